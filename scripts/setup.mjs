@@ -1,0 +1,144 @@
+// Everything between a fresh clone and a program that runs: packages, then the build. Plain node, for node_modules may be absent.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, extname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
+/** Installs and builds what is missing or out of date; a few milliseconds when nothing is. Throws SetUpFailed. */
+export function setUp(root = ROOT) {
+  install(root)
+  build(root)
+}
+
+/** Runs `npm ci` unless the packages that lie in node_modules are those of the lock file. */
+export function install(root = ROOT) {
+  if (installIsCurrent(root)) return
+  say('installing packages (npm ci)')
+  npm(['ci', '--no-audit', '--no-fund'], root)
+}
+
+/** Compiles src/ to dist/ unless dist/ was made from exactly these sources. */
+export function build(root = ROOT) {
+  const fingerprint = fingerprintOfSources(root)
+  if (readText(join(root, 'dist', FINGERPRINT)) === fingerprint) return
+  say('building src/ to dist/')
+  // Built aside and then swapped in, so that dist/ never holds half a build or a file whose source is gone. It lies beside dist/
+  // because source maps name their sources relative to where they were written.
+  const fresh = join(root, `dist.${process.pid}`)
+  try {
+    compile(root, fresh)
+    copyAssets(join(root, 'src'), fresh)
+    const command = join(fresh, 'cli', 'main.js')
+    if (existsSync(command)) chmodSync(command, 0o755)
+    writeFileSync(join(fresh, FINGERPRINT), fingerprint)
+    rmSync(join(root, 'dist'), { recursive: true, force: true })
+    renameSync(fresh, join(root, 'dist'))
+  } finally {
+    rmSync(fresh, { recursive: true, force: true })
+  }
+}
+
+/** True when every package of the lock file is installed in its version (optional ones for other platforms may be missing). */
+export function installIsCurrent(root = ROOT) {
+  const wanted = packagesOf(join(root, 'package-lock.json'))
+  const present = packagesOf(join(root, 'node_modules', '.package-lock.json')) // npm's own record of what it put there
+  if (wanted === undefined || present === undefined) return false
+  const right = Object.entries(wanted).every(([path, { version, integrity, optional }]) => {
+    if (path === '') return true
+    const found = present[path]
+    return found === undefined ? optional === true : found.version === version && found.integrity === integrity
+  })
+  return right && Object.keys(present).every((path) => path in wanted)
+}
+
+/** One string that changes when a file that the build reads is added, removed or written. */
+export function fingerprintOfSources(root = ROOT) {
+  const hash = createHash('sha256')
+  const files = [...BUILD_FILES.map((file) => join(root, file)), ...walk(join(root, 'src')).filter(isBuilt)]
+  for (const file of files) {
+    const { size, mtimeMs } = statSync(file)
+    hash.update(`${relative(root, file)}\0${size}\0${mtimeMs}\n`)
+  }
+  return hash.digest('hex')
+}
+
+/** Where the script lies that a package installs as the command `name`. */
+export function binOf(/** @type {string} */ packageName, name = packageName, root = ROOT) {
+  const folder = join(root, 'node_modules', packageName)
+  const { bin } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  return join(folder, typeof bin === 'string' ? bin : bin[name])
+}
+
+/** Runs npm: the one that started us, else the one on the path. */
+export function npm(/** @type {string[]} */ args, /** @type {string} */ cwd) {
+  const own = process.env['npm_execpath']
+  if (own !== undefined && own.endsWith('.js')) run(process.execPath, [own, ...args], cwd)
+  else run('npm', args, cwd)
+}
+
+const FINGERPRINT = '.fingerprint'
+const BUILD_FILES = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'scripts/setup.mjs']
+const TEST_FILE = /\.(test|fixture)\.ts$/
+const TEST_FOLDERS = new Set(['fixtures', 'testdata'])
+
+/** Data that the code reads beside itself (JSON, snapshots, wasm) goes to the same place in dist/. */
+function copyAssets(/** @type {string} */ from, /** @type {string} */ to) {
+  for (const file of walk(from)) {
+    if (!isBuilt(file) || ['.ts', '.md'].includes(extname(file))) continue
+    const target = join(to, relative(from, file))
+    mkdirSync(dirname(target), { recursive: true })
+    cpSync(file, target)
+  }
+}
+
+function isBuilt(/** @type {string} */ file) {
+  return !TEST_FILE.test(file)
+}
+
+/** @returns {string[]} every file below a folder, in a stable order, without what only tests read */
+function walk(/** @type {string} */ folder) {
+  if (!existsSync(folder)) return []
+  const entries = readdirSync(folder, { withFileTypes: true }).toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  return entries.flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (!entry.isDirectory()) return [path]
+    return TEST_FOLDERS.has(entry.name) ? [] : walk(path)
+  })
+}
+
+/** @returns {Record<string, { version?: string, integrity?: string, optional?: boolean }> | undefined} */
+function packagesOf(/** @type {string} */ lockFile) {
+  const text = readText(lockFile)
+  return text === undefined ? undefined : JSON.parse(text).packages
+}
+
+function readText(/** @type {string} */ file) {
+  return existsSync(file) ? readFileSync(file, 'utf8') : undefined
+}
+
+function run(/** @type {string} */ command, /** @type {string[]} */ args, /** @type {string} */ cwd) {
+  // What a step prints goes to stderr: stdout belongs to the program (`npm start -- --json` is read by machines).
+  const shell = process.platform === 'win32' && command === 'npm'
+  const { status, error } = spawnSync(command, args, { cwd, shell, stdio: ['ignore', 2, 2] })
+  if (status !== 0) throw new SetUpFailed(`${command} ${args.join(' ')}: ${error?.message ?? `exit code ${status}`}`)
+}
+
+function compile(/** @type {string} */ root, /** @type {string} */ outDir) {
+  const args = [binOf('typescript', 'tsc', root), '-p', 'tsconfig.build.json', '--outDir', outDir]
+  const { status, error, stdout } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' })
+  if (status !== 0) throw new SetUpFailed(`src/ does not compile\n${error?.message ?? stdout}`)
+}
+
+function say(/** @type {string} */ line) {
+  process.stderr.write(`pocketchain: ${line}\n`)
+}
+
+export class SetUpFailed extends Error {
+  /** @override */
+  name = 'SetUpFailed'
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) setUp()

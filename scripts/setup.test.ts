@@ -1,0 +1,114 @@
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { ROOT, SetUpFailed, build, fingerprintOfSources, installIsCurrent } from './setup.mjs'
+
+let root: string
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true })
+  writeFileSync(join(root, path), text)
+}
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'setup-'))
+})
+
+afterEach(() => {
+  rmSync(root, { recursive: true, force: true })
+})
+
+describe('packages are installed again', () => {
+  const lock = (packages: object): string => JSON.stringify({ packages })
+  const ws = { version: '8.23.0', integrity: 'sha512-a' }
+  const installed = (wanted: object, present: object | undefined): boolean => {
+    write('package-lock.json', lock({ '': {}, ...wanted }))
+    if (present !== undefined) write('node_modules/.package-lock.json', lock(present))
+    return installIsCurrent(root)
+  }
+
+  test('not when they are those of the lock file', () => {
+    expect(installed({ 'node_modules/ws': ws }, { 'node_modules/ws': ws })).toBe(true)
+  })
+
+  test('not for the want of a package that is for another platform', () => {
+    expect(installed({ 'node_modules/ws': ws, 'node_modules/darwin': { ...ws, optional: true } }, { 'node_modules/ws': ws })).toBe(true)
+  })
+
+  test.each([
+    ['when node_modules is missing', undefined],
+    ['when one is missing', {}],
+    ['when one has another version', { 'node_modules/ws': { ...ws, version: '8.22.0' } }],
+    ['when one has another content', { 'node_modules/ws': { ...ws, integrity: 'sha512-b' } }],
+    ['when one is left over', { 'node_modules/ws': ws, 'node_modules/old': ws }],
+  ])('%s', (_, present) => {
+    expect(installed({ 'node_modules/ws': ws }, present)).toBe(false)
+  })
+})
+
+describe('the build', () => {
+  beforeEach(() => {
+    for (const file of ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'scripts/setup.mjs']) {
+      mkdirSync(dirname(join(root, file)), { recursive: true })
+      copyFileSync(join(ROOT, file), join(root, file))
+    }
+    write('package.json', '{ "name": "tiny", "type": "module" }')
+    symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'))
+    write('src/index.ts', "export { answer } from './eth/index.ts'\n")
+    write('src/eth/index.ts', "export { answer } from './answer.ts'\n")
+    write('src/eth/answer.ts', 'export const answer: number = 42\n')
+  })
+
+  test('compiles sources with types, copies data, leaves tests out', () => {
+    write('src/eth/snapshot.json', '{}')
+    write('src/eth/answer.test.ts', "import { answer } from './answer.ts'\nvoid answer\n")
+    write('src/cli/main.ts', '#!/usr/bin/env node\nexport {}\n')
+    build(root)
+    expect(readFileSync(join(root, 'dist/index.js'), 'utf8')).toContain("from './eth/index.js'")
+    const made = ['index.d.ts', 'eth/answer.js', 'eth/answer.js.map', 'eth/snapshot.json', 'eth/answer.test.js'].map((file) =>
+      existsSync(join(root, 'dist', file)),
+    )
+    expect(made).toEqual([true, true, true, true, false])
+    expect(statSync(join(root, 'dist/cli/main.js')).mode & 0o111).not.toBe(0)
+  })
+
+  test('is not repeated while nothing changed, and forgets files that are gone', () => {
+    build(root)
+    const first = statSync(join(root, 'dist')).ino
+    build(root)
+    expect(statSync(join(root, 'dist')).ino).toBe(first)
+    write('src/index.ts', 'export const answer = 43\n')
+    rmSync(join(root, 'src/eth'), { recursive: true })
+    build(root)
+    expect(readFileSync(join(root, 'dist/index.js'), 'utf8')).toContain('43')
+    expect(existsSync(join(root, 'dist/eth'))).toBe(false)
+  })
+
+  test('that fails says so and leaves the last good one', () => {
+    build(root)
+    write('src/eth/answer.ts', "export const answer: number = 'forty-two'\n")
+    expect(() => build(root)).toThrow(SetUpFailed)
+    expect(() => build(root)).toThrow(/src\/eth\/answer\.ts\(1,14\)/)
+    expect(readFileSync(join(root, 'dist/eth/answer.js'), 'utf8')).toContain('42')
+  })
+
+  test('has one fingerprint per content, whatever tests do', () => {
+    const before = fingerprintOfSources(root)
+    write('src/eth/answer.test.ts', 'export {}\n')
+    expect(fingerprintOfSources(root)).toBe(before)
+    utimesSync(join(root, 'src/eth/answer.ts'), 1, 1)
+    expect(fingerprintOfSources(root)).not.toBe(before)
+  })
+})

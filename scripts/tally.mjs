@@ -1,0 +1,57 @@
+// A vitest reporter that counts what vitest ran and leaves the plain closing line for `npm test` to print last.
+import { writeFileSync } from 'node:fs'
+
+/** What a test says that was skipped because something could not be installed: `context.skip('needs the package X')`. */
+const WANTS_PACKAGE = /\bneeds the (?:npm |Debian )?package\b/
+
+export default class Tally {
+  onTestRunEnd(
+    /** @type {ReadonlyArray<import('vitest/node').TestModule>} */ modules,
+    /** @type {ReadonlyArray<unknown>} */ unhandledErrors,
+  ) {
+    const file = process.env['POCKETCHAIN_TALLY']
+    if (file === undefined) return
+    const outcomes = modules.flatMap(outcomesOf)
+    writeFileSync(file, JSON.stringify(tally(outcomes, unhandledErrors.length, isSet(process.env['CI']))))
+  }
+}
+
+/**
+ * The count of a run. A file that cannot be loaded, an error that no test caught and a test that never ended count as failures; so does,
+ * in CI, a test that was skipped for want of a package, because CI is where everything must have been there.
+ * @param {ReadonlyArray<Outcome>} outcomes @param {number} unhandledErrors @param {boolean} inCi
+ */
+export function tally(outcomes, unhandledErrors, inCi) {
+  let passed = 0
+  let failures = unhandledErrors
+  let skipped = 0
+  for (const { state, words } of outcomes) {
+    if (state === 'passed') passed++
+    else if (state === 'skipped' && !(inCi && WANTS_PACKAGE.test(words))) skipped++
+    else failures++
+  }
+  if (passed + failures + skipped === 0) failures = 1 // a run of nothing proves nothing
+  return { line: `${passed} passed, ${failures} failed, ${skipped} skipped`, failures }
+}
+
+/** @typedef {{ state: 'passed' | 'failed' | 'skipped' | 'pending', words: string }} Outcome */
+
+/** @returns {Outcome[]} */
+function outcomesOf(/** @type {import('vitest/node').TestModule} */ module) {
+  /** @type {Outcome[]} */
+  const outcomes = []
+  for (const test of module.children.allTests()) {
+    const result = test.result()
+    const note = result.state === 'skipped' ? (result.note ?? '') : ''
+    outcomes.push({ state: result.state, words: `${test.fullName} ${note}` })
+  }
+  // Errors of the file itself, outside of any test: it did not load, or a hook of a suite threw.
+  for (const suite of [module, ...module.children.allSuites()]) {
+    for (const error of suite.errors()) outcomes.push({ state: 'failed', words: error.message })
+  }
+  return outcomes
+}
+
+function isSet(/** @type {string | undefined} */ value) {
+  return value !== undefined && value !== '' && value !== 'false'
+}

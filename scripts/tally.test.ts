@@ -1,0 +1,48 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { ROOT, binOf } from './setup.mjs'
+import { tally } from './tally.mjs'
+
+const passed = { state: 'passed', words: '' } as const
+const failed = { state: 'failed', words: '' } as const
+const noPackage = { state: 'skipped', words: 'draws a page needs the package playwright-core' } as const
+const noSharedFolder = { state: 'skipped', words: 'vectors of the shared folder' } as const
+
+test('counts what ran', () => {
+  expect(tally([passed, passed, failed, noSharedFolder], 0, false)).toEqual({ line: '2 passed, 1 failed, 1 skipped', failures: 1 })
+})
+
+test('an error outside of every test is a failure', () => {
+  expect(tally([passed], 1, false)).toEqual({ line: '1 passed, 1 failed, 0 skipped', failures: 1 })
+})
+
+test('a run of nothing is a failure', () => {
+  expect(tally([], 0, false).failures).toBe(1)
+})
+
+test('a test skipped for want of a package fails in CI, and only there', () => {
+  expect(tally([passed, noPackage, noSharedFolder], 0, false)).toEqual({ line: '1 passed, 0 failed, 2 skipped', failures: 0 })
+  expect(tally([passed, noPackage, noSharedFolder], 0, true)).toEqual({ line: '1 passed, 1 failed, 1 skipped', failures: 1 })
+})
+
+test('as a reporter of vitest it counts tests of all outcomes, and a file that does not load as one failure', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tally-'))
+  try {
+    const vitest = `import { expect, test } from '${join(ROOT, 'node_modules/vitest/dist/index.js')}'\n`
+    const outcomes = "test('good', () => {}); test('bad', () => { expect(1).toBe(2) }); test.skip('later', () => {}); test.todo('some day')"
+    const noted = "test('page', (context) => { context.skip('needs the package nowhere') })"
+    writeFileSync(join(folder, 'outcomes.test.ts'), `${vitest}${outcomes};${noted}`)
+    writeFileSync(join(folder, 'broken.test.ts'), "throw new Error('does not load')")
+    const file = join(folder, 'tally.json')
+    const args = [binOf('vitest'), 'run', '--root', folder, `--reporter=${join(ROOT, 'scripts/tally.mjs')}`]
+    await new Promise((done) => {
+      execFile(process.execPath, args, { env: { ...process.env, POCKETCHAIN_TALLY: file, CI: 'true' } }, done)
+    })
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ line: '1 passed, 3 failed, 2 skipped', failures: 3 })
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})

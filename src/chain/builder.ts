@@ -1,0 +1,235 @@
+import { Bloom, EMPTY_OMMERS, EMPTY_REQUESTS_HASH, Block, Hash, Header, Receipt, Rlp, Withdrawal } from '../eth/index.ts'
+import type { Address, Transaction } from '../eth/index.ts'
+import { World, beginBlock, endBlock, executeTransaction, nextExcessBlobGas, rulesAt } from '../evm/index.ts'
+import type { BlockContext, ChainConfig, Executed, Rules, WriteSet } from '../evm/index.ts'
+import { environment } from './environment.ts'
+import { nextBaseFee } from './basefee.ts'
+import type { StateHistory } from './state.ts'
+import { Trie } from './trie.ts'
+
+/** What the builder of a block is free to choose. */
+export interface BlockAttributes {
+  /** seconds */
+  readonly timestamp: number
+  /** milliseconds; only under the native cadence, else null */
+  readonly timestampMs: number | null
+  readonly prevRandao: Hash
+  readonly feeRecipient: Address
+  readonly gasLimit: bigint
+  readonly extraData: Uint8Array
+  readonly parentBeaconBlockRoot: Hash | null
+  readonly withdrawals: readonly Withdrawal[] | null
+  /** wei; null: what EIP-1559 says */
+  readonly baseFeePerGas: bigint | null
+  /** proof-of-work chains on import; else 0n */
+  readonly difficulty: bigint
+  readonly ommers: readonly Header[]
+}
+
+/** The transaction does not fit into what is left of the block. */
+export class BlockFull extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'BlockFull'
+  }
+}
+
+const MESSAGE_PASSER = '0x4200000000000000000000000000000000000016' as Address
+
+/**
+ * One block while it grows: the same code for pending and sealed, for our own blocks and imported ones (law 2).
+ * `begin`, then `add` and `commit` in turn, then `seal`. State enters the history at `commit` only.
+ */
+export class BlockBuilder {
+  readonly context: BlockContext
+  readonly transactions: Transaction[] = []
+  readonly receipts: Receipt[] = []
+  readonly #history: StateHistory
+  readonly #parent: Block
+  readonly #attributes: BlockAttributes
+  readonly #rules: Rules
+  readonly #frame: Header
+  #world: World
+  #gasUsed = 0n
+  #blobGasUsed = 0n
+  #logCount = 0
+  #bloom: Uint8Array = Bloom.empty
+  #requestsHash: Hash | null
+
+  constructor(
+    history: StateHistory,
+    config: ChainConfig,
+    parent: Block,
+    attributes: BlockAttributes,
+    blockHash: (number: number) => Hash | null,
+  ) {
+    this.#history = history
+    this.#parent = parent
+    this.#attributes = attributes
+    this.#rules = rulesAt(config, parent.header.number + 1, attributes.timestamp)
+    this.#frame = frame(parent, attributes, config, this.#rules)
+    this.context = { config, rules: this.#rules, env: environment(this.#frame, this.#rules, blockHash) }
+    this.#world = new World(history.at(history.version))
+    this.#requestsHash = this.#frame.requestsHash
+  }
+
+  get number(): number {
+    return this.#frame.number
+  }
+
+  get parent(): Block {
+    return this.#parent
+  }
+
+  get attributes(): BlockAttributes {
+    return this.#attributes
+  }
+
+  get gasUsed(): bigint {
+    return this.#gasUsed
+  }
+
+  get gasLimit(): bigint {
+    return this.#frame.gasLimit
+  }
+
+  get baseFeePerGas(): bigint {
+    return this.#frame.baseFeePerGas ?? 0n
+  }
+
+  /** The calls that a block makes before its first transaction. */
+  async begin(): Promise<void> {
+    await beginBlock(this.context, this.#world)
+  }
+
+  /** Executes one more transaction. Throws InvalidTransaction or BlockFull; the block is then as before. */
+  async add(tx: Transaction): Promise<Receipt> {
+    const left = this.#frame.gasLimit - this.#gasUsed
+    if (tx.gas > left) throw new BlockFull(`transaction gas ${tx.gas} exceeds the ${left} left in the block`)
+    const executed = await executeTransaction(tx, this.context, this.#world)
+    const receipt = this.#receipt(tx, executed)
+    this.transactions.push(tx)
+    this.receipts.push(receipt)
+    this.#gasUsed = receipt.cumulativeGasUsed
+    this.#blobGasUsed += executed.blobGasUsed ?? 0n
+    this.#logCount += receipt.logs.length
+    this.#bloom = Bloom.or(this.#bloom, receipt.logsBloom)
+    return receipt
+  }
+
+  /** Writes what was executed since the last commit into the history, as one version. */
+  commit(): WriteSet {
+    const writes = this.#world.writes()
+    this.#history.apply(writes)
+    this.#world = new World(this.#history.at(this.#history.version))
+    return writes
+  }
+
+  /** The block as far as it is committed; `hash` is zero, its header's hash is what it would have if it ended here. */
+  pending(): Block {
+    return {
+      header: this.#header(),
+      hash: Hash.zero,
+      transactions: this.transactions.slice(),
+      receipts: this.receipts.slice(),
+      ommers: this.#attributes.ommers,
+      withdrawals: this.#attributes.withdrawals,
+      timestampMs: this.#attributes.timestampMs,
+      sizeBytes: 0,
+    }
+  }
+
+  /** Rewards, withdrawals and requests, then the finished block. What they wrote is in `writes`. */
+  async seal(): Promise<{ block: Block; writes: WriteSet }> {
+    const { requestsHash } = await endBlock(this.context, this.#world, {
+      withdrawals: this.#attributes.withdrawals ?? [],
+      ommers: this.#attributes.ommers,
+      logs: this.receipts.flatMap((receipt) => receipt.logs),
+    })
+    this.#requestsHash = requestsHash
+    const writes = this.commit()
+    return { block: sealedBlock(this.pending()), writes }
+  }
+
+  #header(): Header {
+    return {
+      ...this.#frame,
+      stateRoot: this.#history.stateRoot(),
+      transactionsRoot: Trie.orderedRoot(this.transactions.map((tx) => tx.raw)),
+      receiptsRoot: Trie.orderedRoot(this.receipts.map((receipt) => Receipt.encode(receipt))),
+      logsBloom: this.#bloom,
+      gasUsed: this.#gasUsed,
+      blobGasUsed: this.#frame.blobGasUsed === null ? null : this.#blobGasUsed,
+      withdrawalsRoot: this.#withdrawalsRoot(),
+      requestsHash: this.#requestsHash,
+    }
+  }
+
+  /** Isthmus: the storage root of the message passer; before and on L1: the withdrawals' own. */
+  #withdrawalsRoot(): Hash | null {
+    if (this.#rules.hasOp('isthmus')) return this.#history.storageRoot(MESSAGE_PASSER)
+    if (!this.#rules.has('shanghai')) return null
+    return Trie.orderedRoot((this.#attributes.withdrawals ?? []).map((withdrawal) => Withdrawal.encode(withdrawal)))
+  }
+
+  #receipt(tx: Transaction, executed: Executed): Receipt {
+    const status = executed.outcome.kind === 'success' ? 1 : 0
+    const byzantium = this.#rules.has('byzantium')
+    return {
+      type: tx.type,
+      status: byzantium ? status : null,
+      root: byzantium ? null : this.#intermediateRoot(),
+      cumulativeGasUsed: this.#gasUsed + executed.gasUsed,
+      logsBloom: Bloom.ofLogs(executed.logs),
+      logs: executed.logs,
+      gasUsed: executed.gasUsed,
+      effectiveGasPrice: executed.effectiveGasPrice,
+      contractAddress: executed.contractAddress,
+      firstLogIndex: this.#logCount,
+      blobGasUsed: executed.blobGasUsed,
+      blobGasPrice: executed.blobGasPrice,
+      depositNonce: executed.depositNonce,
+      depositReceiptVersion: executed.depositNonce !== null && this.#rules.hasOp('canyon') ? 1 : null,
+      l1: executed.l1,
+    }
+  }
+
+  /** Before Byzantium a receipt holds the state root after its transaction. */
+  #intermediateRoot(): Hash {
+    this.commit()
+    return this.#history.stateRoot()
+  }
+}
+
+/** The header with everything that is fixed before the first transaction. */
+function frame(parent: Block, attributes: BlockAttributes, config: ChainConfig, rules: Rules): Header {
+  const cancun = rules.has('cancun')
+  return {
+    parentHash: parent.hash,
+    ommersHash: attributes.ommers.length === 0 ? EMPTY_OMMERS : Hash.keccak(Rlp.encode(attributes.ommers.map(Header.toRlp))),
+    coinbase: attributes.feeRecipient,
+    stateRoot: Hash.zero,
+    transactionsRoot: Hash.zero,
+    receiptsRoot: Hash.zero,
+    logsBloom: Bloom.empty,
+    difficulty: attributes.difficulty,
+    number: parent.header.number + 1,
+    gasLimit: attributes.gasLimit,
+    gasUsed: 0n,
+    timestamp: attributes.timestamp,
+    extraData: attributes.extraData,
+    mixHash: attributes.prevRandao,
+    nonce: new Uint8Array(8),
+    baseFeePerGas: attributes.baseFeePerGas ?? nextBaseFee(parent.header, config, rules),
+    withdrawalsRoot: null,
+    blobGasUsed: cancun ? 0n : null,
+    excessBlobGas: cancun ? (rules.op !== null ? 0n : nextExcessBlobGas(parent.header, rules)) : null,
+    parentBeaconBlockRoot: cancun ? (attributes.parentBeaconBlockRoot ?? Hash.zero) : null,
+    requestsHash: rules.has('prague') ? EMPTY_REQUESTS_HASH : null,
+  }
+}
+
+/** The finished form of a pending block: with its hash and its size. */
+function sealedBlock(pending: Block): Block {
+  return { ...pending, hash: Header.hash(pending.header), sizeBytes: Block.encode(pending).length }
+}

@@ -1,0 +1,52 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { Cell } from './cell.ts'
+
+const action = fc.oneof(
+  { weight: 8, arbitrary: fc.record({ kind: fc.constant('write' as const), value: fc.integer({ min: 0, max: 3 }), gap: fc.integer({ min: 1, max: 3 }) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('undo', 'prune'), part: fc.double({ min: 0, max: 1, noNaN: true }) }) },
+)
+
+it('a cell reads at every version what was written last by then, also after taking back and pruning', () => {
+  fc.assert(
+    fc.property(fc.array(action, { minLength: 60, maxLength: 300, size: 'max' }), (actions) => {
+      const cell = new Cell(0)
+      // What each version reads; a version without an own write reads as the one before.
+      let model: number[] = [0]
+      let written: number[] = []
+      let floor = 0
+      for (const step of actions) {
+        const newest = model.length - 1
+        if (step.kind === 'write') {
+          if (step.value === cell.newest) continue
+          model = [...model, ...new Array<number>(step.gap - 1).fill(cell.newest), step.value]
+          cell.write(model.length - 1, step.value)
+          written.push(model.length - 1)
+        } else if (step.kind === 'prune') {
+          floor += Math.round((step.part / 4) * (newest - floor))
+          cell.prune(floor)
+          written = written.filter((version) => version > floor)
+        } else if (written.length > 0) {
+          cell.undo()
+          model.length = written.pop()!
+        }
+        expect(cell.newest).toBe(model.at(-1))
+        for (let version = floor; version < model.length; version++) expect(cell.at(version)).toBe(model[version])
+        expect(cell.isDead).toBe(model.slice(floor).every((value) => value === 0))
+      }
+    }),
+    { seed: 7, numRuns: 30 },
+  )
+})
+
+it('pruning tells how many entries went', () => {
+  const cell = new Cell(0)
+  for (let version = 1; version <= 40; version++) cell.write(version, version)
+  expect(cell.prune(0)).toBe(0)
+  expect(cell.prune(10)).toBe(9)
+  expect(cell.prune(10)).toBe(0)
+  expect(cell.prune(40)).toBe(30)
+  cell.write(41, 0)
+  expect(cell.prune(41)).toBe(2)
+  expect(cell.isDead).toBe(true)
+})

@@ -1,0 +1,77 @@
+import { Address, Hash, Hex, SourceHash, Transaction } from '../eth/index.ts'
+import type { Block } from '../eth/index.ts'
+import type { Rules } from '../evm/index.ts'
+import type { L1Options, L1Origin } from './l1.ts'
+
+const DEPOSITOR = Address.from('0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001')
+const L1_BLOCK = Address.from('0x4200000000000000000000000000000000000015')
+const BASE_TIME = Address.from('0x4200000000000000000000000000000000000030')
+const SYSTEM_DEPOSIT_GAS = 1_000_000n
+
+/** Selector and length of the packed call data of the L1-attributes transaction (specs.optimism.io). */
+const LAYOUTS = {
+  ecotone: { selector: '440a5e20', length: 164 },
+  isthmus: { selector: '098999be', length: 176 },
+  jovian: { selector: '3db6be2b', length: 178 },
+} as const
+const SET_TIMESTAMP_MILLIS_PART = 'setTimestampMillisPart(uint16)'
+
+/** The deposit that opens every L2 block: what the L2 knows about the L1. */
+export function l1AttributesDeposit(origin: L1Origin, parent: Block, options: L1Options, rules: Rules): Transaction {
+  const sequenceNumber = nextSequenceNumber(parent, origin)
+  return systemDeposit(
+    L1_BLOCK,
+    SourceHash.l1Attributes(origin.hash, BigInt(sequenceNumber)),
+    l1AttributesData(origin, sequenceNumber, options, rules),
+  )
+}
+
+/** The second deposit of a block under the native cadence: its millisecond part, 0 to 800 in steps of 200. */
+export function baseTimeDeposit(parent: Block, millisecondPart: number): Transaction {
+  const selector = Hash.keccak(new TextEncoder().encode(SET_TIMESTAMP_MILLIS_PART)).slice(2, 10)
+  const data = Hex.toBytes(`0x${selector}${millisecondPart.toString(16).padStart(64, '0')}`)
+  const intent = `BaseTime ${parent.hash}`
+  return systemDeposit(BASE_TIME, SourceHash.upgrade(intent), data)
+}
+
+function systemDeposit(to: Address, sourceHash: Hash, data: Uint8Array): Transaction {
+  return Transaction.deposit({
+    sourceHash,
+    from: DEPOSITOR,
+    to,
+    mint: 0n,
+    value: 0n,
+    gas: SYSTEM_DEPOSIT_GAS,
+    isSystemTx: false,
+    data,
+  })
+}
+
+/** Counts the blocks that share an L1 origin, read back from the parent's own attributes. */
+function nextSequenceNumber(parent: Block, origin: L1Origin): number {
+  const data = parent.transactions[0]?.data
+  if (data === undefined || data.length < LAYOUTS.ecotone.length) return 0
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
+  return Number(view.getBigUint64(28)) === origin.number ? Number(view.getBigUint64(12)) + 1 : 0
+}
+
+function l1AttributesData(origin: L1Origin, sequenceNumber: number, options: L1Options, rules: Rules): Uint8Array {
+  const layout = rules.hasOp('jovian') ? LAYOUTS.jovian : rules.hasOp('isthmus') ? LAYOUTS.isthmus : LAYOUTS.ecotone
+  const data = new Uint8Array(layout.length)
+  const view = new DataView(data.buffer)
+  data.set(Hex.toBytes(`0x${layout.selector}`), 0)
+  view.setUint32(4, options.baseFeeScalar)
+  view.setUint32(8, options.blobBaseFeeScalar)
+  view.setBigUint64(12, BigInt(sequenceNumber))
+  view.setBigUint64(20, BigInt(origin.timestamp))
+  view.setBigUint64(28, BigInt(origin.number))
+  data.set(Hex.toBytes(Hash.fromBigint(origin.baseFee)), 36)
+  data.set(Hex.toBytes(Hash.fromBigint(origin.blobBaseFee)), 68)
+  data.set(Hex.toBytes(origin.hash), 100)
+  if (layout.length >= LAYOUTS.isthmus.length) {
+    view.setUint32(164, options.operatorFeeScalar)
+    view.setBigUint64(168, options.operatorFeeConstant)
+  }
+  if (layout.length >= LAYOUTS.jovian.length) view.setUint16(176, options.daFootprintGasScalar)
+  return data
+}

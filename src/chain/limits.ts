@@ -1,0 +1,12 @@
+/** Transactions in the pool, executable or waiting; beyond it `txpool is full`. 65,536 signed transfers are about 30 MB. */
+export const POOL_TRANSACTIONS = 65_536
+/** Of these, from one sender: a script that signs thousands in advance fits, one runaway sender does not fill the pool. */
+export const POOL_TRANSACTIONS_PER_SENDER = 16_384
+/** Bytes of one transaction, as geth's pool has it. */
+export const TRANSACTION_BYTES = 128 * 1024
+/** Blocks that one `mine` call may seal. */
+export const MINE_BLOCKS = 1_000_000
+/** Snapshots kept; the oldest is forgotten. */
+export const SNAPSHOTS = 4_096
+/** Blocks that one reorg may replace. */
+export const REORG_BLOCKS = 8_192

@@ -1,0 +1,288 @@
+import type { Address, Hash, Transaction } from '../eth/index.ts'
+import { POOL_TRANSACTIONS, POOL_TRANSACTIONS_PER_SENDER } from './limits.ts'
+
+export type PoolErrorCode =
+  | 'already-known'
+  | 'nonce-too-low'
+  | 'replacement-underpriced'
+  | 'pool-full'
+  | 'underpriced'
+  | 'invalid'
+
+/** Why a transaction cannot enter the pool, in the words that clients match. */
+export class PoolError extends Error {
+  readonly code: PoolErrorCode
+
+  constructor(code: PoolErrorCode, message: string) {
+    super(message)
+    this.name = 'PoolError'
+    this.code = code
+  }
+}
+
+/** How transactions are picked: by effective priority fee, or as they came. */
+export type PoolOrder = 'fees' | 'fifo'
+
+interface Entry {
+  readonly tx: Transaction
+  /** arrival number; decides between equal fees */
+  readonly arrival: number
+}
+
+/** One sender's transactions by nonce. Executable are those that follow the account's nonce without a gap. */
+type Queue = Map<bigint, Entry>
+
+/** A transaction replaces one of the same nonce when both its fees are at least 10 % higher. */
+const REPLACEMENT_PERCENT = 110n
+
+/** Signed transactions that wait for a block. It knows nonces through `nonceOf`: the account's nonce after all that is pre-confirmed. */
+export class Mempool {
+  readonly #nonceOf: (address: Address) => bigint
+  readonly #order: PoolOrder
+  readonly #queues = new Map<Address, Queue>()
+  readonly #byHash = new Map<Hash, Entry>()
+  readonly #listeners = new Set<(tx: Transaction) => void>()
+  #arrivals = 0
+
+  constructor(nonceOf: (address: Address) => bigint, order: PoolOrder) {
+    this.#nonceOf = nonceOf
+    this.#order = order
+  }
+
+  get size(): number {
+    return this.#byHash.size
+  }
+
+  has(hash: Hash): boolean {
+    return this.#byHash.has(hash)
+  }
+
+  get(hash: Hash): Transaction | null {
+    return this.#byHash.get(hash)?.tx ?? null
+  }
+
+  /** Takes a transaction that is valid by itself. Throws PoolError; the pool is then as before. */
+  add(tx: Transaction): void {
+    if (this.#byHash.has(tx.hash)) throw new PoolError('already-known', 'already known')
+    const next = this.#nonceOf(tx.from)
+    if (tx.nonce < next) {
+      throw new PoolError('nonce-too-low', `nonce too low: next nonce ${next}, tx nonce ${tx.nonce}`)
+    }
+    const queue = this.#queues.get(tx.from) ?? new Map<bigint, Entry>()
+    const old = queue.get(tx.nonce)
+    if (old !== undefined) assertReplaces(tx, old.tx)
+    else this.#assertRoom(queue)
+    if (old !== undefined) this.#byHash.delete(old.tx.hash)
+    const entry = { tx, arrival: old?.arrival ?? this.#arrivals++ }
+    queue.set(tx.nonce, entry)
+    this.#queues.set(tx.from, queue)
+    this.#byHash.set(tx.hash, entry)
+    this.#announce(queue, tx, next)
+  }
+
+  /** True when the transaction follows its account's nonce without a gap. */
+  isExecutable(tx: Transaction): boolean {
+    return tx.nonce < this.nextNonce(tx.from, this.#nonceOf(tx.from))
+  }
+
+  /** The first nonce from `stateNonce` on that no pooled transaction of `address` has. */
+  nextNonce(address: Address, stateNonce: bigint): bigint {
+    const queue = this.#queues.get(address)
+    let next = stateNonce
+    while (queue?.has(next) === true) next++
+    return next
+  }
+
+  drop(hash: Hash): boolean {
+    const entry = this.#byHash.get(hash)
+    if (entry === undefined) return false
+    this.#remove(entry.tx)
+    return true
+  }
+
+  dropAll(): void {
+    this.#queues.clear()
+    this.#byHash.clear()
+  }
+
+  /** Answers how many were dropped. */
+  dropSender(address: Address): number {
+    const queue = this.#queues.get(address)
+    if (queue === undefined) return 0
+    for (const { tx } of queue.values()) this.#byHash.delete(tx.hash)
+    this.#queues.delete(address)
+    return queue.size
+  }
+
+  /** Forgets what a block included, and whatever can no longer be: nonces below the account's. */
+  prune(included: readonly Transaction[]): void {
+    for (const tx of included) {
+      const queue = this.#queues.get(tx.from)
+      if (queue === undefined) continue
+      const next = this.#nonceOf(tx.from)
+      for (const [nonce, entry] of queue) if (nonce < next) this.#remove(entry.tx)
+    }
+  }
+
+  status(): { pending: number; queued: number } {
+    let pending = 0
+    for (const address of this.#queues.keys()) {
+      const next = this.#nonceOf(address)
+      pending += Number(this.nextNonce(address, next) - next)
+    }
+    return { pending, queued: this.size - pending }
+  }
+
+  /** Every pooled transaction by sender and rising nonce, split at the first gap. */
+  content(): { pending: Map<Address, Transaction[]>; queued: Map<Address, Transaction[]> } {
+    const pending = new Map<Address, Transaction[]>()
+    const queued = new Map<Address, Transaction[]>()
+    for (const [address, queue] of this.#queues) {
+      const end = this.nextNonce(address, this.#nonceOf(address))
+      const sorted = [...queue.values()].map((entry) => entry.tx).sort((a, b) => (a.nonce < b.nonce ? -1 : 1))
+      const ready = sorted.filter((tx) => tx.nonce < end)
+      const waiting = sorted.filter((tx) => tx.nonce >= end)
+      if (ready.length > 0) pending.set(address, ready)
+      if (waiting.length > 0) queued.set(address, waiting)
+    }
+    return { pending, queued }
+  }
+
+  /** All transactions in the order they came. */
+  all(): Transaction[] {
+    return [...this.#byHash.values()].sort((a, b) => a.arrival - b.arrival).map((entry) => entry.tx)
+  }
+
+  /** Called when a transaction becomes executable. */
+  subscribe(listener: (tx: Transaction) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** The executable transactions, best first, as they stand now. What pays less than `baseFee` stays where it is. */
+  selection(baseFee: bigint): Selection {
+    const queues: Entry[][] = []
+    for (const [address, queue] of this.#queues) {
+      const run: Entry[] = []
+      for (let nonce = this.#nonceOf(address), entry = queue.get(nonce); entry !== undefined; entry = queue.get(++nonce)) {
+        if (entry.tx.maxFeePerGas < baseFee) break
+        run.push(entry)
+      }
+      if (run.length > 0) queues.push(run)
+    }
+    return new Selection(queues, this.#order === 'fifo' ? byArrival : byTip(baseFee))
+  }
+
+  #announce(queue: Queue, tx: Transaction, next: bigint): void {
+    const end = this.nextNonce(tx.from, next)
+    if (tx.nonce >= end) return
+    for (let nonce = tx.nonce, entry = queue.get(nonce); entry !== undefined; entry = queue.get(++nonce)) {
+      for (const listener of this.#listeners) listener(entry.tx)
+    }
+  }
+
+  #assertRoom(queue: Queue): void {
+    if (this.size >= POOL_TRANSACTIONS) {
+      throw new PoolError('pool-full', `txpool is full: it holds its limit of ${POOL_TRANSACTIONS} transactions`)
+    }
+    if (queue.size >= POOL_TRANSACTIONS_PER_SENDER) {
+      throw new PoolError('pool-full', `txpool is full: this sender has its limit of ${POOL_TRANSACTIONS_PER_SENDER}`)
+    }
+  }
+
+  #remove(tx: Transaction): void {
+    this.#byHash.delete(tx.hash)
+    const queue = this.#queues.get(tx.from)
+    queue?.delete(tx.nonce)
+    if (queue?.size === 0) this.#queues.delete(tx.from)
+  }
+}
+
+type Better = (a: Entry, b: Entry) => boolean
+
+/** One sender's executable transactions by nonce, and how far the walk has come. */
+interface Run {
+  readonly entries: readonly Entry[]
+  at: number
+}
+
+/** Walks the executable transactions; within a sender always by nonce. */
+export class Selection {
+  readonly #heap: Run[]
+  readonly #better: Better
+
+  constructor(queues: readonly (readonly Entry[])[], better: Better) {
+    this.#better = better
+    this.#heap = queues.map((entries) => ({ entries, at: 0 }))
+    for (let i = (queues.length >> 1) - 1; i >= 0; i--) this.#sink(i)
+  }
+
+  /** The best transaction left, or null. */
+  peek(): Transaction | null {
+    const top = this.#heap[0]
+    return top === undefined ? null : entryOf(top).tx
+  }
+
+  /** Takes the best one; its sender's next nonce stands in its place. */
+  take(): void {
+    const top = this.#heap[0]
+    if (top === undefined) return
+    top.at++
+    if (top.at === top.entries.length) this.#removeTop()
+    this.#sink(0)
+  }
+
+  /** Leaves the best one's sender out for the rest of this walk. */
+  skipSender(): void {
+    this.#removeTop()
+    this.#sink(0)
+  }
+
+  #removeTop(): void {
+    const last = this.#heap.pop()
+    if (last !== undefined && this.#heap.length > 0) this.#heap[0] = last
+  }
+
+  #sink(start: number): void {
+    const heap = this.#heap
+    for (let i = start; ; ) {
+      const left = 2 * i + 1
+      const right = left + 1
+      let best = i
+      if (left < heap.length && this.#better(entryOf(heap[left]!), entryOf(heap[best]!))) best = left
+      if (right < heap.length && this.#better(entryOf(heap[right]!), entryOf(heap[best]!))) best = right
+      if (best === i) return
+      ;[heap[i], heap[best]] = [heap[best]!, heap[i]!]
+      i = best
+    }
+  }
+}
+
+function entryOf(run: Run): Entry {
+  return run.entries[run.at]!
+}
+
+function byArrival(a: Entry, b: Entry): boolean {
+  return a.arrival < b.arrival
+}
+
+function byTip(baseFee: bigint): Better {
+  return (a, b) => {
+    const tipA = effectiveTip(a.tx, baseFee)
+    const tipB = effectiveTip(b.tx, baseFee)
+    return tipA === tipB ? a.arrival < b.arrival : tipA > tipB
+  }
+}
+
+/** What the block's builder gets per gas, in wei. */
+export function effectiveTip(tx: Transaction, baseFee: bigint): bigint {
+  const room = tx.maxFeePerGas - baseFee
+  return room < tx.maxPriorityFeePerGas ? room : tx.maxPriorityFeePerGas
+}
+
+function assertReplaces(tx: Transaction, old: Transaction): void {
+  const enough =
+    tx.maxFeePerGas * 100n >= old.maxFeePerGas * REPLACEMENT_PERCENT &&
+    tx.maxPriorityFeePerGas * 100n >= old.maxPriorityFeePerGas * REPLACEMENT_PERCENT
+  if (!enough) throw new PoolError('replacement-underpriced', 'replacement transaction underpriced')
+}

@@ -1,0 +1,265 @@
+import { Hash, Header } from '../eth/index.ts'
+import type { Address, Block, Flashblock, Hex, Transaction } from '../eth/index.ts'
+import { InvalidTransaction, rulesAt } from '../evm/index.ts'
+import type { ChainConfig, WriteSet } from '../evm/index.ts'
+import { encodeExtraData } from './basefee.ts'
+import type { FeeParameters } from './basefee.ts'
+import { BlockBuilder, BlockFull } from './builder.ts'
+import type { BlockAttributes } from './builder.ts'
+import { baseTimeDeposit, l1AttributesDeposit } from './deposits.ts'
+import type { Head } from './head.ts'
+import type { SimulatedL1 } from './l1.ts'
+import type { Mempool } from './mempool.ts'
+import type { SealedChain } from './sealed.ts'
+import type { ChainTime } from './time.ts'
+import type { View } from './view.ts'
+
+/** What a test may set for coming blocks. */
+export interface Knobs {
+  gasLimit: bigint
+  coinbase: Address
+  feeParameters: FeeParameters
+  /** for one block, then null again */
+  nextBaseFee: bigint | null
+  nextPrevRandao: Hash | null
+  /** makes the blocks of a second try differ from those of the first */
+  salt: number
+}
+
+export interface SequencerParts {
+  readonly config: ChainConfig
+  readonly sealed: SealedChain
+  readonly pool: Mempool
+  readonly l1: SimulatedL1
+  readonly time: ChainTime
+  readonly knobs: Knobs
+  readonly seed: string
+  /** true under the native cadence: millisecond timestamps and no flashblocks */
+  readonly native: () => boolean
+  /** false when the builder has used up its slot; never under the manual clock */
+  readonly withinSlot: () => boolean
+  readonly head: Head
+  readonly view: (pending: Block | null, flashblockIndex: number) => View
+}
+
+/** The block under construction. */
+interface Open {
+  readonly builder: BlockBuilder
+  readonly payloadId: Hex
+  /** what the block opened with; the user's transactions come after */
+  readonly deposits: number
+  published: number
+  index: number
+  pending: Block | null
+}
+
+/**
+ * Turns pooled transactions into flashblocks and sealed blocks. What it published it never reorders:
+ * a block only grows until it is sealed, and a builder that is given up is announced as retracted.
+ * Its callers take turns (the chain's queue); it never runs twice at a time.
+ */
+export class Sequencer {
+  readonly #parts: SequencerParts
+  #open: Open | null = null
+  #payloads = 0
+
+  constructor(parts: SequencerParts) {
+    this.#parts = parts
+  }
+
+  get isOpen(): boolean {
+    return this.#open !== null
+  }
+
+  /** True when somebody's transaction was promised in the open block. */
+  get hasPromises(): boolean {
+    return this.#open !== null && this.#open.builder.transactions.length > this.#open.deposits
+  }
+
+  /** Begins a block on the head and publishes index 0: the deposits, at once. */
+  async open(): Promise<void> {
+    this.#open = await this.#begin(this.#attributes())
+    if (!this.#parts.native()) this.#publish()
+  }
+
+  /** The next flashblock. It may fill the block up to `tenths`/`of` of its gas. */
+  async flash(slot: number, slots: number): Promise<void> {
+    const open = this.#opened()
+    await this.#fill(open, (open.builder.gasLimit * BigInt(slot)) / BigInt(slots))
+    this.#publish()
+  }
+
+  /** Takes in what the pool holds as far as the block has room; publishes it when there was something. */
+  async fill(most = Number.POSITIVE_INFINITY): Promise<number> {
+    const open = this.#opened()
+    const count = await this.#fill(open, open.builder.gasLimit, most)
+    if (count > 0 && !this.#parts.native()) this.#publish()
+    return count
+  }
+
+  /** Closes the open block for good. */
+  async seal(): Promise<Block> {
+    const { builder } = this.#opened()
+    const { block, writes } = await builder.seal()
+    this.#open = null
+    this.#parts.sealed.append(block)
+    this.#parts.time.sealed(block.timestampMs ?? block.header.timestamp * 1_000)
+    this.#parts.knobs.nextBaseFee = null
+    this.#parts.knobs.nextPrevRandao = null
+    this.#parts.pool.prune(block.transactions)
+    const view = this.#parts.view(null, -1)
+    this.#parts.head.announce({ kind: 'block', sealed: true, view, block, writes })
+    return block
+  }
+
+  /** Gives the open block up, as if it had never been begun; what was published of it is announced as retracted. */
+  discard(): void {
+    const open = this.#open
+    if (open === null) return
+    this.forget()
+    if (open.pending === null) return
+    const view = this.#parts.view(null, -1)
+    this.#parts.head.announce({ kind: 'rewind', view, removed: [], retracted: open.pending })
+  }
+
+  /** Drops the open block without a word and answers what was published of it; for rewinds that announce more than that. */
+  forget(): Block | null {
+    const pending = this.#open?.pending ?? null
+    if (this.#open !== null) this.#parts.sealed.history.rewind(this.#parts.sealed.headVersion)
+    this.#open = null
+    return pending
+  }
+
+  /** Seals a block of exactly these transactions at `timestamp`; those that cannot be included are left out. */
+  async replace(timestamp: number, transactions: readonly Transaction[]): Promise<Block> {
+    const open = await this.#begin({ ...this.#attributes(timestamp * 1_000) })
+    this.#open = open
+    for (const tx of transactions) await this.#include(open, tx)
+    return this.seal()
+  }
+
+  #opened(): Open {
+    if (this.#open === null) throw new Error('no block is open')
+    return this.#open
+  }
+
+  async #begin(attributes: BlockAttributes): Promise<Open> {
+    const { config, sealed, l1 } = this.#parts
+    const parent = sealed.head
+    const builder = new BlockBuilder(sealed.history, config, parent, attributes, (n) => sealed.store.byNumber(n)?.hash ?? null)
+    await builder.begin()
+    if (config.op !== null) {
+      const origin = l1.at(attributes.timestamp)
+      await builder.add(l1AttributesDeposit(origin, parent, l1.options, builder.context.rules))
+      if (attributes.timestampMs !== null) await builder.add(baseTimeDeposit(parent, attributes.timestampMs % 1_000))
+    }
+    const payloadId = this.#payloadId(parent)
+    return { builder, payloadId, deposits: builder.transactions.length, published: 0, index: -1, pending: null }
+  }
+
+  #attributes(forcedMs?: number): BlockAttributes {
+    const { config, sealed, l1, time, knobs, seed } = this.#parts
+    const parent = sealed.head
+    const native = this.#parts.native()
+    const timestampMs = forcedMs ?? time.next(parent, native)
+    const timestamp = Math.floor(timestampMs / 1_000)
+    const rules = rulesAt(config, parent.header.number + 1, timestamp)
+    return {
+      timestamp,
+      timestampMs: native ? timestampMs : null,
+      prevRandao: knobs.nextPrevRandao ?? digest(`randao ${seed} ${parent.header.number + 1} ${knobs.salt}`),
+      feeRecipient: knobs.coinbase,
+      gasLimit: knobs.gasLimit,
+      extraData: config.op === null ? new Uint8Array(0) : encodeExtraData(knobs.feeParameters, rules),
+      parentBeaconBlockRoot: rules.has('cancun') ? digest(`beacon ${l1.at(timestamp).hash}`) : null,
+      withdrawals: rules.has('shanghai') ? [] : null,
+      baseFeePerGas: knobs.nextBaseFee,
+      difficulty: 0n,
+      ommers: [],
+    }
+  }
+
+  async #fill(open: Open, gasBudget: bigint, most = Number.POSITIVE_INFINITY): Promise<number> {
+    const { builder } = open
+    const selection = this.#parts.pool.selection(builder.baseFeePerGas)
+    let count = 0
+    for (let tx = selection.peek(); tx !== null && count < most; tx = selection.peek()) {
+      if (!this.#parts.withinSlot()) break
+      const fits = builder.gasUsed + tx.gas <= gasBudget
+      if (fits && (await this.#include(open, tx))) {
+        count++
+        selection.take()
+      } else {
+        selection.skipSender()
+      }
+    }
+    return count
+  }
+
+  /** False when the transaction could not be included: it waits for another block, or is dropped when it never can be. */
+  async #include(open: Open, tx: Transaction): Promise<boolean> {
+    try {
+      await open.builder.add(tx)
+      return true
+    } catch (error) {
+      if (error instanceof BlockFull) return false
+      if (!(error instanceof InvalidTransaction)) throw error
+      this.#parts.pool.drop(tx.hash)
+      return false
+    }
+  }
+
+  #publish(): void {
+    const open = this.#opened()
+    const writes: WriteSet = open.builder.commit()
+    const firstTransaction = open.published
+    const block = open.builder.pending()
+    open.pending = block
+    open.published = block.transactions.length
+    open.index++
+    this.#parts.pool.prune(block.transactions.slice(firstTransaction))
+    const view = this.#parts.view(block, open.index)
+    const flashblock = message(open, block, firstTransaction)
+    this.#parts.head.announce({ kind: 'block', sealed: false, view, block, flashblock, firstTransaction, writes })
+  }
+
+  #payloadId(parent: Block): Hex {
+    return digest(`payload ${parent.hash} ${this.#payloads++}`).slice(0, 18) as Hex
+  }
+}
+
+function digest(text: string): Hash {
+  return Hash.keccak(new TextEncoder().encode(text))
+}
+
+/** The stream's message for what is new in `block`. */
+function message(open: Open, block: Block, firstTransaction: number): Flashblock {
+  const { header } = block
+  const base = {
+    parentBeaconBlockRoot: header.parentBeaconBlockRoot ?? Hash.zero,
+    parentHash: header.parentHash,
+    feeRecipient: header.coinbase,
+    prevRandao: header.mixHash,
+    blockNumber: header.number,
+    gasLimit: header.gasLimit,
+    timestamp: header.timestamp,
+    extraData: header.extraData,
+    baseFeePerGas: header.baseFeePerGas ?? 0n,
+  }
+  return {
+    payloadId: open.payloadId,
+    index: open.index,
+    base: open.index === 0 ? base : null,
+    diff: {
+      stateRoot: header.stateRoot,
+      receiptsRoot: header.receiptsRoot,
+      logsBloom: header.logsBloom,
+      gasUsed: header.gasUsed,
+      blockHash: Header.hash(header),
+      transactions: block.transactions.slice(firstTransaction).map((tx) => tx.raw),
+      withdrawalsRoot: header.withdrawalsRoot ?? Hash.zero,
+      blobGasUsed: header.blobGasUsed,
+    },
+    blockNumber: header.number,
+  }
+}

@@ -1,0 +1,392 @@
+import { EMPTY_CODE_HASH } from '../eth/index.ts'
+import type { Address, Hash } from '../eth/index.ts'
+import type { Account, StateReader, WriteSet } from '../evm/index.ts'
+import { Cell } from './cell.ts'
+import { accountKey, NO_ACCOUNTS, NO_STORAGE, proveAccount, storageKey } from './proof.ts'
+import type { AccountLeaf, AccountProof, AccountTrie, StorageTrie } from './proof.ts'
+
+/** Counters for metrics. */
+export interface StateSize {
+  /** addresses that hold an account at some readable version */
+  readonly accounts: number
+  /** slots that are not zero at some readable version */
+  readonly slots: number
+  /** remembered values of all of them */
+  readonly entries: number
+  readonly versions: number
+  readonly codes: number
+}
+
+/**
+ * The state at every version from the floor to the newest. A version is made by each applied write set; version 0 is the
+ * genesis. Roots and proofs come from the tries of the newest version, which follow lazily: writes only note which keys
+ * are stale, and an older version's tries are the newest ones with the older values put in.
+ */
+export class StateHistory {
+  readonly #accounts = new Map<Address, AccountCell>()
+  readonly #codes = new Map<Hash, Uint8Array>([[EMPTY_CODE_HASH, new Uint8Array()]])
+  readonly #steps = new Map<number, Step>()
+  /** what the account trie does not know yet */
+  readonly #stale = new Set<KeyCell>()
+  #trie = NO_ACCOUNTS
+  #version = 0
+  #floor = 0
+  #slotCount = 0
+  #entryCount = 0
+
+  constructor(genesis: WriteSet = NO_WRITES) {
+    this.#check(genesis)
+    this.#write(genesis, 0)
+  }
+
+  /** the newest version */
+  get version(): number {
+    return this.#version
+  }
+
+  /** the oldest version that can be read */
+  get floor(): number {
+    return this.#floor
+  }
+
+  /**
+   * Makes the next version and answers its number. An account that is gone takes its storage along. Throws
+   * InconsistentWrites, before anything changed, for storage without an account or an account whose code is unknown.
+   */
+  apply(writes: WriteSet): number {
+    this.#check(writes)
+    this.#version++
+    this.#write(writes, this.#version)
+    return this.#version
+  }
+
+  /**
+   * State at one version; stays right when newer ones come. Throws PrunedState below the floor, RangeError above the
+   * newest. Its own methods throw PrunedState or RewoundState once the version is gone.
+   */
+  at(version: number): StateReader {
+    return new Reader(this.#step(version), this.#accounts, this.#codes)
+  }
+
+  /** Forgets every version above this one. Throws as `at` does. */
+  rewind(version: number): void {
+    this.#step(version)
+    for (; this.#version > version; this.#version--) this.#undo(this.#step(this.#version))
+  }
+
+  /** Makes `version` the floor (never lowers it). Throws RangeError above the newest. */
+  prune(version: number): void {
+    if (version <= this.#floor) return
+    this.#step(version)
+    for (; this.#floor < version; this.#floor++) {
+      this.#end(this.#floor, 'pruned')
+      for (const cell of this.#step(this.#floor + 1).changed) this.#trim(cell, version)
+    }
+    this.#step(version).changed = NO_CHANGE
+  }
+
+  /** The state root after `version`, remembered. Throws as `at` does. */
+  stateRoot(version = this.#version): Hash {
+    const step = this.#step(version)
+    return (step.root ??= this.#tries(version).accounts.rootHash())
+  }
+
+  /** The storage root of an account; of an absent one that of nothing. Throws as `at` does. */
+  storageRoot(address: Address, version = this.#version): Hash {
+    this.#step(version)
+    return (this.#leaf(this.#tries(version), address, version)?.storage ?? NO_STORAGE).rootHash()
+  }
+
+  /** Proofs against `stateRoot(version)`. Throws as `at` does. */
+  proofAt(version: number, address: Address, slots: readonly Hash[]): AccountProof {
+    const reader = this.at(version)
+    const tries = this.#tries(version)
+    const values = slots.map((slot) => ({ slot, value: reader.storage(address, slot) }))
+    return proveAccount(tries.accounts, address, this.#leaf(tries, address, version), values)
+  }
+
+  /** The accounts of the newest version. */
+  *accounts(): Iterable<Address> {
+    for (const [address, cell] of this.#accounts) if (cell.newest !== null) yield address
+  }
+
+  size(): StateSize {
+    return {
+      accounts: this.#accounts.size,
+      slots: this.#slotCount,
+      entries: this.#entryCount,
+      versions: this.#steps.size,
+      codes: this.#codes.size,
+    }
+  }
+
+  #step(version: number): Step {
+    const step = this.#steps.get(version)
+    if (step !== undefined) return step
+    if (version < this.#floor) throw new PrunedState(version)
+    throw new RangeError(`there is no version ${version} of the state; it is at version ${this.#version}`)
+  }
+
+  #check(writes: WriteSet): void {
+    for (const [address, account] of writes.accounts) {
+      if (account === null || this.#codes.has(account.codeHash) || writes.codes.has(account.codeHash)) continue
+      throw new InconsistentWrites(address, `its code ${account.codeHash} is unknown`)
+    }
+    for (const [address, slots] of writes.storage) {
+      if (this.#accountAfter(writes, address) === null && holdsValue(slots)) throw new InconsistentWrites(address, 'storage without an account')
+    }
+  }
+
+  #accountAfter(writes: WriteSet, address: Address): Account | null {
+    const account = writes.accounts.get(address)
+    return account === undefined ? (this.#accounts.get(address)?.newest ?? null) : account
+  }
+
+  #write(writes: WriteSet, version: number): void {
+    const changed: KeyCell[] = []
+    for (const [hash, code] of writes.codes) this.#codes.set(hash, code)
+    for (const [address, account] of writes.accounts) this.#writeAccount(address, account, version, changed)
+    for (const [address, slots] of writes.storage) {
+      const owner = this.#accounts.get(address)
+      if (owner !== undefined) for (const [slot, value] of slots) this.#writeSlot(owner, slot, value, version, changed)
+    }
+    for (const cell of changed) this.#stale.add(cell)
+    this.#entryCount += changed.length
+    this.#steps.set(version, { version, changed: changed.slice(), fate: 'live', root: null })
+  }
+
+  #writeAccount(address: Address, account: Account | null, version: number, changed: KeyCell[]): void {
+    let cell = this.#accounts.get(address)
+    if (sameAccount(cell?.newest ?? null, account)) return
+    if (cell === undefined) this.#accounts.set(address, (cell = new AccountCell(address)))
+    cell.write(version, account)
+    changed.push(cell)
+    if (account === null) for (const slot of cell.slots?.keys() ?? []) this.#writeSlot(cell, slot, 0n, version, changed)
+  }
+
+  #writeSlot(owner: AccountCell, slot: Hash, value: bigint, version: number, changed: KeyCell[]): void {
+    let cell = owner.slots?.get(slot)
+    if ((cell?.newest ?? 0n) === value) return
+    if (cell === undefined) {
+      cell = new SlotCell(owner, slot)
+      owner.slots = (owner.slots ?? new Map<Hash, SlotCell>()).set(slot, cell)
+      this.#slotCount++
+    }
+    cell.write(version, value)
+    changed.push(cell)
+  }
+
+  #undo(step: Step): void {
+    for (const cell of step.changed.toReversed()) {
+      cell.undo()
+      this.#stale.add(cell)
+      this.#forget(cell)
+    }
+    this.#entryCount -= step.changed.length
+    this.#end(this.#version, 'rewound')
+  }
+
+  #trim(cell: KeyCell, floor: number): void {
+    this.#entryCount -= cell.prune(floor)
+    this.#forget(cell)
+  }
+
+  #end(version: number, fate: Fate): void {
+    this.#step(version).fate = fate
+    this.#steps.delete(version)
+  }
+
+  /** A cell that reads as absent at every version leaves. */
+  #forget(cell: KeyCell): void {
+    if (!cell.isDead) return
+    const owner = cell instanceof SlotCell ? cell.owner : cell
+    if (cell instanceof SlotCell && owner.slots?.delete(cell.slot) === true) this.#slotCount--
+    if (owner.slots?.size === 0) owner.slots = null
+    if (owner.isDead && owner.slots === null) this.#accounts.delete(owner.address)
+  }
+
+  #tries(version: number): Tries {
+    this.#refresh()
+    return version === this.#version ? { accounts: this.#trie, storage: NO_TRIES } : this.#triesFrom(this.#changedSince(version), version)
+  }
+
+  /** Brings the tries up to the newest version. */
+  #refresh(): void {
+    const { accounts, storage } = this.#triesFrom(this.#stale, this.#version)
+    this.#trie = accounts
+    for (const [cell, trie] of storage) cell.storage = trie
+    this.#stale.clear()
+  }
+
+  #changedSince(version: number): Set<KeyCell> {
+    const cells = new Set<KeyCell>()
+    for (let later = version + 1; later <= this.#version; later++) for (const cell of this.#step(later).changed) cells.add(cell)
+    return cells
+  }
+
+  /** The live tries with what `cells` held at `version`; the live ones stay as they are. */
+  #triesFrom(cells: Iterable<KeyCell>, version: number): Tries {
+    const storage = new Map<AccountCell, StorageTrie>()
+    const accounts: [Hash, AccountLeaf | null][] = []
+    for (const [cell, slots] of byAccount(cells)) {
+      const account = cell.at(version)
+      const trie = account === null ? NO_STORAGE : cell.storage.update(slots.map((slot) => [slot.key, slot.at(version) || null] as const))
+      storage.set(cell, trie)
+      accounts.push([cell.key, account === null ? null : { account, storage: trie }])
+    }
+    return { accounts: this.#trie.update(accounts), storage }
+  }
+
+  #leaf(tries: Tries, address: Address, version: number): AccountLeaf | null {
+    const cell = this.#accounts.get(address)
+    const account = cell?.at(version) ?? null
+    return cell === undefined || account === null ? null : { account, storage: tries.storage.get(cell) ?? cell.storage }
+  }
+}
+
+/** What happened to a version that readers may still hold. */
+type Fate = 'live' | 'pruned' | 'rewound'
+
+/** One version: what changed in it, and its root once somebody asked. */
+interface Step {
+  readonly version: number
+  changed: readonly KeyCell[]
+  fate: Fate
+  root: Hash | null
+}
+
+/** The account trie of one version, and the storage tries that differ from the newest. */
+interface Tries {
+  readonly accounts: AccountTrie
+  readonly storage: ReadonlyMap<AccountCell, StorageTrie>
+}
+
+type KeyCell = AccountCell | SlotCell
+
+class AccountCell extends Cell<Account | null> {
+  readonly address: Address
+  /** in the account trie */
+  readonly key: Hash
+  /** null while there are none: most accounts never have any, and an empty map is not small */
+  slots: Map<Hash, SlotCell> | null = null
+  storage = NO_STORAGE
+
+  constructor(address: Address) {
+    super(null)
+    this.address = address
+    this.key = accountKey(address)
+  }
+}
+
+class SlotCell extends Cell<bigint> {
+  readonly owner: AccountCell
+  readonly slot: Hash
+  /** in the owner's storage trie */
+  readonly key: Hash
+
+  constructor(owner: AccountCell, slot: Hash) {
+    super(0n)
+    this.owner = owner
+    this.slot = slot
+    this.key = storageKey(slot)
+  }
+}
+
+/** One version, read through the live maps: a cell knows what it held then. */
+class Reader implements StateReader {
+  readonly #step: Step
+  readonly #accounts: ReadonlyMap<Address, AccountCell>
+  readonly #codes: ReadonlyMap<Hash, Uint8Array>
+
+  constructor(step: Step, accounts: ReadonlyMap<Address, AccountCell>, codes: ReadonlyMap<Hash, Uint8Array>) {
+    this.#step = step
+    this.#accounts = accounts
+    this.#codes = codes
+  }
+
+  account(address: Address): Account | null {
+    const version = this.#version()
+    return this.#accounts.get(address)?.at(version) ?? null
+  }
+
+  code(codeHash: Hash): Uint8Array {
+    const code = this.#codes.get(codeHash)
+    if (code === undefined) throw new Error(`no account has ever had the code ${codeHash}`)
+    return code
+  }
+
+  storage(address: Address, slot: Hash): bigint {
+    const version = this.#version()
+    return this.#accounts.get(address)?.slots?.get(slot)?.at(version) ?? 0n
+  }
+
+  *slots(address: Address): Iterable<Hash> {
+    const slots = this.#accounts.get(address)?.slots ?? []
+    for (const [slot, cell] of slots) if (cell.at(this.#version()) !== 0n) yield slot
+  }
+
+  #version(): number {
+    const { fate, version } = this.#step
+    if (fate === 'live') return version
+    throw fate === 'pruned' ? new PrunedState(version) : new RewoundState(version)
+  }
+}
+
+function holdsValue(slots: ReadonlyMap<Hash, bigint>): boolean {
+  for (const value of slots.values()) if (value !== 0n) return true
+  return false
+}
+
+const NO_CHANGE: readonly KeyCell[] = []
+const NO_TRIES: ReadonlyMap<AccountCell, StorageTrie> = new Map()
+const NO_WRITES: WriteSet = { accounts: new Map(), storage: new Map(), codes: new Map() }
+
+function sameAccount(a: Account | null, b: Account | null): boolean {
+  if (a === null || b === null) return a === b
+  return a.nonce === b.nonce && a.balance === b.balance && a.codeHash === b.codeHash
+}
+
+/** Every account that a cell belongs to, with those of its slots that are among the cells. Keeps their order. */
+function byAccount(cells: Iterable<KeyCell>): Map<AccountCell, SlotCell[]> {
+  const groups = new Map<AccountCell, SlotCell[]>()
+  for (const cell of cells) {
+    const account = cell instanceof SlotCell ? cell.owner : cell
+    const slots = groups.get(account) ?? []
+    if (cell instanceof SlotCell) slots.push(cell)
+    groups.set(account, slots)
+  }
+  return groups
+}
+
+/** The version's history is gone: it lies below the floor. */
+export class PrunedState extends Error {
+  override readonly name = 'PrunedState'
+  readonly version: number
+
+  constructor(version: number) {
+    super(`state version ${version} is pruned`)
+    this.version = version
+  }
+}
+
+/** The version was taken back; another one may have its number now. */
+export class RewoundState extends Error {
+  override readonly name = 'RewoundState'
+  readonly version: number
+
+  constructor(version: number) {
+    super(`state version ${version} was rewound`)
+    this.version = version
+  }
+}
+
+/** A write set that describes no possible state. */
+export class InconsistentWrites extends Error {
+  override readonly name = 'InconsistentWrites'
+  readonly address: Address
+
+  constructor(address: Address, reason: string) {
+    super(`the writes to ${address} are inconsistent: ${reason}`)
+    this.address = address
+  }
+}

@@ -1,0 +1,16 @@
+/** Lets one change of the chain happen at a time, in the order they were asked for. */
+export class Turns {
+  #last: Promise<unknown> = Promise.resolve()
+
+  /** Runs when everything asked for before has ended, however it ended. */
+  take<T>(work: () => Promise<T> | T): Promise<T> {
+    const turn = this.#last.then(work)
+    this.#last = turn.catch(() => undefined)
+    return turn
+  }
+
+  /** Resolves when nothing is waiting any more. */
+  async idle(): Promise<void> {
+    await this.#last
+  }
+}

@@ -1,0 +1,132 @@
+import type { Address, Block, Hash } from '../eth/index.ts'
+import { rulesAt } from '../evm/index.ts'
+import type { BlockContext, ChainConfig, StateReader } from '../evm/index.ts'
+import type { BlockStore, Location, LogFilter, PlacedLog } from './blocks.ts'
+import { environment } from './environment.ts'
+import { logsOfBlock } from './logs.ts'
+import type { AccountProof } from './proof.ts'
+import type { StateHistory } from './state.ts'
+
+export type BlockTag = 'latest' | 'pending' | 'safe' | 'finalized' | 'earliest'
+
+/** What a View is made of. */
+export interface ViewParts {
+  readonly version: number
+  readonly config: ChainConfig
+  readonly head: Block
+  readonly pending: Block | null
+  /** index of the newest flashblock of `pending`, -1 without one */
+  readonly flashblockIndex: number
+  readonly safeNumber: number
+  readonly finalizedNumber: number
+  readonly blocks: BlockStore
+  readonly history: StateHistory
+  /** the version after `pending`, or after `head` when nothing is pending */
+  readonly pendingVersion: number
+  /** the version after a sealed block */
+  readonly versionAfter: (blockNumber: number) => number
+}
+
+/**
+ * Everything a request may know about the chain, at one moment. A method takes `head.view` once and never looks again:
+ * a transaction, its receipt, its logs, its nonce and its balance are in the same View or in none.
+ */
+export class View {
+  readonly #parts: ViewParts
+
+  constructor(parts: ViewParts) {
+    this.#parts = parts
+  }
+
+  /** counts head events; a later View has a larger one */
+  get version(): number {
+    return this.#parts.version
+  }
+
+  get config(): ChainConfig {
+    return this.#parts.config
+  }
+
+  /** the last sealed block */
+  get head(): Block {
+    return this.#parts.head
+  }
+
+  /** the block under construction, its hash 32 zero bytes; null when there is none */
+  get pending(): Block | null {
+    return this.#parts.pending
+  }
+
+  get flashblockIndex(): number {
+    return this.#parts.flashblockIndex
+  }
+
+  /** The block a tag names. Without a flashblock, `pending` is `latest`. */
+  tagged(tag: BlockTag): Block {
+    return TAGS[tag](this.#parts)
+  }
+
+  /** A sealed block, or null. The pending block's number names nothing until it is sealed. */
+  byNumber(number: number): Block | null {
+    return number <= this.#parts.head.header.number ? this.#parts.blocks.byNumber(number) : null
+  }
+
+  byHash(hash: Hash): Block | null {
+    const block = this.#parts.blocks.byHash(hash)
+    return block !== null && block.header.number <= this.#parts.head.header.number ? block : null
+  }
+
+  /** Sealed first, then pre-confirmed. */
+  locate(transactionHash: Hash): Location | null {
+    const sealed = this.#parts.blocks.locate(transactionHash)
+    if (sealed !== null) return sealed
+    const block = this.#parts.pending
+    const index = block === null ? -1 : block.transactions.findIndex((tx) => tx.hash === transactionHash)
+    return block === null || index < 0 ? null : { block, index }
+  }
+
+  /** State after `block`, which is a block of this View. Throws PrunedState when its history is gone. */
+  state(block: Block): StateReader {
+    return this.#parts.history.at(this.#version(block))
+  }
+
+  /** Proof of an account and of some of its slots after `block`. Throws PrunedState. */
+  proof(block: Block, address: Address, slots: readonly Hash[]): AccountProof {
+    return this.#parts.history.proofAt(this.#version(block), address, slots)
+  }
+
+  /** The rules and the environment that ran in `block`; for calls "in" that block. */
+  context(block: Block): BlockContext {
+    const { number, timestamp } = block.header
+    const rules = rulesAt(this.#parts.config, number, timestamp)
+    return { config: this.#parts.config, rules, env: environment(block.header, rules, (n) => this.#blockHash(n)) }
+  }
+
+  /** Logs of sealed blocks from…to (both included), then those of the pending block when asked for. */
+  *logs(filter: LogFilter, from: number, to: number, withPending: boolean): Iterable<PlacedLog> {
+    yield* this.#parts.blocks.logs(filter, from, Math.min(to, this.#parts.head.header.number))
+    if (withPending && this.#parts.pending !== null) yield* logsOfBlock(this.#parts.pending, filter)
+  }
+
+  #version(block: Block): number {
+    return block === this.#parts.pending ? this.#parts.pendingVersion : this.#parts.versionAfter(block.header.number)
+  }
+
+  #blockHash(number: number): Hash | null {
+    return this.byNumber(number)?.hash ?? null
+  }
+}
+
+const TAGS: Record<BlockTag, (parts: ViewParts) => Block> = {
+  latest: (parts) => parts.head,
+  pending: (parts) => parts.pending ?? parts.head,
+  safe: (parts) => existing(parts, parts.safeNumber),
+  finalized: (parts) => existing(parts, parts.finalizedNumber),
+  earliest: (parts) => existing(parts, 0),
+}
+
+function existing(parts: ViewParts, number: number): Block {
+  const block = parts.blocks.byNumber(number)
+  if (block === null) throw new Error(`block ${number} is missing from the block store`)
+  return block
+}

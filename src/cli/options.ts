@@ -1,0 +1,354 @@
+import { ether, gas, integer, list, oneOf, seconds, text, timestamp, wei, yes } from './values.ts'
+import type { Reader } from './values.ts'
+
+/** One option: flag, variable, configuration key, help and docs are made from this row. */
+export interface Option<T> {
+  /** as commander writes it: `-p, --port <number>` */
+  readonly flag: string
+  readonly section: Section
+  /** one line of help */
+  readonly help: string
+  readonly read: Reader<T>
+  readonly default: T
+  /** what help says instead of the default's own text */
+  readonly defaultText?: string
+  /** variables beyond POCKETCHAIN_…, for those who come from another node */
+  readonly variables?: readonly string[]
+  /** may be given several times; the values are joined by commas */
+  readonly repeatable?: boolean
+}
+
+export type Section = (typeof SECTIONS)[number]
+
+export const SECTIONS = ['Server', 'Accounts', 'Chain', 'Blocks and time', 'Gas and fees', 'Simulated L1', 'Start from files', 'Output'] as const
+
+export const DEFAULT_MNEMONIC = 'test test test test test test test test test test test junk'
+
+export const CADENCE_NAMES = ['preconf', 'native', 'instant', 'manual'] as const
+export type CadenceName = (typeof CADENCE_NAMES)[number]
+
+/** Every option the command knows. The key is its name in a configuration file. */
+export const OPTIONS = {
+  port: option({
+    flag: '-p, --port <number>',
+    section: 'Server',
+    help: 'port for HTTP and WebSocket, 0 takes any free one',
+    read: integer(0, 65_535),
+    default: 8_545,
+  }),
+  host: option({
+    flag: '--host <address>',
+    section: 'Server',
+    help: 'address to listen on',
+    read: text,
+    default: '127.0.0.1',
+    variables: ['ANVIL_IP_ADDR'],
+  }),
+  allowOrigin: option({
+    flag: '--allow-origin <origin>',
+    section: 'Server',
+    help: 'let pages of this origin use the node, * for all; pages on loopback always may',
+    read: list,
+    default: [],
+    defaultText: 'loopback',
+    repeatable: true,
+  }),
+  allowHost: option({
+    flag: '--allow-host <name>',
+    section: 'Server',
+    help: 'a host name beyond loopback that this node is reached by',
+    read: list,
+    default: [],
+    defaultText: 'loopback',
+    repeatable: true,
+  }),
+  noCors: option({
+    flag: '--no-cors',
+    section: 'Server',
+    help: 'send no CORS headers; only pages served by the node itself may use it',
+    read: yes,
+    default: false,
+  }),
+  compat: option({
+    flag: '--compat <profile>',
+    section: 'Server',
+    help: 'whom to follow where nodes disagree: default, geth or strict',
+    read: oneOf(['default', 'geth', 'strict'], { anvil: 'geth' }),
+    default: 'default',
+  }),
+  autoImpersonate: option({
+    flag: '--auto-impersonate',
+    section: 'Server',
+    help: 'eth_sendTransaction works from any address',
+    read: yes,
+    default: false,
+  }),
+
+  accounts: option({
+    flag: '-a, --accounts <number>',
+    section: 'Accounts',
+    help: 'how many dev accounts',
+    read: integer(0, 1_000),
+    default: 10,
+  }),
+  balance: option({
+    flag: '--balance <eth>',
+    section: 'Accounts',
+    help: 'what each of them holds',
+    read: ether,
+    default: 10_000n * 10n ** 18n,
+    defaultText: '10000',
+  }),
+  mnemonic: option({
+    flag: '-m, --mnemonic <words>',
+    section: 'Accounts',
+    help: 'the words their keys come from',
+    read: text,
+    default: DEFAULT_MNEMONIC,
+    defaultText: 'test test … junk',
+  }),
+  mnemonicRandom: option({
+    flag: '--mnemonic-random [words]',
+    section: 'Accounts',
+    help: 'draw new words (12, 15, 18, 21 or 24) instead',
+    read: oneOf(['12', '15', '18', '21', '24'], { true: '12' }),
+    default: null,
+  }),
+  derivationPath: option({
+    flag: '--derivation-path <path>',
+    section: 'Accounts',
+    help: 'where in the tree of keys the accounts begin',
+    read: text,
+    default: "m/44'/60'/0'/0/",
+  }),
+
+  chainId: option({
+    flag: '--chain-id <number>',
+    section: 'Chain',
+    help: 'chain id',
+    read: integer(1, Number.MAX_SAFE_INTEGER),
+    default: null,
+    defaultText: '31337, or that of the genesis file',
+    variables: ['CHAIN_ID'],
+  }),
+  hardfork: option({
+    flag: '--hardfork <name>',
+    section: 'Chain',
+    help: 'newest rules in force, an OP name such as jovian or an L1 name such as prague',
+    read: text,
+    default: null,
+    defaultText: 'the newest',
+  }),
+  codeSizeLimit: option({
+    flag: '--code-size-limit <bytes>',
+    section: 'Chain',
+    help: 'largest contract code',
+    read: integer(1, 0xffff_ffff),
+    default: null,
+    defaultText: '24576, EIP-170',
+  }),
+  disableCodeSizeLimit: option({
+    flag: '--disable-code-size-limit',
+    section: 'Chain',
+    help: 'no limit on contract code',
+    read: yes,
+    default: false,
+  }),
+  stateHistory: option({
+    flag: '--state-history <blocks>',
+    section: 'Chain',
+    help: 'blocks whose state stays readable; older answers code 4444',
+    read: integer(1, 1_000_000_000),
+    default: null,
+    defaultText: '8192',
+  }),
+
+  cadence: option({
+    flag: '--cadence <name>',
+    section: 'Blocks and time',
+    help: 'preconf: blocks promised every 200 ms; native: a block every 200 ms; instant: a block per transaction; manual: when told',
+    read: oneOf(CADENCE_NAMES, { automine: 'instant', flashblocks: 'preconf' }),
+    default: null,
+    defaultText: 'preconf',
+  }),
+  noMining: option({
+    flag: '--no-mining',
+    section: 'Blocks and time',
+    help: 'the same as --cadence manual',
+    read: yes,
+    default: false,
+  }),
+  blockTime: option({
+    flag: '-b, --block-time <seconds>',
+    section: 'Blocks and time',
+    help: 'time between sealed blocks',
+    read: seconds,
+    default: null,
+    defaultText: '2; native 0.2',
+  }),
+  flashblockTime: option({
+    flag: '--flashblock-time <ms>',
+    section: 'Blocks and time',
+    help: 'time between flashblocks, under preconf',
+    read: integer(10, 60_000),
+    default: null,
+    defaultText: '200',
+  }),
+  clock: option({
+    flag: '--clock <kind>',
+    section: 'Blocks and time',
+    help: "real, or manual: time stands still until pocketchain_tick moves it",
+    read: oneOf(['real', 'manual']),
+    default: 'real',
+  }),
+  timestamp: option({
+    flag: '--timestamp <seconds>',
+    section: 'Blocks and time',
+    help: 'Unix time of block 0',
+    read: timestamp,
+    default: null,
+    defaultText: 'now',
+  }),
+  seed: option({
+    flag: '--seed <text>',
+    section: 'Blocks and time',
+    help: 'what randomness grows from; with --clock manual and --timestamp two runs give the same hashes',
+    read: text,
+    default: null,
+    defaultText: 'pocketchain',
+  }),
+  order: option({
+    flag: '--order <by>',
+    section: 'Blocks and time',
+    help: 'order of waiting transactions: fees or fifo',
+    read: oneOf(['fees', 'fifo']),
+    default: 'fees',
+  }),
+
+  gasLimit: option({
+    flag: '--gas-limit <gas>',
+    section: 'Gas and fees',
+    help: 'gas of a block',
+    read: gas,
+    default: null,
+    defaultText: '60000000',
+  }),
+  baseFee: option({
+    flag: '--block-base-fee-per-gas <wei>',
+    section: 'Gas and fees',
+    help: 'base fee of block 0',
+    read: wei,
+    default: null,
+    defaultText: '1000000000',
+  }),
+  minBaseFee: option({
+    flag: '--min-base-fee <wei>',
+    section: 'Gas and fees',
+    help: 'the base fee never falls below',
+    read: wei,
+    default: null,
+    defaultText: 'the profile\'s own',
+  }),
+  gasPrice: option({
+    flag: '--gas-price <wei>',
+    section: 'Gas and fees',
+    help: 'transactions that offer less are refused',
+    read: wei,
+    default: null,
+    defaultText: '0',
+  }),
+
+  l1BaseFee: option({
+    flag: '--l1-base-fee <wei>',
+    section: 'Simulated L1',
+    help: 'base fee of the simulated L1; the data fee follows from it',
+    read: wei,
+    default: null,
+    defaultText: '1000000000',
+  }),
+  l1BlobBaseFee: option({
+    flag: '--l1-blob-base-fee <wei>',
+    section: 'Simulated L1',
+    help: 'blob base fee of the simulated L1',
+    read: wei,
+    default: null,
+    defaultText: '1',
+  }),
+
+  genesis: option({
+    flag: '--genesis <file>',
+    section: 'Start from files',
+    help: "genesis in geth's JSON format",
+    read: text,
+    default: null,
+  }),
+  import: option({
+    flag: '--import <file>',
+    section: 'Start from files',
+    help: 'blocks to run before the start, RLP as geth exports them',
+    read: text,
+    default: null,
+  }),
+
+  configOut: option({
+    flag: '--config-out <file>',
+    section: 'Output',
+    help: 'write accounts and settings as JSON, with the keys anvil uses',
+    read: text,
+    default: null,
+  }),
+  quiet: option({
+    flag: '-q, --quiet',
+    section: 'Output',
+    help: 'print nothing but errors',
+    read: yes,
+    default: false,
+  }),
+  json: option({
+    flag: '--json',
+    section: 'Output',
+    help: 'one JSON line when ready, then one per event',
+    read: yes,
+    default: false,
+  }),
+  verbose: option({
+    flag: '-v, --verbose',
+    section: 'Output',
+    help: 'a line for every sealed block too',
+    read: yes,
+    default: false,
+  }),
+  noColor: option({
+    flag: '--no-color',
+    section: 'Output',
+    help: 'plain text',
+    read: yes,
+    default: false,
+  }),
+} as const
+
+/** Options of the table, typed by their readers. */
+export type Settings = { readonly [K in OptionName]: (typeof OPTIONS)[K]['default'] }
+export type OptionName = keyof typeof OPTIONS
+
+/** The rows with their types forgotten, for those who treat all alike. */
+export const OPTION_ROWS: readonly (readonly [OptionName, Option<unknown>])[] = Object.entries(OPTIONS) as [OptionName, Option<unknown>][] // keys of the literal above
+
+/** `POCKETCHAIN_BLOCK_TIME` for `--block-time`: the long flag, so that help needs no second list. */
+export function variableOf({ flag }: Option<unknown>): string {
+  return `POCKETCHAIN_${longName(flag).toUpperCase().replaceAll('-', '_')}`
+}
+
+/** `block-time` of `-b, --block-time <seconds>`. */
+export function longName(flag: string): string {
+  return /--([a-z0-9-]+)/.exec(flag)?.[1] ?? flag
+}
+
+export function takesValue(flag: string): boolean {
+  return flag.includes('<') || flag.includes('[')
+}
+
+/** Infers T from the reader; a row that may be absent has the default null. */
+function option<T, D extends T | null>(row: Omit<Option<T | null>, 'default' | 'read'> & { read: Reader<T>; default: D }): Option<D extends null ? T | null : T> {
+  return row as unknown as Option<D extends null ? T | null : T> // the default is of the row's own type
+}

@@ -1,0 +1,54 @@
+/**
+ * The decisions where clients and nodes disagree, each with its reason and the switch that turns it.
+ * Everybody may read this file; nobody decides such a thing elsewhere.
+ */
+export interface Compat {
+  readonly name: CompatName
+  /** viem decodes custom errors of -32000 only when the message is exactly `execution reverted`; geth answers 3 with the reason as suffix */
+  readonly revertCode: -32000 | 3
+  readonly revertReasonInMessage: boolean
+  /** interface 2.1: with blockHash the range is ignored; geth refuses both together */
+  readonly blockHashWithRange: 'ignored' | 'refused'
+  /** interface 4.2 wants `to` and the block; viem's deployless calls and most tools leave them out */
+  readonly callNeedsToAndBlock: boolean
+}
+
+export type CompatName = 'default' | 'geth' | 'strict'
+
+export const COMPAT: Readonly<Record<CompatName, Compat>> = {
+  default: {
+    name: 'default',
+    revertCode: -32000,
+    revertReasonInMessage: false,
+    blockHashWithRange: 'ignored',
+    callNeedsToAndBlock: false,
+  },
+  geth: {
+    name: 'geth',
+    revertCode: 3,
+    revertReasonInMessage: true,
+    blockHashWithRange: 'refused',
+    callNeedsToAndBlock: false,
+  },
+  strict: {
+    name: 'strict',
+    revertCode: -32000,
+    revertReasonInMessage: false,
+    blockHashWithRange: 'ignored',
+    callNeedsToAndBlock: true,
+  },
+}
+
+/** interface 8: at most this difference toBlock - fromBlock on the public tier (ponder asks for 2,001 blocks) */
+export const PUBLIC_LOG_RANGE_BLOCKS = 2_000
+
+/** safe and finalized follow the simulated L1, one and two epochs behind the head */
+export const SAFE_EPOCHS = 1
+export const FINALIZED_EPOCHS = 2
+export const L1_EPOCH_SECONDS = 12
+
+/** blocks whose state stays readable in memory; older answers code 4444 */
+export const STATE_HISTORY_BLOCKS = 8_192
+
+/** BLOBBASEFEE and eth_blobBaseFee on an OP chain, which has no blobs */
+export const OP_BLOB_BASE_FEE = 1n

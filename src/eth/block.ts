@@ -1,0 +1,73 @@
+import { Fields } from './fields.ts'
+import type { Hash } from './hash.ts'
+import { Header } from './header.ts'
+import { DecodeError } from './hex.ts'
+import type { Receipt } from './receipt.ts'
+import { Rlp, type RlpInput } from './rlp.ts'
+import { type DecodeOptions, Transaction } from './transaction.ts'
+import { Withdrawal } from './withdrawal.ts'
+
+/** A block with everything that belongs to it. A pending one has `hash` = 32 zero bytes. */
+export interface Block {
+  readonly header: Header
+  readonly hash: Hash
+  readonly transactions: readonly Transaction[]
+  readonly receipts: readonly Receipt[]
+  readonly ommers: readonly Header[]
+  readonly withdrawals: readonly Withdrawal[] | null
+  /** milliseconds since the epoch; only under the `native` cadence, else null */
+  readonly timestampMs: number | null
+  /** bytes of the block's RLP; 0 while it is pending */
+  readonly sizeBytes: number
+}
+
+/** What a block's RLP says; receipts come from running it. */
+export type DecodedBlock = Omit<Block, 'receipts' | 'timestampMs'>
+
+export const Block = { encode, decode, decodeChain }
+
+/** RLP of [header, transactions, ommers], from Shanghai on with withdrawals. */
+function encode(block: Pick<Block, 'header' | 'transactions' | 'ommers' | 'withdrawals'>): Uint8Array {
+  const items: RlpInput[] = [
+    Header.toRlp(block.header),
+    block.transactions.map((transaction) => (transaction.type === 0 ? { encoded: transaction.raw } : transaction.raw)),
+    block.ommers.map(Header.toRlp),
+  ]
+  if (block.withdrawals !== null) items.push(block.withdrawals.map(Withdrawal.toRlp))
+  return Rlp.encode(items)
+}
+
+/** Recovers every sender. Throws DecodeError; a transaction's index is in its message. */
+function decode(rlp: Uint8Array, options: DecodeOptions = {}): DecodedBlock {
+  const fields = new Fields(Rlp.decode(rlp, 'block'), 'block', 3, 4)
+  const header = Header.fromRlp(fields.list('header'))
+  const transactions = fields
+    .list('transactions')
+    .map((item, index) => located(`transaction ${index}`, () => Transaction.fromRlp(item, options)))
+  const ommers = fields.list('ommers').map(Header.fromRlp)
+  const withdrawals = fields.left > 0 ? fields.list('withdrawals').map(Withdrawal.fromRlp) : null
+  return { header, hash: Header.hash(header), transactions, ommers, withdrawals, sizeBytes: rlp.length }
+}
+
+/** The blocks of a file that holds one RLP after another. Throws DecodeError with the block's place and byte offset. */
+function* decodeChain(bytes: Uint8Array): Generator<DecodedBlock> {
+  for (let start = 0, index = 0; start < bytes.length; index++) {
+    const from = start
+    const [block, end] = located(`block ${index} at byte ${from}`, () => {
+      const itemEnd = Rlp.itemEnd(bytes, from, 'block')
+      return [decode(bytes.subarray(from, itemEnd)), itemEnd] as const
+    })
+    yield block
+    start = end
+  }
+}
+
+/** Names where in its surroundings the decoded thing stands. */
+function located<T>(place: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw new DecodeError(`${place}: ${error.field}`, error.reason)
+  }
+}

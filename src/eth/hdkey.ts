@@ -1,0 +1,62 @@
+import { createHmac } from 'node:crypto'
+import { Hash } from './hash.ts'
+import { DecodeError } from './hex.ts'
+import { HD_INDEX } from './limits.ts'
+import { Rlp } from './rlp.ts'
+import { Secp256k1 } from './secp256k1.ts'
+
+/** A node of a BIP-32 tree with its private half. */
+export interface HdKey {
+  readonly privateKey: Uint8Array
+  readonly chainCode: Uint8Array
+}
+
+/** `ACCOUNTS` and an index: where wallets look for an Ethereum mnemonic's accounts (BIP-44, coin 60). */
+export const HdKey = { ACCOUNTS: "m/44'/60'/0'/0", fromSeed, derive, child }
+
+const HARDENED = 2 ** 31
+
+/** `seed`: 16 to 64 bytes. Throws DecodeError. */
+function fromSeed(seed: Uint8Array): HdKey {
+  if (seed.length < 16 || seed.length > 64) throw new DecodeError('seed', `must be 16 to 64 bytes, not ${seed.length}`)
+  const digest = hmac(Buffer.from('Bitcoin seed'), seed)
+  return { privateKey: digest.slice(0, 32), chainCode: digest.slice(32) }
+}
+
+/** Follows a path such as `m/44'/60'/0'/0/3`. Throws DecodeError. */
+function derive(root: HdKey, path: string): HdKey {
+  const [first, ...steps] = path.split('/')
+  if (first !== 'm') throw new DecodeError('derivation path', `must begin with m: ${path}`)
+  return steps.reduce((node, step) => child(node, stepIndex(step, path)), root)
+}
+
+function stepIndex(step: string, path: string): number {
+  const [, digits, mark] = /^(\d{1,10})(['h]?)$/.exec(step) ?? []
+  const index = Number(digits ?? Number.NaN)
+  if (!(index <= HD_INDEX)) throw new DecodeError('derivation path', `has a step that is no index: ${path}`)
+  return mark === '' ? index : index + HARDENED
+}
+
+/** From 2^31 on the child is hardened. */
+function child(parent: HdKey, index: number): HdKey {
+  const data = Buffer.alloc(37)
+  if (index >= HARDENED) data.set(parent.privateKey, 1)
+  else data.set(compressed(Secp256k1.publicKey(parent.privateKey)))
+  data.writeUInt32BE(index, 33)
+  const digest = hmac(parent.chainCode, data)
+  const tweak = Rlp.toBigint(digest.subarray(0, 32))
+  const key = (tweak + Rlp.toBigint(parent.privateKey)) % Secp256k1.ORDER
+  // BIP-32: such an index has no key. It happens once in 2^127.
+  if (tweak >= Secp256k1.ORDER || key === 0n) throw new DecodeError('derivation path', `has no key at index ${index}`)
+  return { privateKey: Hash.toBytes(Hash.fromBigint(key)), chainCode: digest.slice(32) }
+}
+
+function compressed(publicKey: Uint8Array): Uint8Array {
+  const bytes = publicKey.slice(0, 33)
+  bytes[0] = 2 + ((publicKey[64] as number) & 1) // 65 bytes; the parity of y
+  return bytes
+}
+
+function hmac(key: Uint8Array, data: Uint8Array): Uint8Array {
+  return new Uint8Array(createHmac('sha512', key).update(data).digest())
+}

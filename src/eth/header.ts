@@ -1,0 +1,119 @@
+import type { Address } from './address.ts'
+import { Fields } from './fields.ts'
+import { Hash } from './hash.ts'
+import { Rlp, type RlpInput, type RlpItem } from './rlp.ts'
+
+/** A block header. Fields of a later fork are null before it; the RLP ends at the last one that stands. */
+export interface Header {
+  readonly parentHash: Hash
+  readonly ommersHash: Hash
+  readonly coinbase: Address
+  readonly stateRoot: Hash
+  readonly transactionsRoot: Hash
+  readonly receiptsRoot: Hash
+  readonly logsBloom: Uint8Array
+  readonly difficulty: bigint
+  readonly number: number
+  readonly gasLimit: bigint
+  readonly gasUsed: bigint
+  /** seconds */
+  readonly timestamp: number
+  readonly extraData: Uint8Array
+  readonly mixHash: Hash
+  /** 8 bytes */
+  readonly nonce: Uint8Array
+  readonly baseFeePerGas: bigint | null
+  readonly withdrawalsRoot: Hash | null
+  readonly blobGasUsed: bigint | null
+  readonly excessBlobGas: bigint | null
+  readonly parentBeaconBlockRoot: Hash | null
+  readonly requestsHash: Hash | null
+}
+
+export const Header = { encode, decode, hash, toRlp, fromRlp }
+
+/** Fields every fork has, and fields the latest known one has. */
+const MIN_FIELDS = 15
+const MAX_FIELDS = 21
+
+/** keccak of the RLP. */
+function hash(header: Header): Hash {
+  return Hash.keccak(encode(header))
+}
+
+function encode(header: Header): Uint8Array {
+  return Rlp.encode(toRlp(header))
+}
+
+/** Throws RangeError when a field is null before one that is not. */
+function toRlp(header: Header): RlpInput[] {
+  const fields: RlpInput[] = [
+    header.parentHash,
+    header.ommersHash,
+    header.coinbase,
+    header.stateRoot,
+    header.transactionsRoot,
+    header.receiptsRoot,
+    header.logsBloom,
+    header.difficulty,
+    header.number,
+    header.gasLimit,
+    header.gasUsed,
+    header.timestamp,
+    header.extraData,
+    header.mixHash,
+    header.nonce,
+  ]
+  for (const field of laterFields(header)) fields.push(field)
+  return fields
+}
+
+/** In the order in which forks added them: London, Shanghai, Cancun (3), Prague. */
+function laterFields(header: Header): RlpInput[] {
+  const later = [
+    header.baseFeePerGas,
+    header.withdrawalsRoot,
+    header.blobGasUsed,
+    header.excessBlobGas,
+    header.parentBeaconBlockRoot,
+    header.requestsHash,
+  ]
+  const standing = later.filter((field) => field !== null)
+  if (later.slice(0, standing.length).includes(null)) throw new RangeError('a header field is null before one that is not')
+  return standing
+}
+
+/** Throws DecodeError. */
+function decode(bytes: Uint8Array): Header {
+  return fromRlp(Rlp.decode(bytes, 'header'))
+}
+
+/** Throws DecodeError. */
+function fromRlp(item: RlpItem): Header {
+  const fields = new Fields(item, 'header', MIN_FIELDS, MAX_FIELDS)
+  const hashOrNull = (name: string) => (fields.left > 0 ? fields.hash(name) : null)
+  const uintOrNull = (name: string, maxBytes: number) => (fields.left > 0 ? fields.uint(name, maxBytes) : null)
+  return {
+    parentHash: fields.hash('parentHash'),
+    ommersHash: fields.hash('ommersHash'),
+    coinbase: fields.address('coinbase'),
+    stateRoot: fields.hash('stateRoot'),
+    transactionsRoot: fields.hash('transactionsRoot'),
+    receiptsRoot: fields.hash('receiptsRoot'),
+    logsBloom: fields.bytes('logsBloom', 256),
+    difficulty: fields.uint('difficulty', 32),
+    number: fields.number('number'),
+    gasLimit: fields.uint('gasLimit', 8),
+    gasUsed: fields.uint('gasUsed', 8),
+    timestamp: fields.number('timestamp'),
+    extraData: fields.bytes('extraData'),
+    mixHash: fields.hash('mixHash'),
+    nonce: fields.bytes('nonce', 8),
+    baseFeePerGas: uintOrNull('baseFeePerGas', 32),
+    withdrawalsRoot: hashOrNull('withdrawalsRoot'),
+    blobGasUsed: uintOrNull('blobGasUsed', 8),
+    excessBlobGas: uintOrNull('excessBlobGas', 8),
+    parentBeaconBlockRoot: hashOrNull('parentBeaconBlockRoot'),
+    requestsHash: hashOrNull('requestsHash'),
+  }
+}

@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto'
+import { ripemd160 as nobleRipemd160 } from '@noble/hashes/legacy.js'
+import { keccak_256 } from '@noble/hashes/sha3.js'
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { Hex } from './hex.ts'
+import { keccak256, keccak256Hex, ripemd160, sha256 } from './keccak.ts'
+
+it('agrees with other implementations at every length', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => {
+      expect(keccak256(bytes)).toEqual(keccak_256(bytes))
+      expect(keccak256Hex(bytes)).toBe(Hex.fromBytes(keccak_256(bytes)))
+      expect(sha256(bytes)).toEqual(new Uint8Array(createHash('sha256').update(bytes).digest()))
+      expect(ripemd160(bytes)).toEqual(nobleRipemd160(bytes))
+    }),
+  )
+})
+
+it('hashes inputs for which its memory has to grow, and short ones after that', () => {
+  const large = new Uint8Array(3_000_000).fill(9)
+  expect(keccak256(large)).toEqual(keccak_256(large))
+  expect(keccak256(large.subarray(0, 5))).toEqual(keccak_256(large.subarray(0, 5)))
+})
+
+it('gives digests that the next call does not change', () => {
+  const first = keccak256(Uint8Array.of(1))
+  keccak256(Uint8Array.of(2))
+  expect(first).toEqual(keccak_256(Uint8Array.of(1)))
+})

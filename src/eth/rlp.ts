@@ -1,0 +1,224 @@
+import { DecodeError, Hex } from './hex.ts'
+import { RLP_DEPTH, RLP_SCRATCH_BYTES } from './limits.ts'
+
+/** What a decoder gives: bytes (a view into the input) or a list. */
+export type RlpItem = Uint8Array | readonly RlpItem[]
+
+/** RLP that stands already, to be put into a list as it is. */
+export interface RlpEncoded {
+  readonly encoded: Uint8Array
+}
+
+/** What the encoder takes: bytes, 0x strings as the bytes they name, numbers as integers without leading zeros, lists. */
+export type RlpInput = Uint8Array | Hex | bigint | number | RlpEncoded | readonly RlpInput[]
+
+export const Rlp = { encode, encodeTyped, decode, itemEnd, toBigint }
+
+// Written from the end to the front: a list's length is known when its header is due, so one pass suffices.
+let scratch = new Uint8Array(1 << 16)
+let at = scratch.length
+
+function encode(input: RlpInput): Uint8Array {
+  at = scratch.length
+  put(input)
+  return take()
+}
+
+/** One byte in front: the EIP-2718 envelope of `input`. */
+function encodeTyped(type: number, input: RlpInput): Uint8Array {
+  at = scratch.length
+  put(input)
+  reserve(1)
+  scratch[--at] = type
+  return take()
+}
+
+function take(): Uint8Array {
+  const bytes = scratch.slice(at)
+  if (scratch.length > RLP_SCRATCH_BYTES) scratch = new Uint8Array(1 << 16)
+  return bytes
+}
+
+function reserve(sizeBytes: number): void {
+  if (sizeBytes <= at) return
+  const used = scratch.length - at
+  const larger = new Uint8Array(Math.max(scratch.length * 2, used + sizeBytes))
+  larger.set(scratch.subarray(at), larger.length - used)
+  scratch = larger
+  at = larger.length - used
+}
+
+function put(input: RlpInput): void {
+  if (typeof input === 'string') putHex(input)
+  else if (typeof input === 'bigint') putInteger(input)
+  else if (typeof input === 'number') putNumber(input)
+  else if (input instanceof Uint8Array) putBytes(input)
+  else if ('encoded' in input) putEncoded(input.encoded)
+  else putList(input)
+}
+
+function putList(list: readonly RlpInput[]): void {
+  reserve(9)
+  const tail = scratch.length - at
+  for (let i = list.length - 1; i >= 0; i--) put(list[i] as RlpInput) // in range
+  putHead(scratch.length - at - tail, 0xc0)
+}
+
+function putBytes(bytes: Uint8Array): void {
+  putEncoded(bytes)
+  putStringHead(bytes.length)
+}
+
+function putEncoded(bytes: Uint8Array): void {
+  reserve(bytes.length + 9)
+  at -= bytes.length
+  scratch.set(bytes, at)
+}
+
+function putHex(hex: Hex): void {
+  if (hex.length <= 130) return putDigits(hex, 2)
+  const size = (hex.length - 2) >>> 1
+  reserve(size + 9)
+  at -= size
+  Buffer.from(scratch.buffer, at, size).write(hex.slice(2), 'hex')
+  putStringHead(size)
+}
+
+function putDigits(hex: string, from: number): void {
+  reserve(hex.length + 9)
+  const buffer = scratch
+  let to = at
+  for (let i = hex.length - 2; i >= from; i -= 2) buffer[--to] = (nibble(hex, i) << 4) | nibble(hex, i + 1)
+  const size = at - to
+  at = to
+  putStringHead(size)
+}
+
+/** Identifiers are lower-case hex digits by construction; upper case reads the same. */
+function nibble(hex: string, from: number): number {
+  const code = hex.charCodeAt(from)
+  return code <= 0x39 ? code - 0x30 : (code & 0x5f) - 0x37
+}
+
+function putInteger(value: bigint): void {
+  if (value <= 0xffff_ffff_ffffn) return putNumber(Number(value))
+  if (value <= 0xffff_ffff_ffff_ffffn) return putWord(value)
+  const digits = value.toString(16) // three times as fast as shifting 32 bits at a time
+  if (digits.length > 64) throw new RangeError(`${value} does not fit 32 bytes`)
+  putDigits(digits.length % 2 === 0 ? digits : `0${digits}`, 0)
+}
+
+const wordView = new DataView(new ArrayBuffer(8))
+
+/** Most wei amounts fit 8 bytes. */
+function putWord(value: bigint): void {
+  reserve(17)
+  wordView.setBigUint64(0, value)
+  const end = at
+  for (let rest = wordView.getUint32(4), i = 0; i < 4; i++, rest >>>= 8) scratch[--at] = rest
+  for (let rest = wordView.getUint32(0); rest > 0; rest >>>= 8) scratch[--at] = rest
+  putStringHead(end - at)
+}
+
+function putNumber(value: number): void {
+  if (!(value >= 0 && value <= Number.MAX_SAFE_INTEGER)) throw new RangeError(`${value} is not an RLP integer`)
+  reserve(17)
+  const end = at
+  for (let rest = value; rest > 0; rest = Math.floor(rest / 256)) scratch[--at] = rest % 256
+  putStringHead(end - at)
+}
+
+function putStringHead(size: number): void {
+  if (size === 1 && (scratch[at] as number) < 0x80) return // a byte below 0x80 is its own encoding
+  putHead(size, 0x80)
+}
+
+function putHead(size: number, offset: 0x80 | 0xc0): void {
+  reserve(9)
+  if (size < 56) {
+    scratch[--at] = offset + size
+    return
+  }
+  const end = at
+  for (let rest = size; rest > 0; rest = Math.floor(rest / 256)) scratch[--at] = rest % 256
+  scratch[at - 1] = offset + 55 + (end - at)
+  at--
+}
+
+/** The one item that `bytes` is. Throws DecodeError when it is cut short, not canonical, nested too deep or followed by more. */
+function decode(input: Uint8Array, field = 'rlp'): RlpItem {
+  const bytes = plain(input)
+  const item = readItem(bytes, 0, bytes.length, field, 0)
+  if (itemTail !== bytes.length) throw new DecodeError(field, `is followed by ${bytes.length - itemTail} stray bytes`)
+  return item
+}
+
+/** A Buffer's `slice` and `subarray` are not those of a Uint8Array; nobody downstream should have to know. */
+function plain(bytes: Uint8Array): Uint8Array {
+  return Buffer.isBuffer(bytes) ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length) : bytes
+}
+
+/** Where the item that starts at `start` ends. Throws DecodeError when it is cut short or its length is not canonical. */
+function itemEnd(bytes: Uint8Array, start: number, field = 'rlp'): number {
+  readHead(bytes, start, bytes.length, field)
+  return bodyEnd
+}
+
+// The head last read, and where the item last read ended: module variables spare an object for every item.
+let bodyStart = 0
+let bodyEnd = 0
+let isList = false
+let itemTail = 0
+
+function readItem(bytes: Uint8Array, start: number, limit: number, field: string, depth: number): RlpItem {
+  readHead(bytes, start, limit, field)
+  const end = bodyEnd
+  if (!isList) {
+    itemTail = end
+    return bytes.subarray(bodyStart, end)
+  }
+  if (depth >= RLP_DEPTH) throw new DecodeError(field, `nests lists deeper than ${RLP_DEPTH}`)
+  const list: RlpItem[] = []
+  for (let next = bodyStart; next < end; next = itemTail) list.push(readItem(bytes, next, end, field, depth + 1))
+  itemTail = end
+  return list
+}
+
+function readHead(bytes: Uint8Array, start: number, limit: number, field: string): void {
+  const first = start < limit ? (bytes[start] as number) : -1 // in range
+  if (first < 0) throw new DecodeError(field, `is cut short at byte ${start}`)
+  isList = first >= 0xc0
+  if (first < 0x80) {
+    bodyStart = start
+    bodyEnd = start + 1
+    return
+  }
+  const short = first - (isList ? 0xc0 : 0x80)
+  if (short < 56) {
+    bodyStart = start + 1
+    bodyEnd = bodyStart + short
+  } else {
+    bodyStart = start + 1 + short - 55
+    bodyEnd = bodyStart + readLength(bytes, start + 1, short - 55, limit, field)
+  }
+  if (bodyEnd > limit) throw new DecodeError(field, `is cut short: the item at byte ${start} ends ${bodyEnd - limit} bytes after its room`)
+  if (first === 0x81 && (bytes[bodyStart] as number) < 0x80)
+    throw new DecodeError(field, `is not canonical: the byte at ${bodyStart} needs no length`)
+}
+
+function readLength(bytes: Uint8Array, start: number, size: number, limit: number, field: string): number {
+  if (start + size > limit) throw new DecodeError(field, `is cut short at byte ${limit}`)
+  let length = 0
+  for (let i = start; i < start + size; i++) length = length * 256 + (bytes[i] as number) // in range
+  if (length < 56 || bytes[start] === 0)
+    throw new DecodeError(field, `is not canonical: the length at byte ${start} is longer than needed`)
+  return length
+}
+
+/** Big-endian bytes as an integer, whether or not they begin with zeros. */
+function toBigint(bytes: Uint8Array): bigint {
+  if (bytes.length > 6) return BigInt(Hex.fromBytes(bytes)) // three times as fast as shifting
+  let value = 0
+  for (let i = 0; i < bytes.length; i++) value = value * 256 + (bytes[i] as number) // in range
+  return BigInt(value)
+}

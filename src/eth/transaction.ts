@@ -1,0 +1,374 @@
+import { Address } from './address.ts'
+import { Authorization } from './authorization.ts'
+import type { DepositFields } from './deposit.ts'
+import { Fields } from './fields.ts'
+import { Hash } from './hash.ts'
+import { DecodeError } from './hex.ts'
+import { Rlp, type RlpInput, type RlpItem } from './rlp.ts'
+import { type PrivateKey, Secp256k1 } from './secp256k1.ts'
+import { isTransactionType, type TransactionType } from './transactiontype.ts'
+
+export interface AccessListItem {
+  readonly address: Address
+  readonly storageKeys: readonly Hash[]
+}
+
+/**
+ * One flat shape for every type, so that fee arithmetic has no branches: a legacy `gasPrice` is both fee fields.
+ * Fields that a type lacks hold 0n, [] or null.
+ */
+export interface Transaction {
+  readonly type: TransactionType
+  readonly hash: Hash
+  readonly from: Address
+  /** null: legacy without EIP-155 replay protection, and deposits */
+  readonly chainId: number | null
+  readonly nonce: bigint
+  readonly gas: bigint
+  readonly to: Address | null
+  readonly value: bigint
+  readonly data: Uint8Array
+  readonly maxFeePerGas: bigint
+  readonly maxPriorityFeePerGas: bigint
+  readonly accessList: readonly AccessListItem[]
+  readonly maxFeePerBlobGas: bigint
+  readonly blobVersionedHashes: readonly Hash[]
+  readonly authorizationList: readonly Authorization[]
+  /** legacy: v as signed (27, 28 or EIP-155); typed: the y parity */
+  readonly v: bigint
+  readonly r: bigint
+  readonly s: bigint
+  readonly deposit: DepositFields | null
+  /** The EIP-2718 envelope (legacy: the bare RLP list). What tries and `eth_getRawTransaction*` hold. */
+  readonly raw: Uint8Array
+}
+
+/** What is signed. What is left out is 0, empty or null; `type` is 2; a legacy gas price is `maxFeePerGas`. */
+export type TransactionFields = Partial<
+  Omit<Transaction, 'type' | 'hash' | 'from' | 'v' | 'r' | 's' | 'deposit' | 'raw'>
+> & { readonly type?: SignedType }
+
+/** What a deposit is made of. */
+export type DepositTransactionFields = DepositFields & Pick<Transaction, 'from' | 'to' | 'value' | 'gas' | 'data'>
+
+export interface DecodeOptions {
+  /** Also reads what `unsigned` made. Only for bytes this chain wrote itself: anyone can write such an envelope. */
+  readonly impersonated?: boolean
+}
+
+export const Transaction = { decode, fromRlp, encode, signingHash, sign, unsigned, deposit }
+
+type SignedType = Exclude<TransactionType, 0x7e>
+type Unsigned = Omit<Transaction, 'hash' | 'from' | 'v' | 'r' | 's' | 'deposit' | 'raw'>
+type Body = Unsigned & { readonly type: SignedType }
+
+/** What `unsigned` puts where a signature's s would stand; its r is the sender. */
+const IMPERSONATED_S = 1n
+
+/**
+ * Reads an envelope, or the network form of a blob transaction, and recovers its sender. The bytes are kept, not copied.
+ * Throws DecodeError for integers that are not canonical, a high s (EIP-2), a signature of nobody and stray bytes.
+ */
+function decode(raw: Uint8Array, options: DecodeOptions = {}): Transaction {
+  const first = raw[0]
+  if (first === undefined) throw new DecodeError('transaction', 'is empty')
+  if (first >= 0xc0) return fromList(0, Rlp.decode(raw, 'transaction'), raw, options)
+  if (!isTransactionType(first) || first === 0) throw new DecodeError('transaction.type', `is unknown (${first})`)
+  const item = Rlp.decode(raw.subarray(1), 'transaction')
+  if (first === 0x7e) return fromDeposit(item, raw)
+  if (first === 3 && isNetworkForm(item)) return fromNetworkForm(item, options)
+  return fromList(first, item, raw, options)
+}
+
+/** A transaction as it stands in a block body: a list for legacy, else the bytes of an envelope. Throws DecodeError. */
+function fromRlp(item: RlpItem, options: DecodeOptions = {}): Transaction {
+  if (!(item instanceof Uint8Array)) return fromList(0, item, Rlp.encode(item), options)
+  if ((item[0] ?? 0xff) >= 0xc0) throw new DecodeError('transaction', 'is a legacy one in the place of an envelope')
+  return decode(item, options)
+}
+
+/** EIP-4844: [transaction, blobs, commitments, proofs], since EIP-7594 with a version in second place. */
+function isNetworkForm(item: RlpItem): item is readonly RlpItem[] {
+  return !(item instanceof Uint8Array) && item[0] !== undefined && !(item[0] instanceof Uint8Array)
+}
+
+function fromNetworkForm(items: readonly RlpItem[], options: DecodeOptions): Transaction {
+  const fields = new Fields(items, 'transaction.sidecar', 4, 5)
+  const body = fields.list('transaction')
+  if (items.length === 5 && fields.uint('version', 1) !== 1n) throw new DecodeError('transaction.sidecar.version', 'must be 1')
+  const transaction = fromList(3, body, Rlp.encodeTyped(3, body), options)
+  const expected = transaction.blobVersionedHashes.length
+  for (const name of ['blobs', 'commitments']) {
+    const count = fields.list(name).length
+    if (count !== expected) throw new DecodeError(`transaction.sidecar.${name}`, `are ${count} for ${expected} hashes`)
+  }
+  fields.list('proofs')
+  return transaction
+}
+
+function fromList(type: SignedType, item: RlpItem, raw: Uint8Array, options: DecodeOptions): Transaction {
+  const fields = new Fields(item, 'transaction', FIELD_COUNTS[type])
+  const unsignedFields = READERS[type](fields)
+  const v = fields.uint('v', 9)
+  const r = fields.uint('r', 32)
+  const s = fields.uint('s', 32)
+  const yParity = type === 0 ? legacyParity(v) : typedParity(v)
+  const body = withDefaults(unsignedFields, type === 0 ? legacyChainId(v) : null)
+  return build(body, Hash.keccak(raw), senderOf(body, r, s, yParity, options), v, r, s, null, raw)
+}
+
+function senderOf(body: Body, r: bigint, s: bigint, yParity: 0 | 1, options: DecodeOptions): Address {
+  if (s === IMPERSONATED_S && r >> 160n === 0n) {
+    if (options.impersonated === true) return Address.fromBigint(r)
+    throw new DecodeError('transaction.signature', 'is one that this chain reserves for impersonated senders')
+  }
+  if (s > Secp256k1.HALF_ORDER) throw new DecodeError('transaction.s', 'is in the upper half of the order (EIP-2)')
+  const from = Secp256k1.recover(signingHash(body), r, s, yParity)
+  if (from === null) throw new DecodeError('transaction.signature', 'recovers no sender')
+  return from
+}
+
+function typedParity(v: bigint): 0 | 1 {
+  if (v !== 0n && v !== 1n) throw new DecodeError('transaction.yParity', `must be 0 or 1, not ${v}`)
+  return v === 0n ? 0 : 1
+}
+
+function legacyParity(v: bigint): 0 | 1 {
+  return v % 2n === 1n ? 0 : 1 // 27 and 35 + 2 * chainId are odd
+}
+
+function legacyChainId(v: bigint): number | null {
+  if (v === 27n || v === 28n) return null
+  if (v < 35n) throw new DecodeError('transaction.v', `must be 27, 28 or at least 35, not ${v}`)
+  const chainId = Number((v - 35n) / 2n)
+  if (!Number.isSafeInteger(chainId)) throw new DecodeError('transaction.v', `names too large a chain id (${v})`)
+  return chainId
+}
+
+const FIELD_COUNTS: Readonly<Record<SignedType, number>> = { 0: 9, 1: 11, 2: 12, 3: 14, 4: 13 }
+
+const READERS: Readonly<Record<SignedType, (fields: Fields) => TransactionFields>> = {
+  0: readLegacy,
+  1: readAccessList,
+  2: readFeeMarket,
+  3: readBlob,
+  4: readSetCode,
+}
+
+function readLegacy(fields: Fields): TransactionFields {
+  const nonce = fields.uint('nonce', 8)
+  const maxFeePerGas = fields.uint('gasPrice', 32)
+  const { gas, to, value, data } = readCall(fields, false)
+  return { type: 0, nonce, maxFeePerGas, gas, to, value, data }
+}
+
+function readAccessList(fields: Fields): TransactionFields {
+  const chainId = fields.number('chainId')
+  const nonce = fields.uint('nonce', 8)
+  const maxFeePerGas = fields.uint('gasPrice', 32)
+  const { gas, to, value, data } = readCall(fields, false)
+  const accessList = fields.list('accessList').map(accessListItem)
+  return { type: 1, chainId, nonce, maxFeePerGas, gas, to, value, data, accessList }
+}
+
+function readFeeMarket(fields: Fields): TransactionFields {
+  return readFees(fields, 2)
+}
+
+function readBlob(fields: Fields): TransactionFields {
+  const common = readFees(fields, 3)
+  const maxFeePerBlobGas = fields.uint('maxFeePerBlobGas', 32)
+  const blobVersionedHashes = fields.list('blobVersionedHashes').map((item) => hashItem(item, 'blobVersionedHashes'))
+  return { ...common, maxFeePerBlobGas, blobVersionedHashes }
+}
+
+function readSetCode(fields: Fields): TransactionFields {
+  const common = readFees(fields, 4)
+  return { ...common, authorizationList: fields.list('authorizationList').map(Authorization.fromRlp) }
+}
+
+/** Every field up to the access list, which types 2, 3 and 4 share. The latter two cannot create a contract. */
+function readFees(fields: Fields, type: 2 | 3 | 4): TransactionFields {
+  const chainId = fields.number('chainId')
+  const nonce = fields.uint('nonce', 8)
+  const maxPriorityFeePerGas = fields.uint('maxPriorityFeePerGas', 32)
+  const maxFeePerGas = fields.uint('maxFeePerGas', 32)
+  const { gas, to, value, data } = readCall(fields, type !== 2)
+  const accessList = fields.list('accessList').map(accessListItem)
+  return { type, chainId, nonce, maxPriorityFeePerGas, maxFeePerGas, gas, to, value, data, accessList }
+}
+
+function readCall(fields: Fields, mustCall: boolean) {
+  const gas = fields.uint('gas', 8)
+  const to = mustCall ? fields.address('to') : fields.addressOrNull('to')
+  return { gas, to, value: fields.uint('value', 32), data: fields.bytes('data') }
+}
+
+function accessListItem(item: RlpItem): AccessListItem {
+  const fields = new Fields(item, 'transaction.accessList', 2)
+  const address = fields.address('address')
+  return { address, storageKeys: fields.list('storageKeys').map((key) => hashItem(key, 'accessList.storageKeys')) }
+}
+
+function hashItem(item: RlpItem, name: string): Hash {
+  if (!(item instanceof Uint8Array)) throw new DecodeError(`transaction.${name}`, 'must hold bytes, not RLP lists')
+  return Hash.from(item, `transaction.${name}`)
+}
+
+/** The envelope anew from the fields: what `raw` holds. */
+function encode(transaction: Transaction): Uint8Array {
+  const { type, v, r, s, deposit } = transaction
+  if (deposit !== null) return encodeDeposit({ ...transaction, ...deposit })
+  if (type === 0x7e) throw new DecodeError('transaction.deposit', 'is missing')
+  return envelope(type, [...fieldsOf({ ...transaction, type }), v, r, s])
+}
+
+/** What the sender signs: the fields without a signature, for legacy with the chain id in its place (EIP-155). */
+function signingHash(fields: TransactionFields): Hash {
+  const body = withDefaults(fields)
+  const list = fieldsOf(body)
+  if (body.type === 0 && body.chainId !== null) list.push(body.chainId, 0, 0)
+  return Hash.keccak(envelope(body.type, list))
+}
+
+function envelope(type: SignedType, list: readonly RlpInput[]): Uint8Array {
+  return type === 0 ? Rlp.encode(list) : Rlp.encodeTyped(type, list)
+}
+
+/** Throws DecodeError when the key is none. */
+function sign(fields: TransactionFields, privateKey: PrivateKey): Transaction {
+  const body = withDefaults(fields)
+  const { r, s, yParity } = Secp256k1.sign(signingHash(body), privateKey)
+  return complete(body, Secp256k1.address(privateKey), yParity, r, s)
+}
+
+/**
+ * A transaction that nobody signed, for impersonated senders. The sender stands in the signature (r, with s = 1), so that
+ * the same transaction from two senders has two hashes. `decode` refuses it unless told.
+ */
+function unsigned(fields: TransactionFields, from: Address): Transaction {
+  return complete(withDefaults(fields), from, 0, Address.toBigint(from), IMPERSONATED_S)
+}
+
+function complete(body: Body, from: Address, yParity: 0 | 1, r: bigint, s: bigint): Transaction {
+  const v = body.type === 0 ? legacyV(body.chainId, yParity) : BigInt(yParity)
+  const raw = envelope(body.type, [...fieldsOf(body), v, r, s])
+  return build(body, Hash.keccak(raw), from, v, r, s, null, raw)
+}
+
+/** Every transaction is made here: key by key, because spreading a body takes 10 us, and always in one order, so that all share one shape. */
+function build(
+  body: Unsigned,
+  hash: Hash,
+  from: Address,
+  v: bigint,
+  r: bigint,
+  s: bigint,
+  deposit: DepositFields | null,
+  raw: Uint8Array,
+): Transaction {
+  return {
+    type: body.type,
+    hash,
+    from,
+    chainId: body.chainId,
+    nonce: body.nonce,
+    gas: body.gas,
+    to: body.to,
+    value: body.value,
+    data: body.data,
+    maxFeePerGas: body.maxFeePerGas,
+    maxPriorityFeePerGas: body.maxPriorityFeePerGas,
+    accessList: body.accessList,
+    maxFeePerBlobGas: body.maxFeePerBlobGas,
+    blobVersionedHashes: body.blobVersionedHashes,
+    authorizationList: body.authorizationList,
+    v,
+    r,
+    s,
+    deposit,
+    raw,
+  }
+}
+
+function legacyV(chainId: number | null, yParity: 0 | 1): bigint {
+  return chainId === null ? 27n + BigInt(yParity) : 35n + 2n * BigInt(chainId) + BigInt(yParity)
+}
+
+/** Also drops what the type's envelope has no place for. */
+function withDefaults(fields: TransactionFields, legacyChainId: number | null = null): Body {
+  const type = fields.type ?? 2
+  const maxFeePerGas = fields.maxFeePerGas ?? 0n
+  return {
+    type,
+    chainId: fields.chainId ?? (type === 0 ? legacyChainId : 0),
+    nonce: fields.nonce ?? 0n,
+    gas: fields.gas ?? 0n,
+    to: fields.to ?? null,
+    value: fields.value ?? 0n,
+    data: fields.data ?? NO_BYTES,
+    maxFeePerGas,
+    maxPriorityFeePerGas: type < 2 ? maxFeePerGas : (fields.maxPriorityFeePerGas ?? 0n),
+    accessList: (type === 0 ? null : fields.accessList) ?? [],
+    maxFeePerBlobGas: (type === 3 ? fields.maxFeePerBlobGas : null) ?? 0n,
+    blobVersionedHashes: (type === 3 ? fields.blobVersionedHashes : null) ?? [],
+    authorizationList: (type === 4 ? fields.authorizationList : null) ?? [],
+  }
+}
+
+const NO_BYTES = new Uint8Array(0)
+
+/** Everything before the signature, in the order of the type's envelope. */
+function fieldsOf(body: Body): RlpInput[] {
+  const call = [body.gas, body.to ?? NO_BYTES, body.value, body.data]
+  if (body.type === 0) return [body.nonce, body.maxFeePerGas, ...call]
+  const accessList = body.accessList.map((item) => [item.address, item.storageKeys])
+  const chainId = body.chainId ?? 0
+  if (body.type === 1) return [chainId, body.nonce, body.maxFeePerGas, ...call, accessList]
+  const common: RlpInput[] = [chainId, body.nonce, body.maxPriorityFeePerGas, body.maxFeePerGas, ...call, accessList]
+  if (body.type === 3) common.push(body.maxFeePerBlobGas, body.blobVersionedHashes)
+  if (body.type === 4) common.push(body.authorizationList.map(Authorization.toRlp))
+  return common
+}
+
+/** 0x7e. Its nonce is the receipt's `depositNonce`; it has no signature and pays no fee. */
+function deposit(fields: DepositTransactionFields): Transaction {
+  return depositOf(fields, encodeDeposit(fields))
+}
+
+function encodeDeposit(fields: DepositTransactionFields): Uint8Array {
+  const { sourceHash, from, to, mint, value, gas, isSystemTx, data } = fields
+  return Rlp.encodeTyped(0x7e, [sourceHash, from, to ?? NO_BYTES, mint, value, gas, isSystemTx ? 1 : 0, data])
+}
+
+function fromDeposit(item: RlpItem, raw: Uint8Array): Transaction {
+  const fields = new Fields(item, 'transaction', 8)
+  const read = {
+    sourceHash: fields.hash('sourceHash'),
+    from: fields.address('from'),
+    to: fields.addressOrNull('to'),
+    mint: fields.uint('mint', 32),
+    value: fields.uint('value', 32),
+    gas: fields.uint('gas', 8),
+    isSystemTx: fields.bit('isSystemTx') === 1,
+    data: fields.bytes('data'),
+  }
+  return depositOf(read, raw)
+}
+
+function depositOf(fields: DepositTransactionFields, raw: Uint8Array): Transaction {
+  const { sourceHash, from, to, mint, value, gas, isSystemTx, data } = fields
+  const body = { ...NO_FEES, type: 0x7e, gas, to, value, data } as const
+  return build(body, Hash.keccak(raw), from, 0n, 0n, 0n, { sourceHash, mint, isSystemTx }, raw)
+}
+
+const NO_FEES = {
+  chainId: null,
+  nonce: 0n,
+  maxFeePerGas: 0n,
+  maxPriorityFeePerGas: 0n,
+  accessList: [],
+  maxFeePerBlobGas: 0n,
+  blobVersionedHashes: [],
+  authorizationList: [],
+} as const

@@ -1,0 +1,199 @@
+import { Address } from './address.ts'
+import { Hash } from './hash.ts'
+import { DecodeError, Hex } from './hex.ts'
+import { keccak256 } from './keccak.ts'
+import { TYPED_DATA_DEPTH } from './limits.ts'
+
+export interface TypedDataField {
+  readonly name: string
+  readonly type: string
+}
+
+/** EIP-712 as `eth_signTypedData_v4` takes it. `EIP712Domain` may be left out of `types`; it then follows from the domain's keys. */
+export interface TypedData {
+  readonly types: Readonly<Record<string, readonly TypedDataField[]>>
+  readonly primaryType: string
+  readonly domain: Readonly<Record<string, unknown>>
+  readonly message: Readonly<Record<string, unknown>>
+}
+
+export const TypedData = { parse, hash, hashDomain, hashStruct, encodeType }
+
+type Types = TypedData['types']
+
+const DOMAIN = 'EIP712Domain'
+const DOMAIN_FIELDS: readonly TypedDataField[] = [
+  { name: 'name', type: 'string' },
+  { name: 'version', type: 'string' },
+  { name: 'chainId', type: 'uint256' },
+  { name: 'verifyingContract', type: 'address' },
+  { name: 'salt', type: 'bytes32' },
+]
+
+/** From JSON text or a parsed object of unknown shape. Throws DecodeError. */
+function parse(input: unknown): TypedData {
+  const value = typeof input === 'string' ? fromJson(input) : input
+  if (!isRecord(value)) throw new DecodeError('typed data', 'must be an object')
+  const { types, primaryType, domain = {}, message } = value
+  if (!isTypes(types)) throw new DecodeError('typed data.types', 'must map names to lists of { name, type }')
+  if (typeof primaryType !== 'string') throw new DecodeError('typed data.primaryType', 'must be a string')
+  if (!isRecord(domain)) throw new DecodeError('typed data.domain', 'must be an object')
+  if (!isRecord(message)) throw new DecodeError('typed data.message', 'must be an object')
+  return { types, primaryType, domain, message }
+}
+
+function fromJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new DecodeError('typed data', 'is not JSON')
+  }
+}
+
+function isTypes(value: unknown): value is Types {
+  return isRecord(value) && Object.values(value).every((fields) => Array.isArray(fields) && fields.every(isField))
+}
+
+function isField(value: unknown): value is TypedDataField {
+  return isRecord(value) && typeof value['name'] === 'string' && typeof value['type'] === 'string'
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** What is signed: keccak(0x19 0x01 || domain || message). Throws DecodeError when a value does not fit its type. */
+function hash(data: TypedData): Hash {
+  const types = withDomain(data)
+  const parts = [Uint8Array.of(0x19, 0x01), structHash(DOMAIN, data.domain, types, 'domain', 0)]
+  if (data.primaryType !== DOMAIN) parts.push(structHash(data.primaryType, data.message, types, 'message', 0))
+  return Hash.keccak(Buffer.concat(parts))
+}
+
+/** The domain separator. Throws DecodeError. */
+function hashDomain(data: TypedData): Hash {
+  return Hash.from(structHash(DOMAIN, data.domain, withDomain(data), 'domain', 0))
+}
+
+/** Throws DecodeError. */
+function hashStruct(data: Pick<TypedData, 'types' | 'primaryType' | 'message'>): Hash {
+  return Hash.from(structHash(data.primaryType, data.message, data.types, 'message', 0))
+}
+
+function withDomain(data: TypedData): Types {
+  if (data.types[DOMAIN] !== undefined) return data.types
+  return { ...data.types, [DOMAIN]: DOMAIN_FIELDS.filter(({ name }) => (data.domain[name] ?? null) !== null) }
+}
+
+/** `Mail(Person from,Person to)Person(string name)`: the type, then those it uses in the order of their names. */
+function encodeType(types: Types, name: string): string {
+  const used = new Set<string>()
+  collect(types, name, used)
+  used.delete(name)
+  return [name, ...[...used].sort()].map((each) => describe(types, each)).join('')
+}
+
+function describe(types: Types, name: string): string {
+  return `${name}(${fieldsOf(types, name).map((field) => `${field.type} ${field.name}`).join(',')})`
+}
+
+function collect(types: Types, name: string, used: Set<string>): void {
+  if (used.has(name)) return
+  used.add(name)
+  for (const field of fieldsOf(types, name)) {
+    const base = field.type.replace(/\[.*$/, '')
+    if (Object.hasOwn(types, base)) collect(types, base, used)
+  }
+}
+
+function fieldsOf(types: Types, name: string): readonly TypedDataField[] {
+  const fields = Object.hasOwn(types, name) ? types[name] : undefined
+  if (fields === undefined) throw new DecodeError(`typed data.types.${name}`, 'is missing')
+  return fields
+}
+
+function structHash(name: string, value: unknown, types: Types, path: string, depth: number): Uint8Array {
+  if (depth > TYPED_DATA_DEPTH) throw new DecodeError(path, `nests deeper than ${TYPED_DATA_DEPTH}`)
+  if (!isRecord(value)) throw new DecodeError(path, `must be an object (${name})`)
+  const parts = [keccak256(new TextEncoder().encode(encodeType(types, name)))]
+  for (const field of fieldsOf(types, name))
+    parts.push(encodeValue(field.type, value[field.name], types, `${path}.${field.name}`, depth + 1))
+  return keccak256(Buffer.concat(parts))
+}
+
+/** 32 bytes, whatever the type. */
+function encodeValue(type: string, value: unknown, types: Types, path: string, depth: number): Uint8Array {
+  const array = /^(.*)\[(\d*)\]$/.exec(type)
+  if (array !== null) return encodeArray(array[1] as string, array[2] as string, value, types, path, depth) // both groups always match
+  if (Object.hasOwn(types, type)) return encodeStruct(type, value, types, path, depth)
+  if (value === undefined || value === null) throw new DecodeError(path, `is missing (${type})`)
+  if (type === 'string') return keccak256(new TextEncoder().encode(asText(value, path)))
+  if (type === 'bytes') return keccak256(asBytes(value, path))
+  return encodeAtom(type, value, path)
+}
+
+/** A struct that is absent is 32 zero bytes, as the signers of v4 do it. */
+function encodeStruct(type: string, value: unknown, types: Types, path: string, depth: number): Uint8Array {
+  if (value === undefined || value === null) return new Uint8Array(32)
+  return structHash(type, value, types, path, depth)
+}
+
+function encodeArray(type: string, length: string, value: unknown, types: Types, path: string, depth: number): Uint8Array {
+  if (depth > TYPED_DATA_DEPTH) throw new DecodeError(path, `nests deeper than ${TYPED_DATA_DEPTH}`)
+  if (!Array.isArray(value)) throw new DecodeError(path, `must be an array (${type}[${length}])`)
+  if (length !== '' && value.length !== Number(length)) throw new DecodeError(path, `must have ${length} items, not ${value.length}`)
+  return keccak256(Buffer.concat(value.map((item, i) => encodeValue(type, item, types, `${path}[${i}]`, depth + 1))))
+}
+
+function encodeAtom(type: string, value: unknown, path: string): Uint8Array {
+  if (type === 'address') return leftPadded(Address.toBytes(Address.from(asText(value, path), path)))
+  if (type === 'bool') return leftPadded(Uint8Array.of(asBool(value, path) ? 1 : 0))
+  const [, kind, size] = /^(u?int|bytes)(\d*)$/.exec(type) ?? []
+  if (kind === 'bytes') return rightPadded(asBytes(value, path), Number(size), path)
+  if (kind === undefined) throw new DecodeError(path, `is of an unknown type (${type})`)
+  return encodeInteger(kind === 'int', size === '' ? 256 : Number(size), asInteger(value, path), path)
+}
+
+function encodeInteger(isSigned: boolean, bits: number, value: bigint, path: string): Uint8Array {
+  if (bits < 8 || bits > 256 || bits % 8 !== 0) throw new DecodeError(path, `is an integer of ${bits} bits`)
+  const fits = isSigned ? BigInt.asIntN(bits, value) === value : BigInt.asUintN(bits, value) === value
+  if (!fits) throw new DecodeError(path, `does not fit ${isSigned ? '' : 'u'}int${bits}`)
+  return Hash.toBytes(Hash.fromBigint(BigInt.asUintN(256, value)))
+}
+
+function asText(value: unknown, path: string): string {
+  if (typeof value !== 'string') throw new DecodeError(path, 'must be a string')
+  return value
+}
+
+function asBool(value: unknown, path: string): boolean {
+  if (value === true || value === false) return value
+  if (value === 'true' || value === 'false') return value === 'true'
+  throw new DecodeError(path, 'must be true or false')
+}
+
+function asBytes(value: unknown, path: string): Uint8Array {
+  return value instanceof Uint8Array ? value : Hex.toBytes(asText(value, path), path)
+}
+
+/** JSON knows integers as numbers and, for large ones, as decimal or 0x text. */
+function asInteger(value: unknown, path: string): bigint {
+  if (typeof value === 'bigint') return value
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value)
+  if (typeof value === 'string' && /^(-?\d+|0x[0-9a-f]+)$/i.test(value)) return BigInt(value)
+  throw new DecodeError(path, 'must be an integer')
+}
+
+function leftPadded(bytes: Uint8Array): Uint8Array {
+  const word = new Uint8Array(32)
+  word.set(bytes, 32 - bytes.length)
+  return word
+}
+
+function rightPadded(bytes: Uint8Array, sizeBytes: number, path: string): Uint8Array {
+  if (sizeBytes < 1 || sizeBytes > 32) throw new DecodeError(path, `is of an unknown type (bytes${sizeBytes})`)
+  if (bytes.length !== sizeBytes) throw new DecodeError(path, `must be ${sizeBytes} bytes, not ${bytes.length}`)
+  const word = new Uint8Array(32)
+  word.set(bytes)
+  return word
+}

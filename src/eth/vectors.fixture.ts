@@ -1,0 +1,28 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { brotliDecompressSync } from 'node:zlib'
+import type { Hex } from './hex.ts'
+
+/** Published vectors lie beside the repository; tests that need them are skipped where they are not. */
+const SHARED = new URL('../../../shared/vectors/', import.meta.url)
+
+export const hasVectors = existsSync(SHARED)
+
+/** The 54 blocks of ethereum/execution-apis: frontier to Osaka, every transaction type but deposits. */
+export function chainRlp(): Uint8Array {
+  return new Uint8Array(readFileSync(new URL('rpc-compat/chain.rlp', SHARED)))
+}
+
+/** The result of the n-th call of a recorded conversation. */
+export function recorded(file: string, call = 0): unknown {
+  const lines = readFileSync(new URL(`rpc-compat/${file}`, SHARED), 'utf8').split('\n')
+  const answer = lines.filter((line) => line.startsWith('<<'))[call] ?? '<< {}'
+  const { result } = JSON.parse(answer.slice(3)) as { result?: unknown }
+  return result
+}
+
+/** What every payload of the recorded OP Sepolia blocks holds: the L1-attributes deposit first. */
+export function opTransactions(): readonly (readonly Hex[])[] {
+  const file = readFileSync(new URL('op-blocks/op-sepolia-blocks.json.br', SHARED))
+  const blocks = JSON.parse(brotliDecompressSync(file).toString('utf8')) as { payload: { transactions: Hex[] } }[]
+  return blocks.map((block) => block.payload.transactions)
+}

@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+
+// Node has it; the ECMAScript library of TypeScript does not, and the DOM's is not wanted.
+declare const WebAssembly: {
+  readonly Module: new (bytes: Uint8Array<ArrayBuffer>) => object
+  readonly Instance: new (module: object, imports: object) => { readonly exports: object }
+}
+
+/** What every module of ox exports beside its functions: a bump region that starts at `heap_base`. */
+interface WasmExports {
+  readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number }
+  heap_base(): number
+}
+
+export interface HashExports extends WasmExports {
+  keccak256(input: number, sizeBytes: number, output: number): void
+  sha256(input: number, sizeBytes: number, output: number): void
+  ripemd160(input: number, sizeBytes: number, output: number): void
+}
+
+/** The functions return 1 when they worked. */
+export interface Secp256k1Exports extends WasmExports {
+  secp256k1_init(): number
+  secp256k1_randomize(seed: number): number
+  secp256k1_get_public_key(privateKey: number, publicKey: number): number
+  secp256k1_recover_public_key(signature: number, payload: number, sizeBytes: number, publicKey: number): number
+  secp256k1_sign(
+    payload: number,
+    sizeBytes: number,
+    privateKey: number,
+    entropy: number,
+    entropySizeBytes: number,
+    prehash: number,
+    signature: number,
+  ): number
+  zero(at: number, sizeBytes: number): void
+}
+
+/** A module with a heap that grows. `bytes` is looked up again after each `reserve`: growing detaches the old view. */
+export interface Wasm<E extends WasmExports> {
+  readonly exports: E
+  readonly heap: number
+  bytes(): Uint8Array
+  reserve(sizeBytes: number): void
+}
+
+/**
+ * The C libraries that ox ships compiled (libsecp256k1, keccak, sha256). Its own loader is asynchronous and its public
+ * modules take 36 and 76 ms to import; reading the bytes and instantiating them here takes 2 ms each and needs no await.
+ * ox is pinned to one version, so the place of the files is known; `wasm.test.ts` fails if it ever moves.
+ */
+const FILES = { hashes: 'hashes.wasm.js', secp256k1: 'secp256k1.wasm.js' } as const
+
+export function loadHashes(): Wasm<HashExports> {
+  return load<HashExports>(FILES.hashes)
+}
+
+export function loadSecp256k1(): Wasm<Secp256k1Exports> {
+  return load<Secp256k1Exports>(FILES.secp256k1)
+}
+
+function load<E extends WasmExports>(file: string): Wasm<E> {
+  const instance = new WebAssembly.Instance(new WebAssembly.Module(readModule(file)), {})
+  const exports = instance.exports as E // the C declarations, which WebAssembly does not carry
+  let view = new Uint8Array(exports.memory.buffer)
+  const bytes = (): Uint8Array => {
+    if (view.buffer !== exports.memory.buffer) view = new Uint8Array(exports.memory.buffer)
+    return view
+  }
+  const heap = exports.heap_base()
+  const reserve = (sizeBytes: number): void => {
+    const missing = heap + sizeBytes - exports.memory.buffer.byteLength
+    if (missing > 0) exports.memory.grow(Math.ceil(missing / 65_536))
+  }
+  return { exports, heap, bytes, reserve }
+}
+
+function readModule(file: string): Uint8Array<ArrayBuffer> {
+  const entry = createRequire(import.meta.url).resolve('ox/wasm/Hash')
+  const source = readFileSync(join(dirname(entry), 'internal', file), 'latin1')
+  const base64 = /wasmBase64 = '([^']+)'/.exec(source)?.[1]
+  if (base64 === undefined) throw new Error(`ox ships no WebAssembly in ${file}: another version than the pinned one is installed`)
+  return new Uint8Array(Buffer.from(base64, 'base64'))
+}

@@ -1,0 +1,161 @@
+/** L1 rule sets in order. bpo1 and bpo2 change blob parameters only. */
+export const L1_FORKS = [
+  'frontier', 'homestead', 'tangerine', 'spurious', 'byzantium', 'constantinople', 'petersburg', 'istanbul',
+  'berlin', 'london', 'paris', 'shanghai', 'cancun', 'prague', 'osaka', 'bpo1', 'bpo2',
+] as const
+export type L1Fork = (typeof L1_FORKS)[number]
+
+/** OP Stack rule sets in order. azul is Base's: Osaka execution with the transaction gas cap. */
+export const OP_FORKS = ['bedrock', 'regolith', 'canyon', 'delta', 'ecotone', 'fjord', 'granite', 'holocene', 'isthmus', 'jovian', 'azul'] as const
+export type OpFork = (typeof OP_FORKS)[number]
+
+export interface BlobParameters {
+  readonly target: number
+  readonly max: number
+  readonly baseFeeUpdateFraction: bigint
+}
+
+/** When a rule set begins: by block number (up to paris) or by timestamp in seconds (after). */
+export interface Activation {
+  readonly fork: L1Fork
+  readonly block: number | null
+  readonly timestamp: number | null
+}
+
+export interface OpActivation {
+  readonly fork: OpFork
+  readonly timestamp: number
+}
+
+/** What a genesis file fixes about a chain's rules. */
+export interface ChainConfig {
+  readonly chainId: number
+  readonly l1: readonly Activation[]
+  /** null: an L1 chain */
+  readonly op: {
+    readonly activations: readonly OpActivation[]
+    readonly elasticity: bigint
+    readonly denominator: bigint
+    /** since Canyon */
+    readonly denominatorCanyon: bigint
+  } | null
+  readonly blobSchedule: Readonly<Partial<Record<L1Fork, BlobParameters>>>
+  /** EIP-6110; L1 only */
+  readonly depositContract: string | null
+  /** EIP-7825; null switches the cap off */
+  readonly transactionGasCap: bigint | null
+  /** EIP-170; null switches it off */
+  readonly codeSizeLimit: number | null
+}
+
+/** The rules of one block, as flags to be asked by name. */
+export interface Rules {
+  readonly l1: L1Fork
+  readonly op: OpFork | null
+  /** true when `fork` is active */
+  readonly has: (fork: L1Fork) => boolean
+  readonly hasOp: (fork: OpFork) => boolean
+  readonly blob: BlobParameters | null
+}
+
+const L1_RANK: ReadonlyMap<L1Fork, number> = new Map(L1_FORKS.map((fork, rank) => [fork, rank]))
+const OP_RANK: ReadonlyMap<OpFork, number> = new Map(OP_FORKS.map((fork, rank) => [fork, rank]))
+
+/** The L1 rule set whose EIPs an OP fork takes over (specs.optimism.io, one page per upgrade; Base docs for azul). */
+const TAKES: Readonly<Partial<Record<OpFork, L1Fork>>> = {
+  bedrock: 'paris',
+  canyon: 'shanghai',
+  ecotone: 'cancun',
+  isthmus: 'prague',
+  azul: 'osaka',
+}
+
+/** EIP-4844, EIP-7691, EIP-7892: what holds when a genesis names no blob schedule. */
+const BLOB_DEFAULTS: Readonly<Partial<Record<L1Fork, BlobParameters>>> = {
+  cancun: { target: 3, max: 6, baseFeeUpdateFraction: 3_338_477n },
+  prague: { target: 6, max: 9, baseFeeUpdateFraction: 5_007_716n },
+  bpo1: { target: 10, max: 15, baseFeeUpdateFraction: 8_346_193n },
+  bpo2: { target: 14, max: 21, baseFeeUpdateFraction: 11_684_671n },
+}
+
+const cache = new WeakMap<ChainConfig, Map<string, Rules>>()
+
+/** The rules of the block with this number and timestamp (seconds). The same value for the same forks of one config. */
+export function rulesAt(config: ChainConfig, number: number, timestamp: number): Rules {
+  const op = opForkAt(config, timestamp)
+  const l1 = l1ForkAt(config, op, number, timestamp)
+  const key = `${l1}/${op}`
+  let known = cache.get(config)
+  if (known === undefined) cache.set(config, (known = new Map()))
+  let rules = known.get(key)
+  if (rules === undefined) known.set(key, (rules = makeRules(config, l1, op)))
+  return rules
+}
+
+/**
+ * Blocks of an OP chain can be executed since Fjord: the data fees before it are not implemented.
+ * @throws {UnsupportedFork}
+ */
+export function requireSupported(rules: Rules): void {
+  if (rules.op !== null && !rules.hasOp('fjord')) throw new UnsupportedFork(rules.op)
+}
+
+function opForkAt(config: ChainConfig, timestamp: number): OpFork | null {
+  if (config.op === null) return null
+  let rank = 0
+  for (const activation of config.op.activations) {
+    if (activation.timestamp <= timestamp) rank = Math.max(rank, OP_RANK.get(activation.fork) ?? 0)
+  }
+  return OP_FORKS[rank] ?? 'bedrock'
+}
+
+function l1ForkAt(config: ChainConfig, op: OpFork | null, number: number, timestamp: number): L1Fork {
+  let rank = 0
+  for (const { fork, block, timestamp: time } of config.l1) {
+    if ((block !== null && block <= number) || (time !== null && time <= timestamp)) {
+      rank = Math.max(rank, L1_RANK.get(fork) ?? 0)
+    }
+  }
+  if (op !== null) rank = Math.max(rank, impliedRank(op))
+  return L1_FORKS[rank] ?? 'frontier'
+}
+
+function impliedRank(op: OpFork): number {
+  let rank = 0
+  for (const fork of OP_FORKS) {
+    rank = Math.max(rank, L1_RANK.get(TAKES[fork] ?? 'frontier') ?? 0)
+    if (fork === op) break
+  }
+  return rank
+}
+
+function makeRules(config: ChainConfig, l1: L1Fork, op: OpFork | null): Rules {
+  const l1Rank = L1_RANK.get(l1) ?? 0
+  const opRank = op === null ? -1 : (OP_RANK.get(op) ?? -1)
+  return {
+    l1,
+    op,
+    has: (fork) => (L1_RANK.get(fork) ?? Infinity) <= l1Rank,
+    hasOp: (fork) => (OP_RANK.get(fork) ?? Infinity) <= opRank,
+    blob: op === null ? blobParameters(config, l1Rank) : null,
+  }
+}
+
+/** The newest entry of the schedule that is not above the fork; a fork without one keeps its predecessor's. */
+function blobParameters(config: ChainConfig, l1Rank: number): BlobParameters | null {
+  for (let rank = l1Rank; rank >= 0; rank--) {
+    const fork = L1_FORKS[rank]
+    const found = fork === undefined ? undefined : (config.blobSchedule[fork] ?? BLOB_DEFAULTS[fork])
+    if (found !== undefined) return found
+  }
+  return null
+}
+
+/** The chain runs under an OP fork whose fee rules are not implemented. */
+export class UnsupportedFork extends Error {
+  override readonly name = 'UnsupportedFork'
+
+  constructor(fork: OpFork) {
+    super(`blocks of an OP chain before Fjord are not supported: this block is under ${fork}`)
+  }
+}

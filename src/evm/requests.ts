@@ -1,0 +1,41 @@
+import { Hash, sha256 } from '../eth/index.ts'
+import type { Address, Log } from '../eth/index.ts'
+
+/** DepositEvent(bytes,bytes,bytes,bytes,bytes) of the beacon deposit contract. */
+const DEPOSIT_EVENT = Hash.from('0x649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5')
+
+/** Where its five fields lie in the event's ABI data: public key, credentials, amount, signature, index. */
+const FIELDS = [
+  { start: 192, end: 240 },
+  { start: 288, end: 320 },
+  { start: 352, end: 360 },
+  { start: 416, end: 512 },
+  { start: 544, end: 552 },
+] as const
+const EVENT_SIZE = 576
+
+/** EIP-6110: the deposits that the block's logs tell of, in the form that the consensus layer reads. */
+export function depositRequests(logs: Iterable<Log>, contract: Address): Uint8Array {
+  const parts: Uint8Array[] = []
+  for (const { address, topics, data } of logs) {
+    if (address !== contract || topics[0] !== DEPOSIT_EVENT || data.length !== EVENT_SIZE) continue
+    for (const { start, end } of FIELDS) parts.push(data.subarray(start, end))
+  }
+  return concat(parts)
+}
+
+/** EIP-7685: `lists` stand in order of their type, from 0; one that is empty is left out. */
+export function requestsHash(lists: readonly Uint8Array[]): Hash {
+  const digests = lists.flatMap((data, type) => (data.length === 0 ? [] : [sha256(concat([Uint8Array.of(type), data]))]))
+  return Hash.from(sha256(concat(digests)))
+}
+
+function concat(parts: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0))
+  let at = 0
+  for (const part of parts) {
+    whole.set(part, at)
+    at += part.length
+  }
+  return whole
+}

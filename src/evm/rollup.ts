@@ -1,0 +1,111 @@
+import type { Address, Hash, L1Cost } from '../eth/index.ts'
+import { fastLzSize } from './fastlz.ts'
+import type { Rules } from './forks.ts'
+import type { StateReader } from './state.ts'
+
+/** The predeploy that holds what the L1 attributes deposit said last. */
+export const L1_BLOCK = predeploy('15')
+
+/** Where an OP chain's fees go, tips aside: those go to the block's coinbase. */
+export const BASE_FEE_VAULT = predeploy('19')
+export const L1_FEE_VAULT = predeploy('1a')
+export const OPERATOR_FEE_VAULT = predeploy('1b')
+
+const L1_BASE_FEE_SLOT = slot(1)
+const SCALARS_SLOT = slot(3)
+const L1_BLOB_BASE_FEE_SLOT = slot(7)
+const OPERATOR_SLOT = slot(8)
+
+/** Fjord's regression from FastLZ size to data-availability bytes, in millionths of a byte (specs.optimism.io). */
+const INTERCEPT = -42_585_600n
+const COEFFICIENT = 836_500n
+const MIN_SIZE = 100_000_000n
+const MILLION = 1_000_000n
+const DEFAULT_DA_SCALAR = 400n
+
+/** The fee parameters that hold while the block runs, as `L1Block` stores them. */
+export interface L1Parameters {
+  readonly baseFee: bigint
+  readonly blobBaseFee: bigint
+  readonly baseFeeScalar: bigint
+  readonly blobBaseFeeScalar: bigint
+  /** null before Isthmus */
+  readonly operatorFeeScalar: bigint | null
+  readonly operatorFeeConstant: bigint | null
+  /** null before Jovian */
+  readonly daFootprintGasScalar: bigint | null
+}
+
+export function l1Parameters(rules: Rules, reader: StateReader): L1Parameters {
+  const scalars = reader.storage(L1_BLOCK, SCALARS_SLOT)
+  const operator = rules.hasOp('isthmus') ? reader.storage(L1_BLOCK, OPERATOR_SLOT) : 0n
+  return {
+    baseFee: reader.storage(L1_BLOCK, L1_BASE_FEE_SLOT),
+    blobBaseFee: reader.storage(L1_BLOCK, L1_BLOB_BASE_FEE_SLOT),
+    baseFeeScalar: bits(scalars, 96n, 32n),
+    blobBaseFeeScalar: bits(scalars, 64n, 32n),
+    operatorFeeScalar: rules.hasOp('isthmus') ? bits(operator, 64n, 32n) : null,
+    operatorFeeConstant: rules.hasOp('isthmus') ? bits(operator, 0n, 64n) : null,
+    daFootprintGasScalar: rules.hasOp('jovian') ? bits(operator, 96n, 16n) || DEFAULT_DA_SCALAR : null,
+  }
+}
+
+/** What the envelope `raw` costs beyond execution gas on an OP chain. @throws never; Fjord and later */
+export function l1Cost(raw: Uint8Array, rules: Rules, reader: StateReader): L1Cost {
+  const parameters = l1Parameters(rules, reader)
+  const size = estimatedSize(raw)
+  const feePerByte =
+    16n * parameters.baseFeeScalar * parameters.baseFee + parameters.blobBaseFeeScalar * parameters.blobBaseFee
+  return costOf(parameters, (size * 16n) / MILLION, (size * feePerByte) / (MILLION * MILLION))
+}
+
+/** Deposits pay nothing for data; their receipts show the block's parameters all the same. */
+export function freeL1Cost(rules: Rules, reader: StateReader): L1Cost {
+  return costOf(l1Parameters(rules, reader), 0n, 0n)
+}
+
+/** Wei for `gas` of execution on top of the gas price: Isthmus, and Jovian's correction of its scale. */
+export function operatorFee(gas: bigint, cost: Pick<L1Cost, 'operatorFeeScalar' | 'operatorFeeConstant'>, rules: Rules): bigint {
+  if (cost.operatorFeeScalar === null || cost.operatorFeeConstant === null) return 0n
+  const scaled = gas * cost.operatorFeeScalar
+  return (rules.hasOp('jovian') ? scaled * 100n : scaled / MILLION) + cost.operatorFeeConstant
+}
+
+/** Jovian: the block's share of data availability that the envelope takes, in gas. */
+export function daFootprint(raw: Uint8Array, daFootprintGasScalar: bigint): bigint {
+  return (estimatedSize(raw) / MILLION) * daFootprintGasScalar
+}
+
+/** Millionths of a byte. */
+function estimatedSize(raw: Uint8Array): bigint {
+  const size = INTERCEPT + COEFFICIENT * BigInt(fastLzSize(raw))
+  return size < MIN_SIZE ? MIN_SIZE : size
+}
+
+function costOf(parameters: L1Parameters, gasUsed: bigint, fee: bigint): L1Cost {
+  return {
+    gasPrice: parameters.baseFee,
+    gasUsed,
+    fee,
+    baseFeeScalar: parameters.baseFeeScalar,
+    blobBaseFee: parameters.blobBaseFee,
+    blobBaseFeeScalar: parameters.blobBaseFeeScalar,
+    operatorFeeScalar: parameters.operatorFeeScalar,
+    operatorFeeConstant: parameters.operatorFeeConstant,
+    daFootprintGasScalar: parameters.daFootprintGasScalar,
+  }
+}
+
+function bits(word: bigint, offset: bigint, width: bigint): bigint {
+  return (word >> offset) & ((1n << width) - 1n)
+}
+
+function predeploy(low: string): Address {
+  // A constant of the OP Stack, lower case and 20 bytes by construction.
+  return `0x42000000000000000000000000000000000000${low}` as Address
+}
+
+function slot(index: number): Hash {
+  // 32 bytes in lower case by construction.
+  return `0x${index.toString(16).padStart(64, '0')}` as Hash
+}

@@ -1,0 +1,101 @@
+import { Address, EMPTY_REQUESTS_HASH, Hash } from '../eth/index.ts'
+import type { Header, Log, Withdrawal } from '../eth/index.ts'
+import { runFrame } from './bootstrap.ts'
+import { requireSupported } from './forks.ts'
+import { SYSTEM_CALL_GAS } from './limits.ts'
+import type { BlockContext } from './message.ts'
+import { depositRequests, requestsHash } from './requests.ts'
+import { payMiners } from './reward.ts'
+import type { World } from './world.ts'
+
+const SYSTEM = Address.from('0xfffffffffffffffffffffffffffffffffffffffe')
+/** EIP-4788 */
+const BEACON_ROOTS = Address.from('0x000f3df6d732807ef1319fb7b8bb8522d0beac02')
+/** EIP-2935 */
+const HISTORY = Address.from('0x0000f90827f1c53a10cb7a02335b175320002935')
+/** EIP-7002 */
+const WITHDRAWAL_QUEUE = Address.from('0x00000961ef480eb55e80d19ad83579a64c007002')
+/** EIP-7251 */
+const CONSOLIDATION_QUEUE = Address.from('0x0000bbddc7ce488642fb579f8b00f3a590007251')
+
+const WEI_PER_GWEI = 1_000_000_000n
+
+/** What the end of a block takes from its parts. */
+export interface BlockParts {
+  /** null before Shanghai */
+  readonly withdrawals: readonly Withdrawal[] | null
+  readonly ommers: readonly Header[]
+  /** of all receipts, in order */
+  readonly logs: Iterable<Log>
+}
+
+/**
+ * What runs before a block's first transaction: the parent's beacon root (EIP-4788) and the parent's hash (EIP-2935)
+ * are stored by their contracts. A chain that has not deployed them is left alone.
+ *
+ * @throws {UnsupportedFork} OP chain before Fjord
+ */
+export async function beginBlock(context: BlockContext, world: World): Promise<void> {
+  const { rules, env } = context
+  requireSupported(rules)
+  if (rules.has('cancun') && env.parentBeaconBlockRoot !== null) {
+    await systemCall(BEACON_ROOTS, Hash.toBytes(env.parentBeaconBlockRoot), context, world)
+  }
+  const parentHash = rules.has('prague') && env.number > 0 ? env.blockHash(env.number - 1) : null
+  if (parentHash !== null) await systemCall(HISTORY, Hash.toBytes(parentHash), context, world)
+}
+
+/** What runs behind a block's last transaction. `requestsHash` is what the header says since Prague, else null. */
+export async function endBlock(
+  context: BlockContext,
+  world: World,
+  { withdrawals, ommers, logs }: BlockParts,
+): Promise<{ requestsHash: Hash | null }> {
+  const { rules } = context
+  const requests = await requestsHashOf(context, world, logs)
+  world.beginTransaction()
+  if (!rules.has('paris')) payMiners(context, world, ommers)
+  for (const { address, amount } of withdrawals ?? []) world.addBalance(address, amount * WEI_PER_GWEI)
+  if (rules.has('spurious')) world.removeTouchedEmpty()
+  return { requestsHash: requests }
+}
+
+/** EIP-7685. OP chains know no requests (Isthmus): the hash of nothing. */
+async function requestsHashOf(context: BlockContext, world: World, logs: Iterable<Log>): Promise<Hash | null> {
+  const { rules, config } = context
+  if (rules.op !== null) return rules.hasOp('isthmus') ? EMPTY_REQUESTS_HASH : null
+  if (!rules.has('prague')) return null
+  const nothing = new Uint8Array()
+  return requestsHash([
+    config.depositContract === null ? nothing : depositRequests(logs, Address.from(config.depositContract)),
+    await systemCall(WITHDRAWAL_QUEUE, nothing, context, world),
+    await systemCall(CONSOLIDATION_QUEUE, nothing, context, world),
+  ])
+}
+
+/** Called by nobody, paid by nobody, outside the block's gas. Nothing where there is no code or the call fails. */
+async function systemCall(to: Address, data: Uint8Array, context: BlockContext, world: World): Promise<Uint8Array> {
+  if (world.codeAt(to).length === 0) return new Uint8Array()
+  world.beginTransaction()
+  const result = await runFrame(
+    {
+      caller: SYSTEM,
+      to,
+      data,
+      value: 0n,
+      gas: SYSTEM_CALL_GAS,
+      gasPrice: 0n,
+      blobVersionedHashes: [],
+      warm: [to],
+      accessList: [],
+      collectAccessList: false,
+      transferLogs: false,
+      movedPrecompiles: null,
+      maskedPrecompiles: null,
+    },
+    context,
+    world,
+  )
+  world.removeTouchedEmpty()
+  return result.outcome.kind === 'success' ? result.output : new Uint8Array()
+}

@@ -1,0 +1,110 @@
+import { Address } from '../eth/index.ts'
+import type { TransactionType } from '../eth/index.ts'
+import { isDelegation } from './authorize.ts'
+import type { L1Fork } from './forks.ts'
+import type { BlockContext, ExecuteOptions, Message } from './message.ts'
+import { InvalidTransaction } from './refusal.ts'
+import type { World } from './world.ts'
+
+const NONCE_MAX = 2n ** 64n - 1n
+/** EIP-7594: per transaction, since Osaka */
+const BLOBS_MAX_OSAKA = 6
+const VERSIONED_HASH_KZG = '0x01'
+
+const INTRODUCED: Readonly<Record<Exclude<TransactionType, 0x7e>, L1Fork>> = {
+  0: 'frontier',
+  1: 'berlin',
+  2: 'london',
+  3: 'cancun',
+  4: 'prague',
+}
+
+/**
+ * What geth's preCheck asks before any gas is bought, in its order. Deposits are not asked: L1 has.
+ * @throws {InvalidTransaction}
+ */
+export function validate(message: Message, context: BlockContext, world: World, options: ExecuteOptions): void {
+  checkType(message.type, context)
+  if (options.skipNonce !== true) checkNonce(message, world)
+  if (options.skipGasCap !== true) checkGasCap(message, context)
+  if (options.skipNonce !== true) checkSender(message, world)
+  if (options.skipFees !== true) checkFees(message, context)
+  checkBlobs(message, context, options)
+  checkAuthorizations(message)
+}
+
+/** @throws {InvalidTransaction} */
+export function checkType(type: TransactionType, { rules }: BlockContext): void {
+  const known = type === 0x7e ? rules.op !== null : rules.has(INTRODUCED[type])
+  if (!known || (type === 3 && rules.op !== null)) {
+    throw new InvalidTransaction('type-not-supported', `transaction type not supported: ${type}`)
+  }
+}
+
+function checkNonce({ from, nonce }: Message, world: World): void {
+  const state = world.nonce(from)
+  const who = `address ${Address.checksum(from)}`
+  if (state < nonce) throw new InvalidTransaction('nonce-too-high', `nonce too high: ${who}, tx: ${nonce} state: ${state}`)
+  if (state > nonce) throw new InvalidTransaction('nonce-too-low', `nonce too low: ${who}, tx: ${nonce} state: ${state}`)
+  if (state >= NONCE_MAX) throw new InvalidTransaction('nonce-max', `nonce has max value: ${who}, nonce: ${state}`)
+}
+
+/** EIP-7825. */
+function checkGasCap({ gas }: Message, { config, rules }: BlockContext): void {
+  const cap = config.transactionGasCap
+  if (cap === null || !rules.has('osaka') || gas <= cap) return
+  throw new InvalidTransaction('gas-limit-cap', `transaction gas limit too high (cap: ${cap}, tx: ${gas})`)
+}
+
+/** EIP-3607; an account that delegates (EIP-7702) may still send. */
+function checkSender({ from }: Message, world: World): void {
+  const code = world.codeAt(from)
+  if (code.length === 0 || isDelegation(code)) return
+  const detail = `address ${Address.checksum(from)}, len(code): ${code.length}`
+  throw new InvalidTransaction('sender-not-eoa', `sender not an eoa: ${detail}`)
+}
+
+function checkFees({ from, maxFeePerGas, maxPriorityFeePerGas }: Message, { env }: BlockContext): void {
+  if (env.baseFeePerGas === null) return
+  const detail = `address ${Address.checksum(from)}, `
+  if (maxFeePerGas < maxPriorityFeePerGas) {
+    throw new InvalidTransaction(
+      'tip-above-fee-cap',
+      `max priority fee per gas higher than max fee per gas: ${detail}maxPriorityFeePerGas: ${maxPriorityFeePerGas}, maxFeePerGas: ${maxFeePerGas}`,
+    )
+  }
+  if (maxFeePerGas >= env.baseFeePerGas) return
+  throw new InvalidTransaction(
+    'fee-cap-below-base-fee',
+    `max fee per gas less than block base fee: ${detail}maxFeePerGas: ${maxFeePerGas}, baseFee: ${env.baseFeePerGas}`,
+  )
+}
+
+function checkBlobs(message: Message, { env, rules }: BlockContext, { skipFees }: ExecuteOptions): void {
+  const hashes = message.blobVersionedHashes
+  if (message.type !== 3 && hashes.length === 0) return
+  if (message.to === null) throw new InvalidTransaction('blob-creation', 'blob transaction of type create')
+  if (hashes.length === 0) throw new InvalidTransaction('blob-hashes-missing', 'blob transaction missing blob hashes')
+  const most = Math.min(rules.blob?.max ?? 0, rules.has('osaka') ? BLOBS_MAX_OSAKA : Infinity)
+  if (hashes.length > most) {
+    throw new InvalidTransaction('blob-count', `blob transaction has too many blobs: have ${hashes.length}, permitted ${most}`)
+  }
+  const wrong = hashes.findIndex((hash) => !hash.startsWith(VERSIONED_HASH_KZG))
+  if (wrong >= 0) throw new InvalidTransaction('blob-hash-version', `blob ${wrong} has invalid hash version`)
+  const price = env.blobBaseFee ?? 0n
+  if (skipFees === true || message.maxFeePerBlobGas >= price) return
+  throw new InvalidTransaction(
+    'blob-fee-cap-below-base-fee',
+    `max fee per blob gas less than block blob gas fee: address ${Address.checksum(message.from)} blobGasFeeCap: ${message.maxFeePerBlobGas}, blobBaseFee: ${price}`,
+  )
+}
+
+function checkAuthorizations({ type, to, from, authorizationList }: Message): void {
+  if (type !== 4) return
+  const sender = `(sender ${Address.checksum(from)})`
+  if (to === null) {
+    throw new InvalidTransaction('authorization-creation', `EIP-7702 transaction cannot be used to create contract ${sender}`)
+  }
+  if (authorizationList.length > 0) return
+  throw new InvalidTransaction('empty-authorization-list', `EIP-7702 transaction with empty auth list ${sender}`)
+}

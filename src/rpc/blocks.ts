@@ -1,0 +1,33 @@
+import type { View } from '../chain/index.ts'
+import type { Block } from '../eth/index.ts'
+import { Hex } from '../eth/index.ts'
+import type { StateReader } from '../evm/index.ts'
+import { CODE, RpcError } from './errors.ts'
+import { LATEST } from './schema.ts'
+import type { BlockRef } from './schema.ts'
+
+/** The block a parameter names in this View; null when there is none. Absent means latest. */
+export function findBlock(view: View, ref: BlockRef = LATEST): Block | null {
+  if (ref.kind === 'tag') return view.tagged(ref.tag)
+  return ref.kind === 'number' ? view.byNumber(ref.number) : view.byHash(ref.hash)
+}
+
+/** As `findBlock`, for methods that cannot answer null. Throws RpcError -32001 that names the block. */
+export function requireBlock(view: View, ref: BlockRef = LATEST): Block {
+  const block = findBlock(view, ref)
+  if (block === null) throw blockNotFound(ref, view)
+  return block
+}
+
+/** State after the block. Throws RpcError -32001, and PrunedState (code 4444) when that history is gone. */
+export function requireState(view: View, ref: BlockRef = LATEST): StateReader {
+  return view.state(requireBlock(view, ref))
+}
+
+function blockNotFound(ref: BlockRef, view: View): RpcError {
+  const head = Hex.fromQuantity(view.head.header.number)
+  if (ref.kind === 'number') {
+    return new RpcError(CODE.notFound, `block not found: ${Hex.fromQuantity(ref.number)}, the latest is ${head}`)
+  }
+  return new RpcError(CODE.notFound, `block not found: ${ref.kind === 'hash' ? ref.hash : ref.tag}`)
+}

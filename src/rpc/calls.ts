@@ -1,0 +1,178 @@
+import type { View } from '../chain/index.ts'
+import type { Compat } from '../compat.ts'
+import type { Block } from '../eth/index.ts'
+import { executeTransaction, InvalidTransaction, World } from '../evm/index.ts'
+import type { BlockContext, ExecuteOptions, Executed, StateReader } from '../evm/index.ts'
+import { CODE, RpcError } from './errors.ts'
+import { CALL_GAS } from './limits.ts'
+import { overrideBlock, overrideState } from './overrides.ts'
+import type { BlockOverrides, StateOverrides } from './overrides.ts'
+import { feesOf, messageOf, senderOf } from './request.ts'
+import type { CallRequest } from './request.ts'
+import { failure } from './revert.ts'
+
+/** Where a call runs: the state after a block and that block's own environment. Pending and sealed alike (law 2). */
+export interface Site {
+  readonly state: StateReader
+  readonly context: BlockContext
+}
+
+export function siteOf(view: View, block: Block): Site {
+  return { state: view.state(block), context: view.context(block) }
+}
+
+export interface Overrides {
+  readonly state?: StateOverrides | undefined
+  readonly block?: BlockOverrides | undefined
+}
+
+/** Gas of a plain transfer. */
+const TRANSFER_GAS = 21_000n
+/** An estimate may lie this far above the least gas limit: geth's 1.5 %, which saves a third of the executions. */
+const ESTIMATE_ERROR_PERMILLE = 15n
+/** EIP-150: what a call that sends value adds for its callee. */
+const CALL_STIPEND = 2_300n
+
+/** One call on its own copy of the state, ready to run again and again. */
+export class Call {
+  readonly #world: World
+  readonly #context: BlockContext
+  readonly #request: CallRequest
+  readonly #options: ExecuteOptions
+  readonly #maxFee: bigint
+
+  /** Throws RpcError for overrides that contradict each other. */
+  constructor(site: Site, request: CallRequest, overrides: Overrides = {}) {
+    const context = overrideBlock(site.context, overrides.block)
+    this.#world = new World(site.state)
+    const places = overrideState(this.#world, overrides.state, context.rules)
+    const { maxFee, maxTip } = feesOf(request, context.env.baseFeePerGas)
+    const free = maxFee === 0n && maxTip === 0n
+    this.#maxFee = maxFee
+    this.#request = request
+    this.#context = free ? withoutBaseFee(context, overrides.block) : context
+    this.#options = { ...places, skipNonce: true, skipGasCap: true, skipFees: free }
+  }
+
+  get context(): BlockContext {
+    return this.#context
+  }
+
+  /** The gas of eth_call: what is asked for, at most the cap, and no more than the sender can pay for. */
+  get gas(): bigint {
+    const { gas } = this.#request
+    if (gas !== undefined) return least(gas, CALL_GAS)
+    const affordable = this.#affordableGas()
+    // With less than a transfer's gas the executor names the missing funds better than a small limit would.
+    return affordable === null || affordable < TRANSFER_GAS ? CALL_GAS : least(affordable, CALL_GAS)
+  }
+
+  /** Runs it; the state is then as before. Throws RpcError -32000 when it could not be included. */
+  async run(gas: bigint = this.gas, change: Partial<CallRequest> = {}, more: ExecuteOptions = {}): Promise<Executed> {
+    const result = await this.#attempt(gas, change, more)
+    if (result instanceof InvalidTransaction) throw new RpcError(CODE.server, `err: ${result.message} (supplied gas ${gas})`)
+    return result
+  }
+
+  /** The least gas limit under which it succeeds, as geth searches it. Throws RpcError. */
+  async estimate(compat: Compat): Promise<bigint> {
+    const most = this.#mostGas()
+    if (this.#isPlainTransfer() && (await this.#succeeds(TRANSFER_GAS))) return TRANSFER_GAS
+    const first = await this.#attempt(most)
+    if (first instanceof InvalidTransaction) throw cannotRun(first, most)
+    const error = failure(first, compat)
+    if (error !== null) throw first.outcome.kind === 'halt' && first.outcome.reason === OUT_OF_GAS ? tooLittle(most) : error
+    return this.#search(first, most)
+  }
+
+  async #search(first: Executed, most: bigint): Promise<bigint> {
+    let fails = first.gasUsed - 1n
+    let works = most
+    // Nearly always enough: what was used before refunds, and the 64th that a call must leave behind.
+    const likely = ((first.gasUsedBeforeRefund + CALL_STIPEND) * 64n) / 63n
+    if (likely < works) {
+      if (await this.#succeeds(likely)) works = likely
+      else fails = likely
+    }
+    while (fails + 1n < works && (works - fails) * 1_000n >= works * ESTIMATE_ERROR_PERMILLE) {
+      const middle = least((fails + works) / 2n, fails * 2n)
+      if (await this.#succeeds(middle)) works = middle
+      else fails = middle
+    }
+    return works
+  }
+
+  async #attempt(
+    gas: bigint,
+    change: Partial<CallRequest> = {},
+    more: ExecuteOptions = {},
+  ): Promise<Executed | InvalidTransaction> {
+    const mark = this.#world.checkpoint()
+    const request = { ...this.#request, ...change }
+    const nonce = request.nonce ?? this.#world.nonce(senderOf(request))
+    const message = messageOf(request, gas, nonce, this.#context.env.baseFeePerGas)
+    try {
+      return await executeTransaction(message, this.#context, this.#world, { ...this.#options, ...more })
+    } catch (error) {
+      if (error instanceof InvalidTransaction) return error
+      throw error
+    } finally {
+      this.#world.revertTo(mark)
+    }
+  }
+
+  async #succeeds(gas: bigint): Promise<boolean> {
+    const result = await this.#attempt(gas)
+    if (!(result instanceof InvalidTransaction)) return result.outcome.kind === 'success'
+    if (isAboutGas(result)) return false
+    throw cannotRun(result, gas)
+  }
+
+  #isPlainTransfer(): boolean {
+    const { to, data } = this.#request
+    return to !== undefined && (data === undefined || data.length === 0) && this.#world.codeAt(to).length === 0
+  }
+
+  /** Asked for, or the block's limit; at most a transaction's cap (EIP-7825), what the sender can pay for, and our own cap. */
+  #mostGas(): bigint {
+    const { gas } = this.#request
+    let most = gas !== undefined && gas >= TRANSFER_GAS ? gas : this.#context.env.gasLimit
+    const { transactionGasCap } = this.#context.config
+    if (transactionGasCap !== null && this.#context.rules.has('osaka')) most = least(most, transactionGasCap)
+    const affordable = this.#affordableGas()
+    if (affordable !== null) most = least(most, affordable)
+    return least(most, CALL_GAS)
+  }
+
+  /** null: nothing is paid. 0n when not even the value can be. */
+  #affordableGas(): bigint | null {
+    if (this.#maxFee === 0n) return null
+    const left = this.#world.balance(senderOf(this.#request)) - (this.#request.value ?? 0n)
+    return left <= 0n ? 0n : left / this.#maxFee
+  }
+}
+
+const OUT_OF_GAS = 'out of gas'
+
+/** Without a price nothing is paid, and so BASEFEE reads 0 (geth, reth) unless the caller overrode it. */
+function withoutBaseFee(context: BlockContext, overrides: BlockOverrides | undefined): BlockContext {
+  if (context.env.baseFeePerGas === null || overrides?.baseFeePerGas !== undefined) return context
+  return { ...context, env: { ...context.env, baseFeePerGas: 0n } }
+}
+
+/** A higher gas limit would cure it. */
+function isAboutGas(error: InvalidTransaction): boolean {
+  return error.code === 'intrinsic-gas' || error.code === 'floor-gas'
+}
+
+function cannotRun(error: InvalidTransaction, gas: bigint): RpcError {
+  return isAboutGas(error) ? tooLittle(gas) : new RpcError(CODE.server, `failed with ${gas} gas: ${error.message}`)
+}
+
+function tooLittle(gas: bigint): RpcError {
+  return new RpcError(CODE.server, `gas required exceeds allowance (${gas})`)
+}
+
+function least(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
+}

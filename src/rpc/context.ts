@@ -1,0 +1,29 @@
+import type { Chain } from '../chain/index.ts'
+import type { Compat } from '../compat.ts'
+import type { DevAccounts } from './accounts.ts'
+import type { Filters } from './filters.ts'
+
+/** What handlers work with; one per running node. */
+export interface Context {
+  readonly chain: Chain
+  readonly accounts: DevAccounts
+  /** what eth_newFilter and its like have installed */
+  readonly filters: Filters
+  readonly compat: Compat
+  /** such as `pocketchain/0.1.0/linux-x64/node20.20.2` */
+  readonly clientVersion: string
+}
+
+/** Who asks. A `session` exists on WebSocket only: it can be sent notifications. */
+export interface Caller {
+  readonly tier: 'dedicated' | 'public'
+  readonly session: Session | null
+}
+
+/** One WebSocket connection, as the methods see it. */
+export interface Session {
+  /** sends `eth_subscription` with this result; answers false when the client reads too slowly and was cut off */
+  readonly notify: (subscription: string, result: unknown) => boolean
+  /** run when the connection ends */
+  readonly onClose: (listener: () => void) => void
+}

@@ -1,0 +1,253 @@
+import { PoolError, PrunedState } from '../chain/index.ts'
+import { InvalidTransaction } from '../evm/index.ts'
+import type { Caller, Context, Session } from './context.ts'
+import { CODE, RpcError } from './errors.ts'
+import { Filters } from './filters.ts'
+import { BATCH_ITEMS, BATCH_RESPONSE_BYTES, METHOD_TIME_MS } from './limits.ts'
+import type { Method } from './method.ts'
+import type { Rpc, RpcRequest } from './port.ts'
+import { PUBLIC_METHODS, PUBLIC_REFUSALS } from './public.ts'
+import { METHODS } from './table.ts'
+
+/** What a node gives to its JSON-RPC face. */
+export interface RpcOptions extends Omit<Context, 'filters'> {
+  /** gets every error that is a bug of ours; the client reads only "method handler crashed" */
+  readonly onBug: (error: unknown, method: string) => void
+}
+
+/** The answer to one body. `body` null: there is nothing to answer. `status`: HTTP status other than 200. */
+export interface Handled {
+  readonly body: string | null
+  readonly status?: number
+}
+
+/** A node's methods, with and without the JSON-RPC envelope; no socket involved. */
+export interface NodeRpc extends Rpc {
+  /** Answers one HTTP body or WebSocket message. Never rejects. */
+  readonly handle: (body: string | Uint8Array, caller: Caller) => Promise<Handled>
+  /** In process: without envelope and without serialising. Throws RpcError. */
+  readonly request: (request: RpcRequest, caller?: Caller) => Promise<unknown>
+  /** Ends what still listens to the chain. */
+  readonly close: () => void
+}
+
+export function createRpc(options: RpcOptions): NodeRpc {
+  const context: Context = { ...options, filters: new Filters(options.chain) }
+  const node: Dispatch = { context, onBug: options.onBug }
+  return {
+    handle: (body, caller) => handle(node, body, caller),
+    request: async (request, caller = IN_PROCESS) => call(node, request.method, request.params ?? [], caller),
+    subscribe: (params, listener) => subscribe(node, params, listener),
+    close: () => context.filters.close(),
+  }
+}
+
+const IN_PROCESS: Caller = { tier: 'dedicated', session: null }
+
+interface Dispatch {
+  readonly context: Context
+  readonly onBug: RpcOptions['onBug']
+}
+
+// --- the envelope (geth's, as its rpc/testdata pins it) -------------------------------------------------------------
+
+async function handle(node: Dispatch, body: string | Uint8Array, caller: Caller): Promise<Handled> {
+  const message = parse(body)
+  if (message === undefined) return { body: failure(null, new RpcError(CODE.parse, 'parse error')) }
+  if (Array.isArray(message)) return { body: await batch(node, message, caller) }
+  const answered = answer(node, message, caller)
+  return { body: answered instanceof Promise ? await answered : answered, ...statusOf(message, caller) }
+}
+
+/** undefined: not JSON (which has no undefined), or not UTF-8. */
+function parse(body: string | Uint8Array): unknown {
+  try {
+    return JSON.parse(typeof body === 'string' ? body : UTF8.decode(body))
+  } catch {
+    return undefined
+  }
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true })
+
+/** One after the other: a client that sends a transaction and then asks for its receipt means that order. */
+async function batch(node: Dispatch, messages: readonly unknown[], caller: Caller): Promise<string | null> {
+  if (messages.length === 0) return failure(null, new RpcError(CODE.invalidRequest, 'empty batch'))
+  if (messages.length > BATCH_ITEMS) {
+    const reason = `batch too large: ${messages.length} items, at most ${BATCH_ITEMS} are accepted`
+    return `[${failure(firstId(messages), new RpcError(CODE.invalidRequest, reason))}]`
+  }
+  const answers: string[] = []
+  let size = 0
+  for (const message of messages) {
+    const next = size > BATCH_RESPONSE_BYTES ? tooLarge(message) : answer(node, message, caller)
+    const text = next instanceof Promise ? await next : next
+    if (text === null) continue
+    answers.push(text)
+    size += text.length
+  }
+  return answers.length === 0 ? null : `[${answers.join(',')}]`
+}
+
+function tooLarge(message: unknown): string | null {
+  const envelope = open(message)
+  if (envelope.kind === 'notification') return null
+  const reason = `response too large: the batch's answers passed ${BATCH_RESPONSE_BYTES} bytes, the rest was not executed`
+  return failure(envelope.kind === 'call' ? envelope.id : null, new RpcError(CODE.responseTooLarge, reason))
+}
+
+function firstId(messages: readonly unknown[]): Id {
+  for (const message of messages) {
+    const envelope = open(message)
+    if (envelope.kind === 'call') return envelope.id
+  }
+  return null
+}
+
+/** null: a notification, which is executed but not answered. A Promise only when the method has to wait. */
+function answer(node: Dispatch, message: unknown, caller: Caller): Promise<string | null> | string | null {
+  const envelope = open(message)
+  if (envelope.kind === 'invalid') return failure(envelope.id, new RpcError(CODE.invalidRequest, 'invalid request'))
+  const id = envelope.kind === 'call' ? envelope.id : undefined
+  const { method, params } = envelope
+  const succeed = (result: unknown) => (id === undefined ? null : success(node, id, method, result))
+  const fail = (error: unknown) => (id === undefined ? null : failure(id, refusal(error)))
+  try {
+    const result = call(node, method, params, caller)
+    return result instanceof Promise ? result.then(succeed).catch(fail) : succeed(result)
+  } catch (error) {
+    return fail(error)
+  }
+}
+
+type Id = string | number | boolean | null
+
+type Envelope =
+  | { readonly kind: 'call'; readonly id: Id; readonly method: string; readonly params: unknown }
+  | { readonly kind: 'notification'; readonly method: string; readonly params: unknown }
+  | { readonly kind: 'invalid'; readonly id: Id }
+
+function open(message: unknown): Envelope {
+  if (typeof message !== 'object' || message === null || Array.isArray(message)) return { kind: 'invalid', id: null }
+  const { jsonrpc, id, method, params } = message as Readonly<Record<string, unknown>> // any JSON object has this shape
+  if (id !== undefined && !isId(id)) return { kind: 'invalid', id: null }
+  if (jsonrpc !== '2.0' || typeof method !== 'string') return { kind: 'invalid', id: id ?? null }
+  return id === undefined ? { kind: 'notification', method, params } : { kind: 'call', id, method, params }
+}
+
+function isId(id: unknown): id is Id {
+  return typeof id !== 'object' || id === null
+}
+
+function success(node: Dispatch, id: Id, method: string, result: unknown): string {
+  try {
+    return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${JSON.stringify(result ?? null)}}`
+  } catch (error) {
+    throw crash(node, method, error)
+  }
+}
+
+function failure(id: Id, { code, message, data }: RpcError): string {
+  const error = data === undefined ? { code, message } : { code, message, data }
+  return JSON.stringify({ jsonrpc: '2.0', id, error })
+}
+
+/** interface 4.3: only a request that stands alone has an HTTP status of its own. */
+function statusOf(message: unknown, caller: Caller): { readonly status?: number } {
+  if (caller.tier !== 'public') return {}
+  const envelope = open(message)
+  return envelope.kind !== 'invalid' && PUBLIC_REFUSALS.has(envelope.method) ? { status: 403 } : {}
+}
+
+// --- one method -----------------------------------------------------------------------------------------------------
+
+/** Throws or rejects with RpcError only. */
+function call(node: Dispatch, name: string, params: unknown, caller: Caller): unknown {
+  const method = lookUp(name, caller)
+  const args = parseParams(method, params)
+  try {
+    const result = method.handler(node.context, args, caller)
+    if (!(result instanceof Promise)) return result
+    return withTimeLimit(method, result).catch((error: unknown) => {
+      throw outward(node, name, error)
+    })
+  } catch (error) {
+    throw outward(node, name, error)
+  }
+}
+
+function lookUp(name: string, caller: Caller): Method {
+  const method = METHODS.get(name)
+  if (caller.tier === 'public') {
+    const refusal = PUBLIC_REFUSALS.get(name)
+    if (refusal !== undefined) throw refusal
+  }
+  if (method === undefined || (caller.tier === 'public' && !PUBLIC_METHODS.has(name))) {
+    throw new RpcError(CODE.methodNotFound, `the method ${name.slice(0, 100)} does not exist/is not available`)
+  }
+  return method
+}
+
+/** Absent and null params are no params. Named params (an object) were never part of Ethereum's JSON-RPC. */
+function parseParams(method: Method, params: unknown): readonly unknown[] {
+  const given: unknown = params ?? []
+  if (!Array.isArray(given)) throw new RpcError(CODE.invalidParams, 'non-array args')
+  if (given.length > method.params.length) {
+    throw new RpcError(CODE.invalidParams, `too many arguments, want at most ${method.params.length}`)
+  }
+  return method.params.map(({ name, schema, required }, i) => {
+    const value: unknown = given[i]
+    if (value === undefined && required) {
+      throw new RpcError(CODE.invalidParams, `missing value for required argument ${i} (${name})`)
+    }
+    if (!required && (value === undefined || value === null)) return undefined
+    return schema.parse(value, `argument ${i} (${name})`)
+  })
+}
+
+function withTimeLimit(method: Method, result: Promise<unknown>): Promise<unknown> {
+  const limitMs = method.timeLimitMs ?? METHOD_TIME_MS
+  if (limitMs === Infinity) return result
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new RpcError(CODE.timeout, 'request timed out')), limitMs)
+    result.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}
+
+/** Refusals of lower rooms get their code here; whatever else comes is a bug. */
+function outward(node: Dispatch, method: string, error: unknown): RpcError {
+  if (error instanceof RpcError) return error
+  if (error instanceof PrunedState) return new RpcError(CODE.pruned, error.message)
+  if (error instanceof PoolError || error instanceof InvalidTransaction) return new RpcError(CODE.server, error.message)
+  return crash(node, method, error)
+}
+
+/** The words of a bug may hold anything, so the client does not get them. */
+function crash(node: Dispatch, method: string, error: unknown): RpcError {
+  node.onBug(error, method)
+  return new RpcError(CODE.internal, 'method handler crashed')
+}
+
+function refusal(error: unknown): RpcError {
+  return error instanceof RpcError ? error : new RpcError(CODE.internal, 'method handler crashed')
+}
+
+// --- subscriptions in process ---------------------------------------------------------------------------------------
+
+/** A session of one subscription. Results that come before `eth_subscribe` answered are for it, too. */
+async function subscribe(node: Dispatch, params: readonly unknown[], listener: (result: unknown) => void) {
+  const ends: (() => void)[] = []
+  const session: Session = {
+    notify: (_, result) => {
+      listener(result)
+      return true
+    },
+    onClose: (end) => ends.push(end),
+  }
+  const caller: Caller = { tier: 'dedicated', session }
+  const id = await call(node, 'eth_subscribe', params, caller)
+  return async () => {
+    await call(node, 'eth_unsubscribe', [id], caller)
+    for (const end of ends.splice(0)) end()
+  }
+}

@@ -1,0 +1,50 @@
+/** geth's default. A client that batches more gains nothing and blocks everybody else meanwhile. */
+export const BATCH_ITEMS = 1_000
+
+/** geth's default for an HTTP body: fits a batch of the largest transactions. */
+export const BODY_BYTES = 5 * 1024 * 1024
+
+/** geth's default: what one batch may answer before the rest of it is refused. Single answers have no limit. */
+export const BATCH_RESPONSE_BYTES = 25 * 1000 * 1000
+
+/** Only what waits can be timed out (handlers run synchronously). Longer than the 6 s of eth_sendRawTransactionSync. */
+export const METHOD_TIME_MS = 30_000
+
+/** geth's "exceed max addresses or topics per search position". */
+export const FILTER_ALTERNATIVES = 1_000
+
+/** LOG4 is the widest. */
+export const FILTER_TOPICS = 4
+
+/** Filters of eth_newFilter and its like, counted per tier so that the public one cannot starve the owner's. */
+export const FILTERS_PER_TIER = 1_000
+
+/** geth's: a filter that nobody asked for this long is gone. */
+export const FILTER_IDLE_MS = 5 * 60_000
+
+/** Changes kept for a filter between two polls (an idle block filter under anvil_mine reaches it first). */
+export const FILTER_CHANGES = 100_000
+
+/** Slots of one eth_getProof or eth_getStorageValues: each costs a trie walk (geth allows 1,024). */
+export const SLOTS_PER_REQUEST = 1_024
+
+/** Gas of one eth_call, eth_estimateGas or eth_simulateV1 request (geth and reth: RPC gas cap). */
+export const CALL_GAS = 50_000_000n
+
+/** Blocks that one eth_simulateV1 may span, and calls in it (geth). */
+export const SIMULATED_BLOCKS = 256
+export const SIMULATED_CALLS_PER_BLOCK = 5_000
+export const SIMULATED_CALLS = 10_000
+
+/** Blocks and percentiles of one eth_feeHistory (geth). */
+export const FEE_HISTORY_BLOCKS = 1_024
+export const FEE_HISTORY_PERCENTILES = 100
+
+/** How long eth_sendRawTransactionSync waits: default and most (op-reth). */
+export const RECEIPT_WAIT_MS = 6_000
+
+/** Subscriptions of one WebSocket connection (reth). */
+export const SUBSCRIPTIONS_PER_CONNECTION = 1_024
+
+/** Transactions that one transactionReceipts subscription watches (geth). */
+export const WATCHED_TRANSACTIONS = 200

@@ -1,0 +1,55 @@
+import type { Context, Caller } from './context.ts'
+
+/** Turns one positional parameter into a typed value, or throws `RpcError` -32602 whose message names the parameter. */
+export interface Schema<T> {
+  /** `path` is what the message calls the value, such as `argument 0 (filter).address` */
+  readonly parse: (value: unknown, path: string) => T
+  /** JSON Schema, for docs and OpenRPC */
+  readonly json: JsonSchema
+}
+
+export type JsonSchema = { readonly [key: string]: unknown }
+
+export interface Param<T> {
+  readonly name: string
+  readonly schema: Schema<T>
+  readonly required: boolean
+}
+
+type Values<P extends readonly Param<unknown>[]> = { [K in keyof P]: P[K] extends Param<infer T> ? T : never }
+
+/** One RPC method: everything about it stands in one row. Dispatch, docs and OpenRPC are made from it. */
+export interface MethodRow<P extends readonly Param<unknown>[]> {
+  readonly name: string
+  /** one sentence */
+  readonly doc: string
+  readonly params: P
+  /** JSON Schema of the result, or a Schema's `json` */
+  readonly result: JsonSchema
+  readonly example: { readonly params: readonly unknown[]; readonly result: unknown }
+  /** codes beyond -32602 that this method answers, with when */
+  readonly errors?: Readonly<Record<number, string>>
+  /** Infinity: none; absent: METHOD_TIME_MS of limits.ts. Holds for what waits; a synchronous handler cannot be stopped */
+  readonly timeLimitMs?: number
+  /** answers JSON-ready values; may be async; throws RpcError */
+  readonly handler: (context: Context, args: Values<P>, caller: Caller) => unknown
+}
+
+/** A row with its parameter types forgotten: what the table holds. */
+export type Method = Omit<MethodRow<readonly Param<unknown>[]>, 'handler'> & {
+  readonly handler: (context: Context, args: readonly unknown[], caller: Caller) => unknown
+}
+
+export function required<T>(name: string, schema: Schema<T>): Param<T> {
+  return { name, schema, required: true }
+}
+
+/** Absent, or null: the value is undefined. */
+export function optional<T>(name: string, schema: Schema<T>): Param<T | undefined> {
+  return { name, schema: schema as Schema<T | undefined>, required: false }
+}
+
+/** Types the handler's arguments from the row's params. The cast is safe: dispatch parses with these very schemas. */
+export function method<const P extends readonly Param<unknown>[]>(row: MethodRow<P>): Method {
+  return row as unknown as Method
+}

@@ -1,0 +1,145 @@
+import type { Compat } from '../../compat.ts'
+import { Hex } from '../../eth/index.ts'
+import type { AccessListItem, Address, Hash } from '../../eth/index.ts'
+import { requireBlock } from '../blocks.ts'
+import { Call, siteOf } from '../calls.ts'
+import type { Overrides } from '../calls.ts'
+import type { Context } from '../context.ts'
+import { CODE, invalidParams } from '../errors.ts'
+import { accessListJson } from '../json.ts'
+import { method, optional, required } from '../method.ts'
+import type { Method } from '../method.ts'
+import { blockOverrides, stateOverrides } from '../overrides.ts'
+import { callRequest } from '../request.ts'
+import type { CallRequest } from '../request.ts'
+import { failure } from '../revert.ts'
+import { address, arrayOf, blockRef, bytes, hash, object, quantity } from '../schema.ts'
+import type { BlockRef } from '../schema.ts'
+
+const REVERT_ERRORS = {
+  [CODE.server]: 'the call reverted (`execution reverted`, data: the revert bytes), halted, or cannot be paid for',
+  [CODE.notFound]: 'there is no such block',
+  [CODE.pruned]: 'the state of that block is no longer kept',
+}
+
+const CALL_PARAMS = [
+  required('call', callRequest),
+  optional('block', blockRef),
+  optional('stateOverrides', stateOverrides),
+  optional('blockOverrides', blockOverrides),
+] as const
+
+const WETH = '0x4200000000000000000000000000000000000006'
+const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
+const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
+
+const accessListResult = object({
+  accessList: arrayOf(object({ address, storageKeys: arrayOf(hash, Infinity) }), Infinity),
+  gasUsed: quantity,
+})
+
+export const CALL_METHODS: readonly Method[] = [
+  method({
+    name: 'eth_call',
+    doc: 'Executes a message call on the state after a block, in that block, and returns what it returned; nothing is changed.',
+    params: CALL_PARAMS,
+    result: bytes.json,
+    errors: REVERT_ERRORS,
+    example: {
+      params: [{ to: WETH, data: '0x313ce567' }, 'latest'],
+      result: '0x0000000000000000000000000000000000000000000000000000000000000012',
+    },
+    handler: async (context, [request, block, state, env]) => {
+      requireTarget(request, block, context.compat)
+      const executed = await callAt(context, request, block, { state, block: env }).run()
+      const error = failure(executed, context.compat)
+      if (error !== null) throw error
+      return Hex.fromBytes(executed.output)
+    },
+  }),
+  method({
+    name: 'eth_estimateGas',
+    doc: 'Finds the least gas limit with which a transaction succeeds (at most 1.5 % above it), on the state after a block.',
+    params: CALL_PARAMS,
+    result: quantity.json,
+    errors: REVERT_ERRORS,
+    example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: '0x5208' },
+    handler: async (context, [request, block, state, env]) => {
+      const call = callAt(context, request, block, { state, block: env })
+      return Hex.fromQuantity(await call.estimate(context.compat))
+    },
+  }),
+  method({
+    name: 'eth_createAccessList',
+    doc: 'Answers the EIP-2930 access list of everything a transaction touches, and the gas it uses with that list.',
+    params: [required('call', callRequest), optional('block', blockRef), optional('stateOverrides', stateOverrides)],
+    result: accessListResult.json,
+    errors: REVERT_ERRORS,
+    example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: { accessList: [], gasUsed: '0x5208' } },
+    handler: async (context, [request, block, state]) => createAccessList(callAt(context, request, block, { state }), request),
+  }),
+]
+
+/** The call on one View (law 1). */
+function callAt({ chain }: Context, request: CallRequest, ref: BlockRef | undefined, overrides: Overrides): Call {
+  const view = chain.head.view
+  if (request.chainId !== undefined && request.chainId !== BigInt(view.config.chainId)) {
+    throw invalidParams(`chainId does not match node's (have=${request.chainId}, want=${view.config.chainId})`)
+  }
+  return new Call(siteOf(view, requireBlock(view, ref)), request, overrides)
+}
+
+/** Without `to` the data is creation code (viem's deployless calls); without either there is nothing to execute. */
+function requireTarget({ to, data }: CallRequest, block: BlockRef | undefined, compat: Compat): void {
+  const path = 'argument 0 (call)'
+  if (to === undefined && (data === undefined || compat.callNeedsToAndBlock)) {
+    throw invalidParams(`invalid ${path}: missing "to"${compat.callNeedsToAndBlock ? '' : ', and no data to run as creation code'}`)
+  }
+  if (block === undefined && compat.callNeedsToAndBlock) throw invalidParams('missing value for required argument 1 (block)')
+}
+
+/** Runs with the list of the run before until the list no longer grows: a warm slot can lead down another path. */
+async function createAccessList(call: Call, request: CallRequest) {
+  let known = new AccessedSlots()
+  for (const item of request.accessList ?? []) known.add(item)
+  for (;;) {
+    const accessList = known.items()
+    const executed = await call.run(call.gas, { accessList }, { accessList: true })
+    const next = new AccessedSlots()
+    for (const item of [...accessList, ...(executed.accessList ?? [])]) next.add(item)
+    if (next.size === known.size) return accessListAnswer(accessList, executed.gasUsed, failureText(executed))
+    known = next
+  }
+}
+
+function accessListAnswer(list: readonly AccessListItem[], gasUsed: bigint, error: string | null) {
+  const answer = { accessList: accessListJson(list), gasUsed: Hex.fromQuantity(gasUsed) }
+  return error === null ? answer : { ...answer, error }
+}
+
+function failureText({ outcome }: { readonly outcome: Awaited<ReturnType<Call['run']>>['outcome'] }): string | null {
+  if (outcome.kind === 'success') return null
+  return outcome.kind === 'revert' ? 'execution reverted' : outcome.reason
+}
+
+/** An access list while it grows. */
+class AccessedSlots {
+  readonly #slots = new Map<Address, Set<Hash>>()
+
+  add({ address: target, storageKeys }: AccessListItem): void {
+    const slots = this.#slots.get(target) ?? new Set<Hash>()
+    for (const key of storageKeys) slots.add(key)
+    this.#slots.set(target, slots)
+  }
+
+  /** entries in all; grows whenever the list does */
+  get size(): number {
+    let size = this.#slots.size
+    for (const slots of this.#slots.values()) size += slots.size
+    return size
+  }
+
+  items(): readonly AccessListItem[] {
+    return [...this.#slots].map(([target, slots]) => ({ address: target, storageKeys: [...slots] }))
+  }
+}

@@ -1,0 +1,157 @@
+import type { View } from '../../chain/index.ts'
+import { Hex } from '../../eth/index.ts'
+import type { Block } from '../../eth/index.ts'
+import { rulesAt } from '../../evm/index.ts'
+import type { ChainConfig } from '../../evm/index.ts'
+import { invalidParams } from '../errors.ts'
+import { baseFeeAfter, blobFeeAfter, blobFeeIn, comingBaseFee, suggestedTip, tipsOf } from '../gasprice.ts'
+import { FEE_HISTORY_BLOCKS, FEE_HISTORY_PERCENTILES } from '../limits.ts'
+import { method, optional, required } from '../method.ts'
+import type { Method, Schema } from '../method.ts'
+import { blockNumber, integer, quantity, refused } from '../schema.ts'
+import type { Infer } from '../schema.ts'
+
+/** EIP-4844 */
+const GAS_PER_BLOB = 131_072
+
+const percentiles: Schema<readonly number[]> = {
+  json: { type: 'array', items: { type: 'number', minimum: 0, maximum: 100 }, maxItems: FEE_HISTORY_PERCENTILES },
+  parse: (value, path) => {
+    if (!Array.isArray(value)) throw refused(path, 'expected an array of numbers from 0 to 100')
+    if (value.length > FEE_HISTORY_PERCENTILES) throw refused(path, `over the query limit ${FEE_HISTORY_PERCENTILES}`)
+    return value.map((entry: unknown, i) => percentile(entry, value[i - 1], `${path}[${i}]`))
+  },
+}
+
+const feeHistory = {
+  type: 'object',
+  required: ['oldestBlock', 'baseFeePerGas', 'gasUsedRatio'],
+  properties: {
+    oldestBlock: quantity.json,
+    baseFeePerGas: { type: 'array', items: quantity.json },
+    baseFeePerBlobGas: { type: 'array', items: quantity.json },
+    gasUsedRatio: { type: 'array', items: { type: 'number' } },
+    blobGasUsedRatio: { type: 'array', items: { type: 'number' } },
+    reward: { type: 'array', items: { type: 'array', items: quantity.json } },
+  },
+}
+
+export const FEE_METHODS: readonly Method[] = [
+  method({
+    name: 'eth_gasPrice',
+    doc: 'Suggests a gas price for legacy transactions: the coming base fee and the suggested tip, in wei.',
+    params: [],
+    result: quantity.json,
+    example: { params: [], result: '0x4c4f4a' },
+    handler: ({ chain }) => {
+      const { view } = chain.head
+      return Hex.fromQuantity(comingBaseFee(view) + suggestedTip(view))
+    },
+  }),
+  method({
+    name: 'eth_maxPriorityFeePerGas',
+    doc: 'Suggests a tip for EIP-1559 transactions, in wei; at least 1,000,000 on an OP chain.',
+    params: [],
+    result: quantity.json,
+    example: { params: [], result: '0xf4240' },
+    handler: ({ chain }) => Hex.fromQuantity(suggestedTip(chain.head.view)),
+  }),
+  method({
+    name: 'eth_baseFee',
+    doc: 'Answers the base fee of the coming block, in wei.',
+    params: [],
+    result: quantity.json,
+    example: { params: [], result: '0x3b9aca00' },
+    handler: ({ chain }) => Hex.fromQuantity(comingBaseFee(chain.head.view)),
+  }),
+  method({
+    name: 'eth_blobBaseFee',
+    doc: 'Answers the fee per blob gas at the head, in wei; 1 on an OP chain, which has no blobs.',
+    params: [],
+    result: quantity.json,
+    example: { params: [], result: '0x1' },
+    handler: ({ chain }) => {
+      const { head, config } = chain.head.view
+      return Hex.fromQuantity(blobFeeIn(head.header, config))
+    },
+  }),
+  method({
+    name: 'eth_feeHistory',
+    doc: 'Answers base fees, gas used and tips (as percentiles weighted by gas) of the blocks up to the newest one asked for; `pending` counts the block under construction.',
+    params: [required('blockCount', integer), required('newestBlock', blockNumber), optional('rewardPercentiles', percentiles)],
+    result: feeHistory,
+    example: {
+      params: ['0x1', 'latest', [50]],
+      result: {
+        oldestBlock: '0x1',
+        baseFeePerGas: ['0x3b9aca00', '0x3b5526c0'],
+        baseFeePerBlobGas: ['0x1', '0x1'],
+        gasUsedRatio: [0.0001],
+        blobGasUsedRatio: [0],
+        reward: [['0xf4240']],
+      },
+    },
+    handler: ({ chain }, [count, newest, wanted]) => history(chain.head.view, count, newest, wanted ?? []),
+  }),
+]
+
+function history(view: View, count: number, newest: Infer<typeof blockNumber>, wanted: readonly number[]) {
+  const blocks = lastBlocks(view, Math.min(count, FEE_HISTORY_BLOCKS), newest)
+  const first = blocks[0]
+  const last = blocks[blocks.length - 1]
+  if (first === undefined || last === undefined) return { oldestBlock: '0x0', baseFeePerGas: [], gasUsedRatio: [] }
+  const { config } = view
+  const baseFees = [...blocks.map(({ header }) => header.baseFeePerGas ?? 0n), baseFeeAfter(last.header, config)]
+  const blobFees = [...blocks.map(({ header }) => blobFeeIn(header, config)), blobFeeAfter(last.header, config)]
+  return {
+    oldestBlock: Hex.fromQuantity(first.header.number),
+    baseFeePerGas: baseFees.map(Hex.fromQuantity),
+    baseFeePerBlobGas: blobFees.map(Hex.fromQuantity),
+    gasUsedRatio: blocks.map(({ header }) => Number(header.gasUsed) / Number(header.gasLimit)),
+    blobGasUsedRatio: blocks.map((block) => blobRatio(block, config)),
+    ...(wanted.length === 0 ? undefined : { reward: blocks.map((block) => rewards(block, wanted)) }),
+  }
+}
+
+/** Oldest first; fewer than asked for when the chain is younger. */
+function lastBlocks(view: View, count: number, newest: Infer<typeof blockNumber>): readonly Block[] {
+  const last = newest.kind === 'tag' ? view.tagged(newest.tag) : view.byNumber(newest.number)
+  if (last === null) {
+    const asked = newest.kind === 'number' ? newest.number : newest.tag
+    throw invalidParams(`request beyond head block: requested ${asked}, head ${view.head.header.number}`)
+  }
+  const blocks: Block[] = count === 0 ? [] : [last]
+  for (let number = last.header.number - 1; number >= 0 && blocks.length < count; number--) {
+    const block = view.byNumber(number)
+    if (block !== null) blocks.push(block)
+  }
+  return blocks.reverse()
+}
+
+/** The tip up to which the given share of the block's gas was paid for. */
+function rewards(block: Block, wanted: readonly number[]): readonly Hex[] {
+  const tips = tipsOf(block)
+  const total = tips.reduce((sum, { gasUsed }) => sum + Number(gasUsed), 0)
+  let index = 0
+  let seen = Number(tips[0]?.gasUsed ?? 0n)
+  return wanted.map((share) => {
+    const threshold = (total * share) / 100
+    while (seen < threshold && index < tips.length - 1) seen += Number(tips[++index]?.gasUsed ?? 0n)
+    return Hex.fromQuantity(tips[index]?.tip ?? 0n)
+  })
+}
+
+function blobRatio({ header }: Block, config: ChainConfig): number {
+  const { blob } = rulesAt(config, header.number, header.timestamp)
+  return blob === null || header.blobGasUsed === null ? 0 : Number(header.blobGasUsed) / (blob.max * GAS_PER_BLOB)
+}
+
+function percentile(value: unknown, before: unknown, path: string): number {
+  if (typeof value !== 'number' || !(value >= 0 && value <= 100)) {
+    throw refused(path, `invalid reward percentile: ${JSON.stringify(value)} is not a number from 0 to 100`)
+  }
+  if (typeof before === 'number' && value <= before) {
+    throw refused(path, `invalid reward percentile: ${value} does not follow ${before} in rising order`)
+  }
+  return value
+}

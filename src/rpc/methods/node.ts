@@ -1,0 +1,148 @@
+import { STATE_HISTORY_BLOCKS } from '../../compat.ts'
+import { Hex, keccak256 } from '../../eth/index.ts'
+import { chainForks } from '../forks.ts'
+import { method, required } from '../method.ts'
+import { ADDRESS, BOOLEAN, HASH, QUANTITY, STRING, listOf, record } from '../results.ts'
+import { bytes } from '../schema.ts'
+
+const RESOURCE = record('resource', { disabled: BOOLEAN }, { oldestBlock: QUANTITY, deleteStrategy: { type: 'object' } })
+
+/** What the node is, and where its chain stands. */
+export const NODE_METHODS = [
+  method({
+    name: 'web3_clientVersion',
+    doc: 'Name, version, platform and runtime of this node.',
+    params: [],
+    result: STRING,
+    example: { params: [], result: 'pocketchain/0.1.0/linux-x64/node20.20.2' },
+    handler: ({ clientVersion }) => clientVersion,
+  }),
+  method({
+    name: 'web3_sha3',
+    doc: 'The keccak-256 hash of some bytes.',
+    params: [required('data', bytes)],
+    result: HASH,
+    example: { params: ['0x68656c6c6f'], result: '0x1c8aff950685c2ed4bc3174f3472287b56d9517b9c948127319a09a7a36deac8' },
+    handler: (_, [data]) => Hex.fromBytes(keccak256(data)),
+  }),
+  method({
+    name: 'net_version',
+    doc: 'The chain id as a decimal string.',
+    params: [],
+    result: STRING,
+    example: { params: [], result: '31337' },
+    handler: ({ chain }) => String(chain.config.chainId),
+  }),
+  method({
+    name: 'net_listening',
+    doc: 'Always true.',
+    params: [],
+    result: BOOLEAN,
+    example: { params: [], result: true },
+    handler: () => true,
+  }),
+  method({
+    name: 'net_peerCount',
+    doc: 'Always zero: this chain has one sequencer and no peers.',
+    params: [],
+    result: QUANTITY,
+    example: { params: [], result: '0x0' },
+    handler: () => '0x0',
+  }),
+  method({
+    name: 'eth_chainId',
+    doc: 'The EIP-155 chain id.',
+    params: [],
+    result: QUANTITY,
+    example: { params: [], result: '0x7a69' },
+    handler: ({ chain }) => Hex.fromQuantity(chain.config.chainId),
+  }),
+  method({
+    name: 'eth_blockNumber',
+    doc: 'The number of the last sealed block.',
+    params: [],
+    result: QUANTITY,
+    example: { params: [], result: '0x1b4' },
+    handler: ({ chain }) => Hex.fromQuantity(chain.head.view.head.header.number),
+  }),
+  method({
+    name: 'eth_syncing',
+    doc: 'Always false: blocks are made here.',
+    params: [],
+    result: BOOLEAN,
+    example: { params: [], result: false },
+    handler: () => false,
+  }),
+  method({
+    name: 'eth_accounts',
+    doc: 'The development accounts, whose keys this node holds.',
+    params: [],
+    result: listOf(ADDRESS),
+    example: { params: [], result: ['0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'] },
+    handler: ({ accounts }) => accounts.addresses,
+  }),
+  method({
+    name: 'eth_coinbase',
+    doc: 'Who gets the priority fees of the block under construction.',
+    params: [],
+    result: ADDRESS,
+    example: { params: [], result: '0x4200000000000000000000000000000000000011' },
+    handler: ({ chain }) => chain.head.view.tagged('pending').header.coinbase,
+  }),
+  method({
+    name: 'eth_mining',
+    doc: 'False under the manual cadence, where blocks come only when told; else true.',
+    params: [],
+    result: BOOLEAN,
+    example: { params: [], result: true },
+    handler: ({ chain }) => chain.cadence.kind !== 'manual',
+  }),
+  method({
+    name: 'eth_hashrate',
+    doc: 'Always zero: nothing is proved by work.',
+    params: [],
+    result: QUANTITY,
+    example: { params: [], result: '0x0' },
+    handler: () => '0x0',
+  }),
+  method({
+    name: 'eth_config',
+    doc: 'The rules in force, the next and the last known ones (EIP-7910).',
+    params: [],
+    result: record('configuration', { current: { type: 'object' }, next: { type: ['object', 'null'] }, last: { type: ['object', 'null'] } }),
+    example: { params: [], result: { current: { activationTime: 0, chainId: '0x7a69', forkId: '0x9c2ec7d8' }, next: null, last: null } },
+    handler: ({ chain }) => chainForks(chain.config, chain.genesis, chain.head.view.head.header),
+  }),
+  method({
+    name: 'eth_capabilities',
+    doc: 'From which block on this node can answer about what.',
+    params: [],
+    result: record('capabilities', {
+      head: record('head', { number: QUANTITY, hash: HASH }),
+      state: RESOURCE, tx: RESOURCE, logs: RESOURCE, receipts: RESOURCE, blocks: RESOURCE, stateproofs: RESOURCE,
+    }),
+    example: {
+      params: [],
+      result: {
+        head: { number: '0x1b4', hash: '0xd226371d0b1551adb03fb52b71f08e3e11247fe9b1af994768af8cdaa8e7dcd7' },
+        blocks: { disabled: false, oldestBlock: '0x0' },
+      },
+    },
+    handler: ({ chain }) => {
+      const { head } = chain.head.view
+      const oldest = Hex.fromQuantity(Math.max(0, head.header.number - STATE_HISTORY_BLOCKS))
+      const kept = { disabled: false, oldestBlock: '0x0' }
+      const window = { type: 'window', retentionBlocks: Hex.fromQuantity(STATE_HISTORY_BLOCKS) }
+      const recent = { disabled: false, oldestBlock: oldest, deleteStrategy: window }
+      return {
+        head: { number: Hex.fromQuantity(head.header.number), hash: head.hash },
+        state: recent,
+        tx: kept,
+        logs: kept,
+        receipts: kept,
+        blocks: kept,
+        stateproofs: recent,
+      }
+    },
+  }),
+]

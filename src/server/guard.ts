@@ -1,0 +1,121 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { isIP } from 'node:net'
+import { REMEMBERED_VERDICTS } from './limits.ts'
+
+export interface GuardOptions {
+  /** Origins beyond loopback that may use the node, such as `https://app.example`; `*` for all. */
+  readonly allowOrigins?: readonly string[]
+  /** Host names beyond loopback that this node is reached by. */
+  readonly allowHosts?: readonly string[]
+  /** false: no CORS headers are sent, and only pages that this server itself served may use it */
+  readonly cors?: boolean
+}
+
+/** Why a request is refused before anything of it is read. */
+export type Refusal = string | null
+
+/**
+ * Who may use the node. Programs may (they send no Origin), pages on loopback and browser extensions may, other pages may not: the
+ * dev accounts sign for whoever asks. The Host check keeps a foreign page from coming in under a name it points at 127.0.0.1.
+ */
+export class Guard {
+  readonly #cors: boolean
+  readonly #anyOrigin: boolean
+  readonly #origins: ReadonlySet<string>
+  readonly #hosts: ReadonlySet<string>
+  readonly #originVerdicts = new Map<string, boolean>()
+  readonly #hostVerdicts = new Map<string, boolean>()
+
+  constructor(options: GuardOptions) {
+    const origins = (options.allowOrigins ?? []).map((origin) => origin.toLowerCase().replace(/\/$/, ''))
+    this.#cors = options.cors ?? true
+    this.#anyOrigin = origins.includes('*')
+    this.#origins = new Set(origins)
+    this.#hosts = new Set((options.allowHosts ?? []).map((host) => host.toLowerCase()))
+  }
+
+  /** Null lets the request in. */
+  refusal(headers: IncomingHttpHeaders): Refusal {
+    const { host, origin } = headers
+    if (host !== undefined && !remembered(this.#hostVerdicts, host, (value) => this.#knowsHost(value)))
+      return `the Host ${quoted(host)} is not a name of this node; start it with --allow-host to add one`
+    if (origin === undefined || isSameOrigin(origin, host)) return null
+    if (remembered(this.#originVerdicts, origin, (value) => this.#knowsOrigin(value))) return null
+    return `pages of ${quoted(origin)} may not use this node; start it with --allow-origin to let them`
+  }
+
+  /** The headers that let a page of an admitted origin read the answer. */
+  corsHeaders(origin: string | undefined): readonly string[] {
+    if (origin === undefined || !this.#cors) return NO_HEADERS
+    return ['access-control-allow-origin', origin, 'vary', 'origin']
+  }
+
+  /** The answer's headers to an OPTIONS request of an admitted origin. */
+  preflightHeaders(headers: IncomingHttpHeaders): readonly string[] {
+    if (headers.origin === undefined || !this.#cors) return NO_HEADERS
+    const asked = headers['access-control-request-headers'] ?? 'content-type'
+    const answer = [...this.corsHeaders(headers.origin), 'access-control-allow-methods', 'GET, POST, OPTIONS']
+    answer.push('access-control-allow-headers', asked, 'access-control-max-age', '600')
+    // Chrome asks before a public page reaches into the local network; the origin was admitted above.
+    if (headers['access-control-request-private-network'] === 'true') answer.push('access-control-allow-private-network', 'true')
+    return answer
+  }
+
+  #knowsOrigin(origin: string): boolean {
+    if (!this.#cors) return false
+    if (this.#anyOrigin || this.#origins.has(origin.toLowerCase())) return true
+    const url = parsed(origin)
+    if (url === null) return false
+    return EXTENSION_SCHEMES.has(url.protocol) || isLoopback(url.hostname)
+  }
+
+  #knowsHost(host: string): boolean {
+    const name = parsed(`http://${host}`)?.hostname
+    if (name === undefined || name === '') return false
+    return isLoopback(name) || isAddress(name) || isLocalName(name) || this.#hosts.has(name)
+  }
+}
+
+const NO_HEADERS: readonly string[] = []
+
+/** A wallet extension calls from its own origin, which no page can claim. */
+const EXTENSION_SCHEMES = new Set(['chrome-extension:', 'moz-extension:', 'safari-web-extension:'])
+
+function isLoopback(name: string): boolean {
+  return name === 'localhost' || name.endsWith('.localhost') || name === '[::1]' || (isIP(name) === 4 && name.startsWith('127.'))
+}
+
+/** Rebinding works with names only. */
+function isAddress(name: string): boolean {
+  return name.startsWith('[') || isIP(name) !== 0
+}
+
+/** Names without a dot (a service of a compose file) and Docker's name for the host are not in public DNS, so nobody can point them. */
+function isLocalName(name: string): boolean {
+  return !name.includes('.') || name === 'host.docker.internal'
+}
+
+function isSameOrigin(origin: string, host: string | undefined): boolean {
+  return host !== undefined && (origin === `http://${host}` || origin === `https://${host}`)
+}
+
+function parsed(url: string): URL | null {
+  try {
+    return new URL(url)
+  } catch {
+    return null
+  }
+}
+
+function quoted(value: string): string {
+  return JSON.stringify(value.slice(0, 100))
+}
+
+function remembered(verdicts: Map<string, boolean>, value: string, judge: (value: string) => boolean): boolean {
+  const known = verdicts.get(value)
+  if (known !== undefined) return known
+  const verdict = judge(value)
+  if (verdicts.size >= REMEMBERED_VERDICTS) verdicts.clear()
+  verdicts.set(value, verdict)
+  return verdict
+}

@@ -1,0 +1,50 @@
+/** Everything that could grow without end in this room. Batches, results, filters and subscriptions are limited in rpc/. */
+
+/** TCP connections at once, over all paths (reth: 500). More are closed as they come. */
+export const MAX_CONNECTIONS = 500
+
+/** A request body of the dedicated tier (geth: 5 MiB). HTTP 413 beyond. */
+export const DEDICATED_BODY_BYTES = 5 * 1024 * 1024
+
+/** A request body of the public tier: a batch of 100 reads, or the largest transaction (128 KiB) several times. */
+export const PUBLIC_BODY_BYTES = 1024 * 1024
+
+/** A message on a WebSocket of the dedicated tier (geth: 32 MiB). The connection is closed with 1009 beyond. */
+export const DEDICATED_MESSAGE_BYTES = 32 * 1024 * 1024
+
+/** Readers of the flashblock stream have nothing to say. */
+export const STREAM_MESSAGE_BYTES = 4 * 1024
+
+/** Requests of one WebSocket that are being worked on; the socket is not read while there are more. */
+export const REQUESTS_IN_FLIGHT = 1_000
+
+/** Bytes a WebSocket client may leave unread before the next message; then it is cut off. Twice the largest answer of geth's default limit. */
+export const SLOW_CLIENT_BYTES = 50 * 1024 * 1024
+
+/** The same for the public tier and for readers of the stream (100 busy flashblocks). */
+export const SLOW_READER_BYTES = 8 * 1024 * 1024
+
+/** Readers of the flashblock stream (the public proxies: 100 per instance). HTTP 429 beyond. */
+export const STREAM_SUBSCRIBERS = 100
+
+/** A WebSocket that did not answer the ping before last is dead. */
+export const PING_INTERVAL_MS = 30_000
+
+/** Longer than any client keeps an idle connection, so that it is never we who close one under a request. */
+export const KEEP_ALIVE_MS = 75_000
+
+/** From the first byte of a request to its last. */
+export const REQUEST_MS = 60_000
+
+/** An answer nobody reads is given up after this long without progress. */
+export const STALLED_ANSWER_MS = 60_000
+
+/** What open requests get to finish when the server closes. */
+export const CLOSING_MS = 1_000
+
+/** Host and Origin values whose verdict is remembered. */
+export const REMEMBERED_VERDICTS = 256
+
+/** Flashblocks (or blocks) that may be missing before /readyz says so, and the least time that must have passed. */
+export const LATE_TICKS = 10
+export const LATE_MS = 2_000

@@ -1,0 +1,32 @@
+import type { Status } from './health.ts'
+
+/** What a person sees who opens the node's address in a browser. */
+export function page(clientVersion: string, status: Status): string {
+  const { head, pending } = status
+  const rows: readonly (readonly [string, string])[] = [
+    ['chain id', String(status.chainId)],
+    ['latest block', `${head.number} <code>${head.hash}</code>`],
+    ['pending block', pending === null ? 'none' : `${pending.number}, flashblock ${pending.flashblockIndex}`],
+    ['cadence', status.cadence],
+    ['state', status.reason ?? 'ready'],
+  ]
+  return `<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>pocketchain</title>
+<style>body{font:16px/1.6 system-ui,sans-serif;max-width:46rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}
+td{padding:.2rem 1.5rem .2rem 0;vertical-align:top}code{overflow-wrap:anywhere}</style>
+<h1>pocketchain</h1>
+<p>${clientVersion} is running. This address speaks JSON-RPC: point a wallet or a library at it.</p>
+<table>${rows.map(([name, value]) => `<tr><td>${name}<td>${value}`).join('')}</table>
+<h2>Addresses</h2>
+<table>${ADDRESSES.map(([name, value]) => `<tr><td><code>${name}</code><td>${value}`).join('')}</table>
+</html>
+`
+}
+
+const ADDRESSES: readonly (readonly [string, string])[] = [
+  ['POST /', 'JSON-RPC, everything'],
+  ['WS /', 'JSON-RPC with subscriptions'],
+  ['POST /public, WS /public', 'JSON-RPC as a public endpoint serves it'],
+  ['WS /flashblocks', 'the stream of pre-confirmed blocks; <code>?compression=brotli</code>'],
+  ['GET /health, /livez, /readyz', 'probes'],
+]

@@ -1,0 +1,24 @@
+import type { Chain } from '../chain/index.ts'
+import type { Caller } from '../rpc/index.ts'
+import type { Publisher } from '../stream/index.ts'
+
+/** What comes back for a body: null when there is nothing to answer (only notifications). */
+export interface Reply {
+  readonly body: string | Uint8Array | null
+  /** HTTP status; 200 unless said */
+  readonly status?: number
+}
+
+/** What the server serves. */
+export interface Served {
+  readonly rpc: { readonly handle: (body: string | Uint8Array, caller: Caller) => Promise<Reply> }
+  readonly chain: Chain
+  readonly publisher: Publisher
+  /** such as `pocketchain/0.1.0/…` */
+  readonly clientVersion: string
+  /** a bug: the request was answered with -32603, the server lives on */
+  readonly onError: (error: unknown) => void
+}
+
+/** The answer to a request whose handler broke. */
+export const CRASHED = '{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"method handler crashed"}}'

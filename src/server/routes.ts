@@ -1,0 +1,35 @@
+import type { Encoding } from '../stream/index.ts'
+
+export type Tier = 'dedicated' | 'public'
+
+/** Paths that take JSON-RPC, by POST and over WebSocket. */
+export const RPC_PATHS: Readonly<Record<string, Tier>> = {
+  '/': 'dedicated',
+  '/public': 'public',
+}
+
+/** Paths of the flashblock stream. `/ws` is what the public proxies call it. */
+export const STREAM_PATHS: ReadonlySet<string> = new Set(['/flashblocks', '/ws'])
+
+export const PROBE_PATHS: ReadonlySet<string> = new Set(['/health', '/healthz', '/readyz', '/livez'])
+
+/** The path without query and trailing slash. */
+export function pathOf(url: string): string {
+  const end = url.indexOf('?')
+  const path = end < 0 ? url : url.slice(0, end)
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
+}
+
+/** What `?compression=` asks for; null when it is nothing we know. */
+export function encodingOf(url: string): Encoding | null {
+  const start = url.indexOf('?')
+  const asked = start < 0 ? null : new URLSearchParams(url.slice(start)).get('compression')
+  return ENCODINGS.get(asked ?? 'none') ?? null
+}
+
+const ENCODINGS: ReadonlyMap<string, Encoding> = new Map([
+  ['none', 'plain'],
+  ['plain', 'plain'],
+  ['brotli', 'brotli'],
+  ['br', 'brotli'],
+])

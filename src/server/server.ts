@@ -1,0 +1,128 @@
+import { createServer } from 'node:http'
+import type { Server as HttpServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { isIPv6 } from 'node:net'
+import { Guard } from './guard.ts'
+import type { GuardOptions } from './guard.ts'
+import { Health } from './health.ts'
+import type { Status } from './health.ts'
+import { Http } from './http.ts'
+import { CLOSING_MS, KEEP_ALIVE_MS, MAX_CONNECTIONS, REQUEST_MS } from './limits.ts'
+import type { Served } from './port.ts'
+import { Sockets } from './sockets.ts'
+
+export interface ListenOptions extends GuardOptions {
+  /** 127.0.0.1 unless said */
+  readonly host?: string
+  /** 0 takes any free one */
+  readonly port: number
+}
+
+/** HTTP and WebSocket on one port. */
+export class Server {
+  readonly host: string
+  readonly port: number
+  readonly #http: HttpServer
+  readonly #sockets: Sockets
+  readonly #health: Health
+  #closed: Promise<void> | null = null
+
+  /** Throws ListenError when the port cannot be had. */
+  static async listen(served: Served, options: ListenOptions): Promise<Server> {
+    const host = options.host ?? '127.0.0.1'
+    const guard = new Guard({ ...options, allowHosts: [...(options.allowHosts ?? []), host] })
+    const health = new Health(served.chain)
+    const sockets = new Sockets(served, guard)
+    const pages = new Http(served, guard, health)
+    const http = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_MS }, (request, response) =>
+      pages.serve(request, response),
+    )
+    http.maxConnections = MAX_CONNECTIONS
+    http.on('upgrade', (request, socket, head) => sockets.upgrade(request, socket, head))
+    try {
+      await listening(http, options.port, host)
+    } catch (error) {
+      sockets.close()
+      health.close()
+      throw new ListenError(options.port, host, error)
+    }
+    http.on('error', served.onError)
+    return new Server(http, sockets, health, host)
+  }
+
+  private constructor(http: HttpServer, sockets: Sockets, health: Health, host: string) {
+    this.#http = http
+    this.#sockets = sockets
+    this.#health = health
+    this.host = host
+    this.port = (http.address() as AddressInfo).port // listens on TCP, never on a pipe
+  }
+
+  get url(): string {
+    return `http://${authority(this.host, this.port)}`
+  }
+
+  get wsUrl(): string {
+    return `ws://${authority(this.host, this.port)}`
+  }
+
+  /** WebSocket connections that are open. */
+  get socketCount(): number {
+    return this.#sockets.count
+  }
+
+  status(): Status {
+    return this.#health.status()
+  }
+
+  /** Takes no more requests, lets the running ones finish for a moment, then closes every connection. */
+  close(): Promise<void> {
+    return (this.#closed ??= this.#close())
+  }
+
+  async #close(): Promise<void> {
+    const ended = new Promise<void>((resolve) => this.#http.close(() => resolve()))
+    this.#http.closeIdleConnections()
+    this.#sockets.close()
+    const impatience = setTimeout(() => {
+      this.#sockets.terminate()
+      this.#http.closeAllConnections()
+    }, CLOSING_MS)
+    await ended
+    clearTimeout(impatience)
+    this.#health.close()
+  }
+}
+
+function listening(http: HttpServer, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    http.once('error', reject)
+    http.listen(port, host, () => {
+      http.off('error', reject)
+      resolve()
+    })
+  })
+}
+
+function authority(host: string, port: number): string {
+  return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+const REASONS: Readonly<Record<string, (port: number, host: string) => string>> = {
+  EADDRINUSE: (port, host) => `port ${port} on ${host} is in use; stop what uses it or choose another with --port (0 takes any free one)`,
+  EACCES: (port, host) => `port ${port} on ${host} may not be used without privileges; choose one above 1023 with --port`,
+  EADDRNOTAVAIL: (_, host) => `${host} is not an address of this machine`,
+  ENOTFOUND: (_, host) => `${host} is not the name of an address`,
+}
+
+/** The server could not open its port. */
+export class ListenError extends Error {
+  readonly port: number
+
+  constructor(port: number, host: string, cause: unknown) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+    super(REASONS[code]?.(port, host) ?? `cannot listen on ${authority(host, port)}: ${String(cause)}`, { cause })
+    this.name = 'ListenError'
+    this.port = port
+  }
+}

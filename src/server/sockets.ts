@@ -1,0 +1,124 @@
+import { STATUS_CODES } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { WebSocketServer } from 'ws'
+import type { WebSocket } from 'ws'
+import type { Encoding } from '../stream/index.ts'
+import type { Guard } from './guard.ts'
+import {
+  DEDICATED_MESSAGE_BYTES,
+  PING_INTERVAL_MS,
+  PUBLIC_BODY_BYTES,
+  SLOW_CLIENT_BYTES,
+  SLOW_READER_BYTES,
+  STREAM_MESSAGE_BYTES,
+  STREAM_SUBSCRIBERS,
+} from './limits.ts'
+import type { Served } from './port.ts'
+import { RPC_PATHS, STREAM_PATHS, encodingOf, pathOf } from './routes.ts'
+import type { Tier } from './routes.ts'
+import { SocketSession } from './session.ts'
+
+/** Takes the WebSocket connections of all paths, and lets go of the dead ones. */
+export class Sockets {
+  readonly #served: Served
+  readonly #guard: Guard
+  readonly #open = new Set<WebSocket>()
+  readonly #answered = new WeakSet<WebSocket>()
+  readonly #pinging: NodeJS.Timeout
+
+  constructor(served: Served, guard: Guard) {
+    this.#served = served
+    this.#guard = guard
+    this.#pinging = setInterval(() => this.ping(), PING_INTERVAL_MS)
+    this.#pinging.unref()
+  }
+
+  get count(): number {
+    return this.#open.size
+  }
+
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const { url = '/', headers } = request
+    socket.on('error', () => socket.destroy())
+    const refusal = this.#guard.refusal(headers)
+    if (refusal !== null) return refuse(socket, 403, refusal)
+    const path = pathOf(url)
+    const tier = RPC_PATHS[path]
+    if (tier !== undefined) return this.#accept(TIERS[tier], request, socket, head, (ws) => this.#converse(ws, socket, tier))
+    if (!STREAM_PATHS.has(path)) return refuse(socket, 404, `no WebSocket at ${JSON.stringify(path.slice(0, 100))}`)
+    const encoding = encodingOf(url)
+    if (encoding === null) return refuse(socket, 400, 'compression must be none or brotli')
+    if (this.#served.publisher.subscribers >= STREAM_SUBSCRIBERS) return refuse(socket, 429, '{"message":"Global limit"}')
+    this.#accept(STREAM, request, socket, head, (ws) => this.#stream(ws, encoding))
+  }
+
+  /** Closes what did not answer the last ping, pings the rest. */
+  ping(): void {
+    for (const ws of this.#open) {
+      if (this.#answered.delete(ws)) ws.ping()
+      else ws.terminate()
+    }
+  }
+
+  /** Says goodbye to everybody. */
+  close(): void {
+    clearInterval(this.#pinging)
+    for (const ws of this.#open) ws.close(GOING_AWAY, 'the node is stopping')
+  }
+
+  terminate(): void {
+    for (const ws of this.#open) ws.terminate()
+  }
+
+  #accept(door: WebSocketServer, request: IncomingMessage, socket: Duplex, head: Buffer, then: (ws: WebSocket) => void): void {
+    door.handleUpgrade(request, socket, head, (ws) => {
+      this.#open.add(ws)
+      this.#answered.add(ws)
+      ws.on('pong', () => this.#answered.add(ws))
+      ws.on('close', () => this.#open.delete(ws))
+      // A frame that breaks the protocol or a limit; ws closes the connection with the code for it.
+      ws.on('error', () => undefined)
+      then(ws)
+    })
+  }
+
+  #converse(ws: WebSocket, socket: Duplex, tier: Tier): void {
+    new SocketSession(ws, socket, tier, this.#served, tier === 'public' ? SLOW_READER_BYTES : SLOW_CLIENT_BYTES)
+  }
+
+  #stream(ws: WebSocket, encoding: Encoding): void {
+    const leave = this.#served.publisher.subscribe(encoding, {
+      send: (frame) => {
+        if (ws.bufferedAmount > SLOW_READER_BYTES) ws.terminate()
+        else ws.send(frame.bytes, { binary: frame.binary })
+      },
+      cut: (reason) => ws.close(TRY_AGAIN_LATER, reason),
+    })
+    ws.on('close', leave)
+  }
+}
+
+const GOING_AWAY = 1001
+const TRY_AGAIN_LATER = 1013
+
+const TIERS: Readonly<Record<Tier, WebSocketServer>> = {
+  dedicated: door(DEDICATED_MESSAGE_BYTES),
+  public: door(PUBLIC_BODY_BYTES),
+}
+const STREAM = door(STREAM_MESSAGE_BYTES)
+
+/** No compression of messages: on one machine it costs more than it saves. */
+function door(maxPayload: number): WebSocketServer {
+  return new WebSocketServer({ noServer: true, perMessageDeflate: false, clientTracking: false, maxPayload })
+}
+
+/** Answers an upgrade in plain HTTP. */
+function refuse(socket: Duplex, status: number, message: string): void {
+  const type = message.startsWith('{') ? 'application/json' : 'text/plain; charset=utf-8'
+  const body = `${message}\n`
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-type: ${type}\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  )
+}
