@@ -1,4 +1,4 @@
-// `npm start`: set up what is missing, then be the command. The same process, so signals, exit code and terminal are the command's own.
+// `npm start`: set up what is missing, then be the command. The same process, so arguments, exit code, terminal and Ctrl-C are the command's own.
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ROOT, SetUpFailed, setUp } from './setup.mjs'
@@ -10,6 +10,21 @@ try {
   process.stderr.write(`pocketchain: set-up failed: ${error.message}\n`)
   process.exit(1)
 }
+if (process.env['npm_lifecycle_event'] === 'start') endWithParent()
 const command = join(ROOT, 'dist', 'cli', 'main.js')
 process.argv[1] = command
 await import(pathToFileURL(command).href)
+
+/**
+ * npm runs a script through a shell, and hands on a SIGTERM to that shell alone, which dies of it without a word to us: the node would go
+ * on for ever and keep its port. Becoming somebody else's child is how we hear of it.
+ */
+function endWithParent() {
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    process.kill(process.pid, 'SIGTERM')
+  }, 200)
+  timer.unref()
+}

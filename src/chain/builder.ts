@@ -6,6 +6,7 @@ import { environment } from './environment.ts'
 import { nextBaseFee } from './basefee.ts'
 import type { StateHistory } from './state.ts'
 import { Trie } from './trie.ts'
+import { isImpersonated } from './validation.ts'
 
 /** What the builder of a block is free to choose. */
 export interface BlockAttributes {
@@ -106,7 +107,7 @@ export class BlockBuilder {
   async add(tx: Transaction): Promise<Receipt> {
     const left = this.#frame.gasLimit - this.#gasUsed
     if (tx.gas > left) throw new BlockFull(`transaction gas ${tx.gas} exceeds the ${left} left in the block`)
-    const executed = await executeTransaction(tx, this.context, this.#world)
+    const executed = await executeTransaction(tx, this.context, this.#world, { anySender: isImpersonated(tx) })
     const receipt = this.#receipt(tx, executed)
     this.transactions.push(tx)
     this.receipts.push(receipt)

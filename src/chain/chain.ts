@@ -10,12 +10,13 @@ import type { BlockAttributes } from './builder.ts'
 import type { Cadence } from './cadence.ts'
 import { RealClock } from './clock.ts'
 import type { Clock } from './clock.ts'
+import { LEAST_OP_GAS_LIMIT } from './deposits.ts'
 import { genesisBlock } from './genesis.ts'
 import type { Genesis } from './genesis.ts'
 import { Head } from './head.ts'
 import { SimulatedL1 } from './l1.ts'
 import type { L1Options } from './l1.ts'
-import { MINE_BLOCKS, REORG_BLOCKS, SNAPSHOTS } from './limits.ts'
+import { LEAST_GAS_LIMIT, MINE_BLOCKS, REORG_BLOCKS, SNAPSHOTS } from './limits.ts'
 import { Mempool } from './mempool.ts'
 import type { PoolOrder } from './mempool.ts'
 import { SealedChain } from './sealed.ts'
@@ -247,8 +248,11 @@ export class Chain {
     })
   }
 
+  /** Throws RangeError when a block could not even hold its deposits. */
   setGasLimit(gas: bigint): Promise<void> {
     return this.#between(() => {
+      const least = this.config.op === null ? LEAST_GAS_LIMIT : LEAST_OP_GAS_LIMIT
+      if (gas < least) throw new RangeError(`a block gas limit of ${gas} is too low: the least is ${least}`)
       this.#knobs.gasLimit = gas
     })
   }
@@ -273,6 +277,7 @@ export class Chain {
       const writes = world.writes()
       history.apply(writes)
       this.sealed.edited()
+      for (const address of writes.accounts.keys()) this.pool.pruneSender(address)
       this.head.announce({ kind: 'edit', view: this.#view(null, -1), writes })
     })
   }
@@ -293,6 +298,11 @@ export class Chain {
       if (this.#snapshots.size > SNAPSHOTS && oldest !== undefined) this.#snapshots.delete(oldest)
     })
     return id
+  }
+
+  /** The ids of the snapshots that one can go back to, oldest first, each with its block's number. */
+  get snapshots(): readonly { readonly id: string; readonly number: number }[] {
+    return [...this.#snapshots].map(([id, { number }]) => ({ id, number }))
   }
 
   /** Goes back to a snapshot; it and all later ones are used up. False: there is no such snapshot. */

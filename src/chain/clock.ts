@@ -1,3 +1,5 @@
+import { Turns } from './turns.ts'
+
 /** Time, handed in: nothing below the clock asks the machine what time it is (law 3). */
 export interface Clock {
   /** milliseconds since the epoch */
@@ -29,6 +31,7 @@ export class ManualClock implements Clock {
   #nowMs: number
   #order = 0
   readonly #alarms = new Set<Alarm>()
+  readonly #moves = new Turns()
 
   constructor(startMs: number) {
     this.#nowMs = startMs
@@ -44,8 +47,12 @@ export class ManualClock implements Clock {
     return () => this.#alarms.delete(alarm)
   }
 
-  /** Moves on by `durationMs`; everything due is run in order, each awaited, seeing its own time. */
-  async advance(durationMs: number): Promise<void> {
+  /** Moves on by `durationMs`; everything due is run in order, each awaited, seeing its own time. One move ends before the next. */
+  advance(durationMs: number): Promise<void> {
+    return this.#moves.take(() => this.#move(durationMs))
+  }
+
+  async #move(durationMs: number): Promise<void> {
     const endMs = this.#nowMs + durationMs
     for (let next = this.#due(endMs); next !== null; next = this.#due(endMs)) {
       this.#alarms.delete(next)

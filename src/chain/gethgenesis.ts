@@ -57,6 +57,7 @@ const BLOCK_KEYS: Partial<Record<L1Fork, readonly string[]>> = {
   berlin: ['berlinBlock'],
   london: ['londonBlock'],
 }
+const BOMB_KEYS = ['muirGlacierBlock', 'arrowGlacierBlock', 'grayGlacierBlock'] as const
 const TRANSACTION_GAS_CAP = 16_777_216n
 const CODE_SIZE_LIMIT = 24_576
 
@@ -72,6 +73,7 @@ function parseConfig(config: Json): ChainConfig {
     l1,
     op: optimism === undefined || optimism === null ? null : parseOp(config, object(optimism, 'config.optimism')),
     blobSchedule: parseBlobSchedule(config['blobSchedule']),
+    bombDelays: BOMB_KEYS.filter((key) => config[key] !== undefined && config[key] !== null).map((key) => number(config[key], `config.${key}`)),
     depositContract:
       config['depositContractAddress'] === undefined ? null : address(config['depositContractAddress'], 'config.depositContractAddress'),
     transactionGasCap: TRANSACTION_GAS_CAP,

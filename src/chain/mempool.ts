@@ -49,6 +49,10 @@ export class Mempool {
     this.#order = order
   }
 
+  get order(): PoolOrder {
+    return this.#order
+  }
+
   get size(): number {
     return this.#byHash.size
   }
@@ -116,12 +120,15 @@ export class Mempool {
 
   /** Forgets what a block included, and whatever can no longer be: nonces below the account's. */
   prune(included: readonly Transaction[]): void {
-    for (const tx of included) {
-      const queue = this.#queues.get(tx.from)
-      if (queue === undefined) continue
-      const next = this.#nonceOf(tx.from)
-      for (const [nonce, entry] of queue) if (nonce < next) this.#remove(entry.tx)
-    }
+    for (const tx of included) this.pruneSender(tx.from)
+  }
+
+  /** Forgets an account's transactions whose nonces have passed. */
+  pruneSender(address: Address): void {
+    const queue = this.#queues.get(address)
+    if (queue === undefined) return
+    const next = this.#nonceOf(address)
+    for (const [nonce, entry] of queue) if (nonce < next) this.#remove(entry.tx)
   }
 
   status(): { pending: number; queued: number } {

@@ -33,7 +33,7 @@ export type StorageTrie = Trie<bigint>
 export const NO_STORAGE: StorageTrie = Trie.empty((value) => Rlp.encode(value))
 
 export const NO_ACCOUNTS: AccountTrie = Trie.empty(({ account, storage }) =>
-  Rlp.encode([account.nonce, account.balance, storage.rootHash(), account.codeHash]),
+  Rlp.encode([account.nonce, account.balance, storage.rootBytes(), account.codeHash]),
 )
 
 export function accountKey(address: Address): Hash {

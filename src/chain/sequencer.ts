@@ -130,9 +130,9 @@ export class Sequencer {
     return pending
   }
 
-  /** Seals a block of exactly these transactions at `timestamp`; those that cannot be included are left out. */
-  async replace(timestamp: number, transactions: readonly Transaction[]): Promise<Block> {
-    const open = await this.#begin({ ...this.#attributes(timestamp * 1_000) })
+  /** Seals a block of exactly these transactions at `timestampMs`; those that cannot be included are left out. */
+  async replace(timestampMs: number, transactions: readonly Transaction[]): Promise<Block> {
+    const open = await this.#begin(this.#attributes(timestampMs))
     this.#open = open
     for (const tx of transactions) await this.#include(open, tx)
     return this.seal()

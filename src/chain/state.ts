@@ -97,6 +97,23 @@ export class StateHistory {
     return (this.#leaf(this.#tries(version), address, version)?.storage ?? NO_STORAGE).rootHash()
   }
 
+  /** The roots that a version would have with `writes` on top; nothing is kept. For simulated blocks. Throws as `at` does. */
+  rootsWith(version: number, writes: WriteSet): Roots {
+    this.#step(version)
+    const tries = this.#tries(version)
+    const leaves = new Map<Address, AccountLeaf | null>()
+    for (const address of [...writes.accounts.keys(), ...writes.storage.keys()]) {
+      leaves.set(address, leafWith(this.#leaf(tries, address, version), address, writes))
+    }
+    return {
+      stateRoot: tries.accounts.update([...leaves].map(([address, leaf]) => [accountKey(address), leaf] as const)).rootHash(),
+      storageRoot: (address) => {
+        const leaf = leaves.get(address) ?? (leaves.has(address) ? null : this.#leaf(tries, address, version))
+        return (leaf?.storage ?? NO_STORAGE).rootHash()
+      },
+    }
+  }
+
   /** Proofs against `stateRoot(version)`. Throws as `at` does. */
   proofAt(version: number, address: Address, slots: readonly Hash[]): AccountProof {
     const reader = this.at(version)
@@ -133,7 +150,8 @@ export class StateHistory {
       throw new InconsistentWrites(address, `its code ${account.codeHash} is unknown`)
     }
     for (const [address, slots] of writes.storage) {
-      if (this.#accountAfter(writes, address) === null && holdsValue(slots)) throw new InconsistentWrites(address, 'storage without an account')
+      if (this.#accountAfter(writes, address) === null && holdsValue(slots))
+        throw new InconsistentWrites(address, 'storage without an account')
     }
   }
 
@@ -177,7 +195,7 @@ export class StateHistory {
   }
 
   #undo(step: Step): void {
-    for (const cell of step.changed.toReversed()) {
+    for (const cell of step.changed) {
       cell.undo()
       this.#stale.add(cell)
       this.#forget(cell)
@@ -242,6 +260,19 @@ export class StateHistory {
     const account = cell?.at(version) ?? null
     return cell === undefined || account === null ? null : { account, storage: tries.storage.get(cell) ?? cell.storage }
   }
+}
+
+/** The roots of one state. An absent account has the storage root of nothing. */
+export interface Roots {
+  readonly stateRoot: Hash
+  readonly storageRoot: (address: Address) => Hash
+}
+
+function leafWith(before: AccountLeaf | null, address: Address, { accounts, storage }: WriteSet): AccountLeaf | null {
+  const account = accounts.get(address) ?? (accounts.has(address) ? null : (before?.account ?? null))
+  if (account === null) return null
+  const slots = [...(storage.get(address) ?? [])].map(([slot, value]) => [storageKey(slot), value || null] as const)
+  return { account, storage: (before?.storage ?? NO_STORAGE).update(slots) }
 }
 
 /** What happened to a version that readers may still hold. */

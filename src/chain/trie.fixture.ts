@@ -55,24 +55,25 @@ export function verify(root: Hash, key: Hex, proof: readonly Uint8Array[]): Uint
 function walk(reference: RlpItem, digits: string, nodes: Uint8Array[]): Uint8Array | null {
   if (reference.length === 0) return null
   const node = resolve(reference, nodes)
-  if (node.length === 17) return digits === '' ? value(node[16]) : walk(node[parseInt(digits.charAt(0), 16)]!, digits.slice(1), nodes)
+  if (node.length === 17) return digits === '' ? content(node[16]) : walk(node[parseInt(digits.charAt(0), 16)]!, digits.slice(1), nodes)
   const path = Hex.fromBytes(bytesOf(node[0])).slice(2)
   const steps = path.slice(parseInt(path.charAt(0), 16) % 2 === 0 ? 2 : 1)
   const isLeaf = parseInt(path.charAt(0), 16) >= 2
-  if (isLeaf) return digits === steps ? value(node[1]) : null
+  if (isLeaf) return digits === steps ? content(node[1]) : null
   return digits.startsWith(steps) ? walk(node[1]!, digits.slice(steps.length), nodes) : null
 }
 
 function resolve(reference: RlpItem, nodes: Uint8Array[]): readonly RlpItem[] {
   if (!(reference instanceof Uint8Array)) return reference
   const bytes = nodes.shift()
-  if (bytes === undefined || Hash.keccak(bytes) !== Hash.from(reference)) throw new Error(`the proof lacks node ${Hex.fromBytes(reference)}`)
+  if (bytes === undefined || Hash.keccak(bytes) !== Hash.from(reference))
+    throw new Error(`the proof lacks node ${Hex.fromBytes(reference)}`)
   const node = Rlp.decode(bytes)
   if (node instanceof Uint8Array) throw new Error('a node is a list')
   return node
 }
 
-function value(item: RlpItem | undefined): Uint8Array | null {
+function content(item: RlpItem | undefined): Uint8Array | null {
   const bytes = bytesOf(item)
   return bytes.length === 0 ? null : bytes
 }

@@ -1,5 +1,6 @@
 import { EMPTY_ROOT, Hash, Hex, Rlp } from '../eth/index.ts'
-import type { RlpInput } from '../eth/index.ts'
+import { branch, digit, encodeNode, END, extension, HASHED_BYTES, hashRoot, leaf } from './trienode.ts'
+import type { Branch, Encode, Extension, Leaf, Node } from './trienode.ts'
 
 /**
  * A Merkle-Patricia trie (Yellow Paper, appendix D) as an immutable value: a change gives a new trie that shares every
@@ -40,9 +41,12 @@ export class Trie<V> {
   }
 
   rootHash(): Hash {
-    if (this.#root === null) return EMPTY_ROOT
-    const reference = refer(this.#root, 0, this.#encode)
-    return typeof reference === 'string' ? reference : Hash.keccak(reference.encoded)
+    return this.#root === null ? EMPTY_ROOT : Hash.from(hashRoot(this.#root, this.#encode))
+  }
+
+  /** The root hash as 32 bytes, for what goes into another trie. */
+  rootBytes(): Uint8Array {
+    return this.#root === null ? EMPTY_ROOT_BYTES : hashRoot(this.#root, this.#encode)
   }
 
   /**
@@ -53,7 +57,7 @@ export class Trie<V> {
     const proof: Uint8Array[] = []
     let step: Step<V> | null = this.#root === null ? null : { node: this.#root, depth: 0 }
     for (; step !== null; step = follow(step, key)) {
-      const bytes = encodeNode(step.node, step.depth, this.#encode)
+      const bytes = encodeNode(step.node, step.depth, this.#encode).slice()
       if (step.depth === 0 || bytes.length >= HASHED_BYTES) proof.push(bytes)
     }
     return proof
@@ -64,47 +68,7 @@ export class Trie<V> {
   }
 }
 
-type Encode<V> = (value: V) => Uint8Array
-
-/**
- * Nodes hold whole keys instead of cut paths: a node's depth is known on the way down to it, and one string serves a leaf,
- * the extensions above it and whoever asked. So a node stands at one depth only; `lead` copies it when it moves.
- */
-type Node<V> = Leaf<V> | Extension<V> | Branch<V>
-
-interface Leaf<V> {
-  readonly kind: 'leaf'
-  readonly key: Hex
-  readonly value: V
-  reference: Reference | null
-}
-
-/** Leads to the branch at depth `end`; `key` is that of some leaf, and right up to there. */
-interface Extension<V> {
-  readonly kind: 'extension'
-  readonly key: Hex
-  readonly end: number
-  readonly child: Branch<V>
-  reference: Reference | null
-}
-
-/** A child for each digit, then the leaf whose key ends here. At least two of them are there. */
-interface Branch<V> {
-  readonly kind: 'branch'
-  readonly children: readonly (Node<V> | null)[]
-  reference: Reference | null
-}
-
-/**
- * What a parent writes for a node: its hash or, when that is shorter, the node itself. Kept as a string because V8 spends
- * 88 bytes on a hash in hex, and 232 on an Uint8Array of 32 bytes.
- */
-type Reference = Hash | { readonly encoded: Uint8Array }
-
-/** A node this long is referred to by its hash. */
-const HASHED_BYTES = 32
-/** The digit after the last one of a key. */
-const END = 16
+const EMPTY_ROOT_BYTES = Hash.toBytes(EMPTY_ROOT)
 const LIST = Trie.empty((value: Uint8Array) => value)
 
 function put<V>(node: Node<V> | null, key: Hex, depth: number, value: V | null): Node<V> | null {
@@ -141,7 +105,7 @@ function putBehind<V>(node: Extension<V>, key: Hex, depth: number, value: V | nu
 }
 
 function split<V>(node: Leaf<V> | Extension<V>, key: Hex, depth: number, fork: number, value: V): Node<V> {
-  const children = new Array<Node<V> | null>(END + 1).fill(null)
+  const children = Array.from({ length: END + 1 }, (): Node<V> | null => null)
   children[digit(node.key, fork)] = node.kind === 'leaf' ? leaf(node.key, node.value) : lead(node.child, fork + 1, node.end)
   children[digit(key, fork)] = leaf(key, value)
   return lead(branch(children), depth, fork)
@@ -166,18 +130,6 @@ function keyBelow<V>(node: Node<V>): Hex {
   return below.key
 }
 
-function leaf<V>(key: Hex, value: V): Leaf<V> {
-  return { kind: 'leaf', key, value, reference: null }
-}
-
-function extension<V>(key: Hex, end: number, child: Branch<V>): Extension<V> {
-  return { kind: 'extension', key, end, child, reference: null }
-}
-
-function branch<V>(children: readonly (Node<V> | null)[]): Branch<V> {
-  return { kind: 'branch', children, reference: null }
-}
-
 function childAt<V>(node: Branch<V>, index: number): Node<V> | null {
   return node.children[index] ?? null
 }
@@ -198,12 +150,6 @@ function follow<V>({ node, depth }: Step<V>, key: Hex): Step<V> | null {
   return child === null ? null : { node: child, depth: depth + 1 }
 }
 
-function digit(key: Hex, depth: number): number {
-  if (depth + 2 >= key.length) return END
-  const code = key.charCodeAt(depth + 2)
-  return code <= 0x39 ? code - 0x30 : code - 0x57
-}
-
 /** Past the end mark, so that a key which only begins like a longer one forks off there. */
 function pathEnd(key: Hex): number {
   return key.length - 1
@@ -214,36 +160,4 @@ function divergence(a: Hex, b: Hex, from: number, to: number): number {
   let depth = from
   while (depth < to && digit(a, depth) === digit(b, depth)) depth++
   return depth
-}
-
-function refer<V>(node: Node<V>, depth: number, encode: Encode<V>): Reference {
-  return (node.reference ??= makeReference(encodeNode(node, depth, encode)))
-}
-
-function makeReference(encoded: Uint8Array): Reference {
-  return encoded.length < HASHED_BYTES ? { encoded } : Hash.keccak(encoded)
-}
-
-function encodeNode<V>(node: Node<V>, depth: number, encode: Encode<V>): Uint8Array {
-  if (node.kind === 'leaf') return Rlp.encode([path(LEAF_FLAGS, node.key, depth, node.key.length - 2), encode(node.value)])
-  if (node.kind === 'branch') return encodeBranch(node, depth, encode)
-  return Rlp.encode([path(EXTENSION_FLAGS, node.key, depth, node.end), refer(node.child, node.end, encode)])
-}
-
-function encodeBranch<V>(node: Branch<V>, depth: number, encode: Encode<V>): Uint8Array {
-  const items = node.children.map((child, index): RlpInput => {
-    if (child === null) return '0x'
-    // At the end mark stands a leaf without a path of its own: just its value.
-    return index === END && child.kind === 'leaf' ? encode(child.value) : refer(child, depth + 1, encode)
-  })
-  return Rlp.encode(items)
-}
-
-/** What a path begins with, when its length is even and when it is odd. */
-const EXTENSION_FLAGS = ['00', '1'] as const
-const LEAF_FLAGS = ['20', '3'] as const
-
-/** Hex-prefix encoding (appendix C). */
-function path(flags: readonly [string, string], key: Hex, from: number, to: number): Hex {
-  return `0x${(to - from) % 2 === 0 ? flags[0] : flags[1]}${key.slice(from + 2, to + 2)}`
 }

@@ -88,8 +88,9 @@ function isEoa(tx: Transaction, state: StateReader): boolean {
   return code.length === 0 || (code.length === 23 && DELEGATION_PREFIX.every((byte, i) => code[i] === byte))
 }
 
-function isImpersonated(tx: Transaction): boolean {
-  return tx.r === BigInt(tx.from)
+/** Nobody signed it: `Transaction.unsigned` put the sender where r would be. */
+export function isImpersonated(tx: Transaction): boolean {
+  return tx.s === 1n && tx.r === BigInt(tx.from)
 }
 
 /** Everything the sender may have to pay, in wei. */

@@ -1,11 +1,11 @@
 import type { Address, Block, Hash } from '../eth/index.ts'
 import { rulesAt } from '../evm/index.ts'
-import type { BlockContext, ChainConfig, StateReader } from '../evm/index.ts'
+import type { BlockContext, ChainConfig, StateReader, WriteSet } from '../evm/index.ts'
 import type { BlockStore, Location, LogFilter, PlacedLog } from './blocks.ts'
 import { environment } from './environment.ts'
 import { logsOfBlock } from './logs.ts'
 import type { AccountProof } from './proof.ts'
-import type { StateHistory } from './state.ts'
+import type { Roots, StateHistory } from './state.ts'
 
 export type BlockTag = 'latest' | 'pending' | 'safe' | 'finalized' | 'earliest'
 
@@ -93,6 +93,11 @@ export class View {
   /** Proof of an account and of some of its slots after `block`. Throws PrunedState. */
   proof(block: Block, address: Address, slots: readonly Hash[]): AccountProof {
     return this.#parts.history.proofAt(this.#version(block), address, slots)
+  }
+
+  /** The roots that the state after `block` would have with `writes` on top; nothing is kept. Throws PrunedState. */
+  rootsWith(block: Block, writes: WriteSet): Roots {
+    return this.#parts.history.rootsWith(this.#version(block), writes)
   }
 
   /** The rules and the environment that ran in `block`; for calls "in" that block. */

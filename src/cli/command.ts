@@ -1,21 +1,22 @@
 import { Command, CommanderError, Option as CommanderOption } from 'commander'
 import { CommandError, EXIT } from './exit.ts'
-import { OPTION_ROWS, SECTIONS, longName, variableOf } from './options.ts'
+import { OPTION_ROWS } from './options.ts'
 import type { Option, OptionName } from './options.ts'
 
 /** What was said on the command line, as text; an option that was not given is absent. */
 export type Given = ReadonlyMap<OptionName, string>
 
-/** What commander asks to print (help, the version) instead of starting. */
+/** What was asked for instead of a start: the help page or the version. */
 export interface Printed {
-  readonly print: string
+  /** null: the version */
+  readonly print: string | null
 }
 
 /** Reads the arguments. Throws CommandError for an unknown flag or a missing value. */
-export function readArguments(args: readonly string[], version: string): Given | Printed {
+export function readArguments(args: readonly string[]): Given | Printed {
   const given = new Map<OptionName, string>()
   let printed = ''
-  const command = describe(version)
+  const command = describe()
   command.exitOverride().configureOutput({ writeOut: (text) => (printed += text), writeErr: () => undefined })
   for (const [name, row] of OPTION_ROWS) command.addOption(commanderOption(row, (value) => collect(given, name, row, value)))
   try {
@@ -25,28 +26,24 @@ export function readArguments(args: readonly string[], version: string): Given |
     if (error.exitCode === 0) return { print: printed }
     throw new CommandError(EXIT.usage, `${error.message.replace(/^error: /, '')}\nTry pocketchain --help.`)
   }
+  if (command.getOptionValueSource('version') === 'cli') return { print: null }
   for (const [name, row] of OPTION_ROWS) if (!given.has(name) && wasSwitched(command, row)) given.set(name, 'true')
   return given
 }
 
-function describe(version: string): Command {
-  const command = new Command('pocketchain')
+function describe(): Command {
+  return new Command('pocketchain')
     .description('A layer 2 that pre-confirms every 200 ms, on your own machine.')
     .usage('[options]')
     .allowExcessArguments(false)
-    .showSuggestionAfterError(true)
     .addHelpText('after', `\n${FOOTER}`)
-    .helpOption(false)
-  command.addOption(new CommanderOption('-V, --version', 'print the version').helpGroup('Output:'))
-  command.version(version, '-V, --version', 'print the version')
-  command.helpOption('-h, --help', 'print this page')
-  return command
+    .helpOption('-h, --help', 'print this page')
+    .option('-V, --version', 'print the version')
 }
 
 function commanderOption(row: Option<unknown>, take: (value: string) => string): CommanderOption {
   const option = new CommanderOption(row.flag, description(row)).helpGroup(`${row.section}:`)
-  // A flag that may stand without its value hands over true.
-  return option.required || option.optional ? option.argParser(take).preset('true') : option
+  return option.required || option.optional ? option.argParser(take) : option
 }
 
 function description(row: Option<unknown>): string {
@@ -61,7 +58,7 @@ function collect(given: Map<OptionName, string>, name: OptionName, row: Option<u
   return joined
 }
 
-/** A flag without value: commander stores true, or false for one that begins with `no-`. */
+/** A flag that stood without a value. */
 function wasSwitched(command: Command, row: Option<unknown>): boolean {
   const key = new CommanderOption(row.flag).attributeName()
   return command.getOptionValueSource(key) === 'cli'
@@ -75,6 +72,6 @@ const FOOTER = `Examples:
   $ pocketchain --clock manual --timestamp 1700000000   the same hashes in every run
   $ pocketchain --genesis genesis.json --import chain.rlp
 
-Every option is also a variable (${variableOf(OPTION_ROWS[0]![1])} for --${longName(OPTION_ROWS[0]![1].flag)}) and a key of pocketchain.config.js or .json
-(${OPTION_ROWS[0]![0]}), looked for from the current folder upward. Flags win over variables, variables over the file.
+Every option is also a variable (POCKETCHAIN_BLOCK_TIME) and a key (blockTime) of the pocketchain.config.js or .json that is found
+from the current folder upward. Flags win over variables, variables over the file.
 Exit codes: 0 stopped, 1 could not start, 2 wrong option, 3 unusable file.`

@@ -107,12 +107,11 @@ export const OPTIONS = {
     default: DEFAULT_MNEMONIC,
     defaultText: 'test test … junk',
   }),
-  mnemonicRandom: option({
+  mnemonicRandom: optional({
     flag: '--mnemonic-random [words]',
     section: 'Accounts',
     help: 'draw new words (12, 15, 18, 21 or 24) instead',
     read: oneOf(['12', '15', '18', '21', '24'], { true: '12' }),
-    default: null,
   }),
   derivationPath: option({
     flag: '--derivation-path <path>',
@@ -122,29 +121,25 @@ export const OPTIONS = {
     default: "m/44'/60'/0'/0/",
   }),
 
-  chainId: option({
+  chainId: optional({
     flag: '--chain-id <number>',
     section: 'Chain',
     help: 'chain id',
     read: integer(1, Number.MAX_SAFE_INTEGER),
-    default: null,
     defaultText: '31337, or that of the genesis file',
-    variables: ['CHAIN_ID'],
   }),
-  hardfork: option({
+  hardfork: optional({
     flag: '--hardfork <name>',
     section: 'Chain',
     help: 'newest rules in force, an OP name such as jovian or an L1 name such as prague',
     read: text,
-    default: null,
     defaultText: 'the newest',
   }),
-  codeSizeLimit: option({
+  codeSizeLimit: optional({
     flag: '--code-size-limit <bytes>',
     section: 'Chain',
     help: 'largest contract code',
     read: integer(1, 0xffff_ffff),
-    default: null,
     defaultText: '24576, EIP-170',
   }),
   disableCodeSizeLimit: option({
@@ -154,21 +149,19 @@ export const OPTIONS = {
     read: yes,
     default: false,
   }),
-  stateHistory: option({
+  stateHistory: optional({
     flag: '--state-history <blocks>',
     section: 'Chain',
     help: 'blocks whose state stays readable; older answers code 4444',
     read: integer(1, 1_000_000_000),
-    default: null,
     defaultText: '8192',
   }),
 
-  cadence: option({
+  cadence: optional({
     flag: '--cadence <name>',
     section: 'Blocks and time',
     help: 'preconf: blocks promised every 200 ms; native: a block every 200 ms; instant: a block per transaction; manual: when told',
     read: oneOf(CADENCE_NAMES, { automine: 'instant', flashblocks: 'preconf' }),
-    default: null,
     defaultText: 'preconf',
   }),
   noMining: option({
@@ -178,43 +171,39 @@ export const OPTIONS = {
     read: yes,
     default: false,
   }),
-  blockTime: option({
+  blockTime: optional({
     flag: '-b, --block-time <seconds>',
     section: 'Blocks and time',
     help: 'time between sealed blocks',
     read: seconds,
-    default: null,
     defaultText: '2; native 0.2',
   }),
-  flashblockTime: option({
+  flashblockTime: optional({
     flag: '--flashblock-time <ms>',
     section: 'Blocks and time',
     help: 'time between flashblocks, under preconf',
     read: integer(10, 60_000),
-    default: null,
     defaultText: '200',
   }),
   clock: option({
     flag: '--clock <kind>',
     section: 'Blocks and time',
-    help: "real, or manual: time stands still until pocketchain_tick moves it",
+    help: 'real, or manual: time stands still until pocketchain_tick moves it',
     read: oneOf(['real', 'manual']),
     default: 'real',
   }),
-  timestamp: option({
+  timestamp: optional({
     flag: '--timestamp <seconds>',
     section: 'Blocks and time',
     help: 'Unix time of block 0',
     read: timestamp,
-    default: null,
     defaultText: 'now',
   }),
-  seed: option({
+  seed: optional({
     flag: '--seed <text>',
     section: 'Blocks and time',
     help: 'what randomness grows from; with --clock manual and --timestamp two runs give the same hashes',
     read: text,
-    default: null,
     defaultText: 'pocketchain',
   }),
   order: option({
@@ -225,77 +214,75 @@ export const OPTIONS = {
     default: 'fees',
   }),
 
-  gasLimit: option({
+  gasLimit: optional({
     flag: '--gas-limit <gas>',
     section: 'Gas and fees',
     help: 'gas of a block',
     read: gas,
-    default: null,
     defaultText: '60000000',
   }),
-  baseFee: option({
+  baseFee: optional({
     flag: '--block-base-fee-per-gas <wei>',
     section: 'Gas and fees',
     help: 'base fee of block 0',
     read: wei,
-    default: null,
     defaultText: '1000000000',
   }),
-  minBaseFee: option({
+  transactionGasCap: optional({
+    flag: '--transaction-gas-cap <gas>',
+    section: 'Gas and fees',
+    help: 'gas one transaction may ask for (EIP-7825), 0 for no cap',
+    read: wei,
+    defaultText: '16777216',
+  }),
+  minBaseFee: optional({
     flag: '--min-base-fee <wei>',
     section: 'Gas and fees',
     help: 'the base fee never falls below',
     read: wei,
-    default: null,
-    defaultText: 'the profile\'s own',
+    defaultText: '5000000',
   }),
-  gasPrice: option({
+  gasPrice: optional({
     flag: '--gas-price <wei>',
     section: 'Gas and fees',
     help: 'transactions that offer less are refused',
     read: wei,
-    default: null,
     defaultText: '0',
   }),
 
-  l1BaseFee: option({
+  l1BaseFee: optional({
     flag: '--l1-base-fee <wei>',
     section: 'Simulated L1',
     help: 'base fee of the simulated L1; the data fee follows from it',
     read: wei,
-    default: null,
     defaultText: '1000000000',
   }),
-  l1BlobBaseFee: option({
+  l1BlobBaseFee: optional({
     flag: '--l1-blob-base-fee <wei>',
     section: 'Simulated L1',
     help: 'blob base fee of the simulated L1',
     read: wei,
-    default: null,
     defaultText: '1',
   }),
 
-  genesis: option({
+  genesis: optional({
     flag: '--genesis <file>',
     section: 'Start from files',
     help: "genesis in geth's JSON format",
     read: text,
-    default: null,
   }),
-  import: option({
+  import: optional({
     flag: '--import <file>',
     section: 'Start from files',
     help: 'blocks to run before the start, RLP as geth exports them',
     read: text,
-    default: null,
   }),
 
-  configOut: option({
+  configOut: optional({
     flag: '--config-out <file>',
     section: 'Output',
     help: 'write accounts and settings as JSON, with the keys anvil uses',
     read: text,
-    default: null,
   }),
   quiet: option({
     flag: '-q, --quiet',
@@ -348,7 +335,11 @@ export function takesValue(flag: string): boolean {
   return flag.includes('<') || flag.includes('[')
 }
 
-/** Infers T from the reader; a row that may be absent has the default null. */
-function option<T, D extends T | null>(row: Omit<Option<T | null>, 'default' | 'read'> & { read: Reader<T>; default: D }): Option<D extends null ? T | null : T> {
-  return row as unknown as Option<D extends null ? T | null : T> // the default is of the row's own type
+function option<T>(row: Omit<Option<T>, 'default'> & { readonly default: NoInfer<T> }): Option<T> {
+  return row
+}
+
+/** An option that may be absent: its default is decided where it is used. */
+function optional<T>(row: Omit<Option<T>, 'default'>): Option<T | null> {
+  return { ...row, default: null }
 }

@@ -17,15 +17,10 @@ export interface Asked {
 }
 
 /** Flags win over variables, variables over the configuration file. Throws CommandError with exit code 2. */
-export async function readSettings(
-  argv: readonly string[],
-  env: Variables,
-  folder: string,
-  version: string,
-): Promise<Asked | Printed> {
+export async function readSettings(argv: readonly string[], env: Variables, folder: string): Promise<Asked | Printed> {
   const { args, ignored, refused } = translate(argv)
   if (refused !== null) throw new CommandError(EXIT.usage, `${refused.flag}: ${refused.sentence}`)
-  const given = readArguments(args, version)
+  const given = readArguments(args)
   if ('print' in given) return given
   const file = await findConfig(folder)
   assertKnownKeys(file)

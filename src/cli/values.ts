@@ -49,7 +49,7 @@ export const seconds: Reader<number> = (value) => {
 /** Unix time in seconds. */
 export const timestamp: Reader<number> = integer(1, 0xffff_ffff)
 
-export function oneOf<T extends string>(words: readonly T[], synonyms: Readonly<Record<string, T>> = {}): Reader<T> {
+export function oneOf<const T extends string>(words: readonly T[], synonyms: Readonly<Record<string, T>> = {}): Reader<T> {
   return (value) => {
     const word = words.find((each) => each === value) ?? synonyms[value]
     if (word !== undefined) return word

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { getAddress, getContractAddress } from 'viem'
 import { expect, it } from 'vitest'
 import { Address } from './address.ts'

@@ -50,12 +50,12 @@ function decode(rlp: Uint8Array, options: DecodeOptions = {}): DecodedBlock {
 }
 
 /** The blocks of a file that holds one RLP after another. Throws DecodeError with the block's place and byte offset. */
-function* decodeChain(bytes: Uint8Array): Generator<DecodedBlock> {
+function* decodeChain(bytes: Uint8Array, options: DecodeOptions = {}): Generator<DecodedBlock> {
   for (let start = 0, index = 0; start < bytes.length; index++) {
     const from = start
     const [block, end] = located(`block ${index} at byte ${from}`, () => {
       const itemEnd = Rlp.itemEnd(bytes, from, 'block')
-      return [decode(bytes.subarray(from, itemEnd)), itemEnd] as const
+      return [decode(bytes.subarray(from, itemEnd), options), itemEnd] as const
     })
     yield block
     start = end

@@ -37,8 +37,7 @@ export class Fields {
   bytes(name: string, sizeBytes?: number): Uint8Array {
     const item = this.item(name)
     if (!(item instanceof Uint8Array)) throw this.#wrong(name, 'must be bytes, not an RLP list')
-    if (sizeBytes !== undefined && item.length !== sizeBytes)
-      throw this.#wrong(name, `must be ${sizeBytes} bytes, not ${item.length}`)
+    if (sizeBytes !== undefined && item.length !== sizeBytes) throw this.#wrong(name, `must be ${sizeBytes} bytes, not ${item.length}`)
     return item
   }
 

@@ -34,8 +34,7 @@ function fromBytes(bytes: Uint8Array): Hex {
 /** Both letter cases are read. Throws DecodeError when the prefix, a digit or half of a byte is wrong. */
 function toBytes(hex: string, field = 'hex'): Uint8Array {
   const digits = hex.length - 2
-  if (digits < 0 || hex.charCodeAt(0) !== 0x30 || hex.charCodeAt(1) !== 0x78)
-    throw new DecodeError(field, 'has no 0x prefix')
+  if (digits < 0 || hex.charCodeAt(0) !== 0x30 || hex.charCodeAt(1) !== 0x78) throw new DecodeError(field, 'has no 0x prefix')
   if (digits % 2 !== 0) throw new DecodeError(field, `has an odd number of hex digits (${digits})`)
   const bytes = new Uint8Array(digits / 2)
   const valid = bytes.length > SHORT_BYTES ? writeLong(hex, bytes) : writeShort(hex, bytes)
@@ -64,8 +63,7 @@ function digit(hex: string, at: number): number {
 
 /** `0x0`, `0x1f`: no leading zeros. Throws RangeError below zero or for a fraction. */
 function fromQuantity(value: bigint | number): Hex {
-  if (value < 0 || (typeof value === 'number' && !Number.isSafeInteger(value)))
-    throw new RangeError(`${value} is not a quantity`)
+  if (value < 0 || (typeof value === 'number' && !Number.isSafeInteger(value))) throw new RangeError(`${value} is not a quantity`)
   return `0x${value.toString(16)}`
 }
 

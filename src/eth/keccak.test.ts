@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { ripemd160 as nobleRipemd160 } from '@noble/hashes/legacy.js'
 import { keccak_256 } from '@noble/hashes/sha3.js'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { Hex } from './hex.ts'
 import { keccak256, keccak256Hex, ripemd160, sha256 } from './keccak.ts'

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { fromRlp, toRlp } from 'viem'
 import { describe, expect, it } from 'vitest'
 import { DecodeError, Hex } from './hex.ts'

@@ -210,8 +210,7 @@ function readLength(bytes: Uint8Array, start: number, size: number, limit: numbe
   if (start + size > limit) throw new DecodeError(field, `is cut short at byte ${limit}`)
   let length = 0
   for (let i = start; i < start + size; i++) length = length * 256 + (bytes[i] as number) // in range
-  if (length < 56 || bytes[start] === 0)
-    throw new DecodeError(field, `is not canonical: the length at byte ${start} is longer than needed`)
+  if (length < 56 || bytes[start] === 0) throw new DecodeError(field, `is not canonical: the length at byte ${start} is longer than needed`)
   return length
 }
 

@@ -1,5 +1,5 @@
 import { secp256k1 as noble } from '@noble/curves/secp256k1.js'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { privateKeyToAddress } from 'viem/accounts'
 import { describe, expect, it } from 'vitest'
 import { Hash } from './hash.ts'

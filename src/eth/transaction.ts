@@ -44,9 +44,9 @@ export interface Transaction {
 }
 
 /** What is signed. What is left out is 0, empty or null; `type` is 2; a legacy gas price is `maxFeePerGas`. */
-export type TransactionFields = Partial<
-  Omit<Transaction, 'type' | 'hash' | 'from' | 'v' | 'r' | 's' | 'deposit' | 'raw'>
-> & { readonly type?: SignedType }
+export type TransactionFields = Partial<Omit<Transaction, 'type' | 'hash' | 'from' | 'v' | 'r' | 's' | 'deposit' | 'raw'>> & {
+  readonly type?: SignedType
+}
 
 /** What a deposit is made of. */
 export type DepositTransactionFields = DepositFields & Pick<Transaction, 'from' | 'to' | 'value' | 'gas' | 'data'>
@@ -217,8 +217,8 @@ function hashItem(item: RlpItem, name: string): Hash {
 
 /** The envelope anew from the fields: what `raw` holds. */
 function encode(transaction: Transaction): Uint8Array {
-  const { type, v, r, s, deposit } = transaction
-  if (deposit !== null) return encodeDeposit({ ...transaction, ...deposit })
+  const { type, v, r, s } = transaction
+  if (transaction.deposit !== null) return encodeDeposit({ ...transaction, ...transaction.deposit })
   if (type === 0x7e) throw new DecodeError('transaction.deposit', 'is missing')
   return envelope(type, [...fieldsOf({ ...transaction, type }), v, r, s])
 }
@@ -264,7 +264,7 @@ function build(
   v: bigint,
   r: bigint,
   s: bigint,
-  deposit: DepositFields | null,
+  depositFields: DepositFields | null,
   raw: Uint8Array,
 ): Transaction {
   return {
@@ -286,7 +286,7 @@ function build(
     v,
     r,
     s,
-    deposit,
+    deposit: depositFields,
     raw,
   }
 }
@@ -296,12 +296,12 @@ function legacyV(chainId: number | null, yParity: 0 | 1): bigint {
 }
 
 /** Also drops what the type's envelope has no place for. */
-function withDefaults(fields: TransactionFields, legacyChainId: number | null = null): Body {
+function withDefaults(fields: TransactionFields, signedChainId: number | null = null): Body {
   const type = fields.type ?? 2
   const maxFeePerGas = fields.maxFeePerGas ?? 0n
   return {
     type,
-    chainId: fields.chainId ?? (type === 0 ? legacyChainId : 0),
+    chainId: fields.chainId ?? (type === 0 ? signedChainId : 0),
     nonce: fields.nonce ?? 0n,
     gas: fields.gas ?? 0n,
     to: fields.to ?? null,

@@ -90,11 +90,13 @@ function encodeType(types: Types, name: string): string {
   const used = new Set<string>()
   collect(types, name, used)
   used.delete(name)
-  return [name, ...[...used].sort()].map((each) => describe(types, each)).join('')
+  return [name, ...[...used].toSorted()].map((each) => describe(types, each)).join('')
 }
 
 function describe(types: Types, name: string): string {
-  return `${name}(${fieldsOf(types, name).map((field) => `${field.type} ${field.name}`).join(',')})`
+  return `${name}(${fieldsOf(types, name)
+    .map((field) => `${field.type} ${field.name}`)
+    .join(',')})`
 }
 
 function collect(types: Types, name: string, used: Set<string>): void {

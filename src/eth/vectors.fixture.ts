@@ -12,10 +12,10 @@ export function chainRlp(): Uint8Array {
   return new Uint8Array(readFileSync(new URL('rpc-compat/chain.rlp', SHARED)))
 }
 
-/** The result of the n-th call of a recorded conversation. */
-export function recorded(file: string, call = 0): unknown {
+/** The first result of a recorded conversation. */
+export function recorded(file: string): unknown {
   const lines = readFileSync(new URL(`rpc-compat/${file}`, SHARED), 'utf8').split('\n')
-  const answer = lines.filter((line) => line.startsWith('<<'))[call] ?? '<< {}'
+  const answer = lines.find((line) => line.startsWith('<<')) ?? '<< {}'
   const { result } = JSON.parse(answer.slice(3)) as { result?: unknown }
   return result
 }

@@ -48,10 +48,14 @@ export function billFor(message: Message, { env, rules }: BlockContext, world: W
 /** @throws {InvalidTransaction} the sender does not hold enough */
 export function buyGas({ prepaid, required, free }: Bill, { from }: Message, world: World): void {
   const have = world.balance(from)
-  const reason = `insufficient funds for gas * price + value: address ${Address.checksum(from)}`
-  if (required > BALANCE_MAX) throw new InvalidTransaction('insufficient-funds', `${reason} required balance exceeds 256 bits`)
-  if (have < required) throw new InvalidTransaction('insufficient-funds', `${reason} have ${have} want ${required}`)
+  if (required > BALANCE_MAX) throw insufficient(from, 'required balance exceeds 256 bits')
+  if (have < required) throw insufficient(from, `have ${have} want ${required}`)
   if (!free) world.subBalance(from, prepaid)
+}
+
+function insufficient(from: Address, why: string): InvalidTransaction {
+  const message = `insufficient funds for gas * price + value: address ${Address.checksum(from)} ${why}`
+  return new InvalidTransaction('insufficient-funds', message)
 }
 
 /** Returns what was prepaid for gas that was not used, and pays whom the rest belongs to. */

@@ -3,18 +3,21 @@ const HASH_SLOTS = 8192
 const LITERAL_RUN = 32
 const MATCH_RUN = 262
 
+/** Where each three bytes stood last, by hash; made once and wiped per call (32 KB: 1 us against 8). */
+const seen = new Uint32Array(HASH_SLOTS)
+
 /**
  * Length in bytes of `data` after FastLZ level-1 compression: what Fjord's data fee is a regression over
  * (specs.optimism.io/protocol/fjord; the length alone, nothing is compressed). Inputs below 13 bytes have no matches.
  */
 export function fastLzSize(data: Uint8Array): number {
-  const seen = new Uint32Array(HASH_SLOTS)
+  seen.fill(0)
   const limit = data.length < 13 ? 0 : data.length - 13
   let size = 0
   let anchor = 0
   let at = 2
   while (at < limit) {
-    const match = nextMatch(data, seen, at, limit)
+    const match = nextMatch(data, at, limit)
     if (match === null) break
     if (match.at > anchor) size += literalsSize(match.at - anchor)
     const length = commonLength(data, match.from + 3, match.at + 3, limit + 9)
@@ -28,7 +31,7 @@ export function fastLzSize(data: Uint8Array): number {
 }
 
 /** The next position with three bytes that stood before, at most a window back; null at the end. */
-function nextMatch(data: Uint8Array, seen: Uint32Array, start: number, limit: number): { from: number; at: number } | null {
+function nextMatch(data: Uint8Array, start: number, limit: number): { from: number; at: number } | null {
   for (let at = start; at < limit; at++) {
     const three = read24(data, at)
     const slot = hashOf(three)

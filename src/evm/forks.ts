@@ -40,6 +40,8 @@ export interface ChainConfig {
     readonly denominatorCanyon: bigint
   } | null
   readonly blobSchedule: Readonly<Partial<Record<L1Fork, BlobParameters>>>
+  /** blocks of forks that only delayed the difficulty bomb: no rule of ours, but part of the fork id (EIP-6122) */
+  readonly bombDelays?: readonly number[]
   /** EIP-6110; L1 only */
   readonly depositContract: string | null
   /** EIP-7825; null switches the cap off */

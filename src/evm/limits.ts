@@ -6,3 +6,6 @@ export const IDLE_INTERPRETERS_MAX = 8
 
 /** EIP-4788 and EIP-2935 system calls run with this much gas. */
 export const SYSTEM_CALL_GAS = 30_000_000n
+
+/** Analysed contracts kept per interpreter; about 25 bytes of memory per byte of code, so 40 MB of the largest ones. */
+export const JUMP_TABLES_MAX = 64

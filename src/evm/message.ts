@@ -61,6 +61,8 @@ export interface ExecuteOptions {
   readonly skipNonce?: boolean
   /** fees are neither checked against the base fee nor bought nor paid; BASEFEE and BLOBBASEFEE read 0 unless `env` says otherwise */
   readonly skipFees?: boolean
+  /** impersonated senders: they may be contracts (EIP-3607 does not hold) */
+  readonly anySender?: boolean
   /** calls: the EIP-7825 cap of a transaction's gas does not hold */
   readonly skipGasCap?: boolean
   /** collect the EIP-2930 list of what was touched */

@@ -76,10 +76,17 @@ export function daFootprint(raw: Uint8Array, daFootprintGasScalar: bigint): bigi
   return (estimatedSize(raw) / MILLION) * daFootprintGasScalar
 }
 
+/** One envelope is asked for its fee and its footprint, and again by whoever builds a block of it. */
+const sizes = new WeakMap<Uint8Array, bigint>()
+
 /** Millionths of a byte. */
 function estimatedSize(raw: Uint8Array): bigint {
-  const size = INTERCEPT + COEFFICIENT * BigInt(fastLzSize(raw))
-  return size < MIN_SIZE ? MIN_SIZE : size
+  const known = sizes.get(raw)
+  if (known !== undefined) return known
+  const regression = INTERCEPT + COEFFICIENT * BigInt(fastLzSize(raw))
+  const size = regression < MIN_SIZE ? MIN_SIZE : regression
+  sizes.set(raw, size)
+  return size
 }
 
 function costOf(parameters: L1Parameters, gasUsed: bigint, fee: bigint): L1Cost {

@@ -27,7 +27,7 @@ export function validate(message: Message, context: BlockContext, world: World, 
   checkType(message.type, context)
   if (options.skipNonce !== true) checkNonce(message, world)
   if (options.skipGasCap !== true) checkGasCap(message, context)
-  if (options.skipNonce !== true) checkSender(message, world)
+  if (options.skipNonce !== true && options.anySender !== true) checkSender(message, world)
   if (options.skipFees !== true) checkFees(message, context)
   checkBlobs(message, context, options)
   checkAuthorizations(message)
@@ -43,10 +43,11 @@ export function checkType(type: TransactionType, { rules }: BlockContext): void 
 
 function checkNonce({ from, nonce }: Message, world: World): void {
   const state = world.nonce(from)
+  if (state === nonce && state < NONCE_MAX) return
   const who = `address ${Address.checksum(from)}`
   if (state < nonce) throw new InvalidTransaction('nonce-too-high', `nonce too high: ${who}, tx: ${nonce} state: ${state}`)
   if (state > nonce) throw new InvalidTransaction('nonce-too-low', `nonce too low: ${who}, tx: ${nonce} state: ${state}`)
-  if (state >= NONCE_MAX) throw new InvalidTransaction('nonce-max', `nonce has max value: ${who}, nonce: ${state}`)
+  throw new InvalidTransaction('nonce-max', `nonce has max value: ${who}, nonce: ${state}`)
 }
 
 /** EIP-7825. */
@@ -66,6 +67,7 @@ function checkSender({ from }: Message, world: World): void {
 
 function checkFees({ from, maxFeePerGas, maxPriorityFeePerGas }: Message, { env }: BlockContext): void {
   if (env.baseFeePerGas === null) return
+  if (maxFeePerGas >= maxPriorityFeePerGas && maxFeePerGas >= env.baseFeePerGas) return
   const detail = `address ${Address.checksum(from)}, `
   if (maxFeePerGas < maxPriorityFeePerGas) {
     throw new InvalidTransaction(
@@ -73,7 +75,6 @@ function checkFees({ from, maxFeePerGas, maxPriorityFeePerGas }: Message, { env 
       `max priority fee per gas higher than max fee per gas: ${detail}maxPriorityFeePerGas: ${maxPriorityFeePerGas}, maxFeePerGas: ${maxFeePerGas}`,
     )
   }
-  if (maxFeePerGas >= env.baseFeePerGas) return
   throw new InvalidTransaction(
     'fee-cap-below-base-fee',
     `max fee per gas less than block base fee: ${detail}maxFeePerGas: ${maxFeePerGas}, baseFee: ${env.baseFeePerGas}`,

@@ -1,4 +1,4 @@
-import { PoolError, PrunedState } from '../chain/index.ts'
+import { PoolError, PrunedState, RewoundState } from '../chain/index.ts'
 import { InvalidTransaction } from '../evm/index.ts'
 import type { Caller, Context, Session } from './context.ts'
 import { CODE, RpcError } from './errors.ts'
@@ -13,6 +13,8 @@ import { METHODS } from './table.ts'
 export interface RpcOptions extends Omit<Context, 'filters'> {
   /** gets every error that is a bug of ours; the client reads only "method handler crashed" */
   readonly onBug: (error: unknown, method: string) => void
+  /** milliseconds of a steady clock, by which filters go idle; the machine's unless given */
+  readonly now?: () => number
 }
 
 /** The answer to one body. `body` null: there is nothing to answer. `status`: HTTP status other than 200. */
@@ -32,7 +34,7 @@ export interface NodeRpc extends Rpc {
 }
 
 export function createRpc(options: RpcOptions): NodeRpc {
-  const context: Context = { ...options, filters: new Filters(options.chain) }
+  const context: Context = { ...options, filters: new Filters(options.chain, options.now) }
   const node: Dispatch = { context, onBug: options.onBug }
   return {
     handle: (body, caller) => handle(node, body, caller),
@@ -218,6 +220,7 @@ function withTimeLimit(method: Method, result: Promise<unknown>): Promise<unknow
 function outward(node: Dispatch, method: string, error: unknown): RpcError {
   if (error instanceof RpcError) return error
   if (error instanceof PrunedState) return new RpcError(CODE.pruned, error.message)
+  if (error instanceof RewoundState) return new RpcError(CODE.server, `the chain went back under this request, ask again: ${error.message}`)
   if (error instanceof PoolError || error instanceof InvalidTransaction) return new RpcError(CODE.server, error.message)
   return crash(node, method, error)
 }

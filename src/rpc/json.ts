@@ -1,6 +1,6 @@
 import type { Location, PlacedLog } from '../chain/index.ts'
-import { Hash, Hex } from '../eth/index.ts'
-import type { AccessListItem, Authorization, Block, Header, L1Cost, Receipt, Transaction, Withdrawal } from '../eth/index.ts'
+import { Hash, Header, Hex } from '../eth/index.ts'
+import type { AccessListItem, Authorization, Block, L1Cost, Receipt, Transaction, Withdrawal } from '../eth/index.ts'
 
 // The nouns as JSON-RPC shows them (interface 2.2 and 2.4, facts of execution-apis and op-reth). The shapes are what
 // clients compare field by field, so an absent key and a null are never exchanged for one another.
@@ -19,7 +19,7 @@ export function blockJson(block: Block, full: boolean): Json {
     ...headerJson(block),
     ...(isPending(block) ? undefined : { size: Hex.fromQuantity(block.sizeBytes) }),
     transactions: block.transactions.map((tx, index) => (full ? transactionJson(tx, { block, index }) : tx.hash)),
-    uncles: block.ommers.map((ommer) => ommer.hash),
+    uncles: block.ommers.map(Header.hash),
     ...(block.withdrawals === null ? undefined : { withdrawals: block.withdrawals.map(withdrawalJson) }),
   }
 }
@@ -48,9 +48,9 @@ export function headerJson({ header, hash, timestampMs }: Pick<Block, 'header' |
   }
 }
 
-/** An ommer: a header, its hash, no transactions. */
-export function ommerJson(header: Header, hash: Hash): Json {
-  return { ...headerJson({ header, hash, timestampMs: null }), transactions: [], uncles: [] }
+/** An ommer: a header without transactions. */
+export function ommerJson(header: Header): Json {
+  return { ...headerJson({ header, hash: Header.hash(header), timestampMs: null }), uncles: [] }
 }
 
 /** In order: London, Shanghai, Cancun, Prague. Absent before their fork. */

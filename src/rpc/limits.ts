@@ -48,3 +48,25 @@ export const SUBSCRIPTIONS_PER_CONNECTION = 1_024
 
 /** Transactions that one transactionReceipts subscription watches (geth). */
 export const WATCHED_TRANSACTIONS = 200
+
+/** Chain time that a test may set, in seconds: the year 5138. What lies beyond was meant as milliseconds. */
+export const LATEST_SECONDS = 100_000_000_000
+
+/** Blocks that one mine_detailed call may answer, each with its whole transactions. */
+export const DETAILED_BLOCKS = 1_000
+
+/** Accounts that one tenderly_setBalance call may name. */
+export const ACCOUNTS_PER_EDIT = 1_000
+
+/** Transactions that one anvil_reorg call may put into its new blocks. */
+export const REORG_TRANSACTIONS = 10_000
+
+/** Slots of a token that are tried when looking for the one that holds a balance; balanceOf of real tokens reads fewer than ten. */
+export const TOKEN_SLOTS = 256
+
+/** Time between two blocks that a test may set, in milliseconds. Shorter than the least, sealing would never end. */
+export const LEAST_INTERVAL_MS = 100
+export const MOST_INTERVAL_MS = 86_400_000
+
+/** What one pocketchain_tick may step over, in milliseconds: an hour is 18,000 flashblocks. */
+export const TICK_MS = 3_600_000

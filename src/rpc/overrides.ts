@@ -30,7 +30,8 @@ export type StateOverrides = ReadonlyMap<Address, AccountOverride>
 /** Accounts as a call is to find them. `state` replaces the storage, `stateDiff` patches it. */
 export const stateOverrides: Schema<StateOverrides> = mapOf<Address, AccountOverride>(address, accountOverride, OVERRIDDEN_ACCOUNTS)
 
-const withdrawal = object({ index: quantity, validatorIndex: quantity, address, amount: quantity })
+/** EIP-4895, amounts in gwei. */
+export const withdrawal = object({ index: quantity, validatorIndex: quantity, address, amount: quantity })
 
 /** The block that a call is to find itself in. Absent fields stay as they are. */
 export const blockOverrides = object({

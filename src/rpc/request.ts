@@ -81,8 +81,16 @@ export function feesOf(request: CallRequest, baseFeePerGas: bigint | null): { ma
   return { maxFee: request.maxFeePerGas ?? open, maxTip }
 }
 
+/** What can be signed. */
+type SignedType = Exclude<TransactionType, 0x7e>
+
 /** What the executor runs. It carries no envelope: a call pays no L1 fee. */
-export function messageOf(request: CallRequest, gas: bigint, nonce: bigint, baseFeePerGas: bigint | null): Message {
+export function messageOf(
+  request: CallRequest,
+  gas: bigint,
+  nonce: bigint,
+  baseFeePerGas: bigint | null,
+): Message & { readonly type: SignedType } {
   const { maxFee, maxTip } = feesOf(request, baseFeePerGas)
   const type = typeOf(request)
   return {
@@ -106,7 +114,7 @@ export function messageOf(request: CallRequest, gas: bigint, nonce: bigint, base
 }
 
 /** The type that the given fields ask for, 2 by default; `type` decides only between those that can hold them. */
-export function typeOf(request: CallRequest): Exclude<TransactionType, 0x7e> {
+export function typeOf(request: CallRequest): SignedType {
   if (request.authorizationList !== undefined) return 4
   if (request.blobVersionedHashes !== undefined) return 3
   const dynamic = request.maxFeePerGas !== undefined || request.maxPriorityFeePerGas !== undefined

@@ -58,12 +58,13 @@ export class Server {
     this.port = (http.address() as AddressInfo).port // listens on TCP, never on a pipe
   }
 
+  /** For clients on this machine. */
   get url(): string {
-    return `http://${authority(this.host, this.port)}`
+    return `http://${authority(reachable(this.host), this.port)}`
   }
 
   get wsUrl(): string {
-    return `ws://${authority(this.host, this.port)}`
+    return `ws://${authority(reachable(this.host), this.port)}`
   }
 
   /** WebSocket connections that are open. */
@@ -107,6 +108,13 @@ function listening(http: HttpServer, port: number, host: string): Promise<void> 
 function authority(host: string, port: number): string {
   return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`
 }
+
+/** Listening on every address is no address to call. */
+function reachable(host: string): string {
+  return EVERY_ADDRESS[host] ?? host
+}
+
+const EVERY_ADDRESS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
 
 const REASONS: Readonly<Record<string, (port: number, host: string) => string>> = {
   EADDRINUSE: (port, host) => `port ${port} on ${host} is in use; stop what uses it or choose another with --port (0 takes any free one)`,

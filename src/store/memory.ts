@@ -1,36 +1,34 @@
-import { Bloom, Hex } from '../eth/index.ts'
-import type { Block, Hash } from '../eth/index.ts'
 import { logsOfBlock } from '../chain/index.ts'
 import type { BlockStore, Location, LogFilter, PlacedLog } from '../chain/index.ts'
+import { Bloom } from '../eth/index.ts'
+import type { Address, Block, Hash } from '../eth/index.ts'
 
-/** Blocks in the process's memory, for tests, browsers and every chain without a directory. */
+/** Sealed blocks in memory, all of them. Blocks are shared, never copied. */
 export class MemoryStore implements BlockStore {
   readonly #blocks: Block[] = []
   readonly #byHash = new Map<Hash, Block>()
-  readonly #locations = new Map<Hash, Location>()
+  readonly #places = new Map<Hash, Location>()
 
+  /** Throws RangeError unless it is the next block. */
   append(block: Block): void {
-    const first = this.#blocks[0]?.header.number ?? block.header.number
-    if (block.header.number !== first + this.#blocks.length) {
-      throw new RangeError(`block ${block.header.number} does not follow the ${this.#blocks.length} blocks from ${first} on`)
-    }
+    const next = this.#blocks.length
+    if (block.header.number !== next) throw new RangeError(`block ${block.header.number} is not the next one, ${next}`)
     this.#blocks.push(block)
     this.#byHash.set(block.hash, block)
-    for (const [index, tx] of block.transactions.entries()) this.#locations.set(tx.hash, { block, index })
+    for (const [index, tx] of block.transactions.entries()) this.#places.set(tx.hash, { block, index })
   }
 
   truncate(number: number): readonly Block[] {
-    const keep = Math.max(0, number - this.#first() + 1)
-    const removed = this.#blocks.splice(keep).reverse()
+    const removed = this.#blocks.splice(Math.max(0, number + 1)).reverse()
     for (const block of removed) {
       this.#byHash.delete(block.hash)
-      for (const tx of block.transactions) this.#locations.delete(tx.hash)
+      for (const tx of block.transactions) this.#places.delete(tx.hash)
     }
     return removed
   }
 
   byNumber(number: number): Block | null {
-    return this.#blocks[number - this.#first()] ?? null
+    return this.#blocks[number] ?? null
   }
 
   byHash(hash: Hash): Block | null {
@@ -38,27 +36,26 @@ export class MemoryStore implements BlockStore {
   }
 
   locate(transactionHash: Hash): Location | null {
-    return this.#locations.get(transactionHash) ?? null
+    return this.#places.get(transactionHash) ?? null
   }
 
+  /** A scan: the header's bloom passes over most blocks that hold nothing. */
   *logs(filter: LogFilter, from: number, to: number): Iterable<PlacedLog> {
-    const mayHold = bloomTest(filter)
-    for (let number = Math.max(from, this.#first()); number <= to; number++) {
-      const block = this.byNumber(number)
-      if (block === null) return
-      if (mayHold(block)) yield* logsOfBlock(block, filter)
+    const last = Math.min(to, this.#blocks.length - 1)
+    for (let number = Math.max(0, from); number <= last; number++) {
+      const block = this.#blocks[number]
+      if (block !== undefined && mayHold(block.header.logsBloom, filter)) yield* logsOfBlock(block, filter)
     }
-  }
-
-  #first(): number {
-    return this.#blocks[0]?.header.number ?? 0
   }
 }
 
-/** A block whose bloom lacks every accepted value of some position holds no match. */
-function bloomTest(filter: LogFilter): (block: Block) => boolean {
-  const positions = [filter.addresses, ...filter.topics]
-    .filter((accepted) => accepted !== null)
-    .map((accepted) => [...accepted].map((value) => Hex.toBytes(value)))
-  return ({ header }) => positions.every((values) => values.some((value) => Bloom.has(header.logsBloom, value)))
+/** False: no log of the block matches. */
+function mayHold(bloom: Uint8Array, { addresses, topics }: LogFilter): boolean {
+  return mayHoldAny(bloom, addresses) && topics.every((accepted) => mayHoldAny(bloom, accepted))
+}
+
+function mayHoldAny(bloom: Uint8Array, accepted: ReadonlySet<Address> | ReadonlySet<Hash> | null): boolean {
+  if (accepted === null) return true
+  for (const value of accepted) if (Bloom.has(bloom, value)) return true
+  return false
 }

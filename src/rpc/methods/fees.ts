@@ -8,7 +8,8 @@ import { baseFeeAfter, blobFeeAfter, blobFeeIn, comingBaseFee, suggestedTip, tip
 import { FEE_HISTORY_BLOCKS, FEE_HISTORY_PERCENTILES } from '../limits.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
-import { blockNumber, integer, quantity, refused } from '../schema.ts'
+import { QUANTITY, listOf, record } from '../results.ts'
+import { blockNumber, integer, refused } from '../schema.ts'
 import type { Infer } from '../schema.ts'
 
 /** EIP-4844 */
@@ -23,25 +24,20 @@ const percentiles: Schema<readonly number[]> = {
   },
 }
 
-const feeHistory = {
-  type: 'object',
-  required: ['oldestBlock', 'baseFeePerGas', 'gasUsedRatio'],
-  properties: {
-    oldestBlock: quantity.json,
-    baseFeePerGas: { type: 'array', items: quantity.json },
-    baseFeePerBlobGas: { type: 'array', items: quantity.json },
-    gasUsedRatio: { type: 'array', items: { type: 'number' } },
-    blobGasUsedRatio: { type: 'array', items: { type: 'number' } },
-    reward: { type: 'array', items: { type: 'array', items: quantity.json } },
-  },
-}
+const RATIOS = listOf({ type: 'number' })
+
+const FEE_HISTORY = record(
+  'fee history',
+  { oldestBlock: QUANTITY, baseFeePerGas: listOf(QUANTITY), gasUsedRatio: RATIOS },
+  { baseFeePerBlobGas: listOf(QUANTITY), blobGasUsedRatio: RATIOS, reward: listOf(listOf(QUANTITY)) },
+)
 
 export const FEE_METHODS: readonly Method[] = [
   method({
     name: 'eth_gasPrice',
     doc: 'Suggests a gas price for legacy transactions: the coming base fee and the suggested tip, in wei.',
     params: [],
-    result: quantity.json,
+    result: QUANTITY,
     example: { params: [], result: '0x4c4f4a' },
     handler: ({ chain }) => {
       const { view } = chain.head
@@ -52,7 +48,7 @@ export const FEE_METHODS: readonly Method[] = [
     name: 'eth_maxPriorityFeePerGas',
     doc: 'Suggests a tip for EIP-1559 transactions, in wei; at least 1,000,000 on an OP chain.',
     params: [],
-    result: quantity.json,
+    result: QUANTITY,
     example: { params: [], result: '0xf4240' },
     handler: ({ chain }) => Hex.fromQuantity(suggestedTip(chain.head.view)),
   }),
@@ -60,7 +56,7 @@ export const FEE_METHODS: readonly Method[] = [
     name: 'eth_baseFee',
     doc: 'Answers the base fee of the coming block, in wei.',
     params: [],
-    result: quantity.json,
+    result: QUANTITY,
     example: { params: [], result: '0x3b9aca00' },
     handler: ({ chain }) => Hex.fromQuantity(comingBaseFee(chain.head.view)),
   }),
@@ -68,7 +64,7 @@ export const FEE_METHODS: readonly Method[] = [
     name: 'eth_blobBaseFee',
     doc: 'Answers the fee per blob gas at the head, in wei; 1 on an OP chain, which has no blobs.',
     params: [],
-    result: quantity.json,
+    result: QUANTITY,
     example: { params: [], result: '0x1' },
     handler: ({ chain }) => {
       const { head, config } = chain.head.view
@@ -79,7 +75,7 @@ export const FEE_METHODS: readonly Method[] = [
     name: 'eth_feeHistory',
     doc: 'Answers base fees, gas used and tips (as percentiles weighted by gas) of the blocks up to the newest one asked for; `pending` counts the block under construction.',
     params: [required('blockCount', integer), required('newestBlock', blockNumber), optional('rewardPercentiles', percentiles)],
-    result: feeHistory,
+    result: FEE_HISTORY,
     example: {
       params: ['0x1', 'latest', [50]],
       result: {

@@ -1,14 +1,14 @@
-import { STATE_HISTORY_BLOCKS } from '../../compat.ts'
 import { Hex, keccak256 } from '../../eth/index.ts'
 import { chainForks } from '../forks.ts'
 import { method, required } from '../method.ts'
+import type { Method } from '../method.ts'
 import { ADDRESS, BOOLEAN, HASH, QUANTITY, STRING, listOf, record } from '../results.ts'
 import { bytes } from '../schema.ts'
 
 const RESOURCE = record('resource', { disabled: BOOLEAN }, { oldestBlock: QUANTITY, deleteStrategy: { type: 'object' } })
 
 /** What the node is, and where its chain stands. */
-export const NODE_METHODS = [
+export const NODE_METHODS: readonly Method[] = [
   method({
     name: 'web3_clientVersion',
     doc: 'Name, version, platform and runtime of this node.',
@@ -130,10 +130,8 @@ export const NODE_METHODS = [
     },
     handler: ({ chain }) => {
       const { head } = chain.head.view
-      const oldest = Hex.fromQuantity(Math.max(0, head.header.number - STATE_HISTORY_BLOCKS))
       const kept = { disabled: false, oldestBlock: '0x0' }
-      const window = { type: 'window', retentionBlocks: Hex.fromQuantity(STATE_HISTORY_BLOCKS) }
-      const recent = { disabled: false, oldestBlock: oldest, deleteStrategy: window }
+      const recent = { disabled: false, oldestBlock: Hex.fromQuantity(chain.sealed.oldestState()) }
       return {
         head: { number: Hex.fromQuantity(head.header.number), hash: head.hash },
         state: recent,

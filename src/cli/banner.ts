@@ -1,0 +1,72 @@
+import type { Pocketchain } from '../index.ts'
+import type { Server } from '../server/index.ts'
+import { cadenceText } from './cadence.ts'
+import type { DevKeys } from './devkeys.ts'
+import type { Paint } from './terminal.ts'
+
+/** Where the node is reached. */
+export interface Urls {
+  readonly http: string
+  readonly ws: string
+  readonly public: string
+  readonly publicWs: string
+  readonly flashblocks: string
+}
+
+export function urlsOf({ url, wsUrl }: Pick<Server, 'url' | 'wsUrl'>): Urls {
+  return { http: url, ws: wsUrl, public: `${url}/public`, publicWs: `${wsUrl}/public`, flashblocks: `${wsUrl}/flashblocks` }
+}
+
+/** What a person sees first. Its last line is what wrappers wait for. */
+export function banner(node: Pocketchain, server: Pick<Server, 'url' | 'wsUrl' | 'host' | 'port'>, keys: DevKeys, version: string, paint: Paint): string {
+  const urls = urlsOf(server)
+  return `
+${paint.strong(`pocketchain ${version}`)}
+
+${accountLines(keys, paint)}
+${paint.strong('Chain')}
+  id           ${node.chain.config.chainId}
+  blocks       ${cadenceText(node.chain.cadence)}
+  genesis      ${node.chain.genesis.hash}
+
+${paint.strong('Addresses')}
+  HTTP         ${urls.http}
+  WebSocket    ${urls.ws}
+  public tier  ${urls.public}
+  flashblocks  ${urls.flashblocks}
+
+Listening on ${hostText(server.host)}:${server.port}
+`
+}
+
+function accountLines(keys: DevKeys, paint: Paint): string {
+  if (keys.addresses.length === 0) return ''
+  const balance = `${formatEther(keys.balance)} ETH`
+  const addresses = keys.addresses.map((address, i) => `  (${i}) ${address}  ${paint.dim(balance)}`).join('\n')
+  if (keys.secrets === null) {
+    return `${paint.strong('Accounts')}\n${addresses}\n\n  Private keys are not shown: the mnemonic is your own.\n`
+  }
+  const privateKeys = keys.secrets.privateKeys.map((key, i) => `  (${i}) ${key}`).join('\n')
+  return `${paint.strong('Accounts')}
+${addresses}
+
+${paint.strong('Private keys')} ${paint.dim('(known to everybody: never use them on a real chain)')}
+${privateKeys}
+
+${paint.strong('Mnemonic')}
+  ${keys.secrets.mnemonic}
+  ${paint.dim(`path ${keys.path}/{index}`)}
+`
+}
+
+/** 10000 for 10^22 wei. */
+function formatEther(wei: bigint): string {
+  const fraction = (wei % ETHER).toString().padStart(18, '0').replace(/0+$/, '')
+  return fraction === '' ? `${wei / ETHER}` : `${wei / ETHER}.${fraction}`
+}
+
+const ETHER = 10n ** 18n
+
+function hostText(host: string): string {
+  return host.includes(':') ? `[${host}]` : host
+}

@@ -1,0 +1,99 @@
+import { readFileSync } from 'node:fs'
+import { GenesisError, ImportError } from '../chain/index.ts'
+import { DecodeError } from '../eth/index.ts'
+import { createPocketchain } from '../index.ts'
+import type { Pocketchain, PocketchainOptions } from '../index.ts'
+import { ListenError } from '../server/index.ts'
+import type { Server } from '../server/index.ts'
+import { cadenceOf } from './cadence.ts'
+import { CommandError, EXIT } from './exit.ts'
+import type { Settings } from './options.ts'
+import { Progress } from './progress.ts'
+
+/** A node that answers on its port. */
+export interface Booted {
+  readonly node: Pocketchain
+  readonly server: Server
+}
+
+/** Starts what the settings ask for. Throws CommandError with the exit code that fits. */
+export async function boot(settings: Settings, mnemonic: string, say: (line: string) => void): Promise<Booted> {
+  const options = optionsOf(settings, mnemonic, say)
+  const node = await started(options, settings)
+  try {
+    return { node, server: await node.listen(placeOf(settings)) }
+  } catch (error) {
+    await node.close()
+    throw error instanceof ListenError ? new CommandError(EXIT.failed, error.message, error) : error
+  }
+}
+
+async function started(options: PocketchainOptions, settings: Settings): Promise<Pocketchain> {
+  try {
+    return await createPocketchain(options)
+  } catch (error) {
+    if (error instanceof GenesisError) throw new CommandError(EXIT.file, `--genesis ${settings.genesis}: ${error.message}`, error)
+    if (error instanceof ImportError) throw new CommandError(EXIT.file, `--import ${settings.import}: ${error.message}`, error)
+    if (error instanceof DecodeError && settings.import !== null) throw new CommandError(EXIT.file, `--import ${settings.import}: ${error.message}`, error)
+    if (error instanceof DecodeError || error instanceof RangeError) throw new CommandError(EXIT.usage, error.message, error)
+    throw error
+  }
+}
+
+function optionsOf(settings: Settings, mnemonic: string, say: (line: string) => void): PocketchainOptions {
+  const progress = new Progress(say)
+  return {
+    mnemonic,
+    cadence: cadenceOf(settings),
+    clock: settings.clock,
+    order: settings.order,
+    compat: settings.compat,
+    accounts: settings.accounts,
+    balance: settings.balance,
+    derivationPath: settings.derivationPath,
+    autoImpersonate: settings.autoImpersonate,
+    onImported: (number) => progress.at(number),
+    ...(settings.genesis === null ? {} : { genesis: readFile(settings.genesis, '--genesis').toString() }),
+    ...(settings.import === null ? {} : { importedChain: readFile(settings.import, '--import') }),
+    ...(settings.disableCodeSizeLimit ? { codeSizeLimit: null } : present({ codeSizeLimit: settings.codeSizeLimit })),
+    ...(settings.transactionGasCap === 0n ? { transactionGasCap: null } : present({ transactionGasCap: settings.transactionGasCap })),
+    ...present({
+      chainId: settings.chainId,
+      seed: settings.seed,
+      timestamp: settings.timestamp,
+      hardfork: settings.hardfork,
+      stateHistory: settings.stateHistory,
+      gasLimit: settings.gasLimit,
+      baseFee: settings.baseFee,
+      minBaseFee: settings.minBaseFee,
+      minGasPrice: settings.gasPrice,
+      l1BaseFee: settings.l1BaseFee,
+      l1BlobBaseFee: settings.l1BlobBaseFee,
+    }),
+  }
+}
+
+function placeOf(settings: Settings) {
+  return {
+    port: settings.port,
+    host: settings.host,
+    allowOrigins: settings.allowOrigin,
+    allowHosts: settings.allowHost,
+    cors: !settings.noCors,
+  }
+}
+
+type Present<T> = { [K in keyof T]?: NonNullable<T[K]> }
+
+/** Without the keys that hold null: the default is decided where the option is used. */
+function present<T extends object>(values: T): Present<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null)) as Present<T> // only nulls were taken out
+}
+
+function readFile(path: string, flag: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    throw new CommandError(EXIT.file, `${flag} ${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}

@@ -1,0 +1,29 @@
+#!/usr/bin/env node
+import { EXIT } from './exit.ts'
+import { run } from './run.ts'
+
+const stop = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    // Who asks twice does not want to wait for open requests.
+    if (stop.signal.aborted) process.exit(EXIT.good)
+    stop.abort()
+  })
+}
+// A reader that went away (`pocketchain | head`) is no reason to stop serving.
+process.stdout.on('error', () => undefined)
+process.stderr.on('error', () => undefined)
+
+try {
+  process.exitCode = await run(process.argv.slice(2), {
+    env: process.env,
+    folder: process.cwd(),
+    out: (text) => process.stdout.write(text),
+    err: (text) => process.stderr.write(text),
+    coloured: process.stdout.isTTY === true,
+    stop: stop.signal,
+  })
+} catch (error) {
+  console.error(error)
+  process.exitCode = EXIT.failed
+}

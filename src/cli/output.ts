@@ -1,0 +1,68 @@
+import { VERSION } from '../index.ts'
+import type { Pocketchain } from '../index.ts'
+import type { Server } from '../server/index.ts'
+import { banner, urlsOf } from './banner.ts'
+import { writeConfig } from './configout.ts'
+import type { DevKeys } from './devkeys.ts'
+import { Journal, lineOf } from './journal.ts'
+import type { Settings } from './options.ts'
+import { paint } from './terminal.ts'
+import type { Terminal } from './terminal.ts'
+
+/** What the first output is made of. */
+export interface Greeting {
+  readonly node: Pocketchain
+  readonly server: Server
+  readonly keys: DevKeys
+  readonly settings: Settings
+  readonly terminal: Terminal
+}
+
+/** Says that the node answers: a banner, one JSON line, or nothing. */
+export function greet({ node, server, keys, settings, terminal }: Greeting): void {
+  if (settings.configOut !== null) writeConfig(settings.configOut, node, keys)
+  if (settings.json) return terminal.out(`${JSON.stringify(readyLine(node, server, keys))}\n`)
+  if (!settings.quiet) terminal.out(banner(node, server, keys, VERSION, paint(isColoured(settings, terminal))))
+}
+
+/** Writes what happens on the chain. Answers what ends it. */
+export function follow(node: Pocketchain, settings: Settings, terminal: Terminal): () => void {
+  if (settings.quiet) return () => undefined
+  const journal = new Journal(settings.verbose)
+  const colours = paint(isColoured(settings, terminal))
+  return node.chain.head.subscribe((event) => {
+    const entry = journal.entry(event)
+    if (entry === null) return
+    const time = new Date()
+    terminal.out(settings.json ? `${JSON.stringify({ time: time.toISOString(), ...entry })}\n` : `${lineOf(entry, clockTime(time), colours)}\n`)
+  })
+}
+
+/** What a program that started the node needs, in one line. */
+function readyLine(node: Pocketchain, server: Server, keys: DevKeys) {
+  return {
+    event: 'ready',
+    version: VERSION,
+    pid: process.pid,
+    chainId: node.chain.config.chainId,
+    cadence: node.chain.cadence,
+    genesisHash: node.chain.genesis.hash,
+    instanceId: node.chain.instanceId,
+    host: server.host,
+    port: server.port,
+    urls: urlsOf(server),
+    accounts: keys.addresses,
+    privateKeys: keys.secrets?.privateKeys ?? [],
+    mnemonic: keys.secrets?.mnemonic ?? null,
+    derivationPath: keys.path,
+  }
+}
+
+/** https://no-color.org: set and not empty means no. */
+function isColoured(settings: Settings, terminal: Terminal): boolean {
+  return terminal.coloured && !settings.noColor && (terminal.env['NO_COLOR'] ?? '') === ''
+}
+
+function clockTime(time: Date): string {
+  return time.toISOString().slice(11, 23)
+}

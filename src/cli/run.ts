@@ -1,0 +1,48 @@
+import { CommandError, EXIT } from './exit.ts'
+import type { ExitCode } from './exit.ts'
+import type { Settings } from './options.ts'
+import { readSettings } from './settings.ts'
+import type { Terminal } from './terminal.ts'
+
+/** The command: starts a node, tells what it does, and ends it when told to stop. Answers the exit code. */
+export async function run(argv: readonly string[], terminal: Terminal): Promise<ExitCode> {
+  try {
+    const asked = await readSettings(argv, terminal.env, terminal.folder)
+    if ('print' in asked) {
+      terminal.out(asked.print ?? `${(await import('../index.ts')).VERSION}\n`)
+      return EXIT.good
+    }
+    for (const warning of asked.warnings) terminal.err(`pocketchain: ${warning}\n`)
+    return await live(asked.settings, terminal)
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error
+    terminal.err(`pocketchain: ${error.message}\n`)
+    return error.exitCode
+  }
+}
+
+/** The page of help and a wrong flag need none of this. */
+async function live(settings: Settings, terminal: Terminal): Promise<ExitCode> {
+  const { boot } = await import('./boot.ts')
+  const { devKeys, mnemonicOf } = await import('./devkeys.ts')
+  const { follow, greet } = await import('./output.ts')
+  const mnemonic = await mnemonicOf(settings)
+  const { node, server } = await boot(settings, mnemonic, (line) => settings.quiet || terminal.err(`pocketchain: ${line}\n`))
+  const stopped = aborted(terminal.stop)
+  try {
+    greet({ node, server, keys: devKeys(node, settings, mnemonic), settings, terminal })
+    const leave = follow(node, settings, terminal)
+    await stopped
+    leave()
+  } finally {
+    await node.close()
+  }
+  return EXIT.good
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

@@ -1,0 +1,74 @@
+import { Secp256k1, Transaction } from '../eth/index.ts'
+import type { Address, Hash, PrivateKey, Signature, TransactionFields } from '../eth/index.ts'
+import { CODE, RpcError } from './errors.ts'
+
+/**
+ * The accounts that the node signs for: those of its private keys, and impersonated ones, for which it sends without a
+ * signature. Only a node under test has any.
+ */
+export class DevAccounts {
+  readonly #keys: ReadonlyMap<Address, PrivateKey>
+  readonly #impersonated = new Set<Address>()
+  readonly #turns = new Map<Address, Promise<unknown>>()
+  #impersonateAll = false
+
+  /** Throws DecodeError when one of the keys is none. */
+  constructor(privateKeys: readonly PrivateKey[]) {
+    this.#keys = new Map(privateKeys.map((key) => [Secp256k1.address(key), key]))
+  }
+
+  /** In the order of their keys, then the impersonated ones. */
+  get addresses(): readonly Address[] {
+    return [...new Set([...this.#keys.keys(), ...this.#impersonated])]
+  }
+
+  impersonate(address: Address): void {
+    this.#impersonated.add(address)
+  }
+
+  /** False: it was not impersonated. */
+  stopImpersonating(address: Address): boolean {
+    return this.#impersonated.delete(address)
+  }
+
+  /** On: every address may send without a signature. */
+  setAutoImpersonation(on: boolean): void {
+    this.#impersonateAll = on
+  }
+
+  /** True when `eth_sendTransaction` may send from this address. */
+  canSend(address: Address): boolean {
+    return this.#keys.has(address) || this.#impersonateAll || this.#impersonated.has(address)
+  }
+
+  /** Signed by the account's key, or unsigned for an impersonated one. Throws RpcError `unknown account`. */
+  transaction(fields: TransactionFields, from: Address): Transaction {
+    const key = this.#keys.get(from)
+    if (key !== undefined) return Transaction.sign(fields, key)
+    if (!this.canSend(from)) throw unknownAccount(from)
+    return Transaction.unsigned(fields, from)
+  }
+
+  /** Throws RpcError `unknown account`: nobody can sign for an impersonated one either. */
+  sign(address: Address, digest: Hash): Signature {
+    const key = this.#keys.get(address)
+    if (key === undefined) throw unknownAccount(address)
+    return Secp256k1.sign(digest, key)
+  }
+
+  /** Runs `work` when all earlier work of this sender has ended, so that concurrent sends get consecutive nonces. */
+  inTurn<T>(sender: Address, work: () => Promise<T>): Promise<T> {
+    const turn = (this.#turns.get(sender) ?? Promise.resolve()).then(work, work)
+    this.#turns.set(sender, turn)
+    const leave = () => {
+      if (this.#turns.get(sender) === turn) this.#turns.delete(sender)
+    }
+    turn.then(leave, leave)
+    return turn
+  }
+}
+
+export function unknownAccount(address: Address): RpcError {
+  const help = 'it is none of eth_accounts and not impersonated (anvil_impersonateAccount)'
+  return new RpcError(CODE.server, `unknown account ${address}: ${help}`)
+}

@@ -1,0 +1,199 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { BATCH_ITEMS, BATCH_RESPONSE_BYTES } from './limits.ts'
+import { DEDICATED, PUBLIC, testNode } from './node.fixture.ts'
+import type { TestNode } from './node.fixture.ts'
+
+let node: TestNode
+beforeAll(async () => {
+  node = await testNode()
+})
+
+const CHAIN_ID = '"method":"eth_chainId"'
+const OK = { jsonrpc: '2.0', id: 1, result: '0x7a69' }
+
+/** The answer's JSON; undefined when there is none. */
+async function answer(body: string | Uint8Array, caller = DEDICATED): Promise<unknown> {
+  const { body: text } = await node.rpc.handle(body, caller)
+  return text === null ? undefined : (JSON.parse(text) as unknown)
+}
+
+function signal() {
+  let resolve = () => undefined as void
+  const promise = new Promise<void>((done) => (resolve = done))
+  return { promise, resolve: () => resolve() }
+}
+
+function failure(id: unknown, code: number, message: unknown = expect.any(String)) {
+  return { jsonrpc: '2.0', id, error: { code, message } }
+}
+
+// facts of geth's rpc/testdata, row by row
+describe('the envelope of a single request', () => {
+  it.each<[string, string, unknown]>([
+    ['a call', `{"jsonrpc":"2.0","id":1,${CHAIN_ID},"params":[]}`, OK],
+    ['params absent', `{"jsonrpc":"2.0","id":1,${CHAIN_ID}}`, OK],
+    ['params null', `{"jsonrpc":"2.0","id":1,${CHAIN_ID},"params":null}`, OK],
+    ['a string id', `{"jsonrpc":"2.0","id":"a\\"b",${CHAIN_ID}}`, { ...OK, id: 'a"b' }],
+    ['id null is a call', `{"jsonrpc":"2.0","id":null,${CHAIN_ID}}`, { ...OK, id: null }],
+    ['unknown keys', `{"jsonrpc":"2.0","id":1,${CHAIN_ID},"more":1}`, OK],
+    ['no JSON', '{"jsonrpc":', failure(null, -32700, 'parse error')],
+    ['nothing', '', failure(null, -32700, 'parse error')],
+    ['a number', '1', failure(null, -32600, 'invalid request')],
+    ['null', 'null', failure(null, -32600, 'invalid request')],
+    ['a string', '"eth_chainId"', failure(null, -32600, 'invalid request')],
+    ['only an id', '{"id":1}', failure(1, -32600, 'invalid request')],
+    ['no method', '{"jsonrpc":"2.0","id":1}', failure(1, -32600, 'invalid request')],
+    ['a method that is no string', '{"jsonrpc":"2.0","id":1,"method":5}', failure(1, -32600, 'invalid request')],
+    ['an array as id', `{"jsonrpc":"2.0","id":[1],${CHAIN_ID}}`, failure(null, -32600, 'invalid request')],
+    ['an object as id', `{"jsonrpc":"2.0","id":{},${CHAIN_ID}}`, failure(null, -32600, 'invalid request')],
+    ['no version', `{"id":1,${CHAIN_ID}}`, failure(1, -32600, 'invalid request')],
+    ['another version', `{"jsonrpc":"2.1","id":1,${CHAIN_ID}}`, failure(1, -32600, 'invalid request')],
+    ['the version as a number', `{"jsonrpc":2.0,"id":1,${CHAIN_ID}}`, failure(1, -32600, 'invalid request')],
+    ['an unknown method', '{"jsonrpc":"2.0","id":1,"method":"eth_nothing"}', failure(1, -32601, 'the method eth_nothing does not exist/is not available')],
+    ['a name of Object.prototype', '{"jsonrpc":"2.0","id":1,"method":"toString"}', failure(1, -32601)],
+    ['params as object', `{"jsonrpc":"2.0","id":1,${CHAIN_ID},"params":{}}`, failure(1, -32602, 'non-array args')],
+    ['params as string', `{"jsonrpc":"2.0","id":1,${CHAIN_ID},"params":"x"}`, failure(1, -32602, 'non-array args')],
+    ['too few params', '{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":[]}', failure(1, -32602, 'missing value for required argument 0 (address)')],
+    ['too many params', `{"jsonrpc":"2.0","id":1,${CHAIN_ID},"params":[1]}`, failure(1, -32602, 'too many arguments, want at most 0')],
+    ['a wrong param', '{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0x1"]}', failure(1, -32602, expect.stringMatching(/^invalid argument 0 \(address\): /))],
+    ['an optional param that is null', '{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0x0000000000000000000000000000000000000001",null]}', { ...OK, result: '0x0' }],
+    ['a notification', `{"jsonrpc":"2.0",${CHAIN_ID}}`, undefined],
+    ['a notification that fails', '{"jsonrpc":"2.0","method":"eth_nothing"}', undefined],
+  ])('%s', async (_, body, expected) => {
+    expect(await answer(body)).toEqual(expected)
+  })
+
+  it('bytes are read as UTF-8, and only as that', async () => {
+    expect(await answer(new TextEncoder().encode(`{"jsonrpc":"2.0","id":"ü",${CHAIN_ID}}`))).toEqual({ ...OK, id: 'ü' })
+    expect(await answer(new Uint8Array([0x22, 0xff, 0x22]))).toEqual(failure(null, -32700, 'parse error'))
+  })
+
+  it('a notification is executed', async () => {
+    const before = node.chain.pool.size
+    const raw = '0x00'
+    await answer(`{"jsonrpc":"2.0","method":"eth_sendRawTransaction","params":["${raw}"]}`)
+    expect(node.chain.pool.size).toBe(before)
+    await node.rpc.handle('{"jsonrpc":"2.0","method":"eth_newBlockFilter"}', DEDICATED)
+    expect(node.bugs).toEqual([])
+  })
+})
+
+describe('batches', () => {
+  it.each<[string, string, unknown]>([
+    ['an empty one is a single error', '[]', failure(null, -32600, 'empty batch')],
+    ['junk', '[1,2,3]', [failure(null, -32600), failure(null, -32600), failure(null, -32600)]],
+    ['a batch in a batch', '[[]]', [failure(null, -32600)]],
+    [
+      'calls, junk and notifications, in order',
+      `[{"jsonrpc":"2.0","id":1,${CHAIN_ID}},{"foo":"bar"},{"jsonrpc":"2.0",${CHAIN_ID}},{"id":7},{"jsonrpc":"2.0","id":2,"method":"net_version"}]`,
+      [OK, failure(null, -32600), failure(7, -32600), { jsonrpc: '2.0', id: 2, result: '31337' }],
+    ],
+    ['only notifications', `[{"jsonrpc":"2.0",${CHAIN_ID}},{"jsonrpc":"2.0",${CHAIN_ID}}]`, undefined],
+  ])('%s', async (_, body, expected) => {
+    expect(await answer(body)).toEqual(expected)
+  })
+
+  it('over the item limit: one error in an array, with the id of the first call', async () => {
+    const call = { jsonrpc: '2.0', id: 'first', method: 'eth_chainId' }
+    const batch = [{ jsonrpc: '2.0', method: 'eth_chainId' }, ...new Array<object>(BATCH_ITEMS).fill(call)]
+    expect(await answer(JSON.stringify(batch))).toEqual([failure('first', -32600, expect.stringContaining('batch too large'))])
+    expect(await answer(JSON.stringify(new Array(BATCH_ITEMS + 1).fill(1)))).toEqual([failure(null, -32600)])
+    expect(await answer(JSON.stringify(new Array(BATCH_ITEMS).fill(call)))).toHaveLength(BATCH_ITEMS)
+  })
+
+  it('runs items one after the other', async () => {
+    const mine = await testNode()
+    const ask = (id: number, method: string, ...params: unknown[]) => ({ jsonrpc: '2.0', id, method, params })
+    const before = mine.chain.head.view.head.header.number
+    const mined = mine.chain.mine(1)
+    const { body } = await mine.rpc.handle(JSON.stringify([ask(1, 'eth_blockNumber'), ask(2, 'eth_blockNumber')]), DEDICATED)
+    await mined
+    expect(JSON.parse(body ?? '')).toEqual([1, 2].map((id) => ({ jsonrpc: '2.0', id, result: `0x${before.toString(16)}` })))
+  })
+
+  it('past the response limit the rest is refused, not executed', async () => {
+    const big = { jsonrpc: '2.0', id: 1, method: 'web3_sha3', params: ['0x'] }
+    // An error echoes its id, so that long ids make long answers.
+    const batch = [0, 1, 2].map((n) => ({ ...big, id: `${n}${'x'.repeat(BATCH_RESPONSE_BYTES / 2)}` }))
+    batch.push({ ...big, id: 'late' })
+    const answers = (await answer(JSON.stringify(batch))) as { id: string; result?: string; error?: { code: number } }[] // a batch answers a batch
+    expect(answers.map(({ id, error }) => [id.slice(0, 4), error?.code])).toEqual([
+      ['0xxx', undefined],
+      ['1xxx', undefined],
+      ['2xxx', -32003],
+      ['late', -32003],
+    ])
+  })
+})
+
+describe('what goes wrong inside', () => {
+  it('a bug is reported with its method and kept from the client', async () => {
+    const broken = await testNode()
+    Object.defineProperty(broken.chain, 'config', { get: () => { throw new TypeError('secret') } })
+    const { body } = await broken.rpc.handle(`{"jsonrpc":"2.0","id":1,${CHAIN_ID}}`, DEDICATED)
+    expect(JSON.parse(body ?? '')).toEqual(failure(1, -32603, 'method handler crashed'))
+    expect(broken.bugs).toEqual([new TypeError('secret')])
+    await expect(broken.ask('eth_chainId')).rejects.toMatchObject({ name: 'RpcError', code: -32603 })
+  })
+
+  it('no answer of the tests above was a bug', () => {
+    expect(node.bugs).toEqual([])
+  })
+})
+
+describe('in process', () => {
+  it('answers values and throws RpcError', async () => {
+    expect(await node.rpc.request({ method: 'eth_chainId' })).toBe('0x7a69')
+    await expect(node.rpc.request({ method: 'eth_nothing' })).rejects.toMatchObject({ name: 'RpcError', code: -32601 })
+    await expect(node.ask('eth_getBalance', 'x')).rejects.toMatchObject({ code: -32602 })
+  })
+
+  it('subscribes without a socket', async () => {
+    const heads: unknown[] = []
+    const two = signal()
+    const end = await node.rpc.subscribe(['newHeads'], (head) => {
+      if (heads.push(head) === 2) two.resolve()
+    })
+    await node.chain.mine(2)
+    await two.promise
+    await end()
+    await node.chain.mine(1)
+    expect(heads).toMatchObject([{ number: '0x1' }, { number: '0x2' }])
+  })
+})
+
+describe('the public tier', () => {
+  const receipts = '{"jsonrpc":"2.0","id":"x","method":"eth_getBlockReceipts","params":["latest"]}'
+  const refusal = failure('x', -32004, expect.stringContaining('dedicated endpoint'))
+
+  it('refuses eth_getBlockReceipts with status 403 and a body that echoes the id', async () => {
+    const { body, status } = await node.rpc.handle(receipts, PUBLIC)
+    expect(status).toBe(403)
+    expect(JSON.parse(body ?? '')).toEqual(refusal)
+  })
+
+  it('refuses it inside a batch with an error object alone', async () => {
+    const { body, status } = await node.rpc.handle(`[${receipts},{"jsonrpc":"2.0","id":1,${CHAIN_ID}}]`, PUBLIC)
+    expect(status).toBeUndefined()
+    expect(JSON.parse(body ?? '')).toEqual([refusal, OK])
+  })
+
+  it('answers it on the dedicated tier', async () => {
+    const { body, status } = await node.rpc.handle(receipts, DEDICATED)
+    expect(status).toBeUndefined()
+    expect(JSON.parse(body ?? '')).toMatchObject({ id: 'x', result: expect.any(Array) as unknown })
+  })
+
+  it.each(['eth_accounts', 'eth_sendTransaction', 'personal_sign', 'eth_signTypedData_v4', 'debug_getRawBlock', 'txpool_content', 'anvil_mine', 'evm_snapshot'])(
+    'does not have %s',
+    async (method) => {
+      expect(await answer(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [] }), PUBLIC)).toEqual(failure(1, -32601))
+    },
+  )
+
+  it('reads', async () => {
+    expect(await answer(`{"jsonrpc":"2.0","id":1,${CHAIN_ID}}`, PUBLIC)).toEqual(OK)
+    const modules = await node.rpc.request({ method: 'rpc_modules' }, PUBLIC)
+    expect(modules).toEqual({ web3: '1.0', net: '1.0', eth: '1.0', base: '1.0', rpc: '1.0' })
+  })
+})

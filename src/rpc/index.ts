@@ -1,0 +1,8 @@
+export { DevAccounts } from './accounts.ts'
+export type { Caller, Context, Session } from './context.ts'
+export { createRpc } from './dispatch.ts'
+export type { Handled, NodeRpc, RpcOptions } from './dispatch.ts'
+export { methodReference, openRpc } from './docs.ts'
+export { CODE, RpcError } from './errors.ts'
+export { BATCH_ITEMS, BODY_BYTES } from './limits.ts'
+export type { Rpc, RpcRequest } from './port.ts'

@@ -1,0 +1,40 @@
+import { invalidParams } from '../errors.ts'
+import type { Schema } from '../method.ts'
+import { LATEST_SECONDS } from '../limits.ts'
+import { integer, refused } from '../schema.ts'
+
+/** A value of `schema` that is at most `most`; `unit` is what the message calls it. */
+export function atMost<T extends number | bigint>(schema: Schema<T>, most: T, unit: string): Schema<T> {
+  return {
+    json: schema.json,
+    parse: (value, path) => {
+      const parsed = schema.parse(value, path)
+      if (parsed > most) throw refused(path, `${parsed} ${unit} are too many, at most ${most} are accepted`)
+      return parsed
+    },
+  }
+}
+
+/** A time in seconds since 1970. */
+export const timestamp: Schema<number> = {
+  json: integer.json,
+  parse: (value, path) => {
+    const seconds = integer.parse(value, path)
+    if (seconds > LATEST_SECONDS) throw tooLate(path, seconds)
+    return seconds
+  },
+}
+
+export function tooLate(path: string, seconds: number): Error {
+  return refused(path, `${seconds} s is later than ${LATEST_SECONDS} s, the year 5138; it takes seconds, not milliseconds`)
+}
+
+/** Runs what may say with a RangeError that a value does not fit the chain as it stands. Throws RpcError -32602 in its words. */
+export async function fitting<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof RangeError) throw invalidParams(error.message)
+    throw error
+  }
+}

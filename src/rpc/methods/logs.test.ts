@@ -1,0 +1,286 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { PUBLIC_LOG_RANGE_BLOCKS } from '../../compat.ts'
+import { Hash } from '../../eth/index.ts'
+import { FILTER_IDLE_MS, FILTERS_PER_TIER } from '../limits.ts'
+import { LOGGER, LOGGER_INIT_CODE, PRECONF, PUBLIC, testNode } from '../node.fixture.ts'
+import type { TestNode, TestNodeOptions } from '../node.fixture.ts'
+
+type LogJson = Readonly<Record<'blockHash' | 'blockNumber' | 'blockTimestamp' | 'transactionHash' | 'logIndex' | 'data', string>> & {
+  readonly topics: readonly string[]
+  readonly removed: boolean
+}
+
+/** toMatchObject compares a bare RegExp with nothing: it would match any message. */
+const matching = (pattern: RegExp): unknown => expect.stringMatching(pattern)
+
+const topic = (n: number) => Hash.fromBigint(BigInt(n))
+
+/** Block 1: the logger; then its pool is empty. */
+async function withLogger(options: TestNodeOptions = {}) {
+  const node = await testNode(options)
+  await node.send({ data: LOGGER_INIT_CODE })
+  await node.chain.mine(1)
+  const emit = (n: number) => node.send({ to: LOGGER, data: Hash.toBytes(topic(n)) })
+  const logs = async (filter: unknown) => (await node.ask('eth_getLogs', filter)) as readonly LogJson[] // its result schema
+  /** the n of each log, its place in short */
+  const numbers = async (filter: unknown) => (await logs(filter)).map(({ topics }) => Number(topics[0]))
+  return { ...node, emit, logs, numbers }
+}
+
+type Logger = Awaited<ReturnType<typeof withLogger>>
+
+async function changes(node: TestNode, id: unknown): Promise<readonly string[]> {
+  const logs = (await node.ask('eth_getFilterChanges', id)) as readonly LogJson[] // a log filter's
+  return logs.map(({ topics, blockNumber, removed }) => `${removed ? '-' : '+'}${Number(topics[0])}@${Number(blockNumber)}`)
+}
+
+describe('eth_getLogs over sealed blocks', () => {
+  let node: Logger
+  beforeAll(async () => {
+    node = await withLogger()
+    for (const n of [2, 3, 4]) {
+      await node.emit(n)
+      await node.emit(10 * n)
+      await node.chain.mine(1)
+    }
+  }) // block n has logs n and 10 n; the head is 4
+
+  it.each<[string, object, readonly number[]]>([
+    ['nothing named: the latest block', {}, [4, 40]],
+    ['a range, both ends included', { fromBlock: '0x2', toBlock: '0x3' }, [2, 20, 3, 30]],
+    ['from a number to latest', { fromBlock: '0x3' }, [3, 30, 4, 40]],
+    ['leading zeros', { fromBlock: '0x03', toBlock: '0x003' }, [3, 30]],
+    ['tags', { fromBlock: 'earliest', toBlock: 'latest' }, [2, 20, 3, 30, 4, 40]],
+    ['safe and finalized exist', { fromBlock: 'finalized', toBlock: 'safe' }, []],
+    ['an address', { fromBlock: '0x0', address: LOGGER }, [2, 20, 3, 30, 4, 40]],
+    ['another address', { fromBlock: '0x0', address: ['0x0000000000000000000000000000000000000001'] }, []],
+    ['no addresses: any', { fromBlock: '0x4', address: [] }, [4, 40]],
+    ['null as address and topics: any', { fromBlock: '0x4', address: null, topics: null }, [4, 40]],
+    ['a topic', { fromBlock: '0x0', topics: [topic(30)] }, [30]],
+    ['alternatives', { fromBlock: '0x0', topics: [[topic(2), topic(40)]] }, [2, 40]],
+    ['an empty position', { fromBlock: '0x4', topics: [[]] }, [4, 40]],
+    ['null among alternatives', { fromBlock: '0x4', topics: [[topic(9), null]] }, [4, 40]],
+    ['free positions behind the last topic', { fromBlock: '0x0', topics: [topic(3), null, [], null] }, [3]],
+    ['a position that the log does not have', { fromBlock: '0x0', topics: [null, topic(3)] }, []],
+    ['an unknown key', { fromBlock: '0x4', something: 1 }, [4, 40]],
+    ['open-ended from behind the head', { fromBlock: '0x5' }, []],
+    ['pending without a block under construction is latest', { fromBlock: 'pending', toBlock: 'pending' }, [4, 40]],
+  ])('%s', async (_, filter, expected) => {
+    expect(await node.numbers(filter)).toEqual(expected)
+  })
+
+  it('by block hash, whatever the range says', async () => {
+    const blockHash = node.chain.head.view.byNumber(2)?.hash
+    expect(await node.numbers({ blockHash })).toEqual([2, 20])
+    expect(await node.numbers({ blockHash, fromBlock: '0x3', toBlock: '0x1' })).toEqual([2, 20])
+  })
+
+  it('under compat geth the range beside a hash is refused', async () => {
+    const geth = await withLogger({ compat: 'geth' })
+    const blockHash = geth.chain.head.view.head.hash
+    await expect(geth.logs({ blockHash, fromBlock: '0x0' })).rejects.toMatchObject({ code: -32602, message: matching(/both BlockHash and FromBlock/) })
+    expect(await geth.logs({ blockHash })).toEqual([])
+  })
+
+  it.each<[string, object, number, RegExp]>([
+    ['an unknown hash', { blockHash: topic(7) }, -32001, /block not found: 0x0{63}7/],
+    ['toBlock above the head', { fromBlock: '0x1', toBlock: '0x5' }, -32602, /block range extends beyond current head block: requested 0x5, head 0x4/],
+    ['fromBlock above toBlock', { fromBlock: '0x3', toBlock: '0x2' }, -32602, /invalid block range params: fromBlock 0x3 is above toBlock 0x2/],
+    ['latest to earliest', { toBlock: 'earliest' }, -32602, /invalid block range params/],
+    ['a decimal block', { fromBlock: '1' }, -32602, /argument 0 \(filter\)\.fromBlock/],
+    ['a bad topic', { topics: ['0x1'] }, -32602, /argument 0 \(filter\)\.topics\[0\]/],
+    ['a bad address', { address: ['0x1'] }, -32602, /argument 0 \(filter\)\.address\[0\]/],
+    ['five positions', { topics: [null, null, null, null, null] }, -32602, /exceed max topics/],
+  ])('refuses %s', async (_, filter, code, message) => {
+    await expect(node.logs(filter)).rejects.toMatchObject({ code, message: matching(message) })
+  })
+
+  it('each log has the ten fields of the interface', async () => {
+    const [log] = await node.logs({ topics: [topic(40)] })
+    const block = node.chain.head.view.head
+    expect(log).toEqual({
+      address: LOGGER,
+      topics: [topic(40)],
+      data: Hash.fromBigint(42n),
+      blockNumber: '0x4',
+      blockTimestamp: `0x${block.header.timestamp.toString(16)}`,
+      blockHash: block.hash,
+      transactionHash: block.transactions[2]?.hash,
+      transactionIndex: '0x2',
+      logIndex: '0x1',
+      removed: false,
+    })
+  })
+})
+
+describe('eth_getLogs and the pending block', () => {
+  it('covers pre-confirmed logs exactly as asked', async () => {
+    const node = await withLogger({ cadence: PRECONF })
+    await node.emit(1)
+    await node.chain.mine(1)
+    await node.emit(2)
+    await node.clock.advance(200)
+    const head = node.chain.head.view.head.header.number
+    expect(await node.numbers({ fromBlock: 'pending', toBlock: 'pending' })).toEqual([2])
+    expect(await node.numbers({ fromBlock: 'latest', toBlock: 'pending' })).toEqual([1, 2])
+    expect(await node.numbers({ fromBlock: 'earliest', toBlock: 'pending' })).toEqual([1, 2])
+    expect(await node.numbers({ fromBlock: `0x${(head + 1).toString(16)}`, toBlock: 'pending' })).toEqual([2])
+    expect(await node.numbers({ fromBlock: 'pending', toBlock: 'pending', topics: [topic(1)] })).toEqual([])
+    expect(await node.numbers({ fromBlock: 'earliest' })).toEqual([1])
+    expect(await node.numbers({ fromBlock: 'pending' })).toEqual([])
+    await expect(node.logs({ fromBlock: 'pending', toBlock: '0x0' })).rejects.toMatchObject({ code: -32602 })
+    await expect(node.logs({ toBlock: `0x${(head + 1).toString(16)}` })).rejects.toMatchObject({ code: -32602 })
+    const [log] = await node.logs({ fromBlock: 'pending', toBlock: 'pending' })
+    expect(log).toMatchObject({ blockHash: Hash.zero, blockNumber: `0x${(head + 1).toString(16)}`, logIndex: '0x0', removed: false })
+    await node.chain.stop()
+  })
+
+  it('from the beginning to pending there is never a gap or a duplicate, tick by tick', async () => {
+    const node = await withLogger({ cadence: PRECONF })
+    for (let n = 1; n <= 40; n++) {
+      await node.emit(n)
+      await node.clock.advance(100)
+      const seen = await node.numbers({ fromBlock: '0x0', toBlock: 'pending' })
+      expect(seen).toEqual(seen.map((_, i) => i + 1))
+      expect(seen.length).toBeGreaterThanOrEqual(n - 2)
+    }
+    await node.chain.stop()
+  })
+})
+
+describe('eth_getLogs on the public tier', () => {
+  it('answers a difference of 2,000 blocks and names the range that works beyond', async () => {
+    const node = await withLogger()
+    await node.chain.mine(PUBLIC_LOG_RANGE_BLOCKS + 5)
+    const ask = (filter: object) => node.rpc.request({ method: 'eth_getLogs', params: [filter] }, PUBLIC)
+    const [from, last] = ['0x1', `0x${(1 + PUBLIC_LOG_RANGE_BLOCKS).toString(16)}`]
+    expect(await ask({ fromBlock: from, toBlock: last })).toEqual([])
+    await expect(ask({ fromBlock: from, toBlock: 'latest' })).rejects.toMatchObject({
+      code: -32602,
+      message: matching(new RegExp(`block range too large.*this block range should work: \\[${from}, ${last}\\]`)),
+      data: { from, to: last },
+    })
+    expect(await node.ask('eth_getLogs', { fromBlock: '0x0', toBlock: 'latest' })).toEqual([])
+    expect(await ask({ blockHash: node.chain.head.view.head.hash })).toEqual([])
+  })
+})
+
+describe('filters', () => {
+  it('deliver sealed logs once', async () => {
+    const node = await withLogger()
+    const all = await node.ask('eth_newFilter', {})
+    const some = await node.ask('eth_newFilter', { topics: [topic(2)], fromBlock: '0x0' })
+    await node.emit(1)
+    await node.emit(2)
+    expect(await changes(node, all)).toEqual([])
+    await node.chain.mine(1)
+    expect(await changes(node, all)).toEqual(['+1@2', '+2@2'])
+    expect(await changes(node, all)).toEqual([])
+    expect(await changes(node, some)).toEqual(['+2@2'])
+    expect(await node.ask('eth_getFilterLogs', some)).toHaveLength(1)
+  })
+
+  it('bounded by numbers deliver only those blocks', async () => {
+    const node = await withLogger()
+    const id = await node.ask('eth_newFilter', { fromBlock: '0x3', toBlock: '0x4' })
+    for (const n of [2, 3, 4, 5]) {
+      await node.emit(n)
+      await node.chain.mine(1)
+    }
+    expect(await changes(node, id)).toEqual(['+3@3', '+4@4'])
+    expect(await node.ask('eth_getFilterLogs', id)).toHaveLength(2)
+  })
+
+  it('to pending deliver each log when it is pre-confirmed, and not again', async () => {
+    const node = await withLogger({ cadence: PRECONF })
+    const early = await node.ask('eth_newFilter', { fromBlock: 'pending', toBlock: 'pending' })
+    const sealed = await node.ask('eth_newFilter', {})
+    const at = node.chain.head.view.head.header.number + 1
+    await node.emit(1)
+    await node.clock.advance(200)
+    expect([await changes(node, early), await changes(node, sealed)]).toEqual([[`+1@${at}`], []])
+    await node.emit(2)
+    await node.clock.advance(200)
+    expect(await changes(node, early)).toEqual([`+2@${at}`])
+    await node.clock.advance(2_000)
+    expect([await changes(node, early), await changes(node, sealed)]).toEqual([[], [`+1@${at}`, `+2@${at}`]])
+    await node.chain.stop()
+  })
+
+  it('to pending deliver a block that was never pre-confirmed when it is sealed', async () => {
+    const node = await withLogger()
+    const id = await node.ask('eth_newFilter', { toBlock: 'pending' })
+    await node.emit(1)
+    await node.chain.mine(1)
+    expect(await changes(node, id)).toEqual(['+1@2'])
+  })
+
+  it('announce what a reorganisation removed, then what came instead', async () => {
+    const node = await withLogger()
+    const id = await node.ask('eth_newFilter', {})
+    const pending = await node.ask('eth_newFilter', { toBlock: 'pending' })
+    await node.emit(1)
+    await node.chain.mine(1)
+    const [tx] = node.chain.head.view.head.transactions.slice(-1)
+    await node.emit(2)
+    await node.chain.mine(1)
+    await changes(node, id)
+    await changes(node, pending)
+    await node.chain.reorg(2, [{ tx: tx!, block: 1 }])
+    expect(await changes(node, id)).toEqual(['-2@3', '-1@2', '+1@3'])
+    expect(await changes(node, pending)).toEqual(['-2@3', '-1@2', '+1@3'])
+  })
+
+  it('retract a pre-confirmed log that vanishes', async () => {
+    const node = await withLogger({ cadence: PRECONF })
+    const id = await node.ask('eth_newFilter', { toBlock: 'pending' })
+    const snapshot = await node.chain.snapshot()
+    await node.emit(1)
+    await node.clock.advance(200)
+    const at = node.chain.head.view.head.header.number + 1
+    expect(await changes(node, id)).toEqual([`+1@${at}`])
+    await node.chain.revert(snapshot)
+    expect(await changes(node, id)).toEqual([`-1@${at}`])
+    await node.chain.stop()
+  })
+
+  it('collect block and transaction hashes', async () => {
+    const node = await withLogger()
+    const blocks = await node.ask('eth_newBlockFilter')
+    const transactions = await node.ask('eth_newPendingTransactionFilter')
+    const sent = [await node.emit(1), await node.emit(2)]
+    const mined = await node.chain.mine(2)
+    expect(await node.ask('eth_getFilterChanges', transactions)).toEqual(sent)
+    expect(await node.ask('eth_getFilterChanges', blocks)).toEqual(mined.map(({ hash }) => hash))
+    expect(await node.ask('eth_getFilterChanges', blocks)).toEqual([])
+    await expect(node.ask('eth_getFilterLogs', blocks)).rejects.toMatchObject({ code: -32000, message: matching(/filter not found/) })
+  })
+
+  it('are gone once uninstalled, and nothing listens any more', async () => {
+    const node = await withLogger()
+    const id = await node.ask('eth_newFilter', {})
+    expect(await node.ask('eth_uninstallFilter', id)).toBe(true)
+    expect(await node.ask('eth_uninstallFilter', id)).toBe(false)
+    await expect(node.ask('eth_getFilterChanges', id)).rejects.toMatchObject({ code: -32000, message: `filter not found: ${String(id)}` })
+    await expect(node.ask('eth_getFilterChanges', 'abc')).rejects.toMatchObject({ code: -32602 })
+  })
+
+  it('expire when nobody asks, by people’s time', async () => {
+    let now = 0
+    const node = await withLogger({ now: () => now })
+    const [idle, polled] = [await node.ask('eth_newFilter', {}), await node.ask('eth_newFilter', {})]
+    now += FILTER_IDLE_MS
+    await changes(node, polled)
+    now += 1
+    await expect(node.ask('eth_getFilterChanges', idle)).rejects.toMatchObject({ code: -32000 })
+    expect(await changes(node, polled)).toEqual([])
+  })
+
+  it('are limited for each tier by itself', async () => {
+    const node = await withLogger()
+    const install = () => node.rpc.request({ method: 'eth_newBlockFilter' }, PUBLIC)
+    for (let i = 0; i < FILTERS_PER_TIER; i++) await install()
+    await expect(install()).rejects.toMatchObject({ code: -32005, message: matching(/too many filters/) })
+    await expect(node.ask('eth_newBlockFilter')).resolves.toMatch(/^0x/)
+  })
+})

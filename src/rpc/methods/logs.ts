@@ -1,0 +1,183 @@
+import type { PlacedLog, View } from '../../chain/index.ts'
+import type { Compat } from '../../compat.ts'
+import { PUBLIC_LOG_RANGE_BLOCKS } from '../../compat.ts'
+import { Hex } from '../../eth/index.ts'
+import type { Caller } from '../context.ts'
+import { CODE, RpcError, invalidParams } from '../errors.ts'
+import { logJson } from '../json.ts'
+import type { Json } from '../json.ts'
+import { logQuery } from '../logfilter.ts'
+import type { LogQuery } from '../logfilter.ts'
+import { method, required } from '../method.ts'
+import { BOOLEAN, HASH, LOG, QUANTITY, listOf } from '../results.ts'
+import { quantity } from '../schema.ts'
+import type { Method, Schema } from '../method.ts'
+
+const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+const WETH = '0x4200000000000000000000000000000000000006'
+const LOG_EXAMPLE = { address: WETH, topics: [TRANSFER], data: '0x01', blockNumber: '0x1b4', logIndex: '0x0', removed: false }
+const ID_EXAMPLE = '0x3a1b5c7d9e0f11223344556677889900'
+const FILTER_ERRORS = { [-32000]: 'filter not found: it was never installed, was uninstalled, or nobody asked for it in 5 minutes' }
+
+/** A filter's id, as it was given out. */
+const filterId: Schema<string> = {
+  json: quantity.json,
+  parse: (value, path) => Hex.fromQuantity(quantity.parse(value, path)),
+}
+
+/** Logs by query, and the filters that collect what happens between two polls. */
+export const LOG_METHODS: readonly Method[] = [
+  method({
+    name: 'eth_getLogs',
+    doc: 'Logs by block range (or one block by hash), address and topics. `pending` as end of the range adds pre-confirmed logs.',
+    params: [required('filter', logQuery)],
+    result: listOf(LOG),
+    errors: { [-32001]: 'there is no block of that hash' },
+    example: {
+      params: [{ fromBlock: '0x1', toBlock: 'pending', address: WETH, topics: [TRANSFER] }],
+      result: [LOG_EXAMPLE],
+    },
+    handler: ({ chain, compat }, [query], caller) => logsJson(queryLogs(chain.head.view, query, compat, caller.tier)),
+  }),
+  method({
+    name: 'eth_newFilter',
+    doc: 'Installs a log filter. With `toBlock: pending` it delivers each log once, when it is pre-confirmed; else when it is sealed.',
+    params: [required('filter', logQuery)],
+    result: QUANTITY,
+    errors: { [-32005]: 'too many filters' },
+    example: { params: [{ address: WETH }], result: ID_EXAMPLE },
+    handler: ({ filters, compat }, [query], { tier }) => {
+      assertOneKind(query, compat)
+      if (query.from?.kind === 'number' && query.to?.kind === 'number') assertOrder(query.from.number, query.to.number)
+      return filters.install({ kind: 'logs', query }, tier)
+    },
+  }),
+  method({
+    name: 'eth_newBlockFilter',
+    doc: 'Installs a filter that collects the hashes of sealed blocks.',
+    params: [],
+    result: QUANTITY,
+    errors: { [-32005]: 'too many filters' },
+    example: { params: [], result: ID_EXAMPLE },
+    handler: ({ filters }, _, { tier }) => filters.install({ kind: 'blocks' }, tier),
+  }),
+  method({
+    name: 'eth_newPendingTransactionFilter',
+    doc: 'Installs a filter that collects the hashes of transactions as they become executable in the pool.',
+    params: [],
+    result: QUANTITY,
+    errors: { [-32005]: 'too many filters' },
+    example: { params: [], result: ID_EXAMPLE },
+    handler: ({ filters }, _, { tier }) => filters.install({ kind: 'transactions' }, tier),
+  }),
+  method({
+    name: 'eth_getFilterChanges',
+    doc: 'What a filter collected since the last call: logs (with `removed: true` after a reorganisation) or hashes.',
+    params: [required('filter id', filterId)],
+    result: { oneOf: [listOf(LOG), listOf(HASH)] },
+    errors: FILTER_ERRORS,
+    example: { params: [ID_EXAMPLE], result: [LOG_EXAMPLE] },
+    handler: ({ filters }, [id]) => {
+      const changes = filters.changes(id)
+      return changes.kind === 'hashes' ? changes.hashes : changes.logs.map(({ placed, removed }) => logJson(placed, removed))
+    },
+  }),
+  method({
+    name: 'eth_getFilterLogs',
+    doc: 'Everything a log filter asks for, as eth_getLogs would answer it now.',
+    params: [required('filter id', filterId)],
+    result: listOf(LOG),
+    errors: FILTER_ERRORS,
+    example: { params: [ID_EXAMPLE], result: [LOG_EXAMPLE] },
+    handler: ({ chain, compat, filters }, [id], { tier }) => {
+      const { view } = chain.head
+      return logsJson(queryLogs(view, withinHead(filters.query(id), view), compat, tier))
+    },
+  }),
+  method({
+    name: 'eth_uninstallFilter',
+    doc: 'Removes a filter. False: there was none.',
+    params: [required('filter id', filterId)],
+    result: BOOLEAN,
+    example: { params: [ID_EXAMPLE], result: true },
+    handler: ({ filters }, [id]) => filters.remove(id),
+  }),
+]
+
+function logsJson(logs: Iterable<PlacedLog>): readonly Json[] {
+  return Array.from(logs, (placed) => logJson(placed))
+}
+
+// --- the range (interface 2.1) --------------------------------------------------------------------------------------
+
+function queryLogs(view: View, query: LogQuery, compat: Compat, tier: Caller['tier']): Iterable<PlacedLog> {
+  assertOneKind(query, compat)
+  if (query.blockHash !== undefined) {
+    const block = view.byHash(query.blockHash)
+    if (block === null) throw new RpcError(CODE.notFound, `block not found: ${query.blockHash}`)
+    return view.logs(query.filter, block.header.number, block.header.number, false)
+  }
+  const range = rangeOf(view, query)
+  if (range === null) return []
+  if (tier === 'public') assertShort(range.from, range.to)
+  return view.logs(query.filter, range.from, range.to, range.withPending)
+}
+
+interface Range {
+  readonly from: number
+  readonly to: number
+  readonly withPending: boolean
+}
+
+/** Both ends default to latest. null: open-ended, and it begins behind the head; that is no mistake of a poller. */
+function rangeOf(view: View, { from, to }: LogQuery): Range | null {
+  const head = view.head.header.number
+  const first = placeOf(view, from)
+  const last = placeOf(view, to)
+  const openEnded = to === undefined || (to.kind === 'tag' && to.tag === 'latest')
+  if (openEnded && first > head) return null
+  const withPending = to?.kind === 'tag' && to.tag === 'pending' && view.pending !== null
+  if (last > head && !withPending) {
+    throw invalidParams(
+      `invalid argument 0 (filter): block range extends beyond current head block: requested ${Hex.fromQuantity(last)}, head ${Hex.fromQuantity(head)}`,
+    )
+  }
+  assertOrder(first, last)
+  return { from: first, to: last, withPending }
+}
+
+/** `pending` stands for the block under construction, without one for the latest (which then has no pending part). */
+function placeOf(view: View, end: LogQuery['from']): number {
+  if (end === undefined) return view.head.header.number
+  return end.kind === 'number' ? end.number : view.tagged(end.tag).header.number
+}
+
+/** A filter may name blocks that do not exist yet. */
+function withinHead(query: LogQuery, view: View): LogQuery {
+  const head = view.head.header.number
+  return query.to?.kind === 'number' && query.to.number > head ? { ...query, to: { kind: 'tag', tag: 'latest' } } : query
+}
+
+function assertOneKind({ blockHash, from, to }: LogQuery, compat: Compat): void {
+  if (blockHash === undefined || compat.blockHashWithRange === 'ignored' || (from === undefined && to === undefined)) return
+  throw invalidParams(
+    'invalid argument 0 (filter): cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other',
+  )
+}
+
+function assertOrder(from: number, to: number): void {
+  if (from <= to) return
+  const [first, last] = [Hex.fromQuantity(from), Hex.fromQuantity(to)]
+  throw invalidParams(`invalid argument 0 (filter): invalid block range params: fromBlock ${first} is above toBlock ${last}`)
+}
+
+/** Says which range works, in the words that ponder and others read, and once more as data. */
+function assertShort(from: number, to: number): void {
+  if (to - from <= PUBLIC_LOG_RANGE_BLOCKS) return
+  const works = { from: Hex.fromQuantity(from), to: Hex.fromQuantity(from + PUBLIC_LOG_RANGE_BLOCKS) }
+  throw invalidParams(
+    `invalid argument 0 (filter): block range too large: toBlock - fromBlock is ${to - from}, at most ${PUBLIC_LOG_RANGE_BLOCKS} is answered here. ` +
+      `Based on your parameters, this block range should work: [${works.from}, ${works.to}]`,
+    works,
+  )
+}

@@ -1,0 +1,50 @@
+import { method } from '../method.ts'
+import type { Method, MethodRow, Param } from '../method.ts'
+import { BOOLEAN, NULL } from '../results.ts'
+
+// The neighbours gave the same methods different first names. Here each name stands in the table as a row of its own,
+// made from one description.
+
+/** The prefixes under which viem's test client asks in its three modes. */
+const FAMILIES = ['anvil', 'hardhat', 'ganache']
+
+/** `anvil_x`, `hardhat_x` and `ganache_x`. */
+export function familiar(name: string): readonly string[] {
+  return FAMILIES.map((family) => `${family}_${name}`)
+}
+
+/** One row under each of its names. */
+export function named<const P extends readonly Param<unknown>[]>(
+  names: readonly string[],
+  row: Omit<MethodRow<P>, 'name'>,
+): readonly Method[] {
+  return names.map((name) => method({ ...row, name }))
+}
+
+/** What a command has beyond what is the same for all of them. */
+type Command<P extends readonly Param<unknown>[]> = Omit<MethodRow<P>, 'name' | 'result' | 'example'> & {
+  readonly example: readonly unknown[]
+}
+
+/** Methods with nothing to tell: they answer null as anvil does, under the others' names `true` as those do. */
+export function commands<const P extends readonly Param<unknown>[]>(
+  names: readonly string[],
+  { example, handler, ...row }: Command<P>,
+): readonly Method[] {
+  return names.map((name) => {
+    const answer = ANSWERS_TRUE.test(name) ? true : null
+    return method<P>({
+      ...row,
+      name,
+      result: answer === null ? NULL : BOOLEAN,
+      example: { params: example, result: answer },
+      handler: async (context, args, caller) => {
+        await handler(context, args, caller)
+        return answer
+      },
+    })
+  })
+}
+
+/** The whole families of hardhat and ganache, and what only ganache had. */
+const ANSWERS_TRUE = /^(hardhat_|ganache_|miner_|evm_setAccount)/

@@ -1,0 +1,279 @@
+import type { Chain, View } from '../../chain/index.ts'
+import { DecodeError, Hash, Hex, PersonalMessage, Transaction, TypedData } from '../../eth/index.ts'
+import type { Address, Signature, TransactionFields } from '../../eth/index.ts'
+import { unknownAccount } from '../accounts.ts'
+import { Call, siteOf } from '../calls.ts'
+import type { Context } from '../context.ts'
+import { CODE, RpcError, invalidParams } from '../errors.ts'
+import { comingBaseFee, suggestedTip } from '../gasprice.ts'
+import { receiptJson, transactionJson } from '../json.ts'
+import type { Json } from '../json.ts'
+import { RECEIPT_WAIT_MS } from '../limits.ts'
+import { method, optional, required } from '../method.ts'
+import type { Method, Schema } from '../method.ts'
+import { phantom } from '../phantom.ts'
+import { callRequest, senderOf, typeOf } from '../request.ts'
+import type { CallRequest } from '../request.ts'
+import { RECEIPT, TRANSACTION, record } from '../results.ts'
+import { address, anything, bytes, hash, integer, refused } from '../schema.ts'
+
+const POOL_ERRORS = {
+  [CODE.server]:
+    'the pool refuses it: already known, nonce too low, replacement transaction underpriced, insufficient funds for gas * price + value, …',
+}
+const SEND_ERRORS = { [CODE.server]: 'unknown account, a failed gas estimate, or a refusal of the pool' }
+const UNKNOWN_ACCOUNT = { [CODE.server]: 'unknown account' }
+
+const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
+const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
+const RAW =
+  '0x02f8730180843b9aca00850ba43b7400825208943535353535353535353535353535353535353535880de0b6b3a764000080c080a06b1f6b1f6b1f6b1f6b1f6b1f6b1f6b1f6b1f6b1f6b1f6b1f6b1f6b1f6b1f6b1fa02b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b'
+const HASH = '0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b'
+const SIGNATURE = `0x${'1b'.padStart(130, '0')}`
+const FILLED = { raw: '0x02c0', tx: { type: '0x2', nonce: '0x0', gas: '0x5208', from: ALICE, to: BOB, value: '0x1' } }
+
+/** A signed transaction as bytes; its parsing names what is wrong with them. */
+const rawTransaction: Schema<Transaction> = {
+  json: { ...bytes.json, title: 'signed transaction' },
+  parse: (value, path) => {
+    const raw = bytes.parse(value, path)
+    try {
+      return Transaction.decode(raw)
+    } catch (error) {
+      if (error instanceof DecodeError) throw refused(path, error.message)
+      throw error
+    }
+  },
+}
+
+
+export const SEND_METHODS: readonly Method[] = [
+  method({
+    name: 'eth_sendRawTransaction',
+    doc: 'Takes a signed transaction into the pool and returns its hash; it is pre-confirmed with the next flashblock.',
+    params: [required('transaction', rawTransaction)],
+    result: hash.json,
+    errors: POOL_ERRORS,
+    example: { params: [RAW], result: HASH },
+    handler: async ({ chain }, [tx]) => {
+      await chain.submit(tx)
+      return tx.hash
+    },
+  }),
+  method({
+    name: 'eth_sendRawTransactionSync',
+    doc: 'Takes a signed transaction into the pool and returns its receipt as soon as a flashblock or block has it (EIP-7966).',
+    params: [required('transaction', rawTransaction), optional('timeoutMs', integer)],
+    result: RECEIPT,
+    errors: { ...POOL_ERRORS, [CODE.unconfirmed]: 'accepted, but there was no receipt in time; data is the hash' },
+    example: { params: [RAW, 2_000], result: { transactionHash: HASH, blockNumber: '0x1', status: '0x1' } },
+    handler: ({ chain }, [tx, timeoutMs]) => submitAndWait(chain, tx, waitOf(timeoutMs)),
+  }),
+  method({
+    name: 'eth_sendTransaction',
+    doc: 'Fills in what a transaction lacks (nonce, gas, fees), signs it with the account of `from` and takes it into the pool.',
+    params: [required('transaction', callRequest)],
+    result: hash.json,
+    errors: SEND_ERRORS,
+    example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: HASH },
+    handler: (context, [request]) => {
+      const from = requireSender(request)
+      if (!context.accounts.canSend(from)) throw unknownAccount(from)
+      return send(context, request, from, (fields) => context.accounts.transaction(fields, from))
+    },
+  }),
+  method({
+    name: 'eth_sendUnsignedTransaction',
+    doc: 'Sends from any address without a signature, as if it were impersonated.',
+    params: [required('transaction', callRequest)],
+    result: hash.json,
+    errors: SEND_ERRORS,
+    example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: HASH },
+    handler: (context, [request]) => {
+      const from = requireSender(request)
+      return send(context, request, from, (fields) => Transaction.unsigned(fields, from))
+    },
+  }),
+  method({
+    name: 'eth_signTransaction',
+    doc: 'Fills in what a transaction lacks and returns it signed by the account of `from`, without sending it.',
+    params: [required('transaction', callRequest)],
+    result: bytes.json,
+    errors: SEND_ERRORS,
+    example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: RAW },
+    handler: async (context, [request]) => {
+      const from = requireSender(request)
+      const tx = context.accounts.transaction(await fill(context, request), from)
+      return Hex.fromBytes(tx.raw)
+    },
+  }),
+  method({
+    name: 'eth_fillTransaction',
+    doc: 'Fills in what a transaction lacks (nonce, gas, fees, chain id) and returns it unsigned.',
+    params: [required('transaction', callRequest)],
+    result: record('filled transaction', { raw: bytes.json, tx: TRANSACTION }),
+    errors: { [CODE.server]: 'the gas estimate failed' },
+    example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: FILLED },
+    handler: async (context, [request]) => {
+      const tx = phantom(await fill(context, request), senderOf(request))
+      return { raw: Hex.fromBytes(tx.raw), tx: transactionJson(tx, null) }
+    },
+  }),
+  method({
+    name: 'eth_sign',
+    doc: 'Signs a message with the prefix of EIP-191 (`\\x19Ethereum Signed Message:\\n`).',
+    params: [required('address', address), required('message', bytes)],
+    result: bytes.json,
+    errors: UNKNOWN_ACCOUNT,
+    example: { params: [ALICE, '0xdeadbeef'], result: SIGNATURE },
+    handler: ({ accounts }, [signer, message]) => signatureBytes(accounts.sign(signer, PersonalMessage.hash(message))),
+  }),
+  method({
+    name: 'personal_sign',
+    doc: 'As eth_sign, with message and address in the other order.',
+    params: [required('message', bytes), required('address', address), optional('password', anything)],
+    result: bytes.json,
+    errors: UNKNOWN_ACCOUNT,
+    example: { params: ['0xdeadbeef', ALICE], result: SIGNATURE },
+    handler: ({ accounts }, [message, signer]) => signatureBytes(accounts.sign(signer, PersonalMessage.hash(message))),
+  }),
+  ...['eth_signTypedData_v4', 'eth_signTypedData'].map((name) =>
+    method({
+      name,
+      doc: 'Signs structured data (EIP-712), given as an object or as JSON text.',
+      params: [required('address', address), required('typedData', anything)],
+      result: bytes.json,
+      errors: UNKNOWN_ACCOUNT,
+      example: {
+        params: [ALICE, { types: { Mail: [{ name: 'text', type: 'string' }] }, primaryType: 'Mail', domain: {}, message: { text: 'hi' } }],
+        result: SIGNATURE,
+      },
+      handler: ({ accounts }, [signer, data]) => signatureBytes(accounts.sign(signer, typedDataHash(data))),
+    }),
+  ),
+]
+
+// --- receipts -------------------------------------------------------------------------------------------------------
+
+function waitOf(timeoutMs: number | undefined): number {
+  if (timeoutMs === undefined || timeoutMs === 0) return RECEIPT_WAIT_MS
+  if (timeoutMs <= RECEIPT_WAIT_MS) return timeoutMs
+  throw invalidParams(`time out too long, timeout: ${timeoutMs} ms, max: ${RECEIPT_WAIT_MS} ms`)
+}
+
+async function submitAndWait(chain: Chain, tx: Transaction, limitMs: number): Promise<Json> {
+  await chain.submit(tx)
+  const { promise, resolve, reject } = withResolvers<Json>()
+  const look = (view: View) => {
+    const place = view.locate(tx.hash)
+    if (place !== null) resolve(receiptJson(place))
+  }
+  const end = chain.head.subscribe(({ view }) => look(view))
+  const reason = `the transaction was added to the mempool but wasn't confirmed within ${limitMs} ms`
+  const timer = setTimeout(() => reject(new RpcError(CODE.unconfirmed, reason, tx.hash)), limitMs)
+  look(chain.head.view)
+  return promise.finally(() => {
+    end()
+    clearTimeout(timer)
+  })
+}
+
+/** Promise.withResolvers, which Node 20 lacks. */
+function withResolvers<T>() {
+  let resolve!: (value: T) => void
+  let reject!: (reason: unknown) => void
+  const promise = new Promise<T>((accept, refuse) => {
+    resolve = accept
+    reject = refuse
+  })
+  return { promise, resolve, reject }
+}
+
+// --- filling and sending --------------------------------------------------------------------------------------------
+
+type Maker = (fields: TransactionFields) => Transaction
+
+/** With an explicit nonce there is nothing to wait for. */
+function send(context: Context, request: CallRequest, from: Address, make: Maker): Promise<Hash> {
+  const go = async () => {
+    const tx = make(await fill(context, request))
+    await context.chain.submit(tx)
+    return tx.hash
+  }
+  return request.nonce === undefined ? context.accounts.inTurn(from, go) : go()
+}
+
+function requireSender({ from }: CallRequest): Address {
+  if (from === undefined) throw invalidParams('invalid argument 0 (transaction): missing "from"')
+  return from
+}
+
+/** The nonce comes last: estimating takes time, and the sender's nonce may move meanwhile. */
+async function fill({ chain, compat }: Context, request: CallRequest): Promise<TransactionFields> {
+  const { view } = chain.head
+  refuseUnsendable(request, view)
+  const priced = { ...request, ...fees(request, view) }
+  const gas = request.gas ?? (await new Call(siteOf(view, view.tagged('pending')), priced).estimate(compat))
+  return {
+    type: typeOf(priced),
+    chainId: view.config.chainId,
+    nonce: request.nonce ?? nextNonce(chain, senderOf(request)),
+    gas,
+    to: request.to ?? null,
+    value: request.value ?? 0n,
+    data: request.data ?? new Uint8Array(),
+    accessList: request.accessList ?? [],
+    authorizationList: request.authorizationList ?? [],
+    maxFeePerGas: priced.gasPrice ?? priced.maxFeePerGas ?? 0n,
+    maxPriorityFeePerGas: priced.gasPrice ?? priced.maxPriorityFeePerGas ?? 0n,
+  }
+}
+
+/** After all that is pre-confirmed and all that follows on it in the pool. */
+function nextNonce(chain: Chain, sender: Address): bigint {
+  const { view } = chain.head
+  const nonce = view.state(view.tagged('pending')).account(sender)?.nonce ?? 0n
+  return chain.pool.nextNonce(sender, nonce)
+}
+
+function refuseUnsendable(request: CallRequest, { config }: View): void {
+  const refuse = (reason: string) => refused('argument 0 (transaction)', reason)
+  if (request.chainId !== undefined && request.chainId !== BigInt(config.chainId)) {
+    throw refuse(`chainId does not match node's (have=${request.chainId}, want=${config.chainId})`)
+  }
+  if (request.blobVersionedHashes !== undefined || request.type === 3) throw refuse('blob transactions cannot be sent from here')
+  if (request.to !== undefined) return
+  if (request.authorizationList !== undefined) throw refuse('authorizationList provided for contract creation, but "to" is missing')
+  if ((request.data?.length ?? 0) === 0) throw refuse('contract creation without any data provided')
+}
+
+/** A cap of twice the base fee and the tip lets the base fee double before the transaction gets stuck (geth). */
+function fees(request: CallRequest, view: View): Partial<CallRequest> {
+  if (request.gasPrice !== undefined) return {}
+  const baseFee = comingBaseFee(view)
+  const london = view.tagged('pending').header.baseFeePerGas !== null
+  if (!london || typeOf(request) < 2) return { gasPrice: baseFee + suggestedTip(view) }
+  const cap = request.maxFeePerGas
+  const tip = request.maxPriorityFeePerGas ?? suggestedTip(view)
+  if (cap === undefined) return { maxFeePerGas: 2n * baseFee + tip, maxPriorityFeePerGas: tip }
+  if (request.maxPriorityFeePerGas !== undefined && tip > cap) {
+    throw invalidParams(`maxFeePerGas (${cap}) < maxPriorityFeePerGas (${tip})`)
+  }
+  return { maxPriorityFeePerGas: tip < cap ? tip : cap }
+}
+
+// --- messages -------------------------------------------------------------------------------------------------------
+
+/** r, s and 27 or 28. */
+function signatureBytes({ r, s, yParity }: Signature): Hex {
+  return Hex.fromBytes(Buffer.concat([Hash.toBytes(Hash.fromBigint(r)), Hash.toBytes(Hash.fromBigint(s)), Uint8Array.of(27 + yParity)]))
+}
+
+function typedDataHash(data: unknown): Hash {
+  try {
+    return TypedData.hash(TypedData.parse(data))
+  } catch (error) {
+    if (error instanceof DecodeError) throw refused('argument 1 (typedData)', error.message)
+    throw error
+  }
+}

@@ -1,0 +1,143 @@
+import type { LogFilter } from '../../chain/index.ts'
+import { Hex } from '../../eth/index.ts'
+import type { Session } from '../context.ts'
+import { CODE, RpcError, invalidParams } from '../errors.ts'
+import { SUBSCRIPTIONS_PER_CONNECTION, WATCHED_TRANSACTIONS } from '../limits.ts'
+import { logFilter } from '../logfilter.ts'
+import { method, optional, required } from '../method.ts'
+import type { Method, Schema } from '../method.ts'
+import { anything, arrayOf, boolean, hash, maybe, object, quantity, string } from '../schema.ts'
+import { feedsOf } from '../subscriptions.ts'
+import type { End, Feeds, Sink } from '../subscriptions.ts'
+
+/** One kind of subscription, with the type of its option forgotten. */
+interface Kind {
+  /** `option` as it was sent; throws RpcError -32602 */
+  readonly open: (feeds: Feeds, option: unknown, sink: Sink) => End
+}
+
+const EVERY_LOG: LogFilter = { addresses: null, topics: [] }
+const watched = object({ transactionHashes: maybe(arrayOf(hash, WATCHED_TRANSACTIONS)) })
+
+const KINDS: ReadonlyMap<string, Kind> = new Map([
+  ['newHeads', plain((feeds, sink) => feeds.heads(sink))],
+  ['logs', kind(logFilter, (feeds, filter, sink) => feeds.logs(filter ?? EVERY_LOG, sink))],
+  ['newPendingTransactions', kind(boolean, (feeds, full, sink) => feeds.poolTransactions(full ?? false, sink))],
+  ['pendingLogs', kind(logFilter, (feeds, filter, sink) => feeds.pendingLogs(filter ?? EVERY_LOG, sink))],
+  ['newFlashblocks', plain((feeds, sink) => feeds.flashblocks(sink))],
+  ['newFlashblockTransactions', kind(boolean, (feeds, full, sink) => feeds.flashblockTransactions(full ?? false, sink))],
+  ['transactionReceipts', kind(watched, (feeds, option, sink) => feeds.receipts(hashSet(option?.transactionHashes), sink))],
+  ['syncing', plain((_, sink) => inSync(sink))],
+])
+
+const KIND_NAMES = [...KINDS.keys()].join(', ')
+
+/** The open subscriptions of each connection. */
+const open = new WeakMap<Session, Map<string, End>>()
+
+export const SUBSCRIPTION_METHODS: readonly Method[] = [
+  method({
+    name: 'eth_subscribe',
+    doc: 'Opens a subscription on a WebSocket and returns its id; each item then comes as one eth_subscription notification.',
+    params: [required('kind', string), optional('option', anything)],
+    result: quantity.json,
+    errors: {
+      [CODE.methodNotFound]: 'there is no connection to notify: HTTP has none',
+      [CODE.limitExceeded]: `the connection has ${SUBSCRIPTIONS_PER_CONNECTION} subscriptions`,
+    },
+    example: { params: ['pendingLogs', { address: '0x4200000000000000000000000000000000000006' }], result: '0x9ce59a13059e417087c02d3236a0b1cc' },
+    handler: ({ chain }, [name, option], { session }) => {
+      if (session === null) throw new RpcError(CODE.methodNotFound, 'notifications not supported: subscribe over WebSocket')
+      const found = KINDS.get(name)
+      if (found === undefined) throw invalidParams(`no "${name.slice(0, 100)}" subscription in eth namespace, there are ${KIND_NAMES}`)
+      const subscriptions = subscriptionsOf(session)
+      if (subscriptions.size >= SUBSCRIPTIONS_PER_CONNECTION) {
+        throw new RpcError(CODE.limitExceeded, `too many subscriptions: at most ${SUBSCRIPTIONS_PER_CONNECTION} per connection`)
+      }
+      const id = newId()
+      const { sink, end } = afterAnswer((result) => session.notify(id, result))
+      const close = found.open(feedsOf(chain), option, sink)
+      subscriptions.set(id, () => {
+        end()
+        close()
+      })
+      return id
+    },
+  }),
+  method({
+    name: 'eth_unsubscribe',
+    doc: 'Ends a subscription of this connection; false when it has no such one.',
+    params: [required('subscription', string)],
+    result: boolean.json,
+    errors: { [CODE.methodNotFound]: 'there is no connection to notify: HTTP has none' },
+    example: { params: ['0x9ce59a13059e417087c02d3236a0b1cc'], result: true },
+    handler: (_, [id], { session }) => {
+      if (session === null) throw new RpcError(CODE.methodNotFound, 'notifications not supported: subscribe over WebSocket')
+      const subscriptions = subscriptionsOf(session)
+      subscriptions.get(id)?.()
+      return subscriptions.delete(id)
+    },
+  }),
+]
+
+function subscriptionsOf(session: Session): Map<string, End> {
+  const known = open.get(session)
+  if (known !== undefined) return known
+  const subscriptions = new Map<string, End>()
+  open.set(session, subscriptions)
+  session.onClose(() => {
+    for (const end of subscriptions.values()) end()
+    subscriptions.clear()
+  })
+  return subscriptions
+}
+
+/** Holds back what comes before the client can know the subscription's id: until the answer is on its way. */
+function afterAnswer(notify: (result: unknown) => void): { readonly sink: Sink; readonly end: End } {
+  let held: unknown[] | null = []
+  const timer = setTimeout(() => {
+    const results = held ?? []
+    held = null
+    for (const result of results) tell(notify, result)
+  }, 0)
+  return {
+    sink: (result) => (held === null ? tell(notify, result) : held.push(result)),
+    end: () => clearTimeout(timer),
+  }
+}
+
+/** The chain must not stumble over a listener in the same process: what that one throws is nobody's but its own. */
+function tell(notify: (result: unknown) => void, result: unknown): void {
+  try {
+    notify(result)
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error
+    })
+  }
+}
+
+/** As op-reth: told once that there is nothing to catch up with. */
+function inSync(sink: Sink): End {
+  sink(false)
+  return () => undefined
+}
+
+/** 16 random bytes as a quantity, as geth has it. */
+function newId(): Hex {
+  const words = crypto.getRandomValues(new BigUint64Array(2))
+  return Hex.fromQuantity(((words[0] ?? 0n) << 64n) | (words[1] ?? 0n))
+}
+
+function hashSet<T>(values: readonly T[] | undefined): ReadonlySet<T> | null {
+  return values === undefined ? null : new Set(values)
+}
+
+function plain(start: (feeds: Feeds, sink: Sink) => End): Kind {
+  return { open: (feeds, _, sink) => start(feeds, sink) }
+}
+
+function kind<T>(schema: Schema<T>, start: (feeds: Feeds, option: T | undefined, sink: Sink) => End): Kind {
+  const option = maybe(schema)
+  return { open: (feeds, given, sink) => start(feeds, option.parse(given, 'argument 1 (option)'), sink) }
+}

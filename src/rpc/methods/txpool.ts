@@ -1,0 +1,85 @@
+import { Address, Hex } from '../../eth/index.ts'
+import type { Transaction } from '../../eth/index.ts'
+import { transactionJson } from '../json.ts'
+import type { Json } from '../json.ts'
+import { method, required } from '../method.ts'
+import type { Method } from '../method.ts'
+import { QUANTITY, STRING, TRANSACTION, record } from '../results.ts'
+import { address } from '../schema.ts'
+
+const ACCOUNT = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+const BY_NONCE = { type: 'object', additionalProperties: TRANSACTION }
+const BY_SENDER = { type: 'object', additionalProperties: BY_NONCE }
+const TRANSACTION_EXAMPLE = { from: ACCOUNT.toLowerCase(), nonce: '0x5', type: '0x2', blockNumber: null }
+
+/** The pool, in geth's form: senders with their checksum, nonces in decimal. */
+export const TXPOOL_METHODS: readonly Method[] = [
+  method({
+    name: 'txpool_status',
+    doc: 'How many pooled transactions can be executed, and how many wait for an earlier nonce.',
+    params: [],
+    result: record('pool status', { pending: QUANTITY, queued: QUANTITY }),
+    example: { params: [], result: { pending: '0x1', queued: '0x0' } },
+    handler: ({ chain }) => {
+      const { pending, queued } = chain.pool.status()
+      return { pending: Hex.fromQuantity(pending), queued: Hex.fromQuantity(queued) }
+    },
+  }),
+  method({
+    name: 'txpool_content',
+    doc: 'Every pooled transaction by sender and nonce.',
+    params: [],
+    result: record('pool content', { pending: BY_SENDER, queued: BY_SENDER }),
+    example: { params: [], result: { pending: { [ACCOUNT]: { 5: TRANSACTION_EXAMPLE } }, queued: {} } },
+    handler: ({ chain }) => bySender(chain.pool.content(), pooled),
+  }),
+  method({
+    name: 'txpool_contentFrom',
+    doc: 'The pooled transactions of one sender by nonce.',
+    params: [required('address', address)],
+    result: record('pool content of a sender', { pending: BY_NONCE, queued: BY_NONCE }),
+    example: { params: [ACCOUNT], result: { pending: { 5: TRANSACTION_EXAMPLE }, queued: {} } },
+    handler: ({ chain }, [address]) => {
+      const { pending, queued } = chain.pool.content()
+      return { pending: byNonce(pending.get(address) ?? [], pooled), queued: byNonce(queued.get(address) ?? [], pooled) }
+    },
+  }),
+  method({
+    name: 'txpool_inspect',
+    doc: 'Every pooled transaction in a line of text.',
+    params: [],
+    result: record('pool summary', { pending: lines(), queued: lines() }),
+    example: {
+      params: [],
+      result: { pending: { [ACCOUNT]: { 5: `${ACCOUNT}: 1 wei + 21000 gas × 1000000000 wei` } }, queued: {} },
+    },
+    handler: ({ chain }) => bySender(chain.pool.content(), summary),
+  }),
+]
+
+function lines() {
+  return { type: 'object', additionalProperties: { type: 'object', additionalProperties: STRING } }
+}
+
+type Content = Readonly<Record<'pending' | 'queued', ReadonlyMap<Address, readonly Transaction[]>>>
+
+function bySender({ pending, queued }: Content, as: (tx: Transaction) => unknown): Json {
+  return { pending: senders(pending, as), queued: senders(queued, as) }
+}
+
+function senders(content: ReadonlyMap<Address, readonly Transaction[]>, as: (tx: Transaction) => unknown): Json {
+  return Object.fromEntries(Array.from(content, ([address, txs]) => [Address.checksum(address), byNonce(txs, as)]))
+}
+
+function byNonce(txs: readonly Transaction[], as: (tx: Transaction) => unknown): Json {
+  return Object.fromEntries(txs.map((tx) => [tx.nonce.toString(), as(tx)]))
+}
+
+function pooled(tx: Transaction): Json {
+  return transactionJson(tx, null)
+}
+
+function summary(tx: Transaction): string {
+  const to = tx.to === null ? 'contract creation' : Address.checksum(tx.to)
+  return `${to}: ${tx.value} wei + ${tx.gas} gas × ${tx.maxFeePerGas} wei`
+}

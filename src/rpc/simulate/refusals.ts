@@ -1,0 +1,39 @@
+import type { InvalidTransaction, RefusalCode } from '../../evm/index.ts'
+import { CODE, RpcError } from '../errors.ts'
+
+/** Codes of eth_simulateV1 (execution-apis, eth_simulateV1). */
+export const SIMULATION_CODE = {
+  params: CODE.invalidParams,
+  nonceTooLow: -38010,
+  nonceTooHigh: -38011,
+  feeBelowBaseFee: -38012,
+  intrinsicGas: -38013,
+  funds: -38014,
+  blockGasLimit: -38015,
+  blockNumber: -38020,
+  timestamp: -38021,
+  senderNotEoa: -38024,
+  initCodeSize: -38025,
+  limit: -38026,
+  /** of a single call, which does not end the simulation */
+  reverted: 3,
+  halted: -32015,
+} as const
+
+/** Whatever else is wrong with a call is a wrong parameter. */
+const CODES: Readonly<Partial<Record<RefusalCode, number>>> = {
+  'nonce-too-low': SIMULATION_CODE.nonceTooLow,
+  'nonce-too-high': SIMULATION_CODE.nonceTooHigh,
+  'fee-cap-below-base-fee': SIMULATION_CODE.feeBelowBaseFee,
+  'intrinsic-gas': SIMULATION_CODE.intrinsicGas,
+  'floor-gas': SIMULATION_CODE.intrinsicGas,
+  'insufficient-funds': SIMULATION_CODE.funds,
+  'insufficient-funds-for-transfer': SIMULATION_CODE.funds,
+  'sender-not-eoa': SIMULATION_CODE.senderNotEoa,
+  'init-code-size': SIMULATION_CODE.initCodeSize,
+}
+
+/** A call that no block could include ends the whole simulation. */
+export function refusedCall(error: InvalidTransaction, gas: bigint): RpcError {
+  return new RpcError(CODES[error.code] ?? SIMULATION_CODE.params, `err: ${error.message} (supplied gas ${gas})`)
+}

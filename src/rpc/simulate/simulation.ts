@@ -1,0 +1,269 @@
+import { Trie, environment, nextBaseFee } from '../../chain/index.ts'
+import type { View } from '../../chain/index.ts'
+import { Address, Block, Bloom, EMPTY_OMMERS, EMPTY_ROOT, Hash, Header, Hex, Receipt, Withdrawal } from '../../eth/index.ts'
+import type { Log, Transaction } from '../../eth/index.ts'
+import {
+  InvalidTransaction, World, beginBlock, endBlock, executeTransaction, nextExcessBlobGas, rulesAt,
+} from '../../evm/index.ts'
+import type { BlockContext, Executed, Message, Rules } from '../../evm/index.ts'
+import { RpcError, invalidParams } from '../errors.ts'
+import { blockJson, logJson } from '../json.ts'
+import type { Json } from '../json.ts'
+import { CALL_GAS } from '../limits.ts'
+import { overrideState } from '../overrides.ts'
+import type { PrecompilePlaces } from '../overrides.ts'
+import { phantom } from '../phantom.ts'
+import { messageOf, senderOf } from '../request.ts'
+import type { CallRequest } from '../request.ts'
+import { revertMessage } from '../revert.ts'
+import { planBlocks } from './plan.ts'
+import type { PlannedBlock, RequestedBlock } from './plan.ts'
+import { SIMULATION_CODE, refusedCall } from './refusals.ts'
+
+export interface SimulationOptions {
+  /** nonces, base fee and balances count as they would for real transactions */
+  readonly validation: boolean
+  /** movements of ether become logs */
+  readonly traceTransfers: boolean
+  readonly fullTransactions: boolean
+}
+
+/** Between blocks whose time is not given: the slot of L1, the block time of the OP Stack. */
+const L1_BLOCK_SECONDS = 12
+const OP_BLOCK_SECONDS = 2
+const ETHER = Address.from('0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee')
+const MESSAGE_PASSER = Address.from('0x4200000000000000000000000000000000000016')
+
+/** One call as it went. */
+interface Ran {
+  readonly tx: Transaction
+  readonly executed: Executed
+  /** the logs that count: without those of traced transfers */
+  readonly receipt: Receipt
+  /** the gas limit was cut to what the whole simulation has left */
+  readonly capped: boolean
+}
+
+/** Blocks on top of a block of a View, one after the other on one copy of its state; nothing of it stays. */
+export class Simulation {
+  readonly #view: View
+  readonly #base: Block
+  readonly #options: SimulationOptions
+  readonly #world: World
+  readonly #hashes = new Map<number, Hash>()
+  #parent: Header
+  #gasLeft = CALL_GAS
+
+  constructor(view: View, base: Block, options: SimulationOptions) {
+    this.#view = view
+    this.#base = base
+    this.#options = options
+    this.#world = new World(view.state(base))
+    this.#parent = base.header
+    this.#hashes.set(base.header.number, Header.hash(base.header))
+  }
+
+  /** Answers the blocks as eth_simulateV1 does. Throws RpcError; then no block is answered. */
+  async run(requested: readonly RequestedBlock[]): Promise<readonly Json[]> {
+    const seconds = this.#view.config.op === null ? L1_BLOCK_SECONDS : OP_BLOCK_SECONDS
+    const answers: Json[] = []
+    for (const planned of planBlocks(this.#base.header, requested, seconds)) answers.push(await this.#block(planned))
+    return answers
+  }
+
+  async #block(planned: PlannedBlock): Promise<Json> {
+    const rules = rulesAt(this.#view.config, planned.number, planned.timestamp)
+    const frame = this.#frame(planned, rules)
+    const context = this.#context(frame, planned, rules)
+    const places = overrideState(this.#world, planned.state, rules)
+    await beginBlock(context, this.#world)
+    const ran: Ran[] = []
+    for (const request of planned.calls) ran.push(await this.#call(request, context, places, ran))
+    const block = await this.#seal(frame, context, planned, ran)
+    this.#parent = block.header
+    this.#hashes.set(planned.number, block.hash)
+    const { fullTransactions, traceTransfers } = this.#options
+    return { ...blockJson(block, fullTransactions), calls: callsJson(ran, block, traceTransfers) }
+  }
+
+  async #call(request: CallRequest, context: BlockContext, places: PrecompilePlaces, before: readonly Ran[]): Promise<Ran> {
+    const { validation, traceTransfers } = this.#options
+    const spent = before.at(-1)?.receipt.cumulativeGasUsed ?? 0n
+    const { gas, capped } = this.#gasFor(request, context.env.gasLimit - spent)
+    const nonce = request.nonce ?? this.#world.nonce(senderOf(request))
+    const message = messageOf(request, gas, nonce, context.env.baseFeePerGas)
+    this.#assertChain(request)
+    if (validation) this.#assertNonce(message)
+    const free = !validation && message.maxFeePerGas === 0n && message.maxPriorityFeePerGas === 0n
+    // A contract may send, even in validation: geth asks neither for EIP-3607 nor for the gas cap of EIP-7825.
+    const options = { ...places, skipNonce: true, skipGasCap: true, skipFees: free, transferLogs: traceTransfers }
+    const executed = await this.#execute(message, context, options)
+    this.#gasLeft -= executed.gasUsed
+    return {
+      tx: phantom({ ...message, chainId: message.type === 0 ? null : context.config.chainId }, message.from),
+      executed,
+      receipt: this.#receipt(message, executed, spent, before, context.rules),
+      capped,
+    }
+  }
+
+  async #execute(message: Message, context: BlockContext, options: object): Promise<Executed> {
+    try {
+      return await executeTransaction(message, context, this.#world, options)
+    } catch (error) {
+      if (error instanceof InvalidTransaction) throw refusedCall(error, message.gas)
+      throw error
+    }
+  }
+
+  /** What is asked for or what the block has left, and of that at most what the simulation has left. */
+  #gasFor(request: CallRequest, left: bigint): { readonly gas: bigint; readonly capped: boolean } {
+    const wanted = request.gas ?? left
+    if (wanted > left) {
+      const reason = `block gas limit reached: remaining: ${left}, required: ${wanted}`
+      throw new RpcError(SIMULATION_CODE.blockGasLimit, reason)
+    }
+    const capped = wanted > this.#gasLeft
+    return { gas: capped ? this.#gasLeft : wanted, capped }
+  }
+
+  #assertChain({ chainId }: CallRequest): void {
+    const { config } = this.#view
+    if (chainId === undefined || chainId === BigInt(config.chainId)) return
+    throw invalidParams(`chainId does not match node's (have=${chainId}, want=${config.chainId})`)
+  }
+
+  #assertNonce({ from, nonce, gas }: Message): void {
+    const state = this.#world.nonce(from)
+    if (state === nonce) return
+    const low = nonce < state
+    const reason = `nonce too ${low ? 'low' : 'high'}: address ${Address.checksum(from)}, tx: ${nonce} state: ${state}`
+    throw refusedCall(new InvalidTransaction(low ? 'nonce-too-low' : 'nonce-too-high', reason), gas)
+  }
+
+  #receipt(message: Message, executed: Executed, spent: bigint, before: readonly Ran[], rules: Rules): Receipt {
+    const logs = this.#options.traceTransfers ? executed.logs.filter(({ address }) => address !== ETHER) : executed.logs
+    const byzantium = rules.has('byzantium')
+    const last = before.at(-1)?.receipt
+    return {
+      type: message.type,
+      status: byzantium ? (executed.outcome.kind === 'success' ? 1 : 0) : null,
+      root: byzantium ? null : this.#view.rootsWith(this.#base, this.#world.writes()).stateRoot,
+      cumulativeGasUsed: spent + executed.gasUsed,
+      logsBloom: Bloom.ofLogs(logs),
+      logs,
+      gasUsed: executed.gasUsed,
+      effectiveGasPrice: executed.effectiveGasPrice,
+      contractAddress: executed.contractAddress,
+      firstLogIndex: last === undefined ? 0 : last.firstLogIndex + last.logs.length,
+      blobGasUsed: executed.blobGasUsed,
+      blobGasPrice: executed.blobGasPrice,
+      depositNonce: null,
+      depositReceiptVersion: null,
+      l1: null,
+    }
+  }
+
+  async #seal(frame: Header, context: BlockContext, { withdrawals }: PlannedBlock, ran: readonly Ran[]): Promise<Block> {
+    const { rules } = context
+    const receipts = ran.map(({ receipt }) => receipt)
+    const logs = receipts.flatMap((receipt) => receipt.logs)
+    const { requestsHash } = await endBlock(context, this.#world, { withdrawals, ommers: [], logs })
+    const { stateRoot, storageRoot } = this.#view.rootsWith(this.#base, this.#world.writes())
+    const transactions = ran.map(({ tx }) => tx)
+    const header: Header = {
+      ...frame,
+      stateRoot,
+      transactionsRoot: Trie.orderedRoot(transactions.map(({ raw }) => raw)),
+      receiptsRoot: Trie.orderedRoot(receipts.map(Receipt.encode)),
+      logsBloom: Bloom.ofLogs(logs),
+      gasUsed: receipts.at(-1)?.cumulativeGasUsed ?? 0n,
+      blobGasUsed: rules.has('cancun') ? receipts.reduce((sum, { blobGasUsed }) => sum + (blobGasUsed ?? 0n), 0n) : null,
+      withdrawalsRoot: withdrawalsRoot(rules, withdrawals, storageRoot),
+      requestsHash,
+    }
+    const parts = { header, transactions, ommers: [], withdrawals: rules.has('shanghai') ? withdrawals : null }
+    return { ...parts, hash: Header.hash(header), receipts, timestampMs: null, sizeBytes: Block.encode(parts).length }
+  }
+
+  /** The header with what is fixed before the first call. Recipient, gas limit and difficulty go on from block to block. */
+  #frame({ number, timestamp, overrides }: PlannedBlock, rules: Rules): Header {
+    const parent = this.#parent
+    const cancun = rules.has('cancun')
+    return {
+      parentHash: this.#hashes.get(number - 1) ?? Header.hash(parent),
+      ommersHash: EMPTY_OMMERS,
+      coinbase: overrides?.feeRecipient ?? parent.coinbase,
+      stateRoot: Hash.zero,
+      transactionsRoot: EMPTY_ROOT,
+      receiptsRoot: EMPTY_ROOT,
+      logsBloom: Bloom.empty,
+      difficulty: overrides?.difficulty ?? (rules.has('paris') ? 0n : parent.difficulty),
+      number,
+      gasLimit: overrides?.gasLimit ?? parent.gasLimit,
+      gasUsed: 0n,
+      timestamp,
+      // It carries the fee parameters of an OP chain.
+      extraData: rules.op === null ? new Uint8Array() : parent.extraData,
+      mixHash: overrides?.prevRandao ?? Hash.zero,
+      nonce: new Uint8Array(8),
+      baseFeePerGas: rules.has('london') ? this.#baseFee(overrides?.baseFeePerGas, rules) : null,
+      withdrawalsRoot: null,
+      blobGasUsed: cancun ? 0n : null,
+      excessBlobGas: cancun ? this.#excessBlobGas(rules) : null,
+      parentBeaconBlockRoot: cancun ? (overrides?.beaconRoot ?? Hash.zero) : null,
+      requestsHash: null,
+    }
+  }
+
+  /** Without validation 0, so that calls without a price can run in it. */
+  #baseFee(override: bigint | undefined, rules: Rules): bigint {
+    if (override !== undefined) return override
+    return this.#options.validation ? (nextBaseFee(this.#parent, this.#view.config, rules) ?? 0n) : 0n
+  }
+
+  #excessBlobGas(rules: Rules): bigint {
+    return rules.op !== null || this.#parent.excessBlobGas === null ? 0n : nextExcessBlobGas(this.#parent, rules)
+  }
+
+  #context(frame: Header, { overrides }: PlannedBlock, rules: Rules): BlockContext {
+    const env = environment(frame, rules, (number) => this.#hashes.get(number) ?? this.#view.byNumber(number)?.hash ?? null)
+    const { config } = this.#view
+    return { config, rules, env: { ...env, blobBaseFee: overrides?.blobBaseFee ?? env.blobBaseFee } }
+  }
+}
+
+/** Isthmus: the storage root of the message passer. */
+function withdrawalsRoot(rules: Rules, withdrawals: readonly Withdrawal[], storageRoot: (address: Address) => Hash): Hash | null {
+  if (rules.hasOp('isthmus')) return storageRoot(MESSAGE_PASSER)
+  return rules.has('shanghai') ? Trie.orderedRoot(withdrawals.map(Withdrawal.encode)) : null
+}
+
+/**
+ * Log indices count every log that is shown, so traced transfers count here though not in the receipts. The recorded
+ * answers of execution-apis also count the transfer of a call that then failed.
+ */
+function callsJson(ran: readonly Ran[], block: Block, traceTransfers: boolean): readonly Json[] {
+  let logIndex = 0
+  return ran.map(({ tx, executed, capped }, transactionIndex) => {
+    const { outcome, output, logs, gasUsed, gasUsedBeforeRefund } = executed
+    const succeeded = outcome.kind === 'success'
+    const shown = logs.map((log: Log) => logJson({ log, block, transactionIndex, logIndex: logIndex++ }))
+    if (!succeeded && traceTransfers && tx.value > 0n) logIndex++
+    return {
+      returnData: succeeded ? Hex.fromBytes(output) : '0x',
+      logs: shown,
+      gasUsed: Hex.fromQuantity(gasUsed),
+      maxUsedGas: Hex.fromQuantity(gasUsedBeforeRefund),
+      status: succeeded ? '0x1' : '0x0',
+      ...(succeeded ? undefined : { error: errorJson(executed, capped) }),
+    }
+  })
+}
+
+/** execution-apis: 3 with the reason for a revert, -32015 for any other failure. */
+function errorJson({ outcome, output }: Executed, capped: boolean): Json {
+  if (outcome.kind !== 'halt') return { code: SIMULATION_CODE.reverted, message: revertMessage(output), data: Hex.fromBytes(output) }
+  const suffix = capped ? " (gas limit was capped by the RPC server's global gas cap)" : ''
+  return { code: SIMULATION_CODE.halted, message: `${outcome.reason}${suffix}` }
+}

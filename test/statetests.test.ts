@@ -1,0 +1,253 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { brotliDecompressSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { Trie } from '../src/chain/index.ts'
+import { Address, Authorization, EMPTY_CODE_HASH, EMPTY_ROOT, Hash, Hex, Rlp } from '../src/eth/index.ts'
+import type { AccessListItem, Log, TransactionType } from '../src/eth/index.ts'
+import { blobBaseFee, executeTransaction, InvalidTransaction, rulesAt, World } from '../src/evm/index.ts'
+import type { Account, BlockContext, ChainConfig, L1Fork, Message, StateReader, WriteSet } from '../src/evm/index.ts'
+
+/**
+ * The filled state tests of execution-spec-tests 5.4.0 for Prague and Osaka: one transaction each, judged by state root
+ * and logs. Every 10th by default (5 s); STATETESTS=1 runs all 6,338.
+ */
+const FILE = new URL('../../shared/vectors/statetests/eest-core-state.ndjson.br', import.meta.url)
+const STEP = Number(process.env['STATETESTS'] ?? 10)
+const TIME_LIMIT_MS = 1_200_000
+
+interface JsonAccount {
+  readonly nonce: string
+  readonly balance: string
+  readonly code: Hex
+  readonly storage: Readonly<Record<string, string>>
+}
+type JsonState = Readonly<Record<string, JsonAccount>>
+
+interface JsonPost {
+  readonly i: readonly [number, number, number]
+  readonly hash: string
+  readonly logs: string
+  readonly err?: string
+}
+
+interface JsonTest {
+  readonly id: string
+  readonly env: Readonly<Record<string, string>>
+  readonly pre: JsonState
+  readonly tx: {
+    readonly nonce: string
+    readonly gasPrice?: string
+    readonly maxFeePerGas?: string
+    readonly maxPriorityFeePerGas?: string
+    readonly maxFeePerBlobGas?: string
+    readonly gasLimit: readonly string[]
+    readonly value: readonly string[]
+    readonly data: readonly Hex[]
+    readonly to: string
+    readonly sender: string
+    readonly accessLists?: readonly (readonly { address: string; storageKeys: readonly string[] }[])[]
+    readonly blobVersionedHashes?: readonly string[]
+    readonly authorizationList?: readonly Record<'chainId' | 'address' | 'nonce' | 'yParity' | 'r' | 's', string>[]
+  }
+  readonly post: Readonly<Record<string, readonly JsonPost[]>>
+}
+
+describe.skipIf(!existsSync(FILE))('state tests', () => {
+  const tests = existsSync(FILE) ? sample(readFileSync(FILE)) : []
+
+  test(
+    'every sampled case ends in its state root and logs',
+    async () => {
+      const failures: string[] = []
+      for (const each of tests) failures.push(...(await failuresOf(each, forkOf(each))))
+      expect(failures).toEqual([])
+      expect(tests.length).toBeGreaterThan(200)
+    },
+    TIME_LIMIT_MS,
+  )
+
+  test(
+    'the judge can fail: Osaka cases under Prague rules',
+    async () => {
+      const osaka = tests.filter((each) => forkOf(each) === 'osaka')
+      const failed: boolean[] = []
+      for (const each of osaka) failed.push((await failuresOf(each, 'prague')).length > 0)
+      const share = failed.filter(Boolean).length / osaka.length
+      expect(share).toBeGreaterThan(0.2)
+      expect(share).toBeLessThan(0.5)
+    },
+    TIME_LIMIT_MS,
+  )
+})
+
+function sample(file: Buffer): JsonTest[] {
+  const lines = brotliDecompressSync(file).toString().trimEnd().split('\n')
+  return lines.filter((_, index) => index % STEP === 0).map((line) => JSON.parse(line) as JsonTest)
+}
+
+function forkOf({ post }: JsonTest): L1Fork {
+  return 'Osaka' in post ? 'osaka' : 'prague'
+}
+
+async function failuresOf(json: JsonTest, fork: L1Fork): Promise<string[]> {
+  const failures: string[] = []
+  for (const post of Object.values(json.post).flat()) {
+    const base = new MemoryState(json.pre)
+    const world = new World(base)
+    const found = await problem(json, post, fork, base, world)
+    if (found !== null) failures.push(`${json.id}: ${found}`)
+  }
+  return failures
+}
+
+async function problem(json: JsonTest, post: JsonPost, fork: L1Fork, base: MemoryState, world: World): Promise<string | null> {
+  try {
+    const { logs } = await executeTransaction(messageOf(json, post), contextOf(json, fork), world)
+    if (post.err !== undefined) return `was executed, should be refused (${post.err})`
+    if (Hash.keccak(Rlp.encode(logs.map(rlpOfLog))) !== post.logs) return 'other logs'
+  } catch (error) {
+    if (!(error instanceof InvalidTransaction)) return `threw ${String(error)}`
+    if (post.err === undefined) return `refused: ${error.message}`
+  }
+  return base.rootAfter(world.writes()) === post.hash ? null : 'another state root'
+}
+
+function rlpOfLog({ address, topics, data }: Log) {
+  return [address, topics, data]
+}
+
+function contextOf({ env }: JsonTest, fork: L1Fork): BlockContext {
+  const config = CONFIGS[fork === 'osaka' ? 'osaka' : 'prague']
+  const number = Number(env['currentNumber'])
+  const rules = rulesAt(config, number, Number(env['currentTimestamp']))
+  return {
+    config,
+    rules,
+    env: {
+      number,
+      timestamp: Number(env['currentTimestamp']),
+      gasLimit: BigInt(env['currentGasLimit'] ?? 0),
+      coinbase: Address.from(env['currentCoinbase'] ?? ''),
+      prevRandao: Hash.from(env['currentRandom'] ?? ''),
+      difficulty: 0n,
+      baseFeePerGas: BigInt(env['currentBaseFee'] ?? 0),
+      blobBaseFee: rules.blob === null ? null : blobBaseFee(BigInt(env['currentExcessBlobGas'] ?? 0), rules.blob),
+      parentBeaconBlockRoot: null,
+      blockHash: (asked) => Hash.keccak(Buffer.from(String(asked))),
+    },
+  }
+}
+
+const CONFIGS = { prague: configOf('prague'), osaka: configOf('osaka') }
+
+function configOf(fork: L1Fork): ChainConfig {
+  return {
+    chainId: 1,
+    l1: [{ fork, block: null, timestamp: 0 }],
+    op: null,
+    blobSchedule: {},
+    depositContract: null,
+    transactionGasCap: 16_777_216n,
+    codeSizeLimit: 24_576,
+  }
+}
+
+function messageOf({ tx }: JsonTest, { i: [data, gas, value] }: JsonPost): Message {
+  const gasPrice = tx.gasPrice ?? tx.maxFeePerGas ?? '0x0'
+  return {
+    type: typeOf(tx, data),
+    from: Address.from(tx.sender),
+    to: tx.to === '' ? null : Address.from(tx.to),
+    nonce: BigInt(tx.nonce),
+    gas: BigInt(tx.gasLimit[gas] ?? 0),
+    value: BigInt(tx.value[value] ?? 0),
+    data: Hex.toBytes(tx.data[data] ?? '0x'),
+    maxFeePerGas: BigInt(gasPrice),
+    maxPriorityFeePerGas: BigInt(tx.maxPriorityFeePerGas ?? gasPrice),
+    accessList: (tx.accessLists?.[data] ?? []).map(accessListItem),
+    maxFeePerBlobGas: BigInt(tx.maxFeePerBlobGas ?? 0),
+    blobVersionedHashes: (tx.blobVersionedHashes ?? []).map((hash) => Hash.from(hash)),
+    authorizationList: (tx.authorizationList ?? []).map(authorizationOf),
+    deposit: null,
+    raw: null,
+  }
+}
+
+function typeOf(tx: JsonTest['tx'], data: number): TransactionType {
+  if (tx.authorizationList !== undefined) return 4
+  if (tx.maxFeePerBlobGas !== undefined || tx.blobVersionedHashes !== undefined) return 3
+  if (tx.maxFeePerGas !== undefined) return 2
+  return tx.accessLists?.[data] === undefined ? 0 : 1
+}
+
+function accessListItem(item: { address: string; storageKeys: readonly string[] }): AccessListItem {
+  return { address: Address.from(item.address), storageKeys: item.storageKeys.map((key) => Hash.from(key)) }
+}
+
+function authorizationOf(json: Record<'chainId' | 'address' | 'nonce' | 'yParity' | 'r' | 's', string>): Authorization {
+  const signed = {
+    chainId: BigInt(json.chainId),
+    address: Address.from(json.address),
+    nonce: BigInt(json.nonce),
+    yParity: Number(json.yParity),
+    r: BigInt(json.r),
+    s: BigInt(json.s),
+  }
+  return { ...signed, authority: Authorization.recover(signed) }
+}
+
+class MemoryState implements StateReader {
+  readonly #accounts = new Map<Address, Account>()
+  readonly #storage = new Map<Address, Map<Hash, bigint>>()
+  readonly #codes = new Map<Hash, Uint8Array>()
+
+  constructor(pre: JsonState) {
+    for (const [key, { nonce, balance, code, storage }] of Object.entries(pre)) {
+      const bytes = Hex.toBytes(code)
+      const codeHash = bytes.length === 0 ? EMPTY_CODE_HASH : Hash.keccak(bytes)
+      this.#codes.set(codeHash, bytes)
+      this.#accounts.set(Address.from(key), { nonce: BigInt(nonce), balance: BigInt(balance), codeHash })
+      const slots = Object.entries(storage).map(([slot, value]) => [Hash.fromBigint(BigInt(slot)), BigInt(value)] as const)
+      this.#storage.set(Address.from(key), new Map(slots.filter(([, value]) => value !== 0n)))
+    }
+  }
+
+  account(address: Address): Account | null {
+    return this.#accounts.get(address) ?? null
+  }
+
+  code(codeHash: Hash): Uint8Array {
+    return this.#codes.get(codeHash) ?? new Uint8Array()
+  }
+
+  storage(address: Address, slot: Hash): bigint {
+    return this.#storage.get(address)?.get(slot) ?? 0n
+  }
+
+  slots(address: Address): Iterable<Hash> {
+    return this.#storage.get(address)?.keys() ?? []
+  }
+
+  rootAfter(writes: WriteSet): Hash {
+    const accounts = new Map<Address, Account | null>([...this.#accounts, ...writes.accounts])
+    const entries = [...accounts].map(([address, account]) => {
+      const value = account === null ? null : this.#rlpOf(account, this.#slotsAfter(address, writes))
+      return [Hash.keccak(Address.toBytes(address)), value] as const
+    })
+    return TRIE.update(entries).rootHash()
+  }
+
+  #slotsAfter(address: Address, writes: WriteSet): Map<Hash, bigint> {
+    return new Map([...(this.#storage.get(address) ?? []), ...(writes.storage.get(address) ?? [])])
+  }
+
+  #rlpOf({ nonce, balance, codeHash }: Account, slots: ReadonlyMap<Hash, bigint>): Uint8Array {
+    const entries = [...slots].map(([slot, value]) => {
+      return [Hash.keccak(Hash.toBytes(slot)), value === 0n ? null : Rlp.encode(value)] as const
+    })
+    const root = entries.length === 0 ? EMPTY_ROOT : TRIE.update(entries).rootHash()
+    return Rlp.encode([nonce, balance, root, codeHash])
+  }
+}
+
+const TRIE = Trie.empty((bytes: Uint8Array) => bytes)
