@@ -108,6 +108,14 @@ describe('a room is entered through its door', () => {
     ])
   })
 
+  test('but a fixture of a room serves the tests of all', () => {
+    const added = {
+      'src/chain/world.fixture.ts': 'export const x = 1',
+      'test/inner.test.ts': "import { x } from '../src/chain/world.fixture.ts'\nvoid x",
+    }
+    expect(findings(added)).toEqual([])
+  })
+
   test('the name of the package is not a way around', () => {
     const found = findings({ 'src/chain/deep.ts': "import { encode } from 'tiny/eth'\nexport const deep = encode" })
     expect(found).toEqual([expect.stringMatching(/^src\/chain\/deep\.ts:1: imports its own package by name/)])
