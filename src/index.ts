@@ -123,11 +123,11 @@ const BASE_FEE = 1_000_000_000n
  */
 export async function createPocketchain(options: PocketchainOptions = {}): Promise<Pocketchain> {
   const accounts = accountsOf(options)
-  const chain = new Chain(await chainOptions(options, accounts))
+  const onError = options.onError ?? writeError
+  const chain = new Chain(await chainOptions(options, accounts, onError))
   if (options.minGasPrice !== undefined) chain.setMinGasPrice(options.minGasPrice)
   if (options.importedChain !== undefined) await importChain(chain, options.importedChain, options.onImported)
   const clientVersion = `pocketchain/${VERSION}/${process.platform}-${process.arch}/node${process.versions.node}`
-  const onError = options.onError ?? ((error: unknown) => console.error(error))
   const signers = new DevAccounts(accounts.map(({ privateKey }) => privateKey))
   signers.setAutoImpersonation(options.autoImpersonate ?? false)
   const rpc = createRpc({
@@ -188,7 +188,11 @@ function accountsOf(options: PocketchainOptions): readonly DevAccount[] {
   return keys.map((privateKey) => ({ address: Secp256k1.address(privateKey), privateKey }))
 }
 
-async function chainOptions(options: PocketchainOptions, accounts: readonly DevAccount[]): Promise<ChainOptions> {
+async function chainOptions(
+  options: PocketchainOptions,
+  accounts: readonly DevAccount[],
+  onBug: (error: unknown) => void,
+): Promise<ChainOptions> {
   const clock = clockOf(options)
   const feeParameters = { ...DEFAULT_FEE_PARAMETERS, ...(options.minBaseFee === undefined ? {} : { minBaseFee: options.minBaseFee }) }
   const genesis = await genesisOf(options, accounts, clock, feeParameters)
@@ -197,6 +201,7 @@ async function chainOptions(options: PocketchainOptions, accounts: readonly DevA
     genesis,
     clock,
     feeParameters,
+    onBug,
     store: new MemoryStore(),
     cadence: typeof cadence === 'string' ? CADENCES[cadence] : cadence,
     l1: {
@@ -255,6 +260,10 @@ function opForkOf(name: string): OpFork {
   if (fork !== undefined && OP_FORKS.indexOf(fork) >= OP_FORKS.indexOf('fjord')) return fork
   const known = [...OP_FORKS.slice(OP_FORKS.indexOf('fjord')), ...Object.keys(RUNS_ON)]
   throw new RangeError(`hardfork must be one of ${known.join(', ')}, not ${JSON.stringify(name)}`)
+}
+
+function writeError(error: unknown): void {
+  process.stderr.write(`pocketchain: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
 }
 
 /** The package's own, found from src/ and from dist/ alike. */

@@ -5,7 +5,7 @@ import { Trie } from '../src/chain/index.ts'
 import { Address, Authorization, EMPTY_CODE_HASH, EMPTY_ROOT, Hash, Hex, Rlp } from '../src/eth/index.ts'
 import type { AccessListItem, Log, TransactionType } from '../src/eth/index.ts'
 import { blobBaseFee, executeTransaction, InvalidTransaction, rulesAt, World } from '../src/evm/index.ts'
-import type { Account, BlockContext, ChainConfig, L1Fork, Message, StateReader, WriteSet } from '../src/evm/index.ts'
+import type { Account, BlockContext, ChainConfig, L1Fork, Message, RefusalCode, StateReader, WriteSet } from '../src/evm/index.ts'
 
 /**
  * The filled state tests of execution-spec-tests 5.4.0 for Prague and Osaka: one transaction each, judged by state root
@@ -14,6 +14,25 @@ import type { Account, BlockContext, ChainConfig, L1Fork, Message, StateReader, 
 const FILE = new URL('../../shared/vectors/statetests/eest-core-state.ndjson.br', import.meta.url)
 const STEP = Number(process.env['STATETESTS'] ?? 10)
 const TIME_LIMIT_MS = 1_200_000
+
+/** What the suite calls a refusal, and what this executor does. */
+const REFUSALS: Readonly<Record<string, readonly RefusalCode[]>> = {
+  INTRINSIC_GAS_TOO_LOW: ['intrinsic-gas'],
+  INTRINSIC_GAS_BELOW_FLOOR_GAS_COST: ['floor-gas'],
+  INSUFFICIENT_ACCOUNT_FUNDS: ['insufficient-funds'],
+  TYPE_3_TX_INVALID_BLOB_VERSIONED_HASH: ['blob-hash-version'],
+  INSUFFICIENT_MAX_FEE_PER_GAS: ['fee-cap-below-base-fee'],
+  TYPE_3_TX_ZERO_BLOBS: ['blob-hashes-missing'],
+  TYPE_3_TX_MAX_BLOB_GAS_ALLOWANCE_EXCEEDED: ['blob-count'],
+  TYPE_3_TX_BLOB_COUNT_EXCEEDED: ['blob-count'],
+  INSUFFICIENT_MAX_FEE_PER_BLOB_GAS: ['blob-fee-cap-below-base-fee'],
+  GAS_LIMIT_EXCEEDS_MAXIMUM: ['gas-limit-cap'],
+  TYPE_4_TX_CONTRACT_CREATION: ['authorization-creation'],
+  TYPE_4_EMPTY_AUTHORIZATION_LIST: ['empty-authorization-list'],
+  SENDER_NOT_EOA: ['sender-not-eoa'],
+  PRIORITY_GREATER_THAN_MAX_FEE_PER_GAS: ['tip-above-fee-cap'],
+  INITCODE_SIZE_EXCEEDED: ['init-code-size'],
+}
 
 interface JsonAccount {
   readonly nonce: string
@@ -108,8 +127,14 @@ async function problem(json: JsonTest, post: JsonPost, fork: L1Fork, base: Memor
   } catch (error) {
     if (!(error instanceof InvalidTransaction)) return `threw ${String(error)}`
     if (post.err === undefined) return `refused: ${error.message}`
+    if (!expectedRefusals(post.err).includes(error.code)) return `refused as ${error.code}, should be ${post.err}`
   }
   return base.rootAfter(world.writes()) === post.hash ? null : 'another state root'
+}
+
+/** `TransactionException.A|TransactionException.B`: either will do. */
+function expectedRefusals(err: string): readonly RefusalCode[] {
+  return err.split('|').flatMap((name) => REFUSALS[name.replace('TransactionException.', '')] ?? [])
 }
 
 function rlpOfLog({ address, topics, data }: Log) {

@@ -1,10 +1,9 @@
 import { Bloom, EMPTY_OMMERS, EMPTY_REQUESTS_HASH, Block, Hash, Header, Receipt, Rlp, Withdrawal } from '../eth/index.ts'
 import type { Address, Transaction } from '../eth/index.ts'
-import { World, beginBlock, endBlock, executeTransaction, nextExcessBlobGas, rulesAt } from '../evm/index.ts'
-import type { BlockContext, ChainConfig, Executed, Rules, WriteSet } from '../evm/index.ts'
+import { GAS_PER_BLOB, World, beginBlock, daFootprint, endBlock, executeTransaction, l1Cost, nextExcessBlobGas, rulesAt } from '../evm/index.ts'
+import type { BlockContext, ChainConfig, Executed, Rules, StateReader, WriteSet } from '../evm/index.ts'
 import { environment } from './environment.ts'
 import { nextBaseFee } from './basefee.ts'
-import type { StateHistory } from './state.ts'
 import { Trie } from './trie.ts'
 import { isImpersonated } from './validation.ts'
 
@@ -27,6 +26,16 @@ export interface BlockAttributes {
   readonly ommers: readonly Header[]
 }
 
+/** What a builder needs of the state it writes to: a StateHistory is one, and so is a witness in a test. */
+export interface BuilderState {
+  readonly version: number
+  at(version: number): StateReader
+  apply(writes: WriteSet): number
+  /** of the newest version, as is `storageRoot` */
+  stateRoot(): Hash
+  storageRoot(address: Address): Hash
+}
+
 /** The transaction does not fit into what is left of the block. */
 export class BlockFull extends Error {
   constructor(message: string) {
@@ -39,13 +48,13 @@ const MESSAGE_PASSER = '0x4200000000000000000000000000000000000016' as Address
 
 /**
  * One block while it grows: the same code for pending and sealed, for our own blocks and imported ones (law 2).
- * `begin`, then `add` and `commit` in turn, then `seal`. State enters the history at `commit` only.
+ * `begin`, then `add` and `commit` in turn, then `seal`. What it writes enters the state at `commit` only.
  */
 export class BlockBuilder {
   readonly context: BlockContext
   readonly transactions: Transaction[] = []
   readonly receipts: Receipt[] = []
-  readonly #history: StateHistory
+  readonly #state: BuilderState
   readonly #parent: Block
   readonly #attributes: BlockAttributes
   readonly #rules: Rules
@@ -58,19 +67,19 @@ export class BlockBuilder {
   #requestsHash: Hash | null
 
   constructor(
-    history: StateHistory,
+    state: BuilderState,
     config: ChainConfig,
     parent: Block,
     attributes: BlockAttributes,
     blockHash: (number: number) => Hash | null,
   ) {
-    this.#history = history
+    this.#state = state
     this.#parent = parent
     this.#attributes = attributes
     this.#rules = rulesAt(config, parent.header.number + 1, attributes.timestamp)
     this.#frame = frame(parent, attributes, config, this.#rules)
     this.context = { config, rules: this.#rules, env: environment(this.#frame, this.#rules, blockHash) }
-    this.#world = new World(history.at(history.version))
+    this.#world = new World(state.at(state.version))
     this.#requestsHash = this.#frame.requestsHash
   }
 
@@ -103,10 +112,14 @@ export class BlockBuilder {
     await beginBlock(this.context, this.#world)
   }
 
+  /** True when the block stays within `gas` of its gas and, since Jovian, of its data availability. */
+  fits(tx: Transaction, gas: bigint): boolean {
+    return this.#gasUsed + tx.gas <= gas && (this.#rules.op === null || this.#blobGasUsed + this.#blobGas(tx) <= gas)
+  }
+
   /** Executes one more transaction. Throws InvalidTransaction or BlockFull; the block is then as before. */
   async add(tx: Transaction): Promise<Receipt> {
-    const left = this.#frame.gasLimit - this.#gasUsed
-    if (tx.gas > left) throw new BlockFull(`transaction gas ${tx.gas} exceeds the ${left} left in the block`)
+    this.#assertRoom(tx)
     const executed = await executeTransaction(tx, this.context, this.#world, { anySender: isImpersonated(tx) })
     const receipt = this.#receipt(tx, executed)
     this.transactions.push(tx)
@@ -118,11 +131,11 @@ export class BlockBuilder {
     return receipt
   }
 
-  /** Writes what was executed since the last commit into the history, as one version. */
+  /** Writes what was executed since the last commit into the state, as one version. */
   commit(): WriteSet {
     const writes = this.#world.writes()
-    this.#history.apply(writes)
-    this.#world = new World(this.#history.at(this.#history.version))
+    this.#state.apply(writes)
+    this.#world = new World(this.#state.at(this.#state.version))
     return writes
   }
 
@@ -152,10 +165,26 @@ export class BlockBuilder {
     return { block: sealedBlock(this.pending()), writes }
   }
 
+  #assertRoom(tx: Transaction): void {
+    const gas = this.#frame.gasLimit - this.#gasUsed
+    if (tx.gas > gas) throw new BlockFull(`transaction gas ${tx.gas} exceeds the ${gas} left in the block`)
+    const { blob } = this.#rules
+    const limit = blob === null ? this.#frame.gasLimit : BigInt(blob.max) * GAS_PER_BLOB
+    const blobGas = limit - this.#blobGasUsed
+    if (this.#blobGas(tx) > blobGas) throw new BlockFull(`transaction blob gas ${this.#blobGas(tx)} exceeds the ${blobGas} left in the block`)
+  }
+
+  /** What the transaction adds to the header's blob gas: its blobs', or its data-availability footprint on an OP chain since Jovian. */
+  #blobGas(tx: Transaction): bigint {
+    if (this.#rules.op === null) return GAS_PER_BLOB * BigInt(tx.blobVersionedHashes.length)
+    if (!this.#rules.hasOp('jovian') || tx.type === 0x7e) return 0n
+    return daFootprint(tx.raw, l1Cost(tx.raw, this.#rules, this.#world).daFootprintGasScalar ?? 0n)
+  }
+
   #header(): Header {
     return {
       ...this.#frame,
-      stateRoot: this.#history.stateRoot(),
+      stateRoot: this.#state.stateRoot(),
       transactionsRoot: Trie.orderedRoot(this.transactions.map((tx) => tx.raw)),
       receiptsRoot: Trie.orderedRoot(this.receipts.map((receipt) => Receipt.encode(receipt))),
       logsBloom: this.#bloom,
@@ -168,7 +197,7 @@ export class BlockBuilder {
 
   /** Isthmus: the storage root of the message passer; before and on L1: the withdrawals' own. */
   #withdrawalsRoot(): Hash | null {
-    if (this.#rules.hasOp('isthmus')) return this.#history.storageRoot(MESSAGE_PASSER)
+    if (this.#rules.hasOp('isthmus')) return this.#state.storageRoot(MESSAGE_PASSER)
     if (!this.#rules.has('shanghai')) return null
     return Trie.orderedRoot((this.#attributes.withdrawals ?? []).map((withdrawal) => Withdrawal.encode(withdrawal)))
   }
@@ -198,7 +227,7 @@ export class BlockBuilder {
   /** Before Byzantium a receipt holds the state root after its transaction. */
   #intermediateRoot(): Hash {
     this.commit()
-    return this.#history.stateRoot()
+    return this.#state.stateRoot()
   }
 }
 

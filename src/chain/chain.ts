@@ -47,10 +47,14 @@ export interface ChainOptions {
   readonly historyBlocks: number
   /** tells this run from another one of the same genesis */
   readonly instanceId: Hash
+  /** gets what broke inside although the chain lives on */
+  readonly onBug: (error: unknown) => void
 }
 
 /** The builder leaves this much of a slot to everybody else. */
 const BUILD_SHARE = 0.75
+
+const NO_WRITES: WriteSet = { accounts: new Map(), storage: new Map(), codes: new Map() }
 
 interface Snapshot {
   readonly number: number
@@ -102,7 +106,7 @@ export class Chain {
     this.#cadence = options.cadence
     this.#knobs = this.#freshKnobs()
     this.pool = new Mempool((address) => history.at(history.version).account(address)?.nonce ?? 0n, options.order)
-    this.head = new Head(this.#view(null, -1))
+    this.head = new Head(this.#view(null, -1), options.onBug)
     this.#sequencer = new Sequencer({
       config: this.config,
       sealed: this.sealed,
@@ -115,6 +119,7 @@ export class Chain {
       withinSlot: () => this.clock.nowMs() < this.#slotEndMs,
       head: this.head,
       view: (pending, index) => this.#view(pending, index),
+      onBug: options.onBug,
     })
   }
 
@@ -161,7 +166,13 @@ export class Chain {
   submit(tx: Transaction): Promise<void> {
     return this.#turns.take(async () => {
       this.#admit(tx)
-      if (this.#cadence.kind === 'instant' && this.#running) await this.#drain()
+      if (this.#cadence.kind !== 'instant' || !this.#running) return
+      try {
+        await this.#drain()
+      } catch (error) {
+        this.pool.drop(tx.hash)
+        throw error
+      }
     })
   }
 
@@ -170,8 +181,7 @@ export class Chain {
     if (!Number.isSafeInteger(count) || count < 0 || count > MINE_BLOCKS) {
       throw new RangeError(`cannot mine ${count} blocks at once: the limit is ${MINE_BLOCKS}`)
     }
-    return this.#turns.take(async () => {
-      this.#pause()
+    return this.#halted(async () => {
       const blocks: Block[] = []
       for (let i = 0; i < count; i++) {
         if (i > 0 && intervalSeconds !== null) this.time.setNext(this.sealed.head.header.timestamp + intervalSeconds)
@@ -179,16 +189,14 @@ export class Chain {
         await this.#sequencer.fill()
         blocks.push(await this.#seal())
       }
-      await this.#resume()
       return blocks
     })
   }
 
   /** Builds a block of these transactions on the head and forgets it. Throws InvalidTransaction. */
   buildDetached(attributes: BlockAttributes, transactions: readonly Transaction[] | 'pool'): Promise<Block> {
-    return this.#turns.take(async () => {
+    return this.#halted(async () => {
       const { history, store, head } = this.sealed
-      this.#pause()
       this.#sequencer.discard()
       const version = history.version
       try {
@@ -199,7 +207,6 @@ export class Chain {
         return (await builder.seal()).block
       } finally {
         history.rewind(version)
-        await this.#resume()
       }
     })
   }
@@ -220,13 +227,12 @@ export class Chain {
     return Math.round(this.time.offsetMs / 1_000)
   }
 
-  /** The next block has exactly this timestamp. Throws RangeError when the head is not older. */
+  /** The next block has exactly this timestamp. Throws RangeError when the one before it is not older. */
   setNextTimestamp(timestampSeconds: number): Promise<void> {
+    // Asked before as well, because what is promised gets sealed on the way.
+    assertLater(timestampSeconds, this.#sequencer.hasPromises ? this.head.view.tagged('pending') : this.sealed.head)
     return this.#between(() => {
-      const head = this.sealed.head.header.timestamp
-      if (timestampSeconds <= head) {
-        throw new RangeError(`Timestamp error: ${timestampSeconds} is lower than or equal to previous block's timestamp ${head}`)
-      }
+      assertLater(timestampSeconds, this.sealed.head)
       this.time.setNext(timestampSeconds)
     })
   }
@@ -239,6 +245,7 @@ export class Chain {
   setNextBaseFee(wei: bigint): Promise<void> {
     return this.#between(() => {
       this.#knobs.nextBaseFee = wei
+      this.head.announce({ kind: 'edit', view: this.#view(null, -1), writes: NO_WRITES })
     })
   }
 
@@ -250,9 +257,9 @@ export class Chain {
 
   /** Throws RangeError when a block could not even hold its deposits. */
   setGasLimit(gas: bigint): Promise<void> {
+    const least = this.config.op === null ? LEAST_GAS_LIMIT : LEAST_OP_GAS_LIMIT
+    if (gas < least) throw new RangeError(`a block gas limit of ${gas} is too low: the least is ${least}`)
     return this.#between(() => {
-      const least = this.config.op === null ? LEAST_GAS_LIMIT : LEAST_OP_GAS_LIMIT
-      if (gas < least) throw new RangeError(`a block gas limit of ${gas} is too low: the least is ${least}`)
       this.#knobs.gasLimit = gas
     })
   }
@@ -307,10 +314,9 @@ export class Chain {
 
   /** Goes back to a snapshot; it and all later ones are used up. False: there is no such snapshot. */
   revert(id: string): Promise<boolean> {
-    return this.#turns.take(async () => {
+    return this.#halted(() => {
       const snapshot = this.#snapshots.get(id)
       if (snapshot === undefined) return false
-      this.#pause()
       for (const other of [...this.#snapshots.keys()]) if (BigInt(other) >= BigInt(id)) this.#snapshots.delete(other)
       this.time.restore(snapshot.time)
       Object.assign(this.#knobs, snapshot.knobs)
@@ -318,18 +324,15 @@ export class Chain {
         this.pool.dropAll()
         for (const tx of snapshot.pool) this.pool.add(tx)
       })
-      await this.#resume()
       return true
     })
   }
 
   /** Forgets the last `depth` blocks and all that is promised; their transactions do not come back. Throws RangeError. */
   rollback(depth: number): Promise<void> {
-    return this.#turns.take(async () => {
+    return this.#halted(() => {
       this.#assertDepth(depth)
-      this.#pause()
       this.#rewindBlocks(depth)
-      await this.#resume()
     })
   }
 
@@ -338,34 +341,30 @@ export class Chain {
    * whose place, counted from 0, they name; nothing else does. Throws RangeError.
    */
   reorg(depth: number, transactions: readonly { readonly tx: Transaction; readonly block: number }[] = []): Promise<void> {
-    return this.#turns.take(async () => {
+    return this.#halted(async () => {
       this.#assertDepth(depth)
       for (const { block } of transactions) {
         if (block < 0 || block >= depth) throw new RangeError(`block ${block} is outside a reorg of ${depth} blocks`)
       }
-      this.#pause()
       const removed = this.#rewindBlocks(depth)
       this.#knobs.salt++
       for (const [place, old] of [...removed].reverse().entries()) {
         const chosen = transactions.filter(({ block }) => block === place).map(({ tx }) => tx)
         await this.#sequencer.replace(old.timestampMs ?? old.header.timestamp * 1_000, chosen)
       }
-      await this.#resume()
     })
   }
 
   /** Back to genesis, with an empty pool, the clock's own time and fresh settings. */
   reset(): Promise<void> {
-    return this.#turns.take(async () => {
-      this.#pause()
+    return this.#halted(() => {
       this.#snapshots.clear()
       this.#minGasPrice = 0n
       this.#importedNumber = 0
       Object.assign(this.#knobs, this.#freshKnobs())
       this.time.set(this.clock.nowMs())
       this.time.setInterval(null)
-      this.#rewind(0, this.sealed.versionAfter(0), () => this.pool.dropAll())
-      await this.#resume()
+      this.#goBack(0, () => this.sealed.restart(this.#options.genesis.state), () => this.pool.dropAll())
     })
   }
 
@@ -373,24 +372,20 @@ export class Chain {
   async adopt(
     work: (sealed: SealedChain, announce: (block: Block, writes: WriteSet) => void) => Promise<void>,
   ): Promise<void> {
-    await this.#turns.take(async () => {
-      this.#pause()
+    await this.#halted(async () => {
       this.#sequencer.discard()
-      try {
-        await work(this.sealed, (block, writes) => {
-          this.#importedNumber = block.header.number
-          const view = this.#view(null, -1)
-          this.head.announce({ kind: 'block', sealed: true, view, block, writes })
-        })
-      } finally {
-        await this.#resume()
-      }
+      await work(this.sealed, (block, writes) => {
+        this.#importedNumber = block.header.number
+        const view = this.#view(null, -1)
+        this.head.announce({ kind: 'block', sealed: true, view, block, writes })
+      })
     })
   }
 
   #admit(tx: Transaction): void {
     const { history } = this.sealed
     const next = this.sealed.head.header.number + 1
+    this.pool.assertNew(tx)
     assertEnters(tx, {
       config: this.config,
       rules: rulesAt(this.config, next, Math.max(this.nowSeconds(), this.sealed.head.header.timestamp + 1)),
@@ -430,12 +425,19 @@ export class Chain {
 
   /** A change between two blocks: what is promised is sealed, what is only begun is given up, and then work goes on. */
   #between(change: () => void): Promise<void> {
+    return this.#halted(async () => {
+      if (this.#sequencer.hasPromises) await this.#seal()
+      else this.#sequencer.discard()
+      change()
+    })
+  }
+
+  /** A turn during which nothing ticks; however it ends, ticking goes on. */
+  #halted<T>(work: () => Promise<T> | T): Promise<T> {
     return this.#turns.take(async () => {
       this.#pause()
       try {
-        if (this.#sequencer.hasPromises) await this.#seal()
-        else this.#sequencer.discard()
-        change()
+        return await work()
       } finally {
         await this.#resume()
       }
@@ -456,8 +458,12 @@ export class Chain {
   }
 
   #rewind(number: number, version: number, settle: () => void): readonly Block[] {
+    return this.#goBack(number, () => this.sealed.rewind(number, version), settle)
+  }
+
+  #goBack(number: number, go: () => readonly Block[], settle: () => void): readonly Block[] {
     const retracted = this.#sequencer.forget()
-    const removed = this.sealed.rewind(number, version)
+    const removed = go()
     this.#importedNumber = Math.min(this.#importedNumber, number)
     settle()
     this.head.announce({ kind: 'rewind', view: this.#view(null, -1), removed, retracted })
@@ -480,13 +486,25 @@ export class Chain {
     this.#slotEndMs = Number.POSITIVE_INFINITY
   }
 
-  /** Goes on as the cadence says, from a sealed head. */
+  /** Goes on as the cadence says, from a sealed head. Never throws. */
   async #resume(): Promise<void> {
     if (!this.#running || this.#cancelTimer !== null) return
-    const { kind } = this.#cadence
-    if (kind === 'instant') await this.#drain()
-    if (kind === 'native') this.#beginNative()
-    if (kind === 'preconf') await this.#beginPreconf(this.clock.nowMs())
+    try {
+      const { kind } = this.#cadence
+      if (kind === 'instant') await this.#drain()
+      if (kind === 'native') this.#beginNative()
+      if (kind === 'preconf') await this.#beginPreconf(this.clock.nowMs())
+    } catch (error) {
+      this.#recover(error)
+    }
+  }
+
+  /** A tick broke: it is reported, its block is given up, and the next slot begins another one. */
+  #recover(error: unknown): void {
+    this.#options.onBug(error)
+    this.#pause()
+    const slotMs = slotMsOf(this.#cadence)
+    if (slotMs !== null) this.#schedule(this.clock.nowMs() + slotMs, () => this.#resume())
   }
 
   #beginNative(): void {
@@ -503,16 +521,22 @@ export class Chain {
     })
   }
 
+  /** A block that is still open keeps its slots. */
   async #beginPreconf(startMs: number): Promise<void> {
-    this.#slotStartMs = startMs
-    if (!this.#sequencer.isOpen) await this.#sequencer.open()
-    this.#schedulePreconf(1)
+    if (!this.#sequencer.isOpen) {
+      this.#slotStartMs = startMs
+      await this.#sequencer.open()
+    }
+    this.#schedulePreconf()
   }
 
-  #schedulePreconf(slot: number): void {
+  /** The next slot that is not over yet; of a block that is late, the last. */
+  #schedulePreconf(): void {
     if (this.#cadence.kind !== 'preconf') return
     const { blockTimeMs, flashblockMs } = this.#cadence
     const slots = Math.max(1, Math.round(blockTimeMs / flashblockMs))
+    const passed = Math.floor(((this.clock.nowMs() - this.#slotStartMs) * slots) / blockTimeMs)
+    const slot = Math.min(slots, Math.max(0, passed) + 1)
     this.#schedule(this.#slotStartMs + (slot * blockTimeMs) / slots, () => this.#flashblock(slots, blockTimeMs))
   }
 
@@ -522,7 +546,7 @@ export class Chain {
     const slot = Math.min(slots, Math.max(1, Math.round((this.clock.nowMs() - this.#slotStartMs) / slotMs)))
     this.#slotEndMs = this.#deadline(slotMs)
     await this.#sequencer.flash(slot, slots)
-    if (slot < slots) return this.#schedulePreconf(slot + 1)
+    if (slot < slots) return this.#schedulePreconf()
     await this.#seal()
     const due = this.#slotStartMs + blockTimeMs
     await this.#beginPreconf(this.clock.nowMs() - due > blockTimeMs ? this.clock.nowMs() : due)
@@ -533,11 +557,16 @@ export class Chain {
   }
 
   #schedule(timeMs: number, run: () => Promise<void>): void {
+    if (!this.#running) return
     const cancel = this.clock.at(timeMs, () =>
       this.#turns.take(async () => {
         if (this.#cancelTimer !== cancel) return
         this.#cancelTimer = null
-        await run()
+        try {
+          await run()
+        } catch (error) {
+          this.#recover(error)
+        }
       }),
     )
     this.#cancelTimer = cancel
@@ -561,6 +590,7 @@ export class Chain {
       blocks: store,
       history,
       pendingVersion: history.version,
+      nextBaseFee: this.#knobs.nextBaseFee,
       versionAfter: (number) => this.sealed.versionAfter(number),
     })
   }
@@ -578,4 +608,17 @@ export class Chain {
     }
     return low
   }
+}
+
+/** How long a cadence waits before it tries again; null: until somebody asks for a block. */
+function slotMsOf(cadence: Cadence): number | null {
+  if (cadence.kind === 'preconf') return cadence.flashblockMs
+  return cadence.kind === 'native' ? cadence.blockTimeMs : null
+}
+
+function assertLater(timestampSeconds: number, { header }: Block): void {
+  if (timestampSeconds > header.timestamp) return
+  throw new RangeError(
+    `Timestamp error: ${timestampSeconds} is lower than or equal to previous block's timestamp ${header.timestamp}`,
+  )
 }

@@ -44,24 +44,35 @@ export type HeadListener = (event: HeadEvent) => void
 export class Head {
   #view: View
   readonly #listeners = new Set<HeadListener>()
+  readonly #onBug: (error: unknown) => void
 
-  constructor(view: View) {
+  /** `onBug` gets what a listener throws: the others hear of the event all the same. */
+  constructor(view: View, onBug: (error: unknown) => void) {
     this.#view = view
+    this.#onBug = onBug
   }
 
   get view(): View {
     return this.#view
   }
 
-  /** Replaces the View, then calls every listener in the order they came. Listeners return quickly and do not throw. */
+  /** Replaces the View, then calls every listener in the order they came. Listeners return quickly. */
   announce(event: HeadEvent): void {
     this.#view = event.view
-    for (const listener of this.#listeners) listener(event)
+    for (const listener of this.#listeners) this.#tell(listener, event)
   }
 
   /** Answers the function that ends the subscription. */
   subscribe(listener: HeadListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
+  }
+
+  #tell(listener: HeadListener, event: HeadEvent): void {
+    try {
+      listener(event)
+    } catch (error) {
+      this.#onBug(error)
+    }
   }
 }

@@ -30,7 +30,27 @@ interface Entry {
 }
 
 /** One sender's transactions by nonce. Executable are those that follow the account's nonce without a gap. */
-type Queue = Map<bigint, Entry>
+class Queue extends Map<bigint, Entry> {
+  /** no gap from `#first` up to, but not including, `#end`: remembered, or each of n transactions in a row would count all before it */
+  #first = 0n
+  #end = 0n
+
+  /** The first nonce from `nonce` on that is missing. */
+  endOf(nonce: bigint): bigint {
+    const known = this.#first <= nonce && nonce <= this.#end
+    let end = known ? this.#end : nonce
+    while (this.has(end)) end++
+    if (!known) this.#first = nonce
+    this.#end = end
+    return end
+  }
+
+  override delete(nonce: bigint): boolean {
+    if (nonce === this.#first && nonce < this.#end) this.#first++
+    else if (this.#first < nonce && nonce < this.#end) this.#end = nonce
+    return super.delete(nonce)
+  }
+}
 
 /** A transaction replaces one of the same nonce when both its fees are at least 10 % higher. */
 const REPLACEMENT_PERCENT = 110n
@@ -43,6 +63,8 @@ export class Mempool {
   readonly #byHash = new Map<Hash, Entry>()
   readonly #listeners = new Set<(tx: Transaction) => void>()
   #arrivals = 0
+  /** arrival numbers below those of everybody else */
+  #returned = 0
 
   constructor(nonceOf: (address: Address) => bigint, order: PoolOrder) {
     this.#nonceOf = nonceOf
@@ -67,12 +89,8 @@ export class Mempool {
 
   /** Takes a transaction that is valid by itself. Throws PoolError; the pool is then as before. */
   add(tx: Transaction): void {
-    if (this.#byHash.has(tx.hash)) throw new PoolError('already-known', 'already known')
-    const next = this.#nonceOf(tx.from)
-    if (tx.nonce < next) {
-      throw new PoolError('nonce-too-low', `nonce too low: next nonce ${next}, tx nonce ${tx.nonce}`)
-    }
-    const queue = this.#queues.get(tx.from) ?? new Map<bigint, Entry>()
+    const next = this.assertNew(tx)
+    const queue = this.#queues.get(tx.from) ?? new Queue()
     const old = queue.get(tx.nonce)
     if (old !== undefined) assertReplaces(tx, old.tx)
     else this.#assertRoom(queue)
@@ -81,7 +99,32 @@ export class Mempool {
     queue.set(tx.nonce, entry)
     this.#queues.set(tx.from, queue)
     this.#byHash.set(tx.hash, entry)
-    this.#announce(queue, tx, next)
+    if (old === undefined) this.#announce(queue, tx, next)
+    else if (this.isExecutable(tx)) this.#tell(tx)
+  }
+
+  /** Throws PoolError for one that is here already or comes too late; answers its account's nonce. */
+  assertNew(tx: Transaction): bigint {
+    if (this.#byHash.has(tx.hash)) throw new PoolError('already-known', 'already known')
+    const next = this.#nonceOf(tx.from)
+    if (tx.nonce >= next) return next
+    throw new PoolError('nonce-too-low', `nonce too low: next nonce ${next}, tx nonce ${tx.nonce}`)
+  }
+
+  /**
+   * Takes back what a block had taken that is given up: in front of all that came since, and without a word, because it
+   * was announced before. What has lost its place to another one of its nonce stays out.
+   */
+  putBack(transactions: readonly Transaction[]): void {
+    this.#returned -= transactions.length
+    for (const [index, tx] of transactions.entries()) {
+      const queue = this.#queues.get(tx.from) ?? new Queue()
+      if (tx.nonce < this.#nonceOf(tx.from) || queue.has(tx.nonce)) continue
+      const entry = { tx, arrival: this.#returned + index }
+      queue.set(tx.nonce, entry)
+      this.#queues.set(tx.from, queue)
+      this.#byHash.set(tx.hash, entry)
+    }
   }
 
   /** True when the transaction follows its account's nonce without a gap. */
@@ -91,10 +134,7 @@ export class Mempool {
 
   /** The first nonce from `stateNonce` on that no pooled transaction of `address` has. */
   nextNonce(address: Address, stateNonce: bigint): bigint {
-    const queue = this.#queues.get(address)
-    let next = stateNonce
-    while (queue?.has(next) === true) next++
-    return next
+    return this.#queues.get(address)?.endOf(stateNonce) ?? stateNonce
   }
 
   drop(hash: Hash): boolean {
@@ -120,7 +160,7 @@ export class Mempool {
 
   /** Forgets what a block included, and whatever can no longer be: nonces below the account's. */
   prune(included: readonly Transaction[]): void {
-    for (const tx of included) this.pruneSender(tx.from)
+    for (const address of new Set(included.map((tx) => tx.from))) this.pruneSender(address)
   }
 
   /** Forgets an account's transactions whose nonces have passed. */
@@ -160,32 +200,30 @@ export class Mempool {
     return [...this.#byHash.values()].sort((a, b) => a.arrival - b.arrival).map((entry) => entry.tx)
   }
 
-  /** Called when a transaction becomes executable. */
+  /** Called when a transaction becomes executable. Listeners do not throw. */
   subscribe(listener: (tx: Transaction) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** The executable transactions, best first, as they stand now. What pays less than `baseFee` stays where it is. */
+  /** The executable transactions, best first. What pays less than `baseFee` stays where it is. */
   selection(baseFee: bigint): Selection {
-    const queues: Entry[][] = []
+    const runs: Run[] = []
     for (const [address, queue] of this.#queues) {
-      const run: Entry[] = []
-      for (let nonce = this.#nonceOf(address), entry = queue.get(nonce); entry !== undefined; entry = queue.get(++nonce)) {
-        if (entry.tx.maxFeePerGas < baseFee) break
-        run.push(entry)
-      }
-      if (run.length > 0) queues.push(run)
+      const top = queue.get(this.#nonceOf(address))
+      if (top !== undefined && top.tx.maxFeePerGas >= baseFee) runs.push({ queue, top })
     }
-    return new Selection(queues, this.#order === 'fifo' ? byArrival : byTip(baseFee))
+    return new Selection(runs, baseFee, this.#order === 'fifo' ? byArrival : byTip(baseFee))
   }
 
   #announce(queue: Queue, tx: Transaction, next: bigint): void {
     const end = this.nextNonce(tx.from, next)
     if (tx.nonce >= end) return
-    for (let nonce = tx.nonce, entry = queue.get(nonce); entry !== undefined; entry = queue.get(++nonce)) {
-      for (const listener of this.#listeners) listener(entry.tx)
-    }
+    for (let nonce = tx.nonce, entry = queue.get(nonce); entry !== undefined; entry = queue.get(++nonce)) this.#tell(entry.tx)
+  }
+
+  #tell(tx: Transaction): void {
+    for (const listener of this.#listeners) listener(tx)
   }
 
   #assertRoom(queue: Queue): void {
@@ -207,35 +245,37 @@ export class Mempool {
 
 type Better = (a: Entry, b: Entry) => boolean
 
-/** One sender's executable transactions by nonce, and how far the walk has come. */
+/** One sender's queue, and how far the walk has come in it. */
 interface Run {
-  readonly entries: readonly Entry[]
-  at: number
+  readonly queue: Queue
+  top: Entry
 }
 
 /** Walks the executable transactions; within a sender always by nonce. */
 export class Selection {
   readonly #heap: Run[]
+  readonly #baseFee: bigint
   readonly #better: Better
 
-  constructor(queues: readonly (readonly Entry[])[], better: Better) {
+  constructor(runs: Run[], baseFee: bigint, better: Better) {
+    this.#heap = runs
+    this.#baseFee = baseFee
     this.#better = better
-    this.#heap = queues.map((entries) => ({ entries, at: 0 }))
-    for (let i = (queues.length >> 1) - 1; i >= 0; i--) this.#sink(i)
+    for (let i = (runs.length >> 1) - 1; i >= 0; i--) this.#sink(i)
   }
 
   /** The best transaction left, or null. */
   peek(): Transaction | null {
-    const top = this.#heap[0]
-    return top === undefined ? null : entryOf(top).tx
+    return this.#heap[0]?.top.tx ?? null
   }
 
   /** Takes the best one; its sender's next nonce stands in its place. */
   take(): void {
-    const top = this.#heap[0]
-    if (top === undefined) return
-    top.at++
-    if (top.at === top.entries.length) this.#removeTop()
+    const run = this.#heap[0]
+    if (run === undefined) return
+    const next = run.queue.get(run.top.tx.nonce + 1n)
+    if (next === undefined || next.tx.maxFeePerGas < this.#baseFee) this.#removeTop()
+    else run.top = next
     this.#sink(0)
   }
 
@@ -256,17 +296,13 @@ export class Selection {
       const left = 2 * i + 1
       const right = left + 1
       let best = i
-      if (left < heap.length && this.#better(entryOf(heap[left]!), entryOf(heap[best]!))) best = left
-      if (right < heap.length && this.#better(entryOf(heap[right]!), entryOf(heap[best]!))) best = right
+      if (left < heap.length && this.#better(heap[left]!.top, heap[best]!.top)) best = left
+      if (right < heap.length && this.#better(heap[right]!.top, heap[best]!.top)) best = right
       if (best === i) return
       ;[heap[i], heap[best]] = [heap[best]!, heap[i]!]
       i = best
     }
   }
-}
-
-function entryOf(run: Run): Entry {
-  return run.entries[run.at]!
 }
 
 function byArrival(a: Entry, b: Entry): boolean {

@@ -1,5 +1,5 @@
-import type { Block } from '../eth/index.ts'
-import type { StateReader } from '../evm/index.ts'
+import type { Address, Block, Hash } from '../eth/index.ts'
+import type { Account, StateReader, WriteSet } from '../evm/index.ts'
 import type { BlockStore } from './blocks.ts'
 import type { StateHistory } from './state.ts'
 
@@ -9,6 +9,7 @@ export class SealedChain {
   readonly history: StateHistory
   readonly #historyBlocks: number
   #versions: number[] = []
+  #genesisVersion: number
   #head: Block
 
   /** `genesis` is block 0; the history holds its state. */
@@ -19,6 +20,7 @@ export class SealedChain {
     this.#head = genesis
     store.append(genesis)
     this.#versions.push(history.version)
+    this.#genesisVersion = history.version
   }
 
   get head(): Block {
@@ -55,12 +57,18 @@ export class SealedChain {
 
   /** Goes back to block `number` and to `version` of the state after it; answers the blocks that are gone, newest first. */
   rewind(number: number, version: number): readonly Block[] {
-    const removed = this.store.truncate(number)
     this.history.rewind(version)
+    const removed = this.store.truncate(number)
     this.#versions.length = number + 1
     this.#versions[number] = version
     this.#head = this.store.byNumber(number)!
     return removed
+  }
+
+  /** Goes back to block 0 and to the state it began with, even if that version was pruned or edited; answers as `rewind` does. */
+  restart(genesis: WriteSet): readonly Block[] {
+    if (this.#genesisVersion < this.history.floor) this.#genesisVersion = this.history.apply(anew(this.history, genesis))
+    return this.rewind(0, this.#genesisVersion)
   }
 
   /** Forgets state older than the history allows, but nothing from `oldestNeeded` (a snapshot's version) on. */
@@ -74,4 +82,17 @@ export class SealedChain {
   oldestState(): number {
     return Math.max(0, this.#head.header.number - this.#historyBlocks)
   }
+}
+
+/** The writes that make the newest state this one again, whatever it is now. */
+function anew(history: StateHistory, genesis: WriteSet): WriteSet {
+  const now = history.at(history.version)
+  const accounts = new Map<Address, Account | null>([...history.accounts()].map((address) => [address, null]))
+  for (const [address, account] of genesis.accounts) accounts.set(address, account)
+  const storage = new Map<Address, Map<Hash, bigint>>()
+  for (const [address] of genesis.accounts) {
+    const cleared = [...now.slots(address)].map((slot) => [slot, 0n] as const)
+    storage.set(address, new Map([...cleared, ...(genesis.storage.get(address) ?? [])]))
+  }
+  return { accounts, storage, codes: genesis.codes }
 }

@@ -40,6 +40,7 @@ export interface SequencerParts {
   readonly withinSlot: () => boolean
   readonly head: Head
   readonly view: (pending: Block | null, flashblockIndex: number) => View
+  readonly onBug: (error: unknown) => void
 }
 
 /** The block under construction. */
@@ -55,7 +56,8 @@ interface Open {
 
 /**
  * Turns pooled transactions into flashblocks and sealed blocks. What it published it never reorders:
- * a block only grows until it is sealed, and a builder that is given up is announced as retracted.
+ * a block only grows until it is sealed, and a builder that is given up is announced as retracted. Whatever throws here
+ * has discarded the open block before.
  * Its callers take turns (the chain's queue); it never runs twice at a time.
  */
 export class Sequencer {
@@ -78,31 +80,35 @@ export class Sequencer {
 
   /** Begins a block on the head and publishes index 0: the deposits, at once. */
   async open(): Promise<void> {
-    this.#open = await this.#begin(this.#attributes())
-    if (!this.#parts.native()) this.#publish()
+    await this.#orDiscard(async () => {
+      this.#open = await this.#begin(this.#attributes())
+      if (!this.#parts.native()) this.#publish()
+    })
   }
 
-  /** The next flashblock. It may fill the block up to `tenths`/`of` of its gas. */
+  /** The next flashblock. It may fill the block up to `slot`/`slots` of its gas. */
   async flash(slot: number, slots: number): Promise<void> {
     const open = this.#opened()
-    await this.#fill(open, (open.builder.gasLimit * BigInt(slot)) / BigInt(slots))
-    this.#publish()
+    await this.#orDiscard(async () => {
+      await this.#fill(open, (open.builder.gasLimit * BigInt(slot)) / BigInt(slots))
+      this.#publish()
+    })
   }
 
   /** Takes in what the pool holds as far as the block has room; publishes it when there was something. */
   async fill(most = Number.POSITIVE_INFINITY): Promise<number> {
     const open = this.#opened()
-    const count = await this.#fill(open, open.builder.gasLimit, most)
-    if (count > 0 && !this.#parts.native()) this.#publish()
-    return count
+    return this.#orDiscard(async () => {
+      const count = await this.#fill(open, open.builder.gasLimit, most)
+      if (count > 0 && !this.#parts.native()) this.#publish()
+      return count
+    })
   }
 
   /** Closes the open block for good. */
   async seal(): Promise<Block> {
-    const { builder } = this.#opened()
-    const { block, writes } = await builder.seal()
-    this.#open = null
-    this.#parts.sealed.append(block)
+    const open = this.#opened()
+    const { block, writes } = await this.#orDiscard(() => this.#close(open))
     this.#parts.time.sealed(block.timestampMs ?? block.header.timestamp * 1_000)
     this.#parts.knobs.nextBaseFee = null
     this.#parts.knobs.nextPrevRandao = null
@@ -112,11 +118,15 @@ export class Sequencer {
     return block
   }
 
-  /** Gives the open block up, as if it had never been begun; what was published of it is announced as retracted. */
+  /**
+   * Gives the open block up, as if it had never been begun: its transactions wait in the pool again, and what was published
+   * of it is announced as retracted.
+   */
   discard(): void {
     const open = this.#open
     if (open === null) return
     this.forget()
+    this.#parts.pool.putBack(open.builder.transactions.slice(open.deposits))
     if (open.pending === null) return
     const view = this.#parts.view(null, -1)
     this.#parts.head.announce({ kind: 'rewind', view, removed: [], retracted: open.pending })
@@ -136,6 +146,22 @@ export class Sequencer {
     this.#open = open
     for (const tx of transactions) await this.#include(open, tx)
     return this.seal()
+  }
+
+  async #close(open: Open): Promise<{ block: Block; writes: WriteSet }> {
+    const closed = await open.builder.seal()
+    this.#parts.sealed.append(closed.block)
+    this.#open = null
+    return closed
+  }
+
+  async #orDiscard<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      this.discard()
+      throw error
+    }
   }
 
   #opened(): Open {
@@ -185,8 +211,7 @@ export class Sequencer {
     let count = 0
     for (let tx = selection.peek(); tx !== null && count < most; tx = selection.peek()) {
       if (!this.#parts.withinSlot()) break
-      const fits = builder.gasUsed + tx.gas <= gasBudget
-      if (fits && (await this.#include(open, tx))) {
+      if (builder.fits(tx, gasBudget) && (await this.#include(open, tx))) {
         count++
         selection.take()
       } else {
@@ -196,14 +221,17 @@ export class Sequencer {
     return count
   }
 
-  /** False when the transaction could not be included: it waits for another block, or is dropped when it never can be. */
+  /**
+   * False when the transaction could not be included: it waits for another block, or is dropped when it never can be. One
+   * that breaks the executor is dropped as well, or it would break every block to come.
+   */
   async #include(open: Open, tx: Transaction): Promise<boolean> {
     try {
       await open.builder.add(tx)
       return true
     } catch (error) {
       if (error instanceof BlockFull) return false
-      if (!(error instanceof InvalidTransaction)) throw error
+      if (!(error instanceof InvalidTransaction)) this.#parts.onBug(error)
       this.#parts.pool.drop(tx.hash)
       return false
     }

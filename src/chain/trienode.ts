@@ -82,45 +82,7 @@ export function encodeNode<V>(node: Node<V>, depth: number, encode: Encode<V>): 
 function refer<V>(node: Node<V>, depth: number, encode: Encode<V>): Reference {
   if (node.reference !== null) return node.reference
   const bytes = encodeNode(node, depth, encode)
-  return (node.reference = bytes.length < HASHED_BYTES ? String.fromCharCode(...bytes) : pack(keccak256(bytes)))
-}
-
-/** Spelled out because it is four times as fast as a spread, and gives a flat string. */
-function pack(b: Uint8Array): Reference {
-  return String.fromCharCode(
-    b[0]!,
-    b[1]!,
-    b[2]!,
-    b[3]!,
-    b[4]!,
-    b[5]!,
-    b[6]!,
-    b[7]!,
-    b[8]!,
-    b[9]!,
-    b[10]!,
-    b[11]!,
-    b[12]!,
-    b[13]!,
-    b[14]!,
-    b[15]!,
-    b[16]!,
-    b[17]!,
-    b[18]!,
-    b[19]!,
-    b[20]!,
-    b[21]!,
-    b[22]!,
-    b[23]!,
-    b[24]!,
-    b[25]!,
-    b[26]!,
-    b[27]!,
-    b[28]!,
-    b[29]!,
-    b[30]!,
-    b[31]!,
-  )
+  return (node.reference = String.fromCharCode(...(bytes.length < HASHED_BYTES ? bytes : keccak256(bytes))))
 }
 
 // Nodes are written here and hashed where they lie; `encodeNode` leaves room for the head and fills it in at the end.

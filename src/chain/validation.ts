@@ -18,15 +18,15 @@ export interface Entrance {
 
 type Check = (tx: Transaction, entrance: Entrance) => string | null
 
-/** Throws PoolError `invalid` with the first thing that is wrong, in geth's words. */
+/** Throws PoolError `underpriced` or `invalid` with the first thing that is wrong, in geth's words. */
 export function assertEnters(tx: Transaction, entrance: Entrance): void {
   for (const check of CHECKS) {
     const message = check(tx, entrance)
-    if (message !== null) throw new PoolError('invalid', message)
+    if (message !== null) throw new PoolError(message === UNDERPRICED ? 'underpriced' : 'invalid', message)
   }
 }
 
-const MAX_INIT_CODE_BYTES = 49_152
+const UNDERPRICED = 'transaction underpriced'
 const DELEGATION_PREFIX = [0xef, 0x01, 0x00]
 
 const CHECKS: readonly Check[] = [
@@ -45,13 +45,13 @@ const CHECKS: readonly Check[] = [
   },
   (tx, { rules, config }) =>
     tx.to === null && rules.has('shanghai') && config.codeSizeLimit !== null && tx.data.length > 2 * config.codeSizeLimit
-      ? `max initcode size exceeded: code size ${tx.data.length} limit ${2 * config.codeSizeLimit || MAX_INIT_CODE_BYTES}`
+      ? `max initcode size exceeded: code size ${tx.data.length} limit ${2 * config.codeSizeLimit}`
       : null,
   (tx) =>
     tx.maxPriorityFeePerGas > tx.maxFeePerGas
       ? `max priority fee per gas higher than max fee per gas: address ${tx.from}, maxPriorityFeePerGas: ${tx.maxPriorityFeePerGas}, maxFeePerGas: ${tx.maxFeePerGas}`
       : null,
-  (tx, { minGasPrice }) => (tx.maxFeePerGas >= minGasPrice ? null : 'transaction underpriced'),
+  (tx, { minGasPrice }) => (tx.maxFeePerGas >= minGasPrice ? null : UNDERPRICED),
   (tx) => (tx.type === 4 && tx.to === null ? 'EIP-7702 transaction cannot be used to create contract' : null),
   (tx) => (tx.type === 4 && tx.authorizationList.length === 0 ? 'EIP-7702 transaction with empty auth list' : null),
   (tx, { rules }) => {

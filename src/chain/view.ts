@@ -23,6 +23,8 @@ export interface ViewParts {
   readonly history: StateHistory
   /** the version after `pending`, or after `head` when nothing is pending */
   readonly pendingVersion: number
+  /** wei; what a test chose for the block after `head`, else null */
+  readonly nextBaseFee: bigint | null
   /** the version after a sealed block */
   readonly versionAfter: (blockNumber: number) => number
 }
@@ -55,6 +57,11 @@ export class View {
   /** the block under construction, its hash 32 zero bytes; null when there is none */
   get pending(): Block | null {
     return this.#parts.pending
+  }
+
+  /** wei; what a test chose for the block after the head, else null: it follows from the head */
+  get nextBaseFee(): bigint | null {
+    return this.#parts.nextBaseFee
   }
 
   get flashblockIndex(): number {

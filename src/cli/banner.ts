@@ -18,7 +18,13 @@ export function urlsOf({ url, wsUrl }: Pick<Server, 'url' | 'wsUrl'>): Urls {
 }
 
 /** What a person sees first. Its last line is what wrappers wait for. */
-export function banner(node: Pocketchain, server: Pick<Server, 'url' | 'wsUrl' | 'host' | 'port'>, keys: DevKeys, version: string, paint: Paint): string {
+export function banner(
+  node: Pocketchain,
+  server: Pick<Server, 'url' | 'wsUrl' | 'host' | 'port'>,
+  keys: DevKeys,
+  version: string,
+  paint: Paint,
+): string {
   const urls = urlsOf(server)
   return `
 ${paint.strong(`pocketchain ${version}`)}

@@ -17,8 +17,8 @@ export interface Booted {
 }
 
 /** Starts what the settings ask for. Throws CommandError with the exit code that fits. */
-export async function boot(settings: Settings, mnemonic: string, say: (line: string) => void): Promise<Booted> {
-  const options = optionsOf(settings, mnemonic, say)
+export async function boot(settings: Settings, mnemonic: string, tell: (line: string) => void): Promise<Booted> {
+  const options = optionsOf(settings, mnemonic, tell)
   const node = await started(options, settings)
   try {
     return { node, server: await node.listen(placeOf(settings)) }
@@ -34,14 +34,15 @@ async function started(options: PocketchainOptions, settings: Settings): Promise
   } catch (error) {
     if (error instanceof GenesisError) throw new CommandError(EXIT.file, `--genesis ${settings.genesis}: ${error.message}`, error)
     if (error instanceof ImportError) throw new CommandError(EXIT.file, `--import ${settings.import}: ${error.message}`, error)
-    if (error instanceof DecodeError && settings.import !== null) throw new CommandError(EXIT.file, `--import ${settings.import}: ${error.message}`, error)
+    if (error instanceof DecodeError && settings.import !== null)
+      throw new CommandError(EXIT.file, `--import ${settings.import}: ${error.message}`, error)
     if (error instanceof DecodeError || error instanceof RangeError) throw new CommandError(EXIT.usage, error.message, error)
     throw error
   }
 }
 
-function optionsOf(settings: Settings, mnemonic: string, say: (line: string) => void): PocketchainOptions {
-  const progress = new Progress(say)
+function optionsOf(settings: Settings, mnemonic: string, tell: (line: string) => void): PocketchainOptions {
+  const progress = new Progress((line) => settings.quiet || tell(line))
   return {
     mnemonic,
     cadence: cadenceOf(settings),
@@ -53,6 +54,8 @@ function optionsOf(settings: Settings, mnemonic: string, say: (line: string) => 
     derivationPath: settings.derivationPath,
     autoImpersonate: settings.autoImpersonate,
     onImported: (number) => progress.at(number),
+    onError: (error) =>
+      tell(`internal error, the node lives on: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
     ...(settings.genesis === null ? {} : { genesis: readFile(settings.genesis, '--genesis').toString() }),
     ...(settings.import === null ? {} : { importedChain: readFile(settings.import, '--import') }),
     ...(settings.disableCodeSizeLimit ? { codeSizeLimit: null } : present({ codeSizeLimit: settings.codeSizeLimit })),

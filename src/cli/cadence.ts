@@ -6,7 +6,8 @@ import type { CadenceName, Settings } from './options.ts'
 export function cadenceOf(settings: Settings): Cadence {
   const kind = kindOf(settings)
   if (settings.flashblockTime !== null && kind !== 'preconf') throw contradiction('--flashblock-time', kind, 'preconf')
-  if (settings.blockTime !== null && (kind === 'instant' || kind === 'manual')) throw contradiction('--block-time', kind, 'preconf or native')
+  if (settings.blockTime !== null && (kind === 'instant' || kind === 'manual'))
+    throw contradiction('--block-time', kind, 'preconf or native')
   return BUILD[kind](settings)
 }
 
@@ -30,7 +31,10 @@ const BUILD: Readonly<Record<CadenceName, (settings: Settings) => Cadence>> = {
   preconf: ({ blockTime, flashblockTime }) => {
     const blockTimeMs = blockTime ?? 2_000
     if (blockTimeMs % 1_000 !== 0)
-      throw new CommandError(EXIT.usage, '--block-time must be whole seconds under --cadence preconf; --cadence native has blocks every 0.2 s')
+      throw new CommandError(
+        EXIT.usage,
+        '--block-time must be whole seconds under --cadence preconf; --cadence native has blocks every 0.2 s',
+      )
     const flashblockMs = flashblockTime ?? 200
     if (flashblockMs > blockTimeMs) throw new CommandError(EXIT.usage, '--flashblock-time must not be longer than the block time')
     return { kind: 'preconf', blockTimeMs, flashblockMs }

@@ -47,9 +47,12 @@ function commanderOption(row: Option<unknown>, take: (value: string) => string):
 }
 
 function description(row: Option<unknown>): string {
-  const shown = row.defaultText ?? (row.default === null || row.default === false ? null : String(row.default))
-  return shown === null || shown === '' ? row.help : `${row.help} (${shown})`
+  const shown = row.defaultText ?? (SHOWN.has(typeof row.default) ? `${row.default as string | number}` : null)
+  return shown === null ? row.help : `${row.help} (${shown})`
 }
+
+/** Defaults that need no words of their own. */
+const SHOWN: ReadonlySet<string> = new Set(['string', 'number'])
 
 function collect(given: Map<OptionName, string>, name: OptionName, row: Option<unknown>, value: string): string {
   const before = given.get(name)

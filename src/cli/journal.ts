@@ -1,4 +1,4 @@
-import type { HeadEvent } from '../chain/index.ts'
+import type { CadenceKind, HeadEvent } from '../chain/index.ts'
 import type { Block, Transaction } from '../eth/index.ts'
 import type { Paint } from './terminal.ts'
 
@@ -29,15 +29,18 @@ export class Journal {
     this.#everyBlock = everyBlock
   }
 
-  /** Null: nothing to say. */
-  entry(event: HeadEvent): Entry | null {
+  /** Null: nothing to say. Where blocks come at once or when told, flashblocks are no news: the sealed block is. */
+  entry(event: HeadEvent, cadence: CadenceKind): Entry | null {
     if (event.kind === 'edit') return null
+    if (event.kind === 'block' && !event.sealed && cadence !== 'preconf') return null
     if (event.kind === 'rewind') return this.#rewind(event.view.head.header.number, event.removed.length, event.retracted)
     const { block } = event
     const fresh = this.#fresh(block)
     if (fresh.length === 0 && !(event.sealed && this.#everyBlock)) return null
     const shared = { block: block.header.number, transactions: fresh, gasUsed: String(block.header.gasUsed) }
-    return event.sealed ? { event: 'block', ...shared, hash: block.hash } : { event: 'flashblock', ...shared, index: event.flashblock.index }
+    return event.sealed
+      ? { event: 'block', ...shared, hash: block.hash }
+      : { event: 'flashblock', ...shared, index: event.flashblock.index }
   }
 
   #fresh(block: Block): readonly string[] {

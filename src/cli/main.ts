@@ -20,10 +20,10 @@ try {
     folder: process.cwd(),
     out: (text) => process.stdout.write(text),
     err: (text) => process.stderr.write(text),
-    coloured: process.stdout.isTTY === true,
+    coloured: process.stdout.isTTY,
     stop: stop.signal,
   })
 } catch (error) {
-  console.error(error)
+  process.stderr.write(`pocketchain: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
   process.exitCode = EXIT.failed
 }

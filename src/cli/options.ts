@@ -20,7 +20,16 @@ export interface Option<T> {
 
 export type Section = (typeof SECTIONS)[number]
 
-export const SECTIONS = ['Server', 'Accounts', 'Chain', 'Blocks and time', 'Gas and fees', 'Simulated L1', 'Start from files', 'Output'] as const
+export const SECTIONS = [
+  'Server',
+  'Accounts',
+  'Chain',
+  'Blocks and time',
+  'Gas and fees',
+  'Simulated L1',
+  'Start from files',
+  'Output',
+] as const
 
 export const DEFAULT_MNEMONIC = 'test test test test test test test test test test test junk'
 

@@ -31,10 +31,12 @@ export function follow(node: Pocketchain, settings: Settings, terminal: Terminal
   const journal = new Journal(settings.verbose)
   const colours = paint(isColoured(settings, terminal))
   return node.chain.head.subscribe((event) => {
-    const entry = journal.entry(event)
+    const entry = journal.entry(event, node.chain.cadence.kind)
     if (entry === null) return
     const time = new Date()
-    terminal.out(settings.json ? `${JSON.stringify({ time: time.toISOString(), ...entry })}\n` : `${lineOf(entry, clockTime(time), colours)}\n`)
+    terminal.out(
+      settings.json ? `${JSON.stringify({ time: time.toISOString(), ...entry })}\n` : `${lineOf(entry, clockTime(time), colours)}\n`,
+    )
   })
 }
 

@@ -1,9 +1,9 @@
 /** Says how far an import is, when it takes long enough to wonder: at most one line a second, none in the first. */
 export class Progress {
-  readonly #say: (line: string) => void
+  readonly #say: (line: string) => unknown
   #nextMs: number
 
-  constructor(say: (line: string) => void) {
+  constructor(say: (line: string) => unknown) {
     this.#say = say
     this.#nextMs = performance.now() + INTERVAL_MS
   }

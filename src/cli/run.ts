@@ -27,7 +27,7 @@ async function live(settings: Settings, terminal: Terminal): Promise<ExitCode> {
   const { devKeys, mnemonicOf } = await import('./devkeys.ts')
   const { follow, greet } = await import('./output.ts')
   const mnemonic = await mnemonicOf(settings)
-  const { node, server } = await boot(settings, mnemonic, (line) => settings.quiet || terminal.err(`pocketchain: ${line}\n`))
+  const { node, server } = await boot(settings, mnemonic, (line) => terminal.err(`pocketchain: ${line}\n`))
   const stopped = aborted(terminal.stop)
   try {
     greet({ node, server, keys: devKeys(node, settings, mnemonic), settings, terminal })

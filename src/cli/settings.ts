@@ -38,7 +38,14 @@ function valueOf(name: OptionName, row: Option<unknown>, given: Given, env: Vari
   }
   const value = file?.values[name]
   if (value === undefined || value === null) return row.default
-  return read(row, Array.isArray(value) ? value.join(',') : String(value), `${file?.path}: ${name}`)
+  const source = `${file?.path}: ${name}`
+  return read(row, textOf(value, source), source)
+}
+
+function textOf(value: unknown, source: string): string {
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return `${value}`
+  if (Array.isArray(value)) return value.map((item) => textOf(item, source)).join(',')
+  throw new CommandError(EXIT.usage, `${source} must be text, a number, true, false or a list of such`)
 }
 
 function read(row: Option<unknown>, value: string, source: string): unknown {

@@ -10,12 +10,13 @@ import type { EVMMockBlockchainInterface, EVMOpts, ExecResult, PrecompileFunc, P
 import type { Account as EthereumAccount, Address as EthereumAddress } from '@ethereumjs/util'
 import { Address, EMPTY_CODE_HASH, Hash, Hex, keccak256, Secp256k1, sha256 } from '../eth/index.ts'
 import type { AccessListItem, Log } from '../eth/index.ts'
+import { blake2Rounds, compressBlake2 } from './blake2.ts'
 import type { ChainConfig, L1Fork, Rules } from './forks.ts'
 import type { Frame, FrameResult } from './frame.ts'
 import { HALT, type HaltPlace } from './halt.ts'
 import { IDLE_INTERPRETERS_MAX, JUMP_TABLES_MAX } from './limits.ts'
 import type { BlockContext, BlockEnv, Outcome } from './message.ts'
-import { inputLimit, P256_VERIFY, p256Gas, POINT_EVALUATION, precompiles } from './precompiles.ts'
+import { BLAKE2F, inputLimit, P256_VERIFY, p256Gas, POINT_EVALUATION, precompiles } from './precompiles.ts'
 import type { Account } from './state.ts'
 import { TransferRecorder } from './transfers.ts'
 import type { World } from './world.ts'
@@ -293,11 +294,15 @@ async function load() {
     }
 
     #listen(transfers: TransferRecorder): void {
-      this.events.on('beforeMessage', ({ caller, to, value, delegatecall, codeAddress }) => {
+      this.events.on('beforeMessage', (message) => {
         transfers.enter()
+        const { caller, to, value, delegatecall } = message
         if (delegatecall || value === 0n) return
-        // The address of a creation is not known yet; it is when the frame ends.
-        transfers.transfer(addressOf(caller), to === undefined ? null : addressOf(codeAddress), value)
+        // The address of a creation is not known yet (it is when the frame ends), nor does it have a code address.
+        const target = to === undefined ? null : addressOf(to)
+        // CALLCODE lends code and moves nothing.
+        if (target !== null && target !== addressOf(message.codeAddress)) return
+        transfers.transfer(addressOf(caller), target, value)
       })
       this.events.on('afterMessage', ({ execResult, createdAddress }) => {
         transfers.leave(execResult.exceptionError === undefined, createdAddress === undefined ? null : addressOf(createdAddress))
@@ -396,18 +401,26 @@ async function load() {
     }
   }
 
-  /** What the library has not, has at another price or loads too early, and the input limits of OP chains. */
+  /** What the library has not, has at another price, does slowly or loads too early, and the input limits of OP chains. */
   function* ownPrecompiles(chain: Common, rules: Rules): Iterable<[Address, PrecompileFunc]> {
     const gas = p256Gas(rules)
     const active = precompiles(rules)
     if (active.has(P256_VERIFY)) {
       yield [P256_VERIFY, ({ data, gasLimit }) => charged(gas, gasLimit, () => (verifyP256(data) ? TRUE : NOTHING))]
     }
+    if (active.has(BLAKE2F)) yield [BLAKE2F, compression]
     if (active.has(POINT_EVALUATION)) yield [POINT_EVALUATION, pointEvaluation]
     for (const [key, run] of evm.getActivePrecompiles(chain)) {
       const limit = inputLimit(rules, Address.from(`0x${key}`))
       if (limit !== null) yield [Address.from(`0x${key}`), limited(run, limit)]
     }
+  }
+
+  function compression({ data, gasLimit }: PrecompileInput): ExecResult {
+    const gas = BigInt(blake2Rounds(data))
+    if (gasLimit < gas) return halted('out of gas', gasLimit)
+    const state = compressBlake2(data)
+    return state === null ? halted('invalid input', gasLimit) : { executionGasUsed: gas, returnValue: state }
   }
 
   async function pointEvaluation({ data, gasLimit }: PrecompileInput): Promise<ExecResult> {

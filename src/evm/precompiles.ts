@@ -1,7 +1,8 @@
 import { Address } from '../eth/index.ts'
 import type { Rules } from './forks.ts'
 
-export const PAIRING = Address.fromBigint(0x08n)
+const PAIRING = Address.fromBigint(0x08n)
+export const BLAKE2F = Address.fromBigint(0x09n)
 export const POINT_EVALUATION = Address.fromBigint(0x0an)
 const G1_MSM = Address.fromBigint(0x0cn)
 const G2_MSM = Address.fromBigint(0x0en)

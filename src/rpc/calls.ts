@@ -1,4 +1,5 @@
-import type { View } from '../chain/index.ts'
+import { RewoundState } from '../chain/index.ts'
+import type { Chain, View } from '../chain/index.ts'
 import type { Compat } from '../compat.ts'
 import type { Block } from '../eth/index.ts'
 import { executeTransaction, InvalidTransaction, World } from '../evm/index.ts'
@@ -19,6 +20,21 @@ export interface Site {
 
 export function siteOf(view: View, block: Block): Site {
   return { state: view.state(block), context: view.context(block) }
+}
+
+/** A rewind is rare; so many in the time of one call come from a test that does nothing else. */
+const ATTEMPTS = 5
+
+/** Runs `work` on the head's View, and again on the new one when a rewind takes that View's pending state away meanwhile. */
+export async function onView<T>(chain: Chain, work: (view: View) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work(chain.head.view)
+    } catch (error) {
+      if (!(error instanceof RewoundState)) throw error
+      if (attempt === ATTEMPTS) throw new RpcError(CODE.server, 'the chain went back while this ran; ask again')
+    }
+  }
 }
 
 export interface Overrides {
@@ -102,11 +118,7 @@ export class Call {
     return works
   }
 
-  async #attempt(
-    gas: bigint,
-    change: Partial<CallRequest> = {},
-    more: ExecuteOptions = {},
-  ): Promise<Executed | InvalidTransaction> {
+  async #attempt(gas: bigint, change: Partial<CallRequest> = {}, more: ExecuteOptions = {}): Promise<Executed | InvalidTransaction> {
     const mark = this.#world.checkpoint()
     const request = { ...this.#request, ...change }
     const nonce = request.nonce ?? this.#world.nonce(senderOf(request))

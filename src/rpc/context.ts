@@ -2,6 +2,7 @@ import type { Chain } from '../chain/index.ts'
 import type { Compat } from '../compat.ts'
 import type { DevAccounts } from './accounts.ts'
 import type { Filters } from './filters.ts'
+import type { BlockTexts } from './texts.ts'
 
 /** What handlers work with; one per running node. */
 export interface Context {
@@ -9,6 +10,8 @@ export interface Context {
   readonly accounts: DevAccounts
   /** what eth_newFilter and its like have installed */
   readonly filters: Filters
+  /** sealed blocks as they were answered before */
+  readonly texts: BlockTexts
   readonly compat: Compat
   /** such as `pocketchain/0.1.0/linux-x64/node20.20.2` */
   readonly clientVersion: string

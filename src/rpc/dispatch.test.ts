@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
+import { Address, Hex } from '../eth/index.ts'
 import { BATCH_ITEMS, BATCH_RESPONSE_BYTES } from './limits.ts'
 import { DEDICATED, PUBLIC, testNode } from './node.fixture.ts'
 import type { TestNode } from './node.fixture.ts'
@@ -49,14 +50,30 @@ describe('the envelope of a single request', () => {
     ['no version', `{"id":1,${CHAIN_ID}}`, failure(1, -32600, 'invalid request')],
     ['another version', `{"jsonrpc":"2.1","id":1,${CHAIN_ID}}`, failure(1, -32600, 'invalid request')],
     ['the version as a number', `{"jsonrpc":2.0,"id":1,${CHAIN_ID}}`, failure(1, -32600, 'invalid request')],
-    ['an unknown method', '{"jsonrpc":"2.0","id":1,"method":"eth_nothing"}', failure(1, -32601, 'the method eth_nothing does not exist/is not available')],
+    [
+      'an unknown method',
+      '{"jsonrpc":"2.0","id":1,"method":"eth_nothing"}',
+      failure(1, -32601, 'the method eth_nothing does not exist/is not available'),
+    ],
     ['a name of Object.prototype', '{"jsonrpc":"2.0","id":1,"method":"toString"}', failure(1, -32601)],
     ['params as object', `{"jsonrpc":"2.0","id":1,${CHAIN_ID},"params":{}}`, failure(1, -32602, 'non-array args')],
     ['params as string', `{"jsonrpc":"2.0","id":1,${CHAIN_ID},"params":"x"}`, failure(1, -32602, 'non-array args')],
-    ['too few params', '{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":[]}', failure(1, -32602, 'missing value for required argument 0 (address)')],
+    [
+      'too few params',
+      '{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":[]}',
+      failure(1, -32602, 'missing value for required argument 0 (address)'),
+    ],
     ['too many params', `{"jsonrpc":"2.0","id":1,${CHAIN_ID},"params":[1]}`, failure(1, -32602, 'too many arguments, want at most 0')],
-    ['a wrong param', '{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0x1"]}', failure(1, -32602, expect.stringMatching(/^invalid argument 0 \(address\): /))],
-    ['an optional param that is null', '{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0x0000000000000000000000000000000000000001",null]}', { ...OK, result: '0x0' }],
+    [
+      'a wrong param',
+      '{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0x1"]}',
+      failure(1, -32602, expect.stringMatching(/^invalid argument 0 \(address\): /)),
+    ],
+    [
+      'an optional param that is null',
+      '{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0x0000000000000000000000000000000000000001",null]}',
+      { ...OK, result: '0x0' },
+    ],
     ['a notification', `{"jsonrpc":"2.0",${CHAIN_ID}}`, undefined],
     ['a notification that fails', '{"jsonrpc":"2.0","method":"eth_nothing"}', undefined],
   ])('%s', async (_, body, expected) => {
@@ -69,12 +86,11 @@ describe('the envelope of a single request', () => {
   })
 
   it('a notification is executed', async () => {
-    const before = node.chain.pool.size
-    const raw = '0x00'
-    await answer(`{"jsonrpc":"2.0","method":"eth_sendRawTransaction","params":["${raw}"]}`)
-    expect(node.chain.pool.size).toBe(before)
-    await node.rpc.handle('{"jsonrpc":"2.0","method":"eth_newBlockFilter"}', DEDICATED)
-    expect(node.bugs).toEqual([])
+    const mine = await testNode()
+    const raw = Hex.fromBytes(mine.sign({ to: Address.zero, gas: 21_000n }).raw)
+    const notification = JSON.stringify({ jsonrpc: '2.0', method: 'eth_sendRawTransaction', params: [raw] })
+    expect(await mine.rpc.handle(notification, DEDICATED)).toEqual({ body: null })
+    expect(mine.chain.pool.size).toBe(1)
   })
 })
 
@@ -129,7 +145,11 @@ describe('batches', () => {
 describe('what goes wrong inside', () => {
   it('a bug is reported with its method and kept from the client', async () => {
     const broken = await testNode()
-    Object.defineProperty(broken.chain, 'config', { get: () => { throw new TypeError('secret') } })
+    Object.defineProperty(broken.chain, 'config', {
+      get: () => {
+        throw new TypeError('secret')
+      },
+    })
     const { body } = await broken.rpc.handle(`{"jsonrpc":"2.0","id":1,${CHAIN_ID}}`, DEDICATED)
     expect(JSON.parse(body ?? '')).toEqual(failure(1, -32603, 'method handler crashed'))
     expect(broken.bugs).toEqual([new TypeError('secret')])
@@ -138,6 +158,17 @@ describe('what goes wrong inside', () => {
 
   it('no answer of the tests above was a bug', () => {
     expect(node.bugs).toEqual([])
+  })
+})
+
+describe('the time limit', () => {
+  it('ends what waits too long with -32002', async () => {
+    const slow = await testNode({ methodTimeMs: 20 })
+    const raw = Hex.fromBytes(slow.sign({ to: Address.zero, gas: 21_000n }).raw)
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransactionSync', params: [raw] })
+    const { body: text } = await slow.rpc.handle(body, DEDICATED)
+    expect(JSON.parse(text ?? '')).toEqual(failure(1, -32002, 'request timed out after 20 ms'))
+    expect(slow.bugs).toEqual([])
   })
 })
 
@@ -184,12 +215,18 @@ describe('the public tier', () => {
     expect(JSON.parse(body ?? '')).toMatchObject({ id: 'x', result: expect.any(Array) as unknown })
   })
 
-  it.each(['eth_accounts', 'eth_sendTransaction', 'personal_sign', 'eth_signTypedData_v4', 'debug_getRawBlock', 'txpool_content', 'anvil_mine', 'evm_snapshot'])(
-    'does not have %s',
-    async (method) => {
-      expect(await answer(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [] }), PUBLIC)).toEqual(failure(1, -32601))
-    },
-  )
+  it.each([
+    'eth_accounts',
+    'eth_sendTransaction',
+    'personal_sign',
+    'eth_signTypedData_v4',
+    'debug_getRawBlock',
+    'txpool_content',
+    'anvil_mine',
+    'evm_snapshot',
+  ])('does not have %s', async (method) => {
+    expect(await answer(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [] }), PUBLIC)).toEqual(failure(1, -32601))
+  })
 
   it('reads', async () => {
     expect(await answer(`{"jsonrpc":"2.0","id":1,${CHAIN_ID}}`, PUBLIC)).toEqual(OK)

@@ -8,13 +8,16 @@ import type { Method } from './method.ts'
 import type { Rpc, RpcRequest } from './port.ts'
 import { PUBLIC_METHODS, PUBLIC_REFUSALS } from './public.ts'
 import { METHODS } from './table.ts'
+import { BlockTexts, JsonText } from './texts.ts'
 
 /** What a node gives to its JSON-RPC face. */
-export interface RpcOptions extends Omit<Context, 'filters'> {
+export interface RpcOptions extends Omit<Context, 'filters' | 'texts'> {
   /** gets every error that is a bug of ours; the client reads only "method handler crashed" */
   readonly onBug: (error: unknown, method: string) => void
   /** milliseconds of a steady clock, by which filters go idle; the machine's unless given */
   readonly now?: () => number
+  /** how long a method may wait, unless its row says otherwise: METHOD_TIME_MS */
+  readonly methodTimeMs?: number
 }
 
 /** The answer to one body. `body` null: there is nothing to answer. `status`: HTTP status other than 200. */
@@ -34,14 +37,18 @@ export interface NodeRpc extends Rpc {
 }
 
 export function createRpc(options: RpcOptions): NodeRpc {
-  const context: Context = { ...options, filters: new Filters(options.chain, options.now) }
-  const node: Dispatch = { context, onBug: options.onBug }
+  const context: Context = { ...options, filters: new Filters(options.chain, options.now), texts: new BlockTexts() }
+  const node: Dispatch = { context, onBug: options.onBug, methodTimeMs: options.methodTimeMs ?? METHOD_TIME_MS }
   return {
     handle: (body, caller) => handle(node, body, caller),
-    request: async (request, caller = IN_PROCESS) => call(node, request.method, request.params ?? [], caller),
+    request: async ({ method, params }, caller = IN_PROCESS) => value(await call(node, method, params ?? [], caller)),
     subscribe: (params, listener) => subscribe(node, params, listener),
     close: () => context.filters.close(),
   }
+}
+
+function value(result: unknown): unknown {
+  return result instanceof JsonText ? JSON.parse(result.text) : result
 }
 
 const IN_PROCESS: Caller = { tier: 'dedicated', session: null }
@@ -49,6 +56,7 @@ const IN_PROCESS: Caller = { tier: 'dedicated', session: null }
 interface Dispatch {
   readonly context: Context
   readonly onBug: RpcOptions['onBug']
+  readonly methodTimeMs: number
 }
 
 // --- the envelope (geth's, as its rpc/testdata pins it) -------------------------------------------------------------
@@ -143,7 +151,8 @@ function isId(id: unknown): id is Id {
 
 function success(node: Dispatch, id: Id, method: string, result: unknown): string {
   try {
-    return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${JSON.stringify(result ?? null)}}`
+    const text = result instanceof JsonText ? result.text : JSON.stringify(result ?? null)
+    return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${text}}`
   } catch (error) {
     throw crash(node, method, error)
   }
@@ -170,7 +179,7 @@ function call(node: Dispatch, name: string, params: unknown, caller: Caller): un
   try {
     const result = method.handler(node.context, args, caller)
     if (!(result instanceof Promise)) return result
-    return withTimeLimit(method, result).catch((error: unknown) => {
+    return withTimeLimit(result, method.timeLimitMs ?? node.methodTimeMs).catch((error: unknown) => {
       throw outward(node, name, error)
     })
   } catch (error) {
@@ -207,11 +216,10 @@ function parseParams(method: Method, params: unknown): readonly unknown[] {
   })
 }
 
-function withTimeLimit(method: Method, result: Promise<unknown>): Promise<unknown> {
-  const limitMs = method.timeLimitMs ?? METHOD_TIME_MS
+function withTimeLimit(result: Promise<unknown>, limitMs: number): Promise<unknown> {
   if (limitMs === Infinity) return result
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new RpcError(CODE.timeout, 'request timed out')), limitMs)
+    const timer = setTimeout(() => reject(new RpcError(CODE.timeout, `request timed out after ${limitMs} ms`)), limitMs)
     result.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }

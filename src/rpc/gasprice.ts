@@ -19,7 +19,14 @@ const IGNORED_TIP = 2n
 /** Wei per gas that the next transaction meets: the pending block's, or what follows from the head. 0n before London. */
 export function comingBaseFee(view: View): bigint {
   if (view.pending !== null) return view.pending.header.baseFeePerGas ?? 0n
-  return baseFeeAfter(view.head.header, view.config)
+  return view.nextBaseFee ?? baseFeeAfter(view.head.header, view.config)
+}
+
+/** A price for a legacy transaction, in wei per gas: enough for the coming block and for a call "in" the last one. */
+export function suggestedGasPrice(view: View): bigint {
+  const coming = comingBaseFee(view)
+  const last = view.head.header.baseFeePerGas ?? 0n
+  return (coming > last ? coming : last) + suggestedTip(view)
 }
 
 /** The base fee of the block after this one; 0n before London. */

@@ -86,7 +86,9 @@ describe('a pre-confirmed block', () => {
     const receipts = (await node.ask('eth_getBlockReceipts', 'pending')) as Shown[]
     await node.clock.advance(2_000)
     const sealed = node.chain.head.view.byNumber(1)!
-    const replaced = JSON.parse(JSON.stringify(receipts).replaceAll(`"blockHash":"${Hash.zero}"`, `"blockHash":"${sealed.hash}"`)) as unknown
+    const replaced = JSON.parse(
+      JSON.stringify(receipts).replaceAll(`"blockHash":"${Hash.zero}"`, `"blockHash":"${sealed.hash}"`),
+    ) as unknown
     expect(await node.ask('eth_getBlockReceipts', '0x1')).toEqual(replaced)
     expect(await node.ask('eth_getBlockByNumber', '0x1', false)).toMatchObject({
       transactions: (block['transactions'] as Shown[]).map((tx) => tx['hash']),
@@ -122,9 +124,26 @@ describe('the native cadence', () => {
 
 describe('single fields', () => {
   const tx: Transaction = {
-    type: 2, hash: Hash.zero, from: ALICE, to: null, chainId: 5, nonce: 1n, gas: 21_000n, value: 2n, data: new Uint8Array([1]),
-    maxFeePerGas: 100n, maxPriorityFeePerGas: 3n, accessList: [], maxFeePerBlobGas: 0n, blobVersionedHashes: [], authorizationList: [],
-    v: 1n, r: 2n, s: 3n, deposit: null, raw: new Uint8Array(0),
+    type: 2,
+    hash: Hash.zero,
+    from: ALICE,
+    to: null,
+    chainId: 5,
+    nonce: 1n,
+    gas: 21_000n,
+    value: 2n,
+    data: new Uint8Array([1]),
+    maxFeePerGas: 100n,
+    maxPriorityFeePerGas: 3n,
+    accessList: [],
+    maxFeePerBlobGas: 0n,
+    blobVersionedHashes: [],
+    authorizationList: [],
+    v: 1n,
+    r: 2n,
+    s: 3n,
+    deposit: null,
+    raw: new Uint8Array(0),
   }
 
   it('in the pool nothing says where a transaction is, and its price is the most it may pay', () => {
@@ -166,10 +185,27 @@ function misfits(schema: Shown, value: Shown): readonly string[] {
 
 const OLD_BLOCK: Block = {
   header: {
-    parentHash: Hash.zero, ommersHash: Hash.zero, coinbase: Address.zero, stateRoot: Hash.zero, transactionsRoot: Hash.zero,
-    receiptsRoot: Hash.zero, logsBloom: new Uint8Array(256), difficulty: 1n, number: 7, gasLimit: 1n, gasUsed: 0n, timestamp: 1,
-    extraData: new Uint8Array(0), mixHash: Hash.zero, nonce: new Uint8Array(8), baseFeePerGas: null, withdrawalsRoot: null,
-    blobGasUsed: null, excessBlobGas: null, parentBeaconBlockRoot: null, requestsHash: null,
+    parentHash: Hash.zero,
+    ommersHash: Hash.zero,
+    coinbase: Address.zero,
+    stateRoot: Hash.zero,
+    transactionsRoot: Hash.zero,
+    receiptsRoot: Hash.zero,
+    logsBloom: new Uint8Array(256),
+    difficulty: 1n,
+    number: 7,
+    gasLimit: 1n,
+    gasUsed: 0n,
+    timestamp: 1,
+    extraData: new Uint8Array(0),
+    mixHash: Hash.zero,
+    nonce: new Uint8Array(8),
+    baseFeePerGas: null,
+    withdrawalsRoot: null,
+    blobGasUsed: null,
+    excessBlobGas: null,
+    parentBeaconBlockRoot: null,
+    requestsHash: null,
   },
   hash: Hash.fromBigint(1n),
   transactions: [],

@@ -208,9 +208,7 @@ export function receiptsJson(block: Block): readonly Json[] {
 
 function receiptLogs(block: Block, transactionIndex: number): readonly Json[] {
   const receipt = block.receipts[transactionIndex]
-  return (receipt?.logs ?? []).map((log, i) =>
-    logJson({ log, block, transactionIndex, logIndex: (receipt?.firstLogIndex ?? 0) + i }),
-  )
+  return (receipt?.logs ?? []).map((log, i) => logJson({ log, block, transactionIndex, logIndex: (receipt?.firstLogIndex ?? 0) + i }))
 }
 
 function extraReceiptFields(receipt: Receipt): Json {

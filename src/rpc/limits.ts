@@ -1,9 +1,6 @@
 /** geth's default. A client that batches more gains nothing and blocks everybody else meanwhile. */
 export const BATCH_ITEMS = 1_000
 
-/** geth's default for an HTTP body: fits a batch of the largest transactions. */
-export const BODY_BYTES = 5 * 1024 * 1024
-
 /** geth's default: what one batch may answer before the rest of it is refused. Single answers have no limit. */
 export const BATCH_RESPONSE_BYTES = 25 * 1000 * 1000
 
@@ -52,6 +49,9 @@ export const WATCHED_TRANSACTIONS = 200
 /** Chain time that a test may set, in seconds: the year 5138. What lies beyond was meant as milliseconds. */
 export const LATEST_SECONDS = 100_000_000_000
 
+/** From one block to the next, when a test sets the interval of timestamps: a year. */
+export const MOST_SECONDS_APART = 31_536_000
+
 /** Blocks that one mine_detailed call may answer, each with its whole transactions. */
 export const DETAILED_BLOCKS = 1_000
 
@@ -70,3 +70,6 @@ export const MOST_INTERVAL_MS = 86_400_000
 
 /** What one pocketchain_tick may step over, in milliseconds: an hour is 18,000 flashblocks. */
 export const TICK_MS = 3_600_000
+
+/** Sealed blocks and receipt lists kept as JSON text, so that what is asked again is not written again: forty blocks of 500 transfers. */
+export const BLOCK_TEXT_BYTES = 32 * 1024 * 1024

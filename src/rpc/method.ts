@@ -1,14 +1,7 @@
 import type { Context, Caller } from './context.ts'
+import type { JsonSchema, Schema } from './schema.ts'
 
-/** Turns one positional parameter into a typed value, or throws `RpcError` -32602 whose message names the parameter. */
-export interface Schema<T> {
-  /** `path` is what the message calls the value, such as `argument 0 (filter).address` */
-  readonly parse: (value: unknown, path: string) => T
-  /** JSON Schema, for docs and OpenRPC */
-  readonly json: JsonSchema
-}
-
-export type JsonSchema = { readonly [key: string]: unknown }
+export type { JsonSchema, Schema } from './schema.ts'
 
 export interface Param<T> {
   readonly name: string
@@ -46,7 +39,7 @@ export function required<T>(name: string, schema: Schema<T>): Param<T> {
 
 /** Absent, or null: the value is undefined. */
 export function optional<T>(name: string, schema: Schema<T>): Param<T | undefined> {
-  return { name, schema: schema as Schema<T | undefined>, required: false }
+  return { name, schema, required: false }
 }
 
 /** Types the handler's arguments from the row's params. The cast is safe: dispatch parses with these very schemas. */

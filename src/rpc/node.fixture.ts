@@ -30,6 +30,8 @@ export interface TestNode {
   readonly ask: (method: string, ...params: readonly unknown[]) => Promise<unknown>
   /** Signs with the first account's key and submits. Answers the hash. */
   readonly send: (fields: Partial<TransactionFields>) => Promise<Hash>
+  /** Signs with the first account's key and the next nonce. */
+  readonly sign: (fields: Partial<TransactionFields>) => Transaction
 }
 
 export interface TestNodeOptions {
@@ -38,6 +40,7 @@ export interface TestNodeOptions {
   readonly genesis?: Genesis
   readonly now?: () => number
   readonly historyBlocks?: number
+  readonly methodTimeMs?: number
 }
 
 export const GENESIS_SECONDS = 1_700_000_000
@@ -55,6 +58,7 @@ export const LOGGER = Address.create(ALICE, 0n)
 
 export async function testNode(options: TestNodeOptions = {}): Promise<TestNode> {
   const clock = new ManualClock(GENESIS_SECONDS * 1_000)
+  const bugs: unknown[] = []
   const chain = new Chain({
     genesis: options.genesis ?? (await genesis()),
     store: new MemoryStore(),
@@ -68,8 +72,8 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
     seed: 'test',
     historyBlocks: options.historyBlocks ?? STATE_HISTORY_BLOCKS,
     instanceId: Hash.zero,
+    onBug: (error) => bugs.push(error),
   })
-  const bugs: unknown[] = []
   const rpc = createRpc({
     chain,
     accounts: new DevAccounts([KEY]),
@@ -77,17 +81,21 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
     clientVersion: 'pocketchain/test',
     onBug: (error) => bugs.push(error),
     ...(options.now === undefined ? undefined : { now: options.now }),
+    ...(options.methodTimeMs === undefined ? undefined : { methodTimeMs: options.methodTimeMs }),
   })
   await chain.start()
   let nonce = 0n
+  const sign = (fields: Partial<TransactionFields>) =>
+    Transaction.sign({ ...DEFAULTS, chainId: chain.config.chainId, nonce: nonce++, ...fields }, KEY)
   return {
     chain,
     clock,
     rpc,
     bugs,
     ask: (method, ...params) => rpc.request({ method, params }),
+    sign,
     send: async (fields) => {
-      const tx = Transaction.sign({ ...DEFAULTS, chainId: chain.config.chainId, nonce: nonce++, ...fields }, KEY)
+      const tx = sign(fields)
       await chain.submit(tx)
       return tx.hash
     },

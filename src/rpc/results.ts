@@ -20,7 +20,11 @@ export function orNull(schema: JsonSchema): JsonSchema {
 }
 
 /** `required` keys first, then those that may be absent. */
-export function record(title: string, required: Readonly<Record<string, JsonSchema>>, more: Readonly<Record<string, JsonSchema>> = {}): JsonSchema {
+export function record(
+  title: string,
+  required: Readonly<Record<string, JsonSchema>>,
+  more: Readonly<Record<string, JsonSchema>> = {},
+): JsonSchema {
   return { title, type: 'object', required: Object.keys(required), properties: { ...required, ...more } }
 }
 
@@ -29,8 +33,16 @@ const BLOCK_TIME = { blockTimestampMs: QUANTITY }
 export const LOG = record(
   'log',
   {
-    address: ADDRESS, topics: { ...listOf(HASH), maxItems: 4 }, data: BYTES, blockHash: HASH, blockNumber: QUANTITY,
-    blockTimestamp: QUANTITY, transactionHash: HASH, transactionIndex: QUANTITY, logIndex: QUANTITY, removed: BOOLEAN,
+    address: ADDRESS,
+    topics: { ...listOf(HASH), maxItems: 4 },
+    data: BYTES,
+    blockHash: HASH,
+    blockNumber: QUANTITY,
+    blockTimestamp: QUANTITY,
+    transactionHash: HASH,
+    transactionIndex: QUANTITY,
+    logIndex: QUANTITY,
+    removed: BOOLEAN,
   },
   BLOCK_TIME,
 )
@@ -38,14 +50,36 @@ export const LOG = record(
 export const RECEIPT = record(
   'receipt',
   {
-    type: QUANTITY, transactionHash: HASH, transactionIndex: QUANTITY, blockHash: HASH, blockNumber: QUANTITY,
-    from: ADDRESS, to: orNull(ADDRESS), contractAddress: orNull(ADDRESS), gasUsed: QUANTITY, cumulativeGasUsed: QUANTITY,
-    effectiveGasPrice: QUANTITY, logs: listOf(LOG), logsBloom: BYTES,
+    type: QUANTITY,
+    transactionHash: HASH,
+    transactionIndex: QUANTITY,
+    blockHash: HASH,
+    blockNumber: QUANTITY,
+    from: ADDRESS,
+    to: orNull(ADDRESS),
+    contractAddress: orNull(ADDRESS),
+    gasUsed: QUANTITY,
+    cumulativeGasUsed: QUANTITY,
+    effectiveGasPrice: QUANTITY,
+    logs: listOf(LOG),
+    logsBloom: BYTES,
   },
   {
-    status: QUANTITY, root: HASH, ...BLOCK_TIME, blobGasUsed: QUANTITY, blobGasPrice: QUANTITY, depositNonce: QUANTITY,
-    depositReceiptVersion: QUANTITY, l1GasPrice: QUANTITY, l1GasUsed: QUANTITY, l1Fee: QUANTITY, l1BaseFeeScalar: QUANTITY,
-    l1BlobBaseFee: QUANTITY, l1BlobBaseFeeScalar: QUANTITY, operatorFeeScalar: QUANTITY, operatorFeeConstant: QUANTITY,
+    status: QUANTITY,
+    root: HASH,
+    ...BLOCK_TIME,
+    blobGasUsed: QUANTITY,
+    blobGasPrice: QUANTITY,
+    depositNonce: QUANTITY,
+    depositReceiptVersion: QUANTITY,
+    l1GasPrice: QUANTITY,
+    l1GasUsed: QUANTITY,
+    l1Fee: QUANTITY,
+    l1BaseFeeScalar: QUANTITY,
+    l1BlobBaseFee: QUANTITY,
+    l1BlobBaseFeeScalar: QUANTITY,
+    operatorFeeScalar: QUANTITY,
+    operatorFeeConstant: QUANTITY,
     daFootprintGasScalar: QUANTITY,
   },
 )
@@ -58,26 +92,67 @@ const AUTHORIZATION_LIST = listOf(
 export const TRANSACTION = record(
   'transaction',
   {
-    blockHash: orNull(HASH), blockNumber: orNull(QUANTITY), blockTimestamp: orNull(QUANTITY), transactionIndex: orNull(QUANTITY),
-    hash: HASH, type: QUANTITY, from: ADDRESS, to: orNull(ADDRESS), nonce: QUANTITY, gas: QUANTITY, value: QUANTITY, input: BYTES,
-    gasPrice: QUANTITY, v: QUANTITY, r: QUANTITY, s: QUANTITY,
+    blockHash: orNull(HASH),
+    blockNumber: orNull(QUANTITY),
+    blockTimestamp: orNull(QUANTITY),
+    transactionIndex: orNull(QUANTITY),
+    hash: HASH,
+    type: QUANTITY,
+    from: ADDRESS,
+    to: orNull(ADDRESS),
+    nonce: QUANTITY,
+    gas: QUANTITY,
+    value: QUANTITY,
+    input: BYTES,
+    gasPrice: QUANTITY,
+    v: QUANTITY,
+    r: QUANTITY,
+    s: QUANTITY,
   },
   {
-    ...BLOCK_TIME, chainId: QUANTITY, yParity: QUANTITY, maxFeePerGas: QUANTITY, maxPriorityFeePerGas: QUANTITY,
-    accessList: ACCESS_LIST, maxFeePerBlobGas: QUANTITY, blobVersionedHashes: listOf(HASH), authorizationList: AUTHORIZATION_LIST,
-    sourceHash: HASH, mint: QUANTITY, isSystemTx: BOOLEAN, depositReceiptVersion: QUANTITY,
+    ...BLOCK_TIME,
+    chainId: QUANTITY,
+    yParity: QUANTITY,
+    maxFeePerGas: QUANTITY,
+    maxPriorityFeePerGas: QUANTITY,
+    accessList: ACCESS_LIST,
+    maxFeePerBlobGas: QUANTITY,
+    blobVersionedHashes: listOf(HASH),
+    authorizationList: AUTHORIZATION_LIST,
+    sourceHash: HASH,
+    mint: QUANTITY,
+    isSystemTx: BOOLEAN,
+    depositReceiptVersion: QUANTITY,
   },
 )
 
 const HEADER_FIELDS = {
-  hash: HASH, parentHash: HASH, sha3Uncles: HASH, miner: ADDRESS, stateRoot: HASH, transactionsRoot: HASH, receiptsRoot: HASH,
-  logsBloom: BYTES, difficulty: QUANTITY, number: QUANTITY, gasLimit: QUANTITY, gasUsed: QUANTITY, timestamp: QUANTITY,
-  extraData: BYTES, mixHash: HASH, nonce: BYTES,
+  hash: HASH,
+  parentHash: HASH,
+  sha3Uncles: HASH,
+  miner: ADDRESS,
+  stateRoot: HASH,
+  transactionsRoot: HASH,
+  receiptsRoot: HASH,
+  logsBloom: BYTES,
+  difficulty: QUANTITY,
+  number: QUANTITY,
+  gasLimit: QUANTITY,
+  gasUsed: QUANTITY,
+  timestamp: QUANTITY,
+  extraData: BYTES,
+  mixHash: HASH,
+  nonce: BYTES,
 }
 
 const FORK_FIELDS = {
-  timestampMs: QUANTITY, baseFeePerGas: QUANTITY, withdrawalsRoot: HASH, blobGasUsed: QUANTITY, excessBlobGas: QUANTITY,
-  parentBeaconBlockRoot: HASH, requestsHash: HASH,
+  timestampMs: QUANTITY,
+  baseFeePerGas: QUANTITY,
+  withdrawalsRoot: HASH,
+  blobGasUsed: QUANTITY,
+  excessBlobGas: QUANTITY,
+  parentBeaconBlockRoot: HASH,
+  requestsHash: HASH,
 }
 
 export const HEADER = record('header', HEADER_FIELDS, FORK_FIELDS)

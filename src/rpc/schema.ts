@@ -2,10 +2,19 @@ import type { BlockTag } from '../chain/index.ts'
 import { Hex } from '../eth/index.ts'
 import type { Address, Hash } from '../eth/index.ts'
 import { invalidParams } from './errors.ts'
-import type { JsonSchema, Schema } from './method.ts'
 
 // Written by hand rather than with a schema library: importing the smallest one costs 50 ms of start-up,
 // and its messages would be rewritten here anyway (every refusal names the parameter, in geth's words where it has some).
+
+/** Turns one positional parameter into a typed value, or throws `RpcError` -32602 whose message names the parameter. */
+export interface Schema<T> {
+  /** `path` is what the message calls the value, such as `argument 0 (filter).address` */
+  readonly parse: (value: unknown, path: string) => T
+  /** JSON Schema, for docs and OpenRPC */
+  readonly json: JsonSchema
+}
+
+export type JsonSchema = { readonly [key: string]: unknown }
 
 export type Infer<S> = S extends Schema<infer T> ? T : never
 
@@ -36,7 +45,13 @@ export const quantityNumber: Schema<number> = {
 
 /** What test methods get: a JSON number, a 0x quantity or a decimal string; at most 2^53 - 1. */
 export const integer: Schema<number> = {
-  json: { title: 'integer', oneOf: [{ type: 'integer', minimum: 0 }, { type: 'string', pattern: '^(0x[0-9a-fA-F]{1,64}|[0-9]{1,78})$' }] },
+  json: {
+    title: 'integer',
+    oneOf: [
+      { type: 'integer', minimum: 0 },
+      { type: 'string', pattern: '^(0x[0-9a-fA-F]{1,64}|[0-9]{1,78})$' },
+    ],
+  },
   parse: (value, path) => {
     if (typeof value === 'string' && DECIMAL.test(value)) return safe(Number(value), path, value)
     if (typeof value !== 'number') return quantityNumber.parse(value, path)
@@ -200,9 +215,7 @@ export function maybe<T>(schema: Schema<T>): MaybeSchema<T> {
 }
 
 /** Known keys by their schemas; unknown keys are ignored. Every key stands in the result, absent ones as undefined. */
-export function object<S extends Readonly<Record<string, Schema<unknown>>>>(
-  shape: S,
-): Schema<{ readonly [K in keyof S]: Infer<S[K]> }> {
+export function object<S extends Readonly<Record<string, Schema<unknown>>>>(shape: S): Schema<{ readonly [K in keyof S]: Infer<S[K]> }> {
   const entries = Object.entries(shape)
   const properties = Object.fromEntries(entries.map(([key, schema]) => [key, schema.json]))
   const required = entries.filter(([, schema]) => !('maybe' in schema)).map(([key]) => key)
@@ -293,7 +306,8 @@ function shown(value: unknown): string {
   if (typeof value === 'string') return quoted(value)
   if (typeof value === 'number') return String(value)
   if (Array.isArray(value)) return 'an array'
-  return value === null ? 'null' : typeof value === 'object' ? 'an object' : String(value)
+  if (value === null) return 'null'
+  return typeof value === 'boolean' ? String(value) : 'an object'
 }
 
 /** Long values are cut: the message is for a person. */

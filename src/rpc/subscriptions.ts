@@ -14,7 +14,7 @@ export type End = () => void
 
 /**
  * What a chain tells. Every subscriber hangs on one listener of the head, and what goes to several of them is the same
- * object. A transaction is told when it is promised and not again when it is sealed; a cadence without promises, or a
+ * object, so that a session can make it into text once (law 7). A transaction is told when it is promised and not again when it is sealed; a cadence without promises, or a
  * block that was sealed at once, tells it then.
  */
 export class Feeds {
@@ -126,16 +126,6 @@ export function feedsOf(chain: Chain): Feeds {
   let found = feeds.get(chain)
   if (found === undefined) feeds.set(chain, (found = new Feeds(chain)))
   return found
-}
-
-const texts = new WeakMap<object, string>()
-
-/** A result as JSON text, made once however many subscribers it goes to (law 7). */
-export function resultText(result: unknown): string {
-  if (typeof result !== 'object' || result === null) return JSON.stringify(result)
-  let text = texts.get(result)
-  if (text === undefined) texts.set(result, (text = JSON.stringify(result)))
-  return text
 }
 
 function tell(logs: readonly ToldLog[], filter: LogFilter, sink: Sink): void {

@@ -1,15 +1,26 @@
 import type { Method } from './method.ts'
 import { method } from './method.ts'
 import { BLOCK_METHODS } from './methods/blocks.ts'
+import { CADENCE_METHODS } from './methods/cadence.ts'
 import { CALL_METHODS } from './methods/call.ts'
 import { DEBUG_METHODS } from './methods/debug.ts'
+import { EDIT_METHODS } from './methods/edits.ts'
+import { ERC20_METHODS } from './methods/erc20.ts'
 import { FEE_METHODS } from './methods/fees.ts'
+import { HISTORY_METHODS } from './methods/history.ts'
+import { IMPERSONATE_METHODS } from './methods/impersonate.ts'
 import { LOG_METHODS } from './methods/logs.ts'
+import { MINE_METHODS } from './methods/mine.ts'
+import { NEXT_BLOCK_METHODS } from './methods/nextblock.ts'
 import { NODE_METHODS } from './methods/node.ts'
+import { NODE_INFO_METHODS } from './methods/nodeinfo.ts'
+import { POCKETCHAIN_METHODS } from './methods/pocketchain.ts'
+import { POOL_METHODS } from './methods/pool.ts'
 import { SEND_METHODS } from './methods/send.ts'
 import { SIMULATION_METHODS } from './methods/simulate.ts'
 import { STATE_METHODS } from './methods/state.ts'
 import { SUBSCRIPTION_METHODS } from './methods/subscribe.ts'
+import { TIME_METHODS } from './methods/time.ts'
 import { TRANSACTION_METHODS } from './methods/transactions.ts'
 import { TXPOOL_METHODS } from './methods/txpool.ts'
 import { PUBLIC_METHODS, PUBLIC_REFUSALS } from './public.ts'
@@ -45,11 +56,15 @@ export const CHAPTERS: readonly Chapter[] = [
   { title: 'Subscriptions', methods: SUBSCRIPTION_METHODS },
   { title: 'Transaction pool', methods: TXPOOL_METHODS },
   { title: 'Raw bytes', methods: DEBUG_METHODS },
+  { title: 'Test hand: blocks', methods: [...MINE_METHODS, ...CADENCE_METHODS, ...NEXT_BLOCK_METHODS] },
+  { title: 'Test hand: time', methods: TIME_METHODS },
+  { title: 'Test hand: state', methods: [...EDIT_METHODS, ...ERC20_METHODS] },
+  { title: 'Test hand: ways back', methods: HISTORY_METHODS },
+  { title: 'Test hand: senders and the pool', methods: [...IMPERSONATE_METHODS, ...POOL_METHODS] },
+  { title: 'Test hand: the node', methods: [...NODE_INFO_METHODS, ...POCKETCHAIN_METHODS] },
 ]
 
-export const METHODS: ReadonlyMap<string, Method> = new Map(
-  CHAPTERS.flatMap(({ methods }) => methods).map((row) => [row.name, row]),
-)
+export const METHODS: ReadonlyMap<string, Method> = new Map(CHAPTERS.flatMap(({ methods }) => methods).map((row) => [row.name, row]))
 
 /** Answered on the public tier, if only with a refusal of its own. */
 export function isPublic(name: string): boolean {

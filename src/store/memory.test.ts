@@ -30,7 +30,9 @@ describe('the memory store', () => {
 
   it('answers logs in chain order with their places', () => {
     const logs = [...store.logs({ addresses: null, topics: [] }, 0, 9)]
-    expect(logs.map(({ block, transactionIndex, logIndex, log }) => [block.header.number, transactionIndex, logIndex, log.address])).toEqual([
+    expect(
+      logs.map(({ block, transactionIndex, logIndex, log }) => [block.header.number, transactionIndex, logIndex, log.address]),
+    ).toEqual([
       [1, 0, 0, A],
       [1, 1, 1, B],
       [3, 0, 0, A],
@@ -42,11 +44,20 @@ describe('the memory store', () => {
       [...store.logs({ addresses: addresses && new Set(addresses), topics: topics.map((any) => any && new Set(any)) }, from, to)].map(
         (placed) => [placed.block.header.number, placed.logIndex],
       )
-    expect(find([A], [])).toEqual([[1, 0], [3, 0]])
+    expect(find([A], [])).toEqual([
+      [1, 0],
+      [3, 0],
+    ])
     expect(find([A], [], 2)).toEqual([[3, 0]])
-    expect(find([A, B], [[T0]], 0, 1)).toEqual([[1, 0], [1, 1]])
+    expect(find([A, B], [[T0]], 0, 1)).toEqual([
+      [1, 0],
+      [1, 1],
+    ])
     expect(find(null, [null, [T1, T2]])).toEqual([[1, 1]])
-    expect(find(null, [[T0], null, null, null])).toEqual([[1, 0], [1, 1]])
+    expect(find(null, [[T0], null, null, null])).toEqual([
+      [1, 0],
+      [1, 1],
+    ])
     expect(find([B], [[T2]])).toEqual([])
     expect(find(null, [], 3, 1)).toEqual([])
   })

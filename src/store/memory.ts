@@ -8,6 +8,8 @@ export class MemoryStore implements BlockStore {
   readonly #blocks: Block[] = []
   readonly #byHash = new Map<Hash, Block>()
   readonly #places = new Map<Hash, Location>()
+  /** rising numbers of the blocks that hold logs: the others cost a query nothing */
+  readonly #withLogs: number[] = []
 
   /** Throws RangeError unless it is the next block. */
   append(block: Block): void {
@@ -16,6 +18,7 @@ export class MemoryStore implements BlockStore {
     this.#blocks.push(block)
     this.#byHash.set(block.hash, block)
     for (const [index, tx] of block.transactions.entries()) this.#places.set(tx.hash, { block, index })
+    if (block.receipts.some(({ logs }) => logs.length > 0)) this.#withLogs.push(next)
   }
 
   truncate(number: number): readonly Block[] {
@@ -24,6 +27,7 @@ export class MemoryStore implements BlockStore {
       this.#byHash.delete(block.hash)
       for (const tx of block.transactions) this.#places.delete(tx.hash)
     }
+    this.#withLogs.splice(this.#firstWithLogs(number + 1))
     return removed
   }
 
@@ -39,13 +43,25 @@ export class MemoryStore implements BlockStore {
     return this.#places.get(transactionHash) ?? null
   }
 
-  /** A scan: the header's bloom passes over most blocks that hold nothing. */
+  /** A scan: the header's bloom passes over most blocks that hold no match. */
   *logs(filter: LogFilter, from: number, to: number): Iterable<PlacedLog> {
-    const last = Math.min(to, this.#blocks.length - 1)
-    for (let number = Math.max(0, from); number <= last; number++) {
+    for (let i = this.#firstWithLogs(from); i < this.#withLogs.length; i++) {
+      const number = this.#withLogs[i] ?? Infinity
+      if (number > to) return
       const block = this.#blocks[number]
       if (block !== undefined && mayHold(block.header.logsBloom, filter)) yield* logsOfBlock(block, filter)
     }
+  }
+
+  /** The place in `#withLogs` of the first number that is not below. */
+  #firstWithLogs(number: number): number {
+    let [low, high] = [0, this.#withLogs.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((this.#withLogs[middle] ?? Infinity) < number) low = middle + 1
+      else high = middle
+    }
+    return low
   }
 }
 

@@ -4,8 +4,8 @@ import { ManualClock } from '../chain/index.ts'
 import type { Flashblock } from '../eth/index.ts'
 import { createPocketchain } from '../index.ts'
 import type { Pocketchain } from '../index.ts'
-import { BadFrame, Publisher, compress, decodeFrame, plainFrame } from './index.ts'
-import type { Encoding, Frame } from './index.ts'
+import { BadFrame, compress, decodeFrame, plainFrame } from './index.ts'
+import type { Encoding, Frame, Publisher } from './index.ts'
 
 const TRANSFER = { from: '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266', to: '0x70997970c51812dc3a010c7d01b50e0d17dc79c8', value: '0x1' }
 
@@ -64,7 +64,9 @@ describe('the stream', () => {
       await until(() => packed.length === plain.length)
     }
     expect(packed.every(({ binary }) => binary)).toBe(true)
-    expect(packed.map(({ bytes }) => brotliDecompressSync(bytes).toString())).toEqual(plain.map(({ bytes }) => Buffer.from(bytes).toString()))
+    expect(packed.map(({ bytes }) => brotliDecompressSync(bytes).toString())).toEqual(
+      plain.map(({ bytes }) => Buffer.from(bytes).toString()),
+    )
     expect(packed.map(({ bytes }) => decodeFrame(bytes))).toEqual(plain.map(({ bytes }) => decodeFrame(bytes)))
   })
 
@@ -121,7 +123,8 @@ describe('decodeFrame', () => {
     const text = Buffer.from(frame.bytes).toString()
     const wanted = decodeFrame(frame.bytes)
     const fast = brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })
-    for (const message of [text, Buffer.from(`\n\t ${text}`), fast, (await compress(frame)).bytes]) expect(decodeFrame(message)).toEqual(wanted)
+    for (const message of [text, Buffer.from(`\n\t ${text}`), fast, (await compress(frame)).bytes])
+      expect(decodeFrame(message)).toEqual(wanted)
     expect(plainFrame(wanted)).toEqual(frame)
   })
 

@@ -1,7 +1,7 @@
 import { Hex } from '../../eth/index.ts'
 import type { Block } from '../../eth/index.ts'
 import { findBlock } from '../blocks.ts'
-import { blockJson, headerJson, ommerJson, receiptsJson } from '../json.ts'
+import { headerJson, ommerJson } from '../json.ts'
 import type { Json } from '../json.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method } from '../method.ts'
@@ -19,7 +19,7 @@ export const BLOCK_METHODS: readonly Method[] = [
     params: [required('block', blockNumber), optional('full transactions', boolean)],
     result: orNull(BLOCK),
     example: { params: ['pending', false], result: BLOCK_EXAMPLE },
-    handler: ({ chain }, [ref, full]) => show(findBlock(chain.head.view, ref), (block) => blockJson(block, full ?? false)),
+    handler: ({ chain, texts }, [ref, full]) => show(findBlock(chain.head.view, ref), (block) => texts.block(block, full ?? false)),
   }),
   method({
     name: 'eth_getBlockByHash',
@@ -27,7 +27,7 @@ export const BLOCK_METHODS: readonly Method[] = [
     params: [required('hash', hash), optional('full transactions', boolean)],
     result: orNull(BLOCK),
     example: { params: [HASH_EXAMPLE, false], result: BLOCK_EXAMPLE },
-    handler: ({ chain }, [hash, full]) => show(chain.head.view.byHash(hash), (block) => blockJson(block, full ?? false)),
+    handler: ({ chain, texts }, [hash, full]) => show(chain.head.view.byHash(hash), (block) => texts.block(block, full ?? false)),
   }),
   method({
     name: 'eth_getHeaderByNumber',
@@ -68,7 +68,7 @@ export const BLOCK_METHODS: readonly Method[] = [
     result: orNull(listOf(RECEIPT)),
     errors: { [-32004]: 'on the public endpoint, there with HTTP status 403' },
     example: { params: ['pending'], result: [{ transactionHash: HASH_EXAMPLE, status: '0x1', gasUsed: '0x5208' }] },
-    handler: ({ chain }, [ref]) => show(findBlock(chain.head.view, ref), receiptsJson),
+    handler: ({ chain, texts }, [ref]) => show(findBlock(chain.head.view, ref), (block) => texts.receipts(block)),
   }),
   method({
     name: 'eth_getUncleCountByBlockNumber',

@@ -1,10 +1,10 @@
+import type { View } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
 import { Hex } from '../../eth/index.ts'
 import type { AccessListItem, Address, Hash } from '../../eth/index.ts'
 import { requireBlock } from '../blocks.ts'
-import { Call, siteOf } from '../calls.ts'
+import { Call, onView, siteOf } from '../calls.ts'
 import type { Overrides } from '../calls.ts'
-import type { Context } from '../context.ts'
 import { CODE, invalidParams } from '../errors.ts'
 import { accessListJson } from '../json.ts'
 import { method, optional, required } from '../method.ts'
@@ -49,10 +49,10 @@ export const CALL_METHODS: readonly Method[] = [
       params: [{ to: WETH, data: '0x313ce567' }, 'latest'],
       result: '0x0000000000000000000000000000000000000000000000000000000000000012',
     },
-    handler: async (context, [request, block, state, env]) => {
-      requireTarget(request, block, context.compat)
-      const executed = await callAt(context, request, block, { state, block: env }).run()
-      const error = failure(executed, context.compat)
+    handler: async ({ chain, compat }, [request, block, state, env]) => {
+      requireTarget(request, block, compat)
+      const executed = await onView(chain, (view) => callAt(view, request, block, { state, block: env }).run())
+      const error = failure(executed, compat)
       if (error !== null) throw error
       return Hex.fromBytes(executed.output)
     },
@@ -64,9 +64,9 @@ export const CALL_METHODS: readonly Method[] = [
     result: quantity.json,
     errors: REVERT_ERRORS,
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: '0x5208' },
-    handler: async (context, [request, block, state, env]) => {
-      const call = callAt(context, request, block, { state, block: env })
-      return Hex.fromQuantity(await call.estimate(context.compat))
+    handler: async ({ chain, compat }, [request, block, state, env]) => {
+      const overrides = { state, block: env }
+      return Hex.fromQuantity(await onView(chain, (view) => callAt(view, request, block, overrides).estimate(compat)))
     },
   }),
   method({
@@ -76,13 +76,13 @@ export const CALL_METHODS: readonly Method[] = [
     result: accessListResult.json,
     errors: REVERT_ERRORS,
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: { accessList: [], gasUsed: '0x5208' } },
-    handler: async (context, [request, block, state]) => createAccessList(callAt(context, request, block, { state }), request),
+    handler: ({ chain }, [request, block, state]) =>
+      onView(chain, (view) => createAccessList(callAt(view, request, block, { state }), request)),
   }),
 ]
 
 /** The call on one View (law 1). */
-function callAt({ chain }: Context, request: CallRequest, ref: BlockRef | undefined, overrides: Overrides): Call {
-  const view = chain.head.view
+function callAt(view: View, request: CallRequest, ref: BlockRef | undefined, overrides: Overrides): Call {
   if (request.chainId !== undefined && request.chainId !== BigInt(view.config.chainId)) {
     throw invalidParams(`chainId does not match node's (have=${request.chainId}, want=${view.config.chainId})`)
   }

@@ -35,8 +35,7 @@ export const DEBUG_METHODS: readonly Method[] = [
     result: listOf(BYTES),
     errors: ERRORS,
     example: { params: ['0x3'], result: ['0xf90128…'] },
-    handler: ({ chain }, [ref]) =>
-      requireBlock(chain.head.view, ref).receipts.map((receipt) => Hex.fromBytes(Receipt.encode(receipt))),
+    handler: ({ chain }, [ref]) => requireBlock(chain.head.view, ref).receipts.map((receipt) => Hex.fromBytes(Receipt.encode(receipt))),
   }),
   method({
     name: 'debug_getRawTransaction',

@@ -4,7 +4,7 @@ import type { Block } from '../../eth/index.ts'
 import { rulesAt } from '../../evm/index.ts'
 import type { ChainConfig } from '../../evm/index.ts'
 import { invalidParams } from '../errors.ts'
-import { baseFeeAfter, blobFeeAfter, blobFeeIn, comingBaseFee, suggestedTip, tipsOf } from '../gasprice.ts'
+import { baseFeeAfter, blobFeeAfter, blobFeeIn, comingBaseFee, suggestedGasPrice, suggestedTip, tipsOf } from '../gasprice.ts'
 import { FEE_HISTORY_BLOCKS, FEE_HISTORY_PERCENTILES } from '../limits.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
@@ -35,14 +35,11 @@ const FEE_HISTORY = record(
 export const FEE_METHODS: readonly Method[] = [
   method({
     name: 'eth_gasPrice',
-    doc: 'Suggests a gas price for legacy transactions: the coming base fee and the suggested tip, in wei.',
+    doc: 'Suggests a gas price for legacy transactions, in wei: the suggested tip above the base fee of the last and of the coming block.',
     params: [],
     result: QUANTITY,
-    example: { params: [], result: '0x4c4f4a' },
-    handler: ({ chain }) => {
-      const { view } = chain.head
-      return Hex.fromQuantity(comingBaseFee(view) + suggestedTip(view))
-    },
+    example: { params: [], result: '0x3baa0c40' },
+    handler: ({ chain }) => Hex.fromQuantity(suggestedGasPrice(chain.head.view)),
   }),
   method({
     name: 'eth_maxPriorityFeePerGas',
@@ -57,7 +54,7 @@ export const FEE_METHODS: readonly Method[] = [
     doc: 'Answers the base fee of the coming block, in wei.',
     params: [],
     result: QUANTITY,
-    example: { params: [], result: '0x3b9aca00' },
+    example: { params: [], result: '0x3b20b800' },
     handler: ({ chain }) => Hex.fromQuantity(comingBaseFee(chain.head.view)),
   }),
   method({
@@ -80,9 +77,9 @@ export const FEE_METHODS: readonly Method[] = [
       params: ['0x1', 'latest', [50]],
       result: {
         oldestBlock: '0x1',
-        baseFeePerGas: ['0x3b9aca00', '0x3b5526c0'],
+        baseFeePerGas: ['0x3b20b800', '0x3aa9d4d7'],
         baseFeePerBlobGas: ['0x1', '0x1'],
-        gasUsedRatio: [0.0001],
+        gasUsedRatio: [0.0030367666666666665],
         blobGasUsedRatio: [0],
         reward: [['0xf4240']],
       },

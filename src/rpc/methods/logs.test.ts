@@ -78,14 +78,27 @@ describe('eth_getLogs over sealed blocks', () => {
   it('under compat geth the range beside a hash is refused', async () => {
     const geth = await withLogger({ compat: 'geth' })
     const blockHash = geth.chain.head.view.head.hash
-    await expect(geth.logs({ blockHash, fromBlock: '0x0' })).rejects.toMatchObject({ code: -32602, message: matching(/both BlockHash and FromBlock/) })
+    await expect(geth.logs({ blockHash, fromBlock: '0x0' })).rejects.toMatchObject({
+      code: -32602,
+      message: matching(/both BlockHash and FromBlock/),
+    })
     expect(await geth.logs({ blockHash })).toEqual([])
   })
 
   it.each<[string, object, number, RegExp]>([
     ['an unknown hash', { blockHash: topic(7) }, -32001, /block not found: 0x0{63}7/],
-    ['toBlock above the head', { fromBlock: '0x1', toBlock: '0x5' }, -32602, /block range extends beyond current head block: requested 0x5, head 0x4/],
-    ['fromBlock above toBlock', { fromBlock: '0x3', toBlock: '0x2' }, -32602, /invalid block range params: fromBlock 0x3 is above toBlock 0x2/],
+    [
+      'toBlock above the head',
+      { fromBlock: '0x1', toBlock: '0x5' },
+      -32602,
+      /block range extends beyond current head block: requested 0x5, head 0x4/,
+    ],
+    [
+      'fromBlock above toBlock',
+      { fromBlock: '0x3', toBlock: '0x2' },
+      -32602,
+      /invalid block range params: fromBlock 0x3 is above toBlock 0x2/,
+    ],
     ['latest to earliest', { toBlock: 'earliest' }, -32602, /invalid block range params/],
     ['a decimal block', { fromBlock: '1' }, -32602, /argument 0 \(filter\)\.fromBlock/],
     ['a bad topic', { topics: ['0x1'] }, -32602, /argument 0 \(filter\)\.topics\[0\]/],

@@ -160,9 +160,7 @@ function withinHead(query: LogQuery, view: View): LogQuery {
 
 function assertOneKind({ blockHash, from, to }: LogQuery, compat: Compat): void {
   if (blockHash === undefined || compat.blockHashWithRange === 'ignored' || (from === undefined && to === undefined)) return
-  throw invalidParams(
-    'invalid argument 0 (filter): cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other',
-  )
+  throw invalidParams('invalid argument 0 (filter): cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other')
 }
 
 function assertOrder(from: number, to: number): void {

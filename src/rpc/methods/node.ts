@@ -109,7 +109,11 @@ export const NODE_METHODS: readonly Method[] = [
     name: 'eth_config',
     doc: 'The rules in force, the next and the last known ones (EIP-7910).',
     params: [],
-    result: record('configuration', { current: { type: 'object' }, next: { type: ['object', 'null'] }, last: { type: ['object', 'null'] } }),
+    result: record('configuration', {
+      current: { type: 'object' },
+      next: { type: ['object', 'null'] },
+      last: { type: ['object', 'null'] },
+    }),
     example: { params: [], result: { current: { activationTime: 0, chainId: '0x7a69', forkId: '0x9c2ec7d8' }, next: null, last: null } },
     handler: ({ chain }) => chainForks(chain.config, chain.genesis, chain.head.view.head.header),
   }),
@@ -119,7 +123,12 @@ export const NODE_METHODS: readonly Method[] = [
     params: [],
     result: record('capabilities', {
       head: record('head', { number: QUANTITY, hash: HASH }),
-      state: RESOURCE, tx: RESOURCE, logs: RESOURCE, receipts: RESOURCE, blocks: RESOURCE, stateproofs: RESOURCE,
+      state: RESOURCE,
+      tx: RESOURCE,
+      logs: RESOURCE,
+      receipts: RESOURCE,
+      blocks: RESOURCE,
+      stateproofs: RESOURCE,
     }),
     example: {
       params: [],

@@ -1,11 +1,13 @@
 import type { Chain, View } from '../../chain/index.ts'
+import type { Compat } from '../../compat.ts'
 import { DecodeError, Hash, Hex, PersonalMessage, Transaction, TypedData } from '../../eth/index.ts'
 import type { Address, Signature, TransactionFields } from '../../eth/index.ts'
+import type { ChainConfig } from '../../evm/index.ts'
 import { unknownAccount } from '../accounts.ts'
-import { Call, siteOf } from '../calls.ts'
+import { Call, onView, siteOf } from '../calls.ts'
 import type { Context } from '../context.ts'
 import { CODE, RpcError, invalidParams } from '../errors.ts'
-import { comingBaseFee, suggestedTip } from '../gasprice.ts'
+import { comingBaseFee, suggestedGasPrice, suggestedTip } from '../gasprice.ts'
 import { receiptJson, transactionJson } from '../json.ts'
 import type { Json } from '../json.ts'
 import { RECEIPT_WAIT_MS } from '../limits.ts'
@@ -27,13 +29,20 @@ const UNKNOWN_ACCOUNT = { [CODE.server]: 'unknown account' }
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
 const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const RAW =
-  '0x02f8730180843b9aca00850ba43b7400825208943535353535353535353535353535353535353535880de0b6b3a764000080c080a06b1f6b1f6b1f6b1f6b1f6b1f6b1f6b1f6b1f6b1f6b1f6b1f6b1f6b1f6b1f6b1fa02b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b'
-const HASH = '0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b'
-const SIGNATURE = `0x${'1b'.padStart(130, '0')}`
-const FILLED = { raw: '0x02c0', tx: { type: '0x2', nonce: '0x0', gas: '0x5208', from: ALICE, to: BOB, value: '0x1' } }
+  '0x02f86b827a6980830f424084773594008252089470997970c51812dc3a010c7d01b50e0d17dc79c80180c080a0387035d1da7342338128c8c7ebebe123ef21c8cc2b2ab37640bba04939938965a07bf54772597f1e144c2bd05d4b790751b6bddeedcc143295f750fa30f34b6649'
+const UNSIGNED = '0x02eb827a6980830f4240847650b2408252089470997970c51812dc3a010c7d01b50e0d17dc79c80180c0808080'
+const HASH = '0xc9ec3caa78e68e4aab5d188c7fe6c0815e29ad62507fe729dbd32681405715dc'
+const SIGNED_MESSAGE =
+  '0xa114c834af73872c6c9efe918d85b0b1b34a486d10f9011e2630e28417c828c060dbd65cda67e73d52ebb7c555260621dbc1b0b4036acb61086bba091ac3f1641b'
+const SIGNED_DATA =
+  '0x15c3455f3bf1151976ee31de05ae9d46476776d36c89bfa80562aae988fd81673fad1cfa120d810d978107751e2cf045b28faa026b4200564eb3dfe757b70e731c'
+const FILLED = {
+  raw: UNSIGNED,
+  tx: { type: '0x2', nonce: '0x0', gas: '0x5208', maxFeePerGas: '0x7650b240', maxPriorityFeePerGas: '0xf4240' },
+}
 
 /** A signed transaction as bytes; its parsing names what is wrong with them. */
-const rawTransaction: Schema<Transaction> = {
+export const rawTransaction: Schema<Transaction> = {
   json: { ...bytes.json, title: 'signed transaction' },
   parse: (value, path) => {
     const raw = bytes.parse(value, path)
@@ -45,7 +54,6 @@ const rawTransaction: Schema<Transaction> = {
     }
   },
 }
-
 
 export const SEND_METHODS: readonly Method[] = [
   method({
@@ -125,7 +133,7 @@ export const SEND_METHODS: readonly Method[] = [
     params: [required('address', address), required('message', bytes)],
     result: bytes.json,
     errors: UNKNOWN_ACCOUNT,
-    example: { params: [ALICE, '0xdeadbeef'], result: SIGNATURE },
+    example: { params: [ALICE, '0xdeadbeef'], result: SIGNED_MESSAGE },
     handler: ({ accounts }, [signer, message]) => signatureBytes(accounts.sign(signer, PersonalMessage.hash(message))),
   }),
   method({
@@ -134,7 +142,7 @@ export const SEND_METHODS: readonly Method[] = [
     params: [required('message', bytes), required('address', address), optional('password', anything)],
     result: bytes.json,
     errors: UNKNOWN_ACCOUNT,
-    example: { params: ['0xdeadbeef', ALICE], result: SIGNATURE },
+    example: { params: ['0xdeadbeef', ALICE], result: SIGNED_MESSAGE },
     handler: ({ accounts }, [message, signer]) => signatureBytes(accounts.sign(signer, PersonalMessage.hash(message))),
   }),
   ...['eth_signTypedData_v4', 'eth_signTypedData'].map((name) =>
@@ -146,7 +154,7 @@ export const SEND_METHODS: readonly Method[] = [
       errors: UNKNOWN_ACCOUNT,
       example: {
         params: [ALICE, { types: { Mail: [{ name: 'text', type: 'string' }] }, primaryType: 'Mail', domain: {}, message: { text: 'hi' } }],
-        result: SIGNATURE,
+        result: SIGNED_DATA,
       },
       handler: ({ accounts }, [signer, data]) => signatureBytes(accounts.sign(signer, typedDataHash(data))),
     }),
@@ -210,15 +218,13 @@ function requireSender({ from }: CallRequest): Address {
 
 /** The nonce comes last: estimating takes time, and the sender's nonce may move meanwhile. */
 async function fill({ chain, compat }: Context, request: CallRequest): Promise<TransactionFields> {
-  const { view } = chain.head
-  refuseUnsendable(request, view)
-  const priced = { ...request, ...fees(request, view) }
-  const gas = request.gas ?? (await new Call(siteOf(view, view.tagged('pending')), priced).estimate(compat))
+  refuseUnsendable(request, chain.config)
+  const priced = await onView(chain, async (view) => withGas({ ...request, ...fees(request, view) }, view, compat))
   return {
     type: typeOf(priced),
-    chainId: view.config.chainId,
+    chainId: chain.config.chainId,
     nonce: request.nonce ?? nextNonce(chain, senderOf(request)),
-    gas,
+    gas: priced.gas,
     to: request.to ?? null,
     value: request.value ?? 0n,
     data: request.data ?? new Uint8Array(),
@@ -229,6 +235,12 @@ async function fill({ chain, compat }: Context, request: CallRequest): Promise<T
   }
 }
 
+/** Estimated on what is pre-confirmed, for a transaction that may depend on it. */
+async function withGas(request: CallRequest, view: View, compat: Compat): Promise<CallRequest & { readonly gas: bigint }> {
+  const pending = siteOf(view, view.tagged('pending'))
+  return { ...request, gas: request.gas ?? (await new Call(pending, request).estimate(compat)) }
+}
+
 /** After all that is pre-confirmed and all that follows on it in the pool. */
 function nextNonce(chain: Chain, sender: Address): bigint {
   const { view } = chain.head
@@ -236,7 +248,7 @@ function nextNonce(chain: Chain, sender: Address): bigint {
   return chain.pool.nextNonce(sender, nonce)
 }
 
-function refuseUnsendable(request: CallRequest, { config }: View): void {
+function refuseUnsendable(request: CallRequest, config: ChainConfig): void {
   const refuse = (reason: string) => refused('argument 0 (transaction)', reason)
   if (request.chainId !== undefined && request.chainId !== BigInt(config.chainId)) {
     throw refuse(`chainId does not match node's (have=${request.chainId}, want=${config.chainId})`)
@@ -252,7 +264,7 @@ function fees(request: CallRequest, view: View): Partial<CallRequest> {
   if (request.gasPrice !== undefined) return {}
   const baseFee = comingBaseFee(view)
   const london = view.tagged('pending').header.baseFeePerGas !== null
-  if (!london || typeOf(request) < 2) return { gasPrice: baseFee + suggestedTip(view) }
+  if (!london || typeOf(request) < 2) return { gasPrice: suggestedGasPrice(view) }
   const cap = request.maxFeePerGas
   const tip = request.maxPriorityFeePerGas ?? suggestedTip(view)
   if (cap === undefined) return { maxFeePerGas: 2n * baseFee + tip, maxPriorityFeePerGas: tip }

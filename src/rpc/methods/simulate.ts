@@ -3,6 +3,7 @@ import type { BlockAttributes, Chain } from '../../chain/index.ts'
 import { DecodeError, Hash, Hex, Transaction } from '../../eth/index.ts'
 import type { Block } from '../../eth/index.ts'
 import { requireBlock } from '../blocks.ts'
+import { onView } from '../calls.ts'
 import { CODE, RpcError, invalidParams } from '../errors.ts'
 import { blockJson } from '../json.ts'
 import type { Json } from '../json.ts'
@@ -80,13 +81,12 @@ export const SIMULATION_METHODS: readonly Method[] = [
       result: [{ number: '0x2', calls: [{ status: '0x1', returnData: '0x', gasUsed: '0x5208', maxUsedGas: '0x5208', logs: [] }] }],
     },
     handler: ({ chain }, [asked, ref]) => {
-      const { view } = chain.head
       const options = {
         validation: asked.validation ?? false,
         traceTransfers: asked.traceTransfers ?? false,
         fullTransactions: asked.returnFullTransactions ?? false,
       }
-      return new Simulation(view, requireBlock(view, ref), options).run(asked.blockStateCalls)
+      return onView(chain, (view) => new Simulation(view, requireBlock(view, ref), options).run(asked.blockStateCalls))
     },
   }),
   method({
@@ -101,8 +101,18 @@ export const SIMULATION_METHODS: readonly Method[] = [
     result: PAYLOAD,
     errors: { [CODE.server]: 'a transaction cannot be included, or the parent is not the head' },
     example: {
-      params: [PARENT, { timestamp: '0x228', prevRandao: Hash.zero, suggestedFeeRecipient: BOB, withdrawals: [], parentBeaconBlockRoot: Hash.zero }, [], '0x'],
-      result: { executionPayload: { parentHash: PARENT, blockNumber: '0x37' }, blockValue: '0x0', blobsBundle: {}, shouldOverrideBuilder: false },
+      params: [
+        PARENT,
+        { timestamp: '0x228', prevRandao: Hash.zero, suggestedFeeRecipient: BOB, withdrawals: [], parentBeaconBlockRoot: Hash.zero },
+        [],
+        '0x',
+      ],
+      result: {
+        executionPayload: { parentHash: PARENT, blockNumber: '0x37' },
+        blockValue: '0x0',
+        blobsBundle: {},
+        shouldOverrideBuilder: false,
+      },
     },
     handler: async ({ chain }, [parentHash, attributes, transactions, extraData]) => {
       const parent = chain.head.view.head

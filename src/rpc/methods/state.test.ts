@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Address, Hash, Hex } from '../../eth/index.ts'
+import { Address, EMPTY_CODE_HASH, EMPTY_ROOT, Hash, Hex } from '../../eth/index.ts'
 import { SLOTS_PER_REQUEST } from '../limits.ts'
 import { ALICE, LOGGER, LOGGER_INIT_CODE, PRECONF, testNode } from '../node.fixture.ts'
 
@@ -11,7 +11,11 @@ describe('state under pending', () => {
   it('balance, nonce, code and storage all come from the pre-confirmed state', async () => {
     const node = await testNode({ cadence: PRECONF })
     const wethSlot = async (block: string) => {
-      const slots = (await node.ask('eth_getStorageValues', { [WETH]: Array.from({ length: 8 }, (_, i) => Hex.fromQuantity(i)) }, block)) as object
+      const slots = (await node.ask(
+        'eth_getStorageValues',
+        { [WETH]: Array.from({ length: 8 }, (_, i) => Hex.fromQuantity(i)) },
+        block,
+      )) as object
       return JSON.stringify(slots)
     }
     const before = await wethSlot('pending')
@@ -22,6 +26,21 @@ describe('state under pending', () => {
     expect(await node.ask('eth_getBalance', BOB, 'latest')).toBe('0x0')
     expect(await node.ask('eth_getCode', LOGGER, 'pending')).toBe(Hex.fromBytes(LOGGER_INIT_CODE.subarray(12)))
     expect(await node.ask('eth_getCode', LOGGER)).toBe('0x')
+    expect(await node.ask('eth_getAccountInfo', LOGGER, 'pending')).toEqual({
+      balance: '0x0',
+      nonce: '0x1',
+      code: Hex.fromBytes(LOGGER_INIT_CODE.subarray(12)),
+    })
+    expect(await node.ask('eth_getAccountInfo', LOGGER)).toEqual({ balance: '0x0', nonce: '0x0', code: '0x' })
+    expect(await node.ask('eth_getAccount', BOB, 'pending')).toEqual({
+      balance: '0x7',
+      nonce: '0x0',
+      codeHash: EMPTY_CODE_HASH,
+      storageRoot: EMPTY_ROOT,
+    })
+    expect(await node.ask('eth_getAccount', BOB, 'latest')).toBeNull()
+    expect(await node.ask('eth_getProof', BOB, [], 'pending')).toMatchObject({ balance: '0x7', storageHash: EMPTY_ROOT })
+    expect(await node.ask('eth_getProof', BOB, [], 'latest')).toMatchObject({ balance: '0x0' })
     expect(await node.ask('eth_getTransactionCount', ALICE, 'latest')).toBe('0x0')
     expect(await node.ask('eth_getTransactionCount', ALICE, 'pending')).toBe('0x2')
     expect(await wethSlot('pending')).toBe(before)
@@ -55,7 +74,10 @@ describe('state of the past', () => {
   it('of an unknown block is refused with its name', async () => {
     const node = await testNode()
     const unknown = Hash.fromBigint(1n)
-    await expect(node.ask('eth_getBalance', BOB, '0x5')).rejects.toMatchObject({ code: -32001, message: 'block not found: 0x5, the latest is 0x0' })
+    await expect(node.ask('eth_getBalance', BOB, '0x5')).rejects.toMatchObject({
+      code: -32001,
+      message: 'block not found: 0x5, the latest is 0x0',
+    })
     await expect(node.ask('eth_getCode', BOB, unknown)).rejects.toMatchObject({ code: -32001, message: `block not found: ${unknown}` })
   })
 
@@ -65,7 +87,11 @@ describe('state of the past', () => {
     await expect(node.ask('eth_getBalance', BOB, '0x1')).rejects.toMatchObject({ code: 4444 })
     expect(await node.ask('eth_getBalance', BOB, '0x9')).toBe('0x0')
     expect(await node.ask('eth_getBlockByNumber', '0x1', false)).toMatchObject({ number: '0x1' })
-    expect(await node.ask('eth_capabilities')).toMatchObject({ head: { number: '0xa' }, blocks: { oldestBlock: '0x0' }, state: { oldestBlock: '0x6' } })
+    expect(await node.ask('eth_capabilities')).toMatchObject({
+      head: { number: '0xa' },
+      blocks: { oldestBlock: '0x0' },
+      state: { oldestBlock: '0x6' },
+    })
   })
 })
 
@@ -75,7 +101,10 @@ describe('slots', () => {
     const name = await node.ask('eth_getStorageAt', WETH, '0x0', 'latest')
     expect(name).toMatch(/^0x[0-9a-f]{64}$/)
     expect(await node.ask('eth_getStorageAt', WETH, Hash.zero)).toBe(name)
-    await expect(node.ask('eth_getStorageAt', WETH, '0xasdf')).rejects.toMatchObject({ code: -32602, message: matching(/argument 1 \(slot\): invalid hex in storage key/) })
+    await expect(node.ask('eth_getStorageAt', WETH, '0xasdf')).rejects.toMatchObject({
+      code: -32602,
+      message: matching(/argument 1 \(slot\): invalid hex in storage key/),
+    })
   })
 
   it('eth_getStorageValues refuses nothing and too much', async () => {
@@ -83,7 +112,10 @@ describe('slots', () => {
     const many = new Array<string>(SLOTS_PER_REQUEST).fill('0x0')
     await expect(node.ask('eth_getStorageValues', {})).rejects.toMatchObject({ code: -32602, message: matching(/empty request/) })
     await expect(node.ask('eth_getStorageValues', { [WETH]: [] })).rejects.toMatchObject({ code: -32602 })
-    await expect(node.ask('eth_getStorageValues', { [WETH]: many, [BOB]: ['0x0'] })).rejects.toMatchObject({ code: -32602, message: matching(/too many slots/) })
+    await expect(node.ask('eth_getStorageValues', { [WETH]: many, [BOB]: ['0x0'] })).rejects.toMatchObject({
+      code: -32602,
+      message: matching(/too many slots/),
+    })
     expect(await node.ask('eth_getStorageValues', { [WETH]: many })).toHaveProperty(WETH)
   })
 

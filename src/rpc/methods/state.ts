@@ -1,5 +1,5 @@
 import type { AccountProof } from '../../chain/index.ts'
-import { EMPTY_CODE_HASH, Hash, Hex } from '../../eth/index.ts'
+import { EMPTY_CODE_HASH, EMPTY_ROOT, Hash, Hex } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
 import type { StateReader } from '../../evm/index.ts'
 import { requireBlock, requireState } from '../blocks.ts'
@@ -8,7 +8,7 @@ import type { Json } from '../json.ts'
 import { SLOTS_PER_REQUEST } from '../limits.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
-import { ADDRESS, BYTES, HASH, QUANTITY, listOf, record } from '../results.ts'
+import { ADDRESS, BYTES, HASH, QUANTITY, listOf, orNull, record } from '../results.ts'
 import { address, arrayOf, blockRef, mapOf, storageSlot } from '../schema.ts'
 
 const ACCOUNT = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
@@ -64,14 +64,44 @@ export const STATE_METHODS: readonly Method[] = [
     handler: ({ chain }, [address, block]) => Hex.fromBytes(codeOf(requireState(chain.head.view, block), address)),
   }),
   method({
+    name: 'eth_getAccount',
+    doc: 'Balance, nonce, code hash and storage root of an account; null where there is none.',
+    params: [required('address', address), optional('block', blockRef)],
+    result: orNull(record('account', { balance: QUANTITY, nonce: QUANTITY, codeHash: HASH, storageRoot: HASH })),
+    errors: ERRORS,
+    example: {
+      params: [ACCOUNT, 'latest'],
+      result: { balance: '0x21e19e0c9bab2400000', nonce: '0x5', codeHash: EMPTY_CODE_HASH, storageRoot: EMPTY_ROOT },
+    },
+    handler: ({ chain }, [address, block]) => {
+      const { view } = chain.head
+      const { account, storageHash } = view.proof(requireBlock(view, block), address, [])
+      if (account === null) return null
+      const { balance, nonce, codeHash } = account
+      return { balance: Hex.fromQuantity(balance), nonce: Hex.fromQuantity(nonce), codeHash, storageRoot: storageHash }
+    },
+  }),
+  method({
+    name: 'eth_getAccountInfo',
+    doc: 'Balance, nonce and code of an account in one answer.',
+    params: [required('address', address), optional('block', blockRef)],
+    result: record('account', { balance: QUANTITY, nonce: QUANTITY, code: BYTES }),
+    errors: ERRORS,
+    example: { params: [ACCOUNT, 'latest'], result: { balance: '0x21e19e0c9bab2400000', nonce: '0x5', code: '0x' } },
+    handler: ({ chain }, [address, block]) => {
+      const state = requireState(chain.head.view, block)
+      const { balance, nonce } = state.account(address) ?? NOBODY
+      return { balance: Hex.fromQuantity(balance), nonce: Hex.fromQuantity(nonce), code: Hex.fromBytes(codeOf(state, address)) }
+    },
+  }),
+  method({
     name: 'eth_getStorageAt',
     doc: 'One storage slot as 32 bytes.',
     params: [required('address', address), required('slot', storageSlot), optional('block', blockRef)],
     result: HASH,
     errors: ERRORS,
     example: { params: [WETH, '0x0', 'latest'], result: ZERO_SLOT },
-    handler: ({ chain }, [address, slot, block]) =>
-      Hex.fromBytes32(requireState(chain.head.view, block).storage(address, slot)),
+    handler: ({ chain }, [address, slot, block]) => Hex.fromBytes32(requireState(chain.head.view, block).storage(address, slot)),
   }),
   method({
     name: 'eth_getStorageValues',
@@ -88,11 +118,7 @@ export const STATE_METHODS: readonly Method[] = [
   method({
     name: 'eth_getProof',
     doc: 'An account and some of its slots with Merkle proofs against the state root (EIP-1186).',
-    params: [
-      required('address', address),
-      required('slots', arrayOf(proofKey, SLOTS_PER_REQUEST)),
-      optional('block', blockRef),
-    ],
+    params: [required('address', address), required('slots', arrayOf(proofKey, SLOTS_PER_REQUEST)), optional('block', blockRef)],
     result: record('account proof', {
       address: ADDRESS,
       accountProof: listOf(BYTES),
@@ -110,7 +136,10 @@ export const STATE_METHODS: readonly Method[] = [
     handler: ({ chain }, [address, keys, block]) => {
       const { view } = chain.head
       const slots = keys.map(({ slot }) => slot)
-      return proofJson(view.proof(requireBlock(view, block), address, slots), keys.map(({ shown }) => shown))
+      return proofJson(
+        view.proof(requireBlock(view, block), address, slots),
+        keys.map(({ shown }) => shown),
+      )
     },
   }),
 ]
@@ -121,6 +150,7 @@ function codeOf(state: StateReader, address: Address): Uint8Array {
 }
 
 const NO_CODE = new Uint8Array(0)
+const NOBODY = { balance: 0n, nonce: 0n }
 
 function storageValues(state: StateReader, wanted: ReadonlyMap<Address, readonly Hash[]>): Json {
   let count = 0

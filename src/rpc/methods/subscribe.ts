@@ -45,7 +45,10 @@ export const SUBSCRIPTION_METHODS: readonly Method[] = [
       [CODE.methodNotFound]: 'there is no connection to notify: HTTP has none',
       [CODE.limitExceeded]: `the connection has ${SUBSCRIPTIONS_PER_CONNECTION} subscriptions`,
     },
-    example: { params: ['pendingLogs', { address: '0x4200000000000000000000000000000000000006' }], result: '0x9ce59a13059e417087c02d3236a0b1cc' },
+    example: {
+      params: ['pendingLogs', { address: '0x4200000000000000000000000000000000000006' }],
+      result: '0x9ce59a13059e417087c02d3236a0b1cc',
+    },
     handler: ({ chain }, [name, option], { session }) => {
       if (session === null) throw new RpcError(CODE.methodNotFound, 'notifications not supported: subscribe over WebSocket')
       const found = KINDS.get(name)
@@ -55,12 +58,10 @@ export const SUBSCRIPTION_METHODS: readonly Method[] = [
         throw new RpcError(CODE.limitExceeded, `too many subscriptions: at most ${SUBSCRIPTIONS_PER_CONNECTION} per connection`)
       }
       const id = newId()
-      const { sink, end } = afterAnswer((result) => session.notify(id, result))
-      const close = found.open(feedsOf(chain), option, sink)
-      subscriptions.set(id, () => {
-        end()
-        close()
-      })
+      subscriptions.set(
+        id,
+        found.open(feedsOf(chain), option, (result) => notify(session, id, result)),
+      )
       return id
     },
   }),
@@ -92,24 +93,10 @@ function subscriptionsOf(session: Session): Map<string, End> {
   return subscriptions
 }
 
-/** Holds back what comes before the client can know the subscription's id: until the answer is on its way. */
-function afterAnswer(notify: (result: unknown) => void): { readonly sink: Sink; readonly end: End } {
-  let held: unknown[] | null = []
-  const timer = setTimeout(() => {
-    const results = held ?? []
-    held = null
-    for (const result of results) tell(notify, result)
-  }, 0)
-  return {
-    sink: (result) => (held === null ? tell(notify, result) : held.push(result)),
-    end: () => clearTimeout(timer),
-  }
-}
-
-/** The chain must not stumble over a listener in the same process: what that one throws is nobody's but its own. */
-function tell(notify: (result: unknown) => void, result: unknown): void {
+/** The chain must not stumble over a listener in the same process: what that one throws is its own business. */
+function notify(session: Session, id: Hex, result: unknown): void {
   try {
-    notify(result)
+    session.notify(id, result)
   } catch (error) {
     queueMicrotask(() => {
       throw error

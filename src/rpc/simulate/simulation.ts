@@ -2,9 +2,7 @@ import { Trie, environment, nextBaseFee } from '../../chain/index.ts'
 import type { View } from '../../chain/index.ts'
 import { Address, Block, Bloom, EMPTY_OMMERS, EMPTY_ROOT, Hash, Header, Hex, Receipt, Withdrawal } from '../../eth/index.ts'
 import type { Log, Transaction } from '../../eth/index.ts'
-import {
-  InvalidTransaction, World, beginBlock, endBlock, executeTransaction, nextExcessBlobGas, rulesAt,
-} from '../../evm/index.ts'
+import { InvalidTransaction, World, beginBlock, endBlock, executeTransaction, nextExcessBlobGas, rulesAt } from '../../evm/index.ts'
 import type { BlockContext, Executed, Message, Rules } from '../../evm/index.ts'
 import { RpcError, invalidParams } from '../errors.ts'
 import { blockJson, logJson } from '../json.ts'

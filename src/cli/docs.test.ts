@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { EXIT_CODES, flagReference } from './docs.fixture.ts'
+import { EXIT } from './exit.ts'
+import { OPTION_ROWS, SECTIONS, longName, variableOf } from './options.ts'
+
+const DOCS = new URL('../../docs/', import.meta.url).pathname
+
+// `npm run docs` runs this with --update, which writes the file.
+test('the committed docs/flags.md is what the option table says', async () => {
+  await expect(flagReference()).toMatchFileSnapshot(`${DOCS}flags.md`)
+})
+
+test('it tells every exit code', () => {
+  expect(EXIT_CODES.map(([exitCode]) => Number(exitCode))).toEqual(Object.values(EXIT))
+})
+
+test('every section has an option, and no two options share a flag or a variable', () => {
+  expect(new Set(OPTION_ROWS.map(([, row]) => row.section))).toEqual(new Set(SECTIONS))
+  for (const name of [longName, shortName]) {
+    const names = OPTION_ROWS.map(([, { flag }]) => name(flag)).filter((each) => each !== null)
+    expect(names).toEqual([...new Set(names)])
+  }
+  const variables = OPTION_ROWS.flatMap(([, row]) => [variableOf(row), ...(row.variables ?? [])])
+  expect(variables).toEqual([...new Set(variables)])
+})
+
+/** `p` of `-p, --port <number>` */
+function shortName(flag: string): string | null {
+  return /^-([a-zA-Z]), /.exec(flag)?.[1] ?? null
+}

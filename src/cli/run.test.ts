@@ -1,0 +1,267 @@
+import { spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { finish, start } from './cli.fixture.ts'
+
+const KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
+const ACCOUNT = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+const OWN_WORDS = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
+const COMMAND = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+
+let folder = ''
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'pocketchain-run-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+describe('the command', () => {
+  test('says what one needs and ends the banner with the address', async () => {
+    const command = start(['--port', '0'])
+    const line = await command.says(/Listening on 127\.0\.0\.1:\d+\n$/)
+    const port = /:(\d+)\n/.exec(line)?.[1]
+    for (const text of [ACCOUNT, KEY, 'test test test', '31337', `http://127.0.0.1:${port}/public`, `ws://127.0.0.1:${port}/flashblocks`]) {
+      expect(command.out()).toContain(text)
+    }
+    expect(await ask(`http://127.0.0.1:${port}`, 'eth_chainId')).toBe('0x7a69')
+    command.stop()
+    expect(await command.exit).toBe(0)
+    expect(command.err()).toBe('')
+  })
+
+  test('under --json says it in one line, then one per event', async () => {
+    const command = start(['--port', '0', '--json', '--chain-id', '901', '--accounts', '2', '--cadence', 'instant'])
+    const ready = JSON.parse(await command.says(/^.*\n/))
+    expect(ready).toMatchObject({
+      event: 'ready',
+      chainId: 901,
+      pid: process.pid,
+      privateKeys: [KEY, expect.any(String)],
+      cadence: { kind: 'instant' },
+    })
+    expect(ready.accounts).toEqual([ACCOUNT, expect.any(String)])
+    const hash = await ask(ready.urls.http, 'eth_sendTransaction', [{ from: ACCOUNT, to: ACCOUNT, value: '0x1' }])
+    const lines = (await command.says(/^.*\n.*\n/)).trim().split('\n')
+    expect(JSON.parse(lines[1] ?? '')).toMatchObject({ event: 'block', block: 1, transactions: [hash], time: expect.any(String) })
+    command.stop()
+    expect(await command.exit).toBe(0)
+  })
+
+  test('tells of a flashblock that holds transactions, once, and shows no key', async () => {
+    const command = start(['--port', '0'], { coloured: true })
+    const url = `http://127.0.0.1:${/:(\d+)\n/.exec(await command.says(/Listening on .*\n/))?.[1]}`
+    const banner = command.out().length
+    const hash = await ask(url, 'eth_sendTransaction', [{ from: ACCOUNT, to: ACCOUNT, value: '0x1' }])
+    await command.says(new RegExp(`flashblock \\d+\\.\\d+.*1 tx, [\\d,]+ gas  ${String(hash)}\n`))
+    command.stop()
+    await command.exit
+    const journal = command.out().slice(banner)
+    expect(journal.split(String(hash))).toHaveLength(2)
+    expect(journal).toContain('\u001b[32mflashblock')
+    expect(journal).not.toMatch(new RegExp(KEY.slice(2), 'i'))
+  })
+
+  test.each([
+    [['--no-color'], {}],
+    [[], { NO_COLOR: '1' }],
+  ])('is plain under %j %j', async (argv, env) => {
+    const command = start(['--port', '0', ...argv], { coloured: true, env })
+    await command.says(/Listening on .*\n/)
+    expect(command.out()).not.toContain('\u001b')
+    command.stop()
+    await command.exit
+  })
+
+  test('is silent under --quiet', async () => {
+    const port = await freePort()
+    const command = start(['--quiet', '--port', String(port)])
+    await answering(`http://127.0.0.1:${port}`)
+    command.stop()
+    expect([await command.exit, command.out(), command.err()]).toEqual([0, '', ''])
+  })
+
+  test("never prints the user's own words or their keys", async () => {
+    const command = start(['--port', '0', '--mnemonic', OWN_WORDS])
+    await command.says(/Listening on .*\n/)
+    expect(command.out()).toContain('0x58A57ed9d8d624cBD12e2C467D34787555bB1b25')
+    expect(command.out()).not.toContain('legal winner')
+    expect(command.out()).not.toMatch(/0x[0-9a-f]{64}\n {2}\(1\)/)
+    command.stop()
+    await command.exit
+    const json = start(['--port', '0', '--json', '--mnemonic', OWN_WORDS])
+    expect(JSON.parse(await json.says(/^.*\n/))).toMatchObject({ privateKeys: [], mnemonic: null })
+    json.stop()
+    await json.exit
+  })
+
+  test('draws other words each time under --mnemonic-random', async () => {
+    const words: unknown[] = []
+    for (const count of ['12', '24']) {
+      const command = start(['--port', '0', '--json', '--mnemonic-random', count])
+      const { mnemonic } = JSON.parse(await command.says(/^.*\n/))
+      expect(String(mnemonic).split(' ')).toHaveLength(Number(count))
+      words.push(mnemonic)
+      command.stop()
+      await command.exit
+    }
+    expect(new Set(words).size).toBe(2)
+  })
+
+  test('writes what anvil writes with --config-out, for its owner only', async () => {
+    const file = join(folder, 'config.json')
+    const command = start(['--port', '0', '--config-out', file, '--base-fee', '7', '--timestamp', '1700000000'])
+    await command.says(/Listening on .*\n/)
+    const config = JSON.parse(readFileSync(file, 'utf8'))
+    expect(Object.keys(config)).toEqual([
+      'available_accounts',
+      'private_keys',
+      'wallet',
+      'base_fee',
+      'gas_price',
+      'gas_limit',
+      'genesis_timestamp',
+    ])
+    expect(config).toMatchObject({ base_fee: '7', genesis_timestamp: '1700000000', private_keys: expect.arrayContaining([KEY]) })
+    if (process.platform !== 'win32') expect(statSync(file).mode & 0o777).toBe(0o600)
+    command.stop()
+    await command.exit
+  })
+
+  test('answers --help and --version', async () => {
+    expect(await finish(['--help'])).toMatchObject({ code: 0, out: expect.stringContaining('Usage: pocketchain'), err: '' })
+    expect(await finish(['--version'])).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
+  })
+})
+
+describe('exit codes', () => {
+  test('1 when the port is taken, naming it', async () => {
+    const taken = await occupied()
+    const { port } = taken.address() as AddressInfo
+    const { code, out, err } = await finish(['--port', String(port)])
+    taken.close()
+    expect([code, out]).toEqual([1, ''])
+    expect(err).toBe(
+      `pocketchain: port ${port} on 127.0.0.1 is in use; stop what uses it or choose another with --port (0 takes any free one)\n`,
+    )
+  })
+
+  test.each([
+    [['--nope'], 'unknown option'],
+    [['--fork-url', 'http://x'], 'forking another chain is not built'],
+    [['--hardfork', 'bedrock'], 'hardfork must be one of fjord'],
+    [['--mnemonic', 'not twelve words'], '--mnemonic: these are not'],
+    [['--mnemonic', OWN_WORDS, '--mnemonic-random'], 'exclude each other'],
+    [['--derivation-path', 'x/1'], 'derivation path'],
+    [['--cadence', 'instant', '-b', '1'], '--block-time has no meaning'],
+  ])('2 for %j', async (argv, sentence) => {
+    const { code, err } = await finish(['--port', '0', ...argv])
+    expect([code, err]).toEqual([2, expect.stringContaining(sentence)])
+  })
+
+  test.each([
+    ['nothing there', null, 'cannot be read'],
+    ['no JSON', 'x', 'genesis file is not JSON'],
+    ['a missing field', '{"alloc":{}}', 'genesis gasLimit'],
+    [
+      'a wrong balance',
+      '{"gasLimit":"0x1000000","alloc":{"00000000000000000000000000000000000000aa":{"balance":"x"}}}',
+      'alloc.00000000000000000000000000000000000000aa.balance',
+    ],
+  ])('3 for a genesis with %s', async (_, text, sentence) => {
+    const file = join(folder, 'genesis.json')
+    if (text !== null) writeFileSync(file, text)
+    const { code, err } = await finish(['--port', '0', '--genesis', file])
+    expect([code, err]).toEqual([3, expect.stringContaining(sentence)])
+    expect(err).toContain(file)
+  })
+
+  test.each([
+    ['nothing there', null],
+    ['no blocks', ''],
+    ['noise', 'hello'],
+  ])('3 for a chain file with %s', async (_, text) => {
+    const file = join(folder, 'chain.rlp')
+    if (text !== null) writeFileSync(file, text)
+    const { code, err } = await finish(['--port', '0', '--import', file])
+    expect([code, err]).toEqual([3, expect.stringContaining(`--import ${file}`)])
+  })
+})
+
+describe('a chain from files', () => {
+  const shared = fileURLToPath(new URL('../../../shared/vectors/', import.meta.url))
+
+  test.skipIf(!existsSync(join(shared, 'rpc-compat')))('imports to its head and stands still', async () => {
+    const [genesis, chain] = ['genesis.json', 'chain.rlp'].map((name) => locate(join(shared, 'rpc-compat'), name))
+    const command = start(['--port', '0', '--json', '--genesis', genesis ?? '', '--import', chain ?? ''])
+    const { urls, cadence } = JSON.parse(await command.says(/^.*\n/))
+    expect(cadence).toEqual({ kind: 'manual' })
+    const blocks = await Promise.all(['latest', 'safe', 'finalized'].map((tag) => ask(urls.http, 'eth_getBlockByNumber', [tag, false])))
+    expect(new Set(blocks.map((block) => (block as { hash: string }).hash)).size).toBe(1)
+    expect(Number((blocks[0] as { number: string }).number)).toBeGreaterThan(0)
+    command.stop()
+    expect(await command.exit).toBe(0)
+  })
+})
+
+/** The built command as users run it; `npm test` builds before. */
+describe.skipIf(!existsSync(COMMAND))('the built command', () => {
+  test.each(['SIGINT', 'SIGTERM'] as const)('ends with 0 on %s', async (signal) => {
+    const child = spawn(process.execPath, [COMMAND, '--port', '0'], { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
+    const ended = new Promise((resolve) => child.on('exit', (code, by) => resolve(code ?? by)))
+    let out = ''
+    await new Promise<void>((resolve) => {
+      child.stdout.on('data', (chunk) => {
+        out += String(chunk)
+        if (/Listening on 127\.0\.0\.1:\d+\n$/.test(out)) resolve()
+      })
+    })
+    child.kill(signal)
+    expect(await ended).toBe(0)
+  })
+
+  test('ends with 2 for a wrong flag', async () => {
+    const child = spawn(process.execPath, [COMMAND, '--nope'], { cwd: folder, stdio: 'ignore' })
+    expect(await new Promise((resolve) => child.on('exit', resolve))).toBe(2)
+  })
+})
+
+async function ask(url: string, method: string, params: readonly unknown[] = []): Promise<unknown> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  const { result, error } = (await response.json()) as { result?: unknown; error?: { message: string } }
+  if (error !== undefined) throw new Error(error.message)
+  return result
+}
+
+async function answering(url: string): Promise<void> {
+  for (;;) {
+    try {
+      await fetch(`${url}/livez`)
+      return
+    } catch {
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+}
+
+function occupied(): Promise<Server> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => resolve(server))
+  })
+}
+
+async function freePort(): Promise<number> {
+  const server = await occupied()
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+/** The vectors lie in the folder or one below. */
+function locate(base: string, name: string): string {
+  return [join(base, name), join(base, 'tests', name)].find(existsSync) ?? join(base, name)
+}

@@ -1,0 +1,172 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { cadenceOf } from './cadence.ts'
+import { OPTION_ROWS, longName, takesValue, variableOf } from './options.ts'
+import { readSettings } from './settings.ts'
+import type { Settings } from './options.ts'
+
+let folder = ''
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'pocketchain-cli-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+describe('flags', () => {
+  test.each([
+    [['-p', '9000'], { port: 9_000 }],
+    [['--port=9000'], { port: 9_000 }],
+    [['-p9000'], { port: 9_000 }],
+    [['--host', '0.0.0.0'], { host: '0.0.0.0' }],
+    [['-a', '3', '--balance', '0.5'], { accounts: 3, balance: 5n * 10n ** 17n }],
+    [['-b', '2.5'], { blockTime: 2_500 }],
+    [['--blockTime', '3'], { blockTime: 3_000 }],
+    [['--no-mine'], { noMining: true }],
+    [['--no-mining'], { noMining: true }],
+    [['--cadence', 'automine'], { cadence: 'instant' }],
+    [['--base-fee', '7'], { baseFee: 7n }],
+    [['--block-base-fee-per-gas', '0x7'], { baseFee: 7n }],
+    [['--block-gas-limit=30000000'], { gasLimit: 30_000_000n }],
+    [['--init', 'g.json'], { genesis: 'g.json' }],
+    [['--auto-unlock'], { autoImpersonate: true }],
+    [['--silent'], { quiet: true }],
+    [['-q', '-vvv', '--json'], { quiet: true, verbose: true, json: true }],
+    [['--no-cors', '--no-color'], { noCors: true, noColor: true }],
+    [['--mnemonic-random'], { mnemonicRandom: '12' }],
+    [['--mnemonic-random', '24'], { mnemonicRandom: '24' }],
+    [
+      ['--allow-origin', 'https://a.example', '--allow-origin', 'https://b.example'],
+      { allowOrigin: ['https://a.example', 'https://b.example'] },
+    ],
+    [['--compat', 'geth', '--clock', 'manual', '--order', 'fifo'], { compat: 'geth', clock: 'manual', order: 'fifo' }],
+  ])('%j', async (argv, wanted) => {
+    expect(await settingsOf(argv)).toMatchObject(wanted)
+  })
+
+  test('without any, every option has its default', async () => {
+    const settings = await settingsOf([])
+    for (const [name, row] of OPTION_ROWS) expect([name, settings[name]]).toEqual([name, row.default])
+  })
+
+  test.each([
+    [['--port', '70000'], '--port must be a whole number from 0 to 65535, not "70000"'],
+    [['--port', 'x'], '--port must be a whole number'],
+    [['--port'], "option '-p, --port <number>' argument missing"],
+    [['--chain-id', '-1'], '--chain-id must be a whole number'],
+    [['--balance', 'lots'], '--balance must be an amount of ETH'],
+    [['--cadence', 'sometimes'], '--cadence must be one of preconf, native, instant, manual, not "sometimes"'],
+    [['--gas-limit', '5'], '--gas-limit must be at least'],
+    [['--nonsense'], "unknown option '--nonsense'"],
+    [['extra'], 'too many arguments'],
+    [['--fork-url', 'http://x'], '--fork-url: forking another chain is not built'],
+    [['-f', 'http://x'], '-f: forking another chain is not built'],
+    [['--fork-url=http://x'], '--fork-url: forking'],
+    [['--load-state', 'x'], '--load-state: state files are not built yet'],
+    [['--data', 'x'], '--data: a store on disk is not built yet'],
+    [['--ipc'], '--ipc: a pipe is not built'],
+  ])('%j is refused with exit code 2', async (argv, sentence) => {
+    await expect(settingsOf(argv)).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining(sentence) })
+  })
+
+  test('without meaning here are named once, their values skipped', async () => {
+    const asked = await readSettings(['--threads', '4', '-j', '2', '--threads=8', '--steps-tracing', '-p', '9'], {}, folder)
+    if ('print' in asked) throw new Error('nothing was to be printed')
+    expect(asked.warnings).toEqual(['without meaning here, ignored: --threads, -j, --steps-tracing'])
+    expect(asked.settings.port).toBe(9)
+  })
+})
+
+describe('sources', () => {
+  test('flags win over variables, variables over the file', async () => {
+    writeFileSync(join(folder, 'pocketchain.config.json'), '{"port":1,"accounts":1,"balance":1}')
+    const settings = await settingsOf(['--port', '3'], { POCKETCHAIN_PORT: '2', POCKETCHAIN_ACCOUNTS: '2' })
+    expect(settings).toMatchObject({ port: 3, accounts: 2, balance: 10n ** 18n })
+  })
+
+  test('a variable can switch off what the file switched on', async () => {
+    writeFileSync(join(folder, 'pocketchain.config.json'), '{"noMining":true,"json":true}')
+    expect(await settingsOf([], { POCKETCHAIN_NO_MINING: 'false' })).toMatchObject({ noMining: false, json: true })
+  })
+
+  test('the file is found upward and may be a module', async () => {
+    const below = join(folder, 'a', 'b')
+    mkdirSync(below, { recursive: true })
+    writeFileSync(join(folder, 'pocketchain.config.mjs'), 'export default { chainId: 7, allowOrigin: ["https://a.example"] }')
+    expect(await settingsOf([], {}, below)).toMatchObject({ chainId: 7, allowOrigin: ['https://a.example'] })
+  })
+
+  test('ANVIL_IP_ADDR names the host', async () => {
+    expect(await settingsOf([], { ANVIL_IP_ADDR: '0.0.0.0' })).toMatchObject({ host: '0.0.0.0' })
+  })
+
+  test.each([
+    ['{"prot":1}', 'prot is not an option'],
+    ['{"port":"x"}', 'port must be a whole number'],
+    ['{"port":{}}', 'port must be text, a number'],
+    ['{', 'cannot be read'],
+    ['[1]', 'must hold one object of options'],
+  ])('a file %s is refused by name', async (text, sentence) => {
+    writeFileSync(join(folder, 'pocketchain.config.json'), text)
+    await expect(settingsOf([])).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining(sentence) })
+    await expect(settingsOf([])).rejects.toThrow('pocketchain.config.json')
+  })
+
+  test('a wrong variable is named', async () => {
+    await expect(settingsOf([], { POCKETCHAIN_PORT: 'x' })).rejects.toThrow('POCKETCHAIN_PORT must be a whole number')
+  })
+})
+
+describe('the table', () => {
+  test('has no flag, variable or short form twice', () => {
+    const names = OPTION_ROWS.flatMap(([, row]) => [longName(row.flag), variableOf(row), ...(/^-(\w),/.exec(row.flag) ?? []).slice(1)])
+    expect(names.length).toBe(new Set(names).size)
+  })
+
+  test('names variables after flags', () => {
+    const byName = new Map(OPTION_ROWS)
+    expect(variableOf(byName.get('blockTime')!)).toBe('POCKETCHAIN_BLOCK_TIME')
+    expect(takesValue(byName.get('mnemonicRandom')!.flag)).toBe(true)
+  })
+
+  test('is all in the help, with examples', async () => {
+    const asked = await readSettings(['--help'], {}, folder)
+    const help = 'print' in asked ? (asked.print ?? '') : ''
+    for (const [, row] of OPTION_ROWS) expect(help).toContain(`--${longName(row.flag)}`)
+    expect(help).toContain('Examples:')
+    expect(help).toContain('Exit codes:')
+  })
+})
+
+describe('the cadence', () => {
+  test.each([
+    [[], { kind: 'preconf', blockTimeMs: 2_000, flashblockMs: 200 }],
+    [['-b', '1', '--flashblock-time', '100'], { kind: 'preconf', blockTimeMs: 1_000, flashblockMs: 100 }],
+    [['--cadence', 'native'], { kind: 'native', blockTimeMs: 200 }],
+    [['--cadence', 'native', '-b', '1'], { kind: 'native', blockTimeMs: 1_000 }],
+    [['--cadence', 'instant'], { kind: 'instant' }],
+    [['--no-mining'], { kind: 'manual' }],
+    [['--import', 'chain.rlp'], { kind: 'manual' }],
+    [['--import', 'chain.rlp', '--cadence', 'preconf'], { kind: 'preconf', blockTimeMs: 2_000, flashblockMs: 200 }],
+  ])('%j', async (argv, wanted) => {
+    expect(cadenceOf(await settingsOf(argv))).toEqual(wanted)
+  })
+
+  test.each([
+    [['-b', '0.5']],
+    [['--cadence', 'native', '-b', '0.3']],
+    [['--cadence', 'instant', '-b', '2']],
+    [['--cadence', 'instant', '--no-mining']],
+    [['--cadence', 'native', '--flashblock-time', '100']],
+    [['-b', '1', '--flashblock-time', '1500']],
+  ])('%j contradicts itself', async (argv) => {
+    const settings = await settingsOf(argv)
+    expect(() => cadenceOf(settings)).toThrow(expect.objectContaining({ exitCode: 2 }))
+  })
+})
+
+async function settingsOf(argv: readonly string[], env: Record<string, string> = {}, from = folder): Promise<Settings> {
+  const asked = await readSettings(argv, env, from)
+  if ('print' in asked) throw new Error(`printed instead: ${asked.print}`)
+  return asked.settings
+}

@@ -1,0 +1,107 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { Address, EMPTY_CODE_HASH, Hash } from '../eth/index.ts'
+import { ALICE, BOB, isUntouched, Memory, slot } from './evm.fixture.ts'
+import { World } from './world.ts'
+
+const base = () => new Memory({ [ALICE]: { nonce: 1n, balance: 9n, code: '0x01', storage: { 1: 11n, 2: 22n } } })
+
+describe('an overlay', () => {
+  test('shows the base until something is written, and never writes to it', () => {
+    const below = base()
+    const world = new World(below)
+    world.setStorage(ALICE, slot(1), 5n)
+    world.setBalance(ALICE, 1n)
+    expect(world.storage(ALICE, slot(1))).toBe(5n)
+    expect(world.storage(ALICE, slot(2))).toBe(22n)
+    expect(below.storage(ALICE, slot(1))).toBe(11n)
+    expect(below.account(ALICE)?.balance).toBe(9n)
+  })
+
+  test('writes only what differs from the base', () => {
+    const world = new World(base())
+    world.setBalance(ALICE, 1n)
+    world.setBalance(ALICE, 9n)
+    world.setStorage(ALICE, slot(1), 5n)
+    world.setStorage(ALICE, slot(1), 11n)
+    world.addBalance(BOB, 0n)
+    world.removeTouchedEmpty()
+    expect(isUntouched(world.writes())).toBe(true)
+  })
+
+  test('writes the code of changed accounts and no other', () => {
+    const world = new World(base())
+    const mark = world.checkpoint()
+    world.setCode(BOB, Uint8Array.of(7))
+    expect([...world.writes().codes.keys()]).toEqual([Hash.keccak(Uint8Array.of(7))])
+    world.revertTo(mark)
+    expect(isUntouched(world.writes())).toBe(true)
+  })
+
+  test('clearing storage gives explicit zeros', () => {
+    const world = new World(base())
+    world.setStorage(ALICE, slot(3), 33n)
+    world.clearStorage(ALICE)
+    expect([...world.slots(ALICE)]).toEqual([])
+    expect(world.writes().storage.get(ALICE)).toEqual(new Map([[slot(1), 0n], [slot(2), 0n]]))
+  })
+
+  test('remembers values at transaction start across reverts', () => {
+    const world = new World(base())
+    world.setStorage(ALICE, slot(1), 5n)
+    world.beginTransaction()
+    const mark = world.checkpoint()
+    world.setStorage(ALICE, slot(1), 6n)
+    world.revertTo(mark)
+    world.setStorage(ALICE, slot(1), 7n)
+    expect(world.originalStorage(ALICE, slot(1))).toBe(5n)
+    expect(world.originalStorage(ALICE, slot(2))).toBe(22n)
+    world.beginTransaction()
+    expect(world.originalStorage(ALICE, slot(1))).toBe(7n)
+  })
+
+  test('removes what was touched and is empty, unless the touch was reverted; RIPEMD-160 stays touched', () => {
+    const ripemd = Address.fromBigint(3n)
+    const empty = { [BOB]: {}, [ripemd]: {} }
+    const world = new World(new Memory(empty))
+    const mark = world.checkpoint()
+    world.addBalance(BOB, 0n)
+    world.addBalance(ripemd, 0n)
+    world.revertTo(mark)
+    world.removeTouchedEmpty()
+    expect(world.account(BOB)).toEqual({ nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH })
+    expect(world.account(ripemd)).toBeNull()
+  })
+
+  test('does not overdraw', () => {
+    expect(() => new World(base()).subBalance(ALICE, 10n)).toThrow(RangeError)
+  })
+})
+
+test('reverting to a mark undoes everything after it and nothing before', () => {
+  const address = fc.constantFrom(ALICE, BOB)
+  const step = fc.oneof(
+    fc.tuple(fc.constant('balance' as const), address, fc.bigInt(0n, 5n)),
+    fc.tuple(fc.constant('slot' as const), address, fc.bigInt(0n, 3n)),
+    fc.tuple(fc.constant('remove' as const), address, fc.bigInt(0n, 1n)),
+    fc.tuple(fc.constant('clear' as const), address, fc.bigInt(0n, 1n)),
+  )
+  const apply = (world: World, [kind, who, value]: [string, Address, bigint]): void => {
+    if (kind === 'balance') world.setBalance(who, value)
+    else if (kind === 'slot') world.setStorage(who, slot(Number(value)), value)
+    else if (kind === 'remove') world.setAccount(who, null)
+    else world.clearStorage(who)
+  }
+  fc.assert(
+    fc.property(fc.array(step), fc.array(step), (before, after) => {
+      const world = new World(base())
+      for (const each of before) apply(world, each)
+      const snapshot = world.writes()
+      const mark = world.checkpoint()
+      for (const each of after) apply(world, each)
+      world.revertTo(mark)
+      expect(world.writes()).toEqual(snapshot)
+    }),
+    { seed: 4 },
+  )
+})

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest'
+import { Address, Hash } from '../eth/index.ts'
+import { DevAccounts } from './accounts.ts'
+import { ALICE, KEY } from './node.fixture.ts'
+
+const BOB = Address.from('0x70997970c51812dc3a010c7d01b50e0d17dc79c8')
+
+describe('dev accounts', () => {
+  it('are those of the keys, then the impersonated ones', () => {
+    const accounts = new DevAccounts([KEY])
+    expect(accounts.addresses).toEqual([ALICE])
+    accounts.impersonate(BOB)
+    accounts.impersonate(ALICE)
+    expect(accounts.addresses).toEqual([ALICE, BOB])
+    expect(accounts.stopImpersonating(BOB)).toBe(true)
+    expect(accounts.stopImpersonating(BOB)).toBe(false)
+    expect(accounts.addresses).toEqual([ALICE])
+  })
+
+  it('send signed with a key, unsigned when impersonated, not at all otherwise', () => {
+    const accounts = new DevAccounts([KEY])
+    expect(accounts.transaction({}, ALICE)).toMatchObject({ from: ALICE })
+    expect(() => accounts.transaction({}, BOB)).toThrow('unknown account')
+    accounts.setAutoImpersonation(true)
+    expect(accounts.transaction({}, BOB)).toMatchObject({ from: BOB, s: 1n })
+    accounts.setAutoImpersonation(false)
+    expect(accounts.canSend(BOB)).toBe(false)
+  })
+
+  it('sign with a key only', () => {
+    const accounts = new DevAccounts([KEY])
+    accounts.impersonate(BOB)
+    expect(accounts.sign(ALICE, Hash.zero).r).toBeGreaterThan(0n)
+    expect(() => accounts.sign(BOB, Hash.zero)).toThrow('unknown account')
+  })
+
+  it('work of one sender takes turns, also behind work that failed; others do not wait', async () => {
+    const accounts = new DevAccounts([])
+    const order: string[] = []
+    let release = (): void => undefined
+    const first = accounts.inTurn(ALICE, async () => {
+      await new Promise<void>((resolve) => (release = resolve))
+      order.push('first')
+      throw new Error('failed')
+    })
+    const second = accounts.inTurn(ALICE, async () => order.push('second'))
+    await accounts.inTurn(BOB, async () => order.push('other'))
+    release()
+    await expect(first).rejects.toThrow('failed')
+    await second
+    expect(order).toEqual(['other', 'first', 'second'])
+  })
+})

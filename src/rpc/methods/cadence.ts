@@ -1,0 +1,89 @@
+import { CADENCES } from '../../chain/index.ts'
+import type { Cadence } from '../../chain/index.ts'
+import { LEAST_INTERVAL_MS, MOST_INTERVAL_MS } from '../limits.ts'
+import { required } from '../method.ts'
+import type { Method, Schema } from '../method.ts'
+import { BOOLEAN, orNull } from '../results.ts'
+import { boolean, integer, refused } from '../schema.ts'
+import { commands, named } from './named.ts'
+
+/** anvil and ganache say seconds, hardhat says milliseconds, both under one name; nobody waits 1,000 s for a block. */
+const FIRST_MILLISECONDS = 1_000
+
+const json = { title: 'interval', oneOf: [{ type: 'number', minimum: 0 }, { type: 'string', pattern: '^(0x[0-9a-fA-F]+|[0-9]+)$' }] }
+
+/** Seconds, fractions too. The value is in milliseconds. */
+const seconds: Schema<number> = { json, parse: (value, path) => interval(amount(value, path) * 1_000, path) }
+
+/** Below 1,000 seconds, from 1,000 on milliseconds. The value is in milliseconds. */
+const secondsOrMilliseconds: Schema<number> = {
+  json,
+  parse: (value, path) => {
+    const given = amount(value, path)
+    return interval(given < FIRST_MILLISECONDS ? given * 1_000 : given, path)
+  },
+}
+
+/** When blocks come. */
+export const CADENCE_METHODS: readonly Method[] = [
+  ...commands(['evm_setAutomine', 'anvil_setAutomine'], {
+    doc: 'True seals a block for each transaction at once (the instant cadence), false only when told (manual).',
+    params: [required('enabled', boolean)],
+    example: [true],
+    handler: ({ chain }, [enabled]) => chain.setCadence(enabled ? CADENCES.instant : CADENCES.manual),
+  }),
+  ...commands(['miner_start'], {
+    doc: 'As evm_setAutomine with true.',
+    params: [],
+    example: [],
+    handler: ({ chain }) => chain.setCadence(CADENCES.instant),
+  }),
+  ...commands(['miner_stop'], {
+    doc: 'As evm_setAutomine with false.',
+    params: [],
+    example: [],
+    handler: ({ chain }) => chain.setCadence(CADENCES.manual),
+  }),
+  ...named(['anvil_getAutomine', 'hardhat_getAutomine'], {
+    doc: 'True when each transaction gets its block at once (the instant cadence).',
+    params: [],
+    result: BOOLEAN,
+    example: { params: [], result: false },
+    handler: ({ chain }) => chain.cadence.kind === 'instant',
+  }),
+  ...commands(['evm_setIntervalMining'], {
+    doc: 'Seals a block every so many seconds (from 1,000 on: milliseconds, as hardhat counts), with flashblocks in between; 0 seals only when told.',
+    params: [required('interval', secondsOrMilliseconds)],
+    example: [5],
+    handler: ({ chain }, [intervalMs]) => chain.setCadence(every(intervalMs)),
+  }),
+  ...commands(['anvil_setIntervalMining'], {
+    doc: 'Seals a block every so many seconds, with flashblocks in between; 0 seals only when told.',
+    params: [required('seconds', seconds)],
+    example: [5],
+    handler: ({ chain }, [intervalMs]) => chain.setCadence(every(intervalMs)),
+  }),
+  ...named(['anvil_getIntervalMining'], {
+    doc: 'The seconds from one block to the next; null when blocks do not come by the clock.',
+    params: [],
+    result: orNull({ type: 'number' }),
+    example: { params: [], result: 2 },
+    handler: ({ chain }) => ('blockTimeMs' in chain.cadence ? chain.cadence.blockTimeMs / 1_000 : null),
+  }),
+]
+
+function every(blockTimeMs: number): Cadence {
+  if (blockTimeMs === 0) return CADENCES.manual
+  return { kind: 'preconf', blockTimeMs, flashblockMs: Math.min(blockTimeMs, CADENCES.preconf.flashblockMs) }
+}
+
+function amount(value: unknown, path: string): number {
+  return typeof value === 'number' && value >= 0 && value <= MOST_INTERVAL_MS ? value : integer.parse(value, path)
+}
+
+function interval(milliseconds: number, path: string): number {
+  const whole = Math.round(milliseconds)
+  if (whole === 0 && milliseconds === 0) return 0
+  if (whole >= LEAST_INTERVAL_MS && whole <= MOST_INTERVAL_MS) return whole
+  throw refused(path, `blocks cannot come every ${milliseconds} ms: 0 switches off, else it takes ${LEAST_INTERVAL_MS} to ${MOST_INTERVAL_MS} ms`)
+}

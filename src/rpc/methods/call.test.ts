@@ -1,0 +1,297 @@
+import { describe, expect, it } from 'vitest'
+import { Address, Hex } from '../../eth/index.ts'
+import { ALICE, MANUAL, PRECONF, testNode } from '../node.fixture.ts'
+import type { TestNode } from '../node.fixture.ts'
+
+const BOB = Address.from('0x70997970c51812dc3a010c7d01b50e0d17dc79c8')
+const NEW = Address.from('0x00000000000000000000000000000000c0ffee00')
+
+/** Code that returns what one opcode pushes. */
+function returns(opcode: string): string {
+  return `0x${opcode}60005260206000f3`
+}
+
+/** Reverts with its call data. */
+const REVERTS = '0x366000600037366000fd'
+const INVALID = '0xfe'
+const FOREVER = '0x5b600056'
+const READS_SLOT_0 = '0x60005460005260206000f3'
+/** Writes its first word to slot 0. */
+const WRITES_SLOT_0 = '0x60003560005500'
+
+const USER_ERROR =
+  '0x08c379a00000000000000000000000000000000000000000000000000000000000000020000000000000000000000000000000000000000000000000000000000000000a75736572206572726f72'
+
+const WETH = '0x4200000000000000000000000000000000000006'
+
+function word(value: bigint | number): string {
+  return `0x${value.toString(16).padStart(64, '0')}`
+}
+
+function code(bytecode: string, more: object = {}) {
+  return { [NEW]: { code: bytecode, ...more } }
+}
+
+describe('eth_call', () => {
+  it('answers what the code returned, and 0x where there is no code', async () => {
+    const { ask } = await testNode()
+    expect(await ask('eth_call', { to: NEW }, 'latest', code(returns('6007')))).toBe(word(7))
+    expect(await ask('eth_call', { to: BOB }, 'latest')).toBe('0x')
+  })
+
+  it('takes a missing block as latest, and refuses it in the strict profile', async () => {
+    const { ask } = await testNode()
+    expect(await ask('eth_call', { to: BOB })).toBe('0x')
+    const strict = await testNode({ compat: 'strict' })
+    await expect(strict.ask('eth_call', { to: BOB })).rejects.toMatchObject({ code: -32_602 })
+    await expect(strict.ask('eth_call', { data: '0x00' }, 'latest')).rejects.toMatchObject({ code: -32_602 })
+  })
+
+  it('runs data without a target as creation code and answers the deployed code', async () => {
+    const { ask } = await testNode()
+    // Deploys one byte, 0x2a.
+    expect(await ask('eth_call', { data: '0x602a60005360016000f3' }, 'latest')).toBe('0x2a')
+    await expect(ask('eth_call', {}, 'latest')).rejects.toMatchObject({ code: -32_602 })
+  })
+
+  it('reverts with -32000 and the data by default, 3 and the reason under compat geth', async () => {
+    const { ask } = await testNode()
+    const call = [{ to: NEW, data: USER_ERROR }, 'latest', code(REVERTS)] as const
+    await expect(ask('eth_call', ...call)).rejects.toMatchObject({ code: -32_000, message: 'execution reverted', data: USER_ERROR })
+    await expect(ask('eth_estimateGas', ...call)).rejects.toMatchObject({ code: -32_000, message: 'execution reverted', data: USER_ERROR })
+    const geth = await testNode({ compat: 'geth' })
+    await expect(geth.ask('eth_call', ...call)).rejects.toMatchObject({ code: 3, message: 'execution reverted: user error' })
+  })
+
+  it('never calls a halt a revert, and gives it no data', async () => {
+    const { ask } = await testNode()
+    for (const bytecode of [INVALID, FOREVER]) {
+      const error = await ask('eth_call', { to: NEW, gas: '0x186a0' }, 'latest', code(bytecode)).catch((reason: unknown) => reason)
+      expect(error).toMatchObject({ code: -32_000, data: undefined })
+      expect(String(error)).not.toMatch(/revert/i)
+    }
+  })
+
+  it('is sent by the zero address with at most 50,000,000 gas', async () => {
+    const { ask } = await testNode()
+    expect(await ask('eth_call', { to: NEW }, 'latest', code(returns('33')))).toBe(word(0))
+    const gasLeft = async (gas?: string) => BigInt((await ask('eth_call', { to: NEW, gas }, 'latest', code(returns('5a')))) as string)
+    expect(await gasLeft()).toBe(50_000_000n - 21_000n - 2n)
+    expect(await gasLeft('0xfffffffff')).toBe(50_000_000n - 21_000n - 2n)
+    expect(await gasLeft('0x5300')).toBe(0x5300n - 21_000n - 2n)
+  })
+
+  it('reads BASEFEE as 0 without a price, as it is with one, as overridden', async () => {
+    const { ask, chain } = await testNode()
+    const baseFee = async (call: object, env: object = {}) => ask('eth_call', { to: NEW, ...call }, 'latest', code(returns('48')), env)
+    expect(await baseFee({})).toBe(word(0))
+    expect(await baseFee({ from: ALICE, gasPrice: '0x77359400' })).toBe(word(chain.head.view.head.header.baseFeePerGas ?? 0n))
+    expect(await baseFee({}, { baseFeePerGas: '0x7' })).toBe(word(7))
+  })
+
+  it('asks for the balance only when there is a value or a price', async () => {
+    const { ask } = await testNode()
+    expect(await ask('eth_call', { from: NEW, to: BOB })).toBe('0x')
+    const words = /insufficient funds for gas \* price \+ value: address 0x\w{40} have 0 want 1/
+    await expect(ask('eth_call', { from: NEW, to: BOB, value: '0x1' })).rejects.toMatchObject({
+      code: -32_000,
+      message: expect.stringMatching(words),
+    })
+    await expect(ask('eth_call', { from: NEW, to: BOB, gasPrice: '0x77359400' })).rejects.toThrow('insufficient funds')
+    await expect(ask('eth_call', { from: ALICE, to: BOB, gasPrice: '0x1' })).rejects.toThrow('max fee per gas less than block base fee')
+  })
+
+  it('finds accounts as they are overridden', async () => {
+    const { ask } = await testNode()
+    const balanceOf = `0x73${NEW.slice(2)}3160005260206000f3`
+    expect(await ask('eth_call', { to: NEW }, 'latest', code(balanceOf, { balance: '0x5' }))).toBe(word(5))
+    const slot = (value: number) => ({ [word(0)]: word(value) })
+    expect(await ask('eth_call', { to: NEW }, 'latest', code(READS_SLOT_0, { stateDiff: slot(3) }))).toBe(word(3))
+    expect(await ask('eth_call', { to: NEW }, 'latest', code(READS_SLOT_0, { state: slot(4) }))).toBe(word(4))
+    const both = code(READS_SLOT_0, { state: slot(1), stateDiff: slot(2) })
+    await expect(ask('eth_call', { to: NEW }, 'latest', both)).rejects.toThrow("has both 'state' and 'stateDiff'")
+  })
+
+  it('replaces the storage with `state` and leaves the rest of it with `stateDiff`', async () => {
+    const { ask, send, chain } = await testNode()
+    const weth = Address.from('0x4200000000000000000000000000000000000006')
+    await send({ to: weth, value: 5n })
+    await chain.mine(1)
+    const balance = async (override: object) =>
+      ask('eth_call', { to: weth, data: `0x70a08231${ALICE.slice(2).padStart(64, '0')}` }, 'latest', { [weth]: override })
+    expect(await balance({})).toBe(word(5))
+    expect(await balance({ stateDiff: { [word(99)]: word(1) } })).toBe(word(5))
+    expect(await balance({ state: { [word(99)]: word(1) } })).toBe(word(0))
+  })
+
+  it('moves precompiles, and makes an overridden one an ordinary account', async () => {
+    const { ask } = await testNode()
+    const identity = '0x0000000000000000000000000000000000000004'
+    const moved = { [identity]: { movePrecompileToAddress: NEW } }
+    expect(await ask('eth_call', { to: NEW, data: '0x1234' }, 'latest', moved)).toBe('0x1234')
+    expect(await ask('eth_call', { to: identity, data: '0x1234' }, 'latest', moved)).toBe('0x')
+    const masked = { [identity]: { code: returns('6007') } }
+    expect(await ask('eth_call', { to: identity, data: '0x1234' }, 'latest', masked)).toBe(word(7))
+    const nothing = { [NEW]: { movePrecompileToAddress: BOB } }
+    await expect(ask('eth_call', { to: BOB }, 'latest', nothing)).rejects.toThrow('is not a precompile')
+  })
+
+  it('runs in the overridden block', async () => {
+    const { ask } = await testNode()
+    const env = { number: '0x10', time: '0x20', gasLimit: '0x30', feeRecipient: BOB, prevRandao: word(0x40), blobBaseFee: '0x50' }
+    const read = async (opcode: string) => ask('eth_call', { to: NEW }, 'latest', code(returns(opcode)), env)
+    expect(await read('43')).toBe(word(0x10))
+    expect(await read('42')).toBe(word(0x20))
+    expect(await read('45')).toBe(word(0x30))
+    expect(await read('41')).toBe(word(BigInt(BOB)))
+    expect(await read('44')).toBe(word(0x40))
+    expect(await read('4a')).toBe(word(0x50))
+  })
+
+  it('runs in the pending block with its own number and time', async () => {
+    const { ask, chain, clock, send } = await testNode({ cadence: PRECONF })
+    const tx = { data: Hex.toBytes('0x602a60005360016000f3') }
+    await send(tx)
+    await clock.advance(200)
+    const { pending } = chain.head.view
+    expect(pending?.transactions).toHaveLength(2)
+    const read = async (opcode: string, block: string) => ask('eth_call', { to: NEW }, block, code(returns(opcode)))
+    expect(await read('43', 'pending')).toBe(word(pending?.header.number ?? 0))
+    expect(await read('42', 'pending')).toBe(word(pending?.header.timestamp ?? 0))
+    expect(await read('43', 'latest')).toBe(word(0))
+    // The sender's nonce decides where a creation goes: pending has moved on.
+    expect(await ask('eth_getTransactionCount', ALICE, 'pending')).toBe('0x1')
+    await chain.stop()
+  })
+
+  it('begins again when the pending state that it runs on is rewound', async () => {
+    const { ask, chain, clock, bugs } = await testNode({ cadence: PRECONF })
+    await clock.advance(200)
+    // A loop of 100 storage reads: long enough to be overtaken.
+    const loop = '0x60645b805450600190038060025700'
+    const calls = Array.from({ length: 20 }, async (_, i) => {
+      const rewind = chain.edit((world) => world.setBalance(NEW, BigInt(i)))
+      const answer = ask('eth_call', { to: BOB }, 'pending', { [BOB]: { code: loop } })
+      const simulated = ask('eth_simulateV1', { blockStateCalls: [{ calls: [{ to: WETH, data: '0x18160ddd' }] }] }, 'pending')
+      await Promise.all([rewind, answer, simulated])
+    })
+    await Promise.all(calls)
+    expect(bugs).toEqual([])
+    await chain.stop()
+  })
+
+  it('takes a block by number, hash and EIP-1898 object, and names the one that is missing', async () => {
+    const { ask, chain } = await testNode()
+    const [block] = await chain.mine(1)
+    const number = async (ref: unknown) => ask('eth_call', { to: NEW }, ref, code(returns('43')))
+    expect(await number('0x1')).toBe(word(1))
+    expect(await number(block?.hash)).toBe(word(1))
+    expect(await number({ blockHash: block?.hash, requireCanonical: true })).toBe(word(1))
+    expect(await number({ blockNumber: '0x0' })).toBe(word(0))
+    await expect(number('0x99')).rejects.toMatchObject({ code: -32_001 })
+  })
+
+  it('refuses another chain and malformed overrides', async () => {
+    const { ask } = await testNode()
+    await expect(ask('eth_call', { to: BOB, chainId: '0x1' })).rejects.toMatchObject({ code: -32_602 })
+    await expect(ask('eth_call', { to: BOB }, 'latest', { [NEW]: { balance: 5 } })).rejects.toMatchObject({ code: -32_602 })
+  })
+})
+
+describe('eth_estimateGas', () => {
+  it('is exactly 21000 for a plain transfer', async () => {
+    const { ask } = await testNode()
+    expect(await ask('eth_estimateGas', { from: ALICE, to: BOB, value: '0x1' })).toBe('0x5208')
+    expect(await ask('eth_estimateGas', { from: ALICE, to: BOB, value: '0x1', gasPrice: '0x77359400' }, 'pending')).toBe('0x5208')
+  })
+
+  it('is enough, and within 1.5 % of the least that is', async () => {
+    const { ask } = await testNode()
+    const call = { from: ALICE, to: NEW, data: word(1) }
+    const estimate = BigInt((await ask('eth_estimateGas', call, 'latest', code(WRITES_SLOT_0))) as string)
+    const works = async (gas: bigint) =>
+      ask('eth_call', { ...call, gas: Hex.fromQuantity(gas) }, 'latest', code(WRITES_SLOT_0)).then(
+        () => true,
+        () => false,
+      )
+    expect(await works(estimate)).toBe(true)
+    expect(await works((estimate * 985n) / 1_000n)).toBe(false)
+  })
+
+  it('pays for calldata at the floor of EIP-7623', async () => {
+    const { ask } = await testNode()
+    const estimate = BigInt((await ask('eth_estimateGas', { from: ALICE, to: BOB, data: `0x${'ff'.repeat(1_000)}` })) as string)
+    expect(estimate).toBeGreaterThanOrEqual(21_000n + 40_000n)
+    expect(estimate).toBeLessThan(62_000n)
+  })
+
+  it('names the allowance that does not suffice', async () => {
+    const { ask } = await testNode()
+    const call = { from: ALICE, to: NEW, gas: '0x5300', data: word(1) }
+    await expect(ask('eth_estimateGas', call, 'latest', code(WRITES_SLOT_0))).rejects.toMatchObject({
+      code: -32_000,
+      message: 'gas required exceeds allowance (21248)',
+    })
+    await expect(ask('eth_estimateGas', { from: ALICE, to: NEW }, 'latest', code(FOREVER))).rejects.toThrow(
+      'gas required exceeds allowance',
+    )
+  })
+
+  it('is capped by what the sender can pay for at the given price', async () => {
+    const { ask } = await testNode()
+    const poor = { balance: Hex.fromQuantity(25_000n * 2_000_000_000n) }
+    const overrides = { ...code(WRITES_SLOT_0), [BOB]: poor }
+    const call = { from: BOB, to: NEW, data: word(1), gasPrice: '0x77359400' }
+    await expect(ask('eth_estimateGas', call, 'latest', overrides)).rejects.toThrow('gas required exceeds allowance (25000)')
+    await expect(ask('eth_estimateGas', { from: NEW, to: BOB, value: '0x1' })).rejects.toThrow('insufficient funds')
+  })
+
+  it('counts what an authorization costs', async () => {
+    const { ask } = await testNode()
+    const authorizationList = [{ chainId: '0x7a69', address: BOB, nonce: '0x0', yParity: '0x0', r: '0x1', s: '0x1' }]
+    const estimate = BigInt((await ask('eth_estimateGas', { from: ALICE, to: BOB, authorizationList })) as string)
+    expect(estimate).toBeGreaterThanOrEqual(46_000n)
+  })
+
+  it('sees what is pending', async () => {
+    const { ask, send, clock, chain } = await testNode({ cadence: PRECONF })
+    await send({ to: NEW, value: 10n })
+    await clock.advance(200)
+    const call = { from: NEW, to: BOB, value: '0x5' }
+    expect(await ask('eth_estimateGas', call, 'pending')).toBe('0x5208')
+    await expect(ask('eth_estimateGas', call, 'latest')).rejects.toThrow('insufficient funds')
+    await chain.stop()
+  })
+})
+
+describe('eth_createAccessList', () => {
+  it('lists the slots of the target, without sender, target alone and precompiles', async () => {
+    const { ask } = await testNode()
+    const list = await ask('eth_createAccessList', { from: ALICE, to: NEW, data: word(1) }, 'latest', code(WRITES_SLOT_0))
+    expect(list).toMatchObject({ accessList: [{ address: NEW, storageKeys: [word(0)] }] })
+    expect(await ask('eth_createAccessList', { from: ALICE, to: BOB, value: '0x1' })).toEqual({ accessList: [], gasUsed: '0x5208' })
+  })
+
+  it('answers the list of a call that reverts, and says so', async () => {
+    const { ask } = await testNode()
+    // Reads slot 0, then reverts.
+    const list = await ask('eth_createAccessList', { to: NEW }, 'latest', code('0x60005460006000fd'))
+    expect(list).toMatchObject({ accessList: [{ address: NEW, storageKeys: [word(0)] }], error: 'execution reverted' })
+  })
+
+  it('makes the call cheaper or as cheap when it is used', async () => {
+    const node: TestNode = await testNode({ cadence: MANUAL })
+    // Calls BOB, whose address is cold, and reads a slot.
+    const caller = `0x600054506000600060006000600073${BOB.slice(2)}5af15000`
+    const call = { from: ALICE, to: NEW }
+    const { accessList, gasUsed } = (await node.ask('eth_createAccessList', call, 'latest', code(caller))) as {
+      accessList: { address: string }[]
+      gasUsed: string
+    }
+    expect(accessList.map(({ address }) => address).sort()).toEqual([BOB, NEW].sort())
+    const simulated = (await node.ask('eth_simulateV1', {
+      blockStateCalls: [{ stateOverrides: code(caller), calls: [{ ...call, accessList }] }],
+    })) as { calls: { gasUsed: string }[] }[]
+    expect(simulated[0]?.calls[0]?.gasUsed).toBe(gasUsed)
+  })
+})

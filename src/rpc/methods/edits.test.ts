@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest'
+import type { HeadEvent } from '../../chain/index.ts'
+import { Address } from '../../eth/index.ts'
+import { ALICE, PRECONF, testNode } from '../node.fixture.ts'
+
+const STRANGER = Address.from('0x00000000000000000000000000000000000a11ce')
+const OTHER = '0x00000000000000000000000000000000000b0b00'
+const MOST = `0x${'f'.repeat(64)}`
+const WORD = `0x${'beef'.padStart(64, '0')}`
+
+describe('balances', () => {
+  it('takes wei as quantity, number and decimal text', async () => {
+    const { ask } = await testNode()
+    for (const wei of ['0x2a', 42, '42']) {
+      await ask('anvil_setBalance', STRANGER, '0x1')
+      expect(await ask('anvil_setBalance', STRANGER, wei)).toBeNull()
+      expect(await ask('eth_getBalance', STRANGER)).toBe('0x2a')
+    }
+  })
+
+  it('adds, and stops at 2^256 - 1', async () => {
+    const { ask } = await testNode()
+    await ask('anvil_setBalance', STRANGER, '0x5')
+    await ask('anvil_addBalance', STRANGER, '0x5')
+    expect(await ask('eth_getBalance', STRANGER)).toBe('0xa')
+    await ask('anvil_addBalance', STRANGER, MOST)
+    expect(await ask('eth_getBalance', STRANGER)).toBe(MOST)
+  })
+
+  it("takes one or many accounts under tenderly's names", async () => {
+    const { ask } = await testNode()
+    await ask('tenderly_setBalance', STRANGER, '0x5')
+    await ask('tenderly_setBalance', [STRANGER, OTHER], '0x6')
+    await ask('tenderly_addBalance', [STRANGER, OTHER, OTHER], '0x1')
+    expect(await ask('eth_getBalance', STRANGER)).toBe('0x7')
+    expect(await ask('eth_getBalance', OTHER)).toBe('0x8')
+  })
+})
+
+describe('accounts', () => {
+  it.each([
+    ['evm_setAccountBalance', ['0x2a'], 'eth_getBalance', [], '0x2a'],
+    ['evm_setAccountNonce', ['0x2a'], 'eth_getTransactionCount', [], '0x2a'],
+    ['evm_setAccountCode', ['0xc0de'], 'eth_getCode', [], '0xc0de'],
+    ['evm_setAccountStorageAt', ['0x2a', WORD], 'eth_getStorageAt', ['0x2a'], WORD],
+    ['hardhat_setBalance', ['0x2a'], 'eth_getBalance', [], '0x2a'],
+    ['hardhat_setNonce', ['0x2a'], 'eth_getTransactionCount', [], '0x2a'],
+    ['hardhat_setCode', ['0xc0de'], 'eth_getCode', [], '0xc0de'],
+    ['hardhat_setStorageAt', ['0x2a', WORD], 'eth_getStorageAt', ['0x2a'], WORD],
+  ])('%s answers true', async (name, values, getter, keys, expected) => {
+    const { ask } = await testNode()
+    expect(await ask(name, STRANGER, ...values)).toBe(true)
+    expect(await ask(getter, STRANGER, ...keys, 'latest')).toBe(expected)
+    expect(await ask(getter, STRANGER, ...keys, 'pending')).toBe(expected)
+  })
+
+  it('an account set to nothing is not there: the next block has the root it had', async () => {
+    const [plain, edited] = await Promise.all([testNode(), testNode()])
+    await edited.ask('anvil_setBalance', STRANGER, '0x5')
+    await edited.ask('anvil_setStorageAt', OTHER, '0x0', '0x1')
+    await edited.ask('anvil_setStorageAt', OTHER, '0x0', '0x0')
+    await edited.ask('anvil_setBalance', STRANGER, '0x0')
+    await Promise.all([plain.ask('evm_mine'), edited.ask('evm_mine')])
+    expect(edited.chain.head.view.head.header.stateRoot).toBe(plain.chain.head.view.head.header.stateRoot)
+  })
+
+  it('storage of an account without anything else is in the state root', async () => {
+    const [plain, edited] = await Promise.all([testNode(), testNode()])
+    await edited.ask('anvil_setStorageAt', OTHER, '0x0', WORD)
+    await Promise.all([plain.ask('evm_mine'), edited.ask('evm_mine')])
+    expect(await edited.ask('eth_getStorageAt', OTHER, '0x0')).toBe(WORD)
+    expect(edited.chain.head.view.head.header.stateRoot).not.toBe(plain.chain.head.view.head.header.stateRoot)
+  })
+
+  it('a nonce that moves on takes the transactions it passes out of the pool', async () => {
+    const { ask, send, chain } = await testNode()
+    await send({ to: STRANGER })
+    const second = await send({ to: STRANGER })
+    await ask('anvil_setNonce', ALICE, '0x1')
+    expect(chain.pool.all().map((tx) => tx.hash)).toEqual([second])
+  })
+})
+
+describe('an edit under preconf', () => {
+  it('seals what is promised, is announced once, and opens a block anew', async () => {
+    const { ask, send, clock, chain } = await testNode({ cadence: PRECONF })
+    const hash = await send({ to: STRANGER, value: 1n })
+    await clock.advance(200)
+    const kinds: string[] = []
+    chain.head.subscribe((event) => kinds.push(nameOf(event)))
+    await ask('anvil_setBalance', STRANGER, '0x2a')
+    expect(kinds).toEqual(['sealed', 'edit', 'flashblock'])
+    expect(chain.head.view.byNumber(1)?.transactions[1]?.hash).toBe(hash)
+    expect(chain.head.view.pending?.header.number).toBe(2)
+    expect(await ask('eth_getBalance', STRANGER, 'pending')).toBe('0x2a')
+    await clock.advance(2_000)
+    expect(await ask('eth_getBalance', STRANGER, 'latest')).toBe('0x2a')
+  })
+
+  it('retracts a block that holds deposits only', async () => {
+    const { ask, chain } = await testNode({ cadence: PRECONF })
+    const kinds: string[] = []
+    chain.head.subscribe((event) => kinds.push(nameOf(event)))
+    await ask('anvil_setBalance', STRANGER, '0x2a')
+    expect(kinds).toEqual(['rewind', 'edit', 'flashblock'])
+    expect(chain.head.view.head.header.number).toBe(0)
+  })
+})
+
+function nameOf(event: HeadEvent): string {
+  return event.kind !== 'block' ? event.kind : event.sealed ? 'sealed' : 'flashblock'
+}

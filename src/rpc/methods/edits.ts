@@ -1,0 +1,102 @@
+import type { Chain } from '../../chain/index.ts'
+import type { Address, Hash } from '../../eth/index.ts'
+import { isEmpty } from '../../evm/index.ts'
+import type { World } from '../../evm/index.ts'
+import { ACCOUNTS_PER_EDIT } from '../limits.ts'
+import { required } from '../method.ts'
+import type { Method } from '../method.ts'
+import { BOOLEAN } from '../results.ts'
+import { address, bigInteger, bytes, oneOrMany, storageSlot } from '../schema.ts'
+import { atMost } from './bounds.ts'
+import { commands, familiar, named } from './named.ts'
+
+const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
+const WETH = '0x4200000000000000000000000000000000000006'
+
+const MOST_WEI = 2n ** 256n - 1n
+/** EIP-2681 */
+const nonce = atMost(bigInteger, 2n ** 64n - 1n, 'transactions')
+const addresses = oneOrMany(address, ACCOUNTS_PER_EDIT)
+
+/** State set by hand. What is promised is sealed first; then the change holds under latest and pending alike. */
+export const EDIT_METHODS: readonly Method[] = [
+  ...commands([...familiar('setBalance'), 'evm_setAccountBalance'], {
+    doc: 'Sets the balance of an account in wei.',
+    params: [required('address', address), required('wei', bigInteger)],
+    example: [ALICE, '0xde0b6b3a7640000'],
+    handler: ({ chain }, [target, wei]) => edit(chain, [target], (world) => world.setBalance(target, wei)),
+  }),
+  ...commands(familiar('addBalance'), {
+    doc: 'Adds wei to the balance of an account, at most up to 2^256 - 1.',
+    params: [required('address', address), required('wei', bigInteger)],
+    example: [ALICE, '0xde0b6b3a7640000'],
+    handler: ({ chain }, [target, wei]) => edit(chain, [target], (world) => addBalance(world, target, wei)),
+  }),
+  ...commands(['tenderly_setBalance'], {
+    doc: 'Sets the balance of one account or of a list of them in wei.',
+    params: [required('addresses', addresses), required('wei', bigInteger)],
+    example: [[ALICE, WETH], '0xde0b6b3a7640000'],
+    handler: ({ chain }, [targets, wei]) => {
+      return edit(chain, targets, (world) => targets.forEach((target) => world.setBalance(target, wei)))
+    },
+  }),
+  ...commands(['tenderly_addBalance'], {
+    doc: 'Adds wei to the balance of one account or of a list of them.',
+    params: [required('addresses', addresses), required('wei', bigInteger)],
+    example: [[ALICE, WETH], '0xde0b6b3a7640000'],
+    handler: ({ chain }, [targets, wei]) => {
+      return edit(chain, targets, (world) => targets.forEach((target) => addBalance(world, target, wei)))
+    },
+  }),
+  ...commands([...familiar('setCode'), 'evm_setAccountCode'], {
+    doc: 'Sets the code of an account, whatever its size; its nonce and storage stay.',
+    params: [required('address', address), required('code', bytes)],
+    example: [ALICE, '0x6001600055'],
+    handler: ({ chain }, [target, code]) => edit(chain, [target], (world) => world.setCode(target, code)),
+  }),
+  ...commands([...familiar('setNonce'), 'evm_setAccountNonce'], {
+    doc: 'Sets the nonce of an account, lower ones too; pooled transactions whose nonce has passed are dropped.',
+    params: [required('address', address), required('nonce', nonce)],
+    example: [ALICE, '0x2a'],
+    handler: ({ chain }, [target, value]) => edit(chain, [target], (world) => world.setNonce(target, value)),
+  }),
+  ...named([...familiar('setStorageAt'), 'evm_setAccountStorageAt'], {
+    doc: 'Sets one storage slot of an account.',
+    params: [required('address', address), required('slot', storageSlot), required('value', bigInteger)],
+    result: BOOLEAN,
+    example: { params: [WETH, '0x0', `0x${'1'.padStart(64, '0')}`], result: true },
+    handler: async ({ chain }, [target, slot, value]) => {
+      await edit(chain, [target], (world) => setStorage(world, target, slot, value))
+      return true
+    },
+  }),
+]
+
+/** As a transaction would leave it: accounts with nothing in them are not there (EIP-161). */
+function edit(chain: Chain, targets: readonly Address[], change: (world: World) => void): Promise<void> {
+  return chain.edit((world) => {
+    change(world)
+    for (const target of targets) removeEmpty(world, target)
+  })
+}
+
+function removeEmpty(world: World, target: Address): void {
+  const account = world.account(target)
+  if (account !== null && isEmpty(account) && !holdsStorage(world, target)) world.setAccount(target, null)
+}
+
+function holdsStorage(world: World, target: Address): boolean {
+  for (const slot of world.slots(target)) if (world.storage(target, slot) !== 0n) return true
+  return false
+}
+
+function addBalance(world: World, target: Address, wei: bigint): void {
+  const sum = world.balance(target) + wei
+  world.setBalance(target, sum < MOST_WEI ? sum : MOST_WEI)
+}
+
+/** Storage belongs to an account, if to an empty one. */
+function setStorage(world: World, target: Address, slot: Hash, value: bigint): void {
+  if (world.account(target) === null) world.setBalance(target, 0n)
+  world.setStorage(target, slot, value)
+}

@@ -1,0 +1,38 @@
+import { required } from '../method.ts'
+import type { Method } from '../method.ts'
+import { BOOLEAN } from '../results.ts'
+import { address, boolean } from '../schema.ts'
+import { commands, familiar, named } from './named.ts'
+
+const WETH = '0x4200000000000000000000000000000000000006'
+
+/** Sending from addresses whose keys nobody here has. */
+export const IMPERSONATE_METHODS: readonly Method[] = [
+  ...commands(familiar('impersonateAccount'), {
+    doc: 'Lets eth_sendTransaction send from this address without a signature, contracts included.',
+    params: [required('address', address)],
+    example: [WETH],
+    handler: ({ accounts }, [target]) => accounts.impersonate(target),
+  }),
+  ...commands(['anvil_stopImpersonatingAccount', 'ganache_stopImpersonatingAccount'], {
+    doc: 'Ends what impersonateAccount began.',
+    params: [required('address', address)],
+    example: [WETH],
+    handler: ({ accounts }, [target]) => {
+      accounts.stopImpersonating(target)
+    },
+  }),
+  ...named(['hardhat_stopImpersonatingAccount'], {
+    doc: 'Ends what impersonateAccount began; false when the address was not impersonated.',
+    params: [required('address', address)],
+    result: BOOLEAN,
+    example: { params: [WETH], result: true },
+    handler: ({ accounts }, [target]) => accounts.stopImpersonating(target),
+  }),
+  ...commands(familiar('autoImpersonateAccount'), {
+    doc: 'True lets eth_sendTransaction send from every address.',
+    params: [required('enabled', boolean)],
+    example: [true],
+    handler: ({ accounts }, [enabled]) => accounts.setAutoImpersonation(enabled),
+  }),
+]

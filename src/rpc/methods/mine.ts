@@ -1,0 +1,89 @@
+import { MINE_BLOCKS } from '../../chain/index.ts'
+import type { Chain } from '../../chain/index.ts'
+import type { Block } from '../../eth/index.ts'
+import { DETAILED_BLOCKS, LATEST_SECONDS } from '../limits.ts'
+import { method, optional } from '../method.ts'
+import type { Method, Schema } from '../method.ts'
+import { replayed } from '../replay.ts'
+import { BLOCK, STRING, listOf } from '../results.ts'
+import { integer, maybe, object } from '../schema.ts'
+import { atMost, fitting, timestamp, tooLate } from './bounds.ts'
+import { commands, familiar, named } from './named.ts'
+
+const ERRORS = { [-32602]: 'too many blocks, or a timestamp that is not above the head' }
+
+const blockCount = atMost(integer, MINE_BLOCKS, 'blocks')
+
+interface MineOptions {
+  readonly blocks: number
+  /** seconds, of the first block; absent: as the chain's time says */
+  readonly timestamp: number | undefined
+}
+
+/** ganache's object; hardhat's bare timestamp stands for it as well. */
+function mineOptions(count: Schema<number>): Schema<MineOptions> {
+  const shape = object({ blocks: maybe(count), timestamp: maybe(timestamp) })
+  return {
+    json: { oneOf: [{ title: 'timestamp', ...timestamp.json }, shape.json] },
+    parse: (value, path) => {
+      if (typeof value !== 'object') return { blocks: 1, timestamp: timestamp.parse(value, path) }
+      const { blocks = 1, timestamp: first } = shape.parse(value, path)
+      return { blocks, timestamp: first }
+    },
+  }
+}
+
+/** Blocks on demand, under any cadence. */
+export const MINE_METHODS: readonly Method[] = [
+  method({
+    name: 'evm_mine',
+    doc: 'Seals a block now, or as many as `blocks` says, the first one with `timestamp` when that is given (seconds).',
+    params: [optional('options', mineOptions(blockCount))],
+    result: STRING,
+    errors: ERRORS,
+    timeLimitMs: Infinity,
+    example: { params: [{ blocks: 2 }], result: '0x0' },
+    handler: async ({ chain }, [options]) => {
+      await mine(chain, options)
+      return '0x0'
+    },
+  }),
+  ...commands(familiar('mine'), {
+    doc: 'Seals so many blocks (1 by default), each `intervalSeconds` after the one before it when that is above zero.',
+    params: [optional('blocks', blockCount), optional('intervalSeconds', timestamp)],
+    errors: ERRORS,
+    timeLimitMs: Infinity,
+    example: ['0x2', '0x3c'],
+    handler: ({ chain }, [blocks = 1, interval = 0]) => {
+      assertReachable(chain, blocks, interval)
+      return chain.mine(blocks, interval === 0 ? null : interval)
+    },
+  }),
+  ...named(['anvil_mine_detailed', 'evm_mine_detailed'], {
+    doc: 'As evm_mine, but answers the new blocks with whole transactions, each with its `output` and, where there is one, its `revertReason`.',
+    params: [optional('options', mineOptions(atMost(integer, DETAILED_BLOCKS, 'blocks')))],
+    result: listOf(BLOCK),
+    errors: ERRORS,
+    timeLimitMs: Infinity,
+    example: { params: [{ blocks: 1 }], result: [{ number: '0x1', transactions: [{ nonce: '0x0', output: '0x' }] }] },
+    handler: async ({ chain }, [options]) => {
+      const blocks = await mine(chain, options)
+      const { view } = chain.head
+      return Promise.all(blocks.map((block) => replayed(view, block)))
+    },
+  }),
+]
+
+function mine(chain: Chain, { blocks, timestamp: first }: MineOptions = ONE): Promise<readonly Block[]> {
+  return fitting(async () => {
+    if (first !== undefined && blocks > 0) await chain.setNextTimestamp(first)
+    return chain.mine(blocks)
+  })
+}
+
+const ONE: MineOptions = { blocks: 1, timestamp: undefined }
+
+function assertReachable(chain: Chain, blocks: number, intervalSeconds: number): void {
+  const last = chain.head.view.head.header.timestamp + blocks * intervalSeconds
+  if (last > LATEST_SECONDS) throw tooLate('argument 1 (intervalSeconds)', last)
+}

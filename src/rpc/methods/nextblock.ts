@@ -1,0 +1,52 @@
+import { required } from '../method.ts'
+import type { Method } from '../method.ts'
+import { BOOLEAN } from '../results.ts'
+import { address, bigInteger, storageSlot } from '../schema.ts'
+import { atMost, fitting } from './bounds.ts'
+import { commands, familiar, named } from './named.ts'
+
+const SEQUENCER_FEE_VAULT = '0x4200000000000000000000000000000000000011'
+
+/** geth's params.MaxGasLimit */
+const gasLimit = atMost(bigInteger, 2n ** 63n - 1n, 'gas')
+/** Beyond it nobody could pay for one gas: all ether there is comes to less than 2^128 wei. */
+const price = atMost(bigInteger, 2n ** 128n - 1n, 'wei')
+
+/** What coming blocks are made with. */
+export const NEXT_BLOCK_METHODS: readonly Method[] = [
+  ...named(['evm_setBlockGasLimit', 'anvil_setBlockGasLimit'], {
+    doc: 'Sets the gas limit of coming blocks.',
+    params: [required('gas', gasLimit)],
+    result: BOOLEAN,
+    errors: { [-32602]: "less than a block's deposits need" },
+    example: { params: ['0x1c9c380'], result: true },
+    handler: async ({ chain }, [gas]) => {
+      await fitting(() => chain.setGasLimit(gas))
+      return true
+    },
+  }),
+  ...commands(familiar('setCoinbase'), {
+    doc: 'Sets the fee recipient of coming blocks.',
+    params: [required('address', address)],
+    example: [SEQUENCER_FEE_VAULT],
+    handler: ({ chain }, [target]) => chain.setCoinbase(target),
+  }),
+  ...commands(familiar('setNextBlockBaseFeePerGas'), {
+    doc: 'Sets the base fee of the next block in wei; those after it follow from it.',
+    params: [required('wei', price)],
+    example: ['0x3b9aca00'],
+    handler: ({ chain }, [wei]) => chain.setNextBaseFee(wei),
+  }),
+  ...commands(familiar('setMinGasPrice'), {
+    doc: 'Sets the least that a transaction must offer per gas to enter the pool, in wei.',
+    params: [required('wei', price)],
+    example: ['0x3b9aca00'],
+    handler: ({ chain }, [wei]) => chain.setMinGasPrice(wei),
+  }),
+  ...commands(['hardhat_setPrevRandao', 'anvil_setPrevRandao', 'anvil_setNextBlockPrevRandao'], {
+    doc: 'Sets the randomness (PREVRANDAO, `mixHash`) of the next block.',
+    params: [required('prevRandao', storageSlot)],
+    example: [`0x${'2a'.padStart(64, '0')}`],
+    handler: ({ chain }, [prevRandao]) => chain.setNextPrevRandao(prevRandao),
+  }),
+]

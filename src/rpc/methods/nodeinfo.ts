@@ -1,0 +1,109 @@
+import type { Chain } from '../../chain/index.ts'
+import { Hex } from '../../eth/index.ts'
+import { rulesAt } from '../../evm/index.ts'
+import { CODE, RpcError } from '../errors.ts'
+import { comingBaseFee, suggestedGasPrice } from '../gasprice.ts'
+import type { Json } from '../json.ts'
+import { required } from '../method.ts'
+import type { Method } from '../method.ts'
+import { HASH, NULL, QUANTITY, STRING, record } from '../results.ts'
+import { boolean, string } from '../schema.ts'
+import { commands, familiar, named } from './named.ts'
+
+const NUMBER = { type: 'integer' }
+const HASH_EXAMPLE = '0xd226371d0b1551adb03fb52b71f08e3e11247fe9b1af994768af8cdaa8e7dcd7'
+const ENVIRONMENT = record('environment', { baseFee: QUANTITY, chainId: NUMBER, gasLimit: QUANTITY, gasPrice: QUANTITY })
+
+/** The node as anvil and hardhat describe theirs. */
+export const NODE_INFO_METHODS: readonly Method[] = [
+  ...named(['anvil_nodeInfo'], {
+    doc: 'The head, the fork and the settings of this node, in the form of anvil.',
+    params: [],
+    result: record('node information', {
+      currentBlockNumber: QUANTITY, currentBlockTimestamp: NUMBER, currentBlockHash: HASH, hardFork: STRING,
+      transactionOrder: { enum: ['fees', 'fifo'] }, environment: ENVIRONMENT, forkConfig: { type: 'object' },
+    }),
+    example: {
+      params: [],
+      result: {
+        currentBlockNumber: '0x0',
+        currentBlockTimestamp: 1_700_000_000,
+        currentBlockHash: HASH_EXAMPLE,
+        hardFork: 'jovian',
+        transactionOrder: 'fees',
+        environment: { baseFee: '0x3b9aca00', chainId: 31_337, gasLimit: '0x1c9c380', gasPrice: '0x77359400' },
+        forkConfig: { forkUrl: null, forkBlockNumber: null, forkRetryBackoff: null },
+      },
+    },
+    handler: ({ chain }) => nodeInfo(chain),
+  }),
+  ...named(['anvil_metadata', 'hardhat_metadata'], {
+    doc: 'The version of this node, the id of this run of it, the head and the snapshots that can be gone back to.',
+    params: [],
+    result: record('metadata', {
+      clientVersion: STRING, chainId: NUMBER, instanceId: HASH, latestBlockNumber: NUMBER, latestBlockHash: HASH, forkedNetwork: NULL,
+      snapshots: { type: 'object' },
+    }),
+    example: {
+      params: [],
+      result: {
+        clientVersion: 'pocketchain/0.1.0/linux-x64/node20.20.2',
+        chainId: 31_337,
+        instanceId: HASH_EXAMPLE,
+        latestBlockNumber: 0,
+        latestBlockHash: HASH_EXAMPLE,
+        forkedNetwork: null,
+        snapshots: { '0x1': [0, HASH_EXAMPLE] },
+      },
+    },
+    handler: ({ chain, clientVersion }) => ({ clientVersion, ...metadata(chain) }),
+  }),
+  ...commands(familiar('setLoggingEnabled'), {
+    doc: 'Accepted and without effect: what the node prints is set where it is started.',
+    params: [required('enabled', boolean)],
+    example: [true],
+    handler: () => undefined,
+  }),
+  ...named(familiar('setRpcUrl'), {
+    doc: 'Always refused: this chain is not a fork of another one.',
+    params: [required('url', string)],
+    result: NULL,
+    errors: { [CODE.server]: 'always' },
+    example: { params: ['http://127.0.0.1:8546'], result: null },
+    handler: () => {
+      throw new RpcError(CODE.server, 'this chain is not a fork: there is no rpc url behind it to set')
+    },
+  }),
+]
+
+function nodeInfo(chain: Chain): Json {
+  const { view } = chain.head
+  const { header, hash } = view.head
+  const rules = rulesAt(chain.config, header.number, header.timestamp)
+  return {
+    currentBlockNumber: Hex.fromQuantity(header.number),
+    currentBlockTimestamp: header.timestamp,
+    currentBlockHash: hash,
+    hardFork: rules.op ?? rules.l1,
+    transactionOrder: chain.pool.order,
+    environment: {
+      baseFee: Hex.fromQuantity(comingBaseFee(view)),
+      chainId: chain.config.chainId,
+      gasLimit: Hex.fromQuantity(chain.gasLimit),
+      gasPrice: Hex.fromQuantity(suggestedGasPrice(view)),
+    },
+    forkConfig: { forkUrl: null, forkBlockNumber: null, forkRetryBackoff: null },
+  }
+}
+
+function metadata(chain: Chain): Json {
+  const { view } = chain.head
+  return {
+    chainId: chain.config.chainId,
+    instanceId: chain.instanceId,
+    latestBlockNumber: view.head.header.number,
+    latestBlockHash: view.head.hash,
+    forkedNetwork: null,
+    snapshots: Object.fromEntries(chain.snapshots.map(({ id, number }) => [id, [number, view.byNumber(number)?.hash]])),
+  }
+}

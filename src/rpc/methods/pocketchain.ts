@@ -1,0 +1,83 @@
+import { ManualClock } from '../../chain/index.ts'
+import type { Chain, Clock } from '../../chain/index.ts'
+import { Hex } from '../../eth/index.ts'
+import { CODE, RpcError } from '../errors.ts'
+import type { Json } from '../json.ts'
+import { TICK_MS } from '../limits.ts'
+import { method, required } from '../method.ts'
+import type { Method } from '../method.ts'
+import { HASH, QUANTITY, STRING, record } from '../results.ts'
+import { integer } from '../schema.ts'
+import { atMost } from './bounds.ts'
+
+const NUMBER = { type: 'integer' }
+const CLOCK = record('clock', { kind: { enum: ['real', 'manual'] }, nowMs: NUMBER, chainMs: NUMBER })
+const HEAD = record('head', { number: QUANTITY, hash: HASH, timestamp: QUANTITY })
+const CADENCE = record('cadence', { kind: { enum: ['preconf', 'native', 'instant', 'manual'] } }, { blockTimeMs: NUMBER, flashblockMs: NUMBER })
+const HASH_EXAMPLE = '0xd226371d0b1551adb03fb52b71f08e3e11247fe9b1af994768af8cdaa8e7dcd7'
+
+/** What only this node has. */
+export const POCKETCHAIN_METHODS: readonly Method[] = [
+  method({
+    name: 'pocketchain_tick',
+    doc: 'Moves a manual clock on by so many milliseconds, runs all that falls due and returns where the chain stands then.',
+    params: [required('milliseconds', atMost(integer, TICK_MS, 'milliseconds'))],
+    result: record('tick', { nowMs: NUMBER, blockNumber: QUANTITY, flashblockIndex: NUMBER }),
+    errors: { [CODE.server]: 'the clock is the real one' },
+    timeLimitMs: Infinity,
+    example: { params: [200], result: { nowMs: 1_700_000_000_200, blockNumber: '0x0', flashblockIndex: 1 } },
+    handler: async ({ chain }, [milliseconds]) => {
+      await manual(chain.clock).advance(milliseconds)
+      const { view } = chain.head
+      return {
+        nowMs: chain.clock.nowMs(),
+        blockNumber: Hex.fromQuantity(view.head.header.number),
+        flashblockIndex: view.flashblockIndex,
+      }
+    },
+  }),
+  method({
+    name: 'pocketchain_info',
+    doc: 'What this node is, when its blocks come and where its chain stands.',
+    params: [],
+    result: record('node', {
+      clientVersion: STRING, instanceId: HASH, chainId: QUANTITY, genesisHash: HASH, cadence: CADENCE, clock: CLOCK, head: HEAD,
+      flashblockIndex: NUMBER, gasLimit: QUANTITY,
+    }),
+    example: {
+      params: [],
+      result: {
+        clientVersion: 'pocketchain/0.1.0/linux-x64/node20.20.2',
+        instanceId: HASH_EXAMPLE,
+        chainId: '0x7a69',
+        genesisHash: HASH_EXAMPLE,
+        cadence: { kind: 'preconf', blockTimeMs: 2_000, flashblockMs: 200 },
+        clock: { kind: 'real', nowMs: 1_700_000_000_200, chainMs: 1_700_000_000_200 },
+        head: { number: '0x1b4', hash: HASH_EXAMPLE, timestamp: '0x6553f100' },
+        flashblockIndex: 3,
+        gasLimit: '0x3938700',
+      },
+    },
+    handler: ({ chain, clientVersion }) => ({ clientVersion, ...infoOf(chain) }),
+  }),
+]
+
+function manual(clock: Clock): ManualClock {
+  if (clock instanceof ManualClock) return clock
+  throw new RpcError(CODE.server, 'the clock of this node is the real one and cannot be moved: start it with --clock manual')
+}
+
+function infoOf(chain: Chain): Json {
+  const { view } = chain.head
+  const { header, hash } = view.head
+  return {
+    instanceId: chain.instanceId,
+    chainId: Hex.fromQuantity(chain.config.chainId),
+    genesisHash: chain.genesis.hash,
+    cadence: chain.cadence,
+    clock: { kind: chain.clock instanceof ManualClock ? 'manual' : 'real', nowMs: chain.clock.nowMs(), chainMs: chain.time.nowMs() },
+    head: { number: Hex.fromQuantity(header.number), hash, timestamp: Hex.fromQuantity(header.timestamp) },
+    flashblockIndex: view.flashblockIndex,
+    gasLimit: Hex.fromQuantity(chain.gasLimit),
+  }
+}

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest'
+import { Address } from '../../eth/index.ts'
+import { ALICE, PRECONF, testNode } from '../node.fixture.ts'
+
+const STRANGER = Address.from('0x00000000000000000000000000000000000a11ce')
+
+describe('dropTransaction', () => {
+  it.each([
+    ['anvil_dropTransaction', (hash: string) => hash, null],
+    ['ganache_dropTransaction', (hash: string) => hash, null],
+    ['hardhat_dropTransaction', () => true, false],
+  ])('%s tells whether it was there', async (name, dropped, absent) => {
+    const { ask, send } = await testNode()
+    const hash = await send({ to: STRANGER })
+    expect(await ask(name, hash)).toBe(dropped(hash))
+    expect(await ask(name, hash)).toBe(absent)
+    expect(await ask('eth_getTransactionByHash', hash)).toBeNull()
+  })
+
+  it('cannot take back what is pre-confirmed', async () => {
+    const { ask, send, clock } = await testNode({ cadence: PRECONF })
+    const hash = await send({ to: STRANGER })
+    await clock.advance(200)
+    expect(await ask('anvil_dropTransaction', hash)).toBeNull()
+    expect(await ask('eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x1' })
+  })
+})
+
+describe('emptying the pool', () => {
+  it.each([['anvil', null], ['hardhat', true]])('%s_dropAllTransactions', async (family, answer) => {
+    const { ask, send } = await testNode()
+    await send({ to: STRANGER })
+    await send({ to: STRANGER })
+    expect(await ask(`${family}_dropAllTransactions`)).toBe(answer)
+    expect(await ask('txpool_status')).toEqual({ pending: '0x0', queued: '0x0' })
+  })
+
+  it('removePoolTransactions takes one sender only', async () => {
+    const { ask, send, chain } = await testNode()
+    await ask('anvil_setBalance', STRANGER, '0xde0b6b3a7640000')
+    await ask('anvil_autoImpersonateAccount', true)
+    const kept = await ask('eth_sendTransaction', { from: STRANGER, to: ALICE })
+    await send({ to: STRANGER })
+    await send({ to: STRANGER })
+    await ask('anvil_removePoolTransactions', ALICE)
+    expect(chain.pool.all().map((tx) => tx.hash)).toEqual([kept])
+  })
+})

@@ -1,0 +1,40 @@
+import { required } from '../method.ts'
+import type { Method } from '../method.ts'
+import { BOOLEAN, HASH, orNull } from '../results.ts'
+import { address, hash } from '../schema.ts'
+import { commands, familiar, named } from './named.ts'
+
+const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
+const SENT = '0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b'
+
+/** Taking transactions out of the pool. What a flashblock holds is no longer in it. */
+export const POOL_METHODS: readonly Method[] = [
+  ...named(['anvil_dropTransaction', 'ganache_dropTransaction'], {
+    doc: 'Takes a transaction out of the pool and returns its hash; null when it is not there.',
+    params: [required('hash', hash)],
+    result: orNull(HASH),
+    example: { params: [SENT], result: SENT },
+    handler: ({ chain }, [sent]) => (chain.pool.drop(sent) ? sent : null),
+  }),
+  ...named(['hardhat_dropTransaction'], {
+    doc: 'Takes a transaction out of the pool; false when it is not there.',
+    params: [required('hash', hash)],
+    result: BOOLEAN,
+    example: { params: [SENT], result: true },
+    handler: ({ chain }, [sent]) => chain.pool.drop(sent),
+  }),
+  ...commands(familiar('dropAllTransactions'), {
+    doc: 'Empties the pool.',
+    params: [],
+    example: [],
+    handler: ({ chain }) => chain.pool.dropAll(),
+  }),
+  ...commands(familiar('removePoolTransactions'), {
+    doc: 'Takes all transactions of one sender out of the pool.',
+    params: [required('address', address)],
+    example: [ALICE],
+    handler: ({ chain }, [sender]) => {
+      chain.pool.dropSender(sender)
+    },
+  }),
+]

@@ -1,0 +1,190 @@
+import { describe, expect, it } from 'vitest'
+import { Address, Hash, Hex, PersonalMessage, Secp256k1, Transaction, TypedData } from '../../eth/index.ts'
+import { ALICE, KEY, PRECONF, testNode } from '../node.fixture.ts'
+import type { TestNode } from '../node.fixture.ts'
+import type { Json } from '../json.ts'
+
+const BOB = Address.from('0x70997970c51812dc3a010c7d01b50e0d17dc79c8')
+const CONTRACT = Address.from('0x4200000000000000000000000000000000000006')
+
+function signed({ chain }: TestNode, nonce: bigint, more: object = {}): Transaction {
+  const fees = { maxFeePerGas: 2_000_000_000n, maxPriorityFeePerGas: 1_000_000n }
+  return Transaction.sign({ type: 2, chainId: chain.config.chainId, nonce, gas: 21_000n, to: BOB, value: 1n, ...fees, ...more }, KEY)
+}
+
+function signerOf(digest: Hash, signature: string): string | null {
+  const [r, s, v] = [signature.slice(2, 66), signature.slice(66, 130), Number(`0x${signature.slice(130)}`)]
+  return Secp256k1.recover(digest, BigInt(`0x${r}`), BigInt(`0x${s}`), v - 27)
+}
+
+describe('eth_sendRawTransaction', () => {
+  it('answers the hash, and the pool refuses in the words that clients match', async () => {
+    const node = await testNode()
+    const tx = signed(node, 0n)
+    const send = (transaction: Transaction) => node.ask('eth_sendRawTransaction', Hex.fromBytes(transaction.raw))
+    expect(await send(tx)).toBe(tx.hash)
+    await expect(send(tx)).rejects.toMatchObject({ code: -32_000, message: 'already known' })
+    await expect(send(signed(node, 0n, { value: 2n }))).rejects.toMatchObject({
+      code: -32_000,
+      message: 'replacement transaction underpriced',
+    })
+    await node.chain.mine(1)
+    await expect(send(signed(node, 0n, { value: 3n }))).rejects.toMatchObject({
+      code: -32_000,
+      message: expect.stringContaining('nonce too low'),
+    })
+    await expect(send(signed(node, 1n, { value: 10n ** 24n }))).rejects.toMatchObject({
+      code: -32_000,
+      message: expect.stringContaining('insufficient funds for gas * price + value'),
+    })
+  })
+
+  it.each([['0x'], ['0x02'], ['0xzz'], [7], ['0x05c0'], ['0xc0']])('refuses %s as a transaction', async (raw) => {
+    const { ask } = await testNode()
+    await expect(ask('eth_sendRawTransaction', raw)).rejects.toMatchObject({
+      code: -32_602,
+      message: expect.stringContaining('argument 0'),
+    })
+  })
+})
+
+describe('eth_sendRawTransactionSync', () => {
+  it('answers the receipt with the flashblock that has it', async () => {
+    const node = await testNode({ cadence: PRECONF })
+    const tx = signed(node, 0n)
+    const answer = node.ask('eth_sendRawTransactionSync', Hex.fromBytes(tx.raw))
+    await node.clock.advance(200)
+    expect(await answer).toMatchObject({ transactionHash: tx.hash, status: '0x1', blockNumber: '0x1', blockHash: Hash.zero })
+    await node.chain.stop()
+  })
+
+  it('answers code 4 with the hash when there is no receipt in time', async () => {
+    const node = await testNode()
+    const tx = signed(node, 0n)
+    await expect(node.ask('eth_sendRawTransactionSync', Hex.fromBytes(tx.raw), 10)).rejects.toMatchObject({ code: 4, data: tx.hash })
+    expect(node.chain.pool.has(tx.hash)).toBe(true)
+  })
+
+  it('refuses to wait longer than 6 s', async () => {
+    const node = await testNode()
+    await expect(node.ask('eth_sendRawTransactionSync', Hex.fromBytes(signed(node, 0n).raw), '0x1771')).rejects.toMatchObject({
+      code: -32_602,
+      message: 'time out too long, timeout: 6001 ms, max: 6000 ms',
+    })
+    expect(node.chain.pool.size).toBe(0)
+  })
+})
+
+describe('eth_sendTransaction', () => {
+  it('fills in nonce, gas, fees and type, and signs', async () => {
+    const { ask, chain } = await testNode()
+    const hash = (await ask('eth_sendTransaction', { from: ALICE, to: BOB, value: '0x1' })) as Hash
+    const tx = chain.pool.get(hash)
+    const baseFee = BigInt((await ask('eth_baseFee')) as string)
+    expect(tx).toMatchObject({
+      type: 2,
+      from: ALICE,
+      nonce: 0n,
+      gas: 21_000n,
+      maxPriorityFeePerGas: 1_000_000n,
+      maxFeePerGas: 2n * baseFee + 1_000_000n,
+    })
+    expect(Transaction.decode(tx?.raw ?? new Uint8Array()).from).toBe(ALICE)
+  })
+
+  it('gives concurrent sends consecutive nonces', async () => {
+    const { ask, chain } = await testNode()
+    await Promise.all(Array.from({ length: 20 }, () => ask('eth_sendTransaction', { from: ALICE, to: BOB, value: '0x1' })))
+    const [block] = await chain.mine(1)
+    const nonces = block?.transactions.filter(({ from }) => from === ALICE).map(({ nonce }) => Number(nonce))
+    expect(nonces).toEqual(Array.from({ length: 20 }, (_, i) => i))
+  })
+
+  it('mines each of concurrent sends under the instant cadence', async () => {
+    const { ask, chain } = await testNode({ cadence: { kind: 'instant' } })
+    const hashes = await Promise.all(
+      [1, 2, 3].map((value) => ask('eth_sendTransaction', { from: ALICE, to: BOB, value: Hex.fromQuantity(value) })),
+    )
+    for (const hash of hashes) expect(await ask('eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x1' })
+    expect(chain.head.view.head.header.number).toBe(3)
+  })
+
+  it('takes the type from what is given', async () => {
+    const { ask, chain } = await testNode()
+    const sent = async (more: object) => chain.pool.get((await ask('eth_sendTransaction', { from: ALICE, to: BOB, ...more })) as Hash)
+    expect(await sent({ gasPrice: '0x77359400' })).toMatchObject({ type: 0, maxFeePerGas: 2_000_000_000n })
+    expect(await sent({ type: '0x0' })).toMatchObject({ type: 0 })
+    expect(await sent({ gasPrice: '0x77359400', accessList: [{ address: BOB, storageKeys: [] }] })).toMatchObject({ type: 1 })
+    const authorizationList = [{ chainId: '0x7a69', address: CONTRACT, nonce: '0x0', yParity: '0x0', r: '0x1', s: '0x1' }]
+    expect(await sent({ authorizationList })).toMatchObject({ type: 4 })
+    expect(await sent({ maxFeePerGas: '0x77359400', maxPriorityFeePerGas: '0x1' })).toMatchObject({ type: 2, maxPriorityFeePerGas: 1n })
+  })
+
+  it('sends from an impersonated account, even a contract, until that ends', async () => {
+    const { ask, chain } = await testNode()
+    const from = CONTRACT
+    const transfer = { from, to: BOB, value: '0x1' }
+    await expect(ask('eth_sendTransaction', transfer)).rejects.toMatchObject({
+      code: -32_000,
+      message: expect.stringContaining('unknown account'),
+    })
+    await chain.edit((world) => world.setBalance(from, 10n ** 18n))
+    const hash = (await ask('eth_sendUnsignedTransaction', transfer)) as Hash
+    await chain.mine(1)
+    expect(await ask('eth_getTransactionReceipt', hash)).toMatchObject({ from, status: '0x1' })
+  })
+
+  it('says why it cannot send', async () => {
+    const { ask } = await testNode()
+    const refused = { code: -32_602 }
+    await expect(ask('eth_sendTransaction', { to: BOB })).rejects.toMatchObject(refused)
+    await expect(ask('eth_sendTransaction', { from: ALICE })).rejects.toMatchObject({
+      ...refused,
+      message: expect.stringContaining('contract creation without any data'),
+    })
+    await expect(ask('eth_sendTransaction', { from: ALICE, to: BOB, chainId: '0x1' })).rejects.toMatchObject(refused)
+    await expect(ask('eth_sendTransaction', { from: ALICE, to: BOB, blobVersionedHashes: [Hash.zero] })).rejects.toMatchObject(refused)
+    await expect(ask('eth_sendTransaction', { from: ALICE, to: BOB, value: Hex.fromQuantity(10n ** 24n) })).rejects.toMatchObject({
+      code: -32_000,
+      message: expect.stringContaining('insufficient funds'),
+    })
+  })
+
+  it('goes on after a send that failed', async () => {
+    const { ask } = await testNode()
+    const bad = ask('eth_sendTransaction', { from: ALICE, to: BOB, value: Hex.fromQuantity(10n ** 24n) })
+    const good = ask('eth_sendTransaction', { from: ALICE, to: BOB })
+    await expect(bad).rejects.toThrow('insufficient funds')
+    expect(await good).toMatch(/^0x/)
+  })
+})
+
+describe('filling and signing', () => {
+  it('fills a transaction without sending it, and signs one without sending it', async () => {
+    const { ask, chain } = await testNode()
+    const { raw, tx } = (await ask('eth_fillTransaction', { from: ALICE, to: BOB })) as { raw: string; tx: Json }
+    expect(tx).toMatchObject({ nonce: '0x0', gas: '0x5208', type: '0x2', chainId: '0x7a69', from: ALICE })
+    expect(raw).toMatch(/^0x02/)
+    const bytes = Hex.toBytes((await ask('eth_signTransaction', { from: ALICE, to: BOB, nonce: '0x7' })) as string)
+    expect(Transaction.decode(bytes)).toMatchObject({ from: ALICE, to: BOB, nonce: 7n })
+    expect(chain.pool.size).toBe(0)
+  })
+
+  it('signs messages and typed data', async () => {
+    const { ask } = await testNode()
+    const digest = PersonalMessage.hash(Hex.toBytes('0xdeadbeef'))
+    expect(signerOf(digest, (await ask('eth_sign', ALICE, '0xdeadbeef')) as string)).toBe(ALICE)
+    expect(signerOf(digest, (await ask('personal_sign', '0xdeadbeef', ALICE)) as string)).toBe(ALICE)
+    const data = {
+      types: { Mail: [{ name: 'text', type: 'string' }] },
+      primaryType: 'Mail',
+      domain: { name: 'x' },
+      message: { text: 'hi' },
+    }
+    const hash = TypedData.hash(TypedData.parse(data))
+    expect(signerOf(hash, (await ask('eth_signTypedData_v4', ALICE, data)) as string)).toBe(ALICE)
+    expect(signerOf(hash, (await ask('eth_signTypedData_v4', ALICE, JSON.stringify(data))) as string)).toBe(ALICE)
+    await expect(ask('eth_sign', BOB, '0x')).rejects.toMatchObject({ code: -32_000, message: expect.stringContaining('unknown account') })
+    await expect(ask('eth_signTypedData_v4', ALICE, { types: 5 })).rejects.toMatchObject({ code: -32_602 })
+  })
+})

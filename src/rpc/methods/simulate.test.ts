@@ -1,0 +1,173 @@
+import { describe, expect, it } from 'vitest'
+import { Address, Hash, Hex } from '../../eth/index.ts'
+import { ALICE, PRECONF, testNode } from '../node.fixture.ts'
+import type { TestNode } from '../node.fixture.ts'
+
+const BOB = Address.from('0x70997970c51812dc3a010c7d01b50e0d17dc79c8')
+const NEW = Address.from('0x00000000000000000000000000000000c0ffee00')
+const BLOCKHASH_OF_DATA = '0x6000354060005260206000f3'
+const REVERTS = '0x60006000fd'
+/** Emits one log without topics. */
+const LOGS = '0x60006000a000'
+
+interface Simulated {
+  readonly number: string
+  readonly timestamp: string
+  readonly hash: string
+  readonly parentHash: string
+  readonly gasUsed: string
+  readonly transactions: readonly unknown[]
+  readonly calls: readonly {
+    readonly status: string
+    readonly returnData: string
+    readonly gasUsed: string
+    readonly logs: readonly { readonly address: string; readonly logIndex: string; readonly blockHash: string }[]
+    readonly error?: { readonly code: number; readonly message: string; readonly data?: string }
+  }[]
+}
+
+function simulate({ ask }: TestNode, blocks: readonly object[], more: object = {}, block = 'latest'): Promise<readonly Simulated[]> {
+  return ask('eth_simulateV1', { blockStateCalls: blocks, ...more }, block) as Promise<readonly Simulated[]>
+}
+
+// What execution-apis records is judged by test/rpc-compat.test.ts; here is what those files leave open.
+describe('eth_simulateV1', () => {
+  it('carries state from block to block and changes nothing', async () => {
+    const node = await testNode()
+    const before = node.chain.head.view.head.hash
+    const blocks = await simulate(node, [
+      { stateOverrides: { [NEW]: { balance: '0xa' } }, calls: [{ from: NEW, to: BOB, value: '0x6' }] },
+      { calls: [{ from: BOB, to: NEW, value: '0x2' }] },
+    ])
+    expect(blocks.map(({ calls }) => calls[0]?.status)).toEqual(['0x1', '0x1'])
+    await expect(simulate(node, [{ calls: [{ from: NEW, to: BOB, value: '0x1' }] }])).rejects.toMatchObject({ code: -38_014 })
+    expect(node.chain.head.view.head.hash).toBe(before)
+    expect(node.bugs).toEqual([])
+  })
+
+  it('builds blocks that hash like real ones and hang together', async () => {
+    const node = await testNode()
+    const [head] = await node.chain.mine(1)
+    const [first, second] = await simulate(node, [{}, {}])
+    expect(first?.parentHash).toBe(head?.hash)
+    expect(second?.parentHash).toBe(first?.hash)
+    expect([first?.number, second?.number]).toEqual(['0x2', '0x3'])
+    expect(BigInt(second?.timestamp ?? 0) - BigInt(first?.timestamp ?? 0)).toBe(2n)
+  })
+
+  it('fills gaps between block numbers, whose hashes BLOCKHASH knows', async () => {
+    const node = await testNode()
+    const blocks = await simulate(node, [
+      {
+        blockOverrides: { number: '0x4' },
+        stateOverrides: { [NEW]: { code: BLOCKHASH_OF_DATA } },
+        calls: [{ to: NEW, data: Hash.fromBigint(2n) }],
+      },
+    ])
+    expect(blocks.map(({ number }) => number)).toEqual(['0x1', '0x2', '0x3', '0x4'])
+    expect(blocks[3]?.calls[0]?.returnData).toBe(blocks[1]?.hash)
+  })
+
+  it('answers each failed call with its error and goes on', async () => {
+    const node = await testNode()
+    const [block] = await simulate(node, [
+      {
+        stateOverrides: { [NEW]: { code: REVERTS }, [BOB]: { code: '0xfe' } },
+        calls: [{ to: NEW, gas: '0xffff' }, { to: BOB, gas: '0xffff' }, { to: ALICE }],
+      },
+    ])
+    expect(block?.calls.map(({ status, error }) => [status, error?.code])).toEqual([
+      ['0x0', 3],
+      ['0x0', -32_015],
+      ['0x1', undefined],
+    ])
+    expect(block?.calls[0]).toMatchObject({ returnData: '0x', error: { message: 'execution reverted', data: '0x' } })
+  })
+
+  it('numbers logs over the block and shows moved ether among them when asked', async () => {
+    const node = await testNode()
+    const blocks = [
+      { stateOverrides: { [NEW]: { code: LOGS }, [BOB]: { balance: '0x5' } }, calls: [{ from: BOB, to: NEW, value: '0x1' }, { to: NEW }] },
+    ]
+    const [plain] = await simulate(node, blocks)
+    expect(plain?.calls.map(({ logs }) => logs.map(({ logIndex }) => logIndex))).toEqual([['0x0'], ['0x1']])
+    const [traced] = await simulate(node, blocks, { traceTransfers: true })
+    expect(traced?.calls.map(({ logs }) => logs.map(({ logIndex }) => logIndex))).toEqual([['0x0', '0x1'], ['0x2']])
+    expect(traced?.calls[0]?.logs[0]).toMatchObject({ address: '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee', blockHash: traced?.hash })
+    // What is only shown is not in the block.
+    expect(traced?.hash).toBe(plain?.hash)
+  })
+
+  it('checks nonces, fees and senders under validation only', async () => {
+    const node = await testNode()
+    const call = { from: ALICE, to: BOB, maxFeePerGas: '0x77359400' }
+    const validation = { validation: true }
+    expect((await simulate(node, [{ calls: [call, call] }], validation))[0]?.calls).toHaveLength(2)
+    await expect(simulate(node, [{ calls: [{ ...call, nonce: '0x7' }] }], validation)).rejects.toMatchObject({ code: -38_011 })
+    await expect(simulate(node, [{ calls: [call, { ...call, nonce: '0x0' }] }], validation)).rejects.toMatchObject({ code: -38_010 })
+    await expect(simulate(node, [{ calls: [{ from: ALICE, to: BOB }] }], validation)).rejects.toMatchObject({ code: -38_012 })
+    expect((await simulate(node, [{ calls: [{ ...call, nonce: '0x7' }] }]))[0]?.calls[0]?.status).toBe('0x1')
+    // EIP-3607 is never asked.
+    const contract = { stateOverrides: { [NEW]: { code: LOGS, balance: Hex.fromQuantity(10n ** 18n) } }, calls: [{ ...call, from: NEW }] }
+    expect((await simulate(node, [contract], validation))[0]?.calls[0]?.status).toBe('0x1')
+  })
+
+  it('refuses what a block cannot hold', async () => {
+    const node = await testNode()
+    await expect(simulate(node, [{ calls: [{ gas: '0x5208' }], blockOverrides: { gasLimit: '0x5207' } }])).rejects.toMatchObject({
+      code: -38_015,
+    })
+    await expect(simulate(node, [{ calls: [{ to: BOB, gas: '0x5207' }] }])).rejects.toMatchObject({ code: -38_013 })
+    await expect(simulate(node, [{ calls: [{ data: `0x${'00'.repeat(49_153)}` }] }])).rejects.toMatchObject({ code: -38_025 })
+  })
+
+  it('refuses blocks out of order and too many of them', async () => {
+    const node = await testNode()
+    await expect(simulate(node, [])).rejects.toMatchObject({ code: -32_602 })
+    await expect(simulate(node, [{ blockOverrides: { number: '0x0' } }])).rejects.toMatchObject({ code: -38_020 })
+    await expect(simulate(node, [{ blockOverrides: { time: '0x1' } }])).rejects.toMatchObject({ code: -38_021 })
+    await expect(simulate(node, [{ blockOverrides: { number: '0x101' } }])).rejects.toMatchObject({ code: -38_026 })
+    await expect(
+      simulate(
+        node,
+        Array.from({ length: 257 }, () => ({})),
+      ),
+    ).rejects.toMatchObject({ code: -38_026 })
+    await expect(simulate(node, [{ calls: Array.from({ length: 5_001 }, () => ({})) }])).rejects.toMatchObject({ code: -38_026 })
+  })
+
+  it('runs on what is pending', async () => {
+    const node = await testNode({ cadence: PRECONF })
+    await node.send({ to: NEW, value: 3n })
+    await node.clock.advance(200)
+    const spend = [{ calls: [{ from: NEW, to: BOB, value: '0x3' }] }]
+    expect((await simulate(node, spend, {}, 'pending'))[0]).toMatchObject({ number: '0x2', calls: [{ status: '0x1' }] })
+    await expect(simulate(node, spend)).rejects.toMatchObject({ code: -38_014 })
+    await node.chain.stop()
+  })
+
+  it('answers full transactions with their senders', async () => {
+    const node = await testNode()
+    const [block] = await simulate(node, [{ calls: [{ from: BOB, to: NEW }] }], { returnFullTransactions: true })
+    expect(block?.transactions[0]).toMatchObject({ from: BOB, to: NEW, type: '0x2', blockHash: block?.hash, r: '0x0', s: '0x0' })
+  })
+})
+
+describe('testing_buildBlockV1', () => {
+  it('builds on the head only, and leaves the chain as it was', async () => {
+    const { ask, chain } = await testNode()
+    const { head } = chain.head.view
+    const attributes = {
+      timestamp: Hex.fromQuantity(head.header.timestamp + 2),
+      prevRandao: Hash.zero,
+      suggestedFeeRecipient: BOB,
+      withdrawals: [],
+      parentBeaconBlockRoot: Hash.zero,
+    }
+    const built = await ask('testing_buildBlockV1', head.hash, attributes, [], '0x')
+    expect(built).toMatchObject({ executionPayload: { parentHash: head.hash, blockNumber: '0x1', transactions: [] }, blockValue: '0x0' })
+    expect(chain.head.view.head).toBe(head)
+    await expect(ask('testing_buildBlockV1', Hash.zero, attributes, [], '0x')).rejects.toMatchObject({ code: -32_000 })
+    await expect(ask('testing_buildBlockV1', head.hash, attributes, ['0x02'], '0x')).rejects.toMatchObject({ code: -32_602 })
+  })
+})

@@ -1,0 +1,98 @@
+import type { Chain } from '../../chain/index.ts'
+import { LATEST_SECONDS, MOST_SECONDS_APART } from '../limits.ts'
+import { required } from '../method.ts'
+import type { Method, Schema } from '../method.ts'
+import { BOOLEAN } from '../results.ts'
+import { integer, refused } from '../schema.ts'
+import { fitting, timestamp, tooLate } from './bounds.ts'
+import { commands, familiar, named } from './named.ts'
+
+const NUMBER = { type: 'integer' }
+
+/** ganache takes what Date.now() says, anvil both: seconds up to the year 5138, beyond it milliseconds. */
+const moment: Schema<number> = {
+  json: integer.json,
+  parse: (value, path) => {
+    const given = integer.parse(value, path)
+    const seconds = given > LATEST_SECONDS ? Math.floor(given / 1_000) : given
+    if (seconds > LATEST_SECONDS) throw tooLate(path, seconds)
+    return seconds
+  },
+}
+
+function intervalOf(unitMs: number): Schema<number> {
+  return {
+    json: integer.json,
+    parse: (value, path) => {
+      const seconds = (integer.parse(value, path) * unitMs) / 1_000
+      if (Number.isInteger(seconds) && seconds >= 1 && seconds <= MOST_SECONDS_APART) return seconds
+      throw refused(path, `blocks can be 1 to ${MOST_SECONDS_APART} whole seconds apart, not ${seconds}`)
+    },
+  }
+}
+
+/** The chain's time, which is the clock's unless a test moves it. */
+export const TIME_METHODS: readonly Method[] = [
+  ...named(['evm_increaseTime', 'anvil_increaseTime'], {
+    doc: "Moves the chain's time on by so many seconds and returns how far it is from the clock now, in seconds.",
+    params: [required('seconds', timestamp)],
+    result: NUMBER,
+    errors: { [-32602]: 'the time would be later than the year 5138' },
+    example: { params: [3_600], result: 3_600 },
+    handler: ({ chain }, [seconds]) => {
+      const then = chain.nowSeconds() + seconds
+      if (then > LATEST_SECONDS) throw tooLate('argument 0 (seconds)', then)
+      return chain.increaseTime(seconds)
+    },
+  }),
+  ...named(['evm_setTime', 'anvil_setTime'], {
+    doc: "Sets the chain's time, from which it runs on, and returns the seconds by which it jumped ahead; takes seconds or milliseconds since 1970.",
+    params: [required('time', moment)],
+    result: NUMBER,
+    example: { params: [1_900_000_000], result: 104_729_006 },
+    handler: ({ chain }, [seconds]) => setTime(chain, seconds),
+  }),
+  ...commands(['evm_setNextBlockTimestamp', 'anvil_setNextBlockTimestamp'], {
+    doc: 'Gives the next block exactly this timestamp, in seconds; time runs on from there.',
+    params: [required('timestamp', timestamp)],
+    errors: { [-32602]: 'not above the timestamp of the last block' },
+    example: [1_900_000_000],
+    handler: ({ chain }, [seconds]) => fitting(() => chain.setNextTimestamp(seconds)),
+  }),
+  ...commands(['anvil_setBlockTimestampInterval', 'ganache_setBlockTimestampInterval'], {
+    doc: 'Puts every coming block exactly so many seconds after its parent.',
+    params: [required('seconds', intervalOf(1_000))],
+    example: [12],
+    handler: ({ chain }, [seconds]) => chain.setTimestampInterval(seconds),
+  }),
+  ...commands(['hardhat_setBlockTimestampInterval'], {
+    doc: "As anvil_setBlockTimestampInterval, but in milliseconds, which is what viem's test client sends in hardhat mode.",
+    params: [required('milliseconds', intervalOf(1))],
+    example: [12_000],
+    handler: ({ chain }, [seconds]) => chain.setTimestampInterval(seconds),
+  }),
+  ...named(familiar('removeBlockTimestampInterval'), {
+    doc: 'Lets timestamps follow the clock again; false when they already did.',
+    params: [],
+    result: BOOLEAN,
+    example: { params: [], result: true },
+    handler: async ({ chain }) => {
+      const had = chain.time.mark().intervalSeconds !== null
+      await chain.setTimestampInterval(null)
+      return had
+    },
+  }),
+  ...named(['anvil_getGenesisTime'], {
+    doc: 'The timestamp of the genesis block in seconds.',
+    params: [],
+    result: NUMBER,
+    example: { params: [], result: 1_700_000_000 },
+    handler: ({ chain }) => chain.genesis.header.timestamp,
+  }),
+]
+
+async function setTime(chain: Chain, seconds: number): Promise<number> {
+  const before = chain.nowSeconds()
+  await chain.setTime(seconds)
+  return Math.max(0, seconds - before)
+}

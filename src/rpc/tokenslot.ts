@@ -1,0 +1,49 @@
+import type { View } from '../chain/index.ts'
+import { Hash, Hex } from '../eth/index.ts'
+import type { Address } from '../eth/index.ts'
+import { Call, siteOf } from './calls.ts'
+import type { Site } from './calls.ts'
+import { TOKEN_SLOTS } from './limits.ts'
+import { stateOverrides } from './overrides.ts'
+import { callRequest } from './request.ts'
+import type { CallRequest } from './request.ts'
+
+/** A slot, with the account that it belongs to: behind a proxy this is not always the token itself. */
+export interface Place {
+  readonly address: Address
+  readonly slot: Hash
+}
+
+/** A number that no token answers by chance, small enough for one that packs its balances into 96 bits. */
+const PROBE = 0x706f636b6574n
+
+/**
+ * The slot that a getter (`balanceOf(…)`, `allowance(…)`) of a token answers from, found by trying each one that it reads:
+ * the right one makes it answer whatever stands there, the probe as well as `amount`. null: none does.
+ */
+export async function tokenSlot(view: View, token: Address, data: Uint8Array, amount: bigint): Promise<Place | null> {
+  const site = siteOf(view, view.tagged('pending'))
+  const getter = { site, request: callRequest.parse({ to: token, data: Hex.fromBytes(data) }, 'getter') }
+  for (const place of (await slotsRead(getter)).slice(0, TOKEN_SLOTS)) {
+    if ((await answer(getter, place, PROBE)) === PROBE && (await answer(getter, place, amount)) === amount) return place
+  }
+  return null
+}
+
+interface Getter {
+  readonly site: Site
+  readonly request: CallRequest
+}
+
+async function slotsRead({ site, request }: Getter): Promise<readonly Place[]> {
+  const call = new Call(site, request)
+  const { accessList } = await call.run(call.gas, {}, { accessList: true })
+  return (accessList ?? []).flatMap(({ address, storageKeys }) => storageKeys.map((slot) => ({ address, slot })))
+}
+
+/** What the getter answers when `value` stands in the slot; null when it answers no number. */
+async function answer({ site, request }: Getter, { address, slot }: Place, value: bigint): Promise<bigint | null> {
+  const state = stateOverrides.parse({ [address]: { stateDiff: { [slot]: Hash.fromBigint(value) } } }, 'slot')
+  const { outcome, output } = await new Call(site, request, { state }).run()
+  return outcome.kind === 'success' && output.length === 32 ? BigInt(Hex.fromBytes(output)) : null
+}

@@ -1,0 +1,145 @@
+import { once } from 'node:events'
+import { WebSocket } from 'ws'
+import { createPocketchain } from '../src/index.ts'
+import type { Pocketchain, PocketchainOptions } from '../src/index.ts'
+
+/** A node with an open port and the plainest of clients, which adds nothing to what comes over the wire. */
+export interface RunningNode extends AsyncDisposable {
+  readonly node: Pocketchain
+  readonly url: string
+  readonly wsUrl: string
+  /** Answers the result. Throws an Error with the code and the message of a refusal. */
+  readonly ask: (method: string, ...params: readonly unknown[]) => Promise<unknown>
+  /** The results of one batch, in the order of its calls. Throws as `ask` does. */
+  readonly askAll: (calls: readonly Call[]) => Promise<readonly unknown[]>
+}
+
+export type Call = readonly [method: string, ...params: unknown[]]
+
+export const WORDS = 'test test test test test test test test test test test junk'
+
+/** Starts a node on any free port. What breaks inside fails the test. */
+export async function startNode(options: PocketchainOptions = {}): Promise<RunningNode> {
+  const bugs: unknown[] = []
+  const node = await createPocketchain({ onError: (error) => bugs.push(error), ...options })
+  const { url, wsUrl } = await node.listen()
+  const askAll = (calls: readonly Call[]) => post(url, calls)
+  return {
+    node,
+    url,
+    wsUrl,
+    askAll,
+    ask: async (...call) => (await askAll([call]))[0],
+    [Symbol.asyncDispose]: async () => {
+      await node.close()
+      if (bugs.length > 0) throw new AggregateError(bugs, 'the node reported bugs of its own')
+    },
+  }
+}
+
+interface Answer {
+  readonly id: number
+  readonly result?: unknown
+  readonly error?: { readonly code: number; readonly message: string }
+}
+
+async function post(url: string, calls: readonly Call[]): Promise<readonly unknown[]> {
+  const body = calls.map(([method, ...params], id) => ({ jsonrpc: '2.0', id, method, params }))
+  const headers = { 'content-type': 'application/json' }
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
+  const answers = (await response.json()) as readonly Answer[] // a batch is answered by a batch
+  return answers.map(({ result, error }) => {
+    if (error !== undefined) throw new Error(`${error.code} ${error.message}`)
+    return result
+  })
+}
+
+/** One WebSocket connection and everything it was notified of, in order. */
+export interface Listener<Kind extends string> {
+  readonly heard: readonly Heard<Kind>[]
+  /** Waits until what was heard satisfies `enough`; it is asked again at every notification. */
+  readonly until: (enough: (heard: readonly Heard<Kind>[]) => boolean) => Promise<void>
+  readonly close: () => void
+}
+
+export interface Heard<Kind extends string> {
+  readonly kind: Kind
+  readonly item: unknown
+}
+
+/** Subscribes on one connection; `subscriptions` names the parameters of eth_subscribe by a kind of the caller's choice. */
+export async function listen<Kind extends string>(
+  wsUrl: string,
+  subscriptions: Readonly<Record<Kind, readonly unknown[]>>,
+): Promise<Listener<Kind>> {
+  const socket = new WebSocket(wsUrl)
+  const kinds = Object.keys(subscriptions) as Kind[] // the keys of the parameter
+  const kindOf = new Map<string, Kind>()
+  const heard: Heard<Kind>[] = []
+  const waiting = new Set<() => void>()
+  const answered = new Promise<void>((resolve) => {
+    socket.on('message', (data: Buffer) => {
+      const message = JSON.parse(data.toString()) as Message
+      if (message.method === undefined) {
+        kindOf.set(message.result, kinds[message.id]!)
+        if (kindOf.size === kinds.length) resolve()
+        return
+      }
+      const { subscription, result } = message.params
+      heard.push({ kind: kindOf.get(subscription)!, item: result })
+      for (const check of waiting) check()
+    })
+  })
+  await once(socket, 'open')
+  for (const [id, kind] of kinds.entries()) {
+    socket.send(JSON.stringify({ jsonrpc: '2.0', id, method: 'eth_subscribe', params: subscriptions[kind] }))
+  }
+  await answered
+  return {
+    heard,
+    close: () => socket.close(),
+    until: (enough) =>
+      new Promise((resolve) => {
+        const check = (): void => {
+          if (!enough(heard)) return
+          waiting.delete(check)
+          resolve()
+        }
+        waiting.add(check)
+        check()
+      }),
+  }
+}
+
+/** What comes over the socket: the answer to eth_subscribe, or a notification. */
+type Message =
+  | { readonly method: undefined; readonly id: number; readonly result: string }
+  | { readonly method: string; readonly params: { readonly subscription: string; readonly result: unknown } }
+
+/** The parts of a log, a receipt and a header that tests look at. */
+export interface LogJson {
+  readonly address: string
+  readonly topics: readonly string[]
+  readonly data: string
+  readonly blockHash: string
+  readonly blockNumber: string
+  readonly transactionHash: string
+  readonly logIndex: string
+  readonly removed: boolean
+}
+
+export interface ReceiptJson {
+  readonly blockHash: string
+  readonly blockNumber: string
+  readonly transactionHash: string
+  readonly status: string
+  readonly logs: readonly LogJson[]
+}
+
+export interface HeaderJson {
+  readonly hash: string
+  readonly parentHash: string
+  readonly number: string
+}
+
+export const ZERO_HASH = `0x${'00'.repeat(32)}`
