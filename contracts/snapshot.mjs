@@ -54,7 +54,7 @@ export async function readAccount(evm, address) {
   return {
     nonce: Number(account.nonce),
     code: bytesToHex(await evm.stateManager.getCode(at)),
-    ...(slots.length > 0 && { storage: Object.fromEntries(slots.toSorted()) }),
+    ...(slots.length > 0 && { storage: Object.fromEntries(slots.toSorted(([a], [b]) => (a < b ? -1 : 1))) }),
   }
 }
 

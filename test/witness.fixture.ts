@@ -62,8 +62,9 @@ export class Witness implements BuilderState, StateReader {
     return value === undefined || value === null ? 0n : Rlp.toBigint(bytesOf(Rlp.decode(value)))
   }
 
-  *slots(address: Address): Iterable<Hash> {
+  slots(address: Address): Iterable<Hash> {
     if (this.storageRoot(address) !== EMPTY_ROOT) throw new Error(`a witness cannot name all slots of ${address}`)
+    return []
   }
 
   #write(address: Address, { accounts, storage }: WriteSet): void {

@@ -16,7 +16,7 @@ import type { Genesis } from './genesis.ts'
 import { Head } from './head.ts'
 import { SimulatedL1 } from './l1.ts'
 import type { L1Options } from './l1.ts'
-import { LEAST_GAS_LIMIT, MINE_BLOCKS, REORG_BLOCKS, SNAPSHOTS } from './limits.ts'
+import { LEAST_GAS_LIMIT, MINE_BLOCKS, MINE_BREATH_BLOCKS, REORG_BLOCKS, SNAPSHOTS } from './limits.ts'
 import { Mempool } from './mempool.ts'
 import type { PoolOrder } from './mempool.ts'
 import { SealedChain } from './sealed.ts'
@@ -188,6 +188,8 @@ export class Chain {
         if (!this.#sequencer.isOpen) await this.#sequencer.open()
         await this.#sequencer.fill()
         blocks.push(await this.#seal())
+        // Sealing never waits for anything, so nobody would be answered before the last block.
+        if (blocks.length % MINE_BREATH_BLOCKS === 0) await new Promise<void>((resolve) => setImmediate(resolve))
       }
       return blocks
     })

@@ -107,7 +107,7 @@ async function stateOf(options: DefaultGenesisOptions, config: ChainConfig): Pro
   const codes = new Map<Hash, Uint8Array>()
   for (const entry of predeploys.accounts as readonly Predeploy[]) {
     const address = Address.from(entry.address)
-    const code = Hex.toBytes(entry.code as Hex) // our own artifact
+    const code = Hex.toBytes(entry.code)
     const codeHash = code.length === 0 ? EMPTY_CODE_HASH : Hash.keccak(code)
     if (code.length > 0) codes.set(codeHash, code)
     accounts.set(address, { nonce: BigInt(entry.nonce ?? 0), balance: BigInt(entry.balance ?? 0), codeHash })
@@ -149,8 +149,8 @@ async function deployAgain(snapshot: Genesis['state'], config: ChainConfig): Pro
 }
 
 async function deploy(entry: (typeof predeploys.create2)[number], config: ChainConfig, world: World): Promise<void> {
-  const salt = Hex.toBytes(entry.salt as Hex) // our own artifact
-  const initCode = Hex.toBytes(entry.initCode as Hex) // our own artifact
+  const salt = Hex.toBytes(entry.salt)
+  const initCode = Hex.toBytes(entry.initCode)
   const data = new Uint8Array(salt.length + initCode.length)
   data.set(salt)
   data.set(initCode, salt.length)

@@ -97,9 +97,14 @@ function activationOf(fork: L1Fork, config: Json): Activation | null {
 function paris(config: Json): Activation | null {
   const named = config['mergeNetsplitBlock'] ?? config['bedrockBlock']
   if (named !== undefined && named !== null) return { fork: 'paris', block: number(named, 'config.mergeNetsplitBlock'), timestamp: null }
-  const difficulty = config['terminalTotalDifficulty']
-  const fromTheStart = config['terminalTotalDifficultyPassed'] === true || (difficulty !== undefined && difficulty !== null && BigInt(String(difficulty)) === 0n)
+  const fromTheStart = config['terminalTotalDifficultyPassed'] === true || isZero(config['terminalTotalDifficulty'], 'config.terminalTotalDifficulty')
   return fromTheStart || typeof config['shanghaiTime'] === 'number' ? { fork: 'paris', block: 0, timestamp: null } : null
+}
+
+/** geth writes large difficulties as JSON numbers, which are not exact; whether they are zero is. */
+function isZero(value: unknown, field: string): boolean {
+  if (value === undefined || value === null) return false
+  return typeof value === 'number' ? value === 0 : quantity(value, field) === 0n
 }
 
 function parseOp(config: Json, optimism: Json): NonNullable<ChainConfig['op']> {
@@ -184,8 +189,15 @@ function object(value: unknown, field: string): Json {
   return value as Json // every value of it is checked before use
 }
 
-/** Hex with or without 0x (geth writes both in alloc), decimal text, or a JSON number. */
+/** At most 256 bits. */
 function quantity(value: unknown, field: string): bigint {
+  const result = integer(value, field)
+  if (result >> 256n !== 0n) throw new GenesisError(field, `has more than 256 bits: ${JSON.stringify(value)}`)
+  return result
+}
+
+/** Hex with or without 0x (geth writes both in alloc), decimal text, or a JSON number. */
+function integer(value: unknown, field: string): bigint {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value)
   if (typeof value === 'string' && /^0x[0-9a-fA-F]+$/.test(value)) return BigInt(value)
   if (typeof value === 'string' && /^[0-9]+$/.test(value)) return BigInt(value)
@@ -205,12 +217,14 @@ function number(value: unknown, field: string): number {
 
 function bytes(value: unknown, field: string): Uint8Array {
   if (typeof value !== 'string' || !/^0x([0-9a-fA-F]{2})*$/.test(value)) throw new GenesisError(field, 'must be 0x-prefixed bytes')
-  return Hex.toBytes(value as Hex) // the pattern was checked
+  return Hex.toBytes(value)
 }
 
 function nonce(value: unknown): Uint8Array {
   const result = new Uint8Array(8)
-  new DataView(result.buffer).setBigUint64(0, quantity(value, 'nonce'))
+  const word = quantity(value, 'nonce')
+  if (word >> 64n !== 0n) throw new GenesisError('nonce', `has more than 8 bytes: ${JSON.stringify(value)}`)
+  new DataView(result.buffer).setBigUint64(0, word)
   return result
 }
 

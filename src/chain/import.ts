@@ -1,5 +1,5 @@
-import { Block, DecodeError, Header } from '../eth/index.ts'
-import type { DecodedBlock } from '../eth/index.ts'
+import { Block, DecodeError } from '../eth/index.ts'
+import type { DecodedBlock, Header } from '../eth/index.ts'
 import { InvalidTransaction } from '../evm/index.ts'
 import type { WriteSet } from '../evm/index.ts'
 import { BlockBuilder, BlockFull } from './builder.ts'

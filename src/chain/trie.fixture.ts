@@ -15,7 +15,7 @@ function structure(entries: readonly Entry[], depth: number): RlpInput {
   if (entries.length === 1) return [hexPrefix(first[0].slice(depth), 2), first[1]]
   const shared = sharedDigits(entries)
   if (shared > depth) return [hexPrefix(first[0].slice(depth, shared), 0), composed(entries, shared)]
-  const children = [...'0123456789abcdef'].map((digit) =>
+  const children = Array.from('0123456789abcdef').map((digit) =>
     composed(
       entries.filter(([key]) => key[depth] === digit),
       depth + 1,

@@ -22,7 +22,10 @@ export function flagReference(): string {
     '',
     'Scripts written for anvil, Hardhat or Ganache may use these. They mean the same here:',
     '',
-    ...table(['flag', 'stands for'], Object.entries(ALIASES).map((pair) => pair.map(code))),
+    ...table(
+      ['flag', 'stands for'],
+      Object.entries(ALIASES).map((pair) => pair.map(code)),
+    ),
     '',
     'These ask for something that is not built. Starting without it would look like success, so they end the command with exit code 2:',
     '',

@@ -87,10 +87,8 @@ function withDomain(data: TypedData): Types {
 
 /** `Mail(Person from,Person to)Person(string name)`: the type, then those it uses in the order of their names. */
 function encodeType(types: Types, name: string): string {
-  const used = new Set<string>()
-  collect(types, name, used)
-  used.delete(name)
-  return [name, ...[...used].toSorted()].map((each) => describe(types, each)).join('')
+  const [, ...used] = usedBy(types, name)
+  return [name, ...used.toSorted()].map((each) => describe(types, each)).join('')
 }
 
 function describe(types: Types, name: string): string {
@@ -99,13 +97,27 @@ function describe(types: Types, name: string): string {
     .join(',')})`
 }
 
-function collect(types: Types, name: string, used: Set<string>): void {
-  if (used.has(name)) return
-  used.add(name)
-  for (const field of fieldsOf(types, name)) {
-    const base = field.type.replace(/\[.*$/, '')
-    if (Object.hasOwn(types, base)) collect(types, base, used)
+/** The struct itself first. A set also visits what is added on the way, so types that follow one another need no call stack. */
+function usedBy(types: Types, name: string): ReadonlySet<string> {
+  const used = new Set([name])
+  for (const each of used) {
+    for (const field of fieldsOf(types, each)) {
+      const base = field.type.replace(/\[.*$/, '')
+      if (Object.hasOwn(types, base)) used.add(base)
+    }
   }
+  return used
+}
+
+const typeHashes = new WeakMap<Types, Map<string, Uint8Array>>()
+
+/** Once per struct and not once per value: a list may hold many of them. */
+function typeHash(types: Types, name: string): Uint8Array {
+  let known = typeHashes.get(types)
+  if (known === undefined) typeHashes.set(types, (known = new Map()))
+  const hash = known.get(name) ?? keccak256(new TextEncoder().encode(encodeType(types, name)))
+  known.set(name, hash)
+  return hash
 }
 
 function fieldsOf(types: Types, name: string): readonly TypedDataField[] {
@@ -117,7 +129,7 @@ function fieldsOf(types: Types, name: string): readonly TypedDataField[] {
 function structHash(name: string, value: unknown, types: Types, path: string, depth: number): Uint8Array {
   if (depth > TYPED_DATA_DEPTH) throw new DecodeError(path, `nests deeper than ${TYPED_DATA_DEPTH}`)
   if (!isRecord(value)) throw new DecodeError(path, `must be an object (${name})`)
-  const parts = [keccak256(new TextEncoder().encode(encodeType(types, name)))]
+  const parts = [typeHash(types, name)]
   for (const field of fieldsOf(types, name))
     parts.push(encodeValue(field.type, value[field.name], types, `${path}.${field.name}`, depth + 1))
   return keccak256(Buffer.concat(parts))
@@ -178,12 +190,12 @@ function asBytes(value: unknown, path: string): Uint8Array {
   return value instanceof Uint8Array ? value : Hex.toBytes(asText(value, path), path)
 }
 
-/** JSON knows integers as numbers and, for large ones, as decimal or 0x text. */
+/** JSON knows integers as numbers and, for large ones, as decimal or 0x text, of which 256 bits need no more digits. */
 function asInteger(value: unknown, path: string): bigint {
   if (typeof value === 'bigint') return value
   if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value)
-  if (typeof value === 'string' && /^(-?\d+|0x[0-9a-f]+)$/i.test(value)) return BigInt(value)
-  throw new DecodeError(path, 'must be an integer')
+  if (typeof value === 'string' && /^(-?\d{1,78}|0x[0-9a-f]{1,64})$/i.test(value)) return BigInt(value)
+  throw new DecodeError(path, 'must be an integer of at most 256 bits')
 }
 
 function leftPadded(bytes: Uint8Array): Uint8Array {

@@ -2,6 +2,7 @@ import { Address, EMPTY_CODE_HASH, Hash } from '../eth/index.ts'
 import type { Account, StateReader, WriteSet } from './state.ts'
 
 const NO_CODE = new Uint8Array()
+const BALANCE_MAX = 2n ** 256n - 1n
 const FRESH: Account = { nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH }
 
 /**
@@ -94,9 +95,13 @@ export class World implements StateReader {
     this.setAccount(address, { ...(this.account(address) ?? FRESH), balance })
   }
 
-  /** Adding 0n is a touch too: it deletes an empty account under EIP-161 and creates it before. */
+  /**
+   * Adding 0n is a touch too: it deletes an empty account under EIP-161 and creates it before. Stops at 2^256 - 1 (revm):
+   * a test may give anybody that much, and fees must then still be payable.
+   */
   addBalance(address: Address, wei: bigint): void {
-    this.setBalance(address, this.balance(address) + wei)
+    const sum = this.balance(address) + wei
+    this.setBalance(address, sum < BALANCE_MAX ? sum : BALANCE_MAX)
   }
 
   /** @throws {RangeError} the balance is smaller than `wei`; callers check first */

@@ -3,7 +3,7 @@ import { InvalidTransaction } from '../evm/index.ts'
 import type { Caller, Context, Session } from './context.ts'
 import { CODE, RpcError } from './errors.ts'
 import { Filters } from './filters.ts'
-import { BATCH_ITEMS, BATCH_RESPONSE_BYTES, METHOD_TIME_MS } from './limits.ts'
+import { BATCH_ITEMS, BATCH_RESPONSE_BYTES, BATCH_SLICE_MS, ERROR_MESSAGE_CHARS, METHOD_TIME_MS, PUBLIC_BATCH_MS } from './limits.ts'
 import type { Method } from './method.ts'
 import type { Rpc, RpcRequest } from './port.ts'
 import { PUBLIC_METHODS, PUBLIC_REFUSALS } from './public.ts'
@@ -14,7 +14,7 @@ import { BlockTexts, JsonText } from './texts.ts'
 export interface RpcOptions extends Omit<Context, 'filters' | 'texts'> {
   /** gets every error that is a bug of ours; the client reads only "method handler crashed" */
   readonly onBug: (error: unknown, method: string) => void
-  /** milliseconds of a steady clock, by which filters go idle; the machine's unless given */
+  /** milliseconds of a steady clock, by which filters go idle and batches make room for others; the machine's unless given */
   readonly now?: () => number
   /** how long a method may wait, unless its row says otherwise: METHOD_TIME_MS */
   readonly methodTimeMs?: number
@@ -37,8 +37,9 @@ export interface NodeRpc extends Rpc {
 }
 
 export function createRpc(options: RpcOptions): NodeRpc {
-  const context: Context = { ...options, filters: new Filters(options.chain, options.now), texts: new BlockTexts() }
-  const node: Dispatch = { context, onBug: options.onBug, methodTimeMs: options.methodTimeMs ?? METHOD_TIME_MS }
+  const now = options.now ?? (() => performance.now())
+  const context: Context = { ...options, filters: new Filters(options.chain, now), texts: new BlockTexts() }
+  const node: Dispatch = { context, now, onBug: options.onBug, methodTimeMs: options.methodTimeMs ?? METHOD_TIME_MS }
   return {
     handle: (body, caller) => handle(node, body, caller),
     request: async ({ method, params }, caller = IN_PROCESS) => value(await call(node, method, params ?? [], caller)),
@@ -55,6 +56,7 @@ const IN_PROCESS: Caller = { tier: 'dedicated', session: null }
 
 interface Dispatch {
   readonly context: Context
+  readonly now: () => number
   readonly onBug: RpcOptions['onBug']
   readonly methodTimeMs: number
 }
@@ -80,7 +82,10 @@ function parse(body: string | Uint8Array): unknown {
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
-/** One after the other: a client that sends a transaction and then asks for its receipt means that order. */
+/**
+ * One after the other: a client that sends a transaction and then asks for its receipt means that order. Handlers run
+ * without a pause, so a long batch lets the ticks and everybody else in between its items.
+ */
 async function batch(node: Dispatch, messages: readonly unknown[], caller: Caller): Promise<string | null> {
   if (messages.length === 0) return failure(null, new RpcError(CODE.invalidRequest, 'empty batch'))
   if (messages.length > BATCH_ITEMS) {
@@ -88,10 +93,17 @@ async function batch(node: Dispatch, messages: readonly unknown[], caller: Calle
     return `[${failure(firstId(messages), new RpcError(CODE.invalidRequest, reason))}]`
   }
   const answers: string[] = []
+  const startMs = node.now()
+  let breathMs = startMs
   let size = 0
   for (const message of messages) {
-    const next = size > BATCH_RESPONSE_BYTES ? tooLarge(message) : answer(node, message, caller)
+    const exhausted = exhaustion(size, node.now() - startMs, caller)
+    const next = exhausted === null ? answer(node, message, caller) : unanswered(message, exhausted)
     const text = next instanceof Promise ? await next : next
+    if (node.now() - breathMs > BATCH_SLICE_MS) {
+      await new Promise<void>((resolve) => setImmediate(resolve))
+      breathMs = node.now()
+    }
     if (text === null) continue
     answers.push(text)
     size += text.length
@@ -99,11 +111,20 @@ async function batch(node: Dispatch, messages: readonly unknown[], caller: Calle
   return answers.length === 0 ? null : `[${answers.join(',')}]`
 }
 
-function tooLarge(message: unknown): string | null {
+/** Why the rest of a batch is not executed; null: it is. */
+function exhaustion(sizeBytes: number, spentMs: number, { tier }: Caller): RpcError | null {
+  if (sizeBytes > BATCH_RESPONSE_BYTES) {
+    const reason = `response too large: the batch's answers passed ${BATCH_RESPONSE_BYTES} bytes, the rest was not executed`
+    return new RpcError(CODE.responseTooLarge, reason)
+  }
+  if (tier === 'dedicated' || spentMs <= PUBLIC_BATCH_MS) return null
+  return new RpcError(CODE.timeout, `request timed out: the batch took more than ${PUBLIC_BATCH_MS} ms, the rest was not executed`)
+}
+
+function unanswered(message: unknown, why: RpcError): string | null {
   const envelope = open(message)
   if (envelope.kind === 'notification') return null
-  const reason = `response too large: the batch's answers passed ${BATCH_RESPONSE_BYTES} bytes, the rest was not executed`
-  return failure(envelope.kind === 'call' ? envelope.id : null, new RpcError(CODE.responseTooLarge, reason))
+  return failure(envelope.kind === 'call' ? envelope.id : null, why)
 }
 
 function firstId(messages: readonly unknown[]): Id {
@@ -158,7 +179,8 @@ function success(node: Dispatch, id: Id, method: string, result: unknown): strin
   }
 }
 
-function failure(id: Id, { code, message, data }: RpcError): string {
+function failure(id: Id, { code, message: whole, data }: RpcError): string {
+  const message = whole.length > ERROR_MESSAGE_CHARS ? `${whole.slice(0, ERROR_MESSAGE_CHARS)}…` : whole
   const error = data === undefined ? { code, message } : { code, message, data }
   return JSON.stringify({ jsonrpc: '2.0', id, error })
 }
@@ -174,10 +196,9 @@ function statusOf(message: unknown, caller: Caller): { readonly status?: number 
 
 /** Throws or rejects with RpcError only. */
 function call(node: Dispatch, name: string, params: unknown, caller: Caller): unknown {
-  const method = lookUp(name, caller)
-  const args = parseParams(method, params)
   try {
-    const result = method.handler(node.context, args, caller)
+    const method = lookUp(name, caller)
+    const result = method.handler(node.context, parseParams(method, params), caller)
     if (!(result instanceof Promise)) return result
     return withTimeLimit(result, method.timeLimitMs ?? node.methodTimeMs).catch((error: unknown) => {
       throw outward(node, name, error)

@@ -1,10 +1,10 @@
 import { logsOfBlock } from '../chain/index.ts'
 import type { Chain, HeadEvent, PlacedLog } from '../chain/index.ts'
-import { Hex } from '../eth/index.ts'
 import type { Block, Hash } from '../eth/index.ts'
 import { CODE, RpcError } from './errors.ts'
 import { FILTER_CHANGES, FILTER_IDLE_MS, FILTERS_PER_TIER } from './limits.ts'
 import type { LogQuery } from './logfilter.ts'
+import { randomId } from './randomid.ts'
 
 /** A log that came, or (`removed`) one that a reorganisation took away. */
 export interface LogChange {
@@ -159,10 +159,4 @@ function covers({ from, to, blockHash }: LogQuery, number: number): boolean {
   if (blockHash !== undefined) return false
   if (from?.kind === 'number' && number < from.number) return false
   return to?.kind !== 'number' || number <= to.number
-}
-
-/** 128 random bits as a quantity. */
-function randomId(): string {
-  const words = crypto.getRandomValues(new BigUint64Array(2))
-  return Hex.fromQuantity(((words[0] ?? 0n) << 64n) | (words[1] ?? 0n))
 }

@@ -4,6 +4,15 @@ export const BATCH_ITEMS = 1_000
 /** geth's default: what one batch may answer before the rest of it is refused. Single answers have no limit. */
 export const BATCH_RESPONSE_BYTES = 25 * 1000 * 1000
 
+/** After so long a batch lets others in before its next item: a quarter of a flashblock. */
+export const BATCH_SLICE_MS = 50
+
+/** What a public batch may take before its rest is refused; geth's default for one HTTP answer. The owner's tests may take longer. */
+export const PUBLIC_BATCH_MS = 30_000
+
+/** Characters of an error's message: it may repeat names that came in, and those can be as long as a body. */
+export const ERROR_MESSAGE_CHARS = 4_096
+
 /** Only what waits can be timed out (handlers run synchronously). Longer than the 6 s of eth_sendRawTransactionSync. */
 export const METHOD_TIME_MS = 30_000
 
@@ -27,6 +36,28 @@ export const SLOTS_PER_REQUEST = 1_024
 
 /** Gas of one eth_call, eth_estimateGas or eth_simulateV1 request (geth and reth: RPC gas cap). */
 export const CALL_GAS = 50_000_000n
+
+/** Runs in which eth_createAccessList looks for a list that no longer grows; real calls need two or three. */
+export const ACCESS_LIST_RUNS = 16
+
+/** Items of one access list, keys of one item, blobs: 10,000 keys cost 19 Mgas, more than a Base transaction may have. */
+export const REQUEST_LIST_ITEMS = 10_000
+
+/** EIP-7702 authorizations of one request: at 25,000 gas each, more than CALL_GAS pays for cannot run. Reading one takes 80 us. */
+export const AUTHORIZATIONS = 2_000
+
+/** Accounts that one request may override, and slots of one account. */
+export const OVERRIDDEN_ACCOUNTS = 10_000
+export const OVERRIDDEN_SLOTS = 100_000
+
+/** Withdrawals of one simulated block; a block on L1 has 16. */
+export const SIMULATED_WITHDRAWALS = 1_024
+
+/**
+ * Blocks of one eth_simulateV1, times what is overridden in all of them (accounts, slots, withdrawals): each block's roots
+ * walk everything written so far, at 10 us apiece.
+ */
+export const SIMULATED_ROOT_ENTRIES = 250_000
 
 /** Blocks that one eth_simulateV1 may span, and calls in it (geth). */
 export const SIMULATED_BLOCKS = 256
@@ -70,6 +101,9 @@ export const MOST_INTERVAL_MS = 86_400_000
 
 /** What one pocketchain_tick may step over, in milliseconds: an hour is 18,000 flashblocks. */
 export const TICK_MS = 3_600_000
+
+/** Of it at one go, before others are answered: 50 flashblocks take about 30 ms. */
+export const TICK_STEP_MS = 10_000
 
 /** Sealed blocks and receipt lists kept as JSON text, so that what is asked again is not written again: forty blocks of 500 transfers. */
 export const BLOCK_TEXT_BYTES = 32 * 1024 * 1024

@@ -13,6 +13,8 @@ export interface LogQuery {
   readonly blockHash: Hash | undefined
 }
 
+export const EVERY_LOG: LogFilter = { addresses: null, topics: [] }
+
 const addresses = oneOrMany(address, FILTER_ALTERNATIVES)
 const alternatives = oneOrMany(nullable(hash), FILTER_ALTERNATIVES)
 

@@ -1,8 +1,9 @@
 import { logsOfBlock } from '../chain/index.ts'
-import type { HeadEvent, LogFilter, RewindEvent } from '../chain/index.ts'
+import type { HeadEvent, RewindEvent } from '../chain/index.ts'
 import type { Block, Hash, Log } from '../eth/index.ts'
 import { blockJson, headerJson, logJson, receiptJson, transactionJson } from './json.ts'
 import type { Json } from './json.ts'
+import { EVERY_LOG } from './logfilter.ts'
 
 /** Part of a block: its transactions from `first` on, up to but without `end`. */
 export interface Stretch {
@@ -63,8 +64,6 @@ export function newsOf(event: HeadEvent, fresh: Stretch | null, retracted: Stret
 export function whole(block: Block): Stretch {
   return { block, first: 0, end: block.transactions.length }
 }
-
-const EVERY_LOG: LogFilter = { addresses: null, topics: [] }
 
 function told(stretch: Stretch | null, removed: boolean): readonly ToldLog[] {
   if (stretch === null) return []

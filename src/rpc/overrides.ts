@@ -3,21 +3,16 @@ import type { Hash } from '../eth/index.ts'
 import { precompiles, rulesAt } from '../evm/index.ts'
 import type { BlockContext, ExecuteOptions, Rules, World } from '../evm/index.ts'
 import { CODE, RpcError } from './errors.ts'
+import { OVERRIDDEN_ACCOUNTS, OVERRIDDEN_SLOTS, SIMULATED_WITHDRAWALS } from './limits.ts'
 import type { Schema } from './method.ts'
-import { address, arrayOf, bytes, mapOf, maybe, object, quantity, quantityNumber, storageSlot } from './schema.ts'
+import { address, arrayOf, bytes, mapOf, maybe, object, quantity, quantityNumber, storageSlot, uint64 } from './schema.ts'
 import type { Infer } from './schema.ts'
-
-/** Accounts that one request may override, and slots of one account. */
-export const OVERRIDDEN_ACCOUNTS = 10_000
-export const OVERRIDDEN_SLOTS = 100_000
-/** withdrawals of one simulated block; a block on L1 has 16 */
-const WITHDRAWALS = 1_024
 
 const slots = mapOf<Hash, Hash>(storageSlot, storageSlot, OVERRIDDEN_SLOTS)
 
 const accountOverride = object({
   balance: maybe(quantity),
-  nonce: maybe(quantity),
+  nonce: maybe(uint64),
   code: maybe(bytes),
   state: maybe(slots),
   stateDiff: maybe(slots),
@@ -31,7 +26,7 @@ export type StateOverrides = ReadonlyMap<Address, AccountOverride>
 export const stateOverrides: Schema<StateOverrides> = mapOf<Address, AccountOverride>(address, accountOverride, OVERRIDDEN_ACCOUNTS)
 
 /** EIP-4895, amounts in gwei. */
-export const withdrawal = object({ index: quantity, validatorIndex: quantity, address, amount: quantity })
+export const withdrawal = object({ index: uint64, validatorIndex: uint64, address, amount: uint64 })
 
 /** The block that a call is to find itself in. Absent fields stay as they are. */
 export const blockOverrides = object({
@@ -44,7 +39,7 @@ export const blockOverrides = object({
   baseFeePerGas: maybe(quantity),
   blobBaseFee: maybe(quantity),
   beaconRoot: maybe(storageSlot),
-  withdrawals: maybe(arrayOf(withdrawal, WITHDRAWALS)),
+  withdrawals: maybe(arrayOf(withdrawal, SIMULATED_WITHDRAWALS)),
 })
 
 export type BlockOverrides = Infer<typeof blockOverrides>

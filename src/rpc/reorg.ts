@@ -5,7 +5,7 @@ import { Call, siteOf } from './calls.ts'
 import type { Context } from './context.ts'
 import { invalidParams } from './errors.ts'
 import { baseFeeAfter, suggestedTip } from './gasprice.ts'
-import { typeOf } from './request.ts'
+import { assertChain, typeOf } from './request.ts'
 import type { CallRequest } from './request.ts'
 
 /** A transaction, or what one is to be made from. */
@@ -53,7 +53,7 @@ class Maker {
   async make(what: Sendable): Promise<Transaction> {
     const tx = 'tx' in what ? what.tx : await this.#fromRequest(what.request)
     if (tx.deposit !== null) throw invalidParams('a deposit transaction comes from L1 and cannot be sent')
-    this.#refuseChainId(tx.chainId)
+    if (tx.chainId !== null) assertChain(BigInt(tx.chainId), this.#view.config, 'transaction')
     this.#nonces.set(tx.from, tx.nonce + 1n)
     return tx
   }
@@ -62,7 +62,7 @@ class Maker {
     const { from } = request
     if (from === undefined) throw invalidParams('invalid transaction request: missing "from"')
     if (!this.#context.accounts.canSend(from)) throw unknownAccount(from)
-    this.#refuseChainId(request.chainId ?? null)
+    assertChain(request.chainId, this.#view.config, 'transaction')
     return this.#context.accounts.transaction(await this.#fieldsOf(request, from), from)
   }
 
@@ -90,11 +90,5 @@ class Maker {
     const tip = request.maxPriorityFeePerGas ?? suggestedTip(this.#view)
     const cap = request.maxFeePerGas ?? 2n * baseFeeAfter(this.#base.header, this.#view.config) + tip
     return { maxFeePerGas: cap, maxPriorityFeePerGas: tip < cap ? tip : cap }
-  }
-
-  #refuseChainId(chainId: number | bigint | null): void {
-    const { config } = this.#view
-    if (chainId === null || BigInt(chainId) === BigInt(config.chainId)) return
-    throw invalidParams(`chainId does not match node's (have=${chainId}, want=${config.chainId})`)
   }
 }

@@ -1,12 +1,10 @@
 import { Address, Authorization } from '../eth/index.ts'
 import type { TransactionType } from '../eth/index.ts'
-import type { Message } from '../evm/index.ts'
+import type { ChainConfig, Message } from '../evm/index.ts'
+import { AUTHORIZATIONS, REQUEST_LIST_ITEMS } from './limits.ts'
 import type { Schema } from './method.ts'
-import { address, arrayOf, bytes, hash, maybe, object, quantity, quantityNumber, refused } from './schema.ts'
+import { address, arrayOf, bytes, hash, maybe, object, quantity, quantityNumber, refused, uint64 } from './schema.ts'
 import type { Infer } from './schema.ts'
-
-/** Items of one access list, keys of one item, authorizations: 10,000 keys cost 19 Mgas, more than a Base transaction may have. */
-export const REQUEST_LIST_ITEMS = 10_000
 
 const NO_BYTES = new Uint8Array()
 
@@ -15,7 +13,7 @@ const accessList = arrayOf(object({ address, storageKeys: arrayOf(hash, REQUEST_
 const authorizationShape = object({
   chainId: quantity,
   address,
-  nonce: quantity,
+  nonce: uint64,
   yParity: maybe(quantityNumber),
   v: maybe(quantityNumber),
   r: maybe(quantity),
@@ -41,7 +39,7 @@ const shape = object({
   maxFeePerGas: maybe(quantity),
   maxPriorityFeePerGas: maybe(quantity),
   value: maybe(quantity),
-  nonce: maybe(quantity),
+  nonce: maybe(uint64),
   data: maybe(bytes),
   input: maybe(bytes),
   type: maybe(quantityNumber),
@@ -49,7 +47,7 @@ const shape = object({
   accessList: maybe(accessList),
   maxFeePerBlobGas: maybe(quantity),
   blobVersionedHashes: maybe(arrayOf(hash, REQUEST_LIST_ITEMS)),
-  authorizationList: maybe(arrayOf(authorization, REQUEST_LIST_ITEMS)),
+  authorizationList: maybe(arrayOf(authorization, AUTHORIZATIONS)),
 })
 
 /** The call object (interface 2.3) and the transaction object: every field may be absent. `input` is gone, `data` is what counts. */
@@ -79,6 +77,12 @@ export function feesOf(request: CallRequest, baseFeePerGas: bigint | null): { ma
   // A tip alone leaves the cap open: whatever the base fee needs.
   const open = maxTip === 0n ? 0n : maxTip + (baseFeePerGas ?? 0n)
   return { maxFee: request.maxFeePerGas ?? open, maxTip }
+}
+
+/** A request may say for which chain it is meant. Throws RpcError -32602 that names `path`. */
+export function assertChain(chainId: bigint | undefined, config: ChainConfig, path: string): void {
+  if (chainId === undefined || chainId === BigInt(config.chainId)) return
+  throw refused(`${path}.chainId`, `chainId does not match node's (have=${chainId}, want=${config.chainId})`)
 }
 
 /** What can be signed. */

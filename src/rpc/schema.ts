@@ -37,6 +37,16 @@ export const quantity: Schema<bigint> = {
   parse: (value, path) => BigInt(quantityText(value, path)),
 }
 
+/** A 0x quantity of at most 64 bits: nonces (EIP-2681), and what withdrawals say. */
+export const uint64: Schema<bigint> = {
+  json: { title: 'quantity', type: 'string', pattern: '^0x0*[0-9a-fA-F]{1,16}$' },
+  parse: (value, path) => {
+    const parsed = quantity.parse(value, path)
+    if (parsed >> 64n !== 0n) throw refused(path, 'hex number > 64 bits')
+    return parsed
+  },
+}
+
 /** A quantity that is a block number, index, count or time: at most 2^53 - 1. */
 export const quantityNumber: Schema<number> = {
   json: quantity.json,
@@ -263,7 +273,8 @@ export function refused(path: string, reason: string) {
   return invalidParams(`invalid ${path}: ${reason}`)
 }
 
-function mismatch(path: string, expected: string, value: unknown) {
+/** `invalid argument 0 (call).gas: expected a hex string, got 5`, -32602. */
+export function mismatch(path: string, expected: string, value: unknown) {
   return refused(path, value === undefined ? `missing value, expected ${expected}` : `expected ${expected}, got ${shown(value)}`)
 }
 

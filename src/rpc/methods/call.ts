@@ -5,12 +5,13 @@ import type { AccessListItem, Address, Hash } from '../../eth/index.ts'
 import { requireBlock } from '../blocks.ts'
 import { Call, onView, siteOf } from '../calls.ts'
 import type { Overrides } from '../calls.ts'
-import { CODE, invalidParams } from '../errors.ts'
+import { CODE, RpcError, invalidParams } from '../errors.ts'
 import { accessListJson } from '../json.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { blockOverrides, stateOverrides } from '../overrides.ts'
-import { callRequest } from '../request.ts'
+import { ACCESS_LIST_RUNS } from '../limits.ts'
+import { assertChain, callRequest } from '../request.ts'
 import type { CallRequest } from '../request.ts'
 import { failure } from '../revert.ts'
 import { address, arrayOf, blockRef, bytes, hash, object, quantity } from '../schema.ts'
@@ -83,9 +84,7 @@ export const CALL_METHODS: readonly Method[] = [
 
 /** The call on one View (law 1). */
 function callAt(view: View, request: CallRequest, ref: BlockRef | undefined, overrides: Overrides): Call {
-  if (request.chainId !== undefined && request.chainId !== BigInt(view.config.chainId)) {
-    throw invalidParams(`chainId does not match node's (have=${request.chainId}, want=${view.config.chainId})`)
-  }
+  assertChain(request.chainId, view.config, 'argument 0 (call)')
   return new Call(siteOf(view, requireBlock(view, ref)), request, overrides)
 }
 
@@ -98,11 +97,11 @@ function requireTarget({ to, data }: CallRequest, block: BlockRef | undefined, c
   if (block === undefined && compat.callNeedsToAndBlock) throw invalidParams('missing value for required argument 1 (block)')
 }
 
-/** Runs with the list of the run before until the list no longer grows: a warm slot can lead down another path. */
+/** Runs with the list of the run before until the list no longer grows: a warm slot can lead down another path. Throws RpcError -32000 when it never ends. */
 async function createAccessList(call: Call, request: CallRequest) {
   let known = new AccessedSlots()
   for (const item of request.accessList ?? []) known.add(item)
-  for (;;) {
+  for (let runs = 0; runs < ACCESS_LIST_RUNS; runs++) {
     const accessList = known.items()
     const executed = await call.run(call.gas, { accessList }, { accessList: true })
     const next = new AccessedSlots()
@@ -110,6 +109,7 @@ async function createAccessList(call: Call, request: CallRequest) {
     if (next.size === known.size) return accessListAnswer(accessList, executed.gasUsed, failureText(executed))
     known = next
   }
+  throw new RpcError(CODE.server, `the access list still grew after ${ACCESS_LIST_RUNS} runs: what the call touches depends on what is warm`)
 }
 
 function accessListAnswer(list: readonly AccessListItem[], gasUsed: bigint, error: string | null) {

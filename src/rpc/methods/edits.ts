@@ -13,7 +13,6 @@ import { commands, familiar, named } from './named.ts'
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
 const WETH = '0x4200000000000000000000000000000000000006'
 
-const MOST_WEI = 2n ** 256n - 1n
 /** EIP-2681 */
 const nonce = atMost(bigInteger, 2n ** 64n - 1n, 'transactions')
 const addresses = oneOrMany(address, ACCOUNTS_PER_EDIT)
@@ -30,7 +29,7 @@ export const EDIT_METHODS: readonly Method[] = [
     doc: 'Adds wei to the balance of an account, at most up to 2^256 - 1.',
     params: [required('address', address), required('wei', bigInteger)],
     example: [ALICE, '0xde0b6b3a7640000'],
-    handler: ({ chain }, [target, wei]) => edit(chain, [target], (world) => addBalance(world, target, wei)),
+    handler: ({ chain }, [target, wei]) => edit(chain, [target], (world) => world.addBalance(target, wei)),
   }),
   ...commands(['tenderly_setBalance'], {
     doc: 'Sets the balance of one account or of a list of them in wei.',
@@ -45,7 +44,7 @@ export const EDIT_METHODS: readonly Method[] = [
     params: [required('addresses', addresses), required('wei', bigInteger)],
     example: [[ALICE, WETH], '0xde0b6b3a7640000'],
     handler: ({ chain }, [targets, wei]) => {
-      return edit(chain, targets, (world) => targets.forEach((target) => addBalance(world, target, wei)))
+      return edit(chain, targets, (world) => targets.forEach((target) => world.addBalance(target, wei)))
     },
   }),
   ...commands([...familiar('setCode'), 'evm_setAccountCode'], {
@@ -88,11 +87,6 @@ function removeEmpty(world: World, target: Address): void {
 function holdsStorage(world: World, target: Address): boolean {
   for (const slot of world.slots(target)) if (world.storage(target, slot) !== 0n) return true
   return false
-}
-
-function addBalance(world: World, target: Address, wei: bigint): void {
-  const sum = world.balance(target) + wei
-  world.setBalance(target, sum < MOST_WEI ? sum : MOST_WEI)
 }
 
 /** Storage belongs to an account, if to an empty one. */

@@ -9,7 +9,7 @@ import { FEE_HISTORY_BLOCKS, FEE_HISTORY_PERCENTILES } from '../limits.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
 import { QUANTITY, listOf, record } from '../results.ts'
-import { blockNumber, integer, refused } from '../schema.ts'
+import { blockNumber, integer, mismatch, refused } from '../schema.ts'
 import type { Infer } from '../schema.ts'
 
 /** EIP-4844 */
@@ -94,7 +94,7 @@ function history(view: View, count: number, newest: Infer<typeof blockNumber>, w
   const last = blocks[blocks.length - 1]
   if (first === undefined || last === undefined) return { oldestBlock: '0x0', baseFeePerGas: [], gasUsedRatio: [] }
   const { config } = view
-  const baseFees = [...blocks.map(({ header }) => header.baseFeePerGas ?? 0n), baseFeeAfter(last.header, config)]
+  const baseFees = [...blocks.map(({ header }) => header.baseFeePerGas ?? 0n), followingBaseFee(view, last)]
   const blobFees = [...blocks.map(({ header }) => blobFeeIn(header, config)), blobFeeAfter(last.header, config)]
   return {
     oldestBlock: Hex.fromQuantity(first.header.number),
@@ -104,6 +104,12 @@ function history(view: View, count: number, newest: Infer<typeof blockNumber>, w
     blobGasUsedRatio: blocks.map((block) => blobRatio(block, config)),
     ...(wanted.length === 0 ? undefined : { reward: blocks.map((block) => rewards(block, wanted)) }),
   }
+}
+
+/** As the block after it has it or will have it: a test may have chosen another than what follows from this one. */
+function followingBaseFee(view: View, block: Block): bigint {
+  if (block === view.head) return comingBaseFee(view)
+  return view.byNumber(block.header.number + 1)?.header.baseFeePerGas ?? baseFeeAfter(block.header, view.config)
 }
 
 /** Oldest first; fewer than asked for when the chain is younger. */
@@ -141,7 +147,7 @@ function blobRatio({ header }: Block, config: ChainConfig): number {
 
 function percentile(value: unknown, before: unknown, path: string): number {
   if (typeof value !== 'number' || !(value >= 0 && value <= 100)) {
-    throw refused(path, `invalid reward percentile: ${JSON.stringify(value)} is not a number from 0 to 100`)
+    throw mismatch(path, 'a reward percentile, a number from 0 to 100', value)
   }
   if (typeof before === 'number' && value <= before) {
     throw refused(path, `invalid reward percentile: ${value} does not follow ${before} in rising order`)

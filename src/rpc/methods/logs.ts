@@ -129,14 +129,15 @@ interface Range {
   readonly withPending: boolean
 }
 
-/** Both ends default to latest. null: open-ended, and it begins behind the head; that is no mistake of a poller. */
+/** Both ends default to latest. null: open-ended, and it begins behind what there is; that is no mistake of a poller. */
 function rangeOf(view: View, { from, to }: LogQuery): Range | null {
   const head = view.head.header.number
   const first = placeOf(view, from)
   const last = placeOf(view, to)
-  const openEnded = to === undefined || (to.kind === 'tag' && to.tag === 'latest')
-  if (openEnded && first > head) return null
-  const withPending = to?.kind === 'tag' && to.tag === 'pending' && view.pending !== null
+  const upToPending = to?.kind === 'tag' && to.tag === 'pending'
+  const openEnded = to === undefined || upToPending || (to.kind === 'tag' && to.tag === 'latest')
+  if (openEnded && first > last) return null
+  const withPending = upToPending && view.pending !== null
   if (last > head && !withPending) {
     throw invalidParams(
       `invalid argument 0 (filter): block range extends beyond current head block: requested ${Hex.fromQuantity(last)}, head ${Hex.fromQuantity(head)}`,

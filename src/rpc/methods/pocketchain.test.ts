@@ -62,3 +62,19 @@ it('pocketchain_info says what runs here', async () => {
     gasLimit: '0x3938700',
   })
 })
+
+it('a long tick and a long mining leave room for others', async () => {
+  const { ask, chain } = await testNode({ cadence: PRECONF })
+  const answered: string[] = []
+  const breathe = () => new Promise<void>((resolve) => setImmediate(resolve))
+  const ticking = ask('pocketchain_tick', 60_000).then(() => answered.push('tick'))
+  await breathe()
+  answered.push(`at block ${chain.head.view.head.header.number}`)
+  await ticking
+  const mining = ask('anvil_mine', 40).then(() => answered.push('mine'))
+  await breathe()
+  await breathe()
+  answered.push('other')
+  await mining
+  expect(answered).toEqual(['at block 5', 'tick', 'other', 'mine'])
+})

@@ -3,7 +3,7 @@ import type { Chain, Clock } from '../../chain/index.ts'
 import { Hex } from '../../eth/index.ts'
 import { CODE, RpcError } from '../errors.ts'
 import type { Json } from '../json.ts'
-import { TICK_MS } from '../limits.ts'
+import { TICK_MS, TICK_STEP_MS } from '../limits.ts'
 import { method, required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { HASH, QUANTITY, STRING, record } from '../results.ts'
@@ -27,7 +27,7 @@ export const POCKETCHAIN_METHODS: readonly Method[] = [
     timeLimitMs: Infinity,
     example: { params: [200], result: { nowMs: 1_700_000_000_200, blockNumber: '0x0', flashblockIndex: 1 } },
     handler: async ({ chain }, [milliseconds]) => {
-      await manual(chain.clock).advance(milliseconds)
+      await advance(manual(chain.clock), milliseconds)
       const { view } = chain.head
       return {
         nowMs: chain.clock.nowMs(),
@@ -65,6 +65,13 @@ export const POCKETCHAIN_METHODS: readonly Method[] = [
 function manual(clock: Clock): ManualClock {
   if (clock instanceof ManualClock) return clock
   throw new RpcError(CODE.server, 'the clock of this node is the real one and cannot be moved: start it with --clock manual')
+}
+
+async function advance(clock: ManualClock, milliseconds: number): Promise<void> {
+  for (let left = milliseconds; left > 0; left -= TICK_STEP_MS) {
+    await clock.advance(Math.min(left, TICK_STEP_MS))
+    if (left > TICK_STEP_MS) await new Promise<void>((resolve) => setImmediate(resolve))
+  }
 }
 
 function infoOf(chain: Chain): Json {

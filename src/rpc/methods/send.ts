@@ -1,3 +1,4 @@
+import { TRANSACTION_BYTES } from '../../chain/index.ts'
 import type { Chain, View } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
 import { DecodeError, Hash, Hex, PersonalMessage, Transaction, TypedData } from '../../eth/index.ts'
@@ -14,7 +15,7 @@ import { RECEIPT_WAIT_MS } from '../limits.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
 import { phantom } from '../phantom.ts'
-import { callRequest, senderOf, typeOf } from '../request.ts'
+import { assertChain, callRequest, senderOf, typeOf } from '../request.ts'
 import type { CallRequest } from '../request.ts'
 import { RECEIPT, TRANSACTION, record } from '../results.ts'
 import { address, anything, bytes, hash, integer, refused } from '../schema.ts'
@@ -46,6 +47,7 @@ export const rawTransaction: Schema<Transaction> = {
   json: { ...bytes.json, title: 'signed transaction' },
   parse: (value, path) => {
     const raw = bytes.parse(value, path)
+    refuseOversized(raw)
     try {
       return Transaction.decode(raw)
     } catch (error) {
@@ -53,6 +55,15 @@ export const rawTransaction: Schema<Transaction> = {
       throw error
     }
   },
+}
+
+/**
+ * As the pool does, but before decoding: recovering the authorities of 4 MB takes 4 s. A blob transaction comes with its
+ * blobs, which do not count.
+ */
+function refuseOversized(raw: Uint8Array): void {
+  if (raw[0] === 3 || raw.length <= TRANSACTION_BYTES) return
+  throw new RpcError(CODE.server, `oversized data: transaction size ${raw.length}, limit ${TRANSACTION_BYTES}`)
 }
 
 export const SEND_METHODS: readonly Method[] = [
@@ -250,9 +261,7 @@ function nextNonce(chain: Chain, sender: Address): bigint {
 
 function refuseUnsendable(request: CallRequest, config: ChainConfig): void {
   const refuse = (reason: string) => refused('argument 0 (transaction)', reason)
-  if (request.chainId !== undefined && request.chainId !== BigInt(config.chainId)) {
-    throw refuse(`chainId does not match node's (have=${request.chainId}, want=${config.chainId})`)
-  }
+  assertChain(request.chainId, config, 'argument 0 (transaction)')
   if (request.blobVersionedHashes !== undefined || request.type === 3) throw refuse('blob transactions cannot be sent from here')
   if (request.to !== undefined) return
   if (request.authorizationList !== undefined) throw refuse('authorizationList provided for contract creation, but "to" is missing')

@@ -1,10 +1,10 @@
 import { BlockFull } from '../../chain/index.ts'
 import type { BlockAttributes, Chain } from '../../chain/index.ts'
-import { DecodeError, Hash, Hex, Transaction } from '../../eth/index.ts'
-import type { Block } from '../../eth/index.ts'
+import { Hash, Hex } from '../../eth/index.ts'
+import type { Block, Transaction } from '../../eth/index.ts'
 import { requireBlock } from '../blocks.ts'
 import { onView } from '../calls.ts'
-import { CODE, RpcError, invalidParams } from '../errors.ts'
+import { CODE, RpcError } from '../errors.ts'
 import { blockJson } from '../json.ts'
 import type { Json } from '../json.ts'
 import { SIMULATED_CALLS } from '../limits.ts'
@@ -16,6 +16,7 @@ import { BLOCK, BOOLEAN, BYTES, LOG, QUANTITY, listOf, record } from '../results
 import { address, arrayOf, blockRef, boolean, bytes, hash, maybe, nullable, object, quantityNumber } from '../schema.ts'
 import type { Infer } from '../schema.ts'
 import { Simulation } from '../simulate/simulation.ts'
+import { rawTransaction } from './send.ts'
 
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
 const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
@@ -95,7 +96,7 @@ export const SIMULATION_METHODS: readonly Method[] = [
     params: [
       required('parentHash', hash),
       required('payloadAttributes', payloadAttributes),
-      required('transactions', nullable(arrayOf(bytes, SIMULATED_CALLS))),
+      required('transactions', nullable(arrayOf(rawTransaction, SIMULATED_CALLS))),
       optional('extraData', bytes),
     ],
     result: PAYLOAD,
@@ -119,8 +120,7 @@ export const SIMULATION_METHODS: readonly Method[] = [
       if (parent.hash !== parentHash) {
         throw new RpcError(CODE.server, `blocks are built on the head only: the head is ${parent.hash}, not ${parentHash}`)
       }
-      const chosen = transactions === null ? 'pool' : transactions.map(decoded)
-      return payload(await build(chain, blockAttributes(chain, parent, attributes, extraData), chosen))
+      return payload(await build(chain, blockAttributes(chain, parent, attributes, extraData), transactions ?? 'pool'))
     },
   }),
 ]
@@ -162,15 +162,6 @@ function gasLimitTowards(target: bigint, parent: bigint): bigint {
   const step = parent / 1_024n - 1n
   if (target > parent) return target < parent + step ? target : parent + step
   return target > parent - step ? target : parent - step
-}
-
-function decoded(raw: Uint8Array, index: number): Transaction {
-  try {
-    return Transaction.decode(raw)
-  } catch (error) {
-    if (error instanceof DecodeError) throw invalidParams(`invalid argument 2 (transactions)[${index}]: ${error.message}`)
-    throw error
-  }
 }
 
 /** As the engine API shows a built block; it holds no blobs and no requests, since nobody deposits here. */

@@ -1,11 +1,11 @@
-import type { LogFilter } from '../../chain/index.ts'
-import { Hex } from '../../eth/index.ts'
+import type { Hex } from '../../eth/index.ts'
 import type { Session } from '../context.ts'
 import { CODE, RpcError, invalidParams } from '../errors.ts'
 import { SUBSCRIPTIONS_PER_CONNECTION, WATCHED_TRANSACTIONS } from '../limits.ts'
-import { logFilter } from '../logfilter.ts'
+import { EVERY_LOG, logFilter } from '../logfilter.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
+import { randomId } from '../randomid.ts'
 import { anything, arrayOf, boolean, hash, maybe, object, quantity, string } from '../schema.ts'
 import { feedsOf } from '../subscriptions.ts'
 import type { End, Feeds, Sink } from '../subscriptions.ts'
@@ -16,7 +16,6 @@ interface Kind {
   readonly open: (feeds: Feeds, option: unknown, sink: Sink) => End
 }
 
-const EVERY_LOG: LogFilter = { addresses: null, topics: [] }
 const watched = object({ transactionHashes: maybe(arrayOf(hash, WATCHED_TRANSACTIONS)) })
 
 const KINDS: ReadonlyMap<string, Kind> = new Map([
@@ -57,7 +56,7 @@ export const SUBSCRIPTION_METHODS: readonly Method[] = [
       if (subscriptions.size >= SUBSCRIPTIONS_PER_CONNECTION) {
         throw new RpcError(CODE.limitExceeded, `too many subscriptions: at most ${SUBSCRIPTIONS_PER_CONNECTION} per connection`)
       }
-      const id = newId()
+      const id = randomId()
       subscriptions.set(
         id,
         found.open(feedsOf(chain), option, (result) => notify(session, id, result)),
@@ -108,12 +107,6 @@ function notify(session: Session, id: Hex, result: unknown): void {
 function inSync(sink: Sink): End {
   sink(false)
   return () => undefined
-}
-
-/** 16 random bytes as a quantity, as geth has it. */
-function newId(): Hex {
-  const words = crypto.getRandomValues(new BigUint64Array(2))
-  return Hex.fromQuantity(((words[0] ?? 0n) << 64n) | (words[1] ?? 0n))
 }
 
 function hashSet<T>(values: readonly T[] | undefined): ReadonlySet<T> | null {

@@ -1,6 +1,6 @@
 import type { Header, Withdrawal } from '../../eth/index.ts'
 import { RpcError } from '../errors.ts'
-import { SIMULATED_BLOCKS, SIMULATED_CALLS, SIMULATED_CALLS_PER_BLOCK } from '../limits.ts'
+import { SIMULATED_BLOCKS, SIMULATED_CALLS, SIMULATED_CALLS_PER_BLOCK, SIMULATED_ROOT_ENTRIES } from '../limits.ts'
 import type { BlockOverrides, StateOverrides } from '../overrides.ts'
 import type { CallRequest } from '../request.ts'
 import { SIMULATION_CODE } from './refusals.ts'
@@ -25,7 +25,7 @@ export interface PlannedBlock {
 
 /**
  * Gives every block its number and time, and fills gaps between numbers with empty blocks. Throws RpcError: numbers or
- * times that do not rise, too many blocks or calls.
+ * times that do not rise, too many blocks, calls or overrides.
  */
 export function planBlocks(base: Header, requested: readonly RequestedBlock[], blockSeconds: number): readonly PlannedBlock[] {
   assertSize(requested)
@@ -37,11 +37,13 @@ export function planBlocks(base: Header, requested: readonly RequestedBlock[], b
     if (target - base.number > SIMULATED_BLOCKS) throw wrong('limit', 'too many blocks')
     while (number + 1 < target) planned.push(emptyBlock(++number, (timestamp += blockSeconds)))
     const time = block.blockOverrides?.time ?? timestamp + blockSeconds
+    if (!Number.isSafeInteger(time)) throw wrong('timestamp', `block timestamps must stay below 2^53: ${time}`)
     if (time <= timestamp) throw wrong('timestamp', `block timestamps must be in order: ${time} <= ${timestamp}`)
     number = target
     timestamp = time
     planned.push(plannedBlock(number, timestamp, block))
   }
+  assertEntries(planned)
   return planned
 }
 
@@ -71,6 +73,19 @@ function assertSize(requested: readonly RequestedBlock[]): void {
     }
   }
   if (total > SIMULATED_CALLS) throw wrong('limit', `too many calls: ${total} > ${SIMULATED_CALLS}`)
+}
+
+function assertEntries(planned: readonly PlannedBlock[]): void {
+  const overridden = planned.reduce((sum, { state, withdrawals }) => sum + entriesOf(state) + withdrawals.length, 0)
+  if (overridden * planned.length <= SIMULATED_ROOT_ENTRIES) return
+  const most = Math.floor(SIMULATED_ROOT_ENTRIES / planned.length)
+  throw wrong('limit', `too many overrides: ${overridden} accounts, slots and withdrawals, at most ${most} over ${planned.length} blocks`)
+}
+
+function entriesOf(overrides: StateOverrides | undefined): number {
+  let entries = overrides?.size ?? 0
+  for (const { state, stateDiff } of overrides?.values() ?? []) entries += (state?.size ?? 0) + (stateDiff?.size ?? 0)
+  return entries
 }
 
 function wrong(code: keyof typeof SIMULATION_CODE, message: string): RpcError {

@@ -4,14 +4,14 @@ import { Address, Block, Bloom, EMPTY_OMMERS, EMPTY_ROOT, Hash, Header, Hex, Rec
 import type { Log, Transaction } from '../../eth/index.ts'
 import { InvalidTransaction, World, beginBlock, endBlock, executeTransaction, nextExcessBlobGas, rulesAt } from '../../evm/index.ts'
 import type { BlockContext, Executed, Message, Rules } from '../../evm/index.ts'
-import { RpcError, invalidParams } from '../errors.ts'
+import { RpcError } from '../errors.ts'
 import { blockJson, logJson } from '../json.ts'
 import type { Json } from '../json.ts'
 import { CALL_GAS } from '../limits.ts'
 import { overrideState } from '../overrides.ts'
 import type { PrecompilePlaces } from '../overrides.ts'
 import { phantom } from '../phantom.ts'
-import { messageOf, senderOf } from '../request.ts'
+import { assertChain, messageOf, senderOf } from '../request.ts'
 import type { CallRequest } from '../request.ts'
 import { revertMessage } from '../revert.ts'
 import { planBlocks } from './plan.ts'
@@ -90,7 +90,7 @@ export class Simulation {
     const { gas, capped } = this.#gasFor(request, context.env.gasLimit - spent)
     const nonce = request.nonce ?? this.#world.nonce(senderOf(request))
     const message = messageOf(request, gas, nonce, context.env.baseFeePerGas)
-    this.#assertChain(request)
+    assertChain(request.chainId, context.config, 'argument 0 (simulation).calls')
     if (validation) this.#assertNonce(message)
     const free = !validation && message.maxFeePerGas === 0n && message.maxPriorityFeePerGas === 0n
     // A contract may send, even in validation: geth asks neither for EIP-3607 nor for the gas cap of EIP-7825.
@@ -123,12 +123,6 @@ export class Simulation {
     }
     const capped = wanted > this.#gasLeft
     return { gas: capped ? this.#gasLeft : wanted, capped }
-  }
-
-  #assertChain({ chainId }: CallRequest): void {
-    const { config } = this.#view
-    if (chainId === undefined || chainId === BigInt(config.chainId)) return
-    throw invalidParams(`chainId does not match node's (have=${chainId}, want=${config.chainId})`)
   }
 
   #assertNonce({ from, nonce, gas }: Message): void {

@@ -1,0 +1,58 @@
+// node --expose-gc bench/idle.mjs [hours]: what an idle node costs. Needs a build (npm run build).
+// Under the manual clock an hour of blocks takes seconds. After each hour the heap is measured. At the end a reset drops every block
+// that is kept; what the heap still holds beyond the start is growth that blocks do not explain.
+import { createPocketchain } from '../dist/index.js'
+
+const HOURS = Number(process.argv[2] ?? 4)
+const HOUR_MS = 3_600_000
+/** Moved in steps, so that timers and sockets get their turn as in real time. */
+const STEP_MS = 60_000
+const GOAL_MB = 10
+
+if (globalThis.gc === undefined) throw new Error('run it with node --expose-gc')
+const node = await createPocketchain({ clock: 'manual', timestamp: 1_700_000_000 })
+const server = await node.listen()
+const { chain } = node
+// Code and caches of the first minutes are not growth.
+await advance(HOUR_MS / 6)
+await chain.reset()
+const startMb = await heapMb()
+print('start', startMb, 0)
+let lastMb = startMb
+for (let hour = 1; hour <= HOURS; hour++) {
+  const startedMs = performance.now()
+  const before = chain.head.view.head.header.number
+  await advance(HOUR_MS)
+  const blocks = chain.head.view.head.header.number - before
+  const mb = await heapMb()
+  print(`hour ${hour}`, mb, mb - lastMb, `${blocks} blocks, ${(((mb - lastMb) * 1024) / blocks).toFixed(2)} KB each, ${Math.round(performance.now() - startedMs)} ms`)
+  lastMb = mb
+}
+const { rss } = process.memoryUsage()
+await chain.reset()
+const beyondMb = (await heapMb()) - startMb
+print('without blocks', startMb + beyondMb, beyondMb, `${(beyondMb / HOURS).toFixed(2)} MB per idle hour beyond the kept blocks, goal below ${GOAL_MB}`)
+console.log(`resident before that: ${(rss / 2 ** 20).toFixed(0)} MB`)
+await server.close()
+await node.close()
+process.exitCode = beyondMb / HOURS < GOAL_MB ? 0 : 1
+
+async function advance(durationMs) {
+  for (let doneMs = 0; doneMs < durationMs; doneMs += STEP_MS) {
+    await chain.clock.advance(STEP_MS)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+/** Twice, as finalizers of the first run free more. */
+async function heapMb() {
+  for (let i = 0; i < 2; i++) {
+    globalThis.gc()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return process.memoryUsage().heapUsed / 2 ** 20
+}
+
+function print(name, mb, growthMb, note = '') {
+  console.log(`${name.padEnd(15)} ${mb.toFixed(1).padStart(7)} MB ${growthMb.toFixed(1).padStart(7)} MB more  ${note}`)
+}
