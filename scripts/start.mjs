@@ -1,4 +1,5 @@
 // `npm start`: set up what is missing, then be the command. The same process, so arguments, exit code, terminal and Ctrl-C are the command's own.
+import './version.mjs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ROOT, SetUpFailed, setUp } from './setup.mjs'

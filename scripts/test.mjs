@@ -1,4 +1,5 @@
 // `npm test [-- filter]`: set-up, every static check, the build, the tests. The last line is the runner's own count.
+import './version.mjs'
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -120,6 +120,8 @@ type Node =
 
 /** A trie of keys of one length; nodes are read when a path needs them. Immutable. */
 class PartialTrie {
+  /** what each reference was found to stand for: paths are walked again and again */
+  static readonly #parsed = new WeakMap<Node, Exclude<Node, { kind: 'hashed' }>>()
   readonly #root: Node | null
   readonly #preimages: Preimages
 
@@ -202,9 +204,13 @@ class PartialTrie {
 
   #known(node: Node): Exclude<Node, { kind: 'hashed' }> {
     if (node.kind !== 'hashed') return node
+    const known = PartialTrie.#parsed.get(node)
+    if (known !== undefined) return known
     const bytes = this.#preimages.get(node.hash)
     if (bytes === undefined) throw new Error(`the witness lacks node ${node.hash}`)
-    return parsed(Rlp.decode(bytes))
+    const read = parsed(Rlp.decode(bytes))
+    PartialTrie.#parsed.set(node, read)
+    return read
   }
 }
 

@@ -580,7 +580,7 @@ export class Chain {
   }
 
   #view(pending: Block | null, flashblockIndex: number): View {
-    const { history, head, store } = this.sealed
+    const { history, head, headVersion, store, rewinds, retractions } = this.sealed
     return new View({
       version: ++this.#viewVersion,
       config: this.config,
@@ -591,9 +591,12 @@ export class Chain {
       finalizedNumber: this.#behind(FINALIZED_EPOCHS),
       blocks: store,
       history,
+      headVersion,
       pendingVersion: history.version,
       nextBaseFee: this.#knobs.nextBaseFee,
       versionAfter: (number) => this.sealed.versionAfter(number),
+      isRewound: () => this.sealed.rewinds !== rewinds,
+      isRetracted: () => this.sealed.retractions !== retractions,
     })
   }
 

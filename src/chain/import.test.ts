@@ -80,8 +80,9 @@ describe.skipIf(!hasVectors)('a chain file', () => {
       expect(chain.sealed.history.stateRoot()).toBe(before.root)
       expect(chain.sealed.store.byNumber(before.view.head.header.number + 1)).toBeNull()
       expect(events).toHaveLength(before.events)
-      await importChain(chain, fileOf(blocks.slice(10)))
-      expect(chain.head.view.head.hash).toBe(HEAD)
+      // what is right can still follow
+      await importChain(chain, fileOf(blocks.slice(10, 12)))
+      expect(chain.head.view.head.hash).toBe(blocks[11]!.hash)
     })
 
     test('a transaction that cannot be included', async () => {

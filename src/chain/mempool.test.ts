@@ -99,6 +99,19 @@ describe('nonce queues', () => {
     expect(pool.get(bobs.hash)).toBeNull()
   })
 
+  test('one that is dropped holds back what follows it until there is another', () => {
+    const { pool, announced } = poolOf()
+    const row = [0, 1, 2, 3].map((nonce) => tx(nonce))
+    for (const each of row) pool.add(each)
+    expect(pool.nextNonce(ALICE, 0n)).toBe(4n)
+    pool.drop(row[1]!.hash)
+    expect([pool.nextNonce(ALICE, 0n), pool.isExecutable(row[2]!)]).toEqual([1n, false])
+    expect(pool.status()).toEqual({ pending: 1, queued: 2 })
+    pool.add(tx(1, { value: 1n }))
+    expect(pool.nextNonce(ALICE, 0n)).toBe(4n)
+    expect(announced.map(({ nonce }) => nonce)).toEqual([0n, 1n, 2n, 3n, 1n])
+  })
+
   test('what a given up block had taken stands in front again, unannounced', () => {
     const { pool, announced } = poolOf('fifo')
     const [zero, one, bobs, late] = [tx(0), tx(1), tx(0, {}, BOB), tx(0, {}, SENDERS[2])]
@@ -164,6 +177,8 @@ describe('order', () => {
       const maxFeePerGas = BigInt(20 + below(next, 60))
       const candidate = tx(below(next, 12), { maxFeePerGas, maxPriorityFeePerGas: BigInt(below(next, Number(maxFeePerGas))), value: BigInt(step) }, from)
       addToBoth(pool, model, candidate)
+      if (next() < 0.1) pool.drop(model.splice(below(next, model.length), 1)[0]!.hash)
+      for (const sender of SENDERS) expect(pool.nextNonce(sender, nonces.get(sender) ?? 0n)).toBe(modelNonce(model, sender, nonces))
       if (step % 10 !== 9) continue
       const baseFee = BigInt(below(next, 50))
       const expected = modelWalk(model, nonces, baseFee)
@@ -189,6 +204,12 @@ function addToBoth(pool: Mempool, model: Transaction[], candidate: Transaction):
   }
   if (place < 0) model.push(candidate)
   else model[place] = candidate
+}
+
+function modelNonce(model: readonly Transaction[], sender: Address, nonces: ReadonlyMap<Address, bigint>): bigint {
+  let nonce = nonces.get(sender) ?? 0n
+  while (model.some((each) => each.from === sender && each.nonce === nonce)) nonce++
+  return nonce
 }
 
 function modelWalk(model: readonly Transaction[], accountNonces: ReadonlyMap<Address, bigint>, baseFee: bigint): Transaction[] {

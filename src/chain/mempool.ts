@@ -27,6 +27,7 @@ interface Entry {
   readonly tx: Transaction
   /** arrival number; decides between equal fees */
   readonly arrival: number
+  isAnnounced: boolean
 }
 
 /** One sender's transactions by nonce. Executable are those that follow the account's nonce without a gap. */
@@ -95,12 +96,11 @@ export class Mempool {
     if (old !== undefined) assertReplaces(tx, old.tx)
     else this.#assertRoom(queue)
     if (old !== undefined) this.#byHash.delete(old.tx.hash)
-    const entry = { tx, arrival: old?.arrival ?? this.#arrivals++ }
+    const entry = { tx, arrival: old?.arrival ?? this.#arrivals++, isAnnounced: false }
     queue.set(tx.nonce, entry)
     this.#queues.set(tx.from, queue)
     this.#byHash.set(tx.hash, entry)
-    if (old === undefined) this.#announce(queue, tx, next)
-    else if (this.isExecutable(tx)) this.#tell(tx)
+    this.#announce(queue, tx, next)
   }
 
   /** Throws PoolError for one that is here already or comes too late; answers its account's nonce. */
@@ -120,7 +120,7 @@ export class Mempool {
     for (const [index, tx] of transactions.entries()) {
       const queue = this.#queues.get(tx.from) ?? new Queue()
       if (tx.nonce < this.#nonceOf(tx.from) || queue.has(tx.nonce)) continue
-      const entry = { tx, arrival: this.#returned + index }
+      const entry = { tx, arrival: this.#returned + index, isAnnounced: true }
       queue.set(tx.nonce, entry)
       this.#queues.set(tx.from, queue)
       this.#byHash.set(tx.hash, entry)
@@ -200,7 +200,7 @@ export class Mempool {
     return [...this.#byHash.values()].sort((a, b) => a.arrival - b.arrival).map((entry) => entry.tx)
   }
 
-  /** Called when a transaction becomes executable. Listeners do not throw. */
+  /** Called once for each transaction, when it becomes executable. Listeners do not throw. */
   subscribe(listener: (tx: Transaction) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -219,11 +219,13 @@ export class Mempool {
   #announce(queue: Queue, tx: Transaction, next: bigint): void {
     const end = this.nextNonce(tx.from, next)
     if (tx.nonce >= end) return
-    for (let nonce = tx.nonce, entry = queue.get(nonce); entry !== undefined; entry = queue.get(++nonce)) this.#tell(entry.tx)
+    for (let nonce = tx.nonce, entry = queue.get(nonce); entry !== undefined; entry = queue.get(++nonce)) this.#tell(entry)
   }
 
-  #tell(tx: Transaction): void {
-    for (const listener of this.#listeners) listener(tx)
+  #tell(entry: Entry): void {
+    if (entry.isAnnounced) return
+    entry.isAnnounced = true
+    for (const listener of this.#listeners) listener(entry.tx)
   }
 
   #assertRoom(queue: Queue): void {

@@ -11,6 +11,8 @@ export class SealedChain {
   #versions: number[] = []
   #genesisVersion: number
   #head: Block
+  #rewinds = 0
+  #retractions = 0
 
   /** `genesis` is block 0; the history holds its state. */
   constructor(store: BlockStore, history: StateHistory, genesis: Block, historyBlocks: number) {
@@ -25,6 +27,16 @@ export class SealedChain {
 
   get head(): Block {
     return this.#head
+  }
+
+  /** how often sealed blocks, or edits after one, were taken back */
+  get rewinds(): number {
+    return this.#rewinds
+  }
+
+  /** how often state of any kind was taken back */
+  get retractions(): number {
+    return this.#retractions
   }
 
   get headVersion(): number {
@@ -55,8 +67,16 @@ export class SealedChain {
     return version
   }
 
+  /** Takes back whatever came after the head. */
+  retract(): void {
+    this.#retractions++
+    this.history.rewind(this.headVersion)
+  }
+
   /** Goes back to block `number` and to `version` of the state after it; answers the blocks that are gone, newest first. */
   rewind(number: number, version: number): readonly Block[] {
+    this.#rewinds++
+    this.#retractions++
     this.history.rewind(version)
     const removed = this.store.truncate(number)
     this.#versions.length = number + 1

@@ -135,7 +135,7 @@ export class Sequencer {
   /** Drops the open block without a word and answers what was published of it; for rewinds that announce more than that. */
   forget(): Block | null {
     const pending = this.#open?.pending ?? null
-    if (this.#open !== null) this.#parts.sealed.history.rewind(this.#parts.sealed.headVersion)
+    if (this.#open !== null) this.#parts.sealed.retract()
     this.#open = null
     return pending
   }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { flashblocksOf, hashesOf, sealedOf, signed, testChain } from './chain.fixture.ts'
-import { RealClock } from './clock.ts'
+import { GENESIS_MS, GENESIS_SECONDS, flashblocksOf, hashesOf, sealedOf, signed, testChain } from './chain.fixture.ts'
+import { ManualClock, RealClock } from './clock.ts'
 
 /** A machine on which looking at the clock takes 10 ms, so that executing has a price that the test knows; alarms are real. */
 class SlowClock extends RealClock {
@@ -39,4 +39,33 @@ test('a builder stops at three quarters of its slot; what it left comes in the n
   const included = [...sealedOf(events).map(({ block }) => block), chain.head.view.pending].flatMap((block) => hashesOf(block))
   expect(included).toEqual(sent.map((tx) => tx.hash))
   expect(bugs).toEqual([])
+})
+
+/** A machine that sleeps: its clock jumps, and what was due meanwhile runs late. */
+class SleepyClock extends ManualClock {
+  sleptMs = 0
+
+  override nowMs(): number {
+    return super.nowMs() + this.sleptMs
+  }
+
+  override at(timeMs: number, run: () => void | Promise<void>): () => void {
+    return super.at(timeMs - this.sleptMs, run)
+  }
+}
+
+test('after an hour of sleep the open block is finished at once, and the next one has the hour that it is', async () => {
+  const clock = new SleepyClock(GENESIS_MS)
+  const { chain, events } = await testChain('preconf', { clock })
+  await chain.start()
+  await clock.advance(700)
+  const tx = signed()
+  await chain.submit(tx)
+  clock.sleptMs = 3_600_000
+  await clock.advance(100)
+  expect(sealedOf(events).map(({ block }) => hashesOf(block))).toEqual([[tx.hash]])
+  expect(chain.head.view.pending?.header).toMatchObject({ number: 2, timestamp: GENESIS_SECONDS + 3_600 })
+  await clock.advance(4_000)
+  expect(sealedOf(events).map(({ block }) => block.header.timestamp - GENESIS_SECONDS)).toEqual([1, 3_600, 3_602])
+  expect(flashblocksOf(events).filter(({ block }) => block.header.number === 2)).toHaveLength(11)
 })

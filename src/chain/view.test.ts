@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { Address, Hash, Hex } from '../eth/index.ts'
 import type { LogFilter } from './blocks.ts'
 import { ALICE, ETHER, LOGGER_INIT_CODE, NOBODY, flashblocksOf, sealedOf, signed, startedChain } from './chain.fixture.ts'
+import { RewoundState } from './state.ts'
 import { verify } from './trie.fixture.ts'
 
 const LOGGER = Address.create(ALICE, 0n)
@@ -92,6 +93,45 @@ describe('state', () => {
     await clock.advance(400)
     const balances = flashblocksOf(events).map(({ view }) => view.state(view.pending!).account(NOBODY)?.balance ?? 0n)
     expect(balances).toEqual([0n, ETHER, ETHER])
+  })
+
+  test('of a block that is gone is refused, never that of the block in its place', async () => {
+    const { chain, clock } = await startedChain()
+    await chain.submit(signed({ value: ETHER }))
+    await clock.advance(2_000)
+    await chain.submit(signed({ nonce: 1n, value: ETHER }))
+    await clock.advance(200)
+    const { view: old } = chain.head
+    await chain.rollback(1)
+    await chain.submit(signed({ value: 7n }))
+    await clock.advance(4_000)
+    expect(chain.head.view.head.header.number).toBe(2)
+    for (const block of [old.pending!, old.head]) {
+      expect(() => old.state(block)).toThrow(RewoundState)
+      expect(() => old.proof(block, NOBODY, [])).toThrow(RewoundState)
+    }
+    expect(old.state(old.byNumber(0)!).account(NOBODY)).toBeNull()
+  })
+
+  test('of a pending block that was given up is refused; that of its head is not', async () => {
+    const { chain, clock } = await startedChain()
+    await clock.advance(200)
+    const { view: old } = chain.head
+    await chain.edit((world) => world.setBalance(NOBODY, 5n))
+    expect(() => old.state(old.pending!)).toThrow(RewoundState)
+    // before the edit, as the View has it
+    expect(old.state(old.head).account(NOBODY)).toBeNull()
+    expect(chain.head.view.state(chain.head.view.head).account(NOBODY)?.balance).toBe(5n)
+  })
+
+  test('of a pending block that was sealed since stays what it was', async () => {
+    const { chain, clock } = await startedChain()
+    await chain.submit(signed({ value: ETHER }))
+    await clock.advance(200)
+    const { view: old } = chain.head
+    await chain.submit(signed({ nonce: 1n, value: ETHER }))
+    await clock.advance(6_000)
+    expect(old.state(old.pending!).account(NOBODY)?.balance).toBe(ETHER)
   })
 
   test('is proven against the block’s own state root, pending included', async () => {

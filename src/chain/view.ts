@@ -5,6 +5,7 @@ import type { BlockStore, Location, LogFilter, PlacedLog } from './blocks.ts'
 import { environment } from './environment.ts'
 import { logsOfBlock } from './logs.ts'
 import type { AccountProof } from './proof.ts'
+import { RewoundState } from './state.ts'
 import type { Roots, StateHistory } from './state.ts'
 
 export type BlockTag = 'latest' | 'pending' | 'safe' | 'finalized' | 'earliest'
@@ -21,12 +22,17 @@ export interface ViewParts {
   readonly finalizedNumber: number
   readonly blocks: BlockStore
   readonly history: StateHistory
+  readonly headVersion: number
   /** the version after `pending`, or after `head` when nothing is pending */
   readonly pendingVersion: number
   /** wei; what a test chose for the block after `head`, else null */
   readonly nextBaseFee: bigint | null
   /** the version after a sealed block */
   readonly versionAfter: (blockNumber: number) => number
+  /** true once sealed blocks of this View may be gone */
+  readonly isRewound: () => boolean
+  /** true once `pending` is gone otherwise than by being sealed */
+  readonly isRetracted: () => boolean
 }
 
 /**
@@ -92,7 +98,7 @@ export class View {
     return block === null || index < 0 ? null : { block, index }
   }
 
-  /** State after `block`, which is a block of this View. Throws PrunedState when its history is gone. */
+  /** State after `block`, which is a block of this View. Throws PrunedState when its history is gone, RewoundState when the block is. */
   state(block: Block): StateReader {
     return this.#parts.history.at(this.#version(block))
   }
@@ -120,8 +126,17 @@ export class View {
     if (withPending && this.#parts.pending !== null) yield* logsOfBlock(this.#parts.pending, filter)
   }
 
+  /** Versions are given out anew after a rewind, so one that is remembered may name another state by now. */
   #version(block: Block): number {
-    return block === this.#parts.pending ? this.#parts.pendingVersion : this.#parts.versionAfter(block.header.number)
+    const { pending, head, pendingVersion, headVersion, blocks, versionAfter } = this.#parts
+    const { number } = block.header
+    if (block === pending) {
+      if (this.#parts.isRetracted()) throw new RewoundState(pendingVersion)
+      return pendingVersion
+    }
+    if (!this.#parts.isRewound()) return number === head.header.number ? headVersion : versionAfter(number)
+    if (blocks.byNumber(number)?.hash !== block.hash) throw new RewoundState(headVersion)
+    return versionAfter(number)
   }
 
   #blockHash(number: number): Hash | null {
@@ -132,12 +147,12 @@ export class View {
 const TAGS: Record<BlockTag, (parts: ViewParts) => Block> = {
   latest: (parts) => parts.head,
   pending: (parts) => parts.pending ?? parts.head,
-  safe: (parts) => existing(parts, parts.safeNumber),
-  finalized: (parts) => existing(parts, parts.finalizedNumber),
-  earliest: (parts) => existing(parts, 0),
+  safe: (parts) => stored(parts, parts.safeNumber),
+  finalized: (parts) => stored(parts, parts.finalizedNumber),
+  earliest: (parts) => stored(parts, 0),
 }
 
-function existing(parts: ViewParts, number: number): Block {
+function stored(parts: ViewParts, number: number): Block {
   const block = parts.blocks.byNumber(number)
   if (block === null) throw new Error(`block ${number} is missing from the block store`)
   return block

@@ -37,20 +37,23 @@ export class Journal {
     const { block } = event
     const fresh = this.#fresh(block)
     if (fresh.length === 0 && !(event.sealed && this.#everyBlock)) return null
-    const shared = { block: block.header.number, transactions: fresh, gasUsed: String(block.header.gasUsed) }
+    const gasUsed = fresh.reduce((sum, index) => sum + (block.receipts[index]?.gasUsed ?? 0n), 0n)
+    const transactions = fresh.map((index) => block.transactions[index]!.hash)
+    const shared = { block: block.header.number, transactions, gasUsed: String(gasUsed) }
     return event.sealed
       ? { event: 'block', ...shared, hash: block.hash }
       : { event: 'flashblock', ...shared, index: event.flashblock.index }
   }
 
-  #fresh(block: Block): readonly string[] {
+  /** Where in the block the users' transactions stand that were not yet spoken of. */
+  #fresh(block: Block): readonly number[] {
     if (block.header.number !== this.#number) {
       this.#number = block.header.number
       this.#shown = 0
     }
-    const fresh = block.transactions.slice(this.#shown).filter(isUsers)
+    const fresh = [...block.transactions.keys()].slice(this.#shown).filter((index) => isUsers(block.transactions[index]!))
     this.#shown = block.transactions.length
-    return fresh.map(({ hash }) => hash)
+    return fresh
   }
 
   #rewind(head: number, removed: number, retracted: Block | null): Entry | null {

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import './nodeversion.ts'
 import { EXIT } from './exit.ts'
 import { run } from './run.ts'
 

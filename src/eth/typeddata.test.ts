@@ -104,6 +104,7 @@ describe('typed data', () => {
     ['uint8', 'message.value', -1],
     ['int8', 'message.value', 128],
     ['uint256', 'message.value', 'many'],
+    ['uint256', 'message.value', '9'.repeat(100)],
     ['uint256', 'message.value', 1.5],
     ['uint7', 'message.value', 1],
     ['bytes4', 'message.value', '0x00'],
@@ -136,6 +137,21 @@ describe('typed data', () => {
     { ...MAIL, message: [] },
   ])('refuses %j as a whole', (input) => {
     expect(() => TypedData.parse(input)).toThrow(DecodeError)
+  })
+
+  it('reads types that follow one another without end', () => {
+    const chain = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`T${i}`, [{ name: 'x', type: `T${i + 1}` }]]))
+    const types = { ...chain, T20000: [] }
+    expect(() => TypedData.hash({ types, primaryType: 'T0', domain: {}, message: {} })).not.toThrow()
+  })
+
+  it('looks through the types once, not for each value of a list', () => {
+    const wide = Array.from({ length: 300 }, (_, i) => ({ name: `field${i}`, type: 'None' }))
+    const types = { Root: [{ name: 'all', type: 'Wide[]' }], Wide: wide, None: [] }
+    let looks = 0
+    const counted = new Proxy(types, { get: (target, key) => (looks++, Reflect.get(target, key)) })
+    TypedData.hash({ types: counted, primaryType: 'Root', domain: {}, message: { all: new Array(100).fill({}) } })
+    expect(looks).toBeLessThan(1_000)
   })
 
   it('refuses types that are missing and nesting without end', () => {

@@ -73,6 +73,13 @@ describe('an overlay', () => {
     expect(world.account(ripemd)).toBeNull()
   })
 
+  test('holds at most 2^256 - 1 wei, whatever is added', () => {
+    const world = new World(base())
+    world.setBalance(BOB, 2n ** 256n - 2n)
+    world.addBalance(BOB, 5n)
+    expect(world.balance(BOB)).toBe(2n ** 256n - 1n)
+  })
+
   test('does not overdraw', () => {
     expect(() => new World(base()).subBalance(ALICE, 10n)).toThrow(RangeError)
   })

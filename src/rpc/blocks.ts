@@ -1,5 +1,5 @@
-import type { View } from '../chain/index.ts'
-import type { Block } from '../eth/index.ts'
+import type { Chain, Location, View } from '../chain/index.ts'
+import type { Block, Hash, Transaction } from '../eth/index.ts'
 import { Hex } from '../eth/index.ts'
 import type { StateReader } from '../evm/index.ts'
 import { CODE, RpcError } from './errors.ts'
@@ -22,6 +22,13 @@ export function requireBlock(view: View, ref: BlockRef = LATEST): Block {
 /** State after the block. Throws RpcError -32001, and PrunedState (code 4444) when that history is gone. */
 export function requireState(view: View, ref: BlockRef = LATEST): StateReader {
   return view.state(requireBlock(view, ref))
+}
+
+/** A transaction with its place: sealed first, then pre-confirmed, then in the pool, where it has none. */
+export function findTransaction({ head, pool }: Chain, hash: Hash): { readonly tx: Transaction; readonly place: Location | null } | null {
+  const place = head.view.locate(hash)
+  const tx = place === null ? pool.get(hash) : place.block.transactions[place.index]
+  return tx === null || tx === undefined ? null : { tx, place }
 }
 
 function blockNotFound(ref: BlockRef, view: View): RpcError {

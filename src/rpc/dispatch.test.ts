@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { Address, Hex } from '../eth/index.ts'
-import { BATCH_ITEMS, BATCH_RESPONSE_BYTES } from './limits.ts'
-import { DEDICATED, PUBLIC, testNode } from './node.fixture.ts'
+import type { Caller } from './context.ts'
+import { BATCH_ITEMS, BATCH_RESPONSE_BYTES, BATCH_SLICE_MS, ERROR_MESSAGE_CHARS, PUBLIC_BATCH_MS } from './limits.ts'
+import { ALICE, DEDICATED, PUBLIC, testNode } from './node.fixture.ts'
 import type { TestNode } from './node.fixture.ts'
 
 let node: TestNode
@@ -127,6 +128,26 @@ describe('batches', () => {
     expect(JSON.parse(body ?? '')).toEqual([1, 2].map((id) => ({ jsonrpc: '2.0', id, result: `0x${before.toString(16)}` })))
   })
 
+  it('lets others in between items that take long', async () => {
+    const slow = await slowNode(2 * BATCH_SLICE_MS)
+    let others = 0
+    setImmediate(() => others++)
+    await slow.rpc.handle(JSON.stringify([CALL, CALL]), DEDICATED)
+    expect(others).toBe(1)
+  })
+
+  it('on the public tier the rest is refused when time is up, elsewhere not', async () => {
+    const body = JSON.stringify([CALL, CALL, CALL])
+    const codes = async (caller: Caller) => {
+      const slow = await slowNode(PUBLIC_BATCH_MS / 2)
+      const { body: text } = await slow.rpc.handle(body, caller)
+      const answers = JSON.parse(text ?? '') as { error?: { code: number } }[] // a batch answers a batch
+      return answers.map(({ error }) => error?.code)
+    }
+    expect(await codes(PUBLIC)).toEqual([undefined, -32002, -32002])
+    expect(await codes(DEDICATED)).toEqual([undefined, undefined, undefined])
+  })
+
   it('past the response limit the rest is refused, not executed', async () => {
     const big = { jsonrpc: '2.0', id: 1, method: 'web3_sha3', params: ['0x'] }
     // An error echoes its id, so that long ids make long answers.
@@ -142,7 +163,30 @@ describe('batches', () => {
   })
 })
 
+const CALL = { jsonrpc: '2.0', id: 1, method: 'eth_chainId' }
+
+/** Its clock says that so many milliseconds pass whenever it is looked at. */
+function slowNode(stepMs: number): Promise<TestNode> {
+  let nowMs = 0
+  return testNode({ now: () => (nowMs += stepMs) })
+}
+
 describe('what goes wrong inside', () => {
+  it('a value nested too deep to be shown is refused like any other', async () => {
+    const nested = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
+    const body = `{"jsonrpc":"2.0","id":1,"method":"eth_feeHistory","params":["0x1","latest",[${nested}]]}`
+    expect(await answer(body)).toEqual(failure(1, -32602, expect.stringContaining('argument 2 (rewardPercentiles)[0]')))
+    expect(node.bugs).toEqual([])
+  })
+
+  it('a message that repeats what came in is cut', async () => {
+    const data = { types: { R: [] }, primaryType: 'R'.repeat(100_000), domain: {}, message: {} }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_signTypedData_v4', params: [ALICE, data] })
+    const { error } = (await answer(body)) as { error: { code: number; message: string } } // it is refused
+    expect(error.code).toBe(-32602)
+    expect(error.message).toHaveLength(ERROR_MESSAGE_CHARS + 1)
+  })
+
   it('a bug is reported with its method and kept from the client', async () => {
     const broken = await testNode()
     Object.defineProperty(broken.chain, 'config', {

@@ -23,10 +23,9 @@ export function comingBaseFee(view: View): bigint {
 }
 
 /** A price for a legacy transaction, in wei per gas: enough for the coming block and for a call "in" the last one. */
-export function suggestedGasPrice(view: View): bigint {
-  const coming = comingBaseFee(view)
-  const last = view.head.header.baseFeePerGas ?? 0n
-  return (coming > last ? coming : last) + suggestedTip(view)
+export function suggestedGasPrice(view: View, last = view.head, coming = comingBaseFee(view)): bigint {
+  const baseFee = last.header.baseFeePerGas ?? 0n
+  return (coming > baseFee ? coming : baseFee) + suggestedTip(view)
 }
 
 /** The base fee of the block after this one; 0n before London. */

@@ -19,7 +19,7 @@ const accountOverride = object({
   movePrecompileToAddress: maybe(address),
 })
 
-export type AccountOverride = Infer<typeof accountOverride>
+export type AccountOverride = Partial<Infer<typeof accountOverride>>
 export type StateOverrides = ReadonlyMap<Address, AccountOverride>
 
 /** Accounts as a call is to find them. `state` replaces the storage, `stateDiff` patches it. */

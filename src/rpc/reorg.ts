@@ -1,11 +1,12 @@
 import type { View } from '../chain/index.ts'
-import type { Address, Block, Transaction, TransactionFields } from '../eth/index.ts'
+import type { Address, Block, Transaction } from '../eth/index.ts'
 import { unknownAccount } from './accounts.ts'
-import { Call, siteOf } from './calls.ts'
 import type { Context } from './context.ts'
 import { invalidParams } from './errors.ts'
-import { baseFeeAfter, suggestedTip } from './gasprice.ts'
-import { assertChain, typeOf } from './request.ts'
+import { fieldsOf, priced, refuseUnsendable } from './filling.ts'
+import type { Footing } from './filling.ts'
+import { baseFeeAfter, suggestedGasPrice } from './gasprice.ts'
+import { assertChain } from './request.ts'
 import type { CallRequest } from './request.ts'
 
 /** A transaction, or what one is to be made from. */
@@ -62,33 +63,17 @@ class Maker {
     const { from } = request
     if (from === undefined) throw invalidParams('invalid transaction request: missing "from"')
     if (!this.#context.accounts.canSend(from)) throw unknownAccount(from)
-    assertChain(request.chainId, this.#view.config, 'transaction')
-    return this.#context.accounts.transaction(await this.#fieldsOf(request, from), from)
+    refuseUnsendable(request, this.#view.config, 'transaction')
+    const nonce = request.nonce ?? this.#nonces.get(from) ?? this.#view.state(this.#base).account(from)?.nonce ?? 0n
+    const whole = await priced(request, this.#footing(), this.#context.compat)
+    return this.#context.accounts.transaction(fieldsOf(whole, nonce, this.#view.config), from)
   }
 
-  async #fieldsOf(request: CallRequest, from: Address): Promise<TransactionFields> {
-    const priced = { ...request, ...this.#fees(request) }
-    const site = siteOf(this.#view, this.#base)
-    return {
-      type: typeOf(priced),
-      chainId: this.#view.config.chainId,
-      nonce: request.nonce ?? this.#nonces.get(from) ?? site.state.account(from)?.nonce ?? 0n,
-      gas: request.gas ?? (await new Call(site, priced).estimate(this.#context.compat)),
-      to: request.to ?? null,
-      value: request.value ?? 0n,
-      data: request.data ?? new Uint8Array(),
-      accessList: request.accessList ?? [],
-      authorizationList: request.authorizationList ?? [],
-      maxFeePerGas: priced.gasPrice ?? priced.maxFeePerGas ?? 0n,
-      maxPriorityFeePerGas: priced.gasPrice ?? priced.maxPriorityFeePerGas ?? 0n,
-    }
-  }
-
-  /** As when sending: a cap of twice the base fee and the tip. */
-  #fees(request: CallRequest): Partial<CallRequest> {
-    if (request.gasPrice !== undefined) return {}
-    const tip = request.maxPriorityFeePerGas ?? suggestedTip(this.#view)
-    const cap = request.maxFeePerGas ?? 2n * baseFeeAfter(this.#base.header, this.#view.config) + tip
-    return { maxFeePerGas: cap, maxPriorityFeePerGas: tip < cap ? tip : cap }
+  #footing(): Footing {
+    const block = this.#base
+    const view = this.#view
+    const coming = baseFeeAfter(block.header, view.config)
+    const baseFee = block.header.baseFeePerGas === null ? null : coming
+    return { view, block, baseFee, gasPrice: suggestedGasPrice(view, block, coming) }
   }
 }

@@ -51,7 +51,7 @@ const shape = object({
 })
 
 /** The call object (interface 2.3) and the transaction object: every field may be absent. `input` is gone, `data` is what counts. */
-export type CallRequest = Omit<Infer<typeof shape>, 'input'>
+export type CallRequest = Partial<Omit<Infer<typeof shape>, 'input'>>
 
 export const callRequest: Schema<CallRequest> = {
   json: shape.json,

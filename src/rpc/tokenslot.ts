@@ -4,8 +4,6 @@ import type { Address } from '../eth/index.ts'
 import { Call, siteOf } from './calls.ts'
 import type { Site } from './calls.ts'
 import { TOKEN_SLOTS } from './limits.ts'
-import { stateOverrides } from './overrides.ts'
-import { callRequest } from './request.ts'
 import type { CallRequest } from './request.ts'
 
 /** A slot, with the account that it belongs to: behind a proxy this is not always the token itself. */
@@ -23,7 +21,7 @@ const PROBE = 0x706f636b6574n
  */
 export async function tokenSlot(view: View, token: Address, data: Uint8Array, amount: bigint): Promise<Place | null> {
   const site = siteOf(view, view.tagged('pending'))
-  const getter = { site, request: callRequest.parse({ to: token, data: Hex.fromBytes(data) }, 'getter') }
+  const getter: Getter = { site, request: { to: token, data } }
   for (const place of (await slotsRead(getter)).slice(0, TOKEN_SLOTS)) {
     if ((await answer(getter, place, PROBE)) === PROBE && (await answer(getter, place, amount)) === amount) return place
   }
@@ -43,7 +41,7 @@ async function slotsRead({ site, request }: Getter): Promise<readonly Place[]> {
 
 /** What the getter answers when `value` stands in the slot; null when it answers no number. */
 async function answer({ site, request }: Getter, { address, slot }: Place, value: bigint): Promise<bigint | null> {
-  const state = stateOverrides.parse({ [address]: { stateDiff: { [slot]: Hash.fromBigint(value) } } }, 'slot')
+  const state = new Map([[address, { stateDiff: new Map([[slot, Hash.fromBigint(value)]]) }]])
   const { outcome, output } = await new Call(site, request, { state }).run()
   return outcome.kind === 'success' && output.length === 32 ? BigInt(Hex.fromBytes(output)) : null
 }

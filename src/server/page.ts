@@ -13,7 +13,7 @@ export function page(clientVersion: string, status: Status): string {
   return `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>pocketchain</title>
 <style>body{font:16px/1.6 system-ui,sans-serif;max-width:46rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}
-td{padding:.2rem 1.5rem .2rem 0;vertical-align:top}code{overflow-wrap:anywhere}</style>
+td{padding:.2rem 1.5rem .2rem 0;vertical-align:top}td:first-child{white-space:nowrap}code{overflow-wrap:anywhere}</style>
 <h1>pocketchain</h1>
 <p>${clientVersion} is running. This address speaks JSON-RPC: point a wallet or a library at it.</p>
 <table>${rows.map(([name, value]) => `<tr><td>${name}<td>${value}`).join('')}</table>

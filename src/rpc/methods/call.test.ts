@@ -279,6 +279,16 @@ describe('eth_createAccessList', () => {
     expect(list).toMatchObject({ accessList: [{ address: NEW, storageKeys: [word(0)] }], error: 'execution reverted' })
   })
 
+  it('gives up on a call that touches one more slot whenever it is told of those before', async () => {
+    const { ask } = await testNode()
+    // Reads slot after slot until one costs more than 1,000 gas, which is the first cold one.
+    const chases = '0x5f5b5a8154505a90036103e8106016576001016001565b00'
+    await expect(ask('eth_createAccessList', { to: NEW }, 'latest', code(chases))).rejects.toMatchObject({
+      code: -32_000,
+      message: expect.stringContaining('still grew after'),
+    })
+  })
+
   it('makes the call cheaper or as cheap when it is used', async () => {
     const node: TestNode = await testNode({ cadence: MANUAL })
     // Calls BOB, whose address is cold, and reads a slot.

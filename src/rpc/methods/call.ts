@@ -75,7 +75,7 @@ export const CALL_METHODS: readonly Method[] = [
     doc: 'Answers the EIP-2930 access list of everything a transaction touches, and the gas it uses with that list.',
     params: [required('call', callRequest), optional('block', blockRef), optional('stateOverrides', stateOverrides)],
     result: accessListResult.json,
-    errors: REVERT_ERRORS,
+    errors: { ...REVERT_ERRORS, [CODE.server]: 'the call cannot be paid for, or what it touches depends on what is warm without end' },
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: { accessList: [], gasUsed: '0x5208' } },
     handler: ({ chain }, [request, block, state]) =>
       onView(chain, (view) => createAccessList(callAt(view, request, block, { state }), request)),

@@ -1,5 +1,5 @@
 import { Block, Header, Hex, Receipt } from '../../eth/index.ts'
-import { requireBlock } from '../blocks.ts'
+import { findTransaction, requireBlock } from '../blocks.ts'
 import { method, required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { BYTES, listOf, orNull } from '../results.ts'
@@ -44,9 +44,8 @@ export const DEBUG_METHODS: readonly Method[] = [
     result: orNull(BYTES),
     example: { params: [HASH_EXAMPLE], result: '0x02f8…' },
     handler: ({ chain }, [hash]) => {
-      const place = chain.head.view.locate(hash)
-      const tx = place === null ? chain.pool.get(hash) : place.block.transactions[place.index]
-      return tx === null || tx === undefined ? null : Hex.fromBytes(tx.raw)
+      const found = findTransaction(chain, hash)
+      return found === null ? null : Hex.fromBytes(found.tx.raw)
     },
   }),
 ]

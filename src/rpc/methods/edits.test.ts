@@ -27,6 +27,15 @@ describe('balances', () => {
     expect(await ask('eth_getBalance', STRANGER)).toBe(MOST)
   })
 
+  it('lets blocks go on when the fee recipient has all there can be', async () => {
+    const { ask, chain, send } = await testNode()
+    await ask('anvil_setBalance', chain.coinbase, MOST)
+    const hash = await send({ to: STRANGER, gas: 21_000n })
+    await ask('anvil_mine')
+    expect(await ask('eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x1' })
+    expect(await ask('eth_getBalance', chain.coinbase)).toBe(MOST)
+  })
+
   it("takes one or many accounts under tenderly's names", async () => {
     const { ask } = await testNode()
     await ask('tenderly_setBalance', STRANGER, '0x5')

@@ -61,6 +61,14 @@ describe('eth_feeHistory', () => {
     expect(await ask('eth_feeHistory', '0x0', 'latest')).toMatchObject({ oldestBlock: '0x0', gasUsedRatio: [] })
   })
 
+  it('ends with the base fee that a test chose for the next block', async () => {
+    const { ask } = await testNode()
+    await ask('anvil_setNextBlockBaseFeePerGas', '0x2a')
+    expect(await ask('eth_feeHistory', 1, 'latest')).toMatchObject({ baseFeePerGas: [expect.any(String), '0x2a'] })
+    await ask('anvil_mine', 2)
+    expect(await ask('eth_feeHistory', 1, '0x0')).toMatchObject({ baseFeePerGas: [expect.any(String), '0x2a'] })
+  })
+
   it('counts the pending block when asked for it', async () => {
     const { ask, chain } = await testNode({ cadence: PRECONF })
     expect(await ask('eth_feeHistory', '0x1', 'pending')).toMatchObject({ oldestBlock: '0x1' })

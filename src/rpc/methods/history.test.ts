@@ -92,6 +92,17 @@ describe.each(CADENCES)('anvil_reorg under %s', (_, cadence) => {
 })
 
 describe('anvil_reorg', () => {
+  it('fills its requests in as sending does: a type that is named is kept, what cannot be sent is refused', async () => {
+    const node = await testNode()
+    await node.chain.mine(2)
+    await node.ask('anvil_reorg', 1, [[{ from: ALICE, to: STRANGER, value: '0x1', type: '0x0' }, 0]])
+    expect(await node.ask('eth_getTransactionByBlockNumberAndIndex', 'latest', '0x1')).toMatchObject({ from: ALICE, type: '0x0' })
+    await expect(node.ask('anvil_reorg', 1, [[{ from: ALICE }, 0]])).rejects.toMatchObject({
+      code: -32_602,
+      message: expect.stringContaining('contract creation without any data'),
+    })
+  })
+
   it('takes one object as well', async () => {
     const node = await testNode()
     await node.ask('anvil_mine', 2)

@@ -65,6 +65,7 @@ describe('eth_getLogs over sealed blocks', () => {
     ['an unknown key', { fromBlock: '0x4', something: 1 }, [4, 40]],
     ['open-ended from behind the head', { fromBlock: '0x5' }, []],
     ['pending without a block under construction is latest', { fromBlock: 'pending', toBlock: 'pending' }, [4, 40]],
+    ['a poller that has seen the head and waits for what is pending', { fromBlock: '0x5', toBlock: 'pending' }, []],
   ])('%s', async (_, filter, expected) => {
     expect(await node.numbers(filter)).toEqual(expected)
   })

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { TRANSACTION_BYTES } from '../../chain/index.ts'
 import { Address, Hash, Hex, PersonalMessage, Secp256k1, Transaction, TypedData } from '../../eth/index.ts'
 import { ALICE, KEY, PRECONF, testNode } from '../node.fixture.ts'
 import type { TestNode } from '../node.fixture.ts'
@@ -156,6 +157,17 @@ describe('eth_sendTransaction', () => {
     const good = ask('eth_sendTransaction', { from: ALICE, to: BOB })
     await expect(bad).rejects.toThrow('insufficient funds')
     expect(await good).toMatch(/^0x/)
+  })
+})
+
+describe('oversized transactions', () => {
+  it('are refused in the words of the pool before they are decoded', async () => {
+    const { ask } = await testNode()
+    const garbage = `0x04${'00'.repeat(TRANSACTION_BYTES)}`
+    await expect(ask('eth_sendRawTransaction', garbage)).rejects.toMatchObject({
+      code: -32_000,
+      message: `oversized data: transaction size ${TRANSACTION_BYTES + 1}, limit ${TRANSACTION_BYTES}`,
+    })
   })
 })
 

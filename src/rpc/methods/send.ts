@@ -1,21 +1,21 @@
 import { TRANSACTION_BYTES } from '../../chain/index.ts'
 import type { Chain, View } from '../../chain/index.ts'
-import type { Compat } from '../../compat.ts'
 import { DecodeError, Hash, Hex, PersonalMessage, Transaction, TypedData } from '../../eth/index.ts'
 import type { Address, Signature, TransactionFields } from '../../eth/index.ts'
-import type { ChainConfig } from '../../evm/index.ts'
 import { unknownAccount } from '../accounts.ts'
-import { Call, onView, siteOf } from '../calls.ts'
+import { onView } from '../calls.ts'
 import type { Context } from '../context.ts'
 import { CODE, RpcError, invalidParams } from '../errors.ts'
-import { comingBaseFee, suggestedGasPrice, suggestedTip } from '../gasprice.ts'
+import { fieldsOf, priced, refuseUnsendable } from '../filling.ts'
+import type { Footing } from '../filling.ts'
+import { comingBaseFee, suggestedGasPrice } from '../gasprice.ts'
 import { receiptJson, transactionJson } from '../json.ts'
 import type { Json } from '../json.ts'
 import { RECEIPT_WAIT_MS } from '../limits.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
 import { phantom } from '../phantom.ts'
-import { assertChain, callRequest, senderOf, typeOf } from '../request.ts'
+import { callRequest, senderOf } from '../request.ts'
 import type { CallRequest } from '../request.ts'
 import { RECEIPT, TRANSACTION, record } from '../results.ts'
 import { address, anything, bytes, hash, integer, refused } from '../schema.ts'
@@ -227,29 +227,17 @@ function requireSender({ from }: CallRequest): Address {
   return from
 }
 
-/** The nonce comes last: estimating takes time, and the sender's nonce may move meanwhile. */
+/** Estimated on what is pre-confirmed, which it may depend on. The nonce comes last: that takes time, and the sender's nonce may move meanwhile. */
 async function fill({ chain, compat }: Context, request: CallRequest): Promise<TransactionFields> {
-  refuseUnsendable(request, chain.config)
-  const priced = await onView(chain, async (view) => withGas({ ...request, ...fees(request, view) }, view, compat))
-  return {
-    type: typeOf(priced),
-    chainId: chain.config.chainId,
-    nonce: request.nonce ?? nextNonce(chain, senderOf(request)),
-    gas: priced.gas,
-    to: request.to ?? null,
-    value: request.value ?? 0n,
-    data: request.data ?? new Uint8Array(),
-    accessList: request.accessList ?? [],
-    authorizationList: request.authorizationList ?? [],
-    maxFeePerGas: priced.gasPrice ?? priced.maxFeePerGas ?? 0n,
-    maxPriorityFeePerGas: priced.gasPrice ?? priced.maxPriorityFeePerGas ?? 0n,
-  }
+  refuseUnsendable(request, chain.config, 'argument 0 (transaction)')
+  const whole = await onView(chain, (view) => priced(request, atTheTip(view), compat))
+  return fieldsOf(whole, request.nonce ?? nextNonce(chain, senderOf(request)), chain.config)
 }
 
-/** Estimated on what is pre-confirmed, for a transaction that may depend on it. */
-async function withGas(request: CallRequest, view: View, compat: Compat): Promise<CallRequest & { readonly gas: bigint }> {
-  const pending = siteOf(view, view.tagged('pending'))
-  return { ...request, gas: request.gas ?? (await new Call(pending, request).estimate(compat)) }
+function atTheTip(view: View): Footing {
+  const block = view.tagged('pending')
+  const baseFee = block.header.baseFeePerGas === null ? null : comingBaseFee(view)
+  return { view, block, baseFee, gasPrice: suggestedGasPrice(view) }
 }
 
 /** After all that is pre-confirmed and all that follows on it in the pool. */
@@ -257,30 +245,6 @@ function nextNonce(chain: Chain, sender: Address): bigint {
   const { view } = chain.head
   const nonce = view.state(view.tagged('pending')).account(sender)?.nonce ?? 0n
   return chain.pool.nextNonce(sender, nonce)
-}
-
-function refuseUnsendable(request: CallRequest, config: ChainConfig): void {
-  const refuse = (reason: string) => refused('argument 0 (transaction)', reason)
-  assertChain(request.chainId, config, 'argument 0 (transaction)')
-  if (request.blobVersionedHashes !== undefined || request.type === 3) throw refuse('blob transactions cannot be sent from here')
-  if (request.to !== undefined) return
-  if (request.authorizationList !== undefined) throw refuse('authorizationList provided for contract creation, but "to" is missing')
-  if ((request.data?.length ?? 0) === 0) throw refuse('contract creation without any data provided')
-}
-
-/** A cap of twice the base fee and the tip lets the base fee double before the transaction gets stuck (geth). */
-function fees(request: CallRequest, view: View): Partial<CallRequest> {
-  if (request.gasPrice !== undefined) return {}
-  const baseFee = comingBaseFee(view)
-  const london = view.tagged('pending').header.baseFeePerGas !== null
-  if (!london || typeOf(request) < 2) return { gasPrice: suggestedGasPrice(view) }
-  const cap = request.maxFeePerGas
-  const tip = request.maxPriorityFeePerGas ?? suggestedTip(view)
-  if (cap === undefined) return { maxFeePerGas: 2n * baseFee + tip, maxPriorityFeePerGas: tip }
-  if (request.maxPriorityFeePerGas !== undefined && tip > cap) {
-    throw invalidParams(`maxFeePerGas (${cap}) < maxPriorityFeePerGas (${tip})`)
-  }
-  return { maxPriorityFeePerGas: tip < cap ? tip : cap }
 }
 
 // --- messages -------------------------------------------------------------------------------------------------------

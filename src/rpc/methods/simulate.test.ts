@@ -30,6 +30,15 @@ function simulate({ ask }: TestNode, blocks: readonly object[], more: object = {
   return ask('eth_simulateV1', { blockStateCalls: blocks, ...more }, block) as Promise<readonly Simulated[]>
 }
 
+function withdrawal(amount: string) {
+  return { index: '0x0', validatorIndex: '0x0', address: BOB, amount }
+}
+
+/** Overrides of so many accounts. */
+function balances(count: number) {
+  return Object.fromEntries(Array.from({ length: count }, (_, i) => [Address.fromBigint(0x10000n + BigInt(i)), { balance: '0x1' }]))
+}
+
 // What execution-apis records is judged by test/rpc-compat.test.ts; here is what those files leave open.
 describe('eth_simulateV1', () => {
   it('carries state from block to block and changes nothing', async () => {
@@ -144,6 +153,26 @@ describe('eth_simulateV1', () => {
     expect((await simulate(node, spend, {}, 'pending'))[0]).toMatchObject({ number: '0x2', calls: [{ status: '0x1' }] })
     await expect(simulate(node, spend)).rejects.toMatchObject({ code: -38_014 })
     await node.chain.stop()
+  })
+
+  it.each<[string, number, readonly object[]]>([
+    ['a block behind the last timestamp that can be counted', -38_021, [{ blockOverrides: { time: '0x1fffffffffffff' } }, {}]],
+    ['a nonce of more than 64 bits', -32_602, [{ stateOverrides: { [BOB]: { nonce: `0x1${'0'.repeat(16)}` } } }]],
+    ['a withdrawal of more than 64 bits', -32_602, [{ blockOverrides: { withdrawals: [withdrawal(`0x1${'0'.repeat(16)}`)] } }]],
+    ['a call for another chain', -32_602, [{ calls: [{ to: BOB, chainId: '0x1' }] }]],
+    ['many overrides carried through many blocks', -38_026, [{ stateOverrides: balances(2_000) }, { blockOverrides: { number: '0x100' } }]],
+  ])('refuses %s', async (_, code, blocks) => {
+    const node = await testNode()
+    await expect(simulate(node, blocks)).rejects.toMatchObject({ code })
+    expect(node.bugs).toEqual([])
+  })
+
+  it('takes many overrides in one block, and the largest withdrawal to the richest account', async () => {
+    const node = await testNode()
+    expect(await simulate(node, [{ stateOverrides: balances(2_000) }])).toHaveLength(1)
+    const rich = { stateOverrides: { [BOB]: { balance: `0x${'f'.repeat(64)}` } } }
+    const block = { ...rich, blockOverrides: { withdrawals: [withdrawal(`0x${'f'.repeat(16)}`)] } }
+    expect(await simulate(node, [block])).toHaveLength(1)
   })
 
   it('answers full transactions with their senders', async () => {

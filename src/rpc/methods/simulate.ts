@@ -74,7 +74,7 @@ export const SIMULATION_METHODS: readonly Method[] = [
       [-38020]: 'block numbers do not rise',
       [-38021]: 'timestamps do not rise',
       [-38025]: 'init code too large',
-      [-38026]: 'too many blocks or calls',
+      [-38026]: 'too many blocks, calls or overrides',
       [CODE.server]: 'overrides that contradict each other',
     },
     example: {

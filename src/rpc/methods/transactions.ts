@@ -1,7 +1,7 @@
 import type { Location } from '../../chain/index.ts'
 import { Hex } from '../../eth/index.ts'
 import type { Block, Transaction } from '../../eth/index.ts'
-import { findBlock } from '../blocks.ts'
+import { findBlock, findTransaction } from '../blocks.ts'
 import { receiptJson, transactionJson } from '../json.ts'
 import { method, required } from '../method.ts'
 import type { Method } from '../method.ts'
@@ -20,9 +20,8 @@ export const TRANSACTION_METHODS: readonly Method[] = [
     result: orNull(TRANSACTION),
     example: { params: [HASH_EXAMPLE], result: TRANSACTION_EXAMPLE },
     handler: ({ chain }, [hash]) => {
-      const place = chain.head.view.locate(hash)
-      const tx = place === null ? chain.pool.get(hash) : transactionAt(place)
-      return tx === null ? null : transactionJson(tx, place)
+      const found = findTransaction(chain, hash)
+      return found === null ? null : transactionJson(found.tx, found.place)
     },
   }),
   method({
@@ -48,9 +47,8 @@ export const TRANSACTION_METHODS: readonly Method[] = [
     result: orNull(BYTES),
     example: { params: [HASH_EXAMPLE], result: '0x02f8…' },
     handler: ({ chain }, [hash]) => {
-      const place = chain.head.view.locate(hash)
-      const tx = place === null ? chain.pool.get(hash) : transactionAt(place)
-      return tx === null ? null : Hex.fromBytes(tx.raw)
+      const found = findTransaction(chain, hash)
+      return found === null ? null : Hex.fromBytes(found.tx.raw)
     },
   }),
   method({
