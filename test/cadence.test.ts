@@ -9,7 +9,9 @@ const FRIEND = Address.from('0x00000000000000000000000000000000000f41e7')
 const TOPIC = Hash.fromBigint(0x70b1cn)
 
 /** How a profile makes a transaction appear, and how it seals it. Nothing else of the scenario knows the profile. */
-const STEPS: Readonly<Record<CadenceKind, { readonly appear: (node: TestNode) => Promise<unknown>; readonly seal: (node: TestNode) => Promise<unknown> }>> = {
+const STEPS: Readonly<
+  Record<CadenceKind, { readonly appear: (node: TestNode) => Promise<unknown>; readonly seal: (node: TestNode) => Promise<unknown> }>
+> = {
   preconf: { appear: ({ clock }) => clock.advance(200), seal: ({ clock }) => clock.advance(2_000) },
   native: { appear: ({ clock }) => clock.advance(200), seal: ({ clock }) => clock.advance(200) },
   instant: { appear: async () => undefined, seal: async () => undefined },

@@ -16,7 +16,11 @@ interface Recorded {
   readonly number: number
   readonly rollup_config: Readonly<Record<string, number>> & {
     readonly l2_chain_id: number
-    readonly chain_op_config: { readonly eip1559Elasticity: number; readonly eip1559Denominator: number; readonly eip1559DenominatorCanyon: number }
+    readonly chain_op_config: {
+      readonly eip1559Elasticity: number
+      readonly eip1559Denominator: number
+      readonly eip1559DenominatorCanyon: number
+    }
   }
   readonly parent_header: Readonly<Record<string, Hex>>
   readonly payload: {

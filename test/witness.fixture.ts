@@ -100,7 +100,7 @@ export class Witness implements BuilderState, StateReader {
 /** Hashes of the parent and of as many blocks before it as the witness holds headers of. */
 export function blockHashes(parent: Header, preimages: Preimages): (number: number) => Hash | null {
   const known = new Map<number, Hash>([[parent.number, Header.hash(parent)]])
-  for (let header: Header | null = parent; header !== null; ) {
+  for (let header: Header | null = parent; header !== null;) {
     known.set(header.number - 1, header.parentHash)
     const bytes = preimages.get(header.parentHash)
     header = bytes === undefined ? null : Header.decode(bytes)
@@ -141,7 +141,7 @@ class PartialTrie {
 
   get(key: string): Uint8Array | null {
     let node = this.#root
-    for (let rest = key; node !== null; ) {
+    for (let rest = key; node !== null;) {
       const known = this.#known(node)
       if (known.kind === 'branch') {
         node = known.children[digitOf(rest)] ?? null

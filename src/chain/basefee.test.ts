@@ -66,7 +66,8 @@ describe('OP chains', () => {
     // denominator 100, elasticity 2: (30 - 15) / 15 / 100
     expect(feeAfter(parent({ ...full, extraData: Hex.toBytes('0x000000006400000002') }), op('holocene'))).toBe(1_010_000_000n)
     // denominator 250, elasticity 6: (30 - 5) / 5 / 250
-    for (const extraData of [new Uint8Array(0), new Uint8Array(9)]) expect(feeAfter(parent({ ...full, extraData }), op('holocene'))).toBe(1_020_000_000n)
+    for (const extraData of [new Uint8Array(0), new Uint8Array(9)])
+      expect(feeAfter(parent({ ...full, extraData }), op('holocene'))).toBe(1_020_000_000n)
     // before Holocene extra data is a miner's free text
     expect(feeAfter(parent({ ...full, extraData: Hex.toBytes('0x000000006400000002') }), op('granite'))).toBe(1_020_000_000n)
   })

@@ -1,6 +1,16 @@
 import { Bloom, EMPTY_OMMERS, EMPTY_REQUESTS_HASH, Block, Hash, Header, Receipt, Rlp, Withdrawal } from '../eth/index.ts'
 import type { Address, Transaction } from '../eth/index.ts'
-import { GAS_PER_BLOB, World, beginBlock, daFootprint, endBlock, executeTransaction, l1Cost, nextExcessBlobGas, rulesAt } from '../evm/index.ts'
+import {
+  GAS_PER_BLOB,
+  World,
+  beginBlock,
+  daFootprint,
+  endBlock,
+  executeTransaction,
+  l1Cost,
+  nextExcessBlobGas,
+  rulesAt,
+} from '../evm/index.ts'
 import type { BlockContext, ChainConfig, Executed, Rules, StateReader, WriteSet } from '../evm/index.ts'
 import { environment } from './environment.ts'
 import { nextBaseFee } from './basefee.ts'
@@ -171,7 +181,8 @@ export class BlockBuilder {
     const { blob } = this.#rules
     const limit = blob === null ? this.#frame.gasLimit : BigInt(blob.max) * GAS_PER_BLOB
     const blobGas = limit - this.#blobGasUsed
-    if (this.#blobGas(tx) > blobGas) throw new BlockFull(`transaction blob gas ${this.#blobGas(tx)} exceeds the ${blobGas} left in the block`)
+    if (this.#blobGas(tx) > blobGas)
+      throw new BlockFull(`transaction blob gas ${this.#blobGas(tx)} exceeds the ${blobGas} left in the block`)
   }
 
   /** What the transaction adds to the header's blob gas: its blobs', or its data-availability footprint on an OP chain since Jovian. */

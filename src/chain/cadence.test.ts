@@ -3,8 +3,18 @@ import type { Hash } from '../eth/index.ts'
 import { CADENCES } from './cadence.ts'
 import type { CadenceKind } from './cadence.ts'
 import {
-  ALICE, GENESIS_MS, GENESIS_SECONDS, LOGGER_INIT_CODE,
-  below, flashblocksOf, hashesOf, random, receiptOf, sealedOf, signed, startedChain,
+  ALICE,
+  GENESIS_MS,
+  GENESIS_SECONDS,
+  LOGGER_INIT_CODE,
+  below,
+  flashblocksOf,
+  hashesOf,
+  random,
+  receiptOf,
+  sealedOf,
+  signed,
+  startedChain,
 } from './chain.fixture.ts'
 import type { TestChain } from './chain.fixture.ts'
 
@@ -18,7 +28,10 @@ describe('native', () => {
     expect(blocks.map((block) => block.timestampMs! - GENESIS_MS)).toEqual([200, 400, 600, 800, 1_000, 1_200, 1_400, 1_600, 1_800, 2_000])
     expect(blocks.map((block) => block.header.timestamp - GENESIS_SECONDS)).toEqual([0, 0, 0, 0, 1, 1, 1, 1, 1, 2])
     for (const block of blocks) {
-      expect(block.transactions.map((tx) => [tx.type, tx.to?.slice(-2)])).toEqual([[0x7e, '15'], [0x7e, '30']])
+      expect(block.transactions.map((tx) => [tx.type, tx.to?.slice(-2)])).toEqual([
+        [0x7e, '15'],
+        [0x7e, '30'],
+      ])
       expect(block.receipts.map((receipt) => receipt.status)).toEqual([1, 1])
       expect(block.transactions[1]!.data.at(-1)! + 256 * block.transactions[1]!.data.at(-2)!).toBe(block.timestampMs! % 1_000)
     }
@@ -184,11 +197,18 @@ async function run(kind: CadenceKind, seed: string): Promise<Hash[]> {
   const { chain, clock, events }: TestChain = await startedChain(kind, { seed })
   const nonces = [0n, 0n, 0n]
   let snapshot = ''
-  for (let step = 0; step < 30; step++) {
+  for (let step = 0; step < 20; step++) {
     const account = below(next, nonces.length)
     const creates = next() < 0.2
     await chain.submit(
-      signed({ nonce: nonces[account]!, ...(creates ? { to: null, data: LOGGER_INIT_CODE, gas: 200_000n } : {}), maxPriorityFeePerGas: BigInt(below(next, 1_000)) }, account),
+      signed(
+        {
+          nonce: nonces[account]!,
+          ...(creates ? { to: null, data: LOGGER_INIT_CODE, gas: 200_000n } : {}),
+          maxPriorityFeePerGas: BigInt(below(next, 1_000)),
+        },
+        account,
+      ),
     )
     nonces[account]!++
     if (step === 5) snapshot = await chain.snapshot()
@@ -200,7 +220,11 @@ async function run(kind: CadenceKind, seed: string): Promise<Hash[]> {
     }
     if (step % 4 === 3) await chain.mine(1)
     await clock.advance(below(next, 5) * 130)
-    for (const [index] of nonces.entries()) nonces[index] = chain.pool.nextNonce(signed({}, index).from, chain.head.view.state(chain.head.view.tagged('pending')).account(signed({}, index).from)!.nonce)
+    for (const [index] of nonces.entries())
+      nonces[index] = chain.pool.nextNonce(
+        signed({}, index).from,
+        chain.head.view.state(chain.head.view.tagged('pending')).account(signed({}, index).from)!.nonce,
+      )
   }
   await chain.revert(snapshot)
   await clock.advance(3_000)

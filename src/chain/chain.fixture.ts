@@ -25,7 +25,13 @@ export const ETHER = 10n ** 18n
 export const GAS_LIMIT = 60_000_000n
 
 /** Keys of rich accounts, and their addresses. */
-export const KEYS: readonly Hex[] = Array.from({ length: 10 }, (_, index) => `0x${String(index + 1).repeat(64).slice(0, 64)}` as const)
+export const KEYS: readonly Hex[] = Array.from(
+  { length: 10 },
+  (_, index) =>
+    `0x${String(index + 1)
+      .repeat(64)
+      .slice(0, 64)}` as const,
+)
 export const RICH: readonly Address[] = KEYS.map((key) => Secp256k1.address(key))
 export const ALICE = RICH[0]!
 export const BOB = RICH[1]!

@@ -4,8 +4,18 @@ import { InvalidTransaction, rulesAt } from '../evm/index.ts'
 import { nextBaseFee } from './basefee.ts'
 import type { BlockAttributes } from './builder.ts'
 import {
-  ALICE, BOB, GENESIS_SECONDS, GWEI, NOBODY,
-  flashblocksOf, hashesOf, receiptOf, rewindsOf, sealedOf, signed, startedChain,
+  ALICE,
+  BOB,
+  GENESIS_SECONDS,
+  GWEI,
+  NOBODY,
+  flashblocksOf,
+  hashesOf,
+  receiptOf,
+  rewindsOf,
+  sealedOf,
+  signed,
+  startedChain,
 } from './chain.fixture.ts'
 import type { TestChain } from './chain.fixture.ts'
 import { DEFAULT_L1 } from './l1.ts'
@@ -108,14 +118,19 @@ describe('safe and finalized', () => {
     for (const { view, block } of sealedOf(events)) {
       const epoch = Math.floor((block.header.timestamp - GENESIS_SECONDS) / 12)
       const expected = (behind: number): number => {
-        const older = sealedOf(events).map((event) => event.block.header)
-          .filter((header) => header.number <= block.header.number && Math.floor((header.timestamp - GENESIS_SECONDS) / 12) <= epoch - behind)
+        const older = sealedOf(events)
+          .map((event) => event.block.header)
+          .filter(
+            (header) => header.number <= block.header.number && Math.floor((header.timestamp - GENESIS_SECONDS) / 12) <= epoch - behind,
+          )
         return older.at(-1)?.number ?? 0
       }
       expect([view.tagged('safe').header.number, view.tagged('finalized').header.number]).toEqual([expected(1), expected(2)])
     }
     const { view } = chain.head
-    expect([view.head, view.tagged('safe'), view.tagged('finalized')].map((block) => block.header.timestamp - GENESIS_SECONDS)).toEqual([58, 46, 34])
+    expect([view.head, view.tagged('safe'), view.tagged('finalized')].map((block) => block.header.timestamp - GENESIS_SECONDS)).toEqual([
+      58, 46, 34,
+    ])
   })
 
   test('do not stay ahead of a head that went back', async () => {
@@ -136,7 +151,23 @@ describe('the L1 that every block knows', () => {
       const word = (offset: number): number => Number(BigInt(Hex.fromBytes(data.subarray(offset, offset + 8))))
       return [word(28), word(12)]
     })
-    expect(seen).toEqual([[0, 0], [0, 1], [0, 2], [0, 3], [0, 4], [0, 5], [1, 0], [1, 1], [1, 2], [1, 3], [1, 4], [1, 5], [2, 0], [2, 1], [2, 2]])
+    expect(seen).toEqual([
+      [0, 0],
+      [0, 1],
+      [0, 2],
+      [0, 3],
+      [0, 4],
+      [0, 5],
+      [1, 0],
+      [1, 1],
+      [1, 2],
+      [1, 3],
+      [1, 4],
+      [1, 5],
+      [2, 0],
+      [2, 1],
+      [2, 2],
+    ])
     const state = chain.head.view.state(chain.head.view.head)
     expect(state.storage(L1_BLOCK, Hash.fromBigint(1n))).toBe(7n * GWEI)
     expect(state.storage(L1_BLOCK, Hash.fromBigint(0n)) & ((1n << 64n) - 1n)).toBe(2n)

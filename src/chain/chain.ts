@@ -366,14 +366,16 @@ export class Chain {
       Object.assign(this.#knobs, this.#freshKnobs())
       this.time.set(this.clock.nowMs())
       this.time.setInterval(null)
-      this.#goBack(0, () => this.sealed.restart(this.#options.genesis.state), () => this.pool.dropAll())
+      this.#goBack(
+        0,
+        () => this.sealed.restart(this.#options.genesis.state),
+        () => this.pool.dropAll(),
+      )
     })
   }
 
   /** Appends blocks that somebody else built; `work` gets the sealed chain to itself. Afterwards the head is safe and final. */
-  async adopt(
-    work: (sealed: SealedChain, announce: (block: Block, writes: WriteSet) => void) => Promise<void>,
-  ): Promise<void> {
+  async adopt(work: (sealed: SealedChain, announce: (block: Block, writes: WriteSet) => void) => Promise<void>): Promise<void> {
     await this.#halted(async () => {
       this.#sequencer.discard()
       await work(this.sealed, (block, writes) => {
@@ -623,7 +625,5 @@ function slotMsOf(cadence: Cadence): number | null {
 
 function assertLater(timestampSeconds: number, { header }: Block): void {
   if (timestampSeconds > header.timestamp) return
-  throw new RangeError(
-    `Timestamp error: ${timestampSeconds} is lower than or equal to previous block's timestamp ${header.timestamp}`,
-  )
+  throw new RangeError(`Timestamp error: ${timestampSeconds} is lower than or equal to previous block's timestamp ${header.timestamp}`)
 }

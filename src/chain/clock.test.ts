@@ -17,7 +17,11 @@ describe('the manual clock', () => {
     clock.at(1_100, note('b'))
     clock.at(1_401, note('too late'))
     await clock.advance(400)
-    expect(log).toEqual([['a', 1_100], ['b', 1_100], ['c', 1_300]])
+    expect(log).toEqual([
+      ['a', 1_100],
+      ['b', 1_100],
+      ['c', 1_300],
+    ])
     expect(clock.nowMs()).toBe(1_400)
   })
 

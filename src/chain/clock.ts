@@ -66,8 +66,7 @@ export class ManualClock implements Clock {
     let first: Alarm | null = null
     for (const alarm of this.#alarms) {
       if (alarm.timeMs > endMs) continue
-      if (first === null || alarm.timeMs < first.timeMs || (alarm.timeMs === first.timeMs && alarm.order < first.order))
-        first = alarm
+      if (first === null || alarm.timeMs < first.timeMs || (alarm.timeMs === first.timeMs && alarm.order < first.order)) first = alarm
     }
     return first
   }

@@ -71,12 +71,27 @@ const EXECUTION: Readonly<Record<OpFork, L1Fork>> = {
 }
 
 const MERGED: readonly L1Fork[] = [
-  'frontier', 'homestead', 'tangerine', 'spurious', 'byzantium', 'constantinople', 'petersburg', 'istanbul', 'berlin', 'london', 'paris',
+  'frontier',
+  'homestead',
+  'tangerine',
+  'spurious',
+  'byzantium',
+  'constantinople',
+  'petersburg',
+  'istanbul',
+  'berlin',
+  'london',
+  'paris',
 ]
 const TIMED: readonly L1Fork[] = ['shanghai', 'cancun', 'prague', 'osaka']
 
 /** All rules up to `hardfork`, from `activation` (seconds) on. */
-export function opConfig(chainId: number, hardfork: OpFork, activation: number, limits: Pick<DefaultGenesisOptions, 'codeSizeLimit' | 'transactionGasCap'>): ChainConfig {
+export function opConfig(
+  chainId: number,
+  hardfork: OpFork,
+  activation: number,
+  limits: Pick<DefaultGenesisOptions, 'codeSizeLimit' | 'transactionGasCap'>,
+): ChainConfig {
   const timed = TIMED.slice(0, TIMED.indexOf(EXECUTION[hardfork]) + 1)
   return {
     chainId,
@@ -85,7 +100,10 @@ export function opConfig(chainId: number, hardfork: OpFork, activation: number, 
       ...timed.map((fork) => ({ fork, block: null, timestamp: activation })),
     ],
     op: {
-      activations: OP_FORKS.slice(0, OP_FORKS.indexOf(hardfork) + 1).map((fork) => ({ fork, timestamp: fork === 'bedrock' ? 0 : activation })),
+      activations: OP_FORKS.slice(0, OP_FORKS.indexOf(hardfork) + 1).map((fork) => ({
+        fork,
+        timestamp: fork === 'bedrock' ? 0 : activation,
+      })),
       elasticity: 6n,
       denominator: 50n,
       denominatorCanyon: 250n,
@@ -130,20 +148,22 @@ async function deployAgain(snapshot: Genesis['state'], config: ChainConfig): Pro
   const storage = new Map(snapshot.storage)
   const codes = new Map(snapshot.codes)
   const places = predeploys.create2.map((entry) => Address.from(entry.address))
-  for (const place of places) for (const gone of [place, Address.create(place, 1n)]) {
-    accounts.delete(gone)
-    storage.delete(gone)
-  }
+  for (const place of places)
+    for (const gone of [place, Address.create(place, 1n)]) {
+      accounts.delete(gone)
+      storage.delete(gone)
+    }
   const history = new StateHistory({ accounts, storage, codes })
   const world = new World(history.at(history.version))
   for (const entry of predeploys.create2) await deploy(entry, config, world)
   const writes = world.writes()
-  for (const place of places) for (const made of [place, Address.create(place, 1n)]) {
-    const account = writes.accounts.get(made)
-    if (account !== undefined && account !== null) accounts.set(made, account)
-    const slots = writes.storage.get(made)
-    if (slots !== undefined) storage.set(made, new Map(slots))
-  }
+  for (const place of places)
+    for (const made of [place, Address.create(place, 1n)]) {
+      const account = writes.accounts.get(made)
+      if (account !== undefined && account !== null) accounts.set(made, account)
+      const slots = writes.storage.get(made)
+      if (slots !== undefined) storage.set(made, new Map(slots))
+    }
   for (const [codeHash, code] of writes.codes) codes.set(codeHash, code)
   return { accounts, storage, codes }
 }
@@ -155,7 +175,11 @@ async function deploy(entry: (typeof predeploys.create2)[number], config: ChainC
   data.set(salt)
   data.set(initCode, salt.length)
   const message = { ...DEPLOYMENT, to: Address.from(entry.deployer), data }
-  const { outcome } = await executeTransaction(message, genesisContext(config), world, { skipNonce: true, skipFees: true, skipGasCap: true })
+  const { outcome } = await executeTransaction(message, genesisContext(config), world, {
+    skipNonce: true,
+    skipFees: true,
+    skipGasCap: true,
+  })
   if (outcome.kind !== 'success' || world.account(Address.from(entry.address)) === null) {
     throw new Error(`${entry.name} could not be deployed for chain ${config.chainId}`)
   }

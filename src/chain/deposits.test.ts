@@ -66,7 +66,20 @@ describe('the L1-attributes deposit', () => {
       word(data, 164, 4),
       word(data, 168, 8),
       word(data, 176, 2),
-    ]).toEqual([2_269n, 1_055_762n, 0n, 1_741_388_976n, 7_855_060n, 14_121_491_676n, 1_324_954_204n, BigInt(ORIGIN.hash), 0n, 17n, 18n, 400n])
+    ]).toEqual([
+      2_269n,
+      1_055_762n,
+      0n,
+      1_741_388_976n,
+      7_855_060n,
+      14_121_491_676n,
+      1_324_954_204n,
+      BigInt(ORIGIN.hash),
+      0n,
+      17n,
+      18n,
+      400n,
+    ])
   })
 
   test('comes from the depositor, for L1Block, with 1,000,000 gas and no value', () => {

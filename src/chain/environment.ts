@@ -3,11 +3,7 @@ import { blobBaseFee } from '../evm/index.ts'
 import type { BlockEnv, Rules } from '../evm/index.ts'
 
 /** The block environment that a header describes. Pending and sealed are served from the same function (law 2). */
-export function environment(
-  header: Header,
-  rules: Rules,
-  blockHash: (number: number) => Hash | null,
-): BlockEnv {
+export function environment(header: Header, rules: Rules, blockHash: (number: number) => Hash | null): BlockEnv {
   return {
     number: header.number,
     timestamp: header.timestamp,

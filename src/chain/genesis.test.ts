@@ -36,7 +36,9 @@ describe.skipIf(!hasVectors)('published genesis files', () => {
 const FILE = {
   config: { chainId: 77, londonBlock: 0, terminalTotalDifficulty: 0, shanghaiTime: 0, cancunTime: 10 },
   gasLimit: '0x1c9c380',
-  alloc: { f39fd6e51aad88f6f4ce6ab8827279cfffb92266: { balance: '0xde0b6b3a7640000', storage: { '0x1': '0x0', '0x2': '0x5' }, code: '0x6001' } },
+  alloc: {
+    f39fd6e51aad88f6f4ce6ab8827279cfffb92266: { balance: '0xde0b6b3a7640000', storage: { '0x1': '0x0', '0x2': '0x5' }, code: '0x6001' },
+  },
 }
 
 describe('a genesis file', () => {
@@ -85,7 +87,10 @@ describe('a genesis file', () => {
   })
 
   test('of geth’s mainnet has a terminal difficulty beyond exact numbers, and begins before the merge', () => {
-    const text = JSON.stringify({ ...FILE, config: { chainId: 1, londonBlock: 5 } }).replace('"chainId":1', '"chainId":1,"terminalTotalDifficulty":58750000000000000000000')
+    const text = JSON.stringify({ ...FILE, config: { chainId: 1, londonBlock: 5 } }).replace(
+      '"chainId":1',
+      '"chainId":1,"terminalTotalDifficulty":58750000000000000000000',
+    )
     expect(rulesAt(parseGenesis(text, () => opConfig(1, 'azul', 0, LIMITS)).config, 5, 0).l1).toBe('london')
   })
 
@@ -104,7 +109,11 @@ describe('the default genesis', () => {
   test('is the same for the same options', async () => {
     const { chain } = await testChain('manual')
     expect(chain.genesis.hash).toBe(blockOf(await testGenesis()).hash)
-    expect(chain.genesis.header).toMatchObject({ number: 0, timestamp: GENESIS_SECONDS, withdrawalsRoot: chain.sealed.history.storageRoot(Address.from('0x4200000000000000000000000000000000000016')) })
+    expect(chain.genesis.header).toMatchObject({
+      number: 0,
+      timestamp: GENESIS_SECONDS,
+      withdrawalsRoot: chain.sealed.history.storageRoot(Address.from('0x4200000000000000000000000000000000000016')),
+    })
     expect(Block.decode(Block.encode(chain.genesis)).hash).toBe(chain.genesis.hash)
   })
 
@@ -122,7 +131,9 @@ describe('the default genesis', () => {
     const other = await defaultGenesis({ ...options, chainId: 1_234 })
     expect([...other.state.accounts.keys()].sort()).toEqual([...ours.state.accounts.keys()].sort())
     expect(other.state.accounts.get(ALICE)?.balance).toBe(7n)
-    const changed = [...ours.state.accounts].filter(([address, account]) => other.state.accounts.get(address)?.codeHash !== account?.codeHash)
+    const changed = [...ours.state.accounts].filter(
+      ([address, account]) => other.state.accounts.get(address)?.codeHash !== account?.codeHash,
+    )
     expect(changed.map(([address]) => address)).toContain('0x000000000022d473030f116ddee9f6b43ac78ba3')
     // a StateHistory refuses accounts whose code is missing
     expect(() => new StateHistory(other.state)).not.toThrow()

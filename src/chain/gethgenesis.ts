@@ -23,9 +23,8 @@ export class GenesisError extends Error {
 export function parseGenesis(text: string, rulesAfter: (genesisTimestamp: number) => ChainConfig): Genesis {
   const file = object(parse(text), 'file')
   const timestamp = number(file['timestamp'] ?? '0x0', 'timestamp')
-  const config = file['config'] === null || file['config'] === undefined
-    ? rulesAfter(timestamp)
-    : parseConfig(object(file['config'], 'config'))
+  const config =
+    file['config'] === null || file['config'] === undefined ? rulesAfter(timestamp) : parseConfig(object(file['config'], 'config'))
   return {
     config,
     number: number(file['number'] ?? '0x0', 'number'),
@@ -73,7 +72,9 @@ function parseConfig(config: Json): ChainConfig {
     l1,
     op: optimism === undefined || optimism === null ? null : parseOp(config, object(optimism, 'config.optimism')),
     blobSchedule: parseBlobSchedule(config['blobSchedule']),
-    bombDelays: BOMB_KEYS.filter((key) => config[key] !== undefined && config[key] !== null).map((key) => number(config[key], `config.${key}`)),
+    bombDelays: BOMB_KEYS.filter((key) => config[key] !== undefined && config[key] !== null).map((key) =>
+      number(config[key], `config.${key}`),
+    ),
     depositContract:
       config['depositContractAddress'] === undefined ? null : address(config['depositContractAddress'], 'config.depositContractAddress'),
     transactionGasCap: TRANSACTION_GAS_CAP,
@@ -97,7 +98,8 @@ function activationOf(fork: L1Fork, config: Json): Activation | null {
 function paris(config: Json): Activation | null {
   const named = config['mergeNetsplitBlock'] ?? config['bedrockBlock']
   if (named !== undefined && named !== null) return { fork: 'paris', block: number(named, 'config.mergeNetsplitBlock'), timestamp: null }
-  const fromTheStart = config['terminalTotalDifficultyPassed'] === true || isZero(config['terminalTotalDifficulty'], 'config.terminalTotalDifficulty')
+  const fromTheStart =
+    config['terminalTotalDifficultyPassed'] === true || isZero(config['terminalTotalDifficulty'], 'config.terminalTotalDifficulty')
   return fromTheStart || typeof config['shanghaiTime'] === 'number' ? { fork: 'paris', block: 0, timestamp: null } : null
 }
 
@@ -118,7 +120,9 @@ function parseOp(config: Json, optimism: Json): NonNullable<ChainConfig['op']> {
     activations,
     elasticity: BigInt(number(optimism['eip1559Elasticity'] ?? 6, 'config.optimism.eip1559Elasticity')),
     denominator,
-    denominatorCanyon: BigInt(number(optimism['eip1559DenominatorCanyon'] ?? Number(denominator), 'config.optimism.eip1559DenominatorCanyon')),
+    denominatorCanyon: BigInt(
+      number(optimism['eip1559DenominatorCanyon'] ?? Number(denominator), 'config.optimism.eip1559DenominatorCanyon'),
+    ),
   }
 }
 

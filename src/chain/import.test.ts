@@ -33,7 +33,9 @@ describe.skipIf(!hasVectors)('a chain file', () => {
     const { view } = chain.head
     expect(view.head.hash).toBe(HEAD)
     expect([view.tagged('safe').hash, view.tagged('finalized').hash, view.tagged('pending').hash]).toEqual([HEAD, HEAD, HEAD])
-    expect(sealedOf(events).map((event) => event.block.hash)).toEqual(blocks.filter((block) => block.header.number > 0).map((block) => block.hash))
+    expect(sealedOf(events).map((event) => event.block.hash)).toEqual(
+      blocks.filter((block) => block.header.number > 0).map((block) => block.hash),
+    )
   })
 
   test('in two parts gives the same', async () => {
@@ -53,6 +55,14 @@ describe.skipIf(!hasVectors)('a chain file', () => {
     expect(view.tagged('finalized').header.number).toBeGreaterThanOrEqual(blocks.at(-1)!.header.number)
   })
 
+  test('is not final any more where the chain went back behind it', async () => {
+    const { chain } = await emptyChain()
+    await importChain(chain, file)
+    await chain.rollback(5)
+    const { number } = chain.head.view.head.header
+    expect([chain.head.view.tagged('safe').header.number, chain.head.view.tagged('finalized').header.number]).toEqual([number, number])
+  })
+
   describe('that is broken names block and field and leaves the chain as it was', () => {
     const at = 30
 
@@ -70,10 +80,19 @@ describe.skipIf(!hasVectors)('a chain file', () => {
     ])('%s', async (field, change) => {
       const { chain, events } = await emptyChain()
       await importChain(chain, fileOf(blocks.slice(0, 10)))
-      const before = { view: chain.head.view, version: chain.sealed.history.version, root: chain.sealed.history.stateRoot(), events: events.length }
+      const before = {
+        view: chain.head.view,
+        version: chain.sealed.history.version,
+        root: chain.sealed.history.stateRoot(),
+        events: events.length,
+      }
       const spoiltRest = spoilt(change).subarray(fileOf(blocks.slice(0, 10)).length)
       await expect(importChain(chain, spoiltRest)).rejects.toThrow(
-        expect.objectContaining({ name: 'ImportError', blockNumber: at, message: expect.stringMatching(new RegExp(`^block ${at}: ${field} is `)) }),
+        expect.objectContaining({
+          name: 'ImportError',
+          blockNumber: at,
+          message: expect.stringMatching(new RegExp(`^block ${at}: ${field} is `)),
+        }),
       )
       expect(chain.head.view).toBe(before.view)
       expect(chain.sealed.history.version).toBe(before.version)
@@ -89,13 +108,17 @@ describe.skipIf(!hasVectors)('a chain file', () => {
       const { chain } = await emptyChain()
       const [sent] = blocks.find((block) => block.transactions.length > 0)!.transactions
       const twice = spoilt((block) => ({ transactions: [...block.transactions, sent!] }))
-      await expect(importChain(chain, twice)).rejects.toThrow(new RegExp(`^block ${at}: transaction \\d+ \\(${sent!.hash}\\) cannot be included: nonce too low`))
+      await expect(importChain(chain, twice)).rejects.toThrow(
+        new RegExp(`^block ${at}: transaction \\d+ \\(${sent!.hash}\\) cannot be included: nonce too low`),
+      )
       expect(chain.head.view.head).toBe(chain.genesis)
     })
 
     test('a gap', async () => {
       const { chain } = await emptyChain()
-      await expect(importChain(chain, fileOf(blocks.filter((block) => block.header.number !== at)))).rejects.toThrow(`block ${at + 1}: does not follow block ${at - 1}`)
+      await expect(importChain(chain, fileOf(blocks.filter((block) => block.header.number !== at)))).rejects.toThrow(
+        `block ${at + 1}: does not follow block ${at - 1}`,
+      )
       expect(chain.head.view.head).toBe(chain.genesis)
     })
 

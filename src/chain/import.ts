@@ -63,7 +63,13 @@ async function execute(decoded: DecodedBlock, chain: Chain, sealed: SealedChain)
   if (header.parentHash !== parent.hash) {
     throw new ImportError(header.number, `parentHash is ${header.parentHash}, block ${parent.header.number} has ${parent.hash}`)
   }
-  const builder = new BlockBuilder(sealed.history, chain.config, parent, attributesOf(decoded), (n) => sealed.store.byNumber(n)?.hash ?? null)
+  const builder = new BlockBuilder(
+    sealed.history,
+    chain.config,
+    parent,
+    attributesOf(decoded),
+    (n) => sealed.store.byNumber(n)?.hash ?? null,
+  )
   await builder.begin()
   for (const [index, tx] of decoded.transactions.entries()) await includeImported(builder, tx, index)
   const { block, writes } = await builder.seal()

@@ -175,7 +175,11 @@ describe('order', () => {
     for (let step = 0; step < 150; step++) {
       const from = SENDERS[below(next, SENDERS.length)]!
       const maxFeePerGas = BigInt(20 + below(next, 60))
-      const candidate = tx(below(next, 12), { maxFeePerGas, maxPriorityFeePerGas: BigInt(below(next, Number(maxFeePerGas))), value: BigInt(step) }, from)
+      const candidate = tx(
+        below(next, 12),
+        { maxFeePerGas, maxPriorityFeePerGas: BigInt(below(next, Number(maxFeePerGas))), value: BigInt(step) },
+        from,
+      )
       addToBoth(pool, model, candidate)
       if (next() < 0.1) pool.drop(model.splice(below(next, model.length), 1)[0]!.hash)
       for (const sender of SENDERS) expect(pool.nextNonce(sender, nonces.get(sender) ?? 0n)).toBe(modelNonce(model, sender, nonces))
@@ -237,7 +241,10 @@ describe('replacement', () => {
       { maxFeePerGas: 1_100n, maxPriorityFeePerGas: 109n },
       { maxFeePerGas: 9_000n, maxPriorityFeePerGas: 100n },
     ]) {
-      expect(refusal(() => pool.add(tx(0, fees)))).toMatchObject({ code: 'replacement-underpriced', message: 'replacement transaction underpriced' })
+      expect(refusal(() => pool.add(tx(0, fees)))).toMatchObject({
+        code: 'replacement-underpriced',
+        message: 'replacement transaction underpriced',
+      })
       expect(pool.all()).toEqual([first])
     }
     const replacement = tx(0, { maxFeePerGas: 1_100n, maxPriorityFeePerGas: 110n })
@@ -299,7 +306,8 @@ describe('refusals', () => {
       message: `txpool is full: this sender has its limit of ${perSender}`,
     })
     const others = POOL_TRANSACTIONS / perSender
-    for (let sender = 1; sender < others; sender++) for (let nonce = 0; nonce < perSender; nonce++) pool.add(numbered(nonce, SENDERS[sender]!))
+    for (let sender = 1; sender < others; sender++)
+      for (let nonce = 0; nonce < perSender; nonce++) pool.add(numbered(nonce, SENDERS[sender]!))
     expect(refusal(() => pool.add(numbered(0, SENDERS[others]!)))).toMatchObject({
       code: 'pool-full',
       message: `txpool is full: it holds its limit of ${POOL_TRANSACTIONS} transactions`,

@@ -1,13 +1,7 @@
 import type { Address, Hash, Transaction } from '../eth/index.ts'
 import { POOL_TRANSACTIONS, POOL_TRANSACTIONS_PER_SENDER } from './limits.ts'
 
-export type PoolErrorCode =
-  | 'already-known'
-  | 'nonce-too-low'
-  | 'replacement-underpriced'
-  | 'pool-full'
-  | 'underpriced'
-  | 'invalid'
+export type PoolErrorCode = 'already-known' | 'nonce-too-low' | 'replacement-underpriced' | 'pool-full' | 'underpriced' | 'invalid'
 
 /** Why a transaction cannot enter the pool, in the words that clients match. */
 export class PoolError extends Error {
@@ -294,7 +288,7 @@ export class Selection {
 
   #sink(start: number): void {
     const heap = this.#heap
-    for (let i = start; ; ) {
+    for (let i = start; ;) {
       const left = 2 * i + 1
       const right = left + 1
       let best = i

@@ -2,8 +2,18 @@ import { describe, expect, test } from 'vitest'
 import { Hash } from '../eth/index.ts'
 import type { Address, Transaction } from '../eth/index.ts'
 import {
-  ALICE, BOB, ETHER, GENESIS_SECONDS, GWEI, NOBODY,
-  hashesOf, receiptOf, rewindsOf, sealedOf, signed, startedChain,
+  ALICE,
+  BOB,
+  ETHER,
+  GENESIS_SECONDS,
+  GWEI,
+  NOBODY,
+  hashesOf,
+  receiptOf,
+  rewindsOf,
+  sealedOf,
+  signed,
+  startedChain,
 } from './chain.fixture.ts'
 import type { TestChain } from './chain.fixture.ts'
 
@@ -153,7 +163,9 @@ describe('a rollback', () => {
     const { chain, events, sent } = parts
     const blocks = sealedOf(events).map(({ block }) => block)
     await chain.rollback(3)
-    expect(rewindsOf(events).map(({ removed }) => removed.map((block) => block.hash))).toEqual([[3, 2, 1].map((index) => blocks[index]!.hash)])
+    expect(rewindsOf(events).map(({ removed }) => removed.map((block) => block.hash))).toEqual([
+      [3, 2, 1].map((index) => blocks[index]!.hash),
+    ])
     expect(chain.head.view.head).toBe(blocks[0])
     expect(sent.map((tx) => chain.head.view.locate(tx.hash) !== null)).toEqual([true, false, false, false])
     expect(balanceOf(parts, NOBODY)).toBe(1n)
@@ -184,10 +196,18 @@ describe('a reorg', () => {
     const old = sealedOf(events).map(({ block }) => block)
     const before = events.length
     const [first, second] = [signed({ nonce: 1n, value: 7n }), signed({}, 1)]
-    await chain.reorg(3, [{ tx: second, block: 2 }, { tx: first, block: 0 }])
+    await chain.reorg(3, [
+      { tx: second, block: 2 },
+      { tx: first, block: 0 },
+    ])
     const news = events.slice(before)
     expect(news.map((event) => event.kind)).toEqual(['rewind', 'block', 'block', 'block'])
-    expect(rewindsOf(news)[0]!.removed.map((block) => block.hash)).toEqual(old.slice(1).toReversed().map((block) => block.hash))
+    expect(rewindsOf(news)[0]!.removed.map((block) => block.hash)).toEqual(
+      old
+        .slice(1)
+        .toReversed()
+        .map((block) => block.hash),
+    )
     const fresh = sealedOf(news).map(({ block }) => block)
     expect(fresh.map(hashesOf)).toEqual([[first.hash], [], [second.hash]])
     for (const [index, block] of fresh.entries()) {
@@ -203,7 +223,9 @@ describe('a reorg', () => {
     const { chain, events } = await chainOf(2)
     await chain.reorg(1)
     await chain.reorg(1)
-    const hashes = sealedOf(events).filter(({ block }) => block.header.number === 2).map(({ block }) => block.hash)
+    const hashes = sealedOf(events)
+      .filter(({ block }) => block.header.number === 2)
+      .map(({ block }) => block.hash)
     expect(new Set(hashes).size).toBe(3)
   })
 
@@ -212,14 +234,21 @@ describe('a reorg', () => {
     await clock.advance(800)
     const old = sealedOf(events).map(({ block }) => block.timestampMs)
     await chain.reorg(3)
-    expect(sealedOf(events).slice(-3).map(({ block }) => block.timestampMs)).toEqual(old.slice(1))
+    expect(
+      sealedOf(events)
+        .slice(-3)
+        .map(({ block }) => block.timestampMs),
+    ).toEqual(old.slice(1))
     await clock.advance(400)
     expect(chain.head.view.head.timestampMs).toBe(old.at(-1)! + 400)
   })
 
   test('leaves out what cannot be included', async () => {
     const { chain, bugs } = await chainOf(2)
-    await chain.reorg(1, [{ tx: signed({ nonce: 9n }), block: 0 }, { tx: signed({}, 1), block: 0 }])
+    await chain.reorg(1, [
+      { tx: signed({ nonce: 9n }), block: 0 },
+      { tx: signed({}, 1), block: 0 },
+    ])
     expect(hashesOf(chain.head.view.head)).toEqual([signed({}, 1).hash])
     expect(bugs).toEqual([])
   })
@@ -237,7 +266,11 @@ describe('a reset', () => {
     await chain.setGasLimit(3_000_000n)
     chain.setMinGasPrice(GWEI)
     await chain.reset()
-    expect(rewindsOf(events).at(-1)!.removed.map((block) => block.header.number)).toEqual([3, 2, 1])
+    expect(
+      rewindsOf(events)
+        .at(-1)!
+        .removed.map((block) => block.header.number),
+    ).toEqual([3, 2, 1])
     expect([chain.head.view.head, chain.pool.size, chain.gasLimit, chain.minGasPrice]).toEqual([chain.genesis, 0, 60_000_000n, 0n])
     expect(chain.time.nowMs()).toBe(clock.nowMs())
     expect(await chain.revert(id)).toBe(false)
@@ -248,13 +281,33 @@ describe('a reset', () => {
 
 describe('a change that is refused', () => {
   const cases: readonly [string, (parts: TestChain) => Promise<unknown>, string][] = [
-    ['a timestamp that is not after the head’s', ({ chain }) => chain.setNextTimestamp(GENESIS_SECONDS), 'Timestamp error: 1700000000 is lower than or equal to previous block\'s timestamp 1700000001'],
+    [
+      'a timestamp that is not after the head’s',
+      ({ chain }) => chain.setNextTimestamp(GENESIS_SECONDS),
+      "Timestamp error: 1700000000 is lower than or equal to previous block's timestamp 1700000001",
+    ],
     ['a rollback beyond the genesis', ({ chain }) => chain.rollback(2), 'cannot go back 2 blocks: the chain has 1'],
     ['a rollback of nothing', ({ chain }) => chain.rollback(0), 'cannot go back 0 blocks'],
-    ['a reorg that names a block outside of it', ({ chain }) => chain.reorg(1, [{ tx: signed(), block: 1 }]), 'block 1 is outside a reorg of 1 blocks'],
+    [
+      'a reorg that names a block outside of it',
+      ({ chain }) => chain.reorg(1, [{ tx: signed(), block: 1 }]),
+      'block 1 is outside a reorg of 1 blocks',
+    ],
     ['too many blocks at once', ({ chain }) => chain.mine(1_000_001), 'cannot mine 1000001 blocks at once: the limit is 1000000'],
-    ['an edit that throws', ({ chain }) => chain.edit((world) => { world.setBalance(BOB, 1n); throw new Error('changed my mind') }), 'changed my mind'],
-    ['an edit of an account’s code that nobody knows', ({ chain }) => chain.edit((world) => world.setAccount(BOB, { nonce: 0n, balance: 0n, codeHash: Hash.fromBigint(1n) })), 'is unknown'],
+    [
+      'an edit that throws',
+      ({ chain }) =>
+        chain.edit((world) => {
+          world.setBalance(BOB, 1n)
+          throw new Error('changed my mind')
+        }),
+      'changed my mind',
+    ],
+    [
+      'an edit of an account’s code that nobody knows',
+      ({ chain }) => chain.edit((world) => world.setAccount(BOB, { nonce: 0n, balance: 0n, codeHash: Hash.fromBigint(1n) })),
+      'is unknown',
+    ],
   ]
 
   test.each(cases)('%s: changes nothing, and the chain ticks on', async (_, change, message) => {

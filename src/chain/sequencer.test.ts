@@ -2,8 +2,23 @@ import { describe, expect, test } from 'vitest'
 import { Address, Hash, Hex } from '../eth/index.ts'
 import type { Receipt, Transaction } from '../eth/index.ts'
 import {
-  ALICE, BOB, ETHER, GAS_LIMIT, GENESIS_SECONDS, GWEI, LOGGER_INIT_CODE, NOBODY,
-  below, flashblocksOf, hashesOf, random, receiptOf, rewindsOf, sealedOf, signed, startedChain,
+  ALICE,
+  BOB,
+  ETHER,
+  GAS_LIMIT,
+  GENESIS_SECONDS,
+  GWEI,
+  LOGGER_INIT_CODE,
+  NOBODY,
+  below,
+  flashblocksOf,
+  hashesOf,
+  random,
+  receiptOf,
+  rewindsOf,
+  sealedOf,
+  signed,
+  startedChain,
 } from './chain.fixture.ts'
 
 /** INVALID: a creation that takes all its gas and fails */
@@ -59,7 +74,11 @@ describe('the beat', () => {
     expect(messages[2]!.flashblock.diff.transactions).toEqual([tx.raw])
     const [sealed] = sealedOf(events)
     expect(messages[10]!.flashblock.diff.blockHash).toBe(sealed!.block.hash)
-    expect(messages[0]!.flashblock.base).toMatchObject({ parentHash: chain.genesis.hash, timestamp: sealed!.block.header.timestamp, gasLimit: GAS_LIMIT })
+    expect(messages[0]!.flashblock.base).toMatchObject({
+      parentHash: chain.genesis.hash,
+      timestamp: sealed!.block.header.timestamp,
+      gasLimit: GAS_LIMIT,
+    })
   })
 
   test('a transaction, its receipt, its logs, the nonce and the balance appear in one View', async () => {
@@ -141,7 +160,8 @@ describe('a promise', () => {
   test('is sealed as it was made: every receipt in every field, in the same place', async () => {
     const { chain, clock, events } = await startedChain()
     const logger = Address.create(ALICE, 0n)
-    const call = (nonce: bigint, topic: bigint) => signed({ nonce, to: logger, data: Hex.toBytes(Hash.fromBigint(topic)), gas: 100_000n, value: 0n })
+    const call = (nonce: bigint, topic: bigint) =>
+      signed({ nonce, to: logger, data: Hex.toBytes(Hash.fromBigint(topic)), gas: 100_000n, value: 0n })
     const sent: Transaction[] = [
       signed({ to: null, data: LOGGER_INIT_CODE, gas: 200_000n }),
       call(1n, 1n),
@@ -161,7 +181,8 @@ describe('a promise', () => {
     const promised = new Map<Hash, Receipt>()
     for (const { block, firstTransaction } of flashblocksOf(events)) {
       if (block.header.number !== 1) continue
-      for (let index = firstTransaction; index < block.transactions.length; index++) promised.set(block.transactions[index]!.hash, block.receipts[index]!)
+      for (let index = firstTransaction; index < block.transactions.length; index++)
+        promised.set(block.transactions[index]!.hash, block.receipts[index]!)
     }
     const [sealed] = sealedOf(events)
     expect(sealed!.block.transactions.map((tx) => tx.hash)).toEqual([...promised.keys()])
@@ -263,7 +284,12 @@ describe('what cannot be executed', () => {
 
   test('what breaks the executor is reported and dropped, or it would break every block', async () => {
     const { chain, clock, bugs } = await startedChain()
-    const poison = { ...signed(), get data(): Uint8Array { throw new Error('poison') } }
+    const poison = {
+      ...signed(),
+      get data(): Uint8Array {
+        throw new Error('poison')
+      },
+    }
     const other = signed({}, 1)
     chain.pool.add(poison)
     await chain.submit(other)

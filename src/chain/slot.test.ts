@@ -33,7 +33,9 @@ test('a builder stops at three quarters of its slot; what it left comes in the n
   })
   clock.slow = false
   await chain.stop()
-  const counts = flashblocksOf(events).map(({ block, firstTransaction }) => block.transactions.length - firstTransaction).filter((count) => count > 0)
+  const counts = flashblocksOf(events)
+    .map(({ block, firstTransaction }) => block.transactions.length - firstTransaction)
+    .filter((count) => count > 0)
   expect(Math.max(...counts)).toBeLessThanOrEqual(8)
   expect(counts.length).toBeGreaterThan(3)
   const included = [...sealedOf(events).map(({ block }) => block), chain.head.view.pending].flatMap((block) => hashesOf(block))

@@ -4,13 +4,15 @@ import { Turns } from './turns.ts'
 test('one at a time, in the order asked for, whatever becomes of each', async () => {
   const turns = new Turns()
   const log: string[] = []
-  const work = (name: string, fails = false) => async (): Promise<string> => {
-    log.push(`${name} begins`)
-    await Promise.resolve()
-    log.push(`${name} ends`)
-    if (fails) throw new Error(name)
-    return name
-  }
+  const work =
+    (name: string, fails = false) =>
+    async (): Promise<string> => {
+      log.push(`${name} begins`)
+      await Promise.resolve()
+      log.push(`${name} ends`)
+      if (fails) throw new Error(name)
+      return name
+    }
   const results = await Promise.allSettled([turns.take(work('a')), turns.take(work('b', true)), turns.take(work('c'))])
   expect(log).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends'])
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])

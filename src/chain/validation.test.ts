@@ -24,7 +24,14 @@ beforeAll(async () => {
 })
 
 function entrance(changes: Partial<Entrance> = {}, config: ChainConfig = parts.chain.config): Entrance {
-  return { config, rules: rulesAt(config, 1, GENESIS_SECONDS + 1), state: history.at(1), gasLimit: 60_000_000n, minGasPrice: 0n, ...changes }
+  return {
+    config,
+    rules: rulesAt(config, 1, GENESIS_SECONDS + 1),
+    state: history.at(1),
+    gasLimit: 60_000_000n,
+    minGasPrice: 0n,
+    ...changes,
+  }
 }
 
 function l1Chain(): ChainConfig {
@@ -79,7 +86,10 @@ describe('what enters', () => {
 describe('what is refused, in the words that clients match', () => {
   test.each<[string, TransactionFields]>([
     ['transaction type not supported', blob],
-    [`oversized data: transaction size ${TRANSACTION_BYTES + 114}, limit ${TRANSACTION_BYTES}`, { data: new Uint8Array(TRANSACTION_BYTES), gas: 10_000_000n }],
+    [
+      `oversized data: transaction size ${TRANSACTION_BYTES + 114}, limit ${TRANSACTION_BYTES}`,
+      { data: new Uint8Array(TRANSACTION_BYTES), gas: 10_000_000n },
+    ],
     ['invalid chain id for signer: have 1 want 31337', { chainId: 1 }],
     ['exceeds block gas limit', { gas: 60_000_001n }],
     ['exceeds maximum per-transaction gas limit: transaction gas limit too high (cap: 16777216, tx: 16777217)', { gas: 16_777_217n }],
@@ -99,7 +109,14 @@ describe('what is refused, in the words that clients match', () => {
 
   test('deposits, which only a block brings', () => {
     const deposit = Transaction.deposit({
-      sourceHash: Hash.zero, from: ALICE, to: NOBODY, mint: 0n, value: 0n, gas: 21_000n, isSystemTx: false, data: new Uint8Array(),
+      sourceHash: Hash.zero,
+      from: ALICE,
+      to: NOBODY,
+      mint: 0n,
+      value: 0n,
+      gas: 21_000n,
+      isSystemTx: false,
+      data: new Uint8Array(),
     })
     expect(message(deposit)).toBe('transaction type not supported')
   })
@@ -107,7 +124,9 @@ describe('what is refused, in the words that clients match', () => {
   test('types of a later fork', () => {
     const london = { ...l1Chain(), l1: [{ fork: 'london', block: 0, timestamp: null }] } as const
     const istanbul = { ...l1Chain(), l1: [{ fork: 'istanbul', block: 0, timestamp: null }] } as const
-    expect(message(signed({ type: 4, gas: 100_000n, authorizationList: [authorization] }), entrance({}, london))).toBe('transaction type not supported')
+    expect(message(signed({ type: 4, gas: 100_000n, authorizationList: [authorization] }), entrance({}, london))).toBe(
+      'transaction type not supported',
+    )
     expect(message(signed(), entrance({}, london))).toBe('enters')
     expect(message(signed(), entrance({}, istanbul))).toBe('transaction type not supported')
     expect(message(signed({ type: 1 }), entrance({}, istanbul))).toBe('transaction type not supported')
@@ -116,7 +135,9 @@ describe('what is refused, in the words that clients match', () => {
 
   test('less than the least gas price', () => {
     const tx = signed({ maxFeePerGas: GWEI - 1n })
-    expect(() => assertEnters(tx, entrance({ minGasPrice: GWEI }))).toThrow(expect.objectContaining({ code: 'underpriced', message: 'transaction underpriced' }))
+    expect(() => assertEnters(tx, entrance({ minGasPrice: GWEI }))).toThrow(
+      expect.objectContaining({ code: 'underpriced', message: 'transaction underpriced' }),
+    )
     expect(message(signed({ maxFeePerGas: GWEI }), entrance({ minGasPrice: GWEI }))).toBe('enters')
   })
 

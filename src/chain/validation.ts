@@ -33,9 +33,7 @@ const CHECKS: readonly Check[] = [
   (tx, { rules }) => (typeAllowed(tx, rules) ? null : 'transaction type not supported'),
   (tx) => (tx.raw.length <= TRANSACTION_BYTES ? null : `oversized data: transaction size ${tx.raw.length}, limit ${TRANSACTION_BYTES}`),
   (tx, { config }) =>
-    tx.chainId === null || tx.chainId === config.chainId
-      ? null
-      : `invalid chain id for signer: have ${tx.chainId} want ${config.chainId}`,
+    tx.chainId === null || tx.chainId === config.chainId ? null : `invalid chain id for signer: have ${tx.chainId} want ${config.chainId}`,
   (tx, { gasLimit }) => (tx.gas <= gasLimit ? null : 'exceeds block gas limit'),
   (tx, { config, rules }) => {
     const cap = rules.has('osaka') ? config.transactionGasCap : null
@@ -66,9 +64,7 @@ const CHECKS: readonly Check[] = [
   (tx, { rules, state }) => {
     const have = state.account(tx.from)?.balance ?? 0n
     const want = cost(tx, rules, state)
-    return have >= want
-      ? null
-      : `insufficient funds for gas * price + value: address ${tx.from} have ${have} want ${want}`
+    return have >= want ? null : `insufficient funds for gas * price + value: address ${tx.from} have ${have} want ${want}`
   },
 ]
 

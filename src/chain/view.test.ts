@@ -83,7 +83,8 @@ describe('state', () => {
     const { view } = chain.head
     const later = chain.head.view
     await clock.advance(10_000)
-    for (let number = 0; number <= 4; number++) expect(view.state(view.byNumber(number)!).account(NOBODY)?.balance ?? 0n).toBe(BigInt(number) * ETHER)
+    for (let number = 0; number <= 4; number++)
+      expect(view.state(view.byNumber(number)!).account(NOBODY)?.balance ?? 0n).toBe(BigInt(number) * ETHER)
     expect(later.state(later.pending!).account(NOBODY)?.balance).toBe(5n * ETHER)
   })
 
@@ -146,15 +147,33 @@ describe('state', () => {
 })
 
 describe('logs', () => {
-  function topicsOf(view: Awaited<ReturnType<typeof loggingChain>>['chain']['head']['view'], from: number, to: number, withPending: boolean, filter = ALL) {
-    return [...view.logs(filter, from, to, withPending)].map(({ log, block, logIndex, transactionIndex }) => [Number(BigInt(log.topics[0]!)), block.header.number, transactionIndex, logIndex])
+  function topicsOf(
+    view: Awaited<ReturnType<typeof loggingChain>>['chain']['head']['view'],
+    from: number,
+    to: number,
+    withPending: boolean,
+    filter = ALL,
+  ) {
+    return [...view.logs(filter, from, to, withPending)].map(({ log, block, logIndex, transactionIndex }) => [
+      Number(BigInt(log.topics[0]!)),
+      block.header.number,
+      transactionIndex,
+      logIndex,
+    ])
   }
 
   test('of sealed blocks come in order, with those of the pending block behind when asked for', async () => {
     const { chain } = await loggingChain()
     const { view } = chain.head
-    expect(topicsOf(view, 0, 2, false)).toEqual([[1, 2, 1, 0], [2, 2, 2, 1]])
-    expect(topicsOf(view, 0, 2, true)).toEqual([[1, 2, 1, 0], [2, 2, 2, 1], [3, 3, 1, 0]])
+    expect(topicsOf(view, 0, 2, false)).toEqual([
+      [1, 2, 1, 0],
+      [2, 2, 2, 1],
+    ])
+    expect(topicsOf(view, 0, 2, true)).toEqual([
+      [1, 2, 1, 0],
+      [2, 2, 2, 1],
+      [3, 3, 1, 0],
+    ])
     expect(topicsOf(view, 0, 99, false)).toHaveLength(2)
     expect(topicsOf(view, 0, 1, false)).toEqual([])
   })

@@ -92,7 +92,7 @@ export class View {
   /** Sealed first, then pre-confirmed. */
   locate(transactionHash: Hash): Location | null {
     const sealed = this.#parts.blocks.locate(transactionHash)
-    if (sealed !== null) return sealed
+    if (sealed !== null && sealed.block.header.number <= this.#parts.head.header.number) return sealed
     const block = this.#parts.pending
     const index = block === null ? -1 : block.transactions.findIndex((tx) => tx.hash === transactionHash)
     return block === null || index < 0 ? null : { block, index }

@@ -43,7 +43,12 @@ describe('an overlay', () => {
     world.setStorage(ALICE, slot(3), 33n)
     world.clearStorage(ALICE)
     expect([...world.slots(ALICE)]).toEqual([])
-    expect(world.writes().storage.get(ALICE)).toEqual(new Map([[slot(1), 0n], [slot(2), 0n]]))
+    expect(world.writes().storage.get(ALICE)).toEqual(
+      new Map([
+        [slot(1), 0n],
+        [slot(2), 0n],
+      ]),
+    )
   })
 
   test('remembers values at transaction start across reverts', () => {

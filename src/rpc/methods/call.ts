@@ -109,7 +109,10 @@ async function createAccessList(call: Call, request: CallRequest) {
     if (next.size === known.size) return accessListAnswer(accessList, executed.gasUsed, failureText(executed))
     known = next
   }
-  throw new RpcError(CODE.server, `the access list still grew after ${ACCESS_LIST_RUNS} runs: what the call touches depends on what is warm`)
+  throw new RpcError(
+    CODE.server,
+    `the access list still grew after ${ACCESS_LIST_RUNS} runs: what the call touches depends on what is warm`,
+  )
 }
 
 function accessListAnswer(list: readonly AccessListItem[], gasUsed: bigint, error: string | null) {
