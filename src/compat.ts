@@ -11,6 +11,8 @@ export interface Compat {
   readonly blockHashWithRange: 'ignored' | 'refused'
   /** interface 4.2 wants `to` and the block; viem's deployless calls and most tools leave them out */
   readonly callNeedsToAndBlock: boolean
+  /** eth_estimateGas without a block: what is sent next runs after what is promised (base/base#44); geth says latest */
+  readonly estimateBlock: 'pending' | 'latest'
 }
 
 export type CompatName = 'default' | 'geth' | 'strict'
@@ -22,6 +24,7 @@ export const COMPAT: Readonly<Record<CompatName, Compat>> = {
     revertReasonInMessage: false,
     blockHashWithRange: 'ignored',
     callNeedsToAndBlock: false,
+    estimateBlock: 'pending',
   },
   geth: {
     name: 'geth',
@@ -29,6 +32,7 @@ export const COMPAT: Readonly<Record<CompatName, Compat>> = {
     revertReasonInMessage: true,
     blockHashWithRange: 'refused',
     callNeedsToAndBlock: false,
+    estimateBlock: 'latest',
   },
   strict: {
     name: 'strict',
@@ -36,6 +40,7 @@ export const COMPAT: Readonly<Record<CompatName, Compat>> = {
     revertReasonInMessage: false,
     blockHashWithRange: 'ignored',
     callNeedsToAndBlock: true,
+    estimateBlock: 'pending',
   },
 }
 

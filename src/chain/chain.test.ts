@@ -102,6 +102,16 @@ describe('settings', () => {
     for (const { header } of await chain.mine(2)) expect(header).toMatchObject({ gasLimit: 20_000_000n, coinbase: BOB })
   })
 
+  test('a transaction that leaves no room for the deposits is refused at the door', async () => {
+    const { chain } = await startedChain('manual')
+    await chain.setGasLimit(10_000_000n)
+    await expect(chain.submit(signed({ gas: 9_000_001n }))).rejects.toThrow('exceeds block gas limit')
+    expect(chain.pool.size).toBe(0)
+    const fitting = signed({ gas: 9_000_000n })
+    await chain.submit(fitting)
+    expect((await chain.mine(1))[0]!.transactions).toContain(fitting)
+  })
+
   test('the least gas price is asked at the door', async () => {
     const { chain } = await startedChain('manual')
     chain.setMinGasPrice(20n * GWEI)

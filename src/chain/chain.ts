@@ -10,7 +10,7 @@ import type { BlockAttributes } from './builder.ts'
 import type { Cadence } from './cadence.ts'
 import { RealClock } from './clock.ts'
 import type { Clock } from './clock.ts'
-import { LEAST_OP_GAS_LIMIT } from './deposits.ts'
+import { LEAST_OP_GAS_LIMIT, SYSTEM_DEPOSIT_GAS } from './deposits.ts'
 import { genesisBlock } from './genesis.ts'
 import type { Genesis } from './genesis.ts'
 import { Head } from './head.ts'
@@ -394,7 +394,7 @@ export class Chain {
       config: this.config,
       rules: rulesAt(this.config, next, Math.max(this.nowSeconds(), this.sealed.head.header.timestamp + 1)),
       state: history.at(history.version),
-      gasLimit: this.gasLimit,
+      gasLimit: this.gasLimit - (this.config.op === null ? 0n : SYSTEM_DEPOSIT_GAS),
       minGasPrice: this.#minGasPrice,
     })
     this.pool.add(tx)

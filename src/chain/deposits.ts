@@ -6,7 +6,7 @@ import type { L1Options, L1Origin } from './l1.ts'
 const DEPOSITOR = Address.from('0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001')
 const L1_BLOCK = Address.from('0x4200000000000000000000000000000000000015')
 const BASE_TIME = Address.from('0x4200000000000000000000000000000000000030')
-const SYSTEM_DEPOSIT_GAS = 1_000_000n
+export const SYSTEM_DEPOSIT_GAS = 1_000_000n
 /** A block of an OP chain must have room for its two deposits before anybody else's gas. */
 export const LEAST_OP_GAS_LIMIT = 2n * SYSTEM_DEPOSIT_GAS
 

@@ -91,6 +91,7 @@ describe('what is refused, in the words that clients match', () => {
       { data: new Uint8Array(TRANSACTION_BYTES), gas: 10_000_000n },
     ],
     ['invalid chain id for signer: have 1 want 31337', { chainId: 1 }],
+    [`nonce has max value: address ${ALICE}, nonce: 18446744073709551615`, { nonce: 2n ** 64n - 1n }],
     ['exceeds block gas limit', { gas: 60_000_001n }],
     ['exceeds maximum per-transaction gas limit: transaction gas limit too high (cap: 16777216, tx: 16777217)', { gas: 16_777_217n }],
     ['max initcode size exceeded: code size 49153 limit 49152', { to: null, data: new Uint8Array(49_153), gas: 1_000_000n }],

@@ -11,6 +11,7 @@ export interface Entrance {
   readonly rules: Rules
   /** after all that is pre-confirmed */
   readonly state: StateReader
+  /** what a block has for one transaction: its limit less what its deposits may take */
   readonly gasLimit: bigint
   /** wei; below it nothing enters */
   readonly minGasPrice: bigint
@@ -27,6 +28,8 @@ export function assertEnters(tx: Transaction, entrance: Entrance): void {
 }
 
 const UNDERPRICED = 'transaction underpriced'
+/** EIP-2681: an account never gets beyond it. */
+const MAX_NONCE = 2n ** 64n - 1n
 const DELEGATION_PREFIX = [0xef, 0x01, 0x00]
 
 const CHECKS: readonly Check[] = [
@@ -34,6 +37,7 @@ const CHECKS: readonly Check[] = [
   (tx) => (tx.raw.length <= TRANSACTION_BYTES ? null : `oversized data: transaction size ${tx.raw.length}, limit ${TRANSACTION_BYTES}`),
   (tx, { config }) =>
     tx.chainId === null || tx.chainId === config.chainId ? null : `invalid chain id for signer: have ${tx.chainId} want ${config.chainId}`,
+  (tx) => (tx.nonce < MAX_NONCE ? null : `nonce has max value: address ${tx.from}, nonce: ${tx.nonce}`),
   (tx, { gasLimit }) => (tx.gas <= gasLimit ? null : 'exceeds block gas limit'),
   (tx, { config, rules }) => {
     const cap = rules.has('osaka') ? config.transactionGasCap : null

@@ -1,3 +1,5 @@
+import { BLAKE2_ROUNDS_PER_SLICE } from './limits.ts'
+
 /** BLAKE2b's initial values, low word first. */
 const IV = Uint32Array.of(
   0xf3bcc908, 0x6a09e667, 0x84caa73b, 0xbb67ae85, 0xfe94f82b, 0x3c6ef372, 0x5f1d36f1, 0xa54ff53a,
@@ -29,15 +31,43 @@ const m = new Uint32Array(32)
  * Null when the length or the flag is wrong.
  */
 export function compressBlake2(input: Uint8Array): Uint8Array | null {
+  if (!begin(input)) return null
+  runRounds(0, blake2Rounds(input))
+  return finish(input)
+}
+
+/** The same, with `pause` asked every few milliseconds: four billion rounds are one call's right. */
+export async function compressBlake2InSlices(input: Uint8Array, pause: () => Promise<void> | null): Promise<Uint8Array | null> {
+  if (!begin(input)) return null
+  const rounds = blake2Rounds(input)
+  for (let round = 0; round < rounds; round += BLAKE2_ROUNDS_PER_SLICE) {
+    runRounds(round, Math.min(rounds, round + BLAKE2_ROUNDS_PER_SLICE))
+    const pausing = pause()
+    if (pausing === null) continue
+    // Others may compress meanwhile.
+    const [words, message] = [v.slice(), m.slice()]
+    await pausing
+    v.set(words)
+    m.set(message)
+  }
+  return finish(input)
+}
+
+/** Fills the working words; false when the length or the flag is wrong. */
+function begin(input: Uint8Array): boolean {
   const final = input[212]
-  if (input.length !== 213 || final === undefined || final > 1) return null
+  if (input.length !== 213 || final === undefined || final > 1) return false
   const view = new DataView(input.buffer, input.byteOffset, input.length)
   for (let i = 0; i < 16; i++) v[i] = view.getUint32(4 + 4 * i, true)
   for (let i = 0; i < 32; i++) m[i] = view.getUint32(68 + 4 * i, true)
   v.set(IV, 16)
   for (let i = 0; i < 4; i++) flip(24 + i, view.getUint32(196 + 4 * i, true))
   if (final === 1) for (const i of [28, 29]) flip(i, 0xffffffff)
-  runRounds(view.getUint32(0))
+  return true
+}
+
+function finish(input: Uint8Array): Uint8Array {
+  const view = new DataView(input.buffer, input.byteOffset, input.length)
   const out = new Uint8Array(64)
   const words = new DataView(out.buffer)
   for (let i = 0; i < 16; i++) words.setUint32(4 * i, view.getUint32(4 + 4 * i, true) ^ at(i) ^ at(i + 16), true)
@@ -49,8 +79,8 @@ export function blake2Rounds(input: Uint8Array): number {
   return input.length < 4 ? 0 : new DataView(input.buffer, input.byteOffset).getUint32(0)
 }
 
-function runRounds(rounds: number): void {
-  for (let round = 0; round < rounds; round++) {
+function runRounds(first: number, end: number): void {
+  for (let round = first; round < end; round++) {
     const s = (round % 10) * 16
     mix(0, 8, 16, 24, s)
     mix(2, 10, 18, 26, s + 2)

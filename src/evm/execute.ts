@@ -153,6 +153,7 @@ async function runMessage(
       transferLogs: options.transferLogs === true,
       movedPrecompiles: options.movedPrecompiles ?? null,
       maskedPrecompiles: options.maskedPrecompiles ?? null,
+      pace: options.pace ?? null,
     },
     context,
     world,

@@ -1,5 +1,6 @@
 import type { AccessListItem, Address, Hash, Log } from '../eth/index.ts'
 import type { BlockContext, Outcome } from './message.ts'
+import type { Pace } from './pace.ts'
 import type { World } from './world.ts'
 
 /** The outermost call or creation of a message: what the bytecode interpreter is asked to run. */
@@ -22,6 +23,8 @@ export interface Frame {
   readonly transferLogs: boolean
   readonly movedPrecompiles: ReadonlyMap<Address, Address> | null
   readonly maskedPrecompiles: ReadonlySet<Address> | null
+  /** asked before each opcode; null: runs to its end without a pause */
+  readonly pace: Pace | null
 }
 
 export interface FrameResult {

@@ -9,6 +9,7 @@ import type {
   TransactionType,
 } from '../eth/index.ts'
 import type { ChainConfig, Rules } from './forks.ts'
+import type { Pace } from './pace.ts'
 
 /** What the EVM sees of the block it runs in. */
 export interface BlockEnv {
@@ -73,6 +74,8 @@ export interface ExecuteOptions {
   readonly movedPrecompiles?: ReadonlyMap<Address, Address>
   /** precompiles that were overridden with code and so are ordinary accounts */
   readonly maskedPrecompiles?: ReadonlySet<Address>
+  /** calls: others get their turn in between, and there is an end */
+  readonly pace?: Pace
 }
 
 /** How the outermost frame ended. `reason` of a halt is in geth's words: `out of gas`, `invalid opcode: INVALID`, … */

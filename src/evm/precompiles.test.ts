@@ -114,6 +114,7 @@ async function call(to: Address, data: Uint8Array, config: ChainConfig): Promise
     transferLogs: false,
     movedPrecompiles: null,
     maskedPrecompiles: null,
+    pace: null,
   }
   return runFrame(frame, contextOf(config), new World(new Memory({})))
 }

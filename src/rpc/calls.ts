@@ -2,10 +2,10 @@ import { RewoundState } from '../chain/index.ts'
 import type { Chain, View } from '../chain/index.ts'
 import type { Compat } from '../compat.ts'
 import type { Block } from '../eth/index.ts'
-import { executeTransaction, InvalidTransaction, World } from '../evm/index.ts'
+import { executeTransaction, InvalidTransaction, Pace, World } from '../evm/index.ts'
 import type { BlockContext, ExecuteOptions, Executed, StateReader } from '../evm/index.ts'
 import { CODE, RpcError } from './errors.ts'
-import { CALL_GAS } from './limits.ts'
+import { CALL_GAS, CALL_TIME_MS } from './limits.ts'
 import { overrideBlock, overrideState } from './overrides.ts'
 import type { BlockOverrides, StateOverrides } from './overrides.ts'
 import { feesOf, messageOf, senderOf } from './request.ts'
@@ -67,7 +67,7 @@ export class Call {
     this.#maxFee = maxFee
     this.#request = request
     this.#context = free ? withoutBaseFee(context, overrides.block) : context
-    this.#options = { ...places, skipNonce: true, skipGasCap: true, skipFees: free }
+    this.#options = { ...places, skipNonce: true, skipGasCap: true, skipFees: free, pace: new Pace(CALL_TIME_MS) }
   }
 
   get context(): BlockContext {

@@ -1,5 +1,5 @@
 import { PoolError, PrunedState, RewoundState } from '../chain/index.ts'
-import { InvalidTransaction } from '../evm/index.ts'
+import { InvalidTransaction, OutOfTime } from '../evm/index.ts'
 import type { Caller, Context, Session } from './context.ts'
 import { CODE, RpcError } from './errors.ts'
 import { Filters } from './filters.ts'
@@ -248,6 +248,7 @@ function withTimeLimit(result: Promise<unknown>, limitMs: number): Promise<unkno
 /** Refusals of lower rooms get their code here; whatever else comes is a bug. */
 function outward(node: Dispatch, method: string, error: unknown): RpcError {
   if (error instanceof RpcError) return error
+  if (error instanceof OutOfTime) return new RpcError(CODE.server, error.message)
   if (error instanceof PrunedState) return new RpcError(CODE.pruned, error.message)
   if (error instanceof RewoundState) return new RpcError(CODE.server, `the chain went back under this request, ask again: ${error.message}`)
   if (error instanceof PoolError || error instanceof InvalidTransaction) return new RpcError(CODE.server, error.message)

@@ -37,6 +37,9 @@ export const SLOTS_PER_REQUEST = 1_024
 /** Gas of one eth_call, eth_estimateGas or eth_simulateV1 request (geth and reth: RPC gas cap). */
 export const CALL_GAS = 50_000_000n
 
+/** What one of them may take (geth: RPC EVM timeout). Others are answered meanwhile. */
+export const CALL_TIME_MS = 5_000
+
 /** Runs in which eth_createAccessList looks for a list that no longer grows; real calls need two or three. */
 export const ACCESS_LIST_RUNS = 16
 

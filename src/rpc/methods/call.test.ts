@@ -232,7 +232,7 @@ describe('eth_estimateGas', () => {
       code: -32_000,
       message: 'gas required exceeds allowance (21248)',
     })
-    await expect(ask('eth_estimateGas', { from: ALICE, to: NEW }, 'latest', code(FOREVER))).rejects.toThrow(
+    await expect(ask('eth_estimateGas', { from: ALICE, to: NEW, gas: '0xf4240' }, 'latest', code(FOREVER))).rejects.toThrow(
       'gas required exceeds allowance',
     )
   })
@@ -259,6 +259,7 @@ describe('eth_estimateGas', () => {
     await clock.advance(200)
     const call = { from: NEW, to: BOB, value: '0x5' }
     expect(await ask('eth_estimateGas', call, 'pending')).toBe('0x5208')
+    expect(await ask('eth_estimateGas', call)).toBe('0x5208')
     await expect(ask('eth_estimateGas', call, 'latest')).rejects.toThrow('insufficient funds')
     await chain.stop()
   })

@@ -60,14 +60,15 @@ export const CALL_METHODS: readonly Method[] = [
   }),
   method({
     name: 'eth_estimateGas',
-    doc: 'Finds the least gas limit with which a transaction succeeds (at most 1.5 % above it), on the state after a block.',
+    doc: 'Finds the least gas limit with which a transaction succeeds (at most 1.5 % above it), on the state after a block (pending unless named).',
     params: CALL_PARAMS,
     result: quantity.json,
     errors: REVERT_ERRORS,
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: '0x5208' },
     handler: async ({ chain, compat }, [request, block, state, env]) => {
       const overrides = { state, block: env }
-      return Hex.fromQuantity(await onView(chain, (view) => callAt(view, request, block, overrides).estimate(compat)))
+      const at = block ?? { kind: 'tag', tag: compat.estimateBlock }
+      return Hex.fromQuantity(await onView(chain, (view) => callAt(view, request, at, overrides).estimate(compat)))
     },
   }),
   method({

@@ -2,12 +2,12 @@ import { Trie, environment, nextBaseFee } from '../../chain/index.ts'
 import type { View } from '../../chain/index.ts'
 import { Address, Block, Bloom, EMPTY_OMMERS, EMPTY_ROOT, Hash, Header, Hex, Receipt, Withdrawal } from '../../eth/index.ts'
 import type { Log, Transaction } from '../../eth/index.ts'
-import { InvalidTransaction, World, beginBlock, endBlock, executeTransaction, nextExcessBlobGas, rulesAt } from '../../evm/index.ts'
+import { InvalidTransaction, Pace, World, beginBlock, endBlock, executeTransaction, nextExcessBlobGas, rulesAt } from '../../evm/index.ts'
 import type { BlockContext, Executed, Message, Rules } from '../../evm/index.ts'
 import { RpcError } from '../errors.ts'
 import { blockJson, logJson } from '../json.ts'
 import type { Json } from '../json.ts'
-import { CALL_GAS } from '../limits.ts'
+import { CALL_GAS, CALL_TIME_MS } from '../limits.ts'
 import { overrideState } from '../overrides.ts'
 import type { PrecompilePlaces } from '../overrides.ts'
 import { phantom } from '../phantom.ts'
@@ -50,6 +50,8 @@ export class Simulation {
   readonly #world: World
   readonly #hashes = new Map<number, Hash>()
   #parent: Header
+  /** of the whole request */
+  readonly #pace = new Pace(CALL_TIME_MS)
   #gasLeft = CALL_GAS
 
   constructor(view: View, base: Block, options: SimulationOptions) {
@@ -65,7 +67,10 @@ export class Simulation {
   async run(requested: readonly RequestedBlock[]): Promise<readonly Json[]> {
     const seconds = this.#view.config.op === null ? L1_BLOCK_SECONDS : OP_BLOCK_SECONDS
     const answers: Json[] = []
-    for (const planned of planBlocks(this.#base.header, requested, seconds)) answers.push(await this.#block(planned))
+    for (const planned of planBlocks(this.#base.header, requested, seconds)) {
+      await this.#pace.look()
+      answers.push(await this.#block(planned))
+    }
     return answers
   }
 
@@ -94,7 +99,7 @@ export class Simulation {
     if (validation) this.#assertNonce(message)
     const free = !validation && message.maxFeePerGas === 0n && message.maxPriorityFeePerGas === 0n
     // A contract may send, even in validation: geth asks neither for EIP-3607 nor for the gas cap of EIP-7825.
-    const options = { ...places, skipNonce: true, skipGasCap: true, skipFees: free, transferLogs: traceTransfers }
+    const options = { ...places, skipNonce: true, skipGasCap: true, skipFees: free, transferLogs: traceTransfers, pace: this.#pace }
     const executed = await this.#execute(message, context, options)
     this.#gasLeft -= executed.gasUsed
     return {
