@@ -7,6 +7,7 @@ import {
   daFootprint,
   endBlock,
   executeTransaction,
+  Pace,
   l1Cost,
   nextExcessBlobGas,
   rulesAt,
@@ -69,6 +70,8 @@ export class BlockBuilder {
   readonly #attributes: BlockAttributes
   readonly #rules: Rules
   readonly #frame: Header
+  /** a block takes the time it takes, but requests are answered meanwhile: they read the View, which does not change until commit */
+  readonly #pace = new Pace(Number.POSITIVE_INFINITY)
   #world: World
   #gasUsed = 0n
   #blobGasUsed = 0n
@@ -130,7 +133,8 @@ export class BlockBuilder {
   /** Executes one more transaction. Throws InvalidTransaction or BlockFull; the block is then as before. */
   async add(tx: Transaction): Promise<Receipt> {
     this.#assertRoom(tx)
-    const executed = await executeTransaction(tx, this.context, this.#world, { anySender: isImpersonated(tx) })
+    await this.#pace.look()
+    const executed = await executeTransaction(tx, this.context, this.#world, { anySender: isImpersonated(tx), pace: this.#pace })
     const receipt = this.#receipt(tx, executed)
     this.transactions.push(tx)
     this.receipts.push(receipt)

@@ -81,13 +81,13 @@ describe('instant', () => {
     expect([zero, one, two].map((tx) => view.locate(tx.hash)?.block.header.number)).toEqual([1, 2, 3])
   })
 
-  test('what cannot be executed is dropped and leaves no block', async () => {
+  test('what cannot be paid for any more waits and leaves no block', async () => {
     const { chain, events } = await startedChain('instant')
     const tooLate = signed({ value: 10n ** 21n * 9n, nonce: 1n })
     await chain.submit(tooLate)
     await chain.submit(signed({ value: 10n ** 21n * 9n }))
     expect(chain.head.view.head.header.number).toBe(1)
-    expect(chain.pool.size).toBe(0)
+    expect(chain.pool.all()).toEqual([tooLate])
     expect(chain.head.view.pending).toBeNull()
     expect(events.at(-1)!.view).toBe(chain.head.view)
   })

@@ -254,8 +254,23 @@ describe('the order within a flashblock', () => {
   })
 })
 
+describe('a transaction that takes long', () => {
+  test('lets everybody else have a turn while it runs', async () => {
+    const { chain } = await startedChain('manual')
+    const endless = signed({ to: null, data: Hex.toBytes('0x5b600056'), gas: 3_000_000n })
+    await chain.submit(endless)
+    let turns = 0
+    const counter = setInterval(() => turns++, 0)
+    const [block] = await chain.mine(1)
+    clearInterval(counter)
+    expect(receiptOf(chain, endless.hash)?.status).toBe(0)
+    expect(block!.transactions).toContain(endless)
+    expect(turns).toBeGreaterThan(2)
+  })
+})
+
 describe('what cannot be executed', () => {
-  test('is dropped, and the others still run', async () => {
+  test('for want of money waits until there is some, and the others still run', async () => {
     const { chain, clock, bugs } = await startedChain()
     const spends = signed({ value: 9_000n * ETHER, maxPriorityFeePerGas: 2n })
     const tooMuch = signed({ nonce: 1n, value: 9_000n * ETHER, maxPriorityFeePerGas: 2n })
@@ -263,11 +278,21 @@ describe('what cannot be executed', () => {
     for (const tx of [spends, tooMuch, other]) await chain.submit(tx)
     await clock.advance(200)
     expect(hashesOf(chain.head.view.pending)).toEqual([spends.hash, other.hash])
-    expect(chain.pool.size).toBe(0)
-    const again = signed({ nonce: 1n })
-    await chain.submit(again)
+    expect(chain.pool.all()).toEqual([tooMuch])
+    await chain.edit((world) => world.addBalance(ALICE, 10_000n * ETHER))
     await clock.advance(2_000)
-    expect(receiptOf(chain, again.hash)?.status).toBe(1)
+    expect(receiptOf(chain, tooMuch.hash)?.status).toBe(1)
+    expect(bugs).toEqual([])
+  })
+
+  test('and never will be is dropped', async () => {
+    const { chain, clock, bugs } = await startedChain()
+    const sent = signed()
+    await chain.submit(sent)
+    await chain.edit((world) => world.setCode(ALICE, new Uint8Array([1, 2, 3])))
+    await clock.advance(2_000)
+    expect(receiptOf(chain, sent.hash)).toBeNull()
+    expect(chain.pool.size).toBe(0)
     expect(bugs).toEqual([])
   })
 

@@ -232,7 +232,7 @@ export class Sequencer {
     } catch (error) {
       if (error instanceof BlockFull) return false
       if (!(error instanceof InvalidTransaction)) this.#parts.onBug(error)
-      this.#parts.pool.drop(tx.hash)
+      if (!mayStillBe(error)) this.#parts.pool.drop(tx.hash)
       return false
     }
   }
@@ -254,6 +254,11 @@ export class Sequencer {
   #payloadId(parent: Block): Hex {
     return digest(`payload ${parent.hash} ${this.#payloads++}`).slice(0, 18) as Hex
   }
+}
+
+/** An earlier transaction of the sender took the money: more may come, so it waits, as in geth's pool. */
+function mayStillBe(error: unknown): boolean {
+  return error instanceof InvalidTransaction && error.code === 'insufficient-funds'
 }
 
 function digest(text: string): Hash {

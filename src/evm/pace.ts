@@ -2,7 +2,7 @@ import { LOOK_AT_CLOCK_STEPS, SLICE_MS } from './limits.ts'
 
 /**
  * Lets everybody else have a turn while a long message runs, and ends one that takes too long. A request has one for all
- * that it executes; a block that is being built has none.
+ * that it executes; a block that is being built has one without an end.
  */
 export class Pace {
   readonly #limitMs: number
