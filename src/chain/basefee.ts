@@ -10,7 +10,8 @@ export interface FeeParameters {
 }
 
 const L1_PARAMETERS: FeeParameters = { denominator: 8n, elasticity: 2n, minBaseFee: 0n }
-const INITIAL_BASE_FEE = 1_000_000_000n
+/** EIP-1559: of the first block that has one, in wei. */
+export const INITIAL_BASE_FEE = 1_000_000_000n
 
 /** The base fee of the block after `parent`. `rules` are those of that next block; null before London. */
 export function nextBaseFee(parent: Header, config: ChainConfig, rules: Rules): bigint | null {

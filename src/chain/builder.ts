@@ -2,6 +2,7 @@ import { Bloom, EMPTY_OMMERS, EMPTY_REQUESTS_HASH, Block, Hash, Header, Receipt,
 import type { Address, Transaction } from '../eth/index.ts'
 import {
   GAS_PER_BLOB,
+  MESSAGE_PASSER,
   World,
   beginBlock,
   daFootprint,
@@ -47,16 +48,6 @@ export interface BuilderState {
   storageRoot(address: Address): Hash
 }
 
-/** The transaction does not fit into what is left of the block. */
-export class BlockFull extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'BlockFull'
-  }
-}
-
-const MESSAGE_PASSER = '0x4200000000000000000000000000000000000016' as Address
-
 /**
  * One block while it grows: the same code for pending and sealed, for our own blocks and imported ones (law 2).
  * `begin`, then `add` and `commit` in turn, then `seal`. What it writes enters the state at `commit` only.
@@ -66,7 +57,6 @@ export class BlockBuilder {
   readonly transactions: Transaction[] = []
   readonly receipts: Receipt[] = []
   readonly #state: BuilderState
-  readonly #parent: Block
   readonly #attributes: BlockAttributes
   readonly #rules: Rules
   readonly #frame: Header
@@ -87,7 +77,6 @@ export class BlockBuilder {
     blockHash: (number: number) => Hash | null,
   ) {
     this.#state = state
-    this.#parent = parent
     this.#attributes = attributes
     this.#rules = rulesAt(config, parent.header.number + 1, attributes.timestamp)
     this.#frame = frame(parent, attributes, config, this.#rules)
@@ -98,14 +87,6 @@ export class BlockBuilder {
 
   get number(): number {
     return this.#frame.number
-  }
-
-  get parent(): Block {
-    return this.#parent
-  }
-
-  get attributes(): BlockAttributes {
-    return this.#attributes
   }
 
   get gasUsed(): bigint {
@@ -277,4 +258,12 @@ function frame(parent: Block, attributes: BlockAttributes, config: ChainConfig, 
 /** The finished form of a pending block: with its hash and its size. */
 function sealedBlock(pending: Block): Block {
   return { ...pending, hash: Header.hash(pending.header), sizeBytes: Block.encode(pending).length }
+}
+
+/** The transaction does not fit into what is left of the block. */
+export class BlockFull extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'BlockFull'
+  }
 }

@@ -1,11 +1,12 @@
 import { Address, Hash, Hex, SourceHash, Transaction } from '../eth/index.ts'
 import type { Block } from '../eth/index.ts'
+import { L1_BLOCK } from '../evm/index.ts'
 import type { Rules } from '../evm/index.ts'
 import type { L1Options, L1Origin } from './l1.ts'
 
 const DEPOSITOR = Address.from('0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001')
-const L1_BLOCK = Address.from('0x4200000000000000000000000000000000000015')
 const BASE_TIME = Address.from('0x4200000000000000000000000000000000000030')
+/** What each deposit of the system may use (specs.optimism.io, since Regolith). */
 export const SYSTEM_DEPOSIT_GAS = 1_000_000n
 /** A block of an OP chain must have room for its two deposits before anybody else's gas. */
 export const LEAST_OP_GAS_LIMIT = 2n * SYSTEM_DEPOSIT_GAS

@@ -1,6 +1,8 @@
-import { Address, Block, EMPTY_OMMERS, EMPTY_REQUESTS_HASH, EMPTY_ROOT, Bloom, Hash, Header } from '../eth/index.ts'
-import { rulesAt } from '../evm/index.ts'
+import { Block, EMPTY_OMMERS, EMPTY_REQUESTS_HASH, EMPTY_ROOT, Bloom, Hash, Header } from '../eth/index.ts'
+import type { Address } from '../eth/index.ts'
+import { MESSAGE_PASSER, rulesAt } from '../evm/index.ts'
 import type { ChainConfig, WriteSet } from '../evm/index.ts'
+import { INITIAL_BASE_FEE } from './basefee.ts'
 import type { StateHistory } from './state.ts'
 
 /** What a chain starts from: its rules, block 0 without the roots that follow from the state, and the state. */
@@ -23,9 +25,6 @@ export interface Genesis {
   readonly blobGasUsed: bigint | null
   readonly state: WriteSet
 }
-
-const INITIAL_BASE_FEE = 1_000_000_000n
-const MESSAGE_PASSER = Address.from('0x4200000000000000000000000000000000000016')
 
 /** Block 0 over its state, which the history already holds. */
 export function genesisBlock(genesis: Genesis, history: StateHistory): Block {

@@ -5,17 +5,6 @@ import type { Genesis } from './genesis.ts'
 
 type Json = { readonly [key: string]: unknown }
 
-/** A genesis file that cannot be used; the message names the field. */
-export class GenesisError extends Error {
-  readonly field: string
-
-  constructor(field: string, message: string) {
-    super(`genesis ${field} ${message}`)
-    this.name = 'GenesisError'
-    this.field = field
-  }
-}
-
 /**
  * Reads a genesis in geth's format. Keys of `alloc` may lack 0x; storage of value zero does not exist. Without `config`
  * block 0 is hashed by the fields the file has, and `rulesAfter` hold from block 1 on. Throws GenesisError.
@@ -246,5 +235,16 @@ function wrapped<T>(field: string, read: () => T): T {
   } catch (error) {
     if (error instanceof DecodeError) throw new GenesisError(field, error.message)
     throw error
+  }
+}
+
+/** A genesis file that cannot be used; the message names the field. */
+export class GenesisError extends Error {
+  readonly field: string
+
+  constructor(field: string, message: string) {
+    super(`genesis ${field} ${message}`)
+    this.name = 'GenesisError'
+    this.field = field
   }
 }

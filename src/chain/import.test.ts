@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { Block, DecodeError } from '../eth/index.ts'
 import type { DecodedBlock } from '../eth/index.ts'
 import { MemoryStore } from '../store/index.ts'
-import { sealedOf, testChain } from './chain.fixture.ts'
+import { sealedOf, signed, testChain } from './chain.fixture.ts'
 import type { TestChain } from './chain.fixture.ts'
 import { parseGenesis } from './gethgenesis.ts'
 import { ImportError, importChain } from './import.ts'
@@ -20,6 +20,20 @@ function emptyChain(): Promise<TestChain> {
 function fileOf(blocks: readonly Pick<DecodedBlock, 'header' | 'transactions' | 'ommers' | 'withdrawals'>[]): Uint8Array {
   return new Uint8Array(Buffer.concat(blocks.map((block) => Block.encode(block))))
 }
+
+test('what an imported block includes does not wait any more', async () => {
+  const tx = signed()
+  const waits = signed({ nonce: 1n })
+  const there = await testChain('manual')
+  await there.chain.submit(tx)
+  const blocks = await there.chain.mine(1)
+  const { chain } = await testChain('manual')
+  await chain.submit(tx)
+  await chain.submit(waits)
+  await importChain(chain, fileOf(blocks))
+  expect(chain.head.view.head.hash).toBe(blocks[0]!.hash)
+  expect(chain.pool.all()).toEqual([waits])
+})
 
 describe.skipIf(!hasVectors)('a chain file', () => {
   const file = hasVectors ? bytes('rpc-compat/chain.rlp') : new Uint8Array()

@@ -6,17 +6,6 @@ import { BlockBuilder, BlockFull } from './builder.ts'
 import type { Chain } from './chain.ts'
 import type { SealedChain } from './sealed.ts'
 
-/** A block of a chain file that is not a child of what stands before it, or does not do what its header says. */
-export class ImportError extends Error {
-  readonly blockNumber: number
-
-  constructor(blockNumber: number, message: string) {
-    super(`block ${blockNumber}: ${message}`)
-    this.name = 'ImportError'
-    this.blockNumber = blockNumber
-  }
-}
-
 /**
  * Executes the RLP blocks of a chain file (geth's `export` format) on top of the head and checks every header field.
  * All or nothing: throws ImportError or DecodeError with the chain as it was. Answers the number of new blocks.
@@ -63,13 +52,7 @@ async function execute(decoded: DecodedBlock, chain: Chain, sealed: SealedChain)
   if (header.parentHash !== parent.hash) {
     throw new ImportError(header.number, `parentHash is ${header.parentHash}, block ${parent.header.number} has ${parent.hash}`)
   }
-  const builder = new BlockBuilder(
-    sealed.history,
-    chain.config,
-    parent,
-    attributesOf(decoded),
-    (n) => sealed.store.byNumber(n)?.hash ?? null,
-  )
+  const builder = new BlockBuilder(sealed.history, chain.config, parent, attributesOf(decoded), sealed.blockHash)
   await builder.begin()
   for (const [index, tx] of decoded.transactions.entries()) await includeImported(builder, tx, index)
   const { block, writes } = await builder.seal()
@@ -117,4 +100,15 @@ function assertSameHeader(computed: Header, given: Header): void {
 
 function shown(value: unknown): string {
   return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : String(value)
+}
+
+/** A block of a chain file that is not a child of what stands before it, or does not do what its header says. */
+export class ImportError extends Error {
+  readonly blockNumber: number
+
+  constructor(blockNumber: number, message: string) {
+    super(`block ${blockNumber}: ${message}`)
+    this.name = 'ImportError'
+    this.blockNumber = blockNumber
+  }
 }

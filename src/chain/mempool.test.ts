@@ -3,8 +3,10 @@ import { Address, Hash, Transaction } from '../eth/index.ts'
 import type { TransactionFields } from '../eth/index.ts'
 import { below, random } from './chain.fixture.ts'
 import { POOL_TRANSACTIONS, POOL_TRANSACTIONS_PER_SENDER } from './limits.ts'
-import { Mempool, PoolError, effectiveTip } from './mempool.ts'
-import type { PoolErrorCode, PoolOrder } from './mempool.ts'
+import { Mempool, PoolError } from './mempool.ts'
+import type { PoolErrorCode } from './mempool.ts'
+import { effectiveTip } from './selection.ts'
+import type { PoolOrder } from './selection.ts'
 
 const SENDERS = Array.from({ length: 5 }, (_, index) => Address.fromBigint(0xa000n + BigInt(index)))
 const ALICE = SENDERS[0]!
@@ -24,13 +26,7 @@ function poolOf(order: PoolOrder = 'fees'): { pool: Mempool; nonces: Map<Address
 }
 
 function walk(pool: Mempool, baseFee = 0n): Transaction[] {
-  const selection = pool.selection(baseFee)
-  const taken: Transaction[] = []
-  for (let next = selection.peek(); next !== null; next = selection.peek()) {
-    taken.push(next)
-    selection.take()
-  }
-  return taken
+  return [...pool.selection(baseFee)]
 }
 
 function refusal(run: () => void): PoolError {
@@ -50,7 +46,6 @@ describe('nonce queues', () => {
     for (const each of [two, four, zero]) pool.add(each)
     expect(walk(pool)).toEqual([zero])
     expect(pool.status()).toEqual({ pending: 1, queued: 2 })
-    expect([zero, two].map((each) => pool.isExecutable(each))).toEqual([true, false])
     pool.add(one)
     expect(walk(pool)).toEqual([zero, one, two])
     expect(pool.content()).toEqual({ pending: new Map([[ALICE, [zero, one, two]]]), queued: new Map([[ALICE, [four]]]) })
@@ -105,7 +100,7 @@ describe('nonce queues', () => {
     for (const each of row) pool.add(each)
     expect(pool.nextNonce(ALICE, 0n)).toBe(4n)
     pool.drop(row[1]!.hash)
-    expect([pool.nextNonce(ALICE, 0n), pool.isExecutable(row[2]!)]).toEqual([1n, false])
+    expect(pool.nextNonce(ALICE, 0n)).toBe(1n)
     expect(pool.status()).toEqual({ pending: 1, queued: 2 })
     pool.add(tx(1, { value: 1n }))
     expect(pool.nextNonce(ALICE, 0n)).toBe(4n)

@@ -1,28 +1,9 @@
 import type { Address, Hash, Transaction } from '../eth/index.ts'
 import { POOL_TRANSACTIONS, POOL_TRANSACTIONS_PER_SENDER } from './limits.ts'
+import { Selection } from './selection.ts'
+import type { Entry, PoolOrder, Run } from './selection.ts'
 
 export type PoolErrorCode = 'already-known' | 'nonce-too-low' | 'replacement-underpriced' | 'pool-full' | 'underpriced' | 'invalid'
-
-/** Why a transaction cannot enter the pool, in the words that clients match. */
-export class PoolError extends Error {
-  readonly code: PoolErrorCode
-
-  constructor(code: PoolErrorCode, message: string) {
-    super(message)
-    this.name = 'PoolError'
-    this.code = code
-  }
-}
-
-/** How transactions are picked: by effective priority fee, or as they came. */
-export type PoolOrder = 'fees' | 'fifo'
-
-interface Entry {
-  readonly tx: Transaction
-  /** arrival number; decides between equal fees */
-  readonly arrival: number
-  isAnnounced: boolean
-}
 
 /** One sender's transactions by nonce. Executable are those that follow the account's nonce without a gap. */
 class Queue extends Map<bigint, Entry> {
@@ -121,11 +102,6 @@ export class Mempool {
     }
   }
 
-  /** True when the transaction follows its account's nonce without a gap. */
-  isExecutable(tx: Transaction): boolean {
-    return tx.nonce < this.nextNonce(tx.from, this.#nonceOf(tx.from))
-  }
-
   /** The first nonce from `stateNonce` on that no pooled transaction of `address` has. */
   nextNonce(address: Address, stateNonce: bigint): bigint {
     return this.#queues.get(address)?.endOf(stateNonce) ?? stateNonce
@@ -207,7 +183,7 @@ export class Mempool {
       const top = queue.get(this.#nonceOf(address))
       if (top !== undefined && top.tx.maxFeePerGas >= baseFee) runs.push({ queue, top })
     }
-    return new Selection(runs, baseFee, this.#order === 'fifo' ? byArrival : byTip(baseFee))
+    return new Selection(runs, baseFee, this.#order)
   }
 
   #announce(queue: Queue, tx: Transaction, next: bigint): void {
@@ -239,89 +215,20 @@ export class Mempool {
   }
 }
 
-type Better = (a: Entry, b: Entry) => boolean
-
-/** One sender's queue, and how far the walk has come in it. */
-interface Run {
-  readonly queue: Queue
-  top: Entry
-}
-
-/** Walks the executable transactions; within a sender always by nonce. */
-export class Selection {
-  readonly #heap: Run[]
-  readonly #baseFee: bigint
-  readonly #better: Better
-
-  constructor(runs: Run[], baseFee: bigint, better: Better) {
-    this.#heap = runs
-    this.#baseFee = baseFee
-    this.#better = better
-    for (let i = (runs.length >> 1) - 1; i >= 0; i--) this.#sink(i)
-  }
-
-  /** The best transaction left, or null. */
-  peek(): Transaction | null {
-    return this.#heap[0]?.top.tx ?? null
-  }
-
-  /** Takes the best one; its sender's next nonce stands in its place. */
-  take(): void {
-    const run = this.#heap[0]
-    if (run === undefined) return
-    const next = run.queue.get(run.top.tx.nonce + 1n)
-    if (next === undefined || next.tx.maxFeePerGas < this.#baseFee) this.#removeTop()
-    else run.top = next
-    this.#sink(0)
-  }
-
-  /** Leaves the best one's sender out for the rest of this walk. */
-  skipSender(): void {
-    this.#removeTop()
-    this.#sink(0)
-  }
-
-  #removeTop(): void {
-    const last = this.#heap.pop()
-    if (last !== undefined && this.#heap.length > 0) this.#heap[0] = last
-  }
-
-  #sink(start: number): void {
-    const heap = this.#heap
-    for (let i = start; ;) {
-      const left = 2 * i + 1
-      const right = left + 1
-      let best = i
-      if (left < heap.length && this.#better(heap[left]!.top, heap[best]!.top)) best = left
-      if (right < heap.length && this.#better(heap[right]!.top, heap[best]!.top)) best = right
-      if (best === i) return
-      ;[heap[i], heap[best]] = [heap[best]!, heap[i]!]
-      i = best
-    }
-  }
-}
-
-function byArrival(a: Entry, b: Entry): boolean {
-  return a.arrival < b.arrival
-}
-
-function byTip(baseFee: bigint): Better {
-  return (a, b) => {
-    const tipA = effectiveTip(a.tx, baseFee)
-    const tipB = effectiveTip(b.tx, baseFee)
-    return tipA === tipB ? a.arrival < b.arrival : tipA > tipB
-  }
-}
-
-/** What the block's builder gets per gas, in wei. */
-export function effectiveTip(tx: Transaction, baseFee: bigint): bigint {
-  const room = tx.maxFeePerGas - baseFee
-  return room < tx.maxPriorityFeePerGas ? room : tx.maxPriorityFeePerGas
-}
-
 function assertReplaces(tx: Transaction, old: Transaction): void {
   const enough =
     tx.maxFeePerGas * 100n >= old.maxFeePerGas * REPLACEMENT_PERCENT &&
     tx.maxPriorityFeePerGas * 100n >= old.maxPriorityFeePerGas * REPLACEMENT_PERCENT
   if (!enough) throw new PoolError('replacement-underpriced', 'replacement transaction underpriced')
+}
+
+/** Why a transaction cannot enter the pool, in the words that clients match. */
+export class PoolError extends Error {
+  readonly code: PoolErrorCode
+
+  constructor(code: PoolErrorCode, message: string) {
+    super(message)
+    this.name = 'PoolError'
+    this.code = code
+  }
 }

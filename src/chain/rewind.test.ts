@@ -243,6 +243,17 @@ describe('a reorg', () => {
     expect(chain.head.view.head.timestampMs).toBe(old.at(-1)! + 400)
   })
 
+  test('does not use up the timestamp that was set for the next block, and time does not go back', async () => {
+    const { chain } = await chainOf(3)
+    await chain.increaseTime(1_000)
+    await chain.setNextTimestamp(GENESIS_SECONDS + 5_000)
+    const now = chain.time.nowMs()
+    await chain.reorg(2)
+    expect(chain.time.nowMs()).toBe(now)
+    const [next, later] = await chain.mine(2)
+    expect([next!, later!].map(({ header }) => header.timestamp - GENESIS_SECONDS)).toEqual([5_000, 5_001])
+  })
+
   test('leaves out what cannot be included', async () => {
     const { chain, bugs } = await chainOf(2)
     await chain.reorg(1, [

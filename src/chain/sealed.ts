@@ -1,5 +1,5 @@
 import type { Address, Block, Hash } from '../eth/index.ts'
-import type { Account, StateReader, WriteSet } from '../evm/index.ts'
+import type { Account, WriteSet } from '../evm/index.ts'
 import type { BlockStore } from './blocks.ts'
 import type { StateHistory } from './state.ts'
 
@@ -43,6 +43,9 @@ export class SealedChain {
     return this.#versions[this.#versions.length - 1]!
   }
 
+  /** Of a sealed block, else null. A value that can be handed on: the BLOCKHASH of a builder. */
+  readonly blockHash = (number: number): Hash | null => this.store.byNumber(number)?.hash ?? null
+
   /** The history stands at the state after `block`. */
   append(block: Block): void {
     this.store.append(block)
@@ -55,12 +58,7 @@ export class SealedChain {
     this.#versions[this.#versions.length - 1] = this.history.version
   }
 
-  /** The state after a sealed block. Throws PrunedState. */
-  stateAfter(number: number): StateReader {
-    return this.history.at(this.versionAfter(number))
-  }
-
-  /** Throws RangeError for a block that is not sealed. */
+  /** Of the state after a sealed block. Throws RangeError for one that is not sealed. */
   versionAfter(number: number): number {
     const version = this.#versions[number]
     if (version === undefined) throw new RangeError(`block ${number} is not sealed`)
@@ -91,14 +89,14 @@ export class SealedChain {
     return this.rewind(0, this.#genesisVersion)
   }
 
-  /** Forgets state older than the history allows, but nothing from `oldestNeeded` (a snapshot's version) on. */
+  /** Forgets state older than the history allows, but nothing from version `oldestNeeded` on. */
   prune(oldestNeeded: number): void {
     const number = this.#head.header.number - this.#historyBlocks
     if (number <= 0) return
     this.history.prune(Math.min(this.#versions[number]!, oldestNeeded))
   }
 
-  /** The oldest block whose state can be read. */
+  /** The oldest block whose state can be read whatever happened; snapshots may hold older ones. */
   oldestState(): number {
     return Math.max(0, this.#head.header.number - this.#historyBlocks)
   }

@@ -1,34 +1,26 @@
-import { Hash, Header } from '../eth/index.ts'
-import type { Address, Block, Flashblock, Hex, Transaction } from '../eth/index.ts'
+import { Hash } from '../eth/index.ts'
+import type { Block, Hex, Transaction } from '../eth/index.ts'
 import { InvalidTransaction, rulesAt } from '../evm/index.ts'
 import type { ChainConfig, WriteSet } from '../evm/index.ts'
-import { encodeExtraData } from './basefee.ts'
-import type { FeeParameters } from './basefee.ts'
+import { encodeExtraData, nextBaseFee } from './basefee.ts'
 import { BlockBuilder, BlockFull } from './builder.ts'
 import type { BlockAttributes } from './builder.ts'
 import { baseTimeDeposit, l1AttributesDeposit } from './deposits.ts'
 import type { Head } from './head.ts'
+import type { Horizon } from './horizon.ts'
+import type { Knobs } from './knobs.ts'
 import type { SimulatedL1 } from './l1.ts'
 import type { Mempool } from './mempool.ts'
+import { OpenBlock } from './openblock.ts'
 import type { SealedChain } from './sealed.ts'
+import type { Snapshots } from './snapshots.ts'
+import { timestampMsOf } from './time.ts'
 import type { ChainTime } from './time.ts'
-import type { View } from './view.ts'
-
-/** What a test may set for coming blocks. */
-export interface Knobs {
-  gasLimit: bigint
-  coinbase: Address
-  feeParameters: FeeParameters
-  /** for one block, then null again */
-  nextBaseFee: bigint | null
-  nextPrevRandao: Hash | null
-  /** makes the blocks of a second try differ from those of the first */
-  salt: number
-}
 
 export interface SequencerParts {
   readonly config: ChainConfig
   readonly sealed: SealedChain
+  readonly snapshots: Snapshots
   readonly pool: Mempool
   readonly l1: SimulatedL1
   readonly time: ChainTime
@@ -36,22 +28,17 @@ export interface SequencerParts {
   readonly seed: string
   /** true under the native cadence: millisecond timestamps and no flashblocks */
   readonly native: () => boolean
-  /** false when the builder has used up its slot; never under the manual clock */
+  /** false when the builder has used up its share of the slot */
   readonly withinSlot: () => boolean
   readonly head: Head
-  readonly view: (pending: Block | null, flashblockIndex: number) => View
+  readonly horizon: Horizon
   readonly onBug: (error: unknown) => void
 }
 
-/** The block under construction. */
-interface Open {
-  readonly builder: BlockBuilder
-  readonly payloadId: Hex
-  /** what the block opened with; the user's transactions come after */
-  readonly deposits: number
-  published: number
-  index: number
-  pending: Block | null
+/** A sealed block, and what it wrote beyond its flashblocks. */
+interface Closed {
+  readonly block: Block
+  readonly writes: WriteSet
 }
 
 /**
@@ -62,7 +49,7 @@ interface Open {
  */
 export class Sequencer {
   readonly #parts: SequencerParts
-  #open: Open | null = null
+  #open: OpenBlock | null = null
   #payloads = 0
 
   constructor(parts: SequencerParts) {
@@ -75,7 +62,15 @@ export class Sequencer {
 
   /** True when somebody's transaction was promised in the open block. */
   get hasPromises(): boolean {
-    return this.#open !== null && this.#open.builder.transactions.length > this.#open.deposits
+    return this.#open !== null && this.#open.userTransactions.length > 0
+  }
+
+  /** True when the pool holds something executable that pays the next block's base fee. */
+  get hasWork(): boolean {
+    const { config, sealed, pool, knobs } = this.#parts
+    const { header } = sealed.head
+    const rules = rulesAt(config, header.number + 1, header.timestamp + 1)
+    return pool.selection(knobs.nextBaseFee ?? nextBaseFee(header, config, rules) ?? 0n).peek() !== null
   }
 
   /** Begins a block on the head and publishes index 0: the deposits, at once. */
@@ -105,17 +100,11 @@ export class Sequencer {
     })
   }
 
-  /** Closes the open block for good. */
+  /** Closes the open block for good. Time goes on from it, and what was set for one block is used up. */
   async seal(): Promise<Block> {
-    const open = this.#opened()
-    const { block, writes } = await this.#orDiscard(() => this.#close(open))
-    this.#parts.time.sealed(block.timestampMs ?? block.header.timestamp * 1_000)
-    this.#parts.knobs.nextBaseFee = null
-    this.#parts.knobs.nextPrevRandao = null
-    this.#parts.pool.prune(block.transactions)
-    const view = this.#parts.view(null, -1)
-    this.#parts.head.announce({ kind: 'block', sealed: true, view, block, writes })
-    return block
+    const closed = await this.#close()
+    this.#parts.time.sealed(timestampMsOf(closed.block))
+    return this.#sealed(closed)
   }
 
   /**
@@ -126,9 +115,9 @@ export class Sequencer {
     const open = this.#open
     if (open === null) return
     this.forget()
-    this.#parts.pool.putBack(open.builder.transactions.slice(open.deposits))
+    this.#parts.pool.putBack(open.userTransactions)
     if (open.pending === null) return
-    const view = this.#parts.view(null, -1)
+    const view = this.#parts.horizon.view()
     this.#parts.head.announce({ kind: 'rewind', view, removed: [], retracted: open.pending })
   }
 
@@ -140,19 +129,35 @@ export class Sequencer {
     return pending
   }
 
-  /** Seals a block of exactly these transactions at `timestampMs`; those that cannot be included are left out. */
-  async replace(timestampMs: number, transactions: readonly Transaction[]): Promise<Block> {
-    const open = await this.#begin(this.#attributes(timestampMs))
+  /**
+   * Seals a block of exactly these transactions with the timestamp of `old`, whose place it takes; those that cannot be
+   * included are left out. The chain's time has been there before: it stays as it is.
+   */
+  async replace(old: Block, transactions: readonly Transaction[]): Promise<Block> {
+    const open = await this.#begin(this.#attributes(timestampMsOf(old)))
     this.#open = open
     for (const tx of transactions) await this.#include(open, tx)
-    return this.seal()
+    return this.#sealed(await this.#close())
   }
 
-  async #close(open: Open): Promise<{ block: Block; writes: WriteSet }> {
-    const closed = await open.builder.seal()
-    this.#parts.sealed.append(closed.block)
-    this.#open = null
-    return closed
+  async #close(): Promise<Closed> {
+    const open = this.#opened()
+    return this.#orDiscard(async () => {
+      const closed = await open.builder.seal()
+      this.#parts.sealed.append(closed.block)
+      this.#open = null
+      return closed
+    })
+  }
+
+  #sealed({ block, writes }: Closed): Block {
+    const { sealed, snapshots, pool, knobs, head, horizon } = this.#parts
+    knobs.nextBaseFee = null
+    knobs.nextPrevRandao = null
+    pool.prune(block.transactions)
+    head.announce({ kind: 'block', sealed: true, view: horizon.view(), block, writes })
+    sealed.prune(snapshots.oldestVersion)
+    return block
   }
 
   async #orDiscard<T>(work: () => Promise<T>): Promise<T> {
@@ -164,23 +169,22 @@ export class Sequencer {
     }
   }
 
-  #opened(): Open {
+  #opened(): OpenBlock {
     if (this.#open === null) throw new Error('no block is open')
     return this.#open
   }
 
-  async #begin(attributes: BlockAttributes): Promise<Open> {
+  async #begin(attributes: BlockAttributes): Promise<OpenBlock> {
     const { config, sealed, l1 } = this.#parts
     const parent = sealed.head
-    const builder = new BlockBuilder(sealed.history, config, parent, attributes, (n) => sealed.store.byNumber(n)?.hash ?? null)
+    const builder = new BlockBuilder(sealed.history, config, parent, attributes, sealed.blockHash)
     await builder.begin()
     if (config.op !== null) {
       const origin = l1.at(attributes.timestamp)
       await builder.add(l1AttributesDeposit(origin, parent, l1.options, builder.context.rules))
       if (attributes.timestampMs !== null) await builder.add(baseTimeDeposit(parent, attributes.timestampMs % 1_000))
     }
-    const payloadId = this.#payloadId(parent)
-    return { builder, payloadId, deposits: builder.transactions.length, published: 0, index: -1, pending: null }
+    return new OpenBlock(builder, this.#payloadId(parent))
   }
 
   #attributes(forcedMs?: number): BlockAttributes {
@@ -205,7 +209,7 @@ export class Sequencer {
     }
   }
 
-  async #fill(open: Open, gasBudget: bigint, most = Number.POSITIVE_INFINITY): Promise<number> {
+  async #fill(open: OpenBlock, gasBudget: bigint, most = Number.POSITIVE_INFINITY): Promise<number> {
     const { builder } = open
     const selection = this.#parts.pool.selection(builder.baseFeePerGas)
     let count = 0
@@ -225,7 +229,7 @@ export class Sequencer {
    * False when the transaction could not be included: it waits for another block, or is dropped when it never can be. One
    * that breaks the executor is dropped as well, or it would break every block to come.
    */
-  async #include(open: Open, tx: Transaction): Promise<boolean> {
+  async #include(open: OpenBlock, tx: Transaction): Promise<boolean> {
     try {
       await open.builder.add(tx)
       return true
@@ -238,17 +242,11 @@ export class Sequencer {
   }
 
   #publish(): void {
-    const open = this.#opened()
-    const writes: WriteSet = open.builder.commit()
-    const firstTransaction = open.published
-    const block = open.builder.pending()
-    open.pending = block
-    open.published = block.transactions.length
-    open.index++
-    this.#parts.pool.prune(block.transactions.slice(firstTransaction))
-    const view = this.#parts.view(block, open.index)
-    const flashblock = message(open, block, firstTransaction)
-    this.#parts.head.announce({ kind: 'block', sealed: false, view, block, flashblock, firstTransaction, writes })
+    const { pool, head, horizon } = this.#parts
+    const { block, index, flashblock, firstTransaction, writes } = this.#opened().publish()
+    pool.prune(block.transactions.slice(firstTransaction))
+    const view = horizon.view(block, index)
+    head.announce({ kind: 'block', sealed: false, view, block, flashblock, firstTransaction, writes })
   }
 
   #payloadId(parent: Block): Hex {
@@ -263,36 +261,4 @@ function mayStillBe(error: unknown): boolean {
 
 function digest(text: string): Hash {
   return Hash.keccak(new TextEncoder().encode(text))
-}
-
-/** The stream's message for what is new in `block`. */
-function message(open: Open, block: Block, firstTransaction: number): Flashblock {
-  const { header } = block
-  const base = {
-    parentBeaconBlockRoot: header.parentBeaconBlockRoot ?? Hash.zero,
-    parentHash: header.parentHash,
-    feeRecipient: header.coinbase,
-    prevRandao: header.mixHash,
-    blockNumber: header.number,
-    gasLimit: header.gasLimit,
-    timestamp: header.timestamp,
-    extraData: header.extraData,
-    baseFeePerGas: header.baseFeePerGas ?? 0n,
-  }
-  return {
-    payloadId: open.payloadId,
-    index: open.index,
-    base: open.index === 0 ? base : null,
-    diff: {
-      stateRoot: header.stateRoot,
-      receiptsRoot: header.receiptsRoot,
-      logsBloom: header.logsBloom,
-      gasUsed: header.gasUsed,
-      blockHash: Header.hash(header),
-      transactions: block.transactions.slice(firstTransaction).map((tx) => tx.raw),
-      withdrawalsRoot: header.withdrawalsRoot ?? Hash.zero,
-      blobGasUsed: header.blobGasUsed,
-    },
-    blockNumber: header.number,
-  }
 }

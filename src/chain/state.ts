@@ -370,7 +370,8 @@ function holdsValue(slots: ReadonlyMap<Hash, bigint>): boolean {
 
 const NO_CHANGE: readonly KeyCell[] = []
 const NO_TRIES: ReadonlyMap<AccountCell, StorageTrie> = new Map()
-const NO_WRITES: WriteSet = { accounts: new Map(), storage: new Map(), codes: new Map() }
+/** Nothing changes. */
+export const NO_WRITES: WriteSet = { accounts: new Map(), storage: new Map(), codes: new Map() }
 
 function sameAccount(a: Account | null, b: Account | null): boolean {
   if (a === null || b === null) return a === b

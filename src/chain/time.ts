@@ -23,6 +23,10 @@ export class ChainTime {
     return this.#clock.nowMs() + this.#offsetMs
   }
 
+  nowSeconds(): number {
+    return Math.floor(this.nowMs() / 1_000)
+  }
+
   get offsetMs(): number {
     return this.#offsetMs
   }
@@ -58,6 +62,13 @@ export class ChainTime {
     this.#nextSeconds = null
   }
 
+  /** The clock's own time again, with nothing set. */
+  reset(): void {
+    this.#offsetMs = 0
+    this.#nextSeconds = null
+    this.#intervalSeconds = null
+  }
+
   mark(): TimeMark {
     return { nowMs: this.nowMs(), nextSeconds: this.#nextSeconds, intervalSeconds: this.#intervalSeconds }
   }
@@ -69,7 +80,7 @@ export class ChainTime {
   }
 
   #natural(parent: Block, native: boolean): number {
-    const parentMs = parent.timestampMs ?? parent.header.timestamp * 1_000
+    const parentMs = timestampMsOf(parent)
     if (this.#intervalSeconds !== null) return parentMs + this.#intervalSeconds * 1_000
     const unitMs = native ? NATIVE_STEP_MS : 1_000
     return Math.max(Math.floor(this.nowMs() / unitMs) * unitMs, Math.floor(parentMs / unitMs) * unitMs + unitMs)
@@ -78,3 +89,8 @@ export class ChainTime {
 
 /** BaseTime allows the millisecond parts 0, 200, 400, 600 and 800. */
 const NATIVE_STEP_MS = 200
+
+/** A block's time in milliseconds, whatever its cadence. */
+export function timestampMsOf({ timestampMs, header }: Block): number {
+  return timestampMs ?? header.timestamp * 1_000
+}

@@ -9,7 +9,7 @@ export class Turns {
     return turn
   }
 
-  /** Resolves when nothing is waiting any more. */
+  /** Resolves when everything asked for so far has ended. */
   async idle(): Promise<void> {
     await this.#last
   }

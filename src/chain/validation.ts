@@ -1,5 +1,5 @@
 import type { Transaction } from '../eth/index.ts'
-import { floorGas, intrinsicGas, l1Cost, operatorFee } from '../evm/index.ts'
+import { GAS_PER_BLOB, NONCE_MAX, floorGas, intrinsicGas, isDelegation, knowsType, l1Cost, operatorFee } from '../evm/index.ts'
 import type { ChainConfig, Rules, StateReader } from '../evm/index.ts'
 import { TRANSACTION_BYTES } from './limits.ts'
 import { PoolError } from './mempool.ts'
@@ -28,16 +28,13 @@ export function assertEnters(tx: Transaction, entrance: Entrance): void {
 }
 
 const UNDERPRICED = 'transaction underpriced'
-/** EIP-2681: an account never gets beyond it. */
-const MAX_NONCE = 2n ** 64n - 1n
-const DELEGATION_PREFIX = [0xef, 0x01, 0x00]
 
 const CHECKS: readonly Check[] = [
-  (tx, { rules }) => (typeAllowed(tx, rules) ? null : 'transaction type not supported'),
+  (tx, { rules }) => (tx.type !== 0x7e && knowsType(tx.type, rules) ? null : 'transaction type not supported'),
   (tx) => (tx.raw.length <= TRANSACTION_BYTES ? null : `oversized data: transaction size ${tx.raw.length}, limit ${TRANSACTION_BYTES}`),
   (tx, { config }) =>
     tx.chainId === null || tx.chainId === config.chainId ? null : `invalid chain id for signer: have ${tx.chainId} want ${config.chainId}`,
-  (tx) => (tx.nonce < MAX_NONCE ? null : `nonce has max value: address ${tx.from}, nonce: ${tx.nonce}`),
+  (tx) => (tx.nonce < NONCE_MAX ? null : `nonce has max value: address ${tx.from}, nonce: ${tx.nonce}`),
   (tx, { gasLimit }) => (tx.gas <= gasLimit ? null : 'exceeds block gas limit'),
   (tx, { config, rules }) => {
     const cap = rules.has('osaka') ? config.transactionGasCap : null
@@ -72,20 +69,13 @@ const CHECKS: readonly Check[] = [
   },
 ]
 
-function typeAllowed(tx: Transaction, rules: Rules): boolean {
-  if (tx.type === 0x7e) return false
-  if (tx.type === 3) return rules.op === null && rules.has('cancun')
-  if (tx.type === 4) return rules.has('prague')
-  return tx.type === 2 ? rules.has('london') : tx.type === 0 || rules.has('berlin')
-}
-
 /** EIP-3607, with EIP-7702's exception. Unsigned (impersonated) senders may be contracts: they are let through by their signature. */
 function isEoa(tx: Transaction, state: StateReader): boolean {
   if (isImpersonated(tx)) return true
   const account = state.account(tx.from)
   if (account === null) return true
   const code = state.code(account.codeHash)
-  return code.length === 0 || (code.length === 23 && DELEGATION_PREFIX.every((byte, i) => code[i] === byte))
+  return code.length === 0 || isDelegation(code)
 }
 
 /** Nobody signed it: `Transaction.unsigned` put the sender where r would be. */
@@ -95,7 +85,7 @@ export function isImpersonated(tx: Transaction): boolean {
 
 /** Everything the sender may have to pay, in wei. */
 function cost(tx: Transaction, rules: Rules, state: StateReader): bigint {
-  const blobs = tx.maxFeePerBlobGas * 131_072n * BigInt(tx.blobVersionedHashes.length)
+  const blobs = tx.maxFeePerBlobGas * GAS_PER_BLOB * BigInt(tx.blobVersionedHashes.length)
   const base = tx.gas * tx.maxFeePerGas + tx.value + blobs
   if (rules.op === null) return base
   const l1 = l1Cost(tx.raw, rules, state)

@@ -1,9 +1,9 @@
 import { Address } from '../eth/index.ts'
 import type { Authorization } from '../eth/index.ts'
 import { AUTHORIZATION_REFUND } from './gas.ts'
+import { NONCE_MAX } from './state.ts'
 import type { World } from './world.ts'
 
-const NONCE_MAX = 2n ** 64n - 1n
 const PREFIX = [0xef, 0x01, 0x00] as const
 const DELEGATION_SIZE = 23
 

@@ -38,8 +38,7 @@ export function billFor(message: Message, { env, rules }: BlockContext, world: W
     l1,
     blobGas,
     prepaid: free ? 0n : message.gas * gasPrice + blobGas * (env.blobBaseFee ?? 0n) + rollup,
-    required:
-      message.value + (free ? 0n : message.gas * message.maxFeePerGas + blobGas * message.maxFeePerBlobGas + rollup),
+    required: message.value + (free ? 0n : message.gas * message.maxFeePerGas + blobGas * message.maxFeePerBlobGas + rollup),
     operatorPrepaid,
     free,
   }

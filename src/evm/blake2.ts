@@ -2,8 +2,22 @@ import { BLAKE2_ROUNDS_PER_SLICE } from './limits.ts'
 
 /** BLAKE2b's initial values, low word first. */
 const IV = Uint32Array.of(
-  0xf3bcc908, 0x6a09e667, 0x84caa73b, 0xbb67ae85, 0xfe94f82b, 0x3c6ef372, 0x5f1d36f1, 0xa54ff53a,
-  0xade682d1, 0x510e527f, 0x2b3e6c1f, 0x9b05688c, 0xfb41bd6b, 0x1f83d9ab, 0x137e2179, 0x5be0cd19,
+  0xf3bcc908,
+  0x6a09e667,
+  0x84caa73b,
+  0xbb67ae85,
+  0xfe94f82b,
+  0x3c6ef372,
+  0x5f1d36f1,
+  0xa54ff53a,
+  0xade682d1,
+  0x510e527f,
+  0x2b3e6c1f,
+  0x9b05688c,
+  0xfb41bd6b,
+  0x1f83d9ab,
+  0x137e2179,
+  0x5be0cd19,
 )
 
 /** The message schedule: ten permutations of 16 words, used in turn. */
@@ -97,8 +111,14 @@ function runRounds(first: number, end: number): void {
 function mix(a: number, b: number, c: number, d: number, s: number): void {
   const x = (SIGMA[s] as number) * 2 // the schedule has 160 entries
   const y = (SIGMA[s + 1] as number) * 2
-  let al = at(a), ah = at(a + 1), bl = at(b), bh = at(b + 1)
-  let cl = at(c), ch = at(c + 1), dl = at(d), dh = at(d + 1)
+  let al = at(a),
+    ah = at(a + 1),
+    bl = at(b),
+    bh = at(b + 1)
+  let cl = at(c),
+    ch = at(c + 1),
+    dl = at(d),
+    dh = at(d + 1)
   let low = (al >>> 0) + (bl >>> 0) + (m[x] as number)
   ah = (ah + bh + (m[x + 1] as number) + carry(low)) | 0
   al = low | 0

@@ -121,8 +121,7 @@ async function load() {
     world: World | null = null
     marks: number[] = []
     readonly originalStorageCache = {
-      get: async (address: EthereumAddress, key: Uint8Array) =>
-        shortest(this.#world.originalStorage(addressOf(address), Hash.from(key))),
+      get: async (address: EthereumAddress, key: Uint8Array) => shortest(this.#world.originalStorage(addressOf(address), Hash.from(key))),
       clear: () => {},
     }
 

@@ -31,7 +31,13 @@ async function run(asked: Message, accounts: ConstructorParameters<typeof Memory
 describe('deposits', () => {
   test('mint, move value and pay nobody', async () => {
     const { world, executed } = await run(deposit(10n, { value: 4n }), { [ALICE]: { nonce: 3n } })
-    expect(executed).toMatchObject({ outcome: { kind: 'success' }, gasUsed: 21_000n, depositNonce: 3n, effectiveGasPrice: 0n, blobGasUsed: null })
+    expect(executed).toMatchObject({
+      outcome: { kind: 'success' },
+      gasUsed: 21_000n,
+      depositNonce: 3n,
+      effectiveGasPrice: 0n,
+      blobGasUsed: null,
+    })
     expect(world.account(ALICE)).toMatchObject({ nonce: 4n, balance: 6n })
     expect(world.balance(BOB)).toBe(4n)
     for (const vault of [COINBASE, BASE_FEE_VAULT, L1_FEE_VAULT, OPERATOR_FEE_VAULT]) expect(world.account(vault)).toBeNull()
@@ -73,11 +79,7 @@ describe('deposits', () => {
   })
 
   test('get refunds in gas used, and no footprint under Jovian', async () => {
-    const { executed } = await run(
-      deposit(0n, { to: CONTRACT }),
-      { [CONTRACT]: { code: '0x600060005500', storage: { 0: 1n } } },
-      'jovian',
-    )
+    const { executed } = await run(deposit(0n, { to: CONTRACT }), { [CONTRACT]: { code: '0x600060005500', storage: { 0: 1n } } }, 'jovian')
     expect(executed.gasUsed).toBe(executed.gasUsedBeforeRefund - 4_800n)
     expect(executed.blobGasUsed).toBe(0n)
     expect(executed.l1).toMatchObject({ fee: 0n, gasUsed: 0n })

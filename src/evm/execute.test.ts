@@ -22,7 +22,13 @@ const push = (address: Address): string => `73${address.slice(2)}`
 describe('a transfer', () => {
   test('on L1 burns the base fee and pays the tip', async () => {
     const { world, executed } = await run('0x', { to: BOB, value: 5n })
-    expect(executed).toMatchObject({ gasUsed: 21_000n, gasUsedBeforeRefund: 21_000n, effectiveGasPrice: 2n * GWEI, l1: null, contractAddress: null })
+    expect(executed).toMatchObject({
+      gasUsed: 21_000n,
+      gasUsedBeforeRefund: 21_000n,
+      effectiveGasPrice: 2n * GWEI,
+      l1: null,
+      contractAddress: null,
+    })
     expect(world.account(ALICE)).toEqual({ nonce: 1n, balance: ETHER - 5n - 42_000n * GWEI, codeHash: EMPTY_CODE_HASH })
     expect(world.balance(COINBASE)).toBe(21_000n * GWEI)
     expect(world.balance(BOB)).toBe(5n)
@@ -277,7 +283,10 @@ describe('what calls ask for', () => {
     const { executed } = await run(code, { value: 9n }, PRAGUE, {}, { ...call, transferLogs: true })
     const ether = Address.from(`0x${'ee'.repeat(20)}`)
     expect(executed.logs.map(({ address, data }) => [address, data.length])).toEqual([
-      [ether, 32], [CONTRACT, 0], [ether, 32], [CONTRACT, 1],
+      [ether, 32],
+      [CONTRACT, 0],
+      [ether, 32],
+      [CONTRACT, 1],
     ])
     expect(executed.logs[2]?.topics.slice(1).map(BigInt)).toEqual([BigInt(CONTRACT), BigInt(BOB)])
     expect(executed.logs[2]?.data.at(-1)).toBe(2)
@@ -287,7 +296,13 @@ describe('what calls ask for', () => {
     const reverts = `0x5f5f5f5f6002${push(BOB)}5af1` as const
     const back = await run(reverts, { value: 9n }, PRAGUE, { [BOB]: { code: '0x5f5ffd' } }, { ...call, transferLogs: true })
     expect(back.executed.logs).toHaveLength(1)
-    const created = await run('0x', { to: null, value: 4n, data: Hex.toBytes(`0x${push(BOB)}ff`) }, PRAGUE, {}, { ...call, transferLogs: true })
+    const created = await run(
+      '0x',
+      { to: null, value: 4n, data: Hex.toBytes(`0x${push(BOB)}ff`) },
+      PRAGUE,
+      {},
+      { ...call, transferLogs: true },
+    )
     expect(created.executed.logs.map(({ topics }) => topics.slice(1).map(BigInt))).toEqual([
       [BigInt(ALICE), BigInt(Address.create(ALICE, 0n))],
       [BigInt(Address.create(ALICE, 0n)), BigInt(BOB)],

@@ -121,13 +121,7 @@ function refuseSystemTransaction({ deposit, from }: Message): void {
 }
 
 /** From the intrinsic gas to the refund; the gas is bought already. */
-async function runMessage(
-  message: Message,
-  context: BlockContext,
-  world: World,
-  options: ExecuteOptions,
-  gasPrice: bigint,
-): Promise<Run> {
+async function runMessage(message: Message, context: BlockContext, world: World, options: ExecuteOptions, gasPrice: bigint): Promise<Run> {
   const { rules, config, env } = context
   const intrinsic = requireGas(message, context)
   requireValue(message, world)

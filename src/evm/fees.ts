@@ -14,10 +14,7 @@ export interface BlobFeeParent {
 }
 
 /** Wei per gas that a message pays: EIP-1559, and the plain gas price (both fields alike) before it. */
-export function effectiveGasPrice(
-  message: Pick<Message, 'maxFeePerGas' | 'maxPriorityFeePerGas'>,
-  baseFeePerGas: bigint | null,
-): bigint {
+export function effectiveGasPrice(message: Pick<Message, 'maxFeePerGas' | 'maxPriorityFeePerGas'>, baseFeePerGas: bigint | null): bigint {
   const offered = message.maxPriorityFeePerGas + (baseFeePerGas ?? 0n)
   return offered < message.maxFeePerGas ? offered : message.maxFeePerGas
 }

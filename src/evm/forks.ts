@@ -1,12 +1,39 @@
 /** L1 rule sets in order. bpo1 and bpo2 change blob parameters only. */
 export const L1_FORKS = [
-  'frontier', 'homestead', 'tangerine', 'spurious', 'byzantium', 'constantinople', 'petersburg', 'istanbul',
-  'berlin', 'london', 'paris', 'shanghai', 'cancun', 'prague', 'osaka', 'bpo1', 'bpo2',
+  'frontier',
+  'homestead',
+  'tangerine',
+  'spurious',
+  'byzantium',
+  'constantinople',
+  'petersburg',
+  'istanbul',
+  'berlin',
+  'london',
+  'paris',
+  'shanghai',
+  'cancun',
+  'prague',
+  'osaka',
+  'bpo1',
+  'bpo2',
 ] as const
 export type L1Fork = (typeof L1_FORKS)[number]
 
 /** OP Stack rule sets in order. azul is Base's: Osaka execution with the transaction gas cap. */
-export const OP_FORKS = ['bedrock', 'regolith', 'canyon', 'delta', 'ecotone', 'fjord', 'granite', 'holocene', 'isthmus', 'jovian', 'azul'] as const
+export const OP_FORKS = [
+  'bedrock',
+  'regolith',
+  'canyon',
+  'delta',
+  'ecotone',
+  'fjord',
+  'granite',
+  'holocene',
+  'isthmus',
+  'jovian',
+  'azul',
+] as const
 export type OpFork = (typeof OP_FORKS)[number]
 
 export interface BlobParameters {

@@ -6,10 +6,27 @@ export interface HaltPlace {
 
 /** What later forks or nobody defined has no name in geth, but for these. */
 const NAMES: ReadonlyMap<number, string> = new Map([
-  [0x1b, 'SHL'], [0x1c, 'SHR'], [0x1d, 'SAR'], [0x1e, 'CLZ'], [0x3d, 'RETURNDATASIZE'], [0x3e, 'RETURNDATACOPY'],
-  [0x3f, 'EXTCODEHASH'], [0x46, 'CHAINID'], [0x47, 'SELFBALANCE'], [0x48, 'BASEFEE'], [0x49, 'BLOBHASH'],
-  [0x4a, 'BLOBBASEFEE'], [0x5c, 'TLOAD'], [0x5d, 'TSTORE'], [0x5e, 'MCOPY'], [0x5f, 'PUSH0'], [0xf4, 'DELEGATECALL'],
-  [0xf5, 'CREATE2'], [0xfa, 'STATICCALL'], [0xfd, 'REVERT'], [0xfe, 'INVALID'],
+  [0x1b, 'SHL'],
+  [0x1c, 'SHR'],
+  [0x1d, 'SAR'],
+  [0x1e, 'CLZ'],
+  [0x3d, 'RETURNDATASIZE'],
+  [0x3e, 'RETURNDATACOPY'],
+  [0x3f, 'EXTCODEHASH'],
+  [0x46, 'CHAINID'],
+  [0x47, 'SELFBALANCE'],
+  [0x48, 'BASEFEE'],
+  [0x49, 'BLOBHASH'],
+  [0x4a, 'BLOBBASEFEE'],
+  [0x5c, 'TLOAD'],
+  [0x5d, 'TSTORE'],
+  [0x5e, 'MCOPY'],
+  [0x5f, 'PUSH0'],
+  [0xf4, 'DELEGATECALL'],
+  [0xf5, 'CREATE2'],
+  [0xfa, 'STATICCALL'],
+  [0xfd, 'REVERT'],
+  [0xfe, 'INVALID'],
 ])
 
 /** Items that an opcode takes from the stack, by opcode; those of DUP, SWAP and LOG follow from their number. */
@@ -35,8 +52,7 @@ export const HALT = {
   writeProtection: () => 'write protection',
   insufficientBalance: () => 'insufficient balance for transfer',
   invalidOpcode: (place: HaltPlace | null) => `invalid opcode: ${opcodeName(place?.opcode ?? 0xfe)}`,
-  stackUnderflow: (place: HaltPlace | null) =>
-    `stack underflow (${place?.stackSize ?? 0} <=> ${itemsTaken(place?.opcode ?? 0)})`,
+  stackUnderflow: (place: HaltPlace | null) => `stack underflow (${place?.stackSize ?? 0} <=> ${itemsTaken(place?.opcode ?? 0)})`,
   stackOverflow: (place: HaltPlace | null) => `stack limit reached ${place?.stackSize ?? 1024} (1023)`,
 } as const
 

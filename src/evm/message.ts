@@ -1,13 +1,4 @@
-import type {
-  AccessListItem,
-  Address,
-  Authorization,
-  DepositFields,
-  Hash,
-  L1Cost,
-  Log,
-  TransactionType,
-} from '../eth/index.ts'
+import type { AccessListItem, Address, Authorization, DepositFields, Hash, L1Cost, Log, TransactionType } from '../eth/index.ts'
 import type { ChainConfig, Rules } from './forks.ts'
 import type { Pace } from './pace.ts'
 
@@ -79,10 +70,7 @@ export interface ExecuteOptions {
 }
 
 /** How the outermost frame ended. `reason` of a halt is in geth's words: `out of gas`, `invalid opcode: INVALID`, … */
-export type Outcome =
-  | { readonly kind: 'success' }
-  | { readonly kind: 'revert' }
-  | { readonly kind: 'halt'; readonly reason: string }
+export type Outcome = { readonly kind: 'success' } | { readonly kind: 'revert' } | { readonly kind: 'halt'; readonly reason: string }
 
 export interface Executed {
   readonly outcome: Outcome

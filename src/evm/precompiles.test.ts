@@ -62,7 +62,11 @@ describe.skipIf(!existsSync(VECTORS))('precompiles answer and cost what geth say
   test('secp256r1 costs half on OP chains before Azul', async () => {
     const [first] = sample('p256Verify')
     const input = Hex.toBytes(`0x${first?.Input ?? ''}`)
-    for (const [fork, gas] of [['fjord', 3_450n], ['jovian', 3_450n], ['azul', 6_900n]] as const) {
+    for (const [fork, gas] of [
+      ['fjord', 3_450n],
+      ['jovian', 3_450n],
+      ['azul', 6_900n],
+    ] as const) {
       const result = await call(P256_VERIFY, input, opConfig(fork))
       expect(result).toMatchObject({ outcome: { kind: 'success' }, gasUsed: gas })
       expect(result.output.at(-1)).toBe(1)
@@ -90,7 +94,12 @@ test('the input limit is the chain’s: Fjord has none', async () => {
 })
 
 test.each([
-  ['frontier', 4], ['byzantium', 8], ['istanbul', 9], ['cancun', 10], ['prague', 17], ['osaka', 18],
+  ['frontier', 4],
+  ['byzantium', 8],
+  ['istanbul', 9],
+  ['cancun', 10],
+  ['prague', 17],
+  ['osaka', 18],
 ] as const)('%s has %i', (fork, count) => {
   expect(precompiles(contextOf(l1Config(fork)).rules).size).toBe(count)
 })

@@ -23,7 +23,15 @@ export function precompiles(rules: Rules): ReadonlySet<Address> {
 }
 
 function* activePrecompiles(rules: Rules): Iterable<Address> {
-  const last = rules.has('prague') ? 0x11n : rules.has('cancun') ? 0x0an : rules.has('istanbul') ? 0x09n : rules.has('byzantium') ? 0x08n : 0x04n
+  const last = rules.has('prague')
+    ? 0x11n
+    : rules.has('cancun')
+      ? 0x0an
+      : rules.has('istanbul')
+        ? 0x09n
+        : rules.has('byzantium')
+          ? 0x08n
+          : 0x04n
   for (let index = 1n; index <= last; index++) yield Address.fromBigint(index)
   if (rules.has('osaka') || rules.hasOp('fjord')) yield P256_VERIFY
 }
@@ -40,7 +48,23 @@ export function inputLimit(rules: Rules, address: Address): number | null {
 
 /** Newest first. */
 const INPUT_LIMITS = [
-  ['jovian', new Map([[PAIRING, 81_984], [G1_MSM, 288_960], [G2_MSM, 278_784], [BLS_PAIRING, 156_672]])],
-  ['isthmus', new Map([[PAIRING, 112_687], [G1_MSM, 513_760], [G2_MSM, 488_448], [BLS_PAIRING, 235_008]])],
+  [
+    'jovian',
+    new Map([
+      [PAIRING, 81_984],
+      [G1_MSM, 288_960],
+      [G2_MSM, 278_784],
+      [BLS_PAIRING, 156_672],
+    ]),
+  ],
+  [
+    'isthmus',
+    new Map([
+      [PAIRING, 112_687],
+      [G1_MSM, 513_760],
+      [G2_MSM, 488_448],
+      [BLS_PAIRING, 235_008],
+    ]),
+  ],
   ['granite', new Map([[PAIRING, 112_687]])],
 ] as const

@@ -100,7 +100,12 @@ const cases: readonly Case[] = [
     message: { value: 2n ** 256n - 1n },
   },
   { code: 'intrinsic-gas', says: 'intrinsic gas too low: have 20999, want 21000', message: { gas: 20_999n } },
-  { code: 'intrinsic-gas', says: 'intrinsic gas too low: have 53000, want 53006', message: { to: null, gas: 53_000n, data: new Uint8Array(1) }, config: l1Config('shanghai') },
+  {
+    code: 'intrinsic-gas',
+    says: 'intrinsic gas too low: have 53000, want 53006',
+    message: { to: null, gas: 53_000n, data: new Uint8Array(1) },
+    config: l1Config('shanghai'),
+  },
   {
     code: 'floor-gas',
     says: 'insufficient gas for floor data gas cost: have 38000, want 61000',

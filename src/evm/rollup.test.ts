@@ -48,7 +48,11 @@ describe('the data fee', () => {
 test('operator parameters lie in slot 8: constant in the low 8 bytes, then 4 of scalar, then 2 of footprint', () => {
   const word = (0x0190n << 96n) | (5n << 64n) | 9n
   const state = l1Block(0n, 0n, 0n, 0n, word)
-  expect(l1Cost(BASE_TRANSACTION, isthmus, state)).toMatchObject({ operatorFeeScalar: 5n, operatorFeeConstant: 9n, daFootprintGasScalar: null })
+  expect(l1Cost(BASE_TRANSACTION, isthmus, state)).toMatchObject({
+    operatorFeeScalar: 5n,
+    operatorFeeConstant: 9n,
+    daFootprintGasScalar: null,
+  })
   expect(l1Cost(BASE_TRANSACTION, jovian, state).daFootprintGasScalar).toBe(400n)
   expect(l1Cost(BASE_TRANSACTION, jovian, l1Block(0n, 0n, 0n, 0n)).daFootprintGasScalar).toBe(400n)
 })

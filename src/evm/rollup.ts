@@ -5,6 +5,8 @@ import type { StateReader } from './state.ts'
 
 /** The predeploy that holds what the L1 attributes deposit said last. */
 export const L1_BLOCK = predeploy('15')
+/** L2ToL1MessagePasser: since Isthmus a header holds the root of its storage. */
+export const MESSAGE_PASSER = predeploy('16')
 
 /** Where an OP chain's fees go, tips aside: those go to the block's coinbase. */
 export const BASE_FEE_VAULT = predeploy('19')
@@ -54,8 +56,7 @@ export function l1Parameters(rules: Rules, reader: StateReader): L1Parameters {
 export function l1Cost(raw: Uint8Array, rules: Rules, reader: StateReader): L1Cost {
   const parameters = l1Parameters(rules, reader)
   const size = estimatedSize(raw)
-  const feePerByte =
-    16n * parameters.baseFeeScalar * parameters.baseFee + parameters.blobBaseFeeScalar * parameters.blobBaseFee
+  const feePerByte = 16n * parameters.baseFeeScalar * parameters.baseFee + parameters.blobBaseFeeScalar * parameters.blobBaseFee
   return costOf(parameters, (size * 16n) / MILLION, (size * feePerByte) / (MILLION * MILLION))
 }
 

@@ -8,6 +8,9 @@ export interface Account {
   readonly codeHash: Hash
 }
 
+/** EIP-2681: no account gets beyond it. */
+export const NONCE_MAX = 2n ** 64n - 1n
+
 /** Synchronous state at one moment. What the executor reads through, and nothing more. */
 export interface StateReader {
   account(address: Address): Account | null

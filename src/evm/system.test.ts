@@ -48,7 +48,11 @@ describe('the end of a block', () => {
   // Only coinbase and number of an ommer count.
   const ommer = (number: number) => ({ coinbase: BOB, number }) as Header
 
-  test.each([['frontier', 5n], ['byzantium', 3n], ['constantinople', 2n]] as const)('%s rewards %i ether', async (fork, ether) => {
+  test.each([
+    ['frontier', 5n],
+    ['byzantium', 3n],
+    ['constantinople', 2n],
+  ] as const)('%s rewards %i ether', async (fork, ether) => {
     const world = new World(new Memory({}))
     await endBlock(contextOf(l1Config(fork)), world, { ...nothing, ommers: [ommer(999), ommer(994)] })
     const reward = ether * ETHER
@@ -77,7 +81,13 @@ describe('the end of a block', () => {
     const data = Uint8Array.from({ length: 576 }, (_, index) => index % 251)
     const log = { address: contract, topics: [DEPOSIT_EVENT], data }
     const other = { ...log, address: ALICE }
-    const deposit = [data.subarray(192, 240), data.subarray(288, 320), data.subarray(352, 360), data.subarray(416, 512), data.subarray(544, 552)]
+    const deposit = [
+      data.subarray(192, 240),
+      data.subarray(288, 320),
+      data.subarray(352, 360),
+      data.subarray(416, 512),
+      data.subarray(544, 552),
+    ]
     const digests = [sha256(Buffer.concat([Uint8Array.of(0), ...deposit])), sha256(Uint8Array.of(1, 0xaa))]
     const { requestsHash } = await endBlock(contextOf(config), world, { ...nothing, logs: [other, log] })
     expect(requestsHash).toBe(Hex.fromBytes(sha256(Buffer.concat(digests))))

@@ -1,12 +1,12 @@
 import { Address } from '../eth/index.ts'
 import type { TransactionType } from '../eth/index.ts'
 import { isDelegation } from './authorize.ts'
-import type { L1Fork } from './forks.ts'
+import type { L1Fork, Rules } from './forks.ts'
 import type { BlockContext, ExecuteOptions, Message } from './message.ts'
 import { InvalidTransaction } from './refusal.ts'
+import { NONCE_MAX } from './state.ts'
 import type { World } from './world.ts'
 
-const NONCE_MAX = 2n ** 64n - 1n
 /** EIP-7594: per transaction, since Osaka */
 const BLOBS_MAX_OSAKA = 6
 const VERSIONED_HASH_KZG = '0x01'
@@ -35,10 +35,14 @@ export function validate(message: Message, context: BlockContext, world: World, 
 
 /** @throws {InvalidTransaction} */
 export function checkType(type: TransactionType, { rules }: BlockContext): void {
-  const known = type === 0x7e ? rules.op !== null : rules.has(INTRODUCED[type])
-  if (!known || (type === 3 && rules.op !== null)) {
-    throw new InvalidTransaction('type-not-supported', `transaction type not supported: ${type}`)
-  }
+  if (knowsType(type, rules)) return
+  throw new InvalidTransaction('type-not-supported', `transaction type not supported: ${type}`)
+}
+
+/** True when blocks under these rules may hold this type: deposits only on OP chains, and blobs never there. */
+export function knowsType(type: TransactionType, rules: Rules): boolean {
+  if (type === 0x7e) return rules.op !== null
+  return rules.has(INTRODUCED[type]) && (type !== 3 || rules.op === null)
 }
 
 function checkNonce({ from, nonce }: Message, world: World): void {

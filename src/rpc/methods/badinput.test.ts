@@ -18,8 +18,17 @@ import { POOL_METHODS } from './pool.ts'
 import { TIME_METHODS } from './time.ts'
 
 const TEST_HAND = [
-  MINE_METHODS, CADENCE_METHODS, NEXT_BLOCK_METHODS, TIME_METHODS, EDIT_METHODS, ERC20_METHODS, HISTORY_METHODS, IMPERSONATE_METHODS,
-  POOL_METHODS, NODE_INFO_METHODS, POCKETCHAIN_METHODS,
+  MINE_METHODS,
+  CADENCE_METHODS,
+  NEXT_BLOCK_METHODS,
+  TIME_METHODS,
+  EDIT_METHODS,
+  ERC20_METHODS,
+  HISTORY_METHODS,
+  IMPERSONATE_METHODS,
+  POOL_METHODS,
+  NODE_INFO_METHODS,
+  POCKETCHAIN_METHODS,
 ].flat()
 
 const UINT256 = `0x1${'0'.repeat(64)}`
@@ -39,7 +48,10 @@ const BAD: Readonly<Record<string, readonly Bad[]>> = {
     [[{ blocks: DETAILED_BLOCKS + 1 }], `argument 0 (options).blocks: ${DETAILED_BLOCKS + 1} blocks are too many`],
     [[{ timestamp: 1 }], 'lower than or equal to previous block'],
   ],
-  setAutomine: [[['yes'], 'invalid argument 0 (enabled): expected a boolean'], [[], 'missing value for required argument 0 (enabled)']],
+  setAutomine: [
+    [['yes'], 'invalid argument 0 (enabled): expected a boolean'],
+    [[], 'missing value for required argument 0 (enabled)'],
+  ],
   miner_start: [[[1], 'too many arguments']],
   miner_stop: [[[1], 'too many arguments']],
   getAutomine: [[[1], 'too many arguments']],
@@ -55,7 +67,10 @@ const BAD: Readonly<Record<string, readonly Bad[]>> = {
     [['0x8000000000000000'], 'invalid argument 0 (gas): 9223372036854775808 gas are too many'],
   ],
   setCoinbase: [[['0x12'], 'invalid argument 0 (address)']],
-  setNextBlockBaseFeePerGas: [[[UINT256], 'invalid argument 0 (wei)'], [[`0x1${'0'.repeat(32)}`], 'wei are too many']],
+  setNextBlockBaseFeePerGas: [
+    [[UINT256], 'invalid argument 0 (wei)'],
+    [[`0x1${'0'.repeat(32)}`], 'wei are too many'],
+  ],
   setMinGasPrice: [[['cheap'], 'invalid argument 0 (wei)']],
   setPrevRandao: [[[UINT256], 'invalid argument 0 (prevRandao): storage key too long']],
   setNextBlockPrevRandao: [[[12], 'invalid argument 0 (prevRandao)']],
@@ -64,23 +79,39 @@ const BAD: Readonly<Record<string, readonly Bad[]>> = {
     [[LATEST_SECONDS + 1], 'it takes seconds, not milliseconds'],
     [[LATEST_SECONDS - GENESIS_SECONDS + 1], 'it takes seconds, not milliseconds'],
   ],
-  setTime: [[['noon'], 'invalid argument 0 (time)'], [[2 ** 53 - 1], 'the year 5138']],
+  setTime: [
+    [['noon'], 'invalid argument 0 (time)'],
+    [[2 ** 53 - 1], 'the year 5138'],
+  ],
   setNextBlockTimestamp: [
     [[GENESIS_SECONDS], `Timestamp error: ${GENESIS_SECONDS} is lower than or equal to previous block's timestamp`],
     [[GENESIS_SECONDS * 1_000], 'it takes seconds, not milliseconds'],
     [[], 'missing value for required argument 0 (timestamp)'],
   ],
-  setBlockTimestampInterval: [[[0], 'whole seconds apart'], [['long'], 'invalid argument 0 (']],
+  setBlockTimestampInterval: [
+    [[0], 'whole seconds apart'],
+    [['long'], 'invalid argument 0 ('],
+  ],
   removeBlockTimestampInterval: [[[1], 'too many arguments']],
   getGenesisTime: [[[1], 'too many arguments']],
-  setBalance: [[['0x12', '0x1'], 'invalid argument 0 (address'], [[NOBODY, UINT256], 'invalid argument 1 (wei)'], [[NOBODY], 'argument 1 (wei)']],
+  setBalance: [
+    [['0x12', '0x1'], 'invalid argument 0 (address'],
+    [[NOBODY, UINT256], 'invalid argument 1 (wei)'],
+    [[NOBODY], 'argument 1 (wei)'],
+  ],
   setAccountBalance: [[['0x12', '0x1'], 'invalid argument 0 (address)']],
   addBalance: [[[NOBODY, 'much'], 'invalid argument 1 (wei)']],
-  setCode: [[[NOBODY, '0x123'], 'invalid argument 1 (code): hex string of odd length'], [[NOBODY, 'code'], 'invalid argument 1 (code)']],
+  setCode: [
+    [[NOBODY, '0x123'], 'invalid argument 1 (code): hex string of odd length'],
+    [[NOBODY, 'code'], 'invalid argument 1 (code)'],
+  ],
   setAccountCode: [[[NOBODY, '0x123'], 'invalid argument 1 (code): hex string of odd length']],
   setNonce: [[[NOBODY, '0x10000000000000000'], 'invalid argument 1 (nonce)']],
   setAccountNonce: [[[NOBODY, -1], 'invalid argument 1 (nonce)']],
-  setStorageAt: [[[NOBODY, UINT256, '0x1'], 'invalid argument 1 (slot)'], [[NOBODY, '0x0', UINT256], 'invalid argument 2 (value)']],
+  setStorageAt: [
+    [[NOBODY, UINT256, '0x1'], 'invalid argument 1 (slot)'],
+    [[NOBODY, '0x0', UINT256], 'invalid argument 2 (value)'],
+  ],
   setAccountStorageAt: [[[NOBODY, '0x0', 'one'], 'invalid argument 2 (value)']],
   dealERC20: [
     [[NOBODY, NOBODY, '0x1'], 'unable to set the ERC20 balance: no slot found', CODE.server],
@@ -89,7 +120,10 @@ const BAD: Readonly<Record<string, readonly Bad[]>> = {
   setERC20Balance: [[[NOBODY, 'token', '0x1'], 'invalid argument 1 (token)']],
   setERC20Allowance: [[[NOBODY, NOBODY, NOBODY, '0x1'], 'unable to set the ERC20 allowance: no slot found', CODE.server]],
   snapshot: [[[1], 'too many arguments']],
-  revert: [[['last'], 'invalid argument 0 (id)'], [[], 'missing value for required argument 0 (id)']],
+  revert: [
+    [['last'], 'invalid argument 0 (id)'],
+    [[], 'missing value for required argument 0 (id)'],
+  ],
   reorg: [
     [[0], 'cannot go back 0 blocks'],
     [[9], 'cannot go back 9 blocks: the chain has 3'],
@@ -103,7 +137,10 @@ const BAD: Readonly<Record<string, readonly Bad[]>> = {
     [[1, [[{ from: ALICE, to: NOBODY, chainId: '0x1' }, 0]]], "chainId does not match node's"],
     [[{ depth: 1, txBlockPairs: [] }, []], 'given twice'],
   ],
-  rollback: [[[9], 'cannot go back 9 blocks'], [['far'], 'invalid argument 0 (depth)']],
+  rollback: [
+    [[9], 'cannot go back 9 blocks'],
+    [['far'], 'invalid argument 0 (depth)'],
+  ],
   reset: [
     [[{ forking: { jsonRpcUrl: 'http://127.0.0.1:1' } }], 'argument 0 (options).forking: this chain forks no other one'],
     [[{ forking: { blockNumber: 1 } }], 'this chain forks no other one'],
@@ -118,8 +155,14 @@ const BAD: Readonly<Record<string, readonly Bad[]>> = {
   nodeInfo: [[[1], 'too many arguments']],
   metadata: [[[1], 'too many arguments']],
   setLoggingEnabled: [[['yes'], 'invalid argument 0 (enabled)']],
-  setRpcUrl: [[['http://127.0.0.1:1'], 'this chain is not a fork', CODE.server], [[1], 'invalid argument 0 (url)']],
-  tick: [[[-1], 'invalid argument 0 (milliseconds)'], [[TICK_MS + 1], 'milliseconds are too many']],
+  setRpcUrl: [
+    [['http://127.0.0.1:1'], 'this chain is not a fork', CODE.server],
+    [[1], 'invalid argument 0 (url)'],
+  ],
+  tick: [
+    [[-1], 'invalid argument 0 (milliseconds)'],
+    [[TICK_MS + 1], 'milliseconds are too many'],
+  ],
   info: [[[1], 'too many arguments']],
 }
 
@@ -139,7 +182,10 @@ describe('the test hand refuses bad input and nothing has changed', () => {
     expect(badOnes(name).length, 'bad input for it').toBeGreaterThan(0)
     const before = await stateOf(node)
     for (const [params, message, code = CODE.invalidParams] of badOnes(name)) {
-      const refusal = await node.ask(name, ...params).then(() => null, (error: unknown) => error)
+      const refusal = await node.ask(name, ...params).then(
+        () => null,
+        (error: unknown) => error,
+      )
       expect(refusal, JSON.stringify(params)).toBeInstanceOf(RpcError)
       expect(refusal).toMatchObject({ code, message: expect.stringContaining(message) as unknown })
     }

@@ -10,7 +10,13 @@ import { commands, named } from './named.ts'
 /** anvil and ganache say seconds, hardhat says milliseconds, both under one name; nobody waits 1,000 s for a block. */
 const FIRST_MILLISECONDS = 1_000
 
-const json = { title: 'interval', oneOf: [{ type: 'number', minimum: 0 }, { type: 'string', pattern: '^(0x[0-9a-fA-F]+|[0-9]+)$' }] }
+const json = {
+  title: 'interval',
+  oneOf: [
+    { type: 'number', minimum: 0 },
+    { type: 'string', pattern: '^(0x[0-9a-fA-F]+|[0-9]+)$' },
+  ],
+}
 
 /** Seconds, fractions too. The value is in milliseconds. */
 const seconds: Schema<number> = { json, parse: (value, path) => interval(amount(value, path) * 1_000, path) }
@@ -85,5 +91,8 @@ function interval(milliseconds: number, path: string): number {
   const whole = Math.round(milliseconds)
   if (whole === 0 && milliseconds === 0) return 0
   if (whole >= LEAST_INTERVAL_MS && whole <= MOST_INTERVAL_MS) return whole
-  throw refused(path, `blocks cannot come every ${milliseconds} ms: 0 switches off, else it takes ${LEAST_INTERVAL_MS} to ${MOST_INTERVAL_MS} ms`)
+  throw refused(
+    path,
+    `blocks cannot come every ${milliseconds} ms: 0 switches off, else it takes ${LEAST_INTERVAL_MS} to ${MOST_INTERVAL_MS} ms`,
+  )
 }

@@ -20,7 +20,8 @@ async function read(node: TestNode, token: string, data: string): Promise<bigint
 }
 
 const balanceOf = (node: TestNode, token: string, holder: string) => read(node, token, `70a08231${word(holder)}`)
-const allowance = (node: TestNode, token: string, owner: string, spender: string) => read(node, token, `dd62ed3e${word(owner)}${word(spender)}`)
+const allowance = (node: TestNode, token: string, owner: string, spender: string) =>
+  read(node, token, `dd62ed3e${word(owner)}${word(spender)}`)
 
 describe.each(['anvil_dealERC20', 'hardhat_dealERC20', 'anvil_setERC20Balance'])('%s', (name) => {
   it('sets one balance and no other', async () => {

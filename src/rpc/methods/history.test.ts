@@ -6,7 +6,12 @@ import type { TestNode } from '../node.fixture.ts'
 
 const STRANGER = Address.from('0x00000000000000000000000000000000000a11ce')
 const NATIVE = { kind: 'native', blockTimeMs: 200 } as const
-const CADENCES = [['manual', { kind: 'manual' }], ['instant', { kind: 'instant' }], ['preconf', PRECONF], ['native', NATIVE]] as const
+const CADENCES = [
+  ['manual', { kind: 'manual' }],
+  ['instant', { kind: 'instant' }],
+  ['preconf', PRECONF],
+  ['native', NATIVE],
+] as const
 
 function signed(nonce: bigint): Transaction {
   const fees = { maxFeePerGas: 10_000_000_000n, maxPriorityFeePerGas: 1n }
@@ -20,7 +25,10 @@ function hashesFrom({ chain }: TestNode, number: number): readonly Hash[] {
 }
 
 const userTransactions = ({ chain }: TestNode, number: number) =>
-  chain.head.view.byNumber(number)?.transactions.filter((tx) => tx.deposit === null).map((tx) => tx.hash)
+  chain.head.view
+    .byNumber(number)
+    ?.transactions.filter((tx) => tx.deposit === null)
+    .map((tx) => tx.hash)
 
 describe.each(CADENCES)('snapshots under %s', (_, cadence) => {
   it('bring back blocks, state, pool, time and settings', async () => {
@@ -81,7 +89,11 @@ describe.each(CADENCES)('anvil_reorg under %s', (_, cadence) => {
     await node.ask('anvil_mine', 3)
     const raw = signed(0n)
     const request = { from: ALICE, to: STRANGER, value: '0x2' }
-    await node.ask('anvil_reorg', 3, [[request, 2], [Hex.fromBytes(raw.raw), 0], [request, '0x0']])
+    await node.ask('anvil_reorg', 3, [
+      [request, 2],
+      [Hex.fromBytes(raw.raw), 0],
+      [request, '0x0'],
+    ])
     expect(userTransactions(node, 1)).toHaveLength(2)
     expect(userTransactions(node, 1)?.[0]).toBe(raw.hash)
     expect(userTransactions(node, 2)).toEqual([])
@@ -125,7 +137,10 @@ describe('anvil_reorg', () => {
   it('leaves out what cannot be included', async () => {
     const node = await testNode()
     await node.ask('anvil_mine', 1)
-    await node.ask('anvil_reorg', 1, [[Hex.fromBytes(signed(7n).raw), 0], [Hex.fromBytes(signed(0n).raw), 0]])
+    await node.ask('anvil_reorg', 1, [
+      [Hex.fromBytes(signed(7n).raw), 0],
+      [Hex.fromBytes(signed(0n).raw), 0],
+    ])
     expect(userTransactions(node, 1)).toEqual([signed(0n).hash])
   })
 
@@ -154,7 +169,11 @@ describe('anvil_reorg', () => {
 })
 
 describe('anvil_rollback', () => {
-  it.each([[[], 4], [[3], 2], [['0x5'], 0]])('%j leaves block %i as the head', async (params, number) => {
+  it.each([
+    [[], 4],
+    [[3], 2],
+    [['0x5'], 0],
+  ])('%j leaves block %i as the head', async (params, number) => {
     const { ask, chain } = await testNode()
     await ask('anvil_mine', 5)
     expect(await ask('anvil_rollback', ...params)).toBeNull()
@@ -173,28 +192,25 @@ describe('anvil_rollback', () => {
 })
 
 describe.each(CADENCES)('anvil_reset under %s', (_, cadence) => {
-  it.each([
-    [[]],
-    [[null]],
-    [[{}]],
-    [[{ forking: null }]],
-    [[{ forking: { blockNumber: null } }]],
-  ])('%j goes back to how it began', async (params) => {
-    const { ask, chain } = await testNode({ cadence })
-    await ask('anvil_setBalance', STRANGER, 5)
-    await ask('evm_setNextBlockTimestamp', GENESIS_SECONDS + 900)
-    await ask('anvil_mine', 2)
-    await ask('evm_setBlockGasLimit', 20_000_000)
-    await ask('anvil_setMinGasPrice', 5)
-    await ask('evm_snapshot')
-    expect(await ask('anvil_reset', ...params)).toBeNull()
-    expect(await ask('hardhat_reset', ...params)).toBe(true)
-    expect(chain.head.view.head.hash).toBe(chain.genesis.hash)
-    expect(await ask('eth_getBalance', STRANGER, 'pending')).toBe('0x0')
-    expect(chain).toMatchObject({ gasLimit: 60_000_000n, minGasPrice: 0n, snapshots: [] })
-    expect(chain.nowSeconds()).toBe(GENESIS_SECONDS)
-    await ask('anvil_mine', 1)
-    const [first] = await (await testNode({ cadence })).chain.mine(1)
-    expect(chain.head.view.head.hash).toBe(first?.hash)
-  })
+  it.each([[[]], [[null]], [[{}]], [[{ forking: null }]], [[{ forking: { blockNumber: null } }]]])(
+    '%j goes back to how it began',
+    async (params) => {
+      const { ask, chain } = await testNode({ cadence })
+      await ask('anvil_setBalance', STRANGER, 5)
+      await ask('evm_setNextBlockTimestamp', GENESIS_SECONDS + 900)
+      await ask('anvil_mine', 2)
+      await ask('evm_setBlockGasLimit', 20_000_000)
+      await ask('anvil_setMinGasPrice', 5)
+      await ask('evm_snapshot')
+      expect(await ask('anvil_reset', ...params)).toBeNull()
+      expect(await ask('hardhat_reset', ...params)).toBe(true)
+      expect(chain.head.view.head.hash).toBe(chain.genesis.hash)
+      expect(await ask('eth_getBalance', STRANGER, 'pending')).toBe('0x0')
+      expect(chain).toMatchObject({ gasLimit: 60_000_000n, minGasPrice: 0n, snapshots: [] })
+      expect(chain.nowSeconds()).toBe(GENESIS_SECONDS)
+      await ask('anvil_mine', 1)
+      const [first] = await (await testNode({ cadence })).chain.mine(1)
+      expect(chain.head.view.head.hash).toBe(first?.hash)
+    },
+  )
 })

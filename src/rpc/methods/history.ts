@@ -91,7 +91,8 @@ export const HISTORY_METHODS: readonly Method[] = [
     timeLimitMs: Infinity,
     example: [2, [[{ from: ALICE, to: BOB, value: '0x1' }, 0]]],
     handler: async (context, [{ depth, txBlockPairs }, positional]) => {
-      if (txBlockPairs !== undefined && positional !== undefined) throw invalidParams('the transactions are given twice, in argument 0 and in argument 1')
+      if (txBlockPairs !== undefined && positional !== undefined)
+        throw invalidParams('the transactions are given twice, in argument 0 and in argument 1')
       const placed = positional ?? txBlockPairs ?? []
       await fitting(async () => context.chain.reorg(depth, await reorgTransactions(context, depth, placed)))
     },

@@ -42,7 +42,10 @@ describe('impersonation', () => {
     await ask('anvil_setBalance', other, '0xde0b6b3a7640000')
     await ask('anvil_autoImpersonateAccount', true)
     const fields = { to: ALICE, value: '0x1', gas: '0x186a0', gasPrice: '0x77359400' }
-    const hashes = [await ask('eth_sendTransaction', { from: STRANGER, ...fields }), await ask('eth_sendTransaction', { from: other, ...fields })]
+    const hashes = [
+      await ask('eth_sendTransaction', { from: STRANGER, ...fields }),
+      await ask('eth_sendTransaction', { from: other, ...fields }),
+    ]
     expect(new Set(hashes).size).toBe(2)
   })
 })

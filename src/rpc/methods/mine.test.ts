@@ -62,7 +62,12 @@ describe('{anvil,hardhat,ganache}_mine', () => {
     await node.clock.advance(200)
     const waiting = await node.send({ to: ALICE })
     await node.ask('anvil_mine', 2)
-    expect(node.chain.head.view.byNumber(1)?.transactions.slice(1).map((tx) => tx.hash)).toEqual([promised, waiting])
+    expect(
+      node.chain.head.view
+        .byNumber(1)
+        ?.transactions.slice(1)
+        .map((tx) => tx.hash),
+    ).toEqual([promised, waiting])
     expect(node.chain.head.view.head.transactions).toHaveLength(1)
   })
 })

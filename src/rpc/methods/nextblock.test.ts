@@ -3,7 +3,11 @@ import { ALICE, PRECONF, testNode } from '../node.fixture.ts'
 
 const STRANGER = '0x00000000000000000000000000000000000a11ce'
 const DEAR = 300_000_000_000
-const CADENCES = [['manual', { kind: 'manual' }], ['instant', { kind: 'instant' }], ['preconf', PRECONF]] as const
+const CADENCES = [
+  ['manual', { kind: 'manual' }],
+  ['instant', { kind: 'instant' }],
+  ['preconf', PRECONF],
+] as const
 
 describe.each(CADENCES)('the base fee of the next block under %s', (_, cadence) => {
   it('is known before the block: who asks and who sends reckons with it', async () => {

@@ -20,8 +20,13 @@ export const NODE_INFO_METHODS: readonly Method[] = [
     doc: 'The head, the fork and the settings of this node, in the form of anvil.',
     params: [],
     result: record('node information', {
-      currentBlockNumber: QUANTITY, currentBlockTimestamp: NUMBER, currentBlockHash: HASH, hardFork: STRING,
-      transactionOrder: { enum: ['fees', 'fifo'] }, environment: ENVIRONMENT, forkConfig: { type: 'object' },
+      currentBlockNumber: QUANTITY,
+      currentBlockTimestamp: NUMBER,
+      currentBlockHash: HASH,
+      hardFork: STRING,
+      transactionOrder: { enum: ['fees', 'fifo'] },
+      environment: ENVIRONMENT,
+      forkConfig: { type: 'object' },
     }),
     example: {
       params: [],
@@ -41,7 +46,12 @@ export const NODE_INFO_METHODS: readonly Method[] = [
     doc: 'The version of this node, the id of this run of it, the head and the snapshots that can be gone back to.',
     params: [],
     result: record('metadata', {
-      clientVersion: STRING, chainId: NUMBER, instanceId: HASH, latestBlockNumber: NUMBER, latestBlockHash: HASH, forkedNetwork: NULL,
+      clientVersion: STRING,
+      chainId: NUMBER,
+      instanceId: HASH,
+      latestBlockNumber: NUMBER,
+      latestBlockHash: HASH,
+      forkedNetwork: NULL,
       snapshots: { type: 'object' },
     }),
     example: {

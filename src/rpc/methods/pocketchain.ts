@@ -13,7 +13,11 @@ import { atMost } from './bounds.ts'
 const NUMBER = { type: 'integer' }
 const CLOCK = record('clock', { kind: { enum: ['real', 'manual'] }, nowMs: NUMBER, chainMs: NUMBER })
 const HEAD = record('head', { number: QUANTITY, hash: HASH, timestamp: QUANTITY })
-const CADENCE = record('cadence', { kind: { enum: ['preconf', 'native', 'instant', 'manual'] } }, { blockTimeMs: NUMBER, flashblockMs: NUMBER })
+const CADENCE = record(
+  'cadence',
+  { kind: { enum: ['preconf', 'native', 'instant', 'manual'] } },
+  { blockTimeMs: NUMBER, flashblockMs: NUMBER },
+)
 const HASH_EXAMPLE = '0xd226371d0b1551adb03fb52b71f08e3e11247fe9b1af994768af8cdaa8e7dcd7'
 
 /** What only this node has. */
@@ -41,8 +45,15 @@ export const POCKETCHAIN_METHODS: readonly Method[] = [
     doc: 'What this node is, when its blocks come and where its chain stands.',
     params: [],
     result: record('node', {
-      clientVersion: STRING, instanceId: HASH, chainId: QUANTITY, genesisHash: HASH, cadence: CADENCE, clock: CLOCK, head: HEAD,
-      flashblockIndex: NUMBER, gasLimit: QUANTITY,
+      clientVersion: STRING,
+      instanceId: HASH,
+      chainId: QUANTITY,
+      genesisHash: HASH,
+      cadence: CADENCE,
+      clock: CLOCK,
+      head: HEAD,
+      flashblockIndex: NUMBER,
+      gasLimit: QUANTITY,
     }),
     example: {
       params: [],

@@ -27,7 +27,10 @@ describe('dropTransaction', () => {
 })
 
 describe('emptying the pool', () => {
-  it.each([['anvil', null], ['hardhat', true]])('%s_dropAllTransactions', async (family, answer) => {
+  it.each([
+    ['anvil', null],
+    ['hardhat', true],
+  ])('%s_dropAllTransactions', async (family, answer) => {
     const { ask, send } = await testNode()
     await send({ to: STRANGER })
     await send({ to: STRANGER })

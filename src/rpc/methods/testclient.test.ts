@@ -45,7 +45,8 @@ async function clientOf(mode: Mode, cadence: Cadence) {
     return client.getTransactionReceipt({ hash })
   }
   const hasReceipt = async (hash: Hash) => (await rpc.request({ method: 'eth_getTransactionReceipt', params: [hash] })) !== null
-  const pay = (from: `0x${string}` = ALICE) => client.sendTransaction({ account: from, chain: null, to: STRANGER, value: 1n, gas: 100_000n })
+  const pay = (from: `0x${string}` = ALICE) =>
+    client.sendTransaction({ account: from, chain: null, to: STRANGER, value: 1n, gas: 100_000n })
   return { client, clock, chain, bugs, receiptOf, hasReceipt, pay }
 }
 

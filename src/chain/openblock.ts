@@ -1,0 +1,83 @@
+import { Hash, Header } from '../eth/index.ts'
+import type { Block, Flashblock, Hex, Transaction } from '../eth/index.ts'
+import type { WriteSet } from '../evm/index.ts'
+import type { BlockBuilder } from './builder.ts'
+
+/** What one flashblock brings. `flashblock` holds only what is new in `block`, from `firstTransaction` on. */
+export interface Growth {
+  readonly block: Block
+  readonly index: number
+  readonly flashblock: Flashblock
+  readonly firstTransaction: number
+  readonly writes: WriteSet
+}
+
+/** The block under construction: its builder, and how much of it is published. */
+export class OpenBlock {
+  readonly builder: BlockBuilder
+  readonly #payloadId: Hex
+  readonly #deposits: number
+  #published = 0
+  #index = -1
+  #pending: Block | null = null
+
+  /** The builder holds what the block opens with; all that it takes in from now on is the users'. */
+  constructor(builder: BlockBuilder, payloadId: Hex) {
+    this.builder = builder
+    this.#payloadId = payloadId
+    this.#deposits = builder.transactions.length
+  }
+
+  /** as it was published last; null before that */
+  get pending(): Block | null {
+    return this.#pending
+  }
+
+  /** without what the block opened with */
+  get userTransactions(): readonly Transaction[] {
+    return this.builder.transactions.slice(this.#deposits)
+  }
+
+  /** Writes what is new into the state; it is published with the answer. */
+  publish(): Growth {
+    const writes = this.builder.commit()
+    const block = this.builder.pending()
+    const firstTransaction = this.#published
+    const index = ++this.#index
+    this.#pending = block
+    this.#published = block.transactions.length
+    return { block, index, flashblock: message(this.#payloadId, index, block, firstTransaction), firstTransaction, writes }
+  }
+}
+
+/** The stream's message for what is new in `block`. */
+function message(payloadId: Hex, index: number, block: Block, firstTransaction: number): Flashblock {
+  const { header } = block
+  const base = {
+    parentBeaconBlockRoot: header.parentBeaconBlockRoot ?? Hash.zero,
+    parentHash: header.parentHash,
+    feeRecipient: header.coinbase,
+    prevRandao: header.mixHash,
+    blockNumber: header.number,
+    gasLimit: header.gasLimit,
+    timestamp: header.timestamp,
+    extraData: header.extraData,
+    baseFeePerGas: header.baseFeePerGas ?? 0n,
+  }
+  return {
+    payloadId,
+    index,
+    base: index === 0 ? base : null,
+    diff: {
+      stateRoot: header.stateRoot,
+      receiptsRoot: header.receiptsRoot,
+      logsBloom: header.logsBloom,
+      gasUsed: header.gasUsed,
+      blockHash: Header.hash(header),
+      transactions: block.transactions.slice(firstTransaction).map((tx) => tx.raw),
+      withdrawalsRoot: header.withdrawalsRoot ?? Hash.zero,
+      blobGasUsed: header.blobGasUsed,
+    },
+    blockNumber: header.number,
+  }
+}
