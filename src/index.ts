@@ -24,7 +24,7 @@ import { OP_FORKS } from './evm/index.ts'
 import type { OpFork } from './evm/index.ts'
 import { DevAccounts, createRpc } from './rpc/index.ts'
 import type { NodeRpc, Rpc, RpcRequest } from './rpc/index.ts'
-import type { ListenOptions, Server } from './server/index.ts'
+import type { ListenOptions, Served, Server } from './server/index.ts'
 import { MemoryStore } from './store/index.ts'
 import { Publisher } from './stream/index.ts'
 
@@ -102,7 +102,7 @@ export interface Pocketchain extends Rpc {
   readonly publisher: Publisher
   /** EIP-1193. Throws RpcError. */
   readonly request: (request: RpcRequest) => Promise<unknown>
-  /** Opens a port: any free one unless said. Throws ListenError. */
+  /** Opens a port: any free one unless said. Throws ListenError, and Error after `close`. */
   readonly listen: (options?: Partial<ListenOptions>) => Promise<Server>
   /** Stops the chain and closes what was opened. */
   readonly close: () => Promise<void>
@@ -156,13 +156,17 @@ interface Parts {
 function assemble(parts: Parts): Pocketchain {
   const { chain, rpc, accounts, clientVersion } = parts
   const publisher = new Publisher(chain.head)
-  const servers: Server[] = []
-  const close = async (): Promise<void> => {
-    await Promise.all(servers.map((server) => server.close()))
+  const servers: Promise<Server>[] = []
+  let closed: Promise<void> | null = null
+  const end = async (): Promise<void> => {
+    // Also those that were still opening their port; why one could not, its caller was told.
+    const opened = await Promise.allSettled(servers)
+    await Promise.all(opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value.close()] : [])))
     await chain.stop()
     publisher.close()
     rpc.close()
   }
+  const close = (): Promise<void> => (closed ??= end())
   return {
     chain,
     accounts,
@@ -171,15 +175,20 @@ function assemble(parts: Parts): Pocketchain {
     request: (request) => rpc.request(request),
     subscribe: rpc.subscribe,
     listen: async (where = {}) => {
-      // Who never listens never loads the server.
-      const { Server } = await import('./server/index.ts')
-      const server = await Server.listen({ ...parts, publisher }, { port: 0, ...where })
+      if (closed !== null) throw new Error('the node is closed; it opens no port any more')
+      const server = open({ ...parts, publisher }, { port: 0, ...where })
       servers.push(server)
       return server
     },
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+/** Who never listens never loads the server. */
+async function open(served: Served, options: ListenOptions): Promise<Server> {
+  const { Server } = await import('./server/index.ts')
+  return Server.listen(served, options)
 }
 
 function accountsOf(options: PocketchainOptions): readonly DevAccount[] {

@@ -16,8 +16,9 @@ const INTERVAL_MS = 13
 const SENDERS = 10
 const POLL_MS = 10
 const LIFE_POLL_MS = 100
-/** What the project promises is 400 ms. A machine that runs other tests besides gets more; the figures are printed. */
-const TOLERATED_MS = 2_000
+/** What most get even on a machine that runs other tests besides. When such a machine stands still for a while, some wait as long. */
+const PROMISED_MS = 400
+const TOLERATED_MS = 10_000
 
 it('a receipt comes within a flashblock, stays, and is sealed unchanged; logs up to pending only grow', { timeout: 60_000 }, async () => {
   await using running = await startNode()
@@ -36,6 +37,7 @@ it('a receipt comes within a flashblock, stays, and is sealed unchanged; logs up
   console.log(
     `receipt after acceptance: ${distribution(latencies)}; pending logs polled ${logs.polls} times over ${logs.borders} block borders`,
   )
+  expect(latencies[TRANSACTIONS / 2]).toBeLessThan(PROMISED_MS)
   expect(latencies.at(-1)).toBeLessThan(TOLERATED_MS)
   expect(logs.borders).toBeGreaterThanOrEqual(3)
   expect(logs.known).toHaveLength((TRANSACTIONS * CALLS_OF_TEN) / 10)
@@ -137,9 +139,11 @@ class LogWatch {
     this.#running = running
   }
 
+  /** The last look begins when all is over, and so sees the last logs. */
   async watch(over: () => boolean): Promise<void> {
     let head = ''
-    while (!over()) {
+    for (let last = false; !last;) {
+      last = over()
       const [logs, number] = await this.#running.askAll([['eth_getLogs', { fromBlock: '0x0', toBlock: 'pending' }], ['eth_blockNumber']])
       this.#look(logs as readonly LogJson[]) // what this method answers
       this.polls++

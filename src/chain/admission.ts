@@ -1,6 +1,6 @@
 import type { Transaction } from '../eth/index.ts'
 import { rulesAt } from '../evm/index.ts'
-import type { ChainConfig } from '../evm/index.ts'
+import type { ChainConfig, Rules } from '../evm/index.ts'
 import { SYSTEM_DEPOSIT_GAS } from './deposits.ts'
 import type { Knobs } from './knobs.ts'
 import type { Mempool } from './mempool.ts'
@@ -26,18 +26,37 @@ export class Admission {
     this.#parts = parts
   }
 
+  /** What a block leaves to one transaction: its limit less what its deposits may take. */
+  get room(): bigint {
+    const { config, knobs } = this.#parts
+    return knobs.gasLimit - (config.op === null ? 0n : SYSTEM_DEPOSIT_GAS)
+  }
+
+  /** The most gas that a transaction may have in the next block: its room, and EIP-7825's cap. */
+  get mostGas(): bigint {
+    const cap = this.#rules().has('osaka') ? this.#parts.config.transactionGasCap : null
+    return cap !== null && cap < this.room ? cap : this.room
+  }
+
   /** Puts a transaction into the pool. Throws PoolError; the pool is then as before. */
   admit(tx: Transaction): void {
-    const { config, sealed, pool, time, knobs } = this.#parts
-    const { history, head } = sealed
+    const { config, sealed, pool } = this.#parts
+    const { history } = sealed
     pool.assertNew(tx)
     assertEnters(tx, {
       config,
-      rules: rulesAt(config, head.header.number + 1, Math.max(time.nowSeconds(), head.header.timestamp + 1)),
+      rules: this.#rules(),
       state: history.at(history.version),
-      gasLimit: knobs.gasLimit - (config.op === null ? 0n : SYSTEM_DEPOSIT_GAS),
+      gasLimit: this.room,
       minGasPrice: this.minGasPrice,
     })
     pool.add(tx)
+  }
+
+  /** of the next block */
+  #rules(): Rules {
+    const { config, sealed, time } = this.#parts
+    const { number, timestamp } = sealed.head.header
+    return rulesAt(config, number + 1, Math.max(time.nowSeconds(), timestamp + 1))
   }
 }

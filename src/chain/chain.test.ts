@@ -107,9 +107,15 @@ describe('settings', () => {
     await chain.setGasLimit(10_000_000n)
     await expect(chain.submit(signed({ gas: 9_000_001n }))).rejects.toThrow('exceeds block gas limit')
     expect(chain.pool.size).toBe(0)
+    expect(chain.mostTransactionGas).toBe(9_000_000n)
     const fitting = signed({ gas: 9_000_000n })
     await chain.submit(fitting)
     expect((await chain.mine(1))[0]!.transactions).toContain(fitting)
+  })
+
+  test('the most gas of a transaction is the cap of EIP-7825 where that is less than the block’s room', async () => {
+    const { chain } = await startedChain('manual')
+    expect(chain.mostTransactionGas).toBe(16_777_216n)
   })
 
   test('the least gas price is asked at the door', async () => {

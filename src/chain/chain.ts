@@ -137,6 +137,11 @@ export class Chain {
     return this.#knobs.gasLimit
   }
 
+  /** the most gas that one transaction may have in the next block */
+  get mostTransactionGas(): bigint {
+    return this.#admission.mostGas
+  }
+
   get coinbase(): Address {
     return this.#knobs.coinbase
   }

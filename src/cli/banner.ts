@@ -2,6 +2,7 @@ import type { Pocketchain } from '../index.ts'
 import type { Server } from '../server/index.ts'
 import { cadenceText } from './cadence.ts'
 import type { DevKeys } from './devkeys.ts'
+import { DEFAULT_MNEMONIC } from './options.ts'
 import type { Paint } from './terminal.ts'
 
 /** Where the node is reached. */
@@ -47,16 +48,17 @@ Listening on ${hostText(server.host)}:${server.port}
 
 function accountLines(keys: DevKeys, paint: Paint): string {
   if (keys.addresses.length === 0) return ''
-  const balance = `${formatEther(keys.balance)} ETH`
-  const addresses = keys.addresses.map((address, i) => `  (${i}) ${address}  ${paint.dim(balance)}`).join('\n')
+  const balance = (i: number) => paint.dim(`${formatEther(keys.balances[i] ?? 0n)} ETH`)
+  const addresses = keys.addresses.map((address, i) => `  (${i}) ${address}  ${balance(i)}`).join('\n')
   if (keys.secrets === null) {
     return `${paint.strong('Accounts')}\n${addresses}\n\n  Private keys are not shown: the mnemonic is your own.\n`
   }
   const privateKeys = keys.secrets.privateKeys.map((key, i) => `  (${i}) ${key}`).join('\n')
+  const caution = keys.secrets.mnemonic === DEFAULT_MNEMONIC ? 'known to everybody' : 'shown here, kept nowhere'
   return `${paint.strong('Accounts')}
 ${addresses}
 
-${paint.strong('Private keys')} ${paint.dim('(known to everybody: never use them on a real chain)')}
+${paint.strong('Private keys')} ${paint.dim(`(${caution}: never use them on a real chain)`)}
 ${privateKeys}
 
 ${paint.strong('Mnemonic')}

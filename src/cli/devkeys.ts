@@ -8,8 +8,8 @@ import type { Settings } from './options.ts'
 export interface DevKeys {
   /** with checksum (EIP-55) */
   readonly addresses: readonly string[]
-  /** wei at the start, each */
-  readonly balance: bigint
+  /** wei at the start, in the same order */
+  readonly balances: readonly bigint[]
   /** without the slash before the index */
   readonly path: string
   /** null when the words are the user's own: they may guard real money, so neither they nor their keys are ever printed */
@@ -30,10 +30,12 @@ export async function mnemonicOf(settings: Settings): Promise<string> {
 const STRENGTH_BITS = { '12': 128, '15': 160, '18': 192, '21': 224, '24': 256 } as const
 
 export function devKeys(node: Pocketchain, settings: Settings, mnemonic: string): DevKeys {
+  const { view } = node.chain.head
+  const state = view.state(view.head)
   const mayShow = settings.mnemonicRandom !== null || mnemonic === DEFAULT_MNEMONIC
   return {
     addresses: node.accounts.map(({ address }) => Address.checksum(address)),
-    balance: settings.genesis === null ? settings.balance : 0n,
+    balances: node.accounts.map(({ address }) => state.account(address)?.balance ?? 0n),
     path: settings.derivationPath.replace(/\/$/, ''),
     secrets: mayShow ? { mnemonic, privateKeys: node.accounts.map(({ privateKey }) => Hex.fromBytes(privateKey)) } : null,
   }

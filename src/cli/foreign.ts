@@ -89,17 +89,23 @@ export function translate(argv: readonly string[]): Translated {
     const arg = argv[i] ?? ''
     if (arg === '--') return { args: [...args, ...argv.slice(i)], ignored, refused: null }
     const [flag, value] = split(arg)
-    const sentence = REFUSED[flag]
+    const sentence = own(REFUSED, flag)
     if (sentence !== undefined) return { args, ignored, refused: { flag, sentence } }
-    const hasValue = IGNORED[flag]
+    const hasValue = own(IGNORED, flag)
     if (hasValue === undefined) {
-      args.push(value === null ? (ALIASES[flag] ?? flag) : `${ALIASES[flag] ?? flag}=${value}`)
+      const name = own(ALIASES, flag) ?? flag
+      args.push(value === null ? name : `${name}=${value}`)
       continue
     }
     ignored.push(flag)
     if (hasValue && value === null && !(argv[i + 1] ?? '-').startsWith('-')) i++
   }
   return { args, ignored, refused: null }
+}
+
+/** Words such as `constructor` are in no table, though every object knows them. */
+function own<T>(table: Readonly<Record<string, T>>, key: string): T | undefined {
+  return Object.hasOwn(table, key) ? table[key] : undefined
 }
 
 /** `--port=1` is a flag and a value. Only long flags are taken apart. */

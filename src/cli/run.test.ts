@@ -111,6 +111,17 @@ describe('the command', () => {
     expect(new Set(words).size).toBe(2)
   })
 
+  test('shows what the accounts hold, which with a genesis file is for the file to say', async () => {
+    const file = join(folder, 'genesis.json')
+    writeFileSync(file, JSON.stringify({ gasLimit: '0x1c9c380', alloc: { [ACCOUNT]: { balance: String(5n * 10n ** 17n) } } }))
+    const command = start(['--port', '0', '--accounts', '2', '--genesis', file])
+    await command.says(/Listening on .*\n/)
+    expect(command.out()).toContain(`(0) ${ACCOUNT}  0.5 ETH`)
+    expect(command.out()).toMatch(/\(1\) 0x\w+ {2}0 ETH/)
+    command.stop()
+    expect(await command.exit).toBe(0)
+  })
+
   test('writes what anvil writes with --config-out, for its owner only', async () => {
     const file = join(folder, 'config.json')
     const command = start(['--port', '0', '--config-out', file, '--base-fee', '7', '--timestamp', '1700000000'])

@@ -39,6 +39,7 @@ describe('flags', () => {
       ['--allow-origin', 'https://a.example', '--allow-origin', 'https://b.example'],
       { allowOrigin: ['https://a.example', 'https://b.example'] },
     ],
+    [['--seed', 'constructor'], { seed: 'constructor' }],
     [['--compat', 'geth', '--clock', 'manual', '--order', 'fifo'], { compat: 'geth', clock: 'manual', order: 'fifo' }],
   ])('%j', async (argv, wanted) => {
     expect(await settingsOf(argv)).toMatchObject(wanted)
@@ -58,6 +59,8 @@ describe('flags', () => {
     [['--cadence', 'sometimes'], '--cadence must be one of preconf, native, instant, manual, not "sometimes"'],
     [['--gas-limit', '5'], '--gas-limit must be at least'],
     [['--nonsense'], "unknown option '--nonsense'"],
+    [['--cadence', 'constructor'], '--cadence must be one of preconf, native, instant, manual, not "constructor"'],
+    [['constructor'], 'too many arguments'],
     [['extra'], 'too many arguments'],
     [['--fork-url', 'http://x'], '--fork-url: forking another chain is not built'],
     [['-f', 'http://x'], '-f: forking another chain is not built'],

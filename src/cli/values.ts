@@ -51,7 +51,7 @@ export const timestamp: Reader<number> = integer(1, 0xffff_ffff)
 
 export function oneOf<const T extends string>(words: readonly T[], synonyms: Readonly<Record<string, T>> = {}): Reader<T> {
   return (value) => {
-    const word = words.find((each) => each === value) ?? synonyms[value]
+    const word = words.find((each) => each === value) ?? (Object.hasOwn(synonyms, value) ? synonyms[value] : undefined)
     if (word !== undefined) return word
     throw new BadValue(`must be one of ${words.join(', ')}, not ${quoted(value)}`)
   }

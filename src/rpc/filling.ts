@@ -1,4 +1,4 @@
-import type { View } from '../chain/index.ts'
+import type { Chain, View } from '../chain/index.ts'
 import type { Compat } from '../compat.ts'
 import type { Block, TransactionFields } from '../eth/index.ts'
 import type { ChainConfig } from '../evm/index.ts'
@@ -29,6 +29,15 @@ export async function priced(request: CallRequest, footing: Footing, compat: Com
   const whole = { ...request, ...fees(request, footing) }
   const site = siteOf(footing.view, footing.block)
   return { ...whole, gas: request.gas ?? (await new Call(site, whole).estimate(compat)) }
+}
+
+/**
+ * Tools made for anvil and Hardhat send a whole block's gas with every transaction. Where we sign it, such a limit is
+ * lowered to what a transaction may have here; one above the block's is left as it is, to be refused.
+ */
+export function withinBlock(request: CallRequest, { gasLimit, mostTransactionGas }: Chain): CallRequest {
+  const { gas } = request
+  return gas === undefined || gas > gasLimit || gas <= mostTransactionGas ? request : { ...request, gas: mostTransactionGas }
 }
 
 /** What is signed. */

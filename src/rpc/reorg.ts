@@ -3,7 +3,7 @@ import type { Address, Block, Transaction } from '../eth/index.ts'
 import { unknownAccount } from './accounts.ts'
 import type { Context } from './context.ts'
 import { invalidParams } from './errors.ts'
-import { fieldsOf, priced, refuseUnsendable } from './filling.ts'
+import { fieldsOf, priced, refuseUnsendable, withinBlock } from './filling.ts'
 import type { Footing } from './filling.ts'
 import { baseFeeAfter, suggestedGasPrice } from './gasprice.ts'
 import { assertChain } from './request.ts'
@@ -65,7 +65,7 @@ class Maker {
     if (!this.#context.accounts.canSend(from)) throw unknownAccount(from)
     refuseUnsendable(request, this.#view.config, 'transaction')
     const nonce = request.nonce ?? this.#nonces.get(from) ?? this.#view.state(this.#base).account(from)?.nonce ?? 0n
-    const whole = await priced(request, this.#footing(), this.#context.compat)
+    const whole = await priced(withinBlock(request, this.#context.chain), this.#footing(), this.#context.compat)
     return this.#context.accounts.transaction(fieldsOf(whole, nonce, this.#view.config), from)
   }
 

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { Address, Hex, Transaction } from '../eth/index.ts'
@@ -134,15 +135,34 @@ describe('HTTP', () => {
     expect(ports.size).toBe(1)
   })
 
-  test('answers a client that leaves in the middle of its body with nothing, and lives on', async () => {
+  test('forgets a client that leaves in the middle of its body, and lives on', async () => {
     await using bench = await setUp()
-    const half = raw(
-      bench.server,
-      'POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\nconnection: close\r\n\r\n{"json',
-    )
-    await bench.server.close()
-    expect(await half).toBe('')
+    const leaving = request({
+      host: bench.server.host,
+      port: bench.server.port,
+      method: 'POST',
+      headers: { 'content-type': 'application/json', expect: '100-continue' },
+    })
+    leaving.on('error', () => undefined)
+    leaving.flushHeaders()
+    await once(leaving, 'continue')
+    leaving.write('{"json')
+    await new Promise((resolve) => leaving.on('close', resolve).destroy())
+    expect(JSON.parse((await ask(bench.server, { body: call('eth_chainId') })).body)).toEqual(CHAIN_ID)
     expect(bench.errors).toEqual([])
+  })
+
+  test('serves a request that offers another protocol, as the first one of a Java client does', async () => {
+    await using bench = await setUp()
+    const body = call('eth_chainId')
+    const answer = await raw(
+      bench.server,
+      'POST / HTTP/1.1\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAAB\r\nHost: localhost\r\n' +
+        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}` +
+        'GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+    )
+    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200'])
+    expect(answer).toContain(JSON.stringify(CHAIN_ID))
   })
 
   test('turns a crash of the handler into 500 and -32603, reports it, and lives on', async () => {
@@ -314,6 +334,16 @@ describe('the port', () => {
     await Promise.all([bench.server.close(), bench.server.close()])
     const again = await bench.node.listen({ port: bench.server.port })
     expect(again.port).toBe(bench.server.port)
+  })
+
+  test('opens no more once the node is closed, and is closed with it when it was just opening', async () => {
+    const bench = await setUp()
+    const opening = bench.node.listen()
+    await bench.node.close()
+    const { url } = await opening
+    await expect(fetch(`${url}/livez`)).rejects.toThrow('fetch failed')
+    await expect(bench.node.listen()).rejects.toThrow('the node is closed')
+    await bench.node.close()
   })
 
   test('lets a running request finish before it closes', async () => {

@@ -8,6 +8,7 @@ import { Health } from './health.ts'
 import type { Status } from './health.ts'
 import { Http } from './http.ts'
 import { CLOSING_MS, KEEP_ALIVE_MS, MAX_CONNECTIONS, REQUEST_MS } from './limits.ts'
+import { ignoreOffer, offersWebSocket } from './offer.ts'
 import type { Served } from './port.ts'
 import { Sockets } from './sockets.ts'
 
@@ -38,7 +39,10 @@ export class Server {
       pages.serve(request, response),
     )
     http.maxConnections = MAX_CONNECTIONS
-    http.on('upgrade', (request, socket, head) => sockets.upgrade(request, socket, head))
+    http.on('upgrade', (request, socket, head) => {
+      if (offersWebSocket(request)) sockets.upgrade(request, socket, head)
+      else ignoreOffer(http, request, socket, head)
+    })
     try {
       await listening(http, options.port, host)
     } catch (error) {

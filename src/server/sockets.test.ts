@@ -1,11 +1,16 @@
+import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { connect } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
+import type { Caller, Session } from '../rpc/index.ts'
 import { decodeFrame } from '../stream/index.ts'
 import { ask, call, dial, raw, setUp, until } from './bench.fixture.ts'
 import type { Bench, Client } from './bench.fixture.ts'
 import { Guard } from './guard.ts'
-import { PUBLIC_BODY_BYTES, SLOW_READER_BYTES, STREAM_MESSAGE_BYTES, STREAM_SUBSCRIBERS } from './limits.ts'
+import { Server } from './index.ts'
+import type { Reply } from './index.ts'
+import { PUBLIC_BODY_BYTES, REQUESTS_IN_FLIGHT, SLOW_READER_BYTES, STREAM_MESSAGE_BYTES, STREAM_SUBSCRIBERS } from './limits.ts'
 import { Sockets } from './sockets.ts'
 
 const TRANSFER = { from: '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266', to: '0x70997970c51812dc3a010c7d01b50e0d17dc79c8', value: '0x1' }
@@ -39,16 +44,25 @@ describe('JSON-RPC over WebSocket', () => {
     expect(items.map(({ params }) => params.subscription).toSorted()).toEqual([id, second].toSorted())
   })
 
-  test('ends subscriptions with the connection', async () => {
-    await using bench = await setUp({}, { cadence: 'manual' })
-    const before = bench.server.socketCount
-    const client = await dial(bench.server)
-    client.send(call('eth_subscribe', ['newHeads']))
-    await client.next()
+  test('tells those who notify when the connection ends, and takes nothing from them afterwards', async () => {
+    await using bench = await setUp()
+    const sessions: Session[] = []
+    const handle = async (_: string | Uint8Array, { session }: Caller) => {
+      if (session !== null) sessions.push(session)
+      return { body: '"opened"' }
+    }
+    const server = await Server.listen({ ...bench.node, rpc: { handle }, onError: () => undefined }, { port: 0 })
+    const client = await dial(server)
+    client.send('{}')
+    expect(await client.next()).toBe('opened')
+    const [session] = sessions
+    expect(session?.notify('0x1', 'news')).toBe(true)
+    expect(await client.next()).toMatchObject({ params: { subscription: '0x1', result: 'news' } })
+    const ended = new Promise<void>((resolve) => session?.onClose(resolve))
     await client[Symbol.asyncDispose]()
-    await until(() => bench.server.socketCount === before)
-    await bench.node.chain.mine(3)
-    expect(bench.errors).toEqual([])
+    await ended
+    expect(session?.notify('0x1', 'news')).toBe(false)
+    await server.close()
   })
 
   test('serves the public tier at /public', async () => {
@@ -69,12 +83,25 @@ describe('JSON-RPC over WebSocket', () => {
     expect((await client.closed).code).toBe(1009)
   })
 
-  test('answers a thousand calls in flight, and more, all of them', async () => {
+  test('reads no further while too many requests are being worked on, and answers all of them', async () => {
     await using bench = await setUp()
-    await using client = await dial(bench.server)
-    for (let id = 0; id < 2_500; id++) client.send(call('eth_sendRawTransactionSync', ['0x00'], id))
-    await until(() => client.messages.length === 2_500)
-    expect(new Set(client.messages.map(({ data }) => JSON.parse(data.toString()).id)).size).toBe(2_500)
+    const waiting: (() => void)[] = []
+    const handle = (body: string | Uint8Array) =>
+      new Promise<Reply>((resolve) => waiting.push(() => resolve({ body: String(JSON.parse(Buffer.from(body).toString()).id) })))
+    const patient = await Server.listen({ ...bench.node, rpc: { handle }, onError: () => undefined }, { port: 0 })
+    await using client = await dial(patient)
+    const requests = 2 * REQUESTS_IN_FLIGHT + 500
+    for (let id = 0; id < requests; id++) client.send(call('eth_chainId', [], id).padEnd(1_024))
+    await until(() => waiting.length >= REQUESTS_IN_FLIGHT)
+    for (let i = 0; i < 20; i++) await ask(patient, { method: 'GET', path: '/livez' })
+    // What came with the same 64 KiB as the last one is read already.
+    expect(waiting.length).toBeLessThan(REQUESTS_IN_FLIGHT + 64)
+    await until(() => {
+      for (const answer of waiting.splice(0)) answer()
+      return client.messages.length === requests
+    })
+    expect(new Set(client.messages.map(({ data }) => data.toString())).size).toBe(requests)
+    await patient.close()
   })
 })
 
@@ -157,6 +184,16 @@ describe('a WebSocket', () => {
     const answer = await raw(bench.server, 'GET / HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n')
     expect(answer).toMatch(/^HTTP\/1\.1 400/)
     expect((await ask(bench.server, { body: call('eth_chainId') })).status).toBe(200)
+  })
+
+  test('that is refused is hung up on, also when its client leaves its half open', async () => {
+    await using bench = await setUp()
+    const client = connect({ port: bench.server.port, host: bench.server.host, allowHalfOpen: true })
+    client.write('GET /nowhere HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n')
+    client.resume()
+    await once(client, 'end')
+    await bench.server.close()
+    client.destroy()
   })
 
   test('of a reader that does not read is cut off, others are served', async () => {

@@ -113,8 +113,9 @@ function door(maxPayload: number): WebSocketServer {
   return new WebSocketServer({ noServer: true, perMessageDeflate: false, clientTracking: false, maxPayload })
 }
 
-/** Answers an upgrade in plain HTTP. */
+/** Answers an upgrade in plain HTTP and hangs up: after an upgrade nobody else closes a socket whose client leaves its half open. */
 function refuse(socket: Duplex, status: number, message: string): void {
+  socket.once('finish', () => socket.destroy())
   const type = message.startsWith('{') ? 'application/json' : 'text/plain; charset=utf-8'
   const body = `${message}\n`
   socket.end(

@@ -77,6 +77,16 @@ describe('eth_sendRawTransactionSync', () => {
 })
 
 describe('eth_sendTransaction', () => {
+  it('lowers a whole block’s gas to what one transaction may have, and refuses more than a block has', async () => {
+    const { ask, chain } = await testNode()
+    const sent = async (gas: bigint) =>
+      chain.pool.get((await ask('eth_sendTransaction', { from: ALICE, to: BOB, gas: Hex.fromQuantity(gas) })) as Hash)
+    expect((await sent(chain.gasLimit))?.gas).toBe(59_000_000n)
+    await chain.setGasLimit(5_000_000n)
+    expect((await sent(5_000_000n))?.gas).toBe(4_000_000n)
+    await expect(sent(5_000_001n)).rejects.toThrow('exceeds block gas limit')
+  })
+
   it('fills in nonce, gas, fees and type, and signs', async () => {
     const { ask, chain } = await testNode()
     const hash = (await ask('eth_sendTransaction', { from: ALICE, to: BOB, value: '0x1' })) as Hash

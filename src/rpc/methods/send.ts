@@ -6,7 +6,7 @@ import { unknownAccount } from '../accounts.ts'
 import { onView } from '../calls.ts'
 import type { Context } from '../context.ts'
 import { CODE, RpcError, invalidParams } from '../errors.ts'
-import { fieldsOf, priced, refuseUnsendable } from '../filling.ts'
+import { fieldsOf, priced, refuseUnsendable, withinBlock } from '../filling.ts'
 import type { Footing } from '../filling.ts'
 import { comingBaseFee, suggestedGasPrice } from '../gasprice.ts'
 import { receiptJson, transactionJson } from '../json.ts'
@@ -230,7 +230,7 @@ function requireSender({ from }: CallRequest): Address {
 /** Estimated on what is pre-confirmed, which it may depend on. The nonce comes last: that takes time, and the sender's nonce may move meanwhile. */
 async function fill({ chain, compat }: Context, request: CallRequest): Promise<TransactionFields> {
   refuseUnsendable(request, chain.config, 'argument 0 (transaction)')
-  const whole = await onView(chain, (view) => priced(request, atTheTip(view), compat))
+  const whole = await onView(chain, (view) => priced(withinBlock(request, chain), atTheTip(view), compat))
   return fieldsOf(whole, request.nonce ?? nextNonce(chain, senderOf(request)), chain.config)
 }
 
