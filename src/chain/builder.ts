@@ -103,6 +103,7 @@ export class BlockBuilder {
 
   /** The calls that a block makes before its first transaction. */
   async begin(): Promise<void> {
+    await this.#pace.look()
     await beginBlock(this.context, this.#world)
   }
 

@@ -104,6 +104,15 @@ describe('subscribing', () => {
     await expect(subscribe('newHeads')).rejects.toMatchObject({ code: -32_005 })
   })
 
+  it('ends by itself on a connection that had gone before it was opened', async () => {
+    const { rpc, chain } = await connected()
+    let told = 0
+    const session = { notify: () => ++told < 0, onClose: () => undefined }
+    await rpc.request({ method: 'eth_subscribe', params: ['newHeads'] }, { tier: 'dedicated', session })
+    await chain.mine(3)
+    expect(told).toBe(1)
+  })
+
   it('gives all subscribers the same object', async () => {
     const { subscribe, chain } = await connected()
     const first = await subscribe('newHeads')

@@ -59,7 +59,9 @@ export const SUBSCRIPTION_METHODS: readonly Method[] = [
       const id = randomId()
       subscriptions.set(
         id,
-        found.open(feedsOf(chain), option, (result) => notify(session, id, result)),
+        found.open(feedsOf(chain), option, (result) => {
+          if (!notify(session, id, result)) finish(subscriptions, id)
+        }),
       )
       return id
     },
@@ -73,9 +75,7 @@ export const SUBSCRIPTION_METHODS: readonly Method[] = [
     example: { params: ['0x9ce59a13059e417087c02d3236a0b1cc'], result: true },
     handler: (_, [id], { session }) => {
       if (session === null) throw new RpcError(CODE.methodNotFound, 'notifications not supported: subscribe over WebSocket')
-      const subscriptions = subscriptionsOf(session)
-      subscriptions.get(id)?.()
-      return subscriptions.delete(id)
+      return finish(subscriptionsOf(session), id)
     },
   }),
 ]
@@ -92,14 +92,24 @@ function subscriptionsOf(session: Session): Map<string, End> {
   return subscriptions
 }
 
-/** The chain must not stumble over a listener in the same process: what that one throws is its own business. */
-function notify(session: Session, id: Hex, result: unknown): void {
+/** False: there was no such one. */
+function finish(subscriptions: Map<string, End>, id: string): boolean {
+  subscriptions.get(id)?.()
+  return subscriptions.delete(id)
+}
+
+/**
+ * False: the connection is gone, and may have been when the subscription was opened late in a batch. The chain must not
+ * stumble over a listener in the same process: what that one throws is its own business.
+ */
+function notify(session: Session, id: Hex, result: unknown): boolean {
   try {
-    session.notify(id, result)
+    return session.notify(id, result)
   } catch (error) {
     queueMicrotask(() => {
       throw error
     })
+    return true
   }
 }
 
