@@ -5,6 +5,7 @@ import {
   Chain,
   DEFAULT_CODE_SIZE_LIMIT,
   DEFAULT_FEE_PARAMETERS,
+  DEFAULT_HARDFORK,
   DEFAULT_L1,
   DEFAULT_TRANSACTION_GAS_CAP,
   ManualClock,
@@ -67,6 +68,8 @@ export interface PocketchainOptions {
   readonly codeSizeLimit?: number | null
   /** null: no cap */
   readonly transactionGasCap?: bigint | null
+  /** false: the default genesis lacks the CREATE2 factories, for scripts that deploy them by their known transactions */
+  readonly factories?: boolean
   /** blocks whose state stays readable: 8,192 */
   readonly stateHistory?: number
 
@@ -242,7 +245,7 @@ async function genesisOf(
     codeSizeLimit: options.codeSizeLimit === undefined ? DEFAULT_CODE_SIZE_LIMIT : options.codeSizeLimit,
     transactionGasCap: options.transactionGasCap === undefined ? DEFAULT_TRANSACTION_GAS_CAP : options.transactionGasCap,
   }
-  const hardfork = opForkOf(options.hardfork ?? 'azul')
+  const hardfork = opForkOf(options.hardfork ?? DEFAULT_HARDFORK)
   if (options.genesis !== undefined) {
     // A file without rules gets ours from block 1 on: its own block 0 keeps the fields it has.
     const genesis = parseGenesis(options.genesis, (time) => opConfig(options.chainId ?? CHAIN_ID, hardfork, time + 1, limits))
@@ -256,12 +259,13 @@ async function genesisOf(
     timestamp: options.timestamp ?? Math.floor(clock.nowMs() / 1_000),
     gasLimit: options.gasLimit ?? GAS_LIMIT,
     baseFeePerGas: options.baseFee ?? BASE_FEE,
+    factories: options.factories ?? true,
     accounts: accounts.map(({ address }) => ({ address, balance: options.balance ?? 10_000n * ETHER })),
   })
 }
 
 /** The newest OP fork that runs on the L1 rules of that name. */
-const RUNS_ON: Readonly<Record<string, OpFork>> = { cancun: 'holocene', prague: 'jovian', osaka: 'azul', latest: 'azul' }
+const RUNS_ON: Readonly<Record<string, OpFork>> = { cancun: 'holocene', prague: 'jovian', osaka: 'azul', latest: DEFAULT_HARDFORK }
 
 function opForkOf(name: string): OpFork {
   const fork = OP_FORKS.find((each) => each === name.toLowerCase()) ?? RUNS_ON[name.toLowerCase()]

@@ -21,12 +21,16 @@ export interface DefaultGenesisOptions {
   readonly codeSizeLimit: number | null
   /** null: no cap */
   readonly transactionGasCap: bigint | null
+  /** false: without the factories that anybody can deploy by a known transaction, for scripts that send it */
+  readonly factories?: boolean
 }
 
 /** Tips go here; also the header's fee recipient. */
 export const SEQUENCER_FEE_VAULT = Address.from('0x4200000000000000000000000000000000000011')
 /** Base's launch parameters (facts of specs.optimism.io; the elasticity of blocks comes from the extra data since Holocene). */
 export const DEFAULT_FEE_PARAMETERS: FeeParameters = { denominator: 125n, elasticity: 6n, minBaseFee: 5_000_000n }
+/** The newest rules there are. */
+export const DEFAULT_HARDFORK: OpFork = 'azul'
 export const DEFAULT_TRANSACTION_GAS_CAP = 16_777_216n
 export const DEFAULT_CODE_SIZE_LIMIT = 24_576
 
@@ -136,7 +140,19 @@ async function stateOf(options: DefaultGenesisOptions, config: ChainConfig): Pro
     accounts.set(address, { nonce: 0n, balance: balance + (accounts.get(address)?.balance ?? 0n), codeHash: EMPTY_CODE_HASH })
   }
   const snapshot = { accounts, storage, codes }
-  return options.chainId === SNAPSHOT_CHAIN_ID ? snapshot : deployAgain(snapshot, config)
+  const state = options.chainId === SNAPSHOT_CHAIN_ID ? snapshot : await deployAgain(snapshot, config)
+  return options.factories === false ? withoutFactories(state) : state
+}
+
+/** Each with the account that its transaction, signed by nobody's key, deploys it from. */
+const FACTORIES: ReadonlySet<string> = new Set(
+  ['CREATE2 deployer', 'Safe singleton factory', 'CreateX'].flatMap((name) => [name, `${name}, sender`]),
+)
+
+function withoutFactories(state: Genesis['state']): Genesis['state'] {
+  const accounts = new Map(state.accounts)
+  for (const { name, address } of predeploys.accounts) if (FACTORIES.has(name)) accounts.delete(Address.from(address))
+  return { ...state, accounts }
 }
 
 /**

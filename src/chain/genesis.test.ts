@@ -117,6 +117,27 @@ describe('the default genesis', () => {
     expect(Block.decode(Block.encode(chain.genesis)).hash).toBe(chain.genesis.hash)
   })
 
+  test.each([31_337, 1_234])('can leave the factories out, of chain %i, and then their known transactions deploy them', async (chainId) => {
+    const factories = ['0x4e59b44847b379578588920ca78fbf26c0b4956c', '0x3fab184622dc19b6109349b94811493bf2a45362'].map((a) =>
+      Address.from(a),
+    )
+    const options = {
+      chainId,
+      timestamp: GENESIS_SECONDS,
+      hardfork: 'azul' as const,
+      gasLimit: 60_000_000n,
+      baseFeePerGas: 1n,
+      feeParameters: DEFAULT_FEE_PARAMETERS,
+      accounts: [],
+      ...LIMITS,
+    }
+    const whole = await defaultGenesis(options)
+    const bare = await defaultGenesis({ ...options, factories: false })
+    for (const address of factories) expect(whole.state.accounts.get(address)?.nonce).toBeGreaterThan(0n)
+    for (const address of factories) expect(bare.state.accounts.has(address)).toBe(false)
+    expect(whole.state.accounts.size - bare.state.accounts.size).toBe(6)
+  })
+
   test('gives another chain id contracts that know it, at the same addresses', async () => {
     const options = {
       timestamp: GENESIS_SECONDS,

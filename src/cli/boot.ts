@@ -58,6 +58,7 @@ function optionsOf(settings: Settings, mnemonic: string, tell: (line: string) =>
       tell(`internal error, the node lives on: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
     ...(settings.genesis === null ? {} : { genesis: readFile(settings.genesis, '--genesis').toString() }),
     ...(settings.import === null ? {} : { importedChain: readFile(settings.import, '--import') }),
+    factories: !settings.disableCreate2,
     ...(settings.disableCodeSizeLimit ? { codeSizeLimit: null } : present({ codeSizeLimit: settings.codeSizeLimit })),
     ...(settings.transactionGasCap === 0n ? { transactionGasCap: null } : present({ transactionGasCap: settings.transactionGasCap })),
     ...present({

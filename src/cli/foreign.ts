@@ -9,6 +9,7 @@ export const ALIASES: Readonly<Record<string, string>> = {
   '--init': '--genesis',
   '--auto-unlock': '--auto-impersonate',
   '--silent': '--quiet',
+  '--no-create2': '--disable-default-create2-deployer',
   '--hostname': '--host',
   '--no-colour': '--no-color',
 }
@@ -67,8 +68,6 @@ export const IGNORED: Readonly<Record<string, boolean>> = {
   '--steps-tracing': false,
   '--print-traces': false,
   '--disable-console-log': false,
-  '--disable-default-create2-deployer': false,
-  '--no-create2': false,
   '--no-request-size-limit': false,
   '--color': true,
 }

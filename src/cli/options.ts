@@ -158,6 +158,13 @@ export const OPTIONS = {
     read: yes,
     default: false,
   }),
+  disableCreate2: option({
+    flag: '--disable-default-create2-deployer',
+    section: 'Chain',
+    help: 'a genesis without the CREATE2 factories, for scripts that deploy them',
+    read: yes,
+    default: false,
+  }),
   stateHistory: optional({
     flag: '--state-history <blocks>',
     section: 'Chain',
