@@ -58,7 +58,7 @@ export interface PocketchainOptions {
   readonly genesis?: string
   /** RLP blocks to execute before the first block of our own */
   readonly importedChain?: Uint8Array
-  /** told of every imported block */
+  /** told of every imported block; what it throws stops the import, and `createPocketchain` rejects with it */
   readonly onImported?: (blockNumber: number) => void
   /** Unix time of block 0, seconds: now */
   readonly timestamp?: number
@@ -115,7 +115,8 @@ export interface Pocketchain extends Rpc {
 export const VERSION = readVersion()
 
 const CHAIN_ID = 31_337
-const MNEMONIC = 'test test test test test test test test test test test junk'
+/** Known to everybody. */
+export const DEFAULT_MNEMONIC = 'test test test test test test test test test test test junk'
 const PATH = "m/44'/60'/0'/0"
 const ETHER = 10n ** 18n
 const GAS_LIMIT = 60_000_000n
@@ -196,7 +197,7 @@ async function open(served: Served, options: ListenOptions): Promise<Server> {
 
 function accountsOf(options: PocketchainOptions): readonly DevAccount[] {
   const path = (options.derivationPath ?? PATH).replace(/\/$/, '')
-  const keys = Mnemonic.privateKeys(options.mnemonic ?? MNEMONIC, options.accounts ?? 10, path)
+  const keys = Mnemonic.privateKeys(options.mnemonic ?? DEFAULT_MNEMONIC, options.accounts ?? 10, path)
   return keys.map((privateKey) => ({ address: Secp256k1.address(privateKey), privateKey }))
 }
 

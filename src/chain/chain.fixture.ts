@@ -10,6 +10,7 @@ import { ManualClock } from './clock.ts'
 import {
   DEFAULT_CODE_SIZE_LIMIT,
   DEFAULT_FEE_PARAMETERS,
+  DEFAULT_HARDFORK,
   DEFAULT_TRANSACTION_GAS_CAP,
   SEQUENCER_FEE_VAULT,
   defaultGenesis,
@@ -49,21 +50,25 @@ export interface TestChain {
   readonly bugs: unknown[]
 }
 
-let genesis: Promise<Genesis> | null = null
+const geneses = new Map<readonly Address[], Promise<Genesis>>()
 
-/** The default genesis with ten rich accounts, made once: it is immutable. */
-export function testGenesis(): Promise<Genesis> {
-  return (genesis ??= defaultGenesis({
+/** The product's default genesis with these rich accounts, made once for each list: it is immutable. */
+export function testGenesis(rich: readonly Address[] = RICH): Promise<Genesis> {
+  const known = geneses.get(rich)
+  if (known !== undefined) return known
+  const genesis = defaultGenesis({
     chainId: 31_337,
     timestamp: GENESIS_SECONDS,
-    hardfork: 'azul',
+    hardfork: DEFAULT_HARDFORK,
     gasLimit: GAS_LIMIT,
     baseFeePerGas: GWEI,
     feeParameters: DEFAULT_FEE_PARAMETERS,
-    accounts: RICH.map((address) => ({ address, balance: 10_000n * ETHER })),
+    accounts: rich.map((address) => ({ address, balance: 10_000n * ETHER })),
     codeSizeLimit: DEFAULT_CODE_SIZE_LIMIT,
     transactionGasCap: DEFAULT_TRANSACTION_GAS_CAP,
-  }))
+  })
+  geneses.set(rich, genesis)
+  return genesis
 }
 
 /** Not started yet. */

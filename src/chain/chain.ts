@@ -184,6 +184,11 @@ export class Chain {
     })
   }
 
+  /** Takes something out of the pool, once the block that may be taking it in is through: what is answered then holds. */
+  withdraw<T>(take: (pool: Mempool) => T): Promise<T> {
+    return this.#turns.take(() => take(this.pool))
+  }
+
   /** Seals `count` blocks now, each with what is promised and what the pool holds. Answers them. */
   mine(count: number, intervalSeconds: number | null = null): Promise<readonly Block[]> {
     if (!Number.isSafeInteger(count) || count < 0 || count > MINE_BLOCKS) {

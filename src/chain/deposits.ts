@@ -17,7 +17,7 @@ const LAYOUTS = {
   isthmus: { selector: '098999be', length: 176 },
   jovian: { selector: '3db6be2b', length: 178 },
 } as const
-const SET_TIMESTAMP_MILLIS_PART = 'setTimestampMillisPart(uint16)'
+const SET_TIMESTAMP_MILLIS_PART = Hash.keccak(new TextEncoder().encode('setTimestampMillisPart(uint16)')).slice(0, 10)
 
 /** The deposit that opens every L2 block: what the L2 knows about the L1. */
 export function l1AttributesDeposit(origin: L1Origin, parent: Block, options: L1Options, rules: Rules): Transaction {
@@ -31,10 +31,17 @@ export function l1AttributesDeposit(origin: L1Origin, parent: Block, options: L1
 
 /** The second deposit of a block under the native cadence: its millisecond part, 0 to 800 in steps of 200. */
 export function baseTimeDeposit(parent: Block, millisecondPart: number): Transaction {
-  const selector = Hash.keccak(new TextEncoder().encode(SET_TIMESTAMP_MILLIS_PART)).slice(2, 10)
-  const data = Hex.toBytes(`0x${selector}${millisecondPart.toString(16).padStart(64, '0')}`)
+  const data = Hex.toBytes(`${SET_TIMESTAMP_MILLIS_PART}${millisecondPart.toString(16).padStart(64, '0')}`)
   const intent = `BaseTime ${parent.hash}`
   return systemDeposit(BASE_TIME, SourceHash.upgrade(intent), data)
+}
+
+/** The time of a block in milliseconds, read back from its second deposit; null for one that tells whole seconds only. */
+export function timestampMsInside({ header, transactions }: Pick<Block, 'header' | 'transactions'>): number | null {
+  const tx = transactions[1]
+  if (tx?.type !== 0x7e || tx.to !== BASE_TIME || tx.from !== DEPOSITOR || tx.data.length !== 36) return null
+  if (!Hex.fromBytes(tx.data).startsWith(SET_TIMESTAMP_MILLIS_PART)) return null
+  return header.timestamp * 1_000 + new DataView(tx.data.buffer, tx.data.byteOffset).getUint16(34)
 }
 
 function systemDeposit(to: Address, sourceHash: Hash, data: Uint8Array): Transaction {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { Block, DecodeError } from '../eth/index.ts'
 import type { DecodedBlock } from '../eth/index.ts'
 import { MemoryStore } from '../store/index.ts'
-import { sealedOf, signed, testChain } from './chain.fixture.ts'
+import { sealedOf, signed, startedChain, testChain } from './chain.fixture.ts'
 import type { TestChain } from './chain.fixture.ts'
 import { parseGenesis } from './gethgenesis.ts'
 import { ImportError, importChain } from './import.ts'
@@ -35,6 +35,19 @@ test('what an imported block includes does not wait any more', async () => {
   expect(chain.pool.all()).toEqual([waits])
 })
 
+test('blocks with milliseconds keep them, and time goes on from there', async () => {
+  const there = await startedChain('native')
+  await there.clock.advance(1_800)
+  const blocks = sealedOf(there.events).map(({ block }) => block)
+  const { chain, clock } = await testChain('native')
+  await importChain(chain, fileOf(blocks))
+  const times = blocks.map(({ header }) => chain.head.view.byNumber(header.number)!.timestampMs)
+  expect(times).toEqual(blocks.map(({ timestampMs }) => timestampMs))
+  await chain.start()
+  await clock.advance(200)
+  expect(chain.head.view.head.timestampMs).toBe(times.at(-1)! + 200)
+})
+
 describe.skipIf(!hasVectors)('a chain file', () => {
   const file = hasVectors ? bytes('rpc-compat/chain.rlp') : new Uint8Array()
   const blocks = hasVectors ? [...Block.decodeChain(file)] : []
@@ -50,6 +63,17 @@ describe.skipIf(!hasVectors)('a chain file', () => {
     expect(sealedOf(events).map((event) => event.block.hash)).toEqual(
       blocks.filter((block) => block.header.number > 0).map((block) => block.hash),
     )
+  })
+
+  test('stops where the callback throws, with the chain as it was', async () => {
+    const { chain, events } = await emptyChain()
+    const stopped = new Error('stopped')
+    const stop = (number: number) => {
+      if (number === 20) throw stopped
+    }
+    await expect(importChain(chain, file, stop)).rejects.toBe(stopped)
+    expect([chain.head.view.head, events.length]).toEqual([chain.genesis, 0])
+    expect(await importChain(chain, file)).toBe(54)
   })
 
   test('in two parts gives the same', async () => {

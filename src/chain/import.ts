@@ -1,25 +1,29 @@
 import { Block, DecodeError } from '../eth/index.ts'
 import type { DecodedBlock, Header } from '../eth/index.ts'
-import { InvalidTransaction } from '../evm/index.ts'
+import { InvalidTransaction, Pace } from '../evm/index.ts'
 import type { WriteSet } from '../evm/index.ts'
 import { BlockBuilder, BlockFull } from './builder.ts'
 import type { Chain } from './chain.ts'
+import { timestampMsInside } from './deposits.ts'
 import type { SealedChain } from './sealed.ts'
 
 /**
  * Executes the RLP blocks of a chain file (geth's `export` format) on top of the head and checks every header field.
- * All or nothing: throws ImportError or DecodeError with the chain as it was. Answers the number of new blocks.
+ * All or nothing: throws ImportError, DecodeError or what `onBlock` threw to stop it, with the chain as it was. Answers the number of new
+ * blocks.
  */
 export async function importChain(chain: Chain, file: Uint8Array, onBlock: (number: number) => void = () => undefined): Promise<number> {
   const blocks = decodeAll(file)
   await chain.adopt(async (sealed, announce) => {
     const start = { number: sealed.head.header.number, version: sealed.headVersion }
+    const pace = new Pace(Number.POSITIVE_INFINITY)
     const done: { block: Block; writes: WriteSet }[] = []
     try {
       for (const decoded of blocks) {
         if (decoded.header.number === 0) assertGenesis(decoded, sealed)
         else done.push(await execute(decoded, chain, sealed))
         onBlock(decoded.header.number)
+        await pace.look() // who wants to stop it must be heard
       }
     } catch (error) {
       sealed.rewind(start.number, start.version)
@@ -57,7 +61,7 @@ async function execute(decoded: DecodedBlock, chain: Chain, sealed: SealedChain)
   for (const [index, tx] of decoded.transactions.entries()) await includeImported(builder, tx, index)
   const { block, writes } = await builder.seal()
   assertSameHeader(block.header, header)
-  const imported: Block = { ...decoded, receipts: block.receipts, timestampMs: null }
+  const imported: Block = { ...decoded, receipts: block.receipts, timestampMs: timestampMsInside(decoded) }
   sealed.append(imported)
   return { block: imported, writes }
 }

@@ -12,6 +12,7 @@ export type { Clock } from './clock.ts'
 export {
   DEFAULT_CODE_SIZE_LIMIT,
   DEFAULT_FEE_PARAMETERS,
+  DEFAULT_HARDFORK,
   DEFAULT_TRANSACTION_GAS_CAP,
   SEQUENCER_FEE_VAULT,
   defaultGenesis,

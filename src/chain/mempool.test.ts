@@ -94,6 +94,17 @@ describe('nonce queues', () => {
     expect(pool.get(bobs.hash)).toBeNull()
   })
 
+  test('what is restored is all there is, and only what was not there is announced', () => {
+    const { pool, announced } = poolOf()
+    const [stays, gone, comes, waits] = [tx(0), tx(0, {}, BOB), tx(1), tx(3)]
+    for (const each of [stays, gone, waits]) pool.add(each)
+    pool.restore([comes, waits, stays])
+    expect(pool.all()).toEqual([comes, waits, stays])
+    expect(announced).toEqual([stays, gone, comes])
+    pool.add(tx(2))
+    expect(announced.map(({ nonce }) => nonce)).toEqual([0n, 0n, 1n, 2n, 3n])
+  })
+
   test('one that is dropped holds back what follows it until there is another', () => {
     const { pool, announced } = poolOf()
     const row = [0, 1, 2, 3].map((nonce) => tx(nonce))

@@ -64,14 +64,14 @@ export class Mempool {
   }
 
   /** Takes a transaction that is valid by itself. Throws PoolError; the pool is then as before. */
-  add(tx: Transaction): void {
+  add(tx: Transaction, isAnnounced = false): void {
     const next = this.assertNew(tx)
     const queue = this.#queues.get(tx.from) ?? new Queue()
     const old = queue.get(tx.nonce)
     if (old !== undefined) assertReplaces(tx, old.tx)
     else this.#assertRoom(queue)
     if (old !== undefined) this.#byHash.delete(old.tx.hash)
-    const entry = { tx, arrival: old?.arrival ?? this.#arrivals++, isAnnounced: false }
+    const entry = { tx, arrival: old?.arrival ?? this.#arrivals++, isAnnounced }
     queue.set(tx.nonce, entry)
     this.#queues.set(tx.from, queue)
     this.#byHash.set(tx.hash, entry)
@@ -100,6 +100,13 @@ export class Mempool {
       this.#queues.set(tx.from, queue)
       this.#byHash.set(tx.hash, entry)
     }
+  }
+
+  /** Holds exactly these from now on, in this order. Those that waited here all along are not announced again. */
+  restore(transactions: readonly Transaction[]): void {
+    const told = new Set([...this.#byHash].flatMap(([hash, { isAnnounced }]) => (isAnnounced ? [hash] : [])))
+    this.dropAll()
+    for (const tx of transactions) this.add(tx, told.has(tx.hash))
   }
 
   /** The first nonce from `stateNonce` on that no pooled transaction of `address` has. */

@@ -16,6 +16,7 @@ import {
   startedChain,
 } from './chain.fixture.ts'
 import type { TestChain } from './chain.fixture.ts'
+import { CADENCES } from './cadence.ts'
 
 /** Blocks 1 to `count` under the manual cadence, each with one transaction of Alice. */
 async function chainOf(count: number): Promise<TestChain & { readonly sent: readonly Transaction[] }> {
@@ -252,6 +253,32 @@ describe('a reorg', () => {
     expect(chain.time.nowMs()).toBe(now)
     const [next, later] = await chain.mine(2)
     expect([next!, later!].map(({ header }) => header.timestamp - GENESIS_SECONDS)).toEqual([5_000, 5_001])
+  })
+
+  test('does not use up the base fee and the randomness that were set for the next block', async () => {
+    const { chain } = await chainOf(2)
+    const baseFeePerGas = 7n * GWEI
+    const mixHash = Hash.fromBigint(77n)
+    await chain.setNextBaseFee(baseFeePerGas)
+    await chain.setNextPrevRandao(mixHash)
+    await chain.reorg(1)
+    expect(chain.head.view.head.header).not.toMatchObject({ baseFeePerGas, mixHash })
+    expect(chain.head.view.nextBaseFee).toBe(baseFeePerGas)
+    const [next, later] = await chain.mine(2)
+    expect(next!.header).toMatchObject({ baseFeePerGas, mixHash })
+    expect(later!.header).not.toMatchObject({ baseFeePerGas, mixHash })
+  })
+
+  test.each(['manual', 'preconf'] as const)('under %s of blocks with milliseconds keeps those', async (kind) => {
+    const { chain, clock } = await startedChain('native')
+    await clock.advance(1_400)
+    await chain.setCadence(CADENCES[kind])
+    const times = () => [1, 2, 3, 4, 5, 6, 7].map((number) => chain.head.view.byNumber(number)!.timestampMs)
+    const old = times()
+    await chain.reorg(5)
+    expect(times()).toEqual(old)
+    const [next] = await chain.mine(1)
+    expect(next!.header.timestamp).toBe(GENESIS_SECONDS + 2)
   })
 
   test('leaves out what cannot be included', async () => {

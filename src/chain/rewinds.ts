@@ -51,8 +51,7 @@ export class Rewinds {
     Object.assign(knobs, snapshot.knobs)
     this.#goBack(() => {
       const removed = sealed.rewind(snapshot.number, snapshot.version)
-      pool.dropAll()
-      for (const tx of snapshot.pool) pool.add(tx)
+      pool.restore(snapshot.pool)
       return removed
     })
     return true

@@ -41,6 +41,8 @@ interface Closed {
   readonly writes: WriteSet
 }
 
+const NOTHING_SET: Pick<Knobs, 'nextBaseFee' | 'nextPrevRandao'> = { nextBaseFee: null, nextPrevRandao: null }
+
 /**
  * Turns pooled transactions into flashblocks and sealed blocks. What it published it never reorders:
  * a block only grows until it is sealed, and a builder that is given up is announced as retracted. Whatever throws here
@@ -103,7 +105,10 @@ export class Sequencer {
   /** Closes the open block for good. Time goes on from it, and what was set for one block is used up. */
   async seal(): Promise<Block> {
     const closed = await this.#close()
-    this.#parts.time.sealed(timestampMsOf(closed.block))
+    const { time, knobs } = this.#parts
+    time.sealed(timestampMsOf(closed.block))
+    knobs.nextBaseFee = null
+    knobs.nextPrevRandao = null
     return this.#sealed(closed)
   }
 
@@ -131,10 +136,11 @@ export class Sequencer {
 
   /**
    * Seals a block of exactly these transactions with the timestamp of `old`, whose place it takes; those that cannot be
-   * included are left out. The chain's time has been there before: it stays as it is.
+   * included are left out. The chain's time has been there before: it stays as it is, and so does what was set for the
+   * next block.
    */
   async replace(old: Block, transactions: readonly Transaction[]): Promise<Block> {
-    const open = await this.#begin(this.#attributes(timestampMsOf(old)))
+    const open = await this.#begin(this.#attributes(old))
     this.#open = open
     for (const tx of transactions) await this.#include(open, tx)
     return this.#sealed(await this.#close())
@@ -151,9 +157,7 @@ export class Sequencer {
   }
 
   #sealed({ block, writes }: Closed): Block {
-    const { sealed, snapshots, pool, knobs, head, horizon } = this.#parts
-    knobs.nextBaseFee = null
-    knobs.nextPrevRandao = null
+    const { sealed, snapshots, pool, head, horizon } = this.#parts
     pool.prune(block.transactions)
     head.announce({ kind: 'block', sealed: true, view: horizon.view(), block, writes })
     sealed.prune(snapshots.oldestVersion)
@@ -187,23 +191,25 @@ export class Sequencer {
     return new OpenBlock(builder, this.#payloadId(parent))
   }
 
-  #attributes(forcedMs?: number): BlockAttributes {
+  /** Of the next block; or of one that takes the place of `old`, which has its time, with or without milliseconds. */
+  #attributes(old: Block | null = null): BlockAttributes {
     const { config, sealed, l1, time, knobs, seed } = this.#parts
     const parent = sealed.head
-    const native = this.#parts.native()
-    const timestampMs = forcedMs ?? time.next(parent, native)
+    const native = old === null ? this.#parts.native() : old.timestampMs !== null
+    const timestampMs = old === null ? time.next(parent, native) : timestampMsOf(old)
+    const { nextBaseFee, nextPrevRandao } = old === null ? knobs : NOTHING_SET
     const timestamp = Math.floor(timestampMs / 1_000)
     const rules = rulesAt(config, parent.header.number + 1, timestamp)
     return {
       timestamp,
       timestampMs: native ? timestampMs : null,
-      prevRandao: knobs.nextPrevRandao ?? digest(`randao ${seed} ${parent.header.number + 1} ${knobs.salt}`),
+      prevRandao: nextPrevRandao ?? digest(`randao ${seed} ${parent.header.number + 1} ${knobs.salt}`),
       feeRecipient: knobs.coinbase,
       gasLimit: knobs.gasLimit,
       extraData: config.op === null ? new Uint8Array(0) : encodeExtraData(knobs.feeParameters, rules),
       parentBeaconBlockRoot: rules.has('cancun') ? digest(`beacon ${l1.at(timestamp).hash}`) : null,
       withdrawals: rules.has('shanghai') ? [] : null,
-      baseFeePerGas: knobs.nextBaseFee,
+      baseFeePerGas: nextBaseFee,
       difficulty: 0n,
       ommers: [],
     }

@@ -1,8 +1,8 @@
+import { DEFAULT_MNEMONIC } from '../index.ts'
 import type { Pocketchain } from '../index.ts'
 import type { Server } from '../server/index.ts'
 import { cadenceText } from './cadence.ts'
 import type { DevKeys } from './devkeys.ts'
-import { DEFAULT_MNEMONIC } from './options.ts'
 import type { Paint } from './terminal.ts'
 
 /** Where the node is reached. */

@@ -16,9 +16,9 @@ export interface Booted {
   readonly server: Server
 }
 
-/** Starts what the settings ask for. Throws CommandError with the exit code that fits. */
-export async function boot(settings: Settings, mnemonic: string, tell: (line: string) => void): Promise<Booted> {
-  const options = optionsOf(settings, mnemonic, tell)
+/** Starts what the settings ask for. Throws CommandError with the exit code that fits, and the signal's reason when that ends an import. */
+export async function boot(settings: Settings, mnemonic: string, stop: AbortSignal, tell: (line: string) => void): Promise<Booted> {
+  const options = optionsOf(settings, mnemonic, stop, tell)
   const node = await started(options, settings)
   try {
     return { node, server: await node.listen(placeOf(settings)) }
@@ -41,7 +41,7 @@ async function started(options: PocketchainOptions, settings: Settings): Promise
   }
 }
 
-function optionsOf(settings: Settings, mnemonic: string, tell: (line: string) => void): PocketchainOptions {
+function optionsOf(settings: Settings, mnemonic: string, stop: AbortSignal, tell: (line: string) => void): PocketchainOptions {
   const progress = new Progress((line) => settings.quiet || tell(line))
   return {
     mnemonic,
@@ -53,7 +53,10 @@ function optionsOf(settings: Settings, mnemonic: string, tell: (line: string) =>
     balance: settings.balance,
     derivationPath: settings.derivationPath,
     autoImpersonate: settings.autoImpersonate,
-    onImported: (number) => progress.at(number),
+    onImported: (number) => {
+      stop.throwIfAborted()
+      progress.at(number)
+    },
     onError: (error) =>
       tell(`internal error, the node lives on: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
     ...(settings.genesis === null ? {} : { genesis: readFile(settings.genesis, '--genesis').toString() }),

@@ -4,15 +4,14 @@ import type { DevKeys } from './devkeys.ts'
 import { CommandError, EXIT } from './exit.ts'
 
 /** Writes the seven keys that anvil writes, for scripts that read them. The file is for its owner only: it may hold keys. */
-export function writeConfig(path: string, node: Pocketchain, keys: DevKeys): void {
+export async function writeConfig(path: string, node: Pocketchain, keys: DevKeys): Promise<void> {
   const { header } = node.chain.genesis
-  const baseFee = header.baseFeePerGas ?? 0n
   const config = {
     available_accounts: keys.addresses,
     private_keys: keys.secrets?.privateKeys ?? [],
     wallet: { derivation_path: `${keys.path}/`, mnemonic: keys.secrets?.mnemonic ?? null },
-    base_fee: String(baseFee),
-    gas_price: String(baseFee + TIP),
+    base_fee: String(header.baseFeePerGas ?? 0n),
+    gas_price: String(await gasPrice(node)),
     gas_limit: String(node.chain.gasLimit),
     genesis_timestamp: String(header.timestamp),
   }
@@ -23,5 +22,8 @@ export function writeConfig(path: string, node: Pocketchain, keys: DevKeys): voi
   }
 }
 
-/** What eth_gasPrice adds to the base fee. */
-const TIP = 1_000_000n
+/** What the node suggests, but no less than it takes (--gas-price). */
+async function gasPrice({ request, chain }: Pocketchain): Promise<bigint> {
+  const suggested = BigInt(String(await request({ method: 'eth_gasPrice' })))
+  return suggested > chain.minGasPrice ? suggested : chain.minGasPrice
+}

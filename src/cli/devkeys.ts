@@ -1,7 +1,7 @@
 import { Address, Hex, Mnemonic } from '../eth/index.ts'
+import { DEFAULT_MNEMONIC } from '../index.ts'
 import type { Pocketchain } from '../index.ts'
 import { CommandError, EXIT } from './exit.ts'
-import { DEFAULT_MNEMONIC } from './options.ts'
 import type { Settings } from './options.ts'
 
 /** The dev accounts as they may be shown. */
@@ -19,11 +19,12 @@ export interface DevKeys {
 /** The words to use. Throws CommandError when they are no mnemonic. */
 export async function mnemonicOf(settings: Settings): Promise<string> {
   if (settings.mnemonicRandom !== null) {
-    if (settings.mnemonic !== DEFAULT_MNEMONIC) throw new CommandError(EXIT.usage, '--mnemonic and --mnemonic-random exclude each other')
+    if (settings.mnemonic !== null) throw new CommandError(EXIT.usage, '--mnemonic and --mnemonic-random exclude each other')
     return Mnemonic.random(STRENGTH_BITS[settings.mnemonicRandom])
   }
   // The word list takes 80 ms to load; the well-known words need no check.
-  if (settings.mnemonic === DEFAULT_MNEMONIC || (await Mnemonic.validate(settings.mnemonic))) return settings.mnemonic
+  const mnemonic = settings.mnemonic ?? DEFAULT_MNEMONIC
+  if (mnemonic === DEFAULT_MNEMONIC || (await Mnemonic.validate(mnemonic))) return mnemonic
   throw new CommandError(EXIT.usage, '--mnemonic: these are not the 12 to 24 English words of a mnemonic, or their checksum is wrong')
 }
 

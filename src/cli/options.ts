@@ -1,4 +1,4 @@
-import { ether, gas, integer, list, oneOf, seconds, text, timestamp, wei, yes } from './values.ts'
+import { ether, gas, hosts, integer, list, oneOf, orOff, seconds, text, timestamp, wei, yes } from './values.ts'
 import type { Reader } from './values.ts'
 
 /** One option: flag, variable, configuration key, help and docs are made from this row. */
@@ -30,8 +30,6 @@ export const SECTIONS = [
   'Start from files',
   'Output',
 ] as const
-
-export const DEFAULT_MNEMONIC = 'test test test test test test test test test test test junk'
 
 export const CADENCE_NAMES = ['preconf', 'native', 'instant', 'manual'] as const
 export type CadenceName = (typeof CADENCE_NAMES)[number]
@@ -66,7 +64,7 @@ export const OPTIONS = {
     flag: '--allow-host <name>',
     section: 'Server',
     help: 'a host name beyond loopback that this node is reached by',
-    read: list,
+    read: hosts,
     default: [],
     defaultText: 'loopback',
     repeatable: true,
@@ -108,19 +106,18 @@ export const OPTIONS = {
     default: 10_000n * 10n ** 18n,
     defaultText: '10000',
   }),
-  mnemonic: option({
+  mnemonic: optional({
     flag: '-m, --mnemonic <words>',
     section: 'Accounts',
     help: 'the words their keys come from',
     read: text,
-    default: DEFAULT_MNEMONIC,
     defaultText: 'test test … junk',
   }),
   mnemonicRandom: optional({
     flag: '--mnemonic-random [words]',
     section: 'Accounts',
     help: 'draw new words (12, 15, 18, 21 or 24) instead',
-    read: oneOf(['12', '15', '18', '21', '24'], { true: '12' }),
+    read: orOff(oneOf(['12', '15', '18', '21', '24'], { true: '12' })),
   }),
   derivationPath: option({
     flag: '--derivation-path <path>',

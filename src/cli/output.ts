@@ -19,8 +19,8 @@ export interface Greeting {
 }
 
 /** Says that the node answers: a banner, one JSON line, or nothing. */
-export function greet({ node, server, keys, settings, terminal }: Greeting): void {
-  if (settings.configOut !== null) writeConfig(settings.configOut, node, keys)
+export async function greet({ node, server, keys, settings, terminal }: Greeting): Promise<void> {
+  if (settings.configOut !== null) await writeConfig(settings.configOut, node, keys)
   if (settings.json) return terminal.out(`${JSON.stringify(readyLine(node, server, keys))}\n`)
   if (!settings.quiet) terminal.out(banner(node, server, keys, VERSION, paint(isColoured(settings, terminal))))
 }

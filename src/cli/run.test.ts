@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Block } from '../eth/index.ts'
+import { createPocketchain } from '../index.ts'
 import { finish, start } from './cli.fixture.ts'
 
 const KEY = '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
@@ -136,8 +138,23 @@ describe('the command', () => {
       'gas_limit',
       'genesis_timestamp',
     ])
-    expect(config).toMatchObject({ base_fee: '7', genesis_timestamp: '1700000000', private_keys: expect.arrayContaining([KEY]) })
+    // The next block's base fee is the least there is, and the least tip comes on top.
+    expect(config).toMatchObject({
+      base_fee: '7',
+      gas_price: '6000000',
+      genesis_timestamp: '1700000000',
+      private_keys: expect.arrayContaining([KEY]),
+    })
     if (process.platform !== 'win32') expect(statSync(file).mode & 0o777).toBe(0o600)
+    command.stop()
+    await command.exit
+  })
+
+  test('writes no gas price with --config-out that it would refuse', async () => {
+    const file = join(folder, 'config.json')
+    const command = start(['--port', '0', '--config-out', file, '--gas-price', '20000000000'])
+    await command.says(/Listening on .*\n/)
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ gas_price: '20000000000' })
     command.stop()
     await command.exit
   })
@@ -203,6 +220,21 @@ describe('exit codes', () => {
 })
 
 describe('a chain from files', () => {
+  test('that is to be imported when the command is stopped is not, and the code is 0', async () => {
+    const file = join(folder, 'chain.rlp')
+    const standing = { clock: 'manual', timestamp: 1_700_000_000, cadence: 'manual' } as const
+    await using node = await createPocketchain(standing)
+    writeFileSync(file, Buffer.concat((await node.chain.mine(3)).map(Block.encode)))
+    const argv = ['--port', '0', '--clock', 'manual', '--timestamp', '1700000000', '--import', file]
+    const whole = start(argv)
+    await whole.says(/Listening on .*\n/)
+    whole.stop()
+    expect(await whole.exit).toBe(0)
+    const stopped = start(argv)
+    stopped.stop()
+    expect([await stopped.exit, stopped.out(), stopped.err()]).toEqual([0, '', ''])
+  })
+
   const shared = fileURLToPath(new URL('../../../shared/vectors/', import.meta.url))
 
   test.skipIf(!existsSync(join(shared, 'rpc-compat')))('imports to its head and stands still', async () => {

@@ -15,6 +15,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     for (const warning of asked.warnings) terminal.err(`pocketchain: ${warning}\n`)
     return await live(asked.settings, terminal)
   } catch (error) {
+    if (terminal.stop.aborted && error === terminal.stop.reason) return EXIT.good // told to stop before it was up
     if (!(error instanceof CommandError)) throw error
     terminal.err(`pocketchain: ${error.message}\n`)
     return error.exitCode
@@ -27,10 +28,10 @@ async function live(settings: Settings, terminal: Terminal): Promise<ExitCode> {
   const { devKeys, mnemonicOf } = await import('./devkeys.ts')
   const { follow, greet } = await import('./output.ts')
   const mnemonic = await mnemonicOf(settings)
-  const { node, server } = await boot(settings, mnemonic, (line) => terminal.err(`pocketchain: ${line}\n`))
+  const { node, server } = await boot(settings, mnemonic, terminal.stop, (line) => terminal.err(`pocketchain: ${line}\n`))
   const stopped = aborted(terminal.stop)
   try {
-    greet({ node, server, keys: devKeys(node, settings, mnemonic), settings, terminal })
+    await greet({ node, server, keys: devKeys(node, settings, mnemonic), settings, terminal })
     const leave = follow(node, settings, terminal)
     await stopped
     leave()

@@ -39,6 +39,7 @@ describe('flags', () => {
       ['--allow-origin', 'https://a.example', '--allow-origin', 'https://b.example'],
       { allowOrigin: ['https://a.example', 'https://b.example'] },
     ],
+    [['--allow-host', 'a.example:8545', '--allow-host', 'b.example'], { allowHost: ['a.example:8545', 'b.example'] }],
     [['--seed', 'constructor'], { seed: 'constructor' }],
     [['--compat', 'geth', '--clock', 'manual', '--order', 'fifo'], { compat: 'geth', clock: 'manual', order: 'fifo' }],
   ])('%j', async (argv, wanted) => {
@@ -58,6 +59,7 @@ describe('flags', () => {
     [['--balance', 'lots'], '--balance must be an amount of ETH'],
     [['--cadence', 'sometimes'], '--cadence must be one of preconf, native, instant, manual, not "sometimes"'],
     [['--gas-limit', '5'], '--gas-limit must be at least'],
+    [['--allow-host', 'https://a.example'], '--allow-host must be a host name such as node.example, not "https://a.example"'],
     [['--nonsense'], "unknown option '--nonsense'"],
     [['--cadence', 'constructor'], '--cadence must be one of preconf, native, instant, manual, not "constructor"'],
     [['constructor'], 'too many arguments'],
@@ -90,6 +92,12 @@ describe('sources', () => {
   test('a variable can switch off what the file switched on', async () => {
     writeFileSync(join(folder, 'pocketchain.config.json'), '{"noMining":true,"json":true}')
     expect(await settingsOf([], { POCKETCHAIN_NO_MINING: 'false' })).toMatchObject({ noMining: false, json: true })
+  })
+
+  test('the file can say that no words are drawn', async () => {
+    writeFileSync(join(folder, 'pocketchain.config.json'), '{"mnemonicRandom":false}')
+    expect(await settingsOf([])).toMatchObject({ mnemonicRandom: null })
+    expect(await settingsOf(['--mnemonic-random'])).toMatchObject({ mnemonicRandom: '12' })
   })
 
   test('the file is found upward and may be a module', async () => {

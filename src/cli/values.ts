@@ -64,6 +64,11 @@ export const yes: Reader<boolean> = (value) => {
   throw new BadValue(`must be true or false, not ${quoted(value)}`)
 }
 
+/** What is off unless it is said: a word for no says it is off. */
+export function orOff<T>(reader: Reader<T>): Reader<T | null> {
+  return (value) => (WORDS.get(value.toLowerCase()) === false ? null : reader(value))
+}
+
 const WORDS: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['1', true],
@@ -80,6 +85,14 @@ export const list: Reader<readonly string[]> = (value) => {
   const items = value.split(',').map((item) => item.trim())
   if (items.some((item) => item === '')) throw new BadValue(`must be a list separated by commas, not ${quoted(value)}`)
   return items
+}
+
+/** Host names, each with or without a port, which does not count. */
+export const hosts: Reader<readonly string[]> = (value) => {
+  const names = list(value)
+  const wrong = names.find((name) => !/^([^\s:/?#@[\]]+|\[[\da-f:.]+\])(:\d{1,5})?$/i.test(name))
+  if (wrong !== undefined) throw new BadValue(`must be a host name such as node.example, not ${quoted(wrong)}`)
+  return names
 }
 
 function quoted(value: string): string {

@@ -1,12 +1,14 @@
 import type { Method } from './method.ts'
 import { method } from './method.ts'
 import { BLOCK_METHODS } from './methods/blocks.ts'
+import { BUILD_METHODS } from './methods/build.ts'
 import { CADENCE_METHODS } from './methods/cadence.ts'
 import { CALL_METHODS } from './methods/call.ts'
 import { DEBUG_METHODS } from './methods/debug.ts'
 import { EDIT_METHODS } from './methods/edits.ts'
 import { ERC20_METHODS } from './methods/erc20.ts'
 import { FEE_METHODS } from './methods/fees.ts'
+import { FILL_METHODS } from './methods/fill.ts'
 import { HISTORY_METHODS } from './methods/history.ts'
 import { IMPERSONATE_METHODS } from './methods/impersonate.ts'
 import { LOG_METHODS } from './methods/logs.ts'
@@ -17,6 +19,7 @@ import { NODE_INFO_METHODS } from './methods/nodeinfo.ts'
 import { POCKETCHAIN_METHODS } from './methods/pocketchain.ts'
 import { POOL_METHODS } from './methods/pool.ts'
 import { SEND_METHODS } from './methods/send.ts'
+import { SIGN_METHODS } from './methods/sign.ts'
 import { SIMULATION_METHODS } from './methods/simulate.ts'
 import { STATE_METHODS } from './methods/state.ts'
 import { SUBSCRIPTION_METHODS } from './methods/subscribe.ts'
@@ -50,9 +53,9 @@ export const CHAPTERS: readonly Chapter[] = [
   { title: 'Blocks', methods: BLOCK_METHODS },
   { title: 'Transactions and receipts', methods: TRANSACTION_METHODS },
   { title: 'Logs and filters', methods: LOG_METHODS },
-  { title: 'Calls', methods: [...CALL_METHODS, ...SIMULATION_METHODS] },
+  { title: 'Calls', methods: [...CALL_METHODS, ...SIMULATION_METHODS, ...BUILD_METHODS] },
   { title: 'Fees', methods: FEE_METHODS },
-  { title: 'Sending and signing', methods: SEND_METHODS },
+  { title: 'Sending and signing', methods: [...SEND_METHODS, ...FILL_METHODS, ...SIGN_METHODS] },
   { title: 'Subscriptions', methods: SUBSCRIPTION_METHODS },
   { title: 'Transaction pool', methods: TXPOOL_METHODS },
   { title: 'Raw bytes', methods: DEBUG_METHODS },

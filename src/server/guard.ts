@@ -5,7 +5,7 @@ import { REMEMBERED_VERDICTS } from './limits.ts'
 export interface GuardOptions {
   /** Origins beyond loopback that may use the node, such as `https://app.example`; `*` for all. */
   readonly allowOrigins?: readonly string[]
-  /** Host names beyond loopback that this node is reached by. */
+  /** Host names beyond loopback that this node is reached by; a port does not count. */
   readonly allowHosts?: readonly string[]
   /** false: no CORS headers are sent, and only pages that this server itself served may use it */
   readonly cors?: boolean
@@ -31,7 +31,7 @@ export class Guard {
     this.#cors = options.cors ?? true
     this.#anyOrigin = origins.includes('*')
     this.#origins = new Set(origins)
-    this.#hosts = new Set((options.allowHosts ?? []).map((host) => host.toLowerCase()))
+    this.#hosts = new Set((options.allowHosts ?? []).map(nameOf))
   }
 
   /** Null lets the request in. */
@@ -70,8 +70,8 @@ export class Guard {
   }
 
   #knowsHost(host: string): boolean {
-    const name = parsed(`http://${host}`)?.hostname
-    if (name === undefined || name === '') return false
+    const name = nameOf(host)
+    if (name === '') return false
     return isLoopback(name) || isAddress(name) || isLocalName(name) || this.#hosts.has(name)
   }
 }
@@ -93,6 +93,11 @@ function isAddress(name: string): boolean {
 /** Names without a dot (a service of a compose file) and Docker's name for the host are not in public DNS, so nobody can point them. */
 function isLocalName(name: string): boolean {
   return !name.includes('.') || name === 'host.docker.internal'
+}
+
+/** Of a host with or without a port, in lower case; empty when it is none. */
+function nameOf(host: string): string {
+  return parsed(`http://${host}`)?.hostname ?? ''
 }
 
 function isSameOrigin(origin: string, host: string | undefined): boolean {

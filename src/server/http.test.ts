@@ -64,7 +64,8 @@ describe('HTTP', () => {
 
   test('serves JSON-RPC at / and /public whatever the query, with and without a slash at the end', async () => {
     await using bench = await setUp()
-    for (const path of ['/', '/?key=1', '/public', '/public/', '/public?x']) {
+    const absolute = ['http://localhost/', 'http://localhost:8545/public?x', 'HTTP://localhost', 'http://localhost?x']
+    for (const path of ['/', '/?key=1', '/public', '/public/', '/public?x', ...absolute]) {
       expect(JSON.parse((await ask(bench.server, { path, body: call('eth_chainId') })).body)).toEqual(CHAIN_ID)
     }
   })
@@ -241,6 +242,20 @@ describe('who may use the node', () => {
     expect([admitted.status, admitted.headers['access-control-allow-origin']]).toEqual([200, 'https://app.example'])
     expect((await ask(bench.server, { headers: { origin: 'https://other.example' }, body: call('eth_chainId') })).status).toBe(403)
   })
+
+  test.each(['node.example', 'Node.Example:8545', 'node.example:1'])(
+    'lets in the host that was configured as %s, at any port',
+    async (name) => {
+      await using bench = await setUp({ allowHosts: [name] })
+      for (const [host, status] of [
+        ['node.example', 200],
+        ['node.example:8545', 200],
+        ['other.example:8545', 403],
+      ] as const) {
+        expect((await ask(bench.server, { headers: { host }, body: call('eth_chainId') })).status).toBe(status)
+      }
+    },
+  )
 
   test('* admits every origin but no foreign Host', async () => {
     await using bench = await setUp({ allowOrigins: ['*'] })

@@ -13,10 +13,11 @@ export const STREAM_PATHS: ReadonlySet<string> = new Set(['/flashblocks', '/ws']
 
 export const PROBE_PATHS: ReadonlySet<string> = new Set(['/health', '/healthz', '/readyz', '/livez'])
 
-/** The path without query and trailing slash. */
+/** The path without query and trailing slash, also of an absolute URL, which a server must take (RFC 9112, 3.2.2). */
 export function pathOf(url: string): string {
-  const end = url.indexOf('?')
-  const path = end < 0 ? url : url.slice(0, end)
+  const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '')
+  const end = target.indexOf('?')
+  const path = (end < 0 ? target : target.slice(0, end)) || '/'
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
 }
 

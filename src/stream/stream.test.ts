@@ -4,6 +4,7 @@ import { ManualClock } from '../chain/index.ts'
 import type { Flashblock } from '../eth/index.ts'
 import { createPocketchain } from '../index.ts'
 import type { Pocketchain } from '../index.ts'
+import { until } from '../server/bench.fixture.ts'
 import { BadFrame, compress, decodeFrame, plainFrame } from './index.ts'
 import type { Encoding, Frame, Publisher } from './index.ts'
 
@@ -211,9 +212,4 @@ function byBlock(messages: readonly Flashblock[]): Flashblock[][] {
 
 function hex(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex')
-}
-
-/** Turns of the event loop until it is so; the test's own time limit ends it. */
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve))
 }

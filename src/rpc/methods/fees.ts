@@ -1,7 +1,7 @@
 import type { View } from '../../chain/index.ts'
 import { Hex } from '../../eth/index.ts'
 import type { Block } from '../../eth/index.ts'
-import { rulesAt } from '../../evm/index.ts'
+import { GAS_PER_BLOB, rulesAt } from '../../evm/index.ts'
 import type { ChainConfig } from '../../evm/index.ts'
 import { invalidParams } from '../errors.ts'
 import { baseFeeAfter, blobFeeAfter, blobFeeIn, comingBaseFee, suggestedGasPrice, suggestedTip, tipsOf } from '../gasprice.ts'
@@ -11,9 +11,6 @@ import type { Method, Schema } from '../method.ts'
 import { QUANTITY, listOf, record } from '../results.ts'
 import { blockNumber, integer, mismatch, refused } from '../schema.ts'
 import type { Infer } from '../schema.ts'
-
-/** EIP-4844 */
-const GAS_PER_BLOB = 131_072
 
 const percentiles: Schema<readonly number[]> = {
   json: { type: 'array', items: { type: 'number', minimum: 0, maximum: 100 }, maxItems: FEE_HISTORY_PERCENTILES },
@@ -142,7 +139,7 @@ function rewards(block: Block, wanted: readonly number[]): readonly Hex[] {
 
 function blobRatio({ header }: Block, config: ChainConfig): number {
   const { blob } = rulesAt(config, header.number, header.timestamp)
-  return blob === null || header.blobGasUsed === null ? 0 : Number(header.blobGasUsed) / (blob.max * GAS_PER_BLOB)
+  return blob === null || header.blobGasUsed === null ? 0 : Number(header.blobGasUsed) / (blob.max * Number(GAS_PER_BLOB))
 }
 
 function percentile(value: unknown, before: unknown, path: string): number {

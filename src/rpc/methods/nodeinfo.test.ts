@@ -10,7 +10,7 @@ it('anvil_nodeInfo has the form of anvil', async () => {
     currentBlockNumber: '0x1',
     currentBlockTimestamp: GENESIS_SECONDS + 1,
     currentBlockHash: chain.head.view.head.hash,
-    hardFork: 'jovian',
+    hardFork: 'azul',
     transactionOrder: 'fees',
     environment: { baseFee: await ask('eth_baseFee'), chainId: 31_337, gasLimit: '0x3938700', gasPrice: await ask('eth_gasPrice') },
     forkConfig: { forkUrl: null, forkBlockNumber: null, forkRetryBackoff: null },

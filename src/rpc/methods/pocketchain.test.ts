@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { Chain, DEFAULT_FEE_PARAMETERS, DEFAULT_L1, RealClock, SEQUENCER_FEE_VAULT, defaultGenesis } from '../../chain/index.ts'
+import { testChain } from '../../chain/chain.fixture.ts'
+import { RealClock } from '../../chain/index.ts'
 import { COMPAT } from '../../compat.ts'
 import { Hash } from '../../eth/index.ts'
-import { MemoryStore } from '../../store/index.ts'
 import { DevAccounts } from '../accounts.ts'
 import { createRpc } from '../dispatch.ts'
 import { ALICE, GENESIS_SECONDS, PRECONF, testNode } from '../node.fixture.ts'
@@ -27,31 +27,7 @@ it('two ticks at a time are two ticks one after the other', async () => {
 })
 
 it('pocketchain_tick refuses to move a real clock', async () => {
-  const chain = new Chain({
-    genesis: await defaultGenesis({
-      chainId: 31_337,
-      timestamp: GENESIS_SECONDS,
-      hardfork: 'jovian',
-      gasLimit: 60_000_000n,
-      baseFeePerGas: 1n,
-      feeParameters: DEFAULT_FEE_PARAMETERS,
-      accounts: [],
-      codeSizeLimit: null,
-      transactionGasCap: null,
-    }),
-    store: new MemoryStore(),
-    clock: new RealClock(),
-    cadence: { kind: 'manual' },
-    l1: DEFAULT_L1,
-    feeParameters: DEFAULT_FEE_PARAMETERS,
-    gasLimit: 60_000_000n,
-    coinbase: SEQUENCER_FEE_VAULT,
-    order: 'fees',
-    seed: 'test',
-    historyBlocks: 100,
-    instanceId: Hash.zero,
-    onBug: () => undefined,
-  })
+  const { chain } = await testChain('manual', { clock: new RealClock() })
   const rpc = createRpc({ chain, accounts: new DevAccounts([]), compat: COMPAT.default, clientVersion: 'x', onBug: () => undefined })
   await expect(rpc.request({ method: 'pocketchain_tick', params: [200] })).rejects.toMatchObject({
     code: -32_000,

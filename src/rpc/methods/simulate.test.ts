@@ -181,22 +181,3 @@ describe('eth_simulateV1', () => {
     expect(block?.transactions[0]).toMatchObject({ from: BOB, to: NEW, type: '0x2', blockHash: block?.hash, r: '0x0', s: '0x0' })
   })
 })
-
-describe('testing_buildBlockV1', () => {
-  it('builds on the head only, and leaves the chain as it was', async () => {
-    const { ask, chain } = await testNode()
-    const { head } = chain.head.view
-    const attributes = {
-      timestamp: Hex.fromQuantity(head.header.timestamp + 2),
-      prevRandao: Hash.zero,
-      suggestedFeeRecipient: BOB,
-      withdrawals: [],
-      parentBeaconBlockRoot: Hash.zero,
-    }
-    const built = await ask('testing_buildBlockV1', head.hash, attributes, [], '0x')
-    expect(built).toMatchObject({ executionPayload: { parentHash: head.hash, blockNumber: '0x1', transactions: [] }, blockValue: '0x0' })
-    expect(chain.head.view.head).toBe(head)
-    await expect(ask('testing_buildBlockV1', Hash.zero, attributes, [], '0x')).rejects.toMatchObject({ code: -32_000 })
-    await expect(ask('testing_buildBlockV1', head.hash, attributes, ['0x02'], '0x')).rejects.toMatchObject({ code: -32_602 })
-  })
-})

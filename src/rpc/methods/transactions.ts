@@ -7,6 +7,7 @@ import { method, required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { BYTES, RECEIPT, TRANSACTION, orNull, record } from '../results.ts'
 import { blockNumber, hash, quantityNumber } from '../schema.ts'
+import { named } from './named.ts'
 
 const HASH_EXAMPLE = '0x205405746564cbcf1dd53fb5ac92c7622d3792d82f03c59d9baddf2443d91864'
 const TRANSACTION_EXAMPLE = { hash: HASH_EXAMPLE, type: '0x2', blockNumber: '0x1b4', transactionIndex: '0x1' }
@@ -40,8 +41,7 @@ export const TRANSACTION_METHODS: readonly Method[] = [
     example: { params: [HASH_EXAMPLE, '0x0'], result: TRANSACTION_EXAMPLE },
     handler: ({ chain }, [hash, index]) => show(place(chain.head.view.byHash(hash), index)),
   }),
-  method({
-    name: 'eth_getRawTransactionByHash',
+  ...named(['eth_getRawTransactionByHash', 'debug_getRawTransaction'], {
     doc: 'The EIP-2718 envelope of a transaction, also of one in the pool.',
     params: [required('hash', hash)],
     result: orNull(BYTES),

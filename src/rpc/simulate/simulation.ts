@@ -2,7 +2,17 @@ import { Trie, environment, nextBaseFee } from '../../chain/index.ts'
 import type { View } from '../../chain/index.ts'
 import { Address, Block, Bloom, EMPTY_OMMERS, EMPTY_ROOT, Hash, Header, Hex, Receipt, Withdrawal } from '../../eth/index.ts'
 import type { Log, Transaction } from '../../eth/index.ts'
-import { InvalidTransaction, Pace, World, beginBlock, endBlock, executeTransaction, nextExcessBlobGas, rulesAt } from '../../evm/index.ts'
+import {
+  InvalidTransaction,
+  MESSAGE_PASSER,
+  Pace,
+  World,
+  beginBlock,
+  endBlock,
+  executeTransaction,
+  nextExcessBlobGas,
+  rulesAt,
+} from '../../evm/index.ts'
 import type { BlockContext, Executed, Message, Rules } from '../../evm/index.ts'
 import { RpcError } from '../errors.ts'
 import { blockJson, logJson } from '../json.ts'
@@ -30,7 +40,6 @@ export interface SimulationOptions {
 const L1_BLOCK_SECONDS = 12
 const OP_BLOCK_SECONDS = 2
 const ETHER = Address.from('0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee')
-const MESSAGE_PASSER = Address.from('0x4200000000000000000000000000000000000016')
 
 /** One call as it went. */
 interface Ran {

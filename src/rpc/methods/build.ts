@@ -1,0 +1,146 @@
+import { BlockFull } from '../../chain/index.ts'
+import type { BlockAttributes, Chain } from '../../chain/index.ts'
+import { Hash, Hex } from '../../eth/index.ts'
+import type { Block, Transaction } from '../../eth/index.ts'
+import { CODE, RpcError } from '../errors.ts'
+import { blockJson } from '../json.ts'
+import type { Json } from '../json.ts'
+import { SIMULATED_CALLS } from '../limits.ts'
+import { method, optional, required } from '../method.ts'
+import type { Method } from '../method.ts'
+import { withdrawal } from '../overrides.ts'
+import { rawTransaction } from '../rawtransaction.ts'
+import { BOOLEAN, BYTES, QUANTITY, listOf, record } from '../results.ts'
+import { address, arrayOf, bytes, hash, maybe, nullable, object, quantityNumber } from '../schema.ts'
+import type { Infer } from '../schema.ts'
+
+const FEE_RECIPIENT = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
+const PARENT = '0xd226371d0b1551adb03fb52b71f08e3e11247fe9b1af994768af8cdaa8e7dcd7'
+
+const payloadAttributes = object({
+  timestamp: quantityNumber,
+  prevRandao: hash,
+  suggestedFeeRecipient: address,
+  withdrawals: maybe(arrayOf(withdrawal, SIMULATED_CALLS)),
+  parentBeaconBlockRoot: maybe(hash),
+})
+
+const PAYLOAD = record(
+  'payload',
+  { executionPayload: { type: 'object' }, blockValue: QUANTITY, blobsBundle: { type: 'object' }, shouldOverrideBuilder: BOOLEAN },
+  { executionRequests: listOf(BYTES) },
+)
+
+export const BUILD_METHODS: readonly Method[] = [
+  method({
+    name: 'testing_buildBlockV1',
+    doc: 'Builds a block on the head from the given transactions (null: from the pool) and returns its payload; the chain is not changed.',
+    params: [
+      required('parentHash', hash),
+      required('payloadAttributes', payloadAttributes),
+      required('transactions', nullable(arrayOf(rawTransaction, SIMULATED_CALLS))),
+      optional('extraData', bytes),
+    ],
+    result: PAYLOAD,
+    errors: { [CODE.server]: 'a transaction cannot be included, or the parent is not the head' },
+    example: {
+      params: [
+        PARENT,
+        {
+          timestamp: '0x228',
+          prevRandao: Hash.zero,
+          suggestedFeeRecipient: FEE_RECIPIENT,
+          withdrawals: [],
+          parentBeaconBlockRoot: Hash.zero,
+        },
+        [],
+        '0x',
+      ],
+      result: {
+        executionPayload: { parentHash: PARENT, blockNumber: '0x37' },
+        blockValue: '0x0',
+        blobsBundle: {},
+        shouldOverrideBuilder: false,
+      },
+    },
+    handler: async ({ chain }, [parentHash, attributes, transactions, extraData]) => {
+      const parent = chain.head.view.head
+      if (parent.hash !== parentHash) {
+        throw new RpcError(CODE.server, `blocks are built on the head only: the head is ${parent.hash}, not ${parentHash}`)
+      }
+      return payload(await build(chain, blockAttributes(chain, parent, attributes, extraData), transactions ?? 'pool'))
+    },
+  }),
+]
+
+async function build(chain: Chain, attributes: BlockAttributes, transactions: readonly Transaction[] | 'pool'): Promise<Block> {
+  try {
+    return await chain.buildDetached(attributes, transactions)
+  } catch (error) {
+    if (error instanceof BlockFull) throw new RpcError(CODE.server, error.message)
+    throw error
+  }
+}
+
+function blockAttributes(
+  chain: Chain,
+  { header }: Block,
+  attributes: Infer<typeof payloadAttributes>,
+  extraData: Uint8Array | undefined,
+): BlockAttributes {
+  const rollup = chain.config.op !== null
+  return {
+    timestamp: attributes.timestamp,
+    timestampMs: null,
+    prevRandao: attributes.prevRandao,
+    feeRecipient: attributes.suggestedFeeRecipient,
+    gasLimit: rollup ? chain.gasLimit : gasLimitTowards(chain.gasLimit, header.gasLimit),
+    // An OP chain's next block reads its fee parameters here.
+    extraData: rollup && (extraData?.length ?? 0) === 0 ? header.extraData : (extraData ?? new Uint8Array()),
+    parentBeaconBlockRoot: attributes.parentBeaconBlockRoot ?? null,
+    withdrawals: attributes.withdrawals ?? null,
+    baseFeePerGas: null,
+    difficulty: 0n,
+    ommers: [],
+  }
+}
+
+/** On L1 a block's gas limit differs from its parent's by less than 1/1024. */
+function gasLimitTowards(target: bigint, parent: bigint): bigint {
+  const step = parent / 1_024n - 1n
+  if (target > parent) return target < parent + step ? target : parent + step
+  return target > parent - step ? target : parent - step
+}
+
+/** As the engine API shows a built block; it holds no blobs and no requests, since nobody deposits here. */
+function payload(block: Block): Json {
+  const { header } = block
+  const baseFee = header.baseFeePerGas ?? 0n
+  const value = block.receipts.reduce((sum, { gasUsed, effectiveGasPrice }) => sum + gasUsed * (effectiveGasPrice - baseFee), 0n)
+  const shown = blockJson(block, false)
+  return {
+    executionPayload: {
+      parentHash: header.parentHash,
+      feeRecipient: header.coinbase,
+      stateRoot: header.stateRoot,
+      receiptsRoot: header.receiptsRoot,
+      logsBloom: shown['logsBloom'],
+      prevRandao: header.mixHash,
+      blockNumber: shown['number'],
+      gasLimit: shown['gasLimit'],
+      gasUsed: shown['gasUsed'],
+      timestamp: shown['timestamp'],
+      extraData: shown['extraData'],
+      baseFeePerGas: shown['baseFeePerGas'],
+      blockHash: block.hash,
+      transactions: block.transactions.map(({ raw }) => Hex.fromBytes(raw)),
+      withdrawals: shown['withdrawals'],
+      blobGasUsed: shown['blobGasUsed'],
+      excessBlobGas: shown['excessBlobGas'],
+    },
+    blockValue: Hex.fromQuantity(value),
+    blobsBundle: { commitments: [], proofs: [], blobs: [] },
+    executionRequests: [],
+    shouldOverrideBuilder: false,
+  }
+}

@@ -1,0 +1,65 @@
+import type { Chain, View } from '../../chain/index.ts'
+import { Hex } from '../../eth/index.ts'
+import type { Address, TransactionFields } from '../../eth/index.ts'
+import { onView } from '../calls.ts'
+import type { Context } from '../context.ts'
+import { CODE, invalidParams } from '../errors.ts'
+import { fieldsOf, priced, refuseUnsendable, withinBlock } from '../filling.ts'
+import type { Footing } from '../filling.ts'
+import { comingBaseFee, suggestedGasPrice } from '../gasprice.ts'
+import { transactionJson } from '../json.ts'
+import { method, required } from '../method.ts'
+import type { Method } from '../method.ts'
+import { phantom } from '../phantom.ts'
+import { callRequest, senderOf } from '../request.ts'
+import type { CallRequest } from '../request.ts'
+import { TRANSACTION, record } from '../results.ts'
+import { bytes } from '../schema.ts'
+
+const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
+const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
+const UNSIGNED = '0x02eb827a6980830f4240847650b2408252089470997970c51812dc3a010c7d01b50e0d17dc79c80180c0808080'
+const FILLED = {
+  raw: UNSIGNED,
+  tx: { type: '0x2', nonce: '0x0', gas: '0x5208', maxFeePerGas: '0x7650b240', maxPriorityFeePerGas: '0xf4240' },
+}
+
+export const FILL_METHODS: readonly Method[] = [
+  method({
+    name: 'eth_fillTransaction',
+    doc: 'Fills in what a transaction lacks (nonce, gas, fees, chain id) and returns it unsigned.',
+    params: [required('transaction', callRequest)],
+    result: record('filled transaction', { raw: bytes.json, tx: TRANSACTION }),
+    errors: { [CODE.server]: 'the gas estimate failed' },
+    example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: FILLED },
+    handler: async (context, [request]) => {
+      const tx = phantom(await fill(context, request), senderOf(request))
+      return { raw: Hex.fromBytes(tx.raw), tx: transactionJson(tx, null) }
+    },
+  }),
+]
+
+/** Estimated on what is pre-confirmed, which it may depend on. The nonce comes last: that takes time, and the sender's nonce may move meanwhile. */
+export async function fill({ chain, compat }: Context, request: CallRequest): Promise<TransactionFields> {
+  refuseUnsendable(request, chain.config, 'argument 0 (transaction)')
+  const whole = await onView(chain, (view) => priced(withinBlock(request, chain), atTheTip(view), compat))
+  return fieldsOf(whole, request.nonce ?? nextNonce(chain, senderOf(request)), chain.config)
+}
+
+function atTheTip(view: View): Footing {
+  const block = view.tagged('pending')
+  const baseFee = block.header.baseFeePerGas === null ? null : comingBaseFee(view)
+  return { view, block, baseFee, gasPrice: suggestedGasPrice(view) }
+}
+
+/** After all that is pre-confirmed and all that follows on it in the pool. */
+function nextNonce(chain: Chain, sender: Address): bigint {
+  const { view } = chain.head
+  const nonce = view.state(view.tagged('pending')).account(sender)?.nonce ?? 0n
+  return chain.pool.nextNonce(sender, nonce)
+}
+
+export function requireSender({ from }: CallRequest): Address {
+  if (from === undefined) throw invalidParams('invalid argument 0 (transaction): missing "from"')
+  return from
+}

@@ -1,0 +1,45 @@
+import type { Chain, View } from '../../chain/index.ts'
+import type { Transaction } from '../../eth/index.ts'
+import { CODE, RpcError, invalidParams } from '../errors.ts'
+import { receiptJson } from '../json.ts'
+import type { Json } from '../json.ts'
+import { RECEIPT_WAIT_MS } from '../limits.ts'
+
+/**
+ * Takes the transaction into the pool and answers its receipt as soon as the chain announces a block that has it. Throws RpcError: -32602 for
+ * a time that is too long (unless said or 0: RECEIPT_WAIT_MS), and code 4 with the hash as data when it is over.
+ */
+export async function submitAndWait(chain: Chain, tx: Transaction, timeoutMs: number | undefined): Promise<Json> {
+  const limitMs = limitOf(timeoutMs)
+  await chain.submit(tx)
+  const { promise, resolve, reject } = withResolvers<Json>()
+  const look = (view: View) => {
+    const place = view.locate(tx.hash)
+    if (place !== null) resolve(receiptJson(place))
+  }
+  const end = chain.head.subscribe(({ view }) => look(view))
+  const reason = `the transaction was added to the mempool but wasn't confirmed within ${limitMs} ms`
+  const timer = setTimeout(() => reject(new RpcError(CODE.unconfirmed, reason, tx.hash)), limitMs)
+  look(chain.head.view)
+  return promise.finally(() => {
+    end()
+    clearTimeout(timer)
+  })
+}
+
+/** Promise.withResolvers, which Node 20 lacks. */
+function withResolvers<T>() {
+  let resolve!: (value: T) => void
+  let reject!: (reason: unknown) => void
+  const promise = new Promise<T>((accept, refuse) => {
+    resolve = accept
+    reject = refuse
+  })
+  return { promise, resolve, reject }
+}
+
+function limitOf(timeoutMs: number | undefined): number {
+  if (timeoutMs === undefined || timeoutMs === 0) return RECEIPT_WAIT_MS
+  if (timeoutMs <= RECEIPT_WAIT_MS) return timeoutMs
+  throw invalidParams(`time out too long, timeout: ${timeoutMs} ms, max: ${RECEIPT_WAIT_MS} ms`)
+}
