@@ -350,7 +350,7 @@ export class Chain {
       this.#sequencer.discard()
       await work(this.sealed, (block, writes) => {
         this.#horizon.imported(block.header.number)
-        this.pool.prune(block.transactions)
+        this.pool.prune(block.transactions, writes.accounts.keys())
         this.head.announce({ kind: 'block', sealed: true, view: this.#horizon.view(), block, writes })
       })
     })

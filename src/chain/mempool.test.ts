@@ -78,6 +78,18 @@ describe('nonce queues', () => {
     expect(walk(pool)).toEqual([two, bobs])
   })
 
+  test('a nonce that passed without a transaction leaves too, and what follows it is announced', () => {
+    const { pool, nonces, announced } = poolOf()
+    const [zero, two, three] = [tx(0), tx(2), tx(3)]
+    for (const each of [zero, two, three]) pool.add(each)
+    nonces.set(ALICE, 2n)
+    pool.prune([], [ALICE, BOB])
+    expect(pool.all()).toEqual([two, three])
+    expect(announced).toEqual([zero, two, three])
+    pool.prune([], [ALICE])
+    expect(announced).toHaveLength(3)
+  })
+
   test('one, a sender’s, or all can be dropped', () => {
     const { pool } = poolOf()
     const [zero, one, bobs] = [tx(0), tx(1), tx(0, {}, BOB)]

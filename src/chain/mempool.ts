@@ -135,17 +135,21 @@ export class Mempool {
     return queue.size
   }
 
-  /** Forgets what a block included, and whatever can no longer be: nonces below the account's. */
-  prune(included: readonly Transaction[]): void {
-    for (const address of new Set(included.map((tx) => tx.from))) this.pruneSender(address)
+  /**
+   * Forgets what a block included, and whatever can no longer be: nonces below the account's. `written` are the accounts that
+   * the block changed: an authorization or a creation by a delegated account takes a nonce without a transaction of that sender.
+   */
+  prune(included: readonly Transaction[], written: Iterable<Address> = []): void {
+    for (const address of new Set([...included.map((tx) => tx.from), ...written])) this.pruneSender(address)
   }
 
-  /** Forgets an account's transactions whose nonces have passed. */
+  /** Forgets an account's transactions whose nonces have passed, and announces what thereby became executable. */
   pruneSender(address: Address): void {
     const queue = this.#queues.get(address)
     if (queue === undefined) return
-    const next = this.#nonceOf(address)
+    let next = this.#nonceOf(address)
     for (const [nonce, entry] of queue) if (nonce < next) this.#remove(entry.tx)
+    for (let entry = queue.get(next); entry?.isAnnounced === false; entry = queue.get(++next)) this.#tell(entry)
   }
 
   status(): { pending: number; queued: number } {

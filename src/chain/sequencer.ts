@@ -158,7 +158,7 @@ export class Sequencer {
 
   #sealed({ block, writes }: Closed): Block {
     const { sealed, snapshots, pool, head, horizon } = this.#parts
-    pool.prune(block.transactions)
+    pool.prune(block.transactions, writes.accounts.keys())
     head.announce({ kind: 'block', sealed: true, view: horizon.view(), block, writes })
     sealed.prune(snapshots.oldestVersion)
     return block
@@ -250,7 +250,7 @@ export class Sequencer {
   #publish(): void {
     const { pool, head, horizon } = this.#parts
     const { block, index, flashblock, firstTransaction, writes } = this.#opened().publish()
-    pool.prune(block.transactions.slice(firstTransaction))
+    pool.prune(block.transactions.slice(firstTransaction), writes.accounts.keys())
     const view = horizon.view(block, index)
     head.announce({ kind: 'block', sealed: false, view, block, flashblock, firstTransaction, writes })
   }

@@ -22,8 +22,6 @@ export async function writeConfig(path: string, node: Pocketchain, keys: DevKeys
   }
 }
 
-/** What the node suggests, but no less than it takes (--gas-price). */
-async function gasPrice({ request, chain }: Pocketchain): Promise<bigint> {
-  const suggested = BigInt(String(await request({ method: 'eth_gasPrice' })))
-  return suggested > chain.minGasPrice ? suggested : chain.minGasPrice
+async function gasPrice({ request }: Pocketchain): Promise<bigint> {
+  return BigInt(String(await request({ method: 'eth_gasPrice' })))
 }

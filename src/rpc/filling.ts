@@ -18,7 +18,7 @@ export interface Footing {
   readonly block: Block
   /** wei per gas that it will meet; null before London */
   readonly baseFee: bigint | null
-  /** wei per gas that a legacy transaction offers */
+  /** wei per gas that a legacy transaction offers, and the least that any does */
   readonly gasPrice: bigint
 }
 
@@ -73,7 +73,10 @@ function fees(request: CallRequest, { view, baseFee, gasPrice }: Footing): Parti
   if (baseFee === null || typeOf(request) < 2) return { gasPrice }
   const cap = request.maxFeePerGas
   const tip = request.maxPriorityFeePerGas ?? suggestedTip(view)
-  if (cap === undefined) return { maxFeePerGas: 2n * baseFee + tip, maxPriorityFeePerGas: tip }
+  if (cap === undefined) {
+    const doubled = 2n * baseFee + tip
+    return { maxFeePerGas: doubled > gasPrice ? doubled : gasPrice, maxPriorityFeePerGas: tip }
+  }
   if (request.maxPriorityFeePerGas !== undefined && tip > cap) {
     throw invalidParams(`maxFeePerGas (${cap}) < maxPriorityFeePerGas (${tip})`)
   }

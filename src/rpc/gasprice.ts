@@ -1,5 +1,5 @@
 import { nextBaseFee } from '../chain/index.ts'
-import type { View } from '../chain/index.ts'
+import type { Chain, View } from '../chain/index.ts'
 import { OP_BLOB_BASE_FEE } from '../compat.ts'
 import type { Block, Header } from '../eth/index.ts'
 import { blobBaseFee, nextExcessBlobGas, rulesAt } from '../evm/index.ts'
@@ -26,6 +26,12 @@ export function comingBaseFee(view: View): bigint {
 export function suggestedGasPrice(view: View, last = view.head, coming = comingBaseFee(view)): bigint {
   const baseFee = last.header.baseFeePerGas ?? 0n
   return (coming > baseFee ? coming : baseFee) + suggestedTip(view)
+}
+
+/** The same, and no less than the pool asks for (`--gas-price`, `anvil_setMinGasPrice`). */
+export function offeredGasPrice(view: View, { minGasPrice }: Chain): bigint {
+  const suggested = suggestedGasPrice(view)
+  return suggested > minGasPrice ? suggested : minGasPrice
 }
 
 /** The base fee of the block after this one; 0n before London. */

@@ -28,6 +28,12 @@ describe('fee suggestions', () => {
     expect(await ask('eth_estimateGas', { from: ALICE, to: BOB, gasPrice })).toBe('0x5208')
   })
 
+  it('name no price that the pool would refuse', async () => {
+    const { ask, chain } = await testNode()
+    chain.setMinGasPrice(77_000_000_000n)
+    expect(await ask('eth_gasPrice')).toBe(Hex.fromQuantity(77_000_000_000n))
+  })
+
   it('take the base fee of the block under construction', async () => {
     const { ask, chain } = await testNode({ cadence: PRECONF })
     expect(await ask('eth_baseFee')).toBe(Hex.fromQuantity(chain.head.view.pending?.header.baseFeePerGas ?? 0n))

@@ -4,7 +4,7 @@ import type { Block } from '../../eth/index.ts'
 import { GAS_PER_BLOB, rulesAt } from '../../evm/index.ts'
 import type { ChainConfig } from '../../evm/index.ts'
 import { invalidParams } from '../errors.ts'
-import { baseFeeAfter, blobFeeAfter, blobFeeIn, comingBaseFee, suggestedGasPrice, suggestedTip, tipsOf } from '../gasprice.ts'
+import { baseFeeAfter, blobFeeAfter, blobFeeIn, comingBaseFee, offeredGasPrice, suggestedTip, tipsOf } from '../gasprice.ts'
 import { FEE_HISTORY_BLOCKS, FEE_HISTORY_PERCENTILES } from '../limits.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
@@ -36,7 +36,7 @@ export const FEE_METHODS: readonly Method[] = [
     params: [],
     result: QUANTITY,
     example: { params: [], result: '0x3baa0c40' },
-    handler: ({ chain }) => Hex.fromQuantity(suggestedGasPrice(chain.head.view)),
+    handler: ({ chain }) => Hex.fromQuantity(offeredGasPrice(chain.head.view, chain)),
   }),
   method({
     name: 'eth_maxPriorityFeePerGas',

@@ -6,7 +6,7 @@ import type { Context } from '../context.ts'
 import { CODE, invalidParams } from '../errors.ts'
 import { fieldsOf, priced, refuseUnsendable, withinBlock } from '../filling.ts'
 import type { Footing } from '../filling.ts'
-import { comingBaseFee, suggestedGasPrice } from '../gasprice.ts'
+import { comingBaseFee, offeredGasPrice } from '../gasprice.ts'
 import { transactionJson } from '../json.ts'
 import { method, required } from '../method.ts'
 import type { Method } from '../method.ts'
@@ -42,14 +42,14 @@ export const FILL_METHODS: readonly Method[] = [
 /** Estimated on what is pre-confirmed, which it may depend on. The nonce comes last: that takes time, and the sender's nonce may move meanwhile. */
 export async function fill({ chain, compat }: Context, request: CallRequest): Promise<TransactionFields> {
   refuseUnsendable(request, chain.config, 'argument 0 (transaction)')
-  const whole = await onView(chain, (view) => priced(withinBlock(request, chain), atTheTip(view), compat))
+  const whole = await onView(chain, (view) => priced(withinBlock(request, chain), atTheTip(view, chain), compat))
   return fieldsOf(whole, request.nonce ?? nextNonce(chain, senderOf(request)), chain.config)
 }
 
-function atTheTip(view: View): Footing {
+function atTheTip(view: View, chain: Chain): Footing {
   const block = view.tagged('pending')
   const baseFee = block.header.baseFeePerGas === null ? null : comingBaseFee(view)
-  return { view, block, baseFee, gasPrice: suggestedGasPrice(view) }
+  return { view, block, baseFee, gasPrice: offeredGasPrice(view, chain) }
 }
 
 /** After all that is pre-confirmed and all that follows on it in the pool. */
