@@ -330,10 +330,13 @@ export class Chain {
 
   /**
    * Replaces the last `depth` blocks by as many others with the same timestamps. `transactions` go into the new block
-   * whose place, counted from 0, they name; nothing else does. Throws RangeError.
+   * whose place, counted from 0, they name; nothing else does. A function makes them while the head stands still. Throws
+   * RangeError.
    */
-  reorg(depth: number, transactions: readonly Replacement[] = []): Promise<void> {
-    return this.#metronome.halted(() => this.#rewinds.reorg(depth, transactions))
+  reorg(depth: number, transactions: readonly Replacement[] | (() => Promise<readonly Replacement[]>) = []): Promise<void> {
+    return this.#metronome.halted(async () => {
+      await this.#rewinds.reorg(depth, typeof transactions === 'function' ? await transactions() : transactions)
+    })
   }
 
   /** Back to genesis, with an empty pool, the clock's own time and fresh settings. */

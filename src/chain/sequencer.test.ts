@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Address, Hash, Hex } from '../eth/index.ts'
+import { Address, Authorization, Hash, Hex } from '../eth/index.ts'
 import type { Receipt, Transaction } from '../eth/index.ts'
 import {
   ALICE,
@@ -8,6 +8,7 @@ import {
   GAS_LIMIT,
   GENESIS_SECONDS,
   GWEI,
+  KEYS,
   LOGGER_INIT_CODE,
   NOBODY,
   below,
@@ -294,6 +295,19 @@ describe('what cannot be executed', () => {
     expect(receiptOf(chain, sent.hash)).toBeNull()
     expect(chain.pool.size).toBe(0)
     expect(bugs).toEqual([])
+  })
+
+  test.each(['preconf', 'native', 'manual'] as const)('because an authorization took its nonce is gone under %s', async (kind) => {
+    const { chain, clock } = await startedChain(kind)
+    const [cheap, next] = [0n, 1n].map((nonce) => signed({ nonce, maxFeePerGas: 1n }, 1))
+    const authorization = Authorization.sign({ chainId: 31_337n, address: NOBODY, nonce: 0n }, Hex.toBytes(KEYS[1]!))
+    const takes = signed({ type: 4, gas: 100_000n, authorizationList: [authorization] })
+    for (const tx of [cheap!, next!, takes]) await chain.submit(tx)
+    await clock.advance(200)
+    if (kind === 'manual') await chain.mine(1)
+    expect(receiptOf(chain, takes.hash)?.status).toBe(1)
+    expect(chain.pool.all()).toEqual([next])
+    expect(chain.pool.status()).toEqual({ pending: 1, queued: 0 })
   })
 
   test('because of the base fee waits until that falls', async () => {

@@ -70,6 +70,9 @@ describe.each(CADENCES)('snapshots under %s', (_, cadence) => {
   })
 })
 
+/** Runs until its gas is gone, for several slices. */
+const ENDLESS = Hex.toBytes('0x5b600056')
+
 describe.each(CADENCES)('anvil_reorg under %s', (_, cadence) => {
   it('puts other blocks of the same times in place of the last ones', async () => {
     const node = await testNode({ cadence })
@@ -104,6 +107,21 @@ describe.each(CADENCES)('anvil_reorg under %s', (_, cadence) => {
 })
 
 describe('anvil_reorg', () => {
+  it('counts nonces from the block that the new ones follow on, also when a block is sealed before its turn comes', async () => {
+    const node = await testNode({ cadence: PRECONF })
+    await node.send({ to: STRANGER, gas: 21_000n })
+    await node.clock.advance(3_800)
+    const lasts = node.sign({ data: ENDLESS, gas: 3_000_000n })
+    await node.chain.submit(lasts)
+    const sealed = node.clock.advance(200)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(await node.ask('eth_blockNumber')).toBe('0x1')
+    await node.ask('anvil_reorg', 1, [[{ from: ALICE, to: STRANGER, value: '0x5', gas: '0x5208' }, 0]])
+    await sealed
+    const { transactions } = (await node.ask('eth_getBlockByNumber', '0x2', true)) as { transactions: readonly unknown[] }
+    expect(transactions.slice(1)).toMatchObject([{ from: ALICE, nonce: '0x1', value: '0x5' }])
+  })
+
   it('fills its requests in as sending does: a type that is named is kept, what cannot be sent is refused', async () => {
     const node = await testNode()
     await node.chain.mine(2)

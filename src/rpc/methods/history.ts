@@ -94,7 +94,7 @@ export const HISTORY_METHODS: readonly Method[] = [
       if (txBlockPairs !== undefined && positional !== undefined)
         throw invalidParams('the transactions are given twice, in argument 0 and in argument 1')
       const placed = positional ?? txBlockPairs ?? []
-      await fitting(async () => context.chain.reorg(depth, await reorgTransactions(context, depth, placed)))
+      await fitting(() => context.chain.reorg(depth, () => reorgTransactions(context, depth, placed)))
     },
   }),
   ...commands(['anvil_rollback'], {
