@@ -139,8 +139,9 @@ export class Filters {
   *#logChanges(event: Exclude<HeadEvent, { kind: 'edit' }>, query: LogQuery): Iterable<LogChange> {
     const withPending = query.to?.kind === 'tag' && query.to.tag === 'pending'
     if (event.kind === 'rewind') {
+      // Oldest first, as subscriptions tell them.
+      for (const block of [...event.removed].reverse()) yield* changesOf(block, query, true)
       if (withPending && event.retracted !== null) yield* changesOf(event.retracted, query, true)
-      for (const block of event.removed) yield* changesOf(block, query, true)
     } else if (event.sealed) {
       yield* changesOf(event.block, query, false, withPending ? this.#promised : 0)
     } else if (withPending) {

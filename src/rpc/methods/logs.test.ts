@@ -241,8 +241,8 @@ describe('filters', () => {
     await changes(node, id)
     await changes(node, pending)
     await node.chain.reorg(2, [{ tx: tx!, block: 1 }])
-    expect(await changes(node, id)).toEqual(['-2@3', '-1@2', '+1@3'])
-    expect(await changes(node, pending)).toEqual(['-2@3', '-1@2', '+1@3'])
+    expect(await changes(node, id)).toEqual(['-1@2', '-2@3', '+1@3'])
+    expect(await changes(node, pending)).toEqual(['-1@2', '-2@3', '+1@3'])
   })
 
   it('retract a pre-confirmed log that vanishes', async () => {
