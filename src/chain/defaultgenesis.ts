@@ -1,5 +1,5 @@
 import { Address, EMPTY_CODE_HASH, Hash, Hex } from '../eth/index.ts'
-import { OP_FORKS, World, executeTransaction, rulesAt } from '../evm/index.ts'
+import { L1_FORKS, OP_FORKS, World, executeTransaction, rulesAt } from '../evm/index.ts'
 import type { Account, BlockContext, ChainConfig, L1Fork, Message, OpFork } from '../evm/index.ts'
 import { encodeExtraData } from './basefee.ts'
 import type { FeeParameters } from './basefee.ts'
@@ -74,19 +74,7 @@ const EXECUTION: Readonly<Record<OpFork, L1Fork>> = {
   azul: 'osaka',
 }
 
-const MERGED: readonly L1Fork[] = [
-  'frontier',
-  'homestead',
-  'tangerine',
-  'spurious',
-  'byzantium',
-  'constantinople',
-  'petersburg',
-  'istanbul',
-  'berlin',
-  'london',
-  'paris',
-]
+const MERGED: readonly L1Fork[] = L1_FORKS.slice(0, L1_FORKS.indexOf('paris') + 1)
 const TIMED: readonly L1Fork[] = ['shanghai', 'cancun', 'prague', 'osaka']
 
 /** All rules up to `hardfork`, from `activation` (seconds) on. */
