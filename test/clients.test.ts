@@ -201,8 +201,9 @@ describe('web3', () => {
   })
 })
 
-describe.skipIf(CAST === null)('cast', () => {
-  it('deploys, sends, calls, reads logs and blocks', async () => {
+describe('cast', () => {
+  it('deploys, sends, calls, reads logs and blocks', async (context) => {
+    if (CAST === null) context.skip('needs the package @foundry-rs/cast')
     const key = mnemonicKey(ACCOUNT.cast)
     const deployed = JSON.parse(await cast('send', '--json', '--private-key', key, '--create', bytecode)) as { contractAddress: string }
     const address = deployed.contractAddress

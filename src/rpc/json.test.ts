@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { Address, Hash, Hex } from '../eth/index.ts'
+import { Hash, Hex } from '../eth/index.ts'
 import type { Block, Transaction } from '../eth/index.ts'
+import { BLANK_HEADER } from '../eth/header.fixture.ts'
 import { blockJson, receiptJson, transactionJson } from './json.ts'
 import { ALICE, LOGGER, LOGGER_INIT_CODE, PRECONF, testNode } from './node.fixture.ts'
 import type { TestNode } from './node.fixture.ts'
@@ -184,29 +185,7 @@ function misfits(schema: Shown, value: Shown): readonly string[] {
 }
 
 const OLD_BLOCK: Block = {
-  header: {
-    parentHash: Hash.zero,
-    ommersHash: Hash.zero,
-    coinbase: Address.zero,
-    stateRoot: Hash.zero,
-    transactionsRoot: Hash.zero,
-    receiptsRoot: Hash.zero,
-    logsBloom: new Uint8Array(256),
-    difficulty: 1n,
-    number: 7,
-    gasLimit: 1n,
-    gasUsed: 0n,
-    timestamp: 1,
-    extraData: new Uint8Array(0),
-    mixHash: Hash.zero,
-    nonce: new Uint8Array(8),
-    baseFeePerGas: null,
-    withdrawalsRoot: null,
-    blobGasUsed: null,
-    excessBlobGas: null,
-    parentBeaconBlockRoot: null,
-    requestsHash: null,
-  },
+  header: { ...BLANK_HEADER, difficulty: 1n, number: 7, gasLimit: 1n, timestamp: 1 },
   hash: Hash.fromBigint(1n),
   transactions: [],
   receipts: [],

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { Address, Bloom, Hash, Header } from '../eth/index.ts'
 import type { Block, Log, Transaction } from '../eth/index.ts'
+import { BLANK_HEADER } from '../eth/header.fixture.ts'
 import { MemoryStore } from './memory.ts'
 
 const A = Address.from(`0x${'a1'.repeat(20)}`)
@@ -81,7 +82,7 @@ function filled(blocks: readonly Block[]): MemoryStore {
 
 /** One transaction for each log. */
 function block(number: number, logs: readonly Log[]): Block {
-  const header = { ...EMPTY, number, logsBloom: Bloom.ofLogs(logs), extraData: new Uint8Array([logs.length]) }
+  const header = { ...BLANK_HEADER, number, logsBloom: Bloom.ofLogs(logs), extraData: new Uint8Array([logs.length]) }
   return {
     header,
     hash: Header.hash(header),
@@ -100,30 +101,6 @@ function log(address: Address, ...topics: readonly Hash[]): Log {
 
 function hash(number: number): Hash {
   return Hash.fromBigint(BigInt(number) + (1n << 255n))
-}
-
-const EMPTY: Header = {
-  parentHash: Hash.zero,
-  ommersHash: Hash.zero,
-  coinbase: Address.zero,
-  stateRoot: Hash.zero,
-  transactionsRoot: Hash.zero,
-  receiptsRoot: Hash.zero,
-  logsBloom: Bloom.empty,
-  difficulty: 0n,
-  number: 0,
-  gasLimit: 0n,
-  gasUsed: 0n,
-  timestamp: 0,
-  extraData: new Uint8Array(0),
-  mixHash: Hash.zero,
-  nonce: new Uint8Array(8),
-  baseFeePerGas: null,
-  withdrawalsRoot: null,
-  blobGasUsed: null,
-  excessBlobGas: null,
-  parentBeaconBlockRoot: null,
-  requestsHash: null,
 }
 
 const RECEIPT: Block['receipts'][number] = {
