@@ -50,6 +50,8 @@ const SOURCE_FOLDERS = ['src', 'test', 'examples', 'bench', 'scripts', 'contract
 const TOOL_FOLDERS = ['scripts/', 'contracts/', 'bench/']
 const SOURCE_FILE = /\.(ts|mts|mjs|js)$/
 const TEST_FILE = /\.(test|fixture)\.ts$/
+/** AssemblyScript: its decorators on functions are no TypeScript, and its imports carry no extension. */
+const FOREIGN = join('src', 'evm', 'runtime')
 const FIXTURE = /\.fixture\.ts$/
 const TOP = FLOORS.length - 1
 
@@ -180,8 +182,9 @@ function filesBelow(/** @type {string} */ folder) {
   const entries = readdirSync(folder, { withFileTypes: true }).toSorted((a, b) => (a.name < b.name ? -1 : 1))
   return entries.flatMap((entry) => {
     if (entry.name === 'node_modules' || entry.name === 'dist') return []
+    if (join(folder, entry.name).endsWith(FOREIGN)) return []
     if (entry.isDirectory()) return filesBelow(join(folder, entry.name))
-    return SOURCE_FILE.test(entry.name) ? [join(folder, entry.name)] : []
+    return SOURCE_FILE.test(entry.name) && !entry.name.endsWith('.d.ts') ? [join(folder, entry.name)] : []
   })
 }
 

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, extname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { runtimeIsCurrent } from './runtime.mjs'
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
@@ -22,6 +23,7 @@ export function install(root = ROOT) {
 
 /** Compiles src/ to dist/ unless dist/ was made from exactly these sources. */
 export function build(root = ROOT) {
+  buildRuntime(root)
   const fingerprint = fingerprintOfSources(root)
   if (readText(join(root, 'dist', FINGERPRINT)) === fingerprint) return
   say('building src/ to dist/')
@@ -39,6 +41,13 @@ export function build(root = ROOT) {
   } finally {
     rmSync(fresh, { recursive: true, force: true })
   }
+}
+
+/** Compiles the engine to src/evm/wasm/, which src/ imports: before a type check too. */
+export function buildRuntime(root = ROOT) {
+  if (runtimeIsCurrent(root)) return
+  say('building the engine (src/evm/runtime/ to src/evm/wasm/)')
+  run(process.execPath, [join(root, 'scripts', 'runtime.mjs')], root)
 }
 
 /** True when every package of the lock file is installed in its version (optional ones for other platforms may be missing). */
@@ -82,7 +91,8 @@ export function npm(/** @type {string[]} */ args, /** @type {string} */ cwd) {
 const FINGERPRINT = '.fingerprint'
 const BUILD_FILES = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'scripts/setup.mjs']
 const TEST_FILE = /\.(test|fixture)\.ts$/
-const TEST_FOLDERS = new Set(['fixtures', 'testdata'])
+/** What the program does not consist of: data of tests, and the engine's source (what it compiles to lies in src/evm/wasm/). */
+const OTHER_FOLDERS = new Set(['fixtures', 'testdata', 'runtime'])
 
 /** Data that the code reads beside itself (JSON, snapshots, wasm) goes to the same place in dist/. */
 function copyAssets(/** @type {string} */ from, /** @type {string} */ to) {
@@ -105,7 +115,7 @@ function walk(/** @type {string} */ folder) {
   return entries.flatMap((entry) => {
     const path = join(folder, entry.name)
     if (!entry.isDirectory()) return [path]
-    return TEST_FOLDERS.has(entry.name) ? [] : walk(path)
+    return OTHER_FOLDERS.has(entry.name) ? [] : walk(path)
   })
 }
 

@@ -128,7 +128,7 @@ const BASE_FEE = 1_000_000_000n
 export async function createPocketchain(options: PocketchainOptions = {}): Promise<Pocketchain> {
   const accounts = accountsOf(options)
   const onError = options.onError ?? writeError
-  const chain = new Chain(await chainOptions(options, accounts, onError))
+  const chain = new Chain(chainOptions(options, accounts, onError))
   if (options.minGasPrice !== undefined) chain.setMinGasPrice(options.minGasPrice)
   if (options.importedChain !== undefined) await importChain(chain, options.importedChain, options.onImported)
   const clientVersion = `pocketchain/${VERSION}/${process.platform}-${process.arch}/node${process.versions.node}`
@@ -141,11 +141,7 @@ export async function createPocketchain(options: PocketchainOptions = {}): Promi
     clientVersion,
     onBug: onError,
   })
-  const started = chain.start()
-  // The first block waits 0.2 s for the executor to load. In real time reads are answered meanwhile; a clock that is moved by hand
-  // must find its alarms set.
-  if (chain.clock instanceof RealClock) started.catch(onError)
-  else await started
+  await chain.start()
   return assemble({ chain, rpc, accounts, clientVersion, onError })
 }
 
@@ -201,14 +197,10 @@ function accountsOf(options: PocketchainOptions): readonly DevAccount[] {
   return keys.map((privateKey) => ({ address: Secp256k1.address(privateKey), privateKey }))
 }
 
-async function chainOptions(
-  options: PocketchainOptions,
-  accounts: readonly DevAccount[],
-  onBug: (error: unknown) => void,
-): Promise<ChainOptions> {
+function chainOptions(options: PocketchainOptions, accounts: readonly DevAccount[], onBug: (error: unknown) => void): ChainOptions {
   const clock = clockOf(options)
   const feeParameters = { ...DEFAULT_FEE_PARAMETERS, ...(options.minBaseFee === undefined ? {} : { minBaseFee: options.minBaseFee }) }
-  const genesis = await genesisOf(options, accounts, clock, feeParameters)
+  const genesis = genesisOf(options, accounts, clock, feeParameters)
   const { cadence = 'preconf' } = options
   return {
     genesis,
@@ -236,12 +228,7 @@ function clockOf({ clock = 'real', timestamp }: PocketchainOptions): Clock {
   return clock === 'real' ? new RealClock() : new ManualClock(timestamp === undefined ? Date.now() : timestamp * 1_000)
 }
 
-async function genesisOf(
-  options: PocketchainOptions,
-  accounts: readonly DevAccount[],
-  clock: Clock,
-  feeParameters: FeeParameters,
-): Promise<Genesis> {
+function genesisOf(options: PocketchainOptions, accounts: readonly DevAccount[], clock: Clock, feeParameters: FeeParameters): Genesis {
   const limits = {
     codeSizeLimit: options.codeSizeLimit === undefined ? DEFAULT_CODE_SIZE_LIMIT : options.codeSizeLimit,
     transactionGasCap: options.transactionGasCap === undefined ? DEFAULT_TRANSACTION_GAS_CAP : options.transactionGasCap,

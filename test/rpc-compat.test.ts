@@ -9,15 +9,13 @@ import { startNode } from './node.fixture.ts'
 
 const SHARED = fileURLToPath(new URL('../../shared/', import.meta.url))
 const VECTORS = `${SHARED}vectors/rpc-compat`
-/** tracers are not part of this node yet */
-const LEFT_OUT = '^debug_trace'
 
 describe.skipIf(!existsSync(VECTORS))('execution-apis conformance, compat geth', () => {
-  it('every recorded exchange but the tracers', async () => {
+  it('every recorded exchange', async () => {
     const genesis = readFileSync(`${VECTORS}/genesis.json`, 'utf8')
     const importedChain = readFileSync(`${VECTORS}/chain.rlp`)
     await using running = await startNode({ genesis, importedChain, compat: 'geth', cadence: 'manual' })
-    const args = [`${SHARED}tools/rpc-compat.mjs`, '--url', running.url, '--tests', VECTORS, '--skip', LEFT_OUT, '--failures']
+    const args = [`${SHARED}tools/rpc-compat.mjs`, '--url', running.url, '--tests', VECTORS, '--failures']
     const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 1 << 26 }).catch((error: { stdout: string }) => error)
     expect(stdout).toMatch(/TOTAL\s+\d+\s+0 /)
   })

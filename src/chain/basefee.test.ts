@@ -7,7 +7,7 @@ import { decodeExtraData, encodeExtraData, nextBaseFee } from './basefee.ts'
 import { testChain } from './chain.fixture.ts'
 import { opConfig } from './defaultgenesis.ts'
 
-const { chain } = await testChain('manual')
+const { chain } = testChain('manual')
 const GENESIS = chain.genesis.header
 const NONE = { codeSizeLimit: null, transactionGasCap: null }
 

@@ -24,11 +24,11 @@ const ATTRIBUTES: BlockAttributes = {
 }
 
 /** On the genesis of a chain that nobody else builds on. Without `op` it runs under L1's rules. */
-async function builderOf(changes: Partial<BlockAttributes> = {}, op = true) {
-  const { chain } = await testChain('manual')
+function builderOf(changes: Partial<BlockAttributes> = {}, op = true) {
+  const { chain } = testChain('manual')
   const config: ChainConfig = op ? chain.config : { ...chain.config, op: null }
   const builder = new BlockBuilder(chain.sealed.history, config, chain.genesis, { ...ATTRIBUTES, ...changes }, () => null)
-  await builder.begin()
+  builder.begin()
   return { builder, history: chain.sealed.history }
 }
 
@@ -38,68 +38,68 @@ function blobs(nonce: number, count: number): Transaction {
 }
 
 describe('room', () => {
-  test('a transaction may take all the gas that is left, and no more', async () => {
-    const { builder } = await builderOf()
-    await builder.add(signed({ gas: 1_000_000n }))
+  test('a transaction may take all the gas that is left, and no more', () => {
+    const { builder } = builderOf()
+    builder.add(signed({ gas: 1_000_000n }))
     expect(builder.gasUsed).toBe(21_000n)
-    await expect(builder.add(signed({ nonce: 1n, gas: 979_001n }))).rejects.toThrow(
+    expect(() => builder.add(signed({ nonce: 1n, gas: 979_001n }))).toThrow(
       new BlockFull('transaction gas 979001 exceeds the 979000 left in the block'),
     )
     expect(builder.transactions).toHaveLength(1)
-    await builder.add(signed({ nonce: 1n, gas: 979_000n }))
+    builder.add(signed({ nonce: 1n, gas: 979_000n }))
   })
 
-  test('data availability fills a block, too', async () => {
-    const { builder } = await builderOf()
+  test('data availability fills a block, too', () => {
+    const { builder } = builderOf()
     for (let nonce = 0n; nonce < 25n; nonce++) {
       expect(builder.fits(signed({ nonce }), 1_000_000n)).toBe(true)
-      await builder.add(signed({ nonce }))
+      builder.add(signed({ nonce }))
     }
     expect(builder.fits(signed({ nonce: 25n }), 1_000_000n)).toBe(false)
-    await expect(builder.add(signed({ nonce: 25n }))).rejects.toThrow('transaction blob gas 40000 exceeds the 0 left in the block')
-    expect((await builder.seal()).block.header.blobGasUsed).toBe(1_000_000n)
+    expect(() => builder.add(signed({ nonce: 25n }))).toThrow('transaction blob gas 40000 exceeds the 0 left in the block')
+    expect(builder.seal().block.header.blobGasUsed).toBe(1_000_000n)
   })
 
-  test('of blobs is what the L1 fork allows', async () => {
-    const { builder } = await builderOf({}, false)
-    await builder.add(blobs(0, 6))
-    await expect(builder.add(blobs(1, 4))).rejects.toThrow(BlockFull)
-    await builder.add(blobs(1, 3))
-    expect((await builder.seal()).block.header.blobGasUsed).toBe(9n * GAS_PER_BLOB)
+  test('of blobs is what the L1 fork allows', () => {
+    const { builder } = builderOf({}, false)
+    builder.add(blobs(0, 6))
+    expect(() => builder.add(blobs(1, 4))).toThrow(BlockFull)
+    builder.add(blobs(1, 3))
+    expect(builder.seal().block.header.blobGasUsed).toBe(9n * GAS_PER_BLOB)
   })
 })
 
 describe('a block', () => {
-  test('is as before when a transaction is refused', async () => {
-    const { builder, history } = await builderOf()
-    await builder.add(signed())
+  test('is as before when a transaction is refused', () => {
+    const { builder, history } = builderOf()
+    builder.add(signed())
     const version = history.version
-    await expect(builder.add(signed({ nonce: 5n }))).rejects.toThrow(InvalidTransaction)
+    expect(() => builder.add(signed({ nonce: 5n }))).toThrow(InvalidTransaction)
     expect([builder.transactions.length, builder.receipts.length, builder.gasUsed, history.version]).toEqual([1, 1, 21_000n, version])
-    await builder.add(signed({ nonce: 1n }))
-    const { block } = await builder.seal()
+    builder.add(signed({ nonce: 1n }))
+    const { block } = builder.seal()
     expect(block.receipts.map((receipt) => receipt.cumulativeGasUsed)).toEqual([21_000n, 42_000n])
   })
 
-  test('writes to the state at commit, a version each, and answers what it wrote', async () => {
-    const { builder, history } = await builderOf()
-    await builder.add(signed({ value: ETHER }))
+  test('writes to the state at commit, a version each, and answers what it wrote', () => {
+    const { builder, history } = builderOf()
+    builder.add(signed({ value: ETHER }))
     expect(history.at(history.version).account(ALICE)?.nonce).toBe(0n)
     const writes = builder.commit()
     expect(history.version).toBe(1)
     expect(writes.accounts.get(ALICE)?.nonce).toBe(1n)
-    await builder.add(signed({ nonce: 1n, value: ETHER }))
+    builder.add(signed({ nonce: 1n, value: ETHER }))
     expect(builder.commit().accounts.get(ALICE)?.nonce).toBe(2n)
     expect([1, 2].map((version) => history.at(version).account(ALICE)?.nonce)).toEqual([1n, 2n])
   })
 
-  test('has the hash that it promised when nothing came behind', async () => {
-    const { builder } = await builderOf()
-    await builder.add(signed())
+  test('has the hash that it promised when nothing came behind', () => {
+    const { builder } = builderOf()
+    builder.add(signed())
     builder.commit()
     const pending = builder.pending()
     expect(pending.hash).toBe(Hash.zero)
-    const { block } = await builder.seal()
+    const { block } = builder.seal()
     expect(block.hash).toBe(Header.hash(pending.header))
     expect(block.sizeBytes).toBeGreaterThan(500)
   })
@@ -117,13 +117,13 @@ describe('a block', () => {
     expect(block!.withdrawals).toEqual([])
   })
 
-  test('of L1 pays its withdrawals and names their root', async () => {
+  test('of L1 pays its withdrawals and names their root', () => {
     const withdrawal = { index: 0n, validatorIndex: 1n, address: NOBODY, amount: 3n }
-    const { builder, history } = await builderOf({ withdrawals: [withdrawal] }, false)
-    const { block, writes } = await builder.seal()
+    const { builder, history } = builderOf({ withdrawals: [withdrawal] }, false)
+    const { block, writes } = builder.seal()
     expect(history.at(history.version).account(NOBODY)?.balance).toBe(3n * GWEI)
     expect(writes.accounts.get(NOBODY)?.balance).toBe(3n * GWEI)
-    const { block: bare } = await (await builderOf({}, false)).builder.seal()
+    const { block: bare } = builderOf({}, false).builder.seal()
     expect(block.header.withdrawalsRoot).not.toBe(bare.header.withdrawalsRoot)
   })
 })

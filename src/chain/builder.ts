@@ -8,7 +8,6 @@ import {
   daFootprint,
   endBlock,
   executeTransaction,
-  Pace,
   l1Cost,
   nextExcessBlobGas,
   rulesAt,
@@ -50,7 +49,7 @@ export interface BuilderState {
 
 /**
  * One block while it grows: the same code for pending and sealed, for our own blocks and imported ones (law 2).
- * `begin`, then `add` and `commit` in turn, then `seal`. What it writes enters the state at `commit` only.
+ * `begin`, then `add` and `commit` in turn, then `seal`, or `release` at any time. What it writes enters the state at `commit` only.
  */
 export class BlockBuilder {
   readonly context: BlockContext
@@ -60,9 +59,7 @@ export class BlockBuilder {
   readonly #attributes: BlockAttributes
   readonly #rules: Rules
   readonly #frame: Header
-  /** a block takes the time it takes, but requests are answered meanwhile: they read the View, which does not change until commit */
-  readonly #pace = new Pace(Number.POSITIVE_INFINITY)
-  #world: World
+  readonly #world: World
   #gasUsed = 0n
   #blobGasUsed = 0n
   #logCount = 0
@@ -102,9 +99,8 @@ export class BlockBuilder {
   }
 
   /** The calls that a block makes before its first transaction. */
-  async begin(): Promise<void> {
-    await this.#pace.look()
-    await beginBlock(this.context, this.#world)
+  begin(): void {
+    beginBlock(this.context, this.#world)
   }
 
   /** True when the block stays within `gas` of its gas and, since Jovian, of its data availability. */
@@ -113,10 +109,9 @@ export class BlockBuilder {
   }
 
   /** Executes one more transaction. Throws InvalidTransaction or BlockFull; the block is then as before. */
-  async add(tx: Transaction): Promise<Receipt> {
+  add(tx: Transaction): Receipt {
     this.#assertRoom(tx)
-    await this.#pace.look()
-    const executed = await executeTransaction(tx, this.context, this.#world, { anySender: isImpersonated(tx), pace: this.#pace })
+    const executed = executeTransaction(tx, this.context, this.#world, { anySender: isImpersonated(tx) })
     const receipt = this.#receipt(tx, executed)
     this.transactions.push(tx)
     this.receipts.push(receipt)
@@ -131,7 +126,7 @@ export class BlockBuilder {
   commit(): WriteSet {
     const writes = this.#world.writes()
     this.#state.apply(writes)
-    this.#world = new World(this.#state.at(this.#state.version))
+    this.#world.rebase(this.#state.at(this.#state.version))
     return writes
   }
 
@@ -150,15 +145,21 @@ export class BlockBuilder {
   }
 
   /** Rewards, withdrawals and requests, then the finished block. What they wrote is in `writes`. */
-  async seal(): Promise<{ block: Block; writes: WriteSet }> {
-    const { requestsHash } = await endBlock(this.context, this.#world, {
+  seal(): { block: Block; writes: WriteSet } {
+    const { requestsHash } = endBlock(this.context, this.#world, {
       withdrawals: this.#attributes.withdrawals ?? [],
       ommers: this.#attributes.ommers,
       logs: this.receipts.flatMap((receipt) => receipt.logs),
     })
     this.#requestsHash = requestsHash
     const writes = this.commit()
+    this.release()
     return { block: sealedBlock(this.pending()), writes }
+  }
+
+  /** For a builder that is given up; one that has sealed its block has done it. Nothing can be added any more. */
+  release(): void {
+    this.#world.release()
   }
 
   #assertRoom(tx: Transaction): void {

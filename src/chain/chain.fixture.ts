@@ -50,10 +50,10 @@ export interface TestChain {
   readonly bugs: unknown[]
 }
 
-const geneses = new Map<readonly Address[], Promise<Genesis>>()
+const geneses = new Map<readonly Address[], Genesis>()
 
 /** The product's default genesis with these rich accounts, made once for each list: it is immutable. */
-export function testGenesis(rich: readonly Address[] = RICH): Promise<Genesis> {
+export function testGenesis(rich: readonly Address[] = RICH): Genesis {
   const known = geneses.get(rich)
   if (known !== undefined) return known
   const genesis = defaultGenesis({
@@ -72,12 +72,12 @@ export function testGenesis(rich: readonly Address[] = RICH): Promise<Genesis> {
 }
 
 /** Not started yet. */
-export async function testChain(kind: CadenceKind = 'preconf', options: Partial<Omit<ChainOptions, 'onBug'>> = {}): Promise<TestChain> {
+export function testChain(kind: CadenceKind = 'preconf', options: Partial<Omit<ChainOptions, 'onBug'>> = {}): TestChain {
   const clock = new ManualClock(GENESIS_MS)
   const store = options.store ?? new MemoryStore()
   const bugs: unknown[] = []
   const chain = new Chain({
-    genesis: await testGenesis(),
+    genesis: testGenesis(),
     cadence: CADENCES[kind],
     l1: DEFAULT_L1,
     feeParameters: DEFAULT_FEE_PARAMETERS,
@@ -98,7 +98,7 @@ export async function testChain(kind: CadenceKind = 'preconf', options: Partial<
 }
 
 export async function startedChain(...parameters: Parameters<typeof testChain>): Promise<TestChain> {
-  const parts = await testChain(...parameters)
+  const parts = testChain(...parameters)
   await parts.chain.start()
   return parts
 }

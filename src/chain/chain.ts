@@ -1,9 +1,9 @@
 import type { Address, Block, Hash, Transaction } from '../eth/index.ts'
-import { World } from '../evm/index.ts'
-import type { ChainConfig, WriteSet } from '../evm/index.ts'
+import type { ChainConfig, World, WriteSet } from '../evm/index.ts'
 import { Admission } from './admission.ts'
 import type { FeeParameters } from './basefee.ts'
 import type { BlockStore } from './blocks.ts'
+import { Breath } from './breath.ts'
 import { BlockBuilder } from './builder.ts'
 import type { BlockAttributes } from './builder.ts'
 import type { Cadence } from './cadence.ts'
@@ -17,7 +17,7 @@ import { freshKnobs } from './knobs.ts'
 import type { Knobs } from './knobs.ts'
 import { SimulatedL1 } from './l1.ts'
 import type { L1Options } from './l1.ts'
-import { LEAST_GAS_LIMIT, MINE_BLOCKS, MINE_BREATH_BLOCKS } from './limits.ts'
+import { LEAST_GAS_LIMIT, MINE_BLOCKS } from './limits.ts'
 import { Mempool } from './mempool.ts'
 import { Metronome } from './metronome.ts'
 import { Rewinds } from './rewinds.ts'
@@ -26,7 +26,7 @@ import type { PoolOrder } from './selection.ts'
 import { SealedChain } from './sealed.ts'
 import { Sequencer } from './sequencer.ts'
 import { Snapshots } from './snapshots.ts'
-import { NO_WRITES, StateHistory } from './state.ts'
+import { NO_WRITES, StateHistory, writesOf } from './state.ts'
 import { ChainTime } from './time.ts'
 import { Turns } from './turns.ts'
 
@@ -168,25 +168,23 @@ export class Chain {
   }
 
   /**
-   * Takes a transaction into the pool. Under `instant` it resolves when its block is sealed, or at once when it waits
-   * for an earlier nonce. Throws PoolError.
+   * Takes a transaction into the pool and answers its hash. A function makes it when its turn has come, after whatever was
+   * submitted before. Under `instant` it resolves when its block is sealed, or at once when it waits for an earlier nonce.
+   * Throws PoolError.
    */
-  submit(tx: Transaction): Promise<void> {
+  submit(transaction: Transaction | (() => Transaction)): Promise<Hash> {
     return this.#turns.take(async () => {
+      const tx = typeof transaction === 'function' ? transaction() : transaction
       this.#admission.admit(tx)
-      if (!this.#metronome.isInstant) return
+      if (!this.#metronome.isInstant) return tx.hash
       try {
         await this.#metronome.drain()
+        return tx.hash
       } catch (error) {
         this.pool.drop(tx.hash)
         throw error
       }
     })
-  }
-
-  /** Takes something out of the pool, once the block that may be taking it in is through: what is answered then holds. */
-  withdraw<T>(take: (pool: Mempool) => T): Promise<T> {
-    return this.#turns.take(() => take(this.pool))
   }
 
   /** Seals `count` blocks now, each with what is promised and what the pool holds. Answers them. */
@@ -196,13 +194,13 @@ export class Chain {
     }
     return this.#metronome.halted(async () => {
       const blocks: Block[] = []
+      const breath = new Breath()
       for (let i = 0; i < count; i++) {
         if (i > 0 && intervalSeconds !== null) this.time.setNext(this.sealed.head.header.timestamp + intervalSeconds)
-        if (!this.#sequencer.isOpen) await this.#sequencer.open()
-        await this.#sequencer.fill()
-        blocks.push(await this.#sequencer.seal())
-        // An empty block waits for nothing, so nobody would be answered before the last one.
-        if (blocks.length % MINE_BREATH_BLOCKS === 0) await new Promise<void>((resolve) => setImmediate(resolve))
+        if (!this.#sequencer.isOpen) this.#sequencer.open()
+        this.#sequencer.fill()
+        blocks.push(this.#sequencer.seal())
+        await breath.take()
       }
       return blocks
     })
@@ -210,17 +208,18 @@ export class Chain {
 
   /** Builds a block of these transactions on the head and forgets it. Throws InvalidTransaction or BlockFull. */
   buildDetached(attributes: BlockAttributes, transactions: readonly Transaction[] | 'pool'): Promise<Block> {
-    return this.#metronome.halted(async () => {
+    return this.#metronome.halted(() => {
       const { history, head, blockHash } = this.sealed
       this.#sequencer.discard()
       const version = history.version
+      const builder = new BlockBuilder(history, this.config, head, attributes, blockHash)
       try {
-        const builder = new BlockBuilder(history, this.config, head, attributes, blockHash)
-        await builder.begin()
+        builder.begin()
         const chosen = transactions === 'pool' ? this.pool.selection(builder.baseFeePerGas) : transactions
-        for (const tx of chosen) await builder.add(tx)
-        return (await builder.seal()).block
+        for (const tx of chosen) builder.add(tx)
+        return builder.seal().block
       } finally {
+        builder.release()
         history.rewind(version)
       }
     })
@@ -294,9 +293,7 @@ export class Chain {
   edit(change: (world: World) => void): Promise<void> {
     return this.#between(() => {
       const { history } = this.sealed
-      const world = new World(history.at(history.version))
-      change(world)
-      const writes = world.writes()
+      const writes = writesOf(history.at(history.version), change)
       history.apply(writes)
       this.sealed.edited()
       for (const address of writes.accounts.keys()) this.pool.pruneSender(address)
@@ -333,10 +330,8 @@ export class Chain {
    * whose place, counted from 0, they name; nothing else does. A function makes them while the head stands still. Throws
    * RangeError.
    */
-  reorg(depth: number, transactions: readonly Replacement[] | (() => Promise<readonly Replacement[]>) = []): Promise<void> {
-    return this.#metronome.halted(async () => {
-      await this.#rewinds.reorg(depth, typeof transactions === 'function' ? await transactions() : transactions)
-    })
+  reorg(depth: number, transactions: readonly Replacement[] | (() => readonly Replacement[]) = []): Promise<void> {
+    return this.#metronome.halted(() => this.#rewinds.reorg(depth, typeof transactions === 'function' ? transactions() : transactions))
   }
 
   /** Back to genesis, with an empty pool, the clock's own time and fresh settings. */
@@ -361,8 +356,8 @@ export class Chain {
 
   /** A change between two blocks: what is promised is sealed, what is only begun is given up, and then work goes on. */
   #between(change: () => void): Promise<void> {
-    return this.#metronome.halted(async () => {
-      if (this.#sequencer.hasPromises) await this.#sequencer.seal()
+    return this.#metronome.halted(() => {
+      if (this.#sequencer.hasPromises) this.#sequencer.seal()
       else this.#sequencer.discard()
       change()
     })

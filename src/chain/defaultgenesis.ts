@@ -1,10 +1,10 @@
 import { Address, EMPTY_CODE_HASH, Hash, Hex } from '../eth/index.ts'
-import { L1_FORKS, OP_FORKS, World, executeTransaction, rulesAt } from '../evm/index.ts'
-import type { Account, BlockContext, ChainConfig, L1Fork, Message, OpFork } from '../evm/index.ts'
+import { L1_FORKS, OP_FORKS, executeTransaction, rulesAt } from '../evm/index.ts'
+import type { Account, BlockContext, ChainConfig, L1Fork, Message, OpFork, World } from '../evm/index.ts'
 import { encodeExtraData } from './basefee.ts'
 import type { FeeParameters } from './basefee.ts'
 import type { Genesis } from './genesis.ts'
-import { StateHistory } from './state.ts'
+import { StateHistory, writesOf } from './state.ts'
 import predeploys from './predeploys.json' with { type: 'json' }
 
 export interface DefaultGenesisOptions {
@@ -38,7 +38,7 @@ export const DEFAULT_CODE_SIZE_LIMIT = 24_576
 const SNAPSHOT_CHAIN_ID = 31_337
 
 /** The genesis of a chain nobody named a file for: OP predeploys, the tools that everybody expects, and rich accounts. */
-export async function defaultGenesis(options: DefaultGenesisOptions): Promise<Genesis> {
+export function defaultGenesis(options: DefaultGenesisOptions): Genesis {
   const config = defaultConfig(options)
   return {
     config,
@@ -55,7 +55,7 @@ export async function defaultGenesis(options: DefaultGenesisOptions): Promise<Ge
     baseFeePerGas: options.baseFeePerGas,
     excessBlobGas: null,
     blobGasUsed: null,
-    state: await stateOf(options, config),
+    state: stateOf(options, config),
   }
 }
 
@@ -111,7 +111,7 @@ function defaultConfig(options: DefaultGenesisOptions): ChainConfig {
   return opConfig(options.chainId, options.hardfork, 0, options)
 }
 
-async function stateOf(options: DefaultGenesisOptions, config: ChainConfig): Promise<Genesis['state']> {
+function stateOf(options: DefaultGenesisOptions, config: ChainConfig): Genesis['state'] {
   const accounts = new Map<Address, Account>()
   const storage = new Map<Address, Map<Hash, bigint>>()
   const codes = new Map<Hash, Uint8Array>()
@@ -128,7 +128,7 @@ async function stateOf(options: DefaultGenesisOptions, config: ChainConfig): Pro
     accounts.set(address, { nonce: 0n, balance: balance + (accounts.get(address)?.balance ?? 0n), codeHash: EMPTY_CODE_HASH })
   }
   const snapshot = { accounts, storage, codes }
-  const state = options.chainId === SNAPSHOT_CHAIN_ID ? snapshot : await deployAgain(snapshot, config)
+  const state = options.chainId === SNAPSHOT_CHAIN_ID ? snapshot : deployAgain(snapshot, config)
   return options.factories === false ? withoutFactories(state) : state
 }
 
@@ -147,7 +147,7 @@ function withoutFactories(state: Genesis['state']): Genesis['state'] {
  * Code that holds the chain id (EIP-712 domains) is deployed anew for another chain: its creation code runs through the
  * CREATE2 deployer as it did on every real chain, so it comes out at the same address.
  */
-async function deployAgain(snapshot: Genesis['state'], config: ChainConfig): Promise<Genesis['state']> {
+function deployAgain(snapshot: Genesis['state'], config: ChainConfig): Genesis['state'] {
   const accounts = new Map(snapshot.accounts)
   const storage = new Map(snapshot.storage)
   const codes = new Map(snapshot.codes)
@@ -158,9 +158,9 @@ async function deployAgain(snapshot: Genesis['state'], config: ChainConfig): Pro
       storage.delete(gone)
     }
   const history = new StateHistory({ accounts, storage, codes })
-  const world = new World(history.at(history.version))
-  for (const entry of predeploys.create2) await deploy(entry, config, world)
-  const writes = world.writes()
+  const writes = writesOf(history.at(history.version), (world) => {
+    for (const entry of predeploys.create2) deploy(entry, config, world)
+  })
   for (const place of places)
     for (const made of [place, Address.create(place, 1n)]) {
       const account = writes.accounts.get(made)
@@ -172,14 +172,14 @@ async function deployAgain(snapshot: Genesis['state'], config: ChainConfig): Pro
   return { accounts, storage, codes }
 }
 
-async function deploy(entry: (typeof predeploys.create2)[number], config: ChainConfig, world: World): Promise<void> {
+function deploy(entry: (typeof predeploys.create2)[number], config: ChainConfig, world: World): void {
   const salt = Hex.toBytes(entry.salt)
   const initCode = Hex.toBytes(entry.initCode)
   const data = new Uint8Array(salt.length + initCode.length)
   data.set(salt)
   data.set(initCode, salt.length)
   const message = { ...DEPLOYMENT, to: Address.from(entry.deployer), data }
-  const { outcome } = await executeTransaction(message, genesisContext(config), world, {
+  const { outcome } = executeTransaction(message, genesisContext(config), world, {
     skipNonce: true,
     skipFees: true,
     skipGasCap: true,

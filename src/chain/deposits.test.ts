@@ -8,7 +8,7 @@ import { opConfig } from './defaultgenesis.ts'
 import { baseTimeDeposit, l1AttributesDeposit } from './deposits.ts'
 import type { L1Options, L1Origin } from './l1.ts'
 
-const { chain } = await testChain('manual')
+const { chain } = testChain('manual')
 
 const ORIGIN: L1Origin = {
   number: 7_855_060,

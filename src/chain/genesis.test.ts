@@ -107,8 +107,8 @@ describe('a genesis file', () => {
 
 describe('the default genesis', () => {
   test('is the same for the same options', async () => {
-    const { chain } = await testChain('manual')
-    expect(chain.genesis.hash).toBe(blockOf(await testGenesis()).hash)
+    const { chain } = testChain('manual')
+    expect(chain.genesis.hash).toBe(blockOf(testGenesis()).hash)
     expect(chain.genesis.header).toMatchObject({
       number: 0,
       timestamp: GENESIS_SECONDS,
@@ -131,8 +131,8 @@ describe('the default genesis', () => {
       accounts: [],
       ...LIMITS,
     }
-    const whole = await defaultGenesis(options)
-    const bare = await defaultGenesis({ ...options, factories: false })
+    const whole = defaultGenesis(options)
+    const bare = defaultGenesis({ ...options, factories: false })
     for (const address of factories) expect(whole.state.accounts.get(address)?.nonce).toBeGreaterThan(0n)
     for (const address of factories) expect(bare.state.accounts.has(address)).toBe(false)
     expect(whole.state.accounts.size - bare.state.accounts.size).toBe(6)
@@ -148,8 +148,8 @@ describe('the default genesis', () => {
       accounts: [{ address: ALICE, balance: 7n }],
       ...LIMITS,
     }
-    const ours = await defaultGenesis({ ...options, chainId: 31_337 })
-    const other = await defaultGenesis({ ...options, chainId: 1_234 })
+    const ours = defaultGenesis({ ...options, chainId: 31_337 })
+    const other = defaultGenesis({ ...options, chainId: 1_234 })
     expect([...other.state.accounts.keys()].sort()).toEqual([...ours.state.accounts.keys()].sort())
     expect(other.state.accounts.get(ALICE)?.balance).toBe(7n)
     const changed = [...ours.state.accounts].filter(

@@ -10,7 +10,7 @@ import { bytes, hasVectors, text } from './vectors.fixture.ts'
 
 const HEAD = '0xd226371d0b1551adb03fb52b71f08e3e11247fe9b1af994768af8cdaa8e7dcd7'
 
-function emptyChain(): Promise<TestChain> {
+function emptyChain(): TestChain {
   const genesis = parseGenesis(text('rpc-compat/genesis.json'), () => {
     throw new Error('the file has its own rules')
   })
@@ -24,10 +24,10 @@ function fileOf(blocks: readonly Pick<DecodedBlock, 'header' | 'transactions' | 
 test('what an imported block includes does not wait any more', async () => {
   const tx = signed()
   const waits = signed({ nonce: 1n })
-  const there = await testChain('manual')
+  const there = testChain('manual')
   await there.chain.submit(tx)
   const blocks = await there.chain.mine(1)
-  const { chain } = await testChain('manual')
+  const { chain } = testChain('manual')
   await chain.submit(tx)
   await chain.submit(waits)
   await importChain(chain, fileOf(blocks))
@@ -39,7 +39,7 @@ test('blocks with milliseconds keep them, and time goes on from there', async ()
   const there = await startedChain('native')
   await there.clock.advance(1_800)
   const blocks = sealedOf(there.events).map(({ block }) => block)
-  const { chain, clock } = await testChain('native')
+  const { chain, clock } = testChain('native')
   await importChain(chain, fileOf(blocks))
   const times = blocks.map(({ header }) => chain.head.view.byNumber(header.number)!.timestampMs)
   expect(times).toEqual(blocks.map(({ timestampMs }) => timestampMs))
@@ -53,7 +53,7 @@ describe.skipIf(!hasVectors)('a chain file', () => {
   const blocks = hasVectors ? [...Block.decodeChain(file)] : []
 
   test('of 54 blocks, frontier to Osaka, imports to its head, which is then safe and final', async () => {
-    const { chain, events } = await emptyChain()
+    const { chain, events } = emptyChain()
     const told: number[] = []
     expect(await importChain(chain, file, (number) => told.push(number))).toBe(54)
     expect(told).toEqual(blocks.map((block) => block.header.number))
@@ -66,7 +66,7 @@ describe.skipIf(!hasVectors)('a chain file', () => {
   })
 
   test('stops where the callback throws, with the chain as it was', async () => {
-    const { chain, events } = await emptyChain()
+    const { chain, events } = emptyChain()
     const stopped = new Error('stopped')
     const stop = (number: number) => {
       if (number === 20) throw stopped
@@ -77,7 +77,7 @@ describe.skipIf(!hasVectors)('a chain file', () => {
   })
 
   test('in two parts gives the same', async () => {
-    const { chain } = await emptyChain()
+    const { chain } = emptyChain()
     const middle = 20
     await importChain(chain, fileOf(blocks.slice(0, middle)))
     await importChain(chain, fileOf(blocks.slice(middle)))
@@ -85,7 +85,7 @@ describe.skipIf(!hasVectors)('a chain file', () => {
   })
 
   test('can be built on, and what is imported stays final', async () => {
-    const { chain } = await emptyChain()
+    const { chain } = emptyChain()
     await importChain(chain, file)
     await chain.mine(3, 60)
     const { view } = chain.head
@@ -94,7 +94,7 @@ describe.skipIf(!hasVectors)('a chain file', () => {
   })
 
   test('is not final any more where the chain went back behind it', async () => {
-    const { chain } = await emptyChain()
+    const { chain } = emptyChain()
     await importChain(chain, file)
     await chain.rollback(5)
     const { number } = chain.head.view.head.header
@@ -116,7 +116,7 @@ describe.skipIf(!hasVectors)('a chain file', () => {
       ['logsBloom', (block) => ({ header: { ...block.header, logsBloom: new Uint8Array(256).fill(255) } })],
       ['parentHash', (block) => ({ header: { ...block.header, parentHash: block.header.stateRoot } })],
     ])('%s', async (field, change) => {
-      const { chain, events } = await emptyChain()
+      const { chain, events } = emptyChain()
       await importChain(chain, fileOf(blocks.slice(0, 10)))
       const before = {
         view: chain.head.view,
@@ -143,7 +143,7 @@ describe.skipIf(!hasVectors)('a chain file', () => {
     })
 
     test('a transaction that cannot be included', async () => {
-      const { chain } = await emptyChain()
+      const { chain } = emptyChain()
       const [sent] = blocks.find((block) => block.transactions.length > 0)!.transactions
       const twice = spoilt((block) => ({ transactions: [...block.transactions, sent!] }))
       await expect(importChain(chain, twice)).rejects.toThrow(
@@ -153,7 +153,7 @@ describe.skipIf(!hasVectors)('a chain file', () => {
     })
 
     test('a gap', async () => {
-      const { chain } = await emptyChain()
+      const { chain } = emptyChain()
       await expect(importChain(chain, fileOf(blocks.filter((block) => block.header.number !== at)))).rejects.toThrow(
         `block ${at + 1}: does not follow block ${at - 1}`,
       )
@@ -161,14 +161,14 @@ describe.skipIf(!hasVectors)('a chain file', () => {
     })
 
     test('another genesis', async () => {
-      const { chain } = await testChain('manual')
+      const { chain } = testChain('manual')
       const genesis = { ...blocks[0]!, header: { ...blocks[0]!.header, number: 0 } }
       await expect(importChain(chain, fileOf([genesis]))).rejects.toThrow(/^block 0: is another genesis: the file has 0x/)
       await expect(importChain(chain, fileOf(blocks.filter((block) => block.header.number > 0)))).rejects.toThrow(ImportError)
     })
 
     test('bytes that are no blocks', async () => {
-      const { chain } = await emptyChain()
+      const { chain } = emptyChain()
       await expect(importChain(chain, new Uint8Array())).rejects.toThrow('chain file')
       await expect(importChain(chain, file.subarray(0, file.length - 5))).rejects.toThrow(DecodeError)
       await expect(importChain(chain, file.subarray(0, file.length - 5))).rejects.toThrow(/block 5\d at byte \d+/)

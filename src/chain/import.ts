@@ -1,7 +1,8 @@
 import { Block, DecodeError } from '../eth/index.ts'
 import type { DecodedBlock, Header } from '../eth/index.ts'
-import { InvalidTransaction, Pace } from '../evm/index.ts'
+import { InvalidTransaction } from '../evm/index.ts'
 import type { WriteSet } from '../evm/index.ts'
+import { Breath } from './breath.ts'
 import { BlockBuilder, BlockFull } from './builder.ts'
 import type { Chain } from './chain.ts'
 import { timestampMsInside } from './deposits.ts'
@@ -16,14 +17,14 @@ export async function importChain(chain: Chain, file: Uint8Array, onBlock: (numb
   const blocks = decodeAll(file)
   await chain.adopt(async (sealed, announce) => {
     const start = { number: sealed.head.header.number, version: sealed.headVersion }
-    const pace = new Pace(Number.POSITIVE_INFINITY)
+    const breath = new Breath()
     const done: { block: Block; writes: WriteSet }[] = []
     try {
       for (const decoded of blocks) {
         if (decoded.header.number === 0) assertGenesis(decoded, sealed)
-        else done.push(await execute(decoded, chain, sealed))
+        else done.push(execute(decoded, chain, sealed))
         onBlock(decoded.header.number)
-        await pace.look() // who wants to stop it must be heard
+        await breath.take() // who wants to stop it must be heard
       }
     } catch (error) {
       sealed.rewind(start.number, start.version)
@@ -47,7 +48,7 @@ function assertGenesis(decoded: DecodedBlock, sealed: SealedChain): void {
   }
 }
 
-async function execute(decoded: DecodedBlock, chain: Chain, sealed: SealedChain): Promise<{ block: Block; writes: WriteSet }> {
+function execute(decoded: DecodedBlock, chain: Chain, sealed: SealedChain): { block: Block; writes: WriteSet } {
   const { header } = decoded
   const parent = sealed.head
   if (header.number !== parent.header.number + 1) {
@@ -57,18 +58,26 @@ async function execute(decoded: DecodedBlock, chain: Chain, sealed: SealedChain)
     throw new ImportError(header.number, `parentHash is ${header.parentHash}, block ${parent.header.number} has ${parent.hash}`)
   }
   const builder = new BlockBuilder(sealed.history, chain.config, parent, attributesOf(decoded), sealed.blockHash)
-  await builder.begin()
-  for (const [index, tx] of decoded.transactions.entries()) await includeImported(builder, tx, index)
-  const { block, writes } = await builder.seal()
+  const { block, writes } = build(builder, decoded)
   assertSameHeader(block.header, header)
   const imported: Block = { ...decoded, receipts: block.receipts, timestampMs: timestampMsInside(decoded) }
   sealed.append(imported)
   return { block: imported, writes }
 }
 
-async function includeImported(builder: BlockBuilder, tx: Block['transactions'][number], index: number): Promise<void> {
+function build(builder: BlockBuilder, { transactions }: DecodedBlock) {
   try {
-    await builder.add(tx)
+    builder.begin()
+    for (const [index, tx] of transactions.entries()) includeImported(builder, tx, index)
+    return builder.seal()
+  } finally {
+    builder.release()
+  }
+}
+
+function includeImported(builder: BlockBuilder, tx: Block['transactions'][number], index: number): void {
+  try {
+    builder.add(tx)
   } catch (error) {
     if (!(error instanceof InvalidTransaction) && !(error instanceof BlockFull)) throw error
     throw new ImportError(builder.number, `transaction ${index} (${tx.hash}) cannot be included: ${error.message}`)

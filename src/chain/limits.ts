@@ -6,8 +6,8 @@ export const POOL_TRANSACTIONS_PER_SENDER = 16_384
 export const TRANSACTION_BYTES = 128 * 1024
 /** Blocks that one `mine` call may seal. */
 export const MINE_BLOCKS = 1_000_000
-/** Blocks of one `mine` call between two moments for everybody else: an empty block takes about 2 ms. */
-export const MINE_BREATH_BLOCKS = 16
+/** What a change of many blocks takes before everybody else has a turn: a twentieth of a flashblock's time. */
+export const BREATH_MS = 10
 /** geth's params.MinGasLimit; OP chains need more for their deposits. */
 export const LEAST_GAS_LIMIT = 5_000n
 /** Snapshots kept; the oldest is forgotten. */

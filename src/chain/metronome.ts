@@ -1,3 +1,4 @@
+import { Breath } from './breath.ts'
 import type { Cadence } from './cadence.ts'
 import { RealClock } from './clock.ts'
 import type { Clock } from './clock.ts'
@@ -85,12 +86,14 @@ export class Metronome {
   /** instant: a block for each transaction that can go, one by one. */
   async drain(): Promise<void> {
     const { sequencer, pool } = this.#parts
+    const breath = new Breath()
     while (sequencer.hasWork) {
       const waiting = pool.size
-      await sequencer.open()
-      if ((await sequencer.fill(1)) > 0) await sequencer.seal()
+      sequencer.open()
+      if (sequencer.fill(1) > 0) sequencer.seal()
       else sequencer.discard()
       if (pool.size === waiting) return
+      await breath.take()
     }
   }
 
@@ -107,7 +110,7 @@ export class Metronome {
     try {
       if (cadence.kind === 'instant') await this.drain()
       if (cadence.kind === 'native') this.#awaitNative(cadence)
-      if (cadence.kind === 'preconf') await this.#beginPreconf(cadence, this.#parts.clock.nowMs())
+      if (cadence.kind === 'preconf') this.#beginPreconf(cadence, this.#parts.clock.nowMs())
     } catch (error) {
       this.#recover(error)
     }
@@ -129,21 +132,21 @@ export class Metronome {
   }
 
   /** One tick is one block. */
-  async #native(cadence: Native): Promise<void> {
+  #native(cadence: Native): void {
     const { sequencer } = this.#parts
     this.#beginSlot(cadence.blockTimeMs)
-    await sequencer.open()
-    await sequencer.fill()
-    await sequencer.seal()
+    sequencer.open()
+    sequencer.fill()
+    sequencer.seal()
     this.#awaitNative(cadence)
   }
 
   /** A block that is still open keeps its slots. */
-  async #beginPreconf(cadence: Preconf, startMs: number): Promise<void> {
+  #beginPreconf(cadence: Preconf, startMs: number): void {
     const { sequencer } = this.#parts
     if (!sequencer.isOpen) {
       this.#blockStartMs = startMs
-      await sequencer.open()
+      sequencer.open()
     }
     this.#awaitPreconf(cadence)
   }
@@ -157,18 +160,18 @@ export class Metronome {
   }
 
   /** One tick: the flashblock of this slot; after the last one the block is sealed and the next one opens at once. */
-  async #preconf(cadence: Preconf): Promise<void> {
+  #preconf(cadence: Preconf): void {
     const { clock, sequencer } = this.#parts
     const slots = slotsOf(cadence)
     const slotMs = cadence.blockTimeMs / slots
     const slot = Math.min(slots, Math.max(1, Math.round((clock.nowMs() - this.#blockStartMs) / slotMs)))
     this.#beginSlot(slotMs)
-    await sequencer.flash(slot, slots)
+    sequencer.flash(slot, slots)
     if (slot < slots) return this.#awaitPreconf(cadence)
-    await sequencer.seal()
+    sequencer.seal()
     const due = this.#blockStartMs + cadence.blockTimeMs
     const isFarBehind = clock.nowMs() - due > cadence.blockTimeMs
-    await this.#beginPreconf(cadence, isFarBehind ? clock.nowMs() : due)
+    this.#beginPreconf(cadence, isFarBehind ? clock.nowMs() : due)
   }
 
   #beginSlot(slotMs: number): void {

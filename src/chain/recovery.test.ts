@@ -146,7 +146,7 @@ test('stop ends the ticking also in the middle of a tick', async () => {
 test('under the machine’s clock a broken tick ends neither the process nor the ticking', async () => {
   const store = new BreakableStore()
   const cadence = { kind: 'preconf', blockTimeMs: 20, flashblockMs: 10 } as const
-  const { chain, bugs } = await testChain('preconf', { store, cadence, clock: new RealClock() })
+  const { chain, bugs } = testChain('preconf', { store, cadence, clock: new RealClock() })
   const errors: unknown[] = []
   const onUnhandled = (error: unknown): number => errors.push(error)
   process.on('unhandledRejection', onUnhandled)

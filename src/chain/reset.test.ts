@@ -20,9 +20,9 @@ describe.each([
   ['pruned', 3],
 ])('a reset when the state of the genesis is %s', (_, historyBlocks) => {
   it('leaves nothing of what was, again and again', async () => {
-    const fresh = await testChain('manual')
+    const fresh = testChain('manual')
     const [expected] = await fresh.chain.mine(1)
-    const { chain } = await testChain('manual', { historyBlocks })
+    const { chain } = testChain('manual', { historyBlocks })
     for (let round = 0; round < 3; round++) {
       await disturb(chain)
       await chain.mine(10)

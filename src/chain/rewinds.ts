@@ -1,5 +1,6 @@
 import type { Block, Transaction } from '../eth/index.ts'
 import type { WriteSet } from '../evm/index.ts'
+import { Breath } from './breath.ts'
 import type { Head } from './head.ts'
 import type { Horizon } from './horizon.ts'
 import type { Knobs } from './knobs.ts'
@@ -71,9 +72,11 @@ export class Rewinds {
     }
     const removed = this.#goBackBy(depth)
     this.#parts.knobs.salt++
+    const breath = new Breath()
     for (const [place, old] of [...removed].reverse().entries()) {
       const chosen = replacements.filter(({ block }) => block === place).map(({ tx }) => tx)
-      await this.#parts.sequencer.replace(old, chosen)
+      this.#parts.sequencer.replace(old, chosen)
+      await breath.take()
     }
   }
 

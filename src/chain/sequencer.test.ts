@@ -50,6 +50,21 @@ describe('the beat', () => {
     expect(times).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, -1, 0])
   })
 
+  test('all that one tick announces comes in one go: nobody finds the chain in between', async () => {
+    const { chain, clock } = await startedChain()
+    await chain.submit(signed())
+    await clock.advance(1_999)
+    let others = 0
+    const seen: number[] = []
+    chain.head.subscribe(() => {
+      seen.push(others)
+      queueMicrotask(() => others++)
+    })
+    await clock.advance(1)
+    expect(seen).toEqual([0, 0, 0])
+    expect(others).toBe(3)
+  })
+
   test('ten blocks are 110 flashblocks, two seconds apart, each block with its own payload id', async () => {
     const { chain, clock, events } = await startedChain()
     await clock.advance(20_000)
@@ -252,21 +267,6 @@ describe('the order within a flashblock', () => {
     for (const tx of sent) await chain.submit(tx)
     await clock.advance(200)
     expect(hashesOf(chain.head.view.pending)).toEqual(sent.map((tx) => tx.hash))
-  })
-})
-
-describe('a transaction that takes long', () => {
-  test('lets everybody else have a turn while it runs', async () => {
-    const { chain } = await startedChain('manual')
-    const endless = signed({ to: null, data: Hex.toBytes('0x5b600056'), gas: 3_000_000n })
-    await chain.submit(endless)
-    let turns = 0
-    const counter = setInterval(() => turns++, 0)
-    const [block] = await chain.mine(1)
-    clearInterval(counter)
-    expect(receiptOf(chain, endless.hash)?.status).toBe(0)
-    expect(block!.transactions).toContain(endless)
-    expect(turns).toBeGreaterThan(2)
   })
 })
 

@@ -1,7 +1,7 @@
 import { Hash } from '../eth/index.ts'
 import type { Block, Hex, Transaction } from '../eth/index.ts'
 import { InvalidTransaction, rulesAt } from '../evm/index.ts'
-import type { ChainConfig, WriteSet } from '../evm/index.ts'
+import type { ChainConfig, Rules, WriteSet } from '../evm/index.ts'
 import { encodeExtraData, nextBaseFee } from './basefee.ts'
 import { BlockBuilder, BlockFull } from './builder.ts'
 import type { BlockAttributes } from './builder.ts'
@@ -47,7 +47,7 @@ const NOTHING_SET: Pick<Knobs, 'nextBaseFee' | 'nextPrevRandao'> = { nextBaseFee
  * Turns pooled transactions into flashblocks and sealed blocks. What it published it never reorders:
  * a block only grows until it is sealed, and a builder that is given up is announced as retracted. Whatever throws here
  * has discarded the open block before.
- * Its callers take turns (the chain's queue); it never runs twice at a time.
+ * Its callers take turns (the chain's queue).
  */
 export class Sequencer {
   readonly #parts: SequencerParts
@@ -76,35 +76,35 @@ export class Sequencer {
   }
 
   /** Begins a block on the head and publishes index 0: the deposits, at once. */
-  async open(): Promise<void> {
-    await this.#orDiscard(async () => {
-      this.#open = await this.#begin(this.#attributes())
+  open(): void {
+    this.#orDiscard(() => {
+      this.#open = this.#begin(this.#attributes())
       if (!this.#parts.native()) this.#publish()
     })
   }
 
   /** The next flashblock. It may fill the block up to `slot`/`slots` of its gas. */
-  async flash(slot: number, slots: number): Promise<void> {
+  flash(slot: number, slots: number): void {
     const open = this.#opened()
-    await this.#orDiscard(async () => {
-      await this.#fill(open, (open.builder.gasLimit * BigInt(slot)) / BigInt(slots))
+    this.#orDiscard(() => {
+      this.#fill(open, (open.builder.gasLimit * BigInt(slot)) / BigInt(slots))
       this.#publish()
     })
   }
 
   /** Takes in what the pool holds as far as the block has room; publishes it when there was something. */
-  async fill(most = Number.POSITIVE_INFINITY): Promise<number> {
+  fill(most = Number.POSITIVE_INFINITY): number {
     const open = this.#opened()
-    return this.#orDiscard(async () => {
-      const count = await this.#fill(open, open.builder.gasLimit, most)
+    return this.#orDiscard(() => {
+      const count = this.#fill(open, open.builder.gasLimit, most)
       if (count > 0 && !this.#parts.native()) this.#publish()
       return count
     })
   }
 
   /** Closes the open block for good. Time goes on from it, and what was set for one block is used up. */
-  async seal(): Promise<Block> {
-    const closed = await this.#close()
+  seal(): Block {
+    const closed = this.#close()
     const { time, knobs } = this.#parts
     time.sealed(timestampMsOf(closed.block))
     knobs.nextBaseFee = null
@@ -128,10 +128,12 @@ export class Sequencer {
 
   /** Drops the open block without a word and answers what was published of it; for rewinds that announce more than that. */
   forget(): Block | null {
-    const pending = this.#open?.pending ?? null
-    if (this.#open !== null) this.#parts.sealed.retract()
+    const open = this.#open
+    if (open === null) return null
     this.#open = null
-    return pending
+    open.builder.release()
+    this.#parts.sealed.retract()
+    return open.pending
   }
 
   /**
@@ -139,17 +141,17 @@ export class Sequencer {
    * included are left out. The chain's time has been there before: it stays as it is, and so does what was set for the
    * next block.
    */
-  async replace(old: Block, transactions: readonly Transaction[]): Promise<Block> {
-    const open = await this.#begin(this.#attributes(old))
+  replace(old: Block, transactions: readonly Transaction[]): Block {
+    const open = this.#begin(this.#attributes(old))
     this.#open = open
-    for (const tx of transactions) await this.#include(open, tx)
-    return this.#sealed(await this.#close())
+    for (const tx of transactions) this.#include(open, tx)
+    return this.#sealed(this.#close())
   }
 
-  async #close(): Promise<Closed> {
+  #close(): Closed {
     const open = this.#opened()
-    return this.#orDiscard(async () => {
-      const closed = await open.builder.seal()
+    return this.#orDiscard(() => {
+      const closed = open.builder.seal()
       this.#parts.sealed.append(closed.block)
       this.#open = null
       return closed
@@ -164,9 +166,9 @@ export class Sequencer {
     return block
   }
 
-  async #orDiscard<T>(work: () => Promise<T>): Promise<T> {
+  #orDiscard<T>(work: () => T): T {
     try {
-      return await work()
+      return work()
     } catch (error) {
       this.discard()
       throw error
@@ -178,17 +180,26 @@ export class Sequencer {
     return this.#open
   }
 
-  async #begin(attributes: BlockAttributes): Promise<OpenBlock> {
-    const { config, sealed, l1 } = this.#parts
+  #begin(attributes: BlockAttributes): OpenBlock {
+    const { config, sealed } = this.#parts
     const parent = sealed.head
     const builder = new BlockBuilder(sealed.history, config, parent, attributes, sealed.blockHash)
-    await builder.begin()
-    if (config.op !== null) {
-      const origin = l1.at(attributes.timestamp)
-      await builder.add(l1AttributesDeposit(origin, parent, l1.options, builder.context.rules))
-      if (attributes.timestampMs !== null) await builder.add(baseTimeDeposit(parent, attributes.timestampMs % 1_000))
+    try {
+      builder.begin()
+      for (const deposit of this.#deposits(attributes, parent, builder.context.rules)) builder.add(deposit)
+    } catch (error) {
+      builder.release()
+      throw error
     }
     return new OpenBlock(builder, this.#payloadId(parent))
+  }
+
+  /** What a block of an OP chain opens with. */
+  #deposits({ timestamp, timestampMs }: BlockAttributes, parent: Block, rules: Rules): readonly Transaction[] {
+    const { config, l1 } = this.#parts
+    if (config.op === null) return []
+    const attributes = l1AttributesDeposit(l1.at(timestamp), parent, l1.options, rules)
+    return timestampMs === null ? [attributes] : [attributes, baseTimeDeposit(parent, timestampMs % 1_000)]
   }
 
   /** Of the next block; or of one that takes the place of `old`, which has its time, with or without milliseconds. */
@@ -215,13 +226,13 @@ export class Sequencer {
     }
   }
 
-  async #fill(open: OpenBlock, gasBudget: bigint, most = Number.POSITIVE_INFINITY): Promise<number> {
+  #fill(open: OpenBlock, gasBudget: bigint, most = Number.POSITIVE_INFINITY): number {
     const { builder } = open
     const selection = this.#parts.pool.selection(builder.baseFeePerGas)
     let count = 0
     for (let tx = selection.peek(); tx !== null && count < most; tx = selection.peek()) {
       if (!this.#parts.withinSlot()) break
-      if (builder.fits(tx, gasBudget) && (await this.#include(open, tx))) {
+      if (builder.fits(tx, gasBudget) && this.#include(open, tx)) {
         count++
         selection.take()
       } else {
@@ -235,9 +246,9 @@ export class Sequencer {
    * False when the transaction could not be included: it waits for another block, or is dropped when it never can be. One
    * that breaks the executor is dropped as well, or it would break every block to come.
    */
-  async #include(open: OpenBlock, tx: Transaction): Promise<boolean> {
+  #include(open: OpenBlock, tx: Transaction): boolean {
     try {
-      await open.builder.add(tx)
+      open.builder.add(tx)
       return true
     } catch (error) {
       if (error instanceof BlockFull) return false

@@ -19,7 +19,7 @@ class SlowClock extends RealClock {
 
 test('a builder stops at three quarters of its slot; what it left comes in the next ones', async () => {
   const clock = new SlowClock()
-  const { chain, events, bugs } = await testChain('preconf', { clock, cadence: { kind: 'preconf', blockTimeMs: 500, flashblockMs: 100 } })
+  const { chain, events, bugs } = testChain('preconf', { clock, cadence: { kind: 'preconf', blockTimeMs: 500, flashblockMs: 100 } })
   await chain.start()
   const sent = Array.from({ length: 20 }, (_, nonce) => signed({ nonce: BigInt(nonce) }))
   for (const tx of sent) await chain.submit(tx)
@@ -58,7 +58,7 @@ class SleepyClock extends ManualClock {
 
 test('after an hour of sleep the open block is finished at once, and the next one has the hour that it is', async () => {
   const clock = new SleepyClock(GENESIS_MS)
-  const { chain, events } = await testChain('preconf', { clock })
+  const { chain, events } = testChain('preconf', { clock })
   await chain.start()
   await clock.advance(700)
   const tx = signed()

@@ -1,6 +1,7 @@
 import { EMPTY_CODE_HASH } from '../eth/index.ts'
 import type { Address, Hash } from '../eth/index.ts'
-import type { Account, StateReader, WriteSet } from '../evm/index.ts'
+import { World } from '../evm/index.ts'
+import type { Account, StateKey, StateReader, WriteSet } from '../evm/index.ts'
 import { Cell } from './cell.ts'
 import { accountKey, NO_ACCOUNTS, NO_STORAGE, proveAccount, storageKey } from './proof.ts'
 import type { AccountLeaf, AccountProof, AccountTrie, StorageTrie } from './proof.ts'
@@ -65,7 +66,7 @@ export class StateHistory {
    * newest. Its own methods throw PrunedState or RewoundState once the version is gone.
    */
   at(version: number): StateReader {
-    return new Reader(this.#step(version), this.#accounts, this.#codes)
+    return new Reader(this.#step(version), this.#accounts, this.#codes, this.#steps)
   }
 
   /** Forgets every version above this one. Throws as `at` does. */
@@ -328,11 +329,37 @@ class Reader implements StateReader {
   readonly #step: Step
   readonly #accounts: ReadonlyMap<Address, AccountCell>
   readonly #codes: ReadonlyMap<Hash, Uint8Array>
+  readonly #steps: ReadonlyMap<number, Step>
 
-  constructor(step: Step, accounts: ReadonlyMap<Address, AccountCell>, codes: ReadonlyMap<Hash, Uint8Array>) {
+  constructor(
+    step: Step,
+    accounts: ReadonlyMap<Address, AccountCell>,
+    codes: ReadonlyMap<Hash, Uint8Array>,
+    steps: ReadonlyMap<number, Step>,
+  ) {
     this.#step = step
     this.#accounts = accounts
     this.#codes = codes
+    this.#steps = steps
+  }
+
+  get moment(): object {
+    return this.#step
+  }
+
+  /** Every version remembers what it changed, so those between the two tell. */
+  changedSince(other: StateReader, limit: number): readonly StateKey[] | null {
+    if (!(other instanceof Reader) || other.#steps !== this.#steps || other.#step.fate !== 'live') return null
+    const [from, to] = [other.#step.version, this.#version()]
+    if (Math.abs(to - from) > limit) return null
+    const keys: StateKey[] = []
+    for (let version = Math.min(from, to) + 1; version <= Math.max(from, to); version++) {
+      const changed = this.#steps.get(version)?.changed
+      if (changed === undefined || keys.length + changed.length > limit) return null
+      for (const cell of changed)
+        keys.push(cell instanceof SlotCell ? { address: cell.owner.address, slot: cell.slot } : { address: cell.address, slot: null })
+    }
+    return keys
   }
 
   account(address: Address): Account | null {
@@ -372,6 +399,17 @@ const NO_CHANGE: readonly KeyCell[] = []
 const NO_TRIES: ReadonlyMap<AccountCell, StorageTrie> = new Map()
 /** Nothing changes. */
 export const NO_WRITES: WriteSet = { accounts: new Map(), storage: new Map(), codes: new Map() }
+
+/** What `change` does to a state, which itself stays as it is. */
+export function writesOf(state: StateReader, change: (world: World) => void): WriteSet {
+  const world = new World(state)
+  try {
+    change(world)
+    return world.writes()
+  } finally {
+    world.release()
+  }
+}
 
 function sameAccount(a: Account | null, b: Account | null): boolean {
   if (a === null || b === null) return a === b

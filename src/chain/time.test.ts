@@ -4,7 +4,7 @@ import { testChain } from './chain.fixture.ts'
 import { ManualClock } from './clock.ts'
 import { ChainTime } from './time.ts'
 
-const { chain } = await testChain('manual')
+const { chain } = testChain('manual')
 
 function block(timestamp: number, timestampMs: number | null = null): Block {
   return { ...chain.genesis, header: { ...chain.genesis.header, timestamp }, timestampMs }

@@ -15,8 +15,8 @@ let parts: TestChain
 let history: StateHistory
 
 beforeAll(async () => {
-  parts = await testChain('manual')
-  history = new StateHistory((await testGenesis()).state)
+  parts = testChain('manual')
+  history = new StateHistory(testGenesis().state)
   const world = new World(history.at(0))
   world.setCode(BOB, new Uint8Array([0x00]))
   world.setBalance(NOBODY, ETHER)
@@ -157,7 +157,7 @@ describe('what is refused, in the words that clients match', () => {
   })
 
   test('the L1 fee counts once the chain knows what L1 charges', async () => {
-    const { chain } = await testChain('manual')
+    const { chain } = testChain('manual')
     await chain.start()
     await chain.mine(1)
     const have = 10_000n * ETHER
@@ -169,7 +169,7 @@ describe('what is refused, in the words that clients match', () => {
 
 describe('the chain’s door', () => {
   test('a refused transaction leaves the pool as it was', async () => {
-    const { chain } = await testChain('manual')
+    const { chain } = testChain('manual')
     const first = signed()
     await chain.submit(first)
     for (const bad of [signed({ chainId: 1 }), first, signed({ value: 2n })]) await expect(chain.submit(bad)).rejects.toThrow(PoolError)
@@ -177,7 +177,7 @@ describe('the chain’s door', () => {
   })
 
   test('one that was mined is too late, even when its sender is poor by now', async () => {
-    const { chain } = await testChain('manual')
+    const { chain } = testChain('manual')
     await chain.start()
     const tx = signed({ value: 9_999n * ETHER })
     await chain.submit(tx)

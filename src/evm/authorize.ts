@@ -1,11 +1,8 @@
-import { Address } from '../eth/index.ts'
-import type { Authorization } from '../eth/index.ts'
+import type { Address, Authorization } from '../eth/index.ts'
+import { designator, isDelegation } from './delegation.ts'
 import { AUTHORIZATION_REFUND } from './gas.ts'
 import { NONCE_MAX } from './state.ts'
 import type { World } from './world.ts'
-
-const PREFIX = [0xef, 0x01, 0x00] as const
-const DELEGATION_SIZE = 23
 
 export interface Authorized {
   /** for the refund counter */
@@ -30,16 +27,6 @@ export function authorize(list: readonly Authorization[], chainId: number, world
   return { refund, warm }
 }
 
-/** True for the code of an account that delegates: 0xef0100 and an address. */
-export function isDelegation(code: Uint8Array): boolean {
-  return code.length === DELEGATION_SIZE && PREFIX.every((byte, at) => code[at] === byte)
-}
-
-/** Where the account's code says to look for code; null when it holds its own or none. */
-export function delegationTarget(code: Uint8Array): Address | null {
-  return isDelegation(code) ? Address.from(code.subarray(PREFIX.length)) : null
-}
-
 function isMeantForUs({ chainId, nonce }: Authorization, ours: number): boolean {
   return (chainId === 0n || chainId === BigInt(ours)) && nonce < NONCE_MAX
 }
@@ -47,13 +34,4 @@ function isMeantForUs({ chainId, nonce }: Authorization, ours: number): boolean 
 function holds({ nonce }: Authorization, authority: Address, world: World): boolean {
   const code = world.codeAt(authority)
   return (code.length === 0 || isDelegation(code)) && world.nonce(authority) === nonce
-}
-
-/** Delegating to the zero address ends the delegation. */
-function designator(target: Address): Uint8Array {
-  if (target === Address.zero) return new Uint8Array()
-  const code = new Uint8Array(DELEGATION_SIZE)
-  code.set(PREFIX)
-  code.set(Address.toBytes(target), PREFIX.length)
-  return code
 }

@@ -22,15 +22,15 @@ function deposit(mint: bigint, changes: Partial<Message> = {}, isSystemTx = fals
   })
 }
 
-async function run(asked: Message, accounts: ConstructorParameters<typeof Memory>[0], fork: 'holocene' | 'jovian' = 'holocene') {
+function run(asked: Message, accounts: ConstructorParameters<typeof Memory>[0], fork: 'holocene' | 'jovian' = 'holocene') {
   const world = new World(new Memory(accounts))
-  const executed: Executed = await executeTransaction(asked, contextOf(opConfig(fork)), world)
+  const executed: Executed = executeTransaction(asked, contextOf(opConfig(fork)), world)
   return { world, executed }
 }
 
 describe('deposits', () => {
-  test('mint, move value and pay nobody', async () => {
-    const { world, executed } = await run(deposit(10n, { value: 4n }), { [ALICE]: { nonce: 3n } })
+  test('mint, move value and pay nobody', () => {
+    const { world, executed } = run(deposit(10n, { value: 4n }), { [ALICE]: { nonce: 3n } })
     expect(executed).toMatchObject({
       outcome: { kind: 'success' },
       gasUsed: 21_000n,
@@ -43,8 +43,8 @@ describe('deposits', () => {
     for (const vault of [COINBASE, BASE_FEE_VAULT, L1_FEE_VAULT, OPERATOR_FEE_VAULT]) expect(world.account(vault)).toBeNull()
   })
 
-  test('need no account, no nonce and no code-free sender', async () => {
-    const { world, executed } = await run(deposit(1n, { nonce: 99n }), { [ALICE]: { code: HALTS } })
+  test('need no account, no nonce and no code-free sender', () => {
+    const { world, executed } = run(deposit(1n, { nonce: 99n }), { [ALICE]: { code: HALTS } })
     expect(executed.outcome.kind).toBe('success')
     expect(world.account(ALICE)).toMatchObject({ nonce: 1n, balance: 1n })
   })
@@ -52,8 +52,8 @@ describe('deposits', () => {
   test.each([
     ['reverts', REVERTS, { kind: 'revert' }, 21_006n],
     ['halts', HALTS, { kind: 'halt', reason: 'invalid opcode: INVALID' }, 100_000n],
-  ] as const)('a call that %s keeps the mint and the nonce, not the value', async (_, code, outcome, gasUsed) => {
-    const { world, executed } = await run(deposit(10n, { to: CONTRACT, value: 4n }), { [CONTRACT]: { code } })
+  ] as const)('a call that %s keeps the mint and the nonce, not the value', (_, code, outcome, gasUsed) => {
+    const { world, executed } = run(deposit(10n, { to: CONTRACT, value: 4n }), { [CONTRACT]: { code } })
     expect(executed).toMatchObject({ outcome, gasUsed })
     expect(world.account(ALICE)).toMatchObject({ nonce: 1n, balance: 10n })
     expect(world.balance(CONTRACT)).toBe(0n)
@@ -63,23 +63,23 @@ describe('deposits', () => {
     ['value above balance and mint', { value: 11n }, false, 'insufficient funds for transfer'],
     ['too little gas', { gas: 20_000n }, false, 'intrinsic gas too low'],
     ['a system transaction', {}, true, 'system tx not supported'],
-  ] as const)('%s fails, uses all gas and keeps the mint', async (_, changes, isSystemTx, says) => {
-    const { world, executed } = await run(deposit(10n, changes, isSystemTx), {})
+  ] as const)('%s fails, uses all gas and keeps the mint', (_, changes, isSystemTx, says) => {
+    const { world, executed } = run(deposit(10n, changes, isSystemTx), {})
     expect(executed.outcome).toMatchObject({ kind: 'halt', reason: expect.stringMatching(`^failed deposit: ${says}`) as string })
     expect(executed.gasUsed).toBe('gas' in changes ? changes.gas : 100_000n)
     expect(world.account(ALICE)).toMatchObject({ nonce: 1n, balance: 10n })
     expect(world.account(BOB)).toBeNull()
   })
 
-  test('create contracts at the nonce before', async () => {
+  test('create contracts at the nonce before', () => {
     const initCode = Hex.toBytes('0x60fe60005360016000f3')
-    const { world, executed } = await run(deposit(0n, { to: null, data: initCode }), { [ALICE]: { nonce: 7n } })
+    const { world, executed } = run(deposit(0n, { to: null, data: initCode }), { [ALICE]: { nonce: 7n } })
     expect(executed.contractAddress).toBe(Address.create(ALICE, 7n))
     expect(world.codeAt(Address.create(ALICE, 7n))).toEqual(Uint8Array.of(0xfe))
   })
 
-  test('get refunds in gas used, and no footprint under Jovian', async () => {
-    const { executed } = await run(deposit(0n, { to: CONTRACT }), { [CONTRACT]: { code: '0x600060005500', storage: { 0: 1n } } }, 'jovian')
+  test('get refunds in gas used, and no footprint under Jovian', () => {
+    const { executed } = run(deposit(0n, { to: CONTRACT }), { [CONTRACT]: { code: '0x600060005500', storage: { 0: 1n } } }, 'jovian')
     expect(executed.gasUsed).toBe(executed.gasUsedBeforeRefund - 4_800n)
     expect(executed.blobGasUsed).toBe(0n)
     expect(executed.l1).toMatchObject({ fee: 0n, gasUsed: 0n })
@@ -94,11 +94,11 @@ describe('fees of an OP chain', () => {
     storage: { 1: 1_000_000_000n, 3: (1_000n << 96n) | (2_000n << 64n), 7: 5n, 8: (3_000_000n << 64n) | 77n },
   } as const
 
-  test.each(['fjord', 'isthmus', 'jovian'] as const)('%s: every wei that left the sender reached its vault', async (fork) => {
+  test.each(['fjord', 'isthmus', 'jovian'] as const)('%s: every wei that left the sender reached its vault', (fork) => {
     const world = new World(new Memory({ [ALICE]: { balance: ETHER }, [L1_BLOCK]: l1Block }))
     const context = contextOf(opConfig(fork))
     const asked = message({ value: 5n, raw })
-    const executed = await executeTransaction(asked, context, world)
+    const executed = executeTransaction(asked, context, world)
     const fee = executed.l1?.fee ?? 0n
     const operator = executed.l1 === null ? 0n : operatorFee(21_000n, executed.l1, context.rules)
     expect(fee).toBe((100_000_000n * (16n * 1_000n * 1_000_000_000n + 2_000n * 5n)) / 10n ** 12n)
@@ -111,38 +111,38 @@ describe('fees of an OP chain', () => {
     expect(executed.blobGasUsed).toBe(fork === 'jovian' ? 40_000n : null)
   })
 
-  test('the operator fee for the whole gas limit must be there before, and comes back for gas not used', async () => {
+  test('the operator fee for the whole gas limit must be there before, and comes back for gas not used', () => {
     const { rules } = contextOf(opConfig('jovian'))
     const world = new World(new Memory({ [ALICE]: { balance: ETHER }, [L1_BLOCK]: l1Block }))
-    const { l1 } = await executeTransaction(message({ raw }), contextOf(opConfig('jovian')), world)
+    const { l1 } = executeTransaction(message({ raw }), contextOf(opConfig('jovian')), world)
     if (l1 === null) throw new Error('an OP chain charges for data')
     const required = 100_000n * 3_000_000_000n + l1.fee + operatorFee(100_000n, l1, rules)
     const poor = new World(new Memory({ [ALICE]: { balance: required - 1n }, [L1_BLOCK]: l1Block }))
-    const refused = executeTransaction(message({ raw }), contextOf(opConfig('jovian')), poor)
-    await expect(refused).rejects.toThrow(`have ${required - 1n} want ${required}`)
+    const refused = () => executeTransaction(message({ raw }), contextOf(opConfig('jovian')), poor)
+    expect(refused).toThrow(`have ${required - 1n} want ${required}`)
     const exact = new World(new Memory({ [ALICE]: { balance: required }, [L1_BLOCK]: l1Block }))
-    await executeTransaction(message({ raw }), contextOf(opConfig('jovian')), exact)
+    executeTransaction(message({ raw }), contextOf(opConfig('jovian')), exact)
     expect(exact.balance(ALICE)).toBe(required - 42_000n * 1_000_000_000n - l1.fee - operatorFee(21_000n, l1, rules))
   })
 
-  test('a call without an envelope pays neither data nor operator', async () => {
+  test('a call without an envelope pays neither data nor operator', () => {
     const world = new World(new Memory({ [ALICE]: { balance: ETHER }, [L1_BLOCK]: l1Block }))
-    const { l1 } = await executeTransaction(message(), contextOf(opConfig('jovian')), world)
+    const { l1 } = executeTransaction(message(), contextOf(opConfig('jovian')), world)
     expect(l1).toBeNull()
     expect(world.balance(L1_FEE_VAULT)).toBe(0n)
   })
 
-  test('the parameters are read when the transaction runs, so the attributes deposit before it counts', async () => {
+  test('the parameters are read when the transaction runs, so the attributes deposit before it counts', () => {
     const world = new World(new Memory({ [ALICE]: { balance: ETHER } }))
     const context = contextOf(opConfig('fjord'))
-    expect((await executeTransaction(message({ raw }), context, world)).l1?.fee).toBe(0n)
+    expect(executeTransaction(message({ raw }), context, world).l1?.fee).toBe(0n)
     world.setStorage(L1_BLOCK, slot(1), 1_000_000_000n)
     world.setStorage(L1_BLOCK, slot(3), 1_000n << 96n)
-    expect((await executeTransaction(message({ raw, nonce: 1n }), context, world)).l1?.fee).toBe(1_600_000_000n)
+    expect(executeTransaction(message({ raw, nonce: 1n }), context, world).l1?.fee).toBe(1_600_000_000n)
   })
 
-  test('blocks before Fjord are refused in words', async () => {
-    const run = executeTransaction(message(), contextOf(opConfig('ecotone')), new World(new Memory({})))
-    await expect(run).rejects.toThrow('before Fjord are not supported: this block is under ecotone')
+  test('blocks before Fjord are refused in words', () => {
+    const run = () => executeTransaction(message(), contextOf(opConfig('ecotone')), new World(new Memory({})))
+    expect(run).toThrow('before Fjord are not supported: this block is under ecotone')
   })
 })

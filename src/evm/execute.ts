@@ -1,7 +1,8 @@
 import { Address } from '../eth/index.ts'
 import type { AccessListItem } from '../eth/index.ts'
-import { authorize, delegationTarget } from './authorize.ts'
-import { runFrame } from './bootstrap.ts'
+import { authorize } from './authorize.ts'
+import { AccessListTracer, TransferLogTracer } from './trace/index.ts'
+import { runFrame } from './engine.ts'
 import { type Bill, billFor, buyGas, settle } from './bill.ts'
 import { requireSupported } from './forks.ts'
 import type { FrameResult } from './frame.ts'
@@ -18,6 +19,8 @@ interface Run {
   readonly result: FrameResult
   readonly gasUsed: bigint
   readonly gasUsedBeforeRefund: bigint
+  /** with the option `accessList`, else null: all that opcodes named */
+  readonly accessed: readonly AccessListItem[] | null
   readonly contractAddress: Address | null
   /** warm from the start, so no news for an access list */
   readonly familiar: readonly Address[]
@@ -25,35 +28,29 @@ interface Run {
 
 /**
  * Runs one message on `world` under the rules of its block: geth's ApplyMessage, and op-geth's on OP chains. The room
- * left in the block is the caller's check. `world` must not be used by anybody else until the promise settles.
+ * left in the block is the caller's check.
  *
  * @throws {InvalidTransaction} it cannot be included; the world is then as before
+ * @throws {OutOfTime} so it is when `deadline` passes
  * @throws {UnsupportedFork} OP chain before Fjord
  */
-export async function executeTransaction(
-  message: Message,
-  context: BlockContext,
-  world: World,
-  options: ExecuteOptions = {},
-): Promise<Executed> {
+export function executeTransaction(message: Message, context: BlockContext, world: World, options: ExecuteOptions = {}): Executed {
   requireSupported(context.rules)
   world.beginTransaction()
   const mark = world.checkpoint()
   try {
-    return message.deposit === null
-      ? await executePaid(message, context, world, options)
-      : await executeDeposit(message, context, world, options)
+    return message.deposit === null ? executePaid(message, context, world, options) : executeDeposit(message, context, world, options)
   } catch (error) {
     world.revertTo(mark)
     throw error
   }
 }
 
-async function executePaid(message: Message, context: BlockContext, world: World, options: ExecuteOptions): Promise<Executed> {
+function executePaid(message: Message, context: BlockContext, world: World, options: ExecuteOptions): Executed {
   validate(message, context, world, options)
   const bill = billFor(message, context, world, options)
   buyGas(bill, message, world)
-  const run = await runMessage(message, context, world, options, bill.gasPrice)
+  const run = runMessage(message, context, world, options, bill.gasPrice)
   settle(bill, run.gasUsed, message, context, world)
   cleanUp(run.result, context, world)
   return {
@@ -68,12 +65,12 @@ async function executePaid(message: Message, context: BlockContext, world: World
 }
 
 /** A deposit was paid for on L1: it has no fees, and it is included whatever happens to it. */
-async function executeDeposit(message: Message, context: BlockContext, world: World, options: ExecuteOptions): Promise<Executed> {
+function executeDeposit(message: Message, context: BlockContext, world: World, options: ExecuteOptions): Executed {
   checkType(message.type, context)
   const depositNonce = world.nonce(message.from)
   const mint = message.deposit?.mint ?? 0n
   if (mint > 0n) world.addBalance(message.from, mint)
-  const run = await runOrFail(message, context, world, options)
+  const run = runOrFail(message, context, world, options)
   cleanUp(run.result, context, world)
   return {
     ...whatHappened(run),
@@ -87,22 +84,29 @@ async function executeDeposit(message: Message, context: BlockContext, world: Wo
 }
 
 /** What would refuse a transaction makes a deposit fail: the mint stays, the nonce moves, all its gas is used. */
-async function runOrFail(message: Message, context: BlockContext, world: World, options: ExecuteOptions): Promise<Run> {
+function runOrFail(message: Message, context: BlockContext, world: World, options: ExecuteOptions): Run {
   const mark = world.checkpoint()
   try {
     refuseSystemTransaction(message)
-    return await runMessage(message, context, world, options, 0n)
+    return runMessage(message, context, world, options, 0n)
   } catch (error) {
     if (!(error instanceof InvalidTransaction)) throw error
     world.revertTo(mark)
     const contractAddress = createdBy(message, world)
     world.setNonce(message.from, world.nonce(message.from) + 1n)
-    const result = failedFrame(`failed deposit: ${error.message}`, options)
-    return { result, gasUsed: message.gas, gasUsedBeforeRefund: message.gas, contractAddress, familiar: [] }
+    const result = failedFrame(`failed deposit: ${error.message}`)
+    return {
+      result,
+      accessed: options.accessList === true ? [] : null,
+      gasUsed: message.gas,
+      gasUsedBeforeRefund: message.gas,
+      contractAddress,
+      familiar: [],
+    }
   }
 }
 
-function failedFrame(reason: string, options: ExecuteOptions): FrameResult {
+function failedFrame(reason: string): FrameResult {
   return {
     outcome: { kind: 'halt', reason },
     output: new Uint8Array(),
@@ -110,7 +114,6 @@ function failedFrame(reason: string, options: ExecuteOptions): FrameResult {
     refund: 0n,
     logs: [],
     destroyed: [],
-    accessed: options.accessList === true ? [] : null,
   }
 }
 
@@ -121,7 +124,7 @@ function refuseSystemTransaction({ deposit, from }: Message): void {
 }
 
 /** From the intrinsic gas to the refund; the gas is bought already. */
-async function runMessage(message: Message, context: BlockContext, world: World, options: ExecuteOptions, gasPrice: bigint): Promise<Run> {
+function runMessage(message: Message, context: BlockContext, world: World, options: ExecuteOptions, gasPrice: bigint): Run {
   const { rules, config, env } = context
   const intrinsic = requireGas(message, context)
   requireValue(message, world)
@@ -129,10 +132,12 @@ async function runMessage(message: Message, context: BlockContext, world: World,
   const contractAddress = createdBy(message, world)
   world.setNonce(message.from, world.nonce(message.from) + 1n)
   const authorized = authorize(message.authorizationList, config.chainId, world)
-  const target = message.to === null || !rules.has('prague') ? null : delegationTarget(world.codeAt(message.to))
+  const target = message.to === null || !rules.has('prague') ? null : world.delegateOf(message.to)
   const familiar = [message.from, message.to ?? contractAddress, ...authorized.warm].filter((address) => address !== null)
   const warm = [...familiar, ...(target === null ? [] : [target]), ...(rules.has('shanghai') ? [env.coinbase] : [])]
-  const result = await runFrame(
+  const accessed = options.accessList === true ? new AccessListTracer(message.accessList) : null
+  const transfers = options.transferLogs === true ? new TransferLogTracer() : null
+  const result = runFrame(
     {
       caller: message.from,
       to: message.to,
@@ -143,16 +148,21 @@ async function runMessage(message: Message, context: BlockContext, world: World,
       blobVersionedHashes: message.blobVersionedHashes,
       warm,
       accessList: message.accessList,
-      collectAccessList: options.accessList === true,
-      transferLogs: options.transferLogs === true,
       movedPrecompiles: options.movedPrecompiles ?? null,
       maskedPrecompiles: options.maskedPrecompiles ?? null,
-      pace: options.pace ?? null,
+      deadline: options.deadline ?? null,
+      tracer: options.tracer ?? accessed ?? transfers,
     },
     context,
     world,
   )
-  return { result, contractAddress, familiar, ...usedGas(intrinsic + result.gasUsed, result.refund + authorized.refund, message, context) }
+  return {
+    result: transfers === null || result.outcome.kind !== 'success' ? result : { ...result, logs: transfers.logs() },
+    accessed: accessed?.items() ?? null,
+    contractAddress,
+    familiar,
+    ...usedGas(intrinsic + result.gasUsed, result.refund + authorized.refund, message, context),
+  }
 }
 
 function usedGas(spent: bigint, refundCounter: bigint, message: Message, { rules }: BlockContext) {
@@ -213,11 +223,11 @@ function blobGasUsed(bill: Bill, message: Message, { rules }: BlockContext): big
 }
 
 /** An address that was warm anyway is listed only for its slots. */
-function accessListOf({ result, familiar }: Run, message: Message, { rules }: BlockContext): readonly AccessListItem[] | null {
-  if (result.accessed === null) return null
+function accessListOf({ accessed, familiar }: Run, message: Message, { rules }: BlockContext): readonly AccessListItem[] | null {
+  if (accessed === null) return null
   const known = new Set<Address>([...familiar, ...precompiles(rules)])
   const asked = new Set(message.accessList.map((item) => item.address))
-  return result.accessed.filter(({ address, storageKeys }) => {
+  return accessed.filter(({ address, storageKeys }) => {
     return storageKeys.length > 0 || asked.has(address) || !known.has(address)
   })
 }

@@ -1,6 +1,7 @@
 import type { AccessListItem, Address, Hash, Log } from '../eth/index.ts'
+import type { Deadline } from './deadline.ts'
 import type { BlockContext, Outcome } from './message.ts'
-import type { Pace } from './pace.ts'
+import type { Tracer } from './trace/tracer.ts'
 import type { World } from './world.ts'
 
 /** The outermost call or creation of a message: what the bytecode interpreter is asked to run. */
@@ -19,12 +20,12 @@ export interface Frame {
   /** EIP-2929: warm from the first opcode on; precompiles too */
   readonly warm: Iterable<Address>
   readonly accessList: readonly AccessListItem[]
-  readonly collectAccessList: boolean
-  readonly transferLogs: boolean
   readonly movedPrecompiles: ReadonlyMap<Address, Address> | null
   readonly maskedPrecompiles: ReadonlySet<Address> | null
-  /** asked before each opcode; null: runs to its end without a pause */
-  readonly pace: Pace | null
+  /** past it the engine throws OutOfTime; null: runs as long as its gas lasts */
+  readonly deadline: Deadline | null
+  /** listens; the world must be a traced one */
+  readonly tracer: Tracer | null
 }
 
 export interface FrameResult {
@@ -37,9 +38,7 @@ export interface FrameResult {
   readonly logs: readonly Log[]
   /** to be removed when the transaction ends: what SELFDESTRUCT left, after EIP-6780 only what was created here */
   readonly destroyed: readonly Address[]
-  /** with `collectAccessList`, else null: everything that became warm on the way */
-  readonly accessed: readonly AccessListItem[] | null
 }
 
 /** The port that an engine implements. It changes `world` and leaves it as it was when the frame fails. */
-export type RunFrame = (frame: Frame, context: BlockContext, world: World) => Promise<FrameResult>
+export type RunFrame = (frame: Frame, context: BlockContext, world: World) => FrameResult

@@ -1,3 +1,24 @@
+import {
+  CODE_STORE_OUT_OF_GAS,
+  CODE_TOO_LARGE,
+  COLLISION,
+  DEPTH_EXCEEDED,
+  INIT_CODE_TOO_LARGE,
+  INSUFFICIENT_BALANCE,
+  INVALID_CODE,
+  INVALID_JUMP,
+  INVALID_OPCODE,
+  NONCE_OVERFLOW,
+  OUT_OF_GAS,
+  PRECOMPILE_FAILED,
+  RETURN_OUT_OF_BOUNDS,
+  REVERT,
+  STACK_OVERFLOW,
+  STACK_UNDERFLOW,
+  STIPEND_ONLY,
+  WRITE_PROTECTION,
+} from './runtime/layout.ts'
+
 /** Where the outermost frame stood when it halted; null when no bytecode ran. */
 export interface HaltPlace {
   readonly opcode: number
@@ -43,6 +64,7 @@ const TAKES: ReadonlyMap<number, number> = new Map([
 /** What a halt is called, each in geth's words (core/vm/errors.go). */
 export const HALT = {
   outOfGas: () => 'out of gas',
+  stipendOnly: () => 'out of gas: not enough gas for reentrancy sentry',
   codeStoreOutOfGas: () => 'contract creation code storage out of gas',
   codeSize: () => 'max code size exceeded',
   initCodeSize: () => 'max initcode size exceeded',
@@ -53,8 +75,42 @@ export const HALT = {
   insufficientBalance: () => 'insufficient balance for transfer',
   invalidOpcode: (place: HaltPlace | null) => `invalid opcode: ${opcodeName(place?.opcode ?? 0xfe)}`,
   stackUnderflow: (place: HaltPlace | null) => `stack underflow (${place?.stackSize ?? 0} <=> ${itemsTaken(place?.opcode ?? 0)})`,
+  outOfBounds: () => 'return data out of bounds',
+  depth: () => 'max call depth exceeded',
+  nonce: () => 'nonce uint64 overflow',
   stackOverflow: (place: HaltPlace | null) => `stack limit reached ${place?.stackSize ?? 1024} (1023)`,
 } as const
+
+const BY_REASON: ReadonlyMap<number, (place: HaltPlace | null) => string> = new Map([
+  [OUT_OF_GAS, HALT.outOfGas],
+  [STIPEND_ONLY, HALT.stipendOnly],
+  [INVALID_OPCODE, HALT.invalidOpcode],
+  [STACK_UNDERFLOW, HALT.stackUnderflow],
+  [STACK_OVERFLOW, HALT.stackOverflow],
+  [INVALID_JUMP, HALT.invalidJump],
+  [WRITE_PROTECTION, HALT.writeProtection],
+  [RETURN_OUT_OF_BOUNDS, HALT.outOfBounds],
+  [INIT_CODE_TOO_LARGE, HALT.initCodeSize],
+  [CODE_TOO_LARGE, HALT.codeSize],
+  [INVALID_CODE, HALT.invalidCode],
+  [CODE_STORE_OUT_OF_GAS, HALT.codeStoreOutOfGas],
+  [COLLISION, HALT.collision],
+  [DEPTH_EXCEEDED, HALT.depth],
+  [INSUFFICIENT_BALANCE, HALT.insufficientBalance],
+  [NONCE_OVERFLOW, HALT.nonce],
+  [REVERT, () => 'execution reverted'],
+])
+
+/** What a frame ended with, of runtime/layout.ts, in words. `precompile` is what a precompile said itself. */
+export function failureOf(
+  reason: number,
+  place: { readonly op: number; readonly stackSize: number } | null,
+  precompile: string | null,
+): string {
+  if (reason === PRECOMPILE_FAILED) return precompile ?? 'precompile failed'
+  const halted = place === null ? null : { opcode: place.op, stackSize: place.stackSize }
+  return BY_REASON.get(reason)?.(halted) ?? `halted for reason ${reason}`
+}
 
 function opcodeName(opcode: number): string {
   return NAMES.get(opcode) ?? `opcode 0x${opcode.toString(16)} not defined`

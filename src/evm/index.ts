@@ -1,5 +1,5 @@
 export { NONCE_MAX } from './state.ts'
-export type { Account, StateReader, WriteSet } from './state.ts'
+export type { Account, StateKey, StateReader, WriteSet } from './state.ts'
 export { isEmpty, World } from './world.ts'
 export type { BlockContext, BlockEnv, ExecuteOptions, Executed, Message, Outcome } from './message.ts'
 export { requireSupported, rulesAt, UnsupportedFork } from './forks.ts'
@@ -16,7 +16,22 @@ export { blobBaseFee, effectiveGasPrice, nextExcessBlobGas } from './fees.ts'
 export type { BlobFeeParent } from './fees.ts'
 export { BASE_FEE_VAULT, daFootprint, L1_BLOCK, L1_FEE_VAULT, l1Cost, MESSAGE_PASSER, operatorFee, OPERATOR_FEE_VAULT } from './rollup.ts'
 export { fastLzSize } from './fastlz.ts'
-export { delegationTarget, isDelegation } from './authorize.ts'
+export { delegationTarget, isDelegation } from './delegation.ts'
 export { precompiles } from './precompiles.ts'
-export { loadInterpreter } from './bootstrap.ts'
-export { OutOfTime, Pace } from './pace.ts'
+export { Deadline, OutOfTime } from './deadline.ts'
+export { Layer } from './layer.ts'
+export { revertReason } from './revertreason.ts'
+export { EngineFull } from './engine.ts'
+export {
+  callTrace,
+  erc7562Trace,
+  flatCallTrace,
+  muxTrace,
+  noopTrace,
+  prestateTrace,
+  selectorTrace,
+  structLogTrace,
+  TraceBudget,
+  TraceTooLarge,
+} from './trace/index.ts'
+export type { Trace, TraceMaker, TracePlace, TraceStart, Tracer } from './trace/index.ts'

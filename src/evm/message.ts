@@ -1,6 +1,7 @@
 import type { AccessListItem, Address, Authorization, DepositFields, Hash, L1Cost, Log, TransactionType } from '../eth/index.ts'
+import type { Tracer } from './trace/tracer.ts'
+import type { Deadline } from './deadline.ts'
 import type { ChainConfig, Rules } from './forks.ts'
-import type { Pace } from './pace.ts'
 
 /** What the EVM sees of the block it runs in. */
 export interface BlockEnv {
@@ -61,12 +62,14 @@ export interface ExecuteOptions {
   readonly accessList?: boolean
   /** add an ERC-20-shaped Transfer log at 0xeee…eee for every movement of ether (eth_simulateV1 traceTransfers) */
   readonly transferLogs?: boolean
+  /** hears of every step. Like the two above it needs a world that is made with `{ traced: true }`, and only one of the three can be had at a time */
+  readonly tracer?: Tracer
   /** precompiles found elsewhere: from new address to the precompile's own; the old addresses are plain accounts */
   readonly movedPrecompiles?: ReadonlyMap<Address, Address>
   /** precompiles that were overridden with code and so are ordinary accounts */
   readonly maskedPrecompiles?: ReadonlySet<Address>
-  /** calls: others get their turn in between, and there is an end */
-  readonly pace?: Pace
+  /** calls: nobody is served meanwhile, so there is an end */
+  readonly deadline?: Deadline
 }
 
 /** How the outermost frame ended. `reason` of a halt is in geth's words: `out of gas`, `invalid opcode: INVALID`, … */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { Address, Hex } from '../eth/index.ts'
-import { runFrame } from './bootstrap.ts'
+import { runFrame } from './engine.ts'
 import { ALICE, contextOf, l1Config, Memory, opConfig } from './evm.fixture.ts'
 import type { ChainConfig, L1Fork } from './forks.ts'
 import type { FrameResult } from './frame.ts'
@@ -50,16 +50,16 @@ const FILES: readonly (readonly [file: string, address: bigint, fork: L1Fork])[]
 ]
 
 describe.skipIf(!existsSync(VECTORS))('precompiles answer and cost what geth says', () => {
-  test.each(FILES)('%s', async (file, address, fork) => {
+  test.each(FILES)('%s', (file, address, fork) => {
     for (const { Name, Input, Expected, Gas } of sample(file)) {
-      const result = await call(Address.fromBigint(address), Hex.toBytes(`0x${Input}`), l1Config(fork))
+      const result = call(Address.fromBigint(address), Hex.toBytes(`0x${Input}`), l1Config(fork))
       const answer = result.outcome.kind === 'success' ? Hex.fromBytes(result.output) : null
       expect({ Name, answer }).toEqual({ Name, answer: Expected === undefined ? null : `0x${Expected}` })
       if (Gas !== undefined) expect({ Name, gas: result.gasUsed }).toEqual({ Name, gas: BigInt(Gas) })
     }
   })
 
-  test('secp256r1 costs half on OP chains before Azul', async () => {
+  test('secp256r1 costs half on OP chains before Azul', () => {
     const [first] = sample('p256Verify')
     const input = Hex.toBytes(`0x${first?.Input ?? ''}`)
     for (const [fork, gas] of [
@@ -67,7 +67,7 @@ describe.skipIf(!existsSync(VECTORS))('precompiles answer and cost what geth say
       ['jovian', 3_450n],
       ['azul', 6_900n],
     ] as const) {
-      const result = await call(P256_VERIFY, input, opConfig(fork))
+      const result = call(P256_VERIFY, input, opConfig(fork))
       expect(result).toMatchObject({ outcome: { kind: 'success' }, gasUsed: gas })
       expect(result.output.at(-1)).toBe(1)
     }
@@ -81,15 +81,15 @@ test.each([
   ['jovian', 0x0cn, 288_960],
   ['jovian', 0x0en, 278_784],
   ['jovian', 0x0fn, 156_672],
-] as const)('under %s, input of precompile %s above %i bytes fails', async (fork, address, limit) => {
-  const result = await call(Address.fromBigint(address), new Uint8Array(limit + 1), opConfig(fork))
+] as const)('under %s, input of precompile %s above %i bytes fails', (fork, address, limit) => {
+  const result = call(Address.fromBigint(address), new Uint8Array(limit + 1), opConfig(fork))
   expect(result).toMatchObject({ outcome: { kind: 'halt', reason: 'input length exceeds the limit' }, gasUsed: 30_000_000n })
 })
 
-test('the input limit is the chain’s: Fjord has none', async () => {
-  const pairs = await call(Address.fromBigint(0x08n), new Uint8Array(192), opConfig('jovian'))
+test('the input limit is the chain’s: Fjord has none', () => {
+  const pairs = call(Address.fromBigint(0x08n), new Uint8Array(192), opConfig('jovian'))
   expect(pairs.output.at(-1)).toBe(1)
-  const odd = await call(Address.fromBigint(0x08n), new Uint8Array(112_688), opConfig('fjord'))
+  const odd = call(Address.fromBigint(0x08n), new Uint8Array(112_688), opConfig('fjord'))
   expect(odd.outcome).not.toMatchObject({ reason: 'input length exceeds the limit' })
 })
 
@@ -104,11 +104,11 @@ test.each([
   expect(precompiles(contextOf(l1Config(fork)).rules).size).toBe(count)
 })
 
-test('0x100 is an ordinary address before its fork', async () => {
-  expect(await call(P256_VERIFY, new Uint8Array(160), l1Config('prague'))).toMatchObject({ gasUsed: 0n, output: new Uint8Array() })
+test('0x100 is an ordinary address before its fork', () => {
+  expect(call(P256_VERIFY, new Uint8Array(160), l1Config('prague'))).toMatchObject({ gasUsed: 0n, output: new Uint8Array() })
 })
 
-async function call(to: Address, data: Uint8Array, config: ChainConfig): Promise<FrameResult> {
+function call(to: Address, data: Uint8Array, config: ChainConfig): FrameResult {
   const frame = {
     caller: ALICE,
     to,
@@ -123,7 +123,8 @@ async function call(to: Address, data: Uint8Array, config: ChainConfig): Promise
     transferLogs: false,
     movedPrecompiles: null,
     maskedPrecompiles: null,
-    pace: null,
+    deadline: null,
+    tracer: null,
   }
   return runFrame(frame, contextOf(config), new World(new Memory({})))
 }

@@ -20,6 +20,16 @@ export interface StateReader {
   storage(address: Address, slot: Hash): bigint
   /** every slot that is not zero; only for wiping an account and for overrides that replace its storage */
   slots(address: Address): Iterable<Hash>
+  /** Readers with the same moment read the same for ever. */
+  readonly moment?: object
+  /** What may read otherwise at `other`, with repetitions; null: unknown, or more than `limit`. For those who remember what they read. */
+  changedSince?(other: StateReader, limit: number): readonly StateKey[] | null
+}
+
+/** An account, or with a slot one of its slots. */
+export interface StateKey {
+  readonly address: Address
+  readonly slot: Hash | null
 }
 
 /** What one execution changed: final values, each key once. Storage 0n means cleared, account null means gone. */

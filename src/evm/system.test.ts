@@ -19,27 +19,27 @@ describe('the beginning of a block', () => {
   const env = { parentBeaconBlockRoot: slot(7), blockHash: () => slot(8) }
   const contracts = { [BEACON_ROOTS]: { code: KEEPS_INPUT }, [HISTORY]: { code: KEEPS_INPUT } } as const
 
-  test('stores the beacon root and the parent’s hash, from the system address', async () => {
+  test('stores the beacon root and the parent’s hash, from the system address', () => {
     const world = new World(new Memory(contracts))
-    await beginBlock(contextOf(opConfig('isthmus'), env), world)
+    beginBlock(contextOf(opConfig('isthmus'), env), world)
     expect(world.storage(BEACON_ROOTS, slot(0))).toBe(7n)
     expect(world.storage(HISTORY, slot(0))).toBe(8n)
     expect(world.storage(HISTORY, slot(1))).toBe(BigInt('0xfffffffffffffffffffffffffffffffffffffffe'))
     expect(world.writes().accounts.size).toBe(0)
   })
 
-  test('before Prague only the beacon root, before Cancun nothing', async () => {
+  test('before Prague only the beacon root, before Cancun nothing', () => {
     const world = new World(new Memory(contracts))
-    await beginBlock(contextOf(l1Config('cancun'), env), world)
+    beginBlock(contextOf(l1Config('cancun'), env), world)
     expect([...world.writes().storage.keys()]).toEqual([BEACON_ROOTS])
     const early = new World(new Memory(contracts))
-    await beginBlock(contextOf(l1Config('shanghai'), env), early)
+    beginBlock(contextOf(l1Config('shanghai'), env), early)
     expect(isUntouched(early.writes())).toBe(true)
   })
 
-  test('leaves a chain without these contracts alone', async () => {
+  test('leaves a chain without these contracts alone', () => {
     const world = new World(new Memory({}))
-    await beginBlock(contextOf(l1Config('prague'), env), world)
+    beginBlock(contextOf(l1Config('prague'), env), world)
     expect(isUntouched(world.writes())).toBe(true)
   })
 })
@@ -52,28 +52,28 @@ describe('the end of a block', () => {
     ['frontier', 5n],
     ['byzantium', 3n],
     ['constantinople', 2n],
-  ] as const)('%s rewards %i ether', async (fork, ether) => {
+  ] as const)('%s rewards %i ether', (fork, ether) => {
     const world = new World(new Memory({}))
-    await endBlock(contextOf(l1Config(fork)), world, { ...nothing, ommers: [ommer(999), ommer(994)] })
+    endBlock(contextOf(l1Config(fork)), world, { ...nothing, ommers: [ommer(999), ommer(994)] })
     const reward = ether * ETHER
     expect(world.balance(COINBASE)).toBe(reward + (reward / 32n) * 2n)
     expect(world.balance(BOB)).toBe((reward * 7n) / 8n + (reward * 2n) / 8n)
   })
 
-  test('withdrawals are in gwei and touch', async () => {
+  test('withdrawals are in gwei and touch', () => {
     const world = new World(new Memory({ [BOB]: {} }))
     const withdrawals = [
       { index: 0n, validatorIndex: 0n, address: ALICE, amount: 3n },
       { index: 1n, validatorIndex: 0n, address: BOB, amount: 0n },
     ]
-    const { requestsHash } = await endBlock(contextOf(l1Config('shanghai')), world, { ...nothing, withdrawals })
+    const { requestsHash } = endBlock(contextOf(l1Config('shanghai')), world, { ...nothing, withdrawals })
     expect(requestsHash).toBeNull()
     expect(world.balance(ALICE)).toBe(3_000_000_000n)
     expect(world.account(BOB)).toBeNull()
     expect(world.account(COINBASE)).toBeNull()
   })
 
-  test('requests are hashed by kind; kinds without any are left out', async () => {
+  test('requests are hashed by kind; kinds without any are left out', () => {
     const contract = Address.from(`0x${'de'.repeat(20)}`)
     const config = l1Config('prague', { depositContract: contract })
     // The withdrawal queue answers one byte 0xaa, the consolidation queue nothing.
@@ -89,13 +89,13 @@ describe('the end of a block', () => {
       data.subarray(544, 552),
     ]
     const digests = [sha256(Buffer.concat([Uint8Array.of(0), ...deposit])), sha256(Uint8Array.of(1, 0xaa))]
-    const { requestsHash } = await endBlock(contextOf(config), world, { ...nothing, logs: [other, log] })
+    const { requestsHash } = endBlock(contextOf(config), world, { ...nothing, logs: [other, log] })
     expect(requestsHash).toBe(Hex.fromBytes(sha256(Buffer.concat(digests))))
   })
 
-  test('no requests: the hash of nothing; always so on OP chains since Isthmus', async () => {
-    expect((await endBlock(contextOf(l1Config('prague')), new World(new Memory({})), nothing)).requestsHash).toBe(EMPTY_REQUESTS_HASH)
-    expect((await endBlock(contextOf(opConfig('isthmus')), new World(new Memory({})), nothing)).requestsHash).toBe(EMPTY_REQUESTS_HASH)
-    expect((await endBlock(contextOf(opConfig('holocene')), new World(new Memory({})), nothing)).requestsHash).toBeNull()
+  test('no requests: the hash of nothing; always so on OP chains since Isthmus', () => {
+    expect(endBlock(contextOf(l1Config('prague')), new World(new Memory({})), nothing).requestsHash).toBe(EMPTY_REQUESTS_HASH)
+    expect(endBlock(contextOf(opConfig('isthmus')), new World(new Memory({})), nothing).requestsHash).toBe(EMPTY_REQUESTS_HASH)
+    expect(endBlock(contextOf(opConfig('holocene')), new World(new Memory({})), nothing).requestsHash).toBeNull()
   })
 })

@@ -1,6 +1,6 @@
 import { Address, EMPTY_REQUESTS_HASH, Hash } from '../eth/index.ts'
 import type { Header, Log, Withdrawal } from '../eth/index.ts'
-import { runFrame } from './bootstrap.ts'
+import { runFrame } from './engine.ts'
 import { requireSupported } from './forks.ts'
 import { SYSTEM_CALL_GAS } from './limits.ts'
 import type { BlockContext } from './message.ts'
@@ -35,24 +35,20 @@ export interface BlockParts {
  *
  * @throws {UnsupportedFork} OP chain before Fjord
  */
-export async function beginBlock(context: BlockContext, world: World): Promise<void> {
+export function beginBlock(context: BlockContext, world: World): void {
   const { rules, env } = context
   requireSupported(rules)
   if (rules.has('cancun') && env.parentBeaconBlockRoot !== null) {
-    await systemCall(BEACON_ROOTS, Hash.toBytes(env.parentBeaconBlockRoot), context, world)
+    systemCall(BEACON_ROOTS, Hash.toBytes(env.parentBeaconBlockRoot), context, world)
   }
   const parentHash = rules.has('prague') && env.number > 0 ? env.blockHash(env.number - 1) : null
-  if (parentHash !== null) await systemCall(HISTORY, Hash.toBytes(parentHash), context, world)
+  if (parentHash !== null) systemCall(HISTORY, Hash.toBytes(parentHash), context, world)
 }
 
 /** What runs behind a block's last transaction. `requestsHash` is what the header says since Prague, else null. */
-export async function endBlock(
-  context: BlockContext,
-  world: World,
-  { withdrawals, ommers, logs }: BlockParts,
-): Promise<{ requestsHash: Hash | null }> {
+export function endBlock(context: BlockContext, world: World, { withdrawals, ommers, logs }: BlockParts): { requestsHash: Hash | null } {
   const { rules } = context
-  const requests = await requestsHashOf(context, world, logs)
+  const requests = requestsHashOf(context, world, logs)
   world.beginTransaction()
   if (!rules.has('paris')) payMiners(context, world, ommers)
   for (const { address, amount } of withdrawals ?? []) world.addBalance(address, amount * WEI_PER_GWEI)
@@ -61,23 +57,23 @@ export async function endBlock(
 }
 
 /** EIP-7685. OP chains know no requests (Isthmus): the hash of nothing. */
-async function requestsHashOf(context: BlockContext, world: World, logs: Iterable<Log>): Promise<Hash | null> {
+function requestsHashOf(context: BlockContext, world: World, logs: Iterable<Log>): Hash | null {
   const { rules, config } = context
   if (rules.op !== null) return rules.hasOp('isthmus') ? EMPTY_REQUESTS_HASH : null
   if (!rules.has('prague')) return null
   const nothing = new Uint8Array()
   return requestsHash([
     config.depositContract === null ? nothing : depositRequests(logs, Address.from(config.depositContract)),
-    await systemCall(WITHDRAWAL_QUEUE, nothing, context, world),
-    await systemCall(CONSOLIDATION_QUEUE, nothing, context, world),
+    systemCall(WITHDRAWAL_QUEUE, nothing, context, world),
+    systemCall(CONSOLIDATION_QUEUE, nothing, context, world),
   ])
 }
 
 /** Called by nobody, paid by nobody, outside the block's gas. Nothing where there is no code or the call fails. */
-async function systemCall(to: Address, data: Uint8Array, context: BlockContext, world: World): Promise<Uint8Array> {
+function systemCall(to: Address, data: Uint8Array, context: BlockContext, world: World): Uint8Array {
   if (world.codeAt(to).length === 0) return new Uint8Array()
   world.beginTransaction()
-  const result = await runFrame(
+  const result = runFrame(
     {
       caller: SYSTEM,
       to,
@@ -88,11 +84,10 @@ async function systemCall(to: Address, data: Uint8Array, context: BlockContext, 
       blobVersionedHashes: [],
       warm: [to],
       accessList: [],
-      collectAccessList: false,
-      transferLogs: false,
       movedPrecompiles: null,
       maskedPrecompiles: null,
-      pace: null,
+      deadline: null,
+      tracer: null,
     },
     context,
     world,

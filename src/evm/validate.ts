@@ -1,6 +1,6 @@
 import { Address } from '../eth/index.ts'
 import type { TransactionType } from '../eth/index.ts'
-import { isDelegation } from './authorize.ts'
+import { isDelegation } from './delegation.ts'
 import type { L1Fork, Rules } from './forks.ts'
 import type { BlockContext, ExecuteOptions, Message } from './message.ts'
 import { InvalidTransaction } from './refusal.ts'

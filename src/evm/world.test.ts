@@ -85,6 +85,19 @@ describe('an overlay', () => {
     expect(world.balance(BOB)).toBe(2n ** 256n - 1n)
   })
 
+  test('rebased on what it wrote goes on as if it began there', () => {
+    const world = new World(base())
+    world.setBalance(ALICE, 1n)
+    world.setStorage(ALICE, slot(1), 5n)
+    const written = new Memory({ [ALICE]: { nonce: 1n, balance: 1n, code: '0x01', storage: { 1: 5n, 2: 22n } } })
+    world.rebase(written)
+    expect(isUntouched(world.writes())).toBe(true)
+    expect([world.balance(ALICE), world.storage(ALICE, slot(1)), world.storage(ALICE, slot(2))]).toEqual([1n, 5n, 22n])
+    expect(world.originalStorage(ALICE, slot(1))).toBe(5n)
+    world.setStorage(ALICE, slot(1), 11n)
+    expect(world.writes().storage.get(ALICE)).toEqual(new Map([[slot(1), 11n]]))
+  })
+
   test('does not overdraw', () => {
     expect(() => new World(base()).subBalance(ALICE, 10n)).toThrow(RangeError)
   })

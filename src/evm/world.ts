@@ -1,98 +1,132 @@
 import { Address, EMPTY_CODE_HASH, Hash } from '../eth/index.ts'
+import { DELEGATION_SIZE, delegationTarget } from './delegation.ts'
+import type { Instance } from './instance.ts'
+import { giveBack, lease } from './pool.ts'
+import {
+  A_BALANCE,
+  A_CODE,
+  A_CODE_HASH,
+  A_NONCE,
+  C_SIZE,
+  HOST,
+  INPUT,
+  INPUT_END,
+  JOURNAL,
+  S_KEY,
+  S_OWNER,
+  S_VALUE,
+} from './runtime/layout.ts'
 import type { Account, StateReader, WriteSet } from './state.ts'
 
 const NO_CODE = new Uint8Array()
 const BALANCE_MAX = 2n ** 256n - 1n
-const FRESH: Account = { nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH }
 
 /**
- * The one address whose touch survives a revert: geth and Parity deleted it in mainnet block 2675119 although the
- * frame that touched it had run out of gas, and the rule has stayed.
- */
-const RIPEMD_160 = Address.fromBigint(3n)
-
-/** One step to undo. `before` is the overlay's entry as it was; undefined: the base showed through. */
-type Undo =
-  | { readonly kind: 'account'; readonly address: Address; readonly before: Account | null | undefined }
-  | { readonly kind: 'slot'; readonly address: Address; readonly slot: Hash; readonly before: bigint | undefined }
-  | { readonly kind: 'touch'; readonly address: Address }
-
-/**
- * A journaled overlay over a state that it never changes. Reverting undoes entry by entry, so a checkpoint costs
- * nothing and a revert costs what it undoes.
+ * A journaled overlay over a state that it never changes. It lives in the tables of a runtime, where bytecode works on it
+ * too. Reverting undoes entry by entry, so a checkpoint costs nothing and a revert costs what it undoes.
  */
 export class World implements StateReader {
-  readonly #base: StateReader
-  readonly #accounts = new Map<Address, Account | null>()
-  readonly #storage = new Map<Address, Map<Hash, bigint>>()
-  readonly #codes = new Map<Hash, Uint8Array>()
-  readonly #undo: Undo[] = []
-  /** values at transaction start, of the slots that were written since; a revert cannot change them */
-  #original = new Map<Address, Map<Hash, bigint>>()
-  #touched = new Set<Address>()
+  #base: StateReader
+  #instance: Instance | null
 
-  constructor(base: StateReader) {
+  /** `traced`: bytecode on it can be listened to, and runs a tenth as fast. */
+  constructor(base: StateReader, { traced = false }: { readonly traced?: boolean } = {}) {
     this.#base = base
+    this.#instance = lease(base, traced)
+  }
+
+  /** The runtime that it lives in; for the engine. Throws when the world was released. */
+  get instance(): Instance {
+    if (this.#instance === null) throw new Error('this world was released')
+    return this.#instance
   }
 
   account(address: Address): Account | null {
-    const own = this.#accounts.get(address)
-    return own === undefined ? this.#base.account(address) : own
+    const { instance } = this
+    return instance.read(instance.account(address))
   }
 
   code(codeHash: Hash): Uint8Array {
     if (codeHash === EMPTY_CODE_HASH) return NO_CODE
-    return this.#codes.get(codeHash) ?? this.#base.code(codeHash)
+    const { instance } = this
+    instance.bytes.set(Hash.toBytes(codeHash), HOST)
+    return instance.code(instance.runtime.codeByHash(HOST))
   }
 
   storage(address: Address, slot: Hash): bigint {
-    return this.#storage.get(address)?.get(slot) ?? this.#base.storage(address, slot)
+    const { instance } = this
+    return instance.word(instance.slot(instance.account(address), slot) + S_VALUE)
   }
 
-  *slots(address: Address): Iterable<Hash> {
-    const own = this.#storage.get(address)
-    for (const slot of this.#base.slots(address)) if (own?.has(slot) !== true) yield slot
-    if (own !== undefined) for (const [slot, value] of own) if (value !== 0n) yield slot
+  slots(address: Address): Iterable<Hash> {
+    const { instance } = this
+    return instance.slotsOf(instance.account(address))
   }
 
   /** The code that `address` holds: a delegation designator is code like any other. */
   codeAt(address: Address): Uint8Array {
-    const account = this.account(address)
-    return account === null ? NO_CODE : this.code(account.codeHash)
+    const { instance } = this
+    return instance.code(instance.runtime.codeOf(instance.account(address)))
+  }
+
+  /** Whose code runs at `address` by EIP-7702; null: its own. */
+  delegateOf(address: Address): Address | null {
+    return this.codeSizeAt(address) === DELEGATION_SIZE ? delegationTarget(this.codeAt(address)) : null
+  }
+
+  /** bytes */
+  codeSizeAt(address: Address): number {
+    const { instance } = this
+    return instance.u32(instance.runtime.codeOf(instance.account(address)) + C_SIZE)
   }
 
   balance(address: Address): bigint {
-    return this.account(address)?.balance ?? 0n
+    const { instance } = this
+    return instance.word(instance.account(address) + A_BALANCE)
   }
 
   nonce(address: Address): bigint {
-    return this.account(address)?.nonce ?? 0n
+    const { instance } = this
+    return instance.u64(instance.account(address) + A_NONCE)
   }
 
   /** The slot's value when the transaction began (EIP-2200 prices writes by it). */
   originalStorage(address: Address, slot: Hash): bigint {
-    return this.#original.get(address)?.get(slot) ?? this.storage(address, slot)
+    const { instance } = this
+    return instance.word(instance.runtime.original(instance.slot(instance.account(address), slot)))
   }
 
   /** null removes the account but not its storage: see `clearStorage`. */
   setAccount(address: Address, account: Account | null): void {
-    this.#touch(address)
-    this.#undo.push({ kind: 'account', address, before: this.#accounts.get(address) })
-    this.#accounts.set(address, account)
+    const { instance } = this
+    const entry = instance.account(address)
+    if (account === null) return instance.runtime.remove(entry)
+    instance.runtime.ensure(entry)
+    instance.words[(entry + A_NONCE) >>> 3] = account.nonce
+    instance.setWord(entry + A_BALANCE, account.balance)
+    instance.bytes.set(Hash.toBytes(account.codeHash), entry + A_CODE_HASH)
+    instance.setU32(entry + A_CODE, 0)
   }
 
   setCode(address: Address, code: Uint8Array): void {
-    const codeHash = code.length === 0 ? EMPTY_CODE_HASH : Hash.keccak(code)
-    if (code.length > 0) this.#codes.set(codeHash, code)
-    this.setAccount(address, { ...(this.account(address) ?? FRESH), codeHash })
+    const { instance } = this
+    if (code.length > INPUT_END - INPUT) throw new RangeError(`a code of ${code.length} bytes is too long`)
+    instance.bytes.set(code, INPUT)
+    instance.runtime.setCode(instance.account(address), INPUT, code.length)
   }
 
   setNonce(address: Address, nonce: bigint): void {
-    this.setAccount(address, { ...(this.account(address) ?? FRESH), nonce })
+    const { instance } = this
+    const entry = instance.account(address)
+    instance.runtime.ensure(entry)
+    instance.words[(entry + A_NONCE) >>> 3] = nonce
   }
 
   setBalance(address: Address, balance: bigint): void {
-    this.setAccount(address, { ...(this.account(address) ?? FRESH), balance })
+    const { instance } = this
+    const entry = instance.account(address)
+    instance.runtime.ensure(entry)
+    instance.setWord(entry + A_BALANCE, balance)
   }
 
   /**
@@ -112,12 +146,10 @@ export class World implements StateReader {
   }
 
   setStorage(address: Address, slot: Hash, value: bigint): void {
-    let own = this.#storage.get(address)
-    if (own === undefined) this.#storage.set(address, (own = new Map()))
-    const before = own.get(slot)
-    this.#remember(address, slot, before)
-    this.#undo.push({ kind: 'slot', address, slot, before })
-    own.set(slot, value)
+    const { instance } = this
+    const entry = instance.slot(instance.account(address), slot)
+    instance.setWord(HOST, value)
+    instance.runtime.setSlot(entry, HOST)
   }
 
   /** Writes an explicit zero to every slot that holds something. */
@@ -127,79 +159,90 @@ export class World implements StateReader {
 
   /** A mark for `revertTo`. Marks nest; one that is not used costs nothing. */
   checkpoint(): number {
-    return this.#undo.length
+    return this.instance.runtime.checkpoint()
   }
 
   /** Back to how everything stood at `mark`, across transactions too. */
   revertTo(mark: number): void {
-    while (this.#undo.length > mark) {
-      const step = this.#undo.pop()
-      if (step !== undefined) this.#takeBack(step)
-    }
+    this.instance.runtime.revertTo(mark)
+  }
+
+  /** Goes on from `base`, which is the old base with everything written here in it. Earlier marks mean nothing any more. */
+  rebase(base: StateReader): void {
+    const { instance } = this
+    const gone = this.#hasRemoved()
+    this.#base = base
+    instance.reader = base
+    instance.runtime.settled()
+    // Below, whoever is gone has taken the storage along; here it may still stand.
+    if (gone) instance.forget()
+    this.beginTransaction()
+  }
+
+  #hasRemoved(): boolean {
+    const { instance } = this
+    for (const account of instance.dirtyAccounts()) if (!instance.exists(account)) return true
+    return false
+  }
+
+  /**
+   * Gives back what running bytecode on it took; whoever made a world releases it when done. Once is enough, and nothing
+   * may be asked of it afterwards. What it had not handed on is lost.
+   */
+  release(): void {
+    const instance = this.#instance
+    if (instance === null) return
+    this.#instance = null
+    instance.runtime.revertTo(JOURNAL)
+    instance.runtime.settled()
+    giveBack(instance)
+  }
+
+  /** A runtime that stopped where nobody had thought of is given up, and this world with it. */
+  abandon(): void {
+    this.#instance = null
   }
 
   /** What holds for one transaction begins anew: original values and touched accounts. */
   beginTransaction(): void {
-    this.#original = new Map()
-    this.#touched = new Set()
+    this.instance.runtime.beginTransaction()
   }
 
   /** EIP-161: removes what this transaction touched and left empty. */
   removeTouchedEmpty(): void {
-    for (const address of [...this.#touched]) {
-      const account = this.account(address)
-      if (account !== null && isEmpty(account)) this.setAccount(address, null)
-    }
+    this.instance.runtime.removeTouchedEmpty()
   }
 
   /** Everything that differs from the base. */
   writes(): WriteSet {
-    const codes = new Map<Hash, Uint8Array>()
+    const { instance } = this
     const accounts = new Map<Address, Account | null>()
-    for (const [address, account] of this.#accounts) {
-      if (sameAccount(account, this.#base.account(address))) continue
+    const codes = new Map<Hash, Uint8Array>()
+    for (const entry of instance.dirtyAccounts()) {
+      const address = instance.addressOf(entry)
+      const [account, before] = [instance.read(entry), this.#base.account(address)]
+      if (sameAccount(account, before)) continue
       accounts.set(address, account)
-      const code = account === null ? undefined : this.#codes.get(account.codeHash)
-      if (account !== null && code !== undefined) codes.set(account.codeHash, code)
+      if (account === null || account.codeHash === EMPTY_CODE_HASH || account.codeHash === before?.codeHash) continue
+      // A code that no record holds came from below, or from nowhere; whoever applies the writes knows which.
+      const record = instance.runtime.recordOf(entry + A_CODE_HASH)
+      if (record !== 0) codes.set(account.codeHash, instance.code(record))
     }
     return { accounts, storage: this.#changedStorage(), codes }
   }
 
   #changedStorage(): ReadonlyMap<Address, ReadonlyMap<Hash, bigint>> {
+    const { instance } = this
     const changed = new Map<Address, Map<Hash, bigint>>()
-    for (const [address, slots] of this.#storage) {
-      const differing = new Map<Hash, bigint>()
-      for (const [slot, value] of slots) {
-        if (this.#base.storage(address, slot) !== value) differing.set(slot, value)
-      }
-      if (differing.size > 0) changed.set(address, differing)
+    for (const entry of instance.dirtySlots()) {
+      const address = instance.addressOf(instance.u32(entry + S_OWNER))
+      const [slot, value] = [instance.key(entry + S_KEY), instance.word(entry + S_VALUE)]
+      if (this.#base.storage(address, slot) === value) continue
+      let slots = changed.get(address)
+      if (slots === undefined) changed.set(address, (slots = new Map()))
+      slots.set(slot, value)
     }
     return changed
-  }
-
-  #remember(address: Address, slot: Hash, before: bigint | undefined): void {
-    let original = this.#original.get(address)
-    if (original === undefined) this.#original.set(address, (original = new Map()))
-    if (!original.has(slot)) original.set(slot, before ?? this.#base.storage(address, slot))
-  }
-
-  #touch(address: Address): void {
-    if (this.#touched.has(address)) return
-    this.#touched.add(address)
-    if (address !== RIPEMD_160) this.#undo.push({ kind: 'touch', address })
-  }
-
-  #takeBack(step: Undo): void {
-    if (step.kind === 'touch') {
-      this.#touched.delete(step.address)
-    } else if (step.kind === 'account') {
-      if (step.before === undefined) this.#accounts.delete(step.address)
-      else this.#accounts.set(step.address, step.before)
-    } else {
-      const own = this.#storage.get(step.address)
-      if (step.before === undefined) own?.delete(step.slot)
-      else own?.set(step.slot, step.before)
-    }
   }
 }
 

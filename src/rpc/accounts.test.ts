@@ -33,21 +33,4 @@ describe('dev accounts', () => {
     expect(accounts.sign(ALICE, Hash.zero).r).toBeGreaterThan(0n)
     expect(() => accounts.sign(BOB, Hash.zero)).toThrow('unknown account')
   })
-
-  it('work of one sender takes turns, also behind work that failed; others do not wait', async () => {
-    const accounts = new DevAccounts([])
-    const order: string[] = []
-    let release = (): void => undefined
-    const first = accounts.inTurn(ALICE, async () => {
-      await new Promise<void>((resolve) => (release = resolve))
-      order.push('first')
-      throw new Error('failed')
-    })
-    const second = accounts.inTurn(ALICE, async () => order.push('second'))
-    await accounts.inTurn(BOB, async () => order.push('other'))
-    release()
-    await expect(first).rejects.toThrow('failed')
-    await second
-    expect(order).toEqual(['other', 'first', 'second'])
-  })
 })

@@ -9,7 +9,6 @@ import { CODE, RpcError } from './errors.ts'
 export class DevAccounts {
   readonly #keys: ReadonlyMap<Address, PrivateKey>
   readonly #impersonated = new Set<Address>()
-  readonly #turns = new Map<Address, Promise<unknown>>()
   #impersonateAll = false
 
   /** Throws DecodeError when one of the keys is none. */
@@ -54,17 +53,6 @@ export class DevAccounts {
     const key = this.#keys.get(address)
     if (key === undefined) throw unknownAccount(address)
     return Secp256k1.sign(digest, key)
-  }
-
-  /** Runs `work` when all earlier work of this sender has ended, so that concurrent sends get consecutive nonces. */
-  inTurn<T>(sender: Address, work: () => Promise<T>): Promise<T> {
-    const turn = (this.#turns.get(sender) ?? Promise.resolve()).then(work, work)
-    this.#turns.set(sender, turn)
-    const leave = () => {
-      if (this.#turns.get(sender) === turn) this.#turns.delete(sender)
-    }
-    turn.then(leave, leave)
-    return turn
   }
 }
 

@@ -1,9 +1,8 @@
-import { RewoundState } from '../chain/index.ts'
-import type { Chain, View } from '../chain/index.ts'
+import type { View } from '../chain/index.ts'
 import type { Compat } from '../compat.ts'
 import type { Block } from '../eth/index.ts'
-import { executeTransaction, InvalidTransaction, Pace, World } from '../evm/index.ts'
-import type { BlockContext, ExecuteOptions, Executed, StateReader } from '../evm/index.ts'
+import { Deadline, executeTransaction, InvalidTransaction, Layer, World } from '../evm/index.ts'
+import type { BlockContext, ExecuteOptions, Executed, Message, StateReader, TraceBudget, TraceMaker } from '../evm/index.ts'
 import { CODE, RpcError } from './errors.ts'
 import { CALL_GAS, CALL_TIME_MS } from './limits.ts'
 import { overrideBlock, overrideState } from './overrides.ts'
@@ -22,24 +21,32 @@ export function siteOf(view: View, block: Block): Site {
   return { state: view.state(block), context: view.context(block) }
 }
 
-/** A rewind is rare; so many in the time of one call come from a test that does nothing else. */
-const ATTEMPTS = 5
-
-/** Runs `work` on the head's View, and again on the new one when a rewind takes that View's pending state away meanwhile. */
-export async function onView<T>(chain: Chain, work: (view: View) => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await work(chain.head.view)
-    } catch (error) {
-      if (!(error instanceof RewoundState)) throw error
-      if (attempt === ATTEMPTS) throw new RpcError(CODE.server, 'the chain went back while this ran; ask again')
-    }
-  }
+export interface CallSetup {
+  /** of the request: CALL_TIME_MS from now unless given */
+  readonly deadline?: Deadline
+  /** somebody will listen: an access list, a tracer */
+  readonly traced?: boolean
 }
 
 export interface Overrides {
   readonly state?: StateOverrides | undefined
   readonly block?: BlockOverrides | undefined
+}
+
+/** Runs `work` with a call, which is there for that long. Throws RpcError for overrides that contradict each other. */
+export function withCall<T>(
+  site: Site,
+  request: CallRequest,
+  overrides: Overrides,
+  work: (call: Call) => T,
+  { deadline = new Deadline(CALL_TIME_MS), traced = false }: CallSetup = {},
+): T {
+  const world = new World(site.state, { traced })
+  try {
+    return work(new Call(world, site.context, request, overrides, deadline))
+  } finally {
+    world.release()
+  }
 }
 
 /** Gas of a plain transfer. */
@@ -49,25 +56,26 @@ const ESTIMATE_ERROR_PERMILLE = 15n
 /** EIP-150: what a call that sends value adds for its callee. */
 const CALL_STIPEND = 2_300n
 
-/** One call on its own copy of the state, ready to run again and again. */
+/** One call on a state of its own, ready to run again and again. */
 export class Call {
   readonly #world: World
   readonly #context: BlockContext
   readonly #request: CallRequest
   readonly #options: ExecuteOptions
   readonly #maxFee: bigint
+  readonly #deadline: Deadline
 
-  /** Throws RpcError for overrides that contradict each other. */
-  constructor(site: Site, request: CallRequest, overrides: Overrides = {}) {
-    const context = overrideBlock(site.context, overrides.block)
-    this.#world = new World(site.state)
-    const places = overrideState(this.#world, overrides.state, context.rules)
+  constructor(world: World, original: BlockContext, request: CallRequest, overrides: Overrides, deadline: Deadline) {
+    const context = overrideBlock(original, overrides.block)
+    const places = overrideState(world, overrides.state, context.rules)
     const { maxFee, maxTip } = feesOf(request, context.env.baseFeePerGas)
     const free = maxFee === 0n && maxTip === 0n
+    this.#world = world
     this.#maxFee = maxFee
     this.#request = request
+    this.#deadline = deadline
     this.#context = free ? withoutBaseFee(context, overrides.block) : context
-    this.#options = { ...places, skipNonce: true, skipGasCap: true, skipFees: free, pace: new Pace(CALL_TIME_MS) }
+    this.#options = { ...places, skipNonce: true, skipGasCap: true, skipFees: free, deadline }
   }
 
   get context(): BlockContext {
@@ -84,47 +92,60 @@ export class Call {
   }
 
   /** Runs it; the state is then as before. Throws RpcError -32000 when it could not be included. */
-  async run(gas: bigint = this.gas, change: Partial<CallRequest> = {}, more: ExecuteOptions = {}): Promise<Executed> {
-    const result = await this.#attempt(gas, change, more)
+  run(gas: bigint = this.gas, change: Partial<CallRequest> = {}, more: ExecuteOptions = {}): Executed {
+    const result = this.#attempt(gas, change, more)
     if (result instanceof InvalidTransaction) throw new RpcError(CODE.server, `err: ${result.message} (supplied gas ${gas})`)
     return result
   }
 
+  /** Runs it under a tracer and answers the story; what it did stays. `base`: the state that this call is on top of. Throws RpcError. */
+  trace(base: StateReader, make: TraceMaker, budget: TraceBudget): string {
+    const before = new Layer(base)
+    before.apply(this.#world.writes())
+    const message = this.#message(this.gas, this.#request)
+    const { tracer, json } = make({ message, context: this.#context, before, now: this.#world, place: null, budget })
+    try {
+      return json(executeTransaction(message, this.#context, this.#world, { ...this.#options, tracer }))
+    } catch (error) {
+      if (error instanceof InvalidTransaction) throw new RpcError(CODE.server, `tracing failed: ${error.message}`)
+      throw error
+    }
+  }
+
   /** The least gas limit under which it succeeds, as geth searches it. Throws RpcError. */
-  async estimate(compat: Compat): Promise<bigint> {
+  estimate(compat: Compat): bigint {
     const most = this.#mostGas()
-    if (this.#isPlainTransfer() && (await this.#succeeds(TRANSFER_GAS))) return TRANSFER_GAS
-    const first = await this.#attempt(most)
+    if (this.#isPlainTransfer() && this.#succeeds(TRANSFER_GAS)) return TRANSFER_GAS
+    const first = this.#attempt(most)
     if (first instanceof InvalidTransaction) throw cannotRun(first, most)
     const error = failure(first, compat)
-    if (error !== null) throw first.outcome.kind === 'halt' && first.outcome.reason === OUT_OF_GAS ? tooLittle(most) : error
+    if (error !== null) throw first.outcome.kind === 'halt' && first.outcome.reason.startsWith(OUT_OF_GAS) ? tooLittle(most) : error
     return this.#search(first, most)
   }
 
-  async #search(first: Executed, most: bigint): Promise<bigint> {
+  #search(first: Executed, most: bigint): bigint {
     let fails = first.gasUsed - 1n
     let works = most
     // Nearly always enough: what was used before refunds, and the 64th that a call must leave behind.
     const likely = ((first.gasUsedBeforeRefund + CALL_STIPEND) * 64n) / 63n
     if (likely < works) {
-      if (await this.#succeeds(likely)) works = likely
+      if (this.#succeeds(likely)) works = likely
       else fails = likely
     }
     while (fails + 1n < works && (works - fails) * 1_000n >= works * ESTIMATE_ERROR_PERMILLE) {
       const middle = least((fails + works) / 2n, fails * 2n)
-      if (await this.#succeeds(middle)) works = middle
+      if (this.#succeeds(middle)) works = middle
       else fails = middle
     }
     return works
   }
 
-  async #attempt(gas: bigint, change: Partial<CallRequest> = {}, more: ExecuteOptions = {}): Promise<Executed | InvalidTransaction> {
+  #attempt(gas: bigint, change: Partial<CallRequest> = {}, more: ExecuteOptions = {}): Executed | InvalidTransaction {
+    this.#deadline.check()
     const mark = this.#world.checkpoint()
-    const request = { ...this.#request, ...change }
-    const nonce = request.nonce ?? this.#world.nonce(senderOf(request))
-    const message = messageOf(request, gas, nonce, this.#context.env.baseFeePerGas)
+    const message = this.#message(gas, { ...this.#request, ...change })
     try {
-      return await executeTransaction(message, this.#context, this.#world, { ...this.#options, ...more })
+      return executeTransaction(message, this.#context, this.#world, { ...this.#options, ...more })
     } catch (error) {
       if (error instanceof InvalidTransaction) return error
       throw error
@@ -133,8 +154,13 @@ export class Call {
     }
   }
 
-  async #succeeds(gas: bigint): Promise<boolean> {
-    const result = await this.#attempt(gas)
+  #message(gas: bigint, request: CallRequest): Message {
+    const nonce = request.nonce ?? this.#world.nonce(senderOf(request))
+    return messageOf(request, gas, nonce, this.#context.env.baseFeePerGas)
+  }
+
+  #succeeds(gas: bigint): boolean {
+    const result = this.#attempt(gas)
     if (!(result instanceof InvalidTransaction)) return result.outcome.kind === 'success'
     if (isAboutGas(result)) return false
     throw cannotRun(result, gas)

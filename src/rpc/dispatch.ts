@@ -1,4 +1,4 @@
-import { PoolError, PrunedState, RewoundState } from '../chain/index.ts'
+import { PoolError, PrunedState } from '../chain/index.ts'
 import { InvalidTransaction, OutOfTime } from '../evm/index.ts'
 import type { Caller, Context, Session } from './context.ts'
 import { CODE, RpcError } from './errors.ts'
@@ -250,7 +250,6 @@ function outward(node: Dispatch, method: string, error: unknown): RpcError {
   if (error instanceof RpcError) return error
   if (error instanceof OutOfTime) return new RpcError(CODE.server, error.message)
   if (error instanceof PrunedState) return new RpcError(CODE.pruned, error.message)
-  if (error instanceof RewoundState) return new RpcError(CODE.server, `the chain went back under this request, ask again: ${error.message}`)
   if (error instanceof PoolError || error instanceof InvalidTransaction) return new RpcError(CODE.server, error.message)
   return crash(node, method, error)
 }

@@ -2,7 +2,7 @@ import type { Chain, View } from '../chain/index.ts'
 import type { Compat } from '../compat.ts'
 import type { Block, TransactionFields } from '../eth/index.ts'
 import type { ChainConfig } from '../evm/index.ts'
-import { Call, siteOf } from './calls.ts'
+import { siteOf, withCall } from './calls.ts'
 import { invalidParams } from './errors.ts'
 import { suggestedTip } from './gasprice.ts'
 import { assertChain, typeOf } from './request.ts'
@@ -25,10 +25,10 @@ export interface Footing {
 export type Priced = CallRequest & { readonly gas: bigint }
 
 /** With fees and gas. Throws RpcError: fees that contradict each other, or what the estimate says. */
-export async function priced(request: CallRequest, footing: Footing, compat: Compat): Promise<Priced> {
+export function priced(request: CallRequest, footing: Footing, compat: Compat): Priced {
   const whole = { ...request, ...fees(request, footing) }
   const site = siteOf(footing.view, footing.block)
-  return { ...whole, gas: request.gas ?? (await new Call(site, whole).estimate(compat)) }
+  return { ...whole, gas: request.gas ?? withCall(site, whole, {}, (call) => call.estimate(compat)) }
 }
 
 /**

@@ -37,8 +37,18 @@ export const SLOTS_PER_REQUEST = 1_024
 /** Gas of one eth_call, eth_estimateGas or eth_simulateV1 request (geth and reth: RPC gas cap). */
 export const CALL_GAS = 50_000_000n
 
-/** What one of them may take (geth: RPC EVM timeout). Others are answered meanwhile. */
+/** What one of them may take (geth: RPC EVM timeout). Nobody else is answered meanwhile; CALL_GAS ends nearly all of them long before. */
 export const CALL_TIME_MS = 5_000
+
+/** What the traces of one answer may hold: a struct log has some 300 bytes, and the whole of it passes through memory three times. */
+export const TRACE_BYTES = 128 * 1024 * 1024
+
+/** What debug_trace* may take unless its `timeout` says otherwise (geth: 5 s for each transaction), and what that may say. Nobody is served meanwhile. */
+export const TRACE_TIME_MS = 10_000
+export const TRACE_TIME_MOST_MS = 120_000
+
+/** Tracers that one muxTracer may hold; there are seven. */
+export const TRACERS_AT_ONCE = 16
 
 /** Runs in which eth_createAccessList looks for a list that no longer grows; real calls need two or three. */
 export const ACCESS_LIST_RUNS = 16

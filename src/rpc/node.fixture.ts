@@ -47,8 +47,8 @@ const RICH: readonly Address[] = [ALICE]
 export const LOGGER = Address.create(ALICE, 0n)
 
 export async function testNode(options: TestNodeOptions = {}): Promise<TestNode> {
-  const { chain, clock, bugs } = await testChain('manual', {
-    genesis: options.genesis ?? (await testGenesis(RICH)),
+  const { chain, clock, bugs } = testChain('manual', {
+    genesis: options.genesis ?? testGenesis(RICH),
     ...(options.cadence === undefined ? undefined : { cadence: options.cadence }),
     ...(options.historyBlocks === undefined ? undefined : { historyBlocks: options.historyBlocks }),
   })
@@ -72,11 +72,7 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
     bugs,
     ask: (method, ...params) => rpc.request({ method, params }),
     sign,
-    send: async (fields) => {
-      const tx = sign(fields)
-      await chain.submit(tx)
-      return tx.hash
-    },
+    send: (fields) => chain.submit(sign(fields)),
   }
 }
 

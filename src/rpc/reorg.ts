@@ -21,11 +21,11 @@ interface Wanted {
  * The transactions of a reorg. What a request lacks comes from the block that the new ones follow on: the nonce counts on
  * from there in the order of the new blocks. Throws RpcError; RangeError is left to the chain.
  */
-export async function reorgTransactions(
+export function reorgTransactions(
   context: Context,
   depth: number,
   wanted: readonly Wanted[],
-): Promise<readonly { readonly tx: Transaction; readonly block: number }[]> {
+): readonly { readonly tx: Transaction; readonly block: number }[] {
   const { view } = context.chain.head
   const base = view.byNumber(view.head.header.number - depth)
   // Deeper than the chain is high: the chain refuses that itself, with no need of the transactions.
@@ -33,7 +33,7 @@ export async function reorgTransactions(
   const maker = new Maker(context, view, base)
   const made: { tx: Transaction; block: number }[] = []
   for (const { what, block } of wanted.toSorted((a, b) => a.block - b.block)) {
-    made.push({ tx: await maker.make(what), block })
+    made.push({ tx: maker.make(what), block })
   }
   return made
 }
@@ -51,21 +51,21 @@ class Maker {
     this.#base = base
   }
 
-  async make(what: Sendable): Promise<Transaction> {
-    const tx = 'tx' in what ? what.tx : await this.#fromRequest(what.request)
+  make(what: Sendable): Transaction {
+    const tx = 'tx' in what ? what.tx : this.#fromRequest(what.request)
     if (tx.deposit !== null) throw invalidParams('a deposit transaction comes from L1 and cannot be sent')
     if (tx.chainId !== null) assertChain(BigInt(tx.chainId), this.#view.config, 'transaction')
     this.#nonces.set(tx.from, tx.nonce + 1n)
     return tx
   }
 
-  async #fromRequest(request: CallRequest): Promise<Transaction> {
+  #fromRequest(request: CallRequest): Transaction {
     const { from } = request
     if (from === undefined) throw invalidParams('invalid transaction request: missing "from"')
     if (!this.#context.accounts.canSend(from)) throw unknownAccount(from)
     refuseUnsendable(request, this.#view.config, 'transaction')
     const nonce = request.nonce ?? this.#nonces.get(from) ?? this.#view.state(this.#base).account(from)?.nonce ?? 0n
-    const whole = await priced(withinBlock(request, this.#context.chain), this.#footing(), this.#context.compat)
+    const whole = priced(withinBlock(request, this.#context.chain), this.#footing(), this.#context.compat)
     return this.#context.accounts.transaction(fieldsOf(whole, nonce, this.#view.config), from)
   }
 

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { COMPAT } from '../compat.ts'
 import { Hex } from '../eth/index.ts'
+import { revertReason } from '../evm/index.ts'
 import type { Executed, Outcome } from '../evm/index.ts'
-import { failure, revertReason } from './revert.ts'
+import { failure } from './revert.ts'
 
 const USER_ERROR =
   '0x08c379a00000000000000000000000000000000000000000000000000000000000000020000000000000000000000000000000000000000000000000000000000000000a75736572206572726f72'

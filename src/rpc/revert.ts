@@ -1,25 +1,10 @@
 import { Hex } from '../eth/index.ts'
+import { revertReason } from '../evm/index.ts'
 import type { Executed } from '../evm/index.ts'
 import type { Compat } from '../compat.ts'
 import { CODE, RpcError } from './errors.ts'
 
 const REVERTED = 'execution reverted'
-const ERROR_STRING = '08c379a0'
-const PANIC = '4e487b71'
-
-/** Solidity's panic codes in geth's words (accounts/abi). */
-const PANICS: ReadonlyMap<bigint, string> = new Map([
-  [0x00n, 'generic panic'],
-  [0x01n, 'assert(false)'],
-  [0x11n, 'arithmetic underflow or overflow'],
-  [0x12n, 'division or modulo by zero'],
-  [0x21n, 'enum overflow'],
-  [0x22n, 'invalid encoded storage byte array accessed'],
-  [0x31n, 'out-of-bounds array access; popping on an empty array'],
-  [0x32n, 'out-of-bounds access of an array or bytesN'],
-  [0x41n, 'out of memory'],
-  [0x51n, 'uninitialized function'],
-])
 
 /** The error of a call that did not succeed (interface 7.1, compat.ts). A halt carries no data and is never called a revert. */
 export function failure({ outcome, output }: Executed, compat: Compat): RpcError | null {
@@ -33,26 +18,4 @@ export function failure({ outcome, output }: Executed, compat: Compat): RpcError
 export function revertMessage(output: Uint8Array): string {
   const reason = revertReason(output)
   return reason === null ? REVERTED : `${REVERTED}: ${reason}`
-}
-
-/** What Error(string) or Panic(uint256) says; null for other data. */
-export function revertReason(output: Uint8Array): string | null {
-  const selector = Buffer.from(output.subarray(0, 4)).toString('hex')
-  const words = output.subarray(4)
-  if (selector === ERROR_STRING) return errorString(words)
-  if (selector !== PANIC || words.length < 32) return null
-  const code = word(words, 0)
-  return PANICS.get(code) ?? `unknown panic code: ${Hex.fromQuantity(code)}`
-}
-
-function errorString(words: Uint8Array): string | null {
-  const at = words.length < 64 ? 0n : word(words, 0)
-  if (at !== 32n) return null
-  const length = word(words, 32)
-  // Solidity pads to whole words; hand-written assembly often does not.
-  return length > BigInt(words.length - 64) ? null : Buffer.from(words.subarray(64, 64 + Number(length))).toString('utf8')
-}
-
-function word(bytes: Uint8Array, at: number): bigint {
-  return BigInt(Hex.fromBytes(bytes.subarray(at, at + 32)))
 }

@@ -24,6 +24,7 @@ import { SIMULATION_METHODS } from './methods/simulate.ts'
 import { STATE_METHODS } from './methods/state.ts'
 import { SUBSCRIPTION_METHODS } from './methods/subscribe.ts'
 import { TIME_METHODS } from './methods/time.ts'
+import { TRACE_METHODS } from './methods/trace.ts'
 import { TRANSACTION_METHODS } from './methods/transactions.ts'
 import { TXPOOL_METHODS } from './methods/txpool.ts'
 import { PUBLIC_METHODS, PUBLIC_REFUSALS } from './public.ts'
@@ -59,6 +60,7 @@ export const CHAPTERS: readonly Chapter[] = [
   { title: 'Subscriptions', methods: SUBSCRIPTION_METHODS },
   { title: 'Transaction pool', methods: TXPOOL_METHODS },
   { title: 'Raw bytes', methods: DEBUG_METHODS },
+  { title: 'Tracing', methods: TRACE_METHODS },
   { title: 'Test hand: blocks', methods: [...MINE_METHODS, ...CADENCE_METHODS, ...NEXT_BLOCK_METHODS] },
   { title: 'Test hand: time', methods: TIME_METHODS },
   { title: 'Test hand: state', methods: [...EDIT_METHODS, ...ERC20_METHODS] },

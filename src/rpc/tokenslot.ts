@@ -1,9 +1,10 @@
 import type { View } from '../chain/index.ts'
 import { Hash, Hex } from '../eth/index.ts'
 import type { Address } from '../eth/index.ts'
-import { Call, siteOf } from './calls.ts'
+import { Deadline } from '../evm/index.ts'
+import { siteOf, withCall } from './calls.ts'
 import type { Site } from './calls.ts'
-import { TOKEN_SLOTS } from './limits.ts'
+import { CALL_TIME_MS, TOKEN_SLOTS } from './limits.ts'
 import type { CallRequest } from './request.ts'
 
 /** A slot, with the account that it belongs to: behind a proxy this is not always the token itself. */
@@ -19,11 +20,11 @@ const PROBE = 0x706f636b6574n
  * The slot that a getter (`balanceOf(…)`, `allowance(…)`) of a token answers from, found by trying each one that it reads:
  * the right one makes it answer whatever stands there, the probe as well as `amount`. null: none does.
  */
-export async function tokenSlot(view: View, token: Address, data: Uint8Array, amount: bigint): Promise<Place | null> {
+export function tokenSlot(view: View, token: Address, data: Uint8Array, amount: bigint): Place | null {
   const site = siteOf(view, view.tagged('pending'))
-  const getter: Getter = { site, request: { to: token, data } }
-  for (const place of (await slotsRead(getter)).slice(0, TOKEN_SLOTS)) {
-    if ((await answer(getter, place, PROBE)) === PROBE && (await answer(getter, place, amount)) === amount) return place
+  const getter: Getter = { site, request: { to: token, data }, deadline: new Deadline(CALL_TIME_MS) }
+  for (const place of slotsRead(getter).slice(0, TOKEN_SLOTS)) {
+    if (answer(getter, place, PROBE) === PROBE && answer(getter, place, amount) === amount) return place
   }
   return null
 }
@@ -31,17 +32,18 @@ export async function tokenSlot(view: View, token: Address, data: Uint8Array, am
 interface Getter {
   readonly site: Site
   readonly request: CallRequest
+  /** for all that is tried */
+  readonly deadline: Deadline
 }
 
-async function slotsRead({ site, request }: Getter): Promise<readonly Place[]> {
-  const call = new Call(site, request)
-  const { accessList } = await call.run(call.gas, {}, { accessList: true })
+function slotsRead({ site, request, deadline }: Getter): readonly Place[] {
+  const { accessList } = withCall(site, request, {}, (call) => call.run(call.gas, {}, { accessList: true }), { deadline, traced: true })
   return (accessList ?? []).flatMap(({ address, storageKeys }) => storageKeys.map((slot) => ({ address, slot })))
 }
 
 /** What the getter answers when `value` stands in the slot; null when it answers no number. */
-async function answer({ site, request }: Getter, { address, slot }: Place, value: bigint): Promise<bigint | null> {
+function answer({ site, request, deadline }: Getter, { address, slot }: Place, value: bigint): bigint | null {
   const state = new Map([[address, { stateDiff: new Map([[slot, Hash.fromBigint(value)]]) }]])
-  const { outcome, output } = await new Call(site, request, { state }).run()
+  const { outcome, output } = withCall(site, request, { state }, (call) => call.run(), { deadline })
   return outcome.kind === 'success' && output.length === 32 ? BigInt(Hex.fromBytes(output)) : null
 }

@@ -22,8 +22,6 @@ const WRITES_SLOT_0 = '0x60003560005500'
 const USER_ERROR =
   '0x08c379a00000000000000000000000000000000000000000000000000000000000000020000000000000000000000000000000000000000000000000000000000000000a75736572206572726f72'
 
-const WETH = '0x4200000000000000000000000000000000000006'
-
 function word(value: bigint | number): string {
   return `0x${value.toString(16).padStart(64, '0')}`
 }
@@ -161,22 +159,6 @@ describe('eth_call', () => {
     expect(await read('43', 'latest')).toBe(word(0))
     // The sender's nonce decides where a creation goes: pending has moved on.
     expect(await ask('eth_getTransactionCount', ALICE, 'pending')).toBe('0x1')
-    await chain.stop()
-  })
-
-  it('begins again when the pending state that it runs on is rewound', async () => {
-    const { ask, chain, clock, bugs } = await testNode({ cadence: PRECONF })
-    await clock.advance(200)
-    // A loop of 100 storage reads: long enough to be overtaken.
-    const loop = '0x60645b805450600190038060025700'
-    const calls = Array.from({ length: 20 }, async (_, i) => {
-      const rewind = chain.edit((world) => world.setBalance(NEW, BigInt(i)))
-      const answer = ask('eth_call', { to: BOB }, 'pending', { [BOB]: { code: loop } })
-      const simulated = ask('eth_simulateV1', { blockStateCalls: [{ calls: [{ to: WETH, data: '0x18160ddd' }] }] }, 'pending')
-      await Promise.all([rewind, answer, simulated])
-    })
-    await Promise.all(calls)
-    expect(bugs).toEqual([])
     await chain.stop()
   })
 

@@ -2,9 +2,10 @@ import type { View } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
 import { Hex } from '../../eth/index.ts'
 import type { AccessListItem, Address, Hash } from '../../eth/index.ts'
+import type { Executed } from '../../evm/index.ts'
 import { requireBlock } from '../blocks.ts'
-import { Call, onView, siteOf } from '../calls.ts'
-import type { Overrides } from '../calls.ts'
+import { siteOf, withCall } from '../calls.ts'
+import type { Call, CallSetup, Overrides } from '../calls.ts'
 import { CODE, RpcError, invalidParams } from '../errors.ts'
 import { accessListJson } from '../json.ts'
 import { method, optional, required } from '../method.ts'
@@ -50,9 +51,9 @@ export const CALL_METHODS: readonly Method[] = [
       params: [{ to: WETH, data: '0x313ce567' }, 'latest'],
       result: '0x0000000000000000000000000000000000000000000000000000000000000012',
     },
-    handler: async ({ chain, compat }, [request, block, state, env]) => {
+    handler: ({ chain, compat }, [request, block, state, env]) => {
       requireTarget(request, block, compat)
-      const executed = await onView(chain, (view) => callAt(view, request, block, { state, block: env }).run())
+      const executed = callAt(chain.head.view, request, block, { state, block: env }, (call) => call.run())
       const error = failure(executed, compat)
       if (error !== null) throw error
       return Hex.fromBytes(executed.output)
@@ -65,10 +66,10 @@ export const CALL_METHODS: readonly Method[] = [
     result: quantity.json,
     errors: REVERT_ERRORS,
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: '0x5208' },
-    handler: async ({ chain, compat }, [request, block, state, env]) => {
+    handler: ({ chain, compat }, [request, block, state, env]) => {
       const overrides = { state, block: env }
       const at = block ?? { kind: 'tag', tag: compat.estimateBlock }
-      return Hex.fromQuantity(await onView(chain, (view) => callAt(view, request, at, overrides).estimate(compat)))
+      return Hex.fromQuantity(callAt(chain.head.view, request, at, overrides, (call) => call.estimate(compat)))
     },
   }),
   method({
@@ -79,14 +80,21 @@ export const CALL_METHODS: readonly Method[] = [
     errors: { ...REVERT_ERRORS, [CODE.server]: 'the call cannot be paid for, or what it touches depends on what is warm without end' },
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: { accessList: [], gasUsed: '0x5208' } },
     handler: ({ chain }, [request, block, state]) =>
-      onView(chain, (view) => createAccessList(callAt(view, request, block, { state }), request)),
+      callAt(chain.head.view, request, block, { state }, (call) => createAccessList(call, request), { traced: true }),
   }),
 ]
 
-/** The call on one View (law 1). */
-function callAt(view: View, request: CallRequest, ref: BlockRef | undefined, overrides: Overrides): Call {
+/** Runs `work` with the call on one View (law 1). */
+function callAt<T>(
+  view: View,
+  request: CallRequest,
+  ref: BlockRef | undefined,
+  overrides: Overrides,
+  work: (call: Call) => T,
+  setup: CallSetup = {},
+): T {
   assertChain(request.chainId, view.config, 'argument 0 (call)')
-  return new Call(siteOf(view, requireBlock(view, ref)), request, overrides)
+  return withCall(siteOf(view, requireBlock(view, ref)), request, overrides, work, setup)
 }
 
 /** Without `to` the data is creation code (viem's deployless calls); without either there is nothing to execute. */
@@ -99,12 +107,12 @@ function requireTarget({ to, data }: CallRequest, block: BlockRef | undefined, c
 }
 
 /** Runs with the list of the run before until the list no longer grows: a warm slot can lead down another path. Throws RpcError -32000 when it never ends. */
-async function createAccessList(call: Call, request: CallRequest) {
+function createAccessList(call: Call, request: CallRequest) {
   let known = new AccessedSlots()
   for (const item of request.accessList ?? []) known.add(item)
   for (let runs = 0; runs < ACCESS_LIST_RUNS; runs++) {
     const accessList = known.items()
-    const executed = await call.run(call.gas, { accessList }, { accessList: true })
+    const executed = call.run(call.gas, { accessList }, { accessList: true })
     const next = new AccessedSlots()
     for (const item of [...accessList, ...(executed.accessList ?? [])]) next.add(item)
     if (next.size === known.size) return accessListAnswer(accessList, executed.gasUsed, failureText(executed))
@@ -121,7 +129,7 @@ function accessListAnswer(list: readonly AccessListItem[], gasUsed: bigint, erro
   return error === null ? answer : { ...answer, error }
 }
 
-function failureText({ outcome }: { readonly outcome: Awaited<ReturnType<Call['run']>>['outcome'] }): string | null {
+function failureText({ outcome }: Executed): string | null {
   if (outcome.kind === 'success') return null
   return outcome.kind === 'revert' ? 'execution reverted' : outcome.reason
 }

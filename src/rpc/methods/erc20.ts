@@ -36,7 +36,7 @@ export const ERC20_METHODS: readonly Method[] = [
 ]
 
 async function set(context: Context, token: Address, data: Uint8Array, amount: bigint, what: string): Promise<void> {
-  const place = await tokenSlot(context.chain.head.view, token, data, amount)
+  const place = tokenSlot(context.chain.head.view, token, data, amount)
   if (place === null) throw new RpcError(CODE.server, `unable to set the ERC20 ${what}: no slot found in token ${token}`)
   await context.chain.edit((world) => world.setStorage(place.address, place.slot, amount))
 }

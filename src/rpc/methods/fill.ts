@@ -1,7 +1,6 @@
-import type { Chain, View } from '../../chain/index.ts'
+import type { Chain } from '../../chain/index.ts'
 import { Hex } from '../../eth/index.ts'
 import type { Address, TransactionFields } from '../../eth/index.ts'
-import { onView } from '../calls.ts'
 import type { Context } from '../context.ts'
 import { CODE, invalidParams } from '../errors.ts'
 import { fieldsOf, priced, refuseUnsendable, withinBlock } from '../filling.ts'
@@ -32,21 +31,22 @@ export const FILL_METHODS: readonly Method[] = [
     result: record('filled transaction', { raw: bytes.json, tx: TRANSACTION }),
     errors: { [CODE.server]: 'the gas estimate failed' },
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: FILLED },
-    handler: async (context, [request]) => {
-      const tx = phantom(await fill(context, request), senderOf(request))
+    handler: (context, [request]) => {
+      const tx = phantom(fill(context, request), senderOf(request))
       return { raw: Hex.fromBytes(tx.raw), tx: transactionJson(tx, null) }
     },
   }),
 ]
 
-/** Estimated on what is pre-confirmed, which it may depend on. The nonce comes last: that takes time, and the sender's nonce may move meanwhile. */
-export async function fill({ chain, compat }: Context, request: CallRequest): Promise<TransactionFields> {
+/** Estimated on what is pre-confirmed, which it may depend on. */
+export function fill({ chain, compat }: Context, request: CallRequest): TransactionFields {
   refuseUnsendable(request, chain.config, 'argument 0 (transaction)')
-  const whole = await onView(chain, (view) => priced(withinBlock(request, chain), atTheTip(view, chain), compat))
+  const whole = priced(withinBlock(request, chain), atTheTip(chain), compat)
   return fieldsOf(whole, request.nonce ?? nextNonce(chain, senderOf(request)), chain.config)
 }
 
-function atTheTip(view: View, chain: Chain): Footing {
+function atTheTip(chain: Chain): Footing {
+  const { view } = chain.head
   const block = view.tagged('pending')
   const baseFee = block.header.baseFeePerGas === null ? null : comingBaseFee(view)
   return { view, block, baseFee, gasPrice: offeredGasPrice(view, chain) }

@@ -70,9 +70,6 @@ describe.each(CADENCES)('snapshots under %s', (_, cadence) => {
   })
 })
 
-/** Runs until its gas is gone, for several slices. */
-const ENDLESS = Hex.toBytes('0x5b600056')
-
 describe.each(CADENCES)('anvil_reorg under %s', (_, cadence) => {
   it('puts other blocks of the same times in place of the last ones', async () => {
     const node = await testNode({ cadence })
@@ -108,14 +105,12 @@ describe.each(CADENCES)('anvil_reorg under %s', (_, cadence) => {
 
 describe('anvil_reorg', () => {
   it('counts nonces from the block that the new ones follow on, also when a block is sealed before its turn comes', async () => {
-    const node = await testNode({ cadence: PRECONF })
+    const node = await testNode()
     await node.send({ to: STRANGER, gas: 21_000n })
-    await node.clock.advance(3_800)
-    const lasts = node.sign({ data: ENDLESS, gas: 3_000_000n })
-    await node.chain.submit(lasts)
-    const sealed = node.clock.advance(200)
-    await new Promise((resolve) => setImmediate(resolve))
-    expect(await node.ask('eth_blockNumber')).toBe('0x1')
+    await node.chain.mine(1)
+    await node.send({ to: STRANGER, gas: 21_000n })
+    const sealed = node.chain.mine(1)
+    expect(node.chain.head.view.head.header.number).toBe(1)
     await node.ask('anvil_reorg', 1, [[{ from: ALICE, to: STRANGER, value: '0x5', gas: '0x5208' }, 0]])
     await sealed
     const { transactions } = (await node.ask('eth_getBlockByNumber', '0x2', true)) as { transactions: readonly unknown[] }

@@ -69,7 +69,7 @@ export const MINE_METHODS: readonly Method[] = [
     handler: async ({ chain }, [options]) => {
       const blocks = await mine(chain, options)
       const { view } = chain.head
-      return Promise.all(blocks.map((block) => replayed(view, block)))
+      return blocks.map((block) => replayed(view, block))
     },
   }),
 ]

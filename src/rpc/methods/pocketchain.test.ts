@@ -27,7 +27,7 @@ it('two ticks at a time are two ticks one after the other', async () => {
 })
 
 it('pocketchain_tick refuses to move a real clock', async () => {
-  const { chain } = await testChain('manual', { clock: new RealClock() })
+  const { chain } = testChain('manual', { clock: new RealClock() })
   const rpc = createRpc({ chain, accounts: new DevAccounts([]), compat: COMPAT.default, clientVersion: 'x', onBug: () => undefined })
   await expect(rpc.request({ method: 'pocketchain_tick', params: [200] })).rejects.toMatchObject({
     code: -32_000,
@@ -63,7 +63,7 @@ it('a long tick and a long mining leave room for others', async () => {
   await breathe()
   answered.push(chain.head.view.head.header.number < 30 ? 'on the way' : 'too late')
   await ticking
-  const mining = ask('anvil_mine', 40).then(() => answered.push('mine'))
+  const mining = ask('anvil_mine', 500).then(() => answered.push('mine'))
   await breathe()
   await breathe()
   answered.push('other')

@@ -1,11 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { Address, Hex } from '../../eth/index.ts'
+import { Address } from '../../eth/index.ts'
 import { ALICE, PRECONF, testNode } from '../node.fixture.ts'
 
 const STRANGER = Address.from('0x00000000000000000000000000000000000a11ce')
-
-/** Runs until its gas is gone, for several slices. */
-const ENDLESS = Hex.toBytes('0x5b600056')
 
 describe('dropTransaction', () => {
   it.each([
@@ -26,16 +23,6 @@ describe('dropTransaction', () => {
     await clock.advance(200)
     expect(await ask('anvil_dropTransaction', hash)).toBeNull()
     expect(await ask('eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x1' })
-  })
-
-  it('cannot take back what a block is taking in', async () => {
-    const { ask, sign, chain } = await testNode({ cadence: { kind: 'instant' } })
-    const tx = sign({ to: null, data: ENDLESS, gas: 3_000_000n })
-    const submitted = chain.submit(tx)
-    while (!chain.pool.has(tx.hash)) await new Promise((resolve) => setImmediate(resolve))
-    expect(await ask('anvil_dropTransaction', tx.hash)).toBeNull()
-    await submitted
-    expect(await ask('eth_getTransactionReceipt', tx.hash)).toMatchObject({ blockNumber: '0x1' })
   })
 })
 

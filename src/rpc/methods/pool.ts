@@ -14,27 +14,25 @@ export const POOL_METHODS: readonly Method[] = [
     params: [required('hash', hash)],
     result: orNull(HASH),
     example: { params: [SENT], result: SENT },
-    handler: async ({ chain }, [sent]) => ((await chain.withdraw((pool) => pool.drop(sent))) ? sent : null),
+    handler: ({ chain }, [sent]) => (chain.pool.drop(sent) ? sent : null),
   }),
   ...named(['hardhat_dropTransaction'], {
     doc: 'Takes a transaction out of the pool; false when it is not there.',
     params: [required('hash', hash)],
     result: BOOLEAN,
     example: { params: [SENT], result: true },
-    handler: ({ chain }, [sent]) => chain.withdraw((pool) => pool.drop(sent)),
+    handler: ({ chain }, [sent]) => chain.pool.drop(sent),
   }),
   ...commands(familiar('dropAllTransactions'), {
     doc: 'Empties the pool.',
     params: [],
     example: [],
-    handler: ({ chain }) => chain.withdraw((pool) => pool.dropAll()),
+    handler: ({ chain }) => chain.pool.dropAll(),
   }),
   ...commands(familiar('removePoolTransactions'), {
     doc: 'Takes all transactions of one sender out of the pool.',
     params: [required('address', address)],
     example: [ALICE],
-    handler: async ({ chain }, [sender]) => {
-      await chain.withdraw((pool) => pool.dropSender(sender))
-    },
+    handler: ({ chain }, [sender]) => chain.pool.dropSender(sender),
   }),
 ]

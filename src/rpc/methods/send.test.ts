@@ -97,9 +97,11 @@ describe('eth_sendTransaction', () => {
     expect(Transaction.decode(tx?.raw ?? new Uint8Array()).from).toBe(ALICE)
   })
 
-  it('gives concurrent sends consecutive nonces', async () => {
+  it('gives concurrent sends consecutive nonces, and none to one that fails', async () => {
     const { ask, chain } = await testNode()
-    await Promise.all(Array.from({ length: 20 }, () => ask('eth_sendTransaction', { from: ALICE, to: BOB, value: '0x1' })))
+    const send = (value: bigint) => ask('eth_sendTransaction', { from: ALICE, to: BOB, value: Hex.fromQuantity(value) })
+    const sent = await Promise.allSettled(Array.from({ length: 21 }, (_, i) => send(i === 10 ? 10n ** 30n : 1n)))
+    expect(sent.flatMap(({ status }, i) => (status === 'rejected' ? [i] : []))).toEqual([10])
     const [block] = await chain.mine(1)
     const nonces = block?.transactions.filter(({ from }) => from === ALICE).map(({ nonce }) => Number(nonce))
     expect(nonces).toEqual(Array.from({ length: 20 }, (_, i) => i))

@@ -1,13 +1,10 @@
 import { Transaction } from '../../eth/index.ts'
-import type { Address, Hash, TransactionFields } from '../../eth/index.ts'
 import { unknownAccount } from '../accounts.ts'
-import type { Context } from '../context.ts'
 import { CODE } from '../errors.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { rawTransaction } from '../rawtransaction.ts'
 import { callRequest } from '../request.ts'
-import type { CallRequest } from '../request.ts'
 import { RECEIPT } from '../results.ts'
 import { hash, integer } from '../schema.ts'
 import { fill, requireSender } from './fill.ts'
@@ -33,10 +30,7 @@ export const SEND_METHODS: readonly Method[] = [
     result: hash.json,
     errors: POOL_ERRORS,
     example: { params: [RAW], result: HASH },
-    handler: async ({ chain }, [tx]) => {
-      await chain.submit(tx)
-      return tx.hash
-    },
+    handler: ({ chain }, [tx]) => chain.submit(tx),
   }),
   method({
     name: 'eth_sendRawTransactionSync',
@@ -57,7 +51,7 @@ export const SEND_METHODS: readonly Method[] = [
     handler: (context, [request]) => {
       const from = requireSender(request)
       if (!context.accounts.canSend(from)) throw unknownAccount(from)
-      return send(context, request, from, (fields) => context.accounts.transaction(fields, from))
+      return context.chain.submit(() => context.accounts.transaction(fill(context, request), from))
     },
   }),
   method({
@@ -69,19 +63,7 @@ export const SEND_METHODS: readonly Method[] = [
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: HASH },
     handler: (context, [request]) => {
       const from = requireSender(request)
-      return send(context, request, from, (fields) => Transaction.unsigned(fields, from))
+      return context.chain.submit(() => Transaction.unsigned(fill(context, request), from))
     },
   }),
 ]
-
-type Maker = (fields: TransactionFields) => Transaction
-
-/** With an explicit nonce there is nothing to wait for. */
-function send(context: Context, request: CallRequest, from: Address, make: Maker): Promise<Hash> {
-  const go = async () => {
-    const tx = make(await fill(context, request))
-    await context.chain.submit(tx)
-    return tx.hash
-  }
-  return request.nonce === undefined ? context.accounts.inTurn(from, go) : go()
-}

@@ -25,9 +25,9 @@ export const SIGN_METHODS: readonly Method[] = [
     result: bytes.json,
     errors: { [CODE.server]: 'unknown account, or the gas estimate failed' },
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: '0x02f86b827a69…' },
-    handler: async (context, [request]) => {
+    handler: (context, [request]) => {
       const from = requireSender(request)
-      const tx = context.accounts.transaction(await fill(context, request), from)
+      const tx = context.accounts.transaction(fill(context, request), from)
       return Hex.fromBytes(tx.raw)
     },
   }),

@@ -1,5 +1,4 @@
 import { requireBlock } from '../blocks.ts'
-import { onView } from '../calls.ts'
 import { CODE } from '../errors.ts'
 import { SIMULATED_CALLS } from '../limits.ts'
 import { method, optional, required } from '../method.ts'
@@ -64,7 +63,8 @@ export const SIMULATION_METHODS: readonly Method[] = [
         traceTransfers: asked.traceTransfers ?? false,
         fullTransactions: asked.returnFullTransactions ?? false,
       }
-      return onView(chain, (view) => new Simulation(view, requireBlock(view, ref), options).run(asked.blockStateCalls))
+      const { view } = chain.head
+      return new Simulation(view, requireBlock(view, ref), options).run(asked.blockStateCalls)
     },
   }),
 ]

@@ -3,9 +3,9 @@ import type { View } from '../../chain/index.ts'
 import { Address, Block, Bloom, EMPTY_OMMERS, EMPTY_ROOT, Hash, Header, Hex, Receipt, Withdrawal } from '../../eth/index.ts'
 import type { Log, Transaction } from '../../eth/index.ts'
 import {
+  Deadline,
   InvalidTransaction,
   MESSAGE_PASSER,
-  Pace,
   World,
   beginBlock,
   endBlock,
@@ -51,7 +51,7 @@ interface Ran {
   readonly capped: boolean
 }
 
-/** Blocks on top of a block of a View, one after the other on one copy of its state; nothing of it stays. */
+/** Blocks on top of a block of a View, one after the other on one copy of its state; nothing of it stays. Runs once. */
 export class Simulation {
   readonly #view: View
   readonly #base: Block
@@ -60,45 +60,46 @@ export class Simulation {
   readonly #hashes = new Map<number, Hash>()
   #parent: Header
   /** of the whole request */
-  readonly #pace = new Pace(CALL_TIME_MS)
+  readonly #deadline = new Deadline(CALL_TIME_MS)
   #gasLeft = CALL_GAS
 
   constructor(view: View, base: Block, options: SimulationOptions) {
     this.#view = view
     this.#base = base
     this.#options = options
-    this.#world = new World(view.state(base))
+    this.#world = new World(view.state(base), { traced: options.traceTransfers })
     this.#parent = base.header
     this.#hashes.set(base.header.number, Header.hash(base.header))
   }
 
   /** Answers the blocks as eth_simulateV1 does. Throws RpcError; then no block is answered. */
-  async run(requested: readonly RequestedBlock[]): Promise<readonly Json[]> {
+  run(requested: readonly RequestedBlock[]): readonly Json[] {
     const seconds = this.#view.config.op === null ? L1_BLOCK_SECONDS : OP_BLOCK_SECONDS
-    const answers: Json[] = []
-    for (const planned of planBlocks(this.#base.header, requested, seconds)) {
-      await this.#pace.look()
-      answers.push(await this.#block(planned))
+    try {
+      return planBlocks(this.#base.header, requested, seconds).map((planned) => this.#block(planned))
+    } finally {
+      this.#world.release()
     }
-    return answers
   }
 
-  async #block(planned: PlannedBlock): Promise<Json> {
+  #block(planned: PlannedBlock): Json {
+    this.#deadline.check()
     const rules = rulesAt(this.#view.config, planned.number, planned.timestamp)
     const frame = this.#frame(planned, rules)
     const context = this.#context(frame, planned, rules)
     const places = overrideState(this.#world, planned.state, rules)
-    await beginBlock(context, this.#world)
+    beginBlock(context, this.#world)
     const ran: Ran[] = []
-    for (const request of planned.calls) ran.push(await this.#call(request, context, places, ran))
-    const block = await this.#seal(frame, context, planned, ran)
+    for (const request of planned.calls) ran.push(this.#call(request, context, places, ran))
+    const block = this.#seal(frame, context, planned, ran)
     this.#parent = block.header
     this.#hashes.set(planned.number, block.hash)
     const { fullTransactions, traceTransfers } = this.#options
     return { ...blockJson(block, fullTransactions), calls: callsJson(ran, block, traceTransfers) }
   }
 
-  async #call(request: CallRequest, context: BlockContext, places: PrecompilePlaces, before: readonly Ran[]): Promise<Ran> {
+  #call(request: CallRequest, context: BlockContext, places: PrecompilePlaces, before: readonly Ran[]): Ran {
+    this.#deadline.check()
     const { validation, traceTransfers } = this.#options
     const spent = before.at(-1)?.receipt.cumulativeGasUsed ?? 0n
     const { gas, capped } = this.#gasFor(request, context.env.gasLimit - spent)
@@ -108,8 +109,8 @@ export class Simulation {
     if (validation) this.#assertNonce(message)
     const free = !validation && message.maxFeePerGas === 0n && message.maxPriorityFeePerGas === 0n
     // A contract may send, even in validation: geth asks neither for EIP-3607 nor for the gas cap of EIP-7825.
-    const options = { ...places, skipNonce: true, skipGasCap: true, skipFees: free, transferLogs: traceTransfers, pace: this.#pace }
-    const executed = await this.#execute(message, context, options)
+    const options = { ...places, skipNonce: true, skipGasCap: true, skipFees: free, transferLogs: traceTransfers, deadline: this.#deadline }
+    const executed = this.#execute(message, context, options)
     this.#gasLeft -= executed.gasUsed
     return {
       tx: phantom({ ...message, chainId: message.type === 0 ? null : context.config.chainId }, message.from),
@@ -119,9 +120,9 @@ export class Simulation {
     }
   }
 
-  async #execute(message: Message, context: BlockContext, options: object): Promise<Executed> {
+  #execute(message: Message, context: BlockContext, options: object): Executed {
     try {
-      return await executeTransaction(message, context, this.#world, options)
+      return executeTransaction(message, context, this.#world, options)
     } catch (error) {
       if (error instanceof InvalidTransaction) throw refusedCall(error, message.gas)
       throw error
@@ -170,11 +171,11 @@ export class Simulation {
     }
   }
 
-  async #seal(frame: Header, context: BlockContext, { withdrawals }: PlannedBlock, ran: readonly Ran[]): Promise<Block> {
+  #seal(frame: Header, context: BlockContext, { withdrawals }: PlannedBlock, ran: readonly Ran[]): Block {
     const { rules } = context
     const receipts = ran.map(({ receipt }) => receipt)
     const logs = receipts.flatMap((receipt) => receipt.logs)
-    const { requestsHash } = await endBlock(context, this.#world, { withdrawals, ommers: [], logs })
+    const { requestsHash } = endBlock(context, this.#world, { withdrawals, ommers: [], logs })
     const { stateRoot, storageRoot } = this.#view.rootsWith(this.#base, this.#world.writes())
     const transactions = ran.map(({ tx }) => tx)
     const header: Header = {

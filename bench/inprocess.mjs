@@ -1,0 +1,101 @@
+// The same calls without a socket: through our node's request function, by our engine alone, and by @ethereumjs/evm alone.
+import { pathToFileURL } from 'node:url'
+import { ethereumjs } from './ethereumjs.mjs'
+
+/** A sample is as many runs as take this long, so that the clock's own steps do not show. */
+const SAMPLE_MS = 2
+const CALL_GAS = 30_000_000n
+
+/**
+ * A node of ours in this process.
+ * @param {string} dist folder of the build
+ * @returns {Promise<{ rpc: (method: string, params?: readonly unknown[]) => Promise<any>, runners: () => Promise<Runner[]>, close: () => Promise<void> }>}
+ *   `runners` run on the head at that moment
+ */
+export async function inProcess(dist) {
+  const load = (/** @type {string} */ module) => import(pathToFileURL(`${dist}/${module}/index.js`).href)
+  const [{ createPocketchain }, engine] = await Promise.all([import(pathToFileURL(`${dist}/index.js`).href), load('evm')])
+  const node = await createPocketchain()
+  const rpc = (/** @type {string} */ method, /** @type {readonly unknown[]} */ params = []) => node.request({ method, params })
+  return {
+    rpc,
+    close: () => node.close(),
+    runners: async () => {
+      const { view } = node.chain.head
+      const site = { state: view.state(view.head), context: view.context(view.head) }
+      return [
+        {
+          name: 'request',
+          ready:
+            ({ request }) =>
+            () =>
+              rpc('eth_call', [request, 'latest']),
+        },
+        { name: 'engine', ready: ({ request }) => ready(engine, site, request) },
+        { name: '@ethereumjs/evm', ready: await asRunner(site) },
+      ]
+    },
+  }
+}
+
+/** @typedef {{ name: string, ready: (work: import('./cases.mjs').Case) => () => unknown }} Runner */
+
+async function asRunner(site) {
+  const make = await ethereumjs(site)
+  return ({ request }) => make(request)
+}
+
+/** The engine with the transaction's rules around it, on one World that is put back after each run. */
+function ready({ World, executeTransaction }, { state, context }, { from, to, data = '0x' }) {
+  const world = new World(state)
+  const message = {
+    type: 2,
+    from: (from ?? `0x${'00'.repeat(20)}`).toLowerCase(),
+    to: to.toLowerCase(),
+    nonce: 0n,
+    gas: CALL_GAS,
+    value: 0n,
+    data: new Uint8Array(Buffer.from(data.slice(2), 'hex')),
+    maxFeePerGas: 0n,
+    maxPriorityFeePerGas: 0n,
+    accessList: [],
+    maxFeePerBlobGas: 0n,
+    blobVersionedHashes: [],
+    authorizationList: [],
+    deposit: null,
+    raw: null,
+  }
+  const free = { ...context, env: { ...context.env, baseFeePerGas: 0n } }
+  const rules = { skipNonce: true, skipGasCap: true, skipFees: true }
+  return () => {
+    const mark = world.checkpoint()
+    const putBack = (/** @type {any} */ executed) => {
+      world.revertTo(mark)
+      return executed
+    }
+    const executed = executeTransaction(message, free, world, rules)
+    return executed instanceof Promise ? executed.then(putBack) : putBack(executed)
+  }
+}
+
+/** Runs again and again for `seconds`. @returns {Promise<{ minUs: number, medianUs: number, runs: number }>} microseconds a run */
+export async function time(/** @type {() => unknown} */ run, /** @type {number} */ seconds) {
+  const first = await timed(run, 1)
+  const perSample = Math.max(1, Math.min(1_000, Math.floor(SAMPLE_MS / first)))
+  const samples = []
+  const endMs = performance.now() + seconds * 1_000
+  do samples.push((await timed(run, perSample)) / perSample)
+  while (performance.now() < endMs)
+  samples.sort((a, b) => a - b)
+  return { minUs: samples[0] * 1_000, medianUs: samples[samples.length >> 1] * 1_000, runs: samples.length * perSample }
+}
+
+/** Milliseconds. Only what is a promise is awaited: an await alone costs a tenth of a small call. */
+async function timed(run, times) {
+  const startMs = performance.now()
+  for (let i = 0; i < times; i++) {
+    const result = run()
+    if (result instanceof Promise) await result
+  }
+  return performance.now() - startMs
+}

@@ -1,0 +1,29 @@
+// Aligned text for a terminal.
+
+/**
+ * @param {readonly string[]} titles
+ * @param {readonly (readonly string[])[]} rows a cell per title
+ * @returns {string} the first column to the left, the others to the right
+ */
+export function table(titles, rows) {
+  const widths = titles.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i].length)))
+  const line = (cells) => cells.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join('  ')
+  return [line(titles), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n')
+}
+
+/** Three digits that count. */
+export function figure(value) {
+  if (!Number.isFinite(value)) return '-'
+  if (value >= 100) return Math.round(value).toLocaleString('en-US')
+  return value.toFixed(value >= 10 ? 1 : 2)
+}
+
+/** How many times as much `a` is as `b`. */
+export function ratio(a, b) {
+  return Number.isFinite(a / b) ? `${figure(a / b)}x` : '-'
+}
+
+export function median(values) {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[sorted.length >> 1]
+}

@@ -1,0 +1,221 @@
+import { L1_FORKS } from './forks.ts'
+import type { ChainConfig, L1Fork, Rules } from './forks.ts'
+import { precompiles } from './precompiles.ts'
+
+/** Bytes of the block that `rulesBlock` makes; its layout is that of the runtime's `RULES`. */
+export const RULES_SIZE = 2_112 + 257
+
+/** What an opcode takes from the stack and puts there, what it costs before anything that depends on its operands, and since when. */
+interface Opcode {
+  readonly takes: number
+  readonly gives: number
+  readonly gas: number
+  readonly since: L1Fork
+  /** newer prices, in order */
+  readonly repriced?: readonly (readonly [L1Fork, number])[]
+}
+
+const OPCODES: ReadonlyMap<number, Opcode> = new Map([
+  [0x00, op(0, 0, 0)],
+  ...each([0x01, 0x03, 0x10, 0x11, 0x12, 0x13, 0x14, 0x16, 0x17, 0x18, 0x1a], op(2, 1, 3)),
+  ...each([0x02, 0x04, 0x05, 0x06, 0x07, 0x0b], op(2, 1, 5)),
+  ...each([0x08, 0x09], op(3, 1, 8)),
+  [0x0a, op(2, 1, 10)],
+  ...each([0x15, 0x19], op(1, 1, 3)),
+  ...each([0x1b, 0x1c, 0x1d], op(2, 1, 3, 'constantinople')),
+  [0x1e, op(1, 1, 5, 'osaka')],
+  [0x20, op(2, 1, 30)],
+  ...each([0x30, 0x32, 0x33, 0x34, 0x36, 0x38, 0x3a, 0x41, 0x42, 0x43, 0x44, 0x45, 0x58, 0x59, 0x5a], op(0, 1, 2)),
+  [
+    0x31,
+    op(1, 1, 20, 'frontier', [
+      ['tangerine', 400],
+      ['istanbul', 700],
+      ['berlin', 100],
+    ]),
+  ],
+  [0x35, op(1, 1, 3)],
+  ...each([0x37, 0x39], op(3, 0, 3)),
+  [
+    0x3b,
+    op(1, 1, 20, 'frontier', [
+      ['tangerine', 700],
+      ['berlin', 100],
+    ]),
+  ],
+  [
+    0x3c,
+    op(4, 0, 20, 'frontier', [
+      ['tangerine', 700],
+      ['berlin', 100],
+    ]),
+  ],
+  [0x3d, op(0, 1, 2, 'byzantium')],
+  [0x3e, op(3, 0, 3, 'byzantium')],
+  [
+    0x3f,
+    op(1, 1, 400, 'constantinople', [
+      ['istanbul', 700],
+      ['berlin', 100],
+    ]),
+  ],
+  [0x40, op(1, 1, 20)],
+  [0x46, op(0, 1, 2, 'istanbul')],
+  [0x47, op(0, 1, 5, 'istanbul')],
+  [0x48, op(0, 1, 2, 'london')],
+  [0x49, op(1, 1, 3, 'cancun')],
+  [0x4a, op(0, 1, 2, 'cancun')],
+  [0x50, op(1, 0, 2)],
+  [0x51, op(1, 1, 3)],
+  ...each([0x52, 0x53], op(2, 0, 3)),
+  [
+    0x54,
+    op(1, 1, 50, 'frontier', [
+      ['tangerine', 200],
+      ['istanbul', 800],
+      ['berlin', 100],
+    ]),
+  ],
+  [0x55, op(2, 0, 0)],
+  [0x56, op(1, 0, 8)],
+  [0x57, op(2, 0, 10)],
+  [0x5b, op(0, 0, 1)],
+  [0x5c, op(1, 1, 100, 'cancun')],
+  [0x5d, op(2, 0, 100, 'cancun')],
+  [0x5e, op(3, 0, 3, 'cancun')],
+  [0x5f, op(0, 1, 2, 'shanghai')],
+  ...numbered(0x60, 32, () => op(0, 1, 3)),
+  ...numbered(0x80, 16, (n) => op(n + 1, n + 2, 3)),
+  ...numbered(0x90, 16, (n) => op(n + 2, n + 2, 3)),
+  ...numbered(0xa0, 5, (n) => op(n + 2, 0, 375 * (n + 1))),
+  [0xf0, op(3, 1, 32_000)],
+  [
+    0xf1,
+    op(7, 1, 40, 'frontier', [
+      ['tangerine', 700],
+      ['berlin', 100],
+    ]),
+  ],
+  [
+    0xf2,
+    op(7, 1, 40, 'frontier', [
+      ['tangerine', 700],
+      ['berlin', 100],
+    ]),
+  ],
+  [0xf3, op(2, 0, 0)],
+  [
+    0xf4,
+    op(6, 1, 40, 'homestead', [
+      ['tangerine', 700],
+      ['berlin', 100],
+    ]),
+  ],
+  [0xf5, op(4, 1, 32_000, 'constantinople')],
+  [0xfa, op(6, 1, 700, 'byzantium', [['berlin', 100]])],
+  [0xfd, op(2, 0, 0, 'byzantium')],
+  [0xff, op(1, 0, 0, 'frontier', [['tangerine', 5_000]])],
+])
+
+/** Prices that the operands decide about. `coldAccount` and `coldSlot` are whole prices; 0: nothing is cold yet (EIP-2929). */
+interface Prices {
+  readonly coldAccount: number
+  readonly coldSlot: number
+  readonly warm: number
+  readonly expByte: number
+  readonly sstoreReset: number
+  readonly sstoreNothing: number
+  readonly refundClear: number
+  readonly refundDestroy: number
+}
+
+/** One row per fork that changed something; what a row does not name stays. */
+const PRICES: readonly (readonly [L1Fork, Partial<Prices>])[] = [
+  ['frontier', { expByte: 10, sstoreReset: 5_000, sstoreNothing: 200, refundClear: 15_000, refundDestroy: 24_000 }],
+  ['spurious', { expByte: 50 }],
+  ['istanbul', { sstoreNothing: 800 }],
+  ['berlin', { coldAccount: 2_600, coldSlot: 2_100, warm: 100, sstoreReset: 2_900, sstoreNothing: 100 }],
+  ['london', { refundClear: 4_800, refundDestroy: 0 }],
+]
+
+const NO_PRICES: Prices = {
+  coldAccount: 0,
+  coldSlot: 0,
+  warm: 0,
+  expByte: 0,
+  sstoreReset: 0,
+  sstoreNothing: 0,
+  refundClear: 0,
+  refundDestroy: 0,
+}
+
+/** Stack words. */
+const STACK_MAX = 1_024
+/** More than any stack holds: the mark of an opcode that is not defined. */
+const UNDEFINED = 0xffff
+const NO_LIMIT = 0xffff_ffff
+const MEMORY_LAYOUT = { fork: 2_048, prices: 2_052, codeSizeMax: 2_084, initCodeSizeMax: 2_088, precompiles: 2_112 } as const
+
+const known = new WeakMap<ChainConfig, WeakMap<Rules, Uint8Array>>()
+
+/** Everything that the runtime has to know about the rules of a chain's block, as it reads it. The same bytes for the same rules. */
+export function rulesBlock(config: ChainConfig, rules: Rules): Uint8Array {
+  let blocks = known.get(config)
+  if (blocks === undefined) known.set(config, (blocks = new WeakMap()))
+  let block = blocks.get(rules)
+  if (block === undefined) blocks.set(rules, (block = write(config, rules)))
+  return block
+}
+
+function write({ codeSizeLimit }: ChainConfig, rules: Rules): Uint8Array {
+  const block = new Uint8Array(RULES_SIZE)
+  const view = new DataView(block.buffer)
+  for (let code = 0; code < 256; code++) writeOpcode(view, code, rules)
+  view.setUint32(MEMORY_LAYOUT.fork, L1_FORKS.indexOf(rules.l1), true)
+  const prices = pricesOf(rules)
+  const row = [
+    prices.coldAccount,
+    prices.coldSlot,
+    prices.warm,
+    prices.expByte,
+    prices.sstoreReset,
+    prices.sstoreNothing,
+    prices.refundClear,
+    prices.refundDestroy,
+  ]
+  row.forEach((price, index) => view.setUint32(MEMORY_LAYOUT.prices + 4 * index, price, true))
+  view.setUint32(MEMORY_LAYOUT.codeSizeMax, codeSizeLimit ?? NO_LIMIT, true)
+  view.setUint32(MEMORY_LAYOUT.initCodeSizeMax, codeSizeLimit === null ? NO_LIMIT : 2 * codeSizeLimit, true)
+  for (const address of precompiles(rules)) block[MEMORY_LAYOUT.precompiles + Number(address)] = 1
+  return block
+}
+
+/** u16 gas, u16 least bytes on the stack, u32 how many more there may be. */
+function writeOpcode(view: DataView, code: number, rules: Rules): void {
+  const opcode = OPCODES.get(code)
+  if (opcode === undefined || !rules.has(opcode.since)) return view.setUint16(8 * code + 2, UNDEFINED, true)
+  const most = STACK_MAX - Math.max(0, opcode.gives - opcode.takes)
+  view.setUint16(8 * code, gasOf(opcode, rules), true)
+  view.setUint16(8 * code + 2, 32 * opcode.takes, true)
+  view.setUint32(8 * code + 4, 32 * (most - opcode.takes), true)
+}
+
+function gasOf(opcode: Opcode, rules: Rules): number {
+  return opcode.repriced?.findLast(([fork]) => rules.has(fork))?.[1] ?? opcode.gas
+}
+
+function pricesOf(rules: Rules): Prices {
+  return PRICES.filter(([fork]) => rules.has(fork)).reduce((prices, [, changes]) => ({ ...prices, ...changes }), NO_PRICES)
+}
+
+function op(takes: number, gives: number, gas: number, since: L1Fork = 'frontier', repriced: Opcode['repriced'] = []): Opcode {
+  return { takes, gives, gas, since, repriced }
+}
+
+function each(codes: readonly number[], opcode: Opcode): [number, Opcode][] {
+  return codes.map((code) => [code, opcode])
+}
+
+function numbered(first: number, count: number, make: (index: number) => Opcode): [number, Opcode][] {
+  return Array.from({ length: count }, (_, index) => [first + index, make(index)])
+}

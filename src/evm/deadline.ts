@@ -1,0 +1,25 @@
+/** When a request must be through. It has one for all that it executes; a block that is being built has none. */
+export class Deadline {
+  /** milliseconds, as `performance.now()` counts them */
+  readonly endMs: number
+  readonly #limitMs: number
+
+  /** Begins to run at once. */
+  constructor(limitMs: number) {
+    this.#limitMs = limitMs
+    this.endMs = performance.now() + limitMs
+  }
+
+  /** Asked between two pieces of work. Throws OutOfTime. */
+  check(): void {
+    if (performance.now() >= this.endMs) throw new OutOfTime(this.#limitMs)
+  }
+}
+
+/** A request ran longer than it may. The words are geth's. */
+export class OutOfTime extends Error {
+  constructor(limitMs: number) {
+    super(`execution aborted (timeout = ${limitMs / 1_000}s)`)
+    this.name = 'OutOfTime'
+  }
+}

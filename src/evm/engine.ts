@@ -1,0 +1,252 @@
+import { Address, Hash } from '../eth/index.ts'
+import type { Log } from '../eth/index.ts'
+import { rulesBlock } from './costs.ts'
+import type { Deadline } from './deadline.ts'
+import type { Frame, FrameResult, RunFrame } from './frame.ts'
+import { failureOf } from './halt.ts'
+import { NO_HOOKS } from './hooks.ts'
+import { readLog, TracerHooks } from './listening.ts'
+import type { Instance, Services } from './instance.ts'
+import { FUEL_PER_LOOK } from './limits.ts'
+import type { BlockContext, BlockEnv, Outcome } from './message.ts'
+import { precompiled } from './precompiled/table.ts'
+import type { Rules } from './forks.ts'
+import { F_BASE, F_PC, F_SP } from './runtime/frame.ts'
+import {
+  A_DESTROYED,
+  BASE_FEE,
+  BLOB_BASE_FEE,
+  BLOB_COUNT,
+  BLOB_HASHES,
+  CHAIN_ID,
+  COINBASE,
+  FRAMES,
+  GAS_LIMIT,
+  GAS_PRICE,
+  INPUT,
+  INPUT_END,
+  LOGS,
+  MOVED,
+  MOVED_COUNT,
+  MOVED_SIZE,
+  NUMBER,
+  ORIGIN,
+  OUT_OF_TIME,
+  RANDOM,
+  RETURN,
+  REVERT,
+  RULES,
+  SUCCESS,
+  TARGET,
+  TIMESTAMP,
+  TOUCHED,
+  VALUE,
+} from './runtime/layout.ts'
+import type { World } from './world.ts'
+
+/** More than any gas limit; the runtime counts gas in 63 bits. */
+const GAS_MAX = 2n ** 62n
+const FOR_EVER = 0x7fff_ffff
+
+/** What an instance was told last, so that it is not told again. */
+const told = new WeakMap<Instance, { rules: Uint8Array; env: BlockEnv }>()
+
+/**
+ * Runs one frame in the runtime that the world lives in. Changes the world, and leaves it as it was when the frame fails
+ * or throws.
+ *
+ * @throws {OutOfTime} the frame's deadline
+ * @throws {EngineFull} it needs more room than an instance has
+ */
+export const runFrame: RunFrame = (frame, context, world) => {
+  const { instance } = world
+  const mark = world.checkpoint()
+  try {
+    return execute(frame, context, world, instance)
+  } catch (error) {
+    undo(error, world, mark)
+    throw instance.runtime.exhausted.value === 0 ? error : full(instance)
+  }
+}
+
+/** A refusal of our own leaves tables and journal whole. Any other trap is a bug: nothing in that memory is believed. */
+function undo(error: unknown, world: World, mark: number): void {
+  const { runtime } = world.instance
+  if (isTrap(error) && runtime.exhausted.value === 0) return world.abandon()
+  world.revertTo(mark)
+}
+
+function isTrap(error: unknown): boolean {
+  return error instanceof Error && error.name === 'RuntimeError'
+}
+
+function full(instance: Instance): EngineFull {
+  instance.runtime.clearExhausted()
+  return new EngineFull()
+}
+
+function execute(frame: Frame, context: BlockContext, world: World, instance: Instance): FrameResult {
+  const { runtime } = instance
+  const services = new FrameServices(frame, context)
+  instance.services = services
+  tell(instance, context)
+  tellFrame(instance, frame, world)
+  instance.hooks = frame.tracer === null ? NO_HOOKS : hooksFor(instance, frame, services)
+  runtime.setFuel(frame.deadline === null ? FOR_EVER : 0)
+  const gas = frame.gas < GAS_MAX ? frame.gas : GAS_MAX
+  const status = runtime.execute(frame.to === null ? 1 : 0, frame.data.length, gas)
+  if (status === OUT_OF_TIME) frame.deadline?.check()
+  if (status === OUT_OF_TIME) throw new Error('the runtime ran out of time, but the clock says otherwise')
+  const isSuccess = status === SUCCESS
+  return {
+    outcome: outcomeOf(status, instance, services),
+    output: instance.slice(RETURN, runtime.returnSize.value),
+    gasUsed: gas - runtime.gasLeft.value,
+    refund: isSuccess ? runtime.refund.value : 0n,
+    logs: isSuccess ? logsOf(instance) : [],
+    destroyed: isSuccess ? destroyedOf(instance) : [],
+  }
+}
+
+function hooksFor(instance: Instance, frame: Frame, services: FrameServices): TracerHooks {
+  if (!instance.isTraced || frame.tracer === null) throw new Error('a tracer needs a world that is made with { traced: true }')
+  const hooks = new TracerHooks(instance, frame.tracer)
+  services.onFailure = (reason) => (hooks.precompileFailure = reason)
+  return hooks
+}
+
+// --- parameters ------------------------------------------------------------------------------------------------------------
+
+function tell(instance: Instance, { config, rules, env }: BlockContext): void {
+  const block = rulesBlock(config, rules)
+  const before = told.get(instance)
+  if (before?.rules !== block) {
+    instance.bytes.set(block, RULES)
+    instance.setWord(CHAIN_ID, BigInt(config.chainId))
+  } else if (before.env === env) return
+  told.set(instance, { rules: block, env })
+  instance.setAddress(COINBASE, env.coinbase)
+  instance.setWord(NUMBER, BigInt(env.number))
+  instance.setWord(TIMESTAMP, BigInt(env.timestamp))
+  if (rules.has('paris')) instance.setKey(RANDOM, env.prevRandao)
+  else instance.setWord(RANDOM, env.difficulty)
+  instance.setWord(GAS_LIMIT, env.gasLimit)
+  instance.setWord(BASE_FEE, env.baseFeePerGas ?? 0n)
+  instance.setWord(BLOB_BASE_FEE, env.blobBaseFee ?? 0n)
+}
+
+function tellFrame(instance: Instance, frame: Frame, world: World): void {
+  const { runtime } = instance
+  if (frame.data.length > INPUT_END - INPUT) throw new EngineFull()
+  instance.setAddress(ORIGIN, frame.caller)
+  // The nonce has been increased already.
+  instance.setAddress(TARGET, frame.to ?? Address.create(frame.caller, world.nonce(frame.caller) - 1n))
+  instance.setWord(VALUE, frame.value)
+  instance.setWord(GAS_PRICE, frame.gasPrice)
+  instance.bytes.set(frame.data, INPUT)
+  instance.setU32(BLOB_COUNT, frame.blobVersionedHashes.length)
+  frame.blobVersionedHashes.forEach((hash, index) => instance.setKey(BLOB_HASHES + 32 * index, hash))
+  tellMoved(instance, frame)
+  for (const address of frame.warm) runtime.warmAccount(instance.account(address))
+  for (const { address, storageKeys } of frame.accessList) {
+    const account = instance.account(address)
+    runtime.warmAccount(account)
+    for (const key of storageKeys) runtime.warmSlot(instance.slot(account, key))
+  }
+}
+
+function tellMoved(instance: Instance, { movedPrecompiles, maskedPrecompiles }: Frame): void {
+  const moved = new Map<Address, number>()
+  for (const address of maskedPrecompiles ?? []) moved.set(address, 0)
+  for (const from of movedPrecompiles?.values() ?? []) moved.set(from, 0)
+  for (const [to, from] of movedPrecompiles ?? []) moved.set(to, Number(from))
+  if (moved.size > (LOGS - MOVED) / MOVED_SIZE) throw new EngineFull()
+  instance.setU32(MOVED_COUNT, moved.size)
+  let at = MOVED
+  for (const [address, number] of moved) {
+    instance.setAddress(at, address)
+    instance.setU32(at + 20, number)
+    at += MOVED_SIZE
+  }
+}
+
+/** What one run asks of the outside. */
+class FrameServices implements Services {
+  failure: string | null = null
+  onFailure: (reason: string) => void = () => {}
+  readonly #env: BlockEnv
+  readonly #rules: Rules
+  readonly #deadline: Deadline | null
+
+  constructor({ deadline }: Frame, { env, rules }: BlockContext) {
+    this.#env = env
+    this.#rules = rules
+    this.#deadline = deadline
+  }
+
+  blockHash(number: number): Hash | null {
+    return this.#env.blockHash(number)
+  }
+
+  precompile(number: number) {
+    return precompiled(this.#rules).get(number) ?? null
+  }
+
+  refuel(): number {
+    if (this.#deadline === null) return FOR_EVER
+    return performance.now() < this.#deadline.endMs ? FUEL_PER_LOOK : 0
+  }
+
+  look(): void {
+    this.#deadline?.check()
+  }
+
+  failed(reason: string): void {
+    this.failure = reason
+    this.onFailure(reason)
+  }
+}
+
+// --- results ---------------------------------------------------------------------------------------------------------------
+
+function outcomeOf(status: number, instance: Instance, { failure }: FrameServices): Outcome {
+  if (status === SUCCESS) return { kind: 'success' }
+  if (status === REVERT) return { kind: 'revert' }
+  const pc = instance.u32(FRAMES + F_PC)
+  const place = {
+    op: pc === 0 ? 0xfe : (instance.bytes[pc] ?? 0),
+    stackSize: (instance.u32(FRAMES + F_SP) - instance.u32(FRAMES + F_BASE)) / 32,
+  }
+  return { kind: 'halt', reason: failureOf(status, place, failure) }
+}
+
+function logsOf(instance: Instance): Log[] {
+  const logs: Log[] = []
+  let at = LOGS
+  for (let left = instance.runtime.logCount.value; left > 0; left--) {
+    logs.push(readLog(instance, at))
+    at += instance.u32(at + 12)
+  }
+  return logs
+}
+
+/** Whom SELFDESTRUCT ended in this transaction; the rest of its touched accounts are not marked. */
+function destroyedOf(instance: Instance): Address[] {
+  const epoch = instance.runtime.currentEpoch()
+  const destroyed = new Set<Address>()
+  const end = instance.runtime.touchedEnd()
+  for (let at = TOUCHED; at < end; at += 4) {
+    const account = instance.u32(at)
+    if (instance.u32(account + A_DESTROYED) === epoch >>> 0) destroyed.add(instance.addressOf(account))
+  }
+  return [...destroyed]
+}
+
+/** The message needs more of the engine's memory than there is. */
+export class EngineFull extends Error {
+  override readonly name = 'EngineFull'
+
+  constructor() {
+    super('the message touches more state, or makes more logs and memory, than one execution may')
+  }
+}

@@ -1,0 +1,55 @@
+import { Instance } from './instance.ts'
+import { FOLLOWED_KEYS_MAX, IDLE_INSTANCES_MAX, INSTANCES_BEFORE_MOVING } from './limits.ts'
+import { CODES, CODES_END } from './runtime/layout.ts'
+import type { StateReader } from './state.ts'
+
+/** Instances that nobody has, the one that was used last at the end. */
+const idle: Record<'fast' | 'traced', Instance[]> = { fast: [], traced: [] }
+
+const ACCOUNTS_FULL = 2 ** 17
+const SLOTS_FULL = 2 ** 20
+const CODES_FULL = 2 ** 14
+const CODE_BYTES_FULL = (CODES_END - CODES) / 2
+/** Checkpoints are numbered with 32 bits; a run uses a few thousand of them. */
+const SERIALS_FULL = 0xe000_0000
+
+/**
+ * An instance whose tables hold nothing but what `reader` says. Best is one that was at this very state last; then the
+ * one that has rested longest follows, key by key, what changed since. So `latest` and `pending` keep one each.
+ */
+export function lease(reader: StateReader, isTraced: boolean): Instance {
+  const resting = idle[isTraced ? 'traced' : 'fast']
+  const same = resting.findIndex((instance) => isAt(instance, reader))
+  const [match] = same < 0 ? [] : resting.splice(same, 1)
+  if (match !== undefined) {
+    match.reader = reader
+    return match
+  }
+  const rested = resting.length < INSTANCES_BEFORE_MOVING ? undefined : resting.shift()
+  const instance = rested ?? new Instance(isTraced)
+  follow(instance, reader)
+  return instance
+}
+
+/** Back into the pool; its tables hold what its reader says, and nothing is open. */
+export function giveBack(instance: Instance): void {
+  const { runtime } = instance
+  if (runtime.serialsUsed() >>> 0 > SERIALS_FULL) return
+  if (runtime.codeBytesUsed() > CODE_BYTES_FULL || runtime.codesUsed() > CODES_FULL) instance.forgetCodes()
+  else if (runtime.accountsUsed() > ACCOUNTS_FULL || runtime.slotsUsed() > SLOTS_FULL) instance.forget()
+  const resting = idle[instance.isTraced ? 'traced' : 'fast']
+  resting.push(instance)
+  if (resting.length > IDLE_INSTANCES_MAX) resting.shift()
+}
+
+function isAt({ reader }: Instance, wanted: StateReader): boolean {
+  return wanted.moment !== undefined && reader.moment === wanted.moment
+}
+
+/** What may differ at `reader` is asked for again when it is needed; when nobody knows what differs, everything is. */
+function follow(instance: Instance, reader: StateReader): void {
+  const changed = reader.changedSince?.(instance.reader, FOLLOWED_KEYS_MAX) ?? null
+  instance.reader = reader
+  if (changed === null) return instance.forget()
+  for (const { address, slot } of changed) instance.stale(address, slot)
+}

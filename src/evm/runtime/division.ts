@@ -1,0 +1,235 @@
+// Division of up to eight limbs by up to four: Knuth's algorithm D (TAOCP 2, 4.3.1) with 64-bit digits, where the digits come from a
+// reciprocal of the divisor's top limbs (Möller and Granlund, "Improved division by invariant integers", 2011, "MG" below).
+import { below, mulHigh } from './limb'
+
+/** Where the dividend's limbs are put before `divide`. The four limbs before them stay zero: a short divisor moves the dividend up. */
+export const DIVIDEND: usize = memory.data((4 + 8) * 8, 16) + 4 * 8
+/** What `divide` leaves: as many limbs as the dividend has. */
+export const QUOTIENT: usize = memory.data(8 * 8, 16)
+/** What `divide` leaves: a word. (The two limbs before it take what a short divisor leaves below.) */
+export const REMAINDER: usize = memory.data((2 + 4) * 8, 16) + 2 * 8
+
+/** Divides the `count` limbs at DIVIDEND by a word that is neither zero nor greater. */
+export function divide(count: i32, divisor: usize): void {
+  const d0 = load<u64>(divisor)
+  const d1 = load<u64>(divisor, 8)
+  const d2 = load<u64>(divisor, 16)
+  const d3 = load<u64>(divisor, 24)
+  for (let i = 0; i < count; i++) store<u64>(at(QUOTIENT, i), 0)
+  while (load<u64>(at(DIVIDEND, count - 1)) === 0) count--
+  // A divisor of two or three limbs is moved up to four, and the dividend with it.
+  if (d3 !== 0) byMany(count, 0, d3, d2, d1, d0)
+  else if (d2 !== 0) byMany(count, 1, d2, d1, d0, 0)
+  else if (d1 !== 0) byMany(count, 2, d1, d0, 0, 0)
+  else byOne(count, d0)
+}
+
+/** Digit by digit: the remainder so far and the next limb, divided by way of the reciprocal (MG, algorithm 4). */
+function byOne(count: i32, divisor: u64): void {
+  const shift = clz(divisor)
+  const d = divisor << shift
+  const v = reciprocal(d)
+  let i = count - 1
+  let r = over(load<u64>(at(DIVIDEND, i)), shift)
+  if (load<u64>(at(DIVIDEND, i)) < divisor) {
+    r = shifted(at(DIVIDEND, i), shift)
+    i--
+  }
+  for (; i >= 0; i--) {
+    const next = shifted(at(DIVIDEND, i), shift)
+    const low = v * r + next
+    let q = mulHigh(v, r) + r + below(low, next) + 1
+    r = next - q * d
+    if (r > low) {
+      q--
+      r += d
+    }
+    if (r >= d) {
+      q++
+      r -= d
+    }
+    store<u64>(at(QUOTIENT, i), q)
+  }
+  store<u64>(REMAINDER, r >> shift)
+  store<u64>(REMAINDER, 0, 8)
+  store<u64>(REMAINDER, 0, 16)
+  store<u64>(REMAINDER, 0, 24)
+}
+
+/**
+ * By a divisor of four limbs, the topmost not zero. `missing`: how many limbs it was moved up. The remainder so far is r3 r2 r1 r0; with the
+ * next limb below it, each turn takes off q times the divisor.
+ */
+function byMany(count: i32, missing: i32, top: u64, third: u64, second: u64, first: u64): void {
+  const shift = clz(top)
+  const d3 = (top << shift) | over(third, shift)
+  const d2 = (third << shift) | over(second, shift)
+  const d1 = (second << shift) | over(first, shift)
+  const d0 = first << shift
+  const v = reciprocalOfTwo(d3, d2)
+  const lowest = DIVIDEND - (<usize>missing << 3)
+  let i = count + missing - 1
+  let r3 = over(load<u64>(at(lowest, i)), shift)
+  let r2 = shifted(at(lowest, i), shift)
+  let r1 = shifted(at(lowest, i - 1), shift)
+  let r0 = shifted(at(lowest, i - 2), shift)
+  i -= 3
+  if (r3 === 0 && r2 < d3) {
+    // The first digit is zero: always so for the product of two numbers below the divisor.
+    r3 = r2
+    r2 = r1
+    r1 = r0
+    r0 = shifted(at(lowest, i), shift)
+    i--
+  }
+  for (; i >= 0; i--) {
+    const next = shifted(at(lowest, i), shift)
+    let q: u64
+    if (r3 === d3 && r2 === d2) {
+      // The reciprocal cannot tell a digit of 2^64 - 1; here it is one: what remains, d + next - (d - r) * 2^64, is not negative.
+      q = ~(<u64>0)
+      const gap0 = d0 - r0
+      const gap1 = d1 - r1 - below(d0, r0)
+      r0 = d0 + next
+      const carry0 = below(r0, next)
+      const sum1 = d1 + carry0
+      const carry1 = below(sum1, carry0)
+      r1 = sum1 - gap0
+      const sum2 = d2 + carry1
+      const carry2 = below(sum2, carry1)
+      const difference2 = sum2 - gap1
+      const borrow1 = below(sum1, gap0)
+      r2 = difference2 - borrow1
+      r3 = d3 + carry2 - below(sum2, gap1) - below(difference2, borrow1)
+    } else {
+      // r3 r2 r1 by d3 d2 (MG, algorithm 5): the digit, or one more
+      const low = v * r3 + r2
+      q = mulHigh(v, r3) + r3 + below(low, r2) + 1
+      const product = (q - 1) * d2
+      const e0 = r1 - product
+      const e1 = r2 - (q - 1) * d3 - mulHigh(d2, q - 1) - below(r1, product)
+      let t0 = e0 - d2
+      let t1 = e1 - d3 - below(e0, d2)
+      if (t1 >= low) {
+        q--
+        t0 += d2
+        t1 += d3 + below(t0, d2)
+      }
+      if (t1 > d3 || (t1 === d3 && t0 >= d2)) {
+        q++
+        t1 -= d3 + below(t0, d2)
+        t0 -= d2
+      }
+      if ((d1 | d0) === 0) {
+        r3 = t1
+        r2 = t0
+        r1 = r0
+        r0 = next
+      } else {
+        // t1 t0 r0 next - q * (d1 d0)
+        const p0 = q * d0
+        const p0High = mulHigh(q, d0)
+        const p1 = q * d1 + p0High
+        const p2 = mulHigh(q, d1) + below(p1, p0High)
+        const borrow0 = below(next, p0)
+        const f1 = r0 - p1
+        const borrow1 = below(r0, p1) | below(f1, borrow0)
+        const f2 = t0 - p2
+        const borrow2 = below(t0, p2) | below(f2, borrow1)
+        r0 = next - p0
+        r1 = f1 - borrow0
+        r2 = f2 - borrow1
+        r3 = t1 - borrow2
+        if (t1 < borrow2) {
+          q--
+          r0 += d0
+          const carry0 = below(r0, d0)
+          const s1 = r1 + d1
+          r1 = s1 + carry0
+          const carry1 = below(s1, d1) | below(r1, carry0)
+          const s2 = r2 + d2
+          r2 = s2 + carry1
+          r3 += d3 + (below(s2, d2) | below(r2, carry1))
+        }
+      }
+    }
+    store<u64>(at(QUOTIENT, i), q)
+  }
+  // Back down, by bits and then by the missing limbs: what was below is zero.
+  const up = REMAINDER - (<usize>missing << 3)
+  store<u64>(up, (r0 >> shift) | under(r1, shift))
+  store<u64>(up, (r1 >> shift) | under(r2, shift), 8)
+  store<u64>(up, (r2 >> shift) | under(r3, shift), 16)
+  store<u64>(up, r3 >> shift, 24)
+  for (let j = 4 - missing; j < 4; j++) store<u64>(at(REMAINDER, j), 0)
+}
+
+/** floor((2^128 - 1) / d) - 2^64 for d with its top bit set. */
+@inline
+function reciprocal(d: u64): u64 {
+  const high = d >> 32
+  const low = d & 0xffffffff
+  const u = ~d
+  let q1 = u / high
+  let r = u - q1 * high
+  while (q1 > 0xffffffff || q1 * low > ((r << 32) | 0xffffffff)) {
+    q1--
+    r += high
+    if (r > 0xffffffff) break
+  }
+  const rest = ((u << 32) | 0xffffffff) - q1 * d
+  let q0 = rest / high
+  r = rest - q0 * high
+  while (q0 > 0xffffffff || q0 * low > ((r << 32) | 0xffffffff)) {
+    q0--
+    r += high
+    if (r > 0xffffffff) break
+  }
+  return (q1 << 32) + q0
+}
+
+/** The same for two limbs: floor((2^192 - 1) / (d1 d0)) - 2^64 (MG, algorithm 6). */
+@inline
+function reciprocalOfTwo(d1: u64, d0: u64): u64 {
+  let v = reciprocal(d1)
+  let p = d1 * v + d0
+  if (p < d0) {
+    v--
+    if (p >= d1) {
+      v--
+      p -= d1
+    }
+    p -= d1
+  }
+  const high = mulHigh(v, d0)
+  const low = v * d0
+  p += high
+  if (p < high) {
+    v--
+    if (p > d1 || (p === d1 && low >= d0)) v--
+  }
+  return v
+}
+
+@inline
+function at(limbs: usize, index: i32): usize {
+  return limbs + (<usize>index << 3)
+}
+
+/** The limb at a place of limbs that are taken as shifted left by 0 to 63 bits. */
+@inline
+function shifted(place: usize, shift: u64): u64 {
+  return (load<u64>(place) << shift) | over(load<u64>(place - 8), shift)
+}
+
+/** The bits of a limb that a shift to the left hands to the limb above. In two steps, for WebAssembly takes a shift by 64 as one by 0. */
+@inline
+function over(limb: u64, shift: u64): u64 {
+  return (limb >> 1) >> (63 - shift)
+}
+
+/** The bits of a limb that a shift to the right hands to the limb below. */
+@inline
+function under(limb: u64, shift: u64): u64 {
+  return (limb << 1) << (63 - shift)
+}

@@ -1,0 +1,634 @@
+// Accounts, slots and codes as this instance knows them, and the journal that takes changes back.
+//
+// Entries stand in two open hash tables and never move while their generation lasts. A miss asks the host once,
+// synchronously. Everything that a frame changes is saved first, at most once per entry and checkpoint.
+
+import {
+  ACCOUNT_BITS, ACCOUNT_SIZE, ACCOUNTS, A_ADDRESS, A_BALANCE, A_CODE, A_CODE_HASH, A_CREATED, A_DESTROYED, A_FLAGS, A_GENERATION, A_NONCE,
+  A_SERIAL, A_TOUCHED, A_WARM, C_BYTES, C_HOT, C_GAS, C_JUMPS, C_SIZE, CODE_INDEX, CODE_INDEX_BITS, CODE_PADDING, CODES, CODES_END, COST_COLD_ACCOUNT,
+  COST_COLD_SLOT, DIRTY, DIRTY_ACCOUNTS, DIRTY_SLOTS, EXISTS, JOURNAL, JOURNAL_END, LOADED, LOGS, MOVED, MOVED_COUNT, MOVED_SIZE, OUT_OF_ROOM, PRECOMPILES,
+  SLOT_BITS, SLOT_SIZE, SLOTS, S_EPOCH, S_FLAGS, S_GENERATION, S_KEY, S_ORIGINAL, S_OWNER, S_SERIAL, S_VALUE, S_WARM, TOUCHED, TOUCHED_END,
+} from './layout'
+import { keccak256 } from './keccak'
+import { clear, copy, isZero } from './word'
+
+/** Writes flags, nonce, balance and code hash of a new account entry. */
+@external('host', 'loadAccount')
+declare function loadAccount(entry: usize): void
+/** Writes the value of a new slot entry. */
+@external('host', 'loadSlot')
+declare function loadSlot(entry: usize): void
+/** Makes the code record of a hash that no record has yet: `newCode`, the bytes, `analyse`. */
+@external('host', 'loadCode')
+declare function loadCode(hash: usize): usize
+
+let generation: u32 = 1
+let epoch: u32 = 1
+/** of the newest checkpoint that is open; every one gets its own */
+let serial: u32 = 1
+let lastSerial: u32 = 1
+let journal: usize = JOURNAL
+let accountCount: u32 = 0
+let slotCount: u32 = 0
+let codeTop: usize = CODES
+let codeCount: u32 = 0
+let dirtyAccountCount: u32 = 0
+let dirtySlotCount: u32 = 0
+let touched: usize = TOUCHED
+
+/** why the last trap was one of ours; 0: it was not */
+export let exhausted: i32 = 0
+/** wei and gas apart, what the running transaction has gathered */
+export let refund: i64 = 0
+export let logTop: usize = LOGS
+export let logCount: u32 = 0
+
+export function setRefund(value: i64): void {
+  refund = value
+}
+
+export function setLogs(top: usize, count: u32): void {
+  logTop = top
+  logCount = count
+}
+
+/** Gives up: the host sees a trap, takes back what the journal holds and refuses the message. */
+export function noRoom(): void {
+  exhausted = OUT_OF_ROOM
+  unreachable()
+}
+
+export function clearExhausted(): void {
+  exhausted = 0
+}
+
+// --- tables --------------------------------------------------------------------------------------------------------------------
+
+/** Forgets every value; codes stay. */
+export function forget(): void {
+  generation++
+  accountCount = 0
+  slotCount = 0
+  settled()
+}
+
+/** What is in the tables now is what the host's state holds too. */
+export function settled(): void {
+  for (let i: u32 = 0; i < dirtyAccountCount; i++) {
+    const entry = <usize>load<u32>(DIRTY_ACCOUNTS + (i << 2))
+    store<u32>(entry, load<u32>(entry, A_FLAGS) & ~DIRTY, A_FLAGS)
+  }
+  for (let i: u32 = 0; i < dirtySlotCount; i++) {
+    const entry = <usize>load<u32>(DIRTY_SLOTS + (i << 2))
+    store<u32>(entry, load<u32>(entry, S_FLAGS) & ~DIRTY, S_FLAGS)
+  }
+  dirtyAccountCount = 0
+  dirtySlotCount = 0
+  journal = JOURNAL
+  serial = ++lastSerial
+}
+
+/** Codes and all: for a table that is nearly full. No run is under way. */
+export function forgetCodes(): void {
+  forget()
+  memory.fill(CODE_INDEX, 0, <usize>48 << CODE_INDEX_BITS)
+  codeTop = CODES
+  codeCount = 0
+}
+
+export function accountsUsed(): u32 {
+  return accountCount
+}
+export function slotsUsed(): u32 {
+  return slotCount
+}
+export function codeBytesUsed(): u32 {
+  return <u32>(codeTop - CODES)
+}
+export function codesUsed(): u32 {
+  return codeCount
+}
+export function serialsUsed(): u32 {
+  return lastSerial
+}
+export function dirtyAccounts(): u32 {
+  return dirtyAccountCount
+}
+export function dirtySlots(): u32 {
+  return dirtySlotCount
+}
+export function touchedEnd(): usize {
+  return touched
+}
+
+/** The entry of an address (20 bytes), made and loaded when it is new. */
+export function account(address: usize): usize {
+  const a = load<u64>(address)
+  const b = load<u64>(address, 8)
+  const c = load<u32>(address, 16)
+  const mask: u32 = (1 << ACCOUNT_BITS) - 1
+  let place = <u32>((((a ^ <u64>c) * 0x9e3779b97f4a7c15 ^ b) * 0xff51afd7ed558ccd) >> (64 - ACCOUNT_BITS))
+  while (true) {
+    const entry = ACCOUNTS + <usize>place * ACCOUNT_SIZE
+    if (load<u32>(entry, A_GENERATION) != generation) return newAccount(entry, address)
+    if (load<u64>(entry, A_ADDRESS) == a && load<u64>(entry, A_ADDRESS + 8) == b && load<u32>(entry, A_ADDRESS + 16) == c) {
+      if (!(load<u32>(entry, A_FLAGS) & LOADED)) fill(entry)
+      return entry
+    }
+    place = (place + 1) & mask
+  }
+}
+
+function newAccount(entry: usize, address: usize): usize {
+  if (accountCount >= (7 << (ACCOUNT_BITS - 3))) noRoom()
+  accountCount++
+  memory.fill(entry, 0, ACCOUNT_SIZE)
+  store<u32>(entry, generation, A_GENERATION)
+  memory.copy(entry + A_ADDRESS, address, 20)
+  fill(entry)
+  return entry
+}
+
+function fill(entry: usize): void {
+  store<u32>(entry, 0, A_CODE)
+  loadAccount(entry)
+  store<u32>(entry, load<u32>(entry, A_FLAGS) | LOADED, A_FLAGS)
+}
+
+/** The entry of an address if there is one, loaded or not; else 0. */
+export function cachedAccount(address: usize): usize {
+  const a = load<u64>(address)
+  const b = load<u64>(address, 8)
+  const c = load<u32>(address, 16)
+  const mask: u32 = (1 << ACCOUNT_BITS) - 1
+  let place = <u32>((((a ^ <u64>c) * 0x9e3779b97f4a7c15 ^ b) * 0xff51afd7ed558ccd) >> (64 - ACCOUNT_BITS))
+  while (true) {
+    const entry = ACCOUNTS + <usize>place * ACCOUNT_SIZE
+    if (load<u32>(entry, A_GENERATION) != generation) return 0
+    if (load<u64>(entry, A_ADDRESS) == a && load<u64>(entry, A_ADDRESS + 8) == b && load<u32>(entry, A_ADDRESS + 16) == c) return entry
+    place = (place + 1) & mask
+  }
+}
+
+@inline
+function slotPlace(owner: u32, key: usize): u32 {
+  let hash = (load<u64>(key) ^ (<u64>owner << 20)) * 0x9e3779b97f4a7c15
+  hash = (hash ^ load<u64>(key, 8)) * 0xc2b2ae3d27d4eb4f
+  hash = (hash ^ load<u64>(key, 16) ^ (hash >> 32)) * 0x165667b19e3779f9
+  hash = (hash ^ load<u64>(key, 24) ^ (hash >> 29)) * 0xff51afd7ed558ccd
+  return <u32>(hash >> (64 - SLOT_BITS))
+}
+
+@inline
+function holdsKey(entry: usize, owner: u32, key: usize): bool {
+  return (
+    load<u32>(entry, S_OWNER) == owner &&
+    load<u64>(entry, S_KEY) == load<u64>(key) &&
+    load<u64>(entry, S_KEY + 8) == load<u64>(key, 8) &&
+    load<u64>(entry, S_KEY + 16) == load<u64>(key, 16) &&
+    load<u64>(entry, S_KEY + 24) == load<u64>(key, 24)
+  )
+}
+
+/** The entry of a slot (key: a word), made and loaded when it is new. `owner` is an account's entry. */
+export function slot(owner: usize, key: usize): usize {
+  const mask: u32 = (1 << SLOT_BITS) - 1
+  let place = slotPlace(<u32>owner, key)
+  while (true) {
+    const entry = SLOTS + <usize>place * SLOT_SIZE
+    if (load<u32>(entry, S_GENERATION) != generation) {
+      newSlot(entry, <u32>owner, key)
+      fillSlot(entry, owner)
+      return entry
+    }
+    if (holdsKey(entry, <u32>owner, key)) {
+      if (!(load<u32>(entry, S_FLAGS) & LOADED)) fillSlot(entry, owner)
+      return entry
+    }
+    place = (place + 1) & mask
+  }
+}
+
+export function cachedSlot(owner: usize, key: usize): usize {
+  const mask: u32 = (1 << SLOT_BITS) - 1
+  let place = slotPlace(<u32>owner, key)
+  while (true) {
+    const entry = SLOTS + <usize>place * SLOT_SIZE
+    if (load<u32>(entry, S_GENERATION) != generation) return 0
+    if (holdsKey(entry, <u32>owner, key)) return entry
+    place = (place + 1) & mask
+  }
+}
+
+function newSlot(entry: usize, owner: u32, key: usize): void {
+  if (slotCount >= (7 << (SLOT_BITS - 3))) noRoom()
+  slotCount++
+  memory.fill(entry, 0, SLOT_SIZE)
+  store<u32>(entry, generation, S_GENERATION)
+  store<u32>(entry, owner, S_OWNER)
+  copy(entry + S_KEY, key)
+}
+
+/** What was created in this transaction has no storage below. */
+function fillSlot(entry: usize, owner: usize): void {
+  if (load<u32>(owner, A_CREATED) == epoch) clear(entry + S_VALUE)
+  else loadSlot(entry)
+  store<u32>(entry, load<u32>(entry, S_FLAGS) | LOADED, S_FLAGS)
+}
+
+/** The entry of a transient slot: EIP-1153. */
+function transientSlot(owner: usize, key: usize): usize {
+  const mask: u32 = (1 << SLOT_BITS) - 1
+  const marked = <u32>owner | 1
+  let place = slotPlace(marked, key)
+  while (true) {
+    const entry = SLOTS + <usize>place * SLOT_SIZE
+    if (load<u32>(entry, S_GENERATION) != generation) {
+      newSlot(entry, marked, key)
+      return entry
+    }
+    if (holdsKey(entry, marked, key)) return entry
+    place = (place + 1) & mask
+  }
+}
+
+export function transient(owner: usize, key: usize, out: usize): void {
+  const entry = transientSlot(owner, key)
+  if (load<u32>(entry, S_WARM) == epoch) copy(out, entry + S_VALUE)
+  else clear(out)
+}
+
+export function setTransient(owner: usize, key: usize, value: usize): void {
+  const entry = transientSlot(owner, key)
+  if (load<u32>(entry, S_WARM) != epoch) {
+    clear(entry + S_VALUE)
+    store<u32>(entry, epoch, S_WARM)
+    store<u32>(entry, 0, S_SERIAL)
+  }
+  saveSlot(entry)
+  copy(entry + S_VALUE, value)
+}
+
+// --- the journal -----------------------------------------------------------------------------------------------------------------
+
+const ACCOUNT_RECORD: usize = 112 // A_NONCE to the end, then flags, (room), entry, kind
+const SLOT_RECORD: usize = 48 // value, then warm, serial, entry, kind
+
+/** Saves an account as it is, unless this checkpoint has it already. Every change goes through here first. */
+@inline
+export function saveAccount(entry: usize): void {
+  if (load<u32>(entry, A_SERIAL) != serial) recordAccount(entry)
+}
+
+function recordAccount(entry: usize): void {
+  if (journal + ACCOUNT_RECORD > JOURNAL_END) noRoom()
+  memory.copy(journal, entry + A_NONCE, ACCOUNT_SIZE - A_NONCE)
+  const flags = load<u32>(entry, A_FLAGS)
+  store<u32>(journal, flags, 96)
+  store<u32>(journal, <u32>entry, 104)
+  store<u32>(journal, 1, 108)
+  journal += ACCOUNT_RECORD
+  store<u32>(entry, serial, A_SERIAL)
+  if (flags & DIRTY) return
+  store<u32>(entry, flags | DIRTY, A_FLAGS)
+  store<u32>(DIRTY_ACCOUNTS + (dirtyAccountCount++ << 2), <u32>entry)
+}
+
+@inline
+export function saveSlot(entry: usize): void {
+  if (load<u32>(entry, S_SERIAL) != serial) recordSlot(entry)
+}
+
+function recordSlot(entry: usize): void {
+  if (journal + SLOT_RECORD > JOURNAL_END) noRoom()
+  copy(journal, entry + S_VALUE)
+  store<u32>(journal, load<u32>(entry, S_WARM), 32)
+  store<u32>(journal, load<u32>(entry, S_SERIAL), 36)
+  store<u32>(journal, <u32>entry, 40)
+  store<u32>(journal, 2, 44)
+  journal += SLOT_RECORD
+  store<u32>(entry, serial, S_SERIAL)
+}
+
+function dirtySlot(entry: usize): void {
+  const flags = load<u32>(entry, S_FLAGS)
+  if (flags & DIRTY) return
+  store<u32>(entry, flags | DIRTY, S_FLAGS)
+  store<u32>(DIRTY_SLOTS + (dirtySlotCount++ << 2), <u32>entry)
+}
+
+/** Opens a checkpoint: a mark for `revertTo`. What came before is saved anew when it changes. */
+export function checkpoint(): usize {
+  serial = ++lastSerial
+  return journal
+}
+
+/** Back into the checkpoint that was open before (`currentSerial` of then). */
+export function resume(before: u32): void {
+  serial = before
+}
+
+export function currentSerial(): u32 {
+  return serial
+}
+
+/** Everything as it stood at `mark`. */
+export function revertTo(mark: usize): void {
+  while (journal > mark) {
+    const entry = <usize>load<u32>(journal - 8)
+    if (load<u32>(journal - 4) == 1) {
+      journal -= ACCOUNT_RECORD
+      const touchedNow = load<u32>(entry, A_TOUCHED)
+      memory.copy(entry + A_NONCE, journal, ACCOUNT_SIZE - A_NONCE)
+      store<u32>(entry, (load<u32>(entry, A_FLAGS) & ~EXISTS) | (load<u32>(journal, 96) & EXISTS), A_FLAGS)
+      if (isRipemd(entry)) store<u32>(entry, touchedNow, A_TOUCHED)
+    } else {
+      journal -= SLOT_RECORD
+      copy(entry + S_VALUE, journal)
+      store<u32>(entry, load<u32>(journal, 32), S_WARM)
+      store<u32>(entry, load<u32>(journal, 36), S_SERIAL)
+    }
+  }
+  serial = ++lastSerial
+}
+
+/**
+ * The one address whose touch survives a revert: geth and Parity deleted it in mainnet block 2675119 although the frame
+ * that touched it had run out of gas, and the rule has stayed.
+ */
+function isRipemd(entry: usize): bool {
+  return load<u64>(entry, A_ADDRESS) == 0 && load<u64>(entry, A_ADDRESS + 8) == 0 && load<u32>(entry, A_ADDRESS + 16) == 0x03000000
+}
+
+/** What holds for one transaction begins anew: warm and created, original values, transient storage, logs, refund. */
+export function beginTransaction(): void {
+  epoch++
+  touched = TOUCHED
+  logTop = LOGS
+  logCount = 0
+  refund = 0
+  serial = ++lastSerial
+}
+
+export function currentEpoch(): u32 {
+  return epoch
+}
+
+// --- accounts ------------------------------------------------------------------------------------------------------------------------
+
+@inline
+export function exists(entry: usize): bool {
+  return (load<u32>(entry, A_FLAGS) & EXISTS) != 0
+}
+
+/** EIP-161: no nonce, no balance, no code. True for what does not exist. */
+export function isEmpty(entry: usize): bool {
+  return !exists(entry) || (load<u64>(entry, A_NONCE) == 0 && isZero(entry + A_BALANCE) && hasNoCode(entry))
+}
+
+// The keccak256 of nothing, as the four numbers that it is in memory.
+const EMPTY_0: u64 = 0x3c23f7860146d2c5
+const EMPTY_1: u64 = 0xc003c7dcb27d7e92
+const EMPTY_2: u64 = 0x3b2782ca53b600e5
+const EMPTY_3: u64 = 0x70a4855d04d8fa7b
+
+@inline
+export function hasNoCode(entry: usize): bool {
+  return (
+    load<u64>(entry, A_CODE_HASH) == EMPTY_0 &&
+    load<u64>(entry, A_CODE_HASH + 8) == EMPTY_1 &&
+    load<u64>(entry, A_CODE_HASH + 16) == EMPTY_2 &&
+    load<u64>(entry, A_CODE_HASH + 24) == EMPTY_3
+  )
+}
+
+function setNoCode(entry: usize): void {
+  store<u64>(entry, EMPTY_0, A_CODE_HASH)
+  store<u64>(entry, EMPTY_1, A_CODE_HASH + 8)
+  store<u64>(entry, EMPTY_2, A_CODE_HASH + 16)
+  store<u64>(entry, EMPTY_3, A_CODE_HASH + 24)
+  store<u32>(entry, 0, A_CODE)
+}
+
+/** Marks an account as touched (EIP-161) and saves it: what calls this may change it. */
+export function touch(entry: usize): void {
+  saveAccount(entry)
+  if (load<u32>(entry, A_TOUCHED) == epoch) return
+  store<u32>(entry, epoch, A_TOUCHED)
+  if (touched >= TOUCHED_END) noRoom()
+  store<u32>(touched, <u32>entry)
+  touched += 4
+}
+
+/** Makes the account if there is none; touches it. */
+export function ensure(entry: usize): void {
+  touch(entry)
+  if (exists(entry)) return
+  store<u32>(entry, load<u32>(entry, A_FLAGS) | EXISTS, A_FLAGS)
+  store<u64>(entry, 0, A_NONCE)
+  clear(entry + A_BALANCE)
+  setNoCode(entry)
+}
+
+/** The account is gone; its storage is another matter. */
+export function remove(entry: usize): void {
+  touch(entry)
+  store<u32>(entry, load<u32>(entry, A_FLAGS) & ~EXISTS, A_FLAGS)
+  store<u64>(entry, 0, A_NONCE)
+  clear(entry + A_BALANCE)
+  setNoCode(entry)
+}
+
+/** EIP-161, at the end of a transaction. */
+export function removeTouchedEmpty(): void {
+  const end = touched
+  for (let at = TOUCHED; at < end; at += 4) {
+    const entry = <usize>load<u32>(at)
+    if (load<u32>(entry, A_TOUCHED) == epoch && exists(entry) && isEmpty(entry)) remove(entry)
+  }
+}
+
+@inline
+export function isWarm(entry: usize): bool {
+  return load<u32>(entry, A_WARM) == epoch
+}
+
+export function warmAccount(entry: usize): void {
+  if (load<u32>(entry, A_WARM) == epoch) return
+  saveAccount(entry)
+  store<u32>(entry, epoch, A_WARM)
+}
+
+export function warmSlot(entry: usize): void {
+  if (load<u32>(entry, S_WARM) == epoch) return
+  saveSlot(entry)
+  store<u32>(entry, epoch, S_WARM)
+}
+
+/** What reaching for an account costs beyond a warm one (EIP-2929), and it is warm from here on. */
+export function coldAccountCost(entry: usize): i64 {
+  if (load<u32>(entry, A_WARM) == epoch) return 0
+  if (standardPrecompile(entry + A_ADDRESS) != 0) return 0 // warm wherever an override has moved it (geth)
+  saveAccount(entry)
+  store<u32>(entry, epoch, A_WARM)
+  return <i64>load<u32>(COST_COLD_ACCOUNT)
+}
+
+/** 0 when it was warm, else the cold cost. */
+export function coldSlotCost(entry: usize): i64 {
+  if (load<u32>(entry, S_WARM) == epoch) return 0
+  saveSlot(entry)
+  store<u32>(entry, epoch, S_WARM)
+  return <i64>load<u32>(COST_COLD_SLOT)
+}
+
+/** The number of the precompile behind an address under the rules of this message; 0: there is none. */
+export function precompileAt(address: usize): u32 {
+  if (load<u32>(MOVED_COUNT) != 0) {
+    const moved = movedPrecompile(address)
+    if (moved >= 0) return moved
+  }
+  return standardPrecompile(address)
+}
+
+function standardPrecompile(address: usize): u32 {
+  if (load<u64>(address) != 0 || load<u64>(address, 8) != 0) return 0
+  const low = bswap(load<u32>(address, 16))
+  return low <= 256 && load<u8>(PRECOMPILES + low) != 0 ? low : 0
+}
+
+/** -1: nothing was said about this address. */
+function movedPrecompile(address: usize): i32 {
+  const count = load<u32>(MOVED_COUNT)
+  for (let i: u32 = 0; i < count; i++) {
+    const at = MOVED + <usize>i * MOVED_SIZE
+    if (load<u64>(at) == load<u64>(address) && load<u64>(at, 8) == load<u64>(address, 8) && load<u32>(at, 16) == load<u32>(address, 16)) {
+      return <i32>load<u32>(at, 20)
+    }
+  }
+  return -1
+}
+
+// --- storage -------------------------------------------------------------------------------------------------------------------------
+
+/** Sets a slot and remembers what it held when the transaction began. */
+export function setSlot(entry: usize, value: usize): void {
+  if (load<u32>(entry, S_EPOCH) != epoch) {
+    store<u32>(entry, epoch, S_EPOCH)
+    copy(entry + S_ORIGINAL, entry + S_VALUE)
+  }
+  saveSlot(entry)
+  dirtySlot(entry)
+  copy(entry + S_VALUE, value)
+}
+
+/** Pointer to the slot's value at the start of the transaction. */
+export function original(entry: usize): usize {
+  return load<u32>(entry, S_EPOCH) == epoch ? entry + S_ORIGINAL : entry + S_VALUE
+}
+
+/** The host's state has changed below: what is known of this slot or account is asked for again when it is needed. */
+export function staleAccount(entry: usize): void {
+  store<u32>(entry, load<u32>(entry, A_FLAGS) & ~LOADED, A_FLAGS)
+}
+export function staleSlot(entry: usize): void {
+  store<u32>(entry, load<u32>(entry, S_FLAGS) & ~LOADED, S_FLAGS)
+}
+
+// --- codes ---------------------------------------------------------------------------------------------------------------------------
+
+/** The code record of an account; the same record for the same code, whoever has it. */
+@inline
+export function codeOf(entry: usize): usize {
+  const code = <usize>load<u32>(entry, A_CODE)
+  return code != 0 ? code : findCode(entry)
+}
+
+function findCode(entry: usize): usize {
+  const code = codeByHash(entry + A_CODE_HASH)
+  store<u32>(entry, <u32>code, A_CODE)
+  return code
+}
+
+/** The code record of a hash (32 bytes). */
+export function codeByHash(hash: usize): usize {
+  const code = recordOf(hash)
+  return code != 0 ? code : loadCode(hash)
+}
+
+/** Place of a hash in the index: { 32 bytes, u32 record } with 48 bytes each. */
+function indexPlace(hash: usize): usize {
+  const mask: u32 = (1 << CODE_INDEX_BITS) - 1
+  let place = load<u32>(hash) & mask
+  while (true) {
+    const at = CODE_INDEX + <usize>place * 48
+    if (load<u32>(at, 32) == 0) return at
+    if (
+      load<u64>(at) == load<u64>(hash) &&
+      load<u64>(at, 8) == load<u64>(hash, 8) &&
+      load<u64>(at, 16) == load<u64>(hash, 16) &&
+      load<u64>(at, 24) == load<u64>(hash, 24)
+    )
+      return at
+    place = (place + 1) & mask
+  }
+}
+
+/** The code record of a hash, if the index holds it; else 0. */
+export function recordOf(hash: usize): usize {
+  return <usize>load<u32>(indexPlace(hash), 32)
+}
+
+/** Room for a code of `size` bytes under this hash. The bytes follow from the host, then `analyse`. */
+export function newCode(hash: usize, size: u32): usize {
+  const bitmap = ((size + 63) >> 6) << 3
+  const whole = ((C_BYTES + <usize>size + CODE_PADDING + 15) & ~15) + <usize>bitmap + 16
+  if (codeTop + whole > CODES_END || codeCount >= (7 << (CODE_INDEX_BITS - 3))) noRoom()
+  const code = codeTop
+  codeTop += (whole + 15) & ~15
+  codeCount++
+  prepare(code, size)
+  const at = indexPlace(hash)
+  memory.copy(at, hash, 32)
+  store<u32>(at, <u32>code, 32)
+  return code
+}
+
+/** Header and padding of a record; its jump table stands behind its bytes. */
+export function prepare(code: usize, size: u32): void {
+  store<u32>(code, size, C_SIZE)
+  store<u32>(code, <u32>((code + C_BYTES + <usize>size + CODE_PADDING + 15) & ~15), C_JUMPS)
+  store<u32>(code, 0, C_HOT)
+  store<u32>(code, 0, C_GAS)
+  memory.fill(code + C_BYTES + <usize>size, 0, CODE_PADDING)
+}
+
+/** Marks the jump destinations: every 0x5b that is not data of a PUSH. */
+export function analyse(code: usize): void {
+  const bytes = code + C_BYTES
+  const jumps = <usize>load<u32>(code, C_JUMPS)
+  const size = load<u32>(code, C_SIZE)
+  memory.fill(jumps, 0, ((size + 63) >> 6) << 3)
+  for (let i: u32 = 0; i < size; i++) {
+    const op = load<u8>(bytes + i)
+    if (op == 0x5b) store<u8>(jumps + (i >> 3), load<u8>(jumps + (i >> 3)) | (<u8>1 << <u8>(i & 7)))
+    else if (op >= 0x60 && op <= 0x7f) i += op - 0x5f
+  }
+}
+
+/** Gives an account the code at `source`. */
+export function setCode(entry: usize, source: usize, size: u32): void {
+  ensure(entry)
+  if (size == 0) {
+    setNoCode(entry)
+    return
+  }
+  keccak256(source, size, entry + A_CODE_HASH)
+  let code = recordOf(entry + A_CODE_HASH)
+  if (code == 0) {
+    code = newCode(entry + A_CODE_HASH, size)
+    memory.copy(code + C_BYTES, source, size)
+    analyse(code)
+  }
+  store<u32>(entry, <u32>code, A_CODE)
+}

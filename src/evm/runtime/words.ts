@@ -1,0 +1,3 @@
+// What the test of word.ts and keccak.ts compiles (../word.test.ts). Not part of the engine.
+export { keccak256 } from './keccak'
+export * from './word'

@@ -1,0 +1,207 @@
+import { Address, EMPTY_CODE_HASH, Hash, Hex } from '../../eth/index.ts'
+import { delegationTarget } from '../delegation.ts'
+import type { Account, StateReader } from '../state.ts'
+import { isEmpty } from '../world.ts'
+import { isUnstarted } from './failures.ts'
+import { OP } from './opcodes.ts'
+import type { Trace, TraceStart } from './trace.ts'
+import type { Entered, Machine, Tracer } from './tracer.ts'
+
+export interface PrestateOptions {
+  /** what changed, before and after, instead of everything that was touched */
+  readonly diffMode: boolean
+  readonly disableCode: boolean
+  readonly disableStorage: boolean
+  /** accounts that did not exist, too; not together with `diffMode` */
+  readonly includeEmpty: boolean
+}
+
+/** geth's prestateTracer: the accounts and slots that a transaction touched, as they were before it. */
+export function prestateTrace(start: TraceStart, options: PrestateOptions): Trace {
+  const touched = new Touched(start)
+  const story = new Story(start, options)
+  return {
+    tracer: touched,
+    json: () => JSON.stringify(options.diffMode ? story.changes(touched.slots) : story.before(touched.slots)),
+  }
+}
+
+type Slots = ReadonlyMap<Address, ReadonlySet<Hash>>
+
+/** What stays unread is out of gas: touched is only what was paid for. */
+interface Pending {
+  readonly address: Address
+  readonly slot: Hash | null
+}
+
+const ENTRY_BYTES = 160
+const ACCOUNT_READERS: ReadonlySet<number> = new Set([OP.BALANCE, OP.EXTCODESIZE, OP.EXTCODECOPY, OP.EXTCODEHASH])
+const CREATIONS: ReadonlySet<string> = new Set(['CREATE', 'CREATE2'])
+
+/** Collects accounts, and the slots of each. */
+class Touched implements Tracer {
+  readonly slots = new Map<Address, Set<Hash>>()
+  readonly #start: TraceStart
+  #pending: Pending | null = null
+
+  constructor(start: TraceStart) {
+    this.#start = start
+    const { message, context, before } = start
+    this.#touch(message.from)
+    if (message.to !== null) this.#touchCallee(message.to, before)
+    this.#touch(context.env.coinbase)
+    for (const { authority } of message.authorizationList) if (authority !== null) this.#touch(authority)
+  }
+
+  step(machine: Machine): void {
+    this.#settle()
+    const { op } = machine
+    if (op === OP.SLOAD || op === OP.SSTORE) {
+      if (machine.stackSize > 0) this.#pending = { address: machine.address, slot: Hash.fromBigint(machine.stack(0)) }
+    } else if (ACCOUNT_READERS.has(op)) {
+      if (machine.stackSize > 0) this.#pending = { address: Address.fromBigint(machine.stack(0)), slot: null }
+    }
+  }
+
+  fault(_: Machine, __: bigint, failure: string): void {
+    if (isUnstarted(failure)) this.#pending = null
+  }
+
+  enter({ kind, to, depth }: Entered): void {
+    this.#settle()
+    // The outermost callee was looked at before the transaction changed anything.
+    if (CREATIONS.has(kind) || kind === 'SELFDESTRUCT') this.#touch(to)
+    else if (depth > 0) this.#touchCallee(to, this.#start.now)
+  }
+
+  leave(): void {
+    this.#settle()
+  }
+
+  #settle(): void {
+    const pending = this.#pending
+    if (pending === null) return
+    this.#pending = null
+    const slots = this.#touch(pending.address)
+    if (pending.slot === null || slots.has(pending.slot)) return
+    this.#start.budget.take(ENTRY_BYTES)
+    slots.add(pending.slot)
+  }
+
+  /** An account and, since EIP-7702, the one that holds its code. */
+  #touchCallee(address: Address, state: StateReader): void {
+    this.#touch(address)
+    const target = this.#start.context.rules.has('prague') ? delegationTarget(codeOf(state, address)) : null
+    if (target !== null) this.#touch(target)
+  }
+
+  #touch(address: Address): Set<Hash> {
+    const known = this.slots.get(address)
+    if (known !== undefined) return known
+    this.#start.budget.take(ENTRY_BYTES)
+    const slots = new Set<Hash>()
+    this.slots.set(address, slots)
+    return slots
+  }
+}
+
+const NOBODY: Account = { nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH }
+
+type AccountJson = Record<string, unknown>
+type StateJson = Record<Address, AccountJson>
+
+/** Tells what was touched in geth's words. */
+class Story {
+  readonly #start: TraceStart
+  readonly #options: PrestateOptions
+
+  constructor(start: TraceStart, options: PrestateOptions) {
+    this.#start = start
+    this.#options = options
+  }
+
+  before(touched: Slots): StateJson {
+    const state: StateJson = {}
+    for (const address of sorted(touched.keys())) {
+      const account = this.#start.before.account(address) ?? NOBODY
+      if (!isEmpty(account) || this.#options.includeEmpty) state[address] = this.#accountJson(account, this.#slotsJson(address, touched))
+    }
+    return state
+  }
+
+  changes(touched: Slots): { readonly post: StateJson; readonly pre: StateJson } {
+    const post: StateJson = {}
+    const pre: StateJson = {}
+    for (const address of sorted(touched.keys())) {
+      const old = this.#start.before.account(address) ?? NOBODY
+      const current = this.#start.now.account(address)
+      // Of a destroyed account all that was touched is told, and nothing of what came of it.
+      const slots = current === null ? this.#slotsJson(address, touched) : this.#changedSlots(address, touched)
+      const after = current === null ? null : this.#afterJson(address, old, current, Object.keys(slots))
+      if (after !== null) post[address] = after
+      if (isEmpty(old) || (current !== null && after === null)) continue
+      const known = current === null ? slots : Object.fromEntries(Object.entries(slots).filter(([, value]) => value !== Hash.zero))
+      pre[address] = this.#accountJson(old, known)
+    }
+    return { post, pre }
+  }
+
+  #accountJson({ balance, nonce, codeHash }: Account, slots: Readonly<Record<string, Hash>>): AccountJson {
+    const hasCode = codeHash !== EMPTY_CODE_HASH
+    return {
+      balance: Hex.fromQuantity(balance),
+      ...(hasCode && !this.#options.disableCode ? { code: this.#codeText(this.#start.before, codeHash) } : undefined),
+      ...(hasCode ? { codeHash } : undefined),
+      ...(nonce === 0n ? undefined : { nonce: Number(nonce) }),
+      ...(Object.keys(slots).length === 0 ? undefined : { storage: slots }),
+    }
+  }
+
+  /** What differs from before; null when nothing does. */
+  #afterJson(address: Address, old: Account, current: Account, changedSlots: readonly string[]): AccountJson | null {
+    const after: AccountJson = {}
+    let modified = changedSlots.length > 0
+    const set = (key: string, value: unknown) => {
+      modified = true
+      after[key] = value
+    }
+    if (current.balance !== old.balance) set('balance', Hex.fromQuantity(current.balance))
+    if (current.codeHash !== old.codeHash) {
+      if (!this.#options.disableCode) set('code', this.#codeText(this.#start.now, current.codeHash))
+      set('codeHash', current.codeHash)
+    }
+    if (current.nonce !== old.nonce) set('nonce', Number(current.nonce))
+    const values = changedSlots.map((slot) => [slot, this.#start.now.storage(address, slot as Hash)] as const) // keys of changedSlots
+    const left = values.filter(([, value]) => value !== 0n)
+    if (left.length > 0) after['storage'] = Object.fromEntries(left.map(([slot, value]) => [slot, Hash.fromBigint(value)]))
+    return modified ? after : null
+  }
+
+  /** Values before, of all slots that were touched. */
+  #slotsJson(address: Address, touched: Slots): Record<string, Hash> {
+    if (this.#options.disableStorage) return {}
+    const slots = sorted(touched.get(address) ?? [])
+    return Object.fromEntries(slots.map((slot) => [slot, Hash.fromBigint(this.#start.before.storage(address, slot))]))
+  }
+
+  /** Values before, of the slots that hold something else by now. */
+  #changedSlots(address: Address, touched: Slots): Record<string, Hash> {
+    const all = Object.entries(this.#slotsJson(address, touched))
+    return Object.fromEntries(all.filter(([slot, value]) => this.#start.now.storage(address, slot as Hash) !== BigInt(value))) // keys of #slotsJson
+  }
+
+  #codeText(state: StateReader, codeHash: Hash): Hex {
+    const code = codeHash === EMPTY_CODE_HASH ? new Uint8Array() : state.code(codeHash)
+    this.#start.budget.take(code.length * 2)
+    return Hex.fromBytes(code)
+  }
+}
+
+function codeOf(state: StateReader, address: Address): Uint8Array {
+  const codeHash = state.account(address)?.codeHash ?? EMPTY_CODE_HASH
+  return codeHash === EMPTY_CODE_HASH ? new Uint8Array() : state.code(codeHash)
+}
+
+function sorted<T extends string>(values: Iterable<T>): T[] {
+  return [...values].sort()
+}

@@ -1,0 +1,28 @@
+const FIRST_BYTES = 1 << 16
+
+/** Text that grows by small pieces: a million strings kept until the end cost ten times as much as their bytes. ASCII only. */
+export class TextBuffer {
+  #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
+  #length = 0
+
+  get length(): number {
+    return this.#length
+  }
+
+  write(text: string): void {
+    const end = this.#length + text.length
+    if (end > this.#bytes.length) this.#grow(end)
+    this.#bytes.latin1Write(text, this.#length)
+    this.#length = end
+  }
+
+  toString(): string {
+    return this.#bytes.latin1Slice(0, this.#length)
+  }
+
+  #grow(needed: number): void {
+    const bytes = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2))
+    this.#bytes.copy(bytes, 0, 0, this.#length)
+    this.#bytes = bytes
+  }
+}

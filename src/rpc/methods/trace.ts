@@ -1,0 +1,161 @@
+import type { View } from '../../chain/index.ts'
+import type { Block } from '../../eth/index.ts'
+import { Deadline, TraceBudget, TraceTooLarge } from '../../evm/index.ts'
+import { BlockRun } from '../blockrun.ts'
+import { findBlock } from '../blocks.ts'
+import { siteOf, withCall } from '../calls.ts'
+import type { Site } from '../calls.ts'
+import { CODE, RpcError } from '../errors.ts'
+import { TRACE_BYTES, TRACE_TIME_MS } from '../limits.ts'
+import { method, optional, required } from '../method.ts'
+import type { JsonSchema, Method } from '../method.ts'
+import { blockOverrides, stateOverrides } from '../overrides.ts'
+import { assertChain, callRequest } from '../request.ts'
+import type { CallRequest } from '../request.ts'
+import { HASH, listOf, record } from '../results.ts'
+import { blockNumber, blockRef, hash, LATEST, maybe, object, quantityNumber } from '../schema.ts'
+import type { BlockRef, Infer } from '../schema.ts'
+import { JsonText } from '../texts.ts'
+import { TRACE_OPTIONS, tracerOf, traceOptions } from '../tracers.ts'
+import type { TraceOptions } from '../tracers.ts'
+
+const callOptions = object({
+  ...TRACE_OPTIONS,
+  stateOverrides: maybe(stateOverrides),
+  blockOverrides: maybe(blockOverrides),
+  txIndex: maybe(quantityNumber),
+})
+
+const TRACE: JsonSchema = { title: 'what the tracer tells; unless one is named { gas, failed, returnValue, structLogs }' }
+
+const ERRORS = {
+  [CODE.server]: 'there is no such block or transaction, it is the genesis, or the execution took too long (option `timeout`)',
+  [CODE.responseTooLarge]: `the trace is larger than ${TRACE_BYTES} bytes`,
+  [CODE.pruned]: 'the state before it is no longer kept',
+}
+
+const TRANSACTION_HASH = '0x3fbac8b19b59077cd29bbacc3815d73577b45a4d976cae80b04c98c793684c07'
+const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
+const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
+const TRANSFER = { gas: 21_000, failed: false, returnValue: '0x', structLogs: [] }
+const CALL = { from: ALICE, gas: '0x5208', gasUsed: '0x5208', to: BOB, input: '0x', value: '0x1', type: 'CALL' }
+
+/** geth's tracers: callTracer, flatCallTracer, prestateTracer, 4byteTracer, erc7562Tracer, muxTracer, noopTracer and the logger of opcodes. */
+export const TRACE_METHODS: readonly Method[] = [
+  method({
+    name: 'debug_traceTransaction',
+    doc: 'Runs a transaction again where it was included, sealed or pre-confirmed, and answers what a tracer (the logger of opcodes unless one is named) saw of it.',
+    params: [required('hash', hash), optional('options', traceOptions)],
+    result: TRACE,
+    errors: ERRORS,
+    example: { params: [TRANSACTION_HASH], result: TRANSFER },
+    handler: ({ chain }, [transactionHash, options]) => {
+      const { view } = chain.head
+      const place = view.locate(transactionHash)
+      if (place === null) throw new RpcError(CODE.server, 'transaction not found')
+      return traced(options, (budget, deadline) => {
+        const make = tracerOf(options, PATH)
+        return withRun(view, place.block, deadline, (run) => {
+          run.skipTo(place.index)
+          return run.trace(make, budget)
+        })
+      })
+    },
+  }),
+  method({
+    name: 'debug_traceBlockByNumber',
+    doc: 'Runs a block again and answers, for each of its transactions, what a tracer saw of it.',
+    params: [required('block', blockNumber), optional('options', traceOptions)],
+    result: listOf(record('traced transaction', { txHash: HASH, result: TRACE })),
+    errors: ERRORS,
+    example: { params: ['0x1', { tracer: 'callTracer' }], result: [{ txHash: TRANSACTION_HASH, result: CALL }] },
+    handler: ({ chain }, [ref, options]) => tracedBlock(chain.head.view, ref, options),
+  }),
+  method({
+    name: 'debug_traceBlockByHash',
+    doc: 'Runs a block again and answers, for each of its transactions, what a tracer saw of it.',
+    params: [required('hash', hash), optional('options', traceOptions)],
+    result: listOf(record('traced transaction', { txHash: HASH, result: TRACE })),
+    errors: ERRORS,
+    example: {
+      params: ['0x80e911b62f552f563a2544dfef5eb39ec8863d9082c998ca6b657f76e19de38e', { tracer: 'callTracer' }],
+      result: [{ txHash: TRANSACTION_HASH, result: CALL }],
+    },
+    handler: ({ chain }, [blockHash, options]) =>
+      tracedBlock(chain.head.view, { kind: 'hash', hash: blockHash, requireCanonical: false }, options),
+  }),
+  method({
+    name: 'debug_traceCall',
+    doc: 'Executes a message call on the state after a block, or before its transaction `txIndex`, and answers what a tracer saw of it; nothing is changed.',
+    params: [required('call', callRequest), optional('block', blockRef), optional('options', callOptions)],
+    result: TRACE,
+    errors: ERRORS,
+    example: { params: [{ from: ALICE, to: BOB, value: '0x1', gas: '0x5208' }, 'latest', { tracer: 'callTracer' }], result: CALL },
+    handler: ({ chain }, [request, ref, options]) => tracedCall(chain.head.view, request, ref, options),
+  }),
+]
+
+/** The options stand second in all of these but debug_traceCall. */
+const PATH = 'argument 1 (options)'
+
+function tracedBlock(view: View, ref: BlockRef, options: TraceOptions | undefined): JsonText {
+  const block = blockAt(view, ref)
+  if (block.header.number === 0) throw new RpcError(CODE.server, 'genesis is not traceable')
+  const make = tracerOf(options, PATH)
+  return traced(options, (budget, deadline) =>
+    withRun(view, block, deadline, (run) => {
+      const told = block.transactions.map((tx) => `{"txHash":"${tx.hash}","result":${run.trace(make, budget)}}`)
+      return `[${told.join(',')}]`
+    }),
+  )
+}
+
+function tracedCall(view: View, request: CallRequest, ref: BlockRef = LATEST, options?: Infer<typeof callOptions>): JsonText {
+  const block = blockAt(view, ref)
+  assertChain(request.chainId, view.config, 'argument 0 (call)')
+  const make = tracerOf(options, 'argument 2 (options)')
+  const overrides = { state: options?.stateOverrides, block: options?.blockOverrides }
+  return traced(options, (budget, deadline) =>
+    onSite(view, block, options?.txIndex, deadline, (site) =>
+      withCall(site, request, overrides, (call) => call.trace(site.state, make, budget), { deadline, traced: true }),
+    ),
+  )
+}
+
+/** After a block; with `txIndex`, before that transaction of it. */
+function onSite<T>(view: View, block: Block, txIndex: number | undefined, deadline: Deadline, work: (site: Site) => T): T {
+  if (txIndex === undefined) return work(siteOf(view, block))
+  if (txIndex >= block.transactions.length) {
+    throw new RpcError(CODE.server, `transaction index ${txIndex} out of range for block ${block.hash}`)
+  }
+  return withRun(view, block, deadline, (run) => {
+    run.skipTo(txIndex)
+    return work({ state: run.state(), context: view.context(block) })
+  })
+}
+
+function blockAt(view: View, ref: BlockRef): Block {
+  const block = findBlock(view, ref)
+  if (block !== null) return block
+  const name = ref.kind === 'number' ? `#${ref.number}` : ref.kind === 'hash' ? ref.hash : ref.tag
+  throw new RpcError(CODE.server, `block ${name} not found`)
+}
+
+function withRun<T>(view: View, block: Block, deadline: Deadline, work: (run: BlockRun) => T): T {
+  const run = new BlockRun(view, block, deadline)
+  try {
+    return work(run)
+  } finally {
+    run.release()
+  }
+}
+
+/** One budget of bytes and of time for all that one answer holds. */
+function traced(options: TraceOptions | undefined, work: (budget: TraceBudget, deadline: Deadline) => string): JsonText {
+  try {
+    return new JsonText(work(new TraceBudget(TRACE_BYTES), new Deadline(options?.timeout ?? TRACE_TIME_MS)))
+  } catch (error) {
+    if (error instanceof TraceTooLarge) throw new RpcError(CODE.responseTooLarge, error.message)
+    throw error
+  }
+}

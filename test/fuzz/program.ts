@@ -1,0 +1,199 @@
+import { Address, EMPTY_CODE_HASH, Hash, Hex } from '../../src/eth/index.ts'
+import type { AccessListItem } from '../../src/eth/index.ts'
+import type { Account, L1Fork, OpFork, StateKey, StateReader, WriteSet } from '../../src/evm/index.ts'
+import { OP } from './opcodes.ts'
+
+/** Code in pieces that can be taken out one by one: a jump finds its target by label, wherever that comes to lie. */
+export type Item =
+  | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
+  /** a JUMPDEST */
+  | { readonly kind: 'label'; readonly id: number }
+  /** PUSH2 of where the label or the data lies; of 0 when there is none */
+  | { readonly kind: 'push'; readonly id: number }
+  /** code as data, to be copied from there */
+  | { readonly kind: 'data'; readonly id: number; readonly items: readonly Item[] }
+
+/** What stays of the world from one message to the next. */
+export type After =
+  /** the transaction stands and the next one follows */
+  | 'keep'
+  /** taken back, as an eth_call is */
+  | 'undo'
+  /** becomes the base that the same world goes on from */
+  | 'rebase'
+  /** becomes the base of a new world */
+  | 'reopen'
+  /** is forgotten with its base: a new world on what was the base before that */
+  | 'back'
+
+interface Common<Code> {
+  readonly fork: L1Fork | OpFork
+  readonly codeSizeLimit: number | null
+  readonly accounts: readonly AccountOf<Code>[]
+  readonly messages: readonly MessageOf<Code>[]
+}
+
+export interface AccountOf<Code> {
+  readonly address: Address
+  readonly nonce: bigint
+  readonly balance: bigint
+  readonly code: Code
+  readonly storage: readonly (readonly [slot: bigint, value: bigint])[]
+}
+
+export interface MessageOf<Code> {
+  readonly caller: Address
+  readonly to: Address | null
+  readonly data: Code
+  readonly value: bigint
+  readonly gas: bigint
+  readonly accessList: readonly AccessListItem[]
+  readonly blobs: number
+  readonly moved: readonly (readonly [to: Address, from: Address])[]
+  readonly masked: readonly Address[]
+  readonly after: After
+}
+
+/** As generated: code in items. */
+export type Program = Common<readonly Item[]>
+/** As run: code in bytes. */
+export type Case = Common<Hex>
+
+export function assemble(program: Program): Case {
+  return {
+    ...program,
+    accounts: program.accounts.map((account) => ({ ...account, code: Hex.fromBytes(assembleCode(account.code)) })),
+    messages: program.messages.map((message) => ({ ...message, data: Hex.fromBytes(assembleCode(message.data)) })),
+  }
+}
+
+export function assembleCode(items: readonly Item[]): Uint8Array {
+  const parts = items.map((item) => (item.kind === 'data' ? assembleCode(item.items) : item))
+  const places = new Map<number, number>()
+  let length = 0
+  for (const [index, item] of items.entries()) {
+    if (item.kind === 'label' || item.kind === 'data') places.set(item.id, length)
+    const part = parts[index]
+    length += part instanceof Uint8Array ? part.length : sizeOf(item)
+  }
+  const code = new Uint8Array(length)
+  let at = 0
+  for (const [index, item] of items.entries()) {
+    const part = parts[index]
+    const bytes = part instanceof Uint8Array ? part : bytesOf(item, places)
+    code.set(bytes, at)
+    at += bytes.length
+  }
+  return code
+}
+
+function sizeOf(item: Item): number {
+  return item.kind === 'bytes' ? item.bytes.length : item.kind === 'push' ? 3 : 1
+}
+
+function bytesOf(item: Item, places: ReadonlyMap<number, number>): Uint8Array {
+  if (item.kind === 'bytes') return item.bytes
+  if (item.kind !== 'push') return Uint8Array.of(OP.JUMPDEST)
+  const place = places.get(item.id) ?? 0
+  return Uint8Array.of(OP.PUSH2, place >> 8, place & 255)
+}
+
+/** The accounts of a case as a state to run on. Never changes. */
+export class BaseState implements StateReader {
+  readonly #accounts: ReadonlyMap<Address, Account>
+  readonly #storage: ReadonlyMap<Address, ReadonlyMap<Hash, bigint>>
+  readonly #codes: ReadonlyMap<Hash, Uint8Array>
+  /** what came before, and what was written since */
+  readonly #before: BaseState | null
+  readonly #changed: readonly StateKey[]
+  readonly moment = {}
+
+  private constructor(
+    accounts: ReadonlyMap<Address, Account>,
+    storage: ReadonlyMap<Address, ReadonlyMap<Hash, bigint>>,
+    codes: ReadonlyMap<Hash, Uint8Array>,
+    before: BaseState | null = null,
+    changed: readonly StateKey[] = [],
+  ) {
+    this.#before = before
+    this.#changed = changed
+    this.#accounts = accounts
+    this.#storage = storage
+    this.#codes = codes
+  }
+
+  static of({ accounts }: Case): BaseState {
+    const codes = new Map<Hash, Uint8Array>()
+    const plain = accounts.map(({ address, nonce, balance, code }) => {
+      const bytes = Hex.toBytes(code)
+      const codeHash = bytes.length === 0 ? EMPTY_CODE_HASH : Hash.keccak(bytes)
+      codes.set(codeHash, bytes)
+      return [address, { nonce, balance, codeHash }] as const
+    })
+    const storage = accounts.map(({ address, storage }) => {
+      return [address, new Map(storage.map(([slot, value]) => [Hash.fromBigint(slot), value]))] as const
+    })
+    return new BaseState(new Map(plain), new Map(storage), codes)
+  }
+
+  get before(): BaseState {
+    return this.#before ?? this
+  }
+
+  /** The state after these writes. */
+  with(writes: WriteSet): BaseState {
+    const accounts = new Map(this.#accounts)
+    for (const [address, account] of writes.accounts) {
+      if (account === null) accounts.delete(address)
+      else accounts.set(address, account)
+    }
+    const storage = new Map(this.#storage)
+    for (const [address, slots] of writes.storage) {
+      const after = [...(storage.get(address) ?? []), ...slots]
+      storage.set(address, new Map([...new Map(after)].filter(([, value]) => value !== 0n)))
+    }
+    const changed = [...writes.accounts.keys()].map((address): StateKey => ({ address, slot: null }))
+    for (const [address, slots] of writes.storage) for (const slot of slots.keys()) changed.push({ address, slot })
+    return new BaseState(accounts, storage, new Map([...this.#codes, ...writes.codes]), this, changed)
+  }
+
+  /** Of one line of states, the keys that were written between the two. */
+  changedSince(other: StateReader): readonly StateKey[] | null {
+    return this.#since(other) ?? (other instanceof BaseState ? other.#since(this) : null)
+  }
+
+  #since(earlier: StateReader): StateKey[] | null {
+    const keys: StateKey[] = []
+    for (let at: BaseState | null = this; at !== null; at = at.#before) {
+      if (at === earlier) return keys
+      keys.push(...at.#changed)
+    }
+    return null
+  }
+
+  account(address: Address): Account | null {
+    return this.#accounts.get(address) ?? null
+  }
+
+  code(codeHash: Hash): Uint8Array {
+    return this.#codes.get(codeHash) ?? new Uint8Array()
+  }
+
+  storage(address: Address, slot: Hash): bigint {
+    return this.#storage.get(address)?.get(slot) ?? 0n
+  }
+
+  slots(address: Address): Iterable<Hash> {
+    return this.#storage.get(address)?.keys() ?? []
+  }
+}
+
+/** A case as one line of JSON; a bigint as `"12n"`. */
+export function printCase(it: Case): string {
+  return JSON.stringify(it, (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value))
+}
+
+export function parseCase(text: string): Case {
+  const revive = (_: string, value: unknown) => (typeof value === 'string' && /^\d+n$/.test(value) ? BigInt(value.slice(0, -1)) : value)
+  return JSON.parse(text, revive) as Case // printed by `printCase`
+}
