@@ -105,6 +105,7 @@ class Lane {
     this.#request = request
     socket.on('data', (chunk) => this.#receive(chunk))
     socket.on('error', (error) => this.#reject(error))
+    socket.setTimeout(SILENCE_MS, () => this.#reject(new Error(`no answer for ${SILENCE_MS} ms`)))
     socket.on('close', () => this.#reject(new Error('the server closed the connection')))
   }
 
@@ -159,5 +160,8 @@ class Lane {
     return true
   }
 }
+
+/** A server that says nothing for so long has lost a request. */
+const SILENCE_MS = 30_000
 
 const CONTENT_LENGTH = /content-length: *(\d+)/i

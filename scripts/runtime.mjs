@@ -20,6 +20,18 @@ const MODULES = [
   { name: 'traced', entry: 'index.ts', trace: true },
 ]
 
+const COMPILER = ['assemblyscript', 'asc'].join('/')
+
+/**
+ * @typedef {{
+ *   readFile: (name: string, baseDir: string) => string | null
+ *   writeFile: (name: string, contents: Uint8Array | string) => void
+ *   listFiles: () => string[]
+ *   stderr: { write: (chunk: unknown) => void }
+ * }} Surroundings
+ * @typedef {{ main: (args: string[], surroundings: Surroundings) => Promise<{ error: Error | null }> }} Compiler
+ */
+
 const OPTIONS = [
   '-O3',
   '--noAssert',
@@ -57,7 +69,9 @@ export function runtimeIsCurrent(root = ROOT) {
  */
 export async function compileRuntime(entry, { trace = false, root = ROOT, pages = initialPages(root) } = {}) {
   // Loaded when there is something to compile: it takes 0.3 s and needs the packages to be there.
-  const { default: asc } = await import('assemblyscript/asc')
+  // Its types declare arrays of their own, which must not become everybody's: so its name is no literal here.
+  /** @type {{ default: Compiler }} */
+  const { default: asc } = await import(COMPILER)
   /** @type {Uint8Array<ArrayBuffer> | undefined} */
   let wasm
   let messages = ''
@@ -72,7 +86,7 @@ export async function compileRuntime(entry, { trace = false, root = ROOT, pages 
       if (name === 'out.wasm' && typeof contents !== 'string') wasm = new Uint8Array(contents)
     },
     listFiles: () => [],
-    stderr: { write: (chunk) => (messages += String(chunk)) },
+    stderr: { write: (chunk) => void (messages += String(chunk)) },
   })
   if (wasm === undefined) throw new Error(`${RUNTIME}/${entry} does not compile\n${messages}`, { cause: error })
   return wasm

@@ -1,5 +1,5 @@
-import { Address, Hash } from '../eth/index.ts'
-import type { Log } from '../eth/index.ts'
+import { Address } from '../eth/index.ts'
+import type { Hash, Log } from '../eth/index.ts'
 import { rulesBlock } from './costs.ts'
 import type { Deadline } from './deadline.ts'
 import type { Frame, FrameResult, RunFrame } from './frame.ts'

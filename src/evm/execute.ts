@@ -54,7 +54,13 @@ function executePaid(message: Message, context: BlockContext, world: World, opti
   settle(bill, run.gasUsed, message, context, world)
   cleanUp(run.result, context, world)
   return {
-    ...whatHappened(run),
+    // Spelled out: a spread here costs a small call a microsecond.
+    outcome: run.result.outcome,
+    output: run.result.output,
+    logs: run.result.logs,
+    gasUsed: run.gasUsed,
+    gasUsedBeforeRefund: run.gasUsedBeforeRefund,
+    contractAddress: run.contractAddress,
     effectiveGasPrice: bill.gasPrice,
     l1: bill.l1,
     blobGasUsed: blobGasUsed(bill, message, context),
@@ -73,7 +79,12 @@ function executeDeposit(message: Message, context: BlockContext, world: World, o
   const run = runOrFail(message, context, world, options)
   cleanUp(run.result, context, world)
   return {
-    ...whatHappened(run),
+    outcome: run.result.outcome,
+    output: run.result.output,
+    logs: run.result.logs,
+    gasUsed: run.gasUsed,
+    gasUsedBeforeRefund: run.gasUsedBeforeRefund,
+    contractAddress: run.contractAddress,
     effectiveGasPrice: 0n,
     l1: freeL1Cost(context.rules, world),
     blobGasUsed: context.rules.hasOp('jovian') ? 0n : null,
@@ -209,11 +220,6 @@ function cleanUp({ destroyed }: FrameResult, { rules }: BlockContext, world: Wor
     world.setAccount(address, null)
   }
   if (rules.has('spurious')) world.removeTouchedEmpty()
-}
-
-function whatHappened({ result, gasUsed, gasUsedBeforeRefund, contractAddress }: Run) {
-  const { outcome, output, logs } = result
-  return { outcome, output, logs, gasUsed, gasUsedBeforeRefund, contractAddress }
 }
 
 function blobGasUsed(bill: Bill, message: Message, { rules }: BlockContext): bigint | null {

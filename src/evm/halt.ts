@@ -1,4 +1,5 @@
 import {
+  CODE_LEFT_OUT,
   CODE_STORE_OUT_OF_GAS,
   CODE_TOO_LARGE,
   COLLISION,
@@ -98,6 +99,7 @@ const BY_REASON: ReadonlyMap<number, (place: HaltPlace | null) => string> = new 
   [DEPTH_EXCEEDED, HALT.depth],
   [INSUFFICIENT_BALANCE, HALT.insufficientBalance],
   [NONCE_OVERFLOW, HALT.nonce],
+  [CODE_LEFT_OUT, HALT.codeStoreOutOfGas],
   [REVERT, () => 'execution reverted'],
 ])
 

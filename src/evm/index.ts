@@ -35,3 +35,4 @@ export {
   TraceTooLarge,
 } from './trace/index.ts'
 export type { Trace, TraceMaker, TracePlace, TraceStart, Tracer } from './trace/index.ts'
+export { loadPrecompiles, NotLoaded } from './precompiled/table.ts'

@@ -1,4 +1,5 @@
-import { Address, EMPTY_CODE_HASH, Hash, Hex } from '../eth/index.ts'
+import { EMPTY_CODE_HASH, Hash, Hex } from '../eth/index.ts'
+import type { Address } from '../eth/index.ts'
 import { type Hooks, NO_HOOKS } from './hooks.ts'
 import {
   A_ADDRESS,

@@ -1,10 +1,9 @@
-import { Hash } from '../eth/index.ts'
-import type { Address } from '../eth/index.ts'
+import type { Address, Hash } from '../eth/index.ts'
 import { failureOf } from './halt.ts'
 import type { Hooks } from './hooks.ts'
 import type { Instance } from './instance.ts'
 import { F_CODE_ACCOUNT, F_SELF } from './runtime/frame.ts'
-import { FRAMES, FRAME_SIZE, RETURN, SUCCESS } from './runtime/layout.ts'
+import { CODE_LEFT_OUT, FRAMES, FRAME_SIZE, OPCODES, RETURN, STACK_OVERFLOW, STACK_UNDERFLOW, SUCCESS } from './runtime/layout.ts'
 import type { CallKind, Entered, Machine, Tracer } from './trace/tracer.ts'
 
 const KINDS: ReadonlyMap<number, CallKind> = new Map([
@@ -43,7 +42,9 @@ export class TracerHooks implements Hooks {
 
   fault(reason: number, left: number): void {
     const machine = this.#machine
-    this.#tracer.fault?.(machine, machine.gas - BigInt(left), failureOf(reason, machine, null))
+    // The stack is looked at before anything is charged.
+    const asked = reason === STACK_UNDERFLOW || reason === STACK_OVERFLOW ? this.#basicGas(machine.op) : 0
+    this.#tracer.fault?.(machine, machine.gas - BigInt(left - asked), failureOf(reason, machine, null))
   }
 
   enter(...[op, depth, from, to, input, size, gas, value, precompile, left]: Parameters<Hooks['enter']>): void {
@@ -72,12 +73,16 @@ export class TracerHooks implements Hooks {
       output: this.#instance.slice(output, size),
       gasUsed: used,
       failure,
-      reverted: status !== SUCCESS,
+      reverted: status !== SUCCESS && status !== CODE_LEFT_OUT,
     })
   }
 
   log(at: number): void {
     this.#tracer.log?.(readLog(this.#instance, at))
+  }
+
+  #basicGas(op: number): number {
+    return this.#instance.u32(OPCODES + 8 * op) & 0xffff
   }
 }
 

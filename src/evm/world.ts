@@ -1,4 +1,5 @@
-import { Address, EMPTY_CODE_HASH, Hash } from '../eth/index.ts'
+import { EMPTY_CODE_HASH, Hash } from '../eth/index.ts'
+import type { Address } from '../eth/index.ts'
 import { DELEGATION_SIZE, delegationTarget } from './delegation.ts'
 import type { Instance } from './instance.ts'
 import { giveBack, lease } from './pool.ts'

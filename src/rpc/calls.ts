@@ -49,6 +49,7 @@ export function withCall<T>(
   }
 }
 
+const NO_CHANGE = {}
 /** Gas of a plain transfer. */
 const TRANSFER_GAS = 21_000n
 /** An estimate may lie this far above the least gas limit: geth's 1.5 %, which saves a third of the executions. */
@@ -92,7 +93,7 @@ export class Call {
   }
 
   /** Runs it; the state is then as before. Throws RpcError -32000 when it could not be included. */
-  run(gas: bigint = this.gas, change: Partial<CallRequest> = {}, more: ExecuteOptions = {}): Executed {
+  run(gas: bigint = this.gas, change: Partial<CallRequest> = NO_CHANGE, more: ExecuteOptions = NO_CHANGE): Executed {
     const result = this.#attempt(gas, change, more)
     if (result instanceof InvalidTransaction) throw new RpcError(CODE.server, `err: ${result.message} (supplied gas ${gas})`)
     return result
@@ -140,12 +141,14 @@ export class Call {
     return works
   }
 
-  #attempt(gas: bigint, change: Partial<CallRequest> = {}, more: ExecuteOptions = {}): Executed | InvalidTransaction {
+  #attempt(gas: bigint, change: Partial<CallRequest> = NO_CHANGE, more: ExecuteOptions = NO_CHANGE): Executed | InvalidTransaction {
     this.#deadline.check()
     const mark = this.#world.checkpoint()
-    const message = this.#message(gas, { ...this.#request, ...change })
+    const request = change === NO_CHANGE ? this.#request : { ...this.#request, ...change }
+    const options = more === NO_CHANGE ? this.#options : { ...this.#options, ...more }
+    const message = this.#message(gas, request)
     try {
-      return executeTransaction(message, this.#context, this.#world, { ...this.#options, ...more })
+      return executeTransaction(message, this.#context, this.#world, options)
     } catch (error) {
       if (error instanceof InvalidTransaction) return error
       throw error
@@ -195,8 +198,12 @@ const OUT_OF_GAS = 'out of gas'
 /** Without a price nothing is paid, and so BASEFEE reads 0 (geth, reth) unless the caller overrode it. */
 function withoutBaseFee(context: BlockContext, overrides: BlockOverrides | undefined): BlockContext {
   if (context.env.baseFeePerGas === null || overrides?.baseFeePerGas !== undefined) return context
-  return { ...context, env: { ...context.env, baseFeePerGas: 0n } }
+  let free = withoutBaseFees.get(context)
+  if (free === undefined) withoutBaseFees.set(context, (free = { ...context, env: { ...context.env, baseFeePerGas: 0n } }))
+  return free
 }
+
+const withoutBaseFees = new WeakMap<BlockContext, BlockContext>()
 
 /** A higher gas limit would cure it. */
 function isAboutGas(error: InvalidTransaction): boolean {

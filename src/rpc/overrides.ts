@@ -47,11 +47,14 @@ export type BlockOverrides = Infer<typeof blockOverrides>
 /** What became of the precompiles: the options under which the call must run. */
 export type PrecompilePlaces = Required<Pick<ExecuteOptions, 'movedPrecompiles' | 'maskedPrecompiles'>>
 
+const NOWHERE: PrecompilePlaces = { movedPrecompiles: new Map(), maskedPrecompiles: new Set() }
+
 /** Writes the overrides into `world`, in order of address so that errors are stable. Throws RpcError -32000 in geth's words. */
 export function overrideState(world: World, overrides: StateOverrides | undefined, rules: Rules): PrecompilePlaces {
+  if (overrides === undefined) return NOWHERE
   const places = { movedPrecompiles: new Map<Address, Address>(), maskedPrecompiles: new Set<Address>() }
-  for (const target of [...(overrides?.keys() ?? [])].sort()) {
-    const override = overrides?.get(target)
+  for (const target of [...overrides.keys()].sort()) {
+    const override = overrides.get(target)
     if (override === undefined) continue
     placePrecompile(target, override, places, overrides, rules)
     overrideAccount(world, target, override)

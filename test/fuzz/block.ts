@@ -9,6 +9,7 @@ export const COINBASE = Address.fromBigint(0xc0_17n)
 
 const NUMBER = 1_000
 const TIMESTAMP = 1_000_000
+const HASHES = Array.from({ length: NUMBER }, (_, number) => Hash.keccak(Hash.toBytes(Hash.fromBigint(BigInt(number)))))
 const contexts = new Map<string, BlockContext>()
 
 /** The block that programs of a fork run in. The same value each time, as engines keep what they made for a rule set. */
@@ -34,7 +35,7 @@ function makeContext(config: ChainConfig): BlockContext {
       baseFeePerGas: rules.has('london') ? 7n : null,
       blobBaseFee: rules.has('cancun') ? 3n : null,
       parentBeaconBlockRoot: null,
-      blockHash: (number) => Hash.keccak(Hash.toBytes(Hash.fromBigint(BigInt(number)))),
+      blockHash: (number) => HASHES[number] ?? null,
     },
   }
 }

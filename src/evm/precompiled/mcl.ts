@@ -19,7 +19,7 @@ const curves = new Map<CurveName, Curve>()
 let compiled: object | null = null
 
 /**
- * The curve, from then on always the same object. The first call takes 25 ms, another curve's first call 5 ms.
+ * The curve, from then on always the same object. The first call takes 35 ms, another curve's first call 5 to 8 ms.
  * @throws {NotLoaded} where files cannot be read synchronously and `loadCurve` was not awaited
  */
 export function curve(name: CurveName): Curve {

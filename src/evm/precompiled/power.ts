@@ -13,8 +13,8 @@ const LIMB_BITS = 32
 const NUMBER_BYTES = 64
 
 /**
- * base^exponent modulo `modulus` (above 1; `base` below it). Modular arithmetic on 256 bits takes 0.1 us in wasm and 0.3 us as bigint;
- * on 2,048 bits 12 and 4.5 us.
+ * base^exponent modulo `modulus` (above 1; `base` below it). A modular product takes 0.1 us in wasm and 0.3 us as bigint on 256 bits, 0.36
+ * and 0.46 us on 512; then bigint gets ahead.
  */
 export function power(base: bigint, { bytes, zeros }: Exponent, modulus: bigint, look?: () => void): bigint {
   const start = bytes.findIndex((byte) => byte !== 0)

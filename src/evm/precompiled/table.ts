@@ -49,7 +49,7 @@ export function precompiled(rules: Rules): ReadonlyMap<number, Precompile> {
   return found
 }
 
-/** Loads ahead of their first call what takes a moment to load (45 ms in all, 25 in one go). */
+/** Loads ahead of their first call what takes a moment to load (50 ms in all, 30 in one go). */
 export async function loadPrecompiles(): Promise<void> {
   for (const name of CURVES) {
     await loadCurve(name)

@@ -3,7 +3,7 @@
 
 import { keccak256 } from './keccak'
 import {
-  A_ADDRESS, A_BALANCE, A_CREATED, A_DESTROYED, A_NONCE, BERLIN, CANCUN, CODE_SIZE_MAX, CODE_STORE_OUT_OF_GAS, CODE_TOO_LARGE, COLLISION,
+  A_ADDRESS, A_BALANCE, A_CREATED, A_DESTROYED, A_NONCE, BERLIN, CANCUN, CODE_LEFT_OUT, CODE_SIZE_MAX, CODE_STORE_OUT_OF_GAS, CODE_TOO_LARGE, COLLISION,
   CONSTANTINOPLE, COST_WARM, C_BYTES, C_SIZE, DEPTH_EXCEEDED, FORK, HOMESTEAD, INIT, INIT_CODE_SIZE_MAX, INIT_CODE_TOO_LARGE, INIT_END, INPUT,
   INSUFFICIENT_BALANCE, INVALID_CODE, LONDON, MEMORY, NONCE_OVERFLOW, ORIGIN, OUT_OF_GAS, OUT_OF_ROOM, OUT_OF_TIME, PRAGUE,
   PRECOMPILE_FAILED, REFUND_DESTROY, RETURN, RETURN_END, REVERT, RUNNING, SCRATCH, SHANGHAI, SPURIOUS, STACK, SUCCESS, TANGERINE, TARGET, VALUE,
@@ -48,6 +48,8 @@ const CODE_BYTE_COST: i64 = 200
 const FRAME_FUEL: i32 = 16
 
 let initTop: usize = INIT
+/** the creation that ends was made before Homestead and could not pay for its code */
+let leftOut: bool = false
 const NOTHING: usize = SCRATCH + 96 // a word that is always zero: the host never writes it
 const ADDRESS: usize = SCRATCH + 64 // 20 bytes, the one at hand
 
@@ -425,12 +427,13 @@ function hashToAddress(at: usize, size: usize): usize {
  */
 export function leave(): bool {
   const created = <usize>load<u32>(frame, F_CREATED)
+  if (TRACE) leftOut = false
   if (created != 0 && halted == SUCCESS) deploy(created)
   const status = halted
   if (status == SUCCESS) resume(load<u32>(frame, F_SERIAL))
   else undo(status)
   initTop = <usize>load<u32>(frame, F_INIT_TOP)
-  if (TRACE) hookLeave(depth, status, RETURN, returnSize, load<i64>(frame, F_GIVEN) - gasLeft)
+  if (TRACE) hookLeave(depth, leftOut ? CODE_LEFT_OUT : status, RETURN, returnSize, load<i64>(frame, F_GIVEN) - gasLeft)
   if (depth == 0) return true
   returnTo(status, created)
   return false
@@ -477,6 +480,7 @@ function deploy(created: usize): void {
   const cost = CODE_BYTE_COST * <i64>size
   if (cost > gasLeft) {
     if (fork() >= HOMESTEAD) return halt(CODE_STORE_OUT_OF_GAS)
+    if (TRACE) leftOut = true
     return setCode(created, RETURN, 0)
   }
   setGas(gasLeft - cost)

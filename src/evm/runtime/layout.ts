@@ -146,6 +146,8 @@ export const INSUFFICIENT_BALANCE: i32 = 17
 export const NONCE_OVERFLOW: i32 = 18
 /** EIP-2200: SSTORE with no more than a call's stipend */
 export const STIPEND_ONLY: i32 = 19
+/** before Homestead: the creation stands, its code does not; for hooks only */
+export const CODE_LEFT_OUT: i32 = 20
 /** not outcomes of the machine: the whole run is given up, and the host undoes it */
 export const OUT_OF_TIME: i32 = 32
 export const OUT_OF_ROOM: i32 = 33

@@ -329,11 +329,11 @@ export function mul(out: usize, a: usize, b: usize): void {
   const sum1 = high00 + low01
   const limb1 = sum1 + low10
   const carry1 = below(sum1, low01) + below(limb1, low10)
-  const high01 = mulHigh(a0, b1) // with a carry of at most 2 it stays below 2^64: the product of the limbs is at most (2^64 - 1)^2
+  const high01 = mulHigh(a0, b1)
   const high10 = mulHigh(a1, b0)
   const low11 = a1 * b1
   const high11 = mulHigh(a1, b1)
-  let limb2 = high01 + carry1
+  let limb2 = high01 + carry1 // no carry: high01 is 2^64 - 2 only beside a low01 of 1, and then carry1 is at most 1
   limb2 += high10
   let carry2: u64 = below(limb2, high10)
   limb2 += low11
@@ -361,30 +361,37 @@ function mulFull(out: usize, a: usize, b: usize): void {
   const b2 = load<u64>(b, 16)
   const b3 = load<u64>(b, 24)
   clear(out)
-  for (let i: usize = 0; i < 32; i += 8) {
-    const factor = load<u64>(a + i)
-    const place = out + i
-    let carry = multiplyIn(place, factor, b0, 0)
-    carry = multiplyIn(place + 8, factor, b1, carry)
-    carry = multiplyIn(place + 16, factor, b2, carry)
-    store<u64>(place, multiplyIn(place + 24, factor, b3, carry), 32)
-  }
+  row(out, load<u64>(a), b0, b1, b2, b3)
+  row(out + 8, load<u64>(a, 8), b0, b1, b2, b3)
+  row(out + 16, load<u64>(a, 16), b0, b1, b2, b3)
+  row(out + 24, load<u64>(a, 24), b0, b1, b2, b3)
+}
+
+/** Adds a limb times a word to the four limbs at `out` and puts what is above them into the fifth. */
+@inline
+function row(out: usize, a: u64, b0: u64, b1: u64, b2: u64, b3: u64): void {
+  const aLow = a & LOW
+  const aHigh = a >> 32
+  let carry = multiplyIn(out, aLow, aHigh, b0, 0)
+  carry = multiplyIn(out + 8, aLow, aHigh, b1, carry)
+  carry = multiplyIn(out + 16, aLow, aHigh, b2, carry)
+  store<u64>(out, multiplyIn(out + 24, aLow, aHigh, b3, carry), 32)
 }
 
 /** Puts a * b + carry + the limb at `place` there, and gives what is above it. In steps of 32 bits none of which overflows. */
 @inline
-function multiplyIn(place: usize, a: u64, b: u64, carry: u64): u64 {
+function multiplyIn(place: usize, aLow: u64, aHigh: u64, b: u64, carry: u64): u64 {
   const before = load<u64>(place)
-  const aLow = a & 0xffffffff
-  const aHigh = a >> 32
-  const bLow = b & 0xffffffff
+  const bLow = b & LOW
   const bHigh = b >> 32
-  const t0 = aLow * bLow + (carry & 0xffffffff) + (before & 0xffffffff)
+  const t0 = aLow * bLow + (carry & LOW) + (before & LOW)
   const t1 = aHigh * bLow + (carry >> 32) + (t0 >> 32)
-  const t2 = aLow * bHigh + (before >> 32) + (t1 & 0xffffffff)
-  store<u64>(place, (t2 << 32) | (t0 & 0xffffffff))
+  const t2 = aLow * bHigh + (before >> 32) + (t1 & LOW)
+  store<u64>(place, (t2 << 32) | (t0 & LOW))
   return aHigh * bHigh + (t1 >> 32) + (t2 >> 32)
 }
+
+const LOW: u64 = 0xffffffff
 
 /** base^exponent, by squaring from the exponent's top bit down. */
 export function exp(out: usize, base: usize, exponent: usize): void {

@@ -12,12 +12,12 @@ export class TextBuffer {
   write(text: string): void {
     const end = this.#length + text.length
     if (end > this.#bytes.length) this.#grow(end)
-    this.#bytes.latin1Write(text, this.#length)
+    this.#bytes.write(text, this.#length, 'latin1')
     this.#length = end
   }
 
   toString(): string {
-    return this.#bytes.latin1Slice(0, this.#length)
+    return this.#bytes.toString('latin1', 0, this.#length)
   }
 
   #grow(needed: number): void {
