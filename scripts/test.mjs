@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ROOT, SetUpFailed, binOf, build, install } from './setup.mjs'
+import { ROOT, SetUpFailed, binOf, build, buildRuntime, install } from './setup.mjs'
 
 const CHECKS = [
   { name: 'lock', command: () => [join(ROOT, 'scripts', 'lock.mjs'), '--check'] },
@@ -17,6 +17,7 @@ const CHECKS = [
 /** @type {string[]} */
 const failed = []
 setUpStep('install', () => install())
+setUpStep('engine', () => buildRuntime())
 for (const { name, command, remedy } of CHECKS) {
   const seconds = timed(() => runNode(command()) || failed.push(remedy === undefined ? name : `${name} (${remedy})`))
   process.stdout.write(`${name}: ${seconds}\n`)

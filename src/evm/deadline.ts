@@ -4,10 +4,10 @@ export class Deadline {
   readonly endMs: number
   readonly #limitMs: number
 
-  /** Begins to run at once. */
-  constructor(limitMs: number) {
+  /** Begins to run at once. `spentMs` of it may be gone already, in another thread. */
+  constructor(limitMs: number, spentMs = 0) {
     this.#limitMs = limitMs
-    this.endMs = performance.now() + limitMs
+    this.endMs = performance.now() + limitMs - spentMs
   }
 
   /** Asked between two pieces of work. Throws OutOfTime. */

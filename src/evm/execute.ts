@@ -5,6 +5,7 @@ import { AccessListTracer, TransferLogTracer } from './trace/index.ts'
 import { runFrame } from './engine.ts'
 import { type Bill, billFor, buyGas, settle } from './bill.ts'
 import { requireSupported } from './forks.ts'
+import type { Rules } from './forks.ts'
 import type { FrameResult } from './frame.ts'
 import { floorGas, intrinsicGas, refundCap } from './gas.ts'
 import type { BlockContext, ExecuteOptions, Executed, Message } from './message.ts'
@@ -144,8 +145,12 @@ function runMessage(message: Message, context: BlockContext, world: World, optio
   world.setNonce(message.from, world.nonce(message.from) + 1n)
   const authorized = authorize(message.authorizationList, config.chainId, world)
   const target = message.to === null || !rules.has('prague') ? null : world.delegateOf(message.to)
-  const familiar = [message.from, message.to ?? contractAddress, ...authorized.warm].filter((address) => address !== null)
-  const warm = [...familiar, ...(target === null ? [] : [target]), ...(rules.has('shanghai') ? [env.coinbase] : [])]
+  const familiar = [message.from, ...authorized.warm]
+  const receiver = message.to ?? contractAddress
+  if (receiver !== null) familiar.push(receiver)
+  const warm = familiar.slice()
+  if (target !== null) warm.push(target)
+  if (rules.has('shanghai')) warm.push(env.coinbase)
   const accessed = options.accessList === true ? new AccessListTracer(message.accessList) : null
   const transfers = options.transferLogs === true ? new TransferLogTracer() : null
   const result = runFrame(
@@ -167,20 +172,21 @@ function runMessage(message: Message, context: BlockContext, world: World, optio
     context,
     world,
   )
+  const spent = intrinsic + result.gasUsed
+  const floor = floorGas(message, rules)
   return {
     result: transfers === null || result.outcome.kind !== 'success' ? result : { ...result, logs: transfers.logs() },
     accessed: accessed?.items() ?? null,
     contractAddress,
     familiar,
-    ...usedGas(intrinsic + result.gasUsed, result.refund + authorized.refund, message, context),
+    gasUsed: max(afterRefund(spent, result.refund + authorized.refund, rules), floor),
+    gasUsedBeforeRefund: max(spent, floor),
   }
 }
 
-function usedGas(spent: bigint, refundCounter: bigint, message: Message, { rules }: BlockContext) {
+function afterRefund(spent: bigint, counter: bigint, rules: Rules): bigint {
   const cap = refundCap(spent, rules)
-  const refunded = spent - (refundCounter < cap ? refundCounter : cap)
-  const floor = floorGas(message, rules)
-  return { gasUsed: max(refunded, floor), gasUsedBeforeRefund: max(spent, floor) }
+  return spent - (counter < cap ? counter : cap)
 }
 
 function requireGas(message: Message, { rules }: BlockContext): bigint {

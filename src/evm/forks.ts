@@ -111,6 +111,16 @@ const cache = new WeakMap<ChainConfig, Map<string, Rules>>()
 
 /** The rules of the block with this number and timestamp (seconds). The same value for the same forks of one config. */
 export function rulesAt(config: ChainConfig, number: number, timestamp: number): Rules {
+  if (last?.config === config && last.number === number && last.timestamp === timestamp) return last.rules
+  const rules = findRules(config, number, timestamp)
+  last = { config, number, timestamp, rules }
+  return rules
+}
+
+/** Most who ask, ask for the newest block. */
+let last: { readonly config: ChainConfig; readonly number: number; readonly timestamp: number; readonly rules: Rules } | null = null
+
+function findRules(config: ChainConfig, number: number, timestamp: number): Rules {
   const op = opForkAt(config, timestamp)
   const l1 = l1ForkAt(config, op, number, timestamp)
   const key = `${l1}/${op}`
