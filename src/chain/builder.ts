@@ -2,6 +2,7 @@ import { Bloom, EMPTY_OMMERS, EMPTY_REQUESTS_HASH, Block, Hash, Header, Receipt,
 import type { Address, Transaction } from '../eth/index.ts'
 import {
   GAS_PER_BLOB,
+  EngineFull,
   MESSAGE_PASSER,
   World,
   beginBlock,
@@ -60,6 +61,8 @@ export class BlockBuilder {
   readonly #rules: Rules
   readonly #frame: Header
   readonly #world: World
+  /** how many of the transactions are in the state */
+  #committed = 0
   #gasUsed = 0n
   #blobGasUsed = 0n
   #logCount = 0
@@ -111,7 +114,7 @@ export class BlockBuilder {
   /** Executes one more transaction. Throws InvalidTransaction or BlockFull; the block is then as before. */
   add(tx: Transaction): Receipt {
     this.#assertRoom(tx)
-    const executed = executeTransaction(tx, this.context, this.#world, { anySender: isImpersonated(tx) })
+    const executed = this.#execute(tx)
     const receipt = this.#receipt(tx, executed)
     this.transactions.push(tx)
     this.receipts.push(receipt)
@@ -127,6 +130,7 @@ export class BlockBuilder {
     const writes = this.#world.writes()
     this.#state.apply(writes)
     this.#world.rebase(this.#state.at(this.#state.version))
+    this.#committed = this.transactions.length
     return writes
   }
 
@@ -160,6 +164,16 @@ export class BlockBuilder {
   /** For a builder that is given up; one that has sealed its block has done it. Nothing can be added any more. */
   release(): void {
     this.#world.release()
+  }
+
+  /** The engine has room for all that one transaction may touch, but not for all that a block of any gas limit may. */
+  #execute(tx: Transaction): Executed {
+    try {
+      return executeTransaction(tx, this.context, this.#world, { anySender: isImpersonated(tx) })
+    } catch (error) {
+      if (error instanceof EngineFull && this.transactions.length > this.#committed) throw new BlockFull(error.message)
+      throw error
+    }
   }
 
   #assertRoom(tx: Transaction): void {

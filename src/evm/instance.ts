@@ -9,6 +9,8 @@ import {
   A_NONCE,
   C_BYTES,
   C_SIZE,
+  CODES,
+  CODES_END,
   DIRTY_ACCOUNTS,
   DIRTY_SLOTS,
   EXISTS,
@@ -95,6 +97,13 @@ export interface Services {
 }
 
 const LOW = (1n << 64n) - 1n
+
+// Half of what there is (runtime/layout.ts).
+const ACCOUNTS_FULL = 2 ** 17
+const SLOTS_FULL = 2 ** 20
+const CODES_FULL = 2 ** 14
+const CODE_BYTES_FULL = (CODES_END - CODES) / 2
+
 const modules = new Map<boolean, object>()
 
 /**
@@ -263,9 +272,13 @@ export class Instance {
     this.runtime.forget()
   }
 
-  forgetCodes(): void {
-    this.#addresses.clear()
-    this.runtime.forgetCodes()
+  /** Forgets before a table is so full that the next message might not find room. Nothing may be open. */
+  makeRoom(): void {
+    const { runtime } = this
+    if (runtime.codeBytesUsed() > CODE_BYTES_FULL || runtime.codesUsed() > CODES_FULL) {
+      this.#addresses.clear()
+      runtime.forgetCodes()
+    } else if (runtime.accountsUsed() > ACCOUNTS_FULL || runtime.slotsUsed() > SLOTS_FULL) this.forget()
   }
 
   // --- what the runtime asks ------------------------------------------------------------------------------------------------

@@ -1,15 +1,10 @@
 import { Instance } from './instance.ts'
 import { FOLLOWED_KEYS_MAX, IDLE_INSTANCES_MAX, INSTANCES_BEFORE_MOVING } from './limits.ts'
-import { CODES, CODES_END } from './runtime/layout.ts'
 import type { StateReader } from './state.ts'
 
 /** Instances that nobody has, the one that was used last at the end. */
 const idle: Record<'fast' | 'traced', Instance[]> = { fast: [], traced: [] }
 
-const ACCOUNTS_FULL = 2 ** 17
-const SLOTS_FULL = 2 ** 20
-const CODES_FULL = 2 ** 14
-const CODE_BYTES_FULL = (CODES_END - CODES) / 2
 /** Checkpoints are numbered with 32 bits; a run uses a few thousand of them. */
 const SERIALS_FULL = 0xe000_0000
 
@@ -35,8 +30,7 @@ export function lease(reader: StateReader, isTraced: boolean): Instance {
 export function giveBack(instance: Instance): void {
   const { runtime } = instance
   if (runtime.serialsUsed() >>> 0 > SERIALS_FULL) return
-  if (runtime.codeBytesUsed() > CODE_BYTES_FULL || runtime.codesUsed() > CODES_FULL) instance.forgetCodes()
-  else if (runtime.accountsUsed() > ACCOUNTS_FULL || runtime.slotsUsed() > SLOTS_FULL) instance.forget()
+  instance.makeRoom()
   const resting = idle[instance.isTraced ? 'traced' : 'fast']
   resting.push(instance)
   if (resting.length > IDLE_INSTANCES_MAX) resting.shift()

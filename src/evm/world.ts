@@ -177,6 +177,7 @@ export class World implements StateReader {
     instance.runtime.settled()
     // Below, whoever is gone has taken the storage along; here it may still stand.
     if (gone) instance.forget()
+    else instance.makeRoom()
     this.beginTransaction()
   }
 
