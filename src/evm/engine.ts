@@ -7,6 +7,7 @@ import { failureOf } from './halt.ts'
 import { NO_HOOKS } from './hooks.ts'
 import { readLog, TracerHooks } from './listening.ts'
 import type { Instance, Services } from './instance.ts'
+import { Tier, tier1 } from './jit/index.ts'
 import { FUEL_PER_LOOK } from './limits.ts'
 import type { BlockContext, BlockEnv, Outcome } from './message.ts'
 import { precompiled } from './precompiled/table.ts'
@@ -90,6 +91,7 @@ function execute(frame: Frame, context: BlockContext, world: World, instance: In
   const services = new FrameServices(frame, context)
   instance.services = services
   tell(instance, context)
+  if (tier1.settings.mode !== 'off' || instance.tier !== null) prepareTier(instance, context)
   tellFrame(instance, frame, world)
   instance.hooks = frame.tracer === null ? NO_HOOKS : hooksFor(instance, frame, services)
   runtime.setFuel(frame.deadline === null ? FOR_EVER : 0)
@@ -108,9 +110,15 @@ function execute(frame: Frame, context: BlockContext, world: World, instance: In
   }
 }
 
+function prepareTier(instance: Instance, { config, rules }: BlockContext): void {
+  if (instance.isTraced) return
+  instance.tier ??= new Tier(instance)
+  instance.tier.prepare(rulesBlock(config, rules))
+}
+
 function hooksFor(instance: Instance, frame: Frame, services: FrameServices): TracerHooks {
   if (!instance.isTraced || frame.tracer === null) throw new Error('a tracer needs a world that is made with { traced: true }')
-  const hooks = new TracerHooks(instance, frame.tracer)
+  const hooks = new TracerHooks(instance, frame.tracer, () => services.look())
   services.onFailure = (reason) => (hooks.precompileFailure = reason)
   return hooks
 }
@@ -156,6 +164,8 @@ function tellFrame(instance: Instance, frame: Frame, world: World): void {
 }
 
 function tellMoved(instance: Instance, { movedPrecompiles, maskedPrecompiles }: Frame): void {
+  instance.setU32(MOVED_COUNT, 0)
+  if ((movedPrecompiles?.size ?? 0) === 0 && (maskedPrecompiles?.size ?? 0) === 0) return
   const moved = new Map<Address, number>()
   for (const address of maskedPrecompiles ?? []) moved.set(address, 0)
   for (const from of movedPrecompiles?.values() ?? []) moved.set(from, 0)

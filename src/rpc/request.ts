@@ -57,11 +57,12 @@ export const callRequest: Schema<CallRequest> = {
   json: shape.json,
   parse: (value, path) => {
     const { input, ...request } = shape.parse(value, path)
-    if (input !== undefined && request.data !== undefined && !Buffer.from(input).equals(request.data)) {
+    refuseContradictions(request, path)
+    if (input === undefined) return request
+    if (request.data !== undefined && !Buffer.from(input).equals(request.data)) {
       throw refused(path, 'both "data" and "input" are set and not equal; use "input" for call data')
     }
-    refuseContradictions(request, path)
-    return { ...request, data: input ?? request.data }
+    return { ...request, data: input }
   },
 }
 

@@ -27,6 +27,8 @@ export type BlockRef =
 /** A schema whose value may be absent; `object` leaves its key out of `required`. */
 export interface MaybeSchema<T> extends Schema<T | undefined> {
   readonly maybe: true
+  /** set: absent reads as undefined, so nobody need ask */
+  readonly skipped?: true
 }
 
 // --- leaves ---------------------------------------------------------------------------------------------------------
@@ -219,6 +221,7 @@ export function nullable<T>(schema: Schema<T>): Schema<T | null> {
 export function maybe<T>(schema: Schema<T>): MaybeSchema<T> {
   return {
     maybe: true,
+    skipped: true,
     json: schema.json,
     parse: (value, path) => (value === undefined || value === null ? undefined : schema.parse(value, path)),
   }
@@ -229,12 +232,17 @@ export function object<S extends Readonly<Record<string, Schema<unknown>>>>(shap
   const entries = Object.entries(shape)
   const properties = Object.fromEntries(entries.map(([key, schema]) => [key, schema.json]))
   const required = entries.filter(([, schema]) => !('maybe' in schema)).map(([key]) => key)
+  // A result begins as a copy of this one: V8 then knows its shape, and keys that are absent need no visit.
+  const blank: Readonly<Record<string, unknown>> = Object.fromEntries(entries.map(([key]) => [key, undefined]))
   return {
     json: required.length === 0 ? { type: 'object', properties } : { type: 'object', properties, required },
     parse: (value, path) => {
       const source = record(value, path)
-      const result: Record<string, unknown> = {}
-      for (const [key, schema] of entries) result[key] = schema.parse(source[key], `${path}.${key}`)
+      const result: Record<string, unknown> = { ...blank }
+      for (const [key, schema] of entries) {
+        const given = source[key]
+        if (given !== undefined || !('skipped' in schema)) result[key] = schema.parse(given, `${path}.${key}`)
+      }
       return result as { readonly [K in keyof S]: Infer<S[K]> } // every key was parsed by its schema
     },
   }
