@@ -18,7 +18,7 @@ const ACCOUNTS = {
 
 /**
  * Creation code and ABI of every contract. The first time takes some 20 s, nearly all of it for EntryPoint, which compiles by way of Yul only.
- * @returns {Record<keyof OWN | keyof ACCOUNTS, Compiled>}
+ * @returns {Record<string, Compiled>} by the contract's name
  */
 export function contracts() {
   return { ...cached('own', OWN, { viaIR: false }), ...cached('accounts', ACCOUNTS, { viaIR: true }) }

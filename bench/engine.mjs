@@ -29,7 +29,7 @@ const HELP = `node bench/engine.mjs [options]: ours beside anvil and @ethereumjs
   --cases <names>     parts of names, separated by commas (all)
   --lanes <numbers>   connections at once over HTTP (1,8,64)
   --rounds <number>   times each peer is measured, in turns (3)
-  --seconds <number>  length of one measurement (0.35)
+  --seconds <number>  length of one measurement (0.3)
   --quick             one short round at 1 and 64 lanes, below 40 s
   --json <file>       all figures, also those that the tables leave out
   --dist <folder>     another build of ours than dist/
@@ -46,7 +46,7 @@ function settings({ cases, lanes, rounds, seconds, quick, json, dist }) {
     wanted: cases?.split(',').map((part) => part.trim().toLowerCase()) ?? [''],
     lanes: (lanes ?? (quick ? '1,64' : '1,8,64')).split(',').map(Number),
     rounds: Number(rounds ?? (quick ? 1 : 3)),
-    seconds: Number(seconds ?? (quick ? 0.12 : 0.35)),
+    seconds: Number(seconds ?? (quick ? 0.1 : 0.3)),
     starts: quick ? 3 : 10,
     warmUpSeconds: quick ? 1 : 2,
     json,

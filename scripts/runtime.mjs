@@ -37,6 +37,7 @@ const OPTIONS = [
   '--noAssert',
   ...['--runtime', 'stub'],
   ...['--enable', 'simd,bulk-memory,sign-extension,mutable-globals'],
+  '--exportTable', // compiled code puts its entries there
   ...['--use', 'abort='], // a trap says as much, and the module then imports nothing but the hooks
 ]
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import {
   CADENCES,
   Chain,
@@ -18,12 +19,12 @@ import {
 } from './chain/index.ts'
 import type { Cadence, CadenceKind, ChainOptions, Clock, FeeParameters, Genesis, PoolOrder } from './chain/index.ts'
 import { COMPAT, STATE_HISTORY_BLOCKS } from './compat.ts'
-import type { CompatName } from './compat.ts'
+import type { Compat, CompatName } from './compat.ts'
 import { Hash, Mnemonic, Secp256k1 } from './eth/index.ts'
 import type { Address } from './eth/index.ts'
-import { OP_FORKS } from './evm/index.ts'
-import type { OpFork } from './evm/index.ts'
-import { DevAccounts, createRpc } from './rpc/index.ts'
+import { configureTier1, OP_FORKS } from './evm/index.ts'
+import type { OpFork, Tier1Mode } from './evm/index.ts'
+import { DevAccounts, Workers, createRpc, nodeThreads } from './rpc/index.ts'
 import type { NodeRpc, Rpc, RpcRequest } from './rpc/index.ts'
 import type { ListenOptions, Served, Server } from './server/index.ts'
 import { MemoryStore } from './store/index.ts'
@@ -86,6 +87,12 @@ export interface PocketchainOptions {
   /** wei */
   readonly l1BlobBaseFee?: bigint
 
+  /** threads for calls that take long, started when one comes: one for each core but the first, at most 4. 0: they hold everybody up */
+  readonly workers?: number
+
+  /** experimental: what happens to code that burns much gas, for all chains of the process: `off`, it is interpreted */
+  readonly tier1?: Tier1Mode
+
   /** gets what broke inside although the node lives on; written to stderr unless given */
   readonly onError?: (error: unknown) => void
 }
@@ -121,11 +128,14 @@ const PATH = "m/44'/60'/0'/0"
 const ETHER = 10n ** 18n
 const GAS_LIMIT = 60_000_000n
 const BASE_FEE = 1_000_000_000n
+/** Each takes 20 MB once it has started, and the state a second time. */
+const WORKERS = 4
 
 /**
  * Starts a chain. Throws GenesisError, ImportError or DecodeError for files that cannot be used, RangeError for options that cannot.
  */
 export async function createPocketchain(options: PocketchainOptions = {}): Promise<Pocketchain> {
+  if (options.tier1 !== undefined) configureTier1({ mode: options.tier1 })
   const accounts = accountsOf(options)
   const onError = options.onError ?? writeError
   const chain = new Chain(chainOptions(options, accounts, onError))
@@ -134,31 +144,37 @@ export async function createPocketchain(options: PocketchainOptions = {}): Promi
   const clientVersion = `pocketchain/${VERSION}/${process.platform}-${process.arch}/node${process.versions.node}`
   const signers = new DevAccounts(accounts.map(({ privateKey }) => privateKey))
   signers.setAutoImpersonation(options.autoImpersonate ?? false)
+  const compat = COMPAT[options.compat ?? 'default']
+  const workers = workersOf(options, chain, compat, onError)
   const rpc = createRpc({
     chain,
     accounts: signers,
-    compat: COMPAT[options.compat ?? 'default'],
+    compat,
+    parallel: workers,
     clientVersion,
     onBug: onError,
   })
   await chain.start()
-  return assemble({ chain, rpc, accounts, clientVersion, onError })
+  return assemble({ chain, rpc, workers, accounts, clientVersion, onError })
 }
 
 interface Parts {
   readonly chain: Chain
   readonly rpc: NodeRpc
+  readonly workers: Workers | null
   readonly accounts: readonly DevAccount[]
   readonly clientVersion: string
   readonly onError: (error: unknown) => void
 }
 
 function assemble(parts: Parts): Pocketchain {
-  const { chain, rpc, accounts, clientVersion } = parts
+  const { chain, rpc, workers, accounts, clientVersion } = parts
   const publisher = new Publisher(chain.head)
   const servers: Promise<Server>[] = []
   let closed: Promise<void> | null = null
   const end = async (): Promise<void> => {
+    // Who waits for a thread is refused now, or servers would wait along.
+    await workers?.close()
     // Also those that were still opening their port; why one could not, its caller was told.
     const opened = await Promise.allSettled(servers)
     await Promise.all(opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value.close()] : [])))
@@ -221,6 +237,12 @@ function chainOptions(options: PocketchainOptions, accounts: readonly DevAccount
     historyBlocks: options.stateHistory ?? STATE_HISTORY_BLOCKS,
     instanceId: Hash.from(randomBytes(32)),
   }
+}
+
+function workersOf(options: PocketchainOptions, chain: Chain, compat: Compat, onBug: (error: unknown) => void): Workers | null {
+  const most = options.workers ?? Math.min(WORKERS, availableParallelism() - 1)
+  if (!Number.isSafeInteger(most) || most < 0) throw new RangeError(`workers must be 0 or more, not ${most}`)
+  return most === 0 ? null : new Workers({ most, history: chain.sealed.history, config: chain.config, compat, start: nodeThreads(), onBug })
 }
 
 function clockOf({ clock = 'real', timestamp }: PocketchainOptions): Clock {

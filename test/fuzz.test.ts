@@ -1,13 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { Hex } from '../src/eth/index.ts'
+import { Address, Hex } from '../src/eth/index.ts'
 import type { FrameResult } from '../src/evm/proof.fixture.ts'
 import { ORACLE, OURS } from './fuzz/engines.ts'
 import { describeFinding, type Finding, fuzz } from './fuzz/fuzz.ts'
-import type { Engine, Ledger } from './fuzz/judge.ts'
+import type { Fork } from './fuzz/block.ts'
+import { type Engine, firstDifference, type Ledger, observe } from './fuzz/judge.ts'
+import { OP } from './fuzz/opcodes.ts'
+import type { Case } from './fuzz/program.ts'
 import type { OracleWorld } from './oracle/oracleworld.ts'
 
 /** A few hundred programs here; `npm run fuzz` runs as many as one likes. */
-const PROGRAMS = 400
+const PROGRAMS = 250
 const SEED = 20_251_203
 
 async function findings<W extends Ledger>(engine: Engine<W>, programs: number, findingsMax = 3): Promise<Finding[]> {
@@ -33,9 +36,62 @@ describe('random programs', () => {
   }, 120_000)
 })
 
+describe('what random programs do not reach', () => {
+  const CONTRACT = Address.fromBigint(0x1000n)
+  const caseOf = (fork: Fork, code: readonly number[], creates: boolean): Case => ({
+    fork,
+    codeSizeLimit: 24_576,
+    accounts: [
+      { address: Address.fromBigint(1n << 80n), nonce: 0n, balance: 10n ** 18n, code: '0x', storage: [] },
+      { address: CONTRACT, nonce: 1n, balance: 1_000n, code: Hex.fromBytes(Uint8Array.from(code)), storage: [] },
+    ],
+    messages: [
+      {
+        caller: Address.fromBigint(1n << 80n),
+        to: creates ? null : CONTRACT,
+        data: Hex.fromBytes(Uint8Array.from(code)),
+        value: 0n,
+        gas: 10n ** 15n,
+        accessList: [],
+        blobs: 0,
+        moved: [],
+        masked: [],
+        after: 'keep',
+      },
+    ],
+  })
+  /** GAS, LOG0 of the depth's gas, then the call with everything. */
+  const nested = (...call: readonly number[]) => [OP.GAS, OP.PUSH1, 0, OP.MSTORE, OP.PUSH1, 32, OP.PUSH1, 0, OP.LOG0, ...call]
+  const zeros = (count: number) => Array.from({ length: count }, () => [OP.PUSH1, 0]).flat()
+  /** Pre-EIP-150 calls must leave themselves enough to pay for the call. */
+  const most = [OP.PUSH2, 0x10, 0, OP.GAS, OP.SUB]
+
+  test.each<[Fork, string, readonly number[]]>([
+    ['osaka', 'CALL', [...zeros(4), OP.PUSH1, 1, OP.ADDRESS, OP.GAS, OP.CALL]],
+    ['osaka', 'DELEGATECALL', [...zeros(4), OP.ADDRESS, OP.GAS, OP.DELEGATECALL]],
+    ['osaka', 'CALLCODE', [...zeros(5), OP.ADDRESS, OP.GAS, OP.CALLCODE]],
+    ['frontier', 'CALL', [...zeros(5), OP.ADDRESS, ...most, OP.CALL]],
+    ['homestead', 'DELEGATECALL', [...zeros(4), OP.ADDRESS, ...most, OP.DELEGATECALL]],
+    ['spurious', 'CALL', [...zeros(4), OP.PUSH1, 1, OP.ADDRESS, OP.GAS, OP.CALL]],
+  ])('%s: %s goes as deep as it may', async (fork, _, call) => {
+    const it = caseOf(fork, nested(...call), false)
+    const wanted = await observe(it, ORACLE)
+    expect(firstDifference(await observe(it, OURS), wanted)).toBeNull()
+    expect(JSON.parse(wanted[0]?.logs ?? '[]')).toHaveLength(1_025)
+  })
+
+  test.each<Fork>(['osaka', 'homestead'])('%s: CREATE goes as deep as it may', async (fork) => {
+    const copied = [OP.CODESIZE, OP.PUSH1, 0, OP.PUSH1, 0, OP.CODECOPY, OP.CODESIZE, OP.PUSH1, 0, OP.PUSH1, 0, OP.CREATE]
+    const it = caseOf(fork, nested(...copied), true)
+    const wanted = await observe(it, ORACLE)
+    expect(firstDifference(await observe(it, OURS), wanted)).toBeNull()
+    expect(JSON.parse(wanted[0]?.logs ?? '[]').length).toBeGreaterThan(1_000)
+  })
+})
+
 describe('the judge can fail', () => {
   test('the oracle agrees with itself', async () => {
-    expect(await findings(ORACLE, 60)).toEqual([])
+    expect(await findings(ORACLE, 25)).toEqual([])
   })
 
   test.each<[string, (result: FrameResult, world: OracleWorld) => FrameResult]>([

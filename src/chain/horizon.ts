@@ -38,6 +38,7 @@ export class Horizon {
       safeNumber: this.#behind(SAFE_EPOCHS),
       finalizedNumber: this.#behind(FINALIZED_EPOCHS),
       blocks: store,
+      blockHash: sealed.blockHash,
       history,
       headVersion,
       pendingVersion: history.version,

@@ -14,3 +14,9 @@ export const LEAST_GAS_LIMIT = 5_000n
 export const SNAPSHOTS = 4_096
 /** Blocks that one reorg may replace. */
 export const REORG_BLOCKS = 8_192
+/** Versions that another thread has: a minute and a half of flashblocks. One that would have to learn more at a time is given up for a new one. */
+export const FEED_VERSIONS = 512
+/** Accounts and slots that it learns at a time: 20 ms. Above, a new one takes the whole state in pieces, and others have turns between them. */
+export const FEED_KEYS = 20_000
+/** Of one such piece: 2 to 4 ms. */
+export const FEED_SET_KEYS = 2_000

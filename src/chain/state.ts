@@ -5,6 +5,7 @@ import type { Account, StateKey, StateReader, WriteSet } from '../evm/index.ts'
 import { Cell } from './cell.ts'
 import { accountKey, NO_ACCOUNTS, NO_STORAGE, proveAccount, storageKey } from './proof.ts'
 import type { AccountLeaf, AccountProof, AccountTrie, StorageTrie } from './proof.ts'
+import { Writes } from './writes.ts'
 
 /** Counters for metrics. */
 export interface StateSize {
@@ -128,6 +129,35 @@ export class StateHistory {
     for (const [address, cell] of this.#accounts) if (cell.newest !== null) yield address
   }
 
+  /**
+   * What `version` changed: applied to the version before it, it makes this one. Throws as `at` does, and PrunedState for the floor,
+   * which has nothing before it.
+   */
+  writesAt(version: number): Writes {
+    const { changed } = this.#step(version)
+    if (version === this.#floor) throw new PrunedState(version - 1)
+    const writes = new Writes()
+    for (const cell of changed) this.#copy(cell, version, version - 1, writes)
+    return writes
+  }
+
+  /**
+   * Everything that `version` holds, in write sets of `keys` accounts and slots, which make it when a history that holds nothing applies
+   * them in this order. Others may have a turn between two of them; throws as `at` does when the version is gone then.
+   */
+  *whole(version: number, keys: number): Iterable<WriteSet> {
+    const step = this.#step(version)
+    let writes = new Writes()
+    for (const cell of this.#held(version)) {
+      this.#copy(cell, version, NOTHING_BEFORE, writes)
+      if (writes.size < keys) continue
+      yield writes
+      if (step.fate !== 'live') throw goneState(step)
+      writes = new Writes()
+    }
+    yield writes
+  }
+
   size(): StateSize {
     return {
       accounts: this.#accounts.size,
@@ -136,6 +166,25 @@ export class StateHistory {
       versions: this.#steps.size,
       codes: this.#codes.size,
     }
+  }
+
+  /** Each account, and behind it its slots. */
+  *#held(version: number): Iterable<KeyCell> {
+    for (const cell of this.#accounts.values()) {
+      if (cell.at(version) === null) continue
+      yield cell
+      for (const slot of cell.slots?.values() ?? []) if (slot.at(version) !== 0n) yield slot
+    }
+  }
+
+  /** A code comes along unless the account had it at version `before`. */
+  #copy(cell: KeyCell, version: number, before: number, writes: Writes): void {
+    if (cell instanceof SlotCell) return writes.setSlot(cell.owner.address, cell.slot, cell.at(version))
+    const account = cell.at(version)
+    writes.setAccount(cell.address, account)
+    if (account === null || account.codeHash === cell.at(before)?.codeHash) return
+    const code = this.#codes.get(account.codeHash)
+    if (code !== undefined) writes.codes.set(account.codeHash, code)
   }
 
   #step(version: number): Step {
@@ -386,8 +435,12 @@ class Reader implements StateReader {
   #version(): number {
     const { fate, version } = this.#step
     if (fate === 'live') return version
-    throw fate === 'pruned' ? new PrunedState(version) : new RewoundState(version)
+    throw goneState(this.#step)
   }
+}
+
+function goneState({ fate, version }: Step): Error {
+  return fate === 'pruned' ? new PrunedState(version) : new RewoundState(version)
 }
 
 function holdsValue(slots: ReadonlyMap<Hash, bigint>): boolean {
@@ -396,6 +449,8 @@ function holdsValue(slots: ReadonlyMap<Hash, bigint>): boolean {
 }
 
 const NO_CHANGE: readonly KeyCell[] = []
+/** A version at which no account is there. */
+const NOTHING_BEFORE = -1
 const NO_TRIES: ReadonlyMap<AccountCell, StorageTrie> = new Map()
 /** Nothing changes. */
 export const NO_WRITES: WriteSet = { accounts: new Map(), storage: new Map(), codes: new Map() }

@@ -21,6 +21,8 @@ export interface ViewParts {
   readonly safeNumber: number
   readonly finalizedNumber: number
   readonly blocks: BlockStore
+  /** of a sealed block */
+  readonly blockHash: (blockNumber: number) => Hash | null
   readonly history: StateHistory
   readonly headVersion: number
   /** the version after `pending`, or after `head` when nothing is pending */
@@ -41,6 +43,8 @@ export interface ViewParts {
  */
 export class View {
   readonly #parts: ViewParts
+  /** one call follows another in the same block, and an engine knows a context that it has met */
+  #lastContext: { readonly block: Block; readonly context: BlockContext } | null = null
 
   constructor(parts: ViewParts) {
     this.#parts = parts
@@ -84,6 +88,11 @@ export class View {
     return number <= this.#parts.head.header.number ? this.#parts.blocks.byNumber(number) : null
   }
 
+  /** Of a sealed block, or null: what BLOCKHASH answers. */
+  blockHash(number: number): Hash | null {
+    return number <= this.#parts.head.header.number ? this.#parts.blockHash(number) : null
+  }
+
   byHash(hash: Hash): Block | null {
     const block = this.#parts.blocks.byHash(hash)
     return block !== null && block.header.number <= this.#parts.head.header.number ? block : null
@@ -100,34 +109,14 @@ export class View {
 
   /** State after `block`, which is a block of this View. Throws PrunedState when its history is gone, RewoundState when the block is. */
   state(block: Block): StateReader {
-    return this.#parts.history.at(this.#version(block))
+    return this.#parts.history.at(this.stateVersion(block))
   }
 
-  /** Proof of an account and of some of its slots after `block`. Throws PrunedState. */
-  proof(block: Block, address: Address, slots: readonly Hash[]): AccountProof {
-    return this.#parts.history.proofAt(this.#version(block), address, slots)
-  }
-
-  /** The roots that the state after `block` would have with `writes` on top; nothing is kept. Throws PrunedState. */
-  rootsWith(block: Block, writes: WriteSet): Roots {
-    return this.#parts.history.rootsWith(this.#version(block), writes)
-  }
-
-  /** The rules and the environment that ran in `block`; for calls "in" that block. */
-  context(block: Block): BlockContext {
-    const { number, timestamp } = block.header
-    const rules = rulesAt(this.#parts.config, number, timestamp)
-    return { config: this.#parts.config, rules, env: environment(block.header, rules, (n) => this.#blockHash(n)) }
-  }
-
-  /** Logs of sealed blocks from…to (both included), then those of the pending block when asked for. */
-  *logs(filter: LogFilter, from: number, to: number, withPending: boolean): Iterable<PlacedLog> {
-    yield* this.#parts.blocks.logs(filter, from, Math.min(to, this.#parts.head.header.number))
-    if (withPending && this.#parts.pending !== null) yield* logsOfBlock(this.#parts.pending, filter)
-  }
-
-  /** Versions are given out anew after a rewind, so one that is remembered may name another state by now. */
-  #version(block: Block): number {
+  /**
+   * Which version of the state `block` left behind. Throws RewoundState when it is gone: versions are given out anew after a rewind, so one
+   * that is remembered may name another state by now.
+   */
+  stateVersion(block: Block): number {
     const { pending, head, pendingVersion, headVersion, blocks, versionAfter } = this.#parts
     const { number } = block.header
     if (block === pending) {
@@ -139,8 +128,32 @@ export class View {
     return versionAfter(number)
   }
 
-  #blockHash(number: number): Hash | null {
-    return this.byNumber(number)?.hash ?? null
+  /** Proof of an account and of some of its slots after `block`. Throws PrunedState. */
+  proof(block: Block, address: Address, slots: readonly Hash[]): AccountProof {
+    return this.#parts.history.proofAt(this.stateVersion(block), address, slots)
+  }
+
+  /** The roots that the state after `block` would have with `writes` on top; nothing is kept. Throws PrunedState. */
+  rootsWith(block: Block, writes: WriteSet): Roots {
+    return this.#parts.history.rootsWith(this.stateVersion(block), writes)
+  }
+
+  /** The rules and the environment that ran in `block`; for calls "in" that block. */
+  context(block: Block): BlockContext {
+    if (this.#lastContext?.block !== block) this.#lastContext = { block, context: this.#contextOf(block) }
+    return this.#lastContext.context
+  }
+
+  /** Logs of sealed blocks from…to (both included), then those of the pending block when asked for. */
+  *logs(filter: LogFilter, from: number, to: number, withPending: boolean): Iterable<PlacedLog> {
+    yield* this.#parts.blocks.logs(filter, from, Math.min(to, this.#parts.head.header.number))
+    if (withPending && this.#parts.pending !== null) yield* logsOfBlock(this.#parts.pending, filter)
+  }
+
+  #contextOf(block: Block): BlockContext {
+    const { number, timestamp } = block.header
+    const rules = rulesAt(this.#parts.config, number, timestamp)
+    return { config: this.#parts.config, rules, env: environment(block.header, rules, (n) => this.blockHash(n)) }
   }
 }
 

@@ -53,6 +53,7 @@ function optionsOf(settings: Settings, mnemonic: string, stop: AbortSignal, tell
     balance: settings.balance,
     derivationPath: settings.derivationPath,
     autoImpersonate: settings.autoImpersonate,
+    tier1: settings.tier1,
     onImported: (number) => {
       stop.throwIfAborted()
       progress.at(number)
@@ -70,6 +71,7 @@ function optionsOf(settings: Settings, mnemonic: string, stop: AbortSignal, tell
       timestamp: settings.timestamp,
       hardfork: settings.hardfork,
       stateHistory: settings.stateHistory,
+      workers: settings.workers,
       gasLimit: settings.gasLimit,
       baseFee: settings.baseFee,
       minBaseFee: settings.minBaseFee,

@@ -83,6 +83,20 @@ export const OPTIONS = {
     read: oneOf(['default', 'geth', 'strict'], { anvil: 'geth' }),
     default: 'default',
   }),
+  workers: optional({
+    flag: '--workers <number>',
+    section: 'Server',
+    help: 'threads for calls that take long, 0 to run them beside everything else',
+    read: integer(0, 64),
+    defaultText: 'one less than cores, at most 4',
+  }),
+  tier1: option({
+    flag: '--tier1 <mode>',
+    section: 'Server',
+    help: 'experimental, for code that burns much gas: on compiles it, shadow runs it both ways and reports differences',
+    read: oneOf(['off', 'on', 'shadow']),
+    default: 'off',
+  }),
   autoImpersonate: option({
     flag: '--auto-impersonate',
     section: 'Server',

@@ -7,7 +7,7 @@ import { failureOf } from './halt.ts'
 import { NO_HOOKS } from './hooks.ts'
 import { readLog, TracerHooks } from './listening.ts'
 import type { Instance, Services } from './instance.ts'
-import { Tier, tier1 } from './jit/index.ts'
+import { inShadow, report, Tier, tier1 } from './jit/index.ts'
 import { FUEL_PER_LOOK } from './limits.ts'
 import type { BlockContext, BlockEnv, Outcome } from './message.ts'
 import { precompiled } from './precompiled/table.ts'
@@ -72,8 +72,11 @@ export const runFrame: RunFrame = (frame, context, world) => {
 
 /** A refusal of our own leaves tables and journal whole. Any other trap is a bug: nothing in that memory is believed. */
 function undo(error: unknown, world: World, mark: number): void {
-  const { runtime } = world.instance
-  if (isTrap(error) && runtime.exhausted.value === 0) return world.abandon()
+  const { runtime, tier } = world.instance
+  if (isTrap(error) && runtime.exhausted.value === 0) {
+    if (tier !== null) report(tier, `a trap: ${String(error)}`)
+    return world.abandon()
+  }
   world.revertTo(mark)
 }
 
@@ -87,13 +90,17 @@ function full(instance: Instance): EngineFull {
 }
 
 function execute(frame: Frame, context: BlockContext, world: World, instance: Instance): FrameResult {
-  const { runtime } = instance
   const services = new FrameServices(frame, context)
   instance.services = services
   tell(instance, context)
-  if (tier1.settings.mode !== 'off' || instance.tier !== null) prepareTier(instance, context)
   tellFrame(instance, frame, world)
   instance.hooks = frame.tracer === null ? NO_HOOKS : hooksFor(instance, frame, services)
+  if (tier1.settings.mode === 'off' && instance.tier === null) return run(frame, instance, services)
+  return runTiered(frame, context, instance, services)
+}
+
+function run(frame: Frame, instance: Instance, services: FrameServices): FrameResult {
+  const { runtime } = instance
   runtime.setFuel(frame.deadline === null ? FOR_EVER : 0)
   const gas = frame.gas < GAS_MAX ? frame.gas : GAS_MAX
   const status = runtime.execute(frame.to === null ? 1 : 0, frame.data.length, gas)
@@ -110,10 +117,13 @@ function execute(frame: Frame, context: BlockContext, world: World, instance: In
   }
 }
 
-function prepareTier(instance: Instance, { config, rules }: BlockContext): void {
-  if (instance.isTraced) return
-  instance.tier ??= new Tier(instance)
-  instance.tier.prepare(rulesBlock(config, rules))
+function runTiered(frame: Frame, { config, rules }: BlockContext, instance: Instance, services: FrameServices): FrameResult {
+  if (instance.isTraced) return run(frame, instance, services)
+  const tier = (instance.tier ??= new Tier(instance))
+  const block = rulesBlock(config, rules)
+  if (tier1.settings.mode === 'shadow') return inShadow(instance, tier, block, () => run(frame, instance, services))
+  tier.prepare(block)
+  return run(frame, instance, services)
 }
 
 function hooksFor(instance: Instance, frame: Frame, services: FrameServices): TracerHooks {

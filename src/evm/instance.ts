@@ -21,6 +21,7 @@ import {
   S_OWNER,
   S_VALUE,
 } from './runtime/layout.ts'
+import type { Tier } from './jit/index.ts'
 import type { Precompile } from './precompiled/precompile.ts'
 import type { Account, StateReader } from './state.ts'
 import fast from './wasm/fast.ts'
@@ -67,6 +68,8 @@ interface Runtime {
   setFuel(fuel: number): void
   clearExhausted(): void
   currentEpoch(): number
+  currentMessage(): number
+  setTier(mostActive: number, promoteAt: number, first: number): void
   accountsUsed(): number
   slotsUsed(): number
   codeBytesUsed(): number
@@ -77,6 +80,9 @@ interface Runtime {
   touchedEnd(): number
   readonly gasLeft: { readonly value: bigint }
   readonly refund: { readonly value: bigint }
+  readonly logTop: { readonly value: number }
+  setLogs(top: number, count: number): void
+  setRefund(refund: bigint): void
   readonly logCount: { readonly value: number }
   readonly returnSize: { readonly value: number }
   readonly memorySize: { readonly value: number }
@@ -116,6 +122,8 @@ export class Instance {
   reader: StateReader = NOWHERE
   services: Services = NO_SERVICES
   hooks: Hooks = NO_HOOKS
+  /** compiled code, once there is any */
+  tier: Tier | null = null
   #bytes = new Uint8Array()
   #halves = new Uint32Array()
   #words = new BigUint64Array()
@@ -277,6 +285,7 @@ export class Instance {
     const { runtime } = this
     if (runtime.codeBytesUsed() > CODE_BYTES_FULL || runtime.codesUsed() > CODES_FULL) {
       this.#addresses.clear()
+      this.tier?.forgetCodes()
       runtime.forgetCodes()
     } else if (runtime.accountsUsed() > ACCOUNTS_FULL || runtime.slotsUsed() > SLOTS_FULL) this.forget()
   }
@@ -292,6 +301,7 @@ export class Instance {
       blockHash: (number: number, out: number) => this.bytes.set(Hash.toBytes(this.services.blockHash(number) ?? Hash.zero), out),
       precompile: (number: number, input: number, size: number, gas: number) => this.#precompile(number, input, size, gas),
       refuel: () => this.services.refuel(),
+      promote: (code: number) => this.tier?.promote(code) ?? 0,
       step: (pc: number, op: number, gas: number, depth: number, sp: number, base: number) => this.hooks.step(pc, op, gas, depth, sp, base),
       fault: (reason: number, left: number) => this.hooks.fault(reason, left),
       enter: (...entered: Parameters<Hooks['enter']>) => this.hooks.enter(...entered),

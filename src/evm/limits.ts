@@ -13,3 +13,6 @@ export const FOLLOWED_KEYS_MAX = 20_000
 
 /** What a run gets to burn between two looks at the clock, in loops: 2 to 5 ms. */
 export const FUEL_PER_LOOK = 200_000
+
+/** Steps that a tracer hears of between two looks at the clock: about a millisecond, more when it copies memory. */
+export const STEPS_PER_LOOK = 1_024

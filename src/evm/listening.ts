@@ -2,6 +2,7 @@ import type { Address, Hash } from '../eth/index.ts'
 import { failureOf } from './halt.ts'
 import type { Hooks } from './hooks.ts'
 import type { Instance } from './instance.ts'
+import { STEPS_PER_LOOK } from './limits.ts'
 import { F_CODE_ACCOUNT, F_SELF } from './runtime/frame.ts'
 import { CODE_LEFT_OUT, FRAMES, FRAME_SIZE, OPCODES, RETURN, STACK_OVERFLOW, STACK_UNDERFLOW, SUCCESS } from './runtime/layout.ts'
 import type { CallKind, Entered, Machine, Tracer } from './trace/tracer.ts'
@@ -22,11 +23,15 @@ export class TracerHooks implements Hooks {
   readonly #instance: Instance
   readonly #tracer: Tracer
   readonly #machine: InstanceMachine
+  readonly #look: () => void
+  #steps = 0
   #precompileFailure: string | null = null
 
-  constructor(instance: Instance, tracer: Tracer) {
+  /** `look` at the clock: a tracer takes so much longer than what it listens to that fuel is no measure. It may throw. */
+  constructor(instance: Instance, tracer: Tracer, look: () => void) {
     this.#instance = instance
     this.#tracer = tracer
+    this.#look = look
     this.#machine = new InstanceMachine(instance)
   }
 
@@ -36,6 +41,7 @@ export class TracerHooks implements Hooks {
   }
 
   step(pc: number, op: number, gas: number, depth: number, sp: number, base: number): void {
+    if (++this.#steps % STEPS_PER_LOOK === 0) this.#look()
     this.#machine.set(pc, op, gas, depth, sp, base)
     this.#tracer.step?.(this.#machine)
   }

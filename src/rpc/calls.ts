@@ -76,7 +76,14 @@ export class Call {
     this.#request = request
     this.#deadline = deadline
     this.#context = free ? withoutBaseFee(context, overrides.block) : context
-    this.#options = { ...places, skipNonce: true, skipGasCap: true, skipFees: free, deadline }
+    this.#options = {
+      movedPrecompiles: places.movedPrecompiles,
+      maskedPrecompiles: places.maskedPrecompiles,
+      skipNonce: true,
+      skipGasCap: true,
+      skipFees: free,
+      deadline,
+    }
   }
 
   get context(): BlockContext {

@@ -2,6 +2,7 @@ import type { Chain } from '../chain/index.ts'
 import type { Compat } from '../compat.ts'
 import type { DevAccounts } from './accounts.ts'
 import type { Filters } from './filters.ts'
+import type { Parallel } from './parallel.ts'
 import type { BlockTexts } from './texts.ts'
 
 /** What handlers work with; one per running node. */
@@ -13,6 +14,8 @@ export interface Context {
   /** sealed blocks as they were answered before */
   readonly texts: BlockTexts
   readonly compat: Compat
+  /** threads for what takes long; null: there are none */
+  readonly parallel: Parallel | null
   /** such as `pocketchain/0.1.0/linux-x64/node20.20.2` */
   readonly clientVersion: string
 }

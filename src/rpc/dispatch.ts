@@ -1,17 +1,19 @@
-import { PoolError, PrunedState } from '../chain/index.ts'
-import { InvalidTransaction, OutOfTime } from '../evm/index.ts'
 import type { Caller, Context, Session } from './context.ts'
 import { CODE, RpcError } from './errors.ts'
 import { Filters } from './filters.ts'
 import { BATCH_ITEMS, BATCH_RESPONSE_BYTES, BATCH_SLICE_MS, ERROR_MESSAGE_CHARS, METHOD_TIME_MS, PUBLIC_BATCH_MS } from './limits.ts'
 import type { Method } from './method.ts'
+import { refusalOf } from './outward.ts'
+import type { Parallel } from './parallel.ts'
 import type { Rpc, RpcRequest } from './port.ts'
 import { PUBLIC_METHODS, PUBLIC_REFUSALS } from './public.ts'
 import { METHODS } from './table.ts'
 import { BlockTexts, JsonText } from './texts.ts'
 
 /** What a node gives to its JSON-RPC face. */
-export interface RpcOptions extends Omit<Context, 'filters' | 'texts'> {
+export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'parallel'> {
+  /** none unless given */
+  readonly parallel?: Parallel | null
   /** gets every error that is a bug of ours; the client reads only "method handler crashed" */
   readonly onBug: (error: unknown, method: string) => void
   /** milliseconds of a steady clock, by which filters go idle and batches make room for others; the machine's unless given */
@@ -28,8 +30,8 @@ export interface Handled {
 
 /** A node's methods, with and without the JSON-RPC envelope; no socket involved. */
 export interface NodeRpc extends Rpc {
-  /** Answers one HTTP body or WebSocket message. Never rejects. */
-  readonly handle: (body: string | Uint8Array, caller: Caller) => Promise<Handled>
+  /** Answers one HTTP body or WebSocket message, at once unless a method has to wait. Never throws or rejects. */
+  readonly handle: (body: string | Uint8Array, caller: Caller) => Handled | Promise<Handled>
   /** In process: without envelope and without serialising. Throws RpcError. */
   readonly request: (request: RpcRequest, caller?: Caller) => Promise<unknown>
   /** Ends what still listens to the chain. */
@@ -38,7 +40,12 @@ export interface NodeRpc extends Rpc {
 
 export function createRpc(options: RpcOptions): NodeRpc {
   const now = options.now ?? (() => performance.now())
-  const context: Context = { ...options, filters: new Filters(options.chain, now), texts: new BlockTexts() }
+  const context: Context = {
+    ...options,
+    parallel: options.parallel ?? null,
+    filters: new Filters(options.chain, now),
+    texts: new BlockTexts(),
+  }
   const node: Dispatch = { context, now, onBug: options.onBug, methodTimeMs: options.methodTimeMs ?? METHOD_TIME_MS }
   return {
     handle: (body, caller) => handle(node, body, caller),
@@ -63,12 +70,12 @@ interface Dispatch {
 
 // --- the envelope (geth's, as its rpc/testdata pins it) -------------------------------------------------------------
 
-async function handle(node: Dispatch, body: string | Uint8Array, caller: Caller): Promise<Handled> {
+function handle(node: Dispatch, body: string | Uint8Array, caller: Caller): Handled | Promise<Handled> {
   const message = parse(body)
   if (message === undefined) return { body: failure(null, new RpcError(CODE.parse, 'parse error')) }
-  if (Array.isArray(message)) return { body: await batch(node, message, caller) }
+  if (Array.isArray(message)) return batch(node, message, caller).then((text) => ({ body: text }))
   const answered = answer(node, message, caller)
-  return { body: answered instanceof Promise ? await answered : answered, ...statusOf(message, caller) }
+  return answered instanceof Promise ? answered.then((text) => handled(text, message, caller)) : handled(answered, message, caller)
 }
 
 /** undefined: not JSON (which has no undefined), or not UTF-8. */
@@ -186,10 +193,10 @@ function failure(id: Id, { code, message: whole, data }: RpcError): string {
 }
 
 /** interface 4.3: only a request that stands alone has an HTTP status of its own. */
-function statusOf(message: unknown, caller: Caller): { readonly status?: number } {
-  if (caller.tier !== 'public') return {}
+function handled(body: string | null, message: unknown, { tier }: Caller): Handled {
+  if (tier !== 'public') return { body }
   const envelope = open(message)
-  return envelope.kind !== 'invalid' && PUBLIC_REFUSALS.has(envelope.method) ? { status: 403 } : {}
+  return envelope.kind !== 'invalid' && PUBLIC_REFUSALS.has(envelope.method) ? { body, status: 403 } : { body }
 }
 
 // --- one method -----------------------------------------------------------------------------------------------------
@@ -245,13 +252,9 @@ function withTimeLimit(result: Promise<unknown>, limitMs: number): Promise<unkno
   })
 }
 
-/** Refusals of lower rooms get their code here; whatever else comes is a bug. */
+/** What is no refusal is a bug. */
 function outward(node: Dispatch, method: string, error: unknown): RpcError {
-  if (error instanceof RpcError) return error
-  if (error instanceof OutOfTime) return new RpcError(CODE.server, error.message)
-  if (error instanceof PrunedState) return new RpcError(CODE.pruned, error.message)
-  if (error instanceof PoolError || error instanceof InvalidTransaction) return new RpcError(CODE.server, error.message)
-  return crash(node, method, error)
+  return refusalOf(error) ?? crash(node, method, error)
 }
 
 /** The words of a bug may hold anything, so the client does not get them. */

@@ -40,6 +40,21 @@ export const CALL_GAS = 50_000_000n
 /** What one of them may take (geth: RPC EVM timeout). Nobody else is answered meanwhile; CALL_GAS ends nearly all of them long before. */
 export const CALL_TIME_MS = 5_000
 
+/**
+ * What one of them, or a trace, takes of everybody's time before it begins anew in a thread of its own: an eighth of a flashblock, 20 Mgas. The
+ * first call of a process takes 15 ms whatever it does.
+ */
+export const STRETCH_MS = 25
+
+/** Requests that wait for such a thread; each of those before it may take CALL_TIME_MS. */
+export const WAITING_TASKS = 16
+
+/** Without work for so long a thread is ended, and its copy of the state with it; the next one takes 130 ms and more to start. */
+export const THREAD_IDLE_MS = 5 * 60_000
+
+/** So long after its time is up a thread that does not answer is given up: one that keeps to its deadline needs a few milliseconds. */
+export const THREAD_GRACE_MS = 10_000
+
 /** What the traces of one answer may hold: a struct log has some 300 bytes, and the whole of it passes through memory three times. */
 export const TRACE_BYTES = 128 * 1024 * 1024
 

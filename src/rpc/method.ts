@@ -1,4 +1,5 @@
 import type { Context, Caller } from './context.ts'
+import type { Ground } from './parallel.ts'
 import type { JsonSchema, Schema } from './schema.ts'
 
 export type { JsonSchema, Schema } from './schema.ts'
@@ -9,7 +10,8 @@ export interface Param<T> {
   readonly required: boolean
 }
 
-type Values<P extends readonly Param<unknown>[]> = { [K in keyof P]: P[K] extends Param<infer T> ? T : never }
+/** What the schemas of the params make. */
+export type Values<P extends readonly Param<unknown>[]> = { [K in keyof P]: P[K] extends Param<infer T> ? T : never }
 
 /** One RPC method: everything about it stands in one row. Dispatch, docs and OpenRPC are made from it. */
 export interface MethodRow<P extends readonly Param<unknown>[]> {
@@ -26,11 +28,14 @@ export interface MethodRow<P extends readonly Param<unknown>[]> {
   readonly timeLimitMs?: number
   /** answers JSON-ready values; may be async; throws RpcError */
   readonly handler: (context: Context, args: Values<P>, caller: Caller) => unknown
+  /** of methods that can be worked out in another thread (`computed.ts`): how */
+  readonly computed?: (ground: Ground, args: Values<P>) => unknown
 }
 
 /** A row with its parameter types forgotten: what the table holds. */
-export type Method = Omit<MethodRow<readonly Param<unknown>[]>, 'handler'> & {
+export type Method = Omit<MethodRow<readonly Param<unknown>[]>, 'handler' | 'computed'> & {
   readonly handler: (context: Context, args: readonly unknown[], caller: Caller) => unknown
+  readonly computed?: (ground: Ground, args: readonly unknown[]) => unknown
 }
 
 export function required<T>(name: string, schema: Schema<T>): Param<T> {

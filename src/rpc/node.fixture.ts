@@ -1,6 +1,6 @@
 import { GENESIS_SECONDS, GWEI, LOGGER_INIT_CODE, testChain, testGenesis } from '../chain/chain.fixture.ts'
 import { CADENCES } from '../chain/index.ts'
-import type { Cadence, Chain, Genesis, ManualClock } from '../chain/index.ts'
+import type { Cadence, Chain, Clock, Genesis, ManualClock } from '../chain/index.ts'
 import { COMPAT } from '../compat.ts'
 import type { CompatName } from '../compat.ts'
 import { Address, Secp256k1, Transaction } from '../eth/index.ts'
@@ -9,6 +9,8 @@ import { DevAccounts } from './accounts.ts'
 import type { Caller } from './context.ts'
 import { createRpc } from './dispatch.ts'
 import type { NodeRpc } from './dispatch.ts'
+import { Workers } from './workers/pool.ts'
+import type { WorkersOptions } from './workers/pool.ts'
 
 /** A whole node below the server: real rooms, a clock that only the test moves, nothing random. */
 export interface TestNode {
@@ -17,6 +19,7 @@ export interface TestNode {
   readonly rpc: NodeRpc
   /** what the node reported as its own bugs */
   readonly bugs: unknown[]
+  readonly workers: Workers | null
   /** Answers the result; throws RpcError. */
   readonly ask: (method: string, ...params: readonly unknown[]) => Promise<unknown>
   /** Signs with the first account's key and submits. Answers the hash. */
@@ -32,6 +35,10 @@ export interface TestNodeOptions {
   readonly now?: () => number
   readonly historyBlocks?: number
   readonly methodTimeMs?: number
+  /** moves by itself, unlike the manual one */
+  readonly clock?: Clock
+  /** threads for heavy requests: none unless given */
+  readonly workers?: Pick<WorkersOptions, 'most' | 'start' | 'stretchMs' | 'idleMs'>
 }
 
 export { GENESIS_SECONDS, LOGGER_INIT_CODE }
@@ -50,14 +57,20 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
   const { chain, clock, bugs } = testChain('manual', {
     genesis: options.genesis ?? testGenesis(RICH),
     ...(options.cadence === undefined ? undefined : { cadence: options.cadence }),
+    ...(options.clock === undefined ? undefined : { clock: options.clock }),
     ...(options.historyBlocks === undefined ? undefined : { historyBlocks: options.historyBlocks }),
   })
+  const compat = COMPAT[options.compat ?? 'default']
+  const onBug = (error: unknown) => bugs.push(error)
+  const { history } = chain.sealed
+  const workers = options.workers === undefined ? null : new Workers({ ...options.workers, history, config: chain.config, compat, onBug })
   const rpc = createRpc({
     chain,
     accounts: new DevAccounts([KEY]),
-    compat: COMPAT[options.compat ?? 'default'],
+    compat,
+    parallel: workers,
     clientVersion: 'pocketchain/test',
-    onBug: (error) => bugs.push(error),
+    onBug,
     ...(options.now === undefined ? undefined : { now: options.now }),
     ...(options.methodTimeMs === undefined ? undefined : { methodTimeMs: options.methodTimeMs }),
   })
@@ -70,6 +83,7 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
     clock,
     rpc,
     bugs,
+    workers,
     ask: (method, ...params) => rpc.request({ method, params }),
     sign,
     send: (fields) => chain.submit(sign(fields)),

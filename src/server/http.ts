@@ -8,7 +8,7 @@ import type { Health } from './health.ts'
 import { DEDICATED_BODY_BYTES, PUBLIC_BODY_BYTES } from './limits.ts'
 import { page } from './page.ts'
 import { CRASHED } from './port.ts'
-import type { Served } from './port.ts'
+import type { Reply, Served } from './port.ts'
 import { PROBE_PATHS, RPC_PATHS, STREAM_PATHS, pathOf } from './routes.ts'
 import type { Tier } from './routes.ts'
 
@@ -28,33 +28,38 @@ export class Http {
     const { headers, method = 'GET', url = '/' } = request
     const refusal = this.#guard.refusal(headers)
     if (refusal !== null) return send(response, text(403, refusal), NO_CORS)
-    if (method === 'POST') return void this.#post(request, response, pathOf(url))
+    if (method === 'POST') return this.#post(request, response, pathOf(url))
     const answer = method === 'OPTIONS' ? this.#preflight(request) : this.#read(method, pathOf(url), headers.accept)
     send(response, answer, method === 'OPTIONS' ? NO_CORS : this.#guard.corsHeaders(headers.origin))
   }
 
-  /** Never rejects: whatever breaks becomes an answer. */
-  async #post(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
+  #post(request: IncomingMessage, response: ServerResponse, path: string): void {
     const cors = this.#guard.corsHeaders(request.headers.origin)
     const tier = RPC_PATHS[path]
     if (tier === undefined) return send(response, notForPost(path), cors)
     const unsuitable = unsuitableContent(request)
     if (unsuitable !== null) return send(response, unsuitable, cors)
     const limitBytes = BODY_BYTES[tier]
-    const body = await readBody(request, limitBytes)
-    if (body === undefined) return
-    if (body === null) return send(response, text(413, `request body too large: at most ${limitBytes} bytes`), cors)
-    send(response, await this.#call(body, tier), cors)
+    readBody(request, limitBytes, (body) => {
+      if (body === undefined) return
+      if (body === null) send(response, text(413, `request body too large: at most ${limitBytes} bytes`), cors)
+      else sendWhenReady(response, this.call(body, tier), cors)
+    })
   }
 
-  async #call(body: Uint8Array, tier: Tier): Promise<Answer> {
+  /** Never throws or rejects: whatever breaks becomes an answer. */
+  call(body: Uint8Array, tier: Tier): Answer | Promise<Answer> {
     try {
-      const reply = await this.#served.rpc.handle(body, CALLERS[tier])
-      return { status: reply.status ?? 200, type: JSON_TYPE, body: reply.body ?? '' }
+      const reply = this.#served.rpc.handle(body, CALLERS[tier])
+      return reply instanceof Promise ? reply.then(answerOf).catch(this.#crashed) : answerOf(reply)
     } catch (error) {
-      this.#served.onError(error)
-      return { status: 500, type: JSON_TYPE, body: CRASHED }
+      return this.#crashed(error)
     }
+  }
+
+  readonly #crashed = (error: unknown): Answer => {
+    this.#served.onError(error)
+    return { status: 500, type: JSON_TYPE, body: CRASHED }
   }
 
   #preflight(request: IncomingMessage): Answer {
@@ -83,6 +88,16 @@ export class Http {
   }
 }
 
+/** Most answers are ready, and a promise would cost as much as making them. */
+function sendWhenReady(response: ServerResponse, answer: Answer | Promise<Answer>, cors: readonly string[]): void {
+  if (answer instanceof Promise) void answer.then((late) => send(response, late, cors))
+  else send(response, answer, cors)
+}
+
+function answerOf({ body, status = 200 }: Reply): Answer {
+  return { status, type: JSON_TYPE, body: body ?? '' }
+}
+
 const METHODS = 'GET, HEAD, POST, OPTIONS'
 const NO_CORS: readonly string[] = []
 const PAGE_HEADERS = ['content-security-policy', "default-src 'none'; style-src 'unsafe-inline'", 'cache-control', 'no-store']
@@ -96,7 +111,8 @@ const CALLERS: Readonly<Record<Tier, Caller>> = {
 
 const CONTENT_TYPES: ReadonlySet<string> = new Set(['application/json', 'application/json-rpc', 'application/jsonrequest'])
 
-function unsuitableContent({ headers }: IncomingMessage): Answer | null {
+/** Why a body is not read; null: it is JSON as it lies. */
+export function unsuitableContent({ headers }: Pick<IncomingMessage, 'headers'>): Answer | null {
   const encoding = headers['content-encoding'] ?? 'identity'
   if (encoding !== 'identity') return text(415, 'invalid content encoding, only identity is supported')
   const type = headers['content-type'] ?? ''

@@ -33,6 +33,9 @@ export const PING_INTERVAL_MS = 30_000
 /** Longer than any client keeps an idle connection, so that it is never we who close one under a request. */
 export const KEEP_ALIVE_MS = 75_000
 
+/** How much longer we wait than the `Keep-Alive` header says, as node:http does: a request may be on its way. */
+export const KEEP_ALIVE_GRACE_MS = 1_000
+
 /** From the first byte of a request to its last. */
 export const REQUEST_MS = 60_000
 
@@ -44,6 +47,12 @@ export const CLOSING_MS = 1_000
 
 /** Host and Origin values whose verdict is remembered. */
 export const REMEMBERED_VERDICTS = 256
+
+/** A head that the lane reads; clients send 100-400 bytes. Longer ones are node:http's. */
+export const LANE_HEAD_BYTES = 4 * 1024
+
+/** Heads whose verdict is remembered: a client sends few, one for each length of its bodies. At most 4 MiB. */
+export const REMEMBERED_HEADS = 1_000
 
 /** Flashblocks (or blocks) that may be missing before /readyz says so, and the least time that must have passed. */
 export const LATE_TICKS = 10

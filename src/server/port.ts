@@ -11,7 +11,7 @@ export interface Reply {
 
 /** What the server serves. */
 export interface Served {
-  readonly rpc: { readonly handle: (body: string | Uint8Array, caller: Caller) => Promise<Reply> }
+  readonly rpc: { readonly handle: (body: string | Uint8Array, caller: Caller) => Reply | Promise<Reply> }
   readonly chain: Chain
   readonly publisher: Publisher
   /** such as `pocketchain/0.1.0/…` */

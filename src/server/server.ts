@@ -7,6 +7,7 @@ import type { GuardOptions } from './guard.ts'
 import { Health } from './health.ts'
 import type { Status } from './health.ts'
 import { Http } from './http.ts'
+import { Lane, ownConnections } from './lane.ts'
 import { CLOSING_MS, KEEP_ALIVE_MS, MAX_CONNECTIONS, REQUEST_MS } from './limits.ts'
 import { ignoreOffer, offersWebSocket } from './offer.ts'
 import type { Served } from './port.ts'
@@ -17,6 +18,8 @@ export interface ListenOptions extends GuardOptions {
   readonly host?: string
   /** 0 takes any free one */
   readonly port: number
+  /** false: node:http answers every request, the plain ones too */
+  readonly lane?: boolean
 }
 
 /** HTTP and WebSocket on one port. */
@@ -24,6 +27,7 @@ export class Server {
   readonly host: string
   readonly port: number
   readonly #http: HttpServer
+  readonly #lane: Lane
   readonly #sockets: Sockets
   readonly #health: Health
   #closed: Promise<void> | null = null
@@ -39,9 +43,12 @@ export class Server {
       pages.serve(request, response),
     )
     http.maxConnections = MAX_CONNECTIONS
+    const connect = ownConnections(http)
+    const lane = new Lane(pages, guard, connect)
+    http.on('connection', options.lane === false ? connect : (socket) => lane.meet(socket))
     http.on('upgrade', (request, socket, head) => {
       if (offersWebSocket(request)) sockets.upgrade(request, socket, head)
-      else ignoreOffer(http, request, socket, head)
+      else ignoreOffer(connect, request, socket, head)
     })
     try {
       await listening(http, options.port, host)
@@ -51,11 +58,12 @@ export class Server {
       throw new ListenError(options.port, host, error)
     }
     http.on('error', served.onError)
-    return new Server(http, sockets, health, host)
+    return new Server(http, lane, sockets, health, host)
   }
 
-  private constructor(http: HttpServer, sockets: Sockets, health: Health, host: string) {
+  private constructor(http: HttpServer, lane: Lane, sockets: Sockets, health: Health, host: string) {
     this.#http = http
+    this.#lane = lane
     this.#sockets = sockets
     this.#health = health
     this.host = host
@@ -76,6 +84,11 @@ export class Server {
     return this.#sockets.count
   }
 
+  /** Connections that have sent nothing but plain requests, which need no more of node:http than its socket. */
+  get laneCount(): number {
+    return this.#lane.count
+  }
+
   status(): Status {
     return this.#health.status()
   }
@@ -88,9 +101,11 @@ export class Server {
   async #close(): Promise<void> {
     const ended = new Promise<void>((resolve) => this.#http.close(() => resolve()))
     this.#http.closeIdleConnections()
+    this.#lane.close()
     this.#sockets.close()
     const impatience = setTimeout(() => {
       this.#sockets.terminate()
+      this.#lane.terminate()
       this.#http.closeAllConnections()
     }, CLOSING_MS)
     await ended

@@ -38,6 +38,8 @@ type Kind =
   | 'block'
   | 'topic'
 
+type Plain = Exclude<Kind, 'address' | 'callee'>
+
 interface Operation {
   readonly code: number
   /** the top of the stack first */
@@ -165,6 +167,7 @@ export class Coder {
 
   /** Code that runs and ends somehow. */
   program(): Item[] {
+    if (this.#random.chance(0.25)) this.#inner()
     this.#block(this.#around.statements)
     this.#end()
     return this.#closed()
@@ -209,6 +212,7 @@ export class Coder {
     [3, () => this.#operate(this.#known(LOGS))],
     [9, () => this.#call()],
     [3, () => this.#precompile()],
+    [1, () => this.#callSelf()],
     [4, () => this.#create()],
     [7, () => this.#shuffle()],
     [3, () => this.#putAway()],
@@ -323,12 +327,38 @@ export class Coder {
   #callCreated(): void {
     const { code, takes } = this.#known(CALLS)
     const beneath = takes.slice(2).toReversed()
-    for (const kind of beneath) this.#push(this.#word(kind))
+    for (const kind of beneath) this.#operand(kind)
     this.#byte(OP.DUP1 + beneath.length)
     this.#push(this.#word('gas'))
     this.#byte(code)
-    this.#height++
+    this.#height += 1 - beneath.length
     this.#lookAtReturnData()
+  }
+
+  /** What is done when the contract calls itself (with calldata) instead of the rest: changes, and then often their undoing. */
+  #inner(): void {
+    const over = this.#labels++
+    this.#raw(OP.CALLDATASIZE, OP.ISZERO)
+    this.#items.push({ kind: 'push', id: over })
+    this.#byte(OP.JUMPI)
+    for (let left = this.#random.between(1, 5); left > 0; left--) this.#operate(this.#known(STORAGE))
+    if (this.#random.chance(0.5)) this.#block(2)
+    if (this.#random.chance(0.5)) this.#raw(this.#random.chance(0.3) ? OP.INVALID : OP.POP)
+    this.#push(0n)
+    this.#push(0n)
+    this.#byte(this.#random.chance(0.5) && this.#has(OP.REVERT) ? OP.REVERT : OP.RETURN)
+    this.#height = 0
+    this.#items.push({ kind: 'label', id: over })
+    this.#callSelf()
+  }
+
+  #callSelf(): void {
+    const { code, takes } = this.#known(CALLS)
+    const beneath = takes.slice(2).length
+    for (let left = beneath; left > 0; left--) this.#push(left === beneath - 2 ? 1n : 0n)
+    this.#raw(OP.ADDRESS, OP.GAS, code)
+    this.#height++
+    for (let left = this.#random.between(1, 3); left > 0; left--) this.#operate(this.#known(STORAGE))
   }
 
   #shuffle(): void {
@@ -352,7 +382,7 @@ export class Coder {
   /** Makes a value matter. */
   #putAway(): void {
     if (this.#free() === 0) return
-    const [code, kind] = this.#random.weighted<readonly [number, Kind | null]>([
+    const [code, kind] = this.#random.weighted<readonly [number, 'offset' | 'slot' | null]>([
       [5, [OP.MSTORE, 'offset']],
       [2, [OP.SSTORE, 'slot']],
       [this.#has(OP.TSTORE) ? 1 : 0, [OP.TSTORE, 'slot']],
@@ -438,7 +468,7 @@ export class Coder {
       [16, [OP.SELFDESTRUCT]],
     ])
     if (ending !== 'return') {
-      if (ending[0] === OP.SELFDESTRUCT) this.#push(this.#word('address'))
+      if (ending[0] === OP.SELFDESTRUCT) this.#pushAddress('address')
       return this.#raw(...ending)
     }
     for (let left = Math.min(this.#height - this.#floor, 4); left > 0; left--) {
@@ -494,7 +524,7 @@ export class Coder {
     this.#push(own === 'dirty' ? address | (random.bits(96) << 160n) : address)
   }
 
-  #word(kind: Kind): bigint {
+  #word(kind: Plain): bigint {
     return WORDS[kind](this.#random)
   }
 
@@ -528,7 +558,7 @@ export class Coder {
 }
 
 /** A plausible value for each kind of operand. */
-const WORDS: Readonly<Record<Kind, (random: Random) => bigint>> = {
+const WORDS: Readonly<Record<Plain, (random: Random) => bigint>> = {
   word: anyWord,
   topic: anyWord,
   shift: (random) =>
@@ -544,8 +574,6 @@ const WORDS: Readonly<Record<Kind, (random: Random) => bigint>> = {
   returnedLength: (random) => BigInt(random.pick([0, 0, 0, 0, 1, 31, 32, 64])),
   slot: (random) => (random.chance(0.93) ? BigInt(random.below(4)) : anyWord(random)),
   value: (random) => (random.chance(0.85) ? BigInt(random.pick([0, 0, 1, 2])) : anyWord(random)),
-  address: anyWord,
-  callee: anyWord,
   gas: (random) => (random.chance(0.9) ? random.pick(GAS) : random.pick([2n ** 32n, 2n ** 63n, 2n ** 64n - 1n, LARGEST])),
   wei: (random) =>
     random.weighted([

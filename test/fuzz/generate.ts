@@ -12,6 +12,8 @@ const DELEGATED = [0xde00n, 0xde01n, 0xde02n].map(Address.fromBigint)
 const PLAIN = Address.fromBigint(0xe0an)
 /** exists, empty: what only the oldest forks keep */
 const EMPTY = Address.fromBigint(0xe3n)
+/** its touch survives a revert (mainnet block 2675119) */
+const RIPEMD_160 = Address.fromBigint(3n)
 const MISSING = Address.fromBigint(0xdead00n)
 const SENDER = Address.fromBigint(0x5e4de7n)
 const ETHER = 10n ** 18n
@@ -64,6 +66,7 @@ export function generate(seed: number, index: number, fork: Fork | null = null):
   const accounts = [
     { address: SENDER, nonce: 5n, balance: 10n * ETHER, code: [], storage: [] },
     { address: PLAIN, nonce: 0n, balance: 1n, code: [], storage: [] },
+    ...(random.chance(0.2) ? [{ address: RIPEMD_160, nonce: 0n, balance: 0n, code: [], storage: [] }] : []),
     { address: EMPTY, nonce: 0n, balance: 0n, code: [], storage: [] },
     ...contracts.map((address, index) =>
       contract(random, address, random.chance(0.7) ? callingOnly(contracts.slice(index + 1), around) : around),
@@ -136,7 +139,9 @@ function message(random: Random, around: Surroundings, afters: readonly (readonl
   return {
     caller: random.chance(0.95) ? SENDER : random.pick(DELEGATED),
     to: creates ? null : random.chance(0.85) ? random.pick(around.contracts) : random.pick([...around.addresses, ...PRECOMPILED]),
-    data: creates ? coder.initCode(new Coder(random, around).program()) : [{ kind: 'bytes', bytes: random.bytes(random.below(100)) }],
+    data: creates
+      ? coder.initCode(new Coder(random, around).program())
+      : [{ kind: 'bytes', bytes: random.bytes(random.chance(0.5) ? 0 : random.below(100)) }],
     value: random.weighted([
       [6, 0n],
       [2, 1n],

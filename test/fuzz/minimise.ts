@@ -15,7 +15,7 @@ export async function minimise(program: Program, fails: (smaller: Program) => Pr
     best = smaller
     return true
   }
-  for (let changed = true; changed && tries < TRIES_MAX;) {
+  for (let changed = true; changed;) {
     changed = false
     for (const list of LISTS)
       changed =

@@ -1,5 +1,5 @@
-import { Address, EMPTY_CODE_HASH, Hash, Hex } from '../../src/eth/index.ts'
-import type { AccessListItem } from '../../src/eth/index.ts'
+import { EMPTY_CODE_HASH, Hash, Hex } from '../../src/eth/index.ts'
+import type { AccessListItem, Address } from '../../src/eth/index.ts'
 import type { Account, L1Fork, OpFork, StateKey, StateReader, WriteSet } from '../../src/evm/index.ts'
 import { OP } from './opcodes.ts'
 
@@ -143,17 +143,24 @@ export class BaseState implements StateReader {
   /** The state after these writes. */
   with(writes: WriteSet): BaseState {
     const accounts = new Map(this.#accounts)
-    for (const [address, account] of writes.accounts) {
-      if (account === null) accounts.delete(address)
-      else accounts.set(address, account)
-    }
     const storage = new Map(this.#storage)
-    for (const [address, slots] of writes.storage) {
-      const after = [...(storage.get(address) ?? []), ...slots]
-      storage.set(address, new Map([...new Map(after)].filter(([, value]) => value !== 0n)))
+    const changed: StateKey[] = []
+    for (const [address, account] of writes.accounts) {
+      changed.push({ address, slot: null })
+      if (account !== null) {
+        accounts.set(address, account)
+        continue
+      }
+      // Who is gone takes the storage along.
+      accounts.delete(address)
+      for (const slot of storage.get(address)?.keys() ?? []) changed.push({ address, slot })
+      storage.delete(address)
     }
-    const changed = [...writes.accounts.keys()].map((address): StateKey => ({ address, slot: null }))
-    for (const [address, slots] of writes.storage) for (const slot of slots.keys()) changed.push({ address, slot })
+    for (const [address, slots] of writes.storage) {
+      const after = new Map([...(storage.get(address) ?? []), ...slots])
+      storage.set(address, new Map([...after].filter(([, value]) => value !== 0n)))
+      for (const slot of slots.keys()) changed.push({ address, slot })
+    }
     return new BaseState(accounts, storage, new Map([...this.#codes, ...writes.codes]), this, changed)
   }
 
@@ -162,13 +169,10 @@ export class BaseState implements StateReader {
     return this.#since(other) ?? (other instanceof BaseState ? other.#since(this) : null)
   }
 
-  #since(earlier: StateReader): StateKey[] | null {
-    const keys: StateKey[] = []
-    for (let at: BaseState | null = this; at !== null; at = at.#before) {
-      if (at === earlier) return keys
-      keys.push(...at.#changed)
-    }
-    return null
+  #since(earlier: StateReader): readonly StateKey[] | null {
+    if (earlier === this) return []
+    const keys = this.#before === null ? null : this.#before.#since(earlier)
+    return keys === null ? null : [...keys, ...this.#changed]
   }
 
   account(address: Address): Account | null {

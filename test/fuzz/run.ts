@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { L1_FORKS, OP_FORKS } from '../../src/evm/index.ts'
+import { configureTier1, L1_FORKS, OP_FORKS } from '../../src/evm/index.ts'
 import type { Fork } from './block.ts'
 import { OURS, TRACED } from './engines.ts'
 import { describeFinding, fuzz, type Progress } from './fuzz.ts'
@@ -14,9 +14,21 @@ const { values } = parseArgs({
     minimise: { type: 'boolean', default: true },
     traced: { type: 'boolean', default: false },
     findings: { type: 'string', default: '20' },
+    // on: compiles every code when it is first called; shadow: interprets it too and compares
+    tier1: { type: 'string', default: 'off' },
+    operations: { type: 'string', default: '256' },
   },
   allowNegative: true,
 })
+
+if (values.tier1 !== 'off') {
+  configureTier1({
+    mode: values.tier1 === 'shadow' ? 'shadow' : 'on',
+    promoteAtGas: 0n,
+    operationsPerFunction: Number(values.operations),
+    onDifference: (difference) => say(`\nDIFFERENCE ${difference}\n`),
+  })
+}
 
 const start = performance.now()
 let [printed, last] = [start, 0]

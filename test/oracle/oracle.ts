@@ -1,5 +1,5 @@
-import { Common, createCustomCommon, Mainnet } from '@ethereumjs/common'
-import type { StateManagerInterface } from '@ethereumjs/common'
+import { createCustomCommon, Mainnet } from '@ethereumjs/common'
+import type { Common, StateManagerInterface } from '@ethereumjs/common'
 import { EVM, EVMError, getActivePrecompiles, NobleBN254 } from '@ethereumjs/evm'
 import type { EVMMockBlockchainInterface, EVMResult, ExecResult, PrecompileFunc } from '@ethereumjs/evm'
 import { Account as LibraryAccount, Address as LibraryAddress, bigIntToBytes, KECCAK256_NULL, KECCAK256_RLP } from '@ethereumjs/util'
@@ -80,7 +80,7 @@ function commonOf({ chainId }: ChainConfig, rules: Rules): Common {
   return createCustomCommon({ chainId }, Mainnet, {
     hardfork: NAMES[rules.l1],
     // The library's own keccak is nine times slower; its KZG is a dummy.
-    customCrypto: { keccak256, kzg: kzg as never }, // the library asks for all of the interface and uses verifyProof
+    customCrypto: { keccak256, kzg },
   })
 }
 

@@ -1,12 +1,26 @@
 import { parseArgs } from 'node:util'
+import { configureTier1 } from '../../src/evm/index.ts'
 import { failuresOf, forkOf, readStateTests, type StateTest } from './statetest.ts'
 
 // `npm run test:state [-- file or folder] [--traced]`: every state test of a file, and whether the judge can fail.
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { traced: { type: 'boolean', default: false } },
+  options: {
+    traced: { type: 'boolean', default: false },
+    // on: compiles every code when it is first called; shadow: interprets it too and compares
+    tier1: { type: 'string', default: 'off' },
+    operations: { type: 'string', default: '256' },
+  },
 })
 
+if (values.tier1 !== 'off') {
+  configureTier1({
+    mode: values.tier1 === 'shadow' ? 'shadow' : 'on',
+    promoteAtGas: 0n,
+    operationsPerFunction: Number(values.operations),
+    onDifference: (difference) => say(`DIFFERENCE ${difference}`),
+  })
+}
 const [path = '../shared/vectors/statetests'] = positionals
 const start = performance.now()
 const tests = readStateTests(path)

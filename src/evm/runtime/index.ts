@@ -1,11 +1,18 @@
 // What the host may call.
 
-export { execute } from './interpreter'
+export { callOut, createOut, execute, goOn } from './interpreter'
 export { delegateOf, returned } from './calls'
 export { keccak256 } from './keccak'
-export { depth, frame, gasLeft, memoryBase, memorySize, returnSize, setFuel } from './machine'
+export { depth, frame, fuel, gasLeft, halted, memoryBase, memorySize, range, rangeOf, returnSize, self, setFuel } from './machine'
+export { bail, currentMessage, setTier } from './hot'
+// for compiled code
+export {
+  opBalance, opBlobHash, opBlockHash, opCallDataCopy, opCallDataLoad, opCodeCopy, opExp, opExtCodeCopy, opExtCodeHash, opExtCodeSize, opKeccak, opLog, opMcopy,
+  opReturn, opReturnDataCopy, opSload, opSstore, opTload, opTstore, pushAddress, pushSelf, pushSelfBalance,
+} from './opcodes'
+export { add, addmod, byteAt, clz, div, exp, mod, mul, mulmod, sar, sdiv, shl, shr, signextend, smod } from './word'
 export {
   account, accountsUsed, analyse, beginTransaction, cachedAccount, cachedSlot, checkpoint, clearExhausted, codeByHash, codeBytesUsed, codeOf, codesUsed, currentEpoch,
-  dirtyAccounts, dirtySlots, ensure, exhausted, forget, forgetCodes, logCount, newCode, original, recordOf, refund, remove, removeTouchedEmpty, revertTo, serialsUsed, setCode,
-  setSlot, settled, slot, slotsUsed, staleAccount, staleSlot, touch, touchedEnd, warmAccount, warmSlot,
+  dirtyAccounts, dirtySlots, ensure, exhausted, forget, forgetCodes, logCount, logTop, newCode, original, recordOf, refund, remove, removeTouchedEmpty, revertTo, serialsUsed, setCode,
+  setLogs, setRefund, setSlot, settled, slot, slotsUsed, staleAccount, staleSlot, touch, touchedEnd, warmAccount, warmSlot,
 } from './state'

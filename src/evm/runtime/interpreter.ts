@@ -8,6 +8,7 @@ import { TRACE } from './flags'
 import { call, create, DONE, ENTERED, HALTED, leave, open, selfDestruct, wordOf } from './calls'
 import { F_BASE, F_CALLER, F_CODE, F_INPUT_SIZE, F_PC, F_SP, F_VALUE } from './frame'
 import { hookFault, hookStep } from './hooks'
+import { beginMessage, countGas, enterHot } from './hot'
 import {
   BASE_FEE, BLOB_BASE_FEE, C_BYTES, C_JUMPS, C_SIZE, CHAIN_ID, COINBASE, GAS_LIMIT, GAS_PRICE, INVALID_JUMP, INVALID_OPCODE, NUMBER, OPCODES, ORIGIN,
   OUT_OF_GAS, OUT_OF_TIME, RANDOM, REVERT, RUNNING, STACK_OVERFLOW, STACK_UNDERFLOW, SUCCESS, TIMESTAMP,
@@ -26,8 +27,40 @@ import {
 
 /** Runs a message whose parameters stand in the block. Answers how it ended; `gas` is then what is left (`gasLeft`). */
 export function execute(creation: bool, inputSize: usize, gas: i64): i32 {
-  if (open(creation, inputSize, gas)) run()
+  beginMessage()
+  if (open(creation, inputSize, gas)) runEntered(0)
   return halted
+}
+
+/** Runs the frame that was just entered, and those that it calls, until it ends: compiled if it can be. `floor` is its depth. */
+function runEntered(floor: i32): void {
+  if (enterHot()) {
+    if (halted == OUT_OF_TIME) return
+    if (halted != RUNNING) {
+      end()
+      return
+    }
+  }
+  run(floor)
+}
+
+/** CALL and its like in a compiled frame: the callee runs to its end. False: the caller is halted, or everything is. */
+export function callOut(op: u32, sp: usize): bool {
+  if (call(op, sp) == ENTERED) runEntered(depth)
+  return halted == RUNNING
+}
+
+/** The same for CREATE and CREATE2. */
+export function createOut(op: u32, sp: usize): bool {
+  if (create(op, sp) == ENTERED) runEntered(depth)
+  return halted == RUNNING
+}
+
+/** True: that was the outermost frame. */
+@inline
+function end(): bool {
+  countGas()
+  return leave()
 }
 
 @inline
@@ -73,12 +106,12 @@ function pushLong(at: usize, data: usize, size: usize): void {
   store<u64>(at, bswap(load<u64>(data)) >> ((32 - size) << 3), 24)
 }
 
-/** Runs the frame that is set up, and those that it calls, until the outermost one ends. */
-export function run(): void {
+/** Runs the frame that is set up, from where its record says, and those that it calls, until the one at depth `floor` ends. */
+function run(floor: i32): void {
   let code = <usize>load<u32>(frame, F_CODE)
   let base = <usize>load<u32>(frame, F_BASE)
   let pc = <usize>load<u32>(frame, F_PC)
-  let sp = base
+  let sp = <usize>load<u32>(frame, F_SP)
   let gas = gasLeft
   while (true) {
     const op = <u32>load<u8>(pc)
@@ -623,8 +656,10 @@ export function run(): void {
             if (answer == ENTERED) {
               code = <usize>load<u32>(frame, F_CODE)
               base = <usize>load<u32>(frame, F_BASE)
-              pc = code + C_BYTES
-              sp = base
+              enterHot()
+              pc = <usize>load<u32>(frame, F_PC)
+              sp = <usize>load<u32>(frame, F_SP)
+              if (halted != RUNNING) break
             }
             gas = gasLeft
             continue
@@ -642,8 +677,10 @@ export function run(): void {
             if (answer == ENTERED) {
               code = <usize>load<u32>(frame, F_CODE)
               base = <usize>load<u32>(frame, F_BASE)
-              pc = code + C_BYTES
-              sp = base
+              enterHot()
+              pc = <usize>load<u32>(frame, F_PC)
+              sp = <usize>load<u32>(frame, F_SP)
+              if (halted != RUNNING) break
             }
             gas = gasLeft
             continue
@@ -674,7 +711,7 @@ export function run(): void {
     store<u32>(frame, <u32>sp, F_SP)
     if (halted == OUT_OF_TIME) return
     if (TRACE && halted > REVERT) hookFault(halted, <f64>gasLeft)
-    if (leave()) return
+    if (end() || depth < floor) return
     code = <usize>load<u32>(frame, F_CODE)
     base = <usize>load<u32>(frame, F_BASE)
     pc = <usize>load<u32>(frame, F_PC)
@@ -690,7 +727,8 @@ function burn(): bool {
   return fuel >= 0 || goOn()
 }
 
-function goOn(): bool {
+/** Fuel for the next stretch. False: the time is up, and the whole run ends. */
+export function goOn(): bool {
   if (refuel()) return true
   halt(OUT_OF_TIME)
   return false

@@ -43,6 +43,12 @@ export const MOVED: usize = PARAMS + 4104 // { 20 bytes, u32 precompile; 0 = mas
 export const MOVED_SIZE: usize = 24
 export const BLOB_HASHES: usize = PARAMS + 16384 // words; 10,000 of them fit
 
+/** Tier 1's tables: for each compiled form how many jump destinations lie before every 64th byte, and in which message it ran last */
+export const HOT_RANKS: usize = PARAMS + 512 * 1024
+export const HOT_RANKS_SIZE: usize = 1024
+export const HOT_PLACES: u32 = 256
+export const HOT_MARKS: usize = HOT_RANKS + 256 * 1024 // u32 each
+
 // --- regions -------------------------------------------------------------------------------------------------------------
 
 /** one record per depth, see calls.ts */
@@ -118,8 +124,8 @@ export const S_ORIGINAL: usize = 96
 
 export const C_SIZE: usize = 0 // u32
 export const C_JUMPS: usize = 4 // u32, pointer to one bit per byte: set where a JUMPDEST is
-export const C_HOT: usize = 8 // u32, index of its compiled form + 1; 0: none
-export const C_GAS: usize = 12 // u32, thousands of gas spent in it
+export const C_HOT: usize = 8 // u32, place of its compiled form in the table + 1; 0: none; 2^32 - 1: refused
+export const C_GAS: usize = 12 // i32, gas spent in it, in units of 256
 export const C_BYTES: usize = 16 // then CODE_PADDING zero bytes, so that a PUSH at the end reads zeroes and then STOP
 export const CODE_PADDING: usize = 48
 

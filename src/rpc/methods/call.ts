@@ -1,17 +1,20 @@
-import type { View } from '../../chain/index.ts'
+import type { Needs, View } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
 import { Hex } from '../../eth/index.ts'
 import type { AccessListItem, Address, Hash } from '../../eth/index.ts'
 import type { Executed } from '../../evm/index.ts'
 import { requireBlock } from '../blocks.ts'
 import { siteOf, withCall } from '../calls.ts'
-import type { Call, CallSetup, Overrides } from '../calls.ts'
+import type { Call, Overrides } from '../calls.ts'
+import { computed } from '../computed.ts'
 import { CODE, RpcError, invalidParams } from '../errors.ts'
 import { accessListJson } from '../json.ts'
-import { method, optional, required } from '../method.ts'
+import { ACCESS_LIST_RUNS, CALL_TIME_MS } from '../limits.ts'
+import { optional, required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { blockOverrides, stateOverrides } from '../overrides.ts'
-import { ACCESS_LIST_RUNS } from '../limits.ts'
+import type { BlockOverrides } from '../overrides.ts'
+import type { Ground } from '../parallel.ts'
 import { assertChain, callRequest } from '../request.ts'
 import type { CallRequest } from '../request.ts'
 import { failure } from '../revert.ts'
@@ -41,7 +44,7 @@ const accessListResult = object({
 })
 
 export const CALL_METHODS: readonly Method[] = [
-  method({
+  computed({
     name: 'eth_call',
     doc: 'Executes a message call on the state after a block, in that block, and returns what it returned; nothing is changed.',
     params: CALL_PARAMS,
@@ -51,50 +54,64 @@ export const CALL_METHODS: readonly Method[] = [
       params: [{ to: WETH, data: '0x313ce567' }, 'latest'],
       result: '0x0000000000000000000000000000000000000000000000000000000000000012',
     },
-    handler: ({ chain, compat }, [request, block, state, env]) => {
+    needs: ({ view }, [, block, , env]) => needsOf(view, block, env),
+    compute: (ground, [request, block, state, env]) => {
+      const { compat } = ground
       requireTarget(request, block, compat)
-      const executed = callAt(chain.head.view, request, block, { state, block: env }, (call) => call.run())
+      const executed = callAt(ground, request, block, { state, block: env }, (call) => call.run())
       const error = failure(executed, compat)
       if (error !== null) throw error
       return Hex.fromBytes(executed.output)
     },
   }),
-  method({
+  computed({
     name: 'eth_estimateGas',
     doc: 'Finds the least gas limit with which a transaction succeeds (at most 1.5 % above it), on the state after a block (pending unless named).',
     params: CALL_PARAMS,
     result: quantity.json,
     errors: REVERT_ERRORS,
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: '0x5208' },
-    handler: ({ chain, compat }, [request, block, state, env]) => {
-      const overrides = { state, block: env }
-      const at = block ?? { kind: 'tag', tag: compat.estimateBlock }
-      return Hex.fromQuantity(callAt(chain.head.view, request, at, overrides, (call) => call.estimate(compat)))
+    needs: ({ view, compat }, [, block, , env]) => needsOf(view, block ?? estimateBlock(compat), env),
+    compute: (ground, [request, block, state, env]) => {
+      const { compat } = ground
+      const at = block ?? estimateBlock(compat)
+      return Hex.fromQuantity(callAt(ground, request, at, { state, block: env }, (call) => call.estimate(compat)))
     },
   }),
-  method({
+  computed({
     name: 'eth_createAccessList',
     doc: 'Answers the EIP-2930 access list of everything a transaction touches, and the gas it uses with that list.',
     params: [required('call', callRequest), optional('block', blockRef), optional('stateOverrides', stateOverrides)],
     result: accessListResult.json,
     errors: { ...REVERT_ERRORS, [CODE.server]: 'the call cannot be paid for, or what it touches depends on what is warm without end' },
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: { accessList: [], gasUsed: '0x5208' } },
-    handler: ({ chain }, [request, block, state]) =>
-      callAt(chain.head.view, request, block, { state }, (call) => createAccessList(call, request), { traced: true }),
+    needs: ({ view }, [, block]) => needsOf(view, block),
+    compute: (ground, [request, block, state]) =>
+      callAt(ground, request, block, { state }, (call) => createAccessList(call, request), true),
   }),
 ]
 
 /** Runs `work` with the call on one View (law 1). */
 function callAt<T>(
-  view: View,
+  { view, deadline }: Ground,
   request: CallRequest,
   ref: BlockRef | undefined,
   overrides: Overrides,
   work: (call: Call) => T,
-  setup: CallSetup = {},
+  traced = false,
 ): T {
   assertChain(request.chainId, view.config, 'argument 0 (call)')
-  return withCall(siteOf(view, requireBlock(view, ref)), request, overrides, work, setup)
+  return withCall(siteOf(view, requireBlock(view, ref)), request, overrides, work, { deadline: deadline(CALL_TIME_MS), traced })
+}
+
+/** The block and its state. Under another number the call sees the hashes below that one. */
+function needsOf(view: View, ref: BlockRef | undefined, overrides?: BlockOverrides): Needs {
+  const block = requireBlock(view, ref)
+  return { states: [block], blocks: [], hashesBelow: [overrides?.number ?? block.header.number] }
+}
+
+function estimateBlock({ estimateBlock: tag }: Compat): BlockRef {
+  return { kind: 'tag', tag }
 }
 
 /** Without `to` the data is creation code (viem's deployless calls); without either there is nothing to execute. */

@@ -1,7 +1,8 @@
 import { requireBlock } from '../blocks.ts'
+import { computed } from '../computed.ts'
 import { CODE } from '../errors.ts'
-import { SIMULATED_CALLS } from '../limits.ts'
-import { method, optional, required } from '../method.ts'
+import { CALL_TIME_MS, SIMULATED_CALLS } from '../limits.ts'
+import { optional, required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { blockOverrides, stateOverrides } from '../overrides.ts'
 import { callRequest } from '../request.ts'
@@ -35,7 +36,7 @@ const CALL_RESULT = record(
 )
 
 export const SIMULATION_METHODS: readonly Method[] = [
-  method({
+  computed({
     name: 'eth_simulateV1',
     doc: 'Runs calls in blocks of their own on top of a block, with state and block overrides, and returns those blocks; nothing is changed.',
     params: [required('simulation', simulation), optional('block', blockRef)],
@@ -57,14 +58,17 @@ export const SIMULATION_METHODS: readonly Method[] = [
       params: [{ blockStateCalls: [{ calls: [{ from: ALICE, to: BOB, value: '0x1' }] }] }, 'latest'],
       result: [{ number: '0x2', calls: [{ status: '0x1', returnData: '0x', gasUsed: '0x5208', maxUsedGas: '0x5208', logs: [] }] }],
     },
-    handler: ({ chain }, [asked, ref]) => {
+    needs: ({ view }, [, ref]) => {
+      const base = requireBlock(view, ref)
+      return { states: [base], blocks: [], hashesBelow: [base.header.number + 1] }
+    },
+    compute: ({ view, deadline }, [asked, ref]) => {
       const options = {
         validation: asked.validation ?? false,
         traceTransfers: asked.traceTransfers ?? false,
         fullTransactions: asked.returnFullTransactions ?? false,
       }
-      const { view } = chain.head
-      return new Simulation(view, requireBlock(view, ref), options).run(asked.blockStateCalls)
+      return new Simulation(view, requireBlock(view, ref), options, deadline(CALL_TIME_MS)).run(asked.blockStateCalls)
     },
   }),
 ]

@@ -1,15 +1,18 @@
-import type { View } from '../../chain/index.ts'
-import type { Block } from '../../eth/index.ts'
-import { Deadline, TraceBudget, TraceTooLarge } from '../../evm/index.ts'
+import type { Location, Needs, View } from '../../chain/index.ts'
+import type { Block, Hash } from '../../eth/index.ts'
+import { TraceBudget, TraceTooLarge } from '../../evm/index.ts'
+import type { Deadline } from '../../evm/index.ts'
 import { BlockRun } from '../blockrun.ts'
 import { findBlock } from '../blocks.ts'
 import { siteOf, withCall } from '../calls.ts'
 import type { Site } from '../calls.ts'
+import { computed } from '../computed.ts'
 import { CODE, RpcError } from '../errors.ts'
 import { TRACE_BYTES, TRACE_TIME_MS } from '../limits.ts'
-import { method, optional, required } from '../method.ts'
+import { optional, required } from '../method.ts'
 import type { JsonSchema, Method } from '../method.ts'
 import { blockOverrides, stateOverrides } from '../overrides.ts'
+import type { Ground } from '../parallel.ts'
 import { assertChain, callRequest } from '../request.ts'
 import type { CallRequest } from '../request.ts'
 import { HASH, listOf, record } from '../results.ts'
@@ -25,6 +28,8 @@ const callOptions = object({
   blockOverrides: maybe(blockOverrides),
   txIndex: maybe(quantityNumber),
 })
+
+type CallOptions = Infer<typeof callOptions>
 
 const TRACE: JsonSchema = { title: 'what the tracer tells; unless one is named { gas, failed, returnValue, structLogs }' }
 
@@ -42,36 +47,36 @@ const CALL = { from: ALICE, gas: '0x5208', gasUsed: '0x5208', to: BOB, input: '0
 
 /** geth's tracers: callTracer, flatCallTracer, prestateTracer, 4byteTracer, erc7562Tracer, muxTracer, noopTracer and the logger of opcodes. */
 export const TRACE_METHODS: readonly Method[] = [
-  method({
+  computed({
     name: 'debug_traceTransaction',
     doc: 'Runs a transaction again where it was included, sealed or pre-confirmed, and answers what a tracer (the logger of opcodes unless one is named) saw of it.',
     params: [required('hash', hash), optional('options', traceOptions)],
     result: TRACE,
     errors: ERRORS,
     example: { params: [TRANSACTION_HASH], result: TRANSFER },
-    handler: ({ chain }, [transactionHash, options]) => {
-      const { view } = chain.head
-      const place = view.locate(transactionHash)
-      if (place === null) throw new RpcError(CODE.server, 'transaction not found')
-      return traced(options, (budget, deadline) => {
+    needs: ({ view }, [transactionHash]) => needsOfRun(view, placeOf(view, transactionHash).block),
+    compute: (ground, [transactionHash, options]) => {
+      const place = placeOf(ground.view, transactionHash)
+      return traced(ground, options, (budget, deadline) => {
         const make = tracerOf(options, PATH)
-        return withRun(view, place.block, deadline, (run) => {
+        return withRun(ground.view, place.block, deadline, (run) => {
           run.skipTo(place.index)
           return run.trace(make, budget)
         })
       })
     },
   }),
-  method({
+  computed({
     name: 'debug_traceBlockByNumber',
     doc: 'Runs a block again and answers, for each of its transactions, what a tracer saw of it.',
     params: [required('block', blockNumber), optional('options', traceOptions)],
     result: listOf(record('traced transaction', { txHash: HASH, result: TRACE })),
     errors: ERRORS,
     example: { params: ['0x1', { tracer: 'callTracer' }], result: [{ txHash: TRANSACTION_HASH, result: CALL }] },
-    handler: ({ chain }, [ref, options]) => tracedBlock(chain.head.view, ref, options),
+    needs: ({ view }, [ref]) => needsOfRun(view, blockAt(view, ref)),
+    compute: (ground, [ref, options]) => tracedBlock(ground, ref, options),
   }),
-  method({
+  computed({
     name: 'debug_traceBlockByHash',
     doc: 'Runs a block again and answers, for each of its transactions, what a tracer saw of it.',
     params: [required('hash', hash), optional('options', traceOptions)],
@@ -81,28 +86,30 @@ export const TRACE_METHODS: readonly Method[] = [
       params: ['0x80e911b62f552f563a2544dfef5eb39ec8863d9082c998ca6b657f76e19de38e', { tracer: 'callTracer' }],
       result: [{ txHash: TRANSACTION_HASH, result: CALL }],
     },
-    handler: ({ chain }, [blockHash, options]) =>
-      tracedBlock(chain.head.view, { kind: 'hash', hash: blockHash, requireCanonical: false }, options),
+    needs: ({ view }, [blockHash]) => needsOfRun(view, blockAt(view, refOf(blockHash))),
+    compute: (ground, [blockHash, options]) => tracedBlock(ground, refOf(blockHash), options),
   }),
-  method({
+  computed({
     name: 'debug_traceCall',
     doc: 'Executes a message call on the state after a block, or before its transaction `txIndex`, and answers what a tracer saw of it; nothing is changed.',
     params: [required('call', callRequest), optional('block', blockRef), optional('options', callOptions)],
     result: TRACE,
     errors: ERRORS,
     example: { params: [{ from: ALICE, to: BOB, value: '0x1', gas: '0x5208' }, 'latest', { tracer: 'callTracer' }], result: CALL },
-    handler: ({ chain }, [request, ref, options]) => tracedCall(chain.head.view, request, ref, options),
+    needs: ({ view }, [, ref, options]) => needsOfCall(view, blockAt(view, ref), options),
+    compute: (ground, [request, ref, options]) => tracedCall(ground, request, ref, options),
   }),
 ]
 
 /** The options stand second in all of these but debug_traceCall. */
 const PATH = 'argument 1 (options)'
 
-function tracedBlock(view: View, ref: BlockRef, options: TraceOptions | undefined): JsonText {
+function tracedBlock(ground: Ground, ref: BlockRef, options: TraceOptions | undefined): JsonText {
+  const { view } = ground
   const block = blockAt(view, ref)
   if (block.header.number === 0) throw new RpcError(CODE.server, 'genesis is not traceable')
   const make = tracerOf(options, PATH)
-  return traced(options, (budget, deadline) =>
+  return traced(ground, options, (budget, deadline) =>
     withRun(view, block, deadline, (run) => {
       const told = block.transactions.map((tx) => `{"txHash":"${tx.hash}","result":${run.trace(make, budget)}}`)
       return `[${told.join(',')}]`
@@ -110,12 +117,13 @@ function tracedBlock(view: View, ref: BlockRef, options: TraceOptions | undefine
   )
 }
 
-function tracedCall(view: View, request: CallRequest, ref: BlockRef = LATEST, options?: Infer<typeof callOptions>): JsonText {
+function tracedCall(ground: Ground, request: CallRequest, ref?: BlockRef, options?: CallOptions): JsonText {
+  const { view } = ground
   const block = blockAt(view, ref)
   assertChain(request.chainId, view.config, 'argument 0 (call)')
   const make = tracerOf(options, 'argument 2 (options)')
   const overrides = { state: options?.stateOverrides, block: options?.blockOverrides }
-  return traced(options, (budget, deadline) =>
+  return traced(ground, options, (budget, deadline) =>
     onSite(view, block, options?.txIndex, deadline, (site) =>
       withCall(site, request, overrides, (call) => call.trace(site.state, make, budget), { deadline, traced: true }),
     ),
@@ -134,7 +142,31 @@ function onSite<T>(view: View, block: Block, txIndex: number | undefined, deadli
   })
 }
 
-function blockAt(view: View, ref: BlockRef): Block {
+/** The block, and the state that it runs on. */
+function needsOfRun(view: View, block: Block): Needs {
+  const { number } = block.header
+  const parent = view.byNumber(number - 1)
+  return { states: parent === null ? [] : [parent], blocks: [block], hashesBelow: [number] }
+}
+
+/** Under another number the call sees the hashes below that one. */
+function needsOfCall(view: View, block: Block, options: CallOptions | undefined): Needs {
+  const { number } = block.header
+  const hashesBelow = [number, options?.blockOverrides?.number ?? number]
+  return options?.txIndex === undefined ? { states: [block], blocks: [], hashesBelow } : { ...needsOfRun(view, block), hashesBelow }
+}
+
+function placeOf(view: View, transactionHash: Hash): Location {
+  const place = view.locate(transactionHash)
+  if (place === null) throw new RpcError(CODE.server, 'transaction not found')
+  return place
+}
+
+function refOf(blockHash: Hash): BlockRef {
+  return { kind: 'hash', hash: blockHash, requireCanonical: false }
+}
+
+function blockAt(view: View, ref: BlockRef = LATEST): Block {
   const block = findBlock(view, ref)
   if (block !== null) return block
   const name = ref.kind === 'number' ? `#${ref.number}` : ref.kind === 'hash' ? ref.hash : ref.tag
@@ -151,9 +183,13 @@ function withRun<T>(view: View, block: Block, deadline: Deadline, work: (run: Bl
 }
 
 /** One budget of bytes and of time for all that one answer holds. */
-function traced(options: TraceOptions | undefined, work: (budget: TraceBudget, deadline: Deadline) => string): JsonText {
+function traced(
+  { deadline }: Ground,
+  options: TraceOptions | undefined,
+  work: (budget: TraceBudget, deadline: Deadline) => string,
+): JsonText {
   try {
-    return new JsonText(work(new TraceBudget(TRACE_BYTES), new Deadline(options?.timeout ?? TRACE_TIME_MS)))
+    return new JsonText(work(new TraceBudget(TRACE_BYTES), deadline(options?.timeout ?? TRACE_TIME_MS)))
   } catch (error) {
     if (error instanceof TraceTooLarge) throw new RpcError(CODE.responseTooLarge, error.message)
     throw error

@@ -3,7 +3,6 @@ import type { View } from '../../chain/index.ts'
 import { Address, Block, Bloom, EMPTY_OMMERS, EMPTY_ROOT, Hash, Header, Hex, Receipt, Withdrawal } from '../../eth/index.ts'
 import type { Log, Transaction } from '../../eth/index.ts'
 import {
-  Deadline,
   InvalidTransaction,
   MESSAGE_PASSER,
   World,
@@ -13,11 +12,11 @@ import {
   nextExcessBlobGas,
   rulesAt,
 } from '../../evm/index.ts'
-import type { BlockContext, Executed, Message, Rules } from '../../evm/index.ts'
+import type { BlockContext, Deadline, Executed, Message, Rules } from '../../evm/index.ts'
 import { RpcError } from '../errors.ts'
 import { blockJson, logJson } from '../json.ts'
 import type { Json } from '../json.ts'
-import { CALL_GAS, CALL_TIME_MS } from '../limits.ts'
+import { CALL_GAS } from '../limits.ts'
 import { overrideState } from '../overrides.ts'
 import type { PrecompilePlaces } from '../overrides.ts'
 import { phantom } from '../phantom.ts'
@@ -60,13 +59,14 @@ export class Simulation {
   readonly #hashes = new Map<number, Hash>()
   #parent: Header
   /** of the whole request */
-  readonly #deadline = new Deadline(CALL_TIME_MS)
+  readonly #deadline: Deadline
   #gasLeft = CALL_GAS
 
-  constructor(view: View, base: Block, options: SimulationOptions) {
+  constructor(view: View, base: Block, options: SimulationOptions, deadline: Deadline) {
     this.#view = view
     this.#base = base
     this.#options = options
+    this.#deadline = deadline
     this.#world = new World(view.state(base), { traced: options.traceTransfers })
     this.#parent = base.header
     this.#hashes.set(base.header.number, Header.hash(base.header))
@@ -234,7 +234,7 @@ export class Simulation {
   }
 
   #context(frame: Header, { overrides }: PlannedBlock, rules: Rules): BlockContext {
-    const env = environment(frame, rules, (number) => this.#hashes.get(number) ?? this.#view.byNumber(number)?.hash ?? null)
+    const env = environment(frame, rules, (number) => this.#hashes.get(number) ?? this.#view.blockHash(number))
     const { config } = this.#view
     return { config, rules, env: { ...env, blobBaseFee: overrides?.blobBaseFee ?? env.blobBaseFee } }
   }

@@ -1,0 +1,65 @@
+import type { Needs } from '../chain/index.ts'
+import { Deadline, OutOfTime } from '../evm/index.ts'
+import type { Context } from './context.ts'
+import { method } from './method.ts'
+import type { Method, MethodRow, Param, Values } from './method.ts'
+import type { Ground, Parallel } from './parallel.ts'
+
+/** A method that looks at one View and works something out, however long that takes. */
+export interface ComputedRow<P extends readonly Param<unknown>[]> extends Omit<MethodRow<P>, 'handler' | 'timeLimitMs' | 'computed'> {
+  /** The answer, JSON-ready; the same in every thread. Synchronous; throws RpcError and what `refusalOf` knows. */
+  readonly compute: (ground: Ground, args: Values<P>) => unknown
+  /** What `compute` looks at. Called when that has begun and run out of time, so what it names is there. */
+  readonly needs: (ground: Ground, args: Values<P>) => Needs
+}
+
+/**
+ * Begins beside everybody else, where most are done before anybody notices. What takes longer than `stretchMs` begins anew in another thread,
+ * with what is left of its time, so that no flashblock waits for it; without threads it goes on here.
+ */
+export function computed<const P extends readonly Param<unknown>[]>({ compute, needs, ...row }: ComputedRow<P>): Method {
+  return method({
+    ...row,
+    // It ends by its own limit, wherever it runs.
+    timeLimitMs: Infinity,
+    computed: compute,
+    handler: ({ chain, compat, parallel }: Context, args: Values<P>) => {
+      const here: Ground = { view: chain.head.view, compat, deadline: (limitMs) => new Deadline(limitMs) }
+      if (parallel === null) return compute(here, args)
+      const stretch = new Stretch(parallel.stretchMs)
+      try {
+        return compute({ ...here, deadline: (limitMs) => stretch.deadline(limitMs) }, args)
+      } catch (error) {
+        if (!(error instanceof OutOfTime) || stretch.limitMs === null) throw error
+        const { limitMs, spentMs } = stretch
+        const task = { method: row.name, args, view: here.view, needs: needs(here, args), limitMs, spentMs }
+        return elsewhere(parallel, task, () => compute(here, args))
+      }
+    },
+  })
+}
+
+async function elsewhere(parallel: Parallel, task: Parameters<Parallel['compute']>[0], here: () => unknown): Promise<unknown> {
+  return (await parallel.compute(task)) ?? here()
+}
+
+/** The time that a request has beside everybody else. */
+class Stretch {
+  readonly #lengthMs: number
+  readonly #startMs = performance.now()
+  /** what it asked for; null: no more than it has here */
+  limitMs: number | null = null
+
+  constructor(lengthMs: number) {
+    this.#lengthMs = lengthMs
+  }
+
+  get spentMs(): number {
+    return performance.now() - this.#startMs
+  }
+
+  deadline(limitMs: number): Deadline {
+    if (limitMs > this.#lengthMs) this.limitMs = limitMs
+    return new Deadline(Math.min(limitMs, this.#lengthMs))
+  }
+}

@@ -1,0 +1,32 @@
+import type { Needs, View } from '../chain/index.ts'
+import type { Compat } from '../compat.ts'
+import type { Deadline } from '../evm/index.ts'
+import type { JsonText } from './texts.ts'
+
+/** All that a method has which only works something out: one View (law 1) and a limit of time. It can stand in any thread. */
+export interface Ground {
+  readonly view: View
+  readonly compat: Compat
+  /** begins now; `limitMs` for all that the request does */
+  readonly deadline: (limitMs: number) => Deadline
+}
+
+/** A request that took too long beside everybody else, and is to be worked out from its start in another thread. */
+export interface Task {
+  readonly method: string
+  /** as the method's schemas parsed them */
+  readonly args: readonly unknown[]
+  readonly view: View
+  readonly needs: Needs
+  readonly limitMs: number
+  /** of the limit, before */
+  readonly spentMs: number
+}
+
+/** Threads beside this one. Declared here because methods are worked out through it; where there are threads the root injects some. */
+export interface Parallel {
+  /** what a request may take beside everybody else before it goes there */
+  readonly stretchMs: number
+  /** Null: it cannot be done there, so it has to be here. Throws RpcError: the method's own, no room, a thread that broke, the end of all. */
+  readonly compute: (task: Task) => Promise<JsonText | null>
+}

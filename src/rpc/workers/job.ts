@@ -1,0 +1,29 @@
+import { sliceOf } from '../../chain/index.ts'
+import type { ViewSlice } from '../../chain/index.ts'
+import { refusalOf } from '../outward.ts'
+import type { Task } from '../parallel.ts'
+import type { JsonText } from '../texts.ts'
+
+/** A task, and the one who waits for it. */
+export class Job {
+  readonly task: Task
+  /** null: to be worked out by whoever asked */
+  readonly resolve: (answer: JsonText | null) => void
+  readonly reject: (error: unknown) => void
+
+  constructor(task: Task, resolve: Job['resolve'], reject: Job['reject']) {
+    this.task = task
+    this.resolve = resolve
+    this.reject = reject
+  }
+
+  /** As it is to be cut now: chains go on while a job waits. Null: what it needs is gone, and it was rejected. */
+  slice(): ViewSlice | null {
+    try {
+      return sliceOf(this.task.view, this.task.needs)
+    } catch (error) {
+      this.reject(refusalOf(error) ?? error)
+      return null
+    }
+  }
+}

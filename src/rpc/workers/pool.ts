@@ -1,0 +1,103 @@
+import type { ViewSlice } from '../../chain/index.ts'
+import { CODE, RpcError } from '../errors.ts'
+import { STRETCH_MS, WAITING_TASKS } from '../limits.ts'
+import type { Parallel, Task } from '../parallel.ts'
+import type { JsonText } from '../texts.ts'
+import { Job } from './job.ts'
+import { Runner } from './runner.ts'
+import type { RunnerParts } from './runner.ts'
+
+export interface WorkersOptions extends Omit<RunnerParts, 'onIdle' | 'onEnd'> {
+  /** threads at a time */
+  readonly most: number
+  /** STRETCH_MS unless given */
+  readonly stretchMs?: number
+}
+
+/**
+ * Threads that heavy requests are worked out in. Each starts when a request finds all others at work, the first with the first request. One
+ * that breaks or has fallen too far behind the chain is replaced when the next request needs one.
+ */
+export class Workers implements Parallel {
+  readonly stretchMs: number
+  readonly #options: WorkersOptions
+  /** each with what resolves when it has started */
+  readonly #runners = new Map<Runner, Promise<void>>()
+  readonly #waiting: Job[] = []
+  /** false: closed, or no thread can be started here */
+  #isOpen = true
+
+  constructor(options: WorkersOptions) {
+    this.#options = options
+    this.stretchMs = options.stretchMs ?? STRETCH_MS
+  }
+
+  compute(task: Task): Promise<JsonText | null> {
+    return new Promise((resolve, reject) => {
+      if (!this.#isOpen) return resolve(null)
+      this.#waiting.push(new Job(task, resolve, reject))
+      this.#serve()
+      if (this.#waiting.length > WAITING_TASKS) this.#waiting.pop()?.reject(tooMany())
+    })
+  }
+
+  /** Ends the threads, whatever they do; who waits is refused. What comes later is for whoever asks. */
+  async close(): Promise<void> {
+    this.#isOpen = false
+    const why = new RpcError(CODE.server, 'the node is closing')
+    for (const job of this.#waiting.splice(0)) job.reject(why)
+    const runners = [...this.#runners]
+    this.#runners.clear()
+    await Promise.all(runners.flatMap(([runner, started]) => [runner.end(why), started]))
+  }
+
+  /** First come, first served. */
+  #serve(): void {
+    for (let [job] = this.#waiting; job !== undefined && this.#hasRoom; [job] = this.#waiting) {
+      const slice = job.slice()
+      this.#waiting.shift()
+      if (slice !== null) this.#placeOrRefuse(job, slice)
+    }
+  }
+
+  get #hasRoom(): boolean {
+    return this.#runners.size < this.#options.most || this.#idle.length > 0
+  }
+
+  get #idle(): readonly Runner[] {
+    return [...this.#runners.keys()].filter((runner) => runner.isIdle)
+  }
+
+  /** Whatever goes wrong with one job is not for those behind it. */
+  #placeOrRefuse(job: Job, slice: ViewSlice): void {
+    try {
+      this.#place(job, slice)
+    } catch (error) {
+      job.reject(error)
+    }
+  }
+
+  /** There is room. */
+  #place(job: Job, slice: ViewSlice): void {
+    const idle = this.#idle
+    if (idle.some((runner) => runner.take(job, slice))) return
+    const [behind] = idle
+    if (behind !== undefined && this.#runners.size >= this.#options.most) {
+      this.#runners.delete(behind)
+      behind.end().catch(this.#options.onBug)
+    }
+    const runner = new Runner({ ...this.#options, onIdle: () => this.#serve(), onEnd: (each, stood) => this.#lost(each, stood) })
+    this.#runners.set(runner, runner.begin(job))
+  }
+
+  #lost(runner: Runner, stood: boolean): void {
+    this.#runners.delete(runner)
+    if (!stood) this.#isOpen = false
+    if (this.#isOpen) this.#serve()
+    else for (const job of this.#waiting.splice(0)) job.resolve(null)
+  }
+}
+
+function tooMany(): RpcError {
+  return new RpcError(CODE.limitExceeded, `too many heavy requests: ${WAITING_TASKS} are waiting for a thread already`)
+}

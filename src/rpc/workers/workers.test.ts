@@ -1,0 +1,289 @@
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { CADENCES, RealClock } from '../../chain/index.ts'
+import { Address, Hash, Hex } from '../../eth/index.ts'
+import { WAITING_TASKS } from '../limits.ts'
+import { ALICE, LOGGER_INIT_CODE, PRECONF, testNode } from '../node.fixture.ts'
+import type { TestNode, TestNodeOptions } from '../node.fixture.ts'
+import { nodeThreads } from './nodethread.ts'
+import { threads } from './threads.fixture.ts'
+import type { Threads } from './threads.fixture.ts'
+
+const HERE = Address.from('0x00000000000000000000000000000000c0ffee00')
+const ZERO = Hash.zero
+const MOST_GAS = '0x2faf080'
+
+/** Burns all gas but 30,000, then returns slot 0. */
+const LONG = '0x5b620075305a116000575f545f5260205ff3'
+/** Reads a slot that another run does not read, then burns: its access list grows without end. */
+const GROWS = '0x5a54505b620075305a1160035700'
+/** Returns the hash of block 3. */
+const HASH_OF_3 = '0x6003405f5260205ff3'
+/** Returns the hash of block 96. */
+const HASH_OF_96 = '0x6060405f5260205ff3'
+const REVERTS = '0x63deadbeef5f526004601cfd'
+/** 3,000 rounds. */
+const ROUNDS = '0x610bb85b6001900380600357005b'
+const SLOT_0 = '0x5f545f5260205ff3'
+
+const nodes: TestNode[] = []
+/** Everything that looks at the clock goes to a thread at once. */
+const through = ({ start }: Threads, most = 1, stretchMs = 0) => ({ start, most, stretchMs })
+
+async function started(options: TestNodeOptions): Promise<TestNode> {
+  const node = await testNode(options)
+  nodes.push(node)
+  return node
+}
+
+function code(bytecode: string, more: object = {}) {
+  return { [HERE]: { code: bytecode, ...more } }
+}
+
+function long(node: TestNode, block = 'latest', overrides: object = {}): Promise<unknown> {
+  return node.ask('eth_call', { to: HERE, gas: MOST_GAS }, block, overrides)
+}
+
+function endless(node: TestNode): Promise<unknown> {
+  return node.ask('eth_createAccessList', { to: HERE, gas: MOST_GAS }, 'latest', code(GROWS))
+}
+
+/** Puts the long contract and a number into the chain's state. */
+async function settle(node: TestNode, value: bigint): Promise<void> {
+  await node.chain.edit((world) => {
+    world.setCode(HERE, Hex.toBytes(LONG))
+    world.setStorage(HERE, ZERO, value)
+  })
+}
+
+/** What it came to, in a form that can be compared. */
+async function outcome(asked: Promise<unknown>): Promise<unknown> {
+  try {
+    return { result: await asked }
+  } catch (error) {
+    const { code: number, message, data } = error as { code?: number; message: string; data?: unknown }
+    return { code: number, message, data }
+  }
+}
+
+beforeAll(() => void threads(), 120_000)
+
+afterEach(async () => {
+  for (const node of nodes.splice(0)) {
+    await node.workers?.close()
+    await node.chain.stop()
+    expect(node.bugs).toEqual([])
+  }
+})
+
+describe('a heavy request', () => {
+  it('leaves flashblocks and everybody else alone, and ends at its limit of time', async () => {
+    const own = threads()
+    const node = await started({ cadence: CADENCES.preconf, clock: new RealClock(), workers: { start: own.start, most: 2 } })
+    // What runs for the first time takes longer.
+    await node.ask('eth_call', { to: HERE }, 'pending', code(SLOT_0))
+    const flashblocks: number[] = []
+    let isOver = false
+    node.chain.head.subscribe((event) => {
+      if (event.kind === 'block' && !event.sealed && !isOver) flashblocks.push(event.flashblock.index)
+    })
+    const asked = outcome(endless(node)).finally(() => (isOver = true))
+    expect(await node.ask('eth_blockNumber')).toMatch(/^0x/)
+    const balance = await node.ask('eth_call', { to: HERE }, 'pending', code('0x475f5260205ff3', { balance: '0x7' }))
+    expect(BigInt(String(balance))).toBe(7n)
+    expect(isOver).toBe(false)
+    expect(await asked).toEqual({ code: -32_000, message: 'execution aborted (timeout = 5s)', data: undefined })
+    // 25 of them fit into five seconds; the machine may be busy.
+    expect(flashblocks.length).toBeGreaterThan(12)
+    expect(own.tasks()).toBeGreaterThan(0)
+  }, 20_000)
+
+  it('is begun beside everybody else: what is short never meets a thread, and none is started', async () => {
+    const own = threads()
+    const node = await started({ workers: through(own, 2, 1_000) })
+    expect(await node.ask('eth_call', { to: HERE }, 'latest', code(SLOT_0))).toBe(ZERO)
+    expect(await node.ask('eth_estimateGas', { from: ALICE, to: HERE, value: '0x1' })).toBe('0x5208')
+    await node.ask('eth_simulateV1', { blockStateCalls: [{ calls: [{ from: ALICE, to: HERE }] }] }, 'latest')
+    expect(own.started).toEqual([])
+  })
+
+  it('is answered as it would be here', async () => {
+    const own = threads()
+    const [there, here] = [await started({ cadence: PRECONF, workers: through(own) }), await started({ cadence: PRECONF })]
+    for (const node of [there, here]) {
+      await settle(node, 5n)
+      await node.send({ data: LOGGER_INIT_CODE })
+      await node.chain.mine(300)
+      await node.chain.edit((world) => world.setStorage(HERE, ZERO, 6n))
+      await node.send({ to: HERE, gas: 100_000n })
+      await node.clock.advance(400)
+      expect(node.chain.head.view.pending?.transactions.length).toBeGreaterThan(1)
+    }
+    const { view } = here.chain.head
+    const block = view.byNumber(1)
+    const [deployment, call] = [block?.transactions.at(-1)?.hash, view.pending?.transactions.at(-1)?.hash]
+    const requests: readonly (readonly [string, ...unknown[]])[] = [
+      ...['latest', 'pending', 'safe', 'earliest', '0x2', { blockHash: block?.hash }].flatMap((at) => [
+        ['eth_call', { to: HERE, gas: '0x30d40' }, at] as const,
+        ['eth_call', { to: HERE }, at, code(SLOT_0)] as const,
+      ]),
+      ['eth_call', { to: HERE }, 'latest', code(HASH_OF_3)],
+      ['eth_call', { to: HERE }, 'latest', code(HASH_OF_3), { number: '0x104' }],
+      ['eth_call', { to: HERE }, 'latest', code(HASH_OF_3), { number: '0x103' }],
+      ['eth_call', { to: HERE }, 'latest', code(HASH_OF_3), { number: '0x3' }],
+      ['eth_call', { to: HERE, gas: '0x30d40' }, 'latest', { [HERE]: { stateDiff: { [ZERO]: Hash.fromBigint(9n) } } }],
+      ['eth_call', { to: HERE }, 'latest', code(REVERTS)],
+      ['eth_call', { to: HERE }, 'latest', code('0xfe')],
+      ['eth_call', { data: '0x602a60005360016000f3' }],
+      ['eth_call', { from: HERE, to: ALICE, value: '0x1' }],
+      ['eth_call', { to: HERE }, 'latest', { [HERE]: { state: {}, stateDiff: {} } }],
+      ['eth_estimateGas', { from: ALICE, to: HERE }],
+      ['eth_estimateGas', { from: ALICE, to: HERE }, 'latest', code(REVERTS)],
+      ['eth_createAccessList', { to: HERE, gas: '0x30d40' }, 'pending'],
+      [
+        'eth_simulateV1',
+        {
+          traceTransfers: true,
+          returnFullTransactions: true,
+          blockStateCalls: [
+            { calls: [{ from: ALICE, to: HERE, value: '0x1' }, { to: HERE }], stateOverrides: code(HASH_OF_96) },
+            { blockOverrides: { number: '0x140' }, calls: [{ from: ALICE, to: HERE }], stateOverrides: code(REVERTS) },
+          ],
+        },
+        'pending',
+      ],
+      ['eth_simulateV1', { validation: true, blockStateCalls: [{ calls: [{ from: ALICE, to: HERE, nonce: '0x63' }] }] }],
+      ['debug_traceCall', { to: HERE }, 'latest', { stateOverrides: code(ROUNDS), tracer: 'callTracer' }],
+      ['debug_traceCall', { to: HERE }, '0x1', { stateOverrides: code(ROUNDS), txIndex: '0x1' }],
+      ['debug_traceTransaction', deployment, { tracer: 'prestateTracer' }],
+      ['debug_traceTransaction', call],
+      ['debug_traceBlockByNumber', 'pending', { tracer: 'callTracer' }],
+    ]
+    for (const [method, ...params] of requests) {
+      const [mine, theirs] = [await outcome(there.ask(method, ...params)), await outcome(here.ask(method, ...params))]
+      expect(mine, `${method} ${JSON.stringify(params)}`).toEqual(theirs)
+    }
+    // All but the overrides that contradict each other, which are refused before anybody looks at the clock.
+    expect(own.tasks()).toBe(requests.length - 1)
+    // The first knew nothing older than what it was started for.
+    expect(own.started.length).toBe(2)
+  }, 60_000)
+
+  it('sees the state as it was when it was asked, whatever the chain does meanwhile', async () => {
+    const own = threads()
+    const node = await started({ workers: through(own) })
+    const { chain } = node
+    await settle(node, 1n)
+    await chain.mine(2)
+    const seen = async (change: () => Promise<unknown>) => {
+      const asked = long(node)
+      await change()
+      return BigInt(String(await asked))
+    }
+    expect(await seen(() => chain.edit((world) => world.setStorage(HERE, ZERO, 2n)))).toBe(1n)
+    const snapshot = await chain.snapshot()
+    expect(await seen(() => chain.edit((world) => world.setStorage(HERE, ZERO, 3n)))).toBe(2n)
+    expect(await seen(() => chain.mine(3))).toBe(3n)
+    expect(await seen(() => chain.reorg(2))).toBe(3n)
+    expect(await seen(() => chain.revert(snapshot))).toBe(3n)
+    expect(await seen(() => chain.edit((world) => world.setStorage(HERE, ZERO, 4n)))).toBe(2n)
+    expect(await seen(() => chain.rollback(1))).toBe(4n)
+    expect(await seen(() => settle(node, 5n))).toBe(1n)
+    expect(await seen(() => chain.reset())).toBe(5n)
+    expect(await node.ask('eth_call', { to: HERE }, 'latest', code(SLOT_0))).toBe(ZERO)
+    expect(own.tasks()).toBe(10)
+  })
+
+  it('goes on in a new thread when the old one has fallen too far behind, or never knew a block that old', async () => {
+    const own = threads()
+    const node = await started({ workers: through(own) })
+    await settle(node, 1n)
+    expect(BigInt(String(await long(node)))).toBe(1n)
+    await node.chain.mine(600)
+    await settle(node, 2n)
+    expect(BigInt(String(await long(node)))).toBe(2n)
+    expect(own.started.length).toBe(2)
+    expect(BigInt(String(await long(node, '0x1')))).toBe(1n)
+    expect(own.started.length).toBe(3)
+  })
+
+  it('is refused when what it waits to look at was taken back', async () => {
+    const own = threads()
+    const node = await started({ workers: through(own) })
+    await settle(node, 1n)
+    await node.chain.mine(3)
+    await long(node)
+    const [before, waits] = [outcome(long(node)), outcome(long(node))]
+    await node.chain.rollback(2)
+    expect(await before).toEqual({ result: Hash.fromBigint(1n) })
+    expect(await waits).toMatchObject({ code: -32_001, message: expect.stringMatching(/taken back/) })
+  })
+})
+
+describe('threads', () => {
+  it('that break refuse what they work on, and the next request has a new one', async () => {
+    const own = threads()
+    const node = await started({ workers: through(own) })
+    await settle(node, 1n)
+    await long(node)
+    const [broken, next] = [outcome(endless(node)), outcome(long(node))]
+    await own.started[0]?.end()
+    expect(await broken).toMatchObject({ code: -32_603, message: expect.stringMatching(/has ended; ask again/) })
+    expect(await next).toEqual({ result: Hash.fromBigint(1n) })
+    expect(own.started.length).toBe(2)
+    expect(node.bugs.splice(0)).toEqual([
+      expect.objectContaining({ message: expect.stringMatching(/thread for heavy requests has ended/) }),
+    ])
+  })
+
+  it('have a queue before them, and beyond its limit refuse at once', async () => {
+    const own = threads()
+    const node = await started({ workers: through(own) })
+    const asked = Array.from({ length: WAITING_TASKS + 1 }, () => outcome(endless(node)))
+    expect(await outcome(endless(node))).toMatchObject({ code: -32_005, message: expect.stringMatching(/too many heavy requests/) })
+    await node.workers?.close()
+    for (const answer of await Promise.all(asked)) expect(answer).toMatchObject({ code: -32_000, message: 'the node is closing' })
+  })
+
+  it('share the work, and no more of them start than are allowed', async () => {
+    const own = threads()
+    const node = await started({ workers: through(own, 2) })
+    await settle(node, 1n)
+    const answers = await Promise.all(Array.from({ length: 6 }, () => long(node)))
+    expect(new Set(answers)).toEqual(new Set([Hash.fromBigint(1n)]))
+    expect(own.started.length).toBe(2)
+  })
+
+  it('end when the node closes, busy or still starting; later requests are worked out here', async () => {
+    const own = threads()
+    const node = await started({ workers: through(own, 2) })
+    await settle(node, 1n)
+    await long(node)
+    const busy = [outcome(endless(node)), outcome(endless(node))]
+    await node.workers?.close()
+    for (const answer of await Promise.all(busy)) expect(answer).toMatchObject({ code: -32_000, message: 'the node is closing' })
+    expect(await long(node)).toBe(Hash.fromBigint(1n))
+    expect(own.tasks()).toBe(2)
+  })
+
+  it('are ended when nobody has needed them for long, and start again when somebody does', async () => {
+    const own = threads()
+    const node = await started({ workers: { ...through(own), idleMs: 1 } })
+    await settle(node, 1n)
+    await long(node)
+    const first = own.ended[0]
+    expect(await first).toBe('it ended by itself')
+    expect(await long(node)).toBe(Hash.fromBigint(1n))
+    expect(own.started.length).toBe(2)
+  })
+
+  it('that cannot be started leave the work here', async () => {
+    const without = await started({ workers: { start: nodeThreads(null), most: 1, stretchMs: 0 } })
+    await settle(without, 1n)
+    expect(await long(without)).toBe(Hash.fromBigint(1n))
+    const broken = await started({ workers: { start: nodeThreads(new URL('./absent.js', import.meta.url)), most: 1, stretchMs: 0 } })
+    await settle(broken, 1n)
+    expect(await long(broken)).toBe(Hash.fromBigint(1n))
+    expect(await long(broken)).toBe(Hash.fromBigint(1n))
+    expect(broken.bugs.splice(0).length).toBe(1)
+  })
+})

@@ -1,0 +1,669 @@
+import { connect, createServer } from 'node:net'
+import type { Socket } from 'node:net'
+import { createServer as createHttpServer } from 'node:http'
+import { describe, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { call, dial, setUp, until } from './bench.fixture.ts'
+import type { Bench } from './bench.fixture.ts'
+import { Guard } from './guard.ts'
+import { Health } from './health.ts'
+import { Http } from './http.ts'
+import { Server } from './index.ts'
+import type { Reply } from './index.ts'
+import { Lane, ownConnections } from './lane.ts'
+import { LANE_HEAD_BYTES, MAX_CONNECTIONS, PUBLIC_BODY_BYTES, REMEMBERED_HEADS } from './limits.ts'
+
+const CHAIN_ID = call('eth_chainId')
+const NOTIFICATION = '{"jsonrpc":"2.0","method":"eth_chainId"}'
+const HEAD = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n'
+const GOOD = `${HEAD}Content-Length: ${CHAIN_ID.length}\r\n\r\n${CHAIN_ID}`
+
+describe('the lane answers as node:http does', () => {
+  const PLAIN: readonly (readonly [name: string, request: string])[] = [
+    ['a call', post(CHAIN_ID)],
+    ['a call that says keep-alive', post(CHAIN_ID, ['Connection: Keep-Alive'])],
+    ['a call without a blank after the colons', post(CHAIN_ID, ['accept:*/*', 'X-Trace-Id:7'])],
+    ['what browsers add', post(CHAIN_ID, ['Origin: http://localhost:3000', 'User-Agent: Mozilla/5.0 (X11)', 'Accept-Encoding: gzip, br'])],
+    ['a wallet extension', post(CHAIN_ID, ['Origin: chrome-extension://nkbihfbeogaeaoehlefnkodbefgpgknn'])],
+    ['a media type with parameters', post(CHAIN_ID, [], '/', 'Application/JSON; charset=utf-8')],
+    ['the public tier', post(CHAIN_ID, [], '/public')],
+    ['a refusal of the public tier', post(call('eth_getBlockReceipts', ['latest']), [], '/public')],
+    ['a method that the public tier lacks', post(call('anvil_setBalance'), [], '/public')],
+    ['a method that nobody has', post(call('eth_noSuch'))],
+    ['a name that is not ASCII', post(call('eth_☃', [], '🜁'))],
+    ['a name of Latin letters', post(call('eth_é'))],
+    ['wrong params', post(call('eth_getBalance', ['0x1']))],
+    ['a notification', post(NOTIFICATION)],
+    ['a batch', post(`[${CHAIN_ID},${call('eth_blockNumber', [], 2)},${NOTIFICATION},7]`)],
+    ['a batch of notifications', post(`[${NOTIFICATION},${NOTIFICATION}]`)],
+    ['an empty batch', post('[]')],
+    ['no JSON', post('{"jsonrpc"')],
+    ['bytes that are no UTF-8', post('"\xff"')],
+    ['a block', post(call('eth_getBlockByNumber', ['latest', true]))],
+    ['a host with a port', GOOD.replace('localhost', '127.0.0.1:8545')],
+  ]
+
+  test.each(PLAIN)('%s', async (_, request) => {
+    await using pair = await twoServers()
+    const [fast, slow] = [await Wire.open(pair.fast), await Wire.open(pair.slow)]
+    for (let round = 0; round < 2; round++) {
+      const answer = await fast.ask(request)
+      expect(answer).toMatch(/\r\nDate: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT\r\nConnection: keep-alive\r\nKeep-Alive: timeout=75\r\n\r\n/)
+      expect(undated(answer)).toBe(undated(await slow.ask(request)))
+    }
+    expect([pair.fast.laneCount, pair.slow.laneCount]).toEqual([1, 0])
+    fast.destroy()
+    slow.destroy()
+  })
+
+  test('the crash of a handler', async () => {
+    const errors: unknown[] = []
+    const crashes = [() => Promise.reject(new Error('late')), () => raise(new Error('at once'))]
+    for (const handle of crashes) {
+      await using pair = await twoServers(handle, errors)
+      const [fast, slow] = [await Wire.open(pair.fast), await Wire.open(pair.slow)]
+      const answer = await fast.ask(GOOD)
+      expect(answer).toMatch(/^HTTP\/1\.1 500 Internal Server Error\r\n.*-32603/s)
+      expect(undated(answer)).toBe(undated(await slow.ask(GOOD)))
+      expect(pair.fast.laneCount).toBe(1)
+      fast.destroy()
+      slow.destroy()
+    }
+    expect(errors).toHaveLength(4)
+  })
+
+  test('a body of bytes, and one that no single write takes', async () => {
+    for (const body of [Buffer.from('{"é":1}'), 'x'.repeat(9_000_000), 'é'.repeat(4_000_000)]) {
+      await using pair = await twoServers(() => ({ body }))
+      const [fast, slow] = [await Wire.open(pair.fast), await Wire.open(pair.slow)]
+      expect(undated(await fast.ask(GOOD)) === undated(await slow.ask(GOOD))).toBe(true)
+      expect(undated(await fast.ask(GOOD)) === undated(await slow.ask(GOOD))).toBe(true)
+      expect(pair.fast.laneCount).toBe(1)
+      fast.destroy()
+      slow.destroy()
+    }
+  })
+})
+
+describe('the lane leaves to node:http', () => {
+  const LENGTH = `Content-Length: ${CHAIN_ID.length}`
+  const odd = (line: string) => GOOD.replace(LENGTH, `${LENGTH}\r\n${line}`)
+  const ODD: readonly (readonly [name: string, ...pieces: string[]])[] = [
+    ['GET', 'GET / HTTP/1.1\r\nHost: localhost\r\nAccept: text/plain\r\n\r\n'],
+    ['OPTIONS', 'OPTIONS / HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\n\r\n'],
+    ['HTTP/1.0', GOOD.replace('1.1', '1.0')],
+    ['HTTP/1.0 that is to be kept', odd('Connection: keep-alive').replace('1.1', '1.0')],
+    ['a method in lower case', GOOD.replace('POST', 'post')],
+    ['another path', GOOD.replace(' / ', ' /nowhere ')],
+    ['a query', GOOD.replace(' / ', ' /?key=1 ')],
+    ['a slash at the end', GOOD.replace(' / ', ' /public/ ')],
+    ['an absolute target', GOOD.replace(' / ', ' http://localhost/ ')],
+    ['an empty line before it', `\r\n${GOOD}`],
+    ['connection: close', odd('Connection: close')],
+    ['an offer of another protocol', odd('Connection: Upgrade\r\nUpgrade: h2c')],
+    ['expect', odd('Expect: 100-continue')],
+    ['a foreign page', odd('Origin: https://evil.example')],
+    ['a foreign host', GOOD.replace('localhost', 'evil.example')],
+    ['no host', GOOD.replace('Host: localhost\r\n', '')],
+    ['two hosts', odd('host: localhost')],
+    ['another media type', GOOD.replace('application/json', 'text/plain')],
+    ['no media type', GOOD.replace('Content-Type: application/json\r\n', '')],
+    ['compression', odd('Content-Encoding: gzip')],
+    ['chunks', `${HEAD}Transfer-Encoding: chunked\r\n\r\n${CHAIN_ID.length.toString(16)}\r\n${CHAIN_ID}\r\n0\r\n\r\n`],
+    ['chunks and a length', odd('Transfer-Encoding: chunked')],
+    ['no length', GOOD.replace(`${LENGTH}\r\n`, '')],
+    ['two lengths', odd(LENGTH)],
+    ['two lengths that differ', odd('content-length: 1')],
+    ['a length of nothing', `${HEAD}Content-Length: 0\r\n\r\n`],
+    ['a signed length', GOOD.replace(LENGTH, `Content-Length: +${CHAIN_ID.length}`)],
+    ['a length with a zero before it', GOOD.replace(LENGTH, `Content-Length: 0${CHAIN_ID.length}`)],
+    ['a list of lengths', GOOD.replace(LENGTH, `${LENGTH}, ${CHAIN_ID.length}`)],
+    ['a hexadecimal length', GOOD.replace(LENGTH, `Content-Length: 0x${CHAIN_ID.length.toString(16)}`)],
+    ['a length with a blank behind it', GOOD.replace(LENGTH, `${LENGTH} `)],
+    ['a blank before a colon', GOOD.replace(LENGTH, LENGTH.replace(':', ' :'))],
+    ['a tab', odd('X-Tab: a\tb')],
+    ['a folded line', odd('X-Folded: a\r\n b')],
+    ['a bare line feed', odd('X-Bare: a\nContent-Length: 1')],
+    ['a bare carriage return', odd('X-Bare: a\rContent-Length: 1')],
+    ['a zero byte', odd('X-Zero: \0')],
+    ['a letter that is not ASCII', odd('X-Latin: \xe9')],
+    ['an empty value', odd('X-Empty:')],
+    ['a name that is none', odd('X Name: 1')],
+    ['no name', odd(': 1')],
+    ['a line without colon', odd('Host')],
+    ['a long head', odd(`X-Long: ${'a'.repeat(LANE_HEAD_BYTES)}`)],
+    ['a head over every limit', odd(`X-Long: ${'a'.repeat(20_000)}`)],
+    ['a head in two pieces', GOOD.slice(0, 40), GOOD.slice(40)],
+    ['an end of the head in two pieces', GOOD.slice(0, -CHAIN_ID.length - 2), GOOD.slice(-CHAIN_ID.length - 2)],
+    ['a body in two pieces', GOOD.slice(0, -10), GOOD.slice(-10)],
+    ['a body of its own piece', GOOD.slice(0, -CHAIN_ID.length), CHAIN_ID],
+    ['two requests in one piece', `${GOOD}${GOOD}`],
+    ['one request and a half', `${GOOD}${GOOD.slice(0, 30)}`, GOOD.slice(30)],
+    ['a length that hides a request', `${GOOD}GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n`],
+    ['a body of many pieces', post(CHAIN_ID.padEnd(300_000))],
+    ['a body over the limit', post(CHAIN_ID.padEnd(PUBLIC_BODY_BYTES + 1), [], '/public').slice(0, 60_000)],
+    ['another protocol', '\x16\x03\x01\x02\0'],
+  ]
+
+  test.each(ODD)('%s', async (_, ...pieces) => {
+    await using pair = await twoServers()
+    const [fast, slow] = [await Wire.open(pair.fast), await Wire.open(pair.slow)]
+    // A plain request first: the connection has been in the lane.
+    expect(undated(await fast.ask(GOOD))).toBe(undated(await slow.ask(GOOD)))
+    expect(pair.fast.laneCount).toBe(1)
+    await fast.deliver(pieces)
+    await slow.deliver(pieces)
+    await until(() => pair.fast.laneCount === 0)
+    const [answer, wanted] = [await fast.last(), await slow.last()]
+    expect(withoutAge(undated(answer))).toBe(withoutAge(undated(wanted)))
+    expect(answer).toMatch(/^HTTP\/1\.1 \d\d\d /)
+  })
+
+  test('a large body behind plain requests, whole', async () => {
+    const seen: number[] = []
+    await using pair = await twoServers((body) => {
+      seen.push(body.length)
+      return { body: '1' }
+    })
+    const wire = await Wire.open(pair.fast)
+    for (const length of [10, 3_000_000, 4_000_000, 10]) await wire.ask(post('1'.padEnd(length)))
+    expect(seen).toEqual([10, 3_000_000, 4_000_000, 10])
+    wire.destroy()
+  })
+
+  test('a WebSocket, on a connection of the lane and beside it', async () => {
+    await using bench = await setUp()
+    const wire = await Wire.open(bench.server)
+    await wire.ask(GOOD)
+    const ws = new WebSocket(bench.server.wsUrl, { createConnection: () => wire.release() })
+    await new Promise((resolve) => ws.on('open', resolve))
+    const answer = new Promise((resolve) => ws.on('message', (data: Buffer) => resolve(data.toString())))
+    ws.send(CHAIN_ID)
+    expect(JSON.parse(String(await answer))).toMatchObject({ result: '0x7a69' })
+    await using beside = await dial(bench.server)
+    beside.send(CHAIN_ID)
+    expect(await beside.next()).toMatchObject({ result: '0x7a69' })
+    expect([bench.server.laneCount, bench.server.socketCount]).toEqual([0, 2])
+    ws.close()
+  })
+
+  test('whatever else comes: hostile heads are read as node:http reads them', { timeout: 60_000 }, async () => {
+    await using pair = await twoServers()
+    const random = generator(20_261_121)
+    let answered = 0
+    for (let i = 0; i < 1_500; i++) {
+      const hostile = mutant(GOOD, random)
+      const [answer, wanted] = await Promise.all([exchange(pair.fast, hostile), exchange(pair.slow, hostile)])
+      expect(comparable(answer), JSON.stringify(hostile)).toBe(comparable(wanted))
+      if (answer.startsWith('HTTP/1.1 200')) answered++
+    }
+    // Most mutants are refused by both; those that are answered are what the comparison is about.
+    expect(answered).toBeGreaterThan(200)
+    expect(answered).toBeLessThan(1_400)
+  })
+})
+
+describe('a connection in the lane', () => {
+  test('answers one request after the other while a method waits', async () => {
+    const waiting: ((reply: Reply) => void)[] = []
+    await using pair = await twoServers(() => new Promise((resolve) => waiting.push(resolve)))
+    const wire = await Wire.open(pair.fast)
+    for (let i = 0; i < 3; i++) await wire.deliver([GOOD])
+    await until(() => waiting.length === 1)
+    const order: string[] = []
+    for (const body of ['"first"', '"second"', '"third"']) {
+      await until(() => waiting.length === 1)
+      waiting.shift()?.({ body })
+      order.push((await wire.answer()).split('\r\n\r\n')[1] ?? '')
+    }
+    expect(order).toEqual(['"first"', '"second"', '"third"'])
+    expect(waiting).toEqual([])
+    wire.destroy()
+  })
+
+  test('answers in order when node:http takes over behind a method that waits', async () => {
+    const waiting: ((reply: Reply) => void)[] = []
+    await using pair = await twoServers(() => new Promise((resolve) => waiting.push(resolve)))
+    const wire = await Wire.open(pair.fast)
+    await wire.deliver([GOOD, 'GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'])
+    await until(() => waiting.length === 1)
+    waiting.shift()?.({ body: '"first"' })
+    expect(await wire.rest()).toMatch(/^HTTP\/1\.1 200 OK.*"first"HTTP\/1\.1 200 OK.*"ready"/s)
+  })
+
+  test('gives the answer to a client that has closed its side meanwhile, then closes', async () => {
+    const waiting: ((reply: Reply) => void)[] = []
+    await using pair = await twoServers(() => new Promise((resolve) => waiting.push(resolve)))
+    const wire = await Wire.open(pair.fast)
+    await wire.deliver([GOOD])
+    wire.end()
+    await until(() => waiting.length === 1)
+    await turns()
+    waiting.shift()?.({ body: '"late"' })
+    expect(await wire.rest()).toContain('"late"')
+    await until(() => pair.fast.laneCount === 0)
+  })
+
+  test('is closed when the client closes its side, and forgotten when it is cut', async () => {
+    await using pair = await twoServers()
+    const [half, cut] = [await Wire.open(pair.fast), await Wire.open(pair.fast)]
+    await half.ask(GOOD)
+    await cut.ask(GOOD)
+    expect(pair.fast.laneCount).toBe(2)
+    half.end()
+    expect(await half.rest()).toBe('')
+    cut.reset()
+    await until(() => pair.fast.laneCount === 0)
+  })
+
+  test('that is cut while a method waits does no harm', async () => {
+    const waiting: ((reply: Reply) => void)[] = []
+    const errors: unknown[] = []
+    await using pair = await twoServers(() => new Promise((resolve) => waiting.push(resolve)), errors)
+    const wire = await Wire.open(pair.fast)
+    await wire.deliver([GOOD])
+    await until(() => waiting.length === 1)
+    wire.reset()
+    await until(() => pair.fast.laneCount === 0)
+    waiting.shift()?.({ body: '"for nobody"' })
+    const next = await Wire.open(pair.fast)
+    await next.deliver([GOOD])
+    await until(() => waiting.length === 1)
+    waiting.shift()?.({ body: '"for somebody"' })
+    expect(await next.answer()).toContain('"for somebody"')
+    next.destroy()
+    expect(errors).toEqual([])
+  })
+
+  test('is not listened to while the client does not read', async () => {
+    const body = 'x'.repeat(8_000_000)
+    let calls = 0
+    await using pair = await twoServers(() => {
+      calls++
+      return { body }
+    })
+    const wire = await Wire.open(pair.fast)
+    wire.pause()
+    for (let i = 0; i < 5; i++) await wire.deliver([GOOD])
+    await until(() => calls > 0)
+    for (let i = 0; i < 20; i++) await turns()
+    expect(calls).toBe(1)
+    wire.resume()
+    for (let i = 0; i < 5; i++) expect((await wire.answer()).length).toBeGreaterThan(body.length)
+    expect([calls, pair.fast.laneCount]).toEqual([5, 1])
+    wire.destroy()
+  })
+
+  test('is closed when it is silent for long, but not while a method waits', async () => {
+    await using bench = await setUp()
+    const waiting: ((reply: Reply) => void)[] = []
+    const rpc = { handle: () => new Promise<Reply>((resolve) => waiting.push(resolve)) }
+    const health = new Health(bench.node.chain)
+    const http = createHttpServer()
+    const guard = new Guard({})
+    const pages = new Http({ ...bench.node, rpc, onError: () => undefined }, guard, health)
+    const lane = new Lane(pages, guard, ownConnections(http), 50)
+    http.on('connection', (socket) => lane.meet(socket))
+    const port = await new Promise<number>((resolve) => http.listen(0, '127.0.0.1', () => resolve(portOf(http))))
+    const [idle, busy] = [await Wire.open({ port }), await Wire.open({ port })]
+    await busy.deliver([GOOD])
+    expect(await idle.rest()).toBe('')
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect(lane.count).toBe(1)
+    waiting.shift()?.({ body: '"late"' })
+    expect(await busy.rest()).toContain('"late"')
+    await until(() => lane.count === 0)
+    health.close()
+    await new Promise((resolve) => http.close(resolve))
+  })
+
+  test('counts: those over the limit are closed, those below are kept', { timeout: 30_000 }, async () => {
+    await using bench = await setUp()
+    const wires: Wire[] = []
+    for (let i = 0; i < 1_000; i++) wires.push(await Wire.open(bench.server))
+    const kept = wires.slice(0, MAX_CONNECTIONS)
+    for (let round = 0; round < 2; round++) {
+      const answers = await Promise.all(kept.map((wire) => wire.ask(GOOD)))
+      expect(answers.every((answer) => answer.startsWith('HTTP/1.1 200'))).toBe(true)
+    }
+    expect(bench.server.laneCount).toBe(MAX_CONNECTIONS)
+    expect(await Promise.all(wires.slice(MAX_CONNECTIONS).map((wire) => wire.rest()))).toEqual(Array(500).fill(''))
+    for (const wire of kept) wire.destroy()
+    await until(() => bench.server.laneCount === 0)
+    const next = await Wire.open(bench.server)
+    expect(await next.ask(GOOD)).toContain('0x7a69')
+    next.destroy()
+  })
+
+  test('stays when more heads come than are remembered', async () => {
+    await using bench = await setUp()
+    const wire = await Wire.open(bench.server)
+    for (let i = 0; i <= REMEMBERED_HEADS + 10; i++) {
+      const answer = await wire.ask(post(CHAIN_ID, [`X-Request-Id: ${i}`, `Origin: http://localhost:${i + 1}`]))
+      expect(answer).toContain(`\r\naccess-control-allow-origin: http://localhost:${i + 1}\r\n`)
+    }
+    expect(bench.server.laneCount).toBe(1)
+    wire.destroy()
+  })
+})
+
+describe('closing', () => {
+  test('hangs up on the idle at once and lets the busy have their answer', async () => {
+    const waiting: ((reply: Reply) => void)[] = []
+    await using pair = await twoServers(() => new Promise((resolve) => waiting.push(resolve)))
+    const [idle, busy] = [await Wire.open(pair.fast), await Wire.open(pair.fast)]
+    await busy.deliver([GOOD, GOOD])
+    await until(() => waiting.length === 1)
+    const closed = pair.fast.close()
+    expect(await idle.rest()).toBe('')
+    waiting.shift()?.({ body: '"done"' })
+    expect(await busy.rest()).toMatch(/^HTTP\/1\.1 200 OK\r\n.*\r\nConnection: close\r\n\r\n"done"$/s)
+    await closed
+    await until(() => pair.fast.laneCount === 0)
+    expect(waiting).toEqual([])
+  })
+
+  test('does not wait for methods that never answer, nor for clients that never read', async () => {
+    const body = 'x'.repeat(8_000_000)
+    let calls = 0
+    await using pair = await twoServers(() => (calls++ === 0 ? { body } : new Promise(() => undefined)))
+    const [unread, unanswered] = [await Wire.open(pair.fast), await Wire.open(pair.fast)]
+    unread.pause()
+    await unread.deliver([GOOD])
+    await until(() => calls === 1)
+    await unanswered.deliver([GOOD])
+    await until(() => calls === 2)
+    await pair.fast.close()
+    await until(() => pair.fast.laneCount === 0)
+    expect(await unanswered.rest()).toBe('')
+    unread.destroy()
+  })
+})
+
+// --- two servers of one node ----------------------------------------------------------------------------------------
+
+interface Pair extends AsyncDisposable {
+  readonly fast: Server
+  readonly slow: Server
+}
+
+type Handle = (body: string | Uint8Array) => Reply | Promise<Reply>
+
+/** With the lane and without. */
+async function twoServers(handle?: Handle, errors: unknown[] = []): Promise<Pair> {
+  const bench = await setUp()
+  const open = (lane: boolean) =>
+    handle === undefined
+      ? bench.node.listen({ lane })
+      : Server.listen({ ...bench.node, rpc: { handle }, onError: (error) => errors.push(error) }, { port: 0, lane })
+  const [fast, slow] = [await open(true), await open(false)]
+  return { fast, slow, [Symbol.asyncDispose]: () => end(bench, fast, slow) }
+}
+
+async function end(bench: Bench, ...servers: readonly Server[]): Promise<void> {
+  await Promise.all(servers.map((server) => server.close()))
+  await bench.node.close()
+}
+
+function raise(error: Error): never {
+  throw error
+}
+
+// --- a client that sends what it is told ----------------------------------------------------------------------------
+
+/** Latin-1: a character is a byte, but for those beyond it, which are sent as UTF-8. */
+function post(body: string, lines: readonly string[] = [], path = '/', type = 'application/json'): string {
+  const bytes = /[^\0-\xff]/.test(body) ? Buffer.from(body).toString('latin1') : body
+  const head = [`POST ${path} HTTP/1.1`, 'Host: localhost', `Content-Type: ${type}`, ...lines, `Content-Length: ${bytes.length}`]
+  return `${head.join('\r\n')}\r\n\r\n${bytes}`
+}
+
+class Wire {
+  readonly #socket: Socket
+  #chunks: Buffer[] = []
+  #isOver = false
+  #wake = () => {}
+
+  static open({ port }: { readonly port: number }): Promise<Wire> {
+    return new Promise((resolve, reject) => {
+      const socket = connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
+      socket.once('error', reject)
+      socket.once('connect', () => resolve(new Wire(socket)))
+    })
+  }
+
+  constructor(socket: Socket) {
+    this.#socket = socket
+    socket.on('data', this.#receive)
+    socket.on('end', () => this.#finish())
+    socket.on('error', () => this.#finish())
+    socket.on('close', () => this.#finish())
+  }
+
+  async ask(request: string): Promise<string> {
+    await this.deliver([request])
+    return this.answer()
+  }
+
+  /** Each piece arrives by itself: the kernel has taken it, and the event loop has turned since. */
+  async deliver(pieces: readonly string[]): Promise<void> {
+    for (const piece of pieces) {
+      await new Promise<void>((resolve) => this.#socket.write(piece, 'latin1', () => resolve()))
+      await turns()
+    }
+  }
+
+  /** One answer, told by its length; what comes behind it stays. */
+  async answer(): Promise<string> {
+    for (;;) {
+      const all = Buffer.concat(this.#chunks)
+      this.#chunks = [all]
+      const bodyAt = all.indexOf('\r\n\r\n') + 4
+      const length = Number(/content-length: (\d+)/.exec(all.toString('latin1', 0, bodyAt))?.[1] ?? 0)
+      if (bodyAt > 3 && all.length >= bodyAt + length) {
+        this.#chunks = [all.subarray(bodyAt + length)]
+        return all.toString('latin1', 0, bodyAt + length)
+      }
+      if (this.#isOver) throw new Error(`no answer: ${all.toString('latin1')}`)
+      await this.#news()
+    }
+  }
+
+  /** All until the server closes. */
+  async rest(): Promise<string> {
+    while (!this.#isOver) await this.#news()
+    this.#socket.destroy()
+    return Buffer.concat(this.#chunks).toString('latin1')
+  }
+
+  /** All there is to what was sent, after which the client has nothing more to say. */
+  async last(): Promise<string> {
+    await Promise.race([this.answer().then((answer) => (this.#chunks = [Buffer.from(answer, 'latin1'), ...this.#chunks])), this.#over()])
+    for (let i = 0; i < 5; i++) await turns()
+    this.#socket.end()
+    return this.rest()
+  }
+
+  end(): void {
+    this.#socket.end()
+  }
+
+  reset(): void {
+    this.#socket.resetAndDestroy()
+  }
+
+  destroy(): void {
+    this.#socket.destroy()
+  }
+
+  pause(): void {
+    this.#socket.pause()
+  }
+
+  resume(): void {
+    this.#socket.resume()
+  }
+
+  /** The connection, for another client. */
+  release(): Socket {
+    this.#socket.removeAllListeners()
+    return this.#socket
+  }
+
+  readonly #receive = (chunk: Buffer): void => {
+    this.#chunks.push(chunk)
+    this.#wake()
+  }
+
+  #finish(): void {
+    this.#isOver = true
+    this.#wake()
+  }
+
+  #news(): Promise<void> {
+    return new Promise((resolve) => (this.#wake = resolve))
+  }
+
+  async #over(): Promise<void> {
+    while (!this.#isOver) await turns()
+  }
+}
+
+/** Sends all of it at once, and no more. */
+function exchange({ port }: { readonly port: number }, bytes: string): Promise<string> {
+  return new Promise((resolve) => {
+    let answer = ''
+    const socket = connect({ port, host: '127.0.0.1' }, () => socket.end(bytes, 'latin1'))
+    socket.on('data', (chunk) => (answer += chunk.toString('latin1')))
+    socket.on('error', () => undefined)
+    socket.on('close', () => resolve(answer))
+  })
+}
+
+/** Both sides of a connection live in this process; a few turns pass before either has nothing left to do. */
+async function turns(): Promise<void> {
+  for (let i = 0; i < 4; i++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+function portOf(server: ReturnType<typeof createServer>): number {
+  const address = server.address()
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+/** The two answers may fall into two seconds. */
+function undated(answer: string): string {
+  return answer.replaceAll(/\r\nDate: [^\r]*/g, '\r\nDate: now')
+}
+
+function withoutAge(answer: string): string {
+  return answer.replaceAll(/"flashblockAgeMs":\d+/g, '"flashblockAgeMs":0')
+}
+
+/**
+ * What node:http says to noise behind an answer, on its way to hanging up, depends on whether the answer had left: it has when node:http
+ * read the socket itself, and has not when it was handed the piece.
+ */
+function comparable(answers: string): string {
+  return withoutAge(undated(answers)).replace(/(?<=.)HTTP\/1\.1 400 Bad Request\r\nConnection: close\r\n\r\n$/s, '')
+}
+
+// --- hostile heads --------------------------------------------------------------------------------------------------
+
+type Random = (below: number) => number
+
+/** A few mutations of a request that is sound. */
+function mutant(request: string, random: Random): string {
+  let text = request
+  for (let i = random(3); i >= 0; i--) text = MUTATIONS[random(MUTATIONS.length)]?.(text, random) ?? text
+  return text
+}
+
+const SPLICES = ['\r', '\n', '\r\n', '\r\n\r\n', '\t', ' ', '\0', ':', ',', ';', '\x7f', '\xa0', '\xff', '0', '1', '+', '-', '_', 'a', '/']
+const LINES = [
+  'Content-Length: 55',
+  'Content-Length: 56',
+  'content-length: 057',
+  'Content-Length:\t57',
+  'Content-Length: 57 ',
+  'Content-Length: 5 7',
+  'Content_Length: 57',
+  'Transfer-Encoding: chunked',
+  'Transfer-Encoding: identity',
+  'Transfer-Encoding : chunked',
+  'Transfer\xadEncoding: chunked',
+  'Connection: close',
+  'Connection: keep-alive',
+  'Connection: keep-alive, close',
+  'Connection: te',
+  'Proxy-Connection: close',
+  'Keep-Alive: timeout=1',
+  'Upgrade: h2c',
+  'TE: trailers',
+  'Trailer: Expires',
+  'Expect: 100-continue',
+  'Expect: nonsense',
+  'Host: evil.example',
+  'Host:',
+  ' folded',
+  'Origin: http://localhost:1',
+  'Origin: https://evil.example',
+  'Origin: null',
+  'Content-Encoding: identity',
+  'Content-Type: text/plain',
+  'Content-Type: application/json',
+  '__proto__: 1',
+  'constructor: 1',
+  'X-Forwarded-For: 1.2.3.4',
+  'Cookie: a=b; c=d',
+  'X-Long: ' + 'b'.repeat(5_000),
+]
+
+const MUTATIONS: readonly ((text: string, random: Random) => string)[] = [
+  (text, random) => insert(text, random(text.length), SPLICES[random(SPLICES.length)] ?? ''),
+  (text, random) => insert(text, random(text.length), String.fromCharCode(random(256))),
+  (text, random) => cut(text, random(text.length), 1 + random(3)),
+  (text, random) => insert(cut(text, random(text.length), 1), random(text.length), SPLICES[random(SPLICES.length)] ?? ''),
+  (text, random) => insertLine(text, LINES[random(LINES.length)] ?? '', random),
+  (text, random) => insertLine(text, LINES[random(LINES.length)] ?? '', random),
+  (text, random) => insertLine(text, LINES[random(LINES.length)] ?? '', random),
+  (text, random) => dropLine(text, random),
+  (text) => text.replaceAll('\r\n', '\n'),
+  (text) => text + GOOD,
+  (text) => `${text}\r\n`,
+  (text, random) => text.slice(0, random(text.length)),
+  (text, random) => (random(2) === 0 ? text.toUpperCase() : text.toLowerCase()),
+  (text) => text.replace('HTTP/1.1', 'HTTP/1.0'),
+  (text) => text.replace(' / ', ' /public '),
+  (text) => text,
+]
+
+function insert(text: string, at: number, piece: string): string {
+  return text.slice(0, at) + piece + text.slice(at)
+}
+
+function cut(text: string, at: number, length: number): string {
+  return text.slice(0, at) + text.slice(at + length)
+}
+
+function insertLine(text: string, line: string, random: Random): string {
+  const lines = text.split('\r\n')
+  lines.splice(1 + random(Math.max(1, lines.length - 2)), 0, line)
+  return lines.join('\r\n')
+}
+
+function dropLine(text: string, random: Random): string {
+  const lines = text.split('\r\n')
+  lines.splice(random(lines.length), 1)
+  return lines.join('\r\n')
+}
+
+/** mulberry32 */
+function generator(seed: number): Random {
+  let state = seed
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
+  }
+}

@@ -1,0 +1,34 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { configureTier1 } from '../src/evm/index.ts'
+import { OURS } from './fuzz/engines.ts'
+import { describeFinding, type Finding, fuzz } from './fuzz/fuzz.ts'
+
+// The engine's proofs once more, with every code compiled when it is first called.
+beforeAll(() => configureTier1({ mode: 'on', promoteAtGas: 0n }))
+afterAll(() => configureTier1({ mode: 'off', operationsPerFunction: 256 }))
+
+await import('./bombs.test.ts')
+await import('./statetests.test.ts')
+
+/** A few hundred programs here; `npm run fuzz -- --tier1 on` runs as many as one likes. */
+const PROGRAMS = 150
+const SEED = 20_251_121
+
+describe('random programs, compiled', () => {
+  test.each([256, 12, 2])('come to the same as in @ethereumjs/evm with functions of %d operations', async (operationsPerFunction) => {
+    configureTier1({ operationsPerFunction })
+    const found: Finding[] = []
+    await fuzz({
+      engine: OURS,
+      seed: SEED + operationsPerFunction,
+      first: 0,
+      programs: PROGRAMS,
+      fork: null,
+      minimise: true,
+      findingsMax: 3,
+      onProgress: () => {},
+      onFinding: (finding) => found.push(finding),
+    })
+    expect(found.map(describeFinding).join('\n\n')).toBe('')
+  }, 120_000)
+})
