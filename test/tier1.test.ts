@@ -15,20 +15,24 @@ const PROGRAMS = 150
 const SEED = 20_251_121
 
 describe('random programs, compiled', () => {
-  test.each([256, 12, 2])('come to the same as in @ethereumjs/evm with functions of %d operations', async (operationsPerFunction) => {
-    configureTier1({ operationsPerFunction })
-    const found: Finding[] = []
-    await fuzz({
-      engine: OURS,
-      seed: SEED + operationsPerFunction,
-      first: 0,
-      programs: PROGRAMS,
-      fork: null,
-      minimise: true,
-      findingsMax: 3,
-      onProgress: () => {},
-      onFinding: (finding) => found.push(finding),
-    })
-    expect(found.map(describeFinding).join('\n\n')).toBe('')
-  }, 120_000)
+  test.each([256, 12, 2])(
+    'come to the same as in @ethereumjs/evm with functions of %d operations',
+    async (operationsPerFunction) => {
+      configureTier1({ operationsPerFunction })
+      const found: Finding[] = []
+      await fuzz({
+        engine: OURS,
+        seed: SEED + operationsPerFunction,
+        first: 0,
+        programs: PROGRAMS,
+        fork: null,
+        minimise: true,
+        findingsMax: 3,
+        onProgress: () => {},
+        onFinding: (finding) => found.push(finding),
+      })
+      expect(found.map(describeFinding).join('\n\n')).toBe('')
+    },
+    120_000,
+  )
 })

@@ -101,6 +101,11 @@ export class BlockBuilder {
     return this.#frame.baseFeePerGas ?? 0n
   }
 
+  /** True once the engine broke under it: nothing more can be done with this block. */
+  get isLost(): boolean {
+    return this.#world.isAbandoned
+  }
+
   /** The calls that a block makes before its first transaction. */
   begin(): void {
     beginBlock(this.context, this.#world)

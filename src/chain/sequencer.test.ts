@@ -339,4 +339,22 @@ describe('what cannot be executed', () => {
     expect(chain.head.view.state(chain.head.view.head).account(ALICE)?.nonce).toBe(0n)
     expect(chain.head.view.state(chain.head.view.head).account(BOB)?.nonce).toBe(1n)
   })
+
+  test('what breaks the engine itself costs the open block, and no other transaction', async () => {
+    const { chain, clock, bugs } = await startedChain()
+    const trap = Object.assign(new Error('memory access out of bounds'), { name: 'RuntimeError' })
+    const poison = {
+      ...signed({ maxPriorityFeePerGas: 2n * GWEI }),
+      get data(): Uint8Array {
+        throw trap
+      },
+    }
+    const other = signed({}, 1)
+    chain.pool.add(poison)
+    await chain.submit(other)
+    await clock.advance(8_000)
+    expect(bugs).toEqual([trap])
+    expect(chain.pool.size).toBe(0)
+    expect(receiptOf(chain, other.hash)?.status).toBe(1)
+  })
 })

@@ -144,7 +144,7 @@ export class Sequencer {
   replace(old: Block, transactions: readonly Transaction[]): Block {
     const open = this.#begin(this.#attributes(old))
     this.#open = open
-    for (const tx of transactions) this.#include(open, tx)
+    this.#orDiscard(() => transactions.forEach((tx) => this.#include(open, tx)))
     return this.#sealed(this.#close())
   }
 
@@ -244,7 +244,8 @@ export class Sequencer {
 
   /**
    * False when the transaction could not be included: it waits for another block, or is dropped when it never can be. One
-   * that breaks the executor is dropped as well, or it would break every block to come.
+   * that breaks the executor is dropped as well, or it would break every block to come. One that takes the block with it
+   * is thrown on, so that the others wait for the next block.
    */
   #include(open: OpenBlock, tx: Transaction): boolean {
     try {
@@ -252,8 +253,9 @@ export class Sequencer {
       return true
     } catch (error) {
       if (error instanceof BlockFull) return false
-      if (!(error instanceof InvalidTransaction)) this.#parts.onBug(error)
       if (!mayStillBe(error)) this.#parts.pool.drop(tx.hash)
+      if (open.builder.isLost) throw error
+      if (!(error instanceof InvalidTransaction)) this.#parts.onBug(error)
       return false
     }
   }

@@ -8,6 +8,7 @@ import { World } from './world.ts'
 
 /** What the random programs of test/fuzz found, each as small as it would go. */
 const DELEGATED = Address.from('0xde1e000000000000000000000000000000000004')
+const RIPEMD_160 = Address.fromBigint(3n)
 const MOVED = Address.from('0xdead000000000000000000000000000000000005')
 
 function run(code: Hex, fork: L1Fork, changes: Partial<Frame> = {}): FrameResult {
@@ -56,5 +57,23 @@ describe('regressions', () => {
     const movedPrecompiles = new Map([[MOVED, Address.fromBigint(4n)]])
     expect(run(callOf(MOVED), 'prague', { movedPrecompiles }).gasUsed).toBe(PUSHES + COLD + 15n)
     expect(run(callOf(Address.fromBigint(4n)), 'prague', { movedPrecompiles }).gasUsed).toBe(PUSHES + WARM)
+  })
+
+  test('a new world does not know what its predecessor in the same memory has touched', () => {
+    const before = new Memory({ [RIPEMD_160]: {} })
+    const now = Object.assign(new Memory({ [RIPEMD_160]: { nonce: 1n } }), { moment: {} })
+    // Its touch survives the revert that a release is. Several, so that a used instance comes to rest and is leased again
+    for (let times = 0; times < 8; times++) {
+      const touching = new World(before)
+      touching.setBalance(RIPEMD_160, 0n)
+      touching.release()
+    }
+    const world = new World(now)
+    world.removeTouchedEmpty()
+    expect(world.account(RIPEMD_160)?.nonce).toBe(1n)
+    world.release()
+    const next = new World(now)
+    expect(next.account(RIPEMD_160)?.nonce).toBe(1n)
+    next.release()
   })
 })

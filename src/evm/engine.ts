@@ -1,5 +1,5 @@
-import { Address } from '../eth/index.ts'
-import type { Hash, Log } from '../eth/index.ts'
+import { Address, Hash } from '../eth/index.ts'
+import type { Log } from '../eth/index.ts'
 import { rulesBlock } from './costs.ts'
 import type { Deadline } from './deadline.ts'
 import type { Frame, FrameResult, RunFrame } from './frame.ts'
@@ -24,6 +24,7 @@ import {
   FRAMES,
   GAS_LIMIT,
   GAS_PRICE,
+  HOT_RANKS,
   INPUT,
   INPUT_END,
   LOGS,
@@ -65,19 +66,25 @@ export const runFrame: RunFrame = (frame, context, world) => {
   try {
     return execute(frame, context, world, instance)
   } catch (error) {
-    undo(error, world, mark)
-    throw instance.runtime.exhausted.value === 0 ? error : full(instance)
+    throw undone(error, world, mark)
   }
 }
 
-/** A refusal of our own leaves tables and journal whole. Any other trap is a bug: nothing in that memory is believed. */
-function undo(error: unknown, world: World, mark: number): void {
-  const { runtime, tier } = world.instance
+/**
+ * Takes back what came after `mark` and answers what to throw. A refusal of our own leaves tables and journal whole. Any
+ * other trap is a bug: nothing in that memory is believed, and the world is given up.
+ */
+export function undone(error: unknown, world: World, mark: number): unknown {
+  if (world.isAbandoned) return error
+  const { instance } = world
+  const { runtime, tier } = instance
   if (isTrap(error) && runtime.exhausted.value === 0) {
     if (tier !== null) report(tier, `a trap: ${String(error)}`)
-    return world.abandon()
+    world.abandon()
+    return error
   }
   world.revertTo(mark)
+  return isTrap(error) ? full(instance) : error
 }
 
 function isTrap(error: unknown): boolean {
@@ -162,6 +169,7 @@ function tellFrame(instance: Instance, frame: Frame, world: World): void {
   instance.setWord(VALUE, frame.value)
   instance.setWord(GAS_PRICE, frame.gasPrice)
   instance.bytes.set(frame.data, INPUT)
+  if (frame.blobVersionedHashes.length > (HOT_RANKS - BLOB_HASHES) / 32) throw new EngineFull()
   instance.setU32(BLOB_COUNT, frame.blobVersionedHashes.length)
   frame.blobVersionedHashes.forEach((hash, index) => instance.setKey(BLOB_HASHES + 32 * index, hash))
   tellMoved(instance, frame)
@@ -180,7 +188,7 @@ function tellMoved(instance: Instance, { movedPrecompiles, maskedPrecompiles }: 
   for (const address of maskedPrecompiles ?? []) moved.set(address, 0)
   for (const from of movedPrecompiles?.values() ?? []) moved.set(from, 0)
   for (const [to, from] of movedPrecompiles ?? []) moved.set(to, Number(from))
-  if (moved.size > (LOGS - MOVED) / MOVED_SIZE) throw new EngineFull()
+  if (moved.size > (BLOB_HASHES - MOVED) / MOVED_SIZE) throw new EngineFull()
   instance.setU32(MOVED_COUNT, moved.size)
   let at = MOVED
   for (const [address, number] of moved) {
@@ -194,6 +202,8 @@ function tellMoved(instance: Instance, { movedPrecompiles, maskedPrecompiles }: 
 class FrameServices implements Services {
   failure: string | null = null
   onFailure: (reason: string) => void = () => {}
+  /** at most the 256 that BLOCKHASH may ask for */
+  readonly #hashes = new Map<number, Uint8Array>()
   readonly #env: BlockEnv
   readonly #rules: Rules
   readonly #deadline: Deadline | null
@@ -204,8 +214,11 @@ class FrameServices implements Services {
     this.#deadline = deadline
   }
 
-  blockHash(number: number): Hash | null {
-    return this.#env.blockHash(number)
+  /** A loop may ask 2 million times for 20 gas each. */
+  blockHash(number: number): Uint8Array {
+    let hash = this.#hashes.get(number)
+    if (hash === undefined) this.#hashes.set(number, (hash = Hash.toBytes(this.#env.blockHash(number) ?? Hash.zero)))
+    return hash
   }
 
   precompile(number: number) {

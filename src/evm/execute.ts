@@ -2,7 +2,7 @@ import { Address } from '../eth/index.ts'
 import type { AccessListItem } from '../eth/index.ts'
 import { authorize } from './authorize.ts'
 import { AccessListTracer, TransferLogTracer } from './trace/index.ts'
-import { runFrame } from './engine.ts'
+import { runFrame, undone } from './engine.ts'
 import { type Bill, billFor, buyGas, settle } from './bill.ts'
 import { requireSupported } from './forks.ts'
 import type { Rules } from './forks.ts'
@@ -33,6 +33,7 @@ interface Run {
  *
  * @throws {InvalidTransaction} it cannot be included; the world is then as before
  * @throws {OutOfTime} so it is when `deadline` passes
+ * @throws {EngineFull} and when it needs more room than the engine has
  * @throws {UnsupportedFork} OP chain before Fjord
  */
 export function executeTransaction(message: Message, context: BlockContext, world: World, options: ExecuteOptions = {}): Executed {
@@ -42,8 +43,7 @@ export function executeTransaction(message: Message, context: BlockContext, worl
   try {
     return message.deposit === null ? executePaid(message, context, world, options) : executeDeposit(message, context, world, options)
   } catch (error) {
-    world.revertTo(mark)
-    throw error
+    throw undone(error, world, mark)
   }
 }
 

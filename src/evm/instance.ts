@@ -4,6 +4,7 @@ import { type Hooks, NO_HOOKS } from './hooks.ts'
 import {
   A_ADDRESS,
   A_BALANCE,
+  A_CHANGED,
   A_CODE_HASH,
   A_FLAGS,
   A_NONCE,
@@ -18,6 +19,7 @@ import {
   RETURN,
   RETURN_END,
   S_KEY,
+  S_NEXT,
   S_OWNER,
   S_VALUE,
 } from './runtime/layout.ts'
@@ -92,7 +94,8 @@ interface Runtime {
 
 /** What a run asks of its host besides state. */
 export interface Services {
-  blockHash(number: number): Hash | null
+  /** 32 bytes, zeros when unknown; only for the 256 numbers before the block */
+  blockHash(number: number): Uint8Array
   precompile(number: number): Precompile | null
   /** fuel for the next stretch; 0: the time is up */
   refuel(): number
@@ -280,6 +283,13 @@ export class Instance {
     this.runtime.forget()
   }
 
+  /** Keeps nothing alive that the last run had: a tracer may have gathered megabytes. */
+  rest(): void {
+    this.services = NO_SERVICES
+    this.hooks = NO_HOOKS
+    this.runtime.clearExhausted()
+  }
+
   /** Forgets before a table is so full that the next message might not find room. Nothing may be open. */
   makeRoom(): void {
     const { runtime } = this
@@ -298,7 +308,7 @@ export class Instance {
       loadSlot: (entry: number) => this.#loadSlot(entry),
       loadCode: (hash: number) => this.#loadCode(hash),
       hasStorage: (entry: number) => this.#hasStorage(entry),
-      blockHash: (number: number, out: number) => this.bytes.set(Hash.toBytes(this.services.blockHash(number) ?? Hash.zero), out),
+      blockHash: (number: number, out: number) => this.bytes.set(this.services.blockHash(number), out),
       precompile: (number: number, input: number, size: number, gas: number) => this.#precompile(number, input, size, gas),
       refuel: () => this.services.refuel(),
       promote: (code: number) => this.tier?.promote(code) ?? 0,
@@ -343,8 +353,9 @@ export class Instance {
   /** The slots of an account that are not zero. */
   *slotsOf(account: number): Iterable<Hash> {
     const own = new Map<Hash, boolean>()
-    for (const slot of this.dirtySlots()) {
-      if (this.u32(slot + S_OWNER) === account) own.set(this.key(slot + S_KEY), this.word(slot + S_VALUE) !== 0n)
+    // Each creation asks, so this must not look at what others have written.
+    for (let slot = this.u32(account + A_CHANGED); slot !== 0; slot = this.u32(slot + S_NEXT)) {
+      own.set(this.key(slot + S_KEY), this.word(slot + S_VALUE) !== 0n)
     }
     for (const slot of this.reader.slots(this.addressOf(account))) if (!own.has(slot)) yield slot
     for (const [slot, holds] of own) if (holds) yield slot
@@ -400,7 +411,7 @@ function nibble(text: string, at: number): number {
   return code < 58 ? code - 48 : code - 87
 }
 
-/** No state: what an instance reads while nobody has it. */
+/** No state: what an instance reads before anybody has it. */
 const NOWHERE: StateReader = {
   account: () => null,
   code: () => NOTHING,
@@ -409,7 +420,7 @@ const NOWHERE: StateReader = {
 }
 
 const NO_SERVICES: Services = {
-  blockHash: () => null,
+  blockHash: () => new Uint8Array(32),
   precompile: () => null,
   refuel: () => 0,
   look: () => {},

@@ -1,12 +1,15 @@
 /** EIP-4788 and EIP-2935 system calls run with this much gas. */
 export const SYSTEM_CALL_GAS = 30_000_000n
 
-/** Instances of the runtime that rest: one each for the newest states that are asked for, and a spare one. Each has reserved 0.6 GB of
- * addresses and uses what it touched, about 2 MB. */
+/** Instances of each of the two builds that rest: one for each of the newest states that are asked for, and a spare one. Each has
+ * reserved 0.74 GB of addresses and uses what it touched, about 2 MB. */
 export const IDLE_INSTANCES_MAX = 4
 
 /** So many rest before one of them is moved to another state: else calls on `latest` and `pending` would push one to and fro. */
 export const INSTANCES_BEFORE_MOVING = 2
+
+/** An instance whose frames' memories have grown beyond this does not rest, for wasm memory never shrinks. Calls that are no attack take less. */
+export const GROWN_BYTES_MAX = 64 * 2 ** 20
 
 /** Above so many changed keys it is cheaper to read everything anew. */
 export const FOLLOWED_KEYS_MAX = 20_000

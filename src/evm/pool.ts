@@ -1,5 +1,6 @@
 import { Instance } from './instance.ts'
-import { FOLLOWED_KEYS_MAX, IDLE_INSTANCES_MAX, INSTANCES_BEFORE_MOVING } from './limits.ts'
+import { FOLLOWED_KEYS_MAX, GROWN_BYTES_MAX, IDLE_INSTANCES_MAX, INSTANCES_BEFORE_MOVING } from './limits.ts'
+import { MEMORY } from './runtime/layout.ts'
 import type { StateReader } from './state.ts'
 
 /** Instances that nobody has, the one that was used last at the end. */
@@ -29,7 +30,8 @@ export function lease(reader: StateReader, isTraced: boolean): Instance {
 /** Back into the pool; its tables hold what its reader says, and nothing is open. */
 export function giveBack(instance: Instance): void {
   const { runtime } = instance
-  if (runtime.serialsUsed() >>> 0 > SERIALS_FULL) return
+  if (runtime.serialsUsed() >>> 0 > SERIALS_FULL || instance.bytes.length > MEMORY + GROWN_BYTES_MAX) return
+  instance.rest()
   instance.makeRoom()
   const resting = idle[instance.isTraced ? 'traced' : 'fast']
   resting.push(instance)

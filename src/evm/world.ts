@@ -29,6 +29,7 @@ const BALANCE_MAX = 2n ** 256n - 1n
 export class World implements StateReader {
   #base: StateReader
   #instance: Instance | null
+  #isAbandoned = false
 
   /** `traced`: bytecode on it can be listened to, and runs a tenth as fast. */
   constructor(base: StateReader, { traced = false }: { readonly traced?: boolean } = {}) {
@@ -163,9 +164,9 @@ export class World implements StateReader {
     return this.instance.runtime.checkpoint()
   }
 
-  /** Back to how everything stood at `mark`, across transactions too. */
+  /** Back to how everything stood at `mark`, across transactions too. Nothing is left to take back of an abandoned world. */
   revertTo(mark: number): void {
-    this.instance.runtime.revertTo(mark)
+    if (!this.#isAbandoned) this.instance.runtime.revertTo(mark)
   }
 
   /** Goes on from `base`, which is the old base with everything written here in it. Earlier marks mean nothing any more. */
@@ -203,6 +204,11 @@ export class World implements StateReader {
   /** A runtime that stopped where nobody had thought of is given up, and this world with it. */
   abandon(): void {
     this.#instance = null
+    this.#isAbandoned = true
+  }
+
+  get isAbandoned(): boolean {
+    return this.#isAbandoned
   }
 
   /** What holds for one transaction begins anew: original values and touched accounts. */

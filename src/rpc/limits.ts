@@ -37,7 +37,7 @@ export const SLOTS_PER_REQUEST = 1_024
 /** Gas of one eth_call, eth_estimateGas or eth_simulateV1 request (geth and reth: RPC gas cap). */
 export const CALL_GAS = 50_000_000n
 
-/** What one of them may take (geth: RPC EVM timeout). Nobody else is answered meanwhile; CALL_GAS ends nearly all of them long before. */
+/** What one of them may take (geth: RPC EVM timeout). CALL_GAS ends nearly all of them long before. */
 export const CALL_TIME_MS = 5_000
 
 /**
@@ -58,7 +58,7 @@ export const THREAD_GRACE_MS = 10_000
 /** What the traces of one answer may hold: a struct log has some 300 bytes, and the whole of it passes through memory three times. */
 export const TRACE_BYTES = 128 * 1024 * 1024
 
-/** What debug_trace* may take unless its `timeout` says otherwise (geth: 5 s for each transaction), and what that may say. Nobody is served meanwhile. */
+/** What debug_trace* may take unless its `timeout` says otherwise (geth: 5 s for each transaction), and what that may say. */
 export const TRACE_TIME_MS = 10_000
 export const TRACE_TIME_MOST_MS = 120_000
 

@@ -1,6 +1,7 @@
-import { connect, createServer } from 'node:net'
-import type { Socket } from 'node:net'
-import { createServer as createHttpServer } from 'node:http'
+import { createServer } from 'node:http'
+import type { Server as HttpServer } from 'node:http'
+import { connect } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { call, dial, setUp, until } from './bench.fixture.ts'
@@ -9,9 +10,9 @@ import { Guard } from './guard.ts'
 import { Health } from './health.ts'
 import { Http } from './http.ts'
 import { Server } from './index.ts'
-import type { Reply } from './index.ts'
+import type { Reply, Served } from './index.ts'
 import { Lane, ownConnections } from './lane.ts'
-import { LANE_HEAD_BYTES, MAX_CONNECTIONS, PUBLIC_BODY_BYTES, REMEMBERED_HEADS } from './limits.ts'
+import { KEEP_ALIVE_MS, LANE_HEAD_BYTES, MAX_CONNECTIONS, PUBLIC_BODY_BYTES, REMEMBERED_HEADS } from './limits.ts'
 
 const CHAIN_ID = call('eth_chainId')
 const NOTIFICATION = '{"jsonrpc":"2.0","method":"eth_chainId"}'
@@ -48,7 +49,9 @@ describe('the lane answers as node:http does', () => {
     const [fast, slow] = [await Wire.open(pair.fast), await Wire.open(pair.slow)]
     for (let round = 0; round < 2; round++) {
       const answer = await fast.ask(request)
-      expect(answer).toMatch(/\r\nDate: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT\r\nConnection: keep-alive\r\nKeep-Alive: timeout=75\r\n\r\n/)
+      expect(answer).toMatch(
+        /\r\nDate: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT\r\nConnection: keep-alive\r\nKeep-Alive: timeout=75\r\n\r\n/,
+      )
       expect(undated(answer)).toBe(undated(await slow.ask(request)))
     }
     expect([pair.fast.laneCount, pair.slow.laneCount]).toEqual([1, 0])
@@ -187,19 +190,21 @@ describe('the lane leaves to node:http', () => {
     ws.close()
   })
 
-  test('whatever else comes: hostile heads are read as node:http reads them', { timeout: 60_000 }, async () => {
-    await using pair = await twoServers()
+  test('whatever else comes: hostile requests are read as node:http reads them', { timeout: 60_000 }, async () => {
+    const echo: Handle = (body, { tier }) => ({ body: JSON.stringify([tier, Buffer.from(body).toString('latin1')]) })
+    await using pair = await twoServers(echo)
+    await using plain = await handedOver(pair.bench, echo)
     const random = generator(20_261_121)
     let answered = 0
-    for (let i = 0; i < 1_500; i++) {
+    for (let i = 0; i < 1_000; i++) {
       const hostile = mutant(GOOD, random)
-      const [answer, wanted] = await Promise.all([exchange(pair.fast, hostile), exchange(pair.slow, hostile)])
-      expect(comparable(answer), JSON.stringify(hostile)).toBe(comparable(wanted))
+      const [answer, wanted] = await Promise.all([exchange(pair.fast, hostile), exchange(plain, hostile)])
+      expect(undated(answer), JSON.stringify(hostile)).toBe(undated(wanted))
       if (answer.startsWith('HTTP/1.1 200')) answered++
     }
-    // Most mutants are refused by both; those that are answered are what the comparison is about.
+    // Those that both refuse say little.
     expect(answered).toBeGreaterThan(200)
-    expect(answered).toBeLessThan(1_400)
+    expect(answered).toBeLessThan(900)
   })
 })
 
@@ -298,14 +303,12 @@ describe('a connection in the lane', () => {
     await using bench = await setUp()
     const waiting: ((reply: Reply) => void)[] = []
     const rpc = { handle: () => new Promise<Reply>((resolve) => waiting.push(resolve)) }
-    const health = new Health(bench.node.chain)
-    const http = createHttpServer()
-    const guard = new Guard({})
-    const pages = new Http({ ...bench.node, rpc, onError: () => undefined }, guard, health)
-    const lane = new Lane(pages, guard, ownConnections(http), 50)
+    const pages = new Http({ ...bench.node, rpc, onError: () => undefined }, new Guard({}), new Health(bench.node.chain))
+    const http = createServer()
+    const lane = new Lane(pages, new Guard({}), ownConnections(http), 50)
     http.on('connection', (socket) => lane.meet(socket))
-    const port = await new Promise<number>((resolve) => http.listen(0, '127.0.0.1', () => resolve(portOf(http))))
-    const [idle, busy] = [await Wire.open({ port }), await Wire.open({ port })]
+    await using server = await listening(http)
+    const [idle, busy] = [await Wire.open(server), await Wire.open(server)]
     await busy.deliver([GOOD])
     expect(await idle.rest()).toBe('')
     await new Promise((resolve) => setTimeout(resolve, 100))
@@ -313,8 +316,6 @@ describe('a connection in the lane', () => {
     waiting.shift()?.({ body: '"late"' })
     expect(await busy.rest()).toContain('"late"')
     await until(() => lane.count === 0)
-    health.close()
-    await new Promise((resolve) => http.close(resolve))
   })
 
   test('counts: those over the limit are closed, those below are kept', { timeout: 30_000 }, async () => {
@@ -383,11 +384,12 @@ describe('closing', () => {
 // --- two servers of one node ----------------------------------------------------------------------------------------
 
 interface Pair extends AsyncDisposable {
+  readonly bench: Bench
   readonly fast: Server
   readonly slow: Server
 }
 
-type Handle = (body: string | Uint8Array) => Reply | Promise<Reply>
+type Handle = Served['rpc']['handle']
 
 /** With the lane and without. */
 async function twoServers(handle?: Handle, errors: unknown[] = []): Promise<Pair> {
@@ -397,7 +399,36 @@ async function twoServers(handle?: Handle, errors: unknown[] = []): Promise<Pair
       ? bench.node.listen({ lane })
       : Server.listen({ ...bench.node, rpc: { handle }, onError: (error) => errors.push(error) }, { port: 0, lane })
   const [fast, slow] = [await open(true), await open(false)]
-  return { fast, slow, [Symbol.asyncDispose]: () => end(bench, fast, slow) }
+  return { bench, fast, slow, [Symbol.asyncDispose]: () => end(bench, fast, slow) }
+}
+
+interface Listening extends AsyncDisposable {
+  readonly port: number
+}
+
+async function listening(http: HttpServer): Promise<Listening> {
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+  const { port } = http.address() as AddressInfo // listens on TCP
+  return { port, [Symbol.asyncDispose]: () => new Promise((resolve) => http.close(() => resolve())) }
+}
+
+/**
+ * node:http alone, given the first piece of each connection as the lane gives it. When it reads the socket itself, an answer may leave
+ * before the noise behind its request is met; here, as for a client that sends in pieces, the noise is met first.
+ */
+function handedOver({ node }: Bench, handle: Handle): Promise<Listening> {
+  const pages = new Http({ ...node, rpc: { handle }, onError: () => undefined }, new Guard({}), new Health(node.chain))
+  const http = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => pages.serve(request, response))
+  const own = ownConnections(http)
+  http.on('connection', (socket: Socket) => {
+    socket.once('data', (chunk) => {
+      socket.pause()
+      socket.unshift(chunk)
+      own(socket)
+      socket.resume()
+    })
+  })
+  return listening(http)
 }
 
 async function end(bench: Bench, ...servers: readonly Server[]): Promise<void> {
@@ -545,11 +576,6 @@ async function turns(): Promise<void> {
   for (let i = 0; i < 4; i++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-function portOf(server: ReturnType<typeof createServer>): number {
-  const address = server.address()
-  return typeof address === 'object' && address !== null ? address.port : 0
-}
-
 /** The two answers may fall into two seconds. */
 function undated(answer: string): string {
   return answer.replaceAll(/\r\nDate: [^\r]*/g, '\r\nDate: now')
@@ -559,23 +585,15 @@ function withoutAge(answer: string): string {
   return answer.replaceAll(/"flashblockAgeMs":\d+/g, '"flashblockAgeMs":0')
 }
 
-/**
- * What node:http says to noise behind an answer, on its way to hanging up, depends on whether the answer had left: it has when node:http
- * read the socket itself, and has not when it was handed the piece.
- */
-function comparable(answers: string): string {
-  return withoutAge(undated(answers)).replace(/(?<=.)HTTP\/1\.1 400 Bad Request\r\nConnection: close\r\n\r\n$/s, '')
-}
-
 // --- hostile heads --------------------------------------------------------------------------------------------------
 
 type Random = (below: number) => number
 
-/** A few mutations of a request that is sound. */
+/** A few mutations of a request that is sound; of nothing there is nothing to read. */
 function mutant(request: string, random: Random): string {
   let text = request
   for (let i = random(3); i >= 0; i--) text = MUTATIONS[random(MUTATIONS.length)]?.(text, random) ?? text
-  return text
+  return text || request
 }
 
 const SPLICES = ['\r', '\n', '\r\n', '\r\n\r\n', '\t', ' ', '\0', ':', ',', ';', '\x7f', '\xa0', '\xff', '0', '1', '+', '-', '_', 'a', '/']

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { configureTier1 } from '../../src/evm/index.ts'
 import { failuresOf, forkOf, readStateTests, type StateTest } from './statetest.ts'
 
-// `npm run test:state [-- file or folder] [--traced]`: every state test of a file, and whether the judge can fail.
+// `npm run test:state [-- file or folder] [--traced] [--tier1 on|shadow]`: every state test of a file, and whether the judge can fail.
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {

@@ -19,7 +19,9 @@ function answer({ executed }: Ran): bigint {
 
 const EDGES = [0n, 1n, 2n, 3n, 31n, 255n, 256n, 2n ** 32n - 1n, 2n ** 63n, 2n ** 64n - 1n, 2n ** 64n, 2n ** 127n + 5n, 2n ** 160n - 1n]
 const WORDS = [...EDGES, 2n ** 192n, 2n ** 255n, 2n ** 255n + 1n, 2n ** 256n - 2n, 2n ** 256n - 1n]
-const BINARY = [0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x0a, 0x0b, 0x10, 0x11, 0x12, 0x13, 0x14, 0x16, 0x17, 0x18, 0x1a, 0x1b, 0x1c, 0x1d]
+const BINARY = [
+  0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x0a, 0x0b, 0x10, 0x11, 0x12, 0x13, 0x14, 0x16, 0x17, 0x18, 0x1a, 0x1b, 0x1c, 0x1d,
+]
 
 describe('arithmetic', () => {
   // each result is folded into one sum, which is returned
@@ -100,13 +102,19 @@ describe('jumps', () => {
 })
 
 describe('the end', () => {
-  test.each(['6001', '60', '7f0102', '5b', '6001600255', '61ffff56', '', '5f3556'].map((each) => [each]))('of the code 0x%s without STOP', (program) => {
-    if (program.length > 0) same(code(program))
-  })
+  test.each(['6001', '60', '7f0102', '5b', '6001600255', '61ffff56', '', '5f3556'].map((each) => [each]))(
+    'of the code 0x%s without STOP',
+    (program) => {
+      if (program.length > 0) same(code(program))
+    },
+  )
 
-  test.each(['fe', '0c', 'ff', '33ff', '60016002fe', '5f5ffd', '60205ffd', '7f', '5f', '00'].map((each) => [each]))('in 0x%s', (program) => {
-    same(code(program))
-  })
+  test.each(['fe', '0c', 'ff', '33ff', '60016002fe', '5f5ffd', '60205ffd', '7f', '5f', '00'].map((each) => [each]))(
+    'in 0x%s',
+    (program) => {
+      same(code(program))
+    },
+  )
 })
 
 describe('the stack', () => {
@@ -135,7 +143,23 @@ describe('the stack', () => {
 
   test('moves values that memory has elsewhere', () => {
     // a jump writes the stack; SWAPs after it exchange what is read back
-    const program = code('6001600260036004', '600b', '56', '5b', '90', '91', '92', '6005', '91', '80', '01', '90', '93', '01600702016009020160020201', RETURN_TOP)
+    const program = code(
+      '6001600260036004',
+      '600b',
+      '56',
+      '5b',
+      '90',
+      '91',
+      '92',
+      '6005',
+      '91',
+      '80',
+      '01',
+      '90',
+      '93',
+      '01600702016009020160020201',
+      RETURN_TOP,
+    )
     same(program)
   })
 })
@@ -146,7 +170,10 @@ describe('gas', () => {
     ['GAS between', code('5a5a6001505a5f525a602052', '60405ff3')],
     ['SSTORE of several kinds', code('600160015560025f5560075f555f5f55', '5a5f52', '60205ff3')],
     ['memory that grows in the middle', code('600160405260026104005260035f52', '5a610800525961082052', '60205ff3')],
-    ['KECCAK256, copies and logs', code('60206110002060405f5f3760206010602037', '5a5f52', '60406020a0', '60406020600160025fa2', '60205ff3')],
+    [
+      'KECCAK256, copies and logs',
+      code('60206110002060405f5f3760206010602037', '5a5f52', '60406020a0', '60406020600160025fa2', '60205ff3'),
+    ],
     ['cold and warm', code('5f54', '5f54', '30', '31', '61abcd', '31', '61abcd', '3b', '5f5f5f61abcd3c', '5a', RETURN_TOP)],
     ['a call', code('5f5f5f5f5f', '610e0e', '5a', 'f1', '5a5f525f5f5f5f', '610e0e', '611000', 'fa', '5a602052', '60405ff3')],
     ['a creation', code('5f5f5f', 'f0', '5a', '6001', '5f5f5f', 'f5', '01', RETURN_TOP)],
@@ -173,11 +200,7 @@ describe('gas', () => {
 })
 
 describe('functions are split', () => {
-  const long = code(
-    '5f35',
-    ...Array.from({ length: 300 }, (_, i) => code(0x60, i & 0xff, '01', '80', '602052', '5a50')),
-    RETURN_TOP,
-  )
+  const long = code('5f35', ...Array.from({ length: 300 }, (_, i) => code(0x60, i & 0xff, '01', '80', '602052', '5a50')), RETURN_TOP)
 
   test.each([1, 2, 3, 12, 256])('after %d operations', (operationsPerFunction) => {
     const data = word(5n).subarray(1)
@@ -190,22 +213,26 @@ test('what the message and the block are', () => {
   for (const op of [0x30, 0x32, 0x33, 0x34, 0x36, 0x38, 0x3a, 0x3d, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48, 0x4a, 0x58, 0x59]) {
     same(code(op, RETURN_TOP), { data: new Uint8Array(7) })
   }
-  for (const op of [0x31, 0x35, 0x3b, 0x3f, 0x40, 0x49, 0x51, 0x54, 0x5c]) same(code('6103e7', op, RETURN_TOP), { data: new Uint8Array(1_010).fill(9) })
+  for (const op of [0x31, 0x35, 0x3b, 0x3f, 0x40, 0x49, 0x51, 0x54, 0x5c])
+    same(code('6103e7', op, RETURN_TOP), { data: new Uint8Array(1_010).fill(9) })
   same(code('30', '31', RETURN_TOP))
   expect(answer(same(code('33', RETURN_TOP)))).not.toBe(0n)
   expect(answer(same(code('30', RETURN_TOP)))).toBe(BigInt(CONTRACT))
 })
 
-test.each([0n, 1n, 31n, 32n, 40n, 64n, 65n, 2n ** 32n, 2n ** 64n - 16n, 2n ** 64n, 2n ** 255n])('CALLDATALOAD, MLOAD and MSTORE at %d', (at) => {
-  const data = Uint8Array.from({ length: 72 }, (_, i) => i + 1)
-  data.set(word(at).subarray(1), 0)
-  same(code('5f35', '35', RETURN_TOP), { data })
-  same(code(word(at), '35', RETURN_TOP), { data })
-  same(code('602435604052', '5f35', '51', RETURN_TOP), { data })
-  same(code('602435', '5f35', '52', '5a', '59', '01', RETURN_TOP), { data })
-  same(code('602435', '5f35', '53', '59', RETURN_TOP), { data })
-  same(code('602435', word(at), '52', '59', RETURN_TOP), { data })
-})
+test.each([0n, 1n, 31n, 32n, 40n, 64n, 65n, 2n ** 32n, 2n ** 64n - 16n, 2n ** 64n, 2n ** 255n])(
+  'CALLDATALOAD, MLOAD and MSTORE at %d',
+  (at) => {
+    const data = Uint8Array.from({ length: 72 }, (_, i) => i + 1)
+    data.set(word(at).subarray(1), 0)
+    same(code('5f35', '35', RETURN_TOP), { data })
+    same(code(word(at), '35', RETURN_TOP), { data })
+    same(code('602435604052', '5f35', '51', RETURN_TOP), { data })
+    same(code('602435', '5f35', '52', '5a', '59', '01', RETURN_TOP), { data })
+    same(code('602435', '5f35', '53', '59', RETURN_TOP), { data })
+    same(code('602435', word(at), '52', '59', RETURN_TOP), { data })
+  },
+)
 
 test('frames within frames, compiled and not', () => {
   // each frame adds one to what its callee returned; some of them run out of gas on the way

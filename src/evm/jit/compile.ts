@@ -1,3 +1,4 @@
+import { chainsOf } from './chains.ts'
 import { Code, encodeModule } from './encoder.ts'
 import { generate } from './generate.ts'
 import { CODE_BYTES_MAX, FUNCTIONS_MAX, MODULE_BYTES_MAX, OPERATIONS_PER_FUNCTION, STRAIGHT_OPERATIONS_MAX } from './limits.ts'
@@ -24,8 +25,8 @@ export function compile(code: Uint8Array, rulesBlock: Uint8Array, operationsMax 
   const unit = { code, rules, parts: places, scratch: new Code(16_384) }
   const bodies: Uint8Array[] = []
   let bytes = 0
-  for (const [index, part] of parts.entries()) {
-    const body = generate(part, index, unit)
+  for (const chain of chainsOf(parts, code)) {
+    const body = generate(chain, unit)
     bodies.push(body)
     bytes += body.length
     if (bytes > MODULE_BYTES_MAX) return null

@@ -26,13 +26,24 @@ describe('numbers', () => {
     expect([...new Writer().s32(value).bytes]).toEqual(bytes)
   })
 
-  test.each([0n, 1n, -1n, 63n, 64n, -64n, -65n, 0xffff_ffffn, 1n << 32n, -(1n << 32n), 0x1234_5678_9abc_def0n, (1n << 63n) - 1n, -(1n << 63n)])(
-    '%d of 64 bits in halves, as V8 reads them',
-    (value) => {
-      const code = new Code().i64(Number(BigInt.asIntN(32, value)), Number(BigInt.asIntN(32, value >> 32n)))
-      expect(run([I64], code)).toBe(value)
-    },
-  )
+  test.each([
+    0n,
+    1n,
+    -1n,
+    63n,
+    64n,
+    -64n,
+    -65n,
+    0xffff_ffffn,
+    1n << 32n,
+    -(1n << 32n),
+    0x1234_5678_9abc_def0n,
+    (1n << 63n) - 1n,
+    -(1n << 63n),
+  ])('%d of 64 bits in halves, as V8 reads them', (value) => {
+    const code = new Code().i64(Number(BigInt.asIntN(32, value)), Number(BigInt.asIntN(32, value >> 32n)))
+    expect(run([I64], code)).toBe(value)
+  })
 })
 
 test('bytes grow beyond their room', () => {

@@ -285,7 +285,13 @@ export function encodeModule({ imports, signature, bodies, table, entry }: Modul
   out.u8(2).sized(importSection)
   out.u8(3).sized(section(bodies, (each) => each.u32(own)))
   out.u8(4).sized(new Writer().u32(1).u8(0x70).u8(0).u32(table.length).bytes)
-  out.u8(7).sized(new Writer().u32(1).name('entry').u8(0).u32(first + entry).bytes)
+  out.u8(7).sized(
+    new Writer()
+      .u32(1)
+      .name('entry')
+      .u8(0)
+      .u32(first + entry).bytes,
+  )
   const elements = section(table, (each, index) => each.u32(first + index))
   out.u8(9).sized(new Writer().u32(1).u32(0).u8(WASM.i32Const).s32(0).u8(WASM.end).raw(elements).bytes)
   out.u8(10).sized(section(bodies, (each, body) => each.sized(body)))

@@ -1,15 +1,40 @@
 import { Arithmetic } from './arithmetic.ts'
-import { Code, I32, I64, SIMD, V128, WASM, Writer } from './encoder.ts'
+import { type Code, I32, I64, SIMD, V128, WASM, Writer } from './encoder.ts'
 import {
-  FOLDED, fromBigint, fromData, fromNumber, inLocal, isConstant, isZero, type Limb, small, toBigint, type Value, valueOf, ZERO,
+  FOLDED,
+  fromBigint,
+  fromData,
+  fromNumber,
+  inLocal,
+  isConstant,
+  isZero,
+  type Limb,
+  small,
+  toBigint,
+  type Value,
+  valueOf,
+  ZERO,
 } from './limbs.ts'
 import { dataSize, GIVES, type OpcodeRules, seesGas, TAKES } from './opcodes.ts'
-import type { Op, Part } from './parts.ts'
+import type { Chain } from './chains.ts'
+import type { Op } from './parts.ts'
 import { AT, BASE, COUNT, FRAME, GAS, MEMORY, MEMORY_SIZE, SP, Stack, VECTOR } from './stack.ts'
 import { functionOf, globalOf, IMPORTED_FUNCTIONS } from './surface.ts'
 import { F_BASE, F_CALLER, F_INPUT, F_INPUT_SIZE, F_VALUE } from '../runtime/frame.ts'
 import {
-  BASE_FEE, BLOB_BASE_FEE, CHAIN_ID, COINBASE, GAS_LIMIT, GAS_PRICE, NUMBER, ORIGIN, OUT_OF_GAS, RANDOM, REVERT, SUCCESS, TIMESTAMP,
+  BASE_FEE,
+  BLOB_BASE_FEE,
+  CHAIN_ID,
+  COINBASE,
+  GAS_LIMIT,
+  GAS_PRICE,
+  NUMBER,
+  ORIGIN,
+  OUT_OF_GAS,
+  RANDOM,
+  REVERT,
+  SUCCESS,
+  TIMESTAMP,
 } from '../runtime/layout.ts'
 
 /** What all functions of one module share. */
@@ -26,25 +51,23 @@ const STACK_BYTES = 32 * 1_024
 /** Memory that a constant offset may lie in without a look at the rest of the word; far below what gas buys. */
 const NEAR = 1 << 24
 
-/** @returns the body of the function that does what `part` does; `index` is the function of this part */
-export function generate(part: Part, index: number, unit: Unit): Uint8Array {
-  return new Generator(part, index, unit).run()
+/** @returns the body of the function that does what `part` does */
+export function generate(part: Chain, unit: Unit): Uint8Array {
+  return new Generator(part, unit).run()
 }
 
 class Generator {
   readonly #code: Code
   readonly #stack: Stack
   readonly #arithmetic: Arithmetic
-  readonly #part: Part
-  readonly #index: number
+  readonly #part: Chain
   readonly #unit: Unit
   /** memory that the frame is known to have */
   #known = 0
   #isOver = false
 
-  constructor(part: Part, index: number, unit: Unit) {
+  constructor(part: Chain, unit: Unit) {
     this.#part = part
-    this.#index = index
     this.#unit = unit
     this.#code = unit.scratch
     this.#code.clear()
@@ -53,7 +76,7 @@ class Generator {
   }
 
   run(): Uint8Array {
-    const { ops, continues } = this.#part
+    const { ops, continues, next } = this.#part
     this.#begin()
     for (const [index, op] of ops.entries()) {
       if (this.#isOver) break
@@ -61,7 +84,7 @@ class Generator {
       this.#emit(op)
       if (!this.#isOver && endsSegment(op) && index + 1 < ops.length) this.#pay(index + 1)
     }
-    if (continues && !this.#isOver) this.#goTo(this.#index + 1)
+    if (continues && !this.#isOver) this.#goTo(next)
     this.#code.end()
     const body = new Writer(this.#code.length + 12)
     body.u32(3).u32(3).u8(I32).u32(1).u8(V128).u32(this.#stack.locals).u8(I64)
@@ -83,7 +106,13 @@ class Generator {
       return
     }
     if (looksAtStack) {
-      code.get(SP).get(FRAME).memory(WASM.i32Load, F_BASE).op(WASM.i32Sub).i32(32 * needs).op(WASM.i32Sub)
+      code
+        .get(SP)
+        .get(FRAME)
+        .memory(WASM.i32Load, F_BASE)
+        .op(WASM.i32Sub)
+        .i32(32 * needs)
+        .op(WASM.i32Sub)
       code.i32(room).op(WASM.i32GtU)
     }
     if (cost > 0) {
@@ -147,7 +176,11 @@ class Generator {
     this.#stack.flush()
     this.#code.get(FRAME)
     this.#stack.top()
-    this.#code.get(GAS).get(MEMORY).get(MEMORY_SIZE).returnCall(IMPORTED_FUNCTIONS + index)
+    this.#code
+      .get(GAS)
+      .get(MEMORY)
+      .get(MEMORY_SIZE)
+      .returnCall(IMPORTED_FUNCTIONS + index)
   }
 
   /** Every loop goes back somewhere. */
@@ -364,7 +397,11 @@ class Generator {
       stack.address(top)
       stack.address(bottom)
       code.call(functionOf(name))
-      for (const [index, local] of result.entries()) code.get(BASE).memory(WASM.i64Load, 32 * bottom + 8 * index).set(local)
+      for (const [index, local] of result.entries())
+        code
+          .get(BASE)
+          .memory(WASM.i64Load, 32 * bottom + 8 * index)
+          .set(local)
     })
     code.else()
     const limbs = quick(a.limbs[0], divisor)
@@ -390,7 +427,11 @@ class Generator {
     const near = isConstant(offset) && high.every(isZero) && low.high === 0 && low.low >= 0 && low.low < NEAR ? low.low : null
     if (near !== null) {
       if (this.#known < near + size) {
-        code.get(MEMORY_SIZE).i32(near + size).op(WASM.i32LtU).if()
+        code
+          .get(MEMORY_SIZE)
+          .i32(near + size)
+          .op(WASM.i32LtU)
+          .if()
         this.#grow(offset, above, size)
         code.end()
         this.#known = near + size
@@ -425,7 +466,11 @@ class Generator {
   /** 32 big-endian bytes to limbs. */
   #readBytes(local: number, offset: number): Value {
     const half = (place: number): [Limb, Limb] => {
-      this.#code.get(local).simdMemory(SIMD.load, offset + place).reverse(VECTOR).set(VECTOR)
+      this.#code
+        .get(local)
+        .simdMemory(SIMD.load, offset + place)
+        .reverse(VECTOR)
+        .set(VECTOR)
       return [this.#lane(0), this.#lane(1)]
     }
     const [low, high] = [half(16), half(0)]
@@ -451,7 +496,8 @@ class Generator {
   #vector(low: Limb, high: Limb): void {
     if (low.local < 0 && high.local < 0) {
       this.#code.simd(SIMD.const)
-      for (const half of [high.high, high.low, low.high, low.low]) for (let shift = 24; shift >= 0; shift -= 8) this.#code.u8((half >>> shift) & 0xff)
+      for (const half of [high.high, high.low, low.high, low.low])
+        for (let shift = 24; shift >= 0; shift -= 8) this.#code.u8((half >>> shift) & 0xff)
       return
     }
     this.#stack.limb(low)
@@ -501,7 +547,11 @@ class Generator {
     stack.write(offset, at)
     stack.address(at)
     code.call(functionOf('opCallDataLoad'))
-    for (const [index, local] of result.entries()) code.get(BASE).memory(WASM.i64Load, 32 * at + 8 * index).set(local)
+    for (const [index, local] of result.entries())
+      code
+        .get(BASE)
+        .memory(WASM.i64Load, 32 * at + 8 * index)
+        .set(local)
     code.else()
     stack.limb(low)
     code.op(WASM.i32Wrap).get(FRAME).memory(WASM.i32Load, F_INPUT).op(WASM.i32Add).set(AT)
@@ -517,9 +567,17 @@ class Generator {
 
   /** CALLER: 20 bytes of the frame's record. What is read before them is cut off. */
   #caller(): void {
-    this.#code.get(FRAME).simdMemory(SIMD.load, F_CALLER + 4).reverse(VECTOR).set(VECTOR)
+    this.#code
+      .get(FRAME)
+      .simdMemory(SIMD.load, F_CALLER + 4)
+      .reverse(VECTOR)
+      .set(VECTOR)
     const [low, middle] = [this.#lane(0), this.#lane(1)]
-    this.#code.get(FRAME).simdMemory(SIMD.load, F_CALLER - 12).reverse(VECTOR).lane(SIMD.extract64, 0)
+    this.#code
+      .get(FRAME)
+      .simdMemory(SIMD.load, F_CALLER - 12)
+      .reverse(VECTOR)
+      .lane(SIMD.extract64, 0)
     this.#code.i64(-1, 0).op(WASM.i64And)
     this.#stack.push(valueOf([low, middle, this.#stack.keep(), ZERO]))
   }
@@ -643,6 +701,11 @@ class Generator {
     0x54: (it, op) => it.#ask(op, 'opSload'),
     0x55: (it, op) => it.#ask(op, 'opSstore'),
     0x56: (it, op) => {
+      if (op.to !== undefined) {
+        it.#stack.drop(1)
+        if (op.to <= op.pc) it.#burn()
+        return
+      }
       const target = it.#stack.pop()
       it.#jump(op, target, [target])
       it.#isOver = true

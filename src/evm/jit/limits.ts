@@ -28,3 +28,9 @@ export const COMPILED_DEPTH_MAX = 96
 
 /** Codes that wait to be compiled; those that come when there are so many ask again later. */
 export const ORDERS_MAX = 64
+
+/** Operations of one function that is made of several parts. */
+export const CHAIN_OPERATIONS_MAX = 96
+
+/** So many times the code's own operations all functions have together. */
+export const CHAINED_OPERATIONS_FACTOR = 3

@@ -18,6 +18,8 @@ export interface Part {
 export interface Op {
   readonly pc: number
   readonly code: number
+  /** of a JUMP: where it goes; the ops from there follow in this same part */
+  readonly to?: number
 }
 
 const JUMPDEST = 0x5b

@@ -105,7 +105,8 @@ function stateOf(host: ShadowedHost): Map<number, string> {
 
 function stateDifference(wanted: ReadonlyMap<number, string>, found: ReadonlyMap<number, string>): string | null {
   for (const [entry, value] of found) {
-    if (wanted.get(entry) !== value) return `compiled code writes another state: ${value} instead of ${wanted.get(entry) ?? 'what was there'}`
+    if (wanted.get(entry) !== value)
+      return `compiled code writes another state: ${value} instead of ${wanted.get(entry) ?? 'what was there'}`
   }
   return null
 }

@@ -1,4 +1,4 @@
-import { Hash } from '../../eth/index.ts'
+import type { Hash } from '../../eth/index.ts'
 import { C_BYTES, C_GAS, C_HOT, C_JUMPS, C_SIZE, HOT_MARKS, HOT_PLACES, HOT_RANKS, HOT_RANKS_SIZE } from '../runtime/layout.ts'
 import { type Form, formOf, whenCompiled } from './forms.ts'
 import { COMPILED_DEPTH_MAX } from './limits.ts'

@@ -45,7 +45,9 @@ function ran(code: Uint8Array, { data = new Uint8Array(), gas = 1_000_000n, othe
 
 /** A code, written down in bytes, numbers below 256 and hexadecimal. */
 export function code(...parts: readonly (number | string | Uint8Array)[]): Uint8Array {
-  return Uint8Array.from(parts.flatMap((part) => (typeof part === 'number' ? [part] : [...(typeof part === 'string' ? Hex.toBytes(`0x${part}`) : part)])))
+  return Uint8Array.from(
+    parts.flatMap((part) => (typeof part === 'number' ? [part] : [...(typeof part === 'string' ? Hex.toBytes(`0x${part}`) : part)])),
+  )
 }
 
 /** PUSH32 */

@@ -236,7 +236,7 @@ function callPrecompile(
 function native(number: u32, input: usize, size: usize, gas: i64): i64 {
   if (number != 4) {
     const used = runPrecompile(<i32>number, input, size, <f64>gas)
-    setFuel(fuel - <i32>min(used / 16, 1048576))
+    setFuel(fuel - <i32>min(used / 2, 1048576))
     return <i64>used
   }
   const cost = 15 + 3 * <i64>((size + 31) >> 5)

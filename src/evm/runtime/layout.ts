@@ -39,7 +39,7 @@ export const CODE_SIZE_MAX: usize = RULES + 2084 // u32, 2^32 - 1: no limit
 export const INIT_CODE_SIZE_MAX: usize = RULES + 2088
 export const PRECOMPILES: usize = RULES + 2112 // 257 flags: which low addresses run native code
 export const MOVED_COUNT: usize = PARAMS + 4096 // u32
-export const MOVED: usize = PARAMS + 4104 // { 20 bytes, u32 precompile; 0 = masked }, at most MOVED_MAX
+export const MOVED: usize = PARAMS + 4104 // { 20 bytes, u32 precompile; 0 = masked }, up to BLOB_HASHES
 export const MOVED_SIZE: usize = 24
 export const BLOB_HASHES: usize = PARAMS + 16384 // words; 10,000 of them fit
 
@@ -62,9 +62,13 @@ export const DIRTY_SLOTS: usize = 42 * MB
 export const TOUCHED: usize = 50 * MB
 export const TOUCHED_END: usize = 64 * MB
 export const ACCOUNTS: usize = 64 * MB
-export const ACCOUNT_BITS: u32 = 18
+export const ACCOUNTS_MOST: u32 = 229376
+/** up to 2^19 places of 8 bytes, behind the entries */
+export const ACCOUNT_INDEX: usize = 92 * MB
 export const SLOTS: usize = 96 * MB
-export const SLOT_BITS: u32 = 21
+export const SLOTS_MOST: u32 = 1835008
+/** up to 2^22 places */
+export const SLOT_INDEX: usize = 320 * MB
 export const JOURNAL: usize = 352 * MB
 export const JOURNAL_END: usize = 480 * MB
 export const CODES: usize = 480 * MB
@@ -90,9 +94,9 @@ export const MEMORY_MAX: u64 = 1 << 25
 // --- an account's entry ----------------------------------------------------------------------------------------------------
 
 export const ACCOUNT_SIZE: usize = 128
-export const A_GENERATION: usize = 0 // u32; another one than the table's: the place is free
 export const A_FLAGS: usize = 4
 export const A_ADDRESS: usize = 8 // 20 bytes
+export const A_CHANGED: usize = 28 // u32, the newest of its dirty slots (S_NEXT leads to the others); 0: none
 export const A_NONCE: usize = 32 // u64; from here to the end is what the journal saves
 export const A_CODE: usize = 40 // u32, pointer to a code record; 0: not looked up yet
 export const A_SERIAL: usize = 44 // u32, the checkpoint since which it is journaled
@@ -110,12 +114,12 @@ export const DIRTY: u32 = 4
 // --- a slot's entry; transient slots are entries of the same table ------------------------------------------------------------
 
 export const SLOT_SIZE: usize = 128
-export const S_GENERATION: usize = 0
 export const S_OWNER: usize = 4 // u32, the account's entry; with bit 0 set: transient
 export const S_WARM: usize = 8 // epoch; of a transient slot: in which its value holds
 export const S_SERIAL: usize = 12
 export const S_FLAGS: usize = 16
 export const S_EPOCH: usize = 20 // of S_ORIGINAL
+export const S_NEXT: usize = 24 // u32, another dirty slot of the same account; 0: none
 export const S_KEY: usize = 32
 export const S_VALUE: usize = 64
 export const S_ORIGINAL: usize = 96

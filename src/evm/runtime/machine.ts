@@ -122,7 +122,7 @@ function grow(end: u64): bool {
   const cost = 3 * (words - before) + (words * words) / 512 - (before * before) / 512
   if (!charge(<i64>cost)) return false
   const size = <usize>(words << 5)
-  const needed = (memoryBase + size + 0xffff) >> 16
+  const needed = <usize>((<u64>memoryBase + <u64>size + 0xffff) >> 16) // may be more than there can be
   const pages = <usize>memory.size()
   // A little ahead, for every growth makes the host take new views.
   if (needed > pages && memory.grow(<i32>(needed - pages + 64)) < 0 && memory.grow(<i32>(needed - pages)) < 0) noRoom()

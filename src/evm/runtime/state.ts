@@ -1,13 +1,13 @@
 // Accounts, slots and codes as this instance knows them, and the journal that takes changes back.
 //
-// Entries stand in two open hash tables and never move while their generation lasts. A miss asks the host once,
+// Entries stand one behind the other, found through two hash indices, and never move until all is forgotten. A miss asks the host once,
 // synchronously. Everything that a frame changes is saved first, at most once per entry and checkpoint.
 
 import {
-  ACCOUNT_BITS, ACCOUNT_SIZE, ACCOUNTS, A_ADDRESS, A_BALANCE, A_CODE, A_CODE_HASH, A_CREATED, A_DESTROYED, A_FLAGS, A_GENERATION, A_NONCE,
+  ACCOUNT_INDEX, ACCOUNT_SIZE, ACCOUNTS, ACCOUNTS_MOST, A_ADDRESS, A_BALANCE, A_CHANGED, A_CODE, A_CODE_HASH, A_CREATED, A_DESTROYED, A_FLAGS, A_NONCE,
   A_SERIAL, A_TOUCHED, A_WARM, C_BYTES, C_HOT, C_GAS, C_JUMPS, C_SIZE, CODE_INDEX, CODE_INDEX_BITS, CODE_PADDING, CODES, CODES_END, COST_COLD_ACCOUNT,
   COST_COLD_SLOT, DIRTY, DIRTY_ACCOUNTS, DIRTY_SLOTS, EXISTS, JOURNAL, JOURNAL_END, LOADED, LOGS, MOVED, MOVED_COUNT, MOVED_SIZE, OUT_OF_ROOM, PRECOMPILES,
-  SLOT_BITS, SLOT_SIZE, SLOTS, S_EPOCH, S_FLAGS, S_GENERATION, S_KEY, S_ORIGINAL, S_OWNER, S_SERIAL, S_VALUE, S_WARM, TOUCHED, TOUCHED_END,
+  SLOT_INDEX, SLOT_SIZE, SLOTS, SLOTS_MOST, S_EPOCH, S_FLAGS, S_KEY, S_NEXT, S_ORIGINAL, S_OWNER, S_SERIAL, S_VALUE, S_WARM, TOUCHED, TOUCHED_END,
 } from './layout'
 import { keccak256 } from './keccak'
 import { clear, copy, isZero } from './word'
@@ -22,13 +22,18 @@ declare function loadSlot(entry: usize): void
 @external('host', 'loadCode')
 declare function loadCode(hash: usize): usize
 
-let generation: u32 = 1
 let epoch: u32 = 1
 /** of the newest checkpoint that is open; every one gets its own */
 let serial: u32 = 1
 let lastSerial: u32 = 1
 let journal: usize = JOURNAL
+/** An index is a ring of { u32 stamp, u32 entry }; a place with another stamp is free. It grows with what it holds, and stays small in memory. */
+const FEWEST: u32 = 1023
+let accountMask: u32 = FEWEST
+let accountStamp: u32 = 1
 let accountCount: u32 = 0
+let slotMask: u32 = FEWEST
+let slotStamp: u32 = 1
 let slotCount: u32 = 0
 let codeTop: usize = CODES
 let codeCount: u32 = 0
@@ -66,7 +71,10 @@ export function clearExhausted(): void {
 
 /** Forgets every value; codes stay. */
 export function forget(): void {
-  generation++
+  accountStamp++
+  slotStamp++
+  accountMask = FEWEST
+  slotMask = FEWEST
   accountCount = 0
   slotCount = 0
   settled()
@@ -81,11 +89,12 @@ export function settled(): void {
   for (let i: u32 = 0; i < dirtySlotCount; i++) {
     const entry = <usize>load<u32>(DIRTY_SLOTS + (i << 2))
     store<u32>(entry, load<u32>(entry, S_FLAGS) & ~DIRTY, S_FLAGS)
+    store<u32>(<usize>load<u32>(entry, S_OWNER), 0, A_CHANGED)
   }
   dirtyAccountCount = 0
   dirtySlotCount = 0
   journal = JOURNAL
-  serial = ++lastSerial
+  beginTransaction() // what was touched may not even be in the tables any more
 }
 
 /** Codes and all: for a table that is nearly full. No run is under way. */
@@ -123,30 +132,80 @@ export function touchedEnd(): usize {
 
 /** The entry of an address (20 bytes), made and loaded when it is new. */
 export function account(address: usize): usize {
-  const a = load<u64>(address)
-  const b = load<u64>(address, 8)
-  const c = load<u32>(address, 16)
-  const mask: u32 = (1 << ACCOUNT_BITS) - 1
-  let place = <u32>((((a ^ <u64>c) * 0x9e3779b97f4a7c15 ^ b) * 0xff51afd7ed558ccd) >> (64 - ACCOUNT_BITS))
-  while (true) {
-    const entry = ACCOUNTS + <usize>place * ACCOUNT_SIZE
-    if (load<u32>(entry, A_GENERATION) != generation) return newAccount(entry, address)
-    if (load<u64>(entry, A_ADDRESS) == a && load<u64>(entry, A_ADDRESS + 8) == b && load<u32>(entry, A_ADDRESS + 16) == c) {
+  let place = accountPlace(address)
+  let entry = accountAt(place)
+  while (entry != 0) {
+    if (holdsAddress(entry, address)) {
       if (!(load<u32>(entry, A_FLAGS) & LOADED)) fill(entry)
       return entry
     }
-    place = (place + 1) & mask
+    place = (place + 1) & accountMask
+    entry = accountAt(place)
   }
+  return newAccount(place, address)
 }
 
-function newAccount(entry: usize, address: usize): usize {
-  if (accountCount >= (7 << (ACCOUNT_BITS - 3))) noRoom()
+/** The entry of an address if there is one, loaded or not; else 0. */
+export function cachedAccount(address: usize): usize {
+  let place = accountPlace(address)
+  let entry = accountAt(place)
+  while (entry != 0 && !holdsAddress(entry, address)) {
+    place = (place + 1) & accountMask
+    entry = accountAt(place)
+  }
+  return entry
+}
+
+@inline
+function accountPlace(address: usize): u32 {
+  const hash = ((load<u64>(address) ^ <u64>load<u32>(address, 16)) * 0x9e3779b97f4a7c15 ^ load<u64>(address, 8)) * 0xff51afd7ed558ccd
+  return <u32>(hash >> 40) & accountMask
+}
+
+@inline
+function accountAt(place: u32): usize {
+  const at = ACCOUNT_INDEX + (<usize>place << 3)
+  return load<u32>(at) == accountStamp ? <usize>load<u32>(at, 4) : 0
+}
+
+@inline
+function holdsAddress(entry: usize, address: usize): bool {
+  return (
+    load<u64>(entry, A_ADDRESS) == load<u64>(address) &&
+    load<u64>(entry, A_ADDRESS + 8) == load<u64>(address, 8) &&
+    load<u32>(entry, A_ADDRESS + 16) == load<u32>(address, 16)
+  )
+}
+
+function newAccount(place: u32, address: usize): usize {
+  if (accountCount >= ACCOUNTS_MOST) noRoom()
+  const entry = ACCOUNTS + <usize>accountCount * ACCOUNT_SIZE
   accountCount++
   memory.fill(entry, 0, ACCOUNT_SIZE)
-  store<u32>(entry, generation, A_GENERATION)
   memory.copy(entry + A_ADDRESS, address, 20)
+  putAccount(place, entry)
+  if (accountCount > accountMask >> 1) growAccounts()
   fill(entry)
   return entry
+}
+
+@inline
+function putAccount(place: u32, entry: usize): void {
+  const at = ACCOUNT_INDEX + (<usize>place << 3)
+  store<u32>(at, accountStamp)
+  store<u32>(at, <u32>entry, 4)
+}
+
+/** Entries stay where they are; only the index is made anew. */
+function growAccounts(): void {
+  accountMask = (accountMask << 1) | 1
+  accountStamp++
+  for (let i: u32 = 0; i < accountCount; i++) {
+    const entry = ACCOUNTS + <usize>i * ACCOUNT_SIZE
+    let place = accountPlace(entry + A_ADDRESS)
+    while (accountAt(place) != 0) place = (place + 1) & accountMask
+    putAccount(place, entry)
+  }
 }
 
 function fill(entry: usize): void {
@@ -155,28 +214,13 @@ function fill(entry: usize): void {
   store<u32>(entry, load<u32>(entry, A_FLAGS) | LOADED, A_FLAGS)
 }
 
-/** The entry of an address if there is one, loaded or not; else 0. */
-export function cachedAccount(address: usize): usize {
-  const a = load<u64>(address)
-  const b = load<u64>(address, 8)
-  const c = load<u32>(address, 16)
-  const mask: u32 = (1 << ACCOUNT_BITS) - 1
-  let place = <u32>((((a ^ <u64>c) * 0x9e3779b97f4a7c15 ^ b) * 0xff51afd7ed558ccd) >> (64 - ACCOUNT_BITS))
-  while (true) {
-    const entry = ACCOUNTS + <usize>place * ACCOUNT_SIZE
-    if (load<u32>(entry, A_GENERATION) != generation) return 0
-    if (load<u64>(entry, A_ADDRESS) == a && load<u64>(entry, A_ADDRESS + 8) == b && load<u32>(entry, A_ADDRESS + 16) == c) return entry
-    place = (place + 1) & mask
-  }
-}
-
 @inline
 function slotPlace(owner: u32, key: usize): u32 {
   let hash = (load<u64>(key) ^ (<u64>owner << 20)) * 0x9e3779b97f4a7c15
   hash = (hash ^ load<u64>(key, 8)) * 0xc2b2ae3d27d4eb4f
   hash = (hash ^ load<u64>(key, 16) ^ (hash >> 32)) * 0x165667b19e3779f9
   hash = (hash ^ load<u64>(key, 24) ^ (hash >> 29)) * 0xff51afd7ed558ccd
-  return <u32>(hash >> (64 - SLOT_BITS))
+  return <u32>(hash >> 40) & slotMask
 }
 
 @inline
@@ -190,43 +234,68 @@ function holdsKey(entry: usize, owner: u32, key: usize): bool {
   )
 }
 
+@inline
+function slotAt(place: u32): usize {
+  const at = SLOT_INDEX + (<usize>place << 3)
+  return load<u32>(at) == slotStamp ? <usize>load<u32>(at, 4) : 0
+}
+
 /** The entry of a slot (key: a word), made and loaded when it is new. `owner` is an account's entry. */
 export function slot(owner: usize, key: usize): usize {
-  const mask: u32 = (1 << SLOT_BITS) - 1
   let place = slotPlace(<u32>owner, key)
-  while (true) {
-    const entry = SLOTS + <usize>place * SLOT_SIZE
-    if (load<u32>(entry, S_GENERATION) != generation) {
-      newSlot(entry, <u32>owner, key)
-      fillSlot(entry, owner)
-      return entry
-    }
+  let entry = slotAt(place)
+  while (entry != 0) {
     if (holdsKey(entry, <u32>owner, key)) {
       if (!(load<u32>(entry, S_FLAGS) & LOADED)) fillSlot(entry, owner)
       return entry
     }
-    place = (place + 1) & mask
+    place = (place + 1) & slotMask
+    entry = slotAt(place)
   }
+  entry = newSlot(place, <u32>owner, key)
+  fillSlot(entry, owner)
+  return entry
 }
 
+/** The entry of a slot if there is one, loaded or not; else 0. */
 export function cachedSlot(owner: usize, key: usize): usize {
-  const mask: u32 = (1 << SLOT_BITS) - 1
   let place = slotPlace(<u32>owner, key)
-  while (true) {
-    const entry = SLOTS + <usize>place * SLOT_SIZE
-    if (load<u32>(entry, S_GENERATION) != generation) return 0
-    if (holdsKey(entry, <u32>owner, key)) return entry
-    place = (place + 1) & mask
+  let entry = slotAt(place)
+  while (entry != 0 && !holdsKey(entry, <u32>owner, key)) {
+    place = (place + 1) & slotMask
+    entry = slotAt(place)
   }
+  return entry
 }
 
-function newSlot(entry: usize, owner: u32, key: usize): void {
-  if (slotCount >= (7 << (SLOT_BITS - 3))) noRoom()
+function newSlot(place: u32, owner: u32, key: usize): usize {
+  if (slotCount >= SLOTS_MOST) noRoom()
+  const entry = SLOTS + <usize>slotCount * SLOT_SIZE
   slotCount++
   memory.fill(entry, 0, SLOT_SIZE)
-  store<u32>(entry, generation, S_GENERATION)
   store<u32>(entry, owner, S_OWNER)
   copy(entry + S_KEY, key)
+  putSlot(place, entry)
+  if (slotCount > slotMask >> 1) growSlots()
+  return entry
+}
+
+@inline
+function putSlot(place: u32, entry: usize): void {
+  const at = SLOT_INDEX + (<usize>place << 3)
+  store<u32>(at, slotStamp)
+  store<u32>(at, <u32>entry, 4)
+}
+
+function growSlots(): void {
+  slotMask = (slotMask << 1) | 1
+  slotStamp++
+  for (let i: u32 = 0; i < slotCount; i++) {
+    const entry = SLOTS + <usize>i * SLOT_SIZE
+    let place = slotPlace(load<u32>(entry, S_OWNER), entry + S_KEY)
+    while (slotAt(place) != 0) place = (place + 1) & slotMask
+    putSlot(place, entry)
+  }
 }
 
 /** What was created in this transaction has no storage below. */
@@ -236,30 +305,22 @@ function fillSlot(entry: usize, owner: usize): void {
   store<u32>(entry, load<u32>(entry, S_FLAGS) | LOADED, S_FLAGS)
 }
 
-/** The entry of a transient slot: EIP-1153. */
-function transientSlot(owner: usize, key: usize): usize {
-  const mask: u32 = (1 << SLOT_BITS) - 1
-  const marked = <u32>owner | 1
-  let place = slotPlace(marked, key)
-  while (true) {
-    const entry = SLOTS + <usize>place * SLOT_SIZE
-    if (load<u32>(entry, S_GENERATION) != generation) {
-      newSlot(entry, marked, key)
-      return entry
-    }
-    if (holdsKey(entry, marked, key)) return entry
-    place = (place + 1) & mask
-  }
-}
-
+/** EIP-1153: a transient slot is an entry whose value holds for one transaction. */
 export function transient(owner: usize, key: usize, out: usize): void {
-  const entry = transientSlot(owner, key)
-  if (load<u32>(entry, S_WARM) == epoch) copy(out, entry + S_VALUE)
+  const entry = cachedSlot(owner | 1, key)
+  if (entry != 0 && load<u32>(entry, S_WARM) == epoch) copy(out, entry + S_VALUE)
   else clear(out)
 }
 
 export function setTransient(owner: usize, key: usize, value: usize): void {
-  const entry = transientSlot(owner, key)
+  const marked = <u32>owner | 1
+  let place = slotPlace(marked, key)
+  let entry = slotAt(place)
+  while (entry != 0 && !holdsKey(entry, marked, key)) {
+    place = (place + 1) & slotMask
+    entry = slotAt(place)
+  }
+  if (entry == 0) entry = newSlot(place, marked, key)
   if (load<u32>(entry, S_WARM) != epoch) {
     clear(entry + S_VALUE)
     store<u32>(entry, epoch, S_WARM)
@@ -314,6 +375,9 @@ function dirtySlot(entry: usize): void {
   const flags = load<u32>(entry, S_FLAGS)
   if (flags & DIRTY) return
   store<u32>(entry, flags | DIRTY, S_FLAGS)
+  const owner = <usize>load<u32>(entry, S_OWNER)
+  store<u32>(entry, load<u32>(owner, A_CHANGED), S_NEXT)
+  store<u32>(owner, <u32>entry, A_CHANGED)
   store<u32>(DIRTY_SLOTS + (dirtySlotCount++ << 2), <u32>entry)
 }
 

@@ -14,9 +14,13 @@ export interface Threads {
   readonly tasks: () => number
 }
 
-/** A thread begins with compiled code, which is brought up to date first. */
-export function threads(): Threads {
+/** Threads begin with compiled code: brings it up to date. */
+export function buildThreads(): void {
   build()
+}
+
+/** After `buildThreads`. */
+export function threads(): Threads {
   const startNode = nodeThreads(new URL('../../../dist/rpc/workers/entry.js', import.meta.url))
   const started: Thread[] = []
   const ended: Promise<string>[] = []

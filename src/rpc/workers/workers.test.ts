@@ -5,7 +5,7 @@ import { WAITING_TASKS } from '../limits.ts'
 import { ALICE, LOGGER_INIT_CODE, PRECONF, testNode } from '../node.fixture.ts'
 import type { TestNode, TestNodeOptions } from '../node.fixture.ts'
 import { nodeThreads } from './nodethread.ts'
-import { threads } from './threads.fixture.ts'
+import { buildThreads, threads } from './threads.fixture.ts'
 import type { Threads } from './threads.fixture.ts'
 
 const HERE = Address.from('0x00000000000000000000000000000000c0ffee00')
@@ -14,8 +14,11 @@ const MOST_GAS = '0x2faf080'
 
 /** Burns all gas but 30,000, then returns slot 0. */
 const LONG = '0x5b620075305a116000575f545f5260205ff3'
-/** Reads a slot that another run does not read, then burns: its access list grows without end. */
-const GROWS = '0x5a54505b620075305a1160035700'
+/**
+ * Reads a slot that another run does not read, so that its access list grows without end; then burns all gas in the smallest coins, every one
+ * of which somebody listens to.
+ */
+const GROWS = `0x5a5450${'5b'.repeat(1_000)}620075305a1160035700`
 /** Returns the hash of block 3. */
 const HASH_OF_3 = '0x6003405f5260205ff3'
 /** Returns the hash of block 96. */
@@ -65,7 +68,7 @@ async function outcome(asked: Promise<unknown>): Promise<unknown> {
   }
 }
 
-beforeAll(() => void threads(), 120_000)
+beforeAll(() => buildThreads(), 120_000)
 
 afterEach(async () => {
   for (const node of nodes.splice(0)) {
@@ -164,8 +167,6 @@ describe('a heavy request', () => {
     }
     // All but the overrides that contradict each other, which are refused before anybody looks at the clock.
     expect(own.tasks()).toBe(requests.length - 1)
-    // The first knew nothing older than what it was started for.
-    expect(own.started.length).toBe(2)
   }, 60_000)
 
   it('sees the state as it was when it was asked, whatever the chain does meanwhile', async () => {
