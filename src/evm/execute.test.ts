@@ -20,6 +20,13 @@ function run(code: Hex, changes: Partial<Message> = {}, config = PRAGUE, more: S
 /** `PUSH20 address` as hex */
 const push = (address: Address): string => `73${address.slice(2)}`
 
+test('a call that creates from the last nonce there is has no address to create at, and is refused', () => {
+  const last = { [ALICE]: { ...RICH, nonce: 2n ** 64n - 1n } }
+  const options = { skipNonce: true, skipFees: true }
+  expect(() => run('0x', { to: null }, PRAGUE, last, options)).toThrow('nonce has max value')
+  expect(run('0x', {}, PRAGUE, last, options).executed.outcome).toEqual({ kind: 'success' })
+})
+
 describe('a transfer', () => {
   test('on L1 burns the base fee and pays the tip', () => {
     const { world, executed } = run('0x', { to: BOB, value: 5n })

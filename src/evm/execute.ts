@@ -13,6 +13,7 @@ import { precompiles } from './precompiles.ts'
 import { InvalidTransaction } from './refusal.ts'
 import { daFootprint, freeL1Cost } from './rollup.ts'
 import { checkType, validate } from './validate.ts'
+import { NONCE_MAX } from './state.ts'
 import type { World } from './world.ts'
 
 /** What running a message came to, before anybody is paid. */
@@ -141,6 +142,7 @@ function runMessage(message: Message, context: BlockContext, world: World, optio
   const intrinsic = requireGas(message, context)
   requireValue(message, world)
   requireInitCodeSize(message, context)
+  requireAddress(message, world)
   const contractAddress = createdBy(message, world)
   world.setNonce(message.from, world.nonce(message.from) + 1n)
   const authorized = authorize(message.authorizationList, config.chainId, world)
@@ -206,6 +208,12 @@ function requireValue({ from, value }: Message, world: World): void {
   if (value === 0n || world.balance(from) >= value) return
   const detail = `address ${Address.checksum(from)}`
   throw new InvalidTransaction('insufficient-funds-for-transfer', `insufficient funds for transfer: ${detail}`)
+}
+
+/** EIP-2681, for calls and deposits, whose nonces nobody looks at: there is no address for what such a sender creates. */
+function requireAddress({ to, from }: Message, world: World): void {
+  if (to !== null || world.nonce(from) < NONCE_MAX) return
+  throw new InvalidTransaction('nonce-max', `nonce has max value: address ${Address.checksum(from)}, nonce: ${NONCE_MAX}`)
 }
 
 /** EIP-3860: twice the size that code may have. */

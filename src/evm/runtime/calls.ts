@@ -241,6 +241,7 @@ function native(number: u32, input: usize, size: usize, gas: i64): i64 {
   }
   const cost = 15 + 3 * <i64>((size + 31) >> 5)
   if (cost > gas) return -2
+  setFuel(fuel - <i32>min(cost >> 3, 1048576)) // its gas is not charged as work is
   if (RETURN + size > RETURN_END) noRoom()
   memory.copy(RETURN, input, size)
   setReturnSize(size)

@@ -1,3 +1,4 @@
+/// <reference path="../runtime.d.ts" />
 // A frame's record: what it was called with, and what it needs again when a call of its own is over.
 
 

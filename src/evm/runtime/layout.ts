@@ -1,3 +1,4 @@
+/// <reference path="../runtime.d.ts" />
 // Where everything lives in linear memory. Regions have fixed places, so a pointer stays good for as long as its table is;
 // pages that nobody touched cost address space and nothing else.
 
