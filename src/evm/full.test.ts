@@ -141,6 +141,26 @@ test('what a creation costs does not depend on what others have written', () => 
   world.release()
 })
 
+test('nobody can choose keys that all want the same place of a table', () => {
+  // TSTORE of each word of the data, then TLOAD of each, for ever. The keys are those that would collide if nothing were secret.
+  const world = new World(stateWith('0x5f5b80356001905d602001803611600157505f5b80355c50602001803611601357505f601356'))
+  const owner = BigInt(world.instance.account(CONTRACT) | 1)
+  const keys = Array.from({ length: 15_000 }, (_, i) => collidingKey(owner, BigInt(i)))
+  const start = performance.now()
+  expect(send(world, { gas: 50_000_000n, data: Hex.toBytes(`0x${keys.join('')}`) }).gasUsed).toBe(50_000_000n)
+  expect(performance.now() - start).toBeLessThan(3_000)
+  world.release()
+})
+
+/** The key with this lowest limb that runtime/state.ts would put first in its index under the seed 0; 64 digits. */
+function collidingKey(owner: bigint, lowest: bigint): string {
+  const u64 = (value: bigint) => BigInt.asUintN(64, value)
+  let hash = u64((lowest ^ u64(owner << 20n)) * 0x9e3779b97f4a7c15n)
+  hash = u64((hash ^ (hash >> 32n)) * 0xc2b2ae3d27d4eb4fn)
+  hash = u64((hash ^ (hash >> 32n)) * 0x165667b19e3779f9n)
+  return (lowest | (u64(hash ^ (hash >> 29n)) << 192n)).toString(16).padStart(64, '0')
+}
+
 test('storage keeps a creation from an address without nonce and code, however it came there (EIP-7610)', () => {
   const target = Address.create(ALICE, 0n)
   const world = new World(stateWith('0x00'))

@@ -68,6 +68,8 @@ interface Runtime {
   forgetCodes(): void
   returned(size: number): void
   setFuel(fuel: number): void
+  /** before anything else */
+  setSeed(seed: bigint): void
   clearExhausted(): void
   currentEpoch(): number
   currentMessage(): number
@@ -137,6 +139,7 @@ export class Instance {
     this.isTraced = isTraced
     const { exports } = new WebAssembly.Instance(moduleOf(isTraced), { host: this.#imports() })
     this.runtime = exports as Runtime // made from index.ts of the runtime
+    this.runtime.setSeed(crypto.getRandomValues(new BigUint64Array(1))[0] as bigint) // one element
     this.#look()
   }
 

@@ -14,8 +14,8 @@ export const GROWN_BYTES_MAX = 64 * 2 ** 20
 /** Above so many changed keys it is cheaper to read everything anew. */
 export const FOLLOWED_KEYS_MAX = 20_000
 
-/** What a run gets to burn between two looks at the clock, in loops: 2 to 5 ms. */
-export const FUEL_PER_LOOK = 200_000
+/** What a run gets to burn between two looks at the clock, in jumps and eighths of the bytes between them: 1 to 5 ms, 30 of the dearest. */
+export const FUEL_PER_LOOK = 100_000
 
 /** Steps that a tracer hears of between two looks at the clock: about a millisecond, more when it copies memory. */
 export const STEPS_PER_LOOK = 1_024

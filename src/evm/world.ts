@@ -184,7 +184,10 @@ export class World implements StateReader {
 
   #hasRemoved(): boolean {
     const { instance } = this
-    for (const account of instance.dirtyAccounts()) if (!instance.exists(account)) return true
+    for (const account of instance.dirtyAccounts()) {
+      // Many an account that was only looked at has never been there.
+      if (!instance.exists(account) && this.#base.account(instance.addressOf(account)) !== null) return true
+    }
     return false
   }
 

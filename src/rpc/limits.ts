@@ -46,8 +46,8 @@ export const CALL_TIME_MS = 5_000
  */
 export const STRETCH_MS = 25
 
-/** Requests that wait for such a thread; each of those before it may take CALL_TIME_MS. */
-export const WAITING_TASKS = 16
+/** Requests that wait for such a thread: a suite asks for so many at once. Who has waited METHOD_TIME_MS is answered without. */
+export const WAITING_TASKS = 256
 
 /** Without work for so long a thread is ended, and its copy of the state with it; the next one takes 130 ms and more to start. */
 export const THREAD_IDLE_MS = 5 * 60_000

@@ -6,7 +6,7 @@ import { CODE, RpcError } from './errors.ts'
 export function refusalOf(error: unknown): RpcError | null {
   if (error instanceof RpcError) return error
   if (error instanceof OutOfTime || error instanceof EngineFull) return new RpcError(CODE.server, error.message)
-  if (error instanceof PrunedState) return new RpcError(CODE.pruned, error.message)
+  if (error instanceof PrunedState) return new RpcError(CODE.pruned, 'the state of that block is pruned: it is no longer kept')
   if (error instanceof RewoundState) return new RpcError(CODE.notFound, 'the block was taken back by a reorg, revert or reset meanwhile')
   if (error instanceof PoolError || error instanceof InvalidTransaction) return new RpcError(CODE.server, error.message)
   return null

@@ -44,6 +44,8 @@ export class Tier {
   #waiting = new Set<number>()
   #rules: Uint8Array = new Uint8Array()
   #version = -1
+  /** what the runtime was told: compiled frames within one another; -1: nothing yet */
+  #depth = -1
 
   constructor(host: Host) {
     this.#host = host
@@ -57,13 +59,13 @@ export class Tier {
     if (rules !== this.#rules || tier1.version !== this.#version) {
       this.#rules = rules
       this.#version = tier1.version
+      this.#depth = -1
       this.dismissAll()
     }
-    const { mode, promoteAtGas } = tier1.settings
-    const isOff = mode === 'off' || interpretOnly
-    // At 0n at once: a code's sum may stand below zero while its callees' gas is counted and its own is not yet.
-    const promoteAt = promoteAtGas === 0n ? AT_ONCE : Math.min(Number(promoteAtGas / GAS_UNIT), NEVER)
-    this.#host.runtime.setTier(isOff ? 0 : COMPILED_DEPTH_MAX, promoteAt, this.#first)
+    const depth = tier1.settings.mode === 'off' || interpretOnly ? 0 : COMPILED_DEPTH_MAX
+    if (depth === this.#depth) return
+    this.#depth = depth
+    this.#host.runtime.setTier(depth, promoteAt(tier1.settings.promoteAtGas), this.#first)
   }
 
   /** The runtime asks: this code record has burnt enough. Answers the place in its table + 1, or that there is none (yet). */
@@ -153,4 +155,9 @@ export class Tier {
     this.#table.set(this.#first + place, null)
     this.#host.setU32(HOT_MARKS + 4 * place, 0)
   }
+}
+
+/** In the runtime's units. At 0n at once: a code's sum may stand below zero while its callees' gas is counted and its own is not yet. */
+function promoteAt(gas: bigint): number {
+  return gas === 0n ? AT_ONCE : Math.min(Number(gas / GAS_UNIT), NEVER)
 }

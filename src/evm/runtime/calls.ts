@@ -4,8 +4,8 @@
 import { keccak256 } from './keccak'
 import {
   A_ADDRESS, A_BALANCE, A_CREATED, A_DESTROYED, A_NONCE, BERLIN, CANCUN, CODE_LEFT_OUT, CODE_SIZE_MAX, CODE_STORE_OUT_OF_GAS, CODE_TOO_LARGE, COLLISION,
-  CONSTANTINOPLE, COST_WARM, C_BYTES, C_SIZE, DEPTH_EXCEEDED, FORK, HOMESTEAD, INIT, INIT_CODE_SIZE_MAX, INIT_CODE_TOO_LARGE, INIT_END, INPUT,
-  INSUFFICIENT_BALANCE, INVALID_CODE, LONDON, MEMORY, NONCE_OVERFLOW, ORIGIN, OUT_OF_GAS, OUT_OF_ROOM, OUT_OF_TIME, PRAGUE,
+  COST_WARM, C_BYTES, C_SIZE, DEPTH_EXCEEDED, FORK, HOMESTEAD, INIT, INIT_CODE_SIZE_MAX, INIT_CODE_TOO_LARGE, INIT_END, INPUT,
+  INSUFFICIENT_BALANCE, INVALID_CODE, LONDON, MEMORY, NONCE_OVERFLOW, ORIGIN, OUT_OF_GAS, PRAGUE,
   PRECOMPILE_FAILED, REFUND_DESTROY, RETURN, RETURN_END, REVERT, RUNNING, SCRATCH, SHANGHAI, SPURIOUS, STACK, SUCCESS, TANGERINE, TARGET, VALUE,
   WRITE_PROTECTION, CODE_PADDING,
 } from './layout'
@@ -20,8 +20,8 @@ import {
   setFrame, setFuel, setGas, setMemory, setReturnSize, setSelf,
 } from './machine'
 import {
-  account, analyse, checkpoint, codeOf, coldAccountCost, currentEpoch, currentSerial, ensure, exists, hasNoCode, isEmpty, isWarm, logCount, logTop, noRoom,
-  precompileAt, prepare, refund, resume, revertTo, saveAccount, setCode, setLogs, setRefund, touch, warmAccount,
+  account, analyse, checkpoint, codeOf, coldAccountCost, currentEpoch, currentSerial, ensure, exists, hasNoCode, isEmpty, logCount, logTop, noRoom,
+  precompileAt, prepare, refund, resume, revertTo, setCode, setLogs, setRefund, touch, warmAccount,
 } from './state'
 import { add, clear, copy, isZero, lt, sub } from './word'
 

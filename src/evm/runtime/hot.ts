@@ -43,12 +43,11 @@ export function currentMessage(): u32 {
  * to the interpreter, which goes on where the record says. Also where a message that is out of time ends though it never loops.
  */
 export function enterHot(): bool {
-  if (TRACE) return false
   if (fuel < 0 && !refuel()) {
     halt(OUT_OF_TIME)
     return true
   }
-  if (active >= activeMax) return false
+  if (TRACE || active >= activeMax) return false
   const code = <usize>load<u32>(frame, F_CODE)
   let hot = load<u32>(code, C_HOT)
   if (hot == 0) {

@@ -14,5 +14,5 @@ export { add, addmod, byteAt, clz, div, exp, mod, mul, mulmod, sar, sdiv, shl, s
 export {
   account, accountsUsed, analyse, beginTransaction, cachedAccount, cachedSlot, checkpoint, clearExhausted, codeByHash, codeBytesUsed, codeOf, codesUsed, currentEpoch,
   dirtyAccounts, dirtySlots, ensure, exhausted, forget, forgetCodes, logCount, logTop, newCode, original, recordOf, refund, remove, removeTouchedEmpty, revertTo, serialsUsed, setCode,
-  setLogs, setRefund, setSlot, settled, slot, slotsUsed, staleAccount, staleSlot, touch, touchedEnd, warmAccount, warmSlot,
+  setLogs, setRefund, setSeed, setSlot, settled, slot, slotsUsed, staleAccount, staleSlot, touch, touchedEnd, warmAccount, warmSlot,
 } from './state'

@@ -5,7 +5,7 @@
 // gas goes into its global (`setGas`) before anything that may charge or look at it, and comes back after.
 
 import { TRACE } from './flags'
-import { call, create, DONE, ENTERED, HALTED, leave, open, selfDestruct, wordOf } from './calls'
+import { call, create, ENTERED, HALTED, leave, open, selfDestruct, wordOf } from './calls'
 import { F_BASE, F_CALLER, F_CODE, F_INPUT_SIZE, F_PC, F_SP, F_VALUE } from './frame'
 import { hookFault, hookStep } from './hooks'
 import { beginMessage, countGas, enterHot } from './hot'
@@ -111,6 +111,8 @@ function run(floor: i32): void {
   let code = <usize>load<u32>(frame, F_CODE)
   let base = <usize>load<u32>(frame, F_BASE)
   let pc = <usize>load<u32>(frame, F_PC)
+  /** where the line of code that runs began: at its end, its length is what it burnt */
+  let landing = pc
   let sp = <usize>load<u32>(frame, F_SP)
   let gas = gasLeft
   while (true) {
@@ -472,9 +474,10 @@ function run(floor: i32): void {
             continue
           case 0x56: {
             const to = destination(sp, code)
-            if (to != 0 && burn()) {
+            if (to != 0 && burn(pc - landing)) {
               sp -= 32
               pc = to
+              landing = to
               continue
             }
             setGas(gas)
@@ -488,9 +491,10 @@ function run(floor: i32): void {
               continue
             }
             const to = destination(sp, code)
-            if (to != 0 && burn()) {
+            if (to != 0 && burn(pc - landing)) {
               sp -= 64
               pc = to
+              landing = to
               continue
             }
             setGas(gas)
@@ -656,9 +660,11 @@ function run(floor: i32): void {
             if (answer == ENTERED) {
               code = <usize>load<u32>(frame, F_CODE)
               base = <usize>load<u32>(frame, F_BASE)
+              if (!burn(pc - landing)) break
               enterHot()
               pc = <usize>load<u32>(frame, F_PC)
               sp = <usize>load<u32>(frame, F_SP)
+              landing = pc
               if (halted != RUNNING) break
             }
             gas = gasLeft
@@ -677,9 +683,11 @@ function run(floor: i32): void {
             if (answer == ENTERED) {
               code = <usize>load<u32>(frame, F_CODE)
               base = <usize>load<u32>(frame, F_BASE)
+              if (!burn(pc - landing)) break
               enterHot()
               pc = <usize>load<u32>(frame, F_PC)
               sp = <usize>load<u32>(frame, F_SP)
+              landing = pc
               if (halted != RUNNING) break
             }
             gas = gasLeft
@@ -711,19 +719,21 @@ function run(floor: i32): void {
     store<u32>(frame, <u32>sp, F_SP)
     if (halted == OUT_OF_TIME) return
     if (TRACE && halted > REVERT) hookFault(halted, <f64>gasLeft)
+    setFuel(fuel - <i32>((pc - landing) >> 3))
     if (end() || depth < floor) return
     code = <usize>load<u32>(frame, F_CODE)
     base = <usize>load<u32>(frame, F_BASE)
     pc = <usize>load<u32>(frame, F_PC)
+    landing = pc
     sp = <usize>load<u32>(frame, F_SP)
     gas = gasLeft
   }
 }
 
-/** Pays for a loop in fuel. False: the time is up, and the whole run ends. */
+/** Pays in fuel for the bytes that ran since the last landing. False: the time is up, and the whole run ends. */
 @inline
-function burn(): bool {
-  setFuel(fuel - 1)
+function burn(bytes: usize): bool {
+  setFuel(fuel - 1 - <i32>(bytes >> 3))
   return fuel >= 0 || goOn()
 }
 

@@ -9,11 +9,11 @@ import { TRACE } from './flags'
 import { hookLog } from './hooks'
 import { keccak256 } from './keccak'
 import {
-  A_ADDRESS, A_BALANCE, A_CODE_HASH, BERLIN, BLOB_COUNT, BLOB_HASHES, C_BYTES, C_SIZE, CONSTANTINOPLE, COST_EXP_BYTE, COST_SSTORE_NOTHING, COST_SSTORE_RESET,
-  COST_WARM, FORK, ISTANBUL, LOGS_END, NUMBER, PETERSBURG, REFUND_CLEAR, RETURN, RETURN_OUT_OF_BOUNDS, SCRATCH, STIPEND_ONLY, S_VALUE, WRITE_PROTECTION,
+  A_ADDRESS, A_BALANCE, A_CODE_HASH, BLOB_COUNT, BLOB_HASHES, C_BYTES, C_SIZE, CONSTANTINOPLE, COST_EXP_BYTE, COST_SSTORE_NOTHING, COST_SSTORE_RESET,
+  COST_WARM, FORK, ISTANBUL, LOGS_END, NUMBER, REFUND_CLEAR, RETURN, RETURN_OUT_OF_BOUNDS, SCRATCH, STIPEND_ONLY, S_VALUE, WRITE_PROTECTION,
 } from './layout'
 import {
-  charge, chargeWords, frame, gasLeft, halt, isStatic, keepReturn, memoryBase, range, rangeAt, rangeOf, rangeSize, returnSize, self, setGas,
+  charge, chargeWords, frame, gasLeft, halt, isStatic, keepReturn, memoryBase, range, rangeAt, rangeSize, returnSize, self,
 } from './machine'
 import {
   codeOf, coldSlotCost, isEmpty, logCount, logTop, noRoom, original, refund, setLogs, setRefund, setSlot, setTransient, slot, transient,

@@ -4,7 +4,7 @@
 // synchronously. Everything that a frame changes is saved first, at most once per entry and checkpoint.
 
 import {
-  ACCOUNT_INDEX, ACCOUNT_SIZE, ACCOUNTS, ACCOUNTS_MOST, A_ADDRESS, A_BALANCE, A_CHANGED, A_CODE, A_CODE_HASH, A_CREATED, A_DESTROYED, A_FLAGS, A_NONCE,
+  ACCOUNT_INDEX, ACCOUNT_SIZE, ACCOUNTS, ACCOUNTS_MOST, A_ADDRESS, A_BALANCE, A_CHANGED, A_CODE, A_CODE_HASH, A_CREATED, A_FLAGS, A_NONCE,
   A_SERIAL, A_TOUCHED, A_WARM, C_BYTES, C_HOT, C_GAS, C_JUMPS, C_SIZE, CODE_INDEX, CODE_INDEX_BITS, CODE_PADDING, CODES, CODES_END, COST_COLD_ACCOUNT,
   COST_COLD_SLOT, DIRTY, DIRTY_ACCOUNTS, DIRTY_SLOTS, EXISTS, JOURNAL, JOURNAL_END, LOADED, LOGS, MOVED, MOVED_COUNT, MOVED_SIZE, OUT_OF_ROOM, PRECOMPILES,
   SLOT_INDEX, SLOT_SIZE, SLOTS, SLOTS_MOST, S_EPOCH, S_FLAGS, S_KEY, S_NEXT, S_ORIGINAL, S_OWNER, S_SERIAL, S_VALUE, S_WARM, TOUCHED, TOUCHED_END,
@@ -29,10 +29,16 @@ let lastSerial: u32 = 1
 let journal: usize = JOURNAL
 /** An index is a ring of { u32 stamp, u32 entry }; a place with another stamp is free. It grows with what it holds, and stays small in memory. */
 const FEWEST: u32 = 1023
+/** what brings a hash down to so many places */
+const FEWEST_SHIFT: u64 = 54
+/** Nobody outside knows it: whoever could tell places would send keys that all want the same one, and one lookup would take as long as all. */
+let seed: u64 = 0
 let accountMask: u32 = FEWEST
+let accountShift: u64 = FEWEST_SHIFT
 let accountStamp: u32 = 1
 let accountCount: u32 = 0
 let slotMask: u32 = FEWEST
+let slotShift: u64 = FEWEST_SHIFT
 let slotStamp: u32 = 1
 let slotCount: u32 = 0
 let codeTop: usize = CODES
@@ -67,6 +73,10 @@ export function clearExhausted(): void {
   exhausted = 0
 }
 
+export function setSeed(value: u64): void {
+  seed = value
+}
+
 // --- tables --------------------------------------------------------------------------------------------------------------------
 
 /** Forgets every value; codes stay. */
@@ -74,7 +84,9 @@ export function forget(): void {
   accountStamp++
   slotStamp++
   accountMask = FEWEST
+  accountShift = FEWEST_SHIFT
   slotMask = FEWEST
+  slotShift = FEWEST_SHIFT
   accountCount = 0
   slotCount = 0
   settled()
@@ -158,8 +170,10 @@ export function cachedAccount(address: usize): usize {
 
 @inline
 function accountPlace(address: usize): u32 {
-  const hash = ((load<u64>(address) ^ <u64>load<u32>(address, 16)) * 0x9e3779b97f4a7c15 ^ load<u64>(address, 8)) * 0xff51afd7ed558ccd
-  return <u32>(hash >> 40) & accountMask
+  let hash = (load<u64>(address) ^ seed) * (seed << 1 ^ 0x9e3779b97f4a7c15)
+  hash = (hash ^ hash >> 32 ^ load<u64>(address, 8)) * 0xc2b2ae3d27d4eb4f
+  hash = (hash ^ hash >> 32 ^ <u64>load<u32>(address, 16)) * 0xff51afd7ed558ccd
+  return <u32>(hash >> accountShift)
 }
 
 @inline
@@ -199,6 +213,7 @@ function putAccount(place: u32, entry: usize): void {
 /** Entries stay where they are; only the index is made anew. */
 function growAccounts(): void {
   accountMask = (accountMask << 1) | 1
+  accountShift--
   accountStamp++
   for (let i: u32 = 0; i < accountCount; i++) {
     const entry = ACCOUNTS + <usize>i * ACCOUNT_SIZE
@@ -216,11 +231,11 @@ function fill(entry: usize): void {
 
 @inline
 function slotPlace(owner: u32, key: usize): u32 {
-  let hash = (load<u64>(key) ^ (<u64>owner << 20)) * 0x9e3779b97f4a7c15
-  hash = (hash ^ load<u64>(key, 8)) * 0xc2b2ae3d27d4eb4f
-  hash = (hash ^ load<u64>(key, 16) ^ (hash >> 32)) * 0x165667b19e3779f9
-  hash = (hash ^ load<u64>(key, 24) ^ (hash >> 29)) * 0xff51afd7ed558ccd
-  return <u32>(hash >> 40) & slotMask
+  let hash = (load<u64>(key) ^ <u64>owner << 20 ^ seed) * (seed << 1 ^ 0x9e3779b97f4a7c15)
+  hash = (hash ^ hash >> 32 ^ load<u64>(key, 8)) * 0xc2b2ae3d27d4eb4f
+  hash = (hash ^ hash >> 32 ^ load<u64>(key, 16)) * 0x165667b19e3779f9
+  hash = (hash ^ hash >> 29 ^ load<u64>(key, 24)) * 0xff51afd7ed558ccd
+  return <u32>(hash >> slotShift)
 }
 
 @inline
@@ -289,6 +304,7 @@ function putSlot(place: u32, entry: usize): void {
 
 function growSlots(): void {
   slotMask = (slotMask << 1) | 1
+  slotShift--
   slotStamp++
   for (let i: u32 = 0; i < slotCount; i++) {
     const entry = SLOTS + <usize>i * SLOT_SIZE

@@ -82,6 +82,16 @@ describe('debug_traceTransaction', () => {
     await expect(ask('debug_traceTransaction', await send({ to: BOB }))).rejects.toMatchObject(error)
   })
 
+  it('says so when the state before it is no longer kept', async () => {
+    const { ask, chain, send } = await testNode({ cadence: MANUAL, historyBlocks: 4 })
+    const hash = await send({ to: BOB })
+    await chain.mine(10)
+    await expect(ask('debug_traceTransaction', hash)).rejects.toMatchObject({ code: 4444 })
+    await expect(ask('debug_traceBlockByNumber', '0x1')).rejects.toMatchObject({ code: 4444 })
+    await expect(ask('debug_traceCall', { to: BOB }, '0x1')).rejects.toMatchObject({ code: 4444 })
+    expect(await ask('debug_traceBlockByNumber', '0x9', CALL_TRACER)).toHaveLength(1)
+  })
+
   it('is not there on the public tier', async () => {
     const { rpc, hash } = await withTransfer()
     const { body } = await rpc.handle(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'debug_traceTransaction', params: [hash] }), PUBLIC)

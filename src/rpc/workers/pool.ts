@@ -10,6 +10,8 @@ import type { RunnerParts } from './runner.ts'
 export interface WorkersOptions extends Omit<RunnerParts, 'onIdle' | 'onEnd'> {
   /** threads at a time */
   readonly most: number
+  /** requests that may wait; WAITING_TASKS unless given */
+  readonly waitingMost?: number
   /** STRETCH_MS unless given */
   readonly stretchMs?: number
 }
@@ -21,6 +23,7 @@ export interface WorkersOptions extends Omit<RunnerParts, 'onIdle' | 'onEnd'> {
 export class Workers implements Parallel {
   readonly stretchMs: number
   readonly #options: WorkersOptions
+  readonly #waitingMost: number
   /** each with what resolves when it has started */
   readonly #runners = new Map<Runner, Promise<void>>()
   readonly #waiting: Job[] = []
@@ -29,6 +32,7 @@ export class Workers implements Parallel {
 
   constructor(options: WorkersOptions) {
     this.#options = options
+    this.#waitingMost = options.waitingMost ?? WAITING_TASKS
     this.stretchMs = options.stretchMs ?? STRETCH_MS
   }
 
@@ -37,7 +41,7 @@ export class Workers implements Parallel {
       if (!this.#isOpen) return resolve(null)
       this.#waiting.push(new Job(task, resolve, reject))
       this.#serve()
-      if (this.#waiting.length > WAITING_TASKS) this.#waiting.pop()?.reject(tooMany())
+      if (this.#waiting.length > this.#waitingMost) this.#waiting.pop()?.reject(tooMany(this.#waitingMost))
     })
   }
 
@@ -98,6 +102,6 @@ export class Workers implements Parallel {
   }
 }
 
-function tooMany(): RpcError {
-  return new RpcError(CODE.limitExceeded, `too many heavy requests: ${WAITING_TASKS} are waiting for a thread already`)
+function tooMany(most: number): RpcError {
+  return new RpcError(CODE.limitExceeded, `too many heavy requests: ${most} are waiting for a thread already`)
 }

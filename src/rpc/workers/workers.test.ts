@@ -1,7 +1,6 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { CADENCES, RealClock } from '../../chain/index.ts'
 import { Address, Hash, Hex } from '../../eth/index.ts'
-import { WAITING_TASKS } from '../limits.ts'
 import { ALICE, LOGGER_INIT_CODE, PRECONF, testNode } from '../node.fixture.ts'
 import type { TestNode, TestNodeOptions } from '../node.fixture.ts'
 import { nodeThreads } from './nodethread.ts'
@@ -238,8 +237,8 @@ describe('threads', () => {
 
   it('have a queue before them, and beyond its limit refuse at once', async () => {
     const own = threads()
-    const node = await started({ workers: through(own) })
-    const asked = Array.from({ length: WAITING_TASKS + 1 }, () => outcome(endless(node)))
+    const node = await started({ workers: { ...through(own), waitingMost: 3 } })
+    const asked = Array.from({ length: 4 }, () => outcome(endless(node)))
     expect(await outcome(endless(node))).toMatchObject({ code: -32_005, message: expect.stringMatching(/too many heavy requests/) })
     await node.workers?.close()
     for (const answer of await Promise.all(asked)) expect(answer).toMatchObject({ code: -32_000, message: 'the node is closing' })
