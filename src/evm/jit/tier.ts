@@ -82,11 +82,14 @@ export class Tier {
     }
     const place = this.#freePlace()
     if (place < 0) return NOT_NOW
-    const ranks = HOT_RANKS + place * HOT_RANKS_SIZE
-    host.bytes.set(new Uint8Array(form.ranks.buffer, form.ranks.byteOffset, form.ranks.byteLength), ranks)
-    const { exports } = new WebAssembly.Instance(form.module, { e: this.#surface(host.u32(record + C_JUMPS), ranks) })
-    this.#table.set(this.#first + place, (exports as { readonly entry: unknown }).entry)
-    this.#residents[place] = { form, record }
+    try {
+      this.#install(form, record, place)
+    } catch (error) {
+      // No memory for it, or a module that does not fit this runtime.
+      tier1.settings.onDifference(`the code ${form.hash} has no place: ${String(error)}`)
+      this.#refused.add(record)
+      return REFUSED
+    }
     return this.#first + place + 1
   }
 
@@ -114,6 +117,15 @@ export class Tier {
     for (const [place, resident] of this.#residents.entries()) if (resident !== null) this.#vacate(place)
     this.#refused.clear()
     this.#waiting = new Set()
+  }
+
+  #install(form: Form, record: number, place: number): void {
+    const host = this.#host
+    const ranks = HOT_RANKS + place * HOT_RANKS_SIZE
+    host.bytes.set(new Uint8Array(form.ranks.buffer, form.ranks.byteOffset, form.ranks.byteLength), ranks)
+    const { exports } = new WebAssembly.Instance(form.module, { e: this.#surface(host.u32(record + C_JUMPS), ranks) })
+    this.#table.set(this.#first + place, (exports as { readonly entry: unknown }).entry)
+    this.#residents[place] = { form, record }
   }
 
   #wait(record: number): number {
