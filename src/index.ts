@@ -22,7 +22,7 @@ import { COMPAT, STATE_HISTORY_BLOCKS } from './compat.ts'
 import type { Compat, CompatName } from './compat.ts'
 import { Hash, Mnemonic, Secp256k1 } from './eth/index.ts'
 import type { Address } from './eth/index.ts'
-import { configureTier1, OP_FORKS } from './evm/index.ts'
+import { configureTier1, loadPrecompiles, OP_FORKS } from './evm/index.ts'
 import type { OpFork, Tier1Mode } from './evm/index.ts'
 import { DevAccounts, Workers, createRpc, nodeThreads } from './rpc/index.ts'
 import type { NodeRpc, Rpc, RpcRequest } from './rpc/index.ts'
@@ -201,10 +201,15 @@ function assemble(parts: Parts): Pocketchain {
   }
 }
 
+/** The curves of the precompiles take 50 ms to load, which a first answer should not wait for, nor a flashblock later on. */
+const CURVES_AFTER_MS = 1_000
+
 /** Who never listens never loads the server. */
 async function open(served: Served, options: ListenOptions): Promise<Server> {
   const { Server } = await import('./server/index.ts')
-  return Server.listen(served, options)
+  const server = await Server.listen(served, options)
+  setTimeout(() => void loadPrecompiles().catch(served.onError), CURVES_AFTER_MS).unref()
+  return server
 }
 
 function accountsOf(options: PocketchainOptions): readonly DevAccount[] {

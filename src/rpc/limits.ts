@@ -46,6 +46,9 @@ export const CALL_TIME_MS = 5_000
  */
 export const STRETCH_MS = 25
 
+/** The same while others wait for a thread already: ten times what a small call takes. */
+export const CROWDED_STRETCH_MS = 2
+
 /** Requests that wait for such a thread: a suite asks for so many at once. Who has waited METHOD_TIME_MS is answered without. */
 export const WAITING_TASKS = 256
 

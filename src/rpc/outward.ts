@@ -1,11 +1,13 @@
 import { PoolError, PrunedState, RewoundState } from '../chain/index.ts'
-import { EngineFull, InvalidTransaction, OutOfTime } from '../evm/index.ts'
+import { EngineFull, InvalidTransaction, NotLoaded, OutOfTime } from '../evm/index.ts'
 import { CODE, RpcError } from './errors.ts'
 
 /** Refusals of lower rooms get their code here. Null: it is no refusal but a bug. */
 export function refusalOf(error: unknown): RpcError | null {
   if (error instanceof RpcError) return error
   if (error instanceof OutOfTime || error instanceof EngineFull) return new RpcError(CODE.server, error.message)
+  // Only where code cannot be loaded at once, in a browser: `loadPrecompiles` has not got there yet.
+  if (error instanceof NotLoaded) return new RpcError(CODE.server, 'a precompile of this call is still loading; ask again')
   if (error instanceof PrunedState) return new RpcError(CODE.pruned, 'the state of that block is pruned: it is no longer kept')
   if (error instanceof RewoundState) return new RpcError(CODE.notFound, 'the block was taken back by a reorg, revert or reset meanwhile')
   if (error instanceof PoolError || error instanceof InvalidTransaction) return new RpcError(CODE.server, error.message)

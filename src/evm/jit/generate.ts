@@ -176,7 +176,12 @@ class Generator {
 
   /** Every loop goes back somewhere, and burns as the interpreter's does: one, and an eighth of the bytes that it runs through. */
   #burn(bytes: number): void {
-    this.#code.globalGet(globalOf('fuel')).i32(1 + (bytes >> 3)).op(WASM.i32Sub).tee(COUNT).globalSet(globalOf('fuel'))
+    this.#code
+      .globalGet(globalOf('fuel'))
+      .i32(1 + (bytes >> 3))
+      .op(WASM.i32Sub)
+      .tee(COUNT)
+      .globalSet(globalOf('fuel'))
     this.#code.get(COUNT).i32(0).op(WASM.i32LtS).if().call(functionOf('goOn')).op(WASM.i32Eqz).if().return().end().end()
   }
 

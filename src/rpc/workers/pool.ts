@@ -1,6 +1,6 @@
 import type { ViewSlice } from '../../chain/index.ts'
 import { CODE, RpcError } from '../errors.ts'
-import { STRETCH_MS, WAITING_TASKS } from '../limits.ts'
+import { CROWDED_STRETCH_MS, STRETCH_MS, WAITING_TASKS } from '../limits.ts'
 import type { Parallel, Task } from '../parallel.ts'
 import type { JsonText } from '../texts.ts'
 import { Job } from './job.ts'
@@ -21,7 +21,7 @@ export interface WorkersOptions extends Omit<RunnerParts, 'onIdle' | 'onEnd'> {
  * that breaks or has fallen too far behind the chain is replaced when the next request needs one.
  */
 export class Workers implements Parallel {
-  readonly stretchMs: number
+  readonly #stretchMs: number
   readonly #options: WorkersOptions
   readonly #waitingMost: number
   /** each with what resolves when it has started */
@@ -33,7 +33,12 @@ export class Workers implements Parallel {
   constructor(options: WorkersOptions) {
     this.#options = options
     this.#waitingMost = options.waitingMost ?? WAITING_TASKS
-    this.stretchMs = options.stretchMs ?? STRETCH_MS
+    this.#stretchMs = options.stretchMs ?? STRETCH_MS
+  }
+
+  /** While heavy requests wait for a thread, more of them will come: a hundred stretches in one turn would hold up two seconds of flashblocks. */
+  get stretchMs(): number {
+    return this.#waiting.length > 0 ? Math.min(this.#stretchMs, CROWDED_STRETCH_MS) : this.#stretchMs
   }
 
   compute(task: Task): Promise<JsonText | null> {
