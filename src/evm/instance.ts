@@ -10,8 +10,6 @@ import {
   A_NONCE,
   C_BYTES,
   C_SIZE,
-  CODES,
-  CODES_END,
   DIRTY_ACCOUNTS,
   DIRTY_SLOTS,
   EXISTS,
@@ -109,11 +107,11 @@ export interface Services {
 
 const LOW = (1n << 64n) - 1n
 
-// Half of what there is (runtime/layout.ts).
+// At most half of what there is (runtime/layout.ts). Beyond, the memory that was touched is also more than an instance should keep.
 const ACCOUNTS_FULL = 2 ** 17
-const SLOTS_FULL = 2 ** 20
+const SLOTS_FULL = 2 ** 19
 const CODES_FULL = 2 ** 14
-const CODE_BYTES_FULL = (CODES_END - CODES) / 2
+const CODE_BYTES_FULL = 64 * 2 ** 20
 
 const modules = new Map<boolean, object>()
 
@@ -293,14 +291,22 @@ export class Instance {
     this.runtime.clearExhausted()
   }
 
-  /** Forgets before a table is so full that the next message might not find room. Nothing may be open. */
+  /** True when a table is so full that the next message might not find room. */
+  get isCrowded(): boolean {
+    return this.#isFullOfCodes || this.runtime.accountsUsed() > ACCOUNTS_FULL || this.runtime.slotsUsed() > SLOTS_FULL
+  }
+
+  get #isFullOfCodes(): boolean {
+    return this.runtime.codeBytesUsed() > CODE_BYTES_FULL || this.runtime.codesUsed() > CODES_FULL
+  }
+
+  /** Forgets what crowds it. Nothing may be open. */
   makeRoom(): void {
-    const { runtime } = this
-    if (runtime.codeBytesUsed() > CODE_BYTES_FULL || runtime.codesUsed() > CODES_FULL) {
-      this.#addresses.clear()
-      this.tier?.forgetCodes()
-      runtime.forgetCodes()
-    } else if (runtime.accountsUsed() > ACCOUNTS_FULL || runtime.slotsUsed() > SLOTS_FULL) this.forget()
+    if (!this.isCrowded) return
+    if (!this.#isFullOfCodes) return this.forget()
+    this.#addresses.clear()
+    this.tier?.forgetCodes()
+    this.runtime.forgetCodes()
   }
 
   // --- what the runtime asks ------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 export const SYSTEM_CALL_GAS = 30_000_000n
 
 /** Instances of each of the two builds that rest: one for each of the newest states that are asked for, and a spare one. Each has
- * reserved 0.74 GB of addresses and uses what it touched, about 2 MB. */
+ * reserved 1 GB of addresses and uses what it touched, about 2 MB. */
 export const IDLE_INSTANCES_MAX = 4
 
 /** So many rest before one of them is moved to another state: else calls on `latest` and `pending` would push one to and fro. */

@@ -29,10 +29,10 @@ export function lease(reader: StateReader, isTraced: boolean): Instance {
 
 /** Back into the pool; its tables hold what its reader says, and nothing is open. */
 export function giveBack(instance: Instance): void {
-  const { runtime } = instance
-  if (runtime.serialsUsed() >>> 0 > SERIALS_FULL || instance.bytes.length > MEMORY + GROWN_BYTES_MAX) return
+  if (instance.runtime.serialsUsed() >>> 0 > SERIALS_FULL || instance.bytes.length > MEMORY + GROWN_BYTES_MAX) return
+  // Wasm memory never shrinks, so one that had to hold very much makes way for a new one.
+  if (instance.isCrowded) return
   instance.rest()
-  instance.makeRoom()
   const resting = idle[instance.isTraced ? 'traced' : 'fast']
   resting.push(instance)
   if (resting.length > IDLE_INSTANCES_MAX) resting.shift()

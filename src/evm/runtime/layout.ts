@@ -73,21 +73,21 @@ export const SLOT_INDEX: usize = 320 * MB
 export const JOURNAL: usize = 352 * MB
 export const JOURNAL_END: usize = 480 * MB
 export const CODES: usize = 480 * MB
-export const CODES_END: usize = 544 * MB
-export const CODE_INDEX: usize = 544 * MB
+export const CODES_END: usize = 800 * MB
+export const CODE_INDEX: usize = 800 * MB
 export const CODE_INDEX_BITS: u32 = 15
-export const LOGS: usize = 548 * MB
-export const LOGS_END: usize = 612 * MB
-export const RETURN: usize = 612 * MB
-export const RETURN_END: usize = 644 * MB
+export const LOGS: usize = 804 * MB
+export const LOGS_END: usize = 868 * MB
+export const RETURN: usize = 868 * MB
+export const RETURN_END: usize = 900 * MB
 /** input of the outermost frame */
-export const INPUT: usize = 644 * MB
-export const INPUT_END: usize = 676 * MB
+export const INPUT: usize = 900 * MB
+export const INPUT_END: usize = 932 * MB
 /** init code of creations under way, one above the other */
-export const INIT: usize = 676 * MB
-export const INIT_END: usize = 740 * MB
+export const INIT: usize = 932 * MB
+export const INIT_END: usize = 996 * MB
 /** memories of all frames, one above the other; the only region that grows */
-export const MEMORY: usize = 740 * MB
+export const MEMORY: usize = 996 * MB
 
 /** Bytes that one frame's memory may have. 2^25 would cost 2.1 Ggas, more than any block has. */
 export const MEMORY_MAX: u64 = 1 << 25
