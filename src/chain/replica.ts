@@ -43,6 +43,7 @@ export class Replica {
       pendingVersion: pending === null ? UNKNOWN : own(pending.header.number),
       versionAfter: own,
       isRewound: () => false,
+      isHeadKept: () => true,
       isRetracted: () => false,
     })
   }

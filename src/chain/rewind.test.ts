@@ -17,6 +17,7 @@ import {
 } from './chain.fixture.ts'
 import type { TestChain } from './chain.fixture.ts'
 import { CADENCES } from './cadence.ts'
+import { RewoundState } from './state.ts'
 
 /** Blocks 1 to `count` under the manual cadence, each with one transaction of Alice. */
 async function chainOf(count: number): Promise<TestChain & { readonly sent: readonly Transaction[] }> {
@@ -43,6 +44,20 @@ describe('an edit', () => {
     expect([balanceOf(parts, NOBODY), balanceOf(parts, NOBODY, 'pending')]).toEqual([5n, 5n])
     await parts.clock.advance(4_000)
     expect(balanceOf(parts, NOBODY)).toBe(5n)
+  })
+
+  test('of a block that a View stands on is not what that View reads, whatever is taken back meanwhile', async () => {
+    const { chain } = await chainOf(1)
+    const mark = await chain.snapshot()
+    await chain.edit((world) => world.setBalance(NOBODY, 1n))
+    const { view } = chain.head
+    const read = () => view.state(view.head).account(NOBODY)?.balance ?? 0n
+    await chain.edit((world) => world.setBalance(NOBODY, 2n))
+    expect(read()).toBe(1n)
+    await chain.revert(mark)
+    await chain.edit((world) => world.setBalance(NOBODY, 3n))
+    expect(view.head.hash).toBe(chain.head.view.head.hash)
+    expect(read).toThrow(RewoundState)
   })
 
   test('seals what is promised first, so that the promise holds', async () => {

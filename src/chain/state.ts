@@ -66,8 +66,13 @@ export class StateHistory {
    * State at one version; stays right when newer ones come. Throws PrunedState below the floor, RangeError above the
    * newest. Its own methods throw PrunedState or RewoundState once the version is gone.
    */
-  at(version: number): StateReader {
+  at(version: number): StateReader & { readonly moment: object } {
     return new Reader(this.#step(version), this.#accounts, this.#codes, this.#steps)
+  }
+
+  /** True while `version` is the one that had this moment: after a rewind its number is given out anew. */
+  isStill(version: number, moment: object): boolean {
+    return this.#steps.get(version) === moment
   }
 
   /** Forgets every version above this one. Throws as `at` does. */

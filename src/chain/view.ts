@@ -33,6 +33,8 @@ export interface ViewParts {
   readonly versionAfter: (blockNumber: number) => number
   /** true once sealed blocks of this View may be gone */
   readonly isRewound: () => boolean
+  /** false once `headVersion` is gone, or names another state */
+  readonly isHeadKept: () => boolean
   /** true once `pending` is gone otherwise than by being sealed */
   readonly isRetracted: () => boolean
 }
@@ -125,7 +127,10 @@ export class View {
     }
     if (!this.#parts.isRewound()) return number === head.header.number ? headVersion : versionAfter(number)
     if (blocks.byNumber(number)?.hash !== block.hash) throw new RewoundState(headVersion)
-    return versionAfter(number)
+    if (number !== head.header.number) return versionAfter(number)
+    // Edits made versions of the head after this View: only that of its own moment will do.
+    if (!this.#parts.isHeadKept()) throw new RewoundState(headVersion)
+    return headVersion
   }
 
   /** Proof of an account and of some of its slots after `block`. Throws PrunedState. */
