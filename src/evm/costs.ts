@@ -1,9 +1,10 @@
 import { L1_FORKS } from './forks.ts'
 import type { ChainConfig, L1Fork, Rules } from './forks.ts'
 import { precompiles } from './precompiles.ts'
+import { CODE_SIZE_MAX, COST_COLD_ACCOUNT, FORK, INIT_CODE_SIZE_MAX, PRECOMPILES, RULES } from './runtime/layout.ts'
 
-/** Bytes of the block that `rulesBlock` makes; its layout is that of the runtime's `RULES`. */
-export const RULES_SIZE = 2_112 + 257
+/** Bytes of the block that `rulesBlock` makes: the runtime's, from RULES to the last flag of PRECOMPILES. */
+const RULES_SIZE = PRECOMPILES - RULES + 257
 
 /** What an opcode takes from the stack and puts there, what it costs before anything that depends on its operands, and since when. */
 interface Opcode {
@@ -154,7 +155,6 @@ const STACK_MAX = 1_024
 /** More than any stack holds: the mark of an opcode that is not defined. */
 const UNDEFINED = 0xffff
 const NO_LIMIT = 0xffff_ffff
-const MEMORY_LAYOUT = { fork: 2_048, prices: 2_052, codeSizeMax: 2_084, initCodeSizeMax: 2_088, precompiles: 2_112 } as const
 
 const known = new WeakMap<ChainConfig, WeakMap<Rules, Uint8Array>>()
 
@@ -171,7 +171,7 @@ function write({ codeSizeLimit }: ChainConfig, rules: Rules): Uint8Array {
   const block = new Uint8Array(RULES_SIZE)
   const view = new DataView(block.buffer)
   for (let code = 0; code < 256; code++) writeOpcode(view, code, rules)
-  view.setUint32(MEMORY_LAYOUT.fork, L1_FORKS.indexOf(rules.l1), true)
+  view.setUint32(FORK - RULES, L1_FORKS.indexOf(rules.l1), true)
   const prices = pricesOf(rules)
   const row = [
     prices.coldAccount,
@@ -183,10 +183,10 @@ function write({ codeSizeLimit }: ChainConfig, rules: Rules): Uint8Array {
     prices.refundClear,
     prices.refundDestroy,
   ]
-  row.forEach((price, index) => view.setUint32(MEMORY_LAYOUT.prices + 4 * index, price, true))
-  view.setUint32(MEMORY_LAYOUT.codeSizeMax, codeSizeLimit ?? NO_LIMIT, true)
-  view.setUint32(MEMORY_LAYOUT.initCodeSizeMax, codeSizeLimit === null ? NO_LIMIT : 2 * codeSizeLimit, true)
-  for (const address of precompiles(rules)) block[MEMORY_LAYOUT.precompiles + Number(address)] = 1
+  row.forEach((price, index) => view.setUint32(COST_COLD_ACCOUNT - RULES + 4 * index, price, true))
+  view.setUint32(CODE_SIZE_MAX - RULES, codeSizeLimit ?? NO_LIMIT, true)
+  view.setUint32(INIT_CODE_SIZE_MAX - RULES, codeSizeLimit === null ? NO_LIMIT : 2 * codeSizeLimit, true)
+  for (const address of precompiles(rules)) block[PRECOMPILES - RULES + Number(address)] = 1
   return block
 }
 

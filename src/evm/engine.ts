@@ -280,6 +280,6 @@ export class EngineFull extends Error {
   override readonly name = 'EngineFull'
 
   constructor() {
-    super('the message touches more state, or makes more logs and memory, than one execution may')
+    super('the message touches more state, or makes more logs and memory, than one execution may: do it in smaller ones')
   }
 }

@@ -8,8 +8,10 @@ export function refusalOf(error: unknown): RpcError | null {
   if (error instanceof OutOfTime || error instanceof EngineFull) return new RpcError(CODE.server, error.message)
   // Only where code cannot be loaded at once, in a browser: `loadPrecompiles` has not got there yet.
   if (error instanceof NotLoaded) return new RpcError(CODE.server, 'a precompile of this call is still loading; ask again')
-  if (error instanceof PrunedState) return new RpcError(CODE.pruned, 'the state of that block is pruned: it is no longer kept')
-  if (error instanceof RewoundState) return new RpcError(CODE.notFound, 'the block was taken back by a reorg, revert or reset meanwhile')
+  if (error instanceof PrunedState)
+    return new RpcError(CODE.pruned, 'the state of that block is pruned: it is no longer kept (--state-history keeps more)')
+  if (error instanceof RewoundState)
+    return new RpcError(CODE.notFound, 'the block was taken back by a reorg, revert or reset meanwhile; ask for it again by number or tag')
   if (error instanceof PoolError || error instanceof InvalidTransaction) return new RpcError(CODE.server, error.message)
   return null
 }

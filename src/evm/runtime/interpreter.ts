@@ -64,11 +64,6 @@ function end(): bool {
 }
 
 @inline
-function pushWord(sp: usize, from: usize): void {
-  copy(sp, from)
-}
-
-@inline
 function setBool(at: usize, value: bool): void {
   store<u64>(at, <u64>value)
   store<u64>(at, 0, 8)
@@ -297,7 +292,7 @@ function run(floor: i32): void {
             continue
           case 0x34:
             sp += 32
-            pushWord(sp, frame + F_VALUE)
+            copy(sp, frame + F_VALUE)
             pc++
             continue
           case 0x35:
@@ -330,7 +325,7 @@ function run(floor: i32): void {
             continue
           case 0x3a:
             sp += 32
-            pushWord(sp, GAS_PRICE)
+            copy(sp, GAS_PRICE)
             pc++
             continue
           case 0x3b:
@@ -375,27 +370,27 @@ function run(floor: i32): void {
             continue
           case 0x42:
             sp += 32
-            pushWord(sp, TIMESTAMP)
+            copy(sp, TIMESTAMP)
             pc++
             continue
           case 0x43:
             sp += 32
-            pushWord(sp, NUMBER)
+            copy(sp, NUMBER)
             pc++
             continue
           case 0x44:
             sp += 32
-            pushWord(sp, RANDOM)
+            copy(sp, RANDOM)
             pc++
             continue
           case 0x45:
             sp += 32
-            pushWord(sp, GAS_LIMIT)
+            copy(sp, GAS_LIMIT)
             pc++
             continue
           case 0x46:
             sp += 32
-            pushWord(sp, CHAIN_ID)
+            copy(sp, CHAIN_ID)
             pc++
             continue
           case 0x47:
@@ -405,7 +400,7 @@ function run(floor: i32): void {
             continue
           case 0x48:
             sp += 32
-            pushWord(sp, BASE_FEE)
+            copy(sp, BASE_FEE)
             pc++
             continue
           case 0x49:
@@ -414,7 +409,7 @@ function run(floor: i32): void {
             continue
           case 0x4a:
             sp += 32
-            pushWord(sp, BLOB_BASE_FEE)
+            copy(sp, BLOB_BASE_FEE)
             pc++
             continue
           case 0x50:

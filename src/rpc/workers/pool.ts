@@ -108,5 +108,8 @@ export class Workers implements Parallel {
 }
 
 function tooMany(most: number): RpcError {
-  return new RpcError(CODE.limitExceeded, `too many heavy requests: ${most} are waiting for a thread already`)
+  return new RpcError(
+    CODE.limitExceeded,
+    `too many heavy requests: ${most} are waiting for a thread already; ask again when some are answered`,
+  )
 }
