@@ -24,6 +24,11 @@ export function contracts() {
   return { ...cached('own', OWN, { viaIR: false }), ...cached('accounts', ACCOUNTS, { viaIR: true }) }
 }
 
+/** The two that a history is made with; no account-abstraction package is needed. @returns {Record<'Events' | 'Token', Compiled>} */
+export function historyContracts() {
+  return cached('history', { Events: 'Events', Token: 'Token' }, { viaIR: false })
+}
+
 /** @template {Record<string, string>} T @returns {Record<keyof T, Compiled>} */
 function cached(/** @type {string} */ name, /** @type {T} */ places, /** @type {{ viaIR: boolean }} */ how) {
   const sources = Object.values(places).map((place) => source(`${place}.sol`))

@@ -2,46 +2,99 @@
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 
+/** @typedef {{ port: number, pid: number, path?: string }} Server */
+
+/**
+ * @typedef {object} Sample
+ * @property {number} requests
+ * @property {number} elapsedMs
+ * @property {number} perSecond
+ * @property {number} cpuUs what the server's process spent on a request
+ * @property {number} p50Us
+ * @property {number} p99Us
+ * @property {number} minUs
+ * @property {number} loaderShare how much of one core this process had
+ * @property {number} bytes of a body, the mean
+ */
+
 /**
  * Asks the same thing again and again over `lanes` keep-alive connections, one request at a time on each. Rejects when an
  * answer is not 200 or has another length than the first: who answers something else is not measured.
- * @param {{ port: number, pid: number, path?: string }} server
+ * @param {Server} server
  * @param {string} body
  * @param {{ lanes: number, seconds: number }} options
- * @returns {Promise<{ requests: number, perSecond: number, cpuUs: number, p50Us: number, minUs: number, loaderShare: number }>} `cpuUs`
- *   is what the server's process spent on a request; `loaderShare` how much of one core this process had
+ * @returns {Promise<Sample>}
  */
 export async function load(server, body, { lanes, seconds }) {
   const request = message(server, body)
-  const connections = await Promise.all(Array.from({ length: lanes }, () => Lane.open(server.port, request)))
-  await Promise.all(connections.map((lane) => lane.exchange()))
-  for (const lane of connections) lane.latencies = []
-  const startMs = performance.now()
-  const cpu = process.cpuUsage()
-  const serverCpuUs = cpuOf(server.pid)
-  const endMs = startMs + seconds * 1_000
-  await Promise.all(connections.map((lane) => lane.run(endMs)))
-  const elapsedMs = performance.now() - startMs
-  const spentUs = cpuOf(server.pid) - serverCpuUs
-  const { user, system } = process.cpuUsage(cpu)
-  for (const lane of connections) lane.close()
-  const latencies = Float64Array.from(connections.flatMap(({ latencies }) => latencies)).toSorted()
-  const requests = latencies.length
-  return {
-    requests,
-    perSecond: (requests / elapsedMs) * 1_000,
-    cpuUs: spentUs / requests,
-    p50Us: (latencies[requests >> 1] ?? 0) * 1_000,
-    minUs: (latencies[0] ?? 0) * 1_000,
-    loaderShare: (user + system) / (elapsedMs * 1_000),
+  const connections = await openLanes(server, lanes)
+  await Promise.all(connections.map((lane) => lane.exchange(request)))
+  const { length } = connections[0]
+  const endMs = performance.now() + seconds * 1_000
+  const next = () => (performance.now() < endMs ? request : null)
+  return measured(server, connections, next, (lane) => lane.length === length)
+}
+
+/**
+ * Asks each of `bodies` once, in their order, over `lanes` connections. Rejects when an answer is an error or no result at all.
+ * @param {Server} server
+ * @param {readonly string[]} bodies
+ * @param {{ lanes: number }} options
+ * @returns {Promise<Sample>}
+ */
+export async function loadOnce(server, bodies, { lanes }) {
+  const requests = bodies.map((body) => message(server, body))
+  const connections = await openLanes(server, lanes)
+  let at = 0
+  return measured(
+    server,
+    connections,
+    () => requests[at++] ?? null,
+    (lane) => !lane.hasFailed,
+  )
+}
+
+/** A few keep-alive connections for one question after another; who finds all of them taken waits. */
+export class Line {
+  #server
+  #lanes
+  /** @type {Lane[]} */
+  #free
+  /** @type {((lane: Lane) => void)[]} */
+  #waiting = []
+
+  static async open(/** @type {Server} */ server, lanes = 1) {
+    return new Line(server, await openLanes(server, lanes))
+  }
+
+  constructor(/** @type {Server} */ server, /** @type {Lane[]} */ lanes) {
+    this.#server = server
+    this.#lanes = lanes
+    this.#free = [...lanes]
+  }
+
+  /** @returns {Promise<Buffer>} the body of the answer, whatever it says */
+  async ask(/** @type {string} */ body) {
+    const lane = this.#free.pop() ?? (await new Promise((resolve) => this.#waiting.push(resolve)))
+    try {
+      return await lane.exchange(message(this.#server, body))
+    } finally {
+      const next = this.#waiting.shift()
+      if (next === undefined) this.#free.push(lane)
+      else next(lane)
+    }
+  }
+
+  close() {
+    for (const lane of this.#lanes) lane.close()
   }
 }
 
 /** One request on a connection of its own. @returns {Promise<string>} the body */
-export async function ask(/** @type {{ port: number, path?: string }} */ server, /** @type {string} */ body) {
-  const lane = await Lane.open(server.port, message(server, body))
+export async function ask(/** @type {{ port: number, path?: string }} */ server, /** @type {string} */ body, silenceMs = SILENCE_MS) {
+  const lane = await Lane.open(server.port, silenceMs)
   try {
-    return (await lane.exchange()).toString('utf8')
+    return (await lane.exchange(message(server, body))).toString('utf8')
   } finally {
     lane.close()
   }
@@ -55,7 +108,16 @@ export function cpuOf(/** @type {number} */ pid) {
 
 /** Resident megabytes of a process, 0 where /proc does not exist. */
 export function residentMb(/** @type {number} */ pid) {
-  return Number(/VmRSS:\s+(\d+)/.exec(procFile(pid, 'status') ?? '')?.[1] ?? 0) / 1_024
+  return statusMb(pid, 'VmRSS')
+}
+
+/** The same without what it maps from files: what it asked for itself. */
+export function anonymousMb(/** @type {number} */ pid) {
+  return statusMb(pid, 'RssAnon')
+}
+
+function statusMb(pid, field) {
+  return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(procFile(pid, 'status') ?? '')?.[1] ?? 0) / 1_024
 }
 
 function procFile(/** @type {number} */ pid, /** @type {string} */ name) {
@@ -66,6 +128,49 @@ function procFile(/** @type {number} */ pid, /** @type {string} */ name) {
   }
 }
 
+/** @returns {Promise<Lane[]>} */
+function openLanes(/** @type {Server} */ { port }, /** @type {number} */ lanes) {
+  return Promise.all(Array.from({ length: lanes }, () => Lane.open(port)))
+}
+
+/** Runs all lanes until `next` has nothing more, and closes them. @returns {Promise<Sample>} */
+async function measured(server, lanes, next, isRight) {
+  const startMs = performance.now()
+  const cpu = process.cpuUsage()
+  const serverCpuUs = cpuOf(server.pid)
+  const latencies = []
+  let bytes = 0
+  try {
+    await Promise.all(
+      lanes.map((lane) =>
+        lane.run(next, (latencyMs) => {
+          latencies.push(latencyMs)
+          bytes += lane.length
+          return isRight(lane)
+        }),
+      ),
+    )
+  } finally {
+    for (const lane of lanes) lane.close()
+  }
+  const elapsedMs = performance.now() - startMs
+  const spentUs = cpuOf(server.pid) - serverCpuUs
+  const { user, system } = process.cpuUsage(cpu)
+  const sorted = Float64Array.from(latencies).toSorted()
+  const requests = sorted.length
+  return {
+    requests,
+    elapsedMs,
+    perSecond: (requests / elapsedMs) * 1_000,
+    cpuUs: spentUs / requests,
+    p50Us: (sorted[requests >> 1] ?? 0) * 1_000,
+    p99Us: (sorted[Math.floor(requests * 0.99)] ?? 0) * 1_000,
+    minUs: (sorted[0] ?? 0) * 1_000,
+    loaderShare: (user + system) / (elapsedMs * 1_000),
+    bytes: bytes / requests,
+  }
+}
+
 function message(/** @type {{ port: number, path?: string }} */ { port, path = '/' }, /** @type {string} */ body) {
   const head = `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}`
   return Buffer.from(`${head}\r\n\r\n${body}`)
@@ -73,55 +178,76 @@ function message(/** @type {{ port: number, path?: string }} */ { port, path = '
 
 /** One connection, one request at a time. */
 class Lane {
-  /** milliseconds, one a request @type {number[]} */
-  latencies = []
+  /** bytes of the newest answer's body */
+  length = 0
+  /** the newest answer is an error, or nothing */
+  hasFailed = false
   #socket
-  #request
-  #endMs = 0
   #sentMs = 0
-  /** bytes of the answer that are still to come */
+  #state = HEAD
+  /** nothing of the body was seen yet */
+  #isFresh = true
+  /** bytes that are still to come: of the body, or of a chunk with its line end */
   #left = 0
-  /** of the body; -1 before the first answer */
-  #length = -1
-  /** the first answer @type {Buffer[]} */
-  #chunks = []
-  #kept = false
+  /** a chunk's size as far as it has come */
+  #line = ''
+  /** the body as far as it is to be kept; null: only counted @type {Buffer[] | null} */
+  #kept = null
   /** @type {() => void} */
-  #resolve = () => {}
+  #done = () => {}
   /** @type {(reason: Error) => void} */
-  #reject = () => {}
+  #fail = () => {}
+  /** @type {Error | null} */
+  #broken = null
 
   /** @returns {Promise<Lane>} */
-  static open(/** @type {number} */ port, /** @type {Buffer} */ request) {
+  static open(/** @type {number} */ port, silenceMs = SILENCE_MS) {
     return new Promise((resolve, reject) => {
       const socket = connect({ port, host: '127.0.0.1', noDelay: true })
       socket.once('error', reject)
-      socket.once('connect', () => resolve(new Lane(socket, request)))
+      socket.once('connect', () => resolve(new Lane(socket, silenceMs)))
     })
   }
 
-  constructor(/** @type {import('node:net').Socket} */ socket, /** @type {Buffer} */ request) {
+  constructor(/** @type {import('node:net').Socket} */ socket, /** @type {number} */ silenceMs) {
     this.#socket = socket
-    this.#request = request
     socket.on('data', (chunk) => this.#receive(chunk))
-    socket.on('error', (error) => this.#reject(error))
-    socket.setTimeout(SILENCE_MS, () => this.#reject(new Error(`no answer for ${SILENCE_MS} ms`)))
-    socket.on('close', () => this.#reject(new Error('the server closed the connection')))
+    socket.on('error', (error) => this.#break(error))
+    socket.setTimeout(silenceMs, () => this.#break(new NoAnswer(silenceMs)))
+    socket.on('close', () => this.#break(new Error('the server closed the connection')))
   }
 
-  /** @returns {Promise<Buffer>} the body of the first answer */
-  async exchange() {
-    await this.run(0)
-    return Buffer.concat(this.#chunks).subarray(-this.#length)
-  }
-
-  /** Asks at least once, and until `endMs` of performance.now(). @returns {Promise<void>} */
-  run(/** @type {number} */ endMs) {
-    this.#endMs = endMs
+  /** @returns {Promise<Buffer>} the body of the answer */
+  exchange(/** @type {Buffer} */ request) {
     return new Promise((resolve, reject) => {
-      this.#resolve = resolve
-      this.#reject = reject
-      this.#send()
+      this.#kept = []
+      this.#fail = reject
+      this.#done = () => {
+        const body = Buffer.concat(this.#kept ?? [])
+        this.#kept = null
+        resolve(body)
+      }
+      this.#send(request)
+    })
+  }
+
+  /**
+   * Sends what `next` hands out until it hands out null. `answered` hears the milliseconds of each and says whether it was right.
+   * @returns {Promise<void>}
+   */
+  run(/** @type {() => Buffer | null} */ next, /** @type {(latencyMs: number) => boolean} */ answered) {
+    return new Promise((resolve, reject) => {
+      this.#fail = reject
+      this.#done = () => {
+        if (!answered(performance.now() - this.#sentMs)) return reject(new Error(`not the answer that was expected: ${this.length} bytes`))
+        step()
+      }
+      const step = () => {
+        const request = next()
+        if (request === null) resolve()
+        else this.#send(request)
+      }
+      step()
     })
   }
 
@@ -129,39 +255,95 @@ class Lane {
     this.#socket.destroy()
   }
 
-  #send() {
+  #send(/** @type {Buffer} */ request) {
+    if (this.#broken !== null) return this.#fail(this.#broken)
     this.#sentMs = performance.now()
-    this.#socket.write(this.#request)
+    this.#socket.write(request)
+  }
+
+  #break(/** @type {Error} */ error) {
+    this.#broken ??= error
+    this.#fail(error)
   }
 
   #receive(/** @type {Buffer} */ chunk) {
-    if (this.#left === 0 && !this.#begin(chunk)) return
-    if (!this.#kept) this.#chunks.push(chunk)
-    this.#left -= chunk.length
-    if (this.#left > 0) return
-    const now = performance.now()
-    this.latencies.push(now - this.#sentMs)
-    this.#kept = true
-    if (now < this.#endMs) this.#send()
-    else this.#resolve()
+    let at = 0
+    while (at < chunk.length) {
+      if (this.#state === HEAD) at = this.#begin(chunk)
+      else if (this.#state === SIZE) at = this.#chunkSize(chunk, at)
+      else at = this.#body(chunk, at)
+      if (at < 0) return
+    }
   }
 
-  /** False: not an answer as the first one was. A server writes all of a head at once. */
+  /** @returns {number} where the body begins, -1: not an answer. A server writes all of a head at once. */
   #begin(/** @type {Buffer} */ chunk) {
     const bodyAt = chunk.indexOf('\r\n\r\n') + 4
     const head = chunk.latin1Slice(0, bodyAt)
     const length = Number(CONTENT_LENGTH.exec(head)?.[1] ?? -1)
-    if (!head.startsWith('HTTP/1.1 200') || length <= 0 || (this.#length >= 0 && length !== this.#length)) {
-      this.#reject(new Error(`not the answer that was expected: ${chunk.latin1Slice(0, 1_000)}`))
-      return false
+    const isChunked = length < 0 && CHUNKED.test(head)
+    if (!head.startsWith('HTTP/1.1 200') || (length <= 0 && !isChunked)) {
+      this.#fail(new Error(`not the answer that was expected: ${chunk.latin1Slice(0, 1_000)}`))
+      return -1
     }
-    this.#length = length
-    this.#left = bodyAt + length
-    return true
+    this.length = isChunked ? 0 : length
+    this.hasFailed = false
+    this.#line = ''
+    this.#left = length
+    this.#state = isChunked ? SIZE : BODY
+    this.#isFresh = true
+    return bodyAt
+  }
+
+  /** @returns {number} where the chunk begins */
+  #chunkSize(/** @type {Buffer} */ chunk, /** @type {number} */ at) {
+    const end = chunk.indexOf(10, at)
+    this.#line += chunk.latin1Slice(at, end < 0 ? chunk.length : end)
+    if (end < 0) return chunk.length
+    const size = Number.parseInt(this.#line, 16)
+    this.#line = ''
+    this.length += size
+    this.#left = size + 2
+    this.#state = size === 0 ? LAST : CHUNK
+    return end + 1
+  }
+
+  /** @returns {number} where what follows begins */
+  #body(/** @type {Buffer} */ chunk, /** @type {number} */ at) {
+    const end = Math.min(chunk.length, at + this.#left)
+    // Every node puts the result or the error near the start, so no answer needs to be read for it.
+    if (this.#isFresh) this.hasFailed = FAILED.test(chunk.latin1Slice(at, Math.min(end, at + 60)))
+    this.#isFresh = false
+    this.#left -= end - at
+    // Behind each chunk stands a line end, which is not of the body.
+    if (this.#state !== LAST)
+      this.#kept?.push(chunk.subarray(at, this.#state === BODY ? end : end - Math.max(0, Math.min(end - at, 2 - this.#left))))
+    if (this.#left > 0) return end
+    if (this.#state === CHUNK) {
+      this.#state = SIZE
+      return end
+    }
+    this.#state = HEAD
+    this.#done()
+    return end
   }
 }
 
+const [HEAD, BODY, SIZE, CHUNK, LAST] = [0, 1, 2, 3, 4]
+
 /** A server that says nothing for so long has lost a request. */
-const SILENCE_MS = 30_000
+const SILENCE_MS = 60_000
 
 const CONTENT_LENGTH = /content-length: *(\d+)/i
+const CHUNKED = /transfer-encoding: *chunked/i
+const FAILED = /"error"|"result":null/
+
+/** Thrown by `ask` when the time that it was given is over. */
+export class NoAnswer extends Error {
+  /** @override */
+  name = 'NoAnswer'
+
+  constructor(/** @type {number} */ silenceMs) {
+    super(`no answer for ${silenceMs} ms`)
+  }
+}

@@ -1,29 +1,106 @@
 // The nodes that are compared, each a process of its own on a free port.
-import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
-import { ask, residentMb } from './load.mjs'
+import { join } from 'node:path'
+import { anonymousMb, ask, residentMb } from './load.mjs'
 
 const require = createRequire(import.meta.url)
 const START_LIMIT_MS = 30_000
+const STOP_LIMIT_MS = 10_000
+/** Of every node: room for a block of thousands of transfers. */
+export const GAS_LIMIT = 300_000_000
 const CHAIN_ID = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] })
 
-/** @typedef {{ name: string, command: string, args: (port: number) => string[] }} Program */
+/**
+ * How a node makes blocks: as it does by itself; when told; one per transaction; one per second.
+ * @typedef {'default' | 'held' | 'each' | 'second'} Mining
+ */
+
+/**
+ * @typedef {object} Program
+ * @property {string} name
+ * @property {string} version
+ * @property {string} command
+ * @property {(port: number) => string[]} args
+ * @property {string} [cwd]
+ * @property {Record<string, string>} [env]
+ * @property {boolean} [isSilent] what it says on stderr is of no use
+ * @property {(message: any) => void} [hears] gets what the process sends to its parent
+ * @property {readonly (readonly [method: string, ...params: unknown[]])[]} [first] asked before anything else
+ */
 
 /** @returns {Program} ours, from a build */
-export function pocketchain(/** @type {string} folder of the build */ dist) {
+export function pocketchain(
+  /** @type {string} folder of the build */ dist,
+  /** @type {Mining} */ mining = 'default',
+  /** @type {readonly string[]} */ more = [],
+) {
   const main = `${dist}/cli/main.js`
   if (!existsSync(main)) throw new Error(`${main} does not exist: npm run build`)
-  return { name: 'ours', command: process.execPath, args: (port) => [main, '--port', String(port), '--quiet'] }
+  const modes = { default: [], held: ['--cadence', 'manual'], each: ['--cadence', 'instant'], second: ['--block-time', '1'] }
+  const limit = mining === 'default' ? [] : ['--gas-limit', String(GAS_LIMIT)]
+  return {
+    name: 'ours',
+    version: JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version,
+    command: process.execPath,
+    args: (port) => [main, '--port', String(port), '--quiet', ...modes[mining], ...limit, ...more],
+  }
 }
 
 /** @returns {Program} the native binary itself, without the package's launcher in JavaScript */
-export function anvil() {
+export function anvil(/** @type {Mining} */ mining = 'default') {
   const binary = process.platform === 'win32' ? 'anvil.exe' : 'anvil'
   const arch = process.arch === 'x64' ? 'amd64' : process.arch
   const command = require.resolve(`@foundry-rs/anvil-${process.platform}-${arch}/bin/${binary}`)
-  return { name: 'anvil', command, args: (port) => ['--port', String(port), '--quiet'] }
+  const modes = { default: [], held: ['--no-mining'], each: [], second: ['--block-time', '1'] }
+  const limit = mining === 'default' ? [] : ['--gas-limit', String(GAS_LIMIT)]
+  return {
+    name: 'anvil',
+    version: require('@foundry-rs/anvil/package.json').version,
+    command,
+    args: (port) => ['--port', String(port), '--quiet', ...modes[mining], ...limit],
+  }
+}
+
+/** @returns {Program} Hardhat 2, which is installed beside this file; see hardhat.mjs */
+export function hardhat(/** @type {string} */ folder, /** @type {Mining} */ mining = 'default') {
+  const installed = join(folder, 'node_modules', 'hardhat')
+  return {
+    name: 'hardhat',
+    version: JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')).version,
+    command: process.execPath,
+    args: (port) => [
+      join(installed, 'internal', 'cli', 'cli.js'),
+      '--config',
+      join(folder, 'hardhat.config.cjs'),
+      ...['node', '--hostname', '127.0.0.1', '--port', String(port)],
+    ],
+    cwd: folder,
+    // No question about telemetry, and so none of it.
+    env: {
+      HARDHAT_DISABLE_TELEMETRY_PROMPT: 'true',
+      BENCH_MINING: mining,
+      ...(mining === 'default' ? {} : { BENCH_GAS_LIMIT: String(GAS_LIMIT) }),
+    },
+    isSilent: true,
+    // It writes a line for each request, which would count as time of the request.
+    first: [
+      ['hardhat_setLoggingEnabled', false],
+      ...(mining === 'second'
+        ? [
+            ['evm_setAutomine', false],
+            ['evm_setIntervalMining', 1_000],
+          ]
+        : []),
+    ],
+  }
+}
+
+/** The options that a build of ours knows. @returns {string} its help page */
+export function helpOf(/** @type {string} */ dist) {
+  return spawnSync(process.execPath, [`${dist}/cli/main.js`, '--help'], { encoding: 'utf8' }).stdout
 }
 
 /** One running node. */
@@ -33,6 +110,8 @@ export class Peer {
   pid
   /** from the spawn to its first answer */
   startedMs
+  /** RssAnon at its first answer */
+  startedMb = 0
   #child
   #ended
 
@@ -40,13 +119,24 @@ export class Peer {
   static async start(/** @type {Program} */ program) {
     const port = await freePort()
     const startMs = performance.now()
-    const child = spawn(program.command, program.args(port), { stdio: ['ignore', 'ignore', 'inherit'] })
+    const child = spawn(program.command, program.args(port), {
+      stdio: ['ignore', 'ignore', program.isSilent === true ? 'ignore' : 'inherit', ...(program.hears === undefined ? [] : ['ipc'])],
+      cwd: program.cwd,
+      env: { ...process.env, ...program.env },
+    })
+    if (program.hears !== undefined) child.on('message', program.hears)
     const peer = new Peer(program.name, port, child)
+    endWithUs(child)
     while (!(await answers(port))) {
       if (child.exitCode !== null) throw new Error(`${program.name} ended with ${child.exitCode}`)
-      if (performance.now() - startMs > START_LIMIT_MS) throw new Error(`${program.name} gave no answer in ${START_LIMIT_MS} ms`)
+      if (performance.now() - startMs > START_LIMIT_MS) {
+        await peer.stop()
+        throw new Error(`${program.name} gave no answer in ${START_LIMIT_MS} ms`)
+      }
     }
     peer.startedMs = performance.now() - startMs
+    peer.startedMb = peer.anonymousMb
+    for (const [method, ...params] of program.first ?? []) await peer.rpc(method, params)
     return peer
   }
 
@@ -60,9 +150,9 @@ export class Peer {
   }
 
   /** @returns {Promise<any>} the result. Throws what the node refuses. */
-  rpc = async (method, params = []) => {
-    const { result, error } = JSON.parse(await ask(this, JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })))
-    if (error !== undefined) throw new Error(`${this.name}, ${method}: ${JSON.stringify(error).slice(0, 1_000)}`)
+  rpc = async (method, params = [], /** @type {number | undefined} */ silenceMs) => {
+    const { result, error } = JSON.parse(await ask(this, JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }), silenceMs))
+    if (error !== undefined) throw new Refused(`${this.name}, ${method}: ${JSON.stringify(error).slice(0, 1_000)}`)
     return result
   }
 
@@ -70,11 +160,46 @@ export class Peer {
     return residentMb(this.pid)
   }
 
+  get anonymousMb() {
+    return anonymousMb(this.pid)
+  }
+
   async stop() {
+    const timer = setTimeout(() => this.kill(), STOP_LIMIT_MS)
     if (this.#child.exitCode === null && this.#child.signalCode === null) this.#child.kill('SIGTERM')
     await this.#ended
+    clearTimeout(timer)
+    running.delete(this.#child)
+  }
+
+  /** At once, without a word. */
+  kill() {
+    this.#child.kill('SIGKILL')
   }
 }
+
+/** A node's answer that is an error. */
+export class Refused extends Error {
+  /** @override */
+  name = 'Refused'
+}
+
+/** @type {Set<import('node:child_process').ChildProcess>} */
+const running = new Set()
+
+/** Nobody else ends them when this process is interrupted. */
+function endWithUs(/** @type {import('node:child_process').ChildProcess} */ child) {
+  if (!isWatching) {
+    process.once('exit', () => {
+      for (const each of running) each.kill('SIGKILL')
+    })
+    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
+  }
+  isWatching = true
+  running.add(child)
+}
+
+let isWatching = false
 
 async function answers(port) {
   try {
@@ -87,7 +212,7 @@ async function answers(port) {
 }
 
 /** One that the system just gave away; somebody else may take it before the node does, which then says so. */
-function freePort() {
+export function freePort() {
   return new Promise((resolve, reject) => {
     const server = createServer()
     server.once('error', reject)

@@ -51,7 +51,7 @@ const TOOL_FOLDERS = ['scripts/', 'contracts/', 'bench/']
 const SOURCE_FILE = /\.(ts|mts|mjs|js)$/
 const TEST_FILE = /\.(test|fixture)\.ts$/
 /** AssemblyScript: its decorators on functions are no TypeScript, and its imports carry no extension. */
-const FOREIGN = join('src', 'evm', 'runtime')
+const FOREIGN = [join('src', 'evm', 'runtime'), join('src', 'store', 'writer')]
 const FIXTURE = /\.fixture\.ts$/
 const TOP = FLOORS.length - 1
 
@@ -182,7 +182,7 @@ function filesBelow(/** @type {string} */ folder) {
   const entries = readdirSync(folder, { withFileTypes: true }).toSorted((a, b) => (a.name < b.name ? -1 : 1))
   return entries.flatMap((entry) => {
     if (entry.name === 'node_modules' || entry.name === 'dist') return []
-    if (join(folder, entry.name).endsWith(FOREIGN)) return []
+    if (FOREIGN.some((path) => join(folder, entry.name).endsWith(path))) return []
     if (entry.isDirectory()) return filesBelow(join(folder, entry.name))
     return SOURCE_FILE.test(entry.name) && !entry.name.endsWith('.d.ts') ? [join(folder, entry.name)] : []
   })

@@ -1,24 +1,44 @@
-// The engine's wasm: src/evm/runtime/ (AssemblyScript) to src/evm/wasm/. `node scripts/runtime.mjs` builds what is out of date; the set-up
-// and the test runner do the same before they start.
+// What is written in AssemblyScript: the engine (src/evm/runtime/ to src/evm/wasm/) and the writer of JSON (src/store/writer/ to
+// src/store/wasm/). `node scripts/runtime.mjs` builds what is out of date; the set-up and the test runner do the same before they start.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const RUNTIME = 'src/evm/runtime'
-const WASM = 'src/evm/wasm'
+/**
+ * A module. trace: what the constant TRACE is (when it is false the compiler drops every hook); pages: the memory that it starts with, where
+ * that is not the one of its program.
+ * @typedef {{ name: string, entry: string, trace?: boolean, pages?: number }} Module
+ */
 
 /**
- * The modules. trace: what the constant TRACE is (when it is false the compiler drops every hook); pages: the memory that one starts with,
- * of those that do not have the engine's.
- * @type {readonly { name: string, entry: string, trace?: boolean, pages?: number }[]}
+ * Sources that are compiled together: where they lie, where their modules go, and how many megabytes of memory those start with beyond
+ * what `MEMORY` of layout.ts says.
+ * @typedef {{ source: string, target: string, roomMb: number, modules: readonly Module[] }} Program
  */
-const MODULES = [
-  { name: 'native', entry: 'native.ts', pages: 1 },
-  { name: 'fast', entry: 'index.ts', trace: false },
-  { name: 'traced', entry: 'index.ts', trace: true },
-]
+
+/** @type {Program} */
+const ENGINE = {
+  source: 'src/evm/runtime',
+  target: 'src/evm/wasm',
+  roomMb: 4, // for the EVM's memories, before the module's own has to grow
+  modules: [
+    { name: 'native', entry: 'native.ts', pages: 1 },
+    { name: 'fast', entry: 'index.ts', trace: false },
+    { name: 'traced', entry: 'index.ts', trace: true },
+  ],
+}
+
+/** @type {Program} */
+const WRITER = {
+  source: 'src/store/writer',
+  target: 'src/store/wasm',
+  roomMb: 0,
+  modules: [{ name: 'writer', entry: 'index.ts' }],
+}
+
+const PROGRAMS = [ENGINE, WRITER]
 
 const COMPILER = ['assemblyscript', 'asc'].join('/')
 
@@ -41,34 +61,50 @@ const OPTIONS = [
   ...['--use', 'abort='], // a trap says as much, and the module then imports nothing but the hooks
 ]
 
-/** Builds the modules unless they were made from exactly these sources. Throws an Error with the compiler's messages. */
+/** Builds the modules of every program unless they were made from exactly these sources. Throws an Error with the compiler's messages. */
 export async function buildRuntime(root = ROOT) {
-  if (runtimeIsCurrent(root)) return
-  const stamp = stampOfSources(root)
-  mkdirSync(join(root, WASM), { recursive: true })
-  for (const { name, entry, ...options } of modulesOf(root)) {
-    writeModule(moduleFile(root, name), stamp, await compileRuntime(entry, { ...options, root }))
-  }
+  for (const program of PROGRAMS) if (!isCurrent(root, program)) await buildProgram(root, program)
 }
 
 /** True when there is nothing to build (a few milliseconds). */
 export function runtimeIsCurrent(root = ROOT) {
-  const modules = modulesOf(root)
+  return PROGRAMS.every((program) => isCurrent(root, program))
+}
+
+async function buildProgram(/** @type {string} */ root, /** @type {Program} */ program) {
+  const line = firstLine(root, program)
+  mkdirSync(join(root, program.target), { recursive: true })
+  for (const { name, entry, ...options } of modulesOf(root, program)) {
+    writeModule(moduleFile(root, program, name), line, await compile(entry, { ...options, root, program }))
+  }
+}
+
+function isCurrent(/** @type {string} */ root, /** @type {Program} */ program) {
+  const modules = modulesOf(root, program)
   if (modules.length === 0) return true
-  const line = firstLine(stampOfSources(root))
+  const line = firstLine(root, program)
   return modules.every(({ name }) => {
-    const file = moduleFile(root, name)
+    const file = moduleFile(root, program, name)
     return existsSync(file) && readFileSync(file, 'utf8').startsWith(line)
   })
 }
 
 /**
- * Compiles one file of the runtime with everything that it imports.
+ * Compiles one file of the engine's runtime with everything that it imports.
  * @param {string} entry its name in src/evm/runtime/
  * @param {{ trace?: boolean, pages?: number, root?: string }} options pages: the memory that the module starts with
  * @returns {Promise<Uint8Array<ArrayBuffer>>} the module
  */
-export async function compileRuntime(entry, { trace = false, root = ROOT, pages = initialPages(root) } = {}) {
+export async function compileRuntime(entry, options = {}) {
+  return compile(entry, options)
+}
+
+/**
+ * @param {string} entry
+ * @param {{ trace?: boolean, root?: string, program?: Program, pages?: number }} options
+ * @returns {Promise<Uint8Array<ArrayBuffer>>}
+ */
+async function compile(entry, { trace = false, root = ROOT, program = ENGINE, pages = initialPages(root, program) }) {
   // Loaded when there is something to compile: it takes 0.3 s and needs the packages to be there.
   // Its types declare arrays of their own, which must not become everybody's: so its name is no literal here.
   /** @type {{ default: Compiler }} */
@@ -77,7 +113,7 @@ export async function compileRuntime(entry, { trace = false, root = ROOT, pages 
   let wasm
   let messages = ''
   const args = [entry, ...OPTIONS, ...['--initialMemory', String(pages)], ...['--outFile', 'out.wasm']]
-  const { error } = await asc.main([...args, ...['--baseDir', join(root, RUNTIME)]], {
+  const { error } = await asc.main([...args, ...['--baseDir', join(root, program.source)]], {
     readFile: (name, baseDir) => {
       if (name === 'flags.ts') return `export const TRACE: bool = ${trace}\n`
       const file = join(baseDir, name)
@@ -89,33 +125,31 @@ export async function compileRuntime(entry, { trace = false, root = ROOT, pages 
     listFiles: () => [],
     stderr: { write: (chunk) => void (messages += String(chunk)) },
   })
-  if (wasm === undefined) throw new Error(`${RUNTIME}/${entry} does not compile\n${messages}`, { cause: error })
+  if (wasm === undefined) throw new Error(`${program.source}/${entry} does not compile\n${messages}`, { cause: error })
   return wasm
 }
 
-/** Megabytes that the EVM's memories have before the module's own has to grow. */
-const ROOM_MB = 4
 const PAGES_PER_MB = 16
 
-/** The memory that a module starts with, in pages: everything that has a fixed place in layout.ts, and that room. @returns {number} */
-function initialPages(/** @type {string} */ root) {
-  const fixed = /^export const MEMORY: usize = (\d+) \* MB$/m.exec(readFileSync(join(root, RUNTIME, 'layout.ts'), 'utf8'))?.[1]
-  if (fixed === undefined) throw new Error(`${RUNTIME}/layout.ts has no line "export const MEMORY: usize = <number> * MB"`)
-  return (Number(fixed) + ROOM_MB) * PAGES_PER_MB
+/** The memory that a module starts with, in pages: everything that has a fixed place in layout.ts, and room. @returns {number} */
+function initialPages(/** @type {string} */ root, /** @type {Program} */ { source, roomMb }) {
+  const fixed = /^export const MEMORY: usize = (\d+) \* MB$/m.exec(readFileSync(join(root, source, 'layout.ts'), 'utf8'))?.[1]
+  if (fixed === undefined) throw new Error(`${source}/layout.ts has no line "export const MEMORY: usize = <number> * MB"`)
+  return (Number(fixed) + roomMb) * PAGES_PER_MB
 }
 
 /** Those whose source is there: not every tree that the set-up builds has an engine. */
-function modulesOf(/** @type {string} */ root) {
-  return MODULES.filter(({ entry }) => existsSync(join(root, RUNTIME, entry)))
+function modulesOf(/** @type {string} */ root, /** @type {Program} */ { source, modules }) {
+  return modules.filter(({ entry }) => existsSync(join(root, source, entry)))
 }
 
-/** One string that changes when the sources, the compiler or its options do. */
-function stampOfSources(/** @type {string} */ root) {
+/** The line that a module begins with: it changes when the program's sources, the compiler or its options do. */
+function firstLine(/** @type {string} */ root, /** @type {Program} */ { source }) {
   const hash = createHash('sha256')
-  const names = readdirSync(join(root, RUNTIME)).filter((name) => name.endsWith('.ts'))
-  for (const name of names.toSorted()) hash.update(`${name}\0${readFileSync(join(root, RUNTIME, name), 'utf8')}\0`)
+  const names = readdirSync(join(root, source)).filter((name) => name.endsWith('.ts'))
+  for (const name of names.toSorted()) hash.update(`${name}\0${readFileSync(join(root, source, name), 'utf8')}\0`)
   hash.update(readFileSync(fileURLToPath(import.meta.url), 'utf8'))
-  return `sha256 ${hash.digest('hex')}, assemblyscript ${compilerVersion(root)}`
+  return `// Generated by scripts/runtime.mjs from ${source}/ (sha256 ${hash.digest('hex')}, assemblyscript ${compilerVersion(root)}).`
 }
 
 /** @returns {string} */
@@ -125,18 +159,14 @@ function compilerVersion(/** @type {string} */ root) {
 }
 
 /** Written aside and swapped in: test runs that start at the same time all see a whole file. */
-function writeModule(/** @type {string} */ file, /** @type {string} */ stamp, /** @type {Uint8Array} */ wasm) {
+function writeModule(/** @type {string} */ file, /** @type {string} */ line, /** @type {Uint8Array} */ wasm) {
   const fresh = `${file}.${process.pid}`
-  writeFileSync(fresh, `${firstLine(stamp)}\nexport default '${Buffer.from(wasm).toString('base64')}'\n`)
+  writeFileSync(fresh, `${line}\nexport default '${Buffer.from(wasm).toString('base64')}'\n`)
   renameSync(fresh, file)
 }
 
-function moduleFile(/** @type {string} */ root, /** @type {string} */ name) {
-  return join(root, WASM, `${name}.ts`)
-}
-
-function firstLine(/** @type {string} */ stamp) {
-  return `// Generated by scripts/runtime.mjs from ${RUNTIME}/ (${stamp}).`
+function moduleFile(/** @type {string} */ root, /** @type {Program} */ { target }, /** @type {string} */ name) {
+  return join(root, target, `${name}.ts`)
 }
 
 /** vitest's globalSetup. A runtime that does not compile is for `npm test` to refuse; here the tests that do without it can still run. */

@@ -43,10 +43,10 @@ export function build(root = ROOT) {
   }
 }
 
-/** Compiles the engine to src/evm/wasm/, which src/ imports: before a type check too. */
+/** Compiles the engine and the writer to src/evm/wasm/ and src/store/wasm/, which src/ imports: before a type check too. */
 export function buildRuntime(root = ROOT) {
   if (runtimeIsCurrent(root)) return
-  say('building the engine (src/evm/runtime/ to src/evm/wasm/)')
+  say('building the wasm modules (src/evm/runtime/, src/store/writer/)')
   run(process.execPath, [join(root, 'scripts', 'runtime.mjs')], root)
 }
 
@@ -91,8 +91,11 @@ export function npm(/** @type {string[]} */ args, /** @type {string} */ cwd) {
 const FINGERPRINT = '.fingerprint'
 const BUILD_FILES = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'scripts/setup.mjs']
 const TEST_FILE = /\.(test|fixture)\.ts$/
-/** What the program does not consist of: data of tests, and the engine's source (what it compiles to lies in src/evm/wasm/). */
-const OTHER_FOLDERS = new Set(['fixtures', 'testdata', 'runtime'])
+/**
+ * What the program does not consist of: data of tests, and sources in AssemblyScript. What those compile to (src/evm/wasm/, src/store/wasm/)
+ * names their content in its first line, so it stands for them in the fingerprint.
+ */
+const OTHER_FOLDERS = new Set(['fixtures', 'testdata', 'runtime', 'writer'])
 
 /** Data that the code reads beside itself (JSON, snapshots, wasm) goes to the same place in dist/. */
 function copyAssets(/** @type {string} */ from, /** @type {string} */ to) {

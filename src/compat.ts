@@ -47,6 +47,9 @@ export const COMPAT: Readonly<Record<CompatName, Compat>> = {
 /** interface 8: at most this difference toBlock - fromBlock on the public tier (ponder asks for 2,001 blocks) */
 export const PUBLIC_LOG_RANGE_BLOCKS = 2_000
 
+/** reth's default, as a count before anything is read; of one block the public tier answers all, there or here */
+export const PUBLIC_LOG_RESULTS = 20_000
+
 /** safe and finalized follow the simulated L1, one and two epochs behind the head */
 export const SAFE_EPOCHS = 1
 export const FINALIZED_EPOCHS = 2
@@ -54,6 +57,9 @@ export const L1_EPOCH_SECONDS = 12
 
 /** blocks whose state stays readable in memory; older answers code 4444 */
 export const STATE_HISTORY_BLOCKS = 8_192
+
+/** of them in memory when state rests in a store: older state is read from there, without proofs */
+export const STATE_HISTORY_KEPT_BLOCKS = 64
 
 /** BLOBBASEFEE and eth_blobBaseFee on an OP chain, which has no blobs */
 export const OP_BLOB_BASE_FEE = 1n

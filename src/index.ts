@@ -23,11 +23,23 @@ import type { Compat, CompatName } from './compat.ts'
 import { Hash, Mnemonic, Secp256k1 } from './eth/index.ts'
 import type { Address } from './eth/index.ts'
 import { configureTier1, loadPrecompiles, OP_FORKS } from './evm/index.ts'
-import type { OpFork, Tier1Mode } from './evm/index.ts'
+import type { OpFork, Tier1Mode, WriteSet } from './evm/index.ts'
 import { DevAccounts, Workers, createRpc, nodeThreads } from './rpc/index.ts'
 import type { NodeRpc, Rpc, RpcRequest } from './rpc/index.ts'
 import type { ListenOptions, Served, Server } from './server/index.ts'
-import { MemoryStore } from './store/index.ts'
+import {
+  MemoryShelf,
+  StateFileError,
+  Store,
+  layOn,
+  layered,
+  mergeAccounts,
+  openLmdb,
+  readStateFile,
+  stateFileText,
+  stateOf,
+} from './store/index.ts'
+import type { Shelf, StateFile } from './store/index.ts'
 import { Publisher } from './stream/index.ts'
 
 /** Everything has a default; `createPocketchain({})` is the chain that `npx pocketchain` starts. */
@@ -61,6 +73,11 @@ export interface PocketchainOptions {
   readonly importedChain?: Uint8Array
   /** told of every imported block; what it throws stops the import, and `createPocketchain` rejects with it */
   readonly onImported?: (blockNumber: number) => void
+  /**
+   * a state file of ours or of anvil, or a genesis of geth, of which the accounts count: what the chain goes on from. A file with a genesis of its
+   * own wins over the options that make one
+   */
+  readonly stateFile?: Uint8Array
   /** Unix time of block 0, seconds: now */
   readonly timestamp?: number
   /** newest rules in force, an OP fork or the L1 fork it runs on */
@@ -71,7 +88,11 @@ export interface PocketchainOptions {
   readonly transactionGasCap?: bigint | null
   /** false: the default genesis lacks the CREATE2 factories, for scripts that deploy them by their known transactions */
   readonly factories?: boolean
-  /** blocks whose state stays readable: 8,192 */
+  /** a directory where the chain is kept, and goes on from when it was kept there before: in memory */
+  readonly data?: string
+  /** with `data`: blocks whose state stays readable; blocks, receipts and logs all stay: unlimited */
+  readonly prune?: number
+  /** without `data`: blocks whose state stays readable: 8,192 */
   readonly stateHistory?: number
 
   /** of a block */
@@ -93,6 +114,8 @@ export interface PocketchainOptions {
   /** experimental: what happens to code that burns much gas, for all chains of the process: `off`, it is interpreted */
   readonly tier1?: Tier1Mode
 
+  /** gets what a person should know of the start; written to stderr unless given */
+  readonly onNote?: (line: string) => void
   /** gets what broke inside although the node lives on; written to stderr unless given */
   readonly onError?: (error: unknown) => void
 }
@@ -105,6 +128,7 @@ export interface DevAccount {
 /** A running chain with its JSON-RPC face. No port is open until `listen`. */
 export interface Pocketchain extends Rpc {
   readonly chain: Chain
+  readonly store: Store
   readonly accounts: readonly DevAccount[]
   /** such as `pocketchain/0.1.0/linux-x64/node20.20.2` */
   readonly clientVersion: string
@@ -114,6 +138,11 @@ export interface Pocketchain extends Rpc {
   readonly request: (request: RpcRequest) => Promise<unknown>
   /** Opens a port: any free one unless said. Throws ListenError, and Error after `close`. */
   readonly listen: (options?: Partial<ListenOptions>) => Promise<Server>
+  /**
+   * The newest sealed state and all blocks as a state file, which anvil reads too: JSON in pieces, between which the chain may go on. Throws
+   * StateFileError for a chain too long, and RewoundState or PrunedState when the chain goes back, or far on, meanwhile.
+   */
+  readonly stateFile: () => Iterable<string>
   /** Stops the chain and closes what was opened. */
   readonly close: () => Promise<void>
   readonly [Symbol.asyncDispose]: () => Promise<void>
@@ -132,13 +161,28 @@ const BASE_FEE = 1_000_000_000n
 const WORKERS = 4
 
 /**
- * Starts a chain. Throws GenesisError, ImportError or DecodeError for files that cannot be used, RangeError for options that cannot.
+ * Starts a chain. Throws GenesisError, ImportError, StateFileError or DecodeError for files that cannot be used, RangeError for options that cannot, and
+ * ShelfError, OtherGenesis, StateRootMismatch, CorruptRecord or CorruptSection for a directory that cannot.
  */
 export async function createPocketchain(options: PocketchainOptions = {}): Promise<Pocketchain> {
   if (options.tier1 !== undefined) configureTier1({ mode: options.tier1 })
+  const shelf = await shelfOf(options)
+  try {
+    return await started(options, shelf)
+  } catch (error) {
+    await shelf.close()
+    throw error
+  }
+}
+
+async function started(options: PocketchainOptions, shelf: Shelf): Promise<Pocketchain> {
   const accounts = accountsOf(options)
   const onError = options.onError ?? writeError
-  const chain = new Chain(chainOptions(options, accounts, onError))
+  const clock = clockOf(options)
+  const loaded = loadedOf(options, accounts, clock, shelf)
+  const store = new Store(shelf, { stateBlocks: options.prune ?? null })
+  const chain = new Chain(chainOptions(options, accounts, { clock, store, loaded, onBug: onError }))
+  if (loaded !== null && loaded.accounts.length > 0) await chain.edit((world) => mergeAccounts(world, loaded.accounts))
   if (options.minGasPrice !== undefined) chain.setMinGasPrice(options.minGasPrice)
   if (options.importedChain !== undefined) await importChain(chain, options.importedChain, options.onImported)
   const clientVersion = `pocketchain/${VERSION}/${process.platform}-${process.arch}/node${process.versions.node}`
@@ -155,11 +199,22 @@ export async function createPocketchain(options: PocketchainOptions = {}): Promi
     onBug: onError,
   })
   await chain.start()
-  return assemble({ chain, rpc, workers, accounts, clientVersion, onError })
+  return assemble({ chain, store, rpc, workers, accounts, clientVersion, onError })
+}
+
+/** The library of the disk is loaded by those who want one. */
+async function shelfOf({ data, prune, stateHistory }: PocketchainOptions): Promise<Shelf> {
+  if (data === undefined) {
+    if (prune !== undefined) throw new RangeError('prune is for a chain that is kept in a directory; without one, stateHistory says what stays')
+    return new MemoryShelf()
+  }
+  if (stateHistory !== undefined) throw new RangeError('stateHistory is for a chain in memory; of one that is kept in a directory, prune says what stays')
+  return openLmdb(data)
 }
 
 interface Parts {
   readonly chain: Chain
+  readonly store: Store
   readonly rpc: NodeRpc
   readonly workers: Workers | null
   readonly accounts: readonly DevAccount[]
@@ -168,7 +223,7 @@ interface Parts {
 }
 
 function assemble(parts: Parts): Pocketchain {
-  const { chain, rpc, workers, accounts, clientVersion } = parts
+  const { chain, store, rpc, workers, accounts, clientVersion } = parts
   const publisher = new Publisher(chain.head)
   const servers: Promise<Server>[] = []
   let closed: Promise<void> | null = null
@@ -181,13 +236,16 @@ function assemble(parts: Parts): Pocketchain {
     await chain.stop()
     publisher.close()
     rpc.close()
+    await store.close()
   }
   const close = (): Promise<void> => (closed ??= end())
   return {
     chain,
+    store,
     accounts,
     clientVersion,
     publisher,
+    stateFile: () => stateFileText(chain),
     request: (request) => rpc.request(request),
     subscribe: rpc.subscribe,
     listen: async (where = {}) => {
@@ -218,30 +276,78 @@ function accountsOf(options: PocketchainOptions): readonly DevAccount[] {
   return keys.map((privateKey) => ({ address: Secp256k1.address(privateKey), privateKey }))
 }
 
-function chainOptions(options: PocketchainOptions, accounts: readonly DevAccount[], onBug: (error: unknown) => void): ChainOptions {
-  const clock = clockOf(options)
-  const feeParameters = { ...DEFAULT_FEE_PARAMETERS, ...(options.minBaseFee === undefined ? {} : { minBaseFee: options.minBaseFee }) }
-  const genesis = genesisOf(options, accounts, clock, feeParameters)
+interface Ground {
+  readonly clock: Clock
+  readonly store: Store
+  readonly loaded: Loaded | null
+  readonly onBug: (error: unknown) => void
+}
+
+function chainOptions(options: PocketchainOptions, accounts: readonly DevAccount[], { clock, store, loaded, onBug }: Ground): ChainOptions {
+  const genesis = loaded?.genesis ?? genesisOf({ ...options, ...beginningOf(options, store) }, accounts, clock)
   const { cadence = 'preconf' } = options
   return {
     genesis,
+    headState: loaded?.headState ?? null,
     clock,
-    feeParameters,
+    feeParameters: feeParametersOf(options),
     onBug,
-    store: new MemoryStore(),
+    store,
     cadence: typeof cadence === 'string' ? CADENCES[cadence] : cadence,
     l1: {
       ...DEFAULT_L1,
       ...(options.l1BaseFee === undefined ? {} : { baseFee: options.l1BaseFee }),
       ...(options.l1BlobBaseFee === undefined ? {} : { blobBaseFee: options.l1BlobBaseFee }),
     },
-    gasLimit: options.gasLimit ?? (options.genesis === undefined ? GAS_LIMIT : genesis.gasLimit),
+    gasLimit: options.gasLimit ?? (options.genesis === undefined && (loaded?.genesis ?? null) === null ? GAS_LIMIT : genesis.gasLimit),
     coinbase: SEQUENCER_FEE_VAULT,
     order: options.order ?? 'fees',
     seed: options.seed ?? 'pocketchain',
     historyBlocks: options.stateHistory ?? STATE_HISTORY_BLOCKS,
     instanceId: Hash.from(randomBytes(32)),
   }
+}
+
+function feeParametersOf({ minBaseFee }: PocketchainOptions): FeeParameters {
+  return minBaseFee === undefined ? DEFAULT_FEE_PARAMETERS : { ...DEFAULT_FEE_PARAMETERS, minBaseFee }
+}
+
+/** What a state file makes of a start. */
+interface Loaded {
+  /** null: that of the options */
+  readonly genesis: Genesis | null
+  /** of the newest block that lies on the shelf; null: none does, or the shelf keeps it */
+  readonly headState: WriteSet | null
+  /** what is laid over block 0 when the file's blocks are not */
+  readonly accounts: StateFile['accounts']
+}
+
+/** Lays the file's blocks on the shelf, if it has any that can be. Throws StateFileError, and RangeError for a shelf that is not empty. */
+function loadedOf(options: PocketchainOptions, accounts: readonly DevAccount[], clock: Clock, shelf: Shelf): Loaded | null {
+  const { stateFile, chainId, onNote = writeNote } = options
+  if (stateFile === undefined) return null
+  if (shelf.height >= 0) throw new RangeError('a state file is for a new chain, and the data directory holds one; leave one of the two out, or take a new directory')
+  const file = readStateFile(stateFile)
+  const told = file.own?.chainId ?? file.anvil?.chainId ?? null
+  if (told !== null && chainId !== undefined && told !== chainId) {
+    throw new StateFileError('chain id', `is ${told}, and ${chainId} was asked for; leave the chain id out, or take another file`)
+  }
+  const note = (reason: string) => onNote(`the blocks of the state file are left out: ${reason}; its accounts are laid over block 0`)
+  const over = { genesis: null, headState: null, accounts: file.accounts }
+  if (file.leftOut !== null) note(file.leftOut)
+  const records = file.own?.records ?? file.anvil?.records
+  if (records === undefined) return over
+  const genesis = file.own?.genesis ?? genesisOf(told === null ? options : { ...options, chainId: told }, accounts, clock)
+  const headState = file.own === null ? layered(genesis.state, stateOf(file.accounts)) : stateOf(file.accounts, true)
+  if (layOn(shelf, records, genesis, headState)) return { genesis, headState: shelf.state === null ? headState : null, accounts: [] }
+  note('the data directory takes only chains that began here')
+  return over
+}
+
+/** A chain that goes on began when it began. */
+function beginningOf({ timestamp }: PocketchainOptions, store: Store): Pick<PocketchainOptions, 'timestamp'> {
+  const stored = store.timestampOf(0)
+  return timestamp !== undefined || stored === null ? {} : { timestamp: stored }
 }
 
 function workersOf(options: PocketchainOptions, chain: Chain, compat: Compat, onBug: (error: unknown) => void): Workers | null {
@@ -255,7 +361,7 @@ function clockOf({ clock = 'real', timestamp }: PocketchainOptions): Clock {
   return clock === 'real' ? new RealClock() : new ManualClock(timestamp === undefined ? Date.now() : timestamp * 1_000)
 }
 
-function genesisOf(options: PocketchainOptions, accounts: readonly DevAccount[], clock: Clock, feeParameters: FeeParameters): Genesis {
+function genesisOf(options: PocketchainOptions, accounts: readonly DevAccount[], clock: Clock): Genesis {
   const limits = {
     codeSizeLimit: options.codeSizeLimit === undefined ? DEFAULT_CODE_SIZE_LIMIT : options.codeSizeLimit,
     transactionGasCap: options.transactionGasCap === undefined ? DEFAULT_TRANSACTION_GAS_CAP : options.transactionGasCap,
@@ -269,7 +375,7 @@ function genesisOf(options: PocketchainOptions, accounts: readonly DevAccount[],
   return defaultGenesis({
     ...limits,
     hardfork,
-    feeParameters,
+    feeParameters: feeParametersOf(options),
     chainId: options.chainId ?? CHAIN_ID,
     timestamp: options.timestamp ?? Math.floor(clock.nowMs() / 1_000),
     gasLimit: options.gasLimit ?? GAS_LIMIT,
@@ -288,6 +394,10 @@ function opForkOf(name: string): OpFork {
   if (fork !== undefined && OP_FORKS.indexOf(fork) >= OP_FORKS.indexOf('fjord')) return fork
   const known = [...OP_FORKS.slice(OP_FORKS.indexOf('fjord')), ...Object.keys(RUNS_ON)]
   throw new RangeError(`hardfork must be one of ${known.join(', ')}, not ${JSON.stringify(name)}`)
+}
+
+function writeNote(line: string): void {
+  process.stderr.write(`pocketchain: ${line}\n`)
 }
 
 function writeError(error: unknown): void {

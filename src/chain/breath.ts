@@ -7,9 +7,13 @@ import { BREATH_MS } from './limits.ts'
 export class Breath {
   #dueMs = performance.now() + BREATH_MS
 
+  get isDue(): boolean {
+    return performance.now() >= this.#dueMs
+  }
+
   /** Between two blocks. Null: go on at once. */
   take(): Promise<void> | null {
-    return performance.now() < this.#dueMs ? null : this.#pause()
+    return this.isDue ? this.#pause() : null
   }
 
   async #pause(): Promise<void> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Address, EMPTY_REQUESTS_HASH, Hash, Header } from '../eth/index.ts'
+import { Address, Block, EMPTY_REQUESTS_HASH, Hash, Header } from '../eth/index.ts'
 import type { Transaction } from '../eth/index.ts'
 import { GAS_PER_BLOB, InvalidTransaction } from '../evm/index.ts'
 import type { ChainConfig } from '../evm/index.ts'
@@ -99,9 +99,26 @@ describe('a block', () => {
     builder.commit()
     const pending = builder.pending()
     expect(pending.hash).toBe(Hash.zero)
+    expect(builder.hash()).toBe(Header.hash(pending.header))
     const { block } = builder.seal()
     expect(block.hash).toBe(Header.hash(pending.header))
-    expect(block.sizeBytes).toBeGreaterThan(500)
+    expect(block.sizeBytes).toBe(Block.encode(block).length)
+  })
+
+  test('has another header and hash as soon as it holds more, and no new version of the state when it does not', () => {
+    const { builder, history } = builderOf()
+    builder.add(signed())
+    builder.commit()
+    const [first, hash, version] = [builder.header(), builder.hash(), history.version]
+    builder.commit()
+    expect([builder.header(), builder.hash(), history.version]).toEqual([first, hash, version])
+    builder.add(signed({ nonce: 1n }))
+    builder.commit()
+    expect(builder.header().transactionsRoot).not.toBe(first.transactionsRoot)
+    expect(builder.header().receiptsRoot).not.toBe(first.receiptsRoot)
+    expect(builder.hash()).toBe(Header.hash(builder.header()))
+    expect(builder.hash()).not.toBe(hash)
+    expect(history.version).toBe(version + 1)
   })
 
   test('of an OP chain has the root of the message passer’s storage in place of withdrawals, and no requests', async () => {

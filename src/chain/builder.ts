@@ -7,16 +7,16 @@ import {
   World,
   beginBlock,
   daFootprint,
+  footprintScalar,
   endBlock,
   executeTransaction,
-  l1Cost,
   nextExcessBlobGas,
   rulesAt,
 } from '../evm/index.ts'
 import type { BlockContext, ChainConfig, Executed, Rules, StateReader, WriteSet } from '../evm/index.ts'
 import { environment } from './environment.ts'
 import { nextBaseFee } from './basefee.ts'
-import { Trie } from './trie.ts'
+import { OrderedTrie, Trie } from './trie.ts'
 import { isImpersonated } from './validation.ts'
 
 /** What the builder of a block is free to choose. */
@@ -68,6 +68,11 @@ export class BlockBuilder {
   #logCount = 0
   #bloom: Uint8Array = Bloom.empty
   #requestsHash: Hash | null
+  readonly #transactionTrie = new OrderedTrie()
+  readonly #receiptTrie = new OrderedTrie()
+  #header: Header
+  /** of `#header`, with the length of what is hashed */
+  #digest: { readonly hash: Hash; readonly sizeBytes: number } | null = null
 
   constructor(
     state: BuilderState,
@@ -83,6 +88,7 @@ export class BlockBuilder {
     this.context = { config, rules: this.#rules, env: environment(this.#frame, this.#rules, blockHash) }
     this.#world = new World(state.at(state.version))
     this.#requestsHash = this.#frame.requestsHash
+    this.#header = this.#frame
   }
 
   get number(): number {
@@ -133,7 +139,7 @@ export class BlockBuilder {
   /** Writes what was executed since the last commit into the state, as one version. */
   commit(): WriteSet {
     const writes = this.#world.writes()
-    this.#state.apply(writes)
+    if (writes.accounts.size > 0 || writes.storage.size > 0) this.#state.apply(writes)
     this.#world.rebase(this.#state.at(this.#state.version))
     this.#committed = this.transactions.length
     return writes
@@ -142,7 +148,7 @@ export class BlockBuilder {
   /** The block as far as it is committed; `hash` is zero, its header's hash is what it would have if it ended here. */
   pending(): Block {
     return {
-      header: this.#header(),
+      header: this.header(),
       hash: Hash.zero,
       transactions: this.transactions.slice(),
       receipts: this.receipts.slice(),
@@ -151,6 +157,20 @@ export class BlockBuilder {
       timestampMs: this.#attributes.timestampMs,
       sizeBytes: 0,
     }
+  }
+
+  /** Of `pending`. The same one as before when nothing has changed. */
+  header(): Header {
+    const stateRoot = this.#state.stateRoot()
+    const isSame = this.#receiptTrie.size === this.receipts.length && this.#header.stateRoot === stateRoot
+    if (isSame && this.#header.requestsHash === this.#requestsHash) return this.#header
+    this.#digest = null
+    return (this.#header = this.#headerOn(stateRoot))
+  }
+
+  /** What the block would have if it ended here. */
+  hash(): Hash {
+    return this.#digested().hash
   }
 
   /** Rewards, withdrawals and requests, then the finished block. What they wrote is in `writes`. */
@@ -163,7 +183,9 @@ export class BlockBuilder {
     this.#requestsHash = requestsHash
     const writes = this.commit()
     this.release()
-    return { block: sealedBlock(this.pending()), writes }
+    const pending = this.pending()
+    const { hash, sizeBytes } = this.#digested()
+    return { block: { ...pending, hash, sizeBytes: Block.sizeBytes(pending, sizeBytes) }, writes }
   }
 
   /** For a builder that is given up; one that has sealed its block has done it. Nothing can be added any more. */
@@ -195,15 +217,26 @@ export class BlockBuilder {
   #blobGas(tx: Transaction): bigint {
     if (this.#rules.op === null) return GAS_PER_BLOB * BigInt(tx.blobVersionedHashes.length)
     if (!this.#rules.hasOp('jovian') || tx.type === 0x7e) return 0n
-    return daFootprint(tx.raw, l1Cost(tx.raw, this.#rules, this.#world).daFootprintGasScalar ?? 0n)
+    return daFootprint(tx.raw, footprintScalar(this.#world))
   }
 
-  #header(): Header {
+  #digested(): { readonly hash: Hash; readonly sizeBytes: number } {
+    const header = this.header()
+    if (this.#digest !== null) return this.#digest
+    const encoded = Rlp.lend(Header.toRlp(header))
+    return (this.#digest = { hash: Hash.keccak(encoded), sizeBytes: encoded.length })
+  }
+
+  #headerOn(stateRoot: Hash): Header {
+    for (let index = this.#receiptTrie.size; index < this.receipts.length; index++) {
+      this.#transactionTrie.push(this.transactions[index]!.raw)
+      this.#receiptTrie.push(Receipt.encode(this.receipts[index]!))
+    }
     return {
       ...this.#frame,
-      stateRoot: this.#state.stateRoot(),
-      transactionsRoot: Trie.orderedRoot(this.transactions.map((tx) => tx.raw)),
-      receiptsRoot: Trie.orderedRoot(this.receipts.map((receipt) => Receipt.encode(receipt))),
+      stateRoot,
+      transactionsRoot: this.#transactionTrie.rootHash(),
+      receiptsRoot: this.#receiptTrie.rootHash(),
       logsBloom: this.#bloom,
       gasUsed: this.#gasUsed,
       blobGasUsed: this.#frame.blobGasUsed === null ? null : this.#blobGasUsed,
@@ -248,6 +281,8 @@ export class BlockBuilder {
   }
 }
 
+const NO_NONCE = new Uint8Array(8)
+
 /** The header with everything that is fixed before the first transaction. */
 function frame(parent: Block, attributes: BlockAttributes, config: ChainConfig, rules: Rules): Header {
   const cancun = rules.has('cancun')
@@ -266,7 +301,7 @@ function frame(parent: Block, attributes: BlockAttributes, config: ChainConfig, 
     timestamp: attributes.timestamp,
     extraData: attributes.extraData,
     mixHash: attributes.prevRandao,
-    nonce: new Uint8Array(8),
+    nonce: NO_NONCE,
     baseFeePerGas: attributes.baseFeePerGas ?? nextBaseFee(parent.header, config, rules),
     withdrawalsRoot: null,
     blobGasUsed: cancun ? 0n : null,
@@ -274,11 +309,6 @@ function frame(parent: Block, attributes: BlockAttributes, config: ChainConfig, 
     parentBeaconBlockRoot: cancun ? (attributes.parentBeaconBlockRoot ?? Hash.zero) : null,
     requestsHash: rules.has('prague') ? EMPTY_REQUESTS_HASH : null,
   }
-}
-
-/** The finished form of a pending block: with its hash and its size. */
-function sealedBlock(pending: Block): Block {
-  return { ...pending, hash: Header.hash(pending.header), sizeBytes: Block.encode(pending).length }
 }
 
 /** The transaction does not fit into what is left of the block. */

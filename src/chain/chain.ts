@@ -1,3 +1,4 @@
+import { STATE_HISTORY_KEPT_BLOCKS } from '../compat.ts'
 import type { Address, Block, Hash, Transaction } from '../eth/index.ts'
 import type { ChainConfig, World, WriteSet } from '../evm/index.ts'
 import { Admission } from './admission.ts'
@@ -9,11 +10,12 @@ import type { BlockAttributes } from './builder.ts'
 import type { Cadence } from './cadence.ts'
 import type { Clock } from './clock.ts'
 import { LEAST_OP_GAS_LIMIT } from './deposits.ts'
-import { genesisBlock } from './genesis.ts'
+import { foundationOf } from './foundation.ts'
 import type { Genesis } from './genesis.ts'
 import { Head } from './head.ts'
 import { Horizon } from './horizon.ts'
 import { freshKnobs } from './knobs.ts'
+import { Journal } from './journal.ts'
 import type { Knobs } from './knobs.ts'
 import { SimulatedL1 } from './l1.ts'
 import type { L1Options } from './l1.ts'
@@ -26,13 +28,15 @@ import type { PoolOrder } from './selection.ts'
 import { SealedChain } from './sealed.ts'
 import { Sequencer } from './sequencer.ts'
 import { Snapshots } from './snapshots.ts'
-import { NO_WRITES, StateHistory, writesOf } from './state.ts'
-import { ChainTime } from './time.ts'
+import { NO_WRITES, writesOf } from './state.ts'
+import { ChainTime, timestampMsOf } from './time.ts'
 import { Turns } from './turns.ts'
 
 export interface ChainOptions {
   readonly genesis: Genesis
   readonly store: BlockStore
+  /** of the store's newest block, when the store was filled from elsewhere and keeps no state; that of older ones is unknown */
+  readonly headState?: WriteSet | null
   readonly clock: Clock
   readonly cadence: Cadence
   readonly l1: L1Options
@@ -44,12 +48,29 @@ export interface ChainOptions {
   readonly order: PoolOrder
   /** what randomness grows from: same seed and same clock, same block hashes */
   readonly seed: string
-  /** blocks whose state stays readable */
+  /** blocks whose state stays readable; of a store that keeps state, those that memory holds beside it, at most STATE_HISTORY_KEPT_BLOCKS */
   readonly historyBlocks: number
   /** tells this run from another one of the same genesis */
   readonly instanceId: Hash
   /** gets what broke inside although the chain lives on */
   readonly onBug: (error: unknown) => void
+}
+
+/** For who appends blocks that somebody else built. */
+export interface Adoption {
+  readonly sealed: SealedChain
+  /** What was appended becomes durable. Throws what the store throws. */
+  readonly settle: () => void
+  /** What was appended and is durable becomes visible. */
+  readonly announce: (block: Block, writes: WriteSet) => void
+}
+
+/** What became of the promises that a chain had not sealed when it ended: hashes of users' transactions. */
+export interface Recovered {
+  /** sealed, exactly as promised */
+  readonly kept: readonly Hash[]
+  /** taken back; those that still can be wait in the pool */
+  readonly retracted: readonly Hash[]
 }
 
 /**
@@ -62,10 +83,13 @@ export class Chain {
   readonly clock: Clock
   readonly config: ChainConfig
   readonly genesis: Block
+  /** what `reset` goes back to */
+  readonly genesisState: WriteSet
   readonly l1: SimulatedL1
   readonly time: ChainTime
   readonly sealed: SealedChain
   readonly instanceId: Hash
+  readonly recovered: Recovered
   readonly #turns = new Turns()
   readonly #knobs: Knobs
   readonly #horizon: Horizon
@@ -75,17 +99,24 @@ export class Chain {
   readonly #rewinds: Rewinds
   readonly #admission: Admission
 
+  /**
+   * Goes on from the newest block of the store, when it holds any; what was promised beyond it is sealed first. Throws OtherGenesis,
+   * StateRootMismatch, and what the store throws.
+   */
   constructor(options: ChainOptions) {
-    const { clock, onBug, seed } = options
+    const { clock, onBug, seed, store } = options
     const { config, state } = options.genesis
-    const history = new StateHistory(state)
+    const { genesis, history } = foundationOf(options.genesis, store, options.headState)
+    const historyBlocks = store.kept === null ? options.historyBlocks : Math.min(options.historyBlocks, STATE_HISTORY_KEPT_BLOCKS)
     this.config = config
     this.clock = clock
     this.instanceId = options.instanceId
-    this.genesis = genesisBlock(options.genesis, history)
-    this.sealed = new SealedChain(options.store, history, this.genesis, options.historyBlocks)
+    this.genesis = genesis
+    this.genesisState = state
+    this.sealed = new SealedChain(store, history, genesis, state, historyBlocks)
     this.l1 = new SimulatedL1(options.l1, this.genesis.header.timestamp, seed)
     this.time = new ChainTime(clock)
+    if (this.sealed.head !== genesis) this.time.sealed(timestampMsOf(this.sealed.head))
     this.pool = new Mempool((address) => history.at(history.version).account(address)?.nonce ?? 0n, options.order)
     this.#knobs = freshKnobs(options)
 
@@ -122,11 +153,11 @@ export class Chain {
       time,
       knobs,
       freshKnobs: freshKnobs(options),
-      genesis: state,
       head,
       horizon,
     })
     this.#admission = new Admission({ config, sealed, pool, time, knobs })
+    this.recovered = this.#recover(store.promised)
   }
 
   get cadence(): Cadence {
@@ -193,14 +224,20 @@ export class Chain {
       throw new RangeError(`cannot mine ${count} blocks at once: the limit is ${MINE_BLOCKS}`)
     }
     return this.#metronome.halted(async () => {
+      const sequencer = this.#sequencer
       const blocks: Block[] = []
       const breath = new Breath()
-      for (let i = 0; i < count; i++) {
-        if (i > 0 && intervalSeconds !== null) this.time.setNext(this.sealed.head.header.timestamp + intervalSeconds)
-        if (!this.#sequencer.isOpen) this.#sequencer.open()
-        this.#sequencer.fill()
-        blocks.push(this.#sequencer.seal())
-        await breath.take()
+      // What was announced of a block is not for a group, of which nobody hears before its end.
+      if (count > 0 && sequencer.isOpen) blocks.push(this.#mineOne())
+      sequencer.hold()
+      try {
+        while (blocks.length < count) {
+          if (blocks.length > 0 && intervalSeconds !== null) this.time.setNext(this.sealed.head.header.timestamp + intervalSeconds)
+          blocks.push(this.#mineOne())
+          await sequencer.breathe(breath)
+        }
+      } finally {
+        await sequencer.release(breath)
       }
       return blocks
     })
@@ -223,6 +260,11 @@ export class Chain {
         history.rewind(version)
       }
     })
+  }
+
+  /** Seals what is promised; then `work` reads the chain while nothing is open. */
+  atRest<T>(work: () => T): Promise<T> {
+    return this.#between(work)
   }
 
   nowSeconds(): number {
@@ -294,8 +336,7 @@ export class Chain {
     return this.#between(() => {
       const { history } = this.sealed
       const writes = writesOf(history.at(history.version), change)
-      history.apply(writes)
-      this.sealed.edited()
+      this.sealed.edit(writes)
       for (const address of writes.accounts.keys()) this.pool.pruneSender(address)
       this.head.announce({ kind: 'edit', view: this.#horizon.view(), writes })
     })
@@ -343,23 +384,60 @@ export class Chain {
   }
 
   /** Appends blocks that somebody else built; `work` gets the sealed chain to itself. Afterwards the head is safe and final. */
-  async adopt(work: (sealed: SealedChain, announce: (block: Block, writes: WriteSet) => void) => Promise<void>): Promise<void> {
+  async adopt(work: (adoption: Adoption) => Promise<void>): Promise<void> {
     await this.#metronome.halted(async () => {
       this.#sequencer.discard()
-      await work(this.sealed, (block, writes) => {
-        this.#horizon.imported(block.header.number)
-        this.pool.prune(block.transactions, writes.accounts.keys())
-        this.head.announce({ kind: 'block', sealed: true, view: this.#horizon.view(), block, writes })
+      await this.#adopt(work, {
+        sealed: this.sealed,
+        settle: () => {
+          this.sealed.flush()
+          // Memory alone forgets nothing that it may have to go back to.
+          if (this.sealed.kept !== null) this.sealed.prune(this.#snapshots.oldestVersion)
+        },
+        announce: (block, writes) => {
+          this.#horizon.imported(block.header.number)
+          this.pool.prune(block.transactions, writes.accounts.keys())
+          this.head.announce({ kind: 'block', sealed: true, view: this.#horizon.view(), block, writes })
+        },
       })
     })
   }
 
+  async #adopt(work: (adoption: Adoption) => Promise<void>, adoption: Adoption): Promise<void> {
+    const { rewinds } = this.sealed
+    try {
+      await work(adoption)
+    } catch (error) {
+      // What the View stands on may have been forgotten on the way, and come again under another version.
+      const hasMoved = this.sealed.kept !== null && this.sealed.rewinds !== rewinds
+      if (hasMoved) this.head.announce({ kind: 'rewind', view: this.#horizon.view(), removed: [], retracted: null })
+      throw error
+    }
+  }
+
+  #mineOne(): Block {
+    if (!this.#sequencer.isOpen) this.#sequencer.open()
+    this.#sequencer.fill()
+    return this.#sequencer.seal()
+  }
+
+  #recover(promised: Uint8Array | null): Recovered {
+    if (promised === null) return { kept: [], retracted: [] }
+    const journal = Journal.decode(promised)
+    const users = journal.transactions.slice(journal.deposits)
+    const hashes = users.map(({ hash }) => hash)
+    if (this.#sequencer.recover(journal)) return { kept: hashes, retracted: [] }
+    this.pool.putBack(users)
+    this.sealed.unpromise()
+    return { kept: [], retracted: hashes }
+  }
+
   /** A change between two blocks: what is promised is sealed, what is only begun is given up, and then work goes on. */
-  #between(change: () => void): Promise<void> {
+  #between<T>(change: () => T): Promise<T> {
     return this.#metronome.halted(() => {
       if (this.#sequencer.hasPromises) this.#sequencer.seal()
       else this.#sequencer.discard()
-      change()
+      return change()
     })
   }
 }

@@ -13,11 +13,11 @@ export const LEAST_OP_GAS_LIMIT = 2n * SYSTEM_DEPOSIT_GAS
 
 /** Selector and length of the packed call data of the L1-attributes transaction (specs.optimism.io). */
 const LAYOUTS = {
-  ecotone: { selector: '440a5e20', length: 164 },
-  isthmus: { selector: '098999be', length: 176 },
-  jovian: { selector: '3db6be2b', length: 178 },
+  ecotone: { selector: 0x440a5e20, length: 164 },
+  isthmus: { selector: 0x098999be, length: 176 },
+  jovian: { selector: 0x3db6be2b, length: 178 },
 } as const
-const SET_TIMESTAMP_MILLIS_PART = Hash.keccak(new TextEncoder().encode('setTimestampMillisPart(uint16)')).slice(0, 10)
+const SET_TIMESTAMP_MILLIS_PART = Hash.ofText('setTimestampMillisPart(uint16)').slice(0, 10)
 
 /** The deposit that opens every L2 block: what the L2 knows about the L1. */
 export function l1AttributesDeposit(origin: L1Origin, parent: Block, options: L1Options, rules: Rules): Transaction {
@@ -69,19 +69,24 @@ function l1AttributesData(origin: L1Origin, sequenceNumber: number, options: L1O
   const layout = rules.hasOp('jovian') ? LAYOUTS.jovian : rules.hasOp('isthmus') ? LAYOUTS.isthmus : LAYOUTS.ecotone
   const data = new Uint8Array(layout.length)
   const view = new DataView(data.buffer)
-  data.set(Hex.toBytes(`0x${layout.selector}`), 0)
+  view.setUint32(0, layout.selector)
   view.setUint32(4, options.baseFeeScalar)
   view.setUint32(8, options.blobBaseFeeScalar)
   view.setBigUint64(12, BigInt(sequenceNumber))
   view.setBigUint64(20, BigInt(origin.timestamp))
   view.setBigUint64(28, BigInt(origin.number))
-  data.set(Hex.toBytes(Hash.fromBigint(origin.baseFee)), 36)
-  data.set(Hex.toBytes(Hash.fromBigint(origin.blobBaseFee)), 68)
-  data.set(Hex.toBytes(origin.hash), 100)
+  setWord(view, 36, origin.baseFee)
+  setWord(view, 68, origin.blobBaseFee)
+  data.set(Hash.toBytes(origin.hash), 100)
   if (layout.length >= LAYOUTS.isthmus.length) {
     view.setUint32(164, options.operatorFeeScalar)
     view.setBigUint64(168, options.operatorFeeConstant)
   }
   if (layout.length >= LAYOUTS.jovian.length) view.setUint16(176, options.daFootprintGasScalar)
   return data
+}
+
+/** 32 bytes, big-endian. */
+function setWord(view: DataView, at: number, value: bigint): void {
+  for (let offset = 24, rest = value; offset >= 0; offset -= 8, rest >>= 64n) view.setBigUint64(at + offset, BigInt.asUintN(64, rest))
 }

@@ -18,6 +18,8 @@ export class Horizon {
   readonly #parts: HorizonParts
   #version = 0
   #importedNumber = 0
+  /** what `#behind` answered last, by epochs: the next answer is near */
+  readonly #last = new Map<number, number>()
 
   constructor(parts: HorizonParts) {
     this.#parts = parts
@@ -39,6 +41,7 @@ export class Horizon {
       safeNumber: this.#behind(SAFE_EPOCHS),
       finalizedNumber: this.#behind(FINALIZED_EPOCHS),
       blocks: store,
+      kept: store.kept,
       blockHash: sealed.blockHash,
       history,
       headVersion,
@@ -47,6 +50,8 @@ export class Horizon {
       versionAfter: (number) => sealed.versionAfter(number),
       isRewound: () => sealed.rewinds !== rewinds,
       isHeadKept: () => history.isStill(headVersion, moment),
+      isHeadEdited: sealed.watchEdits(),
+      isCut: sealed.watchCuts(),
       isRetracted: () => sealed.retractions !== retractions,
     })
   }
@@ -60,13 +65,13 @@ export class Horizon {
   #behind(epochs: number): number {
     const { sealed, l1 } = this.#parts
     const limit = l1.epochStart(l1.epoch(sealed.head.header.timestamp) - epochs + 1)
-    let low = this.#importedNumber
-    let high = sealed.head.header.number
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2)
-      if (sealed.store.byNumber(middle)!.header.timestamp < limit) low = middle
-      else high = middle - 1
-    }
-    return low
+    const head = sealed.head.header.number
+    const isBehind = (number: number) => (sealed.timestampOf(number) ?? Number.POSITIVE_INFINITY) < limit
+    let number = Math.min(this.#last.get(epochs) ?? head, head)
+    while (number < head && isBehind(number + 1)) number++
+    while (number > this.#importedNumber && !isBehind(number)) number--
+    number = Math.max(number, this.#importedNumber)
+    this.#last.set(epochs, number)
+    return number
   }
 }

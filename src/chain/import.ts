@@ -9,30 +9,50 @@ import { timestampMsInside } from './deposits.ts'
 import type { SealedChain } from './sealed.ts'
 
 /**
- * Executes the RLP blocks of a chain file (geth's `export` format) on top of the head and checks every header field.
- * All or nothing: throws ImportError, DecodeError or what `onBlock` threw to stop it, with the chain as it was. Answers the number of new
- * blocks.
+ * Executes the RLP blocks of a chain file (geth's `export` format) on top of the head and checks every header field. Blocks that are here are
+ * passed over. All or nothing: throws ImportError, DecodeError, what `onBlock` threw to stop it or what the store throws, with the chain as it
+ * was; a process that ends on the way leaves the blocks that it came to. Answers the number of blocks in the file.
  */
 export async function importChain(chain: Chain, file: Uint8Array, onBlock: (number: number) => void = () => undefined): Promise<number> {
   const blocks = decodeAll(file)
-  await chain.adopt(async (sealed, announce) => {
-    const start = { number: sealed.head.header.number, version: sealed.headVersion }
+  await chain.adopt(async ({ sealed, settle, announce }) => {
+    const start = sealed.head.header.number
     const breath = new Breath()
-    const done: { block: Block; writes: WriteSet }[] = []
+    const done: Executed[] = []
+    const announceAll = () => done.forEach(({ block, writes }) => announce(block, writes))
     try {
       for (const decoded of blocks) {
-        if (decoded.header.number === 0) assertGenesis(decoded, sealed)
-        else done.push(execute(decoded, chain, sealed))
+        if (!isHere(decoded, sealed)) done.push(execute(decoded, chain, sealed))
         onBlock(decoded.header.number)
+        if (breath.isDue) settle()
         await breath.take() // who wants to stop it must be heard
       }
+      settle()
     } catch (error) {
-      sealed.rewind(start.number, start.version)
+      done.splice(goBack(sealed, start))
+      announceAll()
       throw error
     }
-    for (const { block, writes } of done) announce(block, writes)
+    announceAll()
   })
   return blocks.length
+}
+
+/** A block that is not announced yet. */
+interface Executed {
+  readonly block: Block
+  readonly writes: WriteSet
+}
+
+/** Answers how many blocks after `start` cannot be taken back, because the store refuses: usually none. */
+function goBack(sealed: SealedChain, start: number): number {
+  try {
+    sealed.rewind(start)
+  } catch {
+    // What broke before is what the caller has to hear of.
+    sealed.settleBack()
+  }
+  return sealed.head.header.number - start
 }
 
 function decodeAll(file: Uint8Array): DecodedBlock[] {
@@ -41,14 +61,16 @@ function decodeAll(file: Uint8Array): DecodedBlock[] {
   return blocks
 }
 
-function assertGenesis(decoded: DecodedBlock, sealed: SealedChain): void {
-  const genesis = sealed.store.byNumber(0)
-  if (genesis?.hash !== decoded.hash) {
-    throw new ImportError(0, `is another genesis: the file has ${decoded.hash}, this chain ${genesis?.hash ?? 'none'}`)
+/** Throws ImportError for another genesis. */
+function isHere({ header, hash }: DecodedBlock, sealed: SealedChain): boolean {
+  const ours = sealed.blockHash(header.number)
+  if (header.number === 0 && ours !== hash) {
+    throw new ImportError(0, `is another genesis: the file has ${hash}, this chain ${ours ?? 'none'}`)
   }
+  return ours === hash
 }
 
-function execute(decoded: DecodedBlock, chain: Chain, sealed: SealedChain): { block: Block; writes: WriteSet } {
+function execute(decoded: DecodedBlock, chain: Chain, sealed: SealedChain): Executed {
   const { header } = decoded
   const parent = sealed.head
   if (header.number !== parent.header.number + 1) {

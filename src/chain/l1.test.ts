@@ -19,6 +19,7 @@ test('the hash of a block follows from its number and the seed alone', () => {
   const other = new SimulatedL1(DEFAULT_L1, START, 'another')
   expect(l1.at(START + 12)).toEqual(again.at(START + 20))
   expect(l1.at(START).hash).not.toBe(l1.at(START + 12).hash)
+  expect(l1.at(START)).toEqual(again.at(START))
   expect(l1.at(START).hash).not.toBe(other.at(START).hash)
 })
 

@@ -40,6 +40,7 @@ export class SimulatedL1 {
   readonly options: L1Options
   readonly #genesisTimestamp: number
   readonly #seed: string
+  #newest: L1Origin | null = null
 
   constructor(options: L1Options, genesisTimestamp: number, seed: string) {
     this.options = options
@@ -50,9 +51,13 @@ export class SimulatedL1 {
   /** The newest L1 block at an L2 time in seconds. */
   at(timestamp: number): L1Origin {
     const number = this.epoch(timestamp)
+    return this.#newest?.number === number ? this.#newest : (this.#newest = this.#origin(number))
+  }
+
+  #origin(number: number): L1Origin {
     return {
       number,
-      hash: Hash.keccak(new TextEncoder().encode(`pocketchain l1 ${this.#seed} ${number}`)),
+      hash: Hash.ofText(`pocketchain l1 ${this.#seed} ${number}`),
       timestamp: this.#genesisTimestamp + number * L1_EPOCH_SECONDS,
       baseFee: this.options.baseFee,
       blobBaseFee: this.options.blobBaseFee,

@@ -14,6 +14,8 @@ export const LEAST_GAS_LIMIT = 5_000n
 export const SNAPSHOTS = 4_096
 /** Blocks that one reorg may replace. */
 export const REORG_BLOCKS = 8_192
+/** Blocks that a rewind announces as gone, the newest: all that a reorg may replace. Of a reset that removes millions nobody wants to hear each. */
+export const REMOVED_BLOCKS = REORG_BLOCKS
 /** Versions that another thread has: a minute and a half of flashblocks. One that would have to learn more at a time is given up for a new one. */
 export const FEED_VERSIONS = 512
 /** Accounts and slots that it learns at a time: 20 ms. Above, a new one takes the whole state in pieces, and others have turns between them. */

@@ -89,11 +89,21 @@ export class Metronome {
     const breath = new Breath()
     while (sequencer.hasWork) {
       const waiting = pool.size
+      await this.#sealOne(breath)
+      if (pool.size === waiting) return
+    }
+  }
+
+  /** What it takes in is promised and sealed in one go. */
+  async #sealOne(breath: Breath): Promise<void> {
+    const { sequencer } = this.#parts
+    sequencer.hold()
+    try {
       sequencer.open()
       if (sequencer.fill(1) > 0) sequencer.seal()
       else sequencer.discard()
-      if (pool.size === waiting) return
-      await breath.take()
+    } finally {
+      await sequencer.release(breath)
     }
   }
 

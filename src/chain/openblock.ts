@@ -1,7 +1,8 @@
 import { Hash, Header } from '../eth/index.ts'
 import type { Block, Flashblock, Hex, Transaction } from '../eth/index.ts'
 import type { WriteSet } from '../evm/index.ts'
-import type { BlockBuilder } from './builder.ts'
+import type { BlockAttributes, BlockBuilder } from './builder.ts'
+import { Journal } from './journal.ts'
 
 /** What one flashblock brings. `flashblock` holds only what is new in `block`, from `firstTransaction` on. */
 export interface Growth {
@@ -15,17 +16,19 @@ export interface Growth {
 /** The block under construction: its builder, and how much of it is published. */
 export class OpenBlock {
   readonly builder: BlockBuilder
+  readonly #attributes: BlockAttributes
   readonly #payloadId: Hex
   readonly #deposits: number
   #published = 0
   #index = -1
   #pending: Block | null = null
 
-  /** The builder holds what the block opens with; all that it takes in from now on is the users'. */
-  constructor(builder: BlockBuilder, payloadId: Hex) {
+  /** The builder holds `deposits` that the block opens with: all that it has by now, unless said otherwise. All others are the users'. */
+  constructor(builder: BlockBuilder, attributes: BlockAttributes, payloadId: Hex, deposits = builder.transactions.length) {
     this.builder = builder
+    this.#attributes = attributes
     this.#payloadId = payloadId
-    this.#deposits = builder.transactions.length
+    this.#deposits = deposits
   }
 
   /** as it was published last; null before that */
@@ -38,6 +41,19 @@ export class OpenBlock {
     return this.builder.transactions.slice(this.#deposits)
   }
 
+  /** Enough to build the block again as it was published last; null: it promised nothing to anybody. */
+  journal(): Uint8Array | null {
+    const pending = this.#pending
+    if (pending === null || pending.transactions.length === this.#deposits) return null
+    return Journal.encode({
+      parentHash: pending.header.parentHash,
+      promisedHash: Header.hash(pending.header),
+      attributes: this.#attributes,
+      transactions: pending.transactions,
+      deposits: this.#deposits,
+    })
+  }
+
   /** Writes what is new into the state; it is published with the answer. */
   publish(): Growth {
     const writes = this.builder.commit()
@@ -46,12 +62,18 @@ export class OpenBlock {
     const index = ++this.#index
     this.#pending = block
     this.#published = block.transactions.length
-    return { block, index, flashblock: message(this.#payloadId, index, block, firstTransaction), firstTransaction, writes }
+    return {
+      block,
+      index,
+      flashblock: message(this.#payloadId, index, block, this.builder.hash(), firstTransaction),
+      firstTransaction,
+      writes,
+    }
   }
 }
 
 /** The stream's message for what is new in `block`. */
-function message(payloadId: Hex, index: number, block: Block, firstTransaction: number): Flashblock {
+function message(payloadId: Hex, index: number, block: Block, blockHash: Hash, firstTransaction: number): Flashblock {
   const { header } = block
   const base = {
     parentBeaconBlockRoot: header.parentBeaconBlockRoot ?? Hash.zero,
@@ -73,7 +95,7 @@ function message(payloadId: Hex, index: number, block: Block, firstTransaction: 
       receiptsRoot: header.receiptsRoot,
       logsBloom: header.logsBloom,
       gasUsed: header.gasUsed,
-      blockHash: Header.hash(header),
+      blockHash,
       transactions: block.transactions.slice(firstTransaction).map((tx) => tx.raw),
       withdrawalsRoot: header.withdrawalsRoot ?? Hash.zero,
       blobGasUsed: header.blobGasUsed,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Block } from '../eth/index.ts'
+import type { WriteSet } from '../evm/index.ts'
 import { MemoryStore } from '../store/index.ts'
 import { flashblocksOf, hashesOf, receiptOf, rewindsOf, sealedOf, signed, startedChain, testChain } from './chain.fixture.ts'
 import { RealClock } from './clock.ts'
@@ -9,12 +10,12 @@ import { DEFAULT_L1 } from './l1.ts'
 class BreakableStore extends MemoryStore {
   breaksNext = false
 
-  override append(block: Block): void {
+  override append(block: Block, writes: WriteSet): void {
     if (this.breaksNext) {
       this.breaksNext = false
       throw new Error('disk full')
     }
-    super.append(block)
+    super.append(block, writes)
   }
 }
 

@@ -43,7 +43,10 @@ export class Replica {
       pendingVersion: pending === null ? UNKNOWN : own(pending.header.number),
       versionAfter: own,
       isRewound: () => false,
+      kept: null,
       isHeadKept: () => true,
+      isHeadEdited: () => false,
+      isCut: () => false,
       isRetracted: () => false,
     })
   }

@@ -1,5 +1,4 @@
 import type { Block, Transaction } from '../eth/index.ts'
-import type { WriteSet } from '../evm/index.ts'
 import { Breath } from './breath.ts'
 import type { Head } from './head.ts'
 import type { Horizon } from './horizon.ts'
@@ -20,8 +19,6 @@ export interface RewindsParts {
   readonly knobs: Knobs
   /** as the chain began with them */
   readonly freshKnobs: Knobs
-  /** the state of block 0 */
-  readonly genesis: WriteSet
   readonly head: Head
   readonly horizon: Horizon
 }
@@ -34,7 +31,7 @@ export interface Replacement {
 
 /**
  * The ways back. Each drops the open block and sealed ones on purpose, so that their transactions do not wait again, and
- * announces one rewind. Callers take turns, as those of the sequencer do.
+ * announces one rewind. One that the store refuses has changed nothing. Callers take turns, as those of the sequencer do.
  */
 export class Rewinds {
   readonly #parts: RewindsParts
@@ -46,15 +43,17 @@ export class Rewinds {
   /** To a snapshot; it and all later ones are used up. False: there is no such snapshot. */
   revert(id: string): boolean {
     const { sealed, snapshots, pool, time, knobs } = this.#parts
-    const snapshot = snapshots.use(id)
+    const snapshot = snapshots.get(id)
     if (snapshot === null) return false
-    time.restore(snapshot.time)
-    Object.assign(knobs, snapshot.knobs)
-    this.#goBack(() => {
-      const removed = sealed.rewind(snapshot.number, snapshot.version)
-      pool.restore(snapshot.pool)
-      return removed
-    })
+    this.#goBack(
+      () => sealed.rewind(snapshot.number, snapshot.version),
+      () => {
+        snapshots.use(id)
+        time.restore(snapshot.time)
+        Object.assign(knobs, snapshot.knobs)
+        pool.restore(snapshot.pool)
+      },
+    )
     return true
   }
 
@@ -71,40 +70,51 @@ export class Rewinds {
       if (block < 0 || block >= depth) throw new RangeError(`block ${block} is outside a reorg of ${depth} blocks`)
     }
     const removed = this.#goBackBy(depth)
-    this.#parts.knobs.salt++
+    const { knobs, sequencer } = this.#parts
+    knobs.salt++
     const breath = new Breath()
-    for (const [place, old] of [...removed].reverse().entries()) {
-      const chosen = replacements.filter(({ block }) => block === place).map(({ tx }) => tx)
-      this.#parts.sequencer.replace(old, chosen)
-      await breath.take()
+    sequencer.hold()
+    try {
+      for (const [place, old] of [...removed].reverse().entries()) {
+        const chosen = replacements.filter(({ block }) => block === place).map(({ tx }) => tx)
+        sequencer.replace(old, chosen)
+        await sequencer.breathe(breath)
+      }
+    } finally {
+      await sequencer.release(breath)
     }
   }
 
   /** To block 0, with an empty pool, the clock's own time and fresh settings. */
   reset(): void {
-    const { sealed, snapshots, pool, time, knobs, freshKnobs, genesis } = this.#parts
-    snapshots.clear()
-    Object.assign(knobs, freshKnobs)
-    time.reset()
-    this.#goBack(() => {
-      pool.dropAll()
-      return sealed.restart(genesis)
-    })
+    const { sealed, snapshots, pool, time, knobs, freshKnobs } = this.#parts
+    this.#goBack(
+      () => sealed.restart(),
+      () => {
+        snapshots.clear()
+        Object.assign(knobs, freshKnobs)
+        time.reset()
+        pool.dropAll()
+      },
+    )
   }
 
   /** Answers the blocks that are gone, newest first. */
   #goBackBy(depth: number): readonly Block[] {
     const { sealed, snapshots } = this.#parts
     const number = sealed.head.header.number - depth
-    snapshots.dropAbove(number)
-    return this.#goBack(() => sealed.rewind(number, sealed.versionAfter(number)))
+    return this.#goBack(
+      () => sealed.rewind(number),
+      () => snapshots.dropAbove(number),
+    )
   }
 
-  /** `go` takes blocks back and answers them, newest first. */
-  #goBack(go: () => readonly Block[]): readonly Block[] {
+  /** `go` takes blocks back and answers them, newest first; `adjust` is for what follows from that. */
+  #goBack(go: () => readonly Block[], adjust: () => void): readonly Block[] {
     const { sequencer, head, horizon } = this.#parts
-    const retracted = sequencer.forget()
     const removed = go()
+    const retracted = sequencer.forget()
+    adjust()
     head.announce({ kind: 'rewind', view: horizon.view(), removed, retracted })
     return removed
   }

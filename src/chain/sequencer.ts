@@ -1,13 +1,16 @@
-import { Hash } from '../eth/index.ts'
-import type { Block, Hex, Transaction } from '../eth/index.ts'
+import { Hash, Header } from '../eth/index.ts'
+import type { Address, Block, Hex, Transaction } from '../eth/index.ts'
 import { InvalidTransaction, rulesAt } from '../evm/index.ts'
 import type { ChainConfig, Rules, WriteSet } from '../evm/index.ts'
 import { encodeExtraData, nextBaseFee } from './basefee.ts'
+import type { Breath } from './breath.ts'
 import { BlockBuilder, BlockFull } from './builder.ts'
 import type { BlockAttributes } from './builder.ts'
 import { baseTimeDeposit, l1AttributesDeposit } from './deposits.ts'
-import type { Head } from './head.ts'
+import { Group } from './group.ts'
+import type { Head, HeadEvent } from './head.ts'
 import type { Horizon } from './horizon.ts'
+import type { Journal } from './journal.ts'
 import type { Knobs } from './knobs.ts'
 import type { SimulatedL1 } from './l1.ts'
 import type { Mempool } from './mempool.ts'
@@ -52,6 +55,8 @@ const NOTHING_SET: Pick<Knobs, 'nextBaseFee' | 'nextPrevRandao'> = { nextBaseFee
 export class Sequencer {
   readonly #parts: SequencerParts
   #open: OpenBlock | null = null
+  /** while several blocks are sealed by one flush */
+  #group: Group | null = null
   #payloads = 0
 
   constructor(parts: SequencerParts) {
@@ -102,14 +107,46 @@ export class Sequencer {
     })
   }
 
+  /**
+   * From now on until `release`, blocks are made together: what is sealed is durable and announced when a breath is due, and not one by one.
+   * Nothing is open now, or what is open has not been announced.
+   */
+  hold(): void {
+    const { time, knobs } = this.#parts
+    this.#group = new Group(time, knobs)
+  }
+
+  /** Between two of them. When it throws, all since it was done last is as if it had never been. */
+  async breathe(breath: Breath): Promise<void> {
+    if (breath.isDue) await this.#commit(breath)
+  }
+
+  async release(breath: Breath): Promise<void> {
+    try {
+      await this.#commit(breath)
+    } finally {
+      this.#group = null
+    }
+  }
+
+  /**
+   * Seals the block that was promised before the chain was opened, exactly as it was promised. False: that cannot be done, and nothing has changed.
+   * Throws what the store throws, which then keeps the promise for another time.
+   */
+  recover(journal: Journal): boolean {
+    const { sealed } = this.#parts
+    const open = this.#rebuilt(journal)
+    if (open === null) return false
+    const closed = open.builder.seal()
+    sealed.append(closed.block)
+    sealed.flush()
+    this.#sealedNext(closed)
+    return true
+  }
+
   /** Closes the open block for good. Time goes on from it, and what was set for one block is used up. */
   seal(): Block {
-    const closed = this.#close()
-    const { time, knobs } = this.#parts
-    time.sealed(timestampMsOf(closed.block))
-    knobs.nextBaseFee = null
-    knobs.nextPrevRandao = null
-    return this.#sealed(closed)
+    return this.#sealedNext(this.#close())
   }
 
   /**
@@ -120,10 +157,10 @@ export class Sequencer {
     const open = this.#open
     if (open === null) return
     this.forget()
+    this.#unpromise()
     this.#parts.pool.putBack(open.userTransactions)
     if (open.pending === null) return
-    const view = this.#parts.horizon.view()
-    this.#parts.head.announce({ kind: 'rewind', view, removed: [], retracted: open.pending })
+    this.#announce({ kind: 'rewind', view: this.#parts.horizon.view(), removed: [], retracted: open.pending }, [], [])
   }
 
   /** Drops the open block without a word and answers what was published of it; for rewinds that announce more than that. */
@@ -148,22 +185,68 @@ export class Sequencer {
     return this.#sealed(this.#close())
   }
 
+  async #commit(breath: Breath): Promise<void> {
+    const { sealed, snapshots } = this.#parts
+    const group = this.#group
+    try {
+      sealed.flush()
+    } catch (error) {
+      sealed.retract()
+      group?.undo()
+      throw error
+    } finally {
+      this.hold()
+    }
+    for (const announce of group?.announcements ?? []) {
+      announce()
+      await breath.take()
+    }
+    sealed.prune(snapshots.oldestVersion)
+  }
+
   #close(): Closed {
     const open = this.#opened()
     return this.#orDiscard(() => {
       const closed = open.builder.seal()
       this.#parts.sealed.append(closed.block)
+      if (this.#group === null) this.#parts.sealed.flush()
       this.#open = null
       return closed
     })
   }
 
+  #sealedNext(closed: Closed): Block {
+    const { time, knobs } = this.#parts
+    time.sealed(timestampMsOf(closed.block))
+    Object.assign(knobs, NOTHING_SET)
+    return this.#sealed(closed)
+  }
+
   #sealed({ block, writes }: Closed): Block {
-    const { sealed, snapshots, pool, head, horizon } = this.#parts
-    pool.prune(block.transactions, writes.accounts.keys())
-    head.announce({ kind: 'block', sealed: true, view: horizon.view(), block, writes })
-    sealed.prune(snapshots.oldestVersion)
+    const { sealed, snapshots, horizon } = this.#parts
+    this.#announce({ kind: 'block', sealed: true, view: horizon.view(), block, writes }, block.transactions, writes.accounts.keys())
+    if (this.#group === null) sealed.prune(snapshots.oldestVersion)
     return block
+  }
+
+  /** The pool forgets what is announced, and whatever can no longer be. */
+  #announce(event: HeadEvent, included: readonly Transaction[], written: Iterable<Address>): void {
+    const { pool, head } = this.#parts
+    const tell = () => {
+      pool.prune(included, written)
+      head.announce(event)
+    }
+    if (this.#group === null) tell()
+    else this.#group.announcements.push(tell)
+  }
+
+  /** A store that fails keeps a journal that the next success replaces; until then a restart would seal what was given up, and break no promise. */
+  #unpromise(): void {
+    try {
+      this.#parts.sealed.unpromise()
+    } catch (error) {
+      this.#parts.onBug(error)
+    }
   }
 
   #orDiscard<T>(work: () => T): T {
@@ -191,7 +274,28 @@ export class Sequencer {
       builder.release()
       throw error
     }
-    return new OpenBlock(builder, this.#payloadId(parent))
+    return new OpenBlock(builder, attributes, this.#payloadId(parent))
+  }
+
+  /** Null: the block's parent is not the head, or other rules are in force than when it was promised. */
+  #rebuilt({ parentHash, promisedHash, attributes, transactions, deposits }: Journal): OpenBlock | null {
+    const { config, sealed } = this.#parts
+    const { head: parent, history, blockHash } = sealed
+    if (parent.hash !== parentHash) return null
+    const builder = new BlockBuilder(history, config, parent, attributes, blockHash)
+    try {
+      builder.begin()
+      for (const tx of transactions) builder.add(tx)
+      builder.commit()
+      if (Header.hash(builder.pending().header) === promisedHash) {
+        return new OpenBlock(builder, attributes, this.#payloadId(parent), deposits)
+      }
+    } catch (error) {
+      if (!(error instanceof InvalidTransaction) && !(error instanceof BlockFull)) this.#parts.onBug(error)
+    }
+    builder.release()
+    sealed.retract()
+    return null
   }
 
   /** What a block of an OP chain opens with. */
@@ -261,11 +365,19 @@ export class Sequencer {
   }
 
   #publish(): void {
-    const { pool, head, horizon } = this.#parts
-    const { block, index, flashblock, firstTransaction, writes } = this.#opened().publish()
-    pool.prune(block.transactions.slice(firstTransaction), writes.accounts.keys())
+    const { sealed, horizon } = this.#parts
+    const open = this.#opened()
+    const { block, index, flashblock, firstTransaction, writes } = open.publish()
+    const included = block.transactions.slice(firstTransaction)
+    // Of a group, nothing is promised that is not sealed.
+    if (this.#group === null && sealed.kept !== null && included.length > 0) this.#journal(open)
     const view = horizon.view(block, index)
-    head.announce({ kind: 'block', sealed: false, view, block, flashblock, firstTransaction, writes })
+    this.#announce({ kind: 'block', sealed: false, view, block, flashblock, firstTransaction, writes }, included, writes.accounts.keys())
+  }
+
+  #journal(open: OpenBlock): void {
+    const journal = open.journal()
+    if (journal !== null) this.#parts.sealed.promise(journal)
   }
 
   #payloadId(parent: Block): Hex {
@@ -279,5 +391,5 @@ function mayStillBe(error: unknown): boolean {
 }
 
 function digest(text: string): Hash {
-  return Hash.keccak(new TextEncoder().encode(text))
+  return Hash.ofText(text)
 }

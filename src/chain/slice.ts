@@ -1,5 +1,5 @@
 import type { Block, Hash } from '../eth/index.ts'
-import type { BlockStore } from './blocks.ts'
+import type { BlockReader, Place } from './blocks.ts'
 import { tight } from './tight.ts'
 import type { View } from './view.ts'
 
@@ -43,8 +43,8 @@ export function sliceOf(view: View, needs: Needs): ViewSlice {
     head: form(head),
     pending: pending === null ? null : form(pending),
     flashblockIndex: view.flashblockIndex,
-    safeNumber: view.tagged('safe').header.number,
-    finalizedNumber: view.tagged('finalized').header.number,
+    safeNumber: view.safeNumber,
+    finalizedNumber: view.finalizedNumber,
     nextBaseFee: view.nextBaseFee,
     blocks: [...others].map(form),
     versions: new Map(needs.states.map((block) => [block.header.number, view.stateVersion(block)])),
@@ -73,7 +73,7 @@ function whole(block: Block): Block {
 }
 
 /** The blocks of a slice: where a View of it finds them. */
-export class SliceStore implements BlockStore {
+export class SliceStore implements BlockReader {
   readonly #blocks: readonly Block[]
 
   constructor({ head, blocks }: ViewSlice) {
@@ -96,15 +96,48 @@ export class SliceStore implements BlockStore {
     return null
   }
 
+  numberOf(hash: Hash): number | null {
+    return this.byHash(hash)?.header.number ?? null
+  }
+
+  placeOf(transactionHash: Hash): Place | null {
+    const found = this.locate(transactionHash)
+    return found === null ? null : { number: found.block.header.number, index: found.index }
+  }
+
+  hashOf(number: number): Hash | null {
+    return this.byNumber(number)?.hash ?? null
+  }
+
+  timestampOf(number: number): number | null {
+    return this.byNumber(number)?.header.timestamp ?? null
+  }
+
   logs(): never {
     throw new Error('a slice of a View has no logs')
   }
 
-  append(): never {
-    throw new Error('a slice of a View does not grow')
+  countLogs(): never {
+    return this.logs()
   }
 
-  truncate(): never {
-    throw new Error('a slice of a View does not shrink')
+  logsText(): never {
+    return this.logs()
+  }
+
+  blockText(): never {
+    throw new Error('a slice of a View has no text of its blocks')
+  }
+
+  receiptsText(): never {
+    return this.blockText()
+  }
+
+  transactionText(): never {
+    return this.blockText()
+  }
+
+  receiptText(): never {
+    return this.blockText()
   }
 }

@@ -57,12 +57,14 @@ export class Snapshots {
     return id
   }
 
-  /** Takes one out, and all later ones with it. Null: there is none of this id. */
-  use(id: string): Snapshot | null {
-    const snapshot = this.#byId.get(id)
-    if (snapshot === undefined) return null
+  /** Null: there is none of this id. */
+  get(id: string): Snapshot | null {
+    return this.#byId.get(id) ?? null
+  }
+
+  /** Forgets one, and all later ones with it. */
+  use(id: string): void {
     for (const other of [...this.#byId.keys()]) if (BigInt(other) >= BigInt(id)) this.#byId.delete(other)
-    return snapshot
   }
 
   /** Forgets those of blocks above `number`. */

@@ -41,6 +41,16 @@ export class StateHistory {
     this.#write(genesis, 0)
   }
 
+  /** Version 0 is what these make together, as `whole` cut them. Throws InconsistentWrites. */
+  static of(pieces: Iterable<WriteSet>): StateHistory {
+    const history = new StateHistory()
+    for (const piece of pieces) {
+      history.#check(piece)
+      history.#write(piece, 0)
+    }
+    return history
+  }
+
   /** the newest version */
   get version(): number {
     return this.#version
@@ -139,10 +149,17 @@ export class StateHistory {
    * which has nothing before it.
    */
   writesAt(version: number): Writes {
-    const { changed } = this.#step(version)
-    if (version === this.#floor) throw new PrunedState(version - 1)
+    this.#step(version)
+    return this.writesBetween(version - 1, version)
+  }
+
+  /** What leads from one version to another, older or newer. Throws as `at` does for both. */
+  writesBetween(from: number, to: number): Writes {
+    const [older, newer] = [Math.min(from, to), Math.max(from, to)]
+    this.#step(older)
+    this.#step(newer)
     const writes = new Writes()
-    for (const cell of changed) this.#copy(cell, version, version - 1, writes)
+    for (const cell of this.#changedBetween(older, newer)) this.#copy(cell, to, from, writes)
     return writes
   }
 
@@ -280,7 +297,9 @@ export class StateHistory {
 
   #tries(version: number): Tries {
     this.#refresh()
-    return version === this.#version ? { accounts: this.#trie, storage: NO_TRIES } : this.#triesFrom(this.#changedSince(version), version)
+    return version === this.#version
+      ? { accounts: this.#trie, storage: NO_TRIES }
+      : this.#triesFrom(this.#changedBetween(version, this.#version), version)
   }
 
   /** Brings the tries up to the newest version. */
@@ -291,9 +310,11 @@ export class StateHistory {
     this.#stale.clear()
   }
 
-  #changedSince(version: number): Set<KeyCell> {
+  /** After the older one, up to the newer. */
+  #changedBetween(older: number, newer: number): Iterable<KeyCell> {
+    if (newer === older + 1) return this.#step(newer).changed
     const cells = new Set<KeyCell>()
-    for (let later = version + 1; later <= this.#version; later++) for (const cell of this.#step(later).changed) cells.add(cell)
+    for (let later = older + 1; later <= newer; later++) for (const cell of this.#step(later).changed) cells.add(cell)
     return cells
   }
 

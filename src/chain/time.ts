@@ -69,6 +69,16 @@ export class ChainTime {
     this.#intervalSeconds = null
   }
 
+  /** Answers what brings back all that is set now. */
+  checkpoint(): () => void {
+    const [offsetMs, nextSeconds, intervalSeconds] = [this.#offsetMs, this.#nextSeconds, this.#intervalSeconds]
+    return () => {
+      this.#offsetMs = offsetMs
+      this.#nextSeconds = nextSeconds
+      this.#intervalSeconds = intervalSeconds
+    }
+  }
+
   mark(): TimeMark {
     return { nowMs: this.nowMs(), nextSeconds: this.#nextSeconds, intervalSeconds: this.#intervalSeconds }
   }

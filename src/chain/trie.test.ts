@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { EMPTY_ROOT, Hash, Hex, Rlp } from '../eth/index.ts'
 import type { RlpItem } from '../eth/index.ts'
 import { rootOf, verify } from './trie.fixture.ts'
-import { Trie } from './trie.ts'
+import { OrderedTrie, Trie } from './trie.ts'
 
 const EMPTY = Trie.empty((value: Uint8Array) => value)
 
@@ -258,5 +258,18 @@ describe('an ordered root', () => {
 
   it('of nothing is the empty root', () => {
     expect(Trie.orderedRoot([])).toBe(EMPTY_ROOT)
+  })
+
+  it('follows its list as that grows, whether or not it was asked for in between', () => {
+    const list = new OrderedTrie()
+    const model = new Map<Hex, Uint8Array>()
+    for (let index = 0; index < 140; index++) {
+      const value = bytes(index % 3 === 0 ? 'short' : `a value of more than thirty-two bytes: ${index}`)
+      list.push(value)
+      model.set(Hex.fromBytes(Rlp.encode(index)), value)
+      if (index % 7 === 0) expect(list.rootHash()).toBe(rootOf(model))
+    }
+    expect(list.size).toBe(140)
+    expect(list.rootHash()).toBe(rootOf(model))
   })
 })

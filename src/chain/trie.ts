@@ -1,17 +1,18 @@
 import { EMPTY_ROOT, Hash, Hex, Rlp } from '../eth/index.ts'
-import { branch, digit, encodeNode, END, extension, HASHED_BYTES, hashRoot, leaf } from './trienode.ts'
+import { branch, changedBranch, digit, encodeNode, END, extension, HASHED_BYTES, hashRoot, leaf } from './trienode.ts'
 import type { Branch, Encode, Extension, Leaf, Node } from './trienode.ts'
 
 /**
  * A Merkle-Patricia trie (Yellow Paper, appendix D) as an immutable value: a change gives a new trie that shares every
- * untouched node with the old one. Values stay what they are and are encoded when a root or a proof is asked for; a node
- * remembers its hash, so a root costs the changed paths and nothing else.
+ * untouched node with the old one. Values stay what they are and are encoded when a root or a proof is asked for; a branch
+ * remembers the hashes of its children, so a root costs the changed paths and nothing else.
  *
  * Keys are lower-case hex, a digit per step. A secure trie's caller hashes first: `Hash.keccak(bytes)`.
  */
 export class Trie<V> {
   readonly #root: Node<V> | null
   readonly #encode: Encode<V>
+  #hash: Uint8Array | null = null
 
   private constructor(root: Node<V> | null, encode: Encode<V>) {
     this.#root = root
@@ -25,7 +26,9 @@ export class Trie<V> {
 
   /** The root of the trie whose keys are the RLP of 0, 1, 2…: transactions, receipts, withdrawals. */
   static orderedRoot(values: readonly Uint8Array[]): Hash {
-    return LIST.update(values.map((value, index) => [Hex.fromBytes(Rlp.encode(index)), value] as const)).rootHash()
+    const list = new OrderedTrie()
+    for (const value of values) list.push(value)
+    return list.rootHash()
   }
 
   /** Sets the value of a key; null deletes it. Answers this same trie when nothing changes. */
@@ -41,12 +44,12 @@ export class Trie<V> {
   }
 
   rootHash(): Hash {
-    return this.#root === null ? EMPTY_ROOT : Hash.from(hashRoot(this.#root, this.#encode))
+    return this.#root === null ? EMPTY_ROOT : Hash.from(this.rootBytes())
   }
 
-  /** The root hash as 32 bytes, for what goes into another trie. */
+  /** The root hash as 32 bytes, for what goes into another trie; the same ones each time. */
   rootBytes(): Uint8Array {
-    return this.#root === null ? EMPTY_ROOT_BYTES : hashRoot(this.#root, this.#encode)
+    return (this.#hash ??= this.#root === null ? EMPTY_ROOT_BYTES : hashRoot(this.#root, this.#encode))
   }
 
   /**
@@ -68,6 +71,24 @@ export class Trie<V> {
   }
 }
 
+/** A list as a trie that grows: a root costs what is new since the last one. */
+export class OrderedTrie {
+  #trie = LIST
+  #size = 0
+
+  get size(): number {
+    return this.#size
+  }
+
+  push(value: Uint8Array): void {
+    this.#trie = this.#trie.put(Hex.fromBytes(Rlp.encode(this.#size++)), value)
+  }
+
+  rootHash(): Hash {
+    return this.#trie.rootHash()
+  }
+}
+
 const EMPTY_ROOT_BYTES = Hash.toBytes(EMPTY_ROOT)
 const LIST = Trie.empty((value: Uint8Array) => value)
 
@@ -83,7 +104,7 @@ function putBelow<V>(node: Branch<V>, key: Hex, depth: number, value: V | null):
   if (after === before) return node
   const children = node.children.slice()
   children[index] = after
-  return after === null ? collapse(children, depth) : branch(children)
+  return (after === null ? onlyChild(children, depth) : null) ?? changedBranch(node, children, index)
 }
 
 /** The key runs along a leaf or an extension to its end, or forks off before. */
@@ -105,16 +126,18 @@ function putBehind<V>(node: Extension<V>, key: Hex, depth: number, value: V | nu
 }
 
 function split<V>(node: Leaf<V> | Extension<V>, key: Hex, depth: number, fork: number, value: V): Node<V> {
-  const children = Array.from({ length: END + 1 }, (): Node<V> | null => null)
+  const children: (Node<V> | null)[] = CHILDLESS.slice()
   children[digit(node.key, fork)] = node.kind === 'leaf' ? leaf(node.key, node.value) : lead(node.child, fork + 1, node.end)
   children[digit(key, fork)] = leaf(key, value)
   return lead(branch(children), depth, fork)
 }
 
-/** A branch with a single child left is no branch. */
-function collapse<V>(children: readonly (Node<V> | null)[], depth: number): Node<V> {
+const CHILDLESS: readonly null[] = Array.from({ length: END + 1 }, () => null)
+
+/** A branch with a single child left is no branch: what stands in its place, else null. */
+function onlyChild<V>(children: readonly (Node<V> | null)[], depth: number): Node<V> | null {
   const [first, second] = children.filter((child) => child !== null)
-  return first !== undefined && second === undefined ? lead(first, depth, depth + 1) : branch(children)
+  return first !== undefined && second === undefined ? lead(first, depth, depth + 1) : null
 }
 
 /** The node for depth `from` that leads to `node`, which stood at depth `to`. */

@@ -1,4 +1,4 @@
-import { keccak256 } from '../eth/index.ts'
+import { KeccakPad } from '../eth/index.ts'
 import type { Hex } from '../eth/index.ts'
 
 /**
@@ -11,7 +11,6 @@ export interface Leaf<V> {
   readonly kind: 'leaf'
   readonly key: Hex
   readonly value: V
-  reference: Reference | null
 }
 
 /** Leads to the branch at depth `end`; `key` is that of some leaf, and right up to there. */
@@ -20,25 +19,37 @@ export interface Extension<V> {
   readonly key: Hex
   readonly end: number
   readonly child: Branch<V>
-  reference: Reference | null
 }
-
-/** A child for each digit, then the leaf whose key ends here. At least two of them are there. */
-export interface Branch<V> {
-  readonly kind: 'branch'
-  readonly children: readonly (Node<V> | null)[]
-  reference: Reference | null
-}
-
-/** The bytes that a value commits to. */
-export type Encode<V> = (value: V) => Uint8Array
 
 /**
- * What a parent writes for a node: its hash or, when that is shorter, the node itself. A character is a byte: V8 spends
- * 48 bytes on such a string of 32, 88 on the hash in hex, 232 on an Uint8Array; and a full branch is written twice as fast
- * as from hex.
+ * A child for each digit, then the leaf whose key ends here. At least two of them are there. It holds what it writes for its
+ * children, so that none but those that changed are looked at: they are scattered over memory.
  */
-type Reference = string
+export interface Branch<V> {
+  readonly kind: 'branch'
+  readonly children: Children<V>
+  references: References
+  /** a bit for each child whose reference is missing or that of another one */
+  stale: number
+}
+
+type Children<V> = readonly (Node<V> | null)[]
+
+/**
+ * What a parent writes for a node is its hash or, when that is shorter, the node itself, whose first byte tells its length.
+ * Both as eight words of 32 bits: V8 spends 64 bytes on them in such an array, 232 on an Uint8Array.
+ */
+interface References {
+  /** in the order of the children that are there */
+  readonly words: readonly number[]
+  /** a bit for each of them */
+  readonly present: number
+  /** a bit for each that is written itself */
+  readonly short: number
+}
+
+/** The bytes that a value commits to: good until it is asked again. */
+export type Encode<V> = (value: V) => Uint8Array
 
 /** A node this long is referred to by its hash. */
 export const HASHED_BYTES = 32
@@ -46,96 +57,166 @@ export const HASHED_BYTES = 32
 export const END = 16
 
 export function leaf<V>(key: Hex, value: V): Leaf<V> {
-  return { kind: 'leaf', key, value, reference: null }
+  return { kind: 'leaf', key, value }
 }
 
 export function extension<V>(key: Hex, end: number, child: Branch<V>): Extension<V> {
-  return { kind: 'extension', key, end, child, reference: null }
+  return { kind: 'extension', key, end, child }
 }
 
-export function branch<V>(children: readonly (Node<V> | null)[]): Branch<V> {
-  return { kind: 'branch', children, reference: null }
+export function branch<V>(children: Children<V>): Branch<V> {
+  return { kind: 'branch', children, references: NO_REFERENCES, stale: ALL }
 }
+
+/** The branch that takes the place of `before` when the child at `index` is another one. */
+export function changedBranch<V>(before: Branch<V>, children: Children<V>, index: number): Branch<V> {
+  return { kind: 'branch', children, references: before.references, stale: before.stale | (1 << index) }
+}
+
+const NO_REFERENCES: References = { words: [], present: 0, short: 0 }
+const ALL = 0xffff
 
 export function digit(key: Hex, depth: number): number {
   if (depth + 2 >= key.length) return END
   const code = key.charCodeAt(depth + 2)
-  return code <= 0x39 ? code - 0x30 : code - 0x57
+  return (code & 15) + 9 * (code >>> 6) // no branch: nothing foresees the digits of a hash
 }
 
 /** The hash of the root node: 32 bytes. */
 export function hashRoot<V>(root: Node<V>, encode: Encode<V>): Uint8Array {
-  const reference = refer(root, 0, encode)
-  const bytes = new Uint8Array(reference.length)
-  for (let index = 0; index < bytes.length; index++) bytes[index] = reference.charCodeAt(index)
-  return bytes.length === HASHED_BYTES ? bytes : keccak256(bytes)
+  writeNode(root, 0, encode)
+  KeccakPad.hash(start, end)
+  return pad.slice(KeccakPad.digest, KeccakPad.digest + HASHED_BYTES)
 }
 
-/** The node's RLP, valid until the next node is encoded. */
+/** The node's RLP, good until the next hash of anything. */
 export function encodeNode<V>(node: Node<V>, depth: number, encode: Encode<V>): Uint8Array {
-  if (node.kind === 'leaf') encodeLeaf(node, depth, encode(node.value))
-  else if (node.kind === 'branch') encodeBranch(node, depth, encode)
-  else encodeExtension(node, depth, refer(node.child, node.end, encode))
-  return scratch.subarray(writeListHead(end - HEAD_BYTES), end)
+  writeNode(node, depth, encode)
+  return pad.subarray(start, end)
 }
 
-function refer<V>(node: Node<V>, depth: number, encode: Encode<V>): Reference {
-  if (node.reference !== null) return node.reference
-  const bytes = encodeNode(node, depth, encode)
-  return (node.reference = String.fromCharCode(...(bytes.length < HASHED_BYTES ? bytes : keccak256(bytes))))
-}
-
-// Nodes are written here and hashed where they lie; `encodeNode` leaves room for the head and fills it in at the end.
+// Nodes are written where they are hashed, with room for the head, which is filled in at the end.
 // Values and children are encoded before the first byte of a node is written: they may need the place themselves.
 
 /** The longest head of a list or string. */
 const HEAD_BYTES = 9
-/** The largest branch without a value of its own, with its heads. Nodes that need more let it grow. */
-const SCRATCH_BYTES = 1_024
-let scratch = new Uint8Array(SCRATCH_BYTES)
-let end = 0
+/** Where the content of a node begins. */
+const CONTENT = KeccakPad.start + HEAD_BYTES
+/** The largest branch without a value of its own, with its heads. */
+const BRANCH_BYTES = 1_024
+let pad = KeccakPad.room(BRANCH_BYTES)
+let view = new DataView(pad.buffer)
+let start = CONTENT
+let end = CONTENT
 
-function encodeLeaf<V>(node: Leaf<V>, depth: number, value: Uint8Array): void {
+function writeNode<V>(node: Node<V>, depth: number, encode: Encode<V>): void {
+  if (node.kind === 'leaf') writeLeaf(node, depth, encode(node.value))
+  else if (node.kind === 'branch') writeBranch(node, depth, encode)
+  else writeExtension(node, depth, encode)
+  writeListHead()
+}
+
+function writeLeaf<V>(node: Leaf<V>, depth: number, value: Uint8Array): void {
   begin(node.key.length + value.length)
   writePath(2, node.key, depth, node.key.length - 2)
   writeString(value)
 }
 
-function encodeExtension<V>(node: Extension<V>, depth: number, child: Reference): void {
+function writeExtension<V>(node: Extension<V>, depth: number, encode: Encode<V>): void {
+  const words = Array<number>(REFERENCE_WORDS)
+  const isShort = refer(node.child, node.end, encode, words, 0)
   begin(node.key.length)
   writePath(0, node.key, depth, node.end)
-  writeReference(child)
+  writeReference(words, 0, isShort)
 }
 
-function encodeBranch<V>(node: Branch<V>, depth: number, encode: Encode<V>): void {
-  for (let index = 0; index < END; index++) {
-    const child = node.children[index]!
-    if (child !== null) refer(child, depth + 1, encode)
-  }
+function writeBranch<V>(node: Branch<V>, depth: number, encode: Encode<V>): void {
+  const { words, present, short } = referencesOf(node, depth, encode)
   // At the end mark stands a leaf without a path of its own: just its value.
   const ending = node.children[END]!
   const value = ending?.kind === 'leaf' ? encode(ending.value) : NOTHING
   begin(value.length)
-  for (let index = 0; index < END; index++) writeReference(node.children[index]?.reference ?? NO_CHILD)
+  for (let bit = 1, from = 0; bit <= ALL; bit <<= 1) {
+    if ((present & bit) === 0) pad[end++] = NO_CHILD
+    else {
+      writeReference(words, from, (short & bit) !== 0)
+      from += REFERENCE_WORDS
+    }
+  }
   writeString(value)
 }
 
 const NOTHING = new Uint8Array()
 /** The empty string in RLP. */
-const NO_CHILD: Reference = '\x80'
+const NO_CHILD = 0x80
+const REFERENCE_WORDS = 8
+
+/** Brings them up to date first. */
+function referencesOf<V>(node: Branch<V>, depth: number, encode: Encode<V>): References {
+  if (node.stale === 0) return node.references
+  const { words, present, short } = rearranged(node.references, presentOf(node.children))
+  let shortNow = short & ~node.stale
+  for (let index = 0, to = 0; index < END; index++) {
+    const bit = 1 << index
+    if ((present & bit) === 0) continue
+    if ((node.stale & bit) !== 0 && refer(node.children[index]!, depth + 1, encode, words, to)) shortNow |= bit
+    to += REFERENCE_WORDS
+  }
+  node.stale = 0
+  return (node.references = { words, present, short: shortNow })
+}
+
+function presentOf<V>(children: Children<V>): number {
+  let present = 0
+  for (let index = 0; index < END; index++) if (children[index] !== null) present |= 1 << index
+  return present
+}
+
+/** A copy with places for these children and no others. */
+function rearranged({ words, present, short }: References, wanted: number): { words: number[]; present: number; short: number } {
+  if (wanted === present) return { words: words.slice(), present, short }
+  const moved = Array<number>(REFERENCE_WORDS * countBits(wanted)).fill(0)
+  for (let index = 0, from = 0, to = 0; index < END; index++) {
+    const bit = 1 << index
+    if ((present & wanted & bit) !== 0) for (let word = 0; word < REFERENCE_WORDS; word++) moved[to + word] = words[from + word]!
+    if ((present & bit) !== 0) from += REFERENCE_WORDS
+    if ((wanted & bit) !== 0) to += REFERENCE_WORDS
+  }
+  return { words: moved, present: wanted, short: short & wanted }
+}
+
+function countBits(mask: number): number {
+  let count = 0
+  for (let rest = mask; rest !== 0; rest &= rest - 1) count++
+  return count
+}
+
+/** Puts the reference of a node at words[to]… and tells whether it is the node itself. */
+function refer<V>(node: Node<V>, depth: number, encode: Encode<V>, words: number[], to: number): boolean {
+  writeNode(node, depth, encode)
+  const isShort = end - start < HASHED_BYTES
+  if (!isShort) KeccakPad.hash(start, end)
+  const from = isShort ? start : KeccakPad.digest
+  for (let word = 0; word < REFERENCE_WORDS; word++) words[to + word] = view.getInt32(from + 4 * word, true)
+  return isShort
+}
+
+function writeReference(words: readonly number[], from: number, isShort: boolean): void {
+  if (!isShort) pad[end++] = NO_CHILD + HASHED_BYTES
+  for (let word = 0; word < REFERENCE_WORDS; word++) view.setInt32(end + 4 * word, words[from + word]!, true)
+  end += isShort ? pad[end]! - LIST_HEAD + 1 : HASHED_BYTES
+}
+
+const LIST_HEAD = 0xc0
 
 /** Starts a node; `sizeBytes` is what it holds beyond heads and references. */
 function begin(sizeBytes: number): void {
-  if (sizeBytes + SCRATCH_BYTES > scratch.length) scratch = new Uint8Array(2 * (sizeBytes + SCRATCH_BYTES))
-  end = HEAD_BYTES
-}
-
-function writeReference(reference: Reference): void {
-  const out = scratch
-  let at = end
-  if (reference.length === HASHED_BYTES) out[at++] = 0x80 + HASHED_BYTES
-  for (let index = 0; index < reference.length; index++) out[at++] = reference.charCodeAt(index)
-  end = at
+  const memory = KeccakPad.room(sizeBytes + BRANCH_BYTES)
+  if (memory !== pad) {
+    pad = memory
+    view = new DataView(memory.buffer)
+  }
+  end = CONTENT
 }
 
 /** Hex-prefix encoding (Yellow Paper, appendix C); `flag` is 2 for a leaf. */
@@ -143,34 +224,34 @@ function writePath(flag: 0 | 2, key: Hex, from: number, to: number): void {
   const isOdd = (to - from) % 2
   const sizeBytes = 1 + (to - from - isOdd) / 2
   if (sizeBytes > 1) writeStringHead(sizeBytes)
-  scratch[end++] = isOdd === 1 ? ((flag + 1) << 4) | digit(key, from) : flag << 4
-  for (let depth = from + isOdd; depth < to; depth += 2) scratch[end++] = (digit(key, depth) << 4) | digit(key, depth + 1)
+  pad[end++] = isOdd === 1 ? ((flag + 1) << 4) | digit(key, from) : flag << 4
+  for (let depth = from + isOdd; depth < to; depth += 2) pad[end++] = (digit(key, depth) << 4) | digit(key, depth + 1)
 }
 
 function writeString(bytes: Uint8Array): void {
   if (bytes.length !== 1 || bytes[0]! >= 0x80) writeStringHead(bytes.length)
-  scratch.set(bytes, end)
+  pad.set(bytes, end)
   end += bytes.length
 }
 
 function writeStringHead(sizeBytes: number): void {
   if (sizeBytes < 56) {
-    scratch[end++] = 0x80 + sizeBytes
+    pad[end++] = 0x80 + sizeBytes
     return
   }
   const digits = Math.ceil((32 - Math.clz32(sizeBytes)) / 8)
-  scratch[end++] = 0xb7 + digits
-  for (let shift = 8 * (digits - 1); shift >= 0; shift -= 8) scratch[end++] = sizeBytes >>> shift
+  pad[end++] = 0xb7 + digits
+  for (let shift = 8 * (digits - 1); shift >= 0; shift -= 8) pad[end++] = sizeBytes >>> shift
 }
 
-/** Goes in front of the content; answers where it begins. */
-function writeListHead(sizeBytes: number): number {
-  let start = HEAD_BYTES
-  if (sizeBytes < 56) scratch[--start] = 0xc0 + sizeBytes
+/** Goes in front of the content. */
+function writeListHead(): void {
+  const sizeBytes = end - CONTENT
+  start = CONTENT
+  if (sizeBytes < 56) pad[--start] = LIST_HEAD + sizeBytes
   else {
-    for (let rest = sizeBytes; rest > 0; rest >>>= 8) scratch[--start] = rest
-    scratch[start - 1] = 0xf7 + HEAD_BYTES - start
+    for (let rest = sizeBytes; rest > 0; rest >>>= 8) pad[--start] = rest
+    pad[start - 1] = 0xf7 + CONTENT - start
     start--
   }
-  return start
 }

@@ -1,11 +1,12 @@
 import type { Address, Block, Hash } from '../eth/index.ts'
 import { rulesAt } from '../evm/index.ts'
 import type { BlockContext, ChainConfig, StateReader, WriteSet } from '../evm/index.ts'
-import type { BlockStore, Location, LogFilter, PlacedLog } from './blocks.ts'
+import type { BlockReader, KeptState, Location, LogFilter, Place, PlacedLog } from './blocks.ts'
 import { environment } from './environment.ts'
+import { KeptReader } from './keptreader.ts'
 import { logsOfBlock } from './logs.ts'
 import type { AccountProof } from './proof.ts'
-import { RewoundState } from './state.ts'
+import { PrunedState, RewoundState } from './state.ts'
 import type { Roots, StateHistory } from './state.ts'
 
 export type BlockTag = 'latest' | 'pending' | 'safe' | 'finalized' | 'earliest'
@@ -20,7 +21,7 @@ export interface ViewParts {
   readonly flashblockIndex: number
   readonly safeNumber: number
   readonly finalizedNumber: number
-  readonly blocks: BlockStore
+  readonly blocks: BlockReader
   /** of a sealed block */
   readonly blockHash: (blockNumber: number) => Hash | null
   readonly history: StateHistory
@@ -29,12 +30,18 @@ export interface ViewParts {
   readonly pendingVersion: number
   /** wei; what a test chose for the block after `head`, else null */
   readonly nextBaseFee: bigint | null
-  /** the version after a sealed block */
-  readonly versionAfter: (blockNumber: number) => number
+  /** the version after a sealed block; null: memory does not hold it any more */
+  readonly versionAfter: (blockNumber: number) => number | null
+  /** what stands beside the blocks, also of those that memory has forgotten */
+  readonly kept: KeptState | null
   /** true once sealed blocks of this View may be gone */
   readonly isRewound: () => boolean
   /** false once `headVersion` is gone, or names another state */
   readonly isHeadKept: () => boolean
+  /** true once the state after `head` was changed without a block */
+  readonly isHeadEdited: () => boolean
+  /** true once a sealed block of this View, or the state after it, may be another one in `kept` */
+  readonly isCut: (blockNumber: number) => boolean
   /** true once `pending` is gone otherwise than by being sealed */
   readonly isRetracted: () => boolean
 }
@@ -80,6 +87,14 @@ export class View {
     return this.#parts.flashblockIndex
   }
 
+  get safeNumber(): number {
+    return this.#parts.safeNumber
+  }
+
+  get finalizedNumber(): number {
+    return this.#parts.finalizedNumber
+  }
+
   /** The block a tag names. Without a flashblock, `pending` is `latest`. */
   tagged(tag: BlockTag): Block {
     return TAGS[tag](this.#parts)
@@ -87,7 +102,26 @@ export class View {
 
   /** A sealed block, or null. The pending block's number names nothing until it is sealed. */
   byNumber(number: number): Block | null {
-    return number <= this.#parts.head.header.number ? this.#parts.blocks.byNumber(number) : null
+    const { head, blocks } = this.#parts
+    if (number === head.header.number) return head
+    return number < head.header.number ? blocks.byNumber(number) : null
+  }
+
+  /** Of a sealed block, or null; without the whole of it. */
+  numberOf(hash: Hash): number | null {
+    const number = this.#parts.blocks.numberOf(hash)
+    return number !== null && number <= this.#parts.head.header.number ? number : null
+  }
+
+  /** Of a sealed transaction, or null; without its block. */
+  placeOf(transactionHash: Hash): Place | null {
+    const place = this.#parts.blocks.placeOf(transactionHash)
+    return place !== null && place.number <= this.#parts.head.header.number ? place : null
+  }
+
+  /** Its header's time, in seconds, without the whole of it. */
+  timestampOf(number: number): number | null {
+    return number <= this.#parts.head.header.number ? this.#parts.blocks.timestampOf(number) : null
   }
 
   /** Of a sealed block, or null: what BLOCKHASH answers. */
@@ -96,6 +130,7 @@ export class View {
   }
 
   byHash(hash: Hash): Block | null {
+    if (hash === this.#parts.head.hash) return this.#parts.head
     const block = this.#parts.blocks.byHash(hash)
     return block !== null && block.header.number <= this.#parts.head.header.number ? block : null
   }
@@ -111,34 +146,27 @@ export class View {
 
   /** State after `block`, which is a block of this View. Throws PrunedState when its history is gone, RewoundState when the block is. */
   state(block: Block): StateReader {
-    return this.#parts.history.at(this.stateVersion(block))
+    const version = this.#versionOf(block)
+    return version === null ? this.#keptState(block) : this.#parts.history.at(version)
   }
 
   /**
    * Which version of the state `block` left behind. Throws RewoundState when it is gone: versions are given out anew after a rewind, so one
-   * that is remembered may name another state by now.
+   * that is remembered may name another state by now. Throws PrunedState; FarState when it is kept, but not among the versions.
    */
   stateVersion(block: Block): number {
-    const { pending, head, pendingVersion, headVersion, blocks, versionAfter } = this.#parts
-    const { number } = block.header
-    if (block === pending) {
-      if (this.#parts.isRetracted()) throw new RewoundState(pendingVersion)
-      return pendingVersion
-    }
-    if (!this.#parts.isRewound()) return number === head.header.number ? headVersion : versionAfter(number)
-    if (blocks.byNumber(number)?.hash !== block.hash) throw new RewoundState(headVersion)
-    if (number !== head.header.number) return versionAfter(number)
-    // Edits made versions of the head after this View: only that of its own moment will do.
-    if (!this.#parts.isHeadKept()) throw new RewoundState(headVersion)
-    return headVersion
+    const version = this.#versionOf(block)
+    if (version !== null) return version
+    this.#keptState(block)
+    throw new FarState(block.header.number)
   }
 
-  /** Proof of an account and of some of its slots after `block`. Throws PrunedState. */
+  /** Proof of an account and of some of its slots after `block`. Throws as `stateVersion` does. */
   proof(block: Block, address: Address, slots: readonly Hash[]): AccountProof {
     return this.#parts.history.proofAt(this.stateVersion(block), address, slots)
   }
 
-  /** The roots that the state after `block` would have with `writes` on top; nothing is kept. Throws PrunedState. */
+  /** The roots that the state after `block` would have with `writes` on top; nothing is kept. Throws as `stateVersion` does. */
   rootsWith(block: Block, writes: WriteSet): Roots {
     return this.#parts.history.rootsWith(this.stateVersion(block), writes)
   }
@@ -153,6 +181,47 @@ export class View {
   *logs(filter: LogFilter, from: number, to: number, withPending: boolean): Iterable<PlacedLog> {
     yield* this.#parts.blocks.logs(filter, from, Math.min(to, this.#parts.head.header.number))
     if (withPending && this.#parts.pending !== null) yield* logsOfBlock(this.#parts.pending, filter)
+  }
+
+  /** How many logs of sealed blocks there are, at most. */
+  countLogs(filter: LogFilter, from: number, to: number): number {
+    return this.#parts.blocks.countLogs(filter, from, Math.min(to, this.#parts.head.header.number))
+  }
+
+  /** The logs of sealed blocks as JSON, in chunks. */
+  logsText(filter: LogFilter, from: number, to: number): Iterable<Uint8Array> {
+    return this.#parts.blocks.logsText(filter, from, Math.min(to, this.#parts.head.header.number))
+  }
+
+  /** Null: memory has forgotten it. */
+  #versionOf(block: Block): number | null {
+    const { pending, head, pendingVersion, headVersion, history, versionAfter } = this.#parts
+    const { number } = block.header
+    if (block === pending) {
+      if (this.#parts.isRetracted()) throw new RewoundState(pendingVersion)
+      return pendingVersion
+    }
+    const isHead = number === head.header.number
+    if (isHead && headVersion < history.floor) return null
+    if (!this.#parts.isRewound()) return isHead ? headVersion : versionAfter(number)
+    if (!this.#isStill(block)) throw new RewoundState(headVersion)
+    if (!isHead) return versionAfter(number)
+    // Edits made versions of the head after this View: only that of its own moment will do.
+    if (!this.#parts.isHeadKept()) throw new RewoundState(headVersion)
+    return headVersion
+  }
+
+  #keptState(block: Block): StateReader {
+    const { head, headVersion, kept, isCut, isHeadEdited } = this.#parts
+    const { number } = block.header
+    if (isCut(number)) throw new RewoundState(headVersion)
+    // Of a block that is no head any more, only the state with all its edits is kept.
+    if (kept === null || (number === head.header.number && isHeadEdited())) throw new PrunedState(headVersion)
+    return new KeptReader(kept.at(number), number, isCut)
+  }
+
+  #isStill({ header, hash }: Block): boolean {
+    return this.#parts.blocks.hashOf(header.number) === hash
   }
 
   #contextOf(block: Block): BlockContext {
@@ -174,4 +243,15 @@ function stored(parts: ViewParts, number: number): Block {
   const block = parts.blocks.byNumber(number)
   if (block === null) throw new Error(`block ${number} is missing from the block store`)
   return block
+}
+
+/** The block's state is kept, but far from the newest: it can be read, and neither proven nor handed to another thread. */
+export class FarState extends PrunedState {
+  readonly blockNumber: number
+
+  constructor(blockNumber: number) {
+    super(blockNumber)
+    this.blockNumber = blockNumber
+    this.message = `block ${blockNumber} is too far behind the head for this: its state can be read, but only that of newer blocks can be proven`
+  }
 }

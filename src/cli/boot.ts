@@ -5,34 +5,42 @@ import { createPocketchain } from '../index.ts'
 import type { Pocketchain, PocketchainOptions } from '../index.ts'
 import { ListenError } from '../server/index.ts'
 import type { Server } from '../server/index.ts'
+import { StateFileError } from '../store/index.ts'
 import { cadenceOf } from './cadence.ts'
 import { CommandError, EXIT } from './exit.ts'
 import type { Settings } from './options.ts'
 import { Progress } from './progress.ts'
+import { StateDump, statePaths } from './statedump.ts'
+import type { StatePaths } from './statedump.ts'
 
 /** A node that answers on its port. */
 export interface Booted {
   readonly node: Pocketchain
   readonly server: Server
+  /** null: none was asked for */
+  readonly dump: StateDump | null
 }
 
 /** Starts what the settings ask for. Throws CommandError with the exit code that fits, and the signal's reason when that ends an import. */
 export async function boot(settings: Settings, mnemonic: string, stop: AbortSignal, tell: (line: string) => void): Promise<Booted> {
-  const options = optionsOf(settings, mnemonic, stop, tell)
-  const node = await started(options, settings)
+  const paths = statePaths(settings)
+  const options = optionsOf(settings, paths, mnemonic, stop, tell)
+  const node = await started(options, settings, paths)
   try {
-    return { node, server: await node.listen(placeOf(settings)) }
+    const server = await node.listen(placeOf(settings))
+    return { node, server, dump: paths.dump === null ? null : new StateDump(node, paths.dump, settings.stateInterval, tell) }
   } catch (error) {
     await node.close()
     throw error instanceof ListenError ? new CommandError(EXIT.failed, error.message, error) : error
   }
 }
 
-async function started(options: PocketchainOptions, settings: Settings): Promise<Pocketchain> {
+async function started(options: PocketchainOptions, settings: Settings, { load }: StatePaths): Promise<Pocketchain> {
   try {
     return await createPocketchain(options)
   } catch (error) {
     if (error instanceof GenesisError) throw new CommandError(EXIT.file, `--genesis ${settings.genesis}: ${error.message}`, error)
+    if (error instanceof StateFileError) throw new CommandError(EXIT.file, `${load?.flag} ${load?.path}: ${error.message}`, error)
     if (error instanceof ImportError) throw new CommandError(EXIT.file, `--import ${settings.import}: ${error.message}`, error)
     if (error instanceof DecodeError && settings.import !== null)
       throw new CommandError(EXIT.file, `--import ${settings.import}: ${error.message}`, error)
@@ -41,7 +49,13 @@ async function started(options: PocketchainOptions, settings: Settings): Promise
   }
 }
 
-function optionsOf(settings: Settings, mnemonic: string, stop: AbortSignal, tell: (line: string) => void): PocketchainOptions {
+function optionsOf(
+  settings: Settings,
+  { load }: StatePaths,
+  mnemonic: string,
+  stop: AbortSignal,
+  tell: (line: string) => void,
+): PocketchainOptions {
   const progress = new Progress((line) => settings.quiet || tell(line))
   return {
     mnemonic,
@@ -58,10 +72,12 @@ function optionsOf(settings: Settings, mnemonic: string, stop: AbortSignal, tell
       stop.throwIfAborted()
       progress.at(number)
     },
+    onNote: tell,
     onError: (error) =>
       tell(`internal error, the node lives on: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
     ...(settings.genesis === null ? {} : { genesis: readFile(settings.genesis, '--genesis').toString() }),
     ...(settings.import === null ? {} : { importedChain: readFile(settings.import, '--import') }),
+    ...(load === null ? {} : { stateFile: readFile(load.path, load.flag) }),
     factories: !settings.disableCreate2,
     ...(settings.disableCodeSizeLimit ? { codeSizeLimit: null } : present({ codeSizeLimit: settings.codeSizeLimit })),
     ...(settings.transactionGasCap === 0n ? { transactionGasCap: null } : present({ transactionGasCap: settings.transactionGasCap })),
@@ -70,6 +86,8 @@ function optionsOf(settings: Settings, mnemonic: string, stop: AbortSignal, tell
       seed: settings.seed,
       timestamp: settings.timestamp,
       hardfork: settings.hardfork,
+      data: settings.data,
+      prune: settings.prune,
       stateHistory: settings.stateHistory,
       workers: settings.workers,
       gasLimit: settings.gasLimit,

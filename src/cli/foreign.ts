@@ -15,7 +15,6 @@ export const ALIASES: Readonly<Record<string, string>> = {
 }
 
 const FORKING = 'forking another chain is not built; start from a file with --genesis and --import'
-const DUMPS = 'state files are not built yet; start from --genesis and --import, and keep a state with evm_snapshot while the node runs'
 
 /** What is not built. Starting without it would look like success, so it is an error. */
 export const REFUSED: Readonly<Record<string, string>> = {
@@ -27,12 +26,6 @@ export const REFUSED: Readonly<Record<string, string>> = {
   '--fork-transaction-hash': FORKING,
   '--fork-chain-id': FORKING,
   '--fork-header': FORKING,
-  '--state': DUMPS,
-  '--state-interval': DUMPS,
-  '-s': DUMPS,
-  '--dump-state': DUMPS,
-  '--load-state': DUMPS,
-  '--data': 'a store on disk is not built yet; the chain lives in memory',
   '--ipc': 'a pipe is not built; use HTTP or WebSocket on --port',
   '--number': 'the chain begins at block 0; a genesis file may say otherwise with --genesis',
   '--mnemonic-seed-unsafe': 'words from a seed are not built; give the words with --mnemonic',

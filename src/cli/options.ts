@@ -27,6 +27,7 @@ export const SECTIONS = [
   'Blocks and time',
   'Gas and fees',
   'Simulated L1',
+  'Storage',
   'Start from files',
   'Output',
 ] as const
@@ -176,13 +177,6 @@ export const OPTIONS = {
     read: yes,
     default: false,
   }),
-  stateHistory: optional({
-    flag: '--state-history <blocks>',
-    section: 'Chain',
-    help: 'blocks whose state stays readable; older answers code 4444',
-    read: integer(1, 1_000_000_000),
-    defaultText: '8192',
-  }),
 
   cadence: optional({
     flag: '--cadence <name>',
@@ -292,6 +286,28 @@ export const OPTIONS = {
     defaultText: '1',
   }),
 
+  data: optional({
+    flag: '--data <dir>',
+    section: 'Storage',
+    help: 'keep the chain in this directory and go on from there; every sealed block is on disk before it is announced',
+    read: text,
+    defaultText: 'in memory',
+  }),
+  prune: optional({
+    flag: '--prune <blocks>',
+    section: 'Storage',
+    help: 'with --data: keep the state of so many blocks only; blocks, receipts and logs all stay',
+    read: integer(1, 1_000_000_000),
+    defaultText: 'all of it',
+  }),
+  stateHistory: optional({
+    flag: '--state-history <blocks>',
+    section: 'Storage',
+    help: 'without --data: blocks whose state stays readable; older answers code 4444',
+    read: integer(1, 1_000_000_000),
+    defaultText: '8192',
+  }),
+
   genesis: optional({
     flag: '--genesis <file>',
     section: 'Start from files',
@@ -303,6 +319,31 @@ export const OPTIONS = {
     section: 'Start from files',
     help: 'blocks to run before the start, RLP as geth exports them',
     read: text,
+  }),
+
+  loadState: optional({
+    flag: '--load-state <file>',
+    section: 'Start from files',
+    help: 'go on from a state file, ours or anvil\'s; of a genesis in geth\'s format its accounts are taken',
+    read: text,
+  }),
+  dumpState: optional({
+    flag: '--dump-state <file>',
+    section: 'Start from files',
+    help: 'write the chain as a state file when the node ends, which anvil reads too',
+    read: text,
+  }),
+  state: optional({
+    flag: '--state <file>',
+    section: 'Start from files',
+    help: 'both: go on from this file when it is there, and write it at the end',
+    read: text,
+  }),
+  stateInterval: optional({
+    flag: '-s, --state-interval <seconds>',
+    section: 'Start from files',
+    help: 'write the state file every so often too',
+    read: seconds,
   }),
 
   configOut: optional({

@@ -28,13 +28,14 @@ async function live(settings: Settings, terminal: Terminal): Promise<ExitCode> {
   const { devKeys, mnemonicOf } = await import('./devkeys.ts')
   const { follow, greet } = await import('./output.ts')
   const mnemonic = await mnemonicOf(settings)
-  const { node, server } = await boot(settings, mnemonic, terminal.stop, (line) => terminal.err(`pocketchain: ${line}\n`))
+  const { node, server, dump } = await boot(settings, mnemonic, terminal.stop, (line) => terminal.err(`pocketchain: ${line}\n`))
   const stopped = aborted(terminal.stop)
   try {
     await greet({ node, server, keys: devKeys(node, settings, mnemonic), settings, terminal })
     const leave = follow(node, settings, terminal)
     await stopped
     leave()
+    await dump?.end()
   } finally {
     await node.close()
   }

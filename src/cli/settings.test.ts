@@ -67,8 +67,6 @@ describe('flags', () => {
     [['--fork-url', 'http://x'], '--fork-url: forking another chain is not built'],
     [['-f', 'http://x'], '-f: forking another chain is not built'],
     [['--fork-url=http://x'], '--fork-url: forking'],
-    [['--load-state', 'x'], '--load-state: state files are not built yet'],
-    [['--data', 'x'], '--data: a store on disk is not built yet'],
     [['--ipc'], '--ipc: a pipe is not built'],
   ])('%j is refused with exit code 2', async (argv, sentence) => {
     await expect(settingsOf(argv)).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining(sentence) })

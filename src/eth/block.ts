@@ -24,17 +24,28 @@ export interface Block {
 /** What a block's RLP says; receipts come from running it. */
 export type DecodedBlock = Omit<Block, 'receipts' | 'timestampMs'>
 
-export const Block = { encode, decode, decodeChain }
+type BlockBody = Pick<Block, 'transactions' | 'ommers' | 'withdrawals'>
+
+export const Block = { encode, sizeBytes, decode, decodeChain }
 
 /** RLP of [header, transactions, ommers], from Shanghai on with withdrawals. */
-function encode(block: Pick<Block, 'header' | 'transactions' | 'ommers' | 'withdrawals'>): Uint8Array {
+function encode(block: BlockBody & Pick<Block, 'header'>): Uint8Array {
+  return Rlp.encode([Header.toRlp(block.header), ...bodyItems(block)])
+}
+
+/** The length of what `encode` gives, of which so many bytes are the header. */
+function sizeBytes(block: BlockBody, headerBytes: number): number {
+  return Rlp.listSize(bodyItems(block).reduce<number>((sum, item) => sum + Rlp.size(item), headerBytes))
+}
+
+/** All but the header. */
+function bodyItems(block: BlockBody): RlpInput[] {
   const items: RlpInput[] = [
-    Header.toRlp(block.header),
     block.transactions.map((transaction) => (transaction.type === 0 ? { encoded: transaction.raw } : transaction.raw)),
     block.ommers.map(Header.toRlp),
   ]
   if (block.withdrawals !== null) items.push(block.withdrawals.map(Withdrawal.toRlp))
-  return Rlp.encode(items)
+  return items
 }
 
 /** Recovers every sender. Throws DecodeError; a transaction's index is in its message. */

@@ -8,7 +8,9 @@ const SIZE_BYTES = 256
 /** The 2048-bit filter of addresses and topics (yellow paper, 4.3.1). `empty` is shared: never written to. */
 export const Bloom = { empty: new Uint8Array(SIZE_BYTES), ofLogs, or, add, has }
 
+/** Without logs it is `empty` itself. */
 function ofLogs(logs: readonly Log[]): Uint8Array {
+  if (logs.length === 0) return Bloom.empty
   const bloom = new Uint8Array(SIZE_BYTES)
   for (const log of logs) {
     add(bloom, log.address)
@@ -17,8 +19,10 @@ function ofLogs(logs: readonly Log[]): Uint8Array {
   return bloom
 }
 
-/** What either holds, as a new filter. */
+/** What either holds: a new filter, unless the other one is `empty` itself. */
 function or(left: Uint8Array, right: Uint8Array): Uint8Array {
+  if (right === Bloom.empty) return left
+  if (left === Bloom.empty) return right
   const both = left.slice()
   for (let i = 0; i < SIZE_BYTES; i++) both[i] = (left[i] as number) | (right[i] as number) // both are 256 bytes
   return both

@@ -17,30 +17,30 @@ export const SourceHash = { user, l1Attributes, upgrade }
 
 /** A deposit made on L1: its block and the log's index there. */
 function user(l1BlockHash: Hash, logIndex: bigint): Hash {
-  return inDomain(0n, numbered(l1BlockHash, logIndex))
+  return inDomain(0, numbered(l1BlockHash, logIndex))
 }
 
 /** The first transaction of each block: the L1 block and the number of L2 blocks since it changed. */
 function l1Attributes(l1BlockHash: Hash, sequenceNumber: bigint): Hash {
-  return inDomain(1n, numbered(l1BlockHash, sequenceNumber))
+  return inDomain(1, numbered(l1BlockHash, sequenceNumber))
 }
 
 /** A network upgrade, by its intent, e.g. `Jovian: L1Block Deployment`. */
 function upgrade(intent: string): Hash {
-  return inDomain(2n, new TextEncoder().encode(intent))
+  return inDomain(2, Buffer.from(intent))
 }
 
+/** `number` is one of 64 bits. */
 function numbered(l1BlockHash: Hash, number: bigint): Uint8Array {
-  return concat(Hash.toBytes(l1BlockHash), Hash.toBytes(Hash.fromBigint(number)))
+  const source = new Uint8Array(64)
+  source.set(Hash.toBytes(l1BlockHash))
+  new DataView(source.buffer).setBigUint64(56, number)
+  return source
 }
 
-function inDomain(domain: bigint, source: Uint8Array): Hash {
-  return Hash.keccak(concat(Hash.toBytes(Hash.fromBigint(domain)), keccak256(source)))
-}
-
-function concat(left: Uint8Array, right: Uint8Array): Uint8Array {
-  const both = new Uint8Array(left.length + right.length)
-  both.set(left)
-  both.set(right, left.length)
-  return both
+function inDomain(domain: number, source: Uint8Array): Hash {
+  const bytes = new Uint8Array(64)
+  bytes[31] = domain
+  bytes.set(keccak256(source), 32)
+  return Hash.keccak(bytes)
 }

@@ -8,7 +8,7 @@ export type Hash = Hex & { readonly [brand]: 'Hash' }
 
 const zero = `0x${'0'.repeat(64)}` as Hash // 32 bytes by construction
 
-export const Hash = { zero, from, fromBigint, toBigint, toBytes, keccak }
+export const Hash = { zero, from, fromBigint, toBigint, toBytes, keccak, ofText }
 
 /** Throws DecodeError unless it is 32 bytes. */
 function from(value: string | Uint8Array, field = 'hash'): Hash {
@@ -38,4 +38,9 @@ function toBytes(hash: Hash): Uint8Array {
 /** keccak-256 of `bytes`. */
 function keccak(bytes: Uint8Array): Hash {
   return keccak256Hex(bytes) as Hash // a digest is 32 bytes
+}
+
+/** keccak-256 of the text in UTF-8. */
+function ofText(text: string): Hash {
+  return keccak(Buffer.from(text)) // a TextEncoder takes four times as long
 }

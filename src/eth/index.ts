@@ -1,5 +1,5 @@
 export { Hex, DecodeError } from './hex.ts'
-export { keccak256, ripemd160, sha256 } from './keccak.ts'
+export { KeccakPad, keccak256, ripemd160, sha256 } from './keccak.ts'
 export { Hash } from './hash.ts'
 export { Address } from './address.ts'
 export { Rlp } from './rlp.ts'

@@ -4,7 +4,7 @@ import { keccak_256 } from '@noble/hashes/sha3.js'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { Hex } from './hex.ts'
-import { keccak256, keccak256Hex, ripemd160, sha256 } from './keccak.ts'
+import { KeccakPad, keccak256, keccak256Hex, ripemd160, sha256 } from './keccak.ts'
 
 it('agrees with other implementations at every length', () => {
   fc.assert(
@@ -27,4 +27,17 @@ it('gives digests that the next call does not change', () => {
   const first = keccak256(Uint8Array.of(1))
   keccak256(Uint8Array.of(2))
   expect(first).toEqual(keccak_256(Uint8Array.of(1)))
+})
+
+it('hashes what was written into its pad where it lies, also after the pad had to grow', () => {
+  const digestOf = (bytes: Uint8Array): Uint8Array => {
+    const { start, digest } = KeccakPad
+    KeccakPad.room(bytes.length).set(bytes, start)
+    KeccakPad.hash(start, start + bytes.length)
+    return KeccakPad.room(0).slice(digest, digest + 32)
+  }
+  for (const size of [0, 31, 136, 532, 5_000_000, 40]) {
+    const bytes = new Uint8Array(size).fill(size)
+    expect(digestOf(bytes)).toEqual(keccak_256(bytes))
+  }
 })

@@ -17,6 +17,22 @@ export function keccak256Hex(bytes: Uint8Array): Hex {
   return Hex.fromBytes(wasm.bytes().subarray(out, input))
 }
 
+/**
+ * For whoever makes what gets hashed: what is written into this memory from `start` on is hashed where it lies, and the digest
+ * stands at `digest`, both until the next hash of anything.
+ */
+export const KeccakPad = { start: input, digest: out, room, hash }
+
+/** The memory, with room for so many bytes from `start` on: another one than before when it had to grow. */
+function room(sizeBytes: number): Uint8Array {
+  wasm.reserve(32 + sizeBytes)
+  return wasm.bytes()
+}
+
+function hash(from: number, to: number): void {
+  wasm.exports.keccak256(from, to - from, out)
+}
+
 export function sha256(bytes: Uint8Array): Uint8Array {
   wasm.exports.sha256(write(bytes), bytes.length, out)
   return wasm.bytes().slice(out, input)

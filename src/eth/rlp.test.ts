@@ -45,6 +45,27 @@ describe('against viem', () => {
   })
 })
 
+describe('without the encoding itself', () => {
+  it('knows its size, and that of a list of so many bytes', () => {
+    fc.assert(
+      fc.property(shallow, (value) => {
+        expect(Rlp.size(value)).toBe(Rlp.encode(value).length)
+      }),
+    )
+    for (const size of [0, 1, 55, 56, 255, 256, 65_535, 65_536, 20_000_000]) {
+      expect(Rlp.listSize(size)).toBe(Rlp.encode([{ encoded: new Uint8Array(size) }]).length)
+    }
+  })
+
+  it('lends it until the next one', () => {
+    fc.assert(
+      fc.property(shallow, (value) => {
+        expect(Rlp.lend(value).slice()).toEqual(Rlp.encode(value))
+      }),
+    )
+  })
+})
+
 function tryDecode(bytes: Uint8Array): RlpItem | null {
   try {
     return Rlp.decode(bytes)

@@ -12,7 +12,7 @@ export interface RlpEncoded {
 /** What the encoder takes: bytes, 0x strings as the bytes they name, numbers as integers without leading zeros, lists. */
 export type RlpInput = Uint8Array | Hex | bigint | number | RlpEncoded | readonly RlpInput[]
 
-export const Rlp = { encode, encodeTyped, decode, itemEnd, toBigint }
+export const Rlp = { encode, encodeTyped, size, listSize, lend, decode, itemEnd, toBigint }
 
 // Written from the end to the front: a list's length is known when its header is due, so one pass suffices.
 let scratch = new Uint8Array(1 << 16)
@@ -33,10 +33,37 @@ function encodeTyped(type: number, input: RlpInput): Uint8Array {
   return take()
 }
 
+/** How many bytes the encoding has. */
+function size(input: RlpInput): number {
+  at = scratch.length
+  put(input)
+  const bytes = scratch.length - at
+  shrink()
+  return bytes
+}
+
+/** How many bytes a list has whose items have so many together. */
+function listSize(contentBytes: number): number {
+  at = scratch.length
+  putHead(contentBytes, 0xc0)
+  return scratch.length - at + contentBytes
+}
+
+/** The encoding where it was written, until the next one is: for whoever copies it at once. */
+function lend(input: RlpInput): Uint8Array {
+  at = scratch.length
+  put(input)
+  return scratch.subarray(at)
+}
+
 function take(): Uint8Array {
   const bytes = scratch.slice(at)
-  if (scratch.length > RLP_SCRATCH_BYTES) scratch = new Uint8Array(1 << 16)
+  shrink()
   return bytes
+}
+
+function shrink(): void {
+  if (scratch.length > RLP_SCRATCH_BYTES) scratch = new Uint8Array(1 << 16)
 }
 
 function reserve(sizeBytes: number): void {
@@ -97,7 +124,7 @@ function putDigits(hex: string, from: number): void {
 /** Identifiers are lower-case hex digits by construction; upper case reads the same. */
 function nibble(hex: string, from: number): number {
   const code = hex.charCodeAt(from)
-  return code <= 0x39 ? code - 0x30 : (code & 0x5f) - 0x37
+  return (code & 15) + 9 * (code >>> 6) // no branch: nothing foresees digits
 }
 
 function putInteger(value: bigint): void {

@@ -358,17 +358,22 @@ function fromDeposit(item: RlpItem, raw: Uint8Array): Transaction {
 
 function depositOf(fields: DepositTransactionFields, raw: Uint8Array): Transaction {
   const { sourceHash, from, to, mint, value, gas, isSystemTx, data } = fields
-  const body = { ...NO_FEES, type: 0x7e, gas, to, value, data } as const
+  const body: Unsigned = {
+    type: 0x7e,
+    chainId: null,
+    nonce: 0n,
+    gas,
+    to,
+    value,
+    data,
+    maxFeePerGas: 0n,
+    maxPriorityFeePerGas: 0n,
+    accessList: NOTHING,
+    maxFeePerBlobGas: 0n,
+    blobVersionedHashes: NOTHING,
+    authorizationList: NOTHING,
+  }
   return build(body, Hash.keccak(raw), from, 0n, 0n, 0n, { sourceHash, mint, isSystemTx }, raw)
 }
 
-const NO_FEES = {
-  chainId: null,
-  nonce: 0n,
-  maxFeePerGas: 0n,
-  maxPriorityFeePerGas: 0n,
-  accessList: [],
-  maxFeePerBlobGas: 0n,
-  blobVersionedHashes: [],
-  authorizationList: [],
-} as const
+const NOTHING: readonly never[] = []

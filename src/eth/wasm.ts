@@ -66,12 +66,12 @@ function load<E extends WasmExports>(file: string): Wasm<E> {
   const exports = instance.exports as E // the C declarations, which WebAssembly does not carry
   let view = new Uint8Array(exports.memory.buffer)
   const bytes = (): Uint8Array => {
-    if (view.buffer !== exports.memory.buffer) view = new Uint8Array(exports.memory.buffer)
+    if (view.length === 0) view = new Uint8Array(exports.memory.buffer) // growing takes the memory away from views
     return view
   }
   const heap = exports.heap_base()
   const reserve = (sizeBytes: number): void => {
-    const missing = heap + sizeBytes - exports.memory.buffer.byteLength
+    const missing = heap + sizeBytes - bytes().length
     if (missing > 0) exports.memory.grow(Math.ceil(missing / 65_536))
   }
   return { exports, heap, bytes, reserve }

@@ -14,7 +14,17 @@ export type { BlockParts } from './system.ts'
 export { floorGas, GAS_PER_BLOB, intrinsicGas } from './gas.ts'
 export { blobBaseFee, effectiveGasPrice, nextExcessBlobGas } from './fees.ts'
 export type { BlobFeeParent } from './fees.ts'
-export { BASE_FEE_VAULT, daFootprint, L1_BLOCK, L1_FEE_VAULT, l1Cost, MESSAGE_PASSER, operatorFee, OPERATOR_FEE_VAULT } from './rollup.ts'
+export {
+  BASE_FEE_VAULT,
+  daFootprint,
+  footprintScalar,
+  L1_BLOCK,
+  L1_FEE_VAULT,
+  l1Cost,
+  MESSAGE_PASSER,
+  operatorFee,
+  OPERATOR_FEE_VAULT,
+} from './rollup.ts'
 export { fastLzSize } from './fastlz.ts'
 export { delegationTarget, isDelegation } from './delegation.ts'
 export { precompiles } from './precompiles.ts'

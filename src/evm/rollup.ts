@@ -44,11 +44,11 @@ export function l1Parameters(rules: Rules, reader: StateReader): L1Parameters {
   return {
     baseFee: reader.storage(L1_BLOCK, L1_BASE_FEE_SLOT),
     blobBaseFee: reader.storage(L1_BLOCK, L1_BLOB_BASE_FEE_SLOT),
-    baseFeeScalar: bits(scalars, 96n, 32n),
-    blobBaseFeeScalar: bits(scalars, 64n, 32n),
-    operatorFeeScalar: rules.hasOp('isthmus') ? bits(operator, 64n, 32n) : null,
-    operatorFeeConstant: rules.hasOp('isthmus') ? bits(operator, 0n, 64n) : null,
-    daFootprintGasScalar: rules.hasOp('jovian') ? bits(operator, 96n, 16n) || DEFAULT_DA_SCALAR : null,
+    baseFeeScalar: bits(scalars, 96n, 32),
+    blobBaseFeeScalar: bits(scalars, 64n, 32),
+    operatorFeeScalar: rules.hasOp('isthmus') ? bits(operator, 64n, 32) : null,
+    operatorFeeConstant: rules.hasOp('isthmus') ? bits(operator, 0n, 64) : null,
+    daFootprintGasScalar: rules.hasOp('jovian') ? daScalar(operator) : null,
   }
 }
 
@@ -70,6 +70,15 @@ export function operatorFee(gas: bigint, cost: Pick<L1Cost, 'operatorFeeScalar' 
   if (cost.operatorFeeScalar === null || cost.operatorFeeConstant === null) return 0n
   const scaled = gas * cost.operatorFeeScalar
   return (rules.hasOp('jovian') ? scaled * 100n : scaled / MILLION) + cost.operatorFeeConstant
+}
+
+/** Jovian: what `daFootprint` wants to know, alone. */
+export function footprintScalar(reader: StateReader): bigint {
+  return daScalar(reader.storage(L1_BLOCK, OPERATOR_SLOT))
+}
+
+function daScalar(operator: bigint): bigint {
+  return bits(operator, 96n, 16) || DEFAULT_DA_SCALAR
 }
 
 /** Jovian: the block's share of data availability that the envelope takes, in gas. */
@@ -104,8 +113,8 @@ function costOf(parameters: L1Parameters, gasUsed: bigint, fee: bigint): L1Cost 
   }
 }
 
-function bits(word: bigint, offset: bigint, width: bigint): bigint {
-  return (word >> offset) & ((1n << width) - 1n)
+function bits(word: bigint, offset: bigint, width: number): bigint {
+  return BigInt.asUintN(width, word >> offset)
 }
 
 function predeploy(low: string): Address {

@@ -71,7 +71,7 @@ function requestsHashOf(context: BlockContext, world: World, logs: Iterable<Log>
 
 /** Called by nobody, paid by nobody, outside the block's gas. Nothing where there is no code or the call fails. */
 function systemCall(to: Address, data: Uint8Array, context: BlockContext, world: World): Uint8Array {
-  if (world.codeAt(to).length === 0) return new Uint8Array()
+  if (world.codeSizeAt(to) === 0) return new Uint8Array()
   world.beginTransaction()
   const result = runFrame(
     {

@@ -63,8 +63,9 @@ function checkGasCap({ gas }: Message, { config, rules }: BlockContext): void {
 
 /** EIP-3607; an account that delegates (EIP-7702) may still send. */
 function checkSender({ from }: Message, world: World): void {
+  if (world.codeSizeAt(from) === 0) return
   const code = world.codeAt(from)
-  if (code.length === 0 || isDelegation(code)) return
+  if (isDelegation(code)) return
   const detail = `address ${Address.checksum(from)}, len(code): ${code.length}`
   throw new InvalidTransaction('sender-not-eoa', `sender not an eoa: ${detail}`)
 }

@@ -136,8 +136,11 @@ export class World implements StateReader {
    * a test may give anybody that much, and fees must then still be payable.
    */
   addBalance(address: Address, wei: bigint): void {
-    const sum = this.balance(address) + wei
-    this.setBalance(address, sum < BALANCE_MAX ? sum : BALANCE_MAX)
+    const { instance } = this
+    const entry = instance.account(address)
+    const sum = instance.word(entry + A_BALANCE) + wei
+    instance.runtime.ensure(entry)
+    instance.setWord(entry + A_BALANCE, sum < BALANCE_MAX ? sum : BALANCE_MAX)
   }
 
   /** @throws {RangeError} the balance is smaller than `wei`; callers check first */

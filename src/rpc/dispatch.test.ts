@@ -1,9 +1,15 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { Address, Hex } from '../eth/index.ts'
+import { RewoundState } from '../chain/index.ts'
+import { JsonAnswer, textOf } from './body.ts'
 import type { Caller } from './context.ts'
 import { BATCH_ITEMS, BATCH_RESPONSE_BYTES, BATCH_SLICE_MS, ERROR_MESSAGE_CHARS, PUBLIC_BATCH_MS } from './limits.ts'
+import { RpcError } from './errors.ts'
 import { ALICE, DEDICATED, PUBLIC, testNode } from './node.fixture.ts'
 import type { TestNode } from './node.fixture.ts'
+import type { Method } from './method.ts'
+import { METHODS } from './table.ts'
+import { JsonBytes, JsonStream } from './texts.ts'
 
 let node: TestNode
 beforeAll(async () => {
@@ -16,7 +22,7 @@ const OK = { jsonrpc: '2.0', id: 1, result: '0x7a69' }
 /** The answer's JSON; undefined when there is none. */
 async function answer(body: string | Uint8Array, caller = DEDICATED): Promise<unknown> {
   const { body: text } = await node.rpc.handle(body, caller)
-  return text === null ? undefined : (JSON.parse(text) as unknown)
+  return text === null ? undefined : (JSON.parse(textOf(text)) as unknown)
 }
 
 function signal() {
@@ -125,7 +131,7 @@ describe('batches', () => {
     const mined = mine.chain.mine(1)
     const { body } = await mine.rpc.handle(JSON.stringify([ask(1, 'eth_blockNumber'), ask(2, 'eth_blockNumber')]), DEDICATED)
     await mined
-    expect(JSON.parse(body ?? '')).toEqual([1, 2].map((id) => ({ jsonrpc: '2.0', id, result: `0x${before.toString(16)}` })))
+    expect(JSON.parse(textOf(body ?? ''))).toEqual([1, 2].map((id) => ({ jsonrpc: '2.0', id, result: `0x${before.toString(16)}` })))
   })
 
   it('lets others in between items that take long', async () => {
@@ -141,7 +147,7 @@ describe('batches', () => {
     const codes = async (caller: Caller) => {
       const slow = await slowNode(PUBLIC_BATCH_MS / 2)
       const { body: text } = await slow.rpc.handle(body, caller)
-      const answers = JSON.parse(text ?? '') as { error?: { code: number } }[] // a batch answers a batch
+      const answers = JSON.parse(textOf(text ?? '')) as { error?: { code: number } }[] // a batch answers a batch
       return answers.map(({ error }) => error?.code)
     }
     expect(await codes(PUBLIC)).toEqual([undefined, -32002, -32002])
@@ -195,7 +201,7 @@ describe('what goes wrong inside', () => {
       },
     })
     const { body } = await broken.rpc.handle(`{"jsonrpc":"2.0","id":1,${CHAIN_ID}}`, DEDICATED)
-    expect(JSON.parse(body ?? '')).toEqual(failure(1, -32603, 'method handler crashed'))
+    expect(JSON.parse(textOf(body ?? ''))).toEqual(failure(1, -32603, 'method handler crashed'))
     expect(broken.bugs).toEqual([new TypeError('secret')])
     await expect(broken.ask('eth_chainId')).rejects.toMatchObject({ name: 'RpcError', code: -32603 })
   })
@@ -211,7 +217,7 @@ describe('the time limit', () => {
     const raw = Hex.fromBytes(slow.sign({ to: Address.zero, gas: 21_000n }).raw)
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransactionSync', params: [raw] })
     const { body: text } = await slow.rpc.handle(body, DEDICATED)
-    expect(JSON.parse(text ?? '')).toEqual(failure(1, -32002, 'request timed out after 20 ms'))
+    expect(JSON.parse(textOf(text ?? ''))).toEqual(failure(1, -32002, 'request timed out after 20 ms'))
     expect(slow.bugs).toEqual([])
   })
 })
@@ -244,19 +250,19 @@ describe('the public tier', () => {
   it('refuses eth_getBlockReceipts with status 403 and a body that echoes the id', async () => {
     const { body, status } = await node.rpc.handle(receipts, PUBLIC)
     expect(status).toBe(403)
-    expect(JSON.parse(body ?? '')).toEqual(refusal)
+    expect(JSON.parse(textOf(body ?? ''))).toEqual(refusal)
   })
 
   it('refuses it inside a batch with an error object alone', async () => {
     const { body, status } = await node.rpc.handle(`[${receipts},{"jsonrpc":"2.0","id":1,${CHAIN_ID}}]`, PUBLIC)
     expect(status).toBeUndefined()
-    expect(JSON.parse(body ?? '')).toEqual([refusal, OK])
+    expect(JSON.parse(textOf(body ?? ''))).toEqual([refusal, OK])
   })
 
   it('answers it on the dedicated tier', async () => {
     const { body, status } = await node.rpc.handle(receipts, DEDICATED)
     expect(status).toBeUndefined()
-    expect(JSON.parse(body ?? '')).toMatchObject({ id: 'x', result: expect.any(Array) as unknown })
+    expect(JSON.parse(textOf(body ?? ''))).toMatchObject({ id: 'x', result: expect.any(Array) as unknown })
   })
 
   it.each([
@@ -276,5 +282,153 @@ describe('the public tier', () => {
     expect(await answer(`{"jsonrpc":"2.0","id":1,${CHAIN_ID}}`, PUBLIC)).toEqual(OK)
     const modules = await node.rpc.request({ method: 'rpc_modules' }, PUBLIC)
     expect(modules).toEqual({ web3: '1.0', net: '1.0', eth: '1.0', base: '1.0', rpc: '1.0' })
+  })
+})
+
+describe('answers that are JSON already', () => {
+  const CHUNK = Buffer.from(`"${'x'.repeat(99_998)}",`)
+  const LOGS = '{"jsonrpc":"2.0","id":1,"method":"test_stream"}'
+
+  function* chunks(count: number, log: string[] = [], error?: Error): Generator<Uint8Array> {
+    try {
+      yield Buffer.from('[')
+      for (let i = 0; i < count; i++) {
+        log.push(`chunk ${i}`)
+        yield CHUNK
+      }
+      if (error !== undefined) throw error
+      yield Buffer.from('0]')
+    } finally {
+      log.push('end')
+    }
+  }
+
+  /** The row stands for a method whose answer is made while it is sent. */
+  async function withStream(result: () => unknown, work: () => Promise<void>): Promise<void> {
+    const row: Method = { name: 'test_stream', doc: '', params: [], result: {}, example: { params: [], result: 0 }, handler: result }
+    const rows = METHODS as Map<string, Method> // the test's own row in the table
+    rows.set(row.name, row)
+    node.bugs.length = 0
+    await work().finally(() => rows.delete(row.name))
+  }
+
+  it('a short stream is one piece', () =>
+    withStream(
+      () => new JsonStream(chunks(2)),
+      async () => {
+        const { body } = await node.rpc.handle(LOGS, DEDICATED)
+        expect(body).toBeInstanceOf(Array)
+        expect(JSON.parse(textOf(body ?? ''))).toMatchObject({ id: 1, result: { length: 3 } })
+      },
+    ))
+
+  it('a long stream is made as it is read, and ended when it is not', async () => {
+    const log: string[] = []
+    await withStream(
+      () => new JsonStream(chunks(10, log)),
+      async () => {
+        const { body } = await node.rpc.handle(LOGS, DEDICATED)
+        if (!(body instanceof JsonStream)) throw new Error('not a stream')
+        expect(log).toEqual(['chunk 0', 'chunk 1', 'chunk 2'])
+        body.next()
+        expect(log).toHaveLength(3)
+        body.next()
+        expect(log).toHaveLength(4)
+        body.end()
+        expect(log.at(-1)).toBe('end')
+        expect(body.next()).toBeNull()
+        const again = await node.rpc.handle(LOGS, DEDICATED)
+        expect(JSON.parse(textOf(again.body ?? ''))).toMatchObject({ jsonrpc: '2.0', id: 1, result: { length: 11 } })
+      },
+    )
+  })
+
+  it('in process it is a value', () =>
+    withStream(
+      () => new JsonStream(chunks(10)),
+      async () => expect(await node.ask('test_stream')).toHaveLength(11),
+    ))
+
+  it('a notification ends it', async () => {
+    const log: string[] = []
+    const stream = new JsonStream(chunks(10, log))
+    stream.next()
+    await withStream(
+      () => stream,
+      async () => {
+        expect(await node.rpc.handle('{"jsonrpc":"2.0","method":"test_stream"}', DEDICATED)).toEqual({ body: null })
+        expect(log).toEqual(['end'])
+      },
+    )
+  })
+
+  it('in a batch it is whole, among others', () =>
+    withStream(
+      () => new JsonStream(chunks(10)),
+      async () => {
+        const batch = `[{"jsonrpc":"2.0","id":1,${CHAIN_ID}},${LOGS},{"jsonrpc":"2.0",${CHAIN_ID}},{"jsonrpc":"2.0","id":1,${CHAIN_ID}}]`
+        expect(await answer(batch)).toEqual([OK, { jsonrpc: '2.0', id: 1, result: expect.objectContaining({ length: 11 }) as unknown }, OK])
+      },
+    ))
+
+  it('a batch whose limit it passes gets an error in its place, and no more of it is made than the limit', async () => {
+    const log: string[] = []
+    const most = BATCH_RESPONSE_BYTES / CHUNK.length
+    await withStream(
+      () => new JsonStream(chunks(3 * most, log)),
+      async () => {
+        expect(await answer(`[${LOGS},{"jsonrpc":"2.0","id":1,${CHAIN_ID}}]`)).toEqual([failure(1, -32003), OK])
+        expect(log.length).toBeLessThan(most + 3)
+        expect(log.at(-1)).toBe('end')
+      },
+    )
+  })
+
+  it('what breaks it early is an error like any other, of a batch at any time', async () => {
+    const bug = new Error('secret')
+    const refused = new RewoundState(7)
+    for (const [error, code, bugs] of [
+      [bug, -32603, [bug]],
+      [refused, -32001, []],
+    ] as const) {
+      for (const body of [LOGS, `[${LOGS}]`]) {
+        const count = body === LOGS ? 1 : 50
+        await withStream(
+          () => new JsonStream(chunks(count, [], error)),
+          async () => {
+            expect(await answer(body)).toEqual(body === LOGS ? failure(1, code) : [failure(1, code)])
+            expect(node.bugs).toEqual(bugs)
+          },
+        )
+      }
+    }
+  })
+
+  it('what breaks it later is thrown to the reader as a refusal, and reported once if it is a bug', async () => {
+    const bug = new Error('secret')
+    await withStream(
+      () => new JsonStream(chunks(50, [], bug)),
+      async () => {
+        const { body } = await node.rpc.handle(LOGS, DEDICATED)
+        expect(() => textOf(body ?? '')).toThrow(new RpcError(-32603, 'method handler crashed'))
+        expect(node.bugs).toEqual([bug])
+        await expect(node.ask('test_stream')).rejects.toThrow('method handler crashed')
+      },
+    )
+  })
+
+  it('bytes are sent as they lie', async () => {
+    const result = new JsonBytes(Buffer.from('{"a":"ü"}'))
+    await withStream(
+      () => result,
+      async () => {
+        const { body } = await node.rpc.handle('{"jsonrpc":"2.0","id":"ü","method":"test_stream"}', DEDICATED)
+        if (!(body instanceof JsonAnswer)) throw new Error('not of bytes')
+        expect(body.pieces[1]).toBe(result.bytes)
+        expect(JSON.parse(textOf(body))).toEqual({ jsonrpc: '2.0', id: 'ü', result: { a: 'ü' } })
+        expect(await node.ask('test_stream')).toEqual({ a: 'ü' })
+        expect(await answer(`[{"jsonrpc":"2.0","id":1,${CHAIN_ID}},${LOGS}]`)).toEqual([OK, { ...OK, result: { a: 'ü' } }])
+      },
+    )
   })
 })

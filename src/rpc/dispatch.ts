@@ -1,14 +1,25 @@
+import { ENVELOPE_TAIL, JsonAnswer, batchBody, envelopeHead, envelopeStream, sizeOf, textOf } from './body.ts'
+import type { Body } from './body.ts'
 import type { Caller, Context, Session } from './context.ts'
 import { CODE, RpcError } from './errors.ts'
 import { Filters } from './filters.ts'
-import { BATCH_ITEMS, BATCH_RESPONSE_BYTES, BATCH_SLICE_MS, ERROR_MESSAGE_CHARS, METHOD_TIME_MS, PUBLIC_BATCH_MS } from './limits.ts'
+import {
+  BATCH_ITEMS,
+  BATCH_RESPONSE_BYTES,
+  BATCH_SLICE_MS,
+  ERROR_MESSAGE_CHARS,
+  METHOD_TIME_MS,
+  PUBLIC_BATCH_MS,
+  WHOLE_ANSWER_BYTES,
+} from './limits.ts'
 import type { Method } from './method.ts'
 import { refusalOf } from './outward.ts'
 import type { Parallel } from './parallel.ts'
 import type { Rpc, RpcRequest } from './port.ts'
 import { PUBLIC_METHODS, PUBLIC_REFUSALS } from './public.ts'
 import { METHODS } from './table.ts'
-import { BlockTexts, JsonText } from './texts.ts'
+import { BlockTexts, JsonBytes, JsonStream, JsonText } from './texts.ts'
+import type { WriteBlock } from './texts.ts'
 
 /** What a node gives to its JSON-RPC face. */
 export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'parallel'> {
@@ -20,11 +31,16 @@ export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'paralle
   readonly now?: () => number
   /** how long a method may wait, unless its row says otherwise: METHOD_TIME_MS */
   readonly methodTimeMs?: number
+  /** how sealed blocks become JSON; by way of objects unless given */
+  readonly writeBlock?: WriteBlock
 }
 
-/** The answer to one body. `body` null: there is nothing to answer. `status`: HTTP status other than 200. */
+/**
+ * The answer to one body. `body` null: there is nothing to answer. A stream whose reader is gone has to be ended; when it throws (an RpcError)
+ * half an answer has been sent, which nobody must take for the whole. `status`: HTTP status other than 200.
+ */
 export interface Handled {
-  readonly body: string | null
+  readonly body: Body | null
   readonly status?: number
 }
 
@@ -44,19 +60,26 @@ export function createRpc(options: RpcOptions): NodeRpc {
     ...options,
     parallel: options.parallel ?? null,
     filters: new Filters(options.chain, now),
-    texts: new BlockTexts(),
+    texts: new BlockTexts(options.writeBlock),
   }
   const node: Dispatch = { context, now, onBug: options.onBug, methodTimeMs: options.methodTimeMs ?? METHOD_TIME_MS }
   return {
     handle: (body, caller) => handle(node, body, caller),
-    request: async ({ method, params }, caller = IN_PROCESS) => value(await call(node, method, params ?? [], caller)),
+    request: async ({ method, params }, caller = IN_PROCESS) => value(node, method, await call(node, method, params ?? [], caller)),
     subscribe: (params, listener) => subscribe(node, params, listener),
     close: () => context.filters.close(),
   }
 }
 
-function value(result: unknown): unknown {
-  return result instanceof JsonText ? JSON.parse(result.text) : result
+function value(node: Dispatch, method: string, result: unknown): unknown {
+  if (result instanceof JsonText) return JSON.parse(result.text)
+  if (result instanceof JsonBytes) return JSON.parse(textOf(result.bytes))
+  if (!(result instanceof JsonStream)) return result
+  try {
+    return JSON.parse(textOf(result))
+  } catch (error) {
+    throw outward(node, method, error)
+  }
 }
 
 const IN_PROCESS: Caller = { tier: 'dedicated', session: null }
@@ -73,9 +96,9 @@ interface Dispatch {
 function handle(node: Dispatch, body: string | Uint8Array, caller: Caller): Handled | Promise<Handled> {
   const message = parse(body)
   if (message === undefined) return { body: failure(null, new RpcError(CODE.parse, 'parse error')) }
-  if (Array.isArray(message)) return batch(node, message, caller).then((text) => ({ body: text }))
+  if (Array.isArray(message)) return batch(node, message, caller).then((body) => ({ body }))
   const answered = answer(node, message, caller)
-  return answered instanceof Promise ? answered.then((text) => handled(text, message, caller)) : handled(answered, message, caller)
+  return answered instanceof Promise ? answered.then((body) => handled(body, message, caller)) : handled(answered, message, caller)
 }
 
 /** undefined: not JSON (which has no undefined), or not UTF-8. */
@@ -93,29 +116,53 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true })
  * One after the other: a client that sends a transaction and then asks for its receipt means that order. Handlers run
  * without a pause, so a long batch lets the ticks and everybody else in between its items.
  */
-async function batch(node: Dispatch, messages: readonly unknown[], caller: Caller): Promise<string | null> {
+async function batch(node: Dispatch, messages: readonly unknown[], caller: Caller): Promise<Body | null> {
   if (messages.length === 0) return failure(null, new RpcError(CODE.invalidRequest, 'empty batch'))
   if (messages.length > BATCH_ITEMS) {
     const reason = `batch too large: ${messages.length} items, at most ${BATCH_ITEMS} are accepted`
     return `[${failure(firstId(messages), new RpcError(CODE.invalidRequest, reason))}]`
   }
-  const answers: string[] = []
+  const answers: (string | readonly Uint8Array[])[] = []
   const startMs = node.now()
   let breathMs = startMs
   let size = 0
   for (const message of messages) {
     const exhausted = exhaustion(size, node.now() - startMs, caller)
     const next = exhausted === null ? answer(node, message, caller) : unanswered(message, exhausted)
-    const text = next instanceof Promise ? await next : next
+    const body = next instanceof Promise ? await next : next
     if (node.now() - breathMs > BATCH_SLICE_MS) {
       await new Promise<void>((resolve) => setImmediate(resolve))
       breathMs = node.now()
     }
-    if (text === null) continue
-    answers.push(text)
-    size += text.length
+    if (body === null) continue
+    const whole = wholly(body, BATCH_RESPONSE_BYTES - size, message)
+    answers.push(whole)
+    size += sizeOf(whole)
   }
-  return answers.length === 0 ? null : `[${answers.join(',')}]`
+  return answers.length === 0 ? null : batchBody(answers)
+}
+
+/** An answer as an item of a batch, which is never sent in halves: a stream is held, while it keeps to the limit. */
+function wholly(body: Body, limitBytes: number, message: unknown): string | readonly Uint8Array[] {
+  if (typeof body === 'string') return body
+  if (body instanceof JsonAnswer) return body.pieces
+  if (body instanceof Uint8Array) return [body]
+  if (!(body instanceof JsonStream)) return body
+  try {
+    return body.collect(limitBytes) ?? failure(idOf(message), TOO_LARGE)
+  } catch (error) {
+    return failure(idOf(message), refusal(error))
+  }
+}
+
+const TOO_LARGE = new RpcError(
+  CODE.responseTooLarge,
+  `response too large: with this one the batch's answers would pass ${BATCH_RESPONSE_BYTES} bytes; alone it has no limit`,
+)
+
+function idOf(message: unknown): Id {
+  const envelope = open(message)
+  return envelope.kind === 'call' ? envelope.id : null
 }
 
 /** Why the rest of a batch is not executed; null: it is. */
@@ -143,12 +190,12 @@ function firstId(messages: readonly unknown[]): Id {
 }
 
 /** null: a notification, which is executed but not answered. A Promise only when the method has to wait. */
-function answer(node: Dispatch, message: unknown, caller: Caller): Promise<string | null> | string | null {
+function answer(node: Dispatch, message: unknown, caller: Caller): Promise<Body | null> | Body | null {
   const envelope = open(message)
   if (envelope.kind === 'invalid') return failure(envelope.id, new RpcError(CODE.invalidRequest, 'invalid request'))
   const id = envelope.kind === 'call' ? envelope.id : undefined
   const { method, params } = envelope
-  const succeed = (result: unknown) => (id === undefined ? null : success(node, id, method, result))
+  const succeed = (result: unknown) => (id === undefined ? drop(result) : success(node, id, method, result))
   const fail = (error: unknown) => (id === undefined ? null : failure(id, refusal(error)))
   try {
     const result = call(node, method, params, caller)
@@ -177,13 +224,37 @@ function isId(id: unknown): id is Id {
   return typeof id !== 'object' || id === null
 }
 
-function success(node: Dispatch, id: Id, method: string, result: unknown): string {
+function drop(result: unknown): null {
+  if (result instanceof JsonStream) result.end()
+  return null
+}
+
+function success(node: Dispatch, id: Id, method: string, result: unknown): Body {
+  if (result instanceof JsonBytes) return new JsonAnswer(JSON.stringify(id), result)
+  if (result instanceof JsonStream) return streamed(node, JSON.stringify(id), method, result)
   try {
     const text = result instanceof JsonText ? result.text : JSON.stringify(result ?? null)
     return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${text}}`
   } catch (error) {
     throw crash(node, method, error)
   }
+}
+
+/** In one piece when it ends soon. What breaks until then is answered as any other refusal. */
+function streamed(node: Dispatch, id: string, method: string, result: JsonStream): Body {
+  const pieces = [envelopeHead(id)]
+  const broken = (error: unknown) => outward(node, method, error)
+  try {
+    for (let size = 0; size < WHOLE_ANSWER_BYTES;) {
+      const chunk = result.next()
+      pieces.push(chunk ?? ENVELOPE_TAIL)
+      if (chunk === null) return pieces
+      size += chunk.length
+    }
+  } catch (error) {
+    throw broken(error)
+  }
+  return envelopeStream(Buffer.concat(pieces), result, broken)
 }
 
 function failure(id: Id, { code, message: whole, data }: RpcError): string {
@@ -193,7 +264,7 @@ function failure(id: Id, { code, message: whole, data }: RpcError): string {
 }
 
 /** interface 4.3: only a request that stands alone has an HTTP status of its own. */
-function handled(body: string | null, message: unknown, { tier }: Caller): Handled {
+function handled(body: Body | null, message: unknown, { tier }: Caller): Handled {
   if (tier !== 'public') return { body }
   const envelope = open(message)
   return envelope.kind !== 'invalid' && PUBLIC_REFUSALS.has(envelope.method) ? { body, status: 403 } : { body }

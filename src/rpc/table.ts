@@ -22,6 +22,7 @@ import { SEND_METHODS } from './methods/send.ts'
 import { SIGN_METHODS } from './methods/sign.ts'
 import { SIMULATION_METHODS } from './methods/simulate.ts'
 import { STATE_METHODS } from './methods/state.ts'
+import { STATE_FILE_METHODS } from './methods/statefiles.ts'
 import { SUBSCRIPTION_METHODS } from './methods/subscribe.ts'
 import { TIME_METHODS } from './methods/time.ts'
 import { TRACE_METHODS } from './methods/trace.ts'
@@ -63,7 +64,7 @@ export const CHAPTERS: readonly Chapter[] = [
   { title: 'Tracing', methods: TRACE_METHODS },
   { title: 'Test hand: blocks', methods: [...MINE_METHODS, ...CADENCE_METHODS, ...NEXT_BLOCK_METHODS] },
   { title: 'Test hand: time', methods: TIME_METHODS },
-  { title: 'Test hand: state', methods: [...EDIT_METHODS, ...ERC20_METHODS] },
+  { title: 'Test hand: state', methods: [...EDIT_METHODS, ...STATE_FILE_METHODS, ...ERC20_METHODS] },
   { title: 'Test hand: ways back', methods: HISTORY_METHODS },
   { title: 'Test hand: senders and the pool', methods: [...IMPERSONATE_METHODS, ...POOL_METHODS] },
   { title: 'Test hand: the node', methods: [...NODE_INFO_METHODS, ...POCKETCHAIN_METHODS] },

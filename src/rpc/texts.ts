@@ -11,16 +11,130 @@ export class JsonText {
   }
 }
 
-type Form = 'block' | 'full block' | 'receipts'
+/** How a text may be compressed: the names of HTTP. */
+export type Coding = 'br' | 'gzip'
 
-/** Blocks and receipt lists as JSON text. A sealed block never changes: its text is written once and kept while there is room. */
+/** A text compressed but not ended, so that more may follow it. */
+export interface Packed {
+  readonly bytes: Uint8Array
+  /** of what was compressed */
+  readonly crc32: number
+  readonly unpackedBytes: number
+}
+
+/** A result that is JSON already, in UTF-8. It is sent as it lies, neither copied nor encoded. */
+export class JsonBytes {
+  readonly bytes: Uint8Array
+  /** Its compressed forms, made once; null: it is sent once and then forgotten, so nothing is kept beside it. */
+  readonly packs: Packs | null
+
+  constructor(bytes: Uint8Array, packs: Packs | null = null) {
+    this.bytes = bytes
+    this.packs = packs
+  }
+}
+
+/** What a kept text is when it is compressed. */
+export class Packs {
+  readonly #made = new Map<Coding, Promise<Packed>>()
+  readonly #onMade: (packed: Packed) => void
+
+  constructor(onMade: (packed: Packed) => void) {
+    this.#onMade = onMade
+  }
+
+  /** Made when it is first asked for; all who ask meanwhile wait for the same. */
+  get(coding: Coding, make: () => Promise<Packed>): Promise<Packed> {
+    let packed = this.#made.get(coding)
+    if (packed === undefined) {
+      packed = make()
+      this.#made.set(coding, packed)
+      // Whoever asked hears of a failure; the next one tries again.
+      packed.then(this.#onMade, () => this.#made.delete(coding))
+    }
+    return packed
+  }
+}
+
+/** A result too large to hold: JSON in chunks, each made when the reader has room for it, and the reader's own from then on. */
+export class JsonStream implements Iterable<Uint8Array> {
+  #chunks: Iterator<Uint8Array> | null
+
+  constructor(chunks: Iterable<Uint8Array>) {
+    this.#chunks = chunks[Symbol.iterator]()
+  }
+
+  /** Null: that was all. Throws what the making of the chunk threw, and has ended then. */
+  next(): Uint8Array | null {
+    const chunks = this.#chunks
+    this.#chunks = null
+    for (let item = chunks?.next(); item !== undefined && item.done !== true; item = chunks?.next()) {
+      if (item.value.length === 0) continue
+      this.#chunks = chunks
+      return item.value
+    }
+    return null
+  }
+
+  /** The reader is gone: no more is made. */
+  end(): void {
+    const chunks = this.#chunks
+    this.#chunks = null
+    chunks?.return?.()
+  }
+
+  /** All that is left; null: it is longer than that, and was ended. */
+  collect(limitBytes = Infinity): readonly Uint8Array[] | null {
+    const chunks: Uint8Array[] = []
+    let sizeBytes = 0
+    for (const chunk of this) {
+      sizeBytes += chunk.length
+      if (sizeBytes > limitBytes) return null
+      chunks.push(chunk)
+    }
+    return chunks
+  }
+
+  [Symbol.iterator](): Iterator<Uint8Array> {
+    const end = () => {
+      this.end()
+      return END
+    }
+    return {
+      next: () => {
+        const value = this.next()
+        return value === null ? END : { done: false, value }
+      },
+      return: end,
+    }
+  }
+}
+
+const END: IteratorResult<Uint8Array> = { done: true, value: undefined }
+
+// --- blocks ---------------------------------------------------------------------------------------------------------
+
+export type BlockForm = 'block' | 'full block' | 'receipts'
+
+/** A sealed block in one of its forms, as JSON in UTF-8. */
+export type WriteBlock = (form: BlockForm, block: Block) => Uint8Array
+
+interface KeptText {
+  readonly json: JsonBytes
+  /** with what it is when compressed */
+  sizeBytes: number
+}
+
+/** Blocks and receipt lists as JSON. A sealed block never changes: its text is written once and kept while there is room. */
 export class BlockTexts {
+  readonly #write: WriteBlock
   readonly #limitBytes: number
   /** by form and hash, least recently asked first */
-  readonly #texts = new Map<string, JsonText>()
+  readonly #texts = new Map<string, KeptText>()
   #sizeBytes = 0
 
-  constructor(limitBytes = BLOCK_TEXT_BYTES) {
+  constructor(write: WriteBlock = writeBlock, limitBytes = BLOCK_TEXT_BYTES) {
+    this.#write = write
     this.#limitBytes = limitBytes
   }
 
@@ -28,31 +142,56 @@ export class BlockTexts {
     return this.#sizeBytes
   }
 
-  block(block: Block, full: boolean): JsonText {
-    return this.#text(full ? 'full block' : 'block', block, () => blockJson(block, full))
+  block(block: Block, full: boolean): JsonBytes | JsonText {
+    return this.#text(full ? 'full block' : 'block', block)
   }
 
-  receipts(block: Block): JsonText {
-    return this.#text('receipts', block, () => receiptsJson(block))
+  receipts(block: Block): JsonBytes | JsonText {
+    return this.#text('receipts', block)
   }
 
-  #text(form: Form, block: Block, write: () => unknown): JsonText {
-    if (isPending(block)) return new JsonText(JSON.stringify(write()))
+  /** A block under construction is another one each time it is asked for, so it is text and not kept. */
+  #text(form: BlockForm, block: Block): JsonBytes | JsonText {
+    if (isPending(block)) return new JsonText(FORMS[form](block))
     const key = `${form} ${block.hash}`
     const known = this.#texts.get(key)
-    const text = known ?? new JsonText(JSON.stringify(write()))
-    if (known === undefined) this.#sizeBytes += text.text.length
-    else this.#texts.delete(key)
-    this.#texts.set(key, text)
+    if (known !== undefined) {
+      this.#texts.delete(key)
+      this.#texts.set(key, known)
+      return known.json
+    }
+    const bytes = this.#write(form, block)
+    const packs = new Packs((packed) => this.#grow(key, packs, packed.bytes.length))
+    const kept: KeptText = { json: new JsonBytes(bytes, packs), sizeBytes: bytes.length }
+    this.#texts.set(key, kept)
+    this.#sizeBytes += bytes.length
     this.#makeRoom()
-    return text
+    return kept.json
+  }
+
+  #grow(key: string, packs: Packs, sizeBytes: number): void {
+    const kept = this.#texts.get(key)
+    if (kept?.json.packs !== packs) return
+    kept.sizeBytes += sizeBytes
+    this.#sizeBytes += sizeBytes
+    this.#makeRoom()
   }
 
   #makeRoom(): void {
-    for (const [key, { text }] of this.#texts) {
+    for (const [key, { sizeBytes }] of this.#texts) {
       if (this.#sizeBytes <= this.#limitBytes) return
       this.#texts.delete(key)
-      this.#sizeBytes -= text.length
+      this.#sizeBytes -= sizeBytes
     }
   }
+}
+
+const FORMS: Readonly<Record<BlockForm, (block: Block) => string>> = {
+  block: (block) => JSON.stringify(blockJson(block, false)),
+  'full block': (block) => JSON.stringify(blockJson(block, true)),
+  receipts: (block) => JSON.stringify(receiptsJson(block)),
+}
+
+function writeBlock(form: BlockForm, block: Block): Uint8Array {
+  return Buffer.from(FORMS[form](block))
 }

@@ -1,5 +1,5 @@
-import type { ServerResponse } from 'node:http'
-import { STALLED_ANSWER_MS } from './limits.ts'
+import type { Body } from '../rpc/index.ts'
+import { JsonAnswer, JsonStream } from '../rpc/index.ts'
 
 export const JSON_TYPE = 'application/json'
 export const TEXT_TYPE = 'text/plain; charset=utf-8'
@@ -8,22 +8,27 @@ export const HTML_TYPE = 'text/html; charset=utf-8'
 export interface Answer {
   readonly status: number
   readonly type: string
-  readonly body: string | Uint8Array
+  readonly body: Body
   /** name, value, name, value … */
   readonly headers?: readonly string[]
 }
 
-/** Sends the whole answer in one write, its length known. */
-export function send(response: ServerResponse, answer: Answer, cors: readonly string[]): void {
-  const { body } = answer
-  const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
-  const headers = ['content-type', answer.type, 'content-length', String(length)]
-  if (answer.headers !== undefined) headers.push(...answer.headers)
-  headers.push(...cors)
-  response.writeHead(answer.status, headers)
-  response.end(body)
-  // The kernel took all of it unless the answer is large or the client slow.
-  if (response.writableLength > 0) response.setTimeout(STALLED_ANSWER_MS, () => response.destroy())
+/** A body that can leave in one go. */
+export type Whole = string | readonly Uint8Array[]
+
+export function wholeOf(body: Exclude<Body, JsonStream>): Whole {
+  if (typeof body === 'string') return body
+  if (body instanceof JsonAnswer) return body.pieces
+  return body instanceof Uint8Array ? [body] : body
+}
+
+export function sizeOf(whole: Whole): number {
+  return typeof whole === 'string' ? Buffer.byteLength(whole) : whole.reduce((sum, piece) => sum + piece.length, 0)
+}
+
+/** The body will not be sent. */
+export function discard(body: Body): void {
+  if (body instanceof JsonStream) body.end()
 }
 
 export function text(status: number, message: string, headers: readonly string[] = []): Answer {

@@ -1,14 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '../rpc/index.ts'
-import { HTML_TYPE, JSON_TYPE, TEXT_TYPE, json, send, text } from './answer.ts'
+import { HTML_TYPE, JSON_TYPE, TEXT_TYPE, json, text } from './answer.ts'
 import type { Answer } from './answer.ts'
 import { readBody } from './body.ts'
+import { NO_ASK, askOf } from './coding.ts'
 import type { Guard } from './guard.ts'
 import type { Health } from './health.ts'
 import { DEDICATED_BODY_BYTES, PUBLIC_BODY_BYTES } from './limits.ts'
 import { page } from './page.ts'
 import { CRASHED } from './port.ts'
 import type { Reply, Served } from './port.ts'
+import { send } from './response.ts'
 import { PROBE_PATHS, RPC_PATHS, STREAM_PATHS, pathOf } from './routes.ts'
 import type { Tier } from './routes.ts'
 
@@ -27,25 +29,36 @@ export class Http {
   serve(request: IncomingMessage, response: ServerResponse): void {
     const { headers, method = 'GET', url = '/' } = request
     const refusal = this.#guard.refusal(headers)
-    if (refusal !== null) return send(response, text(403, refusal), NO_CORS)
+    if (refusal !== null) return this.#send(response, text(403, refusal), NO_CORS)
     if (method === 'POST') return this.#post(request, response, pathOf(url))
     const answer = method === 'OPTIONS' ? this.#preflight(request) : this.#read(method, pathOf(url), headers.accept)
-    send(response, answer, method === 'OPTIONS' ? NO_CORS : this.#guard.corsHeaders(headers.origin))
+    this.#send(response, answer, method === 'OPTIONS' ? NO_CORS : this.#guard.corsHeaders(headers.origin))
   }
 
   #post(request: IncomingMessage, response: ServerResponse, path: string): void {
     const cors = this.#guard.corsHeaders(request.headers.origin)
     const tier = RPC_PATHS[path]
-    if (tier === undefined) return send(response, notForPost(path), cors)
+    if (tier === undefined) return this.#send(response, notForPost(path), cors)
     const unsuitable = unsuitableContent(request)
-    if (unsuitable !== null) return send(response, unsuitable, cors)
+    if (unsuitable !== null) return this.#send(response, unsuitable, cors)
     const limitBytes = BODY_BYTES[tier]
     readBody(request, limitBytes, (body) => {
       if (body === undefined) return
-      if (body === null) send(response, text(413, `request body too large: at most ${limitBytes} bytes`), cors)
-      else sendWhenReady(response, this.call(body, tier), cors)
+      if (body === null) return this.#send(response, text(413, `request body too large: at most ${limitBytes} bytes`), cors)
+      const ask = askOf(request.headers)
+      const answer = this.call(body, tier)
+      // Most answers are ready, and a promise would cost as much as making them.
+      if (answer instanceof Promise) void answer.then((late) => this.#send(response, late, cors, ask))
+      else this.#send(response, answer, cors, ask)
     })
   }
+
+  #send(response: ServerResponse, answer: Answer, cors: readonly string[], ask = NO_ASK): void {
+    send(response, answer, { cors, ask, onError: this.onError })
+  }
+
+  /** Gets what breaks while an answer is on its way. */
+  readonly onError = (error: unknown): void => this.#served.onError(error)
 
   /** Never throws or rejects: whatever breaks becomes an answer. */
   call(body: Uint8Array, tier: Tier): Answer | Promise<Answer> {
@@ -86,12 +99,6 @@ export class Http {
     const status = this.#health.status()
     return json(status.ready || path === '/livez' ? 200 : 503, { client: this.#served.clientVersion, ...status })
   }
-}
-
-/** Most answers are ready, and a promise would cost as much as making them. */
-function sendWhenReady(response: ServerResponse, answer: Answer | Promise<Answer>, cors: readonly string[]): void {
-  if (answer instanceof Promise) void answer.then((late) => send(response, late, cors))
-  else send(response, answer, cors)
 }
 
 function answerOf({ body, status = 200 }: Reply): Answer {

@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
+import { JsonStream } from '../rpc/index.ts'
 import { call, dial, setUp, until } from './bench.fixture.ts'
 import type { Bench } from './bench.fixture.ts'
 import { Guard } from './guard.ts'
@@ -305,7 +306,7 @@ describe('a connection in the lane', () => {
     const rpc = { handle: () => new Promise<Reply>((resolve) => waiting.push(resolve)) }
     const pages = new Http({ ...bench.node, rpc, onError: () => undefined }, new Guard({}), new Health(bench.node.chain))
     const http = createServer()
-    const lane = new Lane(pages, new Guard({}), ownConnections(http), 50)
+    const lane = new Lane(pages, new Guard({}), ownConnections(http), { idleMs: 50 })
     http.on('connection', (socket) => lane.meet(socket))
     await using server = await listening(http)
     const [idle, busy] = [await Wire.open(server), await Wire.open(server)]
@@ -316,6 +317,38 @@ describe('a connection in the lane', () => {
     waiting.shift()?.({ body: '"late"' })
     expect(await busy.rest()).toContain('"late"')
     await until(() => lane.count === 0)
+  })
+
+  test('is closed when nobody reads a stream for long, not while it is read slowly', async () => {
+    await using bench = await setUp()
+    let ended = 0
+    function* chunks() {
+      try {
+        for (;;) yield Buffer.alloc(1_000_000)
+      } finally {
+        ended++
+      }
+    }
+    const rpc = { handle: () => ({ body: new JsonStream(chunks()) }) }
+    const pages = new Http({ ...bench.node, rpc, onError: () => undefined }, new Guard({}), new Health(bench.node.chain))
+    const http = createServer()
+    const lane = new Lane(pages, new Guard({}), ownConnections(http), { stalledMs: 300 })
+    http.on('connection', (socket) => lane.meet(socket))
+    await using server = await listening(http)
+    const [unread, slow] = [await Wire.open(server), await Wire.open(server)]
+    for (const wire of [unread, slow]) wire.pause()
+    await unread.deliver([GOOD])
+    await slow.deliver([GOOD])
+    for (let i = 0; i < 10; i++) {
+      slow.resume()
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      slow.pause()
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    expect([lane.count, ended]).toEqual([1, 1])
+    slow.reset()
+    await until(() => lane.count === 0 && ended === 2)
+    unread.destroy()
   })
 
   test('counts: those over the limit are closed, those below are kept', { timeout: 30_000 }, async () => {

@@ -1,14 +1,19 @@
-import { STATUS_CODES } from 'node:http'
 import type { Server as HttpServer } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { discard } from './answer.ts'
 import type { Answer } from './answer.ts'
+import { askOf, codingFor } from './coding.ts'
+import type { Ask } from './coding.ts'
+import { deliver, smallOf } from './delivery.ts'
 import type { Guard } from './guard.ts'
 import { readHead } from './head.ts'
 import { unsuitableContent } from './http.ts'
 import type { Http } from './http.ts'
 import { KEEP_ALIVE_GRACE_MS, KEEP_ALIVE_MS, LANE_HEAD_BYTES, REMEMBERED_HEADS, STALLED_ANSWER_MS } from './limits.ts'
 import type { Tier } from './routes.ts'
+import { Wire, linesOf, writeWhole } from './wire.ts'
+import type { Sender } from './wire.ts'
 
 /** What is to be done with a head that was let in. */
 interface Verdict {
@@ -16,6 +21,7 @@ interface Verdict {
   readonly bodyBytes: number
   /** lines of the answer's head */
   readonly cors: string
+  readonly ask: Ask
 }
 
 /**
@@ -33,15 +39,22 @@ export class Lane {
   #second = 0
   #date = ''
 
-  /** milliseconds a connection may be silent */
+  /** milliseconds a connection may be silent, and a client not read what it is sent */
   readonly idleMs: number
+  readonly stalledMs: number
 
   /** `connect` is what node:http does with a new connection. */
-  constructor(http: Http, guard: Guard, connect: (socket: Socket) => void, idleMs = KEEP_ALIVE_MS + KEEP_ALIVE_GRACE_MS) {
+  constructor(
+    http: Http,
+    guard: Guard,
+    connect: (socket: Socket) => void,
+    { idleMs = KEEP_ALIVE_MS + KEEP_ALIVE_GRACE_MS, stalledMs = STALLED_ANSWER_MS }: Partial<Pick<Lane, 'idleMs' | 'stalledMs'>> = {},
+  ) {
     this.#http = http
     this.#guard = guard
     this.#connect = connect
     this.idleMs = idleMs
+    this.stalledMs = stalledMs
   }
 
   /** Connections that have sent nothing but plain requests. */
@@ -77,12 +90,18 @@ export class Lane {
     return verdict
   }
 
+  readonly onError = (error: unknown): void => this.#http.onError(error)
+
   call(body: Uint8Array, tier: Tier): Answer | Promise<Answer> {
     return this.#http.call(body, tier)
   }
 
-  /** As the Date header has it. */
-  date(): string {
+  /** How the head of every answer ends. */
+  endLines(): string {
+    return `Date: ${this.#now()}\r\n${this.#isClosing ? CLOSE : KEEP_ALIVE}`
+  }
+
+  #now(): string {
     const second = Math.floor(Date.now() / 1_000)
     if (second !== this.#second) {
       this.#second = second
@@ -104,18 +123,17 @@ export class Lane {
   #judge(text: string): Verdict | null {
     const head = readHead(text)
     if (head === null || this.#guard.refusal(head.headers) !== null || unsuitableContent(head) !== null) return null
-    const cors = this.#guard.corsHeaders(head.headers.origin)
-    let lines = ''
-    for (let i = 0; i < cors.length; i += 2) lines += `${cors[i]}: ${cors[i + 1]}\r\n`
-    return { tier: head.tier, bodyBytes: head.bodyBytes, cors: lines }
+    const cors = linesOf(this.#guard.corsHeaders(head.headers.origin))
+    return { tier: head.tier, bodyBytes: head.bodyBytes, cors, ask: askOf(head.headers) }
   }
 }
 
 /** A connection in the lane. One request at a time; what comes meanwhile waits in the socket. */
-class Guest {
+class Guest implements Sender {
   readonly #socket: Socket
   readonly #lane: Lane
-  #isBusy = false
+  /** `sending` what does not leave in one go */
+  #state: 'idle' | 'working' | 'sending' = 'idle'
 
   constructor(socket: Socket, lane: Lane) {
     this.#socket = socket
@@ -130,7 +148,7 @@ class Guest {
   }
 
   close(): void {
-    if (this.#isBusy) return
+    if (this.#state !== 'idle') return
     if (this.#socket.writableLength === 0) this.#socket.destroy()
     else this.#socket.destroySoon()
   }
@@ -139,8 +157,26 @@ class Guest {
     this.#socket.destroy()
   }
 
+  readonly endLines = (): string => this.#lane.endLines()
+
+  readonly onBegun = (): void => {
+    this.#state = 'sending'
+    this.#socket.setTimeout(this.#lane.stalledMs)
+  }
+
+  readonly onSent = (): void => {
+    const socket = this.#socket
+    if (this.#state === 'sending') socket.setTimeout(this.#lane.idleMs)
+    this.#state = 'idle'
+    if (this.#lane.isClosing) socket.destroySoon()
+    else if (socket.readableEnded) socket.end()
+    // The kernel took all of it unless the answer is large or the client slow.
+    else if (socket.writableLength > 0 && socket.writableNeedDrain) this.#awaitReader()
+    else if (socket.isPaused()) socket.resume()
+  }
+
   readonly #receive = (chunk: Buffer): void => {
-    if (this.#isBusy) {
+    if (this.#state !== 'idle') {
       this.#socket.pause()
       this.#socket.unshift(chunk)
       return
@@ -149,30 +185,30 @@ class Guest {
     const verdict = headBytes < 0 || headBytes > LANE_HEAD_BYTES ? null : this.#lane.verdict(chunk.toString('latin1', 0, headBytes))
     const bodyAt = headBytes + HEAD_END.length
     if (verdict === null || chunk.length !== bodyAt + verdict.bodyBytes) return this.#passOn(chunk)
-    this.#isBusy = true
+    this.#state = 'working'
     const answer = this.#lane.call(chunk.subarray(bodyAt), verdict.tier)
     if (answer instanceof Promise) void answer.then((late) => this.#answer(late, verdict))
     else this.#answer(answer, verdict)
   }
 
-  #answer(answer: Answer, { cors }: Verdict): void {
+  #answer(answer: Answer, { cors, ask }: Verdict): void {
+    const { body } = answer
     const socket = this.#socket
-    this.#isBusy = false
-    if (!socket.writable) return
-    const { isClosing } = this.#lane
-    const isTaken = write(socket, answer, `${cors}Date: ${this.#lane.date()}\r\n${isClosing ? CLOSE : KEEP_ALIVE}`)
-    if (isClosing) socket.destroySoon()
-    else if (socket.readableEnded) socket.end()
-    // The kernel took all of it unless the answer is large or the client slow.
-    else if (!isTaken && socket.writableLength > 0) this.#awaitReader()
-    else if (socket.isPaused()) socket.resume()
+    if (!socket.writable) return discard(body)
+    const small = smallOf(body)
+    if (small === null) {
+      const { onError } = this.#lane
+      return deliver(body, codingFor(ask, socket), new Wire(socket, answer, cors, this), onError)
+    }
+    writeWhole(socket, answer, small, cors + this.#lane.endLines())
+    this.onSent()
   }
 
   /** Who does not read is not listened to. */
   #awaitReader(): void {
     const socket = this.#socket
     socket.pause()
-    socket.setTimeout(STALLED_ANSWER_MS)
+    socket.setTimeout(this.#lane.stalledMs)
     socket.once('drain', () => {
       socket.setTimeout(this.#lane.idleMs)
       socket.resume()
@@ -195,11 +231,11 @@ class Guest {
 
   /** The client will say no more. An http.Server leaves its side open, so somebody has to close it. */
   readonly #end = (): void => {
-    if (!this.#isBusy) this.#socket.end()
+    if (this.#state === 'idle') this.#socket.end()
   }
 
   readonly #expire = (): void => {
-    if (!this.#isBusy) this.#socket.destroy()
+    if (this.#state !== 'working') this.#socket.destroy()
   }
 
   readonly #forget = (): void => {
@@ -214,20 +250,6 @@ export function ownConnections(server: HttpServer): (socket: Duplex) => void {
   return (socket) => {
     for (const listener of listeners) listener.call(server, socket)
   }
-}
-
-/** The bytes that node:http would send. False: not all of it is on its way. */
-function write(socket: Socket, { status, type, body }: Answer, lines: string): boolean {
-  const isText = typeof body === 'string'
-  const sizeBytes = isText ? Buffer.byteLength(body) : body.length
-  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: ${type}\r\ncontent-length: ${sizeBytes}\r\n${lines}\r\n`
-  // ASCII is the cheaper to write when it is said to be so.
-  if (isText) return socket.write(head + body, sizeBytes === body.length ? 'latin1' : 'utf8')
-  socket.cork()
-  socket.write(head, 'latin1')
-  const isTaken = socket.write(body)
-  socket.uncork()
-  return isTaken
 }
 
 function ignore(): void {}

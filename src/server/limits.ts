@@ -42,6 +42,21 @@ export const REQUEST_MS = 60_000
 /** An answer nobody reads is given up after this long without progress. */
 export const STALLED_ANSWER_MS = 60_000
 
+/** A smaller answer is not compressed: to have a thread do it takes 0.3 ms, in which 32 KiB have arrived at 1 Gbit/s as they are. */
+export const COMPRESS_BYTES = 32 * 1024
+
+/** Of 700 KB of receipts: 1 makes 1/12 at 1,200 MB/s, 4 the same at 270. */
+export const BROTLI_LEVEL = 1
+
+/** 1 makes 1/10 at 440 MB/s, 6 makes 1/11 at 210. */
+export const GZIP_LEVEL = 1
+
+/** What a packer makes before it is sent. */
+export const PACKED_CHUNK_BYTES = 64 * 1024
+
+/** Pieces of a smaller answer are copied into one: that costs less than to send several. */
+export const JOINED_BYTES = 16 * 1024
+
 /** What open requests get to finish when the server closes. */
 export const CLOSING_MS = 1_000
 

@@ -1,10 +1,13 @@
 import type { Chain } from '../chain/index.ts'
-import type { Caller } from '../rpc/index.ts'
+import type { Body, Caller } from '../rpc/index.ts'
 import type { Publisher } from '../stream/index.ts'
 
-/** What comes back for a body: null when there is nothing to answer (only notifications). */
+/**
+ * What comes back for a body: null when there is nothing to answer (only notifications). A stream is pulled as the client reads, and ended when
+ * the client goes; when it throws, the client gets no end. Only a refusal (RpcError) may be thrown by a stream that is sound.
+ */
 export interface Reply {
-  readonly body: string | Uint8Array | null
+  readonly body: Body | null
   /** HTTP status; 200 unless said */
   readonly status?: number
 }

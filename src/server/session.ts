@@ -1,6 +1,11 @@
 import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'
-import type { Caller, Session } from '../rpc/index.ts'
+import { JsonStream } from '../rpc/index.ts'
+import type { Body, Caller, Session } from '../rpc/index.ts'
+import { discard, wholeOf } from './answer.ts'
+import type { Whole } from './answer.ts'
+import { pour } from './delivery.ts'
+import type { Outlet } from './delivery.ts'
 import { REQUESTS_IN_FLIGHT } from './limits.ts'
 import { CRASHED } from './port.ts'
 import type { Served } from './port.ts'
@@ -21,6 +26,10 @@ export class SocketSession implements Session {
   #notificationBytes = 0
   #requests = 0
   #batches = 0
+  /** ends when the stream does that is being sent, and all that wait for their turn */
+  #streams: Promise<void> | null = null
+  /** of answers that wait for it */
+  #waitingBytes = 0
   #open = true
 
   /** `socket` lies under `ws`; items that leave together are corked into one write. */
@@ -53,13 +62,45 @@ export class SocketSession implements Session {
     this.#batches += batch
     if (++this.#requests >= REQUESTS_IN_FLIGHT) this.#ws.pause()
     const answer = await this.#call(message)
-    if (answer !== null && !this.#isTooSlow()) this.#ws.send(answer, TEXT)
+    if (answer !== null) await this.#answer(answer)
     if (this.#requests-- === REQUESTS_IN_FLIGHT) this.#ws.resume()
     this.#batches -= batch
     if (batch === 1 && this.#notifications.length > 0) setImmediate(() => this.#flush())
   }
 
-  async #call(message: Uint8Array): Promise<string | Uint8Array | null> {
+  /** A stream is one message in fragments, so nothing else is sent before it ends. */
+  async #answer(body: Body): Promise<void> {
+    if (body instanceof JsonStream) return this.#inTurn(() => this.#pour(body))
+    const whole = messageOf(wholeOf(body))
+    if (this.#streams === null) return this.#send(whole)
+    this.#waitingBytes += whole.length
+    if (this.#isTooSlow()) return
+    await this.#inTurn(async () => {
+      this.#waitingBytes -= whole.length
+      this.#send(whole)
+    })
+  }
+
+  #send(message: string | Uint8Array): void {
+    if (!this.#isTooSlow()) this.#ws.send(message, TEXT)
+  }
+
+  async #inTurn(work: () => Promise<void>): Promise<void> {
+    const before = this.#streams
+    const turn = before === null ? work() : before.then(work)
+    this.#streams = turn
+    await turn
+    if (this.#streams !== turn) return
+    this.#streams = null
+    this.#flush()
+  }
+
+  async #pour(stream: JsonStream): Promise<void> {
+    if (this.#isTooSlow()) return discard(stream)
+    await pour(stream, [], new MessageOutlet(this.#ws), this.#served.onError)
+  }
+
+  async #call(message: Uint8Array): Promise<Body | null> {
     try {
       return (await this.#served.rpc.handle(message, this.#caller)).body
     } catch (error) {
@@ -68,9 +109,9 @@ export class SocketSession implements Session {
     }
   }
 
-  /** Waits while a batch is being answered: the subscription may be one of its calls. */
+  /** Waits while a batch is being answered: the subscription may be one of its calls. And while a stream is: its message has not ended. */
   #flush(): void {
-    if (!this.#open || this.#batches > 0) return
+    if (!this.#open || this.#batches > 0 || this.#streams !== null) return
     const items = this.#notifications
     this.#notifications = []
     this.#notificationBytes = 0
@@ -82,7 +123,7 @@ export class SocketSession implements Session {
   /** Cuts off a client that lets its answers pile up. */
   #isTooSlow(): boolean {
     if (!this.#open) return true
-    if (this.#ws.bufferedAmount + this.#notificationBytes <= this.#unreadLimitBytes) return false
+    if (this.#ws.bufferedAmount + this.#notificationBytes + this.#waitingBytes <= this.#unreadLimitBytes) return false
     this.#ws.terminate()
     this.#end()
     return true
@@ -99,6 +140,50 @@ export class SocketSession implements Session {
 
 const OPENING_BRACKET = 0x5b
 const TEXT = { binary: false }
+
+/** One message in as many fragments as there are chunks. */
+class MessageOutlet implements Outlet {
+  readonly #ws: WebSocket
+  #written: Promise<void> = Promise.resolve()
+
+  constructor(ws: WebSocket) {
+    this.#ws = ws
+  }
+
+  get isOpen(): boolean {
+    return this.#ws.readyState === this.#ws.OPEN
+  }
+
+  sendWhole(body: Whole): void {
+    this.#ws.send(messageOf(body), TEXT)
+  }
+
+  begin(): void {}
+
+  send(chunk: Uint8Array): void {
+    this.#written = new Promise((resolve) => this.#ws.send(chunk, FRAGMENT, () => resolve()))
+  }
+
+  async room(): Promise<boolean> {
+    await this.#written
+    await new Promise<void>((resolve) => setImmediate(resolve))
+    return this.isOpen
+  }
+
+  finish(): void {
+    this.#ws.send('', TEXT)
+  }
+
+  abort(): void {
+    this.#ws.terminate()
+  }
+}
+
+const FRAGMENT = { binary: false, fin: false }
+
+function messageOf(body: Whole): string | Uint8Array {
+  return typeof body === 'string' ? body : Buffer.concat(body)
+}
 
 /** ws hands over a Buffer unless told otherwise. */
 function bytesOf(data: RawData): Uint8Array {

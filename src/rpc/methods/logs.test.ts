@@ -1,9 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { PUBLIC_LOG_RANGE_BLOCKS } from '../../compat.ts'
-import { Hash } from '../../eth/index.ts'
+import { PUBLIC_LOG_RANGE_BLOCKS, PUBLIC_LOG_RESULTS } from '../../compat.ts'
+import { Hash, Hex } from '../../eth/index.ts'
+import { textOf } from '../body.ts'
 import { FILTER_IDLE_MS, FILTERS_PER_TIER } from '../limits.ts'
-import { LOGGER, LOGGER_INIT_CODE, PRECONF, PUBLIC, testNode } from '../node.fixture.ts'
+import { DEDICATED, LOGGER, LOGGER_INIT_CODE, PRECONF, PUBLIC, testNode } from '../node.fixture.ts'
 import type { TestNode, TestNodeOptions } from '../node.fixture.ts'
+import { JsonStream } from '../texts.ts'
 
 type LogJson = Readonly<Record<'blockHash' | 'blockNumber' | 'blockTimestamp' | 'transactionHash' | 'logIndex' | 'data', string>> & {
   readonly topics: readonly string[]
@@ -176,6 +178,79 @@ describe('eth_getLogs on the public tier', () => {
     })
     expect(await node.ask('eth_getLogs', { fromBlock: '0x0', toBlock: 'latest' })).toEqual([])
     expect(await ask({ blockHash: node.chain.head.view.head.hash })).toEqual([])
+  })
+})
+
+/** Logs nothing 2,500 times, for a million gas. */
+const CHATTERBOX_INIT_CODE = Hex.toBytes('0x601080600b6000396000f36109c45b5f5fa0600190038060035700')
+const LOGS_OF_ONE = 2_500
+
+/** Block 1: the chatterbox, where the logger would be. Then one block for each number, with so many calls of it. */
+async function withChatter(calls: readonly number[], options: TestNodeOptions = {}) {
+  const node = await testNode(options)
+  await node.send({ data: CHATTERBOX_INIT_CODE })
+  await node.chain.mine(1)
+  const chatter = () => node.send({ to: LOGGER, gas: 1_500_000n })
+  for (const count of calls) {
+    for (let i = 0; i < count; i++) await chatter()
+    await node.chain.mine(1)
+  }
+  return { ...node, chatter }
+}
+
+describe('eth_getLogs of very many', () => {
+  const body = (filter: object) => JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_getLogs', params: [filter] })
+
+  it('on the public tier: names the blocks that are not too many, by number; a block is never refused', async () => {
+    const node = await withChatter([3, 3, 3, 9])
+    const ask = (fromBlock: string, toBlock: string) =>
+      node.rpc.request({ method: 'eth_getLogs', params: [{ fromBlock, toBlock }] }, PUBLIC) as Promise<readonly unknown[]>
+    const refused = (from: string, to: string) => ({
+      code: -32602,
+      message: matching(new RegExp(`query exceeds 20000 results.*this block range should work: \\[${from}, ${to}\\]`)),
+      data: { from, to },
+    })
+    await expect(ask('0x0', '0x5')).rejects.toMatchObject(refused('0x0', '0x3'))
+    expect(await ask('0x0', '0x3')).toHaveLength(6 * LOGS_OF_ONE)
+    await expect(ask('0x2', '0x4')).rejects.toMatchObject(refused('0x2', '0x3'))
+    await expect(ask('0x4', '0x5')).rejects.toMatchObject(refused('0x4', '0x4'))
+    expect(await ask('0x4', '0x4')).toHaveLength(3 * LOGS_OF_ONE)
+    await expect(ask('0x5', 'latest')).resolves.toHaveLength(9 * LOGS_OF_ONE)
+    expect(9 * LOGS_OF_ONE).toBeGreaterThan(PUBLIC_LOG_RESULTS)
+    expect(await node.ask('eth_getLogs', { fromBlock: '0x0' })).toHaveLength(18 * LOGS_OF_ONE)
+  })
+
+  it('are read as they are sent, and not past a rewind', async () => {
+    const node = await withChatter([2, 2, 2])
+    const open = async () => {
+      const answer = await node.rpc.handle(body({ fromBlock: '0x0' }), DEDICATED)
+      if (!(answer.body instanceof JsonStream)) throw new Error('not a stream')
+      return answer.body
+    }
+    const wanted = await node.ask('eth_getLogs', { fromBlock: '0x0' })
+    expect(JSON.parse(textOf(await open()))).toEqual({ jsonrpc: '2.0', id: 1, result: wanted })
+    const [cut, grown] = [await open(), await open()]
+    expect(cut.next()).not.toBeNull()
+    await node.chain.mine(1)
+    expect(JSON.parse(textOf(grown))).toEqual({ jsonrpc: '2.0', id: 1, result: wanted })
+    await node.chain.reorg(2, [])
+    expect(() => textOf(cut)).toThrow(/taken back/)
+    expect(cut.next()).toBeNull()
+    expect(node.bugs).toEqual([])
+  })
+
+  it('with those that are pending behind them', async () => {
+    const node = await withChatter([2], { cadence: PRECONF })
+    const filter = { fromBlock: '0x0', toBlock: 'pending' }
+    const sealed = await node.ask('eth_getLogs', filter)
+    await node.chatter()
+    await node.clock.advance(200)
+    const { body: answer } = await node.rpc.handle(body(filter), DEDICATED)
+    const { result } = JSON.parse(textOf(answer ?? '')) as { result: readonly LogJson[] } // a JSON-RPC answer
+    expect(result).toHaveLength(3 * LOGS_OF_ONE)
+    expect(result.slice(0, 2 * LOGS_OF_ONE)).toEqual(sealed)
+    expect(new Set(result.slice(2 * LOGS_OF_ONE).map(({ blockHash }) => blockHash))).toEqual(new Set([Hash.zero]))
+    await node.chain.stop()
   })
 })
 

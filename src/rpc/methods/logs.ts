@@ -1,16 +1,18 @@
-import type { PlacedLog, View } from '../../chain/index.ts'
+import type { LogFilter, View } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
-import { PUBLIC_LOG_RANGE_BLOCKS } from '../../compat.ts'
+import { PUBLIC_LOG_RANGE_BLOCKS, PUBLIC_LOG_RESULTS } from '../../compat.ts'
 import { Hex } from '../../eth/index.ts'
+import type { Hash } from '../../eth/index.ts'
 import type { Caller } from '../context.ts'
 import { CODE, RpcError, invalidParams } from '../errors.ts'
 import { logJson } from '../json.ts'
-import type { Json } from '../json.ts'
 import { logQuery } from '../logfilter.ts'
 import type { LogQuery } from '../logfilter.ts'
+import { pendingLogs, sealedLogs, withItems } from '../logtext.ts'
 import { method, required } from '../method.ts'
 import { BOOLEAN, HASH, LOG, QUANTITY, listOf } from '../results.ts'
 import { quantity } from '../schema.ts'
+import { JsonStream } from '../texts.ts'
 import type { Method, Schema } from '../method.ts'
 
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
@@ -37,7 +39,7 @@ export const LOG_METHODS: readonly Method[] = [
       params: [{ fromBlock: '0x1', toBlock: 'pending', address: WETH, topics: [TRANSFER] }],
       result: [LOG_EXAMPLE],
     },
-    handler: ({ chain, compat }, [query], caller) => logsJson(queryLogs(chain.head.view, query, compat, caller.tier)),
+    handler: ({ chain, compat }, [query], { tier }) => logsOf(chain.head.view, query, compat, tier),
   }),
   method({
     name: 'eth_newFilter',
@@ -91,7 +93,7 @@ export const LOG_METHODS: readonly Method[] = [
     example: { params: [ID_EXAMPLE], result: [LOG_EXAMPLE] },
     handler: ({ chain, compat, filters }, [id], { tier }) => {
       const { view } = chain.head
-      return logsJson(queryLogs(view, withinHead(filters.query(id), view), compat, tier))
+      return logsOf(view, withinHead(filters.query(id), view), compat, tier)
     },
   }),
   method({
@@ -104,29 +106,34 @@ export const LOG_METHODS: readonly Method[] = [
   }),
 ]
 
-function logsJson(logs: Iterable<PlacedLog>): readonly Json[] {
-  return Array.from(logs, (placed) => logJson(placed))
-}
-
 // --- the range (interface 2.1) --------------------------------------------------------------------------------------
 
-function queryLogs(view: View, query: LogQuery, compat: Compat, tier: Caller['tier']): Iterable<PlacedLog> {
+/** However many there are: they are read while they are sent. */
+function logsOf(view: View, query: LogQuery, compat: Compat, tier: Caller['tier']): JsonStream | readonly never[] {
   assertOneKind(query, compat)
-  if (query.blockHash !== undefined) {
-    const block = view.byHash(query.blockHash)
-    if (block === null) throw new RpcError(CODE.notFound, `block not found: ${query.blockHash}`)
-    return view.logs(query.filter, block.header.number, block.header.number, false)
-  }
-  const range = rangeOf(view, query)
+  const { filter } = query
+  const range = query.blockHash === undefined ? rangeOf(view, query) : blockOf(view, query.blockHash)
   if (range === null) return []
-  if (tier === 'public') assertShort(range.from, range.to)
-  return view.logs(query.filter, range.from, range.to, range.withPending)
+  if (tier === 'public') {
+    assertShort(range.from, range.to)
+    assertFew(view, filter, range.from, range.to)
+  }
+  const sealed = sealedLogs(view, filter, range.from, range.to)
+  const pending = range.withPending ? pendingLogs(view, filter) : ''
+  return new JsonStream(pending === '' ? sealed : withItems(sealed, pending))
 }
 
 interface Range {
   readonly from: number
   readonly to: number
   readonly withPending: boolean
+}
+
+function blockOf(view: View, hash: Hash): Range {
+  const block = view.byHash(hash)
+  if (block === null) throw new RpcError(CODE.notFound, `block not found: ${hash}`)
+  const { number } = block.header
+  return { from: number, to: number, withPending: false }
 }
 
 /** Both ends default to latest. null: open-ended, and it begins behind what there is; that is no mistake of a poller. */
@@ -173,10 +180,30 @@ function assertOrder(from: number, to: number): void {
 /** Says which range works, in the words that ponder and others read, and once more as data. */
 function assertShort(from: number, to: number): void {
   if (to - from <= PUBLIC_LOG_RANGE_BLOCKS) return
-  const works = { from: Hex.fromQuantity(from), to: Hex.fromQuantity(from + PUBLIC_LOG_RANGE_BLOCKS) }
-  throw invalidParams(
-    `invalid argument 0 (filter): block range too large: toBlock - fromBlock is ${to - from}, at most ${PUBLIC_LOG_RANGE_BLOCKS} is answered here. ` +
-      `Based on your parameters, this block range should work: [${works.from}, ${works.to}]`,
+  throw tooMuch(
+    `block range too large: toBlock - fromBlock is ${to - from}, at most ${PUBLIC_LOG_RANGE_BLOCKS} is answered here`,
+    from,
+    from + PUBLIC_LOG_RANGE_BLOCKS,
+  )
+}
+
+/** By counting, before anything is read. One block is always answered: no range is shorter. */
+function assertFew(view: View, filter: LogFilter, from: number, to: number): void {
+  const areTooMany = (last: number) => view.countLogs(filter, from, last) > PUBLIC_LOG_RESULTS
+  if (from >= to || !areTooMany(to)) return
+  let [few, many] = [from, to]
+  while (many - few > 1) {
+    const middle = (few + many) >> 1
+    if (areTooMany(middle)) many = middle
+    else few = middle
+  }
+  throw tooMuch(`query exceeds ${PUBLIC_LOG_RESULTS} results`, from, few)
+}
+
+function tooMuch(why: string, from: number, to: number): RpcError {
+  const works = { from: Hex.fromQuantity(from), to: Hex.fromQuantity(to) }
+  return invalidParams(
+    `invalid argument 0 (filter): ${why}. Based on your parameters, this block range should work: [${works.from}, ${works.to}]`,
     works,
   )
 }

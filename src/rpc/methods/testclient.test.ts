@@ -2,6 +2,7 @@ import { createTestClient, custom, parseEther, publicActions, walletActions } fr
 import type { Hash, TestClient } from 'viem'
 import { describe, expect, it } from 'vitest'
 import type { Cadence } from '../../chain/index.ts'
+import { textOf } from '../body.ts'
 import { ALICE, DEDICATED, GENESIS_SECONDS, PRECONF, testNode } from '../node.fixture.ts'
 import type { NodeRpc } from '../dispatch.ts'
 
@@ -24,7 +25,7 @@ function overJson(rpc: NodeRpc) {
     {
       request: async ({ method, params }: { method: string; params?: unknown }) => {
         const { body } = await rpc.handle(JSON.stringify({ jsonrpc: '2.0', id: ++id, method, params }), DEDICATED)
-        const { result, error } = JSON.parse(body ?? '{}') as { result?: unknown; error?: { code: number; message: string } } // a JSON-RPC answer
+        const { result, error } = JSON.parse(textOf(body ?? '{}')) as { result?: unknown; error?: { code: number; message: string } } // a JSON-RPC answer
         if (error !== undefined) throw Object.assign(new Error(error.message), error)
         return result
       },

@@ -1,0 +1,12 @@
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Bytes that the files of a folder really take: a sparse one may look larger. */
+export function sizeOf(/** @type {string} */ folder) {
+  let bytes = 0
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    bytes += entry.isDirectory() ? sizeOf(path) : statSync(path).blocks * 512
+  }
+  return bytes
+}

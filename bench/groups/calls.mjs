@@ -1,0 +1,24 @@
+// eth_call of a token's balance, and the least that a request costs at all.
+import { encodeDeployData, encodeFunctionData } from 'viem'
+import { race } from '../race.mjs'
+
+const SUPPLY = 10n ** 24n
+
+export async function calls(field) {
+  await field.withPeers('held', async (peers) => {
+    const { Token } = field.contracts
+    const [holder] = field.wallet.addresses
+    const { raw, hash } = field.wallet.signer()({ data: encodeDeployData({ ...Token, args: [SUPPLY] }), gas: 2_000_000n })
+    let token = ''
+    for (const { rpc } of peers) {
+      await rpc('eth_sendRawTransaction', [raw])
+      await rpc('evm_mine')
+      token = (await rpc('eth_getTransactionReceipt', [hash])).contractAddress
+    }
+    const data = encodeFunctionData({ abi: Token.abi, functionName: 'balanceOf', args: [holder] })
+    const chainId = { group: 'calls', name: 'eth_chainId', method: 'eth_chainId', params: [], isJsonFloor: true }
+    const balanceOf = { group: 'calls', name: 'eth_call balanceOf', method: 'eth_call', params: [{ to: token, data }, 'latest'] }
+    for (const lanes of [1, 16]) await race(field, peers, { ...chainId, lanes })
+    for (const lanes of [1, 16, 64]) await race(field, peers, { ...balanceOf, lanes })
+  })
+}

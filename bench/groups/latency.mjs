@@ -1,0 +1,154 @@
+// How long a sender waits: for a receipt, at a steady rate; for the notification of a log.
+import { WebSocket } from 'ws'
+import { Line } from '../load.mjs'
+import { GAS_LIMIT } from '../peers.mjs'
+import { bodyOf } from '../race.mjs'
+import { dealToken } from '../tokens.mjs'
+
+const PER_SECOND = 500
+const SECONDS = 10
+const QUICK_SECONDS = 2
+/** One in so many is asked for until it is there: asking for all of them would be the load that is measured. */
+const WATCHED = 10
+const POLL_MS = 4
+/** Who has no receipt by then is counted as never. */
+const PATIENCE_MS = 10_000
+
+/** Who makes blocks how. The token is dealt first, for which mining is not held: a block of its own for each transaction, or soon. */
+const RECEIPT_MODES = [
+  { peer: 'ours', mining: 'default', label: 'ours, flashblocks every 200 ms' },
+  { peer: 'ours', mining: 'each', label: 'ours, a block per transaction' },
+  { peer: 'anvil', mining: 'each', label: 'anvil, a block per transaction' },
+  { peer: 'anvil', mining: 'second', label: 'anvil, a block every second' },
+  { peer: 'hardhat', mining: 'each', label: 'Hardhat, a block per transaction' },
+]
+
+export async function latency(field) {
+  const seconds = field.options.quick ? QUICK_SECONDS : SECONDS
+  for (const { peer: name, mining, label } of RECEIPT_MODES) {
+    if (!field.names.includes(name)) continue
+    const peer = await field.start(name, mining, name === 'ours' && mining === 'default' ? ['--gas-limit', String(GAS_LIMIT)] : [])
+    const { transfer } = await dealToken(field, peer)
+    const signed = Array.from({ length: PER_SECOND * seconds }, transfer)
+    field.say(`send to receipt: ${label}`)
+    const { p50Ms, p99Ms, seen, asked, behindMs } = await sendSteadily(peer, signed)
+    field.report.latency({ group: 'send to receipt', name: `${PER_SECOND} ERC-20 transfers a second`, label, p50Ms, p99Ms, seen, asked })
+    if (behindMs > 100)
+      field.report.note(
+        `send to receipt: ${label}: sending fell behind its plan by up to ${Math.round(behindMs)} ms; waits count from the plan.`,
+      )
+    await field.stop(peer)
+  }
+}
+
+/** At even distances whatever the answers do. Latency counts from the moment a transaction was due, so a queue is not hidden. */
+async function sendSteadily(peer, signed) {
+  const [senders, pollers] = [await Line.open(peer, 8), await Line.open(peer, 8)]
+  const startMs = performance.now() + 50
+  const waits = []
+  const all = []
+  let behindMs = 0
+  for (let i = 0; i < signed.length;) {
+    const dueMs = startMs + (i * 1_000) / PER_SECOND
+    const nowMs = performance.now()
+    if (nowMs < dueMs) {
+      await sleep(dueMs - nowMs)
+      continue
+    }
+    behindMs = Math.max(behindMs, nowMs - dueMs)
+    const { raw, hash } = signed[i]
+    const sent = senders.ask(bodyOf({ method: 'eth_sendRawTransaction', params: [raw] }))
+    all.push(i % WATCHED === 0 ? sent.then(() => watch(pollers, hash, dueMs, waits)) : sent)
+    i++
+  }
+  await Promise.all(all)
+  senders.close()
+  pollers.close()
+  waits.sort((a, b) => a - b)
+  const asked = Math.ceil(signed.length / WATCHED)
+  const at = (share) => waits[Math.min(waits.length - 1, Math.floor(asked * share))] ?? Infinity
+  return { p50Ms: at(0.5), p99Ms: waits.length >= asked * 0.99 ? at(0.99) : Infinity, seen: waits.length, asked, behindMs }
+}
+
+async function watch(line, hash, sinceMs, waits) {
+  const body = bodyOf({ method: 'eth_getTransactionReceipt', params: [hash] })
+  while (performance.now() - sinceMs < PATIENCE_MS) {
+    const answer = await line.ask(body)
+    if (answer.length > 200) {
+      waits.push(performance.now() - sinceMs)
+      return
+    }
+    await sleep(POLL_MS)
+  }
+}
+
+const NOTICE_MODES = [
+  { peer: 'ours', mining: 'default', kind: 'pendingLogs', label: 'ours, pendingLogs, flashblocks every 200 ms' },
+  { peer: 'ours', mining: 'each', kind: 'logs', label: 'ours, logs, a block per transaction' },
+  { peer: 'anvil', mining: 'each', kind: 'logs', label: 'anvil, logs, a block per transaction' },
+  { peer: 'hardhat', mining: 'each', kind: 'logs', label: 'Hardhat, logs, a block per transaction' },
+]
+const NOTICES = 200
+const QUICK_NOTICES = 20
+/** Under flashblocks each one waits for the next of them. */
+const PROMISED_NOTICES = 40
+
+export async function notices(field) {
+  for (const { peer: name, mining, kind, label } of NOTICE_MODES) {
+    if (!field.names.includes(name)) continue
+    const peer = await field.start(name, mining)
+    const { token, transfer } = await dealToken(field, peer)
+    const count = field.options.quick ? QUICK_NOTICES : kind === 'pendingLogs' ? PROMISED_NOTICES : NOTICES
+    field.say(`subscription: ${label}`)
+    const waits = await hear(peer, kind, token, Array.from({ length: count }, transfer))
+    const at = (share) => waits[Math.floor((waits.length - 1) * share)] ?? Infinity
+    field.report.latency({
+      group: 'send to notification',
+      name: 'eth_subscribe, one after another',
+      label,
+      p50Ms: at(0.5),
+      p99Ms: at(0.99),
+      seen: waits.length,
+      asked: count,
+    })
+    await field.stop(peer)
+  }
+}
+
+async function hear(peer, kind, token, signed) {
+  const line = await Line.open(peer)
+  const socket = new WebSocket(`ws://127.0.0.1:${peer.port}`)
+  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
+  /** @type {(hash: string | null) => void} */
+  let heard = () => {}
+  socket.on('message', (/** @type {Buffer} */ data) => {
+    const { params } = JSON.parse(data.toString('utf8'))
+    heard(params === undefined ? null : [params.result].flat()[0].transactionHash)
+  })
+  const subscribed = new Promise((resolve) => (heard = resolve))
+  socket.send(bodyOf({ method: 'eth_subscribe', params: [kind, { address: token }] }))
+  await subscribed
+  const waits = []
+  for (const { raw, hash } of signed) {
+    // Not in step with the node's own clock.
+    await sleep(((waits.length * 37) % 100) + 1)
+    const startMs = performance.now()
+    const notice = new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(false), PATIENCE_MS)
+      heard = (found) => {
+        if (found !== hash) return
+        clearTimeout(timer)
+        resolve(true)
+      }
+    })
+    await line.ask(bodyOf({ method: 'eth_sendRawTransaction', params: [raw] }))
+    if (await notice) waits.push(performance.now() - startMs)
+  }
+  line.close()
+  socket.terminate()
+  return waits.toSorted((a, b) => a - b)
+}
+
+function sleep(ms) {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

@@ -1,0 +1,59 @@
+// How many transactions a second get into blocks: signed in advance, sent while mining is held, then mined.
+import { cpuOf, loadOnce } from '../load.mjs'
+import { bodyOf } from '../race.mjs'
+import { median } from '../table.mjs'
+import { countIn, dealToken } from '../tokens.mjs'
+
+const COUNT = 4_000
+const QUICK_COUNT = 500
+const LANES = 16
+/** Blocks that may be needed for them. */
+const MOST_BLOCKS = 50
+const KINDS = [
+  { kind: 'send', name: 'ETH transfers' },
+  { kind: 'transfer', name: 'ERC-20 transfers' },
+]
+
+export async function transactions(field) {
+  const { quick, rounds } = field.options
+  const count = quick ? QUICK_COUNT : COUNT
+  await field.withPeers('held', async (peers) => {
+    const tokens = new Map()
+    for (const peer of peers) tokens.set(peer, await dealToken(field, peer))
+    for (const { kind, name } of KINDS) {
+      const samples = new Map(peers.map((peer) => [peer, []]))
+      for (let round = 0; round < rounds; round++) {
+        for (const peer of peers) {
+          field.say(`transactions: ${name}, ${peer.name}`)
+          const signed = Array.from({ length: count }, tokens.get(peer)[kind])
+          samples.get(peer).push(await include(peer, signed))
+        }
+      }
+      const row = { group: 'transactions', name: `${count.toLocaleString('en-US')} ${name}, held and then mined` }
+      const cells = (field_) =>
+        Object.fromEntries(peers.map((peer) => [peer.name, median(samples.get(peer).map((sample) => sample[field_]))]))
+      field.report.value({ ...row, unit: 'tx/s', better: 'more', cells: cells('perSecond') })
+      field.report.value({ ...row, name: `${row.name}: CPU`, unit: 'us/tx', better: 'less', cells: cells('cpuUs') })
+    }
+  })
+}
+
+/** From the first byte sent until the last receipt can be read. */
+async function include(peer, signed) {
+  const bodies = signed.map(({ raw }) => bodyOf({ method: 'eth_sendRawTransaction', params: [raw] }))
+  const startMs = performance.now()
+  const cpuUs = cpuOf(peer.pid)
+  await loadOnce(peer, bodies, { lanes: LANES })
+  const before = Number(await peer.rpc('eth_blockNumber'))
+  let included = 0
+  for (let block = before + 1; included < signed.length; block++) {
+    if (block > before + MOST_BLOCKS)
+      throw new Error(`${peer.name}: only ${included} of ${signed.length} transactions are in blocks after ${MOST_BLOCKS}`)
+    await peer.rpc('evm_mine')
+    included += await countIn(peer, `0x${block.toString(16)}`)
+  }
+  if ((await peer.rpc('eth_getTransactionReceipt', [signed.at(-1).hash])) === null)
+    throw new Error(`${peer.name}: no receipt of the last transaction`)
+  const elapsedMs = performance.now() - startMs
+  return { perSecond: (signed.length / elapsedMs) * 1_000, cpuUs: (cpuOf(peer.pid) - cpuUs) / signed.length }
+}

@@ -1,0 +1,168 @@
+// npm run bench: ours beside anvil, Hardhat 2 and a bare server, on one machine in one run. What the figures are is said at their end.
+import { writeFileSync } from 'node:fs'
+import { arch, availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { build } from '../scripts/setup.mjs'
+import { historyContracts } from './contracts.mjs'
+import { Field, Floor } from './field.mjs'
+import { calls } from './groups/calls.mjs'
+import { disk } from './groups/disk.mjs'
+import { latency, notices } from './groups/latency.mjs'
+import { logs } from './groups/logs.mjs'
+import { mining } from './groups/mining.mjs'
+import { receipts } from './groups/receipts.mjs'
+import { starts } from './groups/starts.mjs'
+import { store } from './groups/store.mjs'
+import { transactions } from './groups/transactions.mjs'
+import { installHardhat } from './hardhat.mjs'
+import { Report } from './report.mjs'
+import { openWallet } from './wallet.mjs'
+
+/** In the order in which they run. */
+const GROUPS = { start: starts, calls, logs, receipts, transactions, send: latency, subscribe: notices, mine: mining, disk, store }
+const PEERS = ['anvil', 'hardhat']
+const RESULTS = fileURLToPath(new URL('RESULTS.md', import.meta.url))
+
+const OPTIONS = {
+  only: { type: 'string' },
+  peers: { type: 'string' },
+  quick: { type: 'boolean', default: false },
+  rounds: { type: 'string' },
+  seconds: { type: 'string' },
+  json: { type: 'string' },
+  out: { type: 'string' },
+  dist: { type: 'string' },
+  verbose: { type: 'boolean', default: false },
+  help: { type: 'boolean', default: false },
+}
+
+const HELP = `npm run bench -- [options]: ours beside anvil, Hardhat 2 and a bare node:http server
+
+  --quick             less of everything, at most 2 minutes (all of it: at most 10)
+  --only <groups>     ${Object.keys(GROUPS).join(', ')}
+  --peers <names>     ${PEERS.join(', ')}, or none (all)
+  --rounds <number>   times each of them is measured, in turns (3)
+  --seconds <number>  length of one measurement (0.3)
+  --json <file>       all figures, also those that the tables leave out
+  --out <file>        the report as markdown; a whole run writes bench/RESULTS.md
+  --dist <folder>     another build of ours than dist/
+  --verbose           what is being done, a line each, where there is no terminal
+`
+
+function settings({ only, peers, quick, rounds, seconds, json, out, dist, verbose }) {
+  const isWhole = !quick && only === undefined && peers === undefined
+  return {
+    quick,
+    verbose,
+    only: chosen('only', only ?? Object.keys(GROUPS).join(','), Object.keys(GROUPS)),
+    peers: peers === 'none' ? [] : chosen('peers', peers ?? PEERS.join(','), PEERS),
+    rounds: Number(rounds ?? (quick ? 1 : 3)),
+    seconds: Number(seconds ?? (quick ? 0.1 : 0.3)),
+    warmUpSeconds: quick ? 0.5 : 2,
+    json,
+    out: out ?? (isWhole ? RESULTS : undefined),
+    dist: dist ?? fileURLToPath(new URL('../dist', import.meta.url)),
+    foreign: dist !== undefined,
+  }
+}
+
+function chosen(option, text, known) {
+  const names = text.split(',').map((name) => name.trim())
+  const unknown = names.find((name) => !known.includes(name))
+  if (unknown !== undefined) throw new Error(`--${option}: "${unknown}" is none of ${known.join(', ')}`)
+  return known.filter((name) => names.includes(name))
+}
+
+async function main(options) {
+  if (!options.foreign) build()
+  const missing = options.peers.includes('hardhat') ? installHardhat() : null
+  if (missing !== null) {
+    process.stderr.write(`bench: ${missing}\n`)
+    options = { ...options, peers: options.peers.filter((name) => name !== 'hardhat') }
+  }
+  const loadBefore = loadavg()
+  const report = new Report(['ours', ...options.peers])
+  if (missing !== null) report.note(missing)
+  const field = new Field({
+    options,
+    report,
+    wallet: await openWallet(options.dist),
+    contracts: historyContracts(),
+    floor: await Floor.start(),
+  })
+  try {
+    for (const name of options.only) await attempt(name, field)
+  } finally {
+    await field.close()
+  }
+  publish(field, loadBefore)
+  if (report.complaints.length > 0) process.exitCode = 1
+}
+
+/** One group that breaks does not take the figures of the others with it. */
+async function attempt(name, field) {
+  try {
+    await GROUPS[name](field)
+  } catch (error) {
+    field.report.complain(`${name}: given up: ${error.stack}`)
+    await field.stopAll()
+  }
+}
+
+function publish({ options, report, names, program }, loadBefore) {
+  const head = headOf(
+    options,
+    names.map((name) => program(name)),
+    loadBefore,
+  )
+  const complaints = report.complaints.map((line) => `WRONG: ${line}`)
+  const remarks = [...complaints, ...report.notes, ...explanations(options, loadBefore, report)]
+  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')
+  process.stdout.write(`${head.join('\n')}\n\n${report.text()}\n\n${remarks.map((line) => `- ${line}`).join('\n')}\n`)
+  if (options.out !== undefined) {
+    const title = '# What the benchmark showed\n\nWritten by `npm run bench`; ratios hold on other machines sooner than rates do.'
+    const lines = [...head, ...remarks].map((line) => `- ${line}`).join('\n')
+    writeFileSync(options.out, `${title}\n\n${lines}\n\n${report.markdown()}\n`)
+  }
+  if (options.json === undefined) return
+  const { rateRows, latencyRows, valueRows, goals, notes, complaints: wrong } = report
+  writeFileSync(options.json, `${JSON.stringify({ head, rateRows, latencyRows, valueRows, goals, notes, wrong }, null, 2)}\n`)
+}
+
+function headOf(options, programs, loadBefore) {
+  const model = cpus()[0]?.model ?? 'unknown processor'
+  const memory = `${Math.round(totalmem() / 2 ** 30)} GB`
+  const shown = (load) => load.map((value) => value.toFixed(1)).join(' ')
+  return [
+    `${new Date().toISOString()}, ${availableParallelism()} cores, ${model}, ${memory}, ${platform()} ${release()} ${arch()}, node ${process.versions.node}`,
+    `${programs.map(({ name, version }) => `${name} ${version}`).join(', ')}; ${options.rounds} rounds of ${options.seconds} s${options.quick ? ', quick' : ''}`,
+    `load average at the start ${shown(loadBefore)}, at the end ${shown(loadavg())}; ${Math.round(process.uptime())} s in all`,
+  ]
+}
+
+function explanations({ only }, loadBefore, { rateRows }) {
+  const samples = rateRows.flatMap(({ cells }) => Object.values(cells)).filter((cell) => 'loaderShare' in cell)
+  const busy = samples.filter(({ loaderShare }) => loaderShare > 0.9).length
+  const lines = []
+  if (rateRows.length > 0) {
+    lines.push(
+      'Everybody has the same chain, made through plain RPC from the same signed transactions; what they answer was compared before it was timed.',
+      'One process asks over keep-alive connections (lanes), one request at a time on each; rates and p50 are medians of rounds, taken in turns.',
+      'CPU is that of the server process with all its threads, in steps of 10 ms, over all rounds; where it is too little for a step it says 0.',
+      'floor: a bare node:http server in a process of its own that sends exactly the bytes of our answer (eth_chainId: that reads and writes JSON).',
+      `The asking process needs a core of its own: it was above 0.9 of one in ${busy} of ${samples.length} measurements; there it limits the rate, not the server.`,
+    )
+  }
+  if (only.includes('send'))
+    lines.push(
+      'send to receipt: sent at even distances whatever the answers do; every tenth is asked for every 4 ms until its receipt is there.',
+    )
+  if (loadBefore[0] > availableParallelism() / 2)
+    lines.push(`Something else ran at the start (load ${loadBefore[0].toFixed(1)}): trust ratios and CPU before rates.`)
+  return lines
+}
+
+const { values } = parseArgs({ options: OPTIONS })
+if (values.help) process.stdout.write(HELP)
+else await main(settings(values))

@@ -1,0 +1,1 @@
+export { blockJson, logJson, receiptJson, receiptsJson, transactionJson } from './json.ts'

@@ -1,0 +1,75 @@
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { constants, createGzip } from 'node:zlib'
+import type { Chain } from '../../chain/index.ts'
+import { Hex } from '../../eth/index.ts'
+import { StateFileError, mergeAccounts, readStateAccounts, stateFileText } from '../../store/index.ts'
+import type { StateAccount } from '../../store/index.ts'
+import { CODE, RpcError } from '../errors.ts'
+import { optional, required } from '../method.ts'
+import type { Method, Schema } from '../method.ts'
+import { BOOLEAN } from '../results.ts'
+import { boolean, bytes, refused } from '../schema.ts'
+import { familiar, named } from './named.ts'
+
+/** The bytes of a state file; what is wrong in it is named by its path. */
+const accountsOfFile: Schema<readonly StateAccount[]> = {
+  json: { ...bytes.json, title: 'state file' },
+  parse: (value, path) => {
+    const file = bytes.parse(value, path)
+    try {
+      return readStateAccounts(file)
+    } catch (error) {
+      if (error instanceof StateFileError) throw refused(path, error.message)
+      throw error
+    }
+  },
+}
+
+/** The whole state as one value, in anvil's form. */
+export const STATE_FILE_METHODS: readonly Method[] = [
+  ...named(familiar('dumpState'), {
+    doc: 'Seals what is promised and returns the chain as a state file (JSON, packed by gzip): for anvil_loadState, --load-state, and anvil.',
+    // anvil's: whether states of older blocks come along, which they never do here.
+    params: [optional('preserveHistoricalStates', boolean)],
+    result: { title: 'state file', ...bytes.json },
+    errors: { [-32000]: 'the blocks take more room than a state file has' },
+    timeLimitMs: Infinity,
+    example: { params: [], result: '0x1f8b08000000000000…' },
+    handler: async ({ chain }) => Hex.fromBytes(await packed(await textAtRest(chain))),
+  }),
+  ...named(familiar('loadState'), {
+    doc: 'Lays the accounts of a state file over the state after the head: balance, nonce and code are replaced, and the slots it names; its blocks are not taken.',
+    params: [required('state', accountsOfFile)],
+    result: BOOLEAN,
+    timeLimitMs: Infinity,
+    example: { params: ['0x7b226163636f756e7473223a7b7d7d'], result: true },
+    handler: async ({ chain }, [accounts]) => {
+      await chain.edit((world) => mergeAccounts(world, accounts))
+      return true
+    },
+  }),
+]
+
+/** The first piece is there when nothing is open; the rest tells of the same moment. */
+async function textAtRest(chain: Chain): Promise<Iterable<string>> {
+  const text = stateFileText(chain)
+  const first = await chain.atRest(() => text.next())
+  return (function* () {
+    if (first.done !== true) yield first.value
+    yield* text
+  })()
+}
+
+/** Packed by another thread, so that everybody has a turn between two pieces. */
+async function packed(text: Iterable<string>): Promise<Uint8Array> {
+  const gzip = createGzip({ level: constants.Z_BEST_SPEED })
+  const pieces = Readable.from(text)
+  pieces.once('error', (error) => gzip.destroy(error))
+  try {
+    return await buffer(pieces.pipe(gzip))
+  } catch (error) {
+    if (error instanceof StateFileError) throw new RpcError(CODE.server, error.message)
+    throw error
+  }
+}

@@ -1,0 +1,43 @@
+import * as layout from '../writer/layout.ts'
+
+/** A block, as far as the index reads it. */
+export interface PlainBlock {
+  readonly number: number
+  readonly hash: Uint8Array
+  readonly transactions: readonly Uint8Array[]
+  readonly logs: readonly PlainLog[]
+}
+
+export interface PlainLog {
+  readonly address: Uint8Array
+  readonly topics: readonly Uint8Array[]
+}
+
+/** A record that has what the index reads, in the places where it is. */
+export function recordOf({ number, hash, transactions, logs }: PlainBlock): Uint8Array {
+  const table = layout.RECORD_HEAD + layout.TX_ROW * transactions.length
+  const sizes = logs.map(({ topics }) => layout.LOG_HEAD + 32 * topics.length + 3)
+  const bytes = new Uint8Array(table + 4 * logs.length + sizes.reduce((sum, size) => sum + size, 0))
+  const view = new DataView(bytes.buffer)
+  view.setBigUint64(layout.R_NUMBER, BigInt(number), true)
+  view.setUint32(layout.R_TRANSACTIONS, transactions.length, true)
+  view.setUint32(layout.R_LOGS, logs.length, true)
+  bytes.set(hash, layout.R_HASH)
+  for (const [i, transaction] of transactions.entries()) bytes.set(transaction, layout.RECORD_HEAD + layout.TX_ROW * i + layout.T_HASH)
+  let at = table + 4 * logs.length
+  for (const [i, { address, topics }] of logs.entries()) {
+    view.setUint32(table + 4 * i, at, true)
+    view.setUint32(at + layout.L_TOPICS, topics.length, true)
+    bytes.set(address, at + layout.L_ADDRESS)
+    for (const [k, topic] of topics.entries()) bytes.set(topic, at + layout.LOG_HEAD + 32 * k)
+    at += sizes[i] ?? 0
+  }
+  return bytes
+}
+
+/** The number in `size` bytes, as a log has small values. */
+export function valueOf(number: number, size = 32): Uint8Array {
+  const bytes = new Uint8Array(size)
+  new DataView(bytes.buffer).setBigUint64(size - 8, BigInt(number))
+  return bytes
+}

@@ -1,0 +1,88 @@
+import type { ByteFilter } from '../record/index.ts'
+import { R_LOGS } from '../writer/layout.ts'
+import { FIRST_CHUNK_BYTES, LOG_CHUNK_BYTES } from './limits.ts'
+import type { JsonWriter, TextSink } from './writer.ts'
+
+/** Logs of one block: those that match, those at these indices (ascending), or all (null). */
+export interface LogPart {
+  readonly record: Uint8Array
+  readonly logs: ByteFilter | Uint32Array | null
+}
+
+/**
+ * The logs as one JSON array, in chunks of about LOG_CHUNK_BYTES that the reader owns; `[]` when there are none. A part is pulled when the chunk
+ * has room for it, so one record and one chunk are all that is held, whatever the size of the answer. Readers may take turns.
+ */
+export function* logText(parts: Iterable<LogPart>, writer: JsonWriter): Generator<Uint8Array, void, undefined> {
+  const text = new ArrayText()
+  for (const { record, logs } of parts) {
+    const end = logs instanceof Uint32Array ? logs.length : logCountOf(record)
+    for (let next = 0; next < end;) {
+      next = logs instanceof Uint32Array ? writer.logsAt(record, logs, next, end, text) : writer.logs(record, logs, next, end, text)
+      if (text.room === 0) yield text.take()
+    }
+  }
+  yield text.end()
+}
+
+/** A JSON array whose members come with a comma behind each, and that goes in chunks: `[a,b` `,c,d` `]`. */
+class ArrayText implements TextSink {
+  #bytes: Uint8Array = NOTHING
+  /** of the chunk: its first character, then members with their commas */
+  #size = 0
+  #isFirst = true
+
+  get room(): number {
+    return Math.max(0, LOG_CHUNK_BYTES - this.#size)
+  }
+
+  append(text: Uint8Array): void {
+    if (this.#size === 0) this.#open()
+    const size = this.#size + text.length
+    if (size > this.#bytes.length) this.#grow(size)
+    this.#bytes.set(text, this.#size)
+    this.#size = size
+  }
+
+  /** What came since the last time, without its last comma: the next chunk begins with that. */
+  take(): Uint8Array {
+    const chunk = this.#bytes.subarray(0, this.#size - 1)
+    this.#bytes = NOTHING
+    this.#size = 0
+    this.#isFirst = false
+    return chunk
+  }
+
+  /** The last chunk. */
+  end(): Uint8Array {
+    if (this.#size === 0) return Uint8Array.from(this.#isFirst ? [BRACKET, BRACKET_END] : [BRACKET_END])
+    this.#bytes[this.#size - 1] = BRACKET_END
+    const rest = this.#bytes.subarray(0, this.#size)
+    return rest.length < this.#bytes.length / 2 ? rest.slice() : rest // it may wait long for its reader
+  }
+
+  /** After a first chunk the next ones are likely to be full as well. */
+  #open(): void {
+    this.#bytes = Buffer.allocUnsafeSlow(this.#isFirst ? FIRST_CHUNK_BYTES : FULL_CHUNK_BYTES)
+    this.#bytes[0] = this.#isFirst ? BRACKET : COMMA
+    this.#size = 1
+  }
+
+  #grow(size: number): void {
+    const grown = Math.min(2 * this.#bytes.length, FULL_CHUNK_BYTES)
+    const larger = Buffer.allocUnsafeSlow(Math.max(grown, size))
+    larger.set(this.#bytes.subarray(0, this.#size))
+    this.#bytes = larger
+  }
+}
+
+const NOTHING = new Uint8Array(0)
+/** A usual log does not go beyond. */
+const FULL_CHUNK_BYTES = LOG_CHUNK_BYTES + 8 * 1024
+const COMMA = 0x2c
+const BRACKET = 0x5b
+const BRACKET_END = 0x5d
+
+function logCountOf(record: Uint8Array): number {
+  return new DataView(record.buffer, record.byteOffset).getUint32(R_LOGS, true)
+}

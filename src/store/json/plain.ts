@@ -1,0 +1,310 @@
+import { BlockRecord, LOG_KEYS, TAGS } from '../record/index.ts'
+import type { ByteFilter } from '../record/index.ts'
+import * as layout from '../writer/layout.ts'
+import { Text } from './text.ts'
+import type { JsonWriter, TextSink } from './writer.ts'
+
+/** The writer where there is no WebAssembly with SIMD. It knows tags and kinds of fields, and no names but a log's. */
+export class PlainWriter implements JsonWriter {
+  readonly #text = new Text()
+  #bytes: Uint8Array = new Uint8Array()
+  #view: DataView = new DataView(new ArrayBuffer())
+  /** the transaction whose object, receipt or log is printed, and where its row begins */
+  #index = 0
+  #row = 0
+  /** whether a block's transactions are printed as objects */
+  #full = false
+  /** what the logs of the transaction `#placedIndex` have in common */
+  #place: Uint8Array = new Uint8Array()
+  #placedIndex = -1
+
+  block(record: Uint8Array, full: boolean): Uint8Array {
+    this.#take(record)
+    this.#full = full
+    this.#object(this.#u32(layout.R_BLOCK))
+    return this.#finish()
+  }
+
+  receipts(record: Uint8Array): Uint8Array {
+    this.#take(record)
+    this.#list(this.#u32(layout.R_TRANSACTIONS), (index) => this.#ofTransaction(index, layout.T_RECEIPT))
+    return this.#finish()
+  }
+
+  receipt(record: Uint8Array, transactionIndex: number): Uint8Array {
+    return this.#single(record, transactionIndex, layout.T_RECEIPT)
+  }
+
+  transaction(record: Uint8Array, transactionIndex: number): Uint8Array {
+    return this.#single(record, transactionIndex, layout.T_FIELDS)
+  }
+
+  logs(record: Uint8Array, filter: ByteFilter | null, from: number, to: number, sink: TextSink): number {
+    if (filter === null) return this.#logs(record, from, to, sink, (place) => place)
+    const matched = new BlockRecord(record)
+    return this.#logs(record, from, to, sink, (place) => (matched.matches(filter, place) ? place : null))
+  }
+
+  logsAt(record: Uint8Array, indices: Uint32Array, from: number, to: number, sink: TextSink): number {
+    return this.#logs(record, from, to, sink, (place) => indices[place] ?? null)
+  }
+
+  /** `choose` answers the log of a place, null for none. */
+  #logs(record: Uint8Array, from: number, to: number, sink: TextSink, choose: (place: number) => number | null): number {
+    this.#take(record)
+    const room = sink.room
+    let place = from
+    for (; place < to && this.#text.size < room; place++) {
+      const index = choose(place)
+      if (index === null) continue
+      this.#log(index)
+      this.#text.char(COMMA)
+    }
+    if (this.#text.size > 0) sink.append(this.#text.written)
+    this.#text.clear()
+    return place
+  }
+
+  #single(record: Uint8Array, index: number, part: number): Uint8Array {
+    this.#take(record)
+    if (!(index >= 0 && index < this.#u32(layout.R_TRANSACTIONS))) throw new RangeError(`the record has no transaction ${index}`)
+    this.#ofTransaction(index, part)
+    return this.#finish()
+  }
+
+  #take(record: Uint8Array): void {
+    this.#text.clear() // an error may have left something
+    this.#placedIndex = -1
+    this.#bytes = record
+    this.#view = new DataView(record.buffer, record.byteOffset, record.byteLength)
+  }
+
+  #finish(): Uint8Array {
+    const text = this.#text.written.slice()
+    this.#text.clear()
+    return text
+  }
+
+  // --- objects and lists -------------------------------------------------------------------------------------------------------------------
+
+  /** Its fields, each behind a comma, the first of which then becomes the brace. Answers where it ends. */
+  #object(at: number): number {
+    const start = this.#text.size
+    for (let tag = this.#tag(at++); tag !== layout.END; tag = this.#tag(at++)) {
+      this.#text.literal(KEY_LITERALS[tag]!)
+      at += this.#payload[KINDS[tag]!]!(at)
+    }
+    this.#close(start)
+    return at
+  }
+
+  /** Throws RangeError for one that is not in the table: no record of ours. */
+  #tag(at: number): number {
+    const tag = this.#bytes[at]
+    if (tag === undefined || tag >= TAGS.length) throw new RangeError(`a record has no tag at byte ${at}`)
+    return tag
+  }
+
+  #close(start: number): void {
+    if (this.#text.size === start) this.#text.char(OPEN_BRACE)
+    else this.#text.charAt(start, OPEN_BRACE)
+    this.#text.char(CLOSE_BRACE)
+  }
+
+  #list(count: number, print: (index: number) => void): void {
+    this.#text.char(OPEN_BRACKET)
+    for (let i = 0; i < count; i++) {
+      if (i > 0) this.#text.char(COMMA)
+      print(i)
+    }
+    this.#text.char(CLOSE_BRACKET)
+  }
+
+  /** Its object or its receipt. */
+  #ofTransaction(index: number, part: number): void {
+    this.#enter(index)
+    this.#object(this.#u32(this.#row + part))
+  }
+
+  #enter(index: number): void {
+    this.#index = index
+    this.#row = layout.RECORD_HEAD + index * layout.TX_ROW
+  }
+
+  // --- what stands behind a tag -------------------------------------------------------------------------------------------------------------
+
+  /** By kind: prints the payload that begins there, and answers its bytes. */
+  readonly #payload: Readonly<Record<number, (at: number) => number>> = {
+    [layout.HASH]: (at) => this.#hex(at, 32),
+    [layout.ADDRESS]: (at) => this.#hex(at, 20),
+    [layout.QUANTITY]: (at) => this.#quantity(at),
+    [layout.BYTES]: (at) => 4 + this.#hex(at + 4, this.#u32(at)),
+    [layout.NULL]: () => this.#literal(NULL_TEXT),
+    [layout.TRUE]: () => this.#literal(TRUE_TEXT),
+    [layout.BLOOM]: (at) => this.#bloom(at),
+    [layout.HASHES]: (at) => this.#hashes(at + 4, this.#u32(at)),
+    [layout.OBJECTS]: (at) => this.#objects(at),
+    [layout.HIDDEN]: (at) => 4 + this.#u32(at),
+    [layout.BLOCK_HASH]: () => this.#blockHash(),
+    [layout.BLOCK_NUMBER]: () => this.#u64(layout.R_NUMBER),
+    [layout.BLOCK_TIMESTAMP]: () => this.#u64(layout.R_TIMESTAMP),
+    [layout.BLOCK_TIMESTAMP_MS]: () => this.#u64(layout.R_TIMESTAMP_MS),
+    [layout.TX_HASH]: () => this.#txHash(),
+    [layout.TX_INDEX]: () => this.#integer(this.#index),
+    [layout.TX_FROM]: () => this.#referred(this.#row + layout.T_FROM, 20),
+    [layout.LOGS]: () => this.#logsOfTransaction(),
+    [layout.TRANSACTIONS]: () => this.#transactions(),
+  }
+
+  #hex(at: number, size: number): number {
+    this.#text.hex(this.#bytes, at, at + size)
+    return size
+  }
+
+  #quantity(at: number): number {
+    const size = this.#bytes[at]!
+    this.#text.quantity(this.#bytes, at + 1, at + 1 + size)
+    return 1 + size
+  }
+
+  #bloom(at: number): number {
+    if (this.#bytes[at] !== 0) return 1 + this.#hex(at + 1, 256)
+    this.#text.literal(NO_BLOOM)
+    return 1
+  }
+
+  #hashes(at: number, count: number): number {
+    this.#list(count, (i) => this.#hex(at + i * 32, 32))
+    return 4 + count * 32
+  }
+
+  #objects(start: number): number {
+    let at = start + 4
+    this.#list(this.#u32(start), () => {
+      at = this.#object(at)
+    })
+    return at - start
+  }
+
+  // The payloads of what follows are empty.
+
+  #literal(text: Uint8Array): number {
+    this.#text.literal(text)
+    return 0
+  }
+
+  #referred(at: number, size: number): number {
+    this.#hex(at, size)
+    return 0
+  }
+
+  #blockHash(): number {
+    return this.#referred(layout.R_HASH, 32)
+  }
+
+  #txHash(): number {
+    return this.#referred(this.#row + layout.T_HASH, 32)
+  }
+
+  #integer(value: number): number {
+    this.#text.integer(value)
+    return 0
+  }
+
+  #u64(at: number): number {
+    return this.#integer(this.#u32(at) + this.#u32(at + 4) * 2 ** 32)
+  }
+
+  #transactions(): number {
+    this.#list(this.#u32(layout.R_TRANSACTIONS), (index) => {
+      if (this.#full) return this.#ofTransaction(index, layout.T_FIELDS)
+      this.#enter(index)
+      this.#txHash()
+    })
+    return 0
+  }
+
+  #logsOfTransaction(): number {
+    const first = this.#u32(this.#row + layout.T_FIRST_LOG)
+    const isLast = this.#index + 1 === this.#u32(layout.R_TRANSACTIONS)
+    const end = this.#u32(isLast ? layout.R_LOGS : this.#row + layout.TX_ROW + layout.T_FIRST_LOG)
+    this.#list(end - first, (i) => this.#log(first + i))
+    return 0
+  }
+
+  // --- a log ---------------------------------------------------------------------------------------------------------------------------------
+
+  #log(index: number): void {
+    if (index < 0 || index >= this.#u32(layout.R_LOGS)) throw new RangeError(`the record has no log ${index}`)
+    const start = this.#text.size
+    const at = this.#u32(layout.RECORD_HEAD + this.#u32(layout.R_TRANSACTIONS) * layout.TX_ROW + index * 4)
+    const topics = this.#u32(at + layout.L_TOPICS)
+    this.#key('address')
+    this.#hex(at + layout.L_ADDRESS, 20)
+    this.#key('topics')
+    this.#hashes(at + layout.LOG_HEAD, topics)
+    this.#key('data')
+    this.#hex(at + layout.LOG_HEAD + topics * 32, this.#u32(at + layout.L_DATA_SIZE))
+    this.#placeOfLog(this.#u32(at + layout.L_TRANSACTION))
+    this.#key('logIndex')
+    this.#integer(index)
+    this.#key('removed')
+    this.#text.literal(FALSE_TEXT)
+    this.#close(start)
+  }
+
+  /** Block and transaction, printed once and then copied for the transaction's other logs: they are half of the text. */
+  #placeOfLog(transactionIndex: number): void {
+    if (transactionIndex === this.#placedIndex) return this.#text.literal(this.#place)
+    const start = this.#text.size
+    this.#enter(transactionIndex)
+    this.#key('blockHash')
+    this.#blockHash()
+    this.#key('blockNumber')
+    this.#u64(layout.R_NUMBER)
+    this.#key('blockTimestamp')
+    this.#u64(layout.R_TIMESTAMP)
+    if (this.#u32(layout.R_HAS_MS) !== 0) {
+      this.#key('blockTimestampMs')
+      this.#u64(layout.R_TIMESTAMP_MS)
+    }
+    this.#key('transactionHash')
+    this.#txHash()
+    this.#key('transactionIndex')
+    this.#integer(transactionIndex)
+    this.#place = this.#text.written.slice(start)
+    this.#placedIndex = transactionIndex
+  }
+
+  #key(name: (typeof LOG_KEYS)[number]): void {
+    this.#text.literal(LOG_LITERALS[name])
+  }
+
+  #u32(at: number): number {
+    return this.#view.getUint32(at, true)
+  }
+}
+
+const COMMA = 0x2c
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+const OPEN_BRACKET = 0x5b
+const CLOSE_BRACKET = 0x5d
+
+const NULL_TEXT = bytesOf('null')
+const TRUE_TEXT = bytesOf('true')
+const FALSE_TEXT = bytesOf('false')
+const NO_BLOOM = bytesOf(`"0x${'0'.repeat(512)}"`)
+
+const KINDS = TAGS.map(({ kind }) => kind)
+/** What stands before the value of each tag; nothing for what is not shown. */
+const KEY_LITERALS = TAGS.map(({ key }) => (key === '' ? new Uint8Array() : keyLiteral(key)))
+const LOG_LITERALS = Object.fromEntries(LOG_KEYS.map((key) => [key, keyLiteral(key)])) as Record<(typeof LOG_KEYS)[number], Uint8Array> // every key
+
+function keyLiteral(key: string): Uint8Array {
+  return bytesOf(`,"${key}":`)
+}
+
+function bytesOf(text: string): Uint8Array {
+  return new TextEncoder().encode(text)
+}

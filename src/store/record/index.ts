@@ -1,0 +1,6 @@
+export { encodeBlock } from './encode.ts'
+export { byteFilter } from './filter.ts'
+export type { ByteFilter } from './filter.ts'
+export { BlockRecord, CorruptRecord } from './record.ts'
+export { LOG_KEYS, TAGS } from './tags.ts'
+export type { TagRow } from './tags.ts'

@@ -1,0 +1,154 @@
+import { isDeepStrictEqual } from 'node:util'
+import * as fc from 'fast-check'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { logsOfBlock, matches } from '../../chain/index.ts'
+import type { LogFilter, PlacedLog } from '../../chain/index.ts'
+import type { Block } from '../../eth/index.ts'
+import { Address, Hash } from '../../eth/index.ts'
+import { BlockRecord, CorruptRecord, byteFilter, encodeBlock } from './index.ts'
+import { chainBlocks, someBlock } from './record.fixture.ts'
+
+const RUNS = { seed: 5, numRuns: 200 }
+const EVERY: LogFilter = { addresses: null, topics: [] }
+
+function everyLog(block: Block): readonly PlacedLog[] {
+  return [...logsOfBlock(block, EVERY)]
+}
+
+describe('without decoding it, a record', () => {
+  test('tells its number, times, hash and counts', () => {
+    const property = fc.property(someBlock, (block) => {
+      const record = new BlockRecord(encodeBlock(block))
+      const { number, timestamp } = block.header
+      expect([record.number, record.timestamp, record.timestampMs, record.hash]).toEqual([number, timestamp, block.timestampMs, block.hash])
+      expect([record.transactionCount, record.logCount]).toEqual([block.transactions.length, everyLog(block).length])
+      expect(block.transactions.map((_, i) => record.transactionHash(i))).toEqual(block.transactions.map(({ hash }) => hash))
+    })
+    fc.assert(property, RUNS)
+  })
+
+  test('answers a log with its place', () => {
+    const property = fc.property(someBlock, (block) => {
+      const record = new BlockRecord(encodeBlock(block))
+      for (const { block: _, ...placed } of everyLog(block)) {
+        expect(isDeepStrictEqual(record.log(placed.logIndex), placed)).toBe(true)
+        expect(record.transactionOfLog(placed.logIndex)).toBe(placed.transactionIndex)
+      }
+    })
+    fc.assert(property, RUNS)
+  })
+
+  test('matches what the chain matches', () => {
+    let [hits, misses] = [0, 0]
+    const property = fc.property(someBlock, fc.infiniteStream(fc.nat()), (block, numbers) => {
+      const record = new BlockRecord(encodeBlock(block))
+      const logs = everyLog(block)
+      for (const { log: aim } of logs) {
+        const filter = filterNear(aim, () => numbers.next().value)
+        const bytes = byteFilter(filter)
+        for (const { log, logIndex } of logs) {
+          const isMatch = matches(filter, log)
+          expect(record.matches(bytes, logIndex)).toBe(isMatch)
+          if (isMatch) hits++
+          else misses++
+        }
+      }
+    })
+    fc.assert(property, RUNS)
+    expect([hits > 100, misses > 100]).toEqual([true, true])
+  })
+
+  test.each([-1, 1, 0.5, NaN])('refuses a place it does not have: %s', (index) => {
+    const record = new BlockRecord(encodeBlock(small))
+    expect(record.logCount).toBe(1)
+    expect(() => record.log(index)).toThrow(RangeError)
+    expect(() => record.transactionOfLog(index)).toThrow(RangeError)
+    expect(() => record.matches(EVERY_BYTE, index)).toThrow(RangeError)
+    expect(() => record.transactionHash(index === 1 ? record.transactionCount : index)).toThrow(RangeError)
+  })
+})
+
+const EVERY_BYTE = byteFilter(EVERY)
+const OTHER = Hash.fromBigint(77n)
+
+/** A filter that the log may meet: each condition is left out, met, met among others, not met, or not to be met at all. */
+function filterNear(log: PlacedLog['log'], next: () => number): LogFilter {
+  const condition = <T>(value: T | undefined, other: T): ReadonlySet<T> | null => {
+    const choice = next() % 8
+    if (choice === 0) return new Set()
+    if (choice === 1) return new Set([other])
+    if (choice < 4 || value === undefined) return null
+    return new Set(choice === 4 ? [other, value] : [value])
+  }
+  const topics = Array.from({ length: next() % 6 }, (_, i) => condition(log.topics[i], OTHER))
+  return { addresses: condition(log.address, Address.zero), topics }
+}
+
+// --- records that are broken --------------------------------------------------------------------------------------------------------------------
+
+let small: Block
+let bytes: Uint8Array
+
+beforeAll(async () => {
+  const blocks = await chainBlocks('manual')
+  small = blocks.find((block) => everyLog(block).length === 1) ?? expect.unreachable('no block has one log')
+  bytes = encodeBlock(small)
+})
+
+describe('a checked record', () => {
+  test('is taken as it is, uncopied', () => {
+    const record = BlockRecord.checked(bytes, small.header.number)
+    expect(record.bytes).toBe(bytes)
+    expect(record.decode().hash).toBe(small.hash)
+  })
+
+  test('may lie anywhere in a larger buffer', () => {
+    const larger = new Uint8Array(bytes.length + 20)
+    larger.set(bytes, 13)
+    const record = BlockRecord.checked(larger.subarray(13, 13 + bytes.length), small.header.number)
+    expect(record.decode()).toEqual(small)
+  })
+
+  test('gives Uint8Arrays, also when it is a Buffer', () => {
+    const [tx] = BlockRecord.checked(Buffer.from(bytes), small.header.number).decode().transactions
+    expect(Object.getPrototypeOf(tx!.data)).toBe(Uint8Array.prototype)
+  })
+
+  test('is refused with any bit flipped', () => {
+    for (let at = 0; at < bytes.length; at++) {
+      for (let bit = 0; bit < 8; bit++) {
+        const broken = bytes.slice()
+        broken[at]! ^= 1 << bit
+        expect(() => BlockRecord.checked(broken, small.header.number)).toThrow(CorruptRecord)
+      }
+    }
+  })
+
+  test('is refused at any other length', () => {
+    for (let size = 0; size < bytes.length; size++) expect(faultOf(bytes.subarray(0, size))).toMatch(/bytes/)
+    expect(faultOf(Buffer.concat([bytes, bytes]))).toMatch(/bytes instead of/)
+  })
+
+  test('names the block and what is wrong', () => {
+    const { number } = small.header
+    const broken = bytes.slice()
+    broken[200]! ^= 1
+    const wrong = `the record of block ${number} is corrupt: its checksum does not match its bytes`
+    expect(() => BlockRecord.checked(broken, number)).toThrow(expect.objectContaining({ number, message: wrong }))
+    expect(faultOf(bytes.subarray(0, 10))).toBe('it has only 10 bytes')
+    expect(faultOf(bytes.subarray(0, 200))).toBe(`it has 200 bytes instead of ${bytes.length}`)
+    expect(faultOf(bytes, number + 1)).toBe(`it is that of block ${number}`)
+    expect(faultOf(bytes.slice().fill(0, 0, 1))).toBe('it does not begin as a record')
+    expect(faultOf(bytes.slice().fill(2, 3, 4))).toBe('it has the format 2, not 1')
+  })
+})
+
+function faultOf(record: Uint8Array, number = small.header.number): string | null {
+  try {
+    BlockRecord.checked(record, number)
+    return null
+  } catch (error) {
+    if (!(error instanceof CorruptRecord)) throw error
+    return error.reason
+  }
+}

@@ -1,0 +1,149 @@
+import { crc32 } from 'node:zlib'
+import type { PlacedLog } from '../../chain/index.ts'
+import type { Block, Hash } from '../../eth/index.ts'
+import * as layout from '../writer/layout.ts'
+import { decodeBlock, logAt } from './decode.ts'
+import { hashAt, u64At, viewOf } from './fields.ts'
+import type { ByteFilter } from './filter.ts'
+
+/** The number of this layout. A record of another one is refused. */
+const FORMAT = 1
+
+/** `pcb` and the format's number, little-endian. */
+export const MAGIC = 0x62_63_70 | (FORMAT << 24)
+
+/** A sealed block at rest: what it is asked most is answered from its bytes (writer/layout.ts). */
+export class BlockRecord {
+  readonly bytes: Uint8Array
+  readonly #view: DataView
+  /** where the offsets of the logs begin */
+  readonly #logTable: number
+
+  /** Neither copies nor checks. */
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes
+    this.#view = viewOf(bytes)
+    this.#logTable = layout.RECORD_HEAD + this.transactionCount * layout.TX_ROW
+  }
+
+  /** For bytes that were at rest: the record of block `number`. Throws CorruptRecord when they are not what was once written for it. */
+  static checked(bytes: Uint8Array, number: number): BlockRecord {
+    const fault = faultOf(bytes, number)
+    if (fault !== null) throw new CorruptRecord(number, fault)
+    return new BlockRecord(bytes)
+  }
+
+  get number(): number {
+    return u64At(this.#view, layout.R_NUMBER)
+  }
+
+  /** seconds */
+  get timestamp(): number {
+    return u64At(this.#view, layout.R_TIMESTAMP)
+  }
+
+  /** null but under the `native` cadence */
+  get timestampMs(): number | null {
+    return this.#u32(layout.R_HAS_MS) === 0 ? null : u64At(this.#view, layout.R_TIMESTAMP_MS)
+  }
+
+  get hash(): Hash {
+    return hashAt(this.bytes, layout.R_HASH)
+  }
+
+  get transactionCount(): number {
+    return this.#u32(layout.R_TRANSACTIONS)
+  }
+
+  get logCount(): number {
+    return this.#u32(layout.R_LOGS)
+  }
+
+  /** Throws RangeError when the block has no such transaction. */
+  transactionHash(index: number): Hash {
+    assertBelow(index, this.transactionCount, 'transaction')
+    return hashAt(this.bytes, layout.RECORD_HEAD + index * layout.TX_ROW + layout.T_HASH)
+  }
+
+  /** The index of the transaction that emitted a log. Throws RangeError when the block has no such log. */
+  transactionOfLog(logIndex: number): number {
+    return this.#u32(this.#logStart(logIndex) + layout.L_TRANSACTION)
+  }
+
+  /** The block that was encoded, made anew with every call. Its byte blobs lie in the record. */
+  decode(): Block {
+    return decodeBlock(this.bytes)
+  }
+
+  /** `logIndex` counts over the block. Throws RangeError when the block has no such log. */
+  log(logIndex: number): Omit<PlacedLog, 'block'> {
+    const start = this.#logStart(logIndex)
+    return { log: logAt(this.bytes, this.#view, start), transactionIndex: this.#u32(start + layout.L_TRANSACTION), logIndex }
+  }
+
+  /** Throws RangeError when the block has no such log. */
+  matches({ addresses, topics }: ByteFilter, logIndex: number): boolean {
+    const start = this.#logStart(logIndex)
+    if (addresses !== null && !this.#isOneOf(addresses, start + layout.L_ADDRESS)) return false
+    const count = this.#u32(start + layout.L_TOPICS)
+    for (let i = 0; i < topics.length; i++) {
+      const accepted = topics[i] ?? null
+      if (accepted !== null && (i >= count || !this.#isOneOf(accepted, start + layout.LOG_HEAD + i * 32))) return false
+    }
+    return true
+  }
+
+  #isOneOf(values: readonly Uint8Array[], at: number): boolean {
+    for (const value of values) if (this.#isAt(value, at)) return true
+    return false
+  }
+
+  #isAt(value: Uint8Array, at: number): boolean {
+    for (let i = 0; i < value.length; i++) if (value[i] !== this.bytes[at + i]) return false
+    return true
+  }
+
+  #logStart(logIndex: number): number {
+    assertBelow(logIndex, this.logCount, 'log')
+    return this.#u32(this.#logTable + logIndex * 4)
+  }
+
+  #u32(at: number): number {
+    return this.#view.getUint32(at, true)
+  }
+}
+
+function assertBelow(index: number, count: number, noun: string): void {
+  if (index >>> 0 !== index || index >= count) throw new RangeError(`the block has no ${noun} ${index}, but ${count}`)
+}
+
+/** What is wrong with bytes that should be the record of block `number`; null: nothing. */
+function faultOf(bytes: Uint8Array, number: number): string | null {
+  if (bytes.length < layout.RECORD_HEAD) return `it has only ${bytes.length} bytes`
+  const view = viewOf(bytes)
+  const magic = view.getUint32(layout.R_MAGIC, true)
+  if (magic !== MAGIC) return isOurs(magic) ? `it has the format ${magic >>> 24}, not ${FORMAT}` : 'it does not begin as a record'
+  const size = view.getUint32(layout.R_SIZE, true)
+  if (size !== bytes.length) return `it has ${bytes.length} bytes instead of ${size}`
+  if (view.getUint32(layout.R_CHECKSUM, true) !== crc32(bytes.subarray(layout.R_SIZE))) return 'its checksum does not match its bytes'
+  const found = u64At(view, layout.R_NUMBER)
+  return found === number ? null : `it is that of block ${found}`
+}
+
+function isOurs(magic: number): boolean {
+  return (magic & 0xff_ff_ff) === (MAGIC & 0xff_ff_ff)
+}
+
+/** A block's record at rest is not what was written. */
+export class CorruptRecord extends Error {
+  override readonly name = 'CorruptRecord'
+  /** of the block */
+  readonly number: number
+  readonly reason: string
+
+  constructor(number: number, reason: string) {
+    super(`the record of block ${number} is corrupt: ${reason}`)
+    this.number = number
+    this.reason = reason
+  }
+}

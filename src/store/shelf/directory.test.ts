@@ -1,0 +1,318 @@
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+  closeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { RESERVED_BYTES } from '../limits.ts'
+import { openLmdb, SHELF_FORMAT } from './index.ts'
+import type { ShelfChange } from './index.ts'
+import { bytes, hash, META, scratch, writes } from './shelf.fixture.ts'
+import { compile } from './program.fixture.ts'
+
+let directory: ReturnType<typeof scratch>
+let file: string
+
+beforeEach(() => {
+  directory = scratch()
+  file = join(directory.path, 'pocketchain.mdb')
+})
+
+afterEach(() => directory.remove())
+
+async function fill(change: ShelfChange = { meta: META }): Promise<void> {
+  const shelf = await openLmdb(directory.path)
+  const blocks = [0, 1, 2, 3].map((number) => ({ number, record: bytes(number, 200_000), writes: writes() }))
+  shelf.commit({ ...change, blocks })
+  await shelf.close()
+}
+
+/** Up to the last page of the newest commit; behind it the file has a hole. */
+function dataBytes(): number {
+  const metas = readFileSync(file).subarray(0, 8192)
+  const lastPage = [0, 4096].map((at) => ({ commit: metas.readBigUInt64LE(at + 152), page: metas.readBigUInt64LE(at + 144) }))
+  return (Number(lastPage.sort((a, b) => (a.commit > b.commit ? -1 : 1))[0]!.page) + 1) * 4096
+}
+
+/** Everything but LMDB's lock files, which are no data. */
+function contents(path: string): Map<string, string> {
+  const names = readdirSync(path).filter((name) => !name.includes('lock'))
+  return new Map(names.map((name) => [name, readFileSync(join(path, name), 'latin1')]))
+}
+
+async function expectRefusal(reason: string, sentence: RegExp, options?: Parameters<typeof openLmdb>[1]): Promise<void> {
+  const before = contents(directory.path)
+  await expect(openLmdb(directory.path, options)).rejects.toMatchObject({
+    name: 'ShelfError',
+    reason,
+    message: expect.stringMatching(sentence),
+  })
+  expect(contents(directory.path)).toEqual(before)
+}
+
+describe('a data directory', () => {
+  it('is made when it is not there', async () => {
+    const path = join(directory.path, 'a', 'b')
+    const shelf = await openLmdb(path)
+    shelf.commit({ meta: META })
+    await shelf.close()
+    expect(readdirSync(path)).toContain('pocketchain.mdb')
+  })
+
+  it('is left alone when it holds something else', async () => {
+    writeFileSync(join(directory.path, 'thesis.txt'), 'words')
+    await expectRefusal('foreign', /holds other files \(thesis\.txt\) and no chain; choose an empty or a new directory with --data/)
+    expect(readdirSync(directory.path)).toEqual(['thesis.txt'])
+  })
+
+  it('may hold other files beside a chain', async () => {
+    await fill()
+    writeFileSync(join(directory.path, 'notes.txt'), 'mine')
+    const shelf = await openLmdb(directory.path)
+    expect(shelf.height).toBe(3)
+    await shelf.close()
+  })
+
+  it('is used when it is a fresh disk, or when a start was cut short', async () => {
+    mkdirSync(join(directory.path, 'lost+found'))
+    writeFileSync(file, '')
+    writeFileSync(join(directory.path, 'pocketchain.open1'), 'half an ent')
+    const shelf = await openLmdb(directory.path)
+    expect(shelf.promises).toBeNull()
+    await shelf.close()
+  })
+
+  it('is refused when it holds the chain of another genesis', async () => {
+    await fill()
+    const other = { genesisHash: hash(2), chainId: 42n }
+    await expectRefusal('other-genesis', /holds the chain 42 with the genesis 0x0+1, not 42 with 0x0+2; start it with its own settings/, {
+      expected: other,
+    })
+    await expectRefusal('other-genesis', /not 43 with/, { expected: { ...META, chainId: 43n } })
+    const shelf = await openLmdb(directory.path, { expected: META })
+    expect(shelf.meta).toEqual(META)
+    await shelf.close()
+  })
+
+  it('is refused when a newer version wrote it', async () => {
+    await fill({ meta: { ...META, format: SHELF_FORMAT + 1 } })
+    await expectRefusal('newer-format', /written by a newer pocketchain \(format 2, this one reads up to 1\); use that version/)
+  })
+
+  it.each([
+    ['to half', (size: number) => Math.floor(size / 2)],
+    ['by a byte', (size: number) => size - 1],
+    ['to two pages', () => 8192],
+    ['to a page', () => 4096],
+    ['to a few bytes', () => 100],
+  ])('is refused when its file was cut %s', async (_, cut) => {
+    await fill()
+    expect(cut(dataBytes())).toBeLessThan(statSync(file).size)
+    truncateSync(file, cut(dataBytes()))
+    await expectRefusal('truncated', /pocketchain\.mdb ends after \d+ bytes and should have .*; restore it from a copy, or start anew/)
+  })
+
+  it.each([
+    ['a text', 'Once upon a time. '.repeat(1000)],
+    ['zeros', '\0'.repeat(100_000)],
+  ])('is refused when its file is %s', async (_, content) => {
+    writeFileSync(file, content)
+    await expectRefusal('corrupt', /pocketchain\.mdb is not a chain of pocketchain: .*; restore it from a copy/)
+  })
+
+  it('is refused when one of its first pages was overwritten', async () => {
+    await fill()
+    const whole = readFileSync(file)
+    for (const at of [18, 24, 28, 48, 4096 + 18, 4096 + 24, 4096 + 28]) {
+      const damaged = Buffer.from(whole)
+      damaged.fill(0x11, at, at + 2)
+      writeFileSync(file, damaged)
+      await expectRefusal('corrupt', /is not a chain of pocketchain/)
+    }
+    writeFileSync(file, whole)
+    const shelf = await openLmdb(directory.path)
+    expect(shelf.height).toBe(3)
+    await shelf.close()
+  })
+
+  it.each(['pocketchain.lock', 'pocketchain.lock-lock', 'pocketchain.mdb-lock', 'pocketchain.mdb', 'pocketchain.open1'])(
+    'is refused when there is a folder %s',
+    async (name) => {
+      mkdirSync(join(directory.path, name))
+      await expect(openLmdb(directory.path)).rejects.toMatchObject({
+        reason: 'unreadable',
+        message: expect.stringContaining(`${name} is not a file`),
+      })
+    },
+  )
+
+  it('is refused when the file of its lock is something else', async () => {
+    await fill()
+    writeFileSync(join(directory.path, 'pocketchain.lock'), 'something '.repeat(1000))
+    await expectRefusal('corrupt', /pocketchain\.lock is not/)
+  })
+
+  it('takes whatever is left in the tables of locks', async () => {
+    await fill()
+    for (const content of ['', 'x', 'garbage '.repeat(10_000)]) {
+      for (const name of ['pocketchain.lock-lock', 'pocketchain.mdb-lock']) writeFileSync(join(directory.path, name), content)
+      const shelf = await openLmdb(directory.path)
+      expect(shelf.height).toBe(3)
+      await shelf.close()
+    }
+  })
+
+  it('is refused when its entries are not what this program writes', async () => {
+    await fill()
+    const damaged = readFileSync(file)
+    // in every page that holds it
+    for (let at = damaged.indexOf('{"format"'); at >= 0; at = damaged.indexOf('{"format"', at + 1)) damaged.write('{"f?r???"', at)
+    writeFileSync(file, damaged)
+    await expectRefusal('corrupt', /restore it from a copy/)
+  })
+
+  it('is never shorter than it should be, whatever a transaction gave back', async () => {
+    const shelf = await openLmdb(directory.path)
+    for (let i = 0; i < 60; i++) {
+      shelf.records.transaction(() => {
+        shelf.records.put('large', bytes(i, 200_000 + i * 10_000))
+        for (let j = 0; j < 50; j++) shelf.records.put(`small ${j}`, bytes(j, 1_000))
+        shelf.records.put('large', null)
+        if (i % 2 === 0) for (let j = 0; j < 50; j++) shelf.records.put(`small ${j}`, null)
+      })
+      expect(statSync(file).size).toBeGreaterThanOrEqual(dataBytes())
+    }
+    expect(shelf.sizeBytes()).toBeLessThan(RESERVED_BYTES / 4)
+    await shelf.close()
+  })
+
+  it('can be copied while nobody uses it', async () => {
+    await fill()
+    const copy = join(directory.path, 'copy')
+    mkdirSync(copy)
+    for (const name of readdirSync(directory.path)) if (name.startsWith('pocketchain')) cpSync(join(directory.path, name), join(copy, name))
+    const [shelf, other] = [await openLmdb(directory.path), await openLmdb(copy)]
+    expect([shelf.height, other.height]).toEqual([3, 3])
+    await shelf.close()
+    await other.close()
+  })
+})
+
+/** Root may write everywhere. */
+describe.skipIf(process.getuid?.() === 0)('a data directory without permission', () => {
+  it('is refused', async () => {
+    await fill()
+    for (const name of readdirSync(directory.path)) {
+      chmodSync(join(directory.path, name), 0o444)
+      await expectRefusal('unreadable', /permission/i)
+      chmodSync(join(directory.path, name), 0o644)
+    }
+    chmodSync(directory.path, 0o555)
+    await expectRefusal('unreadable', /permission/i)
+    chmodSync(directory.path, 0o755)
+  })
+})
+
+it('is refused when it is a file', async () => {
+  const path = join(directory.path, 'file')
+  writeFileSync(path, 'words')
+  await expect(openLmdb(path)).rejects.toMatchObject({ reason: 'unreadable', message: expect.stringContaining(path) })
+  expect(readFileSync(path, 'utf8')).toBe('words')
+})
+
+const CAN_MOUNT = canMount()
+
+function canMount(): boolean {
+  const place = scratch()
+  const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', place.path])
+  if (status === 0) spawnSync('umount', [place.path])
+  place.remove()
+  return status === 0
+}
+
+describe.skipIf(!CAN_MOUNT)('a full disk', () => {
+  beforeEach(() => {
+    spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', directory.path])
+  })
+
+  afterEach(() => {
+    spawnSync('umount', [directory.path])
+  })
+
+  it('refuses a commit whole, and takes it once there is room', { timeout: 60_000 }, async () => {
+    const shelf = await openLmdb(directory.path)
+    shelf.commit({ meta: META, blocks: [{ number: 0, record: bytes(0, 100), writes: writes() }] })
+    const full = () => {
+      for (;;)
+        shelf.commit({
+          blocks: [{ number: shelf.height + 1, record: bytes(shelf.height + 1, 300_000), writes: writes() }],
+          promises: bytes(1, 9),
+        })
+    }
+    expect(full).toThrow(
+      expect.objectContaining({
+        name: 'ShelfError',
+        reason: 'full',
+        message: expect.stringMatching(/no room left for .*make room and try again/),
+      }),
+    )
+    const { height } = shelf
+    expect(height).toBeGreaterThan(5)
+    for (let i = 0; i < 3; i++) expect(full).toThrow(expect.objectContaining({ reason: 'full' }))
+    expect(shelf.height).toBe(height)
+    const journals = () => {
+      for (let i = 0; i < 100; i++) shelf.journal(bytes(i, 100_000 * i))
+    }
+    expect(journals).toThrow(expect.objectContaining({ reason: 'full' }))
+    expect(shelf.block(height + 1)).toBeNull()
+    for (let number = 1; number <= height; number++) expect(Buffer.compare(shelf.block(number)!, bytes(number, 300_000))).toBe(0)
+    spawnSync('mount', ['-o', 'remount,size=20m', directory.path])
+    shelf.commit({ blocks: [{ number: height + 1, record: bytes(1, 300_000), writes: writes() }] })
+    await shelf.close()
+    const again = await openLmdb(directory.path)
+    expect(again.height).toBe(height + 1)
+    await again.close()
+  })
+
+  it('refuses to start where there is no room at all', { timeout: 60_000 }, async () => {
+    const hog = openSync(join(directory.path, 'pocketchain.hog'), 'w')
+    try {
+      for (;;) writeSync(hog, bytes(1, 100_000))
+    } catch {
+      closeSync(hog)
+    }
+    await expect(openLmdb(directory.path)).rejects.toMatchObject({ name: 'ShelfError', reason: 'full' })
+  })
+})
+
+const CAN_LIMIT = spawnSync('prlimit', ['--version']).status === 0
+
+it.skipIf(!CAN_LIMIT)('lives on when its file may not grow any more', { timeout: 120_000 }, async () => {
+  const program = compile('src/store/shelf/writer.fixture.ts')
+  const running = program.start('fill', directory.path)
+  // the limit that a process may raise again itself
+  const limit = (size: string) => spawnSync('prlimit', [`--pid=${running.process.pid}`, `--fsize=${size}:`])
+  try {
+    await running.says('open')
+    limit('9000000')
+    expect(await running.says('full')).toMatch(/^full full unchanged \d+$/)
+    limit('unlimited')
+    running.process.stdin.end('go on\n')
+    await running.says('again')
+    expect(await running.ended).toMatchObject({ code: 0 })
+  } finally {
+    running.process.kill('SIGKILL')
+    await running.ended
+    program.remove()
+  }
+})

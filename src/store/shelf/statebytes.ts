@@ -1,0 +1,218 @@
+import { Address, EMPTY_CODE_HASH, Hash, Hex } from '../../eth/index.ts'
+import type { Account, StateKey } from '../../evm/index.ts'
+
+/*
+ * A key of the state is a byte for its kind, the address, and for a slot its number. A cell is what the key holds and since which block:
+ * 4 bytes, then the value; an account or slot that is gone has no value. With the block behind the key, cells of the past lie in the order
+ * of their blocks.
+ */
+
+export const ACCOUNT_KEY_BYTES = 1 + 20
+export const SLOT_KEY_BYTES = ACCOUNT_KEY_BYTES + 32
+export const SINCE_BYTES = 4
+/** An account with all its 2 + 8 + 32 + 32 bytes. */
+export const CELL_BYTES = SINCE_BYTES + 2 + 8 + 32 + 32
+const SLOT_KIND = 1
+
+/** A state key while it is used: overwritten by the next one, and with the block behind it for the past. */
+export class KeyBytes {
+  readonly #bytes = Buffer.allocUnsafeSlow(SLOT_KEY_BYTES + SINCE_BYTES)
+  readonly #account = this.#bytes.subarray(0, ACCOUNT_KEY_BYTES)
+  readonly #slot = this.#bytes.subarray(0, SLOT_KEY_BYTES)
+  readonly #pastAccount = this.#bytes.subarray(0, ACCOUNT_KEY_BYTES + SINCE_BYTES)
+  readonly #pastSlot = this.#bytes
+
+  account(address: Address): Uint8Array {
+    this.#bytes[0] = 0
+    writeHex(address, this.#bytes, 1)
+    return this.#account
+  }
+
+  slot(address: Address, slot: Hash): Uint8Array {
+    this.#bytes[0] = SLOT_KIND
+    writeHex(address, this.#bytes, 1)
+    writeHex(slot, this.#bytes, ACCOUNT_KEY_BYTES)
+    return this.#slot
+  }
+
+  /** The key again, as it stands in a list of changes. */
+  copied(key: Uint8Array): Uint8Array {
+    this.#bytes.set(key)
+    return key.length === SLOT_KEY_BYTES ? this.#slot : this.#account
+  }
+
+  /** What the last key held from this block on. */
+  since(block: number): Uint8Array {
+    const isSlot = this.#bytes[0] === SLOT_KIND
+    this.#bytes.writeUInt32BE(block, isSlot ? SLOT_KEY_BYTES : ACCOUNT_KEY_BYTES)
+    return isSlot ? this.#pastSlot : this.#pastAccount
+  }
+}
+
+/** First and last key that a slot of this address can have. */
+export function slotKeys(address: Address): { readonly start: Uint8Array; readonly end: Uint8Array } {
+  const start = new Uint8Array(SLOT_KEY_BYTES)
+  start[0] = SLOT_KIND
+  writeHex(address, start, 1)
+  const end = start.slice().fill(0xff, ACCOUNT_KEY_BYTES)
+  return { start, end }
+}
+
+export function keyOf(bytes: Uint8Array): StateKey {
+  const address = Address.from(bytes.subarray(1, ACCOUNT_KEY_BYTES))
+  return { address, slot: bytes[0] === SLOT_KIND ? Hash.from(bytes.subarray(ACCOUNT_KEY_BYTES, SLOT_KEY_BYTES)) : null }
+}
+
+/** A cell while it is put together. */
+export class CellBytes {
+  readonly bytes = Buffer.allocUnsafeSlow(CELL_BYTES)
+  size = 0
+
+  account(since: number, account: Account | null): void {
+    this.bytes.writeUInt32BE(since, 0)
+    this.size = account === null ? SINCE_BYTES : this.#writeAccount(account)
+  }
+
+  slot(since: number, value: bigint): void {
+    this.bytes.writeUInt32BE(since, 0)
+    this.size = value === 0n ? SINCE_BYTES : writeBigint(value, this.bytes, SINCE_BYTES)
+  }
+
+  /** As other cells do: the same value, since whenever. */
+  holdsAs(cell: Uint8Array, size: number): boolean {
+    return size === this.size && this.bytes.compare(cell, SINCE_BYTES, size, SINCE_BYTES, size) === 0
+  }
+
+  done(): Uint8Array {
+    return this.bytes.subarray(0, this.size)
+  }
+
+  /** Two bytes of sizes, nonce, balance, and the code hash unless it is that of nothing. */
+  #writeAccount({ nonce, balance, codeHash }: Account): number {
+    const nonceAt = SINCE_BYTES + 2
+    const balanceAt = writeBigint(nonce, this.bytes, nonceAt)
+    const end = writeBigint(balance, this.bytes, balanceAt)
+    const hasCode = codeHash !== EMPTY_CODE_HASH
+    this.bytes[SINCE_BYTES] = (balanceAt - nonceAt) | (hasCode ? HAS_CODE : 0)
+    this.bytes[SINCE_BYTES + 1] = end - balanceAt
+    if (!hasCode) return end
+    writeHex(codeHash, this.bytes, end)
+    return end + 32
+  }
+}
+
+const HAS_CODE = 0x80
+
+export function sinceOf(cell: Uint8Array): number {
+  return ((cell[0]! << 24) | (cell[1]! << 16) | (cell[2]! << 8) | cell[3]!) >>> 0 // a cell has them
+}
+
+/** `size`: the buffer may be longer than the cell in it. */
+export function accountOf(cell: Uint8Array, size: number): Account | null {
+  if (size === SINCE_BYTES) return null
+  const nonceAt = SINCE_BYTES + 2
+  const balanceAt = nonceAt + (cell[SINCE_BYTES]! & ~HAS_CODE) // an account has both sizes
+  const end = balanceAt + cell[SINCE_BYTES + 1]!
+  const codeHash = size === end ? EMPTY_CODE_HASH : Hash.from(cell.subarray(end, end + 32))
+  return { nonce: readBigint(cell, nonceAt, balanceAt), balance: readBigint(cell, balanceAt, end), codeHash }
+}
+
+export function slotOf(cell: Uint8Array, size: number): bigint {
+  return readBigint(cell, SINCE_BYTES, size)
+}
+
+/** Big-endian without leading zeros; answers where it ends. */
+function writeBigint(value: bigint, out: Buffer, at: number): number {
+  if (value <= SMALL) return writeSmall(Number(value), out, at)
+  const text = value.toString(16)
+  return at + out.write(text.length % 2 === 0 ? text : `0${text}`, at, 'hex')
+}
+
+function writeSmall(value: number, out: Buffer, at: number): number {
+  let size = 0
+  for (let rest = value; rest > 0; rest = Math.floor(rest / 256)) size++
+  if (size > 0) out.writeUIntBE(value, at, size)
+  return at + size
+}
+
+function readBigint(bytes: Uint8Array, start: number, end: number): bigint {
+  if (end - start <= SMALL_BYTES) return BigInt(readSmall(bytes, start, end))
+  return BigInt(Hex.fromBytes(bytes.subarray(start, end)))
+}
+
+function readSmall(bytes: Uint8Array, start: number, end: number): number {
+  let value = 0
+  for (let at = start; at < end; at++) value = value * 256 + bytes[at]! // within the cell
+  return value
+}
+
+/** What a number holds exactly and Buffer writes in one go. */
+const SMALL_BYTES = 6
+const SMALL = 2n ** 48n - 1n
+
+/** A lower-case 0x string; its digits are known to be right. */
+function writeHex(hex: string, out: Uint8Array, at: number): void {
+  for (let i = 2, to = at; i < hex.length; i += 2, to++) {
+    out[to] = (DIGITS[hex.charCodeAt(i)]! << 4) | DIGITS[hex.charCodeAt(i + 1)]! // an Address or a Hash: only digits
+  }
+}
+
+const DIGITS = new Uint8Array(128)
+for (let i = 0; i < 16; i++) DIGITS[i.toString(16).charCodeAt(0)] = i
+
+/** A key that a block changed. */
+export interface ChangedKey {
+  /** a view; valid while the list is */
+  readonly key: Uint8Array
+  /** the block that had changed it before; null: it held nothing; the block itself: it stands in the list already */
+  readonly before: number | null
+  /** it is gone after this block */
+  readonly isGone: boolean
+}
+
+/** The keys that one block changed, in pieces of bounded size: flags, the block before, the key. */
+export class ChangesWriter {
+  readonly #pieceBytes: number
+  readonly #pieces: Uint8Array[] = []
+  #piece: Buffer
+  #size = 0
+
+  constructor(pieceBytes: number) {
+    this.#pieceBytes = pieceBytes
+    this.#piece = Buffer.allocUnsafe(pieceBytes)
+  }
+
+  add(key: Uint8Array, before: number | null, isGone: boolean): void {
+    if (this.#size + ENTRY_HEAD_BYTES + key.length > this.#pieceBytes) this.#end()
+    this.#piece[this.#size] = (before === null ? 0 : HAS_BEFORE) | (isGone ? IS_GONE : 0)
+    this.#piece.writeUInt32BE(before ?? 0, this.#size + 1)
+    this.#piece.set(key, this.#size + ENTRY_HEAD_BYTES)
+    this.#size += ENTRY_HEAD_BYTES + key.length
+  }
+
+  done(): readonly Uint8Array[] {
+    if (this.#size > 0) this.#end()
+    return this.#pieces
+  }
+
+  #end(): void {
+    this.#pieces.push(this.#piece.subarray(0, this.#size))
+    this.#piece = Buffer.allocUnsafe(this.#pieceBytes)
+    this.#size = 0
+  }
+}
+
+export function* changedKeys(piece: Uint8Array): Iterable<ChangedKey> {
+  for (let at = 0; at < piece.length;) {
+    const flags = piece[at]! // the list has this entry
+    const keyAt = at + ENTRY_HEAD_BYTES
+    const end = keyAt + (piece[keyAt] === SLOT_KIND ? SLOT_KEY_BYTES : ACCOUNT_KEY_BYTES)
+    const before = (flags & HAS_BEFORE) === 0 ? null : sinceOf(piece.subarray(at + 1, keyAt))
+    yield { key: piece.subarray(keyAt, end), before, isGone: (flags & IS_GONE) !== 0 }
+    at = end
+  }
+}
+
+const ENTRY_HEAD_BYTES = 1 + SINCE_BYTES
+const HAS_BEFORE = 1
+const IS_GONE = 2

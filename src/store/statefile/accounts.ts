@@ -1,0 +1,164 @@
+import { Address, EMPTY_CODE_HASH, Hash, Hex } from '../../eth/index.ts'
+import { isEmpty } from '../../evm/index.ts'
+import type { Account, World, WriteSet } from '../../evm/index.ts'
+import { integerOf } from './field.ts'
+import type { Field } from './field.ts'
+
+/** An account as a state file tells it. */
+export interface StateAccount {
+  readonly address: Address
+  readonly nonce: bigint
+  /** wei */
+  readonly balance: bigint
+  readonly code: Uint8Array
+  /** slots that are zero may be among them */
+  readonly storage: ReadonlyMap<Hash, bigint>
+}
+
+// --- reading --------------------------------------------------------------------------------------------------------------------------------
+
+/** The object of accounts by address, of anvil and of geth's `alloc`, whose keys may lack 0x. Throws StateFileError. */
+export function readAccounts(field: Field): readonly StateAccount[] {
+  const accounts = field.entries().map(([key, account]) => readAccount(key, account))
+  const seen = new Set<Address>()
+  for (const { address } of accounts) {
+    if (seen.has(address)) throw field.key(address).wrong('is there twice')
+    seen.add(address)
+  }
+  return accounts
+}
+
+/** `secretKey` is geth's, for tests, and of no use here. */
+const ACCOUNT_KEYS: ReadonlySet<string> = new Set(['nonce', 'balance', 'code', 'storage', 'secretKey'])
+
+function readAccount(key: string, field: Field): StateAccount {
+  if (!ADDRESS.test(key)) throw field.wrong('is not an address')
+  field.only(ACCOUNT_KEYS)
+  return {
+    address: Address.from(`0x${key.slice(-40).toLowerCase()}`),
+    nonce: field.maybe('nonce')?.quantity(64) ?? 0n,
+    balance: field.maybe('balance')?.quantity() ?? 0n,
+    code: field.maybe('code')?.bytes() ?? NO_BYTES,
+    storage: readStorage(field.maybe('storage')),
+  }
+}
+
+function readStorage(field: Field | null): ReadonlyMap<Hash, bigint> {
+  const slots = new Map<Hash, bigint>()
+  for (const [key, value] of field?.entries() ?? []) slots.set(slotOf(key, value), wordOf(value))
+  return slots
+}
+
+function slotOf(key: string, value: Field): Hash {
+  if (SLOT.test(key)) return Hash.from(`0x${key.slice(-64).toLowerCase()}`)
+  const slot = integerOf(key)
+  if (slot === null || slot >> 256n !== 0n) throw value.wrong('is not a slot')
+  return Hash.fromBigint(slot)
+}
+
+/** geth also writes words without 0x. */
+function wordOf(field: Field): bigint {
+  return typeof field.value === 'string' && BARE_WORD.test(field.value) ? BigInt(`0x${field.value}`) : field.quantity()
+}
+
+const ADDRESS = /^(?:0x)?[0-9a-fA-F]{40}$/
+const SLOT = /^(?:0x)?[0-9a-fA-F]{64}$/
+const BARE_WORD = /^[0-9a-fA-F]{64}$/
+const NO_BYTES = new Uint8Array(0)
+
+/** The state that holds these accounts and nothing else. Other nodes also write down accounts without anything in them, which are none (EIP-161). */
+export function stateOf(list: readonly StateAccount[], withEmpty = false): WriteSet {
+  const accounts = new Map<Address, Account>()
+  const storage = new Map<Address, Map<Hash, bigint>>()
+  const codes = new Map<Hash, Uint8Array>()
+  for (const { address, nonce, balance, code, storage: all } of list) {
+    const slots = new Map([...all].filter(([, value]) => value !== 0n))
+    const codeHash = code.length === 0 ? EMPTY_CODE_HASH : Hash.keccak(code)
+    const account = { nonce, balance, codeHash }
+    if (!withEmpty && isEmpty(account) && slots.size === 0) continue
+    if (code.length > 0) codes.set(codeHash, code)
+    accounts.set(address, account)
+    if (slots.size > 0) storage.set(address, slots)
+  }
+  return { accounts, storage, codes }
+}
+
+/** `upper` on `lower`: an account that both have is that of `upper`, storage and all. */
+export function layered(lower: WriteSet, upper: WriteSet): WriteSet {
+  const storage = new Map([...lower.storage].filter(([address]) => !upper.accounts.has(address)))
+  return {
+    accounts: new Map([...lower.accounts, ...upper.accounts]),
+    storage: new Map([...storage, ...upper.storage]),
+    codes: new Map([...lower.codes, ...upper.codes]),
+  }
+}
+
+/** As anvil_loadState does it: nonce, balance and code are replaced, and the slots that are named; other slots stay. */
+export function mergeAccounts(world: World, accounts: readonly StateAccount[]): void {
+  for (const { address, nonce, balance, code, storage } of accounts) {
+    world.setBalance(address, balance)
+    world.setNonce(address, nonce)
+    world.setCode(address, code)
+    for (const [slot, value] of storage) world.setStorage(address, slot, value)
+    const account = world.account(address)
+    if (account !== null && isEmpty(account) && !holdsStorage(world, address)) world.setAccount(address, null)
+  }
+}
+
+function holdsStorage(world: World, address: Address): boolean {
+  for (const slot of world.slots(address)) if (world.storage(address, slot) !== 0n) return true
+  return false
+}
+
+// --- writing --------------------------------------------------------------------------------------------------------------------------------
+
+/** A state as JSON text, a piece for each of `pieces`, in which an account comes before its slots and each code with an account that has it. */
+export function* accountsText(pieces: Iterable<WriteSet>): Iterable<string> {
+  const text = new AccountsText()
+  yield '{'
+  for (const piece of pieces) yield text.of(piece)
+  yield `${text.end()}}`
+}
+
+/** The slots of one account may come in several pieces: it stays open until another one comes. */
+class AccountsText {
+  #open: Address | null = null
+  #hasSlots = false
+  #hasAccounts = false
+
+  of({ accounts, storage, codes }: WriteSet): string {
+    let text = this.#open === null ? '' : this.#slots(storage.get(this.#open))
+    for (const [address, account] of accounts) {
+      if (account === null) continue
+      text += this.end()
+      const comma = this.#hasAccounts ? ',' : ''
+      text += `${comma}"${address}":{"nonce":${account.nonce},"balance":"${Hex.fromQuantity(account.balance)}","code":"${codeText(account, codes)}","storage":{`
+      this.#open = address
+      this.#hasAccounts = true
+      this.#hasSlots = false
+      text += this.#slots(storage.get(address))
+    }
+    return text
+  }
+
+  end(): string {
+    if (this.#open === null) return ''
+    this.#open = null
+    return '}}'
+  }
+
+  #slots(slots: ReadonlyMap<Hash, bigint> | undefined): string {
+    let text = ''
+    for (const [slot, value] of slots ?? []) {
+      text += `${this.#hasSlots ? ',' : ''}"${slot}":"${Hash.fromBigint(value)}"`
+      this.#hasSlots = true
+    }
+    return text
+  }
+}
+
+function codeText({ codeHash }: Account, codes: WriteSet['codes']): string {
+  const code = codes.get(codeHash)
+  if (code === undefined && codeHash !== EMPTY_CODE_HASH) throw new Error(`the code ${codeHash} is not with its account`)
+  return Hex.fromBytes(code ?? NO_BYTES)
+}

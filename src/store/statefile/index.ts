@@ -1,0 +1,7 @@
+export { layered, mergeAccounts, stateOf } from './accounts.ts'
+export type { StateAccount } from './accounts.ts'
+export { StateFileError } from './field.ts'
+export { layOn } from './rest.ts'
+export { readStateAccounts, readStateFile } from './read.ts'
+export type { StateFile } from './read.ts'
+export { stateFileText } from './write.ts'

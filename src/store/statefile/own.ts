@@ -1,0 +1,213 @@
+import { StateHistory } from '../../chain/index.ts'
+import type { Chain, Genesis } from '../../chain/index.ts'
+import { Hex } from '../../eth/index.ts'
+import type { Hash, Header } from '../../eth/index.ts'
+import { L1_FORKS, OP_FORKS } from '../../evm/index.ts'
+import type { Activation, BlobParameters, ChainConfig, L1Fork, OpActivation, WriteSet } from '../../evm/index.ts'
+import { BlockRecord, CorruptRecord } from '../record/index.ts'
+import { accountsText, readAccounts, stateOf } from './accounts.ts'
+import { StateFileError } from './field.ts'
+import type { Field } from './field.ts'
+import { STATE_FILE_BYTES_PER_PIECE, STATE_FILE_RECORD_BYTES } from './limits.ts'
+
+/** The number of what stands under the key `pocketchain`. Nothing newer is read. */
+const FORMAT = 1
+
+/** What only our own files hold: all that makes the chain again, beside the newest state. */
+export interface OwnChain {
+  readonly chainId: number
+  readonly genesis: Genesis
+  /** of the newest state */
+  readonly stateRoot: Hash
+  /** of block 0, 1, … */
+  readonly records: readonly Uint8Array[]
+}
+
+// --- writing --------------------------------------------------------------------------------------------------------------------------------
+
+/** The object under our key, in pieces. `records` are those of all blocks from 0 on. Throws StateFileError when they are too large for a file. */
+export function* ownText(chain: Chain, stateRoot: Hash, records: Iterable<Uint8Array>): Iterable<string> {
+  const { config, genesisState } = chain
+  yield `{"format":${FORMAT},"chainId":${config.chainId},"stateRoot":"${stateRoot}","genesis":{"config":${JSON.stringify(configJson(config))},`
+  yield `"stateRoot":"${new StateHistory(genesisState).stateRoot()}","alloc":`
+  yield* accountsText([genesisState])
+  yield '},"records":['
+  let comma = ''
+  for (const piece of pieces(records)) {
+    yield `${comma}"${piece}"`
+    comma = ','
+  }
+  yield ']}'
+}
+
+/** Base64 of records in a row, each behind its length in 4 bytes. */
+function* pieces(records: Iterable<Uint8Array>): Iterable<string> {
+  let piece: Uint8Array[] = []
+  let [size, total] = [0, 0]
+  for (const record of records) {
+    const length = Buffer.allocUnsafe(LENGTH_BYTES)
+    length.writeUInt32BE(record.length)
+    piece.push(length, record)
+    size += LENGTH_BYTES + record.length
+    if ((total += record.length) > STATE_FILE_RECORD_BYTES) throw tooManyRecords()
+    if (size < STATE_FILE_BYTES_PER_PIECE) continue
+    yield Buffer.concat(piece).toString('base64')
+    piece = []
+    size = 0
+  }
+  if (size > 0) yield Buffer.concat(piece).toString('base64')
+}
+
+const LENGTH_BYTES = 4
+
+function tooManyRecords(): StateFileError {
+  const most = STATE_FILE_RECORD_BYTES / 2 ** 20
+  return new StateFileError('pocketchain.records', `would take more than ${most} MB: a chain so long is kept in a directory, with --data`)
+}
+
+function configJson(config: ChainConfig): object {
+  const { op, transactionGasCap, blobSchedule } = config
+  return {
+    ...config,
+    transactionGasCap: transactionGasCap === null ? null : Hex.fromQuantity(transactionGasCap),
+    blobSchedule: Object.fromEntries(Object.entries(blobSchedule).map(([fork, parameters]) => [fork, blobJson(parameters)])),
+    op:
+      op === null
+        ? null
+        : { ...op, ...hexed({ elasticity: op.elasticity, denominator: op.denominator, denominatorCanyon: op.denominatorCanyon }) },
+  }
+}
+
+function blobJson({ target, max, baseFeeUpdateFraction }: BlobParameters): object {
+  return { target, max, ...hexed({ baseFeeUpdateFraction }) }
+}
+
+function hexed(values: Readonly<Record<string, bigint>>): object {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, Hex.fromQuantity(value)]))
+}
+
+// --- reading --------------------------------------------------------------------------------------------------------------------------------
+
+/** Throws StateFileError. */
+export function readOwn(field: Field): OwnChain {
+  const format = field.key('format').number()
+  if (format !== FORMAT) throw field.key('format').wrong(`is ${format}: another version of pocketchain wrote it, this one reads ${FORMAT}`)
+  const chainId = field.key('chainId').number()
+  const records = [...readRecords(field.key('records'))]
+  const [first] = records
+  if (first === undefined) throw field.key('records').wrong('holds no block')
+  const genesis = readGenesis(field.key('genesis'), new BlockRecord(first).decode().header)
+  if (genesis.config.chainId !== chainId) throw field.key('chainId').wrong(`is not that of genesis.config, ${genesis.config.chainId}`)
+  return { chainId, genesis, stateRoot: field.key('stateRoot').hash(), records }
+}
+
+function* readRecords(field: Field): Iterable<Uint8Array> {
+  let [number, total] = [0, 0]
+  for (const item of field.items()) {
+    const bytes = Buffer.from(item.text(), 'base64')
+    if ((total += bytes.length) > STATE_FILE_BYTES_READ) throw tooManyRecords()
+    for (let at = 0; at < bytes.length; number++) {
+      const start = at + LENGTH_BYTES
+      const end = start <= bytes.length ? start + bytes.readUInt32BE(at) : Number.POSITIVE_INFINITY
+      if (end > bytes.length) throw item.wrong(`ends within the record of block ${number}`)
+      yield checked(bytes.subarray(start, end), number, item)
+      at = end
+    }
+  }
+}
+
+/** With the lengths. */
+const STATE_FILE_BYTES_READ = 2 * STATE_FILE_RECORD_BYTES
+
+function checked(bytes: Uint8Array, number: number, field: Field): Uint8Array {
+  try {
+    return BlockRecord.checked(bytes, number).bytes
+  } catch (error) {
+    if (error instanceof CorruptRecord) throw field.wrong(`is damaged: ${error.message}`)
+    throw error
+  }
+}
+
+/** Block 0 says of itself what the file need not say again. */
+function readGenesis(field: Field, header: Header): Genesis {
+  const state = stateOf(readAccounts(field.key('alloc')), true)
+  assertRoot(field.key('stateRoot'), state)
+  return {
+    config: readConfig(field.key('config')),
+    number: header.number,
+    timestamp: header.timestamp,
+    extraData: header.extraData,
+    gasLimit: header.gasLimit,
+    gasUsed: header.gasUsed,
+    difficulty: header.difficulty,
+    mixHash: header.mixHash,
+    nonce: header.nonce,
+    coinbase: header.coinbase,
+    parentHash: header.parentHash,
+    baseFeePerGas: header.baseFeePerGas,
+    excessBlobGas: header.excessBlobGas,
+    blobGasUsed: header.blobGasUsed,
+    state,
+  }
+}
+
+/** Throws StateFileError unless this is the root of `state`. */
+export function assertRoot(field: Field, state: WriteSet): void {
+  const root = new StateHistory(state).stateRoot()
+  if (field.hash() !== root) throw field.wrong(`is not the root of the accounts that are there, ${root}: they were lost or changed`)
+}
+
+function readConfig(field: Field): ChainConfig {
+  const op = field.maybe('op')
+  return {
+    chainId: field.key('chainId').number(),
+    l1: field.key('l1').items().map(activation),
+    op: op === null ? null : readOp(op),
+    blobSchedule: Object.fromEntries(
+      (field.maybe('blobSchedule')?.entries() ?? []).map(([fork, entry]) => [l1Fork(fork, entry), blobParameters(entry)]),
+    ),
+    bombDelays: (field.maybe('bombDelays')?.items() ?? []).map((item) => item.number()),
+    depositContract: field.maybe('depositContract')?.text() ?? null,
+    transactionGasCap: field.maybe('transactionGasCap')?.quantity() ?? null,
+    codeSizeLimit: field.maybe('codeSizeLimit')?.number() ?? null,
+  }
+}
+
+function activation(field: Field): Activation {
+  const fork = field.key('fork')
+  return {
+    fork: l1Fork(fork.text(), fork),
+    block: field.maybe('block')?.number() ?? null,
+    timestamp: field.maybe('timestamp')?.number() ?? null,
+  }
+}
+
+function l1Fork(name: string, field: Field): L1Fork {
+  const fork = L1_FORKS.find((each) => each === name)
+  if (fork === undefined) throw field.wrong(`names a fork that is not known here, ${JSON.stringify(name)}`)
+  return fork
+}
+
+function readOp(field: Field): NonNullable<ChainConfig['op']> {
+  return {
+    activations: field.key('activations').items().map(opActivation),
+    elasticity: field.key('elasticity').quantity(),
+    denominator: field.key('denominator').quantity(),
+    denominatorCanyon: field.key('denominatorCanyon').quantity(),
+  }
+}
+
+function opActivation(field: Field): OpActivation {
+  const name = field.key('fork')
+  const fork = OP_FORKS.find((each) => each === name.text())
+  if (fork === undefined) throw name.wrong(`is not known here (${JSON.stringify(name.text())})`)
+  return { fork, timestamp: field.key('timestamp').number() }
+}
+
+function blobParameters(field: Field): BlobParameters {
+  return {
+    target: field.key('target').number(),
+    max: field.key('max').number(),
+    baseFeeUpdateFraction: field.key('baseFeeUpdateFraction').quantity(),
+  }
+}

@@ -1,0 +1,62 @@
+import type { BlockStore, Chain } from '../../chain/index.ts'
+import { Hex } from '../../eth/index.ts'
+import type { Header } from '../../eth/index.ts'
+import { blobBaseFee, rulesAt } from '../../evm/index.ts'
+import type { ChainConfig } from '../../evm/index.ts'
+import { encodeBlock } from '../record/index.ts'
+import { Store } from '../store.ts'
+import { accountsText } from './accounts.ts'
+import { headerJson } from './header.ts'
+import { STATE_FILE_KEYS_PER_PIECE } from './limits.ts'
+import { ownText } from './own.ts'
+
+/**
+ * A chain as a state file: anvil's JSON with the newest sealed state, its edits and the header of the head, and under the key `pocketchain` all
+ * that makes the chain again. In pieces of about a millisecond's work, between which others may have a turn: what is told is the chain as it was
+ * when the first piece was asked for. Throws StateFileError for a chain too long, and RewoundState or PrunedState when the chain left it meanwhile.
+ */
+export function* stateFileText(chain: Chain): Generator<string, void, undefined> {
+  const { sealed, config } = chain
+  const { history, headVersion, head, store } = sealed
+  const { header } = head
+  const state = history.at(headVersion)
+  const stateRoot = history.stateRoot(headVersion)
+  yield `{"block":${blockEnvironment(header, config)},"accounts":`
+  yield* accountsText(history.whole(headVersion, STATE_FILE_KEYS_PER_PIECE))
+  const block = { header: headerJson(header), transactions: [], ommers: [], withdrawals: null }
+  yield `,"best_block_number":${header.number},"blocks":[${JSON.stringify(block)}],"transactions":[],"historical_states":null,"pocketchain":`
+  yield* ownText(
+    chain,
+    stateRoot,
+    recordsOf(store, header.number, () => state.account(header.coinbase)),
+  )
+  yield '}\n'
+}
+
+/** `assertHeld` throws once the chain has gone back behind the block that this leads to. */
+function* recordsOf(store: BlockStore, height: number, assertHeld: () => void): Iterable<Uint8Array> {
+  for (let number = 0; number <= height; number++) {
+    assertHeld()
+    yield store instanceof Store ? store.recordOf(number) : encodeBlock(store.byNumber(number)!) // all up to the head are there
+  }
+}
+
+/** As revm names it. Numbers are numbers here; anvil reads 64 bits. */
+function blockEnvironment(
+  { number, timestamp, coinbase, gasLimit, baseFeePerGas, difficulty, mixHash, excessBlobGas }: Header,
+  config: ChainConfig,
+): string {
+  const { blob } = rulesAt(config, number, timestamp)
+  const price = blob === null ? 1n : blobBaseFee(excessBlobGas ?? 0n, blob)
+  const blobs = excessBlobGas === null ? 'null' : `{"excess_blob_gas":${word64(excessBlobGas)},"blob_gasprice":${word64(price)}}`
+  return (
+    `{"number":"${Hex.fromQuantity(number)}","beneficiary":"${coinbase}","timestamp":"${Hex.fromQuantity(timestamp)}","gas_limit":${word64(gasLimit)},` +
+    `"basefee":${word64(baseFeePerGas ?? 0n)},"difficulty":"${Hex.fromQuantity(difficulty)}","prevrandao":"${mixHash}","blob_excess_gas_and_price":${blobs}}`
+  )
+}
+
+function word64(value: bigint): bigint {
+  return value < MOST ? value : MOST
+}
+
+const MOST = 2n ** 64n - 1n

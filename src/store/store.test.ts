@@ -1,0 +1,200 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { Address, Bloom, Hash, Header, Transaction } from '../eth/index.ts'
+import type { Block, Log } from '../eth/index.ts'
+import type { Account, WriteSet } from '../evm/index.ts'
+import { BLANK_HEADER } from '../eth/header.fixture.ts'
+import { CutOff, MemoryShelf, Store, openLmdb } from './index.ts'
+import type { Shelf } from './index.ts'
+
+const A = Address.from(`0x${'a1'.repeat(20)}`)
+const B = Address.from(`0x${'b2'.repeat(20)}`)
+const [T0, T1, T2] = [hash(0), hash(1), hash(2)]
+const EVERYTHING = { addresses: null, topics: [] }
+
+const folders: string[] = []
+const shelves: Shelf[] = []
+
+afterAll(async () => {
+  await Promise.all(shelves.map((shelf) => shelf.close()))
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+})
+
+const KINDS: Readonly<Record<string, () => Promise<Shelf>>> = {
+  memory: async () => new MemoryShelf(),
+  lmdb: () => {
+    const folder = mkdtempSync(join(tmpdir(), 'pocketchain-store-'))
+    folders.push(folder)
+    return openLmdb(folder)
+  },
+}
+
+describe.each(Object.entries(KINDS))('the store on a shelf of %s', (_, open) => {
+  const blocks = [block(0, []), block(1, [log(A, T0), log(B, T0, T1)]), block(2, []), block(3, [log(A, T2)])]
+
+  it('finds blocks by number and hash, transactions by hash', async () => {
+    const store = await filled(blocks)
+    const [, one] = blocks
+    expect(store.byNumber(1)?.hash).toBe(one!.hash)
+    expect(store.byHash(blocks[3]!.hash)?.header.number).toBe(3)
+    expect(store.numberOf(blocks[3]!.hash)).toBe(3)
+    expect(store.placeOf(one!.transactions[1]!.hash)).toEqual({ number: 1, index: 1 })
+    expect(store.locate(one!.transactions[1]!.hash)).toMatchObject({ block: { hash: one!.hash }, index: 1 })
+    expect([store.hashOf(3), store.timestampOf(3)]).toEqual([blocks[3]!.hash, 3])
+    expect([store.byNumber(4), store.byNumber(-1), store.byHash(T0), store.locate(T0)]).toEqual([null, null, null, null])
+  })
+
+  it('takes only the next block, and shows nothing before it is flushed', async () => {
+    const store = await filled(blocks)
+    expect(() => store.append(block(5, []), NO_WRITES)).toThrow(RangeError)
+    expect(() => store.append(block(3, []), NO_WRITES)).toThrow('block 3 is not the next one, 4')
+    store.append(block(4, []), NO_WRITES)
+    expect([store.height, store.byNumber(4)]).toEqual([3, null])
+    store.flush()
+    expect(store.height).toBe(4)
+  })
+
+  it('answers logs in chain order with their places', async () => {
+    const logs = [...(await filled(blocks)).logs(EVERYTHING, 0, 9)]
+    expect(logs.map(({ block: { header }, transactionIndex, logIndex, log }) => [header.number, transactionIndex, logIndex, log.address])).toEqual([
+      [1, 0, 0, A],
+      [1, 1, 1, B],
+      [3, 0, 0, A],
+    ])
+  })
+
+  it('answers logs by range, address and topics, as values and as text', async () => {
+    const store = await filled(blocks)
+    const find = (addresses: readonly Address[] | null, topics: readonly (readonly Hash[] | null)[], from = 0, to = 9) => {
+      const filter = { addresses: addresses && new Set(addresses), topics: topics.map((any) => any && new Set(any)) }
+      const values = [...store.logs(filter, from, to)].map((placed) => [placed.block.header.number, placed.logIndex])
+      const text = JSON.parse(Buffer.concat([...store.logsText(filter, from, to)]).toString()) as { blockNumber: string; logIndex: string }[]
+      expect(text.map(({ blockNumber, logIndex }) => [Number(blockNumber), Number(logIndex)])).toEqual(values)
+      expect(store.countLogs(filter, from, to)).toBeGreaterThanOrEqual(values.length)
+      return values
+    }
+    expect(find([A], [])).toEqual([
+      [1, 0],
+      [3, 0],
+    ])
+    expect(find([A], [], 2)).toEqual([[3, 0]])
+    expect(find([A, B], [[T0]], 0, 1)).toEqual([
+      [1, 0],
+      [1, 1],
+    ])
+    expect(find(null, [null, [T1, T2]])).toEqual([[1, 1]])
+    expect(find(null, [[T0], null, null, null])).toEqual([
+      [1, 0],
+      [1, 1],
+    ])
+    expect(find([B], [[T2]])).toEqual([])
+    expect(find(null, [], 3, 1)).toEqual([])
+  })
+
+  it('forgets everything about what is cut off', async () => {
+    const store = await filled(blocks)
+    store.truncate(1)
+    expect(store.height).toBe(3)
+    store.flush()
+    expect([store.byNumber(2), store.byHash(blocks[3]!.hash), store.locate(blocks[3]!.transactions[0]!.hash)]).toEqual([null, null, null])
+    expect([...store.logs(EVERYTHING, 0, 9)]).toHaveLength(2)
+    store.append(block(2, [log(B, T2)]), NO_WRITES)
+    store.flush()
+    expect([...store.logs(EVERYTHING, 2, 9)]).toHaveLength(1)
+    expect(store.locate(block(2, [log(B, T2)]).transactions[0]!.hash)?.block.header.number).toBe(2)
+  })
+
+  it('is whole again after a flush that failed', async () => {
+    const shelf = await open()
+    shelves.push(shelf)
+    const store = new Store(shelf)
+    for (const each of blocks) store.append(each, NO_WRITES)
+    store.flush()
+    store.truncate(1)
+    const other = block(2, [log(B, T2)])
+    store.append(other, { ...NO_WRITES, accounts: new Map([[A, BROKEN]]) })
+    if (shelf.state === null) return // memory refuses nothing
+    expect(() => store.flush()).toThrow('broken')
+    expect([store.height, store.hashOf(2), store.numberOf(blocks[3]!.hash), store.numberOf(other.hash)]).toEqual([3, blocks[2]!.hash, 3, null])
+    expect([...store.logs({ addresses: new Set([A]), topics: [] }, 0, 9)]).toHaveLength(2)
+  })
+
+  it('lets nobody read on in blocks that were cut off', async () => {
+    const many = Array.from({ length: 40 }, (_, i) => block(i, [log(A, T0), { ...log(B, T1), data: new Uint8Array(50_000) }]))
+    const store = await filled(many)
+    const untouched = store.logsText(EVERYTHING, 0, 20)[Symbol.iterator]()
+    const cut = store.logsText(EVERYTHING, 0, 39)[Symbol.iterator]()
+    for (const text of [untouched, cut]) expect(text.next().done).toBe(false)
+    store.truncate(30)
+    store.flush()
+    expect(() => cut.next()).toThrow(CutOff)
+    expect(untouched.next().done).toBe(false)
+  })
+
+  async function filled(all: readonly Block[]): Promise<Store> {
+    const shelf = await open()
+    shelves.push(shelf)
+    const store = new Store(shelf)
+    for (const each of all) store.append(each, NO_WRITES)
+    store.flush()
+    return store
+  }
+})
+
+/** Nothing changes. */
+const NO_WRITES: WriteSet = { accounts: new Map(), storage: new Map(), codes: new Map() }
+/** Whoever writes it down fails in the middle. */
+const BROKEN: Account = {
+  get nonce(): bigint {
+    throw new Error('broken')
+  },
+  balance: 0n,
+  codeHash: Hash.zero,
+}
+
+/** One transaction for each log. */
+function block(number: number, logs: readonly Log[]): Block {
+  const transactions = logs.map((_, index) =>
+    Transaction.sign({ chainId: 1, nonce: BigInt(1_000 * number + index), gas: 21_000n, to: A }, KEY),
+  )
+  const header = { ...BLANK_HEADER, number, timestamp: number, logsBloom: Bloom.ofLogs(logs), extraData: new Uint8Array([logs.length]) }
+  return {
+    header,
+    hash: Header.hash(header),
+    transactions,
+    receipts: logs.map((log, index) => ({ ...RECEIPT, logs: [log], firstLogIndex: index })),
+    ommers: [],
+    withdrawals: null,
+    timestampMs: null,
+    sizeBytes: 0,
+  }
+}
+
+function log(address: Address, ...topics: readonly Hash[]): Log {
+  return { address, topics, data: new Uint8Array(0) }
+}
+
+function hash(number: number): Hash {
+  return Hash.fromBigint(BigInt(number) + (1n << 255n))
+}
+
+const KEY = new Uint8Array(32).fill(7)
+const RECEIPT: Block['receipts'][number] = {
+  type: 2,
+  status: 1,
+  root: null,
+  cumulativeGasUsed: 0n,
+  logsBloom: Bloom.empty,
+  logs: [],
+  gasUsed: 0n,
+  effectiveGasPrice: 0n,
+  contractAddress: null,
+  firstLogIndex: 0,
+  blobGasUsed: null,
+  blobGasPrice: null,
+  depositNonce: null,
+  depositReceiptVersion: null,
+  l1: null,
+}

@@ -1,0 +1,9 @@
+import { LITERAL_TEXT } from './layout'
+
+/** Copies a literal: always 32 characters, of which as many count as it has. */
+@inline
+export function literal(at: usize, out: usize): usize {
+  v128.store(out, v128.load(at, LITERAL_TEXT))
+  v128.store(out, v128.load(at, LITERAL_TEXT + 16), 16)
+  return out + <usize>load<u32>(at)
+}
