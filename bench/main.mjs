@@ -102,10 +102,13 @@ async function main(options) {
 
 /** One group that breaks does not take the figures of the others with it. */
 async function attempt(name, field) {
+  // Where no line can be written over, a word for each group.
+  if (!process.stderr.isTTY) process.stderr.write(`bench: ${name}, after ${Math.round(process.uptime())} s\n`)
   try {
     await GROUPS[name](field)
   } catch (error) {
-    field.report.complain(`${name}: given up: ${error.stack}`)
+    field.report.complain(`${name}: given up: ${error.message}`)
+    process.stderr.write(`${error.stack}\n`)
     await field.stopAll()
   }
 }

@@ -1,5 +1,5 @@
-// What is written in AssemblyScript: the engine (src/evm/runtime/ to src/evm/wasm/) and the writer of JSON (src/store/writer/ to
-// src/store/wasm/). `node scripts/runtime.mjs` builds what is out of date; the set-up and the test runner do the same before they start.
+// What is written in AssemblyScript: the engine (src/evm/runtime/ to src/evm/wasm/, its keccak to src/eth/wasm/ too) and the writer of JSON
+// (src/store/writer/ to src/store/wasm/). `node scripts/runtime.mjs` builds what is out of date; the set-up and the test runner do the same before they start.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 /**
- * A module. trace: what the constant TRACE is (when it is false the compiler drops every hook); pages: the memory that it starts with, where
- * that is not the one of its program.
- * @typedef {{ name: string, entry: string, trace?: boolean, pages?: number }} Module
+ * A module. trace: what the constant TRACE is (when it is false the compiler drops every hook); pages: the memory that it starts with, and
+ * target: the folder that it goes to, where those are not the ones of its program.
+ * @typedef {{ name: string, entry: string, trace?: boolean, pages?: number, target?: string }} Module
  */
 
 /**
@@ -24,6 +24,7 @@ const ENGINE = {
   target: 'src/evm/wasm',
   roomMb: 4, // for the EVM's memories, before the module's own has to grow
   modules: [
+    { name: 'keccak', entry: 'keccak.ts', pages: 1, target: 'src/eth/wasm' },
     { name: 'native', entry: 'native.ts', pages: 1 },
     { name: 'fast', entry: 'index.ts', trace: false },
     { name: 'traced', entry: 'index.ts', trace: true },
@@ -73,9 +74,9 @@ export function runtimeIsCurrent(root = ROOT) {
 
 async function buildProgram(/** @type {string} */ root, /** @type {Program} */ program) {
   const line = firstLine(root, program)
-  mkdirSync(join(root, program.target), { recursive: true })
-  for (const { name, entry, ...options } of modulesOf(root, program)) {
-    writeModule(moduleFile(root, program, name), line, await compile(entry, { ...options, root, program }))
+  for (const { name, entry, target = program.target, ...options } of modulesOf(root, program)) {
+    mkdirSync(join(root, target), { recursive: true })
+    writeModule(moduleFile(root, target, name), line, await compile(entry, { ...options, root, program }))
   }
 }
 
@@ -83,8 +84,8 @@ function isCurrent(/** @type {string} */ root, /** @type {Program} */ program) {
   const modules = modulesOf(root, program)
   if (modules.length === 0) return true
   const line = firstLine(root, program)
-  return modules.every(({ name }) => {
-    const file = moduleFile(root, program, name)
+  return modules.every(({ name, target = program.target }) => {
+    const file = moduleFile(root, target, name)
     return existsSync(file) && readFileSync(file, 'utf8').startsWith(line)
   })
 }
@@ -165,7 +166,7 @@ function writeModule(/** @type {string} */ file, /** @type {string} */ line, /**
   renameSync(fresh, file)
 }
 
-function moduleFile(/** @type {string} */ root, /** @type {Program} */ { target }, /** @type {string} */ name) {
+function moduleFile(/** @type {string} */ root, /** @type {string} */ target, /** @type {string} */ name) {
   return join(root, target, `${name}.ts`)
 }
 

@@ -197,6 +197,8 @@ async function started(options: PocketchainOptions, shelf: Shelf): Promise<Pocke
     parallel: workers,
     clientVersion,
     onBug: onError,
+    writeBlock: (form, { header }) =>
+      form === 'receipts' ? store.receiptsText(header.number) : store.blockText(header.number, form === 'full block'),
   })
   await chain.start()
   return assemble({ chain, store, rpc, workers, accounts, clientVersion, onError })
@@ -205,10 +207,12 @@ async function started(options: PocketchainOptions, shelf: Shelf): Promise<Pocke
 /** The library of the disk is loaded by those who want one. */
 async function shelfOf({ data, prune, stateHistory }: PocketchainOptions): Promise<Shelf> {
   if (data === undefined) {
-    if (prune !== undefined) throw new RangeError('prune is for a chain that is kept in a directory; without one, stateHistory says what stays')
+    if (prune !== undefined)
+      throw new RangeError('prune is for a chain that is kept in a directory; without one, stateHistory says what stays')
     return new MemoryShelf()
   }
-  if (stateHistory !== undefined) throw new RangeError('stateHistory is for a chain in memory; of one that is kept in a directory, prune says what stays')
+  if (stateHistory !== undefined)
+    throw new RangeError('stateHistory is for a chain in memory; of one that is kept in a directory, prune says what stays')
   return openLmdb(data)
 }
 
@@ -326,7 +330,10 @@ interface Loaded {
 function loadedOf(options: PocketchainOptions, accounts: readonly DevAccount[], clock: Clock, shelf: Shelf): Loaded | null {
   const { stateFile, chainId, onNote = writeNote } = options
   if (stateFile === undefined) return null
-  if (shelf.height >= 0) throw new RangeError('a state file is for a new chain, and the data directory holds one; leave one of the two out, or take a new directory')
+  if (shelf.height >= 0)
+    throw new RangeError(
+      'a state file is for a new chain, and the data directory holds one; leave one of the two out, or take a new directory',
+    )
   const file = readStateFile(stateFile)
   const told = file.own?.chainId ?? file.anvil?.chainId ?? null
   if (told !== null && chainId !== undefined && told !== chainId) {

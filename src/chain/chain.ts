@@ -19,7 +19,7 @@ import { Journal } from './journal.ts'
 import type { Knobs } from './knobs.ts'
 import { SimulatedL1 } from './l1.ts'
 import type { L1Options } from './l1.ts'
-import { LEAST_GAS_LIMIT, MINE_BLOCKS } from './limits.ts'
+import { LEAST_GAS_LIMIT, MINED_BLOCKS, MINE_BLOCKS } from './limits.ts'
 import { Mempool } from './mempool.ts'
 import { Metronome } from './metronome.ts'
 import { Rewinds } from './rewinds.ts'
@@ -218,7 +218,7 @@ export class Chain {
     })
   }
 
-  /** Seals `count` blocks now, each with what is promised and what the pool holds. Answers them. */
+  /** Seals `count` blocks now, each with what is promised and what the pool holds. Answers the newest MINED_BLOCKS of them. */
   mine(count: number, intervalSeconds: number | null = null): Promise<readonly Block[]> {
     if (!Number.isSafeInteger(count) || count < 0 || count > MINE_BLOCKS) {
       throw new RangeError(`cannot mine ${count} blocks at once: the limit is ${MINE_BLOCKS}`)
@@ -226,14 +226,19 @@ export class Chain {
     return this.#metronome.halted(async () => {
       const sequencer = this.#sequencer
       const blocks: Block[] = []
+      let left = count
+      const mineOne = () => {
+        const block = this.#mineOne()
+        if (left-- <= MINED_BLOCKS) blocks.push(block)
+      }
       const breath = new Breath()
       // What was announced of a block is not for a group, of which nobody hears before its end.
-      if (count > 0 && sequencer.isOpen) blocks.push(this.#mineOne())
+      if (left > 0 && sequencer.isOpen) mineOne()
       sequencer.hold()
       try {
-        while (blocks.length < count) {
-          if (blocks.length > 0 && intervalSeconds !== null) this.time.setNext(this.sealed.head.header.timestamp + intervalSeconds)
-          blocks.push(this.#mineOne())
+        while (left > 0) {
+          if (left < count && intervalSeconds !== null) this.time.setNext(this.sealed.head.header.timestamp + intervalSeconds)
+          mineOne()
           await sequencer.breathe(breath)
         }
       } finally {

@@ -6,6 +6,8 @@ export const POOL_TRANSACTIONS_PER_SENDER = 16_384
 export const TRANSACTION_BYTES = 128 * 1024
 /** Blocks that one `mine` call may seal. */
 export const MINE_BLOCKS = 1_000_000
+/** Of these, what the call answers: whole blocks are large. */
+export const MINED_BLOCKS = 1_000
 /** What a change of many blocks takes before everybody else has a turn: a twentieth of a flashblock's time. */
 export const BREATH_MS = 10
 /** geth's params.MinGasLimit; OP chains need more for their deposits. */

@@ -139,6 +139,11 @@ export class View {
   locate(transactionHash: Hash): Location | null {
     const sealed = this.#parts.blocks.locate(transactionHash)
     if (sealed !== null && sealed.block.header.number <= this.#parts.head.header.number) return sealed
+    return this.locatePending(transactionHash)
+  }
+
+  /** Pre-confirmed, and not sealed. */
+  locatePending(transactionHash: Hash): Location | null {
     const block = this.#parts.pending
     const index = block === null ? -1 : block.transactions.findIndex((tx) => tx.hash === transactionHash)
     return block === null || index < 0 ? null : { block, index }
@@ -191,6 +196,15 @@ export class View {
   /** The logs of sealed blocks as JSON, in chunks. */
   logsText(filter: LogFilter, from: number, to: number): Iterable<Uint8Array> {
     return this.#parts.blocks.logsText(filter, from, Math.min(to, this.#parts.head.header.number))
+  }
+
+  /** What JSON-RPC shows of a sealed transaction. */
+  transactionText(place: Place): Uint8Array {
+    return this.#parts.blocks.transactionText(place)
+  }
+
+  receiptText(place: Place): Uint8Array {
+    return this.#parts.blocks.receiptText(place)
   }
 
   /** Null: memory has forgotten it. */

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { DEFAULT_MNEMONIC } from '../index.ts'
 import type { Pocketchain } from '../index.ts'
 import type { Server } from '../server/index.ts'
@@ -23,7 +24,7 @@ export function banner(
   node: Pocketchain,
   server: Pick<Server, 'url' | 'wsUrl' | 'host' | 'port'>,
   keys: DevKeys,
-  version: string,
+  { version, data }: { readonly version: string; readonly data: string | null },
   paint: Paint,
 ): string {
   const urls = urlsOf(server)
@@ -35,7 +36,7 @@ ${paint.strong('Chain')}
   id           ${node.chain.config.chainId}
   blocks       ${cadenceText(node.chain.cadence)}
   genesis      ${node.chain.genesis.hash}
-
+${keptLine(node, data)}
 ${paint.strong('Addresses')}
   HTTP         ${urls.http}
   WebSocket    ${urls.ws}
@@ -44,6 +45,10 @@ ${paint.strong('Addresses')}
 
 Listening on ${hostText(server.host)}:${server.port}
 `
+}
+
+function keptLine({ chain }: Pocketchain, data: string | null): string {
+  return data === null ? '' : `  kept in      ${resolve(data)} (block ${chain.head.view.head.header.number})\n`
 }
 
 function accountLines(keys: DevKeys, paint: Paint): string {

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
-import { GenesisError, ImportError } from '../chain/index.ts'
+import { GenesisError, ImportError, OtherGenesis, StateRootMismatch } from '../chain/index.ts'
 import { DecodeError } from '../eth/index.ts'
 import { createPocketchain } from '../index.ts'
 import type { Pocketchain, PocketchainOptions } from '../index.ts'
 import { ListenError } from '../server/index.ts'
 import type { Server } from '../server/index.ts'
+import { CorruptRecord, CorruptSection, ShelfError } from '../store/index.ts'
 import { StateFileError } from '../store/index.ts'
 import { cadenceOf } from './cadence.ts'
 import { CommandError, EXIT } from './exit.ts'
@@ -44,9 +45,20 @@ async function started(options: PocketchainOptions, settings: Settings, { load }
     if (error instanceof ImportError) throw new CommandError(EXIT.file, `--import ${settings.import}: ${error.message}`, error)
     if (error instanceof DecodeError && settings.import !== null)
       throw new CommandError(EXIT.file, `--import ${settings.import}: ${error.message}`, error)
+    const damage = damageOf(error)
+    if (damage !== null) throw new CommandError(EXIT.file, `--data ${settings.data}: ${damage}`, error)
     if (error instanceof DecodeError || error instanceof RangeError) throw new CommandError(EXIT.usage, error.message, error)
     throw error
   }
+}
+
+/** Why a directory cannot be gone on from; null: that is not what is wrong. */
+function damageOf(error: unknown): string | null {
+  if (error instanceof ShelfError) return error.message
+  if (error instanceof OtherGenesis) return `${error.message}. Start it with the flags that it was made with, or choose another directory`
+  if (error instanceof StateRootMismatch || error instanceof CorruptRecord || error instanceof CorruptSection)
+    return `${error.message}. Nothing was changed; restore the directory from a copy, or choose another one`
+  return null
 }
 
 function optionsOf(

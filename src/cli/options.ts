@@ -324,7 +324,7 @@ export const OPTIONS = {
   loadState: optional({
     flag: '--load-state <file>',
     section: 'Start from files',
-    help: 'go on from a state file, ours or anvil\'s; of a genesis in geth\'s format its accounts are taken',
+    help: "go on from a state file, ours or anvil's; of a genesis in geth's format its accounts are taken",
     read: text,
   }),
   dumpState: optional({

@@ -21,8 +21,11 @@ export interface Greeting {
 /** Says that the node answers: a banner, one JSON line, or nothing. */
 export async function greet({ node, server, keys, settings, terminal }: Greeting): Promise<void> {
   if (settings.configOut !== null) await writeConfig(settings.configOut, node, keys)
+  const lost = recoveryLine(node)
+  if (lost !== null) terminal.err(`pocketchain: ${lost}\n`)
   if (settings.json) return terminal.out(`${JSON.stringify(readyLine(node, server, keys))}\n`)
-  if (!settings.quiet) terminal.out(banner(node, server, keys, VERSION, paint(isColoured(settings, terminal))))
+  if (!settings.quiet)
+    terminal.out(banner(node, server, keys, { version: VERSION, data: settings.data }, paint(isColoured(settings, terminal))))
 }
 
 /** Writes what happens on the chain. Answers what ends it. */
@@ -40,6 +43,15 @@ export function follow(node: Pocketchain, settings: Settings, terminal: Terminal
   })
 }
 
+/** What became of promises that the last run did not live to keep; null: there were none. */
+function recoveryLine({ chain: { recovered, head } }: Pocketchain): string | null {
+  const { kept, retracted } = recovered
+  const parts: string[] = []
+  if (kept.length > 0) parts.push(`kept ${kept.length} promises of the last run, in block ${head.view.head.header.number}`)
+  if (retracted.length > 0) parts.push(`had to take back ${retracted.length} promises of the last run: ${retracted.join(', ')}`)
+  return parts.length === 0 ? null : parts.join('; ')
+}
+
 /** What a program that started the node needs, in one line. */
 function readyLine(node: Pocketchain, server: Server, keys: DevKeys) {
   return {
@@ -49,6 +61,8 @@ function readyLine(node: Pocketchain, server: Server, keys: DevKeys) {
     chainId: node.chain.config.chainId,
     cadence: node.chain.cadence,
     genesisHash: node.chain.genesis.hash,
+    blockNumber: node.chain.head.view.head.header.number,
+    recovered: node.chain.recovered,
     instanceId: node.chain.instanceId,
     host: server.host,
     port: server.port,

@@ -49,6 +49,7 @@ import type { World } from './world.ts'
 /** More than any gas limit; the runtime counts gas in 63 bits. */
 const GAS_MAX = 2n ** 62n
 const FOR_EVER = 0x7fff_ffff
+const NO_OUTPUT = new Uint8Array()
 
 /** What an instance was told last, so that it is not told again. */
 const told = new WeakMap<Instance, { rules: Uint8Array; env: BlockEnv }>()
@@ -116,7 +117,7 @@ function run(frame: Frame, instance: Instance, services: FrameServices): FrameRe
   const isSuccess = status === SUCCESS
   return {
     outcome: outcomeOf(status, instance, services),
-    output: instance.slice(RETURN, runtime.returnSize.value),
+    output: outputOf(instance),
     gasUsed: gas - runtime.gasLeft.value,
     refund: isSuccess ? runtime.refund.value : 0n,
     logs: isSuccess ? logsOf(instance) : [],
@@ -253,6 +254,11 @@ function outcomeOf(status: number, instance: Instance, { failure }: FrameService
   return { kind: 'halt', reason: failureOf(status, place, failure) }
 }
 
+function outputOf(instance: Instance): Uint8Array {
+  const size = instance.runtime.returnSize.value
+  return size === 0 ? NO_OUTPUT : instance.slice(RETURN, size)
+}
+
 function logsOf(instance: Instance): Log[] {
   const logs: Log[] = []
   let at = LOGS
@@ -265,14 +271,14 @@ function logsOf(instance: Instance): Log[] {
 
 /** Whom SELFDESTRUCT ended in this transaction; the rest of its touched accounts are not marked. */
 function destroyedOf(instance: Instance): Address[] {
-  const epoch = instance.runtime.currentEpoch()
-  const destroyed = new Set<Address>()
+  const epoch = instance.runtime.currentEpoch() >>> 0
+  const destroyed: Address[] = []
   const end = instance.runtime.touchedEnd()
   for (let at = TOUCHED; at < end; at += 4) {
     const account = instance.u32(at)
-    if (instance.u32(account + A_DESTROYED) === epoch >>> 0) destroyed.add(instance.addressOf(account))
+    if (instance.u32(account + A_DESTROYED) === epoch) destroyed.push(instance.addressOf(account))
   }
-  return [...destroyed]
+  return destroyed.length > 1 ? [...new Set(destroyed)] : destroyed
 }
 
 /** The message needs more of the engine's memory than there is. */

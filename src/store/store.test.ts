@@ -58,7 +58,9 @@ describe.each(Object.entries(KINDS))('the store on a shelf of %s', (_, open) => 
 
   it('answers logs in chain order with their places', async () => {
     const logs = [...(await filled(blocks)).logs(EVERYTHING, 0, 9)]
-    expect(logs.map(({ block: { header }, transactionIndex, logIndex, log }) => [header.number, transactionIndex, logIndex, log.address])).toEqual([
+    expect(
+      logs.map(({ block: { header }, transactionIndex, logIndex, log }) => [header.number, transactionIndex, logIndex, log.address]),
+    ).toEqual([
       [1, 0, 0, A],
       [1, 1, 1, B],
       [3, 0, 0, A],
@@ -70,7 +72,10 @@ describe.each(Object.entries(KINDS))('the store on a shelf of %s', (_, open) => 
     const find = (addresses: readonly Address[] | null, topics: readonly (readonly Hash[] | null)[], from = 0, to = 9) => {
       const filter = { addresses: addresses && new Set(addresses), topics: topics.map((any) => any && new Set(any)) }
       const values = [...store.logs(filter, from, to)].map((placed) => [placed.block.header.number, placed.logIndex])
-      const text = JSON.parse(Buffer.concat([...store.logsText(filter, from, to)]).toString()) as { blockNumber: string; logIndex: string }[]
+      const text = JSON.parse(Buffer.concat([...store.logsText(filter, from, to)]).toString()) as {
+        blockNumber: string
+        logIndex: string
+      }[]
       expect(text.map(({ blockNumber, logIndex }) => [Number(blockNumber), Number(logIndex)])).toEqual(values)
       expect(store.countLogs(filter, from, to)).toBeGreaterThanOrEqual(values.length)
       return values
@@ -117,7 +122,12 @@ describe.each(Object.entries(KINDS))('the store on a shelf of %s', (_, open) => 
     store.append(other, { ...NO_WRITES, accounts: new Map([[A, BROKEN]]) })
     if (shelf.state === null) return // memory refuses nothing
     expect(() => store.flush()).toThrow('broken')
-    expect([store.height, store.hashOf(2), store.numberOf(blocks[3]!.hash), store.numberOf(other.hash)]).toEqual([3, blocks[2]!.hash, 3, null])
+    expect([store.height, store.hashOf(2), store.numberOf(blocks[3]!.hash), store.numberOf(other.hash)]).toEqual([
+      3,
+      blocks[2]!.hash,
+      3,
+      null,
+    ])
     expect([...store.logs({ addresses: new Set([A]), topics: [] }, 0, 9)]).toHaveLength(2)
   })
 

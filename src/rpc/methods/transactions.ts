@@ -7,6 +7,7 @@ import { method, required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { BYTES, RECEIPT, TRANSACTION, orNull, record } from '../results.ts'
 import { blockNumber, hash, quantityNumber } from '../schema.ts'
+import { JsonBytes } from '../texts.ts'
 import { named } from './named.ts'
 
 const HASH_EXAMPLE = '0x205405746564cbcf1dd53fb5ac92c7622d3792d82f03c59d9baddf2443d91864'
@@ -21,6 +22,9 @@ export const TRANSACTION_METHODS: readonly Method[] = [
     result: orNull(TRANSACTION),
     example: { params: [HASH_EXAMPLE], result: TRANSACTION_EXAMPLE },
     handler: ({ chain }, [hash]) => {
+      const { view } = chain.head
+      const sealed = view.placeOf(hash)
+      if (sealed !== null) return new JsonBytes(view.transactionText(sealed))
       const found = findTransaction(chain, hash)
       return found === null ? null : transactionJson(found.tx, found.place)
     },
@@ -74,7 +78,10 @@ export const TRANSACTION_METHODS: readonly Method[] = [
     result: orNull(RECEIPT),
     example: { params: [HASH_EXAMPLE], result: { transactionHash: HASH_EXAMPLE, status: '0x1', gasUsed: '0x5208', logs: [] } },
     handler: ({ chain }, [hash]) => {
-      const place = chain.head.view.locate(hash)
+      const { view } = chain.head
+      const sealed = view.placeOf(hash)
+      if (sealed !== null) return new JsonBytes(view.receiptText(sealed))
+      const place = view.locatePending(hash)
       return place === null ? null : receiptJson(place)
     },
   }),

@@ -1,4 +1,4 @@
-import { sliceOf } from '../../chain/index.ts'
+import { FarState, sliceOf } from '../../chain/index.ts'
 import type { ViewSlice } from '../../chain/index.ts'
 import { refusalOf } from '../outward.ts'
 import type { Task } from '../parallel.ts'
@@ -22,7 +22,9 @@ export class Job {
     try {
       return sliceOf(this.task.view, this.task.needs)
     } catch (error) {
-      this.reject(refusalOf(error) ?? error)
+      // State that only the store holds stays where the store is.
+      if (error instanceof FarState) this.resolve(null)
+      else this.reject(refusalOf(error) ?? error)
       return null
     }
   }

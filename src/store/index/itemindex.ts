@@ -2,7 +2,7 @@ import type { ByteFilter } from '../record/filter.ts'
 import * as layout from '../writer/layout.ts'
 import { decodeHead, encodeHead } from './head.ts'
 import { KIND, keyOfBytes } from './keys.ts'
-import { LIMITS, MERGES } from './limits.ts'
+import { LIMITS, MERGES, SECTION_IDS } from './limits.ts'
 import type { IndexLimits } from './limits.ts'
 import { Merge } from './merge.ts'
 import { CorruptSection } from './page.ts'
@@ -63,6 +63,7 @@ export class ItemIndex {
   readonly #gone = new Set<number>()
   /** sections whose head is not saved */
   readonly #changed = new Set<number>()
+  #lastId = -1
   /** how often something was cut off: who reads on then looks anew */
   #cuts = 0
 
@@ -251,6 +252,7 @@ export class ItemIndex {
   /** The parts that the blocks from…to lie in, and where. */
   #pieces(from: number, to: number): readonly Piece[] {
     const [first, end] = [Math.max(0, from), Math.min(this.next, to + 1)]
+    if (first >= end) return []
     const parts = [...this.#sections, this.#tail].filter((part) => part.firstBlock < end && part.firstBlock + part.blocks > first)
     return parts.map((part) => ({
       part,
@@ -317,17 +319,23 @@ export class ItemIndex {
     }
   }
 
-  /** Numbers are used again as soon as nothing of the section that had them is left, so they stay small. */
+  /** Numbers go round, so that they stay few and there is time to clear away what had them before. */
   #freeId(): number {
     const used = new Set([...this.#sections, ...this.#merges].map(({ id }) => id))
-    for (let id = 0; ; id++) if (!used.has(id) && !this.#saved.has(id) && !this.#gone.has(id)) return id
+    for (let i = 1; ; i++) {
+      const id = i < SECTION_IDS ? (this.#lastId + i) % SECTION_IDS : i
+      if (used.has(id) || this.#saved.has(id) || this.#gone.has(id)) continue
+      this.#lastId = id
+      return id
+    }
   }
 
-  /** Pages of merges that had not ended have no head: their numbers are between those of the sections, or not far above. */
+  /** Pages of merges that had not ended have no head: any number that no section has may be theirs. */
   #removeStrangers(): void {
     const known = this.#sections.map(({ id }) => id)
-    const end = known.length === 0 ? 0 : Math.max(...known) + 1 + MERGES
+    const end = known.length === 0 ? 0 : Math.max(SECTION_IDS, ...known) + MERGES
     for (let id = 0; id < end; id++) if (!this.#saved.has(id)) this.#gone.add(id)
+    this.#lastId = Math.max(-1, ...known)
   }
 }
 

@@ -56,3 +56,5 @@ export const LIMITS: IndexLimits = {
 
 /** Merges under way at a time are one per level, which is far fewer. */
 export const MERGES = 16
+/** Numbers that sections have in turn, as long as these are enough. A chain of a thousand million logs has 130 sections. */
+export const SECTION_IDS = 256

@@ -23,7 +23,7 @@ export interface Part {
   /** the place of each block's first log, where it has one */
   readonly logStarts: Uint32Array
   probe(key: number): Postings | null
-  /** Adds the rising places from `from` to before `to`. */
+  /** Adds the rising places from `from` to before `to`, which is within the part. */
   read(postings: Postings, from: number, to: number, out: Places): void
   /** How many `read` would add, or a few more. */
   countWithin(postings: Postings, from: number, to: number): number

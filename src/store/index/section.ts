@@ -54,17 +54,16 @@ export class Section implements Part {
 
   read(postings: Postings, from: number, to: number, out: Places): void {
     const page = this.#pages.get(this.id, postings.page)
-    const end = Math.min(to, this.items)
     const only = onlyPlaceAt(page, postings.row)
     if (only >= 0) {
-      if (only >= from && only < end) out.push(only)
+      if (only >= from && only < to) out.push(only)
       return
     }
     const list = listAt(page, postings.row)
-    if (list.pages === 0) readPlaces(page.bytes, list.at, list.count, from, end, out)
+    if (list.pages === 0) readPlaces(page.bytes, list.at, list.count, from, to, out)
     else {
-      for (let piece = firstPiece(page, list, from); piece < list.pages && pieceStart(page, list, piece) < end; piece++) {
-        this.#readPiece(list, piece, from, end, out)
+      for (let piece = firstPiece(page, list, from); piece < list.pages && pieceStart(page, list, piece) < to; piece++) {
+        this.#readPiece(list, piece, from, to, out)
       }
     }
   }

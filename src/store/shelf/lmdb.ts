@@ -26,8 +26,7 @@ export async function openLmdb(path: string, options: LmdbOptions = {}): Promise
   const directory = new Directory(path)
   directory.prepare()
   directory.reserveLocks()
-  directory.check('lock')
-  const lock = await refusing(directory, () => DirectoryLock.take(directory.lock, directory.path))
+  const lock = await refusing(directory, () => DirectoryLock.take(directory.lock, directory.path, () => directory.check('lock')))
   try {
     directory.check('data')
     const shelf = await refusing(directory, () => LmdbShelf.open(directory, lock, options))

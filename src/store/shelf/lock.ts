@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { RootDatabase, Transaction } from 'lmdb'
 import { LOCK_PAUSE_MS, LOCK_WAIT_MS } from '../limits.ts'
@@ -13,54 +14,72 @@ export class DirectoryLock {
   readonly #file: RootDatabase
   /** Read for ever; the file never changes. */
   readonly #reading: Transaction
+  /** among those of this process */
+  readonly #place: string
 
-  /** Throws ShelfError (locked) when another process has the directory or is about to, and what LMDB throws. */
-  static async take(path: string, directory: string): Promise<DirectoryLock> {
-    const { open } = await import('lmdb')
+  /**
+   * `check` throws ShelfError when the file is none that LMDB can open. Throws that, ShelfError (locked) when another process has the
+   * directory or is about to, and what LMDB throws.
+   */
+  static async take(path: string, directory: string, check: () => void): Promise<DirectoryLock> {
+    const lmdb = await import('lmdb')
+    const open = () => lmdb.open(path, { noSubdir: true, overlappingSync: false, noSync: true })
     const held = heldHere()
+    const place = realpathSync(directory)
     // A second handle of the same process would end the lock of the first when it is closed.
-    if (held.has(path)) throw inUse(directory, [{ pid: process.pid, isReading: true }])
-    held.add(path)
+    if (held.has(place)) throw inUse(directory, [{ pid: process.pid, isReading: true }])
+    held.add(place)
     try {
-      return await attempt(() => open(path, { noSubdir: true, overlappingSync: false, noSync: true }), path, directory)
+      return await attempt(open, place, directory, check)
     } catch (error) {
-      held.delete(path)
+      held.delete(place)
       throw error
     }
   }
 
-  readonly #path: string
-
-  constructor(file: RootDatabase, reading: Transaction, path: string) {
+  constructor(file: RootDatabase, reading: Transaction, place: string) {
     this.#file = file
     this.#reading = reading
-    this.#path = path
+    this.#place = place
   }
 
   async release(): Promise<void> {
     this.#reading.done()
     await this.#file.close()
-    heldHere().delete(this.#path)
+    heldHere().delete(this.#place)
   }
 }
 
 /** Of those that start at once the lowest process id stays and the others come again: somebody wins. */
-async function attempt(open: () => RootDatabase, path: string, directory: string): Promise<DirectoryLock> {
+async function attempt(open: () => RootDatabase, place: string, directory: string, check: () => void): Promise<DirectoryLock> {
   const until = Date.now() + LOCK_WAIT_MS
   for (;;) {
+    await checkWritten(check, until)
     const file = open()
     let others = readers(file)
     if (others.length === 0) {
       enter(file)
       for (;;) {
         others = othersOf(readers(file))
-        if (others.length === 0) return new DirectoryLock(file, file.useReadTransaction(), path)
+        if (others.length === 0) return new DirectoryLock(file, file.useReadTransaction(), place)
         if (hasOwner(others) || Date.now() > until || others.some(({ pid }) => pid <= process.pid)) break
         await pause()
       }
     }
     await file.close()
     if (hasOwner(others) || Date.now() > until) throw inUse(directory, others)
+    await pause()
+  }
+}
+
+/** Another process may just be writing the file. */
+async function checkWritten(check: () => void, until: number): Promise<void> {
+  for (;;) {
+    try {
+      return check()
+    } catch (error) {
+      if (!(error instanceof ShelfError) || error.reason !== 'truncated' || Date.now() > until) throw error
+    }
     await pause()
   }
 }

@@ -155,6 +155,24 @@ describe('the state on a shelf', () => {
     expect(state().floor).toBe(blocks - 1)
   })
 
+  it('keeps nothing of what came and went below the floor', () => {
+    seal(writes([[ALICE, account(1n)]]))
+    const sizes: number[] = []
+    for (let round = 0; round < 16; round++) {
+      const slots = Array.from({ length: 1_000 }, (_, i) => hash(round * 1_000 + i))
+      const all = (value: bigint) => writes([], [[ALICE, slots.map((slot) => [slot, value] as const)]])
+      seal(all(5n))
+      seal(all(6n))
+      // gone in the block that had changed them
+      shelf.commit({ edits: all(0n) })
+      shelf.commit({ floor: shelf.height })
+      seal(writes())
+      sizes.push(shelf.sizeBytes())
+    }
+    expect([...state().at(shelf.height).slots(ALICE)]).toEqual([])
+    expect(sizes.at(-1)! / sizes[5]!).toBeLessThan(1.3)
+  })
+
   it('walks the whole state in pieces that a fresh history takes', () => {
     const { code, codeHash } = codeOf('shared code')
     const many = Array.from(

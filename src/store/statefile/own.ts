@@ -166,7 +166,14 @@ function readConfig(field: Field): ChainConfig {
     blobSchedule: Object.fromEntries(
       (field.maybe('blobSchedule')?.entries() ?? []).map(([fork, entry]) => [l1Fork(fork, entry), blobParameters(entry)]),
     ),
-    bombDelays: (field.maybe('bombDelays')?.items() ?? []).map((item) => item.number()),
+    ...(field.maybe('bombDelays') === null
+      ? {}
+      : {
+          bombDelays: field
+            .key('bombDelays')
+            .items()
+            .map((item) => item.number()),
+        }),
     depositContract: field.maybe('depositContract')?.text() ?? null,
     transactionGasCap: field.maybe('transactionGasCap')?.quantity() ?? null,
     codeSizeLimit: field.maybe('codeSizeLimit')?.number() ?? null,

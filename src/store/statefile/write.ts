@@ -20,16 +20,14 @@ export function* stateFileText(chain: Chain): Generator<string, void, undefined>
   const { history, headVersion, head, store } = sealed
   const { header } = head
   const state = history.at(headVersion)
+  const assertHeld = () => void state.account(header.coinbase)
   const stateRoot = history.stateRoot(headVersion)
   yield `{"block":${blockEnvironment(header, config)},"accounts":`
+  assertHeld()
   yield* accountsText(history.whole(headVersion, STATE_FILE_KEYS_PER_PIECE))
   const block = { header: headerJson(header), transactions: [], ommers: [], withdrawals: null }
   yield `,"best_block_number":${header.number},"blocks":[${JSON.stringify(block)}],"transactions":[],"historical_states":null,"pocketchain":`
-  yield* ownText(
-    chain,
-    stateRoot,
-    recordsOf(store, header.number, () => state.account(header.coinbase)),
-  )
+  yield* ownText(chain, stateRoot, recordsOf(store, header.number, assertHeld))
   yield '}\n'
 }
 

@@ -1,0 +1,162 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { finish, start } from './cli.fixture.ts'
+import type { Started } from './cli.fixture.ts'
+
+const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
+const STRANGER = '0x00000000000000000000000000000000000a11ce'
+const COMMAND = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+
+let folder = ''
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'pocketchain-dump-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+async function urlOf(command: Started): Promise<string> {
+  return (JSON.parse(await command.says(/^.*\n/)) as { urls: { http: string } }).urls.http // the line of --json
+}
+
+async function ask(url: string, method: string, ...params: readonly unknown[]): Promise<unknown> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  return ((await response.json()) as { result: unknown }).result
+}
+
+async function stopped(command: Started): Promise<void> {
+  command.stop()
+  expect([await command.exit, command.err()]).toEqual([0, ''])
+}
+
+interface File {
+  readonly best_block_number: number
+  readonly accounts: Readonly<Record<string, { readonly balance: string }>>
+}
+
+function read(path: string): File {
+  return JSON.parse(readFileSync(path, 'utf8')) as File
+}
+
+describe('--state', () => {
+  test('writes the chain at the end and goes on from it at the next start', async () => {
+    const file = join(folder, 'chain.json')
+    const argv = ['--port', '0', '--json', '--cadence', 'instant', '--state', file]
+    const first = start(argv)
+    const hash = await ask(await urlOf(first), 'eth_sendTransaction', { from: ALICE, to: STRANGER, value: '0x5' })
+    await stopped(first)
+    expect(read(file)).toMatchObject({ best_block_number: 1, accounts: { [STRANGER]: { balance: '0x5' } } })
+    const second = start(argv)
+    const url = await urlOf(second)
+    expect(await ask(url, 'eth_getTransactionReceipt', hash)).toMatchObject({ blockNumber: '0x1', status: '0x1' })
+    await ask(url, 'eth_sendTransaction', { from: ALICE, to: STRANGER, value: '0x5' })
+    await stopped(second)
+    expect(read(file)).toMatchObject({ best_block_number: 2, accounts: { [STRANGER]: { balance: '0xa' } } })
+    expect(readdirSync(folder)).toEqual(['chain.json'])
+  })
+
+  test('seals what was promised before it writes', async () => {
+    const file = join(folder, 'chain.json')
+    const command = start(['--port', '0', '--json', '--state', file])
+    const url = await urlOf(command)
+    await ask(url, 'eth_sendTransaction', { from: ALICE, to: STRANGER, value: '0x5' })
+    await command.says(/"event":"flashblock"/)
+    await stopped(command)
+    expect(read(file).accounts[STRANGER]).toMatchObject({ balance: '0x5' })
+  })
+
+  test('means state.json in a folder', async () => {
+    await stopped(await up(['--state', folder]))
+    expect(readdirSync(folder)).toEqual(['state.json'])
+  })
+})
+
+describe('--dump-state and --load-state', () => {
+  test('read one file and write another', async () => {
+    const [from, to] = [join(folder, 'from.json'), join(folder, 'to.json')]
+    writeFileSync(from, JSON.stringify({ accounts: { [STRANGER]: { nonce: 0, balance: '0x7', code: '0x', storage: {} } } }))
+    const command = await up(['--load-state', from, '--dump-state', to])
+    command.stop()
+    expect(await command.exit).toBe(0)
+    expect(command.err()).toContain('the blocks of the state file are left out: it names no best block')
+    expect(read(to).accounts[STRANGER]).toMatchObject({ balance: '0x7' })
+  })
+
+  test('keep the file as it was when there is no room for a new one', async () => {
+    const file = join(folder, 'chain.json')
+    const command = await up(['--dump-state', file])
+    mkdirSync(file)
+    command.stop()
+    expect(await command.exit).toBe(1)
+    expect(command.err()).toContain(`--dump-state ${file} was not written`)
+    expect(readdirSync(folder)).toEqual(['chain.json'])
+  })
+})
+
+test('--state-interval writes while the node runs', async () => {
+  const file = join(folder, 'chain.json')
+  const command = start(['--port', '0', '--json', '--cadence', 'instant', '--state', file, '-s', '0.02'])
+  const url = await urlOf(command)
+  await ask(url, 'eth_sendTransaction', { from: ALICE, to: STRANGER, value: '0x5' })
+  while (!existsSync(file) || read(file).best_block_number < 1) await ask(url, 'eth_blockNumber')
+  expect(read(file).accounts[STRANGER]).toMatchObject({ balance: '0x5' })
+  await stopped(command)
+  expect(readdirSync(folder)).toEqual(['chain.json'])
+})
+
+describe('the command ends', () => {
+  test.each([
+    [['--state', 'a', '--dump-state', 'b'], '--state is --load-state and --dump-state in one'],
+    [['--state', 'a', '--load-state', 'b'], '--state is --load-state and --dump-state in one'],
+    [['-s', '5'], '--state-interval says how often, and needs --state or --dump-state'],
+    [['--state-interval', '0', '--state', 'a'], '--state-interval must be a number of seconds'],
+    [['--dump-state', '/nowhere/at/all'], 'there is no folder /nowhere/at'],
+    [['--state', '/nowhere/at/all'], 'there is no folder /nowhere/at'],
+  ])('with 2 for %j', async (argv, sentence) => {
+    const { code, err } = await finish(['--port', '0', ...argv])
+    expect([code, err]).toEqual([2, expect.stringContaining(sentence)])
+  })
+
+  test.each([
+    ['nothing there', null, 'cannot be read'],
+    ['no JSON', 'x', 'file is no JSON'],
+    ['a wrong balance', `{"accounts":{"${STRANGER}":{"balance":"x"}}}`, `accounts.${STRANGER}.balance must be a quantity`],
+  ])('with 3 for a state file with %s', async (_, text, sentence) => {
+    const file = join(folder, 'state.json')
+    if (text !== null) writeFileSync(file, text)
+    const { code, err } = await finish(['--port', '0', '--load-state', file])
+    expect([code, err]).toEqual([3, expect.stringContaining(sentence)])
+    expect(err).toContain(`--load-state ${file}`)
+  })
+
+  test('with 3 for a file of another chain id', async () => {
+    const file = join(folder, 'state.json')
+    await stopped(await up(['--dump-state', file]))
+    const { code, err } = await finish(['--port', '0', '--load-state', file, '--chain-id', '5'])
+    expect([code, err]).toEqual([3, expect.stringContaining('chain id is 31337, and 5 was asked for')])
+  })
+})
+
+describe.skipIf(!existsSync(COMMAND))('the built command', () => {
+  test.each(['SIGINT', 'SIGTERM'] as const)('writes its state file on %s', async (signal) => {
+    const file = join(folder, 'chain.json')
+    const argv = [COMMAND, '--port', '0', '--json', '--dump-state', file]
+    const child = spawn(process.execPath, argv, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
+    await once(createInterface({ input: child.stdout }), 'line')
+    child.kill(signal)
+    expect(await once(child, 'exit')).toEqual([0, null])
+    expect(read(file).accounts[ALICE]).toBeDefined()
+    expect(statSync(file).size).toBeGreaterThan(0)
+  })
+})
+
+async function up(argv: readonly string[]): Promise<Started> {
+  const command = start(['--port', '0', '--json', ...argv])
+  await command.says(/^.*\n/)
+  return command
+}

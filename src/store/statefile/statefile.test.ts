@@ -1,0 +1,327 @@
+import { readFileSync } from 'node:fs'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { RICH, signed, testChain, testGenesis } from '../../chain/chain.fixture.ts'
+import type { Chain } from '../../chain/index.ts'
+import { Address, EMPTY_CODE_HASH, Hash } from '../../eth/index.ts'
+import { BlockRecord } from '../record/index.ts'
+import { MemoryShelf } from '../shelf/index.ts'
+import { Store } from '../store.ts'
+import { accountsText } from './accounts.ts'
+import { StateFileError } from './field.ts'
+import { layOn, layered, readStateAccounts, readStateFile, stateFileText, stateOf } from './index.ts'
+
+/** What anvil 1.7.1 answered to anvil_dumpState: blocks 0 to 9, transactions of types 0, 1, 2 and 4, two of an impersonated sender, one creation. */
+const ANVIL = readFileSync(new URL('anvil.fixture.hex', import.meta.url))
+
+const SENDER = RICH[0]!
+/** anvil's first account */
+const FIRST = Address.from('0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266')
+const CONTRACT = Address.from('0x00000000000000000000000000000000000c0de0')
+const EMPTY = Address.from('0x0000000000000000000000000000000000000e17')
+const SLOT = Hash.fromBigint(7n)
+
+/** A file, as a value that may be changed. */
+type Parsed = Record<string, any> // deep inside what a test damages
+
+function bytesOf(file: unknown): Uint8Array {
+  return Buffer.from(JSON.stringify(file))
+}
+
+function anvilFile(): Parsed {
+  return JSON.parse(gunzipSync(Buffer.from(ANVIL.toString().trim().slice(2), 'hex')).toString()) as Parsed
+}
+
+async function chainOf(blocks: number): Promise<Chain> {
+  const { chain } = testChain('manual', { store: new Store(new MemoryShelf()) })
+  await chain.start()
+  for (let nonce = 0; nonce < blocks; nonce++) {
+    await chain.submit(signed({ nonce: BigInt(nonce) }))
+    await chain.mine(1)
+  }
+  await chain.edit((world) => {
+    world.setCode(CONTRACT, Uint8Array.of(0x60, 1))
+    world.setStorage(CONTRACT, SLOT, 9n)
+  })
+  return chain
+}
+
+function textOf(chain: Chain): string {
+  return [...stateFileText(chain)].join('')
+}
+
+async function ownFile(): Promise<Parsed> {
+  return JSON.parse(textOf(await chainOf(2))) as Parsed
+}
+
+function refusal(file: unknown): StateFileError {
+  try {
+    readStateFile(file instanceof Uint8Array ? file : bytesOf(file))
+  } catch (error) {
+    if (error instanceof StateFileError) return error
+    throw error
+  }
+  throw new Error('it was read')
+}
+
+describe('a file of ours', () => {
+  test('brings back every block as it was, the state with its edits, and the genesis', async () => {
+    const chain = await chainOf(3)
+    const { own, accounts } = readStateFile(Buffer.from(textOf(chain)))
+    const blocks = own!.records.map((record) => new BlockRecord(record).decode())
+    expect(blocks.map(({ hash }) => hash)).toEqual([0, 1, 2, 3].map((number) => chain.sealed.blockHash(number)))
+    expect(blocks[3]!.receipts).toEqual(chain.head.view.byNumber(3)!.receipts)
+    expect(own!.genesis).toEqual({ ...testGenesis(), blobGasUsed: own!.genesis.blobGasUsed, excessBlobGas: own!.genesis.excessBlobGas })
+    expect(accounts.find(({ address }) => address === CONTRACT)).toEqual({
+      address: CONTRACT,
+      nonce: 0n,
+      balance: 0n,
+      code: Uint8Array.of(0x60, 1),
+      storage: new Map([[SLOT, 9n]]),
+    })
+    expect(own!.stateRoot).toBe(chain.sealed.history.stateRoot())
+  })
+
+  test('has what anvil asks for', async () => {
+    const chain = await chainOf(2)
+    const file = JSON.parse(textOf(chain)) as Parsed
+    expect(file['best_block_number']).toBe(2)
+    expect(file['block']).toMatchObject({ number: '0x2', gas_limit: Number(chain.sealed.head.header.gasLimit) })
+    expect(file['blocks']).toEqual([expect.objectContaining({ transactions: [], ommers: [] })])
+    expect(file['blocks'][0].header).toMatchObject({
+      number: '0x2',
+      parentHash: chain.sealed.blockHash(1),
+      logsBloom: `0x${'00'.repeat(256)}`,
+    })
+    expect(file['transactions']).toEqual([])
+    expect(file['historical_states']).toBeNull()
+    expect(file['accounts'][CONTRACT]).toEqual({ nonce: 0, balance: '0x0', code: '0x6001', storage: { [SLOT]: Hash.fromBigint(9n) } })
+  })
+
+  test('tells of one moment though the chain goes on between its pieces', async () => {
+    const chain = await chainOf(2)
+    const before = textOf(chain)
+    let text = ''
+    for (const piece of stateFileText(chain)) {
+      text += piece
+      await chain.mine(1)
+      await chain.edit((world) => world.setBalance(SENDER, BigInt(text.length)))
+    }
+    expect(text).toBe(before)
+  })
+
+  test('is given up when the chain goes back behind it', async () => {
+    const chain = await chainOf(2)
+    const text = stateFileText(chain)
+    text.next()
+    await chain.rollback(1)
+    expect(() => [...text]).toThrow(expect.objectContaining({ name: 'RewoundState' }))
+  })
+
+  test('keeps a nonce that no JSON number can tell', async () => {
+    const chain = await chainOf(1)
+    await chain.edit((world) => world.setNonce(CONTRACT, 2n ** 64n - 2n))
+    const { accounts } = readStateFile(Buffer.from(textOf(chain)))
+    expect(accounts.find(({ address }) => address === CONTRACT)?.nonce).toBe(2n ** 64n - 2n)
+  })
+
+  test.each<[string, (file: Parsed) => void, string]>([
+    [
+      'a record with another byte',
+      (file) => (file['pocketchain'].records[0] = flipped(file['pocketchain'].records[0])),
+      'pocketchain.records[0]',
+    ],
+    ['half a record', (file) => (file['pocketchain'].records[0] = file['pocketchain'].records[0].slice(0, 400)), 'pocketchain.records[0]'],
+    ['no record', (file) => (file['pocketchain'].records = []), 'pocketchain.records'],
+    ['a newer format', (file) => (file['pocketchain'].format = 2), 'pocketchain.format'],
+    ['a balance changed by hand', (file) => (file['accounts'][SENDER].balance = '0x1'), 'pocketchain.stateRoot'],
+    ['a lost account', (file) => delete file['accounts'][CONTRACT], 'pocketchain.stateRoot'],
+    ['a lost account of the genesis', (file) => delete file['pocketchain'].genesis.alloc[SENDER], 'pocketchain.genesis.stateRoot'],
+    ['another chain id', (file) => (file['pocketchain'].chainId = 5), 'pocketchain.chainId'],
+    ['a fork of the future', (file) => (file['pocketchain'].genesis.config.l1[0].fork = 'zeno'), 'pocketchain.genesis.config.l1[0].fork'],
+  ])('with %s is refused by name', async (_, damage, field) => {
+    const file = await ownFile()
+    damage(file)
+    expect(refusal(file).field).toBe(field)
+  })
+})
+
+describe("a file of anvil's", () => {
+  test('is read as hex, as gzip and as JSON', () => {
+    const packed = Buffer.from(ANVIL.toString().trim().slice(2), 'hex')
+    const files = [ANVIL, packed, gunzipSync(packed), gzipSync(packed)].slice(0, 3).map((bytes) => readStateFile(bytes))
+    for (const file of files) expect(file).toEqual(files[0])
+    expect(files[0]).toMatchObject({ own: null, leftOut: null, anvil: { chainId: 31_337 } })
+  })
+
+  test('gives its blocks with hashes, senders and receipts, in their order', () => {
+    const blocks = readStateFile(ANVIL).anvil!.records.map((record) => new BlockRecord(record).decode())
+    expect(blocks.map(({ header }) => header.number)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    for (const [index, block] of blocks.entries()) if (index > 0) expect(block.header.parentHash).toBe(blocks[index - 1]!.hash)
+    expect(blocks.map(({ transactions }) => transactions.map(({ type }) => type))).toEqual([
+      [],
+      [0],
+      [1],
+      [2],
+      [4],
+      [2],
+      [],
+      [],
+      [],
+      [2, 2],
+    ])
+    expect(blocks[9]!.transactions.map(({ from }) => from)).toEqual([FIRST, '0x00000000000000000000000000000000000000bb'])
+    expect(blocks[9]!.receipts.map(({ gasUsed }) => gasUsed)).toEqual([21_000n, 21_000n])
+    expect(blocks[3]!.receipts[0]).toMatchObject({ contractAddress: Address.create(FIRST, 2n), logs: [{ topics: [] }] })
+  })
+
+  test.each<[string, (file: Parsed) => void, string]>([
+    ['a pruned parent', (file) => file['blocks'].splice(1, 1), 'the parent of its block'],
+    ['no best block', (file) => delete file['best_block_number'], 'it names no best block'],
+    ['no blocks', (file) => (file['blocks'] = []), 'its best block, 9, is not there'],
+    ['headers of later rules', (file) => (file['blocks'][0].header.slotNumber = '0x1'), 'rules that are not known here'],
+    ['a lost receipt', (file) => file['transactions'].pop(), 'has no receipt'],
+    [
+      'a lost transaction',
+      (file) => file['blocks'].find((block: Parsed) => block['transactions'].length === 2).transactions.pop(),
+      'are not those',
+    ],
+    ['another log', (file) => (logsOf(file)[0].data = '0x01'), 'are not those'],
+  ])('with %s gives its accounts, and says why no blocks', (_, change, reason) => {
+    const file = anvilFile()
+    change(file)
+    const { accounts, anvil, leftOut } = readStateFile(bytesOf(file))
+    expect(anvil).toBeNull()
+    expect(leftOut).toContain(reason)
+    expect(accounts).toEqual(readStateFile(ANVIL).accounts)
+  })
+
+  test.each<[string, (file: Parsed) => void, RegExp]>([
+    ['an unknown field', (file) => (file['accounts'][FIRST].colour = 'red'), /^accounts\.0xf39f\w+\.colour is not known here/],
+    [
+      'a balance that is none',
+      (file) => (file['accounts'][FIRST].balance = 'much'),
+      /\.balance must be a quantity such as "0x1" or 1, not "much"/,
+    ],
+    ['a balance too large', (file) => (file['accounts'][FIRST].balance = `0x1${'0'.repeat(64)}`), /\.balance must be a quantity/],
+    ['a negative nonce', (file) => (file['accounts'][FIRST].nonce = -1), /\.nonce must be a quantity/],
+    ['half a byte of code', (file) => (file['accounts'][FIRST].code = '0x600'), /\.code must be 0x-prefixed bytes/],
+    ['a slot that is none', (file) => (file['accounts'][FIRST].storage = { x: '0x1' }), /\.storage\.x is not a slot/],
+    ['storage that is a list', (file) => (file['accounts'][FIRST].storage = []), /\.storage must be an object, not a list/],
+    ['an address that is none', (file) => (file['accounts']['0x12'] = {}), /^accounts\.0x12 is not an address/],
+    ['an account twice', (file) => (file['accounts'][FIRST.toUpperCase().replace('0X', '')] = {}), /is there twice/],
+    ['no accounts', (file) => delete file['accounts'], /^accounts must be an object, not missing/],
+    ['a header of another type', (file) => (file['blocks'][0].header.gasUsed = true), /^blocks\[0\]\.header\.gasUsed must be a quantity/],
+    [
+      'a short bloom',
+      (file) => (file['blocks'][0].header.logsBloom = '0x00'),
+      /^blocks\[0\]\.header\.logsBloom must have 256 bytes, not 1/,
+    ],
+    [
+      'a transaction that was changed',
+      (file) => (signedOf(file).value = '0x77'),
+      /is not the hash of the transaction's fields|is no transaction/,
+    ],
+  ])('with %s is refused by path', (_, damage, message) => {
+    const file = anvilFile()
+    damage(file)
+    expect(refusal(file).message).toMatch(message)
+  })
+
+  test.each([
+    ['nothing', new Uint8Array(0), 'is no JSON'],
+    ['noise', Buffer.from('hello'), 'is no JSON'],
+    ['half a gzip', gzipSync('{"accounts":{}}').subarray(0, 20), 'is damaged'],
+    ['hex with a stray letter', Buffer.from('0x1f8z'), 'is hex of nothing'],
+    ['hex of half of it', ANVIL.subarray(0, 2_000), 'is damaged'],
+    ['a list', Buffer.from('[]'), 'must be an object, not a list'],
+  ])('that is %s is refused', (_, bytes, reason) => {
+    expect(refusal(bytes)).toMatchObject({ field: 'file', message: expect.stringContaining(reason) })
+  })
+})
+
+describe('accounts', () => {
+  test("of geth's alloc are taken, whose keys and words may lack 0x", () => {
+    const storage = { [SLOT.slice(2)]: SLOT.slice(2) }
+    const file = { config: { chainId: 1 }, gasLimit: '0x1', alloc: { [CONTRACT.slice(2)]: { balance: '12', storage } } }
+    expect(readStateFile(bytesOf(file))).toEqual({
+      own: null,
+      anvil: null,
+      leftOut: null,
+      accounts: [{ address: CONTRACT, nonce: 0n, balance: 12n, code: new Uint8Array(0), storage: new Map([[SLOT, 7n]]) }],
+    })
+  })
+
+  test('without anything in them are none, and slots that are zero are not there', () => {
+    const nothing = { nonce: 0n, balance: 0n, code: new Uint8Array(0), storage: new Map([[SLOT, 0n]]) }
+    const state = stateOf([
+      { ...nothing, address: EMPTY },
+      { ...nothing, address: CONTRACT, balance: 1n },
+    ])
+    expect(state).toEqual({
+      accounts: new Map([[CONTRACT, { nonce: 0n, balance: 1n, codeHash: EMPTY_CODE_HASH }]]),
+      storage: new Map(),
+      codes: new Map(),
+    })
+  })
+
+  test('that lie over others hide their storage too', () => {
+    const { storage } = testGenesis().state
+    const [address] = [...storage.keys()]
+    const upper = stateOf([{ address: address!, nonce: 1n, balance: 1n, code: new Uint8Array(0), storage: new Map() }])
+    const both = layered(testGenesis().state, upper)
+    expect(both.storage.has(address!)).toBe(false)
+    expect(both.accounts.get(address!)?.nonce).toBe(1n)
+    expect(both.accounts.size).toBe(testGenesis().state.accounts.size)
+  })
+
+  test('are written in pieces that may cut an account', () => {
+    const account = { nonce: 1n, balance: 2n, codeHash: EMPTY_CODE_HASH }
+    const slots = (...keys: bigint[]) => new Map(keys.map((key) => [Hash.fromBigint(key), 1n]))
+    const codes = new Map<Hash, Uint8Array>()
+    const pieces = [
+      { accounts: new Map([[CONTRACT, account]]), storage: new Map([[CONTRACT, slots(1n)]]), codes },
+      { accounts: new Map(), storage: new Map([[CONTRACT, slots(2n)]]), codes },
+      {
+        accounts: new Map([[EMPTY, account]]),
+        storage: new Map([
+          [CONTRACT, slots(3n)],
+          [EMPTY, slots(4n)],
+        ]),
+        codes,
+      },
+    ]
+    const text = `{"accounts":${[...accountsText(pieces)].join('')}}`
+    const read = readStateAccounts(Buffer.from(text))
+    expect(read.map(({ address, storage }) => [address, [...storage.keys()]])).toEqual([
+      [CONTRACT, [...slots(1n, 2n, 3n).keys()]],
+      [EMPTY, [...slots(4n).keys()]],
+    ])
+  })
+})
+
+test('blocks are laid on a shelf that the store reads', async () => {
+  const chain = await chainOf(3)
+  const { own, accounts } = readStateFile(Buffer.from(textOf(chain)))
+  const shelf = new MemoryShelf()
+  expect(layOn(shelf, own!.records, own!.genesis, stateOf(accounts, true))).toBe(true)
+  const store = new Store(shelf)
+  expect(store.height).toBe(3)
+  expect(store.byNumber(3)).toEqual(chain.head.view.byNumber(3))
+  const [transaction] = chain.head.view.byNumber(3)!.transactions.slice(-1)
+  expect(store.placeOf(transaction!.hash)?.number).toBe(3)
+})
+
+function flipped(base64: string): string {
+  const bytes = Buffer.from(base64, 'base64')
+  bytes[300] = bytes[300]! ^ 1
+  return bytes.toString('base64')
+}
+
+function logsOf(file: Parsed): Parsed[] {
+  return file['transactions'].find((entry: Parsed) => entry['receipt'].logs.length > 0).receipt.logs
+}
+
+function signedOf(file: Parsed): Parsed {
+  return file['blocks'].find((block: Parsed) => block['transactions'][0]?.transaction.type === '0x0').transactions[0].transaction
+}

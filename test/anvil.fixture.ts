@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { createInterface } from 'node:readline'
+
+/** The binary of foundry's anvil for this platform, null where it is not installed. Its npm wrapper would keep signals to itself. */
+export const ANVIL = binary()
+
+export interface RunningAnvil extends AsyncDisposable {
+  readonly url: string
+  /** Answers the result. Throws an Error with the message of a refusal. */
+  readonly ask: (method: string, ...params: readonly unknown[]) => Promise<any> // as its RPC answers: each test knows what it asked for
+  /** As Ctrl-C does, after which it writes its state file; resolves when it has ended. */
+  readonly stop: () => Promise<void>
+}
+
+/** Starts it on any free port. */
+export async function startAnvil(...args: readonly string[]): Promise<RunningAnvil> {
+  if (ANVIL === null) throw new Error('anvil is not installed')
+  const child = spawn(ANVIL, ['--port', '0', ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let err = ''
+  child.stderr.on('data', (data: Buffer) => (err += data.toString()))
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const port = await new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const found = /^Listening on .*:(\d+)$/.exec(line)?.[1]
+      if (found !== undefined) resolve(found)
+    })
+    void ended.then(() => reject(new Error(`anvil ended before it listened: ${err}`)))
+  })
+  const url = `http://127.0.0.1:${port}`
+  const stop = () => {
+    child.kill('SIGINT')
+    return ended
+  }
+  return {
+    url,
+    stop,
+    ask: async (method, ...params) => {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+      const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+      const { result, error } = (await response.json()) as { result?: unknown; error?: { message: string } } // a JSON-RPC answer
+      if (error !== undefined) throw new Error(error.message)
+      return result
+    },
+    [Symbol.asyncDispose]: stop,
+  }
+}
+
+function binary(): string | null {
+  const arch = process.arch === 'x64' ? 'amd64' : process.arch
+  try {
+    return createRequire(import.meta.url).resolve(`@foundry-rs/anvil-${process.platform}-${arch}/bin/anvil`)
+  } catch {
+    return null
+  }
+}
