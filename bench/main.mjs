@@ -28,6 +28,7 @@ const OPTIONS = {
   only: { type: 'string' },
   peers: { type: 'string' },
   quick: { type: 'boolean', default: false },
+  blocks: { type: 'string' },
   rounds: { type: 'string' },
   seconds: { type: 'string' },
   json: { type: 'string' },
@@ -42,23 +43,25 @@ const HELP = `npm run bench -- [options]: ours beside anvil, Hardhat 2 and a bar
   --quick             less of everything, at most 2 minutes (all of it: at most 10)
   --only <groups>     ${Object.keys(GROUPS).join(', ')}
   --peers <names>     ${PEERS.join(', ')}, or none (all)
+  --blocks <numbers>  lengths of the chain that logs are searched in (500,2000,8000,80000)
   --rounds <number>   times each of them is measured, in turns (3)
-  --seconds <number>  length of one measurement (0.3)
+  --seconds <number>  length of one measurement (0.25)
   --json <file>       all figures, also those that the tables leave out
   --out <file>        the report as markdown; a whole run writes bench/RESULTS.md
   --dist <folder>     another build of ours than dist/
   --verbose           what is being done, a line each, where there is no terminal
 `
 
-function settings({ only, peers, quick, rounds, seconds, json, out, dist, verbose }) {
-  const isWhole = !quick && only === undefined && peers === undefined
+function settings({ only, peers, quick, blocks, rounds, seconds, json, out, dist, verbose }) {
+  const isWhole = !quick && only === undefined && peers === undefined && blocks === undefined
   return {
     quick,
     verbose,
     only: chosen('only', only ?? Object.keys(GROUPS).join(','), Object.keys(GROUPS)),
     peers: peers === 'none' ? [] : chosen('peers', peers ?? PEERS.join(','), PEERS),
+    blocks: (blocks ?? (quick ? '500,2000' : '500,2000,8000,80000')).split(',').map(Number),
     rounds: Number(rounds ?? (quick ? 1 : 3)),
-    seconds: Number(seconds ?? (quick ? 0.1 : 0.3)),
+    seconds: Number(seconds ?? (quick ? 0.1 : 0.25)),
     warmUpSeconds: quick ? 0.5 : 2,
     json,
     out: out ?? (isWhole ? RESULTS : undefined),
@@ -70,7 +73,7 @@ function settings({ only, peers, quick, rounds, seconds, json, out, dist, verbos
 function chosen(option, text, known) {
   const names = text.split(',').map((name) => name.trim())
   const unknown = names.find((name) => !known.includes(name))
-  if (unknown !== undefined) throw new Error(`--${option}: "${unknown}" is none of ${known.join(', ')}`)
+  if (unknown !== undefined) throw new TypeError(`--${option}: "${unknown}" is none of ${known.join(', ')}`)
   return known.filter((name) => names.includes(name))
 }
 
@@ -166,6 +169,19 @@ function explanations({ only }, loadBefore, { rateRows }) {
   return lines
 }
 
-const { values } = parseArgs({ options: OPTIONS })
-if (values.help) process.stdout.write(HELP)
-else await main(settings(values))
+const options = asked()
+if (options !== null) await main(options)
+
+/** null: only the help page, or nothing that can be done. */
+function asked() {
+  try {
+    const { values } = parseArgs({ options: OPTIONS })
+    if (!values.help) return settings(values)
+    process.stdout.write(HELP)
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    process.stderr.write(`${error.message}\n\n${HELP}`)
+    process.exitCode = 2
+  }
+  return null
+}

@@ -32,6 +32,8 @@ const SAMPLE_MS = 10_000
 const STROKE_MS = 20
 /** Memory counts as settled after ten minutes, in short runs after a fifth of them. */
 const SETTLED_MS = Math.min(10, MINUTES / 5) * 60_000
+/** Samples of which the median is a level: the garbage collector's great rounds are minutes apart. */
+const WINDOW = 18
 /** The goal of the issue that asked for this. */
 const GOAL_MB = 50
 
@@ -64,15 +66,17 @@ async function run() {
   const startMs = performance.now()
   const endMs = startMs + MINUTES * 60_000
   let [nextSampleMs, cpuUs, cpuMs] = [startMs, cpuOf(peer.pid), startMs]
-  let waiting = 0
+  /** @type {Set<Promise<void>>} */
+  const waiting = new Set()
   for (let nowMs = startMs; nowMs < endMs; nowMs = performance.now()) {
     const due = Math.floor(((nowMs - startMs) / 1_000) * RATE)
     // A node that does not keep up shows as fewer sent, not as an endless queue of ours.
-    for (; sent < due && waiting < RATE; sent++) {
+    for (; sent < due && waiting.size < RATE; sent++) {
       const { raw, hash } = among()
       lastHash = hash
-      waiting++
-      void send(line, raw).finally(() => waiting--)
+      const answered = send(line, raw)
+      waiting.add(answered)
+      void answered.finally(() => waiting.delete(answered))
     }
     if (nowMs >= nextSampleMs) {
       const used = (cpuOf(peer.pid) - cpuUs) / 10 / (nowMs - cpuMs)
@@ -82,6 +86,7 @@ async function run() {
     }
     await new Promise((resolve) => setTimeout(resolve, STROKE_MS))
   }
+  await Promise.all(waiting)
   await sample(MINUTES * 60, NaN)
   line.close()
 }
@@ -110,7 +115,7 @@ async function report() {
   await new Promise((resolve) => setTimeout(resolve, 3_000))
   const isIn = (await peer.rpc('eth_getTransactionReceipt', [lastHash])) !== null
   const settled = samples.filter(({ second }) => second * 1_000 >= SETTLED_MS)
-  const window = Math.max(1, Math.min(6, settled.length >> 1))
+  const window = Math.max(1, Math.min(WINDOW, settled.length >> 1))
   const [before, after] = [settled.slice(0, window), settled.slice(-window)]
   const level = (rows, field) => median(rows.map((row) => row[field]))
   const line = (name, field) => {

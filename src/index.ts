@@ -197,8 +197,6 @@ async function started(options: PocketchainOptions, shelf: Shelf): Promise<Pocke
     parallel: workers,
     clientVersion,
     onBug: onError,
-    writeBlock: (form, { header }) =>
-      form === 'receipts' ? store.receiptsText(header.number) : store.blockText(header.number, form === 'full block'),
   })
   await chain.start()
   return assemble({ chain, store, rpc, workers, accounts, clientVersion, onError })

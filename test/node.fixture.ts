@@ -43,7 +43,8 @@ interface Answer {
   readonly error?: { readonly code: number; readonly message: string }
 }
 
-async function post(url: string, calls: readonly Call[]): Promise<readonly unknown[]> {
+/** The results of one batch, in the order of its calls. Throws an Error with the code and the message of a refusal. */
+export async function post(url: string, calls: readonly Call[]): Promise<readonly unknown[]> {
   const body = calls.map(([method, ...params], id) => ({ jsonrpc: '2.0', id, method, params }))
   const headers = { 'content-type': 'application/json' }
   const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })

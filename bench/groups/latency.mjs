@@ -6,7 +6,7 @@ import { bodyOf } from '../race.mjs'
 import { dealToken } from '../tokens.mjs'
 
 const PER_SECOND = 500
-const SECONDS = 10
+const SECONDS = 8
 const QUICK_SECONDS = 2
 /** One in so many is asked for until it is there: asking for all of them would be the load that is measured. */
 const WATCHED = 10
@@ -88,10 +88,10 @@ const NOTICE_MODES = [
   { peer: 'anvil', mining: 'each', kind: 'logs', label: 'anvil, logs, a block per transaction' },
   { peer: 'hardhat', mining: 'each', kind: 'logs', label: 'Hardhat, logs, a block per transaction' },
 ]
-const NOTICES = 200
+const NOTICES = 100
 const QUICK_NOTICES = 20
 /** Under flashblocks each one waits for the next of them. */
-const PROMISED_NOTICES = 40
+const PROMISED_NOTICES = 30
 
 export async function notices(field) {
   for (const { peer: name, mining, kind, label } of NOTICE_MODES) {

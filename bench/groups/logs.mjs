@@ -2,8 +2,6 @@
 import { COMMON, History, LOGS_PER_BLOCK, MARK, word } from '../history.mjs'
 import { race } from '../race.mjs'
 
-const LENGTHS = [500, 2_000, 8_000, 80_000]
-const QUICK_LENGTHS = [500, 2_000]
 /** Where the queries with many hits are asked, and what 20,000 hits refers to. */
 const WIDE = 2_000
 /** Peers that need longer to get to the next length stay behind: 80,000 blocks would take them many minutes. */
@@ -12,7 +10,7 @@ const OUR_BUILD_LIMIT_MS = 150_000
 const NOBODY = `0x${'0b'.repeat(20)}`
 
 export async function logs(field) {
-  const lengths = field.options.quick ? QUICK_LENGTHS : LENGTHS
+  const lengths = field.options.blocks
   await field.withPeers('held', async (peers) => {
     memory(field, 'at the start', peers, (peer) => peer.startedMb)
     const histories = []

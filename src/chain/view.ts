@@ -198,6 +198,15 @@ export class View {
     return this.#parts.blocks.logsText(filter, from, Math.min(to, this.#parts.head.header.number))
   }
 
+  /** A sealed block as JSON-RPC shows it; `full`: its transactions as objects, else as hashes. */
+  blockText(number: number, full: boolean): Uint8Array {
+    return this.#parts.blocks.blockText(number, full)
+  }
+
+  receiptsText(number: number): Uint8Array {
+    return this.#parts.blocks.receiptsText(number)
+  }
+
   /** What JSON-RPC shows of a sealed transaction. */
   transactionText(place: Place): Uint8Array {
     return this.#parts.blocks.transactionText(place)

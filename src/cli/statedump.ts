@@ -91,13 +91,13 @@ export class StateDump {
         turnEndsMs = performance.now() + TURN_MS
       }
       fsyncSync(file)
+      renameSync(temporary, path)
     } catch (error) {
-      closeSync(file)
       rmSync(temporary, { force: true })
       throw error
+    } finally {
+      closeSync(file)
     }
-    closeSync(file)
-    renameSync(temporary, path)
   }
 
   #failure(error: unknown): string {

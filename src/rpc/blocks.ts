@@ -1,4 +1,4 @@
-import type { Chain, Location, View } from '../chain/index.ts'
+import type { BlockTag, Chain, Location, View } from '../chain/index.ts'
 import type { Block, Hash, Transaction } from '../eth/index.ts'
 import { Hex } from '../eth/index.ts'
 import type { StateReader } from '../evm/index.ts'
@@ -10,6 +10,21 @@ import type { BlockRef } from './schema.ts'
 export function findBlock(view: View, ref: BlockRef = LATEST): Block | null {
   if (ref.kind === 'tag') return view.tagged(ref.tag)
   return ref.kind === 'number' ? view.byNumber(ref.number) : view.byHash(ref.hash)
+}
+
+/** The number of the sealed block that a parameter names, of which nothing is read; null when it names none, or the one under construction. */
+export function sealedNumber(view: View, ref: BlockRef = LATEST): number | null {
+  if (ref.kind === 'tag') return TAGGED[ref.tag](view)
+  if (ref.kind === 'hash') return view.numberOf(ref.hash)
+  return ref.number <= view.head.header.number ? ref.number : null
+}
+
+const TAGGED: Readonly<Record<BlockTag, (view: View) => number | null>> = {
+  latest: ({ head }) => head.header.number,
+  pending: ({ head, pending }) => (pending === null ? head.header.number : null),
+  safe: ({ safeNumber }) => safeNumber,
+  finalized: ({ finalizedNumber }) => finalizedNumber,
+  earliest: () => 0,
 }
 
 /** As `findBlock`, for methods that cannot answer null. Throws RpcError -32001 that names the block. */

@@ -3,7 +3,15 @@ import { Address, Hex } from '../eth/index.ts'
 import { RewoundState } from '../chain/index.ts'
 import { JsonAnswer, textOf } from './body.ts'
 import type { Caller } from './context.ts'
-import { BATCH_ITEMS, BATCH_RESPONSE_BYTES, BATCH_SLICE_MS, ERROR_MESSAGE_CHARS, PUBLIC_BATCH_MS, WHOLE_ANSWER_BYTES } from './limits.ts'
+import {
+  BATCH_ITEMS,
+  BATCH_RESPONSE_BYTES,
+  BATCH_SLICE_MS,
+  ERROR_MESSAGE_CHARS,
+  PUBLIC_BATCH_MS,
+  SMALL_ANSWER_BYTES,
+  WHOLE_ANSWER_BYTES,
+} from './limits.ts'
 import { RpcError } from './errors.ts'
 import { ALICE, DEDICATED, PUBLIC, testNode } from './node.fixture.ts'
 import type { TestNode } from './node.fixture.ts'
@@ -424,11 +432,21 @@ describe('answers that are JSON already', () => {
       () => result,
       async () => {
         const { body } = await node.rpc.handle('{"jsonrpc":"2.0","id":"ü","method":"test_stream"}', DEDICATED)
-        if (!(body instanceof JsonAnswer)) throw new Error('not of bytes')
-        expect(body.pieces[1]).toBe(result.bytes)
-        expect(JSON.parse(textOf(body))).toEqual({ jsonrpc: '2.0', id: 'ü', result: { a: 'ü' } })
+        expect(JSON.parse(textOf(body!))).toEqual({ jsonrpc: '2.0', id: 'ü', result: { a: 'ü' } })
         expect(await node.ask('test_stream')).toEqual({ a: 'ü' })
         expect(await answer(`[{"jsonrpc":"2.0","id":1,${CHAIN_ID}},${LOGS}]`)).toEqual([OK, { ...OK, result: { a: 'ü' } }])
+      },
+    )
+  })
+
+  it('many bytes are sent as they lie', async () => {
+    const result = new JsonBytes(Buffer.from(`"${'x'.repeat(SMALL_ANSWER_BYTES)}"`))
+    await withStream(
+      () => result,
+      async () => {
+        const { body } = await node.rpc.handle('{"jsonrpc":"2.0","id":1,"method":"test_stream"}', DEDICATED)
+        if (!(body instanceof JsonAnswer)) throw new Error('not of bytes')
+        expect(body.pieces[1]).toBe(result.bytes)
       },
     )
   })

@@ -11,6 +11,7 @@ import {
   METHOD_TIME_MS,
   PUBLIC_BATCH_MS,
   WHOLE_ANSWER_BYTES,
+  SMALL_ANSWER_BYTES,
 } from './limits.ts'
 import type { Method } from './method.ts'
 import { refusalOf } from './outward.ts'
@@ -19,7 +20,6 @@ import type { Rpc, RpcRequest } from './port.ts'
 import { PUBLIC_METHODS, PUBLIC_REFUSALS } from './public.ts'
 import { METHODS } from './table.ts'
 import { BlockTexts, JsonBytes, JsonStream, JsonText } from './texts.ts'
-import type { WriteBlock } from './texts.ts'
 
 /** What a node gives to its JSON-RPC face. */
 export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'parallel'> {
@@ -31,8 +31,6 @@ export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'paralle
   readonly now?: () => number
   /** how long a method may wait, unless its row says otherwise: METHOD_TIME_MS */
   readonly methodTimeMs?: number
-  /** how sealed blocks become JSON; by way of objects unless given */
-  readonly writeBlock?: WriteBlock
 }
 
 /**
@@ -60,7 +58,7 @@ export function createRpc(options: RpcOptions): NodeRpc {
     ...options,
     parallel: options.parallel ?? null,
     filters: new Filters(options.chain, now),
-    texts: new BlockTexts(options.writeBlock),
+    texts: new BlockTexts(),
   }
   const node: Dispatch = { context, now, onBug: options.onBug, methodTimeMs: options.methodTimeMs ?? METHOD_TIME_MS }
   return {
@@ -230,7 +228,10 @@ function drop(result: unknown): null {
 }
 
 function success(node: Dispatch, id: Id, method: string, result: unknown): Body {
-  if (result instanceof JsonBytes) return new JsonAnswer(JSON.stringify(id), result)
+  if (result instanceof JsonBytes) {
+    if (result.packs !== null || result.bytes.length > SMALL_ANSWER_BYTES) return new JsonAnswer(JSON.stringify(id), result)
+    return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${textOf(result.bytes)}}`
+  }
   if (result instanceof JsonStream) return streamed(node, JSON.stringify(id), method, result)
   try {
     const text = result instanceof JsonText ? result.text : JSON.stringify(result ?? null)

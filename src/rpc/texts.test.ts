@@ -1,14 +1,10 @@
-import { beforeAll, describe, expect, it } from 'vitest'
-import type { Block } from '../eth/index.ts'
-import { blockJson, receiptsJson } from './json.ts'
-import { PRECONF, testNode } from './node.fixture.ts'
-import { BlockTexts, JsonBytes, JsonStream, JsonText } from './texts.ts'
-import type { Packed, WriteBlock } from './texts.ts'
+import { describe, expect, it } from 'vitest'
+import { Hash } from '../eth/index.ts'
+import { BlockTexts, JsonStream } from './texts.ts'
+import type { BlockForm, JsonBytes, Packed } from './texts.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
-const valueOf = (json: JsonBytes | JsonText): unknown =>
-  JSON.parse(json instanceof JsonText ? json.text : new TextDecoder().decode(json.bytes))
-const sizeOf = (json: JsonBytes | JsonText): number => (json instanceof JsonText ? json.text.length : json.bytes.length)
+const valueOf = (json: JsonBytes): unknown => JSON.parse(new TextDecoder().decode(json.bytes))
 
 describe('a stream', () => {
   function* counted(made: string[], end: string[]): Generator<Uint8Array> {
@@ -68,80 +64,55 @@ describe('a stream', () => {
 })
 
 describe('block texts', () => {
-  let blocks: readonly Block[]
-  beforeAll(async () => {
-    blocks = await (await testNode()).chain.mine(8)
-  })
+  const hashes = Array.from({ length: 6 }, (_, i) => Hash.fromBigint(BigInt(i + 1)))
+  const write =
+    (sizeBytes = 100) =>
+    () =>
+      new Uint8Array(sizeBytes)
 
-  it('say what the objects say, and are written once', () => {
+  it('are written once for each form and block', () => {
     const texts = new BlockTexts()
-    const [block] = blocks
-    for (const full of [true, false]) expect(valueOf(texts.block(block!, full))).toEqual(blockJson(block!, full))
-    expect(valueOf(texts.receipts(block!))).toEqual(receiptsJson(block!))
-    expect(texts.block(block!, true)).toBe(texts.block(block!, true))
-    expect(texts.block(block!, true)).not.toBe(texts.block(block!, false))
-  })
-
-  it('of a block under construction are never kept', async () => {
-    const node = await testNode({ cadence: PRECONF })
-    const texts = new BlockTexts()
-    const pending = node.chain.head.view.tagged('pending')
-    expect(texts.block(pending, true)).not.toBe(texts.block(pending, true))
-    expect(texts.sizeBytes).toBe(0)
-    await node.chain.stop()
-  })
-
-  it('come from whoever writes them', () => {
-    const asked: unknown[] = []
-    const write: WriteBlock = (form, { header }) => {
-      asked.push([form, header.number])
-      return bytes(`"${form}"`)
-    }
-    const texts = new BlockTexts(write)
-    const [block] = blocks
-    for (let i = 0; i < 2; i++) {
-      expect([texts.block(block!, true), texts.block(block!, false), texts.receipts(block!)].map(valueOf)).toEqual([
-        'full block',
-        'block',
-        'receipts',
-      ])
-    }
-    expect(asked).toEqual(['full block', 'block', 'receipts'].map((form) => [form, block!.header.number]))
+    const asked: string[] = []
+    const ask = (form: BlockForm, hash = hashes[0]!) =>
+      texts.get(form, hash, () => {
+        asked.push(`${form} ${hash}`)
+        return bytes(`"${form}"`)
+      })
+    for (let i = 0; i < 2; i++) for (const form of ['full block', 'block', 'receipts'] as const) expect(valueOf(ask(form))).toBe(form)
+    expect(ask('block')).toBe(ask('block'))
+    expect(ask('block', hashes[1])).not.toBe(ask('block'))
+    expect(asked).toHaveLength(4)
   })
 
   it('count what is kept of them compressed, as long as they are kept themselves', async () => {
-    const texts = new BlockTexts(() => new Uint8Array(100), 250)
+    const texts = new BlockTexts(250)
     const packed: Packed = { bytes: new Uint8Array(60), crc32: 0, unpackedBytes: 100 }
     let made = 0
-    const ask = (block: Block) => {
-      const json = texts.receipts(block)
-      if (!(json instanceof JsonBytes) || json.packs === null) throw new Error('not kept')
-      return json.packs.get('br', async () => (made++, packed))
+    const ask = (hash: Hash) => {
+      const { packs } = texts.get('receipts', hash, write())
+      if (packs === null) throw new Error('not kept')
+      return packs.get('br', async () => (made++, packed))
     }
-    expect(await Promise.all([ask(blocks[0]!), ask(blocks[0]!)])).toEqual([packed, packed])
+    expect(await Promise.all([ask(hashes[0]!), ask(hashes[0]!)])).toEqual([packed, packed])
     expect([made, texts.sizeBytes]).toEqual([1, 160])
-    texts.receipts(blocks[1]!)
+    texts.get('receipts', hashes[1]!, write())
     // The first is forgotten, with both its forms.
     expect(texts.sizeBytes).toBe(100)
-    const late = ask(blocks[2]!)
-    texts.receipts(blocks[3]!)
-    texts.receipts(blocks[4]!)
-    texts.receipts(blocks[5]!)
+    const late = ask(hashes[2]!)
+    texts.get('receipts', hashes[3]!, write())
+    texts.get('receipts', hashes[4]!, write())
+    texts.get('receipts', hashes[5]!, write())
     await late
     expect(texts.sizeBytes).toBe(200)
   })
 
   it('make room by forgetting what was asked longest ago', () => {
-    const size = sizeOf(new BlockTexts().block(blocks[0]!, true))
-    const texts = new BlockTexts(undefined, Math.floor(size * 3.5))
-    const first = texts.block(blocks[0]!, true)
-    const second = texts.block(blocks[1]!, true)
-    texts.block(blocks[2]!, true)
-    expect(texts.block(blocks[0]!, true)).toBe(first)
-    texts.block(blocks[3]!, true)
-    expect(texts.block(blocks[0]!, true)).toBe(first)
-    expect(texts.block(blocks[1]!, true)).not.toBe(second)
-    for (const block of blocks) texts.block(block, true)
-    expect(texts.sizeBytes).toBeLessThanOrEqual(size * 3.5)
+    const texts = new BlockTexts(350)
+    const [first, second] = hashes.map((hash) => texts.get('block', hash, write()))
+    expect(texts.sizeBytes).toBe(300)
+    expect(texts.get('block', hashes[5]!, write()).bytes).toHaveLength(100)
+    expect(texts.get('block', hashes[0]!, write())).not.toBe(first)
+    expect(texts.get('block', hashes[1]!, write())).not.toBe(second)
+    expect(texts.sizeBytes).toBe(300)
   })
 })

@@ -1,5 +1,4 @@
-import type { Block } from '../eth/index.ts'
-import { blockJson, isPending, receiptsJson } from './json.ts'
+import type { Hash } from '../eth/index.ts'
 import { BLOCK_TEXT_BYTES } from './limits.ts'
 
 /** A result that is JSON text already. Dispatch puts it into the answer as it is. */
@@ -116,25 +115,20 @@ const END: IteratorResult<Uint8Array> = { done: true, value: undefined }
 
 export type BlockForm = 'block' | 'full block' | 'receipts'
 
-/** A sealed block in one of its forms, as JSON in UTF-8. */
-export type WriteBlock = (form: BlockForm, block: Block) => Uint8Array
-
 interface KeptText {
   readonly json: JsonBytes
   /** with what it is when compressed */
   sizeBytes: number
 }
 
-/** Blocks and receipt lists as JSON. A sealed block never changes: its text is written once and kept while there is room. */
+/** Sealed blocks and receipt lists as JSON. They never change: their text is written once and kept while there is room. */
 export class BlockTexts {
-  readonly #write: WriteBlock
   readonly #limitBytes: number
   /** by form and hash, least recently asked first */
   readonly #texts = new Map<string, KeptText>()
   #sizeBytes = 0
 
-  constructor(write: WriteBlock = writeBlock, limitBytes = BLOCK_TEXT_BYTES) {
-    this.#write = write
+  constructor(limitBytes = BLOCK_TEXT_BYTES) {
     this.#limitBytes = limitBytes
   }
 
@@ -142,25 +136,16 @@ export class BlockTexts {
     return this.#sizeBytes
   }
 
-  block(block: Block, full: boolean): JsonBytes | JsonText {
-    return this.#text(full ? 'full block' : 'block', block)
-  }
-
-  receipts(block: Block): JsonBytes | JsonText {
-    return this.#text('receipts', block)
-  }
-
-  /** A block under construction is another one each time it is asked for, so it is text and not kept. */
-  #text(form: BlockForm, block: Block): JsonBytes | JsonText {
-    if (isPending(block)) return new JsonText(FORMS[form](block))
-    const key = `${form} ${block.hash}`
+  /** `write` makes it unless it is kept. */
+  get(form: BlockForm, hash: Hash, write: () => Uint8Array): JsonBytes {
+    const key = `${form} ${hash}`
     const known = this.#texts.get(key)
     if (known !== undefined) {
       this.#texts.delete(key)
       this.#texts.set(key, known)
       return known.json
     }
-    const bytes = this.#write(form, block)
+    const bytes = write()
     const packs = new Packs((packed) => this.#grow(key, packs, packed.bytes.length))
     const kept: KeptText = { json: new JsonBytes(bytes, packs), sizeBytes: bytes.length }
     this.#texts.set(key, kept)
@@ -184,14 +169,4 @@ export class BlockTexts {
       this.#sizeBytes -= sizeBytes
     }
   }
-}
-
-const FORMS: Readonly<Record<BlockForm, (block: Block) => string>> = {
-  block: (block) => JSON.stringify(blockJson(block, false)),
-  'full block': (block) => JSON.stringify(blockJson(block, true)),
-  receipts: (block) => JSON.stringify(receiptsJson(block)),
-}
-
-function writeBlock(form: BlockForm, block: Block): Uint8Array {
-  return Buffer.from(FORMS[form](block))
 }

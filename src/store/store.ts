@@ -128,7 +128,7 @@ export class Store implements BlockStore {
   }
 
   #meta(genesis: Block | undefined) {
-    return { format: SHELF_FORMAT, genesisHash: genesis?.hash ?? Hash.zero, chainId: 0n, genesis: '{}' }
+    return { format: SHELF_FORMAT, genesisHash: genesis?.hash ?? Hash.zero }
   }
 
   #floorAt(newest: Block | undefined): { floor?: number } {

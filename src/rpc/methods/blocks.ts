@@ -1,12 +1,16 @@
+import type { View } from '../../chain/index.ts'
 import { Hex } from '../../eth/index.ts'
-import type { Block } from '../../eth/index.ts'
-import { findBlock } from '../blocks.ts'
-import { headerJson, ommerJson } from '../json.ts'
+import type { Block, Hash } from '../../eth/index.ts'
+import { findBlock, sealedNumber } from '../blocks.ts'
+import type { Context } from '../context.ts'
+import { blockJson, headerJson, ommerJson, receiptsJson } from '../json.ts'
 import type { Json } from '../json.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { BLOCK, HEADER, QUANTITY, RECEIPT, listOf, orNull } from '../results.ts'
 import { blockNumber, blockRef, boolean, hash, quantityNumber } from '../schema.ts'
+import type { BlockRef } from '../schema.ts'
+import type { JsonBytes } from '../texts.ts'
 
 const HASH_EXAMPLE = '0xd226371d0b1551adb03fb52b71f08e3e11247fe9b1af994768af8cdaa8e7dcd7'
 const BLOCK_EXAMPLE = { number: '0x1b4', hash: HASH_EXAMPLE, timestamp: '0x6553f100', transactions: [] }
@@ -19,7 +23,7 @@ export const BLOCK_METHODS: readonly Method[] = [
     params: [required('block', blockNumber), optional('full transactions', boolean)],
     result: orNull(BLOCK),
     example: { params: ['pending', false], result: BLOCK_EXAMPLE },
-    handler: ({ chain, texts }, [ref, full]) => show(findBlock(chain.head.view, ref), (block) => texts.block(block, full ?? false)),
+    handler: (context, [ref, full]) => blockText(context, ref, full ?? false),
   }),
   method({
     name: 'eth_getBlockByHash',
@@ -27,7 +31,7 @@ export const BLOCK_METHODS: readonly Method[] = [
     params: [required('hash', hash), optional('full transactions', boolean)],
     result: orNull(BLOCK),
     example: { params: [HASH_EXAMPLE, false], result: BLOCK_EXAMPLE },
-    handler: ({ chain, texts }, [hash, full]) => show(chain.head.view.byHash(hash), (block) => texts.block(block, full ?? false)),
+    handler: (context, [hash, full]) => blockText(context, { kind: 'hash', hash, requireCanonical: false }, full ?? false),
   }),
   method({
     name: 'eth_getHeaderByNumber',
@@ -68,7 +72,7 @@ export const BLOCK_METHODS: readonly Method[] = [
     result: orNull(listOf(RECEIPT)),
     errors: { [-32004]: 'on the public endpoint, there with HTTP status 403' },
     example: { params: ['pending'], result: [{ transactionHash: HASH_EXAMPLE, status: '0x1', gasUsed: '0x5208' }] },
-    handler: ({ chain, texts }, [ref]) => show(findBlock(chain.head.view, ref), (block) => texts.receipts(block)),
+    handler: (context, [ref]) => receiptsText(context, ref),
   }),
   method({
     name: 'eth_getUncleCountByBlockNumber',
@@ -103,6 +107,27 @@ export const BLOCK_METHODS: readonly Method[] = [
     handler: ({ chain }, [hash, index]) => show(chain.head.view.byHash(hash), (block) => ommer(block, index)),
   }),
 ]
+
+/** A sealed block as it is kept in JSON; the one under construction is another one each time. */
+function blockText({ chain: { head }, texts }: Context, ref: BlockRef, full: boolean): JsonBytes | Json | null {
+  const { view } = head
+  const number = sealedNumber(view, ref)
+  if (number === null) return show(findBlock(view, ref), (block) => blockJson(block, full))
+  return texts.get(full ? 'full block' : 'block', hashOf(view, number), () => view.blockText(number, full))
+}
+
+function receiptsText({ chain: { head }, texts }: Context, ref: BlockRef): JsonBytes | readonly Json[] | null {
+  const { view } = head
+  const number = sealedNumber(view, ref)
+  if (number === null) return show(findBlock(view, ref), receiptsJson)
+  return texts.get('receipts', hashOf(view, number), () => view.receiptsText(number))
+}
+
+function hashOf(view: View, number: number): Hash {
+  const hash = view.blockHash(number)
+  if (hash === null) throw new Error(`block ${number} is missing`)
+  return hash
+}
 
 function show<T>(block: Block | null, as: (block: Block) => T): T | null {
   return block === null ? null : as(block)

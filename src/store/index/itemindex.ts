@@ -2,7 +2,7 @@ import type { ByteFilter } from '../record/filter.ts'
 import * as layout from '../writer/layout.ts'
 import { decodeHead, encodeHead } from './head.ts'
 import { KIND, keyOfBytes } from './keys.ts'
-import { LIMITS, MERGES, SECTION_IDS } from './limits.ts'
+import { LIMITS, MERGES } from './limits.ts'
 import type { IndexLimits } from './limits.ts'
 import { Merge } from './merge.ts'
 import { CorruptSection } from './page.ts'
@@ -321,9 +321,10 @@ export class ItemIndex {
 
   /** Numbers go round, so that they stay few and there is time to clear away what had them before. */
   #freeId(): number {
+    const { sectionIds } = this.#limits
     const used = new Set([...this.#sections, ...this.#merges].map(({ id }) => id))
     for (let i = 1; ; i++) {
-      const id = i < SECTION_IDS ? (this.#lastId + i) % SECTION_IDS : i
+      const id = i < sectionIds ? (this.#lastId + i) % sectionIds : i
       if (used.has(id) || this.#saved.has(id) || this.#gone.has(id)) continue
       this.#lastId = id
       return id
@@ -333,7 +334,7 @@ export class ItemIndex {
   /** Pages of merges that had not ended have no head: any number that no section has may be theirs. */
   #removeStrangers(): void {
     const known = this.#sections.map(({ id }) => id)
-    const end = known.length === 0 ? 0 : Math.max(SECTION_IDS, ...known) + MERGES
+    const end = known.length === 0 ? 0 : Math.max(this.#limits.sectionIds, ...known) + MERGES
     for (let id = 0; id < end; id++) if (!this.#saved.has(id)) this.#gone.add(id)
     this.#lastId = Math.max(-1, ...known)
   }

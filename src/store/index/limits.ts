@@ -8,6 +8,8 @@ export interface IndexLimits {
   readonly sectionItems: number
   /** Of a section: a chain of nearly empty blocks has 8 bytes of head for each of them. */
   readonly sectionBlocks: number
+  /** Sections have these numbers in turn, and others only when all are used. A chain of a thousand million logs has 130 sections. */
+  readonly sectionIds: number
   /** Of a page, about. Reading a page costs a checksum over it, so a rare value in 50 sections costs 50 of them. */
   readonly pageBytes: number
   /** A longer list of items leaves its page for pages of its own. */
@@ -39,6 +41,7 @@ export const LIMITS: IndexLimits = {
   fanOut: 16,
   sectionItems: 2 ** 24,
   sectionBlocks: 2 ** 20,
+  sectionIds: 256,
   // Four pages of LMDB less the 16 bytes that it puts before a large value.
   pageBytes: 4 * 4_096 - 16,
   inlineBytes: 2_048,
@@ -56,5 +59,3 @@ export const LIMITS: IndexLimits = {
 
 /** Merges under way at a time are one per level, which is far fewer. */
 export const MERGES = 16
-/** Numbers that sections have in turn, as long as these are enough. A chain of a thousand million logs has 130 sections. */
-export const SECTION_IDS = 256

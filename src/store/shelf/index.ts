@@ -1,6 +1,5 @@
 export { MemoryShelf } from './memory.ts'
 export { openLmdb } from './lmdb.ts'
-export type { LmdbOptions } from './lmdb.ts'
 export { SHELF_FORMAT, ShelfError } from './shelf.ts'
 export type {
   Records,

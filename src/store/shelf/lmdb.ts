@@ -13,23 +13,18 @@ import { LmdbState } from './state.ts'
 import { copyOf, Environment, numberKey } from './trees.ts'
 import type { Trees } from './trees.ts'
 
-export interface LmdbOptions {
-  /** Refuse the directory of another chain. A fresh one takes any. */
-  readonly expected?: Pick<ShelfMeta, 'genesisHash' | 'chainId'>
-}
-
 /**
  * A shelf in a directory, which is made if it is not there. Throws ShelfError for every reason there is; the message says what to do, and
  * nothing in the directory was changed.
  */
-export async function openLmdb(path: string, options: LmdbOptions = {}): Promise<Shelf> {
+export async function openLmdb(path: string): Promise<Shelf> {
   const directory = new Directory(path)
   directory.prepare()
   directory.reserveLocks()
   const lock = await refusing(directory, () => DirectoryLock.take(directory.lock, directory.path, () => directory.check('lock')))
   try {
     directory.check('data')
-    const shelf = await refusing(directory, () => LmdbShelf.open(directory, lock, options))
+    const shelf = await refusing(directory, () => LmdbShelf.open(directory, lock))
     if (shelf.meta === null) directory.settle()
     return shelf
   } catch (error) {
@@ -58,11 +53,10 @@ class LmdbShelf implements Shelf {
   #standing: Standing
   #promises: Uint8Array | null
 
-  static async open(directory: Directory, lock: DirectoryLock, options: LmdbOptions): Promise<LmdbShelf> {
+  static async open(directory: Directory, lock: DirectoryLock): Promise<LmdbShelf> {
     const environment = await Environment.open(directory.data)
     try {
       const standing = readStanding(environment.trees)
-      checkStanding(standing, directory, options)
       return new LmdbShelf(directory, lock, environment, standing)
     } catch (error) {
       await environment.close()
@@ -182,18 +176,6 @@ class LmdbShelf implements Shelf {
 }
 
 const APPEND = { append: true }
-
-/** Refuses a shelf that is not what was asked for, or that this program is too old for. */
-function checkStanding({ meta }: Standing, { path }: Directory, { expected }: LmdbOptions): void {
-  if (meta === null) return
-  if (expected === undefined) return
-  if (meta.genesisHash === expected.genesisHash && meta.chainId === expected.chainId) return
-  throw new ShelfError(
-    'other-genesis',
-    `${path} holds the chain ${meta.chainId} with the genesis ${meta.genesisHash}, not ${expected.chainId} with ${expected.genesisHash}; ` +
-      'start it with its own settings or choose another --data directory',
-  )
-}
 
 function misplaced(number: number): ShelfError {
   return new ShelfError('corrupt', `there is something behind block ${number} already; restore the data directory from a copy`)

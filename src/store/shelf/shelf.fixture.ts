@@ -5,7 +5,7 @@ import { Address, EMPTY_CODE_HASH, Hash, keccak256 } from '../../eth/index.ts'
 import type { Account, WriteSet } from '../../evm/index.ts'
 import type { SectionChange, ShelfMeta } from './index.ts'
 
-export const META: ShelfMeta = { format: 1, genesisHash: hash(1), chainId: 42n, genesis: '{"chainId":42}' }
+export const META: ShelfMeta = { format: 1, genesisHash: hash(1) }
 
 /** A fresh directory, and how to be rid of it. */
 export function scratch(): { readonly path: string; readonly remove: () => void } {

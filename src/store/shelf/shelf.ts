@@ -42,9 +42,6 @@ export interface ShelfMeta {
   /** of everything on the shelf; see SHELF_FORMAT */
   readonly format: number
   readonly genesisHash: Hash
-  readonly chainId: bigint
-  /** the settings that make the genesis, as JSON text */
-  readonly genesis: string
 }
 
 /** What this program writes. It reads nothing newer. */
@@ -119,7 +116,6 @@ export type ShelfErrorReason =
   | 'locked'
   /** the directory holds something else */
   | 'foreign'
-  | 'other-genesis'
   | 'newer-format'
   | 'truncated'
   | 'corrupt'

@@ -42,8 +42,8 @@ export function putStanding(trees: Trees, { floor, wantedFloor, stateRoot, journ
   trees.about.putSync(STANDING, Buffer.from(JSON.stringify(stored)))
 }
 
-export function putMeta(trees: Trees, { format, genesisHash, chainId, genesis }: ShelfMeta): void {
-  trees.about.putSync(META, Buffer.from(JSON.stringify({ format, genesisHash, chainId: chainId.toString(), genesis })))
+export function putMeta(trees: Trees, { format, genesisHash }: ShelfMeta): void {
+  trees.about.putSync(META, Buffer.from(JSON.stringify({ format, genesisHash })))
 }
 
 export function promisesOf(trees: Trees): Uint8Array | null {
@@ -93,12 +93,10 @@ interface StoredStanding {
 function readMeta(trees: Trees): ShelfMeta | null {
   if (!trees.about.doesExist(META)) return null
   const stored = readJson(trees, META) as Partial<Record<string, string | number>> // ours: written by putMeta
-  const { format, genesisHash, chainId, genesis } = stored
+  const { format, genesisHash } = stored
   if (typeof format === 'number' && format > SHELF_FORMAT) throw newerFormat(format)
-  if (typeof format !== 'number' || typeof genesisHash !== 'string' || typeof chainId !== 'string' || typeof genesis !== 'string') {
-    throw unreadableText(META)
-  }
-  return { format, genesisHash: Hash.from(genesisHash), chainId: BigInt(chainId), genesis }
+  if (typeof format !== 'number' || typeof genesisHash !== 'string') throw unreadableText(META)
+  return { format, genesisHash: Hash.from(genesisHash) }
 }
 
 function heightOf(trees: Trees): number {

@@ -1,6 +1,7 @@
 import { Address, EMPTY_CODE_HASH, Hash, Hex } from '../../eth/index.ts'
 import { isEmpty } from '../../evm/index.ts'
 import type { Account, World, WriteSet } from '../../evm/index.ts'
+import { STATE_FILE_TEXT_PER_PIECE } from './limits.ts'
 import { integerOf } from './field.ts'
 import type { Field } from './field.ts'
 
@@ -112,34 +113,22 @@ function holdsStorage(world: World, address: Address): boolean {
 
 // --- writing --------------------------------------------------------------------------------------------------------------------------------
 
-/** A state as JSON text, a piece for each of `pieces`, in which an account comes before its slots and each code with an account that has it. */
+/**
+ * A state as JSON text. Of its pieces, an account comes before its slots, which may go on in the next piece, and each code with an account that
+ * has it.
+ */
 export function* accountsText(pieces: Iterable<WriteSet>): Iterable<string> {
   const text = new AccountsText()
   yield '{'
-  for (const piece of pieces) yield text.of(piece)
+  for (const piece of pieces) yield* text.of(piece)
   yield `${text.end()}}`
 }
 
-/** The slots of one account may come in several pieces: it stays open until another one comes. */
+/** The account that was begun last stays open until another one comes. */
 class AccountsText {
   #open: Address | null = null
   #hasSlots = false
   #hasAccounts = false
-
-  of({ accounts, storage, codes }: WriteSet): string {
-    let text = this.#open === null ? '' : this.#slots(storage.get(this.#open))
-    for (const [address, account] of accounts) {
-      if (account === null) continue
-      text += this.end()
-      const comma = this.#hasAccounts ? ',' : ''
-      text += `${comma}"${address}":{"nonce":${account.nonce},"balance":"${Hex.fromQuantity(account.balance)}","code":"${codeText(account, codes)}","storage":{`
-      this.#open = address
-      this.#hasAccounts = true
-      this.#hasSlots = false
-      text += this.#slots(storage.get(address))
-    }
-    return text
-  }
 
   end(): string {
     if (this.#open === null) return ''
@@ -147,13 +136,40 @@ class AccountsText {
     return '}}'
   }
 
-  #slots(slots: ReadonlyMap<Hash, bigint> | undefined): string {
+  *of({ accounts, storage, codes }: WriteSet): Iterable<string> {
+    if (this.#open !== null) yield* this.#slots(storage.get(this.#open))
+    let text = ''
+    for (const [address, account] of accounts) {
+      if (account === null) continue
+      text += this.#begin(address, account, codes)
+      const slots = storage.get(address)
+      if (slots === undefined && text.length < STATE_FILE_TEXT_PER_PIECE) continue
+      yield text
+      text = ''
+      yield* this.#slots(slots)
+    }
+    yield text
+  }
+
+  #begin(address: Address, account: Account, codes: WriteSet['codes']): string {
+    const { nonce, balance } = account
+    const before = `${this.end()}${this.#hasAccounts ? ',' : ''}`
+    this.#open = address
+    this.#hasAccounts = true
+    this.#hasSlots = false
+    return `${before}"${address}":{"nonce":${nonce},"balance":"${Hex.fromQuantity(balance)}","code":"${codeText(account, codes)}","storage":{`
+  }
+
+  *#slots(slots: ReadonlyMap<Hash, bigint> | undefined): Iterable<string> {
     let text = ''
     for (const [slot, value] of slots ?? []) {
       text += `${this.#hasSlots ? ',' : ''}"${slot}":"${Hash.fromBigint(value)}"`
       this.#hasSlots = true
+      if (text.length < STATE_FILE_TEXT_PER_PIECE) continue
+      yield text
+      text = ''
     }
-    return text
+    yield text
   }
 }
 

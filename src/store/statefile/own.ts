@@ -29,7 +29,7 @@ export interface OwnChain {
 export function* ownText(chain: Chain, stateRoot: Hash, records: Iterable<Uint8Array>): Iterable<string> {
   const { config, genesisState } = chain
   yield `{"format":${FORMAT},"chainId":${config.chainId},"stateRoot":"${stateRoot}","genesis":{"config":${JSON.stringify(configJson(config))},`
-  yield `"stateRoot":"${new StateHistory(genesisState).stateRoot()}","alloc":`
+  yield `"stateRoot":"${rootOf(genesisState)}","alloc":`
   yield* accountsText([genesisState])
   yield '},"records":['
   let comma = ''
@@ -39,6 +39,15 @@ export function* ownText(chain: Chain, stateRoot: Hash, records: Iterable<Uint8A
   }
   yield ']}'
 }
+
+/** Remembered: the same genesis is written again and again. */
+function rootOf(state: WriteSet): Hash {
+  const root = ROOTS.get(state) ?? new StateHistory(state).stateRoot()
+  ROOTS.set(state, root)
+  return root
+}
+
+const ROOTS = new WeakMap<WriteSet, Hash>()
 
 /** Base64 of records in a row, each behind its length in 4 bytes. */
 function* pieces(records: Iterable<Uint8Array>): Iterable<string> {

@@ -30,7 +30,7 @@ export function readStateFile(bytes: Uint8Array): StateFile {
     assertRoot(ours.key('stateRoot'), stateOf(accounts, true))
     return { ...nothing, own }
   }
-  if (file.maybe('alloc') !== null) return nothing
+  if (file.maybe('alloc') !== null || file.maybe('blocks') === null) return nothing
   try {
     return { ...nothing, anvil: readAnvilChain(file) }
   } catch (error) {

@@ -14,7 +14,7 @@ export function layOn(shelf: Shelf, records: readonly Uint8Array[], genesis: Gen
   const height = records.length - 1
   if (shelf.state !== null && genesisBlock(genesis, new StateHistory(genesis.state)).hash !== first.hash) return false
   shelf.commit({
-    meta: { format: SHELF_FORMAT, genesisHash: first.hash, chainId: BigInt(genesis.config.chainId), genesis: '{}' },
+    meta: { format: SHELF_FORMAT, genesisHash: first.hash },
     blocks: records.map((record, number) => ({ number, record, writes: NO_WRITES })),
     ...(shelf.state === null ? {} : { edits: headState, stateRoot: new StateHistory(headState).stateRoot(), floor: height }),
   })

@@ -186,7 +186,7 @@ describe("a file of anvil's", () => {
       (file) => file['blocks'].find((block: Parsed) => block['transactions'].length === 2).transactions.pop(),
       'are not those',
     ],
-    ['another log', (file) => (logsOf(file)[0].data = '0x01'), 'are not those'],
+    ['another log', (file) => (logsOf(file)[0]!['data'] = '0x01'), 'are not those'],
   ])('with %s gives its accounts, and says why no blocks', (_, change, reason) => {
     const file = anvilFile()
     change(file)

@@ -1,0 +1,123 @@
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { post } from './node.fixture.ts'
+import type { RunningNode } from './node.fixture.ts'
+
+/** The built command: what is killed must be a process of its own. */
+const COMMAND = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url))
+
+/** A process of the command that answers on its port. */
+export interface Command extends Pick<RunningNode, 'url' | 'wsUrl' | 'ask' | 'askAll'> {
+  readonly pid: number
+  /** from the start of the process to its first answer */
+  readonly startMs: number
+  readonly ready: Ready
+  /** what it wrote to stderr */
+  readonly err: () => string
+  readonly ended: Promise<End>
+  /** As the power failure does: nothing of it runs on. */
+  readonly kill: () => Promise<End>
+  /** As Ctrl-C does. */
+  readonly stop: () => Promise<End>
+}
+
+/** What the command says in its first line under --json. */
+export interface Ready {
+  readonly blockNumber: number
+  readonly genesisHash: string
+  readonly accounts: readonly string[]
+  readonly privateKeys: readonly string[]
+  readonly recovered: { readonly kept: readonly string[]; readonly retracted: readonly string[] }
+  readonly urls: { readonly http: string; readonly ws: string }
+}
+
+export interface End {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly out: string
+  readonly err: string
+}
+
+/** A start that may still fail. */
+export interface Start {
+  readonly pid: number
+  readonly ended: Promise<End>
+  readonly kill: () => Promise<End>
+  /** Resolves with the first answer. Rejects with a Refused when the process ends before. */
+  readonly answers: () => Promise<Command>
+}
+
+/** The command ended before it answered. */
+export class Refused extends Error {
+  override readonly name = 'Refused'
+  readonly end: End
+
+  constructor(end: End) {
+    super(`ended with ${end.code ?? end.signal}: ${end.err}`)
+    this.end = end
+  }
+}
+
+/** Starts the command on any free port. */
+export async function launch(...argv: readonly string[]): Promise<Command> {
+  return begin(...argv).answers()
+}
+
+/** A start that is expected to fail: answers how. */
+export async function refusal(...argv: readonly string[]): Promise<End> {
+  const start = begin(...argv)
+  try {
+    const command = await start.answers()
+    await command.kill()
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error
+  }
+  return start.ended
+}
+
+export function begin(...argv: readonly string[]): Start {
+  const begunMs = performance.now()
+  const child = spawn(process.execPath, [COMMAND, '--port', '0', '--json', '--workers', '0', ...argv], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let [out, err] = ['', '']
+  const isSaid = new Set<() => void>()
+  child.stdout.on('data', (data: Buffer) => {
+    out += data.toString()
+    for (const look of isSaid) look()
+  })
+  child.stderr.on('data', (data: Buffer) => (err += data.toString()))
+  const ended = new Promise<End>((resolve) => child.once('close', (code, signal) => resolve({ code, signal, out, err })))
+  const sent = (signal: NodeJS.Signals) => {
+    child.kill(signal)
+    return ended
+  }
+  const firstLine = new Promise<string>((resolve, reject) => {
+    const look = () => {
+      const end = out.indexOf('\n')
+      if (end < 0) return
+      isSaid.delete(look)
+      resolve(out.slice(0, end))
+    }
+    isSaid.add(look)
+    void ended.then((end) => reject(new Refused(end)))
+  })
+  firstLine.catch(() => undefined) // who only kills it does not ask
+  const answers = async (): Promise<Command> => {
+    const ready = JSON.parse(await firstLine) as Ready // what the first line is
+    const { http, ws } = ready.urls
+    await post(http, [['eth_blockNumber']])
+    return {
+      pid: child.pid!,
+      startMs: performance.now() - begunMs,
+      ready,
+      url: http,
+      wsUrl: ws,
+      askAll: (calls) => post(http, calls),
+      ask: async (...call) => (await post(http, [call]))[0],
+      err: () => err,
+      ended,
+      kill: () => sent('SIGKILL'),
+      stop: () => sent('SIGINT'),
+    }
+  }
+  return { pid: child.pid!, ended, kill: () => sent('SIGKILL'), answers }
+}

@@ -1,0 +1,197 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { begin, launch } from './command.fixture.ts'
+import type { Command } from './command.fixture.ts'
+import { Random } from './fuzz/random.ts'
+import { Ledger, Load, TRANSFER_TOPIC, edited, receiver, tokenOf } from './load.fixture.ts'
+import type { WholeReceipt } from './load.fixture.ts'
+import type { Call, HeaderJson, LogJson } from './node.fixture.ts'
+
+// The process is killed at any moment of its life: what it told somebody is still true when it is started again.
+
+/** `npm run test:crash` kills more often. */
+const ROUNDS = Number(process.env['CRASH_ROUNDS'] ?? 6)
+const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000)
+/** Each begins with a new directory. */
+const ROUNDS_PER_DIRECTORY = 10
+/** What one batch asks for. */
+const CALLS = 500
+
+const FLAGS = ['--block-time', '1', '--flashblock-time', '100']
+
+let data: string
+let command: Command | null = null
+
+beforeEach(() => {
+  data = mkdtempSync(join(tmpdir(), 'pocketchain-crash-'))
+})
+
+afterEach(async () => {
+  await command?.kill()
+  rmSync(data, { recursive: true, force: true })
+})
+
+describe('a node that is killed under load', () => {
+  it(`has lost nothing that it told when it is started again (seed ${SEED})`, { timeout: 30_000 + ROUNDS * 30_000 }, async () => {
+    const startsMs: number[] = []
+    for (let first = 0; first < ROUNDS; first += ROUNDS_PER_DIRECTORY) {
+      const directory = join(data, String(first))
+      const life = new Life(directory)
+      for (let round = first; round < Math.min(ROUNDS, first + ROUNDS_PER_DIRECTORY); round++) {
+        const random = new Random(SEED, round)
+        startsMs.push(await life.round(random, `round ${round} of seed ${SEED}`))
+      }
+      rmSync(directory, { recursive: true, force: true })
+    }
+    startsMs.sort((a, b) => a - b)
+    if (ROUNDS > 10) process.stdout.write(`${ROUNDS} rounds, starts ${startsMs.map(Math.round).join(' ')} ms\n`)
+  })
+})
+
+/** A directory through many lives of its process. */
+class Life {
+  readonly #data: string
+  readonly #ledger = new Ledger()
+  /** all sealed blocks that were looked at, by number */
+  readonly #blocks: SeenBlock[] = []
+  readonly totals = { kept: 0, retracted: 0 }
+
+  constructor(data: string) {
+    this.#data = data
+  }
+
+  /** Starts, looks whether everything is there, loads, and is killed. Answers how long the start took. */
+  async round(random: Random, name: string): Promise<number> {
+    if (random.chance(0.25)) await this.#killedAtStart(random)
+    command = await launch('--data', this.#data, ...FLAGS)
+    const { startMs } = command
+    await this.#check(command, name)
+    const load = new Load(command, this.#ledger, random, { rate: 300, mischief: true })
+    await delay(random.between(100, 3_000))
+    const { signal } = await command.kill()
+    await load.stop()
+    expect({ signal, err: command.err().replaceAll(RECOVERY, '') }, name).toEqual({ signal: 'SIGKILL', err: '' })
+    command = null
+    return startMs
+  }
+
+  async #killedAtStart(random: Random): Promise<void> {
+    const start = begin('--data', this.#data, ...FLAGS)
+    await delay(random.between(50, 800))
+    await start.kill()
+  }
+
+  async #check(node: Command, name: string): Promise<void> {
+    const ledger = this.#ledger
+    const { blockNumber: height } = node.ready
+    expect(height, name).toBeGreaterThanOrEqual(ledger.height)
+    const heads = [...ledger.heads]
+    const found = await all(node, heads.map(([number]): Call => ['eth_getBlockByNumber', hex(number), false]))
+    expect(found.map((block) => (block as HeaderJson | null)?.hash), name).toEqual(heads.map(([, hash]) => hash))
+    await this.#readBlocks(node, height, name)
+    await this.#checkPromises(node, name)
+    await this.#checkLogs(node, height, name)
+    await this.#checkState(node, height, name)
+    await this.#goesOn(node, height)
+  }
+
+  /** What is new since the last look, and whether what is old is still the same. */
+  async #readBlocks(node: Command, height: number, name: string): Promise<void> {
+    const numbers = Array.from({ length: height + 1 }, (_, number) => number)
+    const headers = (await all(node, numbers.map((number): Call => ['eth_getBlockByNumber', hex(number), false]))) as BlockJson[] // all are sealed
+    const first = headers.findIndex(({ hash }, number) => this.#blocks[number]?.hash !== hash)
+    this.#blocks.length = first < 0 ? headers.length : first
+    const added = headers.slice(this.#blocks.length)
+    const receipts = await all(node, added.map(({ number }): Call => ['eth_getBlockReceipts', number]))
+    for (const [index, header] of added.entries()) {
+      const own = receipts[index] as WholeReceipt[] // of a sealed block
+      expect(header.parentHash, `${name}, block ${header.number}`).toBe(this.#blocks.at(-1)?.hash ?? header.parentHash)
+      expect(own.map(({ transactionHash }) => transactionHash), `${name}, block ${header.number}`).toEqual(header.transactions)
+      this.#blocks.push({ hash: header.hash, receipts: own })
+    }
+    const fresh = this.#blocks.slice(-added.length).flatMap((block) => block.receipts)
+    const byHash = await all(node, fresh.map(({ transactionHash }): Call => ['eth_getTransactionReceipt', transactionHash]))
+    expect(byHash, `${name}, receipts by hash`).toEqual(fresh)
+    const old = this.#blocks.flatMap(({ receipts: [receipt] }) => receipt ?? [])
+    expect(await all(node, old.map(({ transactionHash }): Call => ['eth_getTransactionReceipt', transactionHash]))).toEqual(old)
+    const blocks = await all(node, headers.map(({ hash }): Call => ['eth_getBlockByHash', hash, false]))
+    expect(blocks, `${name}, blocks by hash`).toEqual(headers)
+  }
+
+  /** Each is sealed as it was promised, or was reported as taken back. */
+  async #checkPromises(node: Command, name: string): Promise<void> {
+    const { recovered } = node.ready
+    const retracted = new Set(recovered.retracted)
+    const promised = [...this.#ledger.promised.values()].filter(({ transactionHash }) => !retracted.has(transactionHash))
+    const sealed = await all(node, promised.map(({ transactionHash }): Call => ['eth_getTransactionReceipt', transactionHash]))
+    expect(sealed.map((receipt) => withoutHash(receipt as WholeReceipt | null)), `${name}, promises`).toEqual(promised.map(withoutHash))
+    for (const hash of retracted) expect(node.err(), name).toContain(hash)
+    this.totals.kept += recovered.kept.length
+    this.totals.retracted += retracted.size
+    this.#ledger.promised.clear()
+  }
+
+  async #checkLogs(node: Command, height: number, name: string): Promise<void> {
+    const logs = this.#blocks.flatMap(({ receipts }) => receipts).flatMap((receipt) => receipt.logs)
+    const range = { fromBlock: '0x0', toBlock: hex(height) }
+    expect(await node.ask('eth_getLogs', range), `${name}, logs of the whole chain`).toEqual(logs)
+    const topics = [TRANSFER_TOPIC, null, wordOf(receiver(7))]
+    const some = logs.filter((log) => log.topics[0] === topics[0] && log.topics[2] === topics[2])
+    expect(await node.ask('eth_getLogs', { ...range, topics }), `${name}, some logs`).toEqual(some)
+  }
+
+  /** The token's slots are what its logs add up to; what was set by hand is what was set last, or was about to be. */
+  async #checkState(node: Command, height: number, name: string): Promise<void> {
+    const number = hex(height)
+    const token = tokenOf(node.ready.accounts)
+    const sums = new Map<string, bigint>()
+    for (const { receipts } of this.#blocks)
+      for (const { logs } of receipts) for (const log of logs) if (log.address === token) add(sums, log)
+    const slots = [...sums.keys()]
+    const held = await all(node, slots.map((slot): Call => ['eth_getStorageAt', token, slot, number]))
+    expect(held.map((word) => BigInt(String(word))), `${name}, slots`).toEqual(slots.map((slot) => sums.get(slot)))
+    const { edits } = this.#ledger
+    if (edits !== null) expect(edits, `${name}, edits`).toContain(BigInt(String(await node.ask('eth_getBalance', edited(), number))))
+  }
+
+  async #goesOn(node: Command, height: number): Promise<void> {
+    while (Number(await node.ask('eth_blockNumber')) <= height) await delay(20)
+  }
+}
+
+interface SeenBlock {
+  readonly hash: string
+  readonly receipts: readonly WholeReceipt[]
+}
+
+type BlockJson = HeaderJson & { readonly transactions: readonly string[] }
+
+const RECOVERY = /pocketchain: (kept|had to take back) \d+ promises of the last run.*\n/g
+
+async function all(node: Command, calls: readonly Call[]): Promise<unknown[]> {
+  const answers: unknown[] = []
+  for (let at = 0; at < calls.length; at += CALLS) answers.push(...(await node.askAll(calls.slice(at, at + CALLS))))
+  return answers
+}
+
+function withoutHash(receipt: WholeReceipt | null): unknown {
+  if (receipt === null) return null
+  const logs = receipt.logs.map((log) => ({ ...log, blockHash: null }))
+  return { ...receipt, blockHash: null, logs }
+}
+
+function add(sums: Map<string, bigint>, { topics, data }: LogJson): void {
+  const slot = topics[2]!
+  sums.set(slot, (sums.get(slot) ?? 0n) + BigInt(data))
+}
+
+function wordOf(address: string): string {
+  return `0x${address.slice(2).padStart(64, '0')}`
+}
+
+function hex(number: number): string {
+  return `0x${number.toString(16)}`
+}
