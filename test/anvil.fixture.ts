@@ -7,8 +7,8 @@ export const ANVIL = binary()
 
 export interface RunningAnvil extends AsyncDisposable {
   readonly url: string
-  /** Answers the result. Throws an Error with the message of a refusal. */
-  readonly ask: (method: string, ...params: readonly unknown[]) => Promise<any> // as its RPC answers: each test knows what it asked for
+  /** Answers the result, which its caller knows to expect. Throws an Error with the message of a refusal. */
+  readonly ask: <T = unknown>(method: string, ...params: readonly unknown[]) => Promise<T>
   /** As Ctrl-C does, after which it writes its state file; resolves when it has ended. */
   readonly stop: () => Promise<void>
 }
@@ -35,10 +35,10 @@ export async function startAnvil(...args: readonly string[]): Promise<RunningAnv
   return {
     url,
     stop,
-    ask: async (method, ...params) => {
+    ask: async <T>(method: string, ...params: readonly unknown[]) => {
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
       const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
-      const { result, error } = (await response.json()) as { result?: unknown; error?: { message: string } } // a JSON-RPC answer
+      const { result, error } = (await response.json()) as { result: T; error?: { message: string } } // a JSON-RPC answer
       if (error !== undefined) throw new Error(error.message)
       return result
     },

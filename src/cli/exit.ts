@@ -1,11 +1,11 @@
 /** Exit codes of the command. */
 export const EXIT = {
   good: 0,
-  /** the node could not start, such as a busy port */
+  /** the node could not start, such as a busy port, or not leave its state file */
   failed: 1,
   /** a wrong flag, variable or configuration key */
   usage: 2,
-  /** a genesis or chain file that cannot be used */
+  /** a genesis, chain or state file that cannot be used */
   file: 3,
 } as const
 

@@ -231,7 +231,7 @@ describe('an item index', () => {
   it('answers as the chain does, whatever was appended, cut off, saved and lost', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60, size: 'max' }), fc.array(query, { minLength: 10, maxLength: 10 }), (steps, queries) => {
-        const world = new World()
+        const world = new World({ ...SMALL, cachedPages: steps.length % 2 === 0 ? 4 : 1_000 })
         for (const take of steps) take(world)
         checkItems(world)
         for (const { filter } of queries) checkQuery(world, filter, 0, world.blocks.length)
@@ -354,7 +354,7 @@ describe('an item index', () => {
   })
 
   it('goes on through what is appended and cut off while it is read', () => {
-    const world = new World()
+    const world = new World({ ...SMALL, windowItems: 1_000 })
     for (let i = 0; i < 100; i++) world.append(filler(0))
     const reader = readBlocks(world.index.find({ addresses: null, topics: [[valueOf(1)]] }, 0, 1_000))
     const take = (count: number): number[] => Array.from({ length: count }, () => reader.next().value)

@@ -22,7 +22,8 @@ const EMPTY = Address.from('0x0000000000000000000000000000000000000e17')
 const SLOT = Hash.fromBigint(7n)
 
 /** A file, as a value that may be changed. */
-type Parsed = Record<string, any> // deep inside what a test damages
+// oxlint-disable-next-line typescript/no-explicit-any -- what a test damages lies deep inside
+type Parsed = Record<string, any>
 
 function bytesOf(file: unknown): Uint8Array {
   return Buffer.from(JSON.stringify(file))
