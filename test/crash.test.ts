@@ -37,6 +37,7 @@ afterEach(async () => {
 describe('a node that is killed under load', () => {
   it(`has lost nothing that it told when it is started again (seed ${SEED})`, { timeout: 30_000 + ROUNDS * 30_000 }, async () => {
     const startsMs: number[] = []
+    const totals = { blocks: 0, sent: 0, promises: 0, kept: 0, retracted: 0 }
     for (let first = 0; first < ROUNDS; first += ROUNDS_PER_DIRECTORY) {
       const directory = join(data, String(first))
       const life = new Life(directory)
@@ -44,10 +45,14 @@ describe('a node that is killed under load', () => {
         const random = new Random(SEED, round)
         startsMs.push(await life.round(random, `round ${round} of seed ${SEED}`))
       }
+      for (const [key, count] of Object.entries(life.totals)) totals[key as keyof typeof totals] += count // they have the same keys
       rmSync(directory, { recursive: true, force: true })
     }
+    expect(totals.kept, 'promises that were open').toBeGreaterThan(0)
+    if (ROUNDS <= ROUNDS_PER_DIRECTORY) return
     startsMs.sort((a, b) => a - b)
-    if (ROUNDS > 10) process.stdout.write(`${ROUNDS} rounds, starts ${startsMs.map(Math.round).join(' ')} ms\n`)
+    const [median, last] = [startsMs[ROUNDS >> 1]!, startsMs.at(-1)!].map(Math.round)
+    process.stdout.write(`${ROUNDS} rounds of seed ${SEED}: ${JSON.stringify(totals)}; first answer after ${median} ms, at most ${last} ms\n`)
   })
 })
 
@@ -57,7 +62,7 @@ class Life {
   readonly #ledger = new Ledger()
   /** all sealed blocks that were looked at, by number */
   readonly #blocks: SeenBlock[] = []
-  readonly totals = { kept: 0, retracted: 0 }
+  readonly totals = { blocks: 0, sent: 0, promises: 0, kept: 0, retracted: 0 }
 
   constructor(data: string) {
     this.#data = data
@@ -73,6 +78,8 @@ class Life {
     await delay(random.between(100, 3_000))
     const { signal } = await command.kill()
     await load.stop()
+    this.totals.sent += load.sent
+    this.totals.promises += this.#ledger.promised.size
     expect({ signal, err: command.err().replaceAll(RECOVERY, '') }, name).toEqual({ signal: 'SIGKILL', err: '' })
     command = null
     return startMs
@@ -112,7 +119,8 @@ class Life {
       expect(own.map(({ transactionHash }) => transactionHash), `${name}, block ${header.number}`).toEqual(header.transactions)
       this.#blocks.push({ hash: header.hash, receipts: own })
     }
-    const fresh = this.#blocks.slice(-added.length).flatMap((block) => block.receipts)
+    this.totals.blocks += added.length
+    const fresh = this.#blocks.slice(this.#blocks.length - added.length).flatMap((block) => block.receipts)
     const byHash = await all(node, fresh.map(({ transactionHash }): Call => ['eth_getTransactionReceipt', transactionHash]))
     expect(byHash, `${name}, receipts by hash`).toEqual(fresh)
     const old = this.#blocks.flatMap(({ receipts: [receipt] }) => receipt ?? [])

@@ -87,6 +87,45 @@ export class Ledger {
   }
 }
 
+/** Signs transfers of wei and of tokens, in the order of their nonces. The first of all deploys the token. */
+export class Signer {
+  readonly #command: Command
+  readonly #random: Random
+  #nonces: readonly bigint[] = []
+
+  constructor(command: Command, random: Random) {
+    this.#command = command
+    this.#random = random
+  }
+
+  /** Before the first, and after whatever may have undone some. */
+  async findNonces(): Promise<void> {
+    const { accounts } = this.#command.ready
+    const counts = await this.#command.askAll(accounts.map((account) => ['eth_getTransactionCount', account, 'pending']))
+    this.#nonces = counts.map((count) => BigInt(String(count)))
+  }
+
+  /** The bytes of the next one. */
+  next(): Hex {
+    const { accounts, privateKeys } = this.#command.ready
+    const account = this.#nonces[0] === 0n ? 0 : this.#random.below(accounts.length)
+    const nonce = this.#nonces[account]!
+    this.#nonces = this.#nonces.with(account, nonce + 1n)
+    const fields = { type: 2, chainId: CHAIN_ID, nonce, maxFeePerGas: 100n * GWEI, maxPriorityFeePerGas: 1n } as const
+    const transaction = Transaction.sign({ ...fields, ...this.#purpose(account, nonce) }, Hex.toBytes(privateKeys[account]! as Hex)) // a key is hex
+    return Hex.fromBytes(transaction.raw)
+  }
+
+  #purpose(account: number, nonce: bigint) {
+    if (account === 0 && nonce === 0n) return { to: null, value: 0n, gas: 300_000n, data: TOKEN_INIT_CODE }
+    const to = receiver(this.#random.below(RECEIVERS))
+    const amount = BigInt(1 + this.#random.below(1_000))
+    if (this.#random.chance(0.3)) return { to, value: amount, gas: 21_000n }
+    const data = Buffer.concat([to, amount].map((word) => Buffer.from(BigInt(word).toString(16).padStart(64, '0'), 'hex')))
+    return { to: tokenOf(this.#command.ready.accounts), value: 0n, gas: 120_000n, data: new Uint8Array(data) }
+  }
+}
+
 export interface Work {
   /** signed transactions per second */
   readonly rate: number
@@ -101,7 +140,7 @@ export class Load {
   readonly #ledger: Ledger
   readonly #random: Random
   readonly #work: Work
-  readonly #nonces: bigint[] = []
+  readonly #signer: Signer
   readonly #running: Promise<unknown>[] = []
   readonly #socket: WebSocket
   #isStopped = false
@@ -113,6 +152,7 @@ export class Load {
     this.#ledger = ledger
     this.#random = random
     this.#work = work
+    this.#signer = new Signer(command, random)
     this.#socket = this.#listen()
     this.#running = [this.#send(), this.#look(), ...(work.mischief ? [this.#mischief()] : [])].map((task) => task.catch(this.#dead))
   }
@@ -145,9 +185,10 @@ export class Load {
     const { askAll } = this.#command
     const pauseMs = 50
     for (let dueMs = performance.now(); !this.#isStopped; dueMs = Math.max(dueMs + pauseMs, performance.now() - 500)) {
-      if (this.#isLost) await this.#findNonces()
+      if (this.#isLost) await this.#signer.findNonces()
+      this.#isLost = false
       const count = Math.max(1, Math.round((this.#work.rate * pauseMs) / 1_000))
-      const calls = Array.from({ length: count }, (): Call => ['eth_sendRawTransaction', Hex.fromBytes(this.#transaction().raw)])
+      const calls = Array.from({ length: count }, (): Call => ['eth_sendRawTransaction', this.#signer.next()])
       try {
         await askAll(calls)
         this.sent += count
@@ -158,31 +199,6 @@ export class Load {
       }
       await delay(Math.max(0, dueMs + pauseMs - performance.now()))
     }
-  }
-
-  async #findNonces(): Promise<void> {
-    this.#isLost = false
-    const { accounts } = this.#command.ready
-    const counts = await this.#command.askAll(accounts.map((account) => ['eth_getTransactionCount', account, 'pending']))
-    this.#nonces.splice(0, this.#nonces.length, ...counts.map((count) => BigInt(String(count))))
-  }
-
-  #transaction(): Transaction {
-    const { accounts, privateKeys } = this.#command.ready
-    const account = this.#nonces[0] === 0n ? 0 : this.#random.below(accounts.length)
-    const nonce = this.#nonces[account]!
-    this.#nonces[account] = nonce + 1n
-    const fields = { type: 2, chainId: CHAIN_ID, nonce, maxFeePerGas: 100n * GWEI, maxPriorityFeePerGas: 1n } as const
-    return Transaction.sign({ ...fields, ...this.#purpose(account, nonce) }, Hex.toBytes(privateKeys[account]! as Hex)) // a key is hex
-  }
-
-  #purpose(account: number, nonce: bigint) {
-    if (account === 0 && nonce === 0n) return { to: null, value: 0n, gas: 300_000n, data: TOKEN_INIT_CODE }
-    const to = receiver(this.#random.below(RECEIVERS))
-    const amount = BigInt(1 + this.#random.below(1_000))
-    if (this.#random.chance(0.3)) return { to, value: amount, gas: 21_000n }
-    const data = Buffer.concat([to, amount].map((word) => Buffer.from(BigInt(word).toString(16).padStart(64, '0'), 'hex')))
-    return { to: tokenOf(this.#command.ready.accounts), value: 0n, gas: 120_000n, data: new Uint8Array(data) }
   }
 
   /** Promises and the newest sealed block, as fast as the node answers. */

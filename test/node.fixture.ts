@@ -37,7 +37,7 @@ export async function startNode(options: PocketchainOptions = {}): Promise<Runni
   }
 }
 
-interface Answer {
+export interface Answer {
   readonly id: number
   readonly result?: unknown
   readonly error?: { readonly code: number; readonly message: string }
@@ -45,14 +45,18 @@ interface Answer {
 
 /** The results of one batch, in the order of its calls. Throws an Error with the code and the message of a refusal. */
 export async function post(url: string, calls: readonly Call[]): Promise<readonly unknown[]> {
-  const body = calls.map(([method, ...params], id) => ({ jsonrpc: '2.0', id, method, params }))
-  const headers = { 'content-type': 'application/json' }
-  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
-  const answers = (await response.json()) as readonly Answer[] // a batch is answered by a batch
-  return answers.map(({ result, error }) => {
+  return (await answersOf(url, calls)).map(({ result, error }) => {
     if (error !== undefined) throw new Error(`${error.code} ${error.message}`)
     return result
   })
+}
+
+/** What one batch is answered, refusals too, in the order of its calls. */
+export async function answersOf(url: string, calls: readonly Call[]): Promise<readonly Answer[]> {
+  const body = calls.map(([method, ...params], id) => ({ jsonrpc: '2.0', id, method, params }))
+  const headers = { 'content-type': 'application/json' }
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
+  return (await response.json()) as readonly Answer[] // a batch is answered by a batch
 }
 
 /** One WebSocket connection and everything it was notified of, in order. */

@@ -121,6 +121,7 @@ describe('the command ends', () => {
   test.each([
     [['--state', 'a', '--dump-state', 'b'], '--state is --load-state and --dump-state in one'],
     [['--state', 'a', '--load-state', 'b'], '--state is --load-state and --dump-state in one'],
+    [['--state', 'a', '--data', 'b'], '--data keeps the chain by itself'],
     [['-s', '5'], '--state-interval says how often, and needs --state or --dump-state'],
     [['--state-interval', '0', '--state', 'a'], '--state-interval must be a number of seconds'],
     [['--dump-state', '/nowhere/at/all'], 'there is no folder /nowhere/at'],

@@ -11,11 +11,17 @@ export interface StatePaths {
   readonly dump: { readonly path: string; readonly flag: string } | null
 }
 
-type StateSettings = Pick<Settings, 'state' | 'loadState' | 'dumpState' | 'stateInterval'>
+type StateSettings = Pick<Settings, 'state' | 'loadState' | 'dumpState' | 'stateInterval' | 'data'>
 
 /** Throws CommandError for flags that contradict each other, and for a place where no file can be. */
 export function statePaths(settings: StateSettings): StatePaths {
-  const { state, loadState, dumpState, stateInterval } = settings
+  const { state, loadState, dumpState, stateInterval, data } = settings
+  if (state !== null && data !== null) {
+    throw new CommandError(
+      EXIT.usage,
+      '--data keeps the chain by itself: --load-state begins a new directory from a file, --dump-state leaves a file, and --state would do both at every start',
+    )
+  }
   if (state !== null && (loadState !== null || dumpState !== null)) {
     throw new CommandError(EXIT.usage, '--state is --load-state and --dump-state in one: give it alone, or the two without it')
   }

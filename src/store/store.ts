@@ -5,7 +5,7 @@ import type { WriteSet } from '../evm/index.ts'
 import { ItemIndex } from './index/index.ts'
 import { jsonWriter, logText } from './json/index.ts'
 import type { LogPart } from './json/index.ts'
-import { DECODED_BYTES, KNOWN_HEADS, SCANNED_SHARE } from './limits.ts'
+import { DECODED_BLOCKS, DECODED_BYTES, KNOWN_HEADS, SCANNED_SHARE } from './limits.ts'
 import { BlockRecord, byteFilter, encodeBlock } from './record/index.ts'
 import type { ByteFilter } from './record/index.ts'
 import { SHELF_FORMAT } from './shelf/index.ts'
@@ -296,7 +296,7 @@ interface Head {
   readonly timestamp: number
 }
 
-/** Whole blocks that were asked for lately, as many as their records fit into DECODED_BYTES. */
+/** Whole blocks that were asked for lately, at most DECODED_BLOCKS, and as many as their records fit into DECODED_BYTES. */
 class DecodedBlocks {
   readonly #blocks = new Map<number, { readonly block: Block; readonly sizeBytes: number }>()
   #sizeBytes = 0
@@ -314,7 +314,7 @@ class DecodedBlocks {
     this.#blocks.set(block.header.number, { block, sizeBytes })
     this.#sizeBytes += sizeBytes
     for (const number of this.#blocks.keys()) {
-      if (this.#sizeBytes <= DECODED_BYTES || this.#blocks.size === 1) return
+      if (this.#blocks.size === 1 || (this.#sizeBytes <= DECODED_BYTES && this.#blocks.size <= DECODED_BLOCKS)) return
       this.#delete(number)
     }
   }

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { ByteFilter } from '../record/filter.ts'
 import { recordOf, valueOf } from './chain.fixture.ts'
 import type { PlainBlock, PlainLog } from './chain.fixture.ts'
+import { decodeHead } from './head.ts'
 import { CorruptSection, INDEX_LIMITS, ItemIndex } from './index.ts'
 import type { IndexChanges, IndexLimits, PageSource } from './index.ts'
 
@@ -277,12 +278,16 @@ describe('an item index', () => {
     check()
   })
 
-  it('keeps few sections, and nothing of merges that were given up', () => {
-    const world = new World()
+  it.each([
+    { sectionItems: 400, sectionBlocks: 1_000 },
+    { sectionItems: 4_000, sectionBlocks: 60 },
+  ])('keeps few sections, none too large, and nothing of merges that were given up: %j', (sizes) => {
+    const world = new World({ ...SMALL, ...sizes })
     for (let round = 0; round < 40; round++) {
       for (let i = 0; i < 30; i++) world.append(filler(i))
       world.save()
       if (round % 4 === 1) world.truncate(world.blocks.length - 1 - 3 * round)
+      expect(Math.max(...world.saved.heads.keys())).toBeLessThan(36)
       if (round % 8 !== 5) continue
       world.reopenAfterSave()
       world.save()
@@ -292,7 +297,11 @@ describe('an item index', () => {
     // At most two of each level that wait, and as many that a merge is reading.
     expect(world.saved.heads.size).toBeLessThan(40)
     expect(world.saved.pages.size - world.saved.heads.size).toBeLessThanOrEqual(4)
-    expect(Math.max(...world.saved.heads.keys())).toBeLessThan(60)
+    for (const [id, head] of world.saved.heads) {
+      const { items, starts } = decodeHead(head, id)
+      expect(items).toBeLessThanOrEqual(sizes.sectionItems)
+      expect(starts.length).toBeLessThanOrEqual(sizes.sectionBlocks)
+    }
     checkItems(world)
     world.truncate(-1)
     world.save()
@@ -354,18 +363,17 @@ describe('an item index', () => {
   })
 
   it('goes on through what is appended and cut off while it is read', () => {
-    const world = new World({ ...SMALL, windowItems: 1_000 })
-    for (let i = 0; i < 100; i++) world.append(filler(0))
-    const reader = readBlocks(world.index.find({ addresses: null, topics: [[valueOf(1)]] }, 0, 1_000))
-    const take = (count: number): number[] => Array.from({ length: count }, () => reader.next().value)
-    expect(take(30)).toEqual(count(0, 30))
-    for (let i = 0; i < 50; i++) world.append(filler(0))
-    expect(take(40)).toEqual(count(30, 70))
-    world.truncate(74)
-    expect(take(3)).toEqual(count(70, 73))
-    for (let i = 0; i < 9; i++) world.append(filler(i % 2))
-    expect(take(6)).toEqual([73, 74, 75, 77, 79, 81])
-    expect(take(2)).toEqual([83, undefined])
+    for (let height = 1; height < 99; height++) {
+      const world = new World({ ...SMALL, windowItems: 1_000 })
+      for (let i = 0; i < 100; i++) world.append(filler(0))
+      const reader = readBlocks(world.index.find({ addresses: null, topics: [[valueOf(1)]] }, 0, 1_000))
+      for (let block = 0; block < height; block++) expect(reader.next().value).toBe(block)
+      if (height % 2 === 0) for (let i = 0; i < 50; i++) world.append(filler(0))
+      world.truncate(height)
+      for (let i = 0; i < 30; i++) world.append(filler(i % 2))
+      const rest = truth(world, { addresses: null, topics: [[valueOf(1)]] }, height, 1_000)
+      expect(Array.from(reader, (block) => `${block}/0`)).toEqual(rest)
+    }
   })
 
   it('goes on through a tail that became a section', () => {
@@ -466,6 +474,22 @@ describe('a damaged section', () => {
       const index = damaged(damage)
       expect(() => Array.from(readBlocks(index.find(all, 0, 200)))).toThrow(CorruptSection)
     }
+  })
+
+  it('stops no block from being appended', () => {
+    let lost = Infinity
+    const index = damaged(({ pages, heads }) => {
+      for (const [id, head] of heads) {
+        const { level, firstBlock } = decodeHead(head, id)
+        if (level > 0) continue
+        for (const page of pages.get(id)!.values()) page[20]! ^= 1
+        lost = Math.min(lost, firstBlock)
+      }
+    })
+    for (let number = index.next; number < 1_500; number++) index.append(recordOf({ number, ...filler(number) }))
+    const rare = { addresses: null, topics: [null, [valueOf(1_400)]] }
+    expect([...readBlocks(index.find(rare, 700, 1_499))]).toEqual([1_400])
+    expect(() => [...readBlocks(index.find(rare, lost, lost))]).toThrow(CorruptSection)
   })
 })
 

@@ -64,6 +64,7 @@ export class ItemIndex {
   /** sections whose head is not saved */
   readonly #changed = new Set<number>()
   #lastId = -1
+  #isDamaged = false
   /** how often something was cut off: who reads on then looks anew */
   #cuts = 0
 
@@ -95,9 +96,9 @@ export class ItemIndex {
     const number = Number(view.getBigUint64(layout.R_NUMBER, true))
     if (number !== this.next) throw new RangeError(`block ${number} is not the next one, ${this.next}`)
     const items = 1 + view.getUint32(layout.R_TRANSACTIONS, true) + view.getUint32(layout.R_LOGS, true)
-    if (this.#tail.items > 0 && this.#tail.items + items > this.#limits.tailItems) this.#freeze()
     if (items > this.#limits.sectionItems)
       throw new RangeError(`block ${number} has ${items} items, at most ${this.#limits.sectionItems} are indexed`)
+    if (this.#tail.items > 0 && this.#tail.items + items > this.#limits.tailItems) this.#freeze()
     this.#tail.append(view)
     this.#advance(items)
   }
@@ -285,8 +286,21 @@ export class ItemIndex {
   /** Every merge does its share. */
   #advance(items: number): void {
     for (const merge of this.#merges) {
-      const section = merge.advance(items)
+      const section = this.#step(merge, items)
       if (section !== null) this.#finish(merge, section)
+    }
+  }
+
+  /** A merge that meets damage is given up, and none is begun again: who asks for what is damaged is told, and blocks are appended still. */
+  #step(merge: Merge, items: number): Section | null {
+    try {
+      return merge.advance(items)
+    } catch (error) {
+      this.#merges = this.#merges.filter((other) => other !== merge)
+      this.#drop([merge.id])
+      this.#isDamaged = true
+      if (error instanceof CorruptSection) return null
+      throw error
     }
   }
 
@@ -309,6 +323,7 @@ export class ItemIndex {
   /** At each level one merge at a time, of the oldest. */
   #beginMerges(): void {
     const { fanOut } = this.#limits
+    if (this.#isDamaged) return
     for (let level = 0; level <= (this.#sections[0]?.head.level ?? -1); level++) {
       const first = this.#sections.findIndex(({ head }) => head.level === level)
       const run = this.#sections.filter(({ head }) => head.level === level)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { RICH, signed, testChain, testGenesis } from '../../chain/chain.fixture.ts'
+import { RICH, below, random, signed, testChain, testGenesis } from '../../chain/chain.fixture.ts'
 import type { Chain } from '../../chain/index.ts'
 import { Address, EMPTY_CODE_HASH, Hash } from '../../eth/index.ts'
 import { BlockRecord } from '../record/index.ts'
@@ -181,6 +181,7 @@ describe("a file of anvil's", () => {
     ['no best block', (file) => delete file['best_block_number'], 'it names no best block'],
     ['no blocks', (file) => (file['blocks'] = []), 'its best block, 9, is not there'],
     ['headers of later rules', (file) => (file['blocks'][0].header.slotNumber = '0x1'), 'rules that are not known here'],
+    ['a gap in a header', (file) => delete file['blocks'][0].header.withdrawalsRoot, 'lacks a field that stands before another one'],
     ['a lost receipt', (file) => file['transactions'].pop(), 'has no receipt'],
     [
       'a lost transaction',
@@ -240,6 +241,57 @@ describe("a file of anvil's", () => {
     expect(refusal(bytes)).toMatchObject({ field: 'file', message: expect.stringContaining(reason) })
   })
 })
+
+describe('a file with a value that was exchanged', () => {
+  /** What stands elsewhere in such files, and what never does. */
+  const STRANGERS = [
+    null,
+    true,
+    -1,
+    1.5,
+    2 ** 60,
+    5,
+    '',
+    'x',
+    '0x',
+    '0x0',
+    '0x1',
+    '0xzz',
+    `0x${'ff'.repeat(32)}`,
+    `0x${'ff'.repeat(20)}`,
+    `0x${'00'.repeat(300)}`,
+    [],
+    {},
+    [[]],
+  ]
+
+  test.each([
+    ["anvil's", async () => anvilFile()],
+    ['ours', ownFile],
+  ] as const)('is read or refused by path: %s', async (_, make) => {
+    const next = random(7)
+    const original = await make()
+    for (let round = 0; round < 200; round++) {
+      const file = structuredClone(original)
+      const places = placesOf(file).filter(({ key }) => key !== 'traces')
+      const { holder, key } = places[below(next, places.length)]!
+      holder[key] = STRANGERS[below(next, STRANGERS.length)]
+      try {
+        readStateFile(bytesOf(file))
+      } catch (error) {
+        expect([key, error]).toEqual([key, expect.any(StateFileError)])
+      }
+    }
+  })
+})
+
+/** Every value in it that is not in an account: those are a few kinds, and very many. */
+function placesOf(holder: Parsed): { readonly holder: Parsed; readonly key: string }[] {
+  return Object.entries(holder).flatMap(([key, value]: [string, unknown]) => {
+    const inside = typeof value === 'object' && value !== null ? placesOf(value) : []
+    return [{ holder, key }, ...(key === 'accounts' || key === 'alloc' ? inside.slice(0, 40) : inside)]
+  })
+}
 
 describe('accounts', () => {
   test("of geth's alloc are taken, whose keys and words may lack 0x", () => {
