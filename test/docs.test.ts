@@ -224,9 +224,12 @@ async function startFor(block: CodeBlock): Promise<Node> {
   return { url: urlIn(command.out()), [Symbol.asyncDispose]: () => stopped(command) }
 }
 
+/** Files that a page names lie in the folder of this run. */
+const FILE = /^[\w-]+\.(json|rlp)$/
+
 /** On any free port, whatever the page says. */
 async function started(args: readonly string[]): Promise<Started> {
-  const command = start([...args.map((arg) => (existsSync(join(folder, arg)) ? join(folder, arg) : arg)), '--port', '0'])
+  const command = start([...args.map((arg) => (FILE.test(arg) ? join(folder, arg) : arg)), '--port', '0'])
   await command.says(/Listening on|"event":"ready"/)
   return command
 }
