@@ -1,4 +1,4 @@
-import type { Address, Block, Hash, Log } from '../eth/index.ts'
+import type { Address, Block, Hash, Header, Log } from '../eth/index.ts'
 import type { StateReader, WriteSet } from '../evm/index.ts'
 
 /** Where a transaction stands. */
@@ -37,6 +37,8 @@ export interface BlockReader {
   numberOf(hash: Hash): number | null
   /** without the block */
   placeOf(transactionHash: Hash): Place | null
+  /** without what is in the block */
+  headerOf(number: number): Header | null
   /** without the block */
   hashOf(number: number): Hash | null
   /** seconds; without the block */

@@ -1,5 +1,5 @@
 import { EMPTY_CODE_HASH } from '../eth/index.ts'
-import type { Address, Block, Hash } from '../eth/index.ts'
+import type { Address, Block, Hash, Header } from '../eth/index.ts'
 import type { Account, StateReader, WriteSet } from '../evm/index.ts'
 import { MemoryStore } from '../store/index.ts'
 import type { BlockStore, KeptState, Location, LogFilter, Place, PlacedLog } from './blocks.ts'
@@ -132,6 +132,10 @@ export class KeptStore implements BlockStore {
 
   placeOf(transactionHash: Hash): Place | null {
     return this.#blocks.placeOf(transactionHash)
+  }
+
+  headerOf(number: number): Header | null {
+    return this.#blocks.headerOf(number)
   }
 
   hashOf(number: number): Hash | null {

@@ -1,4 +1,4 @@
-import type { Block, Hash } from '../eth/index.ts'
+import type { Block, Hash, Header } from '../eth/index.ts'
 import type { BlockReader, Place } from './blocks.ts'
 import { tight } from './tight.ts'
 import type { View } from './view.ts'
@@ -103,6 +103,10 @@ export class SliceStore implements BlockReader {
   placeOf(transactionHash: Hash): Place | null {
     const found = this.locate(transactionHash)
     return found === null ? null : { number: found.block.header.number, index: found.index }
+  }
+
+  headerOf(number: number): Header | null {
+    return this.byNumber(number)?.header ?? null
   }
 
   hashOf(number: number): Hash | null {

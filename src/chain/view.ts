@@ -1,4 +1,4 @@
-import type { Address, Block, Hash } from '../eth/index.ts'
+import type { Address, Block, Hash, Header } from '../eth/index.ts'
 import { rulesAt } from '../evm/index.ts'
 import type { BlockContext, ChainConfig, StateReader, WriteSet } from '../evm/index.ts'
 import type { BlockReader, KeptState, Location, LogFilter, Place, PlacedLog } from './blocks.ts'
@@ -117,6 +117,13 @@ export class View {
   placeOf(transactionHash: Hash): Place | null {
     const place = this.#parts.blocks.placeOf(transactionHash)
     return place !== null && place.number <= this.#parts.head.header.number ? place : null
+  }
+
+  /** Of a sealed block, or null; without what is in it. */
+  headerOf(number: number): Header | null {
+    const { head, blocks } = this.#parts
+    if (number === head.header.number) return head.header
+    return number < head.header.number ? blocks.headerOf(number) : null
   }
 
   /** Its header's time, in seconds, without the whole of it. */

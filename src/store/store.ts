@@ -1,6 +1,6 @@
 import type { BlockStore, KeptState, Location, LogFilter, Place, PlacedLog } from '../chain/index.ts'
 import { Hash } from '../eth/index.ts'
-import type { Block } from '../eth/index.ts'
+import type { Block, Header } from '../eth/index.ts'
 import type { WriteSet } from '../evm/index.ts'
 import { ItemIndex } from './index/index.ts'
 import { jsonWriter, logText } from './json/index.ts'
@@ -137,7 +137,11 @@ export class Store implements BlockStore {
   }
 
   #keep(block: Block, record: Uint8Array): void {
-    this.#index.append(record)
+    try {
+      this.#index.append(record)
+    } catch {
+      // A merge could not read what it merges. The block is in the index and durable; who searches the unreadable part is told.
+    }
     this.#decoded.add(block, record.length)
     this.#know(block.header.number, { hash: block.hash, timestamp: block.header.timestamp })
   }
@@ -186,6 +190,10 @@ export class Store implements BlockStore {
       if (this.#record(block).transactionHash(index) === transactionHash) return { number: block, index }
     }
     return null
+  }
+
+  headerOf(number: number): Header | null {
+    return this.#decoded.get(number)?.header ?? this.#recordOrNull(number)?.header() ?? null
   }
 
   hashOf(number: number): Hash | null {

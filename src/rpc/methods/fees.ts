@@ -1,11 +1,11 @@
 import type { View } from '../../chain/index.ts'
 import { Hex } from '../../eth/index.ts'
-import type { Block } from '../../eth/index.ts'
+import type { Block, Header } from '../../eth/index.ts'
 import { GAS_PER_BLOB, rulesAt } from '../../evm/index.ts'
 import type { ChainConfig } from '../../evm/index.ts'
 import { invalidParams } from '../errors.ts'
 import { baseFeeAfter, blobFeeAfter, blobFeeIn, comingBaseFee, offeredGasPrice, suggestedTip, tipsOf } from '../gasprice.ts'
-import { FEE_HISTORY_BLOCKS, FEE_HISTORY_PERCENTILES } from '../limits.ts'
+import { FEE_HISTORY_BLOCKS, FEE_HISTORY_PERCENTILES, FEE_HISTORY_TRANSACTIONS } from '../limits.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
 import { QUANTITY, listOf, record } from '../results.ts'
@@ -86,42 +86,59 @@ export const FEE_METHODS: readonly Method[] = [
 ]
 
 function history(view: View, count: number, newest: Infer<typeof blockNumber>, wanted: readonly number[]) {
-  const blocks = lastBlocks(view, Math.min(count, FEE_HISTORY_BLOCKS), newest)
-  const first = blocks[0]
-  const last = blocks[blocks.length - 1]
+  const headers = lastHeaders(view, Math.min(count, FEE_HISTORY_BLOCKS), newest)
+  const reward = wanted.length === 0 ? null : lastRewards(view, headers, wanted)
+  // Fewer than asked for are an answer, too.
+  if (reward !== null) headers.splice(0, headers.length - reward.length)
+  const first = headers[0]
+  const last = headers[headers.length - 1]
   if (first === undefined || last === undefined) return { oldestBlock: '0x0', baseFeePerGas: [], gasUsedRatio: [] }
   const { config } = view
-  const baseFees = [...blocks.map(({ header }) => header.baseFeePerGas ?? 0n), followingBaseFee(view, last)]
-  const blobFees = [...blocks.map(({ header }) => blobFeeIn(header, config)), blobFeeAfter(last.header, config)]
+  const baseFees = [...headers.map(({ baseFeePerGas }) => baseFeePerGas ?? 0n), followingBaseFee(view, last)]
+  const blobFees = [...headers.map((header) => blobFeeIn(header, config)), blobFeeAfter(last, config)]
   return {
-    oldestBlock: Hex.fromQuantity(first.header.number),
+    oldestBlock: Hex.fromQuantity(first.number),
     baseFeePerGas: baseFees.map(Hex.fromQuantity),
     baseFeePerBlobGas: blobFees.map(Hex.fromQuantity),
-    gasUsedRatio: blocks.map(({ header }) => Number(header.gasUsed) / Number(header.gasLimit)),
-    blobGasUsedRatio: blocks.map((block) => blobRatio(block, config)),
-    ...(wanted.length === 0 ? undefined : { reward: blocks.map((block) => rewards(block, wanted)) }),
+    gasUsedRatio: headers.map(({ gasUsed, gasLimit }) => Number(gasUsed) / Number(gasLimit)),
+    blobGasUsedRatio: headers.map((header) => blobRatio(header, config)),
+    ...(reward === null ? undefined : { reward }),
   }
 }
 
 /** As the block after it has it or will have it: a test may have chosen another than what follows from this one. */
-function followingBaseFee(view: View, block: Block): bigint {
-  if (block === view.head) return comingBaseFee(view)
-  return view.byNumber(block.header.number + 1)?.header.baseFeePerGas ?? baseFeeAfter(block.header, view.config)
+function followingBaseFee(view: View, header: Header): bigint {
+  if (header === view.head.header) return comingBaseFee(view)
+  return view.headerOf(header.number + 1)?.baseFeePerGas ?? baseFeeAfter(header, view.config)
 }
 
 /** Oldest first; fewer than asked for when the chain is younger. */
-function lastBlocks(view: View, count: number, newest: Infer<typeof blockNumber>): readonly Block[] {
-  const last = newest.kind === 'tag' ? view.tagged(newest.tag) : view.byNumber(newest.number)
+function lastHeaders(view: View, count: number, newest: Infer<typeof blockNumber>): Header[] {
+  const last = newest.kind === 'tag' ? view.tagged(newest.tag).header : view.headerOf(newest.number)
   if (last === null) {
     const asked = newest.kind === 'number' ? newest.number : newest.tag
     throw invalidParams(`request beyond head block: requested ${asked}, head ${view.head.header.number}`)
   }
-  const blocks: Block[] = count === 0 ? [] : [last]
-  for (let number = last.header.number - 1; number >= 0 && blocks.length < count; number--) {
-    const block = view.byNumber(number)
-    if (block !== null) blocks.push(block)
+  const headers: Header[] = count === 0 ? [] : [last]
+  for (let number = last.number - 1; number >= 0 && headers.length < count; number--) {
+    const header = view.headerOf(number)
+    if (header !== null) headers.push(header)
   }
-  return blocks.reverse()
+  return headers.reverse()
+}
+
+/** Of the last of these blocks: as many as have FEE_HISTORY_TRANSACTIONS together, at least one. */
+function lastRewards(view: View, headers: readonly Header[], wanted: readonly number[]): (readonly Hex[])[] {
+  const all: (readonly Hex[])[] = []
+  let transactions = 0
+  for (let i = headers.length - 1; i >= 0 && transactions < FEE_HISTORY_TRANSACTIONS; i--) {
+    const { number } = headers[i]!
+    const block = view.pending?.header.number === number ? view.pending : view.byNumber(number)
+    if (block === null) break
+    all.push(rewards(block, wanted))
+    transactions += block.transactions.length
+  }
+  return all.reverse()
 }
 
 /** The tip up to which the given share of the block's gas was paid for. */
@@ -137,7 +154,7 @@ function rewards(block: Block, wanted: readonly number[]): readonly Hex[] {
   })
 }
 
-function blobRatio({ header }: Block, config: ChainConfig): number {
+function blobRatio(header: Header, config: ChainConfig): number {
   const { blob } = rulesAt(config, header.number, header.timestamp)
   return blob === null || header.blobGasUsed === null ? 0 : Number(header.blobGasUsed) / (blob.max * Number(GAS_PER_BLOB))
 }

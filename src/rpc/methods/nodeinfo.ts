@@ -114,6 +114,6 @@ function metadata(chain: Chain): Json {
     latestBlockNumber: view.head.header.number,
     latestBlockHash: view.head.hash,
     forkedNetwork: null,
-    snapshots: Object.fromEntries(chain.snapshots.map(({ id, number }) => [id, [number, view.byNumber(number)?.hash]])),
+    snapshots: Object.fromEntries(chain.snapshots.map(({ id, number }) => [id, [number, view.blockHash(number)]])),
   }
 }

@@ -22,6 +22,11 @@ export function decodeBlock(bytes: Uint8Array): Block {
   return new Decoding(bytes).block()
 }
 
+/** Its header alone. */
+export function decodeHeader(bytes: Uint8Array): Header {
+  return new Decoding(bytes).header()
+}
+
 /** The log that begins at `at`. */
 export function logAt(bytes: Uint8Array, view: DataView, at: number): Log {
   const topics: Hash[] = []
@@ -51,10 +56,10 @@ class Decoding {
   }
 
   block(): Block {
+    const header = this.header()
     const fields = this.#fields
-    fields.open(this.#u32(layout.R_BLOCK))
     const block = {
-      header: this.#header(),
+      header,
       hash: hashAt(this.#bytes, layout.R_HASH),
       ommers: fields.has(Tag.ommers) ? ommers(fields.bytes(Tag.ommers)) : [],
       withdrawals: fields.has(Tag.withdrawals) ? fields.objects(Tag.withdrawals, this.#inner, withdrawal) : null,
@@ -69,8 +74,10 @@ class Decoding {
     }
   }
 
-  #header(): Header {
+  /** The block's object is the one at hand afterwards. */
+  header(): Header {
     const fields = this.#fields
+    fields.open(this.#u32(layout.R_BLOCK))
     return {
       parentHash: fields.hash(Tag.parentHash),
       ommersHash: fields.hash(Tag.sha3Uncles),

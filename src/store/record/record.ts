@@ -1,8 +1,8 @@
 import { crc32 } from 'node:zlib'
 import type { PlacedLog } from '../../chain/index.ts'
-import type { Block, Hash } from '../../eth/index.ts'
+import type { Block, Hash, Header } from '../../eth/index.ts'
 import * as layout from '../writer/layout.ts'
-import { decodeBlock, logAt } from './decode.ts'
+import { decodeBlock, decodeHeader, logAt } from './decode.ts'
 import { hashAt, u64At, viewOf } from './fields.ts'
 import type { ByteFilter } from './filter.ts'
 
@@ -73,6 +73,10 @@ export class BlockRecord {
   /** The block that was encoded, made anew with every call. Its byte blobs lie in the record. */
   decode(): Block {
     return decodeBlock(this.bytes)
+  }
+
+  header(): Header {
+    return decodeHeader(this.bytes)
   }
 
   /** `logIndex` counts over the block. Throws RangeError when the block has no such log. */
