@@ -226,19 +226,19 @@ export class Chain {
     return this.#metronome.halted(async () => {
       const sequencer = this.#sequencer
       const blocks: Block[] = []
+      const breath = new Breath()
       let left = count
-      const mineOne = () => {
+      // What was announced of a block is not for a group, of which nobody hears before its end.
+      if (left > 0 && sequencer.isOpen) {
         const block = this.#mineOne()
         if (left-- <= MINED_BLOCKS) blocks.push(block)
       }
-      const breath = new Breath()
-      // What was announced of a block is not for a group, of which nobody hears before its end.
-      if (left > 0 && sequencer.isOpen) mineOne()
       sequencer.hold()
       try {
-        while (left > 0) {
+        for (; left > 0; left--) {
           if (left < count && intervalSeconds !== null) this.time.setNext(this.sealed.head.header.timestamp + intervalSeconds)
-          mineOne()
+          const block = this.#mineOne()
+          if (left <= MINED_BLOCKS) blocks.push(block)
           await sequencer.breathe(breath)
         }
       } finally {

@@ -50,14 +50,15 @@ const shape = object({
   authorizationList: maybe(arrayOf(authorization, AUTHORIZATIONS)),
 })
 
-/** The call object (interface 2.3) and the transaction object: every field may be absent. `input` is gone, `data` is what counts. */
+/** The call object (interface 2.3) and the transaction object: every field may be absent. `data` is what counts, `input` has become it. */
 export type CallRequest = Partial<Omit<Infer<typeof shape>, 'input'>>
 
 export const callRequest: Schema<CallRequest> = {
   json: shape.json,
   parse: (value, path) => {
-    const { input, ...request } = shape.parse(value, path)
+    const request = shape.parse(value, path)
     refuseContradictions(request, path)
+    const { input } = request
     if (input === undefined) return request
     if (request.data !== undefined && !Buffer.from(input).equals(request.data)) {
       throw refused(path, 'both "data" and "input" are set and not equal; use "input" for call data')
@@ -128,7 +129,7 @@ export function typeOf(request: CallRequest): SignedType {
   return request.accessList === undefined && request.type !== 1 ? 0 : 1
 }
 
-function refuseContradictions(request: Omit<CallRequest, 'input'>, path: string): void {
+function refuseContradictions(request: CallRequest, path: string): void {
   const dynamic = request.maxFeePerGas !== undefined || request.maxPriorityFeePerGas !== undefined
   if (request.gasPrice !== undefined && dynamic) {
     throw refused(path, 'both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified')

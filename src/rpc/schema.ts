@@ -242,19 +242,19 @@ export function maybe<T>(schema: Schema<T>): MaybeSchema<T> {
 
 /** Known keys by their schemas; unknown keys are ignored. Every key stands in the result, absent ones as undefined. */
 export function object<S extends Readonly<Record<string, Schema<unknown>>>>(shape: S): Schema<{ readonly [K in keyof S]: Infer<S[K]> }> {
-  const entries = Object.entries(shape)
-  const properties = Object.fromEntries(entries.map(([key, schema]) => [key, schema.json]))
-  const required = entries.filter(([, schema]) => !('maybe' in schema)).map(([key]) => key)
+  const entries = Object.entries(shape).map(([key, schema]) => ({ key, schema, skipped: 'skipped' in schema }))
+  const properties = Object.fromEntries(entries.map(({ key, schema }) => [key, schema.json]))
+  const required = entries.filter(({ schema }) => !('maybe' in schema)).map(({ key }) => key)
   // A result begins as a copy of this one: V8 then knows its shape, and keys that are absent need no visit.
-  const blank: Readonly<Record<string, unknown>> = Object.fromEntries(entries.map(([key]) => [key, undefined]))
+  const blank: Readonly<Record<string, unknown>> = Object.fromEntries(entries.map(({ key }) => [key, undefined]))
   return {
     json: required.length === 0 ? { type: 'object', properties } : { type: 'object', properties, required },
     parse: (value, path) => {
       const source = record(value, path)
       const result: Record<string, unknown> = { ...blank }
-      for (const [key, schema] of entries) {
+      for (const { key, schema, skipped } of entries) {
         const given = source[key]
-        if (given !== undefined || !('skipped' in schema)) result[key] = schema.parse(given, `${path}.${key}`)
+        if (given !== undefined || !skipped) result[key] = schema.parse(given, `${path}.${key}`)
       }
       return result as { readonly [K in keyof S]: Infer<S[K]> } // every key was parsed by its schema
     },

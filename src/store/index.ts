@@ -1,4 +1,13 @@
-export { layered, layOn, mergeAccounts, readStateAccounts, readStateFile, StateFileError, stateFileText, stateOf } from './statefile/index.ts'
+export {
+  layered,
+  layOn,
+  mergeAccounts,
+  readStateAccounts,
+  readStateFile,
+  StateFileError,
+  stateFileText,
+  stateOf,
+} from './statefile/index.ts'
 export type { StateAccount, StateFile } from './statefile/index.ts'
 export { MemoryShelf, ShelfError, openLmdb } from './shelf/index.ts'
 export type { Records, Shelf, ShelfErrorReason } from './shelf/index.ts'

@@ -139,7 +139,8 @@ export class Store implements BlockStore {
   #keep(block: Block, record: Uint8Array): void {
     try {
       this.#index.append(record)
-    } catch {
+    } catch (error) {
+      if (this.#index.next <= block.header.number) throw error
       // A merge could not read what it merges. The block is in the index and durable; who searches the unreadable part is told.
     }
     this.#decoded.add(block, record.length)

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { textOf } from '../body.ts'
 import { Address } from '../../eth/index.ts'
 import { ALICE, LOGGER, LOGGER_INIT_CODE, MANUAL, PRECONF, PUBLIC, testNode } from '../node.fixture.ts'
 import type { TestNode } from '../node.fixture.ts'
@@ -95,7 +96,7 @@ describe('debug_traceTransaction', () => {
   it('is not there on the public tier', async () => {
     const { rpc, hash } = await withTransfer()
     const { body } = await rpc.handle(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'debug_traceTransaction', params: [hash] }), PUBLIC)
-    expect(JSON.parse(String(body))).toMatchObject({ error: { code: -32_601 } })
+    expect(JSON.parse(textOf(body!))).toMatchObject({ error: { code: -32_601 } })
   })
 })
 
