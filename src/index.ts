@@ -29,6 +29,7 @@ import type { NodeRpc, Rpc, RpcRequest } from './rpc/index.ts'
 import type { ListenOptions, Served, Server } from './server/index.ts'
 import {
   MemoryShelf,
+  ShelfError,
   StateFileError,
   Store,
   layOn,
@@ -162,7 +163,7 @@ const WORKERS = 4
 
 /**
  * Starts a chain. Throws GenesisError, ImportError, StateFileError or DecodeError for files that cannot be used, RangeError for options that cannot, and
- * ShelfError, OtherGenesis, StateRootMismatch, CorruptRecord or CorruptSection for a directory that cannot.
+ * ShelfError, OtherGenesis, StateRootMismatch, UnreadableJournal, CorruptRecord or CorruptSection for a directory that cannot.
  */
 export async function createPocketchain(options: PocketchainOptions = {}): Promise<Pocketchain> {
   if (options.tier1 !== undefined) configureTier1({ mode: options.tier1 })
@@ -181,7 +182,9 @@ async function started(options: PocketchainOptions, shelf: Shelf): Promise<Pocke
   const clock = clockOf(options)
   const loaded = loadedOf(options, accounts, clock, shelf)
   const store = new Store(shelf, { stateBlocks: options.prune ?? null })
-  const chain = new Chain(chainOptions(options, accounts, { clock, store, loaded, onBug: onError }))
+  const settings = chainOptions(options, accounts, { clock, store, loaded, onBug: onError })
+  assertChainId(store, settings.genesis.config.chainId)
+  const chain = new Chain(settings)
   if (loaded !== null && loaded.accounts.length > 0) await chain.edit((world) => mergeAccounts(world, loaded.accounts))
   if (options.minGasPrice !== undefined) chain.setMinGasPrice(options.minGasPrice)
   if (options.importedChain !== undefined) await importChain(chain, options.importedChain, options.onImported)
@@ -201,6 +204,21 @@ async function started(options: PocketchainOptions, shelf: Shelf): Promise<Pocke
   await chain.start()
   return assemble({ chain, store, rpc, workers, accounts, clientVersion, onError })
 }
+
+/** A genesis block does not tell its chain id, and transactions signed for another one would be replayed. Throws ShelfError. */
+function assertChainId({ records, height }: Store, chainId: number): void {
+  const stored = records.get(CHAIN_ID_RECORD)
+  const kept = stored === null ? null : Buffer.from(stored).toString()
+  if (kept === null || height < 0) records.put(CHAIN_ID_RECORD, Buffer.from(String(chainId)))
+  else if (kept !== String(chainId)) {
+    throw new ShelfError(
+      'foreign',
+      `the directory holds the chain ${kept}, not ${chainId}; start it with --chain-id ${kept}, or choose another one`,
+    )
+  }
+}
+
+const CHAIN_ID_RECORD = 'chain id'
 
 /** The library of the disk is loaded by those who want one. */
 async function shelfOf({ data, prune, stateHistory }: PocketchainOptions): Promise<Shelf> {

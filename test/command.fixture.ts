@@ -77,7 +77,9 @@ export async function refusal(...argv: readonly string[]): Promise<End> {
 
 export function begin(...argv: readonly string[]): Start {
   const begunMs = performance.now()
-  const child = spawn(process.execPath, [COMMAND, '--port', '0', '--json', '--workers', '0', ...argv], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [COMMAND, '--port', '0', '--json', '--workers', '0', ...argv], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   let [out, err] = ['', '']
   const isSaid = new Set<() => void>()
   child.stdout.on('data', (data: Buffer) => {

@@ -52,7 +52,9 @@ describe('a node that is killed under load', () => {
     if (ROUNDS <= ROUNDS_PER_DIRECTORY) return
     startsMs.sort((a, b) => a - b)
     const [median, last] = [startsMs[ROUNDS >> 1]!, startsMs.at(-1)!].map(Math.round)
-    process.stdout.write(`${ROUNDS} rounds of seed ${SEED}: ${JSON.stringify(totals)}; first answer after ${median} ms, at most ${last} ms\n`)
+    process.stdout.write(
+      `${ROUNDS} rounds of seed ${SEED}: ${JSON.stringify(totals)}; first answer after ${median} ms, at most ${last} ms\n`,
+    )
   })
 })
 
@@ -96,8 +98,14 @@ class Life {
     const { blockNumber: height } = node.ready
     expect(height, name).toBeGreaterThanOrEqual(ledger.height)
     const heads = [...ledger.heads]
-    const found = await all(node, heads.map(([number]): Call => ['eth_getBlockByNumber', hex(number), false]))
-    expect(found.map((block) => (block as HeaderJson | null)?.hash), name).toEqual(heads.map(([, hash]) => hash))
+    const found = await all(
+      node,
+      heads.map(([number]): Call => ['eth_getBlockByNumber', hex(number), false]),
+    )
+    expect(
+      found.map((block) => (block as HeaderJson | null)?.hash),
+      name,
+    ).toEqual(heads.map(([, hash]) => hash))
     await this.#readBlocks(node, height, name)
     await this.#checkPromises(node, name)
     await this.#checkLogs(node, height, name)
@@ -108,24 +116,44 @@ class Life {
   /** What is new since the last look, and whether what is old is still the same. */
   async #readBlocks(node: Command, height: number, name: string): Promise<void> {
     const numbers = Array.from({ length: height + 1 }, (_, number) => number)
-    const headers = (await all(node, numbers.map((number): Call => ['eth_getBlockByNumber', hex(number), false]))) as BlockJson[] // all are sealed
+    const headers = (await all(
+      node,
+      numbers.map((number): Call => ['eth_getBlockByNumber', hex(number), false]),
+    )) as BlockJson[] // all are sealed
     const first = headers.findIndex(({ hash }, number) => this.#blocks[number]?.hash !== hash)
     this.#blocks.length = first < 0 ? headers.length : first
     const added = headers.slice(this.#blocks.length)
-    const receipts = await all(node, added.map(({ number }): Call => ['eth_getBlockReceipts', number]))
+    const receipts = await all(
+      node,
+      added.map(({ number }): Call => ['eth_getBlockReceipts', number]),
+    )
     for (const [index, header] of added.entries()) {
       const own = receipts[index] as WholeReceipt[] // of a sealed block
       expect(header.parentHash, `${name}, block ${header.number}`).toBe(this.#blocks.at(-1)?.hash ?? header.parentHash)
-      expect(own.map(({ transactionHash }) => transactionHash), `${name}, block ${header.number}`).toEqual(header.transactions)
+      expect(
+        own.map(({ transactionHash }) => transactionHash),
+        `${name}, block ${header.number}`,
+      ).toEqual(header.transactions)
       this.#blocks.push({ hash: header.hash, receipts: own })
     }
     this.totals.blocks += added.length
     const fresh = this.#blocks.slice(this.#blocks.length - added.length).flatMap((block) => block.receipts)
-    const byHash = await all(node, fresh.map(({ transactionHash }): Call => ['eth_getTransactionReceipt', transactionHash]))
+    const byHash = await all(
+      node,
+      fresh.map(({ transactionHash }): Call => ['eth_getTransactionReceipt', transactionHash]),
+    )
     expect(byHash, `${name}, receipts by hash`).toEqual(fresh)
     const old = this.#blocks.flatMap(({ receipts: [receipt] }) => receipt ?? [])
-    expect(await all(node, old.map(({ transactionHash }): Call => ['eth_getTransactionReceipt', transactionHash]))).toEqual(old)
-    const blocks = await all(node, headers.map(({ hash }): Call => ['eth_getBlockByHash', hash, false]))
+    expect(
+      await all(
+        node,
+        old.map(({ transactionHash }): Call => ['eth_getTransactionReceipt', transactionHash]),
+      ),
+    ).toEqual(old)
+    const blocks = await all(
+      node,
+      headers.map(({ hash }): Call => ['eth_getBlockByHash', hash, false]),
+    )
     expect(blocks, `${name}, blocks by hash`).toEqual(headers)
   }
 
@@ -134,8 +162,14 @@ class Life {
     const { recovered } = node.ready
     const retracted = new Set(recovered.retracted)
     const promised = [...this.#ledger.promised.values()].filter(({ transactionHash }) => !retracted.has(transactionHash))
-    const sealed = await all(node, promised.map(({ transactionHash }): Call => ['eth_getTransactionReceipt', transactionHash]))
-    expect(sealed.map((receipt) => withoutHash(receipt as WholeReceipt | null)), `${name}, promises`).toEqual(promised.map(withoutHash))
+    const sealed = await all(
+      node,
+      promised.map(({ transactionHash }): Call => ['eth_getTransactionReceipt', transactionHash]),
+    )
+    expect(
+      sealed.map((receipt) => withoutHash(receipt as WholeReceipt | null)),
+      `${name}, promises`,
+    ).toEqual(promised.map(withoutHash))
     for (const hash of retracted) expect(node.err(), name).toContain(hash)
     this.totals.kept += recovered.kept.length
     this.totals.retracted += retracted.size
@@ -159,8 +193,14 @@ class Life {
     for (const { receipts } of this.#blocks)
       for (const { logs } of receipts) for (const log of logs) if (log.address === token) add(sums, log)
     const slots = [...sums.keys()]
-    const held = await all(node, slots.map((slot): Call => ['eth_getStorageAt', token, slot, number]))
-    expect(held.map((word) => BigInt(String(word))), `${name}, slots`).toEqual(slots.map((slot) => sums.get(slot)))
+    const held = await all(
+      node,
+      slots.map((slot): Call => ['eth_getStorageAt', token, slot, number]),
+    )
+    expect(
+      held.map((word) => BigInt(String(word))),
+      `${name}, slots`,
+    ).toEqual(slots.map((slot) => sums.get(slot)))
     const { edits } = this.#ledger
     if (edits !== null) expect(edits, `${name}, edits`).toContain(BigInt(String(await node.ask('eth_getBalance', edited(), number))))
   }

@@ -18,8 +18,10 @@ export const TRANSFER_TOPIC = Hash.ofText('Transfer(address,address,uint256)')
  * A token without owners: takes (to, amount), adds the amount to the storage slot `to`, and emits Transfer(caller, to, amount). So the logs of
  * the whole chain say what every slot holds.
  */
-const TOKEN_RUNTIME = `6020358060005260003580548201815533${`7f${TRANSFER_TOPIC.slice(2)}`}60206000a300`
-const TOKEN_INIT_CODE = Hex.toBytes(`0x60${(TOKEN_RUNTIME.length / 2).toString(16)}600c60003960${(TOKEN_RUNTIME.length / 2).toString(16)}6000f3${TOKEN_RUNTIME}`)
+const TOKEN_RUNTIME = `60203580600052600035805482018155337f${TRANSFER_TOPIC.slice(2)}60206000a300`
+const TOKEN_INIT_CODE = Hex.toBytes(
+  `0x60${(TOKEN_RUNTIME.length / 2).toString(16)}600c60003960${(TOKEN_RUNTIME.length / 2).toString(16)}6000f3${TOKEN_RUNTIME}`,
+)
 
 /** The account of a load that deploys, and where its token lies. */
 export function tokenOf(accounts: readonly string[]): Address {
@@ -112,7 +114,7 @@ export class Signer {
     const nonce = this.#nonces[account]!
     this.#nonces = this.#nonces.with(account, nonce + 1n)
     const fields = { type: 2, chainId: CHAIN_ID, nonce, maxFeePerGas: 100n * GWEI, maxPriorityFeePerGas: 1n } as const
-    const transaction = Transaction.sign({ ...fields, ...this.#purpose(account, nonce) }, Hex.toBytes(privateKeys[account]! as Hex)) // a key is hex
+    const transaction = Transaction.sign({ ...fields, ...this.#purpose(account, nonce) }, Hex.toBytes(privateKeys[account]!))
     return Hex.fromBytes(transaction.raw)
   }
 

@@ -43,6 +43,15 @@ export interface BlockReader {
   hashOf(number: number): Hash | null
   /** seconds; without the block */
   timestampOf(number: number): number | null
+  /**
+   * Transactions in blocks below `block` that the address sent, received or was created by, newest first: found one by one, while the chain
+   * stays as it is.
+   */
+  transactionsBefore(address: Address, block: number): Iterable<Place>
+  /** The same in blocks from `block` on, oldest first. */
+  transactionsFrom(address: Address, block: number): Iterable<Place>
+  /** The transaction that an account sent with this nonce. Nonces rise: after a test has set one back, some are not found. */
+  sentWith(sender: Address, nonce: bigint): Place | null
   /** Logs of the sealed blocks from…to (both included), in chain order. */
   logs(filter: LogFilter, from: number, to: number): Iterable<PlacedLog>
   /** How many of them there are, at most; nothing is read for it. */

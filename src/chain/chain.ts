@@ -63,6 +63,8 @@ export interface Adoption {
   readonly settle: () => void
   /** What was appended and is durable becomes visible. */
   readonly announce: (block: Block, writes: WriteSet) => void
+  /** The chain held block `number` already: an earlier run took it in, and it is as final as then. */
+  readonly recognise: (number: number) => void
 }
 
 /** What became of the promises that a chain had not sealed when it ended: hashes of users' transactions. */
@@ -101,7 +103,7 @@ export class Chain {
 
   /**
    * Goes on from the newest block of the store, when it holds any; what was promised beyond it is sealed first. Throws OtherGenesis,
-   * StateRootMismatch, and what the store throws.
+   * StateRootMismatch, UnreadableJournal, and what the store throws.
    */
   constructor(options: ChainOptions) {
     const { clock, onBug, seed, store } = options
@@ -374,7 +376,7 @@ export class Chain {
   /**
    * Replaces the last `depth` blocks by as many others with the same timestamps. `transactions` go into the new block
    * whose place, counted from 0, they name; nothing else does. A function makes them while the head stands still. Throws
-   * RangeError.
+   * RangeError. Going back and going on are two steps of the store: when it refuses the second one, the chain has only gone back.
    */
   reorg(depth: number, transactions: readonly Replacement[] | (() => readonly Replacement[]) = []): Promise<void> {
     return this.#metronome.halted(() => this.#rewinds.reorg(depth, typeof transactions === 'function' ? transactions() : transactions))
@@ -383,8 +385,8 @@ export class Chain {
   /** Back to genesis, with an empty pool, the clock's own time and fresh settings. */
   reset(): Promise<void> {
     return this.#metronome.halted(() => {
-      this.#admission.minGasPrice = 0n
       this.#rewinds.reset()
+      this.#admission.minGasPrice = 0n
     })
   }
 
@@ -403,6 +405,10 @@ export class Chain {
           this.#horizon.imported(block.header.number)
           this.pool.prune(block.transactions, writes.accounts.keys())
           this.head.announce({ kind: 'block', sealed: true, view: this.#horizon.view(), block, writes })
+        },
+        recognise: (number) => {
+          this.#horizon.imported(number)
+          this.head.announce({ kind: 'edit', view: this.#horizon.view(), writes: NO_WRITES })
         },
       })
     })

@@ -24,6 +24,7 @@ import {
 } from './chain.fixture.ts'
 import type { TestChain } from './chain.fixture.ts'
 import { OtherGenesis, StateRootMismatch } from './foundation.ts'
+import { UnreadableJournal } from './journal.ts'
 import { KeptStore } from './keptstore.fixture.ts'
 import { DEFAULT_L1 } from './l1.ts'
 import { PrunedState, RewoundState } from './state.ts'
@@ -106,6 +107,17 @@ describe('a chain that is opened again', () => {
     const damaged = store.damaged(ALICE, { ...account, balance: account.balance + 1n })
     expect(() => testChain('manual', { store: damaged })).toThrow(StateRootMismatch)
     expect(() => testChain('manual', { store: damaged })).toThrow(store.kept.stateRoot)
+  })
+
+  test('refuses a journal that it cannot read, and leaves it where it is', async () => {
+    const { chain, store } = await opened('manual')
+    await chain.mine(2)
+    const journal = new Uint8Array([0xc2, 2, 1])
+    store.promise(journal)
+    store.flush()
+    const again = store.reopened()
+    expect(() => testChain('manual', { store: again })).toThrow(UnreadableJournal)
+    expect([again.height, again.journal]).toEqual([2, journal])
   })
 })
 
@@ -317,6 +329,7 @@ describe('a disk that is full', () => {
     await chain.edit((world) => world.setBalance(NOBODY, 70n))
     await chain.submit(signed({ nonce: 7n }))
     await chain.setNextTimestamp(1_800_000_000)
+    chain.setMinGasPrice(3n)
     const before = { view: chain.head.view, root: chain.sealed.history.stateRoot(), events: events.length, time: chain.time.mark() }
     fillUp(store)
     await expect(change(parts)).rejects.toBe(full)
@@ -325,6 +338,7 @@ describe('a disk that is full', () => {
     expect([chain.sealed.history.stateRoot(), store.kept.stateRoot]).toEqual([before.root, before.root])
     expect(chain.time.mark()).toEqual(before.time)
     expect(chain.pool.size).toBe(1)
+    expect(chain.minGasPrice).toBe(3n)
     expect(chain.snapshots).toHaveLength(1)
     expect(balance(parts, NOBODY)).toBe(70n)
     // and then there is room again
@@ -343,6 +357,10 @@ describe('a disk that is full', () => {
     await clock.advance(800)
     expect(bugs).toEqual([full, full])
     expect(receiptOf(chain, tx.hash)).toBeNull()
+    // Two blocks were taken back that had been told of; this transaction was not in what was told.
+    const retracted = rewindsOf(events).flatMap(({ retracted: block }) => (block === null ? [] : [block]))
+    expect(retracted).toHaveLength(2)
+    expect(retracted.flatMap(hashesOf)).not.toContain(tx.hash)
     expect(chain.pool.has(tx.hash)).toBe(true)
     await clock.advance(400)
     expect(receiptOf(chain, tx.hash)?.status).toBe(1)
@@ -560,7 +578,12 @@ describe('an import', () => {
     expect(chain.head.view.head.hash).toBe(blocks.at(-1)!.hash)
     const again = await opened('manual', { store: store.reopened() })
     expect(balance(again, NOBODY)).toBe(12n)
+    const finalized = () => again.chain.head.view.tagged('finalized').header.number
+    expect(finalized()).toBeLessThan(12)
     await importChain(again.chain, file)
     expect(again.chain.head.view.head.hash).toBe(blocks.at(-1)!.hash)
+    expect(finalized()).toBe(12)
+    await importChain(again.chain, file.subarray(0, Block.encode(blocks[0]!).length))
+    expect(finalized()).toBe(12)
   })
 })

@@ -1,9 +1,9 @@
 import type { Block, Hash } from '../eth/index.ts'
 import type { WriteSet } from '../evm/index.ts'
-import type { BlockStore } from './blocks.ts'
+import type { BlockStore, KeptState } from './blocks.ts'
 import { genesisBlock } from './genesis.ts'
 import type { Genesis } from './genesis.ts'
-import { StateHistory } from './state.ts'
+import { InconsistentWrites, StateHistory } from './state.ts'
 
 /** Block 0, and the state that the chain goes on from: that of the store's newest block, or the genesis when the store is empty. */
 export interface Foundation {
@@ -28,10 +28,19 @@ export function foundationOf(genesis: Genesis, store: BlockStore, headState: Wri
 
 function keptState({ kept, height }: BlockStore): StateHistory {
   if (kept === null) throw new Error(`the store holds ${height + 1} blocks and no state: a chain cannot go on from it`)
-  const history = StateHistory.of(kept.whole())
+  const history = historyOf(kept, height)
   const computed = history.stateRoot()
   if (computed !== kept.stateRoot) throw new StateRootMismatch(height, kept.stateRoot, computed)
   return history
+}
+
+function historyOf(kept: KeptState, height: number): StateHistory {
+  try {
+    return StateHistory.of(kept.whole())
+  } catch (error) {
+    if (error instanceof InconsistentWrites) throw new StateRootMismatch(height, kept.stateRoot, null)
+    throw error
+  }
 }
 
 /** The store belongs to a chain of another genesis. */
@@ -47,10 +56,13 @@ export class OtherGenesis extends Error {
 export class StateRootMismatch extends Error {
   override readonly name = 'StateRootMismatch'
   readonly stored: Hash
-  readonly computed: Hash
+  /** null: it makes no sense at all */
+  readonly computed: Hash | null
 
-  constructor(blockNumber: number, stored: Hash, computed: Hash) {
-    super(`the state kept after block ${blockNumber} is damaged: its root should be ${stored}, and is ${computed}`)
+  constructor(blockNumber: number, stored: Hash, computed: Hash | null) {
+    super(
+      `the state kept after block ${blockNumber} is damaged: its root should be ${stored}, and is ${computed ?? 'none, for it contradicts itself'}`,
+    )
     this.stored = stored
     this.computed = computed
   }

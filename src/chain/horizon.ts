@@ -58,7 +58,7 @@ export class Horizon {
 
   /** Block `number` is somebody else's: it and all before it are safe and final as long as they are here. */
   imported(number: number): void {
-    this.#importedNumber = number
+    this.#importedNumber = Math.max(this.#importedNumber, number)
   }
 
   /** The newest block whose L1 origin is `epochs` older than the head's; what was imported is final. */

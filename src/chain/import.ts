@@ -15,7 +15,7 @@ import type { SealedChain } from './sealed.ts'
  */
 export async function importChain(chain: Chain, file: Uint8Array, onBlock: (number: number) => void = () => undefined): Promise<number> {
   const blocks = decodeAll(file)
-  await chain.adopt(async ({ sealed, settle, announce }) => {
+  await chain.adopt(async ({ sealed, settle, announce, recognise }) => {
     const start = sealed.head.header.number
     const breath = new Breath()
     const done: Executed[] = []
@@ -33,6 +33,7 @@ export async function importChain(chain: Chain, file: Uint8Array, onBlock: (numb
       announceAll()
       throw error
     }
+    if (done.length === 0) recognise(blocks.at(-1)!.header.number) // there is one
     announceAll()
   })
   return blocks.length

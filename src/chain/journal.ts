@@ -41,8 +41,16 @@ function encode({ parentHash, promisedHash, attributes, transactions, deposits }
   ])
 }
 
-/** Throws DecodeError. */
+/** Throws UnreadableJournal. */
 function decode(bytes: Uint8Array): Journal {
+  try {
+    return read(bytes)
+  } catch (error) {
+    throw error instanceof DecodeError ? new UnreadableJournal(error.message) : error
+  }
+}
+
+function read(bytes: Uint8Array): Journal {
   const items = listOf(Rlp.decode(bytes, 'journal'))
   if (numberAt(items, 0) !== FORMAT || items.length !== FIELDS) throw new DecodeError('journal', 'was written by another version')
   return {
@@ -97,4 +105,13 @@ function integerOf(item: RlpItem | undefined): bigint {
 
 function numberAt(items: readonly RlpItem[], index: number): number {
   return Number(integerOf(items[index]))
+}
+
+/** What was promised cannot be read, so it can neither be kept nor be named as taken back. */
+export class UnreadableJournal extends Error {
+  override readonly name = 'UnreadableJournal'
+
+  constructor(reason: string) {
+    super(`what was promised beyond the newest block cannot be read: ${reason}`)
+  }
 }

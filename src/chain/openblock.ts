@@ -21,6 +21,7 @@ export class OpenBlock {
   readonly #deposits: number
   #published = 0
   #index = -1
+  #grown: Block | null = null
   #pending: Block | null = null
 
   /** The builder holds `deposits` that the block opens with: all that it has by now, unless said otherwise. All others are the users'. */
@@ -31,7 +32,7 @@ export class OpenBlock {
     this.#deposits = deposits
   }
 
-  /** as it was published last; null before that */
+  /** as everybody knows it; null before that */
   get pending(): Block | null {
     return this.#pending
   }
@@ -41,17 +42,22 @@ export class OpenBlock {
     return this.builder.transactions.slice(this.#deposits)
   }
 
-  /** Enough to build the block again as it was published last; null: it promised nothing to anybody. */
+  /** Enough to build the block again as it has grown; null: it promises nothing to anybody. */
   journal(): Uint8Array | null {
-    const pending = this.#pending
-    if (pending === null || pending.transactions.length === this.#deposits) return null
+    const grown = this.#grown
+    if (grown === null || grown.transactions.length === this.#deposits) return null
     return Journal.encode({
-      parentHash: pending.header.parentHash,
-      promisedHash: Header.hash(pending.header),
+      parentHash: grown.header.parentHash,
+      promisedHash: Header.hash(grown.header),
       attributes: this.#attributes,
-      transactions: pending.transactions,
+      transactions: grown.transactions,
       deposits: this.#deposits,
     })
+  }
+
+  /** What it has grown to is told now. Until then a block that is given up has nothing new to retract. */
+  tell(): void {
+    this.#pending = this.#grown
   }
 
   /** Writes what is new into the state; it is published with the answer. */
@@ -60,7 +66,7 @@ export class OpenBlock {
     const block = this.builder.pending()
     const firstTransaction = this.#published
     const index = ++this.#index
-    this.#pending = block
+    this.#grown = block
     this.#published = block.transactions.length
     return {
       block,

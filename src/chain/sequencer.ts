@@ -371,6 +371,7 @@ export class Sequencer {
     const included = block.transactions.slice(firstTransaction)
     // Of a group, nothing is promised that is not sealed.
     if (this.#group === null && sealed.kept !== null && included.length > 0) this.#journal(open)
+    open.tell()
     const view = horizon.view(block, index)
     this.#announce({ kind: 'block', sealed: false, view, block, flashblock, firstTransaction, writes }, included, writes.accounts.keys())
   }

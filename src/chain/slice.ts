@@ -117,6 +117,18 @@ export class SliceStore implements BlockReader {
     return this.byNumber(number)?.header.timestamp ?? null
   }
 
+  transactionsBefore(): never {
+    throw new Error('a slice of a View has no transactions of an address')
+  }
+
+  transactionsFrom(): never {
+    return this.transactionsBefore()
+  }
+
+  sentWith(): never {
+    return this.transactionsBefore()
+  }
+
   logs(): never {
     throw new Error('a slice of a View has no logs')
   }

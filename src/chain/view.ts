@@ -126,6 +126,25 @@ export class View {
     return number < head.header.number ? blocks.headerOf(number) : null
   }
 
+  /** Sealed transactions in blocks below `block` that the address sent, received or was created by, newest first: found one by one, in one go. */
+  transactionsBefore(address: Address, block: number): Iterable<Place> {
+    return this.#parts.blocks.transactionsBefore(address, Math.min(block, this.#parts.head.header.number + 1))
+  }
+
+  /** The same in blocks from `block` on, oldest first. */
+  *transactionsFrom(address: Address, block: number): Iterable<Place> {
+    for (const place of this.#parts.blocks.transactionsFrom(address, block)) {
+      if (place.number > this.#parts.head.header.number) return
+      yield place
+    }
+  }
+
+  /** The sealed transaction that an account sent with this nonce, or null. Nonces rise: after a test has set one back, some are not found. */
+  sentWith(sender: Address, nonce: bigint): Place | null {
+    const place = this.#parts.blocks.sentWith(sender, nonce)
+    return place !== null && place.number <= this.#parts.head.header.number ? place : null
+  }
+
   /** Its header's time, in seconds, without the whole of it. */
   timestampOf(number: number): number | null {
     return number <= this.#parts.head.header.number ? this.#parts.blocks.timestampOf(number) : null

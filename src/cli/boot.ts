@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs'
-import { GenesisError, ImportError, OtherGenesis, StateRootMismatch } from '../chain/index.ts'
+import { GenesisError, ImportError, OtherGenesis, StateRootMismatch, UnreadableJournal } from '../chain/index.ts'
 import { DecodeError } from '../eth/index.ts'
 import { createPocketchain } from '../index.ts'
 import type { Pocketchain, PocketchainOptions } from '../index.ts'
 import { ListenError } from '../server/index.ts'
 import type { Server } from '../server/index.ts'
-import { CorruptRecord, CorruptSection, ShelfError } from '../store/index.ts'
-import { StateFileError } from '../store/index.ts'
+import { CorruptRecord, CorruptSection, ShelfError, StateFileError } from '../store/index.ts'
 import { cadenceOf } from './cadence.ts'
 import { CommandError, EXIT } from './exit.ts'
 import type { Settings } from './options.ts'
 import { Progress } from './progress.ts'
 import { StateDump, statePaths } from './statedump.ts'
 import type { StatePaths } from './statedump.ts'
+import { troubleTeller } from './trouble.ts'
 
 /** A node that answers on its port. */
 export interface Booted {
@@ -56,6 +56,8 @@ async function started(options: PocketchainOptions, settings: Settings, { load }
 function damageOf(error: unknown): string | null {
   if (error instanceof ShelfError) return error.message
   if (error instanceof OtherGenesis) return `${error.message}. Start it with the flags that it was made with, or choose another directory`
+  if (error instanceof UnreadableJournal)
+    return `${error.message}. Nothing was changed; open the directory once with the version that wrote it, or restore it from a copy`
   if (error instanceof StateRootMismatch || error instanceof CorruptRecord || error instanceof CorruptSection)
     return `${error.message}. Nothing was changed; restore the directory from a copy, or choose another one`
   return null
@@ -85,8 +87,7 @@ function optionsOf(
       progress.at(number)
     },
     onNote: tell,
-    onError: (error) =>
-      tell(`internal error, the node lives on: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
+    onError: troubleTeller(tell),
     ...(settings.genesis === null ? {} : { genesis: readFile(settings.genesis, '--genesis').toString() }),
     ...(settings.import === null ? {} : { importedChain: readFile(settings.import, '--import') }),
     ...(load === null ? {} : { stateFile: readFile(load.path, load.flag) }),

@@ -28,24 +28,28 @@ export interface Bill {
 
 export function billFor(message: Message, { env, rules }: BlockContext, world: World, options: ExecuteOptions): Bill {
   const gasPrice = effectiveGasPrice(message, env.baseFeePerGas)
-  const blobGas = GAS_PER_BLOB * BigInt(message.blobVersionedHashes.length)
-  const free = options.skipFees === true
-  const l1 = rules.op === null || message.raw === null || free ? null : l1Cost(message.raw, rules, world)
+  const blobs = message.blobVersionedHashes.length
+  const blobGas = blobs === 0 ? 0n : GAS_PER_BLOB * BigInt(blobs)
+  if (options.skipFees === true) {
+    return { gasPrice, l1: null, blobGas, prepaid: 0n, required: message.value, operatorPrepaid: 0n, free: true }
+  }
+  const l1 = rules.op === null || message.raw === null ? null : l1Cost(message.raw, rules, world)
   const operatorPrepaid = l1 === null ? 0n : operatorFee(message.gas, l1, rules)
   const rollup = (l1?.fee ?? 0n) + operatorPrepaid
   return {
     gasPrice,
     l1,
     blobGas,
-    prepaid: free ? 0n : message.gas * gasPrice + blobGas * (env.blobBaseFee ?? 0n) + rollup,
-    required: message.value + (free ? 0n : message.gas * message.maxFeePerGas + blobGas * message.maxFeePerBlobGas + rollup),
+    prepaid: message.gas * gasPrice + blobGas * (env.blobBaseFee ?? 0n) + rollup,
+    required: message.value + message.gas * message.maxFeePerGas + blobGas * message.maxFeePerBlobGas + rollup,
     operatorPrepaid,
-    free,
+    free: false,
   }
 }
 
 /** @throws {InvalidTransaction} the sender does not hold enough */
 export function buyGas({ prepaid, required, free }: Bill, { from }: Message, world: World): void {
+  if (required === 0n) return
   const have = world.balance(from)
   if (required > BALANCE_MAX) throw insufficient(from, 'required balance exceeds 256 bits')
   if (have < required) throw insufficient(from, `have ${have} want ${required}`)

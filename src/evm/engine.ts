@@ -51,9 +51,6 @@ const GAS_MAX = 2n ** 62n
 const FOR_EVER = 0x7fff_ffff
 const NO_OUTPUT = new Uint8Array()
 
-/** What an instance was told last, so that it is not told again. */
-const told = new WeakMap<Instance, { rules: Uint8Array; env: BlockEnv }>()
-
 /**
  * Runs one frame in the runtime that the world lives in. Changes the world, and leaves it as it was when the frame fails
  * or throws.
@@ -109,7 +106,7 @@ function execute(frame: Frame, context: BlockContext, world: World, instance: In
 
 function run(frame: Frame, instance: Instance, services: FrameServices): FrameResult {
   const { runtime } = instance
-  runtime.setFuel(frame.deadline === null ? FOR_EVER : 0)
+  runtime.setFuel(frame.deadline === null ? FOR_EVER : FUEL_PER_LOOK)
   const gas = frame.gas < GAS_MAX ? frame.gas : GAS_MAX
   const status = runtime.execute(frame.to === null ? 1 : 0, frame.data.length, gas)
   if (status === OUT_OF_TIME) frame.deadline?.check()
@@ -120,7 +117,7 @@ function run(frame: Frame, instance: Instance, services: FrameServices): FrameRe
     output: outputOf(instance),
     gasUsed: gas - runtime.gasLeft.value,
     refund: isSuccess ? runtime.refund.value : 0n,
-    logs: isSuccess ? logsOf(instance) : [],
+    logs: isSuccess && frame.skipLogs !== true ? logsOf(instance) : [],
     destroyed: isSuccess ? destroyedOf(instance) : [],
   }
 }
@@ -143,14 +140,15 @@ function hooksFor(instance: Instance, frame: Frame, services: FrameServices): Tr
 
 // --- parameters ------------------------------------------------------------------------------------------------------------
 
-function tell(instance: Instance, { config, rules, env }: BlockContext): void {
-  const block = rulesBlock(config, rules)
-  const before = told.get(instance)
-  if (before?.rules !== block) {
-    instance.bytes.set(block, RULES)
+function tell(instance: Instance, context: BlockContext): void {
+  const { told } = instance
+  if (told === context) return
+  const { config, rules, env } = context
+  if (told?.config !== config || told.rules !== rules) {
+    instance.bytes.set(rulesBlock(config, rules), RULES)
     instance.setWord(CHAIN_ID, BigInt(config.chainId))
-  } else if (before.env === env) return
-  told.set(instance, { rules: block, env })
+  }
+  instance.told = context
   instance.setAddress(COINBASE, env.coinbase)
   instance.setWord(NUMBER, BigInt(env.number))
   instance.setWord(TIMESTAMP, BigInt(env.timestamp))
@@ -164,15 +162,16 @@ function tell(instance: Instance, { config, rules, env }: BlockContext): void {
 function tellFrame(instance: Instance, frame: Frame, world: World): void {
   const { runtime } = instance
   if (frame.data.length > INPUT_END - INPUT) throw new EngineFull()
-  instance.setAddress(ORIGIN, frame.caller)
+  instance.copyAddress(ORIGIN, instance.account(frame.caller))
+  if (frame.to !== null) instance.copyAddress(TARGET, instance.account(frame.to))
   // The nonce has been increased already.
-  instance.setAddress(TARGET, frame.to ?? Address.create(frame.caller, world.nonce(frame.caller) - 1n))
+  else instance.setAddress(TARGET, Address.create(frame.caller, world.nonce(frame.caller) - 1n))
   instance.setWord(VALUE, frame.value)
   instance.setWord(GAS_PRICE, frame.gasPrice)
   instance.bytes.set(frame.data, INPUT)
   if (frame.blobVersionedHashes.length > (HOT_RANKS - BLOB_HASHES) / 32) throw new EngineFull()
   instance.setU32(BLOB_COUNT, frame.blobVersionedHashes.length)
-  frame.blobVersionedHashes.forEach((hash, index) => instance.setKey(BLOB_HASHES + 32 * index, hash))
+  for (let i = 0; i < frame.blobVersionedHashes.length; i++) instance.setKey(BLOB_HASHES + 32 * i, frame.blobVersionedHashes[i] as Hash) // below its length
   tellMoved(instance, frame)
   for (const address of frame.warm) runtime.warmAccount(instance.account(address))
   for (const { address, storageKeys } of frame.accessList) {
@@ -199,12 +198,14 @@ function tellMoved(instance: Instance, { movedPrecompiles, maskedPrecompiles }: 
   }
 }
 
+const NOBODY = () => {}
+
 /** What one run asks of the outside. */
 class FrameServices implements Services {
   failure: string | null = null
-  onFailure: (reason: string) => void = () => {}
-  /** at most the 256 that BLOCKHASH may ask for */
-  readonly #hashes = new Map<number, Uint8Array>()
+  onFailure: (reason: string) => void = NOBODY
+  /** at most the 256 that BLOCKHASH may ask for; null: none yet */
+  #hashes: Map<number, Uint8Array> | null = null
   readonly #env: BlockEnv
   readonly #rules: Rules
   readonly #deadline: Deadline | null
@@ -217,8 +218,9 @@ class FrameServices implements Services {
 
   /** A loop may ask 2 million times for 20 gas each. */
   blockHash(number: number): Uint8Array {
-    let hash = this.#hashes.get(number)
-    if (hash === undefined) this.#hashes.set(number, (hash = Hash.toBytes(this.#env.blockHash(number) ?? Hash.zero)))
+    const hashes = (this.#hashes ??= new Map())
+    let hash = hashes.get(number)
+    if (hash === undefined) hashes.set(number, (hash = Hash.toBytes(this.#env.blockHash(number) ?? Hash.zero)))
     return hash
   }
 

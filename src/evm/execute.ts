@@ -24,7 +24,7 @@ interface Run {
   /** with the option `accessList`, else null: all that opcodes named */
   readonly accessed: readonly AccessListItem[] | null
   readonly contractAddress: Address | null
-  /** warm from the start, so no news for an access list */
+  /** with the option `accessList`: warm from the start, so no news for a list */
   readonly familiar: readonly Address[]
 }
 
@@ -39,6 +39,7 @@ interface Run {
  */
 export function executeTransaction(message: Message, context: BlockContext, world: World, options: ExecuteOptions = {}): Executed {
   requireSupported(context.rules)
+  options.deadline?.check()
   world.beginTransaction()
   const mark = world.checkpoint()
   try {
@@ -105,8 +106,7 @@ function runOrFail(message: Message, context: BlockContext, world: World, option
   } catch (error) {
     if (!(error instanceof InvalidTransaction)) throw error
     world.revertTo(mark)
-    const contractAddress = createdBy(message, world)
-    world.setNonce(message.from, world.nonce(message.from) + 1n)
+    const contractAddress = createdBy(message, world.useNonce(message.from))
     const result = failedFrame(`failed deposit: ${error.message}`)
     return {
       result,
@@ -139,20 +139,18 @@ function refuseSystemTransaction({ deposit, from }: Message): void {
 /** From the intrinsic gas to the refund; the gas is bought already. */
 function runMessage(message: Message, context: BlockContext, world: World, options: ExecuteOptions, gasPrice: bigint): Run {
   const { rules, config, env } = context
-  const intrinsic = requireGas(message, context)
+  const floor = floorGas(message, rules)
+  const intrinsic = requireGas(message, floor, context)
   requireValue(message, world)
   requireInitCodeSize(message, context)
   requireAddress(message, world)
-  const contractAddress = createdBy(message, world)
-  world.setNonce(message.from, world.nonce(message.from) + 1n)
+  const contractAddress = createdBy(message, world.useNonce(message.from))
+  const receiver = message.to ?? contractAddress ?? message.from // one of the first two
   const authorized = authorize(message.authorizationList, config.chainId, world)
   const target = message.to === null || !rules.has('prague') ? null : world.delegateOf(message.to)
-  const familiar = [message.from, ...authorized.warm]
-  const receiver = message.to ?? contractAddress
-  if (receiver !== null) familiar.push(receiver)
-  const warm = familiar.slice()
+  const warm = rules.has('shanghai') ? [message.from, receiver, env.coinbase] : [message.from, receiver]
+  for (const authority of authorized.warm) warm.push(authority)
   if (target !== null) warm.push(target)
-  if (rules.has('shanghai')) warm.push(env.coinbase)
   const accessed = options.accessList === true ? new AccessListTracer(message.accessList) : null
   const transfers = options.transferLogs === true ? new TransferLogTracer() : null
   const result = runFrame(
@@ -168,6 +166,7 @@ function runMessage(message: Message, context: BlockContext, world: World, optio
       accessList: message.accessList,
       movedPrecompiles: options.movedPrecompiles ?? null,
       maskedPrecompiles: options.maskedPrecompiles ?? null,
+      skipLogs: options.skipLogs === true,
       deadline: options.deadline ?? null,
       tracer: options.tracer ?? accessed ?? transfers,
     },
@@ -175,28 +174,27 @@ function runMessage(message: Message, context: BlockContext, world: World, optio
     world,
   )
   const spent = intrinsic + result.gasUsed
-  const floor = floorGas(message, rules)
   return {
     result: transfers === null || result.outcome.kind !== 'success' ? result : { ...result, logs: transfers.logs() },
     accessed: accessed?.items() ?? null,
     contractAddress,
-    familiar,
+    familiar: accessed === null ? [] : [message.from, receiver, ...authorized.warm],
     gasUsed: max(afterRefund(spent, result.refund + authorized.refund, rules), floor),
     gasUsedBeforeRefund: max(spent, floor),
   }
 }
 
 function afterRefund(spent: bigint, counter: bigint, rules: Rules): bigint {
+  if (counter === 0n) return spent
   const cap = refundCap(spent, rules)
   return spent - (counter < cap ? counter : cap)
 }
 
-function requireGas(message: Message, { rules }: BlockContext): bigint {
+function requireGas(message: Message, floor: bigint, { rules }: BlockContext): bigint {
   const intrinsic = intrinsicGas(message, rules)
   if (message.gas < intrinsic) {
     throw new InvalidTransaction('intrinsic-gas', `intrinsic gas too low: have ${message.gas}, want ${intrinsic}`)
   }
-  const floor = floorGas(message, rules)
   if (message.gas < floor) {
     throw new InvalidTransaction('floor-gas', `insufficient gas for floor data gas cost: have ${message.gas}, want ${floor}`)
   }
@@ -224,8 +222,8 @@ function requireInitCodeSize({ to, data }: Message, { config, rules }: BlockCont
   throw new InvalidTransaction('init-code-size', `max initcode size exceeded: code size ${data.length} limit ${limit}`)
 }
 
-function createdBy({ to, from }: Message, world: World): Address | null {
-  return to === null ? Address.create(from, world.nonce(from)) : null
+function createdBy({ to, from }: Message, nonce: bigint): Address | null {
+  return to === null ? Address.create(from, nonce) : null
 }
 
 function cleanUp({ destroyed }: FrameResult, { rules }: BlockContext, world: World): void {

@@ -22,6 +22,8 @@ export interface Frame {
   readonly accessList: readonly AccessListItem[]
   readonly movedPrecompiles: ReadonlyMap<Address, Address> | null
   readonly maskedPrecompiles: ReadonlySet<Address> | null
+  /** the result is to name no logs */
+  readonly skipLogs?: boolean
   /** past it the engine throws OutOfTime; null: runs as long as its gas lasts */
   readonly deadline: Deadline | null
   /** listens; the world must be a traced one */

@@ -22,6 +22,7 @@ import {
   S_VALUE,
 } from './runtime/layout.ts'
 import type { Tier } from './jit/index.ts'
+import type { BlockContext } from './message.ts'
 import type { Precompile } from './precompiled/precompile.ts'
 import type { Account, StateReader } from './state.ts'
 import fast from './wasm/fast.ts'
@@ -106,6 +107,8 @@ export interface Services {
 }
 
 const LOW = (1n << 64n) - 1n
+/** Accounts that are found by their address without asking the runtime. */
+const ENTRIES_MAX = 256
 
 // At most half of what there is (runtime/layout.ts). Beyond, the memory that was touched is also more than an instance should keep.
 const ACCOUNTS_FULL = 2 ** 17
@@ -125,6 +128,8 @@ export class Instance {
   reader: StateReader = NOWHERE
   services: Services = NO_SERVICES
   hooks: Hooks = NO_HOOKS
+  /** of what block its memory tells */
+  told: BlockContext | null = null
   /** compiled code, once there is any */
   tier: Tier | null = null
   #bytes = new Uint8Array()
@@ -132,6 +137,8 @@ export class Instance {
   #words = new BigUint64Array()
   /** addresses of account entries, by pointer, as far as they have been needed */
   readonly #addresses = new Map<number, Address>()
+  /** the other way round, of loaded accounts: one message asks for its sender and its target again and again */
+  readonly #entries = new Map<Address, number>()
 
   constructor(isTraced: boolean) {
     this.isTraced = isTraced
@@ -212,6 +219,13 @@ export class Instance {
     for (let i = 0; i < 20; i++) bytes[at + i] = (nibble(address, 2 + 2 * i) << 4) | nibble(address, 3 + 2 * i)
   }
 
+  /** The address of an account. */
+  copyAddress(at: number, account: number): void {
+    const { halves } = this
+    const [from, to] = [(account + A_ADDRESS) >>> 2, at >>> 2]
+    for (let i = 0; i < 5; i++) halves[to + i] = halves[from + i] as number // inside of memory
+  }
+
   address(at: number): Address {
     return Hex.fromBytes(this.bytes.subarray(at, at + 20)) as Address // 20 bytes
   }
@@ -228,8 +242,13 @@ export class Instance {
   // --- accounts and slots, by pointer -----------------------------------------------------------------------------------
 
   account(address: Address): number {
+    let entry = this.#entries.get(address)
+    if (entry !== undefined) return entry
     this.setAddress(HOST, address)
-    return this.runtime.account(HOST)
+    entry = this.runtime.account(HOST)
+    if (this.#entries.size === ENTRIES_MAX) this.#entries.clear()
+    this.#entries.set(address, entry)
+    return entry
   }
 
   slot(account: number, key: Hash): number {
@@ -272,7 +291,10 @@ export class Instance {
     this.setAddress(HOST, address)
     const account = this.runtime.cachedAccount(HOST)
     if (account === 0) return
-    if (slot === null) return this.runtime.staleAccount(account)
+    if (slot === null) {
+      this.#entries.delete(address)
+      return this.runtime.staleAccount(account)
+    }
     this.setKey(HOST, slot)
     const entry = this.runtime.cachedSlot(account, HOST)
     if (entry !== 0) this.runtime.staleSlot(entry)
@@ -281,6 +303,7 @@ export class Instance {
   /** Nothing of what was read is believed any more. */
   forget(): void {
     this.#addresses.clear()
+    this.#entries.clear()
     this.runtime.forget()
   }
 
@@ -305,6 +328,7 @@ export class Instance {
     if (!this.isCrowded) return
     if (!this.#isFullOfCodes) return this.forget()
     this.#addresses.clear()
+    this.#entries.clear()
     this.tier?.forgetCodes()
     this.runtime.forgetCodes()
   }

@@ -60,6 +60,8 @@ export interface ExecuteOptions {
   readonly skipGasCap?: boolean
   /** collect the EIP-2930 list of what was touched */
   readonly accessList?: boolean
+  /** calls: nobody asks which logs there were, and none are answered */
+  readonly skipLogs?: boolean
   /** add an ERC-20-shaped Transfer log at 0xeee…eee for every movement of ether (eth_simulateV1 traceTransfers) */
   readonly transferLogs?: boolean
   /** hears of every step. Like the two above it needs a world that is made with `{ traced: true }`, and only one of the three can be had at a time */

@@ -15,11 +15,12 @@ const SERIALS_FULL = 0xe000_0000
  */
 export function lease(reader: StateReader, isTraced: boolean): Instance {
   const resting = idle[isTraced ? 'traced' : 'fast']
-  const same = resting.findIndex((instance) => isAt(instance, reader))
-  const [match] = same < 0 ? [] : resting.splice(same, 1)
-  if (match !== undefined) {
-    match.reader = reader
-    return match
+  for (let i = resting.length - 1; i >= 0; i--) {
+    const instance = resting[i] as Instance // below its length
+    if (!isAt(instance, reader)) continue
+    resting.splice(i, 1)
+    instance.reader = reader
+    return instance
   }
   const rested = resting.length < INSTANCES_BEFORE_MOVING ? undefined : resting.shift()
   const instance = rested ?? new Instance(isTraced)

@@ -124,6 +124,16 @@ export class World implements StateReader {
     instance.words[(entry + A_NONCE) >>> 3] = nonce
   }
 
+  /** Counts the nonce up and answers what it was. */
+  useNonce(address: Address): bigint {
+    const { instance } = this
+    const entry = instance.account(address)
+    instance.runtime.ensure(entry)
+    const nonce = instance.u64(entry + A_NONCE)
+    instance.words[(entry + A_NONCE) >>> 3] = nonce + 1n
+    return nonce
+  }
+
   setBalance(address: Address, balance: bigint): void {
     const { instance } = this
     const entry = instance.account(address)

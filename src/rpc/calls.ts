@@ -2,7 +2,7 @@ import type { View } from '../chain/index.ts'
 import type { Compat } from '../compat.ts'
 import type { Block } from '../eth/index.ts'
 import { Deadline, executeTransaction, InvalidTransaction, Layer, World } from '../evm/index.ts'
-import type { BlockContext, ExecuteOptions, Executed, Message, StateReader, TraceBudget, TraceMaker } from '../evm/index.ts'
+import type { BlockContext, ExecuteOptions, Executed, StateReader, TraceBudget, TraceMaker } from '../evm/index.ts'
 import { CODE, RpcError } from './errors.ts'
 import { CALL_GAS, CALL_TIME_MS } from './limits.ts'
 import { overrideBlock, overrideState } from './overrides.ts'
@@ -64,7 +64,6 @@ export class Call {
   readonly #request: CallRequest
   readonly #options: ExecuteOptions
   readonly #maxFee: bigint
-  readonly #deadline: Deadline
 
   constructor(world: World, original: BlockContext, request: CallRequest, overrides: Overrides, deadline: Deadline) {
     const context = overrideBlock(original, overrides.block)
@@ -74,7 +73,6 @@ export class Call {
     this.#world = world
     this.#maxFee = maxFee
     this.#request = request
-    this.#deadline = deadline
     this.#context = free ? withoutBaseFee(context, overrides.block) : context
     this.#options = {
       movedPrecompiles: places.movedPrecompiles,
@@ -82,6 +80,7 @@ export class Call {
       skipNonce: true,
       skipGasCap: true,
       skipFees: free,
+      skipLogs: true,
       deadline,
     }
   }
@@ -110,10 +109,11 @@ export class Call {
   trace(base: StateReader, make: TraceMaker, budget: TraceBudget): string {
     const before = new Layer(base)
     before.apply(this.#world.writes())
-    const message = this.#message(this.gas, this.#request)
+    const nonce = this.#request.nonce ?? this.#world.nonce(senderOf(this.#request))
+    const message = messageOf(this.#request, this.gas, nonce, this.#context.env.baseFeePerGas)
     const { tracer, json } = make({ message, context: this.#context, before, now: this.#world, place: null, budget })
     try {
-      return json(executeTransaction(message, this.#context, this.#world, { ...this.#options, tracer }))
+      return json(executeTransaction(message, this.#context, this.#world, { ...this.#options, skipLogs: false, tracer }))
     } catch (error) {
       if (error instanceof InvalidTransaction) throw new RpcError(CODE.server, `tracing failed: ${error.message}`)
       throw error
@@ -149,11 +149,11 @@ export class Call {
   }
 
   #attempt(gas: bigint, change: Partial<CallRequest> = NO_CHANGE, more: ExecuteOptions = NO_CHANGE): Executed | InvalidTransaction {
-    this.#deadline.check()
     const mark = this.#world.checkpoint()
     const request = change === NO_CHANGE ? this.#request : { ...this.#request, ...change }
     const options = more === NO_CHANGE ? this.#options : { ...this.#options, ...more }
-    const message = this.#message(gas, request)
+    // Its nonce is not looked at.
+    const message = messageOf(request, gas, request.nonce ?? 0n, this.#context.env.baseFeePerGas)
     try {
       return executeTransaction(message, this.#context, this.#world, options)
     } catch (error) {
@@ -162,11 +162,6 @@ export class Call {
     } finally {
       this.#world.revertTo(mark)
     }
-  }
-
-  #message(gas: bigint, request: CallRequest): Message {
-    const nonce = request.nonce ?? this.#world.nonce(senderOf(request))
-    return messageOf(request, gas, nonce, this.#context.env.baseFeePerGas)
   }
 
   #succeeds(gas: bigint): boolean {

@@ -1,4 +1,5 @@
-import type { Needs } from '../chain/index.ts'
+import type { Needs, View } from '../chain/index.ts'
+import type { Compat } from '../compat.ts'
 import { Deadline, OutOfTime } from '../evm/index.ts'
 import type { Context } from './context.ts'
 import { method } from './method.ts'
@@ -24,19 +25,24 @@ export function computed<const P extends readonly Param<unknown>[]>({ compute, n
     timeLimitMs: Infinity,
     computed: compute,
     handler: ({ chain, compat, parallel }: Context, args: Values<P>) => {
-      const here: Ground = { view: chain.head.view, compat, deadline: (limitMs) => new Deadline(limitMs) }
-      if (parallel === null) return compute(here, args)
+      const { view } = chain.head
+      if (parallel === null) return compute(withoutHurry(view, compat), args)
       const stretch = new Stretch(parallel.stretchMs)
       try {
-        return compute({ ...here, deadline: (limitMs) => stretch.deadline(limitMs) }, args)
+        return compute({ view, compat, deadline: (limitMs) => stretch.deadline(limitMs) }, args)
       } catch (error) {
         if (!(error instanceof OutOfTime) || stretch.limitMs === null) throw error
         const { limitMs, spentMs } = stretch
-        const task = { method: row.name, args, view: here.view, needs: needs(here, args), limitMs, spentMs }
+        const here = withoutHurry(view, compat)
+        const task = { method: row.name, args, view, needs: needs(here, args), limitMs, spentMs }
         return elsewhere(parallel, task, () => compute(here, args))
       }
     },
   })
+}
+
+function withoutHurry(view: View, compat: Compat): Ground {
+  return { view, compat, deadline: (limitMs) => new Deadline(limitMs) }
 }
 
 async function elsewhere(parallel: Parallel, task: Parameters<Parallel['compute']>[0], here: () => unknown): Promise<unknown> {
@@ -46,7 +52,7 @@ async function elsewhere(parallel: Parallel, task: Parameters<Parallel['compute'
 /** The time that a request has beside everybody else. */
 class Stretch {
   readonly #lengthMs: number
-  readonly #startMs = performance.now()
+  #startMs = 0
   /** what it asked for; null: no more than it has here */
   limitMs: number | null = null
 
@@ -54,12 +60,16 @@ class Stretch {
     this.#lengthMs = lengthMs
   }
 
+  /** since the deadline was set */
   get spentMs(): number {
     return performance.now() - this.#startMs
   }
 
   deadline(limitMs: number): Deadline {
     if (limitMs > this.#lengthMs) this.limitMs = limitMs
-    return new Deadline(Math.min(limitMs, this.#lengthMs))
+    const hereMs = Math.min(limitMs, this.#lengthMs)
+    const deadline = new Deadline(hereMs)
+    this.#startMs = deadline.endMs - hereMs
+    return deadline
   }
 }

@@ -65,6 +65,15 @@ export const TRACE_BYTES = 128 * 1024 * 1024
 export const TRACE_TIME_MS = 10_000
 export const TRACE_TIME_MOST_MS = 120_000
 
+/** Transactions of one page of Otterscan's methods, which asks for 25; the rest of a block comes with them. */
+export const OTTERSCAN_PAGE = 100
+
+/** Transactions, from the oldest on, among which the one is looked for that created a contract itself. A later one is found by the state. */
+export const CREATION_CANDIDATES = 64
+
+/** What it may take to run the block again in which another contract created one. */
+export const CREATION_TIME_MS = 1_000
+
 /** Tracers that one muxTracer may hold; there are seven. */
 export const TRACERS_AT_ONCE = 16
 

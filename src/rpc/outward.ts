@@ -11,7 +11,10 @@ export function refusalOf(error: unknown): RpcError | null {
   if (error instanceof NotLoaded) return new RpcError(CODE.server, 'a precompile of this call is still loading; ask again')
   if (error instanceof FarState) return new RpcError(CODE.pruned, error.message)
   if (error instanceof PrunedState)
-    return new RpcError(CODE.pruned, 'the state of that block is pruned: it is no longer kept (--state-history keeps more, --data all)')
+    return new RpcError(
+      CODE.pruned,
+      'the state of that block is pruned: it is no longer kept (--state-history keeps more, --data all, or as much as --prune says)',
+    )
   if (error instanceof RewoundState)
     return new RpcError(CODE.notFound, 'the block was taken back by a reorg, revert or reset meanwhile; ask for it again by number or tag')
   // The disk is full, or its bytes are not what was written.

@@ -49,6 +49,11 @@ describe('what a schema reads', () => {
   })
 })
 
+it('every address is read as itself, whichever were read before', () => {
+  const texts = [1, 2, 3, 1, 1, 2, 3, 3, 1, 2].map((n) => `0x${'aB'.repeat(19)}0${n}`)
+  expect(texts.map((text) => schema.address.parse(text, 'it'))).toEqual(texts.map((text) => text.toLowerCase()))
+})
+
 describe('what a schema refuses', () => {
   it.each<[string, Schema<unknown>, unknown, RegExp]>([
     ['a decimal quantity', schema.quantity, '10', /hex string without 0x prefix: "10"/],
@@ -61,6 +66,7 @@ describe('what a schema refuses', () => {
     ['a negative', schema.integer, -1, /got -1/],
     ['decimal beyond 256 bits', schema.bigInteger, '9'.repeat(78), /number > 256 bits/],
     ['a short address', schema.address, '0x1234', /hex string has length 4, want 40 for an address/],
+    ['an empty text as an address', schema.address, '', /hex string without 0x prefix: ""/],
     ['no address', schema.address, undefined, /missing value, expected a hex string/],
     ['an address that is null', schema.address, null, /got null/],
     ['a long hash', schema.hash, `${HASH}00`, /hex string has length 66, want 64 for 32 bytes/],
@@ -93,6 +99,13 @@ describe('what a schema refuses', () => {
     expect(() => nested.parse({ calls: [{ to: ADDRESS }, { to: 5 }] }, 'argument 0 (batch)')).toThrow(
       'invalid argument 0 (batch).calls[1].to: expected a hex string, got 5',
     )
+  })
+
+  it('names the first wrong key of the shape, however they are written', () => {
+    const shape = schema.object({ a: schema.boolean, b: schema.maybe(schema.boolean), c: schema.boolean })
+    expect(() => shape.parse({ c: 1, b: 2, d: 3, a: true }, 'it')).toThrow('invalid it.b: expected a boolean, got 2')
+    expect(() => shape.parse({ c: 1, b: true }, 'it')).toThrow('invalid it.a: missing value, expected a boolean')
+    expect(shape.parse({ c: false, a: true, d: 3 }, 'it')).toStrictEqual({ a: true, b: undefined, c: false })
   })
 
   it('cuts what it quotes', () => {

@@ -16,6 +16,7 @@ import { MINE_METHODS } from './methods/mine.ts'
 import { NEXT_BLOCK_METHODS } from './methods/nextblock.ts'
 import { NODE_METHODS } from './methods/node.ts'
 import { NODE_INFO_METHODS } from './methods/nodeinfo.ts'
+import { OTTERSCAN_METHODS } from './methods/otterscan.ts'
 import { POCKETCHAIN_METHODS } from './methods/pocketchain.ts'
 import { POOL_METHODS } from './methods/pool.ts'
 import { SEND_METHODS } from './methods/send.ts'
@@ -62,6 +63,7 @@ export const CHAPTERS: readonly Chapter[] = [
   { title: 'Transaction pool', methods: TXPOOL_METHODS },
   { title: 'Raw bytes', methods: DEBUG_METHODS },
   { title: 'Tracing', methods: TRACE_METHODS },
+  { title: 'Otterscan', methods: OTTERSCAN_METHODS },
   { title: 'Test hand: blocks', methods: [...MINE_METHODS, ...CADENCE_METHODS, ...NEXT_BLOCK_METHODS] },
   { title: 'Test hand: time', methods: TIME_METHODS },
   { title: 'Test hand: state', methods: [...EDIT_METHODS, ...STATE_FILE_METHODS, ...ERC20_METHODS] },

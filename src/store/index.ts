@@ -10,7 +10,7 @@ export {
 } from './statefile/index.ts'
 export type { StateAccount, StateFile } from './statefile/index.ts'
 export { MemoryShelf, ShelfError, openLmdb } from './shelf/index.ts'
-export type { Records, Shelf, ShelfErrorReason } from './shelf/index.ts'
+export type { Records, SectionEntry, Shelf, ShelfChange, ShelfErrorReason, ShelfMeta, StateShelf } from './shelf/index.ts'
 export { CorruptSection } from './index/index.ts'
 export { CorruptRecord } from './record/index.ts'
 export { MemoryStore } from './memory.ts'

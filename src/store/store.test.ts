@@ -98,6 +98,30 @@ describe.each(Object.entries(KINDS))('the store on a shelf of %s', (_, open) => 
     expect(find(null, [], 3, 1)).toEqual([])
   })
 
+  it('finds the transactions of an address from either end, and those of a sender by nonce', async () => {
+    const store = await filled(blocks)
+    const sender = blocks[1]!.transactions[0]!.from
+    const places = [
+      { number: 1, index: 0 },
+      { number: 1, index: 1 },
+      { number: 3, index: 0 },
+    ]
+    for (const address of [sender, A]) {
+      expect([...store.transactionsFrom(address, 0)]).toEqual(places)
+      expect([...store.transactionsFrom(address, 2)]).toEqual(places.slice(2))
+      expect([...store.transactionsBefore(address, 9)]).toEqual(places.toReversed())
+      expect([...store.transactionsBefore(address, 3)]).toEqual(places.slice(0, 2).toReversed())
+    }
+    expect([...store.transactionsFrom(B, 0), ...store.transactionsBefore(B, 9)]).toEqual([])
+    expect([1_000n, 1_001n, 3_000n].map((nonce) => store.sentWith(sender, nonce))).toEqual(places)
+    expect([0n, 999n, 1_002n, 2_999n, 3_001n].map((nonce) => store.sentWith(sender, nonce))).toEqual(Array(5).fill(null))
+    expect(store.sentWith(A, 1_000n)).toBe(null)
+    store.truncate(2)
+    store.flush()
+    expect([...store.transactionsBefore(A, 9)]).toEqual(places.slice(0, 2).toReversed())
+    expect(store.sentWith(sender, 3_000n)).toBe(null)
+  })
+
   it('forgets everything about what is cut off', async () => {
     const store = await filled(blocks)
     store.truncate(1)

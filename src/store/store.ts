@@ -1,14 +1,15 @@
 import type { BlockStore, KeptState, Location, LogFilter, Place, PlacedLog } from '../chain/index.ts'
-import { Hash } from '../eth/index.ts'
+import { Address, Hash } from '../eth/index.ts'
 import type { Block, Header } from '../eth/index.ts'
 import type { WriteSet } from '../evm/index.ts'
 import { ItemIndex } from './index/index.ts'
+import type { Role, TransactionPlace } from './index/index.ts'
 import { jsonWriter, logText } from './json/index.ts'
 import type { LogPart } from './json/index.ts'
 import { DECODED_BLOCKS, DECODED_BYTES, KNOWN_HEADS, SCANNED_SHARE } from './limits.ts'
-import { BlockRecord, byteFilter, encodeBlock } from './record/index.ts'
+import { BlockRecord, byteFilter, CorruptRecord, encodeBlock } from './record/index.ts'
 import type { ByteFilter } from './record/index.ts'
-import { SHELF_FORMAT } from './shelf/index.ts'
+import { SHELF_FORMAT, ShelfError } from './shelf/index.ts'
 import type { Records, Shelf, ShelfBlock, ShelfChange } from './shelf/index.ts'
 
 export interface StoreOptions {
@@ -46,6 +47,7 @@ export class Store implements BlockStore {
     this.kept = keptOf(shelf)
     this.promised = shelf.promises
     this.#index = new ItemIndex(shelf, shelf.sections())
+    if (this.#index.next > this.height + 1) throw aheadOf(this.height, this.#index.next - 1)
     this.#indexRest()
   }
 
@@ -100,8 +102,8 @@ export class Store implements BlockStore {
       if (promises !== undefined) this.#shelf.journal(promises)
       return
     }
-    if (cut !== null) this.#forget(cut)
     try {
+      if (cut !== null) this.#forget(cut)
       this.#shelf.commit(this.#changeOf(staged))
     } catch (error) {
       this.#indexRest()
@@ -195,6 +197,47 @@ export class Store implements BlockStore {
 
   headerOf(number: number): Header | null {
     return this.#decoded.get(number)?.header ?? this.#recordOrNull(number)?.header() ?? null
+  }
+
+  transactionsBefore(address: Address, block: number): Iterable<Place> {
+    const bytes = Address.toBytes(address)
+    return this.#ofParty(bytes, this.#index.transactionsBefore(bytes, PARTIES, block))
+  }
+
+  transactionsFrom(address: Address, block: number): Iterable<Place> {
+    const bytes = Address.toBytes(address)
+    return this.#ofParty(bytes, this.#index.transactionsFrom(bytes, PARTIES, block))
+  }
+
+  /** Looks for the first block at and above which the sender has only later nonces: the one before has the transaction, if any has. */
+  sentWith(sender: Address, nonce: bigint): Place | null {
+    const bytes = Address.toBytes(sender)
+    let [low, high] = [0, this.height + 1]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      const next = this.#sentFrom(bytes, middle).next().value
+      if (next === undefined || this.#record(next.number).nonceOf(next.index) > nonce) high = middle
+      else low = next.number + 1
+    }
+    for (const place of this.#sentFrom(bytes, low - 1)) {
+      if (place.number >= low) break
+      if (this.#record(place.number).nonceOf(place.index) === nonce) return place
+    }
+    return null
+  }
+
+  *#sentFrom(sender: Uint8Array, block: number): Generator<Place, undefined> {
+    for (const { block: number, index } of this.#index.transactionsFrom(sender, SENDERS, block)) {
+      if (this.#record(number).isSender(sender, index)) yield { number, index }
+    }
+  }
+
+  *#ofParty(address: Uint8Array, candidates: Iterable<TransactionPlace>): Iterable<Place> {
+    let record: BlockRecord | null = null
+    for (const { block, index } of candidates) {
+      if (record?.number !== block) record = this.#record(block)
+      if (record.isSender(address, index) || record.isReceiver(address, index)) yield { number: block, index }
+    }
   }
 
   hashOf(number: number): Hash | null {
@@ -294,7 +337,10 @@ export class Store implements BlockStore {
 
   #recordOrNull(number: number): BlockRecord | null {
     const bytes = number < 0 ? null : this.#shelf.block(number)
-    if (bytes === null) return null
+    if (bytes === null) {
+      if (number >= 0 && number <= this.height) throw new CorruptRecord(number, 'it is missing')
+      return null
+    }
     return this.#shelf.isVolatile ? new BlockRecord(bytes) : BlockRecord.checked(bytes, number)
   }
 }
@@ -338,6 +384,9 @@ class DecodedBlocks {
   }
 }
 
+const SENDERS: readonly Role[] = ['sender']
+const PARTIES: readonly Role[] = ['sender', 'receiver']
+
 function nothing(): Staged {
   return { cut: null, blocks: [], edits: null, stateRoot: null, promises: undefined }
 }
@@ -361,6 +410,13 @@ function keptOf(shelf: Shelf): KeptState | null {
 
 function everyLog({ logCount }: BlockRecord): Uint32Array {
   return Uint32Array.from({ length: logCount }, (_, index) => index)
+}
+
+function aheadOf(height: number, indexed: number): ShelfError {
+  return new ShelfError(
+    'corrupt',
+    `the log index goes up to block ${indexed}, the chain only to ${height}; restore the directory from a copy, or choose another one`,
+  )
 }
 
 /** A reader was in the middle of blocks that the chain has left. What it has got so far is no answer. */

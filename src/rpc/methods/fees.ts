@@ -108,7 +108,7 @@ function history(view: View, count: number, newest: Infer<typeof blockNumber>, w
 
 /** As the block after it has it or will have it: a test may have chosen another than what follows from this one. */
 function followingBaseFee(view: View, header: Header): bigint {
-  if (header === view.head.header) return comingBaseFee(view)
+  if (header.number === view.head.header.number) return comingBaseFee(view)
   return view.headerOf(header.number + 1)?.baseFeePerGas ?? baseFeeAfter(header, view.config)
 }
 

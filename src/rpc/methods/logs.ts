@@ -130,9 +130,8 @@ interface Range {
 }
 
 function blockOf(view: View, hash: Hash): Range {
-  const block = view.byHash(hash)
-  if (block === null) throw new RpcError(CODE.notFound, `block not found: ${hash}`)
-  const { number } = block.header
+  const number = view.numberOf(hash)
+  if (number === null) throw new RpcError(CODE.notFound, `block not found: ${hash}`)
   return { from: number, to: number, withPending: false }
 }
 

@@ -1,8 +1,6 @@
-import type { Location, Needs, View } from '../../chain/index.ts'
+import type { Needs, View } from '../../chain/index.ts'
 import type { Block, Hash } from '../../eth/index.ts'
-import { TraceBudget, TraceTooLarge } from '../../evm/index.ts'
-import type { Deadline } from '../../evm/index.ts'
-import { BlockRun } from '../blockrun.ts'
+import type { Deadline, TraceBudget } from '../../evm/index.ts'
 import { findBlock } from '../blocks.ts'
 import { siteOf, withCall } from '../calls.ts'
 import type { Site } from '../calls.ts'
@@ -21,6 +19,7 @@ import type { BlockRef, Infer } from '../schema.ts'
 import { JsonText } from '../texts.ts'
 import { TRACE_OPTIONS, tracerOf, traceOptions } from '../tracers.ts'
 import type { TraceOptions } from '../tracers.ts'
+import { includedAt, needsOfRun, traceAt, withinBudget, withRun } from '../tracing.ts'
 
 const callOptions = object({
   ...TRACE_OPTIONS,
@@ -54,16 +53,10 @@ export const TRACE_METHODS: readonly Method[] = [
     result: TRACE,
     errors: ERRORS,
     example: { params: [TRANSACTION_HASH], result: TRANSFER },
-    needs: ({ view }, [transactionHash]) => needsOfRun(view, placeOf(view, transactionHash).block),
+    needs: ({ view }, [transactionHash]) => needsOfRun(view, includedAt(view, transactionHash).block),
     compute: (ground, [transactionHash, options]) => {
-      const place = placeOf(ground.view, transactionHash)
-      return traced(ground, options, (budget, deadline) => {
-        const make = tracerOf(options, PATH)
-        return withRun(ground.view, place.block, deadline, (run) => {
-          run.skipTo(place.index)
-          return run.trace(make, budget)
-        })
-      })
+      const place = includedAt(ground.view, transactionHash)
+      return traced(ground, options, (budget, deadline) => traceAt(ground.view, place, tracerOf(options, PATH), budget, deadline))
     },
   }),
   computed({
@@ -142,24 +135,11 @@ function onSite<T>(view: View, block: Block, txIndex: number | undefined, deadli
   })
 }
 
-/** The block, and the state that it runs on. */
-function needsOfRun(view: View, block: Block): Needs {
-  const { number } = block.header
-  const parent = view.byNumber(number - 1)
-  return { states: parent === null ? [] : [parent], blocks: [block], hashesBelow: [number] }
-}
-
 /** Under another number the call sees the hashes below that one. */
 function needsOfCall(view: View, block: Block, options: CallOptions | undefined): Needs {
   const { number } = block.header
   const hashesBelow = [number, options?.blockOverrides?.number ?? number]
   return options?.txIndex === undefined ? { states: [block], blocks: [], hashesBelow } : { ...needsOfRun(view, block), hashesBelow }
-}
-
-function placeOf(view: View, transactionHash: Hash): Location {
-  const place = view.locate(transactionHash)
-  if (place === null) throw new RpcError(CODE.server, 'transaction not found')
-  return place
 }
 
 function refOf(blockHash: Hash): BlockRef {
@@ -173,25 +153,11 @@ function blockAt(view: View, ref: BlockRef = LATEST): Block {
   throw new RpcError(CODE.server, `block ${name} not found`)
 }
 
-function withRun<T>(view: View, block: Block, deadline: Deadline, work: (run: BlockRun) => T): T {
-  const run = new BlockRun(view, block, deadline)
-  try {
-    return work(run)
-  } finally {
-    run.release()
-  }
-}
-
 /** One budget of bytes and of time for all that one answer holds. */
 function traced(
   { deadline }: Ground,
   options: TraceOptions | undefined,
   work: (budget: TraceBudget, deadline: Deadline) => string,
 ): JsonText {
-  try {
-    return new JsonText(work(new TraceBudget(TRACE_BYTES), deadline(options?.timeout ?? TRACE_TIME_MS)))
-  } catch (error) {
-    if (error instanceof TraceTooLarge) throw new RpcError(CODE.responseTooLarge, error.message)
-    throw error
-  }
+  return withinBudget((budget) => new JsonText(work(budget, deadline(options?.timeout ?? TRACE_TIME_MS))))
 }

@@ -4,8 +4,16 @@ import * as layout from '../writer/layout.ts'
 export interface PlainBlock {
   readonly number: number
   readonly hash: Uint8Array
+  /** hashes */
   readonly transactions: readonly Uint8Array[]
+  /** of each transaction; absent: zeros sent it to nobody */
+  readonly parties?: readonly PlainTransaction[]
   readonly logs: readonly PlainLog[]
+}
+
+export interface PlainTransaction {
+  readonly sender: Uint8Array
+  readonly receiver: Uint8Array | null
 }
 
 export interface PlainLog {
@@ -14,10 +22,10 @@ export interface PlainLog {
 }
 
 /** A record that has what the index reads, in the places where it is. */
-export function recordOf({ number, hash, transactions, logs }: PlainBlock): Uint8Array {
+export function recordOf({ number, hash, transactions, logs, parties = [] }: PlainBlock): Uint8Array {
   const table = layout.RECORD_HEAD + layout.TX_ROW * transactions.length
   const sizes = logs.map(({ topics }) => layout.LOG_HEAD + 32 * topics.length + 3)
-  const bytes = new Uint8Array(table + 4 * logs.length + sizes.reduce((sum, size) => sum + size, 0))
+  const bytes = new Uint8Array(table + 4 * logs.length + sizes.reduce((sum, size) => sum + size, 20 * parties.length))
   const view = new DataView(bytes.buffer)
   view.setBigUint64(layout.R_NUMBER, BigInt(number), true)
   view.setUint32(layout.R_TRANSACTIONS, transactions.length, true)
@@ -31,6 +39,14 @@ export function recordOf({ number, hash, transactions, logs }: PlainBlock): Uint
     bytes.set(address, at + layout.L_ADDRESS)
     for (const [k, topic] of topics.entries()) bytes.set(topic, at + layout.LOG_HEAD + 32 * k)
     at += sizes[i] ?? 0
+  }
+  for (const [i, { sender, receiver }] of parties.entries()) {
+    const row = layout.RECORD_HEAD + layout.TX_ROW * i
+    bytes.set(sender, row + layout.T_FROM)
+    if (receiver === null) continue
+    view.setUint32(row + layout.T_RECEIVER, at, true)
+    bytes.set(receiver, at)
+    at += 20
   }
   return bytes
 }

@@ -1,6 +1,7 @@
 export { ItemIndex } from './itemindex.ts'
-export type { Candidates, IndexChanges, SectionHead, TransactionPlace } from './itemindex.ts'
+export type { Candidates, IndexChanges, SectionHead } from './itemindex.ts'
 export { LIMITS as INDEX_LIMITS } from './limits.ts'
 export type { IndexLimits } from './limits.ts'
 export { CorruptSection } from './page.ts'
 export type { NewPage, PageSource } from './pages.ts'
+export type { Role, TransactionPlace } from './party.ts'

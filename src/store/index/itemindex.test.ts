@@ -20,6 +20,7 @@ const SMALL: IndexLimits = {
   stepUnits: 5,
   mergePace: 1.5,
   windowItems: 25,
+  windowPlaces: 2,
   scanItems: 0,
   probeCost: 0,
   candidateCost: 0,

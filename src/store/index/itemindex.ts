@@ -11,6 +11,8 @@ import type { NewPage, PageSource } from './pages.ts'
 import { blockAt, placeOf } from './part.ts'
 import type { Part } from './part.ts'
 import { Places } from './places.ts'
+import { Party } from './party.ts'
+import type { Role, TransactionPlace } from './party.ts'
 import { PartPlan, termsOf } from './query.ts'
 import type { Term } from './query.ts'
 import { Section } from './section.ts'
@@ -39,14 +41,8 @@ export interface Candidates {
   readonly logs: Uint32Array
 }
 
-/** Where a transaction may stand. */
-export interface TransactionPlace {
-  readonly block: number
-  readonly index: number
-}
-
 /**
- * Finds blocks and transactions by hash, and logs by address and topics. What it finds are candidates, to be looked at in the records.
+ * Finds blocks and transactions by hash, transactions by sender and receiver, and logs by address and topics. What it finds are candidates, to be looked at in the records.
  *
  * Every block, transaction and log is an item, counted over the chain: of a block with T transactions whose first item is f, the block is f,
  * its transaction i is f+1+i and its log j is f+1+T+j.
@@ -162,6 +158,30 @@ export class ItemIndex {
         const index = place - (part.starts[block] as number) - 1 // in range
         if (index >= 0 && place < (part.logStarts[block] as number)) yield { block: part.firstBlock + block, index }
       }
+    }
+  }
+
+  /** Places of transactions in blocks below `block` in which the address may have one of the roles, newest first; read while they are asked for. */
+  *transactionsBefore(address: Uint8Array, roles: readonly Role[], block: number): Generator<TransactionPlace> {
+    for (let end = Math.min(block, this.next); end > 0;) {
+      const part = this.#partOf(end - 1)
+      const party = new Party(part, address, roles, this.#limits.windowPlaces)
+      const start = party.windowStart(end - part.firstBlock)
+      const found = party.within(start, end - part.firstBlock)
+      end = part.firstBlock + start
+      yield* found.reverse()
+    }
+  }
+
+  /** The same in blocks from `block` on, oldest first. */
+  *transactionsFrom(address: Uint8Array, roles: readonly Role[], block: number): Generator<TransactionPlace> {
+    for (let start = Math.max(0, block); start < this.next;) {
+      const part = this.#partOf(start)
+      const party = new Party(part, address, roles, this.#limits.windowPlaces)
+      const end = party.windowEnd(start - part.firstBlock)
+      const found = party.within(start - part.firstBlock, end)
+      start = part.firstBlock + end
+      yield* found
     }
   }
 

@@ -1,5 +1,5 @@
-/** What a value is the value of. A key is a hash over both. */
-export const KIND = { block: 1, transaction: 2, address: 3, topic: 4 } as const
+/** What a value is the value of; a topic's position is added. A key is a hash over both. */
+export const KIND = { block: 1, transaction: 2, address: 3, topic: 4, sender: 8, receiver: 9 } as const
 
 /**
  * A key is a number of 39 bits, so that a key, a flag and an item's place in its section make one 64-bit row that sorts as it should. Rows are

@@ -24,6 +24,8 @@ export interface IndexLimits {
 
   /** A query goes through its range in pieces of so many items: what it holds at a time is 4 bytes for each. */
   readonly windowItems: number
+  /** Transactions of an address are read in pieces of about so many. */
+  readonly windowPlaces: number
   /** A range of fewer items is scanned, whatever is asked. */
   readonly scanItems: number
   /** What it costs to find a key in a section, in items scanned instead (0.1 us each) */
@@ -50,6 +52,7 @@ export const LIMITS: IndexLimits = {
   stepUnits: 2_048,
   mergePace: 1.5,
   windowItems: 2 ** 20,
+  windowPlaces: 256,
   scanItems: 256,
   probeCost: 8,
   candidateCost: 8,

@@ -6,6 +6,7 @@ import type { Part, Postings } from './part.ts'
 import type { Places } from './places.ts'
 import { SectionWriter } from './sectionwriter.ts'
 import type { WriterLimits } from './sectionwriter.ts'
+import { sortedRows } from './sortedrows.ts'
 
 /** The newest blocks: their keys in the order of their items, and a hash table whose chains run from new to old. */
 export class Tail implements Part {
@@ -68,9 +69,7 @@ export class Tail implements Part {
     const logStart = start + 1 + transactions
     this.#addBlock(start, logStart)
     this.#add(keyOf(KIND.block, record, layout.R_HASH, 32), start)
-    for (let i = 0; i < transactions; i++) {
-      this.#add(keyOf(KIND.transaction, record, layout.RECORD_HEAD + layout.TX_ROW * i + layout.T_HASH, 32), start + 1 + i)
-    }
+    for (let i = 0; i < transactions; i++) this.#addTransaction(record, layout.RECORD_HEAD + layout.TX_ROW * i, start + 1 + i)
     const table = layout.RECORD_HEAD + layout.TX_ROW * transactions
     for (let i = 0; i < logs; i++) this.#addLog(record, record.getUint32(table + 4 * i, true), logStart + i)
     this.#items = logStart + logs
@@ -113,8 +112,7 @@ export class Tail implements Part {
 
   /** Makes it the pages and the head of a section. */
   freeze(section: number, limits: WriterLimits, emit: (page: NewPage) => void): Head {
-    const rows = this.#rows.slice(0, 2 * this.#count)
-    new BigUint64Array(rows.buffer).sort()
+    const rows = sortedRows(this.#rows, this.#count)
     const writer = new SectionWriter(section, limits, emit)
     let [lastKey, lastPlace] = [-1, -1]
     for (let i = 0; i < rows.length; i += 2) {
@@ -152,6 +150,13 @@ export class Tail implements Part {
     this.#rowsBefore[this.#blocks++] = this.#count
   }
 
+  #addTransaction(record: DataView, row: number, place: number): void {
+    const receiver = record.getUint32(row + layout.T_RECEIVER, true)
+    this.#add(keyOf(KIND.transaction, record, row + layout.T_HASH, 32), place)
+    this.#add(keyOf(KIND.sender, record, row + layout.T_FROM, 20), place)
+    if (receiver !== 0) this.#add(keyOf(KIND.receiver, record, receiver, 20), place)
+  }
+
   #addLog(record: DataView, at: number, place: number): void {
     const topics = record.getUint32(at + layout.L_TOPICS, true)
     this.#add(keyOf(KIND.address, record, at + layout.L_ADDRESS, 20), place)
@@ -176,7 +181,7 @@ export class Tail implements Part {
     this.#rows = doubled(this.#rows)
     this.#older = doubled(this.#older)
     this.#slots = new Uint32Array(this.#older.length)
-    for (let row = 0; row < this.#count - 1; row++) this.#link(row)
+    for (let row = 0; row < this.#count; row++) this.#link(row)
   }
 
   /** The upper word of a key is as good as any hash of it. */

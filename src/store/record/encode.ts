@@ -83,9 +83,9 @@ function writeRow(block: Block, index: number): void {
   draft.hexAt(row + layout.T_FROM, tx.from)
   draft.u32At(row + layout.T_FIRST_LOG, receipt.firstLogIndex)
   draft.u32At(row + layout.T_FIELDS, draft.size)
-  writeTransaction(tx, receipt, block)
+  writeTransaction(tx, receipt, block, row)
   draft.u32At(row + layout.T_RECEIPT, draft.size)
-  writeReceipt(receipt, tx.to, block.timestampMs !== null)
+  writeReceipt(receipt, tx.to, block.timestampMs !== null, row)
 }
 
 // --- the block ------------------------------------------------------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ function writeWithdrawal(withdrawal: Withdrawal): void {
 
 // --- a transaction --------------------------------------------------------------------------------------------------------------------------
 
-function writeTransaction(tx: Transaction, receipt: Receipt, { header, timestampMs }: Block): void {
+function writeTransaction(tx: Transaction, receipt: Receipt, { header, timestampMs }: Block, row: number): void {
   draft.mark(Tag.blockHash)
   draft.mark(Tag.blockNumber)
   draft.mark(Tag.blockTimestamp)
@@ -151,6 +151,7 @@ function writeTransaction(tx: Transaction, receipt: Receipt, { header, timestamp
   draft.quantity(Tag.type, tx.type)
   draft.mark(Tag.from)
   writeTo(tx.to)
+  if (tx.to !== null) writeReceiver(row)
   draft.quantity(Tag.nonce, tx.deposit === null ? tx.nonce : (receipt.depositNonce ?? tx.nonce))
   draft.quantity(Tag.gas, tx.gas)
   draft.quantity(Tag.value, tx.value)
@@ -166,6 +167,11 @@ function writeTransaction(tx: Transaction, receipt: Receipt, { header, timestamp
 function writeTo(to: Address | null): void {
   if (to === null) draft.mark(Tag.noTo)
   else draft.fixed(Tag.to, to)
+}
+
+/** The address that was just written. */
+function writeReceiver(row: number): void {
+  draft.u32At(row + layout.T_RECEIVER, draft.size - 20)
 }
 
 function writePrice({ type, maxFeePerGas, maxPriorityFeePerGas }: Transaction, baseFee: bigint | null): void {
@@ -223,7 +229,7 @@ function writeSignature({ type, v, r, s }: Transaction): void {
 
 // --- a receipt ------------------------------------------------------------------------------------------------------------------------------
 
-function writeReceipt(receipt: Receipt, to: Address | null, withMs: boolean): void {
+function writeReceipt(receipt: Receipt, to: Address | null, withMs: boolean, row: number): void {
   draft.quantity(Tag.type, receipt.type)
   writeOutcome(receipt)
   draft.mark(Tag.transactionHash)
@@ -234,7 +240,10 @@ function writeReceipt(receipt: Receipt, to: Address | null, withMs: boolean): vo
   draft.mark(Tag.from)
   writeTo(to)
   if (receipt.contractAddress === null) draft.mark(Tag.noContractAddress)
-  else draft.fixed(Tag.contractAddress, receipt.contractAddress)
+  else {
+    draft.fixed(Tag.contractAddress, receipt.contractAddress)
+    if (to === null) writeReceiver(row)
+  }
   draft.quantity(Tag.gasUsed, receipt.gasUsed)
   draft.quantity(Tag.cumulativeGasUsed, receipt.cumulativeGasUsed)
   draft.quantity(Tag.effectiveGasPrice, receipt.effectiveGasPrice)

@@ -27,6 +27,24 @@ describe('without decoding it, a record', () => {
     fc.assert(property, RUNS)
   })
 
+  test('knows who sent and who received its transactions, and their nonces', () => {
+    const property = fc.property(someBlock, (block) => {
+      const record = new BlockRecord(encodeBlock(block))
+      const nobody = new Uint8Array(20).fill(0xee)
+      for (const [i, { from, to, nonce, deposit }] of block.transactions.entries()) {
+        const receipt = block.receipts[i]!
+        const receiver = to ?? receipt.contractAddress
+        expect([record.isSender(Address.toBytes(from), i), record.isSender(nobody, i)]).toEqual([true, false])
+        expect([receiver !== null && record.isReceiver(Address.toBytes(receiver), i), record.isReceiver(nobody, i)]).toEqual([
+          receiver !== null,
+          false,
+        ])
+        expect(record.nonceOf(i)).toBe(deposit === null ? nonce : (receipt.depositNonce ?? nonce))
+      }
+    })
+    fc.assert(property, RUNS)
+  })
+
   test('answers a log with its place', () => {
     const property = fc.property(someBlock, (block) => {
       const record = new BlockRecord(encodeBlock(block))
@@ -64,7 +82,11 @@ describe('without decoding it, a record', () => {
     expect(() => record.log(index)).toThrow(RangeError)
     expect(() => record.transactionOfLog(index)).toThrow(RangeError)
     expect(() => record.matches(EVERY_BYTE, index)).toThrow(RangeError)
-    expect(() => record.transactionHash(index === 1 ? record.transactionCount : index)).toThrow(RangeError)
+    const place = index === 1 ? record.transactionCount : index
+    expect(() => record.transactionHash(place)).toThrow(RangeError)
+    expect(() => record.isSender(new Uint8Array(20), place)).toThrow(RangeError)
+    expect(() => record.isReceiver(new Uint8Array(20), place)).toThrow(RangeError)
+    expect(() => record.nonceOf(place)).toThrow(RangeError)
   })
 })
 
@@ -139,7 +161,7 @@ describe('a checked record', () => {
     expect(faultOf(bytes.subarray(0, 200))).toBe(`it has 200 bytes instead of ${bytes.length}`)
     expect(faultOf(bytes, number + 1)).toBe(`it is that of block ${number}`)
     expect(faultOf(bytes.slice().fill(0, 0, 1))).toBe('it does not begin as a record')
-    expect(faultOf(bytes.slice().fill(2, 3, 4))).toBe('it has the format 2, not 1')
+    expect(faultOf(bytes.slice().fill(1, 3, 4))).toBe('it has the format 1, not 2')
   })
 })
 

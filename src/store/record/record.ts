@@ -3,11 +3,12 @@ import type { PlacedLog } from '../../chain/index.ts'
 import type { Block, Hash, Header } from '../../eth/index.ts'
 import * as layout from '../writer/layout.ts'
 import { decodeBlock, decodeHeader, logAt } from './decode.ts'
-import { hashAt, u64At, viewOf } from './fields.ts'
+import { Fields, hashAt, u64At, viewOf } from './fields.ts'
 import type { ByteFilter } from './filter.ts'
+import { Tag } from './tags.ts'
 
 /** The number of this layout. A record of another one is refused. */
-const FORMAT = 1
+const FORMAT = 2
 
 /** `pcb` and the format's number, little-endian. */
 export const MAGIC = 0x62_63_70 | (FORMAT << 24)
@@ -61,8 +62,25 @@ export class BlockRecord {
 
   /** Throws RangeError when the block has no such transaction. */
   transactionHash(index: number): Hash {
-    assertBelow(index, this.transactionCount, 'transaction')
-    return hashAt(this.bytes, layout.RECORD_HEAD + index * layout.TX_ROW + layout.T_HASH)
+    return hashAt(this.bytes, this.#row(index) + layout.T_HASH)
+  }
+
+  /** Whether the 20 bytes sent a transaction. Throws RangeError when the block has no such transaction. */
+  isSender(address: Uint8Array, index: number): boolean {
+    return this.#isAt(address, this.#row(index) + layout.T_FROM)
+  }
+
+  /** Whether they are of its receiver, or of the contract that it was to create. Throws RangeError as above. */
+  isReceiver(address: Uint8Array, index: number): boolean {
+    const at = this.#u32(this.#row(index) + layout.T_RECEIVER)
+    return at !== 0 && this.#isAt(address, at)
+  }
+
+  /** As JSON shows it: a deposit's is what it ran with. Throws RangeError as above. */
+  nonceOf(index: number): bigint {
+    const fields = new Fields(this.bytes)
+    fields.open(this.#u32(this.#row(index) + layout.T_FIELDS))
+    return fields.quantity(Tag.nonce)
   }
 
   /** The index of the transaction that emitted a log. Throws RangeError when the block has no such log. */
@@ -105,6 +123,11 @@ export class BlockRecord {
   #isAt(value: Uint8Array, at: number): boolean {
     for (let i = 0; i < value.length; i++) if (value[i] !== this.bytes[at + i]) return false
     return true
+  }
+
+  #row(index: number): number {
+    assertBelow(index, this.transactionCount, 'transaction')
+    return layout.RECORD_HEAD + index * layout.TX_ROW
   }
 
   #logStart(logIndex: number): number {

@@ -16,8 +16,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { RESERVED_BYTES } from '../limits.ts'
 import { openLmdb, SHELF_FORMAT } from './index.ts'
-import type { ShelfChange } from './index.ts'
-import { bytes, META, scratch, writes } from './shelf.fixture.ts'
+import type { Shelf, ShelfChange } from './index.ts'
+import { account, address, bytes, hash, META, scratch, writes } from './shelf.fixture.ts'
 import { compile } from './program.fixture.ts'
 
 let directory: ReturnType<typeof scratch>
@@ -167,6 +167,45 @@ describe('a data directory', () => {
     for (let at = damaged.indexOf('{"format"'); at >= 0; at = damaged.indexOf('{"format"', at + 1)) damaged.write('{"f?r???"', at)
     writeFileSync(file, damaged)
     await expectRefusal('corrupt', /restore it from a copy/)
+  })
+
+  it('answers no state, code, change or journal that is not what was written', async () => {
+    const owner = address(1)
+    const code = bytes(7, 500)
+    const shelf = await openLmdb(directory.path)
+    const slots = (value: bigint) => writes([[owner, { ...account(0x1111_2222_3333n), codeHash: hash(9) }]], [[owner, [[hash(1), value]]]])
+    shelf.commit({
+      meta: META,
+      blocks: [{ number: 0, record: bytes(0, 10), writes: { ...slots(0x5555_6666_7777n), codes: new Map([[hash(9), code]]) } }],
+    })
+    shelf.commit({ blocks: [{ number: 1, record: bytes(1, 10), writes: slots(0x5555_6666_8888n) }], promises: Buffer.from('a promise') })
+    await shelf.close()
+    const whole = readFileSync(file)
+    const reads: readonly [Uint8Array | string, (opened: Shelf) => unknown][] = [
+      [Buffer.from('111122223333', 'hex'), (opened) => opened.state!.at(1).account(owner)],
+      [Buffer.from('111122223333', 'hex'), (opened) => [...opened.state!.whole()]],
+      [Buffer.from('555566667777', 'hex'), (opened) => opened.state!.at(0).storage(owner, hash(1))],
+      [Buffer.from('555566667777', 'hex'), (opened) => opened.state!.writesBack(0)],
+      [Buffer.from('555566668888', 'hex'), (opened) => opened.state!.at(0).storage(owner, hash(1))],
+      [code, (opened) => opened.state!.at(1).code(hash(9))],
+      ['a promise', (opened) => opened.promises],
+      ['"height":1', (opened) => opened.height],
+    ]
+    for (const [pattern, read] of reads) {
+      const damaged = Buffer.from(whole)
+      for (let at = damaged.indexOf(pattern); at >= 0; at = damaged.indexOf(pattern, at + 1)) damaged[at + pattern.length - 1]! ^= 4
+      expect(damaged.equals(whole)).toBe(false)
+      writeFileSync(file, damaged)
+      const reading = async () => {
+        const opened = await openLmdb(directory.path)
+        try {
+          read(opened)
+        } finally {
+          await opened.close()
+        }
+      }
+      await expect(reading(), String(read)).rejects.toMatchObject({ name: 'ShelfError', reason: 'corrupt' })
+    }
   })
 
   it('is never shorter than it should be, whatever a transaction gave back', async () => {

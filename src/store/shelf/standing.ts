@@ -1,5 +1,6 @@
 import { Hash } from '../../eth/index.ts'
 import { SWEPT_PAGES_PER_COMMIT } from '../limits.ts'
+import { checked, unchecked } from './checked.ts'
 import { SHELF_FORMAT, ShelfError } from './shelf.ts'
 import type { SectionChange, SectionEntry, ShelfMeta } from './shelf.ts'
 import { copyOf, numberKey } from './trees.ts'
@@ -26,9 +27,13 @@ export type MutableStanding = { -readonly [Field in keyof Standing]: Standing[Fi
 export function readStanding(trees: Trees): Standing {
   const meta = readMeta(trees)
   const stored = readJson(trees, STANDING) as Partial<StoredStanding> // ours: written by putStanding
+  const height = heightOf(trees)
+  // The newest block is the one that the last commit left, or a piece of the file has lost its way.
+  if ((stored.height ?? -1) !== height) throw lostBlocks(stored.height ?? -1, height)
+  if ((stored.hasMeta ?? false) !== (meta !== null)) throw unreadableText(META)
   return {
     meta,
-    height: heightOf(trees),
+    height,
     floor: stored.floor ?? 0,
     wantedFloor: stored.wantedFloor ?? 0,
     stateRoot: stored.stateRoot === undefined || stored.stateRoot === null ? null : Hash.from(stored.stateRoot),
@@ -37,22 +42,24 @@ export function readStanding(trees: Trees): Standing {
   }
 }
 
-export function putStanding(trees: Trees, { floor, wantedFloor, stateRoot, journal, doomed }: Standing): void {
-  const stored: StoredStanding = { floor, wantedFloor, stateRoot, journal, doomed }
-  trees.about.putSync(STANDING, Buffer.from(JSON.stringify(stored)))
+export function putStanding(trees: Trees, { meta, height, floor, wantedFloor, stateRoot, journal, doomed }: Standing): void {
+  const stored: StoredStanding = { hasMeta: meta !== null, height, floor, wantedFloor, stateRoot, journal, doomed }
+  trees.about.putSync(STANDING, checked(Buffer.from(JSON.stringify(stored))))
 }
 
 export function putMeta(trees: Trees, { format, genesisHash }: ShelfMeta): void {
-  trees.about.putSync(META, Buffer.from(JSON.stringify({ format, genesisHash })))
+  trees.about.putSync(META, checked(Buffer.from(JSON.stringify({ format, genesisHash }))))
 }
 
+/** Throws ShelfError (corrupt). */
 export function promisesOf(trees: Trees): Uint8Array | null {
-  return copyOf(trees.about.getBinary(PROMISES))
+  const bytes = copyOf(trees.about.getBinary(PROMISES))
+  return bytes === null ? null : (unchecked(bytes) ?? failing(unreadableText(PROMISES)))
 }
 
 export function putPromises(trees: Trees, promises: Uint8Array | null, standing: MutableStanding): void {
   if (promises === null) trees.about.removeSync(PROMISES)
-  else trees.about.putSync(PROMISES, promises)
+  else trees.about.putSync(PROMISES, checked(promises))
   standing.journal++
 }
 
@@ -82,6 +89,8 @@ function sweep(trees: Trees, doomed: readonly number[], limit: number): readonly
 }
 
 interface StoredStanding {
+  readonly hasMeta: boolean
+  readonly height: number
   readonly floor: number
   readonly wantedFloor: number
   readonly stateRoot: string | null
@@ -109,10 +118,11 @@ export function sectionsOf(trees: Trees): readonly SectionEntry[] {
 }
 
 function readJson(trees: Trees, key: Uint8Array): object {
-  const bytes = trees.about.getBinary(key)
-  if (bytes === undefined) return {}
+  const bytes = copyOf(trees.about.getBinary(key))
+  if (bytes === null) return {}
+  const text = unchecked(bytes) ?? failing(unreadableText(key))
   try {
-    const value: unknown = JSON.parse(bytes.toString('utf8'))
+    const value: unknown = JSON.parse(Buffer.from(text).toString('utf8'))
     if (typeof value === 'object' && value !== null) return value
   } catch {
     // what follows says it
@@ -125,6 +135,17 @@ function newerFormat(format: number): ShelfError {
     'newer-format',
     `the data directory was written by a newer pocketchain (format ${format}, this one reads up to ${SHELF_FORMAT}); use that version or choose another --data directory`,
   )
+}
+
+function lostBlocks(written: number, found: number): ShelfError {
+  return new ShelfError(
+    'corrupt',
+    `the newest block of the data directory should be ${written} and is ${found}; restore it from a copy, or choose another one`,
+  )
+}
+
+function failing(error: Error): never {
+  throw error
 }
 
 function unreadableText(key: Uint8Array): ShelfError {

@@ -3,8 +3,24 @@ import type { Address } from '../../eth/index.ts'
 import type { Account, StateReader, WriteSet } from '../../evm/index.ts'
 import { PrunedState, RewoundState } from '../../chain/index.ts'
 import { CHANGES_PIECE_BYTES, PRUNED_BLOCKS_PER_COMMIT, PRUNED_KEYS_PER_COMMIT, STATE_READERS, WALK_KEYS } from '../limits.ts'
+import { checked, unchecked } from './checked.ts'
+import { ShelfError } from './shelf.ts'
 import type { StateShelf } from './shelf.ts'
-import { accountOf, CellBytes, changedKeys, ChangesWriter, KeyBytes, keyOf, SINCE_BYTES, sinceOf, slotKeys, slotOf } from './statebytes.ts'
+import {
+  accountOf,
+  CELL_HEAD_BYTES,
+  CellBytes,
+  changedKeys,
+  ChangesWriter,
+  checkCell,
+  checkPast,
+  damagedState,
+  KeyBytes,
+  keyOf,
+  sinceOf,
+  slotKeys,
+  slotOf,
+} from './statebytes.ts'
 import type { ChangedKey } from './statebytes.ts'
 import { copyOf, numberKey } from './trees.ts'
 import type { Environment, Tree, Trees } from './trees.ts'
@@ -53,7 +69,8 @@ export class LmdbState implements StateShelf {
     for (const cells of this.#walk(this.#trees.head, new Uint8Array(1))) {
       const writes = new StateWrites()
       for (const { key, value } of cells) {
-        if (value.length === SINCE_BYTES) continue
+        checkCell(key, value, value.length)
+        if (value.length === CELL_HEAD_BYTES) continue
         const account = this.#put(writes, key, value, value.length)
         if (account === null || codes.has(account.codeHash)) continue
         codes.add(account.codeHash)
@@ -79,7 +96,8 @@ export class LmdbState implements StateShelf {
     const { head } = this.#trees
     const cell = head.getBinaryFast(key)
     if (cell === undefined) return null
-    if (sinceOf(cell) <= number) return cell.length === SINCE_BYTES ? null : { bytes: cell, size: cell.length }
+    checkCell(key, cell, cell.length)
+    if (sinceOf(cell) <= number) return cell.length === CELL_HEAD_BYTES ? null : { bytes: cell, size: cell.length }
     return this.#pastCell(key, number)
   }
 
@@ -102,8 +120,9 @@ export class LmdbState implements StateShelf {
 
   code(codeHash: Hash): Uint8Array {
     if (codeHash === EMPTY_CODE_HASH) return NO_CODE
-    const code = copyOf(this.#trees.codes.getBinary(Hash.toBytes(codeHash)))
-    if (code === null) throw new Error(`no account has ever had the code ${codeHash}`)
+    const bytes = copyOf(this.#trees.codes.getBinary(Hash.toBytes(codeHash)))
+    const code = bytes === null ? null : unchecked(bytes)
+    if (code === null) throw damagedCode(codeHash, bytes === null ? 'missing' : 'damaged')
     return code
   }
 
@@ -178,8 +197,9 @@ export class LmdbState implements StateShelf {
   #pastCell(key: Uint8Array, number: number): Cell | null {
     this.#key.copied(key)
     const newest = { start: this.#key.since(number), end: key, reverse: true, limit: 1 }
-    for (const { value } of this.#trees.past.getRange(newest)) {
-      return value.length === SINCE_BYTES ? null : { bytes: value, size: value.length }
+    for (const { key: found, value } of this.#trees.past.getRange(newest)) {
+      checkPast(key, found, value)
+      return value.length === CELL_HEAD_BYTES ? null : { bytes: value, size: value.length }
     }
     return null
   }
@@ -206,18 +226,25 @@ export class LmdbState implements StateShelf {
     return account
   }
 
+  #pastSince(key: Uint8Array, then: Uint8Array): Uint8Array {
+    const cell = this.#trees.past.getBinary(then)
+    if (cell === undefined) throw damagedState(key)
+    checkPast(key, then, cell)
+    return cell
+  }
+
   /** A code comes along unless the account has it now. */
   #writeBack(writes: StateWrites, key: Uint8Array, before: number | null): void {
     this.#key.copied(key)
-    const cell = before === null ? undefined : this.#trees.past.getBinary(this.#key.since(before))
-    const account = this.#put(writes, key, cell ?? null, cell?.length ?? 0)
+    const cell = before === null ? null : this.#pastSince(key, this.#key.since(before))
+    const account = this.#put(writes, key, cell, cell?.length ?? 0)
     if (account === null || account.codeHash === EMPTY_CODE_HASH) return
     writes.codes.set(account.codeHash, this.code(account.codeHash))
   }
 
   #putCode(hash: Hash, code: Uint8Array): void {
     const key = Hash.toBytes(hash)
-    if (hash !== EMPTY_CODE_HASH && !this.#trees.codes.doesExist(key)) this.#trees.codes.putSync(key, code)
+    if (hash !== EMPTY_CODE_HASH && !this.#trees.codes.doesExist(key)) this.#trees.codes.putSync(key, checked(code))
   }
 
   /** An account that is gone takes its storage along. */
@@ -236,13 +263,13 @@ export class LmdbState implements StateShelf {
   /** Puts the cell that was made last. False: the key holds that already. */
   #putCell(key: Uint8Array, block: number, changes: ChangesWriter): boolean {
     const { head, past } = this.#trees
-    const isGone = this.#cell.size === SINCE_BYTES
+    const isGone = this.#cell.size === CELL_HEAD_BYTES
     const old = head.getBinaryFast(key)
     if (old === undefined ? isGone : this.#cell.holdsAs(old, old.length)) return false
     const before = old === undefined ? null : sinceOf(old)
     if (before !== block || isGone) changes.add(key, before, isGone)
     if (old !== undefined && before !== null && before !== block) past.putSync(this.#key.since(before), plain(old))
-    head.putSync(key, this.#cell.done())
+    head.putSync(key, this.#cell.done(key))
     return true
   }
 
@@ -274,7 +301,7 @@ export class LmdbState implements StateShelf {
     if (before === null) return void head.removeSync(now)
     const then = this.#key.since(before)
     const cell = past.getBinary(then)
-    if (cell === undefined) throw new Error(`block ${block} changed a key of block ${before}, which is not there`)
+    if (cell === undefined) throw damagedState(key)
     head.putSync(now, cell)
     past.removeSync(then)
   }
@@ -286,7 +313,7 @@ export class LmdbState implements StateShelf {
     if (before !== null && before !== floor) past.removeSync(this.#key.since(before))
     if (!isGone) return
     const cell = head.getBinaryFast(now)
-    if (cell !== undefined && cell.length === SINCE_BYTES && sinceOf(cell) <= floor) head.removeSync(now)
+    if (cell !== undefined && cell.length === CELL_HEAD_BYTES && sinceOf(cell) <= floor) head.removeSync(now)
   }
 
   #clear(): void {
@@ -362,3 +389,7 @@ function latin1(bytes: Uint8Array): string {
 }
 
 const NO_CODE = new Uint8Array()
+
+function damagedCode(hash: Hash, how: string): ShelfError {
+  return new ShelfError('corrupt', `the contract code ${hash} is ${how}; restore the data directory from a copy, or choose another one`)
+}

@@ -1,17 +1,21 @@
+import { crc32 } from 'node:zlib'
 import { Address, EMPTY_CODE_HASH, Hash, Hex } from '../../eth/index.ts'
 import type { Account, StateKey } from '../../evm/index.ts'
+import { ShelfError } from './shelf.ts'
 
 /*
  * A key of the state is a byte for its kind, the address, and for a slot its number. A cell is what the key holds and since which block:
- * 4 bytes, then the value; an account or slot that is gone has no value. With the block behind the key, cells of the past lie in the order
- * of their blocks.
+ * 4 bytes, then 4 of a checksum over key and cell, then the value; an account or slot that is gone has no value. With the block behind the
+ * key, cells of the past lie in the order of their blocks.
  */
 
 export const ACCOUNT_KEY_BYTES = 1 + 20
 export const SLOT_KEY_BYTES = ACCOUNT_KEY_BYTES + 32
 export const SINCE_BYTES = 4
+/** A cell without a value. */
+export const CELL_HEAD_BYTES = SINCE_BYTES + 4
 /** An account with all its 2 + 8 + 32 + 32 bytes. */
-export const CELL_BYTES = SINCE_BYTES + 2 + 8 + 32 + 32
+const CELL_BYTES = CELL_HEAD_BYTES + 2 + 8 + 32 + 32
 const SLOT_KIND = 1
 
 /** A state key while it is used: overwritten by the next one, and with the block behind it for the past. */
@@ -70,31 +74,32 @@ export class CellBytes {
 
   account(since: number, account: Account | null): void {
     this.bytes.writeUInt32BE(since, 0)
-    this.size = account === null ? SINCE_BYTES : this.#writeAccount(account)
+    this.size = account === null ? CELL_HEAD_BYTES : this.#writeAccount(account)
   }
 
   slot(since: number, value: bigint): void {
     this.bytes.writeUInt32BE(since, 0)
-    this.size = value === 0n ? SINCE_BYTES : writeBigint(value, this.bytes, SINCE_BYTES)
+    this.size = value === 0n ? CELL_HEAD_BYTES : writeBigint(value, this.bytes, CELL_HEAD_BYTES)
   }
 
   /** As other cells do: the same value, since whenever. */
   holdsAs(cell: Uint8Array, size: number): boolean {
-    return size === this.size && this.bytes.compare(cell, SINCE_BYTES, size, SINCE_BYTES, size) === 0
+    return size === this.size && this.bytes.compare(cell, CELL_HEAD_BYTES, size, CELL_HEAD_BYTES, size) === 0
   }
 
-  done(): Uint8Array {
+  done(key: Uint8Array): Uint8Array {
+    this.bytes.writeUInt32BE(checksum(key, this.bytes, this.size), SINCE_BYTES)
     return this.bytes.subarray(0, this.size)
   }
 
   /** Two bytes of sizes, nonce, balance, and the code hash unless it is that of nothing. */
   #writeAccount({ nonce, balance, codeHash }: Account): number {
-    const nonceAt = SINCE_BYTES + 2
+    const nonceAt = CELL_HEAD_BYTES + 2
     const balanceAt = writeBigint(nonce, this.bytes, nonceAt)
     const end = writeBigint(balance, this.bytes, balanceAt)
     const hasCode = codeHash !== EMPTY_CODE_HASH
-    this.bytes[SINCE_BYTES] = (balanceAt - nonceAt) | (hasCode ? HAS_CODE : 0)
-    this.bytes[SINCE_BYTES + 1] = end - balanceAt
+    this.bytes[CELL_HEAD_BYTES] = (balanceAt - nonceAt) | (hasCode ? HAS_CODE : 0)
+    this.bytes[CELL_HEAD_BYTES + 1] = end - balanceAt
     if (!hasCode) return end
     writeHex(codeHash, this.bytes, end)
     return end + 32
@@ -103,22 +108,52 @@ export class CellBytes {
 
 const HAS_CODE = 0x80
 
+/** Throws ShelfError unless the bytes are what was once written for the key. LMDB itself would notice nothing. */
+export function checkCell(key: Uint8Array, cell: Uint8Array, size: number): void {
+  const keyBytes = key[0] === SLOT_KIND ? SLOT_KEY_BYTES : ACCOUNT_KEY_BYTES
+  if (key.length === keyBytes && size >= CELL_HEAD_BYTES && sinceOf(cell.subarray(SINCE_BYTES)) === checksum(key, cell, size)) return
+  throw damagedState(key)
+}
+
+/** Throws ShelfError unless it is a cell of the key that stands behind the block since which it held. */
+export function checkPast(key: Uint8Array, found: Uint8Array, cell: Uint8Array): void {
+  checkCell(key, cell, cell.length)
+  if (sinceOf(found.subarray(key.length)) !== sinceOf(cell)) throw damagedState(key)
+}
+
+export function damagedState(key: Uint8Array): ShelfError {
+  const address = Hex.fromBytes(key.subarray(1, ACCOUNT_KEY_BYTES))
+  return new ShelfError(
+    'corrupt',
+    `the state kept for ${address} is damaged; restore the data directory from a copy, or choose another one`,
+  )
+}
+
+/** FNV-1a over the key and the cell without its checksum. A call of zlib's crc32 takes longer than both. */
+function checksum(key: Uint8Array, cell: Uint8Array, size: number): number {
+  let sum = 0x811c9dc5
+  for (let i = 0; i < key.length; i++) sum = Math.imul(sum ^ key[i]!, 0x01000193) // the loops stay within both
+  for (let i = 0; i < SINCE_BYTES; i++) sum = Math.imul(sum ^ cell[i]!, 0x01000193)
+  for (let i = CELL_HEAD_BYTES; i < size; i++) sum = Math.imul(sum ^ cell[i]!, 0x01000193)
+  return (sum ^ (sum >>> 15)) >>> 0
+}
+
 export function sinceOf(cell: Uint8Array): number {
   return ((cell[0]! << 24) | (cell[1]! << 16) | (cell[2]! << 8) | cell[3]!) >>> 0 // a cell has them
 }
 
 /** `size`: the buffer may be longer than the cell in it. */
 export function accountOf(cell: Uint8Array, size: number): Account | null {
-  if (size === SINCE_BYTES) return null
-  const nonceAt = SINCE_BYTES + 2
-  const balanceAt = nonceAt + (cell[SINCE_BYTES]! & ~HAS_CODE) // an account has both sizes
-  const end = balanceAt + cell[SINCE_BYTES + 1]!
+  if (size === CELL_HEAD_BYTES) return null
+  const nonceAt = CELL_HEAD_BYTES + 2
+  const balanceAt = nonceAt + (cell[CELL_HEAD_BYTES]! & ~HAS_CODE) // an account has both sizes
+  const end = balanceAt + cell[CELL_HEAD_BYTES + 1]!
   const codeHash = size === end ? EMPTY_CODE_HASH : Hash.from(cell.subarray(end, end + 32))
   return { nonce: readBigint(cell, nonceAt, balanceAt), balance: readBigint(cell, balanceAt, end), codeHash }
 }
 
 export function slotOf(cell: Uint8Array, size: number): bigint {
-  return readBigint(cell, SINCE_BYTES, size)
+  return readBigint(cell, CELL_HEAD_BYTES, size)
 }
 
 /** Big-endian without leading zeros; answers where it ends. */
@@ -170,12 +205,12 @@ export interface ChangedKey {
   readonly isGone: boolean
 }
 
-/** The keys that one block changed, in pieces of bounded size: flags, the block before, the key. */
+/** The keys that one block changed, in pieces of bounded size: a checksum, then flags, the block before and the key of each. */
 export class ChangesWriter {
   readonly #pieceBytes: number
   readonly #pieces: Uint8Array[] = []
   #piece: Buffer
-  #size = 0
+  #size = PIECE_HEAD_BYTES
 
   constructor(pieceBytes: number) {
     this.#pieceBytes = pieceBytes
@@ -191,18 +226,23 @@ export class ChangesWriter {
   }
 
   done(): readonly Uint8Array[] {
-    if (this.#size > 0) this.#end()
+    if (this.#size > PIECE_HEAD_BYTES) this.#end()
     return this.#pieces
   }
 
   #end(): void {
-    this.#pieces.push(this.#piece.subarray(0, this.#size))
+    const piece = this.#piece.subarray(0, this.#size)
+    piece.writeUInt32BE(crc32(piece.subarray(PIECE_HEAD_BYTES)), 0)
+    this.#pieces.push(piece)
     this.#piece = Buffer.allocUnsafe(this.#pieceBytes)
-    this.#size = 0
+    this.#size = PIECE_HEAD_BYTES
   }
 }
 
-export function* changedKeys(piece: Uint8Array): Iterable<ChangedKey> {
+/** Throws ShelfError when the bytes are not what was written. */
+export function* changedKeys(bytes: Uint8Array): Iterable<ChangedKey> {
+  const piece = bytes.subarray(PIECE_HEAD_BYTES)
+  if (bytes.length < PIECE_HEAD_BYTES || sinceOf(bytes) !== crc32(piece)) throw damagedChanges()
   for (let at = 0; at < piece.length;) {
     const flags = piece[at]! // the list has this entry
     const keyAt = at + ENTRY_HEAD_BYTES
@@ -213,6 +253,14 @@ export function* changedKeys(piece: Uint8Array): Iterable<ChangedKey> {
   }
 }
 
+function damagedChanges(): ShelfError {
+  return new ShelfError(
+    'corrupt',
+    'what a block did to the state is damaged; restore the data directory from a copy, or choose another one',
+  )
+}
+
+const PIECE_HEAD_BYTES = 4
 const ENTRY_HEAD_BYTES = 1 + SINCE_BYTES
 const HAS_BEFORE = 1
 const IS_GONE = 2

@@ -112,9 +112,18 @@ export class Environment {
     })
   }
 
+  /** Throws ShelfError before it makes a tree in place of one that has lost its name. */
   #openTrees(): Trees {
+    const known = new Set([...this.#root.getKeys()].map((name) => Buffer.from(name).toString().replace('\0', '')))
+    const isWhole = NAMES.every((name) => known.has(name))
+    if (!isWhole && [...known].some((name) => !this.#isEmpty(name))) throw lostTree(this.#path)
     const trees = NAMES.map((name) => [name, this.#root.openDB({ name, ...BYTES })])
     return Object.fromEntries(trees) as Trees // each of the names
+  }
+
+  #isEmpty(name: string): boolean {
+    const tree = this.#root.openDB({ name, ...BYTES })
+    return tree.getKeysCount({ limit: 1 }) === 0
   }
 }
 
@@ -138,4 +147,8 @@ export function numberKey(first: number, second?: number): Buffer {
   key.writeUInt32BE(first, 0)
   if (second !== undefined) key.writeUInt32BE(second, 4)
   return key
+}
+
+function lostTree(path: string): ShelfError {
+  return new ShelfError('corrupt', `${path} has lost one of its parts; restore it from a copy, or choose another --data directory`)
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { writeSync } from 'node:fs'
 import { openLmdb } from './index.ts'
 import type { Shelf, ShelfChange } from './index.ts'
 import { META, account, address, bytes, hash, sectionChange, writes } from './shelf.fixture.ts'
@@ -101,7 +102,13 @@ async function fill(shelf: Shelf): Promise<void> {
   process.exit(0)
 }
 
-/** At once: a line in a queue would die with the process. */
+/** At once: a line in a queue would die with the process, and stdout queues what a slow reader has no room for. */
 function say(...words: readonly (string | number)[]): void {
-  process.stdout.write(`${words.join(' ')}\n`)
+  for (let rest = Buffer.from(`${words.join(' ')}\n`); rest.length > 0;) {
+    try {
+      rest = rest.subarray(writeSync(process.stdout.fd, rest))
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) throw error
+    }
+  }
 }

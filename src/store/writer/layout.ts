@@ -30,7 +30,7 @@ export const R_BLOCK: i32 = 80
 export const RECORD_HEAD: i32 = 96
 
 /** rows of the transactions, TX_ROW bytes each, directly behind the head */
-export const TX_ROW: i32 = 64
+export const TX_ROW: i32 = 68
 /** 32 bytes */
 export const T_HASH: i32 = 0
 /** 20 bytes */
@@ -41,6 +41,8 @@ export const T_FIELDS: i32 = 52
 export const T_RECEIPT: i32 = 56
 /** u32: index in the block of the receipt's first log; the next row's, or R_LOGS, ends them */
 export const T_FIRST_LOG: i32 = 60
+/** u32: where the 20 bytes of its receiver stand, or of the contract that it was to create; 0: nowhere */
+export const T_RECEIVER: i32 = 64
 
 // Behind the rows: u32 for each log, where it begins. Behind those the logs themselves, in order and without gaps, and then the block's
 // object: what a log query reads ends at R_BLOCK, so it never touches the rest.

@@ -1,0 +1,198 @@
+import { describe, expect, test } from 'vitest'
+import { Address, Hex } from '../../eth/index.ts'
+import type { Hash } from '../../eth/index.ts'
+import { ALICE, PRECONF, PUBLIC, testNode } from '../node.fixture.ts'
+import type { TestNode } from '../node.fixture.ts'
+import { DO, OTTER_INIT_CODE } from '../otterscan.fixture.ts'
+
+// What anvil can judge is in test/otterscan.test.ts.
+
+const BOB = Address.from(`0x${'b0'.repeat(20)}`)
+const EVE = Address.from(`0x${'e0'.repeat(20)}`)
+
+interface Page {
+  readonly txs: readonly { readonly hash: Hash; readonly blockNumber: Hex; readonly from: Address; readonly to: Address | null }[]
+  readonly receipts: readonly { readonly transactionHash: Hash; readonly timestamp: Hex }[]
+  readonly firstPage: boolean
+  readonly lastPage: boolean
+}
+
+async function before(node: TestNode, address: Address, block: number, size: number): Promise<Page> {
+  return (await node.ask('ots_searchTransactionsBefore', address, block, size)) as Page // its shape is what is tested
+}
+
+async function after(node: TestNode, address: Address, block: number, size: number): Promise<Page> {
+  return (await node.ask('ots_searchTransactionsAfter', address, block, size)) as Page
+}
+
+/** Blocks of 0 to 6 transfers of ALICE, every third of them to BOB. Answers the hashes in order. */
+async function busy(blocks: number, node: TestNode): Promise<Hash[]> {
+  const hashes: Hash[] = []
+  for (let block = 0; block < blocks; block++) {
+    for (let i = 0; i < (block * 5) % 7; i++) hashes.push(await node.send({ to: hashes.length % 3 === 0 ? BOB : EVE, value: 1n }))
+    await node.ask('evm_mine')
+  }
+  return hashes
+}
+
+function blockOf({ blockNumber }: { readonly blockNumber: Hex }): number {
+  return Number(blockNumber)
+}
+
+/** Walks as Otterscan's buttons do, from the newest page on. */
+async function olderPages(node: TestNode, address: Address, size: number): Promise<readonly Page[]> {
+  const pages = [await before(node, address, 0, size)]
+  while (pages.at(-1)?.lastPage === false) pages.push(await before(node, address, blockOf(pages.at(-1)!.txs.at(-1)!), size))
+  return pages
+}
+
+async function newerPages(node: TestNode, address: Address, size: number): Promise<readonly Page[]> {
+  const pages = [await after(node, address, 0, size)]
+  while (pages.at(-1)?.firstPage === false) pages.push(await after(node, address, blockOf(pages.at(-1)!.txs[0]!), size))
+  return pages
+}
+
+describe('pages of the transactions of an address', () => {
+  test('hold every one exactly once, walked from either end', async () => {
+    const node = await testNode()
+    const hashes = await busy(50, node)
+    const wanted: readonly (readonly [Address, readonly Hash[]])[] = [
+      [ALICE, hashes],
+      [BOB, hashes.filter((_, i) => i % 3 === 0)],
+    ]
+    for (const [address, all] of wanted) {
+      for (const size of [1, 4, 25]) {
+        const older = await olderPages(node, address, size)
+        expect(older.flatMap(({ txs }) => txs.map(({ hash }) => hash))).toEqual(all.toReversed())
+        const newer = await newerPages(node, address, size)
+        expect(newer.toReversed().flatMap(({ txs }) => txs.map(({ hash }) => hash))).toEqual(all.toReversed())
+        for (const pages of [older, newer.toReversed()]) {
+          expect(pages.map(({ firstPage }) => firstPage)).toEqual(pages.map((_, i) => i === 0))
+          expect(pages.map(({ lastPage }) => lastPage)).toEqual(pages.map((_, i) => i === pages.length - 1))
+        }
+      }
+    }
+  })
+
+  test('never split a block, and are otherwise no longer than asked', async () => {
+    const node = await testNode()
+    await busy(20, node)
+    for (const page of [...(await olderPages(node, ALICE, 4)), ...(await newerPages(node, ALICE, 4))]) {
+      const blocks = page.txs.map(blockOf)
+      const [newest, oldest] = [Math.max(...blocks), Math.min(...blocks)]
+      expect(blocks).toEqual(blocks.toSorted((a, b) => b - a))
+      const fewest = Math.min(blocks.filter((block) => block !== newest).length, blocks.filter((block) => block !== oldest).length)
+      expect(fewest).toBeLessThan(4)
+      for (const block of new Set(blocks)) {
+        const count = await node.ask('eth_getBlockTransactionCountByNumber', Hex.fromQuantity(block))
+        const others = node.chain.head.view.byNumber(block)?.transactions.filter(({ from }) => from !== ALICE)
+        expect(blocks.filter((each) => each === block)).toHaveLength(Number(count) - (others?.length ?? 0))
+      }
+    }
+  })
+
+  test('have the transactions and receipts of the standard methods, with the time of the block', async () => {
+    const node = await testNode()
+    await busy(4, node)
+    const { txs, receipts } = await before(node, ALICE, 0, 100)
+    expect(txs.length).toBeGreaterThan(3)
+    for (const [i, tx] of txs.entries()) {
+      expect(tx).toEqual(await node.ask('eth_getTransactionByHash', tx.hash))
+      const { timestamp, ...receipt } = receipts[i]!
+      expect(receipt).toEqual(await node.ask('eth_getTransactionReceipt', tx.hash))
+      expect(await node.ask('eth_getBlockByNumber', tx.blockNumber, false)).toMatchObject({ timestamp })
+    }
+  })
+
+  test('forget what a rewind took, and find what came instead', async () => {
+    const node = await testNode()
+    const kept = await busy(6, node)
+    const snapshot = await node.ask('evm_snapshot')
+    const nonce = kept.length
+    const gone = await node.send({ to: BOB, nonce: BigInt(nonce) })
+    await node.ask('evm_mine')
+    expect(await node.ask('ots_getTransactionBySenderAndNonce', ALICE, nonce)).toBe(gone)
+    await node.ask('evm_revert', snapshot)
+    expect(await node.ask('ots_getTransactionBySenderAndNonce', ALICE, nonce)).toBe(null)
+    expect((await before(node, ALICE, 0, 1)).txs[0]?.hash).toBe(kept.at(-1))
+    const other = await node.send({ to: EVE, nonce: BigInt(nonce), value: 7n })
+    await node.ask('evm_mine')
+    const { txs } = await before(node, ALICE, 0, 100)
+    expect(txs.map(({ hash }) => hash)).toEqual([other, ...kept.toReversed()])
+    expect(await node.ask('ots_getTransactionBySenderAndNonce', ALICE, nonce)).toBe(other)
+  })
+
+  test('have a transaction to oneself once', async () => {
+    const node = await testNode()
+    const hash = await node.send({ to: ALICE, value: 1n })
+    await node.ask('evm_mine')
+    expect((await before(node, ALICE, 0, 25)).txs.map((tx) => tx.hash)).toEqual([hash])
+  })
+})
+
+describe('a sender and a nonce', () => {
+  test('name any transaction of a long chain', async () => {
+    const node = await testNode()
+    const hashes = await busy(40, node)
+    const found = await Promise.all(hashes.map((_, nonce) => node.ask('ots_getTransactionBySenderAndNonce', ALICE, nonce)))
+    expect(found).toEqual(hashes)
+    expect(await node.ask('ots_getTransactionBySenderAndNonce', ALICE, hashes.length)).toBe(null)
+    expect(await node.ask('ots_getTransactionBySenderAndNonce', BOB, 0)).toBe(null)
+  })
+
+  test('also name one that is not sealed yet', async () => {
+    const node = await testNode({ cadence: PRECONF })
+    const hash = await node.send({ to: BOB })
+    await node.ask('pocketchain_tick', 400)
+    expect(node.chain.head.view.pending?.transactions.map((tx) => tx.hash)).toContain(hash)
+    expect(await node.ask('ots_getTransactionBySenderAndNonce', ALICE, '0x0')).toBe(hash)
+  })
+})
+
+describe('the creator of a contract', () => {
+  test('is the contract that made it, whatever others sent there before and after', async () => {
+    const node = await testNode()
+    const [factory, child] = [Address.create(ALICE, 0n), Address.create(Address.create(ALICE, 0n), 1n)]
+    await node.send({ to: null, data: OTTER_INIT_CODE })
+    await node.send({ to: child, value: 1n })
+    await node.ask('evm_mine')
+    await busy(5, node)
+    await node.send({ to: factory, value: 100n })
+    const hash = await node.send({ to: factory, data: Hex.toBytes(DO.everything), gas: 1_000_000n })
+    await node.ask('evm_mine')
+    await node.send({ to: child })
+    await node.ask('evm_mine')
+    expect(await node.ask('ots_getContractCreator', child)).toEqual({ hash, creator: factory })
+    expect(await node.ask('ots_getContractCreator', factory)).toMatchObject({ creator: ALICE })
+  })
+
+  test('is nobody for what the genesis or a test put there, or for a creation that failed', async () => {
+    const node = await testNode()
+    await node.ask('evm_mine')
+    await node.ask('anvil_setCode', EVE, '0x00')
+    const failed = await node.send({ to: null, data: Hex.toBytes('0x60006000fd') })
+    await node.ask('evm_mine')
+    expect(await node.ask('eth_getTransactionReceipt', failed)).toMatchObject({ status: '0x0' })
+    expect(await node.ask('ots_hasCode', EVE, 'latest')).toBe(true)
+    expect(await node.ask('ots_getContractCreator', EVE)).toBe(null)
+    expect(await node.ask('ots_getContractCreator', Address.create(ALICE, 0n))).toBe(null)
+  })
+
+  test('is not known when it was another contract, and the state of then is gone', async () => {
+    const node = await testNode({ historyBlocks: 4 })
+    const [factory, child] = [Address.create(ALICE, 0n), Address.create(Address.create(ALICE, 0n), 1n)]
+    await node.send({ to: null, data: OTTER_INIT_CODE })
+    await node.send({ to: factory, value: 100n })
+    await node.send({ to: factory, data: Hex.toBytes(DO.everything), gas: 1_000_000n })
+    await node.ask('anvil_mine', 10)
+    await expect(node.ask('ots_getContractCreator', child)).rejects.toMatchObject({ code: 4444 })
+    expect(await node.ask('ots_getContractCreator', factory)).toMatchObject({ creator: ALICE })
+  })
+})
+
+test('the public endpoint does not answer any of it', async () => {
+  const node = await testNode()
+  for (const method of ['ots_getApiLevel', 'erigon_getHeaderByNumber']) {
+    await expect(node.rpc.request({ method, params: [] }, PUBLIC)).rejects.toMatchObject({ code: -32601 })
+  }
+})

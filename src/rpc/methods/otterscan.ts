@@ -1,0 +1,268 @@
+import type { View } from '../../chain/index.ts'
+import { Hex } from '../../eth/index.ts'
+import type { Address, Block, Hash } from '../../eth/index.ts'
+import { Deadline } from '../../evm/index.ts'
+import type { TraceMaker } from '../../evm/index.ts'
+import { findBlock, requireState } from '../blocks.ts'
+import { callEntries, operations } from '../calllist.ts'
+import { computed } from '../computed.ts'
+import { creationOf, hasCode } from '../creation.ts'
+import { CODE } from '../errors.ts'
+import { blockJson, headerJson, receiptJson, transactionJson } from '../json.ts'
+import type { Json } from '../json.ts'
+import { CREATION_TIME_MS, OTTERSCAN_PAGE, TRACE_BYTES, TRACE_TIME_MS } from '../limits.ts'
+import { method, required } from '../method.ts'
+import type { Method } from '../method.ts'
+import { pageAfter, pageBefore } from '../pages.ts'
+import type { Ground } from '../parallel.ts'
+import { ADDRESS, BLOCK, BOOLEAN, BYTES, HASH, HEADER, QUANTITY, RECEIPT, TRANSACTION, listOf, orNull, record } from '../results.ts'
+import { address, blockNumber, blockRef, hash, integer, refused } from '../schema.ts'
+import type { BlockRef, Schema } from '../schema.ts'
+import { JsonText } from '../texts.ts'
+import { includedAt, needsOfRun, traceAt, withinBudget, withRun } from '../tracing.ts'
+
+// Otterscan is an explorer that runs in the browser and asks its node for what the standard methods lack. The shapes are erigon's, for which it was
+// written; where anvil's are others (the order of pages, what counts as internal), Otterscan reads erigon's.
+
+/** What these methods can do, in the numbers of Otterscan. */
+const API_LEVEL = 8
+
+/** Otterscan sends block numbers as JSON numbers. */
+const anyBlock: Schema<BlockRef> = numberOr(blockRef)
+const anyNumber: Schema<BlockRef> = numberOr(blockNumber)
+
+function numberOr(schema: Schema<BlockRef>): Schema<BlockRef> {
+  return {
+    json: { title: 'block number or tag', oneOf: [schema.json, { type: 'integer', minimum: 0 }] },
+    parse: (value, path) =>
+      typeof value === 'number' ? { kind: 'number', number: integer.parse(value, path) } : schema.parse(value, path),
+  }
+}
+
+const pageSize: Schema<number> = {
+  json: { title: 'page size', type: 'integer', minimum: 1, maximum: OTTERSCAN_PAGE },
+  parse: (value, path) => {
+    const size = integer.parse(value, path)
+    if (size < 1 || size > OTTERSCAN_PAGE) throw refused(path, `a page has 1 to ${OTTERSCAN_PAGE} transactions, not ${size}`)
+    return size
+  },
+}
+
+const NUMBER = { type: 'integer' }
+const DETAILS = record('block details', {
+  block: HEADER,
+  issuance: record('issuance', { blockReward: QUANTITY, uncleReward: QUANTITY, issuance: QUANTITY }),
+  totalFees: QUANTITY,
+})
+const PAGE = record('page', { txs: listOf(TRANSACTION), receipts: listOf(RECEIPT), firstPage: BOOLEAN, lastPage: BOOLEAN })
+const ENTRY = record('call', {
+  type: { type: 'string' },
+  depth: NUMBER,
+  from: ADDRESS,
+  to: ADDRESS,
+  value: orNull(QUANTITY),
+  input: BYTES,
+  output: BYTES,
+})
+const OPERATION = record('operation', { type: NUMBER, from: ADDRESS, to: ADDRESS, value: QUANTITY })
+
+const TRACE_ERRORS = {
+  [CODE.server]: 'there is no such transaction, or running it again took too long',
+  [CODE.responseTooLarge]: `the trace is larger than ${TRACE_BYTES} bytes`,
+  [CODE.pruned]: 'the state before it is no longer kept',
+}
+
+const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
+const CONTRACT = '0x5fbdb2315678afecb367f032d93f642f64180aa3'
+const HASH_EXAMPLE = '0x205405746564cbcf1dd53fb5ac92c7622d3792d82f03c59d9baddf2443d91864'
+const DETAILS_EXAMPLE = {
+  block: { number: '0x1', hash: HASH_EXAMPLE, transactionCount: 1 },
+  issuance: { blockReward: '0x0', uncleReward: '0x0', issuance: '0x0' },
+  totalFees: '0x1319718a5000',
+}
+const PAGE_EXAMPLE = {
+  txs: [{ hash: HASH_EXAMPLE, blockNumber: '0x1' }],
+  receipts: [{ transactionHash: HASH_EXAMPLE, timestamp: '0x6553f100' }],
+  firstPage: true,
+  lastPage: true,
+}
+
+/** What Otterscan asks beyond the standard methods. */
+export const OTTERSCAN_METHODS: readonly Method[] = [
+  method({
+    name: 'erigon_getHeaderByNumber',
+    doc: 'A header by number or tag: what Otterscan asks first, to see that there is a node.',
+    params: [required('block', anyNumber)],
+    result: orNull(HEADER),
+    example: { params: [1], result: { number: '0x1', hash: HASH_EXAMPLE } },
+    handler: ({ chain }, [ref]) => show(findBlock(chain.head.view, ref), headerJson),
+  }),
+  method({
+    name: 'ots_getApiLevel',
+    doc: 'The level of these methods, in the numbers of Otterscan.',
+    params: [],
+    result: NUMBER,
+    example: { params: [], result: API_LEVEL },
+    handler: () => API_LEVEL,
+  }),
+  method({
+    name: 'ots_hasCode',
+    doc: 'Whether an account has code.',
+    params: [required('address', address), required('block', anyBlock)],
+    result: BOOLEAN,
+    errors: { [CODE.notFound]: 'there is no such block', [CODE.pruned]: 'the state after that block is no longer kept' },
+    example: { params: [CONTRACT, 'latest'], result: true },
+    handler: ({ chain }, [address, ref]) => hasCode(requireState(chain.head.view, ref), address),
+  }),
+  method({
+    name: 'ots_getBlockDetails',
+    doc: 'A block without its transactions, but with their number (`transactionCount`) and what they paid for gas; null where there is none.',
+    params: [required('block', anyNumber)],
+    result: orNull(DETAILS),
+    example: { params: [1], result: DETAILS_EXAMPLE },
+    handler: ({ chain }, [ref]) => show(findBlock(chain.head.view, ref), detailsJson),
+  }),
+  method({
+    name: 'ots_getBlockDetailsByHash',
+    doc: 'As ots_getBlockDetails, by hash.',
+    params: [required('hash', hash)],
+    result: orNull(DETAILS),
+    example: { params: [HASH_EXAMPLE], result: DETAILS_EXAMPLE },
+    handler: ({ chain }, [hash]) => show(chain.head.view.byHash(hash), detailsJson),
+  }),
+  method({
+    name: 'ots_getBlockTransactions',
+    doc: 'A page of a block: transactions with no more of their input than the selector, and their receipts without logs; page 0 has the last ones, and `transactionCount` counts all.',
+    params: [required('block', anyNumber), required('page', integer), required('page size', pageSize)],
+    result: orNull(record('page of a block', { fullblock: BLOCK, receipts: listOf(RECEIPT) })),
+    example: {
+      params: [1, 0, 25],
+      result: { fullblock: { number: '0x1', transactions: [{ hash: HASH_EXAMPLE }], transactionCount: 1 }, receipts: [{ status: '0x1' }] },
+    },
+    handler: ({ chain }, [ref, page, size]) => show(findBlock(chain.head.view, ref), (block) => blockPage(block, page, size)),
+  }),
+  method({
+    name: 'ots_getTransactionBySenderAndNonce',
+    doc: 'The hash of the transaction that an account sent with a nonce, sealed or pre-confirmed, or null; where a test has set a nonce back, it may be missed.',
+    params: [required('sender', address), required('nonce', integer)],
+    result: orNull(HASH),
+    example: { params: [ALICE, 0], result: HASH_EXAMPLE },
+    handler: ({ chain }, [sender, nonce]) => sentWith(chain.head.view, sender, BigInt(nonce)),
+  }),
+  method({
+    name: 'ots_searchTransactionsBefore',
+    doc: 'Sealed transactions in blocks below one (0: from the newest on) that an address sent, received or was created by, the newest first, never a part of a block; calls inside of others are not searched.',
+    params: [required('address', address), required('block', integer), required('page size', pageSize)],
+    result: PAGE,
+    example: { params: [ALICE, 0, 25], result: PAGE_EXAMPLE },
+    handler: ({ chain }, [address, block, size]) => pageBefore(chain.head.view, address, block, size),
+  }),
+  method({
+    name: 'ots_searchTransactionsAfter',
+    doc: 'As ots_searchTransactionsBefore, in the blocks that follow one (0: from the oldest on); the newest first, too.',
+    params: [required('address', address), required('block', integer), required('page size', pageSize)],
+    result: PAGE,
+    example: { params: [ALICE, 0, 25], result: PAGE_EXAMPLE },
+    handler: ({ chain }, [address, block, size]) => pageAfter(chain.head.view, address, block, size),
+  }),
+  method({
+    name: 'ots_getContractCreator',
+    doc: 'In which transaction a contract was created, and by which account or contract; null where there is none, and for what the genesis or a test put there.',
+    params: [required('address', address)],
+    result: orNull(record('creation', { hash: HASH, creator: ADDRESS })),
+    errors: {
+      [CODE.server]: 'another contract created it, and running that block again took too long',
+      [CODE.pruned]: 'another contract created it, at a time whose state is no longer kept',
+    },
+    example: { params: [CONTRACT], result: { hash: HASH_EXAMPLE, creator: ALICE } },
+    handler: ({ chain }, [address]) => creationOf(chain.head.view, address, new Deadline(CREATION_TIME_MS)),
+  }),
+  told('ots_getInternalOperations', operations, {
+    doc: 'Runs a transaction again and answers what its inner calls moved: 0 transfer, 1 self-destruction, 2 and 3 creation (CREATE, CREATE2).',
+    result: listOf(OPERATION),
+    example: [{ type: 0, from: CONTRACT, to: ALICE, value: '0x5' }],
+  }),
+  computed({
+    name: 'ots_getTransactionError',
+    doc: 'Runs a transaction again and answers what it reverted with; `0x` when it did not revert.',
+    params: [required('hash', hash)],
+    result: BYTES,
+    errors: TRACE_ERRORS,
+    example: { params: [HASH_EXAMPLE], result: '0x' },
+    needs: ({ view }, [transactionHash]) => needsOfRun(view, includedAt(view, transactionHash).block),
+    compute: (ground, [transactionHash]) => revertData(ground, transactionHash),
+  }),
+  told('ots_traceTransaction', callEntries, {
+    doc: 'Runs a transaction again and answers its calls as a list, each before those that it makes.',
+    result: listOf(ENTRY),
+    example: [{ type: 'CALL', depth: 0, from: ALICE, to: CONTRACT, value: '0x0', input: '0x', output: '0x' }],
+  }),
+]
+
+/** A method that answers what a tracer tells of a transaction. */
+function told(
+  name: string,
+  make: TraceMaker,
+  { doc, result, example }: Pick<Method, 'doc' | 'result'> & { readonly example: unknown },
+): Method {
+  return computed({
+    name,
+    doc,
+    params: [required('hash', hash)],
+    result,
+    errors: TRACE_ERRORS,
+    example: { params: [HASH_EXAMPLE], result: example },
+    needs: ({ view }, [transactionHash]) => needsOfRun(view, includedAt(view, transactionHash).block),
+    compute: ({ view, deadline }, [transactionHash]) => {
+      const place = includedAt(view, transactionHash)
+      return withinBudget((budget) => new JsonText(traceAt(view, place, make, budget, deadline(TRACE_TIME_MS))))
+    },
+  })
+}
+
+function revertData({ view, deadline }: Ground, transactionHash: Hash): Hex {
+  const { block, index } = includedAt(view, transactionHash)
+  return withRun(view, block, deadline(TRACE_TIME_MS), (run) => {
+    run.skipTo(index)
+    const { outcome, output } = run.next()
+    return outcome.kind === 'revert' ? Hex.fromBytes(output) : '0x'
+  })
+}
+
+function show<T>(block: Block | null, as: (block: Block) => T): T | null {
+  return block === null ? null : as(block)
+}
+
+/** A block with the two that Otterscan wants besides. Nothing is mined for a reward here. */
+function countedBlock(block: Block): Json {
+  return { ...blockJson(block, false), totalDifficulty: '0x0', transactionCount: block.transactions.length }
+}
+
+function detailsJson(block: Block): Json {
+  const { transactions: _, ...rest } = countedBlock(block)
+  const fees = block.receipts.reduce((sum, { gasUsed, effectiveGasPrice }) => sum + gasUsed * effectiveGasPrice, 0n)
+  return { block: rest, issuance: { blockReward: '0x0', uncleReward: '0x0', issuance: '0x0' }, totalFees: Hex.fromQuantity(fees) }
+}
+
+/** Pages are counted from the end of the block, as Otterscan shows them; each is in the block's order. */
+function blockPage(block: Block, page: number, size: number): Json {
+  const end = Math.max(0, block.transactions.length - page * size)
+  const start = Math.max(0, end - size)
+  const indices = Array.from({ length: end - start }, (_, i) => start + i)
+  return {
+    fullblock: { ...countedBlock(block), transactions: indices.map((index) => selectorOnly(block, index)) },
+    receipts: indices.map((index) => ({ ...receiptJson({ block, index }), logs: [], logsBloom: null })),
+  }
+}
+
+function selectorOnly(block: Block, index: number): Json {
+  const tx = block.transactions[index]
+  if (tx === undefined) throw new RangeError(`block ${block.header.number} has no transaction ${index}`)
+  return { ...transactionJson(tx, { block, index }), input: Hex.fromBytes(tx.data.subarray(0, 4)) }
+}
+
+function sentWith(view: View, sender: Address, nonce: bigint): Hash | null {
+  const place = view.sentWith(sender, nonce)
+  if (place !== null) return view.byNumber(place.number)?.transactions[place.index]?.hash ?? null
+  return view.pending?.transactions.find((tx) => tx.from === sender && tx.nonce === nonce)?.hash ?? null
+}
