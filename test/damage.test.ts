@@ -12,7 +12,7 @@ import { answers, fill, questions } from './world.fixture.ts'
 // Bytes of a data directory change behind the node's back: it says so, or it is not concerned. It never answers something else.
 
 const ROUNDS = Number(process.env['DAMAGE_ROUNDS'] ?? 8)
-const SEED = Number(process.env['DAMAGE_SEED'] ?? Date.now() % 1_000_000)
+const SEED = Number(process.env['DAMAGE_SEED'] ?? 1)
 
 const FLAGS = ['--cadence', 'manual']
 
@@ -54,7 +54,7 @@ describe('a data file with a flipped bit', () => {
 
 describe('a data directory that cannot be gone on from', () => {
   const cases: readonly Case[] = [
-    ['the chain of another id', whole_, ['--chain-id', '5'], 3, /another genesis: .* Start it with the flags that it was made with/],
+    ['the chain of another id', whole_, ['--chain-id', '5'], 3, /the directory holds the chain 31337, not 5; start it with --chain-id 31337/],
     ['the chain of other accounts', whole_, ['--accounts', '3'], 3, /another genesis/],
     ['other files', foreign, [], 3, /holds other files \(thesis\.txt\) and no chain; choose an empty or a new directory/],
     ['a file that was cut in half', cutInHalf, [], 3, /ends after \d+ bytes and should have \d+ bytes; restore it from a copy/],

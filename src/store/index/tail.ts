@@ -26,6 +26,8 @@ export class Tail implements Part {
   #older = new Uint32Array(1_024)
   /** the newest row of each slot, counted from 1 */
   #slots = new Uint32Array(1_024)
+  /** how many rows are in the table: the others follow when somebody looks, which during an import nobody does */
+  #linked = 0
 
   get firstBlock(): number {
     return this.#firstBlock
@@ -58,7 +60,8 @@ export class Tail implements Part {
     this.#blocks = 0
     this.#items = 0
     this.#count = 0
-    this.#slots.fill(0)
+    if (this.#linked > 0) this.#slots.fill(0)
+    this.#linked = 0
   }
 
   /** The record of the next block. */
@@ -79,7 +82,8 @@ export class Tail implements Part {
   truncate(blocks: number): void {
     if (blocks >= this.#blocks) return
     const kept = this.#rowsBefore[blocks] as number // in range
-    for (let row = this.#count - 1; row >= kept; row--) this.#slots[this.#slotOf(row)] = this.#older[row] as number // in range
+    for (let row = this.#linked - 1; row >= kept; row--) this.#slots[this.#slotOf(row)] = this.#older[row] as number // in range
+    this.#linked = Math.min(this.#linked, kept)
     this.#count = kept
     this.#items = this.#starts[blocks] as number // in range
     this.#blocks = blocks
@@ -168,20 +172,21 @@ export class Tail implements Part {
     const row = this.#count++
     this.#rows[2 * row] = lowOf(key) | place
     this.#rows[2 * row + 1] = highOf(key)
-    this.#link(row)
   }
 
-  #link(row: number): void {
-    const slot = this.#slotOf(row)
-    this.#older[row] = this.#slots[slot] as number // in range
-    this.#slots[slot] = row + 1
+  #link(): void {
+    for (; this.#linked < this.#count; this.#linked++) {
+      const slot = this.#slotOf(this.#linked)
+      this.#older[this.#linked] = this.#slots[slot] as number // in range
+      this.#slots[slot] = this.#linked + 1
+    }
   }
 
   #grow(): void {
     this.#rows = doubled(this.#rows)
     this.#older = doubled(this.#older)
     this.#slots = new Uint32Array(this.#older.length)
-    for (let row = 0; row < this.#count; row++) this.#link(row)
+    this.#linked = 0
   }
 
   /** The upper word of a key is as good as any hash of it. */
@@ -191,6 +196,7 @@ export class Tail implements Part {
 
   /** The newest row of the key, or -1. */
   #newest(key: number): number {
+    if (this.#linked < this.#count) this.#link()
     return this.#find((this.#slots[highOf(key) & (this.#slots.length - 1)] as number) - 1, key)
   }
 

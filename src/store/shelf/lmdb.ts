@@ -10,7 +10,7 @@ import type { Records, SectionEntry, Shelf, ShelfBlock, ShelfChange, ShelfMeta }
 import { promisesOf, putMeta, putPromises, putSections, putStanding, readStanding, sectionsOf } from './standing.ts'
 import type { MutableStanding, Standing } from './standing.ts'
 import { LmdbState } from './state.ts'
-import { copyOf, Environment, numberKey } from './trees.ts'
+import { Environment, copyOf, numberKey, reading } from './trees.ts'
 import type { Trees } from './trees.ts'
 
 /**
@@ -94,9 +94,10 @@ class LmdbShelf implements Shelf {
 
   block(number: number): Uint8Array | null {
     const { blocks } = this.#environment.trees
-    const first = number > this.height ? null : copyOf(blocks.getBinary(numberKey(number, 0)))
+    const first = number > this.height ? null : reading(() => copyOf(blocks.getBinary(numberKey(number, 0))))
     if (first === null || first.length < RECORD_PART_BYTES) return first
-    return copyOf(Buffer.concat([...blocks.getRange({ start: numberKey(number), end: numberKey(number + 1) })].map(({ value }) => value)))
+    const parts = reading(() => [...blocks.getRange({ start: numberKey(number), end: numberKey(number + 1) })].map(({ value }) => value))
+    return copyOf(Buffer.concat(parts))
   }
 
   sections(): readonly SectionEntry[] {
@@ -104,7 +105,7 @@ class LmdbShelf implements Shelf {
   }
 
   page(section: number, page: number): Uint8Array {
-    const bytes = copyOf(this.#environment.trees.pages.getBinary(numberKey(section, page)))
+    const bytes = reading(() => copyOf(this.#environment.trees.pages.getBinary(numberKey(section, page))))
     if (bytes === null) throw noSuchPage(section, page)
     return bytes
   }

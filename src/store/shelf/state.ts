@@ -22,7 +22,7 @@ import {
   slotOf,
 } from './statebytes.ts'
 import type { ChangedKey } from './statebytes.ts'
-import { copyOf, numberKey } from './trees.ts'
+import { copyOf, numberKey, reading } from './trees.ts'
 import type { Environment, Tree, Trees } from './trees.ts'
 
 /** The stretch of blocks whose state is there. */
@@ -94,7 +94,7 @@ export class LmdbState implements StateShelf {
   /** What the key held at `number`; read at once, the bytes are overwritten by the next. */
   cellAt(key: Uint8Array, number: number): Cell | null {
     const { head } = this.#trees
-    const cell = head.getBinaryFast(key)
+    const cell = reading(() => head.getBinaryFast(key))
     if (cell === undefined) return null
     checkCell(key, cell, cell.length)
     if (sinceOf(cell) <= number) return cell.length === CELL_HEAD_BYTES ? null : { bytes: cell, size: cell.length }
@@ -120,7 +120,7 @@ export class LmdbState implements StateShelf {
 
   code(codeHash: Hash): Uint8Array {
     if (codeHash === EMPTY_CODE_HASH) return NO_CODE
-    const bytes = copyOf(this.#trees.codes.getBinary(Hash.toBytes(codeHash)))
+    const bytes = reading(() => copyOf(this.#trees.codes.getBinary(Hash.toBytes(codeHash))))
     const code = bytes === null ? null : unchecked(bytes)
     if (code === null) throw damagedCode(codeHash, bytes === null ? 'missing' : 'damaged')
     return code
@@ -197,7 +197,7 @@ export class LmdbState implements StateShelf {
   #pastCell(key: Uint8Array, number: number): Cell | null {
     this.#key.copied(key)
     const newest = { start: this.#key.since(number), end: key, reverse: true, limit: 1 }
-    for (const { key: found, value } of this.#trees.past.getRange(newest)) {
+    for (const { key: found, value } of reading(() => [...this.#trees.past.getRange(newest)])) {
       checkPast(key, found, value)
       return value.length === CELL_HEAD_BYTES ? null : { bytes: value, size: value.length }
     }
@@ -208,7 +208,7 @@ export class LmdbState implements StateShelf {
   *#walk(tree: Tree, start: Uint8Array, end?: Uint8Array): Iterable<{ key: Uint8Array; value: Uint8Array }[]> {
     const until = end === undefined ? {} : { end, inclusiveEnd: true }
     for (let from = { start, exclusiveStart: false }; ;) {
-      const entries = [...tree.getRange({ ...from, ...until, limit: WALK_KEYS })]
+      const entries = reading(() => [...tree.getRange({ ...from, ...until, limit: WALK_KEYS })])
       if (entries.length > 0) yield entries
       if (entries.length < WALK_KEYS) return
       from = { start: entries[entries.length - 1]!.key, exclusiveStart: true } // there are that many
@@ -227,7 +227,7 @@ export class LmdbState implements StateShelf {
   }
 
   #pastSince(key: Uint8Array, then: Uint8Array): Uint8Array {
-    const cell = this.#trees.past.getBinary(then)
+    const cell = reading(() => this.#trees.past.getBinary(then))
     if (cell === undefined) throw damagedState(key)
     checkPast(key, then, cell)
     return cell
@@ -282,7 +282,9 @@ export class LmdbState implements StateShelf {
   }
 
   #changePieces(block: number): Uint8Array[] {
-    return [...this.#trees.changes.getRange({ start: numberKey(block), end: numberKey(block + 1) })].map(({ value }) => value)
+    return reading(() =>
+      [...this.#trees.changes.getRange({ start: numberKey(block), end: numberKey(block + 1) })].map(({ value }) => value),
+    )
   }
 
   *#changesOf(block: number): Iterable<ChangedKey> {

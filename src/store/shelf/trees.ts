@@ -136,6 +136,21 @@ function isLmdbError(error: unknown): error is Error & { readonly code: number }
   return error instanceof Error && 'code' in error && typeof error.code === 'number' && !(error instanceof ShelfError)
 }
 
+/** What `work` reads. Throws ShelfError (corrupt) for whatever the library throws: it has met what nobody wrote. */
+export function reading<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof ShelfError) throw error
+    const why = error instanceof Error ? error.message : String(error)
+    throw new ShelfError(
+      'corrupt',
+      `the data directory cannot be read (${why}); restore it from a copy, or start anew in another one`,
+      error,
+    )
+  }
+}
+
 /** Of this library's buffers, which are cut to the next value's size when they are used again. A plain copy, not a Buffer. */
 export function copyOf(bytes: Uint8Array | undefined): Uint8Array | null {
   return bytes === undefined ? null : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
