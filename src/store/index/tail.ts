@@ -6,7 +6,6 @@ import type { Part, Postings } from './part.ts'
 import type { Places } from './places.ts'
 import { SectionWriter } from './sectionwriter.ts'
 import type { WriterLimits } from './sectionwriter.ts'
-import { sortedRows } from './sortedrows.ts'
 
 /** The newest blocks: their keys in the order of their items, and a hash table whose chains run from new to old. */
 export class Tail implements Part {
@@ -116,7 +115,8 @@ export class Tail implements Part {
 
   /** Makes it the pages and the head of a section. */
   freeze(section: number, limits: WriterLimits, emit: (page: NewPage) => void): Head {
-    const rows = sortedRows(this.#rows, this.#count)
+    const rows = this.#rows.slice(0, 2 * this.#count)
+    new BigUint64Array(rows.buffer).sort()
     const writer = new SectionWriter(section, limits, emit)
     let [lastKey, lastPlace] = [-1, -1]
     for (let i = 0; i < rows.length; i += 2) {
