@@ -1,4 +1,4 @@
-import type { Address, Block, Hash, Header, Log } from '../eth/index.ts'
+import type { Address, Block, Hash, Header, Log, Receipt } from '../eth/index.ts'
 import type { StateReader, WriteSet } from '../evm/index.ts'
 
 /** Where a transaction stands. */
@@ -28,6 +28,9 @@ export interface Place {
   readonly index: number
 }
 
+/** What a transaction paid for its gas. */
+export type Payment = Pick<Receipt, 'type' | 'gasUsed' | 'effectiveGasPrice'>
+
 /** Sealed blocks to read. Every call is synchronous. Whole blocks may have to be decoded: who needs less asks for less. */
 export interface BlockReader {
   byNumber(number: number): Block | null
@@ -39,6 +42,8 @@ export interface BlockReader {
   placeOf(transactionHash: Hash): Place | null
   /** without what is in the block */
   headerOf(number: number): Header | null
+  /** in the order of the transactions, without anything else of them; of a block that is there */
+  paymentsOf(number: number): readonly Payment[]
   /** without the block */
   hashOf(number: number): Hash | null
   /** seconds; without the block */

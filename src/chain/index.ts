@@ -1,6 +1,6 @@
 export { decodeExtraData, nextBaseFee } from './basefee.ts'
 export type { FeeParameters } from './basefee.ts'
-export type { BlockReader, BlockStore, KeptState, Location, LogFilter, Place, PlacedLog } from './blocks.ts'
+export type { BlockReader, BlockStore, KeptState, Location, LogFilter, Payment, Place, PlacedLog } from './blocks.ts'
 export { BlockBuilder, BlockFull } from './builder.ts'
 export type { BlockAttributes, BuilderState } from './builder.ts'
 export { Breath } from './breath.ts'

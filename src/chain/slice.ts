@@ -1,5 +1,5 @@
 import type { Block, Hash, Header } from '../eth/index.ts'
-import type { BlockReader, Place } from './blocks.ts'
+import type { BlockReader, Payment, Place } from './blocks.ts'
 import { tight } from './tight.ts'
 import type { View } from './view.ts'
 
@@ -103,6 +103,10 @@ export class SliceStore implements BlockReader {
   placeOf(transactionHash: Hash): Place | null {
     const found = this.locate(transactionHash)
     return found === null ? null : { number: found.block.header.number, index: found.index }
+  }
+
+  paymentsOf(number: number): readonly Payment[] {
+    return this.byNumber(number)?.receipts ?? []
   }
 
   headerOf(number: number): Header | null {

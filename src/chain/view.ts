@@ -1,7 +1,7 @@
 import type { Address, Block, Hash, Header } from '../eth/index.ts'
 import { rulesAt } from '../evm/index.ts'
 import type { BlockContext, ChainConfig, StateReader, WriteSet } from '../evm/index.ts'
-import type { BlockReader, KeptState, Location, LogFilter, Place, PlacedLog } from './blocks.ts'
+import type { BlockReader, KeptState, Location, LogFilter, Payment, Place, PlacedLog } from './blocks.ts'
 import { environment } from './environment.ts'
 import { KeptReader } from './keptreader.ts'
 import { logsOfBlock } from './logs.ts'
@@ -143,6 +143,10 @@ export class View {
   sentWith(sender: Address, nonce: bigint): Place | null {
     const place = this.#parts.blocks.sentWith(sender, nonce)
     return place !== null && place.number <= this.#parts.head.header.number ? place : null
+  }
+
+  paymentsOf(number: number): readonly Payment[] {
+    return this.#parts.blocks.paymentsOf(number)
   }
 
   /** Its header's time, in seconds, without the whole of it. */

@@ -1,5 +1,5 @@
 import { nextBaseFee } from '../chain/index.ts'
-import type { Chain, View } from '../chain/index.ts'
+import type { Chain, Payment, View } from '../chain/index.ts'
 import { OP_BLOB_BASE_FEE } from '../compat.ts'
 import type { Block, Header } from '../eth/index.ts'
 import { blobBaseFee, nextExcessBlobGas, rulesAt } from '../evm/index.ts'
@@ -57,11 +57,14 @@ export function suggestedTip(view: View): bigint {
 }
 
 /** What the transactions of a block paid above its base fee, ascending, with the gas that they used. Deposits pay nothing and do not count. */
-export function tipsOf(block: Block): readonly { readonly tip: bigint; readonly gasUsed: bigint }[] {
-  const baseFee = block.header.baseFeePerGas ?? 0n
-  return block.receipts
-    .filter((receipt) => receipt.type !== 0x7e)
-    .map((receipt) => ({ tip: receipt.effectiveGasPrice - baseFee, gasUsed: receipt.gasUsed }))
+export function tipsOf(
+  { baseFeePerGas }: Header,
+  payments: readonly Payment[],
+): readonly { readonly tip: bigint; readonly gasUsed: bigint }[] {
+  const baseFee = baseFeePerGas ?? 0n
+  return payments
+    .filter(({ type }) => type !== 0x7e)
+    .map(({ effectiveGasPrice, gasUsed }) => ({ tip: effectiveGasPrice - baseFee, gasUsed }))
     .sort((a, b) => (a.tip < b.tip ? -1 : a.tip > b.tip ? 1 : 0))
 }
 
@@ -69,7 +72,7 @@ export function tipsOf(block: Block): readonly { readonly tip: bigint; readonly 
 function rollupTip(head: Block): bigint {
   const largest = head.receipts.reduce((most, { gasUsed }) => (gasUsed > most ? gasUsed : most), 0n)
   if (head.header.gasUsed + largest <= head.header.gasLimit) return OP_LEAST_TIP
-  const tips = tipsOf(head)
+  const tips = tipsOf(head.header, head.receipts)
   const median = tips[tips.length >> 1]?.tip ?? 0n
   const tip = (median * 11n) / 10n
   return tip > OP_LEAST_TIP ? tip : OP_LEAST_TIP
@@ -79,9 +82,9 @@ function sampledTip(view: View): bigint {
   const samples: bigint[] = []
   const newest = view.head.header.number
   for (let number = newest; number > 0 && number > newest - SAMPLED_BLOCKS; number--) {
-    const block = view.byNumber(number)
-    if (block === null) continue
-    const tips = tipsOf(block).map(({ tip }) => tip)
+    const header = view.headerOf(number)
+    if (header === null) continue
+    const tips = tipsOf(header, view.paymentsOf(number)).map(({ tip }) => tip)
     samples.push(...tips.filter((tip) => tip >= IGNORED_TIP).slice(0, SAMPLES_PER_BLOCK))
   }
   samples.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))

@@ -43,6 +43,8 @@ describe.each(Object.entries(KINDS))('the store on a shelf of %s', (_, open) => 
     expect(store.placeOf(one!.transactions[1]!.hash)).toEqual({ number: 1, index: 1 })
     expect(store.locate(one!.transactions[1]!.hash)).toMatchObject({ block: { hash: one!.hash }, index: 1 })
     expect([store.hashOf(3), store.timestampOf(3), store.headerOf(3)]).toEqual([blocks[3]!.hash, 3, blocks[3]!.header])
+    const paid = one!.receipts.map(({ type, gasUsed, effectiveGasPrice }) => ({ type, gasUsed, effectiveGasPrice }))
+    expect(store.paymentsOf(1)).toEqual(paid)
     expect([store.byNumber(4), store.byNumber(-1), store.byHash(T0), store.locate(T0)]).toEqual([null, null, null, null])
   })
 

@@ -1,4 +1,4 @@
-import type { BlockStore, KeptState, Location, LogFilter, Place, PlacedLog } from '../chain/index.ts'
+import type { BlockStore, KeptState, Location, LogFilter, Payment, Place, PlacedLog } from '../chain/index.ts'
 import { Address, Hash } from '../eth/index.ts'
 import type { Block, Header } from '../eth/index.ts'
 import type { WriteSet } from '../evm/index.ts'
@@ -238,6 +238,10 @@ export class Store implements BlockStore {
       if (record?.number !== block) record = this.#record(block)
       if (record.isSender(address, index) || record.isReceiver(address, index)) yield { number: block, index }
     }
+  }
+
+  paymentsOf(number: number): readonly Payment[] {
+    return this.#record(number).payments()
   }
 
   hashOf(number: number): Hash | null {

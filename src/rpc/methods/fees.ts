@@ -1,6 +1,6 @@
 import type { View } from '../../chain/index.ts'
 import { Hex } from '../../eth/index.ts'
-import type { Block, Header } from '../../eth/index.ts'
+import type { Header } from '../../eth/index.ts'
 import { GAS_PER_BLOB, rulesAt } from '../../evm/index.ts'
 import type { ChainConfig } from '../../evm/index.ts'
 import { invalidParams } from '../errors.ts'
@@ -132,18 +132,17 @@ function lastRewards(view: View, headers: readonly Header[], wanted: readonly nu
   const all: (readonly Hex[])[] = []
   let transactions = 0
   for (let i = headers.length - 1; i >= 0 && transactions < FEE_HISTORY_TRANSACTIONS; i--) {
-    const { number } = headers[i]!
-    const block = view.pending?.header.number === number ? view.pending : view.byNumber(number)
-    if (block === null) break
-    all.push(rewards(block, wanted))
-    transactions += block.transactions.length
+    const header = headers[i]!
+    const { pending } = view
+    const payments = pending?.header.number === header.number ? pending.receipts : view.paymentsOf(header.number)
+    all.push(rewards(tipsOf(header, payments), wanted))
+    transactions += payments.length
   }
   return all.reverse()
 }
 
 /** The tip up to which the given share of the block's gas was paid for. */
-function rewards(block: Block, wanted: readonly number[]): readonly Hex[] {
-  const tips = tipsOf(block)
+function rewards(tips: ReturnType<typeof tipsOf>, wanted: readonly number[]): readonly Hex[] {
   const total = tips.reduce((sum, { gasUsed }) => sum + Number(gasUsed), 0)
   let index = 0
   let seen = Number(tips[0]?.gasUsed ?? 0n)

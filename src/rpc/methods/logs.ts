@@ -115,7 +115,7 @@ function logsOf(view: View, query: LogQuery, compat: Compat, tier: Caller['tier'
   const range = query.blockHash === undefined ? rangeOf(view, query) : blockOf(view, query.blockHash)
   if (range === null) return []
   if (tier === 'public') {
-    assertShort(range.from, range.to)
+    assertShort(view, filter, range.from, range.to)
     assertFew(view, filter, range.from, range.to)
   }
   const sealed = sealedLogs(view, filter, range.from, range.to)
@@ -177,26 +177,32 @@ function assertOrder(from: number, to: number): void {
 }
 
 /** Says which range works, in the words that ponder and others read, and once more as data. */
-function assertShort(from: number, to: number): void {
+function assertShort(view: View, filter: LogFilter, from: number, to: number): void {
   if (to - from <= PUBLIC_LOG_RANGE_BLOCKS) return
   throw tooMuch(
     `block range too large: toBlock - fromBlock is ${to - from}, at most ${PUBLIC_LOG_RANGE_BLOCKS} is answered here`,
     from,
-    from + PUBLIC_LOG_RANGE_BLOCKS,
+    lastWithFew(view, filter, from, from + PUBLIC_LOG_RANGE_BLOCKS),
   )
 }
 
 /** By counting, before anything is read. One block is always answered: no range is shorter. */
 function assertFew(view: View, filter: LogFilter, from: number, to: number): void {
+  const few = lastWithFew(view, filter, from, to)
+  if (few < to) throw tooMuch(`query may have more than ${PUBLIC_LOG_RESULTS} results`, from, few)
+}
+
+/** The last block up to `to` before which no more than PUBLIC_LOG_RESULTS can match; `from` itself always will do. */
+function lastWithFew(view: View, filter: LogFilter, from: number, to: number): number {
   const areTooMany = (last: number) => view.countLogs(filter, from, last) > PUBLIC_LOG_RESULTS
-  if (from >= to || !areTooMany(to)) return
+  if (from >= to || !areTooMany(to)) return to
   let [few, many] = [from, to]
   while (many - few > 1) {
     const middle = (few + many) >> 1
     if (areTooMany(middle)) many = middle
     else few = middle
   }
-  throw tooMuch(`query exceeds ${PUBLIC_LOG_RESULTS} results`, from, few)
+  return few
 }
 
 function tooMuch(why: string, from: number, to: number): RpcError {

@@ -1,3 +1,4 @@
+import type { Payment } from '../../chain/index.ts'
 import { Header, Rlp, Transaction, isTransactionType } from '../../eth/index.ts'
 import type {
   AccessListItem,
@@ -25,6 +26,11 @@ export function decodeBlock(bytes: Uint8Array): Block {
 /** Its header alone. */
 export function decodeHeader(bytes: Uint8Array): Header {
   return new Decoding(bytes).header()
+}
+
+/** What its transactions paid, in their order. */
+export function decodePayments(bytes: Uint8Array): readonly Payment[] {
+  return new Decoding(bytes).payments()
 }
 
 /** The log that begins at `at`. */
@@ -66,7 +72,7 @@ class Decoding {
       timestampMs: this.#u32(layout.R_HAS_MS) === 0 ? null : u64At(this.#view, layout.R_TIMESTAMP_MS),
       sizeBytes: fields.number(Tag.size),
     }
-    const rows = Array.from({ length: this.#transactionCount }, (_, index) => layout.RECORD_HEAD + index * layout.TX_ROW)
+    const rows = this.#rows()
     return {
       ...block,
       transactions: rows.map((row) => this.#transaction(row)),
@@ -101,6 +107,18 @@ class Decoding {
       parentBeaconBlockRoot: fields.hashOrNull(Tag.parentBeaconBlockRoot),
       requestsHash: fields.hashOrNull(Tag.requestsHash),
     }
+  }
+
+  payments(): readonly Payment[] {
+    const fields = this.#fields
+    return this.#rows().map((row) => {
+      fields.open(this.#u32(row + layout.T_RECEIPT))
+      return { type: typeOf(fields), gasUsed: fields.quantity(Tag.gasUsed), effectiveGasPrice: fields.quantity(Tag.effectiveGasPrice) }
+    })
+  }
+
+  #rows(): readonly number[] {
+    return Array.from({ length: this.#transactionCount }, (_, index) => layout.RECORD_HEAD + index * layout.TX_ROW)
   }
 
   #transaction(row: number): Transaction {

@@ -1,8 +1,8 @@
 import { crc32 } from 'node:zlib'
-import type { PlacedLog } from '../../chain/index.ts'
+import type { Payment, PlacedLog } from '../../chain/index.ts'
 import type { Block, Hash, Header } from '../../eth/index.ts'
 import * as layout from '../writer/layout.ts'
-import { decodeBlock, decodeHeader, logAt } from './decode.ts'
+import { decodeBlock, decodeHeader, decodePayments, logAt } from './decode.ts'
 import { Fields, hashAt, u64At, viewOf } from './fields.ts'
 import type { ByteFilter } from './filter.ts'
 import { Tag } from './tags.ts'
@@ -91,6 +91,10 @@ export class BlockRecord {
   /** The block that was encoded, made anew with every call. Its byte blobs lie in the record. */
   decode(): Block {
     return decodeBlock(this.bytes)
+  }
+
+  payments(): readonly Payment[] {
+    return decodePayments(this.bytes)
   }
 
   header(): Header {
