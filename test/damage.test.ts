@@ -54,7 +54,13 @@ describe('a data file with a flipped bit', () => {
 
 describe('a data directory that cannot be gone on from', () => {
   const cases: readonly Case[] = [
-    ['the chain of another id', whole_, ['--chain-id', '5'], 3, /the directory holds the chain 31337, not 5; start it with --chain-id 31337/],
+    [
+      'the chain of another id',
+      whole_,
+      ['--chain-id', '5'],
+      3,
+      /the directory holds the chain 31337, not 5; start it with --chain-id 31337/,
+    ],
     ['the chain of other accounts', whole_, ['--accounts', '3'], 3, /another genesis/],
     ['other files', foreign, [], 3, /holds other files \(thesis\.txt\) and no chain; choose an empty or a new directory/],
     ['a file that was cut in half', cutInHalf, [], 3, /ends after \d+ bytes and should have \d+ bytes; restore it from a copy/],

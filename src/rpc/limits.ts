@@ -106,8 +106,8 @@ export const SIMULATED_CALLS = 10_000
 
 /** Blocks and percentiles of one eth_feeHistory (geth). */
 export const FEE_HISTORY_BLOCKS = 1_024
-/** Transactions whose tips one of them looks at, 3 us each: it answers for fewer blocks when those hold more. */
-export const FEE_HISTORY_TRANSACTIONS = 20_000
+/** Transactions whose tips one of them looks at, 5 us each: it answers for fewer blocks when those hold more. */
+export const FEE_HISTORY_TRANSACTIONS = 5_000
 export const FEE_HISTORY_PERCENTILES = 100
 
 /** How long eth_sendRawTransactionSync waits: default and most (op-reth). */
