@@ -1,3 +1,4 @@
+import { giveBackChunk } from '../store/index.ts'
 import { ENVELOPE_TAIL, JsonAnswer, batchBody, envelopeHead, envelopeStream, sizeOf, textOf } from './body.ts'
 import type { Body } from './body.ts'
 import type { Caller, Context, Session } from './context.ts'
@@ -265,7 +266,9 @@ function streamed(node: Dispatch, id: string, method: string, result: JsonStream
   } catch (error) {
     throw broken(error)
   }
-  return envelopeStream(Buffer.concat(pieces), result, broken)
+  const begun = Buffer.concat(pieces)
+  for (const piece of pieces) giveBackChunk(piece)
+  return envelopeStream(begun, result, broken)
 }
 
 function failure(id: Id, { code, message: whole, data }: RpcError): string {

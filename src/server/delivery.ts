@@ -5,6 +5,7 @@ import { discard, sizeOf, wholeOf } from './answer.ts'
 import type { Whole } from './answer.ts'
 import { COMPRESS_BYTES } from './limits.ts'
 import { packed, packedAnswer } from './packing.ts'
+import { giveBackChunk } from '../store/index.ts'
 
 /** The client's end of an answer. */
 export interface Outlet {
@@ -14,6 +15,8 @@ export interface Outlet {
   /** The first of an answer's chunks; `send` is for the others. */
   begin(headers: readonly string[]): void
   send(chunk: Uint8Array): void
+  /** Nothing of what was sent is in our memory any more. */
+  readonly isDrained: boolean
   /** True: what was sent is on its way, and others have had their turn. False: there is nobody any more. */
   room(): Promise<boolean>
   /** That was all. */
@@ -73,6 +76,7 @@ export async function pour(
       isBegun = true
       outlet.send(chunk)
       if (!(await outlet.room())) return
+      if (outlet.isDrained) giveBackChunk(chunk)
     }
     if (outlet.isOpen) outlet.finish()
   } catch (error) {

@@ -45,6 +45,10 @@ class ResponseOutlet implements Outlet {
     return !this.#socket.destroyed
   }
 
+  get isDrained(): boolean {
+    return this.#response.writableLength === 0 && this.#socket.writableLength === 0
+  }
+
   /** HTTP/1.0 knows no compression, nor chunks: the end of a stream is the end of the connection there. */
   get #isOld(): boolean {
     return this.#response.req.httpVersion === '1.0'

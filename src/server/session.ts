@@ -154,6 +154,9 @@ class MessageOutlet implements Outlet {
     return this.#ws.readyState === this.#ws.OPEN
   }
 
+  /** ws does not tell. */
+  readonly isDrained = false
+
   sendWhole(body: Whole): void {
     this.#ws.send(messageOf(body), TEXT)
   }

@@ -73,6 +73,10 @@ export class Wire implements Outlet {
     this.#head = ''
   }
 
+  get isDrained(): boolean {
+    return this.#socket.writableLength === 0
+  }
+
   room(): Promise<boolean> {
     return roomIn(this.#socket, this.#socket)
   }

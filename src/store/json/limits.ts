@@ -2,8 +2,8 @@
  * little, small enough that slow readers of long answers hold little each. */
 export const LOG_CHUNK_BYTES = 512 * 1024
 
-/** What a list of logs begins with, so that short answers do not take a whole chunk. */
-export const FIRST_CHUNK_BYTES = 16 * 1024
+/** Chunks that were given back and wait for the next long answer, 0.5 MiB each. */
+export const IDLE_CHUNKS = 16
 
 /** Up to so many values each of the lists of a log filter is compared one by one, beyond through a table of hashes. */
 export const DIRECT_FILTER_VALUES = 8

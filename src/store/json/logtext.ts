@@ -1,6 +1,7 @@
 import type { ByteFilter } from '../record/index.ts'
 import { R_LOGS } from '../writer/layout.ts'
-import { FIRST_CHUNK_BYTES, LOG_CHUNK_BYTES } from './limits.ts'
+import { giveBackChunk, lendChunk } from './chunks.ts'
+import { LOG_CHUNK_BYTES } from './limits.ts'
 import type { JsonWriter, TextSink } from './writer.ts'
 
 /** Logs of one block: those that match, those at these indices (ascending), or all (null). */
@@ -58,27 +59,27 @@ class ArrayText implements TextSink {
     if (this.#size === 0) return Uint8Array.from(this.#isFirst ? [BRACKET, BRACKET_END] : [BRACKET_END])
     this.#bytes[this.#size - 1] = BRACKET_END
     const rest = this.#bytes.subarray(0, this.#size)
-    return rest.length < this.#bytes.length / 2 ? rest.slice() : rest // it may wait long for its reader
+    if (rest.length > this.#bytes.length / 2) return rest
+    const small = Buffer.from(rest) // it may wait long for its reader
+    giveBackChunk(rest)
+    return small
   }
 
-  /** After a first chunk the next ones are likely to be full as well. */
   #open(): void {
-    this.#bytes = Buffer.allocUnsafeSlow(this.#isFirst ? FIRST_CHUNK_BYTES : FULL_CHUNK_BYTES)
+    this.#bytes = lendChunk()
     this.#bytes[0] = this.#isFirst ? BRACKET : COMMA
     this.#size = 1
   }
 
   #grow(size: number): void {
-    const grown = Math.min(2 * this.#bytes.length, FULL_CHUNK_BYTES)
-    const larger = Buffer.allocUnsafeSlow(Math.max(grown, size))
+    const larger = new Uint8Array(size)
     larger.set(this.#bytes.subarray(0, this.#size))
+    giveBackChunk(this.#bytes)
     this.#bytes = larger
   }
 }
 
 const NOTHING = new Uint8Array(0)
-/** A usual log does not go beyond. */
-const FULL_CHUNK_BYTES = LOG_CHUNK_BYTES + 8 * 1024
 const COMMA = 0x2c
 const BRACKET = 0x5b
 const BRACKET_END = 0x5d
