@@ -215,7 +215,13 @@ export class View {
   /** Logs of sealed blocks from…to (both included), then those of the pending block when asked for. */
   *logs(filter: LogFilter, from: number, to: number, withPending: boolean): Iterable<PlacedLog> {
     yield* this.#parts.blocks.logs(filter, from, Math.min(to, this.#parts.head.header.number))
-    if (withPending && this.#parts.pending !== null) yield* logsOfBlock(this.#parts.pending, filter)
+    if (withPending) yield* this.pendingLogs(filter)
+  }
+
+  /** Those of the block under construction. */
+  pendingLogs(filter: LogFilter): Iterable<PlacedLog> {
+    const { pending } = this.#parts
+    return pending === null ? [] : logsOfBlock(pending, filter)
   }
 
   /** How many logs of sealed blocks there are, at most. */

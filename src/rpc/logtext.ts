@@ -10,8 +10,7 @@ export function sealedLogs(view: View, filter: LogFilter, from: number, to: numb
 
 /** Those of the block under construction as items of a JSON array, now: there will be more. Empty: there are none. */
 export function pendingLogs(view: View, filter: LogFilter): string {
-  const none = view.head.header.number
-  return Array.from(view.logs(filter, none + 1, none, true), (placed) => JSON.stringify(logJson(placed))).join(',')
+  return Array.from(view.pendingLogs(filter), (placed) => JSON.stringify(logJson(placed))).join(',')
 }
 
 /** An array's chunks with `items` behind the rest of it. */
