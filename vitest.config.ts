@@ -12,8 +12,8 @@ export default defineConfig({
   },
   test: {
     environment: 'node',
-    globalSetup: ['scripts/runtime.mjs'],
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts', 'scripts/**/*.test.ts'],
+    globalSetup: ['scripts/runtime.mjs', 'scripts/pages.mjs'],
+    include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts', 'scripts/**/*.test.ts', 'pages/**/*.test.ts'],
     pool: 'forks',
     // Nodes under test tick every 200 ms in real time; more workers than cores would starve them of their ticks.
     maxWorkers: 2,

@@ -1,34 +1,44 @@
-// Writes the code of the default genesis: node contracts/build.mjs, or with --check to prove that the committed file equals a rebuild.
+// Writes the code of the default genesis and of accounts: node contracts/build.mjs, or with --check to prove that the committed files equal a rebuild.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { compileSources } from './compile.mjs'
 import { addressesIn, deployCreate2, deployKeyless, emptyChain, readAccount, word } from './snapshot.mjs'
-import { compiled, create2, deployer, keyless } from './table.mjs'
+import { compiled, create2, delegate, deployer, keyless } from './table.mjs'
 
 const ROOT = new URL('..', import.meta.url)
-/** Data of the room chain/, written from outside it. */
-const ARTIFACT = new URL('src/chain/predeploys.json', ROOT)
+/** Data of the rooms chain/ and wallet/, written from outside them. */
+const GENESIS = 'src/chain/predeploys.json'
+const DELEGATE = 'src/wallet/delegate.json'
 const CHAIN_ID = 31337
 /** Any other id: what differs from it depends on the chain id. */
 const OTHER_CHAIN_ID = 8453
 
-const text = print(await build())
-if (!process.argv.includes('--check')) {
-  writeFileSync(ARTIFACT, text)
-  console.log(`src/chain/predeploys.json: ${text.length} bytes`)
-} else if (readFileSync(ARTIFACT, 'utf8') !== text) {
-  console.error('src/chain/predeploys.json differs from a rebuild: run node contracts/build.mjs')
-  process.exitCode = 1
+const files = await build()
+for (const [file, text] of Object.entries(files)) {
+  const path = new URL(file, ROOT)
+  if (!process.argv.includes('--check')) {
+    writeFileSync(path, text)
+    console.log(`${file}: ${text.length} bytes`)
+  } else if (readFileSync(path, 'utf8') !== text) {
+    console.error(`${file} differs from a rebuild: run node contracts/build.mjs`)
+    process.exitCode = 1
+  }
 }
 
 async function build() {
-  const foreign = await deployAll(CHAIN_ID)
-  const elsewhere = await deployAll(OTHER_CHAIN_ID)
+  const code = compileSources([...new Set([...compiled, ...create2].flatMap(({ source }) => source ?? []))])
+  const deployed = create2.map((row) => (row.source === undefined ? row : { ...row, initCode: code.creationCode(row.source, row.name) }))
+  return { [GENESIS]: print(await genesis(code, deployed)), [DELEGATE]: `${JSON.stringify(recipe(deployed), null, 2)}\n` }
+}
+
+async function genesis(code, deployed) {
+  const foreign = await deployAll(CHAIN_ID, deployed)
+  const elsewhere = await deployAll(OTHER_CHAIN_ID, deployed)
   const dependent = new Set(foreign.filter((account, i) => account.code !== elsewhere[i].code).map(({ name }) => name))
-  const replaced = create2.filter(({ name }) => dependent.has(name))
+  const replaced = deployed.filter(({ name }) => dependent.has(name))
   // Whatever depends on the chain id must be recomputable from the list that the artifact carries.
   if (replaced.length !== dependent.size) throw new Error(`depend on the chain id: ${[...dependent].join(', ')}`)
   return {
-    accounts: [...compileAll(), ...foreign],
+    accounts: [...predeployed(code), ...foreign],
     create2: replaced.map(({ name, address, salt, initCode, licence, origin }) => ({
       name,
       address,
@@ -41,13 +51,18 @@ async function build() {
   }
 }
 
-function compileAll() {
-  const runtimeCode = compileSources([...new Set(compiled.map(({ source }) => source))])
+/** What a wallet needs to put the account contract on a chain that lacks it: a call of `deployer` with `salt` followed by `initCode`. */
+function recipe(deployed) {
+  const { name, address, salt, initCode } = deployed.find((row) => row.name === delegate.name)
+  return { name, address, deployer, salt, initCode }
+}
+
+function predeployed(code) {
   return compiled.map(({ name, contract, source, address, storage, licence, op }) => ({
     name,
     address,
     nonce: 1,
-    code: runtimeCode(source, contract),
+    code: code.runtimeCode(source, contract),
     ...(storage && { storage: words(storage) }),
     licence,
     origin: `contracts/src/${source}.sol`,
@@ -56,7 +71,7 @@ function compileAll() {
 }
 
 /** The accounts that the foreign contracts leave on a chain with this id. */
-async function deployAll(chainId) {
+async function deployAll(chainId, deployed) {
   const evm = await emptyChain(chainId)
   const owners = new Map()
   for (const row of keyless) {
@@ -65,7 +80,7 @@ async function deployAll(chainId) {
     // The sender's used nonce keeps the published transaction from being sent again.
     owners.set(sender, { ...row, name: `${row.name}, sender` })
   }
-  for (const row of create2) {
+  for (const row of deployed) {
     const before = addressesIn(evm)
     await deployCreate2(evm, row)
     const children = addressesIn(evm).filter((address) => !before.includes(address) && address !== row.address)

@@ -1,4 +1,4 @@
-// Our Solidity sources to runtime code.
+// Our Solidity sources to runtime and creation code.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 
@@ -7,14 +7,22 @@ const solc = require('solc')
 
 /**
  * Compiles `src/<source>.sol` for every name given.
- * @returns {(source: string, contract: string) => string} runtime code as 0x hex
+ * @returns {{ runtimeCode(source: string, contract: string): string, creationCode(source: string, contract: string): string }} as 0x hex
  * @throws {Error} with the compiler's own messages; a warning counts, so that none is overlooked
  */
 export function compileSources(sources) {
   const output = JSON.parse(solc.compile(JSON.stringify(input(sources)), { import: findImport }))
   const complaints = (output.errors ?? []).filter(({ errorCode }) => !ACCEPTED_WARNINGS.has(errorCode))
   if (complaints.length > 0) throw new Error(complaints.map(({ formattedMessage }) => formattedMessage).join('\n'))
-  return (source, contract) => runtimeCode(output.contracts[`src/${source}.sol`]?.[contract], contract)
+  const compiled = (source, contract) => {
+    const found = output.contracts[`src/${source}.sol`]?.[contract]
+    if (found === undefined) throw new Error(`no contract ${contract} in the compiler's output`)
+    return found.evm
+  }
+  return {
+    runtimeCode: (source, contract) => runtimeCode(compiled(source, contract), contract),
+    creationCode: (source, contract) => `0x${compiled(source, contract).bytecode.object}`,
+  }
 }
 
 /** 9207: `transfer` will leave the language; WETH9 keeps its 2300 gas on purpose. */
@@ -29,7 +37,7 @@ function input(sources) {
       evmVersion: 'cancun',
       // No trailing metadata: the same sources give the same bytes wherever they lie.
       metadata: { appendCBOR: false, bytecodeHash: 'none' },
-      outputSelection: { '*': { '*': ['evm.deployedBytecode'] } },
+      outputSelection: { '*': { '*': ['evm.deployedBytecode', 'evm.bytecode.object'] } },
     },
   }
 }
@@ -42,9 +50,8 @@ function readSource(path) {
   return readFileSync(new URL(path, import.meta.url), 'utf8')
 }
 
-function runtimeCode(compiled, contract) {
-  if (compiled === undefined) throw new Error(`no contract ${contract} in the compiler's output`)
-  const { object, immutableReferences } = compiled.evm.deployedBytecode
+function runtimeCode(evm, contract) {
+  const { object, immutableReferences } = evm.deployedBytecode
   // An immutable is filled in by a constructor, and genesis runs none.
   if (Object.keys(immutableReferences ?? {}).length > 0) throw new Error(`${contract} has immutables`)
   return `0x${object}`

@@ -83,12 +83,25 @@ export const keyless = [
   },
 ].map((row) => ({ op: false, ...row }))
 
+/**
+ * The account contract of the wallet (EIP-7702), compiled from `src/`. Its address follows from its bytes: whoever changes the source gets another
+ * account contract, and accounts that run the old one keep it.
+ */
+export const delegate = {
+  name: 'PocketAccount',
+  address: '0xb405a0288c0ad64b48365bd23f6480f55cb68d1f',
+  salt: '0x'.padEnd(66, '0'),
+  source: 'PocketAccount',
+  licence: 'MIT',
+  origin: 'contracts/src/PocketAccount.sol',
+}
+
 /** The CREATE2 deployer that the next table goes through. */
 export const deployer = '0x4e59b44847b379578588920ca78fbf26c0b4956c'
 
 /**
  * Contracts deployed through that deployer; the address is a hash of salt and creation code, so again the bytes prove themselves.
- * `child` names the one contract that the creation code itself creates.
+ * `source` names the one of ours that the creation code is compiled from, `child` names the one contract that the creation code itself creates.
  */
 export const create2 = [
   {
@@ -123,6 +136,7 @@ export const create2 = [
     licence: 'MIT',
     origin: 'npm:@1inch/solidity-utils@6.9.16 (runtime code, completed to the creation code)',
   },
+  delegate,
 ].map((row) => ({ licence: 'GPL-3.0', op: false, ...row }))
 
 function predeploy(lastByte) {

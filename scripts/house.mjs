@@ -50,8 +50,8 @@ const SOURCE_FOLDERS = ['src', 'test', 'examples', 'bench', 'scripts', 'contract
 const TOOL_FOLDERS = ['scripts/', 'contracts/', 'bench/']
 const SOURCE_FILE = /\.(ts|mts|mjs|js)$/
 const TEST_FILE = /\.(test|fixture)\.ts$/
-/** AssemblyScript: its decorators on functions are no TypeScript, and its imports carry no extension. */
-const FOREIGN = [join('src', 'evm', 'runtime'), join('src', 'store', 'writer')]
+/** AssemblyScript: its decorators on functions are no TypeScript, and its imports carry no extension. And what pages/ was built to. */
+const FOREIGN = [join('src', 'evm', 'runtime'), join('src', 'store', 'writer'), join('src', 'server', 'pages')]
 const FIXTURE = /\.fixture\.ts$/
 const TOP = FLOORS.length - 1
 

@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { buildRuntime, runtimeIsCurrent } from './runtime.mjs'
 import { ROOT } from './setup.mjs'
 
@@ -61,4 +61,44 @@ test('sources that do not compile are named with the reason', async () => {
   write('src/store/writer/index.ts', "export function answer(): i32 { return 'forty-two' }\n")
   await expect(buildRuntime(root)).rejects.toThrow(/src\/store\/writer\/index\.ts does not compile[^]*forty-two/)
   expect(runtimeIsCurrent(root)).toBe(false)
+})
+
+describe('the modules of ox', () => {
+  const MODULES = ['hashes', 'secp256k1'].map((name) => `src/eth/wasm/${name}.ts`)
+
+  /** A package like the one that is installed, of which only the version and the modules matter. */
+  function installOx(version: string, module: string): void {
+    write('node_modules/ox/package.json', JSON.stringify({ version }))
+    write('node_modules/ox/LICENSE', 'The licence of ox\n')
+    for (const name of ['hashes', 'secp256k1']) write(`node_modules/ox/dist/wasm/internal/${name}.wasm.js`, module)
+  }
+
+  beforeEach(() => {
+    rmSync(join(root, 'src/store'), { recursive: true })
+    unlinkSync(join(root, 'node_modules'))
+  })
+
+  test('are copied where something reads them, with the licence, and anew from another version', async () => {
+    installOx('1.0.0', "export const wasmBase64 = 'AGFzbQ=='\n")
+    expect(runtimeIsCurrent(root)).toBe(true)
+    write('src/eth/wasm.ts', '')
+    expect(runtimeIsCurrent(root)).toBe(false)
+    await buildRuntime(root)
+    expect(runtimeIsCurrent(root)).toBe(true)
+    for (const file of MODULES) expect(readFileSync(join(root, file), 'utf8')).toMatch(/ox 1\.0\.0\.\n[^]*The licence of ox[^]*'AGFzbQ=='/)
+    const copied = inodes(MODULES)
+    await buildRuntime(root)
+    expect(inodes(MODULES)).toEqual(copied)
+
+    installOx('1.0.1', "export const wasmBase64 = 'AGFzbQEA'\n")
+    expect(runtimeIsCurrent(root)).toBe(false)
+    await buildRuntime(root)
+    for (const file of MODULES) expect(readFileSync(join(root, file), 'utf8')).toContain("'AGFzbQEA'")
+  })
+
+  test('are missed by name when a version keeps them elsewhere', async () => {
+    write('src/eth/wasm.ts', '')
+    installOx('2.0.0', 'export const compressed = 1\n')
+    await expect(buildRuntime(root)).rejects.toThrow(/hashes\.wasm\.js holds no module in base64 \(ox 2\.0\.0\)/)
+  })
 })

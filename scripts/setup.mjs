@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, extname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { pagesAreCurrent } from './pages.mjs'
 import { runtimeIsCurrent } from './runtime.mjs'
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -24,6 +25,7 @@ export function install(root = ROOT) {
 /** Compiles src/ to dist/ unless dist/ was made from exactly these sources. */
 export function build(root = ROOT) {
   buildRuntime(root)
+  buildPages(root)
   const fingerprint = fingerprintOfSources(root)
   if (readText(join(root, 'dist', FINGERPRINT)) === fingerprint) return
   say('building src/ to dist/')
@@ -48,6 +50,13 @@ export function buildRuntime(root = ROOT) {
   if (runtimeIsCurrent(root)) return
   say('building the wasm modules (src/evm/runtime/, src/store/writer/)')
   run(process.execPath, [join(root, 'scripts', 'runtime.mjs')], root)
+}
+
+/** Builds the browser pages to src/server/pages/, which the server hands out. */
+export function buildPages(root = ROOT) {
+  if (pagesAreCurrent(root)) return
+  say('building the browser pages (pages/)')
+  run(process.execPath, [join(root, 'scripts', 'pages.mjs')], root)
 }
 
 /** True when every package of the lock file is installed in its version (optional ones for other platforms may be missing). */

@@ -4,11 +4,13 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ROOT, SetUpFailed, binOf, build, buildRuntime, install } from './setup.mjs'
+import { prepareBrowser } from './browser.mjs'
+import { ROOT, SetUpFailed, binOf, build, buildPages, buildRuntime, install } from './setup.mjs'
 
 const CHECKS = [
   { name: 'lock', command: () => [join(ROOT, 'scripts', 'lock.mjs'), '--check'] },
   { name: 'types', command: () => [binOf('typescript', 'tsc'), '--noEmit', '-p', '.'] },
+  { name: 'types of pages', command: () => [binOf('typescript', 'tsc'), '--noEmit', '-p', 'pages'] },
   { name: 'lint', command: () => [binOf('oxlint'), '--type-aware', '--deny-warnings'] },
   { name: 'format', command: () => [binOf('oxfmt'), '--check'], remedy: 'npm run format' },
   { name: 'house', command: () => [join(ROOT, 'scripts', 'house.mjs')] },
@@ -18,11 +20,13 @@ const CHECKS = [
 const failed = []
 setUpStep('install', () => install())
 setUpStep('engine', () => buildRuntime())
+setUpStep('pages', () => buildPages())
 for (const { name, command, remedy } of CHECKS) {
   const seconds = timed(() => runNode(command()) || failed.push(remedy === undefined ? name : `${name} (${remedy})`))
   process.stdout.write(`${name}: ${seconds}\n`)
 }
 setUpStep('build', () => build())
+setUpStep('browser', () => prepareBrowser())
 const tally = runTests(process.argv.slice(2))
 if (failed.length > 0) process.stdout.write(`\nfailed before the tests: ${failed.join(', ')}\n`)
 process.stdout.write(`\n${tally.line}\n`)

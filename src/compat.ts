@@ -63,3 +63,11 @@ export const STATE_HISTORY_KEPT_BLOCKS = 64
 
 /** BLOBBASEFEE and eth_blobBaseFee on an OP chain, which has no blobs */
 export const OP_BLOB_BASE_FEE = 1n
+
+/**
+ * `POST /wallet` for an Origin that is not admitted: a browser's page is refused, a program that names it is served. Programs send no
+ * Sec-Fetch-Site, browsers do, and their page's JSON never arrives anyway, since the preflight before it is refused. So that a back end and a
+ * test can speak for `https://app.example` without --allow-origin; false holds programs to the rule for pages. Over WebSocket, where browsers
+ * ask nothing before and Chromium sends no Sec-Fetch-Site (measured, 156), the rule for pages holds for all
+ */
+export const PROGRAMS_NAME_ORIGINS: boolean = true

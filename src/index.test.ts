@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ManualClock } from './chain/index.ts'
 import { createPocketchain } from './index.ts'
@@ -78,6 +81,72 @@ describe('createPocketchain', () => {
     for (const { url } of servers) expect((await fetch(`${url}/livez`)).status).toBe(200)
     await node.close()
     for (const { url } of servers) await expect(fetch(`${url}/livez`)).rejects.toThrow('fetch failed')
+  })
+})
+
+describe('the wallet beside the chain', () => {
+  const APP = 'http://localhost:3000'
+  const connect = { method: 'eth_requestAccounts' }
+
+  test('acts on the chain with its dev accounts, without a port', async () => {
+    await using node = await createPocketchain({ cadence: 'instant', wallet: { policy: 'approve' } })
+    const provider = node.wallet.provider(APP)
+    expect(await provider.request(connect)).toEqual(node.accounts.map(({ address }) => address))
+    const hash = await provider.request({ method: 'eth_sendTransaction', params: [TRANSFER] })
+    expect(await node.request({ method: 'eth_getTransactionReceipt', params: [hash] })).toMatchObject({ from: ALICE, status: '0x1' })
+  })
+
+  test('has keys and chains beyond those of the node', async () => {
+    const key = new Uint8Array(32).fill(7)
+    await using other = await createPocketchain({ chainId: 5, cadence: 'manual' })
+    const there = other.wallet.chains.default
+    await using node = await createPocketchain({ accounts: 1, wallet: { policy: 'approve', keys: { memory: [key] }, chains: [there] } })
+    expect(node.wallet.keyring.accounts.map(({ source }) => source)).toEqual(['dev', 'memory'])
+    expect(node.wallet.chains.list().map(({ chainId }) => chainId)).toEqual([31_337, 5])
+    const provider = node.wallet.provider(APP)
+    await provider.request(connect)
+    await provider.request({ method: 'wallet_switchEthereumChain', params: [{ chainId: '0x5' }] })
+    expect(await provider.request({ method: 'eth_chainId' })).toBe('0x5')
+  })
+
+  test('names the ports that are open as where its chain is reached', async () => {
+    await using node = await createPocketchain({ cadence: 'manual' })
+    const { chains } = node.wallet
+    expect(chains.default.rpcUrls).toEqual([])
+    const first = await node.listen()
+    const second = await node.listen()
+    expect(chains.default.rpcUrls).toEqual([first.url, second.url])
+    await first.close()
+    expect(chains.default.rpcUrls).toEqual([second.url])
+  })
+
+  test('remembers under --data what was permitted', async () => {
+    const data = mkdtempSync(join(tmpdir(), 'pocketchain-root-'))
+    try {
+      const accounts = { method: 'eth_accounts' }
+      const first = await createPocketchain({ data, wallet: { policy: 'approve' } })
+      const permitted = await first.wallet.provider(APP).request(connect)
+      await first.close()
+      await using second = await createPocketchain({ data })
+      expect(await second.wallet.provider(APP).request(accounts)).toEqual(permitted)
+      expect(await second.wallet.provider('http://localhost:4000').request(accounts)).toEqual([])
+    } finally {
+      rmSync(data, { recursive: true, force: true })
+    }
+  })
+
+  test('refuses what waits when the node is closed', async () => {
+    const node = await createPocketchain({ cadence: 'manual' })
+    const outcome = node.wallet
+      .provider(APP)
+      .request(connect)
+      .then(
+        () => null,
+        (error: unknown) => error,
+      )
+    await node.wallet.approvals.next()
+    await node.close()
+    expect(await outcome).toMatchObject({ code: expect.any(Number) })
   })
 })
 

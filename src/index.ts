@@ -24,7 +24,7 @@ import { Hash, Mnemonic, Secp256k1 } from './eth/index.ts'
 import type { Address } from './eth/index.ts'
 import { configureTier1, loadPrecompiles, OP_FORKS } from './evm/index.ts'
 import type { OpFork, Tier1Mode, WriteSet } from './evm/index.ts'
-import { DevAccounts, Workers, createRpc, nodeThreads } from './rpc/index.ts'
+import { CODE, DevAccounts, RpcError, Workers, createRpc, nodeThreads } from './rpc/index.ts'
 import type { NodeRpc, Rpc, RpcRequest } from './rpc/index.ts'
 import type { ListenOptions, Served, Server } from './server/index.ts'
 import {
@@ -42,6 +42,8 @@ import {
 } from './store/index.ts'
 import type { Shelf, StateFile } from './store/index.ts'
 import { Publisher } from './stream/index.ts'
+import { Keyring, createWallet, embeddedChain, memoryRecords } from './wallet/index.ts'
+import type { Keys, Records, Wallet, WalletChain, WalletFace, WalletOptions } from './wallet/index.ts'
 
 /** Everything has a default; `createPocketchain({})` is the chain that `npx pocketchain` starts. */
 export interface PocketchainOptions {
@@ -109,6 +111,9 @@ export interface PocketchainOptions {
   /** wei */
   readonly l1BlobBaseFee?: bigint
 
+  /** the wallet beside the chain, whose accounts are the dev accounts and those given here; false: there is none */
+  readonly wallet?: WalletChoices | false
+
   /** threads for calls that take long, started when one comes: one for each core but the first, at most 4. 0: they hold everybody up */
   readonly workers?: number
 
@@ -119,6 +124,14 @@ export interface PocketchainOptions {
   readonly onNote?: (line: string) => void
   /** gets what broke inside although the node lives on; written to stderr unless given */
   readonly onError?: (error: unknown) => void
+}
+
+/** What may be chosen of the wallet. Its first chain is the node beside it, its records lie where the chain's do. */
+export interface WalletChoices extends Omit<WalletOptions, 'keyring' | 'records' | 'chains' | 'onError' | 'approvalUrl' | 'admits'> {
+  /** further chains, each with its connection */
+  readonly chains?: WalletOptions['chains']
+  /** keys beyond those of the dev accounts: what a keystore file holds, or keys that end with the process */
+  readonly keys?: Omit<Keys, 'dev'>
 }
 
 export interface DevAccount {
@@ -135,6 +148,10 @@ export interface Pocketchain extends Rpc {
   readonly clientVersion: string
   /** the flashblock stream, without a socket */
   readonly publisher: Publisher
+  /** What apps ask and a person or a script answers. Throws Error when there is none. */
+  readonly wallet: Wallet
+  /** Closes the wallet and puts a new one in its place that knows no site, batch or added chain, and keeps nothing: for the next test. */
+  readonly renewWallet: () => Promise<Wallet>
   /** EIP-1193. Throws RpcError. */
   readonly request: (request: RpcRequest) => Promise<unknown>
   /** Opens a port: any free one unless said. Throws ListenError, and Error after `close`. */
@@ -193,16 +210,70 @@ async function started(options: PocketchainOptions, shelf: Shelf): Promise<Pocke
   signers.setAutoImpersonation(options.autoImpersonate ?? false)
   const compat = COMPAT[options.compat ?? 'default']
   const workers = workersOf(options, chain, compat, onError)
+  const beside: Beside = { wallet: null, servers: [] }
   const rpc = createRpc({
     chain,
     accounts: signers,
     compat,
     parallel: workers,
+    wallet: options.wallet === false ? null : { callsStatus: async (id, origin) => beside.wallet?.face.callsStatus(id, origin) },
     clientVersion,
     onBug: onError,
   })
+  const makeWallet = (records: Records): Wallet => walletOf(options.wallet || {}, records, { chain, rpc, accounts, onError, beside })
+  if (options.wallet !== false) beside.wallet = makeWallet(store.records)
   await chain.start()
-  return assemble({ chain, store, rpc, workers, accounts, clientVersion, onError })
+  return assemble({ chain, store, rpc, workers, accounts, clientVersion, onError, beside, makeWallet })
+}
+
+/** What comes after the node's methods, and they after it. */
+interface Beside {
+  wallet: Wallet | null
+  /** that have listened */
+  readonly servers: Server[]
+}
+
+type Ours = Pick<Parts, 'chain' | 'rpc' | 'accounts' | 'onError' | 'beside'>
+
+function walletOf({ keys, chains = [], ...choices }: WalletChoices, records: Records, ours: Ours): Wallet {
+  const { chain, rpc, accounts, onError, beside } = ours
+  const open = () => beside.servers.filter(({ isClosed }) => !isClosed)
+  const node = embeddedChain({ chain, request: rpc.request, subscribe: rpc.subscribe })
+  const here: WalletChain = {
+    ...node,
+    get rpcUrls() {
+      return open().map(({ url }) => url)
+    },
+  }
+  return createWallet({
+    ...choices,
+    chains: [here, ...chains],
+    keyring: Keyring.of({ ...keys, dev: accounts.map(({ privateKey }) => privateKey) }),
+    records,
+    onError,
+    approvalUrl: () => linkOf(open()),
+    admits: (origin) => open().every((server) => server.admits(origin)),
+  })
+}
+
+/** Of the wallet that there is now: a server outlives one that is renewed. */
+function faceOf(beside: Beside, { face }: Wallet): WalletFace {
+  const now = (): WalletFace => beside.wallet?.face ?? face
+  return {
+    handle: (body, caller) => now().handle(body, caller),
+    provider: (origin) => now().provider(origin),
+    control: {
+      request: (request, options) => now().control.request(request, options),
+      subscribe: (listener) => now().control.subscribe(listener),
+    },
+    callsStatus: (id, origin) => now().callsStatus(id, origin),
+  }
+}
+
+function linkOf([server]: readonly Server[]): string {
+  const entrance = server?.wallet ?? null
+  if (entrance !== null) return entrance.link()
+  throw new RpcError(CODE.server, 'no port is open, so there is no page: node.listen() opens one', { reason: 'no-page' })
 }
 
 /** A genesis block does not tell its chain id, and transactions signed for another one would be replayed. Throws ShelfError. */
@@ -240,14 +311,18 @@ interface Parts {
   readonly accounts: readonly DevAccount[]
   readonly clientVersion: string
   readonly onError: (error: unknown) => void
+  readonly beside: Beside
+  readonly makeWallet: (records: Records) => Wallet
 }
 
 function assemble(parts: Parts): Pocketchain {
-  const { chain, store, rpc, workers, accounts, clientVersion } = parts
+  const { chain, store, rpc, workers, accounts, clientVersion, beside, makeWallet } = parts
   const publisher = new Publisher(chain.head)
   const servers: Promise<Server>[] = []
   let closed: Promise<void> | null = null
   const end = async (): Promise<void> => {
+    // Who waits for a person is refused now, or servers would wait along.
+    await beside.wallet?.close()
     // Who waits for a thread is refused now, or servers would wait along.
     await workers?.close()
     // Also those that were still opening their port; why one could not, its caller was told.
@@ -265,13 +340,26 @@ function assemble(parts: Parts): Pocketchain {
     accounts,
     clientVersion,
     publisher,
+    get wallet() {
+      if (beside.wallet === null) throw new Error('the node was started without a wallet (wallet: false)')
+      return beside.wallet
+    },
+    renewWallet: async () => {
+      if (beside.wallet === null) throw new Error('the node was started without a wallet (wallet: false)')
+      await beside.wallet.close()
+      return (beside.wallet = makeWallet(memoryRecords()))
+    },
     stateFile: () => stateFileText(chain),
     request: (request) => rpc.request(request),
     subscribe: rpc.subscribe,
     listen: async (where = {}) => {
       if (closed !== null) throw new Error('the node is closed; it opens no port any more')
-      const server = open({ ...parts, publisher }, { port: 0, ...where })
+      const server = open(
+        { ...parts, publisher, walletFace: beside.wallet === null ? null : faceOf(beside, beside.wallet) },
+        { port: 0, ...where },
+      )
       servers.push(server)
+      beside.servers.push(await server)
       return server
     },
     close,
@@ -434,3 +522,4 @@ function readVersion(): string {
 }
 
 export type { Server } from './server/index.ts'
+export type { Wallet } from './wallet/index.ts'

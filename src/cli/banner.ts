@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { Address } from '../eth/index.ts'
 import { DEFAULT_MNEMONIC } from '../index.ts'
 import type { Pocketchain } from '../index.ts'
 import type { Server } from '../server/index.ts'
@@ -22,7 +23,7 @@ export function urlsOf({ url, wsUrl }: Pick<Server, 'url' | 'wsUrl'>): Urls {
 /** What a person sees first. Its last line is what wrappers wait for. */
 export function banner(
   node: Pocketchain,
-  server: Pick<Server, 'url' | 'wsUrl' | 'host' | 'port'>,
+  server: Pick<Server, 'url' | 'wsUrl' | 'host' | 'port' | 'wallet'>,
   keys: DevKeys,
   { version, data }: { readonly version: string; readonly data: string | null },
   paint: Paint,
@@ -42,13 +43,22 @@ ${paint.strong('Addresses')}
   WebSocket    ${urls.ws}
   public tier  ${urls.public}
   flashblocks  ${urls.flashblocks}
-
+${walletLines(node, server, paint)}
 Listening on ${hostText(server.host)}:${server.port}
 `
 }
 
 function keptLine({ chain }: Pocketchain, data: string | null): string {
   return data === null ? '' : `  kept in      ${resolve(data)} (block ${chain.head.view.head.header.number})\n`
+}
+
+/** The link lets one browser in, once. */
+function walletLines(node: Pocketchain, { wallet: entrance }: Pick<Server, 'wallet'>, paint: Paint): string {
+  if (entrance === null) return ''
+  const { wallet } = node
+  const kept = wallet.keyring.accounts.filter(({ source }) => source === 'keystore').map(({ address }) => address)
+  const policy = wallet.approvals.policy === 'ask' ? '' : paint.dim(` (the policy is to ${wallet.approvals.policy} everything)`)
+  return `  wallet       ${entrance.link()}${policy}\n${kept.map((address) => `    keystore   ${Address.checksum(address)}\n`).join('')}`
 }
 
 function accountLines(keys: DevKeys, paint: Paint): string {

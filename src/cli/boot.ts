@@ -6,6 +6,7 @@ import type { Pocketchain, PocketchainOptions } from '../index.ts'
 import { ListenError } from '../server/index.ts'
 import type { Server } from '../server/index.ts'
 import { CorruptRecord, CorruptSection, ShelfError, StateFileError } from '../store/index.ts'
+import type { Keystore } from '../wallet/index.ts'
 import { cadenceOf } from './cadence.ts'
 import { CommandError, EXIT } from './exit.ts'
 import type { Settings } from './options.ts'
@@ -22,10 +23,20 @@ export interface Booted {
   readonly dump: StateDump | null
 }
 
+/** What a start takes beside the settings. */
+export interface Ground {
+  readonly mnemonic: string
+  /** null: no file was named */
+  readonly keystore: Keystore | null
+  readonly stop: AbortSignal
+  readonly tell: (line: string) => void
+}
+
 /** Starts what the settings ask for. Throws CommandError with the exit code that fits, and the signal's reason when that ends an import. */
-export async function boot(settings: Settings, mnemonic: string, stop: AbortSignal, tell: (line: string) => void): Promise<Booted> {
+export async function boot(settings: Settings, ground: Ground): Promise<Booted> {
+  const { tell } = ground
   const paths = statePaths(settings)
-  const options = optionsOf(settings, paths, mnemonic, stop, tell)
+  const options = optionsOf(settings, paths, ground)
   const node = await started(options, settings, paths)
   try {
     const server = await node.listen(placeOf(settings))
@@ -63,13 +74,7 @@ function damageOf(error: unknown): string | null {
   return null
 }
 
-function optionsOf(
-  settings: Settings,
-  { load }: StatePaths,
-  mnemonic: string,
-  stop: AbortSignal,
-  tell: (line: string) => void,
-): PocketchainOptions {
+function optionsOf(settings: Settings, { load }: StatePaths, { mnemonic, keystore, stop, tell }: Ground): PocketchainOptions {
   const progress = new Progress((line) => settings.quiet || tell(line))
   return {
     mnemonic,
@@ -82,6 +87,7 @@ function optionsOf(
     derivationPath: settings.derivationPath,
     autoImpersonate: settings.autoImpersonate,
     tier1: settings.tier1,
+    wallet: settings.noWallet ? false : { policy: settings.walletPolicy, keys: keystore === null ? {} : { keystore } },
     onImported: (number) => {
       stop.throwIfAborted()
       progress.at(number)

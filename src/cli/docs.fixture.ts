@@ -45,7 +45,10 @@ export const EXIT_CODES: readonly (readonly [string, string])[] = [
   ['0', 'stopped by Ctrl-C or SIGTERM; also after `--help` and `--version`'],
   ['1', 'could not start: a busy port, for example; or could not write its state file'],
   ['2', 'a flag, variable or configuration key that is wrong or not built'],
-  ['3', 'a genesis, chain or state file, or a data directory, that cannot be used; the message names the field, the block or the reason'],
+  [
+    '3',
+    'a genesis, chain, state or keystore file, or a data directory, that cannot be used; the message names the field, the block or the reason',
+  ],
 ]
 
 function section(title: string): readonly string[] {

@@ -5,7 +5,7 @@ export const EXIT = {
   failed: 1,
   /** a wrong flag, variable or configuration key */
   usage: 2,
-  /** a genesis, chain or state file, or a data directory, that cannot be used */
+  /** a genesis, chain, state or keystore file, or a data directory, that cannot be used */
   file: 3,
 } as const
 

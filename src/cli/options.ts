@@ -23,6 +23,7 @@ export type Section = (typeof SECTIONS)[number]
 export const SECTIONS = [
   'Server',
   'Accounts',
+  'Wallet',
   'Chain',
   'Blocks and time',
   'Gas and fees',
@@ -140,6 +141,33 @@ export const OPTIONS = {
     help: 'where in the tree of keys the accounts begin',
     read: text,
     default: "m/44'/60'/0'/0/",
+  }),
+
+  noWallet: option({
+    flag: '--no-wallet',
+    section: 'Wallet',
+    help: 'start the node alone; nothing is at /wallet',
+    read: yes,
+    default: false,
+  }),
+  walletPolicy: option({
+    flag: '--wallet-policy <name>',
+    section: 'Wallet',
+    help: 'what becomes of what apps ask for: ask a person on the page, approve or reject it all',
+    read: oneOf(['ask', 'approve', 'reject']),
+    default: 'ask',
+  }),
+  keystore: optional({
+    flag: '--keystore <file>',
+    section: 'Wallet',
+    help: 'accounts of the wallet beyond the dev accounts, in a file that the password in POCKETCHAIN_KEYSTORE_PASSWORD opens',
+    read: text,
+  }),
+  keystorePasswordFile: optional({
+    flag: '--keystore-password-file <file>',
+    section: 'Wallet',
+    help: 'the first line of this file is the password',
+    read: text,
   }),
 
   chainId: optional({

@@ -71,7 +71,13 @@ function readyLine(node: Pocketchain, server: Server, keys: DevKeys) {
     privateKeys: keys.secrets?.privateKeys ?? [],
     mnemonic: keys.secrets?.mnemonic ?? null,
     derivationPath: keys.path,
+    wallet: walletOf(server),
   }
+}
+
+/** Who gets the line may approve: the link lets one browser in, the token any program. */
+function walletOf({ wallet }: Server) {
+  return wallet === null ? null : { url: wallet.url, approvalUrl: wallet.link(), controlToken: wallet.controlToken }
 }
 
 /** https://no-color.org: set and not empty means no. */

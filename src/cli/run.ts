@@ -27,8 +27,11 @@ async function live(settings: Settings, terminal: Terminal): Promise<ExitCode> {
   const { boot } = await import('./boot.ts')
   const { devKeys, mnemonicOf } = await import('./devkeys.ts')
   const { follow, greet } = await import('./output.ts')
+  const { keystoreOf } = await import('./keystore.ts')
   const mnemonic = await mnemonicOf(settings)
-  const { node, server, dump } = await boot(settings, mnemonic, terminal.stop, (line) => terminal.err(`pocketchain: ${line}\n`))
+  const keystore = await keystoreOf(settings, terminal.env)
+  const tell = (line: string) => terminal.err(`pocketchain: ${line}\n`)
+  const { node, server, dump } = await boot(settings, { mnemonic, keystore, stop: terminal.stop, tell })
   const stopped = aborted(terminal.stop)
   try {
     await greet({ node, server, keys: devKeys(node, settings, mnemonic), settings, terminal })

@@ -1,3 +1,4 @@
+import { Bytes } from './bytes.ts'
 import { Hash } from './hash.ts'
 import { DecodeError, Hex } from './hex.ts'
 import { keccak256 } from './keccak.ts'
@@ -43,7 +44,7 @@ function fromBigint(value: bigint): Address {
 
 /** EIP-55: letters are upper case where the hash of the address has a digit from 8 up. */
 function checksum(address: Address): Hex {
-  const hash = keccak256(Buffer.from(address.slice(2), 'latin1'))
+  const hash = keccak256(Bytes.ofText(address.slice(2)))
   let text = '0x'
   for (let i = 0; i < 40; i++) {
     const nibble = (hash[i >> 1] as number) >> (i % 2 === 0 ? 4 : 0) // a hash has 64 of them

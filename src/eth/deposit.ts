@@ -1,3 +1,4 @@
+import { Bytes } from './bytes.ts'
 import { Hash } from './hash.ts'
 import { keccak256 } from './keccak.ts'
 
@@ -27,7 +28,7 @@ function l1Attributes(l1BlockHash: Hash, sequenceNumber: bigint): Hash {
 
 /** A network upgrade, by its intent, e.g. `Jovian: L1Block Deployment`. */
 function upgrade(intent: string): Hash {
-  return inDomain(2, Buffer.from(intent))
+  return inDomain(2, Bytes.ofText(intent))
 }
 
 /** `number` is one of 64 bits. */

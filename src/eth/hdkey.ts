@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { Bytes } from './bytes.ts'
 import { Hash } from './hash.ts'
 import { DecodeError } from './hex.ts'
 import { HD_INDEX } from './limits.ts'
@@ -19,7 +20,7 @@ const HARDENED = 2 ** 31
 /** `seed`: 16 to 64 bytes. Throws DecodeError. */
 function fromSeed(seed: Uint8Array): HdKey {
   if (seed.length < 16 || seed.length > 64) throw new DecodeError('seed', `must be 16 to 64 bytes, not ${seed.length}`)
-  const digest = hmac(Buffer.from('Bitcoin seed'), seed)
+  const digest = hmac(Bytes.ofText('Bitcoin seed'), seed)
   return { privateKey: digest.slice(0, 32), chainCode: digest.slice(32) }
 }
 
@@ -39,10 +40,10 @@ function stepIndex(step: string, path: string): number {
 
 /** From 2^31 on the child is hardened. */
 function child(parent: HdKey, index: number): HdKey {
-  const data = Buffer.alloc(37)
+  const data = new Uint8Array(37)
   if (index >= HARDENED) data.set(parent.privateKey, 1)
   else data.set(compressed(Secp256k1.publicKey(parent.privateKey)))
-  data.writeUInt32BE(index, 33)
+  new DataView(data.buffer).setUint32(33, index)
   const digest = hmac(parent.chainCode, data)
   const tweak = Rlp.toBigint(digest.subarray(0, 32))
   const key = (tweak + Rlp.toBigint(parent.privateKey)) % Secp256k1.ORDER

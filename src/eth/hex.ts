@@ -1,3 +1,5 @@
+import { NodeBuffer } from './bytes.ts'
+
 /** A 0x-prefixed hex string as it stands on the wire. */
 export type Hex = `0x${string}`
 
@@ -9,7 +11,7 @@ const SHORT_BYTES = 64
 const PAIRS = new Uint16Array(256)
 const DIGITS = new Int8Array(128).fill(-1)
 const short = new Uint16Array(SHORT_BYTES + 1)
-const shortText = Buffer.from(short.buffer)
+const shortText = NodeBuffer?.from(short.buffer)
 const shortBytes = new Uint8Array(short.buffer)
 
 for (let i = 0; i < 16; i++) {
@@ -25,10 +27,18 @@ for (let i = 0; i < 256; i++) {
 shortBytes.set([0x30, 0x78])
 
 function fromBytes(bytes: Uint8Array): Hex {
+  if (NodeBuffer === undefined || shortText === undefined) return spelled(bytes)
   const size = bytes.length
-  if (size > SHORT_BYTES) return `0x${Buffer.from(bytes.buffer, bytes.byteOffset, size).toString('hex')}`
+  if (size > SHORT_BYTES) return `0x${NodeBuffer.from(bytes.buffer, bytes.byteOffset, size).toString('hex')}`
   for (let i = 0; i < size; i++) short[i + 1] = PAIRS[bytes[i] as number] as number // both indices are in range
   return shortText.toString('latin1', 0, 2 + size * 2) as Hex // begins with 0x
+}
+
+/** In a browser. */
+function spelled(bytes: Uint8Array): Hex {
+  let text: Hex = '0x'
+  for (const byte of bytes) text += byte.toString(16).padStart(2, '0')
+  return text
 }
 
 /** Both letter cases are read. Throws DecodeError when the prefix, a digit or half of a byte is wrong. */
@@ -43,7 +53,8 @@ function toBytes(hex: string, field = 'hex'): Uint8Array {
 }
 
 function writeLong(hex: string, out: Uint8Array): boolean {
-  return Buffer.from(out.buffer).write(hex.slice(2), 'hex') === out.length
+  if (NodeBuffer === undefined) return writeShort(hex, out)
+  return NodeBuffer.from(out.buffer).write(hex.slice(2), 'hex') === out.length
 }
 
 function writeShort(hex: string, out: Uint8Array): boolean {

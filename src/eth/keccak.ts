@@ -5,7 +5,6 @@ import { type HashExports, type KeccakExports, loadHashes, loadKeccak, type Wasm
 const wasm = loadKeccak()
 const out = wasm.heap
 const input = wasm.heap + 32
-const others = loadHashes()
 
 export function keccak256(bytes: Uint8Array): Uint8Array {
   wasm.exports.keccak256(write(wasm, bytes), bytes.length, out)
@@ -35,13 +34,23 @@ function hash(from: number, to: number): void {
 }
 
 export function sha256(bytes: Uint8Array): Uint8Array {
-  others.exports.sha256(write(others, bytes), bytes.length, others.heap)
-  return others.bytes().slice(others.heap, others.heap + 32)
+  const { exports, heap, bytes: memory } = library()
+  exports.sha256(write(library(), bytes), bytes.length, heap)
+  return memory().slice(heap, heap + 32)
 }
 
 export function ripemd160(bytes: Uint8Array): Uint8Array {
-  others.exports.ripemd160(write(others, bytes), bytes.length, others.heap)
-  return others.bytes().slice(others.heap, others.heap + 20)
+  const { exports, heap, bytes: memory } = library()
+  exports.ripemd160(write(library(), bytes), bytes.length, heap)
+  return memory().slice(heap, heap + 20)
+}
+
+let loaded: Wasm<HashExports> | null = null
+
+/** Loaded when first needed (1 ms): only precompiles ask for these. */
+function library(): Wasm<HashExports> {
+  loaded ??= loadHashes()
+  return loaded
 }
 
 /** Behind the place of a digest. */

@@ -1,3 +1,4 @@
+import { NodeBuffer } from './bytes.ts'
 import { DecodeError, Hex } from './hex.ts'
 import { RLP_DEPTH, RLP_SCRATCH_BYTES } from './limits.ts'
 
@@ -103,11 +104,11 @@ function putEncoded(bytes: Uint8Array): void {
 }
 
 function putHex(hex: Hex): void {
-  if (hex.length <= 130) return putDigits(hex, 2)
+  if (hex.length <= 130 || NodeBuffer === undefined) return putDigits(hex, 2)
   const size = (hex.length - 2) >>> 1
   reserve(size + 9)
   at -= size
-  Buffer.from(scratch.buffer, at, size).write(hex.slice(2), 'hex')
+  NodeBuffer.from(scratch.buffer, at, size).write(hex.slice(2), 'hex')
   putStringHead(size)
 }
 
@@ -182,7 +183,7 @@ function decode(input: Uint8Array, field = 'rlp'): RlpItem {
 
 /** A Buffer's `slice` and `subarray` are not those of a Uint8Array; nobody downstream should have to know. */
 function plain(bytes: Uint8Array): Uint8Array {
-  return Buffer.isBuffer(bytes) ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length) : bytes
+  return bytes.constructor === Uint8Array ? bytes : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
 }
 
 /** Where the item that starts at `start` ends. Throws DecodeError when it is cut short or its length is not canonical. */

@@ -1,4 +1,5 @@
 import { Address } from './address.ts'
+import { Bytes } from './bytes.ts'
 import { Hash } from './hash.ts'
 import { DecodeError, Hex } from './hex.ts'
 import { keccak256 } from './keccak.ts'
@@ -67,7 +68,7 @@ function hash(data: TypedData): Hash {
   const types = withDomain(data)
   const parts = [Uint8Array.of(0x19, 0x01), structHash(DOMAIN, data.domain, types, 'domain', 0)]
   if (data.primaryType !== DOMAIN) parts.push(structHash(data.primaryType, data.message, types, 'message', 0))
-  return Hash.keccak(Buffer.concat(parts))
+  return Hash.keccak(Bytes.concat(parts))
 }
 
 /** The domain separator. Throws DecodeError. */
@@ -115,7 +116,7 @@ const typeHashes = new WeakMap<Types, Map<string, Uint8Array>>()
 function typeHash(types: Types, name: string): Uint8Array {
   let known = typeHashes.get(types)
   if (known === undefined) typeHashes.set(types, (known = new Map()))
-  const hash = known.get(name) ?? keccak256(new TextEncoder().encode(encodeType(types, name)))
+  const hash = known.get(name) ?? keccak256(Bytes.ofText(encodeType(types, name)))
   known.set(name, hash)
   return hash
 }
@@ -132,7 +133,7 @@ function structHash(name: string, value: unknown, types: Types, path: string, de
   const parts = [typeHash(types, name)]
   for (const field of fieldsOf(types, name))
     parts.push(encodeValue(field.type, value[field.name], types, `${path}.${field.name}`, depth + 1))
-  return keccak256(Buffer.concat(parts))
+  return keccak256(Bytes.concat(parts))
 }
 
 /** 32 bytes, whatever the type. */
@@ -141,7 +142,7 @@ function encodeValue(type: string, value: unknown, types: Types, path: string, d
   if (array !== null) return encodeArray(array[1] as string, array[2] as string, value, types, path, depth) // both groups always match
   if (Object.hasOwn(types, type)) return encodeStruct(type, value, types, path, depth)
   if (value === undefined || value === null) throw new DecodeError(path, `is missing (${type})`)
-  if (type === 'string') return keccak256(new TextEncoder().encode(asText(value, path)))
+  if (type === 'string') return keccak256(Bytes.ofText(asText(value, path)))
   if (type === 'bytes') return keccak256(asBytes(value, path))
   return encodeAtom(type, value, path)
 }
@@ -156,7 +157,7 @@ function encodeArray(type: string, length: string, value: unknown, types: Types,
   if (depth > TYPED_DATA_DEPTH) throw new DecodeError(path, `nests deeper than ${TYPED_DATA_DEPTH}`)
   if (!Array.isArray(value)) throw new DecodeError(path, `must be an array (${type}[${length}])`)
   if (length !== '' && value.length !== Number(length)) throw new DecodeError(path, `must have ${length} items, not ${value.length}`)
-  return keccak256(Buffer.concat(value.map((item, i) => encodeValue(type, item, types, `${path}[${i}]`, depth + 1))))
+  return keccak256(Bytes.concat(value.map((item, i) => encodeValue(type, item, types, `${path}[${i}]`, depth + 1))))
 }
 
 function encodeAtom(type: string, value: unknown, path: string): Uint8Array {

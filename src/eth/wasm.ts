@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { Bytes } from './bytes.ts'
+import hashes from './wasm/hashes.ts'
 import keccak from './wasm/keccak.ts'
+import secp256k1 from './wasm/secp256k1.ts'
 
-// Node has it; the ECMAScript library of TypeScript does not, and the DOM's is not wanted.
+// Node and browsers have it; the ECMAScript library of TypeScript does not, and the DOM's is not wanted.
 declare const WebAssembly: {
   readonly Module: new (bytes: Uint8Array<ArrayBuffer>) => object
   readonly Instance: new (module: object, imports: object) => { readonly exports: object }
@@ -55,32 +55,29 @@ export interface Wasm<E extends WasmExports> {
 
 /** The engine's own keccak: a tenth faster than the one that ox ships. Its tables lie below `heap`. */
 export function loadKeccak(): Wasm<KeccakExports> {
-  const exports = exportsOf(new Uint8Array(Buffer.from(keccak, 'base64'))) as KeccakExports // its source says so
+  const exports = exportsOf(keccak) as KeccakExports // its source says so
   return roomOf(exports, 4_096)
 }
 
 /**
- * The C libraries that ox ships compiled (libsecp256k1, sha256, ripemd160). Its own loader is asynchronous and its public
- * modules take 36 and 76 ms to import; reading the bytes and instantiating them here takes 2 ms each and needs no await.
- * ox is pinned to one version, so the place of the files is known; `wasm.test.ts` fails if it ever moves.
+ * The C libraries that ox ships compiled (libsecp256k1, sha256, ripemd160), as the build takes them from its package. Its own loader is
+ * asynchronous and its public modules take 36 and 76 ms to import; instantiating the same bytes here takes 1 to 4 ms and needs no await.
  */
-const FILES = { hashes: 'hashes.wasm.js', secp256k1: 'secp256k1.wasm.js' } as const
-
 export function loadHashes(): Wasm<HashExports> {
-  return loadOx<HashExports>(FILES.hashes)
+  return loadOx<HashExports>(hashes)
 }
 
 export function loadSecp256k1(): Wasm<Secp256k1Exports> {
-  return loadOx<Secp256k1Exports>(FILES.secp256k1)
+  return loadOx<Secp256k1Exports>(secp256k1)
 }
 
-function loadOx<E extends OxExports>(file: string): Wasm<E> {
-  const exports = exportsOf(readModule(file)) as E // the C declarations, which WebAssembly does not carry
+function loadOx<E extends OxExports>(base64: string): Wasm<E> {
+  const exports = exportsOf(base64) as E // the C declarations, which WebAssembly does not carry
   return roomOf(exports, exports.heap_base())
 }
 
-function exportsOf(bytes: Uint8Array<ArrayBuffer>): object {
-  return new WebAssembly.Instance(new WebAssembly.Module(bytes), {}).exports
+function exportsOf(base64: string): object {
+  return new WebAssembly.Instance(new WebAssembly.Module(Bytes.ofBase64(base64)), {}).exports
 }
 
 function roomOf<E extends WasmExports>(exports: E, heap: number): Wasm<E> {
@@ -94,12 +91,4 @@ function roomOf<E extends WasmExports>(exports: E, heap: number): Wasm<E> {
     if (missing > 0) exports.memory.grow(Math.ceil(missing / 65_536))
   }
   return { exports, heap, bytes, reserve }
-}
-
-function readModule(file: string): Uint8Array<ArrayBuffer> {
-  const entry = createRequire(import.meta.url).resolve('ox/wasm/Hash')
-  const source = readFileSync(join(dirname(entry), 'internal', file), 'latin1')
-  const base64 = /wasmBase64 = '([^']+)'/.exec(source)?.[1]
-  if (base64 === undefined) throw new Error(`ox ships no WebAssembly in ${file}: another version than the pinned one is installed`)
-  return new Uint8Array(Buffer.from(base64, 'base64'))
 }

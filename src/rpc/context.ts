@@ -16,14 +16,27 @@ export interface Context {
   readonly compat: Compat
   /** threads for what takes long; null: there are none */
   readonly parallel: Parallel | null
+  /** the wallet of the same process; null: there is none */
+  readonly wallet: WalletPort | null
   /** such as `pocketchain/0.1.0/linux-x64/node20.20.2` */
   readonly clientVersion: string
+}
+
+/** What a node answers for the wallet beside it: apps ask for their batches where they ask for their blocks. */
+export interface WalletPort {
+  /**
+   * What wallet_getCallsStatus answers. An id that the wallet made is known to whoever knows it, one that an app chose to its own origin alone.
+   * Throws RpcError, 5730 for an unknown one.
+   */
+  readonly callsStatus: (id: string, origin: string | null) => Promise<unknown>
 }
 
 /** Who asks. A `session` exists on WebSocket only: it can be sent notifications. */
 export interface Caller {
   readonly tier: 'dedicated' | 'public'
   readonly session: Session | null
+  /** the page's, as its browser named it; absent or null: a program */
+  readonly origin?: string | null
 }
 
 /** One WebSocket connection, as the methods see it. */

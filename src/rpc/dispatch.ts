@@ -1,14 +1,15 @@
 import { giveBackChunk } from '../store/index.ts'
 import { ENVELOPE_TAIL, JsonAnswer, batchBody, envelopeHead, envelopeStream, sizeOf, textOf } from './body.ts'
 import type { Body } from './body.ts'
-import type { Caller, Context, Session } from './context.ts'
+import type { Caller, Context, Session, WalletPort } from './context.ts'
+import { failureText, idOf, openEnvelope, parseBody, refusedBatch, tooLarge, unansweredText } from './envelope.ts'
+import type { Id } from './envelope.ts'
 import { CODE, RpcError } from './errors.ts'
 import { Filters } from './filters.ts'
 import {
   BATCH_ITEMS,
   BATCH_RESPONSE_BYTES,
   BATCH_SLICE_MS,
-  ERROR_MESSAGE_CHARS,
   METHOD_TIME_MS,
   PUBLIC_BATCH_MS,
   WHOLE_ANSWER_BYTES,
@@ -23,9 +24,11 @@ import { METHODS } from './table.ts'
 import { BlockTexts, JsonBytes, JsonStream, JsonText } from './texts.ts'
 
 /** What a node gives to its JSON-RPC face. */
-export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'parallel'> {
+export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'parallel' | 'wallet'> {
   /** none unless given */
   readonly parallel?: Parallel | null
+  /** none unless given: wallet_getCallsStatus does not exist then */
+  readonly wallet?: WalletPort | null
   /** gets every error that is a bug of ours; the client reads only "method handler crashed" */
   readonly onBug: (error: unknown, method: string) => void
   /** milliseconds of a steady clock, by which filters go idle and batches make room for others; the machine's unless given */
@@ -58,6 +61,7 @@ export function createRpc(options: RpcOptions): NodeRpc {
   const context: Context = {
     ...options,
     parallel: options.parallel ?? null,
+    wallet: options.wallet ?? null,
     filters: new Filters(options.chain, now),
     texts: new BlockTexts(),
   }
@@ -93,34 +97,20 @@ interface Dispatch {
 // --- the envelope (geth's, as its rpc/testdata pins it) -------------------------------------------------------------
 
 function handle(node: Dispatch, body: string | Uint8Array, caller: Caller): Handled | Promise<Handled> {
-  const message = parse(body)
-  if (message === undefined) return { body: failure(null, new RpcError(CODE.parse, 'parse error')) }
+  const message = parseBody(body)
+  if (message === undefined) return { body: failureText(null, new RpcError(CODE.parse, 'parse error')) }
   if (Array.isArray(message)) return batch(node, message, caller).then((body) => ({ body }))
   const answered = answer(node, message, caller)
   return answered instanceof Promise ? answered.then((body) => handled(body, message, caller)) : handled(answered, message, caller)
 }
-
-/** undefined: not JSON (which has no undefined), or not UTF-8. */
-function parse(body: string | Uint8Array): unknown {
-  try {
-    return JSON.parse(typeof body === 'string' ? body : UTF8.decode(body))
-  } catch {
-    return undefined
-  }
-}
-
-const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
  * One after the other: a client that sends a transaction and then asks for its receipt means that order. Handlers run
  * without a pause, so a long batch lets the ticks and everybody else in between its items.
  */
 async function batch(node: Dispatch, messages: readonly unknown[], caller: Caller): Promise<Body | null> {
-  if (messages.length === 0) return failure(null, new RpcError(CODE.invalidRequest, 'empty batch'))
-  if (messages.length > BATCH_ITEMS) {
-    const reason = `batch too large: ${messages.length} items, at most ${BATCH_ITEMS} are accepted`
-    return `[${failure(firstId(messages), new RpcError(CODE.invalidRequest, reason))}]`
-  }
+  const refused = refusedBatch(messages, BATCH_ITEMS)
+  if (refused !== null) return refused
   const answers: (string | readonly Uint8Array[])[] = []
   const startMs = node.now()
   let breathMs = startMs
@@ -132,7 +122,7 @@ async function batch(node: Dispatch, messages: readonly unknown[], caller: Calle
       breathMs = nowMs = node.now()
     }
     const exhausted = exhaustion(size, nowMs - startMs, caller)
-    const next = exhausted === null ? answer(node, message, caller) : unanswered(message, exhausted)
+    const next = exhausted === null ? answer(node, message, caller) : unansweredText(message, exhausted)
     const body = next instanceof Promise ? await next : next
     if (body === null) continue
     const whole = wholly(body, BATCH_RESPONSE_BYTES - size, message)
@@ -149,9 +139,9 @@ function wholly(body: Body, limitBytes: number, message: unknown): string | read
   if (body instanceof Uint8Array) return [body]
   if (!(body instanceof JsonStream)) return body
   try {
-    return body.collect(limitBytes) ?? failure(idOf(message), TOO_LARGE)
+    return body.collect(limitBytes) ?? failureText(idOf(message), TOO_LARGE)
   } catch (error) {
-    return failure(idOf(message), refusal(error))
+    return failureText(idOf(message), refusal(error))
   }
 }
 
@@ -160,68 +150,27 @@ const TOO_LARGE = new RpcError(
   `response too large: with this one the batch's answers would pass ${BATCH_RESPONSE_BYTES} bytes; alone it has no limit`,
 )
 
-function idOf(message: unknown): Id {
-  const envelope = open(message)
-  return envelope.kind === 'call' ? envelope.id : null
-}
-
 /** Why the rest of a batch is not executed; null: it is. */
 function exhaustion(sizeBytes: number, spentMs: number, { tier }: Caller): RpcError | null {
-  if (sizeBytes > BATCH_RESPONSE_BYTES) {
-    const reason = `response too large: the batch's answers passed ${BATCH_RESPONSE_BYTES} bytes, the rest was not executed`
-    return new RpcError(CODE.responseTooLarge, reason)
-  }
+  if (sizeBytes > BATCH_RESPONSE_BYTES) return tooLarge()
   if (tier === 'dedicated' || spentMs <= PUBLIC_BATCH_MS) return null
   return new RpcError(CODE.timeout, `request timed out: the batch took more than ${PUBLIC_BATCH_MS} ms, the rest was not executed`)
 }
 
-function unanswered(message: unknown, why: RpcError): string | null {
-  const envelope = open(message)
-  if (envelope.kind === 'notification') return null
-  return failure(envelope.kind === 'call' ? envelope.id : null, why)
-}
-
-function firstId(messages: readonly unknown[]): Id {
-  for (const message of messages) {
-    const envelope = open(message)
-    if (envelope.kind === 'call') return envelope.id
-  }
-  return null
-}
-
 /** null: a notification, which is executed but not answered. A Promise only when the method has to wait. */
 function answer(node: Dispatch, message: unknown, caller: Caller): Promise<Body | null> | Body | null {
-  const envelope = open(message)
-  if (envelope.kind === 'invalid') return failure(envelope.id, new RpcError(CODE.invalidRequest, 'invalid request'))
+  const envelope = openEnvelope(message)
+  if (envelope.kind === 'invalid') return failureText(envelope.id, new RpcError(CODE.invalidRequest, 'invalid request'))
   const id = envelope.kind === 'call' ? envelope.id : undefined
   const { method, params } = envelope
   const succeed = (result: unknown) => (id === undefined ? drop(result) : success(node, id, method, result))
-  const fail = (error: unknown) => (id === undefined ? null : failure(id, refusal(error)))
+  const fail = (error: unknown) => (id === undefined ? null : failureText(id, refusal(error)))
   try {
     const result = call(node, method, params, caller)
     return result instanceof Promise ? result.then(succeed).catch(fail) : succeed(result)
   } catch (error) {
     return fail(error)
   }
-}
-
-type Id = string | number | boolean | null
-
-type Envelope =
-  | { readonly kind: 'call'; readonly id: Id; readonly method: string; readonly params: unknown }
-  | { readonly kind: 'notification'; readonly method: string; readonly params: unknown }
-  | { readonly kind: 'invalid'; readonly id: Id }
-
-function open(message: unknown): Envelope {
-  if (typeof message !== 'object' || message === null || Array.isArray(message)) return { kind: 'invalid', id: null }
-  const { jsonrpc, id, method, params } = message as Readonly<Record<string, unknown>> // any JSON object has this shape
-  if (id !== undefined && !isId(id)) return { kind: 'invalid', id: null }
-  if (jsonrpc !== '2.0' || typeof method !== 'string') return { kind: 'invalid', id: id ?? null }
-  return id === undefined ? { kind: 'notification', method, params } : { kind: 'call', id, method, params }
-}
-
-function isId(id: unknown): id is Id {
-  return typeof id !== 'object' || id === null
 }
 
 function drop(result: unknown): null {
@@ -271,16 +220,10 @@ function streamed(node: Dispatch, id: string, method: string, result: JsonStream
   return envelopeStream(begun, result, broken)
 }
 
-function failure(id: Id, { code, message: whole, data }: RpcError): string {
-  const message = whole.length > ERROR_MESSAGE_CHARS ? `${whole.slice(0, ERROR_MESSAGE_CHARS)}…` : whole
-  const error = data === undefined ? { code, message } : { code, message, data }
-  return JSON.stringify({ jsonrpc: '2.0', id, error })
-}
-
 /** interface 4.3: only a request that stands alone has an HTTP status of its own. */
 function handled(body: Body | null, message: unknown, { tier }: Caller): Handled {
   if (tier !== 'public') return { body }
-  const envelope = open(message)
+  const envelope = openEnvelope(message)
   return envelope.kind !== 'invalid' && PUBLIC_REFUSALS.has(envelope.method) ? { body, status: 403 } : { body }
 }
 

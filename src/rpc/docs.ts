@@ -6,7 +6,7 @@ import type { Chapter } from './table.ts'
 
 /** The reference of all methods as Markdown: what `docs/methods.md` holds. */
 export function methodReference(): string {
-  const contents = CHAPTERS.map(({ title, methods }) => `- ${title}: ${methods.map(link).join(', ')}`)
+  const contents = CHAPTERS.map(({ title, methods }) => `- ${title}: ${methods.map(methodLink).join(', ')}`)
   return [
     '# JSON-RPC methods',
     '',
@@ -73,15 +73,19 @@ function openRpcMethod(tag: string, row: Method): JsonSchema {
 
 // --- Markdown -------------------------------------------------------------------------------------------------------
 
-function link({ name }: Method): string {
+/** What the reference says of a method, ours or that of another room. */
+export type Described = Pick<Method, 'name' | 'doc' | 'params' | 'result' | 'example' | 'errors'>
+
+export function methodLink({ name }: Described): string {
   return `[${name}](#${name.toLowerCase()})`
 }
 
 function chapter({ title, methods }: Chapter): readonly string[] {
-  return ['', `## ${title}`, ...methods.flatMap(entry)]
+  return ['', `## ${title}`, ...methods.flatMap((row) => methodEntry(row, [`- Public: ${publicity(row.name)}`]))]
 }
 
-function entry(row: Method): readonly string[] {
+/** The lines of one method; `facts` stand behind its result. */
+export function methodEntry(row: Described, facts: readonly string[] = []): readonly string[] {
   const request = JSON.stringify({ method: row.name, params: row.example.params })
   return [
     '',
@@ -91,7 +95,7 @@ function entry(row: Method): readonly string[] {
     '',
     ...parameters(row),
     `- Result: ${typeName(row.result)}`,
-    `- Public: ${publicity(row.name)}`,
+    ...facts,
     ...Object.entries(row.errors ?? {}).map(([code, when]) => `- Error ${code}: ${when}`),
     '',
     '```json',
@@ -101,7 +105,7 @@ function entry(row: Method): readonly string[] {
   ]
 }
 
-function parameters({ params }: Method): readonly string[] {
+function parameters({ params }: Described): readonly string[] {
   return params.map(({ name, required, schema }, i) => {
     return `- ${i}. \`${name}\`${required ? '' : ' (optional)'}: ${typeName(schema.json)}`
   })

@@ -155,3 +155,14 @@ export const BLOCK_TEXT_BYTES = 32 * 1024 * 1024
 
 /** Results in bytes up to here are put into the answer as text, in one piece: that is cheaper to send than three. */
 export const SMALL_ANSWER_BYTES = 16 * 1024
+
+/** What a request to somebody else's server may take in all (name, connection, answer), and how long its answer may be, unless the caller says otherwise. */
+export const OUTBOUND_MS = 5_000
+export const OUTBOUND_REPLY_BYTES = 64 * 1024
+
+/** The same for another node that is read through: geth's eth_getLogs takes its time, and answers so much. */
+export const REMOTE_NODE_MS = 30_000
+export const REMOTE_NODE_REPLY_BYTES = 32 * 1024 * 1024
+
+/** Connections to one other node at once; further requests wait for one of them. */
+export const REMOTE_NODE_CONNECTIONS = 16

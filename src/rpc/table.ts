@@ -29,6 +29,7 @@ import { TIME_METHODS } from './methods/time.ts'
 import { TRACE_METHODS } from './methods/trace.ts'
 import { TRANSACTION_METHODS } from './methods/transactions.ts'
 import { TXPOOL_METHODS } from './methods/txpool.ts'
+import { WALLET_METHODS } from './methods/wallet.ts'
 import { PUBLIC_METHODS, PUBLIC_REFUSALS } from './public.ts'
 
 /** A chapter of the reference. */
@@ -43,8 +44,9 @@ const MODULES = method({
   params: [],
   result: { title: 'versions by prefix', type: 'object', additionalProperties: { type: 'string' } },
   example: { params: [], result: { eth: '1.0', net: '1.0', web3: '1.0' } },
-  handler: (_, __, { tier }) => {
-    const names = tier === 'public' ? [...METHODS.keys()].filter(isPublic) : [...METHODS.keys()]
+  handler: ({ wallet }, _, { tier }) => {
+    const hidden: ReadonlySet<string> = new Set(wallet === null ? WALLET_METHODS.map(({ name }) => name) : [])
+    const names = [...METHODS.keys()].filter((name) => (tier === 'dedicated' || isPublic(name)) && !hidden.has(name))
     return Object.fromEntries(names.map((name) => [name.slice(0, name.indexOf('_')), '1.0']))
   },
 })
@@ -59,6 +61,7 @@ export const CHAPTERS: readonly Chapter[] = [
   { title: 'Calls', methods: [...CALL_METHODS, ...SIMULATION_METHODS, ...BUILD_METHODS] },
   { title: 'Fees', methods: FEE_METHODS },
   { title: 'Sending and signing', methods: [...SEND_METHODS, ...FILL_METHODS, ...SIGN_METHODS] },
+  { title: 'Wallet', methods: WALLET_METHODS },
   { title: 'Subscriptions', methods: SUBSCRIPTION_METHODS },
   { title: 'Transaction pool', methods: TXPOOL_METHODS },
   { title: 'Raw bytes', methods: DEBUG_METHODS },

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
-import { REMEMBERED_VERDICTS } from './limits.ts'
+import { PROGRAMS_NAME_ORIGINS } from '../compat.ts'
+import { ORIGIN_CHARS, REMEMBERED_VERDICTS } from './limits.ts'
 
 export interface GuardOptions {
   /** Origins beyond loopback that may use the node, such as `https://app.example`; `*` for all. */
@@ -36,12 +37,29 @@ export class Guard {
 
   /** Null lets the request in. */
   refusal(headers: IncomingHttpHeaders): Refusal {
-    const { host, origin } = headers
-    if (host !== undefined && !remembered(this.#hostVerdicts, host, (value) => this.#knowsHost(value)))
-      return `the Host ${quoted(host)} is not a name of this node; start it with --allow-host to add one`
-    if (origin === undefined || isSameOrigin(origin, host)) return null
-    if (remembered(this.#originVerdicts, origin, (value) => this.#knowsOrigin(value))) return null
-    return `pages of ${quoted(origin)} may not use this node; start it with --allow-origin to let them`
+    const stranger = this.#strangeHost(headers)
+    if (stranger !== null || this.admitsPage(headers)) return stranger
+    return `pages of ${quoted(headers.origin ?? '')} may not use this node; start it with --allow-origin to let them`
+  }
+
+  /**
+   * The same for the wallet, where an Origin says for which site something is asked. A program may name any: it can do nothing before a
+   * person has let that site in. `null` is no site; who sends it needs the control token.
+   */
+  walletRefusal(headers: IncomingHttpHeaders): Refusal {
+    const isProgram = PROGRAMS_NAME_ORIGINS && headers['sec-fetch-site'] === undefined
+    return isProgram || headers.origin === 'null' ? this.#strangeHost(headers) : this.refusal(headers)
+  }
+
+  /** No page at all, a page of our own, or one of an origin that is let in. */
+  admitsPage({ origin, host }: IncomingHttpHeaders): boolean {
+    if (origin === undefined || isSameOrigin(origin, host)) return true
+    return remembered(this.#originVerdicts, origin, (value) => this.#knowsOrigin(value))
+  }
+
+  #strangeHost({ host }: IncomingHttpHeaders): Refusal {
+    if (host === undefined || remembered(this.#hostVerdicts, host, (value) => this.#knowsHost(value))) return null
+    return `the Host ${quoted(host)} is not a name of this node; start it with --allow-host to add one`
   }
 
   /** The headers that let a page of an admitted origin read the answer. */
@@ -98,6 +116,19 @@ function isLocalName(name: string): boolean {
 /** Of a host with or without a port, in lower case; empty when it is none. */
 function nameOf(host: string): string {
   return parsed(`http://${host}`)?.hostname ?? ''
+}
+
+/** A page that this very server served, on this very port. */
+export function isOwnPage({ origin, host }: Pick<IncomingHttpHeaders, 'origin' | 'host'>): boolean {
+  return origin !== undefined && isSameOrigin(origin, host)
+}
+
+/** As browsers write it: `http://localhost:3000`, a slash at the end taken off; null: it is none. */
+export function originOf(value: string): string | null {
+  const url = value.length > ORIGIN_CHARS ? null : parsed(value)
+  if (url === null || url.host === '') return null
+  const origin = `${url.protocol}//${url.host}`
+  return origin.toLowerCase() === value.toLowerCase().replace(/\/$/, '') ? origin : null
 }
 
 function isSameOrigin(origin: string, host: string | undefined): boolean {

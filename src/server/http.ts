@@ -4,6 +4,7 @@ import { HTML_TYPE, JSON_TYPE, TEXT_TYPE, json, text } from './answer.ts'
 import type { Answer } from './answer.ts'
 import { readBody } from './body.ts'
 import { NO_ASK, askOf } from './coding.ts'
+import { unsuitableContent } from './content.ts'
 import type { Guard } from './guard.ts'
 import type { Health } from './health.ts'
 import { DEDICATED_BODY_BYTES, PUBLIC_BODY_BYTES } from './limits.ts'
@@ -11,23 +12,27 @@ import { page } from './page.ts'
 import { CRASHED } from './port.ts'
 import type { Reply, Served } from './port.ts'
 import { send } from './response.ts'
-import { PROBE_PATHS, RPC_PATHS, STREAM_PATHS, pathOf } from './routes.ts'
+import { PROBE_PATHS, RPC_PATHS, STREAM_PATHS, isWalletPath, pathOf } from './routes.ts'
 import type { Tier } from './routes.ts'
+import type { WalletDoor } from './wallet.ts'
 
 /** Answers HTTP requests. Envelope and status codes are geth's (`rpc/http.go`). */
 export class Http {
   readonly #served: Served
   readonly #guard: Guard
   readonly #health: Health
+  readonly #wallet: WalletDoor | null
 
-  constructor(served: Served, guard: Guard, health: Health) {
+  constructor(served: Served, guard: Guard, health: Health, wallet: WalletDoor | null = null) {
     this.#served = served
     this.#guard = guard
     this.#health = health
+    this.#wallet = wallet
   }
 
   serve(request: IncomingMessage, response: ServerResponse): void {
     const { headers, method = 'GET', url = '/' } = request
+    if (this.#wallet !== null && isWalletPath(pathOf(url))) return this.#wallet.serve(request, response)
     const refusal = this.#guard.refusal(headers)
     if (refusal !== null) return this.#send(response, text(403, refusal), NO_CORS)
     if (method === 'POST') return this.#post(request, response, pathOf(url))
@@ -46,7 +51,7 @@ export class Http {
       if (body === undefined) return
       if (body === null) return this.#send(response, text(413, `request body too large: at most ${limitBytes} bytes`), cors)
       const ask = askOf(request.headers)
-      const answer = this.call(body, tier)
+      const answer = this.call(body, callerOf(tier, request.headers.origin))
       // Most answers are ready, and a promise would cost as much as making them.
       if (answer instanceof Promise) void answer.then((late) => this.#send(response, late, cors, ask))
       else this.#send(response, answer, cors, ask)
@@ -61,9 +66,9 @@ export class Http {
   readonly onError = (error: unknown): void => this.#served.onError(error)
 
   /** Never throws or rejects: whatever breaks becomes an answer. */
-  call(body: Uint8Array, tier: Tier): Answer | Promise<Answer> {
+  call(body: Uint8Array, caller: Caller): Answer | Promise<Answer> {
     try {
-      const reply = this.#served.rpc.handle(body, CALLERS[tier])
+      const reply = this.#served.rpc.handle(body, caller)
       return reply instanceof Promise ? reply.then(answerOf).catch(this.#crashed) : answerOf(reply)
     } catch (error) {
       return this.#crashed(error)
@@ -91,7 +96,7 @@ export class Http {
   #front(accept: string | undefined): Answer {
     const status = this.#health.status()
     if (accept?.includes('text/html') !== true) return json(200, { client: this.#served.clientVersion, ...status })
-    return { status: 200, type: HTML_TYPE, body: page(this.#served.clientVersion, status), headers: PAGE_HEADERS }
+    return { status: 200, type: HTML_TYPE, body: page(this.#served.clientVersion, status, this.#wallet !== null), headers: PAGE_HEADERS }
   }
 
   /** `livez` only says that the process answers. */
@@ -111,25 +116,14 @@ const PAGE_HEADERS = ['content-security-policy', "default-src 'none'; style-src 
 
 const BODY_BYTES: Readonly<Record<Tier, number>> = { dedicated: DEDICATED_BODY_BYTES, public: PUBLIC_BODY_BYTES }
 
-const CALLERS: Readonly<Record<Tier, Caller>> = {
-  dedicated: { tier: 'dedicated', session: null },
-  public: { tier: 'public', session: null },
+const PROGRAMS: Readonly<Record<Tier, Caller>> = {
+  dedicated: { tier: 'dedicated', session: null, origin: null },
+  public: { tier: 'public', session: null, origin: null },
 }
 
-const CONTENT_TYPES: ReadonlySet<string> = new Set(['application/json', 'application/json-rpc', 'application/jsonrequest'])
-
-/** Why a body is not read; null: it is JSON as it lies. */
-export function unsuitableContent({ headers }: Pick<IncomingMessage, 'headers'>): Answer | null {
-  const encoding = headers['content-encoding'] ?? 'identity'
-  if (encoding !== 'identity') return text(415, 'invalid content encoding, only identity is supported')
-  const type = headers['content-type'] ?? ''
-  if (CONTENT_TYPES.has(type) || CONTENT_TYPES.has(mediaType(type))) return null
-  return text(415, 'invalid content type, only application/json is supported')
-}
-
-/** `Application/JSON; charset=utf-8` is `application/json`. */
-function mediaType(type: string): string {
-  return (type.split(';', 1)[0] ?? '').trim().toLowerCase()
+/** Who asks over HTTP. */
+export function callerOf(tier: Tier, origin: string | undefined): Caller {
+  return origin === undefined ? PROGRAMS[tier] : { tier, session: null, origin }
 }
 
 function notForPost(path: string): Answer {

@@ -1,5 +1,5 @@
 export { ListenError, Server } from './server.ts'
-export type { ListenOptions } from './server.ts'
+export type { ListenOptions, WalletEntrance } from './server.ts'
 export type { GuardOptions } from './guard.ts'
 export type { Status } from './health.ts'
 export type { Reply, Served } from './port.ts'

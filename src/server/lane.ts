@@ -1,23 +1,24 @@
 import type { Server as HttpServer } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import type { Caller } from '../rpc/index.ts'
 import { discard } from './answer.ts'
 import type { Answer } from './answer.ts'
 import { askOf, codingFor } from './coding.ts'
 import type { Ask } from './coding.ts'
+import { unsuitableContent } from './content.ts'
 import { deliver, smallOf } from './delivery.ts'
 import type { Guard } from './guard.ts'
 import { readHead } from './head.ts'
-import { unsuitableContent } from './http.ts'
+import { callerOf } from './http.ts'
 import type { Http } from './http.ts'
 import { KEEP_ALIVE_GRACE_MS, KEEP_ALIVE_MS, LANE_HEAD_BYTES, REMEMBERED_HEADS, STALLED_ANSWER_MS } from './limits.ts'
-import type { Tier } from './routes.ts'
 import { Wire, linesOf, writeWhole } from './wire.ts'
 import type { Sender } from './wire.ts'
 
 /** What is to be done with a head that was let in. */
 interface Verdict {
-  readonly tier: Tier
+  readonly caller: Caller
   readonly bodyBytes: number
   /** lines of the answer's head */
   readonly cors: string
@@ -92,8 +93,8 @@ export class Lane {
 
   readonly onError = (error: unknown): void => this.#http.onError(error)
 
-  call(body: Uint8Array, tier: Tier): Answer | Promise<Answer> {
-    return this.#http.call(body, tier)
+  call(body: Uint8Array, caller: Caller): Answer | Promise<Answer> {
+    return this.#http.call(body, caller)
   }
 
   /** How the head of every answer ends. */
@@ -123,8 +124,9 @@ export class Lane {
   #judge(text: string): Verdict | null {
     const head = readHead(text)
     if (head === null || this.#guard.refusal(head.headers) !== null || unsuitableContent(head) !== null) return null
-    const cors = linesOf(this.#guard.corsHeaders(head.headers.origin))
-    return { tier: head.tier, bodyBytes: head.bodyBytes, cors, ask: askOf(head.headers) }
+    const { tier, headers, bodyBytes } = head
+    const cors = linesOf(this.#guard.corsHeaders(headers['origin']))
+    return { caller: callerOf(tier, headers['origin']), bodyBytes, cors, ask: askOf(headers) }
   }
 }
 
@@ -186,7 +188,7 @@ class Guest implements Sender {
     const bodyAt = headBytes + HEAD_END.length
     if (verdict === null || chunk.length !== bodyAt + verdict.bodyBytes) return this.#passOn(chunk)
     this.#state = 'working'
-    const answer = this.#lane.call(chunk.subarray(bodyAt), verdict.tier)
+    const answer = this.#lane.call(chunk.subarray(bodyAt), verdict.caller)
     if (answer instanceof Promise) void answer.then((late) => this.#answer(late, verdict))
     else this.#answer(answer, verdict)
   }

@@ -72,3 +72,18 @@ export const REMEMBERED_HEADS = 1_000
 /** Flashblocks (or blocks) that may be missing before /readyz says so, and the least time that must have passed. */
 export const LATE_TICKS = 10
 export const LATE_MS = 2_000
+
+/** A request to the wallet: a batch of 128 KiB of call data as hex, typed data, or several questions at once. Over HTTP and WebSocket. */
+export const WALLET_BODY_BYTES = 1024 * 1024
+
+/** Links to the approval page that were not opened yet; the oldest end first. */
+export const WALLET_LINKS = 100
+
+/** Browsers that may approve; the oldest end first. */
+export const WALLET_SESSIONS = 100
+
+/** Requests of one connection to the wallet that wait, mostly for a person; the socket is not read while there are more. */
+export const WALLET_REQUESTS_IN_FLIGHT = 200
+
+/** An origin of a site, characters: a host name has at most 253. */
+export const ORIGIN_CHARS = 300

@@ -1,7 +1,7 @@
 import type { Status } from './health.ts'
 
 /** What a person sees who opens the node's address in a browser. */
-export function page(clientVersion: string, status: Status): string {
+export function page(clientVersion: string, status: Status, hasWallet: boolean): string {
   const { head, pending } = status
   const rows: readonly (readonly [string, string])[] = [
     ['chain id', String(status.chainId)],
@@ -18,7 +18,7 @@ td{padding:.2rem 1.5rem .2rem 0;vertical-align:top}td:first-child{white-space:no
 <p>${clientVersion} is running. This address speaks JSON-RPC: point a wallet or a library at it.</p>
 <table>${rows.map(([name, value]) => `<tr><td>${name}<td>${value}`).join('')}</table>
 <h2>Addresses</h2>
-<table>${ADDRESSES.map(([name, value]) => `<tr><td><code>${name}</code><td>${value}`).join('')}</table>
+<table>${[...ADDRESSES, ...(hasWallet ? WALLET_ADDRESSES : [])].map(([name, value]) => `<tr><td><code>${name}</code><td>${value}`).join('')}</table>
 </html>
 `
 }
@@ -29,4 +29,9 @@ const ADDRESSES: readonly (readonly [string, string])[] = [
   ['POST /public, WS /public', 'JSON-RPC as a public endpoint serves it'],
   ['WS /flashblocks', 'the stream of pre-confirmed blocks; <code>?compression=brotli</code>'],
   ['GET /health, /livez, /readyz', 'probes'],
+]
+
+const WALLET_ADDRESSES: readonly (readonly [string, string])[] = [
+  ['<a href="/wallet">/wallet</a>', 'the wallet: the page where its questions are answered'],
+  ['POST /wallet, WS /wallet', 'JSON-RPC of the wallet'],
 ]

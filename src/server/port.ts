@@ -1,6 +1,7 @@
 import type { Chain } from '../chain/index.ts'
 import type { Body, Caller } from '../rpc/index.ts'
 import type { Publisher } from '../stream/index.ts'
+import type { WalletFace } from '../wallet/index.ts'
 
 /**
  * What comes back for a body: null when there is nothing to answer (only notifications). A stream is pulled as the client reads, and ended when
@@ -19,6 +20,8 @@ export interface Served {
   readonly publisher: Publisher
   /** such as `pocketchain/0.1.0/…` */
   readonly clientVersion: string
+  /** null or absent: there is none, and nothing at `/wallet` */
+  readonly walletFace?: WalletFace | null
   /** a bug: the request was answered with -32603, the server lives on */
   readonly onError: (error: unknown) => void
 }

@@ -13,6 +13,13 @@ export const STREAM_PATHS: ReadonlySet<string> = new Set(['/flashblocks', '/ws']
 
 export const PROBE_PATHS: ReadonlySet<string> = new Set(['/health', '/healthz', '/readyz', '/livez'])
 
+/** Takes JSON-RPC of the wallet, by POST and over WebSocket, and shows the page where a person answers; its files lie below. */
+export const WALLET_PATH = '/wallet'
+
+export function isWalletPath(path: string): boolean {
+  return path === WALLET_PATH || path.startsWith(`${WALLET_PATH}/`)
+}
+
 /** The path without query and trailing slash, also of an absolute URL, which a server must take (RFC 9112, 3.2.2). */
 export function pathOf(url: string): string {
   const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '')
@@ -23,9 +30,12 @@ export function pathOf(url: string): string {
 
 /** What `?compression=` asks for; null when it is nothing we know. */
 export function encodingOf(url: string): Encoding | null {
+  return ENCODINGS.get(searchOf(url).get('compression') ?? 'none') ?? null
+}
+
+export function searchOf(url: string): URLSearchParams {
   const start = url.indexOf('?')
-  const asked = start < 0 ? null : new URLSearchParams(url.slice(start)).get('compression')
-  return ENCODINGS.get(asked ?? 'none') ?? null
+  return new URLSearchParams(start < 0 ? '' : url.slice(start))
 }
 
 const ENCODINGS: ReadonlyMap<string, Encoding> = new Map([

@@ -12,6 +12,8 @@ import { CLOSING_MS, KEEP_ALIVE_MS, MAX_CONNECTIONS, REQUEST_MS } from './limits
 import { ignoreOffer, offersWebSocket } from './offer.ts'
 import type { Served } from './port.ts'
 import { Sockets } from './sockets.ts'
+import { WalletDoor } from './wallet.ts'
+import { WalletKeys } from './walletkeys.ts'
 
 export interface ListenOptions extends GuardOptions {
   /** 127.0.0.1 unless said */
@@ -22,6 +24,25 @@ export interface ListenOptions extends GuardOptions {
   readonly lane?: boolean
 }
 
+/** The secrets of a running wallet; they end with the server. */
+export interface WalletEntrance {
+  /** of the page, and of `POST` and `WS` */
+  readonly url: string
+  /** `Authorization: Bearer …` for programs that approve: whoever has it can sign with every account */
+  readonly controlToken: string
+  /** A link that lets one browser approve, for one use. */
+  readonly link: () => string
+}
+
+interface Organs {
+  readonly http: HttpServer
+  readonly lane: Lane
+  readonly sockets: Sockets
+  readonly health: Health
+  readonly guard: Guard
+  readonly keys: WalletKeys | null
+}
+
 /** HTTP and WebSocket on one port. */
 export class Server {
   readonly host: string
@@ -30,6 +51,8 @@ export class Server {
   readonly #lane: Lane
   readonly #sockets: Sockets
   readonly #health: Health
+  readonly #keys: WalletKeys | null
+  readonly #guard: Guard
   #closed: Promise<void> | null = null
 
   /** Throws ListenError when the port cannot be had. */
@@ -37,8 +60,11 @@ export class Server {
     const host = options.host ?? '127.0.0.1'
     const guard = new Guard({ ...options, allowHosts: [...(options.allowHosts ?? []), host] })
     const health = new Health(served.chain)
-    const sockets = new Sockets(served, guard)
-    const pages = new Http(served, guard, health)
+    const { walletFace = null } = served
+    const keys = walletFace === null ? null : new WalletKeys()
+    const sockets = new Sockets(served, guard, keys)
+    const door = walletFace === null || keys === null ? null : new WalletDoor(served, walletFace, keys, guard)
+    const pages = new Http(served, guard, health, door)
     const http = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_MS }, (request, response) =>
       pages.serve(request, response),
     )
@@ -58,10 +84,12 @@ export class Server {
       throw new ListenError(options.port, host, error)
     }
     http.on('error', served.onError)
-    return new Server(http, lane, sockets, health, host)
+    return new Server({ http, lane, sockets, health, guard, keys }, host)
   }
 
-  private constructor(http: HttpServer, lane: Lane, sockets: Sockets, health: Health, host: string) {
+  private constructor({ http, lane, sockets, health, guard, keys }: Organs, host: string) {
+    this.#guard = guard
+    this.#keys = keys
     this.#http = http
     this.#lane = lane
     this.#sockets = sockets
@@ -77,6 +105,22 @@ export class Server {
 
   get wsUrl(): string {
     return `ws://${authority(reachable(this.host), this.port)}`
+  }
+
+  get isClosed(): boolean {
+    return this.#closed !== null
+  }
+
+  /** True when pages of that origin may use the node. */
+  admits(origin: string): boolean {
+    return this.#guard.admitsPage({ origin, host: new URL(this.url).host })
+  }
+
+  /** Where the wallet's questions are answered; null: there is no wallet. */
+  get wallet(): WalletEntrance | null {
+    const keys = this.#keys
+    const url = `${this.url}/wallet`
+    return keys === null ? null : { url, controlToken: keys.controlToken, link: () => `${url}?key=${keys.link()}` }
   }
 
   /** WebSocket connections that are open. */

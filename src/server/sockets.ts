@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
 import type { WebSocket } from 'ws'
 import type { Encoding } from '../stream/index.ts'
+import { originOf } from './guard.ts'
 import type { Guard } from './guard.ts'
 import {
   DEDICATED_MESSAGE_BYTES,
@@ -13,23 +14,30 @@ import {
   SLOW_READER_BYTES,
   STREAM_MESSAGE_BYTES,
   STREAM_SUBSCRIBERS,
+  WALLET_BODY_BYTES,
 } from './limits.ts'
 import type { Served } from './port.ts'
-import { RPC_PATHS, STREAM_PATHS, encodingOf, pathOf } from './routes.ts'
+import { RPC_PATHS, STREAM_PATHS, WALLET_PATH, encodingOf, pathOf } from './routes.ts'
 import type { Tier } from './routes.ts'
 import { SocketSession } from './session.ts'
+import type { Visitor } from './session.ts'
+import { visitorOf } from './wallet.ts'
+import type { WalletKeys } from './walletkeys.ts'
+import { WalletSession } from './walletsession.ts'
 
 /** Takes the WebSocket connections of all paths, and lets go of the dead ones. */
 export class Sockets {
   readonly #served: Served
   readonly #guard: Guard
+  readonly #keys: WalletKeys | null
   readonly #open = new Set<WebSocket>()
   readonly #answered = new WeakSet<WebSocket>()
   readonly #pinging: NodeJS.Timeout
 
-  constructor(served: Served, guard: Guard) {
+  constructor(served: Served, guard: Guard, keys: WalletKeys | null = null) {
     this.#served = served
     this.#guard = guard
+    this.#keys = keys
     this.#pinging = setInterval(() => this.ping(), PING_INTERVAL_MS)
     this.#pinging.unref()
   }
@@ -45,7 +53,9 @@ export class Sockets {
     if (refusal !== null) return refuse(socket, 403, refusal)
     const path = pathOf(url)
     const tier = RPC_PATHS[path]
-    if (tier !== undefined) return this.#accept(TIERS[tier], request, socket, head, (ws) => this.#converse(ws, socket, tier))
+    if (tier !== undefined)
+      return this.#accept(TIERS[tier], request, socket, head, (ws) => this.#converse(ws, socket, { tier, origin: headers.origin ?? null }))
+    if (path === WALLET_PATH && this.#keys !== null) return this.#meetWallet(this.#keys, request, socket, head)
     if (!STREAM_PATHS.has(path)) return refuse(socket, 404, `no WebSocket at ${JSON.stringify(path.slice(0, 100))}`)
     const encoding = encodingOf(url)
     if (encoding === null) return refuse(socket, 400, 'compression must be none or brotli')
@@ -83,8 +93,17 @@ export class Sockets {
     })
   }
 
-  #converse(ws: WebSocket, socket: Duplex, tier: Tier): void {
-    new SocketSession(ws, socket, tier, this.#served, tier === 'public' ? SLOW_READER_BYTES : SLOW_CLIENT_BYTES)
+  #converse(ws: WebSocket, socket: Duplex, visitor: Visitor): void {
+    new SocketSession(ws, socket, visitor, this.#served, visitor.tier === 'public' ? SLOW_READER_BYTES : SLOW_CLIENT_BYTES)
+  }
+
+  /** Browsers do not say of a WebSocket whether a page opens it, and ask nobody before: here an Origin that is not admitted is refused. */
+  #meetWallet(keys: WalletKeys, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const { walletFace = null } = this.#served
+    if (walletFace === null) return refuse(socket, 404, 'this node runs without a wallet')
+    if (request.headers.origin !== undefined && originOf(request.headers.origin) === null) return refuse(socket, 403, 'the Origin is none')
+    const visitor = visitorOf(request.headers, keys)
+    this.#accept(WALLET, request, socket, head, (ws) => void new WalletSession(ws, visitor, this.#served, walletFace, keys))
   }
 
   #stream(ws: WebSocket, encoding: Encoding): void {
@@ -107,6 +126,7 @@ const TIERS: Readonly<Record<Tier, WebSocketServer>> = {
   public: door(PUBLIC_BODY_BYTES),
 }
 const STREAM = door(STREAM_MESSAGE_BYTES)
+const WALLET = door(WALLET_BODY_BYTES)
 
 /** No compression of messages: on one machine it costs more than it saves. */
 function door(maxPayload: number): WebSocketServer {

@@ -1,0 +1,47 @@
+import { newKeyPair } from './cipher.ts'
+
+/**
+ * The page's key pair for an origin. Apps keep their end of a session across visits and then begin with an encrypted message, so ours must
+ * still be there: in IndexedDB, as a key that no script can read out.
+ */
+export async function keyPairFor(origin: string): Promise<CryptoKeyPair> {
+  const database = await open()
+  try {
+    const fresh = await newKeyPair() // made before the transaction, which would end while it waits
+    return await inStore(database, (store, resolve) => {
+      const request: IDBRequest<CryptoKeyPair | undefined> = store.get(origin)
+      request.addEventListener('success', () => {
+        if (request.result === undefined) store.put(fresh, origin)
+        resolve(request.result ?? fresh)
+      })
+    })
+  } finally {
+    database.close()
+  }
+}
+
+function open(): Promise<IDBDatabase> {
+  return new Promise((resolve, reject) => {
+    const request = indexedDB.open(DATABASE, 1)
+    request.addEventListener('upgradeneeded', () => void request.result.createObjectStore(STORE))
+    request.addEventListener('success', () => resolve(request.result))
+    request.addEventListener('error', () => reject(request.error ?? new Error('the browser keeps no data for this page')))
+  })
+}
+
+/** Resolves when the transaction is through. */
+function inStore(
+  database: IDBDatabase,
+  use: (store: IDBObjectStore, resolve: (keys: CryptoKeyPair) => void) => void,
+): Promise<CryptoKeyPair> {
+  return new Promise((resolve, reject) => {
+    const transaction = database.transaction(STORE, 'readwrite')
+    let found: CryptoKeyPair | undefined
+    transaction.addEventListener('complete', () => (found === undefined ? reject(new Error('no keys')) : resolve(found)))
+    transaction.addEventListener('abort', () => reject(transaction.error ?? new Error('the keys could not be kept')))
+    use(transaction.objectStore(STORE), (keys) => (found = keys))
+  })
+}
+
+const DATABASE = 'pocketchain-popup'
+const STORE = 'keys'

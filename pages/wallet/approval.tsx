@@ -1,0 +1,155 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Choice, Question, Warning } from '../../src/wallet/question.ts'
+import { useArmed } from './arming.ts'
+import { site, visible } from './format.ts'
+import { Json } from './parts.tsx'
+
+/** What answers a question; a promise that is rejected says why it was not answered. */
+export interface Answers {
+  readonly approve: (id: string, choice?: Choice) => Promise<unknown>
+  readonly reject: (id: string) => Promise<unknown>
+}
+
+export interface ApprovalProps {
+  readonly question: Question
+  /** of those that wait, this one included */
+  readonly waiting: number
+  /** `wants to send a transaction` */
+  readonly wish: string
+  readonly answers: Answers
+  /** what the button says */
+  readonly verb?: string
+  readonly choice?: Choice
+  /** why it cannot be approved as it stands; null: it can */
+  readonly missing?: string | null
+  readonly children: ComponentChildren
+}
+
+/** The frame of every question: who asks, what is wrong with it, and the two buttons. */
+export function Approval({ question, waiting, wish, answers, verb = 'Approve', choice, missing = null, children }: ApprovalProps) {
+  const isDangerous = question.warnings.some(({ level }) => level === 'danger')
+  const { scheme, name } = site(question.origin)
+  return (
+    <article
+      class={isDangerous ? 'slip dangerous' : 'slip'}
+      data-testid="approval"
+      data-id={question.id}
+      data-kind={question.kind}
+      aria-labelledby="wish"
+    >
+      <header class="asker">
+        <p class="count" data-testid="queue-count">
+          {waiting === 1 ? 'One question' : `1 of ${waiting} questions`}
+        </p>
+        <h1 id="wish">
+          <span class="origin" data-testid="origin" title={question.origin}>
+            {scheme !== null && <span class="scheme">{scheme}://</span>}
+            <bdi>{name}</bdi>
+          </span>{' '}
+          <span class="wish">{wish}</span>
+        </h1>
+      </header>
+      {question.replaces !== null && (
+        <p class="changed" role="note">
+          This takes the place of a question whose facts changed while it waited. Read it anew.
+        </p>
+      )}
+      <Warnings warnings={question.warnings} />
+      {children}
+      <Json value={question} />
+      <Buttons
+        id={question.id}
+        answers={answers}
+        verb={verb}
+        {...(choice === undefined ? {} : { choice })}
+        isDangerous={isDangerous}
+        missing={missing}
+      />
+    </article>
+  )
+}
+
+interface ButtonsProps {
+  readonly id: string
+  readonly answers: Answers
+  readonly verb: string
+  readonly choice?: Choice
+  /** asks twice */
+  readonly isDangerous: boolean
+  readonly missing: string | null
+}
+
+function Buttons({ id, answers, verb, choice, isDangerous, missing }: ButtonsProps) {
+  const isArmed = useArmed(id)
+  const [isAccepted, accept] = useState(!isDangerous)
+  const [answer, setAnswer] = useState<'approve' | 'reject' | null>(null)
+  const [failure, setFailure] = useState<string | null>(null)
+  const reject = useRef<HTMLButtonElement>(null)
+  // A question begins with its refusal: an Enter that was meant for something else then costs nothing.
+  useEffect(() => reject.current?.focus({ preventScroll: true }), [id])
+  const give = (event: Event, which: 'approve' | 'reject') => {
+    if (!event.isTrusted || answer !== null) return
+    setAnswer(which)
+    setFailure(null)
+    const given = which === 'approve' ? answers.approve(id, choice) : answers.reject(id)
+    given.catch((error: Error) => {
+      setFailure(error.message)
+      setAnswer(null)
+    })
+  }
+  return (
+    <footer class="buttons">
+      {failure !== null && (
+        <p class="failure" role="alert">
+          Not answered: {visible(failure)}
+        </p>
+      )}
+      {isDangerous && (
+        <label class="accept">
+          <input
+            type="checkbox"
+            data-testid="accept-danger"
+            checked={isAccepted}
+            onChange={(event) => event.isTrusted && accept(event.currentTarget.checked)}
+          />
+          <span>I have read what is dangerous about this and want it anyway.</span>
+        </label>
+      )}
+      {missing !== null && (
+        <p class="missing" id="missing">
+          {missing}
+        </p>
+      )}
+      <button ref={reject} type="button" class="reject" data-testid="reject" disabled={answer !== null} onClick={(e) => give(e, 'reject')}>
+        {answer === 'reject' ? 'Rejecting…' : 'Reject'}
+      </button>
+      <button
+        type="button"
+        class={isArmed ? 'approve armed' : 'approve'}
+        data-testid="approve"
+        disabled={!isArmed || !isAccepted || missing !== null || answer !== null}
+        aria-describedby={missing === null ? undefined : 'missing'}
+        onClick={(e) => isArmed && isAccepted && give(e, 'approve')}
+      >
+        {answer === 'approve' ? 'Approving…' : verb}
+      </button>
+    </footer>
+  )
+}
+
+const LEVELS = { danger: 'Danger', caution: 'Caution', info: 'Note' } as const
+
+function Warnings({ warnings }: { warnings: readonly Warning[] }) {
+  if (warnings.length === 0) return null
+  const worstFirst = Object.keys(LEVELS).flatMap((wanted) => warnings.filter(({ level }) => level === wanted))
+  return (
+    <ul class="warnings" aria-label="Warnings">
+      {worstFirst.map(({ code, level, text }) => (
+        <li key={`${code} ${text}`} class={level} data-testid="warning" data-code={code}>
+          <strong>{LEVELS[level]}</strong> <span>{visible(text)}</span>
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,129 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { Link } from './link.ts'
+import { decimal, grouped, site, visible } from './format.ts'
+import { AddressText, Copy, Fold, Raw, Row, Section } from './parts.tsx'
+import { STATUSES, readState, readStatus } from './state.ts'
+import type { BatchState, CallsReceipt, CallsStatus } from './state.ts'
+
+export function StatusChip({ status }: { status: number }) {
+  const { name, mood } = STATUSES[status] ?? { name: 'Unknown', mood: 'waits' }
+  return (
+    <span class={`chip ${mood}`} data-testid="batch-status" data-status={status}>
+      {name} <span class="code">{status}</span>
+    </span>
+  )
+}
+
+/** What became of a batch. */
+export function BatchView({ link, id }: { link: Link; id: string }) {
+  const { status, summary, failure } = useStatus(link, id)
+  return (
+    <article class="slip" data-testid="batch" data-id={id}>
+      <header class="asker">
+        <p class="count">
+          <a href="#">All of the wallet</a>
+        </p>
+        <h1 class="plain">
+          Batch <Copy text={id} what="batch id" />
+        </h1>
+      </header>
+      {failure !== null && (
+        <p class="failure" role="alert">
+          {visible(failure)}
+        </p>
+      )}
+      {status !== null && (
+        <>
+          <dl class="rows" aria-live="polite">
+            <Row name="Status">
+              <StatusChip status={status.status} /> <Detail status={status} />
+            </Row>
+            {summary !== null && (
+              <>
+                <Row name="Asked by">{site(summary.origin).name}</Row>
+                <Row name="Account" id="account">
+                  <AddressText address={summary.from} />
+                </Row>
+              </>
+            )}
+            <Row name="Chain id" id="chain">
+              {decimal(status.chainId)}
+            </Row>
+            <Row name="Atomic">{status.atomic ? 'yes: all or nothing' : 'no: each call by itself'}</Row>
+          </dl>
+          <Receipts receipts={status.receipts ?? []} />
+          <Fold title="Raw status">
+            <Raw text={visible(JSON.stringify(status, null, 2))} name="Raw status" />
+          </Fold>
+        </>
+      )}
+    </article>
+  )
+}
+
+function Detail({ status }: { status: CallsStatus }) {
+  const { confirmation, reason } = status.capabilities?.status ?? {}
+  const words = [confirmation === 'none' ? null : confirmation, reason].filter((word) => typeof word === 'string')
+  return <span class="soft">{words.map(visible).join(', ')}</span>
+}
+
+function Receipts({ receipts }: { receipts: readonly CallsReceipt[] }) {
+  if (receipts.length === 0) return <p class="prose soft">No transaction of it is on the chain yet.</p>
+  return (
+    <Section title={receipts.length === 1 ? 'Receipt' : `${receipts.length} receipts`}>
+      <ol class="calls">
+        {receipts.map(({ transactionHash, status, blockNumber, gasUsed, logs }, i) => (
+          <li key={transactionHash} data-testid={`receipt-${i}`}>
+            <h3>
+              <Copy text={transactionHash} what="transaction hash" />{' '}
+              <span class={status === '0x1' ? 'chip good' : 'chip bad'}>{status === '0x1' ? 'Success' : 'Reverted'}</span>
+            </h3>
+            <dl class="rows">
+              <Row name="Block">{grouped(decimal(blockNumber))}</Row>
+              <Row name="Gas used">{grouped(decimal(gasUsed))}</Row>
+            </dl>
+            {logs.length > 0 && (
+              <Fold title={logs.length === 1 ? 'One log' : `${logs.length} logs`}>
+                <Raw text={JSON.stringify(logs, null, 2)} name={`Logs of receipt ${i + 1}`} />
+              </Fold>
+            )}
+          </li>
+        ))}
+      </ol>
+    </Section>
+  )
+}
+
+/** Asked again until it is final; the node may hold its answer back until there is news. */
+function useStatus(link: Link, id: string) {
+  const [status, setStatus] = useState<CallsStatus | null>(null)
+  const [summary, setSummary] = useState<BatchState | null>(null)
+  const [failure, setFailure] = useState<string | null>(null)
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    let isGone = false
+    const read = async () => {
+      try {
+        const known = (await readState(link)).batches.find((batch) => batch.id === id) ?? null
+        const found = await readStatus(link, id, known?.origin ?? null)
+        if (isGone) return
+        setSummary(known)
+        setStatus(found)
+        setFailure(null)
+        if (found.status !== PENDING && found.capabilities?.status?.confirmation !== 'preconfirmed') return
+      } catch (error) {
+        if (!isGone) setFailure(error instanceof Error ? error.message : String(error))
+      }
+      if (!isGone) timer = setTimeout(() => void read(), POLL_MS)
+    }
+    void read()
+    return () => {
+      isGone = true
+      clearTimeout(timer)
+    }
+  }, [link, id])
+  return { status, summary, failure }
+}
+
+const PENDING = 100
+const POLL_MS = 700

@@ -1,0 +1,77 @@
+import type { CallView, ChainLabel } from '../../src/wallet/question.ts'
+import { decimal, grouped, sizeOf, visible } from './format.ts'
+import { AddressText, Coin, Fold, Raw, Row, Section } from './parts.tsx'
+
+export function Calls({ calls, chain, failed }: { calls: readonly CallView[]; chain: ChainLabel; failed: number | null }) {
+  return (
+    <Section title={calls.length === 1 ? 'Call' : `${calls.length} calls, in this order`}>
+      <ol class="calls">
+        {calls.map((call, i) => (
+          <Call key={i} call={call} index={i} chain={chain} fails={failed === i} />
+        ))}
+      </ol>
+    </Section>
+  )
+}
+
+function Call({ call, index, chain, fails }: { call: CallView; index: number; chain: ChainLabel; fails: boolean }) {
+  const { to, value, data, gasLimitOverride, label, signature, args } = call
+  return (
+    <li data-testid={`call-${index}`}>
+      <h3>
+        {titleOf(call)} {fails && <span class="chip bad">reverts</span>}
+      </h3>
+      <dl class="rows">
+        {to !== null && (
+          <Row name="To">
+            <AddressText address={to} name={label} />
+          </Row>
+        )}
+        {signature !== null && (
+          <Row name="Function">
+            <code class="signature">{visible(signature)}</code>
+          </Row>
+        )}
+        {BigInt(value) > 0n && (
+          <Row name="Value">
+            <Coin wei={value} chain={chain} />
+          </Row>
+        )}
+        {gasLimitOverride !== null && <Row name="Gas limit">{grouped(decimal(gasLimitOverride))}, chosen by the app</Row>}
+      </dl>
+      {args !== null && args.length > 0 && (
+        <table class="arguments">
+          <caption class="unseen">Arguments</caption>
+          <tbody>
+            {args.map(({ name, type, value }, i) => (
+              <tr key={i}>
+                <th scope="row">
+                  {visible(name ?? String(i))} <span class="soft">{visible(type)}</span>
+                </th>
+                <td>{type === 'address' ? <AddressText address={value} /> : <ArgumentText type={type} value={value} />}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {data !== '0x' && (
+        <Fold title={`Data, ${grouped(String(sizeOf(data)))} bytes`}>
+          <Raw text={data} name={`Data of call ${index + 1}`} />
+        </Fold>
+      )}
+    </li>
+  )
+}
+
+function ArgumentText({ type, value }: { type: string; value: string }) {
+  if (/^u?int\d*$/.test(type) && /^-?\d+$/.test(value)) return <span class="amount">{grouped(value)}</span>
+  return type.startsWith('bytes') ? <code class="hex">{value}</code> : <span class="text">{visible(value)}</span>
+}
+
+function titleOf({ summary, to, signature, data, value }: CallView): string {
+  if (summary !== null) return visible(summary)
+  if (to === null) return 'Create a contract'
+  if (signature !== null) return visible(signature.slice(0, signature.indexOf('(')))
+  if (data !== '0x') return 'Call a contract with data that cannot be read'
+  return BigInt(value) > 0n ? 'Send' : 'Call without data'
+}

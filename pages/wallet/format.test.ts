@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest'
+import { ago, checksummed, cut, roughly, shortened, signed, site, units, visible } from './format.ts'
+
+describe('amounts', () => {
+  test('have every digit there is and no other', () => {
+    expect(units(1_500_000_000_000_000_000n, 18)).toBe('1.5')
+    expect(units(1n, 18)).toBe('0.000000000000000001')
+    expect(units(0n, 18)).toBe('0')
+    expect(units(1_234_567_890_000n, 6)).toBe('1,234,567.89')
+    expect(units(1_234_567n, 0)).toBe('1,234,567')
+    expect(units(2n ** 256n - 1n, 18)).toBe(
+      '115,792,089,237,316,195,423,570,985,008,687,907,853,269,984,665,640,564,039,457.584007913129639935',
+    )
+  })
+
+  test('that are estimates are rounded up, never down', () => {
+    expect(roughly(21_000_147_000_000n, 18)).toBe('0.00002101')
+    expect(roughly(2_100n, 18)).toBe('0.0000000000000021')
+    expect(roughly(123_456_789_000_000_000_000_000n, 18)).toBe('123,457')
+    expect(roughly(0n, 18)).toBe('0')
+  })
+
+  test('in lists are cut off, never rounded up', () => {
+    expect(cut(9_999_999_999_999_999_999_993n, 18)).toBe('9,999.999999')
+    expect(cut(1n, 18)).toBe('0')
+    expect(cut(1_234_567n, 6)).toBe('1.234567')
+    expect(cut(12n, 2)).toBe('0.12')
+  })
+
+  test('show their direction', () => {
+    expect(signed('1500000', 6)).toBe('+1.5')
+    expect(signed('-1500000', 6)).toBe('−1.5')
+    expect(signed('-3', null)).toBe('−3')
+  })
+})
+
+test('addresses carry the checksum of EIP-55', () => {
+  for (const address of [
+    '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+    '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+    '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB',
+    '0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb',
+    '0x52908400098527886E0F7030069857D2E4169EE7',
+    '0xde709f2102306220921060314715629080e2fb77',
+  ]) {
+    expect(checksummed(address.toLowerCase())).toBe(address)
+  }
+  expect(shortened('0x70997970C51812dc3A010C7d01b50e0d17dc79C8')).toBe('0x7099…79C8')
+  expect(shortened('0x1234')).toBe('0x1234')
+})
+
+test('a text shows what would hide or turn it', () => {
+  expect(visible('pay \u202Eecila\u202C')).toBe('pay ⟨U+202E⟩ecila⟨U+202C⟩')
+  expect(visible('US\u200BDC\u0000\u{E0041}')).toBe('US⟨U+200B⟩DC⟨U+0000⟩⟨U+E0041⟩')
+  expect(visible('two\nlines\tand a tab, ключ, 鍵, 🔑')).toBe('two\nlines\tand a tab, ключ, 鍵, 🔑')
+})
+
+test('a site is its host, a program is none', () => {
+  expect(site('https://app.example:8443')).toEqual({ name: 'app.example:8443', scheme: 'https' })
+  expect(site('chrome-extension://abcdef')).toEqual({ name: 'abcdef', scheme: 'chrome-extension' })
+  expect(site('local')).toEqual({ name: 'A program', scheme: null })
+  expect(site('my test')).toEqual({ name: 'my test', scheme: null })
+})
+
+test('ages are rough', () => {
+  expect(ago(0, 9_000)).toBe('just now')
+  expect(ago(0, 61_000)).toBe('1 min ago')
+  expect(ago(0, 7_200_000)).toBe('2 h ago')
+  expect(ago(5_000, 0)).toBe('just now')
+})

@@ -1,0 +1,198 @@
+import { useEffect, useState } from 'preact/hooks'
+import { StatusChip } from './batch.tsx'
+import type { Link } from './link.ts'
+import { ago, checksummed, cut, decimal, shortened, site, units, visible } from './format.ts'
+import { Copy, Section } from './parts.tsx'
+import { readBalances, readState } from './state.ts'
+import type { BatchState, ChainState, Policy, SiteState, WalletState } from './state.ts'
+
+/** What there is to see while nothing waits. */
+export function Home({ link }: { link: Link }) {
+  const { state, balances, failure, refresh } = useWallet(link)
+  return (
+    <div class="home">
+      <header class="quiet" data-testid="empty">
+        <h1>Nothing waits for you</h1>
+        <p class="soft">What sites ask appears here by itself.</p>
+      </header>
+      {failure !== null && (
+        <p class="failure" role="alert">
+          {visible(failure)}
+        </p>
+      )}
+      {state !== null && (
+        <>
+          <Accounts state={state} balances={balances} />
+          <Sites
+            sites={state.sites}
+            chains={state.chains}
+            disconnect={(origin) => act(link, 'pocketchain_disconnectSite', origin, refresh)}
+          />
+          <Batches batches={state.batches} />
+          <PolicyChoice policy={state.policy} choose={(policy) => act(link, 'pocketchain_setApprovalPolicy', policy, refresh)} />
+          <ChainList chains={state.chains} />
+        </>
+      )}
+    </div>
+  )
+}
+
+async function act(link: Link, method: string, param: string, refresh: () => void): Promise<void> {
+  try {
+    await link.request(method, [param])
+  } finally {
+    refresh()
+  }
+}
+
+function Accounts({ state, balances }: { state: WalletState; balances: ReadonlyMap<string, string> }) {
+  const { symbol, decimals } = state.chains[0]?.nativeCurrency ?? { symbol: '', decimals: 18 }
+  return (
+    <Section title="Accounts" note={state.accounts.length}>
+      <ul class="list">
+        {state.accounts.map(({ address, name, source }, i) => {
+          const balance = balances.get(address)
+          return (
+            <li key={address} data-testid={`account-${i}`}>
+              <span class="main">
+                {visible(name)} {source === 'dev' && <span class="chip">dev key</span>}
+              </span>
+              <Copy text={checksummed(address)} what="address" />
+              <span class="amount end" title={balance === undefined ? undefined : units(BigInt(balance), decimals)}>
+                {balance === undefined ? '…' : `${cut(BigInt(balance), decimals)} ${visible(symbol)}`}
+              </span>
+            </li>
+          )
+        })}
+      </ul>
+    </Section>
+  )
+}
+
+interface SitesProps {
+  readonly sites: readonly SiteState[]
+  readonly chains: readonly ChainState[]
+  readonly disconnect: (origin: string) => Promise<void>
+}
+
+function Sites({ sites, chains, disconnect }: SitesProps) {
+  const connected = sites.filter(({ accounts }) => accounts.length > 0)
+  const nameOf = (chainId: number | string) => chains.find((chain) => decimal(chain.chainId) === decimal(chainId))?.name ?? decimal(chainId)
+  return (
+    <Section title="Connected sites" note={connected.length}>
+      {connected.length === 0 && <p class="soft">None. A site connects when it asks and you agree.</p>}
+      <ul class="list">
+        {connected.map(({ origin, accounts, chainId }) => (
+          <li key={origin} data-testid="site" data-origin={origin}>
+            <span class="main">
+              <bdi>{site(origin).name}</bdi>
+            </span>
+            <span class="soft">
+              {accounts.length === 1 ? shortened(checksummed(accounts[0] ?? '0x')) : `${accounts.length} accounts`} on{' '}
+              {visible(nameOf(chainId))}
+            </span>
+            <button type="button" class="small end" aria-label={`Disconnect ${site(origin).name}`} onClick={() => void disconnect(origin)}>
+              Disconnect
+            </button>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  )
+}
+
+function Batches({ batches }: { batches: readonly BatchState[] }) {
+  return (
+    <Section title="Latest batches">
+      {batches.length === 0 && <p class="soft">None yet.</p>}
+      <ul class="list">
+        {batches.map(({ id, origin, status, createdAt }) => (
+          <li key={`${origin} ${id}`}>
+            <a class="main" href={`#batch=${encodeURIComponent(id)}`}>
+              <code>{visible(shortened(id))}</code>
+            </a>
+            <span class="soft">
+              <bdi>{site(origin).name}</bdi>, {ago(createdAt, Date.now())}
+            </span>
+            <span class="end">
+              <StatusChip status={status} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  )
+}
+
+const POLICIES: readonly (readonly [Policy, string, string])[] = [
+  ['ask', 'Ask', 'every question waits for you or a script'],
+  ['approve', 'Approve', 'everything is approved at once, without a look'],
+  ['reject', 'Reject', 'everything is refused'],
+]
+
+function PolicyChoice({ policy, choose }: { policy: Policy; choose: (policy: Policy) => Promise<void> }) {
+  return (
+    <Section title="Policy">
+      <fieldset class="policy">
+        <legend class="unseen">What happens to questions</legend>
+        {POLICIES.map(([value, name, meaning]) => (
+          <label key={value}>
+            <input
+              type="radio"
+              name="policy"
+              data-testid={`policy-${value}`}
+              checked={policy === value}
+              onChange={(event) => event.isTrusted && void choose(value)}
+            />
+            <span class="main">{name}</span> <span class="soft">{meaning}</span>
+          </label>
+        ))}
+      </fieldset>
+    </Section>
+  )
+}
+
+function ChainList({ chains }: { chains: readonly ChainState[] }) {
+  return (
+    <Section title="Chains" note={chains.length}>
+      <ul class="list">
+        {chains.map(({ chainId, name, nativeCurrency }) => (
+          <li key={decimal(chainId)}>
+            <span class="main">
+              <bdi>{visible(name)}</bdi>
+            </span>
+            <span class="soft">id {decimal(chainId)}</span>
+            <span class="soft end">{visible(nativeCurrency.symbol)}</span>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  )
+}
+
+const REFRESH_MS = 2_000
+const NO_BALANCES: ReadonlyMap<string, string> = new Map()
+
+/** Read at once and every two seconds while somebody can see it. */
+function useWallet(link: Link) {
+  const [state, setState] = useState<WalletState | null>(null)
+  const [balances, setBalances] = useState(NO_BALANCES)
+  const [failure, setFailure] = useState<string | null>(null)
+  const read = async () => {
+    try {
+      const now = await readState(link)
+      setState(now)
+      setFailure(null)
+      setBalances(await readBalances(link, now))
+    } catch (error) {
+      setFailure(error instanceof Error ? error.message : String(error))
+    }
+  }
+  const refresh = () => void read()
+  useEffect(() => {
+    refresh()
+    const timer = setInterval(() => document.visibilityState === 'visible' && refresh(), REFRESH_MS)
+    return () => clearInterval(timer)
+  }, [link])
+  return { state, balances, failure, refresh }
+}

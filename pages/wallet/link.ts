@@ -1,0 +1,153 @@
+import type { Question } from '../../src/wallet/question.ts'
+
+/** What the page knows of the node at the other end. */
+export interface LinkState {
+  /** `refused`: the node answers, and this browser holds no credential for the wallet */
+  readonly connection: 'connecting' | 'open' | 'refused' | 'lost'
+  /** oldest first */
+  readonly questions: readonly Question[]
+}
+
+/** An error that the node answered. */
+export class Refusal extends Error {
+  override name = 'Refusal'
+  readonly code: number
+  readonly data: unknown
+
+  constructor({ code, message, data }: { readonly code: number; readonly message: string; readonly data?: unknown }) {
+    super(message)
+    this.code = code
+    this.data = data
+  }
+}
+
+/**
+ * The WebSocket to the node, which the browser's cookie authenticates. It comes back when it is lost, and asks again every two seconds for a
+ * credential that it lacks: the link may be opened in another tab.
+ */
+export class Link {
+  #state: LinkState = { connection: 'connecting', questions: [] }
+  #socket: WebSocket | null = null
+  #nextId = 1
+  #failures = 0
+  readonly #waiting = new Map<number, { resolve: (result: unknown) => void; reject: (error: Error) => void }>()
+  readonly #listeners = new Set<() => void>()
+
+  constructor() {
+    this.#connect()
+  }
+
+  get state(): LinkState {
+    return this.#state
+  }
+
+  /** Called after every change of the state. Returns what ends that. */
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Throws Refusal for an error of the node, Error when there is no connection. */
+  request(method: string, params: readonly unknown[] = []): Promise<unknown> {
+    const socket = this.#socket
+    if (socket === null || socket.readyState !== WebSocket.OPEN) return Promise.reject(new Error('the node cannot be reached'))
+    const id = this.#nextId++
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject })
+      socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }))
+    })
+  }
+
+  /** A method of the provider, asked for an origin whose name this page vouches for. */
+  requestFor(origin: string, method: string, params: unknown = []): Promise<unknown> {
+    return this.request('pocketchain_walletRequest', [origin, { method, params }])
+  }
+
+  #connect(): void {
+    const socket = new WebSocket(`${location.origin.replace(/^http/, 'ws')}/wallet`)
+    this.#socket = socket
+    socket.addEventListener('message', ({ data }) => this.#read(String(data)))
+    let entry: Promise<Entry> = Promise.resolve('unopened')
+    socket.addEventListener('open', () => void (entry = this.#enter()))
+    socket.addEventListener('close', () => {
+      this.#forget()
+      void entry.then((how) => this.#leave(how))
+    })
+  }
+
+  /** The one question that only a control connection gets an answer to. */
+  async #enter(): Promise<Entry> {
+    try {
+      await this.request('pocketchain_approvals')
+      this.#failures = 0
+      this.#change({ connection: 'open' })
+      return 'admitted'
+    } catch (error) {
+      this.#socket?.close()
+      return error instanceof Refusal ? 'refused' : 'admitted'
+    }
+  }
+
+  #forget(): void {
+    for (const { reject } of this.#waiting.values()) reject(new Error('the connection to the node broke'))
+    this.#waiting.clear()
+  }
+
+  async #leave(entry: Entry): Promise<void> {
+    this.#socket = null
+    // A handshake that is refused looks like a node that is gone: only asking over HTTP tells.
+    const isRefused = entry === 'refused' || (entry === 'unopened' && (await isAnswering()))
+    this.#change({ connection: isRefused ? 'refused' : 'lost', questions: [] })
+    const delayMs = isRefused ? REFUSED_RETRY_MS : Math.min(RETRY_MS * 2 ** this.#failures++, LONGEST_RETRY_MS)
+    setTimeout(() => this.#connect(), delayMs)
+  }
+
+  #read(text: string): void {
+    const message: unknown = JSON.parse(text)
+    if (isApprovals(message)) this.#change({ questions: message.params.pending })
+    else if (isAnswer(message)) this.#settle(message)
+  }
+
+  #settle(answer: Answer): void {
+    const waiting = this.#waiting.get(answer.id)
+    this.#waiting.delete(answer.id)
+    if (answer.error === undefined) waiting?.resolve(answer.result)
+    else waiting?.reject(new Refusal(answer.error))
+  }
+
+  #change(change: Partial<LinkState>): void {
+    this.#state = { ...this.#state, ...change }
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+/** How far a connection came: `unopened` when the node did not even shake hands. */
+type Entry = 'unopened' | 'refused' | 'admitted'
+
+interface Answer {
+  readonly id: number
+  readonly result?: unknown
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown }
+}
+
+const RETRY_MS = 250
+const LONGEST_RETRY_MS = 5_000
+const REFUSED_RETRY_MS = 2_000
+
+/** What the node sends is trusted as far as its shape goes: the page and the node are of one version. */
+function isAnswer(message: unknown): message is Answer {
+  return typeof message === 'object' && message !== null && 'id' in message && typeof message.id === 'number'
+}
+
+function isApprovals(message: unknown): message is { readonly params: { readonly pending: readonly Question[] } } {
+  return typeof message === 'object' && message !== null && 'method' in message && message.method === 'pocketchain_approvals'
+}
+
+async function isAnswering(): Promise<boolean> {
+  try {
+    await fetch('/livez', { cache: 'no-store' })
+    return true
+  } catch {
+    return false
+  }
+}

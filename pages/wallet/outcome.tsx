@@ -1,0 +1,104 @@
+import type { Allowance, BalanceChange, ChainLabel, FeeView, Preview } from '../../src/wallet/question.ts'
+import { decimal, roughly, shortened, signed, units, visible } from './format.ts'
+import { AddressText, Coin, Row, Section } from './parts.tsx'
+
+/** What the calls would do to the account, and whom they would let do more. */
+export function Outcome({ preview, chain }: { preview: Preview; chain: ChainLabel }) {
+  const { status, error, changes, allowances } = preview
+  return (
+    <>
+      <Section title="What changes" note={status === 'success' ? 'as of now, without the fee' : undefined}>
+        {status === 'reverted' && <p class="verdict bad">This would fail. {error !== null && visible(error)}</p>}
+        {status === 'unavailable' && <p class="verdict">Nobody can say what this does: {visible(error ?? 'the chain did not answer')}</p>}
+        {status === 'success' && changes.length === 0 && <p class="verdict">No balance of the account changes.</p>}
+        {changes.length > 0 && (
+          <ul class="changes">
+            {changes.map((change, i) => (
+              <Change key={i} change={change} chain={chain} />
+            ))}
+          </ul>
+        )}
+      </Section>
+      {allowances.length > 0 && (
+        <Section title="Permissions given">
+          <ul class="changes">
+            {allowances.map((allowance, i) => (
+              <Given key={i} allowance={allowance} />
+            ))}
+          </ul>
+        </Section>
+      )}
+    </>
+  )
+}
+
+function Change({ change, chain }: { change: BalanceChange; chain: ChainLabel }) {
+  const { asset, token, amount, decimals, tokenId } = change
+  const symbol = change.symbol ?? (asset === 'native' ? chain.symbol : null)
+  const comesIn = !amount.startsWith('-')
+  return (
+    <li data-testid="change" class={comesIn ? 'in' : 'out'}>
+      <span class="unseen">{comesIn ? 'Receives' : 'Gives away'} </span>
+      <span class="amount">{signed(amount, asset === 'native' ? chain.decimals : decimals)}</span>{' '}
+      <span class="asset">
+        <bdi>{symbol === null ? 'units' : visible(symbol)}</bdi>
+        {tokenId !== null && <> #{decimal(tokenId)}</>}
+        {token !== null && <AddressText address={token} />}
+      </span>
+    </li>
+  )
+}
+
+function Given({ allowance }: { allowance: Allowance }) {
+  const { token, spender, spenderLabel, isSpent } = allowance
+  return (
+    <li data-testid="allowance" class={isSpent ? 'spent' : 'open'}>
+      <span>
+        <AddressText address={spender} name={spenderLabel} /> may take <strong>{quantityOf(allowance)}</strong>
+      </span>
+      <span class="asset">
+        {isSpent ? 'used up by these calls' : 'until it is revoked'} <AddressText address={token} />
+      </span>
+    </li>
+  )
+}
+
+function quantityOf({ kind, token, symbol, decimals, amount }: Allowance): string {
+  const name = symbol === null ? `of token ${shortened(token)}` : visible(symbol)
+  if (kind === 'allNfts') return `every ${name}`
+  if (amount === null) return kind === 'nft' ? `one ${name}` : `any amount of ${name}`
+  return kind === 'nft' ? `${name} #${amount}` : `${units(BigInt(amount), decimals ?? 0)} ${name}`
+}
+
+export function Fee({ fee, chain }: { fee: FeeView; chain: ChainLabel }) {
+  const { sponsor, expected, most, gas, maxFeePerGas, l1Fee } = fee
+  return (
+    <Section title="Fee">
+      <dl class="rows" data-testid="fee">
+        {sponsor === null ? (
+          <>
+            <Row name="Expected">
+              <span class="amount" title={`${units(BigInt(expected), chain.decimals)} ${chain.symbol}`}>
+                {roughly(BigInt(expected), chain.decimals)} {visible(chain.symbol)}
+              </span>
+            </Row>
+            <Row name="At most">
+              <Coin wei={most} chain={chain} />
+            </Row>
+          </>
+        ) : (
+          <Row name="Sponsored by">
+            <strong>{visible(sponsor.name ?? sponsor.host)}</strong>
+            {sponsor.name !== null && <span class="soft"> ({visible(sponsor.host)})</span>}
+          </Row>
+        )}
+        <Row name="Gas">
+          <span class="soft">
+            {units(BigInt(gas), 0)} at up to {units(BigInt(maxFeePerGas), 9)} gwei
+            {BigInt(l1Fee) > 0n && `, and ${roughly(BigInt(l1Fee), chain.decimals)} ${visible(chain.symbol)} for data`}
+          </span>
+        </Row>
+      </dl>
+    </Section>
+  )
+}

@@ -1,0 +1,148 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import type { Question } from '../../src/wallet/question.ts'
+import type { Answers } from './approval.tsx'
+import { BatchView } from './batch.tsx'
+import { site } from './format.ts'
+import { Home } from './home.tsx'
+import type { Link, LinkState } from './link.ts'
+import { QuestionView } from './questions.tsx'
+
+/** `client`: the one site that opened this page as its popup; only its questions are shown then. */
+export function Page({ link, client }: { link: Link; client: string | null }) {
+  const state = useLink(link)
+  const batchId = useBatchId()
+  const [answered, setAnswered] = useState<ReadonlySet<string>>(new Set())
+  const questions = state.questions.filter(({ id, origin }) => !answered.has(id) && (client === null || origin === client))
+  const [question] = questions
+  useTitle(questions.length)
+  const answers: Answers = {
+    approve: (id, choice) => link.request('pocketchain_approve', choice === undefined ? [id] : [id, choice]).then(() => forget(id)),
+    reject: (id) => link.request('pocketchain_reject', [id]).then(() => forget(id)),
+  }
+  const forget = (id: string) => setAnswered((ids) => new Set([...ids, id]))
+  return (
+    <>
+      <header class="brand">
+        <a href="#" class="name" aria-label="pocketchain wallet, overview">
+          <Mark /> pocketchain
+        </a>
+        <span class="state" data-testid="connection" data-state={state.connection}>
+          {CONNECTIONS[state.connection]}
+        </span>
+      </header>
+      <main>
+        <p class="unseen" aria-live="assertive">
+          {question === undefined ? '' : announcement(question, questions.length)}
+        </p>
+        <Body state={state}>
+          {question !== undefined ? (
+            <QuestionView question={question} waiting={questions.length} answers={answers} />
+          ) : client !== null ? (
+            <Waiting client={client} />
+          ) : batchId !== null ? (
+            <BatchView key={batchId} link={link} id={batchId} />
+          ) : (
+            <Home link={link} />
+          )}
+        </Body>
+      </main>
+    </>
+  )
+}
+
+const CONNECTIONS: Readonly<Record<LinkState['connection'], string>> = {
+  connecting: 'connecting',
+  open: 'connected',
+  refused: 'not let in',
+  lost: 'no connection',
+}
+
+function Body({ state, children }: { state: LinkState; children: ComponentChildren }) {
+  if (state.connection === 'open') return children
+  if (state.connection === 'refused') return <Refused />
+  return (
+    <div class="slip notice" role="status">
+      <h1>{state.connection === 'lost' ? 'The node does not answer' : 'Connecting'}</h1>
+      <p>
+        {state.connection === 'lost'
+          ? 'It was stopped, or it cannot be reached. This page goes on by itself as soon as it is back.'
+          : 'One moment.'}
+      </p>
+    </div>
+  )
+}
+
+function Refused() {
+  return (
+    <div class="slip notice" data-testid="refused" role="status">
+      <h1>This browser may not approve yet</h1>
+      <p>
+        When pocketchain starts it prints a link to this wallet in the terminal. Open that link in this browser, once. This page goes on by
+        itself.
+      </p>
+      <p class="soft">The link makes sure that only you, and no page that you happen to visit, can approve something.</p>
+    </div>
+  )
+}
+
+function Waiting({ client }: { client: string }) {
+  return (
+    <div class="slip notice" data-testid="empty" role="status">
+      <h1>{site(client).name}</h1>
+      <p>Waiting for what it asks.</p>
+    </div>
+  )
+}
+
+/** A pocket with something in it. */
+function Mark() {
+  return (
+    <svg class="mark" viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
+      <path d="M3 6.5h14v4.2a7 7 0 0 1-14 0z" fill="currentColor" />
+      <path d="M6 6.5V4.2h8v2.3" fill="none" stroke="currentColor" stroke-width="1.6" />
+    </svg>
+  )
+}
+
+function announcement({ origin, kind }: Question, waiting: number): string {
+  const { name } = site(origin)
+  return waiting === 1 ? `${name} asks: ${KINDS[kind]}` : `${name} asks: ${KINDS[kind]}. ${waiting} questions wait.`
+}
+
+const KINDS: Readonly<Record<Question['kind'], string>> = {
+  connect: 'see your accounts',
+  sign: 'a signature',
+  send: 'send a transaction',
+  batch: 'send a batch',
+  upgrade: 'upgrade your account',
+  addChain: 'add a chain',
+  switchChain: 'switch the chain',
+  watchAsset: 'watch a token',
+}
+
+function useLink(link: Link): LinkState {
+  const [state, setState] = useState(link.state)
+  useEffect(() => {
+    setState(link.state)
+    return link.subscribe(() => setState(link.state))
+  }, [link])
+  return state
+}
+
+function useTitle(waiting: number): void {
+  useEffect(() => {
+    document.title = waiting === 0 ? 'pocketchain wallet' : `(${waiting}) pocketchain wallet`
+  }, [waiting])
+}
+
+/** `#batch=<id>` */
+function useBatchId(): string | null {
+  const [hash, setHash] = useState(location.hash)
+  useEffect(() => {
+    const read = () => setHash(location.hash)
+    window.addEventListener('hashchange', read)
+    return () => window.removeEventListener('hashchange', read)
+  }, [])
+  return new URLSearchParams(hash.slice(1)).get('batch')
+}

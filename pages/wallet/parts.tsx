@@ -1,0 +1,117 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import type { AccountLabel, ChainLabel } from '../../src/wallet/question.ts'
+import { checksummed, decimal, shortened, units, visible } from './format.ts'
+
+/** An address in short; whole on hover and for the keyboard. */
+export function AddressText({ address, name = null, whole = false }: { address: string; name?: string | null; whole?: boolean }) {
+  const full = checksummed(address)
+  return (
+    <span class="address">
+      {name !== null && <bdi class="label">{visible(name)}</bdi>}
+      <Copy text={full} what={name === null ? 'address' : `address of ${visible(name)}`} shown={whole ? full : shortened(full)} />
+    </span>
+  )
+}
+
+/** Hex in short, whole when the keyboard comes to it; a click copies it whole. */
+export function Copy({ text, what, shown = shortened(text) }: { text: string; what: string; shown?: string }) {
+  const [isCopied, setCopied] = useState(false)
+  const copy = async () => {
+    await navigator.clipboard.writeText(text)
+    setCopied(true)
+    setTimeout(() => setCopied(false), COPIED_MS)
+  }
+  return (
+    <button type="button" class="copy" title={text} onClick={() => void copy().catch(() => {})}>
+      <code class="short">{shown}</code>
+      {shown !== text && <code class="full">{text}</code>}
+      <span class="unseen">, copy {what}</span>
+      <span class="copied" aria-live="polite">
+        {isCopied ? 'copied' : ''}
+      </span>
+    </button>
+  )
+}
+
+const COPIED_MS = 1_200
+
+/** A line of facts: what it is, and what it says. */
+export function Row({ name, children, id }: { name: string; children: ComponentChildren; id?: string }) {
+  return (
+    <div class="row">
+      <dt>{name}</dt>
+      <dd data-testid={id}>{children}</dd>
+    </div>
+  )
+}
+
+export function ChainText({ chain }: { chain: ChainLabel }) {
+  return (
+    <>
+      <bdi>{visible(chain.name)}</bdi> <span class="soft">id {decimal(chain.chainId)}</span>
+    </>
+  )
+}
+
+/** Who acts, and where: the two facts that belong to every question but one. */
+export function Context({ account, chain, accounts = [] }: { account: string; chain: ChainLabel; accounts?: readonly AccountLabel[] }) {
+  const name = accounts.find(({ address }) => address === account)?.name ?? null
+  return (
+    <dl class="rows">
+      <Row name="Account" id="account">
+        <AddressText address={account} name={name} />
+      </Row>
+      <Row name="Chain" id="chain">
+        <ChainText chain={chain} />
+      </Row>
+    </dl>
+  )
+}
+
+/** An amount of a chain's own coin, in wei on the wire. */
+export function Coin({ wei, chain }: { wei: string; chain: ChainLabel }) {
+  return (
+    <span class="amount">
+      {units(BigInt(wei), chain.decimals)} {visible(chain.symbol)}
+    </span>
+  )
+}
+
+/** What is there for those who want it. */
+export function Fold({ title, children, isOpen = false }: { title: string; children: ComponentChildren; isOpen?: boolean }) {
+  return (
+    <details class="fold" open={isOpen}>
+      <summary>{title}</summary>
+      {children}
+    </details>
+  )
+}
+
+/** Bytes or JSON as it is. It scrolls by itself, so the keyboard must reach it. */
+export function Raw({ text, name }: { text: string; name: string }) {
+  return (
+    <pre class="raw" tabIndex={0} aria-label={name} role="group">
+      <code>{text}</code>
+    </pre>
+  )
+}
+
+export function Json({ value, title = 'Raw question' }: { value: unknown; title?: string }) {
+  return (
+    <Fold title={title}>
+      <Raw text={visible(JSON.stringify(value, null, 2))} name={title} />
+    </Fold>
+  )
+}
+
+export function Section({ title, children, note }: { title: string; children: ComponentChildren; note?: ComponentChildren }) {
+  return (
+    <section class="section">
+      <h2>
+        {title} {note !== undefined && <span class="note">{note}</span>}
+      </h2>
+      {children}
+    </section>
+  )
+}

@@ -1,0 +1,108 @@
+import type { SignQuestion } from '../../src/wallet/question.ts'
+import { Approval } from './approval.tsx'
+import { grouped, sizeOf, visible } from './format.ts'
+import { AddressText, Context, Copy, Fold, Raw, Row, Section } from './parts.tsx'
+import type { QuestionProps } from './questions.tsx'
+
+export function Sign(props: QuestionProps<SignQuestion>) {
+  const { account, chain, scheme, message, text, typedData, digest } = props.question
+  return (
+    <Approval {...props} wish={scheme === 'personal_sign' ? 'asks you to sign a message' : 'asks you to sign data'} verb="Sign">
+      <Context account={account} chain={chain} />
+      {scheme === 'personal_sign' ? <Message message={message ?? '0x'} text={text} /> : <Typed data={typedData} />}
+      <dl class="rows">
+        <Row name="Digest">
+          <Copy text={digest} what="digest" />
+        </Row>
+      </dl>
+    </Approval>
+  )
+}
+
+function Message({ message, text }: { message: string; text: string | null }) {
+  const size = `${grouped(String(sizeOf(message)))} bytes`
+  if (text === null) {
+    return (
+      <Section title="Message" note={`${size}, not text`}>
+        <Raw text={message} name="Message" />
+      </Section>
+    )
+  }
+  return (
+    <Section title="Message" note={size}>
+      <pre class="message" tabIndex={0} role="group" aria-label="Message">
+        {visible(text)}
+      </pre>
+      <Fold title="As bytes">
+        <Raw text={message} name="Message as bytes" />
+      </Fold>
+    </Section>
+  )
+}
+
+/** EIP-712 names and types what it holds, so it can be read like a form. */
+function Typed({ data }: { data: unknown }) {
+  const { types, primaryType, domain, message } = asTypedData(data)
+  return (
+    <>
+      <Section title={visible(primaryType)}>
+        <Fields value={message} type={primaryType} types={types} />
+      </Section>
+      <Section title="Valid for" note="the domain">
+        <Fields value={domain} type="EIP712Domain" types={types} />
+      </Section>
+    </>
+  )
+}
+
+function Fields({ value, type, types }: { value: unknown; type: string; types: Types }) {
+  if (Array.isArray(value)) {
+    const element = type.replace(/\[\d*\]$/, '')
+    if (value.length === 0) return <span class="soft">none</span>
+    return (
+      <ol class="items">
+        {value.map((item: unknown, i) => (
+          <li key={i}>
+            <Fields value={item} type={element} types={types} />
+          </li>
+        ))}
+      </ol>
+    )
+  }
+  if (typeof value === 'object' && value !== null) {
+    return (
+      <dl class="rows fields">
+        {Object.entries(value).map(([name, field]: [string, unknown]) => (
+          <Row key={name} name={visible(name)}>
+            <Fields value={field} type={typeOf(name, type, types)} types={types} />
+          </Row>
+        ))}
+      </dl>
+    )
+  }
+  return <Leaf value={value} type={type} />
+}
+
+function Leaf({ value, type }: { value: unknown; type: string }) {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  if (type === 'address' && /^0x[0-9a-fA-F]{40}$/.test(text)) return <AddressText address={text} />
+  if (type.startsWith('bytes')) return <code class="hex">{visible(text)}</code>
+  return <span class={/^u?int/.test(type) ? 'amount' : 'text'}>{visible(text)}</span>
+}
+
+type Types = Readonly<Record<string, readonly { readonly name: string; readonly type: string }[]>>
+
+/** DOMAIN_TYPES: some apps leave the domain's own type out. */
+function typeOf(name: string, struct: string, types: Types): string {
+  const declared = types[struct]?.find((field) => field.name === name)?.type
+  return declared ?? (struct === 'EIP712Domain' ? DOMAIN_TYPES[name] : undefined) ?? ''
+}
+
+const DOMAIN_TYPES: Readonly<Record<string, string>> = { verifyingContract: 'address', salt: 'bytes32', chainId: 'uint256' }
+
+/** The wallet has checked the shape before it asks; what is missing all the same is shown as nothing. */
+function asTypedData(data: unknown): { types: Types; primaryType: string; domain: unknown; message: unknown } {
+  const given = typeof data === 'object' && data !== null ? (data as Partial<ReturnType<typeof asTypedData>>) : {}
+  const { types = {}, primaryType = '', domain = {}, message = {} } = given
+  return { types, primaryType, domain, message }
+}

@@ -1,0 +1,98 @@
+import { Refusal } from './link.ts'
+import type { Link } from './link.ts'
+
+/** The answer of `pocketchain_walletState`, as far as the page shows it. */
+export interface WalletState {
+  readonly accounts: readonly { readonly address: string; readonly name: string; readonly source: string }[]
+  readonly chains: readonly ChainState[]
+  readonly sites: readonly SiteState[]
+  readonly policy: Policy
+  readonly batches: readonly BatchState[]
+}
+
+export interface ChainState {
+  readonly chainId: number | string
+  readonly name: string
+  readonly nativeCurrency: { readonly name: string; readonly symbol: string; readonly decimals: number }
+  readonly rpcUrls: readonly string[]
+  readonly isEmbedded?: boolean
+}
+
+export interface SiteState {
+  readonly origin: string
+  readonly accounts: readonly string[]
+  readonly chainId: number | string
+}
+
+export interface BatchState {
+  readonly id: string
+  readonly origin: string
+  readonly from: string
+  readonly chainId: number | string
+  readonly status: number
+  readonly atomic: boolean
+  /** Unix time, milliseconds */
+  readonly createdAt: number
+}
+
+export type Policy = 'ask' | 'approve' | 'reject'
+
+/** The answer of wallet_getCallsStatus. */
+export interface CallsStatus {
+  readonly id: string
+  readonly chainId: string
+  readonly status: number
+  readonly atomic: boolean
+  readonly receipts?: readonly CallsReceipt[]
+  readonly capabilities?: { readonly status?: { readonly confirmation?: string; readonly reason?: string | null } }
+}
+
+export interface CallsReceipt {
+  readonly logs: readonly { readonly address: string; readonly data: string; readonly topics: readonly string[] }[]
+  readonly status: string
+  readonly blockNumber: string
+  readonly gasUsed: string
+  readonly transactionHash: string
+}
+
+/** The page and the node are of one version, so that what it answers has the shape that is written down here. */
+export async function readState(link: Link): Promise<WalletState> {
+  return (await link.request('pocketchain_walletState')) as WalletState
+}
+
+/** Wei per account on the wallet's first chain; an account whose balance nobody tells is absent. */
+export async function readBalances(link: Link, { accounts }: WalletState): Promise<ReadonlyMap<string, string>> {
+  const balances = new Map<string, string>()
+  const read = async (address: string) => {
+    const balance = await link.request('eth_getBalance', [address, 'pending'])
+    if (typeof balance === 'string') balances.set(address, balance)
+  }
+  await Promise.allSettled(accounts.map(({ address }) => read(address)))
+  return balances
+}
+
+/**
+ * An id that an app chose is known to that app alone, so the status is asked in its name. The node tells everybody who knows an id that the
+ * wallet made; so it is asked for batches of programs, which have no origin.
+ */
+export async function readStatus(link: Link, id: string, origin: string | null): Promise<CallsStatus> {
+  const isSite = origin?.includes('://') === true
+  return (await (isSite ? link.requestFor(origin, 'wallet_getCallsStatus', [id]) : askNode('wallet_getCallsStatus', [id]))) as CallsStatus
+}
+
+async function askNode(method: string, params: readonly unknown[]): Promise<unknown> {
+  const headers = { 'content-type': 'application/json' }
+  const response = await fetch('/', { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }) })
+  const { result, error } = (await response.json()) as { result?: unknown; error?: { code: number; message: string } }
+  if (error !== undefined) throw new Refusal(error)
+  return result
+}
+
+/** What a status of EIP-5792 says, and whether it is final. */
+export const STATUSES: Readonly<Record<number, { readonly name: string; readonly mood: 'waits' | 'good' | 'bad' }>> = {
+  100: { name: 'Pending', mood: 'waits' },
+  200: { name: 'Confirmed', mood: 'good' },
+  400: { name: 'Not included', mood: 'bad' },
+  500: { name: 'Reverted', mood: 'bad' },
+  600: { name: 'Partly reverted', mood: 'bad' },
+}

@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs'
+import { KeystoreError, openKeystore } from '../wallet/index.ts'
+import type { Keystore } from '../wallet/index.ts'
+import { CommandError, EXIT } from './exit.ts'
+import type { Settings } from './options.ts'
+import type { Variables } from './settings.ts'
+
+/** The variable of the password. It is no option: what stands on a command line, every user of the machine can read. */
+const PASSWORD = 'POCKETCHAIN_KEYSTORE_PASSWORD'
+
+/** What --keystore names, opened; null: it names nothing. Throws CommandError. */
+export async function keystoreOf(settings: Settings, env: Variables): Promise<Keystore | null> {
+  const { keystore, keystorePasswordFile, noWallet } = settings
+  if (keystore === null) {
+    if (keystorePasswordFile === null) return null
+    throw new CommandError(EXIT.usage, '--keystore-password-file is for --keystore, which was not given')
+  }
+  if (noWallet) throw new CommandError(EXIT.usage, '--keystore and --no-wallet exclude each other')
+  const password = passwordOf(keystorePasswordFile, env)
+  try {
+    return await openKeystore(keystore, password)
+  } catch (error) {
+    if (error instanceof KeystoreError) throw new CommandError(EXIT.file, `--keystore: ${error.message}`, error)
+    throw error
+  }
+}
+
+function passwordOf(file: string | null, env: Variables): string {
+  const password = file === null ? env[PASSWORD] : firstLine(file)
+  if (password !== undefined) return password
+  throw new CommandError(
+    EXIT.usage,
+    `--keystore needs a password: set ${PASSWORD}, or name a file that holds it with --keystore-password-file`,
+  )
+}
+
+function firstLine(path: string): string {
+  try {
+    return readFileSync(path, 'utf8').split(/\r?\n/, 1)[0] ?? ''
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new CommandError(EXIT.file, `--keystore-password-file ${path} cannot be read: ${why}`)
+  }
+}

@@ -1,0 +1,683 @@
+import { request } from 'node:http'
+import { describe, expect, test } from 'vitest'
+import type { Pocketchain } from '../index.ts'
+import { ask, call, dial, raw, setUp } from './bench.fixture.ts'
+import type { Asked, Bench, Client, Response } from './bench.fixture.ts'
+import type { Server, WalletEntrance } from './index.ts'
+import { WALLET_BODY_BYTES, WALLET_LINKS } from './limits.ts'
+
+const APP = 'http://localhost:3000'
+const OTHER = 'http://localhost:4000'
+const FOREIGN = 'https://app.example'
+const CONTROL_METHODS: readonly (readonly [string, readonly unknown[]])[] = [
+  ['pocketchain_approvals', []],
+  ['pocketchain_approve', ['0']],
+  ['pocketchain_reject', ['0']],
+  ['pocketchain_setApprovalPolicy', ['approve']],
+  ['pocketchain_walletState', []],
+  ['pocketchain_walletRequest', [APP, { method: 'eth_requestAccounts' }]],
+  ['pocketchain_walletLink', []],
+  ['pocketchain_disconnectSite', [APP]],
+]
+
+interface Answer {
+  readonly result?: unknown
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown }
+}
+
+/** One call to POST /wallet. */
+async function post(server: Server, method: string, params: readonly unknown[] = [], headers: Asked['headers'] = {}): Promise<Answer> {
+  const { status, body } = await ask(server, { path: '/wallet', body: call(method, params), headers })
+  expect(status).toBe(200)
+  return JSON.parse(body) as Answer // what the server printed
+}
+
+function entrance({ wallet }: Server): WalletEntrance {
+  if (wallet === null) throw new Error('the server has no wallet')
+  return wallet
+}
+
+function bearer(server: Server) {
+  return { authorization: `Bearer ${entrance(server).controlToken}` }
+}
+
+/** Path and query of a link. */
+function pathOf(link: string): string {
+  const { pathname, search } = new URL(link)
+  return pathname + search
+}
+
+/** Follows a new link. Answers the cookie as a browser sends it back. */
+async function enter(server: Server): Promise<string> {
+  const { headers } = await ask(server, { method: 'GET', path: pathOf(entrance(server).link()) })
+  return headers['set-cookie']?.[0]?.split(';')[0] ?? ''
+}
+
+async function connect({ wallet }: Pocketchain, server: Server, origin: string): Promise<readonly string[]> {
+  const asking = post(server, 'eth_requestAccounts', [], { origin })
+  ;(await wallet.approvals.next({ origin })).approve()
+  return (await asking).result as readonly string[] // what the method answers
+}
+
+/** A question that waits, asked over a connection of its own that can be cut. */
+function waiting(server: Server, origin: string): { readonly hangUp: () => void } {
+  const asking = request({
+    host: server.host,
+    port: server.port,
+    path: '/wallet',
+    method: 'POST',
+    headers: { 'content-type': 'application/json', origin },
+  })
+  asking.on('error', () => undefined)
+  asking.end(call('eth_requestAccounts'))
+  return { hangUp: () => asking.destroy() }
+}
+
+/** Resolves when the next question is withdrawn. */
+function withdrawal({ node }: Bench): Promise<string> {
+  return new Promise((resolve) => {
+    const end = node.wallet.approvals.subscribe((event) => {
+      if (event.type !== 'withdrawn') return
+      end()
+      resolve(event.question.origin)
+    })
+  })
+}
+
+function isUnauthorized({ error }: Answer): boolean {
+  return error?.code === 4100
+}
+
+describe('POST /wallet', () => {
+  test('speaks for the site in the Origin, and for that one alone', async () => {
+    await using bench = await setUp()
+    const { node, server } = bench
+    expect(await post(server, 'eth_accounts', [], { origin: APP })).toMatchObject({ result: [] })
+    const accounts = await connect(node, server, APP)
+    expect(accounts).toContain(node.accounts[0]?.address)
+    expect(await post(server, 'eth_accounts', [], { origin: APP })).toMatchObject({ result: accounts })
+    expect(await post(server, 'eth_accounts', [], { origin: OTHER })).toMatchObject({ result: [] })
+    expect(node.wallet.sites.list().map(({ origin }) => origin)).toEqual([APP])
+  })
+
+  test.each([undefined, 'null'])('without a site (Origin %s) it takes the control token, and says so', async (origin) => {
+    await using bench = await setUp()
+    const { node, server } = bench
+    const headers = origin === undefined ? {} : { origin }
+    for (const method of ['eth_requestAccounts', 'eth_accounts', 'eth_chainId', 'personal_sign', 'pocketchain_approvals']) {
+      const { error } = await post(server, method, [], headers)
+      expect([error?.code, error?.message]).toEqual([4100, expect.stringContaining('control token')])
+    }
+    expect(node.wallet.approvals.pending).toEqual([])
+    expect(await post(server, 'eth_chainId', [], { ...headers, ...bearer(server) })).toMatchObject({ result: '0x7a69' })
+    expect(await post(server, 'pocketchain_approvals', [], { ...headers, ...bearer(server) })).toMatchObject({ result: [] })
+  })
+
+  test('with the control token it answers questions, and may speak for the site in the Origin as well', async () => {
+    await using bench = await setUp()
+    const { server } = bench
+    const asking = post(server, 'eth_requestAccounts', [], { origin: APP })
+    await bench.node.wallet.approvals.next()
+    const headers = { ...bearer(server), origin: APP }
+    const { result } = await post(server, 'pocketchain_approvals', [], headers)
+    const [question] = result as readonly { readonly id: string }[]
+    expect(question).toMatchObject({ kind: 'connect', origin: APP, method: 'eth_requestAccounts' })
+    expect(await post(server, 'pocketchain_approve', [question?.id], headers)).toMatchObject({ result: null })
+    const { result: accounts } = await asking
+    expect(await post(server, 'eth_accounts', [], headers)).toMatchObject({ result: accounts })
+  })
+
+  test.each(['Bearer', 'Bearer 0', `Bearer ${'0'.repeat(64)}`, 'Basic Zm9v', ''])(
+    'a wrong credential (%j) opens nothing',
+    async (authorization) => {
+      await using bench = await setUp()
+      for (const [method, params] of CONTROL_METHODS) {
+        expect(isUnauthorized(await post(bench.server, method, params, { authorization }))).toBe(true)
+        expect(isUnauthorized(await post(bench.server, method, params, { authorization, origin: APP }))).toBe(true)
+      }
+    },
+  )
+
+  test('waits for as long as the one who asks, whose going withdraws the question', async () => {
+    await using bench = await setUp()
+    const gone = withdrawal(bench)
+    const { hangUp } = waiting(bench.server, APP)
+    await bench.node.wallet.approvals.next({ origin: APP })
+    hangUp()
+    expect(await gone).toBe(APP)
+    expect(bench.node.wallet.approvals.pending).toEqual([])
+  })
+
+  test('what waits is answered when the node ends', async () => {
+    const bench = await setUp()
+    const asking = post(bench.server, 'eth_requestAccounts', [], { origin: APP })
+    await bench.node.wallet.approvals.next()
+    await bench.node.close()
+    expect((await asking).error?.code).toBeGreaterThan(0)
+  })
+
+  test('answers batches, notifications and junk as JSON-RPC does', async () => {
+    await using bench = await setUp()
+    const headers = { origin: APP }
+    const at = { path: '/wallet', headers }
+    const batch = await ask(bench.server, { ...at, body: `[${call('eth_chainId')},${call('eth_accounts', [], 2)}]` })
+    expect(JSON.parse(batch.body)).toEqual([
+      { jsonrpc: '2.0', id: 1, result: '0x7a69' },
+      { jsonrpc: '2.0', id: 2, result: [] },
+    ])
+    expect((await ask(bench.server, { ...at, body: '{"jsonrpc":"2.0","method":"eth_chainId"}' })).body).toBe('')
+    expect(JSON.parse((await ask(bench.server, { ...at, body: '{' })).body)).toMatchObject({ error: { code: -32700 } })
+  })
+
+  test('takes JSON of a bounded size and nothing else', async () => {
+    await using bench = await setUp()
+    const { server } = bench
+    const typed = (type: string) =>
+      ask(server, { path: '/wallet', body: call('eth_chainId'), headers: { origin: APP, 'content-type': type } })
+    // What a form or a simple request of a page may send, without a preflight.
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', ''])
+      expect((await typed(type)).status).toBe(415)
+    const sized = (bytes: number) => ask(server, { path: '/wallet', body: call('eth_chainId').padEnd(bytes), headers: { origin: APP } })
+    expect((await sized(WALLET_BODY_BYTES)).status).toBe(200)
+    expect((await sized(WALLET_BODY_BYTES + 1)).status).toBe(413)
+  })
+
+  test.each([['PUT'], ['DELETE']])('%s is no method of it', async (method) => {
+    await using bench = await setUp()
+    expect((await ask(bench.server, { method, path: '/wallet' })).status).toBe(405)
+    expect((await ask(bench.server, { path: '/wallet/app.js', body: call('eth_chainId') })).status).toBe(405)
+  })
+
+  test('there is nothing at /wallet without a wallet', async () => {
+    await using bench = await setUp({}, { wallet: false })
+    expect(bench.server.wallet).toBe(null)
+    expect((await ask(bench.server, { path: '/wallet', body: call('eth_chainId'), headers: { origin: APP } })).status).toBe(404)
+    expect((await ask(bench.server, { method: 'GET', path: '/wallet' })).status).toBe(404)
+    await expect(dial(bench.server, '/wallet')).rejects.toThrow('404')
+    expect(() => bench.node.wallet).toThrow('without a wallet')
+  })
+})
+
+describe('who may ask', () => {
+  test('a Host that is no name of this node is refused everywhere: a foreign page may have pointed it here', async () => {
+    await using bench = await setUp()
+    const { server } = bench
+    const host = 'attacker.example:8545'
+    for (const origin of [undefined, `http://${host}`, APP]) {
+      const headers = { host, ...bearer(server), ...(origin === undefined ? {} : { origin }) }
+      expect((await ask(server, { path: '/wallet', body: call('eth_chainId'), headers })).status).toBe(403)
+      expect((await ask(server, { path: '/wallet', method: 'GET', headers })).status).toBe(403)
+      await expect(dial(server, '/wallet', { headers })).rejects.toThrow('403')
+    }
+  })
+
+  test.each(['cross-site', 'same-site', 'none'])('a foreign page (Sec-Fetch-Site: %s) is refused', async (site) => {
+    await using bench = await setUp()
+    const headers = { origin: FOREIGN, 'sec-fetch-site': site }
+    const answer = await ask(bench.server, { path: '/wallet', body: call('eth_requestAccounts'), headers })
+    expect([answer.status, answer.body]).toEqual([403, expect.stringContaining('--allow-origin')])
+    expect(answer.headers['access-control-allow-origin']).toBe(undefined)
+    expect(bench.node.wallet.approvals.pending).toEqual([])
+  })
+
+  test('a program that names a foreign site is served as that site, and no page may read along', async () => {
+    await using bench = await setUp()
+    const { node, server } = bench
+    await connect(node, server, FOREIGN)
+    const { headers } = await ask(server, { path: '/wallet', body: call('eth_accounts'), headers: { origin: FOREIGN } })
+    expect([headers['access-control-allow-origin'], headers['vary']]).toEqual([undefined, 'origin'])
+    expect(node.wallet.sites.get(FOREIGN).accounts.length).toBeGreaterThan(0)
+  })
+
+  test('a WebSocket of a foreign page is refused: browsers do not say of one who opens it', async () => {
+    await using bench = await setUp()
+    for (const origin of [FOREIGN, 'null']) await expect(dial(bench.server, '/wallet', { origin })).rejects.toThrow('403')
+    await using allowed = await setUp({ allowOrigins: [FOREIGN] })
+    await using client = await dial(allowed.server, '/wallet', { origin: FOREIGN })
+    client.send(call('eth_chainId'))
+    expect(await answer(client)).toMatchObject({ result: '0x7a69' })
+  })
+
+  test.each([
+    'http://localhost:3000',
+    'http://127.0.0.1:1',
+    'https://dapp.localhost',
+    'chrome-extension://abcdefghijklmnopabcdefghijklmnop',
+  ])('a page of %s may ask, and it alone may read the answer', async (origin) => {
+    await using bench = await setUp()
+    const headers = { origin, 'sec-fetch-site': 'cross-site' }
+    const { status, headers: given } = await ask(bench.server, { path: '/wallet', body: call('eth_accounts'), headers })
+    expect(status).toBe(200)
+    expect(readers(given)).toEqual({ 'access-control-allow-origin': origin, vary: 'origin' })
+  })
+
+  test('--allow-origin lets a page in by its own name, and * by no other', async () => {
+    for (const allowed of [FOREIGN, '*']) {
+      await using bench = await setUp({ allowOrigins: [allowed] })
+      const headers = { origin: FOREIGN, 'sec-fetch-site': 'cross-site' }
+      for (const asked of [
+        { path: '/wallet', body: call('eth_accounts'), headers },
+        { path: '/wallet', method: 'OPTIONS', headers },
+        { path: '/wallet/provider.js', method: 'GET', headers },
+      ]) {
+        const { headers: given } = await ask(bench.server, asked)
+        expect(readers(given)).toEqual({ 'access-control-allow-origin': FOREIGN, vary: 'origin' })
+      }
+    }
+  })
+
+  test('the preflight of a foreign page is refused, so its JSON never leaves the browser', async () => {
+    await using bench = await setUp()
+    const preflight = (origin: string) =>
+      ask(bench.server, {
+        path: '/wallet',
+        method: 'OPTIONS',
+        headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'content-type' },
+      })
+    for (const origin of [FOREIGN, 'null']) {
+      const { status, headers } = await preflight(origin)
+      expect([status, headers['access-control-allow-origin']]).toEqual([403, undefined])
+    }
+    const { status, headers } = await preflight(APP)
+    expect([status, headers['access-control-allow-origin'], headers['access-control-allow-headers']]).toEqual([200, APP, 'content-type'])
+  })
+
+  test.each(['http://localhost:3000/path', 'localhost', 'http://', 'http://user@localhost', `http://${'a'.repeat(300)}`, 'http://a b'])(
+    'what is no origin (%j) cannot pass for a site',
+    async (origin) => {
+      await using bench = await setUp()
+      const { status } = await ask(bench.server, { path: '/wallet', body: call('eth_requestAccounts'), headers: { origin } })
+      expect(status).toBe(403)
+      await expect(dial(bench.server, '/wallet', { headers: { origin } })).rejects.toThrow('403')
+    },
+  )
+})
+
+describe('a page can never approve its own request', () => {
+  /** Every way a page has of asking, and none of them opens a control method. */
+  async function refused(bench: Bench, headers: Asked['headers']): Promise<void> {
+    for (const [method, params] of CONTROL_METHODS) {
+      const answered = await post(bench.server, method, params, headers)
+      expect([method, answered.error?.code]).toEqual([method, 4100])
+    }
+    expect(bench.node.wallet.approvals.policy).toBe('ask')
+  }
+
+  test('not with its own Origin', async () => {
+    await using bench = await setUp()
+    await refused(bench, { origin: APP })
+  })
+
+  test('not from another port of the same host, although the browser sends the cookie along', async () => {
+    await using bench = await setUp()
+    const cookie = await enter(bench.server)
+    await refused(bench, { origin: `http://${bench.server.host}:${bench.server.port + 1}`, cookie })
+    await refused(bench, { origin: `http://${bench.server.host}`, cookie })
+    await refused(bench, { origin: APP, cookie, 'sec-fetch-site': 'same-site' })
+  })
+
+  test('not with the cookie where no Origin says that the page is our own', async () => {
+    await using bench = await setUp()
+    const cookie = await enter(bench.server)
+    await refused(bench, { cookie })
+    await refused(bench, { cookie, origin: 'null' })
+  })
+
+  test('not from our own origin without the cookie, or with one that is not ours', async () => {
+    await using bench = await setUp()
+    const origin = bench.server.url
+    await refused(bench, { origin })
+    const name = (await enter(bench.server)).split('=')[0]
+    for (const value of ['', '0'.repeat(64), entrance(bench.server).controlToken])
+      await refused(bench, { origin, cookie: `${name}=${value}` })
+  })
+
+  test('only our own page with the cookie may, on this very port', async () => {
+    await using bench = await setUp()
+    const { node, server } = bench
+    const cookie = await enter(server)
+    const own = { origin: server.url, cookie, 'sec-fetch-site': 'same-origin' }
+    expect(await post(server, 'pocketchain_approvals', [], own)).toMatchObject({ result: [] })
+    expect(await post(server, 'pocketchain_setApprovalPolicy', ['reject'], own)).toMatchObject({ result: null })
+    expect(node.wallet.approvals.policy).toBe('reject')
+    const second = await node.listen()
+    await expect(post(second, 'pocketchain_approvals', [], { origin: second.url, cookie })).resolves.toMatchObject({
+      error: { code: 4100 },
+    })
+  })
+
+  test('not over a WebSocket, with or without the cookie', async () => {
+    await using bench = await setUp()
+    const cookie = await enter(bench.server)
+    for (const headers of [{ origin: APP }, { origin: APP, cookie }, { origin: bench.server.url }, { cookie }]) {
+      await using client = await dial(bench.server, '/wallet', { headers })
+      for (const [method, params] of CONTROL_METHODS) {
+        client.send(call(method, params))
+        expect(await answer(client)).toMatchObject({ error: { code: 4100 } })
+      }
+      expect(client.messages.some(({ data }) => data.includes('pocketchain_approvals"'))).toBe(false)
+    }
+  })
+
+  test('a site that may not ask by itself may not ask through our page either', async () => {
+    await using bench = await setUp()
+    const headers = { origin: bench.server.url, cookie: await enter(bench.server) }
+    const through = (origin: string) => post(bench.server, 'pocketchain_walletRequest', [origin, { method: 'eth_chainId' }], headers)
+    expect(await through(FOREIGN)).toMatchObject({ error: { code: 4100, message: expect.stringContaining('--allow-origin') } })
+    expect(await through(APP)).toMatchObject({ result: '0x7a69' })
+  })
+})
+
+describe('links to the page', () => {
+  const follow = (server: Server, path: string, headers: Asked['headers'] = {}): Promise<Response> =>
+    ask(server, { method: 'GET', path, headers })
+
+  test('let one browser in, once', async () => {
+    await using bench = await setUp()
+    const path = pathOf(entrance(bench.server).link())
+    const first = await follow(bench.server, path)
+    expect([first.status, first.headers.location]).toEqual([303, '/wallet'])
+    const [cookie = ''] = first.headers['set-cookie'] ?? []
+    expect(cookie).toMatch(new RegExp(`^pocketchain_wallet_${bench.server.port}=[0-9a-f]{64}; Path=/wallet; HttpOnly; SameSite=Strict$`))
+    const second = await follow(bench.server, path)
+    expect([second.status, second.headers['set-cookie']]).toEqual([403, undefined])
+    expect(second.body).toContain('pocketchain_walletLink')
+    // The browser that is in may follow its old link.
+    expect((await follow(bench.server, path, { cookie: cookie.split(';')[0] })).status).toBe(303)
+  })
+
+  test('keep the rest of the query, and are not used up by who looks at the head', async () => {
+    await using bench = await setUp()
+    const path = `${pathOf(entrance(bench.server).link())}&sdkName=a`
+    const head = await ask(bench.server, { method: 'HEAD', path })
+    expect(head.headers['set-cookie']).toBe(undefined)
+    expect((await follow(bench.server, path)).headers.location).toBe('/wallet?sdkName=a')
+  })
+
+  test('cannot be guessed', async () => {
+    await using bench = await setUp()
+    const { controlToken, link } = entrance(bench.server)
+    const keys = [controlToken, ...Array.from({ length: 20 }, () => new URL(link()).searchParams.get('key') ?? '')]
+    expect(new Set(keys).size).toBe(keys.length)
+    for (const key of keys) expect(key).toMatch(/^[0-9a-f]{64}$/)
+    for (const guess of ['', '0', '0'.repeat(64), controlToken]) {
+      expect((await follow(bench.server, `/wallet?key=${guess}`)).headers['set-cookie']).toBe(undefined)
+    }
+  })
+
+  test('are minted for who has the control token; the oldest end when there are too many', async () => {
+    await using bench = await setUp()
+    const { server } = bench
+    const mint = async () => pathOf(String((await post(server, 'pocketchain_walletLink', [], bearer(server))).result))
+    const oldest = await mint()
+    expect((await follow(server, await mint())).status).toBe(303)
+    for (let i = 0; i < WALLET_LINKS; i++) entrance(server).link()
+    expect((await follow(server, oldest)).status).toBe(403)
+  })
+
+  test('there is none while no port is open', async () => {
+    await using bench = await setUp()
+    await bench.server.close()
+    await expect(bench.node.wallet.control.request({ method: 'pocketchain_walletLink' })).rejects.toThrow('no port is open')
+  })
+})
+
+describe('the page', () => {
+  const read = (server: Server, path: string): Promise<Response> => ask(server, { method: 'GET', path })
+
+  test('runs in no frame, no script of others, and holds no opener', async () => {
+    await using bench = await setUp()
+    const { status, headers } = await read(bench.server, '/wallet')
+    expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
+    const policy = String(headers['content-security-policy'])
+    for (const part of [
+      "default-src 'none'",
+      "script-src 'self';",
+      "style-src 'self';",
+      `connect-src 'self' ws://${bench.server.host}:${bench.server.port};`,
+      'img-src data:',
+      "frame-ancestors 'none'",
+      "base-uri 'none'",
+      "form-action 'none'",
+    ])
+      expect(policy).toContain(part)
+    expect(headers).toMatchObject({
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+    })
+  })
+
+  test('keeps its opener when an app has opened it as a popup', async () => {
+    await using bench = await setUp()
+    for (const query of ['sdkName=%40base-org%2Faccount&sdkVersion=2', 'popup=1']) {
+      const { headers } = await read(bench.server, `/wallet?${query}`)
+      expect(headers['cross-origin-opener-policy']).toBe('unsafe-none')
+      expect(String(headers['content-security-policy'])).toContain("frame-ancestors 'none'")
+    }
+  })
+
+  test.each([
+    ['/wallet/app.js', 'text/javascript; charset=utf-8', 'same-origin'],
+    ['/wallet/app.css', 'text/css; charset=utf-8', 'same-origin'],
+    ['/wallet/provider.js', 'text/javascript; charset=utf-8', 'cross-origin'],
+  ])('%s: its type, and whose pages may load it', async (path, type, policy) => {
+    await using bench = await setUp()
+    const { status, headers, body } = await read(bench.server, path)
+    expect([status, headers['content-type'], headers['cross-origin-resource-policy']]).toEqual([200, type, policy])
+    expect(headers['x-content-type-options']).toBe('nosniff')
+    expect(body.length).toBeGreaterThan(0)
+  })
+
+  test('has no other files, and none outside', async () => {
+    await using bench = await setUp()
+    for (const path of ['/wallet/nothing.js', '/wallet/wallet.html', '/wallet/../index.ts', '/wallet/%2e%2e/index.ts'])
+      expect((await read(bench.server, path)).status).toBe(404)
+    const answered = await raw(bench.server, `GET /wallet/../package.json HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n`)
+    expect(answered).toContain('404')
+  })
+})
+
+describe('WS /wallet', () => {
+  test('speaks for the site of its Origin and hears its events', async () => {
+    await using bench = await setUp()
+    const { node, server } = bench
+    await using client = await dial(server, '/wallet', { origin: APP })
+    client.send(call('eth_requestAccounts', [], 7))
+    const prompt = await node.wallet.approvals.next({ origin: APP })
+    expect(prompt.question.origin).toBe(APP)
+    prompt.approve()
+    const seen = await until(client, ({ id }) => id === 7)
+    const changed = (value: Message) => value.params?.event === 'accountsChanged'
+    const event = seen.find(changed) ?? (await until(client, changed)).at(-1)
+    const accounts = seen.find(({ id }) => id === 7)?.result
+    expect(event).toEqual({ jsonrpc: '2.0', method: 'pocketchain_event', params: { event: 'accountsChanged', data: accounts } })
+  })
+
+  test('subscriptions bring their items as messages of the provider, the id first', async () => {
+    await using bench = await setUp({}, { cadence: 'instant' })
+    await using client = await dial(bench.server, '/wallet', { origin: APP })
+    client.send(call('eth_subscribe', ['newHeads'], 3))
+    const { result } = (await until(client, ({ id }) => id === 3)).at(-1) ?? {}
+    await bench.node.request({ method: 'evm_mine' })
+    const item = (await until(client, ({ params }) => params?.event === 'message')).at(-1)
+    expect(item?.params?.data).toMatchObject({ type: 'eth_subscription', data: { subscription: result, result: { number: '0x1' } } })
+  })
+
+  test('without an Origin nothing is answered before the control token is shown', async () => {
+    await using bench = await setUp()
+    await using client = await dial(bench.server, '/wallet')
+    for (const method of ['eth_chainId', 'eth_requestAccounts', 'pocketchain_approvals']) {
+      client.send(call(method))
+      expect(await answer(client)).toMatchObject({ error: { code: 4100 } })
+    }
+    client.send(call('pocketchain_authenticate', [entrance(bench.server).controlToken, APP], 9))
+    expect(await answer(client)).toMatchObject({ id: 9, result: true })
+    const pending = (await until(client, ({ method }) => method === 'pocketchain_approvals')).at(-1)
+    expect(pending?.params).toEqual({ pending: [] })
+    client.send(call('eth_requestAccounts', [], 10))
+    const asked = (await until(client, ({ params }) => (params?.pending?.length ?? 0) > 0)).at(-1)
+    const [question] = asked?.params?.pending ?? []
+    expect(question).toMatchObject({ kind: 'connect', origin: APP })
+    client.send(call('pocketchain_approve', [question?.id], 11))
+    const rest = await until(client, ({ id }) => id === 10)
+    expect(rest.at(-1)?.result).toContain(bench.node.accounts[0]?.address)
+    await until(client, ({ params }) => params?.pending?.length === 0, rest)
+  })
+
+  test('a wrong token ends the connection', async () => {
+    await using bench = await setUp()
+    await using client = await dial(bench.server, '/wallet')
+    client.send(call('pocketchain_authenticate', ['0'.repeat(64)]))
+    expect(await answer(client)).toMatchObject({ error: { code: 4100 } })
+    expect((await client.closed).code).toBe(1008)
+  })
+
+  test('a connection of one site cannot be made one of another', async () => {
+    await using bench = await setUp()
+    const { controlToken } = entrance(bench.server)
+    await using client = await dial(bench.server, '/wallet', { origin: APP })
+    client.send(call('pocketchain_authenticate', [controlToken, OTHER]))
+    expect(await answer(client)).toMatchObject({ error: { code: -32602 } })
+    client.send(call('pocketchain_approvals'))
+    expect(await answer(client)).toMatchObject({ error: { code: 4100 } })
+    client.send(call('pocketchain_authenticate', [controlToken, APP]))
+    expect(await answer(client)).toMatchObject({ result: true })
+  })
+
+  test('our own page with the cookie sees the queue at once and whenever it changes', async () => {
+    await using bench = await setUp()
+    const { node, server } = bench
+    const cookie = await enter(server)
+    const { hangUp } = waiting(server, APP)
+    await node.wallet.approvals.next()
+    await using page = await dial(server, '/wallet', { headers: { origin: server.url, cookie } })
+    const shown = (await until(page, ({ method }) => method === 'pocketchain_approvals')).at(-1)
+    expect(shown?.params?.pending).toMatchObject([{ kind: 'connect', origin: APP }])
+    hangUp()
+    await until(page, ({ params }) => params?.pending?.length === 0)
+  })
+
+  test('a site whose question waits is told so when nobody is there to answer it, and only then', async () => {
+    await using bench = await setUp()
+    const { node, server } = bench
+    const isCall = ({ params }: Message) => params?.event === 'approvalWaiting'
+    await using other = await dial(server, '/wallet', { origin: OTHER })
+    await using client = await dial(server, '/wallet', { origin: APP })
+    client.send(call('eth_requestAccounts'))
+    await until(client, isCall)
+    node.wallet.approvals.reject()
+
+    const cookie = await enter(server)
+    await using page = await dial(server, '/wallet', { headers: { origin: server.url, cookie } })
+    client.send(call('eth_requestAccounts'))
+    await until(page, ({ params }) => params?.pending?.length === 1)
+    node.wallet.approvals.reject()
+    for (const each of [client, other]) {
+      each.send(call('eth_chainId', [], 99))
+      const heard = await until(each, ({ id }) => id === 99)
+      expect(heard.filter(isCall)).toEqual([])
+    }
+  })
+
+  test('its end withdraws what it asked', async () => {
+    await using bench = await setUp()
+    const gone = withdrawal(bench)
+    const client = await dial(bench.server, '/wallet', { origin: APP })
+    client.send(call('eth_requestAccounts'))
+    await bench.node.wallet.approvals.next({ origin: APP })
+    client.ws.terminate()
+    expect(await gone).toBe(APP)
+  })
+
+  test('a message over the limit ends it with 1009', async () => {
+    await using bench = await setUp()
+    await using client = await dial(bench.server, '/wallet', { origin: APP })
+    client.send(call('eth_chainId').padEnd(WALLET_BODY_BYTES + 1))
+    expect((await client.closed).code).toBe(1009)
+  })
+})
+
+describe('wallet_getCallsStatus at the node', () => {
+  const CALLS = { version: '2.0.0', chainId: '0x7a69', atomicRequired: false, calls: [{ to: `0x${'11'.repeat(20)}`, value: '0x1' }] }
+  const status = async (server: Server, id: unknown, headers: Asked['headers'] = {}, path = '/'): Promise<Answer> =>
+    JSON.parse((await ask(server, { path, body: call('wallet_getCallsStatus', [id]), headers })).body) as Answer
+
+  async function sent({ node, server }: Bench, id?: string): Promise<string> {
+    const [from] = await connect(node, server, APP)
+    const asking = post(server, 'wallet_sendCalls', [{ ...CALLS, from, ...(id === undefined ? {} : { id }) }], { origin: APP })
+    ;(await node.wallet.approvals.next({ kind: 'batch' })).approve()
+    const { result, error } = await asking
+    expect(error).toBe(undefined)
+    return (result as { readonly id: string }).id // what the method answers
+  }
+
+  test('an id that the wallet made is answered for whoever knows it', async () => {
+    await using bench = await setUp({}, { cadence: 'instant' })
+    const id = await sent(bench)
+    expect(id).toMatch(/^0x[0-9a-f]{64}$/)
+    for (const headers of [{}, { origin: APP }, { origin: OTHER }])
+      expect(await status(bench.server, id, headers)).toMatchObject({ result: { id, chainId: '0x7a69', status: 200 } })
+  })
+
+  test('an id that an app chose is known to its own origin alone', async () => {
+    await using bench = await setUp({}, { cadence: 'instant' })
+    const id = await sent(bench, '0x01')
+    expect(await status(bench.server, id, { origin: APP })).toMatchObject({ result: { id: '0x01' } })
+    expect(await status(bench.server, id, { origin: OTHER })).toMatchObject({ error: { code: 5730 } })
+    expect(await status(bench.server, id)).toMatchObject({ error: { code: 5730 } })
+    await using client = await dial(bench.server, '/', { origin: OTHER })
+    client.send(call('wallet_getCallsStatus', [id]))
+    expect(await answer(client)).toMatchObject({ error: { code: 5730 } })
+  })
+
+  test('an id that nobody made is 5730, what is no id -32602', async () => {
+    await using bench = await setUp()
+    expect(await status(bench.server, `0x${'00'.repeat(32)}`)).toMatchObject({ error: { code: 5730 } })
+    expect(await status(bench.server, 1)).toMatchObject({ error: { code: -32602 } })
+  })
+
+  test('it is no method of the public tier, nor of a node without a wallet', async () => {
+    await using bench = await setUp()
+    expect(await status(bench.server, '0x01', {}, '/public')).toMatchObject({ error: { code: -32601 } })
+    await using alone = await setUp({}, { wallet: false })
+    expect(await status(alone.server, '0x01')).toMatchObject({ error: { code: -32601 } })
+    expect(JSON.parse((await ask(alone.server, { body: call('rpc_modules') })).body)).not.toHaveProperty('result.wallet')
+    expect(JSON.parse((await ask(bench.server, { body: call('rpc_modules') })).body)).toHaveProperty('result.wallet')
+  })
+})
+
+interface Message extends Answer {
+  readonly id?: unknown
+  readonly method?: string
+  readonly params?: {
+    readonly event?: string
+    readonly data?: unknown
+    readonly pending?: readonly { readonly id: string }[]
+  }
+}
+
+/** The next answer, past the notifications. */
+async function answer(client: Client): Promise<Message> {
+  return (await until(client, ({ method }) => method === undefined)).at(-1) ?? {}
+}
+
+/** Messages up to the one that fits, which is the last; none when an earlier one did. */
+async function until(client: Client, fits: (message: Message) => boolean, before: readonly Message[] = []): Promise<readonly Message[]> {
+  if (before.some(fits)) return []
+  const seen: Message[] = []
+  while (true) {
+    const message = (await client.next()) as Message // what the server printed
+    seen.push(message)
+    if (fits(message)) return seen
+  }
+}
+
+/** Who may read an answer, as CORS says it. */
+function readers(headers: Response['headers']): Readonly<Record<string, unknown>> {
+  const shown = Object.entries(headers).filter(([name]) => name === 'vary' || /^access-control-allow-(origin|credentials)$/.test(name))
+  return Object.fromEntries(shown)
+}

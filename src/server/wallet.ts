@@ -1,0 +1,164 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { WalletFace } from '../wallet/index.ts'
+import { HTML_TYPE, JSON_TYPE, TEXT_TYPE, text } from './answer.ts'
+import type { Answer } from './answer.ts'
+import { readBody } from './body.ts'
+import { NO_ASK } from './coding.ts'
+import { unsuitableContent } from './content.ts'
+import { isOwnPage, originOf } from './guard.ts'
+import type { Guard } from './guard.ts'
+import { WALLET_BODY_BYTES } from './limits.ts'
+import { CRASHED } from './port.ts'
+import type { Served } from './port.ts'
+import { send } from './response.ts'
+import { WALLET_PATH, pathOf, searchOf } from './routes.ts'
+import type { WalletKeys } from './walletkeys.ts'
+import { sessionCookie } from './walletkeys.ts'
+import { ALWAYS, WalletPages } from './walletpages.ts'
+
+/** Who asks something of the wallet. */
+export interface WalletVisitor {
+  /** the site; null: none is named, or `null` is */
+  readonly origin: string | null
+  /** may approve */
+  readonly isControl: boolean
+}
+
+/** The wallet over HTTP: requests of sites and of those who approve, the page, and the links to it. */
+export class WalletDoor {
+  readonly #served: Served
+  readonly #wallet: WalletFace
+  readonly #keys: WalletKeys
+  readonly #guard: Guard
+  readonly #pages = new WalletPages()
+
+  constructor(served: Served, wallet: WalletFace, keys: WalletKeys, guard: Guard) {
+    this.#served = served
+    this.#wallet = wallet
+    this.#keys = keys
+    this.#guard = guard
+  }
+
+  serve(request: IncomingMessage, response: ServerResponse): void {
+    const { headers, method = 'GET' } = request
+    const refusal = method === 'POST' ? this.#guard.walletRefusal(headers) : this.#guard.refusal(headers)
+    if (refusal !== null) return this.#send(response, text(403, refusal, ALWAYS), NO_CORS)
+    if (method === 'POST') return this.#post(request, response)
+    if (method === 'OPTIONS') return this.#send(response, this.#preflight(request), NO_CORS)
+    this.#send(response, this.#read(request), this.#cors(headers))
+  }
+
+  #post(request: IncomingMessage, response: ServerResponse): void {
+    const { headers, url = '' } = request
+    const cors = this.#cors(headers)
+    if (pathOf(url) !== WALLET_PATH) return this.#send(response, notAllowed(), cors)
+    const unsuitable = unsuitableContent(request) ?? unreadableOrigin(headers)
+    if (unsuitable !== null) return this.#send(response, unsuitable, cors)
+    readBody(request, WALLET_BODY_BYTES, (body) => {
+      if (body === undefined) return
+      if (body === null) return this.#send(response, text(413, `request body too large: at most ${WALLET_BODY_BYTES} bytes`), cors)
+      void this.#ask(body, visitorOf(headers, this.#keys), response, cors)
+    })
+  }
+
+  /** May wait for a person, as long as the one who asks does: no time limit of ours, and whoever goes takes the question along. */
+  async #ask(body: Uint8Array, visitor: WalletVisitor, response: ServerResponse, cors: readonly string[]): Promise<void> {
+    const gone = new AbortController()
+    const leave = () => gone.abort()
+    response.once('close', leave)
+    const answer = await this.#answerTo(body, visitor, gone.signal)
+    response.off('close', leave)
+    this.#send(response, answer, cors)
+  }
+
+  async #answerTo(body: Uint8Array, visitor: WalletVisitor, signal: AbortSignal): Promise<Answer> {
+    try {
+      const reply = await this.#wallet.handle(body, { ...visitor, signal })
+      return { status: 200, type: JSON_TYPE, body: reply ?? '', headers: ALWAYS }
+    } catch (error) {
+      this.#served.onError(error)
+      return { status: 500, type: JSON_TYPE, body: CRASHED }
+    }
+  }
+
+  #read({ method, url = '', headers }: IncomingMessage): Answer {
+    if (method !== 'GET' && method !== 'HEAD') return notAllowed()
+    const path = pathOf(url)
+    if (path !== WALLET_PATH) return this.#pages.asset(path) ?? text(404, `the wallet has no ${JSON.stringify(path.slice(0, 100))}`, ALWAYS)
+    const search = searchOf(url)
+    const key = search.get('key')
+    if (key === null) return this.#pages.page(headers, search)
+    // Whoever only looks at the head of a link must not use it up.
+    return method === 'HEAD' ? { status: 200, type: HTML_TYPE, body: '', headers: ALWAYS } : this.#enter(key, search, headers)
+  }
+
+  /** A link was followed: the browser may approve from now on, and the link no more. */
+  #enter(key: string, search: URLSearchParams, headers: IncomingHttpHeaders): Answer {
+    const session = this.#keys.redeem(key)
+    // Who has come in before may follow an old link.
+    if (session === null && !this.#keys.hasSession(headers))
+      return { status: 403, type: HTML_TYPE, body: USED_LINK, headers: USED_LINK_HEADERS }
+    search.delete('key')
+    const rest = search.size === 0 ? '' : `?${search.toString()}`
+    const cookie = session === null ? [] : ['set-cookie', sessionCookie(headers.host, session)]
+    return { status: 303, type: TEXT_TYPE, body: '', headers: ['location', `${WALLET_PATH}${rest}`, ...cookie, ...ALWAYS] }
+  }
+
+  #preflight({ headers }: IncomingMessage): Answer {
+    return { status: 200, type: TEXT_TYPE, body: '', headers: ['allow', METHODS, ...this.#guard.preflightHeaders(headers)] }
+  }
+
+  /** Never for everybody, and never for a site that a program merely names. */
+  #cors(headers: IncomingHttpHeaders): readonly string[] {
+    return this.#guard.admitsPage(headers) ? this.#guard.corsHeaders(headers.origin) : VARY
+  }
+
+  #send(response: ServerResponse, answer: Answer, cors: readonly string[]): void {
+    send(response, answer, { cors, ask: NO_ASK, onError: this.#served.onError })
+  }
+}
+
+/**
+ * The site stands in the Origin, which a page cannot choose. To approve takes the control token, or the cookie from a page of our own: pages
+ * on other ports of this host send the cookie, too, but under their own Origin.
+ */
+export function visitorOf(headers: IncomingHttpHeaders, keys: WalletKeys): WalletVisitor {
+  const { origin } = headers
+  const isControl = keys.bearsToken(headers) || (isOwnPage(headers) && keys.hasSession(headers))
+  return { origin: origin === undefined || origin === 'null' ? null : originOf(origin), isControl }
+}
+
+/** An origin is what is shown to the person who approves, so nothing else may pass for one. */
+export function unreadableOrigin({ origin }: IncomingHttpHeaders): Answer | null {
+  if (origin === undefined || origin === 'null' || originOf(origin) !== null) return null
+  return text(
+    403,
+    `the Origin ${JSON.stringify(origin.slice(0, 100))} is none: it is a scheme, a host and a port, such as http://localhost:3000`,
+    ALWAYS,
+  )
+}
+
+function notAllowed(): Answer {
+  return text(405, 'method not allowed', ['allow', METHODS, ...ALWAYS])
+}
+
+const METHODS = 'GET, HEAD, POST, OPTIONS'
+const NO_CORS: readonly string[] = []
+const VARY: readonly string[] = ['vary', 'origin']
+
+const USED_LINK = `<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>pocketchain wallet</title>
+<style>body{font:16px/1.6 system-ui,sans-serif;max-width:40rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}</style>
+<h1>This link was used before</h1>
+<p>A link to the wallet lets one browser in, once. Start the node again for a new one, or ask for it with the control token
+(the <code>--json</code> line has it): <code>POST /wallet</code>, header <code>Authorization: Bearer …</code>, method
+<code>pocketchain_walletLink</code>.</p>
+</html>
+`
+const USED_LINK_HEADERS = [
+  'content-security-policy',
+  "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+  'x-frame-options',
+  'DENY',
+  ...ALWAYS,
+]

@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest'
+import { WALLET_LINKS, WALLET_SESSIONS } from './limits.ts'
+import { WalletKeys, sessionCookie } from './walletkeys.ts'
+
+const HOST = '127.0.0.1:8545'
+
+function enter(keys: WalletKeys): string {
+  return keys.redeem(keys.link()) ?? ''
+}
+
+/** As a browser sends it back. */
+function cookieOf(session: string, host = HOST): string {
+  return sessionCookie(host, session).split(';')[0] ?? ''
+}
+
+describe('the keys of the wallet', () => {
+  test('a link opens once, and links and browsers are bounded: the oldest end', () => {
+    const keys = new WalletKeys()
+    const link = keys.link()
+    const first = keys.redeem(link) ?? ''
+    expect(keys.redeem(link)).toBe(null)
+    const oldLink = keys.link()
+    for (let i = 0; i < WALLET_LINKS; i++) keys.link()
+    expect(keys.redeem(oldLink)).toBe(null)
+    expect(keys.hasSession({ host: HOST, cookie: cookieOf(first) })).toBe(true)
+    for (let i = 0; i < WALLET_SESSIONS; i++) enter(keys)
+    expect(keys.hasSession({ host: HOST, cookie: cookieOf(first) })).toBe(false)
+  })
+
+  test('a cookie is found among others, under the name of its own port alone', () => {
+    const keys = new WalletKeys()
+    const session = enter(keys)
+    expect(keys.hasSession({ host: HOST, cookie: `theme=dark; ${cookieOf(session)}; a=b` })).toBe(true)
+    expect(keys.hasSession({ host: HOST, cookie: cookieOf(session, '127.0.0.1:9999') })).toBe(false)
+    for (const cookie of [undefined, '', ';', session, `=${session}`, `x${cookieOf(session)}`, `${cookieOf(session)}0`, cookieOf('')])
+      expect(keys.hasSession({ host: HOST, ...(cookie === undefined ? {} : { cookie }) })).toBe(false)
+  })
+
+  test('a session is no token, a token no session, and neither is a link', () => {
+    const keys = new WalletKeys()
+    const session = enter(keys)
+    expect(keys.isToken(session)).toBe(false)
+    expect(keys.hasSession({ host: HOST, cookie: cookieOf(keys.controlToken) })).toBe(false)
+    expect(keys.redeem(keys.controlToken)).toBe(null)
+    expect(keys.redeem(session)).toBe(null)
+    expect(keys.isToken(keys.controlToken)).toBe(true)
+  })
+
+  test('two servers have nothing in common', () => {
+    const [one, other] = [new WalletKeys(), new WalletKeys()]
+    expect(one.isToken(other.controlToken)).toBe(false)
+    expect(one.redeem(other.link())).toBe(null)
+  })
+})

@@ -1,0 +1,7 @@
+export { pocketchainConnector } from './connector.ts'
+export type { ConnectorOptions, ConnectorProvider } from './connector.ts'
+export { playwrightFixtures } from './playwright.ts'
+export type { PlaywrightFixtures, PlaywrightOptions, PlaywrightTestFixtures, PlaywrightWorkerFixtures, ServedChain } from './playwright.ts'
+export type { FixtureOptions, TestFixtures } from './run.ts'
+export { vitestFixtures } from './vitest.ts'
+export type { VitestContext, VitestFixtures } from './vitest.ts'

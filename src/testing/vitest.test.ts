@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest'
+import { vitestFixtures } from './vitest.ts'
+import type { VitestContext } from './vitest.ts'
+
+const it = test.extend<VitestContext>(vitestFixtures({ wallet: { answerWithinMs: 200 } }))
+const APP = 'http://localhost:3000'
+const SOMEBODY = '0x00000000000000000000000000000000005eed01'
+
+describe('the fixture of Vitest', () => {
+  it('hands out a chain on which a transaction is sealed at once', async ({ chain }) => {
+    const [from] = chain.accounts
+    const hash = await chain.request({ method: 'eth_sendTransaction', params: [{ from: from?.address, to: SOMEBODY, value: '0x1' }] })
+    expect(await chain.request({ method: 'eth_getTransactionReceipt', params: [hash] })).toMatchObject({ status: '0x1' })
+  })
+
+  it('gives the next test the chain as it was', async ({ chain }) => {
+    expect(await chain.request({ method: 'eth_blockNumber', params: [] })).toBe('0x0')
+    expect(await chain.request({ method: 'eth_getBalance', params: [SOMEBODY, 'latest'] })).toBe('0x0')
+  })
+
+  it('hands out a wallet that a script answers', async ({ chain, wallet }) => {
+    const provider = wallet.provider(APP)
+    const connecting = provider.request({ method: 'eth_requestAccounts' })
+    const connect = await wallet.approvals.next({ kind: 'connect', origin: APP })
+    connect.approve()
+    const [account] = (await connecting) as string[]
+    const sending = provider.request({ method: 'eth_sendTransaction', params: [{ from: account, to: SOMEBODY, value: '0x5' }] })
+    const prompt = await wallet.approvals.next()
+    expect(prompt.question).toMatchObject({ kind: 'send', account: account?.toLowerCase() })
+    prompt.approve()
+    await sending
+    expect(await chain.request({ method: 'eth_getBalance', params: [SOMEBODY, 'latest'] })).toBe('0x5')
+    wallet.approvals.setPolicy('approve')
+  })
+
+  it('gives the next test a wallet that knows nobody', async ({ wallet }) => {
+    expect(wallet.approvals.policy).toBe('ask')
+    expect(wallet.sites.list()).toEqual([])
+    expect(await wallet.provider(APP).request({ method: 'eth_accounts' })).toEqual([])
+  })
+
+  it('refuses a question that nobody answers, with a sentence that says what to write', async ({ wallet }) => {
+    const connecting = wallet.provider(APP).request({ method: 'eth_requestAccounts' })
+    await expect(connecting).rejects.toMatchObject({
+      code: 4001,
+      message: expect.stringMatching(
+        /nobody answered.*eth_requestAccounts.*http:\/\/localhost:3000.*\d+ ms.*wallet\.approvals\.next\(\)/su,
+      ),
+    })
+    expect(() => wallet.approvals.assertAnswered()).toThrow(/nobody answered/)
+  })
+
+  it('fails a test that ended before it answered', async ({ chain }) => {
+    const forgetful = vitestFixtures().wallet({ chain }, async (wallet) => {
+      const asked = new Promise((resolve) => wallet.approvals.subscribe(resolve))
+      wallet
+        .provider(APP)
+        .request({ method: 'eth_requestAccounts' })
+        .catch(() => {})
+      await asked
+    })
+    const [outcome] = await Promise.allSettled([forgetful])
+    expect(outcome).toMatchObject({
+      reason: { message: expect.stringContaining('nobody answered: eth_requestAccounts of http://localhost:3000') },
+    })
+  })
+})

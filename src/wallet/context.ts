@@ -1,0 +1,20 @@
+import type { Approvals } from './approvals.ts'
+import type { Batches } from './batches.ts'
+import type { Chains } from './chains.ts'
+import type { Keyring } from './keyring.ts'
+import type { Records } from './records.ts'
+import type { WalletSettings } from './settings.ts'
+import type { Sites } from './sites.ts'
+
+/** What the methods of the wallet work with; one per wallet. */
+export interface WalletContext {
+  readonly chains: Chains
+  readonly keyring: Keyring
+  readonly sites: Sites
+  readonly approvals: Approvals
+  readonly batches: Batches
+  readonly records: Records
+  readonly settings: WalletSettings
+  /** a bug, or what went wrong while nobody waited for it */
+  readonly onError: (error: unknown) => void
+}

@@ -1,0 +1,221 @@
+import { describe, expect, it } from 'vitest'
+import { CONTROL_METHODS } from './control.ts'
+import type { Question } from './question.ts'
+import { parseParams } from './request.ts'
+import { ORIGIN, connected, openWallet, refusal, startNode } from './wallet.fixture.ts'
+import type { Wallet } from './wallet.ts'
+
+const node = await startNode()
+const [alice, bob] = node.accounts.map(({ address }) => address)
+
+const call = (wallet: Wallet, method: string, ...params: unknown[]): Promise<unknown> => wallet.control.request({ method, params })
+
+/** The questions that wait, as whoever answers them by JSON-RPC sees them. */
+const pending = async (wallet: Wallet): Promise<readonly Question[]> => (await call(wallet, 'pocketchain_approvals')) as readonly Question[]
+
+/** The page asks to connect; the question it becomes. */
+async function asking(wallet: Wallet) {
+  const asked = wallet.provider(ORIGIN).request({ method: 'eth_requestAccounts' })
+  const { question } = await wallet.approvals.next()
+  return { asked, question }
+}
+
+describe('whoever holds the control credential', () => {
+  it('sees the questions that wait, as JSON, and approves one', async () => {
+    const { wallet } = openWallet(node)
+    expect(await pending(wallet)).toEqual([])
+    const { asked, question } = await asking(wallet)
+    const seen = await pending(wallet)
+    expect(seen).toEqual([question])
+    expect(JSON.parse(JSON.stringify(seen))).toEqual(seen)
+    expect(await call(wallet, 'pocketchain_approve', question.id, { accounts: [bob] })).toBeNull()
+    expect(await asked).toEqual([bob])
+    expect(await pending(wallet)).toEqual([])
+  })
+
+  it('rejects one, with a code and words', async () => {
+    const { wallet } = openWallet(node)
+    const first = await asking(wallet)
+    expect(await call(wallet, 'pocketchain_reject', first.question.id)).toBeNull()
+    expect(await refusal(first.asked)).toMatchObject({ code: 4001, message: 'User rejected the request' })
+    const second = await asking(wallet)
+    await call(wallet, 'pocketchain_reject', second.question.id, -32000, 'no')
+    expect(await refusal(second.asked)).toMatchObject({ code: -32000, message: 'no' })
+    expect(wallet.sites.list()).toEqual([])
+  })
+
+  it('is told when an id is unknown, answered already, or the choice is none; the question still waits', async () => {
+    const { wallet } = openWallet(node)
+    const { asked, question } = await asking(wallet)
+    const stranger = `0x${'77'.repeat(20)}`
+    const wrong = [
+      [['0'.repeat(32)], 'unknown-question'],
+      [[question.id, { accounts: [] }], 'no-account'],
+      [[question.id, { accounts: [stranger] }], 'account-not-offered'],
+    ] as const
+    for (const [params, reason] of wrong) {
+      expect(await refusal(call(wallet, 'pocketchain_approve', ...params))).toMatchObject({ code: -32602, data: { reason } })
+    }
+    expect(await pending(wallet)).toEqual([question])
+    await call(wallet, 'pocketchain_approve', question.id)
+    await asked
+    const again = await refusal(call(wallet, 'pocketchain_reject', question.id))
+    expect(again).toMatchObject({ code: -32602, message: `question ${question.id} was approved already, by hand or by script` })
+  })
+
+  it.each([
+    ['pocketchain_approve', []],
+    ['pocketchain_approve', [null]],
+    ['pocketchain_approve', [7]],
+    ['pocketchain_approve', ['ID', { accounts: ['0x12'] }]],
+    ['pocketchain_approve', ['ID', 'all']],
+    ['pocketchain_approve', ['ID', {}, 'more']],
+    ['pocketchain_reject', ['ID', '4001']],
+    ['pocketchain_reject', ['ID', 1.5]],
+    ['pocketchain_reject', ['ID', 4001, {}]],
+    ['pocketchain_setApprovalPolicy', []],
+    ['pocketchain_setApprovalPolicy', ['always']],
+    ['pocketchain_walletRequest', ['https://app.example/path', { method: 'eth_accounts' }]],
+    ['pocketchain_walletRequest', ['null', { method: 'eth_accounts' }]],
+    ['pocketchain_walletRequest', [ORIGIN, {}]],
+    ['pocketchain_disconnectSite', [7]],
+    ['pocketchain_disconnectSite', ['https://never.example']],
+  ] as const)('gets -32602 for %s %j, and nothing changes', async (method, params) => {
+    const { wallet, errors } = openWallet(node)
+    const { asked, question } = await asking(wallet)
+    const given = (params as readonly unknown[]).map((each) => (each === 'ID' ? question.id : each))
+    expect(await refusal(call(wallet, method, ...given))).toMatchObject({ code: -32602 })
+    expect(await pending(wallet)).toEqual([question])
+    expect(wallet.approvals.policy).toBe('ask')
+    expect(errors).toEqual([])
+    wallet.approvals.reject()
+    await refusal(asked)
+  })
+
+  it('sets the policy, for what waits, too', async () => {
+    const { wallet } = openWallet(node)
+    const asked = wallet.provider(ORIGIN).request({ method: 'eth_requestAccounts' })
+    expect(await call(wallet, 'pocketchain_setApprovalPolicy', 'approve')).toBeNull()
+    expect(await asked).toHaveLength(node.accounts.length)
+    await call(wallet, 'pocketchain_setApprovalPolicy', 'reject')
+    const other = wallet.provider('https://other.example').request({ method: 'eth_requestAccounts' })
+    expect(await refusal(other)).toMatchObject({ code: 4001 })
+  })
+
+  it('sees accounts, chains, sites, policy, questions and batches, and no key', async () => {
+    const { wallet } = openWallet(node)
+    await connected(wallet, ORIGIN, { accounts: [bob!] })
+    const { asked, question } = await askingToSign(wallet)
+    const state = await call(wallet, 'pocketchain_walletState')
+    expect(state).toMatchObject({
+      policy: 'ask',
+      latencyMs: 0,
+      sites: [{ origin: ORIGIN, accounts: [bob], chainId: '0x7a69' }],
+      approvals: [question],
+      batches: [],
+    })
+    const { accounts, chains } = state as { accounts: { address: string }[]; chains: unknown[] }
+    expect(accounts.map(({ address }) => address)).toEqual(node.accounts.map(({ address }) => address))
+    expect(chains).toMatchObject([{ chainId: '0x7a69', isEmbedded: true }])
+    const text = JSON.stringify(state)
+    for (const { privateKey } of node.accounts) expect(text).not.toContain(String(privateKey).slice(2))
+    wallet.approvals.reject()
+    await refusal(asked)
+  })
+
+  it('asks for an origin as if that origin had asked', async () => {
+    const { wallet } = openWallet(node)
+    const asked = call(wallet, 'pocketchain_walletRequest', ORIGIN, { method: 'eth_requestAccounts' })
+    const prompt = await wallet.approvals.next()
+    expect(prompt.question.origin).toBe(ORIGIN)
+    prompt.approve({ accounts: [alice!] })
+    expect(await asked).toEqual([alice])
+    expect(await call(wallet, 'pocketchain_walletRequest', ORIGIN, { method: 'eth_accounts' })).toEqual([alice])
+    expect(await call(wallet, 'pocketchain_walletRequest', 'https://other.example', { method: 'eth_accounts' })).toEqual([])
+  })
+
+  it('cannot ask for an origin what it may do itself: control methods are none of a provider', async () => {
+    const { wallet } = openWallet(node)
+    const request = { method: 'pocketchain_setApprovalPolicy', params: ['approve'] }
+    expect(await refusal(call(wallet, 'pocketchain_walletRequest', ORIGIN, request))).toMatchObject({ code: 4200 })
+    expect(wallet.approvals.policy).toBe('ask')
+  })
+
+  it('withdraws the question by going away', async () => {
+    const { wallet } = openWallet(node)
+    const popup = new AbortController()
+    const params = [ORIGIN, { method: 'eth_requestAccounts' }]
+    const asked = wallet.control.request({ method: 'pocketchain_walletRequest', params }, { signal: popup.signal })
+    await wallet.approvals.next()
+    popup.abort()
+    expect(await refusal(asked)).toMatchObject({ code: 4001, data: { reason: 'withdrawn' } })
+    expect(await pending(wallet)).toEqual([])
+  })
+
+  it('disconnects a site', async () => {
+    const { wallet } = openWallet(node)
+    const provider = await connected(wallet)
+    expect(await call(wallet, 'pocketchain_disconnectSite', ORIGIN)).toBeNull()
+    expect(await provider.request({ method: 'eth_accounts' })).toEqual([])
+    expect(await refusal(call(wallet, 'pocketchain_disconnectSite', ORIGIN))).toMatchObject({
+      code: -32602,
+      data: { reason: 'unknown-site' },
+    })
+  })
+
+  it('gets -32601 for a name that is no control method', async () => {
+    const { wallet } = openWallet(node)
+    expect(await refusal(call(wallet, 'pocketchain_approveAll'))).toMatchObject({ code: -32601 })
+    expect(await refusal(call(wallet, 'eth_accounts'))).toMatchObject({ code: -32601 })
+  })
+
+  it('is told what waits: at once, and once for all changes of one turn', async () => {
+    const { wallet } = openWallet(node)
+    const told: number[] = []
+    const end = wallet.control.subscribe((questions) => told.push(questions.length))
+    expect(told).toEqual([0])
+    const { asked } = await asking(wallet)
+    expect(told).toEqual([0, 1])
+    wallet.approvals.reject()
+    await refusal(asked)
+    expect(told).toEqual([0, 1, 0])
+    wallet.approvals.setPolicy('reject')
+    await refusal(wallet.provider(ORIGIN).request({ method: 'eth_requestAccounts' }))
+    expect(told).toEqual([0, 1, 0, 0])
+    end()
+    await refusal(wallet.provider(ORIGIN).request({ method: 'eth_requestAccounts' }))
+    expect(told).toHaveLength(4)
+  })
+})
+
+describe('a page', () => {
+  it.each([...CONTROL_METHODS.values()])(
+    'gets 4100 for $name, through its provider 4200, and nothing happens',
+    async ({ name, example }) => {
+      const { wallet } = openWallet(node)
+      const { asked, question } = await asking(wallet)
+      const params = example.params.map((each, i) => (i === 0 && /approve|reject/.test(name) ? question.id : each))
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: name, params })
+      const answer = await wallet.face.handle(body, { origin: ORIGIN, isControl: false, signal: null })
+      expect(JSON.parse(answer ?? '')).toMatchObject({ error: { code: 4100 } })
+      expect(await refusal(wallet.provider(ORIGIN).request({ method: name, params }))).toMatchObject({ code: 4200 })
+      expect(wallet.approvals.pending).toEqual([question])
+      expect(wallet.approvals.policy).toBe('ask')
+      wallet.approvals.reject()
+      await refusal(asked)
+    },
+  )
+})
+
+describe('the table', () => {
+  it.each([...CONTROL_METHODS.values()])('has an example of $name that the method takes', (method) => {
+    expect(parseParams(method, method.example.params)).toHaveLength(method.params.length)
+    expect(method.doc).toMatch(/\.$/)
+  })
+})
+
+async function askingToSign(wallet: Wallet) {
+  const asked = wallet.provider(ORIGIN).request({ method: 'personal_sign', params: ['0x68656c6c6f', bob] })
+  const { question } = await wallet.approvals.next()
+  return { asked, question }
+}

@@ -1,0 +1,236 @@
+import { Hex } from '../eth/index.ts'
+import { CODE, RpcError, invalidParams, optional, required, schema } from '../rpc/index.ts'
+import type { Schema } from '../rpc/index.ts'
+import type { WalletContext } from './context.ts'
+import { unauthorized } from './errors.ts'
+import { CHOSEN_ACCOUNTS, ORIGIN_CHARS, STATE_BATCHES } from './limits.ts'
+import { walletMethod } from './method.ts'
+import type { WalletMethod } from './method.ts'
+import type { Choice, Question } from './question.ts'
+import { answerRequest, parseParams } from './request.ts'
+import type { ProviderRequest } from './request.ts'
+import { LOCAL_ORIGIN } from './sites.ts'
+
+/** The wallet in the hand of the one who answers its questions. Whoever reaches it has shown the control credential, or is the process itself. */
+export interface Control {
+  /** One of CONTROL_METHODS. Throws RpcError; -32601 for another name. `signal`: aborted when nobody wants the answer any more. */
+  readonly request: (request: ProviderRequest, options?: { readonly signal?: AbortSignal | null }) => Promise<unknown>
+  /** `listener` gets the questions that wait, oldest first, at once and after every change, until what it returns is called. Changes of one turn come as one. */
+  readonly subscribe: (listener: (pending: readonly Question[]) => void) => () => void
+}
+
+export function createControl(wallet: WalletContext): Control {
+  return {
+    request: (request, { signal = null } = {}) => control(wallet, request, signal),
+    subscribe: (listener) => pendingOf(wallet, listener),
+  }
+}
+
+async function control(wallet: WalletContext, { method: name, params }: ProviderRequest, signal: AbortSignal | null): Promise<unknown> {
+  const method = CONTROL_METHODS.get(name)
+  if (method === undefined) throw new RpcError(CODE.methodNotFound, `the method ${name.slice(0, 100)} is no control method of the wallet`)
+  try {
+    return await method.handler(wallet, parseParams(method, params), { origin: LOCAL_ORIGIN, signal })
+  } catch (error) {
+    if (error instanceof RpcError) throw error
+    wallet.onError(error)
+    throw new RpcError(CODE.internal, 'the wallet broke down over this request; its log says why', { reason: 'internal' })
+  }
+}
+
+function pendingOf({ approvals, onError }: WalletContext, listener: (pending: readonly Question[]) => void): () => void {
+  let isDue = false
+  let isOver = false
+  const tell = () => {
+    isDue = false
+    if (isOver) return
+    try {
+      listener(approvals.pending)
+    } catch (error) {
+      onError(error)
+    }
+  }
+  const end = approvals.subscribe(() => {
+    if (isDue) return
+    isDue = true
+    queueMicrotask(tell)
+  })
+  tell()
+  return () => {
+    isOver = true
+    end()
+  }
+}
+
+// --- the methods ----------------------------------------------------------------------------------------------------
+
+const ID = '0f1e2d3c4b5a69788796a5b4c3d2e1f0'
+const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
+const ORIGIN = 'http://localhost:3000'
+const NULL = { type: 'null' }
+const QUESTIONS = {
+  type: 'array',
+  items: { title: 'question', type: 'object', required: ['id', 'kind', 'origin', 'method', 'createdAt', 'replaces', 'warnings'] },
+}
+
+const CHOICE: Schema<Choice> = choiceSchema()
+const POLICY = schema.oneOf('ask', 'approve', 'reject')
+
+const ERROR_CODE: Schema<number> = {
+  json: { title: 'error code', type: 'integer' },
+  parse: (value, path) => {
+    if (typeof value === 'number' && Number.isSafeInteger(value)) return value
+    throw schema.mismatch(path, 'an integer', value)
+  },
+}
+
+/** As a browser names it: scheme and host, nothing behind. */
+const WEB_ORIGIN: Schema<string> = {
+  json: { title: 'origin', type: 'string', pattern: '^[a-z][a-z0-9+.-]*://[^/\\s]+$', maxLength: ORIGIN_CHARS },
+  parse: (value, path) => {
+    if (typeof value === 'string' && value.length <= ORIGIN_CHARS && /^[a-z][a-z0-9+.-]*:\/\/[^/\s]+$/.test(value)) return value
+    throw schema.mismatch(path, `an origin such as ${ORIGIN}`, value)
+  },
+}
+
+const PROVIDER_REQUEST = schema.object({ method: schema.string, params: schema.maybe(schema.anything) })
+
+/** For the holder of the control credential alone. */
+export const CONTROL_METHODS: ReadonlyMap<string, WalletMethod> = new Map(
+  [
+    walletMethod({
+      name: 'pocketchain_approvals',
+      doc: 'The questions that wait for an answer, oldest first.',
+      params: [],
+      result: QUESTIONS,
+      example: { params: [], result: [] },
+      handler: ({ approvals }) => approvals.pending,
+    }),
+    walletMethod({
+      name: 'pocketchain_approve',
+      doc: 'Approves the question with this id; of a connect question the accounts to show may be chosen, the first is selected.',
+      params: [required('id', schema.string), optional('choice', CHOICE)],
+      result: NULL,
+      example: { params: [ID, { accounts: [ALICE] }], result: null },
+      handler: ({ approvals }, [id, choice]) => nothing(approvals.approve(id, choice)),
+    }),
+    walletMethod({
+      name: 'pocketchain_reject',
+      doc: "Refuses the question with this id; the app gets the question's own code (4001, for an upgrade 5750) unless another is named.",
+      params: [required('id', schema.string), optional('code', ERROR_CODE), optional('message', schema.string)],
+      result: NULL,
+      example: { params: [ID, 4001, 'User rejected the request'], result: null },
+      handler: ({ approvals }, [id, code, message]) => nothing(approvals.reject(id, code, message)),
+    }),
+    walletMethod({
+      name: 'pocketchain_setApprovalPolicy',
+      doc: 'What becomes of questions that no rule answers, those that wait included: `ask` lets them wait, `approve` and `reject` answer them.',
+      params: [required('policy', POLICY)],
+      result: NULL,
+      example: { params: ['approve'], result: null },
+      handler: ({ approvals }, [policy]) => nothing(approvals.setPolicy(policy)),
+    }),
+    walletMethod({
+      name: 'pocketchain_walletState',
+      doc: 'Accounts, chains, connected sites, the approval policy, the questions that wait and the latest batches.',
+      params: [],
+      result: { type: 'object', required: ['accounts', 'chains', 'sites', 'policy', 'latencyMs', 'approvals', 'batches'] },
+      example: {
+        params: [],
+        result: {
+          accounts: [{ address: ALICE, name: 'Account 1', source: 'dev' }],
+          chains: [{ chainId: '0x7a69', name: 'Pocketchain', isEmbedded: true }],
+          sites: [{ origin: ORIGIN, accounts: [ALICE], chainId: '0x7a69', connectedAt: 1_763_760_000_000 }],
+          policy: 'ask',
+          latencyMs: 0,
+          approvals: [],
+          batches: [],
+        },
+      },
+      handler: stateOf,
+    }),
+    walletMethod({
+      name: 'pocketchain_walletRequest',
+      doc: 'Answers a request as if that origin had made it: for the approval page, which has the origin from the browser.',
+      params: [required('origin', WEB_ORIGIN), required('request', PROVIDER_REQUEST)],
+      result: {},
+      errors: { 4100: 'as the provider answers that origin; so with every other code of the method' },
+      example: { params: [ORIGIN, { method: 'eth_accounts' }], result: [ALICE] },
+      handler: (wallet, [origin, request], { signal }) => {
+        if (wallet.settings.admits?.(origin) === false) throw notAdmitted(origin)
+        return answerRequest(wallet, request, { origin, signal })
+      },
+    }),
+    walletMethod({
+      name: 'pocketchain_walletLink',
+      doc: 'A new link to the page where a person answers: it lets one browser in, once.',
+      params: [],
+      result: schema.string.json,
+      errors: { [CODE.server]: 'no port is open, so there is no page' },
+      example: { params: [], result: 'http://127.0.0.1:8545/wallet?key=5f0d6c1b9a8e7d3c2b1a0f9e8d7c6b5a49382716f5e4d3c2b1a09f8e7d6c5b4a' },
+      handler: ({ settings: { approvalUrl = null } }) => {
+        if (approvalUrl === null) throw new RpcError(CODE.server, 'this wallet has no page: it is served by nobody', { reason: 'no-page' })
+        return approvalUrl()
+      },
+    }),
+    walletMethod({
+      name: 'pocketchain_disconnectSite',
+      doc: 'Takes back what an origin was allowed.',
+      params: [required('origin', schema.string)],
+      result: NULL,
+      example: { params: [ORIGIN], result: null },
+      handler: ({ sites }, [origin]) => {
+        if (!sites.list().some((site) => site.origin === origin)) throw notConnected(origin)
+        return nothing(sites.disconnect(origin))
+      },
+    }),
+  ].map((method) => [method.name, method]),
+)
+
+/** Everything the wallet's own page shows besides a question. */
+function stateOf({ keyring, chains, sites, approvals, batches }: WalletContext): unknown {
+  return {
+    accounts: keyring.accounts,
+    chains: chains.list().map(({ chainId, name, nativeCurrency, rpcUrls, blockExplorerUrls, isEmbedded }) => ({
+      chainId: Hex.fromQuantity(chainId),
+      name,
+      nativeCurrency,
+      rpcUrls,
+      blockExplorerUrls,
+      isEmbedded,
+    })),
+    sites: sites.list().map((site) => ({ ...site, chainId: Hex.fromQuantity(site.chainId) })),
+    policy: approvals.policy,
+    latencyMs: approvals.latencyMs,
+    approvals: approvals.pending,
+    batches: batches.latest(STATE_BATCHES),
+  }
+}
+
+/** Absent keys are left out: a choice says what it says, not what it does not. */
+function choiceSchema(): Schema<Choice> {
+  const { json, parse } = schema.object({ accounts: schema.maybe(schema.arrayOf(schema.address, CHOSEN_ACCOUNTS)) })
+  return {
+    json,
+    parse: (value, path) => {
+      const { accounts } = parse(value, path)
+      return accounts === undefined ? {} : { accounts }
+    },
+  }
+}
+
+/** The result of what has none. */
+function nothing(done: void): null {
+  return done ?? null
+}
+
+function notAdmitted(origin: string): RpcError {
+  const why = `pages of ${origin} may not use this node; start it with --allow-origin to let them`
+  return unauthorized({ reason: 'origin-not-admitted', origin }, why)
+}
+
+function notConnected(origin: string): RpcError {
+  return invalidParams(`${origin.slice(0, ORIGIN_CHARS)} is not connected: see pocketchain_walletState for the sites that are`, {
+    reason: 'unknown-site',
+  })
+}

@@ -1,0 +1,39 @@
+import type { Hex } from '../eth/index.ts'
+import { RpcError } from '../rpc/index.ts'
+
+/** Codes of EIP-1193, EIP-5792 and interface 7.2-7.4 beyond those of JSON-RPC. */
+export const WALLET_CODE = {
+  rejected: 4001,
+  unauthorized: 4100,
+  unsupportedMethod: 4200,
+  /** paymaster service error */
+  paymaster: 4300,
+  disconnected: 4900,
+  chainDisconnected: 4901,
+  unrecognizedChain: 4902,
+  unsupportedCapability: 5700,
+  unsupportedChain: 5710,
+  duplicateId: 5720,
+  unknownBatch: 5730,
+  batchTooLarge: 5740,
+  upgradeRejected: 5750,
+  atomicityUnsupported: 5760,
+} as const
+
+/** interface 7.2, 7.3: what the contract's rows say word for word. `data.reason` tells a program which of a code's meanings it is. */
+export function rejected(message = 'User rejected the request', reason = 'rejected'): RpcError {
+  return new RpcError(WALLET_CODE.rejected, message, { reason })
+}
+
+export function unauthorized(data: { readonly reason: string; readonly [key: string]: unknown }, detail?: string): RpcError {
+  const message = 'The requested account and/or method has not been authorized by the user'
+  return new RpcError(WALLET_CODE.unauthorized, detail === undefined ? message : `${message}: ${detail}`, data)
+}
+
+/** interface 7.2. `asked` and `answered` are chain ids as quantities. */
+export function unrecognizedChain(
+  detail: string,
+  data: { readonly reason: string; readonly asked: Hex; readonly answered: Hex | null; readonly url?: string },
+): RpcError {
+  return new RpcError(WALLET_CODE.unrecognizedChain, `Unrecognized chain ID: ${detail}`, data)
+}

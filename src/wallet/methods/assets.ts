@@ -1,0 +1,62 @@
+import { required, schema } from '../../rpc/index.ts'
+import type { Schema } from '../../rpc/index.ts'
+import { chainLabel } from '../chain.ts'
+import { selectedChain } from '../connecting.ts'
+import { WALLET_CODE } from '../errors.ts'
+import { walletMethod } from '../method.ts'
+import type { WalletMethod } from '../method.ts'
+import { permittedAccount } from '../sites.ts'
+
+/** As MetaMask: what is longer is no symbol, but text that wants to be read. */
+const SYMBOL_CHARS = 11
+const DECIMALS = 36
+
+const symbol: Schema<string> = {
+  json: { type: 'string', maxLength: SYMBOL_CHARS },
+  parse: (value, path) => {
+    const text = schema.string.parse(value, path)
+    if (text.length > SYMBOL_CHARS) throw schema.refused(path, `${text.length} characters, at most ${SYMBOL_CHARS} are accepted`)
+    return text
+  },
+}
+
+/** Some apps send it as text. */
+const decimals: Schema<number> = {
+  json: { type: 'integer', minimum: 0, maximum: DECIMALS },
+  parse: (value, path) => {
+    const number = schema.integer.parse(value, path)
+    if (number > DECIMALS) throw schema.refused(path, `${number} decimals, at most ${DECIMALS} are accepted`)
+    return number
+  },
+}
+
+/** EIP-747. An image is never fetched. */
+const asset = schema.object({
+  type: schema.oneOf('ERC20', 'ERC721', 'ERC1155'),
+  options: schema.object({ address: schema.address, symbol: schema.maybe(symbol), decimals: schema.maybe(decimals) }),
+})
+
+export const ASSET_METHODS: readonly WalletMethod[] = [
+  walletMethod({
+    name: 'wallet_watchAsset',
+    doc: 'Asks the person whether the wallet should know a token (EIP-747); nothing is fetched for it.',
+    params: [required('asset', asset)],
+    isBare: true,
+    result: schema.boolean.json,
+    errors: { [WALLET_CODE.rejected]: 'the person refused, or nobody answered', [WALLET_CODE.unauthorized]: 'the origin is not connected' },
+    example: {
+      params: [{ type: 'ERC20', options: { address: '0x5fbdb2315678afecb367f032d93f642f64180aa3', symbol: 'USDC', decimals: 6 } }],
+      result: true,
+    },
+    handler: async (wallet, [{ type, options }], { origin, signal }) => {
+      permittedAccount(wallet.sites.get(origin))
+      const watched = { type, address: options.address, symbol: options.symbol ?? null, decimals: options.decimals ?? null }
+      const chain = chainLabel(selectedChain(wallet, origin))
+      await wallet.approvals.ask(
+        { kind: 'watchAsset', origin, method: 'wallet_watchAsset', warnings: [], chain, asset: watched },
+        { signal },
+      )
+      return true
+    },
+  }),
+]

@@ -1,0 +1,219 @@
+import { Hex } from '../../eth/index.ts'
+import { optional, required, schema } from '../../rpc/index.ts'
+import type { JsonSchema, Schema } from '../../rpc/index.ts'
+import { capabilitiesOf } from '../capabilities.ts'
+import { callsRequest } from '../callsrequest.ts'
+import { WALLET_CODE } from '../errors.ts'
+import { BATCH_ID_CHARS, CAPABILITY_CHAINS, STATUS_WAIT_MS } from '../limits.ts'
+import { walletMethod } from '../method.ts'
+import type { WalletMethod } from '../method.ts'
+import { sendCalls } from '../sendcalls.ts'
+import { permittedAccount } from '../sites.ts'
+
+const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
+const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
+const ID = '0x2c9f1d4be1a0d60d43e0d5b1b0d2c1a5f5a7f4b36e8c2d90a1b7c6d5e4f30211'
+const HASH = '0xc9ec3caa78e68e4aab5d188c7fe6c0815e29ad62507fe729dbd32681405715dc'
+const SUPPORTED: JsonSchema = { type: 'object', required: ['supported'], properties: { supported: { type: 'boolean' } } }
+const ATOMIC_STATUS: JsonSchema = { enum: ['supported', 'ready', 'unsupported'] }
+
+const batchId: Schema<string> = {
+  json: { type: 'string', minLength: 1, maxLength: BATCH_ID_CHARS },
+  parse: (value, path) => {
+    const text = schema.string.parse(value, path)
+    if (text.length >= 1 && text.length <= BATCH_ID_CHARS) return text
+    throw schema.refused(path, `an id has 1 to ${BATCH_ID_CHARS} characters, not ${text.length}`)
+  },
+}
+
+const RECEIPT: JsonSchema = {
+  type: 'object',
+  required: ['logs', 'status', 'blockHash', 'blockNumber', 'gasUsed', 'transactionHash'],
+  properties: {
+    logs: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['address', 'data', 'topics'],
+        properties: { address: schema.address.json, data: schema.bytes.json, topics: { type: 'array', items: schema.hash.json } },
+      },
+    },
+    status: schema.quantity.json,
+    blockHash: schema.hash.json,
+    blockNumber: schema.quantity.json,
+    gasUsed: schema.quantity.json,
+    transactionHash: schema.hash.json,
+  },
+}
+
+const CALLS_STATUS: JsonSchema = {
+  type: 'object',
+  required: ['version', 'id', 'chainId', 'status', 'atomic', 'capabilities'],
+  properties: {
+    version: { enum: ['2.0.0'] },
+    id: { type: 'string' },
+    chainId: schema.quantity.json,
+    status: { enum: [100, 200, 400, 500, 600] },
+    atomic: { type: 'boolean' },
+    receipts: { type: 'array', items: RECEIPT },
+    capabilities: {
+      type: 'object',
+      required: ['status'],
+      properties: {
+        status: {
+          type: 'object',
+          required: ['confirmation', 'reason', 'message', 'calls'],
+          properties: {
+            confirmation: { enum: ['none', 'preconfirmed', 'sealed'] },
+            reason: { enum: ['reverted', 'partly', 'retracted', 'refused', 'dropped', 'replaced', null] },
+            message: { oneOf: [{ type: 'string' }, { type: 'null' }] },
+            calls: {
+              type: 'array',
+              items: {
+                type: 'object',
+                required: ['outcome', 'transactionHash'],
+                properties: {
+                  outcome: { enum: ['pending', 'success', 'reverted', 'refused', 'dropped', 'replaced'] },
+                  transactionHash: schema.hash.json,
+                },
+              },
+            },
+          },
+        },
+      },
+    },
+  },
+}
+
+const CAPABILITIES: JsonSchema = {
+  type: 'object',
+  additionalProperties: {
+    type: 'object',
+    required: ['paymasterService', 'gasLimitOverride', 'auxiliaryFunds', 'flowControl'],
+    properties: {
+      atomic: { type: 'object', required: ['status', 'supported'], properties: { status: ATOMIC_STATUS, supported: ATOMIC_STATUS } },
+      atomicBatch: SUPPORTED,
+      paymasterService: SUPPORTED,
+      gasLimitOverride: SUPPORTED,
+      auxiliaryFunds: SUPPORTED,
+      flowControl: SUPPORTED,
+    },
+  },
+}
+
+const UNKNOWN = { [WALLET_CODE.unknownBatch]: 'the origin has submitted no batch with that id within a day' }
+
+export const CALLS_METHODS: readonly WalletMethod[] = [
+  walletMethod({
+    name: 'wallet_sendCalls',
+    doc: 'Asks the person for a batch of calls and submits it, in one transaction where all must succeed or fail together; returns its id without waiting for a block (EIP-5792).',
+    params: [required('batch', callsRequest)],
+    result: {
+      type: 'object',
+      required: ['id', 'batchId', 'status'],
+      properties: { id: { type: 'string' }, batchId: { type: 'string' }, status: { enum: ['pending'] } },
+    },
+    errors: {
+      [-32000]: 'the version is not 2.0.0; or the node refuses the transaction',
+      [WALLET_CODE.rejected]: 'the person refused the batch',
+      [WALLET_CODE.unauthorized]:
+        'the origin is not connected, or not to that account; or everybody knows the key of the account and the chain is a real one',
+      [WALLET_CODE.unsupportedCapability]: 'a capability that is not marked as optional, and that the wallet lacks',
+      [WALLET_CODE.unsupportedChain]: 'the wallet does not know the chain, or the calls must be atomic and the chain lacks EIP-7702',
+      [WALLET_CODE.duplicateId]: 'the origin has submitted a batch with that id for that account',
+      [WALLET_CODE.batchTooLarge]: 'too many calls, or too much call data',
+      [WALLET_CODE.upgradeRejected]: 'the calls must be atomic, and the person refused to make the account a smart account',
+      [WALLET_CODE.atomicityUnsupported]: 'the calls must be atomic, and the account runs code that the wallet does not know',
+    },
+    example: {
+      params: [
+        {
+          version: '2.0.0',
+          from: ALICE,
+          chainId: '0x7a69',
+          atomicRequired: true,
+          calls: [
+            { to: BOB, value: '0x1' },
+            { to: BOB, value: '0x2' },
+          ],
+        },
+      ],
+      result: { id: ID, batchId: ID, status: 'pending' },
+    },
+    handler: (wallet, [batch], asker) => sendCalls(wallet, batch, asker),
+  }),
+  walletMethod({
+    name: 'wallet_getCallsStatus',
+    doc: `What has become of a batch. A pending one is waited for up to ${STATUS_WAIT_MS} ms; it is 200 as soon as it is pre-confirmed, unless the wallet is set to sealed blocks.`,
+    params: [required('id', batchId)],
+    result: CALLS_STATUS,
+    errors: UNKNOWN,
+    example: {
+      params: [ID],
+      result: {
+        version: '2.0.0',
+        id: ID,
+        chainId: '0x7a69',
+        status: 200,
+        atomic: true,
+        receipts: [{ logs: [], status: '0x1', blockHash: HASH, blockNumber: '0x1b4', gasUsed: '0xcf08', transactionHash: HASH }],
+        capabilities: {
+          status: {
+            confirmation: 'sealed',
+            reason: null,
+            message: null,
+            calls: [
+              { outcome: 'success', transactionHash: HASH },
+              { outcome: 'success', transactionHash: HASH },
+            ],
+          },
+        },
+      },
+    },
+    handler: ({ batches }, [id], { origin, signal }) => batches.status(id, { origin, waitMs: STATUS_WAIT_MS, signal }),
+  }),
+  walletMethod({
+    name: 'wallet_showCallsStatus',
+    doc: "Answers null for a batch that is known; the wallet's page lists it with its status.",
+    params: [required('id', batchId)],
+    result: { type: 'null' },
+    errors: UNKNOWN,
+    example: { params: [ID], result: null },
+    handler: ({ batches }, [id], { origin }) => {
+      batches.assertKnown(id, origin)
+      return null
+    },
+  }),
+  walletMethod({
+    name: 'wallet_getCapabilities',
+    doc: 'What the wallet can do for an account, by chain id, and under 0x0 what holds for every chain. Chains that it does not know are left out.',
+    params: [optional('account', schema.address), optional('chain ids', schema.arrayOf(schema.quantity, CAPABILITY_CHAINS))],
+    result: CAPABILITIES,
+    errors: { [WALLET_CODE.unauthorized]: 'the origin is not connected, or not to that account' },
+    example: {
+      params: [ALICE, ['0x7a69']],
+      result: {
+        '0x0': {
+          paymasterService: { supported: false },
+          gasLimitOverride: { supported: true },
+          auxiliaryFunds: { supported: false },
+          flowControl: { supported: false },
+        },
+        '0x7a69': {
+          atomic: { status: 'ready', supported: 'ready' },
+          atomicBatch: { supported: true },
+          paymasterService: { supported: false },
+          gasLimitOverride: { supported: true },
+          auxiliaryFunds: { supported: false },
+          flowControl: { supported: false },
+        },
+      },
+    },
+    handler: ({ sites, chains, onError }, [account, chainIds], { origin }) => {
+      const permitted = permittedAccount(sites.get(origin), account)
+      const wanted = chainIds === undefined ? null : new Set(chainIds.map((id) => Hex.fromQuantity(id)))
+      const asked = chains.list().filter(({ chainId }) => wanted === null || wanted.has(Hex.fromQuantity(chainId)))
+      return capabilitiesOf(asked, permitted, onError)
+    },
+  }),
+]

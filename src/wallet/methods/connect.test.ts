@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest'
+import type { Address } from '../../eth/index.ts'
+import { ORIGIN, connected, openWallet, refusal, startNode } from '../wallet.fixture.ts'
+
+const node = await startNode()
+const [alice, bob] = node.accounts.map(({ address }) => address) as [Address, Address, ...Address[]] // a node has ten
+
+describe('wallet_connect', () => {
+  it('connects as eth_requestAccounts does', async () => {
+    const { wallet } = openWallet(node)
+    const provider = wallet.provider(ORIGIN)
+    const asked = provider.request({
+      method: 'wallet_connect',
+      params: [{ version: '1', capabilities: { unheardOf: { optional: true } } }],
+    })
+    const { question, approve } = await wallet.approvals.next()
+    expect(question).toMatchObject({ kind: 'connect', method: 'wallet_connect' })
+    approve({ accounts: [bob, alice] })
+    const accounts = [
+      { address: bob, capabilities: {} },
+      { address: alice, capabilities: {} },
+    ]
+    expect(await asked).toEqual({ accounts, chainIds: ['0x7a69'] })
+    expect(await provider.request({ method: 'wallet_connect' })).toEqual({ accounts, chainIds: ['0x7a69'] })
+  })
+
+  it('refuses to sign in along the way with 5700, unless that is optional', async () => {
+    const { wallet } = openWallet(node)
+    const capabilities = { signInWithEthereum: { nonce: '1', chainId: '0x7a69' } }
+    const asked = wallet.provider(ORIGIN).request({ method: 'wallet_connect', params: [{ version: '1', capabilities }] })
+    expect(await refusal(asked)).toMatchObject({ code: 5700, data: { reason: 'unsupported-capability', capability: 'signInWithEthereum' } })
+    expect(wallet.approvals.pending).toEqual([])
+  })
+
+  it('refuses another version, and capabilities that are no object', async () => {
+    const { wallet } = openWallet(node)
+    const provider = wallet.provider(ORIGIN)
+    expect(await refusal(provider.request({ method: 'wallet_connect', params: [{ version: '2' }] }))).toMatchObject({ code: -32602 })
+    expect(await refusal(provider.request({ method: 'wallet_connect', params: [{ capabilities: 1 }] }))).toMatchObject({ code: -32602 })
+    expect(wallet.approvals.pending).toEqual([])
+  })
+
+  it('is undone by wallet_disconnect', async () => {
+    const { wallet } = openWallet(node)
+    const provider = await connected(wallet)
+    expect(await provider.request({ method: 'wallet_disconnect' })).toBeNull()
+    expect(await provider.request({ method: 'eth_accounts' })).toEqual([])
+  })
+})
+
+describe('permissions', () => {
+  it('are asked for also when the origin is connected, and shown as MetaMask shows them', async () => {
+    const { wallet } = openWallet(node)
+    const provider = await connected(wallet, ORIGIN, { accounts: [bob] })
+    const asked = provider.request({ method: 'wallet_requestPermissions', params: [{ eth_accounts: {} }] })
+    const { question, approve } = await wallet.approvals.next()
+    if (question.kind !== 'connect') throw new Error(question.kind)
+    expect(question.accounts[0]?.address).toBe(bob)
+    approve({ accounts: [alice] })
+    const permissions = await asked
+    expect(permissions).toEqual([
+      {
+        id: expect.stringMatching(/^0x[0-9a-f]{64}$/) as string,
+        invoker: ORIGIN,
+        parentCapability: 'eth_accounts',
+        caveats: [{ type: 'restrictReturnedAccounts', value: [alice] }],
+        date: wallet.sites.get(ORIGIN).connectedAt,
+      },
+      expect.objectContaining({
+        parentCapability: 'endowment:permitted-chains',
+        caveats: [{ type: 'restrictNetworkSwitching', value: ['0x7a69'] }],
+      }),
+    ])
+    expect(await provider.request({ method: 'wallet_getPermissions' })).toEqual(permissions)
+  })
+
+  it('that are refused change nothing', async () => {
+    const { wallet } = openWallet(node)
+    const provider = await connected(wallet, ORIGIN, { accounts: [bob] })
+    const asked = refusal(provider.request({ method: 'wallet_requestPermissions', params: [{ eth_accounts: {} }] }))
+    ;(await wallet.approvals.next()).reject()
+    expect(await asked).toMatchObject({ code: 4001 })
+    expect(await provider.request({ method: 'eth_accounts' })).toEqual([bob])
+  })
+
+  it('are taken back, and nothing is left of them', async () => {
+    const { wallet } = openWallet(node)
+    const provider = await connected(wallet)
+    expect(await provider.request({ method: 'wallet_revokePermissions', params: [{ eth_accounts: {} }] })).toBeNull()
+    expect(await provider.request({ method: 'wallet_getPermissions' })).toEqual([])
+    expect(await refusal(provider.request({ method: 'personal_sign', params: ['0x', alice] }))).toMatchObject({ code: 4100 })
+  })
+
+  it.each(['wallet_requestPermissions', 'wallet_revokePermissions'])(
+    '%s without params, or of something unknown, is -32602',
+    async (method) => {
+      const { wallet } = openWallet(node)
+      const provider = await connected(wallet)
+      for (const params of [undefined, [], [{}], [null], [[]], ['eth_accounts'], [{ snap_dialog: {} }]]) {
+        expect(await refusal(provider.request({ method, params })), JSON.stringify(params)).toMatchObject({ code: -32602 })
+      }
+      expect(wallet.approvals.pending).toEqual([])
+      expect(await provider.request({ method: 'eth_accounts' })).toHaveLength(10)
+    },
+  )
+})
+
+describe('wallet_watchAsset', () => {
+  const options = { address: `0x${'AB'.repeat(20)}`, symbol: 'USDC', decimals: 6 }
+
+  it.each([
+    ['as EIP-747 has it', { type: 'ERC20', options }],
+    ['in a list', [{ type: 'ERC20', options }]],
+  ])('asks, %s, and answers true', async (_, params) => {
+    const { wallet } = openWallet(node)
+    const provider = await connected(wallet)
+    const asked = provider.request({ method: 'wallet_watchAsset', params })
+    const { question, approve } = await wallet.approvals.next()
+    const asset = { type: 'ERC20', address: options.address.toLowerCase(), symbol: 'USDC', decimals: 6 }
+    expect(question).toMatchObject({ kind: 'watchAsset', asset, chain: { chainId: '0x7a69' } })
+    approve()
+    expect(await asked).toBe(true)
+  })
+
+  it('that is refused is 4001', async () => {
+    const { wallet } = openWallet(node)
+    const provider = await connected(wallet)
+    const asked = refusal(provider.request({ method: 'wallet_watchAsset', params: { type: 'ERC20', options } }))
+    ;(await wallet.approvals.next()).reject()
+    expect(await asked).toMatchObject({ code: 4001 })
+  })
+
+  it.each([
+    ['before connecting', { type: 'ERC20', options }, 4100, false],
+    ['of an unknown type', { type: 'ERC7', options }, -32602, true],
+    ['without options', { type: 'ERC20' }, -32602, true],
+    ['of an address that is none', { type: 'ERC20', options: { ...options, address: '0x12' } }, -32602, true],
+    ['of a symbol that wants to be read', { type: 'ERC20', options: { ...options, symbol: 'visit my page' } }, -32602, true],
+    ['of too many decimals', { type: 'ERC20', options: { ...options, decimals: 37 } }, -32602, true],
+  ])('%s is refused and nobody is asked', async (_, params, code, isConnected) => {
+    const { wallet } = openWallet(node)
+    const provider = isConnected ? await connected(wallet) : wallet.provider(ORIGIN)
+    expect(await refusal(provider.request({ method: 'wallet_watchAsset', params }))).toMatchObject({ code })
+    expect(wallet.approvals.pending).toEqual([])
+  })
+})

@@ -1,0 +1,113 @@
+import { Hex } from '../../eth/index.ts'
+import { RpcError, invalidParams, optional, schema } from '../../rpc/index.ts'
+import type { JsonSchema } from '../../rpc/index.ts'
+import { connect } from '../connecting.ts'
+import type { WalletContext } from '../context.ts'
+import { WALLET_CODE } from '../errors.ts'
+import { walletMethod } from '../method.ts'
+import type { WalletMethod } from '../method.ts'
+
+const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
+const ACCOUNTS: JsonSchema = { type: 'array', items: schema.address.json }
+const ASKING = {
+  [WALLET_CODE.rejected]: 'the person refused, or nobody answered',
+  [WALLET_CODE.unauthorized]: 'the wallet has no accounts',
+}
+
+/** ERC-7846. */
+const connection = schema.object({ version: schema.maybe(schema.string), capabilities: schema.maybe(schema.anything) })
+
+export const CONNECT_METHODS: readonly WalletMethod[] = [
+  walletMethod({
+    name: 'eth_requestAccounts',
+    doc: 'Asks the person to connect the origin and returns the accounts it may use, the selected one first; a connected origin is answered at once.',
+    params: [],
+    result: ACCOUNTS,
+    errors: ASKING,
+    example: { params: [], result: [ALICE] },
+    handler: (wallet, _, asker) => connect(wallet, 'eth_requestAccounts', asker),
+  }),
+  walletMethod({
+    name: 'eth_accounts',
+    doc: 'The accounts that the origin may use, the selected one first; none before it is connected.',
+    params: [],
+    result: ACCOUNTS,
+    example: { params: [], result: [ALICE] },
+    handler: ({ sites }, _, { origin }) => [...sites.get(origin).accounts],
+  }),
+  walletMethod({
+    name: 'eth_coinbase',
+    doc: 'The selected account, null before the origin is connected.',
+    params: [],
+    result: schema.nullable(schema.address).json,
+    example: { params: [], result: ALICE },
+    handler: ({ sites }, _, { origin }) => sites.get(origin).accounts[0] ?? null,
+  }),
+  walletMethod({
+    name: 'wallet_connect',
+    doc: 'Connects as eth_requestAccounts does and returns the accounts with their capabilities, and the chains, the selected one first (ERC-7846).',
+    params: [optional('connection', connection)],
+    result: {
+      type: 'object',
+      properties: {
+        accounts: {
+          type: 'array',
+          items: { type: 'object', properties: { address: schema.address.json, capabilities: { type: 'object' } } },
+        },
+        chainIds: { type: 'array', items: schema.quantity.json },
+      },
+      required: ['accounts', 'chainIds'],
+    },
+    errors: {
+      ...ASKING,
+      [WALLET_CODE.unsupportedCapability]: 'a capability that is not marked as optional: there is none for this method',
+    },
+    example: {
+      params: [{ version: '1' }],
+      result: { accounts: [{ address: ALICE, capabilities: {} }], chainIds: ['0x7a69'] },
+    },
+    handler: async (wallet, [request], asker) => {
+      if (request?.version !== undefined && request.version !== '1') {
+        throw invalidParams(`wallet_connect has version "1", not ${JSON.stringify(request.version)}`, { reason: 'version' })
+      }
+      refuseCapabilities(request?.capabilities)
+      const accounts = await connect(wallet, 'wallet_connect', asker)
+      return {
+        accounts: accounts.map((address) => ({ address, capabilities: {} })),
+        chainIds: chainIds(wallet, asker.origin),
+      }
+    },
+  }),
+  walletMethod({
+    name: 'wallet_disconnect',
+    doc: 'Takes back what the origin was allowed (ERC-7846).',
+    params: [],
+    result: { type: 'null' },
+    example: { params: [], result: null },
+    handler: ({ sites }, _, { origin }) => {
+      sites.disconnect(origin)
+      return null
+    },
+  }),
+]
+
+/** Signing in, sub-accounts and spending limits are nothing this wallet has. Throws RpcError 5700 unless each is optional. */
+function refuseCapabilities(capabilities: unknown): void {
+  if (capabilities === undefined) return
+  if (typeof capabilities !== 'object' || capabilities === null)
+    throw invalidParams('capabilities is an object', { reason: 'capabilities' })
+  for (const [name, value] of Object.entries(capabilities)) {
+    const isOptional = typeof value === 'object' && value !== null && (value as { optional?: unknown }).optional === true // any object has this shape
+    if (value !== undefined && value !== null && !isOptional) throw unsupported(name)
+  }
+}
+
+function chainIds({ sites, chains }: WalletContext, origin: string): readonly Hex[] {
+  const { chainId: selected } = sites.get(origin)
+  return [selected, ...chains.list().flatMap(({ chainId }) => (chainId === selected ? [] : [chainId]))].map((id) => Hex.fromQuantity(id))
+}
+
+function unsupported(capability: string): RpcError {
+  const message = `The wallet does not support a capability that was not marked as optional: wallet_connect has no ${capability.slice(0, 100)}`
+  return new RpcError(WALLET_CODE.unsupportedCapability, message, { reason: 'unsupported-capability', capability })
+}

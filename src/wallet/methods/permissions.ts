@@ -1,0 +1,113 @@
+import { Hash, Hex } from '../../eth/index.ts'
+import { invalidParams, required, schema } from '../../rpc/index.ts'
+import type { JsonSchema } from '../../rpc/index.ts'
+import { connect } from '../connecting.ts'
+import { WALLET_CODE } from '../errors.ts'
+import { walletMethod } from '../method.ts'
+import type { WalletMethod } from '../method.ts'
+import type { Site } from '../sites.ts'
+
+/** A permission as MetaMask answers it (EIP-2255). */
+interface Permission {
+  readonly id: Hash
+  readonly invoker: string
+  readonly parentCapability: (typeof NAMES)[number]
+  readonly caveats: readonly { readonly type: string; readonly value: readonly string[] }[]
+  /** Unix time, milliseconds */
+  readonly date: number
+}
+
+/** What may be asked for. Both come and go together: an origin that sees accounts sees them on a chain. */
+const NAMES = ['eth_accounts', 'endowment:permitted-chains'] as const
+
+const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
+const PERMISSION: JsonSchema = {
+  type: 'object',
+  properties: {
+    id: schema.hash.json,
+    invoker: { type: 'string' },
+    parentCapability: { enum: NAMES },
+    caveats: { type: 'array', items: { type: 'object', properties: { type: { type: 'string' }, value: { type: 'array' } } } },
+    date: { type: 'integer' },
+  },
+  required: ['id', 'invoker', 'parentCapability', 'caveats', 'date'],
+}
+const EXAMPLE = [
+  {
+    id: `0x${'5f'.repeat(32)}`,
+    invoker: 'http://localhost:3000',
+    parentCapability: 'eth_accounts',
+    caveats: [{ type: 'restrictReturnedAccounts', value: [ALICE] }],
+    date: 1_767_225_600_000,
+  },
+]
+
+export const PERMISSION_METHODS: readonly WalletMethod[] = [
+  walletMethod({
+    name: 'wallet_requestPermissions',
+    doc: 'Asks the person which accounts the origin may use, also when it is connected already (EIP-2255).',
+    params: [required('permissions', schema.anything)],
+    result: { type: 'array', items: PERMISSION },
+    errors: {
+      [WALLET_CODE.rejected]: 'the person refused, or nobody answered',
+      [WALLET_CODE.unauthorized]: 'the wallet has no accounts',
+    },
+    example: { params: [{ eth_accounts: {} }], result: EXAMPLE },
+    handler: async (wallet, [permissions], asker) => {
+      assertNames(permissions)
+      await connect(wallet, 'wallet_requestPermissions', asker, true)
+      return permissionsOf(wallet.sites.get(asker.origin))
+    },
+  }),
+  walletMethod({
+    name: 'wallet_getPermissions',
+    doc: 'What the origin was allowed, an empty list before it is connected (EIP-2255).',
+    params: [],
+    result: { type: 'array', items: PERMISSION },
+    example: { params: [], result: EXAMPLE },
+    handler: ({ sites }, _, { origin }) => permissionsOf(sites.get(origin)),
+  }),
+  walletMethod({
+    name: 'wallet_revokePermissions',
+    doc: 'Takes back what the origin was allowed, as MetaMask does it.',
+    params: [required('permissions', schema.anything)],
+    result: { type: 'null' },
+    example: { params: [{ eth_accounts: {} }], result: null },
+    handler: ({ sites }, [permissions], { origin }) => {
+      assertNames(permissions)
+      sites.disconnect(origin)
+      return null
+    },
+  }),
+]
+
+/** `{ eth_accounts: {} }`. Throws RpcError -32602. */
+function assertNames(permissions: unknown): void {
+  const isObject = typeof permissions === 'object' && permissions !== null && !Array.isArray(permissions)
+  const names: readonly string[] = isObject ? Object.keys(permissions) : []
+  const unknown = names.find((name) => !NAMES.some((known) => known === name))
+  if (unknown !== undefined) {
+    throw invalidParams(`there is no permission "${unknown.slice(0, 100)}", there are ${NAMES.join(', ')}`, {
+      reason: 'unknown-permission',
+    })
+  }
+  if (names.length > 0) return
+  throw invalidParams('invalid argument 0 (permissions): expected an object that names a permission, such as { eth_accounts: {} }', {
+    reason: 'no-permission',
+  })
+}
+
+function permissionsOf({ origin, accounts, chainId, connectedAt }: Site): readonly Permission[] {
+  if (accounts.length === 0) return []
+  const permission = (parentCapability: Permission['parentCapability'], type: string, value: readonly string[]): Permission => ({
+    id: Hash.keccak(new TextEncoder().encode(`${parentCapability} ${connectedAt} ${origin}`)),
+    invoker: origin,
+    parentCapability,
+    caveats: [{ type, value }],
+    date: connectedAt ?? 0,
+  })
+  return [
+    permission('eth_accounts', 'restrictReturnedAccounts', accounts),
+    permission('endowment:permitted-chains', 'restrictNetworkSwitching', [Hex.fromQuantity(chainId)]),
+  ]
+}

@@ -1,0 +1,185 @@
+import { describe, expect, it } from 'vitest'
+import { Address } from '../../eth/index.ts'
+import type { Hash } from '../../eth/index.ts'
+import { RpcError } from '../../rpc/index.ts'
+import type { RpcRequest } from '../../rpc/index.ts'
+import { embeddedChain } from '../chain.ts'
+import type { WalletChain } from '../chain.ts'
+import { LOGGER, REVERTER, asked, creating, deploy, sender, traces } from '../sending.fixture.ts'
+import { ORIGIN, refusal, startNode } from '../wallet.fixture.ts'
+
+const node = await startNode()
+const real = await startNode({ chainId: 8453 })
+const reverter = await deploy(node, creating(REVERTER))
+const bob = node.accounts[1]?.address ?? Address.zero
+const to = bob
+
+function open(options: Parameters<typeof sender>[1] = {}) {
+  return sender(node, { further: [{ ...embeddedChain(real), isEmbedded: false }], ...options })
+}
+
+async function sent(hash: string): Promise<Record<string, unknown>> {
+  return (await node.request({ method: 'eth_getTransactionByHash', params: [hash] })) as Record<string, unknown> // of a hash that was just answered
+}
+
+describe('eth_sendTransaction', () => {
+  it.each([
+    ['nothing', undefined, -32602],
+    ['no transaction', 'text', -32602],
+    ['neither target nor data', {}, -32602],
+    ['a target that is no address', { to: 'bob' }, -32602],
+    ['a value in decimal', { to, value: '1' }, -32602],
+    ['data and input that differ', { to, data: '0x01', input: '0x02' }, -32602],
+    ['a gas price beside a fee cap', { to, gasPrice: '0x1', maxFeePerGas: '0x1' }, -32602],
+    ['a tip above the fee cap', { to, maxFeePerGas: '0x1', maxPriorityFeePerGas: '0x2' }, -32602],
+    ['another chain', { to, chainId: '0x1' }, -32602],
+    ['an authorization', { to, authorizationList: [{ chainId: '0x7a69', address: to, nonce: '0x0' }] }, -32602],
+    ['blobs', { to, blobVersionedHashes: [`0x01${'00'.repeat(31)}`] }, -32602],
+    ['an account that is not ours', { to, from: `0x${'12'.repeat(20)}` }, 4100],
+  ])('with %s is refused before anybody is asked, and nothing happens', async (_, transaction, code) => {
+    const mine = open()
+    const kinds = asked(mine.wallet)
+    const before = await traces(node, mine)
+    const params = transaction === undefined ? [] : [transaction]
+    expect(await refusal(mine.ask('eth_sendTransaction', ...params))).toMatchObject({ code })
+    expect(await traces(node, mine)).toEqual(before)
+    expect(kinds).toEqual([])
+    expect(mine.errors).toEqual([])
+  })
+
+  it('tells why it takes no authorization of an app', async () => {
+    const request = { to, authorizationList: [{}] }
+    const { message, data } = await refusal(open().ask('eth_sendTransaction', request))
+    expect(message).toMatch(/EIP-7702.*wallet_sendCalls/)
+    expect(data).toEqual({ reason: 'authorization-list' })
+  })
+
+  it('of a site that is not connected is 4100', async () => {
+    const mine = open()
+    mine.wallet.sites.disconnect(ORIGIN)
+    expect(await refusal(mine.ask('eth_sendTransaction', { to }))).toMatchObject({ code: 4100, data: { reason: 'not-connected' } })
+  })
+
+  it('with a key that everybody knows on a real chain is 4100 before anybody is asked', async () => {
+    const mine = open()
+    mine.wallet.sites.selectChain(ORIGIN, 8453)
+    const kinds = asked(mine.wallet)
+    expect(await refusal(mine.ask('eth_sendTransaction', { to }))).toMatchObject({
+      code: 4100,
+      data: { reason: 'dev-account-on-real-chain' },
+    })
+    expect(kinds).toEqual([])
+    expect(await real.request({ method: 'eth_blockNumber', params: [] })).toBe('0x0')
+  })
+
+  it('that the person refuses is 4001, and nothing happens', async () => {
+    const mine = open({ policy: 'reject' })
+    const before = await traces(node, mine)
+    expect(await refusal(mine.ask('eth_sendTransaction', { to }))).toMatchObject({ code: 4001, message: 'User rejected the request' })
+    expect(await traces(node, mine)).toEqual(before)
+  })
+
+  it('that the node refuses says so in its words, and nothing happens', async () => {
+    const mine = open()
+    const before = await traces(node, mine)
+    const refused = await refusal(mine.ask('eth_sendTransaction', { to, value: `0x${'f'.repeat(30)}` }))
+    expect(refused).toMatchObject({ code: -32000, message: expect.stringContaining('insufficient funds') })
+    expect(await traces(node, mine)).toEqual(before)
+  })
+
+  it('asks once and answers the hash; what is left open is filled in', async () => {
+    const mine = open()
+    const kinds = asked(mine.wallet)
+    const hash = await mine.ask<string>('eth_sendTransaction', { to, value: '0x3', somethingElse: true, type: '0x2' })
+    expect(await sent(hash)).toMatchObject({ from: mine.alice, to, value: '0x3', type: '0x2', gas: '0x5208', chainId: '0x7a69' })
+    expect(kinds).toEqual(['send'])
+  })
+
+  it('keeps to what the app says of gas, fees, sender, chain and access list', async () => {
+    const { ask } = open()
+    const accessList = [{ address: reverter, storageKeys: [`0x${'00'.repeat(32)}`] }]
+    const fees = { gasLimit: '0xc350', maxFeePerGas: '0x12a05f2000', maxPriorityFeePerGas: '0x3b9aca00' }
+    const hash = await ask<string>('eth_sendTransaction', { from: bob, to: bob, input: '0x1234', chainId: '0x07a69', accessList, ...fees })
+    expect(await sent(hash)).toMatchObject({
+      from: bob,
+      type: '0x2',
+      gas: '0xc350',
+      maxFeePerGas: fees.maxFeePerGas,
+      maxPriorityFeePerGas: fees.maxPriorityFeePerGas,
+      input: '0x1234',
+      accessList,
+    })
+    const legacy = await ask<string>('eth_sendTransaction', { from: bob, to: bob, gasPrice: '0x12a05f2000' })
+    expect(await sent(legacy)).toMatchObject({ type: '0x0', gasPrice: '0x12a05f2000', chainId: '0x7a69' })
+    const listed = await ask<string>('eth_sendTransaction', { from: bob, to: bob, gasPrice: '0x12a05f2000', accessList })
+    expect(await sent(listed)).toMatchObject({ type: '0x1', accessList })
+  })
+
+  it('creates contracts', async () => {
+    const { ask, alice } = open()
+    const hash = await ask<string>('eth_sendTransaction', { data: creating(LOGGER) })
+    const { contractAddress } = await ask<{ contractAddress: string }>('eth_getTransactionReceipt', hash)
+    expect(await ask('eth_getCode', contractAddress, 'latest')).toBe(`0x${LOGGER}`)
+    expect(await sent(hash)).toMatchObject({ from: alice, to: null })
+  })
+
+  it('sends what reverts, too, when the person says yes to it', async () => {
+    const { wallet, ask } = open({ policy: 'ask' })
+    const answer = ask<string>('eth_sendTransaction', { to: reverter })
+    const prompt = await wallet.approvals.next()
+    expect(prompt.question).toMatchObject({ kind: 'send', preview: { status: 'reverted' } })
+    prompt.approve()
+    expect(await ask('eth_getTransactionReceipt', await answer)).toMatchObject({ status: '0x0' })
+  })
+
+  it("keeps to a nonce of the app, for one that is to take another one's place", async () => {
+    const { ask, alice } = open()
+    const nonce = await ask<string>('eth_getTransactionCount', alice, 'pending')
+    expect(await sent(await ask('eth_sendTransaction', { to, nonce }))).toMatchObject({ nonce })
+    expect(await refusal(ask('eth_sendTransaction', { to, nonce }))).toMatchObject({ message: expect.stringContaining('nonce too low') })
+  })
+
+  it('sends ten at once with ten nonces', async () => {
+    const { ask } = open()
+    const hashes = await Promise.all(Array.from({ length: 10 }, () => ask<string>('eth_sendTransaction', { from: bob, to: bob })))
+    const nonces = await Promise.all(hashes.map(async (hash) => Number((await sent(hash))['nonce'])))
+    expect(new Set(nonces).size).toBe(10)
+    expect(Math.max(...nonces) - Math.min(...nonces)).toBe(9)
+  })
+
+  it('takes the next nonce when a program beside the wallet has taken the one it would have had', async () => {
+    const [account] = node.accounts
+    let isTaken = false
+    const chain = between(async ({ method }) => {
+      if (method !== 'eth_sendRawTransaction' || isTaken) return
+      isTaken = true
+      await node.request({ method: 'eth_sendTransaction', params: [{ from: account?.address, to }] })
+    })
+    const { ask } = sender(node, { chains: [chain] })
+    const hash = await ask<string>('eth_sendTransaction', { to, value: '0x9' })
+    expect(await sent(hash)).toMatchObject({ value: '0x9' })
+    expect(isTaken).toBe(true)
+  })
+
+  it('says that nobody knows when the answer of the node was lost', async () => {
+    const chain = between(async ({ method }) => {
+      if (method === 'eth_sendRawTransaction') throw new RpcError(-32000, 'no answer within 10 s', { reason: 'timeout' })
+    })
+    const mine = sender(node, { chains: [chain] })
+    const { message, data } = await refusal(mine.ask('eth_sendTransaction', { to }))
+    expect(message).toMatch(/may have taken the transaction 0x[0-9a-f]{64} or not/)
+    expect(data).toMatchObject({ reason: 'unsure', hash: expect.stringMatching(/^0x/) as Hash })
+  })
+})
+
+/** The node's chain, with `look` before each request. */
+function between(look: (request: RpcRequest) => Promise<void>): WalletChain {
+  const rpc = {
+    subscribe: node.subscribe,
+    request: async (request: RpcRequest) => {
+      await look(request)
+      return node.request(request)
+    },
+  }
+  return { ...embeddedChain(node), rpc }
+}

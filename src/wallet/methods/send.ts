@@ -1,0 +1,99 @@
+import { Hex } from '../../eth/index.ts'
+import { invalidParams, required, schema } from '../../rpc/index.ts'
+import type { Schema } from '../../rpc/index.ts'
+import { selectedChain } from '../connecting.ts'
+import { WALLET_CODE } from '../errors.ts'
+import { ACCESS_LIST_ITEMS } from '../limits.ts'
+import { walletMethod } from '../method.ts'
+import type { WalletMethod } from '../method.ts'
+import { otherChain, sendTransaction } from '../sendcalls.ts'
+import { permittedAccount } from '../sites.ts'
+
+const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
+const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
+const HASH = '0xc9ec3caa78e68e4aab5d188c7fe6c0815e29ad62507fe729dbd32681405715dc'
+
+const accessList = schema.arrayOf(
+  schema.object({ address: schema.address, storageKeys: schema.arrayOf(schema.hash, ACCESS_LIST_ITEMS) }),
+  ACCESS_LIST_ITEMS,
+)
+
+const shape = schema.object({
+  from: schema.maybe(schema.address),
+  to: schema.maybe(schema.address),
+  value: schema.maybe(schema.quantity),
+  data: schema.maybe(schema.bytes),
+  input: schema.maybe(schema.bytes),
+  gas: schema.maybe(schema.quantity),
+  gasLimit: schema.maybe(schema.quantity),
+  gasPrice: schema.maybe(schema.quantity),
+  maxFeePerGas: schema.maybe(schema.quantity),
+  maxPriorityFeePerGas: schema.maybe(schema.quantity),
+  nonce: schema.maybe(schema.uint64),
+  chainId: schema.maybe(schema.quantity),
+  accessList: schema.maybe(accessList),
+  authorizationList: schema.maybe(schema.anything),
+  blobVersionedHashes: schema.maybe(schema.anything),
+})
+
+type Shape = schema.Infer<typeof shape>
+
+/** What an app wants to send. Unknown fields are ignored, `type` among them: the fees say which it is. */
+const transaction: Schema<Shape> = {
+  json: shape.json,
+  parse: (value, path) => {
+    const parsed = shape.parse(value, path)
+    assertSendable(parsed, path)
+    return parsed
+  },
+}
+
+export const SEND_METHODS: readonly WalletMethod[] = [
+  walletMethod({
+    name: 'eth_sendTransaction',
+    doc: 'Asks the person for a transaction, signs it and hands it to the node; returns its hash. What the app leaves open (gas, fees, nonce) the wallet fills in.',
+    params: [required('transaction', transaction)],
+    result: schema.hash.json,
+    errors: {
+      [-32000]: 'the node refuses the transaction',
+      [WALLET_CODE.rejected]: 'the person refused the transaction',
+      [WALLET_CODE.unauthorized]:
+        'the origin is not connected, or not to that account; or everybody knows the key of the account and the chain is a real one',
+    },
+    example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: HASH },
+    handler: (wallet, [request], asker) => {
+      const { origin } = asker
+      const from = permittedAccount(wallet.sites.get(origin), request.from)
+      const chain = selectedChain(wallet, origin)
+      const { chainId, gasPrice, maxFeePerGas, maxPriorityFeePerGas } = request
+      if (chainId !== undefined && chainId !== BigInt(chain.chainId)) throw otherChain(chain.chainId, Hex.fromQuantity(chainId))
+      const data = request.input ?? request.data ?? new Uint8Array()
+      const call = { to: request.to ?? null, value: request.value ?? 0n, data, gasLimitOverride: null }
+      const wish = { gasPrice, maxFeePerGas, maxPriorityFeePerGas, gas: request.gas ?? request.gasLimit, accessList: request.accessList }
+      return sendTransaction(wallet, { chain, from, calls: [call], wish, nonce: request.nonce ?? null }, asker)
+    },
+  }),
+]
+
+/** Throws RpcError -32602. */
+function assertSendable({ to, data, input, authorizationList, blobVersionedHashes }: Shape, path: string): void {
+  if (isList(authorizationList)) {
+    throw invalidParams(
+      `invalid ${path}: authorizationList hands an account to code of the app's choice (EIP-7702), which this wallet does for no app; it upgrades an account itself when a batch of wallet_sendCalls needs it`,
+      { reason: 'authorization-list' },
+    )
+  }
+  if (isList(blobVersionedHashes)) throw schema.refused(path, 'blob transactions cannot be sent from here')
+  if (input !== undefined && data !== undefined && Hex.fromBytes(input) !== Hex.fromBytes(data)) {
+    throw schema.refused(path, '"data" and "input" are both there and not equal; leave one of them out')
+  }
+  if (to === undefined && (input ?? data ?? NO_BYTES).length === 0) {
+    throw schema.refused(path, 'neither "to" nor data: a contract cannot be created out of nothing')
+  }
+}
+
+const NO_BYTES = new Uint8Array()
+
+function isList(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0
+}

@@ -1,0 +1,229 @@
+import { Signature as EthersSignature, verifyMessage, verifyTypedData } from 'ethers'
+import { describe, expect, it } from 'vitest'
+import { Address, Hex } from '../../eth/index.ts'
+import { embeddedChain } from '../chain.ts'
+import { SIGNED_BYTES } from '../limits.ts'
+import type { Question } from '../question.ts'
+import type { Wallet } from '../wallet.ts'
+import { ORIGIN, connected, openWallet, refusal, startNode } from '../wallet.fixture.ts'
+
+const node = await startNode()
+const [alice, bob] = node.accounts.map(({ address }) => address) as [Address, Address, ...Address[]] // a node has ten
+
+type SignQuestion = Extract<Question, { kind: 'sign' }>
+
+/** Approves the next question and answers it. */
+async function approveNext(wallet: Wallet): Promise<SignQuestion> {
+  const { question, approve } = await wallet.approvals.next()
+  approve()
+  if (question.kind !== 'sign') throw new Error(`it asks ${question.kind}`)
+  return question
+}
+
+/** Connected, with what personal_sign is asked and answers. */
+async function signing(message: unknown, signer: unknown = alice, origin = ORIGIN) {
+  const { wallet, errors } = openWallet(node)
+  const provider = await connected(wallet, origin)
+  const asked = provider.request({ method: 'personal_sign', params: [message, signer] })
+  const question = await approveNext(wallet)
+  return { question, signature: (await asked) as string, errors }
+}
+
+describe('personal_sign', () => {
+  it('signs hex as bytes', async () => {
+    const { question, signature } = await signing('0xdeadbeef')
+    expect(verifyMessage(Hex.toBytes('0xdeadbeef'), signature).toLowerCase()).toBe(alice)
+    expect(question).toMatchObject({
+      scheme: 'personal_sign',
+      account: alice,
+      message: '0xdeadbeef',
+      text: null,
+      typedData: null,
+      origin: ORIGIN,
+    })
+  })
+
+  it('signs anything else as UTF-8', async () => {
+    const { question, signature } = await signing('Grüße 👋')
+    expect(verifyMessage('Grüße 👋', signature).toLowerCase()).toBe(alice)
+    expect(question).toMatchObject({ text: 'Grüße 👋', warnings: [] })
+  })
+
+  it('takes message and address in either order, and an address as the message of one', async () => {
+    expect(verifyMessage('hello', (await signing(bob, 'hello')).signature).toLowerCase()).toBe(bob)
+    const { signature } = await signing(bob, alice)
+    expect(verifyMessage(Address.toBytes(bob), signature).toLowerCase()).toBe(alice)
+  })
+
+  it('gives the low s and 27 or 28', async () => {
+    const { signature } = await signing('hello')
+    const { v, s } = EthersSignature.from(signature)
+    expect([27, 28]).toContain(v)
+    expect(BigInt(s)).toBeLessThan(1n << 255n)
+  })
+
+  it('a message that is refused is 4001 and signs nothing', async () => {
+    const { wallet } = openWallet(node)
+    const provider = await connected(wallet)
+    const asked = refusal(provider.request({ method: 'personal_sign', params: ['0x', alice] }))
+    ;(await wallet.approvals.next()).reject()
+    expect(await asked).toMatchObject({ code: 4001, data: { reason: 'rejected' } })
+  })
+
+  it.each([
+    ['before connecting', [], '0x00', 4100, 'not-connected'],
+    ['for an account that is not permitted', [bob], '0x00', 4100, 'account-not-permitted'],
+    ['of half a byte', [alice], '0x0', -32602, undefined],
+    ['of more than is signed', [alice], `0x${'00'.repeat(SIGNED_BYTES + 1)}`, -32602, 'message-too-large'],
+  ] as const)('%s is refused and nobody is asked', async (_, accounts, message, code, reason) => {
+    const { wallet } = openWallet(node)
+    const provider = accounts.length === 0 ? wallet.provider(ORIGIN) : await connected(wallet, ORIGIN, { accounts })
+    const refused = await refusal(provider.request({ method: 'personal_sign', params: [message, alice] }))
+    expect(refused.code).toBe(code)
+    expect((refused.data as { reason?: string } | undefined)?.reason).toBe(reason)
+    expect(wallet.approvals.pending).toEqual([])
+  })
+
+  it('with an address that is none is -32602', async () => {
+    const { wallet } = openWallet(node)
+    const provider = await connected(wallet)
+    expect(await refusal(provider.request({ method: 'personal_sign', params: ['hello', '0x12'] }))).toMatchObject({ code: -32602 })
+    expect(await refusal(provider.request({ method: 'personal_sign', params: [1, alice] }))).toMatchObject({ code: -32602 })
+  })
+
+  it('is not signed when the permission was taken while the question waited', async () => {
+    const { wallet } = openWallet(node)
+    const provider = await connected(wallet)
+    const asked = refusal(provider.request({ method: 'personal_sign', params: ['0x', alice] }))
+    const { approve } = await wallet.approvals.next()
+    approve()
+    wallet.sites.disconnect(ORIGIN)
+    expect(await asked).toMatchObject({ code: 4100 })
+  })
+
+  it('of an account whose key everybody knows is refused on a chain where money is real', async () => {
+    const mainnet = { ...embeddedChain(node), chainId: 1, name: 'Ethereum', isEmbedded: false }
+    const { wallet } = openWallet(node, { further: [mainnet] })
+    const provider = await connected(wallet)
+    wallet.sites.selectChain(ORIGIN, 1)
+    const asked = provider.request({ method: 'personal_sign', params: ['0x', alice] })
+    expect(await refusal(asked)).toMatchObject({ code: 4100, data: { reason: 'dev-account-on-real-chain' } })
+    expect(wallet.approvals.pending).toEqual([])
+  })
+})
+
+describe('what a person is warned of', () => {
+  const codes = ({ warnings }: SignQuestion) => warnings.map(({ code, level }) => `${level} ${code}`)
+  const signIn = (domain: string, account = alice) =>
+    `${domain} wants you to sign in with your Ethereum account:\n${account}\n\nURI: https://${domain}`
+
+  it('32 bytes that may stand for anything, and other bytes that nobody can read', async () => {
+    expect(codes((await signing(`0x${'ab'.repeat(32)}`)).question)).toEqual(['caution opaque-message'])
+    expect(codes((await signing('0x00010203')).question)).toEqual(['caution unreadable-message'])
+  })
+
+  it('characters that cannot be seen or turn the text around', async () => {
+    const { question } = await signing('pay \u202e001 ETH')
+    expect(codes(question)).toEqual(['caution hidden-characters'])
+    expect(question.text).toBe('pay \u202e001 ETH')
+  })
+
+  it('signing in somewhere else than where it is asked', async () => {
+    expect(codes((await signing(signIn('app.example'))).question)).toEqual([])
+    expect(codes((await signing(signIn('bank.example'))).question)).toEqual(['danger sign-in-domain'])
+    expect(codes((await signing(signIn('localhost:3000'), alice, 'http://localhost:3000')).question)).toEqual([])
+    expect(codes((await signing(signIn('localhost:3001'), alice, 'http://localhost:3000')).question)).toEqual(['danger sign-in-domain'])
+    expect(codes((await signing(signIn('anything.example'), alice, 'local')).question)).toEqual([])
+  })
+
+  it('signing in an account that is not the one that signs', async () => {
+    expect(codes((await signing(signIn('app.example', bob))).question)).toEqual(['caution sign-in-account'])
+  })
+})
+
+describe('eth_signTypedData_v4', () => {
+  const types = {
+    Person: [
+      { name: 'name', type: 'string' },
+      { name: 'wallet', type: 'address' },
+    ],
+    Mail: [
+      { name: 'from', type: 'Person' },
+      { name: 'to', type: 'Person[]' },
+      { name: 'amount', type: 'uint256' },
+    ],
+  }
+  const domain = { name: 'Mail', version: '1', chainId: 31_337, verifyingContract: '0x4200000000000000000000000000000000000006' }
+  const message = { from: { name: 'Alice', wallet: alice }, to: [{ name: 'Bob', wallet: bob }], amount: '1000000000000000000000' }
+  const data = { types, primaryType: 'Mail', domain, message }
+
+  async function asked(given: unknown, signer: unknown = alice) {
+    const { wallet, errors } = openWallet(node)
+    const provider = await connected(wallet)
+    const answer = provider.request({ method: 'eth_signTypedData_v4', params: [signer, given] })
+    return { wallet, answer, errors }
+  }
+
+  it.each([
+    ['an object', data],
+    ['JSON text', JSON.stringify(data)],
+    ['an object with bigints and undefined keys', { ...data, message: { ...message, amount: 10n ** 21n, note: undefined } }],
+  ])('signs %s', async (_, given) => {
+    const { wallet, answer } = await asked(given)
+    const question = await approveNext(wallet)
+    expect(verifyTypedData(domain, types, message, (await answer) as string).toLowerCase()).toBe(alice)
+    expect(question).toMatchObject({ scheme: 'eth_signTypedData_v4', message: null, text: null, typedData: data, warnings: [] })
+    expect(JSON.parse(JSON.stringify(question))).toEqual(question)
+  })
+
+  it('shows nothing that is not signed', async () => {
+    const padded = { ...message, total: 'nothing at all', from: { ...message.from, note: 'trust me' } }
+    const { wallet, answer } = await asked({ ...data, message: padded, extra: 1 })
+    const question = await approveNext(wallet)
+    expect(question.typedData).toEqual(data)
+    expect(verifyTypedData(domain, types, message, (await answer) as string).toLowerCase()).toBe(alice)
+  })
+
+  it.each([
+    ['a number', 1],
+    ['decimal text', '1'],
+    ['a quantity', '0x1'],
+  ])('of another chain, named by %s, is -32602 that names both', async (_, chainId) => {
+    const { wallet, answer } = await asked({ ...data, domain: { ...domain, chainId } })
+    expect(await refusal(answer)).toMatchObject({ code: -32602, data: { reason: 'chain-mismatch', requested: '0x1', selected: '0x7a69' } })
+    expect(wallet.approvals.pending).toEqual([])
+  })
+
+  it.each([
+    ['text that is no JSON', 'hello'],
+    ['null', null],
+    ['no types', { primaryType: 'Mail', domain, message }],
+    ['an unknown type', { ...data, primaryType: 'Letter' }],
+    ['a value that does not fit its type', { ...data, message: { ...message, amount: '-1' } }],
+    ['a chain id that is none', { ...data, domain: { ...domain, chainId: 'mainnet' } }],
+    ['more than is signed', { ...data, message: { ...message, from: { name: 'x'.repeat(SIGNED_BYTES), wallet: alice } } }],
+  ])('of %s is -32602 and nobody is asked', async (_, given) => {
+    const { wallet, answer, errors } = await asked(given)
+    expect(await refusal(answer)).toMatchObject({ code: -32602 })
+    expect(wallet.approvals.pending).toEqual([])
+    expect(errors).toEqual([])
+  })
+
+  it('warns of a signature that lets others take tokens, and of one that names no chain', async () => {
+    const permit = {
+      types: {
+        Permit: [
+          { name: 'spender', type: 'address' },
+          { name: 'value', type: 'uint256' },
+        ],
+      },
+      primaryType: 'Permit',
+      domain: { verifyingContract: domain.verifyingContract },
+      message: { spender: bob, value: '1' },
+    }
+    const { wallet, answer } = await asked(permit)
+    const { warnings } = await approveNext(wallet)
+    await answer
+    expect(warnings.map(({ code }) => code)).toEqual(['signed-permit', 'every-chain'])
+  })
+})

@@ -1,0 +1,116 @@
+import { Hex, PersonalMessage } from '../../eth/index.ts'
+import type { Address, Signature } from '../../eth/index.ts'
+import { invalidParams, optional, required, schema } from '../../rpc/index.ts'
+import { chainLabel } from '../chain.ts'
+import type { WalletChain } from '../chain.ts'
+import { selectedChain } from '../connecting.ts'
+import type { WalletContext } from '../context.ts'
+import { WALLET_CODE } from '../errors.ts'
+import { messageBytes, messageText, messageWarnings } from '../message.ts'
+import { walletMethod } from '../method.ts'
+import type { Asker, WalletMethod } from '../method.ts'
+import type { Draft } from '../question.ts'
+import { verifierWarnings } from '../signedrights.ts'
+import { permittedAccount } from '../sites.ts'
+import { readTypedData, typedDataWarnings } from '../typedmessage.ts'
+
+const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
+const ERRORS = {
+  [WALLET_CODE.rejected]: 'the person refused, or nobody answered',
+  [WALLET_CODE.unauthorized]: 'the origin is not connected to this account, or the account may not sign on this chain',
+}
+
+export const SIGN_METHODS: readonly WalletMethod[] = [
+  walletMethod({
+    name: 'personal_sign',
+    doc: 'Signs a message with the prefix of EIP-191, hex as bytes and anything else as UTF-8; message and address may come in either order.',
+    params: [required('message', schema.string), required('address', schema.string), optional('password', schema.anything)],
+    result: schema.bytes.json,
+    errors: ERRORS,
+    example: {
+      params: ['0xdeadbeef', ALICE],
+      result:
+        '0xa114c834af73872c6c9efe918d85b0b1b34a486d10f9011e2630e28417c828c060dbd65cda67e73d52ebb7c555260621dbc1b0b4036acb61086bba091ac3f1641b',
+    },
+    handler: (wallet, [first, second], asker) => {
+      const isSwapped = isAddress(first) && !isAddress(second)
+      const [message, signer] = isSwapped ? [second, first] : [first, second]
+      const wanted = schema.address.parse(signer, isSwapped ? 'argument 0 (address)' : 'argument 1 (address)')
+      const bytes = messageBytes(message)
+      return sign(wallet, wanted, asker, (account) => ({
+        scheme: 'personal_sign',
+        message: Hex.fromBytes(bytes),
+        text: messageText(bytes),
+        typedData: null,
+        digest: PersonalMessage.hash(bytes),
+        warnings: messageWarnings(bytes, { origin: asker.origin, account }),
+      }))
+    },
+  }),
+  walletMethod({
+    name: 'eth_signTypedData_v4',
+    doc: "Signs structured data (EIP-712), given as an object or as JSON text; its domain's chain is the one that the origin is on, or none.",
+    params: [required('address', schema.address), required('typedData', schema.anything)],
+    result: schema.bytes.json,
+    errors: ERRORS,
+    example: {
+      params: [ALICE, { types: { Mail: [{ name: 'text', type: 'string' }] }, primaryType: 'Mail', domain: {}, message: { text: 'hi' } }],
+      result:
+        '0x15c3455f3bf1151976ee31de05ae9d46476776d36c89bfa80562aae988fd81673fad1cfa120d810d978107751e2cf045b28faa026b4200564eb3dfe757b70e731c',
+    },
+    handler: (wallet, [signer, given], asker) => {
+      const { shown, digest, chainId } = readTypedData(given)
+      const selected = wallet.sites.get(asker.origin).chainId
+      return sign(wallet, signer, asker, async (account, chain) => {
+        if (chainId !== null && chainId !== BigInt(selected)) throw otherChain(chainId, selected)
+        return {
+          scheme: 'eth_signTypedData_v4',
+          message: null,
+          text: null,
+          typedData: shown,
+          digest,
+          warnings: [...typedDataWarnings(shown, chainId, account), ...(await verifierWarnings(chain, shown))],
+        }
+      })
+    },
+  }),
+]
+
+type Content = Omit<Extract<Draft, { kind: 'sign' }>, 'kind' | 'origin' | 'method' | 'account' | 'chain'>
+
+/** Asks, looks again at what was allowed, and signs what was shown. Throws RpcError 4001, 4100. */
+async function sign(
+  wallet: WalletContext,
+  wanted: Address,
+  asker: Asker,
+  contentOf: (account: Address, chain: WalletChain) => Content | Promise<Content>,
+): Promise<Hex> {
+  const { origin, signal } = asker
+  const account = permittedAccount(wallet.sites.get(origin), wanted)
+  const chain = selectedChain(wallet, origin)
+  wallet.keyring.assertMaySign(account, chain)
+  const content = await contentOf(account, chain)
+  const draft = { kind: 'sign', origin, method: content.scheme, account, chain: chainLabel(chain), ...content } as const
+  await wallet.approvals.ask(draft, { signal })
+  permittedAccount(wallet.sites.get(origin), account)
+  return signatureHex(wallet.keyring.sign(account, content.digest, chain))
+}
+
+/** r, s and 27 or 28. */
+function signatureHex({ r, s, yParity }: Signature): Hex {
+  const rs = Hex.fromBytes32(r) + Hex.fromBytes32(s).slice(2)
+  return `${rs as Hex}${(27 + yParity).toString(16)}` // begins with 0x, as its first part does
+}
+
+function isAddress(value: string): boolean {
+  return Hex.isHex(value, 40)
+}
+
+function otherChain(requested: bigint, selected: number) {
+  const message = `the domain of the typed data is of chain ${requested}, and the selected chain is ${selected}; switch to it first`
+  return invalidParams(message, {
+    reason: 'chain-mismatch',
+    requested: `0x${requested.toString(16)}`,
+    selected: Hex.fromQuantity(selected),
+  })
+}

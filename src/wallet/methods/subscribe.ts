@@ -1,0 +1,40 @@
+import { CODE, RpcError, optional, required, schema } from '../../rpc/index.ts'
+import { selectedChain } from '../connecting.ts'
+import { WALLET_CODE } from '../errors.ts'
+import { SUBSCRIPTIONS_PER_PROVIDER } from '../limits.ts'
+import { walletMethod } from '../method.ts'
+import type { Asker, WalletMethod } from '../method.ts'
+import type { Subscriptions } from '../subscriptions.ts'
+
+const NOBODY_TO_TELL = { [WALLET_CODE.unsupportedMethod]: 'the asker cannot be told anything: over HTTP' }
+const ID = '0x9ce59a13059e417087c02d3236a0b1cc'
+
+export const SUBSCRIBE_METHODS: readonly WalletMethod[] = [
+  walletMethod({
+    name: 'eth_subscribe',
+    doc: "Opens a subscription at the node of the origin's chain, whose items come as the provider's event `message`; it ends when the origin is on another chain.",
+    params: [required('kind', schema.string), optional('option', schema.anything)],
+    result: schema.string.json,
+    errors: { ...NOBODY_TO_TELL, [CODE.limitExceeded]: `the provider has ${SUBSCRIPTIONS_PER_PROVIDER} subscriptions` },
+    example: { params: ['newHeads'], result: ID },
+    handler: (wallet, [kind, option], asker) => {
+      const subscriptions = subscriptionsOf(asker)
+      return subscriptions.start(selectedChain(wallet, asker.origin).rpc, option === undefined ? [kind] : [kind, option])
+    },
+  }),
+  walletMethod({
+    name: 'eth_unsubscribe',
+    doc: 'Ends a subscription of this provider; false when it has no such one.',
+    params: [required('subscription', schema.string)],
+    result: schema.boolean.json,
+    errors: NOBODY_TO_TELL,
+    example: { params: [ID], result: true },
+    handler: (_, [id], asker) => subscriptionsOf(asker).end(id),
+  }),
+]
+
+function subscriptionsOf({ subscriptions = null }: Asker): Subscriptions {
+  if (subscriptions !== null) return subscriptions
+  const message = 'this provider does not support subscriptions: HTTP has no way back; use a WebSocket'
+  throw new RpcError(WALLET_CODE.unsupportedMethod, message, { reason: 'no-way-back' })
+}

@@ -1,0 +1,546 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import { Secp256k1 } from '../eth/index.ts'
+import type { Address } from '../eth/index.ts'
+import { createPocketchain } from '../index.ts'
+import { embeddedChain } from './chain.ts'
+import { Keyring } from './keyring.ts'
+import { REQUEST_BATCH_ITEMS, SUBSCRIPTIONS_PER_PROVIDER } from './limits.ts'
+import type { Provider, ProviderEvent } from './provider.ts'
+import { memoryRecords } from './records.ts'
+import { ORIGIN, connected, openWallet, refusal, startNode } from './wallet.fixture.ts'
+
+const node = await startNode()
+const other = await createPocketchain({ chainId: 777, cadence: 'instant' })
+afterAll(() => other.close())
+const [alice, bob] = node.accounts.map(({ address }) => address) as [Address, Address, ...Address[]] // a node has ten
+
+/** Both chains are the owner's, so that a test may switch without a question. */
+function open(options: Parameters<typeof openWallet>[1] = {}) {
+  return openWallet(node, { further: [embeddedChain(other, { name: 'Other' })], ...options })
+}
+
+function heard(provider: Provider): (readonly [ProviderEvent, unknown])[] {
+  const events: (readonly [ProviderEvent, unknown])[] = []
+  for (const name of ['connect', 'disconnect', 'chainChanged', 'accountsChanged', 'message'] as const) {
+    provider.on(name, (value: unknown) => events.push([name, value]))
+  }
+  return events
+}
+
+/** Resolves with the first such event. */
+function next(provider: Provider, name: ProviderEvent): Promise<unknown> {
+  return new Promise((resolve) => provider.on(name, resolve))
+}
+
+describe('a request', () => {
+  it.each([
+    ['nothing', undefined],
+    ['null', null],
+    ['text', 'eth_chainId'],
+    ['a list', [{ method: 'eth_chainId' }]],
+    ['no method', {}],
+    ['an empty method', { method: '' }],
+    ['a method that is no text', { method: 1 }],
+    ['params that are text', { method: 'personal_sign', params: '0x' }],
+    ['params that are an object where a list is due', { method: 'personal_sign', params: { message: '0x' } }],
+    ['too many params', { method: 'eth_signTypedData_v4', params: [alice, {}, 1] }],
+    ['a missing param', { method: 'personal_sign', params: ['0x'] }],
+    ['params of a method of the node that are an object', { method: 'eth_getBalance', params: { address: alice } }],
+  ])('of %s is -32602', async (_, request) => {
+    const { wallet, errors } = open()
+    const asked = wallet.provider(ORIGIN).request(request as { method: string })
+    expect(await refusal(asked)).toMatchObject({ code: -32602, data: { reason: 'invalid-request' } })
+    expect(wallet.approvals.pending).toEqual([])
+    expect(errors).toEqual([])
+  })
+
+  it('takes params that are undefined for absent ones', async () => {
+    const { wallet } = open()
+    const provider = wallet.provider(ORIGIN)
+    expect(await provider.request({ method: 'eth_chainId', params: undefined })).toBe('0x7a69')
+    expect(await provider.request({ method: 'eth_getBalance', params: [alice, undefined] })).toBe('0x21e19e0c9bab2400000')
+  })
+
+  it('does not mind params of a method without any', async () => {
+    const { wallet } = open()
+    expect(await wallet.provider(ORIGIN).request({ method: 'eth_accounts', params: [{ eth_accounts: {} }] })).toEqual([])
+  })
+
+  it('for a method that is switched off is 4100, also for one of the node', async () => {
+    const { wallet } = open({ disabledMethods: ['personal_sign', 'eth_getLogs', 'wallet_addEthereumChain'] })
+    const provider = await connected(wallet)
+    const disabled = { reason: 'method-disabled' }
+    expect(await refusal(provider.request({ method: 'personal_sign', params: ['0x', alice] }))).toMatchObject({
+      code: 4100,
+      data: disabled,
+    })
+    expect(await refusal(provider.request({ method: 'eth_getLogs', params: [{}] }))).toMatchObject({ code: 4100, data: disabled })
+    const added = await refusal(provider.request({ method: 'wallet_addEthereumChain', params: [{}] }))
+    expect(added).toMatchObject({ code: 4100, message: 'Requested method not supported', data: disabled })
+  })
+
+  it.each([
+    'wallet_unheardOf',
+    'eth_unheardOf',
+    'eth_sign',
+    'eth_signTransaction',
+    'eth_signTypedData',
+    'eth_signTypedData_v3',
+    'eth_sendUnsignedTransaction',
+    'anvil_setBalance',
+    'evm_revert',
+    'debug_traceCall',
+    'pocketchain_approve',
+    'constructor',
+  ])('for %s is 4200', async (method) => {
+    const { wallet, errors } = open()
+    const asked = wallet.provider(ORIGIN).request({ method, params: [] })
+    expect(await refusal(asked)).toMatchObject({ code: 4200, data: { reason: 'unsupported-method', method } })
+    expect(errors).toEqual([])
+  })
+
+  it('that only reads is answered by the node of the selected chain, connected or not', async () => {
+    const { wallet } = open()
+    const provider = wallet.provider(ORIGIN)
+    expect(await provider.request({ method: 'eth_blockNumber' })).toBe(await node.request({ method: 'eth_blockNumber', params: [] }))
+    expect(await provider.request({ method: 'web3_clientVersion' })).toBe(node.clientVersion)
+    await other.request({ method: 'anvil_setBalance', params: [alice, '0x2a'] })
+    wallet.sites.selectChain(ORIGIN, 777)
+    expect(await provider.request({ method: 'eth_getBalance', params: [alice, 'latest'] })).toBe('0x2a')
+    expect(await provider.request({ method: 'eth_chainId' })).toBe('0x309')
+    expect(await provider.request({ method: 'net_version' })).toBe('777')
+  })
+
+  it('that the node refuses comes back with its code and data', async () => {
+    const { wallet } = open()
+    const call = { to: alice, data: '0x', value: '0xffffffffffffffffffffffffffffff', from: bob }
+    const [direct, through] = await Promise.all([
+      refusal(node.request({ method: 'eth_call', params: [call, 'latest'] })),
+      refusal(wallet.provider(ORIGIN).request({ method: 'eth_call', params: [call, 'latest'] })),
+    ])
+    expect(through).toEqual(direct)
+  })
+
+  it('that breaks something is -32603 without its words, and told to the owner', async () => {
+    const { wallet, errors } = open({
+      further: [
+        {
+          ...embeddedChain(other),
+          rpc: { request: () => Promise.reject(new Error('secret')), subscribe: () => Promise.reject(new Error('secret')) },
+        },
+      ],
+    })
+    wallet.sites.selectChain(ORIGIN, 777)
+    const { code, message } = await refusal(wallet.provider(ORIGIN).request({ method: 'eth_blockNumber' }))
+    expect({ code, message }).toEqual({ code: -32603, message: expect.not.stringContaining('secret') as string })
+    expect(errors).toEqual([new Error('secret')])
+  })
+})
+
+describe('connecting', () => {
+  it('asks for all accounts with their balances, and answers with what was chosen', async () => {
+    const { wallet } = open()
+    const provider = wallet.provider(ORIGIN)
+    expect(await provider.request({ method: 'eth_accounts' })).toEqual([])
+    expect(await provider.request({ method: 'eth_coinbase' })).toBeNull()
+    const asked = provider.request({ method: 'eth_requestAccounts' })
+    const { question, approve } = await wallet.approvals.next()
+    expect(question).toMatchObject({ kind: 'connect', origin: ORIGIN, method: 'eth_requestAccounts', chain: { chainId: '0x7a69' } })
+    if (question.kind !== 'connect') throw new Error(question.kind)
+    expect(question.accounts.map(({ address }) => address)).toEqual(node.accounts.map(({ address }) => address))
+    expect(question.accounts[1]).toMatchObject({ name: 'Account 2', balance: '0x21e19e0c9bab2400000' })
+    approve({ accounts: [bob] })
+    expect(await asked).toEqual([bob])
+    expect(await provider.request({ method: 'eth_accounts' })).toEqual([bob])
+    expect(await provider.request({ method: 'eth_coinbase' })).toBe(bob)
+  })
+
+  it('asks a connected origin nothing', async () => {
+    const { wallet } = open()
+    const provider = await connected(wallet)
+    expect(await provider.request({ method: 'eth_requestAccounts' })).toHaveLength(10)
+    expect(wallet.approvals.pending).toEqual([])
+  })
+
+  it('that is refused is 4001 and permits nothing', async () => {
+    const records = memoryRecords()
+    const { wallet } = open({ records })
+    const provider = wallet.provider(ORIGIN)
+    const asked = refusal(provider.request({ method: 'eth_requestAccounts' }))
+    ;(await wallet.approvals.next()).reject()
+    expect(await asked).toMatchObject({ code: 4001, message: 'User rejected the request', data: { reason: 'rejected' } })
+    expect(await provider.request({ method: 'eth_accounts' })).toEqual([])
+    expect([...records.entries('wallet/')]).toEqual([])
+  })
+
+  it('one origin says nothing of another', async () => {
+    const { wallet } = open()
+    await connected(wallet)
+    const stranger = wallet.provider('https://other.example')
+    expect(await stranger.request({ method: 'eth_accounts' })).toEqual([])
+    expect(await stranger.request({ method: 'wallet_getPermissions' })).toEqual([])
+    expect(await refusal(stranger.request({ method: 'personal_sign', params: ['0x', alice] }))).toMatchObject({ code: 4100 })
+  })
+
+  it('shows balances that a chain does not tell as unknown', async () => {
+    const silent = { request: () => new Promise<never>(() => undefined), subscribe: () => new Promise<never>(() => undefined) }
+    const { wallet } = open({ chains: [{ ...embeddedChain(node), rpc: silent }] })
+    void wallet
+      .provider(ORIGIN)
+      .request({ method: 'eth_requestAccounts' })
+      .catch(() => undefined)
+    const { question } = await wallet.approvals.next()
+    expect(question).toMatchObject({ kind: 'connect', accounts: Array.from({ length: 10 }, () => ({ balance: null })) })
+  })
+
+  it('to a wallet without accounts is 4100, and nobody is asked', async () => {
+    const { wallet } = open({ keyring: Keyring.of({}) })
+    const asked = wallet.provider(ORIGIN).request({ method: 'eth_requestAccounts' })
+    expect(await refusal(asked)).toMatchObject({ code: 4100, data: { reason: 'no-accounts' } })
+  })
+
+  it('hands out lists that an app may change without changing what it is permitted', async () => {
+    const { wallet } = open()
+    const provider = await connected(wallet, ORIGIN, { accounts: [bob] })
+    for (const method of ['eth_accounts', 'eth_requestAccounts']) ((await provider.request({ method })) as Address[]).push(alice)
+    provider.on('accountsChanged', (accounts) => (accounts as Address[]).push(alice))
+    wallet.sites.disconnect(ORIGIN)
+    wallet.sites.connect(ORIGIN, [bob])
+    expect(wallet.sites.get(ORIGIN).accounts).toEqual([bob])
+  })
+
+  it('survives a restart', async () => {
+    const records = memoryRecords()
+    const first = open({ records })
+    await connected(first.wallet, ORIGIN, { accounts: [bob] })
+    await first.wallet.close()
+    const { wallet } = open({ records })
+    expect(await wallet.provider(ORIGIN).request({ method: 'eth_requestAccounts' })).toEqual([bob])
+  })
+
+  it('is withdrawn when the one who asked goes', async () => {
+    const { wallet } = open()
+    const gone = new AbortController()
+    const asked = refusal(wallet.provider(ORIGIN).request({ method: 'eth_requestAccounts' }, { signal: gone.signal }))
+    await wallet.approvals.next()
+    gone.abort()
+    expect(await asked).toMatchObject({ code: 4001, data: { reason: 'withdrawn' } })
+    expect(wallet.approvals.pending).toEqual([])
+  })
+})
+
+describe('events', () => {
+  it('connect comes once, after the provider was handed out', async () => {
+    const { wallet } = open()
+    const provider = wallet.provider(ORIGIN)
+    expect(await next(provider, 'connect')).toEqual({ chainId: '0x7a69' })
+    const events = heard(provider)
+    await provider.request({ method: 'eth_accounts' })
+    expect(events).toEqual([])
+  })
+
+  it('go to every provider of the origin and to no other', async () => {
+    const { wallet } = open()
+    const [one, two, stranger] = [wallet.provider(ORIGIN), wallet.provider(ORIGIN), wallet.provider('https://other.example')]
+    await Promise.all([one, two, stranger].map((each) => next(each, 'connect')))
+    const [first, second, third] = [heard(one), heard(two), heard(stranger)]
+    await connected(wallet, ORIGIN, { accounts: [bob] })
+    wallet.sites.selectChain(ORIGIN, 777)
+    await one.request({ method: 'wallet_revokePermissions', params: [{ eth_accounts: {} }] })
+    const told = [
+      ['accountsChanged', [bob]],
+      ['chainChanged', '0x309'],
+      ['accountsChanged', []],
+    ]
+    expect(first).toEqual(told)
+    expect(second).toEqual(told)
+    expect(third).toEqual([])
+  })
+
+  it('are not told when nothing has changed', async () => {
+    const { wallet } = open()
+    const provider = await connected(wallet, ORIGIN, { accounts: [bob] })
+    const events = heard(provider)
+    wallet.sites.connect(ORIGIN, [bob])
+    wallet.sites.selectChain(ORIGIN, 31_337)
+    expect(events).toEqual([])
+  })
+
+  it('a listener is told no more after it was removed, and one that throws disturbs nobody', async () => {
+    const { wallet, errors } = open()
+    const provider = wallet.provider(ORIGIN)
+    const told: unknown[] = []
+    const listener = (chainId: string): void => void told.push(chainId)
+    provider.on('chainChanged', () => {
+      throw new Error('mine')
+    })
+    expect(provider.on('chainChanged', listener)).toBe(provider)
+    wallet.sites.selectChain(ORIGIN, 777)
+    expect(provider.removeListener('chainChanged', listener)).toBe(provider)
+    wallet.sites.selectChain(ORIGIN, 31_337)
+    expect(told).toEqual(['0x309'])
+    expect(errors).toEqual([new Error('mine'), new Error('mine')])
+  })
+
+  it('tell the origin of a batch what became of it, and no other', async () => {
+    const { wallet } = open()
+    const provider = await connected(wallet, ORIGIN, { accounts: [alice] })
+    const events = heard(await connected(wallet, 'https://other.example'))
+    const message = next(provider, 'message')
+    const batch = {
+      version: '2.0.0',
+      id: 'mine',
+      chainId: '0x7a69',
+      from: alice,
+      atomicRequired: false,
+      calls: [{ to: bob, value: '0x1' }],
+    }
+    const asked = provider.request({ method: 'wallet_sendCalls', params: [batch] })
+    ;(await wallet.approvals.next()).approve()
+    await asked
+    expect(await message).toEqual({ type: 'wallet_callsStatus', data: { id: 'mine', status: 200 } })
+    expect(events).toEqual([])
+  })
+
+  it('closing says disconnect, and refuses what comes after with 4900', async () => {
+    const { wallet } = open()
+    const provider = await connected(wallet)
+    const events = heard(provider)
+    const waiting = refusal(provider.request({ method: 'personal_sign', params: ['0x', alice] }))
+    await wallet.approvals.next()
+    provider.close()
+    provider.close()
+    expect(events).toMatchObject([['disconnect', { code: 4900 }]])
+    expect(await waiting).toMatchObject({ code: 4001, data: { reason: 'withdrawn' } })
+    expect(await refusal(provider.request({ method: 'eth_chainId' }))).toMatchObject({ code: 4900 })
+    expect(await wallet.provider(ORIGIN).request({ method: 'eth_accounts' })).toHaveLength(10)
+  })
+
+  it('closing the wallet closes every provider, also those that come later', async () => {
+    const { wallet } = open()
+    const provider = wallet.provider(ORIGIN)
+    const gone = next(provider, 'disconnect')
+    await wallet.close()
+    expect(await gone).toMatchObject({ code: 4900 })
+    expect(await refusal(wallet.provider(ORIGIN).request({ method: 'eth_chainId' }))).toMatchObject({ code: 4900 })
+  })
+})
+
+describe('subscriptions', () => {
+  it('come as messages until they are ended', async () => {
+    const { wallet } = open()
+    const provider = wallet.provider(ORIGIN)
+    const first = next(provider, 'message')
+    const id = await provider.request({ method: 'eth_subscribe', params: ['newHeads'] })
+    await node.request({ method: 'anvil_mine', params: ['0x1'] })
+    const number = await node.request({ method: 'eth_blockNumber', params: [] })
+    expect(await first).toMatchObject({ type: 'eth_subscription', data: { subscription: id, result: { number } } })
+    expect(await provider.request({ method: 'eth_unsubscribe', params: [id] })).toBe(true)
+    expect(await provider.request({ method: 'eth_unsubscribe', params: [id] })).toBe(false)
+    const events = heard(provider)
+    await node.request({ method: 'anvil_mine', params: ['0x1'] })
+    expect(events).toEqual([])
+  })
+
+  it('end when the origin is on another chain', async () => {
+    const { wallet } = open()
+    const provider = wallet.provider(ORIGIN)
+    const id = await provider.request({ method: 'eth_subscribe', params: ['newHeads'] })
+    wallet.sites.selectChain(ORIGIN, 777)
+    const events = heard(provider)
+    await node.request({ method: 'anvil_mine', params: ['0x1'] })
+    expect(events).toEqual([])
+    expect(await provider.request({ method: 'eth_unsubscribe', params: [id] })).toBe(false)
+  })
+
+  it('of one provider are no business of another', async () => {
+    const { wallet } = open()
+    const [one, two] = [wallet.provider(ORIGIN), wallet.provider(ORIGIN)]
+    await next(two, 'connect')
+    const events = heard(two)
+    const id = await one.request({ method: 'eth_subscribe', params: ['newHeads'] })
+    await node.request({ method: 'anvil_mine', params: ['0x1'] })
+    expect(await two.request({ method: 'eth_unsubscribe', params: [id] })).toBe(false)
+    expect(events).toEqual([])
+  })
+
+  it('are refused as the node refuses them, and beyond the limit with -32005', async () => {
+    const { wallet } = open()
+    const provider = wallet.provider(ORIGIN)
+    expect(await refusal(provider.request({ method: 'eth_subscribe', params: ['unheardOf'] }))).toMatchObject({ code: -32602 })
+    const ids: unknown[] = []
+    for (let i = 0; i < SUBSCRIPTIONS_PER_PROVIDER; i++) ids.push(await provider.request({ method: 'eth_subscribe', params: ['newHeads'] }))
+    const refused = await refusal(provider.request({ method: 'eth_subscribe', params: ['newHeads'] }))
+    expect(refused).toMatchObject({ code: -32005, data: { limit: SUBSCRIPTIONS_PER_PROVIDER } })
+    await provider.request({ method: 'eth_unsubscribe', params: [ids[0]] })
+    expect(await provider.request({ method: 'eth_subscribe', params: ['newHeads'] })).toMatch(/^0x[1-9a-f][0-9a-f]+$/)
+  })
+
+  it('of a provider that is closed reach nobody', async () => {
+    const { wallet } = open()
+    const provider = wallet.provider(ORIGIN)
+    await provider.request({ method: 'eth_subscribe', params: ['newHeads'] })
+    provider.close()
+    const events = heard(provider)
+    await node.request({ method: 'anvil_mine', params: ['0x1'] })
+    expect(events).toEqual([])
+  })
+})
+
+describe('questions that have lost their reason', () => {
+  const typedData = {
+    types: { Mail: [{ name: 'text', type: 'string' }] },
+    primaryType: 'Mail',
+    domain: { chainId: 31_337 },
+    message: { text: 'hi' },
+  }
+
+  it('are withdrawn with 4100 when the account is not permitted any more', async () => {
+    const { wallet } = open()
+    const provider = await connected(wallet, ORIGIN, { accounts: [alice, bob] })
+    const asked = refusal(provider.request({ method: 'personal_sign', params: ['0x', alice] }))
+    const kept = provider.request({ method: 'personal_sign', params: ['0x', bob] })
+    await wallet.approvals.next()
+    const { approve } = await wallet.approvals.next()
+    wallet.sites.connect(ORIGIN, [bob])
+    expect(await asked).toMatchObject({ code: 4100, data: { reason: 'account-not-permitted' } })
+    approve()
+    expect(await kept).toMatch(/^0x[0-9a-f]{130}$/)
+  })
+
+  it('are withdrawn when they were about the chain that the origin has left', async () => {
+    const { wallet } = open()
+    const provider = await connected(wallet)
+    const asked = refusal(provider.request({ method: 'eth_signTypedData_v4', params: [alice, typedData] }))
+    await wallet.approvals.next()
+    wallet.sites.selectChain(ORIGIN, 777)
+    expect(await asked).toMatchObject({ code: 4001, data: { reason: 'chain-changed' } })
+  })
+
+  it('leave nothing behind: what was about to be sent is not, and the next one is', async () => {
+    const { wallet } = open()
+    const provider = await connected(wallet, ORIGIN, { accounts: [alice] })
+    const nonce = () => node.request({ method: 'eth_getTransactionCount', params: [alice, 'pending'] })
+    const before = await nonce()
+    const transaction = { from: alice, to: bob, value: '0x1' }
+    const batch = { version: '2.0.0', chainId: '0x7a69', from: alice, atomicRequired: false, calls: [{ to: bob, value: '0x1' }] }
+    const sent = refusal(provider.request({ method: 'eth_sendTransaction', params: [transaction] }))
+    await wallet.approvals.next({ kind: 'send' })
+    const batched = refusal(provider.request({ method: 'wallet_sendCalls', params: [batch] }))
+    await wallet.approvals.next({ kind: 'batch' })
+    wallet.sites.selectChain(ORIGIN, 777)
+    expect([await sent, await batched]).toMatchObject([
+      { code: 4001, data: { reason: 'chain-changed' } },
+      { code: 4001, data: { reason: 'chain-changed' } },
+    ])
+    expect(await nonce()).toBe(before)
+    wallet.sites.selectChain(ORIGIN, 31_337)
+    const again = provider.request({ method: 'eth_sendTransaction', params: [transaction] })
+    ;(await wallet.approvals.next()).approve()
+    expect(await again).toMatch(/^0x[0-9a-f]{64}$/)
+    expect(await nonce()).not.toBe(before)
+  })
+
+  it('stay when another origin changes', async () => {
+    const { wallet } = open()
+    const provider = await connected(wallet)
+    const asked = provider.request({ method: 'eth_signTypedData_v4', params: [alice, typedData] })
+    const { approve } = await wallet.approvals.next()
+    wallet.sites.selectChain('https://other.example', 777)
+    approve()
+    expect(await asked).toMatch(/^0x/)
+  })
+})
+
+describe('the face', () => {
+  const stranger = { origin: null, isControl: false, signal: null }
+  const page = { origin: ORIGIN, isControl: false, signal: null }
+  const control = { origin: null, isControl: true, signal: null }
+  const call = (method: string, params: unknown[] = []) => ({ jsonrpc: '2.0', id: 1, method, params })
+
+  async function ask(wallet: ReturnType<typeof open>['wallet'], body: unknown, caller: typeof stranger | typeof page): Promise<unknown> {
+    const answer = await wallet.face.handle(JSON.stringify(body), caller)
+    return answer === null ? null : JSON.parse(answer)
+  }
+
+  it('answers for the origin that the server names', async () => {
+    const { wallet } = open()
+    await connected(wallet, ORIGIN, { accounts: [bob] })
+    expect(await ask(wallet, call('eth_accounts'), page)).toEqual({ jsonrpc: '2.0', id: 1, result: [bob] })
+    expect(await ask(wallet, call('eth_accounts'), { ...page, origin: 'https://other.example' })).toMatchObject({ result: [] })
+  })
+
+  it('without an origin takes the control credential, and then acts for the local one', async () => {
+    const { wallet } = open()
+    const refused = await ask(wallet, call('eth_chainId'), stranger)
+    expect(refused).toMatchObject({
+      error: { code: 4100, message: expect.stringContaining('control token') as string, data: { reason: 'no-origin' } },
+    })
+    await connected(wallet, 'local', { accounts: [bob] })
+    expect(await ask(wallet, call('eth_accounts'), control)).toMatchObject({ result: [bob] })
+  })
+
+  it('a page can neither see nor answer questions, its own included', async () => {
+    const { wallet } = open()
+    const asked = ask(wallet, call('eth_requestAccounts'), page)
+    const { question, reject } = await wallet.approvals.next()
+    for (const body of [call('pocketchain_approve', [question.id]), call('pocketchain_approvals'), call('pocketchain_unheardOf')]) {
+      expect(await ask(wallet, body, page)).toMatchObject({ error: { code: 4100, data: { reason: 'control-only' } } })
+    }
+    expect(wallet.approvals.pending).toHaveLength(1)
+    reject()
+    expect(await asked).toMatchObject({ error: { code: 4001 } })
+  })
+
+  it('the control credential answers them', async () => {
+    const { wallet } = open()
+    const asked = ask(wallet, call('eth_requestAccounts'), page)
+    const { question } = await wallet.approvals.next()
+    expect(await ask(wallet, call('pocketchain_approvals'), control)).toMatchObject({ result: [{ id: question.id, kind: 'connect' }] })
+    expect(await ask(wallet, call('pocketchain_approve', [question.id, { accounts: [bob] }]), control)).toMatchObject({ result: null })
+    expect(await asked).toMatchObject({ result: [bob] })
+    expect(await ask(wallet, call('pocketchain_unheardOf'), control)).toMatchObject({ error: { code: -32601 } })
+  })
+
+  it('answers batches in order and not more items than the limit', async () => {
+    const { wallet } = open()
+    expect(await ask(wallet, [call('eth_chainId'), call('eth_unheardOf')], page)).toMatchObject([
+      { result: '0x7a69' },
+      { error: { code: 4200 } },
+    ])
+    const many = Array.from({ length: REQUEST_BATCH_ITEMS + 1 }, () => call('eth_chainId'))
+    expect(await ask(wallet, many, page)).toMatchObject([{ error: { code: -32600 } }])
+  })
+
+  it('cannot tell anything over HTTP, so there is nothing to subscribe to', async () => {
+    const { wallet } = open()
+    const answer = await ask(wallet, call('eth_subscribe', ['newHeads']), page)
+    expect(answer).toMatchObject({ error: { code: 4200, data: { reason: 'no-way-back' } } })
+  })
+
+  it('withdraws the question of a page that is gone', async () => {
+    const { wallet } = open()
+    const gone = new AbortController()
+    const asked = ask(wallet, call('eth_requestAccounts'), { ...page, signal: gone.signal } as never)
+    await wallet.approvals.next()
+    gone.abort()
+    expect(await asked).toMatchObject({ error: { code: 4001 } })
+    expect(wallet.approvals.pending).toEqual([])
+  })
+})
+
+describe('createWallet', () => {
+  it('refuses settings and origins that cannot be', () => {
+    expect(() => open({ maxCalls: 0 })).toThrow(RangeError)
+    const { wallet } = open()
+    expect(() => wallet.provider('')).toThrow(RangeError)
+    expect(() => wallet.provider('x'.repeat(301))).toThrow(RangeError)
+  })
+
+  it('signs with any key that it is given', async () => {
+    const key = new Uint8Array(32).fill(7)
+    const { wallet } = open({ keyring: Keyring.of({ memory: [key] }) })
+    await connected(wallet)
+    expect(wallet.sites.get(ORIGIN).accounts).toEqual([Secp256k1.address(key)])
+  })
+})

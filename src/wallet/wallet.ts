@@ -1,0 +1,141 @@
+import { createRemoteRpc } from '../rpc/index.ts'
+import type { OutboundOptions, RpcError } from '../rpc/index.ts'
+import { Approvals } from './approvals.ts'
+import { Batches } from './batches.ts'
+import type { WalletChain } from './chain.ts'
+import { Chains } from './chains.ts'
+import type { Connect } from './chains.ts'
+import type { WalletContext } from './context.ts'
+import { createControl } from './control.ts'
+import type { Control } from './control.ts'
+import { rejected, unauthorized } from './errors.ts'
+import { createFace } from './face.ts'
+import type { WalletFace } from './face.ts'
+import type { Keyring } from './keyring.ts'
+import { BATCH_CALLS, BATCH_DATA_BYTES, ORIGIN_CHARS } from './limits.ts'
+import { SiteProvider } from './provider.ts'
+import type { Provider } from './provider.ts'
+import type { Question } from './question.ts'
+import { memoryRecords } from './records.ts'
+import type { Records } from './records.ts'
+import type { Policy } from './rules.ts'
+import type { WalletSettings } from './settings.ts'
+import { LOCAL_ORIGIN, Sites } from './sites.ts'
+import type { Site, SiteChange } from './sites.ts'
+
+export interface WalletOptions extends Partial<WalletSettings> {
+  /** the first is the one that new sites are on */
+  readonly chains: readonly WalletChain[]
+  readonly keyring: Keyring
+  /** what must outlive the process: sites, chains, batches; memory unless given */
+  readonly records?: Records
+  /** what becomes of a question that no rule answers: `ask` */
+  readonly policy?: Policy
+  /** so late rules, policy and recordings answer: 0 */
+  readonly latencyMs?: number
+  /** a question that nobody answers by then is refused; null, the default: it waits */
+  readonly answerWithinMs?: number | null
+  /** how chains that are added are reached: JSON-RPC over HTTP */
+  readonly connect?: Connect
+  /** with which that is done */
+  readonly fetch?: OutboundOptions['fetch']
+  /** gets what went wrong while nobody waited for it; the console unless given */
+  readonly onError?: (error: unknown) => void
+}
+
+/** A wallet: what a person sees on its page, a script answers and an app talks to. */
+export interface Wallet {
+  readonly approvals: Approvals
+  readonly chains: Chains
+  readonly keyring: Keyring
+  readonly sites: Sites
+  readonly batches: Batches
+  readonly settings: WalletSettings
+  /** EIP-1193 for an origin, `local` unless said; each call opens another connection. Throws RangeError for an origin that is none. */
+  readonly provider: (origin?: string) => Provider
+  /** what answers the questions, as JSON-RPC methods */
+  readonly control: Control
+  /** what a server talks to */
+  readonly face: WalletFace
+  /** Refuses whatever waits, and ends every provider. */
+  readonly close: () => Promise<void>
+  readonly [Symbol.asyncDispose]: () => Promise<void>
+}
+
+/** Throws RangeError for settings that cannot be. */
+export function createWallet(options: WalletOptions): Wallet {
+  const wallet = contextOf(options)
+  const providers = new Set<SiteProvider>()
+  let isClosed = false
+  const provider = (origin: string = LOCAL_ORIGIN): Provider => {
+    if (origin === '' || origin.length > ORIGIN_CHARS)
+      throw new RangeError(`an origin has 1 to ${ORIGIN_CHARS} characters, not ${origin.length}`)
+    const opened = new SiteProvider(wallet, origin, (closed) => providers.delete(closed))
+    if (isClosed) opened.close()
+    else providers.add(opened)
+    return opened
+  }
+  wallet.sites.subscribe((change) => withdrawStale(wallet, change))
+  const control = createControl(wallet)
+  const close = async (): Promise<void> => {
+    isClosed = true
+    wallet.approvals.close()
+    for (const each of providers) each.close()
+    await wallet.batches.close()
+  }
+  const { approvals, chains, keyring, sites, batches, settings } = wallet
+  const face = createFace(wallet, { provider, control })
+  return { approvals, chains, keyring, sites, batches, settings, provider, control, face, close, [Symbol.asyncDispose]: close }
+}
+
+function contextOf(options: WalletOptions): WalletContext {
+  const { keyring, records = memoryRecords(), onError = log } = options
+  const settings = settingsOf(options)
+  const fetch = options.fetch === undefined ? {} : { fetch: options.fetch }
+  const connect: Connect = options.connect ?? ((url, _chainId, limits) => createRemoteRpc(url, { ...limits, ...fetch }))
+  const chains = new Chains(records, options.chains, connect, onError)
+  const sites = new Sites(records, chains, onError, (address) => keyring.has(address))
+  const { policy = 'ask', latencyMs = 0, answerWithinMs = null } = options
+  const approvals = new Approvals({ policy, latencyMs, answerWithinMs, onError })
+  const batches = new Batches({ chains, records, settings, onError })
+  return { chains, keyring, sites, approvals, batches, records, settings, onError }
+}
+
+function log(error: unknown): void {
+  // oxlint-disable-next-line no-console -- the only place that a program and a page both have
+  console.error(error)
+}
+
+function settingsOf(options: WalletOptions): WalletSettings {
+  const { maxCalls = BATCH_CALLS, maxCallDataBytes = BATCH_DATA_BYTES, confirmation = 'preconfirmed', disabledMethods = [] } = options
+  for (const [name, value] of Object.entries({ maxCalls, maxCallDataBytes })) {
+    if (!Number.isSafeInteger(value) || value < 1) throw new RangeError(`${name} must be a whole number from 1 up, not ${value}`)
+  }
+  const { approvalUrl = null, admits = null } = options
+  return { maxCalls, maxCallDataBytes, confirmation, disabledMethods, approvalUrl, admits }
+}
+
+// --- questions that have lost their reason --------------------------------------------------------------------------------
+
+/** What waits was asked of an account that is not permitted any more, or for a chain that is not selected any more (EIP-3326). */
+function withdrawStale({ approvals, chains }: WalletContext, { site }: SiteChange): void {
+  for (const question of approvals.pending) {
+    if (question.origin !== site.origin) continue
+    const reason = lostAccount(question, site) ?? lostChain(question, site, chains)
+    if (reason !== null) approvals.withdraw(question.id, reason)
+  }
+}
+
+function lostAccount(question: Question, { origin, accounts }: Site): RpcError | null {
+  if (!('account' in question) || accounts.includes(question.account)) return null
+  return unauthorized({ reason: 'account-not-permitted', account: question.account }, `${origin} may not use ${question.account} any more`)
+}
+
+function lostChain(question: Question, { chainId }: Site, chains: Chains): RpcError | null {
+  const isBound = BOUND_TO_CHAIN.has(question.kind) || (question.kind === 'sign' && question.scheme !== 'personal_sign')
+  if (!isBound || !('chain' in question) || Number(question.chain.chainId) === chainId) return null
+  const name = chains.get(chainId)?.name ?? String(chainId)
+  return rejected(`User rejected the request: the site went from ${question.chain.name} to ${name} before it was answered`, 'chain-changed')
+}
+
+const BOUND_TO_CHAIN: ReadonlySet<Question['kind']> = new Set(['send', 'batch', 'upgrade', 'watchAsset'])

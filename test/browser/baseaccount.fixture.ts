@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import { verifyMessage } from 'viem'
+import { SHOP, until } from './flow.fixture.ts'
+import type { Flow, Scene } from './flow.fixture.ts'
+import { baseShop } from './sites.fixture.ts'
+import { answer, resultOf } from './stage.fixture.ts'
+
+type Hex = `0x${string}`
+
+/** An app that was written for the Base Account opens the wallet in a window of its own. */
+export const BASE_ACCOUNT_FLOW: Flow = {
+  app: 'an app on the Base Account SDK',
+  open: (stage) => stage.open(() => baseShop, `base.html?chain=31337&wallet=${encodeURIComponent(`${stage.url}/wallet`)}`),
+  steps: [
+    [
+      'connects',
+      async (scene) => {
+        const accounts = (await press(scene, 'connect', 'connect')) as string[]
+        assert.equal(accounts[0]?.toLowerCase(), buyer(scene))
+      },
+    ],
+    [
+      'has a message signed',
+      async (scene) => {
+        const signature = (await press(scene, 'personal-sign', 'sign')) as Hex
+        assert.equal(await verifyMessage({ address: buyer(scene), message: 'Hello', signature }), true)
+      },
+    ],
+    [
+      'sends a batch',
+      async (scene) => {
+        const answered = await press(scene, 'send-calls', 'upgrade', 'batch')
+        assert.equal(typeof (answered as { id?: unknown }).id, 'string', JSON.stringify(answered))
+      },
+    ],
+    [
+      "reads the batch's status, which the SDK asks of the chain's rpc url",
+      async (scene) => {
+        const asked = scene.app.waitForRequest((request) => request.postData()?.includes('wallet_getCallsStatus') ?? false)
+        const status = await until(
+          async () => (await press(scene, 'status')) as { status: number; atomic: boolean },
+          ({ status }) => status !== 100,
+        )
+        assert.deepEqual([status.status, status.atomic], [200, true], JSON.stringify(status))
+        assert.equal(new URL((await asked).url()).pathname, '/')
+        assert.equal(await scene.stage.node.request({ method: 'eth_getBalance', params: [SHOP, 'pending'] }), '0x3')
+      },
+    ],
+  ],
+}
+
+/** The questions of one press come in one window, which the SDK opens when none is open. */
+async function press({ stage, app }: Scene, action: string, ...kinds: string[]): Promise<unknown> {
+  const open = popup(stage.context.pages(), app, stage.approvals)
+  const opened = open === null && kinds.length > 0 ? stage.context.waitForEvent('page') : null
+  await app.locator(`#${action}`).click()
+  const window = open ?? (await opened)
+  for (const kind of kinds) await answer(window!, kind) // there are none without a window
+  return resultOf(app, action)
+}
+
+function popup(pages: readonly Page[], ...others: readonly Page[]): Page | null {
+  return pages.find((page) => !page.isClosed() && !others.includes(page)) ?? null
+}
+
+function buyer({ stage }: Scene): Hex {
+  return stage.node.accounts[0]!.address // a stage has ten
+}

@@ -1,0 +1,24 @@
+import { chromium as driver } from 'playwright-core'
+import type { Browser } from 'playwright-core'
+import { chromium, noBrowser } from '../../scripts/browser.mjs'
+
+/** A sentence when the tests of pages are to be skipped; in CI they are not, but fail with it. */
+export const NO_BROWSER = process.env['CI'] === undefined ? noBrowser() : null
+
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  // Nothing that a page asks of the world is answered, so that no test hangs on it or depends on it.
+  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
+]
+
+/** Chromium without a window, with a profile of its own that ends with it. */
+export async function startBrowser(): Promise<Browser> {
+  const executablePath = chromium()
+  if (executablePath === null) throw new Error(`the tests of pages need a browser, ${noBrowser() ?? ''}`)
+  return driver.launch({ executablePath, args: FLAGS })
+}

@@ -1,0 +1,146 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { playwrightFixtures } from '../../src/testing/index.ts'
+import type { PlaywrightTestFixtures, ServedChain } from '../../src/testing/index.ts'
+import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
+import { serve } from './sites.fixture.ts'
+import type { Site } from './sites.fixture.ts'
+import { answer } from './stage.fixture.ts'
+
+// The fixtures of pocketchain/testing as Playwright's runner calls them, which itself is not installed here: worker fixtures once, the others around each
+// test, each with what stands between the braces of its first parameter.
+
+const PAGE = `<!doctype html><title>An app</title><script>
+  window.found = []
+  window.addEventListener('eip6963:announceProvider', ({ detail }) => {
+    window.found.push(detail.info.name)
+    window.wallet = detail.provider
+  })
+  window.dispatchEvent(new Event('eip6963:requestProvider'))
+</script>`
+
+interface AppWindow {
+  readonly found: readonly string[]
+  readonly wallet: { request(request: { method: string; params?: unknown }): Promise<unknown> }
+  readonly ethereum?: unknown
+  readonly document: { readonly currentScript: unknown }
+}
+
+describe.skipIf(NO_BROWSER !== null)(`the fixture of Playwright${NO_BROWSER === null ? '' : ` (${NO_BROWSER})`}`, () => {
+  let browser: Browser
+  let site: Site
+  let worker: Held<ServedChain>
+  const fixtures = playwrightFixtures<BrowserContext>({ ethereum: true, wallet: { answerWithinMs: 500 } })
+  beforeAll(async () => {
+    browser = await startBrowser()
+    site = await serve(() => Promise.resolve(PAGE))
+    worker = await hold((use) => fixtures.pocketchain[0]({}, use))
+  })
+  afterAll(async () => {
+    await worker.end()
+    await site.close()
+    await browser.close()
+  })
+
+  /** What the runner does for one test that asks for everything. */
+  async function run(test: (given: PlaywrightTestFixtures & { page: Page; context: BrowserContext }) => Promise<void>): Promise<void> {
+    const pocketchain = worker.value
+    await fixtures.chain({ pocketchain }, (chain) =>
+      fixtures.wallet({ chain }, (wallet) =>
+        fixtures.approvalUrl({ pocketchain, wallet }, async (approvalUrl) => {
+          const plain = await browser.newContext()
+          try {
+            await fixtures.context({ context: plain, pocketchain, wallet }, async (context) => {
+              const page = await context.newPage()
+              await page.goto(`${site.origin}/index.html`)
+              await test({ chain, wallet, approvalUrl, context, page })
+            })
+          } finally {
+            await plain.close()
+          }
+        }),
+      ),
+    )
+  }
+
+  it('puts the wallet into pages before their own scripts run', () =>
+    run(async ({ page }) => {
+      expect(await page.evaluate(() => (globalThis as unknown as AppWindow).found)).toEqual(['pocketchain'])
+      expect(await page.evaluate(() => typeof (globalThis as unknown as AppWindow).ethereum)).toBe('object')
+      expect(await page.evaluate(() => (globalThis as unknown as AppWindow).document.currentScript)).toBe(null)
+    }))
+
+  it('lets the test answer what a page asks', () =>
+    run(async ({ page, wallet, chain }) => {
+      const accounts = request(page, 'eth_requestAccounts')
+      const prompt = await wallet.approvals.next({ kind: 'connect' })
+      expect(prompt.question.origin).toBe(site.origin)
+      prompt.approve()
+      expect(await accounts).toEqual(chain.accounts.map(({ address }) => address))
+    }))
+
+  it('lets the test answer on the page of the wallet', () =>
+    run(async ({ page, context, approvalUrl }) => {
+      const approvals = await context.newPage()
+      await approvals.goto(approvalUrl)
+      expect(await approvals.evaluate(() => 'ethereum' in globalThis)).toBe(false)
+      await approvals.getByTestId('empty').or(approvals.getByText('Latest batches')).first().waitFor()
+      const outcome = request(page, 'eth_requestAccounts').catch(String)
+      await answer(approvals, 'connect', 'reject')
+      expect(await outcome).toContain('User rejected the request')
+    }))
+
+  it('gives the next test a chain and a wallet that know nothing of it', async () => {
+    await run(async ({ page, wallet, chain }) => {
+      wallet.approvals.setPolicy('approve')
+      const [from] = (await request(page, 'eth_requestAccounts')) as string[]
+      await request(page, 'eth_sendTransaction', [{ from, to: from, value: '0x1' }])
+      expect(await chain.request({ method: 'eth_blockNumber' })).toBe('0x1')
+    })
+    await run(async ({ page, wallet, chain }) => {
+      expect(await request(page, 'eth_accounts')).toEqual([])
+      expect(await chain.request({ method: 'eth_blockNumber' })).toBe('0x0')
+      expect(wallet.approvals.policy).toBe('ask')
+    })
+  })
+
+  it('fails a test that forgot to answer with a sentence that says what to write', async () => {
+    const forgetful = run(async ({ page }) => {
+      await expect(request(page, 'eth_requestAccounts')).rejects.toThrow(/nobody answered/)
+    })
+    await expect(forgetful).rejects.toThrow(
+      /nobody answered: eth_requestAccounts of http:\/\/127\.0\.0\.1:\d+ .*wallet\.approvals\.next\(\)/u,
+    )
+  })
+})
+
+function request(page: Page, method: string, params: unknown[] = []): Promise<unknown> {
+  return page.evaluate((asked) => (globalThis as unknown as AppWindow).wallet.request(asked), { method, params })
+}
+
+interface Held<T> {
+  readonly value: T
+  /** Lets the fixture go on behind its `use`. */
+  readonly end: () => Promise<void>
+}
+
+/** Runs a fixture up to its `use`. */
+async function hold<T>(fixture: (use: (value: T) => Promise<void>) => Promise<void>): Promise<Held<T>> {
+  let letGo = (): void => {}
+  const released = new Promise<void>((resolve) => (letGo = resolve))
+  let over: Promise<void> = Promise.resolve()
+  const value = await new Promise<T>((resolve, reject) => {
+    over = fixture((given) => {
+      resolve(given)
+      return released
+    })
+    over.catch(reject)
+  })
+  return {
+    value,
+    end: () => {
+      letGo()
+      return over
+    },
+  }
+}

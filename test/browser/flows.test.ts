@@ -1,0 +1,40 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { BASE_ACCOUNT_FLOW } from './baseaccount.fixture.ts'
+import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
+import { repeat } from './repeat.fixture.ts'
+import { SHOP_FLOW } from './shop.fixture.ts'
+import { openStage } from './stage.fixture.ts'
+import type { Stage } from './stage.fixture.ts'
+import { TEST_DAPP_FLOW } from './testdapp.fixture.ts'
+
+// Unmodified apps in a real browser, every question answered by a click on the approval page. Once, unless BROWSER_RUNS says how often.
+
+const FLOWS = [SHOP_FLOW, TEST_DAPP_FLOW, BASE_ACCOUNT_FLOW]
+const RUNS = Number(process.env['BROWSER_RUNS'] ?? '0')
+
+describe.skipIf(NO_BROWSER !== null)(`apps in Chromium${NO_BROWSER === null ? '' : ` (${NO_BROWSER})`}`, () => {
+  let browser: Browser
+  beforeAll(async () => {
+    browser = await startBrowser()
+  })
+  afterAll(() => browser.close())
+
+  // oxlint-disable-next-line vitest/no-conditional-tests -- a test that never runs would be counted as skipped
+  if (RUNS > 0)
+    it(`${RUNS} times`, { timeout: 0 }, async () => {
+      expect(await repeat(browser, FLOWS, { runs: RUNS, lanes: Number(process.env['BROWSER_LANES'] ?? '1') })).toEqual([])
+    })
+  else
+    describe.each(FLOWS)('$app', ({ open, steps }) => {
+      let stage: Stage
+      let app: Page
+      beforeAll(async () => {
+        stage = await openStage(browser)
+        app = await open(stage)
+      })
+      afterAll(() => stage[Symbol.asyncDispose]())
+
+      it.each(steps)('%s', (_, run) => run({ stage, app }))
+    })
+})

@@ -1,0 +1,428 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { Address, Hash } from '../../src/eth/index.ts'
+import type { Draft, Question, QuestionKind } from '../../src/wallet/index.ts'
+import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
+import { serve, shop } from './sites.fixture.ts'
+import { answer, card, openStage, resultOf } from './stage.fixture.ts'
+import type { Stage } from './stage.fixture.ts'
+
+// The approval page itself: what it shows of each kind of question, and what it does not let happen.
+
+const SHOP = 'https://shop.example'
+const BANK = 'https://bank.example'
+const A = Address.from(`0x${'a1'.repeat(20)}`)
+const B = Address.from(`0x${'b2'.repeat(20)}`)
+const CHAIN = { chainId: '0x7a69', name: 'Pocketchain', symbol: 'ETH', decimals: 18, explorerUrl: null } as const
+const DANGER = { code: 'unlimited-allowance', level: 'danger', text: 'It may take everything.' } as const
+const FEE = {
+  gas: '0x5208',
+  maxFeePerGas: '0x77359400',
+  maxPriorityFeePerGas: '0x5f5e100',
+  l1Fee: '0x0',
+  expected: '0x1319718a5000',
+  most: '0x2632e314a000',
+  sponsor: null,
+} as const
+const CALL = {
+  to: B,
+  value: '0xde0b6b3a7640000',
+  data: '0xdeadbeef',
+  gasLimitOverride: '0x7530',
+  label: 'The shop',
+  signature: 'buy(uint256)',
+  args: [{ name: 'item', type: 'uint256', value: '7' }],
+  summary: null,
+} as const
+const SPENDING = {
+  account: A,
+  chain: CHAIN,
+  calls: [CALL, { ...CALL, signature: null, args: null, label: null, gasLimitOverride: null }],
+  preview: {
+    status: 'success',
+    error: null,
+    failedCall: null,
+    changes: [
+      { asset: 'native', token: null, symbol: 'ETH', decimals: 18, tokenId: null, amount: '-2000000000000000000' },
+      { asset: 'erc20', token: B, symbol: 'CAKE', decimals: 6, tokenId: null, amount: '1500000' },
+    ],
+    allowances: [{ kind: 'erc20', token: B, symbol: 'CAKE', decimals: 6, spender: B, spenderLabel: null, amount: null, isSpent: false }],
+  },
+  fee: FEE,
+} as const
+
+/** One of each kind. */
+const DRAFTS: { readonly [K in QuestionKind]: Draft & { readonly kind: K } } = {
+  connect: {
+    kind: 'connect',
+    origin: SHOP,
+    method: 'eth_requestAccounts',
+    warnings: [],
+    chain: CHAIN,
+    accounts: [
+      { address: A, name: 'Account 1', balance: '0xde0b6b3a7640000' },
+      { address: B, name: 'Account 2', balance: null },
+    ],
+  },
+  sign: {
+    kind: 'sign',
+    origin: SHOP,
+    method: 'personal_sign',
+    warnings: [],
+    account: A,
+    chain: CHAIN,
+    scheme: 'personal_sign',
+    message: '0x6869',
+    text: 'hi \u202E there',
+    typedData: null,
+    digest: Hash.from(`0x${'7b'.repeat(32)}`),
+  },
+  send: { kind: 'send', origin: SHOP, method: 'eth_sendTransaction', warnings: [], ...SPENDING },
+  batch: {
+    kind: 'batch',
+    origin: SHOP,
+    method: 'wallet_sendCalls',
+    warnings: [DANGER],
+    ...SPENDING,
+    fee: { ...FEE, sponsor: { name: 'Acme', host: 'gas.acme.example' } },
+    batchId: `0x${'5f'.repeat(32)}`,
+    atomic: true,
+    execution: 'delegated',
+  },
+  upgrade: {
+    kind: 'upgrade',
+    origin: SHOP,
+    method: 'wallet_sendCalls',
+    warnings: [],
+    account: A,
+    chain: CHAIN,
+    delegate: B,
+    delegateName: 'PocketAccount',
+    delegateBefore: null,
+    deploys: true,
+    batchId: '1',
+  },
+  addChain: {
+    kind: 'addChain',
+    origin: SHOP,
+    method: 'wallet_addEthereumChain',
+    warnings: [],
+    proposed: {
+      chainId: '0x14a34',
+      chainName: 'Base Sepolia',
+      nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+      rpcUrls: ['https://sepolia.base.example'],
+      blockExplorerUrls: [],
+      iconUrls: [],
+    },
+    known: false,
+  },
+  switchChain: {
+    kind: 'switchChain',
+    origin: SHOP,
+    method: 'wallet_switchEthereumChain',
+    warnings: [],
+    from: CHAIN,
+    to: { ...CHAIN, chainId: '0x14a34', name: 'Base Sepolia' },
+  },
+  watchAsset: {
+    kind: 'watchAsset',
+    origin: SHOP,
+    method: 'wallet_watchAsset',
+    warnings: [],
+    chain: CHAIN,
+    asset: { type: 'ERC20', address: B, symbol: 'CAKE', decimals: 6 },
+  },
+}
+
+describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '' : ` (${NO_BROWSER})`}`, () => {
+  let browser: Browser
+  let stage: Stage
+  let page: Page
+
+  /** The outcome of a question: `approved`, or the code of its refusal. */
+  async function ask(draft: Draft): Promise<unknown> {
+    return stage.node.wallet.approvals.ask(draft).then(
+      ({ accounts }) => accounts ?? 'approved',
+      ({ code }: { code: number }) => code,
+    )
+  }
+
+  beforeAll(async () => {
+    browser = await startBrowser()
+    stage = await openStage(browser)
+    page = stage.approvals
+  })
+  afterAll(async () => {
+    await stage?.[Symbol.asyncDispose]()
+    await browser?.close()
+  })
+  beforeEach(() => page.bringToFront())
+  afterEach(() => {
+    for (const { id } of stage.node.wallet.approvals.pending) stage.node.wallet.approvals.reject(id)
+  })
+
+  it.each(Object.values(DRAFTS))('shows who asks what and takes the answer: $kind', async (draft) => {
+    const approved = ask(draft)
+    await expect.poll(() => card(page, draft.kind).getByTestId('origin').innerText()).toBe(SHOP)
+    await answer(page, draft.kind)
+    expect(await approved).toEqual(draft.kind === 'connect' ? [A] : 'approved')
+
+    const rejected = ask(draft)
+    await answer(page, draft.kind, 'reject')
+    expect(await rejected).toBe(4001)
+    await page.getByTestId('empty').waitFor()
+  })
+
+  it('shows what the calls change and give away, and the fee', async () => {
+    void ask(DRAFTS.send)
+    const shown = card(page, 'send')
+    await shown.waitFor()
+    expect(await shown.getByTestId('change').allInnerTexts()).toEqual([
+      expect.stringMatching(/Gives away\s+−2\s+ETH/),
+      expect.stringMatching(/Receives\s+\+1\.5\s+CAKE/),
+    ])
+    expect(await shown.getByTestId('allowance').innerText()).toMatch(/may take any amount of CAKE\s+until it is revoked/)
+    expect(await shown.getByTestId('call-0').innerText()).toMatch(
+      /buy\s+To\s+The shop[^]*buy\(uint256\)[^]*1 ETH[^]*30,000, chosen by the app[^]*item uint256\s+7/,
+    )
+    expect(await shown.getByTestId('call-1').innerText()).toMatch(/data that cannot be read/)
+    expect(await shown.getByTestId('fee').innerText()).toMatch(/0\.000021 ETH[^]*0\.000042 ETH[^]*21,000 at up to 2 gwei/)
+    await shown.getByText('Data, 4 bytes').first().click()
+    await shown.getByText('0xdeadbeef').first().waitFor()
+  })
+
+  it('names characters that would turn or hide a text', async () => {
+    void ask(DRAFTS.sign)
+    await card(page, 'sign').getByLabel('Message', { exact: true }).getByText('hi ⟨U+202E⟩ there').waitFor()
+  })
+
+  it('begins with Reject, so that a stray Enter refuses', async () => {
+    const answered = ask(DRAFTS.send)
+    await card(page, 'send').waitFor()
+    await card(page, 'send').locator('[data-testid="reject"]:focus').waitFor()
+    await page.keyboard.press('Enter')
+    expect(await answered).toBe(4001)
+  })
+
+  it('can be approved after half a second in sight, not before, and anew for the next question', async () => {
+    for (const draft of [DRAFTS.send, DRAFTS.switchChain]) {
+      const answered = ask(draft)
+      const approve = card(page, draft.kind).getByTestId('approve')
+      await approve.waitFor()
+      const armedAfterMs = await page.evaluate(async () => {
+        const { document, requestAnimationFrame } = globalThis as unknown as InPage
+        const start = performance.now()
+        const button = document.querySelector('[data-testid="approve"]')
+        if (button?.disabled !== true) return -1
+        while (button.disabled) await new Promise(requestAnimationFrame)
+        return performance.now() - start
+      })
+      expect(armedAfterMs).toBeGreaterThan(300) // some of it was spent on the way here
+      await approve.click()
+      expect(await answered).toBe('approved')
+    }
+  })
+
+  it('starts the half second over when the page was hidden', async () => {
+    void ask(DRAFTS.send)
+    const approve = card(page, 'send').getByTestId('approve')
+    await expect.poll(() => approve.isEnabled()).toBe(true)
+    const isDisabled = await page.evaluate(async () => {
+      const { document, requestAnimationFrame } = globalThis as unknown as InPage
+      document.dispatchEvent(new Event('visibilitychange'))
+      await new Promise(requestAnimationFrame)
+      return document.querySelector('[data-testid="approve"]')?.disabled
+    })
+    expect(isDisabled).toBe(true)
+  })
+
+  it('takes no click that a script made', async () => {
+    const answered = ask(DRAFTS.send)
+    await expect.poll(() => card(page, 'send').getByTestId('approve').isEnabled()).toBe(true)
+    await page.evaluate(() => {
+      const { document } = globalThis as unknown as InPage
+      for (const name of ['approve', 'reject']) document.querySelector(`[data-testid="${name}"]`)?.click()
+    })
+    expect(await page.getByTestId('reject').innerText()).toBe('Reject')
+    expect(stage.node.wallet.approvals.pending).toHaveLength(1)
+    await answer(page, 'send')
+    expect(await answered).toBe('approved')
+  })
+
+  it('asks twice when something is dangerous', async () => {
+    const answered = ask(DRAFTS.batch)
+    const shown = card(page, 'batch')
+    await shown.waitFor()
+    expect(await shown.getByTestId('warning').innerText()).toMatch(/^Danger\s+It may take everything\.$/)
+    await page.locator('.armed').waitFor()
+    expect(await shown.getByTestId('approve').isDisabled()).toBe(true)
+    await shown.getByTestId('accept-danger').check()
+    await shown.getByTestId('approve').click()
+    expect(await answered).toBe('approved')
+  })
+
+  it('shows a site the accounts that were chosen and needs one', async () => {
+    const answered = ask(DRAFTS.connect)
+    const shown = card(page, 'connect')
+    await shown.getByTestId('account-choice-0').uncheck()
+    await page.locator('.armed').waitFor()
+    expect(await shown.getByTestId('approve').isDisabled()).toBe(true)
+    await shown.getByTestId('account-choice-1').check()
+    await shown.getByTestId('approve').click()
+    expect(await answered).toEqual([B])
+  })
+
+  it('shows one question after the other, oldest first, and those that are withdrawn no more', async () => {
+    const first = ask(DRAFTS.send)
+    const second = ask({ ...DRAFTS.sign, origin: BANK })
+    await card(page, 'send').waitFor()
+    await expect.poll(() => page.getByTestId('queue-count').innerText()).toBe('1 of 2 questions')
+    expect(await page.title()).toBe('(2) pocketchain wallet')
+    stage.node.wallet.approvals.reject(stage.node.wallet.approvals.pending[0]?.id)
+    expect(await first).toBe(4001)
+    await expect.poll(() => card(page, 'sign').getByTestId('origin').innerText()).toBe(BANK)
+    expect(await page.getByTestId('queue-count').innerText()).toBe('One question')
+    await answer(page, 'sign')
+    expect(await second).toBe('approved')
+  })
+
+  it('has nothing to say to a browser that was not let in, until its link is opened', async () => {
+    const context = await browser.newContext()
+    try {
+      const visitor = await context.newPage()
+      void ask(DRAFTS.send)
+      await visitor.goto(`${stage.url}/wallet`)
+      await visitor.getByTestId('refused').waitFor()
+      expect(await visitor.content()).not.toContain(SHOP)
+      await (await context.newPage()).goto(stage.node.wallet.settings.approvalUrl?.() ?? '')
+      await card(visitor, 'send').waitFor()
+    } finally {
+      await context.close()
+    }
+  })
+
+  it('opened by an app shows that app its own questions alone', async () => {
+    const { window: popup, site } = await openAsPopup(stage.context, (origin) => origin)
+    try {
+      void ask(DRAFTS.send)
+      void ask({ ...DRAFTS.sign, origin: site.origin })
+      await card(popup, 'sign').waitFor()
+      expect(await popup.getByTestId('queue-count').innerText()).toBe('One question')
+      expect(await popup.content()).not.toContain(SHOP)
+    } finally {
+      await popup.close()
+      await site.close()
+    }
+  })
+
+  it('is opened by the page that asks, when nobody has it open', async () => {
+    await page.goto('about:blank')
+    const app = await stage.open(shop, 'shop.html')
+    const opened = stage.context.waitForEvent('page')
+    await app.locator('#connect').click()
+    const popup = await opened
+    await answer(popup, 'connect')
+    expect(await resultOf(app, 'connect')).toEqual([stage.node.accounts[0]?.address])
+    await popup.close()
+    await app.close()
+    await page.goto(`${stage.url}/wallet`)
+  })
+
+  it('neither hears nor answers an app that names another origin than its own', async () => {
+    const { window: popup, site, opener } = await openAsPopup(stage.context, () => BANK)
+    try {
+      await popup.getByTestId('empty').waitFor()
+      await popup.evaluate(() => {
+        const { addEventListener } = globalThis as unknown as InPage
+        Object.assign(globalThis, { told: new Promise((resolve) => addEventListener('message', resolve)) })
+      })
+      // A sender that is no key is refused in the clear: whoever is heard gets an answer at once.
+      await opener.evaluate(() => {
+        const { addEventListener, popup } = globalThis as unknown as InPage
+        const heard: unknown[] = []
+        const last = new Promise((resolve) =>
+          addEventListener('message', ({ data }) => (data === 'last' ? resolve(heard) : heard.push(data))),
+        )
+        Object.assign(globalThis, { last })
+        popup.postMessage({ id: '1', sender: '00', content: { handshake: { method: 'handshake' } } }, '*')
+      })
+      await popup.evaluate(async () => {
+        const { told, opener } = globalThis as unknown as InPage
+        await told
+        await crypto.subtle.digest('SHA-256', new Uint8Array(1_000_000)) // as long as an answer would take, and longer
+        opener.postMessage('last', '*')
+      })
+      const heard = await opener.evaluate(() => (globalThis as unknown as InPage).last)
+      expect(heard).toEqual([])
+    } finally {
+      await popup.close()
+      await site.close()
+    }
+  })
+
+  async function openAsPopup(context: BrowserContext, claim: (origin: string) => string) {
+    const site = await serve(async () => '<!doctype html><title>app</title>')
+    const opener = await context.newPage()
+    await opener.goto(`${site.origin}/app.html`)
+    const url = `${stage.url}/wallet?sdkName=app&origin=${encodeURIComponent(claim(site.origin))}`
+    const opened = context.waitForEvent('page')
+    await opener.evaluate((url) => {
+      const { open } = globalThis as unknown as InPage
+      Object.assign(globalThis, { popup: open(url, 'wallet', 'popup,width=420,height=700') })
+    }, url)
+    return { site, opener, window: await opened }
+  }
+
+  it.each(['light', 'dark'] as const)('is in good order for those who cannot see it or see it badly, in the %s', async (colorScheme) => {
+    const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+    const context = await browser.newContext({ colorScheme, bypassCSP: true, reducedMotion: 'reduce' })
+    try {
+      const visitor = await context.newPage()
+      await visitor.goto(stage.node.wallet.settings.approvalUrl?.() ?? '')
+      await visitor.getByTestId('account-0').waitFor()
+      await visitor.evaluate(axe)
+      expect(await findings(visitor), 'the overview').toEqual([])
+      for (const draft of Object.values(DRAFTS)) {
+        const answered = ask(draft)
+        await expect.poll(() => visitor.locator('.armed').count()).toBe(1)
+        expect(await findings(visitor), draft.kind).toEqual([])
+        const question = stage.node.wallet.approvals.pending[0] as Question
+        stage.node.wallet.approvals.reject(question.id)
+        await answered
+        await card(visitor, draft.kind).waitFor({ state: 'detached' })
+      }
+    } finally {
+      await context.close()
+    }
+  })
+})
+
+/** What axe finds, whatever its weight. */
+async function findings(page: Page): Promise<readonly string[]> {
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as InPage
+    const { violations } = await axe.run()
+    return violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes[0]?.html ?? ''}`)
+  })
+}
+
+/** What the functions here that run inside a page use of it: tests are checked without the types of browsers. */
+interface InPage {
+  readonly document: {
+    querySelector(selector: string): { readonly disabled: boolean; click(): void } | null
+    dispatchEvent(event: Event): boolean
+  }
+  readonly requestAnimationFrame: (then: (time: number) => void) => void
+  readonly addEventListener: (type: 'message', listener: (event: { readonly data: unknown }) => void) => void
+  readonly open: (url: string, name: string, features: string) => unknown
+  readonly popup: { postMessage(message: unknown, targetOrigin: string): void }
+  readonly opener: { postMessage(message: unknown, targetOrigin: string): void }
+  readonly told: Promise<unknown>
+  readonly last: Promise<unknown>
+  readonly axe: {
+    run(): Promise<{ readonly violations: readonly { id: string; impact: string; nodes: readonly { readonly html: string }[] }[] }>
+  }
+}

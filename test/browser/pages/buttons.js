@@ -1,0 +1,28 @@
+// What both shops share: a button per action, and under it what came of it, as JSON.
+
+/** `actions`: what each button does, by its id. The result stands in `<id>-result`. */
+export function showButtons(actions) {
+  for (const [name, action] of Object.entries(actions)) {
+    const row = document.createElement('p')
+    const button = document.createElement('button')
+    const output = document.createElement('output')
+    button.id = name
+    button.textContent = name
+    output.id = `${name}-result`
+    const press = async () => {
+      output.textContent = ''
+      output.textContent = JSON.stringify(await action().catch(errorOf)) ?? 'null'
+    }
+    button.addEventListener('click', () => void press())
+    row.append(button, ' ', output)
+    document.getElementById('actions').append(row)
+  }
+}
+
+function errorOf({ code, message, data }) {
+  return { error: { code, message, data } }
+}
+
+export function resultOf(name) {
+  return JSON.parse(document.getElementById(`${name}-result`).textContent)
+}

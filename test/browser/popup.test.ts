@@ -1,0 +1,133 @@
+import type { Browser, Page } from 'playwright-core'
+import { verifyMessage, verifyTypedData } from 'viem'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
+import { baseShop } from './sites.fixture.ts'
+import { card, openStage } from './stage.fixture.ts'
+import type { Stage } from './stage.fixture.ts'
+
+// The wallet's page as the window of the Base Account SDK: what the SDK does beyond the plain flow, and what goes wrong. Each test goes on where
+// the one before has left.
+
+type Hex = `0x${string}`
+
+/** What a request of the app came to. */
+interface Outcome {
+  readonly result?: unknown
+  readonly error?: { readonly code: number; readonly message: string }
+}
+
+const SHOP = '0x00000000000000000000000000000000005eed01'
+const MAIL = {
+  domain: { name: 'Mail', version: '1', chainId: 31_337 },
+  primaryType: 'Letter',
+  types: { Letter: [{ name: 'text', type: 'string' }] },
+  message: { text: 'hello' },
+} as const
+
+describe.skipIf(NO_BROWSER !== null)(`the window of the Base Account SDK${NO_BROWSER === null ? '' : ` (${NO_BROWSER})`}`, () => {
+  let browser: Browser
+  let stage: Stage
+  let app: Page
+  let alice: Hex
+
+  beforeAll(async () => {
+    browser = await startBrowser()
+    stage = await openStage(browser)
+    app = await stage.open(() => baseShop, `base.html?chain=31337&wallet=${encodeURIComponent(`${stage.url}/wallet`)}`)
+    alice = stage.node.accounts[0]!.address // a stage has ten
+  })
+  afterAll(async () => {
+    await stage?.[Symbol.asyncDispose]()
+    await browser?.close()
+  })
+
+  /** `provider` is the SDK's, on the app's page. */
+  function ask(method: string, params: readonly unknown[] = []): Promise<Outcome> {
+    const request = JSON.stringify({ method, params })
+    const caught = '({ code, message }) => ({ error: { code, message } })'
+    return app.evaluate<Outcome>(`provider.request(${request}).then((result) => ({ result }), ${caught})`)
+  }
+
+  /** Asks, presses a button for each question in the window that opens, and sees the window go. */
+  async function press(asking: () => Promise<Outcome>, ...answers: readonly (readonly [kind: string, button: 'approve' | 'reject'])[]) {
+    const opened = stage.context.waitForEvent('page')
+    const outcome = asking()
+    const window = await opened
+    const gone = window.waitForEvent('close')
+    for (const [kind, button] of answers) await card(window, kind).getByTestId(button).click()
+    await gone
+    return outcome
+  }
+
+  it('tells the app 4001 when the person refuses to connect', async () => {
+    const { error } = await press(() => ask('eth_requestAccounts'), ['connect', 'reject'])
+    expect(error?.code).toBe(4001)
+    expect(await ask('eth_accounts')).toEqual({ result: [] })
+  })
+
+  it('that is closed has refused, and its question waits no more', async () => {
+    const opened = stage.context.waitForEvent('page')
+    const outcome = ask('eth_requestAccounts')
+    const window = await opened
+    await card(window, 'connect').waitFor()
+    await window.close({ runBeforeUnload: true })
+    expect((await outcome).error?.code).toBe(4001)
+    await expect.poll(() => stage.node.wallet.approvals.pending).toEqual([])
+  })
+
+  it('connects, and tells the SDK what can be done on which chain', async () => {
+    const { result } = await press(() => ask('eth_requestAccounts'), ['connect', 'approve'])
+    expect((result as Hex[]).map((address) => address.toLowerCase())).toEqual([alice])
+    expect(await ask('eth_chainId')).toEqual({ result: '0x7a69' })
+    expect(await ask('wallet_getCapabilities', [alice])).toMatchObject({ result: { '0x7a69': { atomic: { status: expect.any(String) } } } })
+  })
+
+  it('goes on with its session after the app was loaded anew', async () => {
+    await app.reload()
+    const { result } = await press(() => ask('personal_sign', ['0x68656c6c6f', alice]), ['sign', 'approve'])
+    expect(await verifyMessage({ address: alice, message: 'hello', signature: result as Hex })).toBe(true)
+  })
+
+  it('refuses a signature and stays connected', async () => {
+    const { error } = await press(() => ask('personal_sign', ['0x68656c6c6f', alice]), ['sign', 'reject'])
+    expect(error?.code).toBe(4001)
+    expect((await ask('eth_accounts')).result).toHaveLength(1)
+  })
+
+  it('signs typed data', async () => {
+    const { result } = await press(() => ask('eth_signTypedData_v4', [alice, JSON.stringify(MAIL)]), ['sign', 'approve'])
+    expect(await verifyTypedData({ ...MAIL, address: alice, signature: result as Hex })).toBe(true)
+  })
+
+  it("sends a transaction, whose receipt the SDK reads at the chain's rpc url", async () => {
+    const { result } = await press(() => ask('eth_sendTransaction', [{ from: alice, to: SHOP, value: '0x1' }]), ['send', 'approve'])
+    await expect
+      .poll(() => ask('eth_getTransactionReceipt', [result]))
+      .toMatchObject({ result: { status: '0x1', transactionHash: result, to: SHOP } })
+  })
+
+  it('proves an account to an app that wants a sign-in with its connect', async () => {
+    const signInWithEthereum = { nonce: 'abcdef1234', chainId: '0x7a69' }
+    const wish = [{ version: '1', capabilities: { signInWithEthereum } }]
+    const { result } = await press(() => ask('wallet_connect', wish), ['sign', 'approve'])
+    const [account] = (result as { accounts: { capabilities: { signInWithEthereum: { message: string; signature: Hex } } }[] }).accounts
+    const { message, signature } = account!.capabilities.signInWithEthereum
+    expect(message).toContain(`${new URL(app.url()).host} wants you to sign in`)
+    expect(await verifyMessage({ address: alice, message, signature })).toBe(true)
+  })
+
+  it('asks before it follows the app to a chain that the SDK switched to by itself', async () => {
+    const { chainId, url } = stage.second
+    const nativeCurrency = { name: 'Pebble', symbol: 'PBL', decimals: 18 }
+    stage.node.wallet.chains.add({ chainId, name: 'Second', nativeCurrency, rpcUrls: [url], blockExplorerUrls: [], iconUrls: [] })
+    await press(() => ask('personal_sign', ['0x00', alice]), ['sign', 'approve']) // its answer tells of the chain
+    expect(await ask('wallet_switchEthereumChain', [{ chainId: '0x53a' }])).toEqual({ result: null })
+    expect(await ask('eth_chainId')).toEqual({ result: '0x53a' })
+    const send = () => ask('eth_sendTransaction', [{ from: alice, to: SHOP, value: '0x5' }])
+    const { result } = await press(send, ['switchChain', 'approve'], ['send', 'approve'])
+    expect(result).toMatch(/^0x[0-9a-f]{64}$/)
+    const balance = () => stage.second.node.request({ method: 'eth_getBalance', params: [SHOP, 'pending'] })
+    await expect.poll(balance).toBe('0x5')
+  })
+})

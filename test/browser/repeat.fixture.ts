@@ -1,0 +1,69 @@
+import type { Browser } from 'playwright-core'
+import type { Flow } from './flow.fixture.ts'
+import { openStage } from './stage.fixture.ts'
+
+export interface Repetition {
+  readonly runs: number
+  /** so many at once */
+  readonly lanes: number
+}
+
+/**
+ * All flows again and again, each on a stage of its own: chain, wallet and profile are new, the browser is one. Prints what fails as it fails, and in
+ * the end how many runs failed and how long they took. Answers the failures.
+ */
+export async function repeat(browser: Browser, flows: readonly Flow[], { runs, lanes }: Repetition): Promise<readonly string[]> {
+  const seconds: number[] = []
+  const failures: string[] = []
+  const spent = new Map<string, number>()
+  let begun = 0
+  const lane = async (): Promise<void> => {
+    while (begun < runs) {
+      begun += 1
+      const run = begun
+      const start = performance.now()
+      for (const flow of flows) {
+        const failure = await runFlow(browser, flow, spent)
+        if (failure !== null) failures.push(`run ${run}: ${failure}`)
+        if (failure !== null) say(`run ${run}: ${failure}`)
+      }
+      seconds.push((performance.now() - start) / 1000)
+      if (seconds.length % 10 === 0)
+        say(`${seconds.length} of ${runs} runs, ${failures.length} failures; the last took ${seconds.at(-1)?.toFixed(1)} s`)
+    }
+  }
+  await Promise.all(Array.from({ length: lanes }, lane))
+  const sorted = seconds.toSorted((a, b) => a - b)
+  const at = (share: number): string => `${sorted[Math.floor((sorted.length - 1) * share)]?.toFixed(1)} s`
+  say(`${runs} runs, ${failures.length} failures; a run took ${at(0.5)} (fastest ${at(0)}, slowest ${at(1)}), ${lanes} at once`)
+  for (const [step, ms] of spent) say(`  ${(ms / runs / 1000).toFixed(2)} s ${step}`)
+  return failures
+}
+
+/** Null: it went well. What comes after the step that failed is left out. */
+async function runFlow(browser: Browser, { app: name, open, steps }: Flow, spent: Map<string, number>): Promise<string | null> {
+  let step = 'opens'
+  let start = performance.now()
+  const next = (does: string): void => {
+    const now = performance.now()
+    spent.set(`${name} ${step}`, (spent.get(`${name} ${step}`) ?? 0) + now - start)
+    step = does
+    start = now
+  }
+  try {
+    await using stage = await openStage(browser)
+    const app = await open(stage)
+    for (const [does, run] of steps) {
+      next(does)
+      await run({ stage, app })
+    }
+    next('closes')
+    return null
+  } catch (error) {
+    return `${name} ${step}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`
+  }
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`)
+}

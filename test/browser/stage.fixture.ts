@@ -1,0 +1,112 @@
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
+import { createPocketchain } from '../../src/index.ts'
+import type { Pocketchain } from '../../src/index.ts'
+import { serve } from './sites.fixture.ts'
+import type { Content, Site } from './sites.fixture.ts'
+
+/** Longest wait for anything on a page, milliseconds: a machine with other work to do is slow, a page that hangs is a failure. */
+const PATIENCE_MS = 15_000
+
+/** A chain with its wallet behind an open port, a second chain to add, and a browser with the approval page in one tab and an app in another. */
+export interface Stage extends AsyncDisposable {
+  readonly node: Pocketchain
+  readonly second: { readonly node: Pocketchain; readonly url: string; readonly chainId: number }
+  readonly url: string
+  readonly context: BrowserContext
+  /** the approval page, opened by the one-time link */
+  readonly approvals: Page
+  /** Serves an app on an origin of its own and opens it in a new tab. */
+  readonly open: (content: (providerUrl: string, secondUrl: string) => Content, path: string) => Promise<Page>
+}
+
+/** The chain id that MetaMask's test dapp adds. */
+const SECOND_CHAIN_ID = 1_338
+
+export async function openStage(browser: Browser, look: Parameters<Browser['newContext']>[0] = {}): Promise<Stage> {
+  const node = await createPocketchain()
+  const server = await node.listen()
+  const second = await createPocketchain({ chainId: SECOND_CHAIN_ID })
+  const secondServer = await second.listen()
+  const context = await browser.newContext(look)
+  context.setDefaultTimeout(PATIENCE_MS)
+  const approvals = await context.newPage()
+  await approvals.goto(server.wallet!.link()) // a node of ours has one
+  const sites: Site[] = []
+  return {
+    node,
+    second: { node: second, url: secondServer.url, chainId: SECOND_CHAIN_ID },
+    url: server.url,
+    context,
+    approvals,
+    open: async (content, path) => {
+      const site = await serve(content(`${server.url}/wallet/provider.js`, secondServer.url))
+      sites.push(site)
+      const page = await context.newPage()
+      await page.goto(`${site.origin}/${path}`)
+      return page
+    },
+    [Symbol.asyncDispose]: async () => {
+      await context.close()
+      await Promise.all([...sites.map((site) => site.close()), node.close(), second.close()])
+    },
+  }
+}
+
+/** The card of the question that waits, whatever kind it is of. */
+export function card(page: Page, kind: string): Locator {
+  return page.locator(`[data-testid="approval"][data-kind="${kind}"]`)
+}
+
+/** What a person does: waits for the question, reads, presses the button once it can be pressed. Answers the id of the question. */
+export async function answer(page: Page, kind: string, button: 'approve' | 'reject' = 'approve'): Promise<string> {
+  // A tab behind another one is painted once a second.
+  await page.bringToFront()
+  const question = card(page, kind)
+  const id = await question.getAttribute('data-id')
+  if (id === null) throw new Error(`the page shows a question (${kind}) without its id`)
+  const danger = question.getByTestId('accept-danger')
+  if (button === 'approve' && (await danger.count()) > 0) await danger.check()
+  // A click waits, too, but looks at ever longer intervals.
+  await question.getByTestId(button).evaluate(enabled)
+  await question.getByTestId(button).click()
+  await gone(page, id)
+  return id
+}
+
+/** Runs in the page. Resolves when the button can be pressed, or will not be so soon: a click then says what is wrong. */
+function enabled(element: unknown): Promise<void> {
+  const button = element as { readonly disabled: boolean } // what it is called with
+  return new Promise((resolve) => {
+    const look = (looks: number): void => {
+      if (!button.disabled || looks === 0) resolve()
+      else setTimeout(look, 20, looks - 1)
+    }
+    look(100)
+  })
+}
+
+/** An answered question leaves the page, and a window that was opened for it may close. */
+async function gone(page: Page, id: string): Promise<void> {
+  try {
+    await page.locator(`[data-testid="approval"][data-id="${id}"]`).waitFor({ state: 'detached' })
+  } catch (error) {
+    if (!page.isClosed()) throw error
+  }
+}
+
+/** Presses a button of an app, answers the questions that come of it, and answers what the app got. */
+export async function act(app: Page, action: string, wallet: Page, ...kinds: readonly string[]): Promise<unknown> {
+  await app.bringToFront()
+  await app.locator(`#${action}`).click()
+  for (const kind of kinds) await answer(wallet, kind)
+  return resultOf(app, action)
+}
+
+/** What stands under a button of our own pages, once something does. Throws for an error. */
+export async function resultOf(app: Page, action: string): Promise<unknown> {
+  const output = app.locator(`#${action}-result`)
+  await output.filter({ hasText: /./ }).waitFor()
+  const text = await output.innerText()
+  if (text.startsWith('{"error":')) throw new Error(`the app was answered ${text}`)
+  return JSON.parse(text)
+}

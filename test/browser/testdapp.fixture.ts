@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import type { Locator } from 'playwright-core'
+import { verifyMessage } from 'viem'
+import { until } from './flow.fixture.ts'
+import type { Flow, Scene } from './flow.fixture.ts'
+import { testDapp } from './sites.fixture.ts'
+import { answer } from './stage.fixture.ts'
+
+type Hex = `0x${string}`
+
+/** MetaMask's own test app, as it is published. Its buttons are disabled until they make sense, which a click waits for. */
+export const TEST_DAPP_FLOW: Flow = {
+  app: "MetaMask's test dapp",
+  open: (stage) => stage.open(testDapp, ''),
+  steps: [
+    [
+      'finds the wallet through EIP-6963',
+      async ({ app }) => {
+        await app.locator('#providers').getByRole('button', { name: 'Use pocketchain' }).click()
+        await app.locator('#activeProviderName').filter({ hasText: 'pocketchain' }).waitFor()
+      },
+    ],
+    [
+      'connects',
+      async (scene) => {
+        await press(scene, 'connectButton', 'connect')
+        await shows(scene, 'accounts', buyer(scene))
+      },
+    ],
+    [
+      'has a message signed',
+      async (scene) => {
+        await press(scene, 'personalSign', 'sign')
+        await shows(scene, 'personalSignResult', '0x')
+        const signature = (await scene.app.locator('#personalSignResult').innerText()) as Hex // it begins with 0x
+        assert.equal(await verifyMessage({ address: buyer(scene), message: 'Example `personal_sign` message', signature }), true)
+      },
+    ],
+    [
+      'has typed data signed, and finds the signature good',
+      async (scene) => {
+        await press(scene, 'signTypedDataV4', 'sign')
+        await shows(scene, 'signTypedDataV4Result', '0x')
+        await press(scene, 'signTypedDataV4Verify')
+        await shows(scene, 'signTypedDataV4VerifyResult', buyer(scene))
+      },
+    ],
+    [
+      'sends a transaction',
+      async (scene) => {
+        const before = await sent(scene)
+        await press(scene, 'sendButton', 'send')
+        await until(
+          () => sent(scene),
+          (count) => count === before + 1,
+        )
+      },
+    ],
+    [
+      'sends a batch, which it wants atomic, and reads its status',
+      async (scene) => {
+        await press(scene, 'eip5792SendCallsButton', 'upgrade', 'batch')
+        const status = scene.app.locator('#eip5792GetCallsStatusResult')
+        await until(
+          async () => {
+            await press(scene, 'eip5792GetCallsStatusButton')
+            await holds(status)
+            return status.innerText()
+          },
+          (text) => /"status": ?200/.test(text),
+        )
+      },
+    ],
+    [
+      'adds a chain, and is on it',
+      async (scene) => {
+        await press(scene, 'addEthereumChain', 'addChain', 'switchChain')
+        await shows(scene, 'chainId', '0x53a')
+      },
+    ],
+  ],
+}
+
+async function press({ stage, app }: Scene, button: string, ...kinds: string[]): Promise<void> {
+  await app.bringToFront()
+  await app.locator(`#${button}`).click()
+  for (const kind of kinds) await answer(stage.approvals, kind)
+}
+
+async function shows({ app }: Scene, element: string, text: string): Promise<void> {
+  await app.locator(`#${element}`).filter({ hasText: text }).waitFor() // whatever the case of its letters
+}
+
+async function holds(element: Locator): Promise<void> {
+  await element.filter({ hasText: /./ }).waitFor()
+}
+
+function buyer({ stage }: Scene): Hex {
+  return stage.node.accounts[0]!.address // a stage has ten
+}
+
+async function sent({ stage, app }: Scene): Promise<number> {
+  assert.equal(await app.locator('#chainId').innerText(), '0x7a69')
+  return Number(await stage.node.request({ method: 'eth_getTransactionCount', params: [stage.node.accounts[0]!.address, 'pending'] }))
+}

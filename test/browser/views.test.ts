@@ -1,0 +1,66 @@
+import { mkdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ROOT } from '../../scripts/setup.mjs'
+import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
+import { openStage } from './stage.fixture.ts'
+import type { Stage } from './stage.fixture.ts'
+import { VIEWS, viewScene } from './views.fixture.ts'
+import type { ViewScene } from './views.fixture.ts'
+
+// Everything that the page can show, in light and in dark, read by axe. `npm run screenshots` writes the pictures in docs/screenshots meanwhile.
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const PICTURES = join(ROOT, 'docs', 'screenshots')
+const isPainting = process.env['SCREENSHOTS'] !== undefined
+
+describe.skipIf(NO_BROWSER !== null)(`what the wallet's page shows${NO_BROWSER === null ? '' : ` (${NO_BROWSER})`}`, () => {
+  let browser: Browser
+  let stage: Stage
+  let scene: ViewScene
+  beforeAll(async () => {
+    browser = await startBrowser()
+    stage = await openStage(browser, { viewport: { width: 460, height: 780 }, reducedMotion: 'reduce', bypassCSP: true })
+    scene = await viewScene(browser, stage)
+    if (isPainting) mkdirSync(PICTURES, { recursive: true })
+  })
+  afterAll(async () => {
+    await stage[Symbol.asyncDispose]()
+    await browser.close()
+  })
+
+  it.each(VIEWS)('$name has no serious fault for those who cannot see it, or not well', async ({ name, show }) => {
+    const { page, end } = await show(scene)
+    try {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme })
+        if (isPainting) await paint(page, `${name}-${colorScheme}`)
+        expect.soft(await faults(page), colorScheme).toEqual([])
+      }
+    } finally {
+      await end()
+    }
+  })
+})
+
+/** What axe calls serious or critical, and where. */
+async function faults(page: Page): Promise<readonly string[]> {
+  await page.evaluate(AXE)
+  const violations = await page.evaluate(() => (globalThis as unknown as AxePage).axe.run()) // the line above put it there
+  return violations.violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, help, nodes }) => nodes.map(({ target }) => `${id} (${help}): ${target.join(' ')}`))
+}
+
+/** The whole page, as high as it is. */
+async function paint(page: Page, name: string): Promise<void> {
+  await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true, animations: 'disabled' })
+}
+
+interface AxePage {
+  readonly axe: {
+    run(): Promise<{ violations: readonly { id: string; impact: string; help: string; nodes: readonly { target: readonly string[] }[] }[] }>
+  }
+}
