@@ -26,7 +26,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
 import { hashTypedData as nestTypedData, signMessage, signTypedData } from 'viem/experimental/erc7739'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { contracts } from '../src/wallet/contracts.fixture.ts'
+import { contracts } from '../src/wallet/preview/contracts.fixture.ts'
 import { ANVIL, startAnvil } from './anvil.fixture.ts'
 
 const ROOT = new URL('..', import.meta.url)

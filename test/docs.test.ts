@@ -46,9 +46,12 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const pages = PAGES.map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }))
 const blocks = pages.flatMap(({ path, text }) => codeBlocks(path, text))
 
-describe('TypeScript in the pages', () => {
-  const modules = blocks.filter(({ language }) => language === 'ts')
+const modules = blocks.filter(({ language }) => language === 'ts')
 
+// A fixture that lasts for a file belongs at the top of one.
+for (const block of modules.filter(extendsTests)) await import(pathToFileURL(writeModule(block, 'run', block.text)).href)
+
+describe('TypeScript in the pages', () => {
   it('is type-correct', async () => {
     for (const block of modules) writeModule(block, 'checked', block.text)
     writeFileSync(join(scratch, 'tsconfig.json'), JSON.stringify({ extends: '../tsconfig.json', include: ['*.checked.ts'] }))
@@ -58,7 +61,7 @@ describe('TypeScript in the pages', () => {
   })
 
   // Their own tests register here.
-  for (const block of modules.filter(holdsTests))
+  for (const block of modules.filter((each) => holdsTests(each) && !extendsTests(each)))
     describe(block.title, () => import(pathToFileURL(writeModule(block, 'run', block.text)).href))
 
   it.each(modules.filter((block) => !holdsTests(block)).map((block) => [block.title, block] as const))('%s', (_, block) => runModule(block))
@@ -145,6 +148,10 @@ function product(expression: string): number {
 }
 
 // --- TypeScript -----------------------------------------------------------------------------------------------------
+
+function extendsTests({ text }: CodeBlock): boolean {
+  return text.includes('.extend<')
+}
 
 function holdsTests({ text }: CodeBlock): boolean {
   return text.includes("from 'vitest'")

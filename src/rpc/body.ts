@@ -24,7 +24,7 @@ export function envelopeHead(id: string): Uint8Array {
   return Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":`)
 }
 
-export const ENVELOPE_TAIL: Uint8Array = Buffer.from('}')
+export const ENVELOPE_TAIL: Uint8Array = new TextEncoder().encode('}') // also where this file is loaded in a page, which has no Buffer
 
 /** The answer to one call whose result is a stream: what lies ready of it, then the rest. What breaks the rest is thrown as `outward` has it. */
 export function envelopeStream(begun: Uint8Array, result: JsonStream, outward: (error: unknown) => Error): JsonStream {

@@ -1,7 +1,7 @@
 import { decodeFunctionData, encodeAbiParameters, encodeFunctionData, parseAbi, parseAbiParameters } from 'viem'
 import { describe, expect, it } from 'vitest'
 import { Address, Hash, Hex } from '../eth/index.ts'
-import type { Call } from './call.ts'
+import type { Call } from './batches/call.ts'
 import { DELEGATE, delegateName, delegateOf, designationOf, encodeExecute, isKnownDelegate } from './delegate.ts'
 
 const BOB = Address.from('0xb0b0000000000000000000000000000000000b0b')

@@ -1,5 +1,5 @@
 import { Address, Hash, Hex } from '../eth/index.ts'
-import type { Call } from './call.ts'
+import type { Call } from './batches/call.ts'
 import pocketAccount from './delegate.json' with { type: 'json' }
 
 /** The code that accounts are upgraded to, and how to put it on a chain that lacks it: a call of `deployer` with `deployment` as its data. */

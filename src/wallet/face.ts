@@ -1,5 +1,5 @@
 import { answerBody } from '../rpc/index.ts'
-import type { CallsStatus } from './batches.ts'
+import type { CallsStatus } from './batches/batches.ts'
 import type { WalletContext } from './context.ts'
 import type { Control } from './control.ts'
 import { unauthorized } from './errors.ts'

@@ -1,6 +1,6 @@
 import { Address } from '../eth/index.ts'
 import { CODE, RpcError } from '../rpc/index.ts'
-import type { Chains } from './chains.ts'
+import type { Chains } from './chains/chains.ts'
 import { unauthorized } from './errors.ts'
 import { SITES } from './limits.ts'
 import { JsonRecords } from './records.ts'

@@ -39,9 +39,14 @@ async function bundle(): Promise<readonly (Rolldown.OutputChunk | Rolldown.Outpu
   return (built as Rolldown.RolldownOutput).output // neither watched nor several
 }
 
+let files: Awaited<ReturnType<typeof bundle>>
+
+beforeAll(async () => {
+  files = await bundle()
+})
+
 describe('the bundle', () => {
-  it('holds of the package the nouns, the wallet and what speaks to a node, and not the node', async () => {
-    const files = await bundle()
+  it('holds of the package the nouns, the wallet and what speaks to a node, and not the node', () => {
     const chunks = files.filter((file) => file.type === 'chunk')
     const rooms = new Set(chunks.flatMap(({ modules }) => Object.entries(modules).flatMap(roomOf)))
     expect([...rooms].toSorted()).toEqual(['eth', 'rpc', 'wallet'])
@@ -73,10 +78,10 @@ describe.skipIf(NO_BROWSER !== null)(`a wallet in the page${NO_BROWSER === null 
     ;({ url } = await node.listen())
     client = createPublicClient({ transport: http(url), pollingInterval: 50 })
     await node.request({ method: 'anvil_setBalance', params: [account, '0xde0b6b3a7640000'] })
-    const files = new Map((await bundle()).map((file) => [file.fileName, file.type === 'chunk' ? file.code : file.source]))
+    const contents = new Map(files.map((file) => [file.fileName, file.type === 'chunk' ? file.code : file.source]))
     site = await serve((path) => {
-      const file = files.get(path)
-      return file === undefined ? null : Promise.resolve(file)
+      const content = contents.get(path)
+      return content === undefined ? null : Promise.resolve(content)
     })
     browser = await startBrowser()
     page = await browser.newPage()
@@ -88,7 +93,6 @@ describe.skipIf(NO_BROWSER !== null)(`a wallet in the page${NO_BROWSER === null 
   afterAll(async () => {
     await browser.close()
     await Promise.all([site.close(), node.close()])
-    expect(complaints).toEqual([])
   })
 
   async function open(): Promise<void> {
@@ -153,5 +157,9 @@ describe.skipIf(NO_BROWSER !== null)(`a wallet in the page${NO_BROWSER === null 
     await open()
     expect(await call('accounts')).toEqual([account])
     expect(await settled()).toMatchObject({ id: batch, status: 200, atomic: true })
+  })
+
+  it('has given the browser nothing to complain about', () => {
+    expect(complaints).toEqual([])
   })
 })

@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { encodeDeployData, encodeFunctionData } from 'viem'
-import type { Abi, Hex } from 'viem'
-import { contracts } from '../../src/wallet/contracts.fixture.ts'
+import type { Hex } from 'viem'
+import { contracts } from '../../src/wallet/preview/contracts.fixture.ts'
 import type { Provider } from '../../src/wallet/index.ts'
 import { card } from './stage.fixture.ts'
 import type { Stage } from './stage.fixture.ts'
@@ -25,17 +25,19 @@ export interface ViewScene {
   readonly account: Hex
   /** a token of which the account has plenty */
   readonly coin: Hex
+  /** a contract that takes tokens */
+  readonly taker: Hex
 }
 
 const ORIGIN = 'http://shop.localhost:3000'
-const SHOP = '0x00000000000000000000000000000000005eed01'
+const FRIEND = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const ETHER = `0x${(10n ** 18n).toString(16)}`
 
 export const VIEWS: readonly View[] = [
   {
     name: 'refused',
     show: async ({ stage, browser }) => {
-      const context = await browser.newContext()
+      const context = await browser.newContext({ bypassCSP: true })
       const page = await context.newPage()
       await page.goto(`${stage.url}/wallet`)
       await page.getByTestId('refused').waitFor()
@@ -46,13 +48,15 @@ export const VIEWS: readonly View[] = [
   question('sign-message', 'sign', ({ app, account }) =>
     ask(app, 'personal_sign', hexOf('The shop wants you to sign in.\n\nNonce: 3f9c11'), account),
   ),
-  question('sign-typed-data', 'sign', ({ app, account }) => ask(app, 'eth_signTypedData_v4', account, JSON.stringify(ORDER))),
-  question('send', 'send', ({ app, account }) => ask(app, 'eth_sendTransaction', { from: account, to: SHOP, value: ETHER })),
-  question('unlimited-allowance', 'send', ({ app, account, coin }) =>
-    ask(app, 'eth_sendTransaction', { from: account, to: coin, data: called('approve', [SHOP, 2n ** 256n - 1n]) }),
+  question('sign-typed-data', 'sign', ({ app, account, taker }) =>
+    ask(app, 'eth_signTypedData_v4', account, JSON.stringify(orderOf(taker))),
   ),
-  question('batch', 'batch', ({ app, account, coin }) => ask(app, 'wallet_sendCalls', batchOf(account, coin, false))),
-  question('upgrade', 'upgrade', ({ app, account, coin }) => ask(app, 'wallet_sendCalls', batchOf(account, coin, true))),
+  question('send', 'send', ({ app, account }) => ask(app, 'eth_sendTransaction', { from: account, to: FRIEND, value: ETHER })),
+  question('unlimited-allowance', 'send', ({ app, account, coin, taker }) =>
+    ask(app, 'eth_sendTransaction', { from: account, to: coin, data: called('approve', [taker, 2n ** 256n - 1n]) }),
+  ),
+  question('batch', 'batch', (scene) => ask(scene.app, 'wallet_sendCalls', batchOf(scene, false))),
+  question('upgrade', 'upgrade', (scene) => ask(scene.app, 'wallet_sendCalls', batchOf(scene, true))),
   question('add-chain', 'addChain', ({ app, stage }) =>
     ask(app, 'wallet_addEthereumChain', {
       chainId: `0x${stage.second.chainId.toString(16)}`,
@@ -66,9 +70,10 @@ export const VIEWS: readonly View[] = [
   ),
   {
     name: 'batch-status',
-    show: async ({ stage, app, account, coin }) => {
+    show: async (scene) => {
+      const { stage, app } = scene
       stage.node.wallet.approvals.setPolicy('approve')
-      const { id } = (await ask(app, 'wallet_sendCalls', batchOf(account, coin, false))) as { id: string }
+      const { id } = (await ask(app, 'wallet_sendCalls', batchOf(scene, false))) as { id: string } // EIP-5792
       await stage.node.wallet.batches.status(id, { origin: ORIGIN, waitMs: 10_000 })
       stage.node.wallet.approvals.setPolicy('ask')
       await stage.approvals.goto(`${stage.url}/wallet#batch=${id}`)
@@ -86,20 +91,25 @@ export const VIEWS: readonly View[] = [
   },
 ]
 
-/** A connected site, and a token. */
+/** A connected site, a token and a contract that takes it. */
 export async function viewScene(browser: Browser, stage: Stage): Promise<ViewScene> {
   const { wallet, accounts } = stage.node
   const account = accounts[0]!.address // a stage has ten
-  const { abi, bytecode } = coinContract()
-  const data = encodeDeployData({ abi, bytecode, args: ['Cake', 'CAKE', 6] })
-  const hash = await stage.node.request({ method: 'eth_sendTransaction', params: [{ from: account, data }] })
-  await stage.node.request({ method: 'evm_mine', params: [] })
-  const receipt = (await stage.node.request({ method: 'eth_getTransactionReceipt', params: [hash] })) as { contractAddress: Hex } // it was mined
+  const { Coin, Taker } = contracts()
+  const coin = await deploy(stage, account, encodeDeployData({ ...Coin, args: ['Cake', 'CAKE', 6] }))
+  const taker = await deploy(stage, account, Taker.bytecode)
   const app = wallet.provider(ORIGIN)
   wallet.approvals.setPolicy('approve')
   await ask(app, 'eth_requestAccounts')
   wallet.approvals.setPolicy('ask')
-  return { stage, browser, app, account, coin: receipt.contractAddress }
+  return { stage, browser, app, account, coin, taker }
+}
+
+async function deploy({ node }: Stage, from: Hex, data: Hex): Promise<Hex> {
+  const hash = await node.request({ method: 'eth_sendTransaction', params: [{ from, data }] })
+  await node.request({ method: 'evm_mine', params: [] })
+  const receipt = await node.request({ method: 'eth_getTransactionReceipt', params: [hash] })
+  return (receipt as { contractAddress: Hex }).contractAddress // it was mined
 }
 
 function question(name: string, kind: string, asked: (scene: ViewScene) => Promise<unknown>): View {
@@ -128,43 +138,41 @@ function ask(app: Provider, method: string, ...params: unknown[]): Promise<unkno
   return app.request({ method, params })
 }
 
-/** What a swap looks like to a wallet: an allowance that is used up, and a payment. */
-function batchOf(from: Hex, coin: Hex, atomicRequired: boolean): unknown {
+/** What shopping looks like to a wallet: an allowance, more of it than is used, and payments. */
+function batchOf({ account, coin, taker }: ViewScene, atomicRequired: boolean): unknown {
   const calls = [
-    { to: coin, data: called('approve', [SHOP, 5_000_000n]) },
-    { to: coin, data: called('transfer', [SHOP, 2_500_000n]) },
-    { to: SHOP, value: '0x2386f26fc10000' },
+    { to: coin, data: called('approve', [taker, 5_000_000n]) },
+    { to: coin, data: called('transfer', [FRIEND, 2_500_000n]) },
+    { to: FRIEND, value: '0x2386f26fc10000' },
   ]
-  return { version: '2.0.0', from, chainId: '0x7a69', atomicRequired, calls }
+  return { version: '2.0.0', from: account, chainId: '0x7a69', atomicRequired, calls }
 }
 
 function called(functionName: string, args: readonly unknown[]): Hex {
-  return encodeFunctionData({ abi: coinContract().abi, functionName, args })
-}
-
-function coinContract(): { abi: Abi; bytecode: Hex } {
-  return contracts().Coin
+  return encodeFunctionData({ abi: contracts().Coin.abi, functionName, args })
 }
 
 function hexOf(text: string): Hex {
   return `0x${Buffer.from(text).toString('hex')}`
 }
 
-const ORDER = {
-  domain: { name: 'Shop', version: '1', chainId: 31_337, verifyingContract: SHOP },
-  primaryType: 'Order',
-  types: {
-    EIP712Domain: [
-      { name: 'name', type: 'string' },
-      { name: 'version', type: 'string' },
-      { name: 'chainId', type: 'uint256' },
-      { name: 'verifyingContract', type: 'address' },
-    ],
-    Order: [
-      { name: 'item', type: 'string' },
-      { name: 'count', type: 'uint256' },
-      { name: 'ships', type: 'address' },
-    ],
-  },
-  message: { item: 'A pocket', count: '3', ships: SHOP },
+function orderOf(shop: Hex): unknown {
+  return {
+    domain: { name: 'Shop', version: '1', chainId: 31_337, verifyingContract: shop },
+    primaryType: 'Order',
+    types: {
+      EIP712Domain: [
+        { name: 'name', type: 'string' },
+        { name: 'version', type: 'string' },
+        { name: 'chainId', type: 'uint256' },
+        { name: 'verifyingContract', type: 'address' },
+      ],
+      Order: [
+        { name: 'item', type: 'string' },
+        { name: 'count', type: 'uint256' },
+        { name: 'receiver', type: 'address' },
+      ],
+    },
+    message: { item: 'A pocket', count: '3', receiver: FRIEND },
+  }
 }

@@ -1,6 +1,6 @@
 import { required, schema } from '../../rpc/index.ts'
 import type { Schema } from '../../rpc/index.ts'
-import { chainLabel } from '../chain.ts'
+import { chainLabel } from '../chains/chain.ts'
 import { selectedChain } from '../connecting.ts'
 import { WALLET_CODE } from '../errors.ts'
 import { walletMethod } from '../method.ts'

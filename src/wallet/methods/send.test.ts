@@ -3,9 +3,9 @@ import { Address } from '../../eth/index.ts'
 import type { Hash } from '../../eth/index.ts'
 import { RpcError } from '../../rpc/index.ts'
 import type { RpcRequest } from '../../rpc/index.ts'
-import { embeddedChain } from '../chain.ts'
-import type { WalletChain } from '../chain.ts'
-import { LOGGER, REVERTER, asked, creating, deploy, sender, traces } from '../sending.fixture.ts'
+import { embeddedChain } from '../chains/chain.ts'
+import type { WalletChain } from '../chains/chain.ts'
+import { LOGGER, REVERTER, asked, creating, deploy, sender, traces } from '../batches/sending.fixture.ts'
 import { ORIGIN, refusal, startNode } from '../wallet.fixture.ts'
 
 const node = await startNode()

@@ -6,7 +6,7 @@ import { WALLET_CODE } from '../errors.ts'
 import { ACCESS_LIST_ITEMS } from '../limits.ts'
 import { walletMethod } from '../method.ts'
 import type { WalletMethod } from '../method.ts'
-import { otherChain, sendTransaction } from '../sendcalls.ts'
+import { otherChain, sendTransaction } from '../batches/sendcalls.ts'
 import { permittedAccount } from '../sites.ts'
 
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'

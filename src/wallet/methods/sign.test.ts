@@ -1,7 +1,7 @@
 import { Signature as EthersSignature, verifyMessage, verifyTypedData } from 'ethers'
 import { describe, expect, it } from 'vitest'
 import { Address, Hex } from '../../eth/index.ts'
-import { embeddedChain } from '../chain.ts'
+import { embeddedChain } from '../chains/chain.ts'
 import { SIGNED_BYTES } from '../limits.ts'
 import type { Question } from '../question.ts'
 import type { Wallet } from '../wallet.ts'

@@ -1,0 +1,638 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { RpcError } from '../../rpc/index.ts'
+import { Approvals } from './approvals.ts'
+import type { ApprovalEvent } from './approvals.ts'
+import {
+  ACCOUNTS,
+  ALICE,
+  BOB,
+  ORIGIN,
+  OTHER,
+  TOKEN,
+  connectDraft,
+  refusalBy,
+  refusalOf,
+  sendDraft,
+  signDraft,
+  upgradeDraft,
+} from './approvals.fixture.ts'
+import { REMEMBERED_ANSWERS, WAITING_PROMPTS, WAITING_QUESTIONS, WAITING_QUESTIONS_PER_ORIGIN } from '../limits.ts'
+
+describe('a question', () => {
+  it('waits until it is approved', async () => {
+    const approvals = new Approvals()
+    const asked = approvals.ask(signDraft())
+    const [question] = approvals.pending
+    expect(question).toMatchObject({ kind: 'sign', origin: ORIGIN, method: 'personal_sign', replaces: null })
+    expect(approvals.find(question!.id)).toBe(question)
+    approvals.approve(question!.id)
+    await expect(asked).resolves.toEqual({ id: question!.id, accounts: null })
+    expect(approvals.pending).toEqual([])
+    expect(approvals.find(question!.id)).toBeNull()
+  })
+
+  it('has an id of 32 hex digits that no other has', () => {
+    const approvals = new Approvals()
+    for (let i = 0; i < WAITING_QUESTIONS_PER_ORIGIN; i++) void approvals.ask(signDraft())
+    const ids = approvals.pending.map(({ id }) => id)
+    expect(ids.every((id) => /^[0-9a-f]{32}$/.test(id))).toBe(true)
+    expect(new Set(ids).size).toBe(WAITING_QUESTIONS_PER_ORIGIN)
+  })
+
+  it('does not change when the app changes what it asked with', () => {
+    const approvals = new Approvals()
+    const typedData = { message: { amount: '1' } }
+    void approvals.ask({ ...signDraft(), typedData } as never)
+    typedData.message.amount = '1000000'
+    const [question] = approvals.pending
+    expect(question).toMatchObject({ typedData: { message: { amount: '1' } } })
+    expect(() => Object.assign((question as unknown as { typedData: { message: object } }).typedData.message, { amount: '2' })).toThrow(
+      TypeError,
+    )
+  })
+
+  it('is refused when JSON cannot hold it, and leaves the queue as it was', async () => {
+    const approvals = new Approvals()
+    const refused = await refusalOf(approvals.ask({ ...signDraft(), typedData: { amount: 1n } } as never))
+    expect(refused).toMatchObject({ code: -32602, reason: 'not-json' })
+    expect(approvals.pending).toEqual([])
+  })
+
+  it('stands behind those that are older, even when the clock is set back', () => {
+    let now = 5_000
+    const approvals = new Approvals({ now: () => now })
+    void approvals.ask(signDraft(ORIGIN, 'first'))
+    now = 1_000
+    void approvals.ask(signDraft(ORIGIN, 'second'))
+    expect(approvals.pending.map((question) => question.kind === 'sign' && question.text)).toEqual(['first', 'second'])
+    expect(approvals.pending.map(({ createdAt }) => createdAt)).toEqual([5_000, 5_000])
+  })
+})
+
+describe('a refusal', () => {
+  it('is 4001 unless said otherwise', async () => {
+    const approvals = new Approvals()
+    const asked = approvals.ask(sendDraft(1n))
+    approvals.reject()
+    expect(await refusalOf(asked)).toEqual({ code: 4001, message: 'User rejected the request', reason: 'rejected' })
+  })
+
+  it("is the question's own when it has one", async () => {
+    const approvals = new Approvals()
+    const rejection = () => new RpcError(5750, 'EIP-7702 upgrade rejected for this chain and account', { reason: 'upgrade-rejected' })
+    const asked = approvals.ask(upgradeDraft(), { rejection })
+    approvals.reject()
+    const text = 'EIP-7702 upgrade rejected for this chain and account'
+    expect(await refusalOf(asked)).toEqual({ code: 5750, message: text, reason: 'upgrade-rejected' })
+  })
+
+  it('carries the code and the words of the one who refuses', async () => {
+    const approvals = new Approvals()
+    const first = approvals.ask(signDraft())
+    const second = approvals.ask(signDraft())
+    approvals.reject(undefined, -32000, 'the ledger is not plugged in')
+    approvals.reject(undefined, 4100)
+    expect(await refusalOf(first)).toMatchObject({ code: -32000, message: 'the ledger is not plugged in' })
+    expect(await refusalOf(second)).toMatchObject({ code: 4100, message: 'User rejected the request' })
+  })
+
+  it('with a code that is none is no answer', async () => {
+    const approvals = new Approvals()
+    void approvals.ask(signDraft())
+    expect(await refusalBy(() => approvals.reject(undefined, 1.5))).toMatchObject({ code: -32602, reason: 'code' })
+    expect(approvals.pending).toHaveLength(1)
+  })
+})
+
+describe('an answer', () => {
+  it('without an id is for the oldest question', async () => {
+    const approvals = new Approvals()
+    const first = approvals.ask(signDraft())
+    const second = approvals.ask(sendDraft(1n))
+    approvals.approve()
+    await first
+    expect(approvals.pending.map(({ kind }) => kind)).toEqual(['send'])
+    approvals.approve()
+    await second
+  })
+
+  it('comes once: a second one learns how the first went', async () => {
+    const approvals = new Approvals()
+    const asked = approvals.ask(signDraft())
+    const { id } = approvals.pending[0]!
+    approvals.approve(id)
+    await asked
+    const again = { code: -32602, reason: 'already-answered', message: `question ${id} was approved already, by hand or by script` }
+    expect(await refusalBy(() => approvals.approve(id))).toEqual(again)
+    expect(await refusalBy(() => approvals.reject(id))).toEqual(again)
+    approvals.setPolicy('reject')
+    const refused = approvals.ask(signDraft())
+    await refusalOf(refused)
+  })
+
+  it('to what the policy answered learns that, too', async () => {
+    const approvals = new Approvals({ policy: 'reject' })
+    const ids: string[] = []
+    approvals.subscribe(({ question }) => ids.push(question.id))
+    await refusalOf(approvals.ask(signDraft()))
+    const { message } = await refusalBy(() => approvals.approve(ids[0]))
+    expect(message).toBe(`question ${ids[0]} was rejected already, by the policy`)
+  })
+
+  it('to an unknown id, or when nothing waits, is refused', async () => {
+    const approvals = new Approvals()
+    const unknown = '0'.repeat(32)
+    expect(await refusalBy(() => approvals.approve(unknown))).toMatchObject({ code: -32602, reason: 'unknown-question' })
+    expect(await refusalBy(() => approvals.approve())).toMatchObject({ code: -32602, reason: 'nothing-pending' })
+    expect(await refusalBy(() => approvals.reject())).toMatchObject({ code: -32602, reason: 'nothing-pending' })
+  })
+
+  it('is remembered for as many questions as limits.ts says', async () => {
+    const approvals = new Approvals({ policy: 'approve' })
+    const first = (await approvals.ask(signDraft())).id
+    for (let i = 0; i < REMEMBERED_ANSWERS - 1; i++) await approvals.ask(signDraft())
+    expect(await refusalBy(() => approvals.approve(first))).toMatchObject({ reason: 'already-answered' })
+    await approvals.ask(signDraft())
+    expect(await refusalBy(() => approvals.approve(first))).toMatchObject({ reason: 'unknown-question' })
+  })
+})
+
+describe('connecting', () => {
+  it('shows all accounts unless some are chosen, the first of which is selected', async () => {
+    const approvals = new Approvals()
+    const all = approvals.ask(connectDraft())
+    approvals.approve()
+    expect((await all).accounts).toEqual([ALICE, BOB])
+    const some = approvals.ask(connectDraft())
+    const shouted = `0x${BOB.slice(2).toUpperCase()}` as typeof BOB
+    approvals.approve(undefined, { accounts: [shouted, BOB] })
+    expect((await some).accounts).toEqual([BOB])
+  })
+
+  it('refuses accounts that were not offered, none, and a choice where there is none; the question still waits', async () => {
+    const approvals = new Approvals()
+    void approvals.ask(connectDraft())
+    const stranger = await refusalBy(() => approvals.approve(undefined, { accounts: [ALICE, TOKEN] }))
+    expect(stranger).toMatchObject({ code: -32602, reason: 'account-not-offered' })
+    expect(stranger.message).toContain(TOKEN)
+    expect(await refusalBy(() => approvals.approve(undefined, { accounts: [] }))).toMatchObject({ code: -32602, reason: 'no-account' })
+    expect(approvals.pending).toHaveLength(1)
+    void approvals.ask(signDraft())
+    const { id } = approvals.pending[1]!
+    expect(await refusalBy(() => approvals.approve(id, { accounts: [ALICE] }))).toMatchObject({ code: -32602, reason: 'no-choice' })
+    expect(approvals.pending).toHaveLength(2)
+  })
+
+  it('twice is one question, whose answer both get', async () => {
+    const approvals = new Approvals()
+    const both = [
+      approvals.ask(connectDraft()),
+      approvals.ask(
+        connectDraft(
+          ORIGIN,
+          ACCOUNTS.map((each) => ({ ...each, balance: '0x1' as const })),
+        ),
+      ),
+    ]
+    expect(approvals.pending).toHaveLength(1)
+    approvals.approve()
+    const [first, second] = await Promise.all(both)
+    expect(second).toEqual(first)
+  })
+
+  it('of another origin, or to other accounts, is a question of its own', () => {
+    const approvals = new Approvals()
+    void approvals.ask(connectDraft())
+    void approvals.ask(connectDraft(OTHER))
+    void approvals.ask(connectDraft(ORIGIN, ACCOUNTS.slice(1)))
+    expect(approvals.pending).toHaveLength(3)
+  })
+
+  it('goes on for the one who still waits when the other has gone', async () => {
+    const approvals = new Approvals()
+    const gone = new AbortController()
+    const first = approvals.ask(connectDraft(), { signal: gone.signal })
+    const second = approvals.ask(connectDraft())
+    gone.abort()
+    expect(await refusalOf(first)).toMatchObject({ code: 4001, reason: 'withdrawn' })
+    expect(approvals.pending).toHaveLength(1)
+    approvals.approve()
+    await expect(second).resolves.toMatchObject({ accounts: [ALICE, BOB] })
+  })
+})
+
+describe('next', () => {
+  it('gives a question that was asked before', async () => {
+    const approvals = new Approvals()
+    const asked = approvals.ask(signDraft())
+    const prompt = await approvals.next()
+    prompt.approve()
+    expect(await asked).toEqual({ id: prompt.question.id, accounts: null })
+  })
+
+  it('waits for a question that is asked after', async () => {
+    const approvals = new Approvals()
+    const next = approvals.next()
+    const asked = approvals.ask(connectDraft())
+    const prompt = await next
+    prompt.approve({ accounts: [BOB] })
+    expect((await asked).accounts).toEqual([BOB])
+  })
+
+  it('gives every question once, the oldest first, to the calls in their order', async () => {
+    const approvals = new Approvals()
+    const early = [approvals.next(), approvals.next()]
+    for (const text of ['1', '2', '3', '4']) void approvals.ask(signDraft(ORIGIN, text))
+    const prompts = await Promise.all([...early, approvals.next(), approvals.next()])
+    expect(prompts.map(({ question }) => question.kind === 'sign' && question.text)).toEqual(['1', '2', '3', '4'])
+  })
+
+  it('leaves what does not fit to others', async () => {
+    const approvals = new Approvals()
+    const send = approvals.next({ kind: 'send' })
+    const other = approvals.next({ origin: OTHER })
+    const any = approvals.next()
+    void approvals.ask(signDraft())
+    void approvals.ask(signDraft(OTHER))
+    void approvals.ask(sendDraft(1n))
+    expect((await send).question.kind).toBe('send')
+    expect((await other).question.origin).toBe(OTHER)
+    expect((await any).question).toMatchObject({ kind: 'sign', origin: ORIGIN })
+  })
+
+  it('refuses through the prompt, with code and words', async () => {
+    const approvals = new Approvals()
+    const asked = approvals.ask(signDraft())
+    ;(await approvals.next()).reject(4900, 'gone')
+    expect(await refusalOf(asked)).toMatchObject({ code: 4900, message: 'gone' })
+  })
+
+  it('leaves the page free to answer what a script has in hand; the script then learns it', async () => {
+    const approvals = new Approvals()
+    const asked = approvals.ask(signDraft())
+    const prompt = await approvals.next()
+    approvals.approve(prompt.question.id)
+    await asked
+    expect(await refusalBy(() => prompt.reject())).toMatchObject({ code: -32602, reason: 'already-answered' })
+  })
+
+  it('has a limit of calls that wait', async () => {
+    const approvals = new Approvals()
+    const waiting = Array.from({ length: WAITING_PROMPTS }, () => approvals.next().catch(() => null))
+    await expect(approvals.next()).rejects.toThrow(`${WAITING_PROMPTS} calls of next() wait`)
+    approvals.close()
+    await Promise.all(waiting)
+  })
+})
+
+describe('a question that another one replaces', () => {
+  it('cannot be approved any more, nor does its approval reach the other', async () => {
+    const approvals = new Approvals()
+    const before = approvals.ask(sendDraft(1n))
+    const prompt = await approvals.next()
+    const { id } = prompt.question
+    const after = approvals.ask(sendDraft(2n), { replaces: id })
+    const [replacement] = approvals.pending
+    expect(replacement).toMatchObject({ replaces: id })
+    expect(replacement!.id).not.toBe(id)
+    expect(await refusalOf(before)).toMatchObject({ code: 4001, reason: 'superseded' })
+    for (const answer of [() => prompt.approve(), () => approvals.approve(id), () => prompt.reject()]) {
+      const { code, message } = await refusalBy(answer)
+      expect(code).toBe(-32602)
+      expect(message).toContain(`question ${replacement!.id} stands for it now`)
+    }
+    expect(approvals.pending).toEqual([replacement])
+    ;(await approvals.next()).approve()
+    expect((await after).id).toBe(replacement!.id)
+  })
+
+  it('may have been approved: its approval is not the one of the other', async () => {
+    const approvals = new Approvals()
+    const before = approvals.ask(sendDraft(1n))
+    approvals.approve()
+    const { id } = await before
+    void approvals.ask(sendDraft(2n), { replaces: id })
+    const { message } = await refusalBy(() => approvals.approve(id))
+    expect(message).toContain('was approved already, by hand or by script; what it asked about has changed')
+    expect(approvals.pending).toHaveLength(1)
+  })
+})
+
+describe('a question that is withdrawn', () => {
+  it('leaves the queue when the one who asked has gone', async () => {
+    const approvals = new Approvals()
+    const gone = new AbortController()
+    const asked = approvals.ask(signDraft(), { signal: gone.signal })
+    const { id } = approvals.pending[0]!
+    gone.abort()
+    expect(await refusalOf(asked)).toMatchObject({ code: 4001, reason: 'withdrawn' })
+    expect(approvals.pending).toEqual([])
+    expect((await refusalBy(() => approvals.approve(id))).message).toContain(`question ${id} was withdrawn`)
+  })
+
+  it('is not asked when the one who asks has gone before', async () => {
+    const approvals = new Approvals()
+    const events: ApprovalEvent[] = []
+    approvals.subscribe((event) => events.push(event))
+    expect(await refusalOf(approvals.ask(signDraft(), { signal: AbortSignal.abort() }))).toMatchObject({ code: 4001, reason: 'withdrawn' })
+    expect(events).toEqual([])
+  })
+
+  it('takes the reason of the one who withdraws it, once', async () => {
+    const approvals = new Approvals()
+    const asked = approvals.ask(signDraft())
+    const { id } = approvals.pending[0]!
+    approvals.withdraw(id, new RpcError(4100, 'disconnected', { reason: 'disconnected' }))
+    approvals.withdraw(id, new RpcError(4100, 'again'))
+    expect(await refusalOf(asked)).toEqual({ code: 4100, message: 'disconnected', reason: 'disconnected' })
+  })
+
+  it('no longer listens to the signal of one who was answered', async () => {
+    const approvals = new Approvals()
+    const signal = new AbortController()
+    const removed = vi.spyOn(signal.signal, 'removeEventListener')
+    const asked = approvals.ask(signDraft(), { signal: signal.signal })
+    approvals.approve()
+    await asked
+    expect(removed).toHaveBeenCalledOnce()
+    signal.abort()
+    expect(approvals.pending).toEqual([])
+  })
+})
+
+describe('the policy', () => {
+  it('answers what comes, and what waits already', async () => {
+    const approvals = new Approvals()
+    const waiting = approvals.ask(signDraft())
+    approvals.setPolicy('approve')
+    await waiting
+    await approvals.ask(connectDraft())
+    approvals.setPolicy('reject')
+    expect(await refusalOf(approvals.ask(signDraft()))).toMatchObject({ code: 4001, reason: 'rejected' })
+    approvals.setPolicy('ask')
+    void approvals.ask(signDraft())
+    expect(approvals.pending).toHaveLength(1)
+    expect(approvals.policy).toBe('ask')
+  })
+
+  it('leaves alone what a script has in hand', async () => {
+    const approvals = new Approvals()
+    const asked = approvals.ask(signDraft())
+    const prompt = await approvals.next()
+    approvals.setPolicy('reject')
+    prompt.approve()
+    await asked
+  })
+
+  it('yields to rules, of which the first that answers wins', async () => {
+    const approvals = new Approvals({ policy: 'approve' })
+    approvals.rule(({ kind }) => (kind === 'sign' ? 'reject' : null))
+    const remove = approvals.rule(({ kind }) => (kind === 'send' ? 'reject' : 'approve'))
+    await refusalOf(approvals.ask(signDraft()))
+    await refusalOf(approvals.ask(sendDraft(1n)))
+    remove()
+    await approvals.ask(sendDraft(1n))
+    await refusalOf(approvals.ask(signDraft()))
+  })
+
+  it('is asked about what waits when a rule comes', async () => {
+    const approvals = new Approvals()
+    const asked = approvals.ask(signDraft())
+    approvals.rule(() => 'approve')
+    await asked
+  })
+
+  it('comes too late when a rule has answered with its own hands', async () => {
+    const approvals = new Approvals()
+    const told: string[] = []
+    approvals.subscribe(({ type }) => told.push(type))
+    approvals.rule(({ id }) => {
+      approvals.approve(id)
+      return 'reject'
+    })
+    await approvals.ask(signDraft())
+    expect(told).toEqual(['asked', 'answered'])
+  })
+
+  it('is not asked when a rule fails: the question is refused with a sentence', async () => {
+    const approvals = new Approvals({ policy: 'approve' })
+    approvals.rule(() => {
+      throw new Error('no such token')
+    })
+    const refused = await refusalOf(approvals.ask(signDraft()))
+    expect(refused).toMatchObject({ code: 4001, reason: 'rule-failed' })
+    expect(refused.message).toContain('no such token')
+    expect(() => approvals.assertAnswered()).toThrow('a rule failed at personal_sign of http://localhost:3000 (sign): Error: no such token')
+  })
+})
+
+describe('with a clock', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  it('answers by itself that late, and shows the question meanwhile', async () => {
+    const approvals = new Approvals({ policy: 'approve', latencyMs: 300 })
+    const asked = approvals.ask(signDraft())
+    await vi.advanceTimersByTimeAsync(299)
+    expect(approvals.pending).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(1)
+    await asked
+    expect(approvals.pending).toEqual([])
+  })
+
+  it('lets a person be faster than the policy', async () => {
+    const approvals = new Approvals({ policy: 'approve', latencyMs: 300 })
+    const asked = approvals.ask(signDraft())
+    approvals.reject()
+    await refusalOf(asked)
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('drops an answer on its way when the policy changes, and hands the question to the script that waits', async () => {
+    const approvals = new Approvals({ policy: 'approve', latencyMs: 300 })
+    const asked = approvals.ask(signDraft())
+    const next = approvals.next()
+    approvals.setPolicy('ask')
+    const prompt = await next
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(approvals.pending).toHaveLength(1)
+    prompt.approve()
+    await asked
+  })
+
+  it('keeps the clock of an answer on its way when nothing changes for it', async () => {
+    const approvals = new Approvals({ policy: 'approve', latencyMs: 300 })
+    const asked = approvals.ask(signDraft())
+    await vi.advanceTimersByTimeAsync(200)
+    approvals.rule(() => null)
+    await vi.advanceTimersByTimeAsync(100)
+    await asked
+  })
+
+  it('takes another latency for what comes then', async () => {
+    const approvals = new Approvals({ policy: 'approve' })
+    await approvals.ask(signDraft())
+    approvals.setLatency(50)
+    const asked = approvals.ask(signDraft())
+    expect(approvals.pending).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(50)
+    await asked
+    expect(() => approvals.setLatency(-1)).toThrow('latency: expected whole milliseconds from 0 to 2147483647, got -1')
+    expect(() => new Approvals({ answerWithinMs: Infinity })).toThrow(RangeError)
+  })
+
+  it('fails a question that nobody answers, with a sentence that says what to do', async () => {
+    const approvals = new Approvals({ answerWithinMs: 2_000 })
+    const asked = refusalOf(approvals.ask(connectDraft()))
+    await vi.advanceTimersByTimeAsync(2_000)
+    const sentence =
+      'nobody answered: eth_requestAccounts of http://localhost:3000 waits for approval (connect) since 2000 ms; ' +
+      "answer it with (await wallet.approvals.next()).approve(), a rule, or wallet.approvals.setPolicy('approve')"
+    expect(await asked).toEqual({ code: 4001, message: sentence, reason: 'unanswered' })
+    expect(approvals.pending).toEqual([])
+    expect(() => approvals.assertAnswered()).toThrow(sentence)
+    approvals.assertAnswered()
+  })
+
+  it('says so when a script has taken the question and forgot it', async () => {
+    const approvals = new Approvals({ answerWithinMs: 2_000 })
+    const asked = refusalOf(approvals.ask(signDraft()))
+    await approvals.next()
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect((await asked).message).toContain('next() has handed it out, but neither approve() nor reject()')
+  })
+
+  it('does not end the patience with what is answered by itself later', async () => {
+    const approvals = new Approvals({ answerWithinMs: 100, latencyMs: 300, policy: 'approve' })
+    const asked = approvals.ask(signDraft())
+    await vi.advanceTimersByTimeAsync(300)
+    await asked
+  })
+
+  it('fails a next() for which nothing comes, with a sentence that names what waits instead', async () => {
+    const approvals = new Approvals({ answerWithinMs: 2_000 })
+    const asked = approvals.ask(signDraft())
+    const next = approvals.next({ kind: 'send', timeoutMs: 500 }).catch((error: unknown) => String(error))
+    await vi.advanceTimersByTimeAsync(500)
+    expect(await next).toBe(
+      'Error: no question of kind send came within 500 ms; those that wait are personal_sign of http://localhost:3000 (sign)',
+    )
+    approvals.setPolicy('approve')
+    await asked
+    const unseen = approvals.next().catch((error: unknown) => String(error))
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect(await unseen).toBe(
+      "Error: no question came within 2000 ms; no other waits; the policy 'approve' answers before next() sees a question",
+    )
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('gives nothing to a next() that has given up', async () => {
+    const approvals = new Approvals()
+    const next = approvals.next({ timeoutMs: 10 }).catch(() => null)
+    await vi.advanceTimersByTimeAsync(10)
+    await next
+    void approvals.ask(signDraft())
+    expect((await approvals.next()).question.kind).toBe('sign')
+  })
+})
+
+describe('the end of a test', () => {
+  it('fails with a sentence for every question that waits', async () => {
+    const approvals = new Approvals({ now: () => 0 })
+    approvals.assertAnswered()
+    void approvals.ask(signDraft())
+    void approvals.ask(connectDraft(OTHER))
+    await approvals.next()
+    expect(() => approvals.assertAnswered()).toThrow(
+      /^nobody answered: personal_sign of http:\/\/localhost:3000 .*handed it out.*\nnobody answered: eth_requestAccounts of http:\/\/evil\.example .*/,
+    )
+    expect(approvals.pending).toHaveLength(2)
+  })
+
+  it('leaves the next test a queue as new', async () => {
+    const approvals = new Approvals({ policy: 'ask' })
+    approvals.rule(({ kind }) => (kind === 'sign' ? 'reject' : null))
+    approvals.setLatency(1_000)
+    const late = refusalOf(approvals.ask(signDraft()))
+    const asked = refusalOf(approvals.ask(connectDraft()))
+    const next = approvals.next({ kind: 'send' }).catch((error: unknown) => String(error))
+    approvals.reset()
+    expect(await late).toMatchObject({ code: 4001, reason: 'withdrawn' })
+    expect(await asked).toMatchObject({ code: 4001, reason: 'withdrawn' })
+    expect(await next).toContain('the wallet was reset')
+    expect([approvals.policy, approvals.latencyMs, approvals.pending]).toEqual(['ask', 0, []])
+    void approvals.ask(signDraft())
+    expect(approvals.pending).toHaveLength(1)
+  })
+
+  it('refuses everything once closed', async () => {
+    const approvals = new Approvals({ policy: 'ask' })
+    const asked = refusalOf(approvals.ask(signDraft()))
+    const next = approvals.next({ kind: 'send' }).catch((error: unknown) => String(error))
+    approvals.close()
+    expect(await asked).toMatchObject({ code: 4900, reason: 'wallet-closed' })
+    expect(await next).toContain('the wallet was closed')
+    expect(await refusalOf(approvals.ask(signDraft()))).toMatchObject({ code: 4900 })
+    await expect(approvals.next()).rejects.toThrow('the wallet is closed')
+  })
+})
+
+describe('the queue', () => {
+  it('has a limit for each origin that does not touch the others', async () => {
+    const approvals = new Approvals()
+    for (let i = 0; i < WAITING_QUESTIONS_PER_ORIGIN; i++) void approvals.ask(signDraft())
+    expect(await refusalOf(approvals.ask(signDraft()))).toMatchObject({ code: -32005, reason: 'too-many-questions' })
+    expect(approvals.pending).toHaveLength(WAITING_QUESTIONS_PER_ORIGIN)
+    void approvals.ask(signDraft(OTHER))
+    expect(approvals.pending).toHaveLength(WAITING_QUESTIONS_PER_ORIGIN + 1)
+  })
+
+  it('has a limit for those who wait for one answer', async () => {
+    const approvals = new Approvals()
+    for (let i = 0; i < WAITING_QUESTIONS_PER_ORIGIN; i++) void approvals.ask(connectDraft())
+    expect(await refusalOf(approvals.ask(connectDraft()))).toMatchObject({ code: -32005, reason: 'too-many-questions' })
+    expect(approvals.pending).toHaveLength(1)
+  })
+
+  it('has a limit in all', async () => {
+    const approvals = new Approvals()
+    for (let i = 0; i < WAITING_QUESTIONS; i++) void approvals.ask(signDraft(`http://${i}.example`))
+    expect(await refusalOf(approvals.ask(signDraft('http://last.example')))).toMatchObject({ code: -32005 })
+    approvals.approve()
+    void approvals.ask(signDraft('http://last.example'))
+    expect(approvals.pending).toHaveLength(WAITING_QUESTIONS)
+  })
+
+  it('tells of every question once when it comes and once when it goes', async () => {
+    const approvals = new Approvals()
+    const told: string[] = []
+    const end = approvals.subscribe((event) => told.push(`${event.type} ${event.question.kind}`))
+    const asked = approvals.ask(signDraft())
+    approvals.approve()
+    await asked
+    const sent = refusalOf(approvals.ask(sendDraft(1n)))
+    approvals.withdraw(approvals.pending[0]!.id, new RpcError(4100, 'disconnected'))
+    await sent
+    end()
+    void approvals.ask(connectDraft())
+    expect(told).toEqual(['asked sign', 'answered sign', 'asked send', 'withdrawn send'])
+  })
+
+  it('lets a listener answer at once', async () => {
+    const approvals = new Approvals()
+    approvals.subscribe(({ type, question }) => type === 'asked' && approvals.approve(question.id))
+    await approvals.ask(signDraft())
+  })
+
+  it('goes on when a listener fails', async () => {
+    const errors: unknown[] = []
+    const approvals = new Approvals({ policy: 'approve', onError: (error) => errors.push(error) })
+    approvals.subscribe(() => {
+      throw new Error('the page has gone')
+    })
+    await approvals.ask(signDraft())
+    expect(errors.map(String)).toEqual(['Error: the page has gone', 'Error: the page has gone'])
+  })
+})

@@ -1,0 +1,188 @@
+import * as fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { RpcError } from '../../rpc/index.ts'
+import { Approvals } from './approvals.ts'
+import { ORIGIN, OTHER, connectDraft, sendDraft, signDraft } from './approvals.fixture.ts'
+import type { Prompt } from './prompts.ts'
+import type { Draft, QuestionKind } from '../question.ts'
+
+// Whatever happens to the queue in whatever order, its promises hold.
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+/** One thing that an app, a person, a script or the owner of the wallet does. Numbers choose among what there is. */
+type Step =
+  | { readonly does: 'ask'; readonly draft: Draft; readonly replaces: number | null }
+  | { readonly does: 'approve' | 'reject' | 'withdraw' | 'leave' | 'settle'; readonly which: number }
+  | { readonly does: 'next'; readonly kind: QuestionKind | null }
+  | { readonly does: 'policy'; readonly policy: 'ask' | 'approve' | 'reject' }
+  | { readonly does: 'rule'; readonly kind: QuestionKind; readonly verdict: 'approve' | 'reject' }
+  | { readonly does: 'unrule' }
+  | { readonly does: 'latency' | 'wait'; readonly ms: number }
+
+const which = fc.nat(7)
+const origin = fc.constantFrom(ORIGIN, OTHER)
+const kind = fc.constantFrom<QuestionKind>('sign', 'send', 'connect')
+const draft = fc.oneof(
+  origin.map((each) => connectDraft(each)),
+  origin.map((each) => signDraft(each)),
+  fc.constant(sendDraft(1n)),
+)
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ does: fc.constant('ask' as const), draft, replaces: fc.option(which, { freq: 5 }) }) },
+  { weight: 6, arbitrary: fc.record({ does: fc.constantFrom('approve', 'reject', 'withdraw', 'leave', 'settle'), which }) },
+  { weight: 3, arbitrary: fc.record({ does: fc.constant('next' as const), kind: fc.option(kind) }) },
+  fc.record({ does: fc.constant('policy' as const), policy: fc.constantFrom('ask', 'ask', 'approve', 'reject') }),
+  fc.record({ does: fc.constant('rule' as const), kind, verdict: fc.constantFrom('approve', 'reject') }),
+  fc.constant({ does: 'unrule' as const }),
+  fc.record({ does: fc.constantFrom('latency', 'wait'), ms: fc.constantFrom(0, 10, 60) }),
+)
+
+type Outcome = { readonly id: string } | { readonly code: number }
+
+/** A queue, and everything that it owes to anybody. */
+class Play {
+  readonly approvals = new Approvals({ answerWithinMs: 50 })
+  /** of every question, what was told of it */
+  readonly told = new Map<string, string[]>()
+  readonly outcomes: (Outcome | null)[] = []
+  readonly handed: Prompt[] = []
+  /** calls of next() that have neither got a question nor failed */
+  hoping = 0
+  readonly #leaves: AbortController[] = []
+  readonly #rules: (() => void)[] = []
+
+  constructor() {
+    this.approvals.subscribe(({ type, question }) => this.told.set(question.id, [...(this.told.get(question.id) ?? []), type]))
+  }
+
+  take(next: Step): void {
+    const { approvals } = this
+    if (next.does === 'ask') this.#ask(next.draft, next.replaces)
+    else if (next.does === 'next') this.#next(next.kind)
+    else if (next.does === 'policy') approvals.setPolicy(next.policy)
+    else if (next.does === 'latency') approvals.setLatency(next.ms)
+    else if (next.does === 'rule') this.#rules.push(approvals.rule((question) => (question.kind === next.kind ? next.verdict : null)))
+    else if (next.does === 'unrule') this.#rules.pop()?.()
+    else if (next.does === 'leave') this.#leaves[next.which]?.abort()
+    else if ('which' in next) this.#answer(next.does, next.which)
+  }
+
+  #ask(asked: Draft, replaces: number | null): void {
+    const at = this.outcomes.push(null) - 1
+    const leave = new AbortController()
+    this.#leaves.push(leave)
+    const id = replaces === null ? null : ([...this.told.keys()][replaces] ?? null)
+    this.approvals.ask(asked, { signal: leave.signal, replaces: id }).then(
+      (approved) => this.#settle(at, approved),
+      (error: RpcError) => this.#settle(at, error),
+    )
+  }
+
+  #settle(at: number, outcome: Outcome): void {
+    expect(this.outcomes[at]).toBeNull()
+    this.outcomes[at] = outcome
+  }
+
+  #next(wanted: QuestionKind | null): void {
+    this.hoping++
+    this.approvals.next(wanted === null ? {} : { kind: wanted }).then(
+      (prompt) => void (this.hoping--, this.handed.push(prompt)),
+      () => void this.hoping--,
+    )
+  }
+
+  /** An answer is taken if the question waits, and refused if it does not: never anything between. */
+  #answer(does: 'approve' | 'reject' | 'withdraw' | 'settle', at: number): void {
+    const prompt = this.handed[at]
+    const id = does === 'settle' ? prompt?.question.id : [...this.told.keys()][at]
+    if (id === undefined) return
+    const waits = this.approvals.find(id) !== null
+    const told = this.told.get(id)?.length
+    try {
+      if (does === 'withdraw') this.approvals.withdraw(id, new RpcError(4100, 'gone'))
+      else if (does === 'settle') prompt?.approve()
+      else this.approvals[does](id)
+      if (does !== 'withdraw') expect(waits).toBe(true)
+    } catch (error) {
+      expect(waits).toBe(false)
+      expect(error).toMatchObject({ code: -32602, data: { reason: 'already-answered' } })
+    }
+    expect(this.told.get(id)).toHaveLength(waits ? 2 : (told ?? 0))
+    expect(this.approvals.find(id)).toBeNull()
+  }
+
+  /** What holds at any moment. */
+  check(): void {
+    const { pending } = this.approvals
+    const ages = pending.map(({ createdAt }) => createdAt)
+    expect(ages).toEqual(ages.toSorted((a, b) => a - b))
+    // In the order in which they were told of, and neither more nor less than those that no end was told of.
+    expect(pending.map(({ id }) => id)).toEqual([...this.told].filter(([, told]) => told.length === 1).map(([id]) => id))
+    for (const told of this.told.values()) expect([['asked'], ['asked', 'answered'], ['asked', 'withdrawn']]).toContainEqual(told)
+    const handed = this.handed.map(({ question }) => question.id)
+    expect(new Set(handed).size).toBe(handed.length)
+  }
+}
+
+describe('any sequence of steps', () => {
+  it('leaves no promise open, answers no question twice and keeps the order of age', async () => {
+    const sequence = fc.array(step, { minLength: 1, maxLength: 40 })
+    await fc.assert(
+      fc.asyncProperty(sequence, async (steps) => {
+        const play = new Play()
+        for (const next of steps) {
+          play.take(next)
+          await vi.advanceTimersByTimeAsync(next.does === 'wait' ? next.ms : 0)
+          play.check()
+        }
+        play.approvals.close()
+        await vi.advanceTimersByTimeAsync(0)
+        play.check()
+        expect(play.approvals.pending).toEqual([])
+        expect(play.outcomes).not.toContain(null)
+        expect(play.hoping).toBe(0)
+        expect(vi.getTimerCount()).toBe(0)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('ends by itself, without anybody who closes it, when patience has an end', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 30 }), async (steps) => {
+        const play = new Play()
+        for (const next of steps) play.take(next)
+        // 60 ms of latency, and 50 of patience once a change of policy has taken the answer back.
+        await vi.advanceTimersByTimeAsync(120)
+        expect(play.approvals.pending).toEqual([])
+        expect(play.outcomes).not.toContain(null)
+        expect(play.hoping).toBe(0)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('approves nothing that nobody approved', async () => {
+    const sober = step.filter(
+      (each) => !['approve', 'settle'].includes(each.does) && !(each.does === 'policy' && each.policy === 'approve'),
+    )
+    const steps = fc.array(
+      sober.filter((each) => each.does !== 'rule' || each.verdict === 'reject'),
+      { maxLength: 40 },
+    )
+    await fc.assert(
+      fc.asyncProperty(steps, async (taken) => {
+        const play = new Play()
+        for (const next of taken) play.take(next)
+        await vi.advanceTimersByTimeAsync(120)
+        play.approvals.close()
+        await vi.advanceTimersByTimeAsync(0)
+        for (const outcome of play.outcomes) expect(outcome).toHaveProperty('code')
+      }),
+      { numRuns: 200 },
+    )
+  })
+})

@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest'
+import { RpcError } from '../../rpc/index.ts'
+import { callsRequest } from './callsrequest.ts'
+import { BATCH_ID_CHARS } from '../limits.ts'
+
+const TO = `0x${'ab'.repeat(20)}`
+const GOOD = { version: '2.0.0', chainId: '0x7a69', atomicRequired: true, calls: [{ to: TO }] }
+
+function refusalOf(value: unknown): RpcError {
+  try {
+    callsRequest.parse(value, 'argument 0 (batch)')
+  } catch (error) {
+    if (error instanceof RpcError) return error
+    throw error
+  }
+  throw new Error('it was not refused')
+}
+
+describe('the request of wallet_sendCalls', () => {
+  it.each([
+    ['is no object', 'text'],
+    ['is a list', [GOOD]],
+    ['is null', null],
+    ['has no version', { ...GOOD, version: undefined }],
+    ['has a version that is a number', { ...GOOD, version: 2 }],
+    ['has an empty id', { ...GOOD, id: '' }],
+    ['has too long an id', { ...GOOD, id: 'x'.repeat(BATCH_ID_CHARS + 1) }],
+    ['has an id that is a number', { ...GOOD, id: 1 }],
+    ['has a sender that is too short', { ...GOOD, from: '0xabcd' }],
+    ['has a sender that is a name', { ...GOOD, from: 'vitalik.eth' }],
+    ['has no chain id', { ...GOOD, chainId: undefined }],
+    ['has a chain id with leading zeros', { ...GOOD, chainId: '0x01' }],
+    ['has a chain id in capitals', { ...GOOD, chainId: '0x14A34' }],
+    ['has a chain id in decimal', { ...GOOD, chainId: '8453' }],
+    ['has a chain id that is a number', { ...GOOD, chainId: 31337 }],
+    ['does not say whether it must be atomic', { ...GOOD, atomicRequired: undefined }],
+    ['says that with a text', { ...GOOD, atomicRequired: 'true' }],
+    ['has no calls', { ...GOOD, calls: undefined }],
+    ['has a list of no calls', { ...GOOD, calls: [] }],
+    ['has calls that are an object', { ...GOOD, calls: { 0: { to: TO } } }],
+    ['has a call without a target', { ...GOOD, calls: [{ value: '0x1' }] }],
+    ['has a call whose target is null', { ...GOOD, calls: [{ to: null }] }],
+    ['has a call whose target is no address', { ...GOOD, calls: [{ to: '0x' }] }],
+    ['has a call whose value is decimal', { ...GOOD, calls: [{ to: TO, value: '1' }] }],
+    ['has a call whose value is a number', { ...GOOD, calls: [{ to: TO, value: 1 }] }],
+    ['has a call whose value is more than 256 bits', { ...GOOD, calls: [{ to: TO, value: `0x1${'0'.repeat(64)}` }] }],
+    ['has a call with half a byte of data', { ...GOOD, calls: [{ to: TO, data: '0xabc' }] }],
+    ['has a call with data that is no hex', { ...GOOD, calls: [{ to: TO, data: 'hello' }] }],
+    ['has capabilities that are a list', { ...GOOD, capabilities: [] }],
+    ['overrides the gas of a call with nothing', { ...GOOD, calls: [{ to: TO, capabilities: { gasLimitOverride: {} } }] }],
+    ['overrides it with zero', { ...GOOD, calls: [{ to: TO, capabilities: { gasLimitOverride: { value: '0x0' } } }] }],
+    ['overrides it with a number', { ...GOOD, calls: [{ to: TO, capabilities: { gasLimitOverride: { value: 21000 } } }] }],
+    ['overrides it with a bare quantity', { ...GOOD, calls: [{ to: TO, capabilities: { gasLimitOverride: '0x5208' } }] }],
+  ])('that %s is -32602', (_, request) => {
+    expect(refusalOf(request)).toMatchObject({
+      code: -32602,
+      message: expect.stringMatching(/^The wallet cannot parse the request: /),
+      data: { reason: 'invalid-request' },
+    })
+  })
+
+  it.each(['1.0', '2.0', '', '2.0.1'])('of version %j is -32000, whatever else is wrong with it', (version) => {
+    expect(refusalOf({ version })).toMatchObject({ code: -32000, message: 'Version not supported', data: { supported: ['2.0.0'] } })
+  })
+
+  it('may lack what viem leaves out, also as keys that are undefined or null', () => {
+    const bare = callsRequest.parse(GOOD, 'batch')
+    expect(bare).toEqual({
+      id: null,
+      from: null,
+      chainId: '0x7a69',
+      isAtomic: true,
+      calls: [{ to: TO, value: 0n, data: new Uint8Array(), gasLimitOverride: null }],
+      required: [],
+    })
+    const calls = [{ to: TO, value: undefined, data: undefined, capabilities: undefined }]
+    expect(callsRequest.parse({ ...GOOD, id: undefined, from: undefined, capabilities: undefined, calls }, 'batch')).toEqual(bare)
+    expect(
+      callsRequest.parse({ ...GOOD, id: null, from: null, capabilities: { paymasterService: null }, somethingElse: 1 }, 'batch'),
+    ).toEqual(bare)
+  })
+
+  it('keeps an id as it is', () => {
+    expect(callsRequest.parse({ ...GOOD, id: 'My-Id ✓' }, 'batch').id).toBe('My-Id ✓')
+  })
+
+  it('reads empty data, the zero address and gas of its own choice', () => {
+    const zero = `0x${'0'.repeat(40)}`
+    const calls = [{ to: zero, value: '0x00ff', data: '0x', capabilities: { gasLimitOverride: { value: '0xffff' } } }]
+    expect(callsRequest.parse({ ...GOOD, calls }, 'batch').calls).toEqual([
+      { to: zero, value: 255n, data: new Uint8Array(), gasLimitOverride: 65_535n },
+    ])
+  })
+
+  it('needs every capability that is not marked as optional with true', () => {
+    const request = {
+      ...GOOD,
+      capabilities: { a: {}, b: { optional: true }, c: { optional: false }, d: true, e: { optional: 'true' }, gasLimitOverride: {} },
+      calls: [{ to: TO, capabilities: { f: {}, g: { optional: true }, gasLimitOverride: { value: '0x1' } } }],
+    }
+    expect(callsRequest.parse(request, 'batch').required).toEqual(['a', 'c', 'd', 'e', 'gasLimitOverride', 'f'])
+  })
+})

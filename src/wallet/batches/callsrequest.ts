@@ -1,0 +1,190 @@
+import type { Address } from '../../eth/index.ts'
+import { CODE, RpcError, invalidParams, schema } from '../../rpc/index.ts'
+import type { Schema } from '../../rpc/index.ts'
+import type { Call } from './call.ts'
+import type { WalletSettings } from '../settings.ts'
+import { WALLET_CODE } from '../errors.ts'
+import { BATCH_ID_CHARS, REQUESTED_CAPABILITIES } from '../limits.ts'
+
+/** The parameter of wallet_sendCalls (interface 2.6, EIP-5792), read. */
+export interface CallsRequest {
+  /** null: the wallet makes one */
+  readonly id: string | null
+  /** null: the selected account */
+  readonly from: Address | null
+  /** as it was written; a chain the wallet knows has a smaller id than 2^53 */
+  readonly chainId: string
+  readonly isAtomic: boolean
+  readonly calls: readonly Call[]
+  /** names of those that are there and not marked as optional, and that no call may have */
+  readonly required: readonly string[]
+}
+
+const VERSION = '2.0.0'
+/** interface 2.6 */
+const CHAIN_ID = /^0x([1-9a-f]+[0-9a-f]*|0)$/
+const GAS_LIMIT_OVERRIDE = 'gasLimitOverride'
+
+/** An object of named capabilities; absent, undefined and null are one thing, for itself and for each of them. */
+const capabilities: Schema<ReadonlyMap<string, unknown>> = {
+  json: { type: 'object' },
+  parse: (value, path) => {
+    const parsed = schema.mapOf(schema.string, schema.anything, REQUESTED_CAPABILITIES).parse(value, path)
+    return new Map([...parsed].filter(([, capability]) => capability !== undefined && capability !== null))
+  },
+}
+
+/** Hex gas that is not zero (ERC-8132). */
+const gas: Schema<bigint> = {
+  json: schema.quantity.json,
+  parse: (value, path) => {
+    const parsed = schema.quantity.parse(value, path)
+    if (parsed === 0n) throw schema.refused(path, 'a gas limit of zero; a call needs gas')
+    return parsed
+  },
+}
+
+const chainId: Schema<string> = {
+  json: { type: 'string', pattern: CHAIN_ID.source },
+  parse: (value, path) => {
+    const text = schema.string.parse(value, path)
+    if (!CHAIN_ID.test(text))
+      throw schema.refused(
+        path,
+        `a chain id is 0x and lower-case hex digits without leading zeros, not ${JSON.stringify(text.slice(0, 80))}`,
+      )
+    return text
+  },
+}
+
+const id: Schema<string> = {
+  json: { type: 'string', minLength: 1, maxLength: BATCH_ID_CHARS },
+  parse: (value, path) => {
+    const text = schema.string.parse(value, path)
+    if (text.length >= 1 && text.length <= BATCH_ID_CHARS) return text
+    throw schema.refused(path, `an id has 1 to ${BATCH_ID_CHARS} characters, not ${text.length}`)
+  },
+}
+
+const call = schema.object({
+  to: schema.address,
+  value: schema.maybe(schema.quantity),
+  data: schema.maybe(schema.bytes),
+  capabilities: schema.maybe(capabilities),
+})
+
+const batch = schema.object({
+  id: schema.maybe(id),
+  from: schema.maybe(schema.address),
+  chainId,
+  atomicRequired: schema.boolean,
+  calls: schema.arrayOf(call, Infinity), // too many are 5740, not -32602
+  capabilities: schema.maybe(capabilities),
+})
+
+const override = schema.object({ value: gas })
+
+/** Throws RpcError -32000 for another version before anything else is looked at, then -32602. */
+export const callsRequest: Schema<CallsRequest> = {
+  json: {
+    type: 'object',
+    required: ['version', 'chainId', 'atomicRequired', 'calls'],
+    properties: {
+      version: { enum: [VERSION] },
+      id: id.json,
+      from: schema.address.json,
+      chainId: chainId.json,
+      atomicRequired: schema.boolean.json,
+      calls: { type: 'array', items: call.json, minItems: 1 },
+      capabilities: capabilities.json,
+    },
+  },
+  parse: (value, path) => readable(() => parse(value, path)),
+}
+
+/** Throws RpcError 5740. */
+export function assertSize({ calls }: CallsRequest, { maxCalls, maxCallDataBytes }: WalletSettings): void {
+  if (calls.length > maxCalls) throw tooLarge('too-many-calls', maxCalls, calls.length)
+  const sizeBytes = calls.reduce((sum, { data }) => sum + data.length, 0)
+  if (sizeBytes > maxCallDataBytes) throw tooLarge('too-much-call-data', maxCallDataBytes, sizeBytes)
+}
+
+/** Throws RpcError 5700 for what the wallet cannot do and the app cannot do without. */
+export function assertCapabilities({ required }: CallsRequest): void {
+  const [capability] = required
+  if (capability === undefined) return
+  // Interface 7.4 has words of its own for this one.
+  const isSponsor = capability === 'paymasterService'
+  const message = isSponsor ? 'Paymaster capability required' : 'The wallet does not support a capability that was not marked as optional'
+  throw new RpcError(WALLET_CODE.unsupportedCapability, message, { reason: 'unsupported-capability', capability })
+}
+
+/** Throws RpcError -32602 for a call that may use more gas than a block has. */
+export function assertGasOverrides({ calls }: CallsRequest, blockGasLimit: bigint): void {
+  const at = calls.findIndex(({ gasLimitOverride }) => gasLimitOverride !== null && gasLimitOverride > blockGasLimit)
+  if (at === -1) return
+  throw unreadable(`calls[${at}].capabilities.gasLimitOverride.value: ${calls[at]?.gasLimitOverride} gas, a block has ${blockGasLimit}`)
+}
+
+/** interface 7.3: what is wrong stands behind the contract's words. */
+export function unreadable(detail: string, reason = 'invalid-request', data: Readonly<Record<string, unknown>> = {}): RpcError {
+  return invalidParams(`The wallet cannot parse the request: ${detail}`, { reason, ...data })
+}
+
+function parse(value: unknown, path: string): CallsRequest {
+  assertVersion(value, path)
+  const parsed = batch.parse(value, path)
+  if (parsed.calls.length === 0) throw schema.refused(`${path}.calls`, 'a batch needs at least one call')
+  return {
+    id: parsed.id ?? null,
+    from: parsed.from ?? null,
+    chainId: parsed.chainId,
+    isAtomic: parsed.atomicRequired,
+    calls: parsed.calls.map(({ to, value: wei, data, capabilities: own }, i) => ({
+      to,
+      value: wei ?? 0n,
+      data: data ?? new Uint8Array(),
+      gasLimitOverride: overrideOf(own, `${path}.calls[${i}].capabilities.${GAS_LIMIT_OVERRIDE}`),
+    })),
+    required: [
+      ...requiredOf(parsed.capabilities, () => false),
+      ...parsed.calls.flatMap((each) => requiredOf(each.capabilities, (name) => name === GAS_LIMIT_OVERRIDE)),
+    ],
+  }
+}
+
+function assertVersion(value: unknown, path: string): void {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw schema.mismatch(path, 'an object', value)
+  const { version } = value as { readonly version?: unknown } // any object may have it
+  if (typeof version !== 'string') throw schema.mismatch(`${path}.version`, `"${VERSION}"`, version)
+  if (version === VERSION) return
+  throw new RpcError(CODE.server, 'Version not supported', { reason: 'version', version: version.slice(0, 80), supported: [VERSION] })
+}
+
+function overrideOf(own: ReadonlyMap<string, unknown> | undefined, path: string): bigint | null {
+  const given = own?.get(GAS_LIMIT_OVERRIDE)
+  return given === undefined ? null : override.parse(given, path).value
+}
+
+/** EIP-5792: only `optional: true` makes a capability one that may be ignored. */
+function requiredOf(given: ReadonlyMap<string, unknown> | undefined, isSupported: (name: string) => boolean): readonly string[] {
+  return [...(given ?? [])].flatMap(([name, capability]) => (isSupported(name) || isOptional(capability) ? [] : [name]))
+}
+
+function isOptional(capability: unknown): boolean {
+  return typeof capability === 'object' && capability !== null && 'optional' in capability && capability.optional === true
+}
+
+/** What a schema says, behind the contract's words. */
+function readable<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof RpcError && error.code === CODE.invalidParams) throw unreadable(error.message)
+    throw error
+  }
+}
+
+function tooLarge(reason: 'too-many-calls' | 'too-much-call-data', limit: number, got: number): RpcError {
+  return new RpcError(WALLET_CODE.batchTooLarge, 'The batch is too large for the wallet to process', { reason, limit, got })
+}

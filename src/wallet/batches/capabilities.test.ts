@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest'
+import { Hex } from '../../eth/index.ts'
+import type { Address } from '../../eth/index.ts'
+import { RpcError } from '../../rpc/index.ts'
+import { embeddedChain } from '../chains/chain.ts'
+import type { WalletChain } from '../chains/chain.ts'
+import { DELEGATE, designationOf } from '../delegate.ts'
+import { hasDelegation } from './execution.ts'
+import { CAPABILITIES_WAIT_MS } from '../limits.ts'
+import { sender } from './sending.fixture.ts'
+import { ORIGIN, refusal, startNode } from '../wallet.fixture.ts'
+
+const node = await startNode()
+const other = await startNode({ chainId: 777 })
+const older = await startNode({ chainId: 778, hardfork: 'holocene' })
+const [alice, bob, carol] = node.accounts.map(({ address }) => address) as [Address, Address, Address, ...Address[]] // a node has ten
+
+const EVERY_CHAIN = {
+  paymasterService: { supported: false },
+  gasLimitOverride: { supported: true },
+  auxiliaryFunds: { supported: false },
+  flowControl: { supported: false },
+}
+
+function on(status: string) {
+  return { atomic: { status, supported: status }, atomicBatch: { supported: status !== 'unsupported' }, ...EVERY_CHAIN }
+}
+
+function open(further: readonly WalletChain[] = [embeddedChain(other), embeddedChain(older)]) {
+  return sender(node, { further })
+}
+
+function unreachable(chainId: number, request: () => Promise<unknown>): WalletChain {
+  return { ...embeddedChain(node), chainId, rpc: { request, subscribe: () => Promise.reject(new RpcError(-32601, 'none')) } }
+}
+
+describe('wallet_getCapabilities', () => {
+  it('answers for every chain, and under 0x0 for all of them', async () => {
+    expect(await open().ask('wallet_getCapabilities', alice)).toEqual({
+      '0x0': EVERY_CHAIN,
+      '0x7a69': on('ready'),
+      '0x309': on('ready'),
+      '0x30a': on('unsupported'),
+    })
+  })
+
+  it('answers for the selected account unless one is named', async () => {
+    const { ask } = open([])
+    const expected = await ask('wallet_getCapabilities', alice)
+    expect(await ask('wallet_getCapabilities')).toEqual(expected)
+    expect(await ask('wallet_getCapabilities', undefined)).toEqual(expected)
+  })
+
+  it('answers for the chains that are named, in any case, and leaves out those it does not know', async () => {
+    const { ask } = open()
+    expect(Object.keys(await ask<object>('wallet_getCapabilities', alice, ['0x7A69', '0x1', '0x030a']))).toEqual(['0x0', '0x7a69', '0x30a'])
+    expect(await ask('wallet_getCapabilities', alice, [])).toEqual({ '0x0': EVERY_CHAIN })
+  })
+
+  it('tells an account that runs our code from one that runs that of somebody else', async () => {
+    const { ask } = open([])
+    await node.request({ method: 'anvil_setCode', params: [bob, Hex.fromBytes(designationOf(DELEGATE.address))] })
+    await node.request({ method: 'anvil_setCode', params: [carol, `0xef0100${'ab'.repeat(20)}`] })
+    expect(await ask('wallet_getCapabilities', bob)).toMatchObject({ '0x7a69': on('supported') })
+    expect(await ask('wallet_getCapabilities', carol)).toMatchObject({ '0x7a69': on('unsupported') })
+  })
+
+  it('is 4100 for an origin that is not connected, or not to that account', async () => {
+    const { wallet, ask } = open()
+    wallet.sites.connect(ORIGIN, [alice])
+    expect(await refusal(ask('wallet_getCapabilities', bob))).toMatchObject({ code: 4100 })
+    wallet.sites.disconnect(ORIGIN)
+    expect(await refusal(ask('wallet_getCapabilities', alice))).toMatchObject({ code: 4100 })
+    expect(await refusal(ask('wallet_getCapabilities'))).toMatchObject({ code: 4100 })
+  })
+
+  it.each([
+    ['an account that is none', ['0x12']],
+    ['chain ids that are no list', [alice, '0x7a69']],
+    ['a chain id that is a number', [alice, [31_337]]],
+  ])('with %s is -32602', async (_, params) => {
+    expect(await refusal(open().ask('wallet_getCapabilities', ...params))).toMatchObject({ code: -32602 })
+  })
+
+  it('answers for the other chains when one refuses, and when one never answers', { timeout: CAPABILITIES_WAIT_MS + 10_000 }, async () => {
+    const down = unreachable(901, () => Promise.reject(new RpcError(-32000, 'down', { reason: 'unreachable' })))
+    const mute = unreachable(902, () => new Promise(() => {}))
+    const { ask, errors } = open([down, mute])
+    expect(await ask('wallet_getCapabilities', alice)).toMatchObject({
+      '0x7a69': on('ready'),
+      '0x385': on('unsupported'),
+      '0x386': on('unsupported'),
+    })
+    expect(errors).toEqual([])
+  })
+})
+
+describe('what a chain can', () => {
+  it('is asked for once, but again after it could not be reached', async () => {
+    let asked = 0
+    let isDown = true
+    const rpc = {
+      subscribe: node.subscribe,
+      request: async (request: { method: string; params?: readonly unknown[] }) => {
+        if (request.method === 'eth_call') asked++
+        if (isDown) throw new RpcError(-32000, 'down', { reason: 'unreachable' })
+        return node.request(request)
+      },
+    }
+    const chain = { ...embeddedChain(node), rpc }
+    await expect(hasDelegation(chain)).rejects.toThrow('down')
+    isDown = false
+    expect(await Promise.all([hasDelegation(chain), hasDelegation(chain)])).toEqual([true, true])
+    expect(await hasDelegation(chain)).toBe(true)
+    expect(asked).toBe(2)
+    expect(await hasDelegation(embeddedChain(older))).toBe(false)
+  })
+})

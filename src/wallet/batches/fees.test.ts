@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest'
+import { Address } from '../../eth/index.ts'
+import { RpcError } from '../../rpc/index.ts'
+import { embeddedChain } from '../chains/chain.ts'
+import type { WalletChain } from '../chains/chain.ts'
+import { blockGround, feeView, feesFor, l1FeeOf } from './fees.ts'
+import { startNode } from '../wallet.fixture.ts'
+
+const node = await startNode()
+const l1 = await startNode({ hardfork: 'prague' })
+const chain = embeddedChain(node)
+const GWEI = 10n ** 9n
+
+/** The chain of a node that lacks these methods. */
+function lacking(...methods: readonly string[]): WalletChain {
+  const rpc = {
+    subscribe: node.subscribe,
+    request: async (request: { method: string; params?: readonly unknown[] }) => {
+      if (methods.includes(request.method)) throw new RpcError(-32601, `the method ${request.method} does not exist`)
+      return node.request(request)
+    },
+  }
+  return { ...chain, rpc }
+}
+
+describe('fees', () => {
+  it('are twice the coming base fee and the tip that the node suggests', async () => {
+    const fees = await feesFor(chain, await blockGround(chain))
+    const tip = BigInt((await node.request({ method: 'eth_maxPriorityFeePerGas', params: [] })) as string) // a quantity
+    expect(fees.type).toBe(2)
+    expect(fees).toMatchObject({ maxFeePerGas: 2n * (fees.baseFee ?? 0n) + tip, maxPriorityFeePerGas: tip })
+  })
+
+  it('are found without what some nodes lack', async () => {
+    const bare = lacking('eth_feeHistory', 'eth_maxPriorityFeePerGas')
+    const ground = await blockGround(bare)
+    const newest = ground.baseFee ?? 0n
+    expect(await feesFor(bare, ground)).toEqual({
+      type: 2,
+      baseFee: newest + newest / 8n + 1n,
+      maxFeePerGas: 2n * (newest + newest / 8n + 1n) + GWEI,
+      maxPriorityFeePerGas: GWEI,
+    })
+  })
+
+  it('are those of the app', async () => {
+    const ground = await blockGround(chain)
+    expect(await feesFor(chain, ground, { maxFeePerGas: 7n, maxPriorityFeePerGas: 3n })).toMatchObject({
+      type: 2,
+      maxFeePerGas: 7n,
+      maxPriorityFeePerGas: 3n,
+    })
+    expect(await feesFor(chain, ground, { maxFeePerGas: 7n })).toMatchObject({ maxFeePerGas: 7n, maxPriorityFeePerGas: 7n })
+    expect(await feesFor(chain, ground, { gasPrice: 9n })).toMatchObject({ type: 0, maxFeePerGas: 9n, maxPriorityFeePerGas: 9n })
+    await expect(feesFor(chain, ground, { maxFeePerGas: 1n, maxPriorityFeePerGas: 2n })).rejects.toMatchObject({ code: -32602 })
+    await expect(feesFor(chain, ground, { gasPrice: 1n, maxFeePerGas: 2n })).rejects.toMatchObject({ code: -32602 })
+  })
+
+  it('are a gas price where blocks have no base fee', async () => {
+    const { maxFeePerGas, ...fees } = await feesFor(chain, { gasLimit: 1n, baseFee: null })
+    expect(fees).toMatchObject({ type: 0, baseFee: null, maxPriorityFeePerGas: maxFeePerGas })
+    expect(maxFeePerGas).toBeGreaterThan(0n)
+  })
+})
+
+describe('the view of a fee', () => {
+  it('is what it will most likely cost and what it costs at most, the data fee included', () => {
+    const fees = { type: 2, baseFee: 10n, maxFeePerGas: 25n, maxPriorityFeePerGas: 5n } as const
+    expect(feeView(fees, 200n, 100n, 7n)).toEqual({
+      gas: '0xc8',
+      maxFeePerGas: '0x19',
+      maxPriorityFeePerGas: '0x5',
+      l1Fee: '0x7',
+      expected: `0x${(100 * 15 + 7).toString(16)}`,
+      most: `0x${(200 * 25 + 7).toString(16)}`,
+      sponsor: null,
+    })
+    expect(feeView({ ...fees, maxFeePerGas: 12n }, 200n, 100n, 0n).expected, 'no more than the cap').toBe(`0x${(100 * 12).toString(16)}`)
+  })
+})
+
+describe('the data fee', () => {
+  it('is that of the oracle of the rollup, for each transaction', async () => {
+    // The first block tells the chain of L1.
+    await node.request({ method: 'evm_mine', params: [] })
+    const fields = { type: 2, chainId: 31_337, to: Address.zero, data: new Uint8Array(500).map((_, i) => (i * 31) % 251) } as const
+    const one = await l1FeeOf(chain, Address.zero, [fields])
+    expect(one).toBeGreaterThan(0n)
+    expect(await l1FeeOf(chain, Address.zero, [fields, fields])).toBe(2n * one)
+  })
+
+  it('is none where there is no oracle', async () => {
+    expect(await l1FeeOf(embeddedChain(l1), Address.zero, [{ to: Address.zero }])).toBe(0n)
+  })
+})

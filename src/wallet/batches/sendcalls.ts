@@ -1,0 +1,270 @@
+import { Hex } from '../../eth/index.ts'
+import type { Address, Hash, Transaction } from '../../eth/index.ts'
+import { CODE, RpcError } from '../../rpc/index.ts'
+import type { Approvals } from '../approvals/approvals.ts'
+import { duplicateId, randomBatchId } from './batches.ts'
+import { assertCapabilities, assertGasOverrides, assertSize, unreadable } from './callsrequest.ts'
+import type { CallsRequest } from './callsrequest.ts'
+import { chainLabel } from '../chains/chain.ts'
+import type { WalletChain } from '../chains/chain.ts'
+import type { WalletContext } from '../context.ts'
+import { DELEGATE } from '../delegate.ts'
+import { WALLET_CODE } from '../errors.ts'
+import { chainUnsupported, executionOf } from './execution.ts'
+import type { Execution, Upgrade } from './execution.ts'
+import { blockGround } from './fees.ts'
+import { NONCE_TRIES, REPEATED_QUESTIONS } from '../limits.ts'
+import type { Asker } from '../method.ts'
+import { isOther, planOf, unsentOf, viewOf } from './plan.ts'
+import type { Intent, Plan, PlanView } from './plan.ts'
+import type { Draft } from '../question.ts'
+import { hand, isNonceTaken, nextNonce, rawOf, signAll, turnOf } from './sending.ts'
+import { permittedAccount } from '../sites.ts'
+import { upgradeWarnings } from '../preview/warnings.ts'
+
+/** interface 2.7 and EIP-5792 in one. */
+export interface CallsResult {
+  readonly id: string
+  readonly batchId: string
+  readonly status: 'pending'
+}
+
+/**
+ * Answers when the batch is submitted, without waiting for a block. Throws RpcError, in this order: 4100, 5710 for a chain that is not known, -32602,
+ * 5720, 5740, 5700, 5710 and 5760 for calls that cannot be atomic, 5750 and 4001 of the person, and what the node says. Then nothing was sent.
+ */
+export function sendCalls(wallet: WalletContext, request: CallsRequest, asker: Asker): Promise<CallsResult> {
+  return inOrder(wallet, asker, async (ask) => {
+    const batch = await checked(wallet, request, asker)
+    const { id, chain, from } = batch
+    const consent = upgradeConsent(ask, asker, batch)
+    await approveAndSend<void>(
+      { wallet, asker, ask },
+      { chain, from, calls: request.calls, wish: {} },
+      {
+        execute: batch.execute,
+        draft: (view, { execution }) => ({
+          ...view,
+          kind: 'batch',
+          origin: asker.origin,
+          method: 'wallet_sendCalls',
+          batchId: id,
+          atomic: execution.kind !== 'sequential',
+          execution: execution.kind,
+        }),
+        before: async ({ execution }) => {
+          if (execution.kind === 'delegated' && execution.upgrade !== null) await consent(execution.upgrade)
+        },
+        send: (plan, transactions) => submit(wallet, batch, plan, transactions),
+        assertFree: () => assertFree(wallet, batch),
+        nonce: null,
+      },
+    )
+    return { id, batchId: id, status: 'pending' }
+  })
+}
+
+/** A batch that may be asked about. */
+interface CheckedBatch {
+  readonly origin: string
+  readonly id: string
+  readonly isOwnId: boolean
+  readonly chain: WalletChain
+  readonly from: Address
+  /** as the account stands now; throws RpcError 5710 and 5760 */
+  readonly execute: () => Promise<Execution>
+}
+
+/** What is checked before anything is asked, in its order. Throws RpcError. */
+async function checked(wallet: WalletContext, request: CallsRequest, { origin }: Asker): Promise<CheckedBatch> {
+  const from = permittedAccount(wallet.sites.get(origin), request.from ?? undefined)
+  const chain = chainOf(wallet, request.chainId, origin)
+  wallet.keyring.assertMaySign(from, chain)
+  const choosesGas = request.calls.some(({ gasLimitOverride }) => gasLimitOverride !== null)
+  if (choosesGas) assertGasOverrides(request, (await blockGround(chain)).gasLimit)
+  const id = request.id ?? randomBatchId()
+  const execute = () => executionOf(chain, from, request.calls.length, request.isAtomic)
+  const batch = { origin, id, isOwnId: request.id === null, chain, from, execute }
+  assertFree(wallet, batch)
+  assertSize(request, wallet.settings)
+  assertCapabilities(request)
+  await execute() // for what it throws
+  return batch
+}
+
+/** Throws RpcError 5720. */
+function assertFree({ batches }: WalletContext, batch: CheckedBatch): void {
+  if (batches.has(batch)) throw duplicateId(batch.id)
+}
+
+async function submit(wallet: WalletContext, batch: CheckedBatch, plan: Plan, signed: readonly Transaction[]): Promise<void> {
+  const { kind } = plan.execution
+  const { origin, id, isOwnId, chain, from } = batch
+  const unsent = unsentOf(plan)
+  const transactions = signed.map((transaction, i) => ({ transaction, isPreparation: unsent[i]?.isPreparation === true }))
+  const callCount = plan.calls.length
+  await wallet.batches.submit({ origin, id, isOwnId, chain, from, atomic: kind !== 'sequential', execution: kind, callCount, transactions })
+}
+
+/** One transaction. Answers its hash when the node has taken it. Throws RpcError: 4001, and what the node says. */
+export async function sendTransaction(
+  wallet: WalletContext,
+  intent: Intent & { readonly nonce: bigint | null },
+  asker: Asker,
+): Promise<Hash> {
+  const { chain, nonce } = intent
+  wallet.keyring.assertMaySign(intent.from, chain)
+  return inOrder(wallet, asker, (ask) =>
+    approveAndSend({ wallet, asker, ask }, intent, {
+      execute: async () => ({ kind: 'single' }),
+      draft: (view) => ({ ...view, kind: 'send', origin: asker.origin, method: 'eth_sendTransaction' }),
+      before: async () => {},
+      send: async (_, [transaction]) => {
+        if (transaction === undefined) throw new Error('a plan of one call has one transaction')
+        const { hash } = transaction
+        const handed = await hand(chain, rawOf(transaction), hash)
+        if (handed.kind === 'refused') throw handed.error
+        if (handed.kind === 'unsure') throw unsure(hash, handed.error)
+        return hash
+      },
+      assertFree: () => {},
+      nonce,
+    }),
+  )
+}
+
+type Ask = Approvals['ask']
+
+/** An origin's first questions are asked in the order of its requests, however long it takes to find out what they would do. */
+async function inOrder<T>({ batches, approvals }: WalletContext, { origin }: Asker, work: (ask: Ask) => Promise<T>): Promise<T> {
+  const place = batches.turns.line(`questions of ${origin}`)
+  const ask: Ask = async (draft, options) => {
+    await place.reached
+    const answer = approvals.ask(draft, options)
+    place.leave()
+    return answer
+  }
+  try {
+    return await work(ask)
+  } finally {
+    place.leave()
+  }
+}
+
+/** What one of the two ways of sending has of its own. */
+interface Sending<T> {
+  readonly execute: () => Promise<Execution>
+  readonly draft: (view: PlanView, plan: Plan) => Draft
+  /** what has to be approved before the question itself */
+  readonly before: (plan: Plan) => Promise<void>
+  /** throws RpcError when the node has taken nothing */
+  readonly send: (plan: Plan, transactions: readonly Transaction[]) => Promise<T>
+  /** throws RpcError when it may not be sent any more */
+  readonly assertFree: () => void
+  /** null: the next one */
+  readonly nonce: bigint | null
+}
+
+interface Asking {
+  readonly wallet: WalletContext
+  readonly asker: Asker
+  readonly ask: Ask
+}
+
+/**
+ * Asks, and sends what was approved or nothing. What is approved is everything but the nonce, so that questions can be answered in any order; when the
+ * chain has moved on meanwhile so that it would be something else, another question takes the place of the first.
+ */
+async function approveAndSend<T>({ wallet, asker, ask }: Asking, intent: Intent, sending: Sending<T>): Promise<T> {
+  const { chain, from } = intent
+  let plan = await planOf(intent, await sending.execute())
+  let replaces: string | null = null
+  for (let asked = 0; asked < REPEATED_QUESTIONS; asked++) {
+    await sending.before(plan)
+    const view = await viewOf(wallet, plan)
+    const { id }: { readonly id: string } = await ask(sending.draft(view, plan), { signal: asker.signal, replaces })
+    const approved = plan
+    const outcome = await wallet.batches.turns.take(turnOf(chain, from), async () => {
+      assertStill(wallet, asker, chain, from)
+      sending.assertFree()
+      const now = await planOf(intent, await sending.execute())
+      return isOther(approved, now) ? { now } : { sent: await signAndSend(wallet, approved, sending) }
+    })
+    if ('sent' in outcome) return outcome.sent
+    plan = outcome.now
+    replaces = id
+  }
+  const message = `what was asked changed ${REPEATED_QUESTIONS} times while it was answered; nothing was sent`
+  throw new RpcError(CODE.server, message, { reason: 'changed-too-often' })
+}
+
+/** The nonce is taken where nobody else of this wallet takes one; a program beside it may, and then the next one does. */
+async function signAndSend<T>(wallet: WalletContext, plan: Plan, { nonce, send }: Sending<T>): Promise<T> {
+  const { chain, from } = plan
+  for (let tries = 1; ; tries++) {
+    const transactions = signAll(wallet.keyring, chain, from, unsentOf(plan), nonce ?? (await nextNonce(chain, from)))
+    try {
+      return await send(plan, transactions)
+    } catch (error) {
+      const isWorthAnother = nonce === null && tries < NONCE_TRIES && error instanceof RpcError && isNonceTaken(error)
+      if (!isWorthAnother) throw error
+    }
+  }
+}
+
+/** What the site was allowed when it asked. Throws RpcError 4100 and -32602. */
+function assertStill(wallet: WalletContext, { origin }: Asker, chain: WalletChain, from: Address): void {
+  const site = wallet.sites.get(origin)
+  permittedAccount(site, from)
+  if (site.chainId !== chain.chainId) throw otherChain(site.chainId, Hex.fromQuantity(chain.chainId))
+}
+
+/** Throws RpcError 5710 for a chain that the wallet does not know, -32602 for one that the site is not on. */
+function chainOf({ chains, sites }: WalletContext, chainId: string, origin: string): WalletChain {
+  const chain = chains.get(Number(BigInt(chainId)))
+  if (chain === null || BigInt(chain.chainId) !== BigInt(chainId)) throw chainUnsupported(chainId, 'unknown-chain')
+  const { chainId: selected } = sites.get(origin)
+  if (selected !== chain.chainId) throw otherChain(selected, chainId)
+  return chain
+}
+
+/** Asks once per batch: a plan that changes needs no second yes to the same upgrade. */
+function upgradeConsent(ask: Ask, { origin, signal }: Asker, { chain, from, id }: CheckedBatch) {
+  let given: Upgrade | null = null
+  return async (upgrade: Upgrade): Promise<void> => {
+    if (given !== null && given.before === upgrade.before && given.deploys === upgrade.deploys) return
+    const draft: Draft = {
+      kind: 'upgrade',
+      origin,
+      method: 'wallet_sendCalls',
+      warnings: upgradeWarnings(DELEGATE.address, upgrade.before),
+      account: from,
+      chain: chainLabel(chain),
+      delegate: DELEGATE.address,
+      delegateName: DELEGATE.name,
+      delegateBefore: upgrade.before,
+      deploys: upgrade.deploys,
+      batchId: id,
+    }
+    await ask(draft, { signal, rejection: upgradeRejected })
+    given = upgrade
+  }
+}
+
+export function otherChain(selected: number, requested: string): RpcError {
+  const data = { selected: Hex.fromQuantity(selected), requested }
+  return unreadable(
+    `chainId ${requested} is not the chain that the site is on, ${data.selected}; switch with wallet_switchEthereumChain`,
+    'chain-mismatch',
+    data,
+  )
+}
+
+function upgradeRejected(): RpcError {
+  return new RpcError(WALLET_CODE.upgradeRejected, 'EIP-7702 upgrade rejected for this chain and account', { reason: 'upgrade-rejected' })
+}
+
+function unsure(hash: Hash, { code, message }: RpcError): RpcError {
+  const text = `the node may have taken the transaction ${hash} or not, its answer was lost (${message}); look for that hash before it is sent anew`
+  return new RpcError(code, text, { reason: 'unsure', hash })
+}

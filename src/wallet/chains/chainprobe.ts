@@ -1,0 +1,70 @@
+import { Hex } from '../../eth/index.ts'
+import { OutboundError, RpcError } from '../../rpc/index.ts'
+import type { ChainInfo } from './chain.ts'
+import type { Chains } from './chains.ts'
+import { unrecognizedChain } from '../errors.ts'
+import { PROBE_MS } from '../limits.ts'
+
+/**
+ * The urls of a proposed chain that say its id themselves. Throws RpcError 4902 when one says another id or leads into a private network,
+ * and when none answers: what could not be asked is not kept. To be called for connected origins only, since it goes out to the network.
+ */
+export async function answeringUrls(
+  chains: Chains,
+  { chainId, rpcUrls }: ChainInfo,
+  signal: AbortSignal | null,
+): Promise<readonly string[]> {
+  const verdicts = await Promise.all(rpcUrls.map((url) => probe(chains, url, chainId, signal)))
+  const asked = Hex.fromQuantity(chainId)
+  for (const { url, answered } of verdicts) {
+    if (answered === 'forbidden')
+      throw unrecognizedChain(`${hostOf(url)} leads into a private network`, { reason: 'forbidden', asked, answered: null, url })
+    if (isOther(answered, chainId)) {
+      const said = Hex.fromQuantity(answered)
+      throw unrecognizedChain(`the rpc at ${hostOf(url)} answers chain id ${said}, not ${asked}`, {
+        reason: 'other-chain-id',
+        asked,
+        answered: said,
+        url,
+      })
+    }
+  }
+  const urls = verdicts.filter(({ answered }) => answered === BigInt(chainId)).map(({ url }) => url)
+  if (urls.length > 0) return urls
+  const hosts = rpcUrls.map(hostOf).join(', ')
+  throw unrecognizedChain(`no rpc says its chain id within ${PROBE_MS} ms (${hosts})`, { reason: 'unreachable', asked, answered: null })
+}
+
+/** The id that it says; why not is one of two words, so that an app learns nothing more of the network it is used in. */
+type Answered = bigint | 'unreachable' | 'forbidden'
+
+async function probe(
+  chains: Chains,
+  url: string,
+  chainId: number,
+  signal: AbortSignal | null,
+): Promise<{ url: string; answered: Answered }> {
+  try {
+    const said = await chains.probe(url, chainId, signal)
+    return { url, answered: typeof said === 'string' && QUANTITY.test(said) ? BigInt(said) : 'unreachable' }
+  } catch (error) {
+    signal?.throwIfAborted()
+    return { url, answered: reasonOf(error) === 'forbidden' ? 'forbidden' : 'unreachable' }
+  }
+}
+
+function isOther(answered: Answered, chainId: number): answered is bigint {
+  return typeof answered === 'bigint' && answered !== BigInt(chainId)
+}
+
+function reasonOf(error: unknown): unknown {
+  if (error instanceof OutboundError) return error.reason
+  if (!(error instanceof RpcError) || typeof error.data !== 'object' || error.data === null) return null
+  return (error.data as { reason?: unknown }).reason // any object has this shape
+}
+
+const QUANTITY = /^0x[0-9a-f]{1,64}$/i
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : url
+}

@@ -1,0 +1,57 @@
+import { Address } from '../../eth/index.ts'
+
+/** How values of others look to a person: on one line, cut, and without characters that hide or turn around what stands beside them. */
+
+/**
+ * Text from a contract or an app. Control, format and direction characters become `\u{202e}`, so that nothing is hidden or turned around;
+ * what is longer than `maxChars` is cut, with an ellipsis.
+ */
+export function visibleText(text: string, maxChars: number): string {
+  // What is cut away is not looked at: a string may have megabytes. A character takes at most two units.
+  const seen = Array.from(text.slice(0, 2 * maxChars))
+  const shown = seen.slice(0, maxChars).map((char) => (UNSEEN.test(char) ? `\\u{${char.codePointAt(0)?.toString(16) ?? ''}}` : char))
+  return seen.length > maxChars || text.length > 2 * maxChars ? `${shown.join('')}…` : shown.join('')
+}
+
+/** `0x7099…79C8`, in the letter case of its checksum. */
+export function shortAddress(address: Address): string {
+  const text = Address.checksum(address)
+  return `${text.slice(0, 6)}…${text.slice(-4)}`
+}
+
+/** `1.5` for 1500000 with 6 decimals; thousands are parted by commas, nothing is rounded. Without decimals the number as it is. */
+export function amountText(amount: bigint, decimals: number | null): string {
+  const sign = amount < 0n ? '-' : ''
+  const digits = (amount < 0n ? -amount : amount).toString().padStart((decimals ?? 0) + 1, '0')
+  const whole = digits.slice(0, digits.length - (decimals ?? 0))
+  const fraction = digits.slice(digits.length - (decimals ?? 0)).replace(/0+$/, '')
+  return `${sign}${whole.replaceAll(/\B(?=(\d{3})+$)/g, ',')}${fraction === '' || decimals === null ? '' : `.${fraction}`}`
+}
+
+/** A decoded ABI value on one line. Never more than a little above `maxChars`. */
+export function valueText(value: unknown, maxChars: number): string {
+  return Array.isArray(value) || (typeof value === 'object' && value !== null) ? listText(value, maxChars) : scalarText(value, maxChars)
+}
+
+function scalarText(value: unknown, maxChars: number): string {
+  return visibleText(String(value), maxChars)
+}
+
+function listText(value: object, maxChars: number): string {
+  const isList = Array.isArray(value)
+  const parts: string[] = []
+  let left = maxChars
+  for (const [name, item] of Object.entries(value)) {
+    if (left <= 0) {
+      parts.push('…')
+      break
+    }
+    const text = typeof item === 'string' && !item.startsWith('0x') ? JSON.stringify(valueText(item, left)) : valueText(item, left)
+    parts.push(isList ? text : `${name}: ${text}`)
+    left -= text.length + 2
+  }
+  return isList ? `[${parts.join(', ')}]` : `{ ${parts.join(', ')} }`
+}
+
+/** Control and format characters (soft hyphens, zero-width and direction marks, tags), line ends, private and unassigned ones, and lone surrogates. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/u

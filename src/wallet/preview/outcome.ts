@@ -1,0 +1,184 @@
+import { Hex } from '../../eth/index.ts'
+import type { Address } from '../../eth/index.ts'
+import type { WalletChain } from '../chains/chain.ts'
+import { PERMIT2, labelOf } from './labels.ts'
+import { PREVIEW_GRANTS, PREVIEW_TOKENS } from '../limits.ts'
+import type { AssetMovement, Grant, Movements } from './movements.ts'
+import type { Allowance, BalanceChange } from '../question.ts'
+import { answerOf } from './simulation.ts'
+import type { Read, SimulatedCall } from './simulation.ts'
+import { tokenOf, tokenReads, viewOf, wordOf } from './tokens.ts'
+import type { Token } from './tokens.ts'
+
+/** What an account has and has allowed, asked before the calls and after them: contracts may log what they like. */
+export interface Outcome {
+  readonly changes: readonly BalanceChange[]
+  readonly allowances: readonly Allowance[]
+}
+
+/** A simulation of calls between the same reads. */
+export interface Observed {
+  readonly before: readonly SimulatedCall[]
+  readonly calls: readonly SimulatedCall[]
+  readonly after: readonly SimulatedCall[]
+}
+
+/** What to ask about these movements. Tokens that leave the account come first, so that a flood of others hides none of them. */
+export function readsFor(account: Address, { assets, grants }: Movements): readonly Read[] {
+  const tokens = new Set([...assets.toSorted(byDirection), ...grants].map(({ token }) => token))
+  const held = new Set(assets.filter(({ asset }) => asset === 'erc20').map(({ token }) => token))
+  return [
+    ...[...tokens]
+      .slice(0, PREVIEW_TOKENS)
+      .flatMap((token) => [...tokenReads(token), ...(held.has(token) ? [balanceRead(token, account)] : [])]),
+    ...grants.slice(0, PREVIEW_GRANTS).map((grant) => grantRead(account, grant)),
+  ]
+}
+
+/** `observed`: of the reads; null when there were none, or the node could not. Then the logs are believed. */
+export function outcomeOf(
+  chain: WalletChain,
+  account: Address,
+  movements: Movements,
+  reads: readonly Read[],
+  observed: Observed | null,
+): Outcome {
+  const state = new ObservedState(reads, observed)
+  const ether = movements.ether === 0n ? [] : [nativeChange(chain, movements.ether)]
+  const assets = movements.assets.toSorted(byDirection).flatMap((movement) => changeOf(account, movement, state))
+  return {
+    changes: [...ether, ...assets],
+    allowances: movements.grants.flatMap((grant) => allowanceOf(chain, account, grant, state)),
+  }
+}
+
+export function nativeChange({ nativeCurrency }: WalletChain, amount: bigint): BalanceChange {
+  const { symbol, decimals } = nativeCurrency
+  return { asset: 'native', token: null, symbol, decimals, tokenId: null, amount: amount.toString() }
+}
+
+/** 2^256 - 1 and whatever is near it; 2^96 - 1 is all that tokens like UNI and COMP can count, 2^160 - 1 all that Permit2 can. */
+export function isUnlimited(amount: bigint, kind: Allowance['kind']): boolean {
+  return amount >= 1n << 255n || amount === (1n << 96n) - 1n || (kind === 'permit2' && amount === (1n << 160n) - 1n)
+}
+
+// --- reads ----------------------------------------------------------------------------------------------------------------
+
+function balanceRead(to: Address, account: Address): Read {
+  return { to, input: viewOf('balanceOf(address)', account) }
+}
+
+function grantRead(account: Address, { kind, token, spender, tokenId }: Grant): Read {
+  if (kind === 'permit2') return { to: PERMIT2, input: viewOf('allowance(address,address,address)', account, token, spender) }
+  if (kind === 'nft') return { to: token, input: viewOf('getApproved(uint256)', tokenId ?? 0n) }
+  const signature = kind === 'erc20' ? 'allowance(address,address)' : 'isApprovedForAll(address,address)'
+  return { to: token, input: viewOf(signature, account, spender) }
+}
+
+interface Answers {
+  readonly before: Hex | null
+  readonly after: Hex | null
+}
+
+class ObservedState {
+  readonly #answers: ReadonlyMap<string, Answers>
+
+  constructor(reads: readonly Read[], observed: Observed | null) {
+    const answer = (calls: readonly SimulatedCall[], i: number): Hex | null => {
+      const call = calls[i]
+      return call === undefined ? null : answerOf(call)
+    }
+    const { before, after } = observed ?? { before: [], after: [] }
+    // Without calls around them there were no reads.
+    const asked = after.length === reads.length ? reads : []
+    this.#answers = new Map(asked.map((read, i) => [keyOf(read), { before: answer(before, i), after: answer(after, i) }]))
+  }
+
+  /** Undefined: it was not asked. */
+  answers(read: Read): Answers | undefined {
+    return this.#answers.get(keyOf(read))
+  }
+
+  /** Afterwards: the calls may have made it. */
+  token(address: Address): Token | null {
+    return tokenOf(
+      address,
+      tokenReads(address).map((read) => this.answers(read)?.after ?? null),
+    )
+  }
+}
+
+function keyOf({ to, input }: Read): string {
+  return `${to} ${input}`
+}
+
+// --- changes --------------------------------------------------------------------------------------------------------------
+
+/** None: nothing changes in the end, or what logged a transfer is no token. */
+function changeOf(
+  account: Address,
+  { asset, token, tokenId, amount: told }: AssetMovement,
+  state: ObservedState,
+): readonly BalanceChange[] {
+  const answers = asset === 'erc20' ? state.answers(balanceRead(token, account)) : undefined
+  const [before, after] = [wordOf(answers?.before ?? null) ?? 0n, wordOf(answers?.after ?? null)]
+  if (answers !== undefined && after === null) return []
+  const amount = after === null ? told : after - before
+  if (amount === 0n) return []
+  const known = state.token(token)
+  return [
+    {
+      asset,
+      token,
+      symbol: known?.symbol ?? null,
+      decimals: asset === 'erc20' ? (known?.decimals ?? null) : null,
+      tokenId: tokenId === null ? null : Hex.fromQuantity(tokenId),
+      amount: amount.toString(),
+    },
+  ]
+}
+
+/** What leaves comes first. */
+function byDirection(a: AssetMovement, b: AssetMovement): number {
+  return Number(a.amount > 0n) - Number(b.amount > 0n)
+}
+
+// --- allowances -----------------------------------------------------------------------------------------------------------
+
+function allowanceOf(chain: WalletChain, account: Address, grant: Grant, state: ObservedState): readonly Allowance[] {
+  const { kind, token, spender, tokenId } = grant
+  const given = givenBy(grant, state.answers(grantRead(account, grant)))
+  if (given === null) return []
+  const known = state.token(token)
+  return [
+    {
+      kind,
+      token,
+      ...(tokenId === null ? {} : { tokenId: Hex.fromQuantity(tokenId) }),
+      symbol: known?.symbol ?? null,
+      decimals: kind === 'erc20' || kind === 'permit2' ? (known?.decimals ?? null) : null,
+      spender,
+      spenderLabel: labelOf(spender, chain.chainId, []),
+      amount: isCounted(kind) && !isUnlimited(given.amount, kind) ? given.amount.toString() : null,
+      isSpent: given.isSpent,
+    },
+  ]
+}
+
+/** Null: afterwards the spender may take no more than before. */
+function givenBy(
+  { kind, spender, amount, most }: Grant,
+  answers: Answers | undefined,
+): { readonly amount: bigint; readonly isSpent: boolean } | null {
+  const [before, after] = [wordOf(answers?.before ?? null) ?? 0n, wordOf(answers?.after ?? null) ?? amount]
+  if (kind === 'nft') {
+    if (amount === 0n) return null
+    return { amount, isSpent: answers !== undefined && after !== BigInt(spender) }
+  }
+  if (after > before) return { amount: after, isSpent: false }
+  return most > before ? { amount: most, isSpent: true } : null
+}
+
+function isCounted(kind: Allowance['kind']): boolean {
+  return kind === 'erc20' || kind === 'permit2'
+}

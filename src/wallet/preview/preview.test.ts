@@ -1,0 +1,288 @@
+import { createPocketchain } from 'pocketchain'
+import type { Pocketchain } from 'pocketchain'
+import { encodeFunctionData, parseAbi } from 'viem'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { ANVIL, startAnvil } from '../../../test/anvil.fixture.ts'
+import { Address, Hex } from '../../eth/index.ts'
+import { RpcError, createRemoteRpc } from '../../rpc/index.ts'
+import type { Rpc } from '../../rpc/index.ts'
+import type { Call } from '../batches/call.ts'
+import { Deployed, raw, send, without } from '../batches/calls.fixture.ts'
+import { embeddedChain } from '../chains/chain.ts'
+import type { WalletChain } from '../chains/chain.ts'
+import { contracts } from './contracts.fixture.ts'
+import type { ContractName } from './contracts.fixture.ts'
+import { DELEGATE } from '../delegate.ts'
+import { previewCalls } from './preview.ts'
+
+const WETH = Address.from('0x4200000000000000000000000000000000000006')
+const PERMIT2 = Address.from('0x000000000022d473030f116ddee9f6b43ac78ba3')
+const BOB = Address.from('0x0000000000000000000000000000000000000b0b')
+const MOST = 2n ** 256n - 1n
+
+const built = contracts()
+const weth = parseAbi(['function deposit() payable', 'function withdraw(uint256)'])
+const permit2 = parseAbi(['function approve(address token, address spender, uint160 amount, uint48 expiration)'])
+
+let node: Pocketchain
+let chain: WalletChain
+let alice: Address
+let deployed: Deployed
+
+beforeAll(async () => {
+  node = await createPocketchain({ cadence: 'instant' })
+  chain = embeddedChain(node, { name: 'Local' })
+  alice = node.accounts[0]?.address ?? Address.zero
+  deployed = await Deployed.on(node, alice)
+})
+afterAll(() => node.close())
+
+const to = (name: ContractName, functionName: string, args: readonly unknown[]): Call => deployed.call(name, functionName, args)
+
+// Whatever was simulated, nothing of it stays.
+let before: unknown
+beforeEach(async () => void (before = await node.request({ method: 'eth_getBlockByNumber', params: ['pending', false] })))
+
+describe.each([
+  ['one by one', null],
+  ['through the code of the account', DELEGATE.address],
+])('previewCalls, %s', (_, delegate) => {
+  const preview = (...calls: Call[]) => previewCalls(chain, { from: alice, calls, delegate })
+
+  it('shows ether and tokens that leave', async () => {
+    const seen = await preview(send(BOB, 5n), to('Coin', 'transfer', [BOB, 1_500_000n]))
+    expect(seen).toMatchObject({ status: 'success', error: null, failedCall: null, allowances: [] })
+    expect(seen.changes).toEqual([
+      { asset: 'native', token: null, symbol: 'ETH', decimals: 18, tokenId: null, amount: '-5' },
+      { asset: 'erc20', token: deployed.at.Coin, symbol: 'COIN', decimals: 6, tokenId: null, amount: '-1500000' },
+    ])
+    expect(seen.gasUsed).toHaveLength(delegate === null ? 2 : 1)
+    expect(await node.request({ method: 'eth_getBlockByNumber', params: ['pending', false] })).toEqual(before)
+  })
+
+  it('counts ether that becomes tokens, and what comes back', async () => {
+    const seen = await preview(
+      raw(WETH, encodeFunctionData({ abi: weth, functionName: 'deposit' }), 9n),
+      raw(WETH, encodeFunctionData({ abi: weth, functionName: 'withdraw', args: [2n] })),
+    )
+    expect(seen.changes).toMatchObject([
+      { asset: 'native', amount: '-7' },
+      { asset: 'erc20', token: WETH, symbol: 'WETH', decimals: 18, amount: '7' },
+    ])
+  })
+
+  it('shows collectibles', async () => {
+    const seen = await preview(
+      to('Card', 'transferFrom', [alice, BOB, 7n]),
+      to('Card', 'mint', [alice, 8n]),
+      to('Thing', 'safeBatchTransferFrom', [alice, BOB, [3n], [4n], '0x']),
+    )
+    expect(seen.error).toBeNull()
+    expect(seen.changes).toEqual(
+      expect.arrayContaining([
+        { asset: 'erc721', token: deployed.at.Card, symbol: 'CARD', decimals: null, tokenId: '0x7', amount: '-1' },
+        { asset: 'erc721', token: deployed.at.Card, symbol: 'CARD', decimals: null, tokenId: '0x8', amount: '1' },
+        { asset: 'erc1155', token: deployed.at.Thing, symbol: null, decimals: null, tokenId: '0x3', amount: '-4' },
+      ]),
+    )
+    // What leaves comes first.
+    expect(seen.changes.at(-1)?.amount).toBe('1')
+  })
+
+  it('leaves out what goes and comes back', async () => {
+    expect((await preview(to('Coin', 'transfer', [alice, 5n]), send(alice, 3n))).changes).toEqual([])
+  })
+
+  it('shows allowances that stay, with what is left of them', async () => {
+    const seen = await preview(to('Coin', 'approve', [deployed.at.Taker, 100n]), to('Taker', 'take', [deployed.at.Coin, 30n]))
+    expect(seen.allowances).toEqual([
+      {
+        kind: 'erc20',
+        token: deployed.at.Coin,
+        symbol: 'COIN',
+        decimals: 6,
+        spender: deployed.at.Taker,
+        spenderLabel: null,
+        amount: '70',
+        isSpent: false,
+      },
+    ])
+    expect((await preview(to('Coin', 'approve', [deployed.at.Taker, MOST]))).allowances).toMatchObject([{ amount: null, isSpent: false }])
+  })
+
+  it('tells an allowance that the calls use up from one that stays', async () => {
+    const seen = await preview(to('Coin', 'approve', [deployed.at.Taker, 30n]), to('Taker', 'take', [deployed.at.Coin, 30n]))
+    expect(seen.allowances).toMatchObject([{ spender: deployed.at.Taker, amount: '30', isSpent: true }])
+  })
+
+  it('says nothing of an allowance that is taken back', async () => {
+    expect((await preview(to('Coin', 'approve', [BOB, 0n]))).allowances).toEqual([])
+  })
+
+  it('shows who may take collectibles, and what Permit2 may hand on', async () => {
+    const allow = raw(
+      PERMIT2,
+      encodeFunctionData({ abi: permit2, functionName: 'approve', args: [deployed.at.Coin, BOB, 2n ** 160n - 1n, 2 ** 47] }),
+    )
+    const seen = await preview(to('Card', 'approve', [BOB, 7n]), to('Thing', 'setApprovalForAll', [BOB, true]), allow)
+    expect(seen.allowances).toMatchObject([
+      { kind: 'nft', token: deployed.at.Card, symbol: 'CARD', tokenId: '0x7', spender: BOB, isSpent: false },
+      { kind: 'allNfts', token: deployed.at.Thing, spender: BOB, amount: null, isSpent: false },
+      { kind: 'permit2', token: deployed.at.Coin, symbol: 'COIN', spender: BOB, amount: null, isSpent: false },
+    ])
+  })
+
+  it.each([
+    ['custom', [], 'it reverts with an error that is not known here, 0xfe7deb7c'],
+    ['text', ['too \u202elate'], 'too \\u{202e}late'],
+    ['panic', [0n], 'a division by zero (panic 0x12)'],
+    ['silent', [], 'it reverts and says nothing'],
+  ] as const)('says which call reverts and why: %s', async (name, args, error) => {
+    const seen = await preview(send(BOB, 5n), to('Faults', name, args))
+    expect(seen).toMatchObject({ status: 'reverted', failedCall: 1 })
+    expect(seen.error).toContain(error)
+  })
+
+  it('reads errors of tokens', async () => {
+    const seen = await preview(to('Coin', 'transferFrom', [BOB, alice, 5n]), send(BOB, 1n))
+    expect(seen).toMatchObject({ status: 'reverted', failedCall: 0 })
+    expect(seen.error).toBe(`ERC20InsufficientAllowance(spender: ${Address.checksum(alice)}, allowance: 0, needed: 5)`)
+  })
+
+  it('finds the call that sends more than there is', async () => {
+    const calls = [send(BOB, 1n), send(BOB, 2n), send(BOB, 10n ** 30n), send(BOB, 1n)]
+    expect(await preview(...calls)).toMatchObject({
+      status: 'reverted',
+      failedCall: 2,
+      error: 'the account has less ETH than the call sends',
+    })
+  })
+
+  it('asks a contract before it believes what it logs', async () => {
+    const seen = await preview(to('Liar', 'shower', [40n, alice]), send(BOB, 5n))
+    expect(seen).toMatchObject({ status: 'success', changes: [{ asset: 'native', amount: '-5' }], allowances: [] })
+  })
+})
+
+describe('previewCalls', () => {
+  it('is not held up by a token that never answers', async () => {
+    const calls = [to('Trap', 'spring', []), to('Coin', 'transfer', [BOB, 5n])]
+    const seen = await previewCalls(chain, { from: alice, calls, delegate: null })
+    expect(seen).toMatchObject({ status: 'success', changes: [{ token: deployed.at.Coin, symbol: 'COIN', amount: '-5' }] })
+  })
+
+  it('says that it cannot look at endless logs', async () => {
+    const seen = await previewCalls(chain, { from: alice, calls: [to('Liar', 'shower', [10_001n, BOB])], delegate: null })
+    expect(seen).toMatchObject({ status: 'unavailable', error: 'the calls log more than 10000 events' })
+  })
+
+  it('believes the logs when the node does not take the questions about tokens', async () => {
+    const request: Rpc['request'] = async (asked) => {
+      const calls = JSON.stringify(asked.params).split('"input"').length - 1
+      if (calls > 2) throw new RpcError(-38_026, 'too many calls')
+      return node.request(asked)
+    }
+    const strict = { ...chain, rpc: { request, subscribe: node.subscribe } }
+    const calls = [to('Coin', 'transfer', [BOB, 5n]), to('Coin', 'approve', [BOB, 7n])]
+    const seen = await previewCalls(strict, { from: alice, calls, delegate: null })
+    expect(seen).toMatchObject({
+      status: 'success',
+      changes: [{ asset: 'erc20', token: deployed.at.Coin, symbol: null, decimals: null, amount: '-5' }],
+      allowances: [{ token: deployed.at.Coin, spender: BOB, amount: '7', isSpent: false }],
+    })
+  })
+
+  it('shows what a creation costs, and takes no balance for a limit of gas', async () => {
+    const call: Call = { to: null, value: 0n, data: Hex.toBytes(built.Taker.bytecode), gasLimitOverride: 2_000_000n }
+    expect(await previewCalls(chain, { from: BOB, calls: [call], delegate: null })).toMatchObject({ status: 'success', changes: [] })
+    const short = { ...call, gasLimitOverride: 6_000n }
+    expect(await previewCalls(chain, { from: BOB, calls: [short], delegate: null })).toMatchObject({ status: 'reverted', failedCall: 0 })
+  })
+
+  it('puts the account contract on a chain that lacks it', async () => {
+    await using other = await createPocketchain({ cadence: 'instant' })
+    await other.request({ method: 'anvil_setCode', params: [DELEGATE.address, '0x'] })
+    await other.request({ method: 'anvil_setNonce', params: [DELEGATE.address, '0x0'] })
+    const seen = await previewCalls(embeddedChain(other), {
+      from: alice,
+      calls: [send(BOB, 5n), send(BOB, 6n)],
+      delegate: DELEGATE.address,
+    })
+    expect(seen).toMatchObject({ status: 'success', changes: [{ amount: '-11' }] })
+  })
+
+  it('counts what it does not show', async () => {
+    const ids = Array.from({ length: 60 }, (_, i) => BigInt(i + 100))
+    const mint = to('Thing', 'mintBatch', [alice, ids, ids])
+    const seen = await previewCalls(chain, { from: alice, calls: [mint], delegate: null })
+    expect(seen).toMatchObject({ status: 'success', omitted: 10 })
+    expect(seen.changes).toHaveLength(50)
+  })
+
+  it.skipIf(ANVIL === null).each([null, DELEGATE.address])('says the same of a node of somebody else (%s)', async (delegate) => {
+    await using anvil = await startAnvil()
+    const rpc = createRemoteRpc(anvil.url)
+    const there = { ...chain, rpc }
+    const theirs = await Deployed.on(rpc, alice)
+    await anvil.ask('evm_mine')
+    const asked = (...calls: Call[]) => previewCalls(there, { from: alice, calls, delegate })
+    const take = [theirs.call('Coin', 'approve', [theirs.at.Taker, 50n]), theirs.call('Taker', 'take', [theirs.at.Coin, 30n])]
+    expect(await asked(...take, send(BOB, 3n))).toMatchObject({
+      status: 'success',
+      changes: [
+        { asset: 'native', amount: '-3' },
+        { asset: 'erc20', token: theirs.at.Coin, symbol: 'COIN', decimals: 6, amount: '-30' },
+      ],
+      allowances: [{ spender: theirs.at.Taker, amount: '20', isSpent: false }],
+    })
+    expect(await asked(send(BOB, 1n), theirs.call('Faults', 'text', ['no']))).toMatchObject({
+      status: 'reverted',
+      failedCall: 1,
+      error: 'no',
+    })
+    const tooMuch = { status: 'reverted', failedCall: 1, error: 'the account has less ETH than the call sends' }
+    expect(await asked(send(BOB, 1n), send(BOB, 10n ** 30n))).toMatchObject(tooMuch)
+  })
+
+  describe('with a node that lacks eth_simulateV1', () => {
+    const plain = () => ({ ...chain, rpc: without(node, 'eth_simulateV1') })
+
+    it('knows all about ether for an account', async () => {
+      const seen = await previewCalls(plain(), { from: alice, calls: [send(BOB, 5n)], delegate: null })
+      expect(seen).toMatchObject({ status: 'success', changes: [{ asset: 'native', amount: '-5' }] })
+    })
+
+    it('still says that a call reverts', async () => {
+      const seen = await previewCalls(plain(), { from: alice, calls: [to('Faults', 'text', ['no'])], delegate: null })
+      expect(seen).toMatchObject({ status: 'reverted', failedCall: 0, error: 'no' })
+    })
+
+    it('and otherwise that it does not know', async () => {
+      const one = await previewCalls(plain(), { from: alice, calls: [to('Coin', 'transfer', [BOB, 1n])], delegate: null })
+      const two = await previewCalls(plain(), { from: alice, calls: [send(BOB, 1n), send(BOB, 1n)], delegate: null })
+      const error = 'the node of Local cannot tell what calls change: it lacks eth_simulateV1'
+      for (const seen of [one, two])
+        expect(seen).toEqual({ status: 'unavailable', error, failedCall: null, changes: [], allowances: [], gasUsed: [] })
+    })
+  })
+
+  it.each([
+    ['rejects', () => Promise.reject(new Error('socket hang up'))],
+    ['answers nonsense', () => Promise.resolve([{ calls: [{ status: 'yes' }] }])],
+    ['answers too little', () => Promise.resolve([])],
+    ['answers null', () => Promise.resolve(null)],
+  ])('is unavailable when the node %s', async (_, request) => {
+    const broken = { ...chain, rpc: { ...node, request } as Rpc }
+    expect(await previewCalls(broken, { from: alice, calls: [send(BOB, 1n)], delegate: null })).toMatchObject({ status: 'unavailable' })
+  })
+
+  it('is unavailable when the node answers too late', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const silent: Rpc = { request: () => new Promise(() => {}), subscribe: node.subscribe }
+    const asked = previewCalls({ ...chain, rpc: silent }, { from: alice, calls: [send(BOB, 1n)], delegate: null })
+    await vi.advanceTimersByTimeAsync(5_000)
+    const seen = await asked
+    expect(seen).toMatchObject({ status: 'unavailable', error: 'the node of Local did not answer within 5000 ms' })
+  })
+})

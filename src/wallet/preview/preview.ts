@@ -1,0 +1,208 @@
+import { Hex } from '../../eth/index.ts'
+import type { Address } from '../../eth/index.ts'
+import { RpcError } from '../../rpc/index.ts'
+import { Call } from '../batches/call.ts'
+import type { WalletChain } from '../chains/chain.ts'
+import { DELEGATE, designationOf, encodeExecute } from '../delegate.ts'
+import { visibleText } from './display.ts'
+import { PREVIEW_LINES, PREVIEW_LOGS, PREVIEW_MS, REASON_CHARS } from '../limits.ts'
+import { intrinsicGas } from '../batches/gas.ts'
+import { movementsOf } from './movements.ts'
+import { nativeChange, outcomeOf, readsFor } from './outcome.ts'
+import type { Observed, Outcome } from './outcome.ts'
+import type { Preview } from '../question.ts'
+import { reasonOf } from './reason.ts'
+import { readCall, simulate } from './simulation.ts'
+import type { Read, SimulatedCall, Simulation, SimulationCall, StateOverrides } from './simulation.ts'
+import { within } from '../approvals/timing.ts'
+
+export interface PreviewPlan {
+  readonly from: Address
+  readonly calls: readonly Call[]
+  /** all calls as one, through this code of the account; null: one after the other */
+  readonly delegate: Address | null
+}
+
+/** Gas of each call, or of all as one; none when the preview is unavailable. */
+export type CallsPreview = Preview & { readonly gasUsed: readonly bigint[] }
+
+/** What the calls would do now, on the pending state. One simulation, and a second one when tokens are moved or allowed. Never throws, and ends in time. */
+export function previewCalls(chain: WalletChain, plan: PreviewPlan): Promise<CallsPreview> {
+  const late = (): CallsPreview => unavailable(`${nameOf(chain)} did not answer within ${PREVIEW_MS} ms`)
+  const failed = (error: unknown): CallsPreview => unavailable(`${nameOf(chain)} gave no answer: ${messageOf(error)}`)
+  return within(PREVIEW_MS, preview(chain, plan).catch(failed), late)
+}
+
+async function preview(chain: WalletChain, plan: PreviewPlan): Promise<CallsPreview> {
+  const script = scriptOf(plan)
+  const first = await run(chain, script, [])
+  if (first.kind === 'unsupported') return withoutSimulation(chain, plan, script)
+  if (first.kind === 'refused') return refusal(chain, script, first)
+  const logs = logsOf(first.calls)
+  if (logs.length > PREVIEW_LOGS) return unavailable(`the calls log more than ${PREVIEW_LOGS} events`)
+  const movements = movementsOf(plan.from, logs)
+  const reads = readsFor(plan.from, movements)
+  const second = reads.length === 0 ? first : await run(chain, script, reads)
+  // Whoever can simulate the calls, but not with the questions about tokens, is believed about the calls.
+  const ran = second.kind === 'ran' ? second : first
+  const seen = ran === first ? movements : movementsOf(plan.from, logsOf(ran.calls))
+  const outcome = outcomeOf(chain, plan.from, seen, reads, ran)
+  const verdict = await verdictOf(chain, plan, ran.calls)
+  return { ...verdict, ...shown(outcome), gasUsed: ran.calls.map(({ gasUsed }) => gasUsed) }
+}
+
+// --- the simulation -------------------------------------------------------------------------------------------------------
+
+interface Script {
+  /** what has to be there before */
+  readonly prelude: readonly SimulationCall[]
+  readonly calls: readonly SimulationCall[]
+  readonly overrides: StateOverrides
+}
+
+function scriptOf({ from, calls, delegate }: PreviewPlan): Script {
+  if (delegate === null) return { prelude: [], calls: calls.map((call) => requestOf(call, from)), overrides: {} }
+  const execute = { from, to: from, input: Hex.fromBytes(encodeExecute(calls, delegate)) }
+  const overrides = { [from]: { code: Hex.fromBytes(designationOf(delegate)) } }
+  return { prelude: delegate === DELEGATE.address ? [DEPLOYMENT] : [], calls: [execute], overrides }
+}
+
+/** Our delegate may not be on the chain yet. Where it is, the second deployment fails and changes nothing. */
+const DEPLOYMENT: SimulationCall = {
+  from: DELEGATE.deployer,
+  to: DELEGATE.deployer,
+  input: Hex.fromBytes(DELEGATE.deployment),
+  gas: Hex.fromQuantity(3_000_000),
+}
+
+function requestOf(call: Call, from: Address): SimulationCall {
+  const { gasLimitOverride } = call
+  return {
+    ...Call.toRequest(call, from),
+    ...(gasLimitOverride === null ? {} : { gas: Hex.fromQuantity(gasLimitOverride + intrinsicGas(call)) }),
+  }
+}
+
+type Ran = Observed & { readonly kind: 'ran' }
+
+/** The calls, between the same questions about the state. */
+async function run(
+  chain: WalletChain,
+  { prelude, calls, overrides }: Script,
+  reads: readonly Read[],
+): Promise<Ran | Exclude<Simulation, { kind: 'ran' }>> {
+  const asked = reads.map(readCall)
+  const simulation = await simulate(chain.rpc, [...prelude, ...asked, ...calls, ...asked], overrides)
+  if (simulation.kind !== 'ran') return simulation
+  const answers = simulation.calls.slice(prelude.length)
+  const end = reads.length + calls.length
+  return { kind: 'ran', before: answers.slice(0, reads.length), calls: answers.slice(reads.length, end), after: answers.slice(end) }
+}
+
+function logsOf(calls: readonly SimulatedCall[]): SimulatedCall['logs'] {
+  return calls.flatMap(({ logs }) => logs)
+}
+
+// --- what failed ------------------------------------------------------------------------------------------------------------
+
+type Verdict = Pick<Preview, 'status' | 'error' | 'failedCall'>
+
+async function verdictOf(chain: WalletChain, plan: PreviewPlan, ran: readonly SimulatedCall[]): Promise<Verdict> {
+  const failed = ran.findIndex(({ isSuccess }) => !isSuccess)
+  const failure = ran[failed]?.failure ?? null
+  if (failure === null) return { status: 'success', error: null, failedCall: null }
+  if (plan.delegate === null) return { status: 'reverted', error: await reasonOf(failure), failedCall: failed }
+  return (await alone(chain, plan)) ?? { status: 'reverted', error: await reasonOf(failure), failedCall: null }
+}
+
+/** A batch passes on the reason of the call that failed, but not which it was: that shows when the same calls run one by one. */
+async function alone(chain: WalletChain, plan: PreviewPlan): Promise<Verdict | null> {
+  // A call's own limit does not count in a batch.
+  const calls = plan.calls.map((call) => ({ ...call, gasLimitOverride: null }))
+  const script = { ...scriptOf({ ...plan, calls, delegate: null }), overrides: scriptOf(plan).overrides }
+  const simulation = await run(chain, script, [])
+  if (simulation.kind === 'refused') return refusal(chain, script, simulation)
+  const failedCall = simulation.kind === 'ran' ? simulation.calls.findIndex(({ isSuccess }) => !isSuccess) : -1
+  const failure = simulation.kind === 'ran' ? (simulation.calls[failedCall]?.failure ?? null) : null
+  return failure === null ? null : { status: 'reverted', error: await reasonOf(failure), failedCall }
+}
+
+/** The first call that no block could include: the whole simulation is refused over it, so shorter ones find it. */
+async function refusal(
+  chain: WalletChain,
+  script: Script,
+  { code, message }: Extract<Simulation, { kind: 'refused' }>,
+): Promise<CallsPreview> {
+  let [possible, refused] = [0, script.calls.length]
+  while (refused - possible > 1) {
+    const middle = (possible + refused) >> 1
+    const shorter = await run(chain, { ...script, calls: script.calls.slice(0, middle) }, [])
+    if (shorter.kind === 'refused') refused = middle
+    else possible = middle
+  }
+  const told =
+    code === INSUFFICIENT_FUNDS || /insufficient funds/i.test(message)
+      ? `the account has less ${chain.nativeCurrency.symbol} than the call sends`
+      : plain(message)
+  return { status: 'reverted', error: told, failedCall: refused - 1, changes: [], allowances: [], gasUsed: [] }
+}
+
+/** Of eth_simulateV1 (execution-apis). */
+const INSUFFICIENT_FUNDS = -38_014
+
+// --- without eth_simulateV1 -------------------------------------------------------------------------------------------------
+
+/** `eth_call` tells whether a call reverts. Of ether for an account without code that is all there is to know. */
+async function withoutSimulation(chain: WalletChain, { from, calls }: PreviewPlan, script: Script): Promise<CallsPreview> {
+  const cannot = `${nameOf(chain)} cannot tell what calls change: it lacks eth_simulateV1`
+  const [call] = calls
+  const [request] = script.calls
+  if (script.calls.length !== 1 || request === undefined || script.prelude.length > 0) return unavailable(cannot)
+  const refused = await callAlone(chain, request, script.overrides)
+  if (refused !== null)
+    return { status: 'reverted', error: refused, failedCall: calls.length === 1 ? 0 : null, changes: [], allowances: [], gasUsed: [] }
+  if (calls.length !== 1 || call === undefined || call.to === null || call.data.length > 0 || (await hasCode(chain, call.to)))
+    return unavailable(cannot)
+  const outcome = { changes: call.to === from || call.value === 0n ? [] : [nativeChange(chain, -call.value)], allowances: [] }
+  return { status: 'success', error: null, failedCall: null, ...outcome, gasUsed: [] }
+}
+
+/** Why it would not go through; null: it would. */
+async function callAlone({ rpc }: WalletChain, request: SimulationCall, overrides: StateOverrides): Promise<string | null> {
+  const params = Object.keys(overrides).length === 0 ? [request, 'pending'] : [request, 'pending', overrides]
+  try {
+    await rpc.request({ method: 'eth_call', params })
+    return null
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error
+    return reasonOf({ message: error.message, data: Hex.isHex(error.data) ? error.data : null })
+  }
+}
+
+async function hasCode({ rpc }: WalletChain, address: Address): Promise<boolean> {
+  return (await rpc.request({ method: 'eth_getCode', params: [address, 'pending'] })) !== '0x'
+}
+
+// --- as it is shown -----------------------------------------------------------------------------------------------------------
+
+function shown({ changes, allowances }: Outcome): Pick<Preview, 'changes' | 'allowances' | 'omitted'> {
+  const omitted = Math.max(0, changes.length - PREVIEW_LINES) + Math.max(0, allowances.length - PREVIEW_LINES)
+  const cut = { changes: changes.slice(0, PREVIEW_LINES), allowances: allowances.slice(0, PREVIEW_LINES) }
+  return omitted === 0 ? cut : { ...cut, omitted }
+}
+
+function unavailable(error: string): CallsPreview {
+  return { status: 'unavailable', error, failedCall: null, changes: [], allowances: [], gasUsed: [] }
+}
+
+function nameOf({ name }: WalletChain): string {
+  return `the node of ${visibleText(name, 40)}`
+}
+
+function messageOf(error: unknown): string {
+  return plain(error instanceof Error ? error.message : String(error))
+}
+
+function plain(message: string): string {
+  return visibleText(message.replace(/^err: /, ''), REASON_CHARS)
+}

@@ -1,0 +1,193 @@
+import { createPocketchain } from 'pocketchain'
+import type { Pocketchain } from 'pocketchain'
+import { encodeFunctionData, maxUint256, parseAbi } from 'viem'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { Address } from '../../eth/index.ts'
+import type { Rpc } from '../../rpc/index.ts'
+import type { Call } from '../batches/call.ts'
+import { Deployed, raw, send, without } from '../batches/calls.fixture.ts'
+import { embeddedChain } from '../chains/chain.ts'
+import type { WalletChain } from '../chains/chain.ts'
+import { DELEGATE } from '../delegate.ts'
+import { describeCalls } from './describe.ts'
+import { Keyring } from '../keys/keyring.ts'
+import { previewCalls } from './preview.ts'
+import { upgradeWarnings, warningsOf } from './warnings.ts'
+import type { WarningInput } from './warnings.ts'
+
+const WETH = Address.from('0x4200000000000000000000000000000000000006')
+const PERMIT2 = Address.from('0x000000000022d473030f116ddee9f6b43ac78ba3')
+const ENTRY_POINT = Address.from('0x4337084d9e255ff0702461cf8895ce9e3b5ff108')
+const BOB = Address.from('0xb0b0000000000000000000000000000000000b0b')
+const NO_FEE = { most: '0x0', sponsor: null } as const
+
+const weth = parseAbi(['function deposit() payable'])
+
+let node: Pocketchain
+let chain: WalletChain
+let keyring: Keyring
+let account: Address
+let second: Address
+let deployed: Deployed
+
+beforeAll(async () => {
+  node = await createPocketchain({ cadence: 'instant' })
+  chain = embeddedChain(node)
+  keyring = Keyring.of({ dev: node.accounts.map(({ privateKey }) => privateKey) })
+  account = keyring.accounts[0]?.address ?? Address.zero
+  second = keyring.accounts[1]?.address ?? Address.zero
+  deployed = await Deployed.on(node, account)
+})
+afterAll(() => node.close())
+
+async function warned(calls: readonly Call[], options: Partial<WarningInput> = {}) {
+  const on = options.chain ?? chain
+  const [preview, views] = await Promise.all([
+    previewCalls(on, { from: account, calls, delegate: null }),
+    describeCalls(on, calls, keyring),
+  ])
+  return warningsOf({ chain: on, account, calls, views, preview, fee: NO_FEE, keyring, ...options })
+}
+
+const codes = async (...args: Parameters<typeof warned>) => (await warned(...args)).map(({ code }) => code)
+
+describe('warningsOf', () => {
+  it('says nothing about what is usual', async () => {
+    expect(await warned([send(BOB, 1n)])).toEqual([])
+    expect(await warned([deployed.call('Coin', 'transfer', [BOB, 1n])])).toEqual([])
+    expect(await warned([raw(WETH, encodeFunctionData({ abi: weth, functionName: 'deposit' }), 1n)])).toEqual([])
+    expect(
+      await warned([deployed.call('Coin', 'approve', [deployed.at.Taker, 5n]), deployed.call('Taker', 'take', [deployed.at.Coin, 5n])]),
+    ).toEqual([])
+  })
+
+  it('tells calls that fail', async () => {
+    expect(await warned([send(BOB, 1n), deployed.call('Faults', 'text', ['not today'])])).toEqual([
+      { code: 'simulation-reverts', level: 'danger', text: 'Call 2 would fail now: not today.' },
+    ])
+  })
+
+  it('tells what could not be simulated, and then reads what the calls say', async () => {
+    const calls = [deployed.call('Coin', 'approve', [PERMIT2, maxUint256]), deployed.call('Card', 'setApprovalForAll', [BOB, true])]
+    const plain = { ...chain, rpc: without(node, 'eth_simulateV1') }
+    expect(await codes(calls, { chain: plain })).toEqual(['approval-for-all', 'simulation-unavailable', 'unlimited-allowance'])
+    expect(await codes([deployed.call('Card', 'setApprovalForAll', [BOB, false]), send(BOB, 1n)], { chain: plain })).toEqual([
+      'simulation-unavailable',
+    ])
+  })
+
+  it('tells effects that are not shown', async () => {
+    const ids = Array.from({ length: 60 }, (_, i) => BigInt(i + 100))
+    const warnings = await warned([deployed.call('Thing', 'mintBatch', [account, ids, ids])])
+    expect(warnings).toMatchObject([{ code: 'preview-cut', level: 'danger', text: expect.stringContaining('10 of its effects') }])
+  })
+
+  it('tells allowances without limit', async () => {
+    expect(await warned([deployed.call('Coin', 'approve', [PERMIT2, maxUint256])])).toEqual([
+      {
+        code: 'unlimited-allowance',
+        level: 'caution',
+        text: 'Permit2 (0x0000…8BA3) may take all COIN that the account has and will ever have.',
+      },
+    ])
+  })
+
+  it('tells allowances that the other calls do not need', async () => {
+    const calls = [deployed.call('Coin', 'approve', [deployed.at.Taker, 5n]), send(second, 1n)]
+    expect(await warned(calls)).toMatchObject([{ code: 'unused-allowance', level: 'danger' }])
+  })
+
+  it('tells allowances for all of a collection, and for somebody with a key', async () => {
+    const [first, other] = await warned([deployed.call('Card', 'setApprovalForAll', [BOB, true])])
+    expect([first, other]).toMatchObject([
+      { code: 'approval-for-all', level: 'danger', text: expect.stringContaining('CARD') },
+      { code: 'spender-without-code', level: 'danger' },
+    ])
+  })
+
+  it.each([Address.zero, Address.from('0x000000000000000000000000000000000000dead')])('tells what is burnt at %s', async (to) => {
+    expect(await codes([send(to, 1n)])).toEqual(['burn-address'])
+  })
+
+  it('tells tokens that go to the contract of a token', async () => {
+    expect(await codes([deployed.call('Coin', 'transfer', [WETH, 1n])])).toEqual(['token-contract-recipient'])
+    expect(await codes([deployed.call('Coin', 'transfer', [deployed.at.Coin, 1n])])).toEqual(['token-contract-recipient'])
+    // Wrapping ether is sending it there.
+    expect(await codes([send(WETH, 1n)])).toEqual([])
+  })
+
+  it('tells data for an address without code', async () => {
+    expect(await warned([raw(BOB, '0x12345678', 1n)])).toMatchObject([
+      { code: 'no-code-recipient', level: 'caution', text: expect.stringContaining('the ether would stay there') },
+    ])
+  })
+
+  it('tells strangers from those one has dealt with, and forgers from both', async () => {
+    const forger = Address.from(`0xb0b0${'1'.repeat(32)}0b0b`)
+    const like = Address.from(`${second.slice(0, 6)}${'0'.repeat(32)}${second.slice(-4)}`)
+    expect(await codes([send(BOB, 1n)], { dealtWith: [BOB] })).toEqual([])
+    expect(await codes([send(BOB, 1n)], { dealtWith: [] })).toEqual(['first-interaction'])
+    expect(await codes([send(second, 1n), send(ENTRY_POINT, 1n)], { dealtWith: [] })).toEqual([])
+    expect(await codes([send(forger, 1n)], { dealtWith: [BOB] })).toEqual(['address-poisoning'])
+    expect(await codes([deployed.call('Coin', 'transfer', [like, 1n])])).toEqual(['address-poisoning'])
+  })
+
+  it('tells that the money does not suffice', async () => {
+    const balance = BigInt((await node.request({ method: 'eth_getBalance', params: [account, 'pending'] })) as string)
+    const all = [send(BOB, balance)]
+    expect(await codes(all)).toEqual([])
+    expect(await codes(all, { fee: { most: '0x1', sponsor: null } })).toEqual(['insufficient-balance'])
+    expect(await codes(all, { fee: { most: '0x1', sponsor: { name: null, host: 'pays.example' } } })).toEqual([])
+    expect(await codes([send(BOB, balance + 1n)])).toEqual(['simulation-reverts', 'insufficient-balance'])
+  })
+
+  it('tells calls of own accounts, and creations', async () => {
+    expect(await warned([raw(account, '0x12')])).toMatchObject([{ code: 'own-account-call', level: 'danger' }])
+    expect(await warned([raw(second, '0x12')])).toMatchObject([
+      { code: 'own-account-call', level: 'caution', text: expect.stringContaining('Account 2') },
+    ])
+    expect(await codes([send(account, 1n)])).toEqual([])
+    expect(await codes([{ to: null, value: 0n, data: Uint8Array.of(0), gasLimitOverride: null }])).toEqual(['creates-contract'])
+  })
+
+  it('says each thing once, and not too much', async () => {
+    const burns = Array.from({ length: 100 }, () => send(Address.zero, 1n))
+    expect(await codes(burns)).toEqual(['burn-address'])
+    const strangers = Array.from({ length: 100 }, (_, i) => send(Address.fromBigint((1n << 150n) + BigInt(i)), 1n))
+    expect(await codes(strangers, { dealtWith: [] })).toHaveLength(50)
+  })
+
+  it.each([
+    ['rejects', () => Promise.reject(new Error('gone'))],
+    ['answers nonsense', () => Promise.resolve(7)],
+  ])('still tells what it knows when the node %s', async (_, request) => {
+    const broken = { ...chain, rpc: { ...node, request } as Rpc }
+    expect(await codes([send(Address.zero, 1n)], { chain: broken })).toEqual(['burn-address', 'simulation-unavailable'])
+  })
+
+  it('does not wait long for the chain', async () => {
+    const calls = [send(BOB, 1n)]
+    const views = await describeCalls(chain, calls, keyring)
+    const preview = await previewCalls(chain, { from: account, calls, delegate: null })
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const silent: Rpc = { request: () => new Promise(() => {}), subscribe: node.subscribe }
+    const asked = warningsOf({ chain: { ...chain, rpc: silent }, account, calls, views, preview, fee: NO_FEE, keyring })
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect(await asked).toEqual([])
+  })
+})
+
+describe('upgradeWarnings', () => {
+  const other = Address.from('0x63c0c19a282a1b52b07dd5a65b58948a07dae32b')
+
+  it('has nothing against our own', () => {
+    expect(upgradeWarnings(DELEGATE.address, null)).toEqual([])
+    expect(upgradeWarnings(DELEGATE.address, DELEGATE.address)).toEqual([])
+  })
+
+  it('tells code that nobody knows, and code that goes', () => {
+    expect(upgradeWarnings(BOB, null)).toMatchObject([{ code: 'unknown-delegate', level: 'danger' }])
+    expect(upgradeWarnings(DELEGATE.address, other)).toMatchObject([{ code: 'replaces-delegate', level: 'caution' }])
+  })
+})

@@ -1,0 +1,292 @@
+import { Address, Hex } from '../../eth/index.ts'
+import type { Call } from '../batches/call.ts'
+import type { WalletChain } from '../chains/chain.ts'
+import { delegateName, isKnownDelegate } from '../delegate.ts'
+import { amountText, shortAddress } from './display.ts'
+import type { Keyring } from '../keys/keyring.ts'
+import { BURNS, labelOf } from './labels.ts'
+import { WARNED_RECIPIENTS, WARNINGS, WARNING_MS } from '../limits.ts'
+import { isUnlimited } from './outcome.ts'
+import type { Allowance, CallView, FeeView, Preview, Warning } from '../question.ts'
+import { within } from '../approvals/timing.ts'
+import { readTokens } from './tokens.ts'
+
+export interface WarningInput {
+  readonly chain: WalletChain
+  readonly account: Address
+  readonly calls: readonly Call[]
+  readonly views: readonly CallView[]
+  readonly preview: Preview
+  readonly fee: Pick<FeeView, 'most' | 'sponsor'>
+  readonly keyring: Pick<Keyring, 'accounts'>
+  /** with whom the account has dealt before; unless given, nobody knows, and nothing is said about it */
+  readonly dealtWith?: readonly Address[]
+}
+
+/** What a person should know before they say yes, the gravest first. Asks the chain about recipients, for a limited time. Never throws. */
+export async function warningsOf(input: WarningInput): Promise<readonly Warning[]> {
+  const recipients = recipientsOf(input)
+  const facts = await within(WARNING_MS, factsOf(input, recipients), () => NO_FACTS)
+  const all = [
+    ...previewWarnings(input.preview),
+    ...fundsWarnings(input, facts),
+    ...allowanceWarnings(input, facts),
+    ...recipients.flatMap((recipient) => recipientWarnings(input, recipient, facts)),
+    ...input.calls.flatMap((call, at) => callWarnings(input, call, at, facts)),
+  ]
+  const once = [...new Map(all.map((warning) => [`${warning.code} ${warning.text}`, warning])).values()]
+  return once.toSorted((a, b) => GRAVITY[b.level] - GRAVITY[a.level]).slice(0, WARNINGS)
+}
+
+/** Before an account runs the code of somebody else (EIP-7702). */
+export function upgradeWarnings(delegate: Address, before: Address | null): readonly Warning[] {
+  const unknown = warning(
+    'unknown-delegate',
+    'danger',
+    `Nobody here knows the code at ${delegate}; it could take everything the account has.`,
+  )
+  const replaced = (old: Address): Warning =>
+    warning(
+      'replaces-delegate',
+      'caution',
+      `The account stops running ${delegateName(old) ?? 'the code'} at ${old}; what was set up there may be lost.`,
+    )
+  return [...(isKnownDelegate(delegate) ? [] : [unknown]), ...(before === null || before === delegate ? [] : [replaced(before)])]
+}
+
+const GRAVITY: Readonly<Record<Warning['level'], number>> = { info: 0, caution: 1, danger: 2 }
+
+function warning(code: string, level: Warning['level'], text: string): Warning {
+  return { code, level, text }
+}
+
+// --- facts ----------------------------------------------------------------------------------------------------------------
+
+/** What the chain says. What it did not say is absent, and then nobody is warned about it. */
+interface Facts {
+  readonly codes: ReadonlyMap<Address, 'none' | 'delegated' | 'contract'>
+  readonly tokens: ReadonlySet<Address>
+  /** wei of the account; null: not known */
+  readonly balance: bigint | null
+}
+
+const NO_FACTS: Facts = { codes: new Map(), tokens: new Set(), balance: null }
+
+async function factsOf({ chain, account, calls, preview }: WarningInput, recipients: readonly Recipient[]): Promise<Facts> {
+  const targets = calls.flatMap(({ to }) => (to === null ? [] : [to]))
+  const spenders = preview.allowances.map(({ spender }) => spender)
+  const asked = [...new Set([...recipients.map(({ address }) => address), ...targets, ...spenders])].slice(0, WARNED_RECIPIENTS)
+  try {
+    const [balance, ...codes] = await Promise.all([
+      ask(chain, 'eth_getBalance', account),
+      ...asked.map((address) => ask(chain, 'eth_getCode', address)),
+    ])
+    const kinds = new Map(asked.flatMap((address, i) => kindOf(codes[i] ?? null).map((kind) => [address, kind] as const)))
+    const suspects = recipients.map(({ address }) => address).filter((address) => kinds.get(address) === 'contract')
+    const tokens = suspects.length === 0 ? new Map() : await readTokens(chain.rpc, suspects)
+    return {
+      codes: kinds,
+      tokens: new Set(tokens.keys()),
+      balance: typeof balance === 'string' && balance !== '0x' ? BigInt(balance) : null,
+    }
+  } catch {
+    return NO_FACTS
+  }
+}
+
+/** None: the node did not say. */
+function kindOf(code: Hex | null): readonly ('none' | 'delegated' | 'contract')[] {
+  if (code === null) return []
+  return [code === '0x' ? 'none' : code.startsWith('0xef0100') ? 'delegated' : 'contract']
+}
+
+async function ask({ rpc }: WalletChain, method: string, address: Address): Promise<Hex | null> {
+  const answer = await rpc.request({ method, params: [address, 'pending'] })
+  return Hex.isHex(answer) ? answer : null
+}
+
+// --- the simulation -------------------------------------------------------------------------------------------------------
+
+function previewWarnings({ status, error, failedCall, omitted = 0 }: Preview): readonly Warning[] {
+  const which = failedCall === null ? 'This' : `Call ${failedCall + 1}`
+  const warnings: Warning[] = []
+  if (status === 'reverted')
+    warnings.push(warning('simulation-reverts', 'danger', `${which} would fail now: ${error ?? 'nobody knows why'}.`))
+  if (status === 'unavailable')
+    warnings.push(warning('simulation-unavailable', 'caution', `Nobody could say what this changes: ${error ?? 'nobody knows why'}.`))
+  if (omitted > 0) warnings.push(warning('preview-cut', 'danger', `This changes so much that ${omitted} of its effects are not shown.`))
+  return warnings
+}
+
+function fundsWarnings({ chain, calls, fee, preview }: WarningInput, { balance }: Facts): readonly Warning[] {
+  const { symbol, decimals } = chain.nativeCurrency
+  // What the calls bring in may pay for what they send; the simulation has looked at that.
+  const sent = preview.status === 'success' ? netOutflow(preview) : calls.reduce((sum, { value }) => sum + value, 0n)
+  const needed = sent + (fee.sponsor === null ? BigInt(fee.most) : 0n)
+  if (balance === null || needed <= balance) return []
+  const text = `The account has ${amountText(balance, decimals)} ${symbol} and may need ${amountText(needed, decimals)} ${symbol}, fee included.`
+  return [warning('insufficient-balance', 'danger', text)]
+}
+
+function netOutflow({ changes }: Preview): bigint {
+  const native = BigInt(changes.find(({ asset }) => asset === 'native')?.amount ?? '0')
+  return native < 0n ? -native : 0n
+}
+
+// --- allowances -----------------------------------------------------------------------------------------------------------
+
+function allowanceWarnings(input: WarningInput, facts: Facts): readonly Warning[] {
+  const { preview, views } = input
+  if (preview.status === 'success') return preview.allowances.flatMap((allowance) => simulatedAllowance(input, allowance, facts))
+  return views.flatMap((view) => writtenAllowance(input, view))
+}
+
+function simulatedAllowance(input: WarningInput, allowance: Allowance, { codes }: Facts): readonly Warning[] {
+  if (allowance.isSpent) return []
+  const { kind, spender, token, symbol } = allowance
+  const [whom, what] = [nameOf(input, spender), symbol ?? shortAddress(token)]
+  const warnings: Warning[] = []
+  if (kind === 'allNfts') warnings.push(approvalForAll(whom, what))
+  else if (kind !== 'nft' && allowance.amount === null) warnings.push(unlimited(whom, what))
+  // Alone it is what the app is about; among others it should serve them.
+  if (input.calls.length > 1 && kind !== 'allNfts') {
+    warnings.push(warning('unused-allowance', 'danger', `These calls let ${whom} take ${what} later, which they do not need themselves.`))
+  }
+  if (['none', 'delegated'].includes(codes.get(spender) ?? '') && !BURNS.has(spender)) {
+    warnings.push(
+      warning('spender-without-code', 'danger', `${whom}, which is to be allowed ${what}, is no contract but somebody with a key.`),
+    )
+  }
+  return warnings
+}
+
+/** Nobody could simulate it: what the calls say has to do. */
+function writtenAllowance(input: WarningInput, view: CallView): readonly Warning[] {
+  const spender = addressIn(view, 'spender') ?? addressIn(view, 'operator')
+  if (view.to === null || spender === null) return []
+  const whom = nameOf(input, spender)
+  const what = shortAddress(view.to)
+  if (view.signature === 'setApprovalForAll(address,bool)') return argument(view, 'approved') === 'true' ? [approvalForAll(whom, what)] : []
+  const amount = APPROVALS.has(view.signature ?? '') ? (numberIn(view, 'amount') ?? numberIn(view, 'added')) : null
+  const kind = view.signature === 'approve(address,address,uint160,uint48)' ? 'permit2' : 'erc20'
+  return amount !== null && isUnlimited(amount, kind) ? [unlimited(whom, what)] : []
+}
+
+const APPROVALS: ReadonlySet<string> = new Set([
+  'approve(address,uint256)',
+  'increaseAllowance(address,uint256)',
+  'approveAndCall(address,uint256)',
+  'approveAndCall(address,uint256,bytes)',
+  'approve(address,address,uint160,uint48)',
+])
+
+function unlimited(whom: string, what: string): Warning {
+  return warning('unlimited-allowance', 'caution', `${whom} may take all ${what} that the account has and will ever have.`)
+}
+
+function approvalForAll(whom: string, what: string): Warning {
+  return warning('approval-for-all', 'danger', `${whom} may take everything of ${what} that the account has and will ever have.`)
+}
+
+// --- recipients -----------------------------------------------------------------------------------------------------------
+
+/** Who gets ether or tokens. */
+interface Recipient {
+  readonly address: Address
+  /** null: ether */
+  readonly token: Address | null
+}
+
+function recipientsOf({ calls, views }: WarningInput): readonly Recipient[] {
+  return calls.flatMap(({ to, value, data }, at) => {
+    const view = views[at]
+    const receiver = view === undefined || !TRANSFERS.has(view.signature ?? '') ? null : addressIn(view, 'to')
+    if (receiver !== null) return [{ address: receiver, token: to }]
+    return to === null || (value === 0n && data.length > 0) ? [] : [{ address: to, token: null }]
+  })
+}
+
+const TRANSFERS: ReadonlySet<string> = new Set([
+  'transfer(address,uint256)',
+  'transferFrom(address,address,uint256)',
+  'safeTransferFrom(address,address,uint256)',
+  'safeTransferFrom(address,address,uint256,bytes)',
+  'safeTransferFrom(address,address,uint256,uint256,bytes)',
+  'safeBatchTransferFrom(address,address,uint256[],uint256[],bytes)',
+  'transferFrom(address,address,uint160,address)',
+])
+
+function recipientWarnings(input: WarningInput, { address, token }: Recipient, facts: Facts): readonly Warning[] {
+  if (BURNS.has(address)) return [warning('burn-address', 'danger', `Nobody has the key of ${address}: what goes there is lost.`)]
+  const warnings: Warning[] = []
+  if (token !== null && (facts.tokens.has(address) || address === token)) {
+    warnings.push(
+      warning(
+        'token-contract-recipient',
+        'danger',
+        `${nameOf(input, address)} is the contract of a token; tokens sent there are mostly lost.`,
+      ),
+    )
+  }
+  return [...warnings, ...strangerWarnings(input, address)]
+}
+
+/** Whom nobody has heard of, above all one who looks like somebody known. */
+function strangerWarnings({ chain, account, keyring, dealtWith }: WarningInput, address: Address): readonly Warning[] {
+  const known = [...keyring.accounts.map((own) => own.address), ...(dealtWith ?? [])]
+  if (known.includes(address) || address === account) return []
+  const twin = known.find((each) => looksLike(each, address))
+  if (twin !== undefined) {
+    return [warning('address-poisoning', 'danger', `${address} looks like ${twin}, but is another address: compare all of it.`)]
+  }
+  if (dealtWith === undefined || labelOf(address, chain.chainId, keyring.accounts) !== null) return []
+  return [warning('first-interaction', 'info', `The account has never sent anything to ${address}.`)]
+}
+
+/** People compare the first and the last four digits, and forgers make those the same. */
+function looksLike(a: Address, b: Address): boolean {
+  return a !== b && a.slice(2, 6) === b.slice(2, 6) && a.slice(-4) === b.slice(-4)
+}
+
+// --- calls ----------------------------------------------------------------------------------------------------------------
+
+function callWarnings(input: WarningInput, { to, value, data }: Call, at: number, { codes }: Facts): readonly Warning[] {
+  const which = input.calls.length === 1 ? 'This' : `Call ${at + 1}`
+  if (to === null) return [warning('creates-contract', 'info', `${which} creates a contract.`)]
+  if (data.length === 0) return []
+  if (to === input.account) {
+    return [warning('own-account-call', 'danger', `${which} makes the account act on itself, with all that it may do.`)]
+  }
+  const own = input.keyring.accounts.find(({ address }) => address === to)
+  if (own !== undefined)
+    return [warning('own-account-call', 'caution', `${which} sends data to your ${own.name}, which has no use for it.`)]
+  if (codes.get(to) !== 'none' || isPrecompile(to) || BURNS.has(to)) return []
+  const lost = value > 0n ? ', and the ether would stay there' : ''
+  const text = `${which} sends data to ${to}, which has no code on this chain now: nothing would be done${lost}.`
+  return [warning('no-code-recipient', 'caution', text)]
+}
+
+function isPrecompile(address: Address): boolean {
+  return Address.toBigint(address) <= 0xffffn
+}
+
+// --- arguments of calls -----------------------------------------------------------------------------------------------------
+
+function argument({ args }: CallView, name: string): string | null {
+  return args?.find((arg) => arg.name === name)?.value ?? null
+}
+
+function addressIn(view: CallView, name: string): Address | null {
+  const value = argument(view, name)
+  return Address.isAddress(value) ? Address.from(value) : null
+}
+
+function numberIn(view: CallView, name: string): bigint | null {
+  const value = argument(view, name)
+  return value !== null && /^\d+$/.test(value) ? BigInt(value) : null
+}
+
+function nameOf({ chain, keyring }: WarningInput, address: Address): string {
+  const label = labelOf(address, chain.chainId, keyring.accounts)
+  return label === null ? address : `${label} (${shortAddress(address)})`
+}
