@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { verifyMessage } from 'viem'
+import { BASE_ACCOUNT_BUNDLE } from '../../scripts/browser.mjs'
 import { SHOP, until } from './flow.fixture.ts'
 import type { Flow, Scene } from './flow.fixture.ts'
 import { baseShop } from './sites.fixture.ts'
@@ -11,7 +13,11 @@ type Hex = `0x${string}`
 /** An app that was written for the Base Account opens the wallet in a window of its own. */
 export const BASE_ACCOUNT_FLOW: Flow = {
   app: 'an app on the Base Account SDK',
-  open: (stage) => stage.open(() => baseShop, `base.html?chain=31337&wallet=${encodeURIComponent(`${stage.url}/wallet`)}`),
+  open: (stage) => {
+    if (!existsSync(BASE_ACCOUNT_BUNDLE))
+      throw new Error(`${BASE_ACCOUNT_BUNDLE} is missing: npm test installs it, or npm ci in its folder`)
+    return stage.open(() => baseShop, `base.html?chain=31337&wallet=${encodeURIComponent(`${stage.url}/wallet`)}`)
+  },
   steps: [
     [
       'connects',
