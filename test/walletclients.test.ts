@@ -328,6 +328,7 @@ describe("ethers' BrowserProvider", () => {
     expect(tight).toMatchObject({ id: 'tight' })
     const { status, atomic } = (await browser.send('wallet_getCallsStatus', ['tight'])) as { status: number; atomic: boolean } // EIP-5792
     expect({ status, atomic }).toEqual({ status: 200, atomic: true })
+    expect(await browser.send('wallet_getCapabilities', [alice])).toMatchObject({ '0x7a69': { atomic: { status: 'supported' } } })
     await expect(browser.send('wallet_sendCalls', [batch('tight', true)])).rejects.toMatchObject({ error: { code: 5720 } })
 
     const added = {

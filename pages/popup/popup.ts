@@ -40,8 +40,12 @@ async function serve(link: Link, opener: Window, origin: string): Promise<void> 
     if (event.source === opener && event.origin === origin) void session.receive(event.data)
   })
   window.addEventListener('pagehide', unload)
+  // Nobody is left to take an answer: what the app asked goes with this window's connection.
+  setInterval(() => opener.closed && window.close(), OPENER_LOOK_MS)
   post({ event: 'PopupLoaded', id: crypto.randomUUID() })
 }
+
+const OPENER_LOOK_MS = 500
 
 /** The SDK closes the window; should it not, the window goes by itself. */
 const CLOSE_MS = 200

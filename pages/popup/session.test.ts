@@ -137,6 +137,19 @@ describe('a session', () => {
     await first
     expect([session.open, idle]).toEqual([0, 1])
   })
+
+  test('takes no more than fifty requests at a time, and again some when those are answered', async () => {
+    let approve = (): void => {}
+    const waits = new Promise<void>((resolve) => (approve = resolve))
+    const slow: ClientWallet = { ...wallet, request: async (method) => (method === 'personal_sign' ? waits : answer(method)) }
+    session = new PopupSession({ wallet: slow, keys, post: (message) => replies.push(message as Reply), onIdle: () => idle++ })
+    const waiting = Array.from({ length: 50 }, () => request('personal_sign', ['0x00', ALICE]))
+    await expect.poll(() => session.open).toBe(50)
+    expect(await request('eth_chainId')).toMatchObject({ failure: { code: -32005 } })
+    approve()
+    await Promise.all(waiting)
+    expect(await request('eth_chainId')).toMatchObject({ result: {} })
+  })
 })
 
 describe('what acts on a chain', () => {

@@ -35,7 +35,9 @@ export class PopupSession {
     if (message === null || message.kind === 'config') return
     this.#open++
     // Without a key nothing can be encrypted: the app is told so in the clear, and begins anew.
-    const content = await this.#contentFor(message).catch((error: unknown) => ({ failure: failureOf(error) }))
+    const content = await (this.#open > OPEN_REQUESTS ? refuseMore() : this.#contentFor(message)).catch((error: unknown) => ({
+      failure: failureOf(error),
+    }))
     await this.#reply(message, content)
     this.#open--
     if (this.#open === 0 && message.kind === 'encrypted') this.#options.onIdle()
@@ -62,6 +64,13 @@ export class PopupSession {
     const sender = await publicKeyText(keys.publicKey)
     post({ id: crypto.randomUUID(), requestId: id, correlationId, sender, content, timestamp: now() })
   }
+}
+
+/** What waits takes room on the connection by which the person answers: the node does not read on when it is full (200). */
+const OPEN_REQUESTS = 50
+
+function refuseMore(): Promise<never> {
+  return Promise.reject(Object.assign(new Error(`${OPEN_REQUESTS} requests wait for an answer already`), { code: -32005 }))
 }
 
 /** The SDK ends its session on 4100 and connects anew the next time. */

@@ -44,11 +44,12 @@ export class Provider {
       throw new ProviderRpcError(-32602, 'a request is an object with a method, such as { method: "eth_chainId" }')
     }
     const { method, params = [] } = request
-    const socket = await this.#connection()
     const id = this.#nextId++
+    const text = messageText({ jsonrpc: '2.0', id, method, params })
+    const socket = await this.#connection()
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject })
-      socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }))
+      socket.send(text)
     })
   }
 
@@ -76,7 +77,8 @@ export class Provider {
   }
 
   #emit(event: string, value: unknown): void {
-    for (const listener of this.#listeners.get(event) ?? []) {
+    // As they are now: a listener may add another, which hears the next event.
+    for (const listener of [...(this.#listeners.get(event) ?? [])]) {
       try {
         listener(value)
       } catch (error) {
@@ -150,11 +152,27 @@ type Message =
   | { readonly method: string; readonly params: WalletEvent }
   | { readonly id: number; readonly result?: unknown; readonly error?: { code: number; message: string; data?: unknown } }
 
+/** Throws ProviderRpcError. A longer message would end the connection, and with it whatever else the page waits for. */
+function messageText(message: unknown): string {
+  let text: string
+  try {
+    text = JSON.stringify(message)
+  } catch (error) {
+    throw new ProviderRpcError(-32602, `the parameters are no JSON: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  const sizeBytes = new TextEncoder().encode(text).length
+  if (sizeBytes <= MESSAGE_BYTES) return text
+  throw new ProviderRpcError(-32602, `the request is ${sizeBytes} bytes, at most ${MESSAGE_BYTES} are taken`)
+}
+
 /** An error as it came over the wire. */
 function asError(data: unknown): ProviderRpcError {
   const { code = 4900, message = 'the wallet ended the connection' } = (data ?? {}) as { code?: number; message?: string }
   return new ProviderRpcError(code, message)
 }
+
+/** What the node reads of one message (`WALLET_BODY_BYTES`). */
+const MESSAGE_BYTES = 1024 * 1024
 
 const RETRY_MS = 250
 /** A script that answers questions is given this long, before a window is opened for a person. */

@@ -23,6 +23,7 @@ export interface ApprovalProps {
   readonly choice?: Choice
   /** why it cannot be approved as it stands; null: it can */
   readonly missing?: string | null
+  /** null: what it asks cannot be shown, and not as JSON either */
   readonly children: ComponentChildren
 }
 
@@ -57,7 +58,7 @@ export function Approval({ question, waiting, wish, answers, verb = 'Approve', c
       )}
       <Warnings warnings={question.warnings} />
       {children}
-      <Json value={question} />
+      {children !== null && <Json value={question} />}
       <Buttons
         id={question.id}
         answers={answers}
@@ -99,7 +100,10 @@ function Buttons({ id, answers, verb, choice, isDangerous, missing }: ButtonsPro
     })
   }
   return (
-    <footer class="buttons">
+    <footer
+      class="buttons"
+      onKeyDown={(event) => event.repeat && event.preventDefault() /* a key held down answers one question, not the next */}
+    >
       {failure !== null && (
         <p class="failure" role="alert">
           Not answered: {visible(failure)}

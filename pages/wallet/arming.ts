@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 
 /** How long a question must have been in sight before it can be approved. */
-export const ARMING_MS = 500
+const ARMING_MS = 500
 
 /**
  * True once the thing `id` has been on a visible page for `ARMING_MS` without a break: whoever is about to click or press a key when it comes

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { ConnectQuestion } from '../../src/wallet/question.ts'
 import { Approval } from './approval.tsx'
-import { checksummed } from './format.ts'
+import { checksummed, visible } from './format.ts'
 import { ChainText, Coin, Row, Section } from './parts.tsx'
 import type { QuestionProps } from './questions.tsx'
 
@@ -43,7 +43,7 @@ export function Connect(props: QuestionProps<ConnectQuestion>) {
                   onChange={(event) => toggle(address, event.currentTarget.checked)}
                 />
                 <span class="who">
-                  {name} {addresses[0] === address && addresses.length > 1 && <span class="chip">selected first</span>}
+                  {visible(name)} {addresses[0] === address && addresses.length > 1 && <span class="chip">selected first</span>}
                   <code>{checksummed(address)}</code>
                 </span>
                 <span class="soft">{balance === null ? 'balance unknown' : <Coin wei={balance} chain={chain} />}</span>

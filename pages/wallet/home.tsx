@@ -1,14 +1,15 @@
 import { useEffect, useState } from 'preact/hooks'
+import { useArmed } from './arming.ts'
 import { StatusChip } from './batch.tsx'
 import type { Link } from './link.ts'
 import { ago, checksummed, cut, decimal, shortened, site, units, visible } from './format.ts'
 import { Copy, Section } from './parts.tsx'
-import { readBalances, readState } from './state.ts'
+import { readBalances, readState, readUpgraded } from './state.ts'
 import type { BatchState, ChainState, Policy, SiteState, WalletState } from './state.ts'
 
 /** What there is to see while nothing waits. */
 export function Home({ link }: { link: Link }) {
-  const { state, balances, failure, refresh } = useWallet(link)
+  const { state, balances, upgraded, failure, refresh } = useWallet(link)
   return (
     <div class="home">
       <header class="quiet" data-testid="empty">
@@ -22,7 +23,12 @@ export function Home({ link }: { link: Link }) {
       )}
       {state !== null && (
         <>
-          <Accounts state={state} balances={balances} />
+          <Accounts
+            state={state}
+            balances={balances}
+            upgraded={upgraded}
+            downgrade={(address) => act(link, 'pocketchain_downgradeAccount', address, refresh)}
+          />
           <Sites
             sites={state.sites}
             chains={state.chains}
@@ -45,7 +51,15 @@ async function act(link: Link, method: string, param: string, refresh: () => voi
   }
 }
 
-function Accounts({ state, balances }: { state: WalletState; balances: ReadonlyMap<string, string> }) {
+interface AccountsProps {
+  readonly state: WalletState
+  readonly balances: ReadonlyMap<string, string>
+  readonly upgraded: ReadonlySet<string>
+  readonly downgrade: (address: string) => Promise<void>
+}
+
+function Accounts({ state, balances, upgraded, downgrade }: AccountsProps) {
+  const isArmed = useArmed('accounts')
   const { symbol, decimals } = state.chains[0]?.nativeCurrency ?? { symbol: '', decimals: 18 }
   return (
     <Section title="Accounts" note={state.accounts.length}>
@@ -57,6 +71,18 @@ function Accounts({ state, balances }: { state: WalletState; balances: ReadonlyM
               <span class="main">
                 {visible(name)} {source === 'dev' && <span class="chip">dev key</span>}
               </span>
+              {upgraded.has(address) && (
+                <button
+                  type="button"
+                  class="small"
+                  data-testid={`downgrade-${i}`}
+                  disabled={!isArmed}
+                  title="It runs code that does several calls together. This takes the code off again, by a transaction."
+                  onClick={(event) => event.isTrusted && isArmed && void downgrade(address)}
+                >
+                  Make {visible(name)} a plain account
+                </button>
+              )}
               <Copy text={checksummed(address)} what="address" />
               <span class="amount end" title={balance === undefined ? undefined : units(BigInt(balance), decimals)}>
                 {balance === undefined ? '…' : `${cut(BigInt(balance), decimals)} ${visible(symbol)}`}
@@ -130,7 +156,9 @@ const POLICIES: readonly (readonly [Policy, string, string])[] = [
   ['reject', 'Reject', 'everything is refused'],
 ]
 
+/** Armed as a question is: the overview comes up where one was just answered, or in a window that a page opens under somebody's double click. */
 function PolicyChoice({ policy, choose }: { policy: Policy; choose: (policy: Policy) => Promise<void> }) {
+  const isArmed = useArmed('policy')
   return (
     <Section title="Policy">
       <fieldset class="policy">
@@ -142,6 +170,7 @@ function PolicyChoice({ policy, choose }: { policy: Policy; choose: (policy: Pol
               name="policy"
               data-testid={`policy-${value}`}
               checked={policy === value}
+              onClick={(event) => isArmed || event.preventDefault()}
               onChange={(event) => event.isTrusted && void choose(value)}
             />
             <span class="main">{name}</span> <span class="soft">{meaning}</span>
@@ -172,18 +201,20 @@ function ChainList({ chains }: { chains: readonly ChainState[] }) {
 
 const REFRESH_MS = 2_000
 const NO_BALANCES: ReadonlyMap<string, string> = new Map()
+const NOBODY: ReadonlySet<string> = new Set()
 
 /** Read at once and every two seconds while somebody can see it. */
 function useWallet(link: Link) {
   const [state, setState] = useState<WalletState | null>(null)
   const [balances, setBalances] = useState(NO_BALANCES)
+  const [upgraded, setUpgraded] = useState(NOBODY)
   const [failure, setFailure] = useState<string | null>(null)
   const read = async () => {
     try {
       const now = await readState(link)
       setState(now)
       setFailure(null)
-      setBalances(await readBalances(link, now))
+      await Promise.all([readBalances(link, now).then(setBalances), readUpgraded(link, now).then(setUpgraded)])
     } catch (error) {
       setFailure(error instanceof Error ? error.message : String(error))
     }
@@ -194,5 +225,5 @@ function useWallet(link: Link) {
     const timer = setInterval(() => document.visibilityState === 'visible' && refresh(), REFRESH_MS)
     return () => clearInterval(timer)
   }, [link])
-  return { state, balances, failure, refresh }
+  return { state, balances, upgraded, failure, refresh }
 }

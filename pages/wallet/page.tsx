@@ -6,6 +6,7 @@ import { BatchView } from './batch.tsx'
 import { site } from './format.ts'
 import { Home } from './home.tsx'
 import type { Link, LinkState } from './link.ts'
+import { Guarded } from './parts.tsx'
 import { QuestionView } from './questions.tsx'
 
 /** `client`: the one site that opened this page as its popup; only its questions are shown then. */
@@ -41,7 +42,9 @@ export function Page({ link, client }: { link: Link; client: string | null }) {
           ) : client !== null ? (
             <Waiting client={client} />
           ) : batchId !== null ? (
-            <BatchView key={batchId} link={link} id={batchId} />
+            <Guarded key={batchId} instead={<Unreadable />}>
+              <BatchView link={link} id={batchId} />
+            </Guarded>
           ) : (
             <Home link={link} />
           )}
@@ -91,6 +94,18 @@ function Waiting({ client }: { client: string }) {
     <div class="slip notice" data-testid="empty" role="status">
       <h1>{site(client).name}</h1>
       <p>Waiting for what it asks.</p>
+    </div>
+  )
+}
+
+/** A chain of somebody else may answer anything. */
+function Unreadable() {
+  return (
+    <div class="slip notice" role="alert">
+      <h1>This batch cannot be shown</h1>
+      <p>
+        What its chain says of it makes no sense. <a href="#">All of the wallet</a>
+      </p>
     </div>
   )
 }

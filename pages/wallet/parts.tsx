@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useErrorBoundary, useState } from 'preact/hooks'
 import type { AccountLabel, ChainLabel } from '../../src/wallet/question.ts'
 import { checksummed, decimal, shortened, units, visible } from './format.ts'
 
@@ -17,15 +17,16 @@ export function AddressText({ address, name = null, whole = false }: { address: 
 /** Hex in short, whole when the keyboard comes to it; a click copies it whole. */
 export function Copy({ text, what, shown = shortened(text) }: { text: string; what: string; shown?: string }) {
   const [isCopied, setCopied] = useState(false)
+  const full = visible(text) // an app may have chosen it, as the id of a batch
   const copy = async () => {
     await navigator.clipboard.writeText(text)
     setCopied(true)
     setTimeout(() => setCopied(false), COPIED_MS)
   }
   return (
-    <button type="button" class="copy" title={text} onClick={() => void copy().catch(() => {})}>
-      <code class="short">{shown}</code>
-      {shown !== text && <code class="full">{text}</code>}
+    <button type="button" class="copy" title={full} onClick={() => void copy().catch(() => {})}>
+      <code class="short">{visible(shown)}</code>
+      {shown !== text && <code class="full">{full}</code>}
       <span class="unseen">, copy {what}</span>
       <span class="copied" aria-live="polite">
         {isCopied ? 'copied' : ''}
@@ -114,4 +115,10 @@ export function Section({ title, children, note }: { title: string; children: Co
       {children}
     </section>
   )
+}
+
+/** `instead` when `children` cannot be shown: what one site asks must not take away the page that the others need. */
+export function Guarded({ instead, children }: { instead: ComponentChildren; children: ComponentChildren }) {
+  const [error] = useErrorBoundary()
+  return <>{error === undefined ? children : instead}</>
 }

@@ -15,7 +15,7 @@ import { Calls } from './calls.tsx'
 import { Connect } from './connect.tsx'
 import { decimal, visible } from './format.ts'
 import { Fee, Outcome } from './outcome.tsx'
-import { AddressText, ChainText, Context, Copy, Row, Section } from './parts.tsx'
+import { AddressText, ChainText, Context, Copy, Guarded, Row, Section } from './parts.tsx'
 import { Sign } from './sign.tsx'
 
 export interface QuestionProps<Q extends Question> {
@@ -29,8 +29,23 @@ export interface QuestionProps<Q extends Question> {
 export function QuestionView(props: QuestionProps<Question>) {
   // The table pairs each kind with its own view, which the type of an indexed table cannot say.
   const View = VIEWS[props.question.kind] as FunctionComponent<QuestionProps<Question>>
-  return <View key={props.question.id} {...props} />
+  return (
+    <Guarded key={props.question.id} instead={<Unshowable {...props} />}>
+      <View {...props} />
+    </Guarded>
+  )
 }
+
+/** Nobody approves what nobody can read. */
+function Unshowable(props: QuestionProps<Question>) {
+  return (
+    <Approval {...props} wish={`asks for something (${props.question.method}) that this page cannot show`} missing={UNSHOWABLE}>
+      {null}
+    </Approval>
+  )
+}
+
+const UNSHOWABLE = 'Because it cannot be shown, it can only be rejected.'
 
 const VIEWS: { readonly [K in QuestionKind]: FunctionComponent<QuestionProps<Extract<Question, { kind: K }>>> } = {
   connect: Connect,
@@ -90,7 +105,7 @@ function Upgrade(props: QuestionProps<UpgradeQuestion>) {
       <Context account={account} chain={chain} />
       <p class="prose">
         Your account keeps its address, its key and what it owns. From now on it runs the code below, which lets several calls happen
-        together. This can be taken back.
+        together. This can be taken back on the wallet’s own page.
       </p>
       <Section title="Code the account will run">
         <dl class="rows">

@@ -94,11 +94,16 @@ type Types = Readonly<Record<string, readonly { readonly name: string; readonly 
 
 /** DOMAIN_TYPES: some apps leave the domain's own type out. */
 function typeOf(name: string, struct: string, types: Types): string {
-  const declared = types[struct]?.find((field) => field.name === name)?.type
-  return declared ?? (struct === 'EIP712Domain' ? DOMAIN_TYPES[name] : undefined) ?? ''
+  const fields = Object.hasOwn(types, struct) ? types[struct] : undefined
+  const declared = fields?.find((field) => field.name === name)?.type
+  return declared ?? (struct === 'EIP712Domain' ? DOMAIN_TYPES.get(name) : undefined) ?? ''
 }
 
-const DOMAIN_TYPES: Readonly<Record<string, string>> = { verifyingContract: 'address', salt: 'bytes32', chainId: 'uint256' }
+const DOMAIN_TYPES: ReadonlyMap<string, string> = new Map([
+  ['verifyingContract', 'address'],
+  ['salt', 'bytes32'],
+  ['chainId', 'uint256'],
+])
 
 /** The wallet has checked the shape before it asks; what is missing all the same is shown as nothing. */
 function asTypedData(data: unknown): { types: Types; primaryType: string; domain: unknown; message: unknown } {

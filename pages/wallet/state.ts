@@ -71,6 +71,17 @@ export async function readBalances(link: Link, { accounts }: WalletState): Promi
   return balances
 }
 
+/** Accounts that run code (EIP-7702) on the wallet's first chain. */
+export async function readUpgraded(link: Link, { accounts }: WalletState): Promise<ReadonlySet<string>> {
+  const upgraded = new Set<string>()
+  const read = async (address: string) => {
+    const code = await link.request('eth_getCode', [address, 'pending'])
+    if (typeof code === 'string' && code.startsWith('0xef0100')) upgraded.add(address)
+  }
+  await Promise.allSettled(accounts.map(({ address }) => read(address)))
+  return upgraded
+}
+
 /**
  * An id that an app chose is known to that app alone, so the status is asked in its name. The node tells everybody who knows an id that the
  * wallet made; so it is asked for batches of programs, which have no origin.

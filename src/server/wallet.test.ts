@@ -451,6 +451,17 @@ describe('the page', () => {
     })
   })
 
+  test('names its own sockets in a policy that browsers can read, under every name', async () => {
+    await using bench = await setUp()
+    const { port } = bench.server
+    const policyAt = async (host: string) => {
+      const { headers } = await ask(bench.server, { method: 'GET', path: '/wallet', headers: { host: `${host}:${port}` } })
+      return /connect-src ([^;]*);/.exec(String(headers['content-security-policy']))?.[1]
+    }
+    expect(await policyAt('LOCALHOST')).toBe(`'self' ws://localhost:${port}`)
+    expect(await policyAt('[::1]')).toBe("'self'") // there is no way to write it
+  })
+
   test('keeps its opener when an app has opened it as a popup', async () => {
     await using bench = await setUp()
     for (const query of ['sdkName=%40base-org%2Faccount&sdkVersion=2', 'popup=1']) {
@@ -559,6 +570,24 @@ describe('WS /wallet', () => {
     expect(shown?.params?.pending).toMatchObject([{ kind: 'connect', origin: APP }])
     hangUp()
     await until(page, ({ params }) => params?.pending?.length === 0)
+  })
+
+  test('our own page is not cut off for reading slowly while a site asks much, and then sees the queue as it is', async () => {
+    await using bench = await setUp()
+    const { node, server } = bench
+    const [account] = await connect(node, server, APP)
+    await using page = await dial(server, '/wallet', { headers: { origin: server.url, cookie: await enter(server) } })
+    await until(page, ({ method }) => method === 'pocketchain_approvals')
+    page.ws.pause()
+    await using site = await dial(server, '/wallet', { origin: APP })
+    const message = `0x${'61'.repeat(256 * 1024)}`
+    for (let i = 0; i < 20; i++) {
+      site.send(call('personal_sign', [message, account]))
+      await node.wallet.approvals.next()
+    }
+    page.ws.resume()
+    const last = (await until(page, ({ params }) => params?.pending?.length === 20)).at(-1)
+    expect(last?.params?.pending).toHaveLength(20)
   })
 
   test('a site whose question waits is told so when nobody is there to answer it, and only then', async () => {

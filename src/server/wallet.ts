@@ -129,7 +129,7 @@ export function visitorOf(headers: IncomingHttpHeaders, keys: WalletKeys): Walle
 }
 
 /** An origin is what is shown to the person who approves, so nothing else may pass for one. */
-export function unreadableOrigin({ origin }: IncomingHttpHeaders): Answer | null {
+function unreadableOrigin({ origin }: IncomingHttpHeaders): Answer | null {
   if (origin === undefined || origin === 'null' || originOf(origin) !== null) return null
   return text(
     403,

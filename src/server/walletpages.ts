@@ -55,8 +55,9 @@ export class WalletPages {
 
 /** Scripts, styles and connections of our own and nothing else: no inline script, no frame around the page, no form that leaves it. */
 function contentPolicy(host: string | undefined): string {
-  // The Host was checked; WebKit takes 'self' for HTTP alone. A name in brackets or with odd letters is made into what a browser calls it.
-  const sockets = host === undefined ? '' : ` ws://${new URL(`http://${host}`).host}`
+  // The Host was checked; WebKit takes 'self' for HTTP alone. A name with odd letters is made into what a browser calls it.
+  // The language of policies has no word for an IPv6 address; there 'self' must do.
+  const sockets = host === undefined || host.startsWith('[') ? '' : ` ws://${new URL(`http://${host}`).host}`
   return (
     `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'${sockets}; img-src data:; ` +
     `frame-ancestors 'none'; base-uri 'none'; form-action 'none'`

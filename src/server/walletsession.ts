@@ -1,11 +1,12 @@
 import type { RawData, WebSocket } from 'ws'
 import { CODE } from '../rpc/index.ts'
 import { LOCAL_ORIGIN, WALLET_CODE } from '../wallet/index.ts'
-import type { Provider, WalletFace } from '../wallet/index.ts'
+import type { Provider, Question, WalletFace } from '../wallet/index.ts'
 import { SLOW_CLIENT_BYTES, WALLET_REQUESTS_IN_FLIGHT } from './limits.ts'
 import { originOf } from './guard.ts'
 import { CRASHED } from './port.ts'
 import type { Served } from './port.ts'
+import { queueText } from './queuetext.ts'
 import type { WalletVisitor } from './wallet.ts'
 import type { WalletKeys } from './walletkeys.ts'
 
@@ -30,7 +31,9 @@ export class WalletSession {
   /** notifications leave after the answers of their turn: whoever subscribes knows the name before the first item */
   #events: string[] = []
   /** of the queue, not told yet */
-  #pending: readonly unknown[] | null = null
+  #pending: readonly Question[] | null = null
+  /** of the queue's last message, while it is on its way */
+  #toldBytes = 0
   #isFlushing = false
 
   constructor(ws: WebSocket, visitor: WalletVisitor, served: Served, wallet: WalletFace, keys: WalletKeys) {
@@ -132,16 +135,30 @@ export class WalletSession {
       const events = this.#events
       this.#events = []
       for (const event of events) this.#send(event)
-      const pending = this.#pending
-      this.#pending = null
-      if (pending !== null) this.#send(notification('pocketchain_approvals', { pending }))
+      this.#tell()
     })
   }
 
-  /** Cuts off a client that lets what it is sent pile up. */
+  /**
+   * The queue as it is now, unless the one before is still on its way: then this one follows, or a newer one in its place. A site that asks much
+   * and fast must not make a page that shows questions look like a client that does not read.
+   */
+  #tell(): void {
+    const pending = this.#pending
+    if (pending === null || this.#toldBytes > 0 || this.#ws.readyState !== this.#ws.OPEN) return
+    this.#pending = null
+    const message = Buffer.from(approvals(queueText(pending, this.#served.onError)))
+    this.#toldBytes = message.length
+    this.#ws.send(message, TEXT, () => {
+      this.#toldBytes = 0
+      this.#tell()
+    })
+  }
+
+  /** Cuts off a client that lets what it is sent pile up; what `tell` sends is bounded by itself. */
   #send(message: string): void {
     if (this.#ws.readyState !== this.#ws.OPEN) return
-    if (this.#ws.bufferedAmount > SLOW_CLIENT_BYTES) this.#ws.terminate()
+    if (this.#ws.bufferedAmount - this.#toldBytes > SLOW_CLIENT_BYTES) this.#ws.terminate()
     else this.#ws.send(message, TEXT)
   }
 
@@ -200,6 +217,11 @@ function failure(id: unknown, code: number, message: string): string {
 
 function notification(method: string, params: unknown): string {
   return JSON.stringify({ jsonrpc: '2.0', method, params })
+}
+
+/** `pending`: JSON */
+function approvals(pending: string): string {
+  return `{"jsonrpc":"2.0","method":"pocketchain_approvals","params":{"pending":${pending}}}`
 }
 
 /** What `disconnect` carries is an error. */

@@ -18,12 +18,22 @@ export type Use<T> = (value: T) => Promise<void>
 /** Long enough for a test that answers, short enough for the runner's own limit: what fails is a sentence, not the clock. */
 const ANSWER_WITHIN_MS = 2_000
 
-export function startChain({ wallet = {}, ...options }: FixtureOptions): Promise<Pocketchain> {
-  return createPocketchain({
+export async function startChain({ wallet = {}, ...options }: FixtureOptions): Promise<Pocketchain> {
+  if (wallet === false) return createPocketchain({ cadence: 'instant', ...options, wallet })
+  const chain = await createPocketchain({
     cadence: 'instant',
     ...options,
-    wallet: wallet === false ? false : { answerWithinMs: ANSWER_WITHIN_MS, ...wallet },
+    wallet: { answerWithinMs: ANSWER_WITHIN_MS, ...wallet },
   })
+  await readMethods(chain)
+  return chain
+}
+
+/** A wallet reads the files of its methods when the first one is asked for: here, and not in the time that a test has for its first question. */
+async function readMethods({ wallet }: Pocketchain): Promise<void> {
+  const provider = wallet.provider()
+  await provider.request({ method: 'eth_chainId' })
+  provider.close()
 }
 
 export async function useSnapshot(chain: Pocketchain, use: Use<Pocketchain>): Promise<void> {

@@ -2,7 +2,7 @@ import { Hex } from '../eth/index.ts'
 import { CODE, RpcError, invalidParams, optional, required, schema } from '../rpc/index.ts'
 import type { Schema } from '../rpc/index.ts'
 import type { WalletContext } from './context.ts'
-import { unauthorized } from './errors.ts'
+import { WALLET_CODE, unauthorized } from './errors.ts'
 import { CHOSEN_ACCOUNTS, ORIGIN_CHARS, STATE_BATCHES } from './limits.ts'
 import { walletMethod } from './method.ts'
 import type { WalletMethod } from './method.ts'
@@ -182,6 +182,20 @@ export const CONTROL_METHODS: ReadonlyMap<string, WalletMethod> = new Map(
       handler: ({ sites }, [origin]) => {
         if (!sites.list().some((site) => site.origin === origin)) throw notConnected(origin)
         return nothing(sites.disconnect(origin))
+      },
+    }),
+    walletMethod({
+      name: 'pocketchain_downgradeAccount',
+      doc: 'Takes the code off an account that was upgraded (EIP-7702), on a chain, the first one unless said; returns the hash of the transaction that does it.',
+      params: [required('account', schema.address), optional('chainId', schema.quantity)],
+      result: schema.hash.json,
+      errors: { [WALLET_CODE.unauthorized]: 'the account is none of the wallet, or everybody knows its key and the chain is a real one' },
+      example: { params: [ALICE], result: `0x${'c9'.repeat(32)}` },
+      handler: async (wallet, [account, chainId]) => {
+        const chain = chainId === undefined ? wallet.chains.default : wallet.chains.get(Number(chainId))
+        if (chain === null) throw invalidParams(`the wallet has no chain ${chainId}`, { reason: 'unknown-chain' })
+        const { downgrade } = await import('./batches/downgrade.ts') // a start needs nothing of what sends
+        return downgrade(wallet, chain, account)
       },
     }),
   ].map((method) => [method.name, method]),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { CONTROL_METHODS } from './control.ts'
-import { walletReference } from './docs.ts'
+import { walletReference } from './docs.fixture.ts'
 import { CHAPTERS, METHODS } from './table.ts'
 
 const FILE = new URL('../../docs/wallet.md', import.meta.url).pathname

@@ -1,5 +1,5 @@
 import type { Hex } from '../eth/index.ts'
-import { RpcError } from '../rpc/index.ts'
+import { CODE, RpcError, invalidParams } from '../rpc/index.ts'
 
 /** Codes of EIP-1193, EIP-5792 and interface 7.2-7.4 beyond those of JSON-RPC. */
 export const WALLET_CODE = {
@@ -36,4 +36,27 @@ export function unrecognizedChain(
   data: { readonly reason: string; readonly asked: Hex; readonly answered: Hex | null; readonly url?: string },
 ): RpcError {
   return new RpcError(WALLET_CODE.unrecognizedChain, `Unrecognized chain ID: ${detail}`, data)
+}
+
+/** interface 7.3: what is wrong stands behind the contract's words. */
+export function unreadable(detail: string, reason = 'invalid-request', data: Readonly<Record<string, unknown>> = {}): RpcError {
+  return invalidParams(`The wallet cannot parse the request: ${detail}`, { reason, ...data })
+}
+
+/** What a schema refuses without a word for programs, as `unreadable`. */
+export function readable<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    const isBare = error instanceof RpcError && error.code === CODE.invalidParams && error.data === undefined
+    throw isBare ? unreadable(error.message) : error
+  }
+}
+
+/** interface 7.3: nobody marked it as optional. */
+export function unsupportedCapability(
+  capability: string,
+  message = 'The wallet does not support a capability that was not marked as optional',
+): RpcError {
+  return new RpcError(WALLET_CODE.unsupportedCapability, message, { reason: 'unsupported-capability', capability })
 }

@@ -6,6 +6,9 @@ export const BATCH_CALLS = 100
 /** Call data of one batch, bytes; more are 5740. */
 export const BATCH_DATA_BYTES = 128 * 1024
 
+/** Bytes of one transaction: geth's, reth's and our own pool take no longer one, so that a batch which needs one is 5740. */
+export const TRANSACTION_BYTES = 128 * 1024
+
 /** Characters of a batch id that an app chose (EIP-5792: 4,096 bytes as hex). */
 export const BATCH_ID_CHARS = 8_194
 
@@ -85,6 +88,10 @@ export const REPEATED_QUESTIONS = 10
 /** How often a transaction is signed anew because its nonce was taken meanwhile. */
 export const NONCE_TRIES = 3
 
+/** So long what comes after an account's upgrade waits for that to be included, ms: two blocks of Base. And how often it looks. */
+export const UPGRADE_WAIT_MS = 4_000
+export const UPGRADE_LOOK_MS = 100
+
 /** So long wallet_getCallsStatus waits for a pending batch, ms. Clients ask every 4 s by themselves. */
 export const STATUS_WAIT_MS = 1_500
 
@@ -152,8 +159,14 @@ export const DESCRIBE_MS = 2_000
 export const WARNING_MS = 2_000
 export const WARNED_RECIPIENTS = 50
 
+/** Of one account, those it has sent something to, the newest: to tell them from strangers and from who looks like them. */
+export const ACQUAINTANCES = 500
+
 /** Warnings of one question; the gravest stay. */
 export const WARNINGS = 50
 
 /** Accounts of an access list, and storage keys of one of them. */
 export const ACCESS_LIST_ITEMS = 1_000
+
+/** Nesting of a question: typed data may nest 64 deep, and its questions are written and drawn by functions that call themselves. */
+export const QUESTION_DEPTH = 200

@@ -1,10 +1,10 @@
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { Secp256k1 } from '../eth/index.ts'
 import type { Address } from '../eth/index.ts'
 import { createPocketchain } from '../index.ts'
 import { embeddedChain } from './chains/chain.ts'
 import { Keyring } from './keys/keyring.ts'
-import { REQUEST_BATCH_ITEMS, SUBSCRIPTIONS_PER_PROVIDER } from './limits.ts'
+import { REQUEST_BATCH_ITEMS, SUBSCRIPTIONS_PER_PROVIDER, WAITING_QUESTIONS_PER_ORIGIN } from './limits.ts'
 import type { Provider, ProviderEvent } from './provider.ts'
 import { memoryRecords } from './records.ts'
 import { ORIGIN, connected, openWallet, refusal, startNode } from './wallet.fixture.ts'
@@ -226,6 +226,24 @@ describe('connecting', () => {
     gone.abort()
     expect(await asked).toMatchObject({ code: 4001, data: { reason: 'withdrawn' } })
     expect(wallet.approvals.pending).toEqual([])
+  })
+})
+
+describe('requests', () => {
+  it('may wait together without a warning of the runtime, and are all refused when the provider ends', async () => {
+    const { wallet } = open()
+    const provider = await connected(wallet)
+    const warnings: Error[] = []
+    const hear = (warning: Error): unknown => warnings.push(warning)
+    process.on('warning', hear)
+    onTestFinished(() => void process.off('warning', hear))
+    const sign = { method: 'personal_sign', params: ['0x00', alice] }
+    const asked = Array.from({ length: WAITING_QUESTIONS_PER_ORIGIN }, () => refusal(provider.request(sign)))
+    for (const _ of asked) await wallet.approvals.next()
+    await new Promise((resolve) => setImmediate(resolve))
+    provider.close()
+    for (const each of await Promise.all(asked)) expect(each).toMatchObject({ code: 4001, data: { reason: 'withdrawn' } })
+    expect(warnings).toEqual([])
   })
 })
 

@@ -42,7 +42,9 @@ export class SiteProvider implements Provider {
   readonly #origin: string
   readonly #listeners = new Map<ProviderEvent, Set<Listener>>()
   readonly #subscriptions: Subscriptions
-  readonly #gone = new AbortController()
+  #isClosed = false
+  /** of the requests under way: one signal for all would collect a listener of each, of which Node warns */
+  readonly #underWay = new Set<AbortController>()
   readonly #ends: readonly (() => void)[]
   readonly #onClose: (provider: SiteProvider) => void
 
@@ -65,19 +67,24 @@ export class SiteProvider implements Provider {
     ]
     // Whoever was handed the provider has had time to listen.
     queueMicrotask(() => {
-      if (!this.#gone.signal.aborted) this.#emit('connect', { chainId: this.#chainId })
+      if (!this.#isClosed) this.#emit('connect', { chainId: this.#chainId })
     })
   }
 
   async request(request: ProviderRequest, { signal = null }: { readonly signal?: AbortSignal | null } = {}): Promise<unknown> {
-    if (this.#gone.signal.aborted) throw disconnected()
-    const gone = this.#gone.signal
+    if (this.#isClosed) throw disconnected()
+    const gone = new AbortController()
     const asker: Asker = {
       origin: this.#origin,
-      signal: signal === null ? gone : AbortSignal.any([gone, signal]),
+      signal: signal === null ? gone.signal : AbortSignal.any([gone.signal, signal]),
       subscriptions: this.#subscriptions,
     }
-    return answerRequest(this.#wallet, request, asker)
+    this.#underWay.add(gone)
+    try {
+      return await answerRequest(this.#wallet, request, asker)
+    } finally {
+      this.#underWay.delete(gone)
+    }
   }
 
   on<E extends ProviderEvent>(event: E, listener: (value: ProviderEvents[E]) => void): this {
@@ -92,10 +99,11 @@ export class SiteProvider implements Provider {
   }
 
   close(): void {
-    if (this.#gone.signal.aborted) return
+    if (this.#isClosed) return
+    this.#isClosed = true
     for (const end of this.#ends) end()
     this.#subscriptions.close()
-    this.#gone.abort()
+    for (const gone of this.#underWay) gone.abort()
     this.#onClose(this)
     this.#emit('disconnect', disconnected())
   }

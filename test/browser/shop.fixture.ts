@@ -99,6 +99,18 @@ export const SHOP_FLOW: Flow = {
         await scene.app.locator('#chain').filter({ hasText: '0x7a69' }).waitFor()
       },
     ],
+    [
+      'has done with the smart account, which its owner makes a plain one again',
+      async (scene) => {
+        const { approvals, node } = scene.stage
+        const code = () => node.request({ method: 'eth_getCode', params: [buyer(scene), 'pending'] })
+        assert.match(String(await code()), /^0xef0100/)
+        await approvals.bringToFront()
+        await approvals.getByTestId('downgrade-0').click()
+        await until(code, (now) => now === '0x')
+        await approvals.getByTestId('downgrade-0').waitFor({ state: 'detached' })
+      },
+    ],
   ],
 }
 

@@ -16,7 +16,7 @@ import {
   signDraft,
   upgradeDraft,
 } from './approvals.fixture.ts'
-import { REMEMBERED_ANSWERS, WAITING_PROMPTS, WAITING_QUESTIONS, WAITING_QUESTIONS_PER_ORIGIN } from '../limits.ts'
+import { QUESTION_DEPTH, REMEMBERED_ANSWERS, WAITING_PROMPTS, WAITING_QUESTIONS, WAITING_QUESTIONS_PER_ORIGIN } from '../limits.ts'
 
 describe('a question', () => {
   it('waits until it is approved', async () => {
@@ -49,6 +49,16 @@ describe('a question', () => {
     expect(() => Object.assign((question as unknown as { typedData: { message: object } }).typedData.message, { amount: '2' })).toThrow(
       TypeError,
     )
+  })
+
+  it('is refused when it nests so deep that nobody could be shown it', async () => {
+    const nested = (levels: number): unknown => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`)
+    const approvals = new Approvals()
+    const refused = await refusalOf(approvals.ask({ ...signDraft(), typedData: nested(QUESTION_DEPTH) } as never))
+    expect(refused).toMatchObject({ code: -32602, reason: 'too-deep' })
+    expect(approvals.pending).toEqual([])
+    void approvals.ask({ ...signDraft(), typedData: nested(QUESTION_DEPTH - 1) } as never)
+    expect(approvals.pending).toHaveLength(1)
   })
 
   it('is refused when JSON cannot hold it, and leaves the queue as it was', async () => {

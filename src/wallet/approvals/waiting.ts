@@ -2,6 +2,7 @@ import { Hex } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
 import { invalidParams } from '../../rpc/index.ts'
 import type { RpcError } from '../../rpc/index.ts'
+import { QUESTION_DEPTH } from '../limits.ts'
 import { Answer } from './answer.ts'
 import type { Draft, Question } from '../question.ts'
 import type { Decision } from './verdict.ts'
@@ -99,11 +100,25 @@ interface Named {
 
 /** A copy that nobody can change any more: in process a draft may hold values of the app's own, and what is shown must stay what is signed. */
 function frozen(draft: Draft, named: Named): Question {
+  const question = copyOf(draft, named)
+  if (isDeeper(question, QUESTION_DEPTH)) {
+    const message = `${draft.method} holds values that nest deeper than ${QUESTION_DEPTH}, which nobody can be shown`
+    throw invalidParams(message, { reason: 'too-deep', limit: QUESTION_DEPTH })
+  }
+  return question
+}
+
+function copyOf(draft: Draft, named: Named): Question {
   try {
     return JSON.parse(JSON.stringify({ ...draft, ...named }), (_, value: unknown) => Object.freeze(value)) as Question // a draft and its name are one
   } catch (error) {
     throw invalidParams(`${draft.method} holds a value that JSON cannot: ${String(error)}`, { reason: 'not-json' })
   }
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1))
 }
 
 /** 32 hex digits, 128 random bits. */

@@ -364,6 +364,48 @@ describe('a node of somebody else', () => {
   })
 })
 
+describe('an account that is being upgraded', () => {
+  const atomic = (to: Address) => ({ atomicRequired: true, calls: [{ to, value: '0x1' }, { to }] })
+
+  it('loses nothing that is sent before the block of its upgrade', async () => {
+    await using node = await createPocketchain()
+    const mine = sender(node)
+    const ids = await Promise.all([1, 2, 3].map(() => mine.send(atomic(mine.bob))))
+    const hash = await mine.ask<string>('eth_sendTransaction', { to: mine.bob })
+    const later = await mine.send({ calls: [{ to: mine.bob }] })
+    for (const id of [...ids, later]) expect(await mine.settled(id)).toMatchObject({ status: 200 })
+    expect(await mine.ask('eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x1' })
+    expect(mine.errors).toEqual([])
+  })
+
+  it('loses nothing that is sent before the block of its downgrade', async () => {
+    await using node = await createPocketchain()
+    const mine = sender(node)
+    await mine.send(atomic(mine.bob))
+    await mine.wallet.control.request({ method: 'pocketchain_downgradeAccount', params: [mine.alice] })
+    const hash = await mine.ask<string>('eth_sendTransaction', { to: mine.bob })
+    expect(await mine.settled(await mine.send(atomic(mine.bob)))).toMatchObject({ status: 200, atomic: true })
+    expect(await mine.ask('eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x1' })
+  })
+
+  it('sends nothing else while that block does not come, and says so', async () => {
+    const { node, clock } = await manual()
+    const mine = sender(node)
+    const id = await mine.send(atomic(mine.bob))
+    const nonce = await mine.ask('eth_getTransactionCount', mine.alice, 'pending')
+    const asked = [mine.ask('eth_sendTransaction', { to: mine.bob }), mine.send(atomic(mine.bob))]
+    const refusals = await Promise.all(asked.map(refusal))
+    for (const each of refusals) expect(each).toMatchObject({ code: -32000, data: { reason: 'upgrade-waits' } })
+    expect(await mine.ask('eth_getTransactionCount', mine.alice, 'pending')).toBe(nonce)
+    // Another account is not held up, and neither is what takes a nonce that the app names.
+    await mine.ask('eth_sendTransaction', { from: mine.bob, to: mine.bob })
+    await mine.ask('eth_sendTransaction', { to: mine.bob, nonce: '0x5' })
+    await clock.advance(200)
+    expect(await now(mine, id)).toMatchObject({ status: 200 })
+    await mine.ask('eth_sendTransaction', { to: mine.bob })
+  })
+})
+
 describe('batches', () => {
   it('are kept before their first transaction is sent, and go on with the next wallet over the same records', async () => {
     const { node, clock } = await manual()

@@ -8,11 +8,12 @@ import type { Chains } from '../chains/chains.ts'
 import { ChainWatch } from './chainwatch.ts'
 import { WALLET_CODE } from '../errors.ts'
 import { lookAt } from './fates.ts'
-import { BATCH_KEPT_MS, OLD_BATCHES, OPEN_BATCHES, STATUS_WAITERS } from '../limits.ts'
+import { BATCH_KEPT_MS, OLD_BATCHES, OPEN_BATCHES, STATUS_WAITERS, UPGRADE_LOOK_MS, UPGRADE_WAIT_MS } from '../limits.ts'
 import type { Records } from '../records.ts'
-import { Turns, hand, rawOf } from './sending.ts'
+import { Turns, hand, isOver, rawOf, turnOf } from './sending.ts'
 import { statusOf } from './status.ts'
 import type { CallsStatus } from './status.ts'
+import { after } from '../approvals/timing.ts'
 
 export type { CallsReceipt, StatusCode } from './batchrecord.ts'
 export type { CallsStatus } from './status.ts'
@@ -93,6 +94,8 @@ export class Batches {
   readonly #sending = new Set<string>()
   /** when the node was last seen to know a transaction; absent: when it was sent */
   readonly #knownAt = new Map<Hash, number>()
+  /** of no batch, but with an authorization of their sender; by `turnOf` */
+  readonly #authorizing = new Map<string, Hash>()
   readonly #listeners = new Set<(change: BatchChange) => void>()
   readonly #waiters = new Map<string, Set<() => void>>()
   #waiting = 0
@@ -232,6 +235,42 @@ export class Batches {
       )
     }
     return record
+  }
+
+  /**
+   * Resolves when no authorization of the account waits for its block: it takes a nonce of its own behind that of its transaction (EIP-7702), which
+   * pools do not count, so that what was signed meanwhile would be lost. Throws RpcError when it takes too long.
+   */
+  async upgraded(chain: WalletChain, account: Address): Promise<void> {
+    const end = this.#now() + UPGRADE_WAIT_MS
+    for (let hash = await this.#upgrading(chain, account); hash !== null; hash = await this.#upgrading(chain, account)) {
+      if (this.#isClosed || this.#now() >= end) throw upgradeWaits(hash)
+      await new Promise((resolve) => after(UPGRADE_LOOK_MS, () => resolve(null)))
+    }
+  }
+
+  /** `upgraded` waits for it, too. */
+  noteAuthorization(chain: WalletChain, account: Address, hash: Hash): void {
+    this.#authorizing.set(turnOf(chain, account), hash)
+  }
+
+  /** Of an authorization that waits; null: none does. */
+  async #upgrading(chain: WalletChain, account: Address): Promise<Hash | null> {
+    const turn = turnOf(chain, account)
+    const single = this.#authorizing.get(turn)
+    if (single !== undefined && !(await isOver(chain, single))) return single
+    this.#authorizing.delete(turn)
+    const key = this.#upgradeOf(chain.chainId, account)
+    if (key === null) return null
+    return waitingUpgrade(await this.#look(key, true))?.hash ?? this.#upgrading(chain, account)
+  }
+
+  #upgradeOf(chainId: number, account: Address): string | null {
+    for (const key of this.#open) {
+      const record = this.#known(key)
+      if (record.chainId === chainId && record.from === account && waitingUpgrade(record) !== null) return key
+    }
+    return null
   }
 
   // --- looking ----------------------------------------------------------------------------------------------------------
@@ -424,6 +463,19 @@ async function newestBlock({ rpc }: WalletChain): Promise<Hash | null> {
     if (error instanceof RpcError) return null
     throw error
   }
+}
+
+/** Of the account itself, not yet included. */
+function waitingUpgrade({ transactions }: BatchRecord): BatchTransaction | null {
+  return transactions.find(({ raw, fate }) => raw.startsWith(UPGRADE_PREFIX) && fate.kind === 'waiting') ?? null
+}
+
+/** Transactions of type 4 carry authorizations, and the wallet signs no others than of their sender. */
+const UPGRADE_PREFIX = '0x04'
+
+function upgradeWaits(hash: Hash): RpcError {
+  const message = `the account is being upgraded or downgraded by ${hash}, which waits for its block: nobody knows the nonce after it; nothing was sent, ask again when the block has come`
+  return new RpcError(CODE.server, message, { reason: 'upgrade-waits', hash })
 }
 
 function refused(transaction: BatchTransaction, refusal: RpcError, isItself: boolean): BatchTransaction {

@@ -1,10 +1,10 @@
 import type { Address } from '../../eth/index.ts'
-import { CODE, RpcError, invalidParams, schema } from '../../rpc/index.ts'
+import { CODE, RpcError, schema } from '../../rpc/index.ts'
 import type { Schema } from '../../rpc/index.ts'
 import type { Call } from './call.ts'
 import type { WalletSettings } from '../settings.ts'
-import { WALLET_CODE } from '../errors.ts'
-import { BATCH_ID_CHARS, REQUESTED_CAPABILITIES } from '../limits.ts'
+import { WALLET_CODE, readable, unreadable, unsupportedCapability } from '../errors.ts'
+import { BATCH_ID_CHARS, REQUESTED_CAPABILITIES, TRANSACTION_BYTES } from '../limits.ts'
 
 /** The parameter of wallet_sendCalls (interface 2.6, EIP-5792), read. */
 export interface CallsRequest {
@@ -57,7 +57,8 @@ const chainId: Schema<string> = {
   },
 }
 
-const id: Schema<string> = {
+/** Of a batch, as an app chose it or the wallet made it. */
+export const batchId: Schema<string> = {
   json: { type: 'string', minLength: 1, maxLength: BATCH_ID_CHARS },
   parse: (value, path) => {
     const text = schema.string.parse(value, path)
@@ -74,7 +75,7 @@ const call = schema.object({
 })
 
 const batch = schema.object({
-  id: schema.maybe(id),
+  id: schema.maybe(batchId),
   from: schema.maybe(schema.address),
   chainId,
   atomicRequired: schema.boolean,
@@ -91,7 +92,7 @@ export const callsRequest: Schema<CallsRequest> = {
     required: ['version', 'chainId', 'atomicRequired', 'calls'],
     properties: {
       version: { enum: [VERSION] },
-      id: id.json,
+      id: batchId.json,
       from: schema.address.json,
       chainId: chainId.json,
       atomicRequired: schema.boolean.json,
@@ -109,14 +110,19 @@ export function assertSize({ calls }: CallsRequest, { maxCalls, maxCallDataBytes
   if (sizeBytes > maxCallDataBytes) throw tooLarge('too-much-call-data', maxCallDataBytes, sizeBytes)
 }
 
+/** Throws RpcError 5740 for a transaction that no node's pool would take. */
+export function assertTransactionSize(sizeBytes: number): void {
+  if (sizeBytes > TRANSACTION_BYTES) throw tooLarge('transaction-too-large', TRANSACTION_BYTES, sizeBytes)
+}
+
 /** Throws RpcError 5700 for what the wallet cannot do and the app cannot do without. */
 export function assertCapabilities({ required }: CallsRequest): void {
   const [capability] = required
   if (capability === undefined) return
   // Interface 7.4 has words of its own for this one.
-  const isSponsor = capability === 'paymasterService'
-  const message = isSponsor ? 'Paymaster capability required' : 'The wallet does not support a capability that was not marked as optional'
-  throw new RpcError(WALLET_CODE.unsupportedCapability, message, { reason: 'unsupported-capability', capability })
+  throw capability === 'paymasterService'
+    ? unsupportedCapability(capability, 'Paymaster capability required')
+    : unsupportedCapability(capability)
 }
 
 /** Throws RpcError -32602 for a call that may use more gas than a block has. */
@@ -124,11 +130,6 @@ export function assertGasOverrides({ calls }: CallsRequest, blockGasLimit: bigin
   const at = calls.findIndex(({ gasLimitOverride }) => gasLimitOverride !== null && gasLimitOverride > blockGasLimit)
   if (at === -1) return
   throw unreadable(`calls[${at}].capabilities.gasLimitOverride.value: ${calls[at]?.gasLimitOverride} gas, a block has ${blockGasLimit}`)
-}
-
-/** interface 7.3: what is wrong stands behind the contract's words. */
-export function unreadable(detail: string, reason = 'invalid-request', data: Readonly<Record<string, unknown>> = {}): RpcError {
-  return invalidParams(`The wallet cannot parse the request: ${detail}`, { reason, ...data })
 }
 
 function parse(value: unknown, path: string): CallsRequest {
@@ -171,20 +172,10 @@ function requiredOf(given: ReadonlyMap<string, unknown> | undefined, isSupported
   return [...(given ?? [])].flatMap(([name, capability]) => (isSupported(name) || isOptional(capability) ? [] : [name]))
 }
 
-function isOptional(capability: unknown): boolean {
+export function isOptional(capability: unknown): boolean {
   return typeof capability === 'object' && capability !== null && 'optional' in capability && capability.optional === true
 }
 
-/** What a schema says, behind the contract's words. */
-function readable<T>(read: () => T): T {
-  try {
-    return read()
-  } catch (error) {
-    if (error instanceof RpcError && error.code === CODE.invalidParams) throw unreadable(error.message)
-    throw error
-  }
-}
-
-function tooLarge(reason: 'too-many-calls' | 'too-much-call-data', limit: number, got: number): RpcError {
+function tooLarge(reason: 'too-many-calls' | 'too-much-call-data' | 'transaction-too-large', limit: number, got: number): RpcError {
   return new RpcError(WALLET_CODE.batchTooLarge, 'The batch is too large for the wallet to process', { reason, limit, got })
 }

@@ -1,6 +1,6 @@
 import { Hex, Transaction } from '../../eth/index.ts'
 import type { Address, TransactionFields } from '../../eth/index.ts'
-import { RpcError, invalidParams } from '../../rpc/index.ts'
+import { CODE, RpcError, invalidParams } from '../../rpc/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import type { FeeView } from '../question.ts'
 
@@ -31,7 +31,7 @@ export interface BlockGround {
 
 export async function blockGround({ rpc }: WalletChain): Promise<BlockGround> {
   const block = await rpc.request({ method: 'eth_getBlockByNumber', params: ['latest', false] })
-  if (typeof block !== 'object' || block === null) throw new RpcError(-32603, 'the node does not know its newest block')
+  if (typeof block !== 'object' || block === null) throw new RpcError(CODE.internal, 'the node does not know its newest block')
   const { gasLimit, baseFeePerGas } = block as Readonly<Record<string, unknown>> // any JSON object has this shape
   return { gasLimit: BigInt(gasLimit as string), baseFee: typeof baseFeePerGas === 'string' ? BigInt(baseFeePerGas) : null } // the field of every block
 }
@@ -124,6 +124,6 @@ const DEFAULT_TIP = 1_000_000_000n
 
 async function quantity({ rpc }: WalletChain, method: string): Promise<bigint> {
   const answer = await rpc.request({ method, params: [] })
-  if (typeof answer !== 'string') throw new RpcError(-32603, `the node answered ${method} with no quantity`)
+  if (typeof answer !== 'string') throw new RpcError(CODE.internal, `the node answered ${method} with no quantity`)
   return BigInt(answer)
 }

@@ -62,6 +62,13 @@ describe('gas of a batch', () => {
     expect(Number(receipts?.[0]?.gasUsed)).toBe(31_000)
   })
 
+  it('of a call that burns all there is, is no more than a node takes', async () => {
+    const burner = await deploy(node, creating('fe'))
+    const { send, settled } = sender(node)
+    const calls = [{ to: bob, value: '0x1' }, { to: burner }, { to: bob, value: '0x1' }]
+    expect(await settled(await send({ atomicRequired: true, calls }))).toMatchObject({ status: 500, atomic: true })
+  })
+
   it('is 21,000 for a plain transfer, each', async () => {
     const calls = [1n, 2n].map((value) => ({ to: bob, value, data: new Uint8Array(), gasLimitOverride: null }))
     expect(await estimateGas(chain, alice, calls, { kind: 'sequential' })).toEqual({ limits: [21_000n, 21_000n], used: 42_000n })

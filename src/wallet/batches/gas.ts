@@ -26,7 +26,7 @@ const FLOOR_TOKEN_GAS = 10n
 const ACCESS_LIST_ADDRESS_GAS = 2_400n
 const ACCESS_LIST_KEY_GAS = 1_900n
 /** EIP-7702, of one authorization. */
-const AUTHORIZATION_GAS = 25_000n
+export const AUTHORIZATION_GAS = 25_000n
 /** EIP-150: what a call that sends value adds for its callee. */
 const STIPEND = 2_300n
 /** Where nobody can say what a call uses: its node cannot run it after those before it. */
@@ -228,17 +228,19 @@ const VERIFICATIONS = 8
 function limitFor(ran: Ran | null, used: bigint, intrinsic: bigint): bigint {
   if (ran === null) return used
   if (ran.most <= intrinsic) return intrinsic
-  return withMargin(((ran.most + STIPEND) * 64n) / 63n)
+  const enough = withMargin(((ran.most + STIPEND) * 64n) / 63n)
+  // What fails with all the gas there is fails with less of it, and then nodes take it.
+  return ran.isSuccess ? enough : least(enough, MOST_GAS)
 }
 
 /** A quarter more, as the state may change; but not beyond what a transaction may have, where it fits. */
 function withMargin(gas: bigint): bigint {
   const more = gas + gas / 4n
-  return gas <= TRANSACTION_GAS_CAP && more > TRANSACTION_GAS_CAP ? TRANSACTION_GAS_CAP : more
+  return gas <= MOST_GAS && more > MOST_GAS ? MOST_GAS : more
 }
 
-/** EIP-7825. */
-const TRANSACTION_GAS_CAP = 2n ** 24n
+/** What a transaction may have (EIP-7825), less an authorization. */
+const MOST_GAS = 2n ** 24n - AUTHORIZATION_GAS
 
 function overridden(call: Call): bigint | null {
   return call.gasLimitOverride === null ? null : call.gasLimitOverride + intrinsicGas(call)

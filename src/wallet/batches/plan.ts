@@ -3,13 +3,15 @@ import type { Call } from './call.ts'
 import { chainLabel } from '../chains/chain.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import type { WalletContext } from '../context.ts'
+import { Acquaintances } from '../preview/acquaintances.ts'
 import { describeCalls } from '../preview/describe.ts'
 import type { Execution } from './execution.ts'
 import { blockGround, feeView, feesFor, l1FeeOf } from './fees.ts'
 import type { BlockGround, FeeWish, Fees } from './fees.ts'
-import { accessListGas, deployCall, estimateGas, executeCall } from './gas.ts'
+import { AUTHORIZATION_GAS, accessListGas, deployCall, estimateGas, executeCall } from './gas.ts'
 import type { GasEstimate } from './gas.ts'
 import { previewCalls } from '../preview/preview.ts'
+import type { Terms } from '../preview/preview.ts'
 import type { BalanceChange, Allowance, Preview, CallView, ChainLabel, FeeView, Warning } from '../question.ts'
 import type { Unsent } from './sending.ts'
 import { warningsOf } from '../preview/warnings.ts'
@@ -36,12 +38,18 @@ export async function planOf(intent: Intent, execution: Execution): Promise<Plan
   const { chain, from, calls, wish } = intent
   const ground = await blockGround(chain)
   const delegate = execution.kind === 'delegated' ? execution.delegate : null
-  const [fees, estimate, { gasUsed: _, ...preview }] = await Promise.all([
-    feesFor(chain, ground, wish),
-    estimateGas(chain, from, calls, execution),
-    previewCalls(chain, { from, calls, delegate }),
-  ])
-  return { ...intent, execution, fees, gas: gasWithin(estimate, wish, ground), preview }
+  const [fees, estimate] = await Promise.all([feesFor(chain, ground, wish), estimateGas(chain, from, calls, execution)])
+  const gas = gasWithin(estimate, wish, ground)
+  const { gasUsed: _, ...preview } = await previewCalls(chain, { from, calls, delegate, terms: termsOf(intent, execution, gas, fees) })
+  return { ...intent, execution, fees, gas, preview }
+}
+
+/** What a preview is told of gas: what is left to the calls themselves, in the transactions that are theirs. */
+function termsOf({ calls, wish }: Intent, execution: Execution, { limits }: GasEstimate, fees: Fees): Terms {
+  const isChosen = wish.gas !== undefined || calls.some(({ gasLimitOverride }) => gasLimitOverride !== null)
+  if (execution.kind !== 'delegated') return { limits, isChosen, fees }
+  const authorization = execution.upgrade === null ? 0n : AUTHORIZATION_GAS
+  return { limits: [(limits.at(-1) ?? 0n) - authorization], isChosen, fees }
 }
 
 /** The gas that the app has named, or the estimate, as far as a block allows it. */
@@ -52,8 +60,12 @@ function gasWithin(
 ): GasEstimate {
   if (wanted !== undefined) return { limits: [wanted], used: used < wanted ? used : wanted }
   const listed = accessListGas(accessList)
-  return { limits: limits.map((limit) => (limit + listed > gasLimit ? gasLimit : limit + listed)), used: used + listed }
+  const room = gasLimit > 2n * DEPOSIT_GAS ? gasLimit - DEPOSIT_GAS : gasLimit
+  return { limits: limits.map((limit) => (limit + listed > room ? room : limit + listed)), used: used + listed }
 }
+
+/** The first transaction of every block of an OP Stack chain may take so much, and none behind it more than the rest. */
+const DEPOSIT_GAS = 1_000_000n
 
 /** The transactions of a plan, by nonce. */
 export function unsentOf({ chain, from, calls, execution, fees, gas, wish }: Plan): readonly Unsent[] {
@@ -89,7 +101,8 @@ export async function viewOf(wallet: WalletContext, plan: Plan): Promise<PlanVie
   const [views, l1Fee] = await Promise.all([describeCalls(chain, calls, wallet.keyring), l1FeeOf(chain, from, fields)])
   const limit = gas.limits.reduce((sum, each) => sum + each, 0n)
   const fee = feeView(fees, limit, gas.used, l1Fee)
-  const warnings = await warningsOf({ chain, account: from, calls, views, preview, fee, keyring: wallet.keyring })
+  const dealtWith = Acquaintances.of(wallet.records, from)
+  const warnings = await warningsOf({ chain, account: from, calls, views, preview, fee, keyring: wallet.keyring, dealtWith })
   return { account: from, chain: chainLabel(chain), calls: views, preview, fee, warnings }
 }
 
@@ -107,17 +120,32 @@ function isSameExecution(then: Execution, now: Execution): boolean {
   return JSON.stringify(then) === JSON.stringify(now) // plain values in one order
 }
 
-/** True when the calls now fail though they did not, or take or permit what was not shown. */
+/**
+ * True when the calls now fail though they did not, take or permit what was not shown, bring nothing of what they
+ * brought, or nobody can say any more.
+ */
 export function isWorse(then: Preview, now: Preview): boolean {
-  if (then.status === 'success' && now.status === 'reverted') return true
-  if (now.status !== 'success' || then.status === 'unavailable') return false
+  if (then.status === 'unavailable') return false
+  // What cannot be looked at any more may be anything: contracts can see to that.
+  if (now.status !== 'success') return now.status !== then.status
+  if ((now.omitted ?? 0) > (then.omitted ?? 0)) return true
+  if (then.changes.some((change) => BigInt(change.amount) > 0n && !now.changes.some((each) => comesStill(each, change)))) return true
   return now.changes.some((change) => takesMore(change, then.changes)) || now.allowances.some((each) => permitsMore(each, then.allowances))
+}
+
+/** Prices move: less of it is no news, nothing at all is. */
+function comesStill(change: BalanceChange, shown: BalanceChange): boolean {
+  return isSameAsset(change, shown) && BigInt(change.amount) > 0n
+}
+
+function isSameAsset(a: BalanceChange, b: BalanceChange): boolean {
+  return a.asset === b.asset && a.token === b.token && a.tokenId === b.tokenId
 }
 
 function takesMore(change: BalanceChange, shown: readonly BalanceChange[]): boolean {
   const amount = BigInt(change.amount)
   if (amount >= 0n) return false
-  const before = shown.find(({ asset, token, tokenId }) => asset === change.asset && token === change.token && tokenId === change.tokenId)
+  const before = shown.find((each) => isSameAsset(each, change))
   return before === undefined || amount < BigInt(before.amount)
 }
 

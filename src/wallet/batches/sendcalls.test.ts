@@ -250,6 +250,27 @@ describe('wallet_sendCalls refuses', () => {
     }
   })
 
+  it('what would make a transaction that no node takes with 5740, before anybody is asked', async () => {
+    const mine = open()
+    const kinds = asked(mine.wallet)
+    const before = await traces(node, mine)
+    const half = { to: bob, data: `0x${'00'.repeat(65_536)}` }
+    const data = { reason: 'transaction-too-large', limit: 131_072 }
+    const single = { calls: [{ to: bob, data: `0x${'00'.repeat(131_072)}` }] }
+    expect(await refusal(mine.send(single))).toMatchObject({ code: 5740, data })
+    expect(await refusal(mine.send({ from: mine.bob, atomicRequired: true, calls: [half, half] }))).toMatchObject({ code: 5740, data })
+    expect(kinds).toEqual([])
+    expect(await traces(node, mine)).toEqual(before)
+    expect(await mine.settled(await mine.send({ from: node.accounts[8]?.address, calls: [half, half] }))).toMatchObject({ status: 200 })
+  })
+
+  it('nothing because of a call that may have all gas of a block', async () => {
+    const mine = sender(older) // without EIP-7825, which leaves a transaction less
+    const { gasLimit } = await mine.ask<{ gasLimit: string }>('eth_getBlockByNumber', 'latest', false)
+    const greedy = { ...call, capabilities: { gasLimitOverride: { value: gasLimit } } }
+    expect(await mine.settled(await mine.send({ chainId: '0x30a', calls: [greedy] }))).toMatchObject({ status: 200 })
+  })
+
   it('what the node refuses, with its words and an id that is free', async () => {
     const mine = open()
     const before = await traces(node, mine)
@@ -369,6 +390,27 @@ describe('wallet_sendCalls', () => {
     const { fee } = prompt.question as unknown as { fee: Record<string, string> }
     expect(tx).toMatchObject({ gas: fee['gas'], maxFeePerGas: fee['maxFeePerGas'], maxPriorityFeePerGas: fee['maxPriorityFeePerGas'] })
     expect(BigInt(fee['most'] ?? 0)).toBeGreaterThanOrEqual(BigInt(fee['expected'] ?? 0))
+  })
+
+  /** Sends the ether of the call back. */
+  const BACK = '5b600060006000600034335af100'
+
+  it.each([
+    ['for nothing', `3a1560065700${BACK}`],
+    ['in a block without a base fee', `481560065700${BACK}`],
+    ['with more gas than anybody needs', `5a6298968010600a5700${BACK}`],
+  ])('shows what a contract takes that gives ether back when it runs %s', async (_, code) => {
+    const honest = '0x00000000000000000000000000000000000c0de2'
+    await node.request({ method: 'anvil_setCode', params: [honest, `0x${code}`] })
+    const { wallet, send } = open({ policy: 'ask' })
+    const calls = [{ to: honest, value: '0x5', data: '0x01' }]
+    const requests = [send({ calls }), send({ calls: [...calls, ...calls] })]
+    for (const [i, amount] of ['-5', '-10'].entries()) {
+      const { question, reject } = await wallet.approvals.next()
+      reject()
+      expect(await refusal(requests[i]!)).toMatchObject({ code: 4001 })
+      expect(question).toMatchObject({ preview: { status: 'success', changes: [{ asset: 'native', amount }] } })
+    }
   })
 
   it('lets questions of one account be answered in any order', async () => {

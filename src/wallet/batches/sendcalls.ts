@@ -1,15 +1,15 @@
-import { Hex } from '../../eth/index.ts'
-import type { Address, Hash, Transaction } from '../../eth/index.ts'
+import { Hex, Transaction } from '../../eth/index.ts'
+import type { Address, Hash } from '../../eth/index.ts'
 import { CODE, RpcError } from '../../rpc/index.ts'
-import type { Approvals } from '../approvals/approvals.ts'
+import type { Approved, AskOptions } from '../approvals/approvals.ts'
 import { duplicateId, randomBatchId } from './batches.ts'
-import { assertCapabilities, assertGasOverrides, assertSize, unreadable } from './callsrequest.ts'
+import { assertCapabilities, assertGasOverrides, assertSize, assertTransactionSize } from './callsrequest.ts'
 import type { CallsRequest } from './callsrequest.ts'
 import { chainLabel } from '../chains/chain.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import type { WalletContext } from '../context.ts'
 import { DELEGATE } from '../delegate.ts'
-import { WALLET_CODE } from '../errors.ts'
+import { WALLET_CODE, unreadable } from '../errors.ts'
 import { chainUnsupported, executionOf } from './execution.ts'
 import type { Execution, Upgrade } from './execution.ts'
 import { blockGround } from './fees.ts'
@@ -20,7 +20,8 @@ import type { Intent, Plan, PlanView } from './plan.ts'
 import type { Draft } from '../question.ts'
 import { hand, isNonceTaken, nextNonce, rawOf, signAll, turnOf } from './sending.ts'
 import { permittedAccount } from '../sites.ts'
-import { upgradeWarnings } from '../preview/warnings.ts'
+import { Acquaintances } from '../preview/acquaintances.ts'
+import { nonceWarnings, recipientsOf, upgradeWarnings } from '../preview/warnings.ts'
 
 /** interface 2.7 and EIP-5792 in one. */
 export interface CallsResult {
@@ -52,7 +53,9 @@ export function sendCalls(wallet: WalletContext, request: CallsRequest, asker: A
           atomic: execution.kind !== 'sequential',
           execution: execution.kind,
         }),
-        before: async ({ execution }) => {
+        before: async (plan) => {
+          assertTakeable(plan)
+          const { execution } = plan
           if (execution.kind === 'delegated' && execution.upgrade !== null) await consent(execution.upgrade)
         },
         send: (plan, transactions) => submit(wallet, batch, plan, transactions),
@@ -92,6 +95,18 @@ async function checked(wallet: WalletContext, request: CallsRequest, { origin }:
   return batch
 }
 
+/** Throws RpcError 5740 before anybody is asked for what the node would then refuse. */
+function assertTakeable(plan: Plan): void {
+  for (const { fields, isUpgrade } of unsentOf(plan)) {
+    const { length } = Transaction.unsigned(fields, plan.from).raw
+    assertTransactionSize(length + SIGNATURE_BYTES + (isUpgrade ? AUTHORIZATION_BYTES : 0))
+  }
+}
+
+/** What a signature and an authorization add at most to a transaction that has neither. */
+const SIGNATURE_BYTES = 64
+const AUTHORIZATION_BYTES = 120
+
 /** Throws RpcError 5720. */
 function assertFree({ batches }: WalletContext, batch: CheckedBatch): void {
   if (batches.has(batch)) throw duplicateId(batch.id)
@@ -112,12 +127,19 @@ export async function sendTransaction(
   intent: Intent & { readonly nonce: bigint | null },
   asker: Asker,
 ): Promise<Hash> {
-  const { chain, nonce } = intent
-  wallet.keyring.assertMaySign(intent.from, chain)
-  return inOrder(wallet, asker, (ask) =>
-    approveAndSend({ wallet, asker, ask }, intent, {
+  const { chain, nonce, from } = intent
+  wallet.keyring.assertMaySign(from, chain)
+  return inOrder(wallet, asker, async (ask) => {
+    const chosen = nonce === null ? [] : nonceWarnings(nonce, await nextNonce(chain, from))
+    return approveAndSend({ wallet, asker, ask }, intent, {
       execute: async () => ({ kind: 'single' }),
-      draft: (view) => ({ ...view, kind: 'send', origin: asker.origin, method: 'eth_sendTransaction' }),
+      draft: (view) => ({
+        ...view,
+        warnings: [...chosen, ...view.warnings],
+        kind: 'send',
+        origin: asker.origin,
+        method: 'eth_sendTransaction',
+      }),
       before: async () => {},
       send: async (_, [transaction]) => {
         if (transaction === undefined) throw new Error('a plan of one call has one transaction')
@@ -129,17 +151,22 @@ export async function sendTransaction(
       },
       assertFree: () => {},
       nonce,
-    }),
-  )
+    })
+  })
 }
 
-type Ask = Approvals['ask']
+type SendingDraft = Extract<Draft, { readonly kind: 'send' | 'batch' | 'upgrade' }>
+type Ask = (draft: SendingDraft, options?: AskOptions) => Promise<Approved>
 
 /** An origin's first questions are asked in the order of its requests, however long it takes to find out what they would do. */
-async function inOrder<T>({ batches, approvals }: WalletContext, { origin }: Asker, work: (ask: Ask) => Promise<T>): Promise<T> {
+async function inOrder<T>(wallet: WalletContext, asker: Asker, work: (ask: Ask) => Promise<T>): Promise<T> {
+  const { batches, approvals } = wallet
+  const { origin } = asker
   const place = batches.turns.line(`questions of ${origin}`)
   const ask: Ask = async (draft, options) => {
     await place.reached
+    // The site may have lost the account or left the chain while it was found out what to ask.
+    assertStill(wallet, asker, Number(draft.chain.chainId), draft.account)
     const answer = approvals.ask(draft, options)
     place.leave()
     return answer
@@ -154,7 +181,7 @@ async function inOrder<T>({ batches, approvals }: WalletContext, { origin }: Ask
 /** What one of the two ways of sending has of its own. */
 interface Sending<T> {
   readonly execute: () => Promise<Execution>
-  readonly draft: (view: PlanView, plan: Plan) => Draft
+  readonly draft: (view: PlanView, plan: Plan) => SendingDraft
   /** what has to be approved before the question itself */
   readonly before: (plan: Plan) => Promise<void>
   /** throws RpcError when the node has taken nothing */
@@ -177,6 +204,8 @@ interface Asking {
  */
 async function approveAndSend<T>({ wallet, asker, ask }: Asking, intent: Intent, sending: Sending<T>): Promise<T> {
   const { chain, from } = intent
+  const upgraded = async () => (sending.nonce === null ? wallet.batches.upgraded(chain, from) : undefined)
+  await upgraded()
   let plan = await planOf(intent, await sending.execute())
   let replaces: string | null = null
   for (let asked = 0; asked < REPEATED_QUESTIONS; asked++) {
@@ -185,17 +214,31 @@ async function approveAndSend<T>({ wallet, asker, ask }: Asking, intent: Intent,
     const { id }: { readonly id: string } = await ask(sending.draft(view, plan), { signal: asker.signal, replaces })
     const approved = plan
     const outcome = await wallet.batches.turns.take(turnOf(chain, from), async () => {
-      assertStill(wallet, asker, chain, from)
+      await upgraded()
+      assertStill(wallet, asker, chain.chainId, from)
       sending.assertFree()
       const now = await planOf(intent, await sending.execute())
       return isOther(approved, now) ? { now } : { sent: await signAndSend(wallet, approved, sending) }
     })
-    if ('sent' in outcome) return outcome.sent
+    if ('sent' in outcome) {
+      remember(wallet, approved, view)
+      return outcome.sent
+    }
     plan = outcome.now
     replaces = id
   }
   const message = `what was asked changed ${REPEATED_QUESTIONS} times while it was answered; nothing was sent`
   throw new RpcError(CODE.server, message, { reason: 'changed-too-often' })
+}
+
+/** What was sent is sent, also when this cannot be kept. */
+function remember({ records, onError }: WalletContext, { from, calls }: Plan, { calls: views }: PlanView): void {
+  try {
+    const recipients = recipientsOf({ calls, views }).map(({ address }) => address)
+    Acquaintances.meet(records, from, recipients)
+  } catch (error) {
+    onError(error)
+  }
 }
 
 /** The nonce is taken where nobody else of this wallet takes one; a program beside it may, and then the next one does. */
@@ -213,10 +256,10 @@ async function signAndSend<T>(wallet: WalletContext, plan: Plan, { nonce, send }
 }
 
 /** What the site was allowed when it asked. Throws RpcError 4100 and -32602. */
-function assertStill(wallet: WalletContext, { origin }: Asker, chain: WalletChain, from: Address): void {
+function assertStill(wallet: WalletContext, { origin }: Asker, chainId: number, from: Address): void {
   const site = wallet.sites.get(origin)
   permittedAccount(site, from)
-  if (site.chainId !== chain.chainId) throw otherChain(site.chainId, Hex.fromQuantity(chain.chainId))
+  if (site.chainId !== chainId) throw otherChain(site.chainId, Hex.fromQuantity(chainId))
 }
 
 /** Throws RpcError 5710 for a chain that the wallet does not know, -32602 for one that the site is not on. */
@@ -233,7 +276,7 @@ function upgradeConsent(ask: Ask, { origin, signal }: Asker, { chain, from, id }
   let given: Upgrade | null = null
   return async (upgrade: Upgrade): Promise<void> => {
     if (given !== null && given.before === upgrade.before && given.deploys === upgrade.deploys) return
-    const draft: Draft = {
+    const draft: SendingDraft = {
       kind: 'upgrade',
       origin,
       method: 'wallet_sendCalls',

@@ -1,6 +1,6 @@
 import { Hex } from '../../eth/index.ts'
 import type { Address, Hash, Transaction, TransactionFields } from '../../eth/index.ts'
-import { RpcError } from '../../rpc/index.ts'
+import { CODE, RpcError } from '../../rpc/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { DELEGATE } from '../delegate.ts'
 import type { Keyring } from '../keys/keyring.ts'
@@ -58,7 +58,7 @@ export function turnOf({ chainId }: WalletChain, account: Address): string {
 /** The first nonce that neither the chain nor the node's pool has of the account. */
 export async function nextNonce({ rpc }: WalletChain, account: Address): Promise<bigint> {
   const answer = await rpc.request({ method: 'eth_getTransactionCount', params: [account, 'pending'] })
-  if (typeof answer !== 'string') throw new RpcError(-32603, 'the node did not say the next nonce')
+  if (typeof answer !== 'string') throw new RpcError(CODE.internal, 'the node did not say the next nonce')
   return BigInt(answer)
 }
 
@@ -114,6 +114,12 @@ export async function isKnown({ rpc }: WalletChain, hash: Hash): Promise<boolean
     if (error instanceof RpcError) return null
     throw error
   }
+}
+
+/** True when it is included, or will not be: the node does not know it. */
+export async function isOver(chain: WalletChain, hash: Hash): Promise<boolean> {
+  const receipt = await chain.rpc.request({ method: 'eth_getTransactionReceipt', params: [hash] })
+  return receipt !== null || (await isKnown(chain, hash)) === false
 }
 
 /** The nonce was taken while nobody looked: signed anew with the next one, the same content goes through. */

@@ -98,8 +98,13 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
 function shortUrl(value: unknown, path: string): string {
   const text = schema.string.parse(value, path)
   if (text.length > URL_CHARS) throw schema.refused(path, `it has ${text.length} characters, at most ${URL_CHARS} are accepted`)
+  // Shown as it stands, it must not lead elsewhere than it seems to: what a url may not hold is read away or as something else.
+  if (NO_URL.test(text)) throw schema.refused(path, `it holds characters that a url does not have: ${quoted(text)}`)
   return text
 }
+
+/** Spaces, what cannot be seen, and the slash that is one to browsers only. */
+const NO_URL = /[\p{Z}\p{Cc}\p{Cf}\\]/u
 
 function isWeb(text: string): boolean {
   return URL.canParse(text) && ['https:', 'http:'].includes(new URL(text).protocol)

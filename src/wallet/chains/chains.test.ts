@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { RpcError } from '../../rpc/index.ts'
 import type { Rpc } from '../../rpc/index.ts'
 import type { ChainInfo, WalletChain } from './chain.ts'
 import { Chains } from './chains.ts'
@@ -36,6 +37,21 @@ describe('a chain that is added', () => {
     expect(chains.list().map(({ chainId }) => chainId)).toEqual([31_337, 5])
     expect(added.isEmbedded).toBe(false)
     expect(connected).toEqual(['5 https://a.example'])
+  })
+
+  it('refuses in no code of the wallet: its node could pretend that the person said no', async () => {
+    const refusing = (code: number): Rpc => ({ ...silent, request: () => Promise.reject(new RpcError(code, 'no', { reason: 'r' })) })
+    for (const [code, told] of [
+      [4001, -32000],
+      [5720, -32000],
+      [-32601, -32601],
+      [4444, 4444],
+      [3, 3],
+    ] as const) {
+      const chains = new Chains(memoryRecords(), [given], () => refusing(code))
+      const { rpc } = chains.add(chain(5, 'https://a.example'))
+      await expect(rpc.request({ method: 'eth_call' })).rejects.toMatchObject({ code: told, message: 'no', data: { reason: 'r' } })
+    }
   })
 
   it('is there again after a restart, in its place, and the owner’s chain is as the owner gives it', () => {

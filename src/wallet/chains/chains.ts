@@ -1,6 +1,7 @@
 import type { Rpc } from '../../rpc/index.ts'
 import type { ChainInfo, WalletChain } from './chain.ts'
 import { CHAINS, CHAIN_URLS, PROBE_BYTES, PROBE_MS } from '../limits.ts'
+import { nodeRpc } from './noderpc.ts'
 import { JsonRecords } from '../records.ts'
 import type { Records } from '../records.ts'
 
@@ -91,7 +92,7 @@ export class Chains {
     const { rpcUrls, chainId } = info
     const [url] = rpcUrls
     if (url === undefined) throw new RangeError(`chain ${chainId} has no rpc url`)
-    return { ...infoOf(info), rpcUrls: distinct(rpcUrls), rpc: this.#connect(url, chainId), isEmbedded: false }
+    return { ...infoOf(info), rpcUrls: distinct(rpcUrls), rpc: nodeRpc(this.#connect(url, chainId)), isEmbedded: false }
   }
 
   #extended(known: WalletChain, { rpcUrls: [url = '', ...more] }: ChainInfo): WalletChain {

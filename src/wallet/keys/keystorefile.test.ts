@@ -8,6 +8,7 @@ import type { PrivateKey } from '../../eth/index.ts'
 import { KeystoreError } from './keystore.ts'
 import { KeystoreFile } from './keystorefile.ts'
 import { KEYSTORE_FILES } from '../limits.ts'
+import { openKeystore, saveKey } from './openkeystore.ts'
 
 const KEYS: readonly PrivateKey[] = [`0x${'5e'.repeat(32)}`, `0x${'6f'.repeat(32)}`]
 const [FIRST] = KEYS as [PrivateKey]
@@ -43,6 +44,11 @@ describe('a key that is saved', () => {
     expect(path).toMatch(/UTC--\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{9}Z--[0-9a-f]{40}$/)
     expect([await mode(directory), await mode(path)]).toEqual(['700', '600'])
     expect(await readFile(path, 'utf8')).not.toContain('5e5e5e5e')
+  })
+
+  it('is saved and opened through the door, with the cost that geth takes', async () => {
+    await saveKey(directory, FIRST, PASSWORD)
+    expect((await openKeystore(directory, PASSWORD)).addresses).toEqual([ADDRESSES[0]])
   })
 
   it('opens again: the directory with all of its accounts, or one file', async () => {

@@ -1,5 +1,4 @@
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
-
 import { join } from 'node:path'
 import type { PrivateKey } from '../../eth/index.ts'
 import { Keystore, KeystoreError, SecretStorage } from './keystore.ts'

@@ -1,10 +1,10 @@
 import { Hex } from '../../eth/index.ts'
 import { optional, required, schema } from '../../rpc/index.ts'
-import type { JsonSchema, Schema } from '../../rpc/index.ts'
+import type { JsonSchema } from '../../rpc/index.ts'
 import { capabilitiesOf } from '../batches/capabilities.ts'
-import { callsRequest } from '../batches/callsrequest.ts'
+import { batchId, callsRequest } from '../batches/callsrequest.ts'
 import { WALLET_CODE } from '../errors.ts'
-import { BATCH_ID_CHARS, CAPABILITY_CHAINS, STATUS_WAIT_MS } from '../limits.ts'
+import { CAPABILITY_CHAINS, STATUS_WAIT_MS } from '../limits.ts'
 import { walletMethod } from '../method.ts'
 import type { WalletMethod } from '../method.ts'
 import { sendCalls } from '../batches/sendcalls.ts'
@@ -16,15 +16,6 @@ const ID = '0x2c9f1d4be1a0d60d43e0d5b1b0d2c1a5f5a7f4b36e8c2d90a1b7c6d5e4f30211'
 const HASH = '0xc9ec3caa78e68e4aab5d188c7fe6c0815e29ad62507fe729dbd32681405715dc'
 const SUPPORTED: JsonSchema = { type: 'object', required: ['supported'], properties: { supported: { type: 'boolean' } } }
 const ATOMIC_STATUS: JsonSchema = { enum: ['supported', 'ready', 'unsupported'] }
-
-const batchId: Schema<string> = {
-  json: { type: 'string', minLength: 1, maxLength: BATCH_ID_CHARS },
-  parse: (value, path) => {
-    const text = schema.string.parse(value, path)
-    if (text.length >= 1 && text.length <= BATCH_ID_CHARS) return text
-    throw schema.refused(path, `an id has 1 to ${BATCH_ID_CHARS} characters, not ${text.length}`)
-  },
-}
 
 const RECEIPT: JsonSchema = {
   type: 'object',

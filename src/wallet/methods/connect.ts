@@ -1,9 +1,10 @@
 import { Hex } from '../../eth/index.ts'
-import { RpcError, invalidParams, optional, schema } from '../../rpc/index.ts'
+import { invalidParams, optional, schema } from '../../rpc/index.ts'
 import type { JsonSchema } from '../../rpc/index.ts'
+import { isOptional } from '../batches/callsrequest.ts'
 import { connect } from '../connecting.ts'
 import type { WalletContext } from '../context.ts'
-import { WALLET_CODE } from '../errors.ts'
+import { WALLET_CODE, unsupportedCapability } from '../errors.ts'
 import { walletMethod } from '../method.ts'
 import type { WalletMethod } from '../method.ts'
 
@@ -97,17 +98,13 @@ function refuseCapabilities(capabilities: unknown): void {
   if (typeof capabilities !== 'object' || capabilities === null)
     throw invalidParams('capabilities is an object', { reason: 'capabilities' })
   for (const [name, value] of Object.entries(capabilities)) {
-    const isOptional = typeof value === 'object' && value !== null && (value as { optional?: unknown }).optional === true // any object has this shape
-    if (value !== undefined && value !== null && !isOptional) throw unsupported(name)
+    if (value === undefined || value === null || isOptional(value)) continue
+    const text = 'The wallet does not support a capability that was not marked as optional'
+    throw unsupportedCapability(name, `${text}: wallet_connect has no ${name.slice(0, 100)}`)
   }
 }
 
 function chainIds({ sites, chains }: WalletContext, origin: string): readonly Hex[] {
   const { chainId: selected } = sites.get(origin)
   return [selected, ...chains.list().flatMap(({ chainId }) => (chainId === selected ? [] : [chainId]))].map((id) => Hex.fromQuantity(id))
-}
-
-function unsupported(capability: string): RpcError {
-  const message = `The wallet does not support a capability that was not marked as optional: wallet_connect has no ${capability.slice(0, 100)}`
-  return new RpcError(WALLET_CODE.unsupportedCapability, message, { reason: 'unsupported-capability', capability })
 }

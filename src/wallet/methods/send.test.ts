@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { Address } from '../../eth/index.ts'
+import { Address, Hex } from '../../eth/index.ts'
 import type { Hash } from '../../eth/index.ts'
 import { RpcError } from '../../rpc/index.ts'
 import type { RpcRequest } from '../../rpc/index.ts'
 import { embeddedChain } from '../chains/chain.ts'
 import type { WalletChain } from '../chains/chain.ts'
+import { memoryRecords } from '../records.ts'
 import { LOGGER, REVERTER, asked, creating, deploy, sender, traces } from '../batches/sending.fixture.ts'
 import { ORIGIN, refusal, startNode } from '../wallet.fixture.ts'
 
@@ -95,6 +96,23 @@ describe('eth_sendTransaction', () => {
     expect(kinds).toEqual(['send'])
   })
 
+  it('says of a recipient that it is new, once, and of another that it only looks like one', async () => {
+    const records = memoryRecords()
+    const warned = async (recipient: Address) => {
+      const { ask, wallet } = open({ records })
+      const codes: string[] = []
+      wallet.approvals.subscribe(({ question, type }) => {
+        if (type === 'asked') codes.push(...question.warnings.map(({ code }) => code))
+      })
+      await ask('eth_sendTransaction', { to: recipient, value: '0x1' })
+      return codes
+    }
+    const friend = Address.from(`0xfa${'12'.repeat(18)}ce`)
+    expect(await warned(friend)).toEqual(['first-interaction'])
+    expect(await warned(friend)).toEqual([])
+    expect(await warned(Address.from(`0xfa12${'77'.repeat(16)}12ce`))).toEqual(['address-poisoning'])
+  })
+
   it('keeps to what the app says of gas, fees, sender, chain and access list', async () => {
     const { ask } = open()
     const accessList = [{ address: reverter, storageKeys: [`0x${'00'.repeat(32)}`] }]
@@ -137,6 +155,30 @@ describe('eth_sendTransaction', () => {
     const nonce = await ask<string>('eth_getTransactionCount', alice, 'pending')
     expect(await sent(await ask('eth_sendTransaction', { to, nonce }))).toMatchObject({ nonce })
     expect(await refusal(ask('eth_sendTransaction', { to, nonce }))).toMatchObject({ message: expect.stringContaining('nonce too low') })
+  })
+
+  it('tells of a nonce of the app, and of gas that does not suffice', async () => {
+    const { wallet, ask, alice } = open({ policy: 'ask' })
+    const next = Number(await ask('eth_getTransactionCount', alice, 'pending'))
+    const rows = [
+      { fields: { nonce: Hex.fromQuantity(next) }, warnings: [], preview: { status: 'success' } },
+      { fields: { nonce: Hex.fromQuantity(next + 2) }, warnings: [{ code: 'chosen-nonce' }], preview: { status: 'success' } },
+      { fields: { nonce: Hex.fromQuantity(next - 1) }, warnings: [{ code: 'chosen-nonce' }], preview: { status: 'success' } },
+      { fields: { gas: '0x0' }, warnings: [{ code: 'simulation-reverts' }], preview: { status: 'reverted' } },
+      {
+        fields: { data: creating(LOGGER), to: null, gas: '0xd000' },
+        warnings: [{ code: 'simulation-reverts' }, {}],
+        preview: { status: 'reverted' },
+      },
+      { fields: { gas: '0xffffffffffffff' }, warnings: [{ code: 'simulation-reverts' }, {}], preview: { status: 'reverted' } },
+    ]
+    for (const { fields, warnings, preview } of rows) {
+      const answer = ask('eth_sendTransaction', { to, ...fields })
+      const { question, reject } = await wallet.approvals.next()
+      reject()
+      expect(await refusal(answer)).toMatchObject({ code: 4001 })
+      expect(question, JSON.stringify(fields)).toMatchObject({ warnings, preview })
+    }
   })
 
   it('sends ten at once with ten nonces', async () => {

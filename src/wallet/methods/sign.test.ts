@@ -29,6 +29,34 @@ async function signing(message: unknown, signer: unknown = alice, origin = ORIGI
   return { question, signature: (await asked) as string, errors }
 }
 
+describe('personal_ecRecover', () => {
+  const recover = (message: unknown, signature: unknown) =>
+    openWallet(node)
+      .wallet.provider('https://verifier.example')
+      .request({ method: 'personal_ecRecover', params: [message, signature] })
+
+  it('says who signed, to whoever asks', async () => {
+    const { signature } = await signing('to the letter')
+    expect(await recover('to the letter', signature)).toBe(alice)
+    expect(await recover('to the better', signature)).not.toBe(alice)
+  })
+
+  it('reads a y parity for v', async () => {
+    const { signature } = await signing('0xdeadbeef')
+    const yParity = Number(`0x${signature.slice(-2)}`) - 27
+    expect(await recover('0xdeadbeef', `${signature.slice(0, -2)}0${yParity}`)).toBe(alice)
+  })
+
+  it.each([
+    ['too short', '0x1234'],
+    ['of another v', `0x${'11'.repeat(64)}1d`],
+    ['of no key', `0x${'00'.repeat(64)}1b`],
+    ['no hex', 'signature'],
+  ])('of a signature that is %s is -32602', async (_, signature) => {
+    expect(await refusal(recover('0xdeadbeef', signature))).toMatchObject({ code: -32602 })
+  })
+})
+
 describe('personal_sign', () => {
   it('signs hex as bytes', async () => {
     const { question, signature } = await signing('0xdeadbeef')
@@ -184,6 +212,19 @@ describe('eth_signTypedData_v4', () => {
     expect(verifyTypedData(domain, types, message, (await answer) as string).toLowerCase()).toBe(alice)
   })
 
+  it('shows nothing of a domain that is not signed, and warns when that is the chain', async () => {
+    const partly = { ...types, EIP712Domain: [{ name: 'verifyingContract', type: 'address' }] }
+    const { wallet, answer } = await asked({ ...data, types: partly })
+    const question = await approveNext(wallet)
+    const { verifyingContract } = domain
+    expect(question.typedData).toEqual({ ...data, types: partly, domain: { verifyingContract } })
+    expect(question.warnings).toMatchObject([{ code: 'every-chain' }])
+    expect(verifyTypedData({ verifyingContract }, types, message, (await answer) as string).toLowerCase()).toBe(alice)
+    const lone = await asked({ ...data, primaryType: 'EIP712Domain' })
+    expect(await approveNext(lone.wallet)).toMatchObject({ typedData: { domain, message: {} } })
+    await lone.answer
+  })
+
   it.each([
     ['a number', 1],
     ['decimal text', '1'],
@@ -196,6 +237,17 @@ describe('eth_signTypedData_v4', () => {
 
   it.each([
     ['text that is no JSON', 'hello'],
+    ['data that nests too deep', { ...data, types: { Mail: [{ name: 'in', type: 'Mail[]' }] }, message: nested(500) }],
+    [
+      'text that nests too deep',
+      `{"types":{"A":[{"name":"n","type":"A"}]},"primaryType":"A","domain":{},"message":${'{"n":'.repeat(9_000)}null${'}'.repeat(9_000)}}`,
+    ],
+    ['an object in itself', circular()],
+    ['a type that is spelled like two', { ...data, types: { ...types, 'Mail(uint8 x)Person': [] } }],
+    [
+      'a member that is spelled like two',
+      { ...data, types: { ...types, Mail: [{ name: 'a,uint8 b', type: 'uint8' }] }, message: { 'a,uint8 b': 1 } },
+    ],
     ['null', null],
     ['no types', { primaryType: 'Mail', domain, message }],
     ['an unknown type', { ...data, primaryType: 'Letter' }],
@@ -207,6 +259,19 @@ describe('eth_signTypedData_v4', () => {
     expect(await refusal(answer)).toMatchObject({ code: -32602 })
     expect(wallet.approvals.pending).toEqual([])
     expect(errors).toEqual([])
+  })
+
+  it('shows of a type nothing but the names and types of its members', async () => {
+    const types = { Mail: [{ name: 'text', type: 'string', note: [[['unsigned']]] }] }
+    const { wallet, answer } = await asked({ types, primaryType: 'Mail', domain: {}, message: { text: 'hi' } })
+    const { typedData } = await approveNext(wallet)
+    expect(await answer).toMatch(/^0x[0-9a-f]{130}$/)
+    expect(typedData).toEqual({
+      types: { Mail: [{ name: 'text', type: 'string' }] },
+      primaryType: 'Mail',
+      domain: {},
+      message: { text: 'hi' },
+    })
   })
 
   it('warns of a signature that lets others take tokens, and of one that names no chain', async () => {
@@ -227,3 +292,13 @@ describe('eth_signTypedData_v4', () => {
     expect(warnings.map(({ code }) => code)).toEqual(['signed-permit', 'every-chain'])
   })
 })
+
+function nested(levels: number): unknown {
+  return levels === 0 ? { in: [] } : { in: [nested(levels - 1)] }
+}
+
+function circular(): unknown {
+  const round: Record<string, unknown> = {}
+  round['in'] = round
+  return round
+}

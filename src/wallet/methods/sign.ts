@@ -1,5 +1,5 @@
-import { Hex, PersonalMessage } from '../../eth/index.ts'
-import type { Address, Signature } from '../../eth/index.ts'
+import { Hex, PersonalMessage, Secp256k1 } from '../../eth/index.ts'
+import type { Address, Hash, Signature } from '../../eth/index.ts'
 import { invalidParams, optional, required, schema } from '../../rpc/index.ts'
 import { chainLabel } from '../chains/chain.ts'
 import type { WalletChain } from '../chains/chain.ts'
@@ -48,6 +48,20 @@ export const SIGN_METHODS: readonly WalletMethod[] = [
     },
   }),
   walletMethod({
+    name: 'personal_ecRecover',
+    doc: 'Returns whose key signed a message by personal_sign; of a smart account that is the key behind it.',
+    params: [required('message', schema.string), required('signature', schema.bytes)],
+    result: schema.address.json,
+    example: {
+      params: [
+        '0xdeadbeef',
+        '0xa114c834af73872c6c9efe918d85b0b1b34a486d10f9011e2630e28417c828c060dbd65cda67e73d52ebb7c555260621dbc1b0b4036acb61086bba091ac3f1641b',
+      ],
+      result: ALICE,
+    },
+    handler: (_, [message, signature]) => signerOf(PersonalMessage.hash(messageBytes(message)), signature),
+  }),
+  walletMethod({
     name: 'eth_signTypedData_v4',
     doc: "Signs structured data (EIP-712), given as an object or as JSON text; its domain's chain is the one that the origin is on, or none.",
     params: [required('address', schema.address), required('typedData', schema.anything)],
@@ -69,7 +83,7 @@ export const SIGN_METHODS: readonly WalletMethod[] = [
           text: null,
           typedData: shown,
           digest,
-          warnings: [...typedDataWarnings(shown, chainId, account), ...(await verifierWarnings(chain, shown))],
+          warnings: [...typedDataWarnings(shown, account), ...(await verifierWarnings(chain, shown))],
         }
       })
     },
@@ -100,6 +114,22 @@ async function sign(
 function signatureHex({ r, s, yParity }: Signature): Hex {
   const rs = Hex.fromBytes32(r) + Hex.fromBytes32(s).slice(2)
   return `${rs as Hex}${(27 + yParity).toString(16)}` // begins with 0x, as its first part does
+}
+
+/** The way back from `signatureHex`; y parities of 0 and 1 are read, too. Throws RpcError -32602. */
+function signerOf(digest: Hash, signature: Uint8Array): Address {
+  const v = signature[64]
+  if (signature.length !== 65 || v === undefined) throw unrecoverable(`it has ${signature.length} bytes instead of 65`)
+  const yParity = v < 27 ? v : v - 27
+  if (yParity > 1) throw unrecoverable(`its last byte is ${v}, neither 27 nor 28`)
+  const word = (start: number) => BigInt(Hex.fromBytes(signature.subarray(start, start + 32)))
+  const signer = Secp256k1.recover(digest, word(0), word(32), yParity)
+  if (signer === null) throw unrecoverable('it belongs to no key')
+  return signer
+}
+
+function unrecoverable(why: string) {
+  return invalidParams(`invalid argument 1 (signature): ${why}`, { reason: 'signature' })
 }
 
 function isAddress(value: string): boolean {

@@ -158,6 +158,13 @@ describe.each([
     })
   })
 
+  it('finds the call that leaves no gas for those behind it', async () => {
+    const burner = Address.from(`0x${'b0'.repeat(20)}`)
+    await node.request({ method: 'anvil_setCode', params: [burner, '0xfe'] })
+    const seen = await preview(send(BOB, 1n), { ...send(burner, 0n), data: Uint8Array.of(1) }, send(BOB, 2n), send(BOB, 3n))
+    expect(seen).toMatchObject({ status: 'reverted', failedCall: 1, error: expect.not.stringContaining('intrinsic') })
+  })
+
   it('asks a contract before it believes what it logs', async () => {
     const seen = await preview(to('Liar', 'shower', [40n, alice]), send(BOB, 5n))
     expect(seen).toMatchObject({ status: 'success', changes: [{ asset: 'native', amount: '-5' }], allowances: [] })
@@ -190,6 +197,20 @@ describe('previewCalls', () => {
       changes: [{ asset: 'erc20', token: deployed.at.Coin, symbol: null, decimals: null, amount: '-5' }],
       allowances: [{ token: deployed.at.Coin, spender: BOB, amount: '7', isSpent: false }],
     })
+  })
+
+  it('runs on the terms of the transaction, and without them where they do not let it', async () => {
+    const poor = Address.from(`0x${'90'.repeat(20)}`)
+    await node.request({ method: 'anvil_setBalance', params: [poor, '0x64'] })
+    const fees = { type: 2, baseFee: 7n, maxFeePerGas: 10n ** 9n, maxPriorityFeePerGas: 1n } as const
+    const on = (from: Address, limit: bigint, isChosen: boolean) =>
+      previewCalls(chain, { from, calls: [send(BOB, 5n)], delegate: null, terms: { limits: [limit], isChosen, fees } })
+    const success = { status: 'success', changes: [{ amount: '-5' }] }
+    expect(await on(alice, 21_000n, true)).toMatchObject(success)
+    expect(await on(poor, 21_000n, true), 'the fee is told elsewhere').toMatchObject(success)
+    expect(await on(alice, 10n ** 9n, false), 'more than a block has').toMatchObject(success)
+    expect(await on(alice, 20_999n, true)).toMatchObject({ status: 'reverted', failedCall: 0 })
+    expect(await on(poor, 20_999n, true)).toMatchObject({ status: 'reverted', failedCall: 0 })
   })
 
   it('shows what a creation costs, and takes no balance for a limit of gas', async () => {

@@ -6,6 +6,7 @@ import type { WalletChain } from '../chains/chain.ts'
 import { DELEGATE, designationOf, encodeExecute } from '../delegate.ts'
 import { visibleText } from './display.ts'
 import { PREVIEW_LINES, PREVIEW_LOGS, PREVIEW_MS, REASON_CHARS } from '../limits.ts'
+import type { Fees } from '../batches/fees.ts'
 import { intrinsicGas } from '../batches/gas.ts'
 import { movementsOf } from './movements.ts'
 import { nativeChange, outcomeOf, readsFor } from './outcome.ts'
@@ -13,7 +14,7 @@ import type { Observed, Outcome } from './outcome.ts'
 import type { Preview } from '../question.ts'
 import { reasonOf } from './reason.ts'
 import { readCall, simulate } from './simulation.ts'
-import type { Read, SimulatedCall, Simulation, SimulationCall, StateOverrides } from './simulation.ts'
+import type { BlockOverrides, Read, SimulatedCall, Simulation, SimulationCall, StateOverrides } from './simulation.ts'
 import { within } from '../approvals/timing.ts'
 
 export interface PreviewPlan {
@@ -21,6 +22,17 @@ export interface PreviewPlan {
   readonly calls: readonly Call[]
   /** all calls as one, through this code of the account; null: one after the other */
   readonly delegate: Address | null
+  /** as it will be signed; unless said, with all the gas there is, for nothing */
+  readonly terms?: Terms
+}
+
+/** Contracts that see neither would know that they are only looked at, and could behave. */
+export interface Terms {
+  /** gas of each call, or of all as one */
+  readonly limits: readonly bigint[]
+  /** true: the app has chosen it, and what then fails fails */
+  readonly isChosen: boolean
+  readonly fees: Fees | null
 }
 
 /** Gas of each call, or of all as one; none when the preview is unavailable. */
@@ -34,8 +46,7 @@ export function previewCalls(chain: WalletChain, plan: PreviewPlan): Promise<Cal
 }
 
 async function preview(chain: WalletChain, plan: PreviewPlan): Promise<CallsPreview> {
-  const script = scriptOf(plan)
-  const first = await run(chain, script, [])
+  const { script, first } = await firstRun(chain, plan)
   if (first.kind === 'unsupported') return withoutSimulation(chain, plan, script)
   if (first.kind === 'refused') return refusal(chain, script, first)
   const logs = logsOf(first.calls)
@@ -58,13 +69,46 @@ interface Script {
   readonly prelude: readonly SimulationCall[]
   readonly calls: readonly SimulationCall[]
   readonly overrides: StateOverrides
+  readonly block: BlockOverrides
 }
 
-function scriptOf({ from, calls, delegate }: PreviewPlan): Script {
-  if (delegate === null) return { prelude: [], calls: calls.map((call) => requestOf(call, from)), overrides: {} }
-  const execute = { from, to: from, input: Hex.fromBytes(encodeExecute(calls, delegate)) }
+/** On the terms of the plan where the node goes along; the account may lack the ether for all of its gas, or a block the room. */
+async function firstRun(
+  chain: WalletChain,
+  plan: PreviewPlan,
+): Promise<{ readonly script: Script; readonly first: Awaited<ReturnType<typeof run>> }> {
+  const { terms = null } = plan
+  const free = terms === null ? null : { ...terms, fees: null }
+  const last = scriptOf(plan, terms?.isChosen === true ? free : null)
+  for (const each of new Set([terms, free])) {
+    const script = scriptOf(plan, each)
+    const first = await run(chain, script, [])
+    if (first.kind === 'unsupported') return { script: last, first }
+    if (first.kind === 'ran') return { script, first }
+  }
+  return { script: last, first: await run(chain, last, []) }
+}
+
+function scriptOf({ from, calls, delegate }: PreviewPlan, terms: Terms | null): Script {
+  const { fees = null, limits = [] } = terms ?? {}
+  const block = typeof fees?.baseFee === 'bigint' ? { baseFeePerGas: Hex.fromQuantity(fees.baseFee) } : {}
+  const termsOf = (at: number) => ({ ...limitOf(limits[at]), ...priceOf(fees) })
+  if (delegate === null) {
+    return { prelude: [], calls: calls.map((call, at) => ({ ...requestOf(call, from), ...termsOf(at) })), overrides: {}, block }
+  }
+  const execute = { from, to: from, input: Hex.fromBytes(encodeExecute(calls, delegate)), ...termsOf(0) }
   const overrides = { [from]: { code: Hex.fromBytes(designationOf(delegate)) } }
-  return { prelude: delegate === DELEGATE.address ? [DEPLOYMENT] : [], calls: [execute], overrides }
+  return { prelude: delegate === DELEGATE.address ? [DEPLOYMENT] : [], calls: [execute], overrides, block }
+}
+
+function limitOf(limit: bigint | undefined): Pick<SimulationCall, 'gas'> {
+  return limit === undefined ? {} : { gas: Hex.fromQuantity(limit) }
+}
+
+function priceOf(fees: Fees | null): Pick<SimulationCall, 'gasPrice' | 'maxFeePerGas' | 'maxPriorityFeePerGas'> {
+  if (fees === null) return {}
+  const [most, tip] = [Hex.fromQuantity(fees.maxFeePerGas), Hex.fromQuantity(fees.maxPriorityFeePerGas)]
+  return fees.type === 2 ? { maxFeePerGas: most, maxPriorityFeePerGas: tip } : { gasPrice: most }
 }
 
 /** Our delegate may not be on the chain yet. Where it is, the second deployment fails and changes nothing. */
@@ -88,11 +132,11 @@ type Ran = Observed & { readonly kind: 'ran' }
 /** The calls, between the same questions about the state. */
 async function run(
   chain: WalletChain,
-  { prelude, calls, overrides }: Script,
+  { prelude, calls, overrides, block }: Script,
   reads: readonly Read[],
 ): Promise<Ran | Exclude<Simulation, { kind: 'ran' }>> {
   const asked = reads.map(readCall)
-  const simulation = await simulate(chain.rpc, [...prelude, ...asked, ...calls, ...asked], overrides)
+  const simulation = await simulate(chain.rpc, [...prelude, ...asked, ...calls, ...asked], overrides, block)
   if (simulation.kind !== 'ran') return simulation
   const answers = simulation.calls.slice(prelude.length)
   const end = reads.length + calls.length
@@ -119,9 +163,14 @@ async function verdictOf(chain: WalletChain, plan: PreviewPlan, ran: readonly Si
 async function alone(chain: WalletChain, plan: PreviewPlan): Promise<Verdict | null> {
   // A call's own limit does not count in a batch.
   const calls = plan.calls.map((call) => ({ ...call, gasLimitOverride: null }))
-  const script = { ...scriptOf({ ...plan, calls, delegate: null }), overrides: scriptOf(plan).overrides }
+  const script = { ...scriptOf({ ...plan, calls, delegate: null }, null), overrides: scriptOf(plan, null).overrides }
   const simulation = await run(chain, script, [])
   if (simulation.kind === 'refused') return refusal(chain, script, simulation)
+  return firstFailure(simulation)
+}
+
+/** Null: nothing failed, or nothing ran. */
+async function firstFailure(simulation: Awaited<ReturnType<typeof run>>): Promise<Verdict | null> {
   const failedCall = simulation.kind === 'ran' ? simulation.calls.findIndex(({ isSuccess }) => !isSuccess) : -1
   const failure = simulation.kind === 'ran' ? (simulation.calls[failedCall]?.failure ?? null) : null
   return failure === null ? null : { status: 'reverted', error: await reasonOf(failure), failedCall }
@@ -140,6 +189,9 @@ async function refusal(
     if (shorter.kind === 'refused') refused = middle
     else possible = middle
   }
+  // A call that burns all gas there is leaves none for those behind it.
+  const burnt = possible === 0 ? null : await firstFailure(await run(chain, { ...script, calls: script.calls.slice(0, possible) }, []))
+  if (burnt !== null) return { ...burnt, changes: [], allowances: [], gasUsed: [] }
   const told =
     code === INSUFFICIENT_FUNDS || /insufficient funds/i.test(message)
       ? `the account has less ${chain.nativeCurrency.symbol} than the call sends`

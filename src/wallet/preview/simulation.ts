@@ -10,6 +10,9 @@ export interface SimulationCall {
   readonly value?: Hex
   readonly input: Hex
   readonly gas?: Hex
+  readonly gasPrice?: Hex
+  readonly maxFeePerGas?: Hex
+  readonly maxPriorityFeePerGas?: Hex
 }
 
 /** How one call went. */
@@ -36,14 +39,20 @@ export type Simulation =
   /** a call that no block could include, such as one that sends more than there is; then none is answered */
   | { readonly kind: 'refused'; readonly code: number; readonly message: string }
 
+export type BlockOverrides = { readonly baseFeePerGas?: Hex }
 export type StateOverrides = Readonly<Record<Address, { readonly code: Hex }>>
 
 /** Movements of ether are told as `Transfer` of this contract, which there is not (execution-apis). */
 export const ETHER = Address.from('0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee')
 
 /** Runs the calls one after the other on the pending state; nothing of it stays. Throws what the connection throws, and TypeError for an answer that is none. */
-export async function simulate(rpc: Rpc, calls: readonly SimulationCall[], stateOverrides: StateOverrides = {}): Promise<Simulation> {
-  const block = { stateOverrides, calls }
+export async function simulate(
+  rpc: Rpc,
+  calls: readonly SimulationCall[],
+  stateOverrides: StateOverrides = {},
+  blockOverrides: BlockOverrides = {},
+): Promise<Simulation> {
+  const block = { stateOverrides, blockOverrides, calls }
   const simulation = { blockStateCalls: [block], traceTransfers: true, validation: false }
   try {
     const answer = await rpc.request({ method: 'eth_simulateV1', params: [simulation, 'pending'] })

@@ -34,7 +34,7 @@ export function tokenReads(to: Address): readonly Read[] {
   ]
 }
 
-export const TOKEN_READS = 3
+const TOKEN_READS = 3
 
 /** Null: whatever it is, it is no token. */
 export function tokenOf(address: Address, [symbol = null, decimals = null, collection = null]: readonly (Hex | null)[]): Token | null {

@@ -9,21 +9,32 @@ export interface TypedMessage {
   /** JSON, without what stands in no type and so is not signed */
   readonly shown: TypedData
   readonly digest: Hash
-  /** null: the domain names none */
+  /** that the domain names, signed or not; null: none */
   readonly chainId: bigint | null
 }
 
 /** Typed data as an app sends it: an object or JSON text. Throws RpcError -32602. */
 export function readTypedData(given: unknown): TypedMessage {
   try {
-    const text = typeof given === 'string' ? given : JSON.stringify(given, asJson)
+    const text = typeof given === 'string' ? given : textOf(given)
     assertSize(text?.length ?? 0)
     const data = TypedData.parse(text)
-    const shown = { ...data, message: signedPart(data, data.primaryType, data.message) as TypedData['message'] } // a struct stays an object
+    assertNames(data)
+    TypedData.hash(data) // for what it throws, of data that nests too deep above all
+    const shown = signedData(data)
     return { shown, digest: TypedData.hash(shown), chainId: chainOf(data.domain['chainId']) }
   } catch (error) {
     if (error instanceof DecodeError) throw invalidParams(`invalid argument 1 (typedData): ${error.message}`, { reason: 'typed-data' })
     throw error
+  }
+}
+
+/** Undefined: it is nothing that JSON knows. */
+function textOf(given: unknown): string | undefined {
+  try {
+    return JSON.stringify(given, asJson)
+  } catch (error) {
+    throw new DecodeError('typed data', `is nothing that JSON can hold (${String(error).slice(0, 80)})`)
   }
 }
 
@@ -33,7 +44,34 @@ function asJson(_: string, value: unknown): unknown {
   return value instanceof Uint8Array ? Hex.fromBytes(value) : value
 }
 
+/** With these in a name a type could be spelled as another one, which is hashed as it is spelled. */
+function assertNames({ types }: TypedData): void {
+  for (const [type, fields] of Object.entries(types)) {
+    if (/[\s(),[\]]/.test(type))
+      throw new DecodeError('typed data.types', `names a type ${JSON.stringify(type.slice(0, 80))}, which is no name`)
+    const odd = fields.find(({ name }) => /[(),]/.test(name))
+    if (odd !== undefined)
+      throw new DecodeError(`typed data.types.${type}`, `names a member ${JSON.stringify(odd.name.slice(0, 80))}, which is no name`)
+  }
+}
+
 /** What is shown beside what is signed would be a lie that the wallet tells. */
+function signedData(data: TypedData): TypedData {
+  const { types, primaryType, domain, message } = data
+  const isSigned = (name: string) => types[DOMAIN]?.some((field) => field.name === name) ?? DOMAIN_FIELDS.has(name)
+  const named = Object.entries(types).map(([type, fields]) => [type, fields.map((field) => ({ name: field.name, type: field.type }))])
+  return {
+    types: Object.fromEntries(named) as TypedData['types'], // the same names and fields
+    primaryType,
+    domain: Object.fromEntries(Object.entries(domain).filter(([name]) => isSigned(name))),
+    message: primaryType === DOMAIN ? {} : (signedPart(data, primaryType, message) as TypedData['message']), // a struct stays an object
+  }
+}
+
+const DOMAIN = 'EIP712Domain'
+/** Where the data does not say of what the domain consists, whatever of these it has (EIP-712). */
+const DOMAIN_FIELDS: ReadonlySet<string> = new Set(['name', 'version', 'chainId', 'verifyingContract', 'salt'])
+
 function signedPart(data: TypedData, type: string, value: unknown): unknown {
   const item = /^(.*)\[\d*\]$/.exec(type)?.[1]
   if (item !== undefined) return Array.isArray(value) ? value.map((each) => signedPart(data, item, each)) : value
@@ -55,9 +93,10 @@ function chainOf(chainId: unknown): bigint | null {
 }
 
 /** What a person should know before `account` signs it. */
-export function typedDataWarnings(data: TypedData, chainId: bigint | null, account: Address): readonly Warning[] {
-  const rights = rightsWarnings(data, account)
-  return chainId === null && data.domain['verifyingContract'] !== undefined ? [...rights, EVERY_CHAIN] : rights
+export function typedDataWarnings(shown: TypedData, account: Address): readonly Warning[] {
+  const { chainId, verifyingContract } = shown.domain
+  const rights = rightsWarnings(shown, account)
+  return (chainId ?? null) === null && verifyingContract !== undefined ? [...rights, EVERY_CHAIN] : rights
 }
 
 const EVERY_CHAIN: Warning = { code: 'every-chain', level: 'info', text: 'The signature names no chain; it may hold on every one.' }

@@ -54,6 +54,16 @@ export function upgradeWarnings(delegate: Address, before: Address | null): read
   return [...(isKnownDelegate(delegate) ? [] : [unknown]), ...(before === null || before === delegate ? [] : [replaced(before)])]
 }
 
+/** Of a transaction whose nonce the app has chosen. `next`: what the wallet would have taken. */
+export function nonceWarnings(nonce: bigint, next: bigint): readonly Warning[] {
+  if (nonce === next) return []
+  const text =
+    nonce < next
+      ? `The app chose the nonce ${nonce}: a transaction of yours that waits with it is replaced by this one.`
+      : `The app chose the nonce ${nonce}, the next is ${next}: this waits until the account has sent ${nonce - next} others.`
+  return [warning('chosen-nonce', 'caution', text)]
+}
+
 const GRAVITY: Readonly<Record<Warning['level'], number>> = { info: 0, caution: 1, danger: 2 }
 
 function warning(code: string, level: Warning['level'], text: string): Warning {
@@ -191,13 +201,13 @@ function approvalForAll(whom: string, what: string): Warning {
 // --- recipients -----------------------------------------------------------------------------------------------------------
 
 /** Who gets ether or tokens. */
-interface Recipient {
+export interface Recipient {
   readonly address: Address
   /** null: ether */
   readonly token: Address | null
 }
 
-function recipientsOf({ calls, views }: WarningInput): readonly Recipient[] {
+export function recipientsOf({ calls, views }: Pick<WarningInput, 'calls' | 'views'>): readonly Recipient[] {
   return calls.flatMap(({ to, value, data }, at) => {
     const view = views[at]
     const receiver = view === undefined || !TRANSFERS.has(view.signature ?? '') ? null : addressIn(view, 'to')

@@ -14,6 +14,9 @@ const provider = window
   })
   .getProvider()
 
+// What no button asks is asked by hand.
+Object.assign(window, { provider })
+
 let account = null
 
 const ask = (method, ...params) => provider.request({ method, params })

@@ -1,0 +1,236 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { Address, Hash } from '../../src/eth/index.ts'
+import type { Draft } from '../../src/wallet/index.ts'
+import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
+import { answer, card, openStage } from './stage.fixture.ts'
+import type { Stage } from './stage.fixture.ts'
+
+// What sites and pages try that mean no good, or do not know better.
+
+const SHOP = 'https://shop.example'
+const A = Address.from(`0x${'a1'.repeat(20)}`)
+const CHAIN = { chainId: '0x7a69', name: 'Pocketchain', symbol: 'ETH', decimals: 18, explorerUrl: null } as const
+const TYPED = {
+  kind: 'sign',
+  origin: SHOP,
+  method: 'eth_signTypedData_v4',
+  warnings: [],
+  account: A,
+  chain: CHAIN,
+  scheme: 'eth_signTypedData_v4',
+  message: null,
+  text: null,
+  typedData: { types: { Order: [{ name: 'item', type: 'string' }] }, primaryType: 'Order', domain: {}, message: { item: 'a cake' } },
+  digest: Hash.from(`0x${'7b'.repeat(32)}`),
+} as const
+const SWITCH = {
+  kind: 'switchChain',
+  origin: SHOP,
+  method: 'wallet_switchEthereumChain',
+  warnings: [],
+  from: CHAIN,
+  to: { ...CHAIN, chainId: '0x14a34', name: 'Base Sepolia' },
+} as const
+const UPGRADE = {
+  kind: 'upgrade',
+  origin: SHOP,
+  method: 'wallet_sendCalls',
+  warnings: [],
+  account: A,
+  chain: CHAIN,
+  delegate: A,
+  delegateName: 'PocketAccount',
+  delegateBefore: null,
+  deploys: false,
+  batchId: '\u202Eelttil yrev',
+} as const
+
+let browser: Browser
+let stage: Stage
+
+beforeAll(async () => {
+  if (NO_BROWSER !== null) return
+  browser = await startBrowser()
+  stage = await openStage(browser)
+})
+afterAll(async () => {
+  await stage?.[Symbol.asyncDispose]()
+  await browser?.close()
+})
+
+describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '' : ` (${NO_BROWSER})`}`, () => {
+  let page: Page
+
+  /** The outcome of a question: `approved`, or the code of its refusal. */
+  async function ask(draft: Draft): Promise<unknown> {
+    return stage.node.wallet.approvals.ask(draft).then(
+      () => 'approved',
+      ({ code }: { code: number }) => code,
+    )
+  }
+
+  beforeEach(async () => {
+    page = stage.approvals
+    await page.bringToFront()
+  })
+  afterEach(() => {
+    for (const { id } of stage.node.wallet.approvals.pending) stage.node.wallet.approvals.reject(id)
+  })
+
+  it('shows typed data whose names are those of the language', async () => {
+    const domain = JSON.parse('{ "constructor": "a", "__proto__": "b", "toString": { "valueOf": "c" } }') as object
+    const answered = ask({ ...TYPED, typedData: { ...TYPED.typedData, types: {}, primaryType: 'constructor', domain } })
+    await card(page, 'sign').getByText('toString', { exact: true }).waitFor()
+    await answer(page, 'sign')
+    expect(await answered).toBe('approved')
+  })
+
+  it('has only a refusal for what it cannot show, and goes on with the next question', async () => {
+    const domain = { name: JSON.parse(`${'['.repeat(1000)}${']'.repeat(1000)}`) as unknown }
+    const unshowable = ask({ ...TYPED, typedData: { ...TYPED.typedData, domain } })
+    const next = ask(SWITCH)
+    const shown = card(page, 'sign')
+    await shown.getByText('it can only be rejected').waitFor()
+    expect(await shown.getByTestId('origin').innerText()).toBe(SHOP)
+    await page.locator('.armed').waitFor()
+    expect(await shown.getByTestId('approve').isDisabled()).toBe(true)
+    await answer(page, 'sign', 'reject')
+    expect(await unshowable).toBe(4001)
+    await answer(page, 'switchChain')
+    expect(await next).toBe('approved')
+  })
+
+  it('names the characters that turn the id of a batch', async () => {
+    void ask(UPGRADE)
+    await card(page, 'upgrade').waitFor()
+    const html = await page.locator('main').evaluate((element) => (element as unknown as { innerHTML: string }).innerHTML)
+    expect(html).toContain('⟨U+202E⟩')
+    expect(html).not.toContain('\u202E')
+  })
+
+  it('takes a key that is held down for one question', async () => {
+    const first = ask(TYPED)
+    const second = ask(SWITCH)
+    await page.locator('.armed').waitFor()
+    await card(page, 'sign').getByTestId('approve').focus()
+    await page.keyboard.down('Enter')
+    expect(await first).toBe('approved')
+    const reject = card(page, 'switchChain').locator('[data-testid="reject"]:focus')
+    await reject.waitFor()
+    await page.keyboard.down('Enter') // again without an up: the key repeats
+    expect(await reject.innerText()).toBe('Reject')
+    await page.keyboard.up('Enter')
+    await page.keyboard.press('Enter')
+    expect(await second).toBe(4001)
+  })
+
+  it('shows no buttons without the question, however small the window is that an app has opened', async () => {
+    const size = page.viewportSize()
+    await page.setViewportSize({ width: 200, height: 100 })
+    const answered = ask(TYPED)
+    const approve = card(page, 'sign').getByTestId('approve')
+    await page.locator('.armed').waitFor()
+    expect((await approve.boundingBox())?.y).toBeGreaterThan(300)
+    if (size !== null) await page.setViewportSize(size)
+    await answer(page, 'sign')
+    expect(await answered).toBe('approved')
+  })
+
+  it('goes with the app that opened it', async () => {
+    const app = await stage.open(() => async () => '<!doctype html><title>app</title>', 'index.html')
+    const opened = stage.context.waitForEvent('page')
+    await app.evaluate((wallet) => {
+      const { open, location } = globalThis as unknown as InPage
+      open(`${wallet}?sdkName=app&origin=${location.origin}`, 'wallet', 'popup,width=420,height=700')
+    }, `${stage.url}/wallet`)
+    const popup = await opened
+    await popup.getByTestId('empty').waitFor()
+    const closed = popup.waitForEvent('close')
+    await app.close()
+    await closed
+  })
+
+  it('lets nobody choose a policy who clicks twice where something else was', async () => {
+    const policy = page.getByTestId('policy-approve')
+    await policy.waitFor()
+    const isChecked = await page.evaluate(async () => {
+      const { document, requestAnimationFrame } = globalThis as unknown as InPage
+      document.dispatchEvent(new Event('visibilitychange')) // the half second begins anew
+      await new Promise(requestAnimationFrame)
+      const radio = document.querySelector('[data-testid="policy-approve"]')
+      radio?.click()
+      return radio?.checked
+    })
+    expect(isChecked).toBe(false)
+    const choose = async (name: string): Promise<string> => {
+      await page.getByTestId(`policy-${name}`).click()
+      return stage.node.wallet.approvals.policy
+    }
+    await expect.poll(() => choose('reject')).toBe('reject')
+    await expect.poll(() => choose('ask')).toBe('ask')
+  })
+})
+
+describe.skipIf(NO_BROWSER !== null)(`the script of the wallet, in a page${NO_BROWSER === null ? '' : ` (${NO_BROWSER})`}`, () => {
+  /** A page with these scripts; `$wallet` stands for the address of the wallet's. */
+  function open(html: string): Promise<Page> {
+    return stage.open((wallet) => async () => html.replaceAll('$wallet', wallet), 'index.html')
+  }
+
+  /** What the page has put into its `seen`. */
+  function seen(page: Page): Promise<readonly unknown[]> {
+    return page.evaluate(() => (globalThis as unknown as InPage).seen)
+  }
+
+  const FIND = `<script>
+    var seen = [], providers = []
+    addEventListener('eip6963:announceProvider', ({ detail }) => providers.push(detail.provider))
+  </script>`
+
+  it('announces one wallet, however often it stands there', async () => {
+    const page = await open(`${FIND}<script src="$wallet"></script><script src="$wallet" data-ethereum></script>
+      <script>seen.push(providers.length, window.ethereum === providers[0])</script>`)
+    expect(await seen(page)).toEqual([1, true])
+    await page.close()
+  })
+
+  it('leaves window.ethereum to a wallet that holds it, and breaks nothing', async () => {
+    const page = await open(`<script>var seen = []; addEventListener('error', ({ message }) => seen.push(message))
+      Object.defineProperty(window, 'ethereum', { get: () => 'another' })</script>${FIND.replace('seen = [], ', '')}
+      <script src="$wallet" data-ethereum></script><script>seen.push(window.ethereum, providers.length)</script>`)
+    expect(await seen(page)).toEqual(['another', 1])
+    await page.close()
+  })
+
+  it('tells a listener that was added by another one of the next event, not of this', async () => {
+    const page = await open(`${FIND}<script src="$wallet"></script><script>
+      const again = () => { if (seen.push('connect') < 1000) providers[0].once('connect', again) }
+      providers[0].once('connect', again)
+    </script>`)
+    await expect.poll(() => seen(page)).toEqual(['connect'])
+    await page.close()
+  })
+
+  it('refuses a request that cannot be sent, and goes on with the others', async () => {
+    const page = await open(`${FIND}<script src="$wallet"></script><script>
+      const ask = (method, params) => providers[0].request({ method, params }).catch(({ code }) => code)
+      const first = ask('eth_chainId')
+      Promise.all([ask('eth_call', [1n]), ask('personal_sign', ['ü'.repeat(600_000)]), first]).then((all) => seen.push(...all))
+    </script>`)
+    await expect.poll(() => seen(page)).toEqual([-32602, -32602, '0x7a69'])
+    await page.close()
+  })
+})
+
+/** What the functions here that run inside a page use of it: tests are checked without the types of browsers. */
+interface InPage {
+  readonly seen: readonly unknown[]
+  readonly document: {
+    querySelector(selector: string): { readonly checked: boolean; click(): void } | null
+    dispatchEvent(event: Event): boolean
+  }
+  readonly requestAnimationFrame: (then: (time: number) => void) => void
+  readonly location: { readonly origin: string }
+  readonly open: (url: string, name: string, features: string) => unknown
+}
