@@ -2,12 +2,13 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { compileSources } from './compile.mjs'
 import { addressesIn, deployCreate2, deployKeyless, emptyChain, readAccount, word } from './snapshot.mjs'
-import { compiled, create2, delegate, deployer, keyless } from './table.mjs'
+import { compiled, create2, delegate, deployer, keyless, paymasters } from './table.mjs'
 
 const ROOT = new URL('..', import.meta.url)
-/** Data of the rooms chain/ and wallet/, written from outside them. */
+/** Data of the rooms chain/, wallet/ and paymaster/, written from outside them. */
 const GENESIS = 'src/chain/predeploys.json'
 const DELEGATE = 'src/wallet/delegate.json'
+const PAYMASTERS = 'src/paymaster/paymasters.json'
 const CHAIN_ID = 31337
 /** Any other id: what differs from it depends on the chain id. */
 const OTHER_CHAIN_ID = 8453
@@ -25,18 +26,23 @@ for (const [file, text] of Object.entries(files)) {
 }
 
 async function build() {
-  const code = compileSources([...new Set([...compiled, ...create2].flatMap(({ source }) => source ?? []))])
+  const code = compileSources([...new Set([...compiled, ...create2, ...paymasters].flatMap(({ source }) => source ?? []))])
   const deployed = create2.map((row) => (row.source === undefined ? row : { ...row, initCode: code.creationCode(row.source, row.name) }))
-  return { [GENESIS]: print(await genesis(code, deployed)), [DELEGATE]: `${JSON.stringify(recipe(deployed), null, 2)}\n` }
+  return {
+    [GENESIS]: print(await genesis(code, deployed)),
+    [DELEGATE]: `${JSON.stringify(recipe(deployed), null, 2)}\n`,
+    [PAYMASTERS]: `${JSON.stringify(sponsors(code), null, 2)}\n`,
+  }
 }
 
 async function genesis(code, deployed) {
   const foreign = await deployAll(CHAIN_ID, deployed)
   const elsewhere = await deployAll(OTHER_CHAIN_ID, deployed)
   const dependent = new Set(foreign.filter((account, i) => account.code !== elsewhere[i].code).map(({ name }) => name))
-  const replaced = deployed.filter(({ name }) => dependent.has(name))
+  const replaced = deployed.filter(({ name, child }) => dependent.has(name) || dependent.has(child))
+  const replaceable = new Set(replaced.flatMap(({ name, child }) => [name, child]))
   // Whatever depends on the chain id must be recomputable from the list that the artifact carries.
-  if (replaced.length !== dependent.size) throw new Error(`depend on the chain id: ${[...dependent].join(', ')}`)
+  if ([...dependent].some((name) => !replaceable.has(name))) throw new Error(`depend on the chain id: ${[...dependent].join(', ')}`)
   return {
     accounts: [...predeployed(code), ...foreign],
     create2: replaced.map(({ name, address, salt, initCode, licence, origin }) => ({
@@ -55,6 +61,20 @@ async function genesis(code, deployed) {
 function recipe(deployed) {
   const { name, address, salt, initCode } = deployed.find((row) => row.name === delegate.name)
   return { name, address, deployer, salt, initCode }
+}
+
+/** What a sponsor deploys: a call of `deployer` with `salt`, `initCode` and the ABI encoding of (address owner, address signer). */
+function sponsors(code) {
+  const addressOf = (entryPoint) => create2.find(({ name }) => name === entryPoint).address
+  return {
+    deployer,
+    salt: word('0x0'),
+    paymasters: paymasters.map(({ version, entryPoint, source, contract }) => ({
+      version,
+      entryPoint: addressOf(entryPoint),
+      initCode: code.creationCode(source, contract),
+    })),
+  }
 }
 
 function predeployed(code) {

@@ -12,6 +12,8 @@ const L1_MESSENGER = '0x866e82a600a1414e583f7f13623f1ac5d58b0afa'
 const L1_STANDARD_BRIDGE = '0x3154cf16ccdb4c6d922629664174b904d80f2c35'
 const L1_ERC721_BRIDGE = '0x608d94945a64503e642e6370ec598e519a2c1e53'
 const L2_MESSENGER = predeploy('07')
+/** Of `Owners.sol`: here stands how many owner indexes are used up. */
+const OWNER_LIST = '0x97e2c6aad4ce5d562ebfaa00db6b9e0fb66ea5d8162ed5b243f51a2e03086f00'
 
 /** Byte 20 says "on this layer", the bytes below it to whom. */
 const vault = { 2: `0x01${FEE_RECIPIENT.slice(2)}` }
@@ -38,6 +40,10 @@ export const compiled = [
   { name: 'BaseTime', address: predeploy('30') },
   { name: 'Multicall3', address: '0xca11bde05977b3631167028862be2a173976ca11', op: false },
   { name: 'Create2Deployer', address: '0x13b0d85ccb8bf860b6b79af3029fca081ae9bef2' },
+  smartWallet('1', '0x000100abaad02f1cfc8bbe32bd5a564817339e72'),
+  smartWallet('1.1', '0x00000110dcdedc9581cb5ecb8467282f2926534d'),
+  smartWalletFactory('1', '0x0ba5ed0c6aa8c49038f819e587e2633c4a9f428a'),
+  smartWalletFactory('1.1', '0xba5ed110efdba3d005bfc882d75358acbbb85842'),
 ].map((row) => ({ contract: row.name, source: row.name, op: true, ...ours, ...row }))
 
 /**
@@ -96,6 +102,17 @@ export const delegate = {
   origin: 'contracts/src/PocketAccount.sol',
 }
 
+/**
+ * Paymasters, compiled from `src/`. Owner and signer are constructor arguments and drawn per installation, so none of them is in the genesis:
+ * whoever sponsors deploys its own.
+ */
+export const paymasters = ['0.6', '0.7', '0.8'].map((version) => ({
+  version,
+  entryPoint: `EntryPoint ${version}`,
+  source: 'VerifyingPaymaster',
+  contract: `VerifyingPaymaster${version.replace('.', '')}`,
+}))
+
 /** The CREATE2 deployer that the next table goes through. */
 export const deployer = '0x4e59b44847b379578588920ca78fbf26c0b4956c'
 
@@ -137,7 +154,33 @@ export const create2 = [
     origin: 'npm:@1inch/solidity-utils@6.9.16 (runtime code, completed to the creation code)',
   },
   delegate,
+  {
+    name: 'OwnedAccountFactory',
+    address: '0x8c2c918ec24c6349b142dab84324aaa3ec772a35',
+    salt: '0x'.padEnd(66, '0'),
+    source: 'OwnedAccount',
+    child: 'OwnedAccount',
+    licence: 'MIT',
+    origin: 'contracts/src/OwnedAccount.sol',
+  },
 ].map((row) => ({ licence: 'GPL-3.0', op: false, ...row }))
+
+/** Where Base has the account contract of Coinbase Smart Wallet. Its first owner index is used up: only proxies can be initialised. */
+function smartWallet(version, address) {
+  return {
+    name: `Smart wallet ${version}`,
+    contract: 'SmartWallet',
+    source: 'SmartWallet',
+    address,
+    storage: { [OWNER_LIST]: '0x1' },
+    op: false,
+  }
+}
+
+function smartWalletFactory(version, address) {
+  const contract = `SmartWalletFactory${version.replace('.', '')}`
+  return { name: `Smart wallet factory ${version}`, contract, source: 'SmartWalletFactory', address, op: false }
+}
 
 function predeploy(lastByte) {
   return `0x42${'0'.repeat(36)}${lastByte}`

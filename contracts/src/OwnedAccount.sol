@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.28;
+
+import {ERC4337Utils} from "@openzeppelin/contracts/account/utils/ERC4337Utils.sol";
+import {IAccount, IEntryPoint, PackedUserOperation} from "@openzeppelin/contracts/interfaces/IERC4337.sol";
+import {IERC1271} from "@openzeppelin/contracts/interfaces/IERC1271.sol";
+import {IERC7821} from "@openzeppelin/contracts/interfaces/draft-IERC7821.sol";
+import {Clones} from "@openzeppelin/contracts/proxy/Clones.sol";
+import {IERC721Receiver} from "@openzeppelin/contracts/token/ERC721/IERC721Receiver.sol";
+import {ERC721Holder} from "@openzeppelin/contracts/token/ERC721/utils/ERC721Holder.sol";
+import {ERC1155Holder} from "@openzeppelin/contracts/token/ERC1155/utils/ERC1155Holder.sol";
+import {Create2} from "@openzeppelin/contracts/utils/Create2.sol";
+import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
+import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
+import {MessageHashUtils} from "@openzeppelin/contracts/utils/cryptography/MessageHashUtils.sol";
+import {ERC7739} from "@openzeppelin/contracts/utils/cryptography/signers/draft-ERC7739.sol";
+import {Batch} from "./Batch.sol";
+import {Creation} from "./Creation.sol";
+
+/// An account of its own address that one key owns, for EntryPoint 0.7. The factory below clones it; the owner is part of the clone's code,
+/// so there is no storage, nothing to initialise and nobody who could come first.
+contract OwnedAccount is Batch, EIP712("OwnedAccount", "1"), ERC7739, ERC721Holder, ERC1155Holder {
+    /// Twenty bytes behind the clone's own code. In the contract that is cloned they are code too, an owner whose key nobody has.
+    function owner() public view returns (address) {
+        return address(bytes20(Clones.fetchCloneArgs(address(this))));
+    }
+
+    function entryPoint() public pure override returns (IEntryPoint) {
+        return ERC4337Utils.ENTRYPOINT_V07;
+    }
+
+    function supportsInterface(bytes4 id) public view override returns (bool) {
+        return id == type(IAccount).interfaceId || id == type(IERC1271).interfaceId || id == type(IERC7821).interfaceId
+            || id == type(IERC721Receiver).interfaceId || super.supportsInterface(id);
+    }
+
+    /// The owner needs no bundler to get at what the account holds.
+    function _checkEntryPointOrSelf() internal view override {
+        if (msg.sender != owner()) super._checkEntryPointOrSelf();
+    }
+
+    /// EntryPoint 0.7 hashes an operation to plain bytes, which a wallet signs as a message (personal_sign) and in no other way.
+    function _signableUserOpHash(PackedUserOperation calldata, bytes32 userOpHash) internal pure override returns (bytes32) {
+        return MessageHashUtils.toEthSignedMessageHash(userOpHash);
+    }
+
+    function _rawSignatureValidation(bytes32 hash, bytes calldata signature) internal view override returns (bool) {
+        (address recovered, ECDSA.RecoverError failure,) = ECDSA.tryRecoverCalldata(hash, signature);
+        return failure == ECDSA.RecoverError.NoError && recovered == owner();
+    }
+}
+
+/// Puts accounts at addresses that follow from owner and salt alone, the same on every chain that has this factory.
+contract OwnedAccountFactory {
+    error OwnerRequired();
+
+    OwnedAccount public immutable implementation = new OwnedAccount();
+
+    /// The account is made once; asked again, the factory names the one that stands, as ERC-4337 wants it.
+    function createAccount(address owner, uint256 salt) external returns (address account) {
+        account = getAddress(owner, salt);
+        if (account.code.length > 0) return account;
+        if (owner == address(0)) revert OwnerRequired();
+        Creation.create2(0, bytes32(salt), _initCode(owner));
+    }
+
+    function getAddress(address owner, uint256 salt) public view returns (address) {
+        return Create2.computeAddress(bytes32(salt), keccak256(_initCode(owner)));
+    }
+
+    /// What OpenZeppelin's Clones would deploy: an ERC-1167 proxy with the owner behind its code.
+    function _initCode(address owner) private view returns (bytes memory) {
+        return abi.encodePacked(
+            hex"6100413d81600a3d39f3363d3d373d3d3d363d73", implementation, hex"5af43d82803e903d91602b57fd5bf3", owner
+        );
+    }
+}
