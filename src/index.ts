@@ -21,7 +21,8 @@ import type { Cadence, CadenceKind, ChainOptions, Clock, FeeParameters, Genesis,
 import { COMPAT, STATE_HISTORY_BLOCKS } from './compat.ts'
 import type { Compat, CompatName } from './compat.ts'
 import { Hash, Mnemonic, Secp256k1 } from './eth/index.ts'
-import type { Address } from './eth/index.ts'
+import type { Address, PrivateKey } from './eth/index.ts'
+import type { Bundler } from './bundler/index.ts'
 import { configureTier1, loadPrecompiles, OP_FORKS } from './evm/index.ts'
 import type { OpFork, Tier1Mode, WriteSet } from './evm/index.ts'
 import { CODE, DevAccounts, RpcError, Workers, createRpc, nodeThreads } from './rpc/index.ts'
@@ -114,6 +115,9 @@ export interface PocketchainOptions {
   /** the wallet beside the chain, whose accounts are the dev accounts and those given here; false: there is none */
   readonly wallet?: WalletChoices | false
 
+  /** the ERC-4337 bundler beside the chain, loaded when it is first asked; false: there is none */
+  readonly bundler?: BundlerChoices | false
+
   /** threads for calls that take long, started when one comes: one for each core but the first, at most 4. 0: they hold everybody up */
   readonly workers?: number
 
@@ -132,6 +136,14 @@ export interface WalletChoices extends Omit<WalletOptions, 'keyring' | 'records'
   readonly chains?: WalletOptions['chains']
   /** keys beyond those of the dev accounts: what a keystore file holds, or keys that end with the process */
   readonly keys?: Omit<Keys, 'dev'>
+}
+
+/** What may be chosen of the bundler. */
+export interface BundlerChoices {
+  /** of the account that sends bundles; one that follows from the mnemonic and the derivation path unless given. The default genesis gives it ether */
+  readonly key?: PrivateKey
+  /** ERC-7562 holds for validations: true */
+  readonly rules?: boolean
 }
 
 export interface DevAccount {
@@ -174,6 +186,8 @@ export const DEFAULT_MNEMONIC = 'test test test test test test test test test te
 const PATH = "m/44'/60'/0'/0"
 const ETHER = 10n ** 18n
 const GAS_LIMIT = 60_000_000n
+/** Pays for bundles, which pay it back. */
+const BUNDLER_BALANCE = 1_000n * ETHER
 const BASE_FEE = 1_000_000_000n
 /** Each takes 20 MB once it has started, and the state a second time. */
 const WORKERS = 4
@@ -210,13 +224,15 @@ async function started(options: PocketchainOptions, shelf: Shelf): Promise<Pocke
   signers.setAutoImpersonation(options.autoImpersonate ?? false)
   const compat = COMPAT[options.compat ?? 'default']
   const workers = workersOf(options, chain, compat, onError)
-  const beside: Beside = { wallet: null, servers: [] }
+  const beside: Beside = { wallet: null, servers: [], bundler: null }
   const rpc = createRpc({
     chain,
     accounts: signers,
     compat,
     parallel: workers,
     wallet: options.wallet === false ? null : { callsStatus: async (id, origin) => beside.wallet?.face.callsStatus(id, origin) },
+    bundler:
+      options.bundler === false ? null : { request: async (request) => (await bundlerOf(options, rpc, beside, onError)).request(request) },
     clientVersion,
     onBug: onError,
   })
@@ -229,8 +245,25 @@ async function started(options: PocketchainOptions, shelf: Shelf): Promise<Pocke
 /** What comes after the node's methods, and they after it. */
 interface Beside {
   wallet: Wallet | null
+  /** null: nobody has asked it anything */
+  bundler: Promise<Bundler> | null
   /** that have listened */
   readonly servers: Server[]
+}
+
+/** Who sends no user operations never loads it. */
+function bundlerOf(options: PocketchainOptions, rpc: Rpc, beside: Beside, onError: (error: unknown) => void): Promise<Bundler> {
+  const choices = options.bundler === false ? undefined : options.bundler
+  beside.bundler ??= import('./bundler/index.ts').then(({ createBundler }) =>
+    createBundler({ ...choices, rpc, key: bundlerKey(options), testMode: true, onError }),
+  )
+  return beside.bundler
+}
+
+/** No dev account, whose balances and nonces are the tests' own; whoever knows the words knows this key as well. */
+function bundlerKey({ bundler, mnemonic = DEFAULT_MNEMONIC, derivationPath = PATH }: PocketchainOptions): PrivateKey {
+  const given = bundler === false ? undefined : bundler?.key
+  return given ?? Hash.toBytes(Hash.ofText(`pocketchain bundler\n${mnemonic}\n${derivationPath.replace(/\/$/, '')}`))
 }
 
 type Ours = Pick<Parts, 'chain' | 'rpc' | 'accounts' | 'onError' | 'beside'>
@@ -323,6 +356,7 @@ function assemble(parts: Parts): Pocketchain {
   const end = async (): Promise<void> => {
     // Who waits for a person is refused now, or servers would wait along.
     await beside.wallet?.close()
+    await (await beside.bundler)?.close()
     // Who waits for a thread is refused now, or servers would wait along.
     await workers?.close()
     // Also those that were still opening their port; why one could not, its caller was told.
@@ -492,7 +526,10 @@ function genesisOf(options: PocketchainOptions, accounts: readonly DevAccount[],
     gasLimit: options.gasLimit ?? GAS_LIMIT,
     baseFeePerGas: options.baseFee ?? BASE_FEE,
     factories: options.factories ?? true,
-    accounts: accounts.map(({ address }) => ({ address, balance: options.balance ?? 10_000n * ETHER })),
+    accounts: [
+      ...accounts.map(({ address }) => ({ address, balance: options.balance ?? 10_000n * ETHER })),
+      ...(options.bundler === false ? [] : [{ address: Secp256k1.address(bundlerKey(options)), balance: BUNDLER_BALANCE }]),
+    ],
   })
 }
 

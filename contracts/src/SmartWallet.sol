@@ -6,6 +6,7 @@ import {IERC1822Proxiable} from "@openzeppelin/contracts/interfaces/draft-IERC18
 import {ERC1967Utils} from "@openzeppelin/contracts/proxy/ERC1967/ERC1967Utils.sol";
 import {ERC721Holder} from "@openzeppelin/contracts/token/ERC721/utils/ERC721Holder.sol";
 import {ERC1155Holder} from "@openzeppelin/contracts/token/ERC1155/utils/ERC1155Holder.sol";
+import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
 import {MessageHashUtils} from "@openzeppelin/contracts/utils/cryptography/MessageHashUtils.sol";
 import {SignatureChecker} from "@openzeppelin/contracts/utils/cryptography/SignatureChecker.sol";
 import {WebAuthn} from "@openzeppelin/contracts/utils/cryptography/WebAuthn.sol";
@@ -168,9 +169,16 @@ contract SmartWallet is Owners, IERC1271, IERC1822Proxiable, ERC721Holder, ERC11
         SignatureWrapper memory wrapper = abi.decode(signature, (SignatureWrapper));
         bytes memory owner = ownerAtIndex(wrapper.ownerIndex);
         if (owner.length == 32) {
-            return SignatureChecker.isValidSignatureNow(abi.decode(owner, (address)), hash, wrapper.signatureData);
+            return _isSignedByAddress(abi.decode(owner, (address)), hash, wrapper.signatureData);
         }
         return owner.length == 64 && _isSignedByPasskey(owner, hash, wrapper.signatureData);
+    }
+
+    /// Recovers first: to look whether a key has code is what ERC-7562 (OP-041) forbids a validation.
+    function _isSignedByAddress(address owner, bytes32 hash, bytes memory signatureData) private view returns (bool) {
+        (address signer, ECDSA.RecoverError failure, ) = ECDSA.tryRecover(hash, signatureData);
+        if (failure == ECDSA.RecoverError.NoError && signer == owner) return true;
+        return SignatureChecker.isValidERC1271SignatureNow(owner, hash, signatureData);
     }
 
     function _isSignedByPasskey(bytes memory owner, bytes32 hash, bytes memory signatureData) private view returns (bool) {

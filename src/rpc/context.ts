@@ -3,6 +3,7 @@ import type { Compat } from '../compat.ts'
 import type { DevAccounts } from './accounts.ts'
 import type { Filters } from './filters.ts'
 import type { Parallel } from './parallel.ts'
+import type { RpcRequest } from './port.ts'
 import type { BlockTexts } from './texts.ts'
 
 /** What handlers work with; one per running node. */
@@ -18,6 +19,8 @@ export interface Context {
   readonly parallel: Parallel | null
   /** the wallet of the same process; null: there is none */
   readonly wallet: WalletPort | null
+  /** the bundler of the same process; null: there is none */
+  readonly bundler: BundlerPort | null
   /** such as `pocketchain/0.1.0/linux-x64/node20.20.2` */
   readonly clientVersion: string
 }
@@ -29,6 +32,12 @@ export interface WalletPort {
    * Throws RpcError, 5730 for an unknown one.
    */
   readonly callsStatus: (id: string, origin: string | null) => Promise<unknown>
+}
+
+/** What a node answers for the bundler beside it (ERC-4337): clients ask both at one url. */
+export interface BundlerPort {
+  /** Throws RpcError with the codes of ERC-7769. */
+  readonly request: (request: RpcRequest) => Promise<unknown>
 }
 
 /** Who asks. A `session` exists on WebSocket only: it can be sent notifications. */

@@ -2,6 +2,7 @@ import type { Method } from './method.ts'
 import { method } from './method.ts'
 import { BLOCK_METHODS } from './methods/blocks.ts'
 import { BUILD_METHODS } from './methods/build.ts'
+import { BUNDLER_METHODS, BUNDLER_TEST_METHODS } from './methods/bundler.ts'
 import { CADENCE_METHODS } from './methods/cadence.ts'
 import { CALL_METHODS } from './methods/call.ts'
 import { DEBUG_METHODS } from './methods/debug.ts'
@@ -44,8 +45,9 @@ const MODULES = method({
   params: [],
   result: { title: 'versions by prefix', type: 'object', additionalProperties: { type: 'string' } },
   example: { params: [], result: { eth: '1.0', net: '1.0', web3: '1.0' } },
-  handler: ({ wallet }, _, { tier }) => {
-    const hidden: ReadonlySet<string> = new Set(wallet === null ? WALLET_METHODS.map(({ name }) => name) : [])
+  handler: ({ wallet, bundler }, _, { tier }) => {
+    const absent = [...(wallet === null ? WALLET_METHODS : []), ...(bundler === null ? [...BUNDLER_METHODS, ...BUNDLER_TEST_METHODS] : [])]
+    const hidden: ReadonlySet<string> = new Set(absent.map(({ name }) => name))
     const names = [...METHODS.keys()].filter((name) => (tier === 'dedicated' || isPublic(name)) && !hidden.has(name))
     return Object.fromEntries(names.map((name) => [name.slice(0, name.indexOf('_')), '1.0']))
   },
@@ -62,6 +64,7 @@ export const CHAPTERS: readonly Chapter[] = [
   { title: 'Fees', methods: FEE_METHODS },
   { title: 'Sending and signing', methods: [...SEND_METHODS, ...FILL_METHODS, ...SIGN_METHODS] },
   { title: 'Wallet', methods: WALLET_METHODS },
+  { title: 'User operations (ERC-4337)', methods: BUNDLER_METHODS },
   { title: 'Subscriptions', methods: SUBSCRIPTION_METHODS },
   { title: 'Transaction pool', methods: TXPOOL_METHODS },
   { title: 'Raw bytes', methods: DEBUG_METHODS },
@@ -72,6 +75,7 @@ export const CHAPTERS: readonly Chapter[] = [
   { title: 'Test hand: state', methods: [...EDIT_METHODS, ...STATE_FILE_METHODS, ...ERC20_METHODS] },
   { title: 'Test hand: ways back', methods: HISTORY_METHODS },
   { title: 'Test hand: senders and the pool', methods: [...IMPERSONATE_METHODS, ...POOL_METHODS] },
+  { title: 'Test hand: the bundler', methods: BUNDLER_TEST_METHODS },
   { title: 'Test hand: the node', methods: [...NODE_INFO_METHODS, ...POCKETCHAIN_METHODS] },
 ]
 

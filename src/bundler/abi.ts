@@ -1,0 +1,103 @@
+import { Address, DecodeError, Hash, Hex } from '../eth/index.ts'
+
+/**
+ * A value of a call. A bigint, a hash or an address is one word, bytes are `bytes`, an array is a tuple that holds something dynamic (all tuples of
+ * ERC-4337 do), `{ list }` an array of such values.
+ */
+export type AbiValue = bigint | Hash | Address | Uint8Array | readonly AbiValue[] | { readonly list: readonly AbiValue[] }
+
+/** The little of the ABI that an EntryPoint's functions need. */
+export const Abi = { selector, call, encode, Reader: reader }
+
+/** Four bytes as 0x text. */
+function selector(signature: string): Hex {
+  return Hash.ofText(signature).slice(0, 10) as Hex // the beginning of a hash
+}
+
+function call(selectorText: Hex, values: readonly AbiValue[]): Uint8Array {
+  return concat([Hex.toBytes(selectorText), encode(values)])
+}
+
+function encode(values: readonly AbiValue[]): Uint8Array {
+  const heads: Uint8Array[] = []
+  const tails: Uint8Array[] = []
+  let end = BigInt(values.length * 32)
+  for (const value of values) {
+    const word = wordOf(value)
+    if (word !== null) {
+      heads.push(word)
+      continue
+    }
+    const tail = tailOf(value as Exclude<AbiValue, bigint | Hash | Address>) // anything else is a word
+    heads.push(wordOf(end) as Uint8Array) // a bigint is a word
+    tails.push(tail)
+    end += BigInt(tail.length)
+  }
+  return concat([...heads, ...tails])
+}
+
+function wordOf(value: AbiValue): Uint8Array | null {
+  if (typeof value === 'bigint') return Hex.toBytes(Hex.fromBytes32(value))
+  if (typeof value === 'string') return Hex.toBytes(`0x${value.slice(2).padStart(64, '0')}`)
+  return null
+}
+
+function tailOf(value: Exclude<AbiValue, bigint | Hash | Address>): Uint8Array {
+  if (value instanceof Uint8Array) {
+    const padded = new Uint8Array(32 + Math.ceil(value.length / 32) * 32)
+    padded.set(wordOf(BigInt(value.length)) as Uint8Array) // a bigint is a word
+    padded.set(value, 32)
+    return padded
+  }
+  if ('list' in value) return concat([wordOf(BigInt(value.list.length)) as Uint8Array, encode(value.list)]) // a bigint is a word
+  return encode(value)
+}
+
+function concat(parts: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(parts.reduce((size, part) => size + part.length, 0))
+  let at = 0
+  for (const part of parts) {
+    bytes.set(part, at)
+    at += part.length
+  }
+  return bytes
+}
+
+/** Reads a tuple whose first word is at `base`. Every verb throws DecodeError for what lies outside. */
+export interface AbiReader {
+  readonly word: (index: number) => bigint
+  readonly hash: (index: number) => Hash
+  readonly address: (index: number) => Address
+  readonly bytes: (index: number) => Uint8Array
+  readonly tuples: (index: number) => readonly AbiReader[]
+}
+
+const MOST_TUPLES = 4_096
+
+function reader(data: Uint8Array, base = 0): AbiReader {
+  const slice = (from: number, size: number): Uint8Array => {
+    if (from < 0 || size < 0 || from + size > data.length) throw new DecodeError('abi', `ends before byte ${from + size}`)
+    return data.subarray(from, from + size)
+  }
+  const bigintAt = (at: number) => BigInt(Hex.fromBytes(slice(at, 32)))
+  const numberAt = (at: number) => {
+    const value = bigintAt(at)
+    if (value > BigInt(data.length)) throw new DecodeError('abi', `points to byte ${value} of ${data.length}`)
+    return Number(value)
+  }
+  return {
+    word: (index) => bigintAt(base + index * 32),
+    hash: (index) => Hash.from(slice(base + index * 32, 32)),
+    address: (index) => Address.from(slice(base + index * 32 + 12, 20)),
+    bytes: (index) => {
+      const at = base + numberAt(base + index * 32)
+      return slice(at + 32, numberAt(at)).slice()
+    },
+    tuples: (index) => {
+      const at = base + numberAt(base + index * 32)
+      const count = numberAt(at)
+      if (count > MOST_TUPLES) throw new DecodeError('abi', `has ${count} items`)
+      return Array.from({ length: count }, (_, i) => reader(data, at + 32 + numberAt(at + 32 + i * 32)))
+    },
+  }
+}

@@ -1,0 +1,65 @@
+import { encodeErrorResult } from 'viem'
+import { entryPoint07Abi } from 'viem/account-abstraction'
+import { describe, expect, it } from 'vitest'
+import { Address, Hex, UserOperation } from '../eth/index.ts'
+import { failureOf, refusalFor, revertDataOf } from './failure.ts'
+import { RpcError } from '../rpc/index.ts'
+
+const PAYMASTER = Address.from(`0x${'22'.repeat(20)}`)
+const OPERATION = UserOperation.of({ sender: Address.zero, nonce: 0n, paymaster: PAYMASTER })
+
+describe('what an EntryPoint reverts with', () => {
+  it('names the operation and the reason', () => {
+    const data = encodeErrorResult({ abi: entryPoint07Abi, errorName: 'FailedOp', args: [3n, 'AA25 invalid account nonce'] })
+    expect(failureOf(Hex.toBytes(data))).toEqual({ index: 3, reason: 'AA25 invalid account nonce', inner: null })
+  })
+
+  it('and what the account said', () => {
+    const inner =
+      '0x08c379a0000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000000036e6f210000000000000000000000000000000000000000000000000000000000'
+    const data = encodeErrorResult({ abi: entryPoint07Abi, errorName: 'FailedOpWithRevert', args: [0n, 'AA33 reverted', inner] })
+    const failure = failureOf(Hex.toBytes(data))
+    expect(failure && refusalFor(failure, OPERATION)).toMatchObject({
+      code: -32501,
+      message: 'AA33 reverted: no!',
+      data: { paymaster: PAYMASTER, revertData: inner },
+    })
+  })
+
+  it.each(['0x', '0x12345678', '0x220266b6', '0x220266b6ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff'] as const)(
+    '%s is none',
+    (data) => {
+      expect(failureOf(Hex.toBytes(data))).toBe(null)
+    },
+  )
+})
+
+// facts: -32500 but for those that have a code of their own.
+it.each([
+  ['AA10 sender already constructed', -32500],
+  ['AA13 initCode failed or OOG', -32500],
+  ['AA21 didn’t pay prefund', -32500],
+  ['AA22 expired or not due', -32503],
+  ['AA23 reverted', -32500],
+  ['AA24 signature error', -32507],
+  ['AA25 invalid account nonce', -32500],
+  ['AA26 over verificationGasLimit', -32500],
+  ['AA30 paymaster not deployed', -32501],
+  ['AA31 paymaster deposit too low', -32508],
+  ['AA32 paymaster expired or not due', -32503],
+  ['AA33 reverted', -32501],
+  ['AA34 signature error', -32507],
+  ['AA36 over paymasterVerificationGasLimit', -32501],
+  ['AA40 over verificationGasLimit', -32500],
+  ['AA41 too little verificationGas', -32500],
+  ['AA50 postOp reverted', -32501],
+  ['AA94 gas values overflow', -32602],
+])('%s is told with %i', (reason, code) => {
+  expect(refusalFor({ reason, inner: null }, OPERATION)).toMatchObject({ code, message: reason })
+})
+
+it('the bytes of a revert are found where nodes put them', () => {
+  expect(revertDataOf(new RpcError(3, 'execution reverted', '0x1234'))).toEqual(Uint8Array.of(0x12, 0x34))
+  expect(revertDataOf(new RpcError(-32000, 'reverted', { data: '0x12' }))).toEqual(Uint8Array.of(0x12))
+  expect(revertDataOf(new RpcError(-32000, 'out of gas'))).toBe(null)
+})

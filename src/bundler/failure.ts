@@ -1,0 +1,89 @@
+import { DecodeError, Hex } from '../eth/index.ts'
+import type { Address, UserOperation } from '../eth/index.ts'
+import { RpcError } from '../rpc/index.ts'
+import { Abi } from './abi.ts'
+import { refuse } from './errors.ts'
+import type { Refusal } from './errors.ts'
+
+/** Why the EntryPoint would not run a bundle. */
+export interface Failure {
+  /** which of the operations; null: it does not say */
+  readonly index: number | null
+  /** `AA23 reverted` */
+  readonly reason: string
+  /** what account, factory or paymaster reverted with, from 0.7 on */
+  readonly inner: Uint8Array | null
+}
+
+const FAILED_OP = Abi.selector('FailedOp(uint256,string)')
+const FAILED_OP_WITH_REVERT = Abi.selector('FailedOpWithRevert(uint256,string,bytes)')
+const SIGNATURE_FAILED = Abi.selector('SignatureValidationFailed(address)')
+const ERROR = Abi.selector('Error(string)')
+
+/** What an EntryPoint of any version reverted with; null for what is none of its errors. */
+export function failureOf(revertData: Uint8Array): Failure | null {
+  const selector = Hex.fromBytes(revertData.subarray(0, 4))
+  const values = Abi.Reader(revertData.subarray(4))
+  try {
+    if (selector === FAILED_OP) return { index: Number(values.word(0)), reason: TEXT.decode(values.bytes(1)), inner: null }
+    if (selector === FAILED_OP_WITH_REVERT)
+      return { index: Number(values.word(0)), reason: TEXT.decode(values.bytes(1)), inner: values.bytes(2) }
+    if (selector === SIGNATURE_FAILED) return { index: 0, reason: 'AA24 signature error', inner: null }
+    return null
+  } catch (error) {
+    if (error instanceof DecodeError) return null
+    throw error
+  }
+}
+
+const TEXT = new TextDecoder()
+
+/** By the first number in the text; what is not listed is the account's. */
+const KINDS: readonly (readonly [pattern: RegExp, kind: Refusal])[] = [
+  [/^AA(22|32)/, 'time'],
+  [/^AA(24|34)/, 'signature'],
+  [/^AA31/, 'deposit'],
+  [/^AA(3\d|50)/, 'paymaster'],
+  [/^AA(93|94|96)/, 'invalid'],
+]
+
+export function refusalFor({ reason, inner }: Omit<Failure, 'index'>, { paymaster }: UserOperation): RpcError {
+  const kind = KINDS.find(([pattern]) => pattern.test(reason))?.[1] ?? 'account'
+  const said = inner === null || inner.length === 0 ? null : (reasonOf(inner) ?? Hex.fromBytes(inner))
+  const ofPaymaster = kind === 'paymaster' || kind === 'deposit' || reason.startsWith('AA3')
+  const data = {
+    reason,
+    ...(inner === null ? undefined : { revertData: Hex.fromBytes(inner) }),
+    ...(ofPaymaster && paymaster !== null ? { paymaster } : undefined),
+  }
+  return refuse(kind, said === null ? reason : `${reason}: ${said}`, data)
+}
+
+/** The text of Error(string); null for other data. */
+export function reasonOf(revertData: Uint8Array): string | null {
+  if (Hex.fromBytes(revertData.subarray(0, 4)) !== ERROR) return null
+  try {
+    return TEXT.decode(Abi.Reader(revertData.subarray(4)).bytes(0))
+  } catch (error) {
+    if (error instanceof DecodeError) return null
+    throw error
+  }
+}
+
+/** The bytes that a call reverted with; null when the error says something else. */
+export function revertDataOf(error: unknown): Uint8Array | null {
+  if (!(error instanceof RpcError)) return null
+  const { data } = error
+  const text = typeof data === 'object' && data !== null && 'data' in data ? data.data : data
+  return Hex.isHex(text) && text.length % 2 === 0 ? Hex.toBytes(text) : null
+}
+
+/** authorizer (20 bytes), validUntil (6), validAfter (6), from the lowest: what a validation answers. */
+export interface ValidationData {
+  /** null: none. An aggregator that would have to be asked */
+  readonly aggregator: Address | null
+  readonly signatureFailed: boolean
+  /** seconds; 0n: for ever */
+  readonly validUntil: bigint
+  readonly validAfter: bigint
+}

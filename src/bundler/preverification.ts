@@ -1,0 +1,72 @@
+import { Address, Hex } from '../eth/index.ts'
+import type { UserOperation } from '../eth/index.ts'
+import { Abi } from './abi.ts'
+import type { EntryPoint } from './entrypoint.ts'
+import type { BlockNow, NodeView } from './node.ts'
+
+// What a bundle costs and no gas limit of an operation pays for (alto's figures, of one operation alone in its bundle).
+const TRANSACTION_GAS = 21_000n
+const FIXED_GAS = 9_830n
+const OPERATION_OVERHEAD_GAS = 7_260n
+/** EIP-2028 and EIP-7623, by token: a zero byte is one, another byte four. */
+const TOKEN_GAS = 4n
+const FLOOR_TOKEN_GAS = 10n
+/** Ten words of call data are copied for 92 gas. */
+const TEN_WORDS_GAS = 92n
+/** EIP-7702, for each authorization. */
+const AUTHORIZATION_GAS = 25_000n
+
+/** Where a chain of the OP stack says what a transaction's data costs on L1. */
+export const GAS_PRICE_ORACLE = Address.from('0x420000000000000000000000000000000000000f')
+const GET_L1_FEE = Abi.selector('getL1Fee(bytes)')
+/** What a transaction has around its call data: signature, fees, nonce. */
+const ENVELOPE = new Uint8Array(110).fill(0xff)
+
+export interface PreVerification {
+  /** gas of the bundle that no limit pays for */
+  readonly execution: bigint
+  /** the data fee on L1, in gas of this chain at the price that the operation will pay */
+  readonly data: bigint
+}
+
+export async function preVerificationOf(
+  node: NodeView,
+  entryPoint: EntryPoint,
+  operation: UserOperation,
+  now: BlockNow,
+): Promise<PreVerification> {
+  const callData = entryPoint.handleOps([operation], operation.sender)
+  return { execution: executionGas(callData, operation), data: await dataGas(node, callData, operation, now) }
+}
+
+function executionGas(callData: Uint8Array, operation: UserOperation): bigint {
+  const tokens = BigInt(callData.reduce((sum, byte) => sum + (byte === 0 ? 1 : 4), 0))
+  const words = BigInt(Math.ceil(operation.callData.length / 32))
+  const gas = TRANSACTION_GAS + FIXED_GAS + OPERATION_OVERHEAD_GAS + tokens * TOKEN_GAS + (words * TEN_WORDS_GAS) / 10n
+  const authorization = operation.authorization === null ? 0n : AUTHORIZATION_GAS
+  return gas + authorization + floorGas(tokens, operation)
+}
+
+/** What the floor asks for beyond, when the operation does little but bring data. Half of its limits count as used. */
+function floorGas(tokens: bigint, { verificationGasLimit, callGasLimit }: UserOperation): bigint {
+  const lacking = tokens * (FLOOR_TOKEN_GAS - TOKEN_GAS) - (verificationGasLimit + callGasLimit) / 2n
+  return lacking > 0n ? lacking : 0n
+}
+
+async function dataGas(node: NodeView, callData: Uint8Array, operation: UserOperation, now: BlockNow): Promise<bigint> {
+  if ((await node.code(GAS_PRICE_ORACLE)) === '0x') return 0n
+  const transaction = new Uint8Array(ENVELOPE.length + callData.length)
+  transaction.set(ENVELOPE)
+  transaction.set(callData, ENVELOPE.length)
+  const answer = await node.read(GAS_PRICE_ORACLE, Abi.call(GET_L1_FEE, [transaction]))
+  const fee = BigInt(Hex.fromBytes(answer.subarray(0, 32)))
+  const price = gasPrice(operation, now)
+  return price === 0n ? 0n : (fee + price - 1n) / price
+}
+
+/** What the operation pays for a unit of gas now; what the block asks for when it names no price. */
+export function gasPrice({ maxFeePerGas, maxPriorityFeePerGas }: UserOperation, { baseFee }: BlockNow): bigint {
+  if (maxFeePerGas === 0n) return baseFee
+  const price = baseFee + maxPriorityFeePerGas
+  return price < maxFeePerGas ? price : maxFeePerGas
+}

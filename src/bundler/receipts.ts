@@ -1,0 +1,132 @@
+import { Address, DecodeError, Hash, Hex } from '../eth/index.ts'
+import type { UserOperation } from '../eth/index.ts'
+import { schema } from '../rpc/index.ts'
+import { Abi } from './abi.ts'
+import type { EntryPoint } from './entrypoint.ts'
+import { reasonOf } from './failure.ts'
+import type { NodeView } from './node.ts'
+import { operationJson } from './wire.ts'
+
+const EVENT = Hash.ofText('UserOperationEvent(bytes32,address,address,uint256,bool,uint256,uint256)')
+const REVERTED = Hash.ofText('UserOperationRevertReason(bytes32,address,uint256,bytes)')
+const POST_OP_REVERTED = Hash.ofText('PostOpRevertReason(bytes32,address,uint256,bytes)')
+const BEFORE_EXECUTION = Hash.ofText('BeforeExecution()')
+
+const { address, anything, arrayOf, bytes, hash, object } = schema
+const LOG = object({ address, topics: arrayOf(hash, 4), data: bytes })
+const LOGS = arrayOf(LOG, 1_000_000)
+
+type Log = ReturnType<typeof LOG.parse>
+
+/** Which operations a bundle's logs tell of, and whether their own calls succeeded. */
+export function includedIn(logs: unknown): ReadonlyMap<Hash, boolean> {
+  return new Map(
+    LOGS.parse(logs, 'logs').flatMap(({ topics, data }) => {
+      const operation = topics[1]
+      return topics[0] === EVENT && operation !== undefined ? [[operation, Abi.Reader(data).word(1) !== 0n] as const] : []
+    }),
+  )
+}
+
+/** Where an operation went: from the EntryPoint's log of it, sealed or promised. null: it is in no block. */
+export async function placeOf(node: NodeView, entryPoints: readonly EntryPoint[], userOpHash: Hash): Promise<Hash | null> {
+  const filter = {
+    address: entryPoints.map((each) => each.address),
+    topics: [EVENT, userOpHash],
+    fromBlock: 'earliest',
+    toBlock: 'pending',
+  }
+  const found = FOUND.parse(await node.ask('eth_getLogs', filter), 'logs')
+  return found[0]?.transactionHash ?? null
+}
+
+const FOUND = arrayOf(object({ transactionHash: hash }), 1_000)
+
+/** What eth_getUserOperationReceipt answers; null when the transaction is in no block, or does not tell of it. */
+export async function receiptJson(node: NodeView, userOpHash: Hash, transaction: Hash): Promise<unknown> {
+  const receipt = await node.ask('eth_getTransactionReceipt', transaction)
+  if (receipt === null) return null
+  const { logs: wire } = object({ logs: anything }).parse(receipt, 'receipt')
+  const logs = LOGS.parse(wire, 'receipt.logs')
+  const at = logs.findIndex(({ topics }) => topics[0] === EVENT && topics[1] === userOpHash)
+  const log = logs[at]
+  if (log === undefined) return null
+  const [, , sender, paymaster] = log.topics
+  const values = Abi.Reader(log.data)
+  const [from, to] = [ownFrom(logs, at), at + 1]
+  const reason = failureIn(logs.slice(from, to), userOpHash)
+  return {
+    userOpHash,
+    entryPoint: Address.checksum(log.address),
+    sender: Address.checksum(lowBytes(sender)),
+    nonce: Hex.fromQuantity(values.word(0)),
+    paymaster: BigInt(paymaster ?? 0) === 0n ? null : Address.checksum(lowBytes(paymaster)),
+    actualGasCost: Hex.fromQuantity(values.word(2)),
+    actualGasUsed: Hex.fromQuantity(values.word(3)),
+    success: values.word(1) !== 0n,
+    ...(reason === null ? undefined : { reason }),
+    logs: (wire as readonly unknown[]).slice(from, to), // LOGS has read it as an array
+    receipt,
+  }
+}
+
+/** Behind the operation before it; of the first one, behind the validations. */
+function ownFrom(logs: readonly Log[], at: number): number {
+  for (let i = at - 1; i >= 0; i--) {
+    const topic = logs[i]?.topics[0]
+    if (topic === EVENT || topic === BEFORE_EXECUTION) return i + 1
+  }
+  return 0
+}
+
+function failureIn(logs: readonly Log[], userOpHash: Hash): string | null {
+  const log = logs.find(({ topics }) => (topics[0] === REVERTED || topics[0] === POST_OP_REVERTED) && topics[1] === userOpHash)
+  if (log === undefined) return null
+  const data = Abi.Reader(log.data).bytes(1)
+  return reasonOf(data) ?? Hex.fromBytes(data)
+}
+
+function lowBytes(topic: Hash | undefined): Address {
+  return Address.fromBigint(BigInt(topic ?? 0))
+}
+
+/** What eth_getUserOperationByHash answers: the operation as it stands in the bundle's call data. null: it is not there. */
+export async function operationInJson(
+  node: NodeView,
+  entryPoints: readonly EntryPoint[],
+  userOpHash: Hash,
+  transaction: Hash,
+  hashOf: (entryPoint: EntryPoint, operation: UserOperation) => Promise<Hash>,
+): Promise<unknown> {
+  const found = await node.ask('eth_getTransactionByHash', transaction)
+  if (found === null) return null
+  const { input, to, blockHash, blockNumber } = TRANSACTION.parse(found, 'transaction')
+  if (blockNumber === null || blockNumber === undefined) return null
+  const entryPoint = entryPoints.find((each) => each.address === to)
+  const operation = entryPoint === undefined ? null : await matching(entryPoint, input, userOpHash, hashOf)
+  if (entryPoint === undefined || operation === null) return null
+  return {
+    userOperation: operationJson(operation, entryPoint.version),
+    entryPoint: Address.checksum(entryPoint.address),
+    transactionHash: transaction,
+    blockHash,
+    blockNumber,
+  }
+}
+
+const TRANSACTION = object({ input: bytes, to: schema.maybe(address), blockHash: anything, blockNumber: anything })
+
+async function matching(
+  entryPoint: EntryPoint,
+  input: Uint8Array,
+  userOpHash: Hash,
+  hashOf: (entryPoint: EntryPoint, operation: UserOperation) => Promise<Hash>,
+): Promise<UserOperation | null> {
+  try {
+    for (const operation of entryPoint.readOps(input) ?? []) if ((await hashOf(entryPoint, operation)) === userOpHash) return operation
+    return null
+  } catch (error) {
+    if (error instanceof DecodeError) return null
+    throw error
+  }
+}

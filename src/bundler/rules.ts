@@ -1,0 +1,381 @@
+import { Address, Hash, Hex, UserOperation } from '../eth/index.ts'
+import { RpcError, schema } from '../rpc/index.ts'
+import { Abi } from './abi.ts'
+import { refuse } from './errors.ts'
+import { LEAST_STAKE, LEAST_UNSTAKE_SECONDS } from './limits.ts'
+import type { NodeView, Overrides } from './node.ts'
+import type { Candidate, Codes } from './validation.ts'
+import { bundleGas } from './validation.ts'
+
+// ERC-7562: what a validation may look at, so that what was valid when it came is valid when it goes out, and one change cannot spoil many.
+
+type Role = 'account' | 'factory' | 'paymaster'
+
+/** Who is being asked, and what it may do beyond the others. */
+interface Entity {
+  readonly role: Role
+  readonly address: Address
+}
+
+interface Violation {
+  readonly rule: string
+  readonly what: string
+  readonly entity: Entity
+  /** with enough stake it would be allowed */
+  readonly curable: boolean
+}
+
+/** A frame of geth's erc7562Tracer, as far as the rules ask. */
+interface Frame {
+  readonly from: Address
+  readonly to: Address | null
+  readonly type: string
+  readonly input: Hex
+  readonly value: bigint
+  readonly outOfGas: boolean
+  readonly opcodes: ReadonlySet<number>
+  readonly slots: ReadonlySet<Hash>
+  readonly written: ReadonlySet<Hash>
+  readonly codeAccesses: readonly Address[]
+  /** what was called or looked at, with the size of its code */
+  readonly sizes: ReadonlyMap<Address, number>
+  readonly calls: readonly Frame[]
+}
+
+/**
+ * Traces the whole handleOps and holds the validation against the rules. Throws RpcError: -32502 for a breach, -32505 when whoever broke it has a stake,
+ * but too little of it, -32000 when the node cannot trace so.
+ */
+export async function assertRules(node: NodeView, candidate: Candidate, bundler: Address, overrides: Overrides): Promise<Codes> {
+  const trace = await traced(node, candidate, bundler, overrides)
+  const { found, visited } = violations(trace, candidate)
+  const stakes = new Map<Address, Stake>()
+  for (const violation of found) {
+    const { entity, curable, rule, what } = violation
+    const stake = stakes.get(entity.address) ?? (await stakeOf(node, candidate.entryPoint.address, entity.address))
+    stakes.set(entity.address, stake)
+    if (curable && stake.amount >= LEAST_STAKE && stake.unstakeSeconds >= LEAST_UNSTAKE_SECONDS) continue
+    const data = { rule, [entity.role]: entity.address }
+    const who = `${entity.role} ${entity.address}`
+    if (curable && stake.amount > 0n)
+      throw refuse(
+        'stake',
+        `${who} ${what} (${rule}) and may do so with a stake of ${LEAST_STAKE} wei for ${LEAST_UNSTAKE_SECONDS} s; it has ${stake.amount} wei for ${stake.unstakeSeconds} s`,
+        { ...data, minimumStake: Hex.fromQuantity(LEAST_STAKE), minimumUnstakeDelay: Hex.fromQuantity(LEAST_UNSTAKE_SECONDS) },
+      )
+    throw refuse('rule', `${who} ${what}, which a validation must not (${rule} of ERC-7562)`, data)
+  }
+  return codesOf(node, visited)
+}
+
+/** Without those that the operation makes itself. */
+async function codesOf(node: NodeView, addresses: ReadonlySet<Address>): Promise<Codes> {
+  const codes = await Promise.all([...addresses].map(async (address) => [address, await node.code(address)] as const))
+  return new Map(codes.filter(([, code]) => code !== '0x').map(([address, code]) => [address, Hash.keccak(Hex.toBytes(code))]))
+}
+
+/** COD-010: what ran when it came must be what runs when it goes out. null: it is. */
+export async function changedCode(node: NodeView, codes: Codes): Promise<RpcError | null> {
+  const now = await codesOf(node, new Set(codes.keys()))
+  const changed = [...codes].find(([address, hash]) => now.get(address) !== hash)
+  if (changed === undefined) return null
+  return refuse('rule', `the code of ${changed[0]} has changed since the operation was checked (COD-010 of ERC-7562)`, { rule: 'COD-010' })
+}
+
+async function traced(node: NodeView, { entryPoint, operation }: Candidate, bundler: Address, overrides: Overrides): Promise<Trace> {
+  const data = Hex.fromBytes(entryPoint.handleOps([operation], bundler))
+  const call = { from: bundler, to: entryPoint.address, data, gas: Hex.fromQuantity(bundleGas(entryPoint, [operation])) }
+  const options = { tracer: 'erc7562Tracer', ...(Object.keys(overrides).length === 0 ? undefined : { stateOverrides: overrides }) }
+  const answer = await node.ask('debug_traceCall', call, 'pending', options).catch((error: unknown) => {
+    if (!(error instanceof RpcError)) throw error
+    throw cannotTrace(error.message)
+  })
+  if (typeof answer !== 'object' || answer === null || !('usedOpcodes' in answer)) throw cannotTrace('it answers something else')
+  const { keccak } = schema.object({ keccak: schema.maybe(schema.arrayOf(schema.bytes, MOST_PREIMAGES)) }).parse(answer, 'trace')
+  return { root: frameOf(answer, 'trace'), preimages: keccak ?? [] }
+}
+
+function cannotTrace(why: string): RpcError {
+  return refuse(
+    'server',
+    `the rules of ERC-7562 cannot be checked: the node has no debug_traceCall with erc7562Tracer (${why}); switch the rules off (rules: false), or take a node that has it`,
+    { reason: 'no-tracer' },
+  )
+}
+
+interface Trace {
+  readonly root: Frame
+  /** of everything that was hashed */
+  readonly preimages: readonly Uint8Array[]
+}
+
+// --- whose turn it is -------------------------------------------------------------------------------------------------
+
+const VALIDATE_PAYMASTER = ['0.6', '0.7'].map((version) =>
+  Abi.selector(
+    `validatePaymasterUserOp(${version === '0.6' ? '(address,uint256,bytes,bytes,uint256,uint256,uint256,uint256,uint256,bytes,bytes)' : '(address,uint256,bytes,bytes,bytes32,uint256,bytes32,bytes,bytes)'},bytes32,uint256)`,
+  ),
+)
+
+interface Walked {
+  readonly found: readonly Violation[]
+  readonly visited: ReadonlySet<Address>
+}
+
+function violations({ root, preimages }: Trace, { entryPoint, operation }: Candidate): Walked {
+  const found: Violation[] = []
+  const visited = new Set<Address>()
+  const hashed = new Map<Address, ReadonlySet<bigint>>()
+  const associated = (slot: Hash, holder: Address): boolean => {
+    const bases = hashed.get(holder) ?? basesOf(holder, preimages)
+    hashed.set(holder, bases)
+    return isAssociated(slot, holder, bases)
+  }
+  for (const frame of root.calls) {
+    // The EntryPoint calls itself for the first time when all validations are over.
+    if (frame.to === entryPoint.address && frame.type === 'CALL') break
+    const entity = entityOf(frame, operation, entryPoint.senderCreator)
+    if (entity === null) continue
+    const context: Context = { entity, operation, entryPoint: entryPoint.address, associated, found, visited, creations: { count: 0 } }
+    const frames = frame.to === entryPoint.senderCreator ? frame.calls : [frame]
+    for (const each of frames) walk(each, context)
+  }
+  return { found, visited }
+}
+
+function entityOf(frame: Frame, { sender, factory, paymaster }: UserOperation, senderCreator: Address): Entity | null {
+  if (frame.to === senderCreator)
+    return factory === null || factory === UserOperation.DELEGATION
+      ? { role: 'account', address: sender }
+      : { role: 'factory', address: factory }
+  if (frame.to === paymaster && paymaster !== null && VALIDATE_PAYMASTER.some((selector) => frame.input.startsWith(selector)))
+    return { role: 'paymaster', address: paymaster }
+  return frame.to === sender ? { role: 'account', address: sender } : null
+}
+
+// --- the rules --------------------------------------------------------------------------------------------------------
+
+interface Context {
+  readonly entity: Entity
+  readonly operation: UserOperation
+  readonly entryPoint: Address
+  readonly associated: (slot: Hash, holder: Address) => boolean
+  readonly found: Violation[]
+  readonly visited: Set<Address>
+  readonly creations: { count: number }
+}
+
+/** OP-011: what tells the block, the transaction or what is left. */
+const BANNED: ReadonlyMap<number, string> = new Map([
+  [0x32, 'ORIGIN'],
+  [0x3a, 'GASPRICE'],
+  [0x40, 'BLOCKHASH'],
+  [0x41, 'COINBASE'],
+  [0x42, 'TIMESTAMP'],
+  [0x43, 'NUMBER'],
+  [0x44, 'PREVRANDAO'],
+  [0x45, 'GASLIMIT'],
+  [0x48, 'BASEFEE'],
+  [0x49, 'BLOBHASH'],
+  [0x4a, 'BLOBBASEFEE'],
+  [0xfe, 'INVALID'],
+  [0xff, 'SELFDESTRUCT'],
+])
+/** OP-080: for those with a stake. */
+const BALANCES: ReadonlyMap<number, string> = new Map([
+  [0x31, 'BALANCE'],
+  [0x47, 'SELFBALANCE'],
+])
+const GAS = 0x5a
+
+function walk(frame: Frame, context: Context): void {
+  const { entryPoint, found } = context
+  const add: Add = (rule, what, curable = false, entity = context.entity) => found.push({ rule, what, entity, curable })
+  // What happens inside the EntryPoint is its own affair; who may call it is looked at by the caller's frame.
+  if (frame.to === entryPoint && frame.type !== 'DELEGATECALL') return
+  if (frame.to !== null && !isPrecompile(frame.to)) context.visited.add(frame.to)
+  opcodes(frame, add)
+  creations(frame, context, add)
+  accesses(frame, context, add)
+  storage(frame, context, add)
+  for (const call of frame.calls) {
+    if (call.to === entryPoint) entryPointCall(call, context, add)
+    else if (call.value > 0n && call.type === 'CALL') add('OP-061', `sends ${call.value} wei to ${call.to ?? 'nobody'}`)
+    walk(call, context)
+  }
+}
+
+/** `curable`: by a stake of who answers for it, the one that is asked unless another is named. */
+type Add = (rule: string, what: string, curable?: boolean, entity?: Entity) => unknown
+
+function opcodes({ opcodes: used, outOfGas }: Frame, add: Add): void {
+  for (const op of used) {
+    const banned = BANNED.get(op)
+    if (banned !== undefined) add('OP-011', `uses ${banned}`)
+    const balance = BALANCES.get(op)
+    if (balance !== undefined) add('OP-080', `uses ${balance}`, true)
+    if (op === GAS) add('OP-012', 'uses GAS for something else than a call')
+    if (!isAssigned(op)) add('OP-013', `uses the unassigned opcode 0x${op.toString(16)}`)
+  }
+  if (outOfGas) add('OP-020', 'runs out of gas')
+}
+
+/** Ranges of opcodes that mean something. */
+const ASSIGNED: readonly (readonly [number, number])[] = [
+  [0x00, 0x0b],
+  [0x10, 0x1e],
+  [0x20, 0x20],
+  [0x30, 0x4a],
+  [0x50, 0xa4],
+  [0xf0, 0xf5],
+  [0xfa, 0xfa],
+  [0xfd, 0xff],
+]
+
+function isAssigned(op: number): boolean {
+  return ASSIGNED.some(([first, last]) => op >= first && op <= last)
+}
+
+/** OP-031: one CREATE2, that of the sender. OP-032: a sender that is being made may CREATE. EREP-060: a factory with a stake may do more. */
+function creations(frame: Frame, { entity, operation, creations: made }: Context, add: Add): void {
+  for (const { type, from, to } of frame.calls) {
+    if (type === 'CREATE2') {
+      made.count += 1
+      if (entity.role !== 'factory') add('OP-031', 'uses CREATE2')
+      else if (made.count > 1 || to !== operation.sender)
+        add('OP-031', `creates ${to ?? 'what fails'} with CREATE2 besides the sender`, true)
+    }
+    if (type !== 'CREATE') continue
+    const ofSender = from === operation.sender && operation.factory !== null
+    if (!ofSender) add('OP-011', 'uses CREATE', entity.role === 'factory')
+  }
+}
+
+/** OP-041, OP-042, OP-051, OP-062: whose code may be called or looked at. */
+function accesses(frame: Frame, { operation, entryPoint }: Context, add: Add): void {
+  for (const [address, size] of frame.sizes) {
+    if (isPrecompile(address)) {
+      if (!ALLOWED_PRECOMPILES.has(address)) add('OP-062', `calls the precompile ${address}`)
+    } else if (size === 0 && address !== operation.sender) add('OP-041', `calls or looks at ${address}, where no code is`)
+  }
+  if (frame.codeAccesses.includes(entryPoint)) add('OP-054', 'looks at the code of the EntryPoint')
+}
+
+function isPrecompile(address: Address): boolean {
+  return BigInt(address) <= 0x1ffn && BigInt(address) > 0n
+}
+
+/** 1 to 10, and P256VERIFY (RIP-7212). */
+const ALLOWED_PRECOMPILES: ReadonlySet<Address> = new Set(
+  [...Array.from({ length: 10 }, (_, i) => BigInt(i + 1)), 0x100n].map(Address.fromBigint),
+)
+
+const DEPOSIT_TO = Abi.selector('depositTo(address)')
+const INCREMENT_NONCE = Abi.selector('incrementNonce(uint192)')
+
+/** OP-052 to OP-055. */
+function entryPointCall(call: Frame, { entity, operation }: Context, add: Add): void {
+  const isSender = call.from === operation.sender
+  const selector = call.input.slice(0, 10)
+  const own = Hex.fromBytes32(BigInt(operation.sender)).slice(2)
+  if (selector === DEPOSIT_TO && (isSender || entity.role === 'factory') && call.input.slice(10) === own) return
+  if (isSender && (call.input === '0x' || selector === INCREMENT_NONCE)) return
+  add('OP-055', `calls the EntryPoint (${selector})`)
+}
+
+/** STO-010 to STO-033, and OP-070: transient storage counts as storage. */
+function storage(frame: Frame, { entity, operation, associated }: Context, add: Add): void {
+  const owner = frame.type === 'DELEGATECALL' || frame.type === 'CALLCODE' ? frame.from : frame.to
+  if (owner === null || owner === operation.sender) return
+  for (const slot of frame.slots) {
+    const writes = frame.written.has(slot)
+    const what = `${writes ? 'writes' : 'reads'} slot ${slot} of ${owner}`
+    if (owner === entity.address) add('STO-031', what, true)
+    else if (associated(slot, operation.sender)) ofSender(what)
+    else if (associated(slot, entity.address)) add('STO-032', what, true)
+    else add('STO-033', what, !writes)
+  }
+  // Of a sender that stands it is free; of one that is being made, its factory needs the stake, whoever looks.
+  function ofSender(what: string): void {
+    const { factory } = operation
+    if (factory === null || factory === UserOperation.DELEGATION) return
+    add('STO-022', what, true, { role: 'factory', address: factory })
+  }
+}
+
+/** Slots that hold something about an address: the one of its own number, and those of mappings by it (ERC-7562, "associated storage"). */
+function isAssociated(slot: Hash, holder: Address, bases: ReadonlySet<bigint>): boolean {
+  const number = BigInt(slot)
+  if (number === BigInt(holder)) return true
+  for (const base of bases) if (number >= base && number - base <= ASSOCIATED_SLOTS) return true
+  return false
+}
+
+const ASSOCIATED_SLOTS = 128n
+
+function basesOf(holder: Address, preimages: readonly Uint8Array[]): ReadonlySet<bigint> {
+  const prefix = Hex.fromBytes32(BigInt(holder))
+  const mappings = preimages.filter((preimage) => preimage.length >= 32 && Hex.fromBytes(preimage.subarray(0, 32)) === prefix)
+  return new Set(mappings.map((preimage) => BigInt(Hash.keccak(preimage))))
+}
+
+// --- stakes -----------------------------------------------------------------------------------------------------------
+
+interface Stake {
+  /** wei */
+  readonly amount: bigint
+  readonly unstakeSeconds: bigint
+}
+
+const GET_DEPOSIT_INFO = Abi.selector('getDepositInfo(address)')
+
+/** (deposit, staked, stake, unstakeDelaySec, withdrawTime). A stake that is being withdrawn is none. */
+async function stakeOf(node: NodeView, entryPoint: Address, entity: Address): Promise<Stake> {
+  const info = Abi.Reader(await node.read(entryPoint, Abi.call(GET_DEPOSIT_INFO, [entity])))
+  return info.word(1) === 0n ? { amount: 0n, unstakeSeconds: 0n } : { amount: info.word(2), unstakeSeconds: info.word(3) }
+}
+
+// --- reading a trace --------------------------------------------------------------------------------------------------
+
+const { address, anything, arrayOf, boolean, hash, mapOf, maybe, object, quantity, string } = schema
+const COUNTS = mapOf(hash, anything, 100_000)
+const FRAME = object({
+  from: address,
+  to: maybe(address),
+  type: string,
+  input: maybe(string),
+  value: maybe(quantity),
+  outOfGas: maybe(boolean),
+  usedOpcodes: maybe(
+    mapOf<Hex, unknown>({ json: string.json, parse: (value, path) => Hex.fromQuantity(quantity.parse(value, path)) }, anything, 256),
+  ),
+  accessedSlots: maybe(
+    object({ reads: maybe(COUNTS), writes: maybe(COUNTS), transientReads: maybe(COUNTS), transientWrites: maybe(COUNTS) }),
+  ),
+  extCodeAccessInfo: maybe(arrayOf(address, 100_000)),
+  contractSize: maybe(mapOf(address, object({ contractSize: schema.integer }), 100_000)),
+  calls: maybe(arrayOf(anything, 100_000)),
+})
+
+const MOST_PREIMAGES = 100_000
+
+/** Throws RpcError for what is no frame. */
+function frameOf(value: unknown, path: string): Frame {
+  const read = FRAME.parse(value, path)
+  const { reads, writes, transientReads, transientWrites } = read.accessedSlots ?? {}
+  const written = new Set([...(writes?.keys() ?? []), ...(transientWrites?.keys() ?? [])])
+  return {
+    from: read.from,
+    to: read.to ?? null,
+    type: read.type,
+    input: Hex.isHex(read.input) ? read.input : '0x',
+    value: read.value ?? 0n,
+    outOfGas: read.outOfGas ?? false,
+    opcodes: new Set([...(read.usedOpcodes?.keys() ?? [])].map(Number)),
+    slots: new Set([...(reads?.keys() ?? []), ...(transientReads?.keys() ?? []), ...written]),
+    written,
+    codeAccesses: read.extCodeAccessInfo ?? [],
+    sizes: new Map([...(read.contractSize ?? [])].map(([at, { contractSize }]) => [at, contractSize])),
+    calls: (read.calls ?? []).map((call, i) => frameOf(call, `${path}.calls[${i}]`)),
+  }
+}

@@ -1,0 +1,204 @@
+import { Address } from './address.ts'
+import type { Authorization } from './authorization.ts'
+import { Bytes } from './bytes.ts'
+import { Hash } from './hash.ts'
+import { DecodeError, Hex } from './hex.ts'
+
+/** Of the EntryPoint that runs it (ERC-4337). */
+export type EntryPointVersion = '0.6' | '0.7' | '0.8'
+
+/**
+ * One shape for every EntryPoint version: what 0.6 packs as initCode and paymasterAndData stands here in parts, and its two paymaster limits are 0.
+ * Gas and fees are those that the account signs.
+ */
+export interface UserOperation {
+  readonly sender: Address
+  /** key (192 bits) and sequence (64) */
+  readonly nonce: bigint
+  /** null: the account stands. `UserOperation.DELEGATION`: its key delegates it to code (EIP-7702, from 0.8 on) */
+  readonly factory: Address | null
+  /** what the factory, or the account that has just been delegated, is called with */
+  readonly factoryData: Uint8Array
+  readonly callData: Uint8Array
+  readonly callGasLimit: bigint
+  readonly verificationGasLimit: bigint
+  readonly preVerificationGas: bigint
+  readonly maxFeePerGas: bigint
+  readonly maxPriorityFeePerGas: bigint
+  readonly paymaster: Address | null
+  readonly paymasterVerificationGasLimit: bigint
+  readonly paymasterPostOpGasLimit: bigint
+  readonly paymasterData: Uint8Array
+  readonly signature: Uint8Array
+  /** what the bundle's transaction carries for the sender (EIP-7702) */
+  readonly authorization: Authorization | null
+}
+
+/** From 0.7 on: what handleOps takes, and what is hashed. */
+export interface PackedUserOperation {
+  readonly sender: Address
+  readonly nonce: bigint
+  readonly initCode: Uint8Array
+  readonly callData: Uint8Array
+  /** verificationGasLimit and callGasLimit, 16 bytes each */
+  readonly accountGasLimits: Hash
+  readonly preVerificationGas: bigint
+  /** maxPriorityFeePerGas and maxFeePerGas, 16 bytes each */
+  readonly gasFees: Hash
+  readonly paymasterAndData: Uint8Array
+  readonly signature: Uint8Array
+}
+
+/** What is left out is 0, empty or null. */
+export type UserOperationFields = Partial<UserOperation> & Pick<UserOperation, 'sender' | 'nonce'>
+
+/** Where a user operation is executed. */
+export interface UserOperationDomain {
+  readonly version: EntryPointVersion
+  readonly entryPoint: Address
+  readonly chainId: number
+  /** what the sender delegates to, for operations whose factory is `DELEGATION`; its authorization's unless given */
+  readonly delegate?: Address
+}
+
+/** Stands in the place of a factory: the account is made by its own authorization (ERC-4337, "Support for EIP-7702 authorizations"). */
+const DELEGATION = Address.from(`0x7702${'0'.repeat(36)}`)
+
+export const UserOperation = { DELEGATION, of, pack, initCode, paymasterAndData, hash }
+
+function of(fields: UserOperationFields): UserOperation {
+  return { ...DEFAULTS, ...fields }
+}
+
+const EMPTY = new Uint8Array(0)
+
+const DEFAULTS: Omit<UserOperation, 'sender' | 'nonce'> = {
+  factory: null,
+  factoryData: EMPTY,
+  callData: EMPTY,
+  callGasLimit: 0n,
+  verificationGasLimit: 0n,
+  preVerificationGas: 0n,
+  maxFeePerGas: 0n,
+  maxPriorityFeePerGas: 0n,
+  paymaster: null,
+  paymasterVerificationGasLimit: 0n,
+  paymasterPostOpGasLimit: 0n,
+  paymasterData: EMPTY,
+  signature: EMPTY,
+  authorization: null,
+}
+
+/** Throws DecodeError when a limit or a fee does not fit 16 bytes. */
+function pack(operation: UserOperation): PackedUserOperation {
+  return {
+    sender: operation.sender,
+    nonce: operation.nonce,
+    initCode: initCode(operation),
+    callData: operation.callData,
+    accountGasLimits: halves(operation, 'verificationGasLimit', 'callGasLimit'),
+    preVerificationGas: operation.preVerificationGas,
+    gasFees: halves(operation, 'maxPriorityFeePerGas', 'maxFeePerGas'),
+    paymasterAndData: paymasterAndData(operation, '0.7'),
+    signature: operation.signature,
+  }
+}
+
+type Amount = { [K in keyof UserOperation]: UserOperation[K] extends bigint ? K : never }[keyof UserOperation]
+
+function halves(operation: UserOperation, high: Amount, low: Amount): Hash {
+  return Hash.fromBigint((half(operation, high) << 128n) | half(operation, low))
+}
+
+function half(operation: UserOperation, name: Amount): bigint {
+  const value = operation[name]
+  if (value < 0n || value >> 128n !== 0n) throw new DecodeError(`user operation.${name}`, 'does not fit 16 bytes')
+  return value
+}
+
+/** Factory and its data; empty when the account stands. */
+function initCode({ factory, factoryData }: UserOperation): Uint8Array {
+  return factory === null ? EMPTY : Bytes.concat([Address.toBytes(factory), factoryData])
+}
+
+/** Empty when the account pays. 0.6 has no limits between paymaster and data. Throws DecodeError as `pack`. */
+function paymasterAndData(operation: UserOperation, version: EntryPointVersion): Uint8Array {
+  const { paymaster, paymasterData } = operation
+  if (paymaster === null) return EMPTY
+  if (version === '0.6') return Bytes.concat([Address.toBytes(paymaster), paymasterData])
+  const limits = Hash.toBytes(halves(operation, 'paymasterVerificationGasLimit', 'paymasterPostOpGasLimit'))
+  return Bytes.concat([Address.toBytes(paymaster), limits, paymasterData])
+}
+
+/** What getUserOpHash of the EntryPoint answers, and the account signs. Throws DecodeError as `pack`, and for a delegation to nothing. */
+function hash(operation: UserOperation, domain: UserOperationDomain): Hash {
+  return HASHES[domain.version](operation, domain)
+}
+
+const HASHES: Readonly<Record<EntryPointVersion, (operation: UserOperation, domain: UserOperationDomain) => Hash>> = {
+  '0.6': (operation, domain) => inDomain(unpackedWords(operation), domain),
+  '0.7': (operation, domain) => inDomain(packedWords(pack(operation), Hash.keccak(initCode(operation))), domain),
+  '0.8': hashTyped,
+}
+
+/** 0.6 and 0.7: keccak(fields), EntryPoint, chain id. */
+function inDomain(fields: readonly Hash[], { entryPoint, chainId }: UserOperationDomain): Hash {
+  return hashWords([hashWords(fields), word(BigInt(entryPoint)), word(BigInt(chainId))])
+}
+
+function unpackedWords(operation: UserOperation): readonly Hash[] {
+  return [
+    word(BigInt(operation.sender)),
+    word(operation.nonce),
+    Hash.keccak(initCode(operation)),
+    Hash.keccak(operation.callData),
+    word(operation.callGasLimit),
+    word(operation.verificationGasLimit),
+    word(operation.preVerificationGas),
+    word(operation.maxFeePerGas),
+    word(operation.maxPriorityFeePerGas),
+    Hash.keccak(paymasterAndData(operation, '0.6')),
+  ]
+}
+
+function packedWords(packed: PackedUserOperation, initCodeHash: Hash): readonly Hash[] {
+  return [
+    word(BigInt(packed.sender)),
+    word(packed.nonce),
+    initCodeHash,
+    Hash.keccak(packed.callData),
+    packed.accountGasLimits,
+    word(packed.preVerificationGas),
+    packed.gasFees,
+    Hash.keccak(packed.paymasterAndData),
+  ]
+}
+
+const PACKED_TYPE = Hash.ofText(
+  'PackedUserOperation(address sender,uint256 nonce,bytes initCode,bytes callData,bytes32 accountGasLimits,uint256 preVerificationGas,bytes32 gasFees,bytes paymasterAndData)',
+)
+const DOMAIN_TYPE = Hash.ofText('EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)')
+const DOMAIN_NAME = Hash.ofText('ERC4337')
+const DOMAIN_VERSION = Hash.ofText('1')
+
+/** 0.8: EIP-712, and the code that the account delegates to instead of the marker. */
+function hashTyped(operation: UserOperation, domain: UserOperationDomain): Hash {
+  const separator = hashWords([DOMAIN_TYPE, DOMAIN_NAME, DOMAIN_VERSION, word(BigInt(domain.chainId)), word(BigInt(domain.entryPoint))])
+  const struct = hashWords([PACKED_TYPE, ...packedWords(pack(operation), Hash.keccak(hashedInitCode(operation, domain)))])
+  return Hash.keccak(Bytes.concat([Uint8Array.of(0x19, 0x01), Hash.toBytes(separator), Hash.toBytes(struct)]))
+}
+
+function hashedInitCode(operation: UserOperation, domain: UserOperationDomain): Uint8Array {
+  if (operation.factory !== DELEGATION) return initCode(operation)
+  const delegate = domain.delegate ?? operation.authorization?.address
+  if (delegate === undefined) throw new DecodeError('user operation.factory', 'is 0x7702, and nothing says what the sender delegates to')
+  return Bytes.concat([Address.toBytes(delegate), operation.factoryData])
+}
+
+function word(value: bigint): Hash {
+  return Hash.from(Hex.fromBytes32(value))
+}
+
+function hashWords(words: readonly Hash[]): Hash {
+  return Hash.keccak(Bytes.concat(words.map(Hash.toBytes)))
+}
