@@ -87,8 +87,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
   })
 
   it('has only a refusal for what it cannot show, and goes on with the next question', async () => {
-    const domain = { name: JSON.parse(`${'['.repeat(1000)}${']'.repeat(1000)}`) as unknown }
-    const unshowable = ask({ ...TYPED, typedData: { ...TYPED.typedData, domain } })
+    const unshowable = ask({ ...TYPED, scheme: 'personal_sign', message: '0x', text: 5 } as never) // which no request can bring about
     const next = ask(SWITCH)
     const shown = card(page, 'sign')
     await shown.getByText('it can only be rejected').waitFor()
@@ -99,6 +98,14 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(await unshowable).toBe(4001)
     await answer(page, 'switchChain')
     expect(await next).toBe('approved')
+  })
+
+  it('shows what nests as deep as a question may', async () => {
+    const depth = 190 // QUESTION_DEPTH is 200
+    const domain = { name: JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`) as unknown }
+    const answered = ask({ ...TYPED, typedData: { ...TYPED.typedData, domain } })
+    await answer(page, 'sign')
+    expect(await answered).toBe('approved')
   })
 
   it('names the characters that turn the id of a batch', async () => {
