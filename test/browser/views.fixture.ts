@@ -65,6 +65,12 @@ export const VIEWS: readonly View[] = [
       rpcUrls: [stage.second.url],
     }),
   ),
+  question('switch-chain', 'switchChain', ({ app, stage: { node, second } }) => {
+    const nativeCurrency = { name: 'Pebble', symbol: 'PBL', decimals: 18 }
+    const urls = { rpcUrls: [second.url], blockExplorerUrls: [], iconUrls: [] }
+    node.wallet.chains.add({ chainId: second.chainId, name: 'The second chain', nativeCurrency, ...urls })
+    return ask(app, 'wallet_switchEthereumChain', { chainId: `0x${second.chainId.toString(16)}` })
+  }),
   question('watch-asset', 'watchAsset', ({ app, coin }) =>
     ask(app, 'wallet_watchAsset', { type: 'ERC20', options: { address: coin, symbol: 'CAKE', decimals: 6 } }),
   ),
