@@ -1,5 +1,4 @@
-import { DecodeError, Hex } from '../eth/index.ts'
-import { Abi } from './abi.ts'
+import { Abi, DecodeError, Hex } from '../eth/index.ts'
 import { refuse } from './errors.ts'
 import { reasonOf, refusalFor } from './failure.ts'
 import { ESTIMATE_CALL_GAS, ESTIMATE_PAYMASTER_GAS, ESTIMATE_POST_OP_GAS, ESTIMATE_RUNS, ESTIMATE_VERIFICATION_GAS } from './limits.ts'

@@ -1,7 +1,6 @@
-import { DecodeError, Hex } from '../eth/index.ts'
+import { Abi, DecodeError, Hex } from '../eth/index.ts'
 import type { Address, UserOperation } from '../eth/index.ts'
 import { RpcError } from '../rpc/index.ts'
-import { Abi } from './abi.ts'
 import { refuse } from './errors.ts'
 import type { Refusal } from './errors.ts'
 

@@ -1,5 +1,5 @@
 export { createBundler } from './bundler.ts'
 export type { Bundler, BundlerOptions } from './bundler.ts'
-export { ENTRY_POINTS, entryPoint } from './entrypoint.ts'
-export type { EntryPoint } from './entrypoint.ts'
+export { ENTRY_POINTS, entryPoint } from '../eth/index.ts'
+export type { EntryPoint } from '../eth/index.ts'
 export { REFUSAL } from './errors.ts'

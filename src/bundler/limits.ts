@@ -16,9 +16,6 @@ export const BUNDLE_OPERATIONS = 50
 /** Gas of one bundle: what a transaction may have since Osaka is 16,777,216 (EIP-7825). */
 export const BUNDLE_GAS = 16_000_000n
 
-/** Less than this no account can be asked with. */
-export const LEAST_VERIFICATION_GAS = 10_000n
-
 /** Limits with which an estimate begins, as other bundlers do. */
 export const ESTIMATE_VERIFICATION_GAS = 10_000_000n
 export const ESTIMATE_PAYMASTER_GAS = 5_000_000n

@@ -1,11 +1,9 @@
 import { Address, Hex } from '../eth/index.ts'
-import type { Hash } from '../eth/index.ts'
-import { schema } from '../rpc/index.ts'
+import type { EntryPoint, Hash } from '../eth/index.ts'
+import { UserOperationJson, schema } from '../rpc/index.ts'
 import type { Desk } from './desk.ts'
-import type { EntryPoint } from './entrypoint.ts'
 import type { AccountOverride, Overrides } from './node.ts'
 import { operationInJson, receiptJson } from './receipts.ts'
-import { hashParameter, operationJson, readOperation } from './wire.ts'
 
 interface Row {
   /** only in test mode */
@@ -34,12 +32,12 @@ export const TABLE: ReadonlyMap<string, Row> = new Map<string, Row>([
 
 async function send(desk: Desk, [value, at]: readonly unknown[]): Promise<Hash> {
   const entryPoint = await desk.entryPoint(at)
-  return desk.send(await desk.candidate(entryPoint, readOperation(value, entryPoint.version, { partial: false })))
+  return desk.send(await desk.candidate(entryPoint, UserOperationJson.read(value, entryPoint.version, { partial: false })))
 }
 
 async function estimateGas(desk: Desk, [value, at, overrides]: readonly unknown[]): Promise<unknown> {
   const entryPoint = await desk.entryPoint(at)
-  const operation = readOperation(value, entryPoint.version, { partial: true })
+  const operation = UserOperationJson.read(value, entryPoint.version, { partial: true })
   const candidate = await desk.candidate(entryPoint, operation)
   const estimate = await desk.estimate(candidate, overridesOf(overrides))
   const { paymasterVerificationGasLimit, paymasterPostOpGasLimit, ...own } = estimate
@@ -76,7 +74,7 @@ async function byHash(desk: Desk, hash: Hash): Promise<unknown> {
   })
   if (found === null || fate === undefined) return found
   const { entryPoint, operation } = fate.candidate
-  return { ...(found as object), userOperation: operationJson(operation, entryPoint.version) } // an object or null
+  return { ...(found as object), userOperation: UserOperationJson.write(operation, entryPoint.version) } // an object or null
 }
 
 async function receipt(desk: Desk, hash: Hash): Promise<unknown> {
@@ -117,7 +115,7 @@ async function dumpMempool(desk: Desk, [at]: readonly unknown[]): Promise<unknow
   return desk.pool
     .all()
     .filter((each) => each.entryPoint.address === entryPoint.address)
-    .map(({ operation }) => operationJson(operation, entryPoint.version))
+    .map(({ operation }) => UserOperationJson.write(operation, entryPoint.version))
 }
 
 function setMode(desk: Desk, [mode]: readonly unknown[]): string {
@@ -149,8 +147,13 @@ async function addUserOps(desk: Desk, [values, at]: readonly unknown[]): Promise
   const entryPoint: EntryPoint = await desk.entryPoint(at)
   const all = schema.arrayOf(schema.anything, 1_000).parse(values, 'argument 0 (userOperations)')
   const candidates = await Promise.all(
-    all.map((value) => desk.candidate(entryPoint, readOperation(value, entryPoint.version, { partial: false }))),
+    all.map((value) => desk.candidate(entryPoint, UserOperationJson.read(value, entryPoint.version, { partial: false }))),
   )
   for (const candidate of candidates) if (desk.pool.get(candidate.hash) === null) desk.add(candidate)
   return 'ok'
+}
+
+function hashParameter(value: unknown): Hash {
+  if (typeof value !== 'string' || !Hex.isHex(value, 64)) throw schema.refused('argument 0 (userOpHash)', 'Missing/invalid userOpHash')
+  return schema.hash.parse(value, 'argument 0 (userOpHash)')
 }

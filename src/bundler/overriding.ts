@@ -1,6 +1,5 @@
 import { Hash, Hex } from '../eth/index.ts'
-import type { Address, UserOperation } from '../eth/index.ts'
-import type { EntryPoint } from './entrypoint.ts'
+import type { Address, EntryPoint, UserOperation } from '../eth/index.ts'
 import { mappingSlot, merged } from './node.ts'
 import type { NodeView, Overrides } from './node.ts'
 

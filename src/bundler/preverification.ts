@@ -1,7 +1,5 @@
-import { Address, Hex } from '../eth/index.ts'
-import type { UserOperation } from '../eth/index.ts'
-import { Abi } from './abi.ts'
-import type { EntryPoint } from './entrypoint.ts'
+import { Abi, Address, Hex } from '../eth/index.ts'
+import type { EntryPoint, UserOperation } from '../eth/index.ts'
 import type { BlockNow, NodeView } from './node.ts'
 
 // What a bundle costs and no gas limit of an operation pays for (alto's figures, of one operation alone in its bundle).

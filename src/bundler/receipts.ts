@@ -1,11 +1,8 @@
-import { Address, DecodeError, Hash, Hex } from '../eth/index.ts'
-import type { UserOperation } from '../eth/index.ts'
-import { schema } from '../rpc/index.ts'
-import { Abi } from './abi.ts'
-import type { EntryPoint } from './entrypoint.ts'
+import { Abi, Address, DecodeError, Hash, Hex } from '../eth/index.ts'
+import type { EntryPoint, UserOperation } from '../eth/index.ts'
+import { UserOperationJson, schema } from '../rpc/index.ts'
 import { reasonOf } from './failure.ts'
 import type { NodeView } from './node.ts'
-import { operationJson } from './wire.ts'
 
 const EVENT = Hash.ofText('UserOperationEvent(bytes32,address,address,uint256,bool,uint256,uint256)')
 const REVERTED = Hash.ofText('UserOperationRevertReason(bytes32,address,uint256,bytes)')
@@ -106,7 +103,7 @@ export async function operationInJson(
   const operation = entryPoint === undefined ? null : await matching(entryPoint, input, userOpHash, hashOf)
   if (entryPoint === undefined || operation === null) return null
   return {
-    userOperation: operationJson(operation, entryPoint.version),
+    userOperation: UserOperationJson.write(operation, entryPoint.version),
     entryPoint: Address.checksum(entryPoint.address),
     transactionHash: transaction,
     blockHash,

@@ -1,6 +1,5 @@
-import { Address, Hash, Hex, UserOperation } from '../eth/index.ts'
+import { Abi, Address, Hash, Hex, UserOperation } from '../eth/index.ts'
 import { RpcError, schema } from '../rpc/index.ts'
-import { Abi } from './abi.ts'
 import { refuse } from './errors.ts'
 import { LEAST_STAKE, LEAST_UNSTAKE_SECONDS } from './limits.ts'
 import type { NodeView, Overrides } from './node.ts'

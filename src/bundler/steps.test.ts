@@ -1,8 +1,7 @@
 import { createRequire } from 'node:module'
 import { describe, expect, it } from 'vitest'
 import { createPocketchain } from '../index.ts'
-import { Address, DecodeError, Hex } from '../eth/index.ts'
-import { ENTRY_POINTS, entryPoint } from './entrypoint.ts'
+import { Address, DecodeError, ENTRY_POINTS, Hex, entryPoint } from '../eth/index.ts'
 import { NodeView } from './node.ts'
 import { SOURCE, STEPS_CODE, Steps } from './steps.ts'
 

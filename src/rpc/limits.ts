@@ -166,3 +166,9 @@ export const REMOTE_NODE_REPLY_BYTES = 32 * 1024 * 1024
 
 /** Connections to one other node at once; further requests wait for one of them. */
 export const REMOTE_NODE_CONNECTIONS = 16
+
+/** Bytes that a user operation holds: with what the EntryPoint is told besides, a transaction of 128 KiB, geth's limit. */
+export const OPERATION_BYTES = 120_000
+
+/** verificationGasLimit: with less no account can be asked. */
+export const LEAST_VERIFICATION_GAS = 10_000n

@@ -1,7 +1,10 @@
-import { Address, Hex, UserOperation } from '../eth/index.ts'
-import type { EntryPointVersion, Hash } from '../eth/index.ts'
 import { Abi } from './abi.ts'
 import type { AbiReader, AbiValue } from './abi.ts'
+import { Address } from './address.ts'
+import type { Hash } from './hash.ts'
+import { Hex } from './hex.ts'
+import { UserOperation } from './useroperation.ts'
+import type { EntryPointVersion } from './useroperation.ts'
 
 /** What differs from one EntryPoint version to the next: shapes and sums. Everything else is one core. */
 export interface EntryPoint {

@@ -1,4 +1,6 @@
-import { Address, DecodeError, Hash, Hex } from '../eth/index.ts'
+import { Address } from './address.ts'
+import { Hash } from './hash.ts'
+import { DecodeError, Hex } from './hex.ts'
 
 /**
  * A value of a call. A bigint, a hash or an address is one word, bytes are `bytes`, an array is a tuple that holds something dynamic (all tuples of
@@ -6,7 +8,7 @@ import { Address, DecodeError, Hash, Hex } from '../eth/index.ts'
  */
 export type AbiValue = bigint | Hash | Address | Uint8Array | readonly AbiValue[] | { readonly list: readonly AbiValue[] }
 
-/** The little of the ABI that an EntryPoint's functions need. */
+/** The little of the ABI that EntryPoints, accounts and paymasters need. */
 export const Abi = { selector, call, encode, Reader: reader }
 
 /** Four bytes as 0x text. */

@@ -1,8 +1,7 @@
-import { Address, Hex, UserOperation } from '../eth/index.ts'
-import type { Authorization, EntryPointVersion, Hash } from '../eth/index.ts'
-import { schema } from '../rpc/index.ts'
-import { Authorization as Authorizations } from '../eth/index.ts'
-import { BUNDLE_BYTES, LEAST_VERIFICATION_GAS } from './limits.ts'
+import { Address, Authorization, Hex, UserOperation } from '../eth/index.ts'
+import type { EntryPointVersion } from '../eth/index.ts'
+import { LEAST_VERIFICATION_GAS, OPERATION_BYTES } from './limits.ts'
+import * as schema from './schema.ts'
 
 // User operations as they travel: 0.6 with initCode and paymasterAndData, later versions in parts (ERC-7769).
 
@@ -50,6 +49,9 @@ function factory(value: unknown, path: string): Address {
   return value === '0x7702' ? UserOperation.DELEGATION : address.parse(value, path)
 }
 
+/** User operations as bundlers and paymaster services take them. */
+export const UserOperationJson = { read, write, authorization: authorizationJson }
+
 export interface ReadOptions {
   /** an estimate: limits, fees and signature may be missing */
   readonly partial: boolean
@@ -58,7 +60,7 @@ export interface ReadOptions {
 const PATH = 'argument 0 (userOperation)'
 
 /** Throws RpcError -32602 that names the field. */
-export function readOperation(value: unknown, version: EntryPointVersion, options: ReadOptions): UserOperation {
+function read(value: unknown, version: EntryPointVersion, options: ReadOptions): UserOperation {
   const operation = version === '0.6' ? readUnpacked(value) : readParts(value)
   assertWidths(operation)
   if (!options.partial) assertComplete(value, operation, version)
@@ -127,14 +129,14 @@ function commonOf(read: Common) {
 function authorizationOf(read: ReturnType<typeof authorization.parse>): Authorization {
   const { chainId, address: delegate, nonce, r, s, yParity = (read.v ?? 0n) >= 27n ? (read.v ?? 27n) - 27n : (read.v ?? 0n) } = read
   const signed = { chainId, address: delegate, nonce, yParity: Number(yParity), r, s }
-  return { ...signed, authority: Authorizations.recover(signed) }
+  return { ...signed, authority: Authorization.recover(signed) }
 }
 
 /** The EntryPoint adds limits and fees up in words that hold no more (AA94). */
 function assertWidths(operation: UserOperation): void {
   const { callData, factoryData, paymasterData, signature } = operation
   const sizeBytes = callData.length + factoryData.length + paymasterData.length + signature.length
-  if (sizeBytes > BUNDLE_BYTES) throw refused(PATH, `holds ${sizeBytes} bytes, at most ${BUNDLE_BYTES} are sent`)
+  if (sizeBytes > OPERATION_BYTES) throw refused(PATH, `holds ${sizeBytes} bytes, at most ${OPERATION_BYTES} are sent`)
   for (const name of ['preVerificationGas', ...LIMITS, ...FEES] as const)
     if (operation[name] >> 120n !== 0n) throw refused(`${PATH}.${name}`, 'AA94 gas values overflow: more than 120 bits')
   if (operation.maxPriorityFeePerGas > operation.maxFeePerGas && operation.maxFeePerGas > 0n)
@@ -159,7 +161,7 @@ function assertComplete(value: unknown, operation: UserOperation, version: Entry
 }
 
 /** As it came in. */
-export function operationJson(operation: UserOperation, version: EntryPointVersion): Readonly<Record<string, unknown>> {
+function write(operation: UserOperation, version: EntryPointVersion): Readonly<Record<string, unknown>> {
   const head = {
     sender: Address.checksum(operation.sender),
     nonce: Hex.fromQuantity(operation.nonce),
@@ -196,7 +198,7 @@ function paymasterJson(operation: UserOperation) {
   }
 }
 
-export function authorizationJson({ chainId, address: delegate, nonce, yParity, r, s }: Authorization) {
+function authorizationJson({ chainId, address: delegate, nonce, yParity, r, s }: Authorization) {
   return {
     chainId: Hex.fromQuantity(chainId),
     address: Address.checksum(delegate),
@@ -205,9 +207,4 @@ export function authorizationJson({ chainId, address: delegate, nonce, yParity, 
     r: Hex.fromQuantity(r),
     s: Hex.fromQuantity(s),
   }
-}
-
-export function hashParameter(value: unknown): Hash {
-  if (typeof value !== 'string' || !Hex.isHex(value, 64)) throw schema.refused('argument 0 (userOpHash)', 'Missing/invalid userOpHash')
-  return schema.hash.parse(value, 'argument 0 (userOpHash)')
 }
