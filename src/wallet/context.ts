@@ -1,8 +1,8 @@
+import type { Records } from '../rpc/index.ts'
 import type { Approvals } from './approvals/approvals.ts'
 import type { Batches } from './batches/batches.ts'
 import type { Chains } from './chains/chains.ts'
 import type { Keyring } from './keys/keyring.ts'
-import type { Records } from './records.ts'
 import type { WalletSettings } from './settings.ts'
 import type { Sites } from './sites.ts'
 

@@ -1,12 +1,12 @@
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { Secp256k1 } from '../eth/index.ts'
 import type { Address } from '../eth/index.ts'
+import { memoryRecords } from '../rpc/index.ts'
 import { createPocketchain } from '../index.ts'
 import { embeddedChain } from './chains/chain.ts'
 import { Keyring } from './keys/keyring.ts'
 import { REQUEST_BATCH_ITEMS, SUBSCRIPTIONS_PER_PROVIDER, WAITING_QUESTIONS_PER_ORIGIN } from './limits.ts'
 import type { Provider, ProviderEvent } from './provider.ts'
-import { memoryRecords } from './records.ts'
 import { ORIGIN, connected, openWallet, refusal, startNode } from './wallet.fixture.ts'
 
 const node = await startNode()

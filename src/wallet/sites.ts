@@ -1,10 +1,9 @@
 import { Address } from '../eth/index.ts'
-import { CODE, RpcError } from '../rpc/index.ts'
+import type { Records } from '../rpc/index.ts'
+import { CODE, JsonRecords, RpcError } from '../rpc/index.ts'
 import type { Chains } from './chains/chains.ts'
 import { unauthorized } from './errors.ts'
 import { SITES } from './limits.ts'
-import { JsonRecords } from './records.ts'
-import type { Records } from './records.ts'
 
 /** What a caller in the same process is called unless it names an origin. */
 export const LOCAL_ORIGIN = 'local'

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { RpcError } from '../../rpc/index.ts'
+import { JsonRecords, RpcError, memoryRecords } from '../../rpc/index.ts'
 import type { Rpc } from '../../rpc/index.ts'
 import type { ChainInfo, WalletChain } from './chain.ts'
 import { Chains } from './chains.ts'
 import { CHAINS, CHAIN_URLS } from '../limits.ts'
-import { JsonRecords, memoryRecords } from '../records.ts'
 
 const silent: Rpc = {
   request: () => Promise.reject(new Error('not asked here')),

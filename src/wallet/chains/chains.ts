@@ -1,9 +1,8 @@
-import type { Rpc } from '../../rpc/index.ts'
+import { JsonRecords } from '../../rpc/index.ts'
+import type { Records, Rpc } from '../../rpc/index.ts'
 import type { ChainInfo, WalletChain } from './chain.ts'
 import { CHAINS, CHAIN_URLS, PROBE_BYTES, PROBE_MS } from '../limits.ts'
 import { nodeRpc } from './noderpc.ts'
-import { JsonRecords } from '../records.ts'
-import type { Records } from '../records.ts'
 
 /** How a chain that was added is reached. `limits`: less than an ordinary request may take, for a first look at a url. */
 export type Connect = (url: string, chainId: number, limits?: { readonly timeoutMs: number; readonly maxReplyBytes: number }) => Rpc

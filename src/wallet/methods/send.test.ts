@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { Address, Hex } from '../../eth/index.ts'
 import type { Hash } from '../../eth/index.ts'
-import { RpcError } from '../../rpc/index.ts'
+import { RpcError, memoryRecords } from '../../rpc/index.ts'
 import type { RpcRequest } from '../../rpc/index.ts'
 import { embeddedChain } from '../chains/chain.ts'
 import type { WalletChain } from '../chains/chain.ts'
-import { memoryRecords } from '../records.ts'
 import { LOGGER, REVERTER, asked, creating, deploy, sender, traces } from '../batches/sending.fixture.ts'
 import { ORIGIN, refusal, startNode } from '../wallet.fixture.ts'
 

@@ -1,7 +1,7 @@
 import { Address } from '../../eth/index.ts'
+import type { Records } from '../../rpc/index.ts'
+import { JsonRecords } from '../../rpc/index.ts'
 import { ACQUAINTANCES } from '../limits.ts'
-import { JsonRecords } from '../records.ts'
-import type { Records } from '../records.ts'
 
 /** To whom an account has sent something through this wallet: who is new, and who only looks like one of them, is worth a word. */
 export const Acquaintances = { of, meet }

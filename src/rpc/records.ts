@@ -1,6 +1,6 @@
 /**
- * Where the wallet keeps what must outlive the process, as bytes under text keys; all of the wallet's begin with `wallet/`. The root injects it:
- * LMDB under `--data`, memory otherwise; in a browser it may be IndexedDB's copy.
+ * Where wallet and sponsor keep what must outlive the process, as bytes under text keys that begin with `wallet/` and `sponsor/`. The root injects
+ * it: LMDB under `--data`, memory otherwise; in a browser it may be IndexedDB's copy.
  */
 export interface Records {
   get(key: string): Uint8Array | null
@@ -20,7 +20,7 @@ export function memoryRecords(): Records {
   }
 }
 
-/** Records as JSON: what the wallet keeps is small and read by people who look for a fault. */
+/** Records as JSON: what is kept is small and read by people who look for a fault. */
 export const JsonRecords = { get, put, entries }
 
 function get(records: Records, key: string): unknown {
