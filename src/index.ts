@@ -17,7 +17,7 @@ import {
   opConfig,
   parseGenesis,
 } from './chain/index.ts'
-import type { Cadence, CadenceKind, ChainOptions, Clock, FeeParameters, Genesis, PoolOrder } from './chain/index.ts'
+import type { Cadence, CadenceKind, ChainOptions, Clock, DefaultGenesisOptions, FeeParameters, Genesis, PoolOrder } from './chain/index.ts'
 import { COMPAT, STATE_HISTORY_BLOCKS } from './compat.ts'
 import type { Compat, CompatName } from './compat.ts'
 import { Hash, Mnemonic, Secp256k1 } from './eth/index.ts'
@@ -25,7 +25,8 @@ import type { Address, PrivateKey } from './eth/index.ts'
 import type { Bundler } from './bundler/index.ts'
 import { configureTier1, loadPrecompiles, OP_FORKS } from './evm/index.ts'
 import type { OpFork, Tier1Mode, WriteSet } from './evm/index.ts'
-import { CODE, DevAccounts, RpcError, Workers, createRpc, nodeThreads } from './rpc/index.ts'
+import type { Paymaster, PaymasterOptions } from './paymaster/index.ts'
+import { CODE, DevAccounts, RpcError, Workers, createRpc, isLoopbackName, nodeThreads } from './rpc/index.ts'
 import type { NodeRpc, Rpc, RpcRequest } from './rpc/index.ts'
 import type { ListenOptions, Served, Server } from './server/index.ts'
 import {
@@ -118,6 +119,12 @@ export interface PocketchainOptions {
   /** the ERC-4337 bundler beside the chain, loaded when it is first asked; false: there is none */
   readonly bundler?: BundlerChoices | false
 
+  /**
+   * the gas sponsor (ERC-7677) beside the chain, loaded when it is first asked, and at once when it has promised to pay for what did not come yet;
+   * false: there is none
+   */
+  readonly sponsor?: SponsorChoices | false
+
   /** threads for calls that take long, started when one comes: one for each core but the first, at most 4. 0: they hold everybody up */
   readonly workers?: number
 
@@ -131,7 +138,10 @@ export interface PocketchainOptions {
 }
 
 /** What may be chosen of the wallet. Its first chain is the node beside it, its records lie where the chain's do. */
-export interface WalletChoices extends Omit<WalletOptions, 'keyring' | 'records' | 'chains' | 'onError' | 'approvalUrl' | 'admits'> {
+export interface WalletChoices extends Omit<
+  WalletOptions,
+  'keyring' | 'records' | 'chains' | 'onError' | 'approvalUrl' | 'admits' | 'sponsor'
+> {
   /** further chains, each with its connection */
   readonly chains?: WalletOptions['chains']
   /** keys beyond those of the dev accounts: what a keystore file holds, or keys that end with the process */
@@ -144,6 +154,14 @@ export interface BundlerChoices {
   readonly key?: PrivateKey
   /** ERC-7562 holds for validations: true */
   readonly rules?: boolean
+}
+
+/** What may be chosen of the sponsor. Its ledger lies where the chain's records do. */
+export interface SponsorChoices extends Omit<PaymasterOptions, 'rpc' | 'signer' | 'owner' | 'records' | 'onNote' | 'onError'> {
+  /** signs what is sponsored; one that follows from the mnemonic and the derivation path unless given. The default genesis has paymasters for that one only */
+  readonly signer?: PrivateKey
+  /** pays deployments and deposits; as `signer`. The default genesis gives ether to the one that follows from the words */
+  readonly owner?: PrivateKey
 }
 
 export interface DevAccount {
@@ -162,6 +180,8 @@ export interface Pocketchain extends Rpc {
   readonly publisher: Publisher
   /** What apps ask and a person or a script answers. Throws Error when there is none. */
   readonly wallet: Wallet
+  /** What sponsors operations. Throws Error when there is none. */
+  readonly sponsor: Paymaster
   /** Closes the wallet and puts a new one in its place that knows no site, batch or added chain, and keeps nothing: for the next test. */
   readonly renewWallet: () => Promise<Wallet>
   /** EIP-1193. Throws RpcError. */
@@ -188,6 +208,9 @@ const ETHER = 10n ** 18n
 const GAS_LIMIT = 60_000_000n
 /** Pays for bundles, which pay it back. */
 const BUNDLER_BALANCE = 1_000n * ETHER
+/** What the sponsor has for deposits, beside those that its paymasters begin with. */
+const SPONSOR_BALANCE = 1_000n * ETHER
+const SPONSOR_DEPOSIT = 100n * ETHER
 const BASE_FEE = 1_000_000_000n
 /** Each takes 20 MB once it has started, and the state a second time. */
 const WORKERS = 4
@@ -207,7 +230,8 @@ export async function createPocketchain(options: PocketchainOptions = {}): Promi
   }
 }
 
-async function started(options: PocketchainOptions, shelf: Shelf): Promise<Pocketchain> {
+async function started(given: PocketchainOptions, shelf: Shelf): Promise<Pocketchain> {
+  const options: Begun = { ...given, genesisCalls: await genesisCallsOf(given) }
   const accounts = accountsOf(options)
   const onError = options.onError ?? writeError
   const clock = clockOf(options)
@@ -224,7 +248,7 @@ async function started(options: PocketchainOptions, shelf: Shelf): Promise<Pocke
   signers.setAutoImpersonation(options.autoImpersonate ?? false)
   const compat = COMPAT[options.compat ?? 'default']
   const workers = workersOf(options, chain, compat, onError)
-  const beside: Beside = { wallet: null, servers: [], bundler: null }
+  const beside: Beside = { wallet: null, servers: [], bundler: null, sponsor: null }
   const rpc = createRpc({
     chain,
     accounts: signers,
@@ -233,9 +257,11 @@ async function started(options: PocketchainOptions, shelf: Shelf): Promise<Pocke
     wallet: options.wallet === false ? null : { callsStatus: async (id, origin) => beside.wallet?.face.callsStatus(id, origin) },
     bundler:
       options.bundler === false ? null : { request: async (request) => (await bundlerOf(options, rpc, beside, onError)).request(request) },
+    sponsor: options.sponsor === false ? null : { request: async (request) => beside.sponsor?.control(request) },
     clientVersion,
     onBug: onError,
   })
+  if (options.sponsor !== false) beside.sponsor = await sponsorOf(options, options.sponsor ?? {}, { rpc, store, onError })
   const makeWallet = (records: Records): Wallet => walletOf(options.wallet || {}, records, { chain, rpc, accounts, onError, beside })
   if (options.wallet !== false) beside.wallet = makeWallet(store.records)
   await chain.start()
@@ -247,6 +273,7 @@ interface Beside {
   wallet: Wallet | null
   /** null: nobody has asked it anything */
   bundler: Promise<Bundler> | null
+  sponsor: Paymaster | null
   /** that have listened */
   readonly servers: Server[]
 }
@@ -261,9 +288,64 @@ function bundlerOf(options: PocketchainOptions, rpc: Rpc, beside: Beside, onErro
 }
 
 /** No dev account, whose balances and nonces are the tests' own; whoever knows the words knows this key as well. */
-function bundlerKey({ bundler, mnemonic = DEFAULT_MNEMONIC, derivationPath = PATH }: PocketchainOptions): PrivateKey {
-  const given = bundler === false ? undefined : bundler?.key
-  return given ?? Hash.toBytes(Hash.ofText(`pocketchain bundler\n${mnemonic}\n${derivationPath.replace(/\/$/, '')}`))
+function bundlerKey(options: PocketchainOptions): PrivateKey {
+  const given = options.bundler === false ? undefined : options.bundler?.key
+  return given ?? keyNamed('bundler', options)
+}
+
+function keyNamed(name: string, { mnemonic = DEFAULT_MNEMONIC, derivationPath = PATH }: PocketchainOptions): PrivateKey {
+  return Hash.toBytes(Hash.ofText(`pocketchain ${name}\n${mnemonic}\n${derivationPath.replace(/\/$/, '')}`))
+}
+
+/** Who asks for no sponsorship never loads it. Options that must be right are looked at now: throws RangeError. */
+async function sponsorOf(
+  options: PocketchainOptions,
+  choices: SponsorChoices,
+  { rpc, store, onError }: Pick<Parts, 'rpc' | 'store' | 'onError'>,
+): Promise<Paymaster> {
+  let loaded: Promise<Paymaster> | null = null
+  const load = (): Promise<Paymaster> =>
+    (loaded ??= import('./paymaster/index.ts').then(({ createPaymaster }) =>
+      createPaymaster({ ...sponsorKeys(options), ...choices, rpc, records: store.records, onNote: options.onNote ?? writeNote, onError }),
+    ))
+  if (Object.keys(choices).length > 0 || hasPromised(store.records)) await load()
+  return {
+    handle: async (body, caller) => (await load()).handle(body, caller),
+    control: async (request) => (await load()).control(request),
+    settled: async () => (await load()).settled(),
+    close: async () => (await loaded)?.close(),
+  }
+}
+
+/** A ledger was kept: what was promised may be used at any moment, or was. */
+function hasPromised(records: Records): boolean {
+  const [first] = records.entries('sponsor/')
+  return first !== undefined
+}
+
+/** Options, and what is done in block 0 of a chain that has none of its own. */
+type Begun = PocketchainOptions & { readonly genesisCalls: GenesisCalls }
+type GenesisCalls = NonNullable<DefaultGenesisOptions['calls']>
+
+/** The sponsor's paymasters with their deposits. A chain is the same with a sponsor and without: it is started again either way. */
+async function genesisCallsOf(options: PocketchainOptions): Promise<GenesisCalls> {
+  const { genesis, stateFile, mnemonic = DEFAULT_MNEMONIC, derivationPath = PATH, chainId = CHAIN_ID } = options
+  if (genesis !== undefined) return []
+  const isKnown = chainId === CHAIN_ID && mnemonic === DEFAULT_MNEMONIC && derivationPath.replace(/\/$/, '') === PATH
+  // A state file may be of another chain.
+  if (isKnown && stateFile === undefined) return 'prepared'
+  const { depositCall, sponsorDeployments } = await import('./paymaster/index.ts')
+  const { owner, signer } = sponsorKeys(options)
+  const deployments = sponsorDeployments(Secp256k1.address(owner), Secp256k1.address(signer))
+  return deployments.flatMap((each) => [
+    { to: each.deployer, data: each.data },
+    { ...depositCall(each), value: SPONSOR_DEPOSIT },
+  ])
+}
+
+/** As the bundler's: of no dev account, and known to whoever knows the words. */
+function sponsorKeys(options: PocketchainOptions): Readonly<Record<'owner' | 'signer', PrivateKey>> {
+  return { owner: keyNamed('sponsor owner', options), signer: keyNamed('sponsor signer', options) }
 }
 
 type Ours = Pick<Parts, 'chain' | 'rpc' | 'accounts' | 'onError' | 'beside'>
@@ -286,6 +368,7 @@ function walletOf({ keys, chains = [], ...choices }: WalletChoices, records: Rec
     onError,
     approvalUrl: () => linkOf(open()),
     admits: (origin) => open().every((server) => server.admits(origin)),
+    sponsor: beside.sponsor === null ? null : { origins: () => open().flatMap(originsOf), ca: () => authorityOf(open()) },
   })
 }
 
@@ -301,6 +384,16 @@ function faceOf(beside: Beside, { face }: Wallet): WalletFace {
     },
     callsStatus: (id, origin) => now().callsStatus(id, origin),
   }
+}
+
+/** Where its paymaster is found over TLS: apps say localhost as well, for which its certificate is, too. */
+function originsOf({ httpsUrl, port }: Server): readonly string[] {
+  return isLoopbackName(new URL(httpsUrl).hostname) ? [httpsUrl, `https://localhost:${port}`] : [httpsUrl]
+}
+
+/** PEM, of all ports: they may keep their certificates apart. */
+function authorityOf(servers: readonly Server[]): string {
+  return [...new Set(servers.map((server) => server.ca()))].join('\n')
 }
 
 function linkOf([server]: readonly Server[]): string {
@@ -357,6 +450,7 @@ function assemble(parts: Parts): Pocketchain {
     // Who waits for a person is refused now, or servers would wait along.
     await beside.wallet?.close()
     await (await beside.bundler)?.close()
+    await beside.sponsor?.close()
     // Who waits for a thread is refused now, or servers would wait along.
     await workers?.close()
     // Also those that were still opening their port; why one could not, its caller was told.
@@ -378,6 +472,10 @@ function assemble(parts: Parts): Pocketchain {
       if (beside.wallet === null) throw new Error('the node was started without a wallet (wallet: false)')
       return beside.wallet
     },
+    get sponsor() {
+      if (beside.sponsor === null) throw new Error('the node was started without a sponsor (sponsor: false)')
+      return beside.sponsor
+    },
     renewWallet: async () => {
       if (beside.wallet === null) throw new Error('the node was started without a wallet (wallet: false)')
       await beside.wallet.close()
@@ -389,7 +487,7 @@ function assemble(parts: Parts): Pocketchain {
     listen: async (where = {}) => {
       if (closed !== null) throw new Error('the node is closed; it opens no port any more')
       const server = open(
-        { ...parts, publisher, walletFace: beside.wallet === null ? null : faceOf(beside, beside.wallet) },
+        { ...parts, publisher, walletFace: beside.wallet === null ? null : faceOf(beside, beside.wallet), paymaster: beside.sponsor },
         { port: 0, ...where },
       )
       servers.push(server)
@@ -425,7 +523,7 @@ interface Ground {
   readonly onBug: (error: unknown) => void
 }
 
-function chainOptions(options: PocketchainOptions, accounts: readonly DevAccount[], { clock, store, loaded, onBug }: Ground): ChainOptions {
+function chainOptions(options: Begun, accounts: readonly DevAccount[], { clock, store, loaded, onBug }: Ground): ChainOptions {
   const genesis = loaded?.genesis ?? genesisOf({ ...options, ...beginningOf(options, store) }, accounts, clock)
   const { cadence = 'preconf' } = options
   return {
@@ -465,7 +563,7 @@ interface Loaded {
 }
 
 /** Lays the file's blocks on the shelf, if it has any that can be. Throws StateFileError, and RangeError for a shelf that is not empty. */
-function loadedOf(options: PocketchainOptions, accounts: readonly DevAccount[], clock: Clock, shelf: Shelf): Loaded | null {
+function loadedOf(options: Begun, accounts: readonly DevAccount[], clock: Clock, shelf: Shelf): Loaded | null {
   const { stateFile, chainId, onNote = writeNote } = options
   if (stateFile === undefined) return null
   if (shelf.height >= 0)
@@ -506,7 +604,7 @@ function clockOf({ clock = 'real', timestamp }: PocketchainOptions): Clock {
   return clock === 'real' ? new RealClock() : new ManualClock(timestamp === undefined ? Date.now() : timestamp * 1_000)
 }
 
-function genesisOf(options: PocketchainOptions, accounts: readonly DevAccount[], clock: Clock): Genesis {
+function genesisOf(options: Begun, accounts: readonly DevAccount[], clock: Clock): Genesis {
   const limits = {
     codeSizeLimit: options.codeSizeLimit === undefined ? DEFAULT_CODE_SIZE_LIMIT : options.codeSizeLimit,
     transactionGasCap: options.transactionGasCap === undefined ? DEFAULT_TRANSACTION_GAS_CAP : options.transactionGasCap,
@@ -526,9 +624,11 @@ function genesisOf(options: PocketchainOptions, accounts: readonly DevAccount[],
     gasLimit: options.gasLimit ?? GAS_LIMIT,
     baseFeePerGas: options.baseFee ?? BASE_FEE,
     factories: options.factories ?? true,
+    calls: options.genesisCalls,
     accounts: [
       ...accounts.map(({ address }) => ({ address, balance: options.balance ?? 10_000n * ETHER })),
       ...(options.bundler === false ? [] : [{ address: Secp256k1.address(bundlerKey(options)), balance: BUNDLER_BALANCE }]),
+      { address: Secp256k1.address(sponsorKeys(options).owner), balance: SPONSOR_BALANCE },
     ],
   })
 }

@@ -8,6 +8,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest'
 import { binOf } from '../scripts/setup.mjs'
 import { finish, start } from '../src/cli/cli.fixture.ts'
 import type { Started } from '../src/cli/cli.fixture.ts'
+import { parsePolicies } from '../src/paymaster/index.ts'
 import { codeBlocks, expectedOutputs, likeness, relativeLinks } from './markdown.fixture.ts'
 import type { CodeBlock } from './markdown.fixture.ts'
 
@@ -15,7 +16,7 @@ import type { CodeBlock } from './markdown.fixture.ts'
 //
 // - `ts`: runs as a module, or, when it imports vitest, as the tests it holds. All of them are type-checked.
 // - `sh`: each line runs in a shell. `npm start` runs as the command itself. What others prove is listed in PROVEN_ELSEWHERE.
-// - `json`: the line that --json prints first.
+// - `json`: an object is the line that --json prints first; a list is policies of the sponsor, and lies where commands work as policies.json.
 // - no language: a picture, or what the command prints.
 //
 // 127.0.0.1:8545 is a node of its own for each block; a first line `// npm start -- …` or `# npm start -- …` says how it is started.
@@ -43,10 +44,15 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 const folder = mkdtempSync(join(tmpdir(), 'pocketchain-docs-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
+// Certificates are made in the home of the user.
+vi.stubEnv('HOME', folder)
+
 const pages = PAGES.map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }))
 const blocks = pages.flatMap(({ path, text }) => codeBlocks(path, text))
 
 const modules = blocks.filter(({ language }) => language === 'ts')
+const policies = blocks.filter(({ language, text }) => language === 'json' && text.startsWith('['))
+for (const { text } of policies) writeFileSync(join(folder, 'policies.json'), text)
 
 // A fixture that lasts for a file belongs at the top of one.
 for (const block of modules.filter(extendsTests)) await import(pathToFileURL(writeModule(block, 'run', block.text)).href)
@@ -110,8 +116,13 @@ describe('what the pages show', () => {
     await stopped(command)
   })
 
+  it('is policies that the sponsor takes', () => {
+    expect(policies.length).toBeGreaterThan(0)
+    for (const { text } of policies) expect(() => parsePolicies(JSON.parse(text))).not.toThrow()
+  })
+
   it('is the first line of --json, key by key', async () => {
-    const shown = blocks.filter(({ language }) => language === 'json')
+    const shown = blocks.filter((block) => block.language === 'json' && !policies.includes(block))
     expect(shown.length).toBeGreaterThan(0)
     const command = start(['--port', '0', '--json'])
     const ready: unknown = JSON.parse(await command.says(/^.*\n/))
@@ -202,6 +213,11 @@ async function runLine(line: string, exports: string, url: string): Promise<void
 async function runCommand(args: readonly string[]): Promise<void> {
   if (args.includes('--help')) {
     expect(await finish(args)).toMatchObject({ code: 0, err: '' })
+    return
+  }
+  if (args.includes('demo')) {
+    // Where the page leaves the answers to a reader, a script gives them.
+    expect(await finish([...new Set([...args, '--headless'])])).toMatchObject({ code: 0, err: '' })
     return
   }
   const command = await started(args)

@@ -179,7 +179,7 @@ describe('viem', () => {
   it('reads what the account can do', async () => {
     expect(await client.getCapabilities({ account: alice, chainId: 31_337 })).toMatchObject({
       atomic: { status: 'ready' },
-      paymasterService: { supported: false },
+      paymasterService: { supported: true },
       gasLimitOverride: { supported: true },
     })
   })

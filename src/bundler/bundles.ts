@@ -82,8 +82,12 @@ export class Bundles {
     const chosen = await this.#sound(entryPoint, await this.#choice(entryPoint))
     if (chosen.length === 0) return null
     const transaction = await this.#transaction(entryPoint, chosen)
-    await this.#submit(transaction, chosen)
+    // Before it is sent: a node that makes a block of each transaction tells of it before it answers, and who hears of it asks for the receipt.
     for (const waiting of chosen) waiting.bundle = transaction.hash
+    await this.#submit(transaction, chosen).catch((error: unknown) => {
+      for (const waiting of chosen) waiting.bundle = null
+      throw error
+    })
     this.#out.set(transaction.hash, { transaction, operations: chosen, sentMs: this.#now() })
     return transaction.hash
   }

@@ -6,6 +6,7 @@ import type { FeeParameters } from './basefee.ts'
 import type { Genesis } from './genesis.ts'
 import { StateHistory, writesOf } from './state.ts'
 import predeploys from './predeploys.json' with { type: 'json' }
+import sponsor from './sponsor.json' with { type: 'json' }
 
 export interface DefaultGenesisOptions {
   readonly chainId: number
@@ -23,6 +24,19 @@ export interface DefaultGenesisOptions {
   readonly transactionGasCap: bigint | null
   /** false: without the factories that anybody can deploy by a known transaction, for scripts that send it */
   readonly factories?: boolean
+  /**
+   * what is done with all of this in place, one after the other: block 0 holds what comes of it. `prepared`: those that set up the sponsor of the
+   * words that everybody knows, on the chain id 31337, whose outcome is known: running them would take 20 ms of every start
+   */
+  readonly calls?: readonly GenesisCall[] | 'prepared'
+}
+
+/** A call that somebody made who has any amount of ether and is nobody. It must succeed. */
+export interface GenesisCall {
+  readonly to: Address
+  readonly data: Uint8Array
+  /** wei */
+  readonly value?: bigint
 }
 
 /** Tips go here; also the header's fee recipient. */
@@ -129,7 +143,9 @@ function stateOf(options: DefaultGenesisOptions, config: ChainConfig): Genesis['
   }
   const snapshot = { accounts, storage, codes }
   const state = options.chainId === SNAPSHOT_CHAIN_ID ? snapshot : deployAgain(snapshot, config)
-  return options.factories === false ? withoutFactories(state) : state
+  const { calls = [] } = options
+  const called = calls === 'prepared' ? prepared(state, config) : calls.length === 0 ? state : afterCalls(state, calls, config)
+  return options.factories === false ? withoutFactories(called) : called
 }
 
 /** Each with the account that its transaction, signed by nobody's key, deploys it from. */
@@ -157,8 +173,7 @@ function deployAgain(snapshot: Genesis['state'], config: ChainConfig): Genesis['
       accounts.delete(gone)
       storage.delete(gone)
     }
-  const history = new StateHistory({ accounts, storage, codes })
-  const writes = writesOf(history.at(history.version), (world) => {
+  const writes = written({ accounts, storage, codes }, (world) => {
     for (const entry of predeploys.create2) deploy(entry, config, world)
   })
   for (const place of places)
@@ -178,18 +193,69 @@ function deploy(entry: (typeof predeploys.create2)[number], config: ChainConfig,
   const data = new Uint8Array(salt.length + initCode.length)
   data.set(salt)
   data.set(initCode, salt.length)
-  const message = { ...DEPLOYMENT, to: Address.from(entry.deployer), data }
-  const { outcome } = executeTransaction(message, genesisContext(config), world, {
-    skipNonce: true,
-    skipFees: true,
-    skipGasCap: true,
-  })
-  if (outcome.kind !== 'success' || world.account(Address.from(entry.address)) === null) {
+  const isDone = execute({ to: Address.from(entry.deployer), data }, config, world)
+  if (!isDone || world.account(Address.from(entry.address)) === null) {
     throw new Error(`${entry.name} could not be deployed for chain ${config.chainId}`)
   }
 }
 
-const DEPLOYMENT: Omit<Message, 'to' | 'data'> = {
+/** As `afterCalls`, of calls that were run before (scripts/sponsor.mjs). */
+function prepared(before: Genesis['state'], { chainId }: ChainConfig): Genesis['state'] {
+  if (chainId !== SNAPSHOT_CHAIN_ID) throw new RangeError(`what is prepared is for chain ${SNAPSHOT_CHAIN_ID}, not ${chainId}`)
+  const accounts = new Map(before.accounts)
+  const storage = new Map(before.storage)
+  const codes = new Map(before.codes)
+  for (const entry of sponsor.accounts as readonly Prepared[]) {
+    const address = Address.from(entry.address)
+    const code = entry.code === undefined ? null : Hex.toBytes(entry.code)
+    const codeHash = code === null ? (accounts.get(address)?.codeHash ?? EMPTY_CODE_HASH) : Hash.keccak(code)
+    if (code !== null) codes.set(codeHash, code)
+    accounts.set(address, { nonce: BigInt(entry.nonce), balance: BigInt(entry.balance), codeHash })
+    const slots = Object.entries(entry.storage ?? {}).map(([slot, value]) => [Hash.from(slot), BigInt(value)] as const)
+    if (slots.length > 0) storage.set(address, new Map([...(storage.get(address) ?? []), ...slots]))
+  }
+  return { accounts, storage, codes }
+}
+
+/** Takes over all that was written but for the caller, who was never there. */
+function afterCalls(before: Genesis['state'], calls: readonly GenesisCall[], config: ChainConfig): Genesis['state'] {
+  const caller = before.accounts.get(CALL.from) ?? null
+  const rich = { nonce: 0n, balance: MOST, codeHash: EMPTY_CODE_HASH }
+  const accounts = new Map(before.accounts).set(CALL.from, rich)
+  const writes = written({ ...before, accounts }, (world) => {
+    for (const [i, call] of calls.entries())
+      if (!execute(call, config, world)) throw new Error(`call ${i} of the genesis, to ${call.to}, failed`)
+  })
+  for (const [address, account] of writes.accounts) {
+    if (account === null) accounts.delete(address)
+    else accounts.set(address, account)
+  }
+  if (caller === null) accounts.delete(CALL.from)
+  else accounts.set(CALL.from, caller)
+  const storage = new Map(before.storage)
+  for (const [address, slots] of writes.storage) storage.set(address, nonZero([...(storage.get(address) ?? []), ...slots]))
+  return { accounts, storage, codes: new Map([...before.codes, ...writes.codes]) }
+}
+
+/** A slot that is 0 is none. */
+function nonZero(slots: readonly (readonly [Hash, bigint])[]): Map<Hash, bigint> {
+  return new Map([...new Map(slots)].filter(([, value]) => value !== 0n))
+}
+
+function written(state: Genesis['state'], work: (world: World) => void) {
+  const history = new StateHistory(state)
+  return writesOf(history.at(history.version), work)
+}
+
+function execute(call: GenesisCall, config: ChainConfig, world: World): boolean {
+  const options = { skipNonce: true, skipFees: true, skipGasCap: true }
+  return executeTransaction({ ...CALL, ...call }, genesisContext(config), world, options).outcome.kind === 'success'
+}
+
+/** Wei of the caller: all ether there is would overflow where it is put. */
+const MOST = 10n ** 27n
+
+const CALL: Omit<Message, 'to' | 'data'> = {
   type: 0,
   from: Address.zero,
   nonce: 0n,
@@ -212,7 +278,7 @@ function genesisContext(config: ChainConfig): BlockContext {
     env: {
       number: 0,
       timestamp: 0,
-      gasLimit: DEPLOYMENT.gas,
+      gasLimit: CALL.gas,
       coinbase: Address.zero,
       prevRandao: Hash.zero,
       difficulty: 0n,
@@ -222,6 +288,17 @@ function genesisContext(config: ChainConfig): BlockContext {
       blockHash: () => null,
     },
   }
+}
+
+/** An account as it is afterwards. */
+interface Prepared {
+  readonly address: string
+  readonly nonce: number
+  readonly balance: string
+  /** absent: that which it has */
+  readonly code?: string
+  /** of what it has, those slots that are written */
+  readonly storage?: Readonly<Record<string, string>>
 }
 
 interface Predeploy {

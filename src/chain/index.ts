@@ -19,7 +19,7 @@ export {
   defaultGenesis,
   opConfig,
 } from './defaultgenesis.ts'
-export type { DefaultGenesisOptions } from './defaultgenesis.ts'
+export type { DefaultGenesisOptions, GenesisCall } from './defaultgenesis.ts'
 export { environment } from './environment.ts'
 export { OtherGenesis, StateRootMismatch } from './foundation.ts'
 export { Feed } from './feed.ts'

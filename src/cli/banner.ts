@@ -5,6 +5,7 @@ import type { Pocketchain } from '../index.ts'
 import type { Server } from '../server/index.ts'
 import { cadenceText } from './cadence.ts'
 import type { DevKeys } from './devkeys.ts'
+import { formatEther } from './ether.ts'
 import type { Paint } from './terminal.ts'
 
 /** Where the node is reached. */
@@ -23,7 +24,7 @@ export function urlsOf({ url, wsUrl }: Pick<Server, 'url' | 'wsUrl'>): Urls {
 /** What a person sees first. Its last line is what wrappers wait for. */
 export function banner(
   node: Pocketchain,
-  server: Pick<Server, 'url' | 'wsUrl' | 'host' | 'port' | 'wallet'>,
+  server: Pick<Server, 'url' | 'wsUrl' | 'host' | 'port' | 'wallet' | 'paymaster'>,
   keys: DevKeys,
   { version, data }: { readonly version: string; readonly data: string | null },
   paint: Paint,
@@ -43,7 +44,7 @@ ${paint.strong('Addresses')}
   WebSocket    ${urls.ws}
   public tier  ${urls.public}
   flashblocks  ${urls.flashblocks}
-${walletLines(node, server, paint)}
+${walletLines(node, server, paint)}${sponsorLines(server, paint)}
 Listening on ${hostText(server.host)}:${server.port}
 `
 }
@@ -59,6 +60,16 @@ function walletLines(node: Pocketchain, { wallet: entrance }: Pick<Server, 'wall
   const kept = wallet.keyring.accounts.filter(({ source }) => source === 'keystore').map(({ address }) => address)
   const policy = wallet.approvals.policy === 'ask' ? '' : paint.dim(` (the policy is to ${wallet.approvals.policy} everything)`)
   return `  wallet       ${entrance.link()}${policy}\n${kept.map((address) => `    keystore   ${Address.checksum(address)}\n`).join('')}`
+}
+
+/** Lines that can be pasted make Node, and Chromium on Linux, trust the address that is over TLS. */
+function sponsorLines({ url, paymaster }: Pick<Server, 'url' | 'paymaster'>, paint: Paint): string {
+  if (paymaster === null) return ''
+  const fetched = `curl -so ca.pem ${url}/ca.pem`
+  return `  sponsor      ${paymaster.url} ${paint.dim(`(its ledger: ${url}/sponsor)`)}
+${paint.dim(`    Node       ${fetched} && export NODE_EXTRA_CA_CERTS=$PWD/ca.pem
+    Chromium   ${fetched} && certutil -d sql:$HOME/.pki/nssdb -A -t C,, -n pocketchain -i ca.pem`)}
+`
 }
 
 function accountLines(keys: DevKeys, paint: Paint): string {
@@ -81,14 +92,6 @@ ${paint.strong('Mnemonic')}
   ${paint.dim(`path ${keys.path}/{index}`)}
 `
 }
-
-/** 10000 for 10^22 wei. */
-function formatEther(wei: bigint): string {
-  const fraction = (wei % ETHER).toString().padStart(18, '0').replace(/0+$/, '')
-  return fraction === '' ? `${wei / ETHER}` : `${wei / ETHER}.${fraction}`
-}
-
-const ETHER = 10n ** 18n
 
 function hostText(host: string): string {
   return host.includes(':') ? `[${host}]` : host

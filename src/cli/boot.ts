@@ -6,7 +6,8 @@ import type { Pocketchain, PocketchainOptions } from '../index.ts'
 import { ListenError } from '../server/index.ts'
 import type { Server } from '../server/index.ts'
 import { CorruptRecord, CorruptSection, ShelfError, StateFileError } from '../store/index.ts'
-import type { Keystore } from '../wallet/index.ts'
+import type { PolicyJson } from '../paymaster/index.ts'
+import type { Keys } from '../wallet/index.ts'
 import { cadenceOf } from './cadence.ts'
 import { CommandError, EXIT } from './exit.ts'
 import type { Settings } from './options.ts'
@@ -26,8 +27,10 @@ export interface Booted {
 /** What a start takes beside the settings. */
 export interface Ground {
   readonly mnemonic: string
-  /** null: no file was named */
-  readonly keystore: Keystore | null
+  /** of the wallet, beyond those of the mnemonic */
+  readonly keys: Omit<Keys, 'dev'>
+  /** of the sponsor; null: its own */
+  readonly policies: readonly PolicyJson[] | null
   readonly stop: AbortSignal
   readonly tell: (line: string) => void
 }
@@ -74,7 +77,7 @@ function damageOf(error: unknown): string | null {
   return null
 }
 
-function optionsOf(settings: Settings, { load }: StatePaths, { mnemonic, keystore, stop, tell }: Ground): PocketchainOptions {
+function optionsOf(settings: Settings, { load }: StatePaths, { mnemonic, keys, policies, stop, tell }: Ground): PocketchainOptions {
   const progress = new Progress((line) => settings.quiet || tell(line))
   return {
     mnemonic,
@@ -87,7 +90,9 @@ function optionsOf(settings: Settings, { load }: StatePaths, { mnemonic, keystor
     derivationPath: settings.derivationPath,
     autoImpersonate: settings.autoImpersonate,
     tier1: settings.tier1,
-    wallet: settings.noWallet ? false : { policy: settings.walletPolicy, keys: keystore === null ? {} : { keystore } },
+    wallet: settings.noWallet ? false : { policy: settings.walletPolicy, allowHttpLoopback: settings.allowHttpLoopback, keys },
+    bundler: settings.noBundler ? false : {},
+    sponsor: settings.noSponsor ? false : present({ policies }),
     onImported: (number) => {
       stop.throwIfAborted()
       progress.at(number)
@@ -126,6 +131,7 @@ function placeOf(settings: Settings) {
     allowOrigins: settings.allowOrigin,
     allowHosts: settings.allowHost,
     cors: !settings.noCors,
+    ...present({ tlsFolder: settings.tlsFolder }),
   }
 }
 

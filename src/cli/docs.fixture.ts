@@ -15,7 +15,8 @@ export function flagReference(): string {
     '`pocketchain.config.js`, `.mjs` (their default export) or `.json`, the first that is found from the current folder upward. Flags win over',
     'variables, variables over the file. What may be given several times is a list separated by commas in a variable, a list in a file.',
     '',
-    'Besides: `-h, --help` prints them all, `-V, --version` the version.',
+    'Besides: `-h, --help` prints them all, `-V, --version` the version. `pocketchain demo` plays a sponsored batch on a node of its own and ends;',
+    '`pocketchain demo --help` has its options.',
     ...SECTIONS.flatMap(section),
     '',
     '## Flags of other nodes',
@@ -42,12 +43,12 @@ export function flagReference(): string {
 
 /** The test beside this file holds them against the codes of the command. */
 export const EXIT_CODES: readonly (readonly [string, string])[] = [
-  ['0', 'stopped by Ctrl-C or SIGTERM; also after `--help` and `--version`'],
-  ['1', 'could not start: a busy port, for example; or could not write its state file'],
+  ['0', 'stopped by Ctrl-C or SIGTERM; also after `--help`, `--version` and a demo that went through'],
+  ['1', 'could not start: a busy port, for example; or could not write its state file; a step of the demo failed'],
   ['2', 'a flag, variable or configuration key that is wrong or not built'],
   [
     '3',
-    'a genesis, chain, state or keystore file, or a data directory, that cannot be used; the message names the field, the block or the reason',
+    'a genesis, chain, state, keystore or policy file, or a data directory, that cannot be used; the message names the field, the block or the reason',
   ],
 ]
 

@@ -1,11 +1,11 @@
 /** Exit codes of the command. */
 export const EXIT = {
   good: 0,
-  /** the node could not start, such as a busy port, or not leave its state file */
+  /** the node could not start, such as a busy port, or not leave its state file; a step of the demo failed */
   failed: 1,
   /** a wrong flag, variable or configuration key */
   usage: 2,
-  /** a genesis, chain, state or keystore file, or a data directory, that cannot be used */
+  /** a genesis, chain, state, keystore or policy file, or a data directory, that cannot be used */
   file: 3,
 } as const
 

@@ -16,7 +16,14 @@ export interface Option<T> {
   readonly variables?: readonly string[]
   /** may be given several times; the values are joined by commas */
   readonly repeatable?: boolean
+  /** for a list in a configuration file whose items are no text; `source` says where it stands */
+  readonly readList?: (list: readonly unknown[], source: string) => T
 }
+
+/** Where the sponsor's policies stand: in a file of their own, or in the configuration file. */
+export type PolicyPlace =
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'list'; readonly list: readonly unknown[]; readonly source: string }
 
 export type Section = (typeof SECTIONS)[number]
 
@@ -24,6 +31,7 @@ export const SECTIONS = [
   'Server',
   'Accounts',
   'Wallet',
+  'User operations',
   'Chain',
   'Blocks and time',
   'Gas and fees',
@@ -77,6 +85,13 @@ export const OPTIONS = {
     help: 'send no CORS headers; only pages served by the node itself may use it',
     read: yes,
     default: false,
+  }),
+  tlsFolder: optional({
+    flag: '--tls-folder <dir>',
+    section: 'Server',
+    help: 'where the certificates of https are kept: those of an authority of this machine alone, made when first needed',
+    read: text,
+    defaultText: '~/.pocketchain',
   }),
   compat: option({
     flag: '--compat <profile>',
@@ -168,6 +183,36 @@ export const OPTIONS = {
     section: 'Wallet',
     help: 'the first line of this file is the password',
     read: text,
+  }),
+  allowHttpLoopback: option({
+    flag: '--allow-http-loopback',
+    section: 'Wallet',
+    help: 'a sponsor that an app names may be reached over http on this machine; otherwise it must be https',
+    read: yes,
+    default: false,
+  }),
+
+  noBundler: option({
+    flag: '--no-bundler',
+    section: 'User operations',
+    help: 'no bundler: the methods of ERC-4337 do not exist, and the wallet sponsors nothing',
+    read: yes,
+    default: false,
+  }),
+  noSponsor: option({
+    flag: '--no-sponsor',
+    section: 'User operations',
+    help: 'no gas sponsor; nothing is at /paymaster and /sponsor',
+    read: yes,
+    default: false,
+  }),
+  sponsorPolicies: optional<PolicyPlace>({
+    flag: '--sponsor-policies <file>',
+    section: 'User operations',
+    help: 'whom and what the sponsor pays for, as a list in JSON; in a configuration file the list itself may stand here',
+    read: (path) => ({ kind: 'file', path: text(path) }),
+    readList: (list, source) => ({ kind: 'list', list, source }),
+    defaultText: 'everything',
   }),
 
   chainId: optional({

@@ -6,7 +6,7 @@ import { writeConfig } from './configout.ts'
 import type { DevKeys } from './devkeys.ts'
 import { Journal, lineOf } from './journal.ts'
 import type { Settings } from './options.ts'
-import { paint } from './terminal.ts'
+import { isColoured, paint } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
 /** What the first output is made of. */
@@ -72,6 +72,7 @@ function readyLine(node: Pocketchain, server: Server, keys: DevKeys) {
     mnemonic: keys.secrets?.mnemonic ?? null,
     derivationPath: keys.path,
     wallet: walletOf(server),
+    paymaster: paymasterOf(server),
   }
 }
 
@@ -80,9 +81,9 @@ function walletOf({ wallet }: Server) {
   return wallet === null ? null : { url: wallet.url, approvalUrl: wallet.link(), controlToken: wallet.controlToken }
 }
 
-/** https://no-color.org: set and not empty means no. */
-function isColoured(settings: Settings, terminal: Terminal): boolean {
-  return terminal.coloured && !settings.noColor && (terminal.env['NO_COLOR'] ?? '') === ''
+/** `ca`: where the certificate is to be had that a client of `url` must trust. */
+function paymasterOf({ url, paymaster }: Server) {
+  return paymaster === null ? null : { ...paymaster, ca: `${url}/ca.pem` }
 }
 
 function clockTime(time: Date): string {

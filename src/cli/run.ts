@@ -13,6 +13,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
       return EXIT.good
     }
     for (const warning of asked.warnings) terminal.err(`pocketchain: ${warning}\n`)
+    if (asked.command === 'demo') return await (await import('./demo.ts')).demo(asked, terminal)
     return await live(asked.settings, terminal)
   } catch (error) {
     if (terminal.stop.aborted && error === terminal.stop.reason) return EXIT.good // told to stop before it was up
@@ -28,10 +29,13 @@ async function live(settings: Settings, terminal: Terminal): Promise<ExitCode> {
   const { devKeys, mnemonicOf } = await import('./devkeys.ts')
   const { follow, greet } = await import('./output.ts')
   const { keystoreOf } = await import('./keystore.ts')
+  const { policiesOf } = await import('./policies.ts')
   const mnemonic = await mnemonicOf(settings)
   const keystore = await keystoreOf(settings, terminal.env)
+  const policies = await policiesOf(settings)
   const tell = (line: string) => terminal.err(`pocketchain: ${line}\n`)
-  const { node, server, dump } = await boot(settings, { mnemonic, keystore, stop: terminal.stop, tell })
+  const keys = keystore === null ? {} : { keystore }
+  const { node, server, dump } = await boot(settings, { mnemonic, keys, policies, stop: terminal.stop, tell })
   const stopped = aborted(terminal.stop)
   try {
     await greet({ node, server, keys: devKeys(node, settings, mnemonic), settings, terminal })

@@ -40,6 +40,9 @@ describe('flags', () => {
       { allowOrigin: ['https://a.example', 'https://b.example'] },
     ],
     [['--allow-host', 'a.example:8545', '--allow-host', 'b.example'], { allowHost: ['a.example:8545', 'b.example'] }],
+    [['--no-bundler', '--no-sponsor'], { noBundler: true, noSponsor: true }],
+    [['--sponsor-policies', 'p.json'], { sponsorPolicies: { kind: 'file', path: 'p.json' } }],
+    [['--tls-folder', 'keys', '--allow-http-loopback'], { tlsFolder: 'keys', allowHttpLoopback: true }],
     [['--seed', 'constructor'], { seed: 'constructor' }],
     [['--compat', 'geth', '--clock', 'manual', '--order', 'fifo'], { compat: 'geth', clock: 'manual', order: 'fifo' }],
   ])('%j', async (argv, wanted) => {
@@ -62,8 +65,13 @@ describe('flags', () => {
     [['--allow-host', 'https://a.example'], '--allow-host must be a host name such as node.example, not "https://a.example"'],
     [['--nonsense'], "unknown option '--nonsense'"],
     [['--cadence', 'constructor'], '--cadence must be one of preconf, native, instant, manual, not "constructor"'],
-    [['constructor'], 'too many arguments'],
-    [['extra'], 'too many arguments'],
+    [['constructor'], 'unknown command "constructor": there is demo'],
+    [['extra'], 'unknown command "extra": there is demo'],
+    [['--port', '1', 'demo', 'extra'], 'too many arguments'],
+    [['--headless'], "unknown option '--headless'"],
+    [['--no-sponsor', '--sponsor-policies', 'p.json'], '--no-sponsor and --sponsor-policies exclude each other'],
+    [['--no-wallet', '--wallet-policy', 'ask'], '--no-wallet and --wallet-policy exclude each other'],
+    [['--no-wallet', '--allow-http-loopback'], '--no-wallet and --allow-http-loopback exclude each other'],
     [['--fork-url', 'http://x'], '--fork-url: forking another chain is not built'],
     [['-f', 'http://x'], '-f: forking another chain is not built'],
     [['--fork-url=http://x'], '--fork-url: forking'],
@@ -105,6 +113,33 @@ describe('sources', () => {
     expect(await settingsOf([], {}, below)).toMatchObject({ chainId: 7, allowOrigin: ['https://a.example'] })
   })
 
+  test('the policies of the sponsor may stand in the file itself', async () => {
+    const file = join(folder, 'pocketchain.config.mjs')
+    writeFileSync(file, 'export default { sponsorPolicies: [{ name: "mine", perDay: 5n }] }')
+    const list = [{ name: 'mine', perDay: 5n }]
+    expect(await settingsOf([])).toMatchObject({ sponsorPolicies: { kind: 'list', list, source: `${file}: sponsorPolicies` } })
+    expect(await settingsOf([], { POCKETCHAIN_SPONSOR_POLICIES: 'p.json' })).toMatchObject({ sponsorPolicies: { path: 'p.json' } })
+  })
+
+  test('what overrules another may contradict it, what does not may not', async () => {
+    writeFileSync(join(folder, 'pocketchain.config.json'), '{"walletPolicy":"approve","noSponsor":true}')
+    expect(await settingsOf(['--no-wallet'])).toMatchObject({ noWallet: true })
+    expect(await settingsOf([], { POCKETCHAIN_NO_WALLET: '1' })).toMatchObject({ noWallet: true })
+    await expect(settingsOf(['--sponsor-policies', 'p.json'])).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('pocketchain.config.json: noSponsor and --sponsor-policies exclude each other'),
+    })
+    expect(await settingsOf(['--sponsor-policies', 'p.json'], { POCKETCHAIN_NO_SPONSOR: 'false' })).toMatchObject({ noSponsor: false })
+  })
+
+  test('are nothing to the demo, which takes flags alone, on any free port', async () => {
+    writeFileSync(join(folder, 'pocketchain.config.json'), '{"port":1,"accounts":1,"prot":1}')
+    const asked = await readSettings(['demo', '--headless', '--block-time', '1'], { POCKETCHAIN_NO_WALLET: '1' }, folder)
+    expect(asked).toMatchObject({ command: 'demo', isHeadless: true, settings: { port: 0, blockTime: 1_000, noWallet: false } })
+    expect(await readSettings(['demo', '--port', '7'], {}, folder)).toMatchObject({ isHeadless: false, settings: { port: 7 } })
+    expect(await readSettings(['--port', '7', 'demo'], {}, folder)).toMatchObject({ command: 'demo', settings: { port: 7 } })
+  })
+
   test('ANVIL_IP_ADDR names the host', async () => {
     expect(await settingsOf([], { ANVIL_IP_ADDR: '0.0.0.0' })).toMatchObject({ host: '0.0.0.0' })
   })
@@ -144,6 +179,7 @@ describe('the table', () => {
     for (const [, row] of OPTION_ROWS) expect(help).toContain(`--${longName(row.flag)}`)
     expect(help).toContain('Examples:')
     expect(help).toContain('Exit codes:')
+    expect(help).toContain('pocketchain demo')
   })
 })
 

@@ -24,3 +24,8 @@ export function paint(coloured: boolean): Paint {
   const code = (on: number, off: number) => (text: string) => (coloured ? `\u001b[${on}m${text}\u001b[${off}m` : text)
   return { strong: code(1, 22), good: code(32, 39), bad: code(31, 39), dim: code(2, 22) }
 }
+
+/** https://no-color.org: set and not empty means no. */
+export function isColoured({ noColor }: { readonly noColor: boolean }, terminal: Pick<Terminal, 'coloured' | 'env'>): boolean {
+  return terminal.coloured && !noColor && (terminal.env['NO_COLOR'] ?? '') === ''
+}

@@ -1,4 +1,5 @@
 import { Address } from './address.ts'
+import { Bytes } from './bytes.ts'
 import { Hash } from './hash.ts'
 import { DecodeError, Hex } from './hex.ts'
 
@@ -17,7 +18,7 @@ function selector(signature: string): Hex {
 }
 
 function call(selectorText: Hex, values: readonly AbiValue[]): Uint8Array {
-  return concat([Hex.toBytes(selectorText), encode(values)])
+  return Bytes.concat([Hex.toBytes(selectorText), encode(values)])
 }
 
 function encode(values: readonly AbiValue[]): Uint8Array {
@@ -35,7 +36,7 @@ function encode(values: readonly AbiValue[]): Uint8Array {
     tails.push(tail)
     end += BigInt(tail.length)
   }
-  return concat([...heads, ...tails])
+  return Bytes.concat([...heads, ...tails])
 }
 
 function wordOf(value: AbiValue): Uint8Array | null {
@@ -51,18 +52,8 @@ function tailOf(value: Exclude<AbiValue, bigint | Hash | Address>): Uint8Array {
     padded.set(value, 32)
     return padded
   }
-  if ('list' in value) return concat([wordOf(BigInt(value.list.length)) as Uint8Array, encode(value.list)]) // a bigint is a word
+  if ('list' in value) return Bytes.concat([wordOf(BigInt(value.list.length)) as Uint8Array, encode(value.list)]) // a bigint is a word
   return encode(value)
-}
-
-function concat(parts: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(parts.reduce((size, part) => size + part.length, 0))
-  let at = 0
-  for (const part of parts) {
-    bytes.set(part, at)
-    at += part.length
-  }
-  return bytes
 }
 
 /** Reads a tuple whose first word is at `base`. Every verb throws DecodeError for what lies outside. */

@@ -21,6 +21,8 @@ export interface Context {
   readonly wallet: WalletPort | null
   /** the bundler of the same process; null: there is none */
   readonly bundler: BundlerPort | null
+  /** the sponsor of the same process; null: there is none */
+  readonly sponsor: SponsorPort | null
   /** such as `pocketchain/0.1.0/linux-x64/node20.20.2` */
   readonly clientVersion: string
 }
@@ -37,6 +39,12 @@ export interface WalletPort {
 /** What a node answers for the bundler beside it (ERC-4337): clients ask both at one url. */
 export interface BundlerPort {
   /** Throws RpcError with the codes of ERC-7769. */
+  readonly request: (request: RpcRequest) => Promise<unknown>
+}
+
+/** What a node answers for the sponsor beside it (ERC-7677): what it is told and shown. What it pays for is asked at a url of its own. */
+export interface SponsorPort {
+  /** Throws RpcError. */
   readonly request: (request: RpcRequest) => Promise<unknown>
 }
 

@@ -1,7 +1,7 @@
 import { giveBackChunk } from '../store/index.ts'
 import { ENVELOPE_TAIL, JsonAnswer, batchBody, envelopeHead, envelopeStream, sizeOf, textOf } from './body.ts'
 import type { Body } from './body.ts'
-import type { BundlerPort, Caller, Context, Session, WalletPort } from './context.ts'
+import type { BundlerPort, Caller, Context, Session, SponsorPort, WalletPort } from './context.ts'
 import { failureText, idOf, openEnvelope, parseBody, refusedBatch, tooLarge, unansweredText } from './envelope.ts'
 import type { Id } from './envelope.ts'
 import { CODE, RpcError } from './errors.ts'
@@ -24,13 +24,15 @@ import { METHODS } from './table.ts'
 import { BlockTexts, JsonBytes, JsonStream, JsonText } from './texts.ts'
 
 /** What a node gives to its JSON-RPC face. */
-export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'parallel' | 'wallet' | 'bundler'> {
+export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'parallel' | 'wallet' | 'bundler' | 'sponsor'> {
   /** none unless given */
   readonly parallel?: Parallel | null
   /** none unless given: wallet_getCallsStatus does not exist then */
   readonly wallet?: WalletPort | null
   /** none unless given: the methods of ERC-4337 do not exist then */
   readonly bundler?: BundlerPort | null
+  /** none unless given: the methods that steer a sponsor do not exist then */
+  readonly sponsor?: SponsorPort | null
   /** gets every error that is a bug of ours; the client reads only "method handler crashed" */
   readonly onBug: (error: unknown, method: string) => void
   /** milliseconds of a steady clock, by which filters go idle and batches make room for others; the machine's unless given */
@@ -65,6 +67,7 @@ export function createRpc(options: RpcOptions): NodeRpc {
     parallel: options.parallel ?? null,
     wallet: options.wallet ?? null,
     bundler: options.bundler ?? null,
+    sponsor: options.sponsor ?? null,
     filters: new Filters(options.chain, now),
     texts: new BlockTexts(),
   }

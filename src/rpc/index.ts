@@ -1,7 +1,7 @@
 export { DevAccounts } from './accounts.ts'
 export { JsonAnswer } from './body.ts'
 export type { Body } from './body.ts'
-export type { BundlerPort, Caller, Context, Session, WalletPort } from './context.ts'
+export type { BundlerPort, Caller, Context, Session, SponsorPort, WalletPort } from './context.ts'
 export { createRpc } from './dispatch.ts'
 export type { Handled, NodeRpc, RpcOptions } from './dispatch.ts'
 export { answerBody } from './envelope.ts'

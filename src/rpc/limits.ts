@@ -46,6 +46,12 @@ export const CALL_TIME_MS = 5_000
  */
 export const STRETCH_MS = 25
 
+/**
+ * While no thread stands, so many of them: what runs for the first time takes several times as long, and a thread that it would be begun anew in takes
+ * 130 ms to start, with everybody who comes meanwhile behind it.
+ */
+export const FIRST_STRETCHES = 4
+
 /** The same while others wait for a thread already: ten times what a small call takes. */
 export const CROWDED_STRETCH_MS = 2
 

@@ -219,6 +219,50 @@ describe('answers', () => {
   })
 })
 
+describe('what goes wrong', () => {
+  const thrown = async (url: string, options: OutboundOptions = {}): Promise<OutboundError> => {
+    const error: unknown = await guardedFetch(url, { reach: 'loopback', timeoutMs: 200, ...options }).then(
+      () => new Error('it was answered'),
+      (refused: unknown) => refused,
+    )
+    if (error instanceof OutboundError) return error
+    throw error
+  }
+
+  it('before the other side was reached is told from what comes after', async () => {
+    const secure = await serve(hello, true)
+    const plain = await serve(hello)
+    const silent = await serve(() => {})
+    const broken = await serve((_, response) => response.destroy())
+    const never = new Promise<never>(() => {})
+    const before = [
+      thrown(`https://localhost:${secure}`),
+      thrown(`https://localhost:${plain}`),
+      thrown('https://rpc.example', { lookup: () => never }),
+      thrown('https://rpc.example', { lookup: async () => ['10.0.0.1'] }),
+    ]
+    const after = [
+      thrown(`http://127.0.0.1:${silent}`),
+      thrown(`http://127.0.0.1:${broken}`),
+      thrown(`http://127.0.0.1:${plain}`, { maxReplyBytes: 1 }),
+      // Nobody can tell what a browser has reached.
+      thrown(`http://127.0.0.1:${silent}`, { fetch: globalThis.fetch }),
+    ]
+    expect((await Promise.all(before)).map(({ isConnected }) => isConnected)).toEqual(before.map(() => false))
+    expect((await Promise.all(after)).map(({ isConnected }) => isConnected)).toEqual(after.map(() => true))
+  })
+
+  it('on a kept connection came after the other side was reached', async () => {
+    let isSilent = false
+    const port = await serve((_, response) => void (isSilent || response.end('hello')))
+    const outbound = new Outbound({ reach: 'loopback', connections: 1 })
+    await outbound.fetch(`http://127.0.0.1:${port}`)
+    isSilent = true
+    const late = outbound.fetch(`http://127.0.0.1:${port}`, { timeoutMs: 60 })
+    await expect(late).rejects.toMatchObject({ reason: 'timeout', isConnected: true, message: expect.stringContaining('60 ms') as string })
+  })
+})
+
 describe('requests', () => {
   it('send their body and headers, and nothing that anybody else has left', async () => {
     const seen: { method: string | undefined; headers: IncomingMessage['headers']; body: string }[] = []

@@ -41,20 +41,22 @@ export class Outbound {
 
   /** Any status is an answer but a redirect. Throws OutboundError; what `request.signal` says when that ended it. */
   async fetch(url: string, request: OutboundRequest = {}): Promise<OutboundReply> {
-    const { reach = 'public', timeoutMs = OUTBOUND_MS } = this.#options
+    const { reach = 'public' } = this.#options
+    const timeoutMs = request.timeoutMs ?? this.#options.timeoutMs ?? OUTBOUND_MS
     const checked = checkedUrl(url, reach)
+    let isConnected = false
     const limit = AbortSignal.timeout(timeoutMs)
     const signal = request.signal ? AbortSignal.any([request.signal, limit]) : limit
     try {
       const transport = await (this.#transport ??= this.#open())
-      const reply = await transport(checked, request, signal)
+      const reply = await transport(checked, request, signal, () => (isConnected = true))
       if (reply.status >= 300 && reply.status < 400) throw redirected(checked, reply.status)
       return reply
     } catch (error) {
       request.signal?.throwIfAborted()
-      if (limit.aborted) throw new OutboundError('timeout', `${checked.origin} did not answer within ${timeoutMs} ms`)
+      if (limit.aborted) throw new OutboundError('timeout', `${checked.origin} did not answer within ${timeoutMs} ms`, isConnected)
       if (error instanceof OutboundError) throw error
-      throw new OutboundError('unreachable', `${checked.origin} cannot be reached: ${causeOf(error)}`)
+      throw new OutboundError('unreachable', `${checked.origin} cannot be reached: ${causeOf(error)}`, isConnected)
     }
   }
 
@@ -68,7 +70,8 @@ export class Outbound {
 
 /** A page cannot see where a redirect leads, nor what address it reaches: the browser's own rules hold there. */
 function fetchTransport(fetch: typeof globalThis.fetch, maxReplyBytes: number): Transport {
-  return async (url, { method = 'GET', headers, body }, signal) => {
+  return async (url, { method = 'GET', headers, body }, signal, connected) => {
+    connected()
     const reply = await fetch(url.href, {
       method,
       signal,
@@ -100,7 +103,7 @@ async function read(stream: ReadableStream<Uint8Array> | null, url: URL, maxRepl
 const IS_NODE = typeof process === 'object' && typeof process.versions?.node === 'string'
 
 function redirected(url: URL, status: number): OutboundError {
-  return new OutboundError('redirect', `${url.origin} answered with a redirect (HTTP ${status}), which is not followed`)
+  return new OutboundError('redirect', `${url.origin} answered with a redirect (HTTP ${status}), which is not followed`, true)
 }
 
 /** Without the address: who may not know it could otherwise read it off the refusal. */

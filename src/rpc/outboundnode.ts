@@ -25,14 +25,23 @@ export async function nodeTransport(options: NodeTransportOptions): Promise<Tran
   const trusted = ca === undefined ? {} : { ca: [...tls.rootCertificates, ca] }
   const secure = { send: https.request, agent: new https.Agent({ ...kept, ...trusted }) as Agent } // all that differs is inside
   const plain = { send: http.request, agent: new http.Agent(kept) }
-  return async (url, request, signal) => {
-    const { send, agent } = url.protocol === 'https:' ? secure : plain
+  return async (url, request, signal, connected) => {
+    const isSecure = url.protocol === 'https:'
+    const { send, agent } = isSecure ? secure : plain
     const addresses = await checkedAddresses(url.hostname, reach, lookup, signal)
     const { method = 'GET', headers = {}, body } = request
     const wire = { method, agent, signal, lookup: toThese(addresses), headers: headersOf(headers, body) }
-    const begin = (): ClientRequest => send(url, wire)
+    const begin = (): ClientRequest => telling(send(url, wire), isSecure, connected)
     return answerOf(begin, body, () => new ReplyBytes(url, maxReplyBytes), true)
   }
+}
+
+/** A connection that was kept has been made before. */
+function telling(request: ClientRequest, isSecure: boolean, connected: () => void): ClientRequest {
+  return request.once('socket', (socket) => {
+    if (request.reusedSocket) connected()
+    else socket.once(isSecure ? 'secureConnect' : 'connect', connected)
+  })
 }
 
 function headersOf(given: Readonly<Record<string, string>>, body: string | undefined): Record<string, string> {
@@ -118,7 +127,10 @@ function received(request: ClientRequest, body: string | undefined, reply: Reply
       })
       message.on('error', fail)
       message.on('end', () => resolve({ status: message.statusCode ?? 0, body: reply.whole() }))
-      message.on('close', () => message.complete || fail(new OutboundError('unreachable', 'the connection ended before the answer did')))
+      message.on(
+        'close',
+        () => message.complete || fail(new OutboundError('unreachable', 'the connection ended before the answer did', true)),
+      )
     })
     request.end(body)
   })

@@ -5,6 +5,8 @@ export interface OutboundRequest {
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
   readonly signal?: AbortSignal | null
+  /** so long this one may take; as the Outbound's options say unless given */
+  readonly timeoutMs?: number
 }
 
 export interface OutboundReply {
@@ -12,8 +14,8 @@ export interface OutboundReply {
   readonly body: Uint8Array
 }
 
-/** Sends one request; what was checked is what it goes to. */
-export type Transport = (url: URL, request: OutboundRequest, signal: AbortSignal) => Promise<OutboundReply>
+/** Sends one request; what was checked is what it goes to. `connected` is called when the other side is reached. */
+export type Transport = (url: URL, request: OutboundRequest, signal: AbortSignal, connected: () => void) => Promise<OutboundReply>
 
 /** All addresses of a name, as text. */
 export type Lookup = (hostname: string) => Promise<readonly string[]>
@@ -33,7 +35,8 @@ export class ReplyBytes {
   /** Throws OutboundError when it is too much. */
   add(piece: Uint8Array): void {
     this.#size += piece.length
-    if (this.#size > this.#most) throw new OutboundError('too-large', `the answer of ${this.#url.origin} has more than ${this.#most} bytes`)
+    if (this.#size > this.#most)
+      throw new OutboundError('too-large', `the answer of ${this.#url.origin} has more than ${this.#most} bytes`, true)
     this.#pieces.push(piece)
   }
 

@@ -58,10 +58,13 @@ export type OutboundReason = 'url' | 'scheme' | 'credentials' | 'port' | 'forbid
 /** Why nothing came back. The message names the origin of the url, never its path or query: those hold access keys. */
 export class OutboundError extends Error {
   readonly reason: OutboundReason
+  /** the other side had been reached, its certificate was right, and what went wrong came after that; where nobody can tell, it had */
+  readonly isConnected: boolean
 
-  constructor(reason: OutboundReason, message: string) {
+  constructor(reason: OutboundReason, message: string, isConnected = false) {
     super(message)
     this.name = 'OutboundError'
     this.reason = reason
+    this.isConnected = isConnected
   }
 }

@@ -8,6 +8,8 @@ export interface Records {
   put(key: string, value: Uint8Array | null): void
   /** in the order of the keys' bytes */
   entries(prefix: string): Iterable<[string, Uint8Array]>
+  /** All that `work` puts, durable when it returns, or nothing of it if it throws. Where there is none, each put stands for itself. */
+  transaction?<T>(work: () => T): T
 }
 
 /** Records that end with the process. */
@@ -21,7 +23,7 @@ export function memoryRecords(): Records {
 }
 
 /** Records as JSON: what is kept is small and read by people who look for a fault. */
-export const JsonRecords = { get, put, entries }
+export const JsonRecords = { get, put, entries, together }
 
 function get(records: Records, key: string): unknown {
   const bytes = records.get(key)
@@ -34,6 +36,12 @@ function put(records: Records, key: string, value: unknown): void {
 
 function entries(records: Records, prefix: string): readonly (readonly [string, unknown])[] {
   return [...records.entries(prefix)].map(([key, bytes]) => [key, JSON.parse(TEXT.decode(bytes))])
+}
+
+/** In one transaction where there are any: on a disk it costs as much as one put. */
+function together(records: Records, work: () => void): void {
+  if (records.transaction === undefined) work()
+  else records.transaction(work)
 }
 
 const TEXT = new TextDecoder()

@@ -23,6 +23,7 @@ import { POOL_METHODS } from './methods/pool.ts'
 import { SEND_METHODS } from './methods/send.ts'
 import { SIGN_METHODS } from './methods/sign.ts'
 import { SIMULATION_METHODS } from './methods/simulate.ts'
+import { SPONSOR_METHODS } from './methods/sponsor.ts'
 import { STATE_METHODS } from './methods/state.ts'
 import { STATE_FILE_METHODS } from './methods/statefiles.ts'
 import { SUBSCRIPTION_METHODS } from './methods/subscribe.ts'
@@ -45,8 +46,12 @@ const MODULES = method({
   params: [],
   result: { title: 'versions by prefix', type: 'object', additionalProperties: { type: 'string' } },
   example: { params: [], result: { eth: '1.0', net: '1.0', web3: '1.0' } },
-  handler: ({ wallet, bundler }, _, { tier }) => {
-    const absent = [...(wallet === null ? WALLET_METHODS : []), ...(bundler === null ? [...BUNDLER_METHODS, ...BUNDLER_TEST_METHODS] : [])]
+  handler: ({ wallet, bundler, sponsor }, _, { tier }) => {
+    const absent = [
+      ...(wallet === null ? WALLET_METHODS : []),
+      ...(bundler === null ? [...BUNDLER_METHODS, ...BUNDLER_TEST_METHODS] : []),
+      ...(sponsor === null ? SPONSOR_METHODS : []),
+    ]
     const hidden: ReadonlySet<string> = new Set(absent.map(({ name }) => name))
     const names = [...METHODS.keys()].filter((name) => (tier === 'dedicated' || isPublic(name)) && !hidden.has(name))
     return Object.fromEntries(names.map((name) => [name.slice(0, name.indexOf('_')), '1.0']))
@@ -76,6 +81,7 @@ export const CHAPTERS: readonly Chapter[] = [
   { title: 'Test hand: ways back', methods: HISTORY_METHODS },
   { title: 'Test hand: senders and the pool', methods: [...IMPERSONATE_METHODS, ...POOL_METHODS] },
   { title: 'Test hand: the bundler', methods: BUNDLER_TEST_METHODS },
+  { title: 'Test hand: the sponsor', methods: SPONSOR_METHODS },
   { title: 'Test hand: the node', methods: [...NODE_INFO_METHODS, ...POCKETCHAIN_METHODS] },
 ]
 

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '../rpc/index.ts'
 import { HTML_TYPE, JSON_TYPE, TEXT_TYPE, json, text } from './answer.ts'
 import type { Answer } from './answer.ts'
+import { AuthorityError } from './authority.ts'
 import { readBody } from './body.ts'
 import { NO_ASK, askOf } from './coding.ts'
 import { unsuitableContent } from './content.ts'
@@ -12,9 +13,18 @@ import { page } from './page.ts'
 import { CRASHED } from './port.ts'
 import type { Reply, Served } from './port.ts'
 import { send } from './response.ts'
-import { PROBE_PATHS, RPC_PATHS, STREAM_PATHS, isWalletPath, pathOf } from './routes.ts'
+import { CA_PATH, PROBE_PATHS, RPC_PATHS, STREAM_PATHS, isWalletPath, pathOf } from './routes.ts'
 import type { Tier } from './routes.ts'
+import type { SponsorDoor } from './sponsor.ts'
 import type { WalletDoor } from './wallet.ts'
+
+/** What else is behind this port; absent: it is not. */
+export interface Doors {
+  readonly wallet?: WalletDoor | null
+  readonly sponsor?: SponsorDoor | null
+  /** the certificate of the authority behind TLS, PEM; throws AuthorityError */
+  readonly ca?: () => string
+}
 
 /** Answers HTTP requests. Envelope and status codes are geth's (`rpc/http.go`). */
 export class Http {
@@ -22,12 +32,16 @@ export class Http {
   readonly #guard: Guard
   readonly #health: Health
   readonly #wallet: WalletDoor | null
+  readonly #sponsor: SponsorDoor | null
+  readonly #ca: (() => string) | null
 
-  constructor(served: Served, guard: Guard, health: Health, wallet: WalletDoor | null = null) {
+  constructor(served: Served, guard: Guard, health: Health, { wallet = null, sponsor = null, ca }: Doors = {}) {
     this.#served = served
     this.#guard = guard
     this.#health = health
     this.#wallet = wallet
+    this.#sponsor = sponsor
+    this.#ca = ca ?? null
   }
 
   serve(request: IncomingMessage, response: ServerResponse): void {
@@ -36,14 +50,15 @@ export class Http {
     const refusal = this.#guard.refusal(headers)
     if (refusal !== null) return this.#send(response, text(403, refusal), NO_CORS)
     if (method === 'POST') return this.#post(request, response, pathOf(url))
-    const answer = method === 'OPTIONS' ? this.#preflight(request) : this.#read(method, pathOf(url), headers.accept)
+    const answer = method === 'OPTIONS' ? this.#preflight(request) : this.#read(method, pathOf(url), request)
     this.#send(response, answer, method === 'OPTIONS' ? NO_CORS : this.#guard.corsHeaders(headers.origin))
   }
 
   #post(request: IncomingMessage, response: ServerResponse, path: string): void {
     const cors = this.#guard.corsHeaders(request.headers.origin)
     const tier = RPC_PATHS[path]
-    if (tier === undefined) return this.#send(response, notForPost(path), cors)
+    if (this.#sponsor?.takes(path) === true) return this.#sponsor.post(request, response, cors)
+    if (tier === undefined) return this.#send(response, this.#notForPost(path, request), cors)
     const unsuitable = unsuitableContent(request)
     if (unsuitable !== null) return this.#send(response, unsuitable, cors)
     const limitBytes = BODY_BYTES[tier]
@@ -84,19 +99,28 @@ export class Http {
     return { status: 200, type: TEXT_TYPE, body: '', headers: ['allow', METHODS, ...this.#guard.preflightHeaders(request.headers)] }
   }
 
-  #read(method: string, path: string, accept: string | undefined): Answer {
+  #read(method: string, path: string, request: IncomingMessage): Answer {
     if (method !== 'GET' && method !== 'HEAD') return text(405, 'method not allowed', ['allow', METHODS])
-    if (path === '/') return this.#front(accept)
+    if (path === '/') return this.#front(request.headers.accept)
     if (PROBE_PATHS.has(path)) return this.#probe(path)
     if (STREAM_PATHS.has(path)) return text(426, 'the flashblock stream is a WebSocket', ['upgrade', 'websocket', 'connection', 'upgrade'])
+    if (path === CA_PATH && this.#ca !== null) return certificate(this.#ca)
     // Load balancers probe with an empty GET; geth answers them with 200 and nothing.
-    return RPC_PATHS[path] === undefined ? notFound(path) : { status: 200, type: JSON_TYPE, body: '' }
+    if (RPC_PATHS[path] !== undefined) return { status: 200, type: JSON_TYPE, body: '' }
+    return this.#sponsor?.read(path, request) ?? notFound(path)
+  }
+
+  #notForPost(path: string, request: IncomingMessage): Answer {
+    const isRead = PROBE_PATHS.has(path) || STREAM_PATHS.has(path) || (path === CA_PATH && this.#ca !== null)
+    if (!isRead && (this.#sponsor?.read(path, request) ?? null) === null) return notFound(path)
+    return text(405, 'method not allowed', ['allow', 'GET, HEAD, OPTIONS'])
   }
 
   #front(accept: string | undefined): Answer {
     const status = this.#health.status()
     if (accept?.includes('text/html') !== true) return json(200, { client: this.#served.clientVersion, ...status })
-    return { status: 200, type: HTML_TYPE, body: page(this.#served.clientVersion, status, this.#wallet !== null), headers: PAGE_HEADERS }
+    const has = { wallet: this.#wallet !== null, sponsor: this.#sponsor !== null, tls: this.#ca !== null }
+    return { status: 200, type: HTML_TYPE, body: page(this.#served.clientVersion, status, has), headers: PAGE_HEADERS }
   }
 
   /** `livez` only says that the process answers. */
@@ -126,10 +150,18 @@ export function callerOf(tier: Tier, origin: string | undefined): Caller {
   return origin === undefined ? PROGRAMS[tier] : { tier, session: null, origin }
 }
 
-function notForPost(path: string): Answer {
-  if (PROBE_PATHS.has(path) || STREAM_PATHS.has(path)) return text(405, 'method not allowed', ['allow', 'GET, HEAD, OPTIONS'])
-  return notFound(path)
+/** Made when it is first asked for. */
+function certificate(ca: () => string): Answer {
+  try {
+    return { status: 200, type: CERTIFICATE_TYPE, body: ca(), headers: ['cache-control', 'no-store'] }
+  } catch (error) {
+    if (error instanceof AuthorityError) return text(503, error.message)
+    throw error
+  }
 }
+
+/** Browsers that keep their own list of authorities offer to add it. */
+const CERTIFICATE_TYPE = 'application/x-x509-ca-cert'
 
 function notFound(path: string): Answer {
   return text(404, `nothing at ${JSON.stringify(path.slice(0, 100))}; JSON-RPC is at / and /public, the flashblock stream at /flashblocks`)

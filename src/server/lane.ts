@@ -13,6 +13,7 @@ import { readHead } from './head.ts'
 import { callerOf } from './http.ts'
 import type { Http } from './http.ts'
 import { KEEP_ALIVE_GRACE_MS, KEEP_ALIVE_MS, LANE_HEAD_BYTES, REMEMBERED_HEADS, STALLED_ANSWER_MS } from './limits.ts'
+import { HANDSHAKE_RECORD } from './tls.ts'
 import { Wire, linesOf, writeWhole } from './wire.ts'
 import type { Sender } from './wire.ts'
 
@@ -23,6 +24,16 @@ interface Verdict {
   /** lines of the answer's head */
   readonly cors: string
   readonly ask: Ask
+}
+
+export interface LaneOptions {
+  /** false: node:http answers every request */
+  readonly isOpen?: boolean
+  /** takes connections that begin with TLS, with what came of them; unless given, they go to node:http like all that is odd */
+  readonly encrypted?: (socket: Socket) => void
+  /** milliseconds a connection may be silent, and a client not read what it is sent */
+  readonly idleMs?: number
+  readonly stalledMs?: number
 }
 
 /**
@@ -40,20 +51,19 @@ export class Lane {
   #second = 0
   #date = ''
 
-  /** milliseconds a connection may be silent, and a client not read what it is sent */
+  readonly #isOpen: boolean
+  readonly #encrypted: ((socket: Socket) => void) | null
   readonly idleMs: number
   readonly stalledMs: number
 
   /** `connect` is what node:http does with a new connection. */
-  constructor(
-    http: Http,
-    guard: Guard,
-    connect: (socket: Socket) => void,
-    { idleMs = KEEP_ALIVE_MS + KEEP_ALIVE_GRACE_MS, stalledMs = STALLED_ANSWER_MS }: Partial<Pick<Lane, 'idleMs' | 'stalledMs'>> = {},
-  ) {
+  constructor(http: Http, guard: Guard, connect: (socket: Socket) => void, options: LaneOptions = {}) {
+    const { isOpen = true, encrypted = null, idleMs = KEEP_ALIVE_MS + KEEP_ALIVE_GRACE_MS, stalledMs = STALLED_ANSWER_MS } = options
     this.#http = http
     this.#guard = guard
     this.#connect = connect
+    this.#isOpen = isOpen
+    this.#encrypted = encrypted
     this.idleMs = idleMs
     this.stalledMs = stalledMs
   }
@@ -67,8 +77,9 @@ export class Lane {
     return this.#isClosing
   }
 
-  meet(socket: Socket): void {
-    this.#guests.add(new Guest(socket, this))
+  /** A new connection, or what came out of one that was encrypted. */
+  meet(socket: Socket, isSecure = this.#encrypted === null): void {
+    this.#guests.add(new Guest(socket, this, isSecure))
   }
 
   forget(guest: Guest): void {
@@ -78,10 +89,17 @@ export class Lane {
   passOn(guest: Guest, socket: Socket): void {
     this.#guests.delete(guest)
     this.#connect(socket)
+    socket.resume()
+  }
+
+  decrypt(guest: Guest, socket: Socket): void {
+    this.#guests.delete(guest)
+    this.#encrypted?.(socket)
   }
 
   /** A client sends the same head again and again; null: it is for node:http. */
   verdict(head: string): Verdict | null {
+    if (!this.#isOpen) return null
     const known = this.#verdicts.get(head)
     if (known !== undefined) return known
     const verdict = this.#judge(head)
@@ -134,12 +152,15 @@ export class Lane {
 class Guest implements Sender {
   readonly #socket: Socket
   readonly #lane: Lane
+  readonly #isSecure: boolean
   /** `sending` what does not leave in one go */
   #state: 'idle' | 'working' | 'sending' = 'idle'
 
-  constructor(socket: Socket, lane: Lane) {
+  /** `isSecure`: nothing that comes is taken for the beginning of TLS */
+  constructor(socket: Socket, lane: Lane, isSecure: boolean) {
     this.#socket = socket
     this.#lane = lane
+    this.#isSecure = isSecure
     socket.setTimeout(lane.idleMs)
     socket.on('data', this.#receive)
     socket.on('end', this.#end)
@@ -226,9 +247,11 @@ class Guest implements Sender {
     socket.off('close', this.#forget)
     socket.off('error', ignore)
     socket.pause()
+    // Asked here alone, where no plain request comes by; behind the first bytes of a connection it would be noise like any other.
+    const isHello = chunk[0] === HANDSHAKE_RECORD && !this.#isSecure && socket.bytesRead === chunk.length
     socket.unshift(chunk)
-    this.#lane.passOn(this, socket)
-    socket.resume()
+    if (isHello) this.#lane.decrypt(this, socket)
+    else this.#lane.passOn(this, socket)
   }
 
   /** The client will say no more. An http.Server leaves its side open, so somebody has to close it. */

@@ -36,6 +36,12 @@ export const KEEP_ALIVE_MS = 75_000
 /** How much longer we wait than the `Keep-Alive` header says, as node:http does: a request may be on its way. */
 export const KEEP_ALIVE_GRACE_MS = 1_000
 
+/** What a TLS client gets from its first byte until both have agreed. */
+export const HANDSHAKE_MS = 10_000
+
+/** Names below localhost that have a certificate of their own at a time: each takes 50 KB. */
+export const TLS_NAMES = 100
+
 /** From the first byte of a request to its last. */
 export const REQUEST_MS = 60_000
 
@@ -75,6 +81,9 @@ export const LATE_MS = 2_000
 
 /** A request to the wallet: a batch of 128 KiB of call data as hex, typed data, or several questions at once. Over HTTP and WebSocket. */
 export const WALLET_BODY_BYTES = 1024 * 1024
+
+/** A request to the gas sponsor: an operation with 128 KiB of call data as hex, several times. */
+export const PAYMASTER_BODY_BYTES = 1024 * 1024
 
 /** Links to the approval page that were not opened yet; the oldest end first. */
 export const WALLET_LINKS = 100

@@ -22,8 +22,19 @@ export interface Served {
   readonly clientVersion: string
   /** null or absent: there is none, and nothing at `/wallet` */
   readonly walletFace?: WalletFace | null
+  /** null or absent: there is none, and nothing at `/paymaster` */
+  readonly paymaster?: PaymasterFace | null
   /** a bug: the request was answered with -32603, the server lives on */
   readonly onError: (error: unknown) => void
+}
+
+/** What answers at `/paymaster` (ERC-7677). */
+export interface PaymasterFace {
+  /** One body of JSON-RPC. `apiKey` as the request brought it; `signal` ends when the client is gone. Never rejects. An empty body: nothing to answer. */
+  readonly handle: (
+    body: Uint8Array,
+    caller: { readonly apiKey: string | null; readonly signal?: AbortSignal },
+  ) => Promise<{ readonly status: number; readonly body: string }>
 }
 
 /** The answer to a request whose handler broke. */

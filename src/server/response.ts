@@ -8,6 +8,7 @@ import type { Ask } from './coding.ts'
 import { deliver, roomIn, smallOf } from './delivery.ts'
 import type { Outlet } from './delivery.ts'
 import { JOINED_BYTES, STALLED_ANSWER_MS } from './limits.ts'
+import { isSecure } from './tls.ts'
 
 export interface Sending {
   /** name, value, name, value … */
@@ -90,9 +91,12 @@ class ResponseOutlet implements Outlet {
     this.#response.end()
   }
 
-  /** Where the end of the connection is the end of the answer, it has to end otherwise. (Who is told no better still lacks the last brace.) */
+  /**
+   * Where the end of the connection is the end of the answer, it has to end otherwise. (Who is told no better still lacks the last brace.)
+   * Over TLS it does by itself: an end that is meant is announced.
+   */
   abort(): void {
-    if (this.#isOld) this.#socket.resetAndDestroy()
+    if (this.#isOld && !isSecure(this.#response.req)) this.#socket.resetAndDestroy()
     else this.#socket.destroy()
   }
 

@@ -16,6 +16,15 @@ export const PROBE_PATHS: ReadonlySet<string> = new Set(['/health', '/healthz', 
 /** Takes JSON-RPC of the wallet, by POST and over WebSocket, and shows the page where a person answers; its files lie below. */
 export const WALLET_PATH = '/wallet'
 
+/** The ERC-7677 service: clients append `/rpc` to what they are given, or do not. */
+export const PAYMASTER_PATHS: ReadonlySet<string> = new Set(['/paymaster', '/paymaster/rpc'])
+
+/** The page of what it paid and refused; its files lie below. */
+export const SPONSOR_PATH = '/sponsor'
+
+/** The certificate that a client must trust to use TLS here. */
+export const CA_PATH = '/ca.pem'
+
 export function isWalletPath(path: string): boolean {
   return path === WALLET_PATH || path.startsWith(`${WALLET_PATH}/`)
 }

@@ -11,7 +11,9 @@ import { Lane, ownConnections } from './lane.ts'
 import { CLOSING_MS, KEEP_ALIVE_MS, MAX_CONNECTIONS, REQUEST_MS } from './limits.ts'
 import { ignoreOffer, offersWebSocket } from './offer.ts'
 import type { Served } from './port.ts'
+import { SponsorDoor } from './sponsor.ts'
 import { Sockets } from './sockets.ts'
+import { Tls } from './tls.ts'
 import { WalletDoor } from './wallet.ts'
 import { WalletKeys } from './walletkeys.ts'
 
@@ -22,6 +24,8 @@ export interface ListenOptions extends GuardOptions {
   readonly port: number
   /** false: node:http answers every request, the plain ones too */
   readonly lane?: boolean
+  /** where the certificates for TLS are kept, made when first needed; null: nowhere, they end with the server. `~/.pocketchain` unless said */
+  readonly tlsFolder?: string | null
 }
 
 /** The secrets of a running wallet; they end with the server. */
@@ -34,25 +38,36 @@ export interface WalletEntrance {
   readonly link: () => string
 }
 
+/** Where wallets ask who pays. */
+export interface PaymasterEntrance {
+  /** https, as a `paymasterService` must be; for clients that trust `Server.ca()` */
+  readonly url: string
+  readonly httpUrl: string
+}
+
 interface Organs {
   readonly http: HttpServer
   readonly lane: Lane
+  readonly tls: Tls
   readonly sockets: Sockets
   readonly health: Health
   readonly guard: Guard
   readonly keys: WalletKeys | null
+  readonly hasSponsor: boolean
 }
 
-/** HTTP and WebSocket on one port. */
+/** HTTP and WebSocket on one port, plain and over TLS. */
 export class Server {
   readonly host: string
   readonly port: number
   readonly #http: HttpServer
   readonly #lane: Lane
+  readonly #tls: Tls
   readonly #sockets: Sockets
   readonly #health: Health
   readonly #keys: WalletKeys | null
   readonly #guard: Guard
+  readonly #hasSponsor: boolean
   #closed: Promise<void> | null = null
 
   /** Throws ListenError when the port cannot be had. */
@@ -64,14 +79,17 @@ export class Server {
     const keys = walletFace === null ? null : new WalletKeys()
     const sockets = new Sockets(served, guard, keys)
     const door = walletFace === null || keys === null ? null : new WalletDoor(served, walletFace, keys, guard)
-    const pages = new Http(served, guard, health, door)
+    const { paymaster = null, onError } = served
+    const sponsor = paymaster === null ? null : new SponsorDoor(paymaster, onError)
+    const tls = new Tls({ folder: options.tlsFolder, host, admit: (socket) => lane.meet(socket, true), onError })
+    const pages = new Http(served, guard, health, { wallet: door, sponsor, ca: () => tls.ca() })
     const http = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_MS }, (request, response) =>
       pages.serve(request, response),
     )
     http.maxConnections = MAX_CONNECTIONS
     const connect = ownConnections(http)
-    const lane = new Lane(pages, guard, connect)
-    http.on('connection', options.lane === false ? connect : (socket) => lane.meet(socket))
+    const lane = new Lane(pages, guard, connect, { isOpen: options.lane !== false, encrypted: (socket) => tls.meet(socket) })
+    http.on('connection', (socket) => lane.meet(socket))
     http.on('upgrade', (request, socket, head) => {
       if (offersWebSocket(request)) sockets.upgrade(request, socket, head)
       else ignoreOffer(connect, request, socket, head)
@@ -84,14 +102,16 @@ export class Server {
       throw new ListenError(options.port, host, error)
     }
     http.on('error', served.onError)
-    return new Server({ http, lane, sockets, health, guard, keys }, host)
+    return new Server({ http, lane, tls, sockets, health, guard, keys, hasSponsor: sponsor !== null }, host)
   }
 
-  private constructor({ http, lane, sockets, health, guard, keys }: Organs, host: string) {
+  private constructor({ http, lane, tls, sockets, health, guard, keys, hasSponsor }: Organs, host: string) {
     this.#guard = guard
     this.#keys = keys
+    this.#hasSponsor = hasSponsor
     this.#http = http
     this.#lane = lane
+    this.#tls = tls
     this.#sockets = sockets
     this.#health = health
     this.host = host
@@ -105,6 +125,16 @@ export class Server {
 
   get wsUrl(): string {
     return `ws://${authority(reachable(this.host), this.port)}`
+  }
+
+  /** The same over TLS, for clients that trust `ca()`. */
+  get httpsUrl(): string {
+    return `https://${authority(reachable(this.host), this.port)}`
+  }
+
+  /** The certificate that a client must trust to use TLS here, PEM. Made when first needed. Throws AuthorityError. */
+  ca(): string {
+    return this.#tls.ca()
   }
 
   get isClosed(): boolean {
@@ -121,6 +151,12 @@ export class Server {
     const keys = this.#keys
     const url = `${this.url}/wallet`
     return keys === null ? null : { url, controlToken: keys.controlToken, link: () => `${url}?key=${keys.link()}` }
+  }
+
+  /** The ERC-7677 service; null: there is none. */
+  get paymaster(): PaymasterEntrance | null {
+    const at = (origin: string) => `${origin}/paymaster/rpc`
+    return this.#hasSponsor ? { url: at(this.httpsUrl), httpUrl: at(this.url) } : null
   }
 
   /** WebSocket connections that are open. */
@@ -145,6 +181,7 @@ export class Server {
   async #close(): Promise<void> {
     const ended = new Promise<void>((resolve) => this.#http.close(() => resolve()))
     this.#http.closeIdleConnections()
+    this.#tls.close()
     this.#lane.close()
     this.#sockets.close()
     const impatience = setTimeout(() => {

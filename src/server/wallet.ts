@@ -10,11 +10,13 @@ import type { Guard } from './guard.ts'
 import { WALLET_BODY_BYTES } from './limits.ts'
 import { CRASHED } from './port.ts'
 import type { Served } from './port.ts'
+import { ALWAYS } from './pagefiles.ts'
 import { send } from './response.ts'
 import { WALLET_PATH, pathOf, searchOf } from './routes.ts'
+import { isSecure } from './tls.ts'
 import type { WalletKeys } from './walletkeys.ts'
 import { sessionCookie } from './walletkeys.ts'
-import { ALWAYS, WalletPages } from './walletpages.ts'
+import { WalletPages } from './walletpages.ts'
 
 /** Who asks something of the wallet. */
 export interface WalletVisitor {
@@ -81,26 +83,28 @@ export class WalletDoor {
     }
   }
 
-  #read({ method, url = '', headers }: IncomingMessage): Answer {
+  #read(request: IncomingMessage): Answer {
+    const { method, url = '' } = request
     if (method !== 'GET' && method !== 'HEAD') return notAllowed()
     const path = pathOf(url)
     if (path !== WALLET_PATH) return this.#pages.asset(path) ?? text(404, `the wallet has no ${JSON.stringify(path.slice(0, 100))}`, ALWAYS)
     const search = searchOf(url)
     const key = search.get('key')
-    if (key === null) return this.#pages.page(headers, search)
+    if (key === null) return this.#pages.page(request, search)
     // Whoever only looks at the head of a link must not use it up.
-    return method === 'HEAD' ? { status: 200, type: HTML_TYPE, body: '', headers: ALWAYS } : this.#enter(key, search, headers)
+    return method === 'HEAD' ? { status: 200, type: HTML_TYPE, body: '', headers: ALWAYS } : this.#enter(key, search, request)
   }
 
   /** A link was followed: the browser may approve from now on, and the link no more. */
-  #enter(key: string, search: URLSearchParams, headers: IncomingHttpHeaders): Answer {
+  #enter(key: string, search: URLSearchParams, request: IncomingMessage): Answer {
+    const { headers } = request
     const session = this.#keys.redeem(key)
     // Who has come in before may follow an old link.
     if (session === null && !this.#keys.hasSession(headers))
       return { status: 403, type: HTML_TYPE, body: USED_LINK, headers: USED_LINK_HEADERS }
     search.delete('key')
     const rest = search.size === 0 ? '' : `?${search.toString()}`
-    const cookie = session === null ? [] : ['set-cookie', sessionCookie(headers.host, session)]
+    const cookie = session === null ? [] : ['set-cookie', sessionCookie(headers.host, session, isSecure(request))]
     return { status: 303, type: TEXT_TYPE, body: '', headers: ['location', `${WALLET_PATH}${rest}`, ...cookie, ...ALWAYS] }
   }
 

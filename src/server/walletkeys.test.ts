@@ -10,7 +10,7 @@ function enter(keys: WalletKeys): string {
 
 /** As a browser sends it back. */
 function cookieOf(session: string, host = HOST): string {
-  return sessionCookie(host, session).split(';')[0] ?? ''
+  return sessionCookie(host, session, false).split(';')[0] ?? ''
 }
 
 describe('the keys of the wallet', () => {
@@ -34,6 +34,16 @@ describe('the keys of the wallet', () => {
     expect(keys.hasSession({ host: HOST, cookie: cookieOf(session, '127.0.0.1:9999') })).toBe(false)
     for (const cookie of [undefined, '', ';', session, `=${session}`, `x${cookieOf(session)}`, `${cookieOf(session)}0`, cookieOf('')])
       expect(keys.hasSession({ host: HOST, ...(cookie === undefined ? {} : { cookie }) })).toBe(false)
+  })
+
+  test('a cookie of TLS has a name of its own, which no browser sends without TLS', () => {
+    const keys = new WalletKeys()
+    const session = enter(keys)
+    const secure = sessionCookie(HOST, session, true)
+    expect(secure).toBe(`__Secure-${sessionCookie(HOST, session, false)}; Secure`)
+    expect(keys.hasSession({ host: HOST, cookie: secure.split(';')[0] ?? '' })).toBe(true)
+    expect(sessionCookie('localhost', session, true)).toContain('_443=')
+    expect(sessionCookie('localhost', session, false)).toContain('_80=')
   })
 
   test('a session is no token, a token no session, and neither is a link', () => {

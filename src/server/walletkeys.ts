@@ -55,22 +55,26 @@ export class WalletKeys {
    * have shown that the page is our own.
    */
   hasSession({ cookie, host }: Pick<IncomingHttpHeaders, 'cookie' | 'host'>): boolean {
-    const name = cookieName(host)
+    const names = [cookieName(host, false), cookieName(host, true)]
     return (cookie ?? '').split(';').some((pair) => {
       const at = pair.indexOf('=')
-      return pair.slice(0, at).trim() === name && this.#sessions.has(digest(pair.slice(at + 1).trim()))
+      return names.includes(pair.slice(0, at).trim()) && this.#sessions.has(digest(pair.slice(at + 1).trim()))
     })
   }
 }
 
 /** The header that keeps a session in the browser, out of the reach of scripts and of requests from other sites. */
-export function sessionCookie(host: string | undefined, session: string): string {
-  return `${cookieName(host)}=${session}; Path=/wallet; HttpOnly; SameSite=Strict`
+export function sessionCookie(host: string | undefined, session: string, isSecure: boolean): string {
+  return `${cookieName(host, isSecure)}=${session}; Path=/wallet; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`
 }
 
-/** With the port, which cookies ignore: nodes on several ports would log one another out. */
-function cookieName(host: string | undefined): string {
-  return `pocketchain_wallet_${/:(\d{1,5})$/.exec(host ?? '')?.[1] ?? '80'}`
+/**
+ * With the port, which cookies ignore: nodes on several ports would log one another out. One that came over TLS has a name of its own: a
+ * browser lets no other one take its place, and does not send it without TLS.
+ */
+function cookieName(host: string | undefined, isSecure: boolean): string {
+  const port = /:(\d{1,5})$/.exec(host ?? '')?.[1] ?? (isSecure ? '443' : '80')
+  return `${isSecure ? '__Secure-' : ''}pocketchain_wallet_${port}`
 }
 
 function secret(): string {

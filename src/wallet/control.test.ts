@@ -63,6 +63,34 @@ describe('whoever holds the control credential', () => {
     expect(again).toMatchObject({ code: -32602, message: `question ${question.id} was approved already, by hand or by script` })
   })
 
+  it('switches sponsors off and on, for every site or for one that is connected', async () => {
+    const { wallet } = openWallet(node)
+    await connected(wallet)
+    expect(await call(wallet, 'pocketchain_walletState')).toMatchObject({
+      sponsorship: true,
+      sites: [{ origin: ORIGIN, sponsorship: true }],
+    })
+    expect(await call(wallet, 'pocketchain_setSponsorship', false, ORIGIN)).toBeNull()
+    expect(await call(wallet, 'pocketchain_walletState')).toMatchObject({ sponsorship: true, sites: [{ sponsorship: false }] })
+    await call(wallet, 'pocketchain_setSponsorship', false)
+    await call(wallet, 'pocketchain_setSponsorship', true, ORIGIN)
+    expect(await call(wallet, 'pocketchain_walletState')).toMatchObject({ sponsorship: false, sites: [{ sponsorship: true }] })
+    await call(wallet, 'pocketchain_setSponsorship', true)
+    const unknown = refusal(call(wallet, 'pocketchain_setSponsorship', false, 'https://other.example'))
+    expect(await unknown).toMatchObject({ code: -32602, data: { reason: 'unknown-site' } })
+    expect(await call(wallet, 'pocketchain_walletState')).toMatchObject({ sponsorship: true })
+  })
+
+  it('cannot switch sponsors on in a wallet that was started without', async () => {
+    const { wallet } = openWallet(node, { sponsorship: false })
+    expect(await refusal(call(wallet, 'pocketchain_setSponsorship', true))).toMatchObject({
+      code: -32000,
+      data: { reason: 'sponsorship-off' },
+    })
+    expect(await call(wallet, 'pocketchain_setSponsorship', false)).toBeNull()
+    expect(await call(wallet, 'pocketchain_walletState')).toMatchObject({ sponsorship: false })
+  })
+
   it.each([
     ['pocketchain_approve', []],
     ['pocketchain_approve', [null]],
@@ -75,6 +103,9 @@ describe('whoever holds the control credential', () => {
     ['pocketchain_reject', ['ID', 4001, {}]],
     ['pocketchain_setApprovalPolicy', []],
     ['pocketchain_setApprovalPolicy', ['always']],
+    ['pocketchain_setSponsorship', []],
+    ['pocketchain_setSponsorship', ['off']],
+    ['pocketchain_setSponsorship', [false, 7]],
     ['pocketchain_walletRequest', ['https://app.example/path', { method: 'eth_accounts' }]],
     ['pocketchain_walletRequest', ['null', { method: 'eth_accounts' }]],
     ['pocketchain_walletRequest', [ORIGIN, {}]],

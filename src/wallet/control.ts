@@ -132,17 +132,18 @@ export const CONTROL_METHODS: ReadonlyMap<string, WalletMethod> = new Map(
     }),
     walletMethod({
       name: 'pocketchain_walletState',
-      doc: 'Accounts, chains, connected sites, the approval policy, the questions that wait and the latest batches.',
+      doc: 'Accounts, chains, connected sites, the approval policy, whether sponsors may pay, the questions that wait and the latest batches.',
       params: [],
-      result: { type: 'object', required: ['accounts', 'chains', 'sites', 'policy', 'latencyMs', 'approvals', 'batches'] },
+      result: { type: 'object', required: ['accounts', 'chains', 'sites', 'policy', 'latencyMs', 'sponsorship', 'approvals', 'batches'] },
       example: {
         params: [],
         result: {
           accounts: [{ address: ALICE, name: 'Account 1', source: 'dev' }],
           chains: [{ chainId: '0x7a69', name: 'Pocketchain', isEmbedded: true }],
-          sites: [{ origin: ORIGIN, accounts: [ALICE], chainId: '0x7a69', connectedAt: 1_763_760_000_000 }],
+          sites: [{ origin: ORIGIN, accounts: [ALICE], chainId: '0x7a69', connectedAt: 1_763_760_000_000, sponsorship: true }],
           policy: 'ask',
           latencyMs: 0,
+          sponsorship: true,
           approvals: [],
           batches: [],
         },
@@ -185,6 +186,19 @@ export const CONTROL_METHODS: ReadonlyMap<string, WalletMethod> = new Map(
       },
     }),
     walletMethod({
+      name: 'pocketchain_setSponsorship',
+      doc: 'Whether batches may be paid by a sponsor that a site names (paymasterService): for every site, or for one that is connected; while it is off they are answered with 4100.',
+      params: [required('enabled', schema.boolean), optional('origin', schema.string)],
+      result: NULL,
+      errors: { [CODE.server]: 'the wallet was started without sponsorship' },
+      example: { params: [false, ORIGIN], result: null },
+      handler: ({ sites, settings }, [enabled, origin]) => {
+        if (enabled && !settings.sponsorship) throw startedWithout()
+        if (origin !== undefined && !sites.list().some((site) => site.origin === origin)) throw notConnected(origin)
+        return nothing(sites.setSponsorship(enabled, origin ?? null))
+      },
+    }),
+    walletMethod({
       name: 'pocketchain_downgradeAccount',
       doc: 'Takes the code off an account that was upgraded (EIP-7702), on a chain, the first one unless said; returns the hash of the transaction that does it.',
       params: [required('account', schema.address), optional('chainId', schema.quantity)],
@@ -202,7 +216,7 @@ export const CONTROL_METHODS: ReadonlyMap<string, WalletMethod> = new Map(
 )
 
 /** Everything the wallet's own page shows besides a question. */
-function stateOf({ keyring, chains, sites, approvals, batches }: WalletContext): unknown {
+function stateOf({ keyring, chains, sites, approvals, batches, settings }: WalletContext): unknown {
   return {
     accounts: keyring.accounts,
     chains: chains.list().map(({ chainId, name, nativeCurrency, rpcUrls, blockExplorerUrls, isEmbedded }) => ({
@@ -216,6 +230,7 @@ function stateOf({ keyring, chains, sites, approvals, batches }: WalletContext):
     sites: sites.list().map((site) => ({ ...site, chainId: Hex.fromQuantity(site.chainId) })),
     policy: approvals.policy,
     latencyMs: approvals.latencyMs,
+    sponsorship: settings.sponsorship && sites.isSponsorshipOn,
     approvals: approvals.pending,
     batches: batches.latest(STATE_BATCHES),
   }
@@ -241,6 +256,11 @@ function nothing(done: void): null {
 function notAdmitted(origin: string): RpcError {
   const why = `pages of ${origin} may not use this node; start it with --allow-origin to let them`
   return unauthorized({ reason: 'origin-not-admitted', origin }, why)
+}
+
+function startedWithout(): RpcError {
+  const message = 'this wallet was started without sponsorship (the option sponsorship is false), and nobody can switch it on'
+  return new RpcError(CODE.server, message, { reason: 'sponsorship-off' })
 }
 
 function notConnected(origin: string): RpcError {

@@ -60,3 +60,24 @@ export function unsupportedCapability(
 ): RpcError {
   return new RpcError(WALLET_CODE.unsupportedCapability, message, { reason: 'unsupported-capability', capability })
 }
+
+/** interface 7.4: the owner or the person has switched it off; the app may send the same without a sponsor. */
+export function sponsorshipOff(reason: 'sponsorship-off' | 'sponsorship-off-for-site', detail: string): RpcError {
+  return new RpcError(WALLET_CODE.unauthorized, 'Paymaster service not supported', { reason, capability: 'paymasterService', detail })
+}
+
+/** interface 7.4: the url cannot be one, may not be reached, or cannot. `detail` never holds its path or query: those are keys. */
+export function invalidSponsorUrl(reason: string, detail: string): RpcError {
+  return new RpcError(WALLET_CODE.unsupportedMethod, 'Invalid paymaster URL', { reason, detail })
+}
+
+/** interface 7.4: what answers there refuses, fails, or answers what is no answer. `cause` is its own error. */
+export function sponsorFailed(reason: string, detail: string, more: Readonly<Record<string, unknown>> = {}): RpcError {
+  return new RpcError(WALLET_CODE.paymaster, 'Paymaster service error', { reason, detail, ...more })
+}
+
+/** interface 7.4: `why` it is not to be had there, for programs. */
+export function sponsorRequired(why: string): RpcError {
+  const data = { reason: 'unsupported-capability', capability: 'paymasterService', why }
+  return new RpcError(WALLET_CODE.unsupportedCapability, 'Paymaster capability required', data)
+}

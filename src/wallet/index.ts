@@ -5,7 +5,7 @@ export type { BatchSummary, CallsReceipt, CallsStatus, StatusCode } from './batc
 export { embeddedChain } from './chains/chain.ts'
 export type { ChainInfo, WalletChain } from './chains/chain.ts'
 export { Chains } from './chains/chains.ts'
-export type { WalletSettings } from './settings.ts'
+export type { EmbeddedSponsor, WalletSettings } from './settings.ts'
 export type { Control } from './control.ts'
 export { WALLET_CODE } from './errors.ts'
 export type { FaceCaller, WalletFace } from './face.ts'

@@ -168,5 +168,45 @@ export const WARNINGS = 50
 /** Accounts of an access list, and storage keys of one of them. */
 export const ACCESS_LIST_ITEMS = 1_000
 
+/** What an app may have the wallet tell a sponsor, bytes as JSON. */
+export const SPONSOR_CONTEXT_BYTES = 16 * 1024
+
+/** One question to a sponsor, from the first look at its name to the last byte of its answer, also where two paths are tried: a person waits for it. */
+export const SPONSOR_MS = 5_000
+export const SPONSOR_REPLY_BYTES = 64 * 1024
+
+/** Connections to one sponsor at once: what waits for one behind a slow sponsor looks like one that cannot be reached, so that there are more than are asked for. */
+export const SPONSOR_CONNECTIONS = 64
+
+/** Urls of sponsors whose path is remembered, the ones that were used last. */
+export const SPONSOR_URLS = 200
+
+/** Characters of a sponsor's name, of its icon (a data: uri), and of what it refuses with. */
+export const SPONSOR_NAME_CHARS = 60
+export const SPONSOR_ICON_CHARS = 32 * 1024
+export const SPONSOR_REFUSAL_CHARS = 300
+
+/** Bytes of a refusal's `data` that are handed on, as JSON; more are left out. */
+export const SPONSOR_REFUSAL_BYTES = 2 * 1024
+
+/** So long a quote of a sponsor is used without asking again, ms: services sign for a minute or more. And what must be left of it then, seconds. */
+export const QUOTE_FRESH_MS = 30_000
+export const GRANT_SECONDS_LEFT = 10n
+
+/** So long a site's other questions wait for a batch whose sponsor is still being asked, ms: no longer than for a preview. */
+export const SPONSOR_LINE_MS = 3_000
+
+/** Gas of a paymaster, each of its two limits: those that swap tokens afterwards need half of it, and ERC-7562 lets a validation have no more than that. */
+export const PAYMASTER_GAS = 1_000_000n
+
+/** Gas of the calls of a sponsored batch: with all the rest, and a 63rd more, it fits the 16 million that bundlers put into a transaction. */
+export const SPONSORED_CALL_GAS = 12_000_000n
+
+/** Bytes of the call data of a bundle with nothing else in it: bundlers keep below the 128 KiB that pools take. */
+export const OPERATION_BYTES = 120_000
+
+/** Tokens of which the allowance of a sponsor is looked at. */
+export const SPONSOR_TOKENS = 32
+
 /** Nesting of a question: typed data may nest 64 deep, and its questions are written and drawn by functions that call themselves. */
 export const QUESTION_DEPTH = 200

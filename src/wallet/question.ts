@@ -66,8 +66,8 @@ export interface BatchQuestion extends Asked, Spending {
   readonly kind: 'batch'
   readonly batchId: string
   readonly atomic: boolean
-  /** one ordinary transaction; one for each call; or one that the account's own code splits */
-  readonly execution: 'single' | 'sequential' | 'delegated'
+  /** one ordinary transaction; one for each call; one that the account's own code splits; or a user operation that somebody else pays for */
+  readonly execution: 'single' | 'sequential' | 'delegated' | 'sponsored'
 }
 
 /** May the account become a smart account (EIP-7702)? Asked before the batch that needs it. */
@@ -198,8 +198,20 @@ export interface FeeView {
   /** what it will most likely cost, and what it costs at most */
   readonly expected: Hex
   readonly most: Hex
-  /** null: the account pays */
-  readonly sponsor: { readonly name: string | null; readonly host: string } | null
+  /** null: the account pays; else the account pays nothing, and `expected` and `most` are zero */
+  readonly sponsor: SponsorView | null
+}
+
+/** Who pays in place of the account. */
+export interface SponsorView {
+  /** as it calls itself; null: it has no name */
+  readonly name: string | null
+  /** of its url, as the app gave it: name and port */
+  readonly host: string
+  /** a data: uri, for an <img> and nothing else; absent or null: it has none */
+  readonly icon?: string | null
+  /** the contract that pays the EntryPoint */
+  readonly paymaster?: Address
 }
 
 /** A chain as EIP-3085 proposes it. */

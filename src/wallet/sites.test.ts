@@ -32,7 +32,7 @@ function sitesOf(records: Records, isOurs?: (address: Address) => boolean, chain
 describe('sites', () => {
   it('an origin that nobody knows may see nothing and is on the default chain', () => {
     const { sites } = sitesOf(memoryRecords())
-    expect(sites.get(APP)).toEqual({ origin: APP, accounts: [], chainId: 1, connectedAt: null })
+    expect(sites.get(APP)).toEqual({ origin: APP, accounts: [], chainId: 1, connectedAt: null, sponsorship: true })
     expect(sites.list()).toEqual([])
   })
 
@@ -60,7 +60,7 @@ describe('sites', () => {
     sites.connect(APP, [ALICE])
     sites.selectChain(APP, 2)
     sites.disconnect(APP)
-    expect(sitesOf(records).sites.get(APP)).toEqual({ origin: APP, accounts: [], chainId: 2, connectedAt: null })
+    expect(sitesOf(records).sites.get(APP)).toEqual({ origin: APP, accounts: [], chainId: 2, connectedAt: null, sponsorship: true })
     sites.selectChain(APP, 1)
     expect([...records.entries('wallet/site/')]).toEqual([])
   })
@@ -131,8 +131,44 @@ describe('sites', () => {
   })
 })
 
+describe('whether others may pay', () => {
+  it('is switched for every site, for one alone, and survives a restart and a site that goes and comes back', () => {
+    const records = memoryRecords()
+    const { sites } = sitesOf(records)
+    sites.connect(APP, [ALICE])
+    expect([sites.isSponsorshipOn, sites.get(APP).sponsorship, sites.get('https://new.example').sponsorship]).toEqual([true, true, true])
+    sites.setSponsorship(false, null)
+    sites.setSponsorship(false, APP)
+    sites.disconnect(APP)
+    const again = sitesOf(records).sites
+    expect([again.isSponsorshipOn, again.get(APP).sponsorship]).toEqual([false, false])
+    again.connect(APP, [BOB])
+    again.setSponsorship(true, null)
+    expect(again.get(APP)).toMatchObject({ accounts: [BOB], sponsorship: false })
+    again.setSponsorship(true, APP)
+    const last = sitesOf(records).sites
+    expect([last.isSponsorshipOn, last.get(APP).sponsorship]).toEqual([true, true])
+    expect([...records.entries('wallet/sponsorship')]).toEqual([])
+  })
+
+  it('is not forgotten for the sake of origins that nobody knows', () => {
+    const { sites } = sitesOf(memoryRecords())
+    sites.connect(APP, [ALICE])
+    sites.setSponsorship(false, APP)
+    sites.disconnect(APP)
+    for (let i = 0; i <= SITES; i++) sites.selectChain(`https://${i}.example`, 2)
+    expect(sites.get(APP).sponsorship).toBe(false)
+  })
+
+  it('is yes for sites that were kept before there were sponsors', () => {
+    const records = memoryRecords()
+    JsonRecords.put(records, `wallet/site/${APP}`, { accounts: [ALICE], chainId: 1, connectedAt: 1 })
+    expect(sitesOf(records).sites.get(APP).sponsorship).toBe(true)
+  })
+})
+
 describe('the account that is meant', () => {
-  const site = { origin: APP, accounts: [BOB, ALICE], chainId: 1, connectedAt: 0 }
+  const site = { origin: APP, accounts: [BOB, ALICE], chainId: 1, connectedAt: 0, sponsorship: true }
 
   it('is the selected one unless another permitted one is named', () => {
     expect(permittedAccount(site)).toBe(BOB)

@@ -17,6 +17,8 @@ export interface Site {
   readonly chainId: number
   /** Unix time, milliseconds; null: not connected */
   readonly connectedAt: number | null
+  /** false: a person has switched off that others pay for what it asks */
+  readonly sponsorship: boolean
 }
 
 export interface SiteChange {
@@ -31,12 +33,14 @@ export class Sites {
   readonly #onError: (error: unknown) => void
   readonly #sites = new Map<string, Site>()
   readonly #listeners = new Set<(change: SiteChange) => void>()
+  #isSponsorshipOn: boolean
 
   /** `isOurs`: kept permissions for other accounts sleep until the wallet has them again. */
   constructor(records: Records, chains: Chains, onError: (error: unknown) => void, isOurs: (address: Address) => boolean = () => true) {
     this.#records = records
     this.#chains = chains
     this.#onError = onError
+    this.#isSponsorshipOn = JsonRecords.get(records, SWITCH) !== 'off'
     for (const [key, value] of JsonRecords.entries(records, PREFIX)) {
       const site = readSite(key.slice(PREFIX.length), value)
       if (site === null) onError(new Error(`the record ${key} is no site and is left out`))
@@ -47,7 +51,7 @@ export class Sites {
   /** An origin that nobody knows is on the default chain and may see nothing; so is one whose chain the wallet has no more. */
   get(origin: string): Site {
     const site = this.#sites.get(origin)
-    if (site === undefined) return { origin, accounts: [], chainId: this.#chains.default.chainId, connectedAt: null }
+    if (site === undefined) return { origin, accounts: [], chainId: this.#chains.default.chainId, connectedAt: null, sponsorship: true }
     return this.#chains.get(site.chainId) === null ? { ...site, chainId: this.#chains.default.chainId } : site
   }
 
@@ -84,6 +88,18 @@ export class Sites {
     this.#put({ ...this.get(origin), chainId })
   }
 
+  /** False: a person has switched off that others pay, for every site. */
+  get isSponsorshipOn(): boolean {
+    return this.#isSponsorshipOn
+  }
+
+  /** Null: for every site, whatever is said of one of them stays. What is switched off for one stays so when it is disconnected. */
+  setSponsorship(isOn: boolean, origin: string | null): void {
+    if (origin !== null) return this.#put({ ...this.get(origin), sponsorship: isOn })
+    this.#isSponsorshipOn = isOn
+    JsonRecords.put(this.#records, SWITCH, isOn ? null : 'off')
+  }
+
   /** Told after the change. Answers what ends it. */
   subscribe(listener: (change: SiteChange) => void): () => void {
     this.#listeners.add(listener)
@@ -102,14 +118,14 @@ export class Sites {
     }
   }
 
-  /** Of an origin that was allowed nothing only another chain than the default is worth a record, and only so many of them. */
+  /** Of an origin that was allowed nothing only another chain than the default is worth a record, and only so many of them; and what a person has set. */
   #keep(site: Site): void {
-    const isWorth = site.connectedAt !== null || site.chainId !== this.#chains.default.chainId
+    const isWorth = site.connectedAt !== null || site.chainId !== this.#chains.default.chainId || !site.sponsorship
     if (site.connectedAt === null) this.#sites.delete(site.origin) // to be the newest of those
     if (isWorth) this.#sites.set(site.origin, site)
     const { origin, ...kept } = site
     JsonRecords.put(this.#records, PREFIX + origin, isWorth ? kept : null)
-    const strangers = [...this.#sites.values()].filter(({ connectedAt }) => connectedAt === null)
+    const strangers = [...this.#sites.values()].filter(({ connectedAt, sponsorship }) => connectedAt === null && sponsorship)
     for (const { origin: oldest } of strangers.slice(0, Math.max(0, strangers.length - SITES))) {
       this.#sites.delete(oldest)
       JsonRecords.put(this.#records, PREFIX + oldest, null)
@@ -132,13 +148,15 @@ export function permittedAccount({ origin, accounts }: Site, wanted?: Address): 
 }
 
 const PREFIX = 'wallet/site/'
+/** `off`, or no record */
+const SWITCH = 'wallet/sponsorship'
 
 /** null: it is none. */
 function readSite(origin: string, value: unknown): Site | null {
   if (typeof value !== 'object' || value === null) return null
-  const { accounts, chainId, connectedAt } = value as Readonly<Record<string, unknown>> // any JSON object has this shape
+  const { accounts, chainId, connectedAt, sponsorship } = value as Readonly<Record<string, unknown>> // any JSON object has this shape
   if (!Array.isArray(accounts) || !accounts.every((each) => Address.isAddress(each))) return null
   if (typeof chainId !== 'number' || !Number.isSafeInteger(chainId)) return null
   if (connectedAt !== null && typeof connectedAt !== 'number') return null
-  return { origin, accounts: accounts.map((each) => Address.from(each)), chainId, connectedAt }
+  return { origin, accounts: accounts.map((each) => Address.from(each)), chainId, connectedAt, sponsorship: sponsorship !== false }
 }

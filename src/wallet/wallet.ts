@@ -35,7 +35,7 @@ export interface WalletOptions extends Partial<WalletSettings> {
   readonly answerWithinMs?: number | null
   /** how chains that are added are reached: JSON-RPC over HTTP */
   readonly connect?: Connect
-  /** with which that is done */
+  /** with which that is done, and sponsors are asked */
   readonly fetch?: OutboundOptions['fetch']
   /** gets what went wrong while nobody waited for it; the console unless given */
   readonly onError?: (error: unknown) => void
@@ -110,7 +110,14 @@ function settingsOf(options: WalletOptions): WalletSettings {
     if (!Number.isSafeInteger(value) || value < 1) throw new RangeError(`${name} must be a whole number from 1 up, not ${value}`)
   }
   const { approvalUrl = null, admits = null } = options
-  return { maxCalls, maxCallDataBytes, confirmation, disabledMethods, approvalUrl, admits }
+  return { maxCalls, maxCallDataBytes, confirmation, disabledMethods, approvalUrl, admits, ...sponsoringOf(options) }
+}
+
+function sponsoringOf(options: WalletOptions) {
+  const { sponsorship = true, unsponsoredChains = [], sponsor = null, allowHttpLoopback = false, fetch } = options
+  const wrong = unsponsoredChains.find((chainId) => !Number.isSafeInteger(chainId) || chainId < 1)
+  if (wrong !== undefined) throw new RangeError(`unsponsoredChains lists chain ids, whole numbers from 1 up, and ${wrong} is none`)
+  return { sponsorship, unsponsoredChains, sponsor, allowHttpLoopback, ...(fetch === undefined ? {} : { fetch }) }
 }
 
 // --- questions that have lost their reason --------------------------------------------------------------------------------

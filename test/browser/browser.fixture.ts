@@ -16,9 +16,13 @@ const FLAGS = [
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
 ]
 
-/** Chromium without a window, with a profile of its own that ends with it. */
-export async function startBrowser(): Promise<Browser> {
+/** Chromium without a window, with a profile of its own that ends with it. `home`: where it looks whom its user trusts. */
+export async function startBrowser({
+  flags = [],
+  home,
+}: { readonly flags?: readonly string[]; readonly home?: string } = {}): Promise<Browser> {
   const executablePath = chromium()
   if (executablePath === null) throw new Error(`the tests of pages need a browser, ${noBrowser() ?? ''}`)
-  return driver.launch({ executablePath, args: FLAGS })
+  const env = home === undefined ? {} : { env: { ...process.env, HOME: home } }
+  return driver.launch({ executablePath, args: [...FLAGS, ...flags], ...env })
 }

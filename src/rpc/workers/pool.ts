@@ -1,6 +1,6 @@
 import type { ViewSlice } from '../../chain/index.ts'
 import { CODE, RpcError } from '../errors.ts'
-import { CROWDED_STRETCH_MS, STRETCH_MS, WAITING_TASKS } from '../limits.ts'
+import { CROWDED_STRETCH_MS, FIRST_STRETCHES, STRETCH_MS, WAITING_TASKS } from '../limits.ts'
 import type { Parallel, Task } from '../parallel.ts'
 import type { JsonText } from '../texts.ts'
 import { Job } from './job.ts'
@@ -38,6 +38,7 @@ export class Workers implements Parallel {
 
   /** While heavy requests wait for a thread, more of them will come: a hundred stretches in one turn would hold up two seconds of flashblocks. */
   get stretchMs(): number {
+    if (this.#isOpen && this.#runners.size === 0) return this.#stretchMs * FIRST_STRETCHES
     return this.#waiting.length > 0 ? Math.min(this.#stretchMs, CROWDED_STRETCH_MS) : this.#stretchMs
   }
 

@@ -108,6 +108,16 @@ describe('a heavy request', () => {
     expect(own.started).toEqual([])
   })
 
+  it('may take longer while no thread stands: what runs for the first time is slow, and a thread takes its time to start', async () => {
+    const own = threads()
+    const node = await started({ workers: through(own, 1, 5) })
+    expect(node.workers?.stretchMs).toBe(20)
+    await settle(node, 1n)
+    await long(node)
+    expect(own.started).toHaveLength(1)
+    expect(node.workers?.stretchMs).toBe(5)
+  })
+
   it('is answered as it would be here', async () => {
     const own = threads()
     const [there, here] = [await started({ cadence: PRECONF, workers: through(own) }), await started({ cadence: PRECONF })]

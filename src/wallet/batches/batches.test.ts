@@ -575,6 +575,7 @@ function settledRecord(id: string, createdAt: number): BatchRecord {
         fate: { kind: 'never', reason: 'replaced', message: 'long ago' },
       },
     ],
+    operation: null,
     status: 400,
   }
 }

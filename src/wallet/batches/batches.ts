@@ -1,35 +1,32 @@
-import { Hash, Hex } from '../../eth/index.ts'
-import type { Address, Transaction } from '../../eth/index.ts'
+import { ENTRY_POINTS } from '../../eth/index.ts'
+import type { Address, Hash } from '../../eth/index.ts'
 import type { Records } from '../../rpc/index.ts'
 import { CODE, RpcError } from '../../rpc/index.ts'
-import { BatchRecord, WAITING } from './batchrecord.ts'
-import type { BatchTransaction, Fate, StatusCode } from './batchrecord.ts'
+import { BatchRecord } from './batchrecord.ts'
+import type { BatchOperation, BatchTransaction, Fate, StatusCode } from './batchrecord.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import type { Chains } from '../chains/chains.ts'
 import { ChainWatch } from './chainwatch.ts'
 import { WALLET_CODE } from '../errors.ts'
 import { lookAt } from './fates.ts'
-import { BATCH_KEPT_MS, OLD_BATCHES, OPEN_BATCHES, STATUS_WAITERS, UPGRADE_LOOK_MS, UPGRADE_WAIT_MS } from '../limits.ts'
-import { Turns, hand, isOver, rawOf, turnOf } from './sending.ts'
+import { OPEN_BATCHES, UPGRADE_LOOK_MS, UPGRADE_WAIT_MS } from '../limits.ts'
+import { handOperation, isUpgrading, lookAtOperation, operationNonce } from './operationfate.ts'
+import { Turns, hand, isOver, turnOf } from './sending.ts'
+import { BatchShelf } from './shelf.ts'
+import type { BatchSummary } from './shelf.ts'
+import { recordOf } from './signedbatch.ts'
+import type { SignedBatch } from './signedbatch.ts'
 import { statusOf } from './status.ts'
 import type { CallsStatus } from './status.ts'
+import { StatusWaits } from './statuswaits.ts'
 import { after } from '../approvals/timing.ts'
 
 export type { CallsReceipt, StatusCode } from './batchrecord.ts'
+export type { SentOperation } from './operationfate.ts'
+export type { BatchSummary } from './shelf.ts'
+export { randomBatchId } from './signedbatch.ts'
+export type { SignedBatch } from './signedbatch.ts'
 export type { CallsStatus } from './status.ts'
-
-/** A batch as a list shows it. */
-export interface BatchSummary {
-  readonly id: string
-  readonly origin: string
-  readonly from: Address
-  readonly chainId: Hex
-  readonly status: StatusCode
-  readonly atomic: boolean
-  readonly transactionHashes: readonly Hash[]
-  /** Unix time, milliseconds */
-  readonly createdAt: number
-}
 
 /** Told whenever the status of a batch is another one than before. */
 export interface BatchChange {
@@ -46,21 +43,6 @@ export interface BatchesOptions {
   readonly onError: (error: unknown) => void
   /** Unix time, milliseconds */
   readonly now?: () => number
-}
-
-/** What is submitted. */
-export interface SignedBatch {
-  readonly id: string
-  /** the wallet made it: randomBatchId */
-  readonly isOwnId: boolean
-  readonly origin: string
-  readonly from: Address
-  readonly chain: WalletChain
-  readonly atomic: boolean
-  readonly execution: BatchRecord['execution']
-  readonly callCount: number
-  /** by nonce, signed */
-  readonly transactions: readonly { readonly transaction: Transaction; readonly isPreparation: boolean }[]
 }
 
 export interface StatusQuery {
@@ -80,79 +62,73 @@ export class Batches {
   readonly turns = new Turns()
   readonly #options: BatchesOptions
   readonly #now: () => number
-  /** by BatchRecord.key, oldest first */
-  readonly #batches = new Map<string, BatchRecord>()
-  /** keys of those whose fate is not settled */
-  readonly #open = new Set<string>()
-  /** keys by id, oldest first: several origins and accounts may have chosen the same */
-  readonly #keys = new Map<string, readonly string[]>()
+  readonly #shelf: BatchShelf
+  readonly #waits = new StatusWaits()
   readonly #watches = new Map<number, () => void>()
   readonly #looks = new Map<string, Promise<BatchRecord>>()
   /** keys of those from before the start that nobody has looked for yet: the node may have forgotten them with its own restart */
   readonly #resumed = new Set<string>()
   /** keys of those that are being sent: they are not looked for yet */
   readonly #sending = new Set<string>()
-  /** when the node was last seen to know a transaction; absent: when it was sent */
+  /** when the node was last seen to know a transaction, or the bundler an operation; absent: when it was sent */
   readonly #knownAt = new Map<Hash, number>()
   /** of no batch, but with an authorization of their sender; by `turnOf` */
   readonly #authorizing = new Map<string, Hash>()
   readonly #listeners = new Set<(change: BatchChange) => void>()
-  readonly #waiters = new Map<string, Set<() => void>>()
-  #waiting = 0
   #isClosed = false
 
   constructor(options: BatchesOptions) {
     this.#options = options
     this.#now = options.now ?? Date.now
-    for (const record of BatchRecord.all(options.records, options.onError)) {
-      this.#hold(record)
-      if (BatchRecord.isOpen(record)) this.#resumed.add(BatchRecord.key(record))
-    }
-    this.#forgetOld()
+    this.#shelf = new BatchShelf(options.records, options.onError)
+    for (const record of this.#shelf.open()) this.#resumed.add(BatchRecord.key(record))
+    this.#shelf.forgetOld(this.#now())
     // Not before the one who makes the wallet has finished.
     if (this.#resumed.size > 0) queueMicrotask(() => this.#resume())
   }
 
   /** True when the app's id is taken: 5720. */
   has(key: Pick<BatchRecord, 'origin' | 'from' | 'id'>): boolean {
-    return this.#batches.has(BatchRecord.key(key))
+    return this.#shelf.get(BatchRecord.key(key)) !== null
   }
 
   /**
-   * Keeps the batch, then sends its transactions in order. Answers when the node has all of them, or the first ones: what became of the rest the
-   * status tells. Throws RpcError when it has none: the batch is then none, and its id is free.
+   * Keeps the batch, then sends its transactions in order, or its operation. Answers when the node has all of them, or the first ones: what became of the
+   * rest the status tells. Throws RpcError when it has none: the batch is then none, and its id is free.
    */
   async submit(batch: SignedBatch): Promise<BatchRecord> {
     this.#assertRoom()
-    const record = await this.#recordOf(batch)
+    const record = await recordOf(batch, this.#now())
     const key = BatchRecord.key(record)
-    if (this.#batches.has(key)) throw duplicateId(record.id)
+    if (this.#shelf.get(key) !== null) throw duplicateId(record.id)
     this.#sending.add(key)
-    this.#keep(record)
+    this.#shelf.put(record)
     try {
-      return await this.#send(record, batch.chain)
+      return await (record.operation === null
+        ? this.#send(record, batch.chain)
+        : this.#sendOperation(record, record.operation, batch.chain))
     } finally {
       this.#sending.delete(key)
-      this.#forgetOld()
+      this.#shelf.forgetOld(this.#now())
       this.#watchOpen()
       // Its block may have come while it was sent, and no other one need follow.
-      if (this.#batches.has(key)) void this.#look(key).catch(this.#options.onError)
+      if (this.#shelf.get(key) !== null) void this.#look(key).catch(this.#options.onError)
     }
   }
 
   /** Looks at the chain first. Throws RpcError 5730 for a batch that the asker does not know. */
   async status(id: string, { origin, waitMs, signal = null }: StatusQuery): Promise<CallsStatus> {
-    const key = this.#find(id, origin)
+    const key = this.#shelf.find(id, origin)
     const { confirmation } = this.#options.settings
     const status = statusOf(await this.#look(key, true), confirmation)
     if (status.status !== 100 || waitMs <= 0) return status
-    await this.#change(key, waitMs, signal)
-    return statusOf(this.#batches.get(key) ?? (await this.#look(key)), confirmation)
+    await this.#waits.wait(key, waitMs, signal)
+    return statusOf(this.#shelf.known(key), confirmation)
   }
 
   /** Throws RpcError 5730 for a batch that the origin does not know. */
   assertKnown(id: string, origin: string | null): void {
-    this.#find(id, origin)
+    this.#shelf.find(id, origin)
   }
 
   /** Told after the change. Answers what ends it. */
@@ -163,14 +139,14 @@ export class Batches {
 
   /** The newest first. */
   latest(count: number): readonly BatchSummary[] {
-    return count < 1 ? [] : [...this.#batches.values()].slice(-count).toReversed().map(summary)
+    return this.#shelf.latest(count)
   }
 
   /** Gives up all that is not settled: nothing is looked for or sent again. For tests that put a chain back to where it was. */
   abandon(): void {
-    for (const key of [...this.#open]) {
-      const record = this.#known(key)
-      this.#replace(record, record.transactions.map(givenUp))
+    for (const record of this.#shelf.open()) {
+      const { transactions, operation } = record
+      this.#replace(record, { transactions: transactions.map(givenUp), operation: operation === null ? null : givenUp(operation) })
     }
     this.#resumed.clear()
     this.#watchOpen()
@@ -181,7 +157,7 @@ export class Batches {
     this.#isClosed = true
     for (const end of this.#watches.values()) end()
     this.#watches.clear()
-    for (const waiters of [...this.#waiters.values()]) for (const wake of [...waiters]) wake()
+    this.#waits.close()
     await Promise.allSettled(this.#looks.values())
     this.#listeners.clear()
   }
@@ -189,32 +165,9 @@ export class Batches {
   // --- sending ----------------------------------------------------------------------------------------------------------
 
   #assertRoom(): void {
-    if (this.#open.size < OPEN_BATCHES) return
-    const message = `${this.#open.size} batches are under way, which is all there may be; wait until some are settled`
+    if (this.#shelf.openCount < OPEN_BATCHES) return
+    const message = `${this.#shelf.openCount} batches are under way, which is all there may be; wait until some are settled`
     throw new RpcError(CODE.limitExceeded, message, { reason: 'too-many-batches', limit: OPEN_BATCHES })
-  }
-
-  async #recordOf({ id, isOwnId, origin, from, chain, atomic, execution, callCount, transactions }: SignedBatch): Promise<BatchRecord> {
-    return {
-      id,
-      origin,
-      from,
-      chainId: chain.chainId,
-      isOwnId,
-      atomic,
-      execution,
-      callCount,
-      createdAt: this.#now(),
-      anchor: await newestBlock(chain),
-      transactions: transactions.map(({ transaction, isPreparation }) => ({
-        hash: transaction.hash,
-        raw: rawOf(transaction),
-        nonce: Number(transaction.nonce),
-        isPreparation,
-        fate: WAITING,
-      })),
-      status: 100,
-    }
   }
 
   async #send(record: BatchRecord, chain: WalletChain): Promise<BatchRecord> {
@@ -229,12 +182,29 @@ export class Batches {
         this.#remove(record)
         throw error
       }
-      return this.#replace(
-        record,
-        record.transactions.map((each, i) => (i < at ? each : refused(each, error, i === at))),
-      )
+      const transactions = record.transactions.map((each, i) => (i < at ? each : refused(each, error, i === at)))
+      return this.#replace(record, { transactions })
     }
     return record
+  }
+
+  async #sendOperation(record: BatchRecord, operation: BatchOperation, chain: WalletChain): Promise<BatchRecord> {
+    const handed = await handOperation(chain, operation)
+    this.#knownAt.set(operation.hash, this.#now())
+    if (handed.kind !== 'refused') return record
+    this.#remove(record)
+    throw handed.error
+  }
+
+  /**
+   * The nonce that the account's next user operation has, under key 0, on the pending state: behind the operations of the wallet that wait. To be asked and
+   * used under the account's turn. Throws RpcError.
+   */
+  async nextOperationNonce(chain: WalletChain, account: Address, entryPoint: Address = ENTRY_POINTS['0.8']): Promise<bigint> {
+    const open = this.#openOf(chain.chainId, account).filter(({ operation }) => operation?.entryPoint === entryPoint)
+    const looked = await Promise.all(open.map((record) => this.#look(BatchRecord.key(record), true)))
+    const next = await operationNonce(chain, account, entryPoint, 0n, 'pending')
+    return looked.reduce((nonce, { operation }) => (operation === null ? nonce : behind(operation, nonce)), next)
   }
 
   /**
@@ -262,15 +232,16 @@ export class Batches {
     this.#authorizing.delete(turn)
     const key = this.#upgradeOf(chain.chainId, account)
     if (key === null) return null
-    return waitingUpgrade(await this.#look(key, true))?.hash ?? this.#upgrading(chain, account)
+    return waitingUpgrade(await this.#look(key, true)) ?? this.#upgrading(chain, account)
   }
 
   #upgradeOf(chainId: number, account: Address): string | null {
-    for (const key of this.#open) {
-      const record = this.#known(key)
-      if (record.chainId === chainId && record.from === account && waitingUpgrade(record) !== null) return key
-    }
-    return null
+    const upgrading = this.#openOf(chainId, account).find((record) => waitingUpgrade(record) !== null)
+    return upgrading === undefined ? null : BatchRecord.key(upgrading)
+  }
+
+  #openOf(chainId: number, account: Address): readonly BatchRecord[] {
+    return this.#shelf.open().filter((record) => record.chainId === chainId && record.from === account)
   }
 
   // --- looking ----------------------------------------------------------------------------------------------------------
@@ -287,27 +258,25 @@ export class Batches {
   }
 
   async #lookNow(key: string, isAsked: boolean): Promise<BatchRecord> {
-    const record = this.#known(key)
+    const record = this.#shelf.known(key)
     const chain = this.#options.chains.get(record.chainId)
     if (chain === null || this.#sending.has(key) || this.#isClosed) return record
     if (!isAsked && !BatchRecord.isOpen(record)) return record
     try {
-      const fates = await lookAt(chain, record, { now: this.#now(), knownAt: this.#knownAt, isResumed: this.#resumed.has(key) })
+      const ground = { now: this.#now(), knownAt: this.#knownAt, isResumed: this.#resumed.has(key) }
+      const changes =
+        record.operation === null
+          ? { transactions: await lookAt(chain, record, ground) }
+          : { operation: await lookAtOperation(chain, record, ground) }
       this.#resumed.delete(key)
       // It may have been given up meanwhile.
-      const current = this.#batches.get(key)
-      return current === record ? this.#replace(record, fates) : (current ?? record)
+      const current = this.#shelf.get(key)
+      return current === record ? this.#replace(record, changes) : (current ?? record)
     } catch (error) {
       // A chain that cannot be reached now is asked again.
       if (!(error instanceof RpcError)) this.#options.onError(error)
       return record
     }
-  }
-
-  #known(key: string): BatchRecord {
-    const record = this.#batches.get(key)
-    if (record === undefined) throw unknownBatch()
-    return record
   }
 
   #resume(): void {
@@ -319,7 +288,7 @@ export class Batches {
   /** Listens to the chains that have open batches, and to no others. */
   #watchOpen(): void {
     if (this.#isClosed) return
-    const open = new Set([...this.#open].map((key) => this.#known(key).chainId))
+    const open = new Set(this.#shelf.open().map(({ chainId }) => chainId))
     for (const [chainId, end] of [...this.#watches]) {
       if (open.has(chainId)) continue
       end()
@@ -336,45 +305,31 @@ export class Batches {
   }
 
   #lookAtAll(chainId: number): void {
-    for (const key of [...this.#open]) {
-      if (this.#known(key).chainId === chainId) void this.#look(key).catch(this.#options.onError)
+    for (const record of this.#shelf.open()) {
+      if (record.chainId === chainId) void this.#look(BatchRecord.key(record)).catch(this.#options.onError)
     }
   }
 
   // --- keeping ----------------------------------------------------------------------------------------------------------
 
-  #hold(record: BatchRecord): void {
-    const key = BatchRecord.key(record)
-    if (!this.#batches.has(key)) this.#keys.set(record.id, [...(this.#keys.get(record.id) ?? []), key])
-    this.#batches.set(key, record)
-    if (BatchRecord.isOpen(record)) this.#open.add(key)
-    else this.#open.delete(key)
-  }
-
-  #keep(record: BatchRecord): void {
-    this.#hold(record)
-    BatchRecord.put(this.#options.records, record)
-  }
-
   #remove(record: BatchRecord): void {
-    const key = BatchRecord.key(record)
-    this.#batches.delete(key)
-    this.#open.delete(key)
-    const others = (this.#keys.get(record.id) ?? []).filter((other) => other !== key)
-    if (others.length === 0) this.#keys.delete(record.id)
-    else this.#keys.set(record.id, others)
-    for (const { hash } of record.transactions) this.#knownAt.delete(hash)
-    BatchRecord.remove(this.#options.records, record)
+    this.#forget(record)
+    this.#shelf.remove(record)
+  }
+
+  #forget(record: BatchRecord): void {
+    for (const { hash } of BatchRecord.parts(record)) this.#knownAt.delete(hash)
   }
 
   /** Writes and tells only what has changed. */
-  #replace(record: BatchRecord, transactions: readonly BatchTransaction[]): BatchRecord {
-    if (transactions.every((each, i) => each === record.transactions[i])) return record
-    const next = { ...record, transactions }
+  #replace(record: BatchRecord, changes: Partial<Pick<BatchRecord, 'transactions' | 'operation'>>): BatchRecord {
+    const next = { ...record, ...changes }
+    const isSame = next.operation === record.operation && next.transactions.every((each, i) => each === record.transactions[i])
+    if (isSame) return record
     const { status } = statusOf(next, this.#options.settings.confirmation)
     const changed: BatchRecord = { ...next, status }
-    this.#keep(changed)
-    if (!BatchRecord.isOpen(changed)) for (const { hash } of transactions) this.#knownAt.delete(hash)
+    this.#shelf.put(changed)
+    if (!BatchRecord.isOpen(changed)) this.#forget(changed)
     if (BatchRecord.isOpen(changed) !== BatchRecord.isOpen(record)) this.#watchOpen()
     if (status !== record.status) this.#tell(changed)
     return changed
@@ -382,7 +337,7 @@ export class Batches {
 
   #tell(record: BatchRecord): void {
     const { origin, id, status } = record
-    for (const wake of [...(this.#waiters.get(BatchRecord.key(record)) ?? [])]) wake()
+    this.#waits.wake(BatchRecord.key(record))
     for (const listener of [...this.#listeners]) {
       try {
         listener({ origin, id, status })
@@ -390,48 +345,6 @@ export class Batches {
         this.#options.onError(error)
       }
     }
-  }
-
-  /** Those that were settled long ago, but for the newest. */
-  #forgetOld(): void {
-    const before = this.#now() - BATCH_KEPT_MS
-    const old: BatchRecord[] = []
-    for (const [key, record] of this.#batches) {
-      if (record.createdAt >= before) break // they lie in the order in which they came
-      if (!this.#open.has(key)) old.push(record)
-    }
-    for (const record of old.slice(0, Math.max(0, old.length - OLD_BATCHES))) this.#remove(record)
-  }
-
-  /** The newest of that id: an origin may use one id for several of its accounts. */
-  #find(id: string, origin: string | null): string {
-    const key = this.#keys.get(id)?.findLast((each) => {
-      const record = this.#known(each)
-      return origin === null ? record.isOwnId : record.origin === origin
-    })
-    if (key === undefined) throw unknownBatch()
-    return key
-  }
-
-  /** Resolves when the batch's status changes, the time is over, or the asker has gone. */
-  #change(key: string, waitMs: number, signal: AbortSignal | null): Promise<void> {
-    if (this.#waiting >= STATUS_WAITERS || this.#isClosed || signal?.aborted === true) return Promise.resolve()
-    this.#waiting++
-    const waiters = this.#waiters.get(key) ?? new Set()
-    this.#waiters.set(key, waiters)
-    return new Promise((resolve) => {
-      const wake = () => {
-        clearTimeout(timer)
-        signal?.removeEventListener('abort', wake)
-        this.#waiting--
-        waiters.delete(wake)
-        if (waiters.size === 0) this.#waiters.delete(key)
-        resolve()
-      }
-      const timer = setTimeout(wake, waitMs)
-      signal?.addEventListener('abort', wake)
-      waiters.add(wake)
-    })
   }
 }
 
@@ -443,31 +356,16 @@ export function duplicateId(id: string): RpcError {
   })
 }
 
-function unknownBatch(): RpcError {
-  const message = 'The wallet knows no batch with that ID; it answers for those that the same origin has submitted within a day'
-  return new RpcError(WALLET_CODE.unknownBatch, message, { reason: 'unknown-batch' })
+/** The nonce behind an operation that waits, or may be lost with the chain's next word. */
+function behind({ nonce, fate }: BatchOperation, next: bigint): bigint {
+  const own = BigInt(nonce)
+  return fate.kind === 'waiting' && own >> 64n === 0n && own >= next ? own + 1n : next
 }
 
-/** 32 bytes that nobody can guess: whoever knows such an id may ask for its batch. */
-export function randomBatchId(): Hex {
-  return Hex.fromBytes(globalThis.crypto.getRandomValues(new Uint8Array(32)))
-}
-
-/** Null: it did not say; the batch is then never sent again. */
-async function newestBlock({ rpc }: WalletChain): Promise<Hash | null> {
-  try {
-    const block = await rpc.request({ method: 'eth_getBlockByNumber', params: ['latest', false] })
-    const { hash } = (block ?? {}) as { readonly hash?: unknown } // any JSON object has this shape
-    return Hex.isHex(hash, 64) ? Hash.from(hash) : null
-  } catch (error) {
-    if (error instanceof RpcError) return null
-    throw error
-  }
-}
-
-/** Of the account itself, not yet included. */
-function waitingUpgrade({ transactions }: BatchRecord): BatchTransaction | null {
-  return transactions.find(({ raw, fate }) => raw.startsWith(UPGRADE_PREFIX) && fate.kind === 'waiting') ?? null
+/** What is not yet included and has an authorization of the account itself; null: nothing has. */
+function waitingUpgrade({ transactions, operation }: BatchRecord): Hash | null {
+  if (operation !== null) return isUpgrading(operation) ? operation.hash : null
+  return transactions.find(({ raw, fate }) => raw.startsWith(UPGRADE_PREFIX) && fate.kind === 'waiting')?.hash ?? null
 }
 
 /** Transactions of type 4 carry authorizations, and the wallet signs no others than of their sender. */
@@ -484,14 +382,9 @@ function refused(transaction: BatchTransaction, refusal: RpcError, isItself: boo
   return { ...transaction, fate }
 }
 
-function givenUp(transaction: BatchTransaction): BatchTransaction {
-  const { fate } = transaction
-  if (fate.kind === 'included') return fate.isSealed ? transaction : { ...transaction, fate: { ...fate, isSealed: true } }
-  if (fate.kind === 'never') return transaction
-  return { ...transaction, fate: { kind: 'never', reason: 'dropped', message: 'the wallet was told to give it up' } }
-}
-
-function summary({ id, origin, from, chainId, status, atomic, transactions, createdAt }: BatchRecord): BatchSummary {
-  const transactionHashes = transactions.filter(({ isPreparation }) => !isPreparation).map(({ hash }) => hash)
-  return { id, origin, from, chainId: Hex.fromQuantity(chainId), status, atomic, transactionHashes, createdAt }
+function givenUp<T extends BatchTransaction | BatchOperation>(part: T): T {
+  const { fate } = part
+  if (fate.kind === 'included') return fate.isSealed ? part : { ...part, fate: { ...fate, isSealed: true } }
+  if (fate.kind === 'never') return part
+  return { ...part, fate: { kind: 'never', reason: 'dropped', message: 'the wallet was told to give it up' } }
 }

@@ -12,14 +12,16 @@ export interface BatchRecord {
   /** the wallet made the id, and nobody can guess it */
   readonly isOwnId: boolean
   readonly atomic: boolean
-  readonly execution: 'single' | 'sequential' | 'delegated'
+  readonly execution: 'single' | 'sequential' | 'delegated' | 'sponsored'
   readonly callCount: number
   /** Unix time, milliseconds */
   readonly createdAt: number
   /** the newest sealed block when it was signed: a chain without it is another one, or went back behind the batch */
   readonly anchor: Hash | null
-  /** by nonce */
+  /** by nonce; of a sponsored batch there are none: a bundler sends its operation */
   readonly transactions: readonly BatchTransaction[]
+  /** what all calls of a sponsored batch are; null: it has transactions */
+  readonly operation: BatchOperation | null
   /** as it was told last */
   readonly status: StatusCode
 }
@@ -36,7 +38,20 @@ export interface BatchTransaction {
   readonly fate: Fate
 }
 
-/** What became of a transaction. */
+/** A user operation (ERC-4337), signed. */
+export interface BatchOperation {
+  /** its own, of which no block knows: its bundle's transaction has another one */
+  readonly hash: Hash
+  readonly entryPoint: Address
+  /** quantity: key and sequence */
+  readonly nonce: Hex
+  /** as eth_sendUserOperation takes it */
+  readonly json: Readonly<Record<string, unknown>>
+  /** of an included one: `receipt` is its bundle's, with the operation's own logs and success */
+  readonly fate: Fate
+}
+
+/** What became of a transaction or an operation. */
 export type Fate =
   | {
       readonly kind: 'waiting'
@@ -45,7 +60,13 @@ export type Fate =
       /** how often it was sent once more */
       readonly resent: number
     }
-  | { readonly kind: 'included'; readonly isSealed: boolean; readonly receipt: CallsReceipt }
+  | {
+      readonly kind: 'included'
+      readonly isSealed: boolean
+      readonly receipt: CallsReceipt
+      /** why an operation failed, in the words of its bundler; absent: it did not, or nobody said */
+      readonly reason?: string
+    }
   | { readonly kind: 'never'; readonly reason: 'refused' | 'dropped' | 'replaced'; readonly message: string }
 
 /** EIP-5792: exactly these fields. */
@@ -59,13 +80,18 @@ export interface CallsReceipt {
   readonly transactionHash: Hash
 }
 
-export const BatchRecord = { isOpen, key, put, remove, all }
+export const BatchRecord = { isOpen, parts, key, put, remove, all }
 
 export const WAITING: Fate = { kind: 'waiting', isRetracted: false, resent: 0 }
 
 /** True while something can still become of it. */
-function isOpen({ transactions }: BatchRecord): boolean {
-  return transactions.some(({ fate }) => fate.kind === 'waiting' || (fate.kind === 'included' && !fate.isSealed))
+function isOpen(record: BatchRecord): boolean {
+  return parts(record).some(({ fate }) => fate.kind === 'waiting' || (fate.kind === 'included' && !fate.isSealed))
+}
+
+/** Everything that has a fate. */
+function parts({ transactions, operation }: BatchRecord): readonly (BatchTransaction | BatchOperation)[] {
+  return operation === null ? transactions : [...transactions, operation]
 }
 
 /** EIP-5792: an id is unique per sender and app. */
@@ -91,7 +117,8 @@ function remove(records: Records, record: BatchRecord): void {
 /** Oldest first. What is not readable is told to `onError` and left out. */
 function all(records: Records, onError: (error: unknown) => void): readonly BatchRecord[] {
   return JsonRecords.entries(records, PREFIX).flatMap(([name, value]) => {
-    if (isRecord(value)) return [value]
+    // Those from before there were sponsors say nothing of an operation.
+    if (isRecord(value)) return [{ ...value, operation: value.operation ?? null }]
     onError(new Error(`the record ${name} is no batch and is left out`))
     return []
   })

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { RpcError } from '../../rpc/index.ts'
-import { callsRequest } from './callsrequest.ts'
-import { BATCH_ID_CHARS } from '../limits.ts'
+import { assertCapabilities, callsRequest } from './callsrequest.ts'
+import { BATCH_ID_CHARS, SPONSOR_CONTEXT_BYTES } from '../limits.ts'
 
 const TO = `0x${'ab'.repeat(20)}`
+const CIRCLE: { self?: unknown } = {}
+CIRCLE.self = CIRCLE
 const GOOD = { version: '2.0.0', chainId: '0x7a69', atomicRequired: true, calls: [{ to: TO }] }
 
 function refusalOf(value: unknown): RpcError {
@@ -47,6 +49,19 @@ describe('the request of wallet_sendCalls', () => {
     ['has a call with half a byte of data', { ...GOOD, calls: [{ to: TO, data: '0xabc' }] }],
     ['has a call with data that is no hex', { ...GOOD, calls: [{ to: TO, data: 'hello' }] }],
     ['has capabilities that are a list', { ...GOOD, capabilities: [] }],
+    ['names a sponsor by its url alone', { ...GOOD, capabilities: { paymasterService: 'https://s.example' } }],
+    ['names a sponsor without a url', { ...GOOD, capabilities: { paymasterService: { context: {} } } }],
+    ['names a sponsor without a url, optional or not', { ...GOOD, capabilities: { paymasterService: { optional: true } } }],
+    ['names a sponsor whose url is null', { ...GOOD, capabilities: { paymasterService: { url: null } } }],
+    ['names a sponsor whose url is a number', { ...GOOD, capabilities: { paymasterService: { url: 1 } } }],
+    ['names a sponsor whose url is an object', { ...GOOD, capabilities: { paymasterService: { url: new URL('https://s.example') } } }],
+    ['names several sponsors', { ...GOOD, capabilities: { paymasterService: [{ url: 'https://s.example' }] } }],
+    [
+      'tells a sponsor more than is sent',
+      { ...GOOD, capabilities: { paymasterService: { url: '', context: 'é'.repeat(SPONSOR_CONTEXT_BYTES / 2) } } },
+    ],
+    ['tells a sponsor what is no JSON', { ...GOOD, capabilities: { paymasterService: { url: '', context: { wei: 1n } } } }],
+    ['tells a sponsor what holds itself', { ...GOOD, capabilities: { paymasterService: { url: '', context: CIRCLE } } }],
     ['overrides the gas of a call with nothing', { ...GOOD, calls: [{ to: TO, capabilities: { gasLimitOverride: {} } }] }],
     ['overrides it with zero', { ...GOOD, calls: [{ to: TO, capabilities: { gasLimitOverride: { value: '0x0' } } }] }],
     ['overrides it with a number', { ...GOOD, calls: [{ to: TO, capabilities: { gasLimitOverride: { value: 21000 } } }] }],
@@ -71,6 +86,7 @@ describe('the request of wallet_sendCalls', () => {
       chainId: '0x7a69',
       isAtomic: true,
       calls: [{ to: TO, value: 0n, data: new Uint8Array(), gasLimitOverride: null }],
+      paymaster: null,
       required: [],
     })
     const calls = [{ to: TO, value: undefined, data: undefined, capabilities: undefined }]
@@ -78,6 +94,38 @@ describe('the request of wallet_sendCalls', () => {
     expect(
       callsRequest.parse({ ...GOOD, id: null, from: null, capabilities: { paymasterService: null }, somethingElse: 1 }, 'batch'),
     ).toEqual(bare)
+  })
+
+  it('names a sponsor at batch level, with what it is to know', () => {
+    const paymasterOf = (paymasterService: unknown) => callsRequest.parse({ ...GOOD, capabilities: { paymasterService } }, 'batch')
+    expect(paymasterOf({ url: 'https://s.example' })).toMatchObject({
+      paymaster: { url: 'https://s.example', context: null, isOptional: false },
+      required: [],
+    })
+    const context = { policy: 'all', deep: [{ n: 1 }] }
+    const given = { url: 'no url at all', context, optional: true, somethingElse: 1 }
+    expect(paymasterOf(given)).toMatchObject({ paymaster: { url: 'no url at all', context, isOptional: true }, required: [] })
+    for (const optional of [undefined, null, false, 'true', 1])
+      expect(paymasterOf({ url: '', optional }).paymaster, String(optional)).toMatchObject({ isOptional: false })
+  })
+
+  it('keeps the context as it was when it was read', () => {
+    const context = { policy: 'all' }
+    const { paymaster } = callsRequest.parse({ ...GOOD, capabilities: { paymasterService: { url: '', context } } }, 'batch')
+    context.policy = 'none'
+    expect(paymaster?.context).toEqual({ policy: 'all' })
+  })
+
+  it('needs a sponsor at a call in vain, unless it is optional', () => {
+    const sponsored = (optional: boolean) => ({ paymasterService: { url: 'https://s.example', optional } })
+    const calls = [
+      { to: TO, capabilities: sponsored(true) },
+      { to: TO, capabilities: sponsored(false) },
+    ]
+    const request = callsRequest.parse({ ...GOOD, calls }, 'batch')
+    expect(request).toMatchObject({ paymaster: null, required: ['paymasterService'] })
+    expect(() => assertCapabilities(request)).toThrow('Paymaster capability required')
+    expect(callsRequest.parse({ ...GOOD, calls: calls.slice(0, 1) }, 'batch')).toMatchObject({ paymaster: null, required: [] })
   })
 
   it('keeps an id as it is', () => {

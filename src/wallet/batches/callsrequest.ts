@@ -3,8 +3,10 @@ import { CODE, RpcError, schema } from '../../rpc/index.ts'
 import type { Schema } from '../../rpc/index.ts'
 import type { Call } from './call.ts'
 import type { WalletSettings } from '../settings.ts'
-import { WALLET_CODE, readable, unreadable, unsupportedCapability } from '../errors.ts'
+import { WALLET_CODE, readable, sponsorRequired, unreadable, unsupportedCapability } from '../errors.ts'
 import { BATCH_ID_CHARS, REQUESTED_CAPABILITIES, TRANSACTION_BYTES } from '../limits.ts'
+import { PAYMASTER_SERVICE, paymasterCapability } from '../sponsorship/capability.ts'
+import type { PaymasterCapability } from '../sponsorship/capability.ts'
 
 /** The parameter of wallet_sendCalls (interface 2.6, EIP-5792), read. */
 export interface CallsRequest {
@@ -16,7 +18,9 @@ export interface CallsRequest {
   readonly chainId: string
   readonly isAtomic: boolean
   readonly calls: readonly Call[]
-  /** names of those that are there and not marked as optional, and that no call may have */
+  /** null: the account pays */
+  readonly paymaster: PaymasterCapability | null
+  /** names of those that are there and not marked as optional, and that the wallet does not have there */
   readonly required: readonly string[]
 }
 
@@ -97,32 +101,33 @@ export const callsRequest: Schema<CallsRequest> = {
       chainId: chainId.json,
       atomicRequired: schema.boolean.json,
       calls: { type: 'array', items: call.json, minItems: 1 },
-      capabilities: capabilities.json,
+      capabilities: { ...capabilities.json, properties: { [PAYMASTER_SERVICE]: paymasterCapability.json } },
     },
   },
   parse: (value, path) => readable(() => parse(value, path)),
 }
 
 /** Throws RpcError 5740. */
-export function assertSize({ calls }: CallsRequest, { maxCalls, maxCallDataBytes }: WalletSettings): void {
+export function assertSize(
+  { calls }: CallsRequest,
+  { maxCalls, maxCallDataBytes }: Pick<WalletSettings, 'maxCalls' | 'maxCallDataBytes'>,
+): void {
   if (calls.length > maxCalls) throw tooLarge('too-many-calls', maxCalls, calls.length)
   const sizeBytes = calls.reduce((sum, { data }) => sum + data.length, 0)
   if (sizeBytes > maxCallDataBytes) throw tooLarge('too-much-call-data', maxCallDataBytes, sizeBytes)
 }
 
-/** Throws RpcError 5740 for a transaction that no node's pool would take. */
-export function assertTransactionSize(sizeBytes: number): void {
-  if (sizeBytes > TRANSACTION_BYTES) throw tooLarge('transaction-too-large', TRANSACTION_BYTES, sizeBytes)
+/** Throws RpcError 5740 for a transaction that no node's pool would take, or whatever it is that must not be longer than `limit`. */
+export function assertTransactionSize(sizeBytes: number, limit = TRANSACTION_BYTES): void {
+  if (sizeBytes > limit) throw tooLarge('transaction-too-large', limit, sizeBytes)
 }
 
 /** Throws RpcError 5700 for what the wallet cannot do and the app cannot do without. */
 export function assertCapabilities({ required }: CallsRequest): void {
   const [capability] = required
   if (capability === undefined) return
-  // Interface 7.4 has words of its own for this one.
-  throw capability === 'paymasterService'
-    ? unsupportedCapability(capability, 'Paymaster capability required')
-    : unsupportedCapability(capability)
+  // Interface 7.4 has words of its own for this one; a batch has one sponsor, and no call another.
+  throw capability === PAYMASTER_SERVICE ? sponsorRequired('call-level') : unsupportedCapability(capability)
 }
 
 /** Throws RpcError -32602 for a call that may use more gas than a block has. */
@@ -147,8 +152,9 @@ function parse(value: unknown, path: string): CallsRequest {
       data: data ?? new Uint8Array(),
       gasLimitOverride: overrideOf(own, `${path}.calls[${i}].capabilities.${GAS_LIMIT_OVERRIDE}`),
     })),
+    paymaster: paymasterOf(parsed.capabilities, `${path}.capabilities.${PAYMASTER_SERVICE}`),
     required: [
-      ...requiredOf(parsed.capabilities, () => false),
+      ...requiredOf(parsed.capabilities, (name) => name === PAYMASTER_SERVICE),
       ...parsed.calls.flatMap((each) => requiredOf(each.capabilities, (name) => name === GAS_LIMIT_OVERRIDE)),
     ],
   }
@@ -165,6 +171,11 @@ function assertVersion(value: unknown, path: string): void {
 function overrideOf(own: ReadonlyMap<string, unknown> | undefined, path: string): bigint | null {
   const given = own?.get(GAS_LIMIT_OVERRIDE)
   return given === undefined ? null : override.parse(given, path).value
+}
+
+function paymasterOf(given: ReadonlyMap<string, unknown> | undefined, path: string): PaymasterCapability | null {
+  const named = given?.get(PAYMASTER_SERVICE)
+  return named === undefined ? null : paymasterCapability.parse(named, path)
 }
 
 /** EIP-5792: only `optional: true` makes a capability one that may be ignored. */

@@ -7,6 +7,8 @@ import type { WalletChain } from '../chains/chain.ts'
 import { DELEGATE, designationOf } from '../delegate.ts'
 import { hasDelegation } from './execution.ts'
 import { CAPABILITIES_WAIT_MS } from '../limits.ts'
+import { without } from './calls.fixture.ts'
+import { answering } from './operations.fixture.ts'
 import { sender } from './sending.fixture.ts'
 import { ORIGIN, refusal, startNode } from '../wallet.fixture.ts'
 
@@ -15,15 +17,18 @@ const other = await startNode({ chainId: 777 })
 const older = await startNode({ chainId: 778, hardfork: 'holocene' })
 const [alice, bob, carol] = node.accounts.map(({ address }) => address) as [Address, Address, Address, ...Address[]] // a node has ten
 
-const EVERY_CHAIN = {
-  paymasterService: { supported: false },
-  gasLimitOverride: { supported: true },
-  auxiliaryFunds: { supported: false },
-  flowControl: { supported: false },
+function everyChain(isSponsored: boolean) {
+  return {
+    paymasterService: { supported: isSponsored },
+    gasLimitOverride: { supported: true },
+    auxiliaryFunds: { supported: false },
+    flowControl: { supported: false },
+  }
 }
 
-function on(status: string) {
-  return { atomic: { status, supported: status }, atomicBatch: { supported: status !== 'unsupported' }, ...EVERY_CHAIN }
+/** Where an account may run code of others, others may pay for it. */
+function on(status: string, isSponsored = status !== 'unsupported') {
+  return { atomic: { status, supported: status }, atomicBatch: { supported: status !== 'unsupported' }, ...everyChain(isSponsored) }
 }
 
 function open(further: readonly WalletChain[] = [embeddedChain(other), embeddedChain(older)]) {
@@ -37,7 +42,7 @@ function unreachable(chainId: number, request: () => Promise<unknown>): WalletCh
 describe('wallet_getCapabilities', () => {
   it('answers for every chain, and under 0x0 for all of them', async () => {
     expect(await open().ask('wallet_getCapabilities', alice)).toEqual({
-      '0x0': EVERY_CHAIN,
+      '0x0': everyChain(false),
       '0x7a69': on('ready'),
       '0x309': on('ready'),
       '0x30a': on('unsupported'),
@@ -54,7 +59,7 @@ describe('wallet_getCapabilities', () => {
   it('answers for the chains that are named, in any case, and leaves out those it does not know', async () => {
     const { ask } = open()
     expect(Object.keys(await ask<object>('wallet_getCapabilities', alice, ['0x7A69', '0x1', '0x030a']))).toEqual(['0x0', '0x7a69', '0x30a'])
-    expect(await ask('wallet_getCapabilities', alice, [])).toEqual({ '0x0': EVERY_CHAIN })
+    expect(await ask('wallet_getCapabilities', alice, [])).toEqual({ '0x0': everyChain(false) })
   })
 
   it('tells an account that runs our code from one that runs that of somebody else', async () => {
@@ -92,6 +97,56 @@ describe('wallet_getCapabilities', () => {
       '0x386': on('unsupported'),
     })
     expect(errors).toEqual([])
+  })
+})
+
+describe('paymasterService of wallet_getCapabilities', () => {
+  const supported = async ({ ask }: Pick<ReturnType<typeof sender>, 'ask'>, account = alice) => {
+    const answer = await ask<Record<string, { paymasterService: { supported: boolean } }>>('wallet_getCapabilities', account)
+    return Object.fromEntries(Object.entries(answer).map(([chainId, { paymasterService }]) => [chainId, paymasterService.supported]))
+  }
+
+  it('is true under 0x0 when it is on every chain', async () => {
+    expect(await supported(open([]))).toEqual({ '0x0': true, '0x7a69': true })
+    expect(await supported(open([embeddedChain(other)]))).toEqual({ '0x0': true, '0x7a69': true, '0x309': true })
+    expect(await supported(open())).toEqual({ '0x0': false, '0x7a69': true, '0x309': true, '0x30a': false })
+  })
+
+  it('is false on chains that the owner takes out, and on those alone', async () => {
+    const mine = sender(node, { further: [embeddedChain(other)], unsponsoredChains: [777] })
+    expect(await supported(mine)).toEqual({ '0x0': false, '0x7a69': true, '0x309': false })
+  })
+
+  it('is false where it is switched off: by the owner, by a person, for a site', async () => {
+    expect(await supported(sender(node, { sponsorship: false }))).toEqual({ '0x0': false, '0x7a69': false })
+    const mine = open([])
+    mine.wallet.sites.setSponsorship(false, null)
+    expect(await supported(mine)).toEqual({ '0x0': false, '0x7a69': false })
+    mine.wallet.sites.setSponsorship(true, null)
+    mine.wallet.sites.setSponsorship(false, ORIGIN)
+    expect(await supported(mine)).toEqual({ '0x0': false, '0x7a69': false })
+    expect(await supported(sender(node, {}, 'https://other.example'))).toEqual({ '0x0': true, '0x7a69': true })
+  })
+
+  it('is false without a bundler, without one for the EntryPoint of such accounts, and without our code', async () => {
+    const has = (entryPoints: unknown) => {
+      const rpc = answering(other, (method) => (method === 'eth_supportedEntryPoints' ? entryPoints : undefined))
+      return { ...embeddedChain(other), rpc }
+    }
+    const bare = { ...embeddedChain(other), rpc: without(other, 'eth_supportedEntryPoints') }
+    for (const chain of [bare, has([]), has(['0x0000000071727De22E5E9d8BAf0edAc6f37da032']), has(null), has('all')])
+      expect(await supported(open([chain]))).toEqual({ '0x0': false, '0x7a69': true, '0x309': false })
+    // Without our code an operation cannot be the first thing an account does.
+    const rpc = answering(other, (method, [address]) => (method === 'eth_getCode' && address === DELEGATE.address ? '0x' : undefined))
+    expect(await open([{ ...embeddedChain(other), rpc }]).ask('wallet_getCapabilities', alice)).toMatchObject({
+      '0x309': on('ready', false),
+    })
+  })
+
+  it('is false alone when only the bundler does not answer', { timeout: CAPABILITIES_WAIT_MS + 10_000 }, async () => {
+    const mute = answering(other, (method) => (method === 'eth_supportedEntryPoints' ? new Promise(() => {}) : undefined))
+    const answer = await open([{ ...embeddedChain(other), rpc: mute }]).ask('wallet_getCapabilities', alice)
+    expect(answer).toMatchObject({ '0x7a69': on('ready'), '0x309': on('ready', false) })
   })
 })
 

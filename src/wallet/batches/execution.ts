@@ -13,6 +13,11 @@ export type Execution =
   | { readonly kind: 'sequential' }
   /** one transaction of the account to itself, which its code splits */
   | { readonly kind: 'delegated'; readonly delegate: Address; readonly upgrade: Upgrade | null }
+  /** one user operation (ERC-4337), which the account's code splits and somebody else pays for */
+  | { readonly kind: 'sponsored'; readonly delegate: Address; readonly upgrade: Upgrade | null }
+
+export type Sponsored = Extract<Execution, { readonly kind: 'sponsored' }>
+export type Unsponsored = Exclude<Execution, Sponsored>
 
 /** What has to happen before the account can run a batch. */
 export interface Upgrade {
@@ -37,7 +42,7 @@ export type Standing =
  * Throws RpcError for calls that must be atomic and cannot be: 5710 when the chain lacks what it takes, 5760 when the account runs code that nobody
  * here knows. One call is always atomic.
  */
-export async function executionOf(chain: WalletChain, from: Address, callCount: number, isAtomic: boolean): Promise<Execution> {
+export async function executionOf(chain: WalletChain, from: Address, callCount: number, isAtomic: boolean): Promise<Unsponsored> {
   if (callCount === 1) return { kind: 'single' }
   const standing = await standingOf(chain, from)
   if (standing.kind === 'upgraded') return { kind: 'delegated', delegate: standing.delegate, upgrade: null }
@@ -46,6 +51,14 @@ export async function executionOf(chain: WalletChain, from: Address, callCount: 
   throw standing.kind === 'foreign'
     ? atomicityUnsupported(from, standing.delegate)
     : chainUnsupported(Hex.fromQuantity(chain.chainId), 'no-eip-7702')
+}
+
+/** Of one call or many. Null: the account cannot send user operations, or not in one step. */
+export async function sponsoredExecutionOf(chain: WalletChain, from: Address): Promise<Sponsored | null> {
+  const standing = await standingOf(chain, from)
+  if (standing.kind === 'upgraded') return { kind: 'sponsored', delegate: standing.delegate, upgrade: null }
+  if (standing.kind !== 'upgradable' || standing.upgrade.deploys) return null
+  return { kind: 'sponsored', delegate: DELEGATE.address, upgrade: standing.upgrade }
 }
 
 export async function standingOf(chain: WalletChain, address: Address): Promise<Standing> {

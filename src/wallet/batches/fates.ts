@@ -101,11 +101,11 @@ function dropped(message: string): Fate {
 }
 
 /** False: the block behind which the batch was signed is gone. */
-async function isSameChain(chain: WalletChain, { anchor }: BatchRecord): Promise<boolean> {
+export async function isSameChain(chain: WalletChain, { anchor }: BatchRecord): Promise<boolean> {
   return anchor !== null && (await hasBlock(chain, anchor))
 }
 
-async function hasBlock({ rpc }: WalletChain, hash: Hash): Promise<boolean> {
+export async function hasBlock({ rpc }: WalletChain, hash: Hash): Promise<boolean> {
   return (await rpc.request({ method: 'eth_getBlockByHash', params: [hash, false] })) !== null
 }
 
@@ -120,7 +120,7 @@ async function receiptOf({ rpc }: WalletChain, { hash, fate }: BatchTransaction)
   return receipt === null ? null : readReceipt(receipt as NodeReceipt) // as execution-apis defines it
 }
 
-interface NodeReceipt {
+export interface NodeReceipt {
   readonly logs: readonly { readonly address: string; readonly data: Hex; readonly topics: readonly string[] }[]
   readonly status?: Hex
   readonly blockHash: string | null
@@ -129,7 +129,7 @@ interface NodeReceipt {
   readonly transactionHash: string
 }
 
-function readReceipt({ logs, status, blockHash, blockNumber, gasUsed, transactionHash }: NodeReceipt): CallsReceipt {
+export function readReceipt({ logs, status, blockHash, blockNumber, gasUsed, transactionHash }: NodeReceipt): CallsReceipt {
   return {
     logs: logs.map(({ address, data, topics }) => ({
       address: Address.from(address),
@@ -145,12 +145,13 @@ function readReceipt({ logs, status, blockHash, blockNumber, gasUsed, transactio
 }
 
 /** Receipts of one block are one receipt. */
-function isSame(a: Fate, b: Fate): boolean {
+export function isSame(a: Fate, b: Fate): boolean {
   if (a.kind === 'included' && b.kind === 'included') {
     return (
       a.receipt.blockHash === b.receipt.blockHash &&
       a.receipt.blockNumber === b.receipt.blockNumber &&
-      a.receipt.status === b.receipt.status
+      a.receipt.status === b.receipt.status &&
+      a.receipt.transactionHash === b.receipt.transactionHash
     )
   }
   if (a.kind === 'waiting' && b.kind === 'waiting') return a.isRetracted === b.isRetracted && a.resent === b.resent

@@ -2,7 +2,7 @@ import { Hex, Transaction } from '../../eth/index.ts'
 import type { Address, TransactionFields } from '../../eth/index.ts'
 import { CODE, RpcError, invalidParams } from '../../rpc/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
-import type { FeeView } from '../question.ts'
+import type { FeeView, SponsorView } from '../question.ts'
 
 /** What a transaction offers, wei per gas. */
 export interface Fees {
@@ -69,6 +69,19 @@ export function feeView(fees: Fees, gas: bigint, used: bigint, l1Fee: bigint): F
     expected: Hex.fromQuantity(used * price + l1Fee),
     most: Hex.fromQuantity(gas * maxFeePerGas + l1Fee),
     sponsor: null,
+  }
+}
+
+/** The same for what somebody else pays for. */
+export function sponsoredFeeView({ maxFeePerGas, maxPriorityFeePerGas }: Fees, gas: bigint, sponsor: SponsorView): FeeView {
+  return {
+    gas: Hex.fromQuantity(gas),
+    maxFeePerGas: Hex.fromQuantity(maxFeePerGas),
+    maxPriorityFeePerGas: Hex.fromQuantity(maxPriorityFeePerGas),
+    l1Fee: '0x0',
+    expected: '0x0',
+    most: '0x0',
+    sponsor,
   }
 }
 

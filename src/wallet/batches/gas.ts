@@ -6,7 +6,7 @@ import type { CallRequestJson } from './call.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { DELEGATE, designationOf, encodeExecute } from '../delegate.ts'
 import { chainUnsupported } from './execution.ts'
-import type { Execution } from './execution.ts'
+import type { Execution, Sponsored, Unsponsored } from './execution.ts'
 
 /** Gas of the transactions of a plan, in their order. */
 export interface GasEstimate {
@@ -30,7 +30,7 @@ export const AUTHORIZATION_GAS = 25_000n
 /** EIP-150: what a call that sends value adds for its callee. */
 const STIPEND = 2_300n
 /** Where nobody can say what a call uses: its node cannot run it after those before it. */
-const UNKNOWN_GAS = 500_000n
+export const UNKNOWN_GAS = 500_000n
 
 /** Before the first operation of a transaction, EIP-7623 included. */
 export function intrinsicGas({ to, data }: Pick<Call, 'to' | 'data'>): bigint {
@@ -48,7 +48,7 @@ export function accessListGas(list: readonly AccessListItem[]): bigint {
 }
 
 /** For the transactions of `execution`, on the pending state. Calls that revert get what they used. Throws RpcError: 5710 when our code cannot be put on the chain. */
-export function estimateGas(chain: WalletChain, from: Address, calls: readonly Call[], execution: Execution): Promise<GasEstimate> {
+export function estimateGas(chain: WalletChain, from: Address, calls: readonly Call[], execution: Unsponsored): Promise<GasEstimate> {
   const [only] = calls
   if (execution.kind === 'single' && only !== undefined) return estimateSingle(chain, from, only)
   return execution.kind === 'delegated' ? estimateDelegated(chain, from, calls, execution) : estimateSequence(chain, from, calls)
@@ -125,6 +125,27 @@ async function estimateDelegated(
     limits: limits.map((limit, i) => (i === last ? most(limit + authorization + chosen, intrinsicGas(execute) + authorization) : limit)),
     used: likely.reduce((sum, { used }) => sum + used, 0n) + authorization,
   }
+}
+
+/**
+ * What the account needs to do the calls when the EntryPoint calls it: the same without what a transaction costs before its first operation. Null: the
+ * node cannot say, and the bundler's estimate has to do.
+ */
+export async function estimateCallGas(
+  chain: WalletChain,
+  from: Address,
+  calls: readonly Call[],
+  { delegate, upgrade }: Sponsored,
+): Promise<bigint | null> {
+  const execute = executeCall(from, calls, delegate)
+  const requests = [Call.toRequest(execute, from)]
+  const overrides = upgrade === null ? {} : { [from]: { code: Hex.fromBytes(designationOf(delegate)) } }
+  const [ran, chosen] = await Promise.all([simulate(chain, requests, overrides), chosenGas(chain, from, calls)])
+  const [only] = ran ?? []
+  if (only === undefined) return chosen > 0n ? chosen : null
+  const limit = limitFor(only, only.used, intrinsicGas(execute))
+  const [enough = limit] = await underLimits(chain, requests, overrides, ran, [limit], [false])
+  return most(enough + chosen - intrinsicGas(execute), 0n)
 }
 
 /** What gasLimitOverride adds to a batch in one transaction: what was chosen for a call instead of what it was found to use. May be negative. */

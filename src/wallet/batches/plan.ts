@@ -5,15 +5,17 @@ import type { WalletChain } from '../chains/chain.ts'
 import type { WalletContext } from '../context.ts'
 import { Acquaintances } from '../preview/acquaintances.ts'
 import { describeCalls } from '../preview/describe.ts'
-import type { Execution } from './execution.ts'
-import { blockGround, feeView, feesFor, l1FeeOf } from './fees.ts'
+import type { Execution, Sponsored, Unsponsored } from './execution.ts'
+import { blockGround, feeView, feesFor, l1FeeOf, sponsoredFeeView } from './fees.ts'
 import type { BlockGround, FeeWish, Fees } from './fees.ts'
-import { AUTHORIZATION_GAS, accessListGas, deployCall, estimateGas, executeCall } from './gas.ts'
+import { AUTHORIZATION_GAS, accessListGas, deployCall, estimateGas, executeCall, intrinsicGas } from './gas.ts'
 import type { GasEstimate } from './gas.ts'
 import { previewCalls } from '../preview/preview.ts'
 import type { Terms } from '../preview/preview.ts'
 import type { BalanceChange, Allowance, Preview, CallView, ChainLabel, FeeView, Warning } from '../question.ts'
 import type { Unsent } from './sending.ts'
+import { stepsAround } from '../sponsorship/quote.ts'
+import type { Quote } from '../sponsorship/quote.ts'
 import { warningsOf } from '../preview/warnings.ts'
 
 /** What is to be sent, before anything is known of it. */
@@ -31,21 +33,47 @@ export interface Plan extends Intent {
   readonly fees: Fees
   readonly gas: GasEstimate
   readonly preview: Preview
+  /** null: the account pays */
+  readonly sponsoring: Sponsoring | null
+  /** why the sponsor that was asked for does not pay; null: it does, or there is none */
+  readonly sponsorFailure: string | null
+}
+
+/** What somebody else pays for. */
+export interface Sponsoring {
+  readonly quote: Quote
+  /** tokens of which the sponsor takes some from the account */
+  readonly taken: readonly Address[]
+  /** tokens that the app has named to the sponsor */
+  readonly meant: readonly Address[]
 }
 
 /** Throws RpcError when the chain does not answer, or for fees that contradict each other. */
-export async function planOf(intent: Intent, execution: Execution): Promise<Plan> {
+export async function planOf(intent: Intent, execution: Unsponsored, sponsorFailure: string | null = null): Promise<Plan> {
   const { chain, from, calls, wish } = intent
   const ground = await blockGround(chain)
   const delegate = execution.kind === 'delegated' ? execution.delegate : null
   const [fees, estimate] = await Promise.all([feesFor(chain, ground, wish), estimateGas(chain, from, calls, execution)])
   const gas = gasWithin(estimate, wish, ground)
   const { gasUsed: _, ...preview } = await previewCalls(chain, { from, calls, delegate, terms: termsOf(intent, execution, gas, fees) })
-  return { ...intent, execution, fees, gas, preview }
+  return { ...intent, execution, fees, gas, preview, sponsoring: null, sponsorFailure }
+}
+
+/** With what its sponsor has signed. Never throws: a chain that does not answer leaves the preview empty. */
+export async function sponsoredPlanOf(intent: Intent, execution: Sponsored, quote: Quote, meant: readonly Address[]): Promise<Plan> {
+  const { chain, from, calls } = intent
+  const { fees, operation } = quote
+  const { delegate } = execution
+  const limit = operation.callGasLimit + intrinsicGas(executeCall(from, calls, delegate))
+  const terms = { limits: [limit], isChosen: calls.some(({ gasLimitOverride }) => gasLimitOverride !== null), fees }
+  const plan = { from, calls, delegate, terms, operation: stepsAround(chain, quote, delegate) }
+  const { gasUsed: _, taken = [], ...preview } = await previewCalls(chain, plan)
+  const gas = { limits: [quote.gas], used: quote.gas }
+  return { ...intent, execution, fees, gas, preview, sponsoring: { quote, taken, meant }, sponsorFailure: null }
 }
 
 /** What a preview is told of gas: what is left to the calls themselves, in the transactions that are theirs. */
-function termsOf({ calls, wish }: Intent, execution: Execution, { limits }: GasEstimate, fees: Fees): Terms {
+function termsOf({ calls, wish }: Intent, execution: Unsponsored, { limits }: GasEstimate, fees: Fees): Terms {
   const isChosen = wish.gas !== undefined || calls.some(({ gasLimitOverride }) => gasLimitOverride !== null)
   if (execution.kind !== 'delegated') return { limits, isChosen, fees }
   const authorization = execution.upgrade === null ? 0n : AUTHORIZATION_GAS
@@ -67,8 +95,9 @@ function gasWithin(
 /** The first transaction of every block of an OP Stack chain may take so much, and none behind it more than the rest. */
 const DEPOSIT_GAS = 1_000_000n
 
-/** The transactions of a plan, by nonce. */
+/** The transactions of a plan, by nonce; none of one that is sponsored. */
 export function unsentOf({ chain, from, calls, execution, fees, gas, wish }: Plan): readonly Unsent[] {
+  if (execution.kind === 'sponsored') return []
   const { maxFeePerGas, maxPriorityFeePerGas } = fees
   const accessList = wish.accessList ?? []
   const type = fees.type === 0 && accessList.length > 0 ? 1 : fees.type
@@ -96,19 +125,30 @@ export interface PlanView {
 }
 
 export async function viewOf(wallet: WalletContext, plan: Plan): Promise<PlanView> {
-  const { chain, from, calls, preview, fees, gas } = plan
-  const fields = unsentOf(plan).map((unsent) => unsent.fields)
-  const [views, l1Fee] = await Promise.all([describeCalls(chain, calls, wallet.keyring), l1FeeOf(chain, from, fields)])
-  const limit = gas.limits.reduce((sum, each) => sum + each, 0n)
-  const fee = feeView(fees, limit, gas.used, l1Fee)
+  const { chain, from, calls, preview, sponsoring, sponsorFailure } = plan
+  const { keyring } = wallet
+  const [views, fee] = await Promise.all([describeCalls(chain, calls, keyring), feeOf(plan)])
   const dealtWith = Acquaintances.of(wallet.records, from)
-  const warnings = await warningsOf({ chain, account: from, calls, views, preview, fee, keyring: wallet.keyring, dealtWith })
-  return { account: from, chain: chainLabel(chain), calls: views, preview, fee, warnings }
+  const { taken = [], meant = [] } = sponsoring ?? {}
+  const input = { chain, account: from, calls, views, preview, fee, keyring, dealtWith, taken, meant, sponsorFailure }
+  return { account: from, chain: chainLabel(chain), calls: views, preview, fee, warnings: await warningsOf(input) }
+}
+
+/** As the account would have to pay it, the data fee of a rollup included. */
+export async function feeOf(plan: Plan): Promise<FeeView> {
+  const { chain, from, fees, gas, sponsoring } = plan
+  if (sponsoring !== null) return sponsoredFeeView(fees, sponsoring.quote.gas, sponsoring.quote.sponsor)
+  const fields = unsentOf(plan).map((unsent) => unsent.fields)
+  const limit = gas.limits.reduce((sum, each) => sum + each, 0n)
+  return feeView(fees, limit, gas.used, await l1FeeOf(chain, from, fields))
 }
 
 /** True when `now` is not what was approved as `then`: another question has to be asked. What was too little already is no news. */
 export function isOther(then: Plan, now: Plan): boolean {
   if (!isSameExecution(then.execution, now.execution)) return true
+  if (then.sponsoring !== null && now.sponsoring !== null) {
+    return !isSameSponsor(then.sponsoring, now.sponsoring) || isWorse(then.preview, now.preview)
+  }
   const cap = then.fees.maxFeePerGas
   if ((now.fees.baseFee ?? 0n) > cap && (then.fees.baseFee ?? 0n) <= cap) return true
   const limit = then.gas.limits.reduce((sum, each) => sum + each, 0n)
@@ -118,6 +158,13 @@ export function isOther(then: Plan, now: Plan): boolean {
 
 function isSameExecution(then: Execution, now: Execution): boolean {
   return JSON.stringify(then) === JSON.stringify(now) // plain values in one order
+}
+
+/** What gas costs by now is the sponsor's affair. */
+function isSameSponsor(then: Sponsoring, now: Sponsoring): boolean {
+  const [before, after] = [then.quote.sponsor, now.quote.sponsor]
+  if (before.host !== after.host || before.paymaster !== after.paymaster || before.name !== after.name) return false
+  return now.taken.every((token) => then.taken.includes(token))
 }
 
 /**

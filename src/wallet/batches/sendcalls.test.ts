@@ -139,11 +139,12 @@ describe('wallet_sendCalls refuses', () => {
       request: { calls: [call, { ...call, capabilities: { flowControl: { optional: false } } }] },
     },
     {
-      why: 'a sponsor',
+      why: 'a sponsor where the chain lacks EIP-7702',
       code: 5700,
       message: 'Paymaster capability required',
-      data: { reason: 'unsupported-capability', capability: 'paymasterService' },
-      request: { calls: [call], capabilities: { paymasterService: { url: 'https://sponsor.example' } } },
+      data: { reason: 'unsupported-capability', capability: 'paymasterService', why: 'no-eip-7702' },
+      request: { chainId: '0x30a', calls: [call], capabilities: { paymasterService: { url: 'https://sponsor.example' } } },
+      prepare: ({ wallet }) => wallet.sites.selectChain(ORIGIN, 778),
     },
     {
       why: 'what must be atomic where the chain lacks EIP-7702',

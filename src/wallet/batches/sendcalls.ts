@@ -2,24 +2,33 @@ import { Hex, Transaction } from '../../eth/index.ts'
 import type { Address, Hash } from '../../eth/index.ts'
 import { CODE, RpcError } from '../../rpc/index.ts'
 import type { Approved, AskOptions } from '../approvals/approvals.ts'
+import { after } from '../approvals/timing.ts'
 import { duplicateId, randomBatchId } from './batches.ts'
+import type { SignedBatch } from './batches.ts'
 import { assertCapabilities, assertGasOverrides, assertSize, assertTransactionSize } from './callsrequest.ts'
 import type { CallsRequest } from './callsrequest.ts'
 import { chainLabel } from '../chains/chain.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import type { WalletContext } from '../context.ts'
 import { DELEGATE } from '../delegate.ts'
-import { WALLET_CODE, unreadable } from '../errors.ts'
+import { WALLET_CODE, sponsorRequired, unreadable } from '../errors.ts'
 import { chainUnsupported, executionOf } from './execution.ts'
-import type { Execution, Upgrade } from './execution.ts'
+import type { Unsponsored, Upgrade } from './execution.ts'
 import { blockGround } from './fees.ts'
-import { NONCE_TRIES, REPEATED_QUESTIONS } from '../limits.ts'
+import { NONCE_TRIES, REPEATED_QUESTIONS, SPONSOR_LINE_MS } from '../limits.ts'
 import type { Asker } from '../method.ts'
 import { isOther, planOf, unsentOf, viewOf } from './plan.ts'
 import type { Intent, Plan, PlanView } from './plan.ts'
 import type { Draft } from '../question.ts'
 import { hand, isNonceTaken, nextNonce, rawOf, signAll, turnOf } from './sending.ts'
 import { permittedAccount } from '../sites.ts'
+import type { PaymasterCapability } from '../sponsorship/capability.ts'
+import { blamed } from '../sponsorship/failure.ts'
+import { Payer } from '../sponsorship/payer.ts'
+import { signQuote } from '../sponsorship/quote.ts'
+import type { Quote } from '../sponsorship/quote.ts'
+import { sponsorshipOn } from '../sponsorship/standing.ts'
+import { assertSponsorship, isSponsorshipOn } from '../sponsorship/switch.ts'
 import { Acquaintances } from '../preview/acquaintances.ts'
 import { nonceWarnings, recipientsOf, upgradeWarnings } from '../preview/warnings.ts'
 
@@ -32,18 +41,24 @@ export interface CallsResult {
 
 /**
  * Answers when the batch is submitted, without waiting for a block. Throws RpcError, in this order: 4100, 5710 for a chain that is not known, -32602,
- * 5720, 5740, 5700, 5710 and 5760 for calls that cannot be atomic, 5750 and 4001 of the person, and what the node says. Then nothing was sent.
+ * 5720, 5740, 5700, 4100 when nobody else may pay, 5710 and 5760 for calls that cannot be atomic, 4200 and 4300 of a sponsor, 5750 and 4001 of the
+ * person, and what the node says. Then nothing was sent.
  */
 export function sendCalls(wallet: WalletContext, request: CallsRequest, asker: Asker): Promise<CallsResult> {
-  return inOrder(wallet, asker, async (ask) => {
+  const holdMs = request.paymaster === null ? null : SPONSOR_LINE_MS
+  return inOrder(wallet, asker, holdMs, async (ask) => {
     const batch = await checked(wallet, request, asker)
-    const { id, chain, from } = batch
+    const { id, chain, from, execute, sponsor } = batch
+    const intent: Intent = { chain, from, calls: request.calls, wish: {} }
+    const { batches, settings } = wallet
+    const admit = () => assertSponsorship(wallet, asker.origin)
+    const payer = new Payer({ batches, settings, intent, sponsor, admit, execute, signal: asker.signal })
     const consent = upgradeConsent(ask, asker, batch)
     await approveAndSend<void>(
       { wallet, asker, ask },
-      { chain, from, calls: request.calls, wish: {} },
+      { chain, from },
       {
-        execute: batch.execute,
+        plan: (approved) => payer.plan(approved),
         draft: (view, { execution }) => ({
           ...view,
           kind: 'batch',
@@ -56,11 +71,14 @@ export function sendCalls(wallet: WalletContext, request: CallsRequest, asker: A
         before: async (plan) => {
           assertTakeable(plan)
           const { execution } = plan
-          if (execution.kind === 'delegated' && execution.upgrade !== null) await consent(execution.upgrade)
+          if ('upgrade' in execution && execution.upgrade !== null) await consent(execution.upgrade)
         },
-        send: (plan, transactions) => submit(wallet, batch, plan, transactions),
+        send: (approved, now) =>
+          now.sponsoring === null
+            ? signAndSend(wallet, approved, null, (transactions) => submit(wallet, batch, approved, { transactions }))
+            : signAndSubmit(wallet, batch, now, now.sponsoring.quote),
+        instead: (error, refused, approved) => payer.instead(error, refused, approved),
         assertFree: () => assertFree(wallet, batch),
-        nonce: null,
       },
     )
     return { id, batchId: id, status: 'pending' }
@@ -74,8 +92,10 @@ interface CheckedBatch {
   readonly isOwnId: boolean
   readonly chain: WalletChain
   readonly from: Address
-  /** as the account stands now; throws RpcError 5710 and 5760 */
-  readonly execute: () => Promise<Execution>
+  /** who is asked to pay; null: the account pays */
+  readonly sponsor: PaymasterCapability | null
+  /** as the account stands now, when it pays itself; throws RpcError 5710 and 5760 */
+  readonly execute: () => Promise<Unsponsored>
 }
 
 /** What is checked before anything is asked, in its order. Throws RpcError. */
@@ -87,12 +107,27 @@ async function checked(wallet: WalletContext, request: CallsRequest, { origin }:
   if (choosesGas) assertGasOverrides(request, (await blockGround(chain)).gasLimit)
   const id = request.id ?? randomBatchId()
   const execute = () => executionOf(chain, from, request.calls.length, request.isAtomic)
-  const batch = { origin, id, isOwnId: request.id === null, chain, from, execute }
+  const batch = { origin, id, isOwnId: request.id === null, chain, from, execute, sponsor: null }
   assertFree(wallet, batch)
   assertSize(request, wallet.settings)
   assertCapabilities(request)
+  const sponsor = await sponsorOf(wallet, request, batch)
   await execute() // for what it throws
-  return batch
+  return { ...batch, sponsor }
+}
+
+/** Throws RpcError 5700 where nobody else can pay, then 4100 when nobody else may; unless the app can do without. Null: the account pays. */
+async function sponsorOf(
+  wallet: WalletContext,
+  { paymaster }: CallsRequest,
+  { chain, from, origin }: CheckedBatch,
+): Promise<PaymasterCapability | null> {
+  if (paymaster === null) return null
+  const standing = await sponsorshipOn(chain, from, wallet.settings)
+  if (paymaster.isOptional) return standing === 'supported' && isSponsorshipOn(wallet, origin) ? paymaster : null
+  if (standing !== 'supported') throw sponsorRequired(standing)
+  assertSponsorship(wallet, origin)
+  return paymaster
 }
 
 /** Throws RpcError 5740 before anybody is asked for what the node would then refuse. */
@@ -112,13 +147,36 @@ function assertFree({ batches }: WalletContext, batch: CheckedBatch): void {
   if (batches.has(batch)) throw duplicateId(batch.id)
 }
 
-async function submit(wallet: WalletContext, batch: CheckedBatch, plan: Plan, signed: readonly Transaction[]): Promise<void> {
+interface Submitted {
+  readonly transactions?: readonly Transaction[]
+  readonly operation?: SignedBatch['operation']
+}
+
+async function submit(
+  wallet: WalletContext,
+  batch: CheckedBatch,
+  plan: Plan,
+  { transactions: signed = [], operation }: Submitted,
+): Promise<void> {
   const { kind } = plan.execution
   const { origin, id, isOwnId, chain, from } = batch
   const unsent = unsentOf(plan)
   const transactions = signed.map((transaction, i) => ({ transaction, isPreparation: unsent[i]?.isPreparation === true }))
   const callCount = plan.calls.length
-  await wallet.batches.submit({ origin, id, isOwnId, chain, from, atomic: kind !== 'sequential', execution: kind, callCount, transactions })
+  const own = { origin, id, isOwnId, chain, from, atomic: kind !== 'sequential', execution: kind, callCount, transactions }
+  await wallet.batches.submit(operation === undefined ? own : { ...own, operation })
+}
+
+/** What the sponsor has signed, signed by the account as well. Throws RpcError, 4300 for what is the sponsor's fault. */
+async function signAndSubmit(wallet: WalletContext, batch: CheckedBatch, plan: Plan, quote: Quote): Promise<void> {
+  const { execution, chain } = plan
+  if (execution.kind !== 'sponsored') throw new Error('what is quoted is sponsored')
+  const { operation, hash } = await signQuote(wallet.keyring, chain, quote, execution)
+  try {
+    await submit(wallet, batch, plan, { operation: { operation, hash, entryPoint: quote.entryPoint } })
+  } catch (error) {
+    throw error instanceof RpcError ? blamed(error) : error
+  }
 }
 
 /** One transaction. Answers its hash when the node has taken it. Throws RpcError: 4001, and what the node says. */
@@ -129,10 +187,11 @@ export async function sendTransaction(
 ): Promise<Hash> {
   const { chain, nonce, from } = intent
   wallet.keyring.assertMaySign(from, chain)
-  return inOrder(wallet, asker, async (ask) => {
+  return inOrder(wallet, asker, null, async (ask) => {
     const chosen = nonce === null ? [] : nonceWarnings(nonce, await nextNonce(chain, from))
-    return approveAndSend({ wallet, asker, ask }, intent, {
-      execute: async () => ({ kind: 'single' }),
+    const account = { chain, from, isAhead: nonce !== null }
+    return approveAndSend({ wallet, asker, ask }, account, {
+      plan: () => planOf(intent, { kind: 'single' }),
       draft: (view) => ({
         ...view,
         warnings: [...chosen, ...view.warnings],
@@ -141,16 +200,19 @@ export async function sendTransaction(
         method: 'eth_sendTransaction',
       }),
       before: async () => {},
-      send: async (_, [transaction]) => {
-        if (transaction === undefined) throw new Error('a plan of one call has one transaction')
-        const { hash } = transaction
-        const handed = await hand(chain, rawOf(transaction), hash)
-        if (handed.kind === 'refused') throw handed.error
-        if (handed.kind === 'unsure') throw unsure(hash, handed.error)
-        return hash
+      send: (approved) =>
+        signAndSend(wallet, approved, nonce, async ([transaction]) => {
+          if (transaction === undefined) throw new Error('a plan of one call has one transaction')
+          const { hash } = transaction
+          const handed = await hand(chain, rawOf(transaction), hash)
+          if (handed.kind === 'refused') throw handed.error
+          if (handed.kind === 'unsure') throw unsure(hash, handed.error)
+          return hash
+        }),
+      instead: async (error) => {
+        throw error
       },
       assertFree: () => {},
-      nonce,
     })
   })
 }
@@ -158,8 +220,11 @@ export async function sendTransaction(
 type SendingDraft = Extract<Draft, { readonly kind: 'send' | 'batch' | 'upgrade' }>
 type Ask = (draft: SendingDraft, options?: AskOptions) => Promise<Approved>
 
-/** An origin's first questions are asked in the order of its requests, however long it takes to find out what they would do. */
-async function inOrder<T>(wallet: WalletContext, asker: Asker, work: (ask: Ask) => Promise<T>): Promise<T> {
+/**
+ * An origin's first questions are asked in the order of its requests, however long it takes to find out what they would do. `holdMs`: but this one is
+ * waited for no longer than that, because somebody else has to say something first; null: it is.
+ */
+async function inOrder<T>(wallet: WalletContext, asker: Asker, holdMs: number | null, work: (ask: Ask) => Promise<T>): Promise<T> {
   const { batches, approvals } = wallet
   const { origin } = asker
   const place = batches.turns.line(`questions of ${origin}`)
@@ -171,25 +236,36 @@ async function inOrder<T>(wallet: WalletContext, asker: Asker, work: (ask: Ask) 
     place.leave()
     return answer
   }
+  const stop = holdMs === null ? () => {} : after(holdMs, place.leave)
   try {
     return await work(ask)
   } finally {
+    stop()
     place.leave()
   }
 }
 
 /** What one of the two ways of sending has of its own. */
 interface Sending<T> {
-  readonly execute: () => Promise<Execution>
+  /** as the chain is now; `approved`: what was said yes to. Throws RpcError */
+  readonly plan: (approved: Plan | null) => Promise<Plan>
   readonly draft: (view: PlanView, plan: Plan) => SendingDraft
   /** what has to be approved before the question itself */
   readonly before: (plan: Plan) => Promise<void>
-  /** throws RpcError when the node has taken nothing */
-  readonly send: (plan: Plan, transactions: readonly Transaction[]) => Promise<T>
+  /** `now` is what was approved, as it would be approved by now. Throws RpcError when the node has taken nothing */
+  readonly send: (approved: Plan, now: Plan) => Promise<T>
+  /** what to send in place of what was refused; throws RpcError when the refusal stands */
+  readonly instead: (error: unknown, refused: Plan, approved: Plan) => Promise<Plan>
   /** throws RpcError when it may not be sent any more */
   readonly assertFree: () => void
-  /** null: the next one */
-  readonly nonce: bigint | null
+}
+
+/** Whose turn it is. */
+interface Account {
+  readonly chain: WalletChain
+  readonly from: Address
+  /** true: the nonce is chosen, whatever authorization waits for its block */
+  readonly isAhead?: boolean
 }
 
 interface Asking {
@@ -202,11 +278,14 @@ interface Asking {
  * Asks, and sends what was approved or nothing. What is approved is everything but the nonce, so that questions can be answered in any order; when the
  * chain has moved on meanwhile so that it would be something else, another question takes the place of the first.
  */
-async function approveAndSend<T>({ wallet, asker, ask }: Asking, intent: Intent, sending: Sending<T>): Promise<T> {
-  const { chain, from } = intent
-  const upgraded = async () => (sending.nonce === null ? wallet.batches.upgraded(chain, from) : undefined)
+async function approveAndSend<T>(
+  { wallet, asker, ask }: Asking,
+  { chain, from, isAhead = false }: Account,
+  sending: Sending<T>,
+): Promise<T> {
+  const upgraded = async () => (isAhead ? undefined : wallet.batches.upgraded(chain, from))
   await upgraded()
-  let plan = await planOf(intent, await sending.execute())
+  let plan = await sending.plan(null)
   let replaces: string | null = null
   for (let asked = 0; asked < REPEATED_QUESTIONS; asked++) {
     await sending.before(plan)
@@ -215,10 +294,7 @@ async function approveAndSend<T>({ wallet, asker, ask }: Asking, intent: Intent,
     const approved = plan
     const outcome = await wallet.batches.turns.take(turnOf(chain, from), async () => {
       await upgraded()
-      assertStill(wallet, asker, chain.chainId, from)
-      sending.assertFree()
-      const now = await planOf(intent, await sending.execute())
-      return isOther(approved, now) ? { now } : { sent: await signAndSend(wallet, approved, sending) }
+      return sendOrChange({ wallet, asker, ask }, approved, sending)
     })
     if ('sent' in outcome) {
       remember(wallet, approved, view)
@@ -231,6 +307,31 @@ async function approveAndSend<T>({ wallet, asker, ask }: Asking, intent: Intent,
   throw new RpcError(CODE.server, message, { reason: 'changed-too-often' })
 }
 
+/** In the account's turn: sends what was approved, or answers what it would be by now. */
+async function sendOrChange<T>(
+  { wallet, asker }: Asking,
+  approved: Plan,
+  sending: Sending<T>,
+): Promise<{ readonly sent: T } | { readonly now: Plan }> {
+  const assertWanted = () => {
+    assertStill(wallet, asker, approved.chain.chainId, approved.from)
+    sending.assertFree()
+  }
+  assertWanted()
+  let now = await sending.plan(approved)
+  for (let tries = 1; ; tries++) {
+    if (isOther(approved, now)) return { now }
+    // Looking may have taken some seconds.
+    assertWanted()
+    try {
+      return { sent: await sending.send(approved, now) }
+    } catch (error) {
+      if (tries >= NONCE_TRIES) throw error
+      now = await sending.instead(error, now, approved)
+    }
+  }
+}
+
 /** What was sent is sent, also when this cannot be kept. */
 function remember({ records, onError }: WalletContext, { from, calls }: Plan, { calls: views }: PlanView): void {
   try {
@@ -241,13 +342,18 @@ function remember({ records, onError }: WalletContext, { from, calls }: Plan, { 
   }
 }
 
-/** The nonce is taken where nobody else of this wallet takes one; a program beside it may, and then the next one does. */
-async function signAndSend<T>(wallet: WalletContext, plan: Plan, { nonce, send }: Sending<T>): Promise<T> {
+/** The nonce is taken where nobody else of this wallet takes one; a program beside it may, and then the next one does. `nonce`: null for the next one. */
+async function signAndSend<T>(
+  wallet: WalletContext,
+  plan: Plan,
+  nonce: bigint | null,
+  send: (transactions: readonly Transaction[]) => Promise<T>,
+): Promise<T> {
   const { chain, from } = plan
   for (let tries = 1; ; tries++) {
     const transactions = signAll(wallet.keyring, chain, from, unsentOf(plan), nonce ?? (await nextNonce(chain, from)))
     try {
-      return await send(plan, transactions)
+      return await send(transactions)
     } catch (error) {
       const isWorthAnother = nonce === null && tries < NONCE_TRIES && error instanceof RpcError && isNonceTaken(error)
       if (!isWorthAnother) throw error

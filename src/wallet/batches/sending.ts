@@ -100,7 +100,7 @@ export async function hand(chain: WalletChain, raw: Hex, hash: Hash): Promise<Ha
 }
 
 /** True when it is not the node that speaks: nothing came back, or no answer (rpc/, createRemoteRpc). */
-function isLost({ data }: RpcError): boolean {
+export function isLost({ data }: RpcError): boolean {
   return typeof data === 'object' && data !== null && 'reason' in data && LOST.has(data.reason)
 }
 

@@ -1,6 +1,6 @@
 import { Hex } from '../../eth/index.ts'
 import type { Hash } from '../../eth/index.ts'
-import type { BatchRecord, BatchTransaction, CallsReceipt, Fate, StatusCode } from './batchrecord.ts'
+import type { BatchOperation, BatchRecord, BatchTransaction, CallsReceipt, Fate, StatusCode } from './batchrecord.ts'
 
 /** The answer of wallet_getCallsStatus (EIP-5792). */
 export interface CallsStatus {
@@ -11,7 +11,20 @@ export interface CallsStatus {
   readonly atomic: boolean
   /** of what is on chain by now, in its order; absent: nothing is */
   readonly receipts?: readonly CallsReceipt[]
-  readonly capabilities: { readonly status: StatusDetail }
+  readonly capabilities: {
+    readonly status: StatusDetail
+    /** of a sponsored batch */
+    readonly userOperation?: OperationDetail
+  }
+}
+
+/** The user operation that all calls of a sponsored batch are. */
+export interface OperationDetail {
+  readonly userOpHash: Hash
+  /** its own, whatever became of the others in its bundle's transaction; null: it is in no block, sealed or pre-confirmed */
+  readonly success: boolean | null
+  /** why it failed, in the words of its bundler; null: it did not, or nobody said */
+  readonly reason: string | null
 }
 
 /** What the code does not say, for programs. */
@@ -34,14 +47,15 @@ export type StatusReason = 'reverted' | 'partly' | 'retracted' | 'refused' | 'dr
 
 export interface CallOutcome {
   readonly outcome: 'pending' | 'success' | 'reverted' | 'refused' | 'dropped' | 'replaced'
-  readonly transactionHash: Hash
+  /** null: the user operation is in no bundle yet */
+  readonly transactionHash: Hash | null
 }
 
 /** What a batch has come to. `confirmation` is when it counts as done. */
 export function statusOf(record: BatchRecord, confirmation: 'preconfirmed' | 'sealed'): CallsStatus {
-  const transactions = record.transactions.filter(({ isPreparation }) => !isPreparation)
+  const parts = partsOf(record)
   const isVoid = record.transactions.some(({ isPreparation, fate }) => isPreparation && fate.kind === 'never')
-  const fates = transactions.map(({ fate }) => (isVoid ? undone(fate) : fate))
+  const fates = parts.map(({ fate }) => (isVoid ? undone(fate) : fate))
   const receipts = fates.flatMap((fate) => (fate.kind === 'included' ? [fate.receipt] : []))
   const status = codeOf(fates, confirmation)
   return {
@@ -55,10 +69,21 @@ export function statusOf(record: BatchRecord, confirmation: 'preconfirmed' | 'se
       status: {
         confirmation: confirmationOf(fates),
         ...reasonOf(status, fates),
-        calls: outcomes(record, transactions, fates),
+        calls: outcomes(record, parts, fates),
       },
+      ...(record.operation === null ? {} : { userOperation: operationDetail(record.operation) }),
     },
   }
+}
+
+/** What the calls are done by. */
+function partsOf({ transactions, operation }: BatchRecord): readonly (BatchTransaction | BatchOperation)[] {
+  return operation === null ? transactions.filter(({ isPreparation }) => !isPreparation) : [operation]
+}
+
+function operationDetail({ hash, fate }: BatchOperation): OperationDetail {
+  if (fate.kind !== 'included') return { userOpHash: hash, success: null, reason: null }
+  return { userOpHash: hash, success: isSuccess(fate), reason: fate.reason ?? null }
 }
 
 function codeOf(fates: readonly Fate[], confirmation: 'preconfirmed' | 'sealed'): StatusCode {
@@ -100,22 +125,22 @@ function undone(fate: Fate): Fate {
   return fate.kind === 'included' ? { ...fate, receipt: { ...fate.receipt, status: '0x0' } } : fate
 }
 
-/** In one transaction all calls share its fate. */
+/** In one transaction or operation all calls share its fate. */
 function outcomes(
   { execution, callCount }: BatchRecord,
-  transactions: readonly BatchTransaction[],
+  parts: readonly (BatchTransaction | BatchOperation)[],
   fates: readonly Fate[],
 ): readonly CallOutcome[] {
-  const all = transactions.flatMap(({ hash }, i) => {
+  const all = parts.flatMap((part, i) => {
     const fate = fates[i]
-    return fate === undefined ? [] : [outcomeOf(hash, fate)]
+    return fate === undefined ? [] : [outcomeOf(part, fate)]
   })
   const [only] = all
   return execution === 'sequential' || only === undefined ? all : Array.from({ length: callCount }, () => only)
 }
 
-function outcomeOf(hash: Hash, fate: Fate): CallOutcome {
-  if (fate.kind === 'waiting') return { outcome: 'pending', transactionHash: hash }
-  if (fate.kind === 'never') return { outcome: fate.reason, transactionHash: hash }
-  return { outcome: isSuccess(fate) ? 'success' : 'reverted', transactionHash: hash }
+function outcomeOf(part: BatchTransaction | BatchOperation, fate: Fate): CallOutcome {
+  if (fate.kind === 'included') return { outcome: isSuccess(fate) ? 'success' : 'reverted', transactionHash: fate.receipt.transactionHash }
+  const transactionHash = 'raw' in part ? part.hash : null
+  return { outcome: fate.kind === 'waiting' ? 'pending' : fate.reason, transactionHash }
 }

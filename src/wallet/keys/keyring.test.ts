@@ -1,7 +1,8 @@
 import { inspect } from 'node:util'
-import { recoverAuthorizationAddress, verifyMessage } from 'viem/utils'
+import { getUserOperationHash } from 'viem/account-abstraction'
+import { recoverAddress, recoverAuthorizationAddress, verifyMessage } from 'viem/utils'
 import { describe, expect, it } from 'vitest'
-import { Authorization, Hash, Hex, PersonalMessage, Secp256k1, Transaction } from '../../eth/index.ts'
+import { Authorization, Hash, Hex, PersonalMessage, Secp256k1, Transaction, UserOperation, entryPoint } from '../../eth/index.ts'
 import type { Address, PrivateKey } from '../../eth/index.ts'
 import { RpcError } from '../../rpc/index.ts'
 import { Keyring } from './keyring.ts'
@@ -82,6 +83,25 @@ describe('what is signed', () => {
       expect([error.code, error.data]).toEqual([4100, { reason: 'other-chain', asked: String(chainId), chainId: 84_532 }])
     }
   })
+
+  it('a user operation, by its hash at the EntryPoint and on the chain it was asked for; with what the account will run', async () => {
+    const point = entryPoint('0.8')
+    const bare = UserOperation.of({ sender: own, nonce: 7n, callData: Uint8Array.of(1, 2), maxFeePerGas: 5n })
+    for (const factory of [null, UserOperation.DELEGATION]) {
+      const { operation, hash } = keyring.userOperation({ ...bare, factory }, point, stranger, sepolia)
+      const authorization = { address: stranger, chainId: 84_532, nonce: 0, r: '0x', s: '0x', yParity: 0 } as const
+      const told = { sender: own, nonce: 7n, callData: '0x0102', maxFeePerGas: 5n, signature: '0x' } as const
+      const gas = { maxPriorityFeePerGas: 0n, callGasLimit: 0n, verificationGasLimit: 0n, preVerificationGas: 0n }
+      const made = factory === null ? {} : { factory: '0x7702' as const, factoryData: '0x' as const, authorization }
+      const userOperation = { ...told, ...gas, ...made }
+      expect(hash).toBe(
+        getUserOperationHash({ chainId: 84_532, entryPointAddress: point.address, entryPointVersion: '0.8', userOperation }),
+      )
+      const signer = await recoverAddress({ hash, signature: Hex.fromBytes(operation.signature) })
+      expect(signer.toLowerCase()).toBe(own)
+      expect({ ...operation, signature: bare.signature }).toEqual({ ...bare, factory })
+    }
+  })
 })
 
 describe('who may sign', () => {
@@ -90,6 +110,7 @@ describe('who may sign', () => {
     () => keyring.sign(address, Hash.keccak(new Uint8Array(1)), chain),
     () => keyring.transaction({}, address, chain),
     () => keyring.authorization({ chainId: BigInt(chain.chainId), address: stranger, nonce: 0n }, address, chain),
+    () => keyring.userOperation(UserOperation.of({ sender: address, nonce: 0n }), entryPoint('0.8'), stranger, chain),
   ]
 
   it('nobody but the wallet’s own accounts', () => {

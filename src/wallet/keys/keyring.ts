@@ -1,5 +1,5 @@
-import { Authorization, Secp256k1, Transaction } from '../../eth/index.ts'
-import type { Address, AuthorizationFields, Hash, PrivateKey, Signature, TransactionFields } from '../../eth/index.ts'
+import { Authorization, Hex, Secp256k1, Transaction, UserOperation } from '../../eth/index.ts'
+import type { Address, AuthorizationFields, EntryPoint, Hash, PrivateKey, Signature, TransactionFields } from '../../eth/index.ts'
 import { RpcError } from '../../rpc/index.ts'
 import type { ChainInfo } from '../chains/chain.ts'
 import { WALLET_CODE, unauthorized } from '../errors.ts'
@@ -26,6 +26,12 @@ export interface Keys {
 
 /** What the questions of a signature are about; a WalletChain is one. */
 export type SigningChain = Pick<ChainInfo, 'chainId' | 'name'> & { readonly isEmbedded: boolean }
+
+/** A user operation that its account has signed, and what it has signed. */
+export interface SignedOperation {
+  readonly operation: UserOperation
+  readonly hash: Hash
+}
 
 /** The keys of a wallet. Whatever is signed goes through it, and no key ever leaves it: neither as a value nor in JSON, a log or an error. */
 export class Keyring {
@@ -91,6 +97,18 @@ export class Keyring {
   authorization(fields: AuthorizationFields, from: Address, chain: SigningChain): Authorization {
     if (fields.chainId !== BigInt(chain.chainId)) throw otherChain(fields.chainId, chain)
     return Authorization.sign(fields, this.#key(from, chain))
+  }
+
+  /**
+   * ERC-4337, for the EntryPoint `at` on the chain it is asked for: the plain signature of the operation's hash, which the code of accounts of a key wants.
+   * `delegate`: whose code the account runs. Throws RpcError 4100.
+   */
+  userOperation(operation: UserOperation, { version, address }: EntryPoint, delegate: Address, chain: SigningChain): SignedOperation {
+    const key = this.#key(operation.sender, chain)
+    const hash = UserOperation.hash(operation, { version, entryPoint: address, chainId: chain.chainId, delegate })
+    const { r, s, yParity } = Secp256k1.sign(hash, key)
+    const signature = Hex.toBytes(`${Hex.fromBytes32(r)}${Hex.fromBytes32(s).slice(2)}${(27 + yParity).toString(16)}` as Hex) // begins with 0x
+    return { operation: { ...operation, signature }, hash }
   }
 
   /** What logs and JSON get to see. */

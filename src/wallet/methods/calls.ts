@@ -9,6 +9,7 @@ import { walletMethod } from '../method.ts'
 import type { WalletMethod } from '../method.ts'
 import { sendCalls } from '../batches/sendcalls.ts'
 import { permittedAccount } from '../sites.ts'
+import { isSponsorshipOn } from '../sponsorship/switch.ts'
 
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
 const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
@@ -65,10 +66,19 @@ const CALLS_STATUS: JsonSchema = {
                 required: ['outcome', 'transactionHash'],
                 properties: {
                   outcome: { enum: ['pending', 'success', 'reverted', 'refused', 'dropped', 'replaced'] },
-                  transactionHash: schema.hash.json,
+                  transactionHash: { oneOf: [schema.hash.json, { type: 'null' }] },
                 },
               },
             },
+          },
+        },
+        userOperation: {
+          type: 'object',
+          required: ['userOpHash', 'success', 'reason'],
+          properties: {
+            userOpHash: schema.hash.json,
+            success: { oneOf: [{ type: 'boolean' }, { type: 'null' }] },
+            reason: { oneOf: [{ type: 'string' }, { type: 'null' }] },
           },
         },
       },
@@ -108,8 +118,11 @@ export const CALLS_METHODS: readonly WalletMethod[] = [
       [-32000]: 'the version is not 2.0.0; or the node refuses the transaction',
       [WALLET_CODE.rejected]: 'the person refused the batch',
       [WALLET_CODE.unauthorized]:
-        'the origin is not connected, or not to that account; or everybody knows the key of the account and the chain is a real one',
-      [WALLET_CODE.unsupportedCapability]: 'a capability that is not marked as optional, and that the wallet lacks',
+        'the origin is not connected, or not to that account; or everybody knows the key of the account and the chain is a real one; or a sponsor is named and sponsors are switched off',
+      [WALLET_CODE.unsupportedMethod]: 'the url of the paymasterService is none, is no https:, or cannot be reached',
+      [WALLET_CODE.paymaster]: 'the paymasterService refuses, fails, or answers what cannot be used; data.cause is its own error',
+      [WALLET_CODE.unsupportedCapability]:
+        'a capability that is not marked as optional, and that the wallet lacks; or a sponsor on a chain, or for an account, that cannot have one',
       [WALLET_CODE.unsupportedChain]: 'the wallet does not know the chain, or the calls must be atomic and the chain lacks EIP-7702',
       [WALLET_CODE.duplicateId]: 'the origin has submitted a batch with that id for that account',
       [WALLET_CODE.batchTooLarge]: 'too many calls, or too much call data',
@@ -127,6 +140,7 @@ export const CALLS_METHODS: readonly WalletMethod[] = [
             { to: BOB, value: '0x1' },
             { to: BOB, value: '0x2' },
           ],
+          capabilities: { paymasterService: { url: 'https://127.0.0.1:8545/paymaster/rpc' } },
         },
       ],
       result: { id: ID, batchId: ID, status: 'pending' },
@@ -185,7 +199,7 @@ export const CALLS_METHODS: readonly WalletMethod[] = [
       params: [ALICE, ['0x7a69']],
       result: {
         '0x0': {
-          paymasterService: { supported: false },
+          paymasterService: { supported: true },
           gasLimitOverride: { supported: true },
           auxiliaryFunds: { supported: false },
           flowControl: { supported: false },
@@ -193,18 +207,19 @@ export const CALLS_METHODS: readonly WalletMethod[] = [
         '0x7a69': {
           atomic: { status: 'ready', supported: 'ready' },
           atomicBatch: { supported: true },
-          paymasterService: { supported: false },
+          paymasterService: { supported: true },
           gasLimitOverride: { supported: true },
           auxiliaryFunds: { supported: false },
           flowControl: { supported: false },
         },
       },
     },
-    handler: ({ sites, chains, onError }, [account, chainIds], { origin }) => {
+    handler: (wallet, [account, chainIds], { origin }) => {
+      const { sites, chains, settings, onError } = wallet
       const permitted = permittedAccount(sites.get(origin), account)
       const wanted = chainIds === undefined ? null : new Set(chainIds.map((id) => Hex.fromQuantity(id)))
       const asked = chains.list().filter(({ chainId }) => wanted === null || wanted.has(Hex.fromQuantity(chainId)))
-      return capabilitiesOf(asked, permitted, onError)
+      return capabilitiesOf(asked, permitted, { settings, isSponsorshipOn: isSponsorshipOn(wallet, origin), onError })
     },
   }),
 ]

@@ -9,6 +9,7 @@ pragma solidity ^0.8.28;
 import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {ERC721} from "@openzeppelin/contracts/token/ERC721/ERC721.sol";
+import {PackedUserOperation} from "@openzeppelin/contracts/interfaces/IERC4337.sol";
 import {ERC1155} from "@openzeppelin/contracts/token/ERC1155/ERC1155.sol";
 
 contract Coin is ERC20 {
@@ -53,6 +54,18 @@ contract Liar {
   }
 }
 
+/// A paymaster of EntryPoint 0.7 and 0.8 that pays for everybody, and takes five of a coin for it.
+contract Toll {
+  IERC20 private immutable _coin;
+  constructor(IERC20 coin) { _coin = coin; }
+  function validatePaymasterUserOp(PackedUserOperation calldata op, bytes32, uint256) external pure returns (bytes memory, uint256) {
+    return (abi.encode(op.sender), 0);
+  }
+  function postOp(uint8, bytes calldata context, uint256, uint256) external {
+    _coin.transferFrom(abi.decode(context, (address)), address(this), 5);
+  }
+}
+
 /// Never answers what a wallet asks it.
 contract Trap {
   event Transfer(address indexed from, address indexed to, uint256 value);
@@ -67,15 +80,16 @@ export interface Compiled {
 }
 
 export type ContractName = 'Coin' | 'Card' | 'Thing' | 'Taker' | 'Faults' | 'Liar' | 'Trap'
+type Built = Readonly<Record<ContractName | 'Toll', Compiled>>
 
-export function contracts(): Readonly<Record<ContractName, Compiled>> {
+export function contracts(): Built {
   const key = createHash('sha256')
     .update(JSON.stringify([require('solc/package.json'), require('@openzeppelin/contracts/package.json'), SOURCE]))
     .digest('hex')
     .slice(0, 16)
   const file = new URL(`wallet-${key}.json`, CACHE)
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as Record<ContractName, Compiled> // written below
+    return JSON.parse(readFileSync(file, 'utf8')) as Built // written below
   } catch {
     const compiled = compile()
     mkdirSync(CACHE, { recursive: true })
@@ -90,7 +104,7 @@ export function contracts(): Readonly<Record<ContractName, Compiled>> {
 const require = createRequire(import.meta.url)
 const CACHE = new URL('../../../node_modules/.cache/wallet/', import.meta.url)
 
-function compile(): Record<ContractName, Compiled> {
+function compile(): Built {
   const settings = {
     optimizer: { enabled: true, runs: 200 },
     evmVersion: 'cancun',
@@ -103,11 +117,11 @@ function compile(): Record<ContractName, Compiled> {
     compiler.compile(input, { import: (path: string) => ({ contents: readFileSync(require.resolve(path), 'utf8') }) }),
   ) as {
     errors?: readonly { severity: string; formattedMessage: string }[]
-    contracts: Record<string, Record<ContractName, { abi: Abi; evm: { bytecode: { object: string } } }>>
+    contracts: Record<string, Record<keyof Built, { abi: Abi; evm: { bytecode: { object: string } } }>>
   } // the compiler's standard JSON
   const errors = (output.errors ?? []).filter(({ severity }) => severity === 'error')
   const made = output.contracts?.['tokens.sol']
   if (errors.length > 0 || made === undefined) throw new Error(errors.map(({ formattedMessage }) => formattedMessage).join('\n'))
   const entries = Object.entries(made).map(([name, { abi, evm }]) => [name, { abi, bytecode: `0x${evm.bytecode.object}` }])
-  return Object.fromEntries(entries) as Record<ContractName, Compiled> // the contracts of SOURCE
+  return Object.fromEntries(entries) as Built // the contracts of SOURCE
 }

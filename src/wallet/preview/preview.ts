@@ -24,6 +24,17 @@ export interface PreviewPlan {
   readonly delegate: Address | null
   /** as it will be signed; unless said, with all the gas there is, for nothing */
   readonly terms?: Terms
+  /** the calls come as a user operation; they need a delegate then */
+  readonly operation?: OperationSteps
+}
+
+/** What an EntryPoint does around the account's own call, which comes from it too. */
+export interface OperationSteps {
+  readonly entryPoint: Address
+  /** to the paymaster, which may take something from the account for its help */
+  readonly before: SimulationCall
+  /** null: the paymaster wants nothing afterwards */
+  readonly after: SimulationCall | null
 }
 
 /** Contracts that see neither would know that they are only looked at, and could behave. */
@@ -36,7 +47,11 @@ export interface Terms {
 }
 
 /** Gas of each call, or of all as one; none when the preview is unavailable. */
-export type CallsPreview = Preview & { readonly gasUsed: readonly bigint[] }
+export type CallsPreview = Preview & {
+  readonly gasUsed: readonly bigint[]
+  /** tokens of which the paymaster of an operation takes some from the account; absent: none */
+  readonly taken?: readonly Address[]
+}
 
 /** What the calls would do now, on the pending state. One simulation, and a second one when tokens are moved or allowed. Never throws, and ends in time. */
 export function previewCalls(chain: WalletChain, plan: PreviewPlan): Promise<CallsPreview> {
@@ -48,7 +63,7 @@ export function previewCalls(chain: WalletChain, plan: PreviewPlan): Promise<Cal
 async function preview(chain: WalletChain, plan: PreviewPlan): Promise<CallsPreview> {
   const { script, first } = await firstRun(chain, plan)
   if (first.kind === 'unsupported') return withoutSimulation(chain, plan, script)
-  if (first.kind === 'refused') return refusal(chain, script, first)
+  if (first.kind === 'refused') return plan.operation === undefined ? refusal(chain, script, first) : unavailable(plain(first.message))
   const logs = logsOf(first.calls)
   if (logs.length > PREVIEW_LOGS) return unavailable(`the calls log more than ${PREVIEW_LOGS} events`)
   const movements = movementsOf(plan.from, logs)
@@ -59,8 +74,20 @@ async function preview(chain: WalletChain, plan: PreviewPlan): Promise<CallsPrev
   const seen = ran === first ? movements : movementsOf(plan.from, logsOf(ran.calls))
   const outcome = outcomeOf(chain, plan.from, seen, reads, ran)
   const verdict = await verdictOf(chain, plan, ran.calls)
-  return { ...verdict, ...shown(outcome), gasUsed: ran.calls.map(({ gasUsed }) => gasUsed) }
+  const taken = takenBy(plan, ran.calls)
+  return { ...verdict, ...shown(outcome), gasUsed: ran.calls.map(({ gasUsed }) => gasUsed), ...(taken.length === 0 ? {} : { taken }) }
 }
+
+/** By what is around the account's own call. */
+function takenBy({ from, operation }: PreviewPlan, ran: readonly SimulatedCall[]): readonly Address[] {
+  if (operation === undefined) return []
+  const around = ran.filter((_, at) => at !== OWN_CALL)
+  const { assets } = movementsOf(from, logsOf(around))
+  return [...new Set(assets.filter(({ amount }) => amount < 0n).map(({ token }) => token))]
+}
+
+/** Of an operation: behind its paymaster's first. */
+const OWN_CALL = 1
 
 // --- the simulation -------------------------------------------------------------------------------------------------------
 
@@ -89,15 +116,20 @@ async function firstRun(
   return { script: last, first: await run(chain, last, []) }
 }
 
-function scriptOf({ from, calls, delegate }: PreviewPlan, terms: Terms | null): Script {
+function scriptOf({ from, calls, delegate, operation }: PreviewPlan, terms: Terms | null): Script {
   const { fees = null, limits = [] } = terms ?? {}
   const block = typeof fees?.baseFee === 'bigint' ? { baseFeePerGas: Hex.fromQuantity(fees.baseFee) } : {}
   const termsOf = (at: number) => ({ ...limitOf(limits[at]), ...priceOf(fees) })
   if (delegate === null) {
     return { prelude: [], calls: calls.map((call, at) => ({ ...requestOf(call, from), ...termsOf(at) })), overrides: {}, block }
   }
-  const execute = { from, to: from, input: Hex.fromBytes(encodeExecute(calls, delegate)), ...termsOf(0) }
+  const execute = { from: operation?.entryPoint ?? from, to: from, input: Hex.fromBytes(encodeExecute(calls, delegate)), ...termsOf(0) }
   const overrides = { [from]: { code: Hex.fromBytes(designationOf(delegate)) } }
+  if (operation !== undefined) {
+    const { before, after } = operation
+    // The delegate is there: no operation could put it there.
+    return { prelude: [], calls: [before, execute, ...(after === null ? [] : [after])], overrides, block }
+  }
   return { prelude: delegate === DELEGATE.address ? [DEPLOYMENT] : [], calls: [execute], overrides, block }
 }
 
@@ -151,7 +183,9 @@ function logsOf(calls: readonly SimulatedCall[]): SimulatedCall['logs'] {
 
 type Verdict = Pick<Preview, 'status' | 'error' | 'failedCall'>
 
-async function verdictOf(chain: WalletChain, plan: PreviewPlan, ran: readonly SimulatedCall[]): Promise<Verdict> {
+async function verdictOf(chain: WalletChain, plan: PreviewPlan, all: readonly SimulatedCall[]): Promise<Verdict> {
+  // A paymaster's contract has been asked by itself; when it only fails among the others, that is no news of the calls.
+  const ran = plan.operation === undefined ? all : all.slice(OWN_CALL, OWN_CALL + 1)
   const failed = ran.findIndex(({ isSuccess }) => !isSuccess)
   const failure = ran[failed]?.failure ?? null
   if (failure === null) return { status: 'success', error: null, failedCall: null }
@@ -163,7 +197,8 @@ async function verdictOf(chain: WalletChain, plan: PreviewPlan, ran: readonly Si
 async function alone(chain: WalletChain, plan: PreviewPlan): Promise<Verdict | null> {
   // A call's own limit does not count in a batch.
   const calls = plan.calls.map((call) => ({ ...call, gasLimitOverride: null }))
-  const script = { ...scriptOf({ ...plan, calls, delegate: null }, null), overrides: scriptOf(plan, null).overrides }
+  const { from } = plan
+  const script = { ...scriptOf({ from, calls, delegate: null }, null), overrides: scriptOf(plan, null).overrides }
   const simulation = await run(chain, script, [])
   if (simulation.kind === 'refused') return refusal(chain, script, simulation)
   return firstFailure(simulation)
@@ -205,11 +240,12 @@ const INSUFFICIENT_FUNDS = -38_014
 // --- without eth_simulateV1 -------------------------------------------------------------------------------------------------
 
 /** `eth_call` tells whether a call reverts. Of ether for an account without code that is all there is to know. */
-async function withoutSimulation(chain: WalletChain, { from, calls }: PreviewPlan, script: Script): Promise<CallsPreview> {
+async function withoutSimulation(chain: WalletChain, { from, calls, operation }: PreviewPlan, script: Script): Promise<CallsPreview> {
   const cannot = `${nameOf(chain)} cannot tell what calls change: it lacks eth_simulateV1`
   const [call] = calls
-  const [request] = script.calls
-  if (script.calls.length !== 1 || request === undefined || script.prelude.length > 0) return unavailable(cannot)
+  const own = operation === undefined ? script.calls : script.calls.slice(OWN_CALL, OWN_CALL + 1)
+  const [request] = own
+  if (own.length !== 1 || request === undefined || script.prelude.length > 0) return unavailable(cannot)
   const refused = await callAlone(chain, request, script.overrides)
   if (refused !== null)
     return { status: 'reverted', error: refused, failedCall: calls.length === 1 ? 0 : null, changes: [], allowances: [], gasUsed: [] }

@@ -141,6 +141,31 @@ describe('warningsOf', () => {
     expect(await codes([send(BOB, balance + 1n)])).toEqual(['simulation-reverts', 'insufficient-balance'])
   })
 
+  it('tells what a sponsor takes for its help, and what it may take', async () => {
+    const sponsor = { name: 'Kind', host: 'pays.example', paymaster: deployed.at.Taker }
+    const options = { fee: { most: '0x0', sponsor } as const }
+    expect(await warned([send(BOB, 1n)], options)).toEqual([])
+    expect(await warned([send(BOB, 1n)], { ...options, taken: [deployed.at.Coin] })).toMatchObject([
+      { code: 'sponsor-takes', level: 'danger', text: expect.stringMatching(/^The sponsor at pays\.example pays the fee and takes 0x/) },
+    ])
+    const allowing = [deployed.call('Coin', 'approve', [deployed.at.Taker, 5n])]
+    const text = 'The sponsor at pays.example may take COIN from the account, now and later.'
+    expect(await warned(allowing, options)).toContainEqual({ code: 'sponsor-allowance', level: 'danger', text })
+    expect(await codes(allowing)).not.toContain('sponsor-allowance')
+    const used = [...allowing, deployed.call('Taker', 'take', [deployed.at.Coin, 5n])]
+    expect(await codes(used, options)).not.toContain('sponsor-allowance')
+  })
+
+  it('tells that a sponsor does not pay, and why', async () => {
+    expect(await warned([send(BOB, 1n)], { sponsorFailure: 'pays.example refused it: no money left' })).toEqual([
+      {
+        code: 'sponsor-failed',
+        level: 'caution',
+        text: 'The sponsor does not pay, so the account does: pays.example refused it: no money left.',
+      },
+    ])
+  })
+
   it('tells calls of own accounts, and creations', async () => {
     expect(await warned([raw(account, '0x12')])).toMatchObject([{ code: 'own-account-call', level: 'danger' }])
     expect(await warned([raw(second, '0x12')])).toMatchObject([

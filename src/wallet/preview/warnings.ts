@@ -5,11 +5,12 @@ import { delegateName, isKnownDelegate } from '../delegate.ts'
 import { amountText, shortAddress } from './display.ts'
 import type { Keyring } from '../keys/keyring.ts'
 import { BURNS, labelOf } from './labels.ts'
-import { WARNED_RECIPIENTS, WARNINGS, WARNING_MS } from '../limits.ts'
+import { SPONSOR_TOKENS, WARNED_RECIPIENTS, WARNINGS, WARNING_MS } from '../limits.ts'
 import { isUnlimited } from './outcome.ts'
 import type { Allowance, CallView, FeeView, Preview, Warning } from '../question.ts'
 import { within } from '../approvals/timing.ts'
-import { readTokens } from './tokens.ts'
+import { readAll } from './simulation.ts'
+import { readTokens, viewOf, wordOf } from './tokens.ts'
 
 export interface WarningInput {
   readonly chain: WalletChain
@@ -21,6 +22,12 @@ export interface WarningInput {
   readonly keyring: Pick<Keyring, 'accounts'>
   /** with whom the account has dealt before; unless given, nobody knows, and nothing is said about it */
   readonly dealtWith?: readonly Address[]
+  /** tokens of which the sponsor takes some */
+  readonly taken?: readonly Address[]
+  /** further tokens that a sponsor may mean, such as those that the app names to it */
+  readonly meant?: readonly Address[]
+  /** why the sponsor that was asked for does not pay */
+  readonly sponsorFailure?: string | null
 }
 
 /** What a person should know before they say yes, the gravest first. Asks the chain about recipients, for a limited time. Never throws. */
@@ -30,6 +37,7 @@ export async function warningsOf(input: WarningInput): Promise<readonly Warning[
   const all = [
     ...previewWarnings(input.preview),
     ...fundsWarnings(input, facts),
+    ...sponsorWarnings(input, facts),
     ...allowanceWarnings(input, facts),
     ...recipients.flatMap((recipient) => recipientWarnings(input, recipient, facts)),
     ...input.calls.flatMap((call, at) => callWarnings(input, call, at, facts)),
@@ -78,16 +86,20 @@ interface Facts {
   readonly tokens: ReadonlySet<Address>
   /** wei of the account; null: not known */
   readonly balance: bigint | null
+  /** of which the sponsor may take some now, with their symbols */
+  readonly allowed: ReadonlyMap<Address, string | null>
 }
 
-const NO_FACTS: Facts = { codes: new Map(), tokens: new Set(), balance: null }
+const NO_FACTS: Facts = { codes: new Map(), tokens: new Set(), balance: null, allowed: new Map() }
 
-async function factsOf({ chain, account, calls, preview }: WarningInput, recipients: readonly Recipient[]): Promise<Facts> {
+async function factsOf(input: WarningInput, recipients: readonly Recipient[]): Promise<Facts> {
+  const { chain, account, calls, preview } = input
   const targets = calls.flatMap(({ to }) => (to === null ? [] : [to]))
   const spenders = preview.allowances.map(({ spender }) => spender)
   const asked = [...new Set([...recipients.map(({ address }) => address), ...targets, ...spenders])].slice(0, WARNED_RECIPIENTS)
   try {
-    const [balance, ...codes] = await Promise.all([
+    const [allowed, balance, ...codes] = await Promise.all([
+      allowedTo(input),
       ask(chain, 'eth_getBalance', account),
       ...asked.map((address) => ask(chain, 'eth_getCode', address)),
     ])
@@ -98,6 +110,7 @@ async function factsOf({ chain, account, calls, preview }: WarningInput, recipie
       codes: kinds,
       tokens: new Set(tokens.keys()),
       balance: typeof balance === 'string' && balance !== '0x' ? BigInt(balance) : null,
+      allowed,
     }
   } catch {
     return NO_FACTS
@@ -113,6 +126,25 @@ function kindOf(code: Hex | null): readonly ('none' | 'delegated' | 'contract')[
 async function ask({ rpc }: WalletChain, method: string, address: Address): Promise<Hex | null> {
   const answer = await rpc.request({ method, params: [address, 'pending'] })
   return Hex.isHex(answer) ? answer : null
+}
+
+/** Tokens of those that play a part here of which the sponsor may take some already. Never throws. */
+async function allowedTo({ chain, account, calls, preview, fee, taken = [], meant = [] }: WarningInput): Promise<Facts['allowed']> {
+  const paymaster = fee.sponsor?.paymaster
+  if (paymaster === undefined) return new Map()
+  const moved = preview.changes.flatMap(({ asset, token }) => (asset === 'erc20' && token !== null ? [token] : []))
+  const called = calls.flatMap(({ to, data }) => (to === null || data.length === 0 ? [] : [to]))
+  const asked = [...new Set([...taken, ...meant, ...moved, ...called])].slice(0, SPONSOR_TOKENS)
+  if (asked.length === 0) return new Map()
+  const input = viewOf('allowance(address,address)', account, paymaster)
+  const answers = await readAll(
+    chain.rpc,
+    asked.map((to) => ({ to, input })),
+  )
+  const allowed = asked.filter((_, i) => (wordOf(answers[i] ?? null) ?? 0n) > 0n)
+  if (allowed.length === 0) return new Map()
+  const tokens = await readTokens(chain.rpc, allowed)
+  return new Map(allowed.map((token) => [token, tokens.get(token)?.symbol ?? null]))
 }
 
 // --- the simulation -------------------------------------------------------------------------------------------------------
@@ -141,6 +173,30 @@ function fundsWarnings({ chain, calls, fee, preview }: WarningInput, { balance }
 function netOutflow({ changes }: Preview): bigint {
   const native = BigInt(changes.find(({ asset }) => asset === 'native')?.amount ?? '0')
   return native < 0n ? -native : 0n
+}
+
+// --- sponsors -------------------------------------------------------------------------------------------------------------
+
+/** Who pays the fee may take something else for it (ERC-7902 warns of that), and who does not pay is worth a word. */
+function sponsorWarnings(input: WarningInput, { allowed }: Facts): readonly Warning[] {
+  const { fee, preview, taken = [], sponsorFailure = null } = input
+  const failed =
+    sponsorFailure === null
+      ? []
+      : [warning('sponsor-failed', 'caution', `The sponsor does not pay, so the account does: ${sponsorFailure}.`)]
+  const { sponsor } = fee
+  if (sponsor === null) return failed
+  const seen = [...preview.changes, ...preview.allowances]
+  const symbolOf = (token: Address): string =>
+    seen.find((each) => each.token === token)?.symbol ?? allowed.get(token) ?? shortAddress(token)
+  const takes = taken.map((token) =>
+    warning('sponsor-takes', 'danger', `The sponsor at ${sponsor.host} pays the fee and takes ${symbolOf(token)} from the account for it.`),
+  )
+  const given = preview.allowances.filter(({ spender, isSpent }) => spender === sponsor.paymaster && !isSpent).map(({ token }) => token)
+  const may = [...new Set([...given, ...allowed.keys()])].map((token) =>
+    warning('sponsor-allowance', 'danger', `The sponsor at ${sponsor.host} may take ${symbolOf(token)} from the account, now and later.`),
+  )
+  return [...takes, ...may]
 }
 
 // --- allowances -----------------------------------------------------------------------------------------------------------

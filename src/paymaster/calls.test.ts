@@ -1,0 +1,145 @@
+import * as fc from 'fast-check'
+import { concat, encodeAbiParameters, encodeFunctionData, hexToBytes, parseAbi, toHex, zeroHash } from 'viem'
+import type { Hex } from 'viem'
+import { describe, expect, it } from 'vitest'
+import { Address } from '../eth/index.ts'
+import { innerCalls } from './calls.ts'
+import { INNER_CALLS } from './limits.ts'
+
+const SENDER = Address.from(`0x${'5e'.repeat(20)}`)
+const A = Address.from(`0x${'a1'.repeat(20)}`)
+const B = Address.from(`0x${'b2'.repeat(20)}`)
+const TRANSFER: Hex = concat(['0xa9059cbb', zeroHash, zeroHash])
+
+const abi = parseAbi([
+  'struct Call { address to; uint256 value; bytes data; }',
+  'function execute(bytes32 mode, bytes executionData)',
+  'function executeBatch(Call[] calls)',
+  'function executeWithoutChainIdValidation(bytes[] calls)',
+  'function executeUserOp(bytes op, bytes32 hash)',
+])
+const single = parseAbi(['function execute(address to, uint256 value, bytes data)'])
+const columns06 = parseAbi(['function executeBatch(address[] to, bytes[] data)'])
+const columns07 = parseAbi(['function executeBatch(address[] to, uint256[] value, bytes[] data)'])
+const CALLS = [
+  {
+    type: 'tuple[]',
+    components: [
+      { name: 'to', type: 'address' },
+      { name: 'value', type: 'uint256' },
+      { name: 'data', type: 'bytes' },
+    ],
+  },
+] as const
+
+const TWO = [
+  { to: A, value: 0n, data: TRANSFER },
+  { to: B, value: 7n, data: '0x' },
+] as const
+const READ = [
+  { to: A, value: 0n, selector: '0xa9059cbb' },
+  { to: B, value: 7n, selector: null },
+]
+
+const read = (data: Hex) => innerCalls(SENDER, hexToBytes(data))
+const inMode = (mode: Hex, data: Hex) =>
+  encodeFunctionData({ abi, functionName: 'execute', args: [`${mode}${'0'.repeat(66 - mode.length)}`, data] })
+const batch = encodeAbiParameters(CALLS, [TWO])
+
+describe('the calls of an account', () => {
+  it.each<[string, Hex]>([
+    ['ERC-7821', inMode('0x01', batch)],
+    [
+      'ERC-7821 with data of its own',
+      inMode('0x01000000000078210001', encodeAbiParameters([...CALLS, { type: 'bytes' }], [TWO, '0x1234'])),
+    ],
+    ['executeBatch of tuples', encodeFunctionData({ abi, functionName: 'executeBatch', args: [TWO] })],
+    [
+      'executeBatch of SimpleAccount 0.7',
+      encodeFunctionData({
+        abi: columns07,
+        args: [
+          [A, B],
+          [0n, 7n],
+          [TRANSFER, '0x'],
+        ],
+      }),
+    ],
+  ])('are read from %s', (_, data) => {
+    expect(read(data)).toEqual(READ)
+  })
+
+  it('are read from a single call', () => {
+    expect(read(encodeFunctionData({ abi: single, args: [B, 7n, '0x'] }))).toEqual([READ[1]])
+  })
+
+  it('have no values in SimpleAccount 0.6, nor where 0.7 gets an empty list', () => {
+    const none = READ.map((call) => ({ ...call, value: 0n }))
+    expect(
+      read(
+        encodeFunctionData({
+          abi: columns06,
+          args: [
+            [A, B],
+            [TRANSFER, '0x'],
+          ],
+        }),
+      ),
+    ).toEqual(none)
+    expect(read(encodeFunctionData({ abi: columns07, args: [[A, B], [], [TRANSFER, '0x']] }))).toEqual(none)
+  })
+
+  it('go to the account itself where the chain id does not count', () => {
+    const data = encodeFunctionData({ abi, functionName: 'executeWithoutChainIdValidation', args: [[TRANSFER]] })
+    expect(read(data)).toEqual([{ to: SENDER, value: 0n, selector: '0xa9059cbb' }])
+  })
+
+  it('are none for an operation that only deploys', () => {
+    expect(read('0x')).toEqual([])
+  })
+
+  it('keep what little data a call has', () => {
+    expect(read(encodeFunctionData({ abi: single, args: [A, 0n, '0x12'] }))).toEqual([{ to: A, value: 0n, selector: '0x12' }])
+  })
+
+  it.each<[string, Hex]>([
+    ['another function', '0xdeadbeef'],
+    ['less than a selector', '0xb61d27'],
+    ['executeUserOp', encodeFunctionData({ abi, functionName: 'executeUserOp', args: ['0x', zeroHash] })],
+    ['a batch of batches', inMode('0x01000000000078210002', batch)],
+    ['a mode that goes on after a failure', inMode('0x0101', batch)],
+    ['call data that ends early', `0x${inMode('0x01', batch).slice(2, -128)}`],
+    ['an array beyond the end', concat(['0x34fcd5be', toHex(1_000, { size: 32 })])],
+    ['an array of absurd length', concat(['0x34fcd5be', toHex(32, { size: 32 }), toHex(2n ** 255n, { size: 32 })])],
+    ['a column of absurd length', concat(['0x2c2abd1e', toHex(32, { size: 32 }), toHex(2n ** 255n, { size: 32 })])],
+    ['columns of different lengths', encodeFunctionData({ abi: columns06, args: [[A, B], [TRANSFER]] })],
+    ['fewer values than calls', encodeFunctionData({ abi: columns07, args: [[A, B], [1n], [TRANSFER, '0x']] })],
+    [
+      'more calls than are read',
+      encodeFunctionData({ abi, functionName: 'executeBatch', args: [Array.from({ length: INNER_CALLS + 1 }, () => TWO[1])] }),
+    ],
+  ])('cannot be read from %s', (_, data) => {
+    expect(read(data)).toBeNull()
+  })
+
+  it('are what was put in, however many, and whatever is cut off never breaks the reader', () => {
+    const call = fc.record({
+      to: fc.bigInt({ min: 0n, max: 2n ** 160n - 1n }).map((n) => Address.fromBigint(n)),
+      value: fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }),
+      data: fc.uint8Array({ maxLength: 70 }).map((bytes) => toHex(bytes)),
+    })
+    fc.assert(
+      fc.property(fc.array(call, { maxLength: 6 }), fc.nat(), (calls, cut) => {
+        const expected = calls.map(({ to, value, data }) => ({ to, value, selector: data === '0x' ? null : data.slice(0, 10) }))
+        for (const data of [
+          inMode('0x01', encodeAbiParameters(CALLS, [calls])),
+          encodeFunctionData({ abi, functionName: 'executeBatch', args: [calls] }),
+        ]) {
+          expect(read(data)).toEqual(expected)
+          innerCalls(SENDER, hexToBytes(data).subarray(0, cut % (data.length / 2)))
+        }
+      }),
+      { seed: 4337, numRuns: 200 },
+    )
+  })
+})

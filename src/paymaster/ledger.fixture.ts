@@ -1,0 +1,119 @@
+import { Address, ENTRY_POINTS, Hash } from '../eth/index.ts'
+import { memoryRecords } from '../rpc/index.ts'
+import type { Records } from '../rpc/index.ts'
+import type { Charge, Entry, Ledger, Terms } from './ledger.ts'
+import { parsePolicies } from './policy.ts'
+import type { Ask, Policy } from './policy.ts'
+
+export const CHAIN = 31_337
+/** The chain's clock: some noon. */
+export const NOON = Date.parse('2026-06-01T12:00:00Z') / 1_000
+export const DAY = 86_400
+export const PAYMASTER = Address.from(`0x${'aa'.repeat(20)}`)
+export const FOREIGN = Address.from(`0x${'ff'.repeat(20)}`)
+
+export const account = (n: number): Address => Address.fromBigint(0x5e00n + BigInt(n))
+export const hashOf = (text: string): Hash => Hash.ofText(text)
+/** Block `number` of the fork `fork`. */
+export const block = (number: number, fork = 0): Hash => hashOf(`block ${number} of ${fork}`)
+
+export function policyOf(limits: object = {}): readonly Policy[] {
+  return parsePolicies([{ name: 'p', ...limits }])
+}
+
+export function ask(over: Partial<Ask> = {}): Ask {
+  return {
+    chainId: CHAIN,
+    version: '0.8',
+    entryPoint: ENTRY_POINTS['0.8'],
+    sender: account(1),
+    nonce: 0n,
+    calls: [],
+    apiKey: null,
+    maxCost: 10n,
+    now: NOON,
+    policy: null,
+    ...over,
+  }
+}
+
+export function terms(over: Partial<Terms> = {}): Terms {
+  return { paymaster: PAYMASTER, validUntil: NOON + 300, userOpHash: null, ...over }
+}
+
+export interface At {
+  readonly cost?: bigint
+  readonly number?: number
+  readonly fork?: number
+  /** false: in the block under construction */
+  readonly isSealed?: boolean
+}
+
+export function charge(entry: Pick<Entry, 'entryPoint' | 'sender' | 'nonce'>, at: At = {}, over: Partial<Charge> = {}): Charge {
+  const { cost = 4n, number = 7, fork = 0, isSealed = true } = at
+  const { entryPoint, sender, nonce } = entry
+  return {
+    entryPoint,
+    sender,
+    nonce,
+    paymaster: PAYMASTER,
+    userOpHash: hashOf(`operation of ${sender} ${nonce}`),
+    success: true,
+    cost,
+    place: {
+      blockNumber: number,
+      blockHash: isSealed ? block(number, fork) : null,
+      transactionHash: hashOf(`bundle of ${sender} ${nonce} on ${fork}`),
+    },
+    ...over,
+  }
+}
+
+/** Reserves, or says why not. */
+export function granted(ledger: Ledger, policies: readonly Policy[], over: Partial<Ask> = {}, signed: Partial<Terms> = {}): Entry {
+  const reservation = ledger.reserve(policies, ask(over), terms(signed))
+  if (!reservation.isGranted) throw new Error(`refused: ${reservation.message}`)
+  return reservation.entry
+}
+
+/** What a ledger says of itself, in text that can be compared. What is pre-confirmed counts as reserved: only memory knows of it. */
+export function pictureOf(ledger: Ledger, policies: readonly Policy[], now: number): string {
+  const { reserved, included, ...counts } = ledger.counts
+  const budgets = policies.map((policy) => [policy.name, ledger.budget(policy, now)])
+  const users = policies.flatMap((policy) =>
+    [1, 2, 3].map((n) => [
+      policy.name,
+      n,
+      ledger.decide([onlyPerUser(policy)], ask({ sender: account(n), nonce: 99n, maxCost: 2n ** 255n, now })),
+    ]),
+  )
+  const picture = { counts: { ...counts, open: reserved + included }, totals: ledger.totals, budgets, users }
+  return JSON.stringify(picture, (_, value: unknown) => (typeof value === 'bigint' ? `${value} wei` : value))
+}
+
+/** Asked for too much, it says what is left for the account. */
+function onlyPerUser({ name, perUser }: Policy): Policy {
+  const [policy] = parsePolicies([{ name, perUser: perUser ?? 2n ** 254n }])
+  return policy as Policy // one in, one out
+}
+
+/** Records that remember each put. */
+export function loggedRecords(): Records & { readonly puts: (readonly [key: string, value: Uint8Array | null])[] } {
+  const records = memoryRecords()
+  const puts: (readonly [string, Uint8Array | null])[] = []
+  return {
+    ...records,
+    puts,
+    put: (key, value) => {
+      puts.push([key, value])
+      records.put(key, value)
+    },
+  }
+}
+
+/** As a process finds them that starts after one that ended behind its `count`th put. */
+export function recordsAfter(puts: readonly (readonly [key: string, value: Uint8Array | null])[], count: number): Records {
+  const records = memoryRecords()
+  for (const [key, value] of puts.slice(0, count)) records.put(key, value)
+  return records
+}

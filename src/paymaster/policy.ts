@@ -1,0 +1,376 @@
+import { Abi, Address, Hex, sha256 } from '../eth/index.ts'
+import type { EntryPointVersion } from '../eth/index.ts'
+import type { InnerCall } from './calls.ts'
+import { API_KEY_CHARS, POLICIES, POLICY_ITEMS, POLICY_NAME_CHARS } from './limits.ts'
+
+/** A policy as it stands in a config file. What is left out is not limited. */
+export interface PolicyJson {
+  readonly name: string
+  readonly chains?: readonly number[]
+  readonly entryPoints?: readonly string[]
+  /** the calls that the account makes: all of them must be listed. `selectors`: `transfer(address,uint256)`, `0xa9059cbb`, or `none` for plain ether */
+  readonly contracts?: readonly { readonly address: string; readonly selectors?: readonly string[] }[]
+  readonly senders?: readonly string[]
+  /** one of them must come with the request */
+  readonly apiKeys?: readonly string[]
+  /** wei, as decimal or 0x text or as bigint */
+  readonly perOperation?: string | bigint
+  readonly perUser?: string | bigint
+  /** of the chain's clock, UTC */
+  readonly perDay?: string | bigint
+  readonly total?: string | bigint
+  /** ISO 8601, or Unix time in seconds: from then on nothing is granted */
+  readonly until?: string | number
+}
+
+export interface Policy {
+  readonly name: string
+  readonly chains: ReadonlySet<number> | null
+  readonly entryPoints: ReadonlySet<Address> | null
+  readonly contracts: readonly PolicyContract[] | null
+  readonly senders: ReadonlySet<Address> | null
+  /** sha-256 of each: the keys themselves are not kept */
+  readonly apiKeys: readonly Uint8Array[] | null
+  /** wei */
+  readonly perOperation: bigint | null
+  readonly perUser: bigint | null
+  readonly perDay: bigint | null
+  readonly total: bigint | null
+  /** Unix time, seconds */
+  readonly until: number | null
+}
+
+export interface PolicyContract {
+  readonly address: Address
+  /** as they were given, by selector; PLAIN: ether without data. null: any */
+  readonly selectors: ReadonlyMap<string, string> | null
+}
+
+export const PLAIN = 'none'
+
+/** What stands for nothing else: everybody is sponsored for everything. */
+export const DEFAULT_POLICIES: readonly PolicyJson[] = [{ name: 'everything' }]
+
+/** Why a policy does not grant, or nobody was asked: for machines. */
+export type Reason =
+  | 'policy'
+  | 'chain'
+  | 'entry-point'
+  | 'sender'
+  | 'api-key'
+  | 'ended'
+  | 'unreadable-calls'
+  | 'contract'
+  | 'per-operation'
+  | 'per-user'
+  | 'per-day'
+  | 'total'
+  | 'too-many-open'
+  | 'deposit-too-low'
+  | 'fault'
+  | 'not-deployed'
+
+/** What is to be decided. */
+export interface Ask {
+  readonly chainId: number
+  readonly version: EntryPointVersion
+  readonly entryPoint: Address
+  readonly sender: Address
+  readonly nonce: bigint
+  /** null: the call data cannot be read */
+  readonly calls: readonly InnerCall[] | null
+  readonly apiKey: string | null
+  /** wei, the most that the chain can charge; null: not known yet (stub) */
+  readonly maxCost: bigint | null
+  /** the chain's clock, Unix seconds */
+  readonly now: number
+  /** the only policy that is asked; null: each in its turn */
+  readonly policy: string | null
+}
+
+/** What a policy has given away, and holds back, without what it holds for the very nonce that is asked for: that counts once. Wei. */
+export interface Spent {
+  readonly total: bigint
+  readonly today: bigint
+  readonly user: bigint
+}
+
+export interface PolicyReason {
+  readonly policy: string
+  readonly reason: Reason
+  /** with figures, for people */
+  readonly message: string
+}
+
+export interface Refusal {
+  readonly isGranted: false
+  /** of the policy that came closest to a grant */
+  readonly reason: Reason
+  readonly policy: string | null
+  readonly message: string
+  /** of each policy that was asked */
+  readonly reasons: readonly PolicyReason[]
+}
+
+export type Decision = { readonly isGranted: true; readonly policy: Policy } | Refusal
+
+/** The first policy that grants wins. Pure. */
+export function decide(policies: readonly Policy[], ask: Ask, spentOf: (policy: Policy) => Spent): Decision {
+  const asked = ask.policy === null ? policies : policies.filter(({ name }) => name === ask.policy)
+  const failures: Failure[] = []
+  for (const policy of asked) {
+    const failure = failureOf(policy, ask, spentOf)
+    if (failure === null) return { isGranted: true, policy }
+    failures.push(failure)
+  }
+  return refusalOf(failures, ask)
+}
+
+/** A refusal that no policy has spoken: a deposit, a fault. */
+export function refusal(reason: Reason, message: string, policy: string | null = null): Refusal {
+  return { isGranted: false, reason, policy, message, reasons: [] }
+}
+
+interface Failure extends PolicyReason {
+  /** how many checks were passed */
+  readonly passed: number
+}
+
+function failureOf(policy: Policy, ask: Ask, spentOf: (policy: Policy) => Spent): Failure | null {
+  for (const [passed, check] of CHECKS.entries()) {
+    const failed = check(policy, ask, spentOf)
+    if (failed !== null) return { policy: policy.name, reason: failed[0], message: failed[1], passed }
+  }
+  return null
+}
+
+function refusalOf(failures: readonly Failure[], ask: Ask): Refusal {
+  const [closest] = failures.toSorted((a, b) => b.passed - a.passed)
+  if (closest === undefined)
+    return refusal('policy', ask.policy === null ? 'there is no policy' : `there is no policy "${ask.policy.slice(0, POLICY_NAME_CHARS)}"`)
+  const reasons = failures.map(({ policy, reason, message }) => ({ policy, reason, message }))
+  const message = `policy "${closest.policy}": ${closest.message}`
+  return { isGranted: false, reason: closest.reason, policy: closest.policy, message, reasons }
+}
+
+type Check = (policy: Policy, ask: Ask, spentOf: (policy: Policy) => Spent) => readonly [Reason, string] | null
+
+/** In the order in which they are made: who may not ask at all does not learn what is left. */
+const CHECKS: readonly Check[] = [
+  ({ chains }, { chainId }) => (chains === null || chains.has(chainId) ? null : ['chain', `chain ${chainId} is not sponsored`]),
+  ({ entryPoints }, { entryPoint, version }) =>
+    entryPoints === null || entryPoints.has(entryPoint) ? null : ['entry-point', `EntryPoint ${version} is not sponsored`],
+  ({ apiKeys }, { apiKey }) => apiKeyFailure(apiKeys, apiKey),
+  ({ senders }, { sender }) => (senders === null || senders.has(sender) ? null : ['sender', `${sender} is not sponsored`]),
+  ({ until }, { now }) =>
+    until === null || now < until ? null : ['ended', `it ended at ${when(until)}; the chain's clock says ${when(now)}`],
+  ({ contracts }, { calls }) => (contracts === null ? null : contractFailure(contracts, calls)),
+  ({ perOperation }, { maxCost }) => roomFailure('per-operation', perOperation, 0n, maxCost),
+  (policy, { maxCost }, spentOf) => roomFailure('per-user', policy.perUser, policy.perUser === null ? 0n : spentOf(policy).user, maxCost),
+  (policy, { maxCost }, spentOf) => roomFailure('per-day', policy.perDay, policy.perDay === null ? 0n : spentOf(policy).today, maxCost),
+  (policy, { maxCost }, spentOf) => roomFailure('total', policy.total, policy.total === null ? 0n : spentOf(policy).total, maxCost),
+]
+
+type Budget = 'per-operation' | 'per-user' | 'per-day' | 'total'
+
+const BUDGETS: Readonly<Record<Budget, string>> = {
+  'per-operation': 'for one operation',
+  'per-user': 'for this account',
+  'per-day': 'for today',
+  total: 'in all',
+}
+
+/** Without a price something must be left. */
+function roomFailure(reason: Budget, limit: bigint | null, spent: bigint, maxCost: bigint | null): readonly [Reason, string] | null {
+  if (limit === null) return null
+  const left = limit > spent ? limit - spent : 0n
+  const of = `${left} of ${limit} wei are left ${BUDGETS[reason]}`
+  if (maxCost === null) return left > 0n ? null : [reason, of]
+  return maxCost <= left ? null : [reason, `the operation may cost ${maxCost} wei, ${of}`]
+}
+
+function contractFailure(contracts: readonly PolicyContract[], calls: readonly InnerCall[] | null): readonly [Reason, string] | null {
+  if (calls === null) return ['unreadable-calls', "the account's call data cannot be read, and this policy is for certain contracts only"]
+  if (calls.length === 0) return ['contract', 'the operation calls nothing, and this policy is for certain contracts only']
+  const wrong = calls.find((call) => !contracts.some((contract) => isCovered(contract, call)))
+  if (wrong === undefined) return null
+  const what = wrong.selector === null ? 'ether without data' : `the function ${wrong.selector}`
+  return ['contract', `a call to ${wrong.to} with ${what} is not sponsored`]
+}
+
+/** ERC-7821 accounts take the zero address for themselves, others for what it says: nobody can tell, so no policy covers it. */
+function isCovered({ address, selectors }: PolicyContract, { to, selector }: InnerCall): boolean {
+  if (to !== address || to === Address.zero) return false
+  return selectors === null || selectors.has(selector ?? PLAIN)
+}
+
+function apiKeyFailure(digests: readonly Uint8Array[] | null, key: string | null): readonly [Reason, string] | null {
+  if (digests === null) return null
+  if (key === null) return ['api-key', 'the request carries no API key']
+  return isOneOf(digests, digestOf(key.slice(0, API_KEY_CHARS + 1))) ? null : ['api-key', "the request's API key is not one of this policy"]
+}
+
+/** All are compared, each to its end: the time tells nothing. */
+function isOneOf(digests: readonly Uint8Array[], digest: Uint8Array): boolean {
+  let isFound = 0
+  for (const each of digests) {
+    let difference = 0
+    for (let i = 0; i < 32; i++) difference |= (each[i] ?? 0) ^ (digest[i] ?? 0)
+    isFound |= difference === 0 ? 1 : 0
+  }
+  return isFound === 1
+}
+
+function digestOf(key: string): Uint8Array {
+  return sha256(new TextEncoder().encode(key))
+}
+
+function when(seconds: number): string {
+  const date = new Date(seconds * 1_000)
+  return Number.isNaN(date.getTime()) ? `${seconds} s` : date.toISOString()
+}
+
+// --- as JSON --------------------------------------------------------------------------------------------------------------
+
+/** As it came in, without API keys: only how many there are. Amounts are quantities, `until` Unix seconds; absent values are left out. */
+export function policyJson(policy: Policy): Readonly<Record<string, unknown>> {
+  const { name, chains, entryPoints, contracts, senders, apiKeys, until } = policy
+  return {
+    name,
+    ...(chains && { chains: [...chains] }),
+    ...(entryPoints && { entryPoints: [...entryPoints].map(Address.checksum) }),
+    ...(contracts && { contracts: contracts.map(contractJson) }),
+    ...(senders && { senders: [...senders].map(Address.checksum) }),
+    ...(apiKeys && { apiKeys: apiKeys.length }),
+    ...Object.fromEntries(AMOUNTS.flatMap((key) => (policy[key] === null ? [] : [[key, Hex.fromQuantity(policy[key])]]))),
+    ...(until !== null && { until }),
+  }
+}
+
+function contractJson({ address, selectors }: PolicyContract) {
+  return { address: Address.checksum(address), ...(selectors && { selectors: [...selectors.values()] }) }
+}
+
+const AMOUNTS = ['perOperation', 'perUser', 'perDay', 'total'] as const
+
+/** Throws RangeError that names the path, such as `policies[0].perDay`. */
+export function parsePolicies(value: unknown, path = 'policies'): readonly Policy[] {
+  const policies = listOf(value, path, POLICIES).map((each, i) => parsePolicy(each, `${path}[${i}]`))
+  for (const [i, { name }] of policies.entries())
+    if (policies.findIndex((each) => each.name === name) !== i) throw wrong(`${path}[${i}].name`, `is the second policy "${name}"`)
+  return policies
+}
+
+const LISTS = ['chains', 'entryPoints', 'contracts', 'senders', 'apiKeys'] as const
+const KEYS: ReadonlySet<string> = new Set<keyof PolicyJson>(['name', ...LISTS, ...AMOUNTS, 'until'])
+
+function parsePolicy(value: unknown, path: string): Policy {
+  // A limit with a slip in its name would be none.
+  const given = objectOf(value, path, KEYS)
+  const list = <T>(key: (typeof LISTS)[number], parse: (item: unknown, at: string) => T): readonly T[] | null =>
+    absent(given[key]) ? null : listOf(given[key], `${path}.${key}`, POLICY_ITEMS).map((item, i) => parse(item, `${path}.${key}[${i}]`))
+  const set = <T>(items: readonly T[] | null) => items && new Set(items)
+  const amount = (key: (typeof AMOUNTS)[number]) => (absent(given[key]) ? null : amountOf(given[key], `${path}.${key}`))
+  return {
+    name: nameOf(given['name'], `${path}.name`),
+    chains: set(list('chains', chainIdOf)),
+    entryPoints: set(list('entryPoints', addressOf)),
+    contracts: list('contracts', contractOf),
+    senders: set(list('senders', addressOf)),
+    apiKeys: list('apiKeys', keyDigestOf),
+    perOperation: amount('perOperation'),
+    perUser: amount('perUser'),
+    perDay: amount('perDay'),
+    total: amount('total'),
+    until: absent(given['until']) ? null : timeOf(given['until'], `${path}.until`),
+  }
+}
+
+function absent(value: unknown): value is null | undefined {
+  return value === undefined || value === null
+}
+
+function objectOf(value: unknown, path: string, keys: ReadonlySet<string>): Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong(path, 'must be an object')
+  for (const key of Object.keys(value))
+    if (!keys.has(key)) throw wrong(`${path}.${key.slice(0, 40)}`, `is unknown; there are ${[...keys].join(', ')}`)
+  return value as Readonly<Record<string, unknown>> // any object has this shape
+}
+
+function listOf(value: unknown, path: string, most: number): readonly unknown[] {
+  if (!Array.isArray(value)) throw wrong(path, 'must be a list')
+  if (value.length > most) throw wrong(path, `has ${value.length} entries, at most ${most} are taken`)
+  return value
+}
+
+function nameOf(value: unknown, path: string): string {
+  if (typeof value !== 'string' || value === '' || value.length > POLICY_NAME_CHARS)
+    throw wrong(path, `must be text of 1 to ${POLICY_NAME_CHARS} characters`)
+  return value
+}
+
+function chainIdOf(value: unknown, path: string): number {
+  const id = typeof value === 'string' && AMOUNT.test(value) ? Number(value) : value
+  if (typeof id !== 'number' || !Number.isSafeInteger(id) || id < 1) throw wrong(path, 'must be a chain id, such as 31337')
+  return id
+}
+
+function addressOf(value: unknown, path: string): Address {
+  if (!Address.isAddress(value)) throw wrong(path, 'must be an address: 0x and 40 hex digits')
+  return Address.from(value)
+}
+
+const CONTRACT_KEYS: ReadonlySet<string> = new Set(['address', 'selectors'])
+
+function contractOf(value: unknown, path: string): PolicyContract {
+  const { address, selectors } = objectOf(value, path, CONTRACT_KEYS)
+  const read = absent(selectors) ? null : listOf(selectors, `${path}.selectors`, POLICY_ITEMS)
+  return {
+    address: addressOf(address, `${path}.address`),
+    selectors: read && new Map(read.map((each, i) => selectorOf(each, `${path}.selectors[${i}]`))),
+  }
+}
+
+/** Types have their full names in a signature that is hashed. */
+const SIGNATURE = /^[A-Za-z_$][\w$]*\((?:[\w$,()[\]]*)\)$/
+const SHORT_TYPE = /[(,](?:uint|int|fixed|ufixed|byte)(?=[,)[])/
+
+function selectorOf(value: unknown, path: string): readonly [selector: string, text: string] {
+  if (value === PLAIN) return [PLAIN, PLAIN]
+  if (Hex.isHex(value, 8)) return [value.toLowerCase(), value.toLowerCase()]
+  if (typeof value !== 'string' || !SIGNATURE.test(value))
+    throw wrong(path, `must be a function such as transfer(address,uint256), four bytes such as 0xa9059cbb, or ${PLAIN} for plain ether`)
+  if (SHORT_TYPE.test(value)) throw wrong(path, `has a type with a short name: write uint256 for uint`)
+  return [Abi.selector(value), value]
+}
+
+function keyDigestOf(value: unknown, path: string): Uint8Array {
+  if (typeof value !== 'string' || value === '' || value.length > API_KEY_CHARS)
+    throw wrong(path, `must be text of 1 to ${API_KEY_CHARS} characters`)
+  return digestOf(value)
+}
+
+const AMOUNT = /^(?:0x[0-9a-fA-F]{1,64}|[0-9]{1,78})$/
+
+function amountOf(value: unknown, path: string): bigint {
+  const amount = typeof value === 'bigint' ? value : typeof value === 'string' && AMOUNT.test(value) ? BigInt(value) : null
+  if (amount === null || amount < 0n || amount >> 256n !== 0n)
+    throw wrong(path, 'must be wei as text, decimal or 0x, such as "1000000000000000000"')
+  return amount
+}
+
+/** A number in JSON may be any; seconds of a date within reach are below this. */
+const MOST_SECONDS = 253_402_300_799
+/** A date alone is its first second in UTC; a time says its zone, or it would be another one on each machine. */
+const ISO = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2}))?$/
+
+function timeOf(value: unknown, path: string): number {
+  const seconds = typeof value === 'string' && ISO.test(value) ? Math.floor(Date.parse(value) / 1_000) : value
+  if (typeof seconds !== 'number' || !Number.isSafeInteger(seconds) || seconds < 0 || seconds > MOST_SECONDS)
+    throw wrong(path, 'must be a date in ISO 8601 with its zone, such as 2026-12-31T00:00:00Z, or Unix time in seconds')
+  return seconds
+}
+
+function wrong(path: string, what: string): RangeError {
+  return new RangeError(`${path} ${what}`)
+}

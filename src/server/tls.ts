@@ -1,0 +1,195 @@
+import type { IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
+import type { Socket } from 'node:net'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { createSecureContext, createServer } from 'node:tls'
+import type { SecureContext, Server as TlsServer, TLSSocket } from 'node:tls'
+import { identify, keptAuthority, passingAuthority } from './authority.ts'
+import type { Authority } from './authority.ts'
+import { HANDSHAKE_MS, TLS_NAMES } from './limits.ts'
+
+export interface TlsOptions {
+  /** where the authority is kept; null: nowhere, it ends with the server. `~/.pocketchain` unless said */
+  readonly folder?: string | null | undefined
+  /** the address the server listens on */
+  readonly host: string
+  /** gets what a connection turns out to say inside */
+  readonly admit: (socket: TLSSocket) => void
+  /** gets AuthorityError, when there is nothing to speak TLS with */
+  readonly onError: (error: unknown) => void
+  /** what a client gets for its greeting */
+  readonly handshakeMs?: number
+  /** Unix milliseconds */
+  readonly now?: () => number
+}
+
+/** True when a request came over TLS. */
+export function isSecure({ socket }: Pick<IncomingMessage, 'socket'>): boolean {
+  return 'encrypted' in socket
+}
+
+/** The type of the record that a TLS client begins with. No request of HTTP begins so. */
+export const HANDSHAKE_RECORD = 0x16
+
+/**
+ * Speaks TLS on connections that begin with it. Keys and certificates are made, or read from the folder, when the first one comes or somebody
+ * asks for the authority's; until then this costs nothing.
+ */
+export class Tls {
+  readonly #options: TlsOptions
+  readonly #names: readonly string[]
+  /** the address, when the authority of the folder may not speak for it */
+  readonly #beyond: string | null
+  #authority: Authority | null = null
+  #server: TlsServer | null = null
+  #renewMs = 0
+  /** of names below localhost, as clients ask for them: none of them takes a wildcard there */
+  readonly #contexts = new Map<string, SecureContext>()
+  /** connections that are not agreed yet, each with what ends it if that does not come */
+  readonly #opening = new Map<Socket, NodeJS.Timeout>()
+  #reported = ''
+
+  constructor(options: TlsOptions) {
+    const name = nameOf(options.host)
+    this.#options = options
+    this.#beyond = name === null || isLoopbackName(name) ? null : name
+    this.#names = [...new Set(['localhost', '127.0.0.1', '::1', ...(name === null ? [] : [name])])]
+  }
+
+  /** The authority's certificate, PEM. Throws AuthorityError. */
+  ca(): string {
+    return this.#authorityNow().pem
+  }
+
+  /** Takes over a connection with what came of it. It counts among the server's, like every other. */
+  meet(socket: Socket): void {
+    const server = this.#serverFor(socket)
+    if (server === null) return
+    this.#opening.set(socket, setTimeout(() => socket.destroy(), this.#handshakeMs).unref())
+    socket.on('error', ignore)
+    socket.once('close', () => this.#settled(socket))
+    server.emit('connection', socket)
+  }
+
+  /** Hangs up on those who have not agreed yet; the others are told by who has taken them. */
+  close(): void {
+    for (const socket of this.#opening.keys()) socket.destroy()
+  }
+
+  #settled(socket: Socket): void {
+    clearTimeout(this.#opening.get(socket))
+    this.#opening.delete(socket)
+  }
+
+  #agreed(secure: TLSSocket): void {
+    const end = endOf(secure)
+    const socket = [...this.#opening.keys()].find((each) => endOf(each) === end)
+    if (socket === undefined) return void secure.destroy() // gone meanwhile
+    this.#settled(socket)
+    this.#options.admit(secure)
+  }
+
+  /** null: there is none, and the client was told. */
+  #serverFor(socket: Socket): TlsServer | null {
+    try {
+      const server = this.#serverNow()
+      this.#reported = ''
+      return server
+    } catch (error) {
+      socket.on('error', ignore)
+      socket.end(INTERNAL_ERROR)
+      socket.destroySoon()
+      this.#report(error)
+      return null
+    }
+  }
+
+  /** Clients try again and again; the same trouble is told once. */
+  #report(error: unknown): void {
+    if (String(error) === this.#reported) return
+    this.#reported = String(error)
+    this.#options.onError(error)
+  }
+
+  #serverNow(): TlsServer {
+    const nowMs = this.#nowMs()
+    if (this.#server !== null && nowMs < this.#renewMs) return this.#server
+    const { renewMs, ...pair } = identify(this.#authorityNow(), this.#names, nowMs)
+    this.#renewMs = renewMs
+    this.#contexts.clear()
+    if (this.#server === null) this.#server = this.#create(pair)
+    else this.#server.setSecureContext(pair)
+    return this.#server
+  }
+
+  #create(pair: { readonly cert: string; readonly key: string }): TlsServer {
+    const server = createServer({
+      ...pair,
+      ALPNProtocols: ['http/1.1'],
+      handshakeTimeout: this.#handshakeMs,
+      SNICallback: (name, answer) => answer(null, this.#contextFor(name)),
+    })
+    server.on('secureConnection', (secure) => this.#agreed(secure))
+    // Noise, a client that does not trust us, one that left: nobody else's concern.
+    server.on('tlsClientError', (_, socket) => socket.destroy())
+    return server
+  }
+
+  /** undefined: the one for everybody */
+  #contextFor(asked: string): SecureContext | undefined {
+    const name = asked.toLowerCase()
+    if (!BELOW_LOCALHOST.test(name) || this.#names.includes(name)) return undefined
+    const known = this.#contexts.get(name)
+    if (known !== undefined) return known
+    const { cert, key } = identify(this.#authorityNow(), [name, ...this.#names], this.#nowMs())
+    const context = createSecureContext({ cert, key })
+    if (this.#contexts.size >= TLS_NAMES) this.#contexts.clear()
+    this.#contexts.set(name, context)
+    return context
+  }
+
+  /** Read once, and again when it is to be renewed with what it has signed. */
+  #authorityNow(): Authority {
+    const nowMs = this.#nowMs()
+    if (this.#authority === null || (this.#renewMs > 0 && nowMs >= this.#renewMs)) this.#authority = this.#find(nowMs)
+    return this.#authority
+  }
+
+  /** The kept one is for loopback alone, so any other host gets one that ends with the process: no key that could harm it lies on a disk. */
+  #find(nowMs: number): Authority {
+    const { folder = join(homedir(), '.pocketchain') } = this.#options
+    if (folder !== null && this.#beyond === null) return keptAuthority(folder, nowMs)
+    return this.#authority ?? passingAuthority(this.#beyond === null ? [] : [this.#beyond], nowMs)
+  }
+
+  get #handshakeMs(): number {
+    return this.#options.handshakeMs ?? HANDSHAKE_MS
+  }
+
+  #nowMs(): number {
+    return this.#options.now?.() ?? Date.now()
+  }
+}
+
+/** A TLS socket is another object than the one below it; the other end is the same. */
+function endOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`
+}
+
+/** As a certificate says it; null: it is every address. */
+function nameOf(host: string): string | null {
+  if (host === '0.0.0.0' || host === '::') return null
+  return isIP(host) === 0 ? host.toLowerCase() : (host.split('%', 1)[0] ?? host)
+}
+
+function isLoopbackName(name: string): boolean {
+  return name === 'localhost' || name === '::1' || BELOW_LOCALHOST.test(name) || (isIP(name) === 4 && name.startsWith('127.'))
+}
+
+const BELOW_LOCALHOST = /^(?=.{1,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)+localhost$/
+
+/** An alert of TLS: fatal, internal_error. */
+const INTERNAL_ERROR = Uint8Array.of(0x15, 0x03, 0x01, 0, 2, 2, 80)
+
+function ignore(): void {}

@@ -1,0 +1,580 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { ManualClock } from '../../chain/index.ts'
+import type { Address, Hash } from '../../eth/index.ts'
+import { createPocketchain } from '../../index.ts'
+import type { Pocketchain } from '../../index.ts'
+import { RpcError, memoryRecords } from '../../rpc/index.ts'
+import type { Records } from '../../rpc/index.ts'
+import { embeddedChain } from '../chains/chain.ts'
+import type { WalletChain } from '../chains/chain.ts'
+import { Chains } from '../chains/chains.ts'
+import { UNKNOWN_MS } from '../limits.ts'
+import { ORIGIN, openWallet, refusal } from '../wallet.fixture.ts'
+import { Batches } from './batches.ts'
+import type { BatchChange } from './batches.ts'
+import type { Call } from './call.ts'
+import { send } from './calls.fixture.ts'
+import { answering, operationOf, submit } from './operations.fixture.ts'
+import type { Wanted } from './operations.fixture.ts'
+
+const ZERO_HASH = `0x${'0'.repeat(64)}`
+const NOBODY = `0x${'0b'.repeat(20)}` as Address // 20 bytes
+const REVERTS = `0x${'0c'.repeat(20)}` as Address // 20 bytes
+const LOGS = `0x${'0d'.repeat(20)}` as Address // 20 bytes
+
+interface Ground {
+  readonly node: Pocketchain
+  readonly clock: ManualClock
+  readonly chain: WalletChain
+  readonly batches: Batches
+  readonly records: Records
+  readonly changes: BatchChange[]
+  readonly errors: unknown[]
+  readonly alice: Address
+  readonly bob: Address
+  readonly ask: (method: string, ...params: readonly unknown[]) => Promise<unknown>
+}
+
+interface Given {
+  readonly records?: Records
+  /** what stands between the wallet and the node */
+  readonly chain?: (chain: WalletChain) => WalletChain
+  /** of the wallet; the node's time stands still anyway */
+  readonly now?: () => number
+}
+
+/** A node whose time stands still, and a wallet's batches over it. */
+async function ground(given: Given = {}): Promise<Ground> {
+  const clock = new ManualClock(1_700_000_000_000)
+  const node = await createPocketchain({ clock, timestamp: 1_700_000_000 })
+  onTestFinished(() => node.close())
+  const ask = (method: string, ...params: readonly unknown[]) => node.request({ method, params })
+  await ask('anvil_setCode', REVERTS, '0x60006000fd')
+  await ask('anvil_setCode', LOGS, '0x60003560005260206000a000')
+  const [alice, bob] = node.accounts.map(({ address }) => address) as [Address, Address, ...Address[]] // a node has ten
+  return { node, clock, alice, bob, ask, ...batchesOf(node, given) }
+}
+
+function batchesOf(node: Pocketchain, { records = memoryRecords(), chain: change = (chain) => chain, now = Date.now }: Given) {
+  const errors: unknown[] = []
+  const changes: BatchChange[] = []
+  const chain = change(embeddedChain(node))
+  const chains = new Chains(records, [chain], () => node)
+  const batches = new Batches({ chains, records, settings: { confirmation: 'preconfirmed' }, onError: (error) => errors.push(error), now })
+  batches.subscribe((each) => changes.push(each))
+  onTestFinished(async () => {
+    await batches.close()
+    expect(errors).toEqual([])
+  })
+  return { chain, batches, records, changes, errors }
+}
+
+/** Submits one of Alice. Answers its id and hash. */
+async function submitted({ node, chain, batches, alice }: Ground, wanted: Wanted, from = alice) {
+  const sent = await operationOf(node, chain, from, wanted)
+  const { id } = await submit(batches, chain, sent, { callCount: wanted.calls.length })
+  return { id, sent, hash: sent.hash }
+}
+
+/** Looks at once, without waiting for a change. */
+function now({ batches }: Pick<Ground, 'batches'>, id: string) {
+  return batches.status(id, { origin: ORIGIN, waitMs: 0 })
+}
+
+/** Until the bundle is in the node's pool; then the next flashblock takes it. */
+async function bundled({ ask }: Ground, hash: Hash): Promise<Hash> {
+  await expect.poll(() => ask('pimlico_getUserOperationStatus', hash)).toMatchObject({ status: 'submitted' })
+  const { transactionHash } = (await ask('pimlico_getUserOperationStatus', hash)) as { transactionHash: Hash } // it was submitted
+  return transactionHash
+}
+
+function log(word: string): Call {
+  return { ...send(LOGS, 0n), data: Uint8Array.from(Buffer.from(word, 'hex')) }
+}
+
+describe('a sponsored batch', () => {
+  it('is 100 until its bundle is pre-confirmed, then 200 with one receipt, and sealed in the end', async () => {
+    const it = await ground()
+    const { id, hash } = await submitted(it, { calls: [send(NOBODY, 1n), send(NOBODY, 2n)] })
+    const pending = await now(it, id)
+    expect(pending).toEqual({
+      version: '2.0.0',
+      id,
+      chainId: '0x7a69',
+      status: 100,
+      atomic: true,
+      capabilities: {
+        status: {
+          confirmation: 'none',
+          reason: null,
+          message: null,
+          calls: [
+            { outcome: 'pending', transactionHash: null },
+            { outcome: 'pending', transactionHash: null },
+          ],
+        },
+        userOperation: { userOpHash: hash, success: null, reason: null },
+      },
+    })
+    const transactionHash = await bundled(it, hash)
+    expect(await now(it, id)).toEqual(pending)
+    expect(it.batches.latest(1)).toMatchObject([{ id, status: 100, transactionHashes: [], userOpHash: hash }])
+    await it.clock.advance(200)
+    const done = await now(it, id)
+    const bundle = (await it.ask('eth_getTransactionReceipt', transactionHash)) as Record<string, unknown>
+    expect(done).toMatchObject({
+      status: 200,
+      atomic: true,
+      capabilities: {
+        status: { confirmation: 'preconfirmed', reason: null, calls: [1, 2].map(() => ({ outcome: 'success', transactionHash })) },
+        userOperation: { userOpHash: hash, success: true, reason: null },
+      },
+    })
+    // Exactly the fields of EIP-5792, of the bundle's transaction.
+    expect(done.receipts).toEqual([
+      { logs: [], status: '0x1', blockHash: ZERO_HASH, blockNumber: bundle['blockNumber'], gasUsed: bundle['gasUsed'], transactionHash },
+    ])
+    expect(it.batches.latest(1)).toMatchObject([{ status: 200, transactionHashes: [transactionHash], userOpHash: hash }])
+    await it.clock.advance(4_000)
+    const sealed = await now(it, id)
+    expect(sealed).toMatchObject({ status: 200, capabilities: { status: { confirmation: 'sealed' } } })
+    expect(sealed.receipts?.[0]?.blockHash).not.toBe(ZERO_HASH)
+    expect(it.changes.map(({ status }) => status)).toEqual([200])
+    expect(BigInt((await it.ask('eth_getBalance', NOBODY, 'latest')) as string)).toBe(3n)
+  })
+
+  it('has its own logs and outcome, whatever else is in its bundle', async () => {
+    const it = await ground()
+    await it.ask('debug_bundler_setBundlingMode', 'manual')
+    const word = '11'.repeat(32)
+    const mine = await submitted(it, { calls: [log(word)] })
+    const other = await submitted(it, { calls: [log('22'.repeat(32)), send(REVERTS, 0n)] }, it.bob)
+    const transactionHash = await it.ask('debug_bundler_sendBundleNow')
+    await it.clock.advance(200)
+    expect(await now(it, mine.id)).toMatchObject({
+      status: 200,
+      receipts: [{ transactionHash, status: '0x1', logs: [{ address: LOGS, data: `0x${word}`, topics: [] }] }],
+    })
+    const failed = await now(it, other.id)
+    expect(failed).toMatchObject({
+      status: 500,
+      receipts: [{ transactionHash, status: '0x0' }],
+      capabilities: {
+        status: { reason: 'reverted', calls: [1, 2].map(() => ({ outcome: 'reverted', transactionHash })) },
+        userOperation: { userOpHash: other.hash, success: false, reason: null },
+      },
+    })
+    expect(failed.receipts?.[0]?.logs.filter(({ address }) => address === LOGS)).toEqual([])
+    // The transaction of both has succeeded.
+    expect(await it.ask('eth_getTransactionReceipt', transactionHash)).toMatchObject({ status: '0x1' })
+  })
+
+  it('that fails says why, in the words of the contract', async () => {
+    const it = await ground()
+    // Reverts with Error("no").
+    const words = `08c379a0${'20'.padStart(64, '0')}${'2'.padStart(64, '0')}${'6e6f'.padEnd(64, '0')}`
+    await it.ask('anvil_setCode', REVERTS, `0x6064600c60003960646000fd${words}`)
+    const { id, hash } = await submitted(it, { calls: [send(REVERTS, 0n)] })
+    await bundled(it, hash)
+    await it.clock.advance(200)
+    expect(await now(it, id)).toMatchObject({ status: 500, capabilities: { userOperation: { success: false, reason: 'no' } } })
+  })
+
+  it('is held back while it is pending, and comes with the flashblock', async () => {
+    const it = await ground()
+    const { id, hash } = await submitted(it, { calls: [send(NOBODY, 1n)] })
+    await bundled(it, hash)
+    let isAnswered = false
+    const waiting = it.batches.status(id, { origin: ORIGIN, waitMs: 60_000 }).finally(() => (isAnswered = true))
+    await now(it, id)
+    expect(isAnswered).toBe(false)
+    await it.clock.advance(200)
+    expect(await waiting).toMatchObject({ status: 200 })
+  })
+
+  it('is answered over the provider as every other one', async () => {
+    const it = await ground()
+    const { wallet } = openWallet(it.node, { records: it.records })
+    const { alice } = it
+    wallet.sites.connect(ORIGIN, [alice])
+    const sent = await operationOf(it.node, it.chain, alice, { calls: [send(NOBODY, 1n)] })
+    const { id } = await submit(wallet.batches, wallet.chains.default, sent)
+    const provider = wallet.provider(ORIGIN)
+    const told: unknown[] = []
+    provider.on('message', (message: unknown) => told.push(message))
+    await bundled(it, sent.hash)
+    const asked = provider.request({ method: 'wallet_getCallsStatus', params: [id] })
+    await it.clock.advance(200)
+    expect(await asked).toMatchObject({ id, status: 200 })
+    expect(told).toEqual([{ type: 'wallet_callsStatus', data: { id, status: 200 } }])
+  })
+})
+
+describe('a sponsored batch that the bundler refuses', () => {
+  it('is none, and its id is free', async () => {
+    const it = await ground()
+    const sent = await operationOf(it.node, it.chain, it.alice, { calls: [send(NOBODY, 1n)] })
+    const spoilt = { ...sent, operation: { ...sent.operation, signature: new Uint8Array(65) } }
+    expect(await refusal(submit(it.batches, it.chain, spoilt, { id: 'mine' }))).toMatchObject({ code: -32507 })
+    expect(it.batches.latest(10)).toEqual([])
+    expect([...it.records.entries('wallet/batch/')]).toEqual([])
+    expect(await it.ask('debug_bundler_dumpMempool', sent.entryPoint)).toEqual([])
+    await submit(it.batches, it.chain, sent, { id: 'mine' })
+    expect(await now(it, 'mine')).toMatchObject({ status: 100 })
+  })
+
+  it('without a bundler is none, too', async () => {
+    const node = await createPocketchain({ clock: new ManualClock(1_700_000_000_000), timestamp: 1_700_000_000, bundler: false })
+    onTestFinished(() => node.close())
+    const { chain, batches } = batchesOf(node, {})
+    const [{ address }] = node.accounts as [{ address: Address }, ...unknown[]] // a node has ten
+    const sent = await operationOf(node, chain, address, { calls: [send(NOBODY, 1n)] })
+    expect(await refusal(submit(batches, chain, sent))).toMatchObject({ code: -32601 })
+    expect(batches.latest(10)).toEqual([])
+  })
+
+  it('counts as sent when the answer was lost, and is looked for', async () => {
+    let isLost = true
+    const it = await ground({
+      chain: (chain) => ({
+        ...chain,
+        rpc: {
+          ...chain.rpc,
+          request: async (request) => {
+            const answer = await chain.rpc.request(request)
+            if (request.method === 'eth_sendUserOperation' && isLost) throw new RpcError(-32000, 'no answer', { reason: 'timeout' })
+            return answer
+          },
+        },
+      }),
+    })
+    const { id, hash } = await submitted(it, { calls: [send(NOBODY, 1n)] })
+    isLost = false
+    await bundled(it, hash)
+    await it.clock.advance(200)
+    expect(await now(it, id)).toMatchObject({ status: 200 })
+  })
+})
+
+describe('a wallet that starts over the same records', () => {
+  it('goes on with what is pending, and knows what is done', async () => {
+    const first = await ground()
+    const { id, hash } = await submitted(first, { calls: [send(NOBODY, 1n)] })
+    await first.batches.close()
+    const second = { ...first, ...batchesOf(first.node, { records: first.records }) }
+    expect(await now(second, id)).toMatchObject({ status: 100, capabilities: { userOperation: { userOpHash: hash } } })
+    await bundled(second, hash)
+    await first.clock.advance(200)
+    const done = await now(second, id)
+    expect(done).toMatchObject({ status: 200 })
+    await first.clock.advance(4_000)
+    await now(second, id)
+    await second.batches.close()
+    const third = { ...first, ...batchesOf(first.node, { records: first.records }) }
+    expect(await now(third, id)).toMatchObject({ status: 200, capabilities: { status: { confirmation: 'sealed' } } })
+  })
+
+  it('finds what was included meanwhile, also when the bundler has forgotten it', async () => {
+    const first = await ground()
+    const { id, hash } = await submitted(first, { calls: [send(NOBODY, 1n)] })
+    await bundled(first, hash)
+    await first.batches.close()
+    await first.clock.advance(4_000)
+    await first.ask('debug_bundler_clearState')
+    const second = { ...first, ...batchesOf(first.node, { records: first.records }) }
+    expect(await now(second, id)).toMatchObject({ status: 200, capabilities: { status: { confirmation: 'sealed' } } })
+    expect(await first.ask('debug_bundler_dumpMempool', '0x4337084d9e255ff0702461cf8895ce9e3b5ff108')).toEqual([])
+  })
+
+  it('sends what the bundler has forgotten', async () => {
+    const first = await ground()
+    await first.ask('debug_bundler_setBundlingMode', 'manual')
+    const { id, hash } = await submitted(first, { calls: [send(NOBODY, 1n)] })
+    await first.batches.close()
+    await first.ask('debug_bundler_clearState')
+    await first.ask('debug_bundler_setBundlingMode', 'auto')
+    const second = { ...first, ...batchesOf(first.node, { records: first.records }) }
+    expect(await now(second, id)).toMatchObject({ status: 100 })
+    await bundled(second, hash)
+    await first.clock.advance(200)
+    expect(await now(second, id)).toMatchObject({ status: 200 })
+  })
+
+  it('survives a restart of node, bundler and wallet over one directory', async () => {
+    const data = await mkdtemp(join(tmpdir(), 'pocketchain-operations-'))
+    onTestFinished(() => rm(data, { recursive: true, force: true }))
+    const run = async <T>(work: (it: Pick<Ground, 'node' | 'batches' | 'chain'>) => Promise<T>): Promise<T> => {
+      await using node = await createPocketchain({ data, cadence: 'manual' })
+      const it = { node, ...batchesOf(node, { records: node.store.records }) }
+      const result = await work(it)
+      await it.batches.close()
+      return result
+    }
+    const mine = (node: Pocketchain) => node.request({ method: 'evm_mine', params: [] })
+    const open = await run(async ({ node, batches, chain }) => {
+      await mine(node)
+      await node.request({ method: 'debug_bundler_setBundlingMode', params: ['manual'] })
+      const [{ address }] = node.accounts as [{ address: Address }, ...unknown[]] // a node has ten
+      const { id } = await submit(batches, chain, await operationOf(node, chain, address, { calls: [send(NOBODY, 1n)] }))
+      return id
+    })
+    await run(async ({ node, batches }) => {
+      expect(await now({ batches }, open)).toMatchObject({ status: 100 })
+      await node.request({ method: 'debug_bundler_sendBundleNow', params: [] })
+      await mine(node)
+      expect(await now({ batches }, open)).toMatchObject({ status: 200, capabilities: { status: { confirmation: 'sealed' } } })
+    })
+    await run(async ({ batches }) => {
+      expect(await now({ batches }, open)).toMatchObject({ status: 200, capabilities: { userOperation: { success: true } } })
+    })
+  })
+
+  it('reads batches of before there were sponsors', async () => {
+    const it = await ground()
+    const { id } = await submitted(it, { calls: [send(NOBODY, 1n)] })
+    await it.batches.close()
+    const [[key, bytes]] = [...it.records.entries('wallet/batch/')] as [[string, Uint8Array]] // there is one
+    const { operation: _, ...old } = JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown> // a record
+    const fate = { kind: 'never', reason: 'dropped', message: 'long ago' }
+    const transactions = [{ hash: ZERO_HASH, raw: '0x', nonce: 0, isPreparation: false, fate }]
+    it.records.put(key, new TextEncoder().encode(JSON.stringify({ ...old, execution: 'single', transactions })))
+    const { batches } = batchesOf(it.node, { records: it.records })
+    expect(batches.latest(1)).toMatchObject([{ id, userOpHash: null, transactionHashes: [ZERO_HASH] }])
+  })
+})
+
+describe('a sponsored batch that gets lost', () => {
+  it('is sent once more, and is 400 when that is lost, too', async () => {
+    const it = await ground()
+    await it.ask('debug_bundler_setBundlingMode', 'manual')
+    const { id, sent } = await submitted(it, { calls: [send(NOBODY, 1n)] })
+    await it.ask('debug_bundler_clearState')
+    expect(await now(it, id)).toMatchObject({ status: 100 })
+    expect(await it.ask('debug_bundler_dumpMempool', sent.entryPoint)).toHaveLength(1)
+    await it.ask('debug_bundler_clearState')
+    expect(await now(it, id)).toMatchObject({
+      status: 400,
+      capabilities: {
+        status: { reason: 'dropped', calls: [{ outcome: 'dropped', transactionHash: null }] },
+        userOperation: { success: null },
+      },
+    })
+    expect(await it.ask('debug_bundler_dumpMempool', sent.entryPoint)).toEqual([])
+    expect(it.changes.map(({ status }) => status)).toEqual([400])
+  })
+
+  it('is 400 when the bundler drops it, and says why', async () => {
+    const it = await ground()
+    await it.ask('debug_bundler_setBundlingMode', 'manual')
+    const { id } = await submitted(it, { calls: [send(NOBODY, 1n)] })
+    await it.ask('anvil_setBalance', it.alice, '0x0')
+    await it.ask('debug_bundler_sendBundleNow')
+    const { status, capabilities } = await now(it, id)
+    expect(status).toBe(400)
+    expect(capabilities.status).toMatchObject({ reason: 'dropped', message: expect.stringContaining('AA21') })
+  })
+
+  it('is 400 when another operation has used its nonce', async () => {
+    const it = await ground()
+    await it.ask('debug_bundler_setBundlingMode', 'manual')
+    const { id } = await submitted(it, { calls: [send(NOBODY, 1n)] })
+    const rival = await operationOf(it.node, it.chain, it.alice, { calls: [send(NOBODY, 5n)], feeFactor: 2n })
+    await submit(it.batches, it.chain, rival, { id: 'rival' })
+    await it.ask('debug_bundler_sendBundleNow')
+    await it.clock.advance(200)
+    expect(await now(it, 'rival')).toMatchObject({ status: 200 })
+    expect((await now(it, id)).status).toBe(400)
+    expect(BigInt((await it.ask('eth_getBalance', NOBODY, 'pending')) as string)).toBe(5n)
+  })
+
+  it('is 400 when its nonce was used while nobody looked, and is not sent again', async () => {
+    const it = await ground()
+    await it.ask('debug_bundler_setBundlingMode', 'manual')
+    const { id } = await submitted(it, { calls: [send(NOBODY, 1n)] })
+    await it.batches.close()
+    await it.ask('debug_bundler_clearState')
+    const elsewhere = batchesOf(it.node, {})
+    const rival = await operationOf(it.node, it.chain, it.alice, { calls: [send(NOBODY, 5n)] })
+    await submit(elsewhere.batches, it.chain, rival)
+    await it.ask('debug_bundler_sendBundleNow')
+    await it.clock.advance(200)
+    const again = batchesOf(it.node, { records: it.records })
+    expect(await now(again, id)).toMatchObject({ status: 400, capabilities: { status: { reason: 'replaced' } } })
+    await it.clock.advance(4_000)
+    expect(await now(again, id)).toMatchObject({ status: 400, capabilities: { status: { reason: 'replaced' } } })
+    expect(await it.ask('debug_bundler_dumpMempool', rival.entryPoint)).toEqual([])
+  })
+})
+
+describe('a sponsored batch that was pre-confirmed and is no more', () => {
+  it('is 100 again while its bundle waits in the pool, then 200', async () => {
+    const it = await ground()
+    const { id, hash } = await submitted(it, { calls: [send(NOBODY, 1n)] })
+    await bundled(it, hash)
+    await it.clock.advance(200)
+    expect(await now(it, id)).toMatchObject({ status: 200 })
+    // A block that is built and forgotten takes the place of the open one.
+    const attributes = { timestamp: 1_700_000_100, timestampMs: 1_700_000_100_000, prevRandao: ZERO_HASH as Hash, gasLimit: 60_000_000n }
+    await it.node.chain.buildDetached(attributes as never, []).catch(() => undefined) // what every attribute needs
+    expect(await now(it, id)).toMatchObject({
+      status: 100,
+      capabilities: {
+        status: { confirmation: 'none', reason: 'retracted', calls: [{ transactionHash: null }] },
+        userOperation: { success: null },
+      },
+    })
+    await it.clock.advance(400)
+    expect(await now(it, id)).toMatchObject({ status: 200, capabilities: { status: { reason: null } } })
+    expect(it.changes.map(({ status }) => status)).toEqual([200, 100, 200])
+    expect(BigInt((await it.ask('eth_getBalance', NOBODY, 'pending')) as string)).toBe(1n)
+  })
+
+  it.each(['evm_revert', 'anvil_reorg'])('is 400 when %s lets it vanish, sealed or not, and is not sent again', async (method) => {
+    for (const ms of [200, 4_000]) {
+      const it = await ground()
+      await it.clock.advance(4_000)
+      const snapshot = await it.ask('evm_snapshot')
+      const { id, hash, sent } = await submitted(it, { calls: [send(NOBODY, 1n)] })
+      await bundled(it, hash)
+      await it.clock.advance(200)
+      expect(await now(it, id)).toMatchObject({ status: 200 })
+      // The bundler has seen it, too.
+      await expect.poll(() => it.ask('debug_bundler_dumpMempool', sent.entryPoint)).toEqual([])
+      await it.clock.advance(ms - 200)
+      expect(await now(it, id)).toMatchObject({ status: 200 })
+      await it.ask(method, ...(method === 'evm_revert' ? [snapshot] : [ms === 200 ? 1 : 2, []]))
+      expect(await now(it, id)).toMatchObject({ status: 400, capabilities: { status: { reason: 'dropped' } } })
+      expect(await it.ask('debug_bundler_dumpMempool', sent.entryPoint)).toEqual([])
+      expect(it.changes.map(({ status }) => status)).toEqual([200, 400])
+    }
+  })
+})
+
+describe('a bundler of somebody else', () => {
+  const without =
+    (methods: readonly string[], lies: (method: string) => unknown = () => undefined) =>
+    (chain: WalletChain): WalletChain => ({
+      ...chain,
+      isEmbedded: false,
+      rpc: answering(chain.rpc, (method) => {
+        if (methods.includes(method)) throw new RpcError(-32601, `the method ${method} does not exist`)
+        return lies(method)
+      }),
+    })
+
+  it('that has no word for what waits is believed for a while, then gets it once more', async () => {
+    let time = 1_700_000_000_000
+    const it = await ground({ chain: without(['pimlico_getUserOperationStatus']), now: () => time })
+    await it.ask('debug_bundler_setBundlingMode', 'manual')
+    const { id, sent } = await submitted(it, { calls: [send(NOBODY, 1n)] })
+    await it.ask('debug_bundler_clearState')
+    expect(await now(it, id)).toMatchObject({ status: 100 })
+    expect(await it.ask('debug_bundler_dumpMempool', sent.entryPoint)).toEqual([])
+    time += UNKNOWN_MS
+    expect(await now(it, id)).toMatchObject({ status: 100 })
+    expect(await it.ask('debug_bundler_dumpMempool', sent.entryPoint)).toHaveLength(1)
+    time += UNKNOWN_MS
+    // It is there; sent again it is refused, because it is known already.
+    expect(await now(it, id)).toMatchObject({ status: 100 })
+    await it.ask('debug_bundler_sendBundleNow')
+    await it.clock.advance(200)
+    expect(await now(it, id)).toMatchObject({ status: 200 })
+  })
+
+  it('is not waited for when a sealed block has another operation with the nonce', async () => {
+    const it = await ground({ chain: without(['pimlico_getUserOperationStatus']), now: () => 1_700_000_000_000 })
+    await it.ask('debug_bundler_setBundlingMode', 'manual')
+    const { id } = await submitted(it, { calls: [send(NOBODY, 1n)] })
+    const rival = await operationOf(it.node, it.chain, it.alice, { calls: [send(NOBODY, 5n)], feeFactor: 2n })
+    await submit(batchesOf(it.node, {}).batches, it.chain, rival)
+    await it.ask('debug_bundler_sendBundleNow')
+    await it.clock.advance(200)
+    // Pre-confirmed is not enough: it may be taken back.
+    expect(await now(it, id)).toMatchObject({ status: 100 })
+    await it.clock.advance(4_000)
+    expect(await now(it, id)).toMatchObject({ status: 400, capabilities: { status: { reason: 'replaced' } } })
+  })
+
+  it('that cannot be reached leaves the status as it was', async () => {
+    let isDown = false
+    const it = await ground({
+      chain: without([], () => {
+        if (isDown) throw new RpcError(-32000, 'down', { reason: 'unreachable' })
+      }),
+    })
+    const { id, hash } = await submitted(it, { calls: [send(NOBODY, 1n)] })
+    await bundled(it, hash)
+    isDown = true
+    await it.clock.advance(200)
+    expect(await now(it, id)).toMatchObject({ status: 100 })
+    isDown = false
+    expect(await now(it, id)).toMatchObject({ status: 200 })
+  })
+})
+
+describe('the nonce of the next operation', () => {
+  it('is behind those that wait, and comes back when they are lost', async () => {
+    const it = await ground()
+    const { batches, chain, alice, bob } = it
+    await it.ask('debug_bundler_setBundlingMode', 'manual')
+    expect(await batches.nextOperationNonce(chain, alice)).toBe(0n)
+    await submitted(it, { calls: [send(NOBODY, 1n)] })
+    expect(await batches.nextOperationNonce(chain, alice)).toBe(1n)
+    expect(await batches.nextOperationNonce(chain, bob)).toBe(0n)
+    await it.ask('debug_bundler_sendBundleNow')
+    await it.clock.advance(200)
+    expect(await batches.nextOperationNonce(chain, alice)).toBe(1n)
+    const second = await submitted(it, { calls: [send(NOBODY, 2n)], nonce: 1n })
+    const third = await submitted(it, { calls: [send(NOBODY, 3n)], nonce: 2n })
+    expect(await batches.nextOperationNonce(chain, alice)).toBe(3n)
+    for (let i = 0; i < 2; i++) {
+      await it.ask('debug_bundler_sendBundleNow')
+      await it.clock.advance(200)
+    }
+    expect(await now(it, second.id)).toMatchObject({ status: 200 })
+    expect(await now(it, third.id)).toMatchObject({ status: 200 })
+    const lost = await submitted(it, { calls: [send(NOBODY, 4n)], nonce: 3n })
+    expect(await batches.nextOperationNonce(chain, alice)).toBe(4n)
+    for (let i = 0; i < 2; i++) {
+      await it.ask('debug_bundler_clearState')
+      await now(it, lost.id)
+    }
+    expect(await batches.nextOperationNonce(chain, alice)).toBe(3n)
+  })
+
+  it('is the first one on a chain without the EntryPoint', async () => {
+    const it = await ground()
+    expect(await it.batches.nextOperationNonce(it.chain, it.alice, NOBODY)).toBe(0n)
+  })
+})
+
+describe('an account that is being upgraded by an operation', () => {
+  it('sends nothing else before its block', async () => {
+    const it = await ground()
+    const { hash } = await submitted(it, { calls: [send(NOBODY, 1n)] })
+    let isOver = false
+    const upgraded = it.batches.upgraded(it.chain, it.alice).finally(() => (isOver = true))
+    await it.batches.upgraded(it.chain, it.bob)
+    await bundled(it, hash)
+    expect(isOver).toBe(false)
+    await it.clock.advance(200)
+    await upgraded
+    // The second one has no authorization, and holds nothing up.
+    await submitted(it, { calls: [send(NOBODY, 1n)], nonce: 1n })
+    await it.batches.upgraded(it.chain, it.alice)
+  })
+})
+
+describe('sponsored batches that are given up', () => {
+  it('are not looked for any more', async () => {
+    const it = await ground()
+    const { id, hash } = await submitted(it, { calls: [send(NOBODY, 1n)] })
+    it.batches.abandon()
+    expect(it.changes.map(({ status }) => status)).toEqual([400])
+    await bundled(it, hash)
+    expect(it.batches.latest(1)).toMatchObject([{ id, status: 400 }])
+  })
+})

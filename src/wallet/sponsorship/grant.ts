@@ -1,0 +1,122 @@
+import { Abi, DecodeError, Hex, UserOperation } from '../../eth/index.ts'
+import type { Address, EntryPoint } from '../../eth/index.ts'
+import { RpcError } from '../../rpc/index.ts'
+import type { Sponsored } from '../batches/execution.ts'
+import { intrinsicGas } from '../batches/gas.ts'
+import { isLost } from '../batches/sending.ts'
+import type { WalletChain } from '../chains/chain.ts'
+import { designationOf } from '../delegate.ts'
+import { sponsorFailed } from '../errors.ts'
+import { GRANT_SECONDS_LEFT } from '../limits.ts'
+import { causeOf } from './failure.ts'
+
+/**
+ * Asks the paymaster's contract, as the EntryPoint will, whether it pays for the operation: what a bundler would say only once the account has signed.
+ * Answers what the contract wants to be handed afterwards. Throws RpcError 4300, and what the node says.
+ */
+export async function grantOf(chain: WalletChain, point: EntryPoint, operation: UserOperation, execution: Sponsored): Promise<Uint8Array> {
+  const maxCost = point.prefundGas(operation) * operation.maxFeePerGas
+  const [answer, deposit, now] = await Promise.all([
+    ask(operation, 'AA33 reverted', () => validate(chain, point, operation, execution)),
+    ask(operation, 'AA31 paymaster deposit too low', () => depositOf(chain, point, operation)),
+    timestamp(chain),
+  ])
+  if (deposit < maxCost)
+    throw refused(operation, 'AA31 paymaster deposit too low', { deposit: Hex.fromQuantity(deposit), required: Hex.fromQuantity(maxCost) })
+  const { context, isSigned, validAfter, validUntil } = answer
+  if (!isSigned) throw refused(operation, 'AA34 signature error')
+  if (validAfter > now)
+    throw refused(operation, 'AA32 paymaster expired or not due', { validAfter: Number(validAfter), timestamp: Number(now) })
+  if (validUntil !== 0n && validUntil < now + GRANT_SECONDS_LEFT) {
+    throw refused(operation, 'AA32 paymaster expired or not due', { validUntil: Number(validUntil), timestamp: Number(now) })
+  }
+  return context
+}
+
+/** What the EntryPoint calls a paymaster with, before the calls and after them. */
+export const PaymasterCalls = { before, after }
+
+export interface EntryPointCall {
+  readonly from: Address
+  readonly to: Address
+  readonly input: Hex
+  readonly gas: Hex
+}
+
+function before(chain: WalletChain, point: EntryPoint, operation: UserOperation, delegate: Address): EntryPointCall {
+  const hash = UserOperation.hash(operation, { version: point.version, entryPoint: point.address, chainId: chain.chainId, delegate })
+  const data = point.validatePaymaster(operation, hash, point.prefundGas(operation) * operation.maxFeePerGas)
+  return callOf(point, operation, data, operation.paymasterVerificationGasLimit)
+}
+
+/** As dear as it can get. */
+function after(point: EntryPoint, operation: UserOperation, context: Uint8Array): EntryPointCall {
+  const data = point.postOp(context, point.prefundGas(operation) * operation.maxFeePerGas, operation.maxFeePerGas)
+  return callOf(point, operation, data, operation.paymasterPostOpGasLimit)
+}
+
+/** From outside the data of a call costs gas that the EntryPoint does not pay. */
+function callOf({ address }: EntryPoint, { paymaster }: UserOperation, data: Uint8Array, gas: bigint): EntryPointCall {
+  if (paymaster === null) throw new Error('a sponsored operation has a paymaster')
+  const limit = gas + intrinsicGas({ to: paymaster, data })
+  return { from: address, to: paymaster, input: Hex.fromBytes(data), gas: Hex.fromQuantity(limit) }
+}
+
+interface Grant {
+  readonly context: Uint8Array
+  readonly isSigned: boolean
+  /** seconds; 0n: for ever */
+  readonly validUntil: bigint
+  readonly validAfter: bigint
+}
+
+/** (context, authorizer (20 bytes), validUntil (6), validAfter (6) from the lowest) */
+async function validate(chain: WalletChain, point: EntryPoint, operation: UserOperation, { delegate, upgrade }: Sponsored): Promise<Grant> {
+  const call = before(chain, point, operation, delegate)
+  const overrides = upgrade === null ? [] : [{ [operation.sender]: { code: Hex.fromBytes(designationOf(delegate)) } }]
+  const output = await bytesOf(chain, [call, 'pending', ...overrides])
+  const values = Abi.Reader(output)
+  const word = values.word(1)
+  return {
+    context: values.bytes(0),
+    isSigned: BigInt.asUintN(160, word) === 0n,
+    validUntil: BigInt.asUintN(48, word >> 160n),
+    validAfter: word >> 208n,
+  }
+}
+
+async function depositOf(chain: WalletChain, { address }: EntryPoint, { paymaster }: UserOperation): Promise<bigint> {
+  const data = Abi.call(BALANCE_OF, [paymaster ?? address])
+  return Abi.Reader(await bytesOf(chain, [{ to: address, input: Hex.fromBytes(data) }, 'pending'])).word(0)
+}
+
+const BALANCE_OF = Abi.selector('balanceOf(address)')
+
+async function bytesOf({ rpc }: WalletChain, params: readonly unknown[]): Promise<Uint8Array> {
+  const answer = await rpc.request({ method: 'eth_call', params })
+  return Hex.isHex(answer) ? Hex.toBytes(answer) : new Uint8Array()
+}
+
+async function timestamp({ rpc }: WalletChain): Promise<bigint> {
+  const block = await rpc.request({ method: 'eth_getBlockByNumber', params: ['pending', false] })
+  const { timestamp: seconds } = (block ?? {}) as { readonly timestamp?: unknown } // any JSON object has this shape
+  return Hex.isHex(seconds) ? BigInt(seconds) : BigInt(Math.floor(Date.now() / 1_000))
+}
+
+/** What reverts, or answers something else, is the paymaster's; that a node cannot be reached is not. */
+async function ask<T>(operation: UserOperation, reason: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof DecodeError) throw refused(operation, `${reason}: ${error.message}`)
+    if (!(error instanceof RpcError) || isLost(error)) throw error
+    throw refused(operation, `${reason}: ${error.message}`, { cause: causeOf(error) })
+  }
+}
+
+/** In the words of the EntryPoint. */
+function refused({ paymaster }: UserOperation, reason: string, data: Readonly<Record<string, unknown>> = {}): RpcError {
+  return sponsorFailed('paymaster-refused', `the paymaster ${paymaster} does not pay: ${reason}`, {
+    cause: { message: reason, data: { paymaster, ...data } },
+  })
+}
