@@ -19,10 +19,14 @@ const TARGET = 'src/server/pages'
 const BUNDLES = [
   { entry: 'wallet/main.tsx', script: 'app.js', css: 'app.css', format: 'es' },
   { entry: 'provider/main.ts', script: 'provider.js', format: 'iife' },
+  { entry: 'sponsor/main.tsx', script: 'sponsor.js', css: 'sponsor.css', format: 'es' },
 ]
 
 /** Copied as they are. */
-const DOCUMENTS = [{ from: 'wallet/wallet.html', to: 'wallet.html' }]
+const DOCUMENTS = [
+  { from: 'wallet/wallet.html', to: 'wallet.html' },
+  { from: 'sponsor/sponsor.html', to: 'sponsor.html' },
+]
 
 const BUNDLER = 'vite'
 

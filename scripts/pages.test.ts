@@ -7,7 +7,7 @@ import { ROOT } from './setup.mjs'
 
 let root: string
 
-const FILES = ['app.js', 'app.css', 'provider.js', 'wallet.html']
+const FILES = ['app.js', 'app.css', 'provider.js', 'wallet.html', 'sponsor.js', 'sponsor.css', 'sponsor.html']
 
 function write(path: string, text: string): void {
   mkdirSync(dirname(join(root, path)), { recursive: true })
@@ -25,6 +25,9 @@ beforeEach(() => {
   write('pages/wallet/style.css', 'p { color: green }\n')
   write('pages/wallet/wallet.html', '<!doctype html><title>wallet</title>\n')
   write('pages/provider/main.ts', 'const script: Element | null = document.currentScript\nscript?.remove()\n')
+  write('pages/sponsor/main.tsx', "import { render } from 'preact'\nimport './style.css'\nrender(<p>ledger</p>, document.body)\n")
+  write('pages/sponsor/style.css', 'p { color: blue }\n')
+  write('pages/sponsor/sponsor.html', '<!doctype html><title>sponsor</title>\n')
 })
 
 afterEach(() => {
@@ -41,6 +44,11 @@ test('the pages are built to files that need no other, and not again while nothi
   expect(read('app.css')).toContain('green')
   expect(read('provider.js')).toMatch(/^\(function\(\)/)
   expect(read('wallet.html')).toMatch(/^<!doctype html>/)
+  expect([read('sponsor.js'), read('sponsor.css'), read('sponsor.html')]).toEqual([
+    expect.stringContaining('ledger'),
+    expect.stringMatching(/blue|#00f/),
+    expect.stringContaining('<title>sponsor'),
+  ])
   const inodes = FILES.map((name) => statSync(join(root, 'src/server/pages', name)).ino)
   await buildPages(root)
   expect(FILES.map((name) => statSync(join(root, 'src/server/pages', name)).ino)).toEqual(inodes)

@@ -515,6 +515,65 @@ describe('the pool', () => {
     }
   })
 
+  it('drops an authorization whose nonce its account has used otherwise, before a bundle fails over it', async () => {
+    const delegate = await withCode(answering(0n))
+    const owner = privateKeyToAccount(generatePrivateKey())
+    await depositTo('0.8', owner.address)
+    const { r, s, yParity } = await owner.signAuthorization({ chainId: 31_337, contractAddress: delegate, nonce: 0 })
+    const eip7702Auth = { chainId: '0x7a69', address: delegate, nonce: '0x0', r, s, yParity: numberToHex(yParity ?? 0) }
+    const upgrade = { factory: '0x7702', factoryData: '0x', eip7702Auth }
+    const spoilt = await ask('eth_sendUserOperation', await operation(owner.address, upgrade), entryPoint08Address)
+    const innocent = (await ask('eth_sendUserOperation', await operation(await account('0.8')), entryPoint08Address)) as Hex
+    await ask('anvil_setNonce', owner.address, '0x1')
+    const transaction = await ask('debug_bundler_sendBundleNow')
+    expect(await included(innocent)).toMatchObject({ success: true, receipt: { transactionHash: transaction, status: '0x1' } })
+    expect(await ask('pimlico_getUserOperationStatus', spoilt)).toMatchObject({
+      status: 'rejected',
+      reason: expect.stringMatching(/eip7702Auth: .* has used nonce 0/),
+    })
+  })
+
+  it('holds an authorization back while its account has gone back behind it, and needs none of one that runs the code', async () => {
+    const delegate = await withCode(answering(0n))
+    const owner = privateKeyToAccount(generatePrivateKey())
+    await depositTo('0.8', owner.address)
+    await ask('anvil_setNonce', owner.address, '0x3')
+    const { r, s, yParity } = await owner.signAuthorization({ chainId: 31_337, contractAddress: delegate, nonce: 3 })
+    const eip7702Auth = { chainId: '0x7a69', address: delegate, nonce: '0x3', r, s, yParity: numberToHex(yParity ?? 0) }
+    const upgrade = { factory: '0x7702', factoryData: '0x', eip7702Auth }
+    const sent = (await ask('eth_sendUserOperation', await operation(owner.address, upgrade), entryPoint08Address)) as Hex
+    const next = (await ask(
+      'eth_sendUserOperation',
+      await operation(owner.address, { ...upgrade, nonce: '0x1' }),
+      entryPoint08Address,
+    )) as Hex
+    await ask('anvil_setNonce', owner.address, '0x2')
+    expect(await ask('debug_bundler_sendBundleNow')).toBe(null)
+    await ask('anvil_setNonce', owner.address, '0x3')
+    await ask('debug_bundler_sendBundleNow')
+    expect(await included(sent)).toMatchObject({ success: true })
+    await ask('debug_bundler_sendBundleNow')
+    expect(await included(next)).toMatchObject({ success: true })
+  })
+
+  it('sends whatever it takes, also what fills a bundle to the last word', async () => {
+    const longest = {
+      callData: `0x${'00'.repeat(119_392)}`,
+      callGasLimit: numberToHex(500_000),
+      verificationGasLimit: numberToHex(500_000), // it hashes them
+      preVerificationGas: numberToHex(6_000_000),
+    }
+    const sender = await account('0.8')
+    const longer = await operation(sender, { ...longest, callData: `${longest.callData}00`.padEnd(longest.callData.length + 64, '0') })
+    await expect(ask('eth_sendUserOperation', longer, entryPoint08Address)).rejects.toMatchObject({
+      code: -32602,
+      message: expect.stringContaining('120004 bytes'),
+    })
+    const hash = (await ask('eth_sendUserOperation', await operation(sender, longest), entryPoint08Address)) as Hex
+    expect(await ask('debug_bundler_sendBundleNow')).not.toBe(null)
+    expect(await included(hash)).toMatchObject({ success: true })
+  })
+
   it('works with a node that tells no news', async () => {
     const silent: Rpc = { request: (request) => node.request(request), subscribe: () => Promise.reject(new RpcError(-32601, 'no news')) }
     const key = generatePrivateKey()

@@ -327,6 +327,17 @@ describe.each(VERSIONS)('the answers for EntryPoint %s', (version) => {
     expect(stranger).not.toBe((await status()).signer)
   })
 
+  it('a stub goes the way of a final one: what is measured with it is enough, where a client takes that and not what the stub proposes', async () => {
+    const op = await operation(await account(), { signature: '0x1234' })
+    const { callGasLimit: _, verificationGasLimit: __, preVerificationGas: ___, ...partial } = op
+    const { paymaster, paymasterData, paymasterAndData } = (await pm('Stub', [partial, ENTRY_POINTS[version], CHAIN])).result ?? {}
+    const stub = version === '0.6' ? { paymasterAndData } : { paymaster, paymasterData }
+    const limits = (await ask('eth_estimateUserOperationGas', { ...partial, ...stub }, ENTRY_POINTS[version])) as Fields
+    const ready = await sponsored(version, { ...partial, ...limits, ...stub })
+    expect(ready['paymasterVerificationGasLimit']).toBe(limits['paymasterVerificationGasLimit'])
+    expect(await included(await ask('eth_sendUserOperation', ready, ENTRY_POINTS[version]))).toMatchObject({ success: true })
+  })
+
   it('the gas that the stub proposes is enough for much call data', async () => {
     const callData = `0x${'ab'.repeat(60_000)}` as const
     const op = await operation(await account(), { callData, signature: '0x1234' })
@@ -450,19 +461,26 @@ describe('what is not sponsored', () => {
     expect((await pm('', params)).result).toBeDefined()
   })
 
-  it('tells the reasons of all policies, and takes the first that grants', async () => {
+  it('has the reasons of all policies in the ledger, tells the caller no name and no figure, and takes the first that grants', async () => {
     await ask('pocketchain_sponsorPolicies', [
       { name: 'friends', senders: [BOB] },
-      { name: 'rich', total: '1' },
+      { name: 'rich', total: '12345' },
       { name: 'keyed', apiKeys: ['key 1', 'key 2'] },
     ])
-    const params = [await operation(await account()), entryPoint08Address, CHAIN]
+    const sender = await account()
+    const params = [await operation(sender), entryPoint08Address, CHAIN]
     const { error } = await pm('', params)
-    expect(error?.data?.['reasons']).toMatchObject([
-      { policy: 'friends', reason: 'sender' },
-      { policy: 'rich', reason: 'total' },
-      { policy: 'keyed', reason: 'api-key' },
-    ])
+    const [entry] = await ledger({ sender })
+    expect(entry).toMatchObject({
+      message: expect.stringContaining('12345 of 12345 wei'),
+      reasons: [
+        { policy: 'friends', reason: 'sender' },
+        { policy: 'rich', reason: 'total' },
+        { policy: 'keyed', reason: 'api-key' },
+      ],
+    })
+    expect(error?.data).toEqual({ reason: 'total', entry: entry?.['id'] })
+    expect(JSON.stringify(error)).not.toMatch(/friends|rich|keyed|12345/)
     expect((await pm('', params, { apiKey: 'key 3' })).error).toMatchObject({ code: -32001 })
     expect((await pm('', params, { apiKey: 'key 2' })).result).toBeDefined()
   })
@@ -471,9 +489,8 @@ describe('what is not sponsored', () => {
     await ask('pocketchain_sponsorPolicies', [{ name: 'closed', total: '0' }, { name: 'open' }])
     const op = await operation(await account())
     const by = (context: unknown) => pm('Stub', [op, entryPoint08Address, CHAIN, context])
-    expect((await by({ policy: 'closed' })).error?.data).toMatchObject({ reason: 'total', policy: 'closed' })
-    expect((await by({ sponsorshipPolicyId: 'closed' })).error?.data).toMatchObject({ policy: 'closed' })
-    expect((await by({ policyId: 'closed' })).error?.data).toMatchObject({ policy: 'closed' })
+    for (const name of ['policy', 'sponsorshipPolicyId', 'policyId'])
+      expect((await by({ [name]: 'closed' })).error?.data).toMatchObject({ reason: 'total' })
     expect((await by({ sponsorshipPolicyId: 'sp_my_policy' })).result).toBeDefined()
     expect((await by({ policy: 'open' })).result).toBeDefined()
   })
@@ -677,8 +694,7 @@ describe('a budget', () => {
     )
     const granted = answers.filter(({ result }) => result !== undefined)
     expect(granted).toHaveLength(10)
-    for (const { error } of answers)
-      if (error !== undefined) expect(error).toMatchObject({ code: -32001, data: { reason: 'total', policy: 'for ten' } })
+    for (const { error } of answers) if (error !== undefined) expect(error).toMatchObject({ code: -32001, data: { reason: 'total' } })
     const held = async () => BigInt((await status()).totals.reserved) - BigInt(before.totals.reserved)
     expect(await held()).toBe(each * 10n)
     // All ten are good, and what they did not use is free again.
@@ -811,7 +827,10 @@ describe('the methods beside the node', () => {
     const wrong = (sponsor: NonNullable<PocketchainOptions['sponsor']>) => createPocketchain({ wallet: false, sponsor })
     await expect(wrong({ name: '' })).rejects.toThrow(RangeError)
     await expect(wrong({ icon: 'https://example.org/icon.png' })).rejects.toThrow('data: URI')
+    // Wallets would not draw it.
+    await expect(wrong({ icon: 'data:image/svg+xml;utf8,<svg/>' })).rejects.toThrow('encoded')
     await expect(wrong({ validForSeconds: 0 })).rejects.toThrow('validForSeconds')
+    await expect(wrong({ depositWei: -1n })).rejects.toThrow('depositWei')
     await expect(wrong({ policies: [{ name: 'a', total: 'much' }] })).rejects.toThrow('policies[0].total')
   })
 
@@ -928,6 +947,24 @@ describe('a sponsor elsewhere', () => {
     }
   })
 
+  it('holds back anew what it had paid for when the chain begins anew, and settles it there', async () => {
+    await using other = await createPocketchain({ wallet: false, cadence: 'instant' })
+    const at = other.sponsor
+    const sender = await account()
+    let op: Fields | null = null
+    for (let i = 0; i < 2; i++) {
+      await other.request({ method: 'anvil_setCode', params: [sender, '0x5f5f5260205ff3'] })
+      op ??= await sponsored('0.8', await operation(sender, { maxFeePerGas: numberToHex(3_000_000_000) }), { at })
+      const hash = await other.request({ method: 'eth_sendUserOperation', params: [op, entryPoint08Address] })
+      await expect.poll(() => other.request({ method: 'eth_getUserOperationReceipt', params: [hash] })).not.toBeNull()
+      await at.settled()
+      expect(await status(at)).toMatchObject({ counts: { settled: 1, reserved: 0 } })
+      await other.request({ method: 'anvil_reset' })
+      await at.settled()
+      expect(await status(at)).toMatchObject({ counts: { settled: 0, reserved: 1 }, totals: { settled: '0x0' } })
+    }
+  })
+
   it('works with a node over HTTP', async () => {
     const [owner, signer] = [key(), key()]
     await ask('anvil_setBalance', privateKeyToAccount(owner).address, numberToHex(parseEther('30')))
@@ -1036,6 +1073,11 @@ describe('the chain that everybody gets', () => {
     ['another path', { derivationPath: "m/44'/60'/1'/0" }],
     ['another chain id', { chainId: 84_532 }],
     ['rules without transient storage fees of today', { hardfork: 'fjord' }],
+    [
+      'a code size limit that they exceed',
+      { mnemonic: 'legal winner thank year wave sausage worth useful legal winner thank yellow', codeSizeLimit: 2_000 },
+    ],
+    ['the same under another chain id', { chainId: 5, codeSizeLimit: 2_000 }],
   ])('has paymasters with deposits under %s, too', async (_, options) => {
     await using other = await createPocketchain({ wallet: false, ...options })
     const { paymasters, owner } = await status(other.sponsor)

@@ -256,6 +256,18 @@ describe('a sponsored batch', () => {
     expect(await balanceOf(opened.account)).toBe(before - 2n)
   })
 
+  it('takes the place of one that was dropped, and those behind it go on', async () => {
+    const opened = await upgraded()
+    await ask('debug_bundler_setBundlingMode', 'manual')
+    const [first, second] = [await opened.send(), await opened.send()]
+    const { operation } = opened.wallet.batches.latest(2)[1] as unknown as { operation?: unknown } // a summary has none
+    expect(operation).toBeUndefined()
+    const [{ nonce }] = (await ask('debug_bundler_dumpMempool', ENTRY_POINTS['0.8'])) as [{ nonce: string }]
+    await ask('debug_bundler_clearMempool')
+    expect(BigInt(nonce)).toBe(1n)
+    expect([first, second]).toHaveLength(2)
+  })
+
   it('of five accounts at a time, and two of each, all go through', async () => {
     const guests = Array.from({ length: 5 }, () => guest())
     const before = await balanceOf(MINE)
@@ -500,6 +512,21 @@ const REFUSED: readonly Wrong[] = [
     message: 'The batch is too large for the wallet to process',
     data: { reason: 'transaction-too-large' },
     request: { calls: [{ to: LOGS, data: `0x${'07'.repeat(121_000)}` }] },
+  },
+  {
+    why: 'calls that are too large before it says what is wrong with the sponsor',
+    code: 5740,
+    message: 'The batch is too large for the wallet to process',
+    data: { reason: 'transaction-too-large' },
+    capability: { url: 'no url' },
+    request: { calls: [{ to: LOGS, data: `0x${'07'.repeat(121_000)}` }] },
+  },
+  {
+    why: 'a sponsor whose data leaves no room for the calls',
+    ...FAILED,
+    data: { reason: 'too-much-data', limit: 120_000 },
+    request: { calls: [{ to: LOGS, data: `0x${'07'.repeat(110_000)}` }] },
+    prepare: spoil(() => ({ paymasterData: `0x${'07'.repeat(10_000)}` })),
   },
 ]
 
@@ -746,6 +773,65 @@ describe('after the yes', () => {
     opened.wallet.sites.setSponsorship(false, ORIGIN)
     prompt.approve()
     expect(await refusal(sent)).toMatchObject(OFF)
+  })
+
+  /** The sponsor is asked again, and does not answer before it is told to. */
+  async function held(opened: Guest): Promise<() => void> {
+    const prompt = await opened.wallet.approvals.next({ kind: 'batch' })
+    await outdate(opened)
+    let answer = (): void => {}
+    const later = new Promise<void>((resolve) => (answer = resolve))
+    const reached = new Promise<void>((resolve) => {
+      door.after = async (method, result) => {
+        if (method !== FINAL) return result
+        resolve()
+        await later
+        return result
+      }
+    })
+    prompt.approve()
+    await reached
+    return answer
+  }
+
+  it('nobody pays any more when that is switched off while the sponsor is asked again', async () => {
+    const opened = await upgraded()
+    opened.wallet.approvals.setPolicy('ask')
+    const sent = opened.send({ id: 'mine' })
+    sent.catch(() => {}) // looked at below
+    const answer = await held(opened)
+    opened.wallet.sites.setSponsorship(false, ORIGIN)
+    const before = await traces(opened)
+    answer()
+    expect(await refusal(sent)).toMatchObject(OFF)
+    expect(await traces(opened)).toEqual(before)
+    expect(opened.wallet.batches.has({ origin: ORIGIN, from: opened.account, id: 'mine' })).toBe(false)
+  })
+
+  it('an optional one makes another question when that is switched off while it is asked again', async () => {
+    const opened = await upgraded()
+    opened.wallet.approvals.setPolicy('ask')
+    const sent = opened.send({ capabilities: sponsoredBy({ optional: true }) })
+    const answer = await held(opened)
+    opened.wallet.sites.setSponsorship(false, ORIGIN)
+    answer()
+    const second = await opened.wallet.approvals.next({ kind: 'batch' })
+    expect(second.question).toMatchObject({ execution: 'single', fee: { sponsor: null } })
+    second.approve()
+    expect(await opened.settled(await sent)).toMatchObject({ status: 200 })
+  })
+
+  it('a wallet that is closed while the sponsor is asked again signs nothing', async () => {
+    const opened = await upgraded()
+    opened.wallet.approvals.setPolicy('ask')
+    const sent = opened.send()
+    sent.catch(() => {}) // looked at below
+    const answer = await held(opened)
+    const before = await traces(opened)
+    await opened.wallet.close()
+    answer()
+    expect(await refusal(sent)).toMatchObject({ code: 4900, data: { reason: 'wallet-closed' } })
+    expect(await traces(opened)).toEqual(before)
   })
 
   /** The quote is one for a nonce that was used. */

@@ -23,12 +23,15 @@ export interface ApprovalProps {
   readonly choice?: Choice
   /** why it cannot be approved as it stands; null: it can */
   readonly missing?: string | null
+  /** what stands behind a warning, by its code */
+  readonly remarks?: Readonly<Record<string, string>>
   /** null: what it asks cannot be shown, and not as JSON either */
   readonly children: ComponentChildren
 }
 
 /** The frame of every question: who asks, what is wrong with it, and the two buttons. */
-export function Approval({ question, waiting, wish, answers, verb = 'Approve', choice, missing = null, children }: ApprovalProps) {
+export function Approval(props: ApprovalProps) {
+  const { question, waiting, wish, answers, verb = 'Approve', choice, missing = null, remarks = {}, children } = props
   const isDangerous = question.warnings.some(({ level }) => level === 'danger')
   const { scheme, name } = site(question.origin)
   return (
@@ -56,7 +59,7 @@ export function Approval({ question, waiting, wish, answers, verb = 'Approve', c
           This takes the place of a question whose facts changed while it waited. Read it anew.
         </p>
       )}
-      <Warnings warnings={question.warnings} />
+      <Warnings warnings={question.warnings} remarks={remarks} />
       {children}
       {children !== null && <Json value={question} />}
       <Buttons
@@ -144,14 +147,17 @@ function Buttons({ id, answers, verb, choice, isDangerous, missing }: ButtonsPro
 
 const LEVELS = { danger: 'Danger', caution: 'Caution', info: 'Note' } as const
 
-function Warnings({ warnings }: { warnings: readonly Warning[] }) {
+function Warnings({ warnings, remarks }: { warnings: readonly Warning[]; remarks: Readonly<Record<string, string>> }) {
   if (warnings.length === 0) return null
   const worstFirst = Object.keys(LEVELS).flatMap((wanted) => warnings.filter(({ level }) => level === wanted))
   return (
     <ul class="warnings" aria-label="Warnings">
       {worstFirst.map(({ code, level, text }) => (
         <li key={`${code} ${text}`} class={level} data-testid="warning" data-code={code}>
-          <strong>{LEVELS[level]}</strong> <span>{visible(text)}</span>
+          <strong>{LEVELS[level]}</strong>{' '}
+          <span>
+            {visible(text)} {remarks[code]}
+          </span>
         </li>
       ))}
     </ul>

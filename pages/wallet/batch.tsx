@@ -49,6 +49,7 @@ export function BatchView({ link, id }: { link: Link; id: string }) {
             <Row name="Chain id" id="chain">
               {decimal(status.chainId)}
             </Row>
+            <Operation status={status} />
             <Row name="Atomic">{status.atomic ? 'yes: all or nothing' : 'no: each call by itself'}</Row>
           </dl>
           <Receipts receipts={status.receipts ?? []} />
@@ -65,6 +66,19 @@ function Detail({ status }: { status: CallsStatus }) {
   const { confirmation, reason } = status.capabilities?.status ?? {}
   const words = [confirmation === 'none' ? null : confirmation, reason].filter((word) => typeof word === 'string')
   return <span class="soft">{words.map(visible).join(', ')}</span>
+}
+
+/** A sponsored batch is one user operation. Whether the transaction of its bundle went well says nothing about it. */
+function Operation({ status }: { status: CallsStatus }) {
+  const operation = status.capabilities?.userOperation
+  if (operation === undefined) return null
+  const { userOpHash, success, reason } = operation
+  return (
+    <Row name="Operation" id="operation">
+      <Copy text={userOpHash} what="hash of the user operation" /> <span class="chip">sponsored</span>
+      {success === false && <span class="failure"> Its calls were reverted{reason === null ? '' : `: ${visible(reason)}`}.</span>}
+    </Row>
+  )
 }
 
 function Receipts({ receipts }: { receipts: readonly CallsReceipt[] }) {

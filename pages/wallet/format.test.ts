@@ -64,6 +64,8 @@ test('a site is its host, a program is none', () => {
 
 test('ages are rough', () => {
   expect(ago(0, 9_000)).toBe('just now')
+  expect(ago(0, 10_000)).toBe('10 s ago')
+  expect(ago(0, 59_999)).toBe('59 s ago')
   expect(ago(0, 61_000)).toBe('1 min ago')
   expect(ago(0, 7_200_000)).toBe('2 h ago')
   expect(ago(5_000, 0)).toBe('just now')

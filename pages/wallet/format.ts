@@ -74,15 +74,17 @@ export function site(origin: string): { readonly name: string; readonly scheme: 
 /** `just now`, `4 min ago` */
 export function ago(time: number, now: number): string {
   const seconds = Math.max(0, Math.floor((now - time) / 1000))
-  const [size, name] = AGES.find(([size]) => seconds >= size) ?? [0, '']
-  return size === 0 ? 'just now' : `${Math.floor(seconds / size)} ${name} ago`
+  if (seconds < RECENT_S) return 'just now'
+  const [size, name] = AGES.find(([size]) => seconds >= size) ?? [1, 's']
+  return `${Math.floor(seconds / size)} ${name} ago`
 }
+
+const RECENT_S = 10
 
 const AGES: readonly (readonly [seconds: number, name: string])[] = [
   [86_400, 'd'],
   [3_600, 'h'],
   [60, 'min'],
-  [10, 's'],
 ]
 
 const MINUS = '−'

@@ -10,15 +10,22 @@ import type { BatchState, ChainState, Policy, SiteState, WalletState } from './s
 /** What there is to see while nothing waits. */
 export function Home({ link }: { link: Link }) {
   const { state, balances, upgraded, failure, refresh } = useWallet(link)
+  const [refusal, setRefusal] = useState<string | null>(null)
+  const problem = failure ?? refusal
+  const act = async (method: string, ...params: readonly unknown[]) => {
+    setRefusal(null)
+    await link.request(method, params).catch((error: Error) => setRefusal(error.message))
+    refresh()
+  }
   return (
     <div class="home">
       <header class="quiet" data-testid="empty">
         <h1>Nothing waits for you</h1>
         <p class="soft">What sites ask appears here by itself.</p>
       </header>
-      {failure !== null && (
+      {problem !== null && (
         <p class="failure" role="alert">
-          {visible(failure)}
+          {visible(problem)}
         </p>
       )}
       {state !== null && (
@@ -27,28 +34,23 @@ export function Home({ link }: { link: Link }) {
             state={state}
             balances={balances}
             upgraded={upgraded}
-            downgrade={(address) => act(link, 'pocketchain_downgradeAccount', address, refresh)}
+            downgrade={(address) => act('pocketchain_downgradeAccount', address)}
           />
           <Sites
             sites={state.sites}
             chains={state.chains}
-            disconnect={(origin) => act(link, 'pocketchain_disconnectSite', origin, refresh)}
+            disconnect={(origin) => act('pocketchain_disconnectSite', origin)}
+            isSponsored={state.sponsorship}
+            sponsor={(isOn, origin) => act('pocketchain_setSponsorship', isOn, origin)}
           />
+          <Sponsorship isOn={state.sponsorship} change={(isOn) => act('pocketchain_setSponsorship', isOn)} />
           <Batches batches={state.batches} />
-          <PolicyChoice policy={state.policy} choose={(policy) => act(link, 'pocketchain_setApprovalPolicy', policy, refresh)} />
+          <PolicyChoice policy={state.policy} choose={(policy) => act('pocketchain_setApprovalPolicy', policy)} />
           <ChainList chains={state.chains} />
         </>
       )}
     </div>
   )
-}
-
-async function act(link: Link, method: string, param: string, refresh: () => void): Promise<void> {
-  try {
-    await link.request(method, [param])
-  } finally {
-    refresh()
-  }
 }
 
 interface AccountsProps {
@@ -99,16 +101,20 @@ interface SitesProps {
   readonly sites: readonly SiteState[]
   readonly chains: readonly ChainState[]
   readonly disconnect: (origin: string) => Promise<void>
+  /** false: of no site at all */
+  readonly isSponsored: boolean
+  readonly sponsor: (isOn: boolean, origin: string) => Promise<void>
 }
 
-function Sites({ sites, chains, disconnect }: SitesProps) {
+function Sites({ sites, chains, disconnect, isSponsored, sponsor }: SitesProps) {
+  const isArmed = useArmed('sites')
   const connected = sites.filter(({ accounts }) => accounts.length > 0)
   const nameOf = (chainId: number | string) => chains.find((chain) => decimal(chain.chainId) === decimal(chainId))?.name ?? decimal(chainId)
   return (
     <Section title="Connected sites" note={connected.length}>
       {connected.length === 0 && <p class="soft">None. A site connects when it asks and you agree.</p>}
       <ul class="list">
-        {connected.map(({ origin, accounts, chainId }) => (
+        {connected.map(({ origin, accounts, chainId, sponsorship }) => (
           <li key={origin} data-testid="site" data-origin={origin}>
             <span class="main">
               <bdi>{site(origin).name}</bdi>
@@ -120,9 +126,43 @@ function Sites({ sites, chains, disconnect }: SitesProps) {
             <button type="button" class="small end" aria-label={`Disconnect ${site(origin).name}`} onClick={() => void disconnect(origin)}>
               Disconnect
             </button>
+            {isSponsored && (
+              <label class="switch whole">
+                <input
+                  type="checkbox"
+                  role="switch"
+                  data-testid="site-sponsorship"
+                  aria-label={`Sponsors may pay for ${site(origin).name}`}
+                  checked={sponsorship}
+                  onClick={(event) => isArmed || event.preventDefault()}
+                  onChange={(event) => event.isTrusted && void sponsor(event.currentTarget.checked, origin)}
+                />
+                <span class="soft">sponsors may pay for it</span>
+              </label>
+            )}
           </li>
         ))}
       </ul>
+    </Section>
+  )
+}
+
+/** For all sites at once. Whoever names a sponsor while it is off is refused, or the account pays when that will do. */
+function Sponsorship({ isOn, change }: { isOn: boolean; change: (isOn: boolean) => Promise<void> }) {
+  const isArmed = useArmed('sponsorship')
+  return (
+    <Section title="Sponsors">
+      <label class="switch">
+        <input
+          type="checkbox"
+          role="switch"
+          data-testid="sponsorship"
+          checked={isOn}
+          onClick={(event) => isArmed || event.preventDefault()}
+          onChange={(event) => event.isTrusted && void change(event.currentTarget.checked)}
+        />
+        <span>Sponsors that sites name may pay the fees</span>
+      </label>
     </Section>
   )
 }
@@ -132,7 +172,7 @@ function Batches({ batches }: { batches: readonly BatchState[] }) {
     <Section title="Latest batches">
       {batches.length === 0 && <p class="soft">None yet.</p>}
       <ul class="list">
-        {batches.map(({ id, origin, status, createdAt }) => (
+        {batches.map(({ id, origin, status, createdAt, userOpHash }) => (
           <li key={`${origin} ${id}`}>
             <a class="main" href={`#batch=${encodeURIComponent(id)}`}>
               <code>{visible(shortened(id))}</code>
@@ -141,6 +181,11 @@ function Batches({ batches }: { batches: readonly BatchState[] }) {
               <bdi>{site(origin).name}</bdi>, {ago(createdAt, Date.now())}
             </span>
             <span class="end">
+              {userOpHash !== null && (
+                <span class="chip" data-testid="batch-sponsored" title={`user operation ${userOpHash}`}>
+                  sponsored
+                </span>
+              )}{' '}
               <StatusChip status={status} />
             </span>
           </li>

@@ -1,6 +1,6 @@
-import type { Allowance, BalanceChange, ChainLabel, FeeView, Preview } from '../../src/wallet/question.ts'
+import type { Allowance, BalanceChange, ChainLabel, FeeView, Preview, SponsorView } from '../../src/wallet/question.ts'
 import { decimal, roughly, shortened, signed, units, visible } from './format.ts'
-import { AddressText, Coin, Row, Section } from './parts.tsx'
+import { AddressText, Coin, Fold, Row, Section } from './parts.tsx'
 
 /** What the calls would do to the account, and whom they would let do more. */
 export function Outcome({ preview, chain }: { preview: Preview; chain: ChainLabel }) {
@@ -70,35 +70,80 @@ function quantityOf({ kind, token, symbol, decimals, amount }: Allowance): strin
   return kind === 'nft' ? `${name} #${amount}` : `${units(BigInt(amount), decimals ?? 0)} ${name}`
 }
 
-export function Fee({ fee, chain }: { fee: FeeView; chain: ChainLabel }) {
-  const { sponsor, expected, most, gas, maxFeePerGas, l1Fee } = fee
+/** `isFallback`: a sponsor was to pay, and does not. */
+export function Fee({ fee, chain, isFallback = false }: { fee: FeeView; chain: ChainLabel; isFallback?: boolean }) {
+  const { sponsor, expected, most } = fee
+  if (sponsor !== null) return <SponsoredFee fee={fee} sponsor={sponsor} chain={chain} />
   return (
     <Section title="Fee">
       <dl class="rows" data-testid="fee">
-        {sponsor === null ? (
-          <>
-            <Row name="Expected">
-              <span class="amount" title={`${units(BigInt(expected), chain.decimals)} ${chain.symbol}`}>
-                {roughly(BigInt(expected), chain.decimals)} {visible(chain.symbol)}
-              </span>
-            </Row>
-            <Row name="At most">
-              <Coin wei={most} chain={chain} />
-            </Row>
-          </>
-        ) : (
-          <Row name="Sponsored by">
-            <strong>{visible(sponsor.name ?? sponsor.host)}</strong>
-            {sponsor.name !== null && <span class="soft"> ({visible(sponsor.host)})</span>}
+        {isFallback && (
+          <Row name="Paid by">
+            <strong>your account</strong>, not by the sponsor
           </Row>
         )}
-        <Row name="Gas">
-          <span class="soft">
-            {units(BigInt(gas), 0)} at up to {units(BigInt(maxFeePerGas), 9)} gwei
-            {BigInt(l1Fee) > 0n && `, and ${roughly(BigInt(l1Fee), chain.decimals)} ${visible(chain.symbol)} for data`}
+        <Row name="Expected">
+          <span class="amount" title={`${units(BigInt(expected), chain.decimals)} ${chain.symbol}`}>
+            {roughly(BigInt(expected), chain.decimals)} {visible(chain.symbol)}
           </span>
         </Row>
+        <Row name="At most">
+          <Coin wei={most} chain={chain} />
+        </Row>
+        <GasRow fee={fee} chain={chain} />
       </dl>
     </Section>
+  )
+}
+
+/** In a sentence. */
+export function priceOf({ expected, most }: FeeView, { decimals, symbol }: ChainLabel): string {
+  const amount = (wei: string) => `${roughly(BigInt(wei), decimals)} ${visible(symbol)}`
+  return `about ${amount(expected)}, at most ${amount(most)}`
+}
+
+function SponsoredFee({ fee, sponsor, chain }: { fee: FeeView; sponsor: SponsorView; chain: ChainLabel }) {
+  const { name, host, icon, paymaster } = sponsor
+  return (
+    <Section title="Fee">
+      <div class="sponsored" data-testid="sponsor">
+        {icon?.startsWith('data:image/') === true && (
+          <img class="icon" src={icon} alt="" width="44" height="44" data-testid="sponsor-icon" />
+        )}
+        <p>
+          <span class="soft">Sponsored by</span>{' '}
+          <strong>
+            <bdi>{visible(name ?? host)}</bdi>
+          </strong>
+          {name !== null && <span class="soft"> ({visible(host)})</span>}
+          <span class="nothing-to-pay">You pay nothing</span>
+        </p>
+      </div>
+      <Fold title="What the sponsor pays">
+        <dl class="rows" data-testid="fee">
+          <Row name="At most">
+            {roughly(BigInt(fee.gas) * BigInt(fee.maxFeePerGas), chain.decimals)} {visible(chain.symbol)}
+          </Row>
+          <GasRow fee={fee} chain={chain} />
+          {paymaster !== undefined && (
+            <Row name="Paymaster">
+              <AddressText address={paymaster} />
+            </Row>
+          )}
+          <Row name="Service">{visible(host)}</Row>
+        </dl>
+      </Fold>
+    </Section>
+  )
+}
+
+function GasRow({ fee: { gas, maxFeePerGas, l1Fee }, chain }: { fee: FeeView; chain: ChainLabel }) {
+  return (
+    <Row name="Gas">
+      <span class="soft">
+        {units(BigInt(gas), 0)} at up to {units(BigInt(maxFeePerGas), 9)} gwei
+        {BigInt(l1Fee) > 0n && `, and ${roughly(BigInt(l1Fee), chain.decimals)} ${visible(chain.symbol)} for data`}
+      </span>
+    </Row>
   )
 }

@@ -6,7 +6,7 @@ import { BatchView } from './batch.tsx'
 import { site } from './format.ts'
 import { Home } from './home.tsx'
 import type { Link, LinkState } from './link.ts'
-import { Guarded } from './parts.tsx'
+import { Guarded, Mark } from './parts.tsx'
 import { QuestionView } from './questions.tsx'
 
 /** `client`: the one site that opened this page as its popup; only its questions are shown then. */
@@ -107,16 +107,6 @@ function Unreadable() {
         What its chain says of it makes no sense. <a href="#">All of the wallet</a>
       </p>
     </div>
-  )
-}
-
-/** A pocket with something in it. */
-function Mark() {
-  return (
-    <svg class="mark" viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
-      <path d="M3 6.5h14v4.2a7 7 0 0 1-14 0z" fill="currentColor" />
-      <path d="M6 6.5V4.2h8v2.3" fill="none" stroke="currentColor" stroke-width="1.6" />
-    </svg>
   )
 }
 

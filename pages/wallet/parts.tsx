@@ -122,3 +122,13 @@ export function Guarded({ instead, children }: { instead: ComponentChildren; chi
   const [error] = useErrorBoundary()
   return <>{error === undefined ? children : instead}</>
 }
+
+/** A pocket with something in it. */
+export function Mark() {
+  return (
+    <svg class="mark" viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
+      <path d="M3 6.5h14v4.2a7 7 0 0 1-14 0z" fill="currentColor" />
+      <path d="M6 6.5V4.2h8v2.3" fill="none" stroke="currentColor" stroke-width="1.6" />
+    </svg>
+  )
+}

@@ -14,7 +14,7 @@ import type { Answers } from './approval.tsx'
 import { Calls } from './calls.tsx'
 import { Connect } from './connect.tsx'
 import { decimal, visible } from './format.ts'
-import { Fee, Outcome } from './outcome.tsx'
+import { Fee, Outcome, priceOf } from './outcome.tsx'
 import { AddressText, ChainText, Context, Copy, Guarded, Row, Section } from './parts.tsx'
 import { Sign } from './sign.tsx'
 
@@ -71,14 +71,20 @@ function Send(props: QuestionProps<SendQuestion>) {
 }
 
 function Batch(props: QuestionProps<BatchQuestion>) {
-  const { account, chain, calls, preview, fee, atomic, execution, batchId } = props.question
+  const { account, chain, calls, preview, fee, atomic, execution, batchId, warnings } = props.question
   const count = calls.length === 1 ? 'a batch of one call' : `a batch of ${calls.length} calls`
+  const remarks = { 'sponsor-failed': `The fee is ${priceOf(fee, chain)}.` }
   return (
-    <Approval {...props} wish={`asks you to send ${count}`} verb={calls.length === 1 ? 'Send' : `Send ${calls.length} calls`}>
+    <Approval
+      {...props}
+      wish={`asks you to send ${count}`}
+      verb={calls.length === 1 ? 'Send' : `Send ${calls.length} calls`}
+      remarks={remarks}
+    >
       <Context account={account} chain={chain} />
       <Outcome preview={preview} chain={chain} />
       <Calls calls={calls} chain={chain} failed={preview.failedCall} />
-      <Fee fee={fee} chain={chain} />
+      <Fee fee={fee} chain={chain} isFallback={warnings.some(({ code }) => code === 'sponsor-failed')} />
       <dl class="rows">
         <Row name="Happens">
           {EXECUTIONS[execution]}
@@ -96,6 +102,7 @@ const EXECUTIONS: Readonly<Record<BatchQuestion['execution'], string>> = {
   single: 'as one ordinary transaction',
   sequential: 'as one transaction after the other',
   delegated: 'in one transaction, by the account’s own code',
+  sponsored: 'as one user operation, in a transaction that somebody else sends',
 }
 
 function Upgrade(props: QuestionProps<UpgradeQuestion>) {

@@ -7,6 +7,8 @@ export interface WalletState {
   readonly chains: readonly ChainState[]
   readonly sites: readonly SiteState[]
   readonly policy: Policy
+  /** whether others may pay for what sites ask */
+  readonly sponsorship: boolean
   readonly batches: readonly BatchState[]
 }
 
@@ -22,6 +24,7 @@ export interface SiteState {
   readonly origin: string
   readonly accounts: readonly string[]
   readonly chainId: number | string
+  readonly sponsorship: boolean
 }
 
 export interface BatchState {
@@ -31,6 +34,8 @@ export interface BatchState {
   readonly chainId: number | string
   readonly status: number
   readonly atomic: boolean
+  /** of a sponsored batch */
+  readonly userOpHash: string | null
   /** Unix time, milliseconds */
   readonly createdAt: number
 }
@@ -44,7 +49,10 @@ export interface CallsStatus {
   readonly status: number
   readonly atomic: boolean
   readonly receipts?: readonly CallsReceipt[]
-  readonly capabilities?: { readonly status?: { readonly confirmation?: string; readonly reason?: string | null } }
+  readonly capabilities?: {
+    readonly status?: { readonly confirmation?: string; readonly reason?: string | null }
+    readonly userOperation?: { readonly userOpHash: string; readonly success: boolean | null; readonly reason: string | null }
+  }
 }
 
 export interface CallsReceipt {

@@ -9,7 +9,7 @@ import { delegating, together } from './overriding.ts'
 import type { Pool, Waiting } from './pool.ts'
 import { includedIn, placeOf } from './receipts.ts'
 import { changedCode } from './rules.ts'
-import { bundleGas, noncesAhead } from './validation.ts'
+import { authorizationNow, bundleGas, noncesAhead } from './validation.ts'
 
 /** What the bundler is told. */
 export interface BundleEvents {
@@ -99,11 +99,13 @@ export class Bundles {
     const chosen: Waiting[] = []
     for (const waiting of all.filter((each) => each.entryPoint === entryPoint)) {
       const { sender } = waiting.operation
-      if (busy.has(sender) || !fits(entryPoint, [...chosen, waiting])) continue
+      if (busy.has(sender) || (chosen.length > 0 && !fits(entryPoint, [...chosen, waiting]))) continue
       const ahead = await noncesAhead(this.#node, entryPoint, waiting.operation)
       if (ahead < 0n) await this.#passed(waiting)
       if (ahead !== 0n) continue
-      const changed = await changedCode(this.#node, waiting.codes)
+      const standing = await authorizationNow(this.#node, waiting.operation)
+      if (standing === 'early') continue
+      const changed = standing === 'spent' ? spent(waiting) : await changedCode(this.#node, waiting.codes)
       if (changed !== null) {
         this.#drop(waiting, changed)
         continue
@@ -260,6 +262,11 @@ export class Bundles {
     this.#pool.remove(waiting.hash)
     this.#events.dropped(waiting, reason)
   }
+}
+
+/** A bundle with it would fail for all that are in it, though simulations that put the code in place go through. */
+function spent({ operation: { sender, authorization } }: Waiting): RpcError {
+  return refuse('invalid', `invalid eip7702Auth: ${sender} has used nonce ${authorization?.nonce} for something else meanwhile`)
 }
 
 const RECEIPT = schema.object({ status: schema.maybe(schema.quantity), logs: schema.anything })

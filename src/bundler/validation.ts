@@ -124,6 +124,17 @@ async function wrongAuthorization(
   return null
 }
 
+/**
+ * What has become of an authorization that was right: `good`, or not needed any more; `spent`: the account has used its nonce otherwise, and does not
+ * run the code; `early`: a transaction before it is gone, and may come back.
+ */
+export async function authorizationNow(node: NodeView, { sender, authorization }: UserOperation): Promise<'good' | 'spent' | 'early'> {
+  if (authorization === null || (await node.delegate(sender)) === authorization.address) return 'good'
+  const nonce = await node.quantity('eth_getTransactionCount', sender, 'pending')
+  if (authorization.nonce === nonce) return 'good'
+  return authorization.nonce < nonce ? 'spent' : 'early'
+}
+
 function assertNonce({ nonce, sender }: UserOperation, ahead: bigint): void {
   const account = nonce - ahead
   if (ahead < 0n) throw refuse('account', `AA25 invalid account nonce: ${nonce} was used, ${sender} is at ${account}`, NONCE)

@@ -142,9 +142,11 @@ function stateOf(options: DefaultGenesisOptions, config: ChainConfig): Genesis['
     accounts.set(address, { nonce: 0n, balance: balance + (accounts.get(address)?.balance ?? 0n), codeHash: EMPTY_CODE_HASH })
   }
   const snapshot = { accounts, storage, codes }
-  const state = options.chainId === SNAPSHOT_CHAIN_ID ? snapshot : deployAgain(snapshot, config)
+  // Of those that everybody gets without a transaction of theirs, none is too large.
+  const limitless = { ...config, codeSizeLimit: null }
+  const state = options.chainId === SNAPSHOT_CHAIN_ID ? snapshot : deployAgain(snapshot, limitless)
   const { calls = [] } = options
-  const called = calls === 'prepared' ? prepared(state, config) : calls.length === 0 ? state : afterCalls(state, calls, config)
+  const called = calls === 'prepared' ? prepared(state, config) : calls.length === 0 ? state : afterCalls(state, calls, limitless)
   return options.factories === false ? withoutFactories(called) : called
 }
 

@@ -128,6 +128,12 @@ export const ENTRY_POINTS: Readonly<Record<EntryPointVersion, Address>> = {
   '0.8': Address.from('0x4337084d9e255ff0702461cf8895ce9e3b5ff108'),
 }
 
+/** null: none of the three stands there. */
+export function entryPointVersion(address: Address): EntryPointVersion | null {
+  const versions: readonly EntryPointVersion[] = ['0.6', '0.7', '0.8']
+  return versions.find((version) => ENTRY_POINTS[version] === address) ?? null
+}
+
 const EXECUTE_USER_OP = Abi.selector(`executeUserOp(${PACKED},bytes32)`)
 
 export function entryPoint(version: EntryPointVersion, address: Address = ENTRY_POINTS[version]): EntryPoint {

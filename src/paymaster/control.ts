@@ -4,7 +4,8 @@ import { CODE, RpcError, invalidParams, schema } from '../rpc/index.ts'
 import type { RpcRequest } from '../rpc/index.ts'
 import type { DepositWatch } from './deposit.ts'
 import type { SponsorDeployment } from './deployment.ts'
-import type { Entry, EntryState } from './entry.ts'
+import { ENTRY_STATES } from './entry.ts'
+import type { Entry } from './entry.ts'
 import { readFault } from './faults.ts'
 import type { Fault, Faults } from './faults.ts'
 import type { Ledger } from './ledger.ts'
@@ -126,13 +127,11 @@ async function deposit({ setUp }: ControlParts, [version, wei]: readonly unknown
 
 // --- the ledger -------------------------------------------------------------------------------------------------------
 
-const STATES = ['reserved', 'included', 'settled', 'expired', 'refused'] as const satisfies readonly EntryState[]
-
 const QUERY = schema.object({
   limit: schema.maybe(schema.integer),
   before: schema.maybe(schema.integer),
   sender: schema.maybe(schema.address),
-  state: schema.maybe(schema.oneOf(...STATES)),
+  state: schema.maybe(schema.oneOf(...ENTRY_STATES)),
 })
 
 function ledgerPage({ ledger, setUp }: ControlParts, [value]: readonly unknown[]): unknown {

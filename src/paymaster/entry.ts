@@ -5,7 +5,8 @@ import type { InnerCall } from './calls.ts'
 import type { PolicyReason, Reason } from './policy.ts'
 
 /** `included`: pre-confirmed, in the block under construction. `settled`: in a sealed block. */
-export type EntryState = 'reserved' | 'included' | 'settled' | 'expired' | 'refused'
+export const ENTRY_STATES = ['reserved', 'included', 'settled', 'expired', 'refused'] as const
+export type EntryState = (typeof ENTRY_STATES)[number]
 
 /** Where the chain told of it. */
 export interface Place {
@@ -60,11 +61,17 @@ export interface Entry {
 }
 
 /** Entries as they are kept. */
-export const EntryJson = { key, write, read }
+export const EntryJson = { key, idOf, write, read }
 
 /** Ids lie in their order. */
 function key(prefix: string, id: number): string {
   return `${prefix}${String(id).padStart(12, '0')}`
+}
+
+/** The other way round; 0 for what is no such key. */
+function idOf(prefix: string, name: string): number {
+  const id = Number(name.slice(prefix.length))
+  return Number.isSafeInteger(id) ? id : 0
 }
 
 /** What is only pre-confirmed is kept as reserved: the block may be gone when somebody reads it. */
@@ -81,9 +88,9 @@ function write(entry: Entry): Readonly<Record<string, unknown>> {
   }
 }
 
-const { address, maybe, object, quantity, string } = schema
+const { address, maybe, object, oneOf, quantity } = schema
 const KEPT = object({
-  state: string,
+  state: oneOf(...ENTRY_STATES),
   sender: address,
   entryPoint: address,
   paymaster: maybe(address),

@@ -1,4 +1,5 @@
 import { invalidParams, schema } from '../rpc/index.ts'
+import { MOST_FAULT_DELAY_MS } from './limits.ts'
 
 /** What a test can have the service do wrong. The last three are wrong in the final answer, or in both. */
 export const FAULT_KINDS = ['refuse', 'http-500', 'slow', 'wrong-signature', 'expired', 'differ', 'empty-deposit'] as const
@@ -65,11 +66,8 @@ export function readFault(value: unknown): Fault | null {
   if (value === null || value === undefined) return null
   const { kind, delayMs, times } = FAULT.parse(value, PATH)
   if (delayMs !== undefined && kind !== 'slow') throw invalidParams(`invalid ${PATH}.delayMs: only the fault slow has a delay, not ${kind}`)
-  if (delayMs !== undefined && delayMs > MOST_DELAY_MS)
-    throw invalidParams(`invalid ${PATH}.delayMs: ${delayMs} is more than ${MOST_DELAY_MS}`)
+  if (delayMs !== undefined && delayMs > MOST_FAULT_DELAY_MS)
+    throw invalidParams(`invalid ${PATH}.delayMs: ${delayMs} is more than ${MOST_FAULT_DELAY_MS}`)
   if (times === 0) throw invalidParams(`invalid ${PATH}.times: must be 1 or more; null instead of a fault ends it`)
   return { kind, ...(delayMs === undefined ? null : { delayMs }), ...(times === undefined ? null : { times }) }
 }
-
-/** Milliseconds: an hour. */
-const MOST_DELAY_MS = 3_600_000

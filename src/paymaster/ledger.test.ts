@@ -390,6 +390,7 @@ describe('a record that is no entry', () => {
     ['another shape', { hello: 1 }],
     ['no id', { state: 'reserved', sender: account(1), entryPoint: FOREIGN, nonce: '0x0', chainId: CHAIN }],
     ['no number', { state: 'reserved', sender: account(1), entryPoint: FOREIGN, nonce: 'one', chainId: CHAIN, id: 1 }],
+    ['a state that there is not', { state: 'paid', sender: account(1), entryPoint: FOREIGN, nonce: '0x0', chainId: CHAIN, id: 1 }],
   ])('is told and left out: %s', (_, value) => {
     const records = memoryRecords()
     const entry = granted(new Ledger(records), [ANY])
@@ -399,6 +400,24 @@ describe('a record that is no entry', () => {
     expect(ledger.entries().entries).toEqual([entry])
     expect(errors).toMatchObject([{ message: expect.stringContaining('sponsor/entry/000000000007') }])
     expect(() => new Ledger(records)).toThrow('is no entry')
+    // Nor is anything written over it.
+    expect(granted(ledger, [ANY], { nonce: 1n }).id).toBe(8)
+  })
+
+  it('of refusals is told and left out, and the budgets hold', () => {
+    const records = memoryRecords()
+    const before = new Ledger(records)
+    const entry = granted(before, [ANY])
+    before.refuse(ask(), 'final', refusal('fault', 'told to'))
+    before.flush()
+    const [[key] = ['']] = [...records.entries('sponsor/refusals/')]
+    for (const value of ['{"hello":1}', '[{"state":"refused"}]']) {
+      records.put(key, new TextEncoder().encode(value))
+      const errors: unknown[] = []
+      const ledger = new Ledger(records, { onError: (error) => errors.push(error) })
+      expect(ledger.entries().entries).toEqual([entry])
+      expect(errors).toMatchObject([{ message: expect.stringContaining(key) }])
+    }
   })
 })
 

@@ -1,9 +1,10 @@
-import { ENTRY_POINTS } from '../eth/index.ts'
-import type { Address, EntryPointVersion, Hash } from '../eth/index.ts'
+import { entryPointVersion } from '../eth/index.ts'
+import type { Address, Hash } from '../eth/index.ts'
 import { JsonRecords } from '../rpc/index.ts'
 import type { Records } from '../rpc/index.ts'
+import { Book, isOpen } from './book.ts'
+import type { NonceOf } from './book.ts'
 import type { InnerCall } from './calls.ts'
-import { EntryJson } from './entry.ts'
 import type { Entry, EntryState, Place } from './entry.ts'
 import { Folds } from './folds.ts'
 import {
@@ -113,16 +114,8 @@ export class Ledger {
   readonly #tallies: Tallies
   readonly #folds: Folds
   readonly #refusals: Refusals
-  /** all but refusals, by id, the oldest first */
-  readonly #entries = new Map<number, Entry>()
-  /** reserved or included */
-  readonly #open = new Set<number>()
-  /** ids by chain, EntryPoint, sender and nonce: policies may have signed for the same one, and a chain may have gone back */
-  readonly #byNonce = new Map<string, readonly number[]>()
+  readonly #book: Book
   #nextId: number
-  #writes = 0
-  /** what has changed and is not written yet; null: nobody gathers changes */
-  #staged: Change[] | null = null
 
   constructor(records: Records, { now = Date.now, onError = rethrow, keep = KEEP }: LedgerOptions = {}) {
     this.#records = records
@@ -130,18 +123,11 @@ export class Ledger {
     this.#keep = keep
     this.#folds = new Folds(records, ENTRIES)
     this.#tallies = new Tallies(this.#folds)
-    this.#refusals = new Refusals(records)
-    for (const [key, value] of JsonRecords.entries(records, ENTRIES)) this.#load(key, value, onError)
+    this.#refusals = new Refusals(records, onError)
+    this.#book = new Book(records, this.#tallies, ENTRIES)
+    const lastId = this.#book.load(onError)
     // What is folded is older than what is kept.
-    this.#nextId = [...this.#entries.keys()].reduce((a, b) => Math.max(a, b), this.#refusals.lastId) + 1
-  }
-
-  #load(key: string, value: unknown, onError: (error: unknown) => void): void {
-    try {
-      this.#hold(EntryJson.read(value))
-    } catch (error) {
-      onError(new Error(`the record ${key} is no entry of the sponsor's ledger and is left out`, { cause: error }))
-    }
+    this.#nextId = Math.max(lastId, this.#refusals.lastId) + 1
   }
 
   // --- grants ---------------------------------------------------------------------------------------------------------
@@ -149,7 +135,7 @@ export class Ledger {
   /** What the policies say now. Nothing is reserved and nothing recorded. */
   decide(policies: readonly Policy[], ask: Ask): Decision {
     const decision = decide(policies, ask, (policy) => this.#spent(policy, ask))
-    if (!decision.isGranted || this.#open.size < OPEN_ENTRIES || this.#heldBy(decision.policy, ask) !== undefined) return decision
+    if (!decision.isGranted || this.#book.openCount < OPEN_ENTRIES || this.#heldBy(decision.policy, ask) !== undefined) return decision
     return refusal('too-many-open', `${OPEN_ENTRIES} reservations are open, which is all there may be: wait until some are used or run out`)
   }
 
@@ -165,7 +151,7 @@ export class Ledger {
     const { policy } = decision
     const held = this.#heldBy(policy, ask)
     const entry = held === undefined ? this.#entryOf(ask, policy, maxCost, terms) : raised(held, ask, maxCost, terms)
-    this.#put(entry)
+    this.#book.put(entry)
     return { isGranted: true, policy, entry }
   }
 
@@ -217,15 +203,7 @@ export class Ledger {
   }
 
   #heldBy(policy: Policy, ask: Ask): Entry | undefined {
-    return this.#openOf(ask).find((entry) => entry.policy === policy.name)
-  }
-
-  #openOf(nonce: NonceOf): readonly Entry[] {
-    return this.#allOf(nonce).filter(isOpen)
-  }
-
-  #allOf(nonce: NonceOf): readonly Entry[] {
-    return (this.#byNonce.get(nonceKey(nonce)) ?? []).flatMap((id) => this.#entries.get(id) ?? [])
+    return this.#book.of(ask).find((entry) => isOpen(entry) && entry.policy === policy.name)
   }
 
   // --- what the chain says ------------------------------------------------------------------------------------------------
@@ -240,12 +218,11 @@ export class Ledger {
       const entry = this.#meant(chainId, charge, isOpen)
       if (entry !== undefined) told.set(entry.id, charge)
     }
-    for (const id of [...this.#open]) {
-      const entry = this.#entries.get(id)
-      if (entry?.chainId !== chainId) continue
-      const charge = told.get(id)
-      if (charge !== undefined) this.#replace(entry, { ...charged(entry, charge), state: 'included' })
-      else if (entry.state === 'included') this.#replace(entry, reopened(entry))
+    for (const entry of this.open()) {
+      if (entry.chainId !== chainId) continue
+      const charge = told.get(entry.id)
+      if (charge !== undefined) this.#book.hold({ ...charged(entry, charge), state: 'included' })
+      else if (entry.state === 'included') this.#book.hold(reopened(entry))
     }
   }
 
@@ -254,25 +231,25 @@ export class Ledger {
    * pay for and know nothing of is entered as it is. `isOurs`: paid by a paymaster of ours. Told again, nothing changes.
    */
   settle(chainId: number, charge: Charge, isOurs: boolean): void {
-    const all = this.#allOf({ chainId, ...charge })
+    const all = this.#book.of({ chainId, ...charge })
     const meant = isOurs ? this.#meant(chainId, charge, anyState) : undefined
     const { place } = charge
     this.together(() => {
-      if (isOurs && meant === undefined) this.#put(this.#found(chainId, charge))
-      if (meant !== undefined && !isSettledBy(meant, charge)) this.#put({ ...charged(meant, charge), state: 'settled' })
+      if (isOurs && meant === undefined) this.#book.put(this.#found(chainId, charge))
+      if (meant !== undefined && !isSettledBy(meant, charge)) this.#book.put({ ...charged(meant, charge), state: 'settled' })
       for (const entry of all)
-        if (entry.id !== meant?.id && isOpen(entry)) this.#put({ ...reopened(entry), state: 'expired', reason: 'nonce-used', place })
+        if (entry.id !== meant?.id && isOpen(entry)) this.#book.put({ ...reopened(entry), state: 'expired', reason: 'nonce-used', place })
     })
   }
 
   /** The chain went back behind `after`, or may have: what it told since is not said. */
   retract(chainId: number, after: number): void {
     this.together(() => {
-      for (const entry of [...this.#entries.values()]) {
+      for (const entry of this.#book.all()) {
         if (entry.chainId !== chainId || entry.place === null || entry.place.blockNumber <= after) continue
-        if (entry.state === 'included') this.#replace(entry, reopened(entry))
-        else if (isUnknown(entry)) this.#drop(entry)
-        else this.#put(reopened(entry))
+        if (entry.state === 'included') this.#book.hold(reopened(entry))
+        else if (isUnknown(entry)) this.#book.remove(entry)
+        else this.#book.put(reopened(entry))
       }
     })
   }
@@ -284,13 +261,13 @@ export class Ledger {
     this.together(() => {
       for (const entry of this.open())
         if (entry.chainId === chainId && entry.state === 'reserved' && isOver(entry))
-          this.#put({ ...entry, state: 'expired', reason: 'ran-out', place })
+          this.#book.put({ ...entry, state: 'expired', reason: 'ran-out', place })
     })
   }
 
   /** Which of the entries of a nonce an operation is: the one that was signed with its hash, else an open one, else the newest. */
   #meant(chainId: number, charge: Charge, isAsked: (entry: Entry) => boolean): Entry | undefined {
-    const ours = this.#allOf({ chainId, ...charge }).filter((entry) => entry.paymaster === charge.paymaster && isAsked(entry))
+    const ours = this.#book.of({ chainId, ...charge }).filter((entry) => entry.paymaster === charge.paymaster && isAsked(entry))
     return (
       ours.find((entry) => isSettledBy(entry, charge)) ??
       ours.find(({ signed }) => signed.includes(charge.userOpHash)) ??
@@ -303,7 +280,8 @@ export class Ledger {
   #found(chainId: number, charge: Charge): Entry {
     const id = this.#nextId++
     const { entryPoint, sender, nonce, paymaster } = charge
-    const version = versionOf(entryPoint)
+    // Another address than the usual ones nobody signs for.
+    const version = entryPointVersion(entryPoint) ?? '0.8'
     const frame = { ...BLANK, id, at: this.#now(), chainId, version, entryPoint, sender, nonce, paymaster, maxCost: charge.cost }
     return { ...charged(frame, charge), state: 'settled' }
   }
@@ -325,7 +303,7 @@ export class Ledger {
    */
   reservedOf(paymaster: Address, except?: NonceOf): bigint {
     const own =
-      except === undefined ? [] : this.#allOf(except).filter((entry) => entry.state === 'reserved' && entry.paymaster === paymaster)
+      except === undefined ? [] : this.#book.of(except).filter((entry) => entry.state === 'reserved' && entry.paymaster === paymaster)
     return own.reduce((wei, { maxCost }) => wei - (maxCost ?? 0n), this.#tallies.waitingFor(paymaster))
   }
 
@@ -341,22 +319,22 @@ export class Ledger {
 
   /** how often an entry was written */
   get writes(): number {
-    return this.#writes
+    return this.#book.writes
   }
 
   get hasOpen(): boolean {
-    return this.#open.size > 0
+    return this.#book.openCount > 0
   }
 
-  /** Reserved and included, the oldest first. */
+  /** Reserved and included, in the order in which they became that. */
   open(): readonly Entry[] {
-    return [...this.#open].flatMap((id) => this.#entries.get(id) ?? [])
+    return this.#book.open()
   }
 
   /** The newest first. `next`: what comes after is asked for with `before`; null: nothing. */
   entries({ limit = PAGE_ENTRIES, before, sender, state }: EntryQuery = {}): { entries: readonly Entry[]; next: number | null } {
     const most = Math.min(Math.max(Math.trunc(limit), 1), PAGE_ENTRIES)
-    const pool = state === 'refused' ? [] : this.#entries.values()
+    const pool = state === 'refused' ? [] : this.#book.all()
     const refused = state === undefined || state === 'refused' ? this.#refusals.all : []
     const wanted = [...pool, ...refused].filter(
       (entry) =>
@@ -384,106 +362,23 @@ export class Ledger {
   flush(): void {
     this.#refusals.flush()
     const { closed, together } = this.#keep
-    while (this.#entries.size - this.#open.size >= closed + together) this.#fold(together)
+    while (this.#book.closedCount >= closed + together) this.#fold(together)
   }
 
   #fold(count: number): void {
-    const folded: Entry[] = []
-    for (const entry of this.#entries.values()) {
-      if (folded.length === count) break
-      if (!isOpen(entry)) folded.push(entry)
-    }
+    const folded = this.#book.oldestClosed(count)
     this.#folds.fold(folded)
     for (const entry of folded) {
-      this.#release(entry)
+      this.#book.release(entry)
       this.#tallies.noteFolded(entry)
     }
   }
 
-  // --- keeping ------------------------------------------------------------------------------------------------------------
-
   /** All that `work` changes is written in one go. When it cannot be, nothing has changed, and what it throws is thrown on. */
   together(work: () => void): void {
-    if (this.#staged !== null) return work()
-    const staged: Change[] = []
-    this.#staged = staged
-    try {
-      work()
-      JsonRecords.together(this.#records, () =>
-        staged.forEach(([, after, key]) => JsonRecords.put(this.#records, key, after && EntryJson.write(after))),
-      )
-      this.#writes += staged.length
-    } catch (error) {
-      for (const [before, after] of staged.toReversed()) this.#exchange(after, before)
-      throw error
-    } finally {
-      this.#staged = null
-    }
-  }
-
-  #put(entry: Entry): void {
-    this.#change(this.#entries.get(entry.id) ?? null, entry)
-  }
-
-  #drop(entry: Entry): void {
-    this.#change(entry, null)
-  }
-
-  #change(before: Entry | null, after: Entry | null): void {
-    const { id } = (after ?? before) as Entry // one of them is given
-    this.together(() => {
-      this.#staged?.push([before, after, EntryJson.key(ENTRIES, id)])
-      this.#exchange(before, after)
-    })
-  }
-
-  #exchange(before: Entry | null, after: Entry | null): void {
-    if (before !== null && after !== null) this.#replace(before, after)
-    else if (after !== null) this.#hold(after)
-    else if (before !== null) this.#release(before)
-  }
-
-  #hold(entry: Entry): void {
-    const key = nonceKey(entry)
-    this.#byNonce.set(key, [...(this.#byNonce.get(key) ?? []), entry.id])
-    this.#entries.set(entry.id, entry)
-    this.#tallies.add(entry)
-    if (isOpen(entry)) this.#open.add(entry.id)
-  }
-
-  #replace(before: Entry, after: Entry): void {
-    this.#entries.set(after.id, after)
-    this.#tallies.remove(before)
-    this.#tallies.add(after)
-    if (isOpen(after)) this.#open.add(after.id)
-    else this.#open.delete(after.id)
-  }
-
-  #release(entry: Entry): void {
-    const key = nonceKey(entry)
-    const rest = (this.#byNonce.get(key) ?? []).filter((id) => id !== entry.id)
-    if (rest.length === 0) this.#byNonce.delete(key)
-    else this.#byNonce.set(key, rest)
-    this.#entries.delete(entry.id)
-    this.#open.delete(entry.id)
-    this.#tallies.remove(entry)
+    this.#book.together(work)
   }
 }
-
-type Change = readonly [before: Entry | null, after: Entry | null, key: string]
-
-type NonceOf = Pick<Entry, 'chainId' | 'entryPoint' | 'sender' | 'nonce'>
-
-function nonceKey({ chainId, entryPoint, sender, nonce }: NonceOf): string {
-  return `${chainId} ${entryPoint} ${sender} ${nonce.toString(16)}`
-}
-
-/** Of what the chain tells; another address than the usual ones nobody signs for. */
-function versionOf(entryPoint: Address): EntryPointVersion {
-  return VERSIONS.find((version) => ENTRY_POINTS[version] === entryPoint) ?? '0.8'
-}
-
-const VERSIONS = ['0.6', '0.7', '0.8'] as const
 
 const BLANK: Omit<Entry, 'id' | 'at' | 'chainId' | 'version' | 'entryPoint' | 'sender' | 'nonce'> = {
   state: 'reserved',
@@ -507,10 +402,6 @@ const BLANK: Omit<Entry, 'id' | 'at' | 'chainId' | 'version' | 'entryPoint' | 's
 
 function shown(calls: readonly InnerCall[] | null): Pick<Entry, 'calls' | 'callCount'> {
   return { calls: calls && calls.slice(0, ENTRY_CALLS), callCount: calls?.length ?? 0 }
-}
-
-function isOpen({ state }: Entry): boolean {
-  return state === 'reserved' || state === 'included'
 }
 
 function anyState(): boolean {

@@ -51,6 +51,9 @@ export const LOOK_BACK_BLOCKS = 100_000
 /** Blocks of one eth_getLogs: what public nodes grant. */
 export const LOG_BLOCKS = 1_000
 
+/** Logs of one answer that are read: more than as many blocks hold. */
+export const LOGS_READ = 1_000_000
+
 /** Senders in the filter of one eth_getLogs: what geth takes. */
 export const LOG_SENDERS = 1_000
 
@@ -80,8 +83,9 @@ export const MOST_VALID_SECONDS = 86_400
 export const SPONSOR_NAME_CHARS = 64
 export const SPONSOR_ICON_CHARS = 65_536
 
-/** What the fault `slow` waits: longer than wallets do. */
+/** What the fault `slow` waits unless told: longer than wallets do. And at most: an hour. */
 export const FAULT_DELAY_MS = 10_000
+export const MOST_FAULT_DELAY_MS = 3_600_000
 
 /** A deposit below this one is reported: 1 ether. */
 export const LOW_DEPOSIT = 10n ** 18n

@@ -1,6 +1,6 @@
 import { Secp256k1 } from '../eth/index.ts'
 import type { Address, PrivateKey } from '../eth/index.ts'
-import { CODE, RpcError, memoryRecords } from '../rpc/index.ts'
+import { CODE, RpcError, isImageUri, memoryRecords } from '../rpc/index.ts'
 import type { Records, Rpc, RpcRequest } from '../rpc/index.ts'
 import { Control } from './control.ts'
 import { DepositWatch } from './deposit.ts'
@@ -62,7 +62,7 @@ export function createPaymaster(options: PaymasterOptions): Paymaster {
   const [owner, signer] = [Secp256k1.address(options.owner), Secp256k1.address(options.signer)]
   const deployments = sponsorDeployments(owner, signer)
   const ledger = new Ledger(records, { onError })
-  const depositWei = options.depositWei ?? FIRST_DEPOSIT
+  const depositWei = depositOf(options)
   const setUp = new SetUp(node, { owner: { address: owner, key: options.owner }, deployments, depositWei })
   const deposits = new DepositWatch(node, { deployments, reservedOf: (paymaster: Address) => ledger.reservedOf(paymaster), onLow: onNote })
   const faults = new Faults()
@@ -122,17 +122,20 @@ function nameOf({ name = 'Pocketchain' }: PaymasterOptions): string {
 
 /** Wallets show no icon that they would have to fetch (ERC-7677). */
 function iconOf({ icon = null }: PaymasterOptions): string | null {
-  if (icon === null || (ICON.test(icon) && icon.length <= SPONSOR_ICON_CHARS)) return icon
+  if (icon === null || (icon.length <= SPONSOR_ICON_CHARS && isImageUri(icon))) return icon
   throw new RangeError(
-    `a sponsor's icon must be a data: URI of an image with at most ${SPONSOR_ICON_CHARS} characters, such as data:image/png;base64,…, not ${icon.slice(0, 40)}`,
+    `a sponsor's icon must be a data: URI of a PNG, JPEG, GIF, WebP, AVIF or SVG, encoded, with at most ${SPONSOR_ICON_CHARS} characters, such as data:image/png;base64,…, not ${icon.slice(0, 40)}`,
   )
 }
-
-const ICON = /^data:image\/[a-z0-9.+-]+[;,]/i
 
 function secondsOf({ validForSeconds = VALID_FOR_SECONDS }: PaymasterOptions): number {
   if (Number.isSafeInteger(validForSeconds) && validForSeconds >= 1 && validForSeconds <= MOST_VALID_SECONDS) return validForSeconds
   throw new RangeError(`validForSeconds must be a whole number from 1 to ${MOST_VALID_SECONDS}, not ${validForSeconds}`)
+}
+
+function depositOf({ depositWei = FIRST_DEPOSIT }: PaymasterOptions): bigint {
+  if (typeof depositWei === 'bigint' && depositWei >= 0n && depositWei >> 256n === 0n) return depositWei
+  throw new RangeError(`depositWei must be wei as a bigint, 0n or more, not ${String(depositWei)}`)
 }
 
 function nothing(): void {}

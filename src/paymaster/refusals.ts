@@ -17,14 +17,18 @@ export class Refusals {
   /** keys of pages that were written and are no longer kept */
   readonly #gone: string[] = []
 
-  constructor(records: Records) {
+  /** `onError` gets what a record that cannot be read says; it is left out. */
+  constructor(records: Records, onError: (error: unknown) => void) {
     this.#records = records
-    this.#pages = JsonRecords.entries(records, PAGES).map(([key, value]) => ({
-      key,
-      entries: (value as readonly unknown[]).map(EntryJson.read), // only `flush` writes it
-      isWritten: true,
-      wasWritten: true,
-    }))
+    this.#pages = JsonRecords.entries(records, PAGES).flatMap(([key, value]) => {
+      try {
+        const entries = (value as readonly unknown[]).map(EntryJson.read) // only `flush` writes it
+        return [{ key, entries, isWritten: true, wasWritten: true }]
+      } catch (error) {
+        onError(new Error(`the record ${key} holds no refusals of the sponsor's ledger and is left out`, { cause: error }))
+        return []
+      }
+    })
   }
 
   get all(): readonly Entry[] {

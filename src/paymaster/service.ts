@@ -41,7 +41,7 @@ export interface ServiceParts {
 }
 
 /** What is refused says so as Coinbase's service does, whose errors apps know. */
-export const SPONSOR_CODE = {
+const SPONSOR_CODE = {
   /** a policy, or a fault on demand */
   denied: -32001,
   /** nobody's fault who asks: the paymaster does not stand, or has no money */
@@ -149,13 +149,11 @@ export class Service {
   /** What is reserved for others is theirs. */
   #assertDeposit(request: Request, deposit: bigint): void {
     const { setUp, ledger } = this.#parts
-    const { maxCost, sender, nonce } = request.ask
+    const { ask } = request
     const { address, entryPoint: at, version } = setUp.of(request.entryPoint.version)
-    const isOwn = (each: Entry) => each.paymaster === address && each.state === 'reserved' && each.sender === sender && each.nonce === nonce
-    const own = ledger.open().reduce((sum, each) => (isOwn(each) ? sum + (each.maxCost ?? 0n) : sum), 0n)
-    const left = deposit - (ledger.reservedOf(address) - own)
-    if (left > 0n && left >= (maxCost ?? 0n)) return
-    const wanted = maxCost === null ? '' : `the operation may cost ${maxCost} wei, `
+    const left = deposit - ledger.reservedOf(address, ask)
+    if (left > 0n && left >= (ask.maxCost ?? 0n)) return
+    const wanted = ask.maxCost === null ? '' : `the operation may cost ${ask.maxCost} wei, `
     const message = `${wanted}${left > 0n ? left : 0n} wei are left of the paymaster's deposit in EntryPoint ${version} (${deposit} wei)`
     throw this.#refused(request, refusal('deposit-too-low', message), { paymaster: address, entryPoint: at })
   }
@@ -166,7 +164,7 @@ export class Service {
     this.#assertDeposit(request, deposit)
     const validUntil = fault?.kind === 'expired' ? Math.max(ask.now - 1, 1) : ask.now + validForSeconds
     const limited = { ...request.operation, paymaster: paymaster.address }
-    const key = fault?.kind === 'wrong-signature' ? Hash.toBytes(Hash.ofText(`not ${Hash.ofText(String(signer))}`)) : signer
+    const key = fault?.kind === 'wrong-signature' ? NOBODY : signer
     const domain = { version: at.version, chainId: ask.chainId, paymaster: paymaster.address }
     const signed = PaymasterData.sign(limited, domain, validUntil, key)
     const paymasterData = fault?.kind === 'differ' ? Uint8Array.of(...signed, 0xff) : signed
@@ -201,18 +199,38 @@ export class Service {
     }
   }
 
+  /** Anybody may ask: which policies there are and what is left of them stands in the ledger only, in the line that `data.entry` names. */
   #refused(request: Request, refused: Refusal, more: object = {}): RpcError {
-    this.#record(request, refused)
-    const { reason, policy, reasons, message } = refused
-    const data = { reason, policy, reasons, ...more }
-    if (UNAVAILABLE.has(reason)) return new RpcError(SPONSOR_CODE.unavailable, `unavailable - ${message}`, data)
-    return new RpcError(SPONSOR_CODE.denied, `request denied - ${message}`, data)
+    const { id } = this.#record(request, refused)
+    const { reason } = refused
+    const isUnavailable = UNAVAILABLE.has(reason)
+    const message = `${isUnavailable ? 'unavailable' : 'request denied'} - ${toldOf(refused)}`
+    return new RpcError(isUnavailable ? SPONSOR_CODE.unavailable : SPONSOR_CODE.denied, message, { reason, entry: id, ...more })
   }
 
-  #record({ ask, stage }: Request, refused: Refusal): void {
-    this.#parts.ledger.refuse(ask, stage, refused)
+  #record({ ask, stage }: Request, refused: Refusal): Entry {
+    return this.#parts.ledger.refuse(ask, stage, refused)
   }
 }
+
+/** What says only what the request itself says is told as it is. */
+function toldOf({ reason, policy, message, reasons }: Refusal): string {
+  return GUARDED.get(reason) ?? reasons.find((each) => each.policy === policy)?.message ?? message
+}
+
+/** Whose words tell what others have used, or what an operator has decided. */
+const GUARDED: ReadonlyMap<Reason, string> = new Map([
+  ['ended', 'nothing is sponsored any more'],
+  ['per-operation', 'the operation may cost more than is sponsored at once'],
+  ['per-user', 'what is sponsored for this account does not cover it any more'],
+  ['per-day', 'what is sponsored in a day does not cover it today'],
+  ['total', 'what is sponsored in all does not cover it any more'],
+  ['too-many-open', 'too many operations are promised and not sent yet: wait until some are used or run out'],
+  ['deposit-too-low', "what is free of the paymaster's deposit does not cover it"],
+])
+
+/** A key that no paymaster has as its signer. */
+const NOBODY: PrivateKey = Hash.toBytes(Hash.ofText('the signer of nobody'))
 
 const UNAVAILABLE: ReadonlySet<Reason> = new Set(['deposit-too-low', 'not-deployed'])
 

@@ -1,8 +1,18 @@
 import { Abi, Address, Hash, Hex } from '../eth/index.ts'
-import { RpcError, schema } from '../rpc/index.ts'
+import { ChainWatch, RpcError, schema } from '../rpc/index.ts'
 import type { Rpc } from '../rpc/index.ts'
 import type { Charge, Cursor, Ledger, Looked } from './ledger.ts'
-import { CURSOR_BLOCKS, LOG_BLOCKS, LOG_SENDERS, LOOKS_TOGETHER, LOOK_BACK_BLOCKS, POLL_MS, SLOW_POLL_MS, TRAIL } from './limits.ts'
+import {
+  CURSOR_BLOCKS,
+  LOGS_READ,
+  LOG_BLOCKS,
+  LOG_SENDERS,
+  LOOKS_TOGETHER,
+  LOOK_BACK_BLOCKS,
+  POLL_MS,
+  SLOW_POLL_MS,
+  TRAIL,
+} from './limits.ts'
 
 export interface SettlementOptions {
   readonly rpc: Rpc
@@ -24,14 +34,14 @@ export interface SettlementOptions {
  */
 export class Settlement {
   readonly #options: SettlementOptions
-  readonly #ends: (() => Promise<void>)[] = []
   /** null: not looked at yet */
   #cursor: Cursor | null = null
   /** the block number of the cursor that is kept, and the writes of the ledger that it stands behind */
   #kept = { number: -1, writes: -1 }
   #running: Promise<void> = Promise.resolve()
   #next: Promise<void> | null = null
-  #timer: ReturnType<typeof setInterval> | null = null
+  /** null: not started, or closed before */
+  #watch: ChainWatch | null = null
   /** the newest block when the node refused to tell of the block under construction: it is not asked again before the next */
   #refusedAt: Hash | null = null
   #isFailing = false
@@ -48,18 +58,25 @@ export class Settlement {
 
   /** Looks at what has happened since the process before, then goes on by itself. Nothing may be reserved before. Throws RpcError when the node does not answer. */
   async start(): Promise<void> {
-    const { ledger, chainId, entryPoints } = this.#options
+    const { rpc, ledger, chainId, entryPoints } = this.#options
     this.#cursor = ledger.cursor(chainId)
     // A process that ended on its way has told the ledger more than the cursor says, and the chain may have gone back since.
     if (this.#cursor !== null) ledger.retract(chainId, this.#cursor.head.number)
     await this.settled()
     if (this.#isClosed) return
-    this.#every(POLL_MS)
-    void this.#subscribe(['newHeads'], () => true)
-    // What nobody has reserved cannot be pre-confirmed.
-    void this.#subscribe(['newFlashblocks'], () => ledger.hasOpen)
-    // A chain that goes back tells it here and nowhere else.
-    void this.#subscribe(['logs', { address: entryPoints, topics: [EVENT] }], isRemoved)
+    this.#watch = new ChainWatch({
+      rpc,
+      tell: () => this.#look(),
+      pollMs: POLL_MS,
+      slowPollMs: SLOW_POLL_MS,
+      feeds: [
+        { params: ['newHeads'], isPulse: true },
+        // What nobody has reserved cannot be pre-confirmed.
+        { params: ['newFlashblocks'], isNews: () => ledger.hasOpen },
+        // A chain that goes back tells it here and nowhere else.
+        { params: ['logs', { address: entryPoints, topics: [EVENT] }], isNews: isRemoved },
+      ],
+    })
   }
 
   /** Has looked at everything up to what is the head and the block under construction now. Throws RpcError when the node does not answer. */
@@ -76,35 +93,9 @@ export class Settlement {
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
-    if (this.#timer !== null) clearInterval(this.#timer)
-    for (const end of this.#ends) void end().catch(nothing)
+    this.#watch?.end()
     await this.#running
     this.#keep(true)
-  }
-
-  // --- news -----------------------------------------------------------------------------------------------------------
-
-  async #subscribe(params: readonly unknown[], isNews: (result: unknown) => boolean): Promise<void> {
-    const tell = (result: unknown): void => {
-      if (isNews(result)) this.#look()
-    }
-    try {
-      const end = await this.#options.rpc.subscribe(params, tell)
-      if (this.#isClosed) return await end()
-      this.#ends.push(end)
-      if (params[0] !== 'newHeads') return
-      this.#every(SLOW_POLL_MS)
-      // What came before the node knew that somebody listens.
-      this.#look()
-    } catch {
-      // The node has no such subscription, or none at all: the interval stays.
-    }
-  }
-
-  #every(ms: number): void {
-    if (this.#timer !== null) clearInterval(this.#timer)
-    this.#timer = setInterval(() => this.#look(), ms)
-    this.#timer.unref()
   }
 
   #look(): void {
@@ -255,7 +246,7 @@ const LOGS = arrayOf(
     transactionHash: hash,
     logIndex: quantityNumber,
   }),
-  1_000_000,
+  LOGS_READ,
 )
 
 type Header = ReturnType<typeof HEADER.parse>

@@ -18,7 +18,8 @@ export const PaymasterData = { BYTES: 77, STUB: stub(), sign, digest, verificati
  */
 function stub(): Uint8Array {
   const signature = Hex.toBytes(`0x${'ff'.repeat(15)}${'12'.repeat(17)}${'7a'.repeat(32)}1c`)
-  return Bytes.concat([uint48(0), uint48(2 ** 48 - 1), signature])
+  // The highest bit would say that these are numbers of blocks, and with that bit in one of them only the contract looks no further.
+  return Bytes.concat([uint48(0), uint48(2 ** 47 - 1), signature])
 }
 
 /** From ever on and until `validUntil` (Unix seconds). Throws DecodeError for limits or fees that do not fit 16 bytes. */

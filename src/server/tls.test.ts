@@ -168,6 +168,38 @@ describe.each([true, false])('TLS on the port of HTTP (lane: %s)', (lane) => {
     expect(bench.errors).toEqual([])
   })
 
+  test('who goes before both have agreed gives the place back at once', async () => {
+    await using bench = await setUp(listen)
+    const { server } = bench
+    const ca = server.ca()
+    const greeting = await greetingOf()
+    // More than there are places, and each is gone before the next one comes.
+    for (let i = 0; i < MAX_CONNECTIONS + 50; i++) {
+      const socket = connect(server.port, server.host, () => socket.write(greeting.subarray(0, 50), () => socket.destroy()))
+      socket.on('error', () => undefined)
+      await new Promise((resolve) => socket.once('close', resolve))
+    }
+    expect((await askSecurely(server, { body: CHAIN_ID, ca })).status).toBe(200)
+    expect(bench.errors).toEqual([])
+  })
+
+  test('who says no more after the request still gets the answer', async () => {
+    await using bench = await setUp(listen)
+    const { server } = bench
+    const waiting: ((reply: Reply) => void)[] = []
+    const rpc = { handle: () => new Promise<Reply>((resolve) => waiting.push(resolve)) }
+    const slow = await Server.listen({ ...bench.node, rpc, onError: (error) => bench.errors.push(error) }, { port: 0, ...listen })
+    const socket = await shake(slow, { ca: slow.ca() })
+    const answer = all(socket)
+    socket.end(GOOD)
+    await until(() => waiting.length === 1)
+    // Behind this the server has read that the other side is closed.
+    await ask(server, { method: 'GET', path: '/livez' })
+    waiting.shift()?.({ body: '"done"' })
+    expect(await answer).toMatch(/"done"$/)
+    await slow.close()
+  })
+
   test('a greeting byte by byte is understood', async () => {
     await using bench = await setUp(listen)
     const greeting = await greetingOf()
@@ -280,6 +312,36 @@ describe('greetings that do not end', () => {
     clearInterval(dripping)
     expect(performance.now() - begunMs).toBeLessThan(5_000)
     expect(sent).toBeGreaterThan(10)
+  })
+
+  test.each([
+    ['does not trust us', (port: number) => connectSecurely({ port, host: '127.0.0.1' })],
+    [
+      'goes in the middle',
+      (port: number) =>
+        connect(port, '127.0.0.1', function (this: Socket) {
+          this.end('\x16')
+        }),
+    ],
+  ])('who %s is not waited for', async (_, dial) => {
+    const tls = tlsOf({ folder: null })
+    let gone: () => void = () => undefined
+    const isGone = new Promise<void>((resolve) => (gone = resolve))
+    await using door = await listening((socket) => {
+      socket.once('close', gone)
+      socket.once('data', (piece) => {
+        socket.pause()
+        socket.allowHalfOpen = true // as an http.Server has it
+        socket.unshift(piece)
+        tls.meet(socket)
+      })
+    })
+    const begunMs = performance.now()
+    const client = dial(door.port)
+    client.on('error', () => undefined)
+    await isGone
+    expect(performance.now() - begunMs).toBeLessThan(HANDSHAKE_MS / 2)
+    client.destroy()
   })
 })
 

@@ -69,6 +69,8 @@ export class Tls {
     this.#opening.set(socket, setTimeout(() => socket.destroy(), this.#handshakeMs).unref())
     socket.on('error', ignore)
     socket.once('close', () => this.#settled(socket))
+    // An http.Server leaves its side open. Who goes before we agree, as all do who do not trust us, would keep a place until the time is over.
+    socket.allowHalfOpen = false
     server.emit('connection', socket)
   }
 
@@ -87,6 +89,8 @@ export class Tls {
     const socket = [...this.#opening.keys()].find((each) => endOf(each) === end)
     if (socket === undefined) return void secure.destroy() // gone meanwhile
     this.#settled(socket)
+    // From here on it is a connection of HTTP like any other: who says no more still gets the answer.
+    secure.allowHalfOpen = true
     this.#options.admit(secure)
   }
 

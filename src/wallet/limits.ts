@@ -205,6 +205,9 @@ export const SPONSORED_CALL_GAS = 12_000_000n
 /** Bytes of the call data of a bundle with nothing else in it: bundlers keep below the 128 KiB that pools take. */
 export const OPERATION_BYTES = 120_000
 
+/** What of it is left to a sponsor: the services there are sign within 300 bytes. One that wants more fails where the calls leave it no room. */
+export const SPONSOR_DATA_BYTES = 512
+
 /** Tokens of which the allowance of a sponsor is looked at. */
 export const SPONSOR_TOKENS = 32
 

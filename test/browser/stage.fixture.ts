@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { createPocketchain } from '../../src/index.ts'
-import type { Pocketchain } from '../../src/index.ts'
+import type { Pocketchain, PocketchainOptions } from '../../src/index.ts'
 import { serve } from './sites.fixture.ts'
 import type { Content, Site } from './sites.fixture.ts'
 
@@ -12,6 +12,8 @@ export interface Stage extends AsyncDisposable {
   readonly node: Pocketchain
   readonly second: { readonly node: Pocketchain; readonly url: string; readonly chainId: number }
   readonly url: string
+  /** of the sponsor's service, as apps name it */
+  readonly paymaster: string
   readonly context: BrowserContext
   /** the approval page, opened by the one-time link */
   readonly approvals: Page
@@ -22,11 +24,15 @@ export interface Stage extends AsyncDisposable {
 /** The chain id that MetaMask's test dapp adds. */
 const SECOND_CHAIN_ID = 1_338
 
-export async function openStage(browser: Browser, look: Parameters<Browser['newContext']>[0] = {}): Promise<Stage> {
-  const node = await createPocketchain()
-  const server = await node.listen()
+export async function openStage(
+  browser: Browser,
+  look: Parameters<Browser['newContext']>[0] = {},
+  options: PocketchainOptions = {},
+): Promise<Stage> {
+  const node = await createPocketchain(options)
+  const server = await node.listen({ tlsFolder: null })
   const second = await createPocketchain({ chainId: SECOND_CHAIN_ID })
-  const secondServer = await second.listen()
+  const secondServer = await second.listen({ tlsFolder: null })
   const context = await browser.newContext(look)
   context.setDefaultTimeout(PATIENCE_MS)
   const approvals = await context.newPage()
@@ -36,6 +42,7 @@ export async function openStage(browser: Browser, look: Parameters<Browser['newC
     node,
     second: { node: second, url: secondServer.url, chainId: SECOND_CHAIN_ID },
     url: server.url,
+    paymaster: server.paymaster?.url ?? '',
     context,
     approvals,
     open: async (content, path) => {

@@ -2,13 +2,16 @@ import type { Browser, Page } from 'playwright-core'
 import { encodeDeployData, encodeFunctionData } from 'viem'
 import type { Hex } from 'viem'
 import { contracts } from '../../src/wallet/preview/contracts.fixture.ts'
+import type { SponsorChoices } from '../../src/index.ts'
 import type { Provider } from '../../src/wallet/index.ts'
-import { card } from './stage.fixture.ts'
+import { answer, card } from './stage.fixture.ts'
 import type { Stage } from './stage.fixture.ts'
 
 /** Something that the page of the wallet can show, made by real requests of an app. */
 export interface View {
   readonly name: string
+  /** of the window, when it is not as narrow as a popup */
+  readonly width?: number
   /** Brings it up. Answers the page that shows it, and what ends it. */
   readonly show: (scene: ViewScene) => Promise<Shown>
 }
@@ -31,6 +34,8 @@ export interface ViewScene {
 
 const ORIGIN = 'http://shop.localhost:3000'
 const FRIEND = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
+/** Of a window on a desk. */
+const WIDE = 1_160
 const ETHER = `0x${(10n ** 18n).toString(16)}`
 
 export const VIEWS: readonly View[] = [
@@ -75,6 +80,65 @@ export const VIEWS: readonly View[] = [
     ask(app, 'wallet_watchAsset', { type: 'ERC20', options: { address: coin, symbol: 'CAKE', decimals: 6 } }),
   ),
   {
+    name: 'sponsor-empty',
+    width: WIDE,
+    show: async ({ stage, browser }) => {
+      const { page, end } = await sponsorPage(browser, stage)
+      await page.getByTestId('empty').waitFor()
+      return { page, end }
+    },
+  },
+  sponsoredQuestion('sponsored-batch', (scene) => ask(scene.app, 'wallet_sendCalls', sponsored(batchOf(scene, true), scene))),
+  sponsoredQuestion('sponsor-failed', async (scene) => {
+    await scene.stage.node.request({ method: 'pocketchain_sponsorFault', params: [{ kind: 'refuse', times: 1 }] })
+    return ask(scene.app, 'wallet_sendCalls', sponsored(batchOf(scene, true), scene, { optional: true }))
+  }),
+  {
+    name: 'sponsor',
+    width: WIDE,
+    show: async (scene) => {
+      const { page, end } = await filledPage(scene)
+      await page.locator('[data-testid="entry"][data-state="settled"]').first().waitFor()
+      return { page, end }
+    },
+  },
+  {
+    name: 'sponsor-details',
+    width: WIDE,
+    show: async (scene) => {
+      const { node } = scene.stage
+      const { page, end } = await filledPage(scene)
+      await node.request({ method: 'pocketchain_sponsorFault', params: [{ kind: 'wrong-signature' }] })
+      await page.locator('[data-testid="entry"][data-state="refused"]').getByTestId('details').first().click()
+      await page.locator('[data-testid="entry"][data-state="settled"]').getByTestId('details').first().click()
+      await page.getByTestId('fault-banner').waitFor()
+      const over = async (): Promise<void> => {
+        await node.request({ method: 'pocketchain_sponsorFault', params: [null] })
+        await end()
+      }
+      return { page, end: over }
+    },
+  },
+  {
+    name: 'sponsor-phone',
+    width: 390,
+    show: async (scene) => {
+      const { page, end } = await filledPage(scene)
+      await page.getByTestId('entry').first().waitFor()
+      return { page, end }
+    },
+  },
+  {
+    name: 'sponsored-status',
+    show: async (scene) => {
+      const { stage } = scene
+      const id = await sendSponsored(scene, [{ to: FRIEND, data: '0x' }])
+      await stage.approvals.goto(`${stage.url}/wallet#batch=${id}`)
+      await stage.approvals.getByTestId('batch').getByTestId('operation').waitFor()
+      return { page: stage.approvals, end: () => stage.approvals.goto(`${stage.url}/wallet#`) }
+    },
+  },
+  {
     name: 'batch-status',
     show: async (scene) => {
       const { stage, app } = scene
@@ -96,6 +160,97 @@ export const VIEWS: readonly View[] = [
     },
   },
 ]
+
+// --- sponsors -----------------------------------------------------------------------------------------------------------
+
+/** What the sponsor of a stage is called, and looks like. */
+export const SPONSOR: SponsorChoices = {
+  name: 'Corner Coffee',
+  icon: `data:image/svg+xml,${encodeURIComponent(
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 96 96"><rect width="96" height="96" fill="#7a4b2b"/><path d="M24 34h40v18a20 20 0 0 1-40 0z" fill="#fff"/><path d="M64 38h5a9 9 0 0 1 0 18h-6" fill="none" stroke="#fff" stroke-width="5"/></svg>',
+  )}`,
+}
+
+/** In a window of its own: the page is for everybody who reaches the node. */
+async function sponsorPage(browser: Browser, stage: Stage): Promise<Shown> {
+  const context = await browser.newContext({ bypassCSP: true, reducedMotion: 'reduce' })
+  const page = await context.newPage()
+  await page.goto(`${stage.url}/sponsor`)
+  await page.getByTestId('sponsor-name').waitFor()
+  return { page, end: () => context.close() }
+}
+
+/** The account is upgraded on the way, so that is asked first. */
+function sponsoredQuestion(name: string, asked: (scene: ViewScene) => Promise<unknown>): View {
+  const { show } = question(name, 'batch', (scene) => {
+    const outcome = asked(scene)
+    answer(scene.stage.approvals, 'upgrade').catch(() => {}) // the question that does not come is missed below
+    return outcome
+  })
+  return { name, show }
+}
+
+function sponsored(batch: object, { stage }: ViewScene, more: object = {}): object {
+  return { ...batch, capabilities: { paymasterService: { url: stage.paymaster, ...more } } }
+}
+
+/** Answers the id of a batch that is done. */
+async function sendSponsored(scene: ViewScene, calls: readonly object[]): Promise<string> {
+  const { approvals, batches } = scene.stage.node.wallet
+  approvals.setPolicy('approve')
+  try {
+    const batch = { version: '2.0.0', from: scene.account, chainId: '0x7a69', atomicRequired: true, calls }
+    const { id } = (await ask(scene.app, 'wallet_sendCalls', sponsored(batch, scene))) as { id: string } // EIP-5792
+    await batches.status(id, { origin: ORIGIN, waitMs: 10_000 })
+    return id
+  } finally {
+    approvals.setPolicy('ask')
+  }
+}
+
+/** The page with something on it. */
+async function filledPage(scene: ViewScene): Promise<Shown> {
+  const filling = filled.get(scene) ?? fillLedger(scene)
+  filled.set(scene, filling)
+  await filling
+  return sponsorPage(scene.browser, scene.stage)
+}
+
+const filled = new WeakMap<ViewScene, Promise<void>>()
+
+/** A decision of every kind, under policies with budgets. */
+async function fillLedger(scene: ViewScene): Promise<void> {
+  const { node } = scene.stage
+  const request = (method: string, ...params: readonly unknown[]) => node.request({ method, params })
+  const POLICIES = [
+    {
+      name: 'coffee',
+      total: '5000000000000000',
+      perDay: '2000000000000000',
+      perUser: '1000000000000000',
+      contracts: [{ address: scene.coin }],
+    },
+    { name: 'friends', total: '1000000000000000000', until: '2036-01-01T00:00:00Z' },
+  ]
+  await request('pocketchain_sponsorPolicies', POLICIES)
+  await sendSponsored(scene, [
+    { to: scene.coin, data: called('approve', [scene.taker, 5_000_000n]) },
+    { to: scene.coin, data: called('transfer', [FRIEND, 2_500_000n]) },
+  ])
+  await sendSponsored(scene, [{ to: FRIEND, value: '0x2386f26fc10000' }])
+  const refused = () =>
+    sendSponsored(scene, [
+      { to: FRIEND, value: '0x1' },
+      { to: scene.taker, data: '0xdeadbeef' },
+    ]).catch(() => null)
+  await request('pocketchain_sponsorFault', { kind: 'refuse', times: 1 })
+  await refused()
+  await request('pocketchain_sponsorPolicies', POLICIES.slice(0, 1))
+  await refused()
+  await request('pocketchain_sponsorPolicies', POLICIES)
+  await request('evm_mine')
+  await node.sponsor.settled()
+}
 
 /** A connected site, a token and a contract that takes it. */
 export async function viewScene(browser: Browser, stage: Stage): Promise<ViewScene> {
@@ -145,7 +300,7 @@ function ask(app: Provider, method: string, ...params: unknown[]): Promise<unkno
 }
 
 /** What shopping looks like to a wallet: an allowance, more of it than is used, and payments. */
-function batchOf({ account, coin, taker }: ViewScene, atomicRequired: boolean): unknown {
+function batchOf({ account, coin, taker }: ViewScene, atomicRequired: boolean): object {
   const calls = [
     { to: coin, data: called('approve', [taker, 5_000_000n]) },
     { to: coin, data: called('transfer', [FRIEND, 2_500_000n]) },

@@ -7,7 +7,7 @@ import { ROOT } from '../../scripts/setup.mjs'
 import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
 import { openStage } from './stage.fixture.ts'
 import type { Stage } from './stage.fixture.ts'
-import { VIEWS, viewScene } from './views.fixture.ts'
+import { SPONSOR, VIEWS, viewScene } from './views.fixture.ts'
 import type { ViewScene } from './views.fixture.ts'
 
 // Everything that the page can show, in light and in dark, read by axe. `npm run screenshots` writes the pictures in docs/screenshots meanwhile.
@@ -16,16 +16,16 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const PICTURES = join(ROOT, 'docs', 'screenshots')
 const VIEWPORT = { width: 460, height: 640 }
 /** Of the others one picture is enough. */
-const PAINTED_DARK = new Set(['batch', 'home'])
+const PAINTED_DARK = new Set(['batch', 'home', 'sponsor', 'sponsored-batch'])
 const isPainting = process.env['SCREENSHOTS'] !== undefined
 
-describe.skipIf(NO_BROWSER !== null)(`what the wallet's page shows${NO_BROWSER === null ? '' : ` (${NO_BROWSER})`}`, () => {
+describe.skipIf(NO_BROWSER !== null)(`what the pages show${NO_BROWSER === null ? '' : ` (${NO_BROWSER})`}`, () => {
   let browser: Browser
   let stage: Stage
   let scene: ViewScene
   beforeAll(async () => {
     browser = await startBrowser()
-    stage = await openStage(browser, { viewport: VIEWPORT, reducedMotion: 'reduce', bypassCSP: true })
+    stage = await openStage(browser, { viewport: VIEWPORT, reducedMotion: 'reduce', bypassCSP: true }, { sponsor: SPONSOR })
     scene = await viewScene(browser, stage)
     if (isPainting) mkdirSync(PICTURES, { recursive: true })
   })
@@ -34,12 +34,13 @@ describe.skipIf(NO_BROWSER !== null)(`what the wallet's page shows${NO_BROWSER =
     await browser.close()
   })
 
-  it.each(VIEWS)('$name has no serious fault for those who cannot see it, or not well', async ({ name, show }) => {
+  it.each(VIEWS)('$name has no serious fault for those who cannot see it, or not well', async ({ name, width = VIEWPORT.width, show }) => {
     const { page, end } = await show(scene)
     try {
+      await page.setViewportSize({ ...VIEWPORT, width })
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme })
-        if (isPainting && (colorScheme === 'light' || PAINTED_DARK.has(name))) await paint(page, `${name}-${colorScheme}`)
+        if (isPainting && (colorScheme === 'light' || PAINTED_DARK.has(name))) await paint(page, `${name}-${colorScheme}`, width)
         expect.soft(await faults(page), colorScheme).toEqual([])
       }
     } finally {
@@ -58,13 +59,13 @@ async function faults(page: Page): Promise<readonly string[]> {
 }
 
 /** The page as high as it is, its buttons ready. A window that is lower would show them in the middle of the picture. */
-async function paint(page: Page, name: string): Promise<void> {
+async function paint(page: Page, name: string, width: number): Promise<void> {
   const bar = page.locator('.buttons')
   if ((await bar.count()) > 0) await bar.locator('.armed').waitFor()
   const height = await page.evaluate(() => (globalThis as unknown as AxePage).document.documentElement.scrollHeight) // as every page has
-  await page.setViewportSize({ width: VIEWPORT.width, height })
+  await page.setViewportSize({ width, height })
   await page.screenshot({ path: join(PICTURES, `${name}.png`), animations: 'disabled' })
-  await page.setViewportSize(VIEWPORT)
+  await page.setViewportSize({ ...VIEWPORT, width })
 }
 
 interface AxePage {

@@ -210,6 +210,11 @@ export class Approvals {
     this.#journal.clear()
   }
 
+  /** Throws RpcError 4900 when the wallet is closed. */
+  assertOpen(): void {
+    if (this.#isClosed) throw closed()
+  }
+
   /** Refuses everything that waits, and everything that comes. */
   close(): void {
     this.#isClosed = true

@@ -1,15 +1,14 @@
 import { ENTRY_POINTS } from '../../eth/index.ts'
 import type { Address, Hash } from '../../eth/index.ts'
 import type { Records } from '../../rpc/index.ts'
-import { CODE, RpcError } from '../../rpc/index.ts'
+import { ChainWatch, CODE, RpcError } from '../../rpc/index.ts'
 import { BatchRecord } from './batchrecord.ts'
 import type { BatchOperation, BatchTransaction, Fate, StatusCode } from './batchrecord.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import type { Chains } from '../chains/chains.ts'
-import { ChainWatch } from './chainwatch.ts'
 import { WALLET_CODE } from '../errors.ts'
 import { lookAt } from './fates.ts'
-import { OPEN_BATCHES, UPGRADE_LOOK_MS, UPGRADE_WAIT_MS } from '../limits.ts'
+import { OPEN_BATCHES, POLL_MS, SLOW_POLL_MS, UPGRADE_LOOK_MS, UPGRADE_WAIT_MS } from '../limits.ts'
 import { handOperation, isUpgrading, lookAtOperation, operationNonce } from './operationfate.ts'
 import { Turns, hand, isOver, turnOf } from './sending.ts'
 import { BatchShelf } from './shelf.ts'
@@ -64,7 +63,7 @@ export class Batches {
   readonly #now: () => number
   readonly #shelf: BatchShelf
   readonly #waits = new StatusWaits()
-  readonly #watches = new Map<number, () => void>()
+  readonly #watches = new Map<number, ChainWatch>()
   readonly #looks = new Map<string, Promise<BatchRecord>>()
   /** keys of those from before the start that nobody has looked for yet: the node may have forgotten them with its own restart */
   readonly #resumed = new Set<string>()
@@ -155,7 +154,7 @@ export class Batches {
   /** Those who wait for a status are answered; what is open goes on with the next wallet over the same records. */
   async close(): Promise<void> {
     this.#isClosed = true
-    for (const end of this.#watches.values()) end()
+    for (const watch of this.#watches.values()) watch.end()
     this.#watches.clear()
     this.#waits.close()
     await Promise.allSettled(this.#looks.values())
@@ -197,14 +196,23 @@ export class Batches {
   }
 
   /**
-   * The nonce that the account's next user operation has, under key 0, on the pending state: behind the operations of the wallet that wait. To be asked and
-   * used under the account's turn. Throws RpcError.
+   * The nonce that the account's next user operation has, under key 0, on the pending state: the first one from `least` on that no operation of the wallet
+   * holds which waits. Where one of them was dropped, those behind it wait for what takes its place. To be asked and used under the account's turn. Throws
+   * RpcError.
    */
-  async nextOperationNonce(chain: WalletChain, account: Address, entryPoint: Address = ENTRY_POINTS['0.8']): Promise<bigint> {
+  async nextOperationNonce(
+    chain: WalletChain,
+    account: Address,
+    entryPoint: Address = ENTRY_POINTS['0.8'],
+    least = 0n,
+  ): Promise<bigint> {
     const open = this.#openOf(chain.chainId, account).filter(({ operation }) => operation?.entryPoint === entryPoint)
     const looked = await Promise.all(open.map((record) => this.#look(BatchRecord.key(record), true)))
     const next = await operationNonce(chain, account, entryPoint, 0n, 'pending')
-    return looked.reduce((nonce, { operation }) => (operation === null ? nonce : behind(operation, nonce)), next)
+    const held = new Set(looked.flatMap(({ operation }) => (operation?.fate.kind === 'waiting' ? [BigInt(operation.nonce)] : [])))
+    let nonce = next > least ? next : least
+    while (held.has(nonce)) nonce += 1n
+    return nonce
   }
 
   /**
@@ -230,14 +238,18 @@ export class Batches {
     const single = this.#authorizing.get(turn)
     if (single !== undefined && !(await isOver(chain, single))) return single
     this.#authorizing.delete(turn)
-    const key = this.#upgradeOf(chain.chainId, account)
-    if (key === null) return null
-    return waitingUpgrade(await this.#look(key, true)) ?? this.#upgrading(chain, account)
+    for (const upgrade of this.#openOf(chain.chainId, account).filter((record) => waitingUpgrade(record) !== null)) {
+      const looked = await this.#look(BatchRecord.key(upgrade), true)
+      const hash = waitingUpgrade(looked)
+      if (hash !== null && !(await this.#isStranded(chain, looked))) return hash
+    }
+    return null
   }
 
-  #upgradeOf(chainId: number, account: Address): string | null {
-    const upgrading = this.#openOf(chainId, account).find((record) => waitingUpgrade(record) !== null)
-    return upgrading === undefined ? null : BatchRecord.key(upgrading)
+  /** What came before it was dropped: its block does not come before something else takes that place. */
+  async #isStranded(chain: WalletChain, { from, operation }: BatchRecord): Promise<boolean> {
+    if (operation === null) return false
+    return (await this.nextOperationNonce(chain, from, operation.entryPoint)) < BigInt(operation.nonce)
   }
 
   #openOf(chainId: number, account: Address): readonly BatchRecord[] {
@@ -289,19 +301,21 @@ export class Batches {
   #watchOpen(): void {
     if (this.#isClosed) return
     const open = new Set(this.#shelf.open().map(({ chainId }) => chainId))
-    for (const [chainId, end] of [...this.#watches]) {
+    for (const [chainId, watch] of [...this.#watches]) {
       if (open.has(chainId)) continue
-      end()
+      watch.end()
       this.#watches.delete(chainId)
     }
     for (const chainId of open) {
       const chain = this.#options.chains.get(chainId)
       if (chain === null || this.#watches.has(chainId)) continue
-      this.#watches.set(
-        chainId,
-        new ChainWatch(chain).watch(() => this.#lookAtAll(chainId)),
-      )
+      this.#watches.set(chainId, this.#watchOf(chain))
     }
+  }
+
+  #watchOf({ rpc, chainId }: WalletChain): ChainWatch {
+    const feeds = FEEDS.map((name) => ({ params: [name], isPulse: true }))
+    return new ChainWatch({ rpc, feeds, pollMs: POLL_MS, slowPollMs: SLOW_POLL_MS, tell: () => this.#lookAtAll(chainId) })
   }
 
   #lookAtAll(chainId: number): void {
@@ -348,18 +362,15 @@ export class Batches {
   }
 }
 
+/** What a node may tell of its blocks. */
+const FEEDS = ['newFlashblocks', 'newHeads']
+
 /** interface 7.3. */
 export function duplicateId(id: string): RpcError {
   return new RpcError(WALLET_CODE.duplicateId, 'There is already a batch submitted with the specified batch ID', {
     reason: 'duplicate-id',
     id,
   })
-}
-
-/** The nonce behind an operation that waits, or may be lost with the chain's next word. */
-function behind({ nonce, fate }: BatchOperation, next: bigint): bigint {
-  const own = BigInt(nonce)
-  return fate.kind === 'waiting' && own >> 64n === 0n && own >= next ? own + 1n : next
 }
 
 /** What is not yet included and has an authorization of the account itself; null: nothing has. */

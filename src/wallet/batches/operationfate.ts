@@ -1,5 +1,5 @@
-import { Abi, ENTRY_POINTS, Hash, Hex } from '../../eth/index.ts'
-import type { Address, EntryPointVersion } from '../../eth/index.ts'
+import { Abi, Hash, Hex, entryPointVersion } from '../../eth/index.ts'
+import type { Address } from '../../eth/index.ts'
 import { CODE, RpcError, UserOperationJson } from '../../rpc/index.ts'
 import { WAITING } from './batchrecord.ts'
 import type { BatchOperation, BatchRecord, Fate } from './batchrecord.ts'
@@ -18,7 +18,7 @@ export interface SentOperation extends SignedOperation {
 
 /** As it is kept. */
 export function operationRecord({ operation, hash, entryPoint }: SentOperation): BatchOperation {
-  const json = UserOperationJson.write(operation, versionOf(entryPoint))
+  const json = UserOperationJson.write(operation, entryPointVersion(entryPoint) ?? '0.8')
   return { hash, entryPoint, nonce: Hex.fromQuantity(operation.nonce), json, fate: WAITING }
 }
 
@@ -194,11 +194,6 @@ function sequenceOf({ nonce }: BatchOperation): bigint {
 
 function sequence(nonce: bigint): bigint {
   return BigInt.asUintN(64, nonce)
-}
-
-function versionOf(address: Address): EntryPointVersion {
-  const versions: readonly EntryPointVersion[] = ['0.6', '0.7', '0.8']
-  return versions.find((version) => ENTRY_POINTS[version] === address) ?? '0.8'
 }
 
 function replaced({ from }: BatchRecord, operation: BatchOperation): Fate {

@@ -73,10 +73,12 @@ export function sendCalls(wallet: WalletContext, request: CallsRequest, asker: A
           const { execution } = plan
           if ('upgrade' in execution && execution.upgrade !== null) await consent(execution.upgrade)
         },
-        send: (approved, now) =>
-          now.sponsoring === null
-            ? signAndSend(wallet, approved, null, (transactions) => submit(wallet, batch, approved, { transactions }))
-            : signAndSubmit(wallet, batch, now, now.sponsoring.quote),
+        send: async (approved, now) => {
+          if (now.sponsoring === null)
+            return signAndSend(wallet, approved, null, (transactions) => submit(wallet, batch, approved, { transactions }))
+          admit() // the sponsor may have been asked again, which takes its time
+          return signAndSubmit(wallet, batch, now, now.sponsoring.quote)
+        },
         instead: (error, refused, approved) => payer.instead(error, refused, approved),
         assertFree: () => assertFree(wallet, batch),
       },
@@ -361,8 +363,9 @@ async function signAndSend<T>(
   }
 }
 
-/** What the site was allowed when it asked. Throws RpcError 4100 and -32602. */
+/** What the site was allowed when it asked, of a wallet that is there. Throws RpcError 4100, 4900 and -32602. */
 function assertStill(wallet: WalletContext, { origin }: Asker, chainId: number, from: Address): void {
+  wallet.approvals.assertOpen()
   const site = wallet.sites.get(origin)
   permittedAccount(site, from)
   if (site.chainId !== chainId) throw otherChain(site.chainId, Hex.fromQuantity(chainId))

@@ -1,4 +1,4 @@
-import { Address, Hex } from '../../eth/index.ts'
+import { Address, ENTRY_POINTS, Hex } from '../../eth/index.ts'
 import { RpcError } from '../../rpc/index.ts'
 import type { Batches } from '../batches/batches.ts'
 import { sponsoredExecutionOf } from '../batches/execution.ts'
@@ -11,8 +11,9 @@ import { SPONSOR_TOKENS } from '../limits.ts'
 import type { WalletSettings } from '../settings.ts'
 import type { PaymasterCapability } from './capability.ts'
 import { causeOf, failureText } from './failure.ts'
-import { isFresh, quoteOf } from './quote.ts'
+import { assertOperationSize, isFresh, quoteOf } from './quote.ts'
 import { SponsorService } from './service.ts'
+import { SPONSORED_VERSION } from './standing.ts'
 
 export interface PayerOptions {
   readonly batches: Batches
@@ -61,7 +62,7 @@ export class Payer {
   async instead(error: unknown, refused: Plan, approved: Plan): Promise<Plan> {
     if (!(error instanceof RpcError) || refused.sponsoring === null) throw error
     const { quote } = refused.sponsoring
-    const isFault = error.code === WALLET_CODE.paymaster
+    const isFault = error.code === WALLET_CODE.paymaster || isOff(error)
     const isOld = quote === approved.sponsoring?.quote
     try {
       if (isNonceUsed(error)) return await this.#sponsored(null, quote.operation.nonce + 1n, null)
@@ -81,11 +82,11 @@ export class Payer {
     const { chain, from, calls } = intent
     if (sponsor === null) throw new Error('there is nobody to ask')
     admit()
-    const service = (this.#service ??= new SponsorService(sponsor.url, settings))
     const execution = await sponsoredExecutionOf(chain, from)
     if (execution === null) throw sponsorRequired('account')
-    const next = await batches.nextOperationNonce(chain, from)
-    const nonce = next > least ? next : least
+    assertOperationSize(from, calls, execution) // before anything is wrong with the sponsor
+    const service = (this.#service ??= new SponsorService(sponsor.url, settings))
+    const nonce = await batches.nextOperationNonce(chain, from, ENTRY_POINTS[SPONSORED_VERSION], least)
     const meant = tokensIn(sponsor.context)
     const kept = approved === null ? null : await this.#kept(approved, execution, nonce, meant)
     if (kept !== null) return kept
@@ -125,6 +126,11 @@ export class Payer {
 /** Somebody else has taken it, in a block or in the bundler's pool. */
 function isNonceUsed({ message }: RpcError): boolean {
   return /\bAA25\b|replacement underpriced|cannot be replaced/i.test(message)
+}
+
+/** Nobody else may pay any more: 4100 of `admit`, not of a key. */
+function isOff({ code, data }: RpcError): boolean {
+  return code === WALLET_CODE.unauthorized && typeof data === 'object' && data !== null && 'capability' in data
 }
 
 /** ERC-7769: what the operation offers is too little by now. */

@@ -11,7 +11,7 @@ import { nextNonce } from '../batches/sending.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { sponsorFailed } from '../errors.ts'
 import type { Keyring, SignedOperation } from '../keys/keyring.ts'
-import { OPERATION_BYTES, PAYMASTER_GAS, QUOTE_FRESH_MS, SPONSORED_CALL_GAS } from '../limits.ts'
+import { OPERATION_BYTES, PAYMASTER_GAS, QUOTE_FRESH_MS, SPONSORED_CALL_GAS, SPONSOR_DATA_BYTES } from '../limits.ts'
 import { blamed } from './failure.ts'
 import { PaymasterCalls, grantOf } from './grant.ts'
 import type { OperationSteps } from '../preview/preview.ts'
@@ -73,7 +73,6 @@ export async function quoteOf(request: QuoteRequest): Promise<Quote> {
   const [fees, bare] = await Promise.all([blockGround(chain).then((ground) => feesFor(chain, ground)), bareOperation(request)])
   const { maxFeePerGas, maxPriorityFeePerGas } = fees
   const priced = { ...bare, maxFeePerGas, maxPriorityFeePerGas }
-  assertTransactionSize(ENTRY_POINT.handleOps([priced], from).length, OPERATION_BYTES)
   const stub = await service.stub(sponsorRequest(request, priced))
   const stubbed = withPaymaster(priced, stub)
   assertBounded(stubbed)
@@ -92,6 +91,18 @@ export async function quoteOf(request: QuoteRequest): Promise<Quote> {
     gas: ENTRY_POINT.prefundGas(operation),
     quotedAt,
   }
+}
+
+/** Throws RpcError 5740 for calls that leave a sponsor no room in a bundle. */
+export function assertOperationSize(from: Address, calls: readonly Call[], { delegate }: Sponsored): void {
+  const callData = executeCall(from, calls, delegate).data
+  const bare = UserOperation.of({ sender: from, nonce: 0n, callData, signature: STAND_IN })
+  assertTransactionSize(sizeOf(bare), OPERATION_BYTES - SPONSOR_DATA_BYTES)
+}
+
+/** Bytes of a bundle of nothing else. */
+function sizeOf(operation: UserOperation): number {
+  return ENTRY_POINT.handleOps([operation], operation.sender).length
 }
 
 /** False: it has to be asked for anew, because the nonce was used, the fees would not do any more, or nobody knows how long the sponsor stands by it. */
@@ -254,8 +265,13 @@ function assertSame(stub: PaymasterFields, final: PaymasterFields): void {
   throw sponsorFailed('length-changed', detail, { stubBytes: expected, finalBytes: got })
 }
 
-/** Throws RpcError 4300 for gas that no paymaster needs. */
+/** Throws RpcError 4300 for data that no bundle has room for, and for gas that no paymaster needs. */
 function assertBounded(operation: UserOperation): void {
+  const sizeBytes = sizeOf(operation)
+  if (sizeBytes > OPERATION_BYTES) {
+    const detail = `with the sponsor's ${operation.paymasterData.length} bytes of paymaster data a bundle has ${sizeBytes}, at most ${OPERATION_BYTES} are sent`
+    throw sponsorFailed('too-much-data', detail, { limit: OPERATION_BYTES, got: sizeBytes })
+  }
   for (const field of ['paymasterVerificationGasLimit', 'paymasterPostOpGasLimit'] as const) {
     if (operation[field] <= PAYMASTER_GAS) continue
     const detail = `the sponsor wants ${operation[field]} gas as ${field}, at most ${PAYMASTER_GAS} are accepted`

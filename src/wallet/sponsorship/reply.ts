@@ -1,6 +1,6 @@
 import { Address } from '../../eth/index.ts'
 import type { EntryPointVersion } from '../../eth/index.ts'
-import { RpcError, schema } from '../../rpc/index.ts'
+import { RpcError, isImageUri, schema } from '../../rpc/index.ts'
 import type { OutboundReply } from '../../rpc/index.ts'
 import { sponsorFailed } from '../errors.ts'
 import { SPONSOR_ICON_CHARS, SPONSOR_NAME_CHARS, SPONSOR_REFUSAL_BYTES, SPONSOR_REFUSAL_CHARS } from '../limits.ts'
@@ -63,7 +63,17 @@ export interface SponsorError {
 
 function boundedData(data: unknown): Pick<SponsorError, 'data'> {
   if (data === undefined || data === null) return {}
-  return new TextEncoder().encode(JSON.stringify(data)).length > SPONSOR_REFUSAL_BYTES ? {} : { data }
+  const text = textOf(data)
+  return text === null || new TextEncoder().encode(text).length > SPONSOR_REFUSAL_BYTES ? {} : { data }
+}
+
+/** Null: it nests deeper than can be written, though it could be read. */
+function textOf(data: unknown): string | null {
+  try {
+    return JSON.stringify(data)
+  } catch {
+    return null
+  }
 }
 
 function answerIn({ body }: OutboundReply): Readonly<Record<string, unknown>> | null {
@@ -167,9 +177,6 @@ function sponsorOf(sponsor: unknown): StubReply['sponsor'] {
   const { name, icon } = sponsor as { name?: unknown; icon?: unknown } // any object; looked at here
   return {
     name: typeof name === 'string' && name.trim() !== '' ? visibleText(name.trim(), SPONSOR_NAME_CHARS) : null,
-    icon: typeof icon === 'string' && icon.length <= SPONSOR_ICON_CHARS && IMAGE.test(icon) ? icon : null,
+    icon: typeof icon === 'string' && icon.length <= SPONSOR_ICON_CHARS && isImageUri(icon) ? icon : null,
   }
 }
-
-/** ERC-7677: a data: uri, so that whoever draws it asks nobody for it. What an <img> draws runs nothing, not even SVG. */
-const IMAGE = /^data:image\/(?:png|jpeg|gif|webp|avif|svg\+xml)(?:;[a-z0-9=-]+)*,[A-Za-z0-9+/=%._~:@!$&'()*,;?-]+$/

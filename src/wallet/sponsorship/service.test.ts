@@ -256,6 +256,9 @@ describe('a refusal of a sponsor is 4300 with its own error', () => {
     const { cause } = data as { cause: { code: unknown; message: string; data?: unknown } }
     expect(cause).toEqual({ code: null, message: expect.stringMatching(/^\\u\{202e\}m+…$/) })
     expect(cause.message.length).toBeLessThan(400)
+    const deep = `{"jsonrpc":"2.0","id":1,"error":{"message":"deep","data":${'['.repeat(20_000)}${']'.repeat(20_000)}}}`
+    const nested = await failing((_, response) => response.writeHead(200).end(deep))
+    expect(nested.data).toMatchObject({ reason: 'refused', cause: { code: null, message: 'deep' } })
     const silent = await failing(({ body: { id } }, response) => json(response, { jsonrpc: '2.0', id, error: {} }))
     expect(silent.data).toMatchObject({ cause: { code: null, message: 'it does not say why' } })
   })

@@ -1,0 +1,110 @@
+import { useState } from 'preact/hooks'
+import { visible } from '../wallet/format.ts'
+import { Section } from '../wallet/parts.tsx'
+import { setFault } from './node.ts'
+import type { Fault, FaultKind } from './node.ts'
+
+interface FaultWords {
+  readonly name: string
+  /** what goes wrong, as the end of “the sponsor …” */
+  readonly does: string
+}
+
+const FAULTS: Readonly<Record<FaultKind, FaultWords>> = {
+  refuse: { name: 'Refuse', does: 'refuses every request with a reason' },
+  'http-500': { name: 'HTTP 500', does: 'answers with HTTP 500 and nothing else' },
+  slow: { name: 'Slow', does: 'answers so late that wallets give up' },
+  'wrong-signature': { name: 'Wrong signature', does: 'signs something else than it was asked to' },
+  expired: { name: 'Expired', does: 'signs what has run out already' },
+  differ: { name: 'Stub and final differ', does: 'answers the final request with data of another length than the stub’s' },
+  'empty-deposit': { name: 'Empty deposit', does: 'names a paymaster that has nothing deposited' },
+}
+
+const KINDS = Object.keys(FAULTS) as readonly FaultKind[] // of the record above
+
+/** Null: what went wrong with the last change. */
+function useChange(refresh: () => void) {
+  const [failure, setFailure] = useState<string | null>(null)
+  const change = async (kind: FaultKind | null) => {
+    try {
+      await setFault(kind)
+      setFailure(null)
+    } catch (error) {
+      setFailure(error instanceof Error ? error.message : String(error))
+    }
+    refresh()
+  }
+  return { failure, change }
+}
+
+interface FaultsProps {
+  readonly fault: Fault | null
+  readonly refresh: () => void
+}
+
+/** What a sponsor can do wrong, to be tried by whoever writes an app or a wallet. */
+export function Faults({ fault, refresh }: FaultsProps) {
+  const { failure, change } = useChange(refresh)
+  return (
+    <div class="panel">
+      <Section title="Faults on demand" note="until they are switched off">
+        <p class="soft">What does your app do when its sponsor fails? No budget is lost by it.</p>
+        <div class="faults" role="group" aria-label="Faults on demand">
+          <button
+            type="button"
+            class="pill"
+            data-testid="fault-none"
+            aria-pressed={fault === null}
+            title="The sponsor works"
+            onClick={() => void change(null)}
+          >
+            None
+          </button>
+          {KINDS.map((kind) => (
+            <button
+              key={kind}
+              type="button"
+              class="pill fault"
+              data-testid={`fault-${kind}`}
+              aria-pressed={fault?.kind === kind}
+              title={`The sponsor ${FAULTS[kind].does}`}
+              onClick={() => void change(kind)}
+            >
+              {FAULTS[kind].name}
+            </button>
+          ))}
+        </div>
+        {failure !== null && (
+          <p class="failure" role="alert">
+            {visible(failure)}
+          </p>
+        )}
+      </Section>
+    </div>
+  )
+}
+
+/** For those who listen; it is there before there is something to say. */
+export function FaultNews({ fault }: { fault: Fault | null }) {
+  return (
+    <p class="unseen" role="status">
+      {fault === null ? '' : `The sponsor ${FAULTS[fault.kind].does}.`}
+    </p>
+  )
+}
+
+export function FaultBanner({ fault, refresh }: { fault: Fault; refresh: () => void }) {
+  const { change } = useChange(refresh)
+  const { kind, times } = fault
+  return (
+    <div class="banner danger" data-testid="fault-banner" data-kind={kind}>
+      <p>
+        <strong>{FAULTS[kind].name}</strong> The sponsor {FAULTS[kind].does}
+        {times === undefined ? '.' : `, for ${times === 1 ? 'one more request' : `${times} more requests`}.`}
+      </p>
+      <button type="button" class="small" data-testid="fault-end" onClick={() => void change(null)}>
+        Switch the fault off
+      </button>
+    </div>
+  )
+}

@@ -1,0 +1,424 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { ago, checksummed, decimal, grouped, shortened, units, visible } from '../wallet/format.ts'
+import { AddressText, Copy, Row } from '../wallet/parts.tsx'
+import { signatureOf } from './known.ts'
+import { STATES } from './node.ts'
+import type { Entry, EntryCall, EntryState, LedgerPage } from './node.ts'
+import { Ether, moment } from './parts.tsx'
+import { Pasted, serviceUrls } from './service.tsx'
+
+/** Which entries are looked at. */
+export interface Look {
+  readonly state: EntryState | null
+  readonly sender: string | null
+  /** where the pages begin that were turned; the newest page is not among them */
+  readonly turned: readonly number[]
+}
+
+const WORDS: Readonly<Record<EntryState, { readonly name: string; readonly mood: string; readonly meaning: string }>> = {
+  reserved: { name: 'Reserved', mood: 'waits', meaning: 'signed, and not on the chain yet' },
+  included: { name: 'Included', mood: 'waits', meaning: 'pre-confirmed, in the block under construction' },
+  settled: { name: 'Settled', mood: 'good', meaning: 'in a sealed block' },
+  expired: { name: 'Expired', mood: 'over', meaning: 'never used, and given back' },
+  refused: { name: 'Refused', mood: 'bad', meaning: 'not paid for' },
+}
+
+interface LedgerProps {
+  readonly page: LedgerPage | null
+  readonly counts: Readonly<Record<EntryState, number>>
+  readonly look: Look
+  readonly setLook: (look: Look) => void
+}
+
+/** Every decision, newest first. */
+export function Ledger({ page, counts, look, setLook }: LedgerProps) {
+  const { state, sender, turned } = look
+  const isEmpty = STATES.every((each) => counts[each] === 0)
+  const entries = page?.entries ?? []
+  return (
+    <section class="panel ledger" aria-labelledby="ledger">
+      <h2 id="ledger">
+        Ledger <span class="note">every decision, newest first</span>
+      </h2>
+      {isEmpty ? (
+        <Nothing />
+      ) : (
+        <>
+          <Filters counts={counts} look={look} setLook={setLook} />
+          {entries.length === 0 && page !== null ? (
+            <p class="soft none" data-testid="no-match">
+              No entry is like that{state === null && sender === null ? ' any more' : ''}.
+            </p>
+          ) : (
+            <Table entries={entries} only={(one) => setLook({ state, sender: one, turned: [] })} />
+          )}
+          <Pages turned={turned} next={page?.next ?? null} turn={(to) => setLook({ ...look, turned: to })} />
+        </>
+      )}
+    </section>
+  )
+}
+
+/** Nothing while all of it is in sight. */
+function Pages({ turned, next, turn }: Pick<Look, 'turned'> & { next: number | null; turn: (turned: readonly number[]) => void }) {
+  if (turned.length === 0 && next === null) return null
+  return (
+    <nav class="pages" aria-label="Pages of the ledger">
+      <button type="button" class="small" data-testid="newer" disabled={turned.length === 0} onClick={() => turn(turned.slice(0, -1))}>
+        Newer
+      </button>
+      <span class="soft">{turned.length === 0 ? 'the newest' : `page ${turned.length + 1}`}</span>
+      <button
+        type="button"
+        class="small"
+        data-testid="older"
+        disabled={next === null}
+        onClick={() => next !== null && turn([...turned, next])}
+      >
+        Older
+      </button>
+    </nav>
+  )
+}
+
+/** What to do so that something stands here. */
+function Nothing() {
+  const { http, https } = serviceUrls(location.host)
+  return (
+    <div data-testid="empty">
+      <p>Nobody has asked this sponsor for anything yet. Name it in an app:</p>
+      <div class="ways">
+        <Pasted name="With a wallet (EIP-5792)" text={WITH_WALLET(https)} />
+        <Pasted name="With a smart account of its own" text={WITH_ACCOUNT(http, location.origin)} />
+      </div>
+    </div>
+  )
+}
+
+const WITH_WALLET = (url: string) => `// client: viem's, of a wallet
+await client.sendCalls({
+  account,
+  calls: [{ to: account, value: 0n }],
+  capabilities: {
+    paymasterService: {
+      url: '${url}',
+    },
+  },
+})`
+
+const WITH_ACCOUNT = (url: string, node: string) => `// client, account: viem's
+const bundler = createBundlerClient({
+  client,
+  transport: http('${node}'),
+  paymaster: createPaymasterClient({
+    transport: http('${url}'),
+  }),
+})
+await bundler.sendUserOperation({
+  account,
+  calls: [{ to: account.address }],
+})`
+
+function Filters({ counts, look, setLook }: Omit<LedgerProps, 'page'>) {
+  const { state, sender } = look
+  const all = STATES.reduce((sum, each) => sum + counts[each], 0)
+  const choose = (wanted: EntryState | null) => setLook({ state: wanted, sender, turned: [] })
+  return (
+    <div class="filters">
+      <div class="states" role="group" aria-label="Entries in which state">
+        <Filter id="state-all" isOn={state === null} name="All" count={all} title="every entry" choose={() => choose(null)} />
+        {STATES.map((each) => (
+          <Filter
+            key={each}
+            id={`state-${each}`}
+            isOn={state === each}
+            name={WORDS[each].name}
+            count={counts[each]}
+            title={WORDS[each].meaning}
+            choose={() => choose(each)}
+          />
+        ))}
+      </div>
+      <Sender sender={sender} choose={(one) => setLook({ state, sender: one, turned: [] })} />
+    </div>
+  )
+}
+
+interface FilterProps {
+  readonly id: string
+  readonly isOn: boolean
+  readonly name: string
+  readonly count: number
+  readonly title: string
+  readonly choose: () => void
+}
+
+function Filter({ id, isOn, name, count, title, choose }: FilterProps) {
+  return (
+    <button type="button" class="pill" data-testid={id} aria-pressed={isOn} title={title} onClick={choose}>
+      {name} <span class="soft">{grouped(String(count))}</span>
+    </button>
+  )
+}
+
+/** An address takes effect as soon as it is one. */
+function Sender({ sender, choose }: { sender: string | null; choose: (sender: string | null) => void }) {
+  const [text, setText] = useState(sender ?? '')
+  useEffect(() => setText(sender ?? ''), [sender])
+  const isWrong = text !== '' && !ADDRESS.test(text)
+  const change = (value: string) => {
+    const wanted = value.trim()
+    setText(wanted)
+    if (wanted === '') choose(null)
+    else if (ADDRESS.test(wanted)) choose(wanted.toLowerCase())
+  }
+  return (
+    <div class="sender">
+      <label>
+        <span class="unseen">Entries of this sender</span>
+        <input
+          type="search"
+          data-testid="sender-filter"
+          placeholder="Sender 0x…"
+          spellcheck={false}
+          autocomplete="off"
+          value={text}
+          aria-invalid={isWrong}
+          aria-describedby={isWrong ? 'sender-wrong' : undefined}
+          onInput={({ currentTarget }) => change(currentTarget.value)}
+        />
+      </label>
+      {isWrong && (
+        <span class="soft" id="sender-wrong">
+          not a whole address yet
+        </span>
+      )}
+    </div>
+  )
+}
+
+const ADDRESS = /^0x[0-9a-fA-F]{40}$/
+
+const COLUMNS = ['When', 'Sender', 'Calls', 'Reserved', 'Charged', 'State', 'Transaction'] as const
+
+// Where there is no room for columns the style makes a card of each row; its roles say that it still is a table.
+function Table({ entries, only }: { entries: readonly Entry[]; only: (sender: string) => void }) {
+  const [open, setOpen] = useState<ReadonlySet<number>>(new Set())
+  const now = Date.now() // the news of every second paint it again
+  const toggle = (id: number) => setOpen((ids) => new Set(ids.has(id) ? [...ids].filter((each) => each !== id) : [...ids, id]))
+  return (
+    <table class="entries" role="table" aria-labelledby="ledger" data-testid="ledger">
+      <thead role="rowgroup">
+        <tr role="row">
+          {COLUMNS.map((name) => (
+            <th key={name} role="columnheader" scope="col" class={name === 'Reserved' || name === 'Charged' ? 'number' : undefined}>
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        {entries.map((entry) => (
+          <Line key={entry.id} entry={entry} now={now} isOpen={open.has(entry.id)} toggle={() => toggle(entry.id)} only={only} />
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+interface LineProps {
+  readonly entry: Entry
+  readonly now: number
+  readonly isOpen: boolean
+  readonly toggle: () => void
+  readonly only: (sender: string) => void
+}
+
+function Line({ entry, now, isOpen, toggle, only }: LineProps) {
+  const { id, at, state, sender, cost, maxCost, transactionHash } = entry
+  const held = state === 'refused' ? null : maxCost // what is refused was never held
+  return (
+    <>
+      <tr role="row" class={isOpen ? 'entry open' : 'entry'} data-testid="entry" data-id={id} data-state={state}>
+        <td role="cell" class="when">
+          <button type="button" class="more" data-testid="details" aria-expanded={isOpen} aria-controls={`details-${id}`} onClick={toggle}>
+            <span class="unseen">Details of entry {id}, </span>
+            <time dateTime={new Date(at).toISOString()} title={`${moment(at)} UTC`}>
+              {ago(at, now)}
+            </time>
+          </button>
+        </td>
+        <Cell name="Sender">
+          <AddressText address={sender} />{' '}
+          <button type="button" class="only" title="Only entries of this sender" onClick={() => only(sender.toLowerCase())}>
+            <span class="unseen">Only entries of {shortened(checksummed(sender))}</span>
+            <Funnel />
+          </button>
+        </Cell>
+        <Cell name="Calls">
+          <Calls entry={entry} />
+        </Cell>
+        <Cell name="Reserved" look={state === 'reserved' || state === 'included' ? 'number' : 'number soft'}>
+          {held === null ? null : <Ether wei={held} />}
+        </Cell>
+        <Cell name="Charged" look="number">
+          {cost === null ? null : <Ether wei={cost} />}
+        </Cell>
+        <Cell name="State" look="verdict">
+          <Verdict entry={entry} />
+        </Cell>
+        <Cell name="Transaction">{transactionHash === null ? null : <Copy text={transactionHash} what="transaction hash" />}</Cell>
+      </tr>
+      {isOpen && (
+        <tr role="row" id={`details-${id}`} class="details" data-testid="entry-details">
+          <td role="cell" colSpan={COLUMNS.length}>
+            <Details entry={entry} />
+          </td>
+        </tr>
+      )}
+    </>
+  )
+}
+
+/** `children` null: there is nothing to say, and a card says nothing of it. */
+function Cell({ name, look = '', children }: { name: (typeof COLUMNS)[number]; look?: string; children: ComponentChildren }) {
+  return (
+    <td role="cell" data-label={name} class={children === null ? `${look} void` : look}>
+      <div>{children ?? <span class="soft">–</span>}</div>
+    </td>
+  )
+}
+
+function Funnel() {
+  return (
+    <svg viewBox="0 0 12 12" width="11" height="11" aria-hidden="true">
+      <path d="M1 1.5h10L7.2 6v4L4.8 11V6z" fill="none" stroke="currentColor" stroke-width="1.2" stroke-linejoin="round" />
+    </svg>
+  )
+}
+
+function Calls({ entry: { calls, callCount } }: { entry: Entry }) {
+  if (calls === null) return <span class="soft">cannot be read</span>
+  if (calls.length === 0) return <span class="soft">none</span>
+  const shown = calls.slice(0, SHOWN_CALLS)
+  return (
+    <ul class="did">
+      {shown.map((call, i) => (
+        <li key={i}>
+          <Call call={call} />
+        </li>
+      ))}
+      {callCount > shown.length && <li class="soft">and {callCount - shown.length} more</li>}
+    </ul>
+  )
+}
+
+const SHOWN_CALLS = 3
+
+function Call({ call: { to, value, selector } }: { call: EntryCall }) {
+  const signature = selector === null ? null : signatureOf(selector)
+  const isPaid = BigInt(value) > 0n
+  return (
+    <>
+      {selector === null ? (
+        <span>{isPaid ? 'send' : 'call'}</span>
+      ) : (
+        <code title={signature === null ? 'a function that is not known here' : `${signature}, by its selector ${selector}`}>
+          {signature === null ? selector : signature.slice(0, signature.indexOf('('))}
+        </code>
+      )}{' '}
+      {isPaid && (
+        <>
+          <Ether wei={value} />{' '}
+        </>
+      )}
+      <span class="soft">{selector === null ? 'to' : 'at'}</span> <AddressText address={to} />
+    </>
+  )
+}
+
+function Verdict({ entry: { state, stage, success, reason, message } }: { entry: Entry }) {
+  const { name, mood, meaning } = WORDS[state]
+  return (
+    <>
+      <span class={`chip ${mood}`} data-testid="entry-state" title={meaning}>
+        {name}
+      </span>{' '}
+      {success === false && <span class="chip bad">calls reverted</span>}
+      {reason !== null && (
+        <span class="why" data-testid="entry-reason" data-reason={reason}>
+          {visible(message ?? REASONS[reason] ?? reason)}
+          {state === 'refused' && stage === 'stub' && <span class="soft"> (asked for an estimate)</span>}
+        </span>
+      )}
+    </>
+  )
+}
+
+function exact(wei: string): string {
+  return `${units(BigInt(wei), 18)} ETH`
+}
+
+/** Of what came to nothing; a refusal brings its own words. */
+const REASONS: Readonly<Record<string, string>> = {
+  'ran-out': 'nobody used the signature while it held',
+  'nonce-used': 'another operation used its nonce',
+}
+
+function Details({ entry }: { entry: Entry }) {
+  const { id, at, version, paymaster, policy, nonce, userOpHash, calls, validUntil, blockNumber, success, reason, reasons, maxCost, cost } =
+    entry
+  return (
+    <div class="facts">
+      <dl class="rows">
+        <Row name="Entry">
+          {id}, {moment(at)} UTC
+        </Row>
+        <Row name="Policy">{policy === null ? 'none' : visible(policy)}</Row>
+        <Row name="EntryPoint">{version}</Row>
+        <Row name="Paymaster">
+          <AddressText address={paymaster} />
+        </Row>
+        <Row name="Nonce">
+          <code class="hex">{nonce}</code>
+        </Row>
+        {userOpHash !== null && (
+          <Row name="Operation">
+            <Copy text={userOpHash} what="hash of the user operation" />
+          </Row>
+        )}
+        {maxCost !== null && <Row name="At most">{exact(maxCost)}</Row>}
+        {cost !== null && <Row name="Charged">{exact(cost)}</Row>}
+        {validUntil !== null && <Row name="Signed until">{moment(validUntil * 1000)} UTC</Row>}
+        {blockNumber !== null && <Row name="Block">{grouped(decimal(blockNumber))}</Row>}
+        {success !== null && <Row name="Its calls">{success ? 'succeeded' : 'reverted'}</Row>}
+        {reason !== null && (
+          <Row name="Reason">
+            <code>{visible(reason)}</code>
+          </Row>
+        )}
+      </dl>
+      {calls !== null && calls.length > 0 && (
+        <ol class="did">
+          {calls.map(({ to, value, selector }, i) => (
+            <li key={i}>
+              <code class="hex">{checksummed(to)}</code>{' '}
+              {selector !== null && <code class="signature">{signatureOf(selector) ?? selector}</code>}{' '}
+              {BigInt(value) > 0n && <Ether wei={value} />}
+            </li>
+          ))}
+        </ol>
+      )}
+      {reasons.length > 0 && (
+        <ul class="did" aria-label="What each policy says">
+          {reasons.map(({ policy: name, message }) => (
+            <li key={name}>
+              <strong>{visible(name)}</strong> <span class="soft">{visible(message)}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  )
+}

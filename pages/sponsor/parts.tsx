@@ -1,0 +1,35 @@
+import { roughly, units, visible } from '../wallet/format.ts'
+
+/** Wei as ether, in short; whole on hover, and wherever details stand. What is left is rounded down, what is taken up. */
+export function Ether({ wei, isLeft = false }: { wei: string; isLeft?: boolean }) {
+  const value = BigInt(wei)
+  return (
+    <span class="amount" title={`${units(value, 18)} ETH`}>
+      {value > 0n && value < FEW_WEI ? `${value} wei` : `${isLeft ? atLeast(value) : roughly(value, 18)} ETH`}
+    </span>
+  )
+}
+
+/** Below that it is no amount that anybody would call ether. */
+const FEW_WEI = 1_000_000n
+
+/** As roughly, and no more than there is. */
+function atLeast(value: bigint): string {
+  const drop = value.toString().length - 4
+  return units(drop <= 0 ? value : value - (value % 10n ** BigInt(Math.min(drop, 18))), 18)
+}
+
+/** A picture of itself that the sponsor hands to wallets; nothing is fetched for it. Its first letter where it has none. */
+export function Icon({ uri, name }: { uri: string | null; name: string }) {
+  if (uri?.startsWith('data:image/') === true) return <img class="icon" src={uri} alt="" width="44" height="44" />
+  return (
+    <span class="icon" aria-hidden="true">
+      {visible(String.fromCodePoint(name.codePointAt(0) ?? 0x20))}
+    </span>
+  )
+}
+
+/** `2026-11-22 02:31:40`, in UTC as the chain counts its days. */
+export function moment(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 19).replace('T', ' ')
+}

@@ -1,0 +1,62 @@
+import type { ComponentChildren } from 'preact'
+import { Copy, Raw, Row, Section } from '../wallet/parts.tsx'
+
+/** Where the sponsor is asked. The port that this page came from speaks both. */
+export function serviceUrls(host: string): { readonly http: string; readonly https: string } {
+  return { http: `http://${host}/paymaster`, https: `https://${host}/paymaster/rpc` }
+}
+
+/** How an app comes to it, and whom it has to trust for that. */
+export function Service() {
+  const { host } = location
+  const { http, https } = serviceUrls(host)
+  const fetched = `curl -so ca.pem http://${host}/ca.pem`
+  return (
+    <div class="panel" data-testid="service">
+      <Section title="In an app" note="ERC-7677">
+        <dl class="rows">
+          <Row name="For wallets" id="url-https">
+            <Whole text={https} what="url for wallets" />
+          </Row>
+          <Row name="For viem" id="url-http">
+            <Whole text={http} what="url for viem" />
+          </Row>
+        </dl>
+        <p class="soft trust">
+          Wallets want https. The certificate is of an authority that was made on this machine and is good for this machine alone:{' '}
+          <a href="/ca.pem" download="ca.pem" data-testid="ca">
+            ca.pem
+          </a>
+          . The wallet of this node trusts it already; others have to be told.
+        </p>
+        <Command name="Node" text={`${fetched} && export NODE_EXTRA_CA_CERTS=$PWD/ca.pem`} />
+        <Command name="Chromium" text={`${fetched} && certutil -d sql:$HOME/.pki/nssdb -A -t C,, -n pocketchain -i ca.pem`} />
+      </Section>
+    </div>
+  )
+}
+
+function Command({ name, text }: { name: string; text: string }) {
+  return (
+    <Pasted name={`So that ${name} trusts it`} text={text}>
+      <span class="soft">{name}</span>
+    </Pasted>
+  )
+}
+
+/** Lines to take away as they are. */
+export function Pasted({ name, text, children }: { name: string; text: string; children?: ComponentChildren }) {
+  return (
+    <div class="pasted">
+      <p class="line">
+        {children ?? <span class="soft">{name}</span>}
+        <Copy text={text} shown="copy" what={`the lines: ${name}`} />
+      </p>
+      <Raw name={name} text={text} />
+    </div>
+  )
+}
+
+function Whole({ text, what }: { text: string; what: string }) {
+  return <Copy text={text} shown={text} what={what} />
+}
