@@ -184,6 +184,8 @@ export interface Pocketchain extends Rpc {
   readonly sponsor: Paymaster
   /** Closes the wallet and puts a new one in its place that knows no site, batch or added chain, and keeps nothing: for the next test. */
   readonly renewWallet: () => Promise<Wallet>
+  /** Closes bundler and sponsor; who asks next meets new ones, without faults, operations or a ledger, that keep nothing: for the next test. */
+  readonly renewSponsor: () => Promise<void>
   /** EIP-1193. Throws RpcError. */
   readonly request: (request: RpcRequest) => Promise<unknown>
   /** Opens a port: any free one unless said. Throws ListenError, and Error after `close`. */
@@ -273,7 +275,7 @@ interface Beside {
   wallet: Wallet | null
   /** null: nobody has asked it anything */
   bundler: Promise<Bundler> | null
-  sponsor: Paymaster | null
+  sponsor: Sponsor | null
   /** that have listened */
   readonly servers: Server[]
 }
@@ -297,23 +299,36 @@ function keyNamed(name: string, { mnemonic = DEFAULT_MNEMONIC, derivationPath = 
   return Hash.toBytes(Hash.ofText(`pocketchain ${name}\n${mnemonic}\n${derivationPath.replace(/\/$/, '')}`))
 }
 
+/** The paymaster of the moment. */
+interface Sponsor extends Paymaster {
+  /** Closes it. The next one keeps its ledger in memory. */
+  readonly renew: () => Promise<void>
+}
+
 /** Who asks for no sponsorship never loads it. Options that must be right are looked at now: throws RangeError. */
 async function sponsorOf(
   options: PocketchainOptions,
   choices: SponsorChoices,
   { rpc, store, onError }: Pick<Parts, 'rpc' | 'store' | 'onError'>,
-): Promise<Paymaster> {
+): Promise<Sponsor> {
   let loaded: Promise<Paymaster> | null = null
+  let records: Records = store.records
   const load = (): Promise<Paymaster> =>
     (loaded ??= import('./paymaster/index.ts').then(({ createPaymaster }) =>
-      createPaymaster({ ...sponsorKeys(options), ...choices, rpc, records: store.records, onNote: options.onNote ?? writeNote, onError }),
+      createPaymaster({ ...sponsorKeys(options), ...choices, rpc, records, onNote: options.onNote ?? writeNote, onError }),
     ))
-  if (Object.keys(choices).length > 0 || hasPromised(store.records)) await load()
+  if (Object.keys(choices).length > 0 || hasPromised(records)) await load()
   return {
     handle: async (body, caller) => (await load()).handle(body, caller),
     control: async (request) => (await load()).control(request),
     settled: async () => (await load()).settled(),
     close: async () => (await loaded)?.close(),
+    renew: async () => {
+      const before = loaded
+      loaded = null
+      records = memoryRecords()
+      await (await before)?.close()
+    },
   }
 }
 
@@ -480,6 +495,12 @@ function assemble(parts: Parts): Pocketchain {
       if (beside.wallet === null) throw new Error('the node was started without a wallet (wallet: false)')
       await beside.wallet.close()
       return (beside.wallet = makeWallet(memoryRecords()))
+    },
+    renewSponsor: async () => {
+      const bundler = beside.bundler
+      beside.bundler = null
+      await (await bundler)?.close()
+      await beside.sponsor?.renew()
     },
     stateFile: () => stateFileText(chain),
     request: (request) => rpc.request(request),

@@ -6,7 +6,7 @@ export type FixtureOptions = PocketchainOptions
 
 /** What the fixtures of both runners give to a test. */
 export interface TestFixtures {
-  /** when the test has ended, it is as it was before: blocks, state, the pool, time */
+  /** when the test has ended, it is as it was before: blocks, state, the pool, time, the sponsor with its faults, policies and ledger */
   readonly chain: Pocketchain
   /** `chain.wallet`: nobody is connected, nothing was asked or sent */
   readonly wallet: Wallet
@@ -41,6 +41,7 @@ export async function useSnapshot(chain: Pocketchain, use: Use<Pocketchain>): Pr
   try {
     await use(chain)
   } finally {
+    await chain.renewSponsor()
     await chain.request({ method: 'evm_revert', params: [snapshot] })
   }
 }

@@ -39,6 +39,17 @@ describe('the fixture of Vitest', () => {
     expect(await wallet.provider(APP).request({ method: 'eth_accounts' })).toEqual([])
   })
 
+  it('hands out a sponsor that fails when it is told to', async ({ chain }) => {
+    expect(await chain.request({ method: 'pocketchain_sponsorFault', params: [{ kind: 'refuse' }] })).toMatchObject({ kind: 'refuse' })
+    const policies = [{ name: 'nobody', total: '0' }]
+    expect(await chain.request({ method: 'pocketchain_sponsorPolicies', params: [policies] })).toMatchObject([{ name: 'nobody' }])
+  })
+
+  it('gives the next test a sponsor as it was', async ({ chain }) => {
+    const status = await chain.request({ method: 'pocketchain_sponsorStatus', params: [] })
+    expect(status).toMatchObject({ fault: null, policies: [{ name: 'everything' }] })
+  })
+
   it('refuses a question that nobody answers, with a sentence that says what to write', async ({ wallet }) => {
     const connecting = wallet.provider(APP).request({ method: 'eth_requestAccounts' })
     await expect(connecting).rejects.toMatchObject({
