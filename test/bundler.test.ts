@@ -548,12 +548,30 @@ describe('the pool', () => {
       entryPoint08Address,
     )) as Hex
     await ask('anvil_setNonce', owner.address, '0x2')
-    expect(await ask('debug_bundler_sendBundleNow')).toBe(null)
+    for (let i = 0; i < 2; i++) expect(await ask('debug_bundler_sendBundleNow')).toBe(null)
+    expect(await ask('pimlico_getUserOperationStatus', sent)).toMatchObject({ status: 'not_submitted' })
     await ask('anvil_setNonce', owner.address, '0x3')
     await ask('debug_bundler_sendBundleNow')
     expect(await included(sent)).toMatchObject({ success: true })
     await ask('debug_bundler_sendBundleNow')
     expect(await included(next)).toMatchObject({ success: true })
+  })
+
+  it('drops an authorization in the end, when its account stays behind it', async () => {
+    const delegate = await withCode(answering(0n))
+    const owner = privateKeyToAccount(generatePrivateKey())
+    await depositTo('0.8', owner.address)
+    await ask('anvil_setNonce', owner.address, '0x3')
+    const { r, s, yParity } = await owner.signAuthorization({ chainId: 31_337, contractAddress: delegate, nonce: 3 })
+    const eip7702Auth = { chainId: '0x7a69', address: delegate, nonce: '0x3', r, s, yParity: numberToHex(yParity ?? 0) }
+    const upgrade = await operation(owner.address, { factory: '0x7702', factoryData: '0x', eip7702Auth })
+    const sent = await ask('eth_sendUserOperation', upgrade, entryPoint08Address)
+    await ask('anvil_setNonce', owner.address, '0x2')
+    for (let i = 0; i < 3; i++) expect(await ask('debug_bundler_sendBundleNow')).toBe(null)
+    expect(await ask('pimlico_getUserOperationStatus', sent)).toMatchObject({
+      status: 'rejected',
+      reason: expect.stringMatching(/eip7702Auth: its nonce is 3, and the chain took back/),
+    })
   })
 
   it('sends whatever it takes, also what fills a bundle to the last word', async () => {
@@ -572,6 +590,37 @@ describe('the pool', () => {
     const hash = (await ask('eth_sendUserOperation', await operation(sender, longest), entryPoint08Address)) as Hex
     expect(await ask('debug_bundler_sendBundleNow')).not.toBe(null)
     expect(await included(hash)).toMatchObject({ success: true })
+  })
+
+  it('drops what waits behind a nonce that nobody sends', async () => {
+    const key = generatePrivateKey()
+    await ask('anvil_setBalance', privateKeyToAccount(key).address, numberToHex(parseEther('1')))
+    let nowMs = 0
+    const own = createBundler({ rpc: node, key, testMode: true, now: () => nowMs })
+    const request = (method: string, ...params: readonly unknown[]) => own.request({ method, params })
+    await request('debug_bundler_setBundlingMode', 'manual')
+    const sender = await account('0.8')
+    const [second, third] = await Promise.all(
+      ['0x1', '0x2'].map(async (nonce) => request('eth_sendUserOperation', await operation(sender, { nonce }), entryPoint08Address)),
+    )
+    for (const ms of [0, 29_999]) {
+      nowMs = ms
+      await request('debug_bundler_sendBundleNow')
+      expect(await request('debug_bundler_dumpMempool', entryPoint08Address)).toHaveLength(2)
+    }
+    nowMs = 30_000
+    await request('debug_bundler_sendBundleNow')
+    expect(await request('pimlico_getUserOperationStatus', second)).toMatchObject({
+      status: 'rejected',
+      reason: expect.stringContaining('nothing waits before it'),
+    })
+    expect(await request('pimlico_getUserOperationStatus', third)).toMatchObject({ status: 'not_submitted' })
+    // Its turn has come: nothing is before it any more.
+    await request('debug_bundler_sendBundleNow')
+    nowMs = 60_000
+    await request('debug_bundler_sendBundleNow')
+    expect(await request('pimlico_getUserOperationStatus', third)).toMatchObject({ status: 'rejected' })
+    await own.close()
   })
 
   it('works with a node that tells no news', async () => {

@@ -256,16 +256,21 @@ describe('a sponsored batch', () => {
     expect(await balanceOf(opened.account)).toBe(before - 2n)
   })
 
-  it('takes the place of one that was dropped, and those behind it go on', async () => {
-    const opened = await upgraded()
-    await ask('debug_bundler_setBundlingMode', 'manual')
-    const [first, second] = [await opened.send(), await opened.send()]
-    const { operation } = opened.wallet.batches.latest(2)[1] as unknown as { operation?: unknown } // a summary has none
-    expect(operation).toBeUndefined()
-    const [{ nonce }] = (await ask('debug_bundler_dumpMempool', ENTRY_POINTS['0.8'])) as [{ nonce: string }]
-    await ask('debug_bundler_clearMempool')
-    expect(BigInt(nonce)).toBe(1n)
-    expect([first, second]).toHaveLength(2)
+  it('is prepared anew when another one of the account is included meanwhile, or takes the code off it', async () => {
+    const account = nextAccount()
+    const [opened, beside] = [await upgraded({ key: account.privateKey }), guest({ key: account.privateKey })]
+    let meanwhile: (() => Promise<unknown>) | null = async () => beside.settled(await beside.send())
+    door.after = async (_, result) => {
+      const work = meanwhile
+      meanwhile = null
+      await work?.()
+      return result
+    }
+    expect(await opened.settled(await opened.send())).toMatchObject({ status: 200 })
+    expect(kinds(opened.questions)).toEqual(['batch'])
+    meanwhile = async () => beside.wallet.control.request({ method: 'pocketchain_downgradeAccount', params: [beside.account] })
+    expect(await opened.settled(await opened.send())).toMatchObject({ status: 200 })
+    expect(kinds(opened.questions)).toEqual(['batch', 'upgrade', 'batch'])
   })
 
   it('of five accounts at a time, and two of each, all go through', async () => {
@@ -873,6 +878,38 @@ describe('a sponsor of another kind', () => {
     expect(await opened.settled(await opened.send())).toMatchObject({ status: 200 })
     expect(door.methods).toEqual([STUB])
     expect(batchIn(opened.questions).fee.sponsor).toMatchObject({ name: null, icon: null, paymaster: generous })
+  })
+
+  it('whose money is gone takes a batch that waits with it; the next one takes its place, and those behind it go on', async () => {
+    const generous = await generousPaymaster()
+    const opened = await upgraded()
+    await ask('debug_bundler_setBundlingMode', 'manual')
+    door.before = () => result({ paymaster: generous, paymasterData: '0x', paymasterPostOpGasLimit: '0x1', isFinal: true })
+    const first = await opened.send()
+    door.before = undefined
+    const second = await opened.send()
+    await setDeposit(0n, generous)
+    await ask('debug_bundler_sendBundleNow')
+    expect(await opened.status(first)).toMatchObject({ status: 400 })
+    const third = await opened.send()
+    await ask('debug_bundler_sendBundleNow')
+    await ask('debug_bundler_sendBundleNow')
+    for (const id of [second, third]) expect(await opened.settled(id)).toMatchObject({ status: 200 })
+  })
+
+  it('that waits with an upgrade behind one that was dropped holds nothing up', async () => {
+    const opened = await upgraded()
+    await ask('debug_bundler_setBundlingMode', 'manual')
+    const first = await opened.send()
+    await opened.wallet.control.request({ method: 'pocketchain_downgradeAccount', params: [opened.account] })
+    const second = await opened.send()
+    await ask('debug_bundler_sendBundleNow')
+    expect(await opened.status(first)).toMatchObject({ status: 400 })
+    const third = await opened.send()
+    await ask('debug_bundler_sendBundleNow')
+    await ask('debug_bundler_sendBundleNow')
+    for (const id of [second, third]) expect(await opened.settled(id)).toMatchObject({ status: 200 })
+    expect(kinds(opened.questions)).toEqual(['batch', 'upgrade', 'batch', 'upgrade', 'batch'])
   })
 
   it('that takes a coin for it is shown with what it takes, and warned of', async () => {

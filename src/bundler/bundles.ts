@@ -3,7 +3,7 @@ import type { Address, Authorization, EntryPoint, Hash, PrivateKey, UserOperatio
 import { RpcError, schema } from '../rpc/index.ts'
 import { refuse } from './errors.ts'
 import { refusalFor } from './failure.ts'
-import { ATTEMPTS, BUNDLE_BYTES, BUNDLE_GAS, BUNDLE_OPERATIONS, LOST_MS, STUCK_MS } from './limits.ts'
+import { ATTEMPTS, BUNDLE_BYTES, BUNDLE_GAS, BUNDLE_OPERATIONS, GAP_MS, LOST_MS, STUCK_MS } from './limits.ts'
 import type { NodeView } from './node.ts'
 import { delegating, together } from './overriding.ts'
 import type { Pool, Waiting } from './pool.ts'
@@ -32,6 +32,8 @@ export class Bundles {
   readonly #events: BundleEvents
   readonly #now: () => number
   readonly #out = new Map<Hash, Bundle>()
+  /** since when nothing waits before them, though their account is not there yet */
+  readonly #gaps = new WeakMap<Waiting, number>()
   #turn: Promise<unknown> = Promise.resolve()
   readonly address: Address
 
@@ -102,9 +104,13 @@ export class Bundles {
       if (busy.has(sender) || (chosen.length > 0 && !fits(entryPoint, [...chosen, waiting]))) continue
       const ahead = await noncesAhead(this.#node, entryPoint, waiting.operation)
       if (ahead < 0n) await this.#passed(waiting)
+      if (ahead > 0n) this.#behindGap(waiting, ahead)
       if (ahead !== 0n) continue
       const standing = await authorizationNow(this.#node, waiting.operation)
-      if (standing === 'early') continue
+      if (standing === 'early') {
+        this.#failed(waiting, early(waiting)) // what was before it comes back soon, or never
+        continue
+      }
       const changed = standing === 'spent' ? spent(waiting) : await changedCode(this.#node, waiting.codes)
       if (changed !== null) {
         this.#drop(waiting, changed)
@@ -115,6 +121,18 @@ export class Bundles {
       if (chosen.length === BUNDLE_OPERATIONS) break
     }
     return chosen
+  }
+
+  /** What comes before it may still be sent, but nobody waits for that for ever: it may have been dropped. */
+  #behindGap(waiting: Waiting, ahead: bigint): void {
+    const { operation } = waiting
+    const before = this.#pool.rival({ ...waiting, operation: { ...operation, nonce: operation.nonce - 1n } })
+    if (before !== null) return void this.#gaps.delete(waiting)
+    const sinceMs = this.#gaps.get(waiting) ?? this.#now()
+    this.#gaps.set(waiting, sinceMs)
+    if (this.#now() - sinceMs < GAP_MS) return
+    const message = `AA25 invalid account nonce: ${operation.nonce} is ${ahead} ahead of the account's, and nothing waits before it`
+    this.#drop(waiting, refuse('account', message))
   }
 
   /** Its nonce is used: by itself, in a bundle that was thought lost, or by another one. */
@@ -262,6 +280,13 @@ export class Bundles {
     this.#pool.remove(waiting.hash)
     this.#events.dropped(waiting, reason)
   }
+}
+
+function early({ operation: { sender, authorization } }: Waiting): RpcError {
+  return refuse(
+    'invalid',
+    `invalid eip7702Auth: its nonce is ${authorization?.nonce}, and the chain took back what ${sender} had sent before it`,
+  )
 }
 
 /** A bundle with it would fail for all that are in it, though simulations that put the code in place go through. */

@@ -40,6 +40,9 @@ export const GATHER_MS = 20
 /** How often to look when the node tells no news. */
 export const POLL_MS = 1_000
 
+/** So long an operation waits for one that would come before it and is not there. */
+export const GAP_MS = 30_000
+
 /** A bundle that the node does not know any more after so long is lost. */
 export const LOST_MS = 1_000
 

@@ -64,6 +64,13 @@ describe('approveUnder', () => {
     expect(await verdict(rule, batchDraft([0n], { allowances: [allowance(true)] }))).toBe('approved')
   })
 
+  it('leaves what a sponsor is paid for that may take tokens of the account', async () => {
+    const sponsored = sendDraft(0n, {}, { sponsor: { name: null, host: 'x' } })
+    expect(await verdict(rule, sponsored)).toBe('approved')
+    const warnings = [{ code: 'sponsor-allowance', level: 'danger', text: 'The sponsor at x may take COIN from the account.' }] as const
+    expect(await verdict(rule, { ...sponsored, warnings })).toBe('left')
+  })
+
   it('leaves what nobody could preview, and what spends nothing', async () => {
     expect(await verdict(rule, sendDraft(1n, { status: 'unavailable', error: 'no answer' }))).toBe('left')
     expect(await verdict(rule, sendDraft(1n, { status: 'reverted', error: 'no' }))).toBe('approved')

@@ -39,9 +39,10 @@ export function rejectOrigin(...origins: readonly string[]): Rule {
 /** Wei that leave the account at most; null: the question spends nothing, or more than wei. */
 function outflowOf(question: Question): bigint | null {
   if (question.kind !== 'send' && question.kind !== 'batch') return null
-  const { calls, preview, fee } = question
+  const { calls, preview, fee, warnings } = question
   if (preview.status === 'unavailable') return null
-  if (preview.allowances.some(({ isSpent }) => !isSpent)) return null
+  // Of the calls, or one from before that the sponsor holds: what it takes in the end no preview can promise.
+  if (preview.allowances.some(({ isSpent }) => !isSpent) || warnings.some(({ code }) => code === 'sponsor-allowance')) return null
   const losses = preview.changes.filter(({ amount }) => amount.startsWith('-'))
   if (losses.some(({ asset }) => asset !== 'native')) return null
   const lost = losses.reduce((sum, { amount }) => sum - BigInt(amount), 0n)

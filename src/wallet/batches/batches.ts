@@ -200,12 +200,7 @@ export class Batches {
    * holds which waits. Where one of them was dropped, those behind it wait for what takes its place. To be asked and used under the account's turn. Throws
    * RpcError.
    */
-  async nextOperationNonce(
-    chain: WalletChain,
-    account: Address,
-    entryPoint: Address = ENTRY_POINTS['0.8'],
-    least = 0n,
-  ): Promise<bigint> {
+  async nextOperationNonce(chain: WalletChain, account: Address, entryPoint: Address = ENTRY_POINTS['0.8'], least = 0n): Promise<bigint> {
     const open = this.#openOf(chain.chainId, account).filter(({ operation }) => operation?.entryPoint === entryPoint)
     const looked = await Promise.all(open.map((record) => this.#look(BatchRecord.key(record), true)))
     const next = await operationNonce(chain, account, entryPoint, 0n, 'pending')

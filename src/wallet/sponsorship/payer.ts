@@ -7,7 +7,7 @@ import { blockGround, feesFor } from '../batches/fees.ts'
 import { feeOf, isOther, planOf, sponsoredPlanOf } from '../batches/plan.ts'
 import type { Intent, Plan } from '../batches/plan.ts'
 import { WALLET_CODE, rejected, sponsorFailed, sponsorRequired } from '../errors.ts'
-import { SPONSOR_TOKENS } from '../limits.ts'
+import { NONCE_TRIES, SPONSOR_TOKENS } from '../limits.ts'
 import type { WalletSettings } from '../settings.ts'
 import type { PaymasterCapability } from './capability.ts'
 import { causeOf, failureText } from './failure.ts'
@@ -45,11 +45,13 @@ export class Payer {
    * cannot do without, 4300 when the account could not pay in its place either, and what the chain says.
    */
   async plan(approved: Plan | null): Promise<Plan> {
-    if (this.#options.sponsor !== null && this.#failure === null) {
+    const signal = approved === null ? this.#options.signal : null
+    for (let tries = 1; this.#options.sponsor !== null && this.#failure === null; tries++) {
       try {
-        return await this.#sponsored(approved, 0n, approved === null ? this.#options.signal : null)
+        return await this.#sponsored(approved, 0n, signal)
       } catch (error) {
-        this.#fail(error)
+        // A question is prepared before it is the account's turn, and its other operations go on meanwhile.
+        if (tries >= NONCE_TRIES || !(error instanceof RpcError && isOvertaken(error))) this.#fail(error)
       }
     }
     return this.#own()
@@ -66,7 +68,7 @@ export class Payer {
     const isOld = quote === approved.sponsoring?.quote
     try {
       if (isNonceUsed(error)) return await this.#sponsored(null, quote.operation.nonce + 1n, null)
-      if (isOld && (isFault || isPriceStale(error))) return await this.#sponsored(null, 0n, null)
+      if (isOld && (isFault || isPriceStale(error) || isOvertaken(error))) return await this.#sponsored(null, 0n, null)
     } catch (again) {
       this.#fail(again)
       return this.#own()
@@ -131,6 +133,11 @@ function isNonceUsed({ message }: RpcError): boolean {
 /** Nobody else may pay any more: 4100 of `admit`, not of a key. */
 function isOff({ code, data }: RpcError): boolean {
   return code === WALLET_CODE.unauthorized && typeof data === 'object' && data !== null && 'capability' in data
+}
+
+/** What was looked up of the account is not so any more: its nonce, or that it runs code. */
+function isOvertaken({ message }: RpcError): boolean {
+  return /\bAA2[05]\b/.test(message)
 }
 
 /** ERC-7769: what the operation offers is too little by now. */
