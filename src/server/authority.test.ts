@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { X509Certificate, createPrivateKey, generateKeyPairSync } from 'node:crypto'
-import { chmodSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
@@ -114,6 +114,14 @@ describe('the authority in its folder', () => {
     expect(attempt).toThrow(AuthorityError)
     expect(attempt).toThrow(/^.*file.folder.*--tls-folder$/)
     expect(readFileSync(file, 'utf8')).toBe('')
+  })
+
+  test.skipIf(process.platform !== 'linux')('where nothing can be made says so, and does not try for ever', () => {
+    using place = scratch()
+    symlinkSync(join(place.path, 'nowhere'), join(place.path, 'link'))
+    for (const folder of ['/proc/pocketchain', join(place.path, 'link', 'deep', 'deeper'), join(place.path, 'link')])
+      expect(() => keptAuthority(folder, NOW_MS)).toThrow(`cannot be kept in ${folder}: `)
+    expect(readdirSync(place.path)).toEqual(['link'])
   })
 
   test.skipIf(process.platform === 'win32' || process.getuid?.() === 0)('that may not be read says so', () => {

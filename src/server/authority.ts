@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { X509Certificate, createPrivateKey, generateKeyPairSync, randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { authorityCertificate, authorityName, serverCertificate } from './certificate.ts'
 import type { Issuer } from './certificate.ts'
 
@@ -150,7 +150,7 @@ class Kept {
     const path = this.#path(name)
     const fresh = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
     try {
-      mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
+      makeFolder(this.#folder)
       writeThrough(fresh, text, mode)
       settle(fresh, path)
     } catch (error) {
@@ -166,6 +166,23 @@ class Kept {
 
   #path(name: string): string {
     return join(this.#folder, name)
+  }
+}
+
+/**
+ * With those above it. Node's own `recursive` tries for ever, and with it stops the whole process, where something exists and ENOENT says that nothing
+ * can be made in it: /proc, or a link to nowhere.
+ */
+function makeFolder(path: string, mayGoUp = true): void {
+  try {
+    mkdirSync(path, { mode: 0o700 })
+  } catch (error) {
+    const code = codeOf(error)
+    if (code === 'EEXIST') return
+    const above = dirname(path)
+    if (code !== 'ENOENT' || !mayGoUp || above === path) throw error
+    makeFolder(above)
+    makeFolder(path, false)
   }
 }
 

@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import type { Socket } from 'node:net'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { createSecureContext, createServer } from 'node:tls'
 import type { SecureContext, Server as TlsServer, TLSSocket } from 'node:tls'
-import { identify, keptAuthority, passingAuthority } from './authority.ts'
+import { AuthorityError, identify, keptAuthority, passingAuthority } from './authority.ts'
 import type { Authority } from './authority.ts'
 import { HANDSHAKE_MS, TLS_NAMES } from './limits.ts'
 
@@ -162,7 +162,7 @@ export class Tls {
 
   /** The kept one is for loopback alone, so any other host gets one that ends with the process: no key that could harm it lies on a disk. */
   #find(nowMs: number): Authority {
-    const { folder = join(homedir(), '.pocketchain') } = this.#options
+    const { folder = homeFolder() } = this.#options
     if (folder !== null && this.#beyond === null) return keptAuthority(folder, nowMs)
     return this.#authority ?? passingAuthority(this.#beyond === null ? [] : [this.#beyond], nowMs)
   }
@@ -174,6 +174,19 @@ export class Tls {
   #nowMs(): number {
     return this.#options.now?.() ?? Date.now()
   }
+}
+
+/** Throws AuthorityError: a user may have no home, and the folder where the process was started is not for keys. */
+function homeFolder(): string {
+  let home = ''
+  let why = 'HOME is not the path of a folder'
+  try {
+    home = homedir()
+  } catch (error) {
+    why = error instanceof Error ? error.message : String(error)
+  }
+  if (isAbsolute(home)) return join(home, '.pocketchain')
+  throw new AuthorityError(`there is no home folder to keep the certificates for TLS in (${why}). Choose a folder with --tls-folder`)
 }
 
 /** A TLS socket is another object than the one below it; the other end is the same. */
