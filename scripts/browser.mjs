@@ -1,4 +1,4 @@
-// What the browser tests need beyond the packages: a Chromium, and the Base Account SDK's bundle. `npm test` looks for both before its tests.
+// What the browser tests need beyond the packages: a Chromium, certutil to tell it whom to trust, and the Base Account SDK's bundle. `npm test` looks for them before its tests.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,12 +24,19 @@ export function noBrowser() {
   return 'skipped: no Chromium is installed (apt-get install chromium, or name one in POCKETCHAIN_CHROMIUM)'
 }
 
-/** Fetches what is missing: the SDK always, Chromium in CI only, where a machine may be changed. */
+/** Why Chromium cannot be told to trust our certificates, as a sentence; null: it can. */
+export function noCertutil() {
+  const isThere = spawnSync('certutil', ['--version']).error === undefined
+  return isThere ? null : 'skipped: no certutil is installed (apt-get install libnss3-tools)'
+}
+
+/** Fetches what is missing: the SDK always, Debian's packages in CI only, where a machine may be changed. */
 export function prepareBrowser() {
   if (!installIsCurrent(BASE_ACCOUNT)) install(BASE_ACCOUNT)
-  if (chromium() !== null) return
-  if (mayInstall()) installChromium()
+  const missing = [...(chromium() === null ? ['chromium'] : []), ...(noCertutil() === null ? [] : ['libnss3-tools'])]
+  if (missing.length > 0 && mayInstall()) installPackages(missing)
   if (chromium() === null) process.stdout.write(`browser tests ${noBrowser()}\n`)
+  else if (noCertutil() !== null) process.stdout.write(`one browser test ${noCertutil()}\n`)
 }
 
 /** Root on a Debian, in CI: nobody's own machine. */
@@ -37,10 +44,10 @@ function mayInstall() {
   return process.env['CI'] !== undefined && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')
 }
 
-function installChromium() {
-  process.stderr.write('pocketchain: installing Chromium (apt-get)\n')
+function installPackages(/** @type {readonly string[]} */ names) {
+  process.stderr.write(`pocketchain: installing ${names.join(', ')} (apt-get)\n`)
   const options = { stdio: /** @type {['ignore', 2, 2]} */ (['ignore', 2, 2]), env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } }
-  const packages = ['install', '-y', '--no-install-recommends', 'chromium']
+  const packages = ['install', '-y', '--no-install-recommends', ...names]
   if (spawnSync('apt-get', packages, options).status === 0) return
   // A fresh image carries no lists of packages.
   spawnSync('apt-get', ['update'], options)

@@ -1,9 +1,10 @@
 import { chromium as driver } from 'playwright-core'
 import type { Browser } from 'playwright-core'
-import { chromium, noBrowser } from '../../scripts/browser.mjs'
+import { chromium, noBrowser, noCertutil } from '../../scripts/browser.mjs'
 
 /** A sentence when the tests of pages are to be skipped; in CI they are not, but fail with it. */
 export const NO_BROWSER = process.env['CI'] === undefined ? noBrowser() : null
+export const NO_CERTUTIL = process.env['CI'] === undefined ? noCertutil() : null
 
 const FLAGS = [
   '--no-sandbox',

@@ -8,13 +8,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createPocketchain } from '../../src/index.ts'
 import type { Pocketchain } from '../../src/index.ts'
 import type { Server } from '../../src/server/index.ts'
-import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
+import { NO_BROWSER, NO_CERTUTIL, startBrowser } from './browser.fixture.ts'
 import { serve, shop } from './sites.fixture.ts'
 import { answer } from './stage.fixture.ts'
 
 // What is served over TLS, in a browser that trusts the authority and in one that does not.
-
-const NO_CERTUTIL = spawnSync('certutil', ['--version']).error === undefined ? null : 'certutil is not installed'
 
 describe.skipIf(NO_BROWSER !== null)('over TLS', () => {
   let folder = ''
