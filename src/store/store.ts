@@ -7,7 +7,7 @@ import type { Role, TransactionPlace } from './index/index.ts'
 import { jsonWriter, logText } from './json/index.ts'
 import type { LogPart } from './json/index.ts'
 import { DECODED_BLOCKS, DECODED_BYTES, KNOWN_HEADS, SCANNED_SHARE } from './limits.ts'
-import { BlockRecord, byteFilter, CorruptRecord, encodeBlock } from './record/index.ts'
+import { BlockRecord, byteFilter, CorruptRecord, Draft, encodeBlock, encodeInto } from './record/index.ts'
 import type { ByteFilter } from './record/index.ts'
 import { SHELF_FORMAT, ShelfError } from './shelf/index.ts'
 import type { Records, Shelf, ShelfBlock, ShelfChange } from './shelf/index.ts'
@@ -39,11 +39,14 @@ export class Store implements BlockStore {
   readonly #decoded = new DecodedBlocks()
   readonly #heads = new Map<number, Head>()
   #staged = nothing()
+  /** where staged records lie; a shelf in memory keeps those that it is given */
+  readonly #draft: Draft | null
 
   /** Throws CorruptSection, CorruptRecord and ShelfError when the shelf is damaged. */
   constructor(shelf: Shelf, options: StoreOptions = {}) {
     this.#shelf = shelf
     this.#options = options
+    this.#draft = shelf.isVolatile ? null : new Draft()
     this.kept = keptOf(shelf)
     this.promised = shelf.promises
     this.#index = new ItemIndex(shelf, shelf.sections())
@@ -75,7 +78,8 @@ export class Store implements BlockStore {
     const { number } = block.header
     const next = (cut ?? this.height) + 1 + blocks.length
     if (number !== next) throw new RangeError(`block ${number} is not the next one, ${next}`)
-    blocks.push({ block, number, record: encodeBlock(block), writes })
+    const record = this.#draft === null ? encodeBlock(block) : encodeInto(this.#draft, block)
+    blocks.push({ block, number, record, writes })
     this.#staged.stateRoot = null
   }
 
@@ -106,11 +110,13 @@ export class Store implements BlockStore {
       if (cut !== null) this.#forget(cut)
       this.#shelf.commit(this.#changeOf(staged))
     } catch (error) {
+      this.#draft?.clear()
       this.#indexRest()
       throw error
     }
     this.#index.saved()
     for (const { block, record } of blocks) this.#keep(block, record)
+    this.#draft?.clear()
   }
 
   /** The index lags one commit behind: what is missing is made anew from the records. But what is cut off leaves both at once. */

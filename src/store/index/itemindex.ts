@@ -16,6 +16,7 @@ import type { Role, TransactionPlace } from './party.ts'
 import { PartPlan, termsOf } from './query.ts'
 import type { Term } from './query.ts'
 import { Section } from './section.ts'
+import { SectionWriter } from './sectionwriter.ts'
 import { Tail } from './tail.ts'
 
 /** A section as it is saved: its number, which may be that of one that was removed before, and what it is. */
@@ -53,6 +54,8 @@ export class ItemIndex {
   /** one behind the other from item 0 on, levels falling */
   #sections: Section[]
   readonly #tail = new Tail()
+  /** of what the tail becomes */
+  readonly #writer: SectionWriter
   #merges: Merge[] = []
   /** sections that are saved, wholly or in part, and those of them that have to go */
   readonly #saved = new Set<number>()
@@ -68,6 +71,7 @@ export class ItemIndex {
   constructor(source: PageSource, heads: Iterable<SectionHead>, limits: IndexLimits = LIMITS) {
     this.#limits = limits
     this.#pages = new Pages(source, limits.cachedPages)
+    this.#writer = new SectionWriter(limits, (page) => this.#pages.add(page))
     const sections = Array.from(heads, ({ id, head }) => new Section(id, decodeHead(head, id), this.#pages))
     this.#sections = sections.sort((a, b) => a.firstItem - b.firstItem)
     checkRow(this.#sections)
@@ -290,7 +294,7 @@ export class ItemIndex {
   /** The tail becomes a section. */
   #freeze(): void {
     const id = this.#freeId()
-    const head = this.#tail.freeze(id, this.#limits, (page) => this.#pages.add(page))
+    const head = this.#tail.freeze(id, this.#writer)
     this.#sections.push(new Section(id, head, this.#pages))
     this.#changed.add(id)
     this.#resetTail()

@@ -5,6 +5,7 @@ import type { Pages } from './pages.ts'
 import { Places } from './places.ts'
 import { Section } from './section.ts'
 import { SectionWriter } from './sectionwriter.ts'
+import { Tournament } from './tournament.ts'
 
 /** Neighbouring sections on their way to be one, a step at a time. What it makes is read by nobody until it is done. */
 export class Merge {
@@ -27,7 +28,8 @@ export class Merge {
     this.#level = level
     this.#pages = pages
     this.#stepUnits = limits.stepUnits
-    this.#writer = new SectionWriter(id, limits, (page) => pages.add(page))
+    this.#writer = new SectionWriter(limits, (page) => pages.add(page))
+    this.#writer.begin(id)
     this.#unitsPerItem = (limits.mergePace * total(inputs, ({ head }) => head.units)) / total(inputs, ({ items }) => items)
     this.#steps = this.#run()
   }
@@ -48,29 +50,28 @@ export class Merge {
     const writer = this.#writer
     const base = this.#first.firstItem
     const cursors = this.inputs.map((section) => new Cursor(section, section.firstItem - base, this.#pages))
-    const keys = Float64Array.from(cursors, (cursor) => cursor.next())
-    for (;;) {
-      let key = Infinity
-      for (let i = 0; i < keys.length; i++) key = Math.min(key, keys[i] as number) // in range
-      if (key === Infinity) return
-      writer.key(key)
-      for (let i = 0; i < keys.length; i++) {
-        if (keys[i] !== key) continue
-        const cursor = cursors[i] as Cursor // one for each key
-        const only = cursor.only()
-        if (only >= 0) this.#left -= cursor.place(only, writer)
-        else {
-          const list = cursor.list()
-          if (list.pages === 0) this.#left -= cursor.copy(list, writer)
-          for (let piece = 0; piece < list.pages; piece++) {
-            this.#left -= cursor.copyPiece(list, piece, writer)
-            if (this.#left <= 0) yield
-          }
-        }
-        keys[i] = cursor.next()
+    const rows = new Tournament(cursors.map((cursor) => cursor.next()))
+    for (let last = -1; ;) {
+      const cursor = cursors[rows.winner] as Cursor // one for each row of keys
+      const { key } = cursor
+      if (key !== last) {
+        writer.end()
+        if (key === Infinity) return
+        if (this.#left <= 0) yield
+        writer.key(key)
+        last = key
       }
-      writer.end()
-      if (this.#left <= 0) yield
+      const only = cursor.only()
+      if (only >= 0) this.#left -= cursor.place(only, writer)
+      else {
+        const list = cursor.list()
+        if (list.pages === 0) this.#left -= cursor.copy(list, writer)
+        for (let piece = 0; piece < list.pages; piece++) {
+          this.#left -= cursor.copyPiece(list, piece, writer)
+          if (this.#left <= 0) yield
+        }
+      }
+      rows.replace(cursor.next())
     }
   }
 
@@ -101,6 +102,8 @@ class Cursor {
   readonly #pages: Pages
   readonly #places = new Places()
   #page: Page | null = null
+  /** of its row; Infinity behind the last */
+  key = Infinity
   /** its next page of rows */
   #fence = 0
   #row = 0
@@ -111,17 +114,17 @@ class Cursor {
     this.#pages = pages
   }
 
-  /** @returns the key of the next row; Infinity behind the last */
+  /** @returns the key of the next row */
   next(): number {
     this.#row++
     if (this.#page === null || this.#row === this.#page.rows) {
       const { id, head } = this.#section
       const page = head.fencePages[this.#fence++]
-      if (page === undefined) return Infinity
+      if (page === undefined) return (this.key = Infinity)
       this.#page = this.#pages.load(id, page)
       this.#row = 0
     }
-    return keyAt(this.#page, this.#row)
+    return (this.key = keyAt(this.#page, this.#row))
   }
 
   /** The place of the row's only item, or -1. */

@@ -88,12 +88,14 @@ export interface List {
 
 export function listAt({ bytes, words, rows }: Page, row: number): List {
   const low = words[2 + 2 * row] as number // rows are in range
-  const reader = new VarintReader(bytes, PAGE_HEAD + 8 * rows + (low & (LONG - 1)))
-  const count = reader.next()
-  if ((low & LONG) === 0) return { count, at: reader.at, pages: 0, firstPage: 0 }
-  const firstPage = reader.next()
-  const pages = reader.next()
-  return { count, at: reader.at, pages, firstPage }
+  let at = PAGE_HEAD + 8 * rows + (low & (LONG - 1))
+  const count = varintAt(bytes, at)
+  at += varintBytes(count)
+  if ((low & LONG) === 0) return { count, at, pages: 0, firstPage: 0 }
+  const firstPage = varintAt(bytes, at)
+  at += varintBytes(firstPage)
+  const pages = varintAt(bytes, at)
+  return { count, at: at + varintBytes(pages), pages, firstPage }
 }
 
 /** First place in page `piece` of a long list. */
@@ -122,23 +124,20 @@ export function readPlaces(bytes: Uint8Array, at: number, count: number, from: n
   }
 }
 
-export class VarintReader {
-  at: number
-  readonly #bytes: Uint8Array
-
-  constructor(bytes: Uint8Array, at: number) {
-    this.#bytes = bytes
-    this.at = at
+function varintAt(bytes: Uint8Array, at: number): number {
+  let value = 0
+  for (let shift = 0; ; shift += 7) {
+    const byte = bytes[at++] as number // as above
+    value |= (byte & 127) << shift
+    if (byte < 128) return value
   }
+}
 
-  next(): number {
-    let value = 0
-    for (let shift = 0; ; shift += 7) {
-      const byte = this.#bytes[this.at++] as number // as above
-      value |= (byte & 127) << shift
-      if (byte < 128) return value
-    }
-  }
+/** How many it takes. */
+function varintBytes(value: number): number {
+  let size = 1
+  while ((value >>>= 7) > 0) size++
+  return size
 }
 
 function u32At(bytes: Uint8Array, at: number): number {

@@ -13,13 +13,13 @@ export interface Written {
   readonly units: number
 }
 
-/** Makes the pages of a section, one after the other: for each key, rising, `key`, its rising places with `place`, and `end`. */
+/** Makes the pages of sections, one after the other: `begin`, for each key, rising, `key`, its rising places with `place`, and `end`; `finish`. */
 export class SectionWriter {
-  readonly #section: number
   readonly #limits: WriterLimits
   readonly #emit: (page: NewPage) => void
-  readonly #fences: number[] = []
-  readonly #fencePages: number[] = []
+  #section = 0
+  #fences: number[] = []
+  #fencePages: number[] = []
   #pages = 0
   #units = 0
 
@@ -43,11 +43,19 @@ export class SectionWriter {
   /** of these pages: first place, how many are before */
   #pieces: number[] = []
 
-  constructor(section: number, limits: WriterLimits, emit: (page: NewPage) => void) {
-    this.#section = section
+  constructor(limits: WriterLimits, emit: (page: NewPage) => void) {
     this.#limits = limits
     this.#emit = emit
     this.#run = new Uint8Array(limits.pageBytes)
+  }
+
+  begin(section: number): void {
+    this.#section = section
+    this.#fences = []
+    this.#fencePages = []
+    this.#pages = 0
+    this.#units = 0
+    this.#count = 0
   }
 
   key(key: number): void {

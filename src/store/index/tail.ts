@@ -1,11 +1,10 @@
 import * as layout from '../writer/layout.ts'
 import type { Head } from './head.ts'
-import { KIND, PLACE_MASK, highOf, keyOf, keyOfRow, lowOf } from './keys.ts'
-import type { NewPage } from './pages.ts'
+import { KIND, PLACE_MASK, highOf, keyOfRow, putRow } from './keys.ts'
 import type { Part, Postings } from './part.ts'
 import type { Places } from './places.ts'
-import { SectionWriter } from './sectionwriter.ts'
-import type { WriterLimits } from './sectionwriter.ts'
+import { RowSorter } from './rowsorter.ts'
+import type { SectionWriter } from './sectionwriter.ts'
 
 /** The newest blocks: their keys in the order of their items, and a hash table whose chains run from new to old. */
 export class Tail implements Part {
@@ -27,6 +26,7 @@ export class Tail implements Part {
   #slots = new Uint32Array(1_024)
   /** how many rows are in the table: the others follow when somebody looks, which during an import nobody does */
   #linked = 0
+  readonly #sorter = new RowSorter()
 
   get firstBlock(): number {
     return this.#firstBlock
@@ -70,7 +70,7 @@ export class Tail implements Part {
     const start = this.#items
     const logStart = start + 1 + transactions
     this.#addBlock(start, logStart)
-    this.#add(keyOf(KIND.block, record, layout.R_HASH, 32), start)
+    this.#add(start, KIND.block, record, layout.R_HASH, 32)
     for (let i = 0; i < transactions; i++) this.#addTransaction(record, layout.RECORD_HEAD + layout.TX_ROW * i, start + 1 + i)
     const table = layout.RECORD_HEAD + layout.TX_ROW * transactions
     for (let i = 0; i < logs; i++) this.#addLog(record, record.getUint32(table + 4 * i, true), logStart + i)
@@ -114,10 +114,9 @@ export class Tail implements Part {
   }
 
   /** Makes it the pages and the head of a section. */
-  freeze(section: number, limits: WriterLimits, emit: (page: NewPage) => void): Head {
-    const rows = this.#rows.slice(0, 2 * this.#count)
-    new BigUint64Array(rows.buffer).sort()
-    const writer = new SectionWriter(section, limits, emit)
+  freeze(section: number, writer: SectionWriter): Head {
+    const rows = this.#sorter.sort(this.#rows, this.#count)
+    writer.begin(section)
     let [lastKey, lastPlace] = [-1, -1]
     for (let i = 0; i < rows.length; i += 2) {
       const low = rows[i] as number // in range
@@ -156,22 +155,20 @@ export class Tail implements Part {
 
   #addTransaction(record: DataView, row: number, place: number): void {
     const receiver = record.getUint32(row + layout.T_RECEIVER, true)
-    this.#add(keyOf(KIND.transaction, record, row + layout.T_HASH, 32), place)
-    this.#add(keyOf(KIND.sender, record, row + layout.T_FROM, 20), place)
-    if (receiver !== 0) this.#add(keyOf(KIND.receiver, record, receiver, 20), place)
+    this.#add(place, KIND.transaction, record, row + layout.T_HASH, 32)
+    this.#add(place, KIND.sender, record, row + layout.T_FROM, 20)
+    if (receiver !== 0) this.#add(place, KIND.receiver, record, receiver, 20)
   }
 
   #addLog(record: DataView, at: number, place: number): void {
     const topics = record.getUint32(at + layout.L_TOPICS, true)
-    this.#add(keyOf(KIND.address, record, at + layout.L_ADDRESS, 20), place)
-    for (let i = 0; i < topics; i++) this.#add(keyOf(KIND.topic + i, record, at + layout.LOG_HEAD + 32 * i, 32), place)
+    this.#add(place, KIND.address, record, at + layout.L_ADDRESS, 20)
+    for (let i = 0; i < topics; i++) this.#add(place, KIND.topic + i, record, at + layout.LOG_HEAD + 32 * i, 32)
   }
 
-  #add(key: number, place: number): void {
+  #add(place: number, kind: number, record: DataView, at: number, size: number): void {
     if (this.#count === this.#older.length) this.#grow()
-    const row = this.#count++
-    this.#rows[2 * row] = lowOf(key) | place
-    this.#rows[2 * row + 1] = highOf(key)
+    putRow(this.#rows, 2 * this.#count++, place, kind, record, at, size)
   }
 
   #link(): void {

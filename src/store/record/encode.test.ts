@@ -5,7 +5,8 @@ import { BLANK_HEADER } from '../../eth/header.fixture.ts'
 import { Address, Hash, Hex, Transaction } from '../../eth/index.ts'
 import type { Block, Header, L1Cost, Log, Receipt } from '../../eth/index.ts'
 import { recorded, rebuilt } from '../../../test/op-blocks.fixture.ts'
-import { BlockRecord, TAGS, encodeBlock } from './index.ts'
+import { BlockRecord, Draft, TAGS, encodeBlock, encodeInto } from './index.ts'
+import { DRAFT_CHUNK_BYTES } from './limits.ts'
 import { chainBlocks, hasVectors, importedBlocks, someBlock, someTransaction } from './record.fixture.ts'
 
 const RUNS = { seed: 4, numRuns: 300 }
@@ -233,6 +234,35 @@ describe('encoding refuses', () => {
     encodeBlock(blockOf({ ...TRANSFER, value: 99n }))
     expect(first).toEqual(kept)
     expect(encodeBlock(block)).toEqual(kept)
+  })
+})
+
+describe('a draft', () => {
+  const large = blockOf({ ...TRANSFER, data: new Uint8Array(DRAFT_CHUNK_BYTES).fill(7) })
+  const topics = Array.from({ length: 700 }, (_, i) => Hash.fromBigint(BigInt(i)))
+  const blocks = [
+    blockOf(TRANSFER),
+    large,
+    ...topics.map((topic) => blockOf(TRANSFER, { logs: [{ address: SENDER, topics: [topic], data: new Uint8Array(999) }] })),
+  ]
+  const many = blockOf(TRANSFER, {
+    logs: topics.map((topic) => ({ address: SENDER, topics: [topic, topic, topic], data: new Uint8Array(0) })),
+  })
+  const expected = [...blocks, many].map(encodeBlock)
+
+  test('keeps record beside record until it is cleared, and then makes the same of others', () => {
+    const draft = new Draft()
+    for (let round = 0; round < 3; round++) {
+      expect([...blocks, many].map((block) => encodeInto(draft, block))).toEqual(expected)
+      draft.clear()
+    }
+    expect(encodeInto(draft, many)).toEqual(expected.at(-1))
+  })
+
+  test('goes on after a block that it could not take', () => {
+    const draft = new Draft()
+    expect(() => encodeInto(draft, blockOf({ ...TRANSFER, value: -1n }))).toThrow(RangeError)
+    expect(encodeInto(draft, many)).toEqual(expected.at(-1))
   })
 })
 

@@ -11,7 +11,14 @@ import { Tag } from './tags.ts'
  * Throws RangeError for a block that is pending, lacks receipts, or counts its logs wrongly.
  */
 export function encodeBlock(block: Block): Uint8Array {
+  own.clear()
+  return encodeInto(own, block).slice()
+}
+
+/** The same in memory of the draft, where it stays until that is cleared. */
+export function encodeInto(into: Draft, block: Block): Uint8Array {
   assertSealed(block)
+  draft = into
   const logs = logCount(block)
   const logTable = layout.RECORD_HEAD + block.transactions.length * layout.TX_ROW
   draft.begin(logTable + logs * 4)
@@ -22,8 +29,10 @@ export function encodeBlock(block: Block): Uint8Array {
   return draft.finish()
 }
 
-/** One for all: encoding is synchronous, and a fresh buffer costs more than writing a small block. */
-const draft = new Draft()
+const own = new Draft()
+
+/** What is written to: encoding is synchronous. */
+let draft = own
 
 function assertSealed({ header, hash, transactions, receipts }: Block): void {
   if (hash === Hash.zero) throw new RangeError(`block ${header.number} is pending`)

@@ -1,4 +1,5 @@
-export { encodeBlock } from './encode.ts'
+export { Draft } from './draft.ts'
+export { encodeBlock, encodeInto } from './encode.ts'
 export { byteFilter } from './filter.ts'
 export type { ByteFilter } from './filter.ts'
 export { BlockRecord, CorruptRecord } from './record.ts'

@@ -1,2 +1,4 @@
-/** Blocks are encoded into one buffer that grows; a larger one is let go after its block. */
-export const DRAFT_KEPT_BYTES = 4 * 1024 * 1024
+/** Records are encoded into chunks, which are used again: a block of 500 transactions just fits one. A larger record gets one that is let go. */
+export const DRAFT_CHUNK_BYTES = 256 * 1024
+/** 16 MiB: a step of an import. */
+export const DRAFT_KEPT_CHUNKS = 64
