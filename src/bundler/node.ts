@@ -1,5 +1,5 @@
-import { Abi, Address, DecodeError, Hash, Hex } from '../eth/index.ts'
-import type { EntryPoint, UserOperation } from '../eth/index.ts'
+import { Abi, DecodeError, Delegation, Hash, Hex } from '../eth/index.ts'
+import type { Address, EntryPoint, UserOperation } from '../eth/index.ts'
 import type { Rpc } from '../rpc/index.ts'
 import { schema } from '../rpc/index.ts'
 import { refuse } from './errors.ts'
@@ -60,7 +60,7 @@ export class NodeView {
 
   /** What the account delegates to (EIP-7702); null: nothing. */
   async delegate(address: Address): Promise<Address | null> {
-    return delegateIn(await this.code(address))
+    return Delegation.ofText(await this.code(address))
   }
 
   /** Of a key, or of the whole nonce that the account has used last. */
@@ -125,11 +125,6 @@ const STEPS_GAS = Hex.fromQuantity(45_000_000)
 
 function bytesOf(value: unknown): Uint8Array {
   return schema.bytes.parse(value, 'eth_call')
-}
-
-/** The code of an account that delegates is 0xef0100 and whom it delegates to. */
-export function delegateIn(code: Hex): Address | null {
-  return code.length === 48 && code.startsWith('0xef0100') ? Address.from(`0x${code.slice(8)}`) : null
 }
 
 /** `over` wins, account by account and slot by slot. */

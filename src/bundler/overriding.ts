@@ -1,4 +1,4 @@
-import { Hash, Hex } from '../eth/index.ts'
+import { Delegation, Hash, Hex } from '../eth/index.ts'
 import type { Address, EntryPoint, UserOperation } from '../eth/index.ts'
 import { mappingSlot, merged } from './node.ts'
 import type { NodeView, Overrides } from './node.ts'
@@ -13,7 +13,7 @@ const RICH = 1n << 100n
 
 /** What its authorization will make of the sender. */
 export function delegating({ sender, authorization }: UserOperation): Overrides {
-  return authorization === null ? {} : { [sender]: { code: `0xef0100${authorization.address.slice(2)}` } }
+  return authorization === null ? {} : { [sender]: { code: Delegation.text(authorization.address) } }
 }
 
 /** The account as if all that comes before this nonce had happened. */

@@ -1,5 +1,6 @@
+import { Delegation } from '../eth/index.ts'
 import type { Transaction } from '../eth/index.ts'
-import { GAS_PER_BLOB, NONCE_MAX, floorGas, intrinsicGas, isDelegation, knowsType, l1Cost, operatorFee } from '../evm/index.ts'
+import { GAS_PER_BLOB, NONCE_MAX, floorGas, intrinsicGas, knowsType, l1Cost, operatorFee } from '../evm/index.ts'
 import type { ChainConfig, Rules, StateReader } from '../evm/index.ts'
 import { TRANSACTION_BYTES } from './limits.ts'
 import { PoolError } from './mempool.ts'
@@ -75,7 +76,7 @@ function isEoa(tx: Transaction, state: StateReader): boolean {
   const account = state.account(tx.from)
   if (account === null) return true
   const code = state.code(account.codeHash)
-  return code.length === 0 || isDelegation(code)
+  return code.length === 0 || Delegation.of(code) !== null
 }
 
 /** Nobody signed it: `Transaction.unsigned` put the sender where r would be. */

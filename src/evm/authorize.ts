@@ -1,5 +1,5 @@
+import { Delegation } from '../eth/index.ts'
 import type { Address, Authorization } from '../eth/index.ts'
-import { designator, isDelegation } from './delegation.ts'
 import { AUTHORIZATION_REFUND } from './gas.ts'
 import { NONCE_MAX } from './state.ts'
 import type { World } from './world.ts'
@@ -21,7 +21,7 @@ export function authorize(list: readonly Authorization[], chainId: number, world
     warm.push(authority)
     if (!holds(authorization, authority, world)) continue
     if (world.account(authority) !== null) refund += AUTHORIZATION_REFUND
-    world.setCode(authority, designator(authorization.address))
+    world.setCode(authority, Delegation.code(authorization.address))
     world.setNonce(authority, authorization.nonce + 1n)
   }
   return { refund, warm }
@@ -33,5 +33,5 @@ function isMeantForUs({ chainId, nonce }: Authorization, ours: number): boolean 
 
 function holds({ nonce }: Authorization, authority: Address, world: World): boolean {
   const code = world.codeAt(authority)
-  return (code.length === 0 || isDelegation(code)) && world.nonce(authority) === nonce
+  return (code.length === 0 || Delegation.of(code) !== null) && world.nonce(authority) === nonce
 }

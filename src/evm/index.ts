@@ -26,7 +26,6 @@ export {
   OPERATOR_FEE_VAULT,
 } from './rollup.ts'
 export { fastLzSize } from './fastlz.ts'
-export { delegationTarget, isDelegation } from './delegation.ts'
 export { precompiles } from './precompiles.ts'
 export { Deadline, OutOfTime } from './deadline.ts'
 export { Layer } from './layer.ts'

@@ -1,6 +1,5 @@
-import { Address } from '../eth/index.ts'
+import { Address, Delegation } from '../eth/index.ts'
 import type { TransactionType } from '../eth/index.ts'
-import { isDelegation } from './delegation.ts'
 import type { L1Fork, Rules } from './forks.ts'
 import type { BlockContext, ExecuteOptions, Message } from './message.ts'
 import { InvalidTransaction } from './refusal.ts'
@@ -65,7 +64,7 @@ function checkGasCap({ gas }: Message, { config, rules }: BlockContext): void {
 function checkSender({ from }: Message, world: World): void {
   if (world.codeSizeAt(from) === 0) return
   const code = world.codeAt(from)
-  if (isDelegation(code)) return
+  if (Delegation.of(code) !== null) return
   const detail = `address ${Address.checksum(from)}, len(code): ${code.length}`
   throw new InvalidTransaction('sender-not-eoa', `sender not an eoa: ${detail}`)
 }

@@ -1,6 +1,5 @@
-import { EMPTY_CODE_HASH, Hash } from '../eth/index.ts'
+import { Delegation, EMPTY_CODE_HASH, Hash } from '../eth/index.ts'
 import type { Address } from '../eth/index.ts'
-import { DELEGATION_SIZE, delegationTarget } from './delegation.ts'
 import type { Instance } from './instance.ts'
 import { giveBack, lease } from './pool.ts'
 import {
@@ -73,7 +72,7 @@ export class World implements StateReader {
 
   /** Whose code runs at `address` by EIP-7702; null: its own. */
   delegateOf(address: Address): Address | null {
-    return this.codeSizeAt(address) === DELEGATION_SIZE ? delegationTarget(this.codeAt(address)) : null
+    return this.codeSizeAt(address) === Delegation.SIZE ? Delegation.of(this.codeAt(address)) : null
   }
 
   /** bytes */

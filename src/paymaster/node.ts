@@ -1,5 +1,5 @@
-import { Abi, Address, Hex, Secp256k1, Transaction } from '../eth/index.ts'
-import type { Hash, PrivateKey } from '../eth/index.ts'
+import { Abi, Delegation, Hex, Secp256k1, Transaction } from '../eth/index.ts'
+import type { Address, Hash, PrivateKey } from '../eth/index.ts'
 import { schema } from '../rpc/index.ts'
 import type { Rpc } from '../rpc/index.ts'
 
@@ -52,8 +52,7 @@ export class NodeView {
 
   /** Whom an account delegates to (EIP-7702); null: nobody. */
   async delegate(address: Address): Promise<Address | null> {
-    const code = await this.code(address)
-    return code.length === 48 && code.startsWith('0xef0100') ? Address.from(`0x${code.slice(8)}`) : null
+    return Delegation.ofText(await this.code(address))
   }
 
   balance(address: Address): Promise<bigint> {

@@ -2,7 +2,7 @@ import { decodeFunctionData, encodeAbiParameters, encodeFunctionData, parseAbi, 
 import { describe, expect, it } from 'vitest'
 import { Address, Hash, Hex } from '../eth/index.ts'
 import type { Call } from './batches/call.ts'
-import { DELEGATE, delegateName, delegateOf, designationOf, encodeExecute, isKnownDelegate } from './delegate.ts'
+import { DELEGATE, delegateName, encodeExecute, isKnownDelegate } from './delegate.ts'
 
 const BOB = Address.from('0xb0b0000000000000000000000000000000000b0b')
 const SIMPLE = Address.from('0xe6cae83bde06e4c305530e199d7217f42808555b')
@@ -46,13 +46,6 @@ describe('encodeExecute', () => {
 })
 
 describe('a delegation', () => {
-  it('is read from code', () => {
-    expect(delegateOf(designationOf(BOB))).toBe(BOB)
-    for (const code of ['0x', '0xef0100', `0xef0101${BOB.slice(2)}`, `0xef0100${BOB.slice(2)}00`] as const) {
-      expect(delegateOf(Hex.toBytes(code)), code).toBeNull()
-    }
-  })
-
   it('is known when its contract is', () => {
     expect([DELEGATE.address, SIMPLE, BOB].map(isKnownDelegate)).toEqual([true, true, false])
     expect([DELEGATE.address, SIMPLE, BOB].map(delegateName)).toEqual(['PocketAccount', 'Simple7702Account', null])

@@ -10,17 +10,6 @@ export const DELEGATE = {
   deployment: Hex.toBytes(`${pocketAccount.salt}${pocketAccount.initCode.slice(2)}`),
 } as const
 
-/** What an account's code is when the account acts through `delegate` (EIP-7702). */
-export function designationOf(delegate: Address): Uint8Array {
-  return Uint8Array.of(...DESIGNATOR, ...Address.toBytes(delegate))
-}
-
-/** Whose code an account runs that has this one; null: its own, or none. */
-export function delegateOf(code: Uint8Array): Address | null {
-  const isDesignation = code.length === 23 && DESIGNATOR.every((byte, i) => code[i] === byte)
-  return isDesignation ? Address.from(code.subarray(3)) : null
-}
-
 /** True for a delegate that we can make an account do a batch through. */
 export function isKnownDelegate(address: Address): boolean {
   return KNOWN.has(address)
@@ -41,7 +30,6 @@ export function encodeExecute(calls: readonly Call[], delegate: Address = DELEGA
   return known.encode(encodeCalls(calls))
 }
 
-const DESIGNATOR = [0xef, 0x01, 0x00]
 const WORD_BYTES = 32
 
 interface KnownDelegate {

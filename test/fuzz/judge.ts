@@ -1,5 +1,4 @@
-import { Address, Hash, Hex } from '../../src/eth/index.ts'
-import { delegationTarget } from '../../src/evm/index.ts'
+import { Address, Delegation, Hash, Hex } from '../../src/eth/index.ts'
 import type { BlockContext, StateReader, WriteSet } from '../../src/evm/index.ts'
 import type { Frame, FrameResult } from '../../src/evm/proof.fixture.ts'
 import { COINBASE, contextOf } from './block.ts'
@@ -96,7 +95,7 @@ async function runMessage<World extends Ledger>(
   const { nonce, balance } = world.account(caller) ?? { nonce: 0n, balance: 0n }
   const created = to === null ? Address.create(caller, nonce) : null
   world.setNonce(caller, nonce + 1n)
-  const target = to === null || !context.rules.has('prague') ? null : delegationTarget(world.codeAt(to))
+  const target = to === null || !context.rules.has('prague') ? null : Delegation.of(world.codeAt(to))
   const coinbase = context.rules.has('shanghai') ? COINBASE : null
   const result = await engine.run(
     {

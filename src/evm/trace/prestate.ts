@@ -1,5 +1,4 @@
-import { Address, EMPTY_CODE_HASH, Hash, Hex } from '../../eth/index.ts'
-import { delegationTarget } from '../delegation.ts'
+import { Address, Delegation, EMPTY_CODE_HASH, Hash, Hex } from '../../eth/index.ts'
 import type { Account, StateReader } from '../state.ts'
 import { isEmpty } from '../world.ts'
 import { isUnstarted } from './failures.ts'
@@ -91,7 +90,7 @@ class Touched implements Tracer {
   /** An account and, since EIP-7702, the one that holds its code. */
   #touchCallee(address: Address, state: StateReader): void {
     this.#touch(address)
-    const target = this.#start.context.rules.has('prague') ? delegationTarget(codeOf(state, address)) : null
+    const target = this.#start.context.rules.has('prague') ? Delegation.of(codeOf(state, address)) : null
     if (target !== null) this.#touch(target)
   }
 

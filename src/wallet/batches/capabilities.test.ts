@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { Hex } from '../../eth/index.ts'
+import { Delegation } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
 import { RpcError } from '../../rpc/index.ts'
 import { embeddedChain } from '../chains/chain.ts'
 import type { WalletChain } from '../chains/chain.ts'
-import { DELEGATE, designationOf } from '../delegate.ts'
+import { DELEGATE } from '../delegate.ts'
 import { hasDelegation } from './execution.ts'
 import { CAPABILITIES_WAIT_MS } from '../limits.ts'
 import { without } from './calls.fixture.ts'
@@ -64,7 +64,7 @@ describe('wallet_getCapabilities', () => {
 
   it('tells an account that runs our code from one that runs that of somebody else', async () => {
     const { ask } = open([])
-    await node.request({ method: 'anvil_setCode', params: [bob, Hex.fromBytes(designationOf(DELEGATE.address))] })
+    await node.request({ method: 'anvil_setCode', params: [bob, Delegation.text(DELEGATE.address)] })
     await node.request({ method: 'anvil_setCode', params: [carol, `0xef0100${'ab'.repeat(20)}`] })
     expect(await ask('wallet_getCapabilities', bob)).toMatchObject({ '0x7a69': on('supported') })
     expect(await ask('wallet_getCapabilities', carol)).toMatchObject({ '0x7a69': on('unsupported') })

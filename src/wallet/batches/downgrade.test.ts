@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { Address } from '../../eth/index.ts'
+import { Address, Delegation } from '../../eth/index.ts'
 import { embeddedChain } from '../chains/chain.ts'
-import { DELEGATE, delegateOf } from '../delegate.ts'
+import { DELEGATE } from '../delegate.ts'
 import { refusal, startNode } from '../wallet.fixture.ts'
 import { sender } from './sending.fixture.ts'
 import type { Sender } from './sending.fixture.ts'
@@ -18,7 +18,7 @@ async function upgraded(): Promise<Sender> {
   const mine = sender(node, { further: [{ ...embeddedChain(real), isEmbedded: false }] })
   const calls = [{ to: mine.bob, value: '0x1' }, { to: mine.bob }]
   expect(await mine.settled(await mine.send({ atomicRequired: true, calls }))).toMatchObject({ status: 200, atomic: true })
-  expect(delegateOf(Buffer.from(String(await codeOf(mine.alice)).slice(2), 'hex'))).toBe(DELEGATE.address)
+  expect(Delegation.of(Buffer.from(String(await codeOf(mine.alice)).slice(2), 'hex'))).toBe(DELEGATE.address)
   return mine
 }
 

@@ -1,8 +1,8 @@
-import { Hex } from '../../eth/index.ts'
+import { Delegation, Hex } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
 import { RpcError } from '../../rpc/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
-import { DELEGATE, delegateOf, designationOf, isKnownDelegate } from '../delegate.ts'
+import { DELEGATE, isKnownDelegate } from '../delegate.ts'
 import { WALLET_CODE } from '../errors.ts'
 
 /** How the calls of a batch become transactions. */
@@ -63,11 +63,11 @@ export async function sponsoredExecutionOf(chain: WalletChain, from: Address): P
 
 export async function standingOf(chain: WalletChain, address: Address): Promise<Standing> {
   const code = await codeAt(chain, address)
-  if (code.length === 0) return readiness(chain, null)
-  const delegate = delegateOf(code)
+  if (code === '0x') return readiness(chain, null)
+  const delegate = Delegation.ofText(code)
   if (delegate === null || !isKnownDelegate(delegate)) return { kind: 'foreign', delegate }
   // A delegate without code would take every batch and do nothing: the chain has been started anew, say.
-  if ((await codeAt(chain, delegate)).length > 0) return { kind: 'upgraded', delegate }
+  if ((await codeAt(chain, delegate)) !== '0x') return { kind: 'upgraded', delegate }
   return readiness(chain, delegate)
 }
 
@@ -78,14 +78,14 @@ export function chainUnsupported(chainId: string, reason: 'no-eip-7702' | 'unkno
 
 async function readiness(chain: WalletChain, before: Address | null): Promise<Standing> {
   if (!(await hasDelegation(chain))) return { kind: 'plain' }
-  if ((await codeAt(chain, DELEGATE.address)).length > 0) return { kind: 'upgradable', upgrade: { before, deploys: false } }
-  if ((await codeAt(chain, DELEGATE.deployer)).length > 0) return { kind: 'upgradable', upgrade: { before, deploys: true } }
+  if ((await codeAt(chain, DELEGATE.address)) !== '0x') return { kind: 'upgradable', upgrade: { before, deploys: false } }
+  if ((await codeAt(chain, DELEGATE.deployer)) !== '0x') return { kind: 'upgradable', upgrade: { before, deploys: true } }
   return { kind: 'plain' }
 }
 
-async function codeAt({ rpc }: WalletChain, address: Address): Promise<Uint8Array> {
+async function codeAt({ rpc }: WalletChain, address: Address): Promise<Hex> {
   const code = await rpc.request({ method: 'eth_getCode', params: [address, 'pending'] })
-  return Hex.isHex(code) ? Hex.toBytes(code) : new Uint8Array()
+  return Hex.isHex(code) ? code : '0x'
 }
 
 /** Nobody has a key for these. */
@@ -112,7 +112,7 @@ const IGNORED = { chainId: '0x0', address: ANSWERER, nonce: '0x1', yParity: '0x0
 
 /** Without EIP-7702 a designation is code that begins with an operation that does not exist: the call fails. */
 async function probe(rpc: WalletChain['rpc']): Promise<boolean> {
-  const overrides = { [PROBED]: { code: Hex.fromBytes(designationOf(ANSWERER)) }, [ANSWERER]: { code: ANSWER_ONE } }
+  const overrides = { [PROBED]: { code: Delegation.text(ANSWERER) }, [ANSWERER]: { code: ANSWER_ONE } }
   try {
     const call = { to: PROBED, input: '0x', authorizationList: [IGNORED] }
     const answer = await rpc.request({ method: 'eth_call', params: [call, 'latest', overrides] })

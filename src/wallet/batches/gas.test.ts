@@ -1,10 +1,10 @@
 import { encodeFunctionData } from 'viem'
 import { describe, expect, it } from 'vitest'
-import { Hex } from '../../eth/index.ts'
+import { Delegation, Hex } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
 import { embeddedChain } from '../chains/chain.ts'
 import { contracts } from '../preview/contracts.fixture.ts'
-import { DELEGATE, designationOf } from '../delegate.ts'
+import { DELEGATE } from '../delegate.ts'
 import { estimateGas, intrinsicGas } from './gas.ts'
 import { BURNER, creating, deploy, sender } from './sending.fixture.ts'
 import { startNode } from '../wallet.fixture.ts'
@@ -98,7 +98,7 @@ describe('gas of a batch', () => {
 
 describe('an account', () => {
   it('that runs our code needs no authorization', async () => {
-    await node.request({ method: 'anvil_setCode', params: [bob, Hex.fromBytes(designationOf(DELEGATE.address))] })
+    await node.request({ method: 'anvil_setCode', params: [bob, Delegation.text(DELEGATE.address)] })
     const calls = [1n, 2n].map((value) => ({ to: alice, value, data: new Uint8Array(), gasLimitOverride: null }))
     const plain = { kind: 'delegated', delegate: DELEGATE.address } as const
     const without = await estimateGas(chain, bob, calls, { ...plain, upgrade: null })

@@ -1,10 +1,10 @@
-import { Hex } from '../../eth/index.ts'
+import { Delegation, Hex } from '../../eth/index.ts'
 import type { AccessListItem, Address } from '../../eth/index.ts'
 import { RpcError } from '../../rpc/index.ts'
 import { Call } from './call.ts'
 import type { CallRequestJson } from './call.ts'
 import type { WalletChain } from '../chains/chain.ts'
-import { DELEGATE, designationOf, encodeExecute } from '../delegate.ts'
+import { DELEGATE, encodeExecute } from '../delegate.ts'
 import { chainUnsupported } from './execution.ts'
 import type { Execution, Sponsored, Unsponsored } from './execution.ts'
 
@@ -101,7 +101,7 @@ async function estimateDelegated(
   const execute = executeCall(from, calls, delegate)
   const deploys = upgrade?.deploys === true
   const requests = [...(deploys ? [Call.toRequest(deployCall(), from)] : []), Call.toRequest(execute, from)]
-  const overrides = upgrade === null ? {} : { [from]: { code: Hex.fromBytes(designationOf(delegate)) } }
+  const overrides = upgrade === null ? {} : { [from]: { code: Delegation.text(delegate) } }
   const authorization = upgrade === null ? 0n : AUTHORIZATION_GAS
   const ran = await simulate(chain, requests, overrides)
   // Without it the account would run code that is not there, which succeeds and does nothing. Its outcome is the same for everybody, so this is enough.
@@ -139,7 +139,7 @@ export async function estimateCallGas(
 ): Promise<bigint | null> {
   const execute = executeCall(from, calls, delegate)
   const requests = [Call.toRequest(execute, from)]
-  const overrides = upgrade === null ? {} : { [from]: { code: Hex.fromBytes(designationOf(delegate)) } }
+  const overrides = upgrade === null ? {} : { [from]: { code: Delegation.text(delegate) } }
   const [ran, chosen] = await Promise.all([simulate(chain, requests, overrides), chosenGas(chain, from, calls)])
   const [only] = ran ?? []
   if (only === undefined) return chosen > 0n ? chosen : null

@@ -1,9 +1,9 @@
-import { ENTRY_POINTS, Hex, UserOperation, entryPoint } from '../../eth/index.ts'
-import type { Address } from '../../eth/index.ts'
+import { Delegation, ENTRY_POINTS, UserOperation, entryPoint } from '../../eth/index.ts'
+import type { Address, Hex } from '../../eth/index.ts'
 import type { Pocketchain } from '../../index.ts'
 import type { Rpc } from '../../rpc/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
-import { DELEGATE, delegateOf, encodeExecute } from '../delegate.ts'
+import { DELEGATE, encodeExecute } from '../delegate.ts'
 import { Keyring } from '../keys/keyring.ts'
 import { ORIGIN } from '../wallet.fixture.ts'
 import { randomBatchId } from './batches.ts'
@@ -29,7 +29,7 @@ export async function operationOf(
 ): Promise<SentOperation> {
   const keyring = Keyring.of({ dev: node.accounts.map(({ privateKey }) => privateKey) })
   const ask = (method: string, ...params: readonly unknown[]) => node.request({ method, params })
-  const isUpgraded = delegateOf(Hex.toBytes((await ask('eth_getCode', from, 'pending')) as Hex)) !== null // bytes
+  const isUpgraded = Delegation.ofText((await ask('eth_getCode', from, 'pending')) as Hex) !== null // a code
   const fields = { chainId: BigInt(chain.chainId), address: DELEGATE.address, nonce: await nextNonce(chain, from) }
   const authorization = isUpgraded ? null : keyring.authorization(fields, from, chain)
   const price = 2n * BigInt((await ask('eth_gasPrice')) as Hex) * feeFactor // a quantity

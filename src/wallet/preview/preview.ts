@@ -1,9 +1,9 @@
-import { Hex } from '../../eth/index.ts'
+import { Delegation, Hex } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
 import { RpcError } from '../../rpc/index.ts'
 import { Call } from '../batches/call.ts'
 import type { WalletChain } from '../chains/chain.ts'
-import { DELEGATE, designationOf, encodeExecute } from '../delegate.ts'
+import { DELEGATE, encodeExecute } from '../delegate.ts'
 import { visibleText } from './display.ts'
 import { PREVIEW_LINES, PREVIEW_LOGS, PREVIEW_MS, REASON_CHARS } from '../limits.ts'
 import type { Fees } from '../batches/fees.ts'
@@ -124,7 +124,7 @@ function scriptOf({ from, calls, delegate, operation }: PreviewPlan, terms: Term
     return { prelude: [], calls: calls.map((call, at) => ({ ...requestOf(call, from), ...termsOf(at) })), overrides: {}, block }
   }
   const execute = { from: operation?.entryPoint ?? from, to: from, input: Hex.fromBytes(encodeExecute(calls, delegate)), ...termsOf(0) }
-  const overrides = { [from]: { code: Hex.fromBytes(designationOf(delegate)) } }
+  const overrides = { [from]: { code: Delegation.text(delegate) } }
   if (operation !== undefined) {
     const { before, after } = operation
     // The delegate is there: no operation could put it there.

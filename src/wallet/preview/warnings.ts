@@ -1,4 +1,4 @@
-import { Address, Hex } from '../../eth/index.ts'
+import { Address, Delegation, Hex } from '../../eth/index.ts'
 import type { Call } from '../batches/call.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { delegateName, isKnownDelegate } from '../delegate.ts'
@@ -120,7 +120,7 @@ async function factsOf(input: WarningInput, recipients: readonly Recipient[]): P
 /** None: the node did not say. */
 function kindOf(code: Hex | null): readonly ('none' | 'delegated' | 'contract')[] {
   if (code === null) return []
-  return [code === '0x' ? 'none' : code.startsWith('0xef0100') ? 'delegated' : 'contract']
+  return [code === '0x' ? 'none' : Delegation.ofText(code) === null ? 'contract' : 'delegated']
 }
 
 async function ask({ rpc }: WalletChain, method: string, address: Address): Promise<Hex | null> {

@@ -1,11 +1,10 @@
-import { Abi, DecodeError, Hex, UserOperation } from '../../eth/index.ts'
+import { Abi, DecodeError, Delegation, Hex, UserOperation } from '../../eth/index.ts'
 import type { Address, EntryPoint } from '../../eth/index.ts'
 import { RpcError } from '../../rpc/index.ts'
 import type { Sponsored } from '../batches/execution.ts'
 import { intrinsicGas } from '../batches/gas.ts'
 import { isLost } from '../batches/sending.ts'
 import type { WalletChain } from '../chains/chain.ts'
-import { designationOf } from '../delegate.ts'
 import { sponsorFailed } from '../errors.ts'
 import { GRANT_SECONDS_LEFT } from '../limits.ts'
 import { causeOf } from './failure.ts'
@@ -73,7 +72,7 @@ interface Grant {
 /** (context, authorizer (20 bytes), validUntil (6), validAfter (6) from the lowest) */
 async function validate(chain: WalletChain, point: EntryPoint, operation: UserOperation, { delegate, upgrade }: Sponsored): Promise<Grant> {
   const call = before(chain, point, operation, delegate)
-  const overrides = upgrade === null ? [] : [{ [operation.sender]: { code: Hex.fromBytes(designationOf(delegate)) } }]
+  const overrides = upgrade === null ? [] : [{ [operation.sender]: { code: Delegation.text(delegate) } }]
   const output = await bytesOf(chain, [call, 'pending', ...overrides])
   const values = Abi.Reader(output)
   const word = values.word(1)

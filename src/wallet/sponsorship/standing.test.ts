@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { Address, Hex } from '../../eth/index.ts'
+import { Address, Delegation } from '../../eth/index.ts'
 import { RpcError } from '../../rpc/index.ts'
 import { without } from '../batches/calls.fixture.ts'
 import { answering } from '../batches/operations.fixture.ts'
 import { embeddedChain } from '../chains/chain.ts'
-import { DELEGATE, designationOf } from '../delegate.ts'
+import { DELEGATE } from '../delegate.ts'
 import { startNode } from '../wallet.fixture.ts'
 import { sponsorshipOn } from './standing.ts'
 
@@ -16,7 +16,7 @@ const NONE = { unsponsoredChains: [] }
 
 describe('whether others may pay for an account', () => {
   it('follows from the chain, the code of the account and the bundler', async () => {
-    await node.request({ method: 'anvil_setCode', params: [bob, Hex.fromBytes(designationOf(DELEGATE.address))] })
+    await node.request({ method: 'anvil_setCode', params: [bob, Delegation.text(DELEGATE.address)] })
     await node.request({ method: 'anvil_setCode', params: [carol, `0xef0100${'ab'.repeat(20)}`] })
     expect(await sponsorshipOn(chain, alice, NONE)).toBe('supported')
     expect(await sponsorshipOn(chain, bob, NONE)).toBe('supported')
