@@ -4,7 +4,7 @@ import { RpcError, schema } from '../rpc/index.ts'
 import { refuse } from './errors.ts'
 import { refusalFor } from './failure.ts'
 import { ATTEMPTS, BUNDLE_BYTES, BUNDLE_GAS, BUNDLE_OPERATIONS, GAP_MS, LOST_MS, STUCK_MS } from './limits.ts'
-import type { NodeView } from './node.ts'
+import type { BundlerNode } from './node.ts'
 import { delegating, together } from './overriding.ts'
 import type { Pool, Waiting } from './pool.ts'
 import { includedIn, placeOf } from './receipts.ts'
@@ -26,7 +26,7 @@ interface Bundle {
 
 /** From what waits to transactions, and what became of them. One after the other: each step sees what the one before it did. */
 export class Bundles {
-  readonly #node: NodeView
+  readonly #node: BundlerNode
   readonly #pool: Pool
   readonly #key: PrivateKey
   readonly #events: BundleEvents
@@ -37,7 +37,7 @@ export class Bundles {
   #turn: Promise<unknown> = Promise.resolve()
   readonly address: Address
 
-  constructor(node: NodeView, pool: Pool, key: PrivateKey, events: BundleEvents, now: () => number) {
+  constructor(node: BundlerNode, pool: Pool, key: PrivateKey, events: BundleEvents, now: () => number) {
     this.#node = node
     this.#pool = pool
     this.#key = key

@@ -6,7 +6,7 @@ import { refuse } from './errors.ts'
 import { estimate } from './estimation.ts'
 import type { GasEstimate } from './estimation.ts'
 import { FATES, GATHER_MS, POLL_MS } from './limits.ts'
-import { NodeView } from './node.ts'
+import { BundlerNode } from './node.ts'
 import type { Overrides } from './node.ts'
 import { Pool } from './pool.ts'
 import type { Waiting } from './pool.ts'
@@ -42,7 +42,7 @@ export interface Fate {
 
 /** All that the methods work with. */
 export class Desk {
-  readonly node: NodeView
+  readonly node: BundlerNode
   readonly pool = new Pool()
   readonly reputations: Reputations
   readonly bundles: Bundles
@@ -62,7 +62,7 @@ export class Desk {
   constructor({ rpc, key, entryPoints, rules = true, onError = () => undefined, now = () => performance.now() }: DeskOptions) {
     this.#rpc = rpc
     this.#rules = rules
-    this.node = new NodeView(rpc)
+    this.node = new BundlerNode(rpc)
     this.#candidates = entryPoints ?? [entryPoint('0.8'), entryPoint('0.7'), entryPoint('0.6')]
     this.#onError = onError
     this.reputations = new Reputations(now)
@@ -202,7 +202,7 @@ export class Desk {
   async #assertDeposit(candidate: Candidate): Promise<void> {
     const { entryPoint: at, operation } = candidate
     if (operation.paymaster === null) return
-    const deposit = await this.node.deposit(at, operation.paymaster)
+    const deposit = await this.node.deposit(at.address, operation.paymaster)
     const owed = this.pool.owedBy(operation.paymaster, at.address, candidate) + at.prefundGas(operation) * operation.maxFeePerGas
     if (deposit >= owed) return
     throw refuse('deposit', `AA31 paymaster deposit too low: ${deposit} wei, and what waits may cost ${owed} wei`, {

@@ -1,7 +1,6 @@
-import { Abi, DecodeError, Delegation, Hash, Hex } from '../eth/index.ts'
+import { Abi, DecodeError, Hash, Hex } from '../eth/index.ts'
 import type { Address, EntryPoint, UserOperation } from '../eth/index.ts'
-import type { Rpc } from '../rpc/index.ts'
-import { schema } from '../rpc/index.ts'
+import { NodeView, schema } from '../rpc/index.ts'
 import { refuse } from './errors.ts'
 import { failureOf, revertDataOf } from './failure.ts'
 import type { Failure } from './failure.ts'
@@ -18,63 +17,14 @@ export interface AccountOverride {
 }
 export type Overrides = Readonly<Record<string, AccountOverride>>
 
-export interface BlockNow {
-  readonly baseFee: bigint
-  /** seconds */
-  readonly timestamp: bigint
-}
-
-/** What the bundler asks the node: always of the block under construction, where what is promised has happened. */
-export class NodeView {
-  readonly #rpc: Rpc
+/** What the bundler asks the node. */
+export class BundlerNode extends NodeView {
   readonly #codes = new Map<Address, Hex>()
-  #chainId: Promise<number> | null = null
-
-  constructor(rpc: Rpc) {
-    this.#rpc = rpc
-  }
-
-  ask(method: string, ...params: readonly unknown[]): Promise<unknown> {
-    return this.#rpc.request({ method, params })
-  }
-
-  async quantity(method: string, ...params: readonly unknown[]): Promise<bigint> {
-    return schema.quantity.parse(await this.ask(method, ...params), method)
-  }
-
-  chainId(): Promise<number> {
-    this.#chainId ??= this.quantity('eth_chainId').then(Number)
-    this.#chainId.catch(() => (this.#chainId = null))
-    return this.#chainId
-  }
-
-  async now(): Promise<BlockNow> {
-    const block = BLOCK.parse(await this.ask('eth_getBlockByNumber', 'pending', false), 'block')
-    return { baseFee: block.baseFeePerGas ?? 0n, timestamp: block.timestamp }
-  }
-
-  async code(address: Address): Promise<Hex> {
-    const code = await this.ask('eth_getCode', address, 'pending')
-    return Hex.isHex(code) ? code : '0x'
-  }
-
-  /** What the account delegates to (EIP-7702); null: nothing. */
-  async delegate(address: Address): Promise<Address | null> {
-    return Delegation.ofText(await this.code(address))
-  }
 
   /** Of a key, or of the whole nonce that the account has used last. */
   async nonce({ address }: EntryPoint, sender: Address, key: bigint): Promise<bigint> {
     const answer = await this.read(address, Abi.call(GET_NONCE, [sender, key]))
     return BigInt(Hex.fromBytes(answer.subarray(0, 32)))
-  }
-
-  async deposit({ address }: EntryPoint, holder: Address): Promise<bigint> {
-    return BigInt(Hex.fromBytes((await this.read(address, Abi.call(BALANCE_OF, [holder]))).subarray(0, 32)))
-  }
-
-  async read(to: Address, data: Uint8Array, overrides: Overrides = {}): Promise<Uint8Array> {
-    return bytesOf(await this.#call({ to, data: Hex.fromBytes(data) }, overrides))
   }
 
   /** Runs a bundle without sending it. null: it would go through, whatever the accounts' own calls do. */
@@ -102,7 +52,7 @@ export class NodeView {
     this.#codes.set(address, own)
     const staged = merged(overrides, { [address]: { code: STEPS_CODE }, [STEPPED]: { code: own } })
     const call = { from: STEPPER, to: address, data: Steps.encode(steps), gas: STEPS_GAS }
-    const answer = bytesOf(await this.#call(call, staged))
+    const answer = schema.bytes.parse(await this.#call(call, staged), 'eth_call')
     try {
       return Steps.decode(answer, steps.length)
     } catch (error) {
@@ -117,15 +67,8 @@ export class NodeView {
   }
 }
 
-const { maybe, object, quantity } = schema
-const BLOCK = object({ baseFeePerGas: maybe(quantity), timestamp: quantity })
 const GET_NONCE = Abi.selector('getNonce(address,uint192)')
-const BALANCE_OF = Abi.selector('balanceOf(address)')
 const STEPS_GAS = Hex.fromQuantity(45_000_000)
-
-function bytesOf(value: unknown): Uint8Array {
-  return schema.bytes.parse(value, 'eth_call')
-}
 
 /** `over` wins, account by account and slot by slot. */
 export function merged(under: Overrides, over: Overrides): Overrides {

@@ -1,7 +1,7 @@
 import { Delegation, Hash, Hex } from '../eth/index.ts'
 import type { Address, EntryPoint, UserOperation } from '../eth/index.ts'
 import { mappingSlot, merged } from './node.ts'
-import type { NodeView, Overrides } from './node.ts'
+import type { BundlerNode, Overrides } from './node.ts'
 
 // Where StakeManager and NonceManager keep what, in all three versions.
 const DEPOSITS = Hash.fromBigint(0n)
@@ -24,13 +24,13 @@ export function atNonce({ address }: EntryPoint, { sender, nonce }: UserOperatio
 }
 
 /** Whoever pays has plenty: limits are searched whatever they would cost. */
-export async function funded(node: NodeView, entryPoint: EntryPoint, operation: UserOperation): Promise<Overrides> {
+export async function funded(node: BundlerNode, entryPoint: EntryPoint, operation: UserOperation): Promise<Overrides> {
   const { sender, paymaster } = operation
   if (paymaster === null) return { [sender]: { balance: Hex.fromQuantity(RICH) } }
   return depositing(node, entryPoint.address, paymaster)
 }
 
-async function depositing(node: NodeView, entryPoint: Address, holder: Address): Promise<Overrides> {
+async function depositing(node: BundlerNode, entryPoint: Address, holder: Address): Promise<Overrides> {
   const slot = mappingSlot(BigInt(holder), DEPOSITS)
   const word = await node.quantity('eth_getStorageAt', entryPoint, slot, 'pending')
   const rest = (word >> BigInt(DEPOSIT_BITS)) << BigInt(DEPOSIT_BITS)

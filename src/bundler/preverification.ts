@@ -1,6 +1,7 @@
 import { Abi, Address, Hex } from '../eth/index.ts'
 import type { EntryPoint, UserOperation } from '../eth/index.ts'
-import type { BlockNow, NodeView } from './node.ts'
+import type { BlockNow } from '../rpc/index.ts'
+import type { BundlerNode } from './node.ts'
 
 // What a bundle costs and no gas limit of an operation pays for (alto's figures, of one operation alone in its bundle).
 const TRANSACTION_GAS = 21_000n
@@ -28,7 +29,7 @@ export interface PreVerification {
 }
 
 export async function preVerificationOf(
-  node: NodeView,
+  node: BundlerNode,
   entryPoint: EntryPoint,
   operation: UserOperation,
   now: BlockNow,
@@ -51,7 +52,7 @@ function floorGas(tokens: bigint, { verificationGasLimit, callGasLimit }: UserOp
   return lacking > 0n ? lacking : 0n
 }
 
-async function dataGas(node: NodeView, callData: Uint8Array, operation: UserOperation, now: BlockNow): Promise<bigint> {
+async function dataGas(node: BundlerNode, callData: Uint8Array, operation: UserOperation, now: BlockNow): Promise<bigint> {
   if ((await node.code(GAS_PRICE_ORACLE)) === '0x') return 0n
   const transaction = new Uint8Array(ENVELOPE.length + callData.length)
   transaction.set(ENVELOPE)

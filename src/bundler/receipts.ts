@@ -2,7 +2,7 @@ import { Abi, Address, DecodeError, Hash, Hex } from '../eth/index.ts'
 import type { EntryPoint, UserOperation } from '../eth/index.ts'
 import { UserOperationJson, schema } from '../rpc/index.ts'
 import { reasonOf } from './failure.ts'
-import type { NodeView } from './node.ts'
+import type { BundlerNode } from './node.ts'
 
 const EVENT = Hash.ofText('UserOperationEvent(bytes32,address,address,uint256,bool,uint256,uint256)')
 const REVERTED = Hash.ofText('UserOperationRevertReason(bytes32,address,uint256,bytes)')
@@ -26,7 +26,7 @@ export function includedIn(logs: unknown): ReadonlyMap<Hash, boolean> {
 }
 
 /** Where an operation went: from the EntryPoint's log of it, sealed or promised. null: it is in no block. */
-export async function placeOf(node: NodeView, entryPoints: readonly EntryPoint[], userOpHash: Hash): Promise<Hash | null> {
+export async function placeOf(node: BundlerNode, entryPoints: readonly EntryPoint[], userOpHash: Hash): Promise<Hash | null> {
   const filter = {
     address: entryPoints.map((each) => each.address),
     topics: [EVENT, userOpHash],
@@ -40,7 +40,7 @@ export async function placeOf(node: NodeView, entryPoints: readonly EntryPoint[]
 const FOUND = arrayOf(object({ transactionHash: hash }), 1_000)
 
 /** What eth_getUserOperationReceipt answers; null when the transaction is in no block, or does not tell of it. */
-export async function receiptJson(node: NodeView, userOpHash: Hash, transaction: Hash): Promise<unknown> {
+export async function receiptJson(node: BundlerNode, userOpHash: Hash, transaction: Hash): Promise<unknown> {
   const receipt = await node.ask('eth_getTransactionReceipt', transaction)
   if (receipt === null) return null
   const { logs: wire } = object({ logs: anything }).parse(receipt, 'receipt')
@@ -89,7 +89,7 @@ function lowBytes(topic: Hash | undefined): Address {
 
 /** What eth_getUserOperationByHash answers: the operation as it stands in the bundle's call data. null: it is not there. */
 export async function operationInJson(
-  node: NodeView,
+  node: BundlerNode,
   entryPoints: readonly EntryPoint[],
   userOpHash: Hash,
   transaction: Hash,

@@ -2,7 +2,7 @@ import { Abi, Address, Hash, Hex, UserOperation } from '../eth/index.ts'
 import { RpcError, schema } from '../rpc/index.ts'
 import { refuse } from './errors.ts'
 import { LEAST_STAKE, LEAST_UNSTAKE_SECONDS } from './limits.ts'
-import type { NodeView, Overrides } from './node.ts'
+import type { BundlerNode, Overrides } from './node.ts'
 import type { Candidate, Codes } from './validation.ts'
 import { bundleGas } from './validation.ts'
 
@@ -45,7 +45,7 @@ interface Frame {
  * Traces the whole handleOps and holds the validation against the rules. Throws RpcError: -32502 for a breach, -32505 when whoever broke it has a stake,
  * but too little of it, -32000 when the node cannot trace so.
  */
-export async function assertRules(node: NodeView, candidate: Candidate, bundler: Address, overrides: Overrides): Promise<Codes> {
+export async function assertRules(node: BundlerNode, candidate: Candidate, bundler: Address, overrides: Overrides): Promise<Codes> {
   const trace = await traced(node, candidate, bundler, overrides)
   const { found, visited } = violations(trace, candidate)
   const stakes = new Map<Address, Stake>()
@@ -68,20 +68,20 @@ export async function assertRules(node: NodeView, candidate: Candidate, bundler:
 }
 
 /** Without those that the operation makes itself. */
-async function codesOf(node: NodeView, addresses: ReadonlySet<Address>): Promise<Codes> {
+async function codesOf(node: BundlerNode, addresses: ReadonlySet<Address>): Promise<Codes> {
   const codes = await Promise.all([...addresses].map(async (address) => [address, await node.code(address)] as const))
   return new Map(codes.filter(([, code]) => code !== '0x').map(([address, code]) => [address, Hash.keccak(Hex.toBytes(code))]))
 }
 
 /** COD-010: what ran when it came must be what runs when it goes out. null: it is. */
-export async function changedCode(node: NodeView, codes: Codes): Promise<RpcError | null> {
+export async function changedCode(node: BundlerNode, codes: Codes): Promise<RpcError | null> {
   const now = await codesOf(node, new Set(codes.keys()))
   const changed = [...codes].find(([address, hash]) => now.get(address) !== hash)
   if (changed === undefined) return null
   return refuse('rule', `the code of ${changed[0]} has changed since the operation was checked (COD-010 of ERC-7562)`, { rule: 'COD-010' })
 }
 
-async function traced(node: NodeView, { entryPoint, operation }: Candidate, bundler: Address, overrides: Overrides): Promise<Trace> {
+async function traced(node: BundlerNode, { entryPoint, operation }: Candidate, bundler: Address, overrides: Overrides): Promise<Trace> {
   const data = Hex.fromBytes(entryPoint.handleOps([operation], bundler))
   const call = { from: bundler, to: entryPoint.address, data, gas: Hex.fromQuantity(bundleGas(entryPoint, [operation])) }
   const options = { tracer: 'erc7562Tracer', ...(Object.keys(overrides).length === 0 ? undefined : { stateOverrides: overrides }) }
@@ -329,7 +329,7 @@ interface Stake {
 const GET_DEPOSIT_INFO = Abi.selector('getDepositInfo(address)')
 
 /** (deposit, staked, stake, unstakeDelaySec, withdrawTime). A stake that is being withdrawn is none. */
-async function stakeOf(node: NodeView, entryPoint: Address, entity: Address): Promise<Stake> {
+async function stakeOf(node: BundlerNode, entryPoint: Address, entity: Address): Promise<Stake> {
   const info = Abi.Reader(await node.read(entryPoint, Abi.call(GET_DEPOSIT_INFO, [entity])))
   return info.word(1) === 0n ? { amount: 0n, unstakeSeconds: 0n } : { amount: info.word(2), unstakeSeconds: info.word(3) }
 }

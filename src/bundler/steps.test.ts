@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { describe, expect, it } from 'vitest'
 import { createPocketchain } from '../index.ts'
 import { Address, DecodeError, ENTRY_POINTS, Hex, entryPoint } from '../eth/index.ts'
-import { NodeView } from './node.ts'
+import { BundlerNode } from './node.ts'
 import { SOURCE, STEPS_CODE, Steps } from './steps.ts'
 
 interface Solc {
@@ -29,7 +29,7 @@ describe('the code that stands at the EntryPoint in a simulation', () => {
 
   it('calls with the gas that it is told, and is the EntryPoint for everybody else', async () => {
     await using node = await createPocketchain({ wallet: false, bundler: false })
-    const view = new NodeView(node)
+    const view = new BundlerNode(node)
     const [asker, reverts] = [Address.from(`0x${'a5'.repeat(20)}`), Address.from(`0x${'fe'.repeat(20)}`)]
     // Asks its caller for the nonce of an account, as an account might; answers what it is told.
     const getNonce = '0x6335567e1a60e01b5f5260405f60445f5f335af1503d5f5f3e3d5ff3'

@@ -1,10 +1,11 @@
 import { Abi, Address, Hex, UserOperation } from '../eth/index.ts'
 import type { EntryPoint, Hash } from '../eth/index.ts'
+import type { BlockNow } from '../rpc/index.ts'
 import { refuse } from './errors.ts'
 import { refusalFor } from './failure.ts'
 import type { Failure, ValidationData } from './failure.ts'
 import { BUNDLE_BYTES, BUNDLE_GAS, LEAST_SECONDS_LEFT, NONCES_AHEAD } from './limits.ts'
-import type { BlockNow, NodeView, Overrides } from './node.ts'
+import type { BundlerNode, Overrides } from './node.ts'
 import { atNonce, delegating, together } from './overriding.ts'
 import { preVerificationOf } from './preverification.ts'
 import type { Step, Stepped } from './steps.ts'
@@ -20,7 +21,7 @@ export interface Candidate {
 export type Codes = ReadonlyMap<Address, Hash>
 
 export interface Ground {
-  readonly node: NodeView
+  readonly node: BundlerNode
   /** the account that sends bundles */
   readonly bundler: Address
   /** checks the rules of ERC-7562; null: they are switched off */
@@ -46,7 +47,7 @@ export async function validate(ground: Ground, candidate: Candidate): Promise<Co
 }
 
 /** How far its nonce is from the account's; negative: it was used. */
-export async function noncesAhead(node: NodeView, entryPoint: EntryPoint, { sender, nonce }: UserOperation): Promise<bigint> {
+export async function noncesAhead(node: BundlerNode, entryPoint: EntryPoint, { sender, nonce }: UserOperation): Promise<bigint> {
   return nonce - (await node.nonce(entryPoint, sender, nonce >> 64n))
 }
 
@@ -87,7 +88,7 @@ function assertPrice({ maxFeePerGas }: UserOperation, { baseFee }: BlockNow): vo
   )
 }
 
-async function assertPreVerification(node: NodeView, { entryPoint, operation }: Candidate, now: BlockNow): Promise<void> {
+async function assertPreVerification(node: BundlerNode, { entryPoint, operation }: Candidate, now: BlockNow): Promise<void> {
   const { execution, data } = await preVerificationOf(node, entryPoint, operation, now)
   const least = execution + (data * DATA_FEE_PERCENT) / 100n
   if (operation.preVerificationGas >= least) return
@@ -98,7 +99,7 @@ async function assertPreVerification(node: NodeView, { entryPoint, operation }: 
   )
 }
 
-async function assertAuthorization(node: NodeView, operation: UserOperation): Promise<void> {
+async function assertAuthorization(node: BundlerNode, operation: UserOperation): Promise<void> {
   const { authorization, sender, factory } = operation
   if (authorization === null) {
     if (factory !== UserOperation.DELEGATION || (await node.delegate(sender)) !== null) return
@@ -109,7 +110,7 @@ async function assertAuthorization(node: NodeView, operation: UserOperation): Pr
 }
 
 async function wrongAuthorization(
-  node: NodeView,
+  node: BundlerNode,
   { sender, factory }: UserOperation,
   authorization: NonNullable<UserOperation['authorization']>,
 ): Promise<string | null> {
@@ -128,7 +129,7 @@ async function wrongAuthorization(
  * What has become of an authorization that was right: `good`, or not needed any more; `spent`: the account has used its nonce otherwise, and does not
  * run the code; `early`: a transaction before it is gone, and may come back.
  */
-export async function authorizationNow(node: NodeView, { sender, authorization }: UserOperation): Promise<'good' | 'spent' | 'early'> {
+export async function authorizationNow(node: BundlerNode, { sender, authorization }: UserOperation): Promise<'good' | 'spent' | 'early'> {
   if (authorization === null || (await node.delegate(sender)) === authorization.address) return 'good'
   const nonce = await node.quantity('eth_getTransactionCount', sender, 'pending')
   if (authorization.nonce === nonce) return 'good'
@@ -171,7 +172,7 @@ async function assertAccepted(ground: Ground, candidate: Candidate, overrides: O
 }
 
 /** From 0.6 to 0.7 the EntryPoint reverts without a word when there is nobody to call. Throws RpcError. */
-export async function assertCode(node: NodeView, operation: UserOperation, overrides: Overrides): Promise<void> {
+export async function assertCode(node: BundlerNode, operation: UserOperation, overrides: Overrides): Promise<void> {
   const { sender, factory, paymaster } = operation
   const isEmpty = async (address: Address) => (overrides[address]?.code ?? (await node.code(address))) === '0x'
   if (factory === null && (await isEmpty(sender))) throw refusalFor({ reason: 'AA20 account not deployed', inner: null }, operation)
@@ -180,14 +181,14 @@ export async function assertCode(node: NodeView, operation: UserOperation, overr
 
 function assertTime(validation: ValidationData | null, reason: string, operation: UserOperation, { timestamp }: BlockNow): void {
   const until = validation?.validUntil ?? 0n
-  if (until === 0n || until >= timestamp + LEAST_SECONDS_LEFT) return
+  if (until === 0n || until >= BigInt(timestamp) + LEAST_SECONDS_LEFT) return
   const failure: Omit<Failure, 'index'> = { reason: `${reason}: at ${until}, and it is ${timestamp}`, inner: null }
   throw refusalFor(failure, operation)
 }
 
 /** What account and paymaster answer; null for who was not asked, or reverted. */
 async function validations(
-  node: NodeView,
+  node: BundlerNode,
   candidate: Candidate,
   overrides: Overrides,
 ): Promise<{ readonly account: ValidationData | null; readonly paymaster: ValidationData | null }> {

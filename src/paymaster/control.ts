@@ -9,13 +9,13 @@ import type { Entry } from './entry.ts'
 import { readFault } from './faults.ts'
 import type { Fault, Faults } from './faults.ts'
 import type { Ledger } from './ledger.ts'
-import type { NodeView } from './node.ts'
+import type { SponsorNode } from './node.ts'
 import { parsePolicies, policyJson } from './policy.ts'
 import type { Policy } from './policy.ts'
 import type { SetUp } from './setup.ts'
 
 export interface ControlParts {
-  readonly node: NodeView
+  readonly node: SponsorNode
   readonly setUp: SetUp
   readonly deposits: DepositWatch
   readonly faults: Faults

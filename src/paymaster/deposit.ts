@@ -2,7 +2,7 @@ import { Address } from '../eth/index.ts'
 import type { EntryPointVersion } from '../eth/index.ts'
 import type { SponsorDeployment } from './deployment.ts'
 import { LOW_DEPOSIT } from './limits.ts'
-import type { NodeView } from './node.ts'
+import type { SponsorNode } from './node.ts'
 
 export interface DepositWatchOptions {
   readonly deployments: readonly SponsorDeployment[]
@@ -22,11 +22,11 @@ export interface DepositNow {
 
 /** What the paymasters have in their EntryPoints, looked at with every request and every block. */
 export class DepositWatch {
-  readonly #node: NodeView
+  readonly #node: SponsorNode
   readonly #options: DepositWatchOptions
   readonly #low = new Set<EntryPointVersion>()
 
-  constructor(node: NodeView, options: DepositWatchOptions) {
+  constructor(node: SponsorNode, options: DepositWatchOptions) {
     this.#node = node
     this.#options = options
   }

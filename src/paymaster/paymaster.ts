@@ -8,7 +8,7 @@ import { sponsorDeployments } from './deployment.ts'
 import { Faults } from './faults.ts'
 import { Ledger } from './ledger.ts'
 import { FIRST_DEPOSIT, MOST_VALID_SECONDS, SPONSOR_ICON_CHARS, SPONSOR_NAME_CHARS, VALID_FOR_SECONDS } from './limits.ts'
-import { NodeView } from './node.ts'
+import { SponsorNode } from './node.ts'
 import { DEFAULT_POLICIES, parsePolicies } from './policy.ts'
 import type { PolicyJson } from './policy.ts'
 import { Service } from './service.ts'
@@ -58,7 +58,7 @@ export function createPaymaster(options: PaymasterOptions): Paymaster {
   let policies = parsePolicies(options.policies ?? DEFAULT_POLICIES)
   const sponsor = { name: nameOf(options), icon: iconOf(options) }
   const validForSeconds = secondsOf(options)
-  const node = new NodeView(rpc)
+  const node = new SponsorNode(rpc)
   const [owner, signer] = [Secp256k1.address(options.owner), Secp256k1.address(options.signer)]
   const deployments = sponsorDeployments(owner, signer)
   const ledger = new Ledger(records, { onError })

@@ -9,7 +9,7 @@ import { FAULTS } from './faults.ts'
 import type { Fault, Faults, Stage } from './faults.ts'
 import type { Ledger, Terms } from './ledger.ts'
 import { BATCH_ITEMS, FAULT_DELAY_MS, POST_OP_GAS } from './limits.ts'
-import type { NodeView } from './node.ts'
+import type { SponsorNode } from './node.ts'
 import { refusal } from './policy.ts'
 import type { Ask, Policy, Reason, Refusal } from './policy.ts'
 import { NotDeployed } from './setup.ts'
@@ -24,7 +24,7 @@ export interface PaymasterCaller {
 }
 
 export interface ServiceParts {
-  readonly node: NodeView
+  readonly node: SponsorNode
   readonly setUp: SetUp
   readonly deposits: DepositWatch
   readonly faults: Faults

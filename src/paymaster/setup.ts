@@ -4,7 +4,7 @@ import { CODE, RpcError } from '../rpc/index.ts'
 import { depositCall } from './deployment.ts'
 import type { SponsorDeployment } from './deployment.ts'
 import { SET_UP_MS, SET_UP_POLL_MS } from './limits.ts'
-import type { NodeView, OwnerCall } from './node.ts'
+import type { SponsorNode, OwnerCall } from './node.ts'
 
 export interface SetUpOptions {
   readonly owner: { readonly address: Address; readonly key: PrivateKey }
@@ -15,7 +15,7 @@ export interface SetUpOptions {
 
 /** Puts the sponsor's paymasters on a chain that lacks them, each when it is first asked for. The owner's account pays. */
 export class SetUp {
-  readonly #node: NodeView
+  readonly #node: SponsorNode
   readonly #owner: SetUpOptions['owner']
   readonly #deployments: ReadonlyMap<EntryPointVersion, SponsorDeployment>
   readonly #depositWei: bigint
@@ -25,7 +25,7 @@ export class SetUp {
   /** transactions of one account go one after the other */
   #turn: Promise<unknown> = Promise.resolve()
 
-  constructor(node: NodeView, { owner, deployments, depositWei }: SetUpOptions) {
+  constructor(node: SponsorNode, { owner, deployments, depositWei }: SetUpOptions) {
     this.#node = node
     this.#owner = owner
     this.#deployments = new Map(deployments.map((each) => [each.version, each]))
