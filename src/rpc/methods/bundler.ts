@@ -1,9 +1,9 @@
-import { CODE, RpcError } from '../errors.ts'
-import { method, optional, required } from '../method.ts'
-import type { JsonSchema, Method, Param } from '../method.ts'
+import { CODE } from '../errors.ts'
+import { optional, required } from '../method.ts'
+import type { Method } from '../method.ts'
+import { rowsOf, told } from '../neighbour.ts'
 import { ADDRESS, BOOLEAN, BYTES, HASH, LOG, QUANTITY, RECEIPT, STRING, listOf, orNull, record } from '../results.ts'
 import { anything } from '../schema.ts'
-import type { Schema } from '../schema.ts'
 
 const USER_OPERATION = record(
   'user operation',
@@ -37,11 +37,6 @@ const USER_OPERATION = record(
     }),
   },
 )
-
-/** What a parameter is, told here and checked by the bundler, who knows the EntryPoint's version. */
-function told(json: JsonSchema): Schema<unknown> {
-  return { json, parse: anything.parse }
-}
 
 const OPERATION = required('userOperation', told(USER_OPERATION))
 const ENTRY_POINT = required('entryPoint', told(ADDRESS))
@@ -79,27 +74,7 @@ const REFUSALS = {
   [-32507]: 'the signature is wrong',
 }
 
-interface BundlerRow {
-  readonly name: string
-  readonly doc: string
-  readonly params: readonly Param<unknown>[]
-  readonly result: JsonSchema
-  readonly example: Method['example']
-  readonly errors?: Readonly<Record<number, string>>
-}
-
-/** A row whose answer comes from the bundler beside the node. */
-function row({ errors, ...rest }: BundlerRow): Method {
-  const { name } = rest
-  return method({
-    ...rest,
-    errors: { ...errors, [CODE.methodNotFound]: 'the node runs without a bundler' },
-    handler: ({ bundler }, params) => {
-      if (bundler === null) throw new RpcError(CODE.methodNotFound, `the method ${name} is not available: there is no bundler`)
-      return bundler.request({ method: name, params })
-    },
-  })
-}
+const row = rowsOf('bundler')
 
 const FEES = record('fees', { maxFeePerGas: QUANTITY, maxPriorityFeePerGas: QUANTITY })
 const FEE = { maxFeePerGas: '0x4a817c80', maxPriorityFeePerGas: '0xf4240' }

@@ -1,36 +1,10 @@
-import { CODE, RpcError } from '../errors.ts'
-import { method, optional, required } from '../method.ts'
-import type { JsonSchema, Method, Param } from '../method.ts'
+import { CODE } from '../errors.ts'
+import { optional, required } from '../method.ts'
+import type { JsonSchema, Method } from '../method.ts'
+import { rowsOf, told } from '../neighbour.ts'
 import { ADDRESS, BOOLEAN, BYTES, HASH, QUANTITY, STRING, listOf, orNull, record } from '../results.ts'
-import { anything } from '../schema.ts'
-import type { Schema } from '../schema.ts'
 
-/** What a parameter is, told here and checked by the sponsor. */
-function told(json: JsonSchema): Schema<unknown> {
-  return { json, parse: anything.parse }
-}
-
-interface SponsorRow {
-  readonly name: string
-  readonly doc: string
-  readonly params: readonly Param<unknown>[]
-  readonly result: JsonSchema
-  readonly example: Method['example']
-  readonly errors?: Readonly<Record<number, string>>
-}
-
-/** A row whose answer comes from the sponsor beside the node. */
-function row({ errors, ...rest }: SponsorRow): Method {
-  const { name } = rest
-  return method({
-    ...rest,
-    errors: { ...errors, [CODE.methodNotFound]: 'the node runs without a sponsor' },
-    handler: ({ sponsor }, params) => {
-      if (sponsor === null) throw new RpcError(CODE.methodNotFound, `the method ${name} is not available: there is no sponsor`)
-      return sponsor.request({ method: name, params })
-    },
-  })
-}
+const row = rowsOf('sponsor')
 
 const NUMBER: JsonSchema = { type: 'integer', minimum: 0 }
 const VERSION: JsonSchema = { enum: ['0.6', '0.7', '0.8'] }

@@ -1,0 +1,34 @@
+import { CODE, RpcError } from './errors.ts'
+import { method } from './method.ts'
+import type { JsonSchema, Method, Param, Schema } from './method.ts'
+import { anything } from './schema.ts'
+
+/** A room beside the node that answers rows of its table. */
+export type Neighbour = 'bundler' | 'sponsor'
+
+export interface NeighbourRow {
+  readonly name: string
+  readonly doc: string
+  readonly params: readonly Param<unknown>[]
+  readonly result: JsonSchema
+  readonly example: Method['example']
+  readonly errors?: Readonly<Record<number, string>>
+}
+
+/** Makes rows that a neighbour answers, as it was asked. */
+export function rowsOf(neighbour: Neighbour): (row: NeighbourRow) => Method {
+  return ({ errors, ...row }) =>
+    method({
+      ...row,
+      errors: { ...errors, [CODE.methodNotFound]: `the node runs without a ${neighbour}` },
+      handler: ({ [neighbour]: port }, params) => {
+        if (port !== null) return port.request({ method: row.name, params })
+        throw new RpcError(CODE.methodNotFound, `the method ${row.name} is not available: there is no ${neighbour}`)
+      },
+    })
+}
+
+/** What a parameter is: told here, checked by the neighbour. */
+export function told(json: JsonSchema): Schema<unknown> {
+  return { json, parse: anything.parse }
+}
