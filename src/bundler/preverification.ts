@@ -1,19 +1,17 @@
-import { Abi, Address, Hex } from '../eth/index.ts'
+import { Abi, Address, Hex, IntrinsicGas } from '../eth/index.ts'
 import type { EntryPoint, UserOperation } from '../eth/index.ts'
 import type { BlockNow } from '../rpc/index.ts'
 import type { BundlerNode } from './node.ts'
 
 // What a bundle costs and no gas limit of an operation pays for (alto's figures, of one operation alone in its bundle).
-const TRANSACTION_GAS = 21_000n
 const FIXED_GAS = 9_830n
 const OPERATION_OVERHEAD_GAS = 7_260n
-/** EIP-2028 and EIP-7623, by token: a zero byte is one, another byte four. */
-const TOKEN_GAS = 4n
-const FLOOR_TOKEN_GAS = 10n
 /** Ten words of call data are copied for 92 gas. */
 const TEN_WORDS_GAS = 92n
-/** EIP-7702, for each authorization. */
-const AUTHORIZATION_GAS = 25_000n
+const TRANSACTION_GAS = BigInt(IntrinsicGas.TRANSACTION)
+const TOKEN_GAS = BigInt(IntrinsicGas.TOKEN)
+const FLOOR_TOKEN_GAS = BigInt(IntrinsicGas.FLOOR_TOKEN)
+const AUTHORIZATION_GAS = BigInt(IntrinsicGas.AUTHORIZATION)
 
 /** Where a chain of the OP stack says what a transaction's data costs on L1. */
 export const GAS_PRICE_ORACLE = Address.from('0x420000000000000000000000000000000000000f')
@@ -39,7 +37,7 @@ export async function preVerificationOf(
 }
 
 function executionGas(callData: Uint8Array, operation: UserOperation): bigint {
-  const tokens = BigInt(callData.reduce((sum, byte) => sum + (byte === 0 ? 1 : 4), 0))
+  const tokens = BigInt(IntrinsicGas.tokens(callData))
   const words = BigInt(Math.ceil(operation.callData.length / 32))
   const gas = TRANSACTION_GAS + FIXED_GAS + OPERATION_OVERHEAD_GAS + tokens * TOKEN_GAS + (words * TEN_WORDS_GAS) / 10n
   const authorization = operation.authorization === null ? 0n : AUTHORIZATION_GAS

@@ -1,4 +1,4 @@
-import { Delegation, Hex } from '../../eth/index.ts'
+import { Delegation, Hex, IntrinsicGas } from '../../eth/index.ts'
 import type { AccessListItem, Address } from '../../eth/index.ts'
 import { RpcError } from '../../rpc/index.ts'
 import { Call } from './call.ts'
@@ -15,18 +15,9 @@ export interface GasEstimate {
   readonly used: bigint
 }
 
-/** Gas of a transaction before its first operation. */
-export const TRANSACTION_GAS = 21_000n
-const CREATION_GAS = 32_000n
-const INIT_CODE_WORD_GAS = 2n
-const ZERO_BYTE_GAS = 4n
-const BYTE_GAS = 16n
-/** EIP-7623: the least that data costs, whatever is done with it. */
-const FLOOR_TOKEN_GAS = 10n
-const ACCESS_LIST_ADDRESS_GAS = 2_400n
-const ACCESS_LIST_KEY_GAS = 1_900n
-/** EIP-7702, of one authorization. */
-export const AUTHORIZATION_GAS = 25_000n
+/** Gas of a transaction before its first operation, and of an authorization (EIP-7702). */
+export const TRANSACTION_GAS = BigInt(IntrinsicGas.TRANSACTION)
+export const AUTHORIZATION_GAS = BigInt(IntrinsicGas.AUTHORIZATION)
 /** EIP-150: what a call that sends value adds for its callee. */
 const STIPEND = 2_300n
 /** Where nobody can say what a call uses: its node cannot run it after those before it. */
@@ -34,17 +25,16 @@ export const UNKNOWN_GAS = 500_000n
 
 /** Before the first operation of a transaction, EIP-7623 included. */
 export function intrinsicGas({ to, data }: Pick<Call, 'to' | 'data'>): bigint {
-  const zeros = BigInt(data.reduce((count, byte) => (byte === 0 ? count + 1 : count), 0))
-  const others = BigInt(data.length) - zeros
-  const creation = to === null ? CREATION_GAS + INIT_CODE_WORD_GAS * BigInt(Math.ceil(data.length / 32)) : 0n
-  const standard = TRANSACTION_GAS + zeros * ZERO_BYTE_GAS + others * BYTE_GAS + creation
-  const floor = TRANSACTION_GAS + (zeros + others * 4n) * FLOOR_TOKEN_GAS
-  return standard > floor ? standard : floor
+  const { TRANSACTION, CREATION, INIT_CODE_WORD, TOKEN, FLOOR_TOKEN } = IntrinsicGas
+  const tokens = IntrinsicGas.tokens(data)
+  const creation = to === null ? CREATION + INIT_CODE_WORD * Math.ceil(data.length / 32) : 0
+  return BigInt(TRANSACTION + Math.max(tokens * TOKEN + creation, tokens * FLOOR_TOKEN))
 }
 
 /** EIP-2930: what a list costs before the first operation. */
 export function accessListGas(list: readonly AccessListItem[]): bigint {
-  return list.reduce((sum, { storageKeys }) => sum + ACCESS_LIST_ADDRESS_GAS + BigInt(storageKeys.length) * ACCESS_LIST_KEY_GAS, 0n)
+  const { ACCESS_LIST_ADDRESS, ACCESS_LIST_KEY } = IntrinsicGas
+  return BigInt(list.reduce((sum, { storageKeys }) => sum + ACCESS_LIST_ADDRESS + storageKeys.length * ACCESS_LIST_KEY, 0))
 }
 
 /** For the transactions of `execution`, on the pending state. Calls that revert get what they used. Throws RpcError: 5710 when our code cannot be put on the chain. */
