@@ -314,9 +314,13 @@ async function sponsorOf(
   let loaded: Promise<Paymaster> | null = null
   let records: Records = store.records
   const load = (): Promise<Paymaster> =>
-    (loaded ??= import('./paymaster/index.ts').then(({ createPaymaster }) =>
-      createPaymaster({ ...sponsorKeys(options), ...choices, rpc, records, onNote: options.onNote ?? writeNote, onError }),
-    ))
+    (loaded ??= import('./paymaster/index.ts').then(({ createPaymaster, NewerLedger }) => {
+      try {
+        return createPaymaster({ ...sponsorKeys(options), ...choices, rpc, records, onNote: options.onNote ?? writeNote, onError })
+      } catch (error) {
+        throw error instanceof NewerLedger ? new ShelfError('newer-format', error.message, error) : error
+      }
+    }))
   if (Object.keys(choices).length > 0 || hasPromised(records)) await load()
   return {
     handle: async (body, caller) => (await load()).handle(body, caller),

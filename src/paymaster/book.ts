@@ -2,6 +2,7 @@ import { JsonRecords } from '../rpc/index.ts'
 import type { Records } from '../rpc/index.ts'
 import { EntryJson } from './entry.ts'
 import type { Entry } from './entry.ts'
+import { LedgerFormat } from './format.ts'
 import type { Tallies } from './tallies.ts'
 
 /** What an operation is before anybody has signed it, and after. */
@@ -18,6 +19,7 @@ export class Book {
   /** ids by chain, EntryPoint, sender and nonce: policies may have signed for the same one, and a chain may have gone back */
   readonly #byNonce = new Map<string, readonly number[]>()
   #writes = 0
+  #isFormatTold: boolean
   /** what has changed and is not written yet; null: nobody gathers changes */
   #staged: Change[] | null = null
 
@@ -25,6 +27,7 @@ export class Book {
     this.#records = records
     this.#tallies = tallies
     this.#prefix = prefix
+    this.#isFormatTold = LedgerFormat.isTold(records)
   }
 
   /** Takes over what an older process has left, and answers the last id that it gave away; 0: none. */
@@ -89,9 +92,7 @@ export class Book {
     this.#staged = staged
     try {
       work()
-      JsonRecords.together(this.#records, () =>
-        staged.forEach(([, after, key]) => JsonRecords.put(this.#records, key, after && EntryJson.write(after))),
-      )
+      if (staged.length > 0) this.#write(staged)
       this.#writes += staged.length
     } catch (error) {
       for (const [before, after] of staged.toReversed()) this.#exchange(after, before)
@@ -99,6 +100,14 @@ export class Book {
     } finally {
       this.#staged = null
     }
+  }
+
+  #write(staged: readonly Change[]): void {
+    JsonRecords.together(this.#records, () => {
+      if (!this.#isFormatTold) LedgerFormat.tell(this.#records)
+      for (const [, after, key] of staged) JsonRecords.put(this.#records, key, after && EntryJson.write(after))
+    })
+    this.#isFormatTold = true
   }
 
   /** A new line, or what stands in the place of the one with its id. Durable when it returns, or with `together`. */

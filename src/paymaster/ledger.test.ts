@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createPocketchain } from '../index.ts'
-import { memoryRecords } from '../rpc/index.ts'
+import { JsonRecords, memoryRecords } from '../rpc/index.ts'
 import { CHAIN, DAY, FOREIGN, NOON, PAYMASTER, account, ask, block, charge, granted, hashOf } from './ledger.fixture.ts'
 import { loggedRecords, pictureOf, policyOf, recordsAfter, terms } from './ledger.fixture.ts'
+import { NewerLedger } from './format.ts'
 import { Ledger } from './ledger.ts'
 import type { Entry } from './ledger.ts'
 import { ENTRY_CALLS, OPEN_ENTRIES, PAGE_ENTRIES, REFUSALS, REFUSAL_CHARS, REFUSAL_REASONS, SIGNED_HASHES } from './limits.ts'
@@ -24,8 +25,8 @@ describe('a reservation', () => {
   it('is in the records before it is answered', () => {
     const records = loggedRecords()
     const entry = granted(new Ledger(records), policyOf({ total: '10' }), { calls: [{ to: FOREIGN, value: 7n, selector: null }] })
-    expect(records.puts).toHaveLength(1)
-    const [again] = new Ledger(recordsAfter(records.puts, 1)).entries().entries
+    expect(records.puts.map(([key]) => key)).toEqual(['sponsor/format', 'sponsor/entry/000000000001'])
+    const [again] = new Ledger(recordsAfter(records.puts, 2)).entries().entries
     expect(again).toEqual(entry)
     expect(entry).toMatchObject({ state: 'reserved', policy: 'p', paymaster: PAYMASTER, maxCost: 10n, cost: null, validUntil: NOON + 300 })
   })
@@ -106,6 +107,32 @@ describe('a reservation', () => {
   })
 })
 
+describe('records that a newer program keeps', () => {
+  it('are refused by name, and nothing of them is overwritten', () => {
+    const kept = loggedRecords()
+    granted(new Ledger(kept), [ANY])
+    const newer = loggedRecords()
+    for (const [key, value] of kept.puts) newer.put(key, value)
+    JsonRecords.put(newer, 'sponsor/format', 2)
+    // What a process that ended in the middle of it has left to do.
+    JsonRecords.put(newer, 'sponsor/folding', { ids: [1], puts: [] })
+    const before = newer.puts.length
+    expect(() => new Ledger(newer)).toThrow(NewerLedger)
+    expect(() => new Ledger(newer)).toThrow('written by a newer pocketchain (format 2, this one reads up to 1); use that version')
+    expect(newer.puts).toHaveLength(before)
+  })
+
+  it('are none from before formats were told, which are gone on with', () => {
+    const records = memoryRecords()
+    const entry = granted(new Ledger(records), [ANY])
+    records.put('sponsor/format', null)
+    const ledger = new Ledger(records)
+    expect(stateOf(ledger, entry)).toEqual(entry)
+    granted(ledger, [ANY], { nonce: 1n })
+    expect(JsonRecords.get(records, 'sponsor/format')).toBe(1)
+  })
+})
+
 describe('what cannot be written', () => {
   it('changes nothing, and is told to who asks', () => {
     const records = memoryRecords()
@@ -146,7 +173,7 @@ describe('what cannot be written', () => {
     const entries = [0n, 1n, 2n].map((nonce) => granted(ledger, [ANY], { nonce }))
     ledger.together(() => entries.forEach((entry) => ledger.settle(CHAIN, charge(entry), true)))
     ledger.retract(CHAIN, 0)
-    expect(transactions).toEqual([1, 1, 1, 3, 3])
+    expect(transactions, 'the first one tells the format').toEqual([2, 1, 1, 3, 3])
   })
 })
 
@@ -218,7 +245,7 @@ describe('what the chain tells', () => {
     })
     expect(ledger.budget(policyOf({ total: '10' })[0]!, NOON)).toEqual({ reserved: 0n, settled: 4n, today: 4n, users: 1, left: 6n })
     expect(ledger.counts).toMatchObject({ reserved: 0, settled: 1 })
-    expect(records.puts).toHaveLength(2)
+    expect(records.puts, 'the format, and the entry twice').toHaveLength(3)
   })
 
   it('holds the whole back while it is only pre-confirmed, and forgets that when the promise is gone', () => {
@@ -231,7 +258,7 @@ describe('what the chain tells', () => {
     ledger.include(CHAIN, [])
     expect(stateOf(ledger, entry)).toEqual(entry)
     expect(ledger.reservedOf(PAYMASTER)).toBe(10n)
-    expect(records.puts).toHaveLength(1)
+    expect(records.puts, 'the format and the entry').toHaveLength(2)
   })
 
   it('keeps a promise out of the records, even when it is signed once more', () => {
@@ -677,6 +704,28 @@ describe.each([
 })
 
 describe('on a disk', () => {
+  it('one that a newer program keeps is refused as the whole directory would be, and left as it is', async () => {
+    const data = mkdtempSync(join(tmpdir(), 'pocketchain-ledger-'))
+    try {
+      const node = await createPocketchain({ data, cadence: 'instant' })
+      granted(new Ledger(node.store.records), [ANY])
+      JsonRecords.put(node.store.records, 'sponsor/format', 2)
+      const kept = [...node.store.records.entries('sponsor/')]
+      await node.close()
+      const refused = createPocketchain({ data, cadence: 'instant' })
+      await expect(refused).rejects.toMatchObject({
+        name: 'ShelfError',
+        reason: 'newer-format',
+        message: expect.stringContaining('format 2'),
+      })
+      const without = await createPocketchain({ data, cadence: 'instant', sponsor: false })
+      expect([...without.store.records.entries('sponsor/')]).toEqual(kept)
+      await without.close()
+    } finally {
+      rmSync(data, { recursive: true })
+    }
+  })
+
   it('a reservation is there after a restart', async () => {
     const data = mkdtempSync(join(tmpdir(), 'pocketchain-ledger-'))
     try {

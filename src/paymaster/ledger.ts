@@ -7,6 +7,7 @@ import type { NonceOf } from './book.ts'
 import type { InnerCall } from './calls.ts'
 import type { Entry, EntryState, Place } from './entry.ts'
 import { Folds } from './folds.ts'
+import { LedgerFormat } from './format.ts'
 import {
   CLOSED_ENTRIES,
   ENTRY_CALLS,
@@ -117,7 +118,9 @@ export class Ledger {
   readonly #book: Book
   #nextId: number
 
+  /** Throws NewerLedger for records that another version keeps; then nothing has changed. */
   constructor(records: Records, { now = Date.now, onError = rethrow, keep = KEEP }: LedgerOptions = {}) {
+    LedgerFormat.assert(records)
     this.#records = records
     this.#now = now
     this.#keep = keep
