@@ -29,6 +29,6 @@ export function createBundler(options: BundlerOptions): Bundler {
         throw new RpcError(CODE.methodNotFound, `the method ${method.slice(0, 100)} does not exist/is not available`)
       return row.answer(desk, params)
     },
-    close: () => desk.close(),
+    close: async () => desk.close(),
   }
 }

@@ -1,11 +1,12 @@
 import { Address, Hex, UserOperation, entryPoint } from '../eth/index.ts'
 import type { EntryPoint, Hash, PrivateKey } from '../eth/index.ts'
+import { ChainWatch } from '../rpc/index.ts'
 import type { Rpc, RpcError } from '../rpc/index.ts'
 import { Bundles, poorMessage } from './bundles.ts'
 import { refuse } from './errors.ts'
 import { estimate } from './estimation.ts'
 import type { GasEstimate } from './estimation.ts'
-import { FATES, GATHER_MS, POLL_MS } from './limits.ts'
+import { FATES, GATHER_MS, POLL_MS, SLOW_POLL_MS } from './limits.ts'
 import { BundlerNode } from './node.ts'
 import type { Overrides } from './node.ts'
 import { Pool } from './pool.ts'
@@ -51,9 +52,9 @@ export class Desk {
   readonly #rules: boolean
   readonly #candidates: readonly EntryPoint[]
   readonly #onError: (error: unknown) => void
-  readonly #ends: (() => void | Promise<void>)[] = []
   #entryPoints: readonly EntryPoint[] = []
-  #listening: Promise<void> | null = null
+  /** null: no operation has come yet */
+  #watch: ChainWatch | null = null
   #gathering: ReturnType<typeof setTimeout> | null = null
   #isClosed = false
   /** false: bundles go out only when told */
@@ -122,13 +123,13 @@ export class Desk {
   /** Throws RpcError; then nothing has changed. */
   async send(candidate: Candidate): Promise<Hash> {
     this.#assertOpen()
+    this.#listen()
     this.pool.assertRoom(candidate)
     const codes = await validate(this.#ground, candidate)
     await this.#assertFunds(candidate)
     if (this.#rules) this.pool.assertRoles(candidate.operation)
     this.reputations.assert(candidate.operation, (entity) => this.pool.waitingOf(entity))
     await this.#assertDeposit(candidate)
-    await this.#listen()
     // Others came in while this one was looked at.
     this.#assertOpen()
     this.pool.assertRoom(candidate)
@@ -138,6 +139,7 @@ export class Desk {
 
   /** Without looking at it. */
   add(candidate: Candidate, codes: Codes = new Map()): void {
+    this.#listen()
     const replaced = this.pool.add(candidate, codes)
     this.fates.delete(candidate.hash)
     if (replaced !== null) {
@@ -163,8 +165,7 @@ export class Desk {
   }
 
   /** Bundles that are due go out now. */
-  async flush(): Promise<readonly Hash[]> {
-    await this.#listen()
+  flush(): Promise<readonly Hash[]> {
     return this.bundles.send()
   }
 
@@ -173,11 +174,10 @@ export class Desk {
     this.bundles.clear()
   }
 
-  async close(): Promise<void> {
+  close(): void {
     this.#isClosed = true
     if (this.#gathering !== null) clearTimeout(this.#gathering)
-    await this.#listening?.catch(() => undefined)
-    for (const end of this.#ends.splice(0)) await end()
+    this.#watch?.end()
     this.clearPool()
   }
 
@@ -216,19 +216,15 @@ export class Desk {
   // --- time ---------------------------------------------------------------------------------------------------------
 
   /** Each flashblock, and each block, settles what is out and sends what waits; where the node tells no news, a timer does. */
-  #listen(): Promise<void> {
-    this.#listening ??= this.#subscribe()
-    return this.#listening
-  }
-
-  async #subscribe(): Promise<void> {
-    const heard = await Promise.allSettled(['newFlashblocks', 'newHeads'].map((name) => this.#rpc.subscribe([name], () => this.#tick())))
-    const ends = heard.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
-    this.#ends.push(...ends)
-    if (ends.length > 0) return
-    const timer = setInterval(() => this.#tick(), POLL_MS)
-    if (typeof timer === 'object') timer.unref()
-    this.#ends.push(() => clearInterval(timer))
+  #listen(): void {
+    if (this.#isClosed) return
+    this.#watch ??= new ChainWatch({
+      rpc: this.#rpc,
+      tell: () => this.#tick(),
+      pollMs: POLL_MS,
+      slowPollMs: SLOW_POLL_MS,
+      feeds: ['newFlashblocks', 'newHeads'].map((name) => ({ params: [name], isPulse: true })),
+    })
   }
 
   #gather(): void {

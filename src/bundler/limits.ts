@@ -40,6 +40,9 @@ export const GATHER_MS = 20
 /** How often to look when the node tells no news. */
 export const POLL_MS = 1_000
 
+/** A node that tells its news is still looked at: what is lost or stuck on a chain that stands still is told by nobody. */
+export const SLOW_POLL_MS = 15_000
+
 /** So long an operation waits for one that would come before it and is not there. */
 export const GAP_MS = 30_000
 
