@@ -1,7 +1,11 @@
 import { LOG_KEYS, TAGS } from '../record/index.ts'
+import { HASHES, HIDDEN, LOGS, NULL, OBJECTS, TRANSACTIONS, TRUE } from '../writer/layout.ts'
 
-/** What is printed before the value of a field, by its tag: the comma that separates it from the field before, its key, a colon. */
-export const TAG_TEXTS: readonly string[] = TAGS.map(({ key }) => `,"${key}":`)
+/** Kinds that are not printed as a string of hex digits. */
+const NO_DIGITS: ReadonlySet<number> = new Set([NULL, TRUE, HASHES, OBJECTS, HIDDEN, LOGS, TRANSACTIONS])
+
+/** What is printed before the value of a field, by its tag: the comma that separates it from the field before, its key, how the value begins. */
+export const TAG_TEXTS: readonly string[] = TAGS.map(({ key, kind }) => `,"${key}":${NO_DIGITS.has(kind) ? '' : '"0x'}`)
 
 const [ADDRESS, TOPICS, DATA, BLOCK_HASH, NUMBER, TIMESTAMP, TIMESTAMP_MS, TX_HASH, TX_INDEX, INDEX, REMOVED] = LOG_KEYS
 

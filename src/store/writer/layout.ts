@@ -111,7 +111,7 @@ export const LITERAL_TEXT: usize = 16
 
 /** u8 for each tag: its kind */
 export const TAG_KINDS: usize = 4096
-/** a literal for each tag: its key with what stands around it, `,"key":` */
+/** a literal for each tag: its key with what stands around it, `,"key":`, and `"0x` where hex digits follow */
 export const TAG_KEYS: usize = TAG_KINDS + 256
 
 /** Literals that stand between the values of a log, from before its first to behind its last. */

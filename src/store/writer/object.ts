@@ -1,6 +1,6 @@
 // Objects as their fields come: a tag says which key stands before the value and how the value is printed.
 
-import { hex20, hex32, hexAll, hexInteger } from './hex'
+import { hex16, hex20, hex32, hexAll, hexInteger } from './hex'
 import {
   ADDRESS,
   BLOCK_HASH,
@@ -44,13 +44,16 @@ import { literal } from './literal'
 import { beginLogs, logAt, writeLog } from './log'
 import { plausible, room } from './room'
 
-const QUOTE: u32 = 0x22
-const COMMA: u32 = 0x2c
-const BRACKET: u32 = 0x5b
-const BRACKET_END: u32 = 0x5d
-const BRACE: u32 = 0x7b
-const BRACE_END: u32 = 0x7d
-const ZERO: u32 = 0x30
+const QUOTE: u8 = 0x22
+const COMMA: u8 = 0x2c
+const BRACKET: u8 = 0x5b
+const BRACKET_END: u8 = 0x5d
+const BRACE: u8 = 0x7b
+const BRACE_END: u8 = 0x7d
+const X: u8 = 0x78
+/** 0" */
+const ZERO_QUOTE: u16 = 0x2230
+const QUOTE_0X: u32 = 0x783022
 const NULL_TEXT: u32 = 0x6c6c756e
 const TRUE_TEXT: u32 = 0x65757274
 
@@ -58,68 +61,60 @@ const BLOOM_BYTES: usize = 256
 /** Characters of a key and of any value whose size is not in the record. */
 const FIELD: usize = 1024
 
+// Where is read and where is written goes from hand to hand: kept in globals, which are memory, it made printing twice as slow.
+
 let record: usize = 0
 /** the transaction whose object or receipt is printed */
 let row: usize = 0
 let isFull: bool = false
-/** what is read next, where the next character goes */
-let at: usize = 0
-let out: usize = 0
+/** where the object, or the list of objects, ends that was printed last */
+let behind: usize = 0
 
 /** The block's object. Answers where the text ends, as all of these do. */
 export function writeBlock(input: usize, to: usize, full: bool): usize {
-  begin(input, to)
+  begin(input)
   isFull = full
-  at = input + <usize>load<u32>(input, R_BLOCK)
-  object()
-  return out
+  return object(input + <usize>load<u32>(input, R_BLOCK), to)
 }
 
 export function writeTransaction(input: usize, to: usize, index: u32): usize {
-  begin(input, to)
-  part(index, T_FIELDS)
-  return out
+  begin(input)
+  return part(index, T_FIELDS, to)
 }
 
 export function writeReceipt(input: usize, to: usize, index: u32): usize {
-  begin(input, to)
-  part(index, T_RECEIPT)
-  return out
+  begin(input)
+  return part(index, T_RECEIPT, to)
 }
 
 /** The list of all receipts. */
 export function writeReceipts(input: usize, to: usize): usize {
-  begin(input, to)
-  parts(T_RECEIPT)
-  return out
+  begin(input)
+  return parts(T_RECEIPT, to)
 }
 
-function begin(input: usize, to: usize): void {
+function begin(input: usize): void {
   record = input
-  out = to
   beginLogs(input)
 }
 
 /** Of every transaction one object: the one that its row points to at `field`. */
-function parts(field: usize): void {
-  const start = out
+function parts(field: usize, to: usize): usize {
+  let out = to
   const count = load<u32>(record, R_TRANSACTIONS)
-  for (let i: u32 = 0; i < count; i++) {
-    comma()
-    part(i, field)
-  }
-  enclose(start, BRACKET, BRACKET_END)
+  for (let i: u32 = 0; i < count; i++) out = part(i, field, comma(out))
+  return enclosed(to, out, BRACKET, BRACKET_END)
 }
 
-function part(index: u32, field: usize): void {
+function part(index: u32, field: usize, to: usize): usize {
   row = record + RECORD_HEAD + index * TX_ROW
-  at = record + <usize>load<u32>(row + field)
-  object()
+  return object(record + <usize>load<u32>(row + field), to)
 }
 
-/** From `at` on to behind its END. Every field is printed with a comma before it; the first one's becomes the brace. */
-function object(): void {
-  const start = out
+/** From `from` on to behind its END. Every field is printed with a comma before it; the first one's becomes the brace. */
+function object(from: usize, to: usize): usize {
+  let at = from
+  let out = to
   for (;;) {
     const tag: usize = load<u8>(at++)
     if (tag == END) break
@@ -129,196 +124,179 @@ function object(): void {
       continue
     }
     room(out, FIELD)
+    // Of what is hex digits, the key's literal ends with "0x.
     out = literal(TAG_KEYS + tag * LITERAL_SIZE, out)
-    value(kind)
+    switch (kind) {
+      case QUANTITY: {
+        const size: usize = load<u8>(at++)
+        out = quantity(at, size, out)
+        at += size
+        break
+      }
+      case HASH:
+        out = closed(hex32(at, out))
+        at += 32
+        break
+      case ADDRESS:
+        out = closed(hex20(at, out))
+        at += 20
+        break
+      case BLOCK_HASH:
+        out = closed(hex32(record + R_HASH, out))
+        break
+      case BLOCK_NUMBER:
+        out = closed(hexInteger(load<u64>(record, R_NUMBER), out))
+        break
+      case BLOCK_TIMESTAMP:
+        out = closed(hexInteger(load<u64>(record, R_TIMESTAMP), out))
+        break
+      case BLOCK_TIMESTAMP_MS:
+        out = closed(hexInteger(load<u64>(record, R_TIMESTAMP_MS), out))
+        break
+      case TX_HASH:
+        out = closed(hex32(row + T_HASH, out))
+        break
+      case TX_INDEX:
+        out = closed(hexInteger((row - record - RECORD_HEAD) / TX_ROW, out))
+        break
+      case TX_FROM:
+        out = closed(hex20(row + T_FROM, out))
+        break
+      case BYTES: {
+        const size = <usize>load<u32>(at)
+        at += 4
+        plausible(size)
+        room(out, 2 * size + FIELD)
+        out = closed(hexAll(at, size, out))
+        at += size
+        break
+      }
+      case BLOOM: {
+        const isThere: usize = load<u8>(at++)
+        out = closed(isThere == 0 ? zeros(out) : hexAll(at, BLOOM_BYTES, out))
+        if (isThere != 0) at += BLOOM_BYTES
+        break
+      }
+      case NULL:
+        out = word(NULL_TEXT, out)
+        break
+      case TRUE:
+        out = word(TRUE_TEXT, out)
+        break
+      case LOGS:
+        out = logs(out)
+        break
+      case TRANSACTIONS:
+        out = isFull ? parts(T_FIELDS, out) : hashesOfRows(out)
+        break
+      case HASHES: {
+        const count = load<u32>(at)
+        at += 4
+        plausible(count)
+        out = hashes(at, count, 32, out)
+        at += 32 * <usize>count
+        break
+      }
+      case OBJECTS:
+        out = objects(at, out)
+        at = behind
+        break
+      default:
+        unreachable() // a kind of another format
+    }
   }
-  enclose(start, BRACE, BRACE_END)
-}
-
-function value(kind: i32): void {
-  switch (kind) {
-    case QUANTITY:
-      return quantity()
-    case HASH:
-      return payload(32)
-    case ADDRESS:
-      return payload(20)
-    case BYTES:
-      return bytes()
-    case NULL:
-      return word(NULL_TEXT)
-    case TRUE:
-      return word(TRUE_TEXT)
-    case BLOOM:
-      return bloom()
-    case HASHES:
-      return hashes()
-    case OBJECTS:
-      return objects()
-    case LOGS:
-      return logs()
-    case TRANSACTIONS:
-      return transactions()
-    case BLOCK_HASH:
-      return hash(record + R_HASH)
-    case BLOCK_NUMBER:
-      return integer(load<u64>(record, R_NUMBER))
-    case BLOCK_TIMESTAMP:
-      return integer(load<u64>(record, R_TIMESTAMP))
-    case BLOCK_TIMESTAMP_MS:
-      return integer(load<u64>(record, R_TIMESTAMP_MS))
-    case TX_HASH:
-      return hash(row + T_HASH)
-    case TX_INDEX:
-      return integer((row - record - RECORD_HEAD) / TX_ROW)
-    case TX_FROM:
-      return address(row + T_FROM)
-    default:
-      unreachable() // a kind of another format
-  }
+  behind = at
+  return enclosed(to, out, BRACE, BRACE_END)
 }
 
 // --- values ------------------------------------------------------------------------------------------------------------------------------
 
-function quantity(): void {
-  const size: usize = load<u8>(at++)
-  open()
+@inline
+function quantity(at: usize, size: usize, out: usize): usize {
   if (size == 0) {
-    store<u8>(out++, ZERO)
-  } else if (load<u8>(at) < 16) {
-    // Its first digit is a leading zero: it is printed over the x, which is put back.
-    out = hexAll(at, size, out - 1)
-    store<u8>(out - 2 * size, 0x78)
-  } else {
-    out = hexAll(at, size, out)
+    store<u16>(out, ZERO_QUOTE)
+    return out + 2
   }
-  at += size
-  close()
+  // If its first digit is a leading zero, that is printed over the x, which is put back.
+  const digits = out - <usize>(load<u8>(at) < 16)
+  hex16(at, digits)
+  if (size > 16) hexAll(at + 16, size - 16, digits + 32)
+  store<u8>(out - 1, X)
+  return closed(digits + 2 * size)
 }
 
-function payload(size: usize): void {
-  open()
-  out = hexAll(at, size, out)
-  at += size
-  close()
+@inline
+function closed(out: usize): usize {
+  store<u8>(out, QUOTE)
+  return out + 1
 }
 
-function bytes(): void {
-  const size = <usize>load<u32>(at)
-  at += 4
-  plausible(size)
-  room(out, 2 * size + FIELD)
-  payload(size)
+/** Of a bloom without a bit. */
+function zeros(out: usize): usize {
+  const end = out + 2 * BLOOM_BYTES
+  for (; out < end; out += 16) v128.store(out, i8x16.splat(0x30))
+  return end
 }
 
-function bloom(): void {
-  if (load<u8>(at++) != 0) return payload(BLOOM_BYTES)
-  open()
-  memory.fill(out, <u8>ZERO, 2 * BLOOM_BYTES)
-  out += 2 * BLOOM_BYTES
-  close()
-}
-
-function hash(from: usize): void {
-  open()
-  out = hex32(from, out)
-  close()
-}
-
-function address(from: usize): void {
-  open()
-  out = hex20(from, out)
-  close()
-}
-
-function integer(value: u64): void {
-  open()
-  out = hexInteger(value, out)
-  close()
-}
-
-function word(text: u32): void {
+@inline
+function word(text: u32, out: usize): usize {
   store<u32>(out, text)
-  out += 4
-}
-
-/** A quote and 0x. */
-@inline
-function open(): void {
-  store<u32>(out, 0x783022)
-  out += 3
-}
-
-@inline
-function close(): void {
-  store<u8>(out++, QUOTE)
+  return out + 4
 }
 
 // --- lists -------------------------------------------------------------------------------------------------------------------------------
 
-function hashes(): void {
-  const start = out
-  const count = load<u32>(at)
-  at += 4
-  plausible(count)
-  for (let i: u32 = 0; i < count; i++, at += 32) {
-    comma()
-    hash(at)
+/** So many hashes, one every `step` bytes. */
+function hashes(from: usize, count: u32, step: usize, to: usize): usize {
+  let out = to
+  let at = from
+  for (let i: u32 = 0; i < count; i++, at += step) {
+    out = comma(out)
+    store<u32>(out, QUOTE_0X)
+    out = closed(hex32(at, out + 3))
   }
-  enclose(start, BRACKET, BRACKET_END)
+  return enclosed(to, out, BRACKET, BRACKET_END)
 }
 
-function objects(): void {
-  const start = out
-  const count = load<u32>(at)
-  at += 4
+function hashesOfRows(to: usize): usize {
+  return hashes(record + RECORD_HEAD + T_HASH, load<u32>(record, R_TRANSACTIONS), TX_ROW, to)
+}
+
+function objects(from: usize, to: usize): usize {
+  let out = to
+  const count = load<u32>(from)
   plausible(count)
-  for (let i: u32 = 0; i < count; i++) {
-    comma()
-    object()
-  }
-  enclose(start, BRACKET, BRACKET_END)
+  behind = from + 4
+  for (let i: u32 = 0; i < count; i++) out = object(behind, comma(out))
+  return enclosed(to, out, BRACKET, BRACKET_END)
 }
 
 /** Each is printed with a comma behind it, the last one's becomes the bracket. */
-function logs(): void {
+function logs(to: usize): usize {
   const isLast = row + TX_ROW == record + RECORD_HEAD + load<u32>(record, R_TRANSACTIONS) * TX_ROW
   const end = isLast ? load<u32>(record, R_LOGS) : load<u32>(row + TX_ROW, T_FIRST_LOG)
-  store<u8>(out++, BRACKET)
-  let to = out
-  for (let i = load<u32>(row, T_FIRST_LOG); i < end; i++) to = writeLog(logAt(i), i, to)
-  if (to != out) to--
-  out = to
-  store<u8>(out++, BRACKET_END)
-}
-
-function transactions(): void {
-  const behind = at
-  if (isFull) parts(T_FIELDS)
-  else hashesOfRows()
-  at = behind
-}
-
-function hashesOfRows(): void {
-  const start = out
-  const count = load<u32>(record, R_TRANSACTIONS)
-  for (let i: u32 = 0; i < count; i++) {
-    comma()
-    hash(record + RECORD_HEAD + i * TX_ROW + T_HASH)
-  }
-  enclose(start, BRACKET, BRACKET_END)
+  store<u8>(to, BRACKET)
+  let out = to + 1
+  for (let i = load<u32>(row, T_FIRST_LOG); i < end; i++) out = writeLog(logAt(i), i, out)
+  if (out != to + 1) out--
+  store<u8>(out, BRACKET_END)
+  return out + 1
 }
 
 /** Between members of a list, and room for what has a fixed size. */
-function comma(): void {
+@inline
+function comma(out: usize): usize {
   room(out, FIELD)
-  store<u8>(out++, COMMA)
+  store<u8>(out, COMMA)
+  return out + 1
 }
 
-/** Puts what stands from `start` on, each member with a comma before it, between two brackets. */
-function enclose(start: usize, first: u32, last: u32): void {
-  room(out, FIELD)
+/** Puts what stands from `start` to `end`, each member with a comma before it, between two brackets. */
+@inline
+function enclosed(start: usize, end: usize, first: u8, last: u8): usize {
+  room(end, FIELD)
   store<u8>(start, first)
-  if (out == start) out++
-  store<u8>(out++, last)
+  const out = end + <usize>(end == start)
+  store<u8>(out, last)
+  return out + 1
 }
