@@ -27,8 +27,8 @@ export function envelopeHead(id: string): Uint8Array {
 export const ENVELOPE_TAIL: Uint8Array = new TextEncoder().encode('}') // also where this file is loaded in a page, which has no Buffer
 
 /** The answer to one call whose result is a stream: what lies ready of it, then the rest. What breaks the rest is thrown as `outward` has it. */
-export function envelopeStream(begun: Uint8Array, result: JsonStream, outward: (error: unknown) => Error): JsonStream {
-  const ready: (Uint8Array | null)[] = [begun]
+export function envelopeStream(begun: readonly Uint8Array[], result: JsonStream, outward: (error: unknown) => Error): JsonStream {
+  const ready: (Uint8Array | null)[] = [...begun]
   const next = (): Uint8Array | null => {
     const [piece] = ready.splice(0, 1)
     if (piece !== undefined) return piece

@@ -1,4 +1,3 @@
-import { giveBackChunk } from '../store/index.ts'
 import { ENVELOPE_TAIL, JsonAnswer, batchBody, envelopeHead, envelopeStream, sizeOf, textOf } from './body.ts'
 import type { Body } from './body.ts'
 import type { BundlerPort, Caller, Context, Session, SponsorPort, WalletPort } from './context.ts'
@@ -221,9 +220,7 @@ function streamed(node: Dispatch, id: string, method: string, result: JsonStream
   } catch (error) {
     throw broken(error)
   }
-  const begun = Buffer.concat(pieces)
-  for (const piece of pieces) giveBackChunk(piece)
-  return envelopeStream(begun, result, broken)
+  return envelopeStream(pieces, result, broken)
 }
 
 /** interface 4.3: only a request that stands alone has an HTTP status of its own. */

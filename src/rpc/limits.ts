@@ -159,6 +159,12 @@ export const WHOLE_ANSWER_BYTES = 512 * 1024
 /** Sealed blocks and receipt lists kept as JSON text, compressed forms included, so that what is asked again is not written again: forty blocks of 500 transfers. */
 export const BLOCK_TEXT_BYTES = 32 * 1024 * 1024
 
+/** A longer text is only kept when it is asked for a second time: who reads a chain from end to end asks for each block once. */
+export const LONG_TEXT_BYTES = 32 * 1024
+
+/** Long texts that were asked for once, by their names (100 bytes each). */
+export const ASKED_TEXTS = 1_000
+
 /** Results in bytes up to here are put into the answer as text, in one piece: that is cheaper to send than three. */
 export const SMALL_ANSWER_BYTES = 16 * 1024
 

@@ -1,5 +1,6 @@
 import type { Hash } from '../eth/index.ts'
-import { BLOCK_TEXT_BYTES } from './limits.ts'
+import { ownText } from '../store/index.ts'
+import { ASKED_TEXTS, BLOCK_TEXT_BYTES, LONG_TEXT_BYTES } from './limits.ts'
 
 /** A result that is JSON text already. Dispatch puts it into the answer as it is. */
 export class JsonText {
@@ -121,11 +122,16 @@ interface KeptText {
   sizeBytes: number
 }
 
-/** Sealed blocks and receipt lists as JSON. They never change: their text is written once and kept while there is room. */
+/**
+ * Sealed blocks and receipt lists as JSON. They never change: what is asked for again is kept while there is room. A long text that is asked
+ * for once passes through memory that is lent, which is sent and given back: fresh memory for it took as long as writing it.
+ */
 export class BlockTexts {
   readonly #limitBytes: number
   /** by form and hash, least recently asked first */
   readonly #texts = new Map<string, KeptText>()
+  /** long ones that were written once and not kept, the first asked first */
+  readonly #asked = new Set<string>()
   #sizeBytes = 0
 
   constructor(limitBytes = BLOCK_TEXT_BYTES) {
@@ -136,7 +142,7 @@ export class BlockTexts {
     return this.#sizeBytes
   }
 
-  /** `write` makes it unless it is kept. */
+  /** `write` makes it unless it is kept; what it makes is no longer the writer's. */
   get(form: BlockForm, hash: Hash, write: () => Uint8Array): JsonBytes {
     const key = `${form} ${hash}`
     const known = this.#texts.get(key)
@@ -145,13 +151,23 @@ export class BlockTexts {
       this.#texts.set(key, known)
       return known.json
     }
-    const bytes = write()
+    const text = write()
+    if (text.length >= LONG_TEXT_BYTES && this.#isFirst(key)) return new JsonBytes(text)
+    const bytes = ownText(text)
     const packs = new Packs((packed) => this.#grow(key, packs, packed.bytes.length))
     const kept: KeptText = { json: new JsonBytes(bytes, packs), sizeBytes: bytes.length }
     this.#texts.set(key, kept)
     this.#sizeBytes += bytes.length
     this.#makeRoom()
     return kept.json
+  }
+
+  #isFirst(key: string): boolean {
+    if (this.#asked.delete(key)) return false
+    this.#asked.add(key)
+    const [oldest] = this.#asked
+    if (this.#asked.size > ASKED_TEXTS && oldest !== undefined) this.#asked.delete(oldest)
+    return true
   }
 
   #grow(key: string, packs: Packs, sizeBytes: number): void {

@@ -10,8 +10,11 @@ import { giveBackChunk } from '../store/index.ts'
 /** The client's end of an answer. */
 export interface Outlet {
   readonly isOpen: boolean
-  /** All of the answer. `headers`: name, value, name, value …, beside what every answer has. */
-  sendWhole(body: Whole, headers: readonly string[]): void
+  /**
+   * All of the answer. `headers`: name, value, name, value …, beside what every answer has. `onTaken`: nothing of the body is in our memory any
+   * more; of a connection that ended before, nobody says so.
+   */
+  sendWhole(body: Whole, headers: readonly string[], onTaken?: () => void): void
   /** The first of an answer's chunks; `send` is for the others. */
   begin(headers: readonly string[]): void
   send(chunk: Uint8Array): void
@@ -39,7 +42,15 @@ export function deliver(body: Body, coding: Coding | null, outlet: Outlet, onErr
   if (!outlet.isOpen) discard(body)
   else if (coding !== null) void compress(body, coding, outlet, onError)
   else if (body instanceof JsonStream) void pour(body, VARY, outlet, onError)
-  else outlet.sendWhole(wholeOf(body), VARY)
+  else {
+    const whole = wholeOf(body)
+    outlet.sendWhole(whole, VARY, () => giveBack(whole))
+  }
+}
+
+/** What is kept was not lent. */
+function giveBack(whole: Whole): void {
+  if (typeof whole !== 'string') for (const piece of whole) giveBackChunk(piece)
 }
 
 async function compress(body: Body, coding: Coding, outlet: Outlet, onError: (error: unknown) => void): Promise<void> {

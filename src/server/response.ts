@@ -59,7 +59,7 @@ class ResponseOutlet implements Outlet {
     return this.#isOld ? null : codingFor(ask, this.#socket)
   }
 
-  sendWhole(body: Whole, headers: readonly string[]): void {
+  sendWhole(body: Whole, headers: readonly string[], onTaken?: () => void): void {
     const response = this.#response
     const sizeBytes = sizeOf(body)
     this.#writeHead(['content-length', String(sizeBytes), ...headers])
@@ -68,7 +68,7 @@ class ResponseOutlet implements Outlet {
     else {
       response.cork()
       for (const piece of body) response.write(piece)
-      response.end()
+      response.end(() => (this.#socket.destroyed ? undefined : onTaken?.()))
     }
     // The kernel took all of it unless the answer is large or the client slow.
     if (response.writableLength > 0) this.#watch()

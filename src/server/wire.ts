@@ -9,21 +9,25 @@ import { JOINED_BYTES } from './limits.ts'
 type Head = Pick<Answer, 'status' | 'type'>
 
 /** Writes an answer as node:http would. `lines`: those of the head that come last. */
-export function writeWhole(socket: Socket, { status, type }: Head, body: Whole, lines: string): void {
+export function writeWhole(socket: Socket, { status, type }: Head, body: Whole, lines: string, onTaken?: () => void): void {
   const sizeBytes = sizeOf(body)
   const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: ${type}\r\ncontent-length: ${sizeBytes}\r\n${lines}\r\n`
   // ASCII is the cheaper to write when it is said to be so.
   if (typeof body === 'string') socket.write(head + body, sizeBytes === body.length ? 'latin1' : 'utf8')
   else if (sizeBytes <= JOINED_BYTES) socket.write(Buffer.concat([Buffer.from(head, 'latin1'), ...body]))
-  else writePieces(socket, head, body)
+  else writePieces(socket, head, body, onTaken)
 }
 
-function writePieces(socket: Socket, head: string, pieces: readonly Uint8Array[]): void {
+/** `onTaken`: the kernel has all of it. */
+function writePieces(socket: Socket, head: string, pieces: readonly Uint8Array[], onTaken = nothing): void {
   socket.cork()
   socket.write(head, 'latin1')
-  for (const piece of pieces) socket.write(piece)
+  for (const piece of pieces.slice(0, -1)) socket.write(piece)
+  socket.write(pieces.at(-1) ?? '', (error) => (error ? undefined : onTaken()))
   socket.uncork()
 }
+
+function nothing(): void {}
 
 /** What the connection has to say and to do when a large answer is on its way. */
 export interface Sender {
@@ -56,8 +60,8 @@ export class Wire implements Outlet {
     return this.#socket.writable
   }
 
-  sendWhole(body: Whole, headers: readonly string[]): void {
-    writeWhole(this.#socket, this.#answer, body, linesOf(headers) + this.#cors + this.#sender.endLines())
+  sendWhole(body: Whole, headers: readonly string[], onTaken?: () => void): void {
+    writeWhole(this.#socket, this.#answer, body, linesOf(headers) + this.#cors + this.#sender.endLines(), onTaken)
     this.#sender.onSent()
   }
 

@@ -1,4 +1,4 @@
-export { giveBackChunk } from './chunks.ts'
+export { giveBackChunk, ownText } from './chunks.ts'
 export { jsonWriter } from './available.ts'
 export { logText } from './logtext.ts'
 export type { LogPart } from './logtext.ts'

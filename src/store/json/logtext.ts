@@ -1,7 +1,7 @@
 import type { ByteFilter } from '../record/index.ts'
 import { R_LOGS } from '../writer/layout.ts'
 import { giveBackChunk, lendChunk } from './chunks.ts'
-import { LOG_CHUNK_BYTES } from './limits.ts'
+import { LOG_CHUNK_BYTES, USUAL_CHUNK_BYTES } from './limits.ts'
 import type { JsonWriter, TextSink } from './writer.ts'
 
 /** Logs of one block: those that match, those at these indices (ascending), or all (null). */
@@ -66,7 +66,7 @@ class ArrayText implements TextSink {
   }
 
   #open(): void {
-    this.#bytes = lendChunk()
+    this.#bytes = lendChunk(USUAL_CHUNK_BYTES)
     this.#bytes[0] = this.#isFirst ? BRACKET : COMMA
     this.#size = 1
   }

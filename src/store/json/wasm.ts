@@ -20,8 +20,9 @@ import {
   TAG_KEYS,
   TAG_KINDS,
 } from '../writer/layout.ts'
+import { lendChunk } from './chunks.ts'
 import { filterImage } from './filterimage.ts'
-import { LOG_CHUNK_BYTES, WRITER_MEMORY_BYTES } from './limits.ts'
+import { LENT_TEXT_BYTES, LOG_CHUNK_BYTES, WRITER_MEMORY_BYTES } from './limits.ts'
 import { LOG_LITERALS, TAG_TEXTS } from './literals.ts'
 import type { JsonWriter, TextSink } from './writer.ts'
 
@@ -226,7 +227,7 @@ function writeLiteral(bytes: Uint8Array, place: number, text: string): void {
 
 /** Not zeroed first: that would cost as much as the copy. */
 function copyOf(text: Uint8Array): Uint8Array {
-  const copy = Buffer.allocUnsafeSlow(text.length)
+  const copy = text.length < LENT_TEXT_BYTES ? Buffer.allocUnsafeSlow(text.length) : lendChunk(text.length).subarray(0, text.length)
   copy.set(text)
   return copy
 }

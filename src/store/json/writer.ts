@@ -2,7 +2,7 @@ import type { ByteFilter } from '../record/index.ts'
 
 /**
  * Prints JSON from records (writer/layout.ts). Every text is byte for byte what `JSON.stringify` makes of the shapes of rpc/json.ts, and a
- * Uint8Array that the caller owns. Records are taken as checked: a broken one prints nonsense or throws RangeError, but harms nothing else.
+ * Uint8Array that the caller owns; a long one lies in lent memory (chunks.ts). Records are taken as checked: a broken one prints nonsense or throws RangeError, but harms nothing else.
  */
 export interface JsonWriter {
   /** `full`: the transactions as objects, else as hashes */
