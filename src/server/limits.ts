@@ -63,6 +63,9 @@ export const PACKED_CHUNK_BYTES = 64 * 1024
 /** Pieces of a smaller answer are copied into one: that costs less than to send several. */
 export const JOINED_BYTES = 16 * 1024
 
+/** Of an answer in chunks, what is shorter leaves with what follows it: head and envelope with the first chunk, the envelope's end with the last. */
+export const HELD_BYTES = 1024
+
 /** What open requests get to finish when the server closes. */
 export const CLOSING_MS = 1_000
 

@@ -4,7 +4,7 @@ import { sizeOf } from './answer.ts'
 import type { Answer, Whole } from './answer.ts'
 import { roomIn } from './delivery.ts'
 import type { Outlet } from './delivery.ts'
-import { JOINED_BYTES } from './limits.ts'
+import { JOINED_BYTES, HELD_BYTES } from './limits.ts'
 
 type Head = Pick<Answer, 'status' | 'type'>
 
@@ -45,7 +45,7 @@ export class Wire implements Outlet {
   readonly #answer: Head
   readonly #cors: string
   readonly #sender: Sender
-  /** of an answer in chunks, until the first is sent */
+  /** of an answer in chunks: what leaves with the next one, or with the end */
   #head = ''
 
   /** `cors`: lines of the head. */
@@ -73,20 +73,22 @@ export class Wire implements Outlet {
   }
 
   send(chunk: Uint8Array): void {
-    writePieces(this.#socket, `${this.#head}${chunk.length.toString(16)}\r\n`, [chunk, LINE_END])
-    this.#head = ''
+    const head = `${this.#head}${chunk.length.toString(16)}\r\n`
+    const isHeld = head.length + chunk.length <= HELD_BYTES
+    this.#head = isHeld ? `${head}${Buffer.from(chunk).toString('latin1')}\r\n` : ''
+    if (!isHeld) writePieces(this.#socket, head, [chunk, LINE_END])
   }
 
   get isDrained(): boolean {
     return this.#socket.writableLength === 0
   }
 
-  room(): Promise<boolean> {
-    return roomIn(this.#socket, this.#socket)
+  async room(): Promise<boolean> {
+    return this.#head !== '' || roomIn(this.#socket, this.#socket)
   }
 
   finish(): void {
-    this.#socket.write('0\r\n\r\n', 'latin1')
+    this.#socket.write(`${this.#head}0\r\n\r\n`, 'latin1')
     this.#sender.onSent()
   }
 

@@ -3,11 +3,11 @@ import { Address, Hash } from '../eth/index.ts'
 import type { Block, Header } from '../eth/index.ts'
 import type { WriteSet } from '../evm/index.ts'
 import { ItemIndex } from './index/index.ts'
-import type { Role, TransactionPlace } from './index/index.ts'
+import type { Candidates, Role, TransactionPlace } from './index/index.ts'
 import { jsonWriter, logText } from './json/index.ts'
 import type { LogPart } from './json/index.ts'
 import { DECODED_BLOCKS, DECODED_BYTES, KNOWN_HEADS, SCANNED_SHARE } from './limits.ts'
-import { BlockRecord, byteFilter, CorruptRecord, Draft, encodeBlock, encodeInto } from './record/index.ts'
+import { BlockRecord, byteFilter, checkRecord, CorruptRecord, Draft, encodeBlock, encodeInto, logCountOf } from './record/index.ts'
 import type { ByteFilter } from './record/index.ts'
 import { SHELF_FORMAT, ShelfError } from './shelf/index.ts'
 import type { Records, Shelf, ShelfBlock, ShelfChange } from './shelf/index.ts'
@@ -162,7 +162,7 @@ export class Store implements BlockStore {
   }
 
   #indexRest(): void {
-    for (let number = this.#index.next; number <= this.height; number++) this.#index.append(this.#record(number).bytes)
+    for (let number = this.#index.next; number <= this.height; number++) this.#index.append(this.#bytes(number))
   }
 
   // --- blocks as values -----------------------------------------------------------------------------------------------------------------
@@ -260,7 +260,7 @@ export class Store implements BlockStore {
 
   *logs(filter: LogFilter, from: number, to: number): Iterable<PlacedLog> {
     const bytes = byteFilter(filter)
-    for (const { number, logs } of this.#candidates(bytes, from, to)) {
+    for (const { block: number, logs } of this.#candidates(bytes, from, to)) {
       const record = this.#record(number)
       const matching = (logs ?? everyLog(record)).filter((index) => record.matches(bytes, index))
       if (matching.length === 0) continue
@@ -271,25 +271,25 @@ export class Store implements BlockStore {
 
   /** A block as it rests. */
   recordOf(number: number): Uint8Array {
-    return this.#record(number).bytes
+    return this.#bytes(number)
   }
 
   // --- blocks as JSON -------------------------------------------------------------------------------------------------------------------
 
   blockText(number: number, full: boolean): Uint8Array {
-    return jsonWriter().block(this.#record(number).bytes, full)
+    return jsonWriter().block(this.#bytes(number), full)
   }
 
   receiptsText(number: number): Uint8Array {
-    return jsonWriter().receipts(this.#record(number).bytes)
+    return jsonWriter().receipts(this.#bytes(number))
   }
 
   transactionText({ number, index }: Place): Uint8Array {
-    return jsonWriter().transaction(this.#record(number).bytes, index)
+    return jsonWriter().transaction(this.#bytes(number), index)
   }
 
   receiptText({ number, index }: Place): Uint8Array {
-    return jsonWriter().receipt(this.#record(number).bytes, index)
+    return jsonWriter().receipt(this.#bytes(number), index)
   }
 
   countLogs(filter: LogFilter, from: number, to: number): number {
@@ -306,19 +306,19 @@ export class Store implements BlockStore {
     }
   }
 
-  *#parts(filter: ByteFilter, from: number, to: number): Iterable<LogPart> {
-    for (const { number, logs } of this.#candidates(filter, from, to)) {
-      const record = this.#record(number)
-      const isScanned = logs === null || logs.length * SCANNED_SHARE >= record.logCount
-      yield { record: record.bytes, logs: isScanned ? filter : logs.filter((index) => record.matches(filter, index)) }
+  *#parts(filter: ByteFilter, from: number, to: number): Generator<LogPart, void, undefined> {
+    for (const { block, logs } of this.#candidates(filter, from, to)) {
+      const record = this.#bytes(block)
+      const isScanned = logs === null || logs.length * SCANNED_SHARE >= logCountOf(record)
+      yield { record, filter, indices: isScanned ? null : logs }
     }
   }
 
   /** Blocks that may hold matching logs; null: any of its logs may match. */
-  *#candidates(filter: ByteFilter, from: number, to: number): Iterable<{ readonly number: number; readonly logs: Uint32Array | null }> {
-    const found = this.#index.find(filter, from, Math.min(to, this.height))
-    if (found === 'scan') for (const number of this.#index.blocksWithLogs(from, Math.min(to, this.height))) yield { number, logs: null }
-    else for (const { block, logs } of found) yield { number: block, logs }
+  #candidates(filter: ByteFilter, from: number, to: number): Iterable<Candidates | { readonly block: number; readonly logs: null }> {
+    const end = Math.min(to, this.height)
+    const found = this.#index.find(filter, from, end)
+    return found === 'scan' ? everyBlock(this.#index.blocksWithLogs(from, end)) : found
   }
 
   // --- records --------------------------------------------------------------------------------------------------------------------------
@@ -340,18 +340,26 @@ export class Store implements BlockStore {
   }
 
   #record(number: number): BlockRecord {
-    const record = this.#recordOrNull(number)
-    if (record === null) throw new Error(`block ${number} is missing from the store`)
-    return record
+    return new BlockRecord(this.#bytes(number))
   }
 
   #recordOrNull(number: number): BlockRecord | null {
+    const bytes = this.#bytesOrNull(number)
+    return bytes === null ? null : new BlockRecord(bytes)
+  }
+
+  #bytes(number: number): Uint8Array {
+    const bytes = this.#bytesOrNull(number)
+    if (bytes === null) throw new Error(`block ${number} is missing from the store`)
+    return bytes
+  }
+
+  /** Checked when they come from a disk. */
+  #bytesOrNull(number: number): Uint8Array | null {
     const bytes = number < 0 ? null : this.#shelf.block(number)
-    if (bytes === null) {
-      if (number >= 0 && number <= this.height) throw new CorruptRecord(number, 'it is missing')
-      return null
-    }
-    return this.#shelf.isVolatile ? new BlockRecord(bytes) : BlockRecord.checked(bytes, number)
+    if (bytes === null && number >= 0 && number <= this.height) throw new CorruptRecord(number, 'it is missing')
+    if (bytes !== null && !this.#shelf.isVolatile) checkRecord(bytes, number)
+    return bytes
   }
 }
 
@@ -418,8 +426,12 @@ function keptOf(shelf: Shelf): KeptState | null {
   }
 }
 
-function everyLog({ logCount }: BlockRecord): Uint32Array {
-  return Uint32Array.from({ length: logCount }, (_, index) => index)
+function everyLog({ logCount }: BlockRecord): readonly number[] {
+  return Array.from({ length: logCount }, (_, index) => index)
+}
+
+function* everyBlock(numbers: Iterable<number>): Generator<{ readonly block: number; readonly logs: null }, void, undefined> {
+  for (const block of numbers) yield { block, logs: null }
 }
 
 function aheadOf(height: number, indexed: number): ShelfError {

@@ -38,8 +38,8 @@ export interface IndexChanges {
 /** Logs that may match: a filter has to look at them. */
 export interface Candidates {
   readonly block: number
-  /** indices in the block, rising; at least one */
-  readonly logs: Uint32Array
+  /** indices in the block, rising; at least one. No Uint32Array: nearly always they are few, and one would take longer to make than to print them. */
+  readonly logs: readonly number[]
 }
 
 /**
@@ -401,10 +401,8 @@ function* groups(part: Part, places: Uint32Array): Generator<Candidates> {
     const [logStart, end] = [part.logStarts[block] as number, placeOf(part, block + 1)]
     // A block or a transaction may have the key of an address or a topic.
     while (i < places.length && (places[i] as number) < logStart) i++
-    const first = i
-    while (i < places.length && (places[i] as number) < end) i++
-    const logs = places.slice(first, i)
-    for (let k = 0; k < logs.length; k++) logs[k] = (logs[k] as number) - logStart
+    const logs: number[] = []
+    for (; i < places.length && (places[i] as number) < end; i++) logs.push((places[i] as number) - logStart)
     if (logs.length > 0) yield { block: part.firstBlock + block, logs }
   }
 }

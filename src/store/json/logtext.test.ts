@@ -23,11 +23,12 @@ describe.each([
     const nothing = byteFilter({ addresses: new Set(), topics: [] })
     const { record } = blockOf(3)
     expect(textOf([])).toBe('[]')
-    expect(textOf([{ record: blockOf(0).record, logs: null }])).toBe('[]')
+    expect(textOf([every(blockOf(0).record)])).toBe('[]')
     expect(
       textOf([
-        { record, logs: nothing },
-        { record, logs: new Uint32Array() },
+        { record, filter: nothing, indices: null },
+        { record, filter: null, indices: [] },
+        { record, filter: nothing, indices: [0, 2] },
       ]),
     ).toBe('[]')
   })
@@ -36,11 +37,11 @@ describe.each([
     const nothing = byteFilter({ addresses: new Set(), topics: [] })
     const [one, two] = [blockOf(1), blockOf(2)]
     const parts = [
-      { record: one.record, logs: nothing },
-      { record: one.record, logs: null },
-      { record: two.record, logs: new Uint32Array() },
-      { record: two.record, logs: Uint32Array.of(1) },
-      { record: one.record, logs: nothing },
+      { record: one.record, filter: nothing, indices: null },
+      every(one.record),
+      { record: two.record, filter: null, indices: [] },
+      { record: two.record, filter: null, indices: [1] },
+      { record: one.record, filter: nothing, indices: null },
     ]
     expect(textOf(parts)).toBe(`[${one.logs[0]},${two.logs[1]}]`)
   })
@@ -48,7 +49,7 @@ describe.each([
   test('is the same whatever part a chunk ends in', () => {
     const blocks = [0, 1, 700, 3, 1_500, 0, 40, 900].map((count) => blockOf(count))
     const all = `[${blocks.flatMap(({ logs }) => logs).join(',')}]`
-    const whole = blocks.map(({ record }) => ({ record, logs: null }))
+    const whole = blocks.map(({ record }) => every(record))
     const chunks = [...logText(whole, writer)]
     expect(chunks.length).toBeGreaterThan(3)
     expect(joined(chunks) === all).toBe(true)
@@ -56,7 +57,7 @@ describe.each([
     const sizes = chunks.slice(0, -1).map(({ length }) => length)
     expect(Math.min(...sizes)).toBeGreaterThanOrEqual(LOG_CHUNK_BYTES - 1)
     expect(Math.max(...sizes)).toBeLessThanOrEqual(LOG_CHUNK_BYTES + longest)
-    const listed = blocks.map(({ record, logs }) => ({ record, logs: Uint32Array.from(logs.keys()) }))
+    const listed = blocks.map(({ record, logs }) => ({ record, filter: null, indices: [...logs.keys()] }))
     expect(textOf(listed) === all).toBe(true)
   })
 
@@ -65,19 +66,14 @@ describe.each([
     const lone = blockOf(1, () => logOf(1, new Uint8Array(0))).logs[0]!.length
     const data = (LOG_CHUNK_BYTES + over - 2 - lone) >> 1
     const { record, logs } = blockOf(1, () => logOf(1, new Uint8Array(data)))
-    expect(textOf([{ record, logs: null }])).toBe(`[${logs[0]}]`)
-    expect(
-      textOf([
-        { record, logs: null },
-        { record, logs: null },
-      ]),
-    ).toBe(`[${logs[0]},${logs[0]}]`)
+    expect(textOf([every(record)])).toBe(`[${logs[0]}]`)
+    expect(textOf([every(record), every(record)])).toBe(`[${logs[0]},${logs[0]}]`)
   })
 
   test('may hold a log that is larger than a chunk', () => {
     const huge = new Uint8Array(3_000_000).map((_unused, i) => i * 3)
     const { record, logs } = blockOf(3, (i) => logOf(i, i === 1 ? huge : Uint8Array.of(i)))
-    const chunks = [...logText([{ record, logs: null }], writer)]
+    const chunks = [...logText([every(record)], writer)]
     expect(joined(chunks) === `[${logs.join(',')}]`).toBe(true)
     expect(chunks.length).toBe(2)
   })
@@ -89,7 +85,7 @@ describe.each([
     const readers = Array.from({ length: 16 }, (_unused, reader) => {
       const numbers = Array.from({ length: reader + 1 }, (_address, i) => i)
       const filter = byteFilter({ addresses: new Set(numbers.map((number) => logOf(number).address)), topics: [] })
-      const parts = blocks.map(({ record }) => ({ record, logs: reader === 0 ? null : filter }))
+      const parts = blocks.map(({ record }) => ({ record, filter: reader === 0 ? null : filter, indices: null }))
       const accepts = (index: number): boolean => reader === 0 || index % ADDRESSES <= reader
       return { source: logText(parts, writer), text: '', expected: expected(accepts) }
     })
@@ -114,7 +110,7 @@ describe.each([
       try {
         for (;;) {
           pulled++
-          yield { record, logs: null }
+          yield every(record)
         }
       } finally {
         isClosed = true
@@ -134,7 +130,7 @@ describe.each([
     function* source(): Generator<LogPart> {
       for (const { record } of blocks) {
         writer.receipts(record)
-        yield { record, logs: null }
+        yield every(record)
         writer.block(record, true)
       }
     }
@@ -143,6 +139,10 @@ describe.each([
 })
 
 const ADDRESSES = 20
+
+function every(record: Uint8Array): LogPart {
+  return { record, filter: null, indices: null }
+}
 
 function logOf(index: number, data: Uint8Array = new Uint8Array(index % 50).fill(index)): Log {
   const address = Address.from(`0x${(index % ADDRESSES).toString(16).padStart(40, '0')}`)

@@ -1,13 +1,15 @@
+import { logCountOf } from '../record/index.ts'
 import type { ByteFilter } from '../record/index.ts'
-import { R_LOGS } from '../writer/layout.ts'
 import { giveBackChunk, lendChunk } from './chunks.ts'
 import { LOG_CHUNK_BYTES, USUAL_CHUNK_BYTES } from './limits.ts'
 import type { JsonWriter, TextSink } from './writer.ts'
 
-/** Logs of one block: those that match, those at these indices (ascending), or all (null). */
+/** Logs of one block: those that match (null: all) of those at these indices (null: of all). */
 export interface LogPart {
   readonly record: Uint8Array
-  readonly logs: ByteFilter | Uint32Array | null
+  readonly filter: ByteFilter | null
+  /** ascending */
+  readonly indices: readonly number[] | null
 }
 
 /**
@@ -16,10 +18,10 @@ export interface LogPart {
  */
 export function* logText(parts: Iterable<LogPart>, writer: JsonWriter): Generator<Uint8Array, void, undefined> {
   const text = new ArrayText()
-  for (const { record, logs } of parts) {
-    const end = logs instanceof Uint32Array ? logs.length : logCountOf(record)
+  for (const { record, filter, indices } of parts) {
+    const end = indices?.length ?? logCountOf(record)
     for (let next = 0; next < end;) {
-      next = logs instanceof Uint32Array ? writer.logsAt(record, logs, next, end, text) : writer.logs(record, logs, next, end, text)
+      next = indices === null ? writer.logs(record, filter, next, end, text) : writer.logsAt(record, indices, filter, next, end, text)
       if (text.room === 0) yield text.take()
     }
   }
@@ -83,7 +85,3 @@ const NOTHING = new Uint8Array(0)
 const COMMA = 0x2c
 const BRACKET = 0x5b
 const BRACKET_END = 0x5d
-
-function logCountOf(record: Uint8Array): number {
-  return new DataView(record.buffer, record.byteOffset).getUint32(R_LOGS, true)
-}

@@ -40,23 +40,21 @@ export class PlainWriter implements JsonWriter {
   }
 
   logs(record: Uint8Array, filter: ByteFilter | null, from: number, to: number, sink: TextSink): number {
-    if (filter === null) return this.#logs(record, from, to, sink, (place) => place)
+    return this.#logs(record, filter, from, to, sink, (place) => place)
+  }
+
+  logsAt(record: Uint8Array, indices: readonly number[], filter: ByteFilter | null, from: number, to: number, sink: TextSink): number {
+    return this.#logs(record, filter, from, to, sink, (place) => indices[place]!)
+  }
+
+  #logs(record: Uint8Array, filter: ByteFilter | null, from: number, to: number, sink: TextSink, logOf: (place: number) => number): number {
     const matched = new BlockRecord(record)
-    return this.#logs(record, from, to, sink, (place) => (matched.matches(filter, place) ? place : null))
-  }
-
-  logsAt(record: Uint8Array, indices: Uint32Array, from: number, to: number, sink: TextSink): number {
-    return this.#logs(record, from, to, sink, (place) => indices[place] ?? null)
-  }
-
-  /** `choose` answers the log of a place, null for none. */
-  #logs(record: Uint8Array, from: number, to: number, sink: TextSink, choose: (place: number) => number | null): number {
     this.#take(record)
     const room = sink.room
     let place = from
     for (; place < to && this.#text.size < room; place++) {
-      const index = choose(place)
-      if (index === null) continue
+      const index = logOf(place)
+      if (filter !== null && !matched.matches(filter, index)) continue
       this.#log(index)
       this.#text.char(COMMA)
     }

@@ -2,7 +2,6 @@ import { TAGS } from '../record/index.ts'
 import type { ByteFilter } from '../record/index.ts'
 import wasm from '../wasm/writer.ts'
 import {
-  EVERY_LOG,
   FILTER,
   FILTERED_LOGS,
   FILTER_FACTORS,
@@ -47,12 +46,11 @@ interface Exports {
   indexList(list: number): void
 }
 
-/** Prints logs from `next` on until the text reaches `full`; answers where it ends. */
-type PrintLogs = (out: number, full: number, next: number) => number
-
 /** How many indices of logs are handed over at once. */
 const LIST_PLACES = LIST_SIZE / Uint32Array.BYTES_PER_ELEMENT
 const ALIGNMENT = 64
+/** So much of a record is copied in though no log needs it, before a view of the rest is made (0.1 us). */
+const SPARED_BYTES = 4096
 /** More than this is not printed before a sink gets it, however much it would take. */
 const PIECE_BYTES = 4 * LOG_CHUNK_BYTES
 
@@ -74,12 +72,16 @@ class WasmWriter implements JsonWriter {
   readonly #module: object
   #exports: Exports
   #bytes: Uint8Array
+  /** what lies at LIST */
+  #list: Uint32Array
   /** images of filters with their tables, for as long as the filters live */
   #filters = new WeakMap<ByteFilter, Uint8Array>()
   /** what lies at FILTER */
   #filter: ByteFilter | null = null
   /** of which record the part with the logs lies at INPUT */
   #record: Uint8Array | null = null
+  /** where text may begin behind it */
+  #recordEnd = 0
   /** the same for every instance, for images of filters outlive it */
   readonly #factors = crypto.getRandomValues(new BigUint64Array(4)).map((factor) => factor | 1n)
 
@@ -87,6 +89,7 @@ class WasmWriter implements JsonWriter {
     this.#module = module
     this.#exports = this.#instantiate()
     this.#bytes = new Uint8Array(this.#exports.memory.buffer)
+    this.#list = listIn(this.#bytes)
   }
 
   block(record: Uint8Array, full: boolean): Uint8Array {
@@ -109,46 +112,52 @@ class WasmWriter implements JsonWriter {
 
   logs(record: Uint8Array, filter: ByteFilter | null, from: number, to: number, sink: TextSink): number {
     if (from < to) assertBelow(to - 1, u32(record, R_LOGS), 'log')
-    return this.#pieces(record, from, to, sink, (out, full, next) => {
-      if (filter !== null) this.#loadFilter(filter)
-      return this.#exports.writeLogs(INPUT, out, full, filter === null ? EVERY_LOG : FILTERED_LOGS, next, to)
-    })
+    return this.#logs(record, null, filter, from, to, sink)
   }
 
-  logsAt(record: Uint8Array, indices: Uint32Array, from: number, to: number, sink: TextSink): number {
-    const count = u32(record, R_LOGS)
-    return this.#pieces(record, from, to, sink, (out, full, next) => {
-      const places = indices.subarray(next, Math.min(to, next + LIST_PLACES))
-      for (const index of places) assertBelow(index, count, 'log')
-      new Uint32Array(this.#memory().buffer, LIST, places.length).set(places)
-      return this.#exports.writeLogs(INPUT, out, full, LISTED_LOGS, next, next + places.length)
-    })
+  logsAt(record: Uint8Array, indices: readonly number[], filter: ByteFilter | null, from: number, to: number, sink: TextSink): number {
+    return this.#logs(record, indices, filter, from, to, sink)
   }
 
-  /** Has logs printed until the sink is full or they are at an end. */
-  #pieces(record: Uint8Array, from: number, to: number, sink: TextSink, print: PrintLogs): number {
+  /** Has logs printed until the sink is full or they are at an end. Most calls are for one or two logs of a record, so it makes little garbage. */
+  #logs(
+    record: Uint8Array,
+    indices: readonly number[] | null,
+    filter: ByteFilter | null,
+    from: number,
+    to: number,
+    sink: TextSink,
+  ): number {
+    const which = (indices === null ? 0 : LISTED_LOGS) | (filter === null ? 0 : FILTERED_LOGS)
     let next = from
-    while (next < to && sink.room > 0) {
-      const { text, position } = this.#guarded(() => this.#piece(record, next, sink.room, print))
-      if (text.length > 0) sink.append(text)
-      next = position
+    try {
+      while (next < to && sink.room > 0) {
+        const out = this.#loadLogs(record, next > 0)
+        if (filter !== null) this.#loadFilter(filter)
+        const end = indices === null ? to : this.#loadList(indices, next, to)
+        const textEnd = this.#exports.writeLogs(INPUT, out, out + Math.min(sink.room, PIECE_BYTES), which, next, end)
+        if (textEnd > out) sink.append(this.#memory().subarray(out, textEnd))
+        next = this.#exports.position()
+      }
+      return next
+    } catch (error) {
+      throw this.#afterTrap(error)
+    } finally {
+      this.#shrink()
     }
-    return next
-  }
-
-  #piece(record: Uint8Array, next: number, room: number, print: PrintLogs): { readonly text: Uint8Array; readonly position: number } {
-    const out = this.#loadLogs(record, next > 0)
-    const end = print(out, out + Math.min(room, PIECE_BYTES), next)
-    return { text: this.#memory().subarray(out, end), position: this.#exports.position() }
   }
 
   #text(record: Uint8Array, print: (out: number) => number): Uint8Array {
-    return this.#guarded(() => {
+    try {
       this.#record = null
       const out = this.#load(record)
       const end = print(out)
       return copyOf(this.#memory().subarray(out, end))
-    })
+    } catch (error) {
+      throw this.#afterTrap(error)
+    } finally {
+      this.#shrink()
+    }
   }
 
   /** Puts bytes at INPUT; answers where text may begin. */
@@ -159,12 +168,20 @@ class WasmWriter implements JsonWriter {
     return out
   }
 
-  /** As much of a record as its logs need. `isContinued`: it may still be there, from the call before. */
+  /** A record, as far as its logs need it. `isContinued`: it may still be there, from the call before. */
   #loadLogs(record: Uint8Array, isContinued: boolean): number {
-    const size = u32(record, R_BLOCK)
-    if (isContinued && this.#record === record) return INPUT + Math.ceil((size + SLACK) / ALIGNMENT) * ALIGNMENT
+    if (isContinued && this.#record === record) return this.#recordEnd
     this.#record = record
-    return this.#load(record.subarray(0, size))
+    const size = u32(record, R_BLOCK)
+    return (this.#recordEnd = this.#load(size + SPARED_BYTES > record.length ? record : record.subarray(0, size)))
+  }
+
+  /** Puts indices of logs at LIST; answers before which place they end. */
+  #loadList(indices: readonly number[], from: number, to: number): number {
+    const end = Math.min(to, from + LIST_PLACES)
+    this.#memory()
+    for (let i = from; i < end; i++) this.#list[i - from] = indices[i]!
+    return end
   }
 
   #loadFilter(filter: ByteFilter): void {
@@ -182,29 +199,31 @@ class WasmWriter implements JsonWriter {
     return this.#memory().slice(FILTER, FILTER + bytes.length)
   }
 
-  /** After a trap nothing in the memory can be relied on, and after a very long text it is larger than it should stay. */
-  #guarded<T>(work: () => T): T {
-    try {
-      return work()
-    } catch (error) {
-      this.#renew()
-      if (error instanceof WebAssembly.RuntimeError) throw new RangeError('a record is not as the writer expects', { cause: error })
-      throw error
-    } finally {
-      if (this.#memory().length > WRITER_MEMORY_BYTES) this.#renew()
-    }
+  /** After a trap nothing in the memory can be relied on. Answers what is to be thrown. */
+  #afterTrap(error: unknown): unknown {
+    this.#renew()
+    return error instanceof WebAssembly.RuntimeError ? new RangeError('a record is not as the writer expects', { cause: error }) : error
+  }
+
+  /** After a very long text the memory is larger than it should stay. */
+  #shrink(): void {
+    if (this.#memory().length > WRITER_MEMORY_BYTES) this.#renew()
   }
 
   #renew(): void {
     this.#exports = this.#instantiate()
     this.#bytes = new Uint8Array(this.#exports.memory.buffer)
+    this.#list = listIn(this.#bytes)
     this.#filter = null
     this.#record = null
   }
 
   /** Made anew when the memory grew: the old view is empty then. */
   #memory(): Uint8Array {
-    if (this.#bytes.length === 0) this.#bytes = new Uint8Array(this.#exports.memory.buffer)
+    if (this.#bytes.length === 0) {
+      this.#bytes = new Uint8Array(this.#exports.memory.buffer)
+      this.#list = listIn(this.#bytes)
+    }
     return this.#bytes
   }
 
@@ -217,6 +236,10 @@ class WasmWriter implements JsonWriter {
     new BigUint64Array(bytes.buffer, FILTER_FACTORS, this.#factors.length).set(this.#factors)
     return exports
   }
+}
+
+function listIn(memory: Uint8Array): Uint32Array {
+  return new Uint32Array(memory.buffer, LIST, LIST_PLACES)
 }
 
 function writeLiteral(bytes: Uint8Array, place: number, text: string): void {

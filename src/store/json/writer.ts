@@ -2,7 +2,8 @@ import type { ByteFilter } from '../record/index.ts'
 
 /**
  * Prints JSON from records (writer/layout.ts). Every text is byte for byte what `JSON.stringify` makes of the shapes of rpc/json.ts, and a
- * Uint8Array that the caller owns; a long one lies in lent memory (chunks.ts). Records are taken as checked: a broken one prints nonsense or throws RangeError, but harms nothing else.
+ * Uint8Array that the caller owns; a long one lies in lent memory (chunks.ts). Records are taken as checked: a broken one prints nonsense or
+ * throws RangeError, but harms nothing else.
  */
 export interface JsonWriter {
   /** `full`: the transactions as objects, else as hashes */
@@ -16,8 +17,8 @@ export interface JsonWriter {
    * sink without room. Answers the first log that was not looked at, `to` when it came to the end.
    */
   logs(record: Uint8Array, filter: ByteFilter | null, from: number, to: number, sink: TextSink): number
-  /** The same for logs chosen already: `indices` are log indices, `from` … `to` - 1 are places in it. */
-  logsAt(record: Uint8Array, indices: Uint32Array, from: number, to: number, sink: TextSink): number
+  /** The same of some logs: `indices` are log indices, `from` … `to` - 1 are places in it. */
+  logsAt(record: Uint8Array, indices: readonly number[], filter: ByteFilter | null, from: number, to: number, sink: TextSink): number
 }
 
 /** Takes text in pieces. */

@@ -27,10 +27,9 @@ export class BlockRecord {
     this.#logTable = layout.RECORD_HEAD + this.transactionCount * layout.TX_ROW
   }
 
-  /** For bytes that were at rest: the record of block `number`. Throws CorruptRecord when they are not what was once written for it. */
+  /** For bytes that were at rest. Throws CorruptRecord. */
   static checked(bytes: Uint8Array, number: number): BlockRecord {
-    const fault = faultOf(bytes, number)
-    if (fault !== null) throw new CorruptRecord(number, fault)
+    checkRecord(bytes, number)
     return new BlockRecord(bytes)
   }
 
@@ -142,6 +141,18 @@ export class BlockRecord {
   #u32(at: number): number {
     return this.#view.getUint32(at, true)
   }
+}
+
+/** For bytes that were at rest: they are the record of block `number`. Throws CorruptRecord when they are not what was once written for it. */
+export function checkRecord(bytes: Uint8Array, number: number): void {
+  const fault = faultOf(bytes, number)
+  if (fault !== null) throw new CorruptRecord(number, fault)
+}
+
+/** Logs of a record's block, without a view made for it. */
+export function logCountOf(record: Uint8Array): number {
+  const at = layout.R_LOGS
+  return (record[at]! | (record[at + 1]! << 8) | (record[at + 2]! << 16) | (record[at + 3]! << 24)) >>> 0
 }
 
 function assertBelow(index: number, count: number, noun: string): void {

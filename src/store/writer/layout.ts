@@ -162,7 +162,6 @@ export const SLACK: usize = 128
 /** What the module starts with: room for records of 1 MiB and as much text. */
 export const MEMORY: usize = 4 * MB
 
-// How the logs to print are chosen.
-export const EVERY_LOG: i32 = 0
+// How the logs to print are chosen: bits, none of them for all logs.
 export const FILTERED_LOGS: i32 = 1
 export const LISTED_LOGS: i32 = 2
