@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Hash } from '../eth/index.ts'
+import { ASKED_TEXTS, LONG_TEXT_BYTES } from './limits.ts'
 import { BlockTexts, JsonStream } from './texts.ts'
 import type { BlockForm, JsonBytes, Packed } from './texts.ts'
 
@@ -82,6 +83,29 @@ describe('block texts', () => {
     expect(ask('block')).toBe(ask('block'))
     expect(ask('block', hashes[1])).not.toBe(ask('block'))
     expect(asked).toHaveLength(4)
+  })
+
+  it('are not kept when they are long and asked for once; those asked for twice are', () => {
+    const texts = new BlockTexts()
+    const [long, other] = [write(LONG_TEXT_BYTES), hashes.slice(1)]
+    const ask = (hash = hashes[0]!) => texts.get('receipts', hash, long)
+    const first = ask()
+    expect([first.packs, texts.sizeBytes]).toEqual([null, 0])
+    const second = ask()
+    expect([second === first, second.packs === null, texts.sizeBytes]).toEqual([false, false, LONG_TEXT_BYTES])
+    expect(ask()).toBe(second)
+    // Forgotten, it is new again.
+    const few = new BlockTexts(LONG_TEXT_BYTES)
+    for (const hash of other) for (let i = 0; i < 2; i++) few.get('receipts', hash, long)
+    expect(few.sizeBytes).toBe(LONG_TEXT_BYTES)
+    expect(few.get('receipts', other[0]!, long).packs).toBeNull()
+  })
+
+  it('of whoever reads a whole chain are forgotten one by one', () => {
+    const texts = new BlockTexts()
+    const ask = (number: number) => texts.get('receipts', Hash.fromBigint(BigInt(number)), write(LONG_TEXT_BYTES)).packs !== null
+    for (let number = 0; number < ASKED_TEXTS + 10; number++) expect(ask(number)).toBe(false)
+    expect([ask(9), ask(12), texts.sizeBytes]).toEqual([false, true, LONG_TEXT_BYTES])
   })
 
   it('count what is kept of them compressed, as long as they are kept themselves', async () => {
