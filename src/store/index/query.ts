@@ -56,11 +56,18 @@ export class PartPlan {
     this.#found = found.sort((a, b) => a.count - b.count)
   }
 
-  /** Items to look at in a piece of the part, at most, or a few more. Reads no more than the ends of lists. */
+  /** Items to look at in a piece of the part, at most, or a few more. Reads no more than the ends of lists, and no more lists than `candidates`. */
   countWithin(from: number, to: number): number {
     if (from <= 0 && to >= this.part.items) return this.count
-    const counts = this.#found.map(({ lists }) => lists.reduce((sum, list) => sum + this.part.countWithin(list, from, to), 0))
-    return Math.min(to - from, ...counts)
+    let count = to - from
+    for (const [i, { lists }] of this.#found.entries()) {
+      if (i > 0 && count < this.#limits.intersectCandidates) break
+      count = Math.min(
+        count,
+        lists.reduce((sum, list) => sum + this.part.countWithin(list, from, to), 0),
+      )
+    }
+    return count
   }
 
   /** The places of the items to look at, rising. */

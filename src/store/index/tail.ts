@@ -1,6 +1,7 @@
 import * as layout from '../writer/layout.ts'
 import type { Head } from './head.ts'
 import { KIND, PLACE_MASK, highOf, keyOfRow, putRow } from './keys.ts'
+import { LIMITS } from './limits.ts'
 import type { Part, Postings } from './part.ts'
 import type { Places } from './places.ts'
 import { RowSorter } from './rowsorter.ts'
@@ -88,9 +89,11 @@ export class Tail implements Part {
     this.#blocks = blocks
   }
 
+  /** A key with more items than are worth looking at is not counted to its end: it may have all of them. */
   probe(key: number): Postings | null {
-    const count = this.countWithin({ key }, 0, Infinity)
-    return count === 0 ? null : { key, count, page: 0, row: 0 }
+    let count = 0
+    for (let row = this.#newest(key); row >= 0 && count < COUNTED_ITEMS; row = this.#next(row, key)) count++
+    return count === 0 ? null : { key, count: count < COUNTED_ITEMS ? count : this.#items, page: 0, row: 0 }
   }
 
   read({ key }: Pick<Postings, 'key'>, from: number, to: number, out: Places): void {
@@ -212,6 +215,9 @@ export class Tail implements Part {
     return (this.#rows[2 * row] as number) & PLACE_MASK
   }
 }
+
+/** An eighth of a full tail: to look at more costs more than to scan it. */
+const COUNTED_ITEMS = LIMITS.tailItems / LIMITS.candidateCost
 
 function doubled(values: Uint32Array): Uint32Array<ArrayBuffer> {
   const more = new Uint32Array(values.length * 2)
