@@ -49,6 +49,19 @@ test.each([
   60_000,
 )
 
+test('who asks for it compressed gets what was printed for them, whatever is printed meanwhile', async () => {
+  await using bench = await setUp({}, { cadence: 'manual' })
+  await mine(bench)
+  const ask = async (number: number): Promise<readonly number[]> => {
+    const headers = { 'content-type': 'application/json', 'accept-encoding': number % 2 === 0 ? 'gzip' : 'br' }
+    const answer = await fetch(bench.server.url, { method: 'POST', headers, body: receiptsOf(number) })
+    expect(answer.headers.get('content-encoding')).toBe(headers['accept-encoding'])
+    return blocksIn(await answer.text())
+  }
+  const numbers = Array.from({ length: BLOCKS }, (_, i) => i + 1)
+  expect(await Promise.all(numbers.map(ask))).toEqual(numbers.map((number) => [number]))
+}, 60_000)
+
 /** Every block has one large log, and its content is the block's own. */
 async function mine({ node }: Bench): Promise<void> {
   for (let number = 1; number <= BLOCKS; number++) {
@@ -84,6 +97,10 @@ function hex(value: number, size: number): string {
   return value.toString(16).padStart(size * 2, '0')
 }
 
+function receiptsOf(number: number): string {
+  return call('eth_getBlockReceipts', [`0x${number.toString(16)}`])
+}
+
 /** Which blocks' bytes are in an answer. */
 function blocksIn(answer = ''): readonly number[] {
   const [, receipt] = (JSON.parse(answer) as { result: { blockNumber: string; logs: { data: string }[] }[] }).result
@@ -117,7 +134,7 @@ class Reader {
   }
 
   ask(number: number): void {
-    const body = call('eth_getBlockReceipts', [`0x${number.toString(16)}`])
+    const body = receiptsOf(number)
     this.socket.write(
       `POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     )

@@ -1,6 +1,7 @@
 import { constants, crc32, createBrotliCompress, createGzip, deflateRaw, brotliCompress } from 'node:zlib'
 import type { BrotliOptions, Gzip, BrotliCompress, ZlibOptions } from 'node:zlib'
 import type { Coding, JsonAnswer, Packed } from '../rpc/index.ts'
+import { giveBackChunk } from '../store/index.ts'
 import { BROTLI_LEVEL, GZIP_LEVEL, PACKED_CHUNK_BYTES } from './limits.ts'
 
 const GZIP: ZlibOptions = { level: GZIP_LEVEL, chunkSize: PACKED_CHUNK_BYTES }
@@ -11,7 +12,7 @@ const PACKERS: Readonly<Record<Coding, () => Gzip | BrotliCompress>> = {
   br: () => createBrotliCompress(BROTLI),
 }
 
-/** Compresses in a thread. The next chunk is taken when the one before is packed and what came of it was taken. */
+/** Compresses in a thread. The next chunk is taken, and the one before given back, when that is packed and what came of it was taken. */
 export async function* packed(chunks: Iterable<Uint8Array>, coding: Coding): AsyncGenerator<Uint8Array, void, undefined> {
   const packer = PACKERS[coding]()
   const signal = new Signal()
@@ -26,6 +27,7 @@ export async function* packed(chunks: Iterable<Uint8Array>, coding: Coding): Asy
         if (piece === null) await signal.given()
         else yield piece
       }
+      giveBackChunk(chunk)
     }
     packer.end()
     for (;;) {
