@@ -48,8 +48,8 @@ export function deliver(body: Body, coding: Coding | null, outlet: Outlet, onErr
   }
 }
 
-/** What is kept was not lent. */
-function giveBack(whole: Whole): void {
+/** Nobody reads these pieces any more. What is kept was not lent. */
+export function giveBack(whole: Whole): void {
   if (typeof whole !== 'string') for (const piece of whole) giveBackChunk(piece)
 }
 

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { Transaction } from '../eth/index.ts'
-import { call, setUp } from './bench.fixture.ts'
+import { call, dial, setUp } from './bench.fixture.ts'
 import type { Bench } from './bench.fixture.ts'
 
 // Texts of 0.8 MB are printed into memory that is lent and given back when they are sent. The kernel takes some megabytes of what a client
@@ -60,6 +60,17 @@ test('who asks for it compressed gets what was printed for them, whatever is pri
   }
   const numbers = Array.from({ length: BLOCKS }, (_, i) => i + 1)
   expect(await Promise.all(numbers.map(ask))).toEqual(numbers.map((number) => [number]))
+}, 60_000)
+
+test('who asks over a WebSocket gets what was printed for them, whatever is printed meanwhile', async () => {
+  await using bench = await setUp({}, { cadence: 'manual' })
+  await mine(bench)
+  await using client = await dial(bench.server)
+  const numbers = Array.from({ length: BLOCKS }, (_, i) => i + 1)
+  for (const number of numbers) client.send(receiptsOf(number))
+  const answers: unknown[] = []
+  for (const _ of numbers) answers.push(await client.next())
+  expect(answers.map((answer) => blocksIn(JSON.stringify(answer)))).toEqual(numbers.map((number) => [number]))
 }, 60_000)
 
 /** Every block has one large log, and its content is the block's own. */

@@ -4,7 +4,7 @@ import { JsonStream } from '../rpc/index.ts'
 import type { Body, Caller, Session } from '../rpc/index.ts'
 import { discard, wholeOf } from './answer.ts'
 import type { Whole } from './answer.ts'
-import { pour } from './delivery.ts'
+import { giveBack, pour } from './delivery.ts'
 import type { Outlet } from './delivery.ts'
 import { REQUESTS_IN_FLIGHT } from './limits.ts'
 import { CRASHED } from './port.ts'
@@ -77,7 +77,9 @@ export class SocketSession implements Session {
   /** A stream is one message in fragments, so nothing else is sent before it ends. */
   async #answer(body: Body): Promise<void> {
     if (body instanceof JsonStream) return this.#inTurn(() => this.#pour(body))
-    const whole = messageOf(wholeOf(body))
+    const pieces = wholeOf(body)
+    const whole = messageOf(pieces)
+    giveBack(pieces)
     if (this.#streams === null) return this.#send(whole)
     this.#waitingBytes += whole.length
     if (this.#isTooSlow()) return
