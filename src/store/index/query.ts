@@ -27,8 +27,6 @@ interface Found {
 /** How a query is answered from one part: the position with the fewest items, then the others. */
 export class PartPlan {
   readonly part: Part
-  /** items to look at, at most */
-  readonly count: number
   /** what it took to find out, in items scanned */
   readonly cost: number
   readonly #found: readonly Found[]
@@ -38,6 +36,7 @@ export class PartPlan {
   constructor(part: Part, terms: readonly Term[], limits: IndexLimits) {
     const { probeCost, candidateCost } = limits
     let cost = 0
+    /** items to look at, at most */
     let count = part.items
     const found: Found[] = []
     for (const term of terms) {
@@ -52,13 +51,11 @@ export class PartPlan {
     this.part = part
     this.#limits = limits
     this.cost = cost
-    this.count = count
     this.#found = found.sort((a, b) => a.count - b.count)
   }
 
   /** Items to look at in a piece of the part, at most, or a few more. Reads no more than the ends of lists, and no more lists than `candidates`. */
   countWithin(from: number, to: number): number {
-    if (from <= 0 && to >= this.part.items) return this.count
     let count = to - from
     for (const [i, { lists }] of this.#found.entries()) {
       if (i > 0 && count < this.#limits.intersectCandidates) break
