@@ -18,6 +18,8 @@ it('writes bytes as Buffer does and reads them back, at every length around the 
 it('reads a view into a larger buffer and not the buffer', () => {
   const whole = Uint8Array.from({ length: 200 }, (_, i) => i)
   expect(Hex.fromBytes(whole.subarray(3, 5))).toBe('0x0304')
+  expect(Hex.fromRange(whole.subarray(100), 3, 2)).toBe('0x6768')
+  expect(Hex.fromRange(whole.subarray(100), 1, 70)).toBe(`0x${Buffer.from(whole.subarray(101, 171)).toString('hex')}`)
   expect(Hex.fromBytes(whole.subarray(100, 170))).toBe(`0x${Buffer.from(whole.subarray(100, 170)).toString('hex')}`)
 })
 

@@ -1,4 +1,4 @@
-import { Address, Hash } from '../eth/index.ts'
+import { Address, Hash, Hex } from '../eth/index.ts'
 import type { Log } from '../eth/index.ts'
 import { rulesBlock } from './costs.ts'
 import type { Deadline } from './deadline.ts'
@@ -9,7 +9,7 @@ import { readLog, TracerHooks } from './listening.ts'
 import type { Instance, Services } from './instance.ts'
 import { inShadow, report, Tier, tier1 } from './jit/index.ts'
 import { FUEL_PER_LOOK } from './limits.ts'
-import type { BlockContext, BlockEnv, Outcome } from './message.ts'
+import type { Answer, BlockContext, BlockEnv, Outcome, Question } from './message.ts'
 import { precompiled } from './precompiled/table.ts'
 import type { Rules } from './forks.ts'
 import { F_BASE, F_PC, F_SP } from './runtime/frame.ts'
@@ -95,7 +95,7 @@ function full(instance: Instance): EngineFull {
 }
 
 function execute(frame: Frame, context: BlockContext, world: World, instance: Instance): FrameResult {
-  const services = new FrameServices(frame, context)
+  const services = new FrameServices(frame.deadline, context)
   instance.services = services
   tell(instance, context)
   tellFrame(instance, frame, world)
@@ -109,8 +109,7 @@ function run(frame: Frame, instance: Instance, services: FrameServices): FrameRe
   runtime.setFuel(frame.deadline === null ? FOR_EVER : FUEL_PER_LOOK)
   const gas = frame.gas < GAS_MAX ? frame.gas : GAS_MAX
   const status = runtime.execute(frame.to === null ? 1 : 0, frame.data.length, gas)
-  if (status === OUT_OF_TIME) frame.deadline?.check()
-  if (status === OUT_OF_TIME) throw new Error('the runtime ran out of time, but the clock says otherwise')
+  if (status === OUT_OF_TIME) throw outOfTime(frame.deadline)
   const isSuccess = status === SUCCESS
   return {
     outcome: outcomeOf(status, instance, services),
@@ -129,6 +128,44 @@ function runTiered(frame: Frame, { config, rules }: BlockContext, instance: Inst
   if (tier1.settings.mode === 'shadow') return inShadow(instance, tier, block, () => run(frame, instance, services))
   tier.prepare(block)
   return run(frame, instance, services)
+}
+
+/**
+ * What a call answers, run in `world` from the first of a transaction's rules to the last; whatever it did is still to be taken back. `gas` is
+ * what is left after the intrinsic gas. Throws as `runFrame` does.
+ */
+export function runCall({ from, to, data }: Question, gas: number, context: BlockContext, world: World, deadline: Deadline): Answer {
+  const { instance } = world
+  const services = new FrameServices(deadline, context)
+  instance.services = services
+  tell(instance, context)
+  tellCall(instance, from, to, data)
+  instance.tier?.prepare(rulesBlock(context.config, context.rules))
+  const mark = world.checkpoint()
+  try {
+    const status = instance.runtime.answer(data.length, gas, FUEL_PER_LOOK)
+    if (status === OUT_OF_TIME) throw outOfTime(deadline)
+    const output = Hex.fromRange(instance.bytes, RETURN, instance.runtime.returnSize.value)
+    return { outcome: outcomeOf(status, instance, services), output }
+  } catch (error) {
+    throw undone(error, world, mark)
+  }
+}
+
+function tellCall(instance: Instance, from: Address, to: Address, data: Uint8Array): void {
+  if (data.length > INPUT_END - INPUT) throw new EngineFull()
+  instance.copyAddress(ORIGIN, instance.account(from))
+  instance.copyAddress(TARGET, instance.account(to))
+  instance.setWord(VALUE, 0n)
+  instance.setWord(GAS_PRICE, 0n)
+  instance.bytes.set(data, INPUT)
+  instance.setU32(BLOB_COUNT, 0)
+  instance.setU32(MOVED_COUNT, 0)
+}
+
+function outOfTime(deadline: Deadline | null): Error {
+  deadline?.check()
+  return new Error('the runtime ran out of time, but the clock says otherwise')
 }
 
 function hooksFor(instance: Instance, frame: Frame, services: FrameServices): TracerHooks {
@@ -210,7 +247,7 @@ class FrameServices implements Services {
   readonly #rules: Rules
   readonly #deadline: Deadline | null
 
-  constructor({ deadline }: Frame, { env, rules }: BlockContext) {
+  constructor(deadline: Deadline | null, { env, rules }: BlockContext) {
     this.#env = env
     this.#rules = rules
     this.#deadline = deadline
@@ -246,8 +283,8 @@ class FrameServices implements Services {
 // --- results ---------------------------------------------------------------------------------------------------------------
 
 function outcomeOf(status: number, instance: Instance, { failure }: FrameServices): Outcome {
-  if (status === SUCCESS) return { kind: 'success' }
-  if (status === REVERT) return { kind: 'revert' }
+  if (status === SUCCESS) return SUCCEEDED
+  if (status === REVERT) return REVERTED
   const pc = instance.u32(FRAMES + F_PC)
   const place = {
     op: pc === 0 ? 0xfe : (instance.bytes[pc] ?? 0),
@@ -255,6 +292,9 @@ function outcomeOf(status: number, instance: Instance, { failure }: FrameService
   }
   return { kind: 'halt', reason: failureOf(status, place, failure) }
 }
+
+const SUCCEEDED: Outcome = { kind: 'success' }
+const REVERTED: Outcome = { kind: 'revert' }
 
 function outputOf(instance: Instance): Uint8Array {
   const size = instance.runtime.returnSize.value

@@ -7,7 +7,7 @@ import { type Bill, billFor, buyGas, settle } from './bill.ts'
 import { requireSupported } from './forks.ts'
 import type { Rules } from './forks.ts'
 import type { FrameResult } from './frame.ts'
-import { floorGas, intrinsicGas, refundCap } from './gas.ts'
+import { floorGas, refundCap, requireGas } from './gas.ts'
 import type { BlockContext, ExecuteOptions, Executed, Message } from './message.ts'
 import { precompiles } from './precompiles.ts'
 import { InvalidTransaction } from './refusal.ts'
@@ -140,7 +140,7 @@ function refuseSystemTransaction({ deposit, from }: Message): void {
 function runMessage(message: Message, context: BlockContext, world: World, options: ExecuteOptions, gasPrice: bigint): Run {
   const { rules, config, env } = context
   const floor = floorGas(message, rules)
-  const intrinsic = requireGas(message, floor, context)
+  const intrinsic = BigInt(requireGas(message, rules))
   requireValue(message, world)
   requireInitCodeSize(message, context)
   requireAddress(message, world)
@@ -188,17 +188,6 @@ function afterRefund(spent: bigint, counter: bigint, rules: Rules): bigint {
   if (counter === 0n) return spent
   const cap = refundCap(spent, rules)
   return spent - (counter < cap ? counter : cap)
-}
-
-function requireGas(message: Message, floor: bigint, { rules }: BlockContext): bigint {
-  const intrinsic = intrinsicGas(message, rules)
-  if (message.gas < intrinsic) {
-    throw new InvalidTransaction('intrinsic-gas', `intrinsic gas too low: have ${message.gas}, want ${intrinsic}`)
-  }
-  if (message.gas < floor) {
-    throw new InvalidTransaction('floor-gas', `insufficient gas for floor data gas cost: have ${message.gas}, want ${floor}`)
-  }
-  return intrinsic
 }
 
 /** Whoever pays for gas was asked for the value with it; this is for deposits. */

@@ -1,6 +1,7 @@
 import { IntrinsicGas } from '../eth/index.ts'
 import type { Message } from './message.ts'
 import type { Rules } from './forks.ts'
+import { InvalidTransaction } from './refusal.ts'
 
 /** before Istanbul a byte that is not zero cost 68 gas, not 16 (EIP-2028) */
 const FRONTIER_BYTE_MORE = 52
@@ -12,6 +13,30 @@ type Priced = Pick<Message, 'to' | 'data' | 'accessList' | 'authorizationList'>
 
 /** Gas that a message costs before its first opcode runs. */
 export function intrinsicGas(message: Priced, rules: Rules): bigint {
+  return BigInt(intrinsic(message, rules))
+}
+
+/** EIP-7623: the least that a message with this data pays; 0n before Prague. */
+export function floorGas({ data }: Pick<Message, 'data'>, rules: Rules): bigint {
+  return BigInt(floor(data, rules))
+}
+
+/** Answers the intrinsic gas. @throws {InvalidTransaction} the limit is below it, or below the floor */
+export function requireGas(message: Priced & { readonly gas: bigint | number }, rules: Rules): number {
+  const limit = Number(message.gas)
+  const before = intrinsic(message, rules)
+  if (limit < before) throw new InvalidTransaction('intrinsic-gas', `intrinsic gas too low: have ${message.gas}, want ${before}`)
+  const least = floor(message.data, rules)
+  if (limit >= least) return before
+  throw new InvalidTransaction('floor-gas', `insufficient gas for floor data gas cost: have ${message.gas}, want ${least}`)
+}
+
+/** How much of the used gas refunds may return at most (EIP-3529 since London). */
+export function refundCap(gasUsed: bigint, rules: Rules): bigint {
+  return gasUsed / (rules.has('london') ? 5n : 2n)
+}
+
+function intrinsic(message: Priced, rules: Rules): number {
   const creation = message.to === null
   let gas = IntrinsicGas.TRANSACTION + dataGas(message.data, rules)
   if (creation && rules.has('homestead')) gas += IntrinsicGas.CREATION
@@ -19,18 +44,11 @@ export function intrinsicGas(message: Priced, rules: Rules): bigint {
   for (const item of message.accessList) {
     gas += IntrinsicGas.ACCESS_LIST_ADDRESS + IntrinsicGas.ACCESS_LIST_KEY * item.storageKeys.length
   }
-  return BigInt(gas + IntrinsicGas.AUTHORIZATION * message.authorizationList.length)
+  return gas + IntrinsicGas.AUTHORIZATION * message.authorizationList.length
 }
 
-/** EIP-7623: the least that a message with this data pays; 0n before Prague. */
-export function floorGas(message: Pick<Message, 'data'>, rules: Rules): bigint {
-  if (!rules.has('prague')) return 0n
-  return BigInt(IntrinsicGas.TRANSACTION + IntrinsicGas.FLOOR_TOKEN * tokensIn(message.data))
-}
-
-/** How much of the used gas refunds may return at most (EIP-3529 since London). */
-export function refundCap(gasUsed: bigint, rules: Rules): bigint {
-  return gasUsed / (rules.has('london') ? 5n : 2n)
+function floor(data: Uint8Array, rules: Rules): number {
+  return rules.has('prague') ? IntrinsicGas.TRANSACTION + IntrinsicGas.FLOOR_TOKEN * tokensIn(data) : 0
 }
 
 function dataGas(data: Uint8Array, rules: Rules): number {

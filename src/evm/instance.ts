@@ -38,6 +38,7 @@ declare const WebAssembly: {
 interface Runtime {
   readonly memory: { readonly buffer: ArrayBuffer }
   execute(creation: number, inputSize: number, gas: bigint): number
+  answer(inputSize: number, gas: number, fuel: number): number
   account(address: number): number
   slot(account: number, key: number): number
   cachedAccount(address: number): number

@@ -1,4 +1,4 @@
-import type { AccessListItem, Address, Authorization, DepositFields, Hash, L1Cost, Log, TransactionType } from '../eth/index.ts'
+import type { AccessListItem, Address, Authorization, DepositFields, Hash, Hex, L1Cost, Log, TransactionType } from '../eth/index.ts'
 import type { Tracer } from './trace/tracer.ts'
 import type { Deadline } from './deadline.ts'
 import type { ChainConfig, Rules } from './forks.ts'
@@ -97,4 +97,19 @@ export interface Executed {
   readonly depositNonce: bigint | null
   /** with `accessList`, else null; without sender, target and precompiles, as eth_createAccessList answers */
   readonly accessList: readonly AccessListItem[] | null
+}
+
+/** A call that pays nothing, sends nothing and changes nothing, of which only the answer is wanted. */
+export interface Question {
+  readonly from: Address
+  readonly to: Address
+  readonly data: Uint8Array
+  /** at most 2^53 - 1 */
+  readonly gas: number
+}
+
+export interface Answer {
+  readonly outcome: Outcome
+  /** return data, or revert data */
+  readonly output: Hex
 }

@@ -18,7 +18,8 @@ export function lease(reader: StateReader, isTraced: boolean): Instance {
   for (let i = resting.length - 1; i >= 0; i--) {
     const instance = resting[i] as Instance // below its length
     if (!isAt(instance, reader)) continue
-    resting.splice(i, 1)
+    if (i === resting.length - 1) resting.pop()
+    else resting.splice(i, 1)
     instance.reader = reader
     return instance
   }

@@ -1,6 +1,6 @@
 // What the host may call.
 
-export { callOut, createOut, execute, goOn } from './interpreter'
+export { answer, callOut, createOut, execute, goOn } from './interpreter'
 export { delegateOf, returned } from './calls'
 export { keccak256 } from './keccak'
 export { depth, frame, fuel, gasLeft, halted, memoryBase, memorySize, range, rangeOf, returnSize, self, setFuel } from './machine'

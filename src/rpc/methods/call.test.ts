@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Address, Hex } from '../../eth/index.ts'
+import type { RpcError } from '../errors.ts'
 import { ALICE, MANUAL, PRECONF, testNode } from '../node.fixture.ts'
 import type { TestNode } from '../node.fixture.ts'
 
@@ -30,6 +31,11 @@ function code(bytecode: string, more: object = {}) {
   return { [NEW]: { code: bytecode, ...more } }
 }
 
+/** Also of what is refused. */
+async function outcomeOf(asked: Promise<unknown>): Promise<unknown> {
+  return asked.catch(({ code: number, message, data }: RpcError) => ({ code: number, message, data }))
+}
+
 describe('eth_call', () => {
   it('answers what the code returned, and 0x where there is no code', async () => {
     const { ask } = await testNode()
@@ -43,6 +49,30 @@ describe('eth_call', () => {
     const strict = await testNode({ compat: 'strict' })
     await expect(strict.ask('eth_call', { to: BOB })).rejects.toMatchObject({ code: -32_602 })
     await expect(strict.ask('eth_call', { data: '0x00' }, 'latest')).rejects.toMatchObject({ code: -32_602 })
+  })
+
+  it('answers alike what a call leaves open and what it names to the same effect', async () => {
+    const { ask } = await testNode()
+    const codes = [returns('3a'), returns('5a'), returns('48'), READS_SLOT_0, WRITES_SLOT_0, REVERTS, INVALID, FOREVER, '0x', '0x5b600b56']
+    for (const bytecode of codes) {
+      await ask('anvil_setCode', NEW, bytecode)
+      for (const gas of [undefined, '0x5207', '0x5208', '0x5300', '0xffffffffff']) {
+        const call = { to: NEW, data: USER_ERROR, ...(gas === undefined ? undefined : { gas }) }
+        const same = [
+          { input: USER_ERROR },
+          { value: '0x0' },
+          { gasPrice: '0x0' },
+          { accessList: [], maxFeePerGas: '0x0' },
+          { nonce: '0x5' },
+        ]
+        const outcome = await outcomeOf(ask('eth_call', call, 'latest'))
+        for (const more of same) expect(await outcomeOf(ask('eth_call', { ...call, ...more }, 'latest'))).toEqual(outcome)
+      }
+    }
+    await expect(ask('eth_call', { to: NEW, data: '0x', gas: '0x5207' }, 'latest')).rejects.toMatchObject({
+      code: -32_000,
+      message: 'err: intrinsic gas too low: have 20999, want 21000 (supplied gas 20999)',
+    })
   })
 
   it('runs data without a target as creation code and answers the deployed code', async () => {

@@ -2,9 +2,9 @@ import type { Needs, View } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
 import { Hex } from '../../eth/index.ts'
 import type { AccessListItem, Address, Hash } from '../../eth/index.ts'
-import type { Executed } from '../../evm/index.ts'
+import type { Answer, Executed } from '../../evm/index.ts'
 import { requireBlock } from '../blocks.ts'
-import { siteOf, withCall } from '../calls.ts'
+import { answerOf, siteOf, withCall } from '../calls.ts'
 import type { Call, Overrides } from '../calls.ts'
 import { computed } from '../computed.ts'
 import { CODE, RpcError, invalidParams } from '../errors.ts'
@@ -17,7 +17,7 @@ import type { BlockOverrides } from '../overrides.ts'
 import type { Ground } from '../parallel.ts'
 import { assertChain, callRequest } from '../request.ts'
 import type { CallRequest } from '../request.ts'
-import { failure } from '../revert.ts'
+import { failed } from '../revert.ts'
 import { address, arrayOf, blockRef, bytes, hash, object, quantity } from '../schema.ts'
 import type { BlockRef } from '../schema.ts'
 
@@ -58,10 +58,9 @@ export const CALL_METHODS: readonly Method[] = [
     compute: (ground, [request, block, state, env]) => {
       const { compat } = ground
       requireTarget(request, block, compat)
-      const executed = callAt(ground, request, block, { state, block: env }, (call) => call.run())
-      const error = failure(executed, compat)
-      if (error !== null) throw error
-      return Hex.fromBytes(executed.output)
+      const { outcome, output } = answerAt(ground, request, block, { state, block: env })
+      if (outcome.kind === 'success') return output
+      throw failed(outcome, output, compat)
     },
   }),
   computed({
@@ -102,6 +101,11 @@ function callAt<T>(
 ): T {
   assertChain(request.chainId, view.config, 'argument 0 (call)')
   return withCall(siteOf(view, requireBlock(view, ref)), request, overrides, work, { deadline: deadline(CALL_TIME_MS), traced })
+}
+
+function answerAt({ view, deadline }: Ground, request: CallRequest, ref: BlockRef | undefined, overrides: Overrides): Answer {
+  assertChain(request.chainId, view.config, 'argument 0 (call)')
+  return answerOf(siteOf(view, requireBlock(view, ref)), request, overrides, deadline(CALL_TIME_MS))
 }
 
 /** The block and its state. Under another number the call sees the hashes below that one. */

@@ -1,0 +1,31 @@
+import type { Deadline } from './deadline.ts'
+import { runCall } from './engine.ts'
+import { requireSupported } from './forks.ts'
+import { requireGas } from './gas.ts'
+import type { Answer, BlockContext, Question } from './message.ts'
+import type { StateReader } from './state.ts'
+import { World } from './world.ts'
+
+/**
+ * What `executeTransaction` would say of it, without fees and without looking at the nonce, in two thirds of the time.
+ *
+ * @throws {InvalidTransaction} the gas does not pay for the data
+ * @throws {OutOfTime} `deadline` passes
+ * @throws {EngineFull} it needs more room than the engine has
+ * @throws {UnsupportedFork} OP chain before Fjord
+ */
+export function answer(question: Question, context: BlockContext, state: StateReader, deadline: Deadline): Answer {
+  requireSupported(context.rules)
+  // It was made a moment ago, for this.
+  if (deadline.endMs <= deadline.startMs) deadline.check()
+  const { to, data, gas } = question
+  const left = gas - requireGas({ to, data, gas, accessList: NONE, authorizationList: NONE }, context.rules)
+  const world = new World(state)
+  try {
+    return runCall(question, left, context, world, deadline)
+  } finally {
+    world.release()
+  }
+}
+
+const NONE: readonly never[] = []
