@@ -15,6 +15,7 @@ import {
 import { RpcError } from './errors.ts'
 import { ALICE, DEDICATED, PUBLIC, testNode } from './node.fixture.ts'
 import type { TestNode } from './node.fixture.ts'
+import { method } from './method.ts'
 import type { Method } from './method.ts'
 import { METHODS } from './table.ts'
 import { JsonBytes, JsonStream } from './texts.ts'
@@ -313,7 +314,7 @@ describe('answers that are JSON already', () => {
 
   /** The row stands for a method whose answer is made while it is sent. */
   async function withStream(result: () => unknown, work: () => Promise<void>): Promise<void> {
-    const row: Method = { name: 'test_stream', doc: '', params: [], result: {}, example: { params: [], result: 0 }, handler: result }
+    const row = method({ name: 'test_stream', doc: '', params: [], result: {}, example: { params: [], result: 0 }, handler: result })
     const rows = METHODS as Map<string, Method> // the test's own row in the table
     rows.set(row.name, row)
     node.bugs.length = 0

@@ -60,7 +60,8 @@ export interface NodeRpc extends Rpc {
 }
 
 export function createRpc(options: RpcOptions): NodeRpc {
-  const now = options.now ?? (() => performance.now())
+  const clock = performance // which Node makes anew each time it is named
+  const now = options.now ?? (() => clock.now())
   const context: Context = {
     ...options,
     parallel: options.parallel ?? null,
@@ -189,6 +190,8 @@ function success(node: Dispatch, id: Id, method: string, result: unknown): Body 
     return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${textOf(result.bytes)}}`
   }
   if (result instanceof JsonStream) return streamed(node, JSON.stringify(id), method, result)
+  // To see that nothing needs escaping takes 0.1 us.
+  if (typeof result === 'string' && METHODS.get(method)?.isHex === true) return `{"jsonrpc":"2.0","id":${jsonOf(id)},"result":"${result}"}`
   try {
     const text = result instanceof JsonText ? result.text : jsonOf(result ?? null)
     return `{"jsonrpc":"2.0","id":${jsonOf(id)},"result":${text}}`
@@ -265,13 +268,12 @@ function parseParams(method: Method, params: unknown): readonly unknown[] {
   if (given.length > method.params.length) {
     throw new RpcError(CODE.invalidParams, `too many arguments, want at most ${method.params.length}`)
   }
-  return method.params.map(({ name, schema, required }, i) => {
+  return method.params.map(({ schema, required }, i) => {
     const value: unknown = given[i]
-    if (value === undefined && required) {
-      throw new RpcError(CODE.invalidParams, `missing value for required argument ${i} (${name})`)
-    }
+    const path = method.paths[i] ?? ''
+    if (value === undefined && required) throw new RpcError(CODE.invalidParams, `missing value for required ${path}`)
     if (!required && (value === undefined || value === null)) return undefined
-    return schema.parse(value, `argument ${i} (${name})`)
+    return schema.parse(value, path)
   })
 }
 

@@ -1,5 +1,6 @@
 import type { Context, Caller } from './context.ts'
 import type { Ground } from './parallel.ts'
+import { address, bytes, hash, quantity } from './schema.ts'
 import type { JsonSchema, Schema } from './schema.ts'
 
 export type { JsonSchema, Schema } from './schema.ts'
@@ -34,6 +35,10 @@ export interface MethodRow<P extends readonly Param<unknown>[]> {
 
 /** A row with its parameter types forgotten: what the table holds. */
 export type Method = Omit<MethodRow<readonly Param<unknown>[]>, 'handler' | 'computed'> & {
+  /** what messages call each param: `argument 0 (block)` */
+  readonly paths: readonly string[]
+  /** the result is hex, in which nothing has to be escaped */
+  readonly isHex: boolean
   readonly handler: (context: Context, args: readonly unknown[], caller: Caller) => unknown
   readonly computed?: (ground: Ground, args: readonly unknown[]) => unknown
 }
@@ -49,5 +54,8 @@ export function optional<T>(name: string, schema: Schema<T>): Param<T | undefine
 
 /** Types the handler's arguments from the row's params. The cast is safe: dispatch parses with these very schemas. */
 export function method<const P extends readonly Param<unknown>[]>(row: MethodRow<P>): Method {
-  return row as unknown as Method
+  const paths = row.params.map(({ name }, i) => `argument ${i} (${name})`)
+  return { ...row, paths, isHex: HEX.has(row.result) } as unknown as Method
 }
+
+const HEX: ReadonlySet<JsonSchema> = new Set([address, bytes, hash, quantity].map(({ json }) => json))

@@ -3,7 +3,20 @@ import type { TransactionType } from '../eth/index.ts'
 import type { ChainConfig, Message } from '../evm/index.ts'
 import { AUTHORIZATIONS, REQUEST_LIST_ITEMS } from './limits.ts'
 import type { Schema } from './method.ts'
-import { address, arrayOf, bytes, hash, maybe, object, quantity, quantityNumber, refused, uint64 } from './schema.ts'
+import {
+  address,
+  arrayOf,
+  bytes,
+  hash,
+  maybe,
+  object,
+  quantity,
+  quantityNumber,
+  readAddress,
+  readBytes,
+  refused,
+  uint64,
+} from './schema.ts'
 import type { Infer } from './schema.ts'
 
 const NO_BYTES = new Uint8Array()
@@ -56,6 +69,8 @@ export type CallRequest = Partial<Omit<Infer<typeof shape>, 'input'>>
 export const callRequest: Schema<CallRequest> = {
   json: shape.json,
   parse: (value, path) => {
+    const plain = plainRequest(value)
+    if (plain !== null) return plain
     const request = shape.parse(value, path)
     refuseContradictions(request, path)
     const { input } = request
@@ -65,6 +80,16 @@ export const callRequest: Schema<CallRequest> = {
     }
     return { ...request, data: input }
   },
+}
+
+/** What nearly every call is: `{ to, data }`, both sound. null: anything else, which is read by the whole shape in 0.1 us more. */
+function plainRequest(value: unknown): CallRequest | null {
+  if (typeof value !== 'object' || value === null) return null
+  for (const key in value) if (key !== 'to' && key !== 'data') return null
+  const { to, data } = value as { readonly to?: unknown; readonly data?: unknown } // any object may have them
+  const target = readAddress(to)
+  const input = typeof data === 'string' ? readBytes(data) : null
+  return target === null || input === null ? null : { to: target, data: input }
 }
 
 /** The sender, the zero address by default (geth, reth, interface 2.3). */

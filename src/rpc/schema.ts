@@ -84,14 +84,21 @@ export const bigInteger: Schema<bigint> = {
 export const address: Schema<Address> = {
   json: { title: 'address', type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' },
   parse: (value, path) => {
-    // One request after another names the same contract: knowing it again takes a tenth of reading it, and so does whoever looks it up.
-    if (value === newest.text) return newest.address
-    if (value === newer.text) return newer.address
-    if (typeof value !== 'string' || !ADDRESS.test(value)) throw wrongHex(value, path, 40, 'an address (20 bytes)')
-    newer = newest
-    newest = { text: value, address: value.toLowerCase() as Address } // its pattern was just checked
-    return newest.address
+    const read = readAddress(value)
+    if (read === null) throw wrongHex(value, path, 40, 'an address (20 bytes)')
+    return read
   },
+}
+
+/** null: it is none. */
+export function readAddress(value: unknown): Address | null {
+  // One request after another names the same contract: knowing it again takes a tenth of reading it, and so does whoever looks it up.
+  if (value === newest.text) return newest.address
+  if (value === newer.text) return newer.address
+  if (typeof value !== 'string' || !ADDRESS.test(value)) return null
+  newer = newest
+  newest = { text: value, address: value.toLowerCase() as Address } // its pattern was just checked
+  return newest.address
 }
 
 /** The two that were read last. */
@@ -120,7 +127,8 @@ export const bytes: Schema<Uint8Array> = {
   },
 }
 
-function readBytes(text: string): Uint8Array | null {
+/** null: it is no hex of whole bytes. */
+export function readBytes(text: string): Uint8Array | null {
   try {
     return Hex.toBytes(text)
   } catch {
@@ -187,6 +195,7 @@ export const blockRef: Schema<BlockRef> = {
     ],
   },
   parse: (value, path) => {
+    if (value === 'latest') return LATEST
     if (typeof value === 'object' && value !== null) return eip1898(value, path)
     if (typeof value === 'string' && HASH.test(value)) {
       return { kind: 'hash', hash: hash.parse(value, path), requireCanonical: false }
