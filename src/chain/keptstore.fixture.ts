@@ -105,7 +105,8 @@ class KeepingShelf implements Shelf {
 
   commit(change: ShelfChange): void {
     this.beforeChange()
-    this.#apply(change)
+    const { blocks = [] } = change
+    this.#apply({ ...change, blocks: blocks.map((block) => ({ ...block, record: block.record.slice() })) })
   }
 
   journal(promises: Uint8Array | null): void {

@@ -65,6 +65,7 @@ export interface ShelfChange {
 
 export interface ShelfBlock {
   readonly number: number
+  /** A volatile shelf keeps these bytes; to others they are lent until `commit` returns. */
   readonly record: Uint8Array
   /** from the state of the block before, with its edits, to this one's */
   readonly writes: WriteSet
