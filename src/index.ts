@@ -10,7 +10,7 @@ import { Hash } from './eth/index.ts'
 import { configureTier1, loadPrecompiles } from './evm/index.ts'
 import type { Paymaster } from './paymaster/index.ts'
 import { GAS_LIMIT, accountsOf, beginningOf, bundlerKey, faceOf, feeParametersOf, genesisCallsOf, genesisOf } from './root/index.ts'
-import { loadedOf, sponsorOf, walletOf } from './root/index.ts'
+import { assertLedger, loadedOf, sponsorOf, walletOf } from './root/index.ts'
 import type { Begun, DevAccount, Loaded, PocketchainOptions, Sponsor } from './root/index.ts'
 import { DevAccounts, Workers, createRpc, memoryRecords, nodeThreads } from './rpc/index.ts'
 import type { NodeRpc, Records, Rpc, RpcRequest } from './rpc/index.ts'
@@ -78,6 +78,7 @@ async function started(given: PocketchainOptions, shelf: Shelf): Promise<Pocketc
   const clock = clockOf(options)
   const loaded = loadedOf(options, accounts, clock, shelf)
   const store = new Store(shelf, { stateBlocks: options.prune ?? null })
+  if (options.sponsor !== false) await assertLedger(store.records)
   const settings = chainOptions(options, accounts, { clock, store, loaded })
   assertChainId(store, settings.genesis.config.chainId)
   const chain = new Chain(settings)

@@ -139,6 +139,7 @@ export class Desk {
 
   /** Without looking at it. */
   add(candidate: Candidate, codes: Codes = new Map()): void {
+    this.#assertOpen()
     this.#listen()
     const replaced = this.pool.add(candidate, codes)
     this.fates.delete(candidate.hash)

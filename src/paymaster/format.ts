@@ -9,10 +9,15 @@ const KEY = 'sponsor/format'
 /** In which shape a ledger is kept: told with its first promise. Where it is not told, nothing was promised, or it is the first one. */
 export const LedgerFormat = { assert, isTold, tell }
 
-/** Throws NewerLedger. */
+/** Throws UnreadableLedger. */
 function assert(records: Records): void {
-  const format = JsonRecords.get(records, KEY)
-  if (format !== null && format !== LEDGER_FORMAT) throw new NewerLedger(format)
+  if (!isTold(records)) return
+  const format = told(records)
+  if (typeof format === 'number' && format > LEDGER_FORMAT) {
+    const what = `was written by a newer pocketchain (format ${format}, this one reads up to ${LEDGER_FORMAT}); use that version`
+    throw new UnreadableLedger('newer-format', what)
+  }
+  if (format !== LEDGER_FORMAT) throw new UnreadableLedger('corrupt', 'is damaged (its format cannot be read); restore it from a copy')
 }
 
 function isTold(records: Records): boolean {
@@ -23,14 +28,22 @@ function tell(records: Records): void {
   JsonRecords.put(records, KEY, LEDGER_FORMAT)
 }
 
-/** What was promised cannot be read, so nothing may be promised. Nothing was overwritten. The message says what to do. */
-export class NewerLedger extends Error {
-  override readonly name = 'NewerLedger'
+/** undefined: it is no JSON */
+function told(records: Records): unknown {
+  try {
+    return JsonRecords.get(records, KEY)
+  } catch {
+    return undefined
+  }
+}
 
-  constructor(format: unknown) {
-    super(
-      `the sponsor's ledger was written by a newer pocketchain (format ${String(format)}, this one reads up to ${LEDGER_FORMAT}); ` +
-        'use that version, or start without the sponsor',
-    )
+/** What was promised cannot be read, so nothing may be promised. Nothing was overwritten. The message says what to do. */
+export class UnreadableLedger extends Error {
+  override readonly name = 'UnreadableLedger'
+  readonly reason: 'newer-format' | 'corrupt'
+
+  constructor(reason: UnreadableLedger['reason'], what: string) {
+    super(`the sponsor's ledger ${what}, or start without the sponsor (--no-sponsor)`)
+    this.reason = reason
   }
 }

@@ -7,7 +7,7 @@ import { createPocketchain } from '../index.ts'
 import { JsonRecords, memoryRecords } from '../rpc/index.ts'
 import { CHAIN, DAY, FOREIGN, NOON, PAYMASTER, account, ask, block, charge, granted, hashOf } from './ledger.fixture.ts'
 import { loggedRecords, pictureOf, policyOf, recordsAfter, terms } from './ledger.fixture.ts'
-import { NewerLedger } from './format.ts'
+import { UnreadableLedger } from './format.ts'
 import { Ledger } from './ledger.ts'
 import type { Entry } from './ledger.ts'
 import { ENTRY_CALLS, OPEN_ENTRIES, PAGE_ENTRIES, REFUSALS, REFUSAL_CHARS, REFUSAL_REASONS, SIGNED_HASHES } from './limits.ts'
@@ -117,9 +117,19 @@ describe('records that a newer program keeps', () => {
     // What a process that ended in the middle of it has left to do.
     JsonRecords.put(newer, 'sponsor/folding', { ids: [1], puts: [] })
     const before = newer.puts.length
-    expect(() => new Ledger(newer)).toThrow(NewerLedger)
+    expect(() => new Ledger(newer)).toThrow(UnreadableLedger)
     expect(() => new Ledger(newer)).toThrow('written by a newer pocketchain (format 2, this one reads up to 1); use that version')
     expect(newer.puts).toHaveLength(before)
+  })
+
+  it.each(['0', '"x"', '{bad', 'null', ''])('are told from damaged ones: %s', (format) => {
+    const records = memoryRecords()
+    granted(new Ledger(records), [ANY])
+    records.put('sponsor/format', Buffer.from(format))
+    expect(() => new Ledger(records)).toThrow(expect.objectContaining({ name: 'UnreadableLedger', reason: 'corrupt' }))
+    expect(() => new Ledger(records)).toThrow(
+      'is damaged (its format cannot be read); restore it from a copy, or start without the sponsor',
+    )
   })
 
   it('are none from before formats were told, which are gone on with', () => {
@@ -718,6 +728,8 @@ describe('on a disk', () => {
         reason: 'newer-format',
         message: expect.stringContaining('format 2'),
       })
+      const importedChain = new Uint8Array([1, 2]) // is refused too, when somebody comes to look at it
+      await expect(createPocketchain({ data, cadence: 'instant', importedChain })).rejects.toThrow('format 2')
       const without = await createPocketchain({ data, cadence: 'instant', sponsor: false })
       expect([...without.store.records.entries('sponsor/')]).toEqual(kept)
       await without.close()

@@ -118,7 +118,7 @@ export class Ledger {
   readonly #book: Book
   #nextId: number
 
-  /** Throws NewerLedger for records that another version keeps; then nothing has changed. */
+  /** Throws UnreadableLedger for records of another version; then nothing has changed. */
   constructor(records: Records, { now = Date.now, onError = rethrow, keep = KEEP }: LedgerOptions = {}) {
     LedgerFormat.assert(records)
     this.#records = records

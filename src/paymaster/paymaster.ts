@@ -52,7 +52,7 @@ export interface Paymaster {
   readonly close: () => Promise<void>
 }
 
-/** Throws RangeError for options that cannot be, DecodeError for keys that are none, and NewerLedger for records that another version keeps. */
+/** Throws RangeError for options that cannot be, DecodeError for keys that are none, and UnreadableLedger for records of another version. */
 export function createPaymaster(options: PaymasterOptions): Paymaster {
   const { rpc, records = memoryRecords(), onNote = nothing, onError = nothing } = options
   let policies = parsePolicies(options.policies ?? DEFAULT_POLICIES)

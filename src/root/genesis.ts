@@ -7,14 +7,14 @@ import {
   opConfig,
   parseGenesis,
 } from '../chain/index.ts'
-import type { Clock, DefaultGenesisOptions, FeeParameters, Genesis } from '../chain/index.ts'
+import type { Clock, FeeParameters, Genesis } from '../chain/index.ts'
 import { Secp256k1 } from '../eth/index.ts'
 import { OP_FORKS } from '../evm/index.ts'
 import type { OpFork } from '../evm/index.ts'
 import type { Store } from '../store/index.ts'
 import { bundlerKey, hasDefaultWords, sponsorKeys } from './keys.ts'
 import type { DevAccount } from './keys.ts'
-import type { PocketchainOptions } from './options.ts'
+import type { Begun, GenesisCalls, PocketchainOptions } from './options.ts'
 
 const CHAIN_ID = 31_337
 const ETHER = 10n ** 18n
@@ -25,14 +25,6 @@ const BUNDLER_BALANCE = 1_000n * ETHER
 const SPONSOR_BALANCE = 1_000n * ETHER
 const SPONSOR_DEPOSIT = 100n * ETHER
 const BASE_FEE = 1_000_000_000n
-
-/** Options of a start, with whom it tells what, and what is done in block 0 of a chain that has none of its own. */
-export interface Begun extends PocketchainOptions {
-  readonly onNote: (line: string) => void
-  readonly onError: (error: unknown) => void
-  readonly genesisCalls: GenesisCalls
-}
-type GenesisCalls = NonNullable<DefaultGenesisOptions['calls']>
 
 /** The sponsor's paymasters with their deposits. A chain is the same with a sponsor and without: it is started again either way. */
 export async function genesisCallsOf(options: PocketchainOptions): Promise<GenesisCalls> {

@@ -1,4 +1,4 @@
-import type { Cadence, CadenceKind, Clock, PoolOrder } from '../chain/index.ts'
+import type { Cadence, CadenceKind, Clock, DefaultGenesisOptions, PoolOrder } from '../chain/index.ts'
 import type { CompatName } from '../compat.ts'
 import type { PrivateKey } from '../eth/index.ts'
 import type { Tier1Mode } from '../evm/index.ts'
@@ -94,6 +94,15 @@ export interface PocketchainOptions {
   /** gets what broke inside although the node lives on; written to stderr unless given */
   readonly onError?: (error: unknown) => void
 }
+
+/** Options of a start, with whom it tells what, and what is done in block 0 of a chain that has none of its own. */
+export interface Begun extends PocketchainOptions {
+  readonly onNote: (line: string) => void
+  readonly onError: (error: unknown) => void
+  readonly genesisCalls: GenesisCalls
+}
+
+export type GenesisCalls = NonNullable<DefaultGenesisOptions['calls']>
 
 /** What may be chosen of the wallet. Its first chain is the node beside it, its records lie where the chain's do. */
 export interface WalletChoices extends Omit<

@@ -2,7 +2,7 @@ import type { Paymaster } from '../paymaster/index.ts'
 import { memoryRecords } from '../rpc/index.ts'
 import type { Records, Rpc } from '../rpc/index.ts'
 import { ShelfError } from '../store/index.ts'
-import type { Begun } from './genesis.ts'
+import type { Begun } from './options.ts'
 import { sponsorKeys } from './keys.ts'
 
 /** The paymaster of the moment. */
@@ -12,8 +12,7 @@ export interface Sponsor extends Paymaster {
 }
 
 /**
- * Its ledger lies in `kept`. Who asks for no sponsorship never loads it. Options that must be right are looked at now: throws RangeError, and ShelfError
- * for a ledger that a newer program keeps.
+ * Its ledger lies in `kept`. Who asks for no sponsorship never loads it. Options that must be right are looked at now: throws RangeError.
  */
 export async function sponsorOf(options: Begun, rpc: Rpc, kept: Records): Promise<Sponsor> {
   const { onNote, onError } = options
@@ -21,13 +20,9 @@ export async function sponsorOf(options: Begun, rpc: Rpc, kept: Records): Promis
   let loaded: Promise<Paymaster> | null = null
   let records = kept
   const load = (): Promise<Paymaster> =>
-    (loaded ??= import('../paymaster/index.ts').then(({ createPaymaster, NewerLedger }) => {
-      try {
-        return createPaymaster({ ...sponsorKeys(options), ...choices, rpc, records, onNote, onError })
-      } catch (error) {
-        throw error instanceof NewerLedger ? new ShelfError('newer-format', error.message, error) : error
-      }
-    }))
+    (loaded ??= import('../paymaster/index.ts').then(({ createPaymaster }) =>
+      createPaymaster({ ...sponsorKeys(options), ...choices, rpc, records, onNote, onError }),
+    ))
   if (Object.keys(choices).length > 0 || hasPromised(records)) await load()
   return {
     handle: async (body, caller) => (await load()).handle(body, caller),
@@ -40,6 +35,17 @@ export async function sponsorOf(options: Begun, rpc: Rpc, kept: Records): Promis
       records = memoryRecords()
       await (await before)?.close()
     },
+  }
+}
+
+/** Before anything is written: throws ShelfError for a ledger that a newer program keeps, or nobody can read. */
+export async function assertLedger(records: Records): Promise<void> {
+  if (!hasPromised(records)) return
+  const { LedgerFormat, UnreadableLedger } = await import('../paymaster/index.ts')
+  try {
+    LedgerFormat.assert(records)
+  } catch (error) {
+    throw error instanceof UnreadableLedger ? new ShelfError(error.reason, error.message, error) : error
   }
 }
 

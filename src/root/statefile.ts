@@ -3,7 +3,7 @@ import type { WriteSet } from '../evm/index.ts'
 import { StateFileError, layOn, layered, readStateFile, stateOf } from '../store/index.ts'
 import type { Shelf, StateFile } from '../store/index.ts'
 import { genesisOf } from './genesis.ts'
-import type { Begun } from './genesis.ts'
+import type { Begun } from './options.ts'
 import type { DevAccount } from './keys.ts'
 
 /** What a state file makes of a start. */

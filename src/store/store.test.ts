@@ -157,6 +157,26 @@ describe.each(Object.entries(KINDS))('the store on a shelf of %s', (_, open) => 
     expect([...store.logs({ addresses: new Set([A]), topics: [] }, 0, 9)]).toHaveLength(2)
   })
 
+  it('keeps a record as it is, whatever is written after it', async () => {
+    const store = await filled(blocks)
+    const records = () => blocks.map(({ header }) => store.recordOf(header.number))
+    const held = records()
+    const copies = held.map((record) => record.slice())
+    const flush = (...added: Block[]) => {
+      for (const each of added) store.append(each, NO_WRITES)
+      store.flush()
+    }
+    flush(block(4, [log(B, T1)]), block(5, [log(B, T1), log(B, T2)]))
+    store.truncate(3)
+    flush(block(4, []), block(5, [log(A, T0)]))
+    store.append(block(6, [log(B, T2)]), NO_WRITES)
+    store.truncate(5)
+    flush(block(6, []))
+    expect(held).toEqual(copies)
+    expect(records()).toEqual(copies)
+    expect(store.byNumber(6)?.transactions).toEqual([])
+  })
+
   it('lets nobody read on in blocks that were cut off', async () => {
     const many = Array.from({ length: 40 }, (_, i) => block(i, [log(A, T0), { ...log(B, T1), data: new Uint8Array(50_000) }]))
     const store = await filled(many)

@@ -95,6 +95,7 @@ export class Store implements BlockStore {
   truncate(number: number): void {
     const staged = this.#staged
     while ((staged.blocks.at(-1)?.number ?? -1) > number) staged.blocks.pop()
+    if (staged.blocks.length === 0) this.#draft?.clear()
     if (number < (staged.cut ?? this.height)) staged.cut = number
   }
 

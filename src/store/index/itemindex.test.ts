@@ -409,6 +409,23 @@ describe('an item index', () => {
     expect(world.index.count({ addresses: [valueOf(99, 20)], topics: [null, [valueOf(1)]] }, 0, 300)).toBeLessThanOrEqual(1)
   })
 
+  it('is opened again with the levels that it had, also of a section that had nobody to be merged with', () => {
+    const world = new World({ ...SMALL, tailItems: 4, fanOut: 2, sectionItems: 40, sectionBlocks: 1_000, sectionIds: 40 })
+    const append = (transactions: number): void => {
+      const n = world.blocks.length
+      world.append({ hash: valueOf(n), transactions: count(0, transactions).map((i) => valueOf(1_000 * (n + 1) + i)), logs: [] })
+      world.save()
+    }
+    for (const transactions of [35, 30, ...Array<number>(60).fill(1)]) append(transactions)
+    const levels = Array.from(world.saved.heads, ([id, head]) => decodeHead(head, id))
+      .toSorted((a, b) => a.firstItem - b.firstItem)
+      .map(({ level }) => level)
+    expect(levels).toEqual(levels.toSorted((a, b) => b - a))
+    world.reopen()
+    for (let i = 0; i < 200; i++) append(1)
+    checkItems(world)
+  })
+
   it('refuses a block that is not the next', () => {
     const world = new World()
     world.append(filler(0))

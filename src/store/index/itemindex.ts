@@ -354,7 +354,10 @@ export class ItemIndex {
       if (run.length < fanOut || this.#merges.some(({ inputs }) => inputs[0]?.head.level === level)) continue
       const inputs = fitting(run.slice(0, fanOut), this.#limits)
       if (inputs.length > 1) this.#merges.push(new Merge(this.#freeId(), inputs, level + 1, this.#pages, this.#limits))
-      else this.#sections[first] = this.#sections[first]!.raised()
+      else {
+        this.#sections[first] = this.#sections[first]!.raised()
+        this.#changed.add(run[0]!.id)
+      }
     }
   }
 

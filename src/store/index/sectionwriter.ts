@@ -55,6 +55,8 @@ export class SectionWriter {
     this.#fencePages = []
     this.#pages = 0
     this.#units = 0
+    this.#rowCount = 0
+    this.#listsSize = 0
     this.#count = 0
   }
 

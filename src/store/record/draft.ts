@@ -201,6 +201,7 @@ export class Draft {
   #reserve(more: number): void {
     if (this.#end + more <= this.#bytes.length) return
     const begun = this.#bytes.subarray(this.#start, this.#end)
+    if (this.#start === 0 && this.#used > 0) this.#used-- // the record is alone in its chunk, which the next one gets
     this.#hold(this.#chunkOf(begun.length + more))
     this.#bytes.set(begun)
     this.#start = 0
