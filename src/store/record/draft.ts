@@ -185,7 +185,7 @@ export class Draft {
     let from = 0
     for (let i = 0; i < 2 * this.#texts; i += 2) {
       const size = this.#places[i + 1]!
-      putBytes(this.#bytes, this.#start + this.#places[i]!, from + 2, size)
+      putBytes(this.#view, this.#start + this.#places[i]!, from + 2, size)
       from += 2 + 2 * size
     }
     this.#text = ''
@@ -233,16 +233,20 @@ const MAX_TEXTS = 256
 const letters = Buffer.alloc(MAX_TEXTS * 66)
 const words = new DataView(letters.buffer, letters.byteOffset, letters.length)
 
-/** Those that the letters from `from` on spell, four at a time. */
-function putBytes(bytes: Uint8Array, at: number, from: number, size: number): void {
-  for (const end = from + 2 * size; from < end; from += 4) {
-    // a letter above 9 has bit 6, and is 9 more than its low four bits
-    const word = words.getUint32(from, true)
-    const digits = (word & 0x0f0f0f0f) + ((word >>> 6) & 0x01010101) * 9
-    bytes[at++] = (digits << 4) | ((digits >>> 8) & 15)
-    bytes[at++] = ((digits >>> 12) & 0xf0) | (digits >>> 24)
+/** Those that the letters from `from` on spell, four at a time: an address and a hash have so many. */
+function putBytes(bytes: DataView, at: number, from: number, size: number): void {
+  for (const end = at + size; at < end; at += 4, from += 8) {
+    bytes.setUint32(at, pairOf(words.getUint32(from, true)) | (pairOf(words.getUint32(from + 4, true)) << 16), true)
   }
 }
+
+/** The two bytes of four letters, in their order. A letter above 9 has bit 6, and is 9 more than its low four bits. */
+function pairOf(letters: number): number {
+  const digits = (letters & 0x0f0f0f0f) + ((letters >>> 6) & 0x01010101) * 9
+  const bytes = (digits << 4) | (digits >>> 8)
+  return (bytes & 0xff) | ((bytes >>> 8) & 0xff00)
+}
+
 /** Of a safe integer; 0 has none. */
 function byteLength(value: number): number {
   if (value <= 0xff_ff_ff_ff) return 4 - (Math.clz32(value) >> 3)
