@@ -67,7 +67,7 @@ export function answerOf(site: Site, request: CallRequest, overrides: Overrides,
 
 const MOST_GAS = Number(CALL_GAS)
 
-/** No value, no prices, no lists, nothing overridden; and nobody who compares two ways to run code. */
+/** No value, no prices, no lists, nothing overridden. With Tier 1, on or compared, calls go the general way. */
 function isPlain(request: CallRequest, { state, block }: Overrides): boolean {
   return (
     state === undefined &&

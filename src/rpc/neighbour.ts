@@ -15,17 +15,19 @@ export interface NeighbourRow {
   readonly errors?: Readonly<Record<number, string>>
 }
 
-/** Makes rows that a neighbour answers, as it was asked. */
+/** Makes rows that a neighbour answers, as it was asked. Whoever that is, what it calls hex may hold anything. */
 export function rowsOf(neighbour: Neighbour): (row: NeighbourRow) => Method {
-  return ({ errors, ...row }) =>
-    method({
+  return ({ errors, ...row }) => ({
+    ...method({
       ...row,
       errors: { ...errors, [CODE.methodNotFound]: `the node runs without a ${neighbour}` },
       handler: ({ [neighbour]: port }, params) => {
         if (port !== null) return port.request({ method: row.name, params })
         throw new RpcError(CODE.methodNotFound, `the method ${row.name} is not available: there is no ${neighbour}`)
       },
-    })
+    }),
+    isHex: false,
+  })
 }
 
 /** What a parameter is: told here, checked by the neighbour. */

@@ -73,6 +73,19 @@ test('who asks over a WebSocket gets what was printed for them, whatever is prin
   expect(answers.map((answer) => blocksIn(JSON.stringify(answer)))).toEqual(numbers.map((number) => [number]))
 }, 60_000)
 
+test('a text that is kept is as it was after it was sent and others were printed', async () => {
+  await using bench = await setUp({}, { cadence: 'manual' })
+  await mine(bench)
+  const reader = await Reader.open(bench)
+  const ask = async (number: number) => {
+    reader.ask(number)
+    const [answer] = await reader.answers(1)
+    return blocksIn(answer)
+  }
+  for (const number of [1, 1, 2, 3, 1]) expect(await ask(number)).toEqual([number])
+  reader.socket.destroy()
+}, 60_000)
+
 /** Every block has one large log, and its content is the block's own. */
 async function mine({ node }: Bench): Promise<void> {
   for (let number = 1; number <= BLOCKS; number++) {

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { Address, Hex } from '../../eth/index.ts'
+import { Address, Authorization, Hex } from '../../eth/index.ts'
 import type { RpcError } from '../errors.ts'
 import { ALICE, MANUAL, PRECONF, testNode } from '../node.fixture.ts'
 import type { TestNode } from '../node.fixture.ts'
 
 const BOB = Address.from('0x70997970c51812dc3a010c7d01b50e0d17dc79c8')
+const BOB_KEY = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d'
 const NEW = Address.from('0x00000000000000000000000000000000c0ffee00')
 
 /** Code that returns what one opcode pushes. */
@@ -72,6 +73,42 @@ describe('eth_call', () => {
     await expect(ask('eth_call', { to: NEW, data: '0x', gas: '0x5207' }, 'latest')).rejects.toMatchObject({
       code: -32_000,
       message: 'err: intrinsic gas too low: have 20999, want 21000 (supplied gas 20999)',
+    })
+  })
+
+  it('gives a call the price, value and lists that it names', async () => {
+    const { ask } = await testNode()
+    const coldSlot = '0x5a600054505a900360005260206000f3' // the gas of an SLOAD and 7
+    const accessList = [{ address: NEW, storageKeys: [word(0)] }]
+    const authorization = Authorization.sign({ chainId: 31_337n, address: NEW, nonce: 0n }, Hex.toBytes(BOB_KEY))
+    const authorizationList = [
+      {
+        chainId: '0x7a69',
+        address: NEW,
+        nonce: '0x0',
+        yParity: Hex.fromQuantity(authorization.yParity),
+        r: Hex.fromQuantity(authorization.r),
+        s: Hex.fromQuantity(authorization.s),
+      },
+    ]
+    const baseFee = word(1_000_000_000)
+    const rows: [bytecode: string, to: string, more: object, plain: string, named: string][] = [
+      [coldSlot, NEW, { accessList }, word(2_107), word(107)],
+      [returns('3a'), NEW, { gasPrice: '0x77359400' }, word(0), word(2_000_000_000)],
+      [returns('3a'), NEW, { maxFeePerGas: '0x77359400' }, word(0), baseFee],
+      [returns('48'), NEW, { maxFeePerGas: '0x77359400' }, word(0), baseFee],
+      [returns('3a'), NEW, { maxPriorityFeePerGas: '0x1' }, word(0), word(1_000_000_001)],
+      [returns('34'), NEW, { value: '0x1' }, word(0), word(1)],
+      [returns('30'), BOB, { authorizationList }, '0x', word(BigInt(BOB))],
+    ]
+    for (const [bytecode, to, more, plain, named] of rows) {
+      await ask('anvil_setCode', NEW, bytecode)
+      const call = { from: ALICE, to }
+      expect(await ask('eth_call', call, 'latest')).toBe(plain)
+      expect(await ask('eth_call', { ...call, ...more }, 'latest')).toBe(named)
+    }
+    await expect(ask('eth_call', { from: ALICE, to: NEW, blobVersionedHashes: [word(1)] }, 'latest')).rejects.toMatchObject({
+      message: expect.stringContaining('transaction type not supported: 3'),
     })
   })
 
