@@ -5,12 +5,11 @@ import { Hex } from '../eth/index.ts'
 import { answer } from './answer.ts'
 import { Deadline, OutOfTime } from './deadline.ts'
 import { EngineFull } from './engine.ts'
-import { ALICE, BOB, COINBASE, CONTRACT, ETHER, Memory, contextOf, l1Config, opConfig, slot } from './evm.fixture.ts'
+import { ALICE, BOB, COINBASE, CONTRACT, ETHER, Memory, contextOf, l1Config, message, opConfig, slot } from './evm.fixture.ts'
 import { executeTransaction } from './execute.ts'
 import { configureTier1 } from './jit/index.ts'
 import { UnsupportedFork } from './forks.ts'
 import type { ChainConfig } from './forks.ts'
-import type { Message } from './message.ts'
 import { InvalidTransaction } from './refusal.ts'
 import { INPUT, INPUT_END } from './runtime/layout.ts'
 import { World } from './world.ts'
@@ -173,24 +172,10 @@ const FREE = { baseFeePerGas: 0n }
 
 function executed(state: Memory, asked: Asked, config: ChainConfig) {
   const { gas, ...call } = question(asked)
-  const message: Message = {
-    ...call,
-    type: 2,
-    gas: BigInt(gas),
-    nonce: 0n,
-    value: 0n,
-    maxFeePerGas: 0n,
-    maxPriorityFeePerGas: 0n,
-    accessList: [],
-    maxFeePerBlobGas: 0n,
-    blobVersionedHashes: [],
-    authorizationList: [],
-    deposit: null,
-    raw: null,
-  }
+  const free = message({ ...call, gas: BigInt(gas), maxFeePerGas: 0n, maxPriorityFeePerGas: 0n })
   const world = new World(state)
   try {
-    return executeTransaction(message, contextOf(config, FREE), world, {
+    return executeTransaction(free, contextOf(config, FREE), world, {
       skipNonce: true,
       skipFees: true,
       skipGasCap: true,
