@@ -623,6 +623,22 @@ describe('the pool', () => {
     await own.close()
   })
 
+  it('takes nothing once it is closed, not even untested', async () => {
+    const own = createBundler({ rpc: node, key: generatePrivateKey(), testMode: true })
+    const sent = await operation(await account('0.8'))
+    await own.close()
+    for (const [method, params] of [
+      ['eth_sendUserOperation', [sent, entryPoint08Address]],
+      ['debug_bundler_addUserOps', [[sent], entryPoint08Address]],
+    ] as const) {
+      await expect(own.request({ method, params })).rejects.toMatchObject({
+        code: -32000,
+        message: 'the bundler is closed; ask one that runs',
+      })
+    }
+    expect(await own.request({ method: 'debug_bundler_dumpMempool', params: [entryPoint08Address] })).toEqual([])
+  })
+
   it('works with a node that tells no news', async () => {
     const silent: Rpc = { request: (request) => node.request(request), subscribe: () => Promise.reject(new RpcError(-32601, 'no news')) }
     const key = generatePrivateKey()

@@ -188,7 +188,7 @@ export class Desk {
   }
 
   #assertOpen(): void {
-    if (this.#isClosed) throw refuse('server', 'the bundler is closed')
+    if (this.#isClosed) throw refuse('server', 'the bundler is closed; ask one that runs')
   }
 
   /** A bundle that cannot be paid for helps nobody, so it is told to the first who asks. */

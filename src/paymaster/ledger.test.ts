@@ -126,10 +126,12 @@ describe('records that a newer program keeps', () => {
     const records = memoryRecords()
     granted(new Ledger(records), [ANY])
     records.put('sponsor/format', Buffer.from(format))
+    const kept = [...records.entries('sponsor/')]
     expect(() => new Ledger(records)).toThrow(expect.objectContaining({ name: 'UnreadableLedger', reason: 'corrupt' }))
     expect(() => new Ledger(records)).toThrow(
       'is damaged (its format cannot be read); restore it from a copy, or start without the sponsor',
     )
+    expect([...records.entries('sponsor/')]).toEqual(kept)
   })
 
   it('are none from before formats were told, which are gone on with', () => {
