@@ -1,4 +1,4 @@
-import { BlockRecord, LOG_KEYS, TAGS } from '../record/index.ts'
+import { BlockRecord, LOG_KEYS, TAGS, bloomAt, bloomSize } from '../record/index.ts'
 import type { ByteFilter } from '../record/index.ts'
 import * as layout from '../writer/layout.ts'
 import { Text } from './text.ts'
@@ -166,9 +166,8 @@ export class PlainWriter implements JsonWriter {
   }
 
   #bloom(at: number): number {
-    if (this.#bytes[at] !== 0) return 1 + this.#hex(at + 1, 256)
-    this.#text.literal(NO_BLOOM)
-    return 1
+    this.#text.hex(bloomAt(this.#bytes, at), 0, layout.BLOOM_BYTES)
+    return bloomSize(this.#bytes, at)
   }
 
   #hashes(at: number, count: number): number {
@@ -292,7 +291,6 @@ const CLOSE_BRACKET = 0x5d
 const NULL_TEXT = bytesOf('null')
 const TRUE_TEXT = bytesOf('true')
 const FALSE_TEXT = bytesOf('false')
-const NO_BLOOM = bytesOf(`"0x${'0'.repeat(512)}"`)
 
 const KINDS = TAGS.map(({ kind }) => kind)
 /** What stands before the value of each tag; nothing for what is not shown. */

@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib'
 import type { Address, Hash } from '../../eth/index.ts'
-import { END, R_CHECKSUM, R_SIZE } from '../writer/layout.ts'
+import { BLOOM_BYTES, END, R_CHECKSUM, R_SIZE } from '../writer/layout.ts'
+import { putBloom } from './bloom.ts'
 import { DRAFT_CHUNK_BYTES, DRAFT_KEPT_CHUNKS } from './limits.ts'
 
 /**
@@ -117,8 +118,9 @@ export class Draft {
   quantity(tag: number, value: bigint | number): void {
     this.#reserve(2 + 32)
     this.#bytes[this.#end] = tag
-    if (typeof value === 'bigint' && value > MAX_SAFE) this.#large(value)
-    else this.#small(Number(value))
+    const number = Number(value)
+    if (typeof value === 'bigint' && number > Number.MAX_SAFE_INTEGER) this.#large(value)
+    else this.#small(number)
   }
 
   bytes(tag: number, value: Uint8Array): void {
@@ -127,16 +129,11 @@ export class Draft {
     this.raw(value)
   }
 
-  /** 256 bytes; one without a bit takes no room. */
+  /** Throws RangeError for what is not 256 bytes. */
   bloom(tag: number, value: Uint8Array): void {
-    if (value.length !== BLOOM_BYTES) throw new RangeError(`a bloom of ${value.length} bytes`)
-    this.mark(tag)
-    this.u8(1)
-    this.raw(value)
-    if (this.#areZero(this.#end - BLOOM_BYTES, BLOOM_BYTES)) {
-      this.#end -= BLOOM_BYTES
-      this.#bytes[this.#end - 1] = 0
-    }
+    this.#reserve(2 + BLOOM_BYTES)
+    this.#bytes[this.#end++] = tag
+    this.#end += putBloom(value, this.#bytes, this.#end)
   }
 
   hashes(tag: number, values: readonly Hash[]): void {
@@ -192,11 +189,6 @@ export class Draft {
     this.#texts = 0
   }
 
-  #areZero(from: number, size: number): boolean {
-    for (let at = from; at < from + size; at += 4) if (this.#view.getUint32(at) !== 0) return false
-    return true
-  }
-
   /** In the next chunk when this one is too short; what there is of the record comes along. */
   #reserve(more: number): void {
     if (this.#end + more <= this.#bytes.length) return
@@ -225,8 +217,6 @@ export class Draft {
 }
 
 const EMPTY = new Uint8Array(0)
-const BLOOM_BYTES = 256
-const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER)
 const MAX_WORD = (1n << 256n) - 1n
 
 const MAX_TEXTS = 256

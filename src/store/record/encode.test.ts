@@ -7,7 +7,7 @@ import type { Block, Header, L1Cost, Log, Receipt } from '../../eth/index.ts'
 import { recorded, rebuilt } from '../../../test/op-blocks.fixture.ts'
 import { BlockRecord, Draft, TAGS, encodeBlock, encodeInto } from './index.ts'
 import { DRAFT_CHUNK_BYTES } from './limits.ts'
-import { chainBlocks, hasVectors, importedBlocks, someBlock, someTransaction } from './record.fixture.ts'
+import { bloomOfBits, chainBlocks, hasVectors, importedBlocks, someBlock, someTransaction } from './record.fixture.ts'
 
 const RUNS = { seed: 4, numRuns: 300 }
 const SENDER = Address.from(`0x${'5e'.repeat(20)}`)
@@ -268,11 +268,12 @@ describe('a draft', () => {
 
 test('the layout rests on disk: when this changes, the number of the format must', () => {
   const table = new TextEncoder().encode(JSON.stringify(TAGS))
-  const header: Header = { ...BLANK_HEADER, number: 9, baseFeePerGas: 8n }
+  const header: Header = { ...BLANK_HEADER, number: 9, baseFeePerGas: 8n, logsBloom: bloomOfBits(128) }
   const log = { address: SENDER, topics: [Hash.zero], data: new Uint8Array(3) }
-  const record = encodeBlock(blockOf(TRANSFER, { l1: L1, logs: [log] }, { header, timestampMs: 1, ommers: [header] }))
+  const receipt = { l1: L1, logs: [log], logsBloom: bloomOfBits(9) }
+  const record = encodeBlock(blockOf(TRANSFER, receipt, { header, timestampMs: 1, ommers: [header] }))
   expect([Hash.keccak(table), Hash.keccak(record)]).toEqual([
     '0x715928d915ef5d21a19fa9b9828addffcb9cc7f846ea51d77ccffda3f9d4802e',
-    '0xfc21d59382fc4693b774345e8e13066380d63ede9576cbcd3be9fb3c314515f2',
+    '0xaa4400cd0d096a926f708283cb9ff1ab774fdee4800c73c8123976ead8947045',
   ])
 })

@@ -1,5 +1,6 @@
-import { Address, Bloom, Hash } from '../../eth/index.ts'
+import { Address, Hash } from '../../eth/index.ts'
 import { ADDRESS, BLOOM, BYTES, END, HASH, HASHES, HIDDEN, OBJECTS, QUANTITY } from '../writer/layout.ts'
+import { bloomAt, bloomSize } from './bloom.ts'
 import { TAGS } from './tags.ts'
 
 /** The fields of one object of a record, found in one pass over it and read by their tags. What it reads lies in the record, uncopied. */
@@ -64,8 +65,7 @@ export class Fields {
   }
 
   bloom(tag: number): Uint8Array {
-    const at = this.#place(tag)
-    return this.#bytes[at] === 0 ? Bloom.empty : bytesAt(this.#bytes, at + 1, BLOOM_BYTES)
+    return bloomAt(this.#bytes, this.#place(tag))
   }
 
   hashes(tag: number): readonly Hash[] {
@@ -109,7 +109,6 @@ export class Fields {
   }
 }
 
-const BLOOM_BYTES = 256
 const KINDS = Uint8Array.from(TAGS, ({ kind }) => kind)
 
 /** Of kinds whose payload always has the same size; kinds without one are 0. */
@@ -120,7 +119,7 @@ FIXED_SIZES[ADDRESS] = 20
 function payloadSize(kind: number, bytes: Uint8Array, view: DataView, at: number): number {
   if (kind === QUANTITY) return 1 + bytes[at]!
   if (kind === BYTES || kind === HIDDEN) return 4 + view.getUint32(at, true)
-  if (kind === BLOOM) return bytes[at] === 0 ? 1 : 1 + BLOOM_BYTES
+  if (kind === BLOOM) return bloomSize(bytes, at)
   if (kind === HASHES) return 4 + view.getUint32(at, true) * 32
   if (kind === OBJECTS) return objectsSize(bytes, view, at)
   return FIXED_SIZES[kind]!

@@ -1,3 +1,4 @@
+export { bloomAt, bloomSize } from './bloom.ts'
 export { Draft } from './draft.ts'
 export { encodeBlock, encodeInto } from './encode.ts'
 export { byteFilter } from './filter.ts'

@@ -60,7 +60,19 @@ const someHash = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((value) => 
 const someBloom = fc.oneof(
   fc.constant(new Uint8Array(256)),
   fc.array(someHash, { maxLength: 3 }).map((topics) => Bloom.ofLogs([{ address: Address.zero, topics, data: new Uint8Array() }])),
+  fc.integer({ min: 1, max: 140 }).map(bloomOfBits),
+  fc.uint8Array({ minLength: 256, maxLength: 256 }),
 )
+
+/** As many bits; the last is among them. */
+export function bloomOfBits(count: number): Uint8Array {
+  const bloom = new Uint8Array(256)
+  for (let i = 0; i < count; i++) {
+    const bit = i === count - 1 ? 2047 : i * 14 + (i % 3)
+    bloom[bit >> 3]! |= 0x80 >> (bit & 7)
+  }
+  return bloom
+}
 
 export const someLog: fc.Arbitrary<Log> = record({
   address: someAddress,

@@ -6,7 +6,7 @@ import type { LogFilter, PlacedLog } from '../../chain/index.ts'
 import type { Block } from '../../eth/index.ts'
 import { Address, Hash } from '../../eth/index.ts'
 import { BlockRecord, CorruptRecord, byteFilter, encodeBlock } from './index.ts'
-import { chainBlocks, someBlock } from './record.fixture.ts'
+import { bloomOfBits, chainBlocks, someBlock } from './record.fixture.ts'
 
 const RUNS = { seed: 5, numRuns: 200 }
 const EVERY: LogFilter = { addresses: null, topics: [] }
@@ -131,6 +131,13 @@ describe('a checked record', () => {
     expect(record.decode()).toEqual(small)
   })
 
+  test('of format 2 is read: there a bloom with a bit stands whole', () => {
+    const whole = { ...small, header: { ...small.header, logsBloom: new Uint8Array(256).fill(0x11) } }
+    const receipts = small.receipts.map((receipt) => ({ ...receipt, logsBloom: bloomOfBits(128) }))
+    const record = encodeBlock({ ...whole, receipts }).fill(2, 3, 4)
+    expect(BlockRecord.checked(record, small.header.number).decode()).toEqual({ ...whole, receipts })
+  })
+
   test('gives Uint8Arrays, also when it is a Buffer', () => {
     const [tx] = BlockRecord.checked(Buffer.from(bytes), small.header.number).decode().transactions
     expect(Object.getPrototypeOf(tx!.data)).toBe(Uint8Array.prototype)
@@ -161,7 +168,8 @@ describe('a checked record', () => {
     expect(faultOf(bytes.subarray(0, 200))).toBe(`it has 200 bytes instead of ${bytes.length}`)
     expect(faultOf(bytes, number + 1)).toBe(`it is that of block ${number}`)
     expect(faultOf(bytes.slice().fill(0, 0, 1))).toBe('it does not begin as a record')
-    expect(faultOf(bytes.slice().fill(1, 3, 4))).toBe('it has the format 1, not 2')
+    expect(faultOf(bytes.slice().fill(1, 3, 4))).toBe('it has the format 1, not 4')
+    expect(faultOf(bytes.slice().fill(5, 3, 4))).toBe('it has the format 5, not 4')
   })
 })
 

@@ -7,8 +7,10 @@ import { Fields, hashAt, u64At, viewOf } from './fields.ts'
 import type { ByteFilter } from './filter.ts'
 import { Tag } from './tags.ts'
 
-/** The number of this layout. A record of another one is refused. */
-const FORMAT = 2
+/** The number of this layout; a record of another one is refused. It is not under the checksum: no flipped bit makes it an older one. */
+const FORMAT = 4
+/** Read as well: the same, but for blooms, which stand whole there if they have a bit. */
+const OLDER_FORMAT = 2
 
 /** `pcb` and the format's number, little-endian. */
 export const MAGIC = 0x62_63_70 | (FORMAT << 24)
@@ -164,7 +166,9 @@ function faultOf(bytes: Uint8Array, number: number): string | null {
   if (bytes.length < layout.RECORD_HEAD) return `it has only ${bytes.length} bytes`
   const view = viewOf(bytes)
   const magic = view.getUint32(layout.R_MAGIC, true)
-  if (magic !== MAGIC) return isOurs(magic) ? `it has the format ${magic >>> 24}, not ${FORMAT}` : 'it does not begin as a record'
+  const format = magic >>> 24
+  if (!isOurs(magic)) return 'it does not begin as a record'
+  if (format !== FORMAT && format !== OLDER_FORMAT) return `it has the format ${format}, not ${FORMAT}`
   const size = view.getUint32(layout.R_SIZE, true)
   if (size !== bytes.length) return `it has ${bytes.length} bytes instead of ${size}`
   if (view.getUint32(layout.R_CHECKSUM, true) !== crc32(bytes.subarray(layout.R_SIZE))) return 'its checksum does not match its bytes'

@@ -74,7 +74,10 @@ export const BYTES: i32 = 4
 export const NULL: i32 = 5
 /** nothing; true */
 export const TRUE: i32 = 6
-/** u8: 0 for a bloom without a bit, else 1 and 256 bytes */
+/**
+ * u8: BLOOM_WHOLE and then its 256 bytes, or 0 when it has no bit, or BLOOM_WHOLE more than it has bits and then their places, rising, u16 each:
+ * bit 0 is the first byte's highest
+ */
 export const BLOOM: i32 = 7
 /** u32 count, then 32 bytes each: a list of hashes */
 export const HASHES: i32 = 8
@@ -82,6 +85,11 @@ export const HASHES: i32 = 8
 export const OBJECTS: i32 = 9
 /** u32 length, then bytes that JSON does not show */
 export const HIDDEN: i32 = 10
+
+export const BLOOM_BYTES: i32 = 256
+export const BLOOM_WHOLE: i32 = 1
+/** With one more the places would take as much as the bytes. */
+export const BLOOM_MAX_BITS: i32 = 127
 
 // Without a payload: what the field refers to.
 /** the block's hash */

@@ -8,6 +8,8 @@ import {
   BLOCK_TIMESTAMP,
   BLOCK_TIMESTAMP_MS,
   BLOOM,
+  BLOOM_BYTES,
+  BLOOM_WHOLE,
   BYTES,
   END,
   HASH,
@@ -57,7 +59,6 @@ const QUOTE_0X: u32 = 0x783022
 const NULL_TEXT: u32 = 0x6c6c756e
 const TRUE_TEXT: u32 = 0x65757274
 
-const BLOOM_BYTES: usize = 256
 /** Characters of a key and of any value whose size is not in the record. */
 const FIELD: usize = 1024
 
@@ -172,9 +173,11 @@ function object(from: usize, to: usize): usize {
         break
       }
       case BLOOM: {
-        const isThere: usize = load<u8>(at++)
-        out = closed(isThere == 0 ? zeros(out) : hexAll(at, BLOOM_BYTES, out))
-        if (isThere != 0) at += BLOOM_BYTES
+        const head: i32 = load<u8>(at++)
+        const isWhole = head == BLOOM_WHOLE
+        const size = isWhole ? BLOOM_BYTES : head == 0 ? 0 : 2 * (head - BLOOM_WHOLE)
+        out = closed(isWhole ? hexAll(at, size, out) : bits(at, size, out))
+        at += size
         break
       }
       case NULL:
@@ -231,10 +234,18 @@ function closed(out: usize): usize {
   return out + 1
 }
 
-/** Of a bloom without a bit. */
-function zeros(out: usize): usize {
-  const end = out + 2 * BLOOM_BYTES
-  for (; out < end; out += 16) v128.store(out, i8x16.splat(0x30))
+/** A bloom of those bits whose places take `size` bytes from `at` on. */
+function bits(at: usize, size: usize, to: usize): usize {
+  const end = to + 2 * BLOOM_BYTES
+  for (let out = to; out < end; out += 16) v128.store(out, i8x16.splat(0x30))
+  let digit: usize = 0
+  let value: u32 = 0
+  for (const last = at + size; at < last; at += 2) {
+    const place: u32 = load<u16>(at) & 2047
+    value = (place >> 2 == digit ? value : 0) | (8 >> (place & 3))
+    digit = place >> 2
+    store<u8>(to + digit, value < 10 ? 0x30 + value : 0x57 + value)
+  }
   return end
 }
 
