@@ -36,15 +36,19 @@ export class Synthetic {
   #bloom
   #count
 
-  /** @param {{ Hex: { fromBytes: (bytes: Uint8Array) => string } }} eth of the build @param {number} count blocks in all */
-  constructor({ Hex }, count) {
+  /**
+   * @typedef {{ ofLogs: (logs: readonly any[]) => Uint8Array, or: (left: Uint8Array, right: Uint8Array) => Uint8Array, empty: Uint8Array }} Bloom
+   * @param {{ Hex: { fromBytes: (bytes: Uint8Array) => string }, Bloom: Bloom }} eth of the build
+   * @param {number} count blocks in all
+   */
+  constructor({ Hex, Bloom }, count) {
     this.#hex = Hex.fromBytes
+    this.#bloom = Bloom
     this.#count = count
     this.#random = randomBytes(0x2f6e2b1)
     this.#topics = Object.fromEntries(KINDS.map(([name], i) => [name, this.#named(0x70_00 + i)]))
     this.#contracts = Array.from({ length: CONTRACTS }, () => this.#hex(this.#random.bytes(20)))
     this.#parent = this.#named(0)
-    this.#bloom = this.#random.bytes(256)
     this.rareAddress = this.#hex(this.#random.bytes(20))
     this.me = this.#account(ACCOUNTS)
     this.base = this.#contracts[0]
@@ -65,7 +69,7 @@ export class Synthetic {
       next = end
       return receipt
     })
-    const header = this.#header(number)
+    const header = this.#header(number, receipts)
     this.#parent = hash
     return { header, hash, transactions, receipts, ommers: [], withdrawals: [], timestampMs: null, sizeBytes: 9_000 }
   }
@@ -85,7 +89,7 @@ export class Synthetic {
       status: 1,
       root: null,
       cumulativeGasUsed: gasUsed * BigInt(index + 1),
-      logsBloom: this.#bloom,
+      logsBloom: this.#bloom.ofLogs(logs),
       logs,
       gasUsed,
       effectiveGasPrice: 6_000_000n,
@@ -147,7 +151,7 @@ export class Synthetic {
     }
   }
 
-  #header(number) {
+  #header(number, receipts) {
     return {
       parentHash: this.#parent,
       ommersHash: ZERO,
@@ -155,7 +159,7 @@ export class Synthetic {
       stateRoot: this.#hex(this.#random.bytes(32)),
       transactionsRoot: this.#hex(this.#random.bytes(32)),
       receiptsRoot: this.#hex(this.#random.bytes(32)),
-      logsBloom: this.#bloom,
+      logsBloom: receipts.reduce((bloom, { logsBloom }) => this.#bloom.or(bloom, logsBloom), this.#bloom.empty),
       difficulty: 0n,
       number,
       gasLimit: 60_000_000n,
@@ -209,14 +213,31 @@ function mixed(/** @type {number} */ id, /** @type {number} */ start) {
   return bytes
 }
 
+const SLAB_BYTES = 2 ** 20
+
 /** A rank below `count`: each power of two of ranks is as likely as the next. */
 function zipf(/** @type {number} */ share, /** @type {number} */ count) {
   return Math.floor((count + 1) ** share) - 1
 }
 
+/**
+ * Memory in pieces, as what is read from a file lies in its buffer. With memory of its own for each of them the allocator went over the 40,000
+ * that a step had given back as soon as the store asked it for some.
+ */
+function slices() {
+  let slab = new ArrayBuffer(0)
+  let end = 0
+  return (/** @type {number} */ size) => {
+    if (end + size > slab.byteLength) [slab, end] = [new ArrayBuffer(SLAB_BYTES), 0]
+    end += size
+    return new Uint8Array(slab, end - size, size)
+  }
+}
+
 /** The same numbers in every run: xorshift128. */
 function randomBytes(/** @type {number} */ seed) {
   let [x, y, z, w] = [seed, 362_436_069, 521_288_629, 88_675_123]
+  const slice = slices()
   const next = () => {
     const t = x ^ (x << 11)
     x = y
@@ -229,7 +250,7 @@ function randomBytes(/** @type {number} */ seed) {
     /** from 0 up to 1 */
     share: () => next() / 2 ** 32,
     bytes: (/** @type {number} */ size) => {
-      const bytes = new Uint8Array(size)
+      const bytes = slice(size)
       for (let at = 0; at < size; at += 4) {
         const word = next()
         bytes[at] = word
