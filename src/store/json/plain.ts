@@ -150,6 +150,7 @@ export class PlainWriter implements JsonWriter {
     [layout.TX_HASH]: () => this.#txHash(),
     [layout.TX_INDEX]: () => this.#integer(this.#index),
     [layout.TX_FROM]: () => this.#referred(this.#row + layout.T_FROM, 20),
+    [layout.TX_TO]: () => this.#referred(this.#u32(this.#row + layout.T_RECEIVER), 20),
     [layout.LOGS]: () => this.#logsOfTransaction(),
     [layout.TRANSACTIONS]: () => this.#transactions(),
   }

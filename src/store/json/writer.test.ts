@@ -5,8 +5,8 @@ import type { LogFilter } from '../../chain/index.ts'
 import { Address, Hash, Hex } from '../../eth/index.ts'
 import type { Block } from '../../eth/index.ts'
 import { blockJson, logJson, receiptJson, receiptsJson, transactionJson } from '../../rpc/json.fixture.ts'
-import { byteFilter, encodeBlock } from '../record/index.ts'
-import { chainBlocks, hasVectors, importedBlocks, someBlock } from '../record/record.fixture.ts'
+import { BlockRecord, byteFilter, encodeBlock } from '../record/index.ts'
+import { chainBlocks, formerRecord, hasVectors, importedBlocks, someBlock } from '../record/record.fixture.ts'
 import { jsonWriter } from './available.ts'
 import { PlainWriter } from './plain.ts'
 import { wasmWriter } from './wasm.ts'
@@ -38,6 +38,13 @@ describe.each([
       fc.property(someBlock, (block) => expectSame(writer, block)),
       RUNS,
     )
+  })
+
+  test('of a record in its former format', () => {
+    const former = formerRecord()
+    const record = encodeBlock(new BlockRecord(former).decode())
+    expect(text(writer.block(former, true).slice())).toBe(text(writer.block(record, true)))
+    expect(text(writer.receipts(former).slice())).toBe(text(writer.receipts(record)))
   })
 
   test('texts belong to the caller', () => {

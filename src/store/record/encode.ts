@@ -159,8 +159,7 @@ function writeTransaction(tx: Transaction, receipt: Receipt, { header, timestamp
   draft.mark(Tag.txHash)
   draft.quantity(Tag.type, tx.type)
   draft.mark(Tag.from)
-  writeTo(tx.to)
-  if (tx.to !== null) writeReceiver(row)
+  writeTo(tx.to, row)
   draft.quantity(Tag.nonce, tx.deposit === null ? tx.nonce : (receipt.depositNonce ?? tx.nonce))
   draft.quantity(Tag.gas, tx.gas)
   draft.quantity(Tag.value, tx.value)
@@ -173,9 +172,10 @@ function writeTransaction(tx: Transaction, receipt: Receipt, { header, timestamp
   draft.end()
 }
 
-function writeTo(to: Address | null): void {
-  if (to === null) draft.mark(Tag.noTo)
-  else draft.fixed(Tag.to, to)
+function writeTo(to: Address | null, row: number): void {
+  if (to === null) return draft.mark(Tag.noTo)
+  draft.fixed(Tag.to, to)
+  writeReceiver(row)
 }
 
 /** The address that was just written. */
@@ -247,7 +247,7 @@ function writeReceipt(receipt: Receipt, to: Address | null, withMs: boolean, row
   draft.mark(Tag.blockNumber)
   if (withMs) draft.mark(Tag.blockTimestampMs)
   draft.mark(Tag.from)
-  writeTo(to)
+  draft.mark(to === null ? Tag.noTo : Tag.receiver)
   if (receipt.contractAddress === null) draft.mark(Tag.noContractAddress)
   else {
     draft.fixed(Tag.contractAddress, receipt.contractAddress)

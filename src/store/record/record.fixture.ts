@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { ALICE, GWEI, KEYS, LOGGER_INIT_CODE, NOBODY, sealedOf, signed, startedChain, testChain } from '../../chain/chain.fixture.ts'
 import type { CadenceKind } from '../../chain/index.ts'
@@ -36,6 +37,12 @@ export async function chainBlocks(kind: CadenceKind): Promise<readonly Block[]> 
   await seal()
   await seal()
   return [chain.genesis, ...sealedOf(events).map(({ block }) => block)]
+}
+
+/** Block 9 as format 2 had it: a call with a log, and a creation. */
+export function formerRecord(): Uint8Array {
+  const file = readFileSync(new URL('format2.fixture.hex', import.meta.url), 'utf8')
+  return Uint8Array.from(Buffer.from(file.replaceAll('\n', ''), 'hex'))
 }
 
 /** The 54 blocks of ethereum/execution-apis, executed: frontier to Osaka, every type but deposits. */

@@ -9,7 +9,7 @@ import { Tag } from './tags.ts'
 
 /** The number of this layout; a record of another one is refused. It is not under the checksum: no flipped bit makes it an older one. */
 const FORMAT = 4
-/** Read as well: the same, but for blooms, which stand whole there if they have a bit. */
+/** Read as well: the same, but that a bloom with a bit stands whole there, and the receiver in the receipt once more. */
 const OLDER_FORMAT = 2
 
 /** `pcb` and the format's number, little-endian. */

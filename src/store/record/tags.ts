@@ -19,6 +19,7 @@ import {
   TX_FROM,
   TX_HASH,
   TX_INDEX,
+  TX_TO,
 } from '../writer/layout.ts'
 
 /** What a tag stands for: the name in JSON ('' where JSON shows nothing) and one of the kinds of writer/layout.ts. */
@@ -122,6 +123,7 @@ const ROWS = [
   ['operatorFeeKnown', '', HIDDEN],
   ['daFootprintGasScalar', 'daFootprintGasScalar', QUANTITY],
   ['logs', 'logs', LOGS],
+  ['receiver', 'to', TX_TO],
 ] as const satisfies readonly (readonly [string, string, number])[]
 
 type TagName = (typeof ROWS)[number][0]

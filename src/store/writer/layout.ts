@@ -104,6 +104,8 @@ export const TX_HASH: i32 = 15
 export const TX_INDEX: i32 = 16
 /** its sender */
 export const TX_FROM: i32 = 17
+/** its receiver: where T_RECEIVER says */
+export const TX_TO: i32 = 20
 /** the logs of the receipt, a list of objects */
 export const LOGS: i32 = 18
 /** the transactions of the block: a list of objects, or of hashes when they are not asked for in full */

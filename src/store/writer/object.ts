@@ -36,11 +36,13 @@ import {
   TX_HASH,
   TX_INDEX,
   TX_ROW,
+  TX_TO,
   T_FIELDS,
   T_FIRST_LOG,
   T_FROM,
   T_HASH,
   T_RECEIPT,
+  T_RECEIVER,
 } from './layout'
 import { literal } from './literal'
 import { beginLogs, logAt, writeLog } from './log'
@@ -162,6 +164,9 @@ function object(from: usize, to: usize): usize {
         break
       case TX_FROM:
         out = closed(hex20(row + T_FROM, out))
+        break
+      case TX_TO:
+        out = closed(hex20(record + <usize>load<u32>(row, T_RECEIVER), out))
         break
       case BYTES: {
         const size = <usize>load<u32>(at)
