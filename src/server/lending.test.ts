@@ -1,6 +1,9 @@
 import { once } from 'node:events'
+import { request } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
+import { json } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { Transaction } from '../eth/index.ts'
 import { call, dial, setUp } from './bench.fixture.ts'
@@ -45,6 +48,28 @@ test.each([
     expect(JSON.parse(answers[2]!).result).toEqual(wanted)
     expect(answers.map(blocksIn)).toEqual(Array.from({ length: SLOW_BLOCKS }, (__, i) => [i + 1]))
     slow.socket.destroy()
+  },
+  60_000,
+)
+
+test.each([
+  ['the lane', true],
+  ['node:http', false],
+])(
+  'who reads the logs of a whole chain slowly by %s gets them all, whatever is printed and sealed meanwhile',
+  async (_, lane) => {
+    await using bench = await setUp({ lane }, { cadence: 'manual' })
+    await mine(bench)
+    const slow = await unread(bench, call('eth_getLogs', [{ fromBlock: '0x1', toBlock: 'latest' }]))
+    for (let number = 1; number <= BLOCKS; number++) {
+      const fast = await Reader.open(bench)
+      fast.ask(number)
+      expect(blocksIn((await fast.answers(1))[0])).toEqual([number])
+      fast.socket.destroy()
+      await bench.node.request({ method: 'anvil_mine', params: ['0x40'] })
+    }
+    const { result: logs } = (await json(slow)) as { result: LogJson[] }
+    expect(logs.map(blocksOf)).toEqual(Array.from({ length: BLOCKS }, (__, i) => [i + 1]))
   },
   60_000,
 )
@@ -127,13 +152,29 @@ function receiptsOf(number: number): string {
 
 /** Which blocks' bytes are in an answer. */
 function blocksIn(answer = ''): readonly number[] {
-  const [, receipt] = (JSON.parse(answer) as { result: { blockNumber: string; logs: { data: string }[] }[] }).result
-  const found = new Set([Number(receipt?.blockNumber)])
-  const [log] = receipt?.logs ?? []
+  const [, receipt] = (JSON.parse(answer) as { result: { logs: LogJson[] }[] }).result
+  return blocksOf(receipt?.logs[0])
+}
+
+interface LogJson {
+  readonly blockNumber: string
+  readonly data: string
+}
+
+function blocksOf(log: LogJson | undefined): readonly number[] {
+  const found = new Set([Number(log?.blockNumber)])
   const data = Buffer.from(log?.data.slice(2) ?? '', 'hex')
   expect(data).toHaveLength(COPIES * CODE_BYTES)
   for (let i = 0; i < COPIES; i++) for (const byte of data.subarray(i * CODE_BYTES + 200, (i + 1) * CODE_BYTES)) found.add(byte)
   return [...found]
+}
+
+/** An answer of which only the head was read. */
+async function unread({ server }: Bench, body: string): Promise<IncomingMessage> {
+  const asking = request(server.url, { method: 'POST', headers: { 'content-type': 'application/json' }, agent: false })
+  asking.end(body)
+  const [answer] = (await once(asking, 'response')) as [IncomingMessage]
+  return answer
 }
 
 async function turns(count: number): Promise<void> {
