@@ -1,7 +1,7 @@
 import * as layout from '../writer/layout.ts'
 import type { Head } from './head.ts'
 import { KIND, PLACE_MASK, highOf, keyOfRow, putRow } from './keys.ts'
-import { LIMITS } from './limits.ts'
+import type { IndexLimits } from './limits.ts'
 import type { Part, Postings } from './part.ts'
 import type { Places } from './places.ts'
 import { RowSorter } from './rowsorter.ts'
@@ -28,6 +28,12 @@ export class Tail implements Part {
   /** how many rows are in the table: the others follow when somebody looks, which during an import nobody does */
   #linked = 0
   readonly #sorter = new RowSorter()
+  /** An eighth of a full tail: to look at more costs more than to scan it. */
+  readonly #countedItems: number
+
+  constructor({ tailItems, candidateCost }: Pick<IndexLimits, 'tailItems' | 'candidateCost'>) {
+    this.#countedItems = tailItems / candidateCost
+  }
 
   get firstBlock(): number {
     return this.#firstBlock
@@ -91,9 +97,10 @@ export class Tail implements Part {
 
   /** A key with more items than are worth looking at is not counted to its end: it may have all of them. */
   probe(key: number): Postings | null {
+    const most = this.#countedItems
     let count = 0
-    for (let row = this.#newest(key); row >= 0 && count < COUNTED_ITEMS; row = this.#next(row, key)) count++
-    return count === 0 ? null : { key, count: count < COUNTED_ITEMS ? count : this.#items, page: 0, row: 0 }
+    for (let row = this.#newest(key); row >= 0 && count < most; row = this.#next(row, key)) count++
+    return count === 0 ? null : { key, count: count < most ? count : this.#items, page: 0, row: 0 }
   }
 
   read({ key }: Pick<Postings, 'key'>, from: number, to: number, out: Places): void {
@@ -215,9 +222,6 @@ export class Tail implements Part {
     return (this.#rows[2 * row] as number) & PLACE_MASK
   }
 }
-
-/** An eighth of a full tail: to look at more costs more than to scan it. */
-const COUNTED_ITEMS = LIMITS.tailItems / LIMITS.candidateCost
 
 function doubled(values: Uint32Array): Uint32Array<ArrayBuffer> {
   const more = new Uint32Array(values.length * 2)
