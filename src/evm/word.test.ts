@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { compileRuntime } from '../../scripts/runtime.mjs'
 import { keccak256 } from '../eth/index.ts'
 
-// The engine's arithmetic (runtime/word.ts, runtime/keccak.ts) in a module of its own, against BigInt.
+// The engine's arithmetic (runtime/word.ts, runtime/keccak.ts, runtime/hashed.ts) in a module of its own, against BigInt.
 
 type Pointers = (...pointers: number[]) => number
 /** The part of WebAssembly that is used here; its types come only with those of a browser. */
@@ -12,7 +12,7 @@ declare const WebAssembly: {
   readonly Instance: new (module: object) => { readonly exports: { readonly memory: { readonly buffer: ArrayBuffer } } }
 }
 
-const { exports } = new WebAssembly.Instance(new WebAssembly.Module(await compileRuntime('words.ts', { pages: 4 })))
+const { exports } = new WebAssembly.Instance(new WebAssembly.Module(await compileRuntime('words.ts', { pages: 64 })))
 const memory = new Uint8Array(exports.memory.buffer)
 const call = (name: string): Pointers => {
   const found: unknown = Reflect.get(exports, name)
@@ -239,5 +239,23 @@ test('keccak256 agrees with eth/ at every length up to two blocks and more, and 
   for (const length of [...Array.from({ length: 301 }, (_, i) => i), 407, 408, 409, 10_000]) {
     call('keccak256')(BYTES, length, PLACES[0])
     expect(memory.slice(PLACES[0], PLACES[0] + 32)).toEqual(keccak256(bytes.subarray(0, length)))
+  }
+})
+
+test('a pair of words has its own hash, though it was asked for before, others were since, and all but a bit of it is another', () => {
+  const hashOf = (pair: Uint8Array): Uint8Array => {
+    memory.set(pair, BYTES)
+    const at = call('hashOfPair')(BYTES)
+    return memory.slice(at, at + 32)
+  }
+  // What is in the table before anything is: zeros.
+  expect(hashOf(new Uint8Array(64))).toEqual(keccak256(new Uint8Array(64)))
+  // More than there are places, a quarter of them again and again, each with one bit that is another in every byte.
+  for (let i = 0; i < 4_000; i++) {
+    const pair = new Uint8Array(64)
+    pair.set(keccak256(Uint8Array.of(i % 4 === 0 ? i % 52 : i & 255, i % 4 === 0 ? 0 : i >> 8)))
+    expect(hashOf(pair)).toEqual(keccak256(pair))
+    pair[i % 64]! ^= 1 << ((i >> 3) % 8)
+    expect(hashOf(pair)).toEqual(keccak256(pair))
   }
 })

@@ -23,7 +23,7 @@ import {
   account, analyse, checkpoint, codeOf, coldAccountCost, currentEpoch, currentSerial, ensure, exists, hasNoCode, isEmpty, logCount, logTop, noRoom,
   precompileAt, prepare, refund, resume, revertTo, setCode, setLogs, setRefund, touch, warmAccount,
 } from './state'
-import { add, clear, copy, isZero, lt, sub } from './word'
+import { add, clear, copy, copyAddress, copyBytes, isZero, lt, sub } from './word'
 
 /** True when the account holds a slot that is not zero (EIP-7610). */
 @external('host', 'hasStorage')
@@ -178,10 +178,10 @@ function begin(
   move(op, target, value, paying)
   const next = frameAt(depth + 1)
   if (op == 0xf4) {
-    memory.copy(next + F_CALLER, frame + F_CALLER, 20)
+    copyAddress(next + F_CALLER, frame + F_CALLER)
     copy(next + F_VALUE, frame + F_VALUE)
   } else {
-    memory.copy(next + F_CALLER, self + A_ADDRESS, 20)
+    copyAddress(next + F_CALLER, self + A_ADDRESS)
     copy(next + F_VALUE, value)
   }
   store<u32>(next, <u32>out, F_OUT)
@@ -220,7 +220,7 @@ function callPrecompile(
   const used = native(number, input, inputSize, gas)
   if (used >= 0) {
     setGas(gasLeft + gas - used)
-    memory.copy(out, RETURN, min(outSize, returnSize))
+    copyBytes(out, RETURN, min(outSize, returnSize))
   } else {
     revertTo(mark)
     setReturnSize(0)
@@ -367,7 +367,7 @@ function enterCreation(op: u32, made: usize, code: usize, caller: usize, value: 
   const serial = currentSerial()
   const mark = checkpoint()
   const next = frameAt(depth + 1)
-  memory.copy(next + F_CALLER, caller, 20)
+  copyAddress(next + F_CALLER, caller)
   copy(next + F_VALUE, value)
   ensure(made)
   store<u32>(made, currentEpoch(), A_CREATED)
@@ -387,7 +387,7 @@ function nextAddress(): usize {
   const at = SCRATCH
   const nonce = load<u64>(self, A_NONCE)
   store<u8>(at, 0x94, 1)
-  memory.copy(at + 2, self + A_ADDRESS, 20)
+  copyAddress(at + 2, self + A_ADDRESS)
   let size: usize = 22
   if (nonce == 0) store<u8>(at + size++, 0x80)
   else if (nonce < 0x80) store<u8>(at + size++, <u8>nonce)
@@ -405,7 +405,7 @@ function saltedAddress(salt: usize, source: usize, size: usize): usize {
   const at = initTop
   if (at + 96 > INIT_END) noRoom()
   store<u8>(at, 0xff)
-  memory.copy(at + 1, self + A_ADDRESS, 20)
+  copyAddress(at + 1, self + A_ADDRESS)
   store<u64>(at, bswap(load<u64>(salt, 24)), 21)
   store<u64>(at, bswap(load<u64>(salt, 16)), 29)
   store<u64>(at, bswap(load<u64>(salt, 8)), 37)
@@ -416,7 +416,7 @@ function saltedAddress(salt: usize, source: usize, size: usize): usize {
 
 function hashToAddress(at: usize, size: usize): usize {
   keccak256(at, size, at)
-  memory.copy(ADDRESS, at + 12, 20)
+  copyAddress(ADDRESS, at + 12)
   return ADDRESS
 }
 
@@ -468,7 +468,7 @@ function returnTo(status: i32, created: usize): void {
     if (status != REVERT) setReturnSize(0)
   } else {
     if (status == SUCCESS) store<u64>(result, 1)
-    memory.copy(<usize>load<u32>(ended, F_OUT), RETURN, min(<usize>load<u32>(ended, F_OUT_SIZE), returnSize))
+    copyBytes(<usize>load<u32>(ended, F_OUT), RETURN, min(<usize>load<u32>(ended, F_OUT_SIZE), returnSize))
   }
   halt(RUNNING)
 }
@@ -528,7 +528,7 @@ function openCall(inputSize: usize, gas: i64): bool {
   const code = codeOf(codeAccount)
   if (load<u32>(code, C_SIZE) == 0) return over(SUCCESS, gas, gas)
   const next = frameAt(0)
-  memory.copy(next + F_CALLER, ORIGIN, 20)
+  copyAddress(next + F_CALLER, ORIGIN)
   copy(next + F_VALUE, VALUE)
   store<u32>(next, 0, F_OUT_SIZE)
   store<u32>(next, 0, F_CREATED)

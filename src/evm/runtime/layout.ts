@@ -55,6 +55,9 @@ export const HOT_MARKS: usize = HOT_RANKS + 256 * 1024 // u32 each
 /** one record per depth, see calls.ts */
 export const FRAMES: usize = 2 * MB
 export const FRAME_SIZE: usize = 256
+/** hashes of 64 bytes that were asked for before, 96 bytes each (hashed.ts) */
+export const HASHED: usize = 3 * MB
+export const HASHED_BITS: u64 = 10
 /** stacks of all frames, one above the other */
 export const STACK: usize = 4 * MB
 export const DIRTY_ACCOUNTS: usize = 40 * MB

@@ -3,6 +3,7 @@
 
 import { FRAMES, FRAME_SIZE, MEMORY, MEMORY_MAX, OUT_OF_GAS, RETURN, RETURN_END, RUNNING } from './layout'
 import { noRoom } from './state'
+import { clearWords, copyBytes } from './word'
 
 /** Looks at the clock. Answers the fuel for the next stretch; 0: the time is up. */
 @external('host', 'refuel')
@@ -126,7 +127,7 @@ function grow(end: u64): bool {
   const pages = <usize>memory.size()
   // A little ahead, for every growth makes the host take new views.
   if (needed > pages && memory.grow(<i32>(needed - pages + 64)) < 0 && memory.grow(<i32>(needed - pages)) < 0) noRoom()
-  memory.fill(memoryBase + memorySize, 0, size - memorySize)
+  clearWords(memoryBase + memorySize, size - memorySize)
   memorySize = size
   return true
 }
@@ -142,6 +143,6 @@ export function chargeWords(size: usize, each: i64): bool {
 /** Keeps bytes of the running frame's memory as what it returns. */
 export function keepReturn(at: usize, size: usize): void {
   if (RETURN + size > RETURN_END) noRoom()
-  memory.copy(RETURN, at, size)
+  copyBytes(RETURN, at, size)
   returnSize = size
 }

@@ -6,6 +6,7 @@ import {
   F_CODE, F_INPUT, F_INPUT_SIZE,
 } from './frame'
 import { TRACE } from './flags'
+import { hashOfPair } from './hashed'
 import { hookLog } from './hooks'
 import { keccak256 } from './keccak'
 import {
@@ -18,7 +19,7 @@ import {
 import {
   codeOf, coldSlotCost, isEmpty, logCount, logTop, noRoom, original, refund, setLogs, setRefund, setSlot, setTransient, slot, transient,
 } from './state'
-import { byteLength, clear, copy, eq, exp, fromBytes, isZero, toBytes } from './word'
+import { byteLength, clear, copy, copyBytes, eq, exp, fromBytes, isZero, toBytes } from './word'
 
 /** Writes the hash of a block, 32 bytes, or zeroes. */
 @external('host', 'blockHash')
@@ -53,6 +54,10 @@ export function opKeccak(sp: usize): bool {
   if (!range(sp, sp - 32) || !chargeWords(rangeSize, WORD_HASH)) return false
   if (rangeSize == 0) {
     fromBytes(sp - 32, NOTHING_HASHED)
+    return true
+  }
+  if (rangeSize == 64) {
+    fromBytes(sp - 32, hashOfPair(rangeAt))
     return true
   }
   keccak256(rangeAt, rangeSize, SCRATCH)
@@ -191,8 +196,8 @@ function copyPadded(offset: usize, source: usize, size: u32): void {
   const high = load<u64>(offset, 8) | load<u64>(offset, 16) | load<u64>(offset, 24)
   const from = high != 0 ? <u64>size : min(load<u64>(offset), <u64>size)
   const count = min(<usize>(<u64>size - from), rangeSize)
-  memory.copy(rangeAt, source + <usize>from, count)
-  memory.fill(rangeAt + count, 0, rangeSize - count)
+  copyBytes(rangeAt, source + <usize>from, count)
+  if (count < rangeSize) memory.fill(rangeAt + count, 0, rangeSize - count)
 }
 
 export function opReturnDataCopy(sp: usize): bool {
@@ -203,7 +208,7 @@ export function opReturnDataCopy(sp: usize): bool {
   const count = load<u64>(size)
   if (high != 0 || from > <u64>returnSize || count > <u64>returnSize - from) return deny(RETURN_OUT_OF_BOUNDS)
   if (!range(sp, size) || !chargeWords(rangeSize, WORD_COPY)) return false
-  memory.copy(rangeAt, RETURN + <usize>from, rangeSize)
+  copyBytes(rangeAt, RETURN + <usize>from, rangeSize)
   return true
 }
 
@@ -212,7 +217,7 @@ export function opMcopy(sp: usize): bool {
   if (!range(sp - 32, sp - 64)) return false
   const source = rangeAt - memoryBase
   if (!range(sp, sp - 64) || !chargeWords(rangeSize, WORD_COPY)) return false
-  memory.copy(rangeAt, memoryBase + source, rangeSize)
+  copyBytes(rangeAt, memoryBase + source, rangeSize)
   return true
 }
 
@@ -244,7 +249,7 @@ export function opLog(sp: usize, topics: u32): bool {
   store<u32>(logTop, <u32>self, 8)
   store<u32>(logTop, <u32>(end - logTop), 12)
   for (let i: u32 = 0; i < topics; i++) toBytes(logTop + 16 + (<usize>i << 5), sp - 64 - (<usize>i << 5))
-  memory.copy(data, rangeAt, rangeSize)
+  copyBytes(data, rangeAt, rangeSize)
   const at = logTop
   setLogs(end, logCount + 1)
   if (TRACE) hookLog(at)

@@ -10,7 +10,7 @@ import {
   SLOT_INDEX, SLOT_SIZE, SLOTS, SLOTS_MOST, S_EPOCH, S_FLAGS, S_KEY, S_NEXT, S_ORIGINAL, S_OWNER, S_SERIAL, S_VALUE, S_WARM, TOUCHED, TOUCHED_END,
 } from './layout'
 import { keccak256 } from './keccak'
-import { clear, copy, isZero } from './word'
+import { clear, copy, copyAddress, isZero } from './word'
 
 /** Writes flags, nonce, balance and code hash of a new account entry. */
 @external('host', 'loadAccount')
@@ -196,7 +196,7 @@ function newAccount(place: u32, address: usize): usize {
   const entry = ACCOUNTS + <usize>accountCount * ACCOUNT_SIZE
   accountCount++
   memory.fill(entry, 0, ACCOUNT_SIZE)
-  memory.copy(entry + A_ADDRESS, address, 20)
+  copyAddress(entry + A_ADDRESS, address)
   putAccount(place, entry)
   if (accountCount > accountMask >> 1) growAccounts()
   fill(entry)
@@ -359,7 +359,7 @@ export function saveAccount(entry: usize): void {
 
 function recordAccount(entry: usize): void {
   if (journal + ACCOUNT_RECORD > JOURNAL_END) noRoom()
-  memory.copy(journal, entry + A_NONCE, ACCOUNT_SIZE - A_NONCE)
+  copyRest(journal, entry + A_NONCE)
   const flags = load<u32>(entry, A_FLAGS)
   store<u32>(journal, flags, 96)
   store<u32>(journal, <u32>entry, 104)
@@ -369,6 +369,12 @@ function recordAccount(entry: usize): void {
   if (flags & DIRTY) return
   store<u32>(entry, flags | DIRTY, A_FLAGS)
   store<u32>(DIRTY_ACCOUNTS + (dirtyAccountCount++ << 2), <u32>entry)
+}
+
+/** The part of an account's entry that the journal saves: A_NONCE to its end. memory.copy would be a call out of the module. */
+@inline
+function copyRest(out: usize, from: usize): void {
+  for (let at: usize = 0; at < ACCOUNT_SIZE - A_NONCE; at += 16) v128.store(out + at, v128.load(from + at))
 }
 
 @inline
@@ -419,7 +425,7 @@ export function revertTo(mark: usize): void {
     if (load<u32>(journal - 4) == 1) {
       journal -= ACCOUNT_RECORD
       const touchedNow = load<u32>(entry, A_TOUCHED)
-      memory.copy(entry + A_NONCE, journal, ACCOUNT_SIZE - A_NONCE)
+      copyRest(entry + A_NONCE, journal)
       store<u32>(entry, (load<u32>(entry, A_FLAGS) & ~EXISTS) | (load<u32>(journal, 96) & EXISTS), A_FLAGS)
       if (isRipemd(entry)) store<u32>(entry, touchedNow, A_TOUCHED)
     } else {
