@@ -27,6 +27,7 @@ import {
   HOT_RANKS,
   INPUT,
   INPUT_END,
+  JOURNAL,
   LOGS,
   MOVED,
   MOVED_COUNT,
@@ -131,7 +132,7 @@ function runTiered(frame: Frame, { config, rules }: BlockContext, instance: Inst
 }
 
 /**
- * What a call answers, run in `world` from the first of a transaction's rules to the last; whatever it did is still to be taken back. `gas` is
+ * What a call answers, run in a new `world` from the first of a transaction's rules to the last; whatever it did is still to be taken back. `gas` is
  * what is left after the intrinsic gas. Throws as `runFrame` does.
  */
 export function runCall({ from, to, data }: Question, gas: number, context: BlockContext, world: World, deadline: Deadline): Answer {
@@ -139,28 +140,18 @@ export function runCall({ from, to, data }: Question, gas: number, context: Bloc
   const services = new FrameServices(deadline, context)
   instance.services = services
   tell(instance, context)
-  tellCall(instance, from, to, data)
+  if (data.length > INPUT_END - INPUT) throw new EngineFull()
+  instance.bytes.set(data, INPUT)
   instance.tier?.prepare(rulesBlock(context.config, context.rules))
-  const mark = world.checkpoint()
   try {
-    const status = instance.runtime.answer(data.length, gas, FUEL_PER_LOOK)
+    const ended = instance.runtime.answer(instance.account(from), instance.account(to), data.length, gas, FUEL_PER_LOOK)
+    const status = ended & 63
     if (status === OUT_OF_TIME) throw outOfTime(deadline)
-    const output = Hex.fromRange(instance.bytes, RETURN, instance.runtime.returnSize.value)
+    const output = Hex.fromRange(instance.bytes, RETURN, ended >>> 6)
     return { outcome: outcomeOf(status, instance, services), output }
   } catch (error) {
-    throw undone(error, world, mark)
+    throw undone(error, world, JOURNAL)
   }
-}
-
-function tellCall(instance: Instance, from: Address, to: Address, data: Uint8Array): void {
-  if (data.length > INPUT_END - INPUT) throw new EngineFull()
-  instance.copyAddress(ORIGIN, instance.account(from))
-  instance.copyAddress(TARGET, instance.account(to))
-  instance.setWord(VALUE, 0n)
-  instance.setWord(GAS_PRICE, 0n)
-  instance.bytes.set(data, INPUT)
-  instance.setU32(BLOB_COUNT, 0)
-  instance.setU32(MOVED_COUNT, 0)
 }
 
 function outOfTime(deadline: Deadline | null): Error {

@@ -48,14 +48,23 @@ function intrinsic(message: Priced, rules: Rules): number {
 }
 
 function floor(data: Uint8Array, rules: Rules): number {
-  return rules.has('prague') ? IntrinsicGas.TRANSACTION + IntrinsicGas.FLOOR_TOKEN * tokensIn(data) : 0
+  return pricesUnder(rules).hasFloor ? IntrinsicGas.TRANSACTION + IntrinsicGas.FLOOR_TOKEN * tokensIn(data) : 0
 }
 
 function dataGas(data: Uint8Array, rules: Rules): number {
   const tokens = tokensIn(data)
   const others = (tokens - data.length) / 3 // bytes that are not zero have three tokens more than they are
-  return tokens * IntrinsicGas.TOKEN + (rules.has('istanbul') ? 0 : others * FRONTIER_BYTE_MORE)
+  return tokens * IntrinsicGas.TOKEN + others * pricesUnder(rules).byteMore
 }
+
+/** What the rules say of data; those that were asked for last, for looking forks up takes as long as counting what is in a small call. */
+function pricesUnder(rules: Rules): { readonly rules: Rules; readonly hasFloor: boolean; readonly byteMore: number } {
+  if (lastPrices?.rules === rules) return lastPrices
+  lastPrices = { rules, hasFloor: rules.has('prague'), byteMore: rules.has('istanbul') ? 0 : FRONTIER_BYTE_MORE }
+  return lastPrices
+}
+
+let lastPrices: ReturnType<typeof pricesUnder> | null = null
 
 /** Asked up to three times for one message, so the last answer is kept. */
 function tokensIn(data: Uint8Array): number {

@@ -38,7 +38,7 @@ declare const WebAssembly: {
 interface Runtime {
   readonly memory: { readonly buffer: ArrayBuffer }
   execute(creation: number, inputSize: number, gas: bigint): number
-  answer(inputSize: number, gas: number, fuel: number): number
+  answer(from: number, target: number, inputSize: number, gas: number, fuel: number): number
   account(address: number): number
   slot(account: number, key: number): number
   cachedAccount(address: number): number
@@ -74,11 +74,10 @@ interface Runtime {
   currentEpoch(): number
   currentMessage(): number
   setTier(mostActive: number, promoteAt: number, first: number): void
+  release(): number
+  isCrowded(): number
+  isFullOfCodes(): number
   accountsUsed(): number
-  slotsUsed(): number
-  codeBytesUsed(): number
-  codesUsed(): number
-  serialsUsed(): number
   dirtyAccounts(): number
   dirtySlots(): number
   touchedEnd(): number
@@ -110,12 +109,6 @@ export interface Services {
 const LOW = (1n << 64n) - 1n
 /** Accounts that are found by their address without asking the runtime. */
 const ENTRIES_MAX = 256
-
-// At most half of what there is (runtime/layout.ts). Beyond, the memory that was touched is also more than an instance should keep.
-const ACCOUNTS_FULL = 2 ** 17
-const SLOTS_FULL = 2 ** 19
-const CODES_FULL = 2 ** 14
-const CODE_BYTES_FULL = 64 * 2 ** 20
 
 const modules = new Map<boolean, object>()
 
@@ -308,26 +301,17 @@ export class Instance {
     this.runtime.forget()
   }
 
-  /** Keeps nothing alive that the last run had: a tracer may have gathered megabytes. */
-  rest(): void {
+  /** Takes back what ran, and keeps nothing alive that it had: a tracer may have gathered megabytes. False: the next message might not find room. */
+  release(): boolean {
     this.services = NO_SERVICES
     this.hooks = NO_HOOKS
-    this.runtime.clearExhausted()
-  }
-
-  /** True when a table is so full that the next message might not find room. */
-  get isCrowded(): boolean {
-    return this.#isFullOfCodes || this.runtime.accountsUsed() > ACCOUNTS_FULL || this.runtime.slotsUsed() > SLOTS_FULL
-  }
-
-  get #isFullOfCodes(): boolean {
-    return this.runtime.codeBytesUsed() > CODE_BYTES_FULL || this.runtime.codesUsed() > CODES_FULL
+    return this.runtime.release() !== 0
   }
 
   /** Forgets what crowds it. Nothing may be open. */
   makeRoom(): void {
-    if (!this.isCrowded) return
-    if (!this.#isFullOfCodes) return this.forget()
+    if (this.runtime.isCrowded() === 0) return
+    if (this.runtime.isFullOfCodes() === 0) return this.forget()
     this.#addresses.clear()
     this.#entries.clear()
     this.tier?.forgetCodes()

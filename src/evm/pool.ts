@@ -6,9 +6,6 @@ import type { StateReader } from './state.ts'
 /** Instances that nobody has, the one that was used last at the end. */
 const idle: Record<'fast' | 'traced', Instance[]> = { fast: [], traced: [] }
 
-/** Checkpoints are numbered with 32 bits; a run uses a few thousand of them. */
-const SERIALS_FULL = 0xe000_0000
-
 /**
  * An instance whose tables hold nothing but what `reader` says. Best is one that was at this very state last; then the
  * one that has rested longest follows, key by key, what changed since. So `latest` and `pending` keep one each.
@@ -29,12 +26,10 @@ export function lease(reader: StateReader, isTraced: boolean): Instance {
   return instance
 }
 
-/** Back into the pool; its tables hold what its reader says, and nothing is open. */
+/** Takes back what ran, whereupon its tables hold what its reader says, and puts it into the pool. */
 export function giveBack(instance: Instance): void {
-  if (instance.runtime.serialsUsed() >>> 0 > SERIALS_FULL || instance.bytes.length > MEMORY + GROWN_BYTES_MAX) return
   // Wasm memory never shrinks, so one that had to hold very much makes way for a new one.
-  if (instance.isCrowded) return
-  instance.rest()
+  if (!instance.release() || instance.bytes.length > MEMORY + GROWN_BYTES_MAX) return
   const resting = idle[instance.isTraced ? 'traced' : 'fast']
   resting.push(instance)
   if (resting.length > IDLE_INSTANCES_MAX) resting.shift()

@@ -11,7 +11,6 @@ import {
   HOST,
   INPUT,
   INPUT_END,
-  JOURNAL,
   S_KEY,
   S_OWNER,
   S_VALUE,
@@ -211,8 +210,6 @@ export class World implements StateReader {
     const instance = this.#instance
     if (instance === null) return
     this.#instance = null
-    instance.runtime.revertTo(JOURNAL)
-    instance.runtime.settled()
     giveBack(instance)
   }
 

@@ -12,7 +12,8 @@ export {
 } from './opcodes'
 export { add, addmod, byteAt, clz, div, exp, mod, mul, mulmod, sar, sdiv, shl, shr, signextend, smod } from './word'
 export {
-  account, accountsUsed, analyse, beginTransaction, cachedAccount, cachedSlot, checkpoint, clearExhausted, codeByHash, codeBytesUsed, codeOf, codesUsed, currentEpoch,
-  dirtyAccounts, dirtySlots, ensure, exhausted, forget, forgetCodes, logCount, logTop, newCode, original, recordOf, refund, remove, removeTouchedEmpty, revertTo, serialsUsed, setCode,
-  setLogs, setRefund, setSeed, setSlot, settled, slot, slotsUsed, staleAccount, staleSlot, touch, touchedEnd, warmAccount, warmSlot,
+  account, accountsUsed, analyse, beginTransaction, cachedAccount, cachedSlot, checkpoint, clearExhausted, codeByHash, codeOf, currentEpoch,
+  dirtyAccounts, dirtySlots, ensure, exhausted, forget, forgetCodes, isCrowded, isFullOfCodes, logCount, logTop, newCode, original, recordOf, refund, release, remove, removeTouchedEmpty,
+  revertTo, setCode,
+  setLogs, setRefund, setSeed, setSlot, settled, slot, staleAccount, staleSlot, touch, touchedEnd, warmAccount, warmSlot,
 } from './state'

@@ -10,8 +10,8 @@ import { F_BASE, F_CALLER, F_CODE, F_INPUT_SIZE, F_PC, F_SP, F_VALUE } from './f
 import { hookFault, hookStep } from './hooks'
 import { beginMessage, countGas, enterHot } from './hot'
 import {
-  A_NONCE, BASE_FEE, BLOB_BASE_FEE, C_BYTES, C_JUMPS, C_SIZE, CHAIN_ID, COINBASE, FORK, GAS_LIMIT, GAS_PRICE, INVALID_JUMP, INVALID_OPCODE, NUMBER, OPCODES,
-  ORIGIN, OUT_OF_GAS, OUT_OF_TIME, RANDOM, REVERT, RUNNING, SHANGHAI, STACK_OVERFLOW, STACK_UNDERFLOW, SUCCESS, TARGET, TIMESTAMP,
+  A_ADDRESS, A_NONCE, BASE_FEE, BLOB_BASE_FEE, BLOB_COUNT, C_BYTES, C_JUMPS, C_SIZE, CHAIN_ID, COINBASE, FORK, GAS_LIMIT, GAS_PRICE, INVALID_JUMP, INVALID_OPCODE, MOVED_COUNT, NUMBER, OPCODES,
+  ORIGIN, OUT_OF_GAS, OUT_OF_TIME, RANDOM, REVERT, RUNNING, SHANGHAI, STACK_OVERFLOW, STACK_UNDERFLOW, SUCCESS, TARGET, TIMESTAMP, VALUE,
 } from './layout'
 import {
   depth, frame, fuel, gasLeft, halt, halted, memoryBase, memorySize, rangeAt, rangeOf, refuel, returnSize, setFuel, setGas, setReturnSize,
@@ -22,7 +22,7 @@ import {
 } from './opcodes'
 import { account, beginTransaction, ensure, warmAccount } from './state'
 import {
-  add, addmod, and, byteAt, clz, copy, div, eq, fromBytes, gt, isZero, lt, mod, mul, mulmod, not, or, sar, sdiv, sgt, shl, shr, signextend, slt,
+  add, addmod, and, byteAt, clear, clz, copy, copyAddress, div, eq, fromBytes, gt, isZero, lt, mod, mul, mulmod, not, or, sar, sdiv, sgt, shl, shr, signextend, slt,
   smod, sub, toBytes, xor,
 } from './word'
 
@@ -35,12 +35,17 @@ export function execute(creation: bool, inputSize: usize, gas: i64): i32 {
 
 /**
  * The same from the first rule of a call to its last, for one of which only the answer is wanted: what a transaction does around its frame is
- * done here, and all of it is taken back by who asked. One way in instead of twelve.
+ * done here, and all of it is taken back by who asked. One way in instead of twelve. How it ended is in the lower 6 bits of what this
+ * answers, and above them how many bytes it returned.
  */
-export function answer(inputSize: usize, gas: f64, patience: i32): i32 {
+export function answer(from: usize, target: usize, inputSize: usize, gas: f64, patience: i32): u32 {
+  copyAddress(ORIGIN, from + A_ADDRESS)
+  copyAddress(TARGET, target + A_ADDRESS)
+  clear(VALUE)
+  clear(GAS_PRICE)
+  store<u32>(BLOB_COUNT, 0)
+  store<u32>(MOVED_COUNT, 0)
   beginTransaction()
-  const from = account(ORIGIN)
-  const target = account(TARGET)
   ensure(from)
   store<u64>(from, load<u64>(from, A_NONCE) + 1, A_NONCE)
   warmAccount(from)
@@ -48,7 +53,7 @@ export function answer(inputSize: usize, gas: f64, patience: i32): i32 {
   if (load<u32>(FORK) >= SHANGHAI) warmAccount(account(COINBASE))
   warmAccount(delegateOf(target))
   setFuel(patience)
-  return execute(false, inputSize, <i64>gas)
+  return <u32>execute(false, inputSize, <i64>gas) | <u32>returnSize << 6
 }
 
 /** Runs the frame that was just entered, and those that it calls, until it ends: compiled if it can be. `floor` is its depth. */

@@ -92,6 +92,14 @@ export const INIT_END: usize = 996 * MB
 /** memories of all frames, one above the other; the only region that grows */
 export const MEMORY: usize = 996 * MB
 
+// At most half of what there is. Beyond, the next message might not find room, and the memory that was touched is also more than an instance
+// should keep. Checkpoints are numbered with 32 bits; a run uses a few thousand of them.
+export const ACCOUNTS_FULL: u32 = 131072
+export const SLOTS_FULL: u32 = 524288
+export const CODES_FULL: u32 = 16384
+export const CODE_BYTES_FULL: usize = 64 * MB
+export const SERIALS_FULL: u32 = 0xe0000000
+
 /** Bytes that one frame's memory may have. 2^25 would cost 2.1 Ggas, more than any block has. */
 export const MEMORY_MAX: u64 = 1 << 25
 

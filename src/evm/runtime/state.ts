@@ -4,10 +4,10 @@
 // synchronously. Everything that a frame changes is saved first, at most once per entry and checkpoint.
 
 import {
-  ACCOUNT_INDEX, ACCOUNT_SIZE, ACCOUNTS, ACCOUNTS_MOST, A_ADDRESS, A_BALANCE, A_CHANGED, A_CODE, A_CODE_HASH, A_CREATED, A_FLAGS, A_NONCE,
-  A_SERIAL, A_TOUCHED, A_WARM, C_BYTES, C_HOT, C_GAS, C_JUMPS, C_SIZE, CODE_INDEX, CODE_INDEX_BITS, CODE_PADDING, CODES, CODES_END, COST_COLD_ACCOUNT,
+  ACCOUNT_INDEX, ACCOUNT_SIZE, ACCOUNTS, ACCOUNTS_FULL, ACCOUNTS_MOST, A_ADDRESS, A_BALANCE, A_CHANGED, A_CODE, A_CODE_HASH, A_CREATED, A_FLAGS, A_NONCE,
+  A_SERIAL, A_TOUCHED, A_WARM, C_BYTES, C_HOT, C_GAS, C_JUMPS, C_SIZE, CODE_BYTES_FULL, CODE_INDEX, CODE_INDEX_BITS, CODE_PADDING, CODES, CODES_END, CODES_FULL, COST_COLD_ACCOUNT,
   COST_COLD_SLOT, DIRTY, DIRTY_ACCOUNTS, DIRTY_SLOTS, EXISTS, JOURNAL, JOURNAL_END, LOADED, LOGS, MOVED, MOVED_COUNT, MOVED_SIZE, OUT_OF_ROOM, PRECOMPILES,
-  SLOT_INDEX, SLOT_SIZE, SLOTS, SLOTS_MOST, S_EPOCH, S_FLAGS, S_KEY, S_NEXT, S_ORIGINAL, S_OWNER, S_SERIAL, S_VALUE, S_WARM, TOUCHED, TOUCHED_END,
+  SERIALS_FULL, SLOT_INDEX, SLOT_SIZE, SLOTS, SLOTS_FULL, SLOTS_MOST, S_EPOCH, S_FLAGS, S_KEY, S_NEXT, S_ORIGINAL, S_OWNER, S_SERIAL, S_VALUE, S_WARM, TOUCHED, TOUCHED_END,
 } from './layout'
 import { keccak256 } from './keccak'
 import { clear, copy, copyAddress, isZero } from './word'
@@ -117,20 +117,22 @@ export function forgetCodes(): void {
   codeCount = 0
 }
 
+/** What ran leaves nothing behind but what it read. True: there is room for the next. */
+export function release(): bool {
+  revertTo(JOURNAL)
+  settled()
+  exhausted = 0
+  return !isCrowded() && lastSerial <= SERIALS_FULL
+}
+
+export function isCrowded(): bool {
+  return isFullOfCodes() || accountCount > ACCOUNTS_FULL || slotCount > SLOTS_FULL
+}
+export function isFullOfCodes(): bool {
+  return codeTop > CODES + CODE_BYTES_FULL || codeCount > CODES_FULL
+}
 export function accountsUsed(): u32 {
   return accountCount
-}
-export function slotsUsed(): u32 {
-  return slotCount
-}
-export function codeBytesUsed(): u32 {
-  return <u32>(codeTop - CODES)
-}
-export function codesUsed(): u32 {
-  return codeCount
-}
-export function serialsUsed(): u32 {
-  return lastSerial
 }
 export function dirtyAccounts(): u32 {
   return dirtyAccountCount
