@@ -3,13 +3,13 @@ import { NodeBuffer } from './bytes.ts'
 /** A 0x-prefixed hex string as it stands on the wire. */
 export type Hex = `0x${string}`
 
-export const Hex = { fromBytes, fromRange, toBytes, fromQuantity, fromBytes32, isHex }
+export const Hex = { fromBytes, fromRange, toBytes, readDigits, fromQuantity, fromBytes32, isHex }
 
 /** Up to here a table beats Buffer (32 bytes: 0.18 against 0.3 us); it also yields one flat string, which Map keys want. */
 const SHORT_BYTES = 64
 
 const PAIRS = new Uint16Array(256)
-const DIGITS = new Int8Array(128).fill(-1)
+const DIGITS = new Int8Array(256).fill(-1)
 const short = new Uint16Array(SHORT_BYTES + 1)
 const shortText = NodeBuffer?.from(short.buffer)
 const shortBytes = new Uint8Array(short.buffer)
@@ -69,6 +69,18 @@ function writeShort(hex: string, out: Uint8Array): boolean {
     out[i] = value
   }
   return all >= 0
+}
+
+/** Bytes whose `count` digits stand in `text`, ASCII, from `at` on. null: not all are digits, or half a byte is over. */
+function readDigits(text: Uint8Array, at: number, count: number): Uint8Array | null {
+  const bytes = new Uint8Array(count >> 1)
+  let all = -(count & 1)
+  for (let i = 0, from = at; i < bytes.length; i++, from += 2) {
+    const value = ((DIGITS[text[from] ?? 0] as number) << 4) | (DIGITS[text[from + 1] ?? 0] as number) // a byte is in range
+    all |= value
+    bytes[i] = value
+  }
+  return all < 0 ? null : bytes
 }
 
 /** -1 for anything but a hex digit, so that or-ing keeps the sign of a failure. */

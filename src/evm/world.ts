@@ -2,19 +2,7 @@ import { Delegation, EMPTY_CODE_HASH, Hash } from '../eth/index.ts'
 import type { Address } from '../eth/index.ts'
 import type { Instance } from './instance.ts'
 import { giveBack, lease } from './pool.ts'
-import {
-  A_BALANCE,
-  A_CODE,
-  A_CODE_HASH,
-  A_NONCE,
-  C_SIZE,
-  HOST,
-  INPUT,
-  INPUT_END,
-  S_KEY,
-  S_OWNER,
-  S_VALUE,
-} from './runtime/layout.ts'
+import { A_BALANCE, A_CODE, A_CODE_HASH, A_NONCE, C_SIZE, HOST, INPUT, INPUT_END, S_KEY, S_OWNER, S_VALUE } from './runtime/layout.ts'
 import type { Account, StateReader, WriteSet } from './state.ts'
 
 const NO_CODE = new Uint8Array()

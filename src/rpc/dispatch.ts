@@ -17,6 +17,7 @@ import {
 import type { Method } from './method.ts'
 import { refusalOf } from './outward.ts'
 import type { Parallel } from './parallel.ts'
+import { readPlainCalls } from './plaincall.ts'
 import type { Rpc, RpcRequest } from './port.ts'
 import { PUBLIC_METHODS, PUBLIC_REFUSALS } from './public.ts'
 import { METHODS } from './table.ts'
@@ -103,7 +104,7 @@ interface Dispatch {
 // --- the envelope (geth's, as its rpc/testdata pins it) -------------------------------------------------------------
 
 function handle(node: Dispatch, body: string | Uint8Array, caller: Caller): Handled | Promise<Handled> {
-  const message = parseBody(body)
+  const message = (typeof body === 'string' ? undefined : readPlainCalls(body)) ?? parseBody(body)
   if (message === undefined) return { body: failureText(null, new RpcError(CODE.parse, 'parse error')) }
   if (Array.isArray(message)) return batch(node, message, caller).then((body) => ({ body }))
   const answered = answer(node, message, caller)
