@@ -1,6 +1,6 @@
 // Slots of mappings: keccak256 of 64 bytes, a key and a place. A token reads a balance's slot and then writes it, and one call after another
-// asks for the same few: in three blocks of OP Sepolia, run from nothing, 5,013 of 6,125 such hashes had been asked for before, and 85 of 100
-// KECCAK256 are such. Knowing one takes 15 ns instead of 370. A hash is the same under any state, so nothing makes these stale.
+// asks for the same few. In three blocks of OP Sepolia 85 of 100 KECCAK256 are such, and 4,542 of 5,348 had been asked for before (52, 60 and
+// 90 of 100, block by block). Knowing one takes 15 ns instead of 370. A hash is the same under any state, so nothing makes these stale.
 
 import { keccak256 } from './keccak'
 import { HASHED, HASHED_BITS } from './layout'
