@@ -11,22 +11,24 @@ const DATA = '0x70a08231000000000000000000000000f39fd6e51aad88f6f4ce6ab8827279cf
 const VIEM = `{"jsonrpc":"2.0","id":7,"method":"eth_call","params":[{"data":"${DATA}","to":"${TO}"},"latest"]}`
 const ETHERS = `{"method":"eth_call","params":[{"to":"${TO}","data":"${DATA}"},"latest"],"id":7,"jsonrpc":"2.0"}`
 
+const CHAIN_ID = '{"jsonrpc":"2.0","id":8,"method":"eth_chainId","params":[]}'
+
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 const read = (text: string): unknown => readPlainCalls(bytesOf(text))
 
-/** What the schemas make of a call object that JSON.parse has read. */
-function plainly(message: unknown): unknown {
-  if (Array.isArray(message)) return message.map(plainly)
-  const { params, ...rest } = message as { readonly params: readonly [{ to: string; data: Hex }, unknown] } // who else is read here
-  const [{ to, data, ...others }, ...more] = params
-  return { ...rest, params: [{ to: to.toLowerCase(), data: Hex.toBytes(data), ...others }, ...more] }
+/** What JSON.parse makes of the text, its call objects as the schemas make them where `read` has PlainCalls. */
+function likened(json: unknown, read: unknown): unknown {
+  if (read instanceof PlainCall) {
+    const { to, data, ...others } = json as { readonly to: string; readonly data: Hex } // whatever else it is makes the test fail
+    return { to: to.toLowerCase(), data: Hex.toBytes(data), ...others }
+  }
+  if (Array.isArray(json)) return json.map((each, i) => likened(each, (read as readonly unknown[])[i])) // as above
+  if (typeof json !== 'object' || json === null) return json
+  return Object.fromEntries(Object.entries(json).map(([key, value]) => [key, likened(value, Reflect.get(read as object, key))]))
 }
 
-/** PlainCalls as what they hold. */
-function opened(message: unknown): unknown {
-  if (Array.isArray(message)) return message.map(opened)
-  const { params, ...rest } = message as { readonly params: readonly unknown[] } // what the reader makes
-  return { ...rest, params: params.map((param) => (param instanceof PlainCall ? { ...param } : param)) }
+function expectRead(text: string, message = read(text)): void {
+  expect(message, text).toEqual(likened(JSON.parse(text), message))
 }
 
 describe('the ordinary bodies are read from their bytes', () => {
@@ -40,9 +42,12 @@ describe('the ordinary bodies are read from their bytes', () => {
     ['with 0 as id', VIEM.replace('7', '0')],
     ['with a long id', VIEM.replace('7', '999999999999999')],
     ['with as many digits as may be', VIEM.replace(DATA, `0x${'12'.repeat(PLAIN_CALL_DIGITS / 2)}`)],
+    ['before another method', `[${VIEM},${VIEM},${CHAIN_ID},${VIEM}]`],
+    ['before what is no request', `[${VIEM}, 7,"é",null,[],{"id":1}]`],
+    ['more than may be', `[${Array.from({ length: BATCH_ITEMS + 2 }, () => VIEM).join(',')}]`],
     ['as many as may be', `[${Array.from({ length: BATCH_ITEMS }, () => VIEM).join(',')}]`],
   ])('%s', (_, text) => {
-    expect(opened(read(text))).toEqual(plainly(JSON.parse(text)))
+    expectRead(text)
   })
 })
 
@@ -93,10 +98,11 @@ const ODD = [
   ['a comma behind the last', `[${VIEM},]`],
   ['a comma behind the last key', `${VIEM.slice(0, -1)},}`],
   ['two commas', `[${VIEM},,${VIEM}]`],
-  ['another among them', `[${VIEM},{"jsonrpc":"2.0","id":8,"method":"eth_chainId","params":[]}]`],
+  ['nothing behind a comma and a blank', `[${VIEM}, ]`],
+  ['a mark of UTF-8 behind a comma', `[${VIEM},\ufeff${VIEM}]`],
+  ['another first', `[${CHAIN_ID},${VIEM}]`],
   ['a batch in a batch', `[[${VIEM}]]`],
   ['a batch that does not end', `[${VIEM}`],
-  ['too many', `[${Array.from({ length: BATCH_ITEMS + 1 }, () => VIEM).join(',')}]`],
   ['a mark of UTF-8', `\ufeff${VIEM}`],
   ['nothing in brackets', '[]'],
   ['nothing in braces', '{}'],
@@ -118,8 +124,8 @@ describe('the answer is that to the same body as text, which JSON.parse reads', 
   })
 
   const answers = async (text: string, caller = DEDICATED): Promise<readonly [string | null, number | undefined][]> => {
-    const bodies = [bytesOf(text), new TextDecoder('utf-8').decode(bytesOf(text))]
-    const handled = await Promise.all(bodies.map((body) => node.rpc.handle(body, caller)))
+    const bytes = bytesOf(text)
+    const handled = [await node.rpc.handle(bytes, caller), await node.rpc.handle(new TextDecoder('utf-8').decode(bytes), caller)]
     return handled.map(({ body, status }) => [body === null ? null : textOf(body), status])
   }
 
@@ -128,6 +134,8 @@ describe('the answer is that to the same body as text, which JSON.parse reads', 
     ['a contract', VIEM.replace(TO, LOGGER)],
     ['too little gas for what it carries', VIEM.replace(DATA, `0x${'ff'.repeat(500)}`)],
     ['a batch', `[${VIEM},${ETHERS}]`],
+    ['a batch of more', `[${VIEM},${CHAIN_ID},${ETHERS}]`],
+    ['too many', `[${Array.from({ length: BATCH_ITEMS + 1 }, () => VIEM).join(',')}]`],
     ...ODD,
   ] as const)('%s', async (_, text) => {
     for (const caller of [DEDICATED, PUBLIC]) {
@@ -141,12 +149,12 @@ describe('the answer is that to the same body as text, which JSON.parse reads', 
     const pieces = [...PIECES, ...ODD.map(([, text]) => text).filter((text) => text.length < 400)]
     let [plain, odd] = [0, 0]
     for (let i = 0; i < 6_000; i++) {
-      const base = [VIEM, ETHERS, `[${VIEM},${ETHERS}]`, `[${ETHERS},${VIEM},${VIEM}]`][random(4)] as string // four of them
+      const base = [VIEM, ETHERS, `[${VIEM},${ETHERS}]`, `[${ETHERS},${VIEM},${CHAIN_ID},${VIEM}]`][random(4)] as string // four of them
       const text = changed(base, pieces, random)
       const message = read(text)
       if (message === undefined) odd++
       else plain++
-      if (message !== undefined) expect(opened(message), text).toEqual(plainly(JSON.parse(text)))
+      if (message !== undefined) expectRead(text, message)
       const [fromBytes, fromText] = await answers(text)
       expect(fromBytes, text).toEqual(fromText)
     }

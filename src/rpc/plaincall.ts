@@ -1,10 +1,11 @@
 import { Hex } from '../eth/index.ts'
 import type { Address } from '../eth/index.ts'
+import { parseBody } from './envelope.ts'
 import { BATCH_ITEMS, PLAIN_CALL_DIGITS } from './limits.ts'
 import { readAddress } from './schema.ts'
 
 // What nodes are asked in bulk is eth_call of `{ to, data }` at `latest`, as JSON.stringify and its like write it: without blanks and escapes,
-// keys in any order, the id a whole number. Those bodies are read from their bytes: an item costs 0.25 us where JSON.parse, its strings and
+// keys in any order, the id a whole number. Those are read from the bytes of the body: one costs 0.3 us where JSON.parse, its strings and
 // their digits took 0.8. Whatever differs in a single byte is JSON.parse's; here nothing is refused.
 
 /** A call object whose fields are sound. */
@@ -24,11 +25,20 @@ export function readPlainCalls(body: Uint8Array): unknown {
   if (body[0] !== BRACKET) return body[0] === BRACE && reader.call() && reader.at === body.length ? reader.message : undefined
   const messages: unknown[] = []
   do {
-    reader.at++
-    if (messages.length === BATCH_ITEMS || !reader.call()) return undefined
+    const begin = ++reader.at
+    if (messages.length === BATCH_ITEMS || !reader.call()) return messages.length === 0 ? undefined : withRest(messages, body, begin)
     messages.push(reader.message)
   } while (body[reader.at] === COMMA)
   return body[reader.at] === BRACKET_END && reader.at + 1 === body.length ? messages : undefined
+}
+
+/** Calls before something else. What follows their last comma is as sound as it would be in brackets of its own, unless it is nothing. */
+function withRest(messages: readonly unknown[], body: Uint8Array, at: number): unknown {
+  const rest = new Uint8Array(body.length - at + 1)
+  rest[0] = BRACKET
+  rest.set(body.subarray(at), 1)
+  const others = parseBody(rest)
+  return Array.isArray(others) && others.length > 0 ? messages.concat(others) : undefined
 }
 
 /** A place in a body. What reads from there answers whether it was all as it should be, and stands behind it then. */
