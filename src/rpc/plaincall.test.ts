@@ -37,7 +37,7 @@ describe('the ordinary bodies are read from their bytes', () => {
     ['as ethers writes them', ETHERS],
     ['in a batch', `[${VIEM},${ETHERS},${VIEM}]`],
     ['with a checksum', VIEM.replace(TO, '0x5FbDB2315678afecb367f032d93F642f64180aa3')],
-    ['with no data', VIEM.replace(DATA, '0x')],
+    ['with no data, the shortest', VIEM.replace(DATA, '0x')],
     ['with other data in each', `[${VIEM},${VIEM.replace(DATA, '0xabCD')},${VIEM}]`],
     ['with 0 as id', VIEM.replace('7', '0')],
     ['with a long id', VIEM.replace('7', '999999999999999')],
