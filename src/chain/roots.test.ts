@@ -55,6 +55,17 @@ describe('the roots of a state that is only tried', () => {
     expect(history.rootsWith(0, FIRST).stateRoot).toBe(tried.stateRoot)
   })
 
+  it('stay those of their version when the state goes on', () => {
+    const history = new StateHistory(GENESIS)
+    const [root, storage] = [history.stateRoot(), history.storageRoot(BOB)]
+    const tried = history.rootsWith(0, writes([[ALICE, account(1n)]]))
+    history.apply(FIRST)
+    expect(history.storageRoot(BOB)).not.toBe(storage)
+    expect(tried.stateRoot).toBe(root)
+    expect(tried.storageRoot(BOB)).toBe(storage)
+    expect(tried.storageRoot(ALICE)).toBe(EMPTY_ROOT)
+  })
+
   it('leave the history as it was', () => {
     const history = new StateHistory(GENESIS)
     const before = history.stateRoot()

@@ -1,5 +1,5 @@
-import { EMPTY_CODE_HASH } from '../eth/index.ts'
-import type { Address, Hash } from '../eth/index.ts'
+import { EMPTY_CODE_HASH, Hash } from '../eth/index.ts'
+import type { Address } from '../eth/index.ts'
 import { World } from '../evm/index.ts'
 import type { Account, StateKey, StateReader, WriteSet } from '../evm/index.ts'
 import { Cell } from './cell.ts'
@@ -122,11 +122,14 @@ export class StateHistory {
     for (const address of [...writes.accounts.keys(), ...writes.storage.keys()]) {
       leaves.set(address, leafWith(this.#leaf(tries, address, version), address, writes))
     }
+    const stateRoot = tries.accounts.update([...leaves].map(([address, leaf]) => [accountKey(address), leaf] as const)).rootHash()
+    // Of these the tries are already hashed, and the live ones will be others.
+    const roots = new Map([...leaves].map(([address, leaf]) => [address, (leaf?.storage ?? NO_STORAGE).rootBytes()]))
     return {
-      stateRoot: tries.accounts.update([...leaves].map(([address, leaf]) => [accountKey(address), leaf] as const)).rootHash(),
+      stateRoot,
       storageRoot: (address) => {
-        const leaf = leaves.get(address) ?? (leaves.has(address) ? null : this.#leaf(tries, address, version))
-        return (leaf?.storage ?? NO_STORAGE).rootHash()
+        const root = roots.get(address)
+        return root === undefined ? this.storageRoot(address, version) : Hash.from(root)
       },
     }
   }
@@ -295,6 +298,7 @@ export class StateHistory {
     if (owner.isDead && owner.slots === null) this.#accounts.delete(owner.address)
   }
 
+  /** For now: the live ones change where they stand. */
   #tries(version: number): Tries {
     this.#refresh()
     return version === this.#version
@@ -304,9 +308,18 @@ export class StateHistory {
 
   /** Brings the tries up to the newest version. */
   #refresh(): void {
-    const { accounts, storage } = this.#triesFrom(this.#stale, this.#version)
-    this.#trie = accounts
-    for (const [cell, trie] of storage) cell.storage = trie
+    if (this.#stale.size === 0) return
+    const owners = new Set<AccountCell>()
+    for (const cell of this.#stale) {
+      const owner = cell instanceof SlotCell ? cell.owner : cell
+      owners.add(owner)
+      if (cell instanceof SlotCell && owner.newest !== null) owner.storage = owner.storage.set(cell.key, cell.newest || null)
+    }
+    for (const owner of owners) {
+      const account = owner.newest
+      if (account === null) owner.storage = NO_STORAGE
+      this.#trie = this.#trie.set(owner.key, account === null ? null : { account, storage: owner.storage })
+    }
     this.#stale.clear()
   }
 

@@ -159,6 +159,43 @@ describe('any sequence of puts and deletes', () => {
     )
   })
 
+  it('set one by one where they stand, has the same roots as a new trie each time', () => {
+    fc.assert(
+      fc.property(changes, fc.boolean(), (list, isHashed) => {
+        let own = EMPTY
+        for (const [count, [at, to]] of list.entries()) {
+          own = own.set(at, to)
+          if (isHashed || count % 5 === 4) expect(own.rootHash()).toBe(rootOf(apply(new Map(), list.slice(0, count + 1))))
+        }
+        expect(own.rootHash()).toBe(rootOf(apply(new Map(), list)))
+      }),
+      { seed: 5, numRuns: 100 },
+    )
+  })
+
+  it('set where they stand, changes no trie that was made of it, nor that one this', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(changes, changes, fc.boolean()), { minLength: 1, maxLength: 4 }), (rounds) => {
+        let [own, model] = [EMPTY, new Map<Hex, Uint8Array>()]
+        const made: [Trie<Uint8Array>, Map<Hex, Uint8Array>][] = []
+        // It is in none of them, so that each that is made is another trie.
+        const mark = entry('mark', 'a value so long that its leaf is hashed, which an inlined one would not be')
+        for (const [first, second, isHashed] of rounds) {
+          for (const [at, to] of first) own = own.set(at, to)
+          model = apply(model, first)
+          if (isHashed) expect(own.rootHash()).toBe(rootOf(model))
+          made.push([own.update([...second, mark]), apply(model, [...second, mark])])
+        }
+        for (const [trie, of] of made) {
+          expect(trie.put(mark[0], null).rootHash()).toBe(rootOf(apply(of, [[mark[0], null]])))
+          expect(trie.rootHash()).toBe(rootOf(of))
+        }
+        expect(own.rootHash()).toBe(rootOf(model))
+      }),
+      { seed: 6, numRuns: 100 },
+    )
+  })
+
   it('is proved key by key, present or absent', () => {
     fc.assert(
       fc.property(changes, fc.array(key, { maxLength: 10 }), (list, others) => {

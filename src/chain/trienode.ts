@@ -24,29 +24,29 @@ export interface Extension<V> {
 /**
  * A child for each digit, then the leaf whose key ends here. At least two of them are there. It holds what it writes for its
  * children, so that none but those that changed are looked at: they are scattered over memory.
+ *
+ * What is written for a node is its hash or, when that is shorter, the node itself, whose first byte tells its length.
+ * Both as eight words of 32 bits: V8 spends 64 bytes on them in such an array, 232 on an Uint8Array.
  */
 export interface Branch<V> {
   readonly kind: 'branch'
+  /** who alone may change it; everybody else takes a copy */
+  readonly owner: Owner
   readonly children: Children<V>
-  references: References
-  /** a bit for each child whose reference is missing or that of another one */
+  /** what is written for the children that are there, in their order */
+  words: number[]
+  /** a bit for each of them */
+  present: number
+  /** a bit for each that is written itself */
+  short: number
+  /** a bit for each child whose words are missing or those of another one */
   stale: number
 }
 
-type Children<V> = readonly (Node<V> | null)[]
+type Children<V> = (Node<V> | null)[]
 
-/**
- * What a parent writes for a node is its hash or, when that is shorter, the node itself, whose first byte tells its length.
- * Both as eight words of 32 bits: V8 spends 64 bytes on them in such an array, 232 on an Uint8Array.
- */
-interface References {
-  /** in the order of the children that are there */
-  readonly words: readonly number[]
-  /** a bit for each of them */
-  readonly present: number
-  /** a bit for each that is written itself */
-  readonly short: number
-}
+/** One trie at one time: what is made for it is in no other trie. */
+export type Owner = object
 
 /** The bytes that a value commits to: good until it is asked again. */
 export type Encode<V> = (value: V) => Uint8Array
@@ -64,16 +64,23 @@ export function extension<V>(key: Hex, end: number, child: Branch<V>): Extension
   return { kind: 'extension', key, end, child }
 }
 
-export function branch<V>(children: Children<V>): Branch<V> {
-  return { kind: 'branch', children, references: NO_REFERENCES, stale: ALL }
+export function branch<V>(children: Children<V>, owner: Owner): Branch<V> {
+  return { kind: 'branch', owner, children, words: [], present: 0, short: 0, stale: ALL }
 }
 
-/** The branch that takes the place of `before` when the child at `index` is another one. */
-export function changedBranch<V>(before: Branch<V>, children: Children<V>, index: number): Branch<V> {
-  return { kind: 'branch', children, references: before.references, stale: before.stale | (1 << index) }
+/** One with the same children that `owner` may change: the branch itself where that is so already. */
+export function ownBranch<V>(node: Branch<V>, owner: Owner): Branch<V> {
+  if (node.owner === owner) return node
+  const { children, words, present, short, stale } = node
+  return { kind: 'branch', owner, children: children.slice(), words: words.slice(), present, short, stale }
 }
 
-const NO_REFERENCES: References = { words: [], present: 0, short: 0 }
+/** Puts another child into a branch, or the one that stands there and has changed. */
+export function setChild<V>(node: Branch<V>, index: number, child: Node<V> | null): void {
+  node.children[index] = child
+  node.stale |= 1 << index
+}
+
 const ALL = 0xffff
 
 export function digit(key: Hex, depth: number): number {
@@ -131,7 +138,8 @@ function writeExtension<V>(node: Extension<V>, depth: number, encode: Encode<V>)
 }
 
 function writeBranch<V>(node: Branch<V>, depth: number, encode: Encode<V>): void {
-  const { words, present, short } = referencesOf(node, depth, encode)
+  refresh(node, depth, encode)
+  const { words, present, short } = node
   // At the end mark stands a leaf without a path of its own: just its value.
   const ending = node.children[END]!
   const value = ending?.kind === 'leaf' ? encode(ending.value) : NOTHING
@@ -151,19 +159,20 @@ const NOTHING = new Uint8Array()
 const NO_CHILD = 0x80
 const REFERENCE_WORDS = 8
 
-/** Brings them up to date first. */
-function referencesOf<V>(node: Branch<V>, depth: number, encode: Encode<V>): References {
-  if (node.stale === 0) return node.references
-  const { words, present, short } = rearranged(node.references, presentOf(node.children))
-  let shortNow = short & ~node.stale
+/** Brings what it writes for its children up to date. */
+function refresh<V>(node: Branch<V>, depth: number, encode: Encode<V>): void {
+  if (node.stale === 0) return
+  makePlaces(node, presentOf(node.children))
+  const { children, words, present, stale } = node
+  let short = node.short & ~stale
   for (let index = 0, to = 0; index < END; index++) {
     const bit = 1 << index
     if ((present & bit) === 0) continue
-    if ((node.stale & bit) !== 0 && refer(node.children[index]!, depth + 1, encode, words, to)) shortNow |= bit
+    if ((stale & bit) !== 0 && refer(children[index]!, depth + 1, encode, words, to)) short |= bit
     to += REFERENCE_WORDS
   }
+  node.short = short
   node.stale = 0
-  return (node.references = { words, present, short: shortNow })
 }
 
 function presentOf<V>(children: Children<V>): number {
@@ -172,9 +181,10 @@ function presentOf<V>(children: Children<V>): number {
   return present
 }
 
-/** A copy with places for these children and no others. */
-function rearranged({ words, present, short }: References, wanted: number): { words: number[]; present: number; short: number } {
-  if (wanted === present) return { words: words.slice(), present, short }
+/** For these children and no others; what was written for one that is still there stays. */
+function makePlaces<V>(node: Branch<V>, wanted: number): void {
+  const { words, present } = node
+  if (wanted === present) return
   const moved = Array<number>(REFERENCE_WORDS * countBits(wanted)).fill(0)
   for (let index = 0, from = 0, to = 0; index < END; index++) {
     const bit = 1 << index
@@ -182,7 +192,9 @@ function rearranged({ words, present, short }: References, wanted: number): { wo
     if ((present & bit) !== 0) from += REFERENCE_WORDS
     if ((wanted & bit) !== 0) to += REFERENCE_WORDS
   }
-  return { words: moved, present: wanted, short: short & wanted }
+  node.words = moved
+  node.present = wanted
+  node.short &= wanted
 }
 
 function countBits(mask: number): number {
