@@ -109,6 +109,8 @@ export interface Services {
 const LOW = (1n << 64n) - 1n
 /** Accounts that are found by their address without asking the runtime. */
 const ENTRIES_MAX = 256
+/** And slots of one account. */
+const KNOWN_SLOTS_MAX = 64
 
 const modules = new Map<boolean, object>()
 
@@ -133,6 +135,9 @@ export class Instance {
   readonly #addresses = new Map<number, Address>()
   /** the other way round, of loaded accounts: one message asks for its sender and its target again and again */
   readonly #entries = new Map<Address, number>()
+  /** loaded slots of one account: each transaction of an OP chain asks for the same ones, six times in all */
+  readonly #slots = new Map<Hash, number>()
+  #slotsOwner = 0
 
   constructor(isTraced: boolean) {
     this.isTraced = isTraced
@@ -250,6 +255,20 @@ export class Instance {
     return this.runtime.slot(account, HOST)
   }
 
+  /** As `slot`; remembers those of the account that was asked for last. */
+  knownSlot(account: number, key: Hash): number {
+    if (account !== this.#slotsOwner) {
+      this.#slotsOwner = account
+      this.#slots.clear()
+    }
+    let entry = this.#slots.get(key)
+    if (entry !== undefined) return entry
+    entry = this.slot(account, key)
+    if (this.#slots.size === KNOWN_SLOTS_MAX) this.#slots.clear()
+    this.#slots.set(key, entry)
+    return entry
+  }
+
   addressOf(account: number): Address {
     let address = this.#addresses.get(account)
     if (address === undefined) this.#addresses.set(account, (address = this.address(account + A_ADDRESS)))
@@ -289,15 +308,21 @@ export class Instance {
       this.#entries.delete(address)
       return this.runtime.staleAccount(account)
     }
+    if (account === this.#slotsOwner) this.#slots.delete(slot)
     this.setKey(HOST, slot)
     const entry = this.runtime.cachedSlot(account, HOST)
     if (entry !== 0) this.runtime.staleSlot(entry)
   }
 
-  /** Nothing of what was read is believed any more. */
-  forget(): void {
+  #forgetPlaces(): void {
     this.#addresses.clear()
     this.#entries.clear()
+    this.#slots.clear()
+  }
+
+  /** Nothing of what was read is believed any more. */
+  forget(): void {
+    this.#forgetPlaces()
     this.runtime.forget()
   }
 
@@ -312,8 +337,7 @@ export class Instance {
   makeRoom(): void {
     if (this.runtime.isCrowded() === 0) return
     if (this.runtime.isFullOfCodes() === 0) return this.forget()
-    this.#addresses.clear()
-    this.#entries.clear()
+    this.#forgetPlaces()
     this.tier?.forgetCodes()
     this.runtime.forgetCodes()
   }

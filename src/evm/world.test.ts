@@ -98,6 +98,21 @@ describe('an overlay', () => {
     expect(world.writes().storage.get(ALICE)).toEqual(new Map([[slot(1), 11n]]))
   })
 
+  test('asks anew for a slot that it knows, where a later state has another value', () => {
+    const at = (value: bigint) => new Memory({ [ALICE]: { storage: { 1: value } } })
+    const earlier = Object.assign(at(11n), { moment: {} })
+    const later = Object.assign(at(12n), { moment: {}, changedSince: () => [{ address: ALICE, slot: slot(1) }] })
+    // So many that one of them is moved to the later state.
+    const worlds = Array.from({ length: 4 }, () => new World(earlier))
+    for (const world of worlds) expect(world.storage(ALICE, slot(1))).toBe(11n)
+    for (const world of worlds) world.release()
+    const world = new World(later)
+    expect(world.storage(ALICE, slot(1))).toBe(12n)
+    world.setStorage(ALICE, slot(1), 13n)
+    expect(world.storage(ALICE, slot(1))).toBe(13n)
+    world.release()
+  })
+
   test('does not overdraw', () => {
     expect(() => new World(base()).subBalance(ALICE, 10n)).toThrow(RangeError)
   })

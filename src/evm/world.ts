@@ -43,7 +43,7 @@ export class World implements StateReader {
 
   storage(address: Address, slot: Hash): bigint {
     const { instance } = this
-    return instance.word(instance.slot(instance.account(address), slot) + S_VALUE)
+    return instance.word(instance.knownSlot(instance.account(address), slot) + S_VALUE)
   }
 
   slots(address: Address): Iterable<Hash> {
