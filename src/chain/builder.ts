@@ -68,8 +68,8 @@ export class BlockBuilder {
   #logCount = 0
   #bloom: Uint8Array = Bloom.empty
   #requestsHash: Hash | null
-  readonly #transactionTrie = new OrderedTrie()
-  readonly #receiptTrie = new OrderedTrie()
+  readonly #transactionTrie = new OrderedTrie<Transaction>(({ raw }) => raw)
+  readonly #receiptTrie = new OrderedTrie<Receipt>(Receipt.lend)
   #header: Header
   /** of `#header`, with the length of what is hashed */
   #digest: { readonly hash: Hash; readonly sizeBytes: number } | null = null
@@ -229,8 +229,8 @@ export class BlockBuilder {
 
   #headerOn(stateRoot: Hash): Header {
     for (let index = this.#receiptTrie.size; index < this.receipts.length; index++) {
-      this.#transactionTrie.push(this.transactions[index]!.raw)
-      this.#receiptTrie.push(Receipt.encode(this.receipts[index]!))
+      this.#transactionTrie.push(this.transactions[index]!)
+      this.#receiptTrie.push(this.receipts[index]!)
     }
     return {
       ...this.#frame,

@@ -298,7 +298,7 @@ describe('an ordered root', () => {
   })
 
   it('follows its list as that grows, whether or not it was asked for in between', () => {
-    const list = new OrderedTrie()
+    const list = new OrderedTrie((value: Uint8Array) => value)
     const model = new Map<Hex, Uint8Array>()
     for (let index = 0; index < 140; index++) {
       const value = bytes(index % 3 === 0 ? 'short' : `a value of more than thirty-two bytes: ${index}`)

@@ -29,7 +29,7 @@ export class Trie<V> {
 
   /** The root of the trie whose keys are the RLP of 0, 1, 2…: transactions, receipts, withdrawals. */
   static orderedRoot(values: readonly Uint8Array[]): Hash {
-    const list = new OrderedTrie()
+    const list = new OrderedTrie(itself)
     for (const value of values) list.push(value)
     return list.rootHash()
   }
@@ -86,15 +86,20 @@ export class Trie<V> {
 }
 
 /** A list as a trie that grows: a root costs what is new since the last one. */
-export class OrderedTrie {
-  #trie = LIST
+export class OrderedTrie<V> {
+  #trie: Trie<V>
   #size = 0
+
+  /** `encode` as for any trie. */
+  constructor(encode: Encode<V>) {
+    this.#trie = Trie.empty(encode)
+  }
 
   get size(): number {
     return this.#size
   }
 
-  push(value: Uint8Array): void {
+  push(value: V): void {
     this.#trie = this.#trie.set(Hex.fromBytes(Rlp.encode(this.#size++)), value)
   }
 
@@ -104,7 +109,10 @@ export class OrderedTrie {
 }
 
 const EMPTY_ROOT_BYTES = Hash.toBytes(EMPTY_ROOT)
-const LIST = Trie.empty((value: Uint8Array) => value)
+
+function itself(bytes: Uint8Array): Uint8Array {
+  return bytes
+}
 
 /** The node that takes the place of `node`: it may be itself, changed, when it is the owner's. */
 function put<V>(node: Node<V> | null, key: Hex, depth: number, value: V | null, owner: Owner): Node<V> | null {

@@ -40,6 +40,7 @@ describe('a receipt', () => {
       fc.property(kinds, fc.array(log, { maxLength: 4 }), (kind, logs) => {
         const receipt = receiptOf({ ...kind, logs })
         expect(Receipt.decode(Receipt.encode(receipt))).toEqual(receipt)
+        expect(Receipt.lend(receipt).slice()).toEqual(Receipt.encode(receipt))
       }),
     )
   })

@@ -52,17 +52,28 @@ export type ConsensusReceipt = Pick<
   'type' | 'status' | 'root' | 'cumulativeGasUsed' | 'logsBloom' | 'logs' | 'depositNonce' | 'depositReceiptVersion'
 >
 
-export const Receipt = { encode, decode }
+export const Receipt = { encode, lend, decode }
 
 /**
  * The EIP-2718 form that the receipts trie and `debug_getRawReceipts` hold. A deposit's nonce and version are part of it
  * since Canyon, that is when there is a version (op-geth, `DepositReceiptVersion`).
  */
 function encode(receipt: ConsensusReceipt): Uint8Array {
-  const { type, status, root, cumulativeGasUsed, logsBloom, depositNonce, depositReceiptVersion } = receipt
+  const { type } = receipt
+  return type === 0 ? Rlp.encode(toRlp(receipt)) : Rlp.encodeTyped(type, toRlp(receipt))
+}
+
+/** The same where it was written, until the next RLP is: for whoever copies it at once. */
+function lend(receipt: ConsensusReceipt): Uint8Array {
+  const { type } = receipt
+  return type === 0 ? Rlp.lend(toRlp(receipt)) : Rlp.lendTyped(type, toRlp(receipt))
+}
+
+function toRlp(receipt: ConsensusReceipt): RlpInput[] {
+  const { status, root, cumulativeGasUsed, logsBloom, depositNonce, depositReceiptVersion } = receipt
   const fields: RlpInput[] = [root ?? status ?? 0, cumulativeGasUsed, logsBloom, receipt.logs.map(Log.toRlp)]
   if (depositReceiptVersion !== null) fields.push(depositNonce ?? 0n, depositReceiptVersion)
-  return type === 0 ? Rlp.encode(fields) : Rlp.encodeTyped(type, fields)
+  return fields
 }
 
 /** Throws DecodeError. */

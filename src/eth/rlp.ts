@@ -13,7 +13,7 @@ export interface RlpEncoded {
 /** What the encoder takes: bytes, 0x strings as the bytes they name, numbers as integers without leading zeros, lists. */
 export type RlpInput = Uint8Array | Hex | bigint | number | RlpEncoded | readonly RlpInput[]
 
-export const Rlp = { encode, encodeTyped, size, listSize, lend, decode, itemEnd, toBigint }
+export const Rlp = { encode, encodeTyped, size, listSize, lend, lendTyped, decode, itemEnd, toBigint }
 
 // Written from the end to the front: a list's length is known when its header is due, so one pass suffices.
 let scratch = new Uint8Array(1 << 16)
@@ -27,11 +27,15 @@ function encode(input: RlpInput): Uint8Array {
 
 /** One byte in front: the EIP-2718 envelope of `input`. */
 function encodeTyped(type: number, input: RlpInput): Uint8Array {
+  putTyped(type, input)
+  return take()
+}
+
+function putTyped(type: number, input: RlpInput): void {
   at = scratch.length
   put(input)
   reserve(1)
   scratch[--at] = type
-  return take()
 }
 
 /** How many bytes the encoding has. */
@@ -54,6 +58,12 @@ function listSize(contentBytes: number): number {
 function lend(input: RlpInput): Uint8Array {
   at = scratch.length
   put(input)
+  return scratch.subarray(at)
+}
+
+/** The same for an envelope. */
+function lendTyped(type: number, input: RlpInput): Uint8Array {
+  putTyped(type, input)
   return scratch.subarray(at)
 }
 
