@@ -22,13 +22,13 @@ const { values } = parseArgs({
   },
 })
 const BLOCKS = Number(values.blocks)
+/** Blocks imported at a time: one durable step, as an import of a file takes. */
+const STEP = 500
 /**
  * Blocks made at a time. Their garbage is collected then, and every such collection makes the engine forget what it knows of the store's classes
  * that have no instance just then, so that their code is compiled again: with one for each step that was a tenth of the import.
  */
-const MADE = 2_000
-/** Blocks imported at a time: one durable step, as an import of a file takes. */
-const STEP = 500
+const MADE = 4 * STEP
 /** A collection goes on in the background for so long. */
 const SWEEP_MS = 50
 const RUNS = 200
@@ -59,6 +59,7 @@ async function measure() {
   row(`${what}, for each core`, 'logs/s', 'more', (logs / cpuMs) * 1_000)
   row(`${what}, by the clock`, 'logs/s', 'more', (logs / wallMs) * 1_000)
   row(`longest step of ${STEP} blocks`, 'ms', 'less', pauseMs)
+  collect()
   row('resident after the import', 'MB', 'less', process.memoryUsage().rss / 2 ** 20)
   const wrong = await search(target, source, hashes, row)
   await target.close()

@@ -22,6 +22,7 @@ export interface AccountProof {
 /** What a leaf of the account trie commits to. */
 export interface AccountLeaf {
   readonly account: Account
+  /** In the newest version's trie the live one, which goes on changing: the account's leaf is set anew whenever it does. */
   readonly storage: Trie<bigint>
 }
 

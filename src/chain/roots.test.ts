@@ -6,6 +6,7 @@ import { StateHistory } from './state.ts'
 const ALICE = Address.fromBigint(1n)
 const BOB = Address.fromBigint(2n)
 const CAROL = Address.fromBigint(3n)
+const DAVE = Address.fromBigint(4n)
 
 function account(balance: bigint): Account {
   return { nonce: 0n, balance, codeHash: EMPTY_CODE_HASH }
@@ -44,34 +45,31 @@ const SECOND = writes([
 describe('the roots of a state that is only tried', () => {
   it('are those of the state once it is real, also on an older version', () => {
     const history = new StateHistory(GENESIS)
-    const tried = history.rootsWith(0, FIRST)
+    const accounts = [ALICE, BOB, CAROL, DAVE]
+    const tried = accounts.map((address) => history.rootsWith(0, FIRST, address))
     history.apply(FIRST)
-    expect(tried.stateRoot).toBe(history.stateRoot())
-    for (const address of [ALICE, BOB, CAROL]) expect(tried.storageRoot(address)).toBe(history.storageRoot(address))
-    const after = history.rootsWith(1, SECOND)
+    expect(tried).toEqual(accounts.map((address) => ({ stateRoot: history.stateRoot(), storageRoot: history.storageRoot(address) })))
+    const after = history.rootsWith(1, SECOND, BOB)
     history.apply(SECOND)
-    expect(after.stateRoot).toBe(history.stateRoot())
-    expect(after.storageRoot(BOB)).toBe(EMPTY_ROOT)
-    expect(history.rootsWith(0, FIRST).stateRoot).toBe(tried.stateRoot)
+    expect(after).toEqual({ stateRoot: history.stateRoot(), storageRoot: EMPTY_ROOT })
+    expect(accounts.map((address) => history.rootsWith(0, FIRST, address))).toEqual(tried)
   })
 
-  it('stay those of their version when the state goes on', () => {
+  it('are those of their version when the state has gone on', () => {
     const history = new StateHistory(GENESIS)
-    const [root, storage] = [history.stateRoot(), history.storageRoot(BOB)]
-    const tried = history.rootsWith(0, writes([[ALICE, account(1n)]]))
+    const roots = { stateRoot: history.stateRoot(), storageRoot: history.storageRoot(BOB) }
     history.apply(FIRST)
-    expect(history.storageRoot(BOB)).not.toBe(storage)
-    expect(tried.stateRoot).toBe(root)
-    expect(tried.storageRoot(BOB)).toBe(storage)
-    expect(tried.storageRoot(ALICE)).toBe(EMPTY_ROOT)
+    expect(history.storageRoot(BOB)).not.toBe(roots.storageRoot)
+    expect(history.rootsWith(0, writes([[ALICE, account(1n)]]), BOB)).toEqual(roots)
+    expect(history.rootsWith(0, writes([]), BOB)).toEqual(roots)
   })
 
   it('leave the history as it was', () => {
     const history = new StateHistory(GENESIS)
     const before = history.stateRoot()
-    history.rootsWith(0, FIRST)
+    history.rootsWith(0, FIRST, BOB)
     expect(history.stateRoot()).toBe(before)
-    expect(history.rootsWith(0, writes([])).stateRoot).toBe(before)
+    expect(history.rootsWith(0, writes([]), BOB).stateRoot).toBe(before)
     expect(history.version).toBe(0)
   })
 })

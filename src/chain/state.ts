@@ -1,5 +1,5 @@
-import { EMPTY_CODE_HASH, Hash } from '../eth/index.ts'
-import type { Address } from '../eth/index.ts'
+import { EMPTY_CODE_HASH } from '../eth/index.ts'
+import type { Address, Hash } from '../eth/index.ts'
 import { World } from '../evm/index.ts'
 import type { Account, StateKey, StateReader, WriteSet } from '../evm/index.ts'
 import { Cell } from './cell.ts'
@@ -114,23 +114,17 @@ export class StateHistory {
     return (this.#leaf(this.#tries(version), address, version)?.storage ?? NO_STORAGE).rootHash()
   }
 
-  /** The roots that a version would have with `writes` on top; nothing is kept. For simulated blocks. Throws as `at` does. */
-  rootsWith(version: number, writes: WriteSet): Roots {
+  /** The roots that a version would have with `writes` on top, of the storage that of `owner`; nothing is kept. Throws as `at` does. */
+  rootsWith(version: number, writes: WriteSet, owner: Address): Roots {
     this.#step(version)
     const tries = this.#tries(version)
     const leaves = new Map<Address, AccountLeaf | null>()
-    for (const address of [...writes.accounts.keys(), ...writes.storage.keys()]) {
+    for (const address of new Set([...writes.accounts.keys(), ...writes.storage.keys(), owner])) {
       leaves.set(address, leafWith(this.#leaf(tries, address, version), address, writes))
     }
-    const stateRoot = tries.accounts.update([...leaves].map(([address, leaf]) => [accountKey(address), leaf] as const)).rootHash()
-    // Of these the tries are already hashed, and the live ones will be others.
-    const roots = new Map([...leaves].map(([address, leaf]) => [address, (leaf?.storage ?? NO_STORAGE).rootBytes()]))
     return {
-      stateRoot,
-      storageRoot: (address) => {
-        const root = roots.get(address)
-        return root === undefined ? this.storageRoot(address, version) : Hash.from(root)
-      },
+      stateRoot: tries.accounts.update([...leaves].map(([address, leaf]) => [accountKey(address), leaf] as const)).rootHash(),
+      storageRoot: (leaves.get(owner)?.storage ?? NO_STORAGE).rootHash(),
     }
   }
 
@@ -298,7 +292,7 @@ export class StateHistory {
     if (owner.isDead && owner.slots === null) this.#accounts.delete(owner.address)
   }
 
-  /** For now: the live ones change where they stand. */
+  /** To be asked at once and not kept: those of the newest version change where they stand. */
   #tries(version: number): Tries {
     this.#refresh()
     return version === this.#version
@@ -354,7 +348,8 @@ export class StateHistory {
 /** The roots of one state. An absent account has the storage root of nothing. */
 export interface Roots {
   readonly stateRoot: Hash
-  readonly storageRoot: (address: Address) => Hash
+  /** of the one account that was asked for */
+  readonly storageRoot: Hash
 }
 
 function leafWith(before: AccountLeaf | null, address: Address, { accounts, storage }: WriteSet): AccountLeaf | null {

@@ -201,9 +201,9 @@ export class View {
     return this.#parts.history.proofAt(this.stateVersion(block), address, slots)
   }
 
-  /** The roots that the state after `block` would have with `writes` on top; nothing is kept. Throws as `stateVersion` does. */
-  rootsWith(block: Block, writes: WriteSet): Roots {
-    return this.#parts.history.rootsWith(this.stateVersion(block), writes)
+  /** The roots that the state after `block` would have with `writes` on top, of the storage that of `owner`. Throws as `stateVersion` does. */
+  rootsWith(block: Block, writes: WriteSet, owner: Address): Roots {
+    return this.#parts.history.rootsWith(this.stateVersion(block), writes, owner)
   }
 
   /** The rules and the environment that ran in `block`; for calls "in" that block. */

@@ -30,7 +30,7 @@ export const FIRST_MAP_BYTES = 2 ** 30
 /** Trees in the file: nine are used. */
 export const MAX_TREES = 12
 
-/** Blocks that are kept as decoded values, and what their records may have; a value takes some ten times its record. */
+/** Blocks that are kept as decoded values, and what their records may have; a value takes some six times its record. */
 export const DECODED_BLOCKS = 64
 export const DECODED_BYTES = 4 * 2 ** 20
 

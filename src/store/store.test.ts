@@ -8,6 +8,8 @@ import type { Account, WriteSet } from '../evm/index.ts'
 import { BLANK_HEADER } from '../eth/header.fixture.ts'
 import { CutOff, MemoryShelf, Store, openLmdb } from './index.ts'
 import type { Shelf } from './index.ts'
+import { encodeBlock } from './record/index.ts'
+import { SHELF_FORMAT } from './shelf/index.ts'
 
 const A = Address.from(`0x${'a1'.repeat(20)}`)
 const B = Address.from(`0x${'b2'.repeat(20)}`)
@@ -46,6 +48,20 @@ describe.each(Object.entries(KINDS))('the store on a shelf of %s', (_, open) => 
     const paid = one!.receipts.map(({ type, gasUsed, effectiveGasPrice }) => ({ type, gasUsed, effectiveGasPrice }))
     expect(store.paymentsOf(1)).toEqual(paid)
     expect([store.byNumber(4), store.byNumber(-1), store.byHash(T0), store.locate(T0)]).toEqual([null, null, null, null])
+  })
+
+  it('on a shelf of an older format, makes it one of ours with the first change and not before', async () => {
+    const shelf = await open()
+    shelves.push(shelf)
+    const [genesis, one] = blocks
+    const meta = { format: 1, genesisHash: genesis!.hash }
+    shelf.commit({ meta, blocks: [{ number: 0, record: encodeBlock(genesis!), writes: NO_WRITES }] })
+    const store = new Store(shelf)
+    expect([store.byNumber(0)?.hash, shelf.meta]).toEqual([genesis!.hash, meta])
+    store.append(one!, NO_WRITES)
+    store.flush()
+    expect(shelf.meta).toEqual({ format: SHELF_FORMAT, genesisHash: genesis!.hash })
+    expect([store.byNumber(0), store.byNumber(1)]).toMatchObject([{ hash: genesis!.hash }, { hash: one!.hash }])
   })
 
   it('takes only the next block, and shows nothing before it is flushed', async () => {

@@ -10,7 +10,7 @@ import { DECODED_BLOCKS, DECODED_BYTES, KNOWN_HEADS, SCANNED_SHARE } from './lim
 import { BlockRecord, byteFilter, checkRecord, CorruptRecord, Draft, encodeBlock, encodeInto, logCountOf } from './record/index.ts'
 import type { ByteFilter } from './record/index.ts'
 import { SHELF_FORMAT, ShelfError } from './shelf/index.ts'
-import type { Records, Shelf, ShelfBlock, ShelfChange } from './shelf/index.ts'
+import type { Records, Shelf, ShelfBlock, ShelfChange, ShelfMeta } from './shelf/index.ts'
 
 export interface StoreOptions {
   /** the state of older blocks is forgotten; null: it all stays */
@@ -125,7 +125,7 @@ export class Store implements BlockStore {
     const newest = blocks.at(-1)?.block
     const root = stateRoot?.() ?? newest?.header.stateRoot
     return {
-      ...(this.#shelf.meta === null ? { meta: this.#meta(newest) } : undefined),
+      ...this.#metaChange(newest),
       ...(cut === null ? undefined : { truncateTo: cut }),
       blocks,
       ...(edits === null ? undefined : { edits }),
@@ -136,8 +136,11 @@ export class Store implements BlockStore {
     }
   }
 
-  #meta(genesis: Block | undefined) {
-    return { format: SHELF_FORMAT, genesisHash: genesis?.hash ?? Hash.zero }
+  /** From the first change on a shelf of an older format is one of ours, which an older program then refuses by that name. */
+  #metaChange(genesis: Block | undefined): { meta?: ShelfMeta } {
+    const { meta } = this.#shelf
+    if (meta?.format === SHELF_FORMAT) return {}
+    return { meta: { format: SHELF_FORMAT, genesisHash: meta?.genesisHash ?? genesis?.hash ?? Hash.zero } }
   }
 
   #floorAt(newest: Block | undefined): { floor?: number } {

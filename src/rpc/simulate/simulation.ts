@@ -155,7 +155,7 @@ export class Simulation {
     return {
       type: message.type,
       status: byzantium ? (executed.outcome.kind === 'success' ? 1 : 0) : null,
-      root: byzantium ? null : this.#view.rootsWith(this.#base, this.#world.writes()).stateRoot,
+      root: byzantium ? null : this.#view.rootsWith(this.#base, this.#world.writes(), MESSAGE_PASSER).stateRoot,
       cumulativeGasUsed: spent + executed.gasUsed,
       logsBloom: Bloom.ofLogs(logs),
       logs,
@@ -176,7 +176,7 @@ export class Simulation {
     const receipts = ran.map(({ receipt }) => receipt)
     const logs = receipts.flatMap((receipt) => receipt.logs)
     const { requestsHash } = endBlock(context, this.#world, { withdrawals, ommers: [], logs })
-    const { stateRoot, storageRoot } = this.#view.rootsWith(this.#base, this.#world.writes())
+    const { stateRoot, storageRoot } = this.#view.rootsWith(this.#base, this.#world.writes(), MESSAGE_PASSER)
     const transactions = ran.map(({ tx }) => tx)
     const header: Header = {
       ...frame,
@@ -241,8 +241,8 @@ export class Simulation {
 }
 
 /** Isthmus: the storage root of the message passer. */
-function withdrawalsRoot(rules: Rules, withdrawals: readonly Withdrawal[], storageRoot: (address: Address) => Hash): Hash | null {
-  if (rules.hasOp('isthmus')) return storageRoot(MESSAGE_PASSER)
+function withdrawalsRoot(rules: Rules, withdrawals: readonly Withdrawal[], storageRoot: Hash): Hash | null {
+  if (rules.hasOp('isthmus')) return storageRoot
   return rules.has('shanghai') ? Trie.orderedRoot(withdrawals.map(Withdrawal.encode)) : null
 }
 

@@ -180,8 +180,8 @@ describe('a checked record', () => {
     expect(faultOf(bytes.subarray(0, 200))).toBe(`it has 200 bytes instead of ${bytes.length}`)
     expect(faultOf(bytes, number + 1)).toBe(`it is that of block ${number}`)
     expect(faultOf(bytes.slice().fill(0, 0, 1))).toBe('it does not begin as a record')
-    expect(faultOf(bytes.slice().fill(1, 3, 4))).toBe('it has the format 1, not 4')
-    expect(faultOf(bytes.slice().fill(5, 3, 4))).toBe('it has the format 5, not 4')
+    expect(faultOf(bytes.slice().fill(1, 3, 4))).toBe('it has the format 1, not 4 or 2')
+    expect(faultOf(bytes.slice().fill(5, 3, 4))).toBe('it has the format 5, not 4 or 2')
   })
 })
 

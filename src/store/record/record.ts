@@ -168,7 +168,7 @@ function faultOf(bytes: Uint8Array, number: number): string | null {
   const magic = view.getUint32(layout.R_MAGIC, true)
   const format = magic >>> 24
   if (!isOurs(magic)) return 'it does not begin as a record'
-  if (format !== FORMAT && format !== OLDER_FORMAT) return `it has the format ${format}, not ${FORMAT}`
+  if (format !== FORMAT && format !== OLDER_FORMAT) return `it has the format ${format}, not ${FORMAT} or ${OLDER_FORMAT}`
   const size = view.getUint32(layout.R_SIZE, true)
   if (size !== bytes.length) return `it has ${bytes.length} bytes instead of ${size}`
   if (view.getUint32(layout.R_CHECKSUM, true) !== crc32(bytes.subarray(layout.R_SIZE))) return 'its checksum does not match its bytes'

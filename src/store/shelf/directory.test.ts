@@ -94,7 +94,7 @@ describe('a data directory', () => {
 
   it('is refused when a newer version wrote it', async () => {
     await fill({ meta: { ...META, format: SHELF_FORMAT + 1 } })
-    await expectRefusal('newer-format', /written by a newer pocketchain \(format 2, this one reads up to 1\); use that version/)
+    await expectRefusal('newer-format', /written by a newer pocketchain \(format 3, this one reads up to 2\); use that version/)
   })
 
   it.each([

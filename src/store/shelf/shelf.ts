@@ -44,8 +44,8 @@ export interface ShelfMeta {
   readonly genesisHash: Hash
 }
 
-/** What this program writes. It reads nothing newer. */
-export const SHELF_FORMAT = 1
+/** What this program writes, and everything older. It reads nothing newer. 2: records of format 4. */
+export const SHELF_FORMAT = 2
 
 /** One step, taken as a whole or not at all, in the order of the fields. */
 export interface ShelfChange {

@@ -10,8 +10,9 @@ import { StateFileError } from './field.ts'
 import type { Field } from './field.ts'
 import { STATE_FILE_BYTES_PER_PIECE, STATE_FILE_RECORD_BYTES } from './limits.ts'
 
-/** The number of what stands under the key `pocketchain`. Nothing newer is read. */
-const FORMAT = 1
+/** The number of what stands under the key `pocketchain`, and the older one that is read as well: it has older records. */
+const FORMAT = 2
+const OLDER_FORMAT = 1
 
 /** What only our own files hold: all that makes the chain again, beside the newest state. */
 export interface OwnChain {
@@ -100,7 +101,8 @@ function hexed(values: Readonly<Record<string, bigint>>): object {
 /** Throws StateFileError. */
 export function readOwn(field: Field): OwnChain {
   const format = field.key('format').number()
-  if (format !== FORMAT) throw field.key('format').wrong(`is ${format}: another version of pocketchain wrote it, this one reads ${FORMAT}`)
+  if (format !== FORMAT && format !== OLDER_FORMAT)
+    throw field.key('format').wrong(`is ${format}: another version of pocketchain wrote it, this one reads ${OLDER_FORMAT} and ${FORMAT}`)
   const chainId = field.key('chainId').number()
   const records = [...readRecords(field.key('records'))]
   const [first] = records

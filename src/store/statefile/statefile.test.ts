@@ -134,7 +134,7 @@ describe('a file of ours', () => {
     ],
     ['half a record', (file) => (file['pocketchain'].records[0] = file['pocketchain'].records[0].slice(0, 400)), 'pocketchain.records[0]'],
     ['no record', (file) => (file['pocketchain'].records = []), 'pocketchain.records'],
-    ['a newer format', (file) => (file['pocketchain'].format = 2), 'pocketchain.format'],
+    ['a newer format', (file) => (file['pocketchain'].format = 3), 'pocketchain.format'],
     ['a balance changed by hand', (file) => (file['accounts'][SENDER].balance = '0x1'), 'pocketchain.stateRoot'],
     ['a lost account', (file) => delete file['accounts'][CONTRACT], 'pocketchain.stateRoot'],
     ['a lost account of the genesis', (file) => delete file['pocketchain'].genesis.alloc[SENDER], 'pocketchain.genesis.stateRoot'],
