@@ -32,6 +32,14 @@ function expectRead(text: string, message = read(text)): void {
 }
 
 describe('the ordinary bodies are read from their bytes', () => {
+  it('whatever becomes of their memory afterwards, and of one place two addresses', () => {
+    const memory = Buffer.alloc(512)
+    for (const to of [`0x${'11'.repeat(18)}aabb`, `0x${'22'.repeat(18)}aabb`]) {
+      const text = VIEM.replace(TO, to)
+      expectRead(text, readPlainCalls(memory.subarray(0, memory.write(text, 'latin1'))))
+    }
+  })
+
   it.each([
     ['as viem writes them', VIEM],
     ['as ethers writes them', ETHERS],

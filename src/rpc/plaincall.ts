@@ -137,7 +137,7 @@ function targetAt(bytes: Uint8Array, from: number): Address | null {
   const place = ending % KNOWN_TARGETS
   const known = targets[place]
   if (known !== undefined && holds(bytes, from, known.digits)) return known.address
-  const digits = bytes.slice(from, from + ADDRESS_DIGITS)
+  const digits = new Uint8Array(bytes.subarray(from, from + ADDRESS_DIGITS)) // Buffer.slice is a view: it would keep the whole body, and change with it
   const address = readAddress(`0x${LATIN1.decode(digits)}`)
   if (address !== null) targets[place] = { digits, address }
   return address
