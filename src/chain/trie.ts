@@ -52,7 +52,7 @@ export class Trie<V> {
 
   /**
    * As `put`, for whoever holds this trie alone and goes on with the answer: branches are changed where they stand, which saves a copy of
-   * every branch on the way (a kilobyte each). Tries that `put` or `update` made of this one stay as they are.
+   * every branch on the way (a kilobyte each). Other tries that `put` or `update` made of this one stay as they are.
    */
   set(key: Hex, value: V | null): Trie<V> {
     if (this.#root === null) return this.put(key, value)
