@@ -1,6 +1,8 @@
 import { EMPTY_CODE_HASH, Hash, Hex } from '../eth/index.ts'
 import type { Address } from '../eth/index.ts'
 import { type Hooks, NO_HOOKS } from './hooks.ts'
+import { KnownSlots } from './knownslots.ts'
+import { KNOWN_ACCOUNTS_MAX } from './limits.ts'
 import {
   A_ADDRESS,
   A_BALANCE,
@@ -107,10 +109,6 @@ export interface Services {
 }
 
 const LOW = (1n << 64n) - 1n
-/** Accounts that are found by their address without asking the runtime. */
-const ENTRIES_MAX = 256
-/** And slots of one account. */
-const KNOWN_SLOTS_MAX = 64
 
 const modules = new Map<boolean, object>()
 
@@ -135,9 +133,7 @@ export class Instance {
   readonly #addresses = new Map<number, Address>()
   /** the other way round, of loaded accounts: one message asks for its sender and its target again and again */
   readonly #entries = new Map<Address, number>()
-  /** loaded slots of one account: each transaction of an OP chain asks for the same ones, six times in all */
-  readonly #slots = new Map<Hash, number>()
-  #slotsOwner = 0
+  readonly #knownSlots = new KnownSlots()
 
   constructor(isTraced: boolean) {
     this.isTraced = isTraced
@@ -245,7 +241,7 @@ export class Instance {
     if (entry !== undefined) return entry
     this.setAddress(HOST, address)
     entry = this.runtime.account(HOST)
-    if (this.#entries.size === ENTRIES_MAX) this.#entries.clear()
+    if (this.#entries.size === KNOWN_ACCOUNTS_MAX) this.#entries.clear()
     this.#entries.set(address, entry)
     return entry
   }
@@ -257,15 +253,8 @@ export class Instance {
 
   /** As `slot`; remembers those of the account that was asked for last. */
   knownSlot(account: number, key: Hash): number {
-    if (account !== this.#slotsOwner) {
-      this.#slotsOwner = account
-      this.#slots.clear()
-    }
-    let entry = this.#slots.get(key)
-    if (entry !== undefined) return entry
-    entry = this.slot(account, key)
-    if (this.#slots.size === KNOWN_SLOTS_MAX) this.#slots.clear()
-    this.#slots.set(key, entry)
+    let entry = this.#knownSlots.find(account, key)
+    if (entry === undefined) this.#knownSlots.add(account, key, (entry = this.slot(account, key)))
     return entry
   }
 
@@ -308,7 +297,7 @@ export class Instance {
       this.#entries.delete(address)
       return this.runtime.staleAccount(account)
     }
-    if (account === this.#slotsOwner) this.#slots.delete(slot)
+    this.#knownSlots.forget(account, slot)
     this.setKey(HOST, slot)
     const entry = this.runtime.cachedSlot(account, HOST)
     if (entry !== 0) this.runtime.staleSlot(entry)
@@ -317,7 +306,7 @@ export class Instance {
   #forgetPlaces(): void {
     this.#addresses.clear()
     this.#entries.clear()
-    this.#slots.clear()
+    this.#knownSlots.forgetAll()
   }
 
   /** Nothing of what was read is believed any more. */

@@ -19,3 +19,9 @@ export const FUEL_PER_LOOK = 100_000
 
 /** Steps that a tracer hears of between two looks at the clock: about a millisecond, more when it copies memory. */
 export const STEPS_PER_LOOK = 1_024
+
+/** Accounts that an instance finds by their address without asking the runtime: one message asks for its sender and its target again and again. */
+export const KNOWN_ACCOUNTS_MAX = 256
+
+/** And slots of one account: many times what a transaction of an OP chain asks of L1Block. */
+export const KNOWN_SLOTS_MAX = 64

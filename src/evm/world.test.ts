@@ -2,6 +2,8 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Address, EMPTY_CODE_HASH, Hash } from '../eth/index.ts'
 import { ALICE, BOB, isUntouched, Memory, slot } from './evm.fixture.ts'
+import { IDLE_INSTANCES_MAX } from './limits.ts'
+import { ACCOUNTS_FULL, CODES_FULL } from './runtime/layout.ts'
 import { World } from './world.ts'
 
 const base = () => new Memory({ [ALICE]: { nonce: 1n, balance: 9n, code: '0x01', storage: { 1: 11n, 2: 22n } } })
@@ -110,6 +112,31 @@ describe('an overlay', () => {
     expect(world.storage(ALICE, slot(1))).toBe(12n)
     world.setStorage(ALICE, slot(1), 13n)
     expect(world.storage(ALICE, slot(1))).toBe(13n)
+    world.release()
+  })
+
+  test('asks anew for a slot that it knows, where nobody knows what differs in the other state', () => {
+    // One more than may rest: at least one lives in an instance where another has lived.
+    for (let value = 1n; value <= BigInt(IDLE_INSTANCES_MAX) + 1n; value++) {
+      const world = new World(new Memory({ [ALICE]: { storage: { 1: value } } }))
+      expect(world.storage(ALICE, slot(1))).toBe(value)
+      world.release()
+    }
+  })
+
+  test.each<[string, number, (world: World, index: number) => unknown]>([
+    ['accounts', ACCOUNTS_FULL, (world, index) => world.nonce(Address.fromBigint(BigInt(index) + 2n ** 32n))],
+    ['codes', CODES_FULL, (world, index) => world.code(Hash.keccak(Uint8Array.of(index & 255, index >> 8)))],
+  ])('looks anew for what it knows when so many %s have been asked for that room was made', (_, most, ask) => {
+    const state = new Memory({ [ALICE]: { storage: { 1: 11n } }, [BOB]: { storage: { 1: 12n } } })
+    const world = new World(state)
+    expect(world.storage(ALICE, slot(1))).toBe(11n)
+    const place = world.instance.account(ALICE)
+    for (let index = 0; index <= most; index++) ask(world, index)
+    world.rebase(state)
+    expect([world.storage(BOB, slot(1)), world.storage(ALICE, slot(1))]).toEqual([12n, 11n])
+    // The first who was asked for lies where the other did.
+    expect(world.instance.account(BOB)).toBe(place)
     world.release()
   })
 
