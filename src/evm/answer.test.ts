@@ -1,11 +1,10 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Address } from '../eth/index.ts'
-import { Hex } from '../eth/index.ts'
+import { Address, Hash, Hex } from '../eth/index.ts'
 import { answer } from './answer.ts'
 import { Deadline, OutOfTime } from './deadline.ts'
 import { EngineFull } from './engine.ts'
-import { ALICE, BOB, COINBASE, CONTRACT, ETHER, Memory, contextOf, l1Config, message, opConfig, slot } from './evm.fixture.ts'
+import { ALICE, BOB, COINBASE, CONTRACT, ETHER, GWEI, Memory, contextOf, l1Config, message, opConfig, slot } from './evm.fixture.ts'
 import { executeTransaction } from './execute.ts'
 import { configureTier1 } from './jit/index.ts'
 import { UnsupportedFork } from './forks.ts'
@@ -100,6 +99,24 @@ it('leaves nothing behind for the next one', () => {
   world.release()
 })
 
+it('hears nothing of the blobs, the price, the value and the moved precompiles of what ran before', () => {
+  // Returns what the identity answers to 7, the first blob, the price and the value.
+  const code = '0x60075f526020602060205f60045afa505f496040523a6060523460805260806020f3'
+  const state = Object.assign(new Memory({ [ALICE]: { balance: ETHER }, [CONTRACT]: { code } }), { moment: {} })
+  const world = new World(state)
+  const { instance } = world
+  const blob = Hash.from(`0x01${'00'.repeat(31)}`)
+  const paid = message({ type: 3, to: CONTRACT, value: 9n, blobVersionedHashes: [blob], maxFeePerBlobGas: 10n })
+  const moved = { movedPrecompiles: new Map([[BOB, Address.fromBigint(4n)]]) }
+  const { output } = executeTransaction(paid, contextOf(PRAGUE), world, moved)
+  expect(wordsOf(Hex.fromBytes(output))).toEqual([0n, BigInt(blob), 2n * GWEI, 9n])
+  world.release()
+  expect(wordsOf(answer(question(), contextOf(PRAGUE), state, new Deadline(60_000)).output)).toEqual([7n, 0n, 0n, 0n])
+  const next = new World(state)
+  expect(next.instance).toBe(instance)
+  next.release()
+})
+
 it('refuses gas that does not pay for the data, in the words of a transaction', () => {
   const state = new Memory({})
   const data = new Uint8Array(10_000).fill(1)
@@ -144,6 +161,10 @@ it('is interpreted once compiled code is switched off', () => {
     configureTier1({ mode: 'off', promoteAtGas: 20_000_000n })
   }
 })
+
+function wordsOf(output: Hex): bigint[] {
+  return (output.slice(2).match(/.{64}/g) ?? []).map((word) => BigInt(`0x${word}`))
+}
 
 interface Asked {
   readonly from?: Address

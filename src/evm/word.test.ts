@@ -242,20 +242,60 @@ test('keccak256 agrees with eth/ at every length up to two blocks and more, and 
   }
 })
 
+/** The hash of 64 bytes, and where in the table it stands. */
+function hashOfPair(pair: Uint8Array): { readonly hash: Uint8Array; readonly place: number } {
+  memory.set(pair, BYTES)
+  const place = call('hashOfPair')(BYTES)
+  return { hash: memory.slice(place, place + 32), place }
+}
+
 test('a pair of words has its own hash, though it was asked for before, others were since, and all but a bit of it is another', () => {
-  const hashOf = (pair: Uint8Array): Uint8Array => {
-    memory.set(pair, BYTES)
-    const at = call('hashOfPair')(BYTES)
-    return memory.slice(at, at + 32)
-  }
   // What is in the table before anything is: zeros.
-  expect(hashOf(new Uint8Array(64))).toEqual(keccak256(new Uint8Array(64)))
+  expect(hashOfPair(new Uint8Array(64)).hash).toEqual(keccak256(new Uint8Array(64)))
   // More than there are places, a quarter of them again and again, each with one bit that is another in every byte.
   for (let i = 0; i < 4_000; i++) {
     const pair = new Uint8Array(64)
     pair.set(keccak256(Uint8Array.of(i % 4 === 0 ? i % 52 : i & 255, i % 4 === 0 ? 0 : i >> 8)))
-    expect(hashOf(pair)).toEqual(keccak256(pair))
+    expect(hashOfPair(pair).hash).toEqual(keccak256(pair))
     pair[i % 64]! ^= 1 << ((i >> 3) % 8)
-    expect(hashOf(pair)).toEqual(keccak256(pair))
+    expect(hashOfPair(pair).hash).toEqual(keccak256(pair))
   }
+})
+
+test('pairs of words that share a place and all but one limb have hashes of their own', () => {
+  const chosen = (seed: number, other: number): Uint8Array => keccak256(Uint8Array.of(seed, other & 255, other >> 8))
+  for (let seed = 0; seed < 10; seed++) {
+    const pair = Uint8Array.of(...chosen(seed, 0), ...chosen(seed, 1))
+    for (let limb = 0; limb < 64; limb += 8) {
+      const { place } = hashOfPair(pair)
+      // Any other limb will do where a place does not depend on it, else one of a thousand.
+      const other = Uint8Array.from(pair)
+      let hash: Uint8Array | null = null
+      for (let i = 2; hash === null && i < 2 ** 16; i++) {
+        other.set(chosen(seed, i).subarray(0, 8), limb)
+        const found = hashOfPair(other)
+        if (found.place === place) hash = found.hash
+      }
+      expect(hash).toEqual(keccak256(other))
+    }
+  }
+})
+
+test('bytes are copied as they were, however the two places overlap', () => {
+  const before = Uint8Array.from({ length: 160 }, (_, i) => i + 1)
+  for (const size of [0, 31, 32, 33]) {
+    for (let distance = -40; distance <= 40; distance++) {
+      memory.set(before, BYTES)
+      call('copyBytes')(BYTES + 60 + distance, BYTES + 60, size)
+      const wanted = before.slice().copyWithin(60 + distance, 60, 60 + size)
+      expect({ size, distance, bytes: memory.slice(BYTES, BYTES + 160) }).toEqual({ size, distance, bytes: wanted })
+    }
+  }
+})
+
+test.each([0, 32, 512, 544])('%i bytes are cleared, and none beside them', (size) => {
+  const wanted = new Uint8Array(800).fill(0xff).fill(0, 64, 64 + size)
+  memory.fill(0xff, BYTES, BYTES + 800)
+  call('clearWords')(BYTES + 64, size)
+  expect(memory.slice(BYTES, BYTES + 800)).toEqual(wanted)
 })

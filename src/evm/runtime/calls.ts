@@ -16,8 +16,8 @@ import {
 import { TRACE } from './flags'
 import { hookEnter, hookLeave } from './hooks'
 import {
-  charge, chargeWords, depth, frame, frameAt, fuel, gasLeft, halt, halted, isStatic, memoryBase, memorySize, range, rangeAt, rangeSize, returnSize, self, setDepth,
-  setFrame, setFuel, setGas, setMemory, setReturnSize, setSelf,
+  charge, chargeWords, depth, frame, frameAt, fuel, gasLeft, halt, halted, isStatic, memoryBase, memorySize, range, rangeAt, rangeSize, returnSize,
+  self, setDepth, setFrame, setFuel, setGas, setMemory, setReturnSize, setSelf,
 } from './machine'
 import {
   account, analyse, checkpoint, codeOf, coldAccountCost, currentEpoch, currentSerial, ensure, exists, hasNoCode, isEmpty, logCount, logTop, noRoom,

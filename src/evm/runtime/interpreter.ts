@@ -10,8 +10,9 @@ import { F_BASE, F_CALLER, F_CODE, F_INPUT_SIZE, F_PC, F_SP, F_VALUE } from './f
 import { hookFault, hookStep } from './hooks'
 import { beginMessage, countGas, enterHot } from './hot'
 import {
-  A_ADDRESS, A_NONCE, BASE_FEE, BLOB_BASE_FEE, BLOB_COUNT, C_BYTES, C_JUMPS, C_SIZE, CHAIN_ID, COINBASE, FORK, GAS_LIMIT, GAS_PRICE, INVALID_JUMP, INVALID_OPCODE, MOVED_COUNT, NUMBER, OPCODES,
-  ORIGIN, OUT_OF_GAS, OUT_OF_TIME, RANDOM, REVERT, RUNNING, SHANGHAI, STACK_OVERFLOW, STACK_UNDERFLOW, SUCCESS, TARGET, TIMESTAMP, VALUE,
+  A_ADDRESS, A_NONCE, BASE_FEE, BLOB_BASE_FEE, BLOB_COUNT, C_BYTES, C_JUMPS, C_SIZE, CHAIN_ID, COINBASE, FORK, GAS_LIMIT, GAS_PRICE, INVALID_JUMP,
+  INVALID_OPCODE, MOVED_COUNT, NUMBER, OPCODES, ORIGIN, OUT_OF_GAS, OUT_OF_TIME, RANDOM, REVERT, RUNNING, SHANGHAI, STACK_OVERFLOW, STACK_UNDERFLOW,
+  SUCCESS, TARGET, TIMESTAMP, VALUE,
 } from './layout'
 import {
   depth, frame, fuel, gasLeft, halt, halted, memoryBase, memorySize, rangeAt, rangeOf, refuel, returnSize, setFuel, setGas, setReturnSize,
@@ -22,8 +23,8 @@ import {
 } from './opcodes'
 import { account, beginTransaction, ensure, warmAccount } from './state'
 import {
-  add, addmod, and, byteAt, clear, clz, copy, copyAddress, div, eq, fromBytes, gt, isZero, lt, mod, mul, mulmod, not, or, sar, sdiv, sgt, shl, shr, signextend, slt,
-  smod, sub, toBytes, xor,
+  add, addmod, and, byteAt, clear, clz, copy, copyAddress, div, eq, fromBytes, gt, isZero, lt, mod, mul, mulmod, not, or, sar, sdiv, sgt, shl, shr,
+  signextend, slt, smod, sub, toBytes, xor,
 } from './word'
 
 /** Runs a message whose parameters stand in the block. Answers how it ended; `gas` is then what is left (`gasLeft`). */

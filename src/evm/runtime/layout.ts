@@ -92,8 +92,9 @@ export const INIT_END: usize = 996 * MB
 /** memories of all frames, one above the other; the only region that grows */
 export const MEMORY: usize = 996 * MB
 
-// At most half of what there is. Beyond, the next message might not find room, and the memory that was touched is also more than an instance
-// should keep. Checkpoints are numbered with 32 bits; a run uses a few thousand of them.
+// At most four sevenths of the accounts, slots and codes that there is room for, and a fifth of the codes' bytes. Beyond, the next message might
+// not find room, and the memory that was touched is also more than an instance should keep. Checkpoints are numbered with 32 bits; a run uses a
+// few thousand of them.
 export const ACCOUNTS_FULL: u32 = 131072
 export const SLOTS_FULL: u32 = 524288
 export const CODES_FULL: u32 = 16384
