@@ -24,7 +24,7 @@ export function putBloom(bloom: Uint8Array, to: Uint8Array, at: number): number 
   return end - at
 }
 
-/** How many words have a bit, as they stand in `filledWords` then. Which of them do is chance: a branch on it cost as much as all the rest. */
+/** How many words have a bit; `filledWords` says which. That is chance, and a branch on it took 0.16 us of 0.38 a bloom. */
 function findFilled(): number {
   let count = 0
   for (let i = 0; i < WORDS; i++) {
