@@ -53,7 +53,7 @@ export class ItemIndex {
   readonly #pages: Pages
   /** one behind the other from item 0 on, levels falling */
   #sections: Section[]
-  readonly #tail: Tail
+  readonly #tail = new Tail()
   /** of what the tail becomes */
   readonly #writer: SectionWriter
   #merges: Merge[] = []
@@ -70,7 +70,6 @@ export class ItemIndex {
   /** What was saved; the blocks from `next` on have to be appended again. Throws CorruptSection. */
   constructor(source: PageSource, heads: Iterable<SectionHead>, limits: IndexLimits = LIMITS) {
     this.#limits = limits
-    this.#tail = new Tail(limits)
     this.#pages = new Pages(source, limits.cachedPages)
     this.#writer = new SectionWriter(limits, (page) => this.#pages.add(page))
     const sections = Array.from(heads, ({ id, head }) => new Section(id, decodeHead(head, id), this.#pages))

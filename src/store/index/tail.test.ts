@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest'
 import { recordOf, valueOf } from './chain.fixture.ts'
 import { KIND, keyOfBytes } from './keys.ts'
-import { LIMITS } from './limits.ts'
 import { Places } from './places.ts'
 import { Tail } from './tail.ts'
 
 test('a tail finds every item whenever its table has grown', () => {
-  const tail = new Tail(LIMITS)
+  const tail = new Tail()
   tail.reset(0, 0)
   const hashes = Array.from({ length: 3_000 }, (_, i) => valueOf(i + 1))
   for (const [number, hash] of hashes.entries()) {
@@ -20,18 +19,26 @@ test('a tail finds every item whenever its table has grown', () => {
   }
 })
 
-test('a tail counts a key up to its own bound, and then says that it may have all items', () => {
-  const tail = new Tail({ tailItems: 64, candidateCost: 8 })
+test('a tail counts the items of a key, whatever was cut off and however its table has grown', () => {
+  const tail = new Tail()
   tail.reset(0, 0)
-  const address = valueOf(7).subarray(0, 20)
-  const key = keyOfBytes(KIND.address, address)
+  const addresses = [valueOf(7, 20), valueOf(8, 20)]
+  const counts = () => addresses.map((address) => tail.probe(keyOfBytes(KIND.address, address))?.count ?? 0)
   const append = (number: number) => {
-    const record = recordOf({ number, hash: valueOf(number + 100), transactions: [], logs: [{ address, topics: [] }] })
+    const logs = addresses.slice(number % 3).map((address) => ({ address, topics: [] }))
+    const record = recordOf({ number, hash: valueOf(number + 100), transactions: [], logs })
     tail.append(new DataView(record.buffer, record.byteOffset, record.length))
   }
-  const counts = Array.from({ length: 9 }, (_, number) => {
-    append(number)
-    return tail.probe(key)?.count
-  })
-  expect(counts).toEqual([1, 2, 3, 4, 5, 6, 7, 2 * 8, 2 * 9])
+  expect(counts()).toEqual([0, 0])
+  for (let number = 0; number < 3; number++) append(number)
+  expect(counts()).toEqual([1, 2])
+  for (let number = 3; number < 1_500; number++) append(number)
+  expect(counts()).toEqual([500, 1_000])
+  tail.truncate(2)
+  expect(counts()).toEqual([1, 2])
+  tail.truncate(0)
+  expect(counts()).toEqual([0, 0])
+  append(0)
+  tail.reset(0, 0)
+  expect(counts()).toEqual([0, 0])
 })

@@ -1,7 +1,6 @@
 import * as layout from '../writer/layout.ts'
 import type { Head } from './head.ts'
 import { KIND, PLACE_MASK, highOf, keyOfRow, putRow } from './keys.ts'
-import type { IndexLimits } from './limits.ts'
 import type { Part, Postings } from './part.ts'
 import type { Places } from './places.ts'
 import { RowSorter } from './rowsorter.ts'
@@ -25,15 +24,11 @@ export class Tail implements Part {
   #older = new Uint32Array(1_024)
   /** the newest row of each slot, counted from 1 */
   #slots = new Uint32Array(1_024)
+  /** how many rows each slot's chain has: seldom those of more than one key */
+  #chained = new Uint32Array(1_024)
   /** how many rows are in the table: the others follow when somebody looks, which during an import nobody does */
   #linked = 0
   readonly #sorter = new RowSorter()
-  /** An eighth of a full tail: to look at more costs more than to scan it. */
-  readonly #countedItems: number
-
-  constructor({ tailItems, candidateCost }: Pick<IndexLimits, 'tailItems' | 'candidateCost'>) {
-    this.#countedItems = tailItems / candidateCost
-  }
 
   get firstBlock(): number {
     return this.#firstBlock
@@ -66,7 +61,10 @@ export class Tail implements Part {
     this.#blocks = 0
     this.#items = 0
     this.#count = 0
-    if (this.#linked > 0) this.#slots.fill(0)
+    if (this.#linked > 0) {
+      this.#slots.fill(0)
+      this.#chained.fill(0)
+    }
     this.#linked = 0
   }
 
@@ -88,19 +86,21 @@ export class Tail implements Part {
   truncate(blocks: number): void {
     if (blocks >= this.#blocks) return
     const kept = this.#rowsBefore[blocks] as number // in range
-    for (let row = this.#linked - 1; row >= kept; row--) this.#slots[this.#slotOf(row)] = this.#older[row] as number // in range
+    for (let row = this.#linked - 1; row >= kept; row--) {
+      const slot = this.#slotOf(row)
+      this.#slots[slot] = this.#older[row] as number // in range
+      this.#chained[slot]!--
+    }
     this.#linked = Math.min(this.#linked, kept)
     this.#count = kept
     this.#items = this.#starts[blocks] as number // in range
     this.#blocks = blocks
   }
 
-  /** A key with more items than are worth looking at is not counted to its end: it may have all of them. */
+  /** The count is that of the key's slot: to walk along the chain of one that every log has took as long as the rest of a search. */
   probe(key: number): Postings | null {
-    const most = this.#countedItems
-    let count = 0
-    for (let row = this.#newest(key); row >= 0 && count < most; row = this.#next(row, key)) count++
-    return count === 0 ? null : { key, count: count < most ? count : this.#items, page: 0, row: 0 }
+    if (this.#newest(key) < 0) return null
+    return { key, count: this.#chained[this.#slotOfKey(key)] as number, page: 0, row: 0 } // in range
   }
 
   read({ key }: Pick<Postings, 'key'>, from: number, to: number, out: Places): void {
@@ -186,6 +186,7 @@ export class Tail implements Part {
       const slot = this.#slotOf(this.#linked)
       this.#older[this.#linked] = this.#slots[slot] as number // in range
       this.#slots[slot] = this.#linked + 1
+      this.#chained[slot]!++
     }
   }
 
@@ -193,6 +194,7 @@ export class Tail implements Part {
     this.#rows = doubled(this.#rows)
     this.#older = doubled(this.#older)
     this.#slots = new Uint32Array(this.#older.length)
+    this.#chained = new Uint32Array(this.#older.length)
     this.#linked = 0
   }
 
@@ -201,10 +203,14 @@ export class Tail implements Part {
     return (this.#rows[2 * row + 1] as number) & (this.#slots.length - 1) // rows are in range
   }
 
+  #slotOfKey(key: number): number {
+    return highOf(key) & (this.#slots.length - 1)
+  }
+
   /** The newest row of the key, or -1. */
   #newest(key: number): number {
     if (this.#linked < this.#count) this.#link()
-    return this.#find((this.#slots[highOf(key) & (this.#slots.length - 1)] as number) - 1, key)
+    return this.#find((this.#slots[this.#slotOfKey(key)] as number) - 1, key) // in range
   }
 
   #next(row: number, key: number): number {
