@@ -36,7 +36,10 @@ const WRITER = {
   source: 'src/store/writer',
   target: 'src/store/wasm',
   roomMb: 0,
-  modules: [{ name: 'writer', entry: 'index.ts' }],
+  modules: [
+    { name: 'writer', entry: 'index.ts' },
+    { name: 'draft', entry: 'draft.ts', pages: 17 },
+  ],
 }
 
 const PROGRAMS = [ENGINE, WRITER]

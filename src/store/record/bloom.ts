@@ -3,42 +3,26 @@ import { BLOOM_BYTES, BLOOM_MAX_BITS, BLOOM_WHOLE } from '../writer/layout.ts'
 
 // The payload of a field of kind BLOOM (writer/layout.ts). A receipt's bloom is mostly zeros: whole, they were a quarter of a block's record.
 
-/** Writes it to `to`, from `at` on, where there is room for it whole. Answers its size. Throws RangeError for what is not 256 bytes. */
+/** Writes it to `to`, from `at` on, where there is room for it whole. Answers where it ends. */
 export function putBloom(bloom: Uint8Array, to: Uint8Array, at: number): number {
-  if (bloom.length !== BLOOM_BYTES) throw new RangeError(`a bloom of ${bloom.length} bytes`)
-  bytes.set(bloom)
-  const first = at + 1
-  const last = first + 2 * BLOOM_MAX_BITS
-  let end = first
-  for (let i = 0, count = findFilled(); i < count; i++) {
-    const place = filledWords[i]!
-    for (let word = view.getInt32(4 * place); word !== 0; end += 2) {
-      if (end === last) return putWhole(bloom, to, at)
-      const bit = Math.clz32(word)
-      word ^= 0x80_00_00_00 >>> bit
-      to[end] = 32 * place + bit // modulo 256
-      to[end + 1] = place >> 3
+  let end = at + 1
+  for (let place = 0; place < BLOOM_BYTES; place++) {
+    for (let left = bloom[place]!; left !== 0; end += 2) {
+      if (end > at + 2 * BLOOM_MAX_BITS) return putWhole(bloom, to, at)
+      const bit = Math.clz32(left) - 24
+      left ^= 0x80 >> bit
+      to[end] = 8 * place + bit // modulo 256
+      to[end + 1] = place >> 5
     }
   }
-  to[at] = end === first ? 0 : BLOOM_WHOLE + (end - first) / 2
-  return end - at
-}
-
-/** How many words have a bit; `filledWords` says which. That is chance, and a branch on it took 0.16 us of 0.38 a bloom. */
-function findFilled(): number {
-  let count = 0
-  for (let i = 0; i < WORDS; i++) {
-    const word = words[i]!
-    filledWords[count] = i
-    count += (word | -word) >>> 31
-  }
-  return count
+  to[at] = end === at + 1 ? 0 : BLOOM_WHOLE + (end - at - 1) / 2
+  return end
 }
 
 function putWhole(bloom: Uint8Array, to: Uint8Array, at: number): number {
   to[at] = BLOOM_WHOLE
   to.set(bloom, at + 1)
-  return 1 + BLOOM_BYTES
+  return at + 1 + BLOOM_BYTES
 }
 
 /** Bytes of the payload that begins at `at`. */
@@ -63,10 +47,3 @@ export function bloomAt(record: Uint8Array, at: number): Uint8Array {
 function bitCount(head: number): number {
   return head === 0 ? 0 : head - BLOOM_WHOLE
 }
-
-/** Where a bloom lies while its bits are looked for. */
-const bytes = new Uint8Array(BLOOM_BYTES)
-const view = new DataView(bytes.buffer)
-const words = new Int32Array(bytes.buffer)
-const WORDS = BLOOM_BYTES / 4
-const filledWords = new Uint8Array(WORDS)

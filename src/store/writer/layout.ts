@@ -175,3 +175,16 @@ export const MEMORY: usize = 4 * MB
 // How the logs to print are chosen: bits, none of them for all logs.
 export const FILTERED_LOGS: i32 = 1
 export const LISTED_LOGS: i32 = 2
+
+// --- the linear memory of draft.ts, in which a record is made, written by src/store/record/sheet.ts ---------------------------------------
+
+/** addresses and hashes that wait to be put into the record, at most SHEET_TEXTS */
+export const SHEET_TEXTS: i32 = 256
+/** u32 each: where its bytes go, how many they are (20 or 32) */
+export const SHEET_PLACES: usize = 4096
+/** 256 bytes: the bloom that is to be put into the record */
+export const SHEET_BLOOM: usize = 8192
+/** the texts, 0x included, one behind the other */
+export const SHEET_LETTERS: usize = 16384
+/** the record; memory grows with it */
+export const SHEET_RECORD: usize = 65536

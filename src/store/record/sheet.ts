@@ -1,0 +1,12 @@
+/** Memory that a record is made in, laid out as SHEET_RECORD and its neighbours in writer/layout.ts say, and what is done there at once. */
+export interface Sheet {
+  readonly memory: {
+    readonly buffer: ArrayBuffer
+    /** By so many pages of 64 KiB. The buffer is another one then. */
+    grow(pages: number): number
+  }
+  /** The first `count` texts at SHEET_LETTERS become bytes at the places that SHEET_PLACES names. Answers how many letters those should have had. */
+  putTexts(count: number): number
+  /** The bloom at SHEET_BLOOM becomes a payload at `to`, where there is room for it whole. Answers where that ends. */
+  putBloom(to: number): number
+}

@@ -1,0 +1,68 @@
+// Puts into a record what its host would do byte by byte: hex as bytes, blooms as the places of their bits. The host writes the rest itself.
+
+import { BLOOM_BYTES, BLOOM_MAX_BITS, BLOOM_WHOLE, SHEET_BLOOM, SHEET_LETTERS, SHEET_PLACES } from './layout'
+
+/** The first `count` texts at SHEET_LETTERS, to their places. Answers how many letters they should have had. */
+export function putTexts(count: i32): i32 {
+  let from = SHEET_LETTERS
+  for (let place = SHEET_PLACES, end = place + 8 * <usize>count; place < end; place += 8) {
+    const to = <usize>load<u32>(place)
+    const size = <usize>load<u32>(place, 4)
+    put16(from + 2, to)
+    // the last 16 bytes: of an address they begin with some of the first
+    put16(from + 2 * size - 30, to + size - 16)
+    from += 2 + 2 * size
+  }
+  return <i32>(from - SHEET_LETTERS)
+}
+
+/** The bloom at SHEET_BLOOM (BLOOM of layout.ts). Answers where it ends. */
+export function putBloom(to: usize): usize {
+  const first = to + 1
+  const last = first + 2 * BLOOM_MAX_BITS
+  let end = first
+  for (let at: usize = 0; at < <usize>BLOOM_BYTES; at += 64) {
+    for (let filled = filledOf(SHEET_BLOOM + at); filled != 0; filled &= filled - 1) {
+      const place = at + <usize>ctz(filled)
+      for (let bits = <u32>load<u8>(SHEET_BLOOM + place) << 24; bits != 0; end += 2) {
+        if (end == last) return putWhole(to)
+        const bit = clz(bits)
+        bits ^= 0x8000_0000 >>> bit
+        store<u16>(end, <u16>(8 * place + bit))
+      }
+    }
+  }
+  store<u8>(to, end == first ? 0 : BLOOM_WHOLE + <i32>((end - first) >> 1))
+  return end
+}
+
+function putWhole(to: usize): usize {
+  store<u8>(to, BLOOM_WHOLE)
+  memory.copy(to + 1, SHEET_BLOOM, BLOOM_BYTES)
+  return to + 1 + BLOOM_BYTES
+}
+
+/** Which of 64 bytes have a bit. */
+@inline
+function filledOf(at: usize): u64 {
+  return filled16(at) | (filled16(at + 16) << 16) | (filled16(at + 32) << 32) | (filled16(at + 48) << 48)
+}
+
+@inline
+function filled16(at: usize): u64 {
+  return <u64>(<u32>i8x16.bitmask(i8x16.ne(v128.load(at), i8x16.splat(0))))
+}
+
+/** The bytes that 32 letters spell. */
+@inline
+function put16(from: usize, to: usize): void {
+  v128.store(to, i8x16.narrow_i16x8_u(bytesOf(v128.load(from)), bytesOf(v128.load(from, 16))))
+}
+
+/** Eight, each as u16. A letter above 9 is 9 more than its low four bits. */
+@inline
+function bytesOf(letters: v128): v128 {
+  const more = v128.and(i8x16.gt_s(letters, i8x16.splat(0x39)), i8x16.splat(9))
+  const digits = i8x16.add(v128.and(letters, i8x16.splat(15)), more)
+  return v128.and(v128.or(i16x8.shl(digits, 4), i16x8.shr_u(digits, 8)), i16x8.splat(0xff))
+}
