@@ -3,7 +3,7 @@ import { NodeBuffer } from './bytes.ts'
 /** A 0x-prefixed hex string as it stands on the wire. */
 export type Hex = `0x${string}`
 
-export const Hex = { fromBytes, fromRange, toBytes, readDigits, fromQuantity, fromBytes32, isHex }
+export const Hex = { fromBytes, fromRange, writeDigits, toBytes, readDigits, fromQuantity, fromBytes32, isHex }
 
 /** Up to here a table beats Buffer (32 bytes: 0.18 against 0.3 us); it also yields one flat string, which Map keys want. */
 const SHORT_BYTES = 64
@@ -36,6 +36,16 @@ function fromRange(bytes: Uint8Array, at: number, size: number): Hex {
   if (size > SHORT_BYTES) return `0x${NodeBuffer.from(bytes.buffer, bytes.byteOffset + at, size).toString('hex')}`
   for (let i = 0; i < size; i++) short[i + 1] = PAIRS[bytes[at + i] as number] as number // both indices are in range
   return shortText.toString('latin1', 0, 2 + size * 2) as Hex // begins with 0x
+}
+
+/** Puts the digits of `size` bytes from `at` on into `text` as ASCII, from `to` on. Answers where they end. */
+function writeDigits(text: Uint8Array, to: number, bytes: Uint8Array, at: number, size: number): number {
+  for (let i = 0, next = to; i < size; i++, next += 2) {
+    const pair = (bytes[at + i] as number) * 2 // in range, like its pair
+    text[next] = pairBytes[pair] as number
+    text[next + 1] = pairBytes[pair + 1] as number
+  }
+  return to + size * 2
 }
 
 /** In a browser. */

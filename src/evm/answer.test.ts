@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Address, Hash, Hex } from '../eth/index.ts'
-import { answer } from './answer.ts'
+import { answer as heard } from './answer.ts'
 import { Deadline, OutOfTime } from './deadline.ts'
 import { EngineFull } from './engine.ts'
 import { ALICE, BOB, COINBASE, CONTRACT, ETHER, GWEI, Memory, contextOf, l1Config, message, opConfig, slot } from './evm.fixture.ts'
@@ -190,6 +190,13 @@ function expectSame(
 }
 
 const FREE = { baseFeePerGas: 0n }
+
+/** What is heard, read at once. */
+function answer(...[asked, context, state, deadline]: DropLast<Parameters<typeof heard>>) {
+  return heard(asked, context, state, deadline, (outcome, bytes, at, size) => ({ outcome, output: Hex.fromRange(bytes, at, size) }))
+}
+
+type DropLast<T extends readonly unknown[]> = T extends [...infer Rest, unknown] ? Rest : never
 
 function executed(state: Memory, asked: Asked, config: ChainConfig) {
   const { gas, ...call } = question(asked)

@@ -1,4 +1,4 @@
-import { Address, Hash, Hex } from '../eth/index.ts'
+import { Address, Hash } from '../eth/index.ts'
 import type { Log } from '../eth/index.ts'
 import { rulesBlock } from './costs.ts'
 import type { Deadline } from './deadline.ts'
@@ -9,7 +9,7 @@ import { readLog, TracerHooks } from './listening.ts'
 import type { Instance, Services } from './instance.ts'
 import { inShadow, report, Tier, tier1 } from './jit/index.ts'
 import { FUEL_PER_LOOK } from './limits.ts'
-import type { Answer, BlockContext, BlockEnv, Outcome, Question } from './message.ts'
+import type { BlockContext, BlockEnv, Listener, Outcome, Question } from './message.ts'
 import { precompiled } from './precompiled/table.ts'
 import type { Rules } from './forks.ts'
 import { F_BASE, F_PC, F_SP } from './runtime/frame.ts'
@@ -132,10 +132,17 @@ function runTiered(frame: Frame, { config, rules }: BlockContext, instance: Inst
 }
 
 /**
- * What a call answers, run in a new `world` from the first of a transaction's rules to the last; whatever it did is still to be taken back. `gas` is
+ * Has `hear` take what a call answers, run in a new `world` from the first of a transaction's rules to the last; whatever it did is still to be taken back. `gas` is
  * what is left after the intrinsic gas. Throws as `runFrame` does.
  */
-export function runCall({ from, to, data }: Question, gas: number, context: BlockContext, world: World, deadline: Deadline): Answer {
+export function runCall<T>(
+  { from, to, data }: Question,
+  gas: number,
+  context: BlockContext,
+  world: World,
+  deadline: Deadline,
+  hear: Listener<T>,
+): T {
   const { instance } = world
   const services = new FrameServices(deadline, context)
   instance.services = services
@@ -143,16 +150,19 @@ export function runCall({ from, to, data }: Question, gas: number, context: Bloc
   if (data.length > INPUT_END - INPUT) throw new EngineFull()
   instance.bytes.set(data, INPUT)
   instance.tier?.prepare(rulesBlock(context.config, context.rules))
+  let ended: number
   try {
-    const ended = instance.runtime.answer(instance.account(from), instance.account(to), data.length, gas, FUEL_PER_LOOK)
-    const status = ended & 63
-    if (status === OUT_OF_TIME) throw outOfTime(deadline)
-    const output = Hex.fromRange(instance.bytes, RETURN, ended >>> 6)
-    return { outcome: outcomeOf(status, instance, services), output }
+    ended = instance.runtime.answer(instance.account(from), instance.account(to), data.length, gas, FUEL_PER_LOOK)
+    if ((ended & STATUS) === OUT_OF_TIME) throw outOfTime(deadline)
   } catch (error) {
     throw undone(error, world, JOURNAL)
   }
+  return hear(outcomeOf(ended & STATUS, instance, services), instance.bytes, RETURN, ended >>> STATUS_BITS)
 }
+
+/** How a run ended, and above it the size of what it returned. */
+const STATUS_BITS = 6
+const STATUS = 2 ** STATUS_BITS - 1
 
 function outOfTime(deadline: Deadline | null): Error {
   deadline?.check()

@@ -1,7 +1,7 @@
 export { NONCE_MAX } from './state.ts'
 export type { Account, StateKey, StateReader, WriteSet } from './state.ts'
 export { isEmpty, World } from './world.ts'
-export type { Answer, BlockContext, BlockEnv, ExecuteOptions, Executed, Message, Outcome, Question } from './message.ts'
+export type { BlockContext, BlockEnv, ExecuteOptions, Executed, Listener, Message, Outcome, Question } from './message.ts'
 export { requireSupported, rulesAt, UnsupportedFork } from './forks.ts'
 export { L1_FORKS, OP_FORKS } from './forks.ts'
 export type { Activation, BlobParameters, ChainConfig, L1Fork, OpActivation, OpFork, Rules } from './forks.ts'

@@ -1,4 +1,4 @@
-import type { AccessListItem, Address, Authorization, DepositFields, Hash, Hex, L1Cost, Log, TransactionType } from '../eth/index.ts'
+import type { AccessListItem, Address, Authorization, DepositFields, Hash, L1Cost, Log, TransactionType } from '../eth/index.ts'
 import type { Tracer } from './trace/tracer.ts'
 import type { Deadline } from './deadline.ts'
 import type { ChainConfig, Rules } from './forks.ts'
@@ -108,8 +108,5 @@ export interface Question {
   readonly gas: number
 }
 
-export interface Answer {
-  readonly outcome: Outcome
-  /** return data, or revert data */
-  readonly output: Hex
-}
+/** Takes what a call answers: `size` bytes of return data, or of revert data, from `at` on. They stand there until this returns. */
+export type Listener<T> = (outcome: Outcome, bytes: Uint8Array, at: number, size: number) => T

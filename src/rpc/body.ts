@@ -56,33 +56,10 @@ export function envelopeStream(begun: readonly Uint8Array[], result: JsonStream,
 
 const END: IteratorResult<Uint8Array> = { done: true, value: undefined }
 
-/** Answers of a batch as one: text where all of them are, else pieces. */
-export function batchBody(answers: readonly (string | readonly Uint8Array[])[]): string | readonly Uint8Array[] {
-  if (answers.every((answer) => typeof answer === 'string')) return `[${answers.join(',')}]`
-  const pieces: Uint8Array[] = []
-  let text = '['
-  answers.forEach((answer, i) => {
-    if (i > 0) text += ','
-    if (typeof answer === 'string') {
-      text += answer
-    } else {
-      pieces.push(Buffer.from(text), ...answer)
-      text = ''
-    }
-  })
-  pieces.push(Buffer.from(`${text}]`))
-  return pieces
-}
-
 /** All of a body as text; a stream is read to its end. */
 export function textOf(body: Body): string {
   if (typeof body === 'string') return body
   if (body instanceof Uint8Array) return Buffer.from(body).toString()
   const pieces = body instanceof JsonStream ? body.collect() : body instanceof JsonAnswer ? body.pieces : body
   return Buffer.concat(pieces ?? []).toString()
-}
-
-/** Bytes, as far as they are counted against limits: characters of a text, most of which are ASCII. */
-export function sizeOf(answer: string | readonly Uint8Array[]): number {
-  return typeof answer === 'string' ? answer.length : answer.reduce((sum, piece) => sum + piece.length, 0)
 }

@@ -1,9 +1,8 @@
 import type { View } from '../chain/index.ts'
 import type { Compat } from '../compat.ts'
-import { Hex } from '../eth/index.ts'
 import type { Block } from '../eth/index.ts'
 import { answer, Deadline, executeTransaction, InvalidTransaction, Layer, tier1, World } from '../evm/index.ts'
-import type { Answer, BlockContext, ExecuteOptions, Executed, StateReader, TraceBudget, TraceMaker } from '../evm/index.ts'
+import type { BlockContext, ExecuteOptions, Executed, Listener, StateReader, TraceBudget, TraceMaker } from '../evm/index.ts'
 import { CODE, RpcError } from './errors.ts'
 import { CALL_GAS, CALL_TIME_MS } from './limits.ts'
 import { overrideBlock, overrideState } from './overrides.ts'
@@ -50,16 +49,16 @@ export function withCall<T>(
   }
 }
 
-/** What a call answers, and nothing more: most of them pay nothing and change nothing, and that takes two thirds of the time. Throws as `Call.run` does. */
-export function answerOf(site: Site, request: CallRequest, overrides: Overrides, deadline: Deadline): Answer {
+/** Has `hear` take what a call answers, and nothing more: most of them pay nothing and change nothing, and that takes two thirds of the time. Throws as `Call.run` does. */
+export function answerOf<T>(site: Site, request: CallRequest, overrides: Overrides, deadline: Deadline, hear: Listener<T>): T {
   const { to, gas: asked, data = NO_BYTES } = request
   if (to === undefined || !isPlain(request, overrides)) {
     const { outcome, output } = withCall(site, request, overrides, (call) => call.run(), { deadline })
-    return { outcome, output: Hex.fromBytes(output) }
+    return hear(outcome, output, 0, output.length)
   }
   const gas = asked === undefined || asked > CALL_GAS ? MOST_GAS : Number(asked)
   try {
-    return answer({ from: senderOf(request), to, data, gas }, withoutBaseFee(site.context), site.state, deadline)
+    return answer({ from: senderOf(request), to, data, gas }, withoutBaseFee(site.context), site.state, deadline, hear)
   } catch (error) {
     throw error instanceof InvalidTransaction ? refused(error, gas) : error
   }

@@ -4,7 +4,7 @@ import { Deadline, OutOfTime } from '../evm/index.ts'
 import type { Context } from './context.ts'
 import { method } from './method.ts'
 import type { Method, MethodRow, Param, Values } from './method.ts'
-import type { Ground, Parallel } from './parallel.ts'
+import type { Ground, Parallel, Spell } from './parallel.ts'
 
 /** A method that looks at one View and works something out, however long that takes. */
 export interface ComputedRow<P extends readonly Param<unknown>[]> extends Omit<MethodRow<P>, 'handler' | 'timeLimitMs' | 'computed'> {
@@ -24,16 +24,16 @@ export function computed<const P extends readonly Param<unknown>[]>({ compute, n
     // It ends by its own limit, wherever it runs.
     timeLimitMs: Infinity,
     computed: compute,
-    handler: ({ chain, compat, parallel }: Context, args: Values<P>) => {
+    handler: ({ chain, compat, parallel, spell }: Context, args: Values<P>) => {
       const { view } = chain.head
-      if (parallel === null) return compute(withoutHurry(view, compat), args)
+      if (parallel === null) return compute(withoutHurry(view, compat, spell), args)
       const stretch = new Stretch(parallel.stretchMs)
       try {
-        return compute({ view, compat, deadline: (limitMs) => stretch.deadline(limitMs) }, args)
+        return compute({ view, compat, deadline: (limitMs) => stretch.deadline(limitMs), spell }, args)
       } catch (error) {
         if (!(error instanceof OutOfTime) || stretch.limitMs === null) throw error
         const { limitMs, spentMs } = stretch
-        const here = withoutHurry(view, compat)
+        const here = withoutHurry(view, compat, spell)
         const task = { method: row.name, args, view, needs: needs(here, args), limitMs, spentMs }
         return elsewhere(parallel, task, () => compute(here, args))
       }
@@ -41,8 +41,8 @@ export function computed<const P extends readonly Param<unknown>[]>({ compute, n
   })
 }
 
-function withoutHurry(view: View, compat: Compat): Ground {
-  return { view, compat, deadline: (limitMs) => new Deadline(limitMs) }
+function withoutHurry(view: View, compat: Compat, spell: Spell): Ground {
+  return { view, compat, deadline: (limitMs) => new Deadline(limitMs), spell }
 }
 
 async function elsewhere(parallel: Parallel, task: Parameters<Parallel['compute']>[0], here: () => unknown): Promise<unknown> {

@@ -1,5 +1,7 @@
-import { ENVELOPE_TAIL, JsonAnswer, batchBody, envelopeHead, envelopeStream, sizeOf, textOf } from './body.ts'
+import { BatchAnswers, WRITTEN } from './batchanswers.ts'
+import { ENVELOPE_TAIL, JsonAnswer, envelopeHead, envelopeStream, textOf } from './body.ts'
 import type { Body } from './body.ts'
+import { Hex } from '../eth/index.ts'
 import type { BundlerPort, Caller, Context, Session, SponsorPort, WalletPort } from './context.ts'
 import { failureText, idOf, openEnvelope, parseBody, refusedBatch, tooLarge, unansweredText } from './envelope.ts'
 import type { Id } from './envelope.ts'
@@ -17,14 +19,15 @@ import {
 import type { Method } from './method.ts'
 import { refusalOf } from './outward.ts'
 import type { Parallel } from './parallel.ts'
-import { readPlainCalls } from './plaincall.ts'
+import { PlainCall, readPlainCalls } from './plaincall.ts'
 import type { Rpc, RpcRequest } from './port.ts'
 import { PUBLIC_METHODS, PUBLIC_REFUSALS } from './public.ts'
+import { LATEST } from './schema.ts'
 import { METHODS } from './table.ts'
 import { BlockTexts, JsonBytes, JsonStream, JsonText } from './texts.ts'
 
 /** What a node gives to its JSON-RPC face. */
-export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'parallel' | 'wallet' | 'bundler' | 'sponsor'> {
+export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'spell' | 'parallel' | 'wallet' | 'bundler' | 'sponsor'> {
   /** none unless given */
   readonly parallel?: Parallel | null
   /** none unless given: wallet_getCallsStatus does not exist then */
@@ -69,6 +72,7 @@ export function createRpc(options: RpcOptions): NodeRpc {
     wallet: options.wallet ?? null,
     bundler: options.bundler ?? null,
     sponsor: options.sponsor ?? null,
+    spell: Hex.fromRange,
     filters: new Filters(options.chain, now),
     texts: new BlockTexts(),
   }
@@ -118,25 +122,24 @@ function handle(node: Dispatch, body: string | Uint8Array, caller: Caller): Hand
 async function batch(node: Dispatch, messages: readonly unknown[], caller: Caller): Promise<Body | null> {
   const refused = refusedBatch(messages, BATCH_ITEMS)
   if (refused !== null) return refused
-  const answers: (string | readonly Uint8Array[])[] = []
+  const answers = new BatchAnswers()
+  const writer: Dispatch = { ...node, context: { ...node.context, spell: answers.spell } }
   const startMs = node.now()
   let breathMs = startMs
-  let size = 0
   for (const message of messages) {
     let nowMs = node.now()
     if (nowMs - breathMs > BATCH_SLICE_MS) {
       await new Promise<void>((resolve) => setImmediate(resolve))
       breathMs = nowMs = node.now()
     }
-    const exhausted = exhaustion(size, nowMs - startMs, caller)
-    const next = exhausted === null ? answer(node, message, caller) : unansweredText(message, exhausted)
+    const exhausted = exhaustion(answers.sizeBytes, nowMs - startMs, caller)
+    const isPlain = message instanceof PlainCall
+    if (isPlain) answers.begin(message.id)
+    const next = exhausted === null ? answer(isPlain ? writer : node, message, caller) : unansweredText(message, exhausted)
     const body = next instanceof Promise ? await next : next
-    if (body === null) continue
-    const whole = wholly(body, BATCH_RESPONSE_BYTES - size, message)
-    answers.push(whole)
-    size += sizeOf(whole)
+    if (body !== null) answers.add(wholly(body, BATCH_RESPONSE_BYTES - answers.sizeBytes, message))
   }
-  return answers.length === 0 ? null : batchBody(answers)
+  return answers.body()
 }
 
 /** An answer as an item of a batch, which is never sent in halves: a stream is held, while it keeps to the limit. */
@@ -164,16 +167,22 @@ function exhaustion(sizeBytes: number, spentMs: number, { tier }: Caller): RpcEr
   return new RpcError(CODE.timeout, `request timed out: the batch took more than ${PUBLIC_BATCH_MS} ms, the rest was not executed`)
 }
 
-/** null: a notification, which is executed but not answered. A Promise only when the method has to wait. */
+/** null: written already, or a notification, which is executed but not answered. A Promise only when the method has to wait. */
 function answer(node: Dispatch, message: unknown, caller: Caller): Promise<Body | null> | Body | null {
+  if (message instanceof PlainCall) return respond(node, message.id, ETH_CALL.name, () => run(node, ETH_CALL, [message, LATEST], caller))
   const envelope = openEnvelope(message)
   if (envelope.kind === 'invalid') return failureText(envelope.id, new RpcError(CODE.invalidRequest, 'invalid request'))
   const id = envelope.kind === 'call' ? envelope.id : undefined
   const { method, params } = envelope
+  return respond(node, id, method, () => call(node, method, params, caller))
+}
+
+/** What a method's result, or its refusal, is to the client. `id` undefined: nothing. */
+function respond(node: Dispatch, id: Id | undefined, method: string, work: () => unknown): Promise<Body | null> | Body | null {
   const succeed = (result: unknown) => (id === undefined ? drop(result) : success(node, id, method, result))
   const fail = (error: unknown) => (id === undefined ? null : failureText(id, refusal(error)))
   try {
-    const result = call(node, method, params, caller)
+    const result = work()
     return result instanceof Promise ? result.then(succeed).catch(fail) : succeed(result)
   } catch (error) {
     return fail(error)
@@ -185,7 +194,8 @@ function drop(result: unknown): null {
   return null
 }
 
-function success(node: Dispatch, id: Id, method: string, result: unknown): Body {
+function success(node: Dispatch, id: Id, method: string, result: unknown): Body | null {
+  if (result === WRITTEN) return null
   if (result instanceof JsonBytes) {
     if (result.packs !== null || result.bytes.length > SMALL_ANSWER_BYTES) return new JsonAnswer(JSON.stringify(id), result)
     return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${textOf(result.bytes)}}`
@@ -240,15 +250,27 @@ function handled(body: Body | null, message: unknown, { tier }: Caller): Handled
 function call(node: Dispatch, name: string, params: unknown, caller: Caller): unknown {
   try {
     const method = lookUp(name, caller)
-    const result = method.handler(node.context, parseParams(method, params), caller)
-    if (!(result instanceof Promise)) return result
-    return withTimeLimit(result, method.timeLimitMs ?? node.methodTimeMs).catch((error: unknown) => {
-      throw outward(node, name, error)
-    })
+    return run(node, method, parseParams(method, params), caller)
   } catch (error) {
     throw outward(node, name, error)
   }
 }
+
+/** Throws or rejects with RpcError only. `args` as the method's schemas make them. */
+function run(node: Dispatch, method: Method, args: readonly unknown[], caller: Caller): unknown {
+  try {
+    const result = method.handler(node.context, args, caller)
+    if (!(result instanceof Promise)) return result
+    return withTimeLimit(result, method.timeLimitMs ?? node.methodTimeMs).catch((error: unknown) => {
+      throw outward(node, method.name, error)
+    })
+  } catch (error) {
+    throw outward(node, method.name, error)
+  }
+}
+
+/** What a PlainCall calls; strangers may, too. */
+const ETH_CALL = lookUp('eth_call', { tier: 'public', session: null })
 
 function lookUp(name: string, caller: Caller): Method {
   const method = METHODS.get(name)

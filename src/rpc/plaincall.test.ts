@@ -16,19 +16,29 @@ const CHAIN_ID = '{"jsonrpc":"2.0","id":8,"method":"eth_chainId","params":[]}'
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 const read = (text: string): unknown => readPlainCalls(bytesOf(text))
 
-/** What JSON.parse makes of the text, its call objects as the schemas make them where `read` has PlainCalls. */
-function likened(json: unknown, read: unknown): unknown {
-  if (read instanceof PlainCall) {
-    const { to, data, ...others } = json as { readonly to: string; readonly data: Hex } // whatever else it is makes the test fail
-    return { to: to.toLowerCase(), data: Hex.toBytes(data), ...others }
-  }
-  if (Array.isArray(json)) return json.map((each, i) => likened(each, (read as readonly unknown[])[i])) // as above
-  if (typeof json !== 'object' || json === null) return json
-  return Object.fromEntries(Object.entries(json).map(([key, value]) => [key, likened(value, Reflect.get(read as object, key))]))
+/** What was read as JSON shows it, addresses and data in lower case. */
+function shown(message: unknown): unknown {
+  if (Array.isArray(message)) return message.map(shown)
+  if (!(message instanceof PlainCall)) return message
+  const { jsonrpc, id, method, to, data } = message
+  return { jsonrpc, id, method, params: [{ to, data: Hex.fromBytes(data) }, 'latest'] }
+}
+
+/** What JSON.parse makes of it, the same in lower case where a PlainCall stands. */
+function parsed(text: string, message: unknown): unknown {
+  const json: unknown = JSON.parse(text)
+  if (!Array.isArray(json)) return lowered(json)
+  return json.map((each: unknown, i) => ((message as readonly unknown[])[i] instanceof PlainCall ? lowered(each) : each)) // whatever else it is makes the test fail
+}
+
+function lowered(json: unknown): unknown {
+  const request = json as { readonly params: readonly [{ readonly to: string; readonly data: string }] } // as above
+  const [{ to, data, ...others }, ...more] = request.params
+  return { ...request, params: [{ to: to.toLowerCase(), data: data.toLowerCase(), ...others }, ...more] }
 }
 
 function expectRead(text: string, message = read(text)): void {
-  expect(message, text).toEqual(likened(JSON.parse(text), message))
+  expect(shown(message), text).toEqual(parsed(text, message))
 }
 
 describe('the ordinary bodies are read from their bytes', () => {

@@ -3,7 +3,6 @@ import type { TransactionType } from '../eth/index.ts'
 import type { ChainConfig, Message } from '../evm/index.ts'
 import { AUTHORIZATIONS, REQUEST_LIST_ITEMS } from './limits.ts'
 import type { Schema } from './method.ts'
-import { PlainCall } from './plaincall.ts'
 import {
   address,
   arrayOf,
@@ -70,7 +69,6 @@ export type CallRequest = Partial<Omit<Infer<typeof shape>, 'input'>>
 export const callRequest: Schema<CallRequest> = {
   json: shape.json,
   parse: (value, path) => {
-    if (value instanceof PlainCall) return value
     const plain = plainRequest(value)
     if (plain !== null) return plain
     const request = shape.parse(value, path)

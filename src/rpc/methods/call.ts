@@ -2,7 +2,7 @@ import type { Needs, View } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
 import { Hex } from '../../eth/index.ts'
 import type { AccessListItem, Address, Hash } from '../../eth/index.ts'
-import type { Answer, Executed } from '../../evm/index.ts'
+import type { Executed, Listener } from '../../evm/index.ts'
 import { requireBlock } from '../blocks.ts'
 import { answerOf, siteOf, withCall } from '../calls.ts'
 import type { Call, Overrides } from '../calls.ts'
@@ -56,11 +56,12 @@ export const CALL_METHODS: readonly Method[] = [
     },
     needs: ({ view }, [, block, , env]) => needsOf(view, block, env),
     compute: (ground, [request, block, state, env]) => {
-      const { compat } = ground
+      const { compat, spell } = ground
       requireTarget(request, block, compat)
-      const { outcome, output } = answerAt(ground, request, block, { state, block: env })
-      if (outcome.kind === 'success') return output
-      throw failed(outcome, output, compat)
+      return answerAt(ground, request, block, { state, block: env }, (outcome, bytes, at, size) => {
+        if (outcome.kind === 'success') return spell(bytes, at, size)
+        throw failed(outcome, Hex.fromRange(bytes, at, size), compat)
+      })
     },
   }),
   computed({
@@ -103,9 +104,15 @@ function callAt<T>(
   return withCall(siteOf(view, requireBlock(view, ref)), request, overrides, work, { deadline: deadline(CALL_TIME_MS), traced })
 }
 
-function answerAt({ view, deadline }: Ground, request: CallRequest, ref: BlockRef | undefined, overrides: Overrides): Answer {
+function answerAt<T>(
+  { view, deadline }: Ground,
+  request: CallRequest,
+  ref: BlockRef | undefined,
+  overrides: Overrides,
+  hear: Listener<T>,
+): T {
   assertChain(request.chainId, view.config, 'argument 0 (call)')
-  return answerOf(siteOf(view, requireBlock(view, ref)), request, overrides, deadline(CALL_TIME_MS))
+  return answerOf(siteOf(view, requireBlock(view, ref)), request, overrides, deadline(CALL_TIME_MS), hear)
 }
 
 /** The block and its state. Under another number the call sees the hashes below that one. */

@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest'
+import { COMPAT } from '../compat.ts'
+import { DevAccounts } from './accounts.ts'
+import { BatchAnswers, WRITTEN } from './batchanswers.ts'
+import { textOf } from './body.ts'
+import { createRpc } from './dispatch.ts'
+import type { NodeRpc } from './dispatch.ts'
+import { BATCH_SLICE_MS, INK_BYTES } from './limits.ts'
+import { DEDICATED, LOGGER, testNode } from './node.fixture.ts'
+import type { TestNode } from './node.fixture.ts'
+
+const LONGEST = Number.MAX_SAFE_INTEGER
+
+const ofSize = (size: number): Uint8Array => Uint8Array.from({ length: size }, (_, i) => i * 7)
+const answerOf = (id: number, bytes: Uint8Array): string =>
+  JSON.stringify({ jsonrpc: '2.0', id, result: `0x${Buffer.from(bytes).toString('hex')}` })
+
+function spell(answers: BatchAnswers, id: number, bytes: Uint8Array): unknown {
+  answers.begin(id)
+  return answers.spell(new Uint8Array([1, 2, ...bytes, 3]), 2, bytes.length)
+}
+
+describe('what plain calls return is written as JSON.stringify would', () => {
+  it.each([0, 7, 10, 100, 999_999_999_999_999, LONGEST])('under the id %d', (id) => {
+    const answers = new BatchAnswers()
+    for (const size of [0, 1, 32, 33]) expect(spell(answers, id, ofSize(size))).toBe(WRITTEN)
+    expect(answers.body()).toBe(`[${[0, 1, 32, 33].map((size) => answerOf(id, ofSize(size))).join(',')}]`)
+  })
+
+  it('among answers of other kinds, in their order, and counted like them', () => {
+    const others = [JSON.stringify({ id: 'é' }), [Buffer.from('{"a":'), Buffer.from('1}')], '{}'] as const
+    const answers = new BatchAnswers()
+    const wanted: string[] = []
+    for (const [i, other] of [...others, ...others].entries()) {
+      for (let left = i % 4; left > 0; left--) {
+        spell(answers, left, ofSize(32))
+        wanted.push(answerOf(left, ofSize(32)))
+      }
+      answers.add(other)
+      wanted.push(typeof other === 'string' ? other : Buffer.concat(other).toString())
+    }
+    expect(answers.sizeBytes).toBe(wanted.reduce((sum, { length }) => sum + length, 0))
+    expect(textOf(answers.body() ?? '')).toBe(`[${wanted.join(',')}]`)
+  })
+
+  it('until the memory is full, and beyond', () => {
+    for (const size of [1, 32, 500, 4_000]) {
+      const answers = new BatchAnswers()
+      const count = Math.ceil((INK_BYTES * 3) / size)
+      for (let id = 0; id < count; id++) expect(spell(answers, id, ofSize(size))).toBe(WRITTEN)
+      expect(answers.body()).toBe(`[${Array.from({ length: count }, (_, id) => answerOf(id, ofSize(size))).join(',')}]`)
+    }
+  })
+
+  it('but what is too long for it is given back, whatever the id', () => {
+    let longest = 0
+    for (let size = INK_BYTES / 2 - 100; size < INK_BYTES / 2 + 2; size++) {
+      const answers = new BatchAnswers()
+      spell(answers, 1, ofSize(32))
+      const spelt = spell(answers, LONGEST, ofSize(size))
+      if (spelt === WRITTEN) longest = size
+      else expect(spelt).toBe(`0x${Buffer.from(ofSize(size)).toString('hex')}`)
+      const written = [answerOf(1, ofSize(32)), ...(spelt === WRITTEN ? [answerOf(LONGEST, ofSize(size))] : [])]
+      expect(answers.body()).toBe(`[${written.join(',')}]`)
+    }
+    expect(longest).toBeLessThan(INK_BYTES / 2)
+    expect(longest).toBeGreaterThan(INK_BYTES / 2 - 100)
+  })
+
+  it('in two batches at once, and in the next one', () => {
+    for (let times = 0; times < 2; times++) {
+      const both = [new BatchAnswers(), new BatchAnswers()] as const
+      for (let id = 0; id < 10; id++) for (const [i, answers] of both.entries()) spell(answers, id + 100 * i, ofSize(32))
+      for (const [i, answers] of both.entries()) {
+        expect(answers.body()).toBe(`[${Array.from({ length: 10 }, (_, id) => answerOf(id + 100 * i, ofSize(32))).join(',')}]`)
+      }
+    }
+  })
+})
+
+it('without answers there is no body', () => {
+  expect(new BatchAnswers().body()).toBeNull()
+})
+
+describe('batches that let each other in answer as they would alone', () => {
+  const digits = (id: number) => `0x${String(id).padStart(64, '0')}`
+  const idsOf = (batch: number) => Array.from({ length: 40 }, (_, i) => 100 * batch + i)
+  const call = (id: number) => {
+    // The last are for another reader.
+    const more = id % 100 > 30 ? ',"gas":"0xffff"' : ''
+    return `{"jsonrpc":"2.0","id":${id},"method":"eth_call","params":[{"to":"${LOGGER}","data":"${digits(id)}"${more}},"latest"]}`
+  }
+
+  async function expectOwnAnswers({ ask }: TestNode, rpc: NodeRpc): Promise<void> {
+    // Returns its data.
+    await ask('anvil_setCode', LOGGER, '0x365f5f37365ff3')
+    const answers = [1, 2, 3].map(async (batch) => rpc.handle(Buffer.from(`[${idsOf(batch).map(call).join(',')}]`), DEDICATED))
+    for (const [i, { body }] of (await Promise.all(answers)).entries()) {
+      expect(JSON.parse(textOf(body ?? ''))).toEqual(idsOf(i + 1).map((id) => ({ jsonrpc: '2.0', id, result: digits(id) })))
+    }
+  }
+
+  it('between their items', async () => {
+    let nowMs = 0
+    const node = await testNode({ now: () => (nowMs += BATCH_SLICE_MS / 3) })
+    await expectOwnAnswers(node, node.rpc)
+  })
+
+  it('while an item is worked out elsewhere', async () => {
+    let asked = 0
+    const compute = async () => {
+      asked++
+      return null
+    }
+    const [node, compat] = [await testNode(), COMPAT.default]
+    const others = { accounts: new DevAccounts([]), clientVersion: '', onBug: (error: unknown) => node.bugs.push(error) }
+    await expectOwnAnswers(node, createRpc({ ...others, chain: node.chain, compat, parallel: { stretchMs: 0, compute } }))
+    expect([asked, node.bugs]).toEqual([120, []])
+  })
+})
