@@ -35,8 +35,7 @@ export function build(root = ROOT) {
   try {
     compile(root, fresh)
     copyAssets(join(root, 'src'), fresh)
-    const command = join(fresh, 'cli', 'main.js')
-    if (existsSync(command)) chmodSync(command, 0o755)
+    finishCommand(root, fresh)
     writeFileSync(join(fresh, FINGERPRINT), fingerprint)
     rmSync(join(root, 'dist'), { recursive: true, force: true })
     renameSync(fresh, join(root, 'dist'))
@@ -97,8 +96,16 @@ export function npm(/** @type {string[]} */ args, /** @type {string} */ cwd) {
   else run('npm', args, cwd)
 }
 
+/** What the command is made of becomes a few files, and the command one that can be run. */
+function finishCommand(/** @type {string} */ root, /** @type {string} */ dist) {
+  const command = join(dist, 'cli', 'main.js')
+  if (!existsSync(command)) return
+  run(process.execPath, [join(root, 'scripts', 'bundle.mjs'), dist], root)
+  chmodSync(command, 0o755)
+}
+
 const FINGERPRINT = '.fingerprint'
-const BUILD_FILES = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'scripts/setup.mjs']
+const BUILD_FILES = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'scripts/setup.mjs', 'scripts/bundle.mjs']
 const TEST_FILE = /\.(test|fixture)\.ts$/
 /**
  * What the program does not consist of: data of tests, and sources in AssemblyScript. What those compile to (src/evm/wasm/, src/store/wasm/)

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import {
   copyFileSync,
   existsSync,
@@ -60,7 +61,7 @@ describe('packages are installed again', () => {
 
 describe('the build', () => {
   beforeEach(() => {
-    for (const file of ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'scripts/setup.mjs']) {
+    for (const file of ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'scripts/setup.mjs', 'scripts/bundle.mjs']) {
       mkdirSync(dirname(join(root, file)), { recursive: true })
       copyFileSync(join(ROOT, file), join(root, file))
     }
@@ -74,14 +75,26 @@ describe('the build', () => {
   test('compiles sources with types, copies data, leaves tests out', () => {
     write('src/eth/snapshot.json', '{}')
     write('src/eth/answer.test.ts', "import { answer } from './answer.ts'\nvoid answer\n")
-    write('src/cli/main.ts', '#!/usr/bin/env node\nexport {}\n')
     build(root)
     expect(readFileSync(join(root, 'dist/index.js'), 'utf8')).toContain("from './eth/index.js'")
     const made = ['index.d.ts', 'eth/answer.js', 'eth/answer.js.map', 'eth/snapshot.json', 'eth/answer.test.js'].map((file) =>
       existsSync(join(root, 'dist', file)),
     )
     expect(made).toEqual([true, true, true, true, false])
-    expect(statSync(join(root, 'dist/cli/main.js')).mode & 0o111).not.toBe(0)
+  })
+
+  test('makes a command of a few files, whose modules still know their places', () => {
+    write('src/eth/answer.ts', "export const answer = 42\nexport const file = new URL('./snapshot.json', import.meta.url)\n")
+    write('src/eth/later.ts', "import { file } from './answer.ts'\nexport const later = file.pathname\n")
+    write(
+      'src/cli/run.ts',
+      "import { answer } from '../eth/answer.ts'\nconst { later } = await import('../eth/later.ts')\nconsole.log(answer, later)\n",
+    )
+    write('src/cli/main.ts', "#!/usr/bin/env node\nimport './run.ts'\n")
+    build(root)
+    const command = join(root, 'dist/cli/main.js')
+    rmSync(join(root, 'dist/eth'), { recursive: true })
+    expect(execFileSync(command, { encoding: 'utf8' })).toBe(`42 ${join(root, 'dist/eth/snapshot.json')}\n`)
   })
 
   test('is not repeated while nothing changed, and forgets files that are gone', () => {
