@@ -6,7 +6,7 @@ import { Address, Hash, Hex, Transaction } from '../../eth/index.ts'
 import type { Block, Header, L1Cost, Log, Receipt } from '../../eth/index.ts'
 import { recorded, rebuilt } from '../../../test/op-blocks.fixture.ts'
 import { BlockRecord, Draft, TAGS, encodeBlock, encodeInto } from './index.ts'
-import { DRAFT_CHUNK_BYTES } from './limits.ts'
+import { DRAFT_CHUNK_BYTES, DRAFT_KEPT_CHUNKS } from './limits.ts'
 import { bloomOfBits, chainBlocks, hasVectors, importedBlocks, someBlock, someTransaction } from './record.fixture.ts'
 
 const RUNS = { seed: 4, numRuns: 300 }
@@ -258,6 +258,34 @@ describe('a draft', () => {
       draft.clear()
     }
     expect(encodeInto(draft, many)).toEqual(expected.at(-1))
+  })
+
+  test('fills its chunks to the last byte, and gives a larger record memory of its own', () => {
+    const draft = new Draft()
+    const keep = (size: number): Uint8Array => draft.keep(new Uint8Array(size).fill(size))
+    const sizes = [
+      DRAFT_CHUNK_BYTES - 9,
+      9,
+      9,
+      DRAFT_CHUNK_BYTES - 9,
+      1,
+      DRAFT_CHUNK_BYTES,
+      DRAFT_CHUNK_BYTES + 1,
+      DRAFT_CHUNK_BYTES - 1,
+      2,
+    ]
+    const kept = sizes.map(keep)
+    expect(kept.map((record, i) => Buffer.compare(record, new Uint8Array(sizes[i]!).fill(sizes[i]!)))).toEqual(sizes.map(() => 0))
+    const chunks = kept.map(({ buffer }) => kept.findIndex((record) => record.buffer === buffer))
+    expect(chunks).toEqual([0, 0, 2, 2, 4, 5, 6, 7, 8])
+  })
+
+  test('uses its chunks again, and lets those go that a long wait has made', () => {
+    const draft = new Draft()
+    const buffers = () => Array.from({ length: DRAFT_KEPT_CHUNKS + 1 }, () => draft.keep(new Uint8Array(DRAFT_CHUNK_BYTES)).buffer)
+    const before = buffers()
+    draft.clear()
+    expect(buffers().map((buffer, i) => buffer === before[i])).toEqual(before.map((_, i) => i < DRAFT_KEPT_CHUNKS))
   })
 
   test('goes on after a block that it could not take', () => {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Address, Hash, Transaction } from '../../eth/index.ts'
 import type { Block } from '../../eth/index.ts'
-import { BLOOM_BYTES, SHEET_BLOOM, SHEET_LETTERS, SHEET_PLACES, SHEET_RECORD, SHEET_TEXTS } from '../writer/layout.ts'
+import { BLOOM_BYTES, R_HASH, SHEET_BLOOM, SHEET_LETTERS, SHEET_PLACES, SHEET_RECORD, SHEET_TEXTS } from '../writer/layout.ts'
 import { encodeWith } from './encode.ts'
 import { BlockRecord } from './index.ts'
 import { PEN_BYTES } from './limits.ts'
@@ -100,6 +100,63 @@ describe('a pen', () => {
     const [decoded] = BlockRecord.checked(one!, larger.header.number).decode().transactions
     expect(Buffer.compare(decoded!.data, tx.data)).toBe(0)
     fc.assert(property, { seed: 4, numRuns: 20 })
+  })
+
+  const hash = Hash.from(`0x${'ab'.repeat(32)}`)
+  const log = (pen: Pen): void => pen.log(1, Address.zero, [hash, hash], new Uint8Array(3).fill(7))
+  const withTexts = (pen: Pen, count: number): void => {
+    for (let i = 0; i < count; i++) pen.addressAt(R_HASH, Address.zero)
+  }
+  const fields: readonly (readonly [string, number, (pen: Pen) => void])[] = [
+    ['a mark', 1, (pen) => pen.mark(9)],
+    ['a number of 32 bits', 4, (pen) => pen.u32(0x01020304)],
+    ['an address', 21, (pen) => pen.address(9, Address.from(`0x${'cd'.repeat(20)}`))],
+    ['a hash', 33, (pen) => pen.hash(9, hash)],
+    ['hashes', 69, (pen) => pen.hashes(9, [hash, hash])],
+    ['a number', 9, (pen) => pen.quantity(9, Number.MAX_SAFE_INTEGER)],
+    ['a quantity of 64 bits', 10, (pen) => pen.quantity(9, 2n ** 64n - 1n)],
+    ['a quantity of 256 bits', 34, (pen) => pen.quantity(9, 2n ** 256n - 1n)],
+    ['bytes', 25, (pen) => pen.bytes(9, new Uint8Array(20).fill(7))],
+    ['a bloom with places', 256, (pen) => pen.bloom(9, bloomOfBits(127))],
+    ['a whole bloom', 258, (pen) => pen.bloom(9, bloomOfBits(128))],
+    ['a log', 99, log],
+    ['a log in the middle of a batch of texts', 99, (pen) => (withTexts(pen, SHEET_TEXTS - 2), log(pen))],
+  ]
+
+  test.each(fields)('grows for %s wherever the memory ends', (_, size, write) => {
+    const room = newSheet().memory.buffer.byteLength - SHEET_RECORD
+    const written = (begun: number, make: () => Sheet): Uint8Array => {
+      const pen = new Pen(make)
+      pen.begin(begun)
+      write(pen)
+      return pen.finish().slice(begun)
+    }
+    const expected = written(96, newSheet)
+    expect(expected.length).toBe(size)
+    for (const [, make] of SHEETS) {
+      for (const left of [0, 1, size >> 1, size - 1, size]) expect(written(room - left, make)).toEqual(expected)
+    }
+  })
+
+  test('keeps its memory for the next record, but not that of a very long one', () => {
+    let sheets = 0
+    const pen = new Pen(() => (sheets++, newSheet()))
+    const write = (bytes: number): number => {
+      pen.begin(96)
+      pen.raw(new Uint8Array(bytes))
+      return pen.finish().length
+    }
+    expect([write(1), write(2 ** 21), write(1), sheets]).toEqual([97, 96 + 2 ** 21, 97, 1])
+    expect([write(PEN_BYTES), sheets]).toEqual([96 + PEN_BYTES, 1])
+    expect([write(1), write(1), sheets]).toEqual([97, 97, 2])
+  })
+
+  test('begins a record with zeros, whatever stood there, and with none of the texts of one that was not finished', () => {
+    const pen = new Pen()
+    pen.begin(16)
+    log(pen)
+    pen.begin(200)
+    expect(pen.finish().subarray(12)).toEqual(new Uint8Array(188))
   })
 
   test('refuses an address or a hash of another length, and writes the next record', () => {
