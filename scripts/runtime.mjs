@@ -1,5 +1,5 @@
-// What is written in AssemblyScript: the engine (src/evm/runtime/ to src/evm/wasm/, its keccak to src/eth/wasm/ too) and the writer of JSON
-// (src/store/writer/ to src/store/wasm/); and the C libraries that the package ox ships compiled (to src/eth/wasm/). `node scripts/runtime.mjs` builds what is out of date; the set-up and the test runner do the same before they start.
+// What is written in AssemblyScript: the engine (src/evm/runtime/ to src/evm/wasm/, its keccak to src/eth/wasm/ too), the writer of JSON and
+// what helps to make records (src/store/writer/ to src/store/wasm/); and the C libraries that the package ox ships compiled (to src/eth/wasm/). `node scripts/runtime.mjs` builds what is out of date; the set-up and the test runner do the same before they start.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -3,7 +3,7 @@ import type { Places } from './places.ts'
 /** Where the items of a key stand in a part. */
 export interface Postings {
   readonly key: number
-  /** items of the key; those that were cut off may still be counted */
+  /** items of the key, or more: of those that were cut off, or in the tail of another key */
   readonly count: number
   readonly page: number
   readonly row: number

@@ -9,7 +9,7 @@ import { Tag } from './tags.ts'
 /**
  * The record of a sealed block, checksum included; `BlockRecord.decode` makes the block again. The fields of an object are written in the order
  * of rpc/json.ts, and what JSON does not show in hidden ones.
- * Throws RangeError for a block that is pending, lacks receipts, or counts its logs wrongly.
+ * Throws RangeError for a block that is pending, lacks receipts, counts its logs wrongly, or holds a value that its field has no room for.
  */
 export function encodeBlock(block: Block): Uint8Array {
   return write(block).slice()
@@ -20,7 +20,7 @@ export function encodeInto(draft: Draft, block: Block): Uint8Array {
   return draft.keep(write(block))
 }
 
-/** The same where the pen writes it, until that begins the next. */
+/** The same where this pen writes it, until it begins the next: tests compare sheets. */
 export function encodeWith(other: Pen, block: Block): Uint8Array {
   const own = pen
   pen = other

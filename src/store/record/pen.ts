@@ -231,7 +231,7 @@ export class Pen {
     this.#end = first + 32 - zeros
   }
 
-  /** Many at once, for a call of `write` takes as long as some of them. Throws RangeError when one of them was no address or hash. */
+  /** Many at once, for a call of `write` takes as long as some of them. Throws RangeError when their lengths do not add up: one was no address or hash. */
   #putTexts(): void {
     this.#letters.write(this.#texts, 'latin1')
     const letters = this.#sheet!.putTexts(this.#count) // there since the record began
