@@ -1,29 +1,7 @@
 import { Bloom } from '../../eth/index.ts'
-import { BLOOM_BYTES, BLOOM_MAX_BITS, BLOOM_WHOLE } from '../writer/layout.ts'
+import { BLOOM_BYTES, BLOOM_WHOLE } from '../writer/layout.ts'
 
 // The payload of a field of kind BLOOM (writer/layout.ts). A receipt's bloom is mostly zeros: whole, they were a quarter of a block's record.
-
-/** Writes it to `to`, from `at` on, where there is room for it whole. Answers where it ends. */
-export function putBloom(bloom: Uint8Array, to: Uint8Array, at: number): number {
-  let end = at + 1
-  for (let place = 0; place < BLOOM_BYTES; place++) {
-    for (let left = bloom[place]!; left !== 0; end += 2) {
-      if (end > at + 2 * BLOOM_MAX_BITS) return putWhole(bloom, to, at)
-      const bit = Math.clz32(left) - 24
-      left ^= 0x80 >> bit
-      to[end] = 8 * place + bit // modulo 256
-      to[end + 1] = place >> 5
-    }
-  }
-  to[at] = end === at + 1 ? 0 : BLOOM_WHOLE + (end - at - 1) / 2
-  return end
-}
-
-function putWhole(bloom: Uint8Array, to: Uint8Array, at: number): number {
-  to[at] = BLOOM_WHOLE
-  to.set(bloom, at + 1)
-  return at + 1 + BLOOM_BYTES
-}
 
 /** Bytes of the payload that begins at `at`. */
 export function bloomSize(record: Uint8Array, at: number): number {

@@ -17,8 +17,8 @@ import {
   SHEET_TEXTS,
 } from '../writer/layout.ts'
 import { PEN_BYTES } from './limits.ts'
+import { newSheet } from './sheet.ts'
 import type { Sheet } from './sheet.ts'
-import { newSheet } from './wasmsheet.ts'
 
 /**
  * Writes a record, front to back: fields of objects as writer/layout.ts lays out their kinds. Always in the same memory, a sheet, which does

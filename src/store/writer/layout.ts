@@ -176,7 +176,7 @@ export const MEMORY: usize = 4 * MB
 export const FILTERED_LOGS: i32 = 1
 export const LISTED_LOGS: i32 = 2
 
-// --- the linear memory of draft.ts, in which a record is made, written by src/store/record/pen.ts ---------------------------------------
+// --- the linear memory of sheet.ts, in which a record is made, written by src/store/record/pen.ts ---------------------------------------
 
 /** addresses and hashes that wait to be put into the record, at most SHEET_TEXTS */
 export const SHEET_TEXTS: i32 = 256

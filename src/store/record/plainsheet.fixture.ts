@@ -1,8 +1,7 @@
-import { BLOOM_BYTES, SHEET_BLOOM, SHEET_LETTERS, SHEET_PLACES, SHEET_RECORD } from '../writer/layout.ts'
-import { putBloom } from './bloom.ts'
+import { BLOOM_BYTES, BLOOM_MAX_BITS, BLOOM_WHOLE, SHEET_BLOOM, SHEET_LETTERS, SHEET_PLACES, SHEET_RECORD } from '../writer/layout.ts'
 import type { Sheet } from './sheet.ts'
 
-/** What writer/draft.ts does, for an engine whose WebAssembly has no vectors: encoding takes a quarter longer. */
+/** What writer/sheet.ts does, in plain words: what that is compared with. */
 export class PlainSheet implements Sheet {
   readonly memory = new PlainMemory()
 
@@ -54,4 +53,26 @@ function pairOf(letters: number): number {
   const digits = (letters & 0x0f0f0f0f) + ((letters >>> 6) & 0x01010101) * 9
   const bytes = (digits << 4) | (digits >>> 8)
   return (bytes & 0xff) | ((bytes >>> 8) & 0xff00)
+}
+
+/** Writes it to `to`, from `at` on, where there is room for it whole. Answers where it ends. */
+function putBloom(bloom: Uint8Array, to: Uint8Array, at: number): number {
+  let end = at + 1
+  for (let place = 0; place < BLOOM_BYTES; place++) {
+    for (let left = bloom[place]!; left !== 0; end += 2) {
+      if (end > at + 2 * BLOOM_MAX_BITS) return putWhole(bloom, to, at)
+      const bit = Math.clz32(left) - 24
+      left ^= 0x80 >> bit
+      to[end] = 8 * place + bit // modulo 256
+      to[end + 1] = place >> 5
+    }
+  }
+  to[at] = end === at + 1 ? 0 : BLOOM_WHOLE + (end - at - 1) / 2
+  return end
+}
+
+function putWhole(bloom: Uint8Array, to: Uint8Array, at: number): number {
+  to[at] = BLOOM_WHOLE
+  to.set(bloom, at + 1)
+  return at + 1 + BLOOM_BYTES
 }
