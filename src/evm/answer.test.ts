@@ -63,6 +63,11 @@ describe('a call that is only to be answered comes to what it comes to as a tran
       expectSame({}, { to: `0x${last.padStart(40, '0')}` as Address, data: Uint8Array.of(1, 2) })
   })
 
+  it('when it returns much', () => {
+    const data = Uint8Array.from({ length: 100_000 }, (_, i) => i * 7)
+    for (const end of ['f3', 'fd']) expectSame({ [CONTRACT]: { code: `0x365f5f37365f${end}` as Hex } }, { data, gas: 10_000_000 }) // digits
+  })
+
   it('from a contract that creates in its own name', () => {
     const state = { [CONTRACT]: { nonce: 7n, code: `0x5f5f5ff0${RETURNS}` } } as const
     expectSame(state, { from: CONTRACT })
@@ -132,6 +137,11 @@ it('ends when its time is up, at once when it was up before', () => {
   const state = new Memory({ [CONTRACT]: { code: '0x5b5f56' } })
   expect(() => answer(question({ gas: 2 ** 50 }), contextOf(PRAGUE), state, new Deadline(20))).toThrow(OutOfTime)
   expect(() => answer(question({ to: BOB }), contextOf(PRAGUE), state, new Deadline(5, 5))).toThrow(OutOfTime)
+})
+
+it('ends when its time is up, whatever a precompile returned to it before', () => {
+  const state = new Memory({ [CONTRACT]: { code: '0x5f5f60205f60045afa505b600a56' } })
+  expect(() => answer(question({ gas: 2 ** 50 }), contextOf(PRAGUE), state, new Deadline(20))).toThrow(OutOfTime)
 })
 
 it('refuses what the engine has no room for, and blocks before Fjord', () => {

@@ -52,6 +52,19 @@ describe('what plain calls return is written as JSON.stringify would', () => {
     }
   })
 
+  it('until the memory is full to its last byte', () => {
+    const quarter = INK_BYTES / 4
+    // With one digit less, sizes that were odd are even.
+    for (const first of [LONGEST, Math.floor(LONGEST / 10)]) {
+      for (let size = quarter - 60; size < quarter; size++) {
+        const answers = new BatchAnswers()
+        const wanted = ([first, LONGEST] as const).map((id, i) => [id, ofSize(i === 0 ? quarter : size)] as const)
+        for (const [id, bytes] of wanted) expect(spell(answers, id, bytes)).toBe(WRITTEN)
+        expect(answers.body()).toBe(`[${wanted.map(([id, bytes]) => answerOf(id, bytes)).join(',')}]`)
+      }
+    }
+  })
+
   it('but what is too long for it is given back, whatever the id', () => {
     let longest = 0
     for (let size = INK_BYTES / 2 - 100; size < INK_BYTES / 2 + 2; size++) {

@@ -162,6 +162,20 @@ describe('the answer is that to the same body as text, which JSON.parse reads', 
     }
   })
 
+  it.each(['strict', 'geth'] as const)('and where nodes differ: %s', async (compat) => {
+    const other = await testNode({ compat })
+    // Returns its data, but reverts with what is longer than a word.
+    await other.ask('anvil_setCode', LOGGER, '0x365f5f3736602010600e57365ff35b365ffd')
+    const call = VIEM.replace(TO, LOGGER)
+    const short = call.replace(DATA, '0x1234')
+    for (const text of [call, short, `[${short},${call},${short}]`]) {
+      const [fromBytes, fromText] = [bytesOf(text), text].map(async (body) => textOf((await other.rpc.handle(body, DEDICATED)).body ?? ''))
+      expect(await fromBytes).toBe(await fromText)
+      expect(await fromBytes).toContain(text === call ? `"data":"${DATA}"` : '"result":"0x1234"')
+    }
+    expect(other.bugs).toEqual([])
+  })
+
   it('for thousands of bodies that are a little odd', async () => {
     const random = randomly(0x5eed)
     const pieces = [...PIECES, ...ODD.map(([, text]) => text).filter((text) => text.length < 400)]
