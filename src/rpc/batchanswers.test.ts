@@ -20,6 +20,12 @@ function spell(answers: BatchAnswers, id: number, bytes: Uint8Array): unknown {
   return answers.spell(new Uint8Array([1, 2, ...bytes, 3]), 2, bytes.length)
 }
 
+/** Another answer, before which all that was written becomes text. */
+function textAmong(answers: BatchAnswers): string {
+  answers.add('{}')
+  return '{}'
+}
+
 describe('what plain calls return is written as JSON.stringify would', () => {
   it.each([0, 7, 10, 100, 999_999_999_999_999, LONGEST])('under the id %d', (id) => {
     const answers = new BatchAnswers()
@@ -80,12 +86,15 @@ describe('what plain calls return is written as JSON.stringify would', () => {
     expect(longest).toBeGreaterThan(INK_BYTES / 2 - 100)
   })
 
-  it('in two batches at once, and in the next one', () => {
-    for (let times = 0; times < 2; times++) {
-      const both = [new BatchAnswers(), new BatchAnswers()] as const
-      for (let id = 0; id < 10; id++) for (const [i, answers] of both.entries()) spell(answers, id + 100 * i, ofSize(32))
-      for (const [i, answers] of both.entries()) {
-        expect(answers.body()).toBe(`[${Array.from({ length: 10 }, (_, id) => answerOf(id + 100 * i, ofSize(32))).join(',')}]`)
+  it('in several batches at once that begin and end one after the other', () => {
+    const batches = Array.from({ length: 6 }, () => ({ answers: new BatchAnswers(), wanted: [] as string[] })) // of texts
+    for (let time = 0; time < 30; time++) {
+      for (const [i, { answers, wanted }] of batches.entries()) {
+        if (time < 3 * i || time > 3 * i + 13) continue
+        spell(answers, time + 100 * i, ofSize(32))
+        wanted.push(answerOf(time + 100 * i, ofSize(32)))
+        if (time === 3 * i + 13) expect(answers.body()).toBe(`[${wanted.join(',')}]`)
+        else if (time % 4 === 3) wanted.push(textAmong(answers))
       }
     }
   })

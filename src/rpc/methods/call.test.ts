@@ -128,6 +128,18 @@ describe('eth_call', () => {
     await expect(geth.ask('eth_call', ...call)).rejects.toMatchObject({ code: 3, message: 'execution reverted: user error' })
   })
 
+  it('returns and reverts with all of it, however long, by itself and with a price', async () => {
+    const { ask } = await testNode()
+    const data = `0x${'0123456789abcdef'.repeat(12_500)}`
+    for (const price of [undefined, '0x0']) {
+      const call = { to: NEW, data, ...(price === undefined ? undefined : { gasPrice: price }) }
+      await ask('anvil_setCode', NEW, '0x365f5f37365ff3')
+      expect(await ask('eth_call', call, 'latest')).toBe(data)
+      await ask('anvil_setCode', NEW, REVERTS)
+      await expect(ask('eth_call', call, 'latest')).rejects.toMatchObject({ message: 'execution reverted', data })
+    }
+  })
+
   it('never calls a halt a revert, and gives it no data', async () => {
     const { ask } = await testNode()
     for (const bytecode of [INVALID, FOREVER]) {
