@@ -5,6 +5,7 @@ import { BatchAnswers, WRITTEN } from './batchanswers.ts'
 import { textOf } from './body.ts'
 import { createRpc } from './dispatch.ts'
 import type { NodeRpc } from './dispatch.ts'
+import { CODE, RpcError } from './errors.ts'
 import { BATCH_SLICE_MS, INK_BYTES } from './limits.ts'
 import { DEDICATED, LOGGER, testNode } from './node.fixture.ts'
 import type { TestNode } from './node.fixture.ts'
@@ -102,6 +103,28 @@ describe('what plain calls return is written as JSON.stringify would', () => {
 
 it('without answers there is no body', () => {
   expect(new BatchAnswers().body()).toBeNull()
+})
+
+it('a call that is refused or breaks in the middle of a batch is answered in its place', async () => {
+  const [{ chain }, bugs, method] = [await testNode(), [] as unknown[], 'eth_call'] // of onBug
+  const ways = [null, new RangeError('a bug'), new RpcError(CODE.server, 'no room')]
+  const elsewhere = async () => {
+    const [way = null] = ways.splice(0, 1)
+    ways.push(way)
+    if (way !== null) throw way
+    return null
+  }
+  const others = { accounts: new DevAccounts([]), compat: COMPAT.default, clientVersion: '', onBug: (...bug: unknown[]) => bugs.push(bug) }
+  const rpc = createRpc({ ...others, chain, parallel: { stretchMs: 0, compute: elsewhere } })
+  const calls = [1, 2, 3, 4].map((id) => ({ jsonrpc: '2.0', id, method, params: [{ to: LOGGER, data: '0x' }, 'latest'] }))
+  const { body } = await rpc.handle(Buffer.from(JSON.stringify(calls)), DEDICATED)
+  expect(JSON.parse(textOf(body ?? ''))).toEqual([
+    { jsonrpc: '2.0', id: 1, result: '0x' },
+    { jsonrpc: '2.0', id: 2, error: { code: CODE.internal, message: 'method handler crashed' } },
+    { jsonrpc: '2.0', id: 3, error: { code: CODE.server, message: 'no room' } },
+    { jsonrpc: '2.0', id: 4, result: '0x' },
+  ])
+  expect(bugs).toEqual([[new RangeError('a bug'), method]])
 })
 
 describe('batches that let each other in answer as they would alone', () => {
