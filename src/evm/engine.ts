@@ -39,6 +39,7 @@ import {
   RETURN,
   REVERT,
   RULES,
+  STATUS_BITS,
   SUCCESS,
   TARGET,
   TIMESTAMP,
@@ -160,8 +161,6 @@ export function runCall<T>(
   return hear(outcomeOf(ended & STATUS, instance, services), instance.bytes, RETURN, ended >>> STATUS_BITS)
 }
 
-/** How a run ended, and above it the size of what it returned. */
-const STATUS_BITS = 6
 const STATUS = 2 ** STATUS_BITS - 1
 
 function outOfTime(deadline: Deadline | null): Error {

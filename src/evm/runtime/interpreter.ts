@@ -12,7 +12,7 @@ import { beginMessage, countGas, enterHot } from './hot'
 import {
   A_ADDRESS, A_NONCE, BASE_FEE, BLOB_BASE_FEE, BLOB_COUNT, C_BYTES, C_JUMPS, C_SIZE, CHAIN_ID, COINBASE, FORK, GAS_LIMIT, GAS_PRICE, INVALID_JUMP,
   INVALID_OPCODE, MOVED_COUNT, NUMBER, OPCODES, ORIGIN, OUT_OF_GAS, OUT_OF_TIME, RANDOM, REVERT, RUNNING, SHANGHAI, STACK_OVERFLOW, STACK_UNDERFLOW,
-  SUCCESS, TARGET, TIMESTAMP, VALUE,
+  STATUS_BITS, SUCCESS, TARGET, TIMESTAMP, VALUE,
 } from './layout'
 import {
   depth, frame, fuel, gasLeft, halt, halted, memoryBase, memorySize, rangeAt, rangeOf, refuel, returnSize, setFuel, setGas, setReturnSize,
@@ -36,7 +36,7 @@ export function execute(creation: bool, inputSize: usize, gas: i64): i32 {
 
 /**
  * The same from the first rule of a call to its last, for one of which only the answer is wanted: what a transaction does around its frame is
- * done here, and all of it is taken back by who asked. One way in instead of twelve. How it ended is in the lower 6 bits of what this
+ * done here, and all of it is taken back by who asked. One way in instead of twelve. How it ended is in the lower STATUS_BITS of what this
  * answers, and above them how many bytes it returned.
  */
 export function answer(from: usize, target: usize, inputSize: usize, gas: f64, patience: i32): u32 {
@@ -54,7 +54,7 @@ export function answer(from: usize, target: usize, inputSize: usize, gas: f64, p
   if (load<u32>(FORK) >= SHANGHAI) warmAccount(account(COINBASE))
   warmAccount(delegateOf(target))
   setFuel(patience)
-  return <u32>execute(false, inputSize, <i64>gas) | <u32>returnSize << 6
+  return <u32>execute(false, inputSize, <i64>gas) | <u32>returnSize << STATUS_BITS
 }
 
 /** Runs the frame that was just entered, and those that it calls, until it ends: compiled if it can be. `floor` is its depth. */

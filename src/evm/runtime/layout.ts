@@ -174,6 +174,8 @@ export const CODE_LEFT_OUT: i32 = 20
 /** not outcomes of the machine: the whole run is given up, and the host undoes it */
 export const OUT_OF_TIME: i32 = 32
 export const OUT_OF_ROOM: i32 = 33
+/** any of them; what a call comes to is told together with the size of what it returned, which is above them */
+export const STATUS_BITS: u32 = 6
 
 // --- forks, by rank ----------------------------------------------------------------------------------------------------------
 
