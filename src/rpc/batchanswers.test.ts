@@ -6,7 +6,7 @@ import { textOf } from './body.ts'
 import { createRpc } from './dispatch.ts'
 import type { NodeRpc } from './dispatch.ts'
 import { CODE, RpcError } from './errors.ts'
-import { BATCH_SLICE_MS, INK_BYTES } from './limits.ts'
+import { BATCH_BUFFER_BYTES, BATCH_SLICE_MS } from './limits.ts'
 import { DEDICATED, LOGGER, testNode } from './node.fixture.ts'
 import type { TestNode } from './node.fixture.ts'
 
@@ -53,14 +53,14 @@ describe('what plain calls return is written as JSON.stringify would', () => {
   it('until the memory is full, and beyond', () => {
     for (const size of [1, 32, 500, 4_000]) {
       const answers = new BatchAnswers()
-      const count = Math.ceil((INK_BYTES * 3) / size)
+      const count = Math.ceil((BATCH_BUFFER_BYTES * 3) / size)
       for (let id = 0; id < count; id++) expect(spell(answers, id, ofSize(size))).toBe(WRITTEN)
       expect(answers.body()).toBe(`[${Array.from({ length: count }, (_, id) => answerOf(id, ofSize(size))).join(',')}]`)
     }
   })
 
   it('until the memory is full to its last byte', () => {
-    const quarter = INK_BYTES / 4
+    const quarter = BATCH_BUFFER_BYTES / 4
     // With one digit less, sizes that were odd are even.
     for (const first of [LONGEST, Math.floor(LONGEST / 10)]) {
       for (let size = quarter - 60; size < quarter; size++) {
@@ -74,7 +74,7 @@ describe('what plain calls return is written as JSON.stringify would', () => {
 
   it('but what is too long for it is given back, whatever the id', () => {
     let longest = 0
-    for (let size = INK_BYTES / 2 - 100; size < INK_BYTES / 2 + 2; size++) {
+    for (let size = BATCH_BUFFER_BYTES / 2 - 100; size < BATCH_BUFFER_BYTES / 2 + 2; size++) {
       const answers = new BatchAnswers()
       spell(answers, 1, ofSize(32))
       const spelt = spell(answers, LONGEST, ofSize(size))
@@ -83,8 +83,8 @@ describe('what plain calls return is written as JSON.stringify would', () => {
       const written = [answerOf(1, ofSize(32)), ...(spelt === WRITTEN ? [answerOf(LONGEST, ofSize(size))] : [])]
       expect(answers.body()).toBe(`[${written.join(',')}]`)
     }
-    expect(longest).toBeLessThan(INK_BYTES / 2)
-    expect(longest).toBeGreaterThan(INK_BYTES / 2 - 100)
+    expect(longest).toBeLessThan(BATCH_BUFFER_BYTES / 2)
+    expect(longest).toBeGreaterThan(BATCH_BUFFER_BYTES / 2 - 100)
   })
 
   it('in several batches at once that begin and end one after the other', () => {

@@ -1,6 +1,6 @@
 import { Hex } from '../eth/index.ts'
 import type { Body } from './body.ts'
-import { INK_BYTES } from './limits.ts'
+import { BATCH_BUFFER_BYTES } from './limits.ts'
 
 /** An answer of a batch that stands by itself. */
 type Single = string | readonly Uint8Array[]
@@ -16,12 +16,12 @@ export class BatchAnswers {
   /** bytes, as far as they are counted against limits: characters of a text, most of which are ASCII */
   sizeBytes = 0
   readonly #answers: Single[] = []
-  #ink: Buffer | null = null
-  #inked = 0
+  #buffer: Buffer | null = null
+  #used = 0
   #id = 0
 
   add(answer: Single): void {
-    this.#dry()
+    this.#flush()
     this.#answers.push(answer)
     this.sizeBytes += typeof answer === 'string' ? answer.length : answer.reduce((sum, piece) => sum + piece.length, 0)
   }
@@ -34,44 +34,44 @@ export class BatchAnswers {
   /** Writes an answer whose result is hex, once and at once. What is too long is answered as text, for somebody else to add. */
   readonly spell = (bytes: Uint8Array, at: number, size: number): Hex | typeof WRITTEN => {
     const most = MOST_AROUND + 2 * size
-    if (most > INK_BYTES) return Hex.fromRange(bytes, at, size)
-    if (this.#inked + most > INK_BYTES) this.#dry()
-    const ink = (this.#ink ??= takeInk())
-    if (this.#inked > 0) ink[this.#inked++] = COMMA
-    const begin = this.#inked
-    let end = write(HEAD, ink, begin)
+    if (most > BATCH_BUFFER_BYTES) return Hex.fromRange(bytes, at, size)
+    if (this.#used + most > BATCH_BUFFER_BYTES) this.#flush()
+    const buffer = (this.#buffer ??= takeBuffer())
+    if (this.#used > 0) buffer[this.#used++] = COMMA
+    const begin = this.#used
+    let end = write(HEAD, buffer, begin)
     const id = String(this.#id)
-    for (let i = 0; i < id.length; i++) ink[end++] = id.charCodeAt(i)
-    end = Hex.writeDigits(ink, write(RESULT, ink, end), bytes, at, size)
-    this.#inked = write(TAIL, ink, end)
-    this.sizeBytes += this.#inked - begin
+    for (let i = 0; i < id.length; i++) buffer[end++] = id.charCodeAt(i)
+    end = Hex.writeDigits(buffer, write(RESULT, buffer, end), bytes, at, size)
+    this.#used = write(TAIL, buffer, end)
+    this.sizeBytes += this.#used - begin
     return WRITTEN
   }
 
   /** All of it, text where every answer is, else pieces; null: there are none. Nothing may be added any more. */
   body(): Body | null {
-    this.#dry()
-    if (this.#ink !== null) spare = this.#ink
+    this.#flush()
+    if (this.#buffer !== null) spare = this.#buffer
     const answers = this.#answers
     if (answers.length === 0) return null
     return answers.every((answer) => typeof answer === 'string') ? `[${answers.join(',')}]` : piecesOf(answers)
   }
 
-  #dry(): void {
-    if (this.#ink !== null && this.#inked > 0) this.#answers.push(this.#ink.toString('latin1', 0, this.#inked))
-    this.#inked = 0
+  #flush(): void {
+    if (this.#buffer !== null && this.#used > 0) this.#answers.push(this.#buffer.toString('latin1', 0, this.#used))
+    this.#used = 0
   }
 }
 
-function takeInk(): Buffer {
-  const ink = spare ?? Buffer.allocUnsafeSlow(INK_BYTES)
+function takeBuffer(): Buffer {
+  const buffer = spare ?? Buffer.allocUnsafeSlow(BATCH_BUFFER_BYTES)
   spare = null
-  return ink
+  return buffer
 }
 
 /** Answers where it ends. */
-function write(text: Uint8Array, ink: Uint8Array, at: number): number {
-  for (let i = 0; i < text.length; i++) ink[at + i] = text[i] as number // below its length
+function write(text: Uint8Array, buffer: Uint8Array, at: number): number {
+  for (let i = 0; i < text.length; i++) buffer[at + i] = text[i] as number // below its length
   return at + text.length
 }
 

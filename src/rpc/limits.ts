@@ -166,7 +166,7 @@ export const LONG_TEXT_BYTES = 32 * 1024
 export const ASKED_TEXTS = 1_000
 
 /** Answers of a batch that are written before they become text: 150 words. The memory is kept for the next batch. */
-export const INK_BYTES = 16 * 1024
+export const BATCH_BUFFER_BYTES = 16 * 1024
 
 /** Digits of a call's data that are read where they stand in the body: so many take 1.7 us, as text 2.2, and of long data the text is the faster way. */
 export const PLAIN_CALL_DIGITS = 1_024
