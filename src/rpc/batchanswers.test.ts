@@ -101,6 +101,15 @@ describe('what plain calls return is written as JSON.stringify would', () => {
   })
 })
 
+it('what a batch that has ended still writes stands in no other', () => {
+  const [ended, next] = [new BatchAnswers(), new BatchAnswers()]
+  spell(ended, 1, ofSize(32))
+  ended.body()
+  spell(next, 2, ofSize(32))
+  spell(ended, 3, ofSize(32))
+  expect(next.body()).toBe(`[${answerOf(2, ofSize(32))}]`)
+})
+
 it('without answers there is no body', () => {
   expect(new BatchAnswers().body()).toBeNull()
 })

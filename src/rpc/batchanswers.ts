@@ -52,6 +52,7 @@ export class BatchAnswers {
   body(): Body | null {
     this.#flush()
     if (this.#buffer !== null) spare = this.#buffer
+    this.#buffer = null
     const answers = this.#answers
     if (answers.length === 0) return null
     return answers.every((answer) => typeof answer === 'string') ? `[${answers.join(',')}]` : piecesOf(answers)
