@@ -29,6 +29,7 @@ export class Workers implements Parallel {
   readonly #waiting: Job[] = []
   /** false: closed, or no thread can be started here */
   #isOpen = true
+  #isClosed = false
 
   constructor(options: WorkersOptions) {
     this.#options = options
@@ -44,6 +45,7 @@ export class Workers implements Parallel {
 
   compute(task: Task): Promise<JsonText | null> {
     return new Promise((resolve, reject) => {
+      if (this.#isClosed) return reject(closing())
       if (!this.#isOpen) return resolve(null)
       this.#waiting.push(new Job(task, resolve, reject))
       this.#serve()
@@ -51,10 +53,11 @@ export class Workers implements Parallel {
     })
   }
 
-  /** Ends the threads, whatever they do; who waits is refused. What comes later is for whoever asks. */
+  /** Ends the threads, whatever they do; who waits is refused, and who comes later: the rest of a batch would hold up the process that closes. */
   async close(): Promise<void> {
     this.#isOpen = false
-    const why = new RpcError(CODE.server, 'the node is closing')
+    this.#isClosed = true
+    const why = closing()
     for (const job of this.#waiting.splice(0)) job.reject(why)
     const runners = [...this.#runners]
     this.#runners.clear()
@@ -106,6 +109,10 @@ export class Workers implements Parallel {
     if (this.#isOpen) this.#serve()
     else for (const job of this.#waiting.splice(0)) job.resolve(null)
   }
+}
+
+function closing(): RpcError {
+  return new RpcError(CODE.server, 'the node is closing')
 }
 
 function tooMany(most: number): RpcError {
