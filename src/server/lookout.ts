@@ -1,0 +1,58 @@
+import { availableParallelism } from 'node:os'
+import type { Caller } from '../rpc/index.ts'
+import { LOOKOUT_AFTER, LOOKOUT_MS, LOOKOUT_NEAR_MS } from './limits.ts'
+import type { Reply, Served } from './port.ts'
+
+/** Milliseconds, and a call at the next turn of the event loop, which does not sleep before it. */
+export interface Loop {
+  readonly nowMs: () => number
+  readonly nextTurn: (look: () => void) => void
+}
+
+/**
+ * Keeps the event loop awake for a client that asks one question after another. To sleep between two of them and be woken costs either side
+ * more than most answers do: eth_call of an ERC-20 balance takes 50 us instead of 105 on one connection, and no more CPU (62 us instead of 68;
+ * 2 cores, Node 20.20). Whoever asked near the last answer a few times running is looked out for, `LOOKOUT_MS` at most; when nothing comes,
+ * the loop sleeps as ever and the counting begins anew. So a client that is slower or silent costs nothing.
+ */
+export class Lookout {
+  readonly #rpc: Served['rpc']
+  readonly #loop: Loop
+  #answeredMs = -Infinity
+  /** requests in a row that came near the answer before */
+  #near = 0
+  #isLooking = false
+
+  constructor(rpc: Served['rpc'], loop: Loop = LOOP) {
+    this.#rpc = rpc
+    this.#loop = loop
+  }
+
+  /** As the rpc's, whose every request passes here. */
+  readonly handle = (body: string | Uint8Array, caller: Caller): Reply | Promise<Reply> => {
+    const { nowMs, nextTurn } = this.#loop
+    this.#near = nowMs() - this.#answeredMs <= LOOKOUT_NEAR_MS ? this.#near + 1 : 0
+    const reply = this.#rpc.handle(body, caller)
+    // Beside what is worked on elsewhere, a wake-up counts for little.
+    if (reply instanceof Promise) return reply
+    this.#answeredMs = nowMs()
+    if (this.#near >= LOOKOUT_AFTER && !this.#isLooking) {
+      this.#isLooking = true
+      nextTurn(this.#look)
+    }
+    return reply
+  }
+
+  readonly #look = (): void => {
+    if (this.#loop.nowMs() - this.#answeredMs <= LOOKOUT_MS) return this.#loop.nextTurn(this.#look)
+    this.#isLooking = false
+    this.#near = 0
+  }
+}
+
+const LOOP: Loop = { nowMs: () => performance.now(), nextTurn: setImmediate }
+
+/** What the server asks instead of `rpc`. On a single core it is `rpc` itself: there, who looks out keeps the client from asking. */
+export function lookedOutFor(rpc: Served['rpc'], cores = availableParallelism()): Served['rpc'] {
+  return cores > 1 ? new Lookout(rpc) : rpc
+}
