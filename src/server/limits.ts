@@ -84,7 +84,7 @@ export const LOOKOUT_MS = 0.1
 /** So soon after an answer, a request is near it. Longer than the above: what comes while we sleep has a wake-up of both sides in it. */
 export const LOOKOUT_NEAR_MS = 0.2
 
-/** Requests in a row that were near before the loop stays awake, so that one which is in vain takes at most 2 % of what five such requests take. */
+/** Requests in a row that were near before the loop stays awake: a look in vain takes a tenth of the time that they took. */
 export const LOOKOUT_AFTER = 4
 
 /** Flashblocks (or blocks) that may be missing before /readyz says so, and the least time that must have passed. */

@@ -95,10 +95,28 @@ describe('the loop sleeps', () => {
     expect(isAwake()).toBe(false)
   })
 
-  test('while answers are made elsewhere', () => {
-    const { askInARow, isAwake } = setUp(async () => REPLY)
-    askInARow(1_000)
-    expect(isAwake()).toBe(false)
+  test('while an answer is made elsewhere; its time begins when it is there', async () => {
+    const made: ((reply: Reply) => void)[] = []
+    const { ask, wait, turn, isAwake } = setUp(() => new Promise((resolve) => made.push(resolve)))
+    for (let i = 0; i < ENOUGH; i++) {
+      wait(SOON_MS)
+      const reply = ask()
+      wait(1_000)
+      expect(isAwake()).toBe(false)
+      made.pop()?.(REPLY)
+      expect(await reply).toBe(REPLY)
+    }
+    expect(isAwake()).toBe(true)
+    wait(SOON_MS)
+    void ask()
+    expect(turn()).toBe(true)
+    wait(SOON_MS * 1.01)
+    expect(turn()).toBe(false)
+  })
+
+  test('after an answer that failed on the way: the failure is the caller’s', async () => {
+    const { ask } = setUp(() => Promise.reject(new Error('broken')))
+    for (let i = 0; i < ENOUGH; i++) await expect(ask()).rejects.toThrow('broken')
   })
 
   test('after a request that breaks: the error is the caller’s, and the row goes on', () => {
