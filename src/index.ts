@@ -96,6 +96,7 @@ async function started(given: PocketchainOptions, shelf: Shelf): Promise<Pocketc
     accounts: signers,
     compat,
     parallel: workers,
+    sharing: workers?.sharing ?? null,
     wallet: options.wallet === false ? null : { callsStatus: async (id, origin) => beside.wallet?.face.callsStatus(id, origin) },
     bundler: options.bundler === false ? null : { request: async (request) => (await bundlerOf(options, rpc, beside)).request(request) },
     sponsor: options.sponsor === false ? null : { request: async (request) => beside.sponsor?.control(request) },
@@ -276,9 +277,14 @@ function chainOptions(options: Begun, accounts: readonly DevAccount[], { clock, 
 }
 
 function workersOf(options: PocketchainOptions, chain: Chain, compat: Compat, onBug: (error: unknown) => void): Workers | null {
-  const most = options.workers ?? Math.min(WORKERS, availableParallelism() - 1)
+  const most = options.workers ?? threadsFor(availableParallelism())
   if (!Number.isSafeInteger(most) || most < 0) throw new RangeError(`workers must be 0 or more, not ${most}`)
   return most === 0 ? null : new Workers({ most, history: chain.sealed.history, config: chain.config, compat, start: nodeThreads(), onBug })
+}
+
+/** One core is for the sockets and the chain; of two, these need little as long as threads have work for both. */
+function threadsFor(cores: number): number {
+  return cores === 1 ? 0 : Math.min(WORKERS, Math.max(2, cores - 1))
 }
 
 function clockOf({ clock = 'real', timestamp }: PocketchainOptions): Clock {

@@ -2,9 +2,10 @@ import type { Needs, View } from '../chain/index.ts'
 import type { Compat } from '../compat.ts'
 import { Deadline, OutOfTime } from '../evm/index.ts'
 import type { Context } from './context.ts'
+import { SHARED_MS } from './limits.ts'
 import { method } from './method.ts'
 import type { Method, MethodRow, Param, Values } from './method.ts'
-import type { Ground, Parallel, Spell } from './parallel.ts'
+import type { Ground, Parallel, Sharing, Spell } from './parallel.ts'
 
 /** A method that looks at one View and works something out, however long that takes. */
 export interface ComputedRow<P extends readonly Param<unknown>[]> extends Omit<MethodRow<P>, 'handler' | 'timeLimitMs' | 'computed'> {
@@ -12,29 +13,53 @@ export interface ComputedRow<P extends readonly Param<unknown>[]> extends Omit<M
   readonly compute: (ground: Ground, args: Values<P>) => unknown
   /** What `compute` looks at. Called when that has begun and run out of time, so what it names is there. */
   readonly needs: (ground: Ground, args: Values<P>) => Needs
+  /** Of those with the same one takes as long as another, and `needs` can be called before `compute`; null: nothing is known of it. Absent: of none. */
+  readonly likeOf?: (args: Values<P>) => string | null
 }
 
 /**
  * Begins beside everybody else, where most are done before anybody notices. What takes longer than `stretchMs` begins anew in another thread,
- * with what is left of its time, so that no flashblock waits for it; without threads it goes on here.
+ * with what is left of its time, so that no flashblock waits for it; without threads it goes on here. When several come at once whose like took
+ * long, threads have them from the start, and this one keeps to its sockets.
  */
-export function computed<const P extends readonly Param<unknown>[]>({ compute, needs, ...row }: ComputedRow<P>): Method {
+export function computed<const P extends readonly Param<unknown>[]>({ compute, needs, likeOf, ...row }: ComputedRow<P>): Method {
+  const like = (args: Values<P>) => {
+    const alike = likeOf?.(args) ?? null
+    return alike === null ? null : `${row.name} ${alike}`
+  }
+  const tell = (sharing: Sharing, { limitMs, spentMs: tookMs }: Stretch, args: Values<P>) => {
+    if (limitMs === null || (tookMs < SHARED_MS && !sharing.isWary)) return
+    const alike = like(args)
+    if (alike !== null) sharing.ran({ like: alike, limitMs, tookMs })
+  }
+  const sharedLimitMs = (sharing: Sharing, args: Values<P>) => {
+    const alike = like(args)
+    return alike === null ? null : sharing.limitMs(alike)
+  }
   return method({
     ...row,
     // It ends by its own limit, wherever it runs.
     timeLimitMs: Infinity,
     computed: compute,
-    handler: ({ chain, compat, parallel, spell }: Context, args: Values<P>) => {
+    handler: ({ chain, compat, parallel, sharing, spell }: Context, args: Values<P>) => {
       const { view } = chain.head
       if (parallel === null) return compute(withoutHurry(view, compat, spell), args)
+      const sharedMs = sharing?.isCrowded === true ? sharedLimitMs(sharing, args) : null
+      if (sharedMs !== null) {
+        const here = withoutHurry(view, compat, spell)
+        const task = { method: row.name, args, view, needs: needs(here, args), limitMs: sharedMs, spentMs: 0, isShared: true }
+        return elsewhere(parallel, task, () => compute(here, args))
+      }
       const stretch = new Stretch(parallel.stretchMs)
       try {
-        return compute({ view, compat, deadline: (limitMs) => stretch.deadline(limitMs), spell }, args)
+        const result = compute({ view, compat, deadline: (limitMs) => stretch.deadline(limitMs), spell }, args)
+        if (sharing !== null) tell(sharing, stretch, args)
+        return result
       } catch (error) {
         if (!(error instanceof OutOfTime) || stretch.limitMs === null) throw error
         const { limitMs, spentMs } = stretch
         const here = withoutHurry(view, compat, spell)
-        const task = { method: row.name, args, view, needs: needs(here, args), limitMs, spentMs }
+        const task = { method: row.name, args, view, needs: needs(here, args), limitMs, spentMs, isShared: false }
         return elsewhere(parallel, task, () => compute(here, args))
       }
     },

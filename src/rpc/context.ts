@@ -2,7 +2,7 @@ import type { Chain } from '../chain/index.ts'
 import type { Compat } from '../compat.ts'
 import type { DevAccounts } from './accounts.ts'
 import type { Filters } from './filters.ts'
-import type { Parallel, Spell } from './parallel.ts'
+import type { Parallel, Sharing, Spell } from './parallel.ts'
 import type { RpcRequest } from './port.ts'
 import type { BlockTexts } from './texts.ts'
 
@@ -17,6 +17,8 @@ export interface Context {
   readonly compat: Compat
   /** threads for what takes long; null: there are none */
   readonly parallel: Parallel | null
+  /** of requests that come from outside by themselves; null: in a batch and in process one comes after the other */
+  readonly sharing: Sharing | null
   /** what a computed result in bytes becomes */
   readonly spell: Spell
   /** the wallet of the same process; null: there is none */

@@ -18,7 +18,7 @@ import {
 } from './limits.ts'
 import type { Method } from './method.ts'
 import { refusalOf } from './outward.ts'
-import type { Parallel } from './parallel.ts'
+import type { Parallel, Sharing } from './parallel.ts'
 import { PlainCall, readPlainCalls } from './plaincall.ts'
 import type { Rpc, RpcRequest } from './port.ts'
 import { PUBLIC_METHODS, PUBLIC_REFUSALS } from './public.ts'
@@ -27,9 +27,14 @@ import { METHODS } from './table.ts'
 import { BlockTexts, JsonBytes, JsonStream, JsonText } from './texts.ts'
 
 /** What a node gives to its JSON-RPC face. */
-export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'spell' | 'parallel' | 'wallet' | 'bundler' | 'sponsor'> {
+export interface RpcOptions extends Omit<
+  Context,
+  'filters' | 'texts' | 'spell' | 'parallel' | 'sharing' | 'wallet' | 'bundler' | 'sponsor'
+> {
   /** none unless given */
   readonly parallel?: Parallel | null
+  /** by `parallel`; none unless given */
+  readonly sharing?: Sharing | null
   /** none unless given: wallet_getCallsStatus does not exist then */
   readonly wallet?: WalletPort | null
   /** none unless given: the methods of ERC-4337 do not exist then */
@@ -69,6 +74,7 @@ export function createRpc(options: RpcOptions): NodeRpc {
   const context: Context = {
     ...options,
     parallel: options.parallel ?? null,
+    sharing: null,
     wallet: options.wallet ?? null,
     bundler: options.bundler ?? null,
     sponsor: options.sponsor ?? null,
@@ -77,8 +83,9 @@ export function createRpc(options: RpcOptions): NodeRpc {
     texts: new BlockTexts(),
   }
   const node: Dispatch = { context, now, onBug: options.onBug, methodTimeMs: options.methodTimeMs ?? METHOD_TIME_MS }
+  const single: Dispatch = { ...node, context: { ...context, sharing: options.sharing ?? null } }
   return {
-    handle: (body, caller) => handle(node, body, caller),
+    handle: (body, caller) => handle(node, single, body, caller),
     request: async ({ method, params }, caller = IN_PROCESS) => value(node, method, await call(node, method, params ?? [], caller)),
     subscribe: (params, listener) => subscribe(node, params, listener),
     close: () => context.filters.close(),
@@ -107,11 +114,11 @@ interface Dispatch {
 
 // --- the envelope (geth's, as its rpc/testdata pins it) -------------------------------------------------------------
 
-function handle(node: Dispatch, body: string | Uint8Array, caller: Caller): Handled | Promise<Handled> {
+function handle(node: Dispatch, single: Dispatch, body: string | Uint8Array, caller: Caller): Handled | Promise<Handled> {
   const message = (typeof body === 'string' ? undefined : readPlainCalls(body)) ?? parseBody(body)
   if (message === undefined) return { body: failureText(null, new RpcError(CODE.parse, 'parse error')) }
   if (Array.isArray(message)) return batch(node, message, caller).then((body) => ({ body }))
-  const answered = answer(node, message, caller)
+  const answered = answer(single, message, caller)
   return answered instanceof Promise ? answered.then((body) => handled(body, message, caller)) : handled(answered, message, caller)
 }
 

@@ -55,6 +55,21 @@ export const FIRST_STRETCHES = 4
 /** The same while others wait for a thread already: ten times what a small call takes. */
 export const CROWDED_STRETCH_MS = 2
 
+/** A request that takes so long is worth a thread when several come at once: to be told and to answer takes two of them 0.1 ms of CPU each. */
+export const SHARED_MS = 0.4
+
+/** So much more often than not, requests of its like must have taken so long: the machine is busy now and then. */
+export const LONG_AFTER = 4
+
+/** When those for which others had waited have taken so long in all, a thread is started for the next ones: that takes 130 ms and the state once more. */
+export const CROWD_MS = 250
+
+/** Of what is shared, so many may wait; more are worked out here, as if there were no threads. */
+export const SHARED_WAITING = 128
+
+/** Kinds of requests that are known to take long: contracts and their functions. */
+export const KNOWN_LIKES = 256
+
 /** Requests that wait for such a thread: a suite asks for so many at once. Who has waited METHOD_TIME_MS is answered without. */
 export const WAITING_TASKS = 256
 

@@ -69,6 +69,7 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
     accounts: new DevAccounts([KEY]),
     compat,
     parallel: workers,
+    sharing: workers?.sharing ?? null,
     clientVersion: 'pocketchain/test',
     onBug,
     ...(options.now === undefined ? undefined : { now: options.now }),

@@ -18,7 +18,7 @@ import type { Ground } from '../parallel.ts'
 import { assertChain, callRequest } from '../request.ts'
 import type { CallRequest } from '../request.ts'
 import { failed } from '../revert.ts'
-import { address, arrayOf, blockRef, bytes, hash, object, quantity } from '../schema.ts'
+import { LATEST, address, arrayOf, blockRef, bytes, hash, object, quantity } from '../schema.ts'
 import type { BlockRef } from '../schema.ts'
 
 const REVERT_ERRORS = {
@@ -55,6 +55,7 @@ export const CALL_METHODS: readonly Method[] = [
       result: '0x0000000000000000000000000000000000000000000000000000000000000012',
     },
     needs: ({ view }, [, block, , env]) => needsOf(view, block, env),
+    likeOf: plainLike,
     compute: (ground, [request, block, state, env]) => {
       const { compat, spell } = ground
       requireTarget(request, block, compat)
@@ -77,6 +78,7 @@ export const CALL_METHODS: readonly Method[] = [
       const at = block ?? estimateBlock(compat)
       return Hex.fromQuantity(callAt(ground, request, at, { state, block: env }, (call) => call.estimate(compat)))
     },
+    likeOf: plainLike,
   }),
   computed({
     name: 'eth_createAccessList',
@@ -90,6 +92,12 @@ export const CALL_METHODS: readonly Method[] = [
       callAt(ground, request, block, { state }, (call) => createAccessList(call, request), true),
   }),
 ]
+
+/** The contract and its function; null for what may name a block that is not there, or code of its own. */
+function plainLike([{ to, data }, block, state, env]: readonly [CallRequest, (BlockRef | undefined)?, unknown?, unknown?]): string | null {
+  const isPlain = to !== undefined && state === undefined && env === undefined && (block === undefined || block === LATEST)
+  return isPlain ? `${to}${data === undefined ? '' : Hex.fromRange(data, 0, Math.min(4, data.length))}` : null
+}
 
 /** Runs `work` with the call on one View (law 1). */
 function callAt<T>(

@@ -1,4 +1,5 @@
 import { Replica } from '../../chain/index.ts'
+import type { View } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
 import { Hex } from '../../eth/index.ts'
 import { configureTier1, Deadline } from '../../evm/index.ts'
@@ -26,20 +27,26 @@ export function desk(post: (message: FromThread) => void): (message: ToThread) =
 /** What a thread has. */
 interface Begun {
   readonly replica: Replica
+  /** that the last task looked at; null: none yet */
+  view: View | null
   readonly compat: Compat
 }
 
 function begin({ config, compat, tier1 }: BeginMessage): Begun {
   configureTier1(tier1)
-  return { replica: new Replica(config), compat }
+  return { replica: new Replica(config), view: null, compat }
 }
 
-function answer({ method, args, slice, spentMs }: TaskMessage, { replica, compat }: Begun): FromThread {
+function answer({ method, args, slice, spentMs }: TaskMessage, begun: Begun): FromThread {
+  const { replica, compat } = begun
   try {
+    if (slice !== null) begun.view = replica.view(slice)
+    const { view } = begun
+    if (view === null) throw new Error('the first task has no slice')
     const compute = METHODS.get(method)?.computed
     if (compute === undefined) throw new Error(`${method} cannot be worked out in a thread`)
     const deadline = (limitMs: number) => new Deadline(limitMs, spentMs)
-    const result = compute({ view: replica.view(slice), compat, deadline, spell: Hex.fromRange }, args)
+    const result = compute({ view, compat, deadline, spell: Hex.fromRange }, args)
     return { kind: 'answer', text: result instanceof JsonText ? result.text : JSON.stringify(result) }
   } catch (error) {
     const refusal = refusalOf(error)

@@ -1,18 +1,23 @@
-import { FarState, sliceOf } from '../../chain/index.ts'
+import { FarState } from '../../chain/index.ts'
 import type { ViewSlice } from '../../chain/index.ts'
 import { refusalOf } from '../outward.ts'
 import type { Task } from '../parallel.ts'
 import type { JsonText } from '../texts.ts'
 
+/** Throws what `sliceOf` throws. */
+export type Cut = (task: Task) => ViewSlice
+
 /** A task, and the one who waits for it. */
 export class Job {
   readonly task: Task
+  readonly #cut: Cut
   /** null: to be worked out by whoever asked */
   readonly resolve: (answer: JsonText | null) => void
   readonly reject: (error: unknown) => void
 
-  constructor(task: Task, resolve: Job['resolve'], reject: Job['reject']) {
+  constructor(task: Task, cut: Cut, resolve: Job['resolve'], reject: Job['reject']) {
     this.task = task
+    this.#cut = cut
     this.resolve = resolve
     this.reject = reject
   }
@@ -20,7 +25,7 @@ export class Job {
   /** As it is to be cut now: chains go on while a job waits. Null: what it needs is gone, and it was rejected. */
   slice(): ViewSlice | null {
     try {
-      return sliceOf(this.task.view, this.task.needs)
+      return this.#cut(this.task)
     } catch (error) {
       // State that only the store holds stays where the store is.
       if (error instanceof FarState) this.resolve(null)

@@ -15,7 +15,8 @@ export interface TaskMessage {
   readonly kind: 'task'
   readonly method: string
   readonly args: readonly unknown[]
-  readonly slice: ViewSlice
+  /** null: that of the task before */
+  readonly slice: ViewSlice | null
   /** of its time, before */
   readonly spentMs: number
 }

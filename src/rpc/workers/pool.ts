@@ -1,8 +1,11 @@
-import type { ViewSlice } from '../../chain/index.ts'
+import { sliceOf } from '../../chain/index.ts'
+import type { View, ViewSlice } from '../../chain/index.ts'
+import type { Block } from '../../eth/index.ts'
 import { CODE, RpcError } from '../errors.ts'
-import { CROWDED_STRETCH_MS, FIRST_STRETCHES, STRETCH_MS, WAITING_TASKS } from '../limits.ts'
-import type { Parallel, Task } from '../parallel.ts'
+import { CROWDED_STRETCH_MS, FIRST_STRETCHES, SHARED_WAITING, STRETCH_MS, WAITING_TASKS } from '../limits.ts'
+import type { Parallel, Sharing, Task } from '../parallel.ts'
 import type { JsonText } from '../texts.ts'
+import { Crowd } from './crowd.ts'
 import { Job } from './job.ts'
 import { Runner } from './runner.ts'
 import type { RunnerParts } from './runner.ts'
@@ -18,7 +21,8 @@ export interface WorkersOptions extends Omit<RunnerParts, 'onIdle' | 'onEnd'> {
 
 /**
  * Threads that heavy requests are worked out in. Each starts when a request finds all others at work, the first with the first request. One
- * that breaks or has fallen too far behind the chain is replaced when the next request needs one.
+ * that breaks or has fallen too far behind the chain is replaced when the next request needs one. What is shared waits for a thread that stands:
+ * to start one takes a hundred times as long as such a request.
  */
 export class Workers implements Parallel {
   readonly #stretchMs: number
@@ -27,6 +31,19 @@ export class Workers implements Parallel {
   /** each with what resolves when it has started */
   readonly #runners = new Map<Runner, Promise<void>>()
   readonly #waiting: Job[] = []
+  /** tells which requests are shared */
+  readonly sharing: Sharing = new Crowd({
+    isSharing: () => this.#at.shared > 0,
+    hasTime: () => this.#hasTime,
+    begin: () => {
+      if (this.#isOpen && this.#runners.size === 0) this.#start(null)
+    },
+  })
+
+  /** tasks that wait or are being worked on: of those that are shared, and of those that took too long */
+  readonly #at = { shared: 0, long: 0 }
+  /** the newest slice of what is shared, and of what it was cut */
+  #shared: { readonly view: View; readonly block: Block; readonly slice: ViewSlice } | null = null
   /** false: closed, or no thread can be started here */
   #isOpen = true
   #isClosed = false
@@ -40,17 +57,40 @@ export class Workers implements Parallel {
   /** While heavy requests wait for a thread, more of them will come: a hundred stretches in one turn would hold up two seconds of flashblocks. */
   get stretchMs(): number {
     if (this.#isOpen && this.#runners.size === 0) return this.#stretchMs * FIRST_STRETCHES
-    return this.#waiting.length > 0 ? Math.min(this.#stretchMs, CROWDED_STRETCH_MS) : this.#stretchMs
+    return this.#at.long > this.#options.most ? Math.min(this.#stretchMs, CROWDED_STRETCH_MS) : this.#stretchMs
   }
 
-  compute(task: Task): Promise<JsonText | null> {
+  async compute(task: Task): Promise<JsonText | null> {
+    const kind = task.isShared ? 'shared' : 'long'
+    this.#at[kind]++
+    try {
+      return await this.#answer(task)
+    } finally {
+      this.#at[kind]--
+    }
+  }
+
+  #answer(task: Task): Promise<JsonText | null> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) return reject(closing())
       if (!this.#isOpen) return resolve(null)
-      this.#waiting.push(new Job(task, resolve, reject))
+      this.#waiting.push(new Job(task, this.#cut, resolve, reject))
       this.#serve()
       if (this.#waiting.length > this.#waitingMost) this.#waiting.pop()?.reject(tooMany(this.#waitingMost))
     })
+  }
+
+  /** Those that are shared look at one block of one View, a flashblock long: the slice is the same object, and threads are told it once. */
+  readonly #cut = ({ view, needs, isShared }: Task): ViewSlice => {
+    const [block] = needs.states
+    if (!isShared || block === undefined) return sliceOf(view, needs)
+    const last = this.#shared
+    // Whether the block was taken back meanwhile, the View says.
+    if (last?.view === view && last.block === block && view.stateVersion(block) === last.slice.versions.get(block.header.number))
+      return last.slice
+    const slice = sliceOf(view, needs)
+    this.#shared = { view, block, slice }
+    return slice
   }
 
   /** Ends the threads, whatever they do; who waits is refused, and who comes later: the rest of a batch would hold up the process that closes. */
@@ -67,10 +107,23 @@ export class Workers implements Parallel {
   /** First come, first served. */
   #serve(): void {
     for (let [job] = this.#waiting; job !== undefined && this.#hasRoom; [job] = this.#waiting) {
+      if (job.task.isShared && this.#idle.length === 0) return this.#grow()
       const slice = job.slice()
       this.#waiting.shift()
       if (slice !== null) this.#placeOrRefuse(job, slice)
     }
+  }
+
+  /** One thread more for those who wait, when the last one stands. */
+  #grow(): void {
+    if ([...this.#runners.keys()].every((runner) => runner.stands)) this.#start(null)
+  }
+
+  /** For what is shared. Behind a task that takes seconds it would wait for as long. */
+  get #hasTime(): boolean {
+    if (this.#idle.length > 0) return true
+    const hasRoom = this.#at.long === 0 && this.#waiting.length < Math.min(SHARED_WAITING, this.#waitingMost)
+    return hasRoom && [...this.#runners.keys()].some((runner) => runner.stands)
   }
 
   get #hasRoom(): boolean {
@@ -99,6 +152,10 @@ export class Workers implements Parallel {
       this.#runners.delete(behind)
       behind.end().catch(this.#options.onBug)
     }
+    this.#start(job)
+  }
+
+  #start(job: Job | null): void {
     const runner = new Runner({ ...this.#options, onIdle: () => this.#serve(), onEnd: (each, stood) => this.#lost(each, stood) })
     this.#runners.set(runner, runner.begin(job))
   }

@@ -35,6 +35,8 @@ export class Runner {
   #state: State = 'starting'
   #isReady = false
   #job: Job | null = null
+  /** that the thread was told last */
+  #slice: ViewSlice | null = null
   /** until a job, or the rest before the next one, has lasted too long */
   #timer: NodeJS.Timeout | null = null
 
@@ -47,15 +49,20 @@ export class Runner {
     return this.#state === 'idle'
   }
 
+  /** It has started. */
+  get stands(): boolean {
+    return this.#state === 'idle' || this.#state === 'busy'
+  }
+
   get #hasEnded(): boolean {
     return this.#state === 'ended'
   }
 
   /**
-   * Starts the thread, tells it the whole state as it was at the oldest version that the job needs, and lets it do the job. Others have turns
-   * meanwhile.
+   * Starts the thread, tells it the whole state as it was at the oldest version that the job needs, and lets it do the job; null: for whoever
+   * comes. Others have turns meanwhile.
    */
-  async begin(job: Job): Promise<void> {
+  async begin(job: Job | null): Promise<void> {
     this.#job = job
     try {
       await this.#start()
@@ -75,8 +82,10 @@ export class Runner {
     const steps = this.#feed.follow(slice.versions.values())
     if (steps === null || this.#thread === null) return false
     const { method, args, limitMs, spentMs } = job.task
+    const isKnown = steps.length === 0 && slice === this.#slice
     if (steps.length > 0) this.#thread.post({ kind: 'feed', steps })
-    this.#thread.post({ kind: 'task', method, args, slice, spentMs })
+    this.#thread.post({ kind: 'task', method, args, slice: isKnown ? null : slice, spentMs })
+    this.#slice = slice
     this.#thread.hold(true)
     this.#state = 'busy'
     this.#job = job
@@ -104,9 +113,9 @@ export class Runner {
     thread.hold(true)
   }
 
-  async #teach(job: Job): Promise<void> {
+  async #teach(job: Job | null): Promise<void> {
     const { config, compat } = this.#parts
-    const versions = job.slice()?.versions.values() ?? []
+    const versions = job?.slice()?.versions.values() ?? []
     const { mode, promoteAtGas, operationsPerFunction } = tier1.settings
     this.#thread?.post({ kind: 'begin', config, compat, tier1: { mode, promoteAtGas, operationsPerFunction } })
     const breath = new Breath()
@@ -117,7 +126,8 @@ export class Runner {
     }
   }
 
-  #doFirst(job: Job): void {
+  #doFirst(job: Job | null): void {
+    if (job === null) return this.#rest()
     const slice = job.slice()
     if (slice !== null && this.take(job, slice)) return
     // What it needs lies too far apart, or is gone by now and it was told so.
