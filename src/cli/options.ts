@@ -105,7 +105,7 @@ export const OPTIONS = {
     section: 'Server',
     help: 'threads for calls that take long, 0 to run them beside everything else',
     read: integer(0, 64),
-    defaultText: 'one less than cores, at most 4',
+    defaultText: 'one less than cores, but 2 on two, at most 4; none on a single one',
   }),
   tier1: option({
     flag: '--tier1 <mode>',

@@ -83,7 +83,10 @@ export interface PocketchainOptions {
    */
   readonly sponsor?: SponsorChoices | false
 
-  /** threads for calls that take long, started when one comes: one for each core but the first, at most 4. 0: they hold everybody up */
+  /**
+   * threads for calls that take long, started when they are needed: one for each core but the first, two on two cores, at most 4, none on a single
+   * one. 0: such calls hold everybody up
+   */
   readonly workers?: number
 
   /** experimental: what happens to code that burns much gas, for all chains of the process: `off`, it is interpreted */

@@ -123,7 +123,7 @@ export class Workers implements Parallel {
   get #hasTime(): boolean {
     if (this.#idle.length > 0) return true
     const hasRoom = this.#at.long === 0 && this.#waiting.length < Math.min(SHARED_WAITING, this.#waitingMost)
-    return hasRoom && [...this.#runners.keys()].some((runner) => runner.stands)
+    return hasRoom && [...this.#runners.keys()].some((runner) => runner.hasTimeSoon)
   }
 
   get #hasRoom(): boolean {

@@ -4,7 +4,7 @@ import type { Compat } from '../../compat.ts'
 import type { ChainConfig } from '../../evm/index.ts'
 import { OutOfTime, tier1 } from '../../evm/index.ts'
 import { CODE, RpcError } from '../errors.ts'
-import { THREAD_GRACE_MS, THREAD_IDLE_MS } from '../limits.ts'
+import { STRETCH_MS, THREAD_GRACE_MS, THREAD_IDLE_MS } from '../limits.ts'
 import { refusalOf } from '../outward.ts'
 import { JsonText } from '../texts.ts'
 import type { Job } from './job.ts'
@@ -37,6 +37,8 @@ export class Runner {
   #job: Job | null = null
   /** that the thread was told last */
   #slice: ViewSlice | null = null
+  /** when it got its job */
+  #sinceMs = 0
   /** until a job, or the rest before the next one, has lasted too long */
   #timer: NodeJS.Timeout | null = null
 
@@ -52,6 +54,11 @@ export class Runner {
   /** It has started. */
   get stands(): boolean {
     return this.#state === 'idle' || this.#state === 'busy'
+  }
+
+  /** It stands, and if it works it has not done so for longer than what is short enough to be shared. */
+  get hasTimeSoon(): boolean {
+    return this.#state === 'idle' || (this.#state === 'busy' && performance.now() - this.#sinceMs < STRETCH_MS)
   }
 
   get #hasEnded(): boolean {
@@ -88,6 +95,7 @@ export class Runner {
     this.#slice = slice
     this.#thread.hold(true)
     this.#state = 'busy'
+    this.#sinceMs = performance.now()
     this.#job = job
     this.#stopTimer()
     this.#timer = setTimeout(() => this.#giveUp(limitMs), limitMs - spentMs + THREAD_GRACE_MS)

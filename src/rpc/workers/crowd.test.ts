@@ -1,0 +1,112 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { CROWD_MS, KNOWN_LIKES, LONG_AFTER, SHARED_MS } from '../limits.ts'
+import { Crowd } from './crowd.ts'
+
+const LIMIT_MS = 5_000
+
+let begun = 0
+const threads = { isSharing: false, hasTime: true }
+let crowd: Crowd
+
+beforeEach(() => {
+  begun = 0
+  Object.assign(threads, { isSharing: false, hasTime: true })
+  crowd = new Crowd({ isSharing: () => threads.isSharing, hasTime: () => threads.hasTime, begin: () => void begun++ })
+})
+
+function ran(tookMs: number, times = 1, like = 'like'): void {
+  for (let i = 0; i < times; i++) crowd.ran({ like, limitMs: LIMIT_MS, tookMs })
+}
+
+/** The turn of the loop in which waiting sockets are read, and the one that follows it. */
+async function turns(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+describe('a crowd', () => {
+  it('is one as long as somebody may have waited for a request that took long', async () => {
+    expect(crowd.isCrowded).toBe(false)
+    ran(SHARED_MS)
+    expect(crowd.isCrowded).toBe(true)
+    await turns(1)
+    expect(crowd.isCrowded).toBe(true)
+    ran(SHARED_MS)
+    await turns(1)
+    expect(crowd.isCrowded).toBe(true)
+    await turns(2)
+    expect(crowd.isCrowded).toBe(false)
+  })
+
+  it('is none behind requests that were short', () => {
+    ran(SHARED_MS * 0.99, 100)
+    expect([crowd.isCrowded, crowd.isWary]).toEqual([false, false])
+  })
+
+  it('lasts as long as something is shared', () => {
+    threads.isSharing = true
+    expect(crowd.isCrowded).toBe(true)
+  })
+})
+
+describe('what is shared', () => {
+  it('took long several times, and other requests are none of it', () => {
+    ran(SHARED_MS, LONG_AFTER - 1)
+    expect(crowd.limitMs('like')).toBe(null)
+    ran(SHARED_MS)
+    expect(crowd.limitMs('like')).toBe(LIMIT_MS)
+    expect(crowd.limitMs('another')).toBe(null)
+  })
+
+  it('is forgotten when it is short more often, and so is what was long only once', () => {
+    ran(SHARED_MS, 100)
+    ran(SHARED_MS / 2, LONG_AFTER)
+    expect(crowd.limitMs('like')).toBe(LIMIT_MS)
+    ran(SHARED_MS / 2)
+    expect(crowd.limitMs('like')).toBe(null)
+    expect(crowd.isWary).toBe(true)
+    ran(SHARED_MS / 2, LONG_AFTER - 1)
+    expect(crowd.isWary).toBe(false)
+  })
+
+  it('begins here while no thread has time', () => {
+    ran(SHARED_MS, LONG_AFTER)
+    threads.hasTime = false
+    expect(crowd.limitMs('like')).toBe(null)
+  })
+
+  it('is of so many kinds at most', () => {
+    ran(SHARED_MS, LONG_AFTER, 'first')
+    for (let i = 1; i < KNOWN_LIKES; i++) ran(SHARED_MS, 1, `like ${i}`)
+    expect(crowd.limitMs('first')).toBe(LIMIT_MS)
+    ran(SHARED_MS, 1, 'one more')
+    expect(crowd.limitMs('first')).toBe(null)
+  })
+})
+
+describe('a thread', () => {
+  const EACH_MS = CROWD_MS / 10
+
+  it('is started when those who had waited took long enough, and again when as much has come together', async () => {
+    for (let i = 0; i < LONG_AFTER; i++) {
+      ran(EACH_MS)
+      await turns(3)
+    }
+    // The first of a row waits for nobody.
+    ran(EACH_MS, 10)
+    expect(begun).toBe(0)
+    ran(EACH_MS)
+    expect(begun).toBe(1)
+    ran(EACH_MS, 9)
+    expect(begun).toBe(1)
+    ran(EACH_MS)
+    expect(begun).toBe(2)
+  })
+
+  it('is started for nobody who asks one thing after another', async () => {
+    for (let i = 0; i < 50; i++) {
+      ran(EACH_MS)
+      await turns(3)
+    }
+    expect(begun).toBe(0)
+  })
+})
