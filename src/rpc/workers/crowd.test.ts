@@ -109,4 +109,14 @@ describe('a thread', () => {
     }
     expect(begun).toBe(0)
   })
+
+  it('is started for nobody who asks one thing after another while flashblocks come between an answer and the next question', async () => {
+    for (let i = 0; i < 50; i++) {
+      ran(EACH_MS, 2)
+      await turns(3)
+      ran(EACH_MS)
+      await turns(3)
+    }
+    expect(begun).toBe(0)
+  })
 })

@@ -22,7 +22,7 @@ export class Crowd implements Sharing {
   readonly #likes = new Map<string, { readonly long: number; readonly limitMs: number }>()
   /** of those that took long here, how many may still have others behind them */
   #passing = 0
-  /** what those took that are known to take long, and had waited */
+  /** what those took that are known to take long, and had waited, more than those that had not: a flashblock may lie before who comes alone */
   #waitedMs = 0
 
   constructor(threads: Shared) {
@@ -45,7 +45,7 @@ export class Crowd implements Sharing {
   ran(request: Ran): void {
     if (request.tookMs < SHARED_MS) return this.#wasShort(request)
     this.#wasLong(request)
-    if (this.#passing > 0 && this.#knownMs(request.like) !== null) this.#waited(request.tookMs)
+    if (this.#knownMs(request.like) !== null) this.#waited(this.#passing > 0 ? request.tookMs : -request.tookMs)
     this.#passing++
     setImmediate(() => setImmediate(() => this.#passing--))
   }
@@ -55,8 +55,8 @@ export class Crowd implements Sharing {
     return known === undefined || known.long < LONG_AFTER ? null : known.limitMs
   }
 
-  #waited(tookMs: number): void {
-    this.#waitedMs += tookMs
+  #waited(ms: number): void {
+    this.#waitedMs = Math.max(0, this.#waitedMs + ms)
     if (this.#waitedMs < CROWD_MS) return
     this.#waitedMs = 0
     this.#threads.begin()
