@@ -44,12 +44,15 @@ export class Workers implements Parallel {
   readonly #at = { shared: 0, long: 0 }
   /** the newest slice of what is shared, and of what it was cut */
   #shared: { readonly view: View; readonly block: Block; readonly slice: ViewSlice } | null = null
+  /** threads at a time; fewer than wished for when another could not be started */
+  #most: number
   /** false: closed, or no thread can be started here */
   #isOpen = true
   #isClosed = false
 
   constructor(options: WorkersOptions) {
     this.#options = options
+    this.#most = options.most
     this.#waitingMost = options.waitingMost ?? WAITING_TASKS
     this.#stretchMs = options.stretchMs ?? STRETCH_MS
   }
@@ -57,7 +60,7 @@ export class Workers implements Parallel {
   /** While heavy requests wait for a thread, more of them will come: a hundred stretches in one turn would hold up two seconds of flashblocks. */
   get stretchMs(): number {
     if (this.#isOpen && this.#runners.size === 0) return this.#stretchMs * FIRST_STRETCHES
-    return this.#at.long > this.#options.most ? Math.min(this.#stretchMs, CROWDED_STRETCH_MS) : this.#stretchMs
+    return this.#at.long > this.#most ? Math.min(this.#stretchMs, CROWDED_STRETCH_MS) : this.#stretchMs
   }
 
   async compute(task: Task): Promise<JsonText | null> {
@@ -127,7 +130,7 @@ export class Workers implements Parallel {
   }
 
   get #hasRoom(): boolean {
-    return this.#runners.size < this.#options.most || this.#idle.length > 0
+    return this.#runners.size < this.#most || this.#idle.length > 0
   }
 
   get #idle(): readonly Runner[] {
@@ -148,7 +151,7 @@ export class Workers implements Parallel {
     const idle = this.#idle
     if (idle.some((runner) => runner.take(job, slice))) return
     const [behind] = idle
-    if (behind !== undefined && this.#runners.size >= this.#options.most) {
+    if (behind !== undefined && this.#runners.size >= this.#most) {
       this.#runners.delete(behind)
       behind.end().catch(this.#options.onBug)
     }
@@ -162,7 +165,8 @@ export class Workers implements Parallel {
 
   #lost(runner: Runner, stood: boolean): void {
     this.#runners.delete(runner)
-    if (!stood) this.#isOpen = false
+    if (!stood) this.#most = this.#runners.size
+    if (this.#most === 0) this.#isOpen = false
     if (this.#isOpen) this.#serve()
     else for (const job of this.#waiting.splice(0)) job.resolve(null)
   }

@@ -25,7 +25,8 @@ export interface RunnerParts {
   readonly onEnd: (runner: Runner, stood: boolean) => void
 }
 
-type State = 'starting' | 'idle' | 'busy' | 'ended'
+/** `told`: about the chain, for nobody yet; it is still loading */
+type State = 'starting' | 'told' | 'idle' | 'busy' | 'ended'
 
 /** One thread and what it knows. It does one job at a time. */
 export class Runner {
@@ -80,7 +81,7 @@ export class Runner {
       const refusal = refusalOf(error)
       if (refusal === null) this.#parts.onBug(error)
       this.end(refusal ?? broken()).catch(this.#parts.onBug)
-      this.#parts.onEnd(this, true)
+      this.#parts.onEnd(this, refusal !== null || job !== null)
     }
   }
 
@@ -135,7 +136,7 @@ export class Runner {
   }
 
   #doFirst(job: Job | null): void {
-    if (job === null) return this.#rest()
+    if (job === null) return this.#await()
     const slice = job.slice()
     if (slice !== null && this.take(job, slice)) return
     // What it needs lies too far apart, or is gone by now and it was told so.
@@ -144,9 +145,16 @@ export class Runner {
     this.#rest()
   }
 
+  /** For whoever comes, when it has loaded: what is shared would wait for that, 130 ms. */
+  #await(): void {
+    if (this.#isReady) this.#rest()
+    else this.#state = 'told'
+  }
+
   #heard(message: FromThread): void {
     if (message.kind === 'ready') {
       this.#isReady = true
+      if (this.#state === 'told') this.#rest()
       return
     }
     const job = this.#takeJob()
@@ -175,12 +183,13 @@ export class Runner {
   /** `why` null: there are no threads here. */
   #lost(why: string | null): void {
     if (this.#hasEnded) return
+    const isForNobody = this.#job === null && !this.stands
     this.#state = 'ended'
     if (why !== null) this.#parts.onBug(new Error(`a thread for heavy requests has ended: ${why}`))
     const job = this.#takeJob()
     if (this.#isReady) job?.reject(new RpcError(CODE.internal, 'the thread that worked on this request has ended; ask again'))
     else job?.resolve(null)
-    this.#parts.onEnd(this, this.#isReady)
+    this.#parts.onEnd(this, this.#isReady && !isForNobody)
   }
 
   /** It does not even keep to its deadline. */
