@@ -37,6 +37,12 @@ describe('a crowd', () => {
     expect(crowd.isCrowded).toBe(false)
   })
 
+  it('is over after the turn in which those are read who waited', async () => {
+    ran(SHARED_MS)
+    await turns(2)
+    expect(crowd.isCrowded).toBe(false)
+  })
+
   it('is none behind requests that were short', () => {
     ran(SHARED_MS * 0.99, 100)
     expect([crowd.isCrowded, crowd.isWary]).toEqual([false, false])
@@ -77,6 +83,7 @@ describe('what is shared', () => {
   it('is of so many kinds at most', () => {
     ran(SHARED_MS, LONG_AFTER, 'first')
     for (let i = 1; i < KNOWN_LIKES; i++) ran(SHARED_MS, 1, `like ${i}`)
+    ran(SHARED_MS, 1, 'like 1')
     expect(crowd.limitMs('first')).toBe(LIMIT_MS)
     ran(SHARED_MS, 1, 'one more')
     expect(crowd.limitMs('first')).toBe(null)
@@ -100,6 +107,11 @@ describe('a thread', () => {
     expect(begun).toBe(1)
     ran(EACH_MS)
     expect(begun).toBe(2)
+  })
+
+  it('is started for none that are not known to take long', () => {
+    for (let i = 0; i < 50; i++) ran(EACH_MS, 1, `like ${i}`)
+    expect(begun).toBe(0)
   })
 
   it('is started for nobody who asks one thing after another', async () => {

@@ -14,8 +14,13 @@ class Marionette {
   readonly told: ToThread[] = []
   #heard: (message: FromThread) => void = () => {}
   #ended: (why: string) => void = () => {}
+  /** what it does while it is told about the chain */
+  onBegin = (): void => {}
   readonly thread: Thread = {
-    post: (message) => void this.told.push(message),
+    post: (message) => {
+      this.told.push(message)
+      if (message.kind === 'begin') this.onBegin()
+    },
     listen: (heard, ended) => {
       this.#heard = heard
       this.#ended = ended
@@ -53,13 +58,14 @@ interface Stage {
 
 const nodes: TestNode[] = []
 
-async function staged(most: number, canStart = (_count: number) => true): Promise<Stage> {
+async function staged(most: number, canStart = (_count: number) => true, prepare = (_each: Marionette) => {}): Promise<Stage> {
   const threads: Marionette[] = []
   let starts = 0
   const start = async () => {
     if (!canStart(++starts)) throw new Error('no more threads')
     const marionette = new Marionette()
     threads.push(marionette)
+    prepare(marionette)
     return marionette.thread
   }
   const node = await testNode({ workers: { start, most } })
@@ -112,6 +118,19 @@ describe('a thread that a crowd starts', () => {
     expect(stage.starts()).toBe(1)
   })
 
+  it('has time when it has loaded before it was told of the chain', async () => {
+    const stage = await staged(1, undefined, (each) => (each.onBegin = () => each.ready()))
+    await begun(stage)
+    expect(stage.workers.sharing.limitMs(LIKE)).toBe(LIMIT_MS)
+  })
+
+  it('is none after the end of all', async () => {
+    const stage = await staged(1)
+    await stage.workers.close()
+    await expect(begun(stage)).rejects.toThrow('a crowd starts a thread')
+    expect(stage.starts()).toBe(0)
+  })
+
   it('is not joined by another for those who wait until the last one has loaded', async () => {
     const stage = await staged(4)
     const first = await stood(stage)
@@ -140,12 +159,16 @@ describe('a thread that a crowd starts', () => {
   })
 
   it('is not tried again when it breaks before it does anything', async () => {
-    const stage = await staged(4)
+    const breaks = (each: Marionette) => {
+      each.ready()
+      each.break()
+    }
+    const stage = await staged(4, undefined, (each) => {
+      if (stage.starts() > 1) each.onBegin = () => breaks(each)
+    })
     const first = await stood(stage)
     const asked = [stage.ask(true), stage.ask(true)]
-    await turns()
-    stage.threads[1]?.break()
-    await turns()
+    await turns(50)
     expect(stage.starts()).toBe(2)
     first.answer()
     first.answer()
@@ -192,6 +215,7 @@ describe('what is shared', () => {
     const gone = stage.node.chain.head.view
     await ask()
     await ask(view)
+    await ask(gone)
     await stage.node.chain.rollback(1)
     await expect(ask(gone)).rejects.toMatchObject({ code: -32_001 })
     await stage.node.chain.mine(1)
@@ -200,6 +224,7 @@ describe('what is shared', () => {
       view.head.hash,
       gone.head.hash,
       view.head.hash,
+      gone.head.hash,
       stage.node.chain.head.view.head.hash,
     ])
   })
@@ -222,6 +247,19 @@ describe('what is shared', () => {
     first.answer()
     await long
     expect(sharing.limitMs(LIKE)).toBe(LIMIT_MS)
+  })
+
+  it('goes to a thread that does nothing while another takes long', async () => {
+    const stage = await staged(2)
+    const first = await stood(stage)
+    const asked = [stage.ask(false), stage.ask(true)]
+    await turns()
+    expect(stage.workers.sharing.limitMs(LIKE)).toBe(null)
+    stage.threads[1]?.ready()
+    stage.threads[1]?.answer()
+    expect(stage.workers.sharing.limitMs(LIKE)).toBe(LIMIT_MS)
+    first.answer()
+    await Promise.all(asked)
   })
 
   it('does not wait for one that takes longer than it should', async () => {

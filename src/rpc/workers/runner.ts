@@ -57,9 +57,9 @@ export class Runner {
     return this.#state === 'idle' || this.#state === 'busy'
   }
 
-  /** It stands, and if it works it has not done so for longer than what is short enough to be shared. */
+  /** It works, and has not done so for longer than what is short enough to be shared. */
   get hasTimeSoon(): boolean {
-    return this.#state === 'idle' || (this.#state === 'busy' && performance.now() - this.#sinceMs < STRETCH_MS)
+    return this.#state === 'busy' && performance.now() - this.#sinceMs < STRETCH_MS
   }
 
   get #hasEnded(): boolean {
