@@ -61,7 +61,7 @@ export const SHARED_MS = 0.4
 /** So much more often than not, requests of its like must have taken so long: the machine is busy now and then. */
 export const LONG_AFTER = 4
 
-/** When those for which others had waited have taken so long in all, a thread is started for the next ones: that takes 130 ms and the state once more. */
+/** When those that had waited have taken so much longer than those that had not, a thread is started for the next ones: that takes 130 ms and the state once more. */
 export const CROWD_MS = 250
 
 /** Of what is shared, so many may wait; more are worked out here, as if there were no threads. */
