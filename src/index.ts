@@ -279,7 +279,10 @@ function chainOptions(options: Begun, accounts: readonly DevAccount[], { clock, 
 function workersOf(options: PocketchainOptions, chain: Chain, compat: Compat, onBug: (error: unknown) => void): Workers | null {
   const most = options.workers ?? threadsFor(availableParallelism())
   if (!Number.isSafeInteger(most) || most < 0) throw new RangeError(`workers must be 0 or more, not ${most}`)
-  return most === 0 ? null : new Workers({ most, history: chain.sealed.history, config: chain.config, compat, start: nodeThreads(), onBug })
+  if (most === 0) return null
+  const { sealed, config } = chain
+  const headVersion = () => sealed.headVersion
+  return new Workers({ most, history: sealed.history, headVersion, config, compat, start: nodeThreads(), onBug })
 }
 
 /** One core is for the sockets and the chain; of two, these need little as long as threads have work for both. */

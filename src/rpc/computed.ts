@@ -36,32 +36,39 @@ export function computed<const P extends readonly Param<unknown>[]>({ compute, n
     const alike = like(args)
     return alike === null ? null : sharing.limitMs(alike)
   }
+  const begun = (context: Context, parallel: Parallel, args: Values<P>) => {
+    const { chain, compat, sharing, spell } = context
+    const { view } = chain.head
+    const stretch = new Stretch(parallel.stretchMs)
+    try {
+      const result = compute({ view, compat, deadline: (limitMs) => stretch.deadline(limitMs), spell }, args)
+      if (sharing !== null) tell(sharing, stretch, args)
+      return result
+    } catch (error) {
+      if (!(error instanceof OutOfTime) || stretch.limitMs === null) throw error
+      const { limitMs, spentMs } = stretch
+      const here = withoutHurry(view, compat, spell)
+      const look = { view, needs: needs(here, args) }
+      const task = { method: row.name, args, look: () => look, limitMs, spentMs, isShared: false }
+      return elsewhere(parallel, task, () => compute(here, args))
+    }
+  }
+  const shared = (context: Context, parallel: Parallel, args: Values<P>, limitMs: number) => {
+    const { chain, compat, spell } = context
+    const look = () => ({ view: chain.head.view, needs: needs(withoutHurry(chain.head.view, compat, spell), args) })
+    const task = { method: row.name, args, look, limitMs, spentMs: 0, isShared: true }
+    return elsewhere(parallel, task, () => begun(context, parallel, args))
+  }
   return method({
     ...row,
     // It ends by its own limit, wherever it runs.
     timeLimitMs: Infinity,
     computed: compute,
-    handler: ({ chain, compat, parallel, sharing, spell }: Context, args: Values<P>) => {
-      const { view } = chain.head
-      if (parallel === null) return compute(withoutHurry(view, compat, spell), args)
-      const sharedMs = sharing?.isCrowded === true ? sharedLimitMs(sharing, args) : null
-      if (sharedMs !== null) {
-        const here = withoutHurry(view, compat, spell)
-        const task = { method: row.name, args, view, needs: needs(here, args), limitMs: sharedMs, spentMs: 0, isShared: true }
-        return elsewhere(parallel, task, () => compute(here, args))
-      }
-      const stretch = new Stretch(parallel.stretchMs)
-      try {
-        const result = compute({ view, compat, deadline: (limitMs) => stretch.deadline(limitMs), spell }, args)
-        if (sharing !== null) tell(sharing, stretch, args)
-        return result
-      } catch (error) {
-        if (!(error instanceof OutOfTime) || stretch.limitMs === null) throw error
-        const { limitMs, spentMs } = stretch
-        const here = withoutHurry(view, compat, spell)
-        const task = { method: row.name, args, view, needs: needs(here, args), limitMs, spentMs, isShared: false }
-        return elsewhere(parallel, task, () => compute(here, args))
-      }
+    handler: (context: Context, args: Values<P>) => {
+      const { chain, compat, parallel, sharing, spell } = context
+      if (parallel === null) return compute(withoutHurry(chain.head.view, compat, spell), args)
+      const limitMs = sharing?.isCrowded === true ? sharedLimitMs(sharing, args) : null
+      return limitMs === null ? begun(context, parallel, args) : shared(context, parallel, args, limitMs)
     },
   })
 }

@@ -63,7 +63,9 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
   const compat = COMPAT[options.compat ?? 'default']
   const onBug = (error: unknown) => bugs.push(error)
   const { history } = chain.sealed
-  const workers = options.workers === undefined ? null : new Workers({ ...options.workers, history, config: chain.config, compat, onBug })
+  const headVersion = () => chain.sealed.headVersion
+  const workers =
+    options.workers === undefined ? null : new Workers({ ...options.workers, history, headVersion, config: chain.config, compat, onBug })
   const rpc = createRpc({
     chain,
     accounts: new DevAccounts([KEY]),

@@ -15,17 +15,23 @@ export interface Ground {
 /** What becomes of a result that is bytes, `size` of them from `at` on: their hex, or word that it was written where it belongs. Called once, last. */
 export type Spell = (bytes: Uint8Array, at: number, size: number) => unknown
 
+/** What a request looks at. */
+export interface Look {
+  readonly view: View
+  readonly needs: Needs
+}
+
 /** A request that is to be worked out from its start in another thread: it took too long beside everybody else, or is shared. */
 export interface Task {
   readonly method: string
   /** as the method's schemas parsed them */
   readonly args: readonly unknown[]
-  readonly view: View
-  readonly needs: Needs
+  /** Where it looks when it is begun: at one View, or at the newest one. Throws RpcError. */
+  readonly look: () => Look
   readonly limitMs: number
   /** of the limit, before */
   readonly spentMs: number
-  /** it would not take too long here: it waits for a thread that stands */
+  /** it would not take too long here: it waits for a thread that stands, a moment only, and looks at the newest View */
   readonly isShared: boolean
 }
 
@@ -42,7 +48,7 @@ export interface Ran {
 export interface Parallel {
   /** what a request may take beside everybody else before it goes there */
   readonly stretchMs: number
-  /** Null: it cannot be done there, so it has to be here. Throws RpcError: the method's own, no room, a thread that broke, the end of all. */
+  /** Null: it cannot be done there, or what is shared not soon, so it has to be here. Throws RpcError: the method's own, no room, a thread that broke, the end of all. */
   readonly compute: (task: Task) => Promise<JsonText | null>
 }
 

@@ -1,7 +1,9 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { View } from '../../chain/index.ts'
+import type { Hash } from '../../eth/index.ts'
 import { CROWD_MS, LONG_AFTER, SHARED_WAITING, STRETCH_MS } from '../limits.ts'
-import { testNode } from '../node.fixture.ts'
+import { ALICE, testNode } from '../node.fixture.ts'
 import type { TestNode } from '../node.fixture.ts'
 import type { FromThread, Thread, ToThread } from './messages.ts'
 import type { Workers } from './pool.ts'
@@ -72,9 +74,12 @@ async function staged(most: number, canStart = (_count: number) => true, prepare
   nodes.push(node)
   const { workers } = node
   if (workers === null) throw new Error('a node with threads')
-  const ask = async (isShared: boolean, view = node.chain.head.view) => {
-    const needs = { states: [view.head], blocks: [], hashesBelow: [view.head.header.number] }
-    const answer = await workers.compute({ method: 'eth_call', args: [], view, needs, limitMs: LIMIT_MS, spentMs: 0, isShared })
+  const ask = async (isShared: boolean, seen?: View) => {
+    const look = () => {
+      const view = seen ?? node.chain.head.view
+      return { view, needs: { states: [view.head], blocks: [], hashesBelow: [view.head.header.number] } }
+    }
+    const answer = await workers.compute({ method: 'eth_call', args: [], look, limitMs: LIMIT_MS, spentMs: 0, isShared })
     return answer === null ? null : answer.text
   }
   return { node, workers, threads, starts: () => starts, ask }
@@ -204,29 +209,62 @@ describe('what is shared', () => {
   it('tells it anew when the chain went on between, or was taken back', async () => {
     const stage = await staged(1)
     const first = await stood(stage)
-    const ask = async (view?: View) => {
-      const asked = stage.ask(true, view)
+    const { chain } = stage.node
+    const seen: Hash[] = []
+    const ask = async () => {
+      const asked = stage.ask(true)
       first.answer()
-      return asked
+      await asked
+      seen.push(chain.head.view.head.hash)
     }
+    await ask()
+    await chain.mine(1)
+    await ask()
+    await chain.rollback(1)
+    await ask()
+    await chain.mine(1)
+    await ask()
+    expect(first.tasks.map(({ slice }) => slice?.head.hash ?? null)).toEqual(seen)
+  })
+
+  it('is left to whoever asked when no thread can follow to where it looks, and such threads are ended', async () => {
+    const stage = await staged(1)
     const { view } = stage.node.chain.head
-    await ask()
     await stage.node.chain.mine(1)
-    const gone = stage.node.chain.head.view
-    await ask()
-    await ask(view)
-    await ask(gone)
-    await stage.node.chain.rollback(1)
-    await expect(ask(gone)).rejects.toMatchObject({ code: -32_001 })
-    await stage.node.chain.mine(1)
-    await ask()
-    expect(first.tasks.map(({ slice }) => slice?.head.hash ?? null)).toEqual([
-      view.head.hash,
-      gone.head.hash,
-      view.head.hash,
-      gone.head.hash,
-      stage.node.chain.head.view.head.hash,
-    ])
+    await stage.node.chain.edit((world) => world.setBalance(ALICE, 1n))
+    await stood(stage)
+    expect(await stage.ask(true, view)).toBe(null)
+    expect(stage.workers.sharing.limitMs(LIKE)).toBe(null)
+    await begun(stage)
+    stage.threads[1]?.ready()
+    expect(stage.workers.sharing.limitMs(LIKE)).toBe(LIMIT_MS)
+    expect(stage.starts()).toBe(2)
+  })
+
+  it('is left to whoever asked when all threads turn out to work on something long, one in each turn of the loop', async () => {
+    const stage = await staged(1)
+    const first = await stood(stage)
+    const held = stage.ask(true)
+    const left: number[] = []
+    const asked = [1, 2, 3].map((each) => stage.ask(true).then((answer) => answer === null && left.push(each)))
+    for (; left.length === 0; await turns(1));
+    expect(left).toEqual([1])
+    await Promise.all(asked)
+    expect([left, first.tasks.length]).toEqual([[1, 2, 3], 1])
+    first.answer()
+    expect(await held).toBe('"0x"')
+  })
+
+  it('waits on when a thread has time again before that', async () => {
+    const stage = await staged(1)
+    const first = await stood(stage)
+    const asked = [stage.ask(true), stage.ask(true)]
+    first.answer()
+    await pause(STRETCH_MS / 2)
+    first.answer()
+    expect(await Promise.all(asked)).toEqual(['"0x"', '"0x"'])
+    await pause(STRETCH_MS * 2)
+    expect(first.tasks.length).toBe(2)
   })
 
   it('waits for those that are short alone, and not in masses', async () => {

@@ -44,6 +44,7 @@ export class Workers implements Parallel {
   readonly #at = { shared: 0, long: 0 }
   /** the newest slice of what is shared, and of what it was cut */
   #shared: { readonly view: View; readonly block: Block; readonly slice: ViewSlice } | null = null
+  #watching: NodeJS.Timeout | null = null
   /** threads at a time; fewer than wished for when another could not be started */
   #most: number
   /** false: closed, or no thread can be started here */
@@ -79,18 +80,18 @@ export class Workers implements Parallel {
       if (!this.#isOpen) return resolve(null)
       this.#waiting.push(new Job(task, this.#cut, resolve, reject))
       this.#serve()
+      if (task.isShared) this.#watch()
       if (this.#waiting.length > this.#waitingMost) this.#waiting.pop()?.reject(tooMany(this.#waitingMost))
     })
   }
 
   /** Those that are shared look at one block of one View, a flashblock long: the slice is the same object, and threads are told it once. */
-  readonly #cut = ({ view, needs, isShared }: Task): ViewSlice => {
+  readonly #cut = ({ look, isShared }: Task): ViewSlice => {
+    const { view, needs } = look()
     const [block] = needs.states
     if (!isShared || block === undefined) return sliceOf(view, needs)
     const last = this.#shared
-    // Whether the block was taken back meanwhile, the View says.
-    if (last?.view === view && last.block === block && view.stateVersion(block) === last.slice.versions.get(block.header.number))
-      return last.slice
+    if (last?.view === view && last.block === block) return last.slice
     const slice = sliceOf(view, needs)
     this.#shared = { view, block, slice }
     return slice
@@ -101,6 +102,7 @@ export class Workers implements Parallel {
     this.#isOpen = false
     this.#isClosed = true
     const why = closing()
+    if (this.#watching !== null) clearTimeout(this.#watching)
     for (const job of this.#waiting.splice(0)) job.reject(why)
     const runners = [...this.#runners]
     this.#runners.clear()
@@ -115,6 +117,24 @@ export class Workers implements Parallel {
       this.#waiting.shift()
       if (slice !== null) this.#placeOrRefuse(job, slice)
     }
+  }
+
+  /** What is shared is let go, to be worked out here, when all threads have worked for so long that it might have to wait for seconds. */
+  #watch(): void {
+    if (this.#watching !== null || this.#waiting.length === 0) return
+    this.#watching = setTimeout(() => {
+      this.#watching = null
+      if (this.#hasTime) this.#watch()
+      else this.#letGo()
+    }, STRETCH_MS)
+  }
+
+  /** One in each turn of the loop: a hundred of them would hold up flashblocks. */
+  #letGo(): void {
+    const at = this.#waiting.findIndex(({ task }) => task.isShared)
+    if (at < 0) return
+    for (const job of this.#waiting.splice(at, 1)) job.resolve(null)
+    setImmediate(() => (this.#hasTime ? this.#watch() : this.#letGo()))
   }
 
   /** One thread more for those who wait, when the last one stands. */
@@ -150,12 +170,21 @@ export class Workers implements Parallel {
   #place(job: Job, slice: ViewSlice): void {
     const idle = this.#idle
     if (idle.some((runner) => runner.take(job, slice))) return
+    if (job.task.isShared) return this.#unplaced(job, idle)
     const [behind] = idle
-    if (behind !== undefined && this.#runners.size >= this.#most) {
-      this.#runners.delete(behind)
-      behind.end().catch(this.#options.onBug)
-    }
+    if (behind !== undefined && this.#runners.size >= this.#most) this.#giveUp(behind)
     this.#start(job)
+  }
+
+  /** Threads that cannot follow to the newest state are of no use to a crowd; it will have another. */
+  #unplaced(job: Job, behind: readonly Runner[]): void {
+    for (const runner of behind) this.#giveUp(runner)
+    job.resolve(null)
+  }
+
+  #giveUp(behind: Runner): void {
+    this.#runners.delete(behind)
+    behind.end().catch(this.#options.onBug)
   }
 
   #start(job: Job | null): void {

@@ -12,6 +12,8 @@ import type { FromThread, StartThread, Thread } from './messages.ts'
 
 export interface RunnerParts {
   readonly history: StateHistory
+  /** of the newest sealed block, on which most requests look: older than the open one's, and what an edit or a revert leaves */
+  readonly headVersion: () => number
   readonly config: ChainConfig
   readonly compat: Compat
   readonly start: StartThread
@@ -124,7 +126,7 @@ export class Runner {
 
   async #teach(job: Job | null): Promise<void> {
     const { config, compat } = this.#parts
-    const versions = job?.slice()?.versions.values() ?? []
+    const versions = job?.slice()?.versions.values() ?? [this.#parts.headVersion()]
     const { mode, promoteAtGas, operationsPerFunction } = tier1.settings
     this.#thread?.post({ kind: 'begin', config, compat, tier1: { mode, promoteAtGas, operationsPerFunction } })
     const breath = new Breath()
