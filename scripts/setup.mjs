@@ -37,10 +37,23 @@ export function build(root = ROOT) {
     copyAssets(join(root, 'src'), fresh)
     finishCommand(root, fresh)
     writeFileSync(join(fresh, FINGERPRINT), fingerprint)
-    rmSync(join(root, 'dist'), { recursive: true, force: true })
-    renameSync(fresh, join(root, 'dist'))
+    swapIn(fresh, join(root, 'dist'))
   } finally {
     rmSync(fresh, { recursive: true, force: true })
+  }
+}
+
+/** `to` is never half a folder; of several processes that build at once, any one's build is the one that stays. */
+function swapIn(from, to) {
+  const old = `${from}.old`
+  try {
+    if (existsSync(to)) renameSync(to, old)
+    renameSync(from, to)
+  } catch (error) {
+    // Another one was there first: ENOENT, it took the old build away; ENOTEMPTY or EEXIST, its own is in place.
+    if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(error.code)) throw error
+  } finally {
+    rmSync(old, { recursive: true, force: true })
   }
 }
 
