@@ -43,15 +43,17 @@ export function build(root = ROOT) {
   }
 }
 
+const BEATEN = new Set(['ENOENT', 'ENOTEMPTY', 'EEXIST'])
+
 /** `to` is never half a folder; of several processes that build at once, any one's build is the one that stays. */
-function swapIn(from, to) {
+function swapIn(/** @type {string} */ from, /** @type {string} */ to) {
   const old = `${from}.old`
   try {
     if (existsSync(to)) renameSync(to, old)
     renameSync(from, to)
   } catch (error) {
     // Another one was there first: ENOENT, it took the old build away; ENOTEMPTY or EEXIST, its own is in place.
-    if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(error.code)) throw error
+    if (!(error instanceof Error && 'code' in error && BEATEN.has(String(error.code)))) throw error
   } finally {
     rmSync(old, { recursive: true, force: true })
   }
