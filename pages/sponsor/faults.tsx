@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { visible } from '../wallet/format.ts'
 import { Section } from '../wallet/parts.tsx'
+import type { PageSecret } from '../wallet/secret.ts'
 import { setFault } from './node.ts'
 import type { Fault, FaultKind } from './node.ts'
 
@@ -23,11 +24,11 @@ const FAULTS: Readonly<Record<FaultKind, FaultWords>> = {
 const KINDS = Object.keys(FAULTS) as readonly FaultKind[] // of the record above
 
 /** Null: what went wrong with the last change. */
-function useChange(refresh: () => void) {
+function useChange(secret: PageSecret, refresh: () => void) {
   const [failure, setFailure] = useState<string | null>(null)
   const change = async (kind: FaultKind | null) => {
     try {
-      await setFault(kind)
+      await setFault(secret, kind)
       setFailure(null)
     } catch (error) {
       setFailure(error instanceof Error ? error.message : String(error))
@@ -39,12 +40,13 @@ function useChange(refresh: () => void) {
 
 interface FaultsProps {
   readonly fault: Fault | null
+  readonly secret: PageSecret
   readonly refresh: () => void
 }
 
 /** What a sponsor can do wrong, to be tried by whoever writes an app or a wallet. */
-export function Faults({ fault, refresh }: FaultsProps) {
-  const { failure, change } = useChange(refresh)
+export function Faults({ fault, secret, refresh }: FaultsProps) {
+  const { failure, change } = useChange(secret, refresh)
   return (
     <div class="panel">
       <Section title="Faults on demand" note="until they are switched off">
@@ -93,8 +95,8 @@ export function FaultNews({ fault }: { fault: Fault | null }) {
   )
 }
 
-export function FaultBanner({ fault, refresh }: { fault: Fault; refresh: () => void }) {
-  const { change } = useChange(refresh)
+export function FaultBanner({ fault, secret, refresh }: { fault: Fault; secret: PageSecret; refresh: () => void }) {
+  const { failure, change } = useChange(secret, refresh)
   const { kind, times } = fault
   return (
     <div class="banner danger" data-testid="fault-banner" data-kind={kind}>
@@ -105,6 +107,11 @@ export function FaultBanner({ fault, refresh }: { fault: Fault; refresh: () => v
       <button type="button" class="small" data-testid="fault-end" onClick={() => void change(null)}>
         Switch the fault off
       </button>
+      {failure !== null && (
+        <p class="failure" role="alert">
+          {visible(failure)}
+        </p>
+      )}
     </div>
   )
 }

@@ -1,3 +1,6 @@
+import { PAGE_SECRET_HEADER } from '../wallet/secret.ts'
+import type { PageSecret } from '../wallet/secret.ts'
+
 // What the node says of its sponsor, in the shapes of its methods: the page and the node are of one version.
 
 export interface SponsorStatus {
@@ -116,14 +119,20 @@ export async function readSponsor(query: LedgerQuery, signal: AbortSignal): Prom
   return [status as SponsorStatus, page as LedgerPage]
 }
 
-export async function setFault(kind: FaultKind | null): Promise<void> {
-  await post([{ method: 'pocketchain_sponsorFault', params: [kind === null ? null : { kind }] }])
+/** Throws Refusal without the control credential, as `payDeposit` does. */
+export async function setFault(secret: PageSecret, kind: FaultKind | null): Promise<void> {
+  await change(secret, { method: 'pocketchain_sponsorFault', params: [kind === null ? null : { kind }] })
 }
 
 /** Answers the hash of the transaction that pays. `wei`: a quantity. */
-export async function payDeposit(version: string, wei: string): Promise<string> {
-  const [hash] = await post([{ method: 'pocketchain_sponsorDeposit', params: [version, wei] }])
-  return String(hash)
+export async function payDeposit(secret: PageSecret, version: string, wei: string): Promise<string> {
+  return String(await change(secret, { method: 'pocketchain_sponsorDeposit', params: [version, wei] }))
+}
+
+/** What changes something takes the control credential; what only reads does not, and is sent without it. */
+async function change(secret: PageSecret, request: Request): Promise<unknown> {
+  const [result] = await post([request], null, { [PAGE_SECRET_HEADER]: await secret.value() })
+  return result
 }
 
 /** An error that the node answered. */
@@ -149,9 +158,14 @@ interface Reply {
 }
 
 /** The results in the order of the requests. */
-async function post(requests: readonly Request[], signal: AbortSignal | null = null): Promise<readonly unknown[]> {
+async function post(
+  requests: readonly Request[],
+  signal: AbortSignal | null,
+  credential: Readonly<Record<string, string>> = {},
+): Promise<readonly unknown[]> {
   const body = JSON.stringify(requests.map((request, id) => ({ jsonrpc: '2.0', id, ...request })))
-  const response = await fetch('/', { method: 'POST', headers: { 'content-type': 'application/json' }, body, signal, cache: 'no-store' })
+  const headers = { 'content-type': 'application/json', ...credential }
+  const response = await fetch('/', { method: 'POST', headers, body, signal, cache: 'no-store' })
   const replies = (await response.json()) as readonly Reply[] // what a node answers to a batch
   return requests.map((_, id) => {
     const { result, error } = replies.find((reply) => reply.id === id) ?? {}

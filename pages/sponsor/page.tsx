@@ -2,6 +2,8 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { visible } from '../wallet/format.ts'
 import { Mark } from '../wallet/parts.tsx'
+import { NOT_KEPT } from '../wallet/secret.ts'
+import type { PageSecret } from '../wallet/secret.ts'
 import { FaultBanner, FaultNews, Faults } from './faults.tsx'
 import { Ledger } from './ledger.tsx'
 import type { Look } from './ledger.tsx'
@@ -15,7 +17,7 @@ import { Service } from './service.tsx'
 
 const PAGE_ENTRIES = 25
 
-export function Page() {
+export function Page({ secret }: { secret: PageSecret }) {
   const [look, setLook] = useState<Look>({ state: null, sender: null, turned: [] })
   const before = look.turned.at(-1)
   const live = useSponsor({
@@ -35,7 +37,7 @@ export function Page() {
         </span>
       </header>
       <main>
-        <Body live={live}>{(status) => <Sponsor live={live} status={status} look={look} setLook={setLook} />}</Body>
+        <Body live={live}>{(status) => <Sponsor live={live} secret={secret} status={status} look={look} setLook={setLook} />}</Body>
       </main>
     </div>
   )
@@ -73,18 +75,24 @@ const SILENCE: Readonly<Record<string, readonly [title: string, text: string]>> 
 
 interface SponsorProps {
   readonly live: Live
+  readonly secret: PageSecret
   readonly status: SponsorStatus
   readonly look: Look
   readonly setLook: (look: Look) => void
 }
 
-function Sponsor({ live, status, look, setLook }: SponsorProps) {
+function Sponsor({ live, secret, status, look, setLook }: SponsorProps) {
   const { name, icon, totals, counts, fault } = status
   const { refresh } = live
   return (
     <>
+      {!secret.isKept && (
+        <p class="banner caution" role="status" data-testid="not-kept">
+          {NOT_KEPT}
+        </p>
+      )}
       <FaultNews fault={fault} />
-      {fault !== null && <FaultBanner fault={fault} refresh={refresh} />}
+      {fault !== null && <FaultBanner fault={fault} secret={secret} refresh={refresh} />}
       <header class="title">
         <Icon uri={icon} name={name} />
         <div>
@@ -112,8 +120,8 @@ function Sponsor({ live, status, look, setLook }: SponsorProps) {
       <div class="columns">
         <Policies policies={status.policies} />
         <div class="column">
-          <Paymasters status={status} refresh={refresh} />
-          <Faults fault={fault} refresh={refresh} />
+          <Paymasters status={status} secret={secret} refresh={refresh} />
+          <Faults fault={fault} secret={secret} refresh={refresh} />
         </div>
       </div>
       <Service />

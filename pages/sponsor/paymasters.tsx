@@ -1,20 +1,21 @@
 import { useState } from 'preact/hooks'
 import { visible } from '../wallet/format.ts'
 import { AddressText, Copy, Fold, Row, Section } from '../wallet/parts.tsx'
+import type { PageSecret } from '../wallet/secret.ts'
 import { payDeposit } from './node.ts'
 import type { PaymasterState, SponsorStatus } from './node.ts'
 import { Ether } from './parts.tsx'
 
 const TOP_UP = `0x${(10n ** 19n).toString(16)}`
 
-export function Paymasters({ status, refresh }: { status: SponsorStatus; refresh: () => void }) {
+export function Paymasters({ status, secret, refresh }: { status: SponsorStatus; secret: PageSecret; refresh: () => void }) {
   const { paymasters, owner, signer, validForSeconds } = status
   return (
     <div class="panel">
       <Section title="Paymasters" note="deposit at the EntryPoint">
         <ul class="list">
           {paymasters.map((paymaster) => (
-            <Paymaster key={paymaster.version} paymaster={paymaster} refresh={refresh} />
+            <Paymaster key={paymaster.version} paymaster={paymaster} secret={secret} refresh={refresh} />
           ))}
         </ul>
         <Fold title="Keys">
@@ -37,13 +38,13 @@ type Payment =
   | { readonly kind: 'paid'; readonly hash: string }
   | { readonly kind: 'failed'; readonly why: string }
 
-function Paymaster({ paymaster, refresh }: { paymaster: PaymasterState; refresh: () => void }) {
+function Paymaster({ paymaster, secret, refresh }: { paymaster: PaymasterState; secret: PageSecret; refresh: () => void }) {
   const { version, address, deployed, deposit, reserved, isLow } = paymaster
   const [payment, setPayment] = useState<Payment>({ kind: 'idle' })
   const pay = async () => {
     setPayment({ kind: 'paying' })
     try {
-      setPayment({ kind: 'paid', hash: await payDeposit(version, TOP_UP) })
+      setPayment({ kind: 'paid', hash: await payDeposit(secret, version, TOP_UP) })
     } catch (error) {
       setPayment({ kind: 'failed', why: error instanceof Error ? error.message : String(error) })
     }

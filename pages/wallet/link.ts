@@ -1,4 +1,5 @@
 import type { Question } from '../../src/wallet/question.ts'
+import type { PageSecret } from './secret.ts'
 
 /** What the page knows of the node at the other end. */
 export interface LinkState {
@@ -22,10 +23,11 @@ export class Refusal extends Error {
 }
 
 /**
- * The WebSocket to the node, which the browser's cookie authenticates. It comes back when it is lost, and asks again every two seconds for a
+ * The WebSocket to the node, which the browser's cookie and the page secret authenticate. It comes back when it is lost, and asks again every two seconds for a
  * credential that it lacks: the link may be opened in another tab.
  */
 export class Link {
+  readonly secret: PageSecret
   #state: LinkState = { connection: 'connecting', questions: [] }
   #socket: WebSocket | null = null
   #nextId = 1
@@ -33,7 +35,8 @@ export class Link {
   readonly #waiting = new Map<number, { resolve: (result: unknown) => void; reject: (error: Error) => void }>()
   readonly #listeners = new Set<() => void>()
 
-  constructor() {
+  constructor(secret: PageSecret) {
+    this.secret = secret
     this.#connect()
   }
 
@@ -75,9 +78,10 @@ export class Link {
     })
   }
 
-  /** The one question that only a control connection gets an answer to. */
+  /** Shows the page secret. The queue is asked for, too, so that it is here when the page opens. */
   async #enter(): Promise<Entry> {
     try {
+      await this.request('pocketchain_authenticate', [{ page: await this.secret.value() }])
       await this.request('pocketchain_approvals')
       this.#failures = 0
       this.#change({ connection: 'open' })

@@ -8,6 +8,7 @@ import { Home } from './home.tsx'
 import type { Link, LinkState } from './link.ts'
 import { Guarded, Mark } from './parts.tsx'
 import { QuestionView } from './questions.tsx'
+import { NOT_KEPT } from './secret.ts'
 
 /** `client`: the one site that opened this page as its popup; only its questions are shown then. */
 export function Page({ link, client }: { link: Link; client: string | null }) {
@@ -36,6 +37,11 @@ export function Page({ link, client }: { link: Link; client: string | null }) {
         <p class="unseen" aria-live="assertive">
           {question === undefined ? '' : announcement(question, questions.length)}
         </p>
+        {state.connection === 'open' && !link.secret.isKept && (
+          <p class="slip notice" role="status" data-testid="not-kept">
+            {NOT_KEPT}
+          </p>
+        )}
         <Body state={state}>
           {question !== undefined ? (
             <QuestionView question={question} waiting={questions.length} answers={answers} />
@@ -81,10 +87,10 @@ function Refused() {
     <div class="slip notice" data-testid="refused" role="status">
       <h1>This browser may not approve yet</h1>
       <p>
-        When pocketchain starts it prints a link to this wallet in the terminal. Open that link in this browser, once. This page goes on by
-        itself.
+        Open a new link in this browser: pocketchain prints one in the terminal when it starts, and <code>pocketchain_walletLink</code> with the
+        control token answers another. This page goes on by itself.
       </p>
-      <p class="soft">The link makes sure that only you, and no page that you happen to visit, can approve something.</p>
+      <p class="soft">The link makes sure that only you, and no page or server that you happen to visit, can approve something.</p>
     </div>
   )
 }

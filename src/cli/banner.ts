@@ -24,7 +24,7 @@ export function urlsOf({ url, wsUrl }: Pick<Server, 'url' | 'wsUrl'>): Urls {
 /** What a person sees first. Its last line is what wrappers wait for. */
 export function banner(
   node: Pocketchain,
-  server: Pick<Server, 'url' | 'wsUrl' | 'host' | 'port' | 'wallet' | 'paymaster'>,
+  server: Pick<Server, 'url' | 'wsUrl' | 'host' | 'port' | 'wallet' | 'sponsor' | 'paymaster'>,
   keys: DevKeys,
   { version, data }: { readonly version: string; readonly data: string | null },
   paint: Paint,
@@ -63,11 +63,12 @@ function walletLines(node: Pocketchain, { wallet: entrance }: Pick<Server, 'wall
 }
 
 /** Lines that can be pasted make Node, and Chromium on Linux, trust the address that is over TLS. */
-function sponsorLines({ url, paymaster }: Pick<Server, 'url' | 'paymaster'>, paint: Paint): string {
+function sponsorLines({ url, sponsor, paymaster }: Pick<Server, 'url' | 'sponsor' | 'paymaster'>, paint: Paint): string {
   if (paymaster === null) return ''
   const fetched = `curl -so ca.pem ${url}/ca.pem`
-  return `  sponsor      ${paymaster.url} ${paint.dim(`(its ledger: ${url}/sponsor)`)}
-${paint.dim(`    Node       ${fetched} && export NODE_EXTRA_CA_CERTS=$PWD/ca.pem
+  const ledger = sponsor === null ? '' : `    ledger     ${sponsor.link()}\n`
+  return `  sponsor      ${paymaster.url}
+${ledger}${paint.dim(`    Node       ${fetched} && export NODE_EXTRA_CA_CERTS=$PWD/ca.pem
     Chromium   ${fetched} && certutil -d sql:$HOME/.pki/nssdb -A -t C,, -n pocketchain -i ca.pem`)}
 `
 }

@@ -73,7 +73,7 @@ export const OPTIONS = {
   allowHost: option({
     flag: '--allow-host <name>',
     section: 'Server',
-    help: 'a host name beyond loopback that this node is reached by',
+    help: 'a host name or address beyond loopback by which pages may reach this node; programs, which send no Origin, may use any name',
     read: hosts,
     default: [],
     defaultText: 'loopback',

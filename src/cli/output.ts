@@ -72,6 +72,7 @@ function readyLine(node: Pocketchain, server: Server, keys: DevKeys) {
     mnemonic: keys.secrets?.mnemonic ?? null,
     derivationPath: keys.path,
     wallet: walletOf(server),
+    sponsor: sponsorOf(server),
     paymaster: paymasterOf(server),
   }
 }
@@ -79,6 +80,11 @@ function readyLine(node: Pocketchain, server: Server, keys: DevKeys) {
 /** Who gets the line may approve: the link lets one browser in, the token any program. */
 function walletOf({ wallet }: Server) {
   return wallet === null ? null : { url: wallet.url, approvalUrl: wallet.link(), controlToken: wallet.controlToken }
+}
+
+/** The page that shows the sponsor and changes it. */
+function sponsorOf({ sponsor }: Server) {
+  return sponsor === null ? null : { url: sponsor.url, approvalUrl: sponsor.link(), controlToken: sponsor.controlToken }
 }
 
 /** `ca`: where the certificate is to be had that a client of `url` must trust. */

@@ -58,6 +58,8 @@ export interface Caller {
   readonly session: Session | null
   /** the page's, as its browser named it; absent or null: a program */
   readonly origin?: string | null
+  /** whether the request came with the control credential; absent: no. Matters for a page alone: a program needs none at the node */
+  readonly isControl?: () => boolean
 }
 
 /** One WebSocket connection, as the methods see it. */

@@ -257,7 +257,9 @@ function handled(body: Body | null, message: unknown, { tier }: Caller): Handled
 function call(node: Dispatch, name: string, params: unknown, caller: Caller): unknown {
   try {
     const method = lookUp(name, caller)
-    return run(node, method, parseParams(method, params), caller)
+    const args = parseParams(method, params)
+    assertControl(method, args, caller)
+    return run(node, method, args, caller)
   } catch (error) {
     throw outward(node, name, error)
   }
@@ -289,6 +291,20 @@ function lookUp(name: string, caller: Caller): Method {
     throw new RpcError(CODE.methodNotFound, `the method ${name.slice(0, 100)} does not exist/is not available`)
   }
   return method
+}
+
+const NEEDS_CONTROL =
+  'changes the sponsor, and this request has an Origin without the control credential; open a link to /sponsor or /wallet in this browser (the ' +
+  'terminal prints them at start, and pocketchain_walletLink with the control token answers another), or send Authorization: Bearer <control token>'
+
+/**
+ * A page needs the control credential for what it changes beside the chain. Its Origin is the sign of a page: browsers send one with every POST
+ * and WebSocket, programs none.
+ */
+function assertControl({ name, control }: Method, args: readonly unknown[], { origin = null, isControl }: Caller): void {
+  if (control === undefined || origin === null || isControl?.() === true) return
+  if (control === 'with-arguments' && args.every((value) => value === undefined)) return
+  throw new RpcError(CODE.unauthorized, `${name} ${NEEDS_CONTROL}`, { reason: 'control-only' })
 }
 
 /** Absent and null params are no params. Named params (an object) were never part of Ethereum's JSON-RPC. */

@@ -14,6 +14,9 @@ export interface Param<T> {
 /** What the schemas of the params make. */
 export type Values<P extends readonly Param<unknown>[]> = { [K in keyof P]: P[K] extends Param<infer T> ? T : never }
 
+/** When a page needs the control credential for a method. */
+export type PageControl = 'always' | 'with-arguments'
+
 /** One RPC method: everything about it stands in one row. Dispatch, docs and OpenRPC are made from it. */
 export interface MethodRow<P extends readonly Param<unknown>[]> {
   readonly name: string
@@ -27,6 +30,8 @@ export interface MethodRow<P extends readonly Param<unknown>[]> {
   readonly errors?: Readonly<Record<number, string>>
   /** Infinity: none; absent: METHOD_TIME_MS of limits.ts. Holds for what waits; a synchronous handler cannot be stopped */
   readonly timeLimitMs?: number
+  /** from a page (a request with an Origin) it takes the control credential; absent: never */
+  readonly control?: PageControl
   /** answers JSON-ready values; may be async; throws RpcError */
   readonly handler: (context: Context, args: Values<P>, caller: Caller) => unknown
   /** of methods that can be worked out in another thread (`computed.ts`): how */

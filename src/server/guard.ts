@@ -6,7 +6,7 @@ import { ORIGIN_CHARS, REMEMBERED_VERDICTS } from './limits.ts'
 export interface GuardOptions {
   /** Origins beyond loopback that may use the node, such as `https://app.example`; `*` for all. */
   readonly allowOrigins?: readonly string[]
-  /** Host names beyond loopback that this node is reached by; a port does not count. */
+  /** Host names and addresses beyond loopback by which pages may reach this node; a port does not count. */
   readonly allowHosts?: readonly string[]
   /** false: no CORS headers are sent, and only pages that this server itself served may use it */
   readonly cors?: boolean
@@ -17,7 +17,9 @@ export type Refusal = string | null
 
 /**
  * Who may use the node. Programs may (they send no Origin), pages on loopback and browser extensions may, other pages may not: the
- * dev accounts sign for whoever asks. The Host check keeps a foreign page from coming in under a name it points at 127.0.0.1.
+ * dev accounts sign for whoever asks. A request with an Origin must also name a known Host: a page of `http://evil:8545` whose name was
+ * pointed at 127.0.0.1 (DNS rebinding; LLMNR and DHCP search domains do it for names without a dot) would have the node's own origin.
+ * Browsers send an Origin with every POST and WebSocket; containers send none and may use any name, such as `http://pocketchain:8545`.
  */
 export class Guard {
   readonly #cors: boolean
@@ -57,9 +59,12 @@ export class Guard {
     return remembered(this.#originVerdicts, origin, (value) => this.#knowsOrigin(value))
   }
 
-  #strangeHost({ host }: IncomingHttpHeaders): Refusal {
+  #strangeHost({ host, origin }: IncomingHttpHeaders): Refusal {
     if (host === undefined || remembered(this.#hostVerdicts, host, (value) => this.#knowsHost(value))) return null
-    return `the Host ${quoted(host)} is not a name of this node; start it with --allow-host to add one`
+    const name = nameOf(host)
+    if (name === '') return `the Host ${quoted(host)} is no host name; use localhost, 127.0.0.1 or a name given by --allow-host`
+    if (origin === undefined) return null
+    return `the Host ${quoted(host)} is refused in a request with an Origin; use localhost or 127.0.0.1, or start the node with --allow-host ${name.slice(0, 100)}`
   }
 
   /** The headers that let a page of an admitted origin read the answer. */
@@ -89,8 +94,7 @@ export class Guard {
 
   #knowsHost(host: string): boolean {
     const name = nameOf(host)
-    if (name === '') return false
-    return isLoopback(name) || isAddress(name) || isLocalName(name) || this.#hosts.has(name)
+    return isLoopback(name) || this.#hosts.has(name)
   }
 }
 
@@ -101,16 +105,6 @@ const EXTENSION_SCHEMES = new Set(['chrome-extension:', 'moz-extension:', 'safar
 
 function isLoopback(name: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost') || name === '[::1]' || (isIP(name) === 4 && name.startsWith('127.'))
-}
-
-/** Rebinding works with names only. */
-function isAddress(name: string): boolean {
-  return name.startsWith('[') || isIP(name) !== 0
-}
-
-/** Names without a dot (a service of a compose file) and Docker's name for the host are not in public DNS, so nobody can point them. */
-function isLocalName(name: string): boolean {
-  return !name.includes('.') || name === 'host.docker.internal'
 }
 
 /** Of a host with or without a port, in lower case; empty when it is none. */

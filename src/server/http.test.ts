@@ -218,19 +218,58 @@ describe('who may use the node', () => {
 
   test.each([
     ['localhost', true],
+    ['LOCALHOST:8545', true],
+    ['app.localhost:8545', true],
     ['127.0.0.1', true],
+    ['127.1.2.3:8545', true],
     ['[::1]:8545', true],
-    ['192.168.1.7:8545', true],
-    ['chain:8545', true],
-    ['host.docker.internal:8545', true],
+    ['evil:8545', false],
+    ['pocketchain:8545', false],
+    ['host.docker.internal:8545', false],
+    ['192.168.1.7:8545', false],
+    ['0.0.0.0:8545', false],
     ['evil.example', false],
     ['evil.example:8545', false],
     ['localhost.evil.example', false],
-    ['127.0.0.1.evil.example', false],
-  ])('by Host: %s', async (host, mayUse) => {
+    ['127.0.0.1.nip.io:8545', false],
+    ['evil.example.:8545', false],
+  ])('by Host, with an Origin: %s', async (host, mayUse) => {
+    for (const lane of [true, false]) {
+      await using bench = await setUp({ lane }, { cadence: 'instant' })
+      for (const path of ['/', '/public']) {
+        const body = path === '/' ? call('eth_sendTransaction', [TRANSFER]) : call('eth_chainId')
+        const { status, body: said } = await ask(bench.server, { path, headers: { host, origin: `http://${host}` }, body })
+        expect([path, status]).toEqual([path, mayUse ? 200 : 403])
+        if (!mayUse) expect(said).toContain('--allow-host')
+      }
+      // Refused before anything was executed.
+      expect(bench.node.chain.head.view.head.header.number).toBe(mayUse ? 1 : 0)
+    }
+  })
+
+  test.each(['pocketchain:8545', 'host.docker.internal:8545', '192.168.1.7:8545', 'node.example'])(
+    'by Host, without an Origin, as programs ask: %s',
+    async (host) => {
+      for (const lane of [true, false]) {
+        await using bench = await setUp({ lane })
+        for (const path of ['/', '/public']) {
+          expect((await ask(bench.server, { path, headers: { host }, body: call('eth_chainId') })).status).toBe(200)
+        }
+        expect((await ask(bench.server, { method: 'GET', path: '/health', headers: { host } })).status).toBe(200)
+      }
+    },
+  )
+
+  test.each(['a b', 'a%zz', '@', 'a:99999'])('what is no host is refused in any request: %j', async (host) => {
     await using bench = await setUp()
-    const { status } = await ask(bench.server, { headers: { host }, body: call('eth_chainId') })
-    expect(status).toBe(mayUse ? 200 : 403)
+    expect((await ask(bench.server, { headers: { host }, body: call('eth_chainId') })).status).toBe(403)
+    expect((await ask(bench.server, { method: 'GET', path: '/wallet', headers: { host } })).status).toBe(403)
+  })
+
+  test('by the host that it listens on, without being told so', async () => {
+    await using bench = await setUp({ host: '0.0.0.0' })
+    const headers = { host: '0.0.0.0:8545', origin: 'http://0.0.0.0:8545' }
+    expect((await ask(bench.server, { headers, body: call('eth_chainId') })).status).toBe(200)
   })
 
   test('lets in what was configured', async () => {
@@ -252,7 +291,8 @@ describe('who may use the node', () => {
         ['node.example:8545', 200],
         ['other.example:8545', 403],
       ] as const) {
-        expect((await ask(bench.server, { headers: { host }, body: call('eth_chainId') })).status).toBe(status)
+        const headers = { host, origin: `http://${host}` }
+        expect((await ask(bench.server, { headers, body: call('eth_chainId') })).status).toBe(status)
       }
     },
   )
@@ -260,7 +300,8 @@ describe('who may use the node', () => {
   test('* admits every origin but no foreign Host', async () => {
     await using bench = await setUp({ allowOrigins: ['*'] })
     expect((await ask(bench.server, { headers: { origin: 'https://any.example' }, body: call('eth_chainId') })).status).toBe(200)
-    expect((await ask(bench.server, { headers: { host: 'evil.example' }, body: call('eth_chainId') })).status).toBe(403)
+    const headers = { host: 'evil.example', origin: 'https://any.example' }
+    expect((await ask(bench.server, { headers, body: call('eth_chainId') })).status).toBe(403)
   })
 
   test('answers the preflight of admitted pages only', async () => {

@@ -1,9 +1,10 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '../rpc/index.ts'
 import { HTML_TYPE, JSON_TYPE, TEXT_TYPE, json, text } from './answer.ts'
 import type { Answer } from './answer.ts'
 import { AuthorityError } from './authority.ts'
 import { readBody } from './body.ts'
+import { callerOf } from './caller.ts'
 import { NO_ASK, askOf } from './coding.ts'
 import { unsuitableContent } from './content.ts'
 import type { Guard } from './guard.ts'
@@ -13,10 +14,11 @@ import { page } from './page.ts'
 import { CRASHED } from './port.ts'
 import type { Reply, Served } from './port.ts'
 import { send } from './response.ts'
-import { CA_PATH, PROBE_PATHS, RPC_PATHS, STREAM_PATHS, isWalletPath, pathOf } from './routes.ts'
+import { CA_PATH, PROBE_PATHS, RPC_PATHS, SESSION_PATH, STREAM_PATHS, isWalletPath, pathOf } from './routes.ts'
 import type { Tier } from './routes.ts'
 import type { SponsorDoor } from './sponsor.ts'
 import type { WalletDoor } from './wallet.ts'
+import type { WalletKeys } from './walletkeys.ts'
 
 /** What else is behind this port; absent: it is not. */
 export interface Doors {
@@ -24,6 +26,8 @@ export interface Doors {
   readonly sponsor?: SponsorDoor | null
   /** the certificate of the authority behind TLS, PEM; throws AuthorityError */
   readonly ca?: () => string
+  /** of the control credential; absent or null: there is neither wallet nor sponsor */
+  readonly keys?: WalletKeys | null
 }
 
 /** Answers HTTP requests. Envelope and status codes are geth's (`rpc/http.go`). */
@@ -34,14 +38,16 @@ export class Http {
   readonly #wallet: WalletDoor | null
   readonly #sponsor: SponsorDoor | null
   readonly #ca: (() => string) | null
+  readonly #keys: WalletKeys | null
 
-  constructor(served: Served, guard: Guard, health: Health, { wallet = null, sponsor = null, ca }: Doors = {}) {
+  constructor(served: Served, guard: Guard, health: Health, { wallet = null, sponsor = null, ca, keys = null }: Doors = {}) {
     this.#served = served
     this.#guard = guard
     this.#health = health
     this.#wallet = wallet
     this.#sponsor = sponsor
     this.#ca = ca ?? null
+    this.#keys = keys
   }
 
   serve(request: IncomingMessage, response: ServerResponse): void {
@@ -57,6 +63,8 @@ export class Http {
   #post(request: IncomingMessage, response: ServerResponse, path: string): void {
     const cors = this.#guard.corsHeaders(request.headers.origin)
     const tier = RPC_PATHS[path]
+    if (path === SESSION_PATH && this.#keys !== null)
+      return this.#send(response, json(200, { isControl: this.#keys.isControl(request.headers) }), cors)
     if (this.#sponsor?.takes(path) === true) return this.#sponsor.post(request, response, cors)
     if (tier === undefined) return this.#send(response, this.#notForPost(path, request), cors)
     const unsuitable = unsuitableContent(request)
@@ -66,11 +74,16 @@ export class Http {
       if (body === undefined) return
       if (body === null) return this.#send(response, text(413, `request body too large: at most ${limitBytes} bytes`), cors)
       const ask = askOf(request.headers)
-      const answer = this.call(body, callerOf(tier, request.headers.origin))
+      const answer = this.call(body, this.callerOf(tier, request.headers))
       // Most answers are ready, and a promise would cost as much as making them.
       if (answer instanceof Promise) void answer.then((late) => this.#send(response, late, cors, ask))
       else this.#send(response, answer, cors, ask)
     })
+  }
+
+  /** Who sends a request with these headers. */
+  callerOf(tier: Tier, headers: IncomingHttpHeaders): Caller {
+    return callerOf(tier, headers, this.#keys)
   }
 
   #send(response: ServerResponse, answer: Answer, cors: readonly string[], ask = NO_ASK): void {
@@ -139,16 +152,6 @@ const NO_CORS: readonly string[] = []
 const PAGE_HEADERS = ['content-security-policy', "default-src 'none'; style-src 'unsafe-inline'", 'cache-control', 'no-store']
 
 const BODY_BYTES: Readonly<Record<Tier, number>> = { dedicated: DEDICATED_BODY_BYTES, public: PUBLIC_BODY_BYTES }
-
-const PROGRAMS: Readonly<Record<Tier, Caller>> = {
-  dedicated: { tier: 'dedicated', session: null, origin: null },
-  public: { tier: 'public', session: null, origin: null },
-}
-
-/** Who asks over HTTP. */
-export function callerOf(tier: Tier, origin: string | undefined): Caller {
-  return origin === undefined ? PROGRAMS[tier] : { tier, session: null, origin }
-}
 
 /** Made when it is first asked for. */
 function certificate(ca: () => string): Answer {

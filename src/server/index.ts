@@ -1,6 +1,6 @@
 export { AuthorityError } from './authority.ts'
 export { ListenError, Server } from './server.ts'
-export type { ListenOptions, PaymasterEntrance, WalletEntrance } from './server.ts'
+export type { ListenOptions, PaymasterEntrance, SponsorEntrance, WalletEntrance } from './server.ts'
 export type { GuardOptions } from './guard.ts'
 export type { Status } from './health.ts'
 export type { PaymasterFace, Reply, Served } from './port.ts'

@@ -43,6 +43,8 @@ describe('the lane answers as node:http does', () => {
     ['bytes that are no UTF-8', post('"\xff"')],
     ['a block', post(call('eth_getBlockByNumber', ['latest', true]))],
     ['a host with a port', GOOD.replace('localhost', '127.0.0.1:8545')],
+    ['a program that uses a name of its own network', GOOD.replace('localhost', 'pocketchain:8545')],
+    ['a page that may not change the sponsor', post(call('pocketchain_sponsorFault', [null]), ['Origin: http://localhost:3000'])],
   ]
 
   test.each(PLAIN)('%s', async (_, request) => {
@@ -107,7 +109,8 @@ describe('the lane leaves to node:http', () => {
     ['an offer of another protocol', odd('Connection: Upgrade\r\nUpgrade: h2c')],
     ['expect', odd('Expect: 100-continue')],
     ['a foreign page', odd('Origin: https://evil.example')],
-    ['a foreign host', GOOD.replace('localhost', 'evil.example')],
+    ['a foreign host', odd('Origin: http://evil:8545').replace('localhost', 'evil:8545')],
+    ['what is no host', GOOD.replace('localhost', 'a%zz')],
     ['no host', GOOD.replace('Host: localhost\r\n', '')],
     ['two hosts', odd('host: localhost')],
     ['another media type', GOOD.replace('application/json', 'text/plain')],

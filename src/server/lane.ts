@@ -10,7 +10,6 @@ import { unsuitableContent } from './content.ts'
 import { deliver, smallOf } from './delivery.ts'
 import type { Guard } from './guard.ts'
 import { readHead } from './head.ts'
-import { callerOf } from './http.ts'
 import type { Http } from './http.ts'
 import { KEEP_ALIVE_GRACE_MS, KEEP_ALIVE_MS, LANE_HEAD_BYTES, REMEMBERED_HEADS, STALLED_ANSWER_MS } from './limits.ts'
 import { HANDSHAKE_RECORD } from './tls.ts'
@@ -144,7 +143,7 @@ export class Lane {
     if (head === null || this.#guard.refusal(head.headers) !== null || unsuitableContent(head) !== null) return null
     const { tier, headers, bodyBytes } = head
     const cors = linesOf(this.#guard.corsHeaders(headers['origin']))
-    return { caller: callerOf(tier, headers['origin']), bodyBytes, cors, ask: askOf(headers) }
+    return { caller: this.#http.callerOf(tier, headers), bodyBytes, cors, ask: askOf(headers) }
   }
 }
 

@@ -51,9 +51,10 @@ export function pageHeaders(request: IncomingMessage, openers: 'same-origin' | '
 
 /** Scripts, styles and connections of our own and nothing else: no inline script, no frame around the page, no form that leaves it. */
 function contentPolicy(host: string | undefined, scheme: 'ws' | 'wss'): string {
-  // The Host was checked; WebKit takes 'self' for HTTP alone. A name with odd letters is made into what a browser calls it.
-  // The language of policies has no word for an IPv6 address; there 'self' must do.
-  const sockets = host === undefined || host.startsWith('[') ? '' : ` ${scheme}://${new URL(`http://${host}`).host}`
+  // WebKit takes 'self' for HTTP alone. The Guard refuses a Host that is no URL's host; a name with odd letters is made into what a browser
+  // calls it. A policy cannot name an IPv6 address, and a character such as `;` would end the directive: there 'self' must do.
+  const name = host === undefined ? '' : new URL(`http://${host}`).host
+  const sockets = /^[a-z0-9._:-]+$/.test(name) ? ` ${scheme}://${name}` : ''
   return (
     `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'${sockets}; img-src data:; ` +
     `frame-ancestors 'none'; base-uri 'none'; form-action 'none'`

@@ -22,6 +22,9 @@ export const PAYMASTER_PATHS: ReadonlySet<string> = new Set(['/paymaster', '/pay
 /** The page of what it paid and refused; its files lie below. */
 export const SPONSOR_PATH = '/sponsor'
 
+/** POST: whether the request holds the control credential. Our pages ask it before a link's page secret takes the place of the one they keep. */
+export const SESSION_PATH = '/session'
+
 /** The certificate that a client must trust to use TLS here. */
 export const CA_PATH = '/ca.pem'
 

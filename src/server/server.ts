@@ -11,7 +11,9 @@ import { Lane, ownConnections } from './lane.ts'
 import { CLOSING_MS, KEEP_ALIVE_MS, MAX_CONNECTIONS, REQUEST_MS } from './limits.ts'
 import { lookedOutFor } from './lookout.ts'
 import { ignoreOffer, offersWebSocket } from './offer.ts'
+import { linkTo } from './links.ts'
 import type { Served } from './port.ts'
+import { SPONSOR_PATH, WALLET_PATH } from './routes.ts'
 import { SponsorDoor } from './sponsor.ts'
 import { Sockets } from './sockets.ts'
 import { Tls } from './tls.ts'
@@ -39,6 +41,15 @@ export interface WalletEntrance {
   readonly link: () => string
 }
 
+/** The page of the sponsor. A link to it admits the browser to the wallet's page as well, as one to that does to this. */
+export interface SponsorEntrance {
+  readonly url: string
+  /** `Authorization: Bearer …` for requests with an Origin that change the sponsor; the wallet's is the same */
+  readonly controlToken: string
+  /** A link that lets one browser change the sponsor, for one use. */
+  readonly link: () => string
+}
+
 /** Where wallets ask who pays. */
 export interface PaymasterEntrance {
   /** https, as a `paymasterService` must be; for clients that trust `Server.ca()` */
@@ -54,6 +65,7 @@ interface Organs {
   readonly health: Health
   readonly guard: Guard
   readonly keys: WalletKeys | null
+  readonly hasWallet: boolean
   readonly hasSponsor: boolean
 }
 
@@ -68,6 +80,7 @@ export class Server {
   readonly #health: Health
   readonly #keys: WalletKeys | null
   readonly #guard: Guard
+  readonly #hasWallet: boolean
   readonly #hasSponsor: boolean
   #closed: Promise<void> | null = null
 
@@ -75,16 +88,15 @@ export class Server {
   static async listen(behind: Served, options: ListenOptions): Promise<Server> {
     const served = { ...behind, rpc: lookedOutFor(behind.rpc) }
     const host = options.host ?? '127.0.0.1'
-    const guard = new Guard({ ...options, allowHosts: [...(options.allowHosts ?? []), host] })
+    const guard = new Guard({ ...options, allowHosts: [...(options.allowHosts ?? []), hostText(host)] })
     const health = new Health(served.chain)
-    const { walletFace = null } = served
-    const keys = walletFace === null ? null : new WalletKeys()
+    const { walletFace = null, paymaster = null, onError } = served
+    const keys = walletFace === null && paymaster === null ? null : new WalletKeys()
     const sockets = new Sockets(served, guard, keys)
     const door = walletFace === null || keys === null ? null : new WalletDoor(served, walletFace, keys, guard)
-    const { paymaster = null, onError } = served
-    const sponsor = paymaster === null ? null : new SponsorDoor(paymaster, onError)
+    const sponsor = paymaster === null || keys === null ? null : new SponsorDoor(paymaster, keys, onError)
     const tls = new Tls({ folder: options.tlsFolder, host, admit: (socket) => lane.meet(socket, true), onError })
-    const pages = new Http(served, guard, health, { wallet: door, sponsor, ca: () => tls.ca() })
+    const pages = new Http(served, guard, health, { wallet: door, sponsor, ca: () => tls.ca(), keys })
     const http = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_MS }, (request, response) =>
       pages.serve(request, response),
     )
@@ -104,12 +116,13 @@ export class Server {
       throw new ListenError(options.port, host, error)
     }
     http.on('error', served.onError)
-    return new Server({ http, lane, tls, sockets, health, guard, keys, hasSponsor: sponsor !== null }, host)
+    return new Server({ http, lane, tls, sockets, health, guard, keys, hasWallet: door !== null, hasSponsor: sponsor !== null }, host)
   }
 
-  private constructor({ http, lane, tls, sockets, health, guard, keys, hasSponsor }: Organs, host: string) {
+  private constructor({ http, lane, tls, sockets, health, guard, keys, hasWallet, hasSponsor }: Organs, host: string) {
     this.#guard = guard
     this.#keys = keys
+    this.#hasWallet = hasWallet
     this.#hasSponsor = hasSponsor
     this.#http = http
     this.#lane = lane
@@ -150,9 +163,18 @@ export class Server {
 
   /** Where the wallet's questions are answered; null: there is no wallet. */
   get wallet(): WalletEntrance | null {
+    return this.#hasWallet ? this.#entrance(WALLET_PATH) : null
+  }
+
+  /** Where the sponsor is shown and changed; null: there is none. */
+  get sponsor(): SponsorEntrance | null {
+    return this.#hasSponsor ? this.#entrance(SPONSOR_PATH) : null
+  }
+
+  #entrance(path: string): WalletEntrance | null {
     const keys = this.#keys
-    const url = `${this.url}/wallet`
-    return keys === null ? null : { url, controlToken: keys.controlToken, link: () => `${url}?key=${keys.link()}` }
+    const url = `${this.url}${path}`
+    return keys === null ? null : { url, controlToken: keys.controlToken, link: () => linkTo(url, keys.link()) }
   }
 
   /** The ERC-7677 service; null: there is none. */
@@ -208,7 +230,12 @@ function listening(http: HttpServer, port: number, host: string): Promise<void> 
 }
 
 function authority(host: string, port: number): string {
-  return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`
+  return `${hostText(host)}:${port}`
+}
+
+/** As it stands in a URL. */
+function hostText(host: string): string {
+  return isIPv6(host) ? `[${host}]` : host
 }
 
 /** Listening on every address is no address to call. */

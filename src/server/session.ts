@@ -9,13 +9,6 @@ import type { Outlet } from './delivery.ts'
 import { REQUESTS_IN_FLIGHT } from './limits.ts'
 import { CRASHED } from './port.ts'
 import type { Served } from './port.ts'
-import type { Tier } from './routes.ts'
-
-/** Where a connection came in, and from which page; null: a program's. */
-export interface Visitor {
-  readonly tier: Tier
-  readonly origin: string | null
-}
 
 /**
  * JSON-RPC over one WebSocket. Requests run side by side and are answered as they finish. Notifications go out after the answers
@@ -39,11 +32,11 @@ export class SocketSession implements Session {
   #open = true
 
   /** `socket` lies under `ws`; items that leave together are corked into one write. */
-  constructor(ws: WebSocket, socket: Duplex, { tier, origin }: Visitor, served: Served, unreadLimitBytes: number) {
+  constructor(ws: WebSocket, socket: Duplex, caller: Caller, served: Served, unreadLimitBytes: number) {
     this.#ws = ws
     this.#socket = socket
     this.#served = served
-    this.#caller = { tier, session: this, origin }
+    this.#caller = { ...caller, session: this }
     this.#unreadLimitBytes = unreadLimitBytes
     ws.on('message', (data) => void this.#receive(bytesOf(data)))
     ws.on('close', () => this.#end())

@@ -166,7 +166,10 @@ describe('a WebSocket', () => {
     ['/', { origin: 'https://evil.example' }, '403'],
     ['/public', { origin: 'https://evil.example' }, '403'],
     ['/flashblocks', { origin: 'null' }, '403'],
-    ['/', { headers: { host: 'evil.example' } }, '403'],
+    ['/', { headers: { host: 'evil.example', origin: 'http://evil.example' } }, '403'],
+    ['/', { headers: { host: 'evil:8545', origin: 'http://evil:8545' } }, '403'],
+    ['/public', { headers: { host: 'evil:8545', origin: 'http://evil:8545' } }, '403'],
+    ['/flashblocks', { headers: { host: 'evil:8545', origin: 'http://localhost' } }, '403'],
   ])('%s with %j is refused with %s', async (path, options, status) => {
     await using bench = await setUp()
     await expect(dial(bench.server, path, options)).rejects.toThrow(status)
@@ -177,6 +180,14 @@ describe('a WebSocket', () => {
     await using client = await dial(bench.server, '/', { origin: 'http://localhost:3000' })
     client.send(call('eth_chainId'))
     expect(await client.next()).toMatchObject({ result: '0x7a69' })
+  })
+
+  test('of a program is taken under any name', async () => {
+    await using bench = await setUp()
+    for (const path of ['/', '/public', '/flashblocks']) {
+      await using client = await dial(bench.server, path, { headers: { host: 'pocketchain:8545' } })
+      expect(client.ws.readyState).toBe(client.ws.OPEN)
+    }
   })
 
   test('whose upgrade is malformed gets an HTTP error', async () => {

@@ -3,7 +3,9 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
 import type { WebSocket } from 'ws'
+import type { Caller } from '../rpc/index.ts'
 import type { Encoding } from '../stream/index.ts'
+import { callerOf } from './caller.ts'
 import { originOf } from './guard.ts'
 import type { Guard } from './guard.ts'
 import {
@@ -20,8 +22,6 @@ import type { Served } from './port.ts'
 import { RPC_PATHS, STREAM_PATHS, WALLET_PATH, encodingOf, pathOf } from './routes.ts'
 import type { Tier } from './routes.ts'
 import { SocketSession } from './session.ts'
-import type { Visitor } from './session.ts'
-import { visitorOf } from './wallet.ts'
 import type { WalletKeys } from './walletkeys.ts'
 import { WalletSession } from './walletsession.ts'
 
@@ -53,8 +53,10 @@ export class Sockets {
     if (refusal !== null) return refuse(socket, 403, refusal)
     const path = pathOf(url)
     const tier = RPC_PATHS[path]
-    if (tier !== undefined)
-      return this.#accept(TIERS[tier], request, socket, head, (ws) => this.#converse(ws, socket, { tier, origin: headers.origin ?? null }))
+    if (tier !== undefined) {
+      const caller = callerOf(tier, headers, this.#keys)
+      return this.#accept(TIERS[tier], request, socket, head, (ws) => this.#converse(ws, socket, caller))
+    }
     if (path === WALLET_PATH && this.#keys !== null) return this.#meetWallet(this.#keys, request, socket, head)
     if (!STREAM_PATHS.has(path)) return refuse(socket, 404, `no WebSocket at ${JSON.stringify(path.slice(0, 100))}`)
     const encoding = encodingOf(url)
@@ -93,8 +95,8 @@ export class Sockets {
     })
   }
 
-  #converse(ws: WebSocket, socket: Duplex, visitor: Visitor): void {
-    new SocketSession(ws, socket, visitor, this.#served, visitor.tier === 'public' ? SLOW_READER_BYTES : SLOW_CLIENT_BYTES)
+  #converse(ws: WebSocket, socket: Duplex, caller: Caller): void {
+    new SocketSession(ws, socket, caller, this.#served, caller.tier === 'public' ? SLOW_READER_BYTES : SLOW_CLIENT_BYTES)
   }
 
   /** Browsers do not say of a WebSocket whether a page opens it, and ask nobody before: here an Origin that is not admitted is refused. */
@@ -102,8 +104,7 @@ export class Sockets {
     const { walletFace = null } = this.#served
     if (walletFace === null) return refuse(socket, 404, 'this node runs without a wallet')
     if (request.headers.origin !== undefined && originOf(request.headers.origin) === null) return refuse(socket, 403, 'the Origin is none')
-    const visitor = visitorOf(request.headers, keys)
-    this.#accept(WALLET, request, socket, head, (ws) => void new WalletSession(ws, visitor, this.#served, walletFace, keys))
+    this.#accept(WALLET, request, socket, head, (ws) => void new WalletSession(ws, request.headers, this.#served, walletFace, keys))
   }
 
   #stream(ws: WebSocket, encoding: Encoding): void {

@@ -1,6 +1,6 @@
 import { request } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { ask, call, setUp, until } from './bench.fixture.ts'
+import { ask, call, dial, setUp, until } from './bench.fixture.ts'
 import type { Asked, Bench, Response } from './bench.fixture.ts'
 import { Server } from './index.ts'
 import type { ListenOptions, PaymasterFace } from './index.ts'
@@ -97,7 +97,8 @@ describe.each(['/paymaster', '/paymaster/rpc'])('POST %s', (path) => {
     ['PUT', 405, { method: 'PUT', body: STUB }],
     ['DELETE', 405, { method: 'DELETE' }],
     ['a page of somebody else', 403, { body: STUB, headers: { origin: 'https://evil.example' } }],
-    ['a name that is none of ours', 403, { body: STUB, headers: { host: 'evil.example' } }],
+    ['a name that was pointed here', 403, { body: STUB, headers: { host: 'evil.example', origin: 'http://evil.example' } }],
+    ['a name without a dot that was pointed here', 403, { body: STUB, headers: { host: 'evil:8545', origin: 'http://evil:8545' } }],
   ])('%s: %i, and the sponsor hears nothing', async (_, wanted, asked) => {
     await using at = await stage()
     const { status, body, headers } = await ask(at.server, { path: `${path}?apikey=${KEY}`, ...asked })
@@ -110,6 +111,11 @@ describe.each(['/paymaster', '/paymaster/rpc'])('POST %s', (path) => {
   test('takes a body of the limit', async () => {
     await using at = await stage()
     expect((await ask(at.server, { path, body: STUB.padEnd(PAYMASTER_BODY_BYTES) })).status).toBe(200)
+  })
+
+  test('a program may use any name', async () => {
+    await using at = await stage()
+    expect((await ask(at.server, { path, body: STUB, headers: { host: 'pocketchain:8545' } })).status).toBe(200)
   })
 
   test('says by GET what it is', async () => {
@@ -233,5 +239,146 @@ describe('the doors of the sponsor', () => {
     const secure = await policies(askSecurely(at.server, { method: 'GET', path, ca: at.server.ca() }))
     expect(secure).toContain(`connect-src 'self' wss://localhost:${at.server.port};`)
     for (const word of ["default-src 'none'", "frame-ancestors 'none'", "script-src 'self';"]) expect(secure).toContain(word)
+  })
+})
+
+describe('what changes the sponsor', () => {
+  const SITE = 'http://localhost:3000'
+  const CHANGES: readonly (readonly [method: string, params: readonly unknown[]])[] = [
+    ['pocketchain_sponsorFault', [{ kind: 'refuse' }]],
+    ['pocketchain_sponsorFault', [null]],
+    ['pocketchain_sponsorPolicies', [[{ name: 'mine' }]]],
+    ['pocketchain_sponsorPolicies', [[]]],
+    ['pocketchain_sponsorDeposit', ['0.8', '0xde0b6b3a7640000']],
+  ]
+  const READS = ['pocketchain_sponsorStatus', 'pocketchain_sponsorLedger', 'pocketchain_sponsorPolicies']
+  type Credential = Readonly<Record<string, string>>
+
+  /** A node that holds still, whose sponsor has a policy. */
+  async function node(listen: Partial<ListenOptions> = {}, wallet = true): Promise<Bench> {
+    const sponsor = { policies: [{ name: 'coffee' }] }
+    return setUp(listen, { cadence: 'instant', sponsor, ...(wallet ? {} : { wallet: false }) })
+  }
+
+  async function request(server: Server, body: string, headers: Credential): Promise<unknown> {
+    return JSON.parse((await ask(server, { body, headers })).body)
+  }
+
+  async function state({ node: { request: asked, chain } }: Bench): Promise<unknown> {
+    return [await asked({ method: 'pocketchain_sponsorStatus' }), chain.head.view.head.header.number]
+  }
+
+  /** What a browser sends from `/sponsor` after it has followed a link there. */
+  async function enter(server: Server): Promise<Credential> {
+    const link = new URL(server.sponsor?.link() ?? '')
+    const { status, headers } = await ask(server, { method: 'GET', path: link.pathname + link.search })
+    expect([status, headers.location]).toEqual([303, '/sponsor'])
+    return {
+      origin: server.url,
+      cookie: headers['set-cookie']?.[0]?.split(';')[0] ?? '',
+      'x-pocketchain-page': link.hash.slice('#secret='.length),
+    }
+  }
+
+  test.each([true, false])('takes the control credential from a page, and changes nothing without it (lane: %s)', async (lane) => {
+    await using bench = await node({ lane })
+    const { server } = bench
+    const own = await enter(server)
+    const other = await enter(server)
+    const before = await state(bench)
+    const refused: readonly Credential[] = [
+      { origin: SITE },
+      { origin: 'chrome-extension://abcdefghijklmnopabcdefghijklmnop' },
+      { ...own, origin: SITE },
+      { origin: server.url },
+      { origin: server.url, cookie: own['cookie'] ?? '' },
+      { ...own, 'x-pocketchain-page': other['x-pocketchain-page'] ?? '' },
+      { ...own, 'x-pocketchain-page': '0'.repeat(64) },
+      { origin: SITE, authorization: `Bearer ${'0'.repeat(64)}` },
+    ]
+    for (const headers of refused) {
+      for (const [method, params] of CHANGES) {
+        const sentence = { code: 4100, message: expect.stringMatching(new RegExp(`^${method} changes .*open a link to /sponsor`)) }
+        expect(await request(server, call(method, params), headers)).toMatchObject({ error: sentence })
+        expect(await request(server, `[${call(method, params)}]`, headers)).toMatchObject([{ error: sentence }])
+      }
+      await using socket = await dial(server, '/', { headers })
+      for (const [method, params] of CHANGES) {
+        socket.send(call(method, params))
+        expect(await socket.next()).toMatchObject({ error: { code: 4100 } })
+      }
+    }
+    expect(await state(bench)).toEqual(before)
+  })
+
+  test.each([true, false])('is done for our own page, the control token and programs (lane: %s)', async (lane) => {
+    await using bench = await node({ lane })
+    const { server } = bench
+    const token = { authorization: `Bearer ${server.sponsor?.controlToken}` }
+    for (const headers of [await enter(server), { origin: SITE, ...token }, {}]) {
+      expect(await request(server, call('pocketchain_sponsorFault', [{ kind: 'refuse' }]), headers)).toMatchObject({
+        result: { kind: 'refuse' },
+      })
+      expect(await request(server, call('pocketchain_sponsorFault', [null]), headers)).toMatchObject({ result: null })
+      expect(await request(server, call('pocketchain_sponsorPolicies', [[{ name: 'mine' }]]), headers)).toMatchObject({
+        result: [{ name: 'mine' }],
+      })
+      const [, , , , [deposit = '', params = []] = []] = CHANGES
+      expect(await request(server, call(deposit, params), headers)).toMatchObject({ result: expect.stringMatching(/^0x[0-9a-f]{64}$/) })
+    }
+    await using socket = await dial(server, '/', { origin: SITE, headers: token })
+    socket.send(call('pocketchain_sponsorFault', [null]))
+    expect(await socket.next()).toMatchObject({ result: null })
+  })
+
+  test('reading takes none', async () => {
+    await using bench = await node()
+    for (const method of READS) {
+      for (const params of [[], [null]].slice(0, method.endsWith('Status') ? 1 : 2)) {
+        expect(await request(bench.server, call(method, params), { origin: SITE })).not.toHaveProperty('error')
+      }
+    }
+  })
+
+  test('without a wallet the same link and session do', async () => {
+    await using bench = await node({}, false)
+    const { server } = bench
+    expect(server.wallet).toBe(null)
+    const own = await enter(server)
+    const isControl = async (headers: Credential) => JSON.parse((await ask(server, { path: '/session', headers })).body)
+    expect(await isControl(own)).toEqual({ isControl: true })
+    expect(await isControl({ ...own, 'x-pocketchain-page': '' })).toEqual({ isControl: false })
+    expect(await request(server, call('pocketchain_sponsorFault', [{ kind: 'slow' }]), own)).toMatchObject({ result: { kind: 'slow' } })
+  })
+
+  test('a link to one page admits the browser to the other', async () => {
+    await using bench = await node()
+    const { server } = bench
+    const own = await enter(server)
+    const { body } = await ask(server, { path: '/wallet', body: call('pocketchain_approvals'), headers: own })
+    expect(JSON.parse(body)).toMatchObject({ result: [] })
+  })
+
+  test('a link is used up by following it, not by other methods', async () => {
+    await using bench = await node()
+    const { server } = bench
+    const { pathname, search } = new URL(server.sponsor?.link() ?? '')
+    const path = pathname + search
+    for (const [method, wanted] of [
+      ['HEAD', 200],
+      ['POST', 405],
+      ['OPTIONS', 200],
+      ['GET', 303],
+      ['GET', 403],
+    ] as const) {
+      const { status, headers } = await ask(server, { method, path })
+      expect([method, status, headers['set-cookie'] !== undefined]).toEqual([method, wanted, wanted === 303])
+    }
+  })
+
+  test('a node with neither wallet nor sponsor has no session to ask for', async () => {
+    await using bench = await setUp({}, { wallet: false, sponsor: false })
+    expect([bench.server.wallet, bench.server.sponsor]).toEqual([null, null])
+    expect((await ask(bench.server, { path: '/session' })).status).toBe(404)
   })
 })

@@ -5,20 +5,24 @@ import { readBody } from './body.ts'
 import { NO_ASK } from './coding.ts'
 import { unsuitableContent } from './content.ts'
 import { PAYMASTER_BODY_BYTES } from './limits.ts'
+import { enter } from './links.ts'
 import { PageFiles, SCRIPT_TYPE, STYLE_TYPE, pageHeaders } from './pagefiles.ts'
 import { CRASHED } from './port.ts'
 import type { PaymasterFace } from './port.ts'
 import { send } from './response.ts'
 import { PAYMASTER_PATHS, SPONSOR_PATH, searchOf } from './routes.ts'
+import type { WalletKeys } from './walletkeys.ts'
 
 /** The gas sponsor over HTTP: its JSON-RPC, and the page with its ledger. Who may come in at all was decided before. */
 export class SponsorDoor {
   readonly #paymaster: PaymasterFace
+  readonly #keys: WalletKeys
   readonly #onError: (error: unknown) => void
   readonly #files = new PageFiles()
 
-  constructor(paymaster: PaymasterFace, onError: (error: unknown) => void) {
+  constructor(paymaster: PaymasterFace, keys: WalletKeys, onError: (error: unknown) => void) {
     this.#paymaster = paymaster
+    this.#keys = keys
     this.#onError = onError
   }
 
@@ -40,9 +44,16 @@ export class SponsorDoor {
   /** null: it has nothing there */
   read(path: string, request: IncomingMessage): Answer | null {
     if (this.takes(path)) return text(200, GREETING)
-    if (path === SPONSOR_PATH) return this.#files.answer('sponsor.html', undefined, pageHeaders(request))
+    if (path === SPONSOR_PATH) return this.#page(request)
     const asset = ASSETS.get(path)
     return asset === undefined ? null : this.#files.answer(asset.file, asset.type, ['cross-origin-resource-policy', 'same-origin'])
+  }
+
+  /** A link is used up by GET alone: not by who looks at the head, nor by a method that is refused. */
+  #page(request: IncomingMessage): Answer {
+    const search = searchOf(request.url ?? '')
+    if (request.method === 'GET' && search.has('key')) return enter(this.#keys, SPONSOR_PATH, search, request)
+    return this.#files.answer('sponsor.html', undefined, pageHeaders(request))
   }
 
   async #ask(body: Uint8Array, apiKey: string | null, response: ServerResponse, cors: readonly string[]): Promise<void> {

@@ -479,12 +479,12 @@ describe('the wallet over TLS', () => {
     const cookie = entered.headers['set-cookie']?.[0] ?? ''
     expect([entered.status, entered.headers['location']]).toEqual([303, '/wallet'])
     expect(cookie).toMatch(
-      new RegExp(`^__Secure-pocketchain_wallet_${server.port}=[0-9a-f]{64}; Path=/wallet; HttpOnly; SameSite=Strict; Secure$`),
+      new RegExp(`^__Secure-pocketchain_wallet_${server.port}=[0-9a-f]{64}; Path=/; HttpOnly; SameSite=Strict; Secure$`),
     )
     const page = await askSecurely(server, { method: 'GET', path: '/wallet', ca })
     expect(page.headers['content-security-policy']).toContain(`connect-src 'self' wss://localhost:${server.port};`)
     const approvals = async (origin: string) => {
-      const headers = { cookie: cookie.split(';')[0], origin }
+      const headers = { cookie: cookie.split(';')[0], 'x-pocketchain-page': link.hash.slice('#secret='.length), origin }
       return JSON.parse((await askSecurely(server, { path: '/wallet', body: call('pocketchain_approvals'), headers, ca })).body)
     }
     expect(await approvals(`https://localhost:${server.port}`)).toMatchObject({ result: [] })
@@ -495,7 +495,7 @@ describe('the wallet over TLS', () => {
     await using bench = await setUp(PASSING)
     const link = new URL(bench.server.wallet?.link() ?? '')
     const { headers } = await ask(bench.server, { method: 'GET', path: link.pathname + link.search })
-    expect(headers['set-cookie']?.[0]).toMatch(/^pocketchain_wallet_\d+=[0-9a-f]{64}; Path=\/wallet; HttpOnly; SameSite=Strict$/)
+    expect(headers['set-cookie']?.[0]).toMatch(/^pocketchain_wallet_\d+=[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Strict$/)
   })
 
   test('the page hears of questions by its socket', async () => {

@@ -47,10 +47,26 @@ function pathOf(link: string): string {
   return pathname + search
 }
 
-/** Follows a new link. Answers the cookie as a browser sends it back. */
-async function enter(server: Server): Promise<string> {
-  const { headers } = await ask(server, { method: 'GET', path: pathOf(entrance(server).link()) })
-  return headers['set-cookie']?.[0]?.split(';')[0] ?? ''
+/** The two halves of a browser's credential, as its page sends them. */
+type Session = { readonly cookie: string; readonly 'x-pocketchain-page': string }
+
+/** Follows a new link as a browser does. */
+async function enter(server: Server, link = entrance(server).link()): Promise<Session> {
+  const { headers } = await ask(server, { method: 'GET', path: pathOf(link) })
+  return { cookie: headers['set-cookie']?.[0]?.split(';')[0] ?? '', 'x-pocketchain-page': secretOf(link) }
+}
+
+function secretOf(link: string): string {
+  return new URLSearchParams(new URL(link).hash.slice(1)).get('secret') ?? ''
+}
+
+/** What a page of ours opens: the cookie goes with the handshake, the secret in the first message. */
+async function openPage(server: Server): Promise<Client> {
+  const { cookie, 'x-pocketchain-page': page } = await enter(server)
+  const client = await dial(server, '/wallet', { headers: { origin: server.url, cookie } })
+  client.send(call('pocketchain_authenticate', [{ page }]))
+  expect(await answer(client)).toMatchObject({ result: true })
+  return client
 }
 
 async function connect({ wallet }: Pocketchain, server: Server, origin: string): Promise<readonly string[]> {
@@ -199,16 +215,30 @@ describe('POST /wallet', () => {
 })
 
 describe('who may ask', () => {
-  test('a Host that is no name of this node is refused everywhere: a foreign page may have pointed it here', async () => {
+  test.each(['attacker.example:8545', 'evil:8545', '192.168.1.7:8545', 'localhost.evil'])(
+    'the Host %s is refused with an Origin, though the control token comes along: a foreign page may have pointed it here',
+    async (host) => {
+      await using bench = await setUp()
+      const { server } = bench
+      for (const origin of [`http://${host}`, APP, 'null']) {
+        const headers = { host, origin, ...bearer(server) }
+        const { status, body } = await ask(server, { path: '/wallet', body: call('pocketchain_setApprovalPolicy', ['approve']), headers })
+        expect([status, body]).toEqual([403, expect.stringContaining(`--allow-host ${host.split(':')[0]}`)])
+        expect((await ask(server, { path: '/wallet', method: 'GET', headers })).status).toBe(403)
+        expect((await ask(server, { path: '/session', headers })).status).toBe(403)
+        await expect(dial(server, '/wallet', { headers })).rejects.toThrow('403')
+      }
+      expect(bench.node.wallet.approvals.policy).toBe('ask')
+    },
+  )
+
+  test('a program, which sends no Origin, may use any name', async () => {
     await using bench = await setUp()
-    const { server } = bench
-    const host = 'attacker.example:8545'
-    for (const origin of [undefined, `http://${host}`, APP]) {
-      const headers = { host, ...bearer(server), ...(origin === undefined ? {} : { origin }) }
-      expect((await ask(server, { path: '/wallet', body: call('eth_chainId'), headers })).status).toBe(403)
-      expect((await ask(server, { path: '/wallet', method: 'GET', headers })).status).toBe(403)
-      await expect(dial(server, '/wallet', { headers })).rejects.toThrow('403')
-    }
+    const headers = { host: 'pocketchain:8545', ...bearer(bench.server) }
+    expect(await post(bench.server, 'pocketchain_approvals', [], headers)).toMatchObject({ result: [] })
+    await using client = await dial(bench.server, '/wallet', { headers })
+    client.send(call('eth_chainId'))
+    expect(await answer(client)).toMatchObject({ result: '0x7a69' })
   })
 
   test.each(['cross-site', 'same-site', 'none'])('a foreign page (Sec-Fetch-Site: %s) is refused', async (site) => {
@@ -310,46 +340,91 @@ describe('a page can never approve its own request', () => {
 
   test('not from another port of the same host, although the browser sends the cookie along', async () => {
     await using bench = await setUp()
-    const cookie = await enter(bench.server)
-    await refused(bench, { origin: `http://${bench.server.host}:${bench.server.port + 1}`, cookie })
-    await refused(bench, { origin: `http://${bench.server.host}`, cookie })
-    await refused(bench, { origin: APP, cookie, 'sec-fetch-site': 'same-site' })
+    const session = await enter(bench.server)
+    await refused(bench, { origin: `http://${bench.server.host}:${bench.server.port + 1}`, ...session })
+    await refused(bench, { origin: `http://${bench.server.host}`, ...session })
+    await refused(bench, { origin: APP, ...session, 'sec-fetch-site': 'same-site' })
   })
 
   test('not with the cookie where no Origin says that the page is our own', async () => {
     await using bench = await setUp()
-    const cookie = await enter(bench.server)
-    await refused(bench, { cookie })
-    await refused(bench, { cookie, origin: 'null' })
+    const session = await enter(bench.server)
+    await refused(bench, session)
+    await refused(bench, { ...session, origin: 'null' })
   })
 
   test('not from our own origin without the cookie, or with one that is not ours', async () => {
     await using bench = await setUp()
     const origin = bench.server.url
     await refused(bench, { origin })
-    const name = (await enter(bench.server)).split('=')[0]
+    const session = await enter(bench.server)
+    const name = session.cookie.split('=')[0]
     for (const value of ['', '0'.repeat(64), entrance(bench.server).controlToken])
-      await refused(bench, { origin, cookie: `${name}=${value}` })
+      await refused(bench, { ...session, origin, cookie: `${name}=${value}` })
   })
 
-  test('only our own page with the cookie may, on this very port', async () => {
+  test('not by the server of another port, which receives the cookie and names our origin, but never the page secret', async () => {
     await using bench = await setUp()
     const { node, server } = bench
-    const cookie = await enter(server)
-    const own = { origin: server.url, cookie, 'sec-fetch-site': 'same-origin' }
+    const asking = post(server, 'eth_requestAccounts', [], { origin: APP })
+    const { id } = (await node.wallet.approvals.next({ origin: APP })).question
+    const { cookie, 'x-pocketchain-page': secret } = await enter(server)
+    const other = await enter(server)
+    const unused = secretOf(entrance(server).link())
+    const guesses = ['0'.repeat(64), secret.slice(1), cookie.split('=')[1], entrance(server).controlToken, other['x-pocketchain-page'], unused]
+    const replayed = { origin: server.url, cookie, 'sec-fetch-site': 'same-origin' }
+    for (const headers of [replayed, ...guesses.map((guess) => ({ ...replayed, 'x-pocketchain-page': guess }))]) {
+      await refused(bench, headers)
+      const { error } = await post(server, 'pocketchain_approve', [id], headers)
+      expect([error?.code, error?.message]).toEqual([4100, expect.stringContaining('open a new link in this browser')])
+    }
+    await using socket = await dial(server, '/wallet', { headers: replayed })
+    socket.send(call('pocketchain_approve', [id]))
+    expect(await answer(socket)).toMatchObject({ error: { code: 4100, message: expect.stringContaining('open a new link') } })
+    for (const page of ['', ...guesses]) {
+      await using guessing = await dial(server, '/wallet', { headers: replayed })
+      guessing.send(call('pocketchain_authenticate', [{ page }]))
+      expect(await answer(guessing)).toMatchObject({ error: { code: 4100, message: expect.stringContaining('open a new link') } })
+      expect((await guessing.closed).code).toBe(1008)
+    }
+    expect(node.wallet.approvals.pending).toMatchObject([{ id }])
+    expect(node.wallet.sites.list()).toEqual([])
+    node.wallet.approvals.reject(id)
+    expect(await asking).toMatchObject({ error: { code: 4001 } })
+  })
+
+  test('the page secret without the cookie opens nothing', async () => {
+    await using bench = await setUp()
+    const { server } = bench
+    const { 'x-pocketchain-page': page } = await enter(server)
+    await refused(bench, { origin: server.url, 'x-pocketchain-page': page })
+    await using socket = await dial(server, '/wallet', { origin: server.url })
+    socket.send(call('pocketchain_authenticate', [{ page }]))
+    expect(await answer(socket)).toMatchObject({ error: { code: 4100 } })
+    await using site = await dial(server, '/wallet', { origin: APP, headers: { cookie: (await enter(server)).cookie } })
+    site.send(call('pocketchain_authenticate', [{ page }]))
+    expect(await answer(site)).toMatchObject({ error: { code: 4100 } })
+  })
+
+  test('only our own page with the cookie and its secret may, on this very port', async () => {
+    await using bench = await setUp()
+    const { node, server } = bench
+    const session = await enter(server)
+    const own = { origin: server.url, ...session, 'sec-fetch-site': 'same-origin' }
     expect(await post(server, 'pocketchain_approvals', [], own)).toMatchObject({ result: [] })
     expect(await post(server, 'pocketchain_setApprovalPolicy', ['reject'], own)).toMatchObject({ result: null })
     expect(node.wallet.approvals.policy).toBe('reject')
     const second = await node.listen()
-    await expect(post(second, 'pocketchain_approvals', [], { origin: second.url, cookie })).resolves.toMatchObject({
+    await expect(post(second, 'pocketchain_approvals', [], { origin: second.url, ...session })).resolves.toMatchObject({
       error: { code: 4100 },
     })
   })
 
   test('not over a WebSocket, with or without the cookie', async () => {
     await using bench = await setUp()
-    const cookie = await enter(bench.server)
-    for (const headers of [{ origin: APP }, { origin: APP, cookie }, { origin: bench.server.url }, { cookie }]) {
+    const { cookie } = await enter(bench.server)
+    const origin = bench.server.url
+    for (const headers of [{ origin: APP }, { origin: APP, cookie }, { origin }, { origin, cookie }, { cookie }]) {
       await using client = await dial(bench.server, '/wallet', { headers })
       for (const [method, params] of CONTROL_METHODS) {
         client.send(call(method, params))
@@ -361,7 +436,7 @@ describe('a page can never approve its own request', () => {
 
   test('a site that may not ask by itself may not ask through our page either', async () => {
     await using bench = await setUp()
-    const headers = { origin: bench.server.url, cookie: await enter(bench.server) }
+    const headers = { origin: bench.server.url, ...(await enter(bench.server)) }
     const through = (origin: string) => post(bench.server, 'pocketchain_walletRequest', [origin, { method: 'eth_chainId' }], headers)
     expect(await through(FOREIGN)).toMatchObject({ error: { code: 4100, message: expect.stringContaining('--allow-origin') } })
     expect(await through(APP)).toMatchObject({ result: '0x7a69' })
@@ -378,12 +453,13 @@ describe('links to the page', () => {
     const first = await follow(bench.server, path)
     expect([first.status, first.headers.location]).toEqual([303, '/wallet'])
     const [cookie = ''] = first.headers['set-cookie'] ?? []
-    expect(cookie).toMatch(new RegExp(`^pocketchain_wallet_${bench.server.port}=[0-9a-f]{64}; Path=/wallet; HttpOnly; SameSite=Strict$`))
+    expect(cookie).toMatch(new RegExp(`^pocketchain_wallet_${bench.server.port}=[0-9a-f]{64}; Path=/; HttpOnly; SameSite=Strict$`))
     const second = await follow(bench.server, path)
     expect([second.status, second.headers['set-cookie']]).toEqual([403, undefined])
     expect(second.body).toContain('pocketchain_walletLink')
-    // The browser that is in may follow its old link.
-    expect((await follow(bench.server, path, { cookie: cookie.split(';')[0] })).status).toBe(303)
+    // The browser that is in may follow its old link: the empty fragment keeps the old secret away from the page.
+    const again = await follow(bench.server, `${path}&sdkName=a`, { cookie: cookie.split(';')[0] })
+    expect([again.status, again.headers.location, again.headers['set-cookie']]).toEqual([303, '/wallet?sdkName=a#', undefined])
   })
 
   test('keep the rest of the query, and are not used up by who looks at the head', async () => {
@@ -397,10 +473,11 @@ describe('links to the page', () => {
   test('cannot be guessed', async () => {
     await using bench = await setUp()
     const { controlToken, link } = entrance(bench.server)
-    const keys = [controlToken, ...Array.from({ length: 20 }, () => new URL(link()).searchParams.get('key') ?? '')]
-    expect(new Set(keys).size).toBe(keys.length)
-    for (const key of keys) expect(key).toMatch(/^[0-9a-f]{64}$/)
-    for (const guess of ['', '0', '0'.repeat(64), controlToken]) {
+    const links = Array.from({ length: 20 }, link)
+    const secrets = [controlToken, ...links.flatMap((each) => [new URL(each).searchParams.get('key') ?? '', secretOf(each)])]
+    expect(new Set(secrets).size).toBe(41)
+    for (const secret of secrets) expect(secret).toMatch(/^[0-9a-f]{64}$/)
+    for (const guess of ['', '0', '0'.repeat(64), controlToken, ...links.map(secretOf)]) {
       expect((await follow(bench.server, `/wallet?key=${guess}`)).headers['set-cookie']).toBe(undefined)
     }
   })
@@ -559,13 +636,12 @@ describe('WS /wallet', () => {
     expect(await answer(client)).toMatchObject({ result: true })
   })
 
-  test('our own page with the cookie sees the queue at once and whenever it changes', async () => {
+  test('our own page with the cookie and its secret sees the queue at once and whenever it changes', async () => {
     await using bench = await setUp()
     const { node, server } = bench
-    const cookie = await enter(server)
     const { hangUp } = waiting(server, APP)
     await node.wallet.approvals.next()
-    await using page = await dial(server, '/wallet', { headers: { origin: server.url, cookie } })
+    await using page = await openPage(server)
     const shown = (await until(page, ({ method }) => method === 'pocketchain_approvals')).at(-1)
     expect(shown?.params?.pending).toMatchObject([{ kind: 'connect', origin: APP }])
     hangUp()
@@ -576,7 +652,7 @@ describe('WS /wallet', () => {
     await using bench = await setUp()
     const { node, server } = bench
     const [account] = await connect(node, server, APP)
-    await using page = await dial(server, '/wallet', { headers: { origin: server.url, cookie: await enter(server) } })
+    await using page = await openPage(server)
     await until(page, ({ method }) => method === 'pocketchain_approvals')
     page.ws.pause()
     await using site = await dial(server, '/wallet', { origin: APP })
@@ -600,8 +676,7 @@ describe('WS /wallet', () => {
     await until(client, isCall)
     node.wallet.approvals.reject()
 
-    const cookie = await enter(server)
-    await using page = await dial(server, '/wallet', { headers: { origin: server.url, cookie } })
+    await using page = await openPage(server)
     client.send(call('eth_requestAccounts'))
     await until(page, ({ params }) => params?.pending?.length === 1)
     node.wallet.approvals.reject()

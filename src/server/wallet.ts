@@ -8,14 +8,13 @@ import { unsuitableContent } from './content.ts'
 import { isOwnPage, originOf } from './guard.ts'
 import type { Guard } from './guard.ts'
 import { WALLET_BODY_BYTES } from './limits.ts'
+import { enter } from './links.ts'
 import { CRASHED } from './port.ts'
 import type { Served } from './port.ts'
 import { ALWAYS } from './pagefiles.ts'
 import { send } from './response.ts'
 import { WALLET_PATH, pathOf, searchOf } from './routes.ts'
-import { isSecure } from './tls.ts'
 import type { WalletKeys } from './walletkeys.ts'
-import { sessionCookie } from './walletkeys.ts'
 import { WalletPages } from './walletpages.ts'
 
 /** Who asks something of the wallet. */
@@ -24,6 +23,8 @@ export interface WalletVisitor {
   readonly origin: string | null
   /** may approve */
   readonly isControl: boolean
+  /** what a page of our own that may not approve is answered; null: another client */
+  readonly refusal: string | null
 }
 
 /** The wallet over HTTP: requests of sites and of those who approve, the page, and the links to it. */
@@ -89,23 +90,9 @@ export class WalletDoor {
     const path = pathOf(url)
     if (path !== WALLET_PATH) return this.#pages.asset(path) ?? text(404, `the wallet has no ${JSON.stringify(path.slice(0, 100))}`, ALWAYS)
     const search = searchOf(url)
-    const key = search.get('key')
-    if (key === null) return this.#pages.page(request, search)
+    if (!search.has('key')) return this.#pages.page(request, search)
     // Whoever only looks at the head of a link must not use it up.
-    return method === 'HEAD' ? { status: 200, type: HTML_TYPE, body: '', headers: ALWAYS } : this.#enter(key, search, request)
-  }
-
-  /** A link was followed: the browser may approve from now on, and the link no more. */
-  #enter(key: string, search: URLSearchParams, request: IncomingMessage): Answer {
-    const { headers } = request
-    const session = this.#keys.redeem(key)
-    // Who has come in before may follow an old link.
-    if (session === null && !this.#keys.hasSession(headers))
-      return { status: 403, type: HTML_TYPE, body: USED_LINK, headers: USED_LINK_HEADERS }
-    search.delete('key')
-    const rest = search.size === 0 ? '' : `?${search.toString()}`
-    const cookie = session === null ? [] : ['set-cookie', sessionCookie(headers.host, session, isSecure(request))]
-    return { status: 303, type: TEXT_TYPE, body: '', headers: ['location', `${WALLET_PATH}${rest}`, ...cookie, ...ALWAYS] }
+    return method === 'HEAD' ? { status: 200, type: HTML_TYPE, body: '', headers: ALWAYS } : enter(this.#keys, path, search, request)
   }
 
   #preflight({ headers }: IncomingMessage): Answer {
@@ -123,14 +110,20 @@ export class WalletDoor {
 }
 
 /**
- * The site stands in the Origin, which a page cannot choose. To approve takes the control token, or the cookie from a page of our own: pages
- * on other ports of this host send the cookie, too, but under their own Origin.
+ * The site stands in the Origin, which a page cannot choose. To approve takes the control token, or, from a page of our own, the cookie and the
+ * page secret of one session: servers on other ports of this host receive the cookie, too, and may name any Origin.
  */
 export function visitorOf(headers: IncomingHttpHeaders, keys: WalletKeys): WalletVisitor {
   const { origin } = headers
-  const isControl = keys.bearsToken(headers) || (isOwnPage(headers) && keys.hasSession(headers))
-  return { origin: origin === undefined || origin === 'null' ? null : originOf(origin), isControl }
+  const isControl = keys.isControl(headers)
+  const refusal = isControl || !isOwnPage(headers) ? null : NO_PAGE_SECRET
+  return { origin: origin === undefined || origin === 'null' ? null : originOf(origin), isControl, refusal }
 }
+
+/** What a page of our own is answered that lacks the cookie, or sends no page secret of that session. */
+export const NO_PAGE_SECRET =
+  'this page lacks the session cookie or the page secret that belongs to it; open a new link in this browser: the terminal prints one at start, ' +
+  'and pocketchain_walletLink with the control token answers another'
 
 /** An origin is what is shown to the person who approves, so nothing else may pass for one. */
 function unreadableOrigin({ origin }: IncomingHttpHeaders): Answer | null {
@@ -149,20 +142,3 @@ function notAllowed(): Answer {
 const METHODS = 'GET, HEAD, POST, OPTIONS'
 const NO_CORS: readonly string[] = []
 const VARY: readonly string[] = ['vary', 'origin']
-
-const USED_LINK = `<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>pocketchain wallet</title>
-<style>body{font:16px/1.6 system-ui,sans-serif;max-width:40rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}</style>
-<h1>This link was used before</h1>
-<p>A link to the wallet lets one browser in, once. Start the node again for a new one, or ask for it with the control token
-(the <code>--json</code> line has it): <code>POST /wallet</code>, header <code>Authorization: Bearer …</code>, method
-<code>pocketchain_walletLink</code>.</p>
-</html>
-`
-const USED_LINK_HEADERS = [
-  'content-security-policy',
-  "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
-  'x-frame-options',
-  'DENY',
-  ...ALWAYS,
-]

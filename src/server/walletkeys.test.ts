@@ -5,7 +5,7 @@ import { WalletKeys, sessionCookie } from './walletkeys.ts'
 const HOST = '127.0.0.1:8545'
 
 function enter(keys: WalletKeys): string {
-  return keys.redeem(keys.link()) ?? ''
+  return keys.redeem(keys.link().key) ?? ''
 }
 
 /** As a browser sends it back. */
@@ -16,12 +16,12 @@ function cookieOf(session: string, host = HOST): string {
 describe('the keys of the wallet', () => {
   test('a link opens once, and links and browsers are bounded: the oldest end', () => {
     const keys = new WalletKeys()
-    const link = keys.link()
-    const first = keys.redeem(link) ?? ''
-    expect(keys.redeem(link)).toBe(null)
-    const oldLink = keys.link()
+    const { key } = keys.link()
+    const first = keys.redeem(key) ?? ''
+    expect(keys.redeem(key)).toBe(null)
+    const { key: oldKey } = keys.link()
     for (let i = 0; i < WALLET_LINKS; i++) keys.link()
-    expect(keys.redeem(oldLink)).toBe(null)
+    expect(keys.redeem(oldKey)).toBe(null)
     expect(keys.hasSession({ host: HOST, cookie: cookieOf(first) })).toBe(true)
     for (let i = 0; i < WALLET_SESSIONS; i++) enter(keys)
     expect(keys.hasSession({ host: HOST, cookie: cookieOf(first) })).toBe(false)
@@ -46,6 +46,30 @@ describe('the keys of the wallet', () => {
     expect(sessionCookie('localhost', session, false)).toContain('_80=')
   })
 
+  test('a session takes the page secret of its own link, from a page of the server itself', () => {
+    const keys = new WalletKeys()
+    const [link, other] = [keys.link(), keys.link()]
+    const cookie = cookieOf(keys.redeem(link.key) ?? '')
+    const otherCookie = cookieOf(keys.redeem(other.key) ?? '')
+    const own = { host: HOST, origin: `http://${HOST}` }
+    const page = (secret: string) => ({ 'x-pocketchain-page': secret })
+    expect(keys.isControl({ ...own, cookie, ...page(link.secret) })).toBe(true)
+    expect(keys.isControl({ ...own, cookie }, link.secret)).toBe(true)
+    expect(keys.isControl({ ...own, cookie: `${otherCookie}; ${cookie}`, ...page(link.secret) })).toBe(true)
+    for (const headers of [
+      { ...own, cookie },
+      { ...own, cookie, ...page('') },
+      { ...own, cookie, ...page(other.secret) },
+      { ...own, cookie, ...page(link.key) },
+      { ...own, cookie, 'x-pocketchain-page': [link.secret] },
+      { ...own, ...page(link.secret) },
+      { host: HOST, cookie, ...page(link.secret) },
+      { host: HOST, origin: 'http://127.0.0.1:3000', cookie, ...page(link.secret) },
+    ])
+      expect(keys.isControl(headers)).toBe(false)
+    expect(keys.isControl({ authorization: `Bearer ${keys.controlToken}` })).toBe(true)
+  })
+
   test('a session is no token, a token no session, and neither is a link', () => {
     const keys = new WalletKeys()
     const session = enter(keys)
@@ -59,6 +83,6 @@ describe('the keys of the wallet', () => {
   test('two servers have nothing in common', () => {
     const [one, other] = [new WalletKeys(), new WalletKeys()]
     expect(one.isToken(other.controlToken)).toBe(false)
-    expect(one.redeem(other.link())).toBe(null)
+    expect(one.redeem(other.link().key)).toBe(null)
   })
 })

@@ -1,32 +1,47 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import { isOwnPage } from './guard.ts'
 import { WALLET_LINKS, WALLET_SESSIONS } from './limits.ts'
 
+/** What a one-time link is made of. */
+export interface LinkParts {
+  /** in its query: sent to the server, which takes it once */
+  readonly key: string
+  /** in its fragment: browsers send that to no server, so no other port's server ever receives it with the cookie */
+  readonly secret: string
+}
+
+/** The header in which a page of ours sends its secret. */
+export const PAGE_SECRET_HEADER = 'x-pocketchain-page'
+
 /**
- * What may approve: a token for programs, which nobody hands to a page's script, and cookies for browsers, which a one-time link sets. All
- * end with the process.
+ * The control credential: a token for programs, which no page's script receives, or a session of a browser. A session is a cookie, which the
+ * redemption of a one-time link sets, and the page secret of that same link. The cookie alone opens nothing: cookies ignore ports, so every
+ * server on another port of this host receives it and can send it back under any Origin. All of it ends with the process.
  */
 export class WalletKeys {
   /** 32 bytes as hex */
   readonly controlToken = secret()
   readonly #tokenDigest = digest(this.controlToken)
-  /** oldest first, as digests: what is compared in the table's own time tells nothing of the secret */
-  readonly #links = new Set<string>()
-  readonly #sessions = new Set<string>()
+  /** oldest first; digest of the key, or of the cookie, to the digest of the page secret: the time of a look-up by digest depends on no secret */
+  readonly #links = new Map<string, string>()
+  readonly #sessions = new Map<string, string>()
   #watchers = 0
 
-  /** The key of a new link, for one use. The oldest unused ones end when there are too many. */
-  link(): string {
-    const key = secret()
-    keep(this.#links, digest(key), WALLET_LINKS)
-    return key
+  /** A new link, for one use. The oldest unused ones end when there are too many. */
+  link(): LinkParts {
+    const link = { key: secret(), secret: secret() }
+    keep(this.#links, digest(link.key), digest(link.secret), WALLET_LINKS)
+    return link
   }
 
   /** The value of a new cookie for a key that was not used before; null: it was, or never was one. */
   redeem(key: string): string | null {
-    if (!this.#links.delete(digest(key))) return null
+    const pageDigest = this.#links.get(digest(key))
+    if (pageDigest === undefined) return null
+    this.#links.delete(digest(key))
     const session = secret()
-    keep(this.#sessions, digest(session), WALLET_SESSIONS)
+    keep(this.#sessions, digest(session), pageDigest, WALLET_SESSIONS)
     return session
   }
 
@@ -41,7 +56,7 @@ export class WalletKeys {
   }
 
   isToken(value: string): boolean {
-    return timingSafeEqual(Buffer.from(digest(value)), Buffer.from(this.#tokenDigest))
+    return isEqual(digest(value), this.#tokenDigest)
   }
 
   /** `Authorization: Bearer <controlToken>` */
@@ -51,21 +66,38 @@ export class WalletKeys {
   }
 
   /**
-   * A cookie of ours came along. That alone means nothing: browsers send it from pages on every other port of the host too, so who asks must
-   * have shown that the page is our own.
+   * True for the control token, and for a page of our own with its cookie and the secret of that very session. A WebSocket of a browser has no
+   * header for the secret, so `pageSecret` may come from its first message.
    */
-  hasSession({ cookie, host }: Pick<IncomingHttpHeaders, 'cookie' | 'host'>): boolean {
+  isControl(headers: IncomingHttpHeaders, pageSecret = headers[PAGE_SECRET_HEADER]): boolean {
+    if (this.bearsToken(headers)) return true
+    if (typeof pageSecret !== 'string' || !isOwnPage(headers)) return false
+    const pageDigest = digest(pageSecret)
+    return this.#sessionsOf(headers).some((expected) => isEqual(pageDigest, expected))
+  }
+
+  /** A valid cookie came along. That alone opens nothing. */
+  hasSession(headers: Pick<IncomingHttpHeaders, 'cookie' | 'host'>): boolean {
+    return this.#sessionsOf(headers).length > 0
+  }
+
+  /** The digests of the page secrets that belong to the cookies of a request. */
+  #sessionsOf({ cookie = '', host }: Pick<IncomingHttpHeaders, 'cookie' | 'host'>): readonly string[] {
     const names = [cookieName(host, false), cookieName(host, true)]
-    return (cookie ?? '').split(';').some((pair) => {
+    return cookie.split(';').flatMap((pair) => {
       const at = pair.indexOf('=')
-      return names.includes(pair.slice(0, at).trim()) && this.#sessions.has(digest(pair.slice(at + 1).trim()))
+      const pageDigest = names.includes(pair.slice(0, at).trim()) ? this.#sessions.get(digest(pair.slice(at + 1).trim())) : undefined
+      return pageDigest === undefined ? [] : [pageDigest]
     })
   }
 }
 
-/** The header that keeps a session in the browser, out of the reach of scripts and of requests from other sites. */
+/**
+ * The header that keeps a session in the browser, out of the reach of scripts and of requests from other sites. For every path: the page
+ * `/sponsor` changes its sponsor at `POST /`.
+ */
 export function sessionCookie(host: string | undefined, session: string, isSecure: boolean): string {
-  return `${cookieName(host, isSecure)}=${session}; Path=/wallet; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`
+  return `${cookieName(host, isSecure)}=${session}; Path=/; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`
 }
 
 /**
@@ -85,10 +117,15 @@ function digest(value: string): string {
   return createHash('sha256').update(value).digest('hex')
 }
 
-function keep(set: Set<string>, value: string, most: number): void {
-  set.add(value)
-  const [oldest] = set
-  if (set.size > most && oldest !== undefined) set.delete(oldest)
+/** Of digests, which have one length. */
+function isEqual(one: string, other: string): boolean {
+  return timingSafeEqual(Buffer.from(one), Buffer.from(other))
+}
+
+function keep(map: Map<string, string>, key: string, value: string, most: number): void {
+  map.set(key, value)
+  const [oldest] = map.keys()
+  if (map.size > most && oldest !== undefined) map.delete(oldest)
 }
 
 const BEARER = /^Bearer +([\x21-\x7e]+) *$/i

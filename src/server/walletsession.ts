@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { RawData, WebSocket } from 'ws'
 import { CODE } from '../rpc/index.ts'
 import { LOCAL_ORIGIN, WALLET_CODE } from '../wallet/index.ts'
@@ -7,12 +8,13 @@ import { originOf } from './guard.ts'
 import { CRASHED } from './port.ts'
 import type { Served } from './port.ts'
 import { queueText } from './queuetext.ts'
+import { NO_PAGE_SECRET, visitorOf } from './wallet.ts'
 import type { WalletVisitor } from './wallet.ts'
 import type { WalletKeys } from './walletkeys.ts'
 
 /**
  * The wallet over one WebSocket. It speaks for the site of its Origin, or for whoever shows the control token in a first message; until then
- * every request is answered as one of nobody. Events of the site's provider come as `pocketchain_event`, and to those who may approve the
+ * every request is answered as one of nobody. A page of ours shows its page secret there, since browsers send no header of its choice. Events of the site's provider come as `pocketchain_event`, and to those who may approve the
  * questions that wait as `pocketchain_approvals`. A site whose question waits while nobody is there who may approve is told so by the event
  * `approvalWaiting`: it may open the page. Its end withdraws what it asked.
  */
@@ -21,6 +23,8 @@ export class WalletSession {
   readonly #served: Served
   readonly #wallet: WalletFace
   readonly #keys: WalletKeys
+  /** true for the page secret that belongs to the cookie and the Origin of the handshake */
+  readonly #isPageSecret: (secret: string) => boolean
   readonly #gone = new AbortController()
   #visitor: WalletVisitor
   #provider: Provider | null = null
@@ -36,12 +40,13 @@ export class WalletSession {
   #toldBytes = 0
   #isFlushing = false
 
-  constructor(ws: WebSocket, visitor: WalletVisitor, served: Served, wallet: WalletFace, keys: WalletKeys) {
+  constructor(ws: WebSocket, headers: IncomingHttpHeaders, served: Served, wallet: WalletFace, keys: WalletKeys) {
     this.#ws = ws
+    this.#isPageSecret = (secret) => keys.isControl(headers, secret)
     this.#served = served
     this.#wallet = wallet
     this.#keys = keys
-    this.#visitor = visitor
+    this.#visitor = visitorOf(headers, keys)
     ws.on('message', (data) => void this.#receive(bytesOf(data)))
     ws.on('close', () => this.#end())
     this.#follow()
@@ -110,11 +115,12 @@ export class WalletSession {
     }
   }
 
-  /** `[token, origin?]`; null: it is another request. A wrong token is the last that is heard of this client. */
+  /** `[token, origin?]`, or `[{ page: secret }]` from a page of ours; null: it is another request. A wrong one ends the connection. */
   #authenticate(message: Buffer): string | null {
     const request = read(message)
     if (request === null) return null
     const [token, named] = request.params
+    if (isPageSecret(token)) return this.#admitPage(request.id, token.page)
     if (typeof token !== 'string' || !this.#keys.isToken(token)) {
       setImmediate(() => this.#ws.close(POLICY_VIOLATION, 'wrong control token'))
       return failure(request.id, WALLET_CODE.unauthorized, WRONG_TOKEN)
@@ -122,9 +128,19 @@ export class WalletSession {
     const { origin } = this.#visitor
     const site = siteOf(named, origin)
     if (site === undefined) return failure(request.id, CODE.invalidParams, WRONG_ORIGIN)
-    this.#visitor = { origin: site, isControl: true }
+    return this.#admit(request.id, site)
+  }
+
+  #admitPage(id: unknown, secret: string): string {
+    if (this.#isPageSecret(secret)) return this.#admit(id, this.#visitor.origin)
+    setImmediate(() => this.#ws.close(POLICY_VIOLATION, 'wrong page secret'))
+    return failure(id, WALLET_CODE.unauthorized, NO_PAGE_SECRET)
+  }
+
+  #admit(id: unknown, origin: string | null): string {
+    this.#visitor = { origin, isControl: true, refusal: null }
     this.#follow()
-    return JSON.stringify({ jsonrpc: '2.0', id: request.id, result: true })
+    return JSON.stringify({ jsonrpc: '2.0', id, result: true })
   }
 
   #flushSoon(): void {
@@ -192,6 +208,10 @@ function siteOf(named: unknown, bound: string | null): string | null | undefined
   if (named === undefined || named === null) return bound
   const origin = typeof named === 'string' ? originOf(named) : null
   return origin === null || (bound !== null && origin !== bound) ? undefined : origin
+}
+
+function isPageSecret(value: unknown): value is { readonly page: string } {
+  return typeof value === 'object' && value !== null && 'page' in value && typeof value.page === 'string'
 }
 
 interface Authentication {

@@ -14,6 +14,8 @@ export interface FaceCaller {
   readonly origin: string | null
   /** holds the control credential */
   readonly isControl: boolean
+  /** for people: why it does not hold it, when the server has more to say than that it does not; null: it has not */
+  readonly refusal?: string | null
   /** aborted when the one who asked has gone */
   readonly signal: AbortSignal | null
   /** of that origin, over a connection that can be told things: what it asks is asked through it, subscriptions too */
@@ -64,11 +66,12 @@ function answerCaller(
   wallet: WalletContext,
   control: Control,
   request: { readonly method: string; readonly params: unknown },
-  { origin, isControl, signal, provider = null }: FaceCaller,
+  { origin, isControl, refusal = null, signal, provider = null }: FaceCaller,
 ): Promise<unknown> {
   if (request.method.startsWith('pocketchain_')) {
     if (isControl) return control.request(request, { signal })
-    throw unauthorized({ reason: 'control-only' }, `${request.method.slice(0, 100)} is not for apps; it takes the control token`)
+    const detail = refusal ?? `${request.method.slice(0, 100)} is not for apps; it takes the control token`
+    throw unauthorized({ reason: 'control-only' }, detail)
   }
   const site = origin ?? (isControl ? LOCAL_ORIGIN : null)
   if (site === null) throw unauthorized({ reason: 'no-origin' }, NO_ORIGIN)

@@ -1,0 +1,80 @@
+/**
+ * The page secret: one half of this browser's credential. The other half is a cookie, which every server on this host receives, whatever its
+ * port. The secret comes once, in the fragment of a one-time link, and rests in the storage of this page's own origin.
+ */
+export class PageSecret {
+  /** of the link that was just followed, until it is settled */
+  #fresh: string | null
+  /** where storage is blocked */
+  #inMemory: string | null = null
+  #isKept = true
+
+  /** Takes the secret out of the page's address, where nobody reads it afterwards. To be called before anything else reads the address. */
+  static take(): PageSecret {
+    const parts = location.hash.slice(1).split('&')
+    const secret = parts.find((part) => part.startsWith(PARAMETER))?.slice(PARAMETER.length) ?? null
+    if (secret === null) return new PageSecret(null)
+    const rest = parts.filter((part) => !part.startsWith(PARAMETER)).join('&')
+    history.replaceState(history.state, '', `${location.pathname}${location.search}${rest === '' ? '' : `#${rest}`}`)
+    return new PageSecret(secret)
+  }
+
+  private constructor(fresh: string | null) {
+    this.#fresh = fresh
+    // At once, so that it is kept even where nothing asks for it; what fails is tried again by `value`.
+    this.#settle().catch(() => undefined)
+  }
+
+  /** False: storage is blocked, and the secret ends with this document. */
+  get isKept(): boolean {
+    return this.#isKept
+  }
+
+  /** What goes with a request; empty: none. Read anew each time, since a link may be opened in another tab. Throws Error when the node cannot be reached. */
+  async value(): Promise<string> {
+    await this.#settle()
+    return stored() ?? this.#inMemory ?? ''
+  }
+
+  /** Any page may open this one with a fragment of its choice, so a secret that works is only replaced by one that works. */
+  async #settle(): Promise<void> {
+    const fresh = this.#fresh
+    if (fresh === null) return
+    const known = stored()
+    if (known === null || known === fresh || (await isControl(fresh))) this.#keep(fresh)
+    this.#fresh = null
+  }
+
+  #keep(secret: string): void {
+    try {
+      localStorage.setItem(KEY, secret)
+    } catch {
+      this.#inMemory = secret
+      this.#isKept = false
+    }
+  }
+}
+
+/** What it means that storage is blocked. */
+export const NOT_KEPT =
+  'This browser blocks storage for this page, so it may approve only until this tab is reloaded or closed; then open a new link.'
+
+/** The header for the secret in requests over HTTP. */
+export const PAGE_SECRET_HEADER = 'x-pocketchain-page'
+
+const PARAMETER = 'secret='
+const KEY = 'pocketchain page secret'
+
+function stored(): string | null {
+  try {
+    return localStorage.getItem(KEY)
+  } catch {
+    return null
+  }
+}
+
+async function isControl(secret: string): Promise<boolean> {
+  const response = await fetch('/session', { method: 'POST', headers: { [PAGE_SECRET_HEADER]: secret }, cache: 'no-store' })
+  const answer = (await response.json()) as { readonly isControl: boolean } // the page and the node are of one version
+  return answer.isControl
+}
