@@ -156,11 +156,12 @@ async function enter(command: Started): Promise<Browser> {
   const entered = await fetch(link, { redirect: 'manual' })
   expect(entered.status).toBe(303)
   const cookie = (entered.headers.get('set-cookie') ?? '').split(';', 1)[0] ?? ''
-  const { origin } = new URL(link)
+  const { origin, hash } = new URL(link)
+  const headers = { 'content-type': 'application/json', cookie, origin, 'x-pocketchain-page': hash.slice('#secret='.length) }
   const ask = async (method: string, ...params: readonly unknown[]): Promise<unknown> => {
     const response = await fetch(`${origin}/wallet`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', cookie, origin },
+      headers,
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
     })
     return ((await response.json()) as { readonly result?: unknown }).result

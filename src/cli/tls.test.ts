@@ -34,11 +34,14 @@ describe('the sponsor of the command', () => {
     const port = /:(\d+)\n$/.exec(await command.says(/Listening on .*\n$/))?.[1]
     const fetched = `curl -so ca.pem http://127.0.0.1:${port}/ca.pem && `
     for (const line of [
-      `  sponsor      https://127.0.0.1:${port}/paymaster/rpc (its ledger: http://127.0.0.1:${port}/sponsor)\n`,
+      `  sponsor      https://127.0.0.1:${port}/paymaster/rpc\n`,
       `    Node       ${fetched}export NODE_EXTRA_CA_CERTS=$PWD/ca.pem\n`,
       `    Chromium   ${fetched}certutil -d sql:$HOME/.pki/nssdb -A -t C,, -n pocketchain -i ca.pem\n`,
     ])
       expect(command.out()).toContain(line)
+    const ledger = new RegExp(`^    ledger     (http://127\\.0\\.0\\.1:${port}/sponsor\\?key=[0-9a-f]{64}#secret=[0-9a-f]{64})$`, 'm')
+    const [, link = ''] = ledger.exec(command.out()) ?? []
+    expect((await fetch(link, { redirect: 'manual' })).headers.get('location')).toBe('/sponsor')
     expect(existsSync(folder)).toBe(false)
     command.stop()
     await command.exit

@@ -68,7 +68,7 @@ describe('the wallet of the command', () => {
   test('has a link for a person in the banner', async () => {
     const command = start(['--port', '0'])
     await command.says(/Listening on .*\n$/)
-    const [, link = ''] = / {2}wallet {7}(http:\/\/127\.0\.0\.1:\d+\/wallet\?key=[0-9a-f]{64})\n/.exec(command.out()) ?? []
+    const [, link = ''] = / {2}wallet {7}(http:\/\/127\.0\.0\.1:\d+\/wallet\?key=[0-9a-f]{64}#secret=[0-9a-f]{64})\n/.exec(command.out()) ?? []
     const entered = await fetch(link, { redirect: 'manual' })
     expect([entered.status, entered.headers.get('set-cookie')]).toEqual([303, expect.stringContaining('HttpOnly')])
     command.stop()
@@ -86,7 +86,9 @@ describe('the wallet of the command', () => {
       expect(await ask(ready, 'pocketchain_setApprovalPolicy', ['approve'])).toBe(null)
       expect(await ask(ready, 'eth_requestAccounts')).toHaveLength(10)
       await ask(ready, 'eth_sendTransaction', [{ to: KEPT, value: '0x1' }])
-      secrets = [controlToken, new URL(approvalUrl).searchParams.get('key') ?? '']
+      const { searchParams, hash } = new URL(approvalUrl)
+      secrets = [controlToken, searchParams.get('key') ?? '', hash.slice('#secret='.length)]
+      for (const secret of secrets) expect(secret).toMatch(/^[0-9a-f]{64}$/)
     })
     const [, ...rest] = said.split('\n')
     expect(rest.join('\n')).toContain('"event"')
@@ -98,7 +100,7 @@ describe('the wallet of the command', () => {
       expect(wallet).toBe(null)
       expect((await fetch(`${urls.http}/wallet`)).status).toBe(404)
     })
-    expect(said).not.toContain('key=')
+    expect(said).not.toContain('/wallet')
     const command = start(['--port', '0', '--no-wallet'])
     await command.says(/Listening on .*\n$/)
     expect(command.out()).not.toContain('/wallet')

@@ -56,7 +56,7 @@ describe.skipIf(NO_BROWSER !== null)(`the page of the sponsor${NO_BROWSER === nu
     const page = await context.newPage()
     page.on('pageerror', (error) => broken.push(error.message))
     page.on('console', (message) => message.type() === 'error' && !isOutage(message.text()) && broken.push(message.text()))
-    await page.goto(`${server.url}/sponsor`)
+    await page.goto(server.sponsor!.link()) // a node of ours has one
     await page.getByTestId('sponsor-name').waitFor()
     const account = String(node.accounts[0]?.address) // a node has ten
     const app = node.wallet.provider(ORIGIN)
