@@ -87,8 +87,8 @@ function Refused() {
     <div class="slip notice" data-testid="refused" role="status">
       <h1>This browser may not approve yet</h1>
       <p>
-        Open a new link in this browser: pocketchain prints one in the terminal when it starts, and <code>pocketchain_walletLink</code> with the
-        control token answers another. This page goes on by itself.
+        Open a new link in this browser: pocketchain prints one in the terminal when it starts, and <code>pocketchain_walletLink</code> with
+        the control token answers another. This page goes on by itself.
       </p>
       <p class="soft">The link makes sure that only you, and no page or server that you happen to visit, can approve something.</p>
     </div>

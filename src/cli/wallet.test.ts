@@ -68,7 +68,8 @@ describe('the wallet of the command', () => {
   test('has a link for a person in the banner', async () => {
     const command = start(['--port', '0'])
     await command.says(/Listening on .*\n$/)
-    const [, link = ''] = / {2}wallet {7}(http:\/\/127\.0\.0\.1:\d+\/wallet\?key=[0-9a-f]{64}#secret=[0-9a-f]{64})\n/.exec(command.out()) ?? []
+    const [, link = ''] =
+      / {2}wallet {7}(http:\/\/127\.0\.0\.1:\d+\/wallet\?key=[0-9a-f]{64}#secret=[0-9a-f]{64})\n/.exec(command.out()) ?? []
     const entered = await fetch(link, { redirect: 'manual' })
     expect([entered.status, entered.headers.get('set-cookie')]).toEqual([303, expect.stringContaining('HttpOnly')])
     command.stop()

@@ -244,12 +244,13 @@ describe('the doors of the sponsor', () => {
 
 describe('what changes the sponsor', () => {
   const SITE = 'http://localhost:3000'
+  const DEPOSIT = ['pocketchain_sponsorDeposit', ['0.8', '0xde0b6b3a7640000']] as const
   const CHANGES: readonly (readonly [method: string, params: readonly unknown[]])[] = [
     ['pocketchain_sponsorFault', [{ kind: 'refuse' }]],
     ['pocketchain_sponsorFault', [null]],
     ['pocketchain_sponsorPolicies', [[{ name: 'mine' }]]],
     ['pocketchain_sponsorPolicies', [[]]],
-    ['pocketchain_sponsorDeposit', ['0.8', '0xde0b6b3a7640000']],
+    DEPOSIT,
   ]
   const READS = ['pocketchain_sponsorStatus', 'pocketchain_sponsorLedger', 'pocketchain_sponsorPolicies']
   type Credential = Readonly<Record<string, string>>
@@ -323,8 +324,7 @@ describe('what changes the sponsor', () => {
       expect(await request(server, call('pocketchain_sponsorPolicies', [[{ name: 'mine' }]]), headers)).toMatchObject({
         result: [{ name: 'mine' }],
       })
-      const [, , , , [deposit = '', params = []] = []] = CHANGES
-      expect(await request(server, call(deposit, params), headers)).toMatchObject({ result: expect.stringMatching(/^0x[0-9a-f]{64}$/) })
+      expect(await request(server, call(...DEPOSIT), headers)).toMatchObject({ result: expect.stringMatching(/^0x[0-9a-f]{64}$/) })
     }
     await using socket = await dial(server, '/', { origin: SITE, headers: token })
     socket.send(call('pocketchain_sponsorFault', [null]))

@@ -371,7 +371,14 @@ describe('a page can never approve its own request', () => {
     const { cookie, 'x-pocketchain-page': secret } = await enter(server)
     const other = await enter(server)
     const unused = secretOf(entrance(server).link())
-    const guesses = ['0'.repeat(64), secret.slice(1), cookie.split('=')[1], entrance(server).controlToken, other['x-pocketchain-page'], unused]
+    const guesses = [
+      '0'.repeat(64),
+      secret.slice(1),
+      cookie.split('=')[1],
+      entrance(server).controlToken,
+      other['x-pocketchain-page'],
+      unused,
+    ]
     const replayed = { origin: server.url, cookie, 'sec-fetch-site': 'same-origin' }
     for (const headers of [replayed, ...guesses.map((guess) => ({ ...replayed, 'x-pocketchain-page': guess }))]) {
       await refused(bench, headers)

@@ -48,7 +48,9 @@ export function callAs(url: string, method: string, params: readonly unknown[], 
       let text = ''
       answer.setEncoding('utf8')
       answer.on('data', (chunk: string) => (text += chunk))
-      answer.on('end', () => resolve(text.startsWith('{') ? (JSON.parse(text) as Reply) : { error: { code: answer.statusCode ?? 0, message: text } }))
+      answer.on('end', () =>
+        resolve(text.startsWith('{') ? (JSON.parse(text) as Reply) : { error: { code: answer.statusCode ?? 0, message: text } }),
+      )
     })
     asking.on('error', reject)
     asking.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))

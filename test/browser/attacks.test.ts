@@ -74,7 +74,14 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
       replies['queue'] = [await callAs(wallet, 'pocketchain_approvals', [], headers)]
       // The id is only in the queue; that the attacker has it anyway makes the attack stronger.
       const id = node.wallet.approvals.pending.find((question) => question.origin === origin())?.id
-      replies['socket'] = await callOver(wallet, [['pocketchain_approvals', []], ['pocketchain_approve', [id]]], headers)
+      replies['socket'] = await callOver(
+        wallet,
+        [
+          ['pocketchain_approvals', []],
+          ['pocketchain_approve', [id]],
+        ],
+        headers,
+      )
       replies['guess'] = await callOver(wallet, [['pocketchain_authenticate', [{ page: cookie.split('=')[1] ?? '' }]]], headers)
       replies['policy'] = [await callAs(wallet, 'pocketchain_setApprovalPolicy', ['approve'], headers)]
       replies['approve'] = [await callAs(wallet, 'pocketchain_approve', [id], headers)]
@@ -90,12 +97,12 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
     expect(received, 'the browser sends the cookie to every port: the attack is real').toEqual([
       expect.stringMatching(new RegExp(`^pocketchain_wallet_${server.port}=[0-9a-f]{64}$`)),
     ])
+    expect(node.wallet.sites.list()).toEqual([])
+    expect(node.wallet.approvals.policy).toBe('ask')
     for (const [name, answers] of Object.entries(replies)) {
       expect([name, answers.length > 0, answers.map(({ error }) => error?.code ?? 'done')]).toEqual([name, true, answers.map(() => 4100)])
       for (const { error } of answers) expect(error?.message).toContain('open a ')
     }
-    expect(node.wallet.sites.list()).toEqual([])
-    expect(node.wallet.approvals.policy).toBe('ask')
     expect(await node.request({ method: 'pocketchain_sponsorStatus' })).toMatchObject({ fault: null })
     // The person still decides.
     await answer(page, 'connect', 'reject')
@@ -129,8 +136,8 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
     const opened = context.waitForEvent('page')
     await visitor.evaluate(`globalThis.popup = open('${server.url}/wallet?popup=1')`)
     await isLetIn(await opened)
-    for (const reading of ['popup.localStorage', 'popup.location.hash', 'popup.location.href', 'popup.document', 'popup.history.length'])
-      expect([reading, await visitor.evaluate(TRY, reading)]).toEqual([reading, 'SecurityError'])
+    for (const expression of ['popup.localStorage', 'popup.location.hash', 'popup.location.href', 'popup.document', 'popup.history.length'])
+      expect([expression, await visitor.evaluate(reading(expression))]).toEqual([expression, 'SecurityError'])
     // What the browser says of the page where it comes from.
     await page.evaluate(`location.href = '${site.origin}/from-the-wallet'`)
     await page.waitForURL(`${site.origin}/from-the-wallet`)
@@ -143,7 +150,9 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
     const forged = '0'.repeat(64)
     const before = await page.evaluate(STORED)
     for (const path of ['/wallet', '/wallet?popup=1', '/sponsor', `/wallet?key=${forged}`, `/sponsor?key=${forged}`]) {
-      const checked = path.includes('key=') ? null : context.waitForEvent('response', (response) => response.url() === `${server.url}/session`)
+      const checked = path.includes('key=')
+        ? null
+        : context.waitForEvent('response', (response) => response.url() === `${server.url}/session`)
       const visitor = await visit(`${server.url}${path}#secret=${forged}`)
       if (checked !== null) expect(await (await checked).json()).toEqual({ isControl: false })
       if (path.startsWith('/wallet')) await isLetIn(visitor)
@@ -196,7 +205,9 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
     await page.reload()
     const refused = page.getByTestId('refused')
     await refused.waitFor()
-    expect(await refused.innerText()).toMatch(/Open a new link in this browser: .* in the terminal .*pocketchain_walletLink with the control token/s)
+    expect(await refused.innerText()).toMatch(
+      /Open a new link in this browser: .* in the terminal .*pocketchain_walletLink with the control token/s,
+    )
     await visit(server.wallet!.link())
     await page.bringToFront()
     await isLetIn(page)
@@ -220,7 +231,8 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
   })
 
   describe('the page of the sponsor', () => {
-    const status = () => node.request({ method: 'pocketchain_sponsorStatus' }) as Promise<{ readonly fault: unknown; readonly paymasters: unknown }>
+    const status = () =>
+      node.request({ method: 'pocketchain_sponsorStatus' }) as Promise<{ readonly fault: unknown; readonly paymasters: unknown }>
 
     it('is read-only without the credential, and says how to get it', async () => {
       const before = await status()
@@ -273,7 +285,12 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
       const site = await hostileSite((_, response) => html(response, 'a site'))
       const visitor = await visit(site.origin)
       for (const credentials of ['omit', 'include']) {
-        const answered = visitor.evaluate(CALL, { url: server.url, method: 'pocketchain_sponsorFault', params: [{ kind: 'refuse' }], credentials })
+        const answered = visitor.evaluate(CALL, {
+          url: server.url,
+          method: 'pocketchain_sponsorFault',
+          params: [{ kind: 'refuse' }],
+          credentials,
+        })
         // With credentials the browser keeps the answer from the page; the request itself was sent.
         if (credentials === 'omit') expect(await answered).toMatchObject({ error: { code: 4100 } })
         else expect(await answered.catch(() => 'kept')).toBe('kept')
@@ -331,11 +348,6 @@ function OPENS(url: string): Promise<boolean> {
 }
 
 /** The name of the error that reading it throws; `read` when it does not. */
-function TRY(expression: string): string {
-  try {
-    new Function(`return ${expression}`)()
-    return 'read'
-  } catch (error) {
-    return error instanceof Error || error instanceof DOMException ? error.name : 'thrown'
-  }
+function reading(expression: string): string {
+  return `(() => { try { ${expression}; return 'read' } catch (error) { return error.name } })()`
 }
