@@ -164,11 +164,15 @@ export const CONTROL_METHODS: ReadonlyMap<string, WalletMethod> = new Map(
     }),
     walletMethod({
       name: 'pocketchain_walletLink',
-      doc: 'A new link to the page where a person answers: it lets one browser in, once.',
+      doc: 'A new link to the page where a person answers: it lets one browser in, once; the part behind its # stays in the browser.',
       params: [],
       result: schema.string.json,
       errors: { [CODE.server]: 'no port is open, so there is no page' },
-      example: { params: [], result: 'http://127.0.0.1:8545/wallet?key=5f0d6c1b9a8e7d3c2b1a0f9e8d7c6b5a49382716f5e4d3c2b1a09f8e7d6c5b4a' },
+      example: {
+        params: [],
+        result:
+          'http://127.0.0.1:8545/wallet?key=5f0d6c1b9a8e7d3c2b1a0f9e8d7c6b5a49382716f5e4d3c2b1a09f8e7d6c5b4a#secret=0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8f9',
+      },
       handler: ({ settings: { approvalUrl = null } }) => {
         if (approvalUrl === null) throw new RpcError(CODE.server, 'this wallet has no page: it is served by nobody', { reason: 'no-page' })
         return approvalUrl()
