@@ -109,7 +109,7 @@ export function createProvider(open: OpenWire): Provider {
     },
     _state: {
       get accounts() {
-        return accounts
+        return accounts === null ? null : [...accounts]
       },
       get isConnected() {
         return isConnected
