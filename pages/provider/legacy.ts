@@ -40,7 +40,7 @@ export interface LegacyMethods {
 
 export function legacyMethods({ request, accounts, networkVersion }: LegacySource): LegacyMethods {
   const answer = async (payload: JsonRpcRequest): Promise<Answer> => {
-    const { id = undefined, method, params } = isObject(payload) ? payload : ({} as JsonRpcRequest) // which is then refused as any request without a method
+    const { id, method, params } = isObject(payload) ? payload : ({} as JsonRpcRequest) // which is then refused as any request without a method
     try {
       const result = await request({ method, params })
       return { error: null, response: { id, jsonrpc: '2.0', result } }
@@ -51,13 +51,19 @@ export function legacyMethods({ request, accounts, networkVersion }: LegacySourc
     }
   }
 
+  const reply = async (payload: JsonRpcRequest | readonly JsonRpcRequest[], callback: Callback | undefined): Promise<void> => {
+    if (isList(payload)) {
+      const responses = await answerBatch(payload, answer)
+      callback?.(null, responses)
+    } else {
+      const { error, response } = await answer(payload)
+      callback?.(error, response)
+    }
+  }
+
   const sendAsync: LegacyMethods['sendAsync'] = (payload, callback) => {
     if (callback !== undefined && typeof callback !== 'function') throw new TypeError('the callback of sendAsync must be a function')
-    if (isList(payload)) {
-      void answerBatch(payload, answer).then((responses) => callback?.(null, responses))
-    } else {
-      void answer(payload).then(({ error, response }) => callback?.(error, response))
-    }
+    void reply(payload, callback)
   }
 
   const immediate: Readonly<Record<string, (payload: JsonRpcRequest) => unknown>> = {

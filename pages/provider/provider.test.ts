@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { ProviderRpcError } from './error.ts'
 import type { WalletEvent } from './connection.ts'
 import { createProvider } from './provider.ts'
+import type { Listener } from './listeners.ts'
 import type { Provider } from './provider.ts'
 
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
@@ -113,7 +114,7 @@ describe('a provider in other hands', () => {
     const proxy = new Proxy(provider, {
       get: (target, name) => (name === 'isConnected' ? () => provider._state.isConnected : Reflect.get(target, name)),
     })
-    const listener = vi.fn()
+    const listener = vi.fn<Listener>()
     expect(proxy.on('accountsChanged', listener)).toBe(provider)
     connectAs([BOB])
     proxy.removeListener('accountsChanged', listener)
@@ -126,7 +127,7 @@ describe('a provider in other hands', () => {
   test('works by methods that were taken off it, and as a copy', async () => {
     const { provider, connectAs } = await opened()
     const { request, on, off, send, enable, isConnected } = provider
-    const listener = vi.fn()
+    const listener = vi.fn<Listener>()
     on('accountsChanged', listener)
     connectAs([BOB])
     off('accountsChanged', listener)
@@ -156,7 +157,7 @@ describe('a provider in other hands', () => {
 describe('listeners', () => {
   test('are called as often as they were added, and a removal takes the newest entry', async () => {
     const { provider, connectAs } = await opened()
-    const listener = vi.fn()
+    const listener = vi.fn<Listener>()
     provider.on('accountsChanged', listener).addListener('accountsChanged', listener).once('accountsChanged', listener)
     expect(provider.listenerCount('accountsChanged')).toBe(3)
     connectAs([ALICE])
@@ -169,7 +170,7 @@ describe('listeners', () => {
 
   test('that wait for one event can be removed before it', async () => {
     const { provider, connectAs } = await opened()
-    const listener = vi.fn()
+    const listener = vi.fn<Listener>()
     provider.once('accountsChanged', listener).removeListener('accountsChanged', listener)
     connectAs([ALICE])
     expect(listener).not.toHaveBeenCalled()
