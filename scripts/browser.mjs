@@ -1,13 +1,14 @@
-// What the browser tests need beyond the packages: a Chromium, certutil to tell it whom to trust, and the Base Account SDK's bundle. `npm test` looks for them before its tests.
+// What the browser tests need beyond the packages: a Chromium, certutil to tell it whom to trust, the Base Account SDK's bundle, and wagmi. `npm test` looks for them before its tests.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { ROOT, binOf, install, installIsCurrent } from './setup.mjs'
+import { ROOT, binOf, install } from './setup.mjs'
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', '/usr/bin/google-chrome-stable']
 const BASE_ACCOUNT = join(ROOT, 'test', 'apps', 'base-account')
+const WAGMI = join(ROOT, 'test', 'apps', 'wagmi')
 
 /** The file in the SDK's package that a page loads. */
 export const BASE_ACCOUNT_BUNDLE = join(BASE_ACCOUNT, 'node_modules', '@base-org', 'account', 'dist', 'base-account.min.js')
@@ -30,9 +31,10 @@ export function noCertutil() {
   return isThere ? null : 'skipped: no certutil is installed (apt-get install libnss3-tools)'
 }
 
-/** Fetches what is missing: the SDK always, Debian's packages in CI only, where a machine may be changed. */
+/** Fetches what is missing: the packages of apps always, Debian's packages in CI only, where a machine may be changed. */
 export function prepareBrowser() {
-  if (!installIsCurrent(BASE_ACCOUNT)) install(BASE_ACCOUNT)
+  install(BASE_ACCOUNT)
+  install(WAGMI)
   const missing = [...(chromium() === null ? ['chromium'] : []), ...(noCertutil() === null ? [] : ['libnss3-tools'])]
   if (missing.length > 0 && mayInstall()) installPackages(missing)
   if (chromium() === null) process.stdout.write(`browser tests ${noBrowser()}\n`)

@@ -77,22 +77,32 @@ async function enter(wallet: ClientWallet, chainId: number | null): Promise<void
   await wallet.request('wallet_switchEthereumChain', [{ chainId: `0x${chainId.toString(16)}` }])
 }
 
-/** ERC-7846: accounts, and a signature that proves the first of them when the app wants to sign in. */
+/** ERC-7846: accounts, chains, and a signature that proves the first account when the app wants to sign in. wagmi reads `chainIds[0]`. */
 async function connect(wallet: ClientWallet, { params }: Action, chainId: number | null): Promise<unknown> {
   const accounts = asStrings(await wallet.request('eth_requestAccounts'))
   const wish = isRecord(first(params)?.['capabilities']) ? first(params)?.['capabilities'] : {}
   const signIn = isRecord(wish) && isRecord(wish['signInWithEthereum']) ? wish['signInWithEthereum'] : null
+  const selected = Number(await wallet.request('eth_chainId'))
+  const chainIds = await chainIdsFrom(wallet, selected)
   const [address] = accounts
-  if (signIn === null || address === undefined) return { accounts: accounts.map((account) => ({ address: account, capabilities: {} })) }
-  const selected = chainId ?? Number(await wallet.request('eth_chainId'))
-  const message = signInMessage(wallet.origin, address, selected, signIn)
+  if (signIn === null || address === undefined) {
+    return { accounts: accounts.map((account) => ({ address: account, capabilities: {} })), chainIds }
+  }
+  const message = signInMessage(wallet.origin, address, chainId ?? selected, signIn)
   const signature = await wallet.request('personal_sign', [asHex(message), address])
   return {
     accounts: accounts.map((account) => ({
       address: account,
       capabilities: account === address ? { signInWithEthereum: { message, signature } } : {},
     })),
+    chainIds,
   }
+}
+
+/** The selected chain first, as `wallet_connect` of `POST /wallet` answers. */
+async function chainIdsFrom(wallet: ClientWallet, selected: number): Promise<readonly string[]> {
+  const others = (await wallet.chains()).flatMap(({ chainId }) => (chainId === selected ? [] : [chainId]))
+  return [selected, ...others].map((id) => `0x${id.toString(16)}`)
 }
 
 /** ERC-4361. The domain is the one that the browser names, whatever the app says. */

@@ -5,19 +5,19 @@ import { keyPairFor } from './keys.ts'
 import { PopupSession } from './session.ts'
 
 /**
- * Serves the app that opened this page with the Base Account SDK (`?sdkName=…&origin=…`). Returns its origin, null when no app did.
- * The origin in the address is only what the opener says. It becomes true by use: messages are sent to that origin and taken from it alone,
- * and the browser says from where they are.
+ * Serves the app that opened this page with the Base Account SDK (`?sdkName=…&origin=…`). Returns false when no app did.
+ * The origin in the address is the opener's claim. Messages are sent to that origin alone, so only a window of that origin receives one; the
+ * first message that comes back from it, with that `event.origin`, proves the claim. `onOrigin` is called then, once.
  */
-export function startPopup(link: Link): string | null {
-  const origin = claimedOrigin(new URLSearchParams(location.search))
+export function startPopup(link: Link, onOrigin: (origin: string) => void): boolean {
+  const claimed = claimedOrigin(new URLSearchParams(location.search))
   const opener = window.opener as Window | null
-  if (origin === null || opener === null) return null
-  void serve(link, opener, origin)
-  return origin
+  if (claimed === null || opener === null) return false
+  void serve(link, opener, claimed, onOrigin)
+  return true
 }
 
-async function serve(link: Link, opener: Window, origin: string): Promise<void> {
+async function serve(link: Link, opener: Window, origin: string, onOrigin: (origin: string) => void): Promise<void> {
   const post = (message: unknown) => opener.postMessage(message, origin)
   // Once: the SDK does not tell windows apart, and would take a second one for the end of the next window.
   let isOver = false
@@ -36,8 +36,12 @@ async function serve(link: Link, opener: Window, origin: string): Promise<void> 
       setTimeout(() => window.close(), CLOSE_MS)
     },
   })
+  let isProven = false
   window.addEventListener('message', (event) => {
-    if (event.source === opener && event.origin === origin) void session.receive(event.data)
+    if (event.source !== opener || event.origin !== origin) return
+    if (!isProven) onOrigin(origin)
+    isProven = true
+    void session.receive(event.data)
   })
   window.addEventListener('pagehide', unload)
   // Nobody is left to take an answer: what the app asked goes with this window's connection.

@@ -95,7 +95,7 @@ describe('a session', () => {
     await handshake()
     const answered = await request('wallet_connect', [{ version: '1', capabilities: {} }])
     expect(answered).toEqual({
-      result: { value: { accounts: [{ address: ALICE, capabilities: {} }] } },
+      result: { value: { accounts: [{ address: ALICE, capabilities: {} }], chainIds: ['0x7a69', '0x14a34'] } },
       data: {
         chains: { 31_337: 'http://127.0.0.1:8545', 84_532: 'https://sepolia.base.org' },
         capabilities: { '0x7a69': { atomic: { status: 'ready' } } },
@@ -192,7 +192,12 @@ describe('signing in', () => {
       'Issued At: 2026-01-01T00:00:00Z',
     ].join('\n')
     expect(answered).toMatchObject({
-      result: { value: { accounts: [{ address: ALICE, capabilities: { signInWithEthereum: { message, signature: '0x51' } } }] } },
+      result: {
+        value: {
+          accounts: [{ address: ALICE, capabilities: { signInWithEthereum: { message, signature: '0x51' } } }],
+          chainIds: ['0x7a69', '0x14a34'],
+        },
+      },
     })
   })
 

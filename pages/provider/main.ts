@@ -1,5 +1,7 @@
 import { announce } from './announce.ts'
-import { Provider } from './provider.ts'
+import { Connection } from './connection.ts'
+import { createProvider } from './provider.ts'
+import type { Provider } from './provider.ts'
 
 /**
  * The wallet for any page: `<script src="http://127.0.0.1:8545/wallet/provider.js"></script>` announces it (EIP-6963); with the attribute
@@ -20,7 +22,7 @@ function providerOf(node: string): Provider {
   const name = Symbol.for(`pocketchain ${node}`)
   const found = known[name]
   if (found !== undefined) return found
-  const provider = new Provider(node)
+  const provider = createProvider((onEvent) => new Connection(node, onEvent))
   known[name] = provider
   announce(provider)
   return provider

@@ -10,12 +10,18 @@ import { Guarded, Mark } from './parts.tsx'
 import { QuestionView } from './questions.tsx'
 import { NOT_KEPT } from './secret.ts'
 
-/** `client`: the one site that opened this page as its popup; only its questions are shown then. */
-export function Page({ link, client }: { link: Link; client: string | null }) {
+/** The site that opened this page as its popup. */
+export interface Client {
+  /** null before the browser has named it: what the opener says of itself is not shown */
+  readonly origin: string | null
+}
+
+/** `client`: null when no site opened this page; otherwise only the questions of that site are shown. */
+export function Page({ link, client }: { link: Link; client: Client | null }) {
   const state = useLink(link)
   const batchId = useBatchId()
   const [answered, setAnswered] = useState<ReadonlySet<string>>(new Set())
-  const questions = state.questions.filter(({ id, origin }) => !answered.has(id) && (client === null || origin === client))
+  const questions = state.questions.filter(({ id, origin }) => !answered.has(id) && (client === null || origin === client.origin))
   const [question] = questions
   useTitle(questions.length)
   const answers: Answers = {
@@ -46,7 +52,7 @@ export function Page({ link, client }: { link: Link; client: string | null }) {
           {question !== undefined ? (
             <QuestionView question={question} waiting={questions.length} answers={answers} />
           ) : client !== null ? (
-            <Waiting client={client} />
+            <Waiting origin={client.origin} />
           ) : batchId !== null ? (
             <Guarded key={batchId} instead={<Unreadable />}>
               <BatchView link={link} id={batchId} />
@@ -95,11 +101,11 @@ function Refused() {
   )
 }
 
-function Waiting({ client }: { client: string }) {
+function Waiting({ origin }: { origin: string | null }) {
   return (
     <div class="slip notice" data-testid="empty" role="status">
-      <h1>{site(client).name}</h1>
-      <p>Waiting for what it asks.</p>
+      <h1>{origin === null ? 'A site opened this window' : site(origin).name}</h1>
+      <p>{origin === null ? 'Its address appears here as soon as the browser confirms it.' : 'Waiting for what it asks.'}</p>
     </div>
   )
 }

@@ -62,6 +62,9 @@ export function refuseUnsendable(request: CallRequest, config: ChainConfig, path
   const refuse = (reason: string) => refused(path, reason)
   assertChain(request.chainId, config, path)
   if (request.blobVersionedHashes !== undefined || request.type === 3) throw refuse('blob transactions cannot be sent from here')
+  if (request.type === 4 && (request.authorizationList?.length ?? 0) === 0) {
+    throw refused(`${path}.type`, 'transaction type 4 (EIP-7702) needs an authorizationList with at least one entry')
+  }
   if (request.to !== undefined) return
   if (request.authorizationList !== undefined) throw refuse('authorizationList provided for contract creation, but "to" is missing')
   if ((request.data?.length ?? 0) === 0) throw refuse('contract creation without any data provided')

@@ -137,6 +137,40 @@ describe('a request', () => {
   })
 })
 
+describe('a provider in other hands', () => {
+  it('works behind a Proxy that calls its methods on itself', async () => {
+    const { wallet } = open()
+    const provider = new Proxy(wallet.provider(ORIGIN), {})
+    const connect = next(provider, 'connect')
+    expect(await provider.request({ method: 'eth_chainId' })).toBe('0x7a69')
+    expect(await connect).toEqual({ chainId: '0x7a69' })
+    const events: unknown[] = []
+    const listener = (chainId: string): unknown => events.push(chainId)
+    provider.on('chainChanged', listener)
+    wallet.sites.selectChain(ORIGIN, 777)
+    provider.removeListener('chainChanged', listener)
+    wallet.sites.selectChain(ORIGIN, 31_337)
+    expect(events).toEqual(['0x309'])
+    provider.close()
+    expect(await refusal(provider.request({ method: 'eth_chainId' }))).toMatchObject({ code: 4900 })
+  })
+
+  it('works by methods that were taken off it', async () => {
+    const { wallet } = open()
+    const { request, on, removeListener, close } = wallet.provider(ORIGIN)
+    const events: unknown[] = []
+    const listener = (chainId: string): unknown => events.push(chainId)
+    on('chainChanged', listener)
+    expect(await request({ method: 'eth_chainId' })).toBe('0x7a69')
+    wallet.sites.selectChain(ORIGIN, 777)
+    removeListener('chainChanged', listener)
+    wallet.sites.selectChain(ORIGIN, 31_337)
+    expect(events).toEqual(['0x309'])
+    close()
+    expect(await refusal(request({ method: 'eth_chainId' }))).toMatchObject({ code: 4900 })
+  })
+})
+
 describe('connecting', () => {
   it('asks for all accounts with their balances, and answers with what was chosen', async () => {
     const { wallet } = open()

@@ -36,100 +36,93 @@ export interface Provider {
 
 type Listener = (value: never) => void
 
-/** One connection of one origin; what one of them changes, all of the origin are told. */
+/**
+ * One connection of one origin; what one of them changes, all of the origin are told.
+ *
+ * All state is in the constructor's closure: apps wrap a provider in a Proxy, where `#private` members throw, and take methods off it, where
+ * `this` is lost.
+ */
 export class SiteProvider implements Provider {
-  readonly #wallet: WalletContext
-  readonly #origin: string
-  readonly #listeners = new Map<ProviderEvent, Set<Listener>>()
-  readonly #subscriptions: Subscriptions
-  #isClosed = false
-  /** of the requests under way: one signal for all would collect a listener of each, of which Node warns */
-  readonly #underWay = new Set<AbortController>()
-  readonly #ends: readonly (() => void)[]
-  readonly #onClose: (provider: SiteProvider) => void
+  readonly request: Provider['request']
+  readonly on: <E extends ProviderEvent>(event: E, listener: (value: ProviderEvents[E]) => void) => this
+  readonly removeListener: <E extends ProviderEvent>(event: E, listener: (value: ProviderEvents[E]) => void) => this
+  readonly close: () => void
 
   constructor(wallet: WalletContext, origin: string, onClose: (provider: SiteProvider) => void) {
-    this.#wallet = wallet
-    this.#origin = origin
-    this.#onClose = onClose
-    // Some apps take it off the provider.
-    this.request = this.request.bind(this)
-    const tell = (subscription: string, result: unknown): void =>
-      this.#emit('message', { type: 'eth_subscription', data: { subscription, result } })
-    this.#subscriptions = new Subscriptions(tell, wallet.onError)
-    this.#ends = [
-      wallet.sites.subscribe((change) => {
-        if (change.site.origin === origin) this.#follow(change)
-      }),
-      wallet.batches.subscribe(({ origin: sender, id, status }) => {
-        if (sender === origin) this.#emit('message', { type: 'wallet_callsStatus', data: { id, status } })
-      }),
-    ]
-    // Whoever was handed the provider has had time to listen.
-    queueMicrotask(() => {
-      if (!this.#isClosed) this.#emit('connect', { chainId: this.#chainId })
-    })
-  }
+    const listeners = new Map<ProviderEvent, Set<Listener>>()
+    /** of the requests under way: one signal for all would collect a listener of each, of which Node warns */
+    const underWay = new Set<AbortController>()
+    let isClosed = false
 
-  async request(request: ProviderRequest, { signal = null }: { readonly signal?: AbortSignal | null } = {}): Promise<unknown> {
-    if (this.#isClosed) throw disconnected()
-    const gone = new AbortController()
-    const asker: Asker = {
-      origin: this.#origin,
-      signal: signal === null ? gone.signal : AbortSignal.any([gone.signal, signal]),
-      subscriptions: this.#subscriptions,
-    }
-    this.#underWay.add(gone)
-    try {
-      return await answerRequest(this.#wallet, request, asker)
-    } finally {
-      this.#underWay.delete(gone)
-    }
-  }
-
-  on<E extends ProviderEvent>(event: E, listener: (value: ProviderEvents[E]) => void): this {
-    const listeners = this.#listeners.get(event) ?? new Set()
-    this.#listeners.set(event, listeners.add(listener))
-    return this
-  }
-
-  removeListener<E extends ProviderEvent>(event: E, listener: (value: ProviderEvents[E]) => void): this {
-    this.#listeners.get(event)?.delete(listener)
-    return this
-  }
-
-  close(): void {
-    if (this.#isClosed) return
-    this.#isClosed = true
-    for (const end of this.#ends) end()
-    this.#subscriptions.close()
-    for (const gone of this.#underWay) gone.abort()
-    this.#onClose(this)
-    this.#emit('disconnect', disconnected())
-  }
-
-  get #chainId(): Hex {
-    return Hex.fromQuantity(this.#wallet.sites.get(this.#origin).chainId)
-  }
-
-  #follow({ site, before }: SiteChange): void {
-    if (site.chainId !== before.chainId) {
-      this.#subscriptions.endAll()
-      this.#emit('chainChanged', Hex.fromQuantity(site.chainId))
-    }
-    const isSame = site.accounts.length === before.accounts.length && site.accounts.every((account, i) => account === before.accounts[i])
-    if (!isSame) this.#emit('accountsChanged', [...site.accounts])
-  }
-
-  /** What a listener throws is its own affair, and no reason to leave out the others. */
-  #emit<E extends ProviderEvent>(event: E, value: ProviderEvents[E]): void {
-    for (const listener of [...(this.#listeners.get(event) ?? [])]) {
-      try {
-        ;(listener as (value: ProviderEvents[E]) => void)(value) // `on` put it there for this event
-      } catch (error) {
-        this.#wallet.onError(error)
+    /** A listener that throws is reported, and the others are called all the same. */
+    const emit = <E extends ProviderEvent>(event: E, value: ProviderEvents[E]): void => {
+      for (const listener of [...(listeners.get(event) ?? [])]) {
+        try {
+          ;(listener as (value: ProviderEvents[E]) => void)(value) // `on` put it there for this event
+        } catch (error) {
+          wallet.onError(error)
+        }
       }
     }
+
+    const follow = ({ site, before }: SiteChange): void => {
+      if (site.chainId !== before.chainId) {
+        subscriptions.endAll()
+        emit('chainChanged', Hex.fromQuantity(site.chainId))
+      }
+      const isSame = site.accounts.length === before.accounts.length && site.accounts.every((account, i) => account === before.accounts[i])
+      if (!isSame) emit('accountsChanged', [...site.accounts])
+    }
+
+    const subscriptions = new Subscriptions(
+      (subscription, result) => emit('message', { type: 'eth_subscription', data: { subscription, result } }),
+      wallet.onError,
+    )
+    const ends = [
+      wallet.sites.subscribe((change) => {
+        if (change.site.origin === origin) follow(change)
+      }),
+      wallet.batches.subscribe(({ origin: sender, id, status }) => {
+        if (sender === origin) emit('message', { type: 'wallet_callsStatus', data: { id, status } })
+      }),
+    ]
+
+    this.request = async (request, { signal = null } = {}) => {
+      if (isClosed) throw disconnected()
+      const gone = new AbortController()
+      const asker: Asker = { origin, signal: signal === null ? gone.signal : AbortSignal.any([gone.signal, signal]), subscriptions }
+      underWay.add(gone)
+      try {
+        return await answerRequest(wallet, request, asker)
+      } finally {
+        underWay.delete(gone)
+      }
+    }
+
+    this.on = (event, listener) => {
+      listeners.set(event, (listeners.get(event) ?? new Set()).add(listener))
+      return this
+    }
+
+    this.removeListener = (event, listener) => {
+      listeners.get(event)?.delete(listener)
+      return this
+    }
+
+    this.close = () => {
+      if (isClosed) return
+      isClosed = true
+      for (const end of ends) end()
+      subscriptions.close()
+      for (const gone of underWay) gone.abort()
+      onClose(this)
+      emit('disconnect', disconnected())
+    }
+
+    // The code that was given the provider has had time to add listeners.
+    queueMicrotask(() => {
+      if (!isClosed) emit('connect', { chainId: Hex.fromQuantity(wallet.sites.get(origin).chainId) })
+    })
   }
 }
 

@@ -7,10 +7,11 @@ import { SHOP_FLOW } from './shop.fixture.ts'
 import { openStage } from './stage.fixture.ts'
 import type { Stage } from './stage.fixture.ts'
 import { TEST_DAPP_FLOW } from './testdapp.fixture.ts'
+import { WAGMI_ANNOUNCED_FLOW, WAGMI_BASE_FLOW } from './wagmi.fixture.ts'
 
 // Unmodified apps in a real browser, every question answered by a click on the approval page. Once, unless BROWSER_RUNS says how often.
 
-const FLOWS = [SHOP_FLOW, TEST_DAPP_FLOW, BASE_ACCOUNT_FLOW]
+const FLOWS = [SHOP_FLOW, TEST_DAPP_FLOW, BASE_ACCOUNT_FLOW, WAGMI_BASE_FLOW, WAGMI_ANNOUNCED_FLOW]
 const RUNS = Number(process.env['BROWSER_RUNS'] ?? '0')
 
 describe.skipIf(NO_BROWSER !== null)(`apps in Chromium${NO_BROWSER === null ? '' : ` (${NO_BROWSER})`}`, () => {

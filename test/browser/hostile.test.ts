@@ -158,6 +158,48 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     await closed
   })
 
+  it('names the site that opened it once the browser has, and never what the address says', async () => {
+    const app = await stage.open(() => async () => '<!doctype html><title>app</title>', 'index.html')
+    const { origin } = new URL(app.url())
+    /** Opens the window with a claim, and sends it what the SDK sends first. */
+    const popupWith = async (claim: string): Promise<Page> => {
+      const opened = stage.context.waitForEvent('page')
+      await app.evaluate(
+        ({ url, name }) => {
+          const page = globalThis as unknown as InPage
+          page.popup = page.open(url, name, 'popup,width=420,height=700')
+        },
+        { url: `${stage.url}/wallet?sdkName=app&origin=${claim}`, name: claim },
+      )
+      const popup = await opened
+      await popup.getByTestId('empty').waitFor()
+      return popup
+    }
+    const introduce = (): Promise<void> =>
+      app.evaluate((wallet) => {
+        const page = globalThis as unknown as InPage
+        page.popup?.postMessage({ requestId: 'a', data: { version: '2.5.10', metadata: { appName: 'app.uniswap.org' } } }, wallet)
+      }, stage.url)
+
+    const forged = await popupWith('https://app.uniswap.org')
+    await introduce()
+    await forged.evaluate(async () => {
+      const { requestAnimationFrame } = globalThis as unknown as InPage
+      for (let frame = 0; frame < 10; frame++) await new Promise(requestAnimationFrame)
+    })
+    expect(await forged.locator('main').innerText()).toContain('A site opened this window')
+    expect(await forged.locator('html').innerText()).not.toContain('uniswap')
+    expect(await forged.title()).not.toContain('uniswap')
+    await forged.close()
+
+    const honest = await popupWith(origin)
+    expect(await honest.locator('main').innerText()).not.toContain(new URL(origin).host)
+    await introduce()
+    await honest.getByTestId('empty').getByText(new URL(origin).host).waitFor()
+    await honest.close()
+    await app.close()
+  })
+
   it('lets nobody choose a policy who clicks twice where something else was', async () => {
     const policy = page.getByTestId('policy-approve')
     await policy.waitFor()
@@ -239,5 +281,6 @@ interface InPage {
   }
   readonly requestAnimationFrame: (then: (time: number) => void) => void
   readonly location: { readonly origin: string }
-  readonly open: (url: string, name: string, features: string) => unknown
+  readonly open: (url: string, name: string, features: string) => { postMessage(message: unknown, origin: string): void } | null
+  popup: { postMessage(message: unknown, origin: string): void } | null
 }

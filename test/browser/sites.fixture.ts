@@ -60,13 +60,15 @@ export const baseShop: Content = (path) => (path === 'base-account.min.js' ? rea
 
 /**
  * MetaMask's test dapp as it was built, but for two lines: it takes the announcing script as any page may (`data-metamask`: it lets no provider sign
- * that does not say `isMetaMask`), and the chain it adds, which it expects on port 8546, is at `secondUrl`.
+ * that does not say `isMetaMask`; `data-ethereum`: MetaMask's SDK looks for a wallet there), and the chain it adds, which it expects on port 8546, is at `secondUrl`.
  */
 export const testDapp =
   (providerUrl: string, secondUrl: string): Content =>
   (path) => {
     if (path === 'index.html')
-      return readText(TEST_DAPP, path).then((html) => html.replace('</head>', `<script src="${providerUrl}" data-metamask></script>$&`))
+      return readText(TEST_DAPP, path).then((html) =>
+        html.replace('</head>', `<script src="${providerUrl}" data-metamask data-ethereum></script>$&`),
+      )
     if (path === 'main.js') return readText(TEST_DAPP, path).then((code) => code.replace('http://127.0.0.1:8546', secondUrl))
     return readFile(join(TEST_DAPP, path))
   }

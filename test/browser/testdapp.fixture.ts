@@ -72,6 +72,29 @@ export const TEST_DAPP_FLOW: Flow = {
       },
     ],
     [
+      'has all of its NFTs watched, by a batch of sendAsync',
+      async (scene) => {
+        const { app } = scene
+        await press(scene, 'deployNFTsButton', 'send')
+        await shows(scene, 'nftsStatus', 'Deployed')
+        await app.locator('#mintAmountInput').fill('2')
+        await press(scene, 'mintButton', 'send')
+        await shows(scene, 'nftsStatus', 'Mint completed')
+        await sealed(scene) // the app reads how many there are at "latest"
+        await press(scene, 'watchNFTsButton', 'watchAsset', 'watchAsset')
+      },
+    ],
+    [
+      "connects through MetaMask's SDK, which wraps the wallet in a Proxy",
+      async (scene) => {
+        await press(scene, 'sdkConnect')
+        await shows(scene, 'activeProviderName', 'sdk-connect')
+        await shows(scene, 'accounts', buyer(scene))
+        await press(scene, 'personalSign', 'sign')
+        await shows(scene, 'personalSignResult', '0x')
+      },
+    ],
+    [
       'adds a chain, and is on it',
       async (scene) => {
         await press(scene, 'addEthereumChain', 'addChain', 'switchChain')
@@ -85,6 +108,16 @@ async function press({ stage, app }: Scene, button: string, ...kinds: string[]):
   await app.bringToFront()
   await app.locator(`#${button}`).click()
   for (const kind of kinds) await answer(stage.approvals, kind)
+}
+
+/** All that was sent is in a sealed block. */
+async function sealed({ stage }: Scene): Promise<void> {
+  const count = (tag: string): Promise<unknown> =>
+    stage.node.request({ method: 'eth_getTransactionCount', params: [stage.node.accounts[0]!.address, tag] })
+  await until(
+    async () => [await count('latest'), await count('pending')],
+    ([latest, pending]) => latest === pending,
+  )
 }
 
 async function shows({ app }: Scene, element: string, text: string): Promise<void> {

@@ -157,6 +157,23 @@ describe('eth_sendTransaction', () => {
     })
   })
 
+  it.each([
+    ['0x5', 'transaction type 5 cannot be sent'],
+    ['0x05', 'transaction type 5 cannot be sent'],
+    ['0x3', 'blob transactions cannot be sent from here'],
+    ['0x4', 'transaction type 4 (EIP-7702) needs an authorizationList with at least one entry'],
+    ['0X2', 'hex string without 0x prefix'],
+    [2, 'expected a hex string, got 2'],
+  ])('refuses type %s and takes nothing into the pool', async (type, words) => {
+    const { ask, chain } = await testNode()
+    const request = { from: ALICE, to: BOB, type }
+    for (const method of ['eth_sendTransaction', 'eth_sendUnsignedTransaction', 'eth_signTransaction', 'eth_fillTransaction']) {
+      await expect(ask(method, request)).rejects.toMatchObject({ code: -32_602, message: expect.stringContaining(words) })
+    }
+    await expect(ask('eth_sendTransaction', { ...request, authorizationList: [] })).rejects.toMatchObject({ code: -32_602 })
+    expect(chain.pool.size).toBe(0)
+  })
+
   it('goes on after a send that failed', async () => {
     const { ask } = await testNode()
     const bad = ask('eth_sendTransaction', { from: ALICE, to: BOB, value: Hex.fromQuantity(10n ** 24n) })

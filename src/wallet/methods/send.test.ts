@@ -35,6 +35,19 @@ describe('eth_sendTransaction', () => {
     ['another chain', { to, chainId: '0x1' }, -32602],
     ['an authorization', { to, authorizationList: [{ chainId: '0x7a69', address: to, nonce: '0x0' }] }, -32602],
     ['blobs', { to, blobVersionedHashes: [`0x01${'00'.repeat(31)}`] }, -32602],
+    ['an unknown type', { to, type: '0x5' }, -32602],
+    ['an unknown type with leading zeros', { to, type: '0x05' }, -32602],
+    ['the type of a rollup deposit', { to, type: '0x7e' }, -32602],
+    ['a type that is a number', { to, type: 2 }, -32602],
+    ['a type that is a word', { to, type: 'legacy' }, -32602],
+    ['a type in capital letters', { to, type: '0X2' }, -32602],
+    ['the type of blobs', { to, type: '0x3' }, -32602],
+    ['the type of authorizations without any', { to, type: '0x4' }, -32602],
+    ['the type of authorizations with an empty list', { to, type: '0x4', authorizationList: [] }, -32602],
+    ['a gas price in type 2', { to, type: '0x2', gasPrice: '0x77359400' }, -32602],
+    ['a fee cap in type 0', { to, type: '0x0', maxFeePerGas: '0x77359400' }, -32602],
+    ['a tip in type 1', { to, type: '0x1', maxPriorityFeePerGas: '0x1' }, -32602],
+    ['an access list in type 0', { to, type: '0x0', accessList: [{ address: bob, storageKeys: [] }] }, -32602],
     ['an account that is not ours', { to, from: `0x${'12'.repeat(20)}` }, 4100],
   ])('with %s is refused before anybody is asked, and nothing happens', async (_, transaction, code) => {
     const mine = open()
@@ -52,6 +65,25 @@ describe('eth_sendTransaction', () => {
     const { message, data } = await refusal(open().ask('eth_sendTransaction', request))
     expect(message).toMatch(/EIP-7702.*wallet_sendCalls/)
     expect(data).toEqual({ reason: 'authorization-list' })
+  })
+
+  it('names a type that it does not send', async () => {
+    const message = async (type: string) => (await refusal(open().ask('eth_sendTransaction', { to, type }))).message
+    expect(await message('0x5')).toBe(
+      'The wallet cannot parse the request: invalid argument 0 (transaction).type: transaction type 0x5 is unknown; use 0x0, 0x1 or 0x2, or leave the type out',
+    )
+    expect(await message('0x4')).toMatch(/type 0x4 \(EIP-7702\) needs an authorizationList/)
+  })
+
+  it('sends the type that the app names', async () => {
+    const { ask } = open()
+    const accessList = [{ address: reverter, storageKeys: [] }]
+    const typeOf = async (fields: object) => (await sent(await ask('eth_sendTransaction', { from: bob, to: bob, ...fields })))['type']
+    expect(await typeOf({ type: '0x0' })).toBe('0x0')
+    expect(await typeOf({ type: '0x1', accessList })).toBe('0x1')
+    expect(await typeOf({ type: '0x2', accessList })).toBe('0x2')
+    expect(await typeOf({ type: null })).toBe('0x2')
+    expect(await typeOf({ type: '0x0', gasPrice: '0x12a05f2000' })).toBe('0x0')
   })
 
   it('of a site that is not connected is 4100', async () => {

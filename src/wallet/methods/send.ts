@@ -1,6 +1,7 @@
 import { Hex } from '../../eth/index.ts'
-import { invalidParams, required, schema } from '../../rpc/index.ts'
+import { CODE, RpcError, invalidParams, required, schema } from '../../rpc/index.ts'
 import type { Schema } from '../../rpc/index.ts'
+import type { WalletChain } from '../chains/chain.ts'
 import { selectedChain } from '../connecting.ts'
 import { WALLET_CODE } from '../errors.ts'
 import { ACCESS_LIST_ITEMS } from '../limits.ts'
@@ -19,6 +20,7 @@ const accessList = schema.arrayOf(
 )
 
 const shape = schema.object({
+  type: schema.maybe(schema.quantityNumber),
   from: schema.maybe(schema.address),
   to: schema.maybe(schema.address),
   value: schema.maybe(schema.quantity),
@@ -38,7 +40,7 @@ const shape = schema.object({
 
 type Shape = schema.Infer<typeof shape>
 
-/** What an app wants to send. Unknown fields are ignored, `type` among them: the fees say which it is. */
+/** What an app wants to send. Unknown fields are ignored. */
 const transaction: Schema<Shape> = {
   json: shape.json,
   parse: (value, path) => {
@@ -61,14 +63,15 @@ export const SEND_METHODS: readonly WalletMethod[] = [
         'the origin is not connected, or not to that account; or everybody knows the key of the account and the chain is a real one',
     },
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: HASH },
-    handler: (wallet, [request], asker) => {
+    handler: async (wallet, [request], asker) => {
       const { origin } = asker
       const from = permittedAccount(wallet.sites.get(origin), request.from)
       const chain = selectedChain(wallet, origin)
-      const { chainId, gasPrice, maxFeePerGas, maxPriorityFeePerGas } = request
+      const { chainId, maxFeePerGas, maxPriorityFeePerGas } = request
       if (chainId !== undefined && chainId !== BigInt(chain.chainId)) throw otherChain(chain.chainId, Hex.fromQuantity(chainId))
       const data = request.input ?? request.data ?? new Uint8Array()
       const call = { to: request.to ?? null, value: request.value ?? 0n, data, gasLimitOverride: null }
+      const gasPrice = request.gasPrice ?? (isPricedByGas(request.type) ? await gasPriceOf(chain) : undefined)
       const wish = { gasPrice, maxFeePerGas, maxPriorityFeePerGas, gas: request.gas ?? request.gasLimit, accessList: request.accessList }
       return sendTransaction(wallet, { chain, from, calls: [call], wish, nonce: request.nonce ?? null }, asker)
     },
@@ -76,20 +79,50 @@ export const SEND_METHODS: readonly WalletMethod[] = [
 ]
 
 /** Throws RpcError -32602. */
-function assertSendable({ to, data, input, authorizationList, blobVersionedHashes }: Shape, path: string): void {
+function assertSendable(request: Shape, path: string): void {
+  const { to, data, input, authorizationList, blobVersionedHashes } = request
   if (isList(authorizationList)) {
     throw invalidParams(
       `invalid ${path}: authorizationList hands an account to code of the app's choice (EIP-7702), which this wallet does for no app; it upgrades an account itself when a batch of wallet_sendCalls needs it`,
       { reason: 'authorization-list' },
     )
   }
-  if (isList(blobVersionedHashes)) throw schema.refused(path, 'blob transactions cannot be sent from here')
+  if (isList(blobVersionedHashes) || request.type === 3) throw schema.refused(path, 'blob transactions cannot be sent from here')
+  const wrongType = typeRefusal(request)
+  if (wrongType !== null) throw schema.refused(`${path}.type`, wrongType)
   if (input !== undefined && data !== undefined && Hex.fromBytes(input) !== Hex.fromBytes(data)) {
     throw schema.refused(path, '"data" and "input" are both there and not equal; leave one of them out')
   }
   if (to === undefined && (input ?? data ?? NO_BYTES).length === 0) {
     throw schema.refused(path, 'neither "to" nor data: a contract cannot be created out of nothing')
   }
+}
+
+/** Why a transaction of the given type cannot be sent; null: it can. Without a type the fees decide. */
+function typeRefusal({ type, gasPrice, maxFeePerGas, maxPriorityFeePerGas, accessList }: Shape): string | null {
+  if (type === undefined) return null
+  const name = Hex.fromQuantity(type)
+  if (type === 4) {
+    return `transaction type ${name} (EIP-7702) needs an authorizationList, which this wallet takes from no app; leave the type out`
+  }
+  if (type > 4) return `transaction type ${name} is unknown; use 0x0, 0x1 or 0x2, or leave the type out`
+  if (type === 2 && gasPrice !== undefined) return `transaction type ${name} has maxFeePerGas and maxPriorityFeePerGas, not gasPrice`
+  if (type < 2 && (maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined)) {
+    return `transaction type ${name} has gasPrice, not maxFeePerGas or maxPriorityFeePerGas`
+  }
+  if (type === 0 && isList(accessList)) return `transaction type ${name} has no accessList; use 0x1 or 0x2`
+  return null
+}
+
+function isPricedByGas(type: number | undefined): boolean {
+  return type === 0 || type === 1
+}
+
+/** wei */
+async function gasPriceOf({ rpc }: WalletChain): Promise<bigint> {
+  const price = await rpc.request({ method: 'eth_gasPrice', params: [] })
+  if (typeof price !== 'string') throw new RpcError(CODE.internal, 'the node answered eth_gasPrice with no quantity')
+  return BigInt(price)
 }
 
 const NO_BYTES = new Uint8Array()

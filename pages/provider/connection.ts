@@ -1,0 +1,132 @@
+import { ProviderRpcError } from './error.ts'
+
+/** An event of the wallet, as EIP-1193 names it. */
+export interface WalletEvent {
+  readonly event: string
+  readonly data: unknown
+}
+
+interface Waiting {
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: ProviderRpcError) => void
+}
+
+/** The WebSocket to a node's wallet, opened again when it closes. `onEvent` receives the wallet's events, and `disconnect` when the socket closes. */
+export class Connection {
+  readonly #url: string
+  readonly #onEvent: (event: WalletEvent) => void
+  readonly #waiting = new Map<number, Waiting>()
+  #socket: Promise<WebSocket> | null = null
+  #isAnnounced = false
+  #nextId = 1
+  #failures = 0
+
+  /** @param node its origin, such as `http://127.0.0.1:8545` */
+  constructor(node: string, onEvent: (event: WalletEvent) => void) {
+    this.#url = node
+    this.#onEvent = onEvent
+    void this.#open().catch(() => {})
+  }
+
+  /** Rejects with ProviderRpcError: the wallet's answer, -32602 for parameters that cannot be sent, 4900 when the node cannot be reached. */
+  async request(method: string, params: unknown): Promise<unknown> {
+    const id = this.#nextId++
+    const text = messageText({ jsonrpc: '2.0', id, method, params })
+    const socket = await this.#open()
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject })
+      socket.send(text)
+    })
+  }
+
+  #open(): Promise<WebSocket> {
+    this.#socket ??= this.#connect()
+    return this.#socket
+  }
+
+  #connect(): Promise<WebSocket> {
+    return new Promise((resolve, reject) => {
+      const socket = new WebSocket(`${this.#url.replace(/^http/, 'ws')}/wallet`)
+      let isOpen = false
+      socket.addEventListener('message', ({ data }) => this.#read(String(data)))
+      socket.addEventListener('open', () => {
+        isOpen = true
+        this.#failures = 0
+        resolve(socket)
+      })
+      socket.addEventListener('close', () => {
+        this.#socket = null
+        const error = new ProviderRpcError(4900, `the node at ${this.#url} cannot be reached`)
+        if (isOpen) this.#lose(error)
+        reject(error)
+        const delayMs = Math.min(RETRY_MS * 2 ** this.#failures++, LONGEST_RETRY_MS)
+        setTimeout(() => void this.#open().catch(() => {}), delayMs)
+      })
+    })
+  }
+
+  #lose(error: ProviderRpcError): void {
+    for (const { reject } of this.#waiting.values()) reject(error)
+    this.#waiting.clear()
+    if (!this.#isAnnounced) return
+    this.#isAnnounced = false
+    this.#onEvent({ event: 'disconnect', data: error })
+  }
+
+  #read(text: string): void {
+    const message = JSON.parse(text) as Message
+    if ('method' in message) {
+      if (message.method === 'pocketchain_event') this.#receive(message.params)
+      return
+    }
+    const waiting = this.#waiting.get(message.id)
+    this.#waiting.delete(message.id)
+    if (message.error === undefined) waiting?.resolve(message.result)
+    else waiting?.reject(new ProviderRpcError(message.error.code, message.error.message, message.error.data))
+  }
+
+  #receive({ event, data }: WalletEvent): void {
+    if (event === 'approvalWaiting') return void setTimeout(() => this.#waiting.size > 0 && showWallet(this.#url), SCRIPT_MS)
+    if (event === 'disconnect') return this.#lose(asError(data))
+    if (event === 'connect') this.#isAnnounced = true
+    this.#onEvent({ event, data })
+  }
+}
+
+/** The wallet and this script are of one version. */
+type Message =
+  | { readonly method: string; readonly params: WalletEvent }
+  | { readonly id: number; readonly result?: unknown; readonly error?: { code: number; message: string; data?: unknown } }
+
+/** Throws ProviderRpcError. A longer message would end the connection, and with it the other requests of the page. */
+function messageText(message: unknown): string {
+  let text: string
+  try {
+    text = JSON.stringify(message)
+  } catch (error) {
+    throw new ProviderRpcError(-32602, `the parameters are no JSON: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  const sizeBytes = new TextEncoder().encode(text).length
+  if (sizeBytes <= MESSAGE_BYTES) return text
+  throw new ProviderRpcError(-32602, `the request is ${sizeBytes} bytes, at most ${MESSAGE_BYTES} are taken`)
+}
+
+/** An error as it came over the wire. */
+function asError(data: unknown): ProviderRpcError {
+  const { code = 4900, message = 'the wallet ended the connection' } = (data ?? {}) as { code?: number; message?: string }
+  return new ProviderRpcError(code, message)
+}
+
+/** The node's limit for one message (`WALLET_BODY_BYTES`). */
+const MESSAGE_BYTES = 1024 * 1024
+
+const RETRY_MS = 250
+const LONGEST_RETRY_MS = 5_000
+/** Time for a script to answer the question before a window is opened for a person. */
+const SCRIPT_MS = 600
+
+/** A question of this page waits and no page of the wallet is open. Browsers allow a window only right after a click or a key. */
+function showWallet(node: string): void {
+  if (!navigator.userActivation.isActive) return
+  window.open(`${node}/wallet?popup=1`, 'pocketchain-wallet', 'popup,width=440,height=720')
+}

@@ -1,0 +1,125 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import type { Browser, Page } from 'playwright-core'
+import { verifyMessage } from 'viem'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
+import { openStage } from './stage.fixture.ts'
+import type { Stage } from './stage.fixture.ts'
+
+// The announced provider as libraries and apps use it that treat a provider differently from EIP-1193's letter: their own browser bundles, the
+// older methods, a Proxy, methods without their object. Every question is approved by the wallet's policy.
+
+const PACKAGES = fileURLToPath(new URL('../../node_modules/', import.meta.url))
+const BUNDLES: Readonly<Record<string, string>> = { 'ethers.js': 'ethers/dist/ethers.umd.min.js', 'web3.js': 'web3/dist/web3.min.js' }
+const SHOP = '0x00000000000000000000000000000000005eed01'
+
+describe.skipIf(NO_BROWSER !== null)(`the announced provider${NO_BROWSER === null ? '' : ` (${NO_BROWSER})`}`, () => {
+  let browser: Browser
+  let stage: Stage
+  let page: Page
+  let alice: `0x${string}`
+
+  beforeAll(async () => {
+    browser = await startBrowser()
+    stage = await openStage(browser)
+    stage.node.wallet.approvals.setPolicy('approve')
+    alice = stage.node.accounts[0]!.address // a stage has ten
+    const html = (wallet: string): string => `<!doctype html><title>app</title><link rel="icon" href="data:," />
+      <script src="${wallet}" data-ethereum></script><script src="ethers.js"></script><script src="web3.js"></script>`
+    page = await stage.open(
+      (wallet) => (path) => (BUNDLES[path] === undefined ? Promise.resolve(html(wallet)) : readFile(`${PACKAGES}${BUNDLES[path]}`)),
+      'index.html',
+    )
+  })
+  afterAll(async () => {
+    await stage?.[Symbol.asyncDispose]()
+    await browser?.close()
+  })
+
+  /** The value of an async function's body, run in the page. */
+  function run(body: string): Promise<unknown> {
+    return page.evaluate(`(async () => { ${body} })()`)
+  }
+
+  it('connects by enable() and then has chain and account at hand', async () => {
+    expect(await run('return [ethereum.selectedAddress, (await ethereum.request({ method: "eth_accounts" }))]')).toEqual([null, []])
+    const accounts = (await run('return ethereum.enable()')) as string[]
+    expect(accounts).toContain(alice)
+    expect(await run('return [ethereum.chainId, ethereum.networkVersion, ethereum.selectedAddress, ethereum.isConnected()]')).toEqual([
+      '0x7a69',
+      '31337',
+      accounts[0],
+      true,
+    ])
+  })
+
+  it('has them at hand after the page was loaded anew', async () => {
+    await page.reload()
+    await page.waitForFunction('ethereum.selectedAddress !== null')
+    expect(await run('return [ethereum.chainId, ethereum.send({ id: 1, method: "eth_accounts" }).result.length]')).toEqual(['0x7a69', 1])
+  })
+
+  it('serves ethers', async () => {
+    const result = (await run(`
+      const provider = new ethers.BrowserProvider(ethereum)
+      const signer = await provider.getSigner('${alice}')
+      const sent = await signer.sendTransaction({ to: '${SHOP}', value: 1n })
+      const { status } = await sent.wait()
+      return { chainId: String((await provider.getNetwork()).chainId), signature: await signer.signMessage('hello'), status }`)) as {
+      chainId: string
+      signature: `0x${string}`
+      status: number
+    }
+    expect(result).toMatchObject({ chainId: '31337', status: 1 })
+    expect(await verifyMessage({ address: alice, message: 'hello', signature: result.signature })).toBe(true)
+  })
+
+  it('serves web3.js', async () => {
+    const result = (await run(`
+      const web3 = new Web3(ethereum)
+      const receipt = await web3.eth.sendTransaction({ from: '${alice}', to: '${SHOP}', value: '2' })
+      const signature = await web3.eth.personal.sign('0x68656c6c6f', '${alice}', '')
+      return { chainId: String(await web3.eth.getChainId()), status: String(receipt.status), signature }`)) as {
+      chainId: string
+      signature: `0x${string}`
+      status: string
+    }
+    expect(result).toMatchObject({ chainId: '31337', status: '1' })
+    expect(await verifyMessage({ address: alice, message: 'hello', signature: result.signature })).toBe(true)
+  })
+
+  it('answers callbacks, one and as a batch', async () => {
+    const [single, refused, batch] = (await run(`
+      const asked = (payload) => new Promise((resolve) => ethereum.sendAsync(payload, (error, response) => resolve({ code: error && error.code, response })))
+      return [
+        await asked({ id: 4, method: 'eth_chainId' }),
+        await asked({ id: 5, method: 'eth_sign', params: [] }),
+        await asked([{ id: 6, method: 'net_version' }, { id: 7, method: 'eth_sign' }]),
+      ]`)) as unknown[]
+    expect(single).toEqual({ code: null, response: { id: 4, jsonrpc: '2.0', result: '0x7a69' } })
+    expect(refused).toMatchObject({ code: 4200, response: { id: 5, error: { code: 4200 } } })
+    expect(batch).toMatchObject({
+      code: null,
+      response: [
+        { id: 6, result: '31337' },
+        { id: 7, error: { code: 4200 } },
+      ],
+    })
+    expect(await run('return (await ethereum.send("eth_chainId")).result')).toBe('0x7a69')
+  })
+
+  it('works behind a Proxy and without its object', async () => {
+    expect(
+      await run(`
+        const proxy = new Proxy(ethereum, {})
+        const { request, on, removeAllListeners } = proxy
+        proxy.once('accountsChanged', () => { throw new Error('of this listener alone') })
+        const changed = new Promise((resolve) => on('accountsChanged', resolve))
+        await request({ method: 'wallet_revokePermissions', params: [{ eth_accounts: {} }] })
+        const accounts = await changed
+        removeAllListeners('accountsChanged')
+        return [accounts, proxy.selectedAddress, await request({ method: 'eth_chainId' })]`),
+    ).toEqual([[], null, '0x7a69'])
+  })
+})
