@@ -55,7 +55,7 @@ export const RECORDED_ANSWERS = 10_000
 /** Chains in all; a further one is refused with -32005. Each is a line that a person has said yes to. */
 export const CHAINS = 200
 
-/** Urls of one chain, of each kind. All rpc urls are asked for their chain id before anybody is. */
+/** Urls of one chain, of each kind. Each rpc url is asked for its chain id once. */
 export const CHAIN_URLS = 10
 
 /** Characters of a url, a chain's name (MetaMask cuts at it) and a currency's name and symbol: they stand in the question. */
