@@ -172,6 +172,10 @@ export const ACQUAINTANCES = 500
 /** Warnings of one question; the gravest stay. */
 export const WARNINGS = 50
 
+/** Warnings about one message that signs somebody in, and characters of it in one of them. */
+export const SIGN_IN_WARNINGS = 20
+export const SIGN_IN_CHARS = 100
+
 /** Accounts of an access list, and storage keys of one of them. */
 export const ACCESS_LIST_ITEMS = 1_000
 
