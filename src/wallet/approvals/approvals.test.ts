@@ -632,7 +632,7 @@ describe('the queue', () => {
   it('has room for a thirteenth site when twelve have filled it, and its turn comes after one question of each', async () => {
     const approvals = new Approvals()
     const told: string[] = []
-    flooded(approvals)
+    void flooded(approvals)
     const before = approvals.pending
     expect(before).toHaveLength(WAITING_QUESTIONS)
     approvals.subscribe(({ type, question }) => told.push(`${type} ${question.origin}`))
@@ -680,7 +680,7 @@ describe('the queue', () => {
 
   it('is left as it is by a question that JSON cannot hold, even when it is full', async () => {
     const approvals = new Approvals()
-    flooded(approvals)
+    void flooded(approvals)
     const before = approvals.pending
     const broken = { ...signDraft(ORIGIN), typedData: 1n }
     expect(await refusalOf(approvals.ask(broken))).toMatchObject({ code: -32602, reason: 'not-json' })

@@ -23,8 +23,8 @@ const SPARSE_LINES = 40
 /** Characters without ink: spaces, control, format and combining ones, and letters that are drawn as nothing. */
 const BLANK = /[\s\p{Z}\p{C}\p{M}\u115f\u1160\u2800\u3164\uffa0]/gu
 const BLANKS = /[\s\p{Z}\p{C}\p{M}\u115f\u1160\u2800\u3164\uffa0]{8,}/gu
-const LINE_END = /\r\n|[\n\r\u000b\u000c\u0085\u2028\u2029]/
-const LINE_ENDS = /\r\n|[\n\r\u000b\u000c\u0085\u2028\u2029]/g
+const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/
+const LINE_ENDS = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/g
 
 const GAP: Warning = {
   code: 'hidden-text',

@@ -158,7 +158,7 @@ describe('signInWarnings', () => {
     for (const text of [...long, fields, 'wants you to '.repeat(20_000), `${header}${'\n'.repeat(250_000)}`]) {
       expect(signInWarnings(text, ASKER).length).toBeLessThanOrEqual(SIGN_IN_WARNINGS)
     }
-    expect(performance.now() - started).toBeLessThan(10_000)
+    expect(performance.now() - started).toBeLessThan(5_000)
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.nat(600), (text, at) => void codes(MESSAGE.slice(0, at) + text + MESSAGE.slice(at))),
     )

@@ -22,7 +22,8 @@ export function signInWarnings(text: string, asker: SignInAsker): readonly Warni
   const lines = text.split(LINE_END)
   const headers = lines.flatMap((line, at) => headerOf(line).map((domain) => ({ domain, signer: signerAfter(lines, at) })))
   const fields = lines.flatMap(fieldOf)
-  const valuesOf = (name: string): readonly string[] => fields.flatMap((field) => (field.name === name ? [field.value] : []))
+  const valuesOf = (name: string): readonly string[] =>
+    fields.flatMap((field) => (field.name === name ? [field.value] : [])).slice(0, READ_VALUES)
   const all = [
     ...headers.flatMap(({ domain }) => domainWarning(domain, asker)),
     ...headers.flatMap(({ signer }) => signerWarning(signer, asker)),
@@ -103,6 +104,7 @@ interface Header {
 
 /** The line that names the site. As it stands, or else as it looks. */
 function headerOf(line: string): readonly Header[] {
+  if (line.length < SHORTEST_HEADER) return []
   const match = HEADER.exec(spaced(line)) ?? HEADER.exec(spaced(line.normalize('NFKC').replaceAll(FORMAT, '')))
   if (match === null) return []
   const before = match.input.slice(0, match.index).split(' ').at(-1) ?? ''
@@ -110,6 +112,11 @@ function headerOf(line: string): readonly Header[] {
   return [{ scheme, domain }]
 }
 
+/** Of one name; a message with more than one has another form already, which is said. */
+const READ_VALUES = 100
+/** A message may have 250,000 lines, and most are too short to be looked at: `wants you to sign in …`, `URI:`. */
+const SHORTEST_HEADER = 40
+const SHORTEST_FIELD = 4
 /** More blank lines than that are a warning of their own. */
 const NEAR_LINES = 20
 
@@ -126,6 +133,7 @@ interface Field {
 }
 
 function fieldOf(line: string): readonly Field[] {
+  if (line.length < SHORTEST_FIELD) return []
   const text = spaced(line.normalize('NFKC').replaceAll(FORMAT, ''))
   const [, name, value] = FIELD.exec(text) ?? []
   return name === undefined || value === undefined ? [] : [{ name: name.toLowerCase(), value }]
@@ -164,8 +172,8 @@ function caution(code: string, text: string): Warning {
 const PHRASE = /wants\s+you\s+to\s+sign\s+in\s+with\s+your\s+ethereum\s+account/i
 const HEADER = / ?wants you to sign in with your ethereum account/i
 const FIELD = /^(uri|version|chain id|nonce|issued at|expiration time|not before|request id) ?: ?(.*)$/i
-const LINE_END = /\r\n|[\n\r\u000b\u000c\u0085\u2028\u2029]/
+const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/
 const FORMAT = /\p{Cf}/gu
 /** The first two lines as the standard has them, and no other line end than its own anywhere. */
 const STANDARD =
-  /^(?:[a-z][a-z0-9+.-]*:\/\/)?[^\s/\p{C}]+ wants you to sign in with your Ethereum account:\n0x[0-9a-fA-F]{40}(?:\n[^\r\u000b\u000c\u0085\u2028\u2029]*)?$/u
+  /^(?:[a-z][a-z0-9+.-]*:\/\/)?[^\s/\p{C}]+ wants you to sign in with your Ethereum account:\n0x[0-9a-fA-F]{40}(?:\n[^\r\v\f\u0085\u2028\u2029]*)?$/u
