@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ago, checksummed, cut, roughly, shortened, signed, site, units, visible } from './format.ts'
+import { ago, checksummed, cut, lineCount, pieces, roughly, shortened, signed, site, units, visible } from './format.ts'
 
 describe('amounts', () => {
   test('have every digit there is and no other', () => {
@@ -53,6 +53,32 @@ test('a text shows what would hide or turn it', () => {
   expect(visible('pay \u202Eecila\u202C')).toBe('pay ⟨U+202E⟩ecila⟨U+202C⟩')
   expect(visible('US\u200BDC\u0000\u{E0041}')).toBe('US⟨U+200B⟩DC⟨U+0000⟩⟨U+E0041⟩')
   expect(visible('two\nlines\tand a tab, ключ, 鍵, 🔑')).toBe('two\nlines\tand a tab, ключ, 鍵, 🔑')
+})
+
+describe('pieces', () => {
+  const shown = (text: string) => pieces(text).map(({ kind, text: part }) => (kind === 'gap' ? `[${part}]` : part))
+
+  test('are one for ordinary text', () => {
+    expect(shown('Sign in.\n\n\n\nNonce: 3f9c11')).toEqual(['Sign in.\n\n\n\nNonce: 3f9c11'])
+    expect(shown(`{\n${' '.repeat(40)}"deep": true\n}`)).toEqual([`{\n${' '.repeat(40)}"deep": true\n}`])
+    expect(shown('')).toEqual([])
+  })
+
+  test('show what stands behind a gap, and how large it is', () => {
+    expect(shown(`${'\n'.repeat(200_000)}I owe`)).toEqual(['[⟨199,999 blank lines⟩]', 'I owe'])
+    expect(shown(`Hi${' \r\n'.repeat(9)}I\u202E owe`)).toEqual(['Hi', '[⟨8 blank lines⟩]', 'I⟨U+202E⟩ owe'])
+    expect(shown(`Hi${' '.repeat(1_000)}I owe`)).toEqual(['Hi', '[⟨1,000 spaces⟩]', 'I owe'])
+    expect(shown(`Hi${'\u2800'.repeat(100)}`)).toEqual(['Hi', '[⟨100 characters that cannot be seen⟩]'])
+    expect(shown(`Hi${'\u200B'.repeat(100)}I${'\n'.repeat(5)}owe`)).toEqual([
+      'Hi',
+      '[⟨100 characters that cannot be seen⟩]',
+      'I',
+      '[⟨4 blank lines⟩]',
+      'owe',
+    ])
+  })
+
+  test('lines are counted whatever ends them', () => expect(['', 'a\r\nb\rc\nd\u2028e'].map(lineCount)).toEqual([1, 5]))
 })
 
 test('a site is its host, a program is none', () => {

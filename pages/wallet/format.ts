@@ -64,6 +64,48 @@ export function visible(text: string): string {
   return text.replace(UNSEEN, (character) => `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`)
 }
 
+/** A part of a text that somebody else wrote: to be shown as it is, or in place of a gap. */
+export interface Piece {
+  readonly kind: 'text' | 'gap'
+  readonly text: string
+}
+
+/**
+ * Text in pieces, with `⟨200,000 blank lines⟩` where characters without ink would push what stands behind them out of the box. `visible` has
+ * been applied to every piece.
+ */
+export function pieces(text: string): readonly Piece[] {
+  const found: Piece[] = []
+  let end = 0
+  for (const match of text.matchAll(BLANKS)) {
+    const [run] = match
+    const gap = gapName(run)
+    if (gap === null) continue
+    if (match.index > end) found.push({ kind: 'text', text: visible(text.slice(end, match.index)) })
+    found.push({ kind: 'gap', text: `⟨${gap}⟩` })
+    end = match.index + run.length
+  }
+  if (end < text.length) found.push({ kind: 'text', text: visible(text.slice(end)) })
+  return found
+}
+
+/** Null if the run is short enough to be shown. */
+function gapName(run: string): string | null {
+  const lines = run.match(LINE_END)?.length ?? 0
+  if (lines > GAP_LINES) return `${grouped(String(lines - 1))} blank lines`
+  const size = [...run].length - lines
+  if (size <= GAP_CHARACTERS) return null
+  return `${grouped(String(size))} ${/^[ \n]+$/.test(run) ? 'spaces' : 'characters that cannot be seen'}`
+}
+
+const GAP_LINES = 4
+const GAP_CHARACTERS = 60
+
+/** How many lines a text has, whatever ends them. */
+export function lineCount(text: string): number {
+  return (text.match(LINE_END)?.length ?? 0) + 1
+}
+
 /** `{ name: 'app.example', scheme: 'https' }`; what is no web address has no scheme. */
 export function site(origin: string): { readonly name: string; readonly scheme: string | null } {
   const match = /^([a-z][a-z0-9+.-]*):\/\/(.+)$/.exec(origin)
@@ -89,5 +131,9 @@ const AGES: readonly (readonly [seconds: number, name: string])[] = [
 
 const MINUS = '−'
 
+const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/g
+/** Five or more characters without ink: spaces, control, format and combining ones, and letters that are drawn as nothing. */
+const BLANKS = /[\s\p{Z}\p{C}\p{M}\u115F\u1160\u2800\u3164\uFFA0]{5,}/gu
+
 /** Control characters but line ends and tabs, soft hyphens, zero width, directions, invisible operators, byte order mark, tags. */
-const UNSEEN = /(?![\n\t])(?:[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]|\u034F|\u115F|\u1160|\u17B4|\u17B5|\u3164|\uFFA0)/gu
+const UNSEEN = /(?![\n\t])(?:[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]|\u034F|\u115F|\u1160|\u17B4|\u17B5|\u2800|\u3164|\uFFA0)/gu

@@ -133,7 +133,7 @@ function Upgrade(props: QuestionProps<UpgradeQuestion>) {
 }
 
 function AddChain(props: QuestionProps<AddChainQuestion>) {
-  const { proposed, known } = props.question
+  const { proposed, known, unchecked = [] } = props.question
   const { chainId, chainName, nativeCurrency, rpcUrls, blockExplorerUrls } = proposed
   return (
     <Approval {...props} wish="wants to add a chain" verb="Add chain">
@@ -154,7 +154,7 @@ function AddChain(props: QuestionProps<AddChainQuestion>) {
           </span>
         </Row>
         <Row name="Node">
-          <Urls urls={rpcUrls} />
+          <Urls urls={rpcUrls} unchecked={unchecked} />
         </Row>
         {blockExplorerUrls.length > 0 && (
           <Row name="Explorer">
@@ -167,11 +167,14 @@ function AddChain(props: QuestionProps<AddChainQuestion>) {
   )
 }
 
-function Urls({ urls }: { urls: readonly string[] }) {
+/** `unchecked`: urls that nobody has asked for their chain id yet */
+function Urls({ urls, unchecked = [] }: { urls: readonly string[]; unchecked?: readonly string[] }) {
   return (
     <ul class="urls">
       {urls.map((url) => (
-        <li key={url}>{visible(url)}</li>
+        <li key={url}>
+          {visible(url)} {unchecked.includes(url) && <span class="soft">not checked yet</span>}
+        </li>
       ))}
     </ul>
   )

@@ -1,6 +1,7 @@
 import type { SignQuestion } from '../../src/wallet/question.ts'
 import { Approval } from './approval.tsx'
-import { grouped, sizeOf, visible } from './format.ts'
+import { grouped, lineCount, pieces, sizeOf, visible } from './format.ts'
+import { meaningOf } from './permit.ts'
 import { AddressText, Context, Copy, Fold, Raw, Row, Section } from './parts.tsx'
 import type { QuestionProps } from './questions.tsx'
 
@@ -28,15 +29,32 @@ function Message({ message, text }: { message: string; text: string | null }) {
       </Section>
     )
   }
+  const lines = lineCount(text)
   return (
-    <Section title="Message" note={size}>
+    <Section title="Message" note={lines > MANY_LINES ? `${size}, ${grouped(String(lines))} lines` : size}>
       <pre class="message" tabIndex={0} role="group" aria-label="Message">
-        {visible(text)}
+        <Written text={text} />
       </pre>
       <Fold title="As bytes">
         <Raw text={message} name="Message as bytes" />
       </Fold>
     </Section>
+  )
+}
+
+/** More than the box shows at once. */
+const MANY_LINES = 15
+
+/** Text of the app, without the gaps that would hide a part of it. */
+function Written({ text }: { text: string }) {
+  return (
+    <>
+      {pieces(text).map(({ kind, text: part }, i) => (
+        <span key={i} class={kind === 'gap' ? 'gap' : undefined}>
+          {part}
+        </span>
+      ))}
+    </>
   )
 }
 
@@ -55,7 +73,15 @@ function Typed({ data }: { data: unknown }) {
   )
 }
 
-function Fields({ value, type, types }: { value: unknown; type: string; types: Types }) {
+interface FieldsProps {
+  readonly value: unknown
+  readonly type: string
+  readonly types: Types
+  /** of a number that does not say it itself */
+  readonly meaning?: string | null
+}
+
+function Fields({ value, type, types, meaning = null }: FieldsProps) {
   if (Array.isArray(value)) {
     const element = type.replace(/\[\d*\]$/, '')
     if (value.length === 0) return <span class="soft">none</span>
@@ -74,20 +100,33 @@ function Fields({ value, type, types }: { value: unknown; type: string; types: T
       <dl class="rows fields">
         {Object.entries(value).map(([name, field]: [string, unknown]) => (
           <Row key={name} name={visible(name)}>
-            <Fields value={field} type={typeOf(name, type, types)} types={types} />
+            <Fields value={field} type={typeOf(name, type, types)} types={types} meaning={meaningOf(type, name, field, Date.now())} />
           </Row>
         ))}
       </dl>
     )
   }
-  return <Leaf value={value} type={type} />
+  if (meaning === null) return <Leaf value={value} type={type} />
+  return (
+    <>
+      <strong>{meaning}</strong>{' '}
+      <span class="soft">
+        <Leaf value={value} type={type} />
+      </span>
+    </>
+  )
 }
 
 function Leaf({ value, type }: { value: unknown; type: string }) {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   if (type === 'address' && /^0x[0-9a-fA-F]{40}$/.test(text)) return <AddressText address={text} />
   if (type.startsWith('bytes')) return <code class="hex">{visible(text)}</code>
-  return <span class={/^u?int/.test(type) ? 'amount' : 'text'}>{visible(text)}</span>
+  if (/^u?int/.test(type)) return <span class="amount">{visible(text)}</span>
+  return (
+    <span class="text">
+      <Written text={text} />
+    </span>
+  )
 }
 
 type Types = Readonly<Record<string, readonly { readonly name: string; readonly type: string }[]>>

@@ -15,7 +15,7 @@ import { LOCAL_ORIGIN } from './sites.ts'
 export interface Control {
   /** One of CONTROL_METHODS. Throws RpcError; -32601 for another name. `signal`: aborted when nobody wants the answer any more. */
   readonly request: (request: ProviderRequest, options?: { readonly signal?: AbortSignal | null }) => Promise<unknown>
-  /** `listener` gets the questions that wait, oldest first, at once and after every change, until what it returns is called. Changes of one turn come as one. */
+  /** `listener` gets the questions that wait, in the order of `Approvals.pending`, at once and after every change, until what it returns is called. Changes of one turn come as one. */
   readonly subscribe: (listener: (pending: readonly Question[]) => void) => () => void
 }
 
@@ -100,7 +100,7 @@ export const CONTROL_METHODS: ReadonlyMap<string, WalletMethod> = new Map(
   [
     walletMethod({
       name: 'pocketchain_approvals',
-      doc: 'The questions that wait for an answer, oldest first.',
+      doc: 'The questions that wait for an answer: one of each site in turn, those of one site oldest first; the first one stays the first until it is answered or withdrawn.',
       params: [],
       result: QUESTIONS,
       example: { params: [], result: [] },

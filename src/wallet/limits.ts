@@ -30,10 +30,17 @@ export const ORIGIN_CHARS = 300
 /** So long a question waits for the balances that it shows. */
 export const BALANCE_WAIT_MS = 1_000
 
-/** Questions that wait for an answer. Each may hold a batch with all its data several times over: 200 are some 80 MB at worst. */
+/**
+ * Questions that wait for an answer, of all sites. Each may hold a batch with all its data several times over: 200 are some 80 MB at worst.
+ * When as many wait, a site with fewer takes the place of the newest question of the site with the most: no number of sites that ask without
+ * end shuts out another one, up to 200 sites with one question each.
+ */
 export const WAITING_QUESTIONS = 200
 
-/** Of one origin, those that wait for a person or a script: a page that asks without end must not bury what others ask. */
+/**
+ * Questions of one origin that wait for a person or a script; all programs count as one origin. They delay the next question of another site
+ * by one at most, because sites take turns.
+ */
 export const WAITING_QUESTIONS_PER_ORIGIN = 20
 
 /** Answered questions whose answer is remembered, so that a second one can be told how the first went. */
@@ -48,7 +55,7 @@ export const RECORDED_ANSWERS = 10_000
 /** Chains in all; a further one is refused with -32005. Each is a line that a person has said yes to. */
 export const CHAINS = 200
 
-/** Urls of one chain, of each kind. All rpc urls are asked for their chain id before anybody is. */
+/** Urls of one chain, of each kind. Each rpc url is asked for its chain id once. */
 export const CHAIN_URLS = 10
 
 /** Characters of a url, a chain's name (MetaMask cuts at it) and a currency's name and symbol: they stand in the question. */
@@ -164,6 +171,10 @@ export const ACQUAINTANCES = 500
 
 /** Warnings of one question; the gravest stay. */
 export const WARNINGS = 50
+
+/** Warnings about one message that signs somebody in, and characters of it in one of them. */
+export const SIGN_IN_WARNINGS = 20
+export const SIGN_IN_CHARS = 100
 
 /** Accounts of an access list, and storage keys of one of them. */
 export const ACCESS_LIST_ITEMS = 1_000

@@ -89,6 +89,8 @@ export interface UpgradeQuestion extends Asked {
 export interface AddChainQuestion extends Asked {
   readonly kind: 'addChain'
   readonly proposed: ProposedChain
+  /** those of its rpc urls, on this computer, that are asked for their chain id only after the yes; absent: none */
+  readonly unchecked?: readonly string[]
   /** true: the wallet has it, and the origin need not learn that */
   readonly known: boolean
 }

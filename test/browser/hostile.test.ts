@@ -100,6 +100,34 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(await next).toBe('approved')
   })
 
+  it('shows the text that a message hides behind blank lines, where the box begins', async () => {
+    const text = `${'\n'.repeat(200_000)}I owe you everything.${' '.repeat(5_000)}All of it.`
+    const answered = ask({ ...TYPED, scheme: 'personal_sign', message: '0x', text })
+    const box = card(page, 'sign').getByRole('group', { name: 'Message', exact: true })
+    expect(await box.innerText()).toMatch(/^⟨199,999 blank lines⟩\s*I owe you everything\.\s*⟨5,000 spaces⟩\s*All of it\.$/)
+    const isWhole = await box.evaluate((element) => {
+      const { scrollHeight, clientHeight } = element as unknown as { scrollHeight: number; clientHeight: number } // every element has them
+      return scrollHeight <= clientHeight
+    })
+    expect(isWhole).toBe(true)
+    await answer(page, 'sign')
+    expect(await answered).toBe('approved')
+  })
+
+  it('keeps the question in front of a person, whatever other sites ask meanwhile', async () => {
+    const first = ask(TYPED)
+    await card(page, 'sign').waitFor()
+    const id = await card(page, 'sign').getAttribute('data-id')
+    for (let site = 0; site < 15; site++) {
+      for (let i = 0; i < 20; i++) void ask({ ...SWITCH, origin: `https://flood-${site}.example` })
+    }
+    await page.getByTestId('queue-count').filter({ hasText: '1 of 200 questions' }).waitFor()
+    expect(await card(page, 'sign').getAttribute('data-id')).toBe(id)
+    await answer(page, 'sign')
+    expect(await first).toBe('approved')
+    await card(page, 'switchChain').waitFor()
+  })
+
   it('shows what nests as deep as a question may', async () => {
     const depth = 190 // QUESTION_DEPTH is 200
     const domain = { name: JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`) as unknown }

@@ -56,6 +56,9 @@ export const VIEWS: readonly View[] = [
   question('sign-typed-data', 'sign', ({ app, account, taker }) =>
     ask(app, 'eth_signTypedData_v4', account, JSON.stringify(orderOf(taker))),
   ),
+  question('sign-permit', 'sign', ({ app, account, coin }) =>
+    ask(app, 'eth_signTypedData_v4', account, JSON.stringify(permitOf(account, coin))),
+  ),
   question('send', 'send', ({ app, account }) => ask(app, 'eth_sendTransaction', { from: account, to: FRIEND, value: ETHER })),
   question('unlimited-allowance', 'send', ({ app, account, coin, taker }) =>
     ask(app, 'eth_sendTransaction', { from: account, to: coin, data: called('approve', [taker, 2n ** 256n - 1n]) }),
@@ -315,6 +318,18 @@ function called(functionName: string, args: readonly unknown[]): Hex {
 
 function hexOf(text: string): Hex {
   return `0x${Buffer.from(text).toString('hex')}`
+}
+
+/** Without limit, to somebody with a key. */
+function permitOf(owner: Hex, coin: Hex): unknown {
+  const uint = (name: string) => ({ name, type: 'uint256' })
+  const address = (name: string) => ({ name, type: 'address' })
+  return {
+    domain: { name: 'Cake', version: '1', chainId: 31_337, verifyingContract: coin },
+    primaryType: 'Permit',
+    types: { Permit: [address('owner'), address('spender'), uint('value'), uint('nonce'), uint('deadline')] },
+    message: { owner, spender: FRIEND, value: (2n ** 256n - 1n).toString(), nonce: '0', deadline: '2000000000' },
+  }
 }
 
 function orderOf(shop: Hex): unknown {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { RpcError } from '../../rpc/index.ts'
+import type { Question } from '../question.ts'
 import { Approvals } from './approvals.ts'
 import type { ApprovalEvent } from './approvals.ts'
 import {
@@ -609,10 +610,104 @@ describe('the queue', () => {
   it('has a limit in all', async () => {
     const approvals = new Approvals()
     for (let i = 0; i < WAITING_QUESTIONS; i++) void approvals.ask(signDraft(`http://${i}.example`))
-    expect(await refusalOf(approvals.ask(signDraft('http://last.example')))).toMatchObject({ code: -32005 })
+    const before = approvals.pending
+    expect(await refusalOf(approvals.ask(signDraft('http://last.example')))).toEqual({
+      code: -32005,
+      message: 'too many requests: 200 questions wait for an answer already; ask again when one of them is answered',
+      reason: 'too-many-questions',
+    })
+    expect(approvals.pending).toEqual(before)
     approvals.approve()
     void approvals.ask(signDraft('http://last.example'))
     expect(approvals.pending).toHaveLength(WAITING_QUESTIONS)
+  })
+
+  /** Twelve sites ask as much as they may: the first eight fill the queue. */
+  function flooded(approvals: Approvals): Promise<unknown>[] {
+    const sites = Array.from({ length: 12 }, (_, i) => `http://${i}.example`)
+    const asks = Array.from({ length: WAITING_QUESTIONS_PER_ORIGIN }, (_, n) => n)
+    return sites.flatMap((site) => asks.map((n) => approvals.ask(signDraft(site, String(n))).catch((error: unknown) => error)))
+  }
+
+  it('has room for a thirteenth site when twelve have filled it, and its turn comes after one question of each', async () => {
+    const approvals = new Approvals()
+    const told: string[] = []
+    void flooded(approvals)
+    const before = approvals.pending
+    expect(before).toHaveLength(WAITING_QUESTIONS)
+    approvals.subscribe(({ type, question }) => told.push(`${type} ${question.origin}`))
+    void approvals.ask(signDraft(ORIGIN))
+    const after = approvals.pending
+    expect(after).toHaveLength(WAITING_QUESTIONS)
+    expect(after[0]).toBe(before[0])
+    expect(after.findIndex(({ origin }) => origin === ORIGIN)).toBe(12)
+    const [left] = before.filter((question) => !after.includes(question))
+    const mates = before.filter(({ origin }) => origin === left?.origin)
+    expect([mates.indexOf(left!), mates.length]).toEqual([mates.length - 1, Math.max(...countsOf(before))])
+    expect(told).toEqual([`withdrawn ${left?.origin}`, `asked ${ORIGIN}`])
+  })
+
+  it('refuses the displaced question with a sentence that says what to do and does not name the other site', async () => {
+    const approvals = new Approvals()
+    const asked = flooded(approvals)
+    await Promise.resolve()
+    const settled = new Set<unknown>()
+    for (const each of asked) void each.then((error) => settled.add(error))
+    await new Promise(setImmediate)
+    const before = settled.size
+    for (let i = 0; i < WAITING_QUESTIONS_PER_ORIGIN; i++) void approvals.ask(signDraft(ORIGIN)).catch(() => null)
+    await new Promise(setImmediate)
+    const errors = [...settled].slice(before) as RpcError[]
+    expect(errors.length).toBeGreaterThan(10)
+    for (const { code, message, data } of errors) {
+      expect([code, data]).toEqual([-32005, { reason: 'too-many-questions' }])
+      expect(message).toBe(
+        'too many requests: 200 questions wait for an answer, and this site has the most of them, so its newest one was withdrawn for another site; ask again when one of yours is answered',
+      )
+    }
+    // No site has more than one question more than the newcomer, and none was taken below it.
+    const counts = countsOf(approvals.pending)
+    expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1)
+  })
+
+  it('takes all programs for one site', async () => {
+    const approvals = new Approvals()
+    for (let i = 0; i < WAITING_QUESTIONS_PER_ORIGIN; i++) void approvals.ask(signDraft(`script ${i}`))
+    expect(await refusalOf(approvals.ask(signDraft('local')))).toMatchObject({ code: -32005 })
+    void approvals.ask(signDraft(ORIGIN))
+    expect(approvals.pending[1]?.origin).toBe(ORIGIN)
+  })
+
+  it('is left as it is by a question that JSON cannot hold, even when it is full', async () => {
+    const approvals = new Approvals()
+    void flooded(approvals)
+    const before = approvals.pending
+    const broken = { ...signDraft(ORIGIN), typedData: 1n }
+    expect(await refusalOf(approvals.ask(broken))).toMatchObject({ code: -32602, reason: 'not-json' })
+    expect(approvals.pending).toEqual(before)
+  })
+
+  it('gives the sites turns: on the page, to next() and to answers without an id', async () => {
+    const approvals = new Approvals()
+    const order: string[] = []
+    const ask = (origin: string, text: string) =>
+      void approvals.ask(signDraft(origin, text)).then(
+        () => order.push(text),
+        () => order.push(`not ${text}`),
+      )
+    for (const text of ['a1', 'a2', 'a3']) ask('http://a.example', text)
+    for (const text of ['b1', 'b2']) ask('http://b.example', text)
+    ask('http://c.example', 'c1')
+    const textOf = (question: Question): string | null => (question.kind === 'sign' ? question.text : null)
+    expect(approvals.pending.map(textOf)).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3'])
+    expect(textOf((await approvals.next()).question)).toBe('a1')
+    expect(textOf((await approvals.next()).question)).toBe('b1')
+    // The second question of the site in front leaves: the first one stays.
+    approvals.reject(approvals.pending[3]?.id)
+    expect(approvals.pending.map(textOf)).toEqual(['a1', 'b1', 'c1', 'a3', 'b2'])
+    for (let i = 0; i < 5; i++) approvals.approve()
+    await new Promise(setImmediate)
+    expect(order).toEqual(['not a2', 'a1', 'b1', 'c1', 'a3', 'b2'])
   })
 
   it('tells of every question once when it comes and once when it goes', async () => {
@@ -646,3 +741,8 @@ describe('the queue', () => {
     expect(errors.map(String)).toEqual(['Error: the page has gone', 'Error: the page has gone'])
   })
 })
+
+/** How many questions each site has. */
+function countsOf(pending: readonly Question[]): readonly number[] {
+  return [...new Set(pending.map(({ origin }) => origin))].map((site) => pending.filter(({ origin }) => origin === site).length)
+}

@@ -1,9 +1,9 @@
-import { CODE, RpcError, invalidParams } from '../../rpc/index.ts'
+import { RpcError, invalidParams } from '../../rpc/index.ts'
 import { Answer } from './answer.ts'
 import type { AnsweredBy } from './answer.ts'
 import { WALLET_CODE, rejected } from '../errors.ts'
 import { Journal } from './journal.ts'
-import { WAITING_QUESTIONS, WAITING_QUESTIONS_PER_ORIGIN } from '../limits.ts'
+import { WAITING_QUESTIONS_PER_ORIGIN } from '../limits.ts'
 import { Prompts, fits } from './prompts.ts'
 import type { Prompt, PromptFilter } from './prompts.ts'
 import type { Choice, Draft, Question } from '../question.ts'
@@ -11,6 +11,7 @@ import { nameOf } from './recording.ts'
 import type { Recording } from './recording.ts'
 import type { Policy, Rule } from './rules.ts'
 import { after, delay } from './timing.ts'
+import { Turns, crowded, displaced } from './turns.ts'
 import { Deciders } from './verdict.ts'
 import type { Decision, Verdict } from './verdict.ts'
 import { Waiting } from './waiting.ts'
@@ -53,8 +54,7 @@ export type ApprovalEvent =
  * wait in `next`. Meanwhile a person sees it on the page and may answer it there.
  */
 export class Approvals {
-  /** by id, oldest first */
-  readonly #waiting = new Map<string, Waiting>()
+  readonly #waiting = new Turns()
   readonly #prompts = new Prompts()
   readonly #journal = new Journal()
   readonly #deciders: Deciders
@@ -82,7 +82,8 @@ export class Approvals {
 
   /**
    * Resolves when the question is approved. Rejects with RpcError: the refusal (4001 with reason `rejected`, unless who refused or `rejection`
-   * says otherwise); 4001 with reason `unanswered`, `withdrawn`, `superseded`, `replay-mismatch` or `rule-failed`; -32005 when too many wait;
+   * says otherwise); 4001 with reason `unanswered`, `withdrawn`, `superseded`, `replay-mismatch` or `rule-failed`; -32005 when too many wait,
+   * also while this one waits already, if its site has the most and a site with fewer asks;
    * 4900 when the wallet is closed; -32602 for a draft that JSON cannot hold.
    */
   async ask(draft: Draft, options: AskOptions = {}): Promise<Approved> {
@@ -95,14 +96,14 @@ export class Approvals {
   /** Ends a question that has lost its reason, such as when the site was disconnected. Its askers get `reason`. One that no longer waits is left alone. */
   withdraw(id: string, reason: RpcError): void {
     const waiting = this.#waiting.get(id)
-    if (waiting !== undefined) this.#withdraw(waiting, reason)
+    if (waiting !== null) this.#withdraw(waiting, reason)
   }
 
   // --- looking ------------------------------------------------------------------------------------------------------
 
-  /** Oldest first. */
+  /** One question of each site in turn, the questions of one site oldest first. The first one changes only when it leaves. */
   get pending(): readonly Question[] {
-    return Array.from(this.#waiting.values(), ({ question }) => question)
+    return this.#waiting.inOrder().map(({ question }) => question)
   }
 
   /** null: it does not wait, or never did. */
@@ -120,26 +121,26 @@ export class Approvals {
   // --- answering ----------------------------------------------------------------------------------------------------
 
   /**
-   * The oldest question that fits and that no call of `next` has handed out yet; waits for one. Questions that a rule, the policy or a
+   * The first question of `pending` that fits and that no call of `next` has handed out yet; waits for one. Questions that a rule, the policy or a
    * recording answers are not handed out. Calls that wait are served in their order. Rejects with an Error that says what was waited for.
    */
   async next(filter: PromptFilter = {}): Promise<Prompt> {
     if (this.#isClosed) throw new Error('the wallet is closed: no question will come')
     const { timeoutMs = this.#answerWithinMs } = filter
     if (timeoutMs !== null) delay(timeoutMs, 'timeoutMs')
-    for (const waiting of this.#waiting.values()) {
+    for (const waiting of this.#waiting.inOrder()) {
       if (waiting.isOpen && fits(waiting.question, filter)) return this.#handOut(waiting)
     }
     return this.#prompts.wait(filter, timeoutMs, (ms) => this.#nothingCame(filter, ms))
   }
 
-  /** `id`: the oldest unless said. Throws RpcError -32602 when it does not wait (any more), or does not offer what `choice` chooses. */
+  /** `id`: the first of `pending` unless said. Throws RpcError -32602 when it does not wait (any more), or does not offer what `choice` chooses. */
   approve(id?: string, choice: Choice = {}): void {
     const waiting = this.#waitingFor(id)
     this.#answer(waiting, Answer.approved(waiting.question, choice), 'hand')
   }
 
-  /** `id`: the oldest unless said. `code`: the question's own unless said, 4001 or 5750. Throws RpcError -32602 as `approve` does. */
+  /** `id`: the first of `pending` unless said. `code`: the question's own unless said, 4001 or 5750. Throws RpcError -32602 as `approve` does. */
   reject(id?: string, code?: number, message?: string): void {
     this.#answer(this.#waitingFor(id), Answer.rejected(code, message), 'hand')
   }
@@ -197,7 +198,7 @@ export class Approvals {
    * mismatch of a recording, every rule that failed and every recorded answer that was not asked for.
    */
   assertAnswered(): void {
-    const waiting = Array.from(this.#waiting.values(), (each) => this.#forgotten(each))
+    const waiting = this.#waiting.inOrder().map((each) => this.#forgotten(each))
     const sentences = [...this.#journal.takeComplaints(), ...waiting, ...this.#deciders.missed]
     if (sentences.length > 0) throw new Error(sentences.join('\n'))
   }
@@ -222,7 +223,7 @@ export class Approvals {
   }
 
   #end(reason: () => RpcError, sentence: string): void {
-    for (const waiting of [...this.#waiting.values()]) this.#withdraw(waiting, reason())
+    for (const waiting of this.#waiting.inOrder()) this.#withdraw(waiting, reason())
     this.#prompts.refuseAll(sentence)
   }
 
@@ -230,21 +231,26 @@ export class Approvals {
 
   #ask(draft: Draft, replaces: string | null, asker: Asker): void {
     const twin = replaces === null ? this.#twinOf(draft) : null
-    const waiting = twin ?? this.#add(draft, replaces)
-    waiting.join(asker, withdrawn, () => this.#withdraw(waiting, withdrawn()))
-    if (twin !== null) return
+    if (twin !== null) return this.#join(twin, asker)
+    // Whatever refuses the question throws before anything has changed.
+    const displacedOne = this.#waiting.displacedBy(draft.origin)
+    const waiting = this.#created(draft, replaces)
+    this.#waiting.add(waiting)
+    this.#join(waiting, asker)
+    if (replaces !== null) this.#supersede(replaces, waiting.question.id)
+    if (displacedOne !== null && this.#has(displacedOne)) this.#withdraw(displacedOne, displaced())
     this.#emit({ type: 'asked', question: waiting.question })
     if (this.#has(waiting)) this.#apply(waiting, this.#deciders.decide(waiting.question)) // a listener may have answered it
   }
 
-  #add(draft: Draft, replaces: string | null): Waiting {
-    this.#assertRoom(draft.origin)
-    // Never earlier than the one before, so that the order of the queue is that of age even when a clock is set back.
+  #created(draft: Draft, replaces: string | null): Waiting {
+    // Never earlier than the one before, so that the order within a site is that of age even when a clock is set back.
     this.#askedAt = Math.max(this.#askedAt, this.#now())
-    const waiting = new Waiting(draft, this.#askedAt, replaces)
-    if (replaces !== null) this.#supersede(replaces, waiting.question.id)
-    this.#waiting.set(waiting.question.id, waiting)
-    return waiting
+    return new Waiting(draft, this.#askedAt, replaces)
+  }
+
+  #join(waiting: Waiting, asker: Asker): void {
+    waiting.join(asker, withdrawn, () => this.#withdraw(waiting, withdrawn()))
   }
 
   /** On to the answer that was decided, or to the hand. */
@@ -266,7 +272,7 @@ export class Approvals {
 
   /** A script that has a question in hand keeps it, and what a recording says of one stands. */
   #decideAgain(): void {
-    for (const waiting of [...this.#waiting.values()]) {
+    for (const waiting of this.#waiting.inOrder()) {
       if (waiting.isHandedOut || waiting.decision?.by === 'recording') continue
       const verdict = this.#deciders.decide(waiting.question)
       if (verdict instanceof RpcError || !isSame(waiting.decision, verdict)) this.#apply(waiting, verdict)
@@ -302,15 +308,15 @@ export class Approvals {
     this.#withdraw(waiting, reason)
   }
 
-  #leave({ question }: Waiting, past: string): void {
-    this.#waiting.delete(question.id)
-    this.#journal.remember(question.id, past)
+  #leave(waiting: Waiting, past: string): void {
+    this.#waiting.delete(waiting)
+    this.#journal.remember(waiting.question.id, past)
   }
 
   #supersede(id: string, by: string): void {
     const reason = `what it asked about has changed: question ${by} stands for it now`
     const waiting = this.#waiting.get(id)
-    if (waiting !== undefined) return this.#withdraw(waiting, rejected(reason, 'superseded'))
+    if (waiting !== null) return this.#withdraw(waiting, rejected(reason, 'superseded'))
     const past = this.#journal.pastOf(id)
     if (past !== null) this.#journal.remember(id, `${past}; ${reason}`)
   }
@@ -328,30 +334,24 @@ export class Approvals {
   // --- what waits ---------------------------------------------------------------------------------------------------
 
   #has({ question }: Waiting): boolean {
-    return this.#waiting.has(question.id)
+    return this.#waiting.get(question.id) !== null
   }
 
   #waitingFor(id: string | undefined): Waiting {
-    const found = id === undefined ? this.#waiting.values().next().value : this.#waiting.get(id)
-    if (found !== undefined) return found
+    const found = id === undefined ? this.#waiting.first : this.#waiting.get(id)
+    if (found !== null) return found
     if (id === undefined) throw invalidParams('no question waits for an answer', { reason: 'nothing-pending' })
     const past = this.#journal.pastOf(id)
     throw past === null ? unknownQuestion(id) : invalidParams(`question ${id} ${past}`, { reason: 'already-answered', id })
   }
 
   #twinOf(draft: Draft): Waiting | null {
-    for (const waiting of this.#waiting.values()) {
+    for (const waiting of this.#waiting.all()) {
       if (!waiting.isTwinOf(draft)) continue
       if (waiting.askers < WAITING_QUESTIONS_PER_ORIGIN) return waiting
       throw crowded(`${waiting.askers} requests of ${draft.origin} to connect wait`)
     }
     return null
-  }
-
-  #assertRoom(origin: string): void {
-    if (this.#waiting.size >= WAITING_QUESTIONS) throw crowded(`${WAITING_QUESTIONS} questions wait`)
-    const own = [...this.#waiting.values()].filter(({ question, decision }) => question.origin === origin && decision === null)
-    if (own.length >= WAITING_QUESTIONS_PER_ORIGIN) throw crowded(`${own.length} questions of ${origin} wait`)
   }
 
   // --- sentences ----------------------------------------------------------------------------------------------------
@@ -396,10 +396,6 @@ function withdrawn(why = 'the one who asked has gone'): RpcError {
 
 function closed(): RpcError {
   return new RpcError(WALLET_CODE.disconnected, 'the wallet is closed', { reason: 'wallet-closed' })
-}
-
-function crowded(what: string): RpcError {
-  return new RpcError(CODE.limitExceeded, `too many requests: ${what} for an answer already`, { reason: 'too-many-questions' })
 }
 
 function unknownQuestion(id: string): RpcError {

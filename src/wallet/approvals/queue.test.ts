@@ -3,8 +3,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { RpcError } from '../../rpc/index.ts'
 import { Approvals } from './approvals.ts'
 import { ORIGIN, OTHER, connectDraft, sendDraft, signDraft } from './approvals.fixture.ts'
+import { WAITING_QUESTIONS, WAITING_QUESTIONS_PER_ORIGIN } from '../limits.ts'
 import type { Prompt } from './prompts.ts'
-import type { Draft, QuestionKind } from '../question.ts'
+import type { Draft, Question, QuestionKind } from '../question.ts'
 
 // Whatever happens to the queue in whatever order, its promises hold.
 
@@ -22,7 +23,7 @@ type Step =
   | { readonly does: 'latency' | 'wait'; readonly ms: number }
 
 const which = fc.nat(7)
-const origin = fc.constantFrom(ORIGIN, OTHER)
+const origin = fc.constantFrom(ORIGIN, OTHER, 'local', 'a script')
 const kind = fc.constantFrom<QuestionKind>('sign', 'send', 'connect')
 const draft = fc.oneof(
   origin.map((each) => connectDraft(each)),
@@ -117,18 +118,45 @@ class Play {
   /** What holds at any moment. */
   check(): void {
     const { pending } = this.approvals
-    const ages = pending.map(({ createdAt }) => createdAt)
-    expect(ages).toEqual(ages.toSorted((a, b) => a - b))
-    // In the order in which they were told of, and neither more nor less than those that no end was told of.
-    expect(pending.map(({ id }) => id)).toEqual([...this.told].filter(([, told]) => told.length === 1).map(([id]) => id))
+    // Neither more nor less than those that no end was told of; of one site in the order in which they were told of.
+    const open = [...this.told].filter(([, told]) => told.length === 1).map(([id]) => id)
+    expect(pending.map(({ id }) => id).toSorted()).toEqual(open.toSorted())
+    for (const site of new Set(pending.map(siteOf))) {
+      const own = pending.filter((question) => siteOf(question) === site)
+      expect(own.map(({ id }) => id)).toEqual(open.filter((id) => own.some((question) => question.id === id)))
+      expect(own.map(({ createdAt }) => createdAt)).toEqual(own.map(({ createdAt }) => createdAt).toSorted((a, b) => a - b))
+    }
+    expectTurns(pending)
+    this.#checkFirst(pending)
     for (const told of this.told.values()) expect([['asked'], ['asked', 'answered'], ['asked', 'withdrawn']]).toContainEqual(told)
     const handed = this.handed.map(({ question }) => question.id)
     expect(new Set(handed).size).toBe(handed.length)
   }
+
+  #first: Question | null = null
+
+  /** The first question stays the first until it leaves. */
+  #checkFirst([first]: readonly Question[]): void {
+    const before = this.#first
+    if (before !== null && this.approvals.find(before.id) !== null) expect(first).toBe(before)
+    this.#first = first ?? null
+  }
+}
+
+const siteOf = ({ origin }: Question): string => (origin.includes('://') ? origin : 'local')
+
+/** In round n every site with at least n questions has one, each round in the order of the round before. */
+function expectTurns(pending: readonly Question[]): void {
+  const sites = pending.map(siteOf)
+  const order = [...new Set(sites)]
+  const countOf = (site: string): number => sites.filter((each) => each === site).length
+  const most = Math.max(0, ...order.map(countOf))
+  const rounds = Array.from({ length: most }, (_, round) => order.filter((site) => countOf(site) > round))
+  expect(sites).toEqual(rounds.flat())
 }
 
 describe('any sequence of steps', () => {
-  it('leaves no promise open, answers no question twice and keeps the order of age', async () => {
+  it('leaves no promise open, answers no question twice, keeps the first question and takes one of each site in turn', async () => {
     const sequence = fc.array(step, { minLength: 1, maxLength: 40 })
     await fc.assert(
       fc.asyncProperty(sequence, async (steps) => {
@@ -183,6 +211,55 @@ describe('any sequence of steps', () => {
         for (const outcome of play.outcomes) expect(outcome).toHaveProperty('code')
       }),
       { numRuns: 200 },
+    )
+  })
+})
+
+describe('a queue that sites flood', () => {
+  const SITES = 16
+  const flooding = fc.record({
+    // Which site asks next, far more often than a person answers.
+    asks: fc.array(fc.nat(SITES - 1), { minLength: 250, maxLength: 500 }),
+    // After how many questions a person answers the first one.
+    every: fc.integer({ min: 3, max: 60 }),
+  })
+  const drafts = Array.from({ length: SITES }, (_, i) => signDraft(i === 0 ? 'local' : `https://site-${i}.example`))
+
+  it('has room for a site with few questions, takes it from the site with the most, and refuses no question without a code', async () => {
+    await fc.assert(
+      fc.asyncProperty(flooding, async ({ asks, every }) => {
+        const approvals = new Approvals()
+        const refusals: unknown[] = []
+        let answered = 0
+        for (const [at, site] of asks.entries()) {
+          const before = approvals.pending
+          const [draft] = drafts.slice(site)
+          if (draft === undefined) throw new Error('every site has a draft')
+          const counts = new Map<string, number>()
+          for (const { origin: each } of before) counts.set(each, (counts.get(each) ?? 0) + 1)
+          const own = counts.get(draft.origin) ?? 0
+          approvals.ask(draft).catch((error: RpcError) => refusals.push(error.code))
+          const after = approvals.pending
+          const isTaken = after.filter(({ origin: each }) => each === draft.origin).length === own + 1
+          const hasRoom = before.length < WAITING_QUESTIONS || own + 2 <= Math.max(...counts.values())
+          if (isTaken !== (own < WAITING_QUESTIONS_PER_ORIGIN && hasRoom)) expect([at, own, counts]).toBeNull()
+          if (!isTaken) expect(after.map(({ id }) => id)).toEqual(before.map(({ id }) => id))
+          if (after.length > WAITING_QUESTIONS || (before.length > 0 && after[0] !== before[0])) expect([at, after]).toBeNull()
+          if (at % every !== 0) continue
+          expectTurns(after)
+          approvals.approve()
+          answered++
+          // The site whose question was answered has another turn at once only if no other site waits.
+          const left = approvals.pending
+          const isAlone = left.every(({ origin: each }) => each === after[0]?.origin)
+          if (!isAlone) expect(left[0]?.origin).not.toBe(after[0]?.origin)
+        }
+        await vi.advanceTimersByTimeAsync(0)
+        expect(answered + refusals.length + approvals.pending.length).toBe(asks.length)
+        expect(refusals.filter((code) => code !== -32005)).toEqual([])
+        approvals.close()
+      }),
+      { numRuns: 10 },
     )
   })
 })

@@ -1,20 +1,36 @@
 import { Hex } from '../../eth/index.ts'
-import { OutboundError, RpcError } from '../../rpc/index.ts'
+import { OutboundError, RpcError, isLoopbackName } from '../../rpc/index.ts'
 import type { ChainInfo } from './chain.ts'
 import type { Chains } from './chains.ts'
 import { unrecognizedChain } from '../errors.ts'
 import { PROBE_MS } from '../limits.ts'
 
 /**
- * The urls of a proposed chain that say its id themselves. Throws RpcError 4902 when one says another id or leads into a private network,
- * and when none answers: what could not be asked is not kept. To be called for connected origins only, since it goes out to the network.
+ * The urls of a proposed chain that are asked for their chain id only after a person has agreed: those of this computer, unless they are the
+ * node of this process. A site must not learn from the answer, or from its time, what listens on which port here. Other private addresses
+ * are never fetched.
+ */
+export function uncheckedUrls(chains: Chains, { rpcUrls }: Pick<ChainInfo, 'rpcUrls'>): readonly string[] {
+  const own = new Set(chains.list().flatMap((chain) => (chain.isEmbedded ? chain.rpcUrls.map(originOf) : [])))
+  return rpcUrls.filter((url) => isLoopbackName(new URL(url).hostname) && !own.has(originOf(url)))
+}
+
+function originOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : url
+}
+
+/**
+ * The urls of a proposed chain that say its id themselves, and those of `unchecked`, which are not asked. Throws RpcError 4902 when one says
+ * another id or leads into a private network, and when none is left: what could not be asked is not kept. To be called for connected origins
+ * only, since it goes out to the network.
  */
 export async function answeringUrls(
   chains: Chains,
-  { chainId, rpcUrls }: ChainInfo,
+  { chainId, rpcUrls }: Pick<ChainInfo, 'chainId' | 'rpcUrls'>,
   signal: AbortSignal | null,
+  unchecked: readonly string[] = [],
 ): Promise<readonly string[]> {
-  const verdicts = await Promise.all(rpcUrls.map((url) => probe(chains, url, chainId, signal)))
+  const verdicts = await Promise.all(rpcUrls.filter((url) => !unchecked.includes(url)).map((url) => probe(chains, url, chainId, signal)))
   const asked = Hex.fromQuantity(chainId)
   for (const { url, answered } of verdicts) {
     if (answered === 'forbidden')
@@ -29,7 +45,8 @@ export async function answeringUrls(
       })
     }
   }
-  const urls = verdicts.filter(({ answered }) => answered === BigInt(chainId)).map(({ url }) => url)
+  const answering = new Set(verdicts.filter(({ answered }) => answered === BigInt(chainId)).map(({ url }) => url))
+  const urls = rpcUrls.filter((url) => answering.has(url) || unchecked.includes(url))
   if (urls.length > 0) return urls
   const hosts = rpcUrls.map(hostOf).join(', ')
   throw unrecognizedChain(`no rpc says its chain id within ${PROBE_MS} ms (${hosts})`, { reason: 'unreachable', asked, answered: null })

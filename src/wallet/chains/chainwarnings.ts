@@ -4,14 +4,15 @@ import type { Chains } from './chains.ts'
 import type { Warning } from '../question.ts'
 import { isRealChain } from './realchains.ts'
 
-/** What a person should know before a chain is added. */
-export function chainWarnings(chains: Chains, proposed: ChainInfo): readonly Warning[] {
+/** What a person should know before a chain is added. `unchecked`: urls that are asked for their chain id only after the yes. */
+export function chainWarnings(chains: Chains, proposed: ChainInfo, unchecked: readonly string[]): readonly Warning[] {
   const known = chains.get(proposed.chainId)
   return [
     ...(known === null ? newChain(chains, proposed) : knownChain(chains, known, proposed)),
     ...mimicryWarnings(proposed),
     ...proposed.rpcUrls.filter(isForeignScript).map(foreignScript),
     ...(isRealChain(proposed.chainId) ? [REAL] : []),
+    ...(unchecked.length > 0 ? [notChecked(unchecked)] : []),
   ]
 }
 
@@ -47,6 +48,12 @@ function isForeignScript(url: string): boolean {
 function foreignScript(url: string): Warning {
   const text = `The name of the rpc holds letters that can look like others: ${new URL(url).hostname}.`
   return { code: 'rpc-host-letters', level: 'caution', text }
+}
+
+function notChecked(urls: readonly string[]): Warning {
+  const hosts = [...new Set(urls.map((url) => new URL(url).host))].join(', ')
+  const text = `The node at ${hosts} is on this computer and has not been checked yet: it is asked for its chain id after you agree, and the chain is added only if it answers the same.`
+  return { code: 'unchecked-rpc', level: 'info', text }
 }
 
 const REAL: Warning = { code: 'real-chain', level: 'info', text: 'Money on this chain is real. Development accounts do not sign there.' }

@@ -5,6 +5,7 @@ import { selectedChain } from '../connecting.ts'
 import { WALLET_CODE } from '../errors.ts'
 import { walletMethod } from '../method.ts'
 import type { WalletMethod } from '../method.ts'
+import { assetWarnings } from '../preview/assetwarnings.ts'
 import { permittedAccount } from '../sites.ts'
 
 /** As MetaMask: what is longer is no symbol, but text that wants to be read. */
@@ -39,7 +40,7 @@ const asset = schema.object({
 export const ASSET_METHODS: readonly WalletMethod[] = [
   walletMethod({
     name: 'wallet_watchAsset',
-    doc: 'Asks the person whether the wallet should know a token (EIP-747); nothing is fetched for it.',
+    doc: 'Asks the person whether the wallet should know a token (EIP-747), with a warning where its contract says another symbol, decimals or type; its image is not fetched.',
     params: [required('asset', asset)],
     isBare: true,
     result: schema.boolean.json,
@@ -51,11 +52,10 @@ export const ASSET_METHODS: readonly WalletMethod[] = [
     handler: async (wallet, [{ type, options }], { origin, signal }) => {
       permittedAccount(wallet.sites.get(origin))
       const watched = { type, address: options.address, symbol: options.symbol ?? null, decimals: options.decimals ?? null }
-      const chain = chainLabel(selectedChain(wallet, origin))
-      await wallet.approvals.ask(
-        { kind: 'watchAsset', origin, method: 'wallet_watchAsset', warnings: [], chain, asset: watched },
-        { signal },
-      )
+      const chain = selectedChain(wallet, origin)
+      const warnings = await assetWarnings(chain, watched)
+      const draft = { kind: 'watchAsset', origin, method: 'wallet_watchAsset', warnings, chain: chainLabel(chain), asset: watched } as const
+      await wallet.approvals.ask(draft, { signal })
       return true
     },
   }),

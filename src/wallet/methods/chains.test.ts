@@ -8,7 +8,8 @@ import { createRemoteRpc, memoryRecords } from '../../rpc/index.ts'
 import { Keyring } from '../keys/keyring.ts'
 import type { Provider } from '../provider.ts'
 import type { Question } from '../question.ts'
-import { CHAINS } from '../limits.ts'
+import { embeddedChain } from '../chains/chain.ts'
+import { CHAINS, PROBE_MS } from '../limits.ts'
 import type { Wallet } from '../wallet.ts'
 import { ORIGIN, connected, openWallet, refusal, startNode } from '../wallet.fixture.ts'
 
@@ -43,6 +44,12 @@ async function approve(wallet: Wallet, kind: Question['kind']): Promise<Question
   expect(prompt.question.kind).toBe(kind)
   prompt.approve()
   return prompt.question
+}
+
+/** The same request, whose question to add a chain is approved. */
+async function agreed(wallet: Wallet, asked: Promise<unknown>): Promise<unknown> {
+  await Promise.all([approve(wallet, 'addChain'), asked])
+  return asked
 }
 
 async function reject(wallet: Wallet, kind: Question['kind']): Promise<void> {
@@ -81,7 +88,8 @@ describe('wallet_addEthereumChain', () => {
       origin: ORIGIN,
       method: 'wallet_addEthereumChain',
       known: false,
-      warnings: [],
+      warnings: [{ code: 'unchecked-rpc', level: 'info', text: expect.stringContaining(new URL(otherUrl).host) as string }],
+      unchecked: [otherUrl],
       proposed: {
         chainId: '0x309',
         chainName: 'Other',
@@ -150,12 +158,13 @@ describe('wallet_addEthereumChain', () => {
     expect(await again.provider(ORIGIN).request({ method: 'net_listening' })).toBe(true)
   })
 
-  it('keeps the urls that answered, and shows those alone', async () => {
+  it('keeps the urls that answered, and shows those that nobody has asked yet as such', async () => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
     const dead = await saying('no node')
     const asked = add(provider, { ...OTHER, rpcUrls: [dead.url, otherUrl] })
-    expect(await approve(wallet, 'addChain')).toMatchObject({ proposed: { rpcUrls: [otherUrl] } })
+    const rpcUrls = [dead.url, otherUrl]
+    expect(await approve(wallet, 'addChain')).toMatchObject({ proposed: { rpcUrls }, unchecked: rpcUrls })
     await approve(wallet, 'switchChain')
     await asked
     expect(wallet.chains.get(777)?.rpcUrls).toEqual([otherUrl])
@@ -192,14 +201,18 @@ describe('wallet_addEthereumChain says what a person should know', () => {
   it('another name or url of a known chain, a name that is taken', async () => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
-    expect(await warned(wallet, provider, {})).toEqual([])
+    expect(await warned(wallet, provider, {})).toEqual(['unchecked-rpc'])
     const elsewhere = otherUrl.replace('127.0.0.1', 'localhost')
     expect(await warned(wallet, provider, { chainName: 'New name', rpcUrls: [elsewhere] })).toEqual([
       'chain-name-differs',
       'chain-rpc-changes',
+      'unchecked-rpc',
     ])
     expect(wallet.chains.get(777)).toMatchObject({ name: 'Other', rpcUrls: [elsewhere, otherUrl] })
-    expect(await warned(wallet, provider, { chainId: '0x30a', rpcUrls: [anotherUrl], chainName: 'other' })).toEqual(['chain-name-taken'])
+    expect(await warned(wallet, provider, { chainId: '0x30a', rpcUrls: [anotherUrl], chainName: 'other' })).toEqual([
+      'chain-name-taken',
+      'unchecked-rpc',
+    ])
   })
 
   it('real money, and a host whose letters may be others', async () => {
@@ -254,7 +267,7 @@ describe('wallet_addEthereumChain is refused, and nothing has happened,', () => 
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
     const before = registry(wallet)
-    const error = await refusal(add(provider, { ...OTHER, chainId: '0x30a' }))
+    const error = await refusal(agreed(wallet, add(provider, { ...OTHER, chainId: '0x30a' })))
     expect(error).toMatchObject({ code: 4902, data: { reason: 'other-chain-id', asked: '0x30a', answered: '0x309', url: otherUrl } })
     expect(error.message).toMatch(/^Unrecognized chain ID: the rpc at .* answers chain id 0x309, not 0x30a$/)
     expect(registry(wallet)).toEqual(before)
@@ -264,7 +277,7 @@ describe('wallet_addEthereumChain is refused, and nothing has happened,', () => 
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
     const before = registry(wallet)
-    const error = await refusal(add(provider, { ...OTHER, rpcUrls: [otherUrl, anotherUrl] }))
+    const error = await refusal(agreed(wallet, add(provider, { ...OTHER, rpcUrls: [otherUrl, anotherUrl] })))
     expect(error).toMatchObject({ code: 4902, data: { reason: 'other-chain-id', answered: '0x30a' } })
     expect(registry(wallet)).toEqual(before)
   })
@@ -283,7 +296,7 @@ describe('wallet_addEthereumChain is refused, and nothing has happened,', () => 
       ].map(saying),
     )
     for (const { url } of [redirecting, ...noNodes]) {
-      const error = await refusal(add(provider, { ...OTHER, rpcUrls: [url] }))
+      const error = await refusal(agreed(wallet, add(provider, { ...OTHER, rpcUrls: [url] })))
       expect(error).toMatchObject({ code: 4902, data: { reason: 'unreachable', asked: '0x309', answered: null } })
       expect(error.message).toMatch(/^Unrecognized chain ID/)
     }
@@ -399,6 +412,119 @@ describe('wallet_addEthereumChain is refused, and nothing has happened,', () => 
     const before = registry(wallet)
     expect((await refusal(add(provider, ...params))).code).toBe(-32602)
     expect(registry(wallet)).toEqual(before)
+  })
+})
+
+describe('wallet_addEthereumChain with an rpc on this computer', () => {
+  /** What can be behind a port; nothing listens on the last one. */
+  async function ports(): Promise<Readonly<Record<string, { readonly url: string; readonly requests: () => number }>>> {
+    return {
+      'the right chain': await saying('{"jsonrpc":"2.0","id":1,"result":"0x309"}'),
+      'another chain': await saying('{"jsonrpc":"2.0","id":1,"result":"0x1"}'),
+      'another service': await saying('<html>'),
+      'a redirect': await serve((_, response) => response.writeHead(302, { location: otherUrl }).end()),
+      silence: await serve(() => {}),
+      nothing: { url: 'http://127.0.0.1:10', requests: () => 0 },
+    }
+  }
+
+  it.each(['127.0.0.1', 'localhost', 'LOCALHOST', '127.1', '2130706433', '0x7f.1', '127.0.0.2', 'any.localhost', '[::1]'])(
+    'sends nothing to %s before the person agrees, and a refusal says the same whatever listens there',
+    async (host) => {
+      const { wallet } = openWallet(node)
+      const provider = await connected(wallet)
+      const before = registry(wallet)
+      const seen = new Set<string>()
+      for (const { url, requests } of Object.values(await ports())) {
+        const rpcUrl = url.replace('127.0.0.1', host)
+        const asked = add(provider, { ...OTHER, rpcUrls: [rpcUrl] })
+        const { question, reject: no } = await wallet.approvals.next({ kind: 'addChain' })
+        const { id: _, createdAt: __, ...shown } = question
+        expect(shown).toMatchObject({ unchecked: [rpcUrl], proposed: { rpcUrls: [rpcUrl] } })
+        expect(requests()).toBe(0)
+        no()
+        const error = await refusal(asked)
+        expect(requests()).toBe(0)
+        seen.add(JSON.stringify([shown, error]).replaceAll(rpcUrl, 'url').replaceAll(new URL(rpcUrl).host, 'host'))
+      }
+      expect([...seen]).toHaveLength(1)
+      expect(registry(wallet)).toEqual(before)
+    },
+  )
+
+  it('asks the person at once, however long the rpc would take', async () => {
+    const { wallet } = openWallet(node)
+    const provider = await connected(wallet)
+    const silent = await serve(() => {})
+    const started = performance.now()
+    void add(provider, { ...OTHER, rpcUrls: [silent.url] }).catch(() => null)
+    await wallet.approvals.next({ kind: 'addChain' })
+    expect(performance.now() - started).toBeLessThan(PROBE_MS / 2)
+    expect(silent.requests()).toBe(0)
+  })
+
+  it.each(['policy', 'person'])('answers 4902 after the yes of a %s as it does for any other rpc, and nothing is added', async (who) => {
+    const { wallet } = openWallet(node)
+    const provider = await connected(wallet)
+    if (who === 'policy') wallet.approvals.setPolicy('approve')
+    const before = registry(wallet)
+    const { 'another chain': wrong, 'another service': none } = await ports()
+    const reasons: unknown[] = []
+    for (const served of [wrong, none]) {
+      const url = served?.url ?? ''
+      const asked = add(provider, { ...OTHER, rpcUrls: [url] })
+      const error = await refusal(who === 'policy' ? asked : agreed(wallet, asked))
+      expect(error.code).toBe(4902)
+      expect(served?.requests()).toBe(1)
+      reasons.push((error.data as { reason: string }).reason)
+    }
+    expect(reasons).toEqual(['other-chain-id', 'unreachable'])
+    expect(registry(wallet)).toEqual(before)
+  })
+
+  it('asks an rpc of the internet before, and refuses a wrong one without a question', async () => {
+    const urls: string[] = []
+    const connect = (url: string) => ({
+      request: () => (urls.push(url), Promise.resolve(url.includes('wrong') ? '0x1' : '0x309')),
+      subscribe: () => Promise.reject(new Error('none')),
+    })
+    const { wallet } = openWallet(node, { connect })
+    const provider = await connected(wallet)
+    const [fine, wrong, here] = ['https://rpc.example', 'https://wrong.example', 'http://localhost:1234']
+    expect(await refusal(add(provider, { ...OTHER, rpcUrls: [here, wrong] }))).toMatchObject({ code: 4902, data: { url: wrong } })
+    expect(urls.splice(0)).toEqual([wrong])
+    const asked = add(provider, { ...OTHER, rpcUrls: [here, fine] })
+    const prompt = await wallet.approvals.next({ kind: 'addChain' })
+    expect(urls.splice(0)).toEqual([fine])
+    expect(prompt.question).toMatchObject({ unchecked: [here], proposed: { rpcUrls: [here, fine] } })
+    prompt.approve()
+    await approve(wallet, 'switchChain')
+    await asked
+    expect(urls[0]).toBe(here)
+    expect(wallet.chains.get(777)?.rpcUrls).toEqual([here, fine])
+  })
+
+  it('sends nothing there when the origin was disconnected before the yes', async () => {
+    const { wallet } = openWallet(node)
+    const provider = await connected(wallet)
+    const bait = await saying('{"jsonrpc":"2.0","id":1,"result":"0x309"}')
+    const asked = add(provider, { ...OTHER, rpcUrls: [bait.url] })
+    const prompt = await wallet.approvals.next({ kind: 'addChain' })
+    wallet.sites.disconnect(ORIGIN)
+    prompt.approve()
+    expect(await refusal(asked)).toMatchObject({ code: 4100, data: { reason: 'not-connected' } })
+    expect(bait.requests()).toBe(0)
+  })
+
+  it('asks the node of this process before, as nothing is to be found out about it', async () => {
+    const { url } = await node.listen()
+    const { wallet } = openWallet(node, { chains: [embeddedChain(node, { rpcUrls: [url] })] })
+    const provider = await connected(wallet)
+    const wrong = { ...OTHER, rpcUrls: [url] }
+    expect(await refusal(add(provider, wrong))).toMatchObject({ code: 4902, data: { reason: 'other-chain-id', answered: '0x7a69' } })
+    const asked = add(provider, { ...OTHER, chainId: '0x7a69', rpcUrls: [`${url}/`] })
+    expect(await approve(wallet, 'addChain')).not.toHaveProperty('unchecked')
+    expect(await asked).toBeNull()
   })
 })
 

@@ -1,6 +1,6 @@
 import { Hex } from '../../eth/index.ts'
 import { CODE, RpcError, required, schema } from '../../rpc/index.ts'
-import { answeringUrls } from '../chains/chainprobe.ts'
+import { answeringUrls, uncheckedUrls } from '../chains/chainprobe.ts'
 import { assertSameSymbol, chainId, proposal, proposedChain } from '../chains/chainproposal.ts'
 import { switchChain } from '../chains/chainswitch.ts'
 import { chainWarnings } from '../chains/chainwarnings.ts'
@@ -19,13 +19,14 @@ const SWITCH = 'wallet_switchEthereumChain'
 export const CHAIN_METHODS: readonly WalletMethod[] = [
   walletMethod({
     name: ADD,
-    doc: 'Asks the person to add a chain, after its rpc has said the same chain id, and then to switch to it; null whether or not they switch (EIP-3085).',
+    doc: 'Asks the person to add a chain and then to switch to it; null whether or not they switch (EIP-3085). An rpc must say the same chain id, one of the internet before the person is asked, one of this computer after they have agreed.',
     params: [required('chain', proposal)],
     result: { type: 'null' },
     errors: {
       [WALLET_CODE.rejected]: 'the person refused to add it',
       [WALLET_CODE.unauthorized]: 'the origin is not connected (no rpc is asked before), or the method is switched off',
-      [WALLET_CODE.unrecognizedChain]: 'an rpc says another chain id or leads into a private network, or none answers',
+      [WALLET_CODE.unrecognizedChain]:
+        'an rpc says another chain id or leads into a private network, or none answers; of one on this computer, after the person has agreed',
       [CODE.limitExceeded]: 'the wallet holds as many chains as it can',
     },
     example: {
@@ -81,14 +82,24 @@ async function addChain(wallet: WalletContext, proposed: ChainInfo, asker: Asker
   const { chains, approvals } = wallet
   const { origin, signal } = asker
   assertFits(chains, proposed)
-  const info = { ...proposed, rpcUrls: await answeringUrls(chains, proposed, signal) }
+  const unchecked = uncheckedUrls(chains, proposed)
+  const info = { ...proposed, rpcUrls: await answeringUrls(chains, proposed, signal, unchecked) }
   const known = chains.get(info.chainId) !== null
-  const warnings = chainWarnings(chains, info)
-  await approvals.ask({ kind: 'addChain', origin, method: ADD, warnings, proposed: proposedChain(info), known }, { signal })
-  // While it waited the origin may have been disconnected, and another question may have added the chain or filled the wallet.
+  const warnings = chainWarnings(chains, info, unchecked)
+  const draft = { kind: 'addChain', origin, method: ADD, warnings, proposed: proposedChain(info), known } as const
+  await approvals.ask(unchecked.length === 0 ? draft : { ...draft, unchecked }, { signal })
+  assertStillFits(wallet, info, asker)
+  if (unchecked.length === 0) return chains.add(info)
+  const checked = info.rpcUrls.filter((url) => !unchecked.includes(url))
+  const rpcUrls = await answeringUrls(chains, info, signal, checked)
+  assertStillFits(wallet, info, asker)
+  return chains.add({ ...info, rpcUrls })
+}
+
+/** While it waited the origin may have been disconnected, and another question may have added the chain or filled the wallet. */
+function assertStillFits(wallet: WalletContext, info: ChainInfo, asker: Asker): void {
   assertConnected(wallet, asker)
-  assertFits(chains, info)
-  return chains.add(info)
+  assertFits(wallet.chains, info)
 }
 
 function assertFits(chains: Chains, proposed: ChainInfo): void {

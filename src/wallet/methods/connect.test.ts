@@ -117,7 +117,8 @@ describe('wallet_watchAsset', () => {
     const asked = provider.request({ method: 'wallet_watchAsset', params })
     const { question, approve } = await wallet.approvals.next()
     const asset = { type: 'ERC20', address: options.address.toLowerCase(), symbol: 'USDC', decimals: 6 }
-    expect(question).toMatchObject({ kind: 'watchAsset', asset, chain: { chainId: '0x7a69' } })
+    const warnings = [{ code: 'asset-without-code', level: 'caution' }]
+    expect(question).toMatchObject({ kind: 'watchAsset', asset, chain: { chainId: '0x7a69' }, warnings })
     approve()
     expect(await asked).toBe(true)
   })

@@ -142,8 +142,8 @@ describe('personal_sign', () => {
 
 describe('what a person is warned of', () => {
   const codes = ({ warnings }: SignQuestion) => warnings.map(({ code, level }) => `${level} ${code}`)
-  const signIn = (domain: string, account = alice) =>
-    `${domain} wants you to sign in with your Ethereum account:\n${account}\n\nURI: https://${domain}`
+  const signIn = (domain: string, account = alice, scheme = 'https') =>
+    `${domain} wants you to sign in with your Ethereum account:\n${account}\n\nURI: ${scheme}://${domain}`
 
   it('32 bytes that may stand for anything, and other bytes that nobody can read', async () => {
     expect(codes((await signing(`0x${'ab'.repeat(32)}`)).question)).toEqual(['caution opaque-message'])
@@ -158,10 +158,47 @@ describe('what a person is warned of', () => {
 
   it('signing in somewhere else than where it is asked', async () => {
     expect(codes((await signing(signIn('app.example'))).question)).toEqual([])
-    expect(codes((await signing(signIn('bank.example'))).question)).toEqual(['danger sign-in-domain'])
-    expect(codes((await signing(signIn('localhost:3000'), alice, 'http://localhost:3000')).question)).toEqual([])
-    expect(codes((await signing(signIn('localhost:3001'), alice, 'http://localhost:3000')).question)).toEqual(['danger sign-in-domain'])
+    expect(codes((await signing(signIn('bank.example'))).question)).toEqual(['danger sign-in-domain', 'caution sign-in-uri'])
+    expect(codes((await signing(signIn('localhost:3000', alice, 'http'), alice, 'http://localhost:3000')).question)).toEqual([])
+    expect(codes((await signing(signIn('localhost:3001'), alice, 'http://localhost:3000')).question)).toEqual([
+      'danger sign-in-domain',
+      'caution sign-in-uri',
+    ])
     expect(codes((await signing(signIn('anything.example'), alice, 'local')).question)).toEqual([])
+  })
+
+  it('signing in for another chain than the one that the site is on, or at another time', async () => {
+    const terms = (chainId: number, from: number, until: number) =>
+      `${signIn('app.example')}\nVersion: 1\nChain ID: ${chainId}\nExpiration Time: ${new Date(until).toISOString()}\nNot Before: ${new Date(from).toISOString()}`
+    const [past, future] = [Date.now() - 60_000, Date.now() + 3_600_000]
+    expect(codes((await signing(terms(31_337, past, future))).question)).toEqual([])
+    expect(codes((await signing(terms(1, past, future))).question)).toEqual(['caution sign-in-chain'])
+    expect(codes((await signing(terms(31_337, past, past))).question)).toEqual(['caution sign-in-expired'])
+    expect(codes((await signing(terms(31_337, future, future))).question)).toEqual(['caution sign-in-not-yet'])
+  })
+
+  it('signing in with a message that only nearly has the form of one', async () => {
+    for (const before of ['\n', '\r\n', ' ', 'Hello!\n', '\ufeff', '\x0b']) {
+      const { question } = await signing(`${before}${signIn('bank.example')}`)
+      expect(codes(question)).toContain('danger sign-in-domain')
+      expect(codes(question)).toContain('caution sign-in-form')
+    }
+  })
+
+  it('text that stands behind emptiness, also in typed data', async () => {
+    const { question } = await signing(`Welcome${'\n'.repeat(200_000)}I owe you everything`)
+    expect(codes(question)).toEqual(['caution hidden-text'])
+    const { wallet } = openWallet(node)
+    const provider = await connected(wallet)
+    const note = {
+      types: { Note: [{ name: 'text', type: 'string' }] },
+      primaryType: 'Note',
+      domain: {},
+      message: { text: ' '.repeat(999) },
+    }
+    const asked = provider.request({ method: 'eth_signTypedData_v4', params: [alice, note] })
+    expect(codes(await approveNext(wallet))).toEqual(['caution hidden-text'])
+    await asked
   })
 
   it('signing in an account that is not the one that signs', async () => {
@@ -289,7 +326,7 @@ describe('eth_signTypedData_v4', () => {
     const { wallet, answer } = await asked(permit)
     const { warnings } = await approveNext(wallet)
     await answer
-    expect(warnings.map(({ code }) => code)).toEqual(['signed-permit', 'every-chain'])
+    expect(warnings.map(({ code }) => code)).toEqual(['signed-permit', 'spender-without-code', 'every-chain'])
   })
 })
 

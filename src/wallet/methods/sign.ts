@@ -10,7 +10,7 @@ import { messageBytes, messageText, messageWarnings } from '../preview/message.t
 import { walletMethod } from '../method.ts'
 import type { Asker, WalletMethod } from '../method.ts'
 import type { Draft } from '../question.ts'
-import { verifierWarnings } from '../preview/signedrights.ts'
+import { rightsFacts, verifierWarnings } from '../preview/signedrights.ts'
 import { permittedAccount } from '../sites.ts'
 import { readTypedData, typedDataWarnings } from '../preview/typedmessage.ts'
 
@@ -37,13 +37,13 @@ export const SIGN_METHODS: readonly WalletMethod[] = [
       const [message, signer] = isSwapped ? [second, first] : [first, second]
       const wanted = schema.address.parse(signer, isSwapped ? 'argument 0 (address)' : 'argument 1 (address)')
       const bytes = messageBytes(message)
-      return sign(wallet, wanted, asker, (account) => ({
+      return sign(wallet, wanted, asker, (account, { chainId }) => ({
         scheme: 'personal_sign',
         message: Hex.fromBytes(bytes),
         text: messageText(bytes),
         typedData: null,
         digest: PersonalMessage.hash(bytes),
-        warnings: messageWarnings(bytes, { origin: asker.origin, account }),
+        warnings: messageWarnings(bytes, { origin: asker.origin, account, chainId, now: Date.now() }),
       }))
     },
   }),
@@ -77,13 +77,14 @@ export const SIGN_METHODS: readonly WalletMethod[] = [
       const selected = wallet.sites.get(asker.origin).chainId
       return sign(wallet, signer, asker, async (account, chain) => {
         if (chainId !== null && chainId !== BigInt(selected)) throw otherChain(chainId, selected)
+        const [facts, verifier] = await Promise.all([rightsFacts(chain, shown), verifierWarnings(chain, shown)])
         return {
           scheme: 'eth_signTypedData_v4',
           message: null,
           text: null,
           typedData: shown,
           digest,
-          warnings: [...typedDataWarnings(shown, account), ...(await verifierWarnings(chain, shown))],
+          warnings: [...typedDataWarnings(shown, account, facts), ...verifier],
         }
       })
     },

@@ -1,8 +1,10 @@
 import { Hex } from '../../eth/index.ts'
-import type { Address } from '../../eth/index.ts'
 import { invalidParams } from '../../rpc/index.ts'
 import { SIGNED_BYTES } from '../limits.ts'
 import type { Warning } from '../question.ts'
+import { gapWarnings } from './gaps.ts'
+import { signInWarnings } from './signin.ts'
+import type { SignInAsker } from './signin.ts'
 
 /** Hex is bytes, anything else UTF-8 text. Throws RpcError -32602. */
 export function messageBytes(message: string): Uint8Array {
@@ -34,44 +36,20 @@ export function messageText(bytes: Uint8Array): string | null {
 }
 
 /** What a person should know before they sign it. */
-export function messageWarnings(bytes: Uint8Array, asker: { readonly origin: string; readonly account: Address }): readonly Warning[] {
+export function messageWarnings(bytes: Uint8Array, asker: SignInAsker): readonly Warning[] {
   const text = messageText(bytes)
-  if (text === null) return [bytes.length === 32 ? OPAQUE : UNREADABLE_MESSAGE]
-  return HIDDEN.test(text) ? [HIDDEN_CHARACTERS, ...signInWarnings(text, asker)] : signInWarnings(text, asker)
-}
-
-/** EIP-4361: a message that signs somebody in at `domain` is for nobody else. */
-function signInWarnings(text: string, { origin, account }: { readonly origin: string; readonly account: Address }): readonly Warning[] {
-  const [, domain, signer] = SIGN_IN.exec(text) ?? []
-  if (domain === undefined || signer === undefined) return []
-  const warnings: Warning[] = []
-  const host = hostOf(origin)
-  if (host !== null && domain.toLowerCase() !== host) {
-    const told = `The message signs you in at ${domain}, but ${host} asks for it. Whoever has it can act as you there.`
-    warnings.push({ code: 'sign-in-domain', level: 'danger', text: told })
-  }
-  if (signer.toLowerCase() !== account) {
-    warnings.push({
-      code: 'sign-in-account',
-      level: 'caution',
-      text: `The message signs in ${signer}, which is not the account that signs it.`,
-    })
-  }
-  return warnings
-}
-
-/** With its port, as the message has it; null: the origin is no address, as in the same process. */
-function hostOf(origin: string): string | null {
-  return URL.canParse(origin) && new URL(origin).host !== '' ? new URL(origin).host : null
+  // Also of bytes that are not shown as text: whoever verifies them may be content with less.
+  const signIn = signInWarnings(text ?? LENIENT_UTF8.decode(bytes), asker)
+  if (text === null) return [bytes.length === 32 ? OPAQUE : UNREADABLE_MESSAGE, ...signIn]
+  return [...(HIDDEN.test(text) ? [HIDDEN_CHARACTERS] : []), ...gapWarnings([text]), ...signIn]
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+const LENIENT_UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
 /** Control characters other than tab and line ends. */
 const UNREADABLE = /[^\P{Cc}\t\n\r]/u
 /** Change the order of what is read, or are not seen at all. */
-const HIDDEN = /[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/u
-const SIGN_IN = /^(?:[a-z][a-z0-9+.-]*:\/\/)?([^\s/]+) wants you to sign in with your Ethereum account:\n(0x[0-9a-fA-F]{40})(?:\n|$)/
-
+const HIDDEN = /[\p{Cf}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]/u
 const OPAQUE: Warning = {
   code: 'opaque-message',
   level: 'caution',

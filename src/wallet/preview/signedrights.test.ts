@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { Address } from '../../eth/index.ts'
 import type { TypedData } from '../../eth/index.ts'
 import { embeddedChain } from '../chains/chain.ts'
-import { rightsWarnings, verifierWarnings } from './signedrights.ts'
+import { NO_FACTS } from './permits.ts'
+import type { PermitFacts } from './permits.ts'
+import { rightsFacts, rightsWarnings, verifierWarnings } from './signedrights.ts'
 
 const ALICE = Address.from('0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266')
 const BOB = Address.from('0xb0b0000000000000000000000000000000000b0b')
@@ -30,11 +32,11 @@ describe('rightsWarnings', () => {
   })
 
   it('names who may take what by a permit', () => {
-    const [warning] = rightsWarnings(typed('Permit', { owner: ALICE, spender: BOB, value: '5', nonce: 0, deadline: 1 }), ALICE)
+    const [warning] = rightsWarnings(typed('Permit', { owner: ALICE, spender: BOB, value: '5', nonce: 0, deadline: 2_000_000_000 }), ALICE)
     expect(warning).toEqual({
       code: 'signed-permit',
       level: 'caution',
-      text: `Whoever holds this signature can let ${BOB} take “Coin” (0x70cE…0000) from the account, without a transaction of yours.`,
+      text: `Whoever holds this signature can let ${BOB} take 5 units of “Coin” (0x70cE…0000) from the account until 2033-05-18 03:33 UTC, without a transaction of yours.`,
     })
   })
 
@@ -64,8 +66,136 @@ describe('rightsWarnings', () => {
         { verifyingContract: PERMIT2 },
       ),
     ],
-  ])('tells a permit without limit: %s', (_, data) => {
-    expect(codes(data)).toEqual(['caution signed-permit', 'caution unlimited-allowance'])
+    ['EIP-2612, in upper-case hex', typed('Permit', { spender: BOB, value: `0X${'F'.repeat(64)}` })],
+    ['EIP-2612, just below what counts as all', typed('Permit', { spender: BOB, value: (2n ** 255n - 1n).toString() })],
+    ['EIP-2612, more than any token has', typed('Permit', { spender: BOB, value: (2n ** 128n).toString() })],
+    ['EIP-2612, negative', typed('Permit', { spender: BOB, value: '-1' })],
+    [
+      'EIP-2612, fields in another order',
+      typed('Permit', { deadline: '0xffffffff', value: ALL, nonce: '0x0', spender: BOB, owner: ALICE }),
+    ],
+    ['DAI, as text', typed('Permit', { expiry: '0', allowed: 'true', spender: BOB })],
+    ...['PermitTransferFrom', 'PermitWitnessTransferFrom'].map(
+      (type) => [type, typed(type, { permitted: { amount: ALL, token: TOKEN }, spender: BOB }, { verifyingContract: PERMIT2 })] as const,
+    ),
+    [
+      'PermitBatchTransferFrom',
+      typed(
+        'PermitBatchTransferFrom',
+        {
+          permitted: [
+            { token: TOKEN, amount: 2 ** 40 },
+            { token: TOKEN, amount: ALL },
+          ],
+          spender: BOB,
+        },
+        { verifyingContract: PERMIT2 },
+      ),
+    ],
+    ['EIP-3009', typed('TransferWithAuthorization', { from: ALICE, to: BOB, value: ALL })],
+    [
+      'in the frame of a smart account (ERC-7739)',
+      {
+        ...typed('TypedDataSign', { contents: { spender: BOB, value: ALL }, name: 'Account' }),
+        types: { TypedDataSign: [{ name: 'contents', type: 'Permit' }] },
+      },
+    ],
+  ] as const)('tells a permit without limit: %s', (_, data) => {
+    expect(codes(data)).toEqual(['caution signed-permit', 'danger unlimited-allowance'])
+  })
+
+  it.each([
+    ['no amount', { spender: BOB }],
+    ['an amount that is none', { spender: BOB, value: {} }],
+    ['an amount of more than 256 bits', { spender: BOB, value: '9'.repeat(90) }],
+    ['an amount under another name', { spender: BOB, amount: '5' }],
+    ['DAI, neither yes nor no', { spender: BOB, allowed: 1 }],
+  ])('tells a permit that does not say how much: %s', (_, message) => {
+    expect(codes(typed('Permit', message))).toEqual(['caution signed-permit', 'danger unreadable-permit'])
+  })
+
+  it('tells a permit that names no spender', () => {
+    for (const spender of [undefined, null, '', 'bob.eth', `0x${'b'.repeat(39)}`, [BOB]]) {
+      expect(codes(typed('Permit', { spender, value: '5' }))).toEqual(['caution signed-permit', 'danger unknown-spender'])
+    }
+  })
+
+  describe('with what the chain says', () => {
+    const facts = {
+      ...NO_FACTS,
+      isSpenderAccount: true,
+      tokens: new Map([[TOKEN, { address: TOKEN, symbol: 'COIN', decimals: 2, isCollection: false }]]),
+    }
+    const known = (data: TypedData, more: Partial<PermitFacts> = {}) => rightsWarnings(data, ALICE, { ...facts, ...more })
+    const levels = (data: TypedData, more: Partial<PermitFacts> = {}) => known(data, more).map(({ code, level }) => `${level} ${code}`)
+    const single = { details: { token: TOKEN, amount: '5', expiration: 2_000_000_000, nonce: 0 }, spender: BOB, sigDeadline: 1 }
+
+    it.each([
+      ['EIP-2612', typed('Permit', { spender: BOB, value: '5' })],
+      ['EIP-2612, the spender in upper case', typed('Permit', { spender: `0x${BOB.slice(2).toUpperCase()}`, value: '5' })],
+      ['ERC-721', typed('Permit', { spender: BOB, tokenId: '7', nonce: 0, deadline: 1 })],
+      ['PermitSingle', typed('PermitSingle', single, { verifyingContract: PERMIT2 })],
+      ['PermitBatch', typed('PermitBatch', { ...single, details: [single.details] }, { verifyingContract: PERMIT2 })],
+      ['PermitTransferFrom', typed('PermitTransferFrom', { permitted: single.details, spender: BOB }, { verifyingContract: PERMIT2 })],
+      ['EIP-3009', typed('ReceiveWithAuthorization', { from: ALICE, to: BOB, value: '5', validBefore: 1 })],
+    ])('tells a spender that is no contract: %s', (_, data) => {
+      expect(levels(data)).toEqual(['caution signed-permit', 'danger spender-without-code'])
+    })
+
+    it('says nothing of the kind of what takes a permission back', () => {
+      expect(levels(typed('Permit', { spender: BOB, value: '0x0' }))).toEqual(['caution signed-permit'])
+      expect(levels(typed('Permit', { spender: BOB, allowed: false }))).toEqual(['caution signed-permit'])
+      expect(levels(typed('Permit', { spender: Address.zero, value: '5' }))).toEqual(['caution signed-permit'])
+    })
+
+    it('takes more than there is of a token for all of it', () => {
+      const supplies = new Map([[TOKEN, 500n]])
+      const permit = (value: string) => levels(typed('Permit', { spender: BOB, value }), { supplies, isSpenderAccount: false })
+      expect(permit('500')).toEqual(['caution signed-permit'])
+      expect(permit('501')).toEqual(['caution signed-permit', 'danger unlimited-allowance'])
+    })
+
+    it('gives amounts and dates as people read them', () => {
+      const texts = (data: TypedData): string => known(data)[0]?.text ?? ''
+      expect(texts(typed('Permit', { spender: BOB, value: '123456', deadline: '2000000000' }))).toContain(
+        'take 1,234.56 COIN of “Coin” (0x70cE…0000) from the account until 2033-05-18 03:33 UTC, without',
+      )
+      expect(texts(typed('Permit', { spender: BOB, value: ALL, deadline: ALL }))).toContain(
+        'take all “Coin” (0x70cE…0000) from the account at any time, without',
+      )
+      expect(texts(typed('Permit', { spender: BOB, allowed: true, expiry: 0 }))).toContain('from the account at any time, without')
+      expect(texts(typed('PermitSingle', single, { verifyingContract: PERMIT2 }))).toContain(
+        'take 0.05 COIN of 0x70cE…0000 from the account until 2033-05-18 03:33 UTC, without',
+      )
+      expect(texts(typed('Permit', { spender: BOB, tokenId: '7' }))).toContain('take #7 of “Coin” (0x70cE…0000) from')
+      const many = { details: Array(5).fill(single.details) as unknown[], spender: BOB }
+      expect(texts(typed('PermitBatch', many, { verifyingContract: PERMIT2 }))).toContain('0x70cE…0000 and 2 more from')
+    })
+  })
+
+  it.each([
+    ['a call', '0', []],
+    ['a call, as a number', 0, []],
+    ['a call, in hex', '0x00', []],
+    ['a delegatecall', '1', ['danger safe-delegatecall']],
+    ['a delegatecall, as a number', 1, ['danger safe-delegatecall']],
+    ['a delegatecall, in hex', '0X01', ['danger safe-delegatecall']],
+    ['a delegatecall, padded', '01', ['danger safe-delegatecall']],
+    ['what is neither', 2, ['danger safe-delegatecall']],
+    ['what is no number', true, ['danger safe-delegatecall']],
+    ['nothing', undefined, ['danger safe-delegatecall']],
+  ])('tells a transaction of a Safe: %s', (_, operation, more) => {
+    const safeTx = { data: '0x', operation, nonce: 1, to: BOB, value: '0', refundReceiver: Address.zero }
+    expect(codes(typed('SafeTx', safeTx, { verifyingContract: TOKEN, chainId: 1 }))).toEqual(['caution signed-safe', ...more])
+  })
+
+  it('tells what a Safe would do, and a message that it signs', () => {
+    const safeTx = { to: BOB, value: '0x1bc16d674ec80000', data: '0x', operation: 1 }
+    expect(rightsWarnings(typed('SafeTx', safeTx, { verifyingContract: TOKEN }), ALICE).map(({ text }) => text)).toEqual([
+      `Whoever holds this signature has the account’s consent that the Safe 0x70cE…0000 calls ${BOB} with 2 of the chain’s currency.`,
+      `The Safe 0x70cE…0000 would run the code at ${BOB} as its own (delegatecall): that code can take everything it has and change its owners.`,
+    ])
+    expect(codes(typed('SafeMessage', { message: '0x' }))).toEqual(['caution signed-safe'])
   })
 
   it('tells Permit2 from what only looks like it', () => {
@@ -137,5 +267,30 @@ describe('verifierWarnings', () => {
     expect(await asked({ verifyingContract: 'nowhere' })).toEqual([])
     const gone = { ...chain, rpc: { ...node, request: () => Promise.reject(new Error('gone')) } }
     expect(await verifierWarnings(gone, typed('Mail', {}, { verifyingContract: BOB }))).toEqual([])
+  })
+})
+
+describe('rightsFacts', () => {
+  it('asks the chain about spender and token, and never fails', async () => {
+    await using node = await createPocketchain({ cadence: 'instant' })
+    const chain = embeddedChain(node)
+    const delegated = Address.from(`0x${'7702'.repeat(10)}`)
+    await node.request({ method: 'anvil_setCode', params: [delegated, `0xef0100${WETH.slice(2)}`] })
+    const [whale] = node.accounts
+    await node.request({
+      method: 'eth_sendTransaction',
+      params: [{ from: whale?.address, to: WETH, value: '0x5' }],
+    })
+    const factsOf = (spender: Address) => rightsFacts(chain, typed('Permit', { spender, value: '1' }, { verifyingContract: WETH }))
+    expect(await factsOf(BOB)).toEqual({
+      isSpenderAccount: true,
+      tokens: new Map([[WETH, { address: WETH, symbol: 'WETH', decimals: 18, isCollection: false }]]),
+      supplies: new Map([[WETH, 5n]]),
+    })
+    expect(await factsOf(delegated)).toMatchObject({ isSpenderAccount: true })
+    expect(await factsOf(PERMIT2)).toMatchObject({ isSpenderAccount: false })
+    expect(await rightsFacts(chain, typed('Mail', {}))).toEqual(NO_FACTS)
+    const gone = { ...chain, rpc: { ...node, request: () => Promise.reject(new Error('gone')) } }
+    expect(await rightsFacts(gone, typed('Permit', { spender: BOB, value: '1' }))).toEqual(NO_FACTS)
   })
 })

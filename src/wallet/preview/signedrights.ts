@@ -1,17 +1,40 @@
 import { Address } from '../../eth/index.ts'
 import type { TypedData } from '../../eth/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
-import { shortAddress, visibleText } from './display.ts'
-import { PERMIT2, labelOf } from './labels.ts'
+import { amountText, shortAddress, visibleText } from './display.ts'
+import { BURNS, PERMIT2, labelOf } from './labels.ts'
 import { SYMBOL_CHARS, WARNING_MS } from '../limits.ts'
-import { isUnlimited } from './outcome.ts'
+import { NO_FACTS, permitFacts, permitOf } from './permits.ts'
+import type { Permit, PermitFacts, PermitItem } from './permits.ts'
 import type { Warning } from '../question.ts'
 import { within } from '../approvals/timing.ts'
+import { Fields, addressOf } from './typedfields.ts'
 
-/** What whoever holds the signature may do with it, for the kinds of typed data that give something away. Never throws. */
-export function rightsWarnings(data: TypedData, account: Address): readonly Warning[] {
+/**
+ * What whoever holds the signature may do with it, for the kinds of typed data that give something away. `facts`: what the chain says about a
+ * permit. Never throws.
+ */
+export function rightsWarnings(given: TypedData, account: Address, facts: PermitFacts = NO_FACTS): readonly Warning[] {
+  const data = contentsOf(given)
+  const permit = permitOf(data)
+  if (permit !== null) return permitWarnings(permit, data, facts)
   const kind = KINDS.get(data.primaryType)
   return kind === undefined ? [] : kind(new Fields(data.message), data, account)
+}
+
+/** Asks the chain, for a limited time; never throws. */
+export function rightsFacts(chain: WalletChain, data: TypedData): Promise<PermitFacts> {
+  return permitFacts(chain, permitOf(contentsOf(data)))
+}
+
+/** ERC-7739: a smart account takes data in a frame that names the account for data of the same domain. */
+function contentsOf(data: TypedData): TypedData {
+  if (data.primaryType !== 'TypedDataSign') return data
+  const { contents } = data.message
+  const fields = Object.hasOwn(data.types, data.primaryType) ? data.types[data.primaryType] : undefined
+  const type = fields?.find(({ name }) => name === 'contents')?.type
+  const isStruct = typeof contents === 'object' && contents !== null && !Array.isArray(contents)
+  return type === undefined || !isStruct ? data : { ...data, primaryType: type, message: contents as TypedData['message'] }
 }
 
 /** A contract that is to check the signature, and is not there. Asks the chain, for a limited time; never throws. */
@@ -36,56 +59,51 @@ type Kind = (fields: Fields, data: TypedData, account: Address) => readonly Warn
 
 /** The names of these types are fixed by their standards: contracts that take them hash them in. */
 const KINDS: ReadonlyMap<string, Kind> = new Map<string, Kind>([
-  ['Permit', permit],
-  ['PermitSingle', permit2],
-  ['PermitBatch', permit2],
-  ['PermitTransferFrom', permit2],
-  ['PermitBatchTransferFrom', permit2],
-  ['PermitWitnessTransferFrom', permit2],
-  ['PermitBatchWitnessTransferFrom', permit2],
-  ['TransferWithAuthorization', authorization],
-  ['ReceiveWithAuthorization', authorization],
   ['OrderComponents', order],
   ['BulkOrder', orders],
   ['PackedUserOperation', operation],
   ['ForwardRequest', operation],
   ['Delegation', operation],
+  ['SafeOp', operation],
+  ['SafeTx', safeTransaction],
+  ['SafeMessage', safeMessage],
 ])
 
 // --- tokens ---------------------------------------------------------------------------------------------------------------
 
-/** EIP-2612, and DAI's own, which allows all or nothing. */
-function permit(fields: Fields, data: TypedData): readonly Warning[] {
-  const spender = fields.address('spender')
-  const all = fields.value('allowed') === true || isUnlimited(fields.number('value') ?? 0n, 'erc20')
-  const text = `Whoever holds this signature can let ${nameOf(spender, data)} take ${tokenOf(data)} from the account, without a transaction of yours.`
-  return [caution('signed-permit', text), ...(all ? [unlimited(spender, data)] : [])]
+function permitWarnings(permit: Permit, data: TypedData, facts: PermitFacts): readonly Warning[] {
+  const { spender, items, isPermit2 } = permit
+  const text = `Whoever holds this signature can let ${nameOf(spender, data)} take ${takenText(permit, data, facts)} from the account${untilText(permit)}, without a transaction of yours.`
+  const warnings = [caution('signed-permit', text)]
+  if (items.some((item) => isAll(item, facts))) {
+    const all = `${nameOf(spender, data)} may take all that the account has and will ever have.`
+    warnings.push(danger('unlimited-allowance', all))
+  }
+  if (items.length === 0 || items.some(({ amount }) => amount === null)) warnings.push(UNREADABLE_AMOUNT)
+  // What takes a permission back gives nothing to anybody.
+  const givesNothing = items.length > 0 && items.every(({ amount }) => amount === 0n)
+  if (!givesNothing && spender === null) warnings.push(NO_SPENDER)
+  if (!givesNothing && facts.isSpenderAccount && spender !== null && !BURNS.has(spender)) {
+    const key = `${nameOf(spender, data)}, which is to be allowed this, is no contract but an account with a key.`
+    warnings.push(danger('spender-without-code', key))
+  }
+  if (isPermit2 && addressOf(data.domain['verifyingContract']) !== PERMIT2) warnings.push(OTHER_PERMIT2)
+  return warnings
 }
 
-/** Allowances and single transfers through Permit2. */
-function permit2(fields: Fields, data: TypedData): readonly Warning[] {
-  const spender = fields.address('spender')
-  const items = [...fields.list('details'), ...fields.list('permitted')]
-  const all = items.some((item) => isUnlimited(item.number('amount') ?? 0n, 'permit2'))
-  const named = items.slice(0, 3).map((item) => addressText(item.address('token')))
-  const what =
-    named.length === 0 ? 'tokens' : `${named.join(', ')}${items.length > named.length ? ` and ${items.length - named.length} more` : ''}`
-  const text = `Whoever holds this signature can let ${nameOf(spender, data)} take ${what} from the account, without a transaction of yours.`
-  const isOther = addressOf(data.domain['verifyingContract']) !== PERMIT2
-  return [caution('signed-permit', text), ...(all ? [unlimited(spender, data)] : []), ...(isOther ? [OTHER_PERMIT2] : [])]
-}
-
-/** EIP-3009: this is the transfer. */
-function authorization(fields: Fields, data: TypedData): readonly Warning[] {
-  const text = `Whoever holds this signature can send ${tokenOf(data)} of the account to ${nameOf(fields.address('to'), data)}, without a transaction of yours.`
-  return [caution('signed-permit', text)]
-}
-
-function unlimited(spender: Address | null, data: TypedData): Warning {
-  return caution('unlimited-allowance', `${nameOf(spender, data)} may take all that the account has and will ever have.`)
+/** More than there is of the token counts as all. */
+function isAll({ amount, token }: PermitItem, { supplies }: PermitFacts): boolean {
+  if (amount === 'unlimited') return true
+  const supply = token === null ? undefined : supplies.get(token)
+  return amount !== null && supply !== undefined && supply > 0n && amount > supply
 }
 
 const OTHER_PERMIT2 = caution('other-permit2', 'The signature is shaped for Permit2 and goes to another contract.')
+const UNREADABLE_AMOUNT = danger(
+  'unreadable-permit',
+  'The signature does not say in a known form how much may be taken; it may be everything.',
+)
+const NO_SPENDER = danger('unknown-spender', 'The signature names nobody who may take the tokens; it may be anybody.')
 
 // --- orders and calls ---------------------------------------------------------------------------------------------------
 
@@ -108,6 +126,34 @@ function operation(_: Fields, { primaryType }: TypedData): readonly Warning[] {
   return [danger('signed-action', text)]
 }
 
+// --- Safe -----------------------------------------------------------------------------------------------------------------
+
+/** A transaction of a Safe that the account owns. By delegatecall the code of another contract runs as the Safe itself. */
+function safeTransaction(fields: Fields, data: TypedData): readonly Warning[] {
+  const [safe, to] = [safeOf(data), nameOf(fields.address('to'), data)]
+  const value = fields.number('value') ?? 0n
+  const sent = value === 0n ? '' : ` with ${amountText(value, 18)} of the chain’s currency`
+  const text = `Whoever holds this signature has the account’s consent that ${safe} calls ${to}${sent}.`
+  const kind = fields.number('operation')
+  if (kind === 0n) return [caution('signed-safe', text)]
+  const delegated = `${safe} would run the code at ${to} as its own (delegatecall): that code can take everything it has and change its owners.`
+  const unknown = `The signature does not say in a known form how ${safe} calls ${to}; it may run that code as its own.`
+  return [caution('signed-safe', text), danger('safe-delegatecall', kind === 1n ? capitalized(delegated) : unknown)]
+}
+
+function safeMessage(_: Fields, data: TypedData): readonly Warning[] {
+  return [caution('signed-safe', `Whoever holds this signature has the account’s consent to a message that ${safeOf(data)} signs.`)]
+}
+
+function safeOf({ domain }: TypedData): string {
+  const safe = addressOf(domain['verifyingContract'])
+  return safe === null ? 'the Safe' : `the Safe ${shortAddress(safe)}`
+}
+
+function capitalized(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+}
+
 // --- words ----------------------------------------------------------------------------------------------------------------
 
 function nameOf(address: Address | null, { domain }: TypedData): string {
@@ -116,15 +162,42 @@ function nameOf(address: Address | null, { domain }: TypedData): string {
   return label === null ? address : `${label} (${shortAddress(address)})`
 }
 
+/** Such as `5.5 USDC (0x8335…2913) and all of 0x4200…0006`. */
+function takenText({ items, isPermit2 }: Permit, data: TypedData, facts: PermitFacts): string {
+  if (!isPermit2) return items.map((item) => itemText(item, tokenOf(data), facts)).join('')
+  const named = items.slice(0, SHOWN_ITEMS).map((item) => itemText(item, addressText(item.token, 'tokens'), facts))
+  if (named.length === 0) return 'tokens'
+  return items.length > SHOWN_ITEMS ? `${named.join(', ')} and ${items.length - SHOWN_ITEMS} more` : named.join(' and ')
+}
+
+const SHOWN_ITEMS = 3
+
+/** `name`: of the token, as the data has it. */
+function itemText(item: PermitItem, name: string, facts: PermitFacts): string {
+  const { amount, token, tokenId } = item
+  const known = token === null ? undefined : facts.tokens.get(token)
+  if (tokenId !== null) return `#${tokenId} of ${name}`
+  if (amount === null) return name
+  if (isAll(item, facts)) return `all ${name}`
+  if (typeof amount !== 'bigint' || known === undefined || known.decimals === null) return `${String(amount)} units of ${name}`
+  return `${amountText(amount, known.decimals)} ${known.symbol ?? 'units'} of ${name}`
+}
+
+function untilText({ until }: Permit): string {
+  if (until === null) return ''
+  if (until === 'always') return ' at any time'
+  return ` until ${new Date(Number(until) * 1000).toISOString().replace('T', ' ').slice(0, 16)} UTC`
+}
+
 /** What the contract that checks the signature calls itself there, and where it is. */
 function tokenOf({ domain }: TypedData): string {
   const name = domain['name']
-  const at = addressText(addressOf(domain['verifyingContract']))
+  const at = addressText(addressOf(domain['verifyingContract']), 'tokens')
   return typeof name === 'string' && name !== '' ? `“${visibleText(name, SYMBOL_CHARS)}” (${at})` : at
 }
 
-function addressText(address: Address | null): string {
-  return address === null ? 'tokens' : shortAddress(address)
+function addressText(address: Address | null, otherwise: string): string {
+  return address === null ? otherwise : shortAddress(address)
 }
 
 function caution(code: string, text: string): Warning {
@@ -133,43 +206,4 @@ function caution(code: string, text: string): Warning {
 
 function danger(code: string, text: string): Warning {
   return { code, level: 'danger', text }
-}
-
-// --- reading ----------------------------------------------------------------------------------------------------------------
-
-/** A struct of the message. An app may put anything in it, as long as it fits types of its own. */
-class Fields {
-  readonly #values: Readonly<Record<string, unknown>>
-
-  constructor(value: unknown) {
-    this.#values = typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {} // any object has this shape
-  }
-
-  value(name: string): unknown {
-    return Object.hasOwn(this.#values, name) ? this.#values[name] : undefined
-  }
-
-  address(name: string): Address | null {
-    return addressOf(this.value(name))
-  }
-
-  number(name: string): bigint | null {
-    const value = this.value(name)
-    if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : null
-    return typeof value === 'string' && NUMBER.test(value) ? BigInt(value) : null
-  }
-
-  /** Of structs; one alone is a list of one. */
-  list(name: string): readonly Fields[] {
-    const value = this.value(name)
-    if (value === undefined) return []
-    const items: readonly unknown[] = Array.isArray(value) ? value : [value]
-    return items.map((item) => new Fields(item))
-  }
-}
-
-const NUMBER = /^(\d{1,78}|0x[0-9a-fA-F]{1,64})$/
-
-function addressOf(value: unknown): Address | null {
-  return Address.isAddress(value) ? Address.from(value) : null
 }

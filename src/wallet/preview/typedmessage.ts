@@ -3,6 +3,8 @@ import type { Address, Hash } from '../../eth/index.ts'
 import { invalidParams } from '../../rpc/index.ts'
 import { assertSize } from './message.ts'
 import type { Warning } from '../question.ts'
+import { gapWarnings } from './gaps.ts'
+import type { PermitFacts } from './permits.ts'
 import { rightsWarnings } from './signedrights.ts'
 
 export interface TypedMessage {
@@ -92,11 +94,18 @@ function chainOf(chainId: unknown): bigint | null {
   return BigInt(chainId as number | string) // its type was just looked at
 }
 
-/** What a person should know before `account` signs it. */
-export function typedDataWarnings(shown: TypedData, account: Address): readonly Warning[] {
+/** What a person should know before `account` signs it. `facts`: what the chain says about a permit. */
+export function typedDataWarnings(shown: TypedData, account: Address, facts?: PermitFacts): readonly Warning[] {
   const { chainId, verifyingContract } = shown.domain
-  const rights = rightsWarnings(shown, account)
-  return (chainId ?? null) === null && verifyingContract !== undefined ? [...rights, EVERY_CHAIN] : rights
+  const isEverywhere = (chainId ?? null) === null && verifyingContract !== undefined
+  return [...rightsWarnings(shown, account, facts), ...gapWarnings(textsIn(shown)), ...(isEverywhere ? [EVERY_CHAIN] : [])]
+}
+
+/** Every text of what is signed, names included. It nests no deeper than typed data may. */
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, each]) => [name, ...textsIn(each)])
 }
 
 const EVERY_CHAIN: Warning = { code: 'every-chain', level: 'info', text: 'The signature names no chain; it may hold on every one.' }

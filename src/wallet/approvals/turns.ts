@@ -1,0 +1,98 @@
+import { CODE, RpcError } from '../../rpc/index.ts'
+import { WAITING_QUESTIONS, WAITING_QUESTIONS_PER_ORIGIN } from '../limits.ts'
+import { LOCAL_ORIGIN } from '../sites.ts'
+import type { Waiting } from './waiting.ts'
+
+/**
+ * The waiting questions, in the order in which they are handed out: one question of each site in turn, the questions of one site in the order
+ * in which they were asked. The first question stays the first until it leaves: questions that arrive never change which one a person reads.
+ * The order after a question has left is the order before it without that question, as long as it was the first of all.
+ */
+export class Turns {
+  readonly #byId = new Map<string, Waiting>()
+  /** by site; the site whose turn it is comes first. No list is empty. */
+  readonly #sites = new Map<string, readonly Waiting[]>()
+
+  get size(): number {
+    return this.#byId.size
+  }
+
+  get(id: string): Waiting | null {
+    return this.#byId.get(id) ?? null
+  }
+
+  /** In no order that matters. */
+  all(): Iterable<Waiting> {
+    return this.#byId.values()
+  }
+
+  /** Null if no question waits. */
+  get first(): Waiting | null {
+    for (const [first] of this.#sites.values()) return first ?? null
+    return null
+  }
+
+  inOrder(): readonly Waiting[] {
+    const order: Waiting[] = []
+    for (let round = 0; order.length < this.size; round++) {
+      for (const list of this.#sites.values()) {
+        const waiting = list[round]
+        if (waiting !== undefined) order.push(waiting)
+      }
+    }
+    return order
+  }
+
+  /** A site that had no question waits for its turn behind all others. */
+  add(waiting: Waiting): void {
+    const site = siteOf(waiting.question.origin)
+    this.#byId.set(waiting.question.id, waiting)
+    this.#sites.set(site, [...(this.#sites.get(site) ?? []), waiting])
+  }
+
+  /** A site whose first question leaves has had its turn. */
+  delete(waiting: Waiting): void {
+    if (!this.#byId.delete(waiting.question.id)) return
+    const site = siteOf(waiting.question.origin)
+    const before = this.#sites.get(site) ?? []
+    const left = before.filter((each) => each !== waiting)
+    const hadTurn = before[0] === waiting
+    if (hadTurn) this.#sites.delete(site)
+    if (left.length > 0) this.#sites.set(site, left)
+  }
+
+  /**
+   * The question that leaves so that `origin` can ask one more; null if there is room. When the queue is full, it is the newest question of
+   * the site with the most, if that site keeps at least as many as `origin` then has. A site with two or more questions keeps its first, so
+   * the question that a person reads is never taken. Throws RpcError -32005 if there is no room.
+   */
+  displacedBy(origin: string): Waiting | null {
+    const own = this.#sites.get(siteOf(origin)) ?? []
+    const open = own.filter(({ decision }) => decision === null).length
+    if (open >= WAITING_QUESTIONS_PER_ORIGIN) throw crowded(`${open} questions of ${origin} wait`)
+    if (this.size < WAITING_QUESTIONS) return null
+    const longest = [...this.#sites.values()].reduce((most, list) => (list.length > most.length ? list : most), [])
+    const newest = longest.at(-1)
+    if (newest === undefined || longest.length < own.length + 2) throw crowded(`${WAITING_QUESTIONS} questions wait`)
+    return newest
+  }
+}
+
+/** All programs are one site: what names no web origin is not bound to one by a browser. */
+function siteOf(origin: string): string {
+  return origin.includes('://') ? origin : LOCAL_ORIGIN
+}
+
+/** `what` such as `20 questions of https://app.example wait`. */
+export function crowded(what: string): RpcError {
+  const message = `too many requests: ${what} for an answer already; ask again when one of them is answered`
+  return new RpcError(CODE.limitExceeded, message, { reason: 'too-many-questions' })
+}
+
+/** For the asker of a question that was displaced. Does not name the other site. */
+export function displaced(): RpcError {
+  const why = `${WAITING_QUESTIONS} questions wait for an answer, and this site has the most of them, so its newest one was withdrawn for another site`
+  return new RpcError(CODE.limitExceeded, `too many requests: ${why}; ask again when one of yours is answered`, {
+    reason: 'too-many-questions',
+  })
+}

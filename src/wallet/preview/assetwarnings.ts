@@ -1,0 +1,62 @@
+import { Delegation, Hex } from '../../eth/index.ts'
+import { within } from '../approvals/timing.ts'
+import type { WalletChain } from '../chains/chain.ts'
+import { SYMBOL_CHARS, WARNING_MS } from '../limits.ts'
+import type { Warning, WatchAssetQuestion } from '../question.ts'
+import { shortAddress, visibleText } from './display.ts'
+import { readAll } from './simulation.ts'
+import { tokenOf, tokenReads, viewOf, wordOf } from './tokens.ts'
+import type { Token } from './tokens.ts'
+
+type Asset = WatchAssetQuestion['asset']
+
+/** Where a token that a site suggests is not what its contract says. Asks the chain, for a limited time; says nothing if that fails. Never throws. */
+export function assetWarnings({ rpc, name }: WalletChain, asset: Asset): Promise<readonly Warning[]> {
+  const { address } = asset
+  const reads = [...tokenReads(address), { to: address, input: IS_MULTI_TOKEN }]
+  const asked = Promise.all([rpc.request({ method: 'eth_getCode', params: [address, 'pending'] }), readAll(rpc, reads)]).then(
+    ([code, answers]) => {
+      if (!Hex.isHex(code)) return []
+      if (code === '0x') return [caution('asset-without-code', `There is no contract at ${address} on ${visibleText(name, SYMBOL_CHARS)}.`)]
+      if (Delegation.ofText(code) !== null) return [caution('asset-without-code', `${address} is an account with a key, not a token.`)]
+      const token = tokenOf(address, answers) ?? { address, symbol: null, decimals: null, isCollection: false }
+      return [
+        ...typeWarnings(asset, token, wordOf(answers.at(-1) ?? null) === 1n),
+        ...symbolWarnings(asset, token),
+        ...decimalsWarnings(asset, token),
+      ]
+    },
+    () => [],
+  )
+  return within(WARNING_MS, asked, () => [])
+}
+
+function typeWarnings({ address, type }: Asset, { decimals, isCollection }: Token, isMultiToken: boolean): readonly Warning[] {
+  const kinds = [...(decimals === null ? [] : ['ERC20']), ...(isCollection ? ['ERC721'] : []), ...(isMultiToken ? ['ERC1155'] : [])]
+  if (kinds.includes(type)) return []
+  const says = kinds.length === 0 ? 'does not answer as one' : `answers as one of type ${kinds.join(' and ')}`
+  return [caution('asset-type', `The site calls this a token of type ${type}; the contract at ${shortAddress(address)} ${says}.`)]
+}
+
+/** A symbol is optional in ERC-1155. */
+function symbolWarnings({ address, type, symbol }: Asset, { symbol: own }: Token): readonly Warning[] {
+  if (symbol === null || (own === null && type === 'ERC1155')) return []
+  const named = visibleText(symbol.trim(), SYMBOL_CHARS)
+  if (own !== null && named.toLowerCase() === own.replace(/^“(.*)”$/, '$1').toLowerCase()) return []
+  const says = own === null ? 'names no symbol' : `calls itself ${own}`
+  return [caution('asset-symbol', `The site calls this token ${named}; the contract at ${shortAddress(address)} ${says}.`)]
+}
+
+function decimalsWarnings({ address, decimals, type }: Asset, { decimals: own }: Token): readonly Warning[] {
+  if (decimals === null || decimals === own || (own === null && type !== 'ERC20')) return []
+  const says = own === null ? 'names none' : `has ${own}`
+  const text = `The site says ${decimals} decimals, the contract at ${shortAddress(address)} ${says}: amounts would look larger or smaller than they are.`
+  return [caution('asset-decimals', text)]
+}
+
+function caution(code: string, text: string): Warning {
+  return { code, level: 'caution', text }
+}
+
+/** ERC-165, of ERC-1155. */
+const IS_MULTI_TOKEN = `${viewOf('supportsInterface(bytes4)')}d9b67a26${'0'.repeat(56)}` as Hex // begins with 0x

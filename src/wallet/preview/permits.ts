@@ -1,0 +1,150 @@
+import { Delegation, Hex } from '../../eth/index.ts'
+import type { Address, TypedData } from '../../eth/index.ts'
+import type { WalletChain } from '../chains/chain.ts'
+import { within } from '../approvals/timing.ts'
+import { PREVIEW_TOKENS, WARNING_MS } from '../limits.ts'
+import { isUnlimited } from './outcome.ts'
+import { readAll } from './simulation.ts'
+import { tokenOf, tokenReads, viewOf, wordOf } from './tokens.ts'
+import type { Token } from './tokens.ts'
+import { Fields, addressOf } from './typedfields.ts'
+
+/** Typed data by which others may take tokens: EIP-2612, DAI's, ERC-721's (EIP-4494), EIP-3009 and the forms of Permit2. */
+export interface Permit {
+  readonly items: readonly PermitItem[]
+  /** who may take the tokens, or receives them; null if the data names nobody */
+  readonly spender: Address | null
+  /** true if its shape is that of Permit2 */
+  readonly isPermit2: boolean
+  /** Unix time in seconds, or `always`; null if it says none, or several */
+  readonly until: bigint | 'always' | null
+}
+
+export interface PermitItem {
+  readonly token: Address | null
+  /** in the smallest unit; `unlimited`: more than there can be; null if the data does not say it in a known form */
+  readonly amount: bigint | 'unlimited' | null
+  /** of one item of a collection */
+  readonly tokenId: bigint | null
+}
+
+/** Null if it is no permit. The names of these types are fixed by their standards: contracts that take them hash them in. */
+export function permitOf({ primaryType, domain, message }: Pick<TypedData, 'primaryType' | 'domain' | 'message'>): Permit | null {
+  const fields = new Fields(message)
+  if (primaryType === 'Permit') return tokenPermit(fields, addressOf(domain['verifyingContract']))
+  if (TRANSFERS.has(primaryType)) return transfer(fields, addressOf(domain['verifyingContract']))
+  return PERMIT2_TYPES.has(primaryType) ? permit2(fields) : null
+}
+
+const TRANSFERS: ReadonlySet<string> = new Set(['TransferWithAuthorization', 'ReceiveWithAuthorization'])
+
+const PERMIT2_TYPES: ReadonlySet<string> = new Set([
+  'PermitSingle',
+  'PermitBatch',
+  'PermitTransferFrom',
+  'PermitBatchTransferFrom',
+  'PermitWitnessTransferFrom',
+  'PermitBatchWitnessTransferFrom',
+])
+
+function tokenPermit(fields: Fields, token: Address | null): Permit {
+  const spender = fields.address('spender')
+  const isNft = fields.has('tokenId') && !fields.has('value') && !fields.has('allowed')
+  const item = isNft ? { token, amount: 1n, tokenId: fields.number('tokenId') } : { token, amount: tokenAmount(fields), tokenId: null }
+  const isDai = fields.has('allowed')
+  const deadline = fields.number(isDai ? 'expiry' : 'deadline')
+  return { items: [item], spender, isPermit2: false, until: isDai && deadline === 0n ? 'always' : untilOf(deadline) }
+}
+
+/** DAI allows all or nothing. */
+function tokenAmount(fields: Fields): PermitItem['amount'] {
+  if (!fields.has('allowed')) return amountOf(fields.number('value'), 'erc20')
+  const isAllowed = fields.boolean('allowed')
+  return isAllowed === null ? null : isAllowed ? 'unlimited' : 0n
+}
+
+function transfer(fields: Fields, token: Address | null): Permit {
+  const item = { token, amount: amountOf(fields.number('value'), 'erc20'), tokenId: null }
+  return { items: [item], spender: fields.address('to'), isPermit2: false, until: untilOf(fields.number('validBefore')) }
+}
+
+/** Allowances (`details`) end with their own expiration, single transfers (`permitted`) with the deadline of the signature. */
+function permit2(fields: Fields): Permit {
+  const [details, permitted] = [fields.list('details'), fields.list('permitted')]
+  const structs = [...details, ...permitted]
+  const items = structs.map((struct) => ({
+    token: struct.address('token'),
+    amount: amountOf(struct.number('amount'), 'permit2'),
+    tokenId: null,
+  }))
+  const ends = details.length > 0 ? details.map((struct) => struct.number('expiration')) : [fields.number('deadline')]
+  const [until = null] = ends
+  return { items, spender: fields.address('spender'), isPermit2: true, until: new Set(ends).size === 1 ? untilOf(until) : null }
+}
+
+function amountOf(amount: bigint | null, kind: 'erc20' | 'permit2'): PermitItem['amount'] {
+  if (amount === null) return null
+  return amount < 0n || amount >= MORE_THAN_ANY || isUnlimited(amount, kind) ? 'unlimited' : amount
+}
+
+/** No token has as many of its smallest unit: 10^20 units at 18 decimals. An amount just below 2^256 is as good as all. */
+const MORE_THAN_ANY = 1n << 128n
+
+function untilOf(seconds: bigint | null): Permit['until'] {
+  if (seconds === null) return null
+  return seconds < 0n || seconds >= YEAR_3000 ? 'always' : seconds
+}
+
+const YEAR_3000 = 32_503_680_000n
+
+// --- what the chain says ----------------------------------------------------------------------------------------------------
+
+/** What the chain did not say is absent, and then nothing is said about it. */
+export interface PermitFacts {
+  /** true if the spender has no code of its own: somebody with a key */
+  readonly isSpenderAccount: boolean
+  readonly tokens: ReadonlyMap<Address, Token>
+  /** all that there is of a token */
+  readonly supplies: ReadonlyMap<Address, bigint>
+}
+
+export const NO_FACTS: PermitFacts = { isSpenderAccount: false, tokens: new Map(), supplies: new Map() }
+
+/** Asks the chain, for a limited time; never throws. */
+export function permitFacts(chain: WalletChain, permit: Permit | null): Promise<PermitFacts> {
+  if (permit === null) return Promise.resolve(NO_FACTS)
+  const asked = Promise.all([isAccount(chain, permit.spender), readPermitTokens(chain, permit)]).then(
+    ([isSpenderAccount, read]): PermitFacts => ({ isSpenderAccount, ...read }),
+    () => NO_FACTS,
+  )
+  return within(WARNING_MS, asked, () => NO_FACTS)
+}
+
+/** An account that runs code by EIP-7702 still has its key. */
+async function isAccount({ rpc }: WalletChain, address: Address | null): Promise<boolean> {
+  if (address === null) return false
+  const code = await rpc.request({ method: 'eth_getCode', params: [address, 'pending'] }).catch(() => null)
+  return Hex.isHex(code) && (code === '0x' || Delegation.ofText(code) !== null)
+}
+
+async function readPermitTokens({ rpc }: WalletChain, { items }: Permit): Promise<Pick<PermitFacts, 'tokens' | 'supplies'>> {
+  const named = items.flatMap(({ token }) => (token === null ? [] : [token]))
+  const asked = [...new Set(named)].slice(0, PREVIEW_TOKENS)
+  const answers = await readAll(
+    rpc,
+    asked.flatMap((to) => [...tokenReads(to), { to, input: TOTAL_SUPPLY }]),
+  )
+  const size = asked.length === 0 ? 0 : answers.length / asked.length
+  const tokens = new Map<Address, Token>()
+  const supplies = new Map<Address, bigint>()
+  for (const [at, address] of asked.entries()) {
+    const own = answers.slice(at * size, (at + 1) * size)
+    const token = tokenOf(address, own)
+    const supply = wordOf(own.at(-1) ?? null)
+    if (token !== null) tokens.set(address, token)
+    if (supply !== null) supplies.set(address, supply)
+  }
+  return { tokens, supplies }
+}
+
+const TOTAL_SUPPLY = viewOf('totalSupply()')
