@@ -78,15 +78,6 @@ export const LANE_HEAD_BYTES = 4 * 1024
 /** Heads whose verdict is remembered: a client sends few, one for each length of its bodies. At most 4 MiB. */
 export const REMEMBERED_HEADS = 1_000
 
-/** How long the event loop stays awake for the next request: a program on this machine that asks at once needs 20-50 us, 80 at most. */
-export const LOOKOUT_MS = 0.1
-
-/** So soon after an answer, a request is near it. Longer than the above: what comes while we sleep has a wake-up of both sides in it. */
-export const LOOKOUT_NEAR_MS = 0.2
-
-/** Requests in a row that were near before the loop stays awake: a look in vain takes a tenth of the time that they took. */
-export const LOOKOUT_AFTER = 4
-
 /** Flashblocks (or blocks) that may be missing before /readyz says so, and the least time that must have passed. */
 export const LATE_TICKS = 10
 export const LATE_MS = 2_000

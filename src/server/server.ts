@@ -9,7 +9,6 @@ import type { Status } from './health.ts'
 import { Http } from './http.ts'
 import { Lane, ownConnections } from './lane.ts'
 import { CLOSING_MS, KEEP_ALIVE_MS, MAX_CONNECTIONS, REQUEST_MS } from './limits.ts'
-import { lookedOutFor } from './lookout.ts'
 import { ignoreOffer, offersWebSocket } from './offer.ts'
 import type { Served } from './port.ts'
 import { SponsorDoor } from './sponsor.ts'
@@ -72,8 +71,7 @@ export class Server {
   #closed: Promise<void> | null = null
 
   /** Throws ListenError when the port cannot be had. */
-  static async listen(behind: Served, options: ListenOptions): Promise<Server> {
-    const served = { ...behind, rpc: lookedOutFor(behind.rpc) }
+  static async listen(served: Served, options: ListenOptions): Promise<Server> {
     const host = options.host ?? '127.0.0.1'
     const guard = new Guard({ ...options, allowHosts: [...(options.allowHosts ?? []), host] })
     const health = new Health(served.chain)
