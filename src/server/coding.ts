@@ -1,59 +1,61 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Coding } from '../rpc/index.ts'
 
-/** What a request wants a large answer compressed with. */
-export interface Ask {
-  /** null: not at all */
+/** Content codings of RFC 9110, 8.4.1 that responses are compressed with. */
+export type Coding = 'br' | 'gzip'
+
+/** The content coding that a request prefers. */
+export interface AcceptedCoding {
+  /** null: none */
   readonly coding: Coding | null
-  /** it is no wish of anybody's on this machine, only what the client's library always says */
-  readonly isHabit: boolean
+  /** the header is one that an HTTP library sends with every request, so it states no preference of the caller */
+  readonly isClientDefault: boolean
 }
 
-export const NO_ASK: Ask = { coding: null, isHabit: false }
+export const NO_CODING: AcceptedCoding = { coding: null, isClientDefault: false }
 
-/** Reads Accept-Encoding (RFC 9110, 12.5.3). Without it nothing is compressed: no client of JSON-RPC would expect it. */
-export function askOf(headers: Readonly<Record<string, string>> | IncomingHttpHeaders): Ask {
+/** Parses Accept-Encoding (RFC 9110, 12.5.3). Without the header nothing is compressed, since JSON-RPC clients do not expect it. */
+export function acceptedCoding(headers: Readonly<Record<string, string>> | IncomingHttpHeaders): AcceptedCoding {
   const accepted = headers['accept-encoding']
-  if (typeof accepted !== 'string') return NO_ASK
-  const isRelayed = RELAYED.some((name) => headers[name] !== undefined)
-  return { coding: bestOf(accepted), isHabit: HABITS.has(accepted) && !isRelayed }
+  if (typeof accepted !== 'string') return NO_CODING
+  const isProxied = PROXY_HEADERS.some((name) => headers[name] !== undefined)
+  return { coding: preferred(accepted), isClientDefault: CLIENT_DEFAULTS.has(accepted) && !isProxied }
 }
 
-/** Null: as it is. `remoteAddress` is asked for when it matters: it is the kernel's to say. */
-export function codingFor({ coding, isHabit }: Ask, peer: { readonly remoteAddress?: string | undefined }): Coding | null {
-  return coding !== null && isHabit && isLoopback(peer.remoteAddress) ? null : coding
+/** The coding of a response; null: none. On loopback the default header of an HTTP library is ignored. */
+export function codingFor({ coding, isClientDefault }: AcceptedCoding, remoteAddress: string | undefined): Coding | null {
+  return coding !== null && isClientDefault && isLoopback(remoteAddress) ? null : coding
 }
 
 /**
- * What fetch of Node 20, 22 and 24 (the first; Chrome and Firefox, too, to a host that is not this one), Chrome and Firefox to localhost (the
- * last) and Safari send with every request, asked or not. Between two processes of one machine compressing only takes time: gzip at its
- * fastest makes 440 MB a second, loopback moves five times that. Other clients mean what they say.
+ * Sent with every request by fetch of Node 20, 22 and 24 (the first, which Chrome and Firefox also send to remote hosts), by Chrome and
+ * Firefox to localhost (the last) and by Safari. Between two processes of one machine compression only adds time: gzip at level 1
+ * produces 440 MB/s, loopback transfers five times that.
  */
-const HABITS: ReadonlySet<string> = new Set(['gzip, deflate', 'gzip, deflate, br', 'gzip, deflate, br, zstd'])
+const CLIENT_DEFAULTS: ReadonlySet<string> = new Set(['gzip, deflate', 'gzip, deflate, br', 'gzip, deflate, br, zstd'])
 
-/** Set by proxies: the client is somewhere else, though the connection comes from here. */
-const RELAYED: readonly string[] = ['x-forwarded-for', 'forwarded', 'via']
+/** Headers of a proxy: the client is remote although the connection comes from loopback. */
+const PROXY_HEADERS: readonly string[] = ['x-forwarded-for', 'forwarded', 'via']
 
-/** Of the same weight, the one named first here. */
-const OURS: readonly (readonly [coding: Coding | 'identity', names: readonly string[]])[] = [
+/** At equal weight the earlier row is preferred. */
+const SUPPORTED: readonly (readonly [coding: Coding | 'identity', names: readonly string[]])[] = [
   ['br', ['br', '*']],
   ['gzip', ['gzip', 'x-gzip', '*']],
   ['identity', ['identity']],
 ]
 
-function bestOf(accepted: string): Coding | null {
+function preferred(accepted: string): Coding | null {
   const weights = weightsOf(accepted)
   let best: Coding | 'identity' = 'identity'
-  let most = 0
-  for (const [coding, names] of OURS) {
+  let bestWeight = 0
+  for (const [coding, names] of SUPPORTED) {
     const name = names.find((name) => weights.has(name))
     const weight = name === undefined ? 0 : (weights.get(name) ?? 0)
-    if (weight > most) [best, most] = [coding, weight]
+    if (weight > bestWeight) [best, bestWeight] = [coding, weight]
   }
   return best === 'identity' ? null : best
 }
 
-/** What is no weight counts as none: the coding is not taken. */
+/** An invalid weight counts as 0, which excludes the coding. */
 function weightsOf(accepted: string): ReadonlyMap<string, number> {
   const weights = new Map<string, number>()
   for (const item of accepted.toLowerCase().split(',')) {
@@ -70,6 +72,6 @@ function weightOf(parameters: readonly string[]): number {
 
 const WEIGHT = /^q=(0(\.\d{0,3})?|1(\.0{0,3})?)$/
 
-function isLoopback(peer: string | undefined): boolean {
-  return peer !== undefined && (peer === '::1' || peer.startsWith('127.') || peer.startsWith('::ffff:127.'))
+function isLoopback(address: string | undefined): boolean {
+  return address !== undefined && (address === '::1' || address.startsWith('127.') || address.startsWith('::ffff:127.'))
 }

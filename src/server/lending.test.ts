@@ -19,12 +19,12 @@ const CODE_BYTES = 49_000
 const COPIES = 8
 
 test.each([
-  ['the lane', true],
+  ['the raw HTTP path', true],
   ['node:http', false],
 ])(
   'who reads slowly by %s gets what was printed for them, whatever is printed meanwhile',
-  async (_, lane) => {
-    await using bench = await setUp({ lane }, { cadence: 'manual' })
+  async (_, rawHttp) => {
+    await using bench = await setUp({ rawHttp }, { cadence: 'manual' })
     await mine(bench)
     const slow = await Reader.open(bench)
     slow.socket.pause()
@@ -53,12 +53,12 @@ test.each([
 )
 
 test.each([
-  ['the lane', true],
+  ['the raw HTTP path', true],
   ['node:http', false],
 ])(
   'who reads the logs of a whole chain slowly by %s gets them all, whatever is printed and sealed meanwhile',
-  async (_, lane) => {
-    await using bench = await setUp({ lane }, { cadence: 'manual' })
+  async (_, rawHttp) => {
+    await using bench = await setUp({ rawHttp }, { cadence: 'manual' })
     await mine(bench)
     const slow = await unread(bench, call('eth_getLogs', [{ fromBlock: '0x1', toBlock: 'latest' }]))
     for (let number = 1; number <= BLOCKS; number++) {

@@ -4,13 +4,15 @@ import type { AddressInfo } from 'node:net'
 import { isIPv6 } from 'node:net'
 import { Guard } from './guard.ts'
 import type { GuardOptions } from './guard.ts'
+import { ProtocolDetector, takeConnectionListener } from './connections.ts'
+import type { ConnectionHandler } from './connections.ts'
 import { Health } from './health.ts'
 import type { Status } from './health.ts'
 import { Http } from './http.ts'
-import { Lane, ownConnections } from './lane.ts'
 import { CLOSING_MS, KEEP_ALIVE_MS, MAX_CONNECTIONS, REQUEST_MS } from './limits.ts'
-import { ignoreOffer, offersWebSocket } from './offer.ts'
+import { ignoreUpgrade, isWebSocketUpgrade } from './upgrade.ts'
 import type { Served } from './port.ts'
+import { RawHttp } from './raw.ts'
 import { SponsorDoor } from './sponsor.ts'
 import { Sockets } from './sockets.ts'
 import { Tls } from './tls.ts'
@@ -22,8 +24,8 @@ export interface ListenOptions extends GuardOptions {
   readonly host?: string
   /** 0 takes any free one */
   readonly port: number
-  /** false: node:http answers every request, the plain ones too */
-  readonly lane?: boolean
+  /** Boolean, true by default. false: node:http serves every connection; for tests that compare both paths. */
+  readonly rawHttp?: boolean
   /** where the certificates for TLS are kept, made when first needed; null: nowhere, they end with the server. `~/.pocketchain` unless said */
   readonly tlsFolder?: string | null
 }
@@ -45,9 +47,10 @@ export interface PaymasterEntrance {
   readonly httpUrl: string
 }
 
-interface Organs {
+interface Parts {
   readonly http: HttpServer
-  readonly lane: Lane
+  readonly detector: ProtocolDetector
+  readonly raw: ConnectionHandler | null
   readonly tls: Tls
   readonly sockets: Sockets
   readonly health: Health
@@ -61,7 +64,8 @@ export class Server {
   readonly host: string
   readonly port: number
   readonly #http: HttpServer
-  readonly #lane: Lane
+  readonly #detector: ProtocolDetector
+  readonly #raw: ConnectionHandler | null
   readonly #tls: Tls
   readonly #sockets: Sockets
   readonly #health: Health
@@ -81,18 +85,19 @@ export class Server {
     const door = walletFace === null || keys === null ? null : new WalletDoor(served, walletFace, keys, guard)
     const { paymaster = null, onError } = served
     const sponsor = paymaster === null ? null : new SponsorDoor(paymaster, onError)
-    const tls = new Tls({ folder: options.tlsFolder, host, admit: (socket) => lane.meet(socket, true), onError })
+    const tls = new Tls({ folder: options.tlsFolder, host, admit: (socket) => detector.accept(socket, true), onError })
     const pages = new Http(served, guard, health, { wallet: door, sponsor, ca: () => tls.ca() })
     const http = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_MS }, (request, response) =>
       pages.serve(request, response),
     )
     http.maxConnections = MAX_CONNECTIONS
-    const connect = ownConnections(http)
-    const lane = new Lane(pages, guard, connect, { isOpen: options.lane !== false, encrypted: (socket) => tls.meet(socket) })
-    http.on('connection', (socket) => lane.meet(socket))
+    const connect = takeConnectionListener(http)
+    const raw: ConnectionHandler | null = options.rawHttp === false ? null : new RawHttp(pages, guard, connect)
+    const detector = new ProtocolDetector(raw?.accept ?? connect, (socket) => tls.accept(socket))
+    http.on('connection', (socket) => detector.accept(socket))
     http.on('upgrade', (request, socket, head) => {
-      if (offersWebSocket(request)) sockets.upgrade(request, socket, head)
-      else ignoreOffer(connect, request, socket, head)
+      if (isWebSocketUpgrade(request)) sockets.upgrade(request, socket, head)
+      else ignoreUpgrade(connect, request, socket, head)
     })
     try {
       await listening(http, options.port, host)
@@ -102,15 +107,16 @@ export class Server {
       throw new ListenError(options.port, host, error)
     }
     http.on('error', served.onError)
-    return new Server({ http, lane, tls, sockets, health, guard, keys, hasSponsor: sponsor !== null }, host)
+    return new Server({ http, detector, raw, tls, sockets, health, guard, keys, hasSponsor: sponsor !== null }, host)
   }
 
-  private constructor({ http, lane, tls, sockets, health, guard, keys, hasSponsor }: Organs, host: string) {
+  private constructor({ http, detector, raw, tls, sockets, health, guard, keys, hasSponsor }: Parts, host: string) {
     this.#guard = guard
     this.#keys = keys
     this.#hasSponsor = hasSponsor
     this.#http = http
-    this.#lane = lane
+    this.#detector = detector
+    this.#raw = raw
     this.#tls = tls
     this.#sockets = sockets
     this.#health = health
@@ -164,9 +170,9 @@ export class Server {
     return this.#sockets.count
   }
 
-  /** Connections that have sent nothing but plain requests, which need no more of node:http than its socket. */
-  get laneCount(): number {
-    return this.#lane.count
+  /** Open connections that the raw HTTP path serves: every request so far was in its form. */
+  get rawConnectionCount(): number {
+    return this.#raw?.count ?? 0
   }
 
   status(): Status {
@@ -182,11 +188,12 @@ export class Server {
     const ended = new Promise<void>((resolve) => this.#http.close(() => resolve()))
     this.#http.closeIdleConnections()
     this.#tls.close()
-    this.#lane.close()
+    this.#detector.close()
+    this.#raw?.close()
     this.#sockets.close()
     const impatience = setTimeout(() => {
       this.#sockets.terminate()
-      this.#lane.terminate()
+      this.#raw?.terminate()
       this.#http.closeAllConnections()
     }, CLOSING_MS)
     await ended

@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { JSON_TYPE, text } from './answer.ts'
 import type { Answer } from './answer.ts'
 import { readBody } from './body.ts'
-import { NO_ASK } from './coding.ts'
 import { unsuitableContent } from './content.ts'
 import { PAYMASTER_BODY_BYTES } from './limits.ts'
 import { PageFiles, SCRIPT_TYPE, STYLE_TYPE, pageHeaders } from './pagefiles.ts'
@@ -64,7 +63,7 @@ export class SponsorDoor {
   }
 
   #send(response: ServerResponse, answer: Answer, cors: readonly string[]): void {
-    send(response, answer, { cors, ask: NO_ASK, onError: this.#onError })
+    send(response, answer, { cors, onError: this.#onError })
   }
 }
 

@@ -29,9 +29,6 @@ export function isSecure({ socket }: Pick<IncomingMessage, 'socket'>): boolean {
   return 'encrypted' in socket
 }
 
-/** The type of the record that a TLS client begins with. No request of HTTP begins so. */
-export const HANDSHAKE_RECORD = 0x16
-
 /**
  * Speaks TLS on connections that begin with it. Keys and certificates are made, or read from the folder, when the first one comes or somebody
  * asks for the authority's; until then this costs nothing.
@@ -62,8 +59,8 @@ export class Tls {
     return this.#authorityNow().pem
   }
 
-  /** Takes over a connection with what came of it. It counts among the server's, like every other. */
-  meet(socket: Socket): void {
+  /** Takes over a connection with the bytes received. It counts towards the server's MAX_CONNECTIONS. */
+  accept(socket: Socket): void {
     const server = this.#serverFor(socket)
     if (server === null) return
     this.#opening.set(socket, setTimeout(() => socket.destroy(), this.#handshakeMs).unref())

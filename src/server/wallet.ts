@@ -3,7 +3,6 @@ import type { WalletFace } from '../wallet/index.ts'
 import { HTML_TYPE, JSON_TYPE, TEXT_TYPE, text } from './answer.ts'
 import type { Answer } from './answer.ts'
 import { readBody } from './body.ts'
-import { NO_ASK } from './coding.ts'
 import { unsuitableContent } from './content.ts'
 import { isOwnPage, originOf } from './guard.ts'
 import type { Guard } from './guard.ts'
@@ -118,7 +117,7 @@ export class WalletDoor {
   }
 
   #send(response: ServerResponse, answer: Answer, cors: readonly string[]): void {
-    send(response, answer, { cors, ask: NO_ASK, onError: this.#served.onError })
+    send(response, answer, { cors, onError: this.#served.onError })
   }
 }
 

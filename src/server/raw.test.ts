@@ -7,20 +7,21 @@ import { WebSocket } from 'ws'
 import { JsonStream } from '../rpc/index.ts'
 import { call, dial, setUp, until } from './bench.fixture.ts'
 import type { Bench } from './bench.fixture.ts'
+import { takeConnectionListener } from './connections.ts'
 import { Guard } from './guard.ts'
 import { Health } from './health.ts'
 import { Http } from './http.ts'
 import { Server } from './index.ts'
 import type { Reply, Served } from './index.ts'
-import { Lane, ownConnections } from './lane.ts'
-import { KEEP_ALIVE_MS, LANE_HEAD_BYTES, MAX_CONNECTIONS, PUBLIC_BODY_BYTES, REMEMBERED_HEADS } from './limits.ts'
+import { KEEP_ALIVE_MS, MAX_CONNECTIONS, PUBLIC_BODY_BYTES, RAW_CACHED_HEADS, RAW_HEAD_BYTES } from './limits.ts'
+import { RawHttp } from './raw.ts'
 
 const CHAIN_ID = call('eth_chainId')
 const NOTIFICATION = '{"jsonrpc":"2.0","method":"eth_chainId"}'
 const HEAD = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n'
 const GOOD = `${HEAD}Content-Length: ${CHAIN_ID.length}\r\n\r\n${CHAIN_ID}`
 
-describe('the lane answers as node:http does', () => {
+describe('the raw HTTP path answers as node:http does', () => {
   const PLAIN: readonly (readonly [name: string, request: string])[] = [
     ['a call', post(CHAIN_ID)],
     ['a call that says keep-alive', post(CHAIN_ID, ['Connection: Keep-Alive'])],
@@ -47,7 +48,7 @@ describe('the lane answers as node:http does', () => {
 
   test.each(PLAIN)('%s', async (_, request) => {
     await using pair = await twoServers()
-    const [fast, slow] = [await Wire.open(pair.fast), await Wire.open(pair.slow)]
+    const [fast, slow] = [await Connection.open(pair.fast), await Connection.open(pair.slow)]
     for (let round = 0; round < 2; round++) {
       const answer = await fast.ask(request)
       expect(answer).toMatch(
@@ -55,7 +56,7 @@ describe('the lane answers as node:http does', () => {
       )
       expect(undated(answer)).toBe(undated(await slow.ask(request)))
     }
-    expect([pair.fast.laneCount, pair.slow.laneCount]).toEqual([1, 0])
+    expect([pair.fast.rawConnectionCount, pair.slow.rawConnectionCount]).toEqual([1, 0])
     fast.destroy()
     slow.destroy()
   })
@@ -65,11 +66,11 @@ describe('the lane answers as node:http does', () => {
     const crashes = [() => Promise.reject(new Error('late')), () => raise(new Error('at once'))]
     for (const handle of crashes) {
       await using pair = await twoServers(handle, errors)
-      const [fast, slow] = [await Wire.open(pair.fast), await Wire.open(pair.slow)]
+      const [fast, slow] = [await Connection.open(pair.fast), await Connection.open(pair.slow)]
       const answer = await fast.ask(GOOD)
       expect(answer).toMatch(/^HTTP\/1\.1 500 Internal Server Error\r\n.*-32603/s)
       expect(undated(answer)).toBe(undated(await slow.ask(GOOD)))
-      expect(pair.fast.laneCount).toBe(1)
+      expect(pair.fast.rawConnectionCount).toBe(1)
       fast.destroy()
       slow.destroy()
     }
@@ -79,17 +80,17 @@ describe('the lane answers as node:http does', () => {
   test('a body of bytes, and one that no single write takes', async () => {
     for (const body of [Buffer.from('{"é":1}'), 'x'.repeat(9_000_000), 'é'.repeat(4_000_000)]) {
       await using pair = await twoServers(() => ({ body }))
-      const [fast, slow] = [await Wire.open(pair.fast), await Wire.open(pair.slow)]
+      const [fast, slow] = [await Connection.open(pair.fast), await Connection.open(pair.slow)]
       expect(undated(await fast.ask(GOOD)) === undated(await slow.ask(GOOD))).toBe(true)
       expect(undated(await fast.ask(GOOD)) === undated(await slow.ask(GOOD))).toBe(true)
-      expect(pair.fast.laneCount).toBe(1)
+      expect(pair.fast.rawConnectionCount).toBe(1)
       fast.destroy()
       slow.destroy()
     }
   })
 })
 
-describe('the lane leaves to node:http', () => {
+describe('the raw HTTP path hands to node:http', () => {
   const LENGTH = `Content-Length: ${CHAIN_ID.length}`
   const odd = (line: string) => GOOD.replace(LENGTH, `${LENGTH}\r\n${line}`)
   const ODD: readonly (readonly [name: string, ...pieces: string[]])[] = [
@@ -135,7 +136,7 @@ describe('the lane leaves to node:http', () => {
     ['a name that is none', odd('X Name: 1')],
     ['no name', odd(': 1')],
     ['a line without colon', odd('Host')],
-    ['a long head', odd(`X-Long: ${'a'.repeat(LANE_HEAD_BYTES)}`)],
+    ['a long head', odd(`X-Long: ${'a'.repeat(RAW_HEAD_BYTES)}`)],
     ['a head over every limit', odd(`X-Long: ${'a'.repeat(20_000)}`)],
     ['a head in two pieces', GOOD.slice(0, 40), GOOD.slice(40)],
     ['an end of the head in two pieces', GOOD.slice(0, -CHAIN_ID.length - 2), GOOD.slice(-CHAIN_ID.length - 2)],
@@ -151,13 +152,13 @@ describe('the lane leaves to node:http', () => {
 
   test.each(ODD)('%s', async (_, ...pieces) => {
     await using pair = await twoServers()
-    const [fast, slow] = [await Wire.open(pair.fast), await Wire.open(pair.slow)]
-    // A plain request first: the connection has been in the lane.
+    const [fast, slow] = [await Connection.open(pair.fast), await Connection.open(pair.slow)]
+    // An accepted request first, so that the connection is on the raw HTTP path.
     expect(undated(await fast.ask(GOOD))).toBe(undated(await slow.ask(GOOD)))
-    expect(pair.fast.laneCount).toBe(1)
+    expect(pair.fast.rawConnectionCount).toBe(1)
     await fast.deliver(pieces)
     await slow.deliver(pieces)
-    await until(() => pair.fast.laneCount === 0)
+    await until(() => pair.fast.rawConnectionCount === 0)
     const [answer, wanted] = [await fast.last(), await slow.last()]
     expect(withoutAge(undated(answer))).toBe(withoutAge(undated(wanted)))
     expect(answer).toMatch(/^HTTP\/1\.1 \d\d\d /)
@@ -169,17 +170,17 @@ describe('the lane leaves to node:http', () => {
       seen.push(body.length)
       return { body: '1' }
     })
-    const wire = await Wire.open(pair.fast)
-    for (const length of [10, 3_000_000, 4_000_000, 10]) await wire.ask(post('1'.padEnd(length)))
+    const connection = await Connection.open(pair.fast)
+    for (const length of [10, 3_000_000, 4_000_000, 10]) await connection.ask(post('1'.padEnd(length)))
     expect(seen).toEqual([10, 3_000_000, 4_000_000, 10])
-    wire.destroy()
+    connection.destroy()
   })
 
-  test('a WebSocket, on a connection of the lane and beside it', async () => {
+  test('a WebSocket, on a connection with earlier requests and on a new one', async () => {
     await using bench = await setUp()
-    const wire = await Wire.open(bench.server)
-    await wire.ask(GOOD)
-    const ws = new WebSocket(bench.server.wsUrl, { createConnection: () => wire.release() })
+    const connection = await Connection.open(bench.server)
+    await connection.ask(GOOD)
+    const ws = new WebSocket(bench.server.wsUrl, { createConnection: () => connection.release() })
     await new Promise((resolve) => ws.on('open', resolve))
     const answer = new Promise((resolve) => ws.on('message', (data: Buffer) => resolve(data.toString())))
     ws.send(CHAIN_ID)
@@ -187,7 +188,7 @@ describe('the lane leaves to node:http', () => {
     await using beside = await dial(bench.server)
     beside.send(CHAIN_ID)
     expect(await beside.next()).toMatchObject({ result: '0x7a69' })
-    expect([bench.server.laneCount, bench.server.socketCount]).toEqual([0, 2])
+    expect([bench.server.rawConnectionCount, bench.server.socketCount]).toEqual([0, 2])
     ws.close()
   })
 
@@ -209,70 +210,70 @@ describe('the lane leaves to node:http', () => {
   })
 })
 
-describe('a connection in the lane', () => {
+describe('a connection of the raw HTTP path', () => {
   test('answers one request after the other while a method waits', async () => {
     const waiting: ((reply: Reply) => void)[] = []
     await using pair = await twoServers(() => new Promise((resolve) => waiting.push(resolve)))
-    const wire = await Wire.open(pair.fast)
-    for (let i = 0; i < 3; i++) await wire.deliver([GOOD])
+    const connection = await Connection.open(pair.fast)
+    for (let i = 0; i < 3; i++) await connection.deliver([GOOD])
     await until(() => waiting.length === 1)
     const order: string[] = []
     for (const body of ['"first"', '"second"', '"third"']) {
       await until(() => waiting.length === 1)
       waiting.shift()?.({ body })
-      order.push((await wire.answer()).split('\r\n\r\n')[1] ?? '')
+      order.push((await connection.answer()).split('\r\n\r\n')[1] ?? '')
     }
     expect(order).toEqual(['"first"', '"second"', '"third"'])
     expect(waiting).toEqual([])
-    wire.destroy()
+    connection.destroy()
   })
 
   test('answers in order when node:http takes over behind a method that waits', async () => {
     const waiting: ((reply: Reply) => void)[] = []
     await using pair = await twoServers(() => new Promise((resolve) => waiting.push(resolve)))
-    const wire = await Wire.open(pair.fast)
-    await wire.deliver([GOOD, 'GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'])
+    const connection = await Connection.open(pair.fast)
+    await connection.deliver([GOOD, 'GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'])
     await until(() => waiting.length === 1)
     waiting.shift()?.({ body: '"first"' })
-    expect(await wire.rest()).toMatch(/^HTTP\/1\.1 200 OK.*"first"HTTP\/1\.1 200 OK.*"ready"/s)
+    expect(await connection.rest()).toMatch(/^HTTP\/1\.1 200 OK.*"first"HTTP\/1\.1 200 OK.*"ready"/s)
   })
 
   test('gives the answer to a client that has closed its side meanwhile, then closes', async () => {
     const waiting: ((reply: Reply) => void)[] = []
     await using pair = await twoServers(() => new Promise((resolve) => waiting.push(resolve)))
-    const wire = await Wire.open(pair.fast)
-    await wire.deliver([GOOD])
-    wire.end()
+    const connection = await Connection.open(pair.fast)
+    await connection.deliver([GOOD])
+    connection.end()
     await until(() => waiting.length === 1)
     await turns()
     waiting.shift()?.({ body: '"late"' })
-    expect(await wire.rest()).toContain('"late"')
-    await until(() => pair.fast.laneCount === 0)
+    expect(await connection.rest()).toContain('"late"')
+    await until(() => pair.fast.rawConnectionCount === 0)
   })
 
   test('is closed when the client closes its side, and forgotten when it is cut', async () => {
     await using pair = await twoServers()
-    const [half, cut] = [await Wire.open(pair.fast), await Wire.open(pair.fast)]
+    const [half, cut] = [await Connection.open(pair.fast), await Connection.open(pair.fast)]
     await half.ask(GOOD)
     await cut.ask(GOOD)
-    expect(pair.fast.laneCount).toBe(2)
+    expect(pair.fast.rawConnectionCount).toBe(2)
     half.end()
     expect(await half.rest()).toBe('')
     cut.reset()
-    await until(() => pair.fast.laneCount === 0)
+    await until(() => pair.fast.rawConnectionCount === 0)
   })
 
   test('that is cut while a method waits does no harm', async () => {
     const waiting: ((reply: Reply) => void)[] = []
     const errors: unknown[] = []
     await using pair = await twoServers(() => new Promise((resolve) => waiting.push(resolve)), errors)
-    const wire = await Wire.open(pair.fast)
-    await wire.deliver([GOOD])
+    const connection = await Connection.open(pair.fast)
+    await connection.deliver([GOOD])
     await until(() => waiting.length === 1)
-    wire.reset()
-    await until(() => pair.fast.laneCount === 0)
+    connection.reset()
+    await until(() => pair.fast.rawConnectionCount === 0)
     waiting.shift()?.({ body: '"for nobody"' })
-    const next = await Wire.open(pair.fast)
+    const next = await Connection.open(pair.fast)
     await next.deliver([GOOD])
     await until(() => waiting.length === 1)
     waiting.shift()?.({ body: '"for somebody"' })
@@ -288,16 +289,16 @@ describe('a connection in the lane', () => {
       calls++
       return { body }
     })
-    const wire = await Wire.open(pair.fast)
-    wire.pause()
-    for (let i = 0; i < 5; i++) await wire.deliver([GOOD])
+    const connection = await Connection.open(pair.fast)
+    connection.pause()
+    for (let i = 0; i < 5; i++) await connection.deliver([GOOD])
     await until(() => calls > 0)
     for (let i = 0; i < 20; i++) await turns()
     expect(calls).toBe(1)
-    wire.resume()
-    for (let i = 0; i < 5; i++) expect((await wire.answer()).length).toBeGreaterThan(body.length)
-    expect([calls, pair.fast.laneCount]).toEqual([5, 1])
-    wire.destroy()
+    connection.resume()
+    for (let i = 0; i < 5; i++) expect((await connection.answer()).length).toBeGreaterThan(body.length)
+    expect([calls, pair.fast.rawConnectionCount]).toEqual([5, 1])
+    connection.destroy()
   })
 
   test('is closed when it is silent for long, but not while a method waits', async () => {
@@ -306,17 +307,17 @@ describe('a connection in the lane', () => {
     const rpc = { handle: () => new Promise<Reply>((resolve) => waiting.push(resolve)) }
     const pages = new Http({ ...bench.node, rpc, onError: () => undefined }, new Guard({}), new Health(bench.node.chain))
     const http = createServer()
-    const lane = new Lane(pages, new Guard({}), ownConnections(http), { idleMs: 50 })
-    http.on('connection', (socket) => lane.meet(socket))
+    const raw = new RawHttp(pages, new Guard({}), takeConnectionListener(http), { idleMs: 50 })
+    http.on('connection', raw.accept)
     await using server = await listening(http)
-    const [idle, busy] = [await Wire.open(server), await Wire.open(server)]
+    const [idle, busy] = [await Connection.open(server), await Connection.open(server)]
     await busy.deliver([GOOD])
     expect(await idle.rest()).toBe('')
     await new Promise((resolve) => setTimeout(resolve, 100))
-    expect(lane.count).toBe(1)
+    expect(raw.count).toBe(1)
     waiting.shift()?.({ body: '"late"' })
     expect(await busy.rest()).toContain('"late"')
-    await until(() => lane.count === 0)
+    await until(() => raw.count === 0)
   })
 
   test('is closed when nobody reads a stream for long, not while it is read slowly', async () => {
@@ -332,11 +333,11 @@ describe('a connection in the lane', () => {
     const rpc = { handle: () => ({ body: new JsonStream(chunks()) }) }
     const pages = new Http({ ...bench.node, rpc, onError: () => undefined }, new Guard({}), new Health(bench.node.chain))
     const http = createServer()
-    const lane = new Lane(pages, new Guard({}), ownConnections(http), { stalledMs: 300 })
-    http.on('connection', (socket) => lane.meet(socket))
+    const raw = new RawHttp(pages, new Guard({}), takeConnectionListener(http), { stalledMs: 300 })
+    http.on('connection', raw.accept)
     await using server = await listening(http)
-    const [unread, slow] = [await Wire.open(server), await Wire.open(server)]
-    for (const wire of [unread, slow]) wire.pause()
+    const [unread, slow] = [await Connection.open(server), await Connection.open(server)]
+    for (const connection of [unread, slow]) connection.pause()
     await unread.deliver([GOOD])
     await slow.deliver([GOOD])
     for (let i = 0; i < 10; i++) {
@@ -345,39 +346,39 @@ describe('a connection in the lane', () => {
       slow.pause()
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
-    expect([lane.count, ended]).toEqual([1, 1])
+    expect([raw.count, ended]).toEqual([1, 1])
     slow.reset()
-    await until(() => lane.count === 0 && ended === 2)
+    await until(() => raw.count === 0 && ended === 2)
     unread.destroy()
   })
 
   test('counts: those over the limit are closed, those below are kept', { timeout: 30_000 }, async () => {
     await using bench = await setUp()
-    const wires: Wire[] = []
-    for (let i = 0; i < 1_000; i++) wires.push(await Wire.open(bench.server))
-    const kept = wires.slice(0, MAX_CONNECTIONS)
+    const connections: Connection[] = []
+    for (let i = 0; i < 1_000; i++) connections.push(await Connection.open(bench.server))
+    const kept = connections.slice(0, MAX_CONNECTIONS)
     for (let round = 0; round < 2; round++) {
-      const answers = await Promise.all(kept.map((wire) => wire.ask(GOOD)))
+      const answers = await Promise.all(kept.map((connection) => connection.ask(GOOD)))
       expect(answers.every((answer) => answer.startsWith('HTTP/1.1 200'))).toBe(true)
     }
-    expect(bench.server.laneCount).toBe(MAX_CONNECTIONS)
-    expect(await Promise.all(wires.slice(MAX_CONNECTIONS).map((wire) => wire.rest()))).toEqual(Array(500).fill(''))
-    for (const wire of kept) wire.destroy()
-    await until(() => bench.server.laneCount === 0)
-    const next = await Wire.open(bench.server)
+    expect(bench.server.rawConnectionCount).toBe(MAX_CONNECTIONS)
+    expect(await Promise.all(connections.slice(MAX_CONNECTIONS).map((connection) => connection.rest()))).toEqual(Array(500).fill(''))
+    for (const connection of kept) connection.destroy()
+    await until(() => bench.server.rawConnectionCount === 0)
+    const next = await Connection.open(bench.server)
     expect(await next.ask(GOOD)).toContain('0x7a69')
     next.destroy()
   })
 
   test('stays when more heads come than are remembered', async () => {
     await using bench = await setUp()
-    const wire = await Wire.open(bench.server)
-    for (let i = 0; i <= REMEMBERED_HEADS + 10; i++) {
-      const answer = await wire.ask(post(CHAIN_ID, [`X-Request-Id: ${i}`, `Origin: http://localhost:${i + 1}`]))
+    const connection = await Connection.open(bench.server)
+    for (let i = 0; i <= RAW_CACHED_HEADS + 10; i++) {
+      const answer = await connection.ask(post(CHAIN_ID, [`X-Request-Id: ${i}`, `Origin: http://localhost:${i + 1}`]))
       expect(answer).toContain(`\r\naccess-control-allow-origin: http://localhost:${i + 1}\r\n`)
     }
-    expect(bench.server.laneCount).toBe(1)
-    wire.destroy()
+    expect(bench.server.rawConnectionCount).toBe(1)
+    connection.destroy()
   })
 })
 
@@ -385,7 +386,7 @@ describe('closing', () => {
   test('hangs up on the idle at once and lets the busy have their answer', async () => {
     const waiting: ((reply: Reply) => void)[] = []
     await using pair = await twoServers(() => new Promise((resolve) => waiting.push(resolve)))
-    const [idle, busy] = [await Wire.open(pair.fast), await Wire.open(pair.fast)]
+    const [idle, busy] = [await Connection.open(pair.fast), await Connection.open(pair.fast)]
     await busy.deliver([GOOD, GOOD])
     await until(() => waiting.length === 1)
     const closed = pair.fast.close()
@@ -393,7 +394,7 @@ describe('closing', () => {
     waiting.shift()?.({ body: '"done"' })
     expect(await busy.rest()).toMatch(/^HTTP\/1\.1 200 OK\r\n.*\r\nConnection: close\r\n\r\n"done"$/s)
     await closed
-    await until(() => pair.fast.laneCount === 0)
+    await until(() => pair.fast.rawConnectionCount === 0)
     expect(waiting).toEqual([])
   })
 
@@ -401,14 +402,14 @@ describe('closing', () => {
     const body = 'x'.repeat(8_000_000)
     let calls = 0
     await using pair = await twoServers(() => (calls++ === 0 ? { body } : new Promise(() => undefined)))
-    const [unread, unanswered] = [await Wire.open(pair.fast), await Wire.open(pair.fast)]
+    const [unread, unanswered] = [await Connection.open(pair.fast), await Connection.open(pair.fast)]
     unread.pause()
     await unread.deliver([GOOD])
     await until(() => calls === 1)
     await unanswered.deliver([GOOD])
     await until(() => calls === 2)
     await pair.fast.close()
-    await until(() => pair.fast.laneCount === 0)
+    await until(() => pair.fast.rawConnectionCount === 0)
     expect(await unanswered.rest()).toBe('')
     unread.destroy()
   })
@@ -424,13 +425,13 @@ interface Pair extends AsyncDisposable {
 
 type Handle = Served['rpc']['handle']
 
-/** With the lane and without. */
+/** With the raw HTTP path and without. */
 async function twoServers(handle?: Handle, errors: unknown[] = []): Promise<Pair> {
   const bench = await setUp()
-  const open = (lane: boolean) =>
+  const open = (rawHttp: boolean) =>
     handle === undefined
-      ? bench.node.listen({ lane })
-      : Server.listen({ ...bench.node, rpc: { handle }, onError: (error) => errors.push(error) }, { port: 0, lane })
+      ? bench.node.listen({ rawHttp })
+      : Server.listen({ ...bench.node, rpc: { handle }, onError: (error) => errors.push(error) }, { port: 0, rawHttp })
   const [fast, slow] = [await open(true), await open(false)]
   return { bench, fast, slow, [Symbol.asyncDispose]: () => end(bench, fast, slow) }
 }
@@ -446,13 +447,13 @@ async function listening(http: HttpServer): Promise<Listening> {
 }
 
 /**
- * node:http alone, given the first piece of each connection as the lane gives it. When it reads the socket itself, an answer may leave
+ * node:http alone, given the first bytes of each connection as the raw HTTP path gives them. When it reads the socket itself, an answer may leave
  * before the noise behind its request is met; here, as for a client that sends in pieces, the noise is met first.
  */
 function handedOver({ node }: Bench, handle: Handle): Promise<Listening> {
   const pages = new Http({ ...node, rpc: { handle }, onError: () => undefined }, new Guard({}), new Health(node.chain))
   const http = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => pages.serve(request, response))
-  const own = ownConnections(http)
+  const own = takeConnectionListener(http)
   http.on('connection', (socket: Socket) => {
     socket.once('data', (chunk) => {
       socket.pause()
@@ -482,17 +483,17 @@ function post(body: string, lines: readonly string[] = [], path = '/', type = 'a
   return `${head.join('\r\n')}\r\n\r\n${bytes}`
 }
 
-class Wire {
+class Connection {
   readonly #socket: Socket
   #chunks: Buffer[] = []
   #isOver = false
   #wake = () => {}
 
-  static open({ port }: { readonly port: number }): Promise<Wire> {
+  static open({ port }: { readonly port: number }): Promise<Connection> {
     return new Promise((resolve, reject) => {
       const socket = connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
       socket.once('error', reject)
-      socket.once('connect', () => resolve(new Wire(socket)))
+      socket.once('connect', () => resolve(new Connection(socket)))
     })
   }
 
