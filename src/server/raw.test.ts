@@ -1,25 +1,18 @@
 import { createServer } from 'node:http'
-import type { Server as HttpServer } from 'node:http'
-import { connect } from 'node:net'
-import type { AddressInfo, Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { JsonStream } from '../rpc/index.ts'
 import { call, dial, setUp, until } from './bench.fixture.ts'
-import type { Bench } from './bench.fixture.ts'
 import { takeConnectionListener } from './connections.ts'
 import { Guard } from './guard.ts'
 import { Health } from './health.ts'
 import { Http } from './http.ts'
-import { Server } from './index.ts'
-import type { Reply, Served } from './index.ts'
-import { KEEP_ALIVE_MS, MAX_CONNECTIONS, PUBLIC_BODY_BYTES, RAW_CACHED_HEADS, RAW_HEAD_BYTES } from './limits.ts'
+import type { Reply } from './index.ts'
+import { MAX_CONNECTIONS, PUBLIC_BODY_BYTES, RAW_CACHED_HEADS, RAW_HEAD_BYTES } from './limits.ts'
+import { CHAIN_ID, Connection, GOOD, HEAD, listening, post, turns, twoServers, undated, withoutAge } from './raw.fixture.ts'
 import { RawHttp } from './raw.ts'
 
-const CHAIN_ID = call('eth_chainId')
 const NOTIFICATION = '{"jsonrpc":"2.0","method":"eth_chainId"}'
-const HEAD = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n'
-const GOOD = `${HEAD}Content-Length: ${CHAIN_ID.length}\r\n\r\n${CHAIN_ID}`
 
 describe('the raw HTTP path answers as node:http does', () => {
   const PLAIN: readonly (readonly [name: string, request: string])[] = [
@@ -48,17 +41,17 @@ describe('the raw HTTP path answers as node:http does', () => {
 
   test.each(PLAIN)('%s', async (_, request) => {
     await using pair = await twoServers()
-    const [fast, slow] = [await Connection.open(pair.fast), await Connection.open(pair.slow)]
+    const [raw, nodeHttp] = [await Connection.open(pair.raw), await Connection.open(pair.nodeHttp)]
     for (let round = 0; round < 2; round++) {
-      const answer = await fast.ask(request)
+      const answer = await raw.ask(request)
       expect(answer).toMatch(
         /\r\nDate: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT\r\nConnection: keep-alive\r\nKeep-Alive: timeout=75\r\n\r\n/,
       )
-      expect(undated(answer)).toBe(undated(await slow.ask(request)))
+      expect(undated(answer)).toBe(undated(await nodeHttp.ask(request)))
     }
-    expect([pair.fast.rawConnectionCount, pair.slow.rawConnectionCount]).toEqual([1, 0])
-    fast.destroy()
-    slow.destroy()
+    expect([pair.raw.rawConnectionCount, pair.nodeHttp.rawConnectionCount]).toEqual([1, 0])
+    raw.destroy()
+    nodeHttp.destroy()
   })
 
   test('the crash of a handler', async () => {
@@ -66,13 +59,13 @@ describe('the raw HTTP path answers as node:http does', () => {
     const crashes = [() => Promise.reject(new Error('late')), () => raise(new Error('at once'))]
     for (const handle of crashes) {
       await using pair = await twoServers(handle, errors)
-      const [fast, slow] = [await Connection.open(pair.fast), await Connection.open(pair.slow)]
-      const answer = await fast.ask(GOOD)
+      const [raw, nodeHttp] = [await Connection.open(pair.raw), await Connection.open(pair.nodeHttp)]
+      const answer = await raw.ask(GOOD)
       expect(answer).toMatch(/^HTTP\/1\.1 500 Internal Server Error\r\n.*-32603/s)
-      expect(undated(answer)).toBe(undated(await slow.ask(GOOD)))
-      expect(pair.fast.rawConnectionCount).toBe(1)
-      fast.destroy()
-      slow.destroy()
+      expect(undated(answer)).toBe(undated(await nodeHttp.ask(GOOD)))
+      expect(pair.raw.rawConnectionCount).toBe(1)
+      raw.destroy()
+      nodeHttp.destroy()
     }
     expect(errors).toHaveLength(4)
   })
@@ -80,12 +73,12 @@ describe('the raw HTTP path answers as node:http does', () => {
   test('a body of bytes, and one that no single write takes', async () => {
     for (const body of [Buffer.from('{"é":1}'), 'x'.repeat(9_000_000), 'é'.repeat(4_000_000)]) {
       await using pair = await twoServers(() => ({ body }))
-      const [fast, slow] = [await Connection.open(pair.fast), await Connection.open(pair.slow)]
-      expect(undated(await fast.ask(GOOD)) === undated(await slow.ask(GOOD))).toBe(true)
-      expect(undated(await fast.ask(GOOD)) === undated(await slow.ask(GOOD))).toBe(true)
-      expect(pair.fast.rawConnectionCount).toBe(1)
-      fast.destroy()
-      slow.destroy()
+      const [raw, nodeHttp] = [await Connection.open(pair.raw), await Connection.open(pair.nodeHttp)]
+      expect(undated(await raw.ask(GOOD)) === undated(await nodeHttp.ask(GOOD))).toBe(true)
+      expect(undated(await raw.ask(GOOD)) === undated(await nodeHttp.ask(GOOD))).toBe(true)
+      expect(pair.raw.rawConnectionCount).toBe(1)
+      raw.destroy()
+      nodeHttp.destroy()
     }
   })
 })
@@ -152,14 +145,14 @@ describe('the raw HTTP path hands to node:http', () => {
 
   test.each(ODD)('%s', async (_, ...pieces) => {
     await using pair = await twoServers()
-    const [fast, slow] = [await Connection.open(pair.fast), await Connection.open(pair.slow)]
+    const [raw, nodeHttp] = [await Connection.open(pair.raw), await Connection.open(pair.nodeHttp)]
     // An accepted request first, so that the connection is on the raw HTTP path.
-    expect(undated(await fast.ask(GOOD))).toBe(undated(await slow.ask(GOOD)))
-    expect(pair.fast.rawConnectionCount).toBe(1)
-    await fast.deliver(pieces)
-    await slow.deliver(pieces)
-    await until(() => pair.fast.rawConnectionCount === 0)
-    const [answer, wanted] = [await fast.last(), await slow.last()]
+    expect(undated(await raw.ask(GOOD))).toBe(undated(await nodeHttp.ask(GOOD)))
+    expect(pair.raw.rawConnectionCount).toBe(1)
+    await raw.deliver(pieces)
+    await nodeHttp.deliver(pieces)
+    await until(() => pair.raw.rawConnectionCount === 0)
+    const [answer, wanted] = [await raw.last(), await nodeHttp.last()]
     expect(withoutAge(undated(answer))).toBe(withoutAge(undated(wanted)))
     expect(answer).toMatch(/^HTTP\/1\.1 \d\d\d /)
   })
@@ -170,7 +163,7 @@ describe('the raw HTTP path hands to node:http', () => {
       seen.push(body.length)
       return { body: '1' }
     })
-    const connection = await Connection.open(pair.fast)
+    const connection = await Connection.open(pair.raw)
     for (const length of [10, 3_000_000, 4_000_000, 10]) await connection.ask(post('1'.padEnd(length)))
     expect(seen).toEqual([10, 3_000_000, 4_000_000, 10])
     connection.destroy()
@@ -191,30 +184,13 @@ describe('the raw HTTP path hands to node:http', () => {
     expect([bench.server.rawConnectionCount, bench.server.socketCount]).toEqual([0, 2])
     ws.close()
   })
-
-  test('whatever else comes: hostile requests are read as node:http reads them', { timeout: 60_000 }, async () => {
-    const echo: Handle = (body, { tier }) => ({ body: JSON.stringify([tier, Buffer.from(body).toString('latin1')]) })
-    await using pair = await twoServers(echo)
-    await using plain = await handedOver(pair.bench, echo)
-    const random = generator(20_261_121)
-    let answered = 0
-    for (let i = 0; i < 1_000; i++) {
-      const hostile = mutant(GOOD, random)
-      const [answer, wanted] = await Promise.all([exchange(pair.fast, hostile), exchange(plain, hostile)])
-      expect(undated(answer), JSON.stringify(hostile)).toBe(undated(wanted))
-      if (answer.startsWith('HTTP/1.1 200')) answered++
-    }
-    // Those that both refuse say little.
-    expect(answered).toBeGreaterThan(200)
-    expect(answered).toBeLessThan(900)
-  })
 })
 
 describe('a connection of the raw HTTP path', () => {
   test('answers one request after the other while a method waits', async () => {
     const waiting: ((reply: Reply) => void)[] = []
     await using pair = await twoServers(() => new Promise((resolve) => waiting.push(resolve)))
-    const connection = await Connection.open(pair.fast)
+    const connection = await Connection.open(pair.raw)
     for (let i = 0; i < 3; i++) await connection.deliver([GOOD])
     await until(() => waiting.length === 1)
     const order: string[] = []
@@ -231,7 +207,7 @@ describe('a connection of the raw HTTP path', () => {
   test('answers in order when node:http takes over behind a method that waits', async () => {
     const waiting: ((reply: Reply) => void)[] = []
     await using pair = await twoServers(() => new Promise((resolve) => waiting.push(resolve)))
-    const connection = await Connection.open(pair.fast)
+    const connection = await Connection.open(pair.raw)
     await connection.deliver([GOOD, 'GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'])
     await until(() => waiting.length === 1)
     waiting.shift()?.({ body: '"first"' })
@@ -241,39 +217,39 @@ describe('a connection of the raw HTTP path', () => {
   test('gives the answer to a client that has closed its side meanwhile, then closes', async () => {
     const waiting: ((reply: Reply) => void)[] = []
     await using pair = await twoServers(() => new Promise((resolve) => waiting.push(resolve)))
-    const connection = await Connection.open(pair.fast)
+    const connection = await Connection.open(pair.raw)
     await connection.deliver([GOOD])
     connection.end()
     await until(() => waiting.length === 1)
     await turns()
     waiting.shift()?.({ body: '"late"' })
     expect(await connection.rest()).toContain('"late"')
-    await until(() => pair.fast.rawConnectionCount === 0)
+    await until(() => pair.raw.rawConnectionCount === 0)
   })
 
   test('is closed when the client closes its side, and forgotten when it is cut', async () => {
     await using pair = await twoServers()
-    const [half, cut] = [await Connection.open(pair.fast), await Connection.open(pair.fast)]
+    const [half, cut] = [await Connection.open(pair.raw), await Connection.open(pair.raw)]
     await half.ask(GOOD)
     await cut.ask(GOOD)
-    expect(pair.fast.rawConnectionCount).toBe(2)
+    expect(pair.raw.rawConnectionCount).toBe(2)
     half.end()
     expect(await half.rest()).toBe('')
     cut.reset()
-    await until(() => pair.fast.rawConnectionCount === 0)
+    await until(() => pair.raw.rawConnectionCount === 0)
   })
 
   test('that is cut while a method waits does no harm', async () => {
     const waiting: ((reply: Reply) => void)[] = []
     const errors: unknown[] = []
     await using pair = await twoServers(() => new Promise((resolve) => waiting.push(resolve)), errors)
-    const connection = await Connection.open(pair.fast)
+    const connection = await Connection.open(pair.raw)
     await connection.deliver([GOOD])
     await until(() => waiting.length === 1)
     connection.reset()
-    await until(() => pair.fast.rawConnectionCount === 0)
+    await until(() => pair.raw.rawConnectionCount === 0)
     waiting.shift()?.({ body: '"for nobody"' })
-    const next = await Connection.open(pair.fast)
+    const next = await Connection.open(pair.raw)
     await next.deliver([GOOD])
     await until(() => waiting.length === 1)
     waiting.shift()?.({ body: '"for somebody"' })
@@ -289,7 +265,7 @@ describe('a connection of the raw HTTP path', () => {
       calls++
       return { body }
     })
-    const connection = await Connection.open(pair.fast)
+    const connection = await Connection.open(pair.raw)
     connection.pause()
     for (let i = 0; i < 5; i++) await connection.deliver([GOOD])
     await until(() => calls > 0)
@@ -297,7 +273,7 @@ describe('a connection of the raw HTTP path', () => {
     expect(calls).toBe(1)
     connection.resume()
     for (let i = 0; i < 5; i++) expect((await connection.answer()).length).toBeGreaterThan(body.length)
-    expect([calls, pair.fast.rawConnectionCount]).toEqual([5, 1])
+    expect([calls, pair.raw.rawConnectionCount]).toEqual([5, 1])
     connection.destroy()
   })
 
@@ -386,15 +362,15 @@ describe('closing', () => {
   test('hangs up on the idle at once and lets the busy have their answer', async () => {
     const waiting: ((reply: Reply) => void)[] = []
     await using pair = await twoServers(() => new Promise((resolve) => waiting.push(resolve)))
-    const [idle, busy] = [await Connection.open(pair.fast), await Connection.open(pair.fast)]
+    const [idle, busy] = [await Connection.open(pair.raw), await Connection.open(pair.raw)]
     await busy.deliver([GOOD, GOOD])
     await until(() => waiting.length === 1)
-    const closed = pair.fast.close()
+    const closed = pair.raw.close()
     expect(await idle.rest()).toBe('')
     waiting.shift()?.({ body: '"done"' })
     expect(await busy.rest()).toMatch(/^HTTP\/1\.1 200 OK\r\n.*\r\nConnection: close\r\n\r\n"done"$/s)
     await closed
-    await until(() => pair.fast.rawConnectionCount === 0)
+    await until(() => pair.raw.rawConnectionCount === 0)
     expect(waiting).toEqual([])
   })
 
@@ -402,320 +378,19 @@ describe('closing', () => {
     const body = 'x'.repeat(8_000_000)
     let calls = 0
     await using pair = await twoServers(() => (calls++ === 0 ? { body } : new Promise(() => undefined)))
-    const [unread, unanswered] = [await Connection.open(pair.fast), await Connection.open(pair.fast)]
+    const [unread, unanswered] = [await Connection.open(pair.raw), await Connection.open(pair.raw)]
     unread.pause()
     await unread.deliver([GOOD])
     await until(() => calls === 1)
     await unanswered.deliver([GOOD])
     await until(() => calls === 2)
-    await pair.fast.close()
-    await until(() => pair.fast.rawConnectionCount === 0)
+    await pair.raw.close()
+    await until(() => pair.raw.rawConnectionCount === 0)
     expect(await unanswered.rest()).toBe('')
     unread.destroy()
   })
 })
 
-// --- two servers of one node ----------------------------------------------------------------------------------------
-
-interface Pair extends AsyncDisposable {
-  readonly bench: Bench
-  readonly fast: Server
-  readonly slow: Server
-}
-
-type Handle = Served['rpc']['handle']
-
-/** With the raw HTTP path and without. */
-async function twoServers(handle?: Handle, errors: unknown[] = []): Promise<Pair> {
-  const bench = await setUp()
-  const open = (rawHttp: boolean) =>
-    handle === undefined
-      ? bench.node.listen({ rawHttp })
-      : Server.listen({ ...bench.node, rpc: { handle }, onError: (error) => errors.push(error) }, { port: 0, rawHttp })
-  const [fast, slow] = [await open(true), await open(false)]
-  return { bench, fast, slow, [Symbol.asyncDispose]: () => end(bench, fast, slow) }
-}
-
-interface Listening extends AsyncDisposable {
-  readonly port: number
-}
-
-async function listening(http: HttpServer): Promise<Listening> {
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
-  const { port } = http.address() as AddressInfo // listens on TCP
-  return { port, [Symbol.asyncDispose]: () => new Promise((resolve) => http.close(() => resolve())) }
-}
-
-/**
- * node:http alone, given the first bytes of each connection as the raw HTTP path gives them. When it reads the socket itself, an answer may leave
- * before the noise behind its request is met; here, as for a client that sends in pieces, the noise is met first.
- */
-function handedOver({ node }: Bench, handle: Handle): Promise<Listening> {
-  const pages = new Http({ ...node, rpc: { handle }, onError: () => undefined }, new Guard({}), new Health(node.chain))
-  const http = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => pages.serve(request, response))
-  const own = takeConnectionListener(http)
-  http.on('connection', (socket: Socket) => {
-    socket.once('data', (chunk) => {
-      socket.pause()
-      socket.unshift(chunk)
-      own(socket)
-      socket.resume()
-    })
-  })
-  return listening(http)
-}
-
-async function end(bench: Bench, ...servers: readonly Server[]): Promise<void> {
-  await Promise.all(servers.map((server) => server.close()))
-  await bench.node.close()
-}
-
 function raise(error: Error): never {
   throw error
-}
-
-// --- a client that sends what it is told ----------------------------------------------------------------------------
-
-/** Latin-1: a character is a byte, but for those beyond it, which are sent as UTF-8. */
-function post(body: string, lines: readonly string[] = [], path = '/', type = 'application/json'): string {
-  const bytes = /[^\0-\xff]/.test(body) ? Buffer.from(body).toString('latin1') : body
-  const head = [`POST ${path} HTTP/1.1`, 'Host: localhost', `Content-Type: ${type}`, ...lines, `Content-Length: ${bytes.length}`]
-  return `${head.join('\r\n')}\r\n\r\n${bytes}`
-}
-
-class Connection {
-  readonly #socket: Socket
-  #chunks: Buffer[] = []
-  #isOver = false
-  #wake = () => {}
-
-  static open({ port }: { readonly port: number }): Promise<Connection> {
-    return new Promise((resolve, reject) => {
-      const socket = connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
-      socket.once('error', reject)
-      socket.once('connect', () => resolve(new Connection(socket)))
-    })
-  }
-
-  constructor(socket: Socket) {
-    this.#socket = socket
-    socket.on('data', this.#receive)
-    socket.on('end', () => this.#finish())
-    socket.on('error', () => this.#finish())
-    socket.on('close', () => this.#finish())
-  }
-
-  async ask(request: string): Promise<string> {
-    await this.deliver([request])
-    return this.answer()
-  }
-
-  /** Each piece arrives by itself: the kernel has taken it, and the event loop has turned since. */
-  async deliver(pieces: readonly string[]): Promise<void> {
-    for (const piece of pieces) {
-      await new Promise<void>((resolve) => this.#socket.write(piece, 'latin1', () => resolve()))
-      await turns()
-    }
-  }
-
-  /** One answer, told by its length; what comes behind it stays. */
-  async answer(): Promise<string> {
-    for (;;) {
-      const all = Buffer.concat(this.#chunks)
-      this.#chunks = [all]
-      const bodyAt = all.indexOf('\r\n\r\n') + 4
-      const length = Number(/content-length: (\d+)/.exec(all.toString('latin1', 0, bodyAt))?.[1] ?? 0)
-      if (bodyAt > 3 && all.length >= bodyAt + length) {
-        this.#chunks = [all.subarray(bodyAt + length)]
-        return all.toString('latin1', 0, bodyAt + length)
-      }
-      if (this.#isOver) throw new Error(`no answer: ${all.toString('latin1')}`)
-      await this.#news()
-    }
-  }
-
-  /** All until the server closes. */
-  async rest(): Promise<string> {
-    while (!this.#isOver) await this.#news()
-    this.#socket.destroy()
-    return Buffer.concat(this.#chunks).toString('latin1')
-  }
-
-  /** All there is to what was sent, after which the client has nothing more to say. */
-  async last(): Promise<string> {
-    await Promise.race([this.answer().then((answer) => (this.#chunks = [Buffer.from(answer, 'latin1'), ...this.#chunks])), this.#over()])
-    for (let i = 0; i < 5; i++) await turns()
-    this.#socket.end()
-    return this.rest()
-  }
-
-  end(): void {
-    this.#socket.end()
-  }
-
-  reset(): void {
-    this.#socket.resetAndDestroy()
-  }
-
-  destroy(): void {
-    this.#socket.destroy()
-  }
-
-  pause(): void {
-    this.#socket.pause()
-  }
-
-  resume(): void {
-    this.#socket.resume()
-  }
-
-  /** The connection, for another client. */
-  release(): Socket {
-    this.#socket.removeAllListeners()
-    return this.#socket
-  }
-
-  readonly #receive = (chunk: Buffer): void => {
-    this.#chunks.push(chunk)
-    this.#wake()
-  }
-
-  #finish(): void {
-    this.#isOver = true
-    this.#wake()
-  }
-
-  #news(): Promise<void> {
-    return new Promise((resolve) => (this.#wake = resolve))
-  }
-
-  async #over(): Promise<void> {
-    while (!this.#isOver) await turns()
-  }
-}
-
-/** Sends all of it at once, and no more. */
-function exchange({ port }: { readonly port: number }, bytes: string): Promise<string> {
-  return new Promise((resolve) => {
-    let answer = ''
-    const socket = connect({ port, host: '127.0.0.1' }, () => socket.end(bytes, 'latin1'))
-    socket.on('data', (chunk) => (answer += chunk.toString('latin1')))
-    socket.on('error', () => undefined)
-    socket.on('close', () => resolve(answer))
-  })
-}
-
-/** Both sides of a connection live in this process; a few turns pass before either has nothing left to do. */
-async function turns(): Promise<void> {
-  for (let i = 0; i < 4; i++) await new Promise((resolve) => setImmediate(resolve))
-}
-
-/** The two answers may fall into two seconds. */
-function undated(answer: string): string {
-  return answer.replaceAll(/\r\nDate: [^\r]*/g, '\r\nDate: now')
-}
-
-function withoutAge(answer: string): string {
-  return answer.replaceAll(/"flashblockAgeMs":\d+/g, '"flashblockAgeMs":0')
-}
-
-// --- hostile heads --------------------------------------------------------------------------------------------------
-
-type Random = (below: number) => number
-
-/** A few mutations of a request that is sound; of nothing there is nothing to read. */
-function mutant(request: string, random: Random): string {
-  let text = request
-  for (let i = random(3); i >= 0; i--) text = MUTATIONS[random(MUTATIONS.length)]?.(text, random) ?? text
-  return text || request
-}
-
-const SPLICES = ['\r', '\n', '\r\n', '\r\n\r\n', '\t', ' ', '\0', ':', ',', ';', '\x7f', '\xa0', '\xff', '0', '1', '+', '-', '_', 'a', '/']
-const LINES = [
-  'Content-Length: 55',
-  'Content-Length: 56',
-  'content-length: 057',
-  'Content-Length:\t57',
-  'Content-Length: 57 ',
-  'Content-Length: 5 7',
-  'Content_Length: 57',
-  'Transfer-Encoding: chunked',
-  'Transfer-Encoding: identity',
-  'Transfer-Encoding : chunked',
-  'Transfer\xadEncoding: chunked',
-  'Connection: close',
-  'Connection: keep-alive',
-  'Connection: keep-alive, close',
-  'Connection: te',
-  'Proxy-Connection: close',
-  'Keep-Alive: timeout=1',
-  'Upgrade: h2c',
-  'TE: trailers',
-  'Trailer: Expires',
-  'Expect: 100-continue',
-  'Expect: nonsense',
-  'Host: evil.example',
-  'Host:',
-  ' folded',
-  'Origin: http://localhost:1',
-  'Origin: https://evil.example',
-  'Origin: null',
-  'Content-Encoding: identity',
-  'Content-Type: text/plain',
-  'Content-Type: application/json',
-  '__proto__: 1',
-  'constructor: 1',
-  'X-Forwarded-For: 1.2.3.4',
-  'Cookie: a=b; c=d',
-  'X-Long: ' + 'b'.repeat(5_000),
-]
-
-const MUTATIONS: readonly ((text: string, random: Random) => string)[] = [
-  (text, random) => insert(text, random(text.length), SPLICES[random(SPLICES.length)] ?? ''),
-  (text, random) => insert(text, random(text.length), String.fromCharCode(random(256))),
-  (text, random) => cut(text, random(text.length), 1 + random(3)),
-  (text, random) => insert(cut(text, random(text.length), 1), random(text.length), SPLICES[random(SPLICES.length)] ?? ''),
-  (text, random) => insertLine(text, LINES[random(LINES.length)] ?? '', random),
-  (text, random) => insertLine(text, LINES[random(LINES.length)] ?? '', random),
-  (text, random) => insertLine(text, LINES[random(LINES.length)] ?? '', random),
-  (text, random) => dropLine(text, random),
-  (text) => text.replaceAll('\r\n', '\n'),
-  (text) => text + GOOD,
-  (text) => `${text}\r\n`,
-  (text, random) => text.slice(0, random(text.length)),
-  (text, random) => (random(2) === 0 ? text.toUpperCase() : text.toLowerCase()),
-  (text) => text.replace('HTTP/1.1', 'HTTP/1.0'),
-  (text) => text.replace(' / ', ' /public '),
-  (text) => text,
-]
-
-function insert(text: string, at: number, piece: string): string {
-  return text.slice(0, at) + piece + text.slice(at)
-}
-
-function cut(text: string, at: number, length: number): string {
-  return text.slice(0, at) + text.slice(at + length)
-}
-
-function insertLine(text: string, line: string, random: Random): string {
-  const lines = text.split('\r\n')
-  lines.splice(1 + random(Math.max(1, lines.length - 2)), 0, line)
-  return lines.join('\r\n')
-}
-
-function dropLine(text: string, random: Random): string {
-  const lines = text.split('\r\n')
-  lines.splice(random(lines.length), 1)
-  return lines.join('\r\n')
-}
-
-/** mulberry32 */
-function generator(seed: number): Random {
-  let state = seed
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
-  }
 }
