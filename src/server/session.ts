@@ -2,14 +2,14 @@ import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'
 import { JsonStream } from '../rpc/index.ts'
 import type { Body, Caller, Session } from '../rpc/index.ts'
-import { completeBody, discard } from './answer.ts'
-import type { CompleteBody } from './answer.ts'
+import { completeBody, discard } from './http/answer.ts'
+import type { CompleteBody } from './http/answer.ts'
 import { REQUESTS_IN_FLIGHT } from './limits.ts'
 import { CRASHED } from './port.ts'
 import type { Served } from './port.ts'
 import type { Tier } from './routes.ts'
-import { recycle, stream } from './writer.ts'
-import type { ChunkSink } from './writer.ts'
+import { recycle, stream } from './http/writer.ts'
+import type { ChunkSink } from './http/writer.ts'
 
 /** Where a connection came in, and from which page; null: a program's. */
 export interface Visitor {

@@ -5,7 +5,7 @@ import type { Asked, Bench, Response } from './bench.fixture.ts'
 import { Server } from './index.ts'
 import type { ListenOptions, PaymasterFace } from './index.ts'
 import { PAYMASTER_BODY_BYTES } from './limits.ts'
-import { askSecurely } from './tls.fixture.ts'
+import { askSecurely } from './tls/tls.fixture.ts'
 
 const STUB = call('pm_getPaymasterStubData', [])
 const KEY = 'key-that-nobody-may-see'

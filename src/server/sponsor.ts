@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { JSON_TYPE, text } from './answer.ts'
-import type { Answer } from './answer.ts'
-import { readBody } from './body.ts'
-import { unsuitableContent } from './content.ts'
+import { JSON_TYPE, text } from './http/answer.ts'
+import type { Answer } from './http/answer.ts'
+import { readBody } from './http/body.ts'
+import { unsuitableContent } from './http/content.ts'
 import { PAYMASTER_BODY_BYTES } from './limits.ts'
 import { PageFiles, SCRIPT_TYPE, STYLE_TYPE, pageHeaders } from './pagefiles.ts'
 import { CRASHED } from './port.ts'
 import type { PaymasterFace } from './port.ts'
-import { send } from './response.ts'
+import { send } from './http/response.ts'
 import { PAYMASTER_PATHS, SPONSOR_PATH, searchOf } from './routes.ts'
 
 /** The gas sponsor over HTTP: its JSON-RPC, and the page with its ledger. Who may come in at all was decided before. */

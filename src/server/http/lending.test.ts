@@ -5,9 +5,9 @@ import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
-import { Transaction } from '../eth/index.ts'
-import { call, dial, setUp } from './bench.fixture.ts'
-import type { Bench } from './bench.fixture.ts'
+import { Transaction } from '../../eth/index.ts'
+import { call, dial, setUp } from '../bench.fixture.ts'
+import type { Bench } from '../bench.fixture.ts'
 
 // Texts of 0.8 MB are printed into memory that is lent and given back when they are sent. The kernel takes some megabytes of what a client
 // does not read; the rest lies in that memory while others are answered.

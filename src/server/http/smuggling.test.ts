@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { until } from './bench.fixture.ts'
+import { until } from '../bench.fixture.ts'
 import { Connection, GOOD, exchange, turns, twoServers, undated } from './raw.fixture.ts'
 import type { Handle, Pair } from './raw.fixture.ts'
 

@@ -1,5 +1,5 @@
-import type { Body } from '../rpc/index.ts'
-import { JsonAnswer, JsonStream } from '../rpc/index.ts'
+import type { Body } from '../../rpc/index.ts'
+import { JsonAnswer, JsonStream } from '../../rpc/index.ts'
 
 export const JSON_TYPE = 'application/json'
 export const TEXT_TYPE = 'text/plain; charset=utf-8'

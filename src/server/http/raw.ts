@@ -1,12 +1,12 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Caller } from '../rpc/index.ts'
+import type { Caller } from '../../rpc/index.ts'
 import { discard, sizeOf } from './answer.ts'
 import type { Answer, CompleteBody } from './answer.ts'
 import { acceptedCoding } from './coding.ts'
 import type { ConnectionHandler } from './connections.ts'
 import { unsuitableContent } from './content.ts'
-import type { Guard } from './guard.ts'
+import type { Guard } from '../guard.ts'
 import { callerOf } from './http.ts'
 import type { Http } from './http.ts'
 import {
@@ -17,9 +17,9 @@ import {
   RAW_CACHED_HEADS,
   RAW_HEAD_BYTES,
   STALLED_ANSWER_MS,
-} from './limits.ts'
-import { RPC_PATHS } from './routes.ts'
-import type { Tier } from './routes.ts'
+} from '../limits.ts'
+import { RPC_PATHS } from '../routes.ts'
+import type { Tier } from '../routes.ts'
 import { readyToWrite, writeResponse } from './writer.ts'
 import type { ResponseHead, ResponseOptions, ResponseSink } from './writer.ts'
 

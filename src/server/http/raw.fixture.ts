@@ -1,10 +1,10 @@
 import type { Server as HttpServer } from 'node:http'
 import { connect } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
-import { call, setUp } from './bench.fixture.ts'
-import type { Bench } from './bench.fixture.ts'
-import { Server } from './index.ts'
-import type { Served } from './index.ts'
+import { call, setUp } from '../bench.fixture.ts'
+import type { Bench } from '../bench.fixture.ts'
+import { Server } from '../index.ts'
+import type { Served } from '../index.ts'
 
 export const CHAIN_ID = call('eth_chainId')
 export const HEAD = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n'

@@ -1,9 +1,9 @@
 import { pipeline } from 'node:stream'
 import { constants, createBrotliCompress, createGzip } from 'node:zlib'
 import type { BrotliCompress, Gzip } from 'node:zlib'
-import { giveBackChunk } from '../store/index.ts'
+import { giveBackChunk } from '../../store/index.ts'
 import type { Coding } from './coding.ts'
-import { BROTLI_LEVEL, COMPRESSED_CHUNK_BYTES, GZIP_LEVEL } from './limits.ts'
+import { BROTLI_LEVEL, COMPRESSED_CHUNK_BYTES, GZIP_LEVEL } from '../limits.ts'
 
 /** Compresses in node:zlib's thread pool, one chunk at a time, at the pace of the iteration. The source ends if the iteration stops early. */
 export function compressed(chunks: Iterable<Uint8Array>, coding: Coding): AsyncIterable<Uint8Array> {

@@ -1,7 +1,7 @@
 import type { Server as HttpServer } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { KEEP_ALIVE_GRACE_MS, KEEP_ALIVE_MS } from './limits.ts'
+import { KEEP_ALIVE_GRACE_MS, KEEP_ALIVE_MS } from '../limits.ts'
 
 /** Serves connections from the moment they are passed to `accept`. */
 export interface ConnectionHandler {

@@ -7,7 +7,7 @@ import { createSecureContext, createServer } from 'node:tls'
 import type { SecureContext, Server as TlsServer, TLSSocket } from 'node:tls'
 import { AuthorityError, identify, keptAuthority, passingAuthority } from './authority.ts'
 import type { Authority } from './authority.ts'
-import { HANDSHAKE_MS, TLS_NAMES } from './limits.ts'
+import { HANDSHAKE_MS, TLS_NAMES } from '../limits.ts'
 
 export interface TlsOptions {
   /** where the authority is kept; null: nowhere, it ends with the server. `~/.pocketchain` unless said */

@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net'
-import type { Body } from '../rpc/index.ts'
-import { JsonAnswer, JsonStream, RpcError } from '../rpc/index.ts'
-import { giveBackChunk } from '../store/index.ts'
+import type { Body } from '../../rpc/index.ts'
+import { JsonAnswer, JsonStream, RpcError } from '../../rpc/index.ts'
+import { giveBackChunk } from '../../store/index.ts'
 import { completeBody, discard, sizeOf } from './answer.ts'
 import type { Answer, CompleteBody } from './answer.ts'
 import { NO_CODING, codingFor } from './coding.ts'
 import type { AcceptedCoding } from './coding.ts'
 import { compressed } from './compression.ts'
-import { COMPRESS_BYTES } from './limits.ts'
+import { COMPRESS_BYTES } from '../limits.ts'
 
 /** Takes the chunks of a streamed body, over HTTP or WebSocket. */
 export interface ChunkSink {
