@@ -20,27 +20,27 @@ import { WalletDoor } from './wallet.ts'
 import { WalletKeys } from './walletkeys.ts'
 
 export interface ListenOptions extends GuardOptions {
-  /** 127.0.0.1 unless said */
+  /** 127.0.0.1 by default */
   readonly host?: string
-  /** 0 takes any free one */
+  /** 0: any free port */
   readonly port: number
   /** Boolean, true by default. false: node:http serves every connection; for tests that compare both paths. */
   readonly rawHttp?: boolean
-  /** where the certificates for TLS are kept, made when first needed; null: nowhere, they end with the server. `~/.pocketchain` unless said */
+  /** folder of the TLS certificates, `~/.pocketchain` by default; null: in memory. They are created when first needed. */
   readonly tlsFolder?: string | null
 }
 
-/** The secrets of a running wallet; they end with the server. */
+/** Address and secrets of a running wallet. The secrets are valid until the server closes. */
 export interface WalletEntrance {
-  /** of the page, and of `POST` and `WS` */
+  /** address of the page, of `POST` and of `WS` */
   readonly url: string
-  /** `Authorization: Bearer …` for programs that approve: whoever has it can sign with every account */
+  /** `Authorization: Bearer …` of programs that approve. It allows signing with every account. */
   readonly controlToken: string
-  /** A link that lets one browser approve, for one use. */
+  /** Returns a link, valid once, that allows one browser to approve. */
   readonly link: () => string
 }
 
-/** Where wallets ask who pays. */
+/** Addresses of the ERC-7677 service. */
 export interface PaymasterEntrance {
   /** https, as a `paymasterService` must be; for clients that trust `Server.ca()` */
   readonly url: string
@@ -74,7 +74,7 @@ export class Server {
   readonly #hasSponsor: boolean
   #closed: Promise<void> | null = null
 
-  /** Throws ListenError when the port cannot be had. */
+  /** Opens the port. Throws ListenError if that fails. */
   static async listen(served: Served, options: ListenOptions): Promise<Server> {
     const host = options.host ?? '127.0.0.1'
     const guard = new Guard({ ...options, allowHosts: [...(options.allowHosts ?? []), host] })
@@ -124,7 +124,7 @@ export class Server {
     this.port = (http.address() as AddressInfo).port // listens on TCP, never on a pipe
   }
 
-  /** For clients on this machine. */
+  /** Address for clients on this machine. */
   get url(): string {
     return `http://${authority(reachable(this.host), this.port)}`
   }
@@ -133,12 +133,12 @@ export class Server {
     return `ws://${authority(reachable(this.host), this.port)}`
   }
 
-  /** The same over TLS, for clients that trust `ca()`. */
+  /** The same over TLS; clients have to trust `ca()`. */
   get httpsUrl(): string {
     return `https://${authority(reachable(this.host), this.port)}`
   }
 
-  /** The certificate that a client must trust to use TLS here, PEM. Made when first needed. Throws AuthorityError. */
+  /** Returns the certificate that TLS clients have to trust, PEM; created when first needed. Throws AuthorityError. */
   ca(): string {
     return this.#tls.ca()
   }
@@ -147,25 +147,25 @@ export class Server {
     return this.#closed !== null
   }
 
-  /** True when pages of that origin may use the node. */
+  /** Returns whether pages of that origin may use the node. */
   admits(origin: string): boolean {
     return this.#guard.admitsPage({ origin, host: new URL(this.url).host })
   }
 
-  /** Where the wallet's questions are answered; null: there is no wallet. */
+  /** null if the node runs without a wallet. */
   get wallet(): WalletEntrance | null {
     const keys = this.#keys
     const url = `${this.url}/wallet`
     return keys === null ? null : { url, controlToken: keys.controlToken, link: () => `${url}?key=${keys.link()}` }
   }
 
-  /** The ERC-7677 service; null: there is none. */
+  /** The ERC-7677 service; null if the node runs without one. */
   get paymaster(): PaymasterEntrance | null {
     const at = (origin: string) => `${origin}/paymaster/rpc`
     return this.#hasSponsor ? { url: at(this.httpsUrl), httpUrl: at(this.url) } : null
   }
 
-  /** WebSocket connections that are open. */
+  /** Open WebSocket connections. */
   get socketCount(): number {
     return this.#sockets.count
   }
@@ -179,7 +179,7 @@ export class Server {
     return this.#health.status()
   }
 
-  /** Takes no more requests, lets the running ones finish for a moment, then closes every connection. */
+  /** Accepts no more requests, lets the running ones finish within CLOSING_MS, then closes every connection. */
   close(): Promise<void> {
     return (this.#closed ??= this.#close())
   }
@@ -191,13 +191,13 @@ export class Server {
     this.#detector.close()
     this.#raw?.close()
     this.#sockets.close()
-    const impatience = setTimeout(() => {
+    const timeLimit = setTimeout(() => {
       this.#sockets.terminate()
       this.#raw?.terminate()
       this.#http.closeAllConnections()
     }, CLOSING_MS)
     await ended
-    clearTimeout(impatience)
+    clearTimeout(timeLimit)
     this.#health.close()
   }
 }
@@ -216,7 +216,7 @@ function authority(host: string, port: number): string {
   return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`
 }
 
-/** Listening on every address is no address to call. */
+/** An address that a client can connect to: loopback where the server listens on every address. */
 function reachable(host: string): string {
   return EVERY_ADDRESS[host] ?? host
 }

@@ -9,8 +9,8 @@ import { Transaction } from '../../eth/index.ts'
 import { call, dial, setUp } from '../bench.fixture.ts'
 import type { Bench } from '../bench.fixture.ts'
 
-// Texts of 0.8 MB are printed into memory that is lent and given back when they are sent. The kernel takes some megabytes of what a client
-// does not read; the rest lies in that memory while others are answered.
+// Texts of 0.8 MB are printed into memory that the store lends, and that is recycled after they are sent. The kernel buffers some megabytes of
+// an unread response; the rest stays in that memory while other responses are printed.
 
 const KEY = '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a'
 const BLOCKS = 36
@@ -22,7 +22,7 @@ test.each([
   ['the raw HTTP path', true],
   ['node:http', false],
 ])(
-  'who reads slowly by %s gets what was printed for them, whatever is printed meanwhile',
+  'a slow reader over %s gets its own text while others are printed',
   async (_, rawHttp) => {
     await using bench = await setUp({ rawHttp }, { cadence: 'manual' })
     await mine(bench)
@@ -56,7 +56,7 @@ test.each([
   ['the raw HTTP path', true],
   ['node:http', false],
 ])(
-  'who reads the logs of a whole chain slowly by %s gets them all, whatever is printed and sealed meanwhile',
+  'a slow reader of all logs over %s gets them all while others are printed and blocks sealed',
   async (_, rawHttp) => {
     await using bench = await setUp({ rawHttp }, { cadence: 'manual' })
     await mine(bench)
@@ -74,7 +74,7 @@ test.each([
   60_000,
 )
 
-test('who asks for it compressed gets what was printed for them, whatever is printed meanwhile', async () => {
+test('compressed responses carry their own text while others are printed', async () => {
   await using bench = await setUp({}, { cadence: 'manual' })
   await mine(bench)
   const ask = async (number: number): Promise<readonly number[]> => {
@@ -87,7 +87,7 @@ test('who asks for it compressed gets what was printed for them, whatever is pri
   expect(await Promise.all(numbers.map(ask))).toEqual(numbers.map((number) => [number]))
 }, 60_000)
 
-test('who asks over a WebSocket gets what was printed for them, whatever is printed meanwhile', async () => {
+test('responses over a WebSocket carry their own text while others are printed', async () => {
   await using bench = await setUp({}, { cadence: 'manual' })
   await mine(bench)
   await using client = await dial(bench.server)
@@ -98,7 +98,7 @@ test('who asks over a WebSocket gets what was printed for them, whatever is prin
   expect(answers.map((answer) => blocksIn(JSON.stringify(answer)))).toEqual(numbers.map((number) => [number]))
 }, 60_000)
 
-test('a text that is kept is as it was after it was sent and others were printed', async () => {
+test('a kept text is unchanged after it was sent and others were printed', async () => {
   await using bench = await setUp({}, { cadence: 'manual' })
   await mine(bench)
   const reader = await Reader.open(bench)

@@ -50,7 +50,7 @@ async function end(bench: Bench, ...servers: readonly Server[]): Promise<void> {
   await bench.node.close()
 }
 
-// --- a client that sends what it is told ----------------------------------------------------------------------------
+// --- a client on a bare socket --------------------------------------------------------------------------------------
 
 /** Latin-1: a character is a byte, but for those beyond it, which are sent as UTF-8. */
 export function post(body: string, lines: readonly string[] = [], path = '/', type = 'application/json'): string {
@@ -94,7 +94,7 @@ export class Connection {
     }
   }
 
-  /** One answer, told by its length; what comes behind it stays. */
+  /** One response, delimited by its Content-Length; later bytes stay. */
   async answer(): Promise<string> {
     for (;;) {
       const all = Buffer.concat(this.#chunks)

@@ -54,7 +54,7 @@ describe('the raw HTTP path answers as node:http does', () => {
     nodeHttp.destroy()
   })
 
-  test('the crash of a handler', async () => {
+  test('an exception in the handler', async () => {
     const errors: unknown[] = []
     const crashes = [() => Promise.reject(new Error('late')), () => raise(new Error('at once'))]
     for (const handle of crashes) {
@@ -70,7 +70,7 @@ describe('the raw HTTP path answers as node:http does', () => {
     expect(errors).toHaveLength(4)
   })
 
-  test('a body of bytes, and one that no single write takes', async () => {
+  test('a body of bytes, and bodies larger than one socket write', async () => {
     for (const body of [Buffer.from('{"é":1}'), 'x'.repeat(9_000_000), 'é'.repeat(4_000_000)]) {
       await using pair = await twoServers(() => ({ body }))
       const [raw, nodeHttp] = [await Connection.open(pair.raw), await Connection.open(pair.nodeHttp)]
@@ -157,7 +157,7 @@ describe('the raw HTTP path hands to node:http', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 \d\d\d /)
   })
 
-  test('a large body behind plain requests, whole', async () => {
+  test('a large body after accepted requests, complete', async () => {
     const seen: number[] = []
     await using pair = await twoServers((body) => {
       seen.push(body.length)
@@ -187,7 +187,7 @@ describe('the raw HTTP path hands to node:http', () => {
 })
 
 describe('a connection of the raw HTTP path', () => {
-  test('answers one request after the other while a method waits', async () => {
+  test('answers requests in order while a method is pending', async () => {
     const waiting: ((reply: Reply) => void)[] = []
     await using pair = await twoServers(() => new Promise((resolve) => waiting.push(resolve)))
     const connection = await Connection.open(pair.raw)
@@ -204,7 +204,7 @@ describe('a connection of the raw HTTP path', () => {
     connection.destroy()
   })
 
-  test('answers in order when node:http takes over behind a method that waits', async () => {
+  test('answers in order when node:http takes over after a pending method', async () => {
     const waiting: ((reply: Reply) => void)[] = []
     await using pair = await twoServers(() => new Promise((resolve) => waiting.push(resolve)))
     const connection = await Connection.open(pair.raw)
@@ -214,7 +214,7 @@ describe('a connection of the raw HTTP path', () => {
     expect(await connection.rest()).toMatch(/^HTTP\/1\.1 200 OK.*"first"HTTP\/1\.1 200 OK.*"ready"/s)
   })
 
-  test('gives the answer to a client that has closed its side meanwhile, then closes', async () => {
+  test('answers a client that has closed its side meanwhile, then closes', async () => {
     const waiting: ((reply: Reply) => void)[] = []
     await using pair = await twoServers(() => new Promise((resolve) => waiting.push(resolve)))
     const connection = await Connection.open(pair.raw)
@@ -227,7 +227,7 @@ describe('a connection of the raw HTTP path', () => {
     await until(() => pair.raw.rawConnectionCount === 0)
   })
 
-  test('is closed when the client closes its side, and forgotten when it is cut', async () => {
+  test('is closed when the client closes its side, and removed after a reset', async () => {
     await using pair = await twoServers()
     const [half, cut] = [await Connection.open(pair.raw), await Connection.open(pair.raw)]
     await half.ask(GOOD)
@@ -239,7 +239,7 @@ describe('a connection of the raw HTTP path', () => {
     await until(() => pair.raw.rawConnectionCount === 0)
   })
 
-  test('that is cut while a method waits does no harm', async () => {
+  test('that is reset while a method is pending causes no error', async () => {
     const waiting: ((reply: Reply) => void)[] = []
     const errors: unknown[] = []
     await using pair = await twoServers(() => new Promise((resolve) => waiting.push(resolve)), errors)
@@ -258,7 +258,7 @@ describe('a connection of the raw HTTP path', () => {
     expect(errors).toEqual([])
   })
 
-  test('is not listened to while the client does not read', async () => {
+  test('reads no further requests while the client does not read responses', async () => {
     const body = 'x'.repeat(8_000_000)
     let calls = 0
     await using pair = await twoServers(() => {
@@ -277,7 +277,7 @@ describe('a connection of the raw HTTP path', () => {
     connection.destroy()
   })
 
-  test('is closed when it is silent for long, but not while a method waits', async () => {
+  test('is closed after the idle time, but not while a method is pending', async () => {
     await using bench = await setUp()
     const waiting: ((reply: Reply) => void)[] = []
     const rpc = { handle: () => new Promise<Reply>((resolve) => waiting.push(resolve)) }
@@ -296,7 +296,7 @@ describe('a connection of the raw HTTP path', () => {
     await until(() => raw.count === 0)
   })
 
-  test('is closed when nobody reads a stream for long, not while it is read slowly', async () => {
+  test('is closed when a stream stays unread, not when it is read slowly', async () => {
     await using bench = await setUp()
     let ended = 0
     function* chunks() {
@@ -328,7 +328,7 @@ describe('a connection of the raw HTTP path', () => {
     unread.destroy()
   })
 
-  test('counts: those over the limit are closed, those below are kept', { timeout: 30_000 }, async () => {
+  test('counts towards the limit: those beyond it are closed', { timeout: 30_000 }, async () => {
     await using bench = await setUp()
     const connections: Connection[] = []
     for (let i = 0; i < 1_000; i++) connections.push(await Connection.open(bench.server))
@@ -346,7 +346,7 @@ describe('a connection of the raw HTTP path', () => {
     next.destroy()
   })
 
-  test('stays when more heads come than are remembered', async () => {
+  test('stays when more heads arrive than are cached', async () => {
     await using bench = await setUp()
     const connection = await Connection.open(bench.server)
     for (let i = 0; i <= RAW_CACHED_HEADS + 10; i++) {
@@ -359,7 +359,7 @@ describe('a connection of the raw HTTP path', () => {
 })
 
 describe('closing', () => {
-  test('hangs up on the idle at once and lets the busy have their answer', async () => {
+  test('closes idle connections at once and the others after their response', async () => {
     const waiting: ((reply: Reply) => void)[] = []
     await using pair = await twoServers(() => new Promise((resolve) => waiting.push(resolve)))
     const [idle, busy] = [await Connection.open(pair.raw), await Connection.open(pair.raw)]
@@ -374,7 +374,7 @@ describe('closing', () => {
     expect(waiting).toEqual([])
   })
 
-  test('does not wait for methods that never answer, nor for clients that never read', async () => {
+  test('waits neither for methods that never return nor for clients that never read', async () => {
     const body = 'x'.repeat(8_000_000)
     let calls = 0
     await using pair = await twoServers(() => (calls++ === 0 ? { body } : new Promise(() => undefined)))

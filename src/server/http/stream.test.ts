@@ -79,7 +79,7 @@ describe.each([
   ['the raw HTTP path', true],
   ['node:http', false],
 ])('a stream over %s', (_, rawHttp) => {
-  test('reaches node:http, fetch and curl whole, in chunks', async () => {
+  test('reaches node:http, fetch and curl complete, in chunks', async () => {
     await using served = await serving(() => new Made(12).stream(), rawHttp)
     const wanted = digest(wholeOf(12))
     const { headers, body } = await ask(served.server)
@@ -93,7 +93,7 @@ describe.each([
     expect(served.errors).toEqual([])
   })
 
-  test('leaves the connection as it was: the next requests are answered on it', async () => {
+  test('keeps the connection usable for the next requests', async () => {
     let calls = 0
     await using served = await serving(() => (calls++ % 2 === 0 ? new Made(5).stream() : '"short"'), rawHttp)
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
@@ -107,7 +107,7 @@ describe.each([
     agent.destroy()
   })
 
-  test('is followed by what was asked behind it', async () => {
+  test('is followed by the responses to later requests', async () => {
     let calls = 0
     await using served = await serving(() => (calls++ < 2 ? new Made(9).stream() : '"short"'), rawHttp)
     const client = await Client.open(served.server)
@@ -119,7 +119,7 @@ describe.each([
     expect([first?.length, second?.length, third?.toString()]).toEqual([9 * CHUNK_BYTES, 9 * CHUNK_BYTES, '"short"'])
   })
 
-  test('waits for a client that does not read, and goes on when it does', async () => {
+  test('pauses for a client that does not read, and resumes', async () => {
     const made = new Made(272)
     await using served = await serving(() => made.stream(), rawHttp)
     const client = await Client.open(served.server)
@@ -140,7 +140,7 @@ describe.each([
     client.socket.destroy()
   })
 
-  test('ends when its client goes away, read or unread, at its beginning or later', async () => {
+  test('ends when its client disconnects, read or unread, early or late', async () => {
     const streams: Made[] = []
     await using served = await serving(() => {
       const made = new Made(100_000)
@@ -183,7 +183,7 @@ describe.each([
     expect(served.errors).toEqual([])
   })
 
-  test('that breaks has no end, for a refusal and for a bug, which is reported', async () => {
+  test('that fails is not completed, for a refusal and for a bug, which is reported', async () => {
     const bug = new Error('broken')
     for (const [error, reported] of [
       [new RpcError(-32001, 'rewound'), []],
@@ -196,7 +196,7 @@ describe.each([
     }
   })
 
-  test('ends with the connection in HTTP/1.0, and by a reset when it breaks', async () => {
+  test('ends with the connection in HTTP/1.0, and with a reset when it fails', async () => {
     let error: Error | null = null
     await using served = await serving(() => new Made(8, error).stream(), rawHttp)
     const client = await Client.open(served.server)
@@ -232,7 +232,7 @@ describe.each([
   })
 })
 
-test('64 clients that do not read hold little more than a chunk each', { timeout: 60_000 }, async () => {
+test('64 clients that do not read hold about one chunk each', { timeout: 60_000 }, async () => {
   const streams: Made[] = []
   await using served = await serving(() => {
     const made = new Made(272)
@@ -259,7 +259,7 @@ test('64 clients that do not read hold little more than a chunk each', { timeout
   await until(() => streams.every(({ ended }) => ended === 1))
 })
 
-describe('the two ways', () => {
+describe('both HTTP paths', () => {
   const BODIES: readonly (readonly [name: string, body: () => Body])[] = [
     ['a stream', () => new Made(4).stream()],
     ['one chunk', () => new Made(1).stream()],
@@ -345,7 +345,7 @@ describe('compression', () => {
     }
   })
 
-  test('is for large answers, and for those who ask', async () => {
+  test('applies to large answers, if the request accepts it', async () => {
     let body = `"${'x'.repeat(COMPRESS_BYTES - 3)}"`
     await using served = await serving(() => body)
     const codingOf = async (accepted?: string) => {
@@ -359,7 +359,7 @@ describe('compression', () => {
     expect(await codingOf('identity')).toEqual([undefined, 'accept-encoding'])
   })
 
-  test('is not for fetch on this machine, unless it comes through a proxy', async () => {
+  test('ignores the default header of fetch on loopback, unless a proxy relays it', async () => {
     await using served = await serving(() => LONG)
     const post = (headers: Record<string, string>) =>
       fetch(served.server.url, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: '{}' })
@@ -371,7 +371,7 @@ describe('compression', () => {
     }
   })
 
-  test.each([true, false])('of a stream waits for its client, and ends with it (rawHttp: %s)', async (rawHttp) => {
+  test.each([true, false])('of a stream pauses for its client, and ends with it (rawHttp: %s)', async (rawHttp) => {
     const made = new Made(10_000)
     await using served = await serving(() => made.stream(), rawHttp)
     const client = await Client.open(served.server)
@@ -385,7 +385,7 @@ describe('compression', () => {
     expect(served.errors).toEqual([])
   })
 
-  test.each([true, false])('is given up with a client that has left (rawHttp: %s)', async (rawHttp) => {
+  test.each([true, false])('stops when its client disconnects (rawHttp: %s)', async (rawHttp) => {
     const streams: Made[] = []
     await using served = await serving(() => {
       const made = new Made(100)
@@ -403,7 +403,7 @@ describe('compression', () => {
     expect(served.errors).toEqual([])
   })
 
-  test('of a stream that breaks has no end', async () => {
+  test('of a stream that fails is not completed', async () => {
     await using served = await serving(() => new Made(20, new RpcError(-32001, 'rewound')).stream())
     await expect(ask(served.server, { headers: { 'accept-encoding': 'gzip' } })).rejects.toThrow(/aborted/)
     expect(served.errors).toEqual([])
@@ -448,7 +448,7 @@ describe('a stream over WebSocket', () => {
     expect(client.messages.map(({ data }) => data.length / CHUNK_BYTES)).toEqual([3, 4, 5])
   })
 
-  test('waits for a client that does not read, and ends with it', async () => {
+  test('pauses for a client that does not read, and ends with it', async () => {
     const made = new Made(10_000)
     await using served = await serving(() => made.stream())
     const client = await dial(served.server)
@@ -462,7 +462,7 @@ describe('a stream over WebSocket', () => {
     expect(served.errors).toEqual([])
   })
 
-  test('does not let answers pile up behind it without end', async () => {
+  test('limits the answers that wait behind it', async () => {
     const made = new Made(10_000)
     let calls = 0
     await using served = await serving(() => (calls++ === 0 ? made.stream() : `"${'x'.repeat(1_000_000)}"`))
@@ -474,7 +474,7 @@ describe('a stream over WebSocket', () => {
     expect(served.errors).toEqual([])
   })
 
-  test('that breaks ends the connection', async () => {
+  test('that fails ends the connection', async () => {
     await using served = await serving(() => new Made(20, new RpcError(-32001, 'rewound')).stream())
     const client = await dial(served.server)
     client.send('{}')
