@@ -92,8 +92,8 @@ export class Server {
     )
     http.maxConnections = MAX_CONNECTIONS
     const connect = takeConnectionListener(http)
-    const raw: ConnectionHandler | null = options.rawHttp === false ? null : new RawHttp(pages, guard, connect)
-    const detector = new ProtocolDetector(raw?.accept ?? connect, (socket) => tls.accept(socket))
+    const raw = options.rawHttp === false ? null : new RawHttp(pages, guard, connect)
+    const detector = new ProtocolDetector(raw, connect, (socket) => tls.accept(socket))
     http.on('connection', (socket) => detector.accept(socket))
     http.on('upgrade', (request, socket, head) => {
       if (isWebSocketUpgrade(request)) sockets.upgrade(request, socket, head)

@@ -20,8 +20,9 @@ export class ProtocolDetector {
   readonly #onTls: (socket: Socket) => void
   readonly #waiting = new Set<Socket>()
 
-  constructor(onHttp: (socket: Socket) => void, onTls: (socket: Socket) => void) {
-    this.#onHttp = onHttp
+  /** `raw`: the handler of plain HTTP connections; null: `connect`, node:http's listener, receives them. */
+  constructor(raw: ConnectionHandler | null, connect: (socket: Socket) => void, onTls: (socket: Socket) => void) {
+    this.#onHttp = raw?.accept ?? connect
     this.#onTls = onTls
   }
 
