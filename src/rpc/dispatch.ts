@@ -204,7 +204,7 @@ function drop(result: unknown): null {
 function success(node: Dispatch, id: Id, method: string, result: unknown): Body | null {
   if (result === WRITTEN) return null
   if (result instanceof JsonBytes) {
-    if (result.packs !== null || result.bytes.length > SMALL_ANSWER_BYTES) return new JsonAnswer(JSON.stringify(id), result)
+    if (result.bytes.length > SMALL_ANSWER_BYTES) return new JsonAnswer(JSON.stringify(id), result)
     return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${textOf(result.bytes)}}`
   }
   if (result instanceof JsonStream) return streamed(node, JSON.stringify(id), method, result)

@@ -171,7 +171,7 @@ export const TICK_STEP_MS = 10_000
 /** A stream that ends within so much is answered in one piece; of a longer one no more than this and a chunk is held for its reader. */
 export const WHOLE_ANSWER_BYTES = 512 * 1024
 
-/** Sealed blocks and receipt lists kept as JSON text, compressed forms included, so that what is asked again is not written again: forty blocks of 500 transfers. */
+/** Sealed blocks and receipt lists kept as JSON text, so that what is asked again is not written again: forty blocks of 500 transfers. */
 export const BLOCK_TEXT_BYTES = 32 * 1024 * 1024
 
 /** A longer text is only kept when it is asked for a second time: who reads a chain from end to end asks for each block once. */

@@ -11,48 +11,12 @@ export class JsonText {
   }
 }
 
-/** How a text may be compressed: the names of HTTP. */
-export type Coding = 'br' | 'gzip'
-
-/** A text compressed but not ended, so that more may follow it. */
-export interface Packed {
-  readonly bytes: Uint8Array
-  /** of what was compressed */
-  readonly crc32: number
-  readonly unpackedBytes: number
-}
-
 /** A result that is JSON already, in UTF-8. It is sent as it lies, neither copied nor encoded. */
 export class JsonBytes {
   readonly bytes: Uint8Array
-  /** Its compressed forms, made once; null: it is sent once and then forgotten, so nothing is kept beside it. */
-  readonly packs: Packs | null
 
-  constructor(bytes: Uint8Array, packs: Packs | null = null) {
+  constructor(bytes: Uint8Array) {
     this.bytes = bytes
-    this.packs = packs
-  }
-}
-
-/** What a kept text is when it is compressed. */
-export class Packs {
-  readonly #made = new Map<Coding, Promise<Packed>>()
-  readonly #onMade: (packed: Packed) => void
-
-  constructor(onMade: (packed: Packed) => void) {
-    this.#onMade = onMade
-  }
-
-  /** Made when it is first asked for; all who ask meanwhile wait for the same. */
-  get(coding: Coding, make: () => Promise<Packed>): Promise<Packed> {
-    let packed = this.#made.get(coding)
-    if (packed === undefined) {
-      packed = make()
-      this.#made.set(coding, packed)
-      // Whoever asked hears of a failure; the next one tries again.
-      packed.then(this.#onMade, () => this.#made.delete(coding))
-    }
-    return packed
   }
 }
 
@@ -116,12 +80,6 @@ const END: IteratorResult<Uint8Array> = { done: true, value: undefined }
 
 export type BlockForm = 'block' | 'full block' | 'receipts'
 
-interface KeptText {
-  readonly json: JsonBytes
-  /** with what it is when compressed */
-  sizeBytes: number
-}
-
 /**
  * Sealed blocks and receipt lists as JSON. They never change: what is asked for again is kept while there is room. A long text that is asked
  * for once passes through memory that is lent, which is sent and given back: fresh memory for it took as long as writing it.
@@ -129,7 +87,7 @@ interface KeptText {
 export class BlockTexts {
   readonly #limitBytes: number
   /** by form and hash, least recently asked first */
-  readonly #texts = new Map<string, KeptText>()
+  readonly #texts = new Map<string, JsonBytes>()
   /** long ones that were written once and not kept, the first asked first */
   readonly #asked = new Set<string>()
   #sizeBytes = 0
@@ -149,17 +107,15 @@ export class BlockTexts {
     if (known !== undefined) {
       this.#texts.delete(key)
       this.#texts.set(key, known)
-      return known.json
+      return known
     }
     const text = write()
     if (text.length >= LONG_TEXT_BYTES && this.#isFirst(key)) return new JsonBytes(text)
-    const bytes = ownText(text)
-    const packs = new Packs((packed) => this.#grow(key, packs, packed.bytes.length))
-    const kept: KeptText = { json: new JsonBytes(bytes, packs), sizeBytes: bytes.length }
+    const kept = new JsonBytes(ownText(text))
     this.#texts.set(key, kept)
-    this.#sizeBytes += bytes.length
+    this.#sizeBytes += kept.bytes.length
     this.#makeRoom()
-    return kept.json
+    return kept
   }
 
   #isFirst(key: string): boolean {
@@ -170,19 +126,11 @@ export class BlockTexts {
     return true
   }
 
-  #grow(key: string, packs: Packs, sizeBytes: number): void {
-    const kept = this.#texts.get(key)
-    if (kept?.json.packs !== packs) return
-    kept.sizeBytes += sizeBytes
-    this.#sizeBytes += sizeBytes
-    this.#makeRoom()
-  }
-
   #makeRoom(): void {
-    for (const [key, { sizeBytes }] of this.#texts) {
+    for (const [key, { bytes }] of this.#texts) {
       if (this.#sizeBytes <= this.#limitBytes) return
       this.#texts.delete(key)
-      this.#sizeBytes -= sizeBytes
+      this.#sizeBytes -= bytes.length
     }
   }
 }

@@ -1,4 +1,4 @@
-export { AuthorityError } from './authority.ts'
+export { AuthorityError } from './tls/authority.ts'
 export { ListenError, Server } from './server.ts'
 export type { ListenOptions, PaymasterEntrance, SponsorEntrance, WalletEntrance } from './server.ts'
 export type { GuardOptions } from './guard.ts'

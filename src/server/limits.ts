@@ -1,6 +1,6 @@
-/** Everything that could grow without end in this room. Batches, results, filters and subscriptions are limited in rpc/. */
+/** Limits of the server. Batches, results, filters and subscriptions are limited in rpc/. */
 
-/** TCP connections at once, over all paths (reth: 500). More are closed as they come. */
+/** TCP connections at once, over all paths (reth: 500). Further connections are closed at once. */
 export const MAX_CONNECTIONS = 500
 
 /** A request body of the dedicated tier (geth: 5 MiB). HTTP 413 beyond. */
@@ -12,13 +12,13 @@ export const PUBLIC_BODY_BYTES = 1024 * 1024
 /** A message on a WebSocket of the dedicated tier (geth: 32 MiB). The connection is closed with 1009 beyond. */
 export const DEDICATED_MESSAGE_BYTES = 32 * 1024 * 1024
 
-/** Readers of the flashblock stream have nothing to say. */
+/** A message from a reader of the flashblock stream, which sends none. */
 export const STREAM_MESSAGE_BYTES = 4 * 1024
 
-/** Requests of one WebSocket that are being worked on; the socket is not read while there are more. */
+/** Concurrent requests of one WebSocket; the socket is not read while there are more. */
 export const REQUESTS_IN_FLIGHT = 1_000
 
-/** Bytes a WebSocket client may leave unread before the next message; then it is cut off. Twice the largest answer of geth's default limit. */
+/** Bytes a WebSocket client may leave unread; beyond, its connection is closed. Twice the largest answer of geth's default limit. */
 export const SLOW_CLIENT_BYTES = 50 * 1024 * 1024
 
 /** The same for the public tier and for readers of the stream (100 busy flashblocks). */
@@ -27,67 +27,58 @@ export const SLOW_READER_BYTES = 8 * 1024 * 1024
 /** Readers of the flashblock stream (the public proxies: 100 per instance). HTTP 429 beyond. */
 export const STREAM_SUBSCRIBERS = 100
 
-/** A WebSocket that did not answer the ping before last is dead. */
+/** A WebSocket that did not answer the previous ping is closed. */
 export const PING_INTERVAL_MS = 30_000
 
-/** Longer than any client keeps an idle connection, so that it is never we who close one under a request. */
+/** Longer than clients keep an idle connection, so that the server never closes one while a request is on its way. */
 export const KEEP_ALIVE_MS = 75_000
 
-/** How much longer we wait than the `Keep-Alive` header says, as node:http does: a request may be on its way. */
+/** Added to the time in the `Keep-Alive` header, as node:http does: a request may be on its way. */
 export const KEEP_ALIVE_GRACE_MS = 1_000
 
-/** What a TLS client gets from its first byte until both have agreed. */
+/** Time limit of a TLS handshake, from the first byte. */
 export const HANDSHAKE_MS = 10_000
 
-/** Names below localhost that have a certificate of their own at a time: each takes 50 KB. */
+/** Cached certificates of names below localhost, 50 KB each. */
 export const TLS_NAMES = 100
 
 /** From the first byte of a request to its last. */
 export const REQUEST_MS = 60_000
 
-/** An answer nobody reads is given up after this long without progress. */
+/** A response of which the client reads nothing for this long is aborted. */
 export const STALLED_ANSWER_MS = 60_000
 
-/** A smaller answer is not compressed: to have a thread do it takes 0.3 ms, in which 32 KiB have arrived at 1 Gbit/s as they are. */
+/** Smaller bodies are not compressed: the thread pool takes 0.3 ms, in which 32 KiB are transferred at 1 Gbit/s. */
 export const COMPRESS_BYTES = 32 * 1024
 
-/** Of 700 KB of receipts: 1 makes 1/12 at 1,200 MB/s, 4 the same at 270. */
+/** 700 KB of receipts: level 1 compresses to 1/12 at 1,200 MB/s, level 4 to the same at 270 MB/s. */
 export const BROTLI_LEVEL = 1
 
-/** 1 makes 1/10 at 440 MB/s, 6 makes 1/11 at 210. */
+/** 700 KB of receipts: level 1 compresses to 1/10 at 440 MB/s, level 6 to 1/11 at 210 MB/s. */
 export const GZIP_LEVEL = 1
 
-/** What a packer makes before it is sent. */
-export const PACKED_CHUNK_BYTES = 64 * 1024
+/** Output buffer of a compressor. */
+export const COMPRESSED_CHUNK_BYTES = 64 * 1024
 
-/** Pieces of a smaller answer are copied into one: that costs less than to send several. */
+/** Pieces of a smaller body are copied into one buffer, which costs less than several writes. */
 export const JOINED_BYTES = 16 * 1024
 
-/** Of an answer in chunks, what is shorter leaves with what follows it: head and envelope with the first chunk, the envelope's end with the last. */
+/** A shorter chunk of a streamed body is sent together with the next one: the head and the envelope with the first, the envelope's end with the last. */
 export const HELD_BYTES = 1024
 
-/** What open requests get to finish when the server closes. */
+/** Time that open requests have to finish when the server closes. */
 export const CLOSING_MS = 1_000
 
-/** Host and Origin values whose verdict is remembered. */
+/** Cached decisions per Host and Origin value. */
 export const REMEMBERED_VERDICTS = 256
 
-/** A head that the lane reads; clients send 100-400 bytes. Longer ones are node:http's. */
-export const LANE_HEAD_BYTES = 4 * 1024
+/** A request head on the raw HTTP path; clients send 100-400 bytes. Longer ones are handed to node:http. */
+export const RAW_HEAD_BYTES = 4 * 1024
 
-/** Heads whose verdict is remembered: a client sends few, one for each length of its bodies. At most 4 MiB. */
-export const REMEMBERED_HEADS = 1_000
+/** Cached request heads: a client sends one for each length of its bodies. At most 4 MiB. */
+export const RAW_CACHED_HEADS = 1_000
 
-/** How long the event loop stays awake for the next request: a program on this machine that asks at once needs 20-50 us, 80 at most. */
-export const LOOKOUT_MS = 0.1
-
-/** So soon after an answer, a request is near it. Longer than the above: what comes while we sleep has a wake-up of both sides in it. */
-export const LOOKOUT_NEAR_MS = 0.2
-
-/** Requests in a row that were near before the loop stays awake: a look in vain takes a tenth of the time that they took. */
-export const LOOKOUT_AFTER = 4
-
-/** Flashblocks (or blocks) that may be missing before /readyz says so, and the least time that must have passed. */
+/** Flashblocks (or blocks) that may be overdue before /readyz is 503, and the shortest delay for that. */
 export const LATE_TICKS = 10
 export const LATE_MS = 2_000
 

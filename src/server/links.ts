@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
-import { HTML_TYPE, TEXT_TYPE } from './answer.ts'
-import type { Answer } from './answer.ts'
+import { HTML_TYPE, TEXT_TYPE } from './http/answer.ts'
+import type { Answer } from './http/answer.ts'
 import { ALWAYS } from './pagefiles.ts'
-import { isSecure } from './tls.ts'
+import { isSecure } from './tls/tls.ts'
 import { sessionCookie } from './walletkeys.ts'
 import type { LinkParts, WalletKeys } from './walletkeys.ts'
 

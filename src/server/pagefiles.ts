@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
-import { HTML_TYPE, text } from './answer.ts'
-import type { Answer } from './answer.ts'
-import { isSecure } from './tls.ts'
+import { HTML_TYPE, text } from './http/answer.ts'
+import type { Answer } from './http/answer.ts'
+import { isSecure } from './tls/tls.ts'
 
 export const SCRIPT_TYPE = 'text/javascript; charset=utf-8'
 export const STYLE_TYPE = 'text/css; charset=utf-8'

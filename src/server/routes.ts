@@ -8,31 +8,31 @@ export const RPC_PATHS: Readonly<Record<string, Tier>> = {
   '/public': 'public',
 }
 
-/** Paths of the flashblock stream. `/ws` is what the public proxies call it. */
+/** Paths of the flashblock stream; `/ws` is the path of the public proxies. */
 export const STREAM_PATHS: ReadonlySet<string> = new Set(['/flashblocks', '/ws'])
 
 export const PROBE_PATHS: ReadonlySet<string> = new Set(['/health', '/healthz', '/readyz', '/livez'])
 
-/** Takes JSON-RPC of the wallet, by POST and over WebSocket, and shows the page where a person answers; its files lie below. */
+/** JSON-RPC of the wallet, by POST and over WebSocket, and the approval page; the page's files are below it. */
 export const WALLET_PATH = '/wallet'
 
-/** The ERC-7677 service: clients append `/rpc` to what they are given, or do not. */
+/** The ERC-7677 service: some clients append `/rpc` to the configured URL. */
 export const PAYMASTER_PATHS: ReadonlySet<string> = new Set(['/paymaster', '/paymaster/rpc'])
 
-/** The page of what it paid and refused; its files lie below. */
+/** The page of the sponsor's payments and refusals; its files are below it. */
 export const SPONSOR_PATH = '/sponsor'
 
-/** POST: whether the request holds the control credential. Our pages ask it before a link's page secret takes the place of the one they keep. */
+/** POST: whether the request holds the control credential. A page asks before a link's page secret replaces the one it keeps. */
 export const SESSION_PATH = '/session'
 
-/** The certificate that a client must trust to use TLS here. */
+/** The certificate that TLS clients have to trust. */
 export const CA_PATH = '/ca.pem'
 
 export function isWalletPath(path: string): boolean {
   return path === WALLET_PATH || path.startsWith(`${WALLET_PATH}/`)
 }
 
-/** The path without query and trailing slash, also of an absolute URL, which a server must take (RFC 9112, 3.2.2). */
+/** The path without query and trailing slash, also of an absolute URL, which a server must accept (RFC 9112, 3.2.2). */
 export function pathOf(url: string): string {
   const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '')
   const end = target.indexOf('?')
@@ -40,7 +40,7 @@ export function pathOf(url: string): string {
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
 }
 
-/** What `?compression=` asks for; null when it is nothing we know. */
+/** The encoding that `?compression=` selects; null if it is unknown. */
 export function encodingOf(url: string): Encoding | null {
   return ENCODINGS.get(searchOf(url).get('compression') ?? 'none') ?? null
 }

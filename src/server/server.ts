@@ -4,62 +4,64 @@ import type { AddressInfo } from 'node:net'
 import { isIPv6 } from 'node:net'
 import { Guard } from './guard.ts'
 import type { GuardOptions } from './guard.ts'
+import { ProtocolDetector, takeConnectionListener } from './http/connections.ts'
+import type { ConnectionHandler } from './http/connections.ts'
 import { Health } from './health.ts'
 import type { Status } from './health.ts'
-import { Http } from './http.ts'
-import { Lane, ownConnections } from './lane.ts'
+import { Http } from './http/http.ts'
 import { CLOSING_MS, KEEP_ALIVE_MS, MAX_CONNECTIONS, REQUEST_MS } from './limits.ts'
-import { lookedOutFor } from './lookout.ts'
-import { ignoreOffer, offersWebSocket } from './offer.ts'
+import { ignoreUpgrade, isWebSocketUpgrade } from './http/upgrade.ts'
 import { linkTo } from './links.ts'
 import type { Served } from './port.ts'
+import { RawHttp } from './http/raw.ts'
 import { SPONSOR_PATH, WALLET_PATH } from './routes.ts'
 import { SponsorDoor } from './sponsor.ts'
 import { Sockets } from './sockets.ts'
-import { Tls } from './tls.ts'
+import { Tls } from './tls/tls.ts'
 import { WalletDoor } from './wallet.ts'
 import { WalletKeys } from './walletkeys.ts'
 
 export interface ListenOptions extends GuardOptions {
-  /** 127.0.0.1 unless said */
+  /** 127.0.0.1 by default */
   readonly host?: string
-  /** 0 takes any free one */
+  /** 0: any free port */
   readonly port: number
-  /** false: node:http answers every request, the plain ones too */
-  readonly lane?: boolean
-  /** where the certificates for TLS are kept, made when first needed; null: nowhere, they end with the server. `~/.pocketchain` unless said */
+  /** Boolean, true by default. false: node:http serves every connection; for tests that compare both paths. */
+  readonly rawHttp?: boolean
+  /** folder of the TLS certificates, `~/.pocketchain` by default; null: in memory. They are created when first needed. */
   readonly tlsFolder?: string | null
 }
 
-/** The secrets of a running wallet; they end with the server. */
+/** Address and secrets of a running wallet. The secrets are valid until the server closes. */
 export interface WalletEntrance {
-  /** of the page, and of `POST` and `WS` */
+  /** address of the page, of `POST` and of `WS` */
   readonly url: string
-  /** `Authorization: Bearer …` for programs that approve: whoever has it can sign with every account */
+  /** `Authorization: Bearer …` of programs that approve. It allows signing with every account. */
   readonly controlToken: string
-  /** A link that lets one browser approve, for one use. */
+  /** Returns a link, valid once, that allows one browser to approve. */
   readonly link: () => string
 }
 
-/** The page of the sponsor. A link to it admits the browser to the wallet's page as well, as one to that does to this. */
+/** The page of the sponsor. A link to it also admits the browser to the wallet's page, and the reverse. */
 export interface SponsorEntrance {
   readonly url: string
-  /** `Authorization: Bearer …` for requests with an Origin that change the sponsor; the wallet's is the same */
+  /** `Authorization: Bearer …` for requests with an Origin that change the sponsor; the same token as the wallet's */
   readonly controlToken: string
-  /** A link that lets one browser change the sponsor, for one use. */
+  /** Returns a link that lets one browser change the sponsor, for one use. */
   readonly link: () => string
 }
 
-/** Where wallets ask who pays. */
+/** Addresses of the ERC-7677 service. */
 export interface PaymasterEntrance {
   /** https, as a `paymasterService` must be; for clients that trust `Server.ca()` */
   readonly url: string
   readonly httpUrl: string
 }
 
-interface Organs {
+interface Parts {
   readonly http: HttpServer
-  readonly lane: Lane
+  readonly detector: ProtocolDetector
+  readonly raw: ConnectionHandler | null
   readonly tls: Tls
   readonly sockets: Sockets
   readonly health: Health
@@ -74,7 +76,8 @@ export class Server {
   readonly host: string
   readonly port: number
   readonly #http: HttpServer
-  readonly #lane: Lane
+  readonly #detector: ProtocolDetector
+  readonly #raw: ConnectionHandler | null
   readonly #tls: Tls
   readonly #sockets: Sockets
   readonly #health: Health
@@ -84,9 +87,8 @@ export class Server {
   readonly #hasSponsor: boolean
   #closed: Promise<void> | null = null
 
-  /** Throws ListenError when the port cannot be had. */
-  static async listen(behind: Served, options: ListenOptions): Promise<Server> {
-    const served = { ...behind, rpc: lookedOutFor(behind.rpc) }
+  /** Opens the port. Throws ListenError if that fails. */
+  static async listen(served: Served, options: ListenOptions): Promise<Server> {
     const host = options.host ?? '127.0.0.1'
     const guard = new Guard({ ...options, allowHosts: [...(options.allowHosts ?? []), hostText(host)] })
     const health = new Health(served.chain)
@@ -95,18 +97,19 @@ export class Server {
     const sockets = new Sockets(served, guard, keys)
     const door = walletFace === null || keys === null ? null : new WalletDoor(served, walletFace, keys, guard)
     const sponsor = paymaster === null || keys === null ? null : new SponsorDoor(paymaster, keys, onError)
-    const tls = new Tls({ folder: options.tlsFolder, host, admit: (socket) => lane.meet(socket, true), onError })
+    const tls = new Tls({ folder: options.tlsFolder, host, admit: (socket) => detector.accept(socket, true), onError })
     const pages = new Http(served, guard, health, { wallet: door, sponsor, ca: () => tls.ca(), keys })
     const http = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_MS }, (request, response) =>
       pages.serve(request, response),
     )
     http.maxConnections = MAX_CONNECTIONS
-    const connect = ownConnections(http)
-    const lane = new Lane(pages, guard, connect, { isOpen: options.lane !== false, encrypted: (socket) => tls.meet(socket) })
-    http.on('connection', (socket) => lane.meet(socket))
+    const connect = takeConnectionListener(http)
+    const raw = options.rawHttp === false ? null : new RawHttp(pages, guard, connect)
+    const detector = new ProtocolDetector(raw, connect, (socket) => tls.accept(socket))
+    http.on('connection', (socket) => detector.accept(socket))
     http.on('upgrade', (request, socket, head) => {
-      if (offersWebSocket(request)) sockets.upgrade(request, socket, head)
-      else ignoreOffer(connect, request, socket, head)
+      if (isWebSocketUpgrade(request)) sockets.upgrade(request, socket, head)
+      else ignoreUpgrade(connect, request, socket, head)
     })
     try {
       await listening(http, options.port, host)
@@ -116,16 +119,20 @@ export class Server {
       throw new ListenError(options.port, host, error)
     }
     http.on('error', served.onError)
-    return new Server({ http, lane, tls, sockets, health, guard, keys, hasWallet: door !== null, hasSponsor: sponsor !== null }, host)
+    return new Server(
+      { http, detector, raw, tls, sockets, health, guard, keys, hasWallet: door !== null, hasSponsor: sponsor !== null },
+      host,
+    )
   }
 
-  private constructor({ http, lane, tls, sockets, health, guard, keys, hasWallet, hasSponsor }: Organs, host: string) {
+  private constructor({ http, detector, raw, tls, sockets, health, guard, keys, hasWallet, hasSponsor }: Parts, host: string) {
     this.#guard = guard
     this.#keys = keys
     this.#hasWallet = hasWallet
     this.#hasSponsor = hasSponsor
     this.#http = http
-    this.#lane = lane
+    this.#detector = detector
+    this.#raw = raw
     this.#tls = tls
     this.#sockets = sockets
     this.#health = health
@@ -133,7 +140,7 @@ export class Server {
     this.port = (http.address() as AddressInfo).port // listens on TCP, never on a pipe
   }
 
-  /** For clients on this machine. */
+  /** Address for clients on this machine. */
   get url(): string {
     return `http://${authority(reachable(this.host), this.port)}`
   }
@@ -142,12 +149,12 @@ export class Server {
     return `ws://${authority(reachable(this.host), this.port)}`
   }
 
-  /** The same over TLS, for clients that trust `ca()`. */
+  /** The same over TLS; clients have to trust `ca()`. */
   get httpsUrl(): string {
     return `https://${authority(reachable(this.host), this.port)}`
   }
 
-  /** The certificate that a client must trust to use TLS here, PEM. Made when first needed. Throws AuthorityError. */
+  /** Returns the certificate that TLS clients have to trust, PEM; created when first needed. Throws AuthorityError. */
   ca(): string {
     return this.#tls.ca()
   }
@@ -156,12 +163,12 @@ export class Server {
     return this.#closed !== null
   }
 
-  /** True when pages of that origin may use the node. */
+  /** Returns whether pages of that origin may use the node. */
   admits(origin: string): boolean {
     return this.#guard.admitsPage({ origin, host: new URL(this.url).host })
   }
 
-  /** Where the wallet's questions are answered; null: there is no wallet. */
+  /** null if the node runs without a wallet. */
   get wallet(): WalletEntrance | null {
     return this.#hasWallet ? this.#entrance(WALLET_PATH) : null
   }
@@ -177,27 +184,27 @@ export class Server {
     return keys === null ? null : { url, controlToken: keys.controlToken, link: () => linkTo(url, keys.link()) }
   }
 
-  /** The ERC-7677 service; null: there is none. */
+  /** The ERC-7677 service; null if the node runs without one. */
   get paymaster(): PaymasterEntrance | null {
     const at = (origin: string) => `${origin}/paymaster/rpc`
     return this.#hasSponsor ? { url: at(this.httpsUrl), httpUrl: at(this.url) } : null
   }
 
-  /** WebSocket connections that are open. */
+  /** Open WebSocket connections. */
   get socketCount(): number {
     return this.#sockets.count
   }
 
-  /** Connections that have sent nothing but plain requests, which need no more of node:http than its socket. */
-  get laneCount(): number {
-    return this.#lane.count
+  /** Open connections that the raw HTTP path serves: every request so far was in its form. */
+  get rawConnectionCount(): number {
+    return this.#raw?.count ?? 0
   }
 
   status(): Status {
     return this.#health.status()
   }
 
-  /** Takes no more requests, lets the running ones finish for a moment, then closes every connection. */
+  /** Accepts no more requests, lets the running ones finish within CLOSING_MS, then closes every connection. */
   close(): Promise<void> {
     return (this.#closed ??= this.#close())
   }
@@ -206,15 +213,16 @@ export class Server {
     const ended = new Promise<void>((resolve) => this.#http.close(() => resolve()))
     this.#http.closeIdleConnections()
     this.#tls.close()
-    this.#lane.close()
+    this.#detector.close()
+    this.#raw?.close()
     this.#sockets.close()
-    const impatience = setTimeout(() => {
+    const timeLimit = setTimeout(() => {
       this.#sockets.terminate()
-      this.#lane.terminate()
+      this.#raw?.terminate()
       this.#http.closeAllConnections()
     }, CLOSING_MS)
     await ended
-    clearTimeout(impatience)
+    clearTimeout(timeLimit)
     this.#health.close()
   }
 }
@@ -238,7 +246,7 @@ function hostText(host: string): string {
   return isIPv6(host) ? `[${host}]` : host
 }
 
-/** Listening on every address is no address to call. */
+/** An address that a client can connect to: loopback where the server listens on every address. */
 function reachable(host: string): string {
   return EVERY_ADDRESS[host] ?? host
 }

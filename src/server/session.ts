@@ -2,13 +2,13 @@ import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'
 import { JsonStream } from '../rpc/index.ts'
 import type { Body, Caller, Session } from '../rpc/index.ts'
-import { discard, wholeOf } from './answer.ts'
-import type { Whole } from './answer.ts'
-import { giveBack, pour } from './delivery.ts'
-import type { Outlet } from './delivery.ts'
+import { completeBody, discard } from './http/answer.ts'
+import type { CompleteBody } from './http/answer.ts'
 import { REQUESTS_IN_FLIGHT } from './limits.ts'
 import { CRASHED } from './port.ts'
 import type { Served } from './port.ts'
+import { recycle, stream } from './http/writer.ts'
+import type { ChunkSink } from './http/writer.ts'
 
 /**
  * JSON-RPC over one WebSocket. Requests run side by side and are answered as they finish. Notifications go out after the answers
@@ -69,16 +69,16 @@ export class SocketSession implements Session {
 
   /** A stream is one message in fragments, so nothing else is sent before it ends. */
   async #answer(body: Body): Promise<void> {
-    if (body instanceof JsonStream) return this.#inTurn(() => this.#pour(body))
-    const pieces = wholeOf(body)
-    const whole = messageOf(pieces)
-    giveBack(pieces)
-    if (this.#streams === null) return this.#send(whole)
-    this.#waitingBytes += whole.length
+    if (body instanceof JsonStream) return this.#inTurn(() => this.#stream(body))
+    const complete = completeBody(body)
+    const message = messageOf(complete)
+    recycle(complete)
+    if (this.#streams === null) return this.#send(message)
+    this.#waitingBytes += message.length
     if (this.#isTooSlow()) return
     await this.#inTurn(async () => {
-      this.#waitingBytes -= whole.length
-      this.#send(whole)
+      this.#waitingBytes -= message.length
+      this.#send(message)
     })
   }
 
@@ -96,9 +96,9 @@ export class SocketSession implements Session {
     this.#flush()
   }
 
-  async #pour(stream: JsonStream): Promise<void> {
-    if (this.#isTooSlow()) return discard(stream)
-    await pour(stream, [], new MessageOutlet(this.#ws), this.#served.onError)
+  async #stream(body: JsonStream): Promise<void> {
+    if (this.#isTooSlow()) return discard(body)
+    await stream(body, new MessageSink(this.#ws), this.#served.onError)
   }
 
   async #call(message: Uint8Array): Promise<Body | null> {
@@ -143,7 +143,7 @@ const OPENING_BRACKET = 0x5b
 const TEXT = { binary: false }
 
 /** One message in as many fragments as there are chunks. */
-class MessageOutlet implements Outlet {
+class MessageSink implements ChunkSink {
   readonly #ws: WebSocket
   #written: Promise<void> = Promise.resolve()
 
@@ -155,26 +155,20 @@ class MessageOutlet implements Outlet {
     return this.#ws.readyState === this.#ws.OPEN
   }
 
-  /** ws does not tell. */
-  readonly isDrained = false
+  /** ws does not report it. */
+  readonly isFlushed = false
 
-  sendWhole(body: Whole): void {
-    this.#ws.send(messageOf(body), TEXT)
-  }
-
-  begin(): void {}
-
-  send(chunk: Uint8Array): void {
+  write(chunk: Uint8Array): void {
     this.#written = new Promise((resolve) => this.#ws.send(chunk, FRAGMENT, () => resolve()))
   }
 
-  async room(): Promise<boolean> {
+  async ready(): Promise<boolean> {
     await this.#written
     await new Promise<void>((resolve) => setImmediate(resolve))
     return this.isOpen
   }
 
-  finish(): void {
+  end(): void {
     this.#ws.send('', TEXT)
   }
 
@@ -185,7 +179,7 @@ class MessageOutlet implements Outlet {
 
 const FRAGMENT = { binary: false, fin: false }
 
-function messageOf(body: Whole): string | Uint8Array {
+function messageOf(body: CompleteBody): string | Uint8Array {
   return typeof body === 'string' ? body : Buffer.concat(body)
 }
 

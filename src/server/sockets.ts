@@ -25,7 +25,7 @@ import { SocketSession } from './session.ts'
 import type { WalletKeys } from './walletkeys.ts'
 import { WalletSession } from './walletsession.ts'
 
-/** Takes the WebSocket connections of all paths, and lets go of the dead ones. */
+/** Accepts the WebSocket connections of all paths and closes those that answer no ping. */
 export class Sockets {
   readonly #served: Served
   readonly #guard: Guard
@@ -73,7 +73,7 @@ export class Sockets {
     }
   }
 
-  /** Says goodbye to everybody. */
+  /** Closes all connections with 1001. */
   close(): void {
     clearInterval(this.#pinging)
     for (const ws of this.#open) ws.close(GOING_AWAY, 'the node is stopping')
@@ -134,7 +134,7 @@ function door(maxPayload: number): WebSocketServer {
   return new WebSocketServer({ noServer: true, perMessageDeflate: false, clientTracking: false, maxPayload })
 }
 
-/** Answers an upgrade in plain HTTP and hangs up: after an upgrade nobody else closes a socket whose client leaves its half open. */
+/** Refuses an upgrade in plain HTTP and closes the socket: after an upgrade node:http does not close one that its client leaves half open. */
 function refuse(socket: Duplex, status: number, message: string): void {
   socket.once('finish', () => socket.destroy())
   const type = message.startsWith('{') ? 'application/json' : 'text/plain; charset=utf-8'

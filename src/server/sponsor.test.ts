@@ -5,7 +5,7 @@ import type { Asked, Bench, Response } from './bench.fixture.ts'
 import { Server } from './index.ts'
 import type { ListenOptions, PaymasterFace } from './index.ts'
 import { PAYMASTER_BODY_BYTES } from './limits.ts'
-import { askSecurely } from './tls.fixture.ts'
+import { askSecurely } from './tls/tls.fixture.ts'
 
 const STUB = call('pm_getPaymasterStubData', [])
 const KEY = 'key-that-nobody-may-see'
@@ -281,8 +281,8 @@ describe('what changes the sponsor', () => {
     }
   }
 
-  test.each([true, false])('takes the control credential from a page, and changes nothing without it (lane: %s)', async (lane) => {
-    await using bench = await node({ lane })
+  test.each([true, false])('takes the control credential from a page, and changes nothing without it (rawHttp: %s)', async (rawHttp) => {
+    await using bench = await node({ rawHttp })
     const { server } = bench
     const own = await enter(server)
     const other = await enter(server)
@@ -312,8 +312,8 @@ describe('what changes the sponsor', () => {
     expect(await state(bench)).toEqual(before)
   })
 
-  test.each([true, false])('is done for our own page, the control token and programs (lane: %s)', async (lane) => {
-    await using bench = await node({ lane })
+  test.each([true, false])('is done for our own page, the control token and programs (rawHttp: %s)', async (rawHttp) => {
+    await using bench = await node({ rawHttp })
     const { server } = bench
     const token = { authorization: `Bearer ${server.sponsor?.controlToken}` }
     for (const headers of [await enter(server), { origin: SITE, ...token }, {}]) {

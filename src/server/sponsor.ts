@@ -1,15 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { JSON_TYPE, text } from './answer.ts'
-import type { Answer } from './answer.ts'
-import { readBody } from './body.ts'
-import { NO_ASK } from './coding.ts'
-import { unsuitableContent } from './content.ts'
+import { JSON_TYPE, text } from './http/answer.ts'
+import type { Answer } from './http/answer.ts'
+import { readBody } from './http/body.ts'
+import { unsuitableContent } from './http/content.ts'
 import { PAYMASTER_BODY_BYTES } from './limits.ts'
 import { enter } from './links.ts'
 import { PageFiles, SCRIPT_TYPE, STYLE_TYPE, pageHeaders } from './pagefiles.ts'
 import { CRASHED } from './port.ts'
 import type { PaymasterFace } from './port.ts'
-import { send } from './response.ts'
+import { send } from './http/response.ts'
 import { PAYMASTER_PATHS, SPONSOR_PATH, searchOf } from './routes.ts'
 import type { WalletKeys } from './walletkeys.ts'
 
@@ -75,7 +74,7 @@ export class SponsorDoor {
   }
 
   #send(response: ServerResponse, answer: Answer, cors: readonly string[]): void {
-    send(response, answer, { cors, ask: NO_ASK, onError: this.#onError })
+    send(response, answer, { cors, onError: this.#onError })
   }
 }
 

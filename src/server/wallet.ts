@@ -1,10 +1,9 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { WalletFace } from '../wallet/index.ts'
-import { HTML_TYPE, JSON_TYPE, TEXT_TYPE, text } from './answer.ts'
-import type { Answer } from './answer.ts'
-import { readBody } from './body.ts'
-import { NO_ASK } from './coding.ts'
-import { unsuitableContent } from './content.ts'
+import { HTML_TYPE, JSON_TYPE, TEXT_TYPE, text } from './http/answer.ts'
+import type { Answer } from './http/answer.ts'
+import { readBody } from './http/body.ts'
+import { unsuitableContent } from './http/content.ts'
 import { isOwnPage, originOf } from './guard.ts'
 import type { Guard } from './guard.ts'
 import { WALLET_BODY_BYTES } from './limits.ts'
@@ -12,7 +11,7 @@ import { enter } from './links.ts'
 import { CRASHED } from './port.ts'
 import type { Served } from './port.ts'
 import { ALWAYS } from './pagefiles.ts'
-import { send } from './response.ts'
+import { send } from './http/response.ts'
 import { WALLET_PATH, pathOf, searchOf } from './routes.ts'
 import type { WalletKeys } from './walletkeys.ts'
 import { WalletPages } from './walletpages.ts'
@@ -105,7 +104,7 @@ export class WalletDoor {
   }
 
   #send(response: ServerResponse, answer: Answer, cors: readonly string[]): void {
-    send(response, answer, { cors, ask: NO_ASK, onError: this.#served.onError })
+    send(response, answer, { cors, onError: this.#served.onError })
   }
 }
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Answer } from './answer.ts'
+import type { Answer } from './http/answer.ts'
 import { PageFiles, SCRIPT_TYPE, STYLE_TYPE, pageHeaders } from './pagefiles.ts'
 
 /** What a browser loads to answer the wallet's questions. */

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { Address, Hex, Transaction } from '../eth/index.ts'
-import { ask, call, raw, setUp } from './bench.fixture.ts'
-import { DEDICATED_BODY_BYTES, PUBLIC_BODY_BYTES } from './limits.ts'
+import { Address, Hex, Transaction } from '../../eth/index.ts'
+import { ask, call, raw, setUp } from '../bench.fixture.ts'
+import { DEDICATED_BODY_BYTES, PUBLIC_BODY_BYTES } from '../limits.ts'
 
 const TRANSFER = { from: '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266', to: '0x70997970c51812dc3a010c7d01b50e0d17dc79c8', value: '0x1' }
 const CHAIN_ID = { jsonrpc: '2.0', id: 1, result: '0x7a69' }
@@ -168,7 +168,7 @@ describe('HTTP', () => {
 
   test('turns a crash of the handler into 500 and -32603, reports it, and lives on', async () => {
     await using bench = await setUp()
-    const { Server } = await import('./index.ts')
+    const { Server } = await import('../index.ts')
     const errors: unknown[] = []
     const broken = await Server.listen(
       {
@@ -234,8 +234,8 @@ describe('who may use the node', () => {
     ['127.0.0.1.nip.io:8545', false],
     ['evil.example.:8545', false],
   ])('by Host, with an Origin: %s', async (host, mayUse) => {
-    for (const lane of [true, false]) {
-      await using bench = await setUp({ lane }, { cadence: 'instant' })
+    for (const rawHttp of [true, false]) {
+      await using bench = await setUp({ rawHttp }, { cadence: 'instant' })
       for (const path of ['/', '/public']) {
         const body = path === '/' ? call('eth_sendTransaction', [TRANSFER]) : call('eth_chainId')
         const { status, body: said } = await ask(bench.server, { path, headers: { host, origin: `http://${host}` }, body })
@@ -250,8 +250,8 @@ describe('who may use the node', () => {
   test.each(['pocketchain:8545', 'host.docker.internal:8545', '192.168.1.7:8545', 'node.example'])(
     'by Host, without an Origin, as programs ask: %s',
     async (host) => {
-      for (const lane of [true, false]) {
-        await using bench = await setUp({ lane })
+      for (const rawHttp of [true, false]) {
+        await using bench = await setUp({ rawHttp })
         for (const path of ['/', '/public']) {
           expect((await ask(bench.server, { path, headers: { host }, body: call('eth_chainId') })).status).toBe(200)
         }
@@ -378,7 +378,7 @@ describe('probes', () => {
 describe('the port', () => {
   test('that is taken is named in the error', async () => {
     await using bench = await setUp()
-    const { ListenError } = await import('./index.ts')
+    const { ListenError } = await import('../index.ts')
     const second = bench.node.listen({ port: bench.server.port })
     await expect(second).rejects.toThrow(ListenError)
     await expect(second).rejects.toThrow(`port ${bench.server.port} on 127.0.0.1 is in use`)

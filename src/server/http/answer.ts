@@ -1,5 +1,5 @@
-import type { Body } from '../rpc/index.ts'
-import { JsonAnswer, JsonStream } from '../rpc/index.ts'
+import type { Body } from '../../rpc/index.ts'
+import { JsonAnswer, JsonStream } from '../../rpc/index.ts'
 
 export const JSON_TYPE = 'application/json'
 export const TEXT_TYPE = 'text/plain; charset=utf-8'
@@ -13,20 +13,20 @@ export interface Answer {
   readonly headers?: readonly string[]
 }
 
-/** A body that can leave in one go. */
-export type Whole = string | readonly Uint8Array[]
+/** A body that is complete in memory. */
+export type CompleteBody = string | readonly Uint8Array[]
 
-export function wholeOf(body: Exclude<Body, JsonStream>): Whole {
+export function completeBody(body: Exclude<Body, JsonStream>): CompleteBody {
   if (typeof body === 'string') return body
   if (body instanceof JsonAnswer) return body.pieces
   return body instanceof Uint8Array ? [body] : body
 }
 
-export function sizeOf(whole: Whole): number {
-  return typeof whole === 'string' ? Buffer.byteLength(whole) : whole.reduce((sum, piece) => sum + piece.length, 0)
+export function sizeOf(body: CompleteBody): number {
+  return typeof body === 'string' ? Buffer.byteLength(body) : body.reduce((sum, piece) => sum + piece.length, 0)
 }
 
-/** The body will not be sent. */
+/** Ends the source of a body that is not sent. */
 export function discard(body: Body): void {
   if (body instanceof JsonStream) body.end()
 }
@@ -36,7 +36,7 @@ export function text(status: number, message: string, headers: readonly string[]
 }
 
 export function json(status: number, value: unknown): Answer {
-  return { status, type: JSON_TYPE, body: JSON.stringify(value), headers: NOT_STORED }
+  return { status, type: JSON_TYPE, body: JSON.stringify(value), headers: NO_STORE }
 }
 
-const NOT_STORED = ['cache-control', 'no-store']
+const NO_STORE = ['cache-control', 'no-store']

@@ -1,30 +1,31 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import type { Caller } from '../rpc/index.ts'
+import type { Caller } from '../../rpc/index.ts'
 import { HTML_TYPE, JSON_TYPE, TEXT_TYPE, json, text } from './answer.ts'
 import type { Answer } from './answer.ts'
-import { AuthorityError } from './authority.ts'
+import { AuthorityError } from '../tls/authority.ts'
 import { readBody } from './body.ts'
-import { callerOf } from './caller.ts'
-import { NO_ASK, askOf } from './coding.ts'
+import { callerOf } from '../caller.ts'
+import { NO_CODING, acceptedCoding } from './coding.ts'
+import type { AcceptedCoding } from './coding.ts'
 import { unsuitableContent } from './content.ts'
-import type { Guard } from './guard.ts'
-import type { Health } from './health.ts'
-import { DEDICATED_BODY_BYTES, PUBLIC_BODY_BYTES } from './limits.ts'
-import { page } from './page.ts'
-import { CRASHED } from './port.ts'
-import type { Reply, Served } from './port.ts'
+import type { Guard } from '../guard.ts'
+import type { Health } from '../health.ts'
+import { DEDICATED_BODY_BYTES, PUBLIC_BODY_BYTES } from '../limits.ts'
+import { page } from '../page.ts'
+import { CRASHED } from '../port.ts'
+import type { Reply, Served } from '../port.ts'
 import { send } from './response.ts'
-import { CA_PATH, PROBE_PATHS, RPC_PATHS, SESSION_PATH, STREAM_PATHS, isWalletPath, pathOf } from './routes.ts'
-import type { Tier } from './routes.ts'
-import type { SponsorDoor } from './sponsor.ts'
-import type { WalletDoor } from './wallet.ts'
-import type { WalletKeys } from './walletkeys.ts'
+import { CA_PATH, PROBE_PATHS, RPC_PATHS, SESSION_PATH, STREAM_PATHS, isWalletPath, pathOf } from '../routes.ts'
+import type { Tier } from '../routes.ts'
+import type { SponsorDoor } from '../sponsor.ts'
+import type { WalletDoor } from '../wallet.ts'
+import type { WalletKeys } from '../walletkeys.ts'
 
-/** What else is behind this port; absent: it is not. */
+/** Endpoints of other modules on this port; absent if the node runs without them. */
 export interface Doors {
   readonly wallet?: WalletDoor | null
   readonly sponsor?: SponsorDoor | null
-  /** the certificate of the authority behind TLS, PEM; throws AuthorityError */
+  /** Returns the certificate of the authority that TLS uses, PEM. Throws AuthorityError. */
   readonly ca?: () => string
   /** of the control credential; absent or null: there is neither wallet nor sponsor */
   readonly keys?: WalletKeys | null
@@ -73,27 +74,27 @@ export class Http {
     readBody(request, limitBytes, (body) => {
       if (body === undefined) return
       if (body === null) return this.#send(response, text(413, `request body too large: at most ${limitBytes} bytes`), cors)
-      const ask = askOf(request.headers)
+      const accepts = acceptedCoding(request.headers)
       const answer = this.call(body, this.callerOf(tier, request.headers))
-      // Most answers are ready, and a promise would cost as much as making them.
-      if (answer instanceof Promise) void answer.then((late) => this.#send(response, late, cors, ask))
-      else this.#send(response, answer, cors, ask)
+      // Most answers are computed synchronously, and a promise would cost as much as computing them.
+      if (answer instanceof Promise) void answer.then((late) => this.#send(response, late, cors, accepts))
+      else this.#send(response, answer, cors, accepts)
     })
   }
 
-  /** Who sends a request with these headers. */
+  /** The caller of a request with these headers. */
   callerOf(tier: Tier, headers: IncomingHttpHeaders): Caller {
     return callerOf(tier, headers, this.#keys)
   }
 
-  #send(response: ServerResponse, answer: Answer, cors: readonly string[], ask = NO_ASK): void {
-    send(response, answer, { cors, ask, onError: this.onError })
+  #send(response: ServerResponse, answer: Answer, cors: readonly string[], accepts: AcceptedCoding = NO_CODING): void {
+    send(response, answer, { cors, accepts, onError: this.onError })
   }
 
-  /** Gets what breaks while an answer is on its way. */
+  /** Receives bugs, also those that occur while a response is being sent. */
   readonly onError = (error: unknown): void => this.#served.onError(error)
 
-  /** Never throws or rejects: whatever breaks becomes an answer. */
+  /** Answers a JSON-RPC body. Never throws or rejects: an error becomes a response with status 500. */
   call(body: Uint8Array, caller: Caller): Answer | Promise<Answer> {
     try {
       const reply = this.#served.rpc.handle(body, caller)
@@ -118,7 +119,7 @@ export class Http {
     if (PROBE_PATHS.has(path)) return this.#probe(path)
     if (STREAM_PATHS.has(path)) return text(426, 'the flashblock stream is a WebSocket', ['upgrade', 'websocket', 'connection', 'upgrade'])
     if (path === CA_PATH && this.#ca !== null) return certificate(this.#ca)
-    // Load balancers probe with an empty GET; geth answers them with 200 and nothing.
+    // Load balancers probe with GET; geth answers with 200 and an empty body.
     if (RPC_PATHS[path] !== undefined) return { status: 200, type: JSON_TYPE, body: '' }
     return this.#sponsor?.read(path, request) ?? notFound(path)
   }
@@ -136,7 +137,7 @@ export class Http {
     return { status: 200, type: HTML_TYPE, body: page(this.#served.clientVersion, status, has), headers: PAGE_HEADERS }
   }
 
-  /** `livez` only says that the process answers. */
+  /** `/livez` is 200 as long as the process answers. */
   #probe(path: string): Answer {
     const status = this.#health.status()
     return json(status.ready || path === '/livez' ? 200 : 503, { client: this.#served.clientVersion, ...status })
@@ -153,7 +154,7 @@ const PAGE_HEADERS = ['content-security-policy', "default-src 'none'; style-src 
 
 const BODY_BYTES: Readonly<Record<Tier, number>> = { dedicated: DEDICATED_BODY_BYTES, public: PUBLIC_BODY_BYTES }
 
-/** Made when it is first asked for. */
+/** The certificate is created at the first request. */
 function certificate(ca: () => string): Answer {
   try {
     return { status: 200, type: CERTIFICATE_TYPE, body: ca(), headers: ['cache-control', 'no-store'] }
@@ -163,7 +164,7 @@ function certificate(ca: () => string): Answer {
   }
 }
 
-/** Browsers that keep their own list of authorities offer to add it. */
+/** Makes browsers that keep their own list of authorities offer to add it. */
 const CERTIFICATE_TYPE = 'application/x-x509-ca-cert'
 
 function notFound(path: string): Answer {

@@ -1,24 +1,24 @@
 import type { IncomingMessage } from 'node:http'
 
-/** The whole body; null when it is longer than allowed, undefined when the client went away. */
+/** A complete request body; null if it is longer than the limit, undefined if the client has disconnected. */
 export type Body = Uint8Array | null | undefined
 
-/** Reads the whole body and hands it on, once. Without a promise: most requests are answered in the turn that read them. */
-export function readBody(request: IncomingMessage, limitBytes: number, then: (body: Body) => void): void {
-  if (Number(request.headers['content-length'] ?? 0) > limitBytes) return then(null)
+/** Reads the request body and calls `onBody` once. A callback instead of a promise: most requests are answered in the turn that reads them. */
+export function readBody(request: IncomingMessage, limitBytes: number, onBody: (body: Body) => void): void {
+  if (Number(request.headers['content-length'] ?? 0) > limitBytes) return onBody(null)
   let first: Buffer | null = null
   let rest: Buffer[] | null = null
   let sizeBytes = 0
-  let isOver = false
+  let isDone = false
   const end = (body: Body) => {
-    if (isOver) return
-    isOver = true
-    then(body)
+    if (isDone) return
+    isDone = true
+    onBody(body)
   }
   request.on('data', (chunk: Buffer) => {
     sizeBytes += chunk.length
     if (sizeBytes > limitBytes) return end(null)
-    // Nearly every body is one chunk and is used as it lies.
+    // Most bodies are one chunk, which is used without a copy.
     if (first === null) first = chunk
     else (rest ??= [first]).push(chunk)
   })

@@ -5,12 +5,12 @@ import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
-import { Transaction } from '../eth/index.ts'
-import { call, dial, setUp } from './bench.fixture.ts'
-import type { Bench } from './bench.fixture.ts'
+import { Transaction } from '../../eth/index.ts'
+import { call, dial, setUp } from '../bench.fixture.ts'
+import type { Bench } from '../bench.fixture.ts'
 
-// Texts of 0.8 MB are printed into memory that is lent and given back when they are sent. The kernel takes some megabytes of what a client
-// does not read; the rest lies in that memory while others are answered.
+// Texts of 0.8 MB are printed into memory that the store lends, and that is recycled after they are sent. The kernel buffers some megabytes of
+// an unread response; the rest stays in that memory while other responses are printed.
 
 const KEY = '0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a'
 const BLOCKS = 36
@@ -19,12 +19,12 @@ const CODE_BYTES = 49_000
 const COPIES = 8
 
 test.each([
-  ['the lane', true],
+  ['the raw HTTP path', true],
   ['node:http', false],
 ])(
-  'who reads slowly by %s gets what was printed for them, whatever is printed meanwhile',
-  async (_, lane) => {
-    await using bench = await setUp({ lane }, { cadence: 'manual' })
+  'a slow reader over %s gets its own text while others are printed',
+  async (_, rawHttp) => {
+    await using bench = await setUp({ rawHttp }, { cadence: 'manual' })
     await mine(bench)
     const slow = await Reader.open(bench)
     slow.socket.pause()
@@ -53,12 +53,12 @@ test.each([
 )
 
 test.each([
-  ['the lane', true],
+  ['the raw HTTP path', true],
   ['node:http', false],
 ])(
-  'who reads the logs of a whole chain slowly by %s gets them all, whatever is printed and sealed meanwhile',
-  async (_, lane) => {
-    await using bench = await setUp({ lane }, { cadence: 'manual' })
+  'a slow reader of all logs over %s gets them all while others are printed and blocks sealed',
+  async (_, rawHttp) => {
+    await using bench = await setUp({ rawHttp }, { cadence: 'manual' })
     await mine(bench)
     const slow = await unread(bench, call('eth_getLogs', [{ fromBlock: '0x1', toBlock: 'latest' }]))
     for (let number = 1; number <= BLOCKS; number++) {
@@ -74,7 +74,7 @@ test.each([
   60_000,
 )
 
-test('who asks for it compressed gets what was printed for them, whatever is printed meanwhile', async () => {
+test('compressed responses carry their own text while others are printed', async () => {
   await using bench = await setUp({}, { cadence: 'manual' })
   await mine(bench)
   const ask = async (number: number): Promise<readonly number[]> => {
@@ -87,7 +87,7 @@ test('who asks for it compressed gets what was printed for them, whatever is pri
   expect(await Promise.all(numbers.map(ask))).toEqual(numbers.map((number) => [number]))
 }, 60_000)
 
-test('who asks over a WebSocket gets what was printed for them, whatever is printed meanwhile', async () => {
+test('responses over a WebSocket carry their own text while others are printed', async () => {
   await using bench = await setUp({}, { cadence: 'manual' })
   await mine(bench)
   await using client = await dial(bench.server)
@@ -98,7 +98,7 @@ test('who asks over a WebSocket gets what was printed for them, whatever is prin
   expect(answers.map((answer) => blocksIn(JSON.stringify(answer)))).toEqual(numbers.map((number) => [number]))
 }, 60_000)
 
-test('a text that is kept is as it was after it was sent and others were printed', async () => {
+test('a kept text is unchanged after it was sent and others were printed', async () => {
   await using bench = await setUp({}, { cadence: 'manual' })
   await mine(bench)
   const reader = await Reader.open(bench)

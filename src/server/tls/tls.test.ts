@@ -7,11 +7,11 @@ import { connect as connectSecurely } from 'node:tls'
 import type { TLSSocket } from 'node:tls'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { JsonStream } from '../rpc/index.ts'
-import { ask, call, dial, setUp, until } from './bench.fixture.ts'
-import { Server } from './index.ts'
-import type { Reply } from './index.ts'
-import { HANDSHAKE_MS, MAX_CONNECTIONS, TLS_NAMES } from './limits.ts'
+import { JsonStream } from '../../rpc/index.ts'
+import { ask, call, dial, setUp, until } from '../bench.fixture.ts'
+import { Server } from '../index.ts'
+import type { Reply } from '../index.ts'
+import { HANDSHAKE_MS, MAX_CONNECTIONS, TLS_NAMES } from '../limits.ts'
 import { NO_OPENSSL, all, askSecurely, scratch, shake } from './tls.fixture.ts'
 import { Tls } from './tls.ts'
 import type { TlsOptions } from './tls.ts'
@@ -21,8 +21,8 @@ const GOOD = `POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/js
 /** kept nowhere */
 const PASSING = { tlsFolder: null } as const
 
-describe.each([true, false])('TLS on the port of HTTP (lane: %s)', (lane) => {
-  const listen = { ...PASSING, lane }
+describe.each([true, false])('TLS on the port of HTTP (rawHttp: %s)', (rawHttp) => {
+  const listen = { ...PASSING, rawHttp }
 
   test('answers who trusts the authority, as it answers without TLS', async () => {
     await using bench = await setUp(listen)
@@ -118,7 +118,7 @@ describe.each([true, false])('TLS on the port of HTTP (lane: %s)', (lane) => {
       ][i % 3]
       await until(() => isWhole?.() ?? true)
     }
-    expect(server.laneCount).toBe(lane ? 1 : 0)
+    expect(server.rawConnectionCount).toBe(rawHttp ? 1 : 0)
     socket.destroy()
     await server.close()
     expect(bench.errors).toEqual([])
@@ -260,7 +260,7 @@ describe.each([true, false])('TLS on the port of HTTP (lane: %s)', (lane) => {
 })
 
 describe('greetings that do not end', () => {
-  // In the lane: node:http ends a connection whose other side has closed, over TLS or not.
+  // On the raw HTTP path: node:http ends a connection whose other side has closed, over TLS or not.
   test('who says no more after the request still gets the answer', async () => {
     await using bench = await setUp(PASSING)
     const { server } = bench
@@ -334,7 +334,7 @@ describe('greetings that do not end', () => {
         socket.pause()
         socket.allowHalfOpen = true // as an http.Server has it
         socket.unshift(piece)
-        tls.meet(socket)
+        tls.accept(socket)
       })
     })
     const begunMs = performance.now()
@@ -573,7 +573,7 @@ function listening(meet: (socket: Socket) => void): Promise<Listening> {
 }
 
 function doorTo(tls: Tls): Promise<Listening> {
-  return listening((socket) => tls.meet(socket))
+  return listening((socket) => tls.accept(socket))
 }
 
 function tlsOf(options: Partial<TlsOptions>): Tls {

@@ -7,46 +7,43 @@ import { createSecureContext, createServer } from 'node:tls'
 import type { SecureContext, Server as TlsServer, TLSSocket } from 'node:tls'
 import { AuthorityError, identify, keptAuthority, passingAuthority } from './authority.ts'
 import type { Authority } from './authority.ts'
-import { HANDSHAKE_MS, TLS_NAMES } from './limits.ts'
+import { HANDSHAKE_MS, TLS_NAMES } from '../limits.ts'
 
 export interface TlsOptions {
-  /** where the authority is kept; null: nowhere, it ends with the server. `~/.pocketchain` unless said */
+  /** folder of the authority, `~/.pocketchain` by default; null: in memory */
   readonly folder?: string | null | undefined
   /** the address the server listens on */
   readonly host: string
-  /** gets what a connection turns out to say inside */
+  /** receives the decrypted connection */
   readonly admit: (socket: TLSSocket) => void
-  /** gets AuthorityError, when there is nothing to speak TLS with */
+  /** receives AuthorityError if there is no usable certificate */
   readonly onError: (error: unknown) => void
-  /** what a client gets for its greeting */
+  /** time limit of a handshake */
   readonly handshakeMs?: number
   /** Unix milliseconds */
   readonly now?: () => number
 }
 
-/** True when a request came over TLS. */
+/** Returns whether a request came over TLS. */
 export function isSecure({ socket }: Pick<IncomingMessage, 'socket'>): boolean {
   return 'encrypted' in socket
 }
 
-/** The type of the record that a TLS client begins with. No request of HTTP begins so. */
-export const HANDSHAKE_RECORD = 0x16
-
 /**
- * Speaks TLS on connections that begin with it. Keys and certificates are made, or read from the folder, when the first one comes or somebody
- * asks for the authority's; until then this costs nothing.
+ * Terminates TLS. Keys and certificates are created, or read from the folder, at the first connection or the first call of `ca()`, so that
+ * start-up does not pay for them.
  */
 export class Tls {
   readonly #options: TlsOptions
   readonly #names: readonly string[]
-  /** the address, when the authority of the folder may not speak for it */
+  /** the address, if the authority of the folder may not sign for it */
   readonly #beyond: string | null
   #authority: Authority | null = null
   #server: TlsServer | null = null
   #renewMs = 0
-  /** of names below localhost, as clients ask for them: none of them takes a wildcard there */
+  /** one per name below localhost, because clients accept no wildcard there */
   readonly #contexts = new Map<string, SecureContext>()
-  /** connections that are not agreed yet, each with what ends it if that does not come */
+  /** connections whose handshake is not complete, with its timer */
   readonly #opening = new Map<Socket, NodeJS.Timeout>()
   #reported = ''
 
@@ -57,24 +54,24 @@ export class Tls {
     this.#names = [...new Set(['localhost', '127.0.0.1', '::1', ...(name === null ? [] : [name])])]
   }
 
-  /** The authority's certificate, PEM. Throws AuthorityError. */
+  /** Returns the authority's certificate, PEM. Throws AuthorityError. */
   ca(): string {
     return this.#authorityNow().pem
   }
 
-  /** Takes over a connection with what came of it. It counts among the server's, like every other. */
-  meet(socket: Socket): void {
+  /** Takes over a connection with the bytes received. It counts towards the server's MAX_CONNECTIONS. */
+  accept(socket: Socket): void {
     const server = this.#serverFor(socket)
     if (server === null) return
     this.#opening.set(socket, setTimeout(() => socket.destroy(), this.#handshakeMs).unref())
     socket.on('error', ignore)
     socket.once('close', () => this.#settled(socket))
-    // An http.Server leaves its side open. Who goes before we agree, as all do who do not trust us, would keep a place until the time is over.
+    // http.Server accepts half-open sockets. A client that leaves during the handshake would count as a connection until the time limit.
     socket.allowHalfOpen = false
     server.emit('connection', socket)
   }
 
-  /** Hangs up on those who have not agreed yet; the others are told by who has taken them. */
+  /** Closes connections whose handshake is not complete; the others belong to `admit`. */
   close(): void {
     for (const socket of this.#opening.keys()) socket.destroy()
   }
@@ -87,14 +84,14 @@ export class Tls {
   #agreed(secure: TLSSocket): void {
     const end = endOf(secure)
     const socket = [...this.#opening.keys()].find((each) => endOf(each) === end)
-    if (socket === undefined) return void secure.destroy() // gone meanwhile
+    if (socket === undefined) return void secure.destroy() // closed meanwhile
     this.#settled(socket)
-    // From here on it is a connection of HTTP like any other: who says no more still gets the answer.
+    // An HTTP client that has closed its side still gets the response.
     secure.allowHalfOpen = true
     this.#options.admit(secure)
   }
 
-  /** null: there is none, and the client was told. */
+  /** null if there is none; the client has been sent an alert. */
   #serverFor(socket: Socket): TlsServer | null {
     try {
       const server = this.#serverNow()
@@ -109,7 +106,7 @@ export class Tls {
     }
   }
 
-  /** Clients try again and again; the same trouble is told once. */
+  /** Clients retry; a repeated error is reported once. */
   #report(error: unknown): void {
     if (String(error) === this.#reported) return
     this.#reported = String(error)
@@ -135,12 +132,12 @@ export class Tls {
       SNICallback: (name, answer) => answer(null, this.#contextFor(name)),
     })
     server.on('secureConnection', (secure) => this.#agreed(secure))
-    // Noise, a client that does not trust us, one that left: nobody else's concern.
+    // Noise, a client that does not trust the authority, or one that left: not an error of the server.
     server.on('tlsClientError', (_, socket) => socket.destroy())
     return server
   }
 
-  /** undefined: the one for everybody */
+  /** undefined: the server's default context */
   #contextFor(asked: string): SecureContext | undefined {
     const name = asked.toLowerCase()
     if (!BELOW_LOCALHOST.test(name) || this.#names.includes(name)) return undefined
@@ -153,14 +150,14 @@ export class Tls {
     return context
   }
 
-  /** Read once, and again when it is to be renewed with what it has signed. */
+  /** Read once, and again when the certificates are due for renewal. */
   #authorityNow(): Authority {
     const nowMs = this.#nowMs()
     if (this.#authority === null || (this.#renewMs > 0 && nowMs >= this.#renewMs)) this.#authority = this.#find(nowMs)
     return this.#authority
   }
 
-  /** The kept one is for loopback alone, so any other host gets one that ends with the process: no key that could harm it lies on a disk. */
+  /** The stored authority is limited to loopback. Another host gets one in memory, so that no key that could sign for it is on a disk. */
   #find(nowMs: number): Authority {
     const { folder = homeFolder() } = this.#options
     if (folder !== null && this.#beyond === null) return keptAuthority(folder, nowMs)
@@ -176,7 +173,7 @@ export class Tls {
   }
 }
 
-/** Throws AuthorityError: a user may have no home, and the folder where the process was started is not for keys. */
+/** Throws AuthorityError if the user has no home folder; the working directory is no place for keys. */
 function homeFolder(): string {
   let home = ''
   let why = 'HOME is not the path of a folder'
@@ -189,12 +186,12 @@ function homeFolder(): string {
   throw new AuthorityError(`there is no home folder to keep the certificates for TLS in (${why}). Choose a folder with --tls-folder`)
 }
 
-/** A TLS socket is another object than the one below it; the other end is the same. */
+/** Identifies a connection: a TLS socket is another object than the one below it, but has the same peer. */
 function endOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`
 }
 
-/** As a certificate says it; null: it is every address. */
+/** The name in a certificate; null if the server listens on every address. */
 function nameOf(host: string): string | null {
   if (host === '0.0.0.0' || host === '::') return null
   return isIP(host) === 0 ? host.toLowerCase() : (host.split('%', 1)[0] ?? host)
@@ -206,7 +203,7 @@ function isLoopbackName(name: string): boolean {
 
 const BELOW_LOCALHOST = /^(?=.{1,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)+localhost$/
 
-/** An alert of TLS: fatal, internal_error. */
+/** A TLS alert: fatal, internal_error (RFC 8446, 6). */
 const INTERNAL_ERROR = Uint8Array.of(0x15, 0x03, 0x01, 0, 2, 2, 80)
 
 function ignore(): void {}

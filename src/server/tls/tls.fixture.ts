@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import type { ConnectionOptions, TLSSocket } from 'node:tls'
-import type { Asked, Response } from './bench.fixture.ts'
-import type { Server } from './index.ts'
+import type { Asked, Response } from '../bench.fixture.ts'
+import type { Server } from '../index.ts'
 
 /** A sentence when there is nobody else to judge certificates; null: openssl is there. */
 export const NO_OPENSSL = spawnSync('openssl', ['version']).status === 0 ? null : 'openssl is not installed'
