@@ -53,7 +53,7 @@ const transaction: Schema<Shape> = {
 export const SEND_METHODS: readonly WalletMethod[] = [
   walletMethod({
     name: 'eth_sendTransaction',
-    doc: 'Asks the person for a transaction, signs it and hands it to the node; returns its hash. What the app leaves open (gas, fees, nonce) the wallet fills in.',
+    doc: 'Asks the person for a transaction, signs it and hands it to the node; returns its hash. What the app leaves open (gas, fees, nonce) the wallet fills in. A `type` is 0x0, 0x1 or 0x2 and agrees with the fees.',
     params: [required('transaction', transaction)],
     result: schema.hash.json,
     errors: {
