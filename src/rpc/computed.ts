@@ -5,7 +5,7 @@ import type { Context } from './context.ts'
 import { SHARED_MS } from './limits.ts'
 import { method } from './method.ts'
 import type { Method, MethodRow, Param, Values } from './method.ts'
-import type { Ground, Parallel, Sharing, Spell } from './parallel.ts'
+import type { Ground, Parallel, Sharing } from './parallel.ts'
 
 /** A method that looks at one View and works something out, however long that takes. */
 export interface ComputedRow<P extends readonly Param<unknown>[]> extends Omit<MethodRow<P>, 'handler' | 'timeLimitMs' | 'computed'> {
@@ -37,25 +37,25 @@ export function computed<const P extends readonly Param<unknown>[]>({ compute, n
     return alike === null ? null : sharing.limitMs(alike)
   }
   const begun = (context: Context, parallel: Parallel, args: Values<P>) => {
-    const { chain, compat, sharing, spell } = context
+    const { chain, compat, sharing } = context
     const { view } = chain.head
     const stretch = new Stretch(parallel.stretchMs)
     try {
-      const result = compute({ view, compat, deadline: (limitMs) => stretch.deadline(limitMs), spell }, args)
+      const result = compute({ view, compat, deadline: (limitMs) => stretch.deadline(limitMs) }, args)
       if (sharing !== null) tell(sharing, stretch, args)
       return result
     } catch (error) {
       if (!(error instanceof OutOfTime) || stretch.limitMs === null) throw error
       const { limitMs, spentMs } = stretch
-      const here = withoutHurry(view, compat, spell)
+      const here = withoutHurry(view, compat)
       const look = { view, needs: needs(here, args) }
       const task = { method: row.name, args, look: () => look, limitMs, spentMs, isShared: false }
       return elsewhere(parallel, task, () => compute(here, args))
     }
   }
   const shared = (context: Context, parallel: Parallel, args: Values<P>, limitMs: number) => {
-    const { chain, compat, spell } = context
-    const look = () => ({ view: chain.head.view, needs: needs(withoutHurry(chain.head.view, compat, spell), args) })
+    const { chain, compat } = context
+    const look = () => ({ view: chain.head.view, needs: needs(withoutHurry(chain.head.view, compat), args) })
     const task = { method: row.name, args, look, limitMs, spentMs: 0, isShared: true }
     return elsewhere(parallel, task, () => begun(context, parallel, args))
   }
@@ -65,16 +65,16 @@ export function computed<const P extends readonly Param<unknown>[]>({ compute, n
     timeLimitMs: Infinity,
     computed: compute,
     handler: (context: Context, args: Values<P>) => {
-      const { chain, compat, parallel, sharing, spell } = context
-      if (parallel === null) return compute(withoutHurry(chain.head.view, compat, spell), args)
+      const { chain, compat, parallel, sharing } = context
+      if (parallel === null) return compute(withoutHurry(chain.head.view, compat), args)
       const limitMs = sharing?.isCrowded === true ? sharedLimitMs(sharing, args) : null
       return limitMs === null ? begun(context, parallel, args) : shared(context, parallel, args, limitMs)
     },
   })
 }
 
-function withoutHurry(view: View, compat: Compat, spell: Spell): Ground {
-  return { view, compat, deadline: (limitMs) => new Deadline(limitMs), spell }
+function withoutHurry(view: View, compat: Compat): Ground {
+  return { view, compat, deadline: (limitMs) => new Deadline(limitMs) }
 }
 
 async function elsewhere(parallel: Parallel, task: Parameters<Parallel['compute']>[0], here: () => unknown): Promise<unknown> {

@@ -2,7 +2,7 @@ import type { Chain } from '../chain/index.ts'
 import type { Compat } from '../compat.ts'
 import type { DevAccounts } from './accounts.ts'
 import type { Filters } from './filters.ts'
-import type { Parallel, Sharing, Spell } from './parallel.ts'
+import type { Parallel, Sharing } from './parallel.ts'
 import type { RpcRequest } from './port.ts'
 import type { BlockTexts } from './texts.ts'
 
@@ -19,8 +19,6 @@ export interface Context {
   readonly parallel: Parallel | null
   /** of requests that come from outside by themselves; null: in a batch and in process one comes after the other */
   readonly sharing: Sharing | null
-  /** what a computed result in bytes becomes */
-  readonly spell: Spell
   /** the wallet of the same process; null: there is none */
   readonly wallet: WalletPort | null
   /** the bundler of the same process; null: there is none */

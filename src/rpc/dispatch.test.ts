@@ -12,8 +12,12 @@ import {
   SMALL_ANSWER_BYTES,
   WHOLE_ANSWER_BYTES,
 } from './limits.ts'
-import { RpcError } from './errors.ts'
-import { ALICE, DEDICATED, PUBLIC, testNode } from './node.fixture.ts'
+import { COMPAT } from '../compat.ts'
+import { DevAccounts } from './accounts.ts'
+import { createRpc } from './dispatch.ts'
+import type { NodeRpc } from './dispatch.ts'
+import { CODE, RpcError } from './errors.ts'
+import { ALICE, DEDICATED, LOGGER, PUBLIC, testNode } from './node.fixture.ts'
 import type { TestNode } from './node.fixture.ts'
 import { method } from './method.ts'
 import type { Method } from './method.ts'
@@ -450,5 +454,62 @@ describe('answers that are JSON already', () => {
         expect(body.pieces[1]).toBe(result.bytes)
       },
     )
+  })
+})
+
+it('a call that is refused or breaks in the middle of a batch is answered in its place', async () => {
+  const [{ chain }, bugs, method] = [await testNode(), [] as unknown[], 'eth_call'] // of onBug
+  const ways = [null, new RangeError('a bug'), new RpcError(CODE.server, 'no room')]
+  const elsewhere = async () => {
+    const [way = null] = ways.splice(0, 1)
+    ways.push(way)
+    if (way !== null) throw way
+    return null
+  }
+  const others = { accounts: new DevAccounts([]), compat: COMPAT.default, clientVersion: '', onBug: (...bug: unknown[]) => bugs.push(bug) }
+  const rpc = createRpc({ ...others, chain, parallel: { stretchMs: 0, compute: elsewhere } })
+  const calls = [1, 2, 3, 4].map((id) => ({ jsonrpc: '2.0', id, method, params: [{ to: LOGGER, data: '0x' }, 'latest'] }))
+  const { body } = await rpc.handle(Buffer.from(JSON.stringify(calls)), DEDICATED)
+  expect(JSON.parse(textOf(body ?? ''))).toEqual([
+    { jsonrpc: '2.0', id: 1, result: '0x' },
+    { jsonrpc: '2.0', id: 2, error: { code: CODE.internal, message: 'method handler crashed' } },
+    { jsonrpc: '2.0', id: 3, error: { code: CODE.server, message: 'no room' } },
+    { jsonrpc: '2.0', id: 4, result: '0x' },
+  ])
+  expect(bugs).toEqual([[new RangeError('a bug'), method]])
+})
+
+describe('batches that let each other in answer as they would alone', () => {
+  const digits = (id: number) => `0x${String(id).padStart(64, '0')}`
+  const idsOf = (batch: number) => Array.from({ length: 40 }, (_, i) => 100 * batch + i)
+  const call = (id: number) => {
+    return `{"jsonrpc":"2.0","id":${id},"method":"eth_call","params":[{"to":"${LOGGER}","data":"${digits(id)}"},"latest"]}`
+  }
+
+  async function expectOwnAnswers({ ask }: TestNode, rpc: NodeRpc): Promise<void> {
+    // Returns its data.
+    await ask('anvil_setCode', LOGGER, '0x365f5f37365ff3')
+    const answers = [1, 2, 3].map(async (batch) => rpc.handle(Buffer.from(`[${idsOf(batch).map(call).join(',')}]`), DEDICATED))
+    for (const [i, { body }] of (await Promise.all(answers)).entries()) {
+      expect(JSON.parse(textOf(body ?? ''))).toEqual(idsOf(i + 1).map((id) => ({ jsonrpc: '2.0', id, result: digits(id) })))
+    }
+  }
+
+  it('between their items', async () => {
+    let nowMs = 0
+    const node = await testNode({ now: () => (nowMs += BATCH_SLICE_MS / 3) })
+    await expectOwnAnswers(node, node.rpc)
+  })
+
+  it('while an item is worked out elsewhere', async () => {
+    let asked = 0
+    const compute = async () => {
+      asked++
+      return null
+    }
+    const [node, compat] = [await testNode(), COMPAT.default]
+    const others = { accounts: new DevAccounts([]), clientVersion: '', onBug: (error: unknown) => node.bugs.push(error) }
+    await expectOwnAnswers(node, createRpc({ ...others, chain: node.chain, compat, parallel: { stretchMs: 0, compute } }))
+    expect([asked, node.bugs]).toEqual([120, []])
   })
 })

@@ -1,7 +1,5 @@
-import { BatchAnswers, WRITTEN } from './batchanswers.ts'
 import { ENVELOPE_TAIL, JsonAnswer, envelopeHead, envelopeStream, textOf } from './body.ts'
 import type { Body } from './body.ts'
-import { Hex } from '../eth/index.ts'
 import type { BundlerPort, Caller, Context, Session, SponsorPort, WalletPort } from './context.ts'
 import { failureText, idOf, openEnvelope, parseBody, refusedBatch, tooLarge, unansweredText } from './envelope.ts'
 import type { Id } from './envelope.ts'
@@ -19,18 +17,13 @@ import {
 import type { Method } from './method.ts'
 import { refusalOf } from './outward.ts'
 import type { Parallel, Sharing } from './parallel.ts'
-import { PlainCall, readPlainCalls } from './plaincall.ts'
 import type { Rpc, RpcRequest } from './port.ts'
 import { PUBLIC_METHODS, PUBLIC_REFUSALS } from './public.ts'
-import { LATEST } from './schema.ts'
 import { METHODS } from './table.ts'
 import { BlockTexts, JsonBytes, JsonStream, JsonText } from './texts.ts'
 
 /** What a node gives to its JSON-RPC face. */
-export interface RpcOptions extends Omit<
-  Context,
-  'filters' | 'texts' | 'spell' | 'parallel' | 'sharing' | 'wallet' | 'bundler' | 'sponsor'
-> {
+export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'parallel' | 'sharing' | 'wallet' | 'bundler' | 'sponsor'> {
   /** none unless given */
   readonly parallel?: Parallel | null
   /** by `parallel`; none unless given */
@@ -78,7 +71,6 @@ export function createRpc(options: RpcOptions): NodeRpc {
     wallet: options.wallet ?? null,
     bundler: options.bundler ?? null,
     sponsor: options.sponsor ?? null,
-    spell: Hex.fromRange,
     filters: new Filters(options.chain, now),
     texts: new BlockTexts(),
   }
@@ -115,7 +107,7 @@ interface Dispatch {
 // --- the envelope (geth's, as its rpc/testdata pins it) -------------------------------------------------------------
 
 function handle(node: Dispatch, single: Dispatch, body: string | Uint8Array, caller: Caller): Handled | Promise<Handled> {
-  const message = (typeof body === 'string' ? undefined : readPlainCalls(body)) ?? parseBody(body)
+  const message = parseBody(body)
   if (message === undefined) return { body: failureText(null, new RpcError(CODE.parse, 'parse error')) }
   if (Array.isArray(message)) return batch(node, message, caller).then((body) => ({ body }))
   const answered = answer(single, message, caller)
@@ -129,8 +121,8 @@ function handle(node: Dispatch, single: Dispatch, body: string | Uint8Array, cal
 async function batch(node: Dispatch, messages: readonly unknown[], caller: Caller): Promise<Body | null> {
   const refused = refusedBatch(messages, BATCH_ITEMS)
   if (refused !== null) return refused
-  const answers = new BatchAnswers()
-  const writer: Dispatch = { ...node, context: { ...node.context, spell: answers.spell } }
+  const items: BatchItem[] = []
+  let sizeBytes = 0
   const startMs = node.now()
   let breathMs = startMs
   for (const message of messages) {
@@ -139,18 +131,46 @@ async function batch(node: Dispatch, messages: readonly unknown[], caller: Calle
       await new Promise<void>((resolve) => setImmediate(resolve))
       breathMs = nowMs = node.now()
     }
-    const exhausted = exhaustion(answers.sizeBytes, nowMs - startMs, caller)
-    const isPlain = message instanceof PlainCall
-    if (isPlain) answers.begin(message.id)
-    const next = exhausted === null ? answer(isPlain ? writer : node, message, caller) : unansweredText(message, exhausted)
+    const exhausted = exhaustion(sizeBytes, nowMs - startMs, caller)
+    const next = exhausted === null ? answer(node, message, caller) : unansweredText(message, exhausted)
     const body = next instanceof Promise ? await next : next
-    if (body !== null) answers.add(wholly(body, BATCH_RESPONSE_BYTES - answers.sizeBytes, message))
+    if (body === null) continue
+    const item = wholly(body, BATCH_RESPONSE_BYTES - sizeBytes, message)
+    items.push(item)
+    sizeBytes += sizeOf(item)
   }
-  return answers.body()
+  return joined(items)
+}
+
+/** The response to one item of a batch: text, or pieces of UTF-8. */
+type BatchItem = string | readonly Uint8Array[]
+
+/** Bytes as counted against limits. Text counts by characters, which are almost always ASCII. */
+function sizeOf(item: BatchItem): number {
+  return typeof item === 'string' ? item.length : item.reduce((sum, piece) => sum + piece.length, 0)
+}
+
+/** Text if every item is text, otherwise pieces; null if nothing has to be answered. */
+function joined(items: readonly BatchItem[]): Body | null {
+  if (items.length === 0) return null
+  if (items.every((item) => typeof item === 'string')) return `[${items.join(',')}]`
+  const pieces: Uint8Array[] = []
+  let text = '['
+  for (const [i, item] of items.entries()) {
+    if (i > 0) text += ','
+    if (typeof item === 'string') {
+      text += item
+      continue
+    }
+    pieces.push(Buffer.from(text), ...item)
+    text = ''
+  }
+  pieces.push(Buffer.from(`${text}]`))
+  return pieces
 }
 
 /** An answer as an item of a batch, which is never sent in halves: a stream is held, while it keeps to the limit. */
-function wholly(body: Body, limitBytes: number, message: unknown): string | readonly Uint8Array[] {
+function wholly(body: Body, limitBytes: number, message: unknown): BatchItem {
   if (typeof body === 'string') return body
   if (body instanceof JsonAnswer) return body.pieces
   if (body instanceof Uint8Array) return [body]
@@ -174,9 +194,8 @@ function exhaustion(sizeBytes: number, spentMs: number, { tier }: Caller): RpcEr
   return new RpcError(CODE.timeout, `request timed out: the batch took more than ${PUBLIC_BATCH_MS} ms, the rest was not executed`)
 }
 
-/** null: written already, or a notification, which is executed but not answered. A Promise only when the method has to wait. */
+/** null: a notification, which is executed but not answered. A Promise only when the method has to wait. */
 function answer(node: Dispatch, message: unknown, caller: Caller): Promise<Body | null> | Body | null {
-  if (message instanceof PlainCall) return respond(node, message.id, ETH_CALL.name, () => run(node, ETH_CALL, [message, LATEST], caller))
   const envelope = openEnvelope(message)
   if (envelope.kind === 'invalid') return failureText(envelope.id, new RpcError(CODE.invalidRequest, 'invalid request'))
   const id = envelope.kind === 'call' ? envelope.id : undefined
@@ -201,8 +220,7 @@ function drop(result: unknown): null {
   return null
 }
 
-function success(node: Dispatch, id: Id, method: string, result: unknown): Body | null {
-  if (result === WRITTEN) return null
+function success(node: Dispatch, id: Id, method: string, result: unknown): Body {
   if (result instanceof JsonBytes) {
     if (result.packs !== null || result.bytes.length > SMALL_ANSWER_BYTES) return new JsonAnswer(JSON.stringify(id), result)
     return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${textOf(result.bytes)}}`
@@ -275,9 +293,6 @@ function run(node: Dispatch, method: Method, args: readonly unknown[], caller: C
     throw outward(node, method.name, error)
   }
 }
-
-/** What a PlainCall calls; strangers may, too. */
-const ETH_CALL = lookUp('eth_call', { tier: 'public', session: null })
 
 function lookUp(name: string, caller: Caller): Method {
   const method = METHODS.get(name)

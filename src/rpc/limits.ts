@@ -180,15 +180,6 @@ export const LONG_TEXT_BYTES = 32 * 1024
 /** Long texts that were asked for once, by their names (100 bytes each). */
 export const ASKED_TEXTS = 1_000
 
-/** Answers of a batch that are written before they become text: 150 words. The memory is kept for the next batch. */
-export const BATCH_BUFFER_BYTES = 16 * 1024
-
-/** Digits of a call's data that are read where they stand in the body: so many take 1.7 us, as text 2.2, and of long data the text is the faster way. */
-export const PLAIN_CALL_DIGITS = 1_024
-
-/** Receivers of such calls whose digits are known again: a batch asks the same few contracts. */
-export const KNOWN_TARGETS = 64
-
 /** Results in bytes up to here are put into the answer as text, in one piece: that is cheaper to send than three. */
 export const SMALL_ANSWER_BYTES = 16 * 1024
 

@@ -9,11 +9,7 @@ export interface Ground {
   readonly compat: Compat
   /** begins now; `limitMs` for all that the request does */
   readonly deadline: (limitMs: number) => Deadline
-  readonly spell: Spell
 }
-
-/** What becomes of a result that is bytes, `size` of them from `at` on: their hex, or word that it was written where it belongs. Called once, last. */
-export type Spell = (bytes: Uint8Array, at: number, size: number) => unknown
 
 /** What a request looks at. */
 export interface Look {

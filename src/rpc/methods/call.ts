@@ -57,11 +57,12 @@ export const CALL_METHODS: readonly Method[] = [
     needs: ({ view }, [, block, , env]) => needsOf(view, block, env),
     likeOf: plainLike,
     compute: (ground, [request, block, state, env]) => {
-      const { compat, spell } = ground
+      const { compat } = ground
       requireTarget(request, block, compat)
       return answerAt(ground, request, block, { state, block: env }, (outcome, bytes, at, size) => {
-        if (outcome.kind === 'success') return spell(bytes, at, size)
-        throw failed(outcome, Hex.fromRange(bytes, at, size), compat)
+        const data = Hex.fromRange(bytes, at, size)
+        if (outcome.kind === 'success') return data
+        throw failed(outcome, data, compat)
       })
     },
   }),

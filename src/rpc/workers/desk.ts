@@ -1,7 +1,6 @@
 import { Replica } from '../../chain/index.ts'
 import type { View } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
-import { Hex } from '../../eth/index.ts'
 import { configureTier1, Deadline } from '../../evm/index.ts'
 import { CALL_METHODS } from '../methods/call.ts'
 import { SIMULATION_METHODS } from '../methods/simulate.ts'
@@ -46,7 +45,7 @@ function answer({ method, args, slice, spentMs }: TaskMessage, begun: Begun): Fr
     const compute = METHODS.get(method)?.computed
     if (compute === undefined) throw new Error(`${method} cannot be worked out in a thread`)
     const deadline = (limitMs: number) => new Deadline(limitMs, spentMs)
-    const result = compute({ view, compat, deadline, spell: Hex.fromRange }, args)
+    const result = compute({ view, compat, deadline }, args)
     return { kind: 'answer', text: result instanceof JsonText ? result.text : JSON.stringify(result) }
   } catch (error) {
     const refusal = refusalOf(error)
