@@ -1,6 +1,6 @@
 import { Address, ENTRY_POINTS, Hash } from '../eth/index.ts'
-import { memoryRecords } from '../rpc/index.ts'
-import type { Records } from '../rpc/index.ts'
+import { memoryRecords } from '../jsonrpc/index.ts'
+import type { Records } from '../jsonrpc/index.ts'
 import type { Charge, Entry, Ledger, Terms } from './ledger.ts'
 import { parsePolicies } from './policy.ts'
 import type { Ask, Policy } from './policy.ts'

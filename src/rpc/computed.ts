@@ -2,32 +2,33 @@ import type { Needs, View } from '../chain/index.ts'
 import type { Compat } from '../compat.ts'
 import { Deadline, OutOfTime } from '../evm/index.ts'
 import type { Context } from './context.ts'
+import type { MethodDoc } from '../jsonrpc/index.ts'
 import { SHARED_MS } from './limits.ts'
 import { method } from './method.ts'
-import type { Method, MethodRow, Param, Values } from './method.ts'
+import type { Method, Param, Values } from './method.ts'
 import type { Ground, Parallel, Sharing } from './parallel.ts'
 
-/** A method that looks at one View and works something out, however long that takes. */
-export interface ComputedRow<P extends readonly Param<unknown>[]> extends Omit<MethodRow<P>, 'handler' | 'timeLimitMs' | 'computed'> {
-  /** The answer, JSON-ready; the same in every thread. Synchronous; throws RpcError and what `refusalOf` knows. */
+/** A method that computes its result from one View, however long that takes. */
+export interface ComputedRow<P extends readonly Param<unknown>[]> extends Omit<MethodDoc<P>, 'timeLimitMs'> {
+  /** Returns the JSON-ready result, the same in every thread. Synchronous; throws RpcError and the errors that `refusalOf` translates. */
   readonly compute: (ground: Ground, args: Values<P>) => unknown
-  /** What `compute` looks at. Called when that has begun and run out of time, so what it names is there. */
+  /** What `compute` reads. Called when that has started and run out of time, so the named blocks exist. */
   readonly needs: (ground: Ground, args: Values<P>) => Needs
-  /** Of those with the same one takes as long as another, and `needs` can be called before `compute`; null: nothing is known of it. Absent: of none. */
+  /** The call key: requests with the same one take about as long, and `needs` can be called before `compute`. null or absent: unknown. */
   readonly likeOf?: (args: Values<P>) => string | null
 }
 
 /**
- * Begins beside everybody else, where most are done before anybody notices. What takes longer than `stretchMs` begins anew in another thread,
- * with what is left of its time, so that no flashblock waits for it; without threads it goes on here. When several come at once whose like took
- * long, threads have them from the start, and this one keeps to its sockets.
+ * Starts on this thread, where most requests end soon. A request that takes longer than `stretchMs` starts again in a worker thread with the rest of its
+ * time, so that no flashblock waits for it; without threads it continues here. When several requests arrive at once whose call key took long before,
+ * threads get them from the start, and this thread serves its sockets.
  */
 export function computed<const P extends readonly Param<unknown>[]>({ compute, needs, likeOf, ...row }: ComputedRow<P>): Method {
   const like = (args: Values<P>) => {
     const alike = likeOf?.(args) ?? null
     return alike === null ? null : `${row.name} ${alike}`
   }
-  const tell = (sharing: Sharing, { limitMs, spentMs: tookMs }: Stretch, args: Values<P>) => {
+  const record = (sharing: Sharing, { limitMs, spentMs: tookMs }: Stretch, args: Values<P>) => {
     if (limitMs === null || (tookMs < SHARED_MS && !sharing.isWary)) return
     const alike = like(args)
     if (alike !== null) sharing.ran({ like: alike, limitMs, tookMs })
@@ -36,13 +37,12 @@ export function computed<const P extends readonly Param<unknown>[]>({ compute, n
     const alike = like(args)
     return alike === null ? null : sharing.limitMs(alike)
   }
-  const begun = (context: Context, parallel: Parallel, args: Values<P>) => {
-    const { chain, compat, sharing } = context
+  const begun = ({ chain, compat }: Context, parallel: Parallel, sharing: Sharing | null, args: Values<P>) => {
     const { view } = chain.head
     const stretch = new Stretch(parallel.stretchMs)
     try {
       const result = compute({ view, compat, deadline: (limitMs) => stretch.deadline(limitMs) }, args)
-      if (sharing !== null) tell(sharing, stretch, args)
+      if (sharing !== null) record(sharing, stretch, args)
       return result
     } catch (error) {
       if (!(error instanceof OutOfTime) || stretch.limitMs === null) throw error
@@ -53,24 +53,29 @@ export function computed<const P extends readonly Param<unknown>[]>({ compute, n
       return elsewhere(parallel, task, () => compute(here, args))
     }
   }
-  const shared = (context: Context, parallel: Parallel, args: Values<P>, limitMs: number) => {
+  const shared = (context: Context, parallel: Parallel, sharing: Sharing, args: Values<P>, limitMs: number) => {
     const { chain, compat } = context
     const look = () => ({ view: chain.head.view, needs: needs(withoutHurry(chain.head.view, compat), args) })
     const task = { method: row.name, args, look, limitMs, spentMs: 0, isShared: true }
-    return elsewhere(parallel, task, () => begun(context, parallel, args))
+    return elsewhere(parallel, task, () => begun(context, parallel, sharing, args))
   }
-  return method({
-    ...row,
-    // It ends by its own limit, wherever it runs.
-    timeLimitMs: Infinity,
-    computed: compute,
-    handler: (context: Context, args: Values<P>) => {
-      const { chain, compat, parallel, sharing } = context
-      if (parallel === null) return compute(withoutHurry(chain.head.view, compat), args)
-      const limitMs = sharing?.isCrowded === true ? sharedLimitMs(sharing, args) : null
-      return limitMs === null ? begun(context, parallel, args) : shared(context, parallel, args, limitMs)
-    },
-  })
+  return {
+    ...method({
+      ...row,
+      // It ends by its own limit, wherever it runs.
+      timeLimitMs: Infinity,
+      handler: (context, args: Values<P>, _, isAlone) => {
+        const { chain, compat, parallel } = context
+        if (parallel === null) return compute(withoutHurry(chain.head.view, compat), args)
+        // Items of a batch and requests in process run one after the other.
+        const sharing = isAlone ? context.sharing : null
+        if (sharing?.isCrowded !== true) return begun(context, parallel, sharing, args)
+        const limitMs = sharedLimitMs(sharing, args)
+        return limitMs === null ? begun(context, parallel, sharing, args) : shared(context, parallel, sharing, args, limitMs)
+      },
+    }),
+    computed: (ground, args) => compute(ground, args as Values<P>), // parsed by the schemas of the same row
+  }
 }
 
 function withoutHurry(view: View, compat: Compat): Ground {

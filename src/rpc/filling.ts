@@ -3,11 +3,11 @@ import type { Compat } from '../compat.ts'
 import type { Block, TransactionFields } from '../eth/index.ts'
 import type { ChainConfig } from '../evm/index.ts'
 import { siteOf, withCall } from './calls.ts'
-import { invalidParams } from './errors.ts'
+import { invalidParams } from '../jsonrpc/index.ts'
 import { suggestedTip } from './gasprice.ts'
 import { assertChain, typeOf } from './request.ts'
 import type { CallRequest } from './request.ts'
-import { refused } from './schema.ts'
+import { refused } from '../jsonrpc/schema.ts'
 
 // What a request lacks to be a transaction, the nonce aside: who fills that in knows what else is under way.
 

@@ -1,7 +1,7 @@
 import { logsOfBlock } from '../chain/index.ts'
 import type { Chain, HeadEvent, PlacedLog } from '../chain/index.ts'
 import type { Block, Hash } from '../eth/index.ts'
-import { CODE, RpcError } from './errors.ts'
+import { CODE, RpcError } from '../jsonrpc/index.ts'
 import { FILTER_CHANGES, FILTER_IDLE_MS, FILTERS_PER_TIER } from './limits.ts'
 import type { LogQuery } from './logfilter.ts'
 import { randomId } from './randomid.ts'

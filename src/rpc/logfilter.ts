@@ -1,8 +1,8 @@
 import type { LogFilter } from '../chain/index.ts'
 import type { Address, Hash } from '../eth/index.ts'
 import { FILTER_ALTERNATIVES, FILTER_TOPICS } from './limits.ts'
-import { address, arrayOf, blockNumber, hash, maybe, nullable, object, oneOrMany, refused } from './schema.ts'
-import type { Infer, Schema } from './schema.ts'
+import { address, arrayOf, blockNumber, hash, maybe, nullable, object, oneOrMany, refused } from '../jsonrpc/schema.ts'
+import type { Infer, Schema } from '../jsonrpc/schema.ts'
 
 /** The filter object of interface 2.1, parsed but not yet looked up. */
 export interface LogQuery {

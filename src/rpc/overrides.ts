@@ -2,11 +2,11 @@ import { Address } from '../eth/index.ts'
 import type { Hash } from '../eth/index.ts'
 import { precompiles, rulesAt } from '../evm/index.ts'
 import type { BlockContext, ExecuteOptions, Rules, World } from '../evm/index.ts'
-import { CODE, RpcError } from './errors.ts'
+import { CODE, RpcError } from '../jsonrpc/index.ts'
 import { OVERRIDDEN_ACCOUNTS, OVERRIDDEN_SLOTS, SIMULATED_WITHDRAWALS } from './limits.ts'
 import type { Schema } from './method.ts'
-import { address, arrayOf, bytes, mapOf, maybe, object, quantity, quantityNumber, storageSlot, uint64 } from './schema.ts'
-import type { Infer } from './schema.ts'
+import { address, arrayOf, bytes, mapOf, maybe, object, quantity, quantityNumber, storageSlot, uint64 } from '../jsonrpc/schema.ts'
+import type { Infer } from '../jsonrpc/schema.ts'
 
 const slots = mapOf<Hash, Hash>(storageSlot, storageSlot, OVERRIDDEN_SLOTS)
 

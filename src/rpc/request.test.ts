@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Address, Authorization, Secp256k1 } from '../eth/index.ts'
-import { RpcError } from './errors.ts'
+import { RpcError } from '../jsonrpc/index.ts'
 import { callRequest, messageOf, typeOf } from './request.ts'
 import type { CallRequest } from './request.ts'
 

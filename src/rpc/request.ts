@@ -16,8 +16,8 @@ import {
   readBytes,
   refused,
   uint64,
-} from './schema.ts'
-import type { Infer } from './schema.ts'
+} from '../jsonrpc/schema.ts'
+import type { Infer } from '../jsonrpc/schema.ts'
 
 const NO_BYTES = new Uint8Array()
 

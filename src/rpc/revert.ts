@@ -2,7 +2,7 @@ import { Hex } from '../eth/index.ts'
 import { revertReason } from '../evm/index.ts'
 import type { Executed, Outcome } from '../evm/index.ts'
 import type { Compat } from '../compat.ts'
-import { CODE, RpcError } from './errors.ts'
+import { CODE, RpcError } from '../jsonrpc/index.ts'
 
 const REVERTED = 'execution reverted'
 

@@ -1,8 +1,8 @@
 import { callTrace, erc7562Trace, flatCallTrace, muxTrace, noopTrace, prestateTrace, selectorTrace, structLogTrace } from '../evm/index.ts'
 import type { TraceMaker } from '../evm/index.ts'
 import { TRACE_TIME_MOST_MS, TRACERS_AT_ONCE } from './limits.ts'
-import { anything, arrayOf, boolean, integer, mapOf, maybe, mismatch, object, refused, string } from './schema.ts'
-import type { Infer, Schema } from './schema.ts'
+import { anything, arrayOf, boolean, integer, mapOf, maybe, mismatch, object, refused, string } from '../jsonrpc/schema.ts'
+import type { Infer, Schema } from '../jsonrpc/schema.ts'
 
 /** A flag that is false unless it is set. */
 const flag: Schema<boolean> & { readonly maybe: true } = {

@@ -3,7 +3,7 @@ import type { Block, Hash } from '../eth/index.ts'
 import { TraceBudget, TraceTooLarge } from '../evm/index.ts'
 import type { Deadline, TraceMaker } from '../evm/index.ts'
 import { BlockRun } from './blockrun.ts'
-import { CODE, RpcError } from './errors.ts'
+import { CODE, RpcError } from '../jsonrpc/index.ts'
 import { TRACE_BYTES } from './limits.ts'
 
 /** Sealed or pre-confirmed. Throws RpcError -32000. */

@@ -1,10 +1,9 @@
 import { Hex } from '../eth/index.ts'
-import { RpcError } from '../rpc/index.ts'
+import { RpcError } from '../jsonrpc/index.ts'
 import type { WalletContext } from './context.ts'
 import { WALLET_CODE } from './errors.ts'
 import type { Asker } from './method.ts'
-import { answerRequest } from './request.ts'
-import type { ProviderRequest } from './request.ts'
+import type { AnswerRequest, ProviderRequest } from './request.ts'
 import type { SiteChange } from './sites.ts'
 import { Subscriptions } from './subscriptions.ts'
 
@@ -39,6 +38,7 @@ type Listener = (value: never) => void
 /** One connection of one origin; what one of them changes, all of the origin are told. */
 export class SiteProvider implements Provider {
   readonly #wallet: WalletContext
+  readonly #answer: AnswerRequest
   readonly #origin: string
   readonly #listeners = new Map<ProviderEvent, Set<Listener>>()
   readonly #subscriptions: Subscriptions
@@ -48,8 +48,9 @@ export class SiteProvider implements Provider {
   readonly #ends: readonly (() => void)[]
   readonly #onClose: (provider: SiteProvider) => void
 
-  constructor(wallet: WalletContext, origin: string, onClose: (provider: SiteProvider) => void) {
+  constructor(wallet: WalletContext, answer: AnswerRequest, origin: string, onClose: (provider: SiteProvider) => void) {
     this.#wallet = wallet
+    this.#answer = answer
     this.#origin = origin
     this.#onClose = onClose
     // Some apps take it off the provider.
@@ -81,7 +82,7 @@ export class SiteProvider implements Provider {
     }
     this.#underWay.add(gone)
     try {
-      return await answerRequest(this.#wallet, request, asker)
+      return await this.#answer(request, asker)
     } finally {
       this.#underWay.delete(gone)
     }

@@ -1,10 +1,10 @@
 import { Hex } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
 import type { Context } from '../context.ts'
-import { CODE, RpcError } from '../errors.ts'
+import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { required } from '../method.ts'
 import type { Method } from '../method.ts'
-import { address, bigInteger } from '../schema.ts'
+import { address, bigInteger } from '../../jsonrpc/schema.ts'
 import { tokenSlot } from '../tokenslot.ts'
 import { commands } from './named.ts'
 

@@ -6,7 +6,7 @@ import { method, optional } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
 import { replayed } from '../replay.ts'
 import { BLOCK, STRING, listOf } from '../results.ts'
-import { integer, maybe, object } from '../schema.ts'
+import { integer, maybe, object } from '../../jsonrpc/schema.ts'
 import { atMost, fitting, timestamp, tooLate } from './bounds.ts'
 import { commands, familiar, named } from './named.ts'
 

@@ -1,5 +1,5 @@
 import type { Header, Withdrawal } from '../../eth/index.ts'
-import { RpcError } from '../errors.ts'
+import { RpcError } from '../../jsonrpc/index.ts'
 import { SIMULATED_BLOCKS, SIMULATED_CALLS, SIMULATED_CALLS_PER_BLOCK, SIMULATED_ROOT_ENTRIES } from '../limits.ts'
 import type { BlockOverrides, StateOverrides } from '../overrides.ts'
 import type { CallRequest } from '../request.ts'

@@ -13,7 +13,7 @@ import {
   rulesAt,
 } from '../../evm/index.ts'
 import type { BlockContext, Deadline, Executed, Message, Rules } from '../../evm/index.ts'
-import { RpcError } from '../errors.ts'
+import { RpcError } from '../../jsonrpc/index.ts'
 import { blockJson, logJson } from '../json.ts'
 import type { Json } from '../json.ts'
 import { CALL_GAS } from '../limits.ts'

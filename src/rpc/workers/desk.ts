@@ -5,7 +5,7 @@ import { configureTier1, Deadline } from '../../evm/index.ts'
 import { CALL_METHODS } from '../methods/call.ts'
 import { SIMULATION_METHODS } from '../methods/simulate.ts'
 import { TRACE_METHODS } from '../methods/trace.ts'
-import { refusalOf } from '../outward.ts'
+import { refusalOf } from '../refusals.ts'
 import { JsonText } from '../texts.ts'
 import type { BeginMessage, FromThread, TaskMessage, ToThread } from './messages.ts'
 

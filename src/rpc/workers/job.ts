@@ -1,6 +1,6 @@
 import { FarState } from '../../chain/index.ts'
 import type { ViewSlice } from '../../chain/index.ts'
-import { refusalOf } from '../outward.ts'
+import { refusalOf } from '../refusals.ts'
 import type { Task } from '../parallel.ts'
 import type { JsonText } from '../texts.ts'
 

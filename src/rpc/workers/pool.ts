@@ -1,7 +1,7 @@
 import { sliceOf } from '../../chain/index.ts'
 import type { View, ViewSlice } from '../../chain/index.ts'
 import type { Block } from '../../eth/index.ts'
-import { CODE, RpcError } from '../errors.ts'
+import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { CROWDED_STRETCH_MS, FIRST_STRETCHES, SHARED_WAITING, STRETCH_MS, WAITING_TASKS } from '../limits.ts'
 import type { Parallel, Sharing, Task } from '../parallel.ts'
 import type { JsonText } from '../texts.ts'

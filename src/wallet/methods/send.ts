@@ -1,6 +1,6 @@
 import { Hex } from '../../eth/index.ts'
-import { invalidParams, required, schema } from '../../rpc/index.ts'
-import type { Schema } from '../../rpc/index.ts'
+import { invalidParams, required, schema } from '../../jsonrpc/index.ts'
+import type { Schema } from '../../jsonrpc/index.ts'
 import { selectedChain } from '../connecting.ts'
 import { WALLET_CODE } from '../errors.ts'
 import { ACCESS_LIST_ITEMS } from '../limits.ts'

@@ -1,6 +1,6 @@
 import { Hex } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
-import { invalidParams } from '../../rpc/index.ts'
+import { invalidParams } from '../../jsonrpc/index.ts'
 import { SIGNED_BYTES } from '../limits.ts'
 import type { Warning } from '../question.ts'
 
