@@ -291,6 +291,23 @@ export function object<S extends Readonly<Record<string, Schema<unknown>>>>(shap
   }
 }
 
+/** `object` that refuses other keys. */
+export function strictObject<S extends Readonly<Record<string, Schema<unknown>>>>(
+  shape: S,
+): Schema<{ readonly [K in keyof S]: Infer<S[K]> }> {
+  const { json, parse } = object(shape)
+  return {
+    json: { ...json, additionalProperties: false },
+    parse: (value, path) => {
+      for (const key in record(value, path)) {
+        if (!Object.hasOwn(shape, key))
+          throw refused(`${path}.${key.slice(0, 40)}`, `is unknown; there are ${Object.keys(shape).join(', ')}`)
+      }
+      return parse(value, path)
+    },
+  }
+}
+
 /** An object used as a map: keys and values by their schemas, at most `max` of them. */
 export function mapOf<K extends string, V>(key: Schema<K>, item: Schema<V>, max: number): Schema<ReadonlyMap<K, V>> {
   return {
@@ -311,6 +328,20 @@ export function atLeast(least: number, schema: Schema<number>): Schema<number> {
       const parsed = schema.parse(value, path)
       if (parsed < least) throw refused(path, `must be ${least} or more`)
       return parsed
+    },
+  }
+}
+
+/** The same values; a refusal gives this advice. */
+export function explained<T>(advice: string, schema: Schema<T>): Schema<T> {
+  return {
+    json: schema.json,
+    parse: (value, path) => {
+      try {
+        return schema.parse(value, path)
+      } catch {
+        throw refused(path, advice)
+      }
     },
   }
 }

@@ -1,5 +1,4 @@
 import { Address, Hex } from '../eth/index.ts'
-import { invalidParams } from '../jsonrpc/index.ts'
 import type { DepositWatch } from './deposit.ts'
 import type { SponsorDeployment } from './deployment.ts'
 import type { Entry } from './entry.ts'
@@ -7,7 +6,7 @@ import type { Faults } from './faults.ts'
 import type { Ledger } from './ledger.ts'
 import type { LedgerQuery, SponsorApi } from './methods.ts'
 import type { SponsorNode } from './node.ts'
-import { parsePolicies, policyJson } from './policy.ts'
+import { policyJson } from './policy.ts'
 import type { Policy } from './policy.ts'
 import type { SetUp } from './setup.ts'
 
@@ -35,8 +34,8 @@ export function sponsorApi(parts: SponsorParts): SponsorApi {
       parts.faults.set(fault)
       return parts.faults.current
     },
-    setPolicies: async (value) => {
-      if (value !== undefined) parts.setPolicies(readPolicies(value))
+    setPolicies: async (policies) => {
+      if (policies !== undefined) parts.setPolicies(policies)
       return policiesJson(parts)
     },
     deposit: (version, wei) => parts.setUp.deposit(version, wei),
@@ -83,15 +82,6 @@ async function policiesJson({ node, ledger, policies: all }: SponsorParts): Prom
     const use = { reserved: held, settled: spent, today: ofToday, users }
     return { ...policyJson(policy), use, left: left === null ? null : Hex.fromQuantity(left) }
   })
-}
-
-function readPolicies(value: unknown): readonly Policy[] {
-  try {
-    return parsePolicies(value)
-  } catch (error) {
-    if (error instanceof RangeError) throw invalidParams(`invalid argument 0 (policies): ${error.message}`)
-    throw error
-  }
 }
 
 // --- the ledger -------------------------------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ import { UnreadableLedger } from './format.ts'
 import { Ledger } from './ledger.ts'
 import type { Entry } from './ledger.ts'
 import { ENTRY_CALLS, OPEN_ENTRIES, PAGE_ENTRIES, REFUSALS, REFUSAL_CHARS, REFUSAL_REASONS, SIGNED_HASHES } from './limits.ts'
-import { parsePolicies, refusal } from './policy.ts'
+import { refusal } from './policy.ts'
+import { parsePolicies } from './policyschema.ts'
 import type { Policy } from './policy.ts'
 
 const sealed = (number: number, timestamp: number) => ({ number, hash: block(number), timestamp })

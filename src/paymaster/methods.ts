@@ -6,6 +6,8 @@ import { ENTRY_STATES } from './entry.ts'
 import type { EntryState } from './entry.ts'
 import { FAULT } from './faults.ts'
 import type { Fault } from './faults.ts'
+import type { Policy } from './policy.ts'
+import { POLICY_LIST } from './policyschema.ts'
 
 // The rows of the sponsor's methods. This file is an entry point of its own, so that a node can list the methods without loading the sponsor.
 
@@ -16,7 +18,7 @@ export interface SponsorApi {
   /** Returns the fault in force. */
   readonly setFault: (fault: Fault | null) => Fault | null
   /** undefined: the policies stay. Returns all policies with their use. */
-  readonly setPolicies: (policies: unknown) => Promise<unknown>
+  readonly setPolicies: (policies: readonly Policy[] | undefined) => Promise<unknown>
   readonly deposit: (version: EntryPointVersion, wei: bigint) => Promise<Hash>
 }
 
@@ -51,7 +53,6 @@ const POLICY_FIELDS = {
   total: AMOUNT,
   until: { title: 'ISO date or Unix seconds', type: ['string', 'integer'] },
 }
-const POLICY = record('policy', { name: STRING }, { ...POLICY_FIELDS, apiKeys: listOf(STRING) })
 const USE = record('use', { reserved: QUANTITY, settled: QUANTITY, today: QUANTITY, users: NUMBER })
 const POLICY_SHOWN = record(
   'policy and what is used of it',
@@ -192,7 +193,7 @@ export const SPONSOR_METHODS: readonly Method<SponsorContext, unknown>[] = [
   method({
     name: 'pocketchain_sponsorPolicies',
     doc: 'Takes these policies in the place of those there are, when given, until the node ends, and answers all of them; what was spent under a name stays spent.',
-    params: [optional('policies', schema.documented(listOf(POLICY)))],
+    params: [optional('policies', POLICY_LIST)],
     result: listOf(POLICY_SHOWN),
     errors: ABSENT,
     example: { params: [[{ name: 'everything' }]], result: [POLICY_EXAMPLE] },

@@ -1,8 +1,8 @@
 import type { Chain } from '../chain/index.ts'
 import type { Compat } from '../compat.ts'
 import type { DevAccounts } from './accounts.ts'
-import type { Filters } from './filters.ts'
-import type { Parallel, Sharing } from './parallel.ts'
+import type { Filters } from './logs/filters.ts'
+import type { Parallel, Sharing } from './execution/workerport.ts'
 import type { BlockTexts } from './texts.ts'
 
 /** What the handlers of the node's own methods work with; one per node. */

@@ -32,16 +32,16 @@ export const CALL_TIME_MS = 5_000
  * What one of them, or a trace, takes of everybody's time before it begins anew in a thread of its own: an eighth of a flashblock, 20 Mgas. The
  * first call of a process takes 15 ms whatever it does.
  */
-export const STRETCH_MS = 25
+export const MAIN_THREAD_MS = 25
 
 /**
  * While no thread stands, so many of them: what runs for the first time takes several times as long, and a thread that it would be begun anew in takes
  * 130 ms to start, with everybody who comes meanwhile behind it.
  */
-export const FIRST_STRETCHES = 4
+export const FIRST_MAIN_THREAD_TIMES = 4
 
 /** The same while others wait for a thread already: ten times what a small call takes. */
-export const CROWDED_STRETCH_MS = 2
+export const BUSY_MAIN_THREAD_MS = 2
 
 /** A request that takes so long is worth a thread when several come at once: to be told and to answer takes two of them 0.1 ms of CPU each. */
 export const SHARED_MS = 0.4
@@ -50,13 +50,13 @@ export const SHARED_MS = 0.4
 export const LONG_AFTER = 4
 
 /** When those that had waited have taken so much longer than those that had not, a thread is started for the next ones: that takes 130 ms and the state once more. */
-export const CROWD_MS = 250
+export const OFFLOAD_START_MS = 250
 
 /** Of what is shared, so many may wait; more are worked out here, as if there were no threads. */
 export const SHARED_WAITING = 128
 
 /** Kinds of requests that are known to take long: contracts and their functions. */
-export const KNOWN_LIKES = 256
+export const KNOWN_CALL_KEYS = 256
 
 /** Requests that wait for such a thread: a suite asks for so many at once. Who has waited METHOD_TIME_MS is answered without. */
 export const WAITING_TASKS = 256

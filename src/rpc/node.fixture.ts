@@ -41,7 +41,7 @@ export interface TestNodeOptions {
   /** moves by itself, unlike the manual one */
   readonly clock?: Clock
   /** threads for heavy requests: none unless given */
-  readonly workers?: Pick<WorkersOptions, 'most' | 'start' | 'stretchMs' | 'idleMs' | 'waitingMost'>
+  readonly workers?: Pick<WorkersOptions, 'most' | 'start' | 'mainThreadMs' | 'idleMs' | 'waitingMost'>
 }
 
 export { GENESIS_SECONDS, LOGGER_INIT_CODE }

@@ -468,7 +468,7 @@ it('a call that is refused or breaks in the middle of a batch is answered in its
     return null
   }
   const others = { accounts: new DevAccounts([]), compat: COMPAT.default, clientVersion: '', onBug: (...bug: unknown[]) => bugs.push(bug) }
-  const rpc = createRpc({ ...others, chain, parallel: { stretchMs: 0, compute: elsewhere } })
+  const rpc = createRpc({ ...others, chain, parallel: { mainThreadMs: 0, compute: elsewhere } })
   const calls = [1, 2, 3, 4].map((id) => ({ jsonrpc: '2.0', id, method, params: [{ to: LOGGER, data: '0x' }, 'latest'] }))
   const { body } = await rpc.handle(Buffer.from(JSON.stringify(calls)), DEDICATED)
   expect(JSON.parse(textOf(body ?? ''))).toEqual([
@@ -510,7 +510,7 @@ describe('batches that let each other in answer as they would alone', () => {
     }
     const [node, compat] = [await testNode(), COMPAT.default]
     const others = { accounts: new DevAccounts([]), clientVersion: '', onBug: (error: unknown) => node.bugs.push(error) }
-    await expectOwnAnswers(node, createRpc({ ...others, chain: node.chain, compat, parallel: { stretchMs: 0, compute } }))
+    await expectOwnAnswers(node, createRpc({ ...others, chain: node.chain, compat, parallel: { mainThreadMs: 0, compute } }))
     expect([asked, node.bugs]).toEqual([120, []])
   })
 })

@@ -1,7 +1,7 @@
 import type { Body } from './body.ts'
 import { bodyWriter, jsonOf } from './bodywriter.ts'
 import type { Caller, Context, Session } from './context.ts'
-import { Filters } from './filters.ts'
+import { Filters } from './logs/filters.ts'
 import { Endpoint, Router, methodNotFound, openEnvelope, parseBody, routesOf, toRpcErrorBy } from '../jsonrpc/index.ts'
 import type { Route, Rpc, RpcRequest } from '../jsonrpc/index.ts'
 import { METHOD_TIME_MS, PUBLIC_BATCH_MS } from './limits.ts'

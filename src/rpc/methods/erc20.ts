@@ -5,7 +5,7 @@ import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { address, bigInteger } from '../../jsonrpc/schema.ts'
-import { tokenSlot } from '../tokenslot.ts'
+import { tokenSlot } from '../execution/tokenslot.ts'
 import { commands } from './named.ts'
 
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
