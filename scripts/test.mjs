@@ -13,7 +13,7 @@ const CHECKS = [
   { name: 'types of pages', command: () => [binOf('typescript', 'tsc'), '--noEmit', '-p', 'pages'] },
   { name: 'lint', command: () => [binOf('oxlint'), '--type-aware', '--deny-warnings'] },
   { name: 'format', command: () => [binOf('oxfmt'), '--check'], remedy: 'npm run format' },
-  { name: 'house', command: () => [join(ROOT, 'scripts', 'house.mjs')] },
+  { name: 'layers', command: () => [join(ROOT, 'scripts', 'layers.mjs')] },
 ]
 
 /** @type {string[]} */

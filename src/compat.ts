@@ -71,3 +71,8 @@ export const OP_BLOB_BASE_FEE = 1n
  * ask nothing before and Chromium sends no Sec-Fetch-Site (measured, 156), the rule for pages holds for all
  */
 export const PROGRAMS_NAME_ORIGINS: boolean = true
+
+/** Gas that each system deposit of an OP chain may use (specs.optimism.io, since Regolith). */
+export const SYSTEM_DEPOSIT_GAS = 1_000_000n
+/** A block of an OP chain must have room for its two deposits before any other transaction. The command reads it too, before it loads the chain. */
+export const LEAST_OP_GAS_LIMIT = 2n * SYSTEM_DEPOSIT_GAS

@@ -500,9 +500,9 @@ describe('what is asked wrongly', () => {
   const at = [entryPoint08Address, CHAIN, null]
 
   it.each<[name: string, make: (op: Fields) => unknown, code: number, message: string]>([
-    ['no params', () => undefined, -32602, 'params must be'],
-    ['two params', (op) => [op, entryPoint08Address], -32602, 'params must be'],
-    ['five params', (op) => [op, ...at, 1], -32602, 'params must be'],
+    ['no params', () => undefined, -32602, 'missing value for required argument 0'],
+    ['two params', (op) => [op, entryPoint08Address], -32602, 'missing value for required argument 2'],
+    ['five params', (op) => [op, ...at, 1], -32602, 'too many arguments, want at most 4'],
     ['no operation', () => [null, ...at], -32602, 'userOperation'],
     ['no sender', (op) => [{ ...op, sender: undefined }, ...at], -32602, 'sender'],
     ['a sender that is none', (op) => [{ ...op, sender: '0x12' }, ...at], -32602, 'sender'],
@@ -763,10 +763,10 @@ describe('the methods beside the node', () => {
 
   it.each<[policies: unknown, message: string]>([
     ['all', 'policies'],
-    [[{}], 'policies[0].name'],
-    [[{ name: 'a' }, { name: 'a' }], 'policies[1].name'],
-    [[{ name: 'a', budget: '5' }], 'policies[0].budget'],
-    [[{ name: 'a', total: -1 }], 'policies[0].total'],
+    [[{}], '(policies)[0].name'],
+    [[{ name: 'a' }, { name: 'a' }], '(policies)[1].name'],
+    [[{ name: 'a', budget: '5' }], '(policies)[0].budget'],
+    [[{ name: 'a', total: -1 }], '(policies)[0].total'],
   ])('policies that are none change nothing: %j', async (policies, message) => {
     await expect(ask('pocketchain_sponsorPolicies', policies)).rejects.toMatchObject({
       code: -32602,

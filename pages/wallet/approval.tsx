@@ -11,6 +11,14 @@ export interface Answers {
   readonly reject: (id: string) => Promise<unknown>
 }
 
+/** What the view of each kind of question gets. */
+export interface QuestionProps<Q extends Question> {
+  readonly question: Q
+  /** of those that wait, this one included */
+  readonly waiting: number
+  readonly answers: Answers
+}
+
 export interface ApprovalProps {
   readonly question: Question
   /** of those that wait, this one included */

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
 import type { ConnectQuestion } from '../../src/wallet/question.ts'
 import { Approval } from './approval.tsx'
+import type { QuestionProps } from './approval.tsx'
 import { checksummed, visible } from './format.ts'
 import { ChainText, Coin, Row, Section } from './parts.tsx'
-import type { QuestionProps } from './questions.tsx'
 
 /** Only the first account is chosen to begin with: a site learns no more than it needs unless the person says so. */
 export function Connect(props: QuestionProps<ConnectQuestion>) {

@@ -10,20 +10,13 @@ import type {
   WatchAssetQuestion,
 } from '../../src/wallet/question.ts'
 import { Approval } from './approval.tsx'
-import type { Answers } from './approval.tsx'
+import type { QuestionProps } from './approval.tsx'
 import { Calls } from './calls.tsx'
 import { Connect } from './connect.tsx'
 import { decimal, visible } from './format.ts'
 import { Fee, Outcome, priceOf } from './outcome.tsx'
 import { AddressText, ChainText, Context, Copy, Guarded, Row, Section } from './parts.tsx'
 import { Sign } from './sign.tsx'
-
-export interface QuestionProps<Q extends Question> {
-  readonly question: Q
-  /** of those that wait, this one included */
-  readonly waiting: number
-  readonly answers: Answers
-}
 
 /** One question as its kind asks for. */
 export function QuestionView(props: QuestionProps<Question>) {

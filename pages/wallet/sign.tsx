@@ -1,9 +1,9 @@
 import type { SignQuestion } from '../../src/wallet/question.ts'
 import { Approval } from './approval.tsx'
+import type { QuestionProps } from './approval.tsx'
 import { grouped, lineCount, pieces, sizeOf, visible } from './format.ts'
 import { meaningOf } from './permit.ts'
 import { AddressText, Context, Copy, Fold, Raw, Row, Section } from './parts.tsx'
-import type { QuestionProps } from './questions.tsx'
 
 export function Sign(props: QuestionProps<SignQuestion>) {
   const { account, chain, scheme, message, text, typedData, digest } = props.question

@@ -1,11 +1,13 @@
 import type { Address } from '../eth/index.ts'
-import { CODE, RpcError } from '../rpc/index.ts'
-import type { RpcRequest } from '../rpc/index.ts'
-import { Desk } from './desk.ts'
-import type { DeskOptions } from './desk.ts'
-import { TABLE } from './methods.ts'
+import { Router, routesOf, tableOf, toRpcErrorBy } from '../jsonrpc/index.ts'
+import type { RpcRequest } from '../jsonrpc/index.ts'
+import { bundlerApi } from './api.ts'
+import { BUNDLER_DEV_METHODS, BUNDLER_METHODS } from './methods.ts'
+import type { BundlerApi } from './methods.ts'
+import { BundlerService } from './service.ts'
+import type { ServiceOptions } from './service.ts'
 
-export interface BundlerOptions extends DeskOptions {
+export interface BundlerOptions extends ServiceOptions {
   /** the debug_bundler_ methods exist: false */
   readonly testMode?: boolean
 }
@@ -13,22 +15,26 @@ export interface BundlerOptions extends DeskOptions {
 /** An ERC-4337 bundler without a socket. */
 export interface Bundler {
   readonly address: Address
-  /** Throws RpcError; -32601 for what is no method of a bundler. */
+  /** what the methods do */
+  readonly api: () => Promise<BundlerApi>
+  /** Throws RpcError; -32601 for other methods. */
   readonly request: (request: RpcRequest) => Promise<unknown>
-  /** Forgets what waits and listens no more. */
+  /** Drops the operations that wait and ends the subscriptions. */
   readonly close: () => Promise<void>
 }
 
 export function createBundler(options: BundlerOptions): Bundler {
-  const desk = new Desk(options)
+  const { testMode = false, onError = () => undefined } = options
+  const service = new BundlerService(options)
+  const implementation = bundlerApi(service)
+  const api = async () => implementation
+  const methods = testMode ? [...BUNDLER_METHODS, ...BUNDLER_DEV_METHODS] : BUNDLER_METHODS
+  const find = tableOf(routesOf(methods, { api }))
+  const router = new Router<null>({ find, toRpcError: toRpcErrorBy({ onBug: onError }) })
   return {
-    address: desk.address,
-    request: async ({ method, params = [] }) => {
-      const row = TABLE.get(method)
-      if (row === undefined || (row.test === true && options.testMode !== true))
-        throw new RpcError(CODE.methodNotFound, `the method ${method.slice(0, 100)} does not exist/is not available`)
-      return row.answer(desk, params)
-    },
-    close: async () => desk.close(),
+    address: service.address,
+    api,
+    request: async ({ method, params }) => router.call(method, params, null, false),
+    close: async () => service.close(),
   }
 }

@@ -1,6 +1,6 @@
 import { Hex, Secp256k1, Transaction } from '../eth/index.ts'
 import type { Address, Authorization, EntryPoint, Hash, PrivateKey, UserOperation } from '../eth/index.ts'
-import { RpcError, schema } from '../rpc/index.ts'
+import { RpcError, schema } from '../jsonrpc/index.ts'
 import { refuse } from './errors.ts'
 import { refusalFor } from './failure.ts'
 import { ATTEMPTS, BUNDLE_BYTES, BUNDLE_GAS, BUNDLE_OPERATIONS, GAP_MS, LOST_MS, STUCK_MS } from './limits.ts'

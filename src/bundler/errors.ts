@@ -1,4 +1,4 @@
-import { RpcError } from '../rpc/index.ts'
+import { RpcError } from '../jsonrpc/index.ts'
 
 /** What a bundler refuses, by ERC-7769; the order of facts and tests. */
 export const REFUSAL = {

@@ -7,7 +7,7 @@ import { atNonce, delegating, funded, together } from './overriding.ts'
 import { preVerificationOf } from './preverification.ts'
 import type { Stepped } from './steps.ts'
 import { assertCode, bundleGas, noncesAhead, validationSteps } from './validation.ts'
-import type { Candidate, Ground } from './validation.ts'
+import type { Candidate, ValidationDeps } from './validation.ts'
 
 export interface GasEstimate {
   readonly preVerificationGas: bigint
@@ -31,13 +31,13 @@ const ACCEPTABLE = /^AA(24|34)/
  * Looks for the least limits under which it runs, each by halving what is left, with the payer's purse made full. Then once more with the purse as it
  * is, if the operation names a price. A signature that does not fit is no reason to refuse. Throws RpcError.
  */
-export async function estimate(ground: Ground, candidate: Candidate, given: Overrides): Promise<GasEstimate> {
-  const { node } = ground
+export async function estimate(deps: ValidationDeps, candidate: Candidate, given: Overrides): Promise<GasEstimate> {
+  const { node } = deps
   const { entryPoint, operation } = candidate
   const ahead = await noncesAhead(node, entryPoint, operation)
   const standing = together(given, delegating(operation), ahead <= 0n ? {} : atNonce(entryPoint, operation))
   await assertCode(node, operation, standing)
-  const search = new Search(ground, candidate, standing, together(standing, await funded(node, entryPoint, operation)))
+  const search = new Search(deps, candidate, standing, together(standing, await funded(node, entryPoint, operation)))
   const limits = await search.limits()
   const now = await node.now()
   const { execution, data } = await preVerificationOf(node, entryPoint, { ...operation, ...limits }, now)
@@ -57,14 +57,14 @@ const GREATEST: Limits = {
 }
 
 class Search {
-  readonly #ground: Ground
+  readonly #deps: ValidationDeps
   readonly #candidate: Candidate
   readonly #standing: Overrides
   readonly #funded: Overrides
   readonly #unpacked: boolean
 
-  constructor(ground: Ground, candidate: Candidate, standing: Overrides, fundedOverrides: Overrides) {
-    this.#ground = ground
+  constructor(deps: ValidationDeps, candidate: Candidate, standing: Overrides, fundedOverrides: Overrides) {
+    this.#deps = deps
     this.#unpacked = candidate.entryPoint.version === '0.6'
     const { operation } = candidate
     const fee = operation.maxFeePerGas === 0n ? 1n : operation.maxFeePerGas
@@ -107,7 +107,7 @@ class Search {
   /** With nothing but what the operation says: AA21 and AA31 come out here. Throws RpcError. */
   async confirm(found: GasEstimate): Promise<void> {
     const operation = { ...this.#candidate.operation, ...found }
-    const { node, bundler } = this.#ground
+    const { node, bundler } = this.#deps
     const failure = await node.handleOps(
       this.#candidate.entryPoint,
       [operation],
@@ -130,7 +130,7 @@ class Search {
 
   #handled(limits: Limits) {
     const operation = { ...this.#candidate.operation, ...limits }
-    const { node, bundler } = this.#ground
+    const { node, bundler } = this.#deps
     return node.handleOps(
       this.#candidate.entryPoint,
       [operation],
@@ -170,7 +170,7 @@ class Search {
     const all = [...steps.all, { to: operation.sender, gas: callGas, data: entryPoint.execute(operation, hash) }]
     if (operation.paymaster !== null && context.length > 0)
       all.push({ to: operation.paymaster, gas: postOpGas, data: entryPoint.postOp(context, 1n, operation.maxFeePerGas) })
-    const results = await this.#ground.node.steps(entryPoint, all, this.#funded)
+    const results = await this.#deps.node.steps(entryPoint, all, this.#funded)
     const paymaster = steps.paymaster === null ? undefined : results[steps.paymaster]
     return {
       verification: results.slice(0, steps.account + 1).reduce((sum, { gasUsed }) => sum + gasUsed, 0n),

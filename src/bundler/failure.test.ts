@@ -3,7 +3,7 @@ import { entryPoint07Abi } from 'viem/account-abstraction'
 import { describe, expect, it } from 'vitest'
 import { Address, Hex, UserOperation } from '../eth/index.ts'
 import { failureOf, refusalFor, revertDataOf } from './failure.ts'
-import { RpcError } from '../rpc/index.ts'
+import { RpcError } from '../jsonrpc/index.ts'
 
 const PAYMASTER = Address.from(`0x${'22'.repeat(20)}`)
 const OPERATION = UserOperation.of({ sender: Address.zero, nonce: 0n, paymaster: PAYMASTER })

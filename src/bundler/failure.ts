@@ -1,6 +1,6 @@
 import { Abi, DecodeError, Hex } from '../eth/index.ts'
 import type { Address, UserOperation } from '../eth/index.ts'
-import { RpcError } from '../rpc/index.ts'
+import { RpcError } from '../jsonrpc/index.ts'
 import { refuse } from './errors.ts'
 import type { Refusal } from './errors.ts'
 

@@ -56,7 +56,7 @@ export const STUCK_MS = 15_000
 export const ATTEMPTS = 3
 
 /** What became of operations, kept to be asked for; what was included is found in the chain's logs after that. */
-export const FATES = 10_000
+export const OUTCOMES = 10_000
 
 /** Entities whose reputation is remembered. */
 export const REPUTATIONS = 10_000

@@ -1,159 +1,329 @@
-import { Address, Hex } from '../eth/index.ts'
-import type { EntryPoint, Hash } from '../eth/index.ts'
-import { UserOperationJson, schema } from '../rpc/index.ts'
-import type { Desk } from './desk.ts'
+import type { Address, Hash } from '../eth/index.ts'
+import { CODE, defineMethods, jsonSchema, optional, required, schema } from '../jsonrpc/index.ts'
+import type { Method, Schema } from '../jsonrpc/index.ts'
 import type { AccountOverride, Overrides } from './node.ts'
-import { operationInJson, receiptJson } from './receipts.ts'
 
-interface Row {
-  /** only in test mode */
-  readonly test?: true
-  /** Throws RpcError. */
-  readonly answer: (desk: Desk, params: readonly unknown[]) => unknown
+// The rows of the bundler's methods. This file is an entry point of its own, so that a node can list the methods without loading the bundler.
+
+/** What the methods do. */
+export interface BundlerApi {
+  readonly sendUserOperation: (operation: unknown, entryPoint: unknown) => Promise<Hash>
+  readonly estimateUserOperationGas: (operation: unknown, entryPoint: unknown, overrides: Overrides) => Promise<unknown>
+  readonly userOperationByHash: (hash: Hash) => Promise<unknown>
+  readonly userOperationReceipt: (hash: Hash) => Promise<unknown>
+  readonly userOperationStatus: (hash: Hash) => Promise<unknown>
+  readonly supportedEntryPoints: () => Promise<readonly string[]>
+  readonly gasPrice: () => Promise<unknown>
+  readonly clearState: () => void
+  readonly dumpMempool: (entryPoint: unknown) => Promise<unknown>
+  /** Returns the hash of the first transaction; null if nothing waits. */
+  readonly sendBundleNow: () => Promise<Hash | null>
+  readonly setBundlingMode: (mode: 'auto' | 'manual') => void
+  readonly setReputation: (entries: readonly ReputationEntry[], entryPoint: unknown) => Promise<void>
+  readonly dumpReputation: (entryPoint: unknown) => Promise<unknown>
+  readonly addUserOperations: (operations: readonly unknown[], entryPoint: unknown) => Promise<void>
 }
 
-/** What a bundler answers (ERC-7769, and the two of pimlico that clients ask for). Their doc lines stand in rpc/. */
-export const TABLE: ReadonlyMap<string, Row> = new Map<string, Row>([
-  ['eth_supportedEntryPoints', { answer: async (desk) => (await desk.entryPoints()).map(({ address }) => Address.checksum(address)) }],
-  ['eth_sendUserOperation', { answer: send }],
-  ['eth_estimateUserOperationGas', { answer: estimateGas }],
-  ['eth_getUserOperationByHash', { answer: (desk, [hash]) => byHash(desk, hashParameter(hash)) }],
-  ['eth_getUserOperationReceipt', { answer: (desk, [hash]) => receipt(desk, hashParameter(hash)) }],
-  ['pimlico_getUserOperationGasPrice', { answer: prices }],
-  ['pimlico_getUserOperationStatus', { answer: (desk, [hash]) => status(desk, hashParameter(hash)) }],
-  ['debug_bundler_clearState', { test: true, answer: clearState }],
-  ['debug_bundler_dumpMempool', { test: true, answer: dumpMempool }],
-  ['debug_bundler_sendBundleNow', { test: true, answer: async (desk) => (await desk.flush())[0] ?? null }],
-  ['debug_bundler_setBundlingMode', { test: true, answer: setMode }],
-  ['debug_bundler_setReputation', { test: true, answer: setReputation }],
-  ['debug_bundler_dumpReputation', { test: true, answer: dumpReputation }],
-  ['debug_bundler_addUserOps', { test: true, answer: addUserOps }],
-])
-
-async function send(desk: Desk, [value, at]: readonly unknown[]): Promise<Hash> {
-  const entryPoint = await desk.entryPoint(at)
-  return desk.send(await desk.candidate(entryPoint, UserOperationJson.read(value, entryPoint.version, { partial: false })))
+export interface ReputationEntry {
+  readonly address: Address
+  readonly opsSeen: number
+  readonly opsIncluded: number
 }
 
-async function estimateGas(desk: Desk, [value, at, overrides]: readonly unknown[]): Promise<unknown> {
-  const entryPoint = await desk.entryPoint(at)
-  const operation = UserOperationJson.read(value, entryPoint.version, { partial: true })
-  const candidate = await desk.candidate(entryPoint, operation)
-  const estimate = await desk.estimate(candidate, overridesOf(overrides))
-  const { paymasterVerificationGasLimit, paymasterPostOpGasLimit, ...own } = estimate
-  const sponsored = operation.paymaster !== null && entryPoint.version !== '0.6'
-  return quantities(sponsored ? { ...own, paymasterVerificationGasLimit, paymasterPostOpGasLimit } : own)
+/** `api` loads the bundler at the first request. */
+export interface BundlerContext {
+  readonly api: () => Promise<BundlerApi>
 }
 
-function quantities(amounts: Readonly<Record<string, bigint>>): Readonly<Record<string, Hex>> {
-  return Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, Hex.fromQuantity(amount)]))
+const method = defineMethods<BundlerContext, unknown>()
+
+const { ADDRESS, BOOLEAN, BYTES, HASH, QUANTITY, STRING, component, listOf, orNull, record } = jsonSchema
+
+const USER_OPERATION = record(
+  'user operation',
+  {
+    sender: ADDRESS,
+    nonce: QUANTITY,
+    callData: BYTES,
+    callGasLimit: QUANTITY,
+    verificationGasLimit: QUANTITY,
+    preVerificationGas: QUANTITY,
+    maxFeePerGas: QUANTITY,
+    maxPriorityFeePerGas: QUANTITY,
+    signature: BYTES,
+  },
+  {
+    initCode: BYTES,
+    paymasterAndData: BYTES,
+    factory: ADDRESS,
+    factoryData: BYTES,
+    paymaster: ADDRESS,
+    paymasterVerificationGasLimit: QUANTITY,
+    paymasterPostOpGasLimit: QUANTITY,
+    paymasterData: BYTES,
+    eip7702Auth: record('authorization', {
+      chainId: QUANTITY,
+      address: ADDRESS,
+      nonce: QUANTITY,
+      yParity: QUANTITY,
+      r: QUANTITY,
+      s: QUANTITY,
+    }),
+  },
+)
+
+const OPERATION = required('userOperation', schema.documented(USER_OPERATION))
+const ENTRY_POINT = required('entryPoint', schema.documented(ADDRESS))
+
+/** ERC-7769 gives the message. */
+const OPERATION_HASH: Schema<Hash> = {
+  json: HASH,
+  parse: (value, path) => {
+    const isHash = typeof value === 'string' && /^0x[0-9a-fA-F]{64}$/.test(value)
+    if (!isHash) throw schema.refused(path, 'Missing/invalid userOpHash')
+    return schema.hash.parse(value, path)
+  },
 }
 
-/** The node reads what stands in it, and refuses what it does not know. */
-function overridesOf(value: unknown): Overrides {
-  if (value === undefined || value === null) return {}
-  const entry = schema.object({})
-  const known = schema.mapOf(
-    schema.address,
-    { json: entry.json, parse: (each, path) => (entry.parse(each, path), each as AccountOverride) },
-    MOST_OVERRIDDEN,
-  )
-  return Object.fromEntries(known.parse(value, 'argument 2 (stateOverrides)'))
-}
+const HASH_PARAM = required('userOpHash', OPERATION_HASH)
 
+/** Accounts of one override set. */
 const MOST_OVERRIDDEN = 1_000
 
-async function byHash(desk: Desk, hash: Hash): Promise<unknown> {
-  const transaction = await desk.transactionOf(hash)
-  if (transaction === null) return null
-  const fate = desk.fates.get(hash)
-  const found = await operationInJson(desk.node, await desk.entryPoints(), hash, transaction, async (entryPoint, operation) => {
-    // Who delegates may delegate to another one by now; what we have sent is told by its nonce.
-    if (fate?.candidate.operation.sender === operation.sender && fate.candidate.operation.nonce === operation.nonce) return hash
-    return desk.hash(entryPoint, operation)
-  })
-  if (found === null || fate === undefined) return found
-  const { entryPoint, operation } = fate.candidate
-  return { ...(found as object), userOperation: UserOperationJson.write(operation, entryPoint.version) } // an object or null
+/** The node reads the fields of an override, and refuses those that it does not support. */
+const OVERRIDES: Schema<Overrides> = stateOverrides()
+
+const MODE = schema.oneOf('auto', 'manual')
+
+/** Entries of one debug_bundler request. */
+const DEV_ENTRIES = 1_000
+
+const REPUTATIONS = schema.arrayOf(
+  schema.object({ address: schema.address, opsSeen: schema.integer, opsIncluded: schema.integer }),
+  DEV_ENTRIES,
+)
+
+const SENDER = '0xd1111111111111111111111111111111111111d1'
+const EP08 = '0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108'
+const OP_HASH = '0x9dfdd9609e282acf25d41f114916f8946b37d98cd6e657472ac6986df14954f3'
+const TX_HASH = '0x3fbac8b19b59077cd29bbacc3815d73577b45a4d976cae80b04c98c793684c07'
+const EXAMPLE = {
+  sender: SENDER,
+  nonce: '0x0',
+  callData: '0x',
+  callGasLimit: '0x4e20',
+  verificationGasLimit: '0x186a0',
+  preVerificationGas: '0xc350',
+  maxFeePerGas: '0x77359400',
+  maxPriorityFeePerGas: '0xf4240',
+  signature: '0x',
 }
 
-async function receipt(desk: Desk, hash: Hash): Promise<unknown> {
-  const transaction = await desk.transactionOf(hash)
-  return transaction === null ? null : receiptJson(desk.node, hash, transaction)
+const ESTIMATE_REFUSALS = {
+  [-32500]: 'the EntryPoint, the account or its factory refuses; the message begins with AAxx',
+  [-32501]: 'the paymaster refuses',
+  [-32503]: 'it is not valid yet, or has expired, or expires too soon',
+  [-32508]: 'the deposit of the paymaster is too low',
 }
 
-/** In percent of the base fee, plus the tip that the node proposes. */
-const SPEEDS = { slow: 110n, standard: 125n, fast: 150n } as const
+/** The node answers these methods only if it runs a bundler. */
+const ABSENT = { [CODE.methodNotFound]: 'the node runs without a bundler' }
 
-async function prices(desk: Desk): Promise<unknown> {
-  const [{ baseFee }, tip] = await Promise.all([desk.node.now(), desk.node.quantity('eth_maxPriorityFeePerGas')])
-  const price = (percentage: bigint) => quantities({ maxFeePerGas: (baseFee * percentage) / 100n + tip, maxPriorityFeePerGas: tip })
-  return { slow: price(SPEEDS.slow), standard: price(SPEEDS.standard), fast: price(SPEEDS.fast) }
+const REFUSALS = {
+  ...ESTIMATE_REFUSALS,
+  [-32502]: 'its validation breaks a rule of ERC-7562',
+  [-32504]: 'the paymaster or the factory is throttled or banned',
+  [-32505]: 'its validation does what ERC-7562 asks a larger stake for',
+  [-32506]: 'the account wants an aggregator',
+  [-32507]: 'the signature is wrong',
 }
 
-async function status(desk: Desk, hash: Hash): Promise<unknown> {
-  const transaction = await desk.transactionOf(hash)
-  const waiting = desk.pool.get(hash)
-  if (waiting !== null) return { status: waiting.bundle === null ? 'not_submitted' : 'submitted', transactionHash: waiting.bundle }
-  const fate = desk.fates.get(hash)
-  if (fate?.status === 'rejected') return { status: 'rejected', transactionHash: null, reason: fate.reason?.message ?? null }
-  if (transaction === null) return { status: 'not_found', transactionHash: null }
-  return { status: fate?.status === 'failed' ? 'failed' : 'included', transactionHash: transaction }
+const FEES = record('fees', { maxFeePerGas: QUANTITY, maxPriorityFeePerGas: QUANTITY })
+const FEE = { maxFeePerGas: '0x4a817c80', maxPriorityFeePerGas: '0xf4240' }
+
+/** ERC-7769, and the two methods of pimlico that clients use. */
+export const BUNDLER_METHODS: readonly Method<BundlerContext, unknown>[] = [
+  method({
+    name: 'eth_sendUserOperation',
+    doc: 'Checks a user operation, has it included with one of the next flashblocks and answers its hash; with both fees a tenth higher it replaces one of the same nonce.',
+    params: [OPERATION, ENTRY_POINT],
+    result: HASH,
+    errors: { [CODE.server]: 'the bundler has no ether, or too much waits', ...REFUSALS, ...ABSENT },
+    example: { params: [EXAMPLE, EP08], result: OP_HASH },
+    handler: async ({ api }, [operation, entryPoint]) => (await api()).sendUserOperation(operation, entryPoint),
+  }),
+  method({
+    name: 'eth_estimateUserOperationGas',
+    doc: 'Searches the gas limits of a user operation, whose limits, fees and signature may be missing or stand-ins.',
+    params: [OPERATION, ENTRY_POINT, optional('stateOverrides', OVERRIDES)],
+    result: record(
+      'gas limits',
+      { preVerificationGas: QUANTITY, verificationGasLimit: QUANTITY, callGasLimit: QUANTITY },
+      { paymasterVerificationGasLimit: QUANTITY, paymasterPostOpGasLimit: QUANTITY },
+    ),
+    errors: { ...ESTIMATE_REFUSALS, [-32521]: "the account's own call reverts", ...ABSENT },
+    example: {
+      params: [EXAMPLE, EP08],
+      result: { preVerificationGas: '0xc350', verificationGasLimit: '0x186a0', callGasLimit: '0x4e20' },
+    },
+    handler: async ({ api }, [operation, entryPoint, overrides = {}]) =>
+      (await api()).estimateUserOperationGas(operation, entryPoint, overrides),
+  }),
+  method({
+    name: 'eth_getUserOperationByHash',
+    doc: 'A user operation and where it was included, or null while it is in no block, sealed or pre-confirmed.',
+    params: [HASH_PARAM],
+    result: orNull(
+      record('included user operation', {
+        userOperation: USER_OPERATION,
+        entryPoint: ADDRESS,
+        transactionHash: HASH,
+        blockHash: HASH,
+        blockNumber: QUANTITY,
+      }),
+    ),
+    errors: ABSENT,
+    example: { params: [OP_HASH], result: null },
+    handler: async ({ api }, [hash]) => (await api()).userOperationByHash(hash),
+  }),
+  method({
+    name: 'eth_getUserOperationReceipt',
+    doc: 'What became of a user operation, with its own logs and the receipt of its bundle, or null while it is in no block, sealed or pre-confirmed.',
+    params: [HASH_PARAM],
+    result: orNull(
+      record(
+        'receipt of a user operation',
+        {
+          userOpHash: HASH,
+          entryPoint: ADDRESS,
+          sender: ADDRESS,
+          nonce: QUANTITY,
+          paymaster: orNull(ADDRESS),
+          actualGasCost: QUANTITY,
+          actualGasUsed: QUANTITY,
+          success: BOOLEAN,
+          logs: listOf(component('Log')),
+          receipt: component('Receipt'),
+        },
+        { reason: STRING },
+      ),
+    ),
+    errors: ABSENT,
+    example: { params: [OP_HASH], result: null },
+    handler: async ({ api }, [hash]) => (await api()).userOperationReceipt(hash),
+  }),
+  method({
+    name: 'eth_supportedEntryPoints',
+    doc: 'The EntryPoints of this chain that the bundler works with.',
+    params: [],
+    result: listOf(ADDRESS),
+    errors: ABSENT,
+    example: { params: [], result: [EP08] },
+    handler: async ({ api }) => (await api()).supportedEntryPoints(),
+  }),
+  method({
+    name: 'pimlico_getUserOperationGasPrice',
+    doc: 'Fees with which a user operation is included now, at three speeds.',
+    params: [],
+    result: record('fees by speed', { slow: FEES, standard: FEES, fast: FEES }),
+    errors: ABSENT,
+    example: { params: [], result: { slow: FEE, standard: FEE, fast: FEE } },
+    handler: async ({ api }) => (await api()).gasPrice(),
+  }),
+  method({
+    name: 'pimlico_getUserOperationStatus',
+    doc: 'Whether a user operation waits (not_submitted), is on its way (submitted), was included, failed or rejected, or is not_found.',
+    params: [HASH_PARAM],
+    result: record('status', { status: STRING, transactionHash: orNull(HASH) }, { reason: orNull(STRING) }),
+    errors: ABSENT,
+    example: { params: [OP_HASH], result: { status: 'included', transactionHash: TX_HASH } },
+    handler: async ({ api }, [hash]) => (await api()).userOperationStatus(hash),
+  }),
+]
+
+const OK = { enum: ['ok'] }
+const REPUTATION = record('reputation', { address: ADDRESS, opsSeen: QUANTITY, opsIncluded: QUANTITY }, { status: STRING })
+
+/** ERC-7769, "debug": for tests. */
+export const BUNDLER_DEV_METHODS: readonly Method<BundlerContext, unknown>[] = [
+  method({
+    name: 'debug_bundler_clearState',
+    doc: 'The bundler forgets what waits, and all reputations.',
+    params: [],
+    result: OK,
+    errors: ABSENT,
+    example: { params: [], result: 'ok' },
+    handler: async ({ api }) => ok((await api()).clearState()),
+  }),
+  method({
+    name: 'debug_bundler_dumpMempool',
+    doc: 'The user operations that wait or are on their way.',
+    params: [ENTRY_POINT],
+    result: listOf(USER_OPERATION),
+    errors: ABSENT,
+    example: { params: [EP08], result: [EXAMPLE] },
+    handler: async ({ api }, [entryPoint]) => (await api()).dumpMempool(entryPoint),
+  }),
+  method({
+    name: 'debug_bundler_sendBundleNow',
+    doc: 'Sends what waits and answers the hash of the first transaction, or null when nothing does.',
+    params: [],
+    result: orNull(HASH),
+    errors: ABSENT,
+    example: { params: [], result: TX_HASH },
+    handler: async ({ api }) => (await api()).sendBundleNow(),
+  }),
+  method({
+    name: 'debug_bundler_setBundlingMode',
+    doc: 'With `manual` bundles go out by debug_bundler_sendBundleNow only, with `auto` by themselves.',
+    params: [required('mode', MODE)],
+    result: OK,
+    errors: ABSENT,
+    example: { params: ['manual'], result: 'ok' },
+    handler: async ({ api }, [mode]) => ok((await api()).setBundlingMode(mode)),
+  }),
+  method({
+    name: 'debug_bundler_setReputation',
+    doc: 'Sets how many user operations of an entity were seen and included.',
+    params: [required('reputations', REPUTATIONS), ENTRY_POINT],
+    result: OK,
+    errors: ABSENT,
+    example: { params: [[{ address: SENDER, opsSeen: '0x3e8', opsIncluded: '0x0' }], EP08], result: 'ok' },
+    handler: async ({ api }, [reputations, entryPoint]) => ok(await (await api()).setReputation(reputations, entryPoint)),
+  }),
+  method({
+    name: 'debug_bundler_dumpReputation',
+    doc: 'The reputations of all entities that are known, the same for every EntryPoint.',
+    params: [ENTRY_POINT],
+    result: listOf(REPUTATION),
+    errors: ABSENT,
+    example: { params: [EP08], result: [{ address: SENDER, opsSeen: '0x3e8', opsIncluded: '0x0', status: 'banned' }] },
+    handler: async ({ api }, [entryPoint]) => (await api()).dumpReputation(entryPoint),
+  }),
+  method({
+    name: 'debug_bundler_addUserOps',
+    doc: 'Puts user operations among those that wait without checking them.',
+    params: [required('userOperations', schema.arrayOf(schema.documented(USER_OPERATION), DEV_ENTRIES)), ENTRY_POINT],
+    result: OK,
+    errors: ABSENT,
+    example: { params: [[EXAMPLE], EP08], result: 'ok' },
+    handler: async ({ api }, [operations, entryPoint]) => ok(await (await api()).addUserOperations(operations, entryPoint)),
+  }),
+]
+
+function ok(done: void): 'ok' {
+  return done ?? 'ok'
 }
 
-// --- by a test's hand -----------------------------------------------------------------------------------------------
-
-function clearState(desk: Desk): string {
-  desk.clearPool()
-  desk.reputations.clear()
-  desk.fates.clear()
-  return 'ok'
-}
-
-async function dumpMempool(desk: Desk, [at]: readonly unknown[]): Promise<unknown> {
-  const entryPoint = await desk.entryPoint(at)
-  return desk.pool
-    .all()
-    .filter((each) => each.entryPoint.address === entryPoint.address)
-    .map(({ operation }) => UserOperationJson.write(operation, entryPoint.version))
-}
-
-function setMode(desk: Desk, [mode]: readonly unknown[]): string {
-  const read = schema.oneOf('auto', 'manual').parse(mode, 'argument 0 (mode)')
-  desk.isAutomatic = read === 'auto'
-  return 'ok'
-}
-
-const REPUTATIONS = schema.arrayOf(schema.object({ address: schema.address, opsSeen: schema.integer, opsIncluded: schema.integer }), 1_000)
-
-async function setReputation(desk: Desk, [entries, at]: readonly unknown[]): Promise<string> {
-  await desk.entryPoint(at)
-  for (const { address, opsSeen, opsIncluded } of REPUTATIONS.parse(entries, 'argument 0 (reputations)'))
-    desk.reputations.set(address, { seen: opsSeen, included: opsIncluded })
-  return 'ok'
-}
-
-async function dumpReputation(desk: Desk, [at]: readonly unknown[]): Promise<unknown> {
-  await desk.entryPoint(at)
-  return desk.reputations.entries().map(([address, { seen, included }]) => ({
-    address: Address.checksum(address),
-    opsSeen: Hex.fromQuantity(Math.round(seen)),
-    opsIncluded: Hex.fromQuantity(Math.round(included)),
-    status: desk.reputations.standing(address),
-  }))
-}
-
-async function addUserOps(desk: Desk, [values, at]: readonly unknown[]): Promise<string> {
-  const entryPoint: EntryPoint = await desk.entryPoint(at)
-  const all = schema.arrayOf(schema.anything, 1_000).parse(values, 'argument 0 (userOperations)')
-  const candidates = await Promise.all(
-    all.map((value) => desk.candidate(entryPoint, UserOperationJson.read(value, entryPoint.version, { partial: false }))),
-  )
-  for (const candidate of candidates) if (desk.pool.get(candidate.hash) === null) desk.add(candidate)
-  return 'ok'
-}
-
-function hashParameter(value: unknown): Hash {
-  if (typeof value !== 'string' || !Hex.isHex(value, 64)) throw schema.refused('argument 0 (userOpHash)', 'Missing/invalid userOpHash')
-  return schema.hash.parse(value, 'argument 0 (userOpHash)')
+function stateOverrides(): Schema<Overrides> {
+  const account = schema.object({})
+  const unread: Schema<AccountOverride> = {
+    json: account.json,
+    parse: (value, path) => {
+      account.parse(value, path)
+      return value as AccountOverride // the node parses its fields
+    },
+  }
+  const { json, parse } = schema.mapOf(schema.address, unread, MOST_OVERRIDDEN)
+  return { json, parse: (value, path) => Object.fromEntries(parse(value, path)) }
 }

@@ -1,6 +1,6 @@
 import { Abi, DecodeError, Hash, Hex } from '../eth/index.ts'
 import type { Address, EntryPoint, UserOperation } from '../eth/index.ts'
-import { NodeView, schema } from '../rpc/index.ts'
+import { NodeView, schema } from '../jsonrpc/index.ts'
 import { refuse } from './errors.ts'
 import { failureOf, revertDataOf } from './failure.ts'
 import type { Failure } from './failure.ts'

@@ -1,6 +1,6 @@
 import { Abi, Address, Hex, IntrinsicGas } from '../eth/index.ts'
 import type { EntryPoint, UserOperation } from '../eth/index.ts'
-import type { BlockNow } from '../rpc/index.ts'
+import type { BlockNow } from '../jsonrpc/index.ts'
 import type { BundlerNode } from './node.ts'
 
 // What a bundle costs and no gas limit of an operation pays for (alto's figures, of one operation alone in its bundle).

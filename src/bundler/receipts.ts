@@ -1,6 +1,6 @@
 import { Abi, Address, DecodeError, Hash, Hex } from '../eth/index.ts'
 import type { EntryPoint, UserOperation } from '../eth/index.ts'
-import { UserOperationJson, schema } from '../rpc/index.ts'
+import { UserOperationJson, schema } from '../jsonrpc/index.ts'
 import { reasonOf } from './failure.ts'
 import type { BundlerNode } from './node.ts'
 

@@ -1,5 +1,5 @@
 import { Abi, Address, Hash, Hex, UserOperation } from '../eth/index.ts'
-import { RpcError, schema } from '../rpc/index.ts'
+import { RpcError, schema } from '../jsonrpc/index.ts'
 import { refuse } from './errors.ts'
 import { LEAST_STAKE, LEAST_UNSTAKE_SECONDS } from './limits.ts'
 import type { BundlerNode, Overrides } from './node.ts'

@@ -1,6 +1,6 @@
 import { Abi, Address, Hex, UserOperation } from '../eth/index.ts'
 import type { EntryPoint, Hash } from '../eth/index.ts'
-import type { BlockNow } from '../rpc/index.ts'
+import type { BlockNow } from '../jsonrpc/index.ts'
 import { refuse } from './errors.ts'
 import { refusalFor } from './failure.ts'
 import type { Failure, ValidationData } from './failure.ts'
@@ -20,7 +20,7 @@ export interface Candidate {
 /** The hash of each code that ran in a validation. */
 export type Codes = ReadonlyMap<Address, Hash>
 
-export interface Ground {
+export interface ValidationDeps {
   readonly node: BundlerNode
   /** the account that sends bundles */
   readonly bundler: Address
@@ -32,8 +32,8 @@ export interface Ground {
 const DATA_FEE_PERCENT = 80n
 
 /** Answers what code ran, where the rules are checked. Checks in this order, the first one that fails is told: price, data and overhead, authorization, nonce, then the EntryPoint's own, then ERC-7562. Throws RpcError. */
-export async function validate(ground: Ground, candidate: Candidate): Promise<Codes> {
-  const { node } = ground
+export async function validate(deps: ValidationDeps, candidate: Candidate): Promise<Codes> {
+  const { node } = deps
   const { entryPoint, operation } = candidate
   assertFits(entryPoint, operation)
   const [now, ahead] = await Promise.all([node.now(), noncesAhead(node, entryPoint, operation)])
@@ -42,8 +42,8 @@ export async function validate(ground: Ground, candidate: Candidate): Promise<Co
   await assertAuthorization(node, operation)
   assertNonce(operation, ahead)
   const overrides = together(delegating(operation), ahead === 0n ? {} : atNonce(entryPoint, operation))
-  await assertAccepted(ground, candidate, overrides, now)
-  return (await ground.assertRules?.(candidate, overrides)) ?? new Map()
+  await assertAccepted(deps, candidate, overrides, now)
+  return (await deps.assertRules?.(candidate, overrides)) ?? new Map()
 }
 
 /** How far its nonce is from the account's; negative: it was used. */
@@ -150,13 +150,13 @@ function assertNonce({ nonce, sender }: UserOperation, ahead: bigint): void {
 const NONCE = { reason: 'AA25 invalid account nonce' }
 
 /** Throws RpcError unless the EntryPoint would take it, for some seconds yet. */
-async function assertAccepted(ground: Ground, candidate: Candidate, overrides: Overrides, now: BlockNow): Promise<void> {
+async function assertAccepted(deps: ValidationDeps, candidate: Candidate, overrides: Overrides, now: BlockNow): Promise<void> {
   const { entryPoint, operation } = candidate
-  await assertCode(ground.node, operation, overrides)
+  await assertCode(deps.node, operation, overrides)
   const gas = bundleGas(entryPoint, [operation])
-  const failure = await ground.node.handleOps(entryPoint, [operation], ground.bundler, gas, overrides)
+  const failure = await deps.node.handleOps(entryPoint, [operation], deps.bundler, gas, overrides)
   if (failure !== null && !failure.reason.startsWith('AA24')) throw refusalFor(failure, operation)
-  const { account, paymaster } = await validations(ground.node, candidate, overrides)
+  const { account, paymaster } = await validations(deps.node, candidate, overrides)
   const aggregator = account?.aggregator ?? null
   if (aggregator !== null)
     throw refuse(

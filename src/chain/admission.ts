@@ -1,7 +1,7 @@
 import type { Transaction } from '../eth/index.ts'
 import { rulesAt } from '../evm/index.ts'
 import type { ChainConfig, Rules } from '../evm/index.ts'
-import { SYSTEM_DEPOSIT_GAS } from './deposits.ts'
+import { SYSTEM_DEPOSIT_GAS } from '../compat.ts'
 import type { Knobs } from './knobs.ts'
 import type { Mempool } from './mempool.ts'
 import type { SealedChain } from './sealed.ts'

@@ -1,3 +1,4 @@
+import { SYSTEM_DEPOSIT_GAS } from '../compat.ts'
 import { Address, Hash, Hex, SourceHash, Transaction } from '../eth/index.ts'
 import type { Block } from '../eth/index.ts'
 import { L1_BLOCK } from '../evm/index.ts'
@@ -6,10 +7,6 @@ import type { L1Options, L1Origin } from './l1.ts'
 
 const DEPOSITOR = Address.from('0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001')
 const BASE_TIME = Address.from('0x4200000000000000000000000000000000000030')
-/** What each deposit of the system may use (specs.optimism.io, since Regolith). */
-export const SYSTEM_DEPOSIT_GAS = 1_000_000n
-/** A block of an OP chain must have room for its two deposits before anybody else's gas. */
-export const LEAST_OP_GAS_LIMIT = 2n * SYSTEM_DEPOSIT_GAS
 
 /** Selector and length of the packed call data of the L1-attributes transaction (specs.optimism.io). */
 const LAYOUTS = {

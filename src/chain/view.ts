@@ -1,4 +1,4 @@
-import type { Address, Block, Hash, Header } from '../eth/index.ts'
+import type { Address, Block, BlockTag, Hash, Header } from '../eth/index.ts'
 import { rulesAt } from '../evm/index.ts'
 import type { BlockContext, ChainConfig, StateReader, WriteSet } from '../evm/index.ts'
 import type { BlockReader, KeptState, Location, LogFilter, Payment, Place, PlacedLog } from './blocks.ts'
@@ -8,8 +8,6 @@ import { logsOfBlock } from './logs.ts'
 import type { AccountProof } from './proof.ts'
 import { PrunedState, RewoundState } from './state.ts'
 import type { Roots, StateHistory } from './state.ts'
-
-export type BlockTag = 'latest' | 'pending' | 'safe' | 'finalized' | 'earliest'
 
 /** What a View is made of. */
 export interface ViewParts {

@@ -1,3 +1,5 @@
+import { LEAST_OP_GAS_LIMIT } from '../compat.ts'
+
 /** Readers of option values: text from a flag, a variable or a configuration file becomes a typed value, or BadValue says what is wanted. */
 
 export type Reader<T> = (text: string) => T
@@ -21,16 +23,13 @@ export const wei: Reader<bigint> = (value) => {
   throw new BadValue(`must be a whole number of wei, not ${quoted(value)}`)
 }
 
-/** Decimal or 0x; a block without gas could hold nothing. */
+/** Decimal or 0x. */
 export const gas: Reader<bigint> = (value) => {
   if (!/^(\d{1,15}|0x[0-9a-f]{1,13})$/i.test(value)) throw new BadValue(`must be a whole number of gas, not ${quoted(value)}`)
   const amount = BigInt(value)
-  if (amount < LEAST_GAS) throw new BadValue(`must be at least ${LEAST_GAS}, or no block could hold its first transaction`)
+  if (amount < LEAST_OP_GAS_LIMIT) throw new BadValue(`must be at least ${LEAST_OP_GAS_LIMIT}, or no block could hold its system deposits`)
   return amount
 }
-
-/** The deposit at the head of every block may use up to 1,000,000. */
-const LEAST_GAS = 1_000_000n
 
 /** ETH, up to 18 decimals; answers wei. */
 export const ether: Reader<bigint> = (value) => {

@@ -1,6 +1,6 @@
 import { Hex } from '../eth/index.ts'
 import type { Address, EntryPointVersion, Hash } from '../eth/index.ts'
-import { schema } from '../rpc/index.ts'
+import { schema } from '../jsonrpc/index.ts'
 import type { InnerCall } from './calls.ts'
 import type { PolicyReason, Reason } from './policy.ts'
 

@@ -1,4 +1,5 @@
-import { invalidParams, schema } from '../rpc/index.ts'
+import { schema } from '../jsonrpc/index.ts'
+import type { Schema } from '../jsonrpc/index.ts'
 import { MOST_FAULT_DELAY_MS } from './limits.ts'
 
 /** What a test can have the service do wrong. The last three are wrong in the final answer, or in both. */
@@ -53,21 +54,20 @@ export class Faults {
   }
 }
 
-const FAULT = schema.object({
+const FIELDS = schema.object({
   kind: schema.oneOf(...FAULT_KINDS),
   delayMs: schema.maybe(schema.integer),
   times: schema.maybe(schema.integer),
 })
 
-const PATH = 'argument 0 (fault)'
-
-/** Throws RpcError -32602 that names the field. */
-export function readFault(value: unknown): Fault | null {
-  if (value === null || value === undefined) return null
-  const { kind, delayMs, times } = FAULT.parse(value, PATH)
-  if (delayMs !== undefined && kind !== 'slow') throw invalidParams(`invalid ${PATH}.delayMs: only the fault slow has a delay, not ${kind}`)
-  if (delayMs !== undefined && delayMs > MOST_FAULT_DELAY_MS)
-    throw invalidParams(`invalid ${PATH}.delayMs: ${delayMs} is more than ${MOST_FAULT_DELAY_MS}`)
-  if (times === 0) throw invalidParams(`invalid ${PATH}.times: must be 1 or more; null instead of a fault ends it`)
-  return { kind, ...(delayMs === undefined ? null : { delayMs }), ...(times === undefined ? null : { times }) }
-}
+export const FAULT: Schema<Fault> = schema.titled('fault', {
+  json: FIELDS.json,
+  parse: (value, path) => {
+    const { kind, delayMs, times } = FIELDS.parse(value, path)
+    if (delayMs !== undefined && kind !== 'slow') throw schema.refused(`${path}.delayMs`, `only the fault slow has a delay, not ${kind}`)
+    if (delayMs !== undefined && delayMs > MOST_FAULT_DELAY_MS)
+      throw schema.refused(`${path}.delayMs`, `${delayMs} is more than ${MOST_FAULT_DELAY_MS}`)
+    if (times === 0) throw schema.refused(`${path}.times`, 'must be 1 or more; null instead of a fault ends it')
+    return { kind, ...(delayMs === undefined ? null : { delayMs }), ...(times === undefined ? null : { times }) }
+  },
+})

@@ -1,5 +1,5 @@
-import { JsonRecords } from '../rpc/index.ts'
-import type { Records } from '../rpc/index.ts'
+import { JsonRecords } from '../jsonrpc/index.ts'
+import type { Records } from '../jsonrpc/index.ts'
 
 /** Of all that the ledger keeps. It rises when a program from before would misread what is kept from then on. */
 export const LEDGER_FORMAT = 1

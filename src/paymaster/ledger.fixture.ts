@@ -1,8 +1,8 @@
 import { Address, ENTRY_POINTS, Hash } from '../eth/index.ts'
-import { memoryRecords } from '../rpc/index.ts'
-import type { Records } from '../rpc/index.ts'
+import { memoryRecords } from '../jsonrpc/index.ts'
+import type { Records } from '../jsonrpc/index.ts'
 import type { Charge, Entry, Ledger, Terms } from './ledger.ts'
-import { parsePolicies } from './policy.ts'
+import { parsePolicies } from './policyschema.ts'
 import type { Ask, Policy } from './policy.ts'
 
 export const CHAIN = 31_337

@@ -1,6 +1,6 @@
 import { Hex, Secp256k1, Transaction } from '../eth/index.ts'
 import type { Address, Hash, PrivateKey } from '../eth/index.ts'
-import { NodeView } from '../rpc/index.ts'
+import { NodeView } from '../jsonrpc/index.ts'
 
 /** A transaction of the owner, before its nonce and fees are known. */
 export interface OwnerCall {

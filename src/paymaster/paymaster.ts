@@ -1,18 +1,21 @@
 import { Secp256k1 } from '../eth/index.ts'
 import type { Address, PrivateKey } from '../eth/index.ts'
-import { CODE, RpcError, isImageUri, memoryRecords } from '../rpc/index.ts'
-import type { Records, Rpc, RpcRequest } from '../rpc/index.ts'
-import { Control } from './control.ts'
+import { CODE, Router, RpcError, isImageUri, memoryRecords, routesOf, tableOf, toRpcErrorBy } from '../jsonrpc/index.ts'
+import type { Records, Rpc, RpcRequest } from '../jsonrpc/index.ts'
+import { sponsorApi } from './api.ts'
 import { DepositWatch } from './deposit.ts'
 import { sponsorDeployments } from './deployment.ts'
 import { Faults } from './faults.ts'
 import { Ledger } from './ledger.ts'
 import { FIRST_DEPOSIT, MOST_VALID_SECONDS, SPONSOR_ICON_CHARS, SPONSOR_NAME_CHARS, VALID_FOR_SECONDS } from './limits.ts'
+import { SPONSOR_METHODS } from './methods.ts'
+import type { SponsorApi } from './methods.ts'
 import { SponsorNode } from './node.ts'
-import { DEFAULT_POLICIES, parsePolicies } from './policy.ts'
+import { DEFAULT_POLICIES } from './policy.ts'
 import type { PolicyJson } from './policy.ts'
+import { parsePolicies } from './policyschema.ts'
 import { Service } from './service.ts'
-import type { PaymasterCaller } from './service.ts'
+import type { PaymasterCaller } from './erc7677.ts'
 import { Settlement } from './settlement.ts'
 import { SetUp } from './setup.ts'
 
@@ -45,6 +48,8 @@ export interface PaymasterOptions {
 export interface Paymaster {
   /** One body of JSON-RPC over HTTP, batches too. Never rejects. An empty body: there is nothing to answer. */
   readonly handle: (body: Uint8Array, caller: PaymasterCaller) => Promise<{ readonly status: number; readonly body: string }>
+  /** what the pocketchain_sponsor methods do */
+  readonly api: () => Promise<SponsorApi>
   /** The pocketchain_sponsor methods. Throws RpcError. */
   readonly control: (request: RpcRequest) => Promise<unknown>
   /** When everything up to the chain's head has been looked at. */
@@ -77,10 +82,14 @@ export function createPaymaster(options: PaymasterOptions): Paymaster {
   // What was promised before may have been used meanwhile.
   if (ledger.hasOpen) watch.settlement().catch(onError)
   const service = new Service({ ...shared, signer: options.signer, onError, watching: () => watch.settlement() })
-  const control = new Control({ ...shared, deployments, owner, signer, setPolicies: (set) => void (policies = set) })
+  const implementation = sponsorApi({ ...shared, deployments, owner, signer, setPolicies: (set) => void (policies = set) })
+  const api = async () => implementation
+  const find = tableOf(routesOf(SPONSOR_METHODS, { api }))
+  const router = new Router<null>({ find, toRpcError: toRpcErrorBy({ onBug: onError }) })
   return {
     handle: (body, caller) => service.handle(body, caller),
-    control: (request) => control.request(request),
+    api,
+    control: async ({ method, params }) => router.call(method, params, null, false),
     settled: async () => (await watch.settlement()).settled(),
     close: () => watch.close(),
   }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { Address, ENTRY_POINTS } from '../eth/index.ts'
 import { API_KEY_CHARS, POLICIES, POLICY_ITEMS, POLICY_NAME_CHARS } from './limits.ts'
-import { DEFAULT_POLICIES, decide, parsePolicies, policyJson, refusal } from './policy.ts'
+import { DEFAULT_POLICIES, decide, policyJson, refusal } from './policy.ts'
+import { parsePolicies } from './policyschema.ts'
 import type { Ask, Decision, PolicyJson, Reason, Spent } from './policy.ts'
 
 const SENDER = Address.from(`0x${'5e'.repeat(20)}`)
@@ -195,32 +196,36 @@ describe('policies as JSON', () => {
 
   const many = (count: number) => Array.from({ length: count }, (_, i) => ({ name: `p${i}` }))
   it.each<[string, unknown, string]>([
-    ['no list', { name: 'p' }, 'policies must be a list'],
-    ['too many', many(POLICIES + 1), `policies has ${POLICIES + 1} entries, at most ${POLICIES}`],
-    ['no object', [7], 'policies[0] must be an object'],
-    ['no name', [{}], 'policies[0].name must be text'],
-    ['a long name', [{ name: 'x'.repeat(POLICY_NAME_CHARS + 1) }], 'policies[0].name must be text'],
-    ['the same name twice', [{ name: 'a' }, { name: 'b' }, { name: 'a' }], 'policies[2].name is the second policy "a"'],
-    ['a limit with a slip', [{ name: 'p', perday: '1' }], 'policies[0].perday is unknown; there are name, chains'],
-    ['a chain that is none', [{ name: 'p', chains: [0] }], 'policies[0].chains[0] must be a chain id'],
-    ['an entry point that is none', [{ name: 'p', entryPoints: ['0.8'] }], 'policies[0].entryPoints[0] must be an address'],
-    ['a contract without address', [{ name: 'p', contracts: [{}] }], 'policies[0].contracts[0].address must be an address'],
-    ['a slip in a contract', [{ name: 'p', contracts: [{ address: COIN, selector: [] }] }], 'policies[0].contracts[0].selector is unknown'],
-    ['a selector that is none', [contractWith('transfer')], 'policies[0].contracts[0].selectors[0] must be a function such as'],
-    ['spaces in a signature', [contractWith('transfer(address, uint256)')], 'policies[0].contracts[0].selectors[0] must be a function'],
-    ['a short type', [contractWith('transfer(address,uint)')], 'policies[0].contracts[0].selectors[0] has a type with a short name'],
-    ['a short type in an array', [contractWith('f(int[],address)')], 'policies[0].contracts[0].selectors[0] has a type with a short name'],
-    ['a sender that is none', [{ name: 'p', senders: [SENDER, '0x5e'] }], 'policies[0].senders[1] must be an address'],
-    ['an empty key', [{ name: 'p', apiKeys: [''] }], 'policies[0].apiKeys[0] must be text'],
-    ['too many keys', [{ name: 'p', apiKeys: many(POLICY_ITEMS + 1) }], `policies[0].apiKeys has ${POLICY_ITEMS + 1} entries`],
-    ['an amount as number', [{ name: 'p', total: 1e18 }], 'policies[0].total must be wei as text'],
-    ['an amount below zero', [{ name: 'p', total: -1n }], 'policies[0].total must be wei as text'],
-    ['an amount in ether', [{ name: 'p', perDay: '0.1' }], 'policies[0].perDay must be wei as text'],
-    ['an amount beyond 256 bits', [{ name: 'p', perUser: 2n ** 256n }], 'policies[0].perUser must be wei as text'],
-    ['an end that is none', [{ name: 'p', until: 'tomorrow' }], 'policies[0].until must be a date in ISO 8601'],
-    ['an end on no day', [{ name: 'p', until: '2026-02-31T99:00:00Z' }], 'policies[0].until must be a date in ISO 8601'],
-    ['an end without a zone', [{ name: 'p', until: '2026-02-01T10:00' }], 'policies[0].until must be a date in ISO 8601'],
-    ['an end in milliseconds', [{ name: 'p', until: Date.parse('2026-12-31') }], 'policies[0].until must be a date in ISO 8601'],
+    ['no list', { name: 'p' }, 'policies: expected an array, got an object'],
+    ['too many', many(POLICIES + 1), `policies: ${POLICIES + 1} items, at most ${POLICIES}`],
+    ['no object', [7], 'policies[0]: expected an object, got 7'],
+    ['no name', [{}], 'policies[0].name: must be text'],
+    ['a long name', [{ name: 'x'.repeat(POLICY_NAME_CHARS + 1) }], 'policies[0].name: must be text'],
+    ['the same name twice', [{ name: 'a' }, { name: 'b' }, { name: 'a' }], 'policies[2].name: is the second policy "a"'],
+    ['a limit with a slip', [{ name: 'p', perday: '1' }], 'policies[0].perday: is unknown; there are name, chains'],
+    ['a chain that is none', [{ name: 'p', chains: [0] }], 'policies[0].chains[0]: must be a chain id'],
+    ['an entry point that is none', [{ name: 'p', entryPoints: ['0.8'] }], 'policies[0].entryPoints[0]: must be an address'],
+    ['a contract without address', [{ name: 'p', contracts: [{}] }], 'policies[0].contracts[0].address: must be an address'],
+    [
+      'a slip in a contract',
+      [{ name: 'p', contracts: [{ address: COIN, selector: [] }] }],
+      'policies[0].contracts[0].selector: is unknown',
+    ],
+    ['a selector that is none', [contractWith('transfer')], 'policies[0].contracts[0].selectors[0]: must be a function such as'],
+    ['spaces in a signature', [contractWith('transfer(address, uint256)')], 'policies[0].contracts[0].selectors[0]: must be a function'],
+    ['a short type', [contractWith('transfer(address,uint)')], 'policies[0].contracts[0].selectors[0]: has a type with a short name'],
+    ['a short type in an array', [contractWith('f(int[],address)')], 'policies[0].contracts[0].selectors[0]: has a type with a short name'],
+    ['a sender that is none', [{ name: 'p', senders: [SENDER, '0x5e'] }], 'policies[0].senders[1]: must be an address'],
+    ['an empty key', [{ name: 'p', apiKeys: [''] }], 'policies[0].apiKeys[0]: must be text'],
+    ['too many keys', [{ name: 'p', apiKeys: many(POLICY_ITEMS + 1) }], `policies[0].apiKeys: ${POLICY_ITEMS + 1} items`],
+    ['an amount as number', [{ name: 'p', total: 1e18 }], 'policies[0].total: must be wei as text'],
+    ['an amount below zero', [{ name: 'p', total: -1n }], 'policies[0].total: must be wei as text'],
+    ['an amount in ether', [{ name: 'p', perDay: '0.1' }], 'policies[0].perDay: must be wei as text'],
+    ['an amount beyond 256 bits', [{ name: 'p', perUser: 2n ** 256n }], 'policies[0].perUser: must be wei as text'],
+    ['an end that is none', [{ name: 'p', until: 'tomorrow' }], 'policies[0].until: must be a date in ISO 8601'],
+    ['an end on no day', [{ name: 'p', until: '2026-02-31T99:00:00Z' }], 'policies[0].until: must be a date in ISO 8601'],
+    ['an end without a zone', [{ name: 'p', until: '2026-02-01T10:00' }], 'policies[0].until: must be a date in ISO 8601'],
+    ['an end in milliseconds', [{ name: 'p', until: Date.parse('2026-12-31') }], 'policies[0].until: must be a date in ISO 8601'],
   ])('are refused with their path: %s', (_, value, message) => {
     expect(() => parsePolicies(value)).toThrow(RangeError)
     expect(() => parsePolicies(value)).toThrow(message)

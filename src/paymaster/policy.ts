@@ -1,7 +1,7 @@
-import { Abi, Address, Hex, sha256 } from '../eth/index.ts'
+import { Address, Hex, sha256 } from '../eth/index.ts'
 import type { EntryPointVersion } from '../eth/index.ts'
 import type { InnerCall } from './calls.ts'
-import { API_KEY_CHARS, POLICIES, POLICY_ITEMS, POLICY_NAME_CHARS } from './limits.ts'
+import { API_KEY_CHARS, POLICY_NAME_CHARS } from './limits.ts'
 
 /** A policy as it stands in a config file. What is left out is not limited. */
 export interface PolicyJson {
@@ -221,7 +221,7 @@ function isOneOf(digests: readonly Uint8Array[], digest: Uint8Array): boolean {
   return isFound === 1
 }
 
-function digestOf(key: string): Uint8Array {
+export function digestOf(key: string): Uint8Array {
   return sha256(new TextEncoder().encode(key))
 }
 
@@ -251,126 +251,4 @@ function contractJson({ address, selectors }: PolicyContract) {
   return { address: Address.checksum(address), ...(selectors && { selectors: [...selectors.values()] }) }
 }
 
-const AMOUNTS = ['perOperation', 'perUser', 'perDay', 'total'] as const
-
-/** Throws RangeError that names the path, such as `policies[0].perDay`. */
-export function parsePolicies(value: unknown, path = 'policies'): readonly Policy[] {
-  const policies = listOf(value, path, POLICIES).map((each, i) => parsePolicy(each, `${path}[${i}]`))
-  for (const [i, { name }] of policies.entries())
-    if (policies.findIndex((each) => each.name === name) !== i) throw wrong(`${path}[${i}].name`, `is the second policy "${name}"`)
-  return policies
-}
-
-const LISTS = ['chains', 'entryPoints', 'contracts', 'senders', 'apiKeys'] as const
-const KEYS: ReadonlySet<string> = new Set<keyof PolicyJson>(['name', ...LISTS, ...AMOUNTS, 'until'])
-
-function parsePolicy(value: unknown, path: string): Policy {
-  // A limit with a slip in its name would be none.
-  const given = objectOf(value, path, KEYS)
-  const list = <T>(key: (typeof LISTS)[number], parse: (item: unknown, at: string) => T): readonly T[] | null =>
-    absent(given[key]) ? null : listOf(given[key], `${path}.${key}`, POLICY_ITEMS).map((item, i) => parse(item, `${path}.${key}[${i}]`))
-  const set = <T>(items: readonly T[] | null) => items && new Set(items)
-  const amount = (key: (typeof AMOUNTS)[number]) => (absent(given[key]) ? null : amountOf(given[key], `${path}.${key}`))
-  return {
-    name: nameOf(given['name'], `${path}.name`),
-    chains: set(list('chains', chainIdOf)),
-    entryPoints: set(list('entryPoints', addressOf)),
-    contracts: list('contracts', contractOf),
-    senders: set(list('senders', addressOf)),
-    apiKeys: list('apiKeys', keyDigestOf),
-    perOperation: amount('perOperation'),
-    perUser: amount('perUser'),
-    perDay: amount('perDay'),
-    total: amount('total'),
-    until: absent(given['until']) ? null : timeOf(given['until'], `${path}.until`),
-  }
-}
-
-function absent(value: unknown): value is null | undefined {
-  return value === undefined || value === null
-}
-
-function objectOf(value: unknown, path: string, keys: ReadonlySet<string>): Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong(path, 'must be an object')
-  for (const key of Object.keys(value))
-    if (!keys.has(key)) throw wrong(`${path}.${key.slice(0, 40)}`, `is unknown; there are ${[...keys].join(', ')}`)
-  return value as Readonly<Record<string, unknown>> // any object has this shape
-}
-
-function listOf(value: unknown, path: string, most: number): readonly unknown[] {
-  if (!Array.isArray(value)) throw wrong(path, 'must be a list')
-  if (value.length > most) throw wrong(path, `has ${value.length} entries, at most ${most} are taken`)
-  return value
-}
-
-function nameOf(value: unknown, path: string): string {
-  if (typeof value !== 'string' || value === '' || value.length > POLICY_NAME_CHARS)
-    throw wrong(path, `must be text of 1 to ${POLICY_NAME_CHARS} characters`)
-  return value
-}
-
-function chainIdOf(value: unknown, path: string): number {
-  const id = typeof value === 'string' && AMOUNT.test(value) ? Number(value) : value
-  if (typeof id !== 'number' || !Number.isSafeInteger(id) || id < 1) throw wrong(path, 'must be a chain id, such as 31337')
-  return id
-}
-
-function addressOf(value: unknown, path: string): Address {
-  if (!Address.isAddress(value)) throw wrong(path, 'must be an address: 0x and 40 hex digits')
-  return Address.from(value)
-}
-
-const CONTRACT_KEYS: ReadonlySet<string> = new Set(['address', 'selectors'])
-
-function contractOf(value: unknown, path: string): PolicyContract {
-  const { address, selectors } = objectOf(value, path, CONTRACT_KEYS)
-  const read = absent(selectors) ? null : listOf(selectors, `${path}.selectors`, POLICY_ITEMS)
-  return {
-    address: addressOf(address, `${path}.address`),
-    selectors: read && new Map(read.map((each, i) => selectorOf(each, `${path}.selectors[${i}]`))),
-  }
-}
-
-/** Types have their full names in a signature that is hashed. */
-const SIGNATURE = /^[A-Za-z_$][\w$]*\((?:[\w$,()[\]]*)\)$/
-const SHORT_TYPE = /[(,](?:uint|int|fixed|ufixed|byte)(?=[,)[])/
-
-function selectorOf(value: unknown, path: string): readonly [selector: string, text: string] {
-  if (value === PLAIN) return [PLAIN, PLAIN]
-  if (Hex.isHex(value, 8)) return [value.toLowerCase(), value.toLowerCase()]
-  if (typeof value !== 'string' || !SIGNATURE.test(value))
-    throw wrong(path, `must be a function such as transfer(address,uint256), four bytes such as 0xa9059cbb, or ${PLAIN} for plain ether`)
-  if (SHORT_TYPE.test(value)) throw wrong(path, `has a type with a short name: write uint256 for uint`)
-  return [Abi.selector(value), value]
-}
-
-function keyDigestOf(value: unknown, path: string): Uint8Array {
-  if (typeof value !== 'string' || value === '' || value.length > API_KEY_CHARS)
-    throw wrong(path, `must be text of 1 to ${API_KEY_CHARS} characters`)
-  return digestOf(value)
-}
-
-const AMOUNT = /^(?:0x[0-9a-fA-F]{1,64}|[0-9]{1,78})$/
-
-function amountOf(value: unknown, path: string): bigint {
-  const amount = typeof value === 'bigint' ? value : typeof value === 'string' && AMOUNT.test(value) ? BigInt(value) : null
-  if (amount === null || amount < 0n || amount >> 256n !== 0n)
-    throw wrong(path, 'must be wei as text, decimal or 0x, such as "1000000000000000000"')
-  return amount
-}
-
-/** A number in JSON may be any; seconds of a date within reach are below this. */
-const MOST_SECONDS = 253_402_300_799
-/** A date alone is its first second in UTC; a time says its zone, or it would be another one on each machine. */
-const ISO = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2}))?$/
-
-function timeOf(value: unknown, path: string): number {
-  const seconds = typeof value === 'string' && ISO.test(value) ? Math.floor(Date.parse(value) / 1_000) : value
-  if (typeof seconds !== 'number' || !Number.isSafeInteger(seconds) || seconds < 0 || seconds > MOST_SECONDS)
-    throw wrong(path, 'must be a date in ISO 8601 with its zone, such as 2026-12-31T00:00:00Z, or Unix time in seconds')
-  return seconds
-}
-
-function wrong(path: string, what: string): RangeError {
-  return new RangeError(`${path} ${what}`)
-}
+export const AMOUNTS = ['perOperation', 'perUser', 'perDay', 'total'] as const

@@ -1,5 +1,5 @@
-import { JsonRecords } from '../rpc/index.ts'
-import type { Records } from '../rpc/index.ts'
+import { JsonRecords } from '../jsonrpc/index.ts'
+import type { Records } from '../jsonrpc/index.ts'
 import { EntryJson } from './entry.ts'
 import type { Entry } from './entry.ts'
 import { REFUSALS, REFUSALS_TOGETHER } from './limits.ts'

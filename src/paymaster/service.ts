@@ -1,10 +1,24 @@
 import { ENTRY_POINTS, Hash, Hex, Address, UserOperation, entryPoint } from '../eth/index.ts'
 import type { EntryPoint, EntryPointVersion, PrivateKey } from '../eth/index.ts'
-import { CODE, RpcError, UserOperationJson, answerBody, invalidParams, schema } from '../rpc/index.ts'
+import {
+  CODE,
+  Endpoint,
+  JSON_WRITER,
+  Router,
+  RpcError,
+  UserOperationJson,
+  invalidParams,
+  routesOf,
+  schema,
+  tableOf,
+  toRpcErrorBy,
+} from '../jsonrpc/index.ts'
 import { innerCalls } from './calls.ts'
 import type { DepositWatch } from './deposit.ts'
 import type { SponsorDeployment } from './deployment.ts'
 import type { Entry } from './entry.ts'
+import { ERC7677_METHODS } from './erc7677.ts'
+import type { Answer, Args, Exchange, PaymasterCaller } from './erc7677.ts'
 import { FAULTS } from './faults.ts'
 import type { Fault, Faults, Stage } from './faults.ts'
 import type { Ledger, Terms } from './ledger.ts'
@@ -15,13 +29,6 @@ import type { Ask, Policy, Reason, Refusal } from './policy.ts'
 import { NotDeployed } from './setup.ts'
 import type { SetUp } from './setup.ts'
 import { PaymasterData } from './signer.ts'
-
-/** Who asks. */
-export interface PaymasterCaller {
-  readonly apiKey: string | null
-  /** ends when the caller is gone */
-  readonly signal?: AbortSignal
-}
 
 export interface ServiceParts {
   readonly node: SponsorNode
@@ -48,40 +55,35 @@ const SPONSOR_CODE = {
   unavailable: -32003,
 } as const
 
-const STAGES: ReadonlyMap<unknown, Stage> = new Map([
-  ['pm_getPaymasterStubData', 'stub'],
-  ['pm_getPaymasterData', 'final'],
-])
-
 /** The two methods of ERC-7677. */
 export class Service {
   readonly #parts: ServiceParts
+  readonly #endpoint: Endpoint<Exchange>
 
   constructor(parts: ServiceParts) {
     this.#parts = parts
+    const toRpcError = toRpcErrorBy({ onBug: parts.onError })
+    const answer: Answer = (stage, args, caller) => this.#answer(stage, args, caller)
+    const router = new Router<Exchange>({ find: tableOf(routesOf(ERC7677_METHODS, answer)), toRpcError })
+    this.#endpoint = new Endpoint({
+      call: (method, params, caller) => router.call(method, params, caller, true),
+      toRpcError,
+      writer: JSON_WRITER,
+      maxItems: BATCH_ITEMS,
+    })
   }
 
   /** Never rejects. */
   async handle(body: Uint8Array, caller: PaymasterCaller): Promise<{ readonly status: number; readonly body: string }> {
-    let status = 200
-    const call = async (method: string, params: unknown): Promise<unknown> => {
-      try {
-        return await this.#answer(method, params, caller)
-      } catch (error) {
-        if (error instanceof Breakdown) status = 500
-        throw error
-      }
-    }
-    const answer = await answerBody(body, { call, onBug: this.#parts.onError, maxItems: BATCH_ITEMS })
-    return { status, body: answer ?? '' }
+    const exchange: Exchange = { ...caller, isBroken: false }
+    const response = await this.#endpoint.handle(body, exchange)
+    return { status: exchange.isBroken ? 500 : 200, body: response ?? '' }
   }
 
-  async #answer(method: string, params: unknown, caller: PaymasterCaller): Promise<unknown> {
-    const stage = STAGES.get(method)
-    if (stage === undefined) throw new RpcError(CODE.methodNotFound, `the method ${method.slice(0, 100)} does not exist/is not available`)
+  async #answer(stage: Stage, args: Args, caller: Exchange): Promise<unknown> {
     const { node, faults, policies, watching } = this.#parts
     const chainId = await node.chainId()
-    const asked = readRequest(stage, params, chainId, policies())
+    const asked = readRequest(stage, args, chainId, policies())
     const { timestamp } = await node.now()
     const asking: Request = { ...asked, stage, ask: askOf(asked, chainId, timestamp, caller) }
     const fault = faults.take(stage)
@@ -102,15 +104,16 @@ export class Service {
   }
 
   /** What a fault does before anything is looked at. Answers the chain's time afterwards. */
-  async #meet(fault: Fault, request: Request, { signal }: PaymasterCaller): Promise<number> {
+  async #meet(fault: Fault, request: Request, exchange: Exchange): Promise<number> {
     const why = refusal('fault', `the sponsor was told to fail: ${fault.kind}`)
     if (fault.kind === 'refuse') throw this.#refused(request, why)
     if (fault.kind === 'http-500') {
       this.#record(request, why)
-      throw new Breakdown(why.message)
+      exchange.isBroken = true
+      throw new RpcError(CODE.internal, why.message)
     }
     if (fault.kind !== 'slow') return request.ask.now
-    await passed(fault.delayMs ?? FAULT_DELAY_MS, signal)
+    await passed(fault.delayMs ?? FAULT_DELAY_MS, exchange.signal)
     return (await this.#parts.node.now()).timestamp
   }
 
@@ -288,16 +291,12 @@ const BY_ADDRESS: ReadonlyMap<Address, EntryPoint> = new Map(
 )
 
 /** Throws RpcError -32602 that names what is wrong. */
-function readRequest(stage: Stage, params: unknown, chainId: number, policies: readonly Policy[]): Asked {
-  if (!Array.isArray(params) || params.length < 3 || params.length > 4)
-    throw invalidParams('params must be [userOperation, entryPoint, chainId, context]')
-  const [value, at, chain, context] = params as readonly unknown[] // Array.isArray says any[]
-  const found = BY_ADDRESS.get(schema.address.parse(at, 'argument 1 (entryPoint)'))
+function readRequest(stage: Stage, [value, at, wanted, context]: Args, chainId: number, policies: readonly Policy[]): Asked {
+  const found = BY_ADDRESS.get(at)
   if (found === undefined) {
     const known = [...BY_ADDRESS.values()].map(({ version, address }) => `${Address.checksum(address)} (${version})`).join(', ')
-    throw invalidParams(`EntryPoint ${String(at)} is not supported; supported are: ${known}`)
+    throw invalidParams(`EntryPoint ${Address.checksum(at)} is not supported; supported are: ${known}`)
   }
-  const wanted = schema.quantity.parse(chain, 'argument 2 (chainId)')
   if (wanted !== BigInt(chainId)) throw invalidParams(`this sponsor pays on chain ${chainId}, not on ${wanted}`)
   const operation = readOperation(stage, value, found)
   const maxCost = stage === 'stub' ? null : found.prefundGas({ ...operation, paymaster: Address.zero }) * operation.maxFeePerGas
@@ -352,12 +351,4 @@ function policyOf(context: unknown, policies: readonly Policy[]): string | null 
     return policies.find(({ name }) => name === sponsorshipPolicyId || name === policyId)?.name ?? null
   if (typeof policy !== 'string') throw invalidParams('invalid argument 3 (context).policy: expected the name of a policy')
   return policy
-}
-
-/** The fault http-500: the whole answer is one. */
-class Breakdown extends RpcError {
-  constructor(message: string) {
-    super(CODE.internal, message)
-    this.name = 'Breakdown'
-  }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { CODE, RpcError, memoryRecords } from '../rpc/index.ts'
-import type { Records } from '../rpc/index.ts'
+import { CODE, RpcError, memoryRecords } from '../jsonrpc/index.ts'
+import type { Records } from '../jsonrpc/index.ts'
 import { account, granted, loggedRecords, policyOf, recordsAfter } from './ledger.fixture.ts'
 import { Ledger } from './ledger.ts'
 import { LOG_BLOCKS, LOG_SENDERS, TRAIL } from './limits.ts'

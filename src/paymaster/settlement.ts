@@ -1,6 +1,6 @@
 import { Abi, Address, Hash, Hex } from '../eth/index.ts'
-import { ChainWatch, RpcError, schema } from '../rpc/index.ts'
-import type { Rpc } from '../rpc/index.ts'
+import { ChainWatch, RpcError, schema } from '../jsonrpc/index.ts'
+import type { Rpc } from '../jsonrpc/index.ts'
 import type { Charge, Cursor, Ledger, Looked } from './ledger.ts'
 import {
   CURSOR_BLOCKS,

@@ -1,6 +1,6 @@
 import { Address, Hex } from '../eth/index.ts'
 import type { EntryPointVersion, Hash, PrivateKey } from '../eth/index.ts'
-import { CODE, RpcError } from '../rpc/index.ts'
+import { CODE, RpcError } from '../jsonrpc/index.ts'
 import { depositCall } from './deployment.ts'
 import type { SponsorDeployment } from './deployment.ts'
 import { SET_UP_MS, SET_UP_POLL_MS } from './limits.ts'

@@ -1,6 +1,6 @@
 import { Secp256k1, Transaction } from '../eth/index.ts'
 import type { Address, Hash, PrivateKey, Signature, TransactionFields } from '../eth/index.ts'
-import { CODE, RpcError } from './errors.ts'
+import { CODE, RpcError } from '../jsonrpc/index.ts'
 
 /**
  * The accounts that the node signs for: those of its private keys, and impersonated ones, for which it sends without a

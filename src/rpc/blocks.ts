@@ -2,9 +2,9 @@ import type { BlockTag, Chain, Location, View } from '../chain/index.ts'
 import type { Block, Hash, Transaction } from '../eth/index.ts'
 import { Hex } from '../eth/index.ts'
 import type { StateReader } from '../evm/index.ts'
-import { CODE, RpcError } from './errors.ts'
-import { LATEST } from './schema.ts'
-import type { BlockRef } from './schema.ts'
+import { CODE, RpcError } from '../jsonrpc/index.ts'
+import { LATEST } from '../jsonrpc/schema.ts'
+import type { BlockRef } from '../jsonrpc/schema.ts'
 
 /** The block a parameter names in this View; null when there is none. Absent means latest. */
 export function findBlock(view: View, ref: BlockRef = LATEST): Block | null {

@@ -1,62 +1,34 @@
 import type { Chain } from '../chain/index.ts'
 import type { Compat } from '../compat.ts'
 import type { DevAccounts } from './accounts.ts'
-import type { Filters } from './filters.ts'
-import type { Parallel, Sharing, Spell } from './parallel.ts'
-import type { RpcRequest } from './port.ts'
+import type { Filters } from './logs/filters.ts'
+import type { Parallel, Sharing } from './execution/workerport.ts'
 import type { BlockTexts } from './texts.ts'
 
-/** What handlers work with; one per running node. */
+/** What the handlers of the node's own methods work with; one per node. */
 export interface Context {
   readonly chain: Chain
   readonly accounts: DevAccounts
-  /** what eth_newFilter and its like have installed */
+  /** installed by eth_newFilter and its like */
   readonly filters: Filters
-  /** sealed blocks as they were answered before */
+  /** JSON of sealed blocks, kept for the next request */
   readonly texts: BlockTexts
   readonly compat: Compat
-  /** threads for what takes long; null: there are none */
+  /** worker threads for long requests; null: none */
   readonly parallel: Parallel | null
-  /** of requests that come from outside by themselves; null: in a batch and in process one comes after the other */
+  /** offloads requests that arrive alone; null: everything starts on this thread */
   readonly sharing: Sharing | null
-  /** what a computed result in bytes becomes */
-  readonly spell: Spell
-  /** the wallet of the same process; null: there is none */
-  readonly wallet: WalletPort | null
-  /** the bundler of the same process; null: there is none */
-  readonly bundler: BundlerPort | null
-  /** the sponsor of the same process; null: there is none */
-  readonly sponsor: SponsorPort | null
   /** such as `pocketchain/0.1.0/linux-x64/node20.20.2` */
   readonly clientVersion: string
+  /** all methods that a caller of this tier can use, whichever module answers them */
+  readonly methodNames: (tier: Caller['tier']) => readonly string[]
 }
 
-/** What a node answers for the wallet beside it: apps ask for their batches where they ask for their blocks. */
-export interface WalletPort {
-  /**
-   * What wallet_getCallsStatus answers. An id that the wallet made is known to whoever knows it, one that an app chose to its own origin alone.
-   * Throws RpcError, 5730 for an unknown one.
-   */
-  readonly callsStatus: (id: string, origin: string | null) => Promise<unknown>
-}
-
-/** What a node answers for the bundler beside it (ERC-4337): clients ask both at one url. */
-export interface BundlerPort {
-  /** Throws RpcError with the codes of ERC-7769. */
-  readonly request: (request: RpcRequest) => Promise<unknown>
-}
-
-/** What a node answers for the sponsor beside it (ERC-7677): what it is told and shown. What it pays for is asked at a url of its own. */
-export interface SponsorPort {
-  /** Throws RpcError. */
-  readonly request: (request: RpcRequest) => Promise<unknown>
-}
-
-/** Who asks. A `session` exists on WebSocket only: it can be sent notifications. */
+/** The sender of a request. A `session` exists on WebSocket only: it receives notifications. */
 export interface Caller {
   readonly tier: 'dedicated' | 'public'
   readonly session: Session | null
-  /** the page's, as its browser named it; absent or null: a program */
+  /** the Origin that the browser sent; absent or null: no browser */
   readonly origin?: string | null
   /** whether the request came with the control credential; absent: no. Matters for a page alone: a program needs none at the node */
   readonly isControl?: () => boolean
@@ -64,7 +36,7 @@ export interface Caller {
 
 /** One WebSocket connection, as the methods see it. */
 export interface Session {
-  /** sends `eth_subscription` with this result; answers false when the client reads too slowly and was cut off */
+  /** sends `eth_subscription` with this result; returns false if the client reads too slowly and was disconnected */
   readonly notify: (subscription: string, result: unknown) => boolean
   /** run when the connection ends */
   readonly onClose: (listener: () => void) => void

@@ -1,17 +1,5 @@
-/** geth's default. A client that batches more gains nothing and blocks everybody else meanwhile. */
-export const BATCH_ITEMS = 1_000
-
-/** geth's default: what one batch may answer before the rest of it is refused. Single answers have no limit. */
-export const BATCH_RESPONSE_BYTES = 25 * 1000 * 1000
-
-/** After so long a batch lets others in before its next item: a quarter of a flashblock. */
-export const BATCH_SLICE_MS = 50
-
 /** What a public batch may take before its rest is refused; geth's default for one HTTP answer. The owner's tests may take longer. */
 export const PUBLIC_BATCH_MS = 30_000
-
-/** Characters of an error's message: it may repeat names that came in, and those can be as long as a body. */
-export const ERROR_MESSAGE_CHARS = 4_096
 
 /** Only what waits can be timed out (handlers run synchronously). Longer than the 6 s of eth_sendRawTransactionSync. */
 export const METHOD_TIME_MS = 30_000
@@ -44,16 +32,16 @@ export const CALL_TIME_MS = 5_000
  * What one of them, or a trace, takes of everybody's time before it begins anew in a thread of its own: an eighth of a flashblock, 20 Mgas. The
  * first call of a process takes 15 ms whatever it does.
  */
-export const STRETCH_MS = 25
+export const MAIN_THREAD_MS = 25
 
 /**
  * While no thread stands, so many of them: what runs for the first time takes several times as long, and a thread that it would be begun anew in takes
  * 130 ms to start, with everybody who comes meanwhile behind it.
  */
-export const FIRST_STRETCHES = 4
+export const FIRST_MAIN_THREAD_TIMES = 4
 
 /** The same while others wait for a thread already: ten times what a small call takes. */
-export const CROWDED_STRETCH_MS = 2
+export const BUSY_MAIN_THREAD_MS = 2
 
 /** A request that takes so long is worth a thread when several come at once: to be told and to answer takes two of them 0.1 ms of CPU each. */
 export const SHARED_MS = 0.4
@@ -62,13 +50,13 @@ export const SHARED_MS = 0.4
 export const LONG_AFTER = 4
 
 /** When those that had waited have taken so much longer than those that had not, a thread is started for the next ones: that takes 130 ms and the state once more. */
-export const CROWD_MS = 250
+export const OFFLOAD_START_MS = 250
 
 /** Of what is shared, so many may wait; more are worked out here, as if there were no threads. */
 export const SHARED_WAITING = 128
 
 /** Kinds of requests that are known to take long: contracts and their functions. */
-export const KNOWN_LIKES = 256
+export const KNOWN_CALL_KEYS = 256
 
 /** Requests that wait for such a thread: a suite asks for so many at once. Who has waited METHOD_TIME_MS is answered without. */
 export const WAITING_TASKS = 256
@@ -180,31 +168,5 @@ export const LONG_TEXT_BYTES = 32 * 1024
 /** Long texts that were asked for once, by their names (100 bytes each). */
 export const ASKED_TEXTS = 1_000
 
-/** Answers of a batch that are written before they become text: 150 words. The memory is kept for the next batch. */
-export const BATCH_BUFFER_BYTES = 16 * 1024
-
-/** Digits of a call's data that are read where they stand in the body: so many take 1.7 us, as text 2.2, and of long data the text is the faster way. */
-export const PLAIN_CALL_DIGITS = 1_024
-
-/** Receivers of such calls whose digits are known again: a batch asks the same few contracts. */
-export const KNOWN_TARGETS = 64
-
 /** Results in bytes up to here are put into the answer as text, in one piece: that is cheaper to send than three. */
 export const SMALL_ANSWER_BYTES = 16 * 1024
-
-/** What a request to somebody else's server may take in all (name, connection, answer), and how long its answer may be, unless the caller says otherwise. */
-export const OUTBOUND_MS = 5_000
-export const OUTBOUND_REPLY_BYTES = 64 * 1024
-
-/** The same for another node that is read through: geth's eth_getLogs takes its time, and answers so much. */
-export const REMOTE_NODE_MS = 30_000
-export const REMOTE_NODE_REPLY_BYTES = 32 * 1024 * 1024
-
-/** Connections to one other node at once; further requests wait for one of them. */
-export const REMOTE_NODE_CONNECTIONS = 16
-
-/** Bytes that a user operation holds: with what the EntryPoint is told besides, a transaction of 128 KiB, geth's limit. */
-export const OPERATION_BYTES = 120_000
-
-/** verificationGasLimit: with less no account can be asked. */
-export const LEAST_VERIFICATION_GAS = 10_000n

@@ -7,8 +7,9 @@ import { Address, Secp256k1, Transaction } from '../eth/index.ts'
 import type { Hash, Hex, TransactionFields } from '../eth/index.ts'
 import { DevAccounts } from './accounts.ts'
 import type { Caller } from './context.ts'
-import { createRpc } from './dispatch.ts'
-import type { NodeRpc } from './dispatch.ts'
+import type { Route } from '../jsonrpc/index.ts'
+import { createRpc } from './noderpc.ts'
+import type { NodeRpc } from './noderpc.ts'
 import { Workers } from './workers/pool.ts'
 import type { WorkersOptions } from './workers/pool.ts'
 
@@ -35,10 +36,12 @@ export interface TestNodeOptions {
   readonly now?: () => number
   readonly historyBlocks?: number
   readonly methodTimeMs?: number
+  /** methods of other modules: none */
+  readonly routes?: readonly Route<Caller>[]
   /** moves by itself, unlike the manual one */
   readonly clock?: Clock
   /** threads for heavy requests: none unless given */
-  readonly workers?: Pick<WorkersOptions, 'most' | 'start' | 'stretchMs' | 'idleMs' | 'waitingMost'>
+  readonly workers?: Pick<WorkersOptions, 'most' | 'start' | 'mainThreadMs' | 'idleMs' | 'waitingMost'>
 }
 
 export { GENESIS_SECONDS, LOGGER_INIT_CODE }
@@ -74,6 +77,7 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
     sharing: workers?.sharing ?? null,
     clientVersion: 'pocketchain/test',
     onBug,
+    ...(options.routes === undefined ? undefined : { routes: options.routes }),
     ...(options.now === undefined ? undefined : { now: options.now }),
     ...(options.methodTimeMs === undefined ? undefined : { methodTimeMs: options.methodTimeMs }),
   })

@@ -1,4 +1,4 @@
-import { CODE, RpcError } from './errors.ts'
+import { CODE, RpcError } from '../jsonrpc/index.ts'
 
 /** All that the public tier answers (DESIGN 4). Anything else does not exist there: -32601. */
 export const PUBLIC_METHODS: ReadonlySet<string> = new Set([

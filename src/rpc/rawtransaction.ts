@@ -1,8 +1,8 @@
 import { TRANSACTION_BYTES } from '../chain/index.ts'
 import { DecodeError, Transaction } from '../eth/index.ts'
-import { CODE, RpcError } from './errors.ts'
+import { CODE, RpcError } from '../jsonrpc/index.ts'
 import type { Schema } from './method.ts'
-import { bytes, refused } from './schema.ts'
+import { bytes, refused } from '../jsonrpc/schema.ts'
 
 /** A signed transaction as bytes; its parsing names what is wrong with them. */
 export const rawTransaction: Schema<Transaction> = {

@@ -1,5 +1,5 @@
 import type { JsonSchema } from './method.ts'
-import { address, boolean, bytes, hash, quantity, string } from './schema.ts'
+import { address, boolean, bytes, hash, quantity, string } from '../jsonrpc/schema.ts'
 
 // JSON Schemas of results. What is listed as required always stands; a fork, a type or a cadence adds the rest.
 

@@ -1,8 +1,8 @@
+import type { Chapter } from '../jsonrpc/index.ts'
 import type { Method } from './method.ts'
 import { method } from './method.ts'
 import { BLOCK_METHODS } from './methods/blocks.ts'
 import { BUILD_METHODS } from './methods/build.ts'
-import { BUNDLER_METHODS, BUNDLER_TEST_METHODS } from './methods/bundler.ts'
 import { CADENCE_METHODS } from './methods/cadence.ts'
 import { CALL_METHODS } from './methods/call.ts'
 import { DEBUG_METHODS } from './methods/debug.ts'
@@ -23,7 +23,6 @@ import { POOL_METHODS } from './methods/pool.ts'
 import { SEND_METHODS } from './methods/send.ts'
 import { SIGN_METHODS } from './methods/sign.ts'
 import { SIMULATION_METHODS } from './methods/simulate.ts'
-import { SPONSOR_METHODS } from './methods/sponsor.ts'
 import { STATE_METHODS } from './methods/state.ts'
 import { STATE_FILE_METHODS } from './methods/statefiles.ts'
 import { SUBSCRIPTION_METHODS } from './methods/subscribe.ts'
@@ -31,14 +30,7 @@ import { TIME_METHODS } from './methods/time.ts'
 import { TRACE_METHODS } from './methods/trace.ts'
 import { TRANSACTION_METHODS } from './methods/transactions.ts'
 import { TXPOOL_METHODS } from './methods/txpool.ts'
-import { WALLET_METHODS } from './methods/wallet.ts'
-import { PUBLIC_METHODS, PUBLIC_REFUSALS } from './public.ts'
-
-/** A chapter of the reference. */
-export interface Chapter {
-  readonly title: string
-  readonly methods: readonly Method[]
-}
+import { ADDRESS, BYTES, HASH, QUANTITY } from './results.ts'
 
 const MODULES = method({
   name: 'rpc_modules',
@@ -46,20 +38,11 @@ const MODULES = method({
   params: [],
   result: { title: 'versions by prefix', type: 'object', additionalProperties: { type: 'string' } },
   example: { params: [], result: { eth: '1.0', net: '1.0', web3: '1.0' } },
-  handler: ({ wallet, bundler, sponsor }, _, { tier }) => {
-    const absent = [
-      ...(wallet === null ? WALLET_METHODS : []),
-      ...(bundler === null ? [...BUNDLER_METHODS, ...BUNDLER_TEST_METHODS] : []),
-      ...(sponsor === null ? SPONSOR_METHODS : []),
-    ]
-    const hidden: ReadonlySet<string> = new Set(absent.map(({ name }) => name))
-    const names = [...METHODS.keys()].filter((name) => (tier === 'dedicated' || isPublic(name)) && !hidden.has(name))
-    return Object.fromEntries(names.map((name) => [name.slice(0, name.indexOf('_')), '1.0']))
-  },
+  handler: ({ methodNames }, _, { tier }) => Object.fromEntries(methodNames(tier).map((name) => [name.slice(0, name.indexOf('_')), '1.0'])),
 })
 
-/** Every method there is, in the order of the reference. */
-export const CHAPTERS: readonly Chapter[] = [
+/** The node's own methods, in the order of the reference. */
+export const CHAPTERS: readonly Chapter<Method>[] = [
   { title: 'Node', methods: [...NODE_METHODS, MODULES] },
   { title: 'State', methods: STATE_METHODS },
   { title: 'Blocks', methods: BLOCK_METHODS },
@@ -68,26 +51,22 @@ export const CHAPTERS: readonly Chapter[] = [
   { title: 'Calls', methods: [...CALL_METHODS, ...SIMULATION_METHODS, ...BUILD_METHODS] },
   { title: 'Fees', methods: FEE_METHODS },
   { title: 'Sending and signing', methods: [...SEND_METHODS, ...FILL_METHODS, ...SIGN_METHODS] },
-  { title: 'Wallet', methods: WALLET_METHODS },
-  { title: 'User operations (ERC-4337)', methods: BUNDLER_METHODS },
   { title: 'Subscriptions', methods: SUBSCRIPTION_METHODS },
   { title: 'Transaction pool', methods: TXPOOL_METHODS },
   { title: 'Raw bytes', methods: DEBUG_METHODS },
   { title: 'Tracing', methods: TRACE_METHODS },
   { title: 'Otterscan', methods: OTTERSCAN_METHODS },
-  { title: 'Test hand: blocks', methods: [...MINE_METHODS, ...CADENCE_METHODS, ...NEXT_BLOCK_METHODS] },
-  { title: 'Test hand: time', methods: TIME_METHODS },
-  { title: 'Test hand: state', methods: [...EDIT_METHODS, ...STATE_FILE_METHODS, ...ERC20_METHODS] },
-  { title: 'Test hand: ways back', methods: HISTORY_METHODS },
-  { title: 'Test hand: senders and the pool', methods: [...IMPERSONATE_METHODS, ...POOL_METHODS] },
-  { title: 'Test hand: the bundler', methods: BUNDLER_TEST_METHODS },
-  { title: 'Test hand: the sponsor', methods: SPONSOR_METHODS },
-  { title: 'Test hand: the node', methods: [...NODE_INFO_METHODS, ...POCKETCHAIN_METHODS] },
+  { title: 'Dev methods: blocks', methods: [...MINE_METHODS, ...CADENCE_METHODS, ...NEXT_BLOCK_METHODS] },
+  { title: 'Dev methods: time', methods: TIME_METHODS },
+  { title: 'Dev methods: state', methods: [...EDIT_METHODS, ...STATE_FILE_METHODS, ...ERC20_METHODS] },
+  { title: 'Dev methods: snapshots, reverts and reorgs', methods: HISTORY_METHODS },
+  { title: 'Dev methods: senders and the pool', methods: [...IMPERSONATE_METHODS, ...POOL_METHODS] },
+  { title: 'Dev methods: the node', methods: [...NODE_INFO_METHODS, ...POCKETCHAIN_METHODS] },
 ]
 
 export const METHODS: ReadonlyMap<string, Method> = new Map(CHAPTERS.flatMap(({ methods }) => methods).map((row) => [row.name, row]))
 
-/** Answered on the public tier, if only with a refusal of its own. */
-export function isPublic(name: string): boolean {
-  return PUBLIC_METHODS.has(name) || PUBLIC_REFUSALS.has(name)
-}
+/** The methods whose results are hex. */
+export const HEX_METHODS: ReadonlySet<string> = new Set(
+  [...METHODS.values()].filter(({ result }) => [ADDRESS, BYTES, HASH, QUANTITY].includes(result)).map(({ name }) => name),
+)

@@ -1,4 +1,4 @@
-import type { Records } from '../rpc/index.ts'
+import type { Records } from '../jsonrpc/index.ts'
 import type { Approvals } from './approvals/approvals.ts'
 import type { Batches } from './batches/batches.ts'
 import type { Chains } from './chains/chains.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { parseParams, routesOf } from '../jsonrpc/index.ts'
 import { CONTROL_METHODS } from './control.ts'
 import type { Question } from './question.ts'
-import { parseParams } from './request.ts'
 import { ORIGIN, connected, openWallet, refusal, startNode } from './wallet.fixture.ts'
 import type { Wallet } from './wallet.ts'
 
@@ -240,7 +240,8 @@ describe('a page', () => {
 
 describe('the table', () => {
   it.each([...CONTROL_METHODS.values()])('has an example of $name that the method takes', (method) => {
-    expect(parseParams(method, method.example.params)).toHaveLength(method.params.length)
+    const [route] = routesOf([method], {} as never)
+    expect(parseParams(route!, method.example.params)).toHaveLength(method.params.length)
     expect(method.doc).toMatch(/\.$/)
   })
 })

@@ -1,14 +1,13 @@
 import { Hex } from '../eth/index.ts'
-import { CODE, RpcError, invalidParams, optional, required, schema } from '../rpc/index.ts'
-import type { Schema } from '../rpc/index.ts'
+import { CODE, Router, RpcError, defineMethods, invalidParams, optional, required, routesOf, schema, tableOf } from '../jsonrpc/index.ts'
+import type { Method, Schema } from '../jsonrpc/index.ts'
 import type { WalletContext } from './context.ts'
-import { WALLET_CODE, unauthorized } from './errors.ts'
+import { WALLET_CODE, unauthorized, walletErrors } from './errors.ts'
 import { CHOSEN_ACCOUNTS, ORIGIN_CHARS, STATE_BATCHES } from './limits.ts'
-import { walletMethod } from './method.ts'
-import type { WalletMethod } from './method.ts'
+import type { Asker } from './method.ts'
 import type { Choice, Question } from './question.ts'
-import { answerRequest, parseParams } from './request.ts'
-import type { ProviderRequest } from './request.ts'
+import { readParams } from './request.ts'
+import type { AnswerRequest, ProviderRequest } from './request.ts'
 import { LOCAL_ORIGIN } from './sites.ts'
 
 /** The wallet in the hand of the one who answers its questions. Whoever reaches it has shown the control credential, or is the process itself. */
@@ -19,24 +18,29 @@ export interface Control {
   readonly subscribe: (listener: (pending: readonly Question[]) => void) => () => void
 }
 
-export function createControl(wallet: WalletContext): Control {
+export function createControl(wallet: WalletContext, answer: AnswerRequest): Control {
+  const find = tableOf(routesOf(CONTROL_METHODS.values(), { ...wallet, answer }))
+  const router = new Router<Asker>({
+    find: (name) => {
+      if (CONTROL_METHODS.has(name)) return find(name)
+      throw new RpcError(CODE.methodNotFound, `the method ${name.slice(0, 100)} is no control method of the wallet`)
+    },
+    readParams,
+    toRpcError: walletErrors(wallet.onError),
+  })
   return {
-    request: (request, { signal = null } = {}) => control(wallet, request, signal),
+    request: async ({ method, params }, { signal = null } = {}) => router.call(method, params, { origin: LOCAL_ORIGIN, signal }, false),
     subscribe: (listener) => pendingOf(wallet, listener),
   }
 }
 
-async function control(wallet: WalletContext, { method: name, params }: ProviderRequest, signal: AbortSignal | null): Promise<unknown> {
-  const method = CONTROL_METHODS.get(name)
-  if (method === undefined) throw new RpcError(CODE.methodNotFound, `the method ${name.slice(0, 100)} is no control method of the wallet`)
-  try {
-    return await method.handler(wallet, parseParams(method, params), { origin: LOCAL_ORIGIN, signal })
-  } catch (error) {
-    if (error instanceof RpcError) throw error
-    wallet.onError(error)
-    throw new RpcError(CODE.internal, 'the wallet broke down over this request; its log says why', { reason: 'internal' })
-  }
+/** What the control methods work with. */
+interface ControlContext extends WalletContext {
+  /** the requests of apps */
+  readonly answer: AnswerRequest
 }
+
+const controlMethod = defineMethods<ControlContext, Asker>()
 
 function pendingOf({ approvals, onError }: WalletContext, listener: (pending: readonly Question[]) => void): () => void {
   let isDue = false
@@ -96,9 +100,9 @@ const WEB_ORIGIN: Schema<string> = {
 const PROVIDER_REQUEST = schema.object({ method: schema.string, params: schema.maybe(schema.anything) })
 
 /** For the holder of the control credential alone. */
-export const CONTROL_METHODS: ReadonlyMap<string, WalletMethod> = new Map(
+export const CONTROL_METHODS: ReadonlyMap<string, Method<ControlContext, Asker>> = new Map(
   [
-    walletMethod({
+    controlMethod({
       name: 'pocketchain_approvals',
       doc: 'The questions that wait for an answer: one of each site in turn, those of one site oldest first; the first one stays the first until it is answered or withdrawn.',
       params: [],
@@ -106,7 +110,7 @@ export const CONTROL_METHODS: ReadonlyMap<string, WalletMethod> = new Map(
       example: { params: [], result: [] },
       handler: ({ approvals }) => approvals.pending,
     }),
-    walletMethod({
+    controlMethod({
       name: 'pocketchain_approve',
       doc: 'Approves the question with this id; of a connect question the accounts to show may be chosen, the first is selected.',
       params: [required('id', schema.string), optional('choice', CHOICE)],
@@ -114,7 +118,7 @@ export const CONTROL_METHODS: ReadonlyMap<string, WalletMethod> = new Map(
       example: { params: [ID, { accounts: [ALICE] }], result: null },
       handler: ({ approvals }, [id, choice]) => nothing(approvals.approve(id, choice)),
     }),
-    walletMethod({
+    controlMethod({
       name: 'pocketchain_reject',
       doc: "Refuses the question with this id; the app gets the question's own code (4001, for an upgrade 5750) unless another is named.",
       params: [required('id', schema.string), optional('code', ERROR_CODE), optional('message', schema.string)],
@@ -122,7 +126,7 @@ export const CONTROL_METHODS: ReadonlyMap<string, WalletMethod> = new Map(
       example: { params: [ID, 4001, 'User rejected the request'], result: null },
       handler: ({ approvals }, [id, code, message]) => nothing(approvals.reject(id, code, message)),
     }),
-    walletMethod({
+    controlMethod({
       name: 'pocketchain_setApprovalPolicy',
       doc: 'What becomes of questions that no rule answers, those that wait included: `ask` lets them wait, `approve` and `reject` answer them.',
       params: [required('policy', POLICY)],
@@ -130,7 +134,7 @@ export const CONTROL_METHODS: ReadonlyMap<string, WalletMethod> = new Map(
       example: { params: ['approve'], result: null },
       handler: ({ approvals }, [policy]) => nothing(approvals.setPolicy(policy)),
     }),
-    walletMethod({
+    controlMethod({
       name: 'pocketchain_walletState',
       doc: 'Accounts, chains, connected sites, the approval policy, whether sponsors may pay, the questions that wait and the latest batches.',
       params: [],
@@ -150,7 +154,7 @@ export const CONTROL_METHODS: ReadonlyMap<string, WalletMethod> = new Map(
       },
       handler: stateOf,
     }),
-    walletMethod({
+    controlMethod({
       name: 'pocketchain_walletRequest',
       doc: 'Answers a request as if that origin had made it: for the approval page, which has the origin from the browser.',
       params: [required('origin', WEB_ORIGIN), required('request', PROVIDER_REQUEST)],
@@ -159,10 +163,10 @@ export const CONTROL_METHODS: ReadonlyMap<string, WalletMethod> = new Map(
       example: { params: [ORIGIN, { method: 'eth_accounts' }], result: [ALICE] },
       handler: (wallet, [origin, request], { signal }) => {
         if (wallet.settings.admits?.(origin) === false) throw notAdmitted(origin)
-        return answerRequest(wallet, request, { origin, signal })
+        return wallet.answer(request, { origin, signal })
       },
     }),
-    walletMethod({
+    controlMethod({
       name: 'pocketchain_walletLink',
       doc: 'A new link to the page where a person answers: it lets one browser in, once; the part behind its # stays in the browser.',
       params: [],
@@ -178,7 +182,7 @@ export const CONTROL_METHODS: ReadonlyMap<string, WalletMethod> = new Map(
         return approvalUrl()
       },
     }),
-    walletMethod({
+    controlMethod({
       name: 'pocketchain_disconnectSite',
       doc: 'Takes back what an origin was allowed.',
       params: [required('origin', schema.string)],
@@ -189,7 +193,7 @@ export const CONTROL_METHODS: ReadonlyMap<string, WalletMethod> = new Map(
         return nothing(sites.disconnect(origin))
       },
     }),
-    walletMethod({
+    controlMethod({
       name: 'pocketchain_setSponsorship',
       doc: 'Whether batches may be paid by a sponsor that a site names (paymasterService): for every site, or for one that is connected; while it is off they are answered with 4100.',
       params: [required('enabled', schema.boolean), optional('origin', schema.string)],
@@ -202,7 +206,7 @@ export const CONTROL_METHODS: ReadonlyMap<string, WalletMethod> = new Map(
         return nothing(sites.setSponsorship(enabled, origin ?? null))
       },
     }),
-    walletMethod({
+    controlMethod({
       name: 'pocketchain_downgradeAccount',
       doc: 'Takes the code off an account that was upgraded (EIP-7702), on a chain, the first one unless said; returns the hash of the transaction that does it.',
       params: [required('account', schema.address), optional('chainId', schema.quantity)],

@@ -1,5 +1,6 @@
 import type { Hex } from '../eth/index.ts'
-import { CODE, RpcError, invalidParams } from '../rpc/index.ts'
+import { CODE, RpcError, invalidParams, toRpcErrorBy } from '../jsonrpc/index.ts'
+import type { ToRpcError } from '../jsonrpc/index.ts'
 
 /** Codes of EIP-1193, EIP-5792 and interface 7.2-7.4 beyond those of JSON-RPC. */
 export const WALLET_CODE = {
@@ -51,6 +52,12 @@ export function readable<T>(read: () => T): T {
     const isBare = error instanceof RpcError && error.code === CODE.invalidParams && error.data === undefined
     throw isBare ? unreadable(error.message) : error
   }
+}
+
+/** A bug is reported to `onError`; its message may contain anything, so the client does not get it. */
+export function walletErrors(onError: (error: unknown) => void): ToRpcError {
+  const message = 'the wallet broke down over this request; its log says why'
+  return toRpcErrorBy({ onBug: onError, bug: { message, data: { reason: 'internal' } } })
 }
 
 /** interface 7.3: nobody marked it as optional. */

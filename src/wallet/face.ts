@@ -1,11 +1,11 @@
-import { answerBody } from '../rpc/index.ts'
+import { Endpoint, JSON_WRITER } from '../jsonrpc/index.ts'
 import type { CallsStatus } from './batches/batches.ts'
 import type { WalletContext } from './context.ts'
 import type { Control } from './control.ts'
-import { unauthorized } from './errors.ts'
+import { unauthorized, walletErrors } from './errors.ts'
 import { REQUEST_BATCH_ITEMS, STATUS_WAIT_MS } from './limits.ts'
 import type { Provider } from './provider.ts'
-import { answerRequest } from './request.ts'
+import type { AnswerRequest } from './request.ts'
 import { LOCAL_ORIGIN } from './sites.ts'
 
 /** Who asks, as the server found out. */
@@ -36,15 +36,16 @@ export interface WalletFace {
   readonly callsStatus: (id: string, origin: string | null) => Promise<CallsStatus>
 }
 
-export function createFace(wallet: WalletContext, parts: Pick<WalletFace, 'provider' | 'control'>): WalletFace {
+export function createFace(wallet: WalletContext, answer: AnswerRequest, parts: Pick<WalletFace, 'provider' | 'control'>): WalletFace {
+  const endpoint = new Endpoint<FaceCaller>({
+    call: (method, params, caller) => answerCaller(answer, parts.control, { method, params }, caller),
+    toRpcError: walletErrors(wallet.onError),
+    writer: JSON_WRITER,
+    maxItems: REQUEST_BATCH_ITEMS,
+  })
   return {
     ...parts,
-    handle: (body, caller) =>
-      answerBody(body, {
-        call: (method, params) => answerCaller(wallet, parts.control, { method, params }, caller),
-        onBug: wallet.onError,
-        maxItems: REQUEST_BATCH_ITEMS,
-      }),
+    handle: async (body, caller) => endpoint.handle(body, caller),
     callsStatus: async (id, origin) => {
       const isOwn = origin !== null && isKnown(wallet, id, origin)
       return wallet.batches.status(id, { origin: isOwn ? origin : null, waitMs: STATUS_WAIT_MS })
@@ -63,7 +64,7 @@ function isKnown({ batches }: WalletContext, id: string, origin: string): boolea
 
 /** A page learns nothing of control methods, not even which there are. */
 function answerCaller(
-  wallet: WalletContext,
+  answer: AnswerRequest,
   control: Control,
   request: { readonly method: string; readonly params: unknown },
   { origin, isControl, refusal = null, signal, provider = null }: FaceCaller,
@@ -75,7 +76,7 @@ function answerCaller(
   }
   const site = origin ?? (isControl ? LOCAL_ORIGIN : null)
   if (site === null) throw unauthorized({ reason: 'no-origin' }, NO_ORIGIN)
-  return provider === null ? answerRequest(wallet, request, { origin: site, signal }) : provider.request(request, { signal })
+  return provider === null ? answer(request, { origin: site, signal }) : provider.request(request, { signal })
 }
 
 const NO_ORIGIN =

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { Secp256k1 } from '../eth/index.ts'
 import type { Address } from '../eth/index.ts'
-import { memoryRecords } from '../rpc/index.ts'
+import { memoryRecords } from '../jsonrpc/index.ts'
 import { createPocketchain } from '../index.ts'
 import { embeddedChain } from './chains/chain.ts'
 import { Keyring } from './keys/keyring.ts'

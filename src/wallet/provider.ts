@@ -1,10 +1,9 @@
 import { Hex } from '../eth/index.ts'
-import { RpcError } from '../rpc/index.ts'
+import { RpcError } from '../jsonrpc/index.ts'
 import type { WalletContext } from './context.ts'
 import { WALLET_CODE } from './errors.ts'
 import type { Asker } from './method.ts'
-import { answerRequest } from './request.ts'
-import type { ProviderRequest } from './request.ts'
+import type { AnswerRequest, ProviderRequest } from './request.ts'
 import type { SiteChange } from './sites.ts'
 import { Subscriptions } from './subscriptions.ts'
 
@@ -48,7 +47,7 @@ export class SiteProvider implements Provider {
   readonly removeListener: <E extends ProviderEvent>(event: E, listener: (value: ProviderEvents[E]) => void) => this
   readonly close: () => void
 
-  constructor(wallet: WalletContext, origin: string, onClose: (provider: SiteProvider) => void) {
+  constructor(wallet: WalletContext, answer: AnswerRequest, origin: string, onClose: (provider: SiteProvider) => void) {
     const listeners = new Map<ProviderEvent, Set<Listener>>()
     /** of the requests under way: one signal for all would collect a listener of each, of which Node warns */
     const underWay = new Set<AbortController>()
@@ -93,7 +92,7 @@ export class SiteProvider implements Provider {
       const asker: Asker = { origin, signal: signal === null ? gone.signal : AbortSignal.any([gone.signal, signal]), subscriptions }
       underWay.add(gone)
       try {
-        return await answerRequest(wallet, request, asker)
+        return await answer(request, asker)
       } finally {
         underWay.delete(gone)
       }

@@ -1,4 +1,4 @@
-import type { OutboundOptions } from '../rpc/index.ts'
+import type { OutboundOptions } from '../jsonrpc/index.ts'
 
 /** What the owner of a wallet may choose. */
 export interface WalletSettings {

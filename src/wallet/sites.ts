@@ -1,6 +1,6 @@
 import { Address } from '../eth/index.ts'
-import type { Records } from '../rpc/index.ts'
-import { CODE, JsonRecords, RpcError } from '../rpc/index.ts'
+import type { Records } from '../jsonrpc/index.ts'
+import { CODE, JsonRecords, RpcError } from '../jsonrpc/index.ts'
 import type { Chains } from './chains/chains.ts'
 import { unauthorized } from './errors.ts'
 import { SITES } from './limits.ts'

@@ -1,5 +1,5 @@
-import { CODE, RpcError } from '../rpc/index.ts'
-import type { Rpc } from '../rpc/index.ts'
+import { CODE, RpcError } from '../jsonrpc/index.ts'
+import type { Rpc } from '../jsonrpc/index.ts'
 import { SUBSCRIPTIONS_PER_PROVIDER } from './limits.ts'
 
 /** What a node tells one provider (`eth_subscribe`). */

@@ -1,3 +1,4 @@
+import type { Chapter } from '../jsonrpc/index.ts'
 import type { WalletMethod } from './method.ts'
 import { ASSET_METHODS } from './methods/assets.ts'
 import { CALLS_METHODS } from './methods/calls.ts'
@@ -9,13 +10,8 @@ import { SEND_METHODS } from './methods/send.ts'
 import { SIGN_METHODS } from './methods/sign.ts'
 import { SUBSCRIBE_METHODS } from './methods/subscribe.ts'
 
-export interface Chapter {
-  readonly title: string
-  readonly methods: readonly WalletMethod[]
-}
-
 /** Every method that the wallet answers itself, by subject. */
-export const CHAPTERS: readonly Chapter[] = [
+export const CHAPTERS: readonly Chapter<WalletMethod>[] = [
   { title: 'Connecting', methods: CONNECT_METHODS },
   { title: 'Permissions', methods: PERMISSION_METHODS },
   { title: 'Chains', methods: [...CHAIN_ID_METHODS, ...CHAIN_METHODS] },

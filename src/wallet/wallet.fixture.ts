@@ -1,7 +1,7 @@
 import { afterAll, onTestFinished } from 'vitest'
 import { createPocketchain } from '../index.ts'
 import type { Pocketchain, PocketchainOptions } from '../index.ts'
-import type { RpcError } from '../rpc/index.ts'
+import type { RpcError } from '../jsonrpc/index.ts'
 import { embeddedChain } from './chains/chain.ts'
 import type { WalletChain } from './chains/chain.ts'
 import { Keyring } from './keys/keyring.ts'

@@ -1,5 +1,5 @@
-import { createRemoteRpc, memoryRecords } from '../rpc/index.ts'
-import type { OutboundOptions, Records, RpcError } from '../rpc/index.ts'
+import { createRemoteRpc, memoryRecords } from '../jsonrpc/index.ts'
+import type { OutboundOptions, Records, RpcError } from '../jsonrpc/index.ts'
 import { Approvals } from './approvals/approvals.ts'
 import { Batches } from './batches/batches.ts'
 import type { WalletChain } from './chains/chain.ts'
@@ -15,6 +15,7 @@ import type { Keyring } from './keys/keyring.ts'
 import { BATCH_CALLS, BATCH_DATA_BYTES, ORIGIN_CHARS } from './limits.ts'
 import { SiteProvider } from './provider.ts'
 import type { Provider } from './provider.ts'
+import { createProviderRequests } from './request.ts'
 import type { Question } from './question.ts'
 import type { Policy } from './approvals/rules.ts'
 import type { WalletSettings } from './settings.ts'
@@ -63,18 +64,19 @@ export interface Wallet {
 /** Throws RangeError for settings that cannot be. */
 export function createWallet(options: WalletOptions): Wallet {
   const wallet = contextOf(options)
+  const answer = createProviderRequests(wallet)
   const providers = new Set<SiteProvider>()
   let isClosed = false
   const provider = (origin: string = LOCAL_ORIGIN): Provider => {
     if (origin === '' || origin.length > ORIGIN_CHARS)
       throw new RangeError(`an origin has 1 to ${ORIGIN_CHARS} characters, not ${origin.length}`)
-    const opened = new SiteProvider(wallet, origin, (closed) => providers.delete(closed))
+    const opened = new SiteProvider(wallet, answer, origin, (closed) => providers.delete(closed))
     if (isClosed) opened.close()
     else providers.add(opened)
     return opened
   }
   wallet.sites.subscribe((change) => withdrawStale(wallet, change))
-  const control = createControl(wallet)
+  const control = createControl(wallet, answer)
   const close = async (): Promise<void> => {
     isClosed = true
     wallet.approvals.close()
@@ -82,7 +84,7 @@ export function createWallet(options: WalletOptions): Wallet {
     await wallet.batches.close()
   }
   const { approvals, chains, keyring, sites, batches, settings } = wallet
-  const face = createFace(wallet, { provider, control })
+  const face = createFace(wallet, answer, { provider, control })
   return { approvals, chains, keyring, sites, batches, settings, provider, control, face, close, [Symbol.asyncDispose]: close }
 }
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { MINE_BLOCKS } from '../../chain/index.ts'
 import { Address } from '../../eth/index.ts'
-import { CODE, RpcError } from '../errors.ts'
+import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { DETAILED_BLOCKS, LATEST_SECONDS, TICK_MS } from '../limits.ts'
 import { ALICE, GENESIS_SECONDS, testNode } from '../node.fixture.ts'
 import type { TestNode } from '../node.fixture.ts'

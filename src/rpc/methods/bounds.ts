@@ -1,7 +1,7 @@
-import { invalidParams } from '../errors.ts'
+import { invalidParams } from '../../jsonrpc/index.ts'
 import type { Schema } from '../method.ts'
 import { LATEST_SECONDS } from '../limits.ts'
-import { integer, refused } from '../schema.ts'
+import { integer, refused } from '../../jsonrpc/schema.ts'
 
 /** A value of `schema` that is at most `most`; `unit` is what the message calls it. */
 export function atMost<T extends number | bigint>(schema: Schema<T>, most: T, unit: string): Schema<T> {

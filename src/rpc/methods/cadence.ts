@@ -4,7 +4,7 @@ import { LEAST_INTERVAL_MS, MOST_INTERVAL_MS } from '../limits.ts'
 import { required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
 import { BOOLEAN, orNull } from '../results.ts'
-import { boolean, integer, refused } from '../schema.ts'
+import { boolean, integer, refused } from '../../jsonrpc/schema.ts'
 import { commands, named } from './named.ts'
 
 /** anvil and ganache say seconds, hardhat says milliseconds, both under one name; nobody waits 1,000 s for a block. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Address, Authorization, Hex } from '../../eth/index.ts'
-import type { RpcError } from '../errors.ts'
+import type { RpcError } from '../../jsonrpc/index.ts'
 import { ALICE, MANUAL, PRECONF, testNode } from '../node.fixture.ts'
 import type { TestNode } from '../node.fixture.ts'
 

@@ -4,22 +4,22 @@ import { Hex } from '../../eth/index.ts'
 import type { AccessListItem, Address, Hash } from '../../eth/index.ts'
 import type { Executed, Listener } from '../../evm/index.ts'
 import { requireBlock } from '../blocks.ts'
-import { answerOf, siteOf, withCall } from '../calls.ts'
-import type { Call, Overrides } from '../calls.ts'
-import { computed } from '../computed.ts'
-import { CODE, RpcError, invalidParams } from '../errors.ts'
+import { answerOf, siteOf, withCall } from '../execution/calls.ts'
+import type { Call, Overrides } from '../execution/calls.ts'
+import { computed } from '../execution/computed.ts'
+import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
 import { accessListJson } from '../json.ts'
 import { ACCESS_LIST_RUNS, CALL_TIME_MS } from '../limits.ts'
 import { optional, required } from '../method.ts'
 import type { Method } from '../method.ts'
-import { blockOverrides, stateOverrides } from '../overrides.ts'
-import type { BlockOverrides } from '../overrides.ts'
-import type { Ground } from '../parallel.ts'
-import { assertChain, callRequest } from '../request.ts'
-import type { CallRequest } from '../request.ts'
-import { failed } from '../revert.ts'
-import { LATEST, address, arrayOf, blockRef, bytes, hash, object, quantity } from '../schema.ts'
-import type { BlockRef } from '../schema.ts'
+import { blockOverrides, stateOverrides } from '../execution/overrides.ts'
+import type { BlockOverrides } from '../execution/overrides.ts'
+import type { ComputeDeps } from '../execution/workerport.ts'
+import { assertChain, callRequest } from '../execution/request.ts'
+import type { CallRequest } from '../execution/request.ts'
+import { failed } from '../execution/revert.ts'
+import { LATEST, address, arrayOf, blockRef, bytes, hash, object, quantity } from '../../jsonrpc/schema.ts'
+import type { BlockRef } from '../../jsonrpc/schema.ts'
 
 const REVERT_ERRORS = {
   [CODE.server]: 'the call reverted (`execution reverted`, data: the revert bytes), halted, or cannot be paid for',
@@ -55,13 +55,14 @@ export const CALL_METHODS: readonly Method[] = [
       result: '0x0000000000000000000000000000000000000000000000000000000000000012',
     },
     needs: ({ view }, [, block, , env]) => needsOf(view, block, env),
-    likeOf: plainLike,
+    callKeyOf: plainLike,
     compute: (ground, [request, block, state, env]) => {
-      const { compat, spell } = ground
+      const { compat } = ground
       requireTarget(request, block, compat)
       return answerAt(ground, request, block, { state, block: env }, (outcome, bytes, at, size) => {
-        if (outcome.kind === 'success') return spell(bytes, at, size)
-        throw failed(outcome, Hex.fromRange(bytes, at, size), compat)
+        const data = Hex.fromRange(bytes, at, size)
+        if (outcome.kind === 'success') return data
+        throw failed(outcome, data, compat)
       })
     },
   }),
@@ -78,7 +79,7 @@ export const CALL_METHODS: readonly Method[] = [
       const at = block ?? estimateBlock(compat)
       return Hex.fromQuantity(callAt(ground, request, at, { state, block: env }, (call) => call.estimate(compat)))
     },
-    likeOf: plainLike,
+    callKeyOf: plainLike,
   }),
   computed({
     name: 'eth_createAccessList',
@@ -101,7 +102,7 @@ function plainLike([{ to, data }, block, state, env]: readonly [CallRequest, (Bl
 
 /** Runs `work` with the call on one View (law 1). */
 function callAt<T>(
-  { view, deadline }: Ground,
+  { view, deadline }: ComputeDeps,
   request: CallRequest,
   ref: BlockRef | undefined,
   overrides: Overrides,
@@ -113,7 +114,7 @@ function callAt<T>(
 }
 
 function answerAt<T>(
-  { view, deadline }: Ground,
+  { view, deadline }: ComputeDeps,
   request: CallRequest,
   ref: BlockRef | undefined,
   overrides: Overrides,

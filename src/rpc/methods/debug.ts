@@ -3,7 +3,7 @@ import { requireBlock } from '../blocks.ts'
 import { method, required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { BYTES, listOf } from '../results.ts'
-import { blockRef } from '../schema.ts'
+import { blockRef } from '../../jsonrpc/schema.ts'
 
 const ERRORS = { [-32001]: 'there is no such block' }
 

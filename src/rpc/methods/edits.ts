@@ -6,7 +6,7 @@ import { ACCOUNTS_PER_EDIT } from '../limits.ts'
 import { required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { BOOLEAN } from '../results.ts'
-import { address, bigInteger, bytes, oneOrMany, storageSlot } from '../schema.ts'
+import { address, bigInteger, bytes, oneOrMany, storageSlot } from '../../jsonrpc/schema.ts'
 import { atMost } from './bounds.ts'
 import { commands, familiar, named } from './named.ts'
 

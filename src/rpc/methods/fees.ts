@@ -3,14 +3,14 @@ import { Hex } from '../../eth/index.ts'
 import type { Header } from '../../eth/index.ts'
 import { GAS_PER_BLOB, rulesAt } from '../../evm/index.ts'
 import type { ChainConfig } from '../../evm/index.ts'
-import { invalidParams } from '../errors.ts'
-import { baseFeeAfter, blobFeeAfter, blobFeeIn, comingBaseFee, offeredGasPrice, suggestedTip, tipsOf } from '../gasprice.ts'
+import { invalidParams } from '../../jsonrpc/index.ts'
+import { baseFeeAfter, blobFeeAfter, blobFeeIn, comingBaseFee, offeredGasPrice, suggestedTip, tipsOf } from '../execution/gasprice.ts'
 import { FEE_HISTORY_BLOCKS, FEE_HISTORY_PERCENTILES, FEE_HISTORY_TRANSACTIONS } from '../limits.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
 import { QUANTITY, listOf, record } from '../results.ts'
-import { blockNumber, integer, mismatch, refused } from '../schema.ts'
-import type { Infer } from '../schema.ts'
+import { blockNumber, integer, mismatch, refused } from '../../jsonrpc/schema.ts'
+import type { Infer } from '../../jsonrpc/schema.ts'
 
 const percentiles: Schema<readonly number[]> = {
   json: { type: 'array', items: { type: 'number', minimum: 0, maximum: 100 }, maxItems: FEE_HISTORY_PERCENTILES },

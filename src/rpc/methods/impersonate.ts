@@ -1,7 +1,7 @@
 import { required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { BOOLEAN } from '../results.ts'
-import { address, boolean } from '../schema.ts'
+import { address, boolean } from '../../jsonrpc/schema.ts'
 import { commands, familiar, named } from './named.ts'
 
 const WETH = '0x4200000000000000000000000000000000000006'

@@ -2,8 +2,7 @@ import { method } from '../method.ts'
 import type { Method, MethodRow, Param } from '../method.ts'
 import { BOOLEAN, NULL } from '../results.ts'
 
-// The neighbours gave the same methods different first names. Here each name stands in the table as a row of its own,
-// made from one description.
+// Other dev nodes have the same methods under different prefixes. Each name has a row of its own, made from one description.
 
 /** The prefixes under which viem's test client asks in its three modes. */
 const FAMILIES = ['anvil', 'hardhat', 'ganache']
@@ -21,12 +20,12 @@ export function named<const P extends readonly Param<unknown>[]>(
   return names.map((name) => method({ ...row, name }))
 }
 
-/** What a command has beyond what is the same for all of them. */
+/** A command without the parts that all commands share. */
 type Command<P extends readonly Param<unknown>[]> = Omit<MethodRow<P>, 'name' | 'result' | 'example'> & {
   readonly example: readonly unknown[]
 }
 
-/** Methods with nothing to tell: they answer null as anvil does, under the others' names `true` as those do. */
+/** Methods without a result: they answer null like anvil, and under the other prefixes `true` like those nodes. */
 export function commands<const P extends readonly Param<unknown>[]>(
   names: readonly string[],
   { example, handler, ...row }: Command<P>,
@@ -38,8 +37,8 @@ export function commands<const P extends readonly Param<unknown>[]>(
       name,
       result: answer === null ? NULL : BOOLEAN,
       example: { params: example, result: answer },
-      handler: async (context, args, caller) => {
-        await handler(context, args, caller)
+      handler: async (context, args, caller, isAlone) => {
+        await handler(context, args, caller, isAlone)
         return answer
       },
     })

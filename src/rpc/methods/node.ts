@@ -3,7 +3,7 @@ import { chainForks } from '../forks.ts'
 import { method, required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { ADDRESS, BOOLEAN, HASH, QUANTITY, STRING, listOf, record } from '../results.ts'
-import { bytes } from '../schema.ts'
+import { bytes } from '../../jsonrpc/schema.ts'
 
 const RESOURCE = record('resource', { disabled: BOOLEAN }, { oldestBlock: QUANTITY, deleteStrategy: { type: 'object' } })
 

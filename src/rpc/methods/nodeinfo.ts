@@ -1,13 +1,13 @@
 import type { Chain } from '../../chain/index.ts'
 import { Hex } from '../../eth/index.ts'
 import { rulesAt } from '../../evm/index.ts'
-import { CODE, RpcError } from '../errors.ts'
-import { comingBaseFee, suggestedGasPrice } from '../gasprice.ts'
+import { CODE, RpcError } from '../../jsonrpc/index.ts'
+import { comingBaseFee, suggestedGasPrice } from '../execution/gasprice.ts'
 import type { Json } from '../json.ts'
 import { required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { HASH, NULL, QUANTITY, STRING, record } from '../results.ts'
-import { boolean, string } from '../schema.ts'
+import { boolean, string } from '../../jsonrpc/schema.ts'
 import { commands, familiar, named } from './named.ts'
 
 const NUMBER = { type: 'integer' }

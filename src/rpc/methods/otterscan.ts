@@ -4,22 +4,22 @@ import type { Address, Block, Hash } from '../../eth/index.ts'
 import { Deadline } from '../../evm/index.ts'
 import type { TraceMaker } from '../../evm/index.ts'
 import { findBlock, requireState } from '../blocks.ts'
-import { callEntries, operations } from '../calllist.ts'
-import { computed } from '../computed.ts'
-import { creationOf, hasCode } from '../creation.ts'
-import { CODE } from '../errors.ts'
+import { callEntries, operations } from '../execution/calllist.ts'
+import { computed } from '../execution/computed.ts'
+import { creationOf, hasCode } from '../execution/creation.ts'
+import { CODE } from '../../jsonrpc/index.ts'
 import { blockJson, headerJson, receiptJson, transactionJson } from '../json.ts'
 import type { Json } from '../json.ts'
 import { CREATION_TIME_MS, OTTERSCAN_PAGE, TRACE_BYTES, TRACE_TIME_MS } from '../limits.ts'
 import { method, required } from '../method.ts'
 import type { Method } from '../method.ts'
-import { pageAfter, pageBefore } from '../pages.ts'
-import type { Ground } from '../parallel.ts'
+import { pageAfter, pageBefore } from '../logs/paging.ts'
+import type { ComputeDeps } from '../execution/workerport.ts'
 import { ADDRESS, BLOCK, BOOLEAN, BYTES, HASH, HEADER, QUANTITY, RECEIPT, TRANSACTION, listOf, orNull, record } from '../results.ts'
-import { address, blockNumber, blockRef, hash, integer, refused } from '../schema.ts'
-import type { BlockRef, Schema } from '../schema.ts'
+import { address, blockNumber, blockRef, hash, integer, refused } from '../../jsonrpc/schema.ts'
+import type { BlockRef, Schema } from '../../jsonrpc/schema.ts'
 import { JsonText } from '../texts.ts'
-import { includedAt, needsOfRun, traceAt, withinBudget, withRun } from '../tracing.ts'
+import { includedAt, needsOfRun, traceAt, withinBudget, withRun } from '../execution/tracing.ts'
 
 // Otterscan is an explorer that runs in the browser and asks its node for what the standard methods lack. The shapes are erigon's, for which it was
 // written; where anvil's are others (the order of pages, what counts as internal), Otterscan reads erigon's.
@@ -220,7 +220,7 @@ function told(
   })
 }
 
-function revertData({ view, deadline }: Ground, transactionHash: Hash): Hex {
+function revertData({ view, deadline }: ComputeDeps, transactionHash: Hash): Hex {
   const { block, index } = includedAt(view, transactionHash)
   return withRun(view, block, deadline(TRACE_TIME_MS), (run) => {
     run.skipTo(index)

@@ -4,7 +4,7 @@ import { RealClock } from '../../chain/index.ts'
 import { COMPAT } from '../../compat.ts'
 import { Hash } from '../../eth/index.ts'
 import { DevAccounts } from '../accounts.ts'
-import { createRpc } from '../dispatch.ts'
+import { createRpc } from '../noderpc.ts'
 import { ALICE, GENESIS_SECONDS, PRECONF, testNode } from '../node.fixture.ts'
 
 const GENESIS_MS = GENESIS_SECONDS * 1_000

@@ -1,13 +1,13 @@
 import { ManualClock } from '../../chain/index.ts'
 import type { Chain, Clock } from '../../chain/index.ts'
 import { Hex } from '../../eth/index.ts'
-import { CODE, RpcError } from '../errors.ts'
+import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import type { Json } from '../json.ts'
 import { TICK_MS, TICK_STEP_MS } from '../limits.ts'
 import { method, required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { HASH, QUANTITY, STRING, record } from '../results.ts'
-import { integer } from '../schema.ts'
+import { integer } from '../../jsonrpc/schema.ts'
 import { atMost } from './bounds.ts'
 
 const NUMBER = { type: 'integer' }

@@ -1,7 +1,7 @@
 import { required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { BOOLEAN, HASH, orNull } from '../results.ts'
-import { address, hash } from '../schema.ts'
+import { address, hash } from '../../jsonrpc/schema.ts'
 import { commands, familiar, named } from './named.ts'
 
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'

@@ -1,10 +1,10 @@
 import { DecodeError, Hash, Hex, PersonalMessage, TypedData } from '../../eth/index.ts'
 import type { Signature } from '../../eth/index.ts'
-import { CODE } from '../errors.ts'
+import { CODE } from '../../jsonrpc/index.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method } from '../method.ts'
-import { callRequest } from '../request.ts'
-import { address, anything, bytes, refused } from '../schema.ts'
+import { callRequest } from '../execution/request.ts'
+import { address, anything, bytes, refused } from '../../jsonrpc/schema.ts'
 import { fill, requireSender } from './fill.ts'
 import { named } from './named.ts'
 

@@ -5,11 +5,11 @@ import type { Chain } from '../../chain/index.ts'
 import { Hex } from '../../eth/index.ts'
 import { StateFileError, mergeAccounts, readStateAccounts, stateFileText } from '../../store/index.ts'
 import type { StateAccount } from '../../store/index.ts'
-import { CODE, RpcError } from '../errors.ts'
+import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { optional, required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
 import { BOOLEAN } from '../results.ts'
-import { boolean, bytes, refused } from '../schema.ts'
+import { boolean, bytes, refused } from '../../jsonrpc/schema.ts'
 import { familiar, named } from './named.ts'
 
 /** The bytes of a state file; what is wrong in it is named by its path. */

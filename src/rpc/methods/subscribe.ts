@@ -1,14 +1,14 @@
 import type { Hex } from '../../eth/index.ts'
 import type { Session } from '../context.ts'
-import { CODE, RpcError, invalidParams } from '../errors.ts'
+import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
 import { SUBSCRIPTIONS_PER_CONNECTION, WATCHED_TRANSACTIONS } from '../limits.ts'
-import { EVERY_LOG, logFilter } from '../logfilter.ts'
+import { EVERY_LOG, logFilter } from '../logs/logfilter.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
-import { randomId } from '../randomid.ts'
-import { anything, arrayOf, boolean, hash, maybe, object, quantity, string } from '../schema.ts'
-import { feedsOf } from '../subscriptions.ts'
-import type { End, Feeds, Sink } from '../subscriptions.ts'
+import { randomId } from '../logs/randomid.ts'
+import { anything, arrayOf, boolean, hash, maybe, object, quantity, string } from '../../jsonrpc/schema.ts'
+import { feedsOf } from '../logs/subscriptions.ts'
+import type { End, Feeds, Sink } from '../logs/subscriptions.ts'
 
 /** One kind of subscription, with the type of its option forgotten. */
 interface Kind {

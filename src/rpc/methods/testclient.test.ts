@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { Cadence } from '../../chain/index.ts'
 import { textOf } from '../body.ts'
 import { ALICE, DEDICATED, GENESIS_SECONDS, PRECONF, testNode } from '../node.fixture.ts'
-import type { NodeRpc } from '../dispatch.ts'
+import type { NodeRpc } from '../noderpc.ts'
 
 // viem's test client asks each thing by the names and in the units of the node it believes to talk to.
 

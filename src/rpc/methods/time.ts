@@ -3,7 +3,7 @@ import { LATEST_SECONDS, MOST_SECONDS_APART } from '../limits.ts'
 import { required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
 import { BOOLEAN } from '../results.ts'
-import { integer, refused } from '../schema.ts'
+import { integer, refused } from '../../jsonrpc/schema.ts'
 import { fitting, timestamp, tooLate } from './bounds.ts'
 import { commands, familiar, named } from './named.ts'
 

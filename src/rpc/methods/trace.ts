@@ -2,24 +2,24 @@ import type { Needs, View } from '../../chain/index.ts'
 import type { Block, Hash } from '../../eth/index.ts'
 import type { Deadline, TraceBudget } from '../../evm/index.ts'
 import { findBlock } from '../blocks.ts'
-import { siteOf, withCall } from '../calls.ts'
-import type { Site } from '../calls.ts'
-import { computed } from '../computed.ts'
-import { CODE, RpcError } from '../errors.ts'
+import { siteOf, withCall } from '../execution/calls.ts'
+import type { Site } from '../execution/calls.ts'
+import { computed } from '../execution/computed.ts'
+import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { TRACE_BYTES, TRACE_TIME_MS } from '../limits.ts'
 import { optional, required } from '../method.ts'
 import type { JsonSchema, Method } from '../method.ts'
-import { blockOverrides, stateOverrides } from '../overrides.ts'
-import type { Ground } from '../parallel.ts'
-import { assertChain, callRequest } from '../request.ts'
-import type { CallRequest } from '../request.ts'
+import { blockOverrides, stateOverrides } from '../execution/overrides.ts'
+import type { ComputeDeps } from '../execution/workerport.ts'
+import { assertChain, callRequest } from '../execution/request.ts'
+import type { CallRequest } from '../execution/request.ts'
 import { HASH, listOf, record } from '../results.ts'
-import { blockNumber, blockRef, hash, LATEST, maybe, object, quantityNumber } from '../schema.ts'
-import type { BlockRef, Infer } from '../schema.ts'
+import { blockNumber, blockRef, hash, LATEST, maybe, object, quantityNumber } from '../../jsonrpc/schema.ts'
+import type { BlockRef, Infer } from '../../jsonrpc/schema.ts'
 import { JsonText } from '../texts.ts'
-import { TRACE_OPTIONS, tracerOf, traceOptions } from '../tracers.ts'
-import type { TraceOptions } from '../tracers.ts'
-import { includedAt, needsOfRun, traceAt, withinBudget, withRun } from '../tracing.ts'
+import { TRACE_OPTIONS, tracerOf, traceOptions } from '../execution/tracers.ts'
+import type { TraceOptions } from '../execution/tracers.ts'
+import { includedAt, needsOfRun, traceAt, withinBudget, withRun } from '../execution/tracing.ts'
 
 const callOptions = object({
   ...TRACE_OPTIONS,
@@ -97,7 +97,7 @@ export const TRACE_METHODS: readonly Method[] = [
 /** The options stand second in all of these but debug_traceCall. */
 const PATH = 'argument 1 (options)'
 
-function tracedBlock(ground: Ground, ref: BlockRef, options: TraceOptions | undefined): JsonText {
+function tracedBlock(ground: ComputeDeps, ref: BlockRef, options: TraceOptions | undefined): JsonText {
   const { view } = ground
   const block = blockAt(view, ref)
   if (block.header.number === 0) throw new RpcError(CODE.server, 'genesis is not traceable')
@@ -110,7 +110,7 @@ function tracedBlock(ground: Ground, ref: BlockRef, options: TraceOptions | unde
   )
 }
 
-function tracedCall(ground: Ground, request: CallRequest, ref?: BlockRef, options?: CallOptions): JsonText {
+function tracedCall(ground: ComputeDeps, request: CallRequest, ref?: BlockRef, options?: CallOptions): JsonText {
   const { view } = ground
   const block = blockAt(view, ref)
   assertChain(request.chainId, view.config, 'argument 0 (call)')
@@ -155,7 +155,7 @@ function blockAt(view: View, ref: BlockRef = LATEST): Block {
 
 /** One budget of bytes and of time for all that one answer holds. */
 function traced(
-  { deadline }: Ground,
+  { deadline }: ComputeDeps,
   options: TraceOptions | undefined,
   work: (budget: TraceBudget, deadline: Deadline) => string,
 ): JsonText {

@@ -6,7 +6,7 @@ import { receiptJson, transactionJson } from '../json.ts'
 import { method, required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { BYTES, RECEIPT, TRANSACTION, orNull, record } from '../results.ts'
-import { blockNumber, hash, quantityNumber } from '../schema.ts'
+import { blockNumber, hash, quantityNumber } from '../../jsonrpc/schema.ts'
 import { JsonBytes } from '../texts.ts'
 import { named } from './named.ts'
 

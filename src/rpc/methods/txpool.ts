@@ -5,7 +5,7 @@ import type { Json } from '../json.ts'
 import { method, required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { QUANTITY, STRING, TRANSACTION, record } from '../results.ts'
-import { address } from '../schema.ts'
+import { address } from '../../jsonrpc/schema.ts'
 
 const ACCOUNT = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const BY_NONCE = { type: 'object', additionalProperties: TRANSACTION }

@@ -1,6 +1,6 @@
 import type { Chain, View } from '../../chain/index.ts'
 import type { Transaction } from '../../eth/index.ts'
-import { CODE, RpcError, invalidParams } from '../errors.ts'
+import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
 import { receiptJson } from '../json.ts'
 import type { Json } from '../json.ts'
 import { RECEIPT_WAIT_MS } from '../limits.ts'

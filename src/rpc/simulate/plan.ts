@@ -1,8 +1,8 @@
 import type { Header, Withdrawal } from '../../eth/index.ts'
-import { RpcError } from '../errors.ts'
+import { RpcError } from '../../jsonrpc/index.ts'
 import { SIMULATED_BLOCKS, SIMULATED_CALLS, SIMULATED_CALLS_PER_BLOCK, SIMULATED_ROOT_ENTRIES } from '../limits.ts'
-import type { BlockOverrides, StateOverrides } from '../overrides.ts'
-import type { CallRequest } from '../request.ts'
+import type { BlockOverrides, StateOverrides } from '../execution/overrides.ts'
+import type { CallRequest } from '../execution/request.ts'
 import { SIMULATION_CODE } from './refusals.ts'
 
 /** One block of eth_simulateV1 as it was asked for. */

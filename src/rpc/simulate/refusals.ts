@@ -1,5 +1,5 @@
 import type { InvalidTransaction, RefusalCode } from '../../evm/index.ts'
-import { CODE, RpcError } from '../errors.ts'
+import { CODE, RpcError } from '../../jsonrpc/index.ts'
 
 /** Codes of eth_simulateV1 (execution-apis, eth_simulateV1). */
 export const SIMULATION_CODE = {

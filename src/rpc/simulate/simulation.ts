@@ -13,16 +13,16 @@ import {
   rulesAt,
 } from '../../evm/index.ts'
 import type { BlockContext, Deadline, Executed, Message, Rules } from '../../evm/index.ts'
-import { RpcError } from '../errors.ts'
+import { RpcError } from '../../jsonrpc/index.ts'
 import { blockJson, logJson } from '../json.ts'
 import type { Json } from '../json.ts'
 import { CALL_GAS } from '../limits.ts'
-import { overrideState } from '../overrides.ts'
-import type { PrecompilePlaces } from '../overrides.ts'
-import { phantom } from '../phantom.ts'
-import { assertChain, messageOf, senderOf } from '../request.ts'
-import type { CallRequest } from '../request.ts'
-import { revertMessage } from '../revert.ts'
+import { overrideState } from '../execution/overrides.ts'
+import type { PrecompilePlaces } from '../execution/overrides.ts'
+import { phantom } from '../execution/phantom.ts'
+import { assertChain, messageOf, senderOf } from '../execution/request.ts'
+import type { CallRequest } from '../execution/request.ts'
+import { revertMessage } from '../execution/revert.ts'
 import { planBlocks } from './plan.ts'
 import type { PlannedBlock, RequestedBlock } from './plan.ts'
 import { SIMULATION_CODE, refusedCall } from './refusals.ts'
@@ -41,7 +41,7 @@ const OP_BLOCK_SECONDS = 2
 const ETHER = Address.from('0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee')
 
 /** One call as it went. */
-interface Ran {
+interface Measured {
   readonly tx: Transaction
   readonly executed: Executed
   /** the logs that count: without those of traced transfers */
@@ -89,7 +89,7 @@ export class Simulation {
     const context = this.#context(frame, planned, rules)
     const places = overrideState(this.#world, planned.state, rules)
     beginBlock(context, this.#world)
-    const ran: Ran[] = []
+    const ran: Measured[] = []
     for (const request of planned.calls) ran.push(this.#call(request, context, places, ran))
     const block = this.#seal(frame, context, planned, ran)
     this.#parent = block.header
@@ -98,7 +98,7 @@ export class Simulation {
     return { ...blockJson(block, fullTransactions), calls: callsJson(ran, block, traceTransfers) }
   }
 
-  #call(request: CallRequest, context: BlockContext, places: PrecompilePlaces, before: readonly Ran[]): Ran {
+  #call(request: CallRequest, context: BlockContext, places: PrecompilePlaces, before: readonly Measured[]): Measured {
     this.#deadline.check()
     const { validation, traceTransfers } = this.#options
     const spent = before.at(-1)?.receipt.cumulativeGasUsed ?? 0n
@@ -148,7 +148,7 @@ export class Simulation {
     throw refusedCall(new InvalidTransaction(low ? 'nonce-too-low' : 'nonce-too-high', reason), gas)
   }
 
-  #receipt(message: Message, executed: Executed, spent: bigint, before: readonly Ran[], rules: Rules): Receipt {
+  #receipt(message: Message, executed: Executed, spent: bigint, before: readonly Measured[], rules: Rules): Receipt {
     const logs = this.#options.traceTransfers ? executed.logs.filter(({ address }) => address !== ETHER) : executed.logs
     const byzantium = rules.has('byzantium')
     const last = before.at(-1)?.receipt
@@ -171,7 +171,7 @@ export class Simulation {
     }
   }
 
-  #seal(frame: Header, context: BlockContext, { withdrawals }: PlannedBlock, ran: readonly Ran[]): Block {
+  #seal(frame: Header, context: BlockContext, { withdrawals }: PlannedBlock, ran: readonly Measured[]): Block {
     const { rules } = context
     const receipts = ran.map(({ receipt }) => receipt)
     const logs = receipts.flatMap((receipt) => receipt.logs)
@@ -250,7 +250,7 @@ function withdrawalsRoot(rules: Rules, withdrawals: readonly Withdrawal[], stora
  * Log indices count every log that is shown, so traced transfers count here though not in the receipts. The recorded
  * answers of execution-apis also count the transfer of a call that then failed.
  */
-function callsJson(ran: readonly Ran[], block: Block, traceTransfers: boolean): readonly Json[] {
+function callsJson(ran: readonly Measured[], block: Block, traceTransfers: boolean): readonly Json[] {
   let logIndex = 0
   return ran.map(({ tx, executed, capped }, transactionIndex) => {
     const { outcome, output, logs, gasUsed, gasUsedBeforeRefund } = executed

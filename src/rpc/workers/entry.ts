@@ -1,11 +1,11 @@
 import { parentPort } from 'node:worker_threads'
-import { desk } from './desk.ts'
+import { threadService } from './threadservice.ts'
 
-// What a thread of Node begins with.
+// The program of a worker thread.
 
 if (parentPort === null) throw new Error('this file is for worker threads')
 const port = parentPort
 port.on(
   'message',
-  desk((message) => port.postMessage(message)),
+  threadService((message) => port.postMessage(message)),
 )

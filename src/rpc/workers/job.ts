@@ -1,7 +1,7 @@
 import { FarState } from '../../chain/index.ts'
 import type { ViewSlice } from '../../chain/index.ts'
-import { refusalOf } from '../outward.ts'
-import type { Task } from '../parallel.ts'
+import { refusalOf } from '../refusals.ts'
+import type { Task } from '../execution/workerport.ts'
 import type { JsonText } from '../texts.ts'
 
 /** Throws what `sliceOf` throws. */

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { View } from '../../chain/index.ts'
 import type { Hash } from '../../eth/index.ts'
-import { CROWD_MS, LONG_AFTER, SHARED_WAITING, STRETCH_MS } from '../limits.ts'
+import { OFFLOAD_START_MS, LONG_AFTER, SHARED_WAITING, MAIN_THREAD_MS } from '../limits.ts'
 import { ALICE, testNode } from '../node.fixture.ts'
 import type { TestNode } from '../node.fixture.ts'
 import type { FromThread, Thread, ToThread } from './messages.ts'
@@ -87,7 +87,7 @@ async function staged(most: number, canStart = (_count: number) => true, prepare
 
 /** The first thread, as a crowd starts it. */
 async function begun(stage: Stage): Promise<Marionette> {
-  for (let i = 0; i <= LONG_AFTER; i++) stage.workers.sharing.ran({ like: LIKE, limitMs: LIMIT_MS, tookMs: CROWD_MS })
+  for (let i = 0; i <= LONG_AFTER; i++) stage.workers.sharing.ran({ callKey: LIKE, limitMs: LIMIT_MS, tookMs: OFFLOAD_START_MS })
   await turns()
   const [first] = stage.threads
   if (first === undefined) throw new Error('a crowd starts a thread')
@@ -183,7 +183,7 @@ describe('a thread that a crowd starts', () => {
 
   it('leaves the work here when not even the first can be started', async () => {
     const stage = await staged(2, () => false)
-    for (let i = 0; i <= LONG_AFTER; i++) stage.workers.sharing.ran({ like: LIKE, limitMs: LIMIT_MS, tookMs: CROWD_MS })
+    for (let i = 0; i <= LONG_AFTER; i++) stage.workers.sharing.ran({ callKey: LIKE, limitMs: LIMIT_MS, tookMs: OFFLOAD_START_MS })
     await turns()
     expect(stage.node.bugs.splice(0).length).toBe(1)
     expect([await stage.ask(true), await stage.ask(false), stage.starts()]).toEqual([null, null, 1])
@@ -260,10 +260,10 @@ describe('what is shared', () => {
     const first = await stood(stage)
     const asked = [stage.ask(true), stage.ask(true)]
     first.answer()
-    await pause(STRETCH_MS / 2)
+    await pause(MAIN_THREAD_MS / 2)
     first.answer()
     expect(await Promise.all(asked)).toEqual(['"0x"', '"0x"'])
-    await pause(STRETCH_MS * 2)
+    await pause(MAIN_THREAD_MS * 2)
     expect(first.tasks.length).toBe(2)
   })
 
@@ -305,7 +305,7 @@ describe('what is shared', () => {
     const first = await stood(stage)
     const asked = stage.ask(true)
     const startMs = performance.now()
-    const now = vi.spyOn(performance, 'now').mockReturnValue(startMs + STRETCH_MS + 1)
+    const now = vi.spyOn(performance, 'now').mockReturnValue(startMs + MAIN_THREAD_MS + 1)
     expect(stage.workers.sharing.limitMs(LIKE)).toBe(null)
     now.mockRestore()
     first.answer()
@@ -329,17 +329,17 @@ describe('the time beside everybody else', () => {
     const stage = await staged(1)
     const first = await stood(stage)
     const shared = [stage.ask(true), stage.ask(true)]
-    expect(stage.workers.stretchMs).toBe(STRETCH_MS)
+    expect(stage.workers.mainThreadMs).toBe(MAIN_THREAD_MS)
     first.answer()
     first.answer()
     await Promise.all(shared)
     const long = [stage.ask(false)]
-    expect(stage.workers.stretchMs).toBe(STRETCH_MS)
+    expect(stage.workers.mainThreadMs).toBe(MAIN_THREAD_MS)
     long.push(stage.ask(false))
-    expect(stage.workers.stretchMs).toBeLessThan(STRETCH_MS)
+    expect(stage.workers.mainThreadMs).toBeLessThan(MAIN_THREAD_MS)
     first.answer()
     first.answer()
     await Promise.all(long)
-    expect(stage.workers.stretchMs).toBe(STRETCH_MS)
+    expect(stage.workers.mainThreadMs).toBe(MAIN_THREAD_MS)
   })
 })

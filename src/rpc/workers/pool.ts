@@ -1,22 +1,22 @@
 import { sliceOf } from '../../chain/index.ts'
 import type { View, ViewSlice } from '../../chain/index.ts'
 import type { Block } from '../../eth/index.ts'
-import { CODE, RpcError } from '../errors.ts'
-import { CROWDED_STRETCH_MS, FIRST_STRETCHES, SHARED_WAITING, STRETCH_MS, WAITING_TASKS } from '../limits.ts'
-import type { Parallel, Sharing, Task } from '../parallel.ts'
+import { CODE, RpcError } from '../../jsonrpc/index.ts'
+import { BUSY_MAIN_THREAD_MS, FIRST_MAIN_THREAD_TIMES, SHARED_WAITING, MAIN_THREAD_MS, WAITING_TASKS } from '../limits.ts'
+import type { Parallel, Sharing, Task } from '../execution/workerport.ts'
 import type { JsonText } from '../texts.ts'
-import { Crowd } from './crowd.ts'
+import { OffloadPolicy } from './offload.ts'
 import { Job } from './job.ts'
-import { Runner } from './runner.ts'
-import type { RunnerParts } from './runner.ts'
+import { WorkerHandle } from './workerhandle.ts'
+import type { RunnerParts } from './workerhandle.ts'
 
 export interface WorkersOptions extends Omit<RunnerParts, 'onIdle' | 'onEnd'> {
   /** threads at a time */
   readonly most: number
   /** requests that may wait; WAITING_TASKS unless given */
   readonly waitingMost?: number
-  /** STRETCH_MS unless given */
-  readonly stretchMs?: number
+  /** MAIN_THREAD_MS unless given */
+  readonly mainThreadMs?: number
 }
 
 /**
@@ -25,14 +25,14 @@ export interface WorkersOptions extends Omit<RunnerParts, 'onIdle' | 'onEnd'> {
  * to start one takes a hundred times as long as such a request.
  */
 export class Workers implements Parallel {
-  readonly #stretchMs: number
+  readonly #mainThreadMs: number
   readonly #options: WorkersOptions
   readonly #waitingMost: number
   /** each with what resolves when it has started */
-  readonly #runners = new Map<Runner, Promise<void>>()
+  readonly #runners = new Map<WorkerHandle, Promise<void>>()
   readonly #waiting: Job[] = []
   /** tells which requests are shared */
-  readonly sharing: Sharing = new Crowd({
+  readonly sharing: Sharing = new OffloadPolicy({
     isSharing: () => this.#at.shared > 0,
     hasTime: () => this.#hasTime,
     begin: () => {
@@ -55,13 +55,13 @@ export class Workers implements Parallel {
     this.#options = options
     this.#most = options.most
     this.#waitingMost = options.waitingMost ?? WAITING_TASKS
-    this.#stretchMs = options.stretchMs ?? STRETCH_MS
+    this.#mainThreadMs = options.mainThreadMs ?? MAIN_THREAD_MS
   }
 
   /** While heavy requests wait for a thread, more of them will come: a hundred stretches in one turn would hold up two seconds of flashblocks. */
-  get stretchMs(): number {
-    if (this.#isOpen && this.#runners.size === 0) return this.#stretchMs * FIRST_STRETCHES
-    return this.#at.long > this.#most ? Math.min(this.#stretchMs, CROWDED_STRETCH_MS) : this.#stretchMs
+  get mainThreadMs(): number {
+    if (this.#isOpen && this.#runners.size === 0) return this.#mainThreadMs * FIRST_MAIN_THREAD_TIMES
+    return this.#at.long > this.#most ? Math.min(this.#mainThreadMs, BUSY_MAIN_THREAD_MS) : this.#mainThreadMs
   }
 
   async compute(task: Task): Promise<JsonText | null> {
@@ -106,7 +106,7 @@ export class Workers implements Parallel {
     for (const job of this.#waiting.splice(0)) job.reject(why)
     const runners = [...this.#runners]
     this.#runners.clear()
-    await Promise.all(runners.flatMap(([runner, started]) => [runner.end(why), started]))
+    await Promise.all(runners.flatMap(([worker, started]) => [worker.end(why), started]))
   }
 
   /** First come, first served. */
@@ -126,7 +126,7 @@ export class Workers implements Parallel {
       this.#watching = null
       if (this.#hasTime) this.#watch()
       else this.#letGo()
-    }, STRETCH_MS)
+    }, MAIN_THREAD_MS)
   }
 
   /** One in each turn of the loop: a hundred of them would hold up flashblocks. */
@@ -139,22 +139,22 @@ export class Workers implements Parallel {
 
   /** One thread more for those who wait, when the last one stands. */
   #grow(): void {
-    if ([...this.#runners.keys()].every((runner) => runner.stands)) this.#start(null)
+    if ([...this.#runners.keys()].every((worker) => worker.stands)) this.#start(null)
   }
 
   /** For what is shared. Behind a task that takes seconds it would wait for as long. */
   get #hasTime(): boolean {
     if (this.#idle.length > 0) return true
     const hasRoom = this.#at.long === 0 && this.#waiting.length < Math.min(SHARED_WAITING, this.#waitingMost)
-    return hasRoom && [...this.#runners.keys()].some((runner) => runner.hasTimeSoon)
+    return hasRoom && [...this.#runners.keys()].some((worker) => worker.hasTimeSoon)
   }
 
   get #hasRoom(): boolean {
     return this.#runners.size < this.#most || this.#idle.length > 0
   }
 
-  get #idle(): readonly Runner[] {
-    return [...this.#runners.keys()].filter((runner) => runner.isIdle)
+  get #idle(): readonly WorkerHandle[] {
+    return [...this.#runners.keys()].filter((worker) => worker.isIdle)
   }
 
   /** Whatever goes wrong with one job is not for those behind it. */
@@ -169,7 +169,7 @@ export class Workers implements Parallel {
   /** There is room. */
   #place(job: Job, slice: ViewSlice): void {
     const idle = this.#idle
-    if (idle.some((runner) => runner.take(job, slice))) return
+    if (idle.some((worker) => worker.take(job, slice))) return
     if (job.task.isShared) return this.#unplaced(job, idle)
     const [behind] = idle
     if (behind !== undefined && this.#runners.size >= this.#most) this.#giveUp(behind)
@@ -177,23 +177,23 @@ export class Workers implements Parallel {
   }
 
   /** Threads that cannot follow to the newest state are of no use to a crowd; it will have another. */
-  #unplaced(job: Job, behind: readonly Runner[]): void {
-    for (const runner of behind) this.#giveUp(runner)
+  #unplaced(job: Job, behind: readonly WorkerHandle[]): void {
+    for (const worker of behind) this.#giveUp(worker)
     job.resolve(null)
   }
 
-  #giveUp(behind: Runner): void {
+  #giveUp(behind: WorkerHandle): void {
     this.#runners.delete(behind)
     behind.end().catch(this.#options.onBug)
   }
 
   #start(job: Job | null): void {
-    const runner = new Runner({ ...this.#options, onIdle: () => this.#serve(), onEnd: (each, stood) => this.#lost(each, stood) })
-    this.#runners.set(runner, runner.begin(job))
+    const worker = new WorkerHandle({ ...this.#options, onIdle: () => this.#serve(), onEnd: (each, stood) => this.#lost(each, stood) })
+    this.#runners.set(worker, worker.begin(job))
   }
 
-  #lost(runner: Runner, stood: boolean): void {
-    this.#runners.delete(runner)
+  #lost(worker: WorkerHandle, stood: boolean): void {
+    this.#runners.delete(worker)
     if (!stood) this.#most = this.#runners.size
     if (this.#most === 0) this.#isOpen = false
     if (this.#isOpen) this.#serve()

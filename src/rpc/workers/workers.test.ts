@@ -29,7 +29,7 @@ const SLOT_0 = '0x5f545f5260205ff3'
 
 const nodes: TestNode[] = []
 /** Everything that looks at the clock goes to a thread at once. */
-const through = ({ start }: Threads, most = 1, stretchMs = 0) => ({ start, most, stretchMs })
+const through = ({ start }: Threads, most = 1, mainThreadMs = 0) => ({ start, most, mainThreadMs })
 
 async function started(options: TestNodeOptions): Promise<TestNode> {
   const node = await testNode(options)
@@ -111,11 +111,11 @@ describe('a heavy request', () => {
   it('may take longer while no thread stands: what runs for the first time is slow, and a thread takes its time to start', async () => {
     const own = threads()
     const node = await started({ workers: through(own, 1, 5) })
-    expect(node.workers?.stretchMs).toBe(20)
+    expect(node.workers?.mainThreadMs).toBe(20)
     await settle(node, 1n)
     await long(node)
     expect(own.started).toHaveLength(1)
-    expect(node.workers?.stretchMs).toBe(5)
+    expect(node.workers?.mainThreadMs).toBe(5)
   })
 
   it('is answered as it would be here', async () => {
@@ -288,10 +288,10 @@ describe('threads', () => {
   })
 
   it('that cannot be started leave the work here', async () => {
-    const without = await started({ workers: { start: nodeThreads(null), most: 1, stretchMs: 0 } })
+    const without = await started({ workers: { start: nodeThreads(null), most: 1, mainThreadMs: 0 } })
     await settle(without, 1n)
     expect(await long(without)).toBe(Hash.fromBigint(1n))
-    const broken = await started({ workers: { start: nodeThreads(new URL('./absent.js', import.meta.url)), most: 1, stretchMs: 0 } })
+    const broken = await started({ workers: { start: nodeThreads(new URL('./absent.js', import.meta.url)), most: 1, mainThreadMs: 0 } })
     await settle(broken, 1n)
     expect(await long(broken)).toBe(Hash.fromBigint(1n))
     expect(await long(broken)).toBe(Hash.fromBigint(1n))

@@ -1,5 +1,5 @@
 import { Address } from '../../eth/index.ts'
-import { RpcError, invalidParams } from '../../rpc/index.ts'
+import { RpcError, invalidParams } from '../../jsonrpc/index.ts'
 import { rejected } from '../errors.ts'
 import type { Choice, Question } from '../question.ts'
 

@@ -1,6 +1,6 @@
 import { Address } from '../../eth/index.ts'
 import type { Hash } from '../../eth/index.ts'
-import { RpcError } from '../../rpc/index.ts'
+import { RpcError } from '../../jsonrpc/index.ts'
 import type { AccountLabel, CallView, ChainLabel, Draft, FeeView, Preview } from '../question.ts'
 
 /** Questions as the methods of the wallet ask them, for the tests of the queue. */

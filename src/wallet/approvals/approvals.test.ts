@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { RpcError } from '../../rpc/index.ts'
+import { RpcError } from '../../jsonrpc/index.ts'
 import type { Question } from '../question.ts'
 import { Approvals } from './approvals.ts'
 import type { ApprovalEvent } from './approvals.ts'

@@ -1,4 +1,4 @@
-import { RpcError, invalidParams } from '../../rpc/index.ts'
+import { RpcError, invalidParams } from '../../jsonrpc/index.ts'
 import { Answer } from './answer.ts'
 import type { AnsweredBy } from './answer.ts'
 import { WALLET_CODE, rejected } from '../errors.ts'

@@ -1,4 +1,4 @@
-import type { RpcError } from '../../rpc/index.ts'
+import type { RpcError } from '../../jsonrpc/index.ts'
 import { Answer } from './answer.ts'
 import type { AnsweredBy } from './answer.ts'
 import { rejected } from '../errors.ts'

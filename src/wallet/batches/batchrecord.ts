@@ -1,7 +1,7 @@
 import { Address, Hash } from '../../eth/index.ts'
 import type { Hex } from '../../eth/index.ts'
-import type { Records } from '../../rpc/index.ts'
-import { JsonRecords } from '../../rpc/index.ts'
+import type { Records } from '../../jsonrpc/index.ts'
+import { JsonRecords } from '../../jsonrpc/index.ts'
 
 /** A batch that was submitted, as it is kept: JSON as it stands. Never changed, only replaced. */
 export interface BatchRecord {

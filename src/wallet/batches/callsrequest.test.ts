@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { RpcError } from '../../rpc/index.ts'
+import { RpcError } from '../../jsonrpc/index.ts'
 import { assertCapabilities, callsRequest } from './callsrequest.ts'
 import { BATCH_ID_CHARS, SPONSOR_CONTEXT_BYTES } from '../limits.ts'
 

@@ -1,6 +1,6 @@
 import type { Address } from '../../eth/index.ts'
-import { CODE, RpcError, schema } from '../../rpc/index.ts'
-import type { Schema } from '../../rpc/index.ts'
+import { CODE, RpcError, schema } from '../../jsonrpc/index.ts'
+import type { Schema } from '../../jsonrpc/index.ts'
 import type { Call } from './call.ts'
 import type { WalletSettings } from '../settings.ts'
 import { WALLET_CODE, readable, sponsorRequired, unreadable, unsupportedCapability } from '../errors.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { Delegation } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
-import { RpcError } from '../../rpc/index.ts'
+import { RpcError } from '../../jsonrpc/index.ts'
 import { embeddedChain } from '../chains/chain.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { DELEGATE } from '../delegate.ts'

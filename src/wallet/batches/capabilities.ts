@@ -1,6 +1,6 @@
 import { Hex } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
-import { RpcError } from '../../rpc/index.ts'
+import { RpcError } from '../../jsonrpc/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { standingOf } from './execution.ts'
 import type { Standing } from './execution.ts'

@@ -1,6 +1,6 @@
 import { Address, Hex } from '../../eth/index.ts'
 import type { Hash } from '../../eth/index.ts'
-import { invalidParams } from '../../rpc/index.ts'
+import { invalidParams } from '../../jsonrpc/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import type { WalletContext } from '../context.ts'
 import { standingOf } from './execution.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Address } from '../../eth/index.ts'
-import { RpcError } from '../../rpc/index.ts'
+import { RpcError } from '../../jsonrpc/index.ts'
 import { embeddedChain } from '../chains/chain.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { blockGround, feeView, feesFor, l1FeeOf } from './fees.ts'

@@ -1,6 +1,6 @@
 import { Hex, Transaction } from '../../eth/index.ts'
 import type { Address, TransactionFields } from '../../eth/index.ts'
-import { CODE, RpcError, invalidParams } from '../../rpc/index.ts'
+import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import type { FeeView, SponsorView } from '../question.ts'
 

@@ -1,6 +1,6 @@
 import { Delegation, Hex, IntrinsicGas } from '../../eth/index.ts'
 import type { AccessListItem, Address } from '../../eth/index.ts'
-import { RpcError } from '../../rpc/index.ts'
+import { RpcError } from '../../jsonrpc/index.ts'
 import { Call } from './call.ts'
 import type { CallRequestJson } from './call.ts'
 import type { WalletChain } from '../chains/chain.ts'

@@ -1,6 +1,6 @@
 import { Abi, Hash, Hex, entryPointVersion } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
-import { CODE, RpcError, UserOperationJson } from '../../rpc/index.ts'
+import { CODE, RpcError, UserOperationJson } from '../../jsonrpc/index.ts'
 import { WAITING } from './batchrecord.ts'
 import type { BatchOperation, BatchRecord, Fate } from './batchrecord.ts'
 import type { WalletChain } from '../chains/chain.ts'

@@ -1,7 +1,7 @@
 import { Delegation, ENTRY_POINTS, UserOperation, entryPoint } from '../../eth/index.ts'
 import type { Address, Hex } from '../../eth/index.ts'
 import type { Pocketchain } from '../../index.ts'
-import type { Rpc } from '../../rpc/index.ts'
+import type { Rpc } from '../../jsonrpc/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { DELEGATE, encodeExecute } from '../delegate.ts'
 import { Keyring } from '../keys/keyring.ts'

@@ -1,6 +1,6 @@
 import { Hex, Transaction } from '../../eth/index.ts'
 import type { Address, Hash } from '../../eth/index.ts'
-import { CODE, RpcError } from '../../rpc/index.ts'
+import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import type { Approved, AskOptions } from '../approvals/approvals.ts'
 import { after } from '../approvals/timing.ts'
 import { duplicateId, randomBatchId } from './batches.ts'

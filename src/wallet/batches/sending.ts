@@ -1,6 +1,6 @@
 import { Hex } from '../../eth/index.ts'
 import type { Address, Hash, Transaction, TransactionFields } from '../../eth/index.ts'
-import { CODE, RpcError } from '../../rpc/index.ts'
+import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { DELEGATE } from '../delegate.ts'
 import type { Keyring } from '../keys/keyring.ts'

@@ -1,6 +1,6 @@
 import { Hash, Hex } from '../../eth/index.ts'
 import type { Address, Transaction } from '../../eth/index.ts'
-import { RpcError } from '../../rpc/index.ts'
+import { RpcError } from '../../jsonrpc/index.ts'
 import { WAITING } from './batchrecord.ts'
 import type { BatchRecord, BatchTransaction } from './batchrecord.ts'
 import type { WalletChain } from '../chains/chain.ts'

@@ -1,5 +1,5 @@
 import { Hex } from '../../eth/index.ts'
-import type { Rpc } from '../../rpc/index.ts'
+import type { Rpc } from '../../jsonrpc/index.ts'
 import type { ChainLabel } from '../question.ts'
 
 /** What is known of a chain; without the connection, what is kept of it. */

@@ -1,5 +1,5 @@
 import { Hex } from '../../eth/index.ts'
-import { OutboundError, RpcError, isLoopbackName } from '../../rpc/index.ts'
+import { OutboundError, RpcError, isLoopbackName } from '../../jsonrpc/index.ts'
 import type { ChainInfo } from './chain.ts'
 import type { Chains } from './chains.ts'
 import { unrecognizedChain } from '../errors.ts'

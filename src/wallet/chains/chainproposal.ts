@@ -1,6 +1,6 @@
 import { Hex } from '../../eth/index.ts'
-import { OutboundError, checkedUrl, invalidParams, schema } from '../../rpc/index.ts'
-import type { Schema } from '../../rpc/index.ts'
+import { OutboundError, checkedUrl, invalidParams, schema } from '../../jsonrpc/index.ts'
+import type { Schema } from '../../jsonrpc/index.ts'
 import type { ChainInfo } from './chain.ts'
 import type { Chains } from './chains.ts'
 import { CHAIN_NAME_CHARS, CHAIN_URLS, CURRENCY_NAME_CHARS, CURRENCY_SYMBOL_CHARS, URL_CHARS } from '../limits.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { JsonRecords, RpcError, memoryRecords } from '../../rpc/index.ts'
-import type { Rpc } from '../../rpc/index.ts'
+import { JsonRecords, RpcError, memoryRecords } from '../../jsonrpc/index.ts'
+import type { Rpc } from '../../jsonrpc/index.ts'
 import type { ChainInfo, WalletChain } from './chain.ts'
 import { Chains } from './chains.ts'
 import { CHAINS, CHAIN_URLS } from '../limits.ts'

@@ -1,5 +1,5 @@
-import { JsonRecords } from '../../rpc/index.ts'
-import type { Records, Rpc } from '../../rpc/index.ts'
+import { JsonRecords } from '../../jsonrpc/index.ts'
+import type { Records, Rpc } from '../../jsonrpc/index.ts'
 import type { ChainInfo, WalletChain } from './chain.ts'
 import { CHAINS, CHAIN_URLS, PROBE_BYTES, PROBE_MS } from '../limits.ts'
 import { nodeRpc } from './noderpc.ts'

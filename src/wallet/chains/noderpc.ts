@@ -1,5 +1,5 @@
-import { CODE, RpcError } from '../../rpc/index.ts'
-import type { Rpc } from '../../rpc/index.ts'
+import { CODE, RpcError } from '../../jsonrpc/index.ts'
+import type { Rpc } from '../../jsonrpc/index.ts'
 import { WALLET_CODE } from '../errors.ts'
 
 /** A node that an app brought along: what it refuses must not look like a refusal of the person or of the wallet, whatever code it gives. */

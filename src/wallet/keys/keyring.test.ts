@@ -4,7 +4,7 @@ import { recoverAddress, recoverAuthorizationAddress, verifyMessage } from 'viem
 import { describe, expect, it } from 'vitest'
 import { Authorization, Hash, Hex, PersonalMessage, Secp256k1, Transaction, UserOperation, entryPoint } from '../../eth/index.ts'
 import type { Address, PrivateKey } from '../../eth/index.ts'
-import { RpcError } from '../../rpc/index.ts'
+import { RpcError } from '../../jsonrpc/index.ts'
 import { Keyring } from './keyring.ts'
 import type { SigningChain } from './keyring.ts'
 

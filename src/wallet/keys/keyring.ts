@@ -1,6 +1,6 @@
 import { Authorization, Hex, Secp256k1, Transaction, UserOperation } from '../../eth/index.ts'
 import type { Address, AuthorizationFields, EntryPoint, Hash, PrivateKey, Signature, TransactionFields } from '../../eth/index.ts'
-import { RpcError } from '../../rpc/index.ts'
+import { RpcError } from '../../jsonrpc/index.ts'
 import type { ChainInfo } from '../chains/chain.ts'
 import { WALLET_CODE, unauthorized } from '../errors.ts'
 import type { Keystore } from './keystore.ts'

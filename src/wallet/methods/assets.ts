@@ -1,5 +1,5 @@
-import { required, schema } from '../../rpc/index.ts'
-import type { Schema } from '../../rpc/index.ts'
+import { required, schema } from '../../jsonrpc/index.ts'
+import type { Schema } from '../../jsonrpc/index.ts'
 import { chainLabel } from '../chains/chain.ts'
 import { selectedChain } from '../connecting.ts'
 import { WALLET_CODE } from '../errors.ts'

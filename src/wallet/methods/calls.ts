@@ -1,90 +1,22 @@
 import { Hex } from '../../eth/index.ts'
-import { optional, required, schema } from '../../rpc/index.ts'
-import type { JsonSchema } from '../../rpc/index.ts'
+import { optional, required, schema } from '../../jsonrpc/index.ts'
+import type { JsonSchema } from '../../jsonrpc/index.ts'
 import { capabilitiesOf } from '../batches/capabilities.ts'
 import { batchId, callsRequest } from '../batches/callsrequest.ts'
 import { WALLET_CODE } from '../errors.ts'
-import { CAPABILITY_CHAINS, STATUS_WAIT_MS } from '../limits.ts'
+import { CAPABILITY_CHAINS } from '../limits.ts'
 import { walletMethod } from '../method.ts'
 import type { WalletMethod } from '../method.ts'
 import { sendCalls } from '../batches/sendcalls.ts'
+import { CALLS_STATUS_METHOD, UNKNOWN_BATCH } from './callsstatus.ts'
 import { permittedAccount } from '../sites.ts'
 import { isSponsorshipOn } from '../sponsorship/switch.ts'
 
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
 const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const ID = '0x2c9f1d4be1a0d60d43e0d5b1b0d2c1a5f5a7f4b36e8c2d90a1b7c6d5e4f30211'
-const HASH = '0xc9ec3caa78e68e4aab5d188c7fe6c0815e29ad62507fe729dbd32681405715dc'
 const SUPPORTED: JsonSchema = { type: 'object', required: ['supported'], properties: { supported: { type: 'boolean' } } }
 const ATOMIC_STATUS: JsonSchema = { enum: ['supported', 'ready', 'unsupported'] }
-
-const RECEIPT: JsonSchema = {
-  type: 'object',
-  required: ['logs', 'status', 'blockHash', 'blockNumber', 'gasUsed', 'transactionHash'],
-  properties: {
-    logs: {
-      type: 'array',
-      items: {
-        type: 'object',
-        required: ['address', 'data', 'topics'],
-        properties: { address: schema.address.json, data: schema.bytes.json, topics: { type: 'array', items: schema.hash.json } },
-      },
-    },
-    status: schema.quantity.json,
-    blockHash: schema.hash.json,
-    blockNumber: schema.quantity.json,
-    gasUsed: schema.quantity.json,
-    transactionHash: schema.hash.json,
-  },
-}
-
-const CALLS_STATUS: JsonSchema = {
-  type: 'object',
-  required: ['version', 'id', 'chainId', 'status', 'atomic', 'capabilities'],
-  properties: {
-    version: { enum: ['2.0.0'] },
-    id: { type: 'string' },
-    chainId: schema.quantity.json,
-    status: { enum: [100, 200, 400, 500, 600] },
-    atomic: { type: 'boolean' },
-    receipts: { type: 'array', items: RECEIPT },
-    capabilities: {
-      type: 'object',
-      required: ['status'],
-      properties: {
-        status: {
-          type: 'object',
-          required: ['confirmation', 'reason', 'message', 'calls'],
-          properties: {
-            confirmation: { enum: ['none', 'preconfirmed', 'sealed'] },
-            reason: { enum: ['reverted', 'partly', 'retracted', 'refused', 'dropped', 'replaced', null] },
-            message: { oneOf: [{ type: 'string' }, { type: 'null' }] },
-            calls: {
-              type: 'array',
-              items: {
-                type: 'object',
-                required: ['outcome', 'transactionHash'],
-                properties: {
-                  outcome: { enum: ['pending', 'success', 'reverted', 'refused', 'dropped', 'replaced'] },
-                  transactionHash: { oneOf: [schema.hash.json, { type: 'null' }] },
-                },
-              },
-            },
-          },
-        },
-        userOperation: {
-          type: 'object',
-          required: ['userOpHash', 'success', 'reason'],
-          properties: {
-            userOpHash: schema.hash.json,
-            success: { oneOf: [{ type: 'boolean' }, { type: 'null' }] },
-            reason: { oneOf: [{ type: 'string' }, { type: 'null' }] },
-          },
-        },
-      },
-    },
-  },
-}
 
 const CAPABILITIES: JsonSchema = {
   type: 'object',
@@ -101,8 +33,6 @@ const CAPABILITIES: JsonSchema = {
     },
   },
 }
-
-const UNKNOWN = { [WALLET_CODE.unknownBatch]: 'the origin has submitted no batch with that id within a day' }
 
 export const CALLS_METHODS: readonly WalletMethod[] = [
   walletMethod({
@@ -147,42 +77,13 @@ export const CALLS_METHODS: readonly WalletMethod[] = [
     },
     handler: (wallet, [batch], asker) => sendCalls(wallet, batch, asker),
   }),
-  walletMethod({
-    name: 'wallet_getCallsStatus',
-    doc: `What has become of a batch. A pending one is waited for up to ${STATUS_WAIT_MS} ms; it is 200 as soon as it is pre-confirmed, unless the wallet is set to sealed blocks.`,
-    params: [required('id', batchId)],
-    result: CALLS_STATUS,
-    errors: UNKNOWN,
-    example: {
-      params: [ID],
-      result: {
-        version: '2.0.0',
-        id: ID,
-        chainId: '0x7a69',
-        status: 200,
-        atomic: true,
-        receipts: [{ logs: [], status: '0x1', blockHash: HASH, blockNumber: '0x1b4', gasUsed: '0xcf08', transactionHash: HASH }],
-        capabilities: {
-          status: {
-            confirmation: 'sealed',
-            reason: null,
-            message: null,
-            calls: [
-              { outcome: 'success', transactionHash: HASH },
-              { outcome: 'success', transactionHash: HASH },
-            ],
-          },
-        },
-      },
-    },
-    handler: ({ batches }, [id], { origin, signal }) => batches.status(id, { origin, waitMs: STATUS_WAIT_MS, signal }),
-  }),
+  CALLS_STATUS_METHOD,
   walletMethod({
     name: 'wallet_showCallsStatus',
     doc: "Answers null for a batch that is known; the wallet's page lists it with its status.",
     params: [required('id', batchId)],
     result: { type: 'null' },
-    errors: UNKNOWN,
+    errors: UNKNOWN_BATCH,
     example: { params: [ID], result: null },
     handler: ({ batches }, [id], { origin }) => {
       batches.assertKnown(id, origin)

@@ -1,5 +1,5 @@
 import { Hex } from '../../eth/index.ts'
-import { schema } from '../../rpc/index.ts'
+import { schema } from '../../jsonrpc/index.ts'
 import { walletMethod } from '../method.ts'
 import type { WalletMethod } from '../method.ts'
 

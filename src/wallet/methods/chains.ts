@@ -1,5 +1,5 @@
 import { Hex } from '../../eth/index.ts'
-import { CODE, RpcError, required, schema } from '../../rpc/index.ts'
+import { CODE, RpcError, required, schema } from '../../jsonrpc/index.ts'
 import { answeringUrls, uncheckedUrls } from '../chains/chainprobe.ts'
 import { assertSameSymbol, chainId, proposal, proposedChain } from '../chains/chainproposal.ts'
 import { switchChain } from '../chains/chainswitch.ts'

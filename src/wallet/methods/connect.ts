@@ -1,6 +1,6 @@
 import { Hex } from '../../eth/index.ts'
-import { invalidParams, optional, schema } from '../../rpc/index.ts'
-import type { JsonSchema } from '../../rpc/index.ts'
+import { invalidParams, optional, schema } from '../../jsonrpc/index.ts'
+import type { JsonSchema } from '../../jsonrpc/index.ts'
 import { isOptional } from '../batches/callsrequest.ts'
 import { connect } from '../connecting.ts'
 import type { WalletContext } from '../context.ts'

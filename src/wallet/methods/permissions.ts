@@ -1,6 +1,6 @@
 import { Hash, Hex } from '../../eth/index.ts'
-import { invalidParams, required, schema } from '../../rpc/index.ts'
-import type { JsonSchema } from '../../rpc/index.ts'
+import { invalidParams, required, schema } from '../../jsonrpc/index.ts'
+import type { JsonSchema } from '../../jsonrpc/index.ts'
 import { connect } from '../connecting.ts'
 import { WALLET_CODE } from '../errors.ts'
 import { walletMethod } from '../method.ts'

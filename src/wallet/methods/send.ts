@@ -1,6 +1,6 @@
 import { Hex } from '../../eth/index.ts'
-import { CODE, RpcError, invalidParams, required, schema } from '../../rpc/index.ts'
-import type { Schema } from '../../rpc/index.ts'
+import { CODE, RpcError, invalidParams, required, schema } from '../../jsonrpc/index.ts'
+import type { Schema } from '../../jsonrpc/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { selectedChain } from '../connecting.ts'
 import { WALLET_CODE } from '../errors.ts'

@@ -1,6 +1,6 @@
 import { Hex, PersonalMessage, Secp256k1 } from '../../eth/index.ts'
 import type { Address, Hash, Signature } from '../../eth/index.ts'
-import { invalidParams, optional, required, schema } from '../../rpc/index.ts'
+import { invalidParams, optional, required, schema } from '../../jsonrpc/index.ts'
 import { chainLabel } from '../chains/chain.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { selectedChain } from '../connecting.ts'

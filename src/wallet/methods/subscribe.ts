@@ -1,4 +1,4 @@
-import { CODE, RpcError, optional, required, schema } from '../../rpc/index.ts'
+import { CODE, RpcError, optional, required, schema } from '../../jsonrpc/index.ts'
 import { selectedChain } from '../connecting.ts'
 import { WALLET_CODE } from '../errors.ts'
 import { SUBSCRIPTIONS_PER_PROVIDER } from '../limits.ts'

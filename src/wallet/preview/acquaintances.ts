@@ -1,6 +1,6 @@
 import { Address } from '../../eth/index.ts'
-import type { Records } from '../../rpc/index.ts'
-import { JsonRecords } from '../../rpc/index.ts'
+import type { Records } from '../../jsonrpc/index.ts'
+import { JsonRecords } from '../../jsonrpc/index.ts'
 import { ACQUAINTANCES } from '../limits.ts'
 
 /** To whom an account has sent something through this wallet: who is new, and who only looks like one of them, is worth a word. */

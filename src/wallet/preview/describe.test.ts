@@ -4,7 +4,7 @@ import { encodeAbiParameters, encodeFunctionData, maxUint256, parseAbi, parseAbi
 import type { Abi, Hex as ViemHex } from 'viem'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Address, Hex } from '../../eth/index.ts'
-import type { Rpc } from '../../rpc/index.ts'
+import type { Rpc } from '../../jsonrpc/index.ts'
 import type { Call } from '../batches/call.ts'
 import { Deployed, raw, send, without } from '../batches/calls.fixture.ts'
 import { embeddedChain } from '../chains/chain.ts'

@@ -1,5 +1,5 @@
 import { Hex } from '../../eth/index.ts'
-import { invalidParams } from '../../rpc/index.ts'
+import { invalidParams } from '../../jsonrpc/index.ts'
 import { SIGNED_BYTES } from '../limits.ts'
 import type { Warning } from '../question.ts'
 import { gapWarnings } from './gaps.ts'

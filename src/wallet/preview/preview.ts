@@ -1,6 +1,6 @@
 import { Delegation, Hex } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
-import { RpcError } from '../../rpc/index.ts'
+import { RpcError } from '../../jsonrpc/index.ts'
 import { Call } from '../batches/call.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { DELEGATE, encodeExecute } from '../delegate.ts'

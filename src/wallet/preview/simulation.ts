@@ -1,6 +1,6 @@
 import { Address, Hash, Hex } from '../../eth/index.ts'
-import { CODE, RpcError } from '../../rpc/index.ts'
-import type { Rpc } from '../../rpc/index.ts'
+import { CODE, RpcError } from '../../jsonrpc/index.ts'
+import type { Rpc } from '../../jsonrpc/index.ts'
 import { READ_GAS } from '../limits.ts'
 
 /** A call as `eth_simulateV1` takes it. */

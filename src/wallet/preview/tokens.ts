@@ -1,6 +1,6 @@
 import { Hash, Hex } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
-import type { Rpc } from '../../rpc/index.ts'
+import type { Rpc } from '../../jsonrpc/index.ts'
 import { visibleText } from './display.ts'
 import { READ_BYTES, SYMBOL_CHARS } from '../limits.ts'
 import { readAll } from './simulation.ts'

@@ -1,6 +1,6 @@
 import { DecodeError, Hex, TypedData } from '../../eth/index.ts'
 import type { Address, Hash } from '../../eth/index.ts'
-import { invalidParams } from '../../rpc/index.ts'
+import { invalidParams } from '../../jsonrpc/index.ts'
 import { assertSize } from './message.ts'
 import type { Warning } from '../question.ts'
 import { gapWarnings } from './gaps.ts'

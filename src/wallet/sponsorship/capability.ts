@@ -1,5 +1,5 @@
-import { schema } from '../../rpc/index.ts'
-import type { Schema } from '../../rpc/index.ts'
+import { schema } from '../../jsonrpc/index.ts'
+import type { Schema } from '../../jsonrpc/index.ts'
 import { SPONSOR_CONTEXT_BYTES } from '../limits.ts'
 
 /** Of a batch, by name (ERC-7677). */

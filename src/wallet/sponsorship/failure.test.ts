@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { RpcError } from '../../rpc/index.ts'
+import { RpcError } from '../../jsonrpc/index.ts'
 import { sponsorFailed } from '../errors.ts'
 import { blamed, failureText } from './failure.ts'
 

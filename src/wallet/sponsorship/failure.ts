@@ -1,4 +1,4 @@
-import type { RpcError } from '../../rpc/index.ts'
+import type { RpcError } from '../../jsonrpc/index.ts'
 import { sponsorFailed } from '../errors.ts'
 import { REASON_CHARS } from '../limits.ts'
 import { visibleText } from '../preview/display.ts'

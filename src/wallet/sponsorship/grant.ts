@@ -1,6 +1,6 @@
 import { Abi, DecodeError, Delegation, Hex, UserOperation } from '../../eth/index.ts'
 import type { Address, EntryPoint } from '../../eth/index.ts'
-import { RpcError } from '../../rpc/index.ts'
+import { RpcError } from '../../jsonrpc/index.ts'
 import type { Sponsored } from '../batches/execution.ts'
 import { intrinsicGas } from '../batches/gas.ts'
 import { isLost } from '../batches/sending.ts'

@@ -1,5 +1,5 @@
 import { Address, ENTRY_POINTS, Hex } from '../../eth/index.ts'
-import { RpcError } from '../../rpc/index.ts'
+import { RpcError } from '../../jsonrpc/index.ts'
 import type { Batches } from '../batches/batches.ts'
 import { sponsoredExecutionOf } from '../batches/execution.ts'
 import type { Sponsored, Unsponsored } from '../batches/execution.ts'

@@ -1,6 +1,6 @@
 import { DecodeError, Hex, UserOperation, entryPoint } from '../../eth/index.ts'
 import type { Address, Authorization } from '../../eth/index.ts'
-import { CODE, RpcError, UserOperationJson, schema } from '../../rpc/index.ts'
+import { CODE, RpcError, UserOperationJson, schema } from '../../jsonrpc/index.ts'
 import type { Call } from '../batches/call.ts'
 import { assertTransactionSize } from '../batches/callsrequest.ts'
 import type { Sponsored } from '../batches/execution.ts'

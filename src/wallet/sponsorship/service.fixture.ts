@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, RequestListener, ServerResponse } from 'node:
 import { createServer as createHttps } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../../rpc/tls.fixture.ts'
+import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../../jsonrpc/client/tls.fixture.ts'
 
 /** What a service was asked. */
 export interface AskedOfService {

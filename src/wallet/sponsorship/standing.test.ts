@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Address, Delegation } from '../../eth/index.ts'
-import { RpcError } from '../../rpc/index.ts'
+import { RpcError } from '../../jsonrpc/index.ts'
 import { without } from '../batches/calls.fixture.ts'
 import { answering } from '../batches/operations.fixture.ts'
 import { embeddedChain } from '../chains/chain.ts'

@@ -1,5 +1,5 @@
 import { Address, ENTRY_POINTS } from '../../eth/index.ts'
-import { RpcError } from '../../rpc/index.ts'
+import { RpcError } from '../../jsonrpc/index.ts'
 import { standingOf } from '../batches/execution.ts'
 import type { Standing } from '../batches/execution.ts'
 import type { WalletChain } from '../chains/chain.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { RpcError } from '../../rpc/index.ts'
+import { RpcError } from '../../jsonrpc/index.ts'
 import { ORIGIN, connected, openWallet, startNode } from '../wallet.fixture.ts'
 import { assertSponsorship } from './switch.ts'
 

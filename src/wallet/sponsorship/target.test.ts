@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { RpcError } from '../../rpc/index.ts'
+import { RpcError } from '../../jsonrpc/index.ts'
 import { URL_CHARS } from '../limits.ts'
 import { candidates, sponsorTarget } from './target.ts'
 import type { SponsorSettings } from './target.ts'

@@ -1,5 +1,5 @@
-import { OutboundError, checkedUrl, isLoopbackName } from '../../rpc/index.ts'
-import type { RpcError } from '../../rpc/index.ts'
+import { OutboundError, checkedUrl, isLoopbackName } from '../../jsonrpc/index.ts'
+import type { RpcError } from '../../jsonrpc/index.ts'
 import { invalidSponsorUrl } from '../errors.ts'
 import { URL_CHARS } from '../limits.ts'
 import type { WalletSettings } from '../settings.ts'

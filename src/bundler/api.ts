@@ -1,0 +1,122 @@
+import { Address, Hex } from '../eth/index.ts'
+import type { Hash } from '../eth/index.ts'
+import { UserOperationJson } from '../jsonrpc/index.ts'
+import type { BundlerApi, ReputationEntry } from './methods.ts'
+import type { Overrides } from './node.ts'
+import { operationInJson, receiptJson } from './receipts.ts'
+import type { BundlerService } from './service.ts'
+
+/** The methods of a bundler, JSON-ready. All throw RpcError with the codes of ERC-7769. */
+export function bundlerApi(service: BundlerService): BundlerApi {
+  return {
+    sendUserOperation: (operation, entryPoint) => send(service, operation, entryPoint),
+    estimateUserOperationGas: (operation, entryPoint, overrides) => estimateGas(service, operation, entryPoint, overrides),
+    userOperationByHash: (hash) => byHash(service, hash),
+    userOperationReceipt: (hash) => receipt(service, hash),
+    userOperationStatus: (hash) => status(service, hash),
+    supportedEntryPoints: async () => (await service.entryPoints()).map(({ address }) => Address.checksum(address)),
+    gasPrice: () => prices(service),
+    clearState: () => {
+      service.clearPool()
+      service.reputations.clear()
+      service.outcomes.clear()
+    },
+    dumpMempool: (entryPoint) => dumpMempool(service, entryPoint),
+    sendBundleNow: async () => (await service.flush())[0] ?? null,
+    setBundlingMode: (mode) => void (service.isAutomatic = mode === 'auto'),
+    setReputation: (entries, entryPoint) => setReputation(service, entries, entryPoint),
+    dumpReputation: (entryPoint) => dumpReputation(service, entryPoint),
+    addUserOperations: (operations, entryPoint) => addUserOperations(service, operations, entryPoint),
+  }
+}
+
+async function send(service: BundlerService, value: unknown, at: unknown): Promise<Hash> {
+  const entryPoint = await service.entryPoint(at)
+  return service.send(await service.candidate(entryPoint, UserOperationJson.read(value, entryPoint.version, { partial: false })))
+}
+
+async function estimateGas(service: BundlerService, value: unknown, at: unknown, overrides: Overrides): Promise<unknown> {
+  const entryPoint = await service.entryPoint(at)
+  const operation = UserOperationJson.read(value, entryPoint.version, { partial: true })
+  const candidate = await service.candidate(entryPoint, operation)
+  const estimate = await service.estimate(candidate, overrides)
+  const { paymasterVerificationGasLimit, paymasterPostOpGasLimit, ...own } = estimate
+  const sponsored = operation.paymaster !== null && entryPoint.version !== '0.6'
+  return quantities(sponsored ? { ...own, paymasterVerificationGasLimit, paymasterPostOpGasLimit } : own)
+}
+
+function quantities(amounts: Readonly<Record<string, bigint>>): Readonly<Record<string, Hex>> {
+  return Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, Hex.fromQuantity(amount)]))
+}
+
+async function byHash(service: BundlerService, hash: Hash): Promise<unknown> {
+  const transaction = await service.transactionOf(hash)
+  if (transaction === null) return null
+  const outcome = service.outcomes.get(hash)
+  const found = await operationInJson(service.node, await service.entryPoints(), hash, transaction, async (entryPoint, operation) => {
+    // The account may delegate to another contract by now; an operation that we have sent is identified by its nonce.
+    const sent = outcome?.candidate.operation
+    if (sent?.sender === operation.sender && sent.nonce === operation.nonce) return hash
+    return service.hash(entryPoint, operation)
+  })
+  if (found === null || outcome === undefined) return found
+  const { entryPoint, operation } = outcome.candidate
+  return { ...(found as object), userOperation: UserOperationJson.write(operation, entryPoint.version) } // an object or null
+}
+
+async function receipt(service: BundlerService, hash: Hash): Promise<unknown> {
+  const transaction = await service.transactionOf(hash)
+  return transaction === null ? null : receiptJson(service.node, hash, transaction)
+}
+
+/** In percent of the base fee, plus the tip that the node proposes. */
+const SPEEDS = { slow: 110n, standard: 125n, fast: 150n } as const
+
+async function prices(service: BundlerService): Promise<unknown> {
+  const [{ baseFee }, tip] = await Promise.all([service.node.now(), service.node.quantity('eth_maxPriorityFeePerGas')])
+  const price = (percentage: bigint) => quantities({ maxFeePerGas: (baseFee * percentage) / 100n + tip, maxPriorityFeePerGas: tip })
+  return { slow: price(SPEEDS.slow), standard: price(SPEEDS.standard), fast: price(SPEEDS.fast) }
+}
+
+async function status(service: BundlerService, hash: Hash): Promise<unknown> {
+  const transaction = await service.transactionOf(hash)
+  const waiting = service.pool.get(hash)
+  if (waiting !== null) return { status: waiting.bundle === null ? 'not_submitted' : 'submitted', transactionHash: waiting.bundle }
+  const outcome = service.outcomes.get(hash)
+  if (outcome?.status === 'rejected') return { status: 'rejected', transactionHash: null, reason: outcome.reason?.message ?? null }
+  if (transaction === null) return { status: 'not_found', transactionHash: null }
+  return { status: outcome?.status === 'failed' ? 'failed' : 'included', transactionHash: transaction }
+}
+
+// --- dev methods ----------------------------------------------------------------------------------------------------
+
+async function dumpMempool(service: BundlerService, at: unknown): Promise<unknown> {
+  const entryPoint = await service.entryPoint(at)
+  return service.pool
+    .all()
+    .filter((each) => each.entryPoint.address === entryPoint.address)
+    .map(({ operation }) => UserOperationJson.write(operation, entryPoint.version))
+}
+
+async function setReputation(service: BundlerService, entries: readonly ReputationEntry[], at: unknown): Promise<void> {
+  await service.entryPoint(at)
+  for (const { address, opsSeen, opsIncluded } of entries) service.reputations.set(address, { seen: opsSeen, included: opsIncluded })
+}
+
+async function dumpReputation(service: BundlerService, at: unknown): Promise<unknown> {
+  await service.entryPoint(at)
+  return service.reputations.entries().map(([address, { seen, included }]) => ({
+    address: Address.checksum(address),
+    opsSeen: Hex.fromQuantity(Math.round(seen)),
+    opsIncluded: Hex.fromQuantity(Math.round(included)),
+    status: service.reputations.standing(address),
+  }))
+}
+
+async function addUserOperations(service: BundlerService, values: readonly unknown[], at: unknown): Promise<void> {
+  const entryPoint = await service.entryPoint(at)
+  const candidates = await Promise.all(
+    values.map((value) => service.candidate(entryPoint, UserOperationJson.read(value, entryPoint.version, { partial: false }))),
+  )
+  for (const candidate of candidates) if (service.pool.get(candidate.hash) === null) service.add(candidate)
+}

@@ -1,0 +1,71 @@
+import { CODE, RpcError } from '../errors.ts'
+import { REMOTE_NODE_CONNECTIONS, REMOTE_NODE_MS, REMOTE_NODE_REPLY_BYTES } from '../limits.ts'
+import { Outbound } from './outbound.ts'
+import type { OutboundOptions } from './outbound.ts'
+import type { OutboundReply } from './outboundreply.ts'
+import { OutboundError, checkedUrl } from './outboundtarget.ts'
+import type { Rpc, RpcRequest } from './rpc.ts'
+
+/**
+ * A node elsewhere, over HTTP. What it refuses comes back as RpcError with its code, message and data; when nothing comes
+ * back, or what is no answer, RpcError -32000 with `data.reason` (`unreachable`, `forbidden`, `malformed` …). There is no `subscribe`
+ * over HTTP (RpcError -32601): whoever wants news asks again.
+ *
+ * `reach` is `loopback` unless said. Throws OutboundError for a url that is never fetched.
+ */
+export function createRemoteRpc(url: string, options: OutboundOptions = {}): Rpc {
+  const reach = options.reach ?? 'loopback'
+  const { origin } = checkedUrl(url, reach)
+  const limits = { timeoutMs: REMOTE_NODE_MS, maxReplyBytes: REMOTE_NODE_REPLY_BYTES, connections: REMOTE_NODE_CONNECTIONS }
+  const outbound = new Outbound({ ...limits, ...options, reach })
+  let requests = 0
+  const request = async ({ method, params = [] }: RpcRequest): Promise<unknown> => {
+    const id = (requests += 1)
+    const body = JSON.stringify({ jsonrpc: '2.0', id, method, params })
+    const reply = await outbound.fetch(url, { method: 'POST', headers: JSON_HEADERS, body }).catch((error: unknown) => {
+      throw error instanceof OutboundError ? new RpcError(CODE.server, error.message, { reason: error.reason }) : error
+    })
+    return resultOf(reply, id, origin)
+  }
+  return { request, subscribe: () => Promise.reject(noSubscriptions(origin)) }
+}
+
+const JSON_HEADERS = { 'content-type': 'application/json' }
+
+/** An error object counts whatever the HTTP status is; nodes send both. Throws RpcError. */
+function resultOf({ status, body }: OutboundReply, id: number, origin: string): unknown {
+  const answer = parsed(body)
+  if (answer === null) throw malformed(origin, status, 'which is no JSON-RPC answer')
+  const { error, id: answered } = answer
+  if (error !== undefined && error !== null) throw refusal(error, origin, status)
+  if (status < 200 || status > 299) throw malformed(origin, status, 'and no error that says why')
+  if (!('result' in answer)) throw malformed(origin, status, 'with neither a result nor an error')
+  if (answered !== id) throw malformed(origin, status, 'and the answer to another request')
+  return answer['result']
+}
+
+function parsed(body: Uint8Array): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(TEXT.decode(body))
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isObject ? (value as Readonly<Record<string, unknown>>) : null // any JSON object has this shape
+  } catch {
+    return null
+  }
+}
+
+const TEXT = new TextDecoder('utf-8', { fatal: true })
+
+function refusal(error: unknown, origin: string, status: number): RpcError {
+  const { code, message, data } = error as { code?: unknown; message?: unknown; data?: unknown } // anything; looked at here
+  if (typeof code !== 'number' || !Number.isSafeInteger(code)) return malformed(origin, status, 'and an error without a code')
+  return new RpcError(code, typeof message === 'string' ? message : `error ${code}`, data)
+}
+
+function malformed(origin: string, status: number, what: string): RpcError {
+  return new RpcError(CODE.server, `the node at ${origin} answered HTTP ${status} ${what}`, { reason: 'malformed', status })
+}
+
+function noSubscriptions(origin: string): RpcError {
+  return new RpcError(CODE.methodNotFound, `the node at ${origin} is reached by HTTP, which has no subscriptions; ask again instead`)
+}

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest'
+import { Address, Delegation } from '../../eth/index.ts'
+import { testNode } from '../../rpc/node.fixture.ts'
+import type { TestNode } from '../../rpc/node.fixture.ts'
+import { NodeView } from './nodeview.ts'
+
+const SOMEBODY = Address.from(`0x${'5e'.repeat(20)}`)
+const NOWHERE = Address.from(`0x${'0e'.repeat(20)}`)
+
+/** Counts what the node is asked, and lets the first so many questions fail. */
+function viewOf({ rpc }: TestNode, failures = 0) {
+  const asked: string[] = []
+  const request: typeof rpc.request = (question) => {
+    asked.push(question.method)
+    return asked.length > failures ? rpc.request(question) : Promise.reject(new Error('nobody is there'))
+  }
+  return { asked, view: new NodeView({ request, subscribe: rpc.subscribe }) }
+}
+
+describe('a view of a node', () => {
+  it('is of the block under construction', async () => {
+    const node = await testNode()
+    await node.ask('anvil_setCode', SOMEBODY, Delegation.text(NOWHERE))
+    const { view } = viewOf(node)
+    const { header } = node.chain.head.view.tagged('pending')
+    expect(await view.now()).toEqual({ baseFee: header.baseFeePerGas, timestamp: header.timestamp })
+    expect(await view.delegate(SOMEBODY)).toBe(NOWHERE)
+    expect(await view.delegate(NOWHERE)).toBeNull()
+  })
+
+  it('asks for the chain id once, and again when it was not told', async () => {
+    const { view, asked } = viewOf(await testNode(), 1)
+    await expect(view.chainId()).rejects.toThrow('nobody is there')
+    const ids = await Promise.all([view.chainId(), view.chainId()])
+    expect([...ids, await view.chainId()]).toEqual([31_337, 31_337, 31_337])
+    expect(asked).toEqual(['eth_chainId', 'eth_chainId'])
+  })
+
+  it('finds no deposit where there is no EntryPoint', async () => {
+    const { view } = viewOf(await testNode())
+    expect(await view.deposit(NOWHERE, SOMEBODY)).toBe(0n)
+  })
+})

@@ -1,0 +1,67 @@
+import { Abi, Delegation, Hex } from '../../eth/index.ts'
+import type { Address } from '../../eth/index.ts'
+import type { Rpc } from './rpc.ts'
+import { bytes, maybe, object, quantity, quantityNumber } from '../schema.ts'
+
+/** Of the block under construction. */
+export interface BlockNow {
+  /** wei */
+  readonly baseFee: bigint
+  /** Unix seconds */
+  readonly timestamp: number
+}
+
+/** What rooms beside a node ask it: always of the block under construction, where what is promised has happened. Every verb throws RpcError. */
+export class NodeView {
+  readonly #rpc: Rpc
+  #chainId: Promise<number> | null = null
+
+  constructor(rpc: Rpc) {
+    this.#rpc = rpc
+  }
+
+  ask(method: string, ...params: readonly unknown[]): Promise<unknown> {
+    return this.#rpc.request({ method, params })
+  }
+
+  async quantity(method: string, ...params: readonly unknown[]): Promise<bigint> {
+    return quantity.parse(await this.ask(method, ...params), method)
+  }
+
+  /** Asked once; a node that could not say is asked again. */
+  chainId(): Promise<number> {
+    this.#chainId ??= this.quantity('eth_chainId').then(Number)
+    this.#chainId.catch(() => (this.#chainId = null))
+    return this.#chainId
+  }
+
+  async now(): Promise<BlockNow> {
+    const block = BLOCK.parse(await this.ask('eth_getBlockByNumber', 'pending', false), 'block')
+    return { baseFee: block.baseFeePerGas ?? 0n, timestamp: block.timestamp }
+  }
+
+  async code(address: Address): Promise<Hex> {
+    const code = await this.ask('eth_getCode', address, 'pending')
+    return Hex.isHex(code) ? code : '0x'
+  }
+
+  /** Whom the account delegates to (EIP-7702); null: nobody. */
+  async delegate(address: Address): Promise<Address | null> {
+    return Delegation.ofText(await this.code(address))
+  }
+
+  /** What a contract answers. */
+  async read(to: Address, data: Uint8Array): Promise<Uint8Array> {
+    return bytes.parse(await this.ask('eth_call', { to, data: Hex.fromBytes(data) }, 'pending'), 'eth_call')
+  }
+
+  /** wei that somebody has in an EntryPoint. */
+  async deposit(entryPoint: Address, holder: Address): Promise<bigint> {
+    const word = (await this.read(entryPoint, Abi.call(BALANCE_OF, [holder]))).subarray(0, 32)
+    // Where there is no EntryPoint there is nothing.
+    return word.length === 0 ? 0n : BigInt(Hex.fromBytes(word))
+  }
+}
+
+const BLOCK = object({ baseFeePerGas: maybe(quantity), timestamp: quantityNumber })
+const BALANCE_OF = Abi.selector('balanceOf(address)')

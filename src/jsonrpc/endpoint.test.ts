@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest'
+import { Endpoint, JSON_WRITER } from './endpoint.ts'
+import { RpcError, toRpcErrorBy } from './errors.ts'
+
+/** Answers what it was asked, after a turn; `fail` is refused, `crash` is a bug. */
+function service(maxItems = 3) {
+  const calls: unknown[] = []
+  const bugs: unknown[] = []
+  const call = async (method: string, params: unknown): Promise<unknown> => {
+    calls.push([method, params])
+    await Promise.resolve()
+    if (method === 'fail') throw new RpcError(4001, 'no', { reason: 'rejected' })
+    if (method === 'crash') throw new Error('secret')
+    return method === 'nothing' ? undefined : params
+  }
+  const toRpcError = toRpcErrorBy({ onBug: (error, method) => bugs.push([error, method]) })
+  const endpoint = new Endpoint<null>({
+    call: (method, params) => call(method, params).catch((error: unknown) => Promise.reject(toRpcError(error, method))),
+    toRpcError,
+    writer: JSON_WRITER,
+    maxItems,
+  })
+  const ask = async (body: unknown): Promise<unknown> => {
+    const text = await endpoint.handle(typeof body === 'string' ? body : JSON.stringify(body), null)
+    return text === null ? null : JSON.parse(text)
+  }
+  return { ask, calls, bugs }
+}
+
+describe('Endpoint', () => {
+  it('answers a call under its id', async () => {
+    const { ask } = service()
+    expect(await ask({ jsonrpc: '2.0', id: 'a', method: 'echo', params: [1] })).toEqual({ jsonrpc: '2.0', id: 'a', result: [1] })
+    expect(await ask({ jsonrpc: '2.0', id: null, method: 'nothing' })).toEqual({ jsonrpc: '2.0', id: null, result: null })
+  })
+
+  it('reads bytes as UTF-8 and refuses what is none, as what is no JSON', async () => {
+    const options = {
+      call: (_: string, params: unknown) => params,
+      toRpcError: toRpcErrorBy({ onBug: () => undefined }),
+      writer: JSON_WRITER,
+    }
+    const endpoint = new Endpoint<null>(options)
+    const body = new TextEncoder().encode('{"jsonrpc":"2.0","id":1,"method":"echo","params":["ü"]}')
+    expect(await endpoint.handle(body, null)).toBe('{"jsonrpc":"2.0","id":1,"result":["ü"]}')
+    const parseError = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}'
+    expect(await endpoint.handle(Uint8Array.of(0xff), null)).toBe(parseError)
+    expect(await endpoint.handle('{', null)).toBe(parseError)
+  })
+
+  it('hands on a refusal with its data, and keeps the words of a bug to itself', async () => {
+    const { ask, bugs } = service()
+    const refusal = { code: 4001, message: 'no', data: { reason: 'rejected' } }
+    expect(await ask({ jsonrpc: '2.0', id: 1, method: 'fail' })).toEqual({ jsonrpc: '2.0', id: 1, error: refusal })
+    const answer = await ask({ jsonrpc: '2.0', id: 1, method: 'crash' })
+    expect(answer).toEqual({ jsonrpc: '2.0', id: 1, error: { code: -32603, message: 'method handler crashed' } })
+    expect(bugs).toEqual([[new Error('secret'), 'crash']])
+  })
+
+  it('executes notifications and does not answer them, whatever comes of them', async () => {
+    const { ask, calls } = service()
+    expect(await ask({ jsonrpc: '2.0', method: 'echo', params: [] })).toBeNull()
+    expect(await ask([{ jsonrpc: '2.0', method: 'fail' }])).toBeNull()
+    expect(calls).toEqual([
+      ['echo', []],
+      ['fail', undefined],
+    ])
+  })
+
+  it('refuses what is no request, in words of JSON-RPC', async () => {
+    const { ask, calls } = service()
+    const invalid = { code: -32600, message: 'invalid request' }
+    for (const body of [
+      1,
+      'null',
+      { id: 1, method: 'echo' },
+      { jsonrpc: '2.0', id: {}, method: 'echo' },
+      { jsonrpc: '2.0', id: 1, method: 2 },
+    ]) {
+      expect(await ask(body)).toMatchObject({ error: invalid })
+    }
+    expect(calls).toEqual([])
+  })
+
+  it('answers the items of a batch one after the other', async () => {
+    const { ask } = service()
+    const items = [
+      { jsonrpc: '2.0', id: 1, method: 'echo', params: [1] },
+      { jsonrpc: '2.0', method: 'echo' },
+      { jsonrpc: '2.0', id: 2, method: 'fail' },
+    ]
+    expect(await ask(items)).toMatchObject([
+      { id: 1, result: [1] },
+      { id: 2, error: { code: 4001 } },
+    ])
+  })
+
+  it('refuses an empty batch, and one of too many items as a whole', async () => {
+    const { ask, calls } = service(2)
+    expect(await ask([])).toMatchObject({ id: null, error: { code: -32600, message: 'empty batch' } })
+    const call = { jsonrpc: '2.0', id: 7, method: 'echo' }
+    expect(await ask([call, call, call])).toMatchObject([{ id: 7, error: { code: -32600 } }])
+    expect(calls).toEqual([])
+  })
+})

@@ -1,0 +1,162 @@
+import { failureText, idOf, openEnvelope, parseBody, refusedBatch, tooLarge, unansweredText } from './envelope.ts'
+import type { Id } from './envelope.ts'
+import { CODE, RpcError } from './errors.ts'
+import type { ToRpcError } from './errors.ts'
+import { BATCH_ITEMS, BATCH_RESPONSE_BYTES, BATCH_SLICE_MS } from './limits.ts'
+
+/** The response to one item of a batch: text, or pieces of UTF-8. */
+export type BatchItem = string | readonly Uint8Array[]
+
+/** Turns results into response bodies: text, or whatever else (`B`) the transport sends. Throws RpcError. */
+export interface ResponseWriter<B> {
+  readonly success: (id: Id, method: string, result: unknown) => string | B
+  /** Releases the result of a notification, which is not sent. */
+  readonly discard: (result: unknown) => void
+  /** The body as an item of a batch; null if it is longer than that. */
+  readonly item: (body: B, limitBytes: number) => BatchItem | null
+  /** One array of items of which at least one is not text. */
+  readonly join: (items: readonly BatchItem[]) => B
+}
+
+export interface EndpointOptions<Caller, B> {
+  /** Returns the result or a Promise of it. Throws RpcError. */
+  readonly call: (method: string, params: unknown, caller: Caller, isAlone: boolean) => unknown
+  readonly toRpcError: ToRpcError
+  readonly writer: ResponseWriter<B>
+  /** of one batch; a longer one is refused as a whole: BATCH_ITEMS */
+  readonly maxItems?: number
+  /** what a batch of this caller may take before its rest is refused; Infinity unless given */
+  readonly batchMs?: (caller: Caller) => number
+  /** milliseconds of a monotonic clock; the machine's unless given */
+  readonly now?: () => number
+}
+
+/** The envelope around a dispatcher: one body in (a call, a batch or notifications), one body out. No socket involved. */
+export class Endpoint<Caller, B = never> {
+  readonly #options: EndpointOptions<Caller, B>
+  readonly #now: () => number
+
+  constructor(options: EndpointOptions<Caller, B>) {
+    this.#options = options
+    const clock = performance // Node's getter creates the object at each access
+    this.#now = options.now ?? (() => clock.now())
+  }
+
+  /** Answers at once unless a method has to wait. null: nothing is to be answered. Never throws or rejects. */
+  handle(body: string | Uint8Array, caller: Caller): string | B | null | Promise<string | B | null> {
+    return this.handleMessage(parseBody(body), caller)
+  }
+
+  /** The same for a parsed body; undefined if it was not JSON. */
+  handleMessage(message: unknown, caller: Caller): string | B | null | Promise<string | B | null> {
+    if (message === undefined) return failureText(null, new RpcError(CODE.parse, 'parse error'))
+    return Array.isArray(message) ? this.#batch(message, caller) : this.#respond(message, caller, true)
+  }
+
+  /**
+   * Items run one after the other: a client that sends a transaction and then asks for its receipt expects that order. Handlers run without a pause, so a
+   * long batch yields to the event loop between items.
+   */
+  async #batch(messages: readonly unknown[], caller: Caller): Promise<string | B | null> {
+    const { maxItems = BATCH_ITEMS, batchMs } = this.#options
+    const refused = refusedBatch(messages, maxItems)
+    if (refused !== null) return refused
+    const limitMs = batchMs?.(caller) ?? Infinity
+    const items: BatchItem[] = []
+    let sizeBytes = 0
+    const startMs = this.#now()
+    let yieldedMs = startMs
+    for (const message of messages) {
+      let nowMs = this.#now()
+      if (nowMs - yieldedMs > BATCH_SLICE_MS) {
+        await yieldToEventLoop()
+        yieldedMs = nowMs = this.#now()
+      }
+      const exhausted = exhaustion(sizeBytes, nowMs - startMs, limitMs)
+      const next = exhausted === null ? this.#respond(message, caller, false) : unansweredText(message, exhausted)
+      const body = next instanceof Promise ? await next : next
+      if (body === null) continue
+      const item = typeof body === 'string' ? body : this.#item(body, BATCH_RESPONSE_BYTES - sizeBytes, message)
+      items.push(item)
+      sizeBytes += sizeOf(item)
+    }
+    if (items.length === 0) return null
+    return items.every((item) => typeof item === 'string') ? `[${items.join(',')}]` : this.#options.writer.join(items)
+  }
+
+  #item(body: B, limitBytes: number, message: unknown): BatchItem {
+    try {
+      return this.#options.writer.item(body, limitBytes) ?? failureText(idOf(message), ITEM_TOO_LARGE)
+    } catch (error) {
+      return failureText(idOf(message), refusal(error))
+    }
+  }
+
+  #respond(message: unknown, caller: Caller, isAlone: boolean): Promise<string | B | null> | string | B | null {
+    const envelope = openEnvelope(message)
+    if (envelope.kind === 'invalid') return failureText(envelope.id, new RpcError(CODE.invalidRequest, 'invalid request'))
+    const { method } = envelope
+    const id = envelope.kind === 'call' ? envelope.id : undefined
+    try {
+      const result = this.#options.call(method, envelope.params, caller, isAlone)
+      return result instanceof Promise ? this.#awaited(id, method, result) : this.#written(id, method, result)
+    } catch (error) {
+      return failed(id, error)
+    }
+  }
+
+  #awaited(id: Id | undefined, method: string, result: Promise<unknown>): Promise<string | B | null> {
+    return result.then((value: unknown) => this.#written(id, method, value)).catch((error: unknown) => failed(id, error))
+  }
+
+  /** `id` undefined: a notification, which is executed and not answered. Throws RpcError. */
+  #written(id: Id | undefined, method: string, result: unknown): string | B | null {
+    const { writer, toRpcError } = this.#options
+    try {
+      if (id !== undefined) return writer.success(id, method, result)
+      writer.discard(result)
+      return null
+    } catch (error) {
+      throw toRpcError(error, method)
+    }
+  }
+}
+
+/** The writer for results that are plain JSON values. */
+export const JSON_WRITER: ResponseWriter<never> = {
+  success: (id, _, result) => `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${JSON.stringify(result ?? null)}}`,
+  discard: () => undefined,
+  item: (body) => body,
+  join: (items): never => {
+    throw new Error(`a batch of ${items.length} texts is joined as text`)
+  },
+}
+
+function yieldToEventLoop(): Promise<void> {
+  return new Promise((resolve) => void (typeof setImmediate === 'function' ? setImmediate(resolve) : setTimeout(resolve)))
+}
+
+/** Bytes as counted against limits. Text counts by characters, which are almost always ASCII. */
+function sizeOf(item: BatchItem): number {
+  return typeof item === 'string' ? item.length : item.reduce((sum, piece) => sum + piece.length, 0)
+}
+
+/** The reason why the rest of a batch is not executed; null: it is. */
+function exhaustion(sizeBytes: number, spentMs: number, limitMs: number): RpcError | null {
+  if (sizeBytes > BATCH_RESPONSE_BYTES) return tooLarge()
+  if (spentMs <= limitMs) return null
+  return new RpcError(CODE.timeout, `request timed out: the batch took more than ${limitMs} ms, the rest was not executed`)
+}
+
+const ITEM_TOO_LARGE = new RpcError(
+  CODE.responseTooLarge,
+  `response too large: with this one the batch's answers would pass ${BATCH_RESPONSE_BYTES} bytes; alone it has no limit`,
+)
+
+function failed(id: Id | undefined, error: unknown): string | null {
+  return id === undefined ? null : failureText(id, refusal(error))
+}
+
+function refusal(error: unknown): RpcError {
+  return error instanceof RpcError ? error : new RpcError(CODE.internal, 'method handler crashed')
+}

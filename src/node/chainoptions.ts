@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto'
+import { CADENCES, DEFAULT_L1, ManualClock, RealClock, SEQUENCER_FEE_VAULT } from '../chain/index.ts'
+import type { ChainOptions, Clock } from '../chain/index.ts'
+import { STATE_HISTORY_BLOCKS } from '../compat.ts'
+import { Hash } from '../eth/index.ts'
+import { ShelfError } from '../store/index.ts'
+import type { Store } from '../store/index.ts'
+import { GAS_LIMIT, beginningOf, feeParametersOf, genesisOf } from './genesis.ts'
+import type { DevAccount } from './keys.ts'
+import type { PocketchainOptions, StartOptions } from './options.ts'
+import type { Loaded } from './statefile.ts'
+
+interface ChainDeps {
+  readonly clock: Clock
+  readonly store: Store
+  /** null: no state file */
+  readonly loaded: Loaded | null
+}
+
+export function chainOptionsOf(options: StartOptions, accounts: readonly DevAccount[], { clock, store, loaded }: ChainDeps): ChainOptions {
+  const genesis = loaded?.genesis ?? genesisOf({ ...options, ...beginningOf(options, store) }, accounts, clock)
+  const { cadence = 'preconf' } = options
+  return {
+    genesis,
+    headState: loaded?.headState ?? null,
+    clock,
+    feeParameters: feeParametersOf(options),
+    onBug: options.onError,
+    store,
+    cadence: typeof cadence === 'string' ? CADENCES[cadence] : cadence,
+    l1: {
+      ...DEFAULT_L1,
+      ...(options.l1BaseFee === undefined ? {} : { baseFee: options.l1BaseFee }),
+      ...(options.l1BlobBaseFee === undefined ? {} : { blobBaseFee: options.l1BlobBaseFee }),
+    },
+    gasLimit: options.gasLimit ?? (options.genesis === undefined && (loaded?.genesis ?? null) === null ? GAS_LIMIT : genesis.gasLimit),
+    coinbase: SEQUENCER_FEE_VAULT,
+    order: options.order ?? 'fees',
+    seed: options.seed ?? 'pocketchain',
+    historyBlocks: options.stateHistory ?? STATE_HISTORY_BLOCKS,
+    instanceId: Hash.from(randomBytes(32)),
+  }
+}
+
+export function clockOf({ clock = 'real', timestamp }: PocketchainOptions): Clock {
+  if (typeof clock !== 'string') return clock
+  return clock === 'real' ? new RealClock() : new ManualClock(timestamp === undefined ? Date.now() : timestamp * 1_000)
+}
+
+/** A genesis block does not contain its chain id, and transactions signed for another one would be replayed. Throws ShelfError. */
+export function assertChainId({ records, height }: Store, chainId: number): void {
+  const stored = records.get(CHAIN_ID_RECORD)
+  const kept = stored === null ? null : Buffer.from(stored).toString()
+  if (kept === null || height < 0) records.put(CHAIN_ID_RECORD, Buffer.from(String(chainId)))
+  else if (kept !== String(chainId)) {
+    throw new ShelfError(
+      'foreign',
+      `the directory holds the chain ${kept}, not ${chainId}; start it with --chain-id ${kept}, or choose another one`,
+    )
+  }
+}
+
+const CHAIN_ID_RECORD = 'chain id'

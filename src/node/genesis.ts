@@ -1,0 +1,92 @@
+import {
+  DEFAULT_CODE_SIZE_LIMIT,
+  DEFAULT_FEE_PARAMETERS,
+  DEFAULT_HARDFORK,
+  DEFAULT_TRANSACTION_GAS_CAP,
+  defaultGenesis,
+  opConfig,
+  parseGenesis,
+} from '../chain/index.ts'
+import type { Clock, FeeParameters, Genesis } from '../chain/index.ts'
+import { Secp256k1 } from '../eth/index.ts'
+import { OP_FORKS } from '../evm/index.ts'
+import type { OpFork } from '../evm/index.ts'
+import type { Store } from '../store/index.ts'
+import { bundlerKey, hasDefaultWords, sponsorKeys } from './keys.ts'
+import type { DevAccount } from './keys.ts'
+import type { StartOptions, GenesisCalls, PocketchainOptions } from './options.ts'
+
+const CHAIN_ID = 31_337
+const ETHER = 10n ** 18n
+export const GAS_LIMIT = 60_000_000n
+/** Pays for bundles, which pay it back. */
+const BUNDLER_BALANCE = 1_000n * ETHER
+/** What the sponsor has for deposits, beside those that its paymasters begin with. */
+const SPONSOR_BALANCE = 1_000n * ETHER
+const SPONSOR_DEPOSIT = 100n * ETHER
+const BASE_FEE = 1_000_000_000n
+
+/** The sponsor's paymasters with their deposits. A chain is the same with a sponsor and without: it is started again either way. */
+export async function genesisCallsOf(options: PocketchainOptions): Promise<GenesisCalls> {
+  const { genesis, stateFile, chainId = CHAIN_ID } = options
+  if (genesis !== undefined) return []
+  // A state file may be of another chain.
+  if (chainId === CHAIN_ID && hasDefaultWords(options) && stateFile === undefined) return 'prepared'
+  const { depositCall, sponsorDeployments } = await import('../paymaster/index.ts')
+  const { owner, signer } = sponsorKeys(options)
+  const deployments = sponsorDeployments(Secp256k1.address(owner), Secp256k1.address(signer))
+  return deployments.flatMap((each) => [
+    { to: each.deployer, data: each.data },
+    { ...depositCall(each), value: SPONSOR_DEPOSIT },
+  ])
+}
+
+export function genesisOf(options: StartOptions, accounts: readonly DevAccount[], clock: Clock): Genesis {
+  const limits = {
+    codeSizeLimit: options.codeSizeLimit === undefined ? DEFAULT_CODE_SIZE_LIMIT : options.codeSizeLimit,
+    transactionGasCap: options.transactionGasCap === undefined ? DEFAULT_TRANSACTION_GAS_CAP : options.transactionGasCap,
+  }
+  const hardfork = opForkOf(options.hardfork ?? DEFAULT_HARDFORK)
+  if (options.genesis !== undefined) {
+    // A file without rules gets ours from block 1 on: its own block 0 keeps the fields it has.
+    const genesis = parseGenesis(options.genesis, (time) => opConfig(options.chainId ?? CHAIN_ID, hardfork, time + 1, limits))
+    return options.chainId === undefined ? genesis : { ...genesis, config: { ...genesis.config, chainId: options.chainId } }
+  }
+  return defaultGenesis({
+    ...limits,
+    hardfork,
+    feeParameters: feeParametersOf(options),
+    chainId: options.chainId ?? CHAIN_ID,
+    timestamp: options.timestamp ?? Math.floor(clock.nowMs() / 1_000),
+    gasLimit: options.gasLimit ?? GAS_LIMIT,
+    baseFeePerGas: options.baseFee ?? BASE_FEE,
+    factories: options.factories ?? true,
+    calls: options.genesisCalls,
+    accounts: [
+      ...accounts.map(({ address }) => ({ address, balance: options.balance ?? 10_000n * ETHER })),
+      ...(options.bundler === false ? [] : [{ address: Secp256k1.address(bundlerKey(options)), balance: BUNDLER_BALANCE }]),
+      { address: Secp256k1.address(sponsorKeys(options).owner), balance: SPONSOR_BALANCE },
+    ],
+  })
+}
+
+/** A chain that goes on began when it began. */
+export function beginningOf({ timestamp }: PocketchainOptions, store: Store): Pick<PocketchainOptions, 'timestamp'> {
+  const stored = store.timestampOf(0)
+  return timestamp !== undefined || stored === null ? {} : { timestamp: stored }
+}
+
+export function feeParametersOf({ minBaseFee }: PocketchainOptions): FeeParameters {
+  return minBaseFee === undefined ? DEFAULT_FEE_PARAMETERS : { ...DEFAULT_FEE_PARAMETERS, minBaseFee }
+}
+
+/** The newest OP fork that runs on the L1 rules of that name. */
+const RUNS_ON: Readonly<Record<string, OpFork>> = { cancun: 'holocene', prague: 'jovian', osaka: 'azul', latest: DEFAULT_HARDFORK }
+
+function opForkOf(name: string): OpFork {
+  const fork = OP_FORKS.find((each) => each === name.toLowerCase()) ?? RUNS_ON[name.toLowerCase()]
+  // What came before charged data fees by rules that are not built.
+  if (fork !== undefined && OP_FORKS.indexOf(fork) >= OP_FORKS.indexOf('fjord')) return fork
+  const known = [...OP_FORKS.slice(OP_FORKS.indexOf('fjord')), ...Object.keys(RUNS_ON)]
+  throw new RangeError(`hardfork must be one of ${known.join(', ')}, not ${JSON.stringify(name)}`)
+}

@@ -1,0 +1,52 @@
+import type { BundlerContext } from '../bundler/index.ts'
+import { BUNDLER_DEV_METHODS, BUNDLER_METHODS } from '../bundler/methods.ts'
+import { routesOf } from '../jsonrpc/index.ts'
+import type { Chapter, Route } from '../jsonrpc/index.ts'
+import type { SponsorContext } from '../paymaster/index.ts'
+import { SPONSOR_METHODS } from '../paymaster/methods.ts'
+import { CHAPTERS as NODE_CHAPTERS } from '../rpc/index.ts'
+import type { Caller } from '../rpc/index.ts'
+import { CALLS_STATUS_METHOD } from '../wallet/index.ts'
+import type { Batches, WalletFace } from '../wallet/index.ts'
+
+/** The chapters of other modules, by the chapter of the node that they follow in the reference. */
+const FOLLOWING: ReadonlyMap<string, readonly Chapter[]> = new Map([
+  [
+    'Sending and signing',
+    [
+      { title: 'Wallet', methods: [CALLS_STATUS_METHOD] },
+      { title: 'User operations (ERC-4337)', methods: BUNDLER_METHODS },
+    ],
+  ],
+  [
+    'Dev methods: senders and the pool',
+    [
+      { title: 'Dev methods: the bundler', methods: BUNDLER_DEV_METHODS },
+      { title: 'Dev methods: the sponsor', methods: SPONSOR_METHODS },
+    ],
+  ],
+])
+
+/** Every method of `POST /`, whichever module answers it, in the order of the reference. */
+export const CHAPTERS: readonly Chapter[] = NODE_CHAPTERS.flatMap((chapter) => [chapter, ...(FOLLOWING.get(chapter.title) ?? [])])
+
+/** The products that a node runs; null: the node does not run it, and its methods do not exist. */
+export interface Products {
+  readonly wallet: Pick<WalletFace, 'callsStatus'> | null
+  readonly bundler: BundlerContext | null
+  readonly sponsor: SponsorContext | null
+}
+
+/** The methods of the products, for the node's router. */
+export function productRoutes({ wallet, bundler, sponsor }: Products): readonly Route<Caller>[] {
+  return [
+    ...(wallet === null ? [] : routesOf([CALLS_STATUS_METHOD], { batches: batchesOf(wallet) })),
+    ...(bundler === null ? [] : routesOf([...BUNDLER_METHODS, ...BUNDLER_DEV_METHODS], bundler)),
+    ...(sponsor === null ? [] : routesOf(SPONSOR_METHODS, sponsor)),
+  ]
+}
+
+/** At the node's url anyone who has an id that the wallet made may read the batch. */
+function batchesOf(wallet: Pick<WalletFace, 'callsStatus'>): Pick<Batches, 'status'> {
+  return { status: (id, { origin }) => wallet.callsStatus(id, origin) }
+}

@@ -1,0 +1,224 @@
+import { Chain, importChain } from '../chain/index.ts'
+import { COMPAT } from '../compat.ts'
+import { configureTier1, loadPrecompiles } from '../evm/index.ts'
+import { memoryRecords } from '../jsonrpc/index.ts'
+import type { Rpc, RpcRequest } from '../jsonrpc/index.ts'
+import type { Paymaster } from '../paymaster/index.ts'
+import { DevAccounts, createRpc } from '../rpc/index.ts'
+import type { NodeRpc, Workers } from '../rpc/index.ts'
+import type { ListenOptions, Served, Server } from '../server/index.ts'
+import { MemoryShelf, Store, mergeAccounts, openLmdb, stateFileText } from '../store/index.ts'
+import type { Shelf } from '../store/index.ts'
+import { Publisher } from '../stream/index.ts'
+import type { Wallet } from '../wallet/index.ts'
+import { bundlerOf } from './bundler.ts'
+import type { NodeBundler } from './bundler.ts'
+import { assertChainId, chainOptionsOf, clockOf } from './chainoptions.ts'
+import { genesisCallsOf } from './genesis.ts'
+import { accountsOf } from './keys.ts'
+import type { DevAccount } from './keys.ts'
+import { productRoutes } from './methods.ts'
+import type { PocketchainOptions, StartOptions } from './options.ts'
+import { assertLedger, sponsorOf } from './sponsor.ts'
+import type { Sponsor } from './sponsor.ts'
+import { loadedOf } from './statefile.ts'
+import { workersOf } from './threads.ts'
+import { VERSION } from './version.ts'
+import { NodeWallet } from './wallet.ts'
+
+/** A running chain with its JSON-RPC methods. No port is open until `listen`. */
+export interface Pocketchain extends Rpc {
+  readonly chain: Chain
+  readonly store: Store
+  readonly accounts: readonly DevAccount[]
+  /** such as `pocketchain/0.1.0/linux-x64/node20.20.2` */
+  readonly clientVersion: string
+  /** the flashblock stream, without a socket */
+  readonly publisher: Publisher
+  /** The wallet of the node. Throws Error if the node runs without one. */
+  readonly wallet: Wallet
+  /** The gas sponsor of the node. Throws Error if the node runs without one. */
+  readonly sponsor: Paymaster
+  /** Closes the wallet and replaces it by a new one without sites, batches and added chains, which keeps its records in memory: for the next test. */
+  readonly renewWallet: () => Promise<Wallet>
+  /** Closes bundler and sponsor; the next requests create new ones without faults, operations and ledger, which keep nothing: for the next test. */
+  readonly renewSponsor: () => Promise<void>
+  /** EIP-1193. Throws RpcError. */
+  readonly request: (request: RpcRequest) => Promise<unknown>
+  /** Opens a port, any free one unless given. Throws ListenError, and Error after `close`. */
+  readonly listen: (options?: Partial<ListenOptions>) => Promise<Server>
+  /**
+   * The newest sealed state and all blocks as a state file, which anvil reads too: JSON in pieces, between which the chain may continue. Throws
+   * StateFileError for a chain that is too long, and RewoundState or PrunedState if the chain is rewound, or moves too far, meanwhile.
+   */
+  readonly stateFile: () => Iterable<string>
+  /** Stops the chain and closes what was opened. */
+  readonly close: () => Promise<void>
+  readonly [Symbol.asyncDispose]: () => Promise<void>
+}
+
+/**
+ * Starts a chain. Throws GenesisError, ImportError, StateFileError or DecodeError for files that cannot be used, RangeError for options that cannot, and
+ * ShelfError, OtherGenesis, StateRootMismatch, UnreadableJournal, CorruptRecord or CorruptSection for a directory that cannot.
+ */
+export async function createPocketchain(options: PocketchainOptions = {}): Promise<Pocketchain> {
+  if (options.tier1 !== undefined) configureTier1({ mode: options.tier1 })
+  const shelf = await shelfOf(options)
+  try {
+    return await started(options, shelf)
+  } catch (error) {
+    await shelf.close()
+    throw error
+  }
+}
+
+/** LMDB is loaded only for a chain that is kept in a directory. */
+async function shelfOf({ data, prune, stateHistory }: PocketchainOptions): Promise<Shelf> {
+  if (data === undefined) {
+    if (prune !== undefined)
+      throw new RangeError('prune is for a chain that is kept in a directory; without one, stateHistory says what stays')
+    return new MemoryShelf()
+  }
+  if (stateHistory !== undefined)
+    throw new RangeError('stateHistory is for a chain in memory; of one that is kept in a directory, prune says what stays')
+  return openLmdb(data)
+}
+
+async function started(given: PocketchainOptions, shelf: Shelf): Promise<Pocketchain> {
+  const { onNote = writeNote, onError = writeError } = given
+  const options: StartOptions = { ...given, onNote, onError, genesisCalls: await genesisCallsOf(given) }
+  const accounts = accountsOf(options)
+  const store = new Store(shelf, { stateBlocks: options.prune ?? null })
+  if (options.sponsor !== false) await assertLedger(store.records)
+  const chain = await chainOf(options, accounts, shelf, store)
+  const signers = new DevAccounts(accounts.map(({ privateKey }) => privateKey))
+  signers.setAutoImpersonation(options.autoImpersonate ?? false)
+  const clientVersion = `pocketchain/${VERSION}/${process.platform}-${process.arch}/node${process.versions.node}`
+  const compat = COMPAT[options.compat ?? 'default']
+  const workers = workersOf(options, chain, compat, onError)
+  // The products send their requests to the node, and the node answers their methods.
+  const node = (): NodeRpc => rpc
+  const wallet = options.wallet === false ? null : new NodeWallet()
+  const bundler = options.bundler === false ? null : bundlerOf(options, node)
+  const sponsor = options.sponsor === false ? null : sponsorOf(options, node, store.records)
+  const rpc = createRpc({
+    chain,
+    accounts: signers,
+    compat,
+    parallel: workers,
+    sharing: workers?.sharing ?? null,
+    routes: productRoutes({ wallet: wallet?.face ?? null, bundler, sponsor }),
+    clientVersion,
+    onBug: onError,
+  })
+  await sponsor?.prepare()
+  wallet?.open(options.wallet || {}, store.records, { chain, rpc, accounts, hasSponsor: sponsor !== null, onError })
+  await chain.start()
+  return assemble({ chain, store, rpc, workers, accounts, clientVersion, onError, wallet, bundler, sponsor })
+}
+
+async function chainOf(options: StartOptions, accounts: readonly DevAccount[], shelf: Shelf, store: Store): Promise<Chain> {
+  const clock = clockOf(options)
+  const loaded = loadedOf(options, accounts, clock, shelf)
+  const settings = chainOptionsOf(options, accounts, { clock, store, loaded })
+  assertChainId(store, settings.genesis.config.chainId)
+  const chain = new Chain(settings)
+  if (loaded !== null && loaded.accounts.length > 0) await chain.edit((world) => mergeAccounts(world, loaded.accounts))
+  if (options.minGasPrice !== undefined) chain.setMinGasPrice(options.minGasPrice)
+  if (options.importedChain !== undefined) await importChain(chain, options.importedChain, options.onImported)
+  return chain
+}
+
+interface Parts {
+  readonly chain: Chain
+  readonly store: Store
+  readonly rpc: NodeRpc
+  readonly workers: Workers | null
+  readonly accounts: readonly DevAccount[]
+  readonly clientVersion: string
+  readonly onError: (error: unknown) => void
+  readonly wallet: NodeWallet | null
+  readonly bundler: NodeBundler | null
+  readonly sponsor: Sponsor | null
+}
+
+function assemble(parts: Parts): Pocketchain {
+  const { chain, store, rpc, accounts, clientVersion, bundler } = parts
+  const publisher = new Publisher(chain.head)
+  const servers: Promise<Server>[] = []
+  let closed: Promise<void> | null = null
+  const close = (): Promise<void> => (closed ??= shutDown(parts, publisher, servers))
+  const wallet = (): NodeWallet => {
+    if (parts.wallet === null) throw new Error('the node was started without a wallet (wallet: false)')
+    return parts.wallet
+  }
+  return {
+    chain,
+    store,
+    accounts,
+    clientVersion,
+    publisher,
+    get wallet() {
+      return wallet().current
+    },
+    get sponsor() {
+      if (parts.sponsor === null) throw new Error('the node was started without a sponsor (sponsor: false)')
+      return parts.sponsor
+    },
+    renewWallet: async () => wallet().renew(memoryRecords()),
+    renewSponsor: async () => {
+      await bundler?.renew()
+      await parts.sponsor?.renew()
+    },
+    stateFile: () => stateFileText(chain),
+    request: (request) => rpc.request(request),
+    subscribe: rpc.subscribe,
+    listen: async (where = {}) => {
+      if (closed !== null) throw new Error('the node is closed; it opens no port any more')
+      const server = open({ ...parts, publisher, walletFace: parts.wallet?.face ?? null, paymaster: parts.sponsor }, { port: 0, ...where })
+      servers.push(server)
+      parts.wallet?.addServer(await server)
+      return server
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+async function shutDown(
+  { chain, store, rpc, workers, wallet, bundler, sponsor }: Parts,
+  publisher: Publisher,
+  servers: readonly Promise<Server>[],
+): Promise<void> {
+  // Requests that wait for a person or for a thread are refused first, because a server waits for its requests.
+  await wallet?.current.close()
+  await bundler?.close()
+  await sponsor?.close()
+  await workers?.close()
+  // Includes servers that were still opening their port; the caller of `listen` gets the reason of one that could not.
+  const opened = await Promise.allSettled(servers)
+  await Promise.all(opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value.close()] : [])))
+  await chain.stop()
+  publisher.close()
+  rpc.close()
+  await store.close()
+}
+
+/** The curves of the precompiles take 50 ms to load, which would delay the first answer, or a flashblock later. */
+const CURVES_AFTER_MS = 1_000
+
+/** The server is loaded at the first `listen`. */
+async function open(served: Served, options: ListenOptions): Promise<Server> {
+  const { Server } = await import('../server/index.ts')
+  const server = await Server.listen(served, options)
+  setTimeout(() => void loadPrecompiles().catch(served.onError), CURVES_AFTER_MS).unref()
+  return server
+}
+
+function writeNote(line: string): void {
+  process.stderr.write(`pocketchain: ${line}\n`)
+}
+
+function writeError(error: unknown): void {
+  process.stderr.write(`pocketchain: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
+}

@@ -1,0 +1,59 @@
+import { memoryRecords } from '../jsonrpc/index.ts'
+import type { Records, Rpc } from '../jsonrpc/index.ts'
+import type { Paymaster } from '../paymaster/index.ts'
+import { ShelfError } from '../store/index.ts'
+import { sponsorKeys } from './keys.ts'
+import type { StartOptions } from './options.ts'
+
+/** The current paymaster of a node, loaded at the first request. */
+export interface Sponsor extends Paymaster {
+  /** Loads a paymaster whose options have to be checked, or whose ledger holds open promises. Throws RangeError. */
+  readonly prepare: () => Promise<void>
+  /** Closes the paymaster; the next request creates a new one that keeps its ledger in memory. */
+  readonly renew: () => Promise<void>
+}
+
+/** The ledger is kept in `kept`. */
+export function sponsorOf(options: StartOptions, rpc: () => Rpc, kept: Records): Sponsor {
+  const { onNote, onError } = options
+  const choices = options.sponsor || {}
+  let loaded: Promise<Paymaster> | null = null
+  let records = kept
+  const load = (): Promise<Paymaster> =>
+    (loaded ??= import('../paymaster/index.ts').then(({ createPaymaster }) =>
+      createPaymaster({ ...sponsorKeys(options), ...choices, rpc: rpc(), records, onNote, onError }),
+    ))
+  return {
+    handle: async (body, caller) => (await load()).handle(body, caller),
+    api: async () => (await load()).api(),
+    control: async (request) => (await load()).control(request),
+    settled: async () => (await load()).settled(),
+    close: async () => (await loaded)?.close(),
+    prepare: async () => {
+      if (Object.keys(choices).length > 0 || hasPromised(records)) await load()
+    },
+    renew: async () => {
+      const before = loaded
+      loaded = null
+      records = memoryRecords()
+      await (await before)?.close()
+    },
+  }
+}
+
+/** Runs before anything is written. Throws ShelfError for a ledger that is newer than this program or unreadable. */
+export async function assertLedger(records: Records): Promise<void> {
+  if (!hasPromised(records)) return
+  const { LedgerFormat, UnreadableLedger } = await import('../paymaster/index.ts')
+  try {
+    LedgerFormat.assert(records)
+  } catch (error) {
+    throw error instanceof UnreadableLedger ? new ShelfError(error.reason, error.message, error) : error
+  }
+}
+
+/** An operation that an earlier process promised to pay for may be used at any moment. */
+function hasPromised(records: Records): boolean {
+  const [first] = records.entries('sponsor/')
+  return first !== undefined
+}

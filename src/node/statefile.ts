@@ -1,0 +1,42 @@
+import type { Clock, Genesis } from '../chain/index.ts'
+import type { WriteSet } from '../evm/index.ts'
+import { StateFileError, layOn, layered, readStateFile, stateOf } from '../store/index.ts'
+import type { Shelf, StateFile } from '../store/index.ts'
+import { genesisOf } from './genesis.ts'
+import type { StartOptions } from './options.ts'
+import type { DevAccount } from './keys.ts'
+
+/** What a state file makes of a start. */
+export interface Loaded {
+  /** null: that of the options */
+  readonly genesis: Genesis | null
+  /** of the newest block that lies on the shelf; null: none does, or the shelf keeps it */
+  readonly headState: WriteSet | null
+  /** what is laid over block 0 when the file's blocks are not */
+  readonly accounts: StateFile['accounts']
+}
+
+/** Lays the file's blocks on the shelf, if it has any that can be. Throws StateFileError, and RangeError for a shelf that is not empty. */
+export function loadedOf(options: StartOptions, accounts: readonly DevAccount[], clock: Clock, shelf: Shelf): Loaded | null {
+  const { stateFile, chainId, onNote } = options
+  if (stateFile === undefined) return null
+  if (shelf.height >= 0)
+    throw new RangeError(
+      'a state file is for a new chain, and the data directory holds one; leave one of the two out, or take a new directory',
+    )
+  const file = readStateFile(stateFile)
+  const told = file.own?.chainId ?? file.anvil?.chainId ?? null
+  if (told !== null && chainId !== undefined && told !== chainId) {
+    throw new StateFileError('chain id', `is ${told}, and ${chainId} was asked for; leave the chain id out, or take another file`)
+  }
+  const note = (reason: string) => onNote(`the blocks of the state file are left out: ${reason}; its accounts are laid over block 0`)
+  const over = { genesis: null, headState: null, accounts: file.accounts }
+  if (file.leftOut !== null) note(file.leftOut)
+  const records = file.own?.records ?? file.anvil?.records
+  if (records === undefined) return over
+  const genesis = file.own?.genesis ?? genesisOf(told === null ? options : { ...options, chainId: told }, accounts, clock)
+  const headState = file.own === null ? layered(genesis.state, stateOf(file.accounts)) : stateOf(file.accounts, true)
+  if (layOn(shelf, records, genesis, headState)) return { genesis, headState: shelf.state === null ? headState : null, accounts: [] }
+  note('the data directory takes only chains that began here')
+  return over
+}

@@ -1,0 +1,97 @@
+import type { Chain } from '../chain/index.ts'
+import { CODE, RpcError, isLoopbackName } from '../jsonrpc/index.ts'
+import type { Records, Rpc } from '../jsonrpc/index.ts'
+import type { Server } from '../server/index.ts'
+import { Keyring, createWallet, embeddedChain } from '../wallet/index.ts'
+import type { Wallet, WalletChain, WalletFace } from '../wallet/index.ts'
+import type { DevAccount } from './keys.ts'
+import type { WalletChoices } from './options.ts'
+
+interface WalletDeps {
+  readonly chain: Chain
+  readonly rpc: Rpc
+  readonly accounts: readonly DevAccount[]
+  readonly hasSponsor: boolean
+  readonly onError: (error: unknown) => void
+}
+
+/** The current wallet of a node. */
+export class NodeWallet {
+  /** of the current wallet: a server outlives a wallet that is renewed */
+  readonly face: WalletFace = {
+    handle: (body, caller) => this.current.face.handle(body, caller),
+    provider: (origin) => this.current.face.provider(origin),
+    control: {
+      request: (request, options) => this.current.face.control.request(request, options),
+      subscribe: (listener) => this.current.face.control.subscribe(listener),
+    },
+    callsStatus: (id, origin) => this.current.face.callsStatus(id, origin),
+  }
+  /** that have listened, open and closed */
+  readonly #servers: Server[] = []
+  #create: ((records: Records) => Wallet) | null = null
+  #current: Wallet | null = null
+
+  open(choices: WalletChoices, records: Records, deps: WalletDeps): void {
+    this.#create = (kept) => walletOf(choices, kept, this.#servers, deps)
+    this.#current = this.#create(records)
+  }
+
+  get current(): Wallet {
+    if (this.#current === null) throw new Error('the wallet is not open yet')
+    return this.#current
+  }
+
+  addServer(server: Server): void {
+    this.#servers.push(server)
+  }
+
+  async renew(records: Records): Promise<Wallet> {
+    await this.current.close()
+    this.#current = this.#create?.(records) ?? null
+    return this.current
+  }
+}
+
+function walletOf(
+  { keys, chains = [], ...choices }: WalletChoices,
+  records: Records,
+  servers: readonly Server[],
+  deps: WalletDeps,
+): Wallet {
+  const { chain, rpc, accounts, hasSponsor, onError } = deps
+  const open = () => servers.filter(({ isClosed }) => !isClosed)
+  const node = embeddedChain({ chain, request: rpc.request, subscribe: rpc.subscribe })
+  const here: WalletChain = {
+    ...node,
+    get rpcUrls() {
+      return open().map(({ url }) => url)
+    },
+  }
+  return createWallet({
+    ...choices,
+    chains: [here, ...chains],
+    keyring: Keyring.of({ ...keys, dev: accounts.map(({ privateKey }) => privateKey) }),
+    records,
+    onError,
+    approvalUrl: () => linkOf(open()),
+    admits: (origin) => open().every((server) => server.admits(origin)),
+    sponsor: hasSponsor ? { origins: () => open().flatMap(originsOf), ca: () => authorityOf(open()) } : null,
+  })
+}
+
+/** The origins of the paymaster over TLS. Apps use localhost too, for which the certificate is valid as well. */
+function originsOf({ httpsUrl, port }: Server): readonly string[] {
+  return isLoopbackName(new URL(httpsUrl).hostname) ? [httpsUrl, `https://localhost:${port}`] : [httpsUrl]
+}
+
+/** PEM, of all ports: each may have its own certificate. */
+function authorityOf(servers: readonly Server[]): string {
+  return [...new Set(servers.map((server) => server.ca()))].join('\n')
+}
+
+function linkOf([server]: readonly Server[]): string {
+  const endpoints = server?.wallet ?? null
+  if (endpoints !== null) return endpoints.link()
+  throw new RpcError(CODE.server, 'no port is open, so there is no page: node.listen() opens one', { reason: 'no-page' })
+}

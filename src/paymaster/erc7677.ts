@@ -1,0 +1,65 @@
+import { Address, ENTRY_POINTS } from '../eth/index.ts'
+import { defineMethods, jsonSchema, optional, required, schema } from '../jsonrpc/index.ts'
+import type { Method } from '../jsonrpc/index.ts'
+import type { Stage } from './faults.ts'
+
+/** The sender of a request. */
+export interface PaymasterCaller {
+  readonly apiKey: string | null
+  /** ends when the caller is gone */
+  readonly signal?: AbortSignal
+}
+
+/** One body that is being answered. */
+export interface Exchange extends PaymasterCaller {
+  /** the fault http-500 was in force: the response has that status */
+  isBroken: boolean
+}
+
+export type Args = readonly [operation: unknown, entryPoint: Address, chainId: bigint, context?: unknown]
+export type Answer = (stage: Stage, args: Args, caller: Exchange) => Promise<unknown>
+
+const PARAMS = [
+  required('userOperation', schema.anything),
+  required('entryPoint', schema.address),
+  required('chainId', schema.quantity),
+  optional('context', schema.anything),
+] as const
+
+const { ADDRESS, BYTES, QUANTITY, STRING, record } = jsonSchema
+
+const PAYMASTER_FIELDS = {
+  paymaster: ADDRESS,
+  paymasterData: BYTES,
+  paymasterAndData: BYTES,
+  paymasterVerificationGasLimit: QUANTITY,
+  paymasterPostOpGasLimit: QUANTITY,
+}
+
+const EXAMPLE_PARAMS = [
+  { sender: Address.zero, nonce: '0x0', callData: '0x', maxFeePerGas: '0x1', maxPriorityFeePerGas: '0x1' },
+  ENTRY_POINTS['0.8'],
+  '0x7a69',
+]
+
+const method = defineMethods<Answer, Exchange>()
+
+/** ERC-7677. EntryPoint 0.6 has paymasterAndData, later ones have the parts. */
+export const ERC7677_METHODS: readonly Method<Answer, Exchange>[] = [
+  method({
+    name: 'pm_getPaymasterStubData',
+    doc: 'Paymaster fields of the right length for a gas estimate, which no chain accepts.',
+    params: PARAMS,
+    result: record('paymaster fields', {}, { ...PAYMASTER_FIELDS, sponsor: record('sponsor', { name: STRING }, { icon: STRING }) }),
+    example: { params: EXAMPLE_PARAMS, result: { paymasterAndData: '0x' } },
+    handler: (answer, args, caller) => answer('stub', args, caller),
+  }),
+  method({
+    name: 'pm_getPaymasterData',
+    doc: 'The signed paymaster fields of an operation that a policy grants.',
+    params: PARAMS,
+    result: record('paymaster fields', {}, PAYMASTER_FIELDS),
+    example: { params: EXAMPLE_PARAMS, result: { paymasterAndData: '0x' } },
+    handler: (answer, args, caller) => answer('final', args, caller),
+  }),
+]

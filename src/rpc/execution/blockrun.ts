@@ -1,0 +1,92 @@
+import { isImpersonated } from '../../chain/index.ts'
+import type { View } from '../../chain/index.ts'
+import type { Block, Transaction } from '../../eth/index.ts'
+import { beginBlock, executeTransaction, Layer, World } from '../../evm/index.ts'
+import type { BlockContext, Deadline, ExecuteOptions, Executed, StateReader, TraceBudget, TraceMaker } from '../../evm/index.ts'
+
+/**
+ * A block that runs again on the state before it, one transaction after the other: receipts keep neither what a
+ * transaction returned nor how it came to that. Whoever makes one releases it.
+ */
+export class BlockRun {
+  readonly #block: Block
+  readonly #context: BlockContext
+  readonly #before: Layer
+  readonly #deadline: Deadline | null
+  /** the fast one first; from the first trace on one that can be listened to */
+  #world: World
+  #isTraced = false
+  #next = 0
+  #logIndex = 0
+
+  /** Throws PrunedState when the state before the block is gone. `deadline`: of the whole run; null: none. */
+  constructor(view: View, block: Block, deadline: Deadline | null = null) {
+    const parent = view.byNumber(block.header.number - 1)
+    if (parent === null) throw new Error(`block ${block.header.number} has no parent in this view`)
+    this.#block = block
+    this.#context = view.context(block)
+    const state = view.state(parent)
+    this.#before = new Layer(state)
+    this.#deadline = deadline
+    this.#world = new World(state)
+    beginBlock(this.#context, this.#world)
+  }
+
+  /** Runs transactions until the next one is that with `index`. */
+  skipTo(index: number): void {
+    while (this.#next < index) this.next()
+  }
+
+  /** Runs the next transaction. */
+  next(): Executed {
+    return this.#run(this.#transaction())
+  }
+
+  /** Runs the next transaction under a tracer and answers the story: geth's JSON. Throws TraceTooLarge, OutOfTime. */
+  trace(make: TraceMaker, budget: TraceBudget): string {
+    const tx = this.#transaction()
+    const before = this.state()
+    if (!this.#isTraced) this.#listen()
+    const { hash: blockHash, header } = this.#block
+    const place = {
+      blockHash,
+      blockNumber: header.number,
+      transactionHash: tx.hash,
+      transactionIndex: this.#next,
+      logIndex: this.#logIndex,
+    }
+    const { tracer, json } = make({ message: tx, context: this.#context, before, now: this.#world, place, budget })
+    return json(this.#run(tx, { tracer }))
+  }
+
+  /** The state before the next transaction, until that runs. */
+  state(): StateReader {
+    this.#before.apply(this.#world.writes())
+    this.#world.rebase(this.#before)
+    return this.#before
+  }
+
+  release(): void {
+    this.#world.release()
+  }
+
+  #listen(): void {
+    this.#world.release()
+    this.#world = new World(this.#before, { traced: true })
+    this.#isTraced = true
+  }
+
+  #transaction(): Transaction {
+    const tx = this.#block.transactions[this.#next]
+    if (tx === undefined) throw new RangeError(`block ${this.#block.header.number} has no transaction ${this.#next}`)
+    return tx
+  }
+
+  #run(tx: Transaction, more: ExecuteOptions = {}): Executed {
+    const deadline = this.#deadline === null ? {} : { deadline: this.#deadline }
+    const executed = executeTransaction(tx, this.#context, this.#world, { anySender: isImpersonated(tx), ...deadline, ...more })
+    this.#next++
+    this.#logIndex += executed.logs.length
+    return executed
+  }
+}

@@ -1,0 +1,103 @@
+import { Hex } from '../../eth/index.ts'
+import type { Address } from '../../eth/index.ts'
+import type { TraceBudget, TraceMaker, Tracer } from '../../evm/index.ts'
+import type { Json } from '../json.ts'
+
+type Entered = Parameters<NonNullable<Tracer['enter']>>[0]
+type Left = Parameters<NonNullable<Tracer['leave']>>[0]
+
+/** A call, creation or self-destruction of a transaction. */
+interface Call extends Pick<Entered, 'kind' | 'depth' | 'from' | 'to' | 'value' | 'input'> {
+  output: Uint8Array
+  failed: boolean
+}
+
+/** What a call takes besides its bytes, once written down. */
+const CALL_BYTES = 300
+
+/** The calls of a transaction, the outermost one first, each before those that it makes. */
+class CallList implements Tracer {
+  readonly calls: Call[] = []
+  readonly #budget: TraceBudget
+  /** those that have not ended */
+  readonly #open: Call[] = []
+
+  constructor(budget: TraceBudget) {
+    this.#budget = budget
+  }
+
+  enter({ kind, depth, from, to, value, input }: Entered): void {
+    this.#budget.take(CALL_BYTES + input.length * 2)
+    const call = { kind, depth, from, to, value, input, output: NOTHING, failed: false }
+    this.#open.push(call)
+    this.calls.push(call)
+  }
+
+  leave({ output, reverted }: Left): void {
+    const call = this.#open.pop()
+    if (call === undefined) return
+    this.#budget.take(output.length * 2)
+    call.output = output
+    call.failed = reverted
+  }
+}
+
+const NOTHING = new Uint8Array()
+
+/** Every call as Otterscan shows it. What has no value of its own has null. */
+export const callEntries: TraceMaker = listing((calls) => calls.map(entryJson))
+
+/** Which wei moved and which contracts came and went inside of a transaction, tried moves that were taken back included (erigon). */
+export const operations: TraceMaker = listing((calls) => calls.filter(isOperation).map(operationJson))
+
+/** Who created `address`, or null. */
+export function creatorOf(address: Address): TraceMaker {
+  return listing((calls) => lasting(calls).findLast(({ kind, to }) => to === address && CREATIONS.has(kind))?.from ?? null)
+}
+
+/** Calls that neither failed nor stand in one that did. */
+function lasting(calls: readonly Call[]): readonly Call[] {
+  let failedDepth = Infinity
+  return calls.filter(({ depth, failed }) => {
+    if (depth <= failedDepth) failedDepth = failed ? depth : Infinity
+    return failedDepth === Infinity
+  })
+}
+
+function listing(story: (calls: readonly Call[]) => unknown): TraceMaker {
+  return ({ budget }) => {
+    const list = new CallList(budget)
+    return { tracer: list, json: () => JSON.stringify(story(list.calls)) }
+  }
+}
+
+function entryJson({ kind, depth, from, to, value, input, output }: Call): Json {
+  return {
+    type: kind,
+    depth,
+    from,
+    to,
+    value: value === null || kind === 'DELEGATECALL' ? null : Hex.fromQuantity(value),
+    input: Hex.fromBytes(input),
+    output: Hex.fromBytes(output),
+  }
+}
+
+/** erigon's numbers. */
+const OPERATIONS: ReadonlyMap<string, number> = new Map([
+  ['CALL', 0],
+  ['SELFDESTRUCT', 1],
+  ['CREATE', 2],
+  ['CREATE2', 3],
+])
+
+const CREATIONS: ReadonlySet<string> = new Set(['CREATE', 'CREATE2'])
+
+/** The transaction itself is shown anyway. */
+function isOperation({ kind, depth, value }: Call): boolean {
+  return depth > 0 && OPERATIONS.has(kind) && (kind !== 'CALL' || (value ?? 0n) !== 0n)
+}
+
+function operationJson({ kind, from, to, value }: Call): Json {
+  return { type: OPERATIONS.get(kind), from, to, value: Hex.fromQuantity(value ?? 0n) }
+}

@@ -1,0 +1,112 @@
+import type { Needs, View } from '../../chain/index.ts'
+import type { Compat } from '../../compat.ts'
+import { Deadline, OutOfTime } from '../../evm/index.ts'
+import type { Context } from '../context.ts'
+import type { MethodDoc } from '../../jsonrpc/index.ts'
+import { SHARED_MS } from '../limits.ts'
+import { method } from '../method.ts'
+import type { Method, Param, Values } from '../method.ts'
+import type { ComputeDeps, Parallel, Sharing } from './workerport.ts'
+
+/** A method that computes its result from one View, however long that takes. */
+export interface ComputedRow<P extends readonly Param<unknown>[]> extends Omit<MethodDoc<P>, 'timeLimitMs'> {
+  /** Returns the JSON-ready result, the same in every thread. Synchronous; throws RpcError and the errors that `refusalOf` translates. */
+  readonly compute: (ground: ComputeDeps, args: Values<P>) => unknown
+  /** What `compute` reads. Called when that has started and run out of time, so the named blocks exist. */
+  readonly needs: (ground: ComputeDeps, args: Values<P>) => Needs
+  /** The call key: requests with the same one take about as long, and `needs` can be called before `compute`. null or absent: unknown. */
+  readonly callKeyOf?: (args: Values<P>) => string | null
+}
+
+/**
+ * Starts on this thread, where most requests end soon. A request that takes longer than `mainThreadMs` starts again in a worker thread with the rest of its
+ * time, so that no flashblock waits for it; without threads it continues here. When several requests arrive at once whose call key took long before,
+ * threads get them from the start, and this thread serves its sockets.
+ */
+export function computed<const P extends readonly Param<unknown>[]>({ compute, needs, callKeyOf, ...row }: ComputedRow<P>): Method {
+  const keyOf = (args: Values<P>) => {
+    const callKey = callKeyOf?.(args) ?? null
+    return callKey === null ? null : `${row.name} ${callKey}`
+  }
+  const record = (sharing: Sharing, { limitMs, spentMs: tookMs }: TimeBudget, args: Values<P>) => {
+    if (limitMs === null || (tookMs < SHARED_MS && !sharing.isWary)) return
+    const callKey = keyOf(args)
+    if (callKey !== null) sharing.ran({ callKey, limitMs, tookMs })
+  }
+  const sharedLimitMs = (sharing: Sharing, args: Values<P>) => {
+    const callKey = keyOf(args)
+    return callKey === null ? null : sharing.limitMs(callKey)
+  }
+  const begun = ({ chain, compat }: Context, parallel: Parallel, sharing: Sharing | null, args: Values<P>) => {
+    const { view } = chain.head
+    const budget = new TimeBudget(parallel.mainThreadMs)
+    try {
+      const result = compute({ view, compat, deadline: (limitMs) => budget.deadline(limitMs) }, args)
+      if (sharing !== null) record(sharing, budget, args)
+      return result
+    } catch (error) {
+      if (!(error instanceof OutOfTime) || budget.limitMs === null) throw error
+      const { limitMs, spentMs } = budget
+      const here = withFullTime(view, compat)
+      const look = { view, needs: needs(here, args) }
+      const task = { method: row.name, args, look: () => look, limitMs, spentMs, isShared: false }
+      return elsewhere(parallel, task, () => compute(here, args))
+    }
+  }
+  const shared = (context: Context, parallel: Parallel, sharing: Sharing, args: Values<P>, limitMs: number) => {
+    const { chain, compat } = context
+    const look = () => ({ view: chain.head.view, needs: needs(withFullTime(chain.head.view, compat), args) })
+    const task = { method: row.name, args, look, limitMs, spentMs: 0, isShared: true }
+    return elsewhere(parallel, task, () => begun(context, parallel, sharing, args))
+  }
+  return {
+    ...method({
+      ...row,
+      // It ends by its own limit, wherever it runs.
+      timeLimitMs: Infinity,
+      handler: (context, args: Values<P>, _, isAlone) => {
+        const { chain, compat, parallel } = context
+        if (parallel === null) return compute(withFullTime(chain.head.view, compat), args)
+        // Items of a batch and requests in process run one after the other.
+        const sharing = isAlone ? context.sharing : null
+        if (sharing?.isCrowded !== true) return begun(context, parallel, sharing, args)
+        const limitMs = sharedLimitMs(sharing, args)
+        return limitMs === null ? begun(context, parallel, sharing, args) : shared(context, parallel, sharing, args, limitMs)
+      },
+    }),
+    computed: (ground, args) => compute(ground, args as Values<P>), // parsed by the schemas of the same row
+  }
+}
+
+function withFullTime(view: View, compat: Compat): ComputeDeps {
+  return { view, compat, deadline: (limitMs) => new Deadline(limitMs) }
+}
+
+async function elsewhere(parallel: Parallel, task: Parameters<Parallel['compute']>[0], here: () => unknown): Promise<unknown> {
+  return (await parallel.compute(task)) ?? here()
+}
+
+/** The time of a request on the main thread. */
+class TimeBudget {
+  readonly #lengthMs: number
+  #startMs = 0
+  /** the limit that the method set; null: not more than the time on the main thread */
+  limitMs: number | null = null
+
+  constructor(lengthMs: number) {
+    this.#lengthMs = lengthMs
+  }
+
+  /** since the deadline was set */
+  get spentMs(): number {
+    return performance.now() - this.#startMs
+  }
+
+  deadline(limitMs: number): Deadline {
+    if (limitMs > this.#lengthMs) this.limitMs = limitMs
+    const hereMs = Math.min(limitMs, this.#lengthMs)
+    const deadline = new Deadline(hereMs)
+    this.#startMs = deadline.endMs - hereMs
+    return deadline
+  }
+}

@@ -1,0 +1,90 @@
+import { PrunedState } from '../../chain/index.ts'
+import type { Place, View } from '../../chain/index.ts'
+import { EMPTY_CODE_HASH } from '../../eth/index.ts'
+import type { Address, Block, Hash } from '../../eth/index.ts'
+import type { Deadline, StateReader } from '../../evm/index.ts'
+import { creatorOf } from './calllist.ts'
+import { CREATION_CANDIDATES } from '../limits.ts'
+import { withinBudget, withRun } from './tracing.ts'
+
+/** How a contract came to be: in which transaction, and who created it, an account or a contract. */
+export interface Creation {
+  readonly hash: Hash
+  readonly creator: Address
+}
+
+/**
+ * Null: there is no contract now, or no transaction created it. A transaction that created it itself is in the index; for others the block in which
+ * the code came is looked for in the states, and runs again. Throws PrunedState when that one's state is gone, OutOfTime.
+ */
+export function creationOf(view: View, address: Address, deadline: Deadline): Creation | null {
+  if (!hasCode(view.state(view.head), address)) return null
+  return indexed(view, address) ?? traced(view, address, deadline)
+}
+
+export function hasCode(state: StateReader, address: Address): boolean {
+  return (state.account(address)?.codeHash ?? EMPTY_CODE_HASH) !== EMPTY_CODE_HASH
+}
+
+function indexed(view: View, address: Address): Creation | null {
+  let candidates = 0
+  for (const place of view.transactionsFrom(address, 0)) {
+    const { contractAddress, status, from, transactionHash } = receiptAt(view, place)
+    if (contractAddress === address && status !== '0x0') return { hash: transactionHash, creator: from }
+    if (++candidates === CREATION_CANDIDATES) break
+  }
+  return null
+}
+
+/** What receiptJson shows. */
+interface Shown {
+  readonly transactionHash: Hash
+  readonly from: Address
+  readonly contractAddress: Address | null
+  readonly status?: string
+}
+
+function receiptAt(view: View, place: Place): Shown {
+  return JSON.parse(Buffer.from(view.receiptText(place)).toString('latin1')) as Shown // our own text
+}
+
+function traced(view: View, address: Address, deadline: Deadline): Creation | null {
+  const block = firstWithCode(view, address)
+  if (block.header.number === 0) return null
+  return withinBudget((budget) =>
+    withRun(view, block, deadline, (run) => {
+      for (const { hash } of block.transactions) {
+        const creator = JSON.parse(run.trace(creatorOf(address), budget)) as Address | null // our own text
+        if (creator !== null) return { hash, creator }
+      }
+      return null
+    }),
+  )
+}
+
+/** The first block after which the address has code that it has kept, or the first whose state is known. */
+function firstWithCode(view: View, address: Address): Block {
+  let [low, high] = [0, view.head.header.number]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (hadCode(view, address, middle)) high = middle
+    else low = middle + 1
+  }
+  return blockAt(view, high)
+}
+
+/** False where the state is no longer kept. */
+function hadCode(view: View, address: Address, number: number): boolean {
+  try {
+    return hasCode(view.state(blockAt(view, number)), address)
+  } catch (error) {
+    if (error instanceof PrunedState) return false
+    throw error
+  }
+}
+
+function blockAt(view: View, number: number): Block {
+  const block = view.byNumber(number)
+  if (block === null) throw new Error(`block ${number} is missing from its view`)
+  return block
+}

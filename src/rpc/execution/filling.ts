@@ -1,0 +1,87 @@
+import type { Chain, View } from '../../chain/index.ts'
+import type { Compat } from '../../compat.ts'
+import type { Block, TransactionFields } from '../../eth/index.ts'
+import type { ChainConfig } from '../../evm/index.ts'
+import { siteOf, withCall } from './calls.ts'
+import { invalidParams } from '../../jsonrpc/index.ts'
+import { suggestedTip } from './gasprice.ts'
+import { assertChain, typeOf } from './request.ts'
+import type { CallRequest } from './request.ts'
+import { refused } from '../../jsonrpc/schema.ts'
+
+// What a request lacks to be a transaction, the nonce aside: who fills that in knows what else is under way.
+
+/** Where the transaction is to follow. */
+export interface Footing {
+  readonly view: View
+  /** gas is estimated on the state after it */
+  readonly block: Block
+  /** wei per gas that it will meet; null before London */
+  readonly baseFee: bigint | null
+  /** wei per gas that a legacy transaction offers, and the least that any does */
+  readonly gasPrice: bigint
+}
+
+export type Priced = CallRequest & { readonly gas: bigint }
+
+/** With fees and gas. Throws RpcError: fees that contradict each other, or what the estimate says. */
+export function priced(request: CallRequest, footing: Footing, compat: Compat): Priced {
+  const whole = { ...request, ...fees(request, footing) }
+  const site = siteOf(footing.view, footing.block)
+  return { ...whole, gas: request.gas ?? withCall(site, whole, {}, (call) => call.estimate(compat)) }
+}
+
+/**
+ * Tools made for anvil and Hardhat send a whole block's gas with every transaction. Where we sign it, such a limit is
+ * lowered to what a transaction may have here; one above the block's is left as it is, to be refused.
+ */
+export function withinBlock(request: CallRequest, { gasLimit, mostTransactionGas }: Chain): CallRequest {
+  const { gas } = request
+  return gas === undefined || gas > gasLimit || gas <= mostTransactionGas ? request : { ...request, gas: mostTransactionGas }
+}
+
+/** What is signed. */
+export function fieldsOf(request: Priced, nonce: bigint, { chainId }: ChainConfig): TransactionFields {
+  return {
+    type: typeOf(request),
+    chainId,
+    nonce,
+    gas: request.gas,
+    to: request.to ?? null,
+    value: request.value ?? 0n,
+    data: request.data ?? new Uint8Array(),
+    accessList: request.accessList ?? [],
+    authorizationList: request.authorizationList ?? [],
+    maxFeePerGas: request.gasPrice ?? request.maxFeePerGas ?? 0n,
+    maxPriorityFeePerGas: request.gasPrice ?? request.maxPriorityFeePerGas ?? 0n,
+  }
+}
+
+/** Throws RpcError -32602 that names `path` for what can be called but not sent. */
+export function refuseUnsendable(request: CallRequest, config: ChainConfig, path: string): void {
+  const refuse = (reason: string) => refused(path, reason)
+  assertChain(request.chainId, config, path)
+  if (request.blobVersionedHashes !== undefined || request.type === 3) throw refuse('blob transactions cannot be sent from here')
+  if (request.type === 4 && (request.authorizationList?.length ?? 0) === 0) {
+    throw refused(`${path}.type`, 'transaction type 4 (EIP-7702) needs an authorizationList with at least one entry')
+  }
+  if (request.to !== undefined) return
+  if (request.authorizationList !== undefined) throw refuse('authorizationList provided for contract creation, but "to" is missing')
+  if ((request.data?.length ?? 0) === 0) throw refuse('contract creation without any data provided')
+}
+
+/** A cap of twice the base fee and the tip lets the base fee double before the transaction gets stuck (geth). */
+function fees(request: CallRequest, { view, baseFee, gasPrice }: Footing): Partial<CallRequest> {
+  if (request.gasPrice !== undefined) return {}
+  if (baseFee === null || typeOf(request) < 2) return { gasPrice }
+  const cap = request.maxFeePerGas
+  const tip = request.maxPriorityFeePerGas ?? suggestedTip(view)
+  if (cap === undefined) {
+    const doubled = 2n * baseFee + tip
+    return { maxFeePerGas: doubled > gasPrice ? doubled : gasPrice, maxPriorityFeePerGas: tip }
+  }
+  if (request.maxPriorityFeePerGas !== undefined && tip > cap) {
+    throw invalidParams(`maxFeePerGas (${cap}) < maxPriorityFeePerGas (${tip})`)
+  }
+  return { maxPriorityFeePerGas: tip < cap ? tip : cap }
+}

@@ -1,0 +1,101 @@
+import { nextBaseFee } from '../../chain/index.ts'
+import type { Chain, Payment, View } from '../../chain/index.ts'
+import { OP_BLOB_BASE_FEE } from '../../compat.ts'
+import type { Block, Header } from '../../eth/index.ts'
+import { blobBaseFee, nextExcessBlobGas, rulesAt } from '../../evm/index.ts'
+import type { ChainConfig, Rules } from '../../evm/index.ts'
+
+/** op-geth's and op-reth's floor: an idle L2 takes any tip, and wallets want to see one. */
+const OP_LEAST_TIP = 1_000_000n
+/** What geth answers on an L1 whose blocks say nothing. */
+const L1_LEAST_TIP = 1_000_000_000n
+/** geth's oracle: the lowest tips of so many blocks, and which of them all. */
+const SAMPLED_BLOCKS = 20
+const SAMPLES_PER_BLOCK = 3
+const SAMPLE_PERCENTILE = 60
+/** geth leaves out tips below this; they come from the block's own builder */
+const IGNORED_TIP = 2n
+
+/** Wei per gas that the next transaction meets: the pending block's, or what follows from the head. 0n before London. */
+export function comingBaseFee(view: View): bigint {
+  if (view.pending !== null) return view.pending.header.baseFeePerGas ?? 0n
+  return view.nextBaseFee ?? baseFeeAfter(view.head.header, view.config)
+}
+
+/** A price for a legacy transaction, in wei per gas: enough for the coming block and for a call "in" the last one. */
+export function suggestedGasPrice(view: View, last = view.head, coming = comingBaseFee(view)): bigint {
+  const baseFee = last.header.baseFeePerGas ?? 0n
+  return (coming > baseFee ? coming : baseFee) + suggestedTip(view)
+}
+
+/** The same, and no less than the pool asks for (`--gas-price`, `anvil_setMinGasPrice`). */
+export function offeredGasPrice(view: View, { minGasPrice }: Chain): bigint {
+  const suggested = suggestedGasPrice(view)
+  return suggested > minGasPrice ? suggested : minGasPrice
+}
+
+/** The base fee of the block after this one; 0n before London. */
+export function baseFeeAfter(header: Header, config: ChainConfig): bigint {
+  return nextBaseFee(header, config, rulesAfter(header, config)) ?? 0n
+}
+
+/** Wei per blob gas in the block; 0n before Cancun. */
+export function blobFeeIn(header: Header, config: ChainConfig): bigint {
+  const rules = rulesAt(config, header.number, header.timestamp)
+  return header.excessBlobGas === null ? 0n : blobFee(header.excessBlobGas, rules)
+}
+
+/** Wei per blob gas in the block after this one, by its own rules as geth has it; 0n before Cancun. */
+export function blobFeeAfter(header: Header, config: ChainConfig): bigint {
+  const rules = rulesAt(config, header.number, header.timestamp)
+  return header.excessBlobGas === null ? 0n : blobFee(nextExcessBlobGas(header, rules), rules)
+}
+
+/** A tip with which a transaction is taken soon, in wei per gas. */
+export function suggestedTip(view: View): bigint {
+  return view.config.op === null ? sampledTip(view) : rollupTip(view.head)
+}
+
+/** What the transactions of a block paid above its base fee, ascending, with the gas that they used. Deposits pay nothing and do not count. */
+export function tipsOf(
+  { baseFeePerGas }: Header,
+  payments: readonly Payment[],
+): readonly { readonly tip: bigint; readonly gasUsed: bigint }[] {
+  const baseFee = baseFeePerGas ?? 0n
+  return payments
+    .filter(({ type }) => type !== 0x7e)
+    .map(({ effectiveGasPrice, gasUsed }) => ({ tip: effectiveGasPrice - baseFee, gasUsed }))
+    .sort((a, b) => (a.tip < b.tip ? -1 : a.tip > b.tip ? 1 : 0))
+}
+
+/** op-geth: the floor, unless the last block was full; then 10 % above its median. */
+function rollupTip(head: Block): bigint {
+  const largest = head.receipts.reduce((most, { gasUsed }) => (gasUsed > most ? gasUsed : most), 0n)
+  if (head.header.gasUsed + largest <= head.header.gasLimit) return OP_LEAST_TIP
+  const tips = tipsOf(head.header, head.receipts)
+  const median = tips[tips.length >> 1]?.tip ?? 0n
+  const tip = (median * 11n) / 10n
+  return tip > OP_LEAST_TIP ? tip : OP_LEAST_TIP
+}
+
+function sampledTip(view: View): bigint {
+  const samples: bigint[] = []
+  const newest = view.head.header.number
+  for (let number = newest; number > 0 && number > newest - SAMPLED_BLOCKS; number--) {
+    const header = view.headerOf(number)
+    if (header === null) continue
+    const tips = tipsOf(header, view.paymentsOf(number)).map(({ tip }) => tip)
+    samples.push(...tips.filter((tip) => tip >= IGNORED_TIP).slice(0, SAMPLES_PER_BLOCK))
+  }
+  samples.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
+  return samples[Math.floor(((samples.length - 1) * SAMPLE_PERCENTILE) / 100)] ?? L1_LEAST_TIP
+}
+
+function rulesAfter(header: Header, config: ChainConfig): Rules {
+  return rulesAt(config, header.number + 1, header.timestamp + 1)
+}
+
+function blobFee(excess: bigint, rules: Rules): bigint {
+  if (rules.op !== null) return OP_BLOB_BASE_FEE
+  return rules.blob === null ? 0n : blobBaseFee(excess, rules.blob)
+}

@@ -1,0 +1,125 @@
+import { Address } from '../../eth/index.ts'
+import type { Hash } from '../../eth/index.ts'
+import { precompiles, rulesAt } from '../../evm/index.ts'
+import type { BlockContext, ExecuteOptions, Rules, World } from '../../evm/index.ts'
+import { CODE, RpcError } from '../../jsonrpc/index.ts'
+import { OVERRIDDEN_ACCOUNTS, OVERRIDDEN_SLOTS, SIMULATED_WITHDRAWALS } from '../limits.ts'
+import type { Schema } from '../method.ts'
+import { address, arrayOf, bytes, mapOf, maybe, object, quantity, quantityNumber, storageSlot, uint64 } from '../../jsonrpc/schema.ts'
+import type { Infer } from '../../jsonrpc/schema.ts'
+
+const slots = mapOf<Hash, Hash>(storageSlot, storageSlot, OVERRIDDEN_SLOTS)
+
+const accountOverride = object({
+  balance: maybe(quantity),
+  nonce: maybe(uint64),
+  code: maybe(bytes),
+  state: maybe(slots),
+  stateDiff: maybe(slots),
+  movePrecompileToAddress: maybe(address),
+})
+
+export type AccountOverride = Partial<Infer<typeof accountOverride>>
+export type StateOverrides = ReadonlyMap<Address, AccountOverride>
+
+/** Accounts as a call is to find them. `state` replaces the storage, `stateDiff` patches it. */
+export const stateOverrides: Schema<StateOverrides> = mapOf<Address, AccountOverride>(address, accountOverride, OVERRIDDEN_ACCOUNTS)
+
+/** EIP-4895, amounts in gwei. */
+export const withdrawal = object({ index: uint64, validatorIndex: uint64, address, amount: uint64 })
+
+/** The block that a call is to find itself in. Absent fields stay as they are. */
+export const blockOverrides = object({
+  number: maybe(quantityNumber),
+  difficulty: maybe(quantity),
+  time: maybe(quantityNumber),
+  gasLimit: maybe(quantity),
+  feeRecipient: maybe(address),
+  prevRandao: maybe(storageSlot),
+  baseFeePerGas: maybe(quantity),
+  blobBaseFee: maybe(quantity),
+  beaconRoot: maybe(storageSlot),
+  withdrawals: maybe(arrayOf(withdrawal, SIMULATED_WITHDRAWALS)),
+})
+
+export type BlockOverrides = Infer<typeof blockOverrides>
+
+/** What became of the precompiles: the options under which the call must run. */
+export type PrecompilePlaces = Required<Pick<ExecuteOptions, 'movedPrecompiles' | 'maskedPrecompiles'>>
+
+const NOWHERE: PrecompilePlaces = { movedPrecompiles: new Map(), maskedPrecompiles: new Set() }
+
+/** Writes the overrides into `world`, in order of address so that errors are stable. Throws RpcError -32000 in geth's words. */
+export function overrideState(world: World, overrides: StateOverrides | undefined, rules: Rules): PrecompilePlaces {
+  if (overrides === undefined) return NOWHERE
+  const places = { movedPrecompiles: new Map<Address, Address>(), maskedPrecompiles: new Set<Address>() }
+  for (const target of [...overrides.keys()].sort()) {
+    const override = overrides.get(target)
+    if (override === undefined) continue
+    placePrecompile(target, override, places, overrides, rules)
+    overrideAccount(world, target, override)
+  }
+  world.beginTransaction()
+  return places
+}
+
+/** The context with the overridden fields; the rules follow the overridden number and time. */
+export function overrideBlock(context: BlockContext, overrides: BlockOverrides | undefined): BlockContext {
+  if (overrides === undefined) return context
+  if (overrides.withdrawals !== undefined) {
+    throw new RpcError(CODE.invalidParams, 'block override "withdrawals" is not supported for this method')
+  }
+  const number = overrides.number ?? context.env.number
+  const timestamp = overrides.time ?? context.env.timestamp
+  return {
+    config: context.config,
+    rules: rulesAt(context.config, number, timestamp),
+    env: {
+      ...context.env,
+      number,
+      timestamp,
+      gasLimit: overrides.gasLimit ?? context.env.gasLimit,
+      coinbase: overrides.feeRecipient ?? context.env.coinbase,
+      prevRandao: overrides.prevRandao ?? context.env.prevRandao,
+      difficulty: overrides.difficulty ?? context.env.difficulty,
+      baseFeePerGas: overrides.baseFeePerGas ?? context.env.baseFeePerGas,
+      blobBaseFee: overrides.blobBaseFee ?? context.env.blobBaseFee,
+      parentBeaconBlockRoot: overrides.beaconRoot ?? context.env.parentBeaconBlockRoot,
+    },
+  }
+}
+
+/** A precompile that is overridden in any way is an ordinary account from then on; moved, it works at its new address. */
+function placePrecompile(
+  target: Address,
+  override: AccountOverride,
+  places: { movedPrecompiles: Map<Address, Address>; maskedPrecompiles: Set<Address> },
+  overrides: StateOverrides | undefined,
+  rules: Rules,
+): void {
+  if (places.movedPrecompiles.has(target)) throw refusal(target, 'has already been overridden by a precompile')
+  const isPrecompile = precompiles(rules).has(target)
+  const to = override.movePrecompileToAddress
+  if (to !== undefined) {
+    if (!isPrecompile) throw refusal(target, 'is not a precompile')
+    if (overrides?.has(to) === true) throw refusal(to, 'is already overridden')
+    places.movedPrecompiles.set(to, target)
+  }
+  if (isPrecompile) places.maskedPrecompiles.add(target)
+}
+
+function overrideAccount(world: World, target: Address, override: AccountOverride): void {
+  const { balance, nonce, code, state, stateDiff } = override
+  if (state !== undefined && stateDiff !== undefined) throw refusal(target, "has both 'state' and 'stateDiff'")
+  if (nonce !== undefined) world.setNonce(target, nonce)
+  if (code !== undefined) world.setCode(target, code)
+  if (balance !== undefined) world.setBalance(target, balance)
+  if (state !== undefined) world.clearStorage(target)
+  // Storage needs an account to hang on.
+  if ((state ?? stateDiff) !== undefined && world.account(target) === null) world.setBalance(target, 0n)
+  for (const [slot, value] of state ?? stateDiff ?? []) world.setStorage(target, slot, BigInt(value))
+}
+
+function refusal(target: Address, reason: string): RpcError {
+  return new RpcError(CODE.server, `account ${Address.checksum(target)} ${reason}`)
+}

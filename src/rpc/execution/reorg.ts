@@ -1,0 +1,79 @@
+import type { View } from '../../chain/index.ts'
+import type { Address, Block, Transaction } from '../../eth/index.ts'
+import { unknownAccount } from '../accounts.ts'
+import type { Context } from '../context.ts'
+import { invalidParams } from '../../jsonrpc/index.ts'
+import { fieldsOf, priced, refuseUnsendable, withinBlock } from './filling.ts'
+import type { Footing } from './filling.ts'
+import { baseFeeAfter, suggestedGasPrice } from './gasprice.ts'
+import { assertChain } from './request.ts'
+import type { CallRequest } from './request.ts'
+
+/** A transaction, or what one is to be made from. */
+export type Sendable = { readonly tx: Transaction } | { readonly request: CallRequest }
+
+interface Wanted {
+  readonly what: Sendable
+  readonly block: number
+}
+
+/**
+ * The transactions of a reorg. What a request lacks comes from the block that the new ones follow on: the nonce counts on
+ * from there in the order of the new blocks. Throws RpcError; RangeError is left to the chain.
+ */
+export function reorgTransactions(
+  context: Context,
+  depth: number,
+  wanted: readonly Wanted[],
+): readonly { readonly tx: Transaction; readonly block: number }[] {
+  const { view } = context.chain.head
+  const base = view.byNumber(view.head.header.number - depth)
+  // Deeper than the chain is high: the chain refuses that itself, with no need of the transactions.
+  if (base === null) return []
+  const maker = new Maker(context, view, base)
+  const made: { tx: Transaction; block: number }[] = []
+  for (const { what, block } of wanted.toSorted((a, b) => a.block - b.block)) {
+    made.push({ tx: maker.make(what), block })
+  }
+  return made
+}
+
+/** Makes transactions that follow one another on one block. */
+class Maker {
+  readonly #context: Context
+  readonly #view: View
+  readonly #base: Block
+  readonly #nonces = new Map<Address, bigint>()
+
+  constructor(context: Context, view: View, base: Block) {
+    this.#context = context
+    this.#view = view
+    this.#base = base
+  }
+
+  make(what: Sendable): Transaction {
+    const tx = 'tx' in what ? what.tx : this.#fromRequest(what.request)
+    if (tx.deposit !== null) throw invalidParams('a deposit transaction comes from L1 and cannot be sent')
+    if (tx.chainId !== null) assertChain(BigInt(tx.chainId), this.#view.config, 'transaction')
+    this.#nonces.set(tx.from, tx.nonce + 1n)
+    return tx
+  }
+
+  #fromRequest(request: CallRequest): Transaction {
+    const { from } = request
+    if (from === undefined) throw invalidParams('invalid transaction request: missing "from"')
+    if (!this.#context.accounts.canSend(from)) throw unknownAccount(from)
+    refuseUnsendable(request, this.#view.config, 'transaction')
+    const nonce = request.nonce ?? this.#nonces.get(from) ?? this.#view.state(this.#base).account(from)?.nonce ?? 0n
+    const whole = priced(withinBlock(request, this.#context.chain), this.#footing(), this.#context.compat)
+    return this.#context.accounts.transaction(fieldsOf(whole, nonce, this.#view.config), from)
+  }
+
+  #footing(): Footing {
+    const block = this.#base
+    const view = this.#view
+    const coming = baseFeeAfter(block.header, view.config)
+    const baseFee = block.header.baseFeePerGas === null ? null : coming
+    return { view, block, baseFee, gasPrice: suggestedGasPrice(view, block, coming) }
+  }
+}

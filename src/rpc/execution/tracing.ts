@@ -1,0 +1,48 @@
+import type { Location, Needs, View } from '../../chain/index.ts'
+import type { Block, Hash } from '../../eth/index.ts'
+import { TraceBudget, TraceTooLarge } from '../../evm/index.ts'
+import type { Deadline, TraceMaker } from '../../evm/index.ts'
+import { BlockRun } from './blockrun.ts'
+import { CODE, RpcError } from '../../jsonrpc/index.ts'
+import { TRACE_BYTES } from '../limits.ts'
+
+/** Sealed or pre-confirmed. Throws RpcError -32000. */
+export function includedAt(view: View, transactionHash: Hash): Location {
+  const place = view.locate(transactionHash)
+  if (place === null) throw new RpcError(CODE.server, 'transaction not found')
+  return place
+}
+
+/** The block, and the state that it runs on. */
+export function needsOfRun(view: View, block: Block): Needs {
+  const { number } = block.header
+  const parent = view.byNumber(number - 1)
+  return { states: parent === null ? [] : [parent], blocks: [block], hashesBelow: [number] }
+}
+
+export function withRun<T>(view: View, block: Block, deadline: Deadline, work: (run: BlockRun) => T): T {
+  const run = new BlockRun(view, block, deadline)
+  try {
+    return work(run)
+  } finally {
+    run.release()
+  }
+}
+
+/** What a tracer tells of the transaction at a place. */
+export function traceAt(view: View, { block, index }: Location, make: TraceMaker, budget: TraceBudget, deadline: Deadline): string {
+  return withRun(view, block, deadline, (run) => {
+    run.skipTo(index)
+    return run.trace(make, budget)
+  })
+}
+
+/** One budget for all that one answer holds. Throws RpcError -32003 when that is more. */
+export function withinBudget<T>(work: (budget: TraceBudget) => T): T {
+  try {
+    return work(new TraceBudget(TRACE_BYTES))
+  } catch (error) {
+    if (error instanceof TraceTooLarge) throw new RpcError(CODE.responseTooLarge, error.message)
+    throw error
+  }
+}

@@ -1,0 +1,60 @@
+import type { Needs, View } from '../../chain/index.ts'
+import type { Compat } from '../../compat.ts'
+import type { Deadline } from '../../evm/index.ts'
+import type { JsonText } from '../texts.ts'
+
+/** The inputs of a method that computes its result: one View and a time limit. It can run in any thread. */
+export interface ComputeDeps {
+  readonly view: View
+  readonly compat: Compat
+  /** starts now; `limitMs` for the whole request */
+  readonly deadline: (limitMs: number) => Deadline
+}
+
+/** The part of the chain that a request reads. */
+export interface Look {
+  readonly view: View
+  readonly needs: Needs
+}
+
+/** A request that starts again in a worker thread: it took too long on the main thread, or is offloaded. */
+export interface Task {
+  readonly method: string
+  /** as the method's schemas parsed them */
+  readonly args: readonly unknown[]
+  /** Called when the task starts: the View of its first start, or the newest one. Throws RpcError. */
+  readonly look: () => Look
+  readonly limitMs: number
+  /** of the limit, before */
+  readonly spentMs: number
+  /** offloaded, although it would not take too long here: it waits a moment for a thread that runs already, and reads the newest View */
+  readonly isShared: boolean
+}
+
+/** A request that ran on the main thread. */
+export interface Measured {
+  /** requests with the same key take about as long */
+  readonly callKey: string
+  /** its time limit */
+  readonly limitMs: number
+  readonly tookMs: number
+}
+
+/** The port to the worker threads. */
+export interface Parallel {
+  /** how long a request may run on the main thread before it starts again in a worker thread */
+  readonly mainThreadMs: number
+  /** null: the request has to run on the main thread. Throws RpcError: the method's own, no room, a thread that ended, the shutdown. */
+  readonly compute: (task: Task) => Promise<JsonText | null>
+}
+
+/** Decides which requests start in worker threads: long ones that arrive several at once. */
+export interface Sharing {
+  /** Several such requests are here, as far as can be seen: rarely true. */
+  readonly isCrowded: boolean
+  /** The time limit in a thread that should get the request now; null: it should start on the main thread. */
+  readonly limitMs: (callKey: string) => number | null
+  /** Records a request that ran on the main thread: each one while `isWary`, otherwise those that took SHARED_MS. */
+  readonly ran: (request: Measured) => void
+  readonly isWary: boolean
+}

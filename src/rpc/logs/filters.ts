@@ -1,0 +1,163 @@
+import { logsOfBlock } from '../../chain/index.ts'
+import type { Chain, HeadEvent, PlacedLog } from '../../chain/index.ts'
+import type { Block, Hash } from '../../eth/index.ts'
+import { CODE, RpcError } from '../../jsonrpc/index.ts'
+import { FILTER_CHANGES, FILTER_IDLE_MS, FILTERS_PER_TIER } from '../limits.ts'
+import type { LogQuery } from './logfilter.ts'
+import { randomId } from './randomid.ts'
+
+/** A log that came, or (`removed`) one that a reorganisation took away. */
+export interface LogChange {
+  readonly placed: PlacedLog
+  readonly removed: boolean
+}
+
+export type FilterChanges =
+  | { readonly kind: 'hashes'; readonly hashes: readonly Hash[] }
+  | { readonly kind: 'logs'; readonly logs: readonly LogChange[] }
+
+export type FilterKind =
+  | { readonly kind: 'logs'; readonly query: LogQuery }
+  | { readonly kind: 'blocks' }
+  | { readonly kind: 'transactions' }
+
+type Tier = 'dedicated' | 'public'
+
+interface Filter {
+  readonly what: FilterKind
+  readonly tier: Tier
+  readonly hashes: Hash[]
+  readonly logs: LogChange[]
+  polledAtMs: number
+  overflowed: boolean
+}
+
+/** What eth_newFilter and its like install. Listens to the chain only while there is a filter. */
+export class Filters {
+  readonly #chain: Chain
+  readonly #now: () => number
+  readonly #filters = new Map<string, Filter>()
+  readonly #stops: (() => void)[] = []
+  /** transactions of the pending block whose logs were delivered */
+  #promised = 0
+
+  /** `now`: milliseconds of any steady clock; filters idle by people's time, not by the chain's. */
+  constructor(chain: Chain, now: () => number = () => performance.now()) {
+    this.#chain = chain
+    this.#now = now
+  }
+
+  /** Answers the filter's id: random, because it is all that guards a filter on the public tier. */
+  install(what: FilterKind, tier: Tier): string {
+    this.#sweep()
+    const count = [...this.#filters.values()].filter((filter) => filter.tier === tier).length
+    if (count >= FILTERS_PER_TIER) {
+      throw new RpcError(CODE.limitExceeded, `too many filters: ${count} are installed, uninstall some or wait`)
+    }
+    if (this.#filters.size === 0) this.#listen()
+    const id = randomId()
+    this.#filters.set(id, { what, tier, hashes: [], logs: [], polledAtMs: this.#now(), overflowed: false })
+    return id
+  }
+
+  /** What happened since the last call. Throws RpcError -32000 for an unknown, expired or overflowed filter. */
+  changes(id: string): FilterChanges {
+    const filter = this.#alive(id)
+    if (filter.overflowed) {
+      this.remove(id)
+      throw new RpcError(CODE.server, `filter not found: ${id} held more than ${FILTER_CHANGES} changes and was dropped`)
+    }
+    if (filter.what.kind === 'logs') return { kind: 'logs', logs: filter.logs.splice(0) }
+    return { kind: 'hashes', hashes: filter.hashes.splice(0) }
+  }
+
+  /** What a log filter asks for. Throws RpcError -32000 for an unknown filter or one that is not about logs. */
+  query(id: string): LogQuery {
+    const { what } = this.#alive(id)
+    if (what.kind !== 'logs') throw new RpcError(CODE.server, `filter not found: ${id} is not a log filter`)
+    return what.query
+  }
+
+  /** False: there was none. */
+  remove(id: string): boolean {
+    const existed = this.#filters.delete(id)
+    if (this.#filters.size === 0) this.close()
+    return existed
+  }
+
+  /** Stops listening; filters that remain get nothing more. */
+  close(): void {
+    for (const stop of this.#stops.splice(0)) stop()
+    this.#filters.clear()
+  }
+
+  #alive(id: string): Filter {
+    this.#sweep()
+    const filter = this.#filters.get(id)
+    if (filter === undefined) throw new RpcError(CODE.server, `filter not found: ${id}`)
+    filter.polledAtMs = this.#now()
+    return filter
+  }
+
+  #sweep(): void {
+    const deadline = this.#now() - FILTER_IDLE_MS
+    for (const [id, filter] of this.#filters) if (filter.polledAtMs < deadline) this.remove(id)
+  }
+
+  #listen(): void {
+    this.#promised = this.#chain.head.view.pending?.transactions.length ?? 0
+    this.#stops.push(this.#chain.head.subscribe((event) => this.#onHead(event)))
+    this.#stops.push(this.#chain.pool.subscribe((tx) => this.#onTransaction(tx.hash)))
+  }
+
+  #onTransaction(hash: Hash): void {
+    for (const filter of this.#filters.values()) if (filter.what.kind === 'transactions') this.#keep(filter, filter.hashes, [hash])
+  }
+
+  #onHead(event: HeadEvent): void {
+    if (event.kind === 'edit') return
+    this.#sweep()
+    for (const filter of this.#filters.values()) {
+      if (filter.what.kind === 'logs') this.#keep(filter, filter.logs, this.#logChanges(event, filter.what.query))
+      if (filter.what.kind === 'blocks' && event.kind === 'block' && event.sealed) this.#keep(filter, filter.hashes, [event.block.hash])
+    }
+    this.#promised = event.kind === 'block' && !event.sealed ? event.block.transactions.length : 0
+  }
+
+  #keep<T>(filter: Filter, kept: T[], changes: Iterable<T>): void {
+    for (const change of changes) {
+      if (kept.length >= FILTER_CHANGES) {
+        filter.overflowed = true
+        kept.length = 0
+      }
+      if (filter.overflowed) return
+      kept.push(change)
+    }
+  }
+
+  /** With `toBlock: pending` each log comes once, when it is promised; otherwise when its block is sealed. */
+  *#logChanges(event: Exclude<HeadEvent, { kind: 'edit' }>, query: LogQuery): Iterable<LogChange> {
+    const withPending = query.to?.kind === 'tag' && query.to.tag === 'pending'
+    if (event.kind === 'rewind') {
+      // Oldest first, like the notifications.
+      for (const block of [...event.removed].reverse()) yield* changesOf(block, query, true)
+      if (withPending && event.retracted !== null) yield* changesOf(event.retracted, query, true)
+    } else if (event.sealed) {
+      yield* changesOf(event.block, query, false, withPending ? this.#promised : 0)
+    } else if (withPending) {
+      yield* changesOf(event.block, query, false, event.firstTransaction)
+    }
+  }
+}
+
+function* changesOf(block: Block, query: LogQuery, removed: boolean, first = 0): Iterable<LogChange> {
+  if (!covers(query, block.header.number)) return
+  for (const placed of logsOfBlock(block, query.filter, first)) yield { placed, removed }
+}
+
+/** Numbers bound what is delivered; tags do not. A filter of one block hash never sees a new block. */
+function covers({ from, to, blockHash }: LogQuery, number: number): boolean {
+  if (blockHash !== undefined) return false
+  if (from?.kind === 'number' && number < from.number) return false
+  return to?.kind !== 'number' || number <= to.number
+}

@@ -1,0 +1,150 @@
+import { matches } from '../../chain/index.ts'
+import type { Chain, HeadEvent, LogFilter } from '../../chain/index.ts'
+import type { Block, Hash, Transaction } from '../../eth/index.ts'
+import { transactionJson } from '../json.ts'
+import type { Json } from '../json.ts'
+import { newsOf } from './news.ts'
+import type { News, BlockRange, AnnouncedLog } from './news.ts'
+
+/** Receives the result of each notification. */
+export type Sink = (result: unknown) => void
+
+/** Ends a subscription. */
+export type End = () => void
+
+/**
+ * The notifications of a chain. All subscribers share one listener of the head, and the same object is sent to several of them, so that a session serialises it
+ * once. A transaction is announced when it is promised and not again when it is sealed; without promises, or in a block that is sealed at once, it is announced
+ * when it is sealed.
+ */
+export class Feeds {
+  readonly #chain: Chain
+  readonly #listeners = new Set<(news: News) => void>()
+  readonly #poolObjects = new WeakMap<Transaction, Json>()
+  /** the announced transactions of the newest block */
+  #announced: Announced = NOTHING_ANNOUNCED
+  #end: End | null = null
+
+  constructor(chain: Chain) {
+    this.#chain = chain
+  }
+
+  /** The header of each sealed block. */
+  heads(sink: Sink): End {
+    return this.#listen((news) => {
+      if (news.sealed !== null) sink(news.header())
+    })
+  }
+
+  /** Logs of sealed blocks; after a rewind those that are gone, with `removed: true`. */
+  logs(filter: LogFilter, sink: Sink): End {
+    return this.#listen((news) => {
+      notify(news.removedLogs(), filter, sink)
+      notify(news.sealedLogs(), filter, sink)
+    })
+  }
+
+  /** Each log once, as soon as its transaction is promised; with `removed: true` when the promise or its block is gone. */
+  pendingLogs(filter: LogFilter, sink: Sink): End {
+    return this.#listen((news) => {
+      notify(news.goneLogs(), filter, sink)
+      notify(news.freshLogs(), filter, sink)
+    })
+  }
+
+  /** The pending block as it has grown, with full transactions, per flashblock. */
+  flashblocks(sink: Sink): End {
+    return this.#listen((news) => {
+      const block = news.flashblock()
+      if (block !== null) sink(block)
+    })
+  }
+
+  /** Each transaction once, as soon as it is promised: its hash, or the transaction with the fields of its receipt. */
+  flashblockTransactions(full: boolean, sink: Sink): End {
+    return this.#listen((news) => {
+      for (const transaction of full ? news.freshTransactions() : news.freshHashes()) sink(transaction)
+    })
+  }
+
+  /** Receipts of a sealed block that are waited for, in one array; null: all of them. */
+  receipts(hashes: ReadonlySet<Hash> | null, sink: Sink): End {
+    return this.#listen((news) => {
+      const wanted = (news.sealed?.transactions ?? []).flatMap((tx, i) => (hashes === null || hashes.has(tx.hash) ? [i] : []))
+      if (wanted.length > 0) sink(wanted.map(news.receipt))
+    })
+  }
+
+  /** Each transaction of the pool, when it can be executed next. */
+  poolTransactions(full: boolean, sink: Sink): End {
+    return this.#chain.pool.subscribe((tx) => sink(full ? this.#pooled(tx) : tx.hash))
+  }
+
+  #pooled(tx: Transaction): Json {
+    const json = this.#poolObjects.get(tx) ?? transactionJson(tx, null)
+    this.#poolObjects.set(tx, json)
+    return json
+  }
+
+  #listen(listener: (news: News) => void): End {
+    this.#listeners.add(listener)
+    this.#end ??= this.#begin()
+    return () => {
+      this.#listeners.delete(listener)
+      if (this.#listeners.size > 0) return
+      this.#end?.()
+      this.#end = null
+    }
+  }
+
+  #begin(): End {
+    const { head } = this.#chain
+    this.#announced = announcedOf(head.view.pending)
+    return head.subscribe((event) => this.#hear(event))
+  }
+
+  #hear(event: HeadEvent): void {
+    const fresh = freshIn(event, this.#announced)
+    const news = newsOf(event, fresh, retractedIn(event, this.#announced))
+    if (event.kind === 'rewind') this.#announced = announcedOf(event.view.pending)
+    if (fresh !== null) this.#announced = { number: fresh.block.header.number, count: fresh.end }
+    for (const listener of [...this.#listeners]) listener(news)
+  }
+}
+
+interface Announced {
+  readonly number: number
+  readonly count: number
+}
+
+const NOTHING_ANNOUNCED: Announced = { number: -1, count: 0 }
+
+const feeds = new WeakMap<Chain, Feeds>()
+
+/** The feeds of a chain, which all its subscribers share. */
+export function feedsOf(chain: Chain): Feeds {
+  let found = feeds.get(chain)
+  if (found === undefined) feeds.set(chain, (found = new Feeds(chain)))
+  return found
+}
+
+function notify(logs: readonly AnnouncedLog[], filter: LogFilter, sink: Sink): void {
+  for (const { log, json } of logs) if (matches(filter, log)) sink(json())
+}
+
+function announcedOf(pending: Block | null): Announced {
+  return pending === null ? NOTHING_ANNOUNCED : { number: pending.header.number, count: pending.transactions.length }
+}
+
+function freshIn(event: HeadEvent, announced: Announced): BlockRange | null {
+  if (event.kind !== 'block') return null
+  const { block } = event
+  const first = announced.number === block.header.number ? announced.count : 0
+  const end = block.transactions.length
+  return first < end ? { block, first, end } : null
+}
+
+function retractedIn(event: HeadEvent, announced: Announced): BlockRange | null {
+  if (event.kind !== 'rewind' || event.retracted?.header.number !== announced.number) return null
+  return { block: event.retracted, first: 0, end: Math.min(announced.count, event.retracted.transactions.length) }
+}

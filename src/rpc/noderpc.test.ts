@@ -1,0 +1,522 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { Address, Hex } from '../eth/index.ts'
+import { RewoundState } from '../chain/index.ts'
+import { JsonAnswer, textOf } from './body.ts'
+import type { Caller } from './context.ts'
+import { BATCH_ITEMS, BATCH_RESPONSE_BYTES, BATCH_SLICE_MS, ERROR_MESSAGE_CHARS } from '../jsonrpc/index.ts'
+import { PUBLIC_BATCH_MS, SMALL_ANSWER_BYTES, WHOLE_ANSWER_BYTES } from './limits.ts'
+import { COMPAT } from '../compat.ts'
+import { DevAccounts } from './accounts.ts'
+import { createRpc } from './noderpc.ts'
+import type { NodeRpc } from './noderpc.ts'
+import { CODE, RpcError } from '../jsonrpc/index.ts'
+import { ALICE, DEDICATED, LOGGER, PUBLIC, testNode } from './node.fixture.ts'
+import type { TestNode } from './node.fixture.ts'
+import { method } from './method.ts'
+import { routesOf } from '../jsonrpc/index.ts'
+import { JsonBytes, JsonStream } from './texts.ts'
+
+/** The result of `test_stream`, a method of another module. */
+let streamed: () => unknown = () => null
+const STREAM = method({
+  name: 'test_stream',
+  doc: '',
+  params: [],
+  result: { type: 'string' },
+  example: { params: [], result: 0 },
+  handler: () => streamed(),
+})
+
+let node: TestNode
+beforeAll(async () => {
+  node = await testNode({ routes: routesOf([STREAM], null as never) })
+})
+
+const CHAIN_ID = '"method":"eth_chainId"'
+const OK = { jsonrpc: '2.0', id: 1, result: '0x7a69' }
+
+/** The answer's JSON; undefined when there is none. */
+async function answer(body: string | Uint8Array, caller = DEDICATED): Promise<unknown> {
+  const { body: text } = await node.rpc.handle(body, caller)
+  return text === null ? undefined : (JSON.parse(textOf(text)) as unknown)
+}
+
+function signal() {
+  let resolve = () => undefined as void
+  const promise = new Promise<void>((done) => (resolve = done))
+  return { promise, resolve: () => resolve() }
+}
+
+function failure(id: unknown, code: number, message: unknown = expect.any(String)) {
+  return { jsonrpc: '2.0', id, error: { code, message } }
+}
+
+// facts of geth's rpc/testdata, row by row
+describe('the envelope of a single request', () => {
+  it.each<[string, string, unknown]>([
+    ['a call', `{"jsonrpc":"2.0","id":1,${CHAIN_ID},"params":[]}`, OK],
+    ['params absent', `{"jsonrpc":"2.0","id":1,${CHAIN_ID}}`, OK],
+    ['params null', `{"jsonrpc":"2.0","id":1,${CHAIN_ID},"params":null}`, OK],
+    ['a string id', `{"jsonrpc":"2.0","id":"a\\"b",${CHAIN_ID}}`, { ...OK, id: 'a"b' }],
+    ['id null is a call', `{"jsonrpc":"2.0","id":null,${CHAIN_ID}}`, { ...OK, id: null }],
+    ['unknown keys', `{"jsonrpc":"2.0","id":1,${CHAIN_ID},"more":1}`, OK],
+    ['no JSON', '{"jsonrpc":', failure(null, -32700, 'parse error')],
+    ['nothing', '', failure(null, -32700, 'parse error')],
+    ['a number', '1', failure(null, -32600, 'invalid request')],
+    ['null', 'null', failure(null, -32600, 'invalid request')],
+    ['a string', '"eth_chainId"', failure(null, -32600, 'invalid request')],
+    ['only an id', '{"id":1}', failure(1, -32600, 'invalid request')],
+    ['no method', '{"jsonrpc":"2.0","id":1}', failure(1, -32600, 'invalid request')],
+    ['a method that is no string', '{"jsonrpc":"2.0","id":1,"method":5}', failure(1, -32600, 'invalid request')],
+    ['an array as id', `{"jsonrpc":"2.0","id":[1],${CHAIN_ID}}`, failure(null, -32600, 'invalid request')],
+    ['an object as id', `{"jsonrpc":"2.0","id":{},${CHAIN_ID}}`, failure(null, -32600, 'invalid request')],
+    ['no version', `{"id":1,${CHAIN_ID}}`, failure(1, -32600, 'invalid request')],
+    ['another version', `{"jsonrpc":"2.1","id":1,${CHAIN_ID}}`, failure(1, -32600, 'invalid request')],
+    ['the version as a number', `{"jsonrpc":2.0,"id":1,${CHAIN_ID}}`, failure(1, -32600, 'invalid request')],
+    [
+      'an unknown method',
+      '{"jsonrpc":"2.0","id":1,"method":"eth_nothing"}',
+      failure(1, -32601, 'the method eth_nothing does not exist/is not available'),
+    ],
+    ['a name of Object.prototype', '{"jsonrpc":"2.0","id":1,"method":"toString"}', failure(1, -32601)],
+    ['params as object', `{"jsonrpc":"2.0","id":1,${CHAIN_ID},"params":{}}`, failure(1, -32602, 'non-array args')],
+    ['params as string', `{"jsonrpc":"2.0","id":1,${CHAIN_ID},"params":"x"}`, failure(1, -32602, 'non-array args')],
+    [
+      'too few params',
+      '{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":[]}',
+      failure(1, -32602, 'missing value for required argument 0 (address)'),
+    ],
+    ['too many params', `{"jsonrpc":"2.0","id":1,${CHAIN_ID},"params":[1]}`, failure(1, -32602, 'too many arguments, want at most 0')],
+    [
+      'a wrong param',
+      '{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0x1"]}',
+      failure(1, -32602, expect.stringMatching(/^invalid argument 0 \(address\): /)),
+    ],
+    [
+      'an optional param that is null',
+      '{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0x0000000000000000000000000000000000000001",null]}',
+      { ...OK, result: '0x0' },
+    ],
+    ['a notification', `{"jsonrpc":"2.0",${CHAIN_ID}}`, undefined],
+    ['a notification that fails', '{"jsonrpc":"2.0","method":"eth_nothing"}', undefined],
+  ])('%s', async (_, body, expected) => {
+    expect(await answer(body)).toEqual(expected)
+  })
+
+  it('bytes are read as UTF-8, and only as that', async () => {
+    expect(await answer(new TextEncoder().encode(`{"jsonrpc":"2.0","id":"ü",${CHAIN_ID}}`))).toEqual({ ...OK, id: 'ü' })
+    expect(await answer(new Uint8Array([0x22, 0xff, 0x22]))).toEqual(failure(null, -32700, 'parse error'))
+  })
+
+  it('a notification is executed', async () => {
+    const mine = await testNode()
+    const raw = Hex.fromBytes(mine.sign({ to: Address.zero, gas: 21_000n }).raw)
+    const notification = JSON.stringify({ jsonrpc: '2.0', method: 'eth_sendRawTransaction', params: [raw] })
+    expect(await mine.rpc.handle(notification, DEDICATED)).toEqual({ body: null })
+    expect(mine.chain.pool.size).toBe(1)
+  })
+})
+
+describe('batches', () => {
+  it.each<[string, string, unknown]>([
+    ['an empty one is a single error', '[]', failure(null, -32600, 'empty batch')],
+    ['junk', '[1,2,3]', [failure(null, -32600), failure(null, -32600), failure(null, -32600)]],
+    ['a batch in a batch', '[[]]', [failure(null, -32600)]],
+    [
+      'calls, junk and notifications, in order',
+      `[{"jsonrpc":"2.0","id":1,${CHAIN_ID}},{"foo":"bar"},{"jsonrpc":"2.0",${CHAIN_ID}},{"id":7},{"jsonrpc":"2.0","id":2,"method":"net_version"}]`,
+      [OK, failure(null, -32600), failure(7, -32600), { jsonrpc: '2.0', id: 2, result: '31337' }],
+    ],
+    ['only notifications', `[{"jsonrpc":"2.0",${CHAIN_ID}},{"jsonrpc":"2.0",${CHAIN_ID}}]`, undefined],
+  ])('%s', async (_, body, expected) => {
+    expect(await answer(body)).toEqual(expected)
+  })
+
+  it('over the item limit: one error in an array, with the id of the first call', async () => {
+    const call = { jsonrpc: '2.0', id: 'first', method: 'eth_chainId' }
+    const batch = [{ jsonrpc: '2.0', method: 'eth_chainId' }, ...new Array<object>(BATCH_ITEMS).fill(call)]
+    expect(await answer(JSON.stringify(batch))).toEqual([failure('first', -32600, expect.stringContaining('batch too large'))])
+    expect(await answer(JSON.stringify(new Array(BATCH_ITEMS + 1).fill(1)))).toEqual([failure(null, -32600)])
+    expect(await answer(JSON.stringify(new Array(BATCH_ITEMS).fill(call)))).toHaveLength(BATCH_ITEMS)
+  })
+
+  it('runs items one after the other', async () => {
+    const mine = await testNode()
+    const ask = (id: number, method: string, ...params: unknown[]) => ({ jsonrpc: '2.0', id, method, params })
+    const before = mine.chain.head.view.head.header.number
+    const mined = mine.chain.mine(1)
+    const { body } = await mine.rpc.handle(JSON.stringify([ask(1, 'eth_blockNumber'), ask(2, 'eth_blockNumber')]), DEDICATED)
+    await mined
+    expect(JSON.parse(textOf(body ?? ''))).toEqual([1, 2].map((id) => ({ jsonrpc: '2.0', id, result: `0x${before.toString(16)}` })))
+  })
+
+  it('lets others in between items that take long', async () => {
+    const slow = await slowNode(2 * BATCH_SLICE_MS)
+    let others = 0
+    setImmediate(() => others++)
+    await slow.rpc.handle(JSON.stringify([CALL, CALL]), DEDICATED)
+    expect(others).toBe(1)
+  })
+
+  it('on the public tier the rest is refused when time is up, elsewhere not', async () => {
+    const body = JSON.stringify([CALL, CALL, CALL])
+    const codes = async (caller: Caller) => {
+      const slow = await slowNode(PUBLIC_BATCH_MS / 2)
+      const { body: text } = await slow.rpc.handle(body, caller)
+      const answers = JSON.parse(textOf(text ?? '')) as { error?: { code: number } }[] // a batch answers a batch
+      return answers.map(({ error }) => error?.code)
+    }
+    expect(await codes(PUBLIC)).toEqual([undefined, -32002, -32002])
+    expect(await codes(DEDICATED)).toEqual([undefined, undefined, undefined])
+  })
+
+  it('past the response limit the rest is refused, not executed', async () => {
+    const big = { jsonrpc: '2.0', id: 1, method: 'web3_sha3', params: ['0x'] }
+    // An error echoes its id, so that long ids make long answers.
+    const batch = [0, 1, 2].map((n) => ({ ...big, id: `${n}${'x'.repeat(BATCH_RESPONSE_BYTES / 2)}` }))
+    batch.push({ ...big, id: 'late' })
+    const answers = (await answer(JSON.stringify(batch))) as { id: string; result?: string; error?: { code: number } }[] // a batch answers a batch
+    expect(answers.map(({ id, error }) => [id.slice(0, 4), error?.code])).toEqual([
+      ['0xxx', undefined],
+      ['1xxx', undefined],
+      ['2xxx', -32003],
+      ['late', -32003],
+    ])
+  })
+})
+
+const CALL = { jsonrpc: '2.0', id: 1, method: 'eth_chainId' }
+
+/** Its clock says that so many milliseconds pass whenever it is looked at. */
+function slowNode(stepMs: number): Promise<TestNode> {
+  let nowMs = 0
+  return testNode({ now: () => (nowMs += stepMs) })
+}
+
+describe('what goes wrong inside', () => {
+  it('a value nested too deep to be shown is refused like any other', async () => {
+    const nested = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
+    const body = `{"jsonrpc":"2.0","id":1,"method":"eth_feeHistory","params":["0x1","latest",[${nested}]]}`
+    expect(await answer(body)).toEqual(failure(1, -32602, expect.stringContaining('argument 2 (rewardPercentiles)[0]')))
+    expect(node.bugs).toEqual([])
+  })
+
+  it('a message that repeats what came in is cut', async () => {
+    const data = { types: { R: [] }, primaryType: 'R'.repeat(100_000), domain: {}, message: {} }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_signTypedData_v4', params: [ALICE, data] })
+    const { error } = (await answer(body)) as { error: { code: number; message: string } } // it is refused
+    expect(error.code).toBe(-32602)
+    expect(error.message).toHaveLength(ERROR_MESSAGE_CHARS + 1)
+  })
+
+  it('a bug is reported with its method and kept from the client', async () => {
+    const broken = await testNode()
+    Object.defineProperty(broken.chain, 'config', {
+      get: () => {
+        throw new TypeError('secret')
+      },
+    })
+    const { body } = await broken.rpc.handle(`{"jsonrpc":"2.0","id":1,${CHAIN_ID}}`, DEDICATED)
+    expect(JSON.parse(textOf(body ?? ''))).toEqual(failure(1, -32603, 'method handler crashed'))
+    expect(broken.bugs).toEqual([new TypeError('secret')])
+    await expect(broken.ask('eth_chainId')).rejects.toMatchObject({ name: 'RpcError', code: -32603 })
+  })
+
+  it('no answer of the tests above was a bug', () => {
+    expect(node.bugs).toEqual([])
+  })
+})
+
+describe('the time limit', () => {
+  it('ends what waits too long with -32002', async () => {
+    const slow = await testNode({ methodTimeMs: 20 })
+    const raw = Hex.fromBytes(slow.sign({ to: Address.zero, gas: 21_000n }).raw)
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransactionSync', params: [raw] })
+    const { body: text } = await slow.rpc.handle(body, DEDICATED)
+    expect(JSON.parse(textOf(text ?? ''))).toEqual(failure(1, -32002, 'request timed out after 20 ms'))
+    expect(slow.bugs).toEqual([])
+  })
+})
+
+describe('in process', () => {
+  it('answers values and throws RpcError', async () => {
+    expect(await node.rpc.request({ method: 'eth_chainId' })).toBe('0x7a69')
+    await expect(node.rpc.request({ method: 'eth_nothing' })).rejects.toMatchObject({ name: 'RpcError', code: -32601 })
+    await expect(node.ask('eth_getBalance', 'x')).rejects.toMatchObject({ code: -32602 })
+  })
+
+  it('subscribes without a socket', async () => {
+    const heads: unknown[] = []
+    const two = signal()
+    const end = await node.rpc.subscribe(['newHeads'], (head) => {
+      if (heads.push(head) === 2) two.resolve()
+    })
+    await node.chain.mine(2)
+    await two.promise
+    await end()
+    await node.chain.mine(1)
+    expect(heads).toMatchObject([{ number: '0x1' }, { number: '0x2' }])
+  })
+})
+
+describe('the public tier', () => {
+  const receipts = '{"jsonrpc":"2.0","id":"x","method":"eth_getBlockReceipts","params":["latest"]}'
+  const refusal = failure('x', -32004, expect.stringContaining('dedicated endpoint'))
+
+  it('refuses eth_getBlockReceipts with status 403 and a body that echoes the id', async () => {
+    const { body, status } = await node.rpc.handle(receipts, PUBLIC)
+    expect(status).toBe(403)
+    expect(JSON.parse(textOf(body ?? ''))).toEqual(refusal)
+  })
+
+  it('refuses it inside a batch with an error object alone', async () => {
+    const { body, status } = await node.rpc.handle(`[${receipts},{"jsonrpc":"2.0","id":1,${CHAIN_ID}}]`, PUBLIC)
+    expect(status).toBeUndefined()
+    expect(JSON.parse(textOf(body ?? ''))).toEqual([refusal, OK])
+  })
+
+  it('answers it on the dedicated tier', async () => {
+    const { body, status } = await node.rpc.handle(receipts, DEDICATED)
+    expect(status).toBeUndefined()
+    expect(JSON.parse(textOf(body ?? ''))).toMatchObject({ id: 'x', result: expect.any(Array) as unknown })
+  })
+
+  it.each([
+    'eth_accounts',
+    'eth_sendTransaction',
+    'personal_sign',
+    'eth_signTypedData_v4',
+    'debug_getRawBlock',
+    'txpool_content',
+    'anvil_mine',
+    'evm_snapshot',
+  ])('does not have %s', async (method) => {
+    expect(await answer(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [] }), PUBLIC)).toEqual(failure(1, -32601))
+  })
+
+  it('reads', async () => {
+    expect(await answer(`{"jsonrpc":"2.0","id":1,${CHAIN_ID}}`, PUBLIC)).toEqual(OK)
+    const modules = await node.rpc.request({ method: 'rpc_modules' }, PUBLIC)
+    expect(modules).toEqual({ web3: '1.0', net: '1.0', eth: '1.0', base: '1.0', rpc: '1.0' })
+  })
+})
+
+describe('answers that are JSON already', () => {
+  const CHUNK = Buffer.from(`"${'x'.repeat(99_998)}",`)
+  const LOGS = '{"jsonrpc":"2.0","id":1,"method":"test_stream"}'
+
+  function* chunks(count: number, log: string[] = [], error?: Error): Generator<Uint8Array> {
+    try {
+      yield Buffer.from('[')
+      for (let i = 0; i < count; i++) {
+        log.push(`chunk ${i}`)
+        yield CHUNK
+      }
+      if (error !== undefined) throw error
+      yield Buffer.from('0]')
+    } finally {
+      log.push('end')
+    }
+  }
+
+  /** The row stands for a method whose answer is made while it is sent. */
+  async function withStream(result: () => unknown, work: () => Promise<void>): Promise<void> {
+    streamed = result
+    node.bugs.length = 0
+    await work()
+  }
+
+  it('a short stream is one piece', () =>
+    withStream(
+      () => new JsonStream(chunks(2)),
+      async () => {
+        const { body } = await node.rpc.handle(LOGS, DEDICATED)
+        expect(body).toBeInstanceOf(Array)
+        expect(JSON.parse(textOf(body ?? ''))).toMatchObject({ id: 1, result: { length: 3 } })
+      },
+    ))
+
+  it('a long stream is made as it is read, and ended when it is not', async () => {
+    const log: string[] = []
+    await withStream(
+      () => new JsonStream(chunks(10, log)),
+      async () => {
+        const { body } = await node.rpc.handle(LOGS, DEDICATED)
+        if (!(body instanceof JsonStream)) throw new Error('not a stream')
+        const ready = Math.ceil(WHOLE_ANSWER_BYTES / CHUNK.length)
+        expect(log).toHaveLength(ready)
+        for (let i = 0; i < 2 + ready; i++) body.next() // the envelope's head, the bracket, what lies ready
+        expect(log).toHaveLength(ready)
+        body.next()
+        expect(log).toHaveLength(ready + 1)
+        body.end()
+        expect(log.at(-1)).toBe('end')
+        expect(body.next()).toBeNull()
+        const again = await node.rpc.handle(LOGS, DEDICATED)
+        expect(JSON.parse(textOf(again.body ?? ''))).toMatchObject({ jsonrpc: '2.0', id: 1, result: { length: 11 } })
+      },
+    )
+  })
+
+  it('in process it is a value', () =>
+    withStream(
+      () => new JsonStream(chunks(10)),
+      async () => expect(await node.ask('test_stream')).toHaveLength(11),
+    ))
+
+  it('a notification ends it', async () => {
+    const log: string[] = []
+    const stream = new JsonStream(chunks(10, log))
+    stream.next()
+    await withStream(
+      () => stream,
+      async () => {
+        expect(await node.rpc.handle('{"jsonrpc":"2.0","method":"test_stream"}', DEDICATED)).toEqual({ body: null })
+        expect(log).toEqual(['end'])
+      },
+    )
+  })
+
+  it('in a batch it is whole, among others', () =>
+    withStream(
+      () => new JsonStream(chunks(10)),
+      async () => {
+        const batch = `[{"jsonrpc":"2.0","id":1,${CHAIN_ID}},${LOGS},{"jsonrpc":"2.0",${CHAIN_ID}},{"jsonrpc":"2.0","id":1,${CHAIN_ID}}]`
+        expect(await answer(batch)).toEqual([OK, { jsonrpc: '2.0', id: 1, result: expect.objectContaining({ length: 11 }) as unknown }, OK])
+      },
+    ))
+
+  it('a batch whose limit it passes gets an error in its place, and no more of it is made than the limit', async () => {
+    const log: string[] = []
+    const most = BATCH_RESPONSE_BYTES / CHUNK.length
+    await withStream(
+      () => new JsonStream(chunks(3 * most, log)),
+      async () => {
+        expect(await answer(`[${LOGS},{"jsonrpc":"2.0","id":1,${CHAIN_ID}}]`)).toEqual([failure(1, -32003), OK])
+        expect(log.length).toBeLessThan(most + 3)
+        expect(log.at(-1)).toBe('end')
+      },
+    )
+  })
+
+  it('what breaks it early is an error like any other, of a batch at any time', async () => {
+    const bug = new Error('secret')
+    const refused = new RewoundState(7)
+    for (const [error, code, bugs] of [
+      [bug, -32603, [bug]],
+      [refused, -32001, []],
+    ] as const) {
+      for (const body of [LOGS, `[${LOGS}]`]) {
+        const count = body === LOGS ? 1 : 50
+        await withStream(
+          () => new JsonStream(chunks(count, [], error)),
+          async () => {
+            expect(await answer(body)).toEqual(body === LOGS ? failure(1, code) : [failure(1, code)])
+            expect(node.bugs).toEqual(bugs)
+          },
+        )
+      }
+    }
+  })
+
+  it('what breaks it later is thrown to the reader as a refusal, and reported once if it is a bug', async () => {
+    const bug = new Error('secret')
+    await withStream(
+      () => new JsonStream(chunks(50, [], bug)),
+      async () => {
+        const { body } = await node.rpc.handle(LOGS, DEDICATED)
+        expect(() => textOf(body ?? '')).toThrow(new RpcError(-32603, 'method handler crashed'))
+        expect(node.bugs).toEqual([bug])
+        await expect(node.ask('test_stream')).rejects.toThrow('method handler crashed')
+      },
+    )
+  })
+
+  it('bytes are sent as they lie', async () => {
+    const result = new JsonBytes(Buffer.from('{"a":"ü"}'))
+    await withStream(
+      () => result,
+      async () => {
+        const { body } = await node.rpc.handle('{"jsonrpc":"2.0","id":"ü","method":"test_stream"}', DEDICATED)
+        expect(JSON.parse(textOf(body!))).toEqual({ jsonrpc: '2.0', id: 'ü', result: { a: 'ü' } })
+        expect(await node.ask('test_stream')).toEqual({ a: 'ü' })
+        expect(await answer(`[{"jsonrpc":"2.0","id":1,${CHAIN_ID}},${LOGS}]`)).toEqual([OK, { ...OK, result: { a: 'ü' } }])
+      },
+    )
+  })
+
+  it('many bytes are sent as they lie', async () => {
+    const result = new JsonBytes(Buffer.from(`"${'x'.repeat(SMALL_ANSWER_BYTES)}"`))
+    await withStream(
+      () => result,
+      async () => {
+        const { body } = await node.rpc.handle('{"jsonrpc":"2.0","id":1,"method":"test_stream"}', DEDICATED)
+        if (!(body instanceof JsonAnswer)) throw new Error('not of bytes')
+        expect(body.pieces[1]).toBe(result.bytes)
+      },
+    )
+  })
+})
+
+it('a call that is refused or breaks in the middle of a batch is answered in its place', async () => {
+  const [{ chain }, bugs, method] = [await testNode(), [] as unknown[], 'eth_call'] // of onBug
+  const ways = [null, new RangeError('a bug'), new RpcError(CODE.server, 'no room')]
+  const elsewhere = async () => {
+    const [way = null] = ways.splice(0, 1)
+    ways.push(way)
+    if (way !== null) throw way
+    return null
+  }
+  const others = { accounts: new DevAccounts([]), compat: COMPAT.default, clientVersion: '', onBug: (...bug: unknown[]) => bugs.push(bug) }
+  const rpc = createRpc({ ...others, chain, parallel: { mainThreadMs: 0, compute: elsewhere } })
+  const calls = [1, 2, 3, 4].map((id) => ({ jsonrpc: '2.0', id, method, params: [{ to: LOGGER, data: '0x' }, 'latest'] }))
+  const { body } = await rpc.handle(Buffer.from(JSON.stringify(calls)), DEDICATED)
+  expect(JSON.parse(textOf(body ?? ''))).toEqual([
+    { jsonrpc: '2.0', id: 1, result: '0x' },
+    { jsonrpc: '2.0', id: 2, error: { code: CODE.internal, message: 'method handler crashed' } },
+    { jsonrpc: '2.0', id: 3, error: { code: CODE.server, message: 'no room' } },
+    { jsonrpc: '2.0', id: 4, result: '0x' },
+  ])
+  expect(bugs).toEqual([[new RangeError('a bug'), method]])
+})
+
+describe('batches that let each other in answer as they would alone', () => {
+  const digits = (id: number) => `0x${String(id).padStart(64, '0')}`
+  const idsOf = (batch: number) => Array.from({ length: 40 }, (_, i) => 100 * batch + i)
+  const call = (id: number) => {
+    return `{"jsonrpc":"2.0","id":${id},"method":"eth_call","params":[{"to":"${LOGGER}","data":"${digits(id)}"},"latest"]}`
+  }
+
+  async function expectOwnAnswers({ ask }: TestNode, rpc: NodeRpc): Promise<void> {
+    // Returns its data.
+    await ask('anvil_setCode', LOGGER, '0x365f5f37365ff3')
+    const answers = [1, 2, 3].map(async (batch) => rpc.handle(Buffer.from(`[${idsOf(batch).map(call).join(',')}]`), DEDICATED))
+    for (const [i, { body }] of (await Promise.all(answers)).entries()) {
+      expect(JSON.parse(textOf(body ?? ''))).toEqual(idsOf(i + 1).map((id) => ({ jsonrpc: '2.0', id, result: digits(id) })))
+    }
+  }
+
+  it('between their items', async () => {
+    let nowMs = 0
+    const node = await testNode({ now: () => (nowMs += BATCH_SLICE_MS / 3) })
+    await expectOwnAnswers(node, node.rpc)
+  })
+
+  it('while an item is worked out elsewhere', async () => {
+    let asked = 0
+    const compute = async () => {
+      asked++
+      return null
+    }
+    const [node, compat] = [await testNode(), COMPAT.default]
+    const others = { accounts: new DevAccounts([]), clientVersion: '', onBug: (error: unknown) => node.bugs.push(error) }
+    await expectOwnAnswers(node, createRpc({ ...others, chain: node.chain, compat, parallel: { mainThreadMs: 0, compute } }))
+    expect([asked, node.bugs]).toEqual([120, []])
+  })
+})
+
+it('escapes the results of other modules', async () => {
+  const text = '0x"},{"a":"'
+  streamed = () => text
+  expect(await answer('{"jsonrpc":"2.0","id":1,"method":"test_stream","params":[]}')).toEqual({ jsonrpc: '2.0', id: 1, result: text })
+})

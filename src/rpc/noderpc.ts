@@ -1,0 +1,149 @@
+import type { Body } from './body.ts'
+import { bodyWriter, jsonOf } from './bodywriter.ts'
+import type { Caller, Context, Session } from './context.ts'
+import { Filters } from './logs/filters.ts'
+import { CODE, Endpoint, Router, RpcError, methodNotFound, openEnvelope, parseBody, routesOf, toRpcErrorBy } from '../jsonrpc/index.ts'
+import type { Route, Rpc, RpcRequest } from '../jsonrpc/index.ts'
+import { METHOD_TIME_MS, PUBLIC_BATCH_MS } from './limits.ts'
+import { PUBLIC_METHODS, PUBLIC_REFUSALS } from './public.ts'
+import { refusalOf } from './refusals.ts'
+import { HEX_METHODS, METHODS } from './table.ts'
+import { BlockTexts } from './texts.ts'
+
+export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'parallel' | 'sharing' | 'methodNames'> {
+  /** none unless given */
+  readonly parallel?: Context['parallel']
+  /** by `parallel`; none unless given */
+  readonly sharing?: Context['sharing']
+  /** the methods of other modules that are answered at the same endpoint: none */
+  readonly routes?: readonly Route<Caller>[]
+  /** receives every error that is a bug; the client reads only "method handler crashed" */
+  readonly onBug: (error: unknown, method: string) => void
+  /** milliseconds of a monotonic clock, by which filters become idle and batches yield; the machine's unless given */
+  readonly now?: () => number
+  /** how long a method may wait, unless its row says otherwise: METHOD_TIME_MS */
+  readonly methodTimeMs?: number
+}
+
+/**
+ * The response to one body; null if nothing is to be answered. A stream must be ended when its reader is gone. A stream that throws (an RpcError)
+ * has sent a part of its response, which is not the whole. `status`: HTTP status other than 200.
+ */
+export interface Handled {
+  readonly body: Body | null
+  readonly status?: number
+}
+
+/** A node's methods, with and without the JSON-RPC envelope; no socket involved. */
+export interface NodeRpc extends Rpc {
+  /** Answers one HTTP body or WebSocket message, at once unless a method has to wait. Never throws or rejects. */
+  readonly handle: (body: string | Uint8Array, caller: Caller) => Handled | Promise<Handled>
+  /** In process: without envelope and without serialising. Throws RpcError. */
+  readonly request: (request: RpcRequest, caller?: Caller) => Promise<unknown>
+  /** Ends the subscriptions to the chain. */
+  readonly close: () => void
+}
+
+export function createRpc(options: RpcOptions): NodeRpc {
+  const { onBug, methodTimeMs = METHOD_TIME_MS } = options
+  const clock = performance // Node's getter creates the object at each access
+  const now = options.now ?? (() => clock.now())
+  const context: Context = {
+    ...options,
+    parallel: options.parallel ?? null,
+    sharing: options.sharing ?? null,
+    filters: new Filters(options.chain, now),
+    texts: new BlockTexts(),
+    methodNames: (tier) => namesOf(routes, tier),
+  }
+  const routes: ReadonlyMap<string, Route<Caller>> = new Map(
+    [...routesOf(METHODS.values(), context), ...(options.routes ?? [])].map((route) => [route.name, route]),
+  )
+  const toRpcError = toRpcErrorBy({ refusalOf, onBug })
+  const find = (name: string, { tier }: Caller): Route<Caller> => {
+    const route = routes.get(name)
+    if (tier === 'public') assertPublic(name)
+    if (route === undefined) throw methodNotFound(name)
+    return route
+  }
+  const router = new Router<Caller>({ find, toRpcError, authorize: assertControl, timeLimitMs: methodTimeMs })
+  const endpoint = new Endpoint<Caller, Body>({
+    call: (name, params, caller, isAlone) => router.call(name, params, caller, isAlone),
+    toRpcError,
+    writer: bodyWriter(toRpcError, HEX_METHODS),
+    batchMs: ({ tier }) => (tier === 'public' ? PUBLIC_BATCH_MS : Infinity),
+    now,
+  })
+  const request = async ({ method, params }: RpcRequest, caller = IN_PROCESS): Promise<unknown> => {
+    const result = await router.call(method, params, caller, false)
+    try {
+      return jsonOf(result)
+    } catch (error) {
+      throw toRpcError(error, method)
+    }
+  }
+  return {
+    handle: (body, caller) => (caller.tier === 'public' ? handlePublic(endpoint, body, caller) : handle(endpoint.handle(body, caller))),
+    request,
+    subscribe: (params, listener) => subscribe(router, params, listener),
+    close: () => context.filters.close(),
+  }
+}
+
+const IN_PROCESS: Caller = { tier: 'dedicated', session: null }
+
+type Response = ReturnType<Endpoint<Caller, Body>['handle']>
+
+function handle(body: Response): Handled | Promise<Handled> {
+  return body instanceof Promise ? body.then((awaited) => ({ body: awaited })) : { body }
+}
+
+/** A request that stands alone gets an HTTP status of its own (interface 4.3). */
+function handlePublic(endpoint: Endpoint<Caller, Body>, body: string | Uint8Array, caller: Caller): Handled | Promise<Handled> {
+  const message = parseBody(body)
+  const response = endpoint.handleMessage(message, caller)
+  const envelope = openEnvelope(message)
+  if (envelope.kind === 'invalid' || !PUBLIC_REFUSALS.has(envelope.method)) return handle(response)
+  return response instanceof Promise ? response.then((awaited) => ({ body: awaited, status: 403 })) : { body: response, status: 403 }
+}
+
+function assertPublic(name: string): void {
+  if (PUBLIC_METHODS.has(name)) return
+  throw PUBLIC_REFUSALS.get(name) ?? methodNotFound(name)
+}
+
+const NEEDS_CONTROL =
+  'changes the sponsor, and this request has an Origin without the control credential; open a link to /sponsor or /wallet in this browser (the ' +
+  'terminal prints them at start, and pocketchain_walletLink with the control token answers another), or send Authorization: Bearer <control token>'
+
+/** Browsers send an Origin with every POST and WebSocket, programs send none: a request with an Origin needs the control credential. */
+function assertControl({ name, control }: Route<Caller>, args: readonly unknown[], { origin = null, isControl }: Caller): void {
+  if (control === null || origin === null || isControl?.() === true) return
+  if (control === 'with-arguments' && args.every((value) => value === undefined)) return
+  throw new RpcError(CODE.unauthorized, `${name} ${NEEDS_CONTROL}`, { reason: 'control-only' })
+}
+
+function namesOf(routes: ReadonlyMap<string, unknown>, tier: Caller['tier']): readonly string[] {
+  const names = [...routes.keys()]
+  return tier === 'dedicated' ? names : names.filter((name) => PUBLIC_METHODS.has(name) || PUBLIC_REFUSALS.has(name))
+}
+
+// --- subscriptions in process ---------------------------------------------------------------------------------------
+
+/** A session of one subscription. Results that arrive before `eth_subscribe` returns belong to it, too. */
+async function subscribe(router: Router<Caller>, params: readonly unknown[], listener: (result: unknown) => void) {
+  const ends: (() => void)[] = []
+  const session: Session = {
+    notify: (_, result) => {
+      listener(result)
+      return true
+    },
+    onClose: (end) => ends.push(end),
+  }
+  const caller: Caller = { tier: 'dedicated', session }
+  const id = await router.call('eth_subscribe', params, caller, false)
+  return async () => {
+    await router.call('eth_unsubscribe', [id], caller, false)
+    for (const end of ends.splice(0)) end()
+  }
+}

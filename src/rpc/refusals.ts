@@ -1,0 +1,25 @@
+import { FarState, PoolError, PrunedState, RewoundState } from '../chain/index.ts'
+import { EngineFull, InvalidTransaction, NotLoaded, OutOfTime } from '../evm/index.ts'
+import { CorruptRecord, CorruptSection, ShelfError } from '../store/index.ts'
+import { CODE, RpcError } from '../jsonrpc/index.ts'
+
+/** Refusals of lower rooms get their code here. Null: it is no refusal but a bug. */
+export function refusalOf(error: unknown): RpcError | null {
+  if (error instanceof RpcError) return error
+  if (error instanceof OutOfTime || error instanceof EngineFull) return new RpcError(CODE.server, error.message)
+  // Only where code cannot be loaded at once, in a browser: `loadPrecompiles` has not got there yet.
+  if (error instanceof NotLoaded) return new RpcError(CODE.server, 'a precompile of this call is still loading; ask again')
+  if (error instanceof FarState) return new RpcError(CODE.pruned, error.message)
+  if (error instanceof PrunedState)
+    return new RpcError(
+      CODE.pruned,
+      'the state of that block is pruned: it is no longer kept (--state-history keeps more, --data all, or as much as --prune says)',
+    )
+  if (error instanceof RewoundState)
+    return new RpcError(CODE.notFound, 'the block was taken back by a reorg, revert or reset meanwhile; ask for it again by number or tag')
+  // The disk is full, or its bytes are not what was written.
+  if (error instanceof ShelfError || error instanceof CorruptRecord || error instanceof CorruptSection)
+    return new RpcError(CODE.server, error.message)
+  if (error instanceof PoolError || error instanceof InvalidTransaction) return new RpcError(CODE.server, error.message)
+  return null
+}

@@ -1,0 +1,76 @@
+import { OFFLOAD_START_MS, KNOWN_CALL_KEYS, LONG_AFTER, SHARED_MS } from '../limits.ts'
+import type { Measured, Sharing } from '../execution/workerport.ts'
+
+/** The state of the worker threads that offloading depends on. */
+export interface Shared {
+  /** an offloaded request waits or runs */
+  readonly isSharing: () => boolean
+  /** a thread will soon be free */
+  readonly hasTime: () => boolean
+  /** Starts a thread for the next requests, unless there is one. */
+  readonly begin: () => void
+}
+
+/**
+ * Detects long requests that arrive several at once. Sockets that became readable during a computation cannot be seen, but they are read in the following turn
+ * of the event loop, which does not sleep: a request that arrives in that turn has waited. A client that sends one request at a time gets its response first, and its
+ * next request arrives later.
+ */
+export class OffloadPolicy implements Sharing {
+  readonly #threads: Shared
+  /** by call key: how often requests took long more than they did not, and their time limit */
+  readonly #keys = new Map<string, { readonly long: number; readonly limitMs: number }>()
+  /** requests that took long here and may still have others behind them */
+  #passing = 0
+  /** time of long requests that had waited, minus time of those that had not: a single request may have waited for a flashblock */
+  #waitedMs = 0
+
+  constructor(threads: Shared) {
+    this.#threads = threads
+  }
+
+  get isCrowded(): boolean {
+    return this.#passing > 0 || this.#threads.isSharing()
+  }
+
+  get isWary(): boolean {
+    return this.#keys.size > 0
+  }
+
+  limitMs(callKey: string): number | null {
+    const limitMs = this.#knownMs(callKey)
+    return limitMs !== null && this.#threads.hasTime() ? limitMs : null
+  }
+
+  ran(request: Measured): void {
+    if (request.tookMs < SHARED_MS) return this.#wasShort(request)
+    this.#wasLong(request)
+    if (this.#knownMs(request.callKey) !== null) this.#waited(this.#passing > 0 ? request.tookMs : -request.tookMs)
+    this.#passing++
+    setImmediate(() => setImmediate(() => this.#passing--))
+  }
+
+  #knownMs(callKey: string): number | null {
+    const known = this.#keys.get(callKey)
+    return known === undefined || known.long < LONG_AFTER ? null : known.limitMs
+  }
+
+  #waited(ms: number): void {
+    this.#waitedMs = Math.max(0, this.#waitedMs + ms)
+    if (this.#waitedMs < OFFLOAD_START_MS) return
+    this.#waitedMs = 0
+    this.#threads.begin()
+  }
+
+  #wasLong({ callKey, limitMs }: Measured): void {
+    const long = this.#keys.get(callKey)?.long ?? 0
+    if (long === 0 && this.#keys.size >= KNOWN_CALL_KEYS) this.#keys.clear()
+    this.#keys.set(callKey, { long: Math.min(long + 1, 2 * LONG_AFTER), limitMs })
+  }
+
+  #wasShort({ callKey, limitMs }: Measured): void {
+    const long = this.#keys.get(callKey)?.long ?? 0
+    if (long > 1) this.#keys.set(callKey, { long: long - 1, limitMs })
+    else this.#keys.delete(callKey)
+  }
+}

@@ -1,0 +1,122 @@
+import { defineMethods, required, schema } from '../../jsonrpc/index.ts'
+import type { JsonSchema } from '../../jsonrpc/index.ts'
+import type { Batches } from '../batches/batches.ts'
+import { batchId } from '../batches/callsrequest.ts'
+import { WALLET_CODE } from '../errors.ts'
+import { STATUS_WAIT_MS } from '../limits.ts'
+
+// wallet_getCallsStatus is answered by the provider, and by a node with a wallet: Base's SDK sends it to the rpc url of the chain.
+
+export interface CallsStatusContext {
+  readonly batches: Pick<Batches, 'status'>
+}
+
+export interface CallsStatusCaller {
+  readonly origin?: string | null
+  readonly signal?: AbortSignal | null
+}
+
+export const UNKNOWN_BATCH = { [WALLET_CODE.unknownBatch]: 'the origin has submitted no batch with that id within a day' }
+
+const ID = '0x2c9f1d4be1a0d60d43e0d5b1b0d2c1a5f5a7f4b36e8c2d90a1b7c6d5e4f30211'
+const HASH = '0xc9ec3caa78e68e4aab5d188c7fe6c0815e29ad62507fe729dbd32681405715dc'
+
+const RECEIPT: JsonSchema = {
+  type: 'object',
+  required: ['logs', 'status', 'blockHash', 'blockNumber', 'gasUsed', 'transactionHash'],
+  properties: {
+    logs: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['address', 'data', 'topics'],
+        properties: { address: schema.address.json, data: schema.bytes.json, topics: { type: 'array', items: schema.hash.json } },
+      },
+    },
+    status: schema.quantity.json,
+    blockHash: schema.hash.json,
+    blockNumber: schema.quantity.json,
+    gasUsed: schema.quantity.json,
+    transactionHash: schema.hash.json,
+  },
+}
+
+const CALLS_STATUS: JsonSchema = {
+  type: 'object',
+  required: ['version', 'id', 'chainId', 'status', 'atomic', 'capabilities'],
+  properties: {
+    version: { enum: ['2.0.0'] },
+    id: { type: 'string' },
+    chainId: schema.quantity.json,
+    status: { enum: [100, 200, 400, 500, 600] },
+    atomic: { type: 'boolean' },
+    receipts: { type: 'array', items: RECEIPT },
+    capabilities: {
+      type: 'object',
+      required: ['status'],
+      properties: {
+        status: {
+          type: 'object',
+          required: ['confirmation', 'reason', 'message', 'calls'],
+          properties: {
+            confirmation: { enum: ['none', 'preconfirmed', 'sealed'] },
+            reason: { enum: ['reverted', 'partly', 'retracted', 'refused', 'dropped', 'replaced', null] },
+            message: { oneOf: [{ type: 'string' }, { type: 'null' }] },
+            calls: {
+              type: 'array',
+              items: {
+                type: 'object',
+                required: ['outcome', 'transactionHash'],
+                properties: {
+                  outcome: { enum: ['pending', 'success', 'reverted', 'refused', 'dropped', 'replaced'] },
+                  transactionHash: { oneOf: [schema.hash.json, { type: 'null' }] },
+                },
+              },
+            },
+          },
+        },
+        userOperation: {
+          type: 'object',
+          required: ['userOpHash', 'success', 'reason'],
+          properties: {
+            userOpHash: schema.hash.json,
+            success: { oneOf: [{ type: 'boolean' }, { type: 'null' }] },
+            reason: { oneOf: [{ type: 'string' }, { type: 'null' }] },
+          },
+        },
+      },
+    },
+  },
+}
+
+export const CALLS_STATUS_METHOD = defineMethods<CallsStatusContext, CallsStatusCaller>()({
+  name: 'wallet_getCallsStatus',
+  doc: `The status of a batch of calls (EIP-5792). A pending one is waited for up to ${STATUS_WAIT_MS} ms; it is 200 as soon as it is pre-confirmed, unless the wallet is set to sealed blocks; an id that an app chose is known to pages of its own origin alone.`,
+  params: [required('id', batchId)],
+  result: CALLS_STATUS,
+  errors: UNKNOWN_BATCH,
+  timeLimitMs: Infinity,
+  example: {
+    params: [ID],
+    result: {
+      version: '2.0.0',
+      id: ID,
+      chainId: '0x7a69',
+      status: 200,
+      atomic: true,
+      receipts: [{ logs: [], status: '0x1', blockHash: HASH, blockNumber: '0x1b4', gasUsed: '0xcf08', transactionHash: HASH }],
+      capabilities: {
+        status: {
+          confirmation: 'sealed',
+          reason: null,
+          message: null,
+          calls: [
+            { outcome: 'success', transactionHash: HASH },
+            { outcome: 'success', transactionHash: HASH },
+          ],
+        },
+      },
+    },
+  },
+  handler: ({ batches }, [id], { origin = null, signal = null }) => batches.status(id, { origin, waitMs: STATUS_WAIT_MS, signal }),
+})
