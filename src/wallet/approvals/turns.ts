@@ -1,4 +1,4 @@
-import { CODE, RpcError } from '../../rpc/index.ts'
+import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { WAITING_QUESTIONS, WAITING_QUESTIONS_PER_ORIGIN } from '../limits.ts'
 import { LOCAL_ORIGIN } from '../sites.ts'
 import type { Waiting } from './waiting.ts'

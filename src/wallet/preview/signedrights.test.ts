@@ -104,6 +104,11 @@ describe('rightsWarnings', () => {
     expect(codes(data)).toEqual(['caution signed-permit', 'danger unlimited-allowance'])
   })
 
+  it('names the token of which all may be taken', () => {
+    const [, warning] = rightsWarnings(typed('Permit', { spender: BOB, value: ALL }), ALICE)
+    expect(warning?.text).toBe(`${BOB} may take all “Coin” (0x70cE…0000) that the account has and will ever have.`)
+  })
+
   it.each([
     ['no amount', { spender: BOB }],
     ['an amount that is none', { spender: BOB, value: {} }],

@@ -75,9 +75,10 @@ function permitWarnings(permit: Permit, data: TypedData, facts: PermitFacts): re
   const { spender, items, isPermit2 } = permit
   const text = `Whoever holds this signature can let ${nameOf(spender, data)} take ${takenText(permit, data, facts)} from the account${untilText(permit)}, without a transaction of yours.`
   const warnings = [caution('signed-permit', text)]
-  if (items.some((item) => isAll(item, facts))) {
-    const all = `${nameOf(spender, data)} may take all that the account has and will ever have.`
-    warnings.push(danger('unlimited-allowance', all))
+  const unlimited = items.filter((item) => isAll(item, facts))
+  if (unlimited.length > 0) {
+    const all = takenText({ ...permit, items: unlimited }, data, facts)
+    warnings.push(danger('unlimited-allowance', `${nameOf(spender, data)} may take ${all} that the account has and will ever have.`))
   }
   if (items.length === 0 || items.some(({ amount }) => amount === null)) warnings.push(UNREADABLE_AMOUNT)
   // What takes a permission back gives nothing to anybody.
