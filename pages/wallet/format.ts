@@ -93,7 +93,7 @@ export function pieces(text: string): readonly Piece[] {
 function gapName(run: string): string | null {
   const lines = run.match(LINE_END)?.length ?? 0
   if (lines > GAP_LINES) return `${grouped(String(lines - 1))} blank lines`
-  const size = [...run].length - lines
+  const size = Array.from(run).length - lines
   if (size <= GAP_CHARACTERS) return null
   return `${grouped(String(size))} ${/^[ \n]+$/.test(run) ? 'spaces' : 'characters that cannot be seen'}`
 }

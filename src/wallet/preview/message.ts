@@ -49,7 +49,7 @@ const LENIENT_UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
 /** Control characters other than tab and line ends. */
 const UNREADABLE = /[^\P{Cc}\t\n\r]/u
 /** Change the order of what is read, or are not seen at all. */
-const HIDDEN = /[\p{Cf}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]/u
+const HIDDEN = /[\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]|\u034f|\u17b4|\u17b5/u
 const OPAQUE: Warning = {
   code: 'opaque-message',
   level: 'caution',
