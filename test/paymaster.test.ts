@@ -1022,7 +1022,7 @@ const RULES = {
 
 /** In geth's format, with what of the default genesis has one of these names. */
 function genesisOf(names: readonly string[], owner: Hex): string {
-  const { accounts } = JSON.parse(readFileSync(new URL('src/chain/predeploys.json', ROOT), 'utf8')) as {
+  const { accounts } = JSON.parse(readFileSync(new URL('src/chain/genesis/predeploys.json', ROOT), 'utf8')) as {
     accounts: readonly { name: string; address: Address; code: Hex; nonce?: number; storage?: Readonly<Record<Hex, Hex>> }[]
   }
   const entries = accounts

@@ -1,12 +1,12 @@
 import { Address, Hash, Hex, Secp256k1, Transaction } from '../eth/index.ts'
 import type { Block, Receipt, TransactionFields } from '../eth/index.ts'
 import { MemoryStore } from '../store/index.ts'
-import type { BlockStore } from './blocks.ts'
-import { CADENCES } from './cadence.ts'
-import type { CadenceKind } from './cadence.ts'
+import type { BlockStore } from './view/blockstore.ts'
+import { CADENCES } from './sequencing/cadence.ts'
+import type { CadenceKind } from './sequencing/cadence.ts'
 import { Chain } from './chain.ts'
 import type { ChainOptions } from './chain.ts'
-import { ManualClock } from './clock.ts'
+import { ManualClock } from './sequencing/clock.ts'
 import {
   DEFAULT_CODE_SIZE_LIMIT,
   DEFAULT_FEE_PARAMETERS,
@@ -14,10 +14,10 @@ import {
   DEFAULT_TRANSACTION_GAS_CAP,
   SEQUENCER_FEE_VAULT,
   defaultGenesis,
-} from './defaultgenesis.ts'
-import type { Genesis } from './genesis.ts'
-import type { FlashblockEvent, HeadEvent, RewindEvent, SealedEvent } from './head.ts'
-import { DEFAULT_L1 } from './l1.ts'
+} from './genesis/defaultgenesis.ts'
+import type { Genesis } from './genesis/genesis.ts'
+import type { FlashblockEvent, HeadEvent, RewindEvent, SealedEvent } from './view/head.ts'
+import { DEFAULT_L1 } from './sequencing/l1.ts'
 
 export const GENESIS_SECONDS = 1_700_000_000
 export const GENESIS_MS = GENESIS_SECONDS * 1_000

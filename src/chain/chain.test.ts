@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { Address, Hash, Hex } from '../eth/index.ts'
 import { InvalidTransaction, rulesAt } from '../evm/index.ts'
-import { nextBaseFee } from './basefee.ts'
-import type { BlockAttributes } from './builder.ts'
+import { nextBaseFee } from './sequencing/basefee.ts'
+import type { BlockAttributes } from './sequencing/builder.ts'
 import {
   ALICE,
   BOB,
@@ -18,9 +18,9 @@ import {
   startedChain,
 } from './chain.fixture.ts'
 import type { TestChain } from './chain.fixture.ts'
-import { DEFAULT_L1 } from './l1.ts'
+import { DEFAULT_L1 } from './sequencing/l1.ts'
 import { SNAPSHOTS } from './limits.ts'
-import { PrunedState } from './state.ts'
+import { PrunedState } from './state/history.ts'
 
 const L1_BLOCK = Address.from('0x4200000000000000000000000000000000000015')
 

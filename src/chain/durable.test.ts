@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Address, Block, Hash, Hex, Transaction } from '../eth/index.ts'
 import type { StateReader } from '../evm/index.ts'
-import { importChain } from './import.ts'
+import { importChain } from './replica/import.ts'
 import {
   ALICE,
   BOB,
@@ -23,12 +23,12 @@ import {
   testGenesis,
 } from './chain.fixture.ts'
 import type { TestChain } from './chain.fixture.ts'
-import { OtherGenesis, StateRootMismatch } from './foundation.ts'
-import { UnreadableJournal } from './journal.ts'
-import { KeptStore } from './keptstore.fixture.ts'
-import { DEFAULT_L1 } from './l1.ts'
-import { PrunedState, RewoundState } from './state.ts'
-import { FarState } from './view.ts'
+import { OtherGenesis, StateRootMismatch } from './genesis/openchain.ts'
+import { UnreadableJournal } from './sequencing/openblockrecord.ts'
+import { KeptStore } from './persistentstore.fixture.ts'
+import { DEFAULT_L1 } from './sequencing/l1.ts'
+import { PrunedState, RewoundState } from './state/history.ts'
+import { FarState } from './view/view.ts'
 
 /** Versions that memory holds in these tests. */
 const WINDOW = 3

@@ -1,0 +1,244 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { Address, EMPTY_CODE_HASH, Hash } from '../../eth/index.ts'
+import type { Account, StateReader, WriteSet } from '../../evm/index.ts'
+import { ALICE, NOBODY, signed, startedChain, testChain } from '../chain.fixture.ts'
+import { Feed } from './statesync.ts'
+import { FEED_KEYS, FEED_SET_KEYS, FEED_VERSIONS } from '../limits.ts'
+import { Replica } from './replica.ts'
+import { sliceOf } from './partialview.ts'
+import type { Needs } from './partialview.ts'
+import { PrunedState, RewoundState, StateHistory } from '../state/history.ts'
+
+const ADDRESSES = [1n, 2n, 3n, 0xffffn].map(Address.fromBigint)
+const SLOTS = [0n, 1n, 2n ** 255n].map(Hash.fromBigint)
+const CODE = new Uint8Array([0x60, 0x00])
+const CODE_HASH = Hash.keccak(CODE)
+const [ONE] = ADDRESSES as [Address]
+
+const { chain: template } = testChain('manual')
+
+/** A replica and its feed, which it gets through structured cloning, as a port tells it. */
+class Twin {
+  readonly #feed: Feed
+  readonly #replica = new Replica(template.config)
+
+  constructor(original: StateHistory) {
+    this.#feed = new Feed(original)
+  }
+
+  begin(version: number): void {
+    for (const step of this.#feed.begin(version)) this.#replica.take(structuredClone(step))
+  }
+
+  follow(...versions: number[]): boolean {
+    const steps = this.#feed.follow(versions)
+    for (const step of structuredClone(steps) ?? []) this.#replica.take(step)
+    return steps !== null
+  }
+
+  at(version: number): StateReader {
+    const head = template.genesis
+    const slice = { ...sliceOf(template.head.view, NO_NEEDS), head, versions: new Map([[0, version]]) }
+    return this.#replica.view(slice).state(head)
+  }
+}
+
+function stateOf(reader: StateReader, addresses: readonly Address[] = ADDRESSES) {
+  return addresses.map((address) => {
+    const account = reader.account(address)
+    const slots = [...reader.slots(address)].sort().map((slot) => [slot, reader.storage(address, slot)])
+    return { account, code: account === null ? null : reader.code(account.codeHash), slots }
+  })
+}
+
+const accounts: fc.Arbitrary<Account | null> = fc.oneof(
+  fc.constant(null),
+  fc.record({ nonce: fc.bigInt(0n, 3n), balance: fc.bigInt(0n, 3n), codeHash: fc.constantFrom(EMPTY_CODE_HASH, CODE_HASH) }),
+)
+
+/** Writes to accounts that are there afterwards. */
+const writeSets: fc.Arbitrary<WriteSet> = fc
+  .array(
+    fc.record({ address: fc.constantFrom(...ADDRESSES), account: accounts, slot: fc.constantFrom(...SLOTS), value: fc.bigInt(0n, 2n) }),
+  )
+  .map((changes) => {
+    const storage = new Map<Address, Map<Hash, bigint>>()
+    const written = new Map(changes.map(({ address, account }) => [address, account]))
+    for (const { address, slot, value } of changes) {
+      if (written.get(address) !== null) storage.set(address, (storage.get(address) ?? new Map<Hash, bigint>()).set(slot, value))
+    }
+    return { accounts: written, storage, codes: new Map([[CODE_HASH, CODE]]) }
+  })
+
+type Action =
+  | { readonly kind: 'apply'; readonly writes: WriteSet }
+  | { readonly kind: 'rewind' | 'prune' | 'follow'; readonly part: number }
+
+const actions: fc.Arbitrary<Action> = fc.oneof(
+  fc.record({ kind: fc.constant('apply' as const), writes: writeSets }),
+  fc.record({
+    kind: fc.constantFrom('rewind' as const, 'prune' as const, 'follow' as const),
+    part: fc.double({ min: 0, max: 1, noNaN: true }),
+  }),
+)
+
+describe('a replica', () => {
+  it('holds what the original holds, whatever happened between two looks, or says that it cannot follow', () => {
+    fc.assert(
+      fc.property(fc.array(actions, { minLength: 5, maxLength: 60 }), (row) => {
+        const original = new StateHistory()
+        let twin = new Twin(original)
+        twin.begin(0)
+        const place = (part: number) => original.floor + Math.floor((original.version - original.floor) * part)
+        for (const action of row) {
+          if (action.kind === 'apply') original.apply(action.writes)
+          else if (action.kind === 'rewind') original.rewind(place(action.part))
+          else if (action.kind === 'prune') original.prune(place(action.part))
+          else {
+            const versions = [place(action.part), original.version]
+            if (!twin.follow(...versions)) {
+              twin = new Twin(original)
+              twin.begin(Math.min(...versions))
+              expect(twin.follow(...versions)).toBe(true)
+            }
+            for (const version of versions) expect(stateOf(twin.at(version))).toEqual(stateOf(original.at(version)))
+          }
+        }
+      }),
+      { numRuns: 300, seed: 3 },
+    )
+  })
+
+  it('is begun in pieces, between which the original may go on', () => {
+    const original = new StateHistory()
+    const slots = new Map(Array.from({ length: 2.5 * FEED_SET_KEYS }, (_, index) => [Hash.fromBigint(BigInt(index)), 7n]))
+    const version = original.apply({
+      accounts: new Map([[ONE, { nonce: 1n, balance: 2n, codeHash: CODE_HASH }]]),
+      storage: new Map([[ONE, slots]]),
+      codes: new Map([[CODE_HASH, CODE]]),
+    })
+    const replica = new StateHistory()
+    const sizes: number[] = []
+    for (const step of new Feed(original).begin(version)) {
+      if (step.kind === 'writes') replica.apply(step.writes)
+      sizes.push(step.kind === 'writes' ? (step.writes.storage.get(ONE)?.size ?? 0) : -1)
+      original.apply({ accounts: new Map([[ONE, null]]), storage: new Map(), codes: new Map() })
+    }
+    expect(sizes.length).toBeGreaterThan(3)
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(FEED_SET_KEYS)
+    expect(stateOf(replica.at(replica.version), [ONE])).toEqual(stateOf(original.at(version), [ONE]))
+    expect(replica.stateRoot()).toBe(original.stateRoot(version))
+  })
+
+  it('is not begun to the end when its version goes away meanwhile', () => {
+    const original = new StateHistory()
+    const many = new Map(
+      Array.from({ length: 2 * FEED_SET_KEYS }, (_, index) => [
+        Address.fromBigint(BigInt(index + 1)),
+        { nonce: 1n, balance: 0n, codeHash: EMPTY_CODE_HASH },
+      ]),
+    )
+    const writes: WriteSet = { accounts: many, storage: new Map(), codes: new Map() }
+    original.apply(NOTHING)
+    original.apply(writes)
+    const steps = new Feed(original).begin(2)[Symbol.iterator]()
+    expect(steps.next().done).toBe(false)
+    original.rewind(1)
+    original.apply(writes)
+    expect(() => steps.next()).toThrow(RewoundState)
+    const pruned = new Feed(original).begin(2)[Symbol.iterator]()
+    expect(pruned.next().done).toBe(false)
+    original.apply(NOTHING)
+    original.prune(3)
+    expect(() => pruned.next()).toThrow(PrunedState)
+  })
+
+  it('cannot follow to what is older than its beginning, nor over too much at a time', () => {
+    const original = new StateHistory()
+    for (let version = 1; version <= 3; version++) original.apply(NOTHING)
+    const twin = new Twin(original)
+    twin.begin(2)
+    expect(twin.follow(1)).toBe(false)
+    expect(twin.follow(1, 3)).toBe(false)
+    expect(twin.follow(3)).toBe(true)
+    for (let count = 1; count < FEED_VERSIONS; count++) original.apply(NOTHING)
+    expect(twin.follow(original.version)).toBe(true)
+    expect(twin.follow(2)).toBe(false)
+    expect(() => twin.at(2).account(ONE)).toThrow(PrunedState)
+    expect(twin.follow(3)).toBe(true)
+    expect(twin.at(3).account(ONE)).toBeNull()
+    for (let count = 0; count < FEED_VERSIONS; count++) original.apply(NOTHING)
+    expect(twin.follow(original.version)).toBe(false)
+    const much = new Map(
+      Array.from({ length: FEED_KEYS + 1 }, (_, index) => [
+        Address.fromBigint(BigInt(index + 1)),
+        { nonce: 1n, balance: 0n, codeHash: EMPTY_CODE_HASH },
+      ]),
+    )
+    const other = new Twin(original)
+    other.begin(original.version)
+    original.apply({ accounts: much, storage: new Map(), codes: new Map() })
+    expect(other.follow(original.version)).toBe(false)
+  })
+})
+
+describe('a slice', () => {
+  it('is plain data that makes the View again: tags, blocks, hashes, states and roots', async () => {
+    const { chain, clock } = await startedChain('preconf')
+    await chain.mine(300)
+    await chain.submit(signed({ nonce: 0n }))
+    await clock.advance(400)
+    const { view } = chain.head
+    const pending = view.tagged('pending')
+    expect(pending).not.toBe(view.head)
+    const parent = view.byNumber(299)!
+    const slice = structuredClone(sliceOf(view, { states: [pending, view.head, parent], blocks: [pending], hashesBelow: [300, 20] }))
+    const replica = new Replica(chain.config)
+    const feed = new Feed(chain.sealed.history)
+    for (const step of feed.begin(Math.min(...slice.versions.values()))) replica.take(structuredClone(step))
+    for (const step of feed.follow(slice.versions.values())!) replica.take(structuredClone(step))
+    const twin = replica.view(slice)
+
+    expect(twin.tagged('pending').transactions).toEqual(pending.transactions)
+    expect(twin.tagged('latest').hash).toBe(view.head.hash)
+    expect(twin.head.transactions).toEqual([])
+    expect(twin.byHash(parent.hash)?.header).toEqual(parent.header)
+    expect(twin.locate(pending.transactions.at(-1)!.hash)?.index).toBe(pending.transactions.length - 1)
+    for (const number of [0, 19, 44, 299]) expect(twin.blockHash(number)).toBe(view.blockHash(number))
+    expect(twin.blockHash(43)).toBeNull()
+    for (const [mine, theirs] of [
+      [twin.tagged('pending'), pending],
+      [twin.head, view.head],
+      [twin.byNumber(299)!, parent],
+    ] as const) {
+      expect(stateOf(twin.state(mine), [ALICE, NOBODY])).toEqual(stateOf(view.state(theirs), [ALICE, NOBODY]))
+      expect(twin.rootsWith(mine, NOTHING, NOBODY)).toEqual(view.rootsWith(theirs, NOTHING, NOBODY))
+    }
+    await chain.stop()
+  })
+
+  it('has bytes of its own, not the whole file that they were cut out of', async () => {
+    const { chain } = await startedChain('preconf')
+    const { view } = chain.head
+    const file = new Uint8Array(1_000_000)
+    const tx = { ...signed(), raw: file.subarray(10, 20), data: file.subarray(30, 40) }
+    const block = { ...view.head, transactions: [tx] }
+    const { blocks } = sliceOf(view, { states: [], blocks: [block], hashesBelow: [] })
+    expect(blocks[0]?.transactions[0]?.raw.buffer.byteLength).toBe(10)
+    expect(blocks[0]?.transactions[0]?.data.buffer.byteLength).toBe(10)
+    await chain.stop()
+  })
+
+  it('cannot be cut for a block that was taken back', async () => {
+    const { chain } = await startedChain('preconf')
+    await chain.mine(3)
+    const { view } = chain.head
+    await chain.rollback(1)
+    expect(() => sliceOf(view, { states: [view.head], blocks: [], hashesBelow: [] })).toThrow(RewoundState)
+    await chain.stop()
+  })
+})
+
+const NO_NEEDS: Needs = { states: [], blocks: [], hashesBelow: [] }
+const NOTHING: WriteSet = { accounts: new Map(), storage: new Map(), codes: new Map() }

@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest'
+import { Block } from '../eth/index.ts'
+import { Breath } from './timeslice.ts'
+import { GENESIS_SECONDS, hashesOf, sealedOf, signed, startedChain, testChain } from './chain.fixture.ts'
+import { importChain } from './replica/import.ts'
+import { BREATH_MS } from './limits.ts'
+
+const BLOCKS = 6
+
+/** Keeps everybody waiting for longer than a breath. */
+function work(): void {
+  const endMs = performance.now() + BREATH_MS + 1
+  while (performance.now() < endMs);
+}
+
+/** How often somebody else had a turn while `change` was under way. */
+async function turnsDuring(change: Promise<unknown>): Promise<number> {
+  let turns = 0
+  let isOver = false
+  const other = () => {
+    turns++
+    if (!isOver) setImmediate(other)
+  }
+  setImmediate(other)
+  await change
+  isOver = true
+  return turns
+}
+
+test('a breath is taken when it is due, and others have a turn', async () => {
+  const breath = new Breath()
+  expect(breath.take()).toBeNull()
+  work()
+  let others = 0
+  setImmediate(() => others++)
+  await breath.take()
+  expect(others).toBe(1)
+  expect(breath.take()).toBeNull()
+})
+
+describe('a change of many blocks lets others have a turn between them:', () => {
+  test('mining, and a reorg', async () => {
+    const { chain } = await startedChain('manual')
+    chain.head.subscribe(work)
+    expect(await turnsDuring(chain.mine(BLOCKS))).toBeGreaterThanOrEqual(BLOCKS - 1)
+    expect(await turnsDuring(chain.reorg(BLOCKS))).toBeGreaterThanOrEqual(BLOCKS - 1)
+    expect(chain.head.view.head.header.number).toBe(BLOCKS)
+  })
+
+  test('a block for each transaction that waited, under instant', async () => {
+    const { chain } = await startedChain('instant')
+    const [first, ...rest] = Array.from({ length: BLOCKS }, (_, nonce) => signed({ nonce: BigInt(nonce) }))
+    for (const tx of rest) await chain.submit(tx)
+    chain.head.subscribe(work)
+    expect(await turnsDuring(chain.submit(first!))).toBeGreaterThanOrEqual(BLOCKS - 1)
+    expect(chain.head.view.head.header.number).toBe(BLOCKS)
+  })
+
+  test('an import, and what is asked for meanwhile waits until it is over', async () => {
+    const there = await startedChain('manual')
+    const blocks = await there.chain.mine(BLOCKS)
+    const { chain, events } = testChain('manual')
+    const imported = importChain(chain, new Uint8Array(Buffer.concat(blocks.map((block) => Block.encode(block)))), work)
+    const tx = signed()
+    const mined = chain.submit(tx).then(() => chain.mine(1))
+    expect(await turnsDuring(imported)).toBeGreaterThanOrEqual(BLOCKS - 1)
+    const [block] = await mined
+    expect(hashesOf(block!)).toEqual([tx.hash])
+    expect(block!.header.timestamp).toBeGreaterThan(GENESIS_SECONDS)
+    expect(sealedOf(events).map((event) => event.block.header.number)).toEqual([1, 2, 3, 4, 5, 6, 7])
+  })
+})
