@@ -58,7 +58,7 @@ const WORKERS = 4
 
 /**
  * Starts a chain. Throws GenesisError, ImportError, StateFileError or DecodeError for files that cannot be used, RangeError for options that cannot, and
- * ShelfError, OtherGenesis, StateRootMismatch, UnreadableJournal, CorruptRecord or CorruptSection for a directory that cannot.
+ * ShelfError, GenesisMismatch, StateRootMismatch, CorruptOpenBlockRecord, CorruptRecord or CorruptSection for a directory that cannot.
  */
 export async function createPocketchain(options: PocketchainOptions = {}): Promise<Pocketchain> {
   if (options.tier1 !== undefined) configureTier1({ mode: options.tier1 })

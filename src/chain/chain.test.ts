@@ -107,7 +107,7 @@ describe('settings', () => {
     await chain.setGasLimit(10_000_000n)
     await expect(chain.submit(signed({ gas: 9_000_001n }))).rejects.toThrow('exceeds block gas limit')
     expect(chain.pool.size).toBe(0)
-    expect(chain.mostTransactionGas).toBe(9_000_000n)
+    expect(chain.maxTransactionGas).toBe(9_000_000n)
     const fitting = signed({ gas: 9_000_000n })
     await chain.submit(fitting)
     expect((await chain.mine(1))[0]!.transactions).toContain(fitting)
@@ -115,7 +115,7 @@ describe('settings', () => {
 
   test('the most gas of a transaction is the cap of EIP-7825 where that is less than the block’s room', async () => {
     const { chain } = await startedChain('manual')
-    expect(chain.mostTransactionGas).toBe(16_777_216n)
+    expect(chain.maxTransactionGas).toBe(16_777_216n)
   })
 
   test('the least gas price is asked at the door', async () => {
@@ -198,7 +198,7 @@ describe('state history', () => {
       await chain.mine(1)
     }
     const { view } = chain.head
-    expect(chain.sealed.oldestState()).toBe(7)
+    expect(chain.sealed.oldestStateBlock()).toBe(7)
     for (let number = 7; number <= 12; number++) expect(view.state(view.byNumber(number)!).account(NOBODY)?.balance).toBe(BigInt(number))
     expect(() => view.state(view.byNumber(6)!)).toThrow(PrunedState)
     expect(() => view.proof(view.byNumber(6)!, NOBODY, [])).toThrow(PrunedState)

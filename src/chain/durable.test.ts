@@ -23,23 +23,23 @@ import {
   testGenesis,
 } from './chain.fixture.ts'
 import type { TestChain } from './chain.fixture.ts'
-import { OtherGenesis, StateRootMismatch } from './genesis/openchain.ts'
-import { UnreadableJournal } from './sequencing/openblockrecord.ts'
-import { KeptStore } from './persistentstore.fixture.ts'
+import { GenesisMismatch, StateRootMismatch } from './genesis/openchain.ts'
+import { CorruptOpenBlockRecord } from './sequencing/openblockrecord.ts'
+import { PersistentStore } from './persistentstore.fixture.ts'
 import { DEFAULT_L1 } from './sequencing/l1.ts'
 import { PrunedState, RewoundState } from './state/history.ts'
-import { FarState } from './view/view.ts'
+import { StateNotInMemory } from './view/view.ts'
 
 /** Versions that memory holds in these tests. */
 const WINDOW = 3
 
-type Opened = TestChain & { readonly store: KeptStore }
+type Opened = TestChain & { readonly store: PersistentStore }
 
 async function opened(
   kind: Parameters<typeof testChain>[0],
-  options: Parameters<typeof testChain>[1] & { store?: KeptStore } = {},
+  options: Parameters<typeof testChain>[1] & { store?: PersistentStore } = {},
 ): Promise<Opened> {
-  const store = options.store ?? new KeptStore()
+  const store = options.store ?? new PersistentStore()
   return { ...(await startedChain(kind, { historyBlocks: WINDOW, ...options, store })), store }
 }
 
@@ -80,7 +80,7 @@ describe('a chain that is opened again', () => {
   })
 
   test('of nothing but a genesis is the same chain', async () => {
-    const store = new KeptStore()
+    const store = new PersistentStore()
     testChain('manual', { store })
     const { chain } = testChain('manual', { store: store.reopened() })
     expect(chain.head.view.head).toBe(chain.genesis)
@@ -102,22 +102,22 @@ describe('a chain that is opened again', () => {
   test('refuses the store of another genesis, and state that is damaged', async () => {
     const { chain, store } = await opened('manual')
     await chain.mine(2)
-    expect(() => testChain('manual', { store: store.reopened(), genesis: testGenesis([BOB]) })).toThrow(OtherGenesis)
+    expect(() => testChain('manual', { store: store.reopened(), genesis: testGenesis([BOB]) })).toThrow(GenesisMismatch)
     const account = chain.head.view.state(chain.head.view.head).account(ALICE)!
     const damaged = store.damaged(ALICE, { ...account, balance: account.balance + 1n })
     expect(() => testChain('manual', { store: damaged })).toThrow(StateRootMismatch)
-    expect(() => testChain('manual', { store: damaged })).toThrow(store.kept.stateRoot)
+    expect(() => testChain('manual', { store: damaged })).toThrow(store.persistedState.stateRoot)
   })
 
   test('refuses a journal that it cannot read, and leaves it where it is', async () => {
     const { chain, store } = await opened('manual')
     await chain.mine(2)
-    const journal = new Uint8Array([0xc2, 2, 1])
-    store.promise(journal)
+    const record = new Uint8Array([0xc2, 2, 1])
+    store.putOpenBlockRecord(record)
     store.flush()
     const again = store.reopened()
-    expect(() => testChain('manual', { store: again })).toThrow(UnreadableJournal)
-    expect([again.height, again.journal]).toEqual([2, journal])
+    expect(() => testChain('manual', { store: again })).toThrow(CorruptOpenBlockRecord)
+    expect([again.height, again.openBlockRecordBytes]).toEqual([2, record])
   })
 })
 
@@ -132,12 +132,12 @@ describe('state that memory has forgotten', () => {
     expect([1, 2, 10].map((number) => balance(parts, BOB, number))).toEqual([10_000n * ETHER, 5n, 5n])
     const { view } = chain.head
     expect(chain.sealed.history.size().versions).toBeLessThanOrEqual(3 * WINDOW + 1) // opened, filled, sealed
-    expect(() => view.proof(view.byNumber(2)!, NOBODY, [])).toThrow(FarState)
+    expect(() => view.proof(view.byNumber(2)!, NOBODY, [])).toThrow(StateNotInMemory)
     expect(() => view.proof(view.byNumber(2)!, NOBODY, [])).toThrow('block 2 is too far behind the head')
     expect(view.proof(view.byNumber(9)!, NOBODY, []).account?.balance).toBe(9n)
-    expect(chain.sealed.oldestState()).toBe(0)
+    expect(chain.sealed.oldestStateBlock()).toBe(0)
     parts.store.prune(4)
-    expect(chain.sealed.oldestState()).toBe(4)
+    expect(chain.sealed.oldestStateBlock()).toBe(4)
     expect(() => view.state(view.byNumber(3)!)).toThrow(PrunedState)
     expect(balance(parts, NOBODY, 4)).toBe(4n)
   })
@@ -209,7 +209,7 @@ describe('state that memory has forgotten', () => {
     await expect(chain.rollback(2)).rejects.toThrow('state is kept from block 2 on')
     await chain.reset()
     expect(chain.sealed.history.stateRoot()).toBe(chain.genesis.header.stateRoot)
-    expect(parts.store.kept.stateRoot).toBe(chain.genesis.header.stateRoot)
+    expect(parts.store.persistedState.stateRoot).toBe(chain.genesis.header.stateRoot)
   })
 })
 
@@ -305,7 +305,7 @@ describe('whatever is done', () => {
 describe('a disk that is full', () => {
   const full = new Error('disk full')
 
-  function fillUp(store: KeptStore, times = 1): void {
+  function fillUp(store: PersistentStore, times = 1): void {
     store.beforeFlush = () => {
       if (times-- > 0) throw full
     }
@@ -330,13 +330,13 @@ describe('a disk that is full', () => {
     await chain.submit(signed({ nonce: 7n }))
     await chain.setNextTimestamp(1_800_000_000)
     chain.setMinGasPrice(3n)
-    const before = { view: chain.head.view, root: chain.sealed.history.stateRoot(), events: events.length, time: chain.time.mark() }
+    const before = { view: chain.head.view, root: chain.sealed.history.stateRoot(), events: events.length, time: chain.time.snapshot() }
     fillUp(store)
     await expect(change(parts)).rejects.toBe(full)
     expect(chain.head.view).toBe(before.view)
     expect(events.length).toBe(before.events)
-    expect([chain.sealed.history.stateRoot(), store.kept.stateRoot]).toEqual([before.root, before.root])
-    expect(chain.time.mark()).toEqual(before.time)
+    expect([chain.sealed.history.stateRoot(), store.persistedState.stateRoot]).toEqual([before.root, before.root])
+    expect(chain.time.snapshot()).toEqual(before.time)
     expect(chain.pool.size).toBe(1)
     expect(chain.minGasPrice).toBe(3n)
     expect(chain.snapshots).toHaveLength(1)
@@ -490,12 +490,12 @@ describe('a promise', () => {
   test('is in the journal when it is announced, and is no more when it is sealed', async () => {
     const { chain, clock, store, txs, events } = await promising()
     expect(txs.map((tx) => flashblocksOf(events).some(({ block }) => hashesOf(block).includes(tx.hash)))).toEqual([true, true, true])
-    expect(store.journal).not.toBeNull()
+    expect(store.openBlockRecordBytes).not.toBeNull()
     const flushes = store.flushes
     await clock.advance(200)
     expect(store.flushes).toBe(flushes) // nothing new was promised
     await clock.advance(2_000)
-    expect(store.journal).toBeNull()
+    expect(store.openBlockRecordBytes).toBeNull()
     expect(chain.head.view.locate(txs[2]!.hash)?.block.header.number).toBe(3)
   })
 
@@ -516,7 +516,7 @@ describe('a promise', () => {
     expect(head.receipts).toEqual(promised.receipts)
     expect(head.header).toEqual(promised.header)
     expect(head.hash).not.toBe(Hash.zero)
-    expect([again.journal, again.hashOf(head.header.number)]).toEqual([null, head.hash])
+    expect([again.openBlockRecordBytes, again.hashOf(head.header.number)]).toEqual([null, head.hash])
     await clock.advance(old.nowMs() - GENESIS_MS + 4_000)
     expect(chain.head.view.head.header.number).toBeGreaterThan(head.header.number)
     expect(bugs).toEqual([])
@@ -531,7 +531,7 @@ describe('a promise', () => {
     expect(new Set(chain.recovered.retracted)).toEqual(new Set(txs.map(({ hash }) => hash)))
     expect(chain.recovered.kept).toEqual([])
     expect(txs.map((tx) => chain.pool.has(tx.hash))).toEqual([true, true, true])
-    expect([again.journal, chain.head.view.head.header.number]).toEqual([null, 2])
+    expect([again.openBlockRecordBytes, chain.head.view.head.header.number]).toEqual([null, 2])
     await chain.mine(1)
     expect(receiptOf(chain, txs[2]!.hash)?.status).toBe(1)
     expect(bugs).toEqual([])
@@ -550,7 +550,7 @@ describe('a promise', () => {
   test('that was given up is not sealed later', async () => {
     const { chain, store, txs } = await promising()
     await chain.rollback(1)
-    expect(store.journal).toBeNull()
+    expect(store.openBlockRecordBytes).toBeNull()
     expect(chain.pool.has(txs[0]!.hash)).toBe(false)
     const again = testChain('manual', { store: store.reopened() })
     expect(again.chain.recovered).toEqual({ kept: [], retracted: [] })

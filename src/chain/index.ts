@@ -1,9 +1,18 @@
 export { decodeExtraData, nextBaseFee } from './sequencing/basefee.ts'
 export type { FeeParameters } from './sequencing/basefee.ts'
-export type { BlockReader, BlockStore, KeptState, Location, LogFilter, Payment, Place, PlacedLog } from './view/blockstore.ts'
+export type {
+  BlockReader,
+  BlockStore,
+  PersistedState,
+  LocatedTransaction,
+  LogFilter,
+  GasPayment,
+  TransactionLocation,
+  LocatedLog,
+} from './view/blockstore.ts'
 export { BlockBuilder, BlockFull } from './sequencing/builder.ts'
 export type { BlockAttributes, BuilderState } from './sequencing/builder.ts'
-export { Breath } from './timeslice.ts'
+export { TimeSlice } from './timeslice.ts'
 export { CADENCES } from './sequencing/cadence.ts'
 export type { Cadence, CadenceKind } from './sequencing/cadence.ts'
 export { Chain } from './chain.ts'
@@ -20,17 +29,17 @@ export {
   opConfig,
 } from './genesis/defaultgenesis.ts'
 export type { DefaultGenesisOptions, GenesisCall } from './genesis/defaultgenesis.ts'
-export { environment } from './sequencing/environment.ts'
-export { OtherGenesis, StateRootMismatch } from './genesis/openchain.ts'
-export { Feed } from './replica/statesync.ts'
-export type { FeedStep } from './replica/statesync.ts'
+export { toBlockEnv } from './sequencing/environment.ts'
+export { GenesisMismatch, StateRootMismatch } from './genesis/openchain.ts'
+export { StateSync } from './replica/statesync.ts'
+export type { StateSyncStep } from './replica/statesync.ts'
 export { genesisBlock } from './genesis/genesis.ts'
 export type { Genesis } from './genesis/genesis.ts'
 export { GenesisError, parseGenesis } from './genesis/gethgenesis.ts'
 export { Head } from './view/head.ts'
 export type { EditEvent, FlashblockEvent, HeadEvent, HeadListener, RewindEvent, SealedEvent } from './view/head.ts'
 export { ImportError, importChain } from './replica/import.ts'
-export { UnreadableJournal } from './sequencing/openblockrecord.ts'
+export { CorruptOpenBlockRecord } from './sequencing/openblockrecord.ts'
 export { DEFAULT_L1 } from './sequencing/l1.ts'
 export type { L1Options, L1Origin, SimulatedL1 } from './sequencing/l1.ts'
 export { logsOfBlock, matches } from './view/logs.ts'
@@ -38,12 +47,12 @@ export { MINE_BLOCKS, TRANSACTION_BYTES } from './limits.ts'
 export { PoolError } from './pool/mempool.ts'
 export type { Mempool, PoolErrorCode } from './pool/mempool.ts'
 export type { AccountProof, StorageProof } from './state/proof.ts'
-export type { PoolOrder } from './pool/selection.ts'
+export type { PoolOrder } from './pool/besttransactions.ts'
 export { Replica } from './replica/replica.ts'
-export { sliceOf } from './replica/partialview.ts'
-export type { Needs, ViewSlice } from './replica/partialview.ts'
+export { toPartialView } from './replica/partialview.ts'
+export type { ViewScope, PartialView } from './replica/partialview.ts'
 export { PrunedState, RewoundState, StateHistory } from './state/history.ts'
 export { Trie } from './state/trie.ts'
 export { isImpersonated } from './pool/validation.ts'
-export { FarState, View } from './view/view.ts'
+export { StateNotInMemory, View } from './view/view.ts'
 export type { BlockTag } from './view/view.ts'

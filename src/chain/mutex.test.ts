@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { Turns } from './mutex.ts'
+import { Mutex } from './mutex.ts'
 
 test('one at a time, in the order asked for, whatever becomes of each', async () => {
-  const turns = new Turns()
+  const turns = new Mutex()
   const log: string[] = []
   const work =
     (name: string, fails = false) =>
@@ -13,15 +13,19 @@ test('one at a time, in the order asked for, whatever becomes of each', async ()
       if (fails) throw new Error(name)
       return name
     }
-  const results = await Promise.allSettled([turns.take(work('a')), turns.take(work('b', true)), turns.take(work('c'))])
+  const results = await Promise.allSettled([
+    turns.runExclusive(work('a')),
+    turns.runExclusive(work('b', true)),
+    turns.runExclusive(work('c')),
+  ])
   expect(log).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends'])
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
 })
 
 test('idle waits for what is under way', async () => {
-  const turns = new Turns()
+  const turns = new Mutex()
   let done = false
-  void turns.take(async () => {
+  void turns.runExclusive(async () => {
     await Promise.resolve()
     done = true
   })

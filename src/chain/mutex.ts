@@ -1,15 +1,15 @@
-/** Lets one change of the chain happen at a time, in the order they were asked for. */
-export class Turns {
+/** Runs asynchronous changes one at a time, in call order. */
+export class Mutex {
   #last: Promise<unknown> = Promise.resolve()
 
-  /** Runs when everything asked for before has ended, however it ended. */
-  take<T>(work: () => Promise<T> | T): Promise<T> {
-    const turn = this.#last.then(work)
-    this.#last = turn.catch(() => undefined)
-    return turn
+  /** Runs `work` after all earlier calls have settled, whether they succeeded or failed. */
+  runExclusive<T>(work: () => Promise<T> | T): Promise<T> {
+    const result = this.#last.then(work)
+    this.#last = result.catch(() => undefined)
+    return result
   }
 
-  /** Resolves when everything asked for so far has ended. */
+  /** Resolves when all calls made so far have settled. */
   async idle(): Promise<void> {
     await this.#last
   }

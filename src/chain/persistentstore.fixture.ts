@@ -2,20 +2,20 @@ import type { Address } from '../eth/index.ts'
 import type { Account } from '../evm/index.ts'
 import { MemoryShelf, Store } from '../store/index.ts'
 import type { SectionEntry, Shelf, ShelfChange, ShelfMeta, StateShelf } from '../store/index.ts'
-import type { KeptState } from './view/blockstore.ts'
+import type { PersistedState } from './view/blockstore.ts'
 import { PlainState } from './state/plainstate.fixture.ts'
 import { PrunedState } from './state/history.ts'
 
 /** The store over a shelf that keeps state, in memory, and that can be opened again as it was after its last commit. */
-export class KeptStore extends Store {
+export class PersistentStore extends Store {
   /** its shelf keeps state */
-  declare readonly kept: KeptState
-  readonly #shelf: KeepingShelf
+  declare readonly persistedState: PersistedState
+  readonly #shelf: PersistentShelf
   flushes = 0
   /** called before a flush; what it throws is what a full disk throws */
   beforeFlush: () => void = () => undefined
 
-  constructor(shelf = new KeepingShelf()) {
+  constructor(shelf = new PersistentShelf()) {
     super(shelf)
     this.#shelf = shelf
     shelf.beforeChange = () => {
@@ -25,20 +25,20 @@ export class KeptStore extends Store {
   }
 
   /** As another process finds it when this one is gone. */
-  reopened(): KeptStore {
-    return new KeptStore(this.#shelf.copy())
+  reopened(): PersistentStore {
+    return new PersistentStore(this.#shelf.copy())
   }
 
-  get journal(): Uint8Array | null {
+  get openBlockRecordBytes(): Uint8Array | null {
     return this.#shelf.promises
   }
 
   /** Damage: the newest state is another one than its root says. */
-  damaged(address: Address, account: Account): KeptStore {
+  damaged(address: Address, account: Account): PersistentStore {
     const shelf = this.#shelf.copy()
     const writes = { accounts: new Map([[address, account]]), storage: new Map(), codes: new Map() }
     shelf.states.push(shelf.states.pop()!.with(writes))
-    return new KeptStore(shelf)
+    return new PersistentStore(shelf)
   }
 
   /** State below `floor` cannot be read any more. */
@@ -48,7 +48,7 @@ export class KeptStore extends Store {
 }
 
 /** The shelf in memory, with the state of every block beside it as a plain copy. */
-class KeepingShelf implements Shelf {
+class PersistentShelf implements Shelf {
   /** as if it came from a disk: checksums are looked at */
   readonly isVolatile = false
   readonly state: StateShelf
@@ -64,8 +64,8 @@ class KeepingShelf implements Shelf {
     this.state = this.#stateShelf()
   }
 
-  copy(): KeepingShelf {
-    const copy = new KeepingShelf()
+  copy(): PersistentShelf {
+    const copy = new PersistentShelf()
     for (const change of this.#changes) copy.#apply(change)
     copy.floor = this.floor
     return copy

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { Block } from '../eth/index.ts'
-import { Breath } from './timeslice.ts'
+import { TimeSlice } from './timeslice.ts'
 import { GENESIS_SECONDS, hashesOf, sealedOf, signed, startedChain, testChain } from './chain.fixture.ts'
 import { importChain } from './replica/import.ts'
-import { BREATH_MS } from './limits.ts'
+import { TIME_SLICE_MS } from './limits.ts'
 
 const BLOCKS = 6
 
 /** Keeps everybody waiting for longer than a breath. */
 function work(): void {
-  const endMs = performance.now() + BREATH_MS + 1
+  const endMs = performance.now() + TIME_SLICE_MS + 1
   while (performance.now() < endMs);
 }
 
@@ -28,14 +28,14 @@ async function turnsDuring(change: Promise<unknown>): Promise<number> {
 }
 
 test('a breath is taken when it is due, and others have a turn', async () => {
-  const breath = new Breath()
-  expect(breath.take()).toBeNull()
+  const timeSlice = new TimeSlice()
+  expect(timeSlice.yieldIfExpired()).toBeNull()
   work()
   let others = 0
   setImmediate(() => others++)
-  await breath.take()
+  await timeSlice.yieldIfExpired()
   expect(others).toBe(1)
-  expect(breath.take()).toBeNull()
+  expect(timeSlice.yieldIfExpired()).toBeNull()
 })
 
 describe('a change of many blocks lets others have a turn between them:', () => {

@@ -1,23 +1,20 @@
-import { BREATH_MS } from './limits.ts'
+import { TIME_SLICE_MS } from './limits.ts'
 
-/**
- * Lets everybody else have a turn while a change of many blocks is under way: between two of them, every few milliseconds.
- * This is not the chain's time, and no block depends on it.
- */
-export class Breath {
-  #dueMs = performance.now() + BREATH_MS
+/** Yields to the event loop between the blocks of a long change, every TIME_SLICE_MS. Uses machine time; no block depends on it. */
+export class TimeSlice {
+  #endMs = performance.now() + TIME_SLICE_MS
 
-  get isDue(): boolean {
-    return performance.now() >= this.#dueMs
+  get isExpired(): boolean {
+    return performance.now() >= this.#endMs
   }
 
-  /** Between two blocks. Null: go on at once. */
-  take(): Promise<void> | null {
-    return this.isDue ? this.#pause() : null
+  /** Yields to the event loop when the slice has expired. Returns `null` when it has not. */
+  yieldIfExpired(): Promise<void> | null {
+    return this.isExpired ? this.#yield() : null
   }
 
-  async #pause(): Promise<void> {
+  async #yield(): Promise<void> {
     await new Promise<void>((resolve) => setImmediate(resolve))
-    this.#dueMs = performance.now() + BREATH_MS
+    this.#endMs = performance.now() + TIME_SLICE_MS
   }
 }

@@ -1,4 +1,4 @@
-import type { BlockTag, Chain, Location, View } from '../chain/index.ts'
+import type { BlockTag, Chain, LocatedTransaction, View } from '../chain/index.ts'
 import type { Block, Hash, Transaction } from '../eth/index.ts'
 import { Hex } from '../eth/index.ts'
 import type { StateReader } from '../evm/index.ts'
@@ -40,7 +40,10 @@ export function requireState(view: View, ref: BlockRef = LATEST): StateReader {
 }
 
 /** A transaction with its place: sealed first, then pre-confirmed, then in the pool, where it has none. */
-export function findTransaction({ head, pool }: Chain, hash: Hash): { readonly tx: Transaction; readonly place: Location | null } | null {
+export function findTransaction(
+  { head, pool }: Chain,
+  hash: Hash,
+): { readonly tx: Transaction; readonly place: LocatedTransaction | null } | null {
   const place = head.view.locate(hash)
   const tx = place === null ? pool.get(hash) : place.block.transactions[place.index]
   return tx === null || tx === undefined ? null : { tx, place }

@@ -1,4 +1,4 @@
-import type { Needs, View } from '../chain/index.ts'
+import type { ViewScope, View } from '../chain/index.ts'
 import type { Compat } from '../compat.ts'
 import { Deadline, OutOfTime } from '../evm/index.ts'
 import type { Context } from './context.ts'
@@ -12,7 +12,7 @@ export interface ComputedRow<P extends readonly Param<unknown>[]> extends Omit<M
   /** The answer, JSON-ready; the same in every thread. Synchronous; throws RpcError and what `refusalOf` knows. */
   readonly compute: (ground: Ground, args: Values<P>) => unknown
   /** What `compute` looks at. Called when that has begun and run out of time, so what it names is there. */
-  readonly needs: (ground: Ground, args: Values<P>) => Needs
+  readonly needs: (ground: Ground, args: Values<P>) => ViewScope
   /** Of those with the same one takes as long as another, and `needs` can be called before `compute`; null: nothing is known of it. Absent: of none. */
   readonly likeOf?: (args: Values<P>) => string | null
 }

@@ -1,4 +1,4 @@
-import type { Needs, View } from '../chain/index.ts'
+import type { ViewScope, View } from '../chain/index.ts'
 import type { Compat } from '../compat.ts'
 import type { Deadline } from '../evm/index.ts'
 import type { JsonText } from './texts.ts'
@@ -18,7 +18,7 @@ export type Spell = (bytes: Uint8Array, at: number, size: number) => unknown
 /** What a request looks at. */
 export interface Look {
   readonly view: View
-  readonly needs: Needs
+  readonly needs: ViewScope
 }
 
 /** A request that is to be worked out from its start in another thread: it took too long beside everybody else, or is shared. */

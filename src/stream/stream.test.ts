@@ -96,7 +96,7 @@ describe('the stream', () => {
   test('sends nothing to who has left, even what waits for compression', async () => {
     await using bench = await setUp()
     const frames: Frame[] = []
-    const leave = bench.publisher.subscribe('brotli', { send: (frame) => frames.push(frame), cut: () => undefined })
+    const leave = bench.publisher.subscribe('brotli', { send: (frame) => frames.push(frame), terminate: () => undefined })
     const others = bench.listen('brotli')
     await bench.clock.advance(200)
     leave()
@@ -110,7 +110,7 @@ describe('the stream', () => {
     const plain = bench.listen('plain')
     const [last] = await firstOf(bench, plain)
     const reasons: string[] = []
-    bench.publisher.subscribe('brotli', { send: () => undefined, cut: (reason) => reasons.push(reason) })
+    bench.publisher.subscribe('brotli', { send: () => undefined, terminate: (reason) => reasons.push(reason) })
     // One turn of the event loop, so that nothing can be compressed in between.
     for (let i = 0; i < 600; i++) bench.node.chain.head.announce(last)
     expect(reasons).toEqual(['more than 512 flashblocks are waiting to be compressed'])
@@ -172,7 +172,7 @@ async function setUp(): Promise<Bench> {
       const frames: Frame[] = []
       publisher.subscribe(encoding, {
         send: (frame) => frames.push(frame),
-        cut: (reason) => {
+        terminate: (reason) => {
           throw new Error(reason)
         },
       })

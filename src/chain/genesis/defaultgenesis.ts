@@ -4,7 +4,7 @@ import type { Account, BlockContext, ChainConfig, L1Fork, Message, OpFork, World
 import { encodeExtraData } from '../sequencing/basefee.ts'
 import type { FeeParameters } from '../sequencing/basefee.ts'
 import type { Genesis } from './genesis.ts'
-import { StateHistory, writesOf } from '../state/history.ts'
+import { StateHistory, captureWrites } from '../state/history.ts'
 import predeploys from './predeploys.json' with { type: 'json' }
 import sponsor from './sponsor.json' with { type: 'json' }
 
@@ -18,20 +18,20 @@ export interface DefaultGenesisOptions {
   readonly baseFeePerGas: bigint
   readonly feeParameters: FeeParameters
   readonly accounts: readonly { readonly address: Address; readonly balance: bigint }[]
-  /** bytes; null: no limit */
+  /** Bytes; `null` for no limit. */
   readonly codeSizeLimit: number | null
-  /** null: no cap */
+  /** `null` for no cap. */
   readonly transactionGasCap: bigint | null
-  /** false: without the factories that anybody can deploy by a known transaction, for scripts that send it */
+  /** False omits the CREATE2 factories, for scripts that deploy them by their published transactions. */
   readonly factories?: boolean
   /**
-   * what is done with all of this in place, one after the other: block 0 holds what comes of it. `prepared`: those that set up the sponsor of the
-   * words that everybody knows, on the chain id 31337, whose outcome is known: running them would take 20 ms of every start
+   * Calls executed in order on the genesis state; their writes are part of block 0. `prepared` applies the precomputed result of the
+   * sponsor set-up for the published dev keys on chain id 31337, which saves 20 ms per start.
    */
   readonly calls?: readonly GenesisCall[] | 'prepared'
 }
 
-/** A call that somebody made who has any amount of ether and is nobody. It must succeed. */
+/** A call from a caller with unlimited ether that does not exist afterwards. It must succeed. */
 export interface GenesisCall {
   readonly to: Address
   readonly data: Uint8Array
@@ -39,19 +39,19 @@ export interface GenesisCall {
   readonly value?: bigint
 }
 
-/** Tips go here; also the header's fee recipient. */
+/** Receives the priority fees; also the header's fee recipient. */
 export const SEQUENCER_FEE_VAULT = Address.from('0x4200000000000000000000000000000000000011')
-/** Base's launch parameters (facts of specs.optimism.io; the elasticity of blocks comes from the extra data since Holocene). */
+/** Base's launch parameters (specs.optimism.io). Since Holocene the elasticity comes from the extra data. */
 export const DEFAULT_FEE_PARAMETERS: FeeParameters = { denominator: 125n, elasticity: 6n, minBaseFee: 5_000_000n }
-/** The newest rules there are. */
+/** The newest supported hard fork. */
 export const DEFAULT_HARDFORK: OpFork = 'azul'
 export const DEFAULT_TRANSACTION_GAS_CAP = 16_777_216n
 export const DEFAULT_CODE_SIZE_LIMIT = 24_576
 
-/** The chain id that the snapshot of deployed code was taken for. */
+/** The chain id for which the deployed code in predeploys.json was captured. */
 const SNAPSHOT_CHAIN_ID = 31_337
 
-/** The genesis of a chain nobody named a file for: OP predeploys, the tools that everybody expects, and rich accounts. */
+/** Returns the genesis used when no genesis file is given: OP predeploys, common contracts, and funded accounts. */
 export function defaultGenesis(options: DefaultGenesisOptions): Genesis {
   const config = defaultConfig(options)
   return {
@@ -69,12 +69,12 @@ export function defaultGenesis(options: DefaultGenesisOptions): Genesis {
     baseFeePerGas: options.baseFeePerGas,
     excessBlobGas: null,
     blobGasUsed: null,
-    state: stateOf(options, config),
+    state: genesisState(options, config),
   }
 }
 
-/** Which L1 rules an OP fork runs on. */
-const EXECUTION: Readonly<Record<OpFork, L1Fork>> = {
+/** The L1 fork whose rules an OP fork includes. */
+const L1_FORK_OF: Readonly<Record<OpFork, L1Fork>> = {
   bedrock: 'paris',
   regolith: 'paris',
   canyon: 'shanghai',
@@ -88,21 +88,21 @@ const EXECUTION: Readonly<Record<OpFork, L1Fork>> = {
   azul: 'osaka',
 }
 
-const MERGED: readonly L1Fork[] = L1_FORKS.slice(0, L1_FORKS.indexOf('paris') + 1)
-const TIMED: readonly L1Fork[] = ['shanghai', 'cancun', 'prague', 'osaka']
+const BLOCK_FORKS: readonly L1Fork[] = L1_FORKS.slice(0, L1_FORKS.indexOf('paris') + 1)
+const TIMESTAMP_FORKS: readonly L1Fork[] = ['shanghai', 'cancun', 'prague', 'osaka']
 
-/** All rules up to `hardfork`, from `activation` (seconds) on. */
+/** Returns a configuration with all forks up to `hardfork`, active from `activation` (seconds). */
 export function opConfig(
   chainId: number,
   hardfork: OpFork,
   activation: number,
   limits: Pick<DefaultGenesisOptions, 'codeSizeLimit' | 'transactionGasCap'>,
 ): ChainConfig {
-  const timed = TIMED.slice(0, TIMED.indexOf(EXECUTION[hardfork]) + 1)
+  const timed = TIMESTAMP_FORKS.slice(0, TIMESTAMP_FORKS.indexOf(L1_FORK_OF[hardfork]) + 1)
   return {
     chainId,
     l1: [
-      ...MERGED.map((fork) => ({ fork, block: 0, timestamp: null })),
+      ...BLOCK_FORKS.map((fork) => ({ fork, block: 0, timestamp: null })),
       ...timed.map((fork) => ({ fork, block: null, timestamp: activation })),
     ],
     op: {
@@ -125,7 +125,7 @@ function defaultConfig(options: DefaultGenesisOptions): ChainConfig {
   return opConfig(options.chainId, options.hardfork, 0, options)
 }
 
-function stateOf(options: DefaultGenesisOptions, config: ChainConfig): Genesis['state'] {
+function genesisState(options: DefaultGenesisOptions, config: ChainConfig): Genesis['state'] {
   const accounts = new Map<Address, Account>()
   const storage = new Map<Address, Map<Hash, bigint>>()
   const codes = new Map<Hash, Uint8Array>()
@@ -142,15 +142,15 @@ function stateOf(options: DefaultGenesisOptions, config: ChainConfig): Genesis['
     accounts.set(address, { nonce: 0n, balance: balance + (accounts.get(address)?.balance ?? 0n), codeHash: EMPTY_CODE_HASH })
   }
   const snapshot = { accounts, storage, codes }
-  // Of those that everybody gets without a transaction of theirs, none is too large.
-  const limitless = { ...config, codeSizeLimit: null }
-  const state = options.chainId === SNAPSHOT_CHAIN_ID ? snapshot : deployAgain(snapshot, limitless)
+  // The default contracts are deployed without a code size limit, whatever limit is configured for transactions.
+  const unlimited = { ...config, codeSizeLimit: null }
+  const state = options.chainId === SNAPSHOT_CHAIN_ID ? snapshot : redeployForChainId(snapshot, unlimited)
   const { calls = [] } = options
-  const called = calls === 'prepared' ? prepared(state, config) : calls.length === 0 ? state : afterCalls(state, calls, limitless)
+  const called = calls === 'prepared' ? applyPrecomputed(state, config) : calls.length === 0 ? state : applyCalls(state, calls, unlimited)
   return options.factories === false ? withoutFactories(called) : called
 }
 
-/** Each with the account that its transaction, signed by nobody's key, deploys it from. */
+/** Each factory, with the account that its pre-signed deployment transaction recovers to. */
 const FACTORIES: ReadonlySet<string> = new Set(
   ['CREATE2 deployer', 'Safe singleton factory', 'CreateX'].flatMap((name) => [name, `${name}, sender`]),
 )
@@ -162,10 +162,10 @@ function withoutFactories(state: Genesis['state']): Genesis['state'] {
 }
 
 /**
- * Code that holds the chain id (EIP-712 domains) is deployed anew for another chain: its creation code runs through the
- * CREATE2 deployer as it did on every real chain, so it comes out at the same address.
+ * Redeploys the contracts whose code contains the chain id (EIP-712 domains): their creation code runs through the CREATE2 deployer as on
+ * real chains, so the addresses stay the same.
  */
-function deployAgain(snapshot: Genesis['state'], config: ChainConfig): Genesis['state'] {
+function redeployForChainId(snapshot: Genesis['state'], config: ChainConfig): Genesis['state'] {
   const accounts = new Map(snapshot.accounts)
   const storage = new Map(snapshot.storage)
   const codes = new Map(snapshot.codes)
@@ -175,7 +175,7 @@ function deployAgain(snapshot: Genesis['state'], config: ChainConfig): Genesis['
       accounts.delete(gone)
       storage.delete(gone)
     }
-  const writes = written({ accounts, storage, codes }, (world) => {
+  const writes = captureGenesisWrites({ accounts, storage, codes }, (world) => {
     for (const entry of predeploys.create2) deploy(entry, config, world)
   })
   for (const place of places)
@@ -201,13 +201,13 @@ function deploy(entry: (typeof predeploys.create2)[number], config: ChainConfig,
   }
 }
 
-/** As `afterCalls`, of calls that were run before (scripts/sponsor.mjs). */
-function prepared(before: Genesis['state'], { chainId }: ChainConfig): Genesis['state'] {
+/** Same result as `applyCalls` for the calls that scripts/sponsor.mjs ran in advance. */
+function applyPrecomputed(before: Genesis['state'], { chainId }: ChainConfig): Genesis['state'] {
   if (chainId !== SNAPSHOT_CHAIN_ID) throw new RangeError(`what is prepared is for chain ${SNAPSHOT_CHAIN_ID}, not ${chainId}`)
   const accounts = new Map(before.accounts)
   const storage = new Map(before.storage)
   const codes = new Map(before.codes)
-  for (const entry of sponsor.accounts as readonly Prepared[]) {
+  for (const entry of sponsor.accounts as readonly PrecomputedAccount[]) {
     const address = Address.from(entry.address)
     const code = entry.code === undefined ? null : Hex.toBytes(entry.code)
     const codeHash = code === null ? (accounts.get(address)?.codeHash ?? EMPTY_CODE_HASH) : Hash.keccak(code)
@@ -219,12 +219,12 @@ function prepared(before: Genesis['state'], { chainId }: ChainConfig): Genesis['
   return { accounts, storage, codes }
 }
 
-/** Takes over all that was written but for the caller, who was never there. */
-function afterCalls(before: Genesis['state'], calls: readonly GenesisCall[], config: ChainConfig): Genesis['state'] {
+/** Executes the calls and keeps all their writes except those to the caller's account. */
+function applyCalls(before: Genesis['state'], calls: readonly GenesisCall[], config: ChainConfig): Genesis['state'] {
   const caller = before.accounts.get(CALL.from) ?? null
-  const rich = { nonce: 0n, balance: MOST, codeHash: EMPTY_CODE_HASH }
+  const rich = { nonce: 0n, balance: CALLER_BALANCE, codeHash: EMPTY_CODE_HASH }
   const accounts = new Map(before.accounts).set(CALL.from, rich)
-  const writes = written({ ...before, accounts }, (world) => {
+  const writes = captureGenesisWrites({ ...before, accounts }, (world) => {
     for (const [i, call] of calls.entries())
       if (!execute(call, config, world)) throw new Error(`call ${i} of the genesis, to ${call.to}, failed`)
   })
@@ -239,14 +239,14 @@ function afterCalls(before: Genesis['state'], calls: readonly GenesisCall[], con
   return { accounts, storage, codes: new Map([...before.codes, ...writes.codes]) }
 }
 
-/** A slot that is 0 is none. */
+/** Drops slots of value 0. */
 function nonZero(slots: readonly (readonly [Hash, bigint])[]): Map<Hash, bigint> {
   return new Map([...new Map(slots)].filter(([, value]) => value !== 0n))
 }
 
-function written(state: Genesis['state'], work: (world: World) => void) {
+function captureGenesisWrites(state: Genesis['state'], work: (world: World) => void) {
   const history = new StateHistory(state)
-  return writesOf(history.at(history.version), work)
+  return captureWrites(history.at(history.version), work)
 }
 
 function execute(call: GenesisCall, config: ChainConfig, world: World): boolean {
@@ -254,8 +254,8 @@ function execute(call: GenesisCall, config: ChainConfig, world: World): boolean 
   return executeTransaction({ ...CALL, ...call }, genesisContext(config), world, options).outcome.kind === 'success'
 }
 
-/** Wei of the caller: all ether there is would overflow where it is put. */
-const MOST = 10n ** 27n
+/** Wei; below the maximum, so that a transfer to a funded account does not overflow. */
+const CALLER_BALANCE = 10n ** 27n
 
 const CALL: Omit<Message, 'to' | 'data'> = {
   type: 0,
@@ -292,14 +292,14 @@ function genesisContext(config: ChainConfig): BlockContext {
   }
 }
 
-/** An account as it is afterwards. */
-interface Prepared {
+/** An account after the precomputed calls. */
+interface PrecomputedAccount {
   readonly address: string
   readonly nonce: number
   readonly balance: string
-  /** absent: that which it has */
+  /** Unchanged when absent. */
   readonly code?: string
-  /** of what it has, those slots that are written */
+  /** Only the written slots. */
   readonly storage?: Readonly<Record<string, string>>
 }
 

@@ -5,7 +5,7 @@ import type { ChainConfig, WriteSet } from '../../evm/index.ts'
 import { INITIAL_BASE_FEE } from '../sequencing/basefee.ts'
 import type { StateHistory } from '../state/history.ts'
 
-/** What a chain starts from: its rules, block 0 without the roots that follow from the state, and the state. */
+/** Initial state and rules of a chain, and block 0 without the roots that follow from the state. */
 export interface Genesis {
   readonly config: ChainConfig
   readonly number: number
@@ -19,14 +19,14 @@ export interface Genesis {
   readonly nonce: Uint8Array
   readonly coinbase: Address
   readonly parentHash: Hash
-  /** wei; null: 1 gwei where the rules have a base fee */
+  /** Wei; `null` means 1 gwei if the rules have a base fee. */
   readonly baseFeePerGas: bigint | null
   readonly excessBlobGas: bigint | null
   readonly blobGasUsed: bigint | null
   readonly state: WriteSet
 }
 
-/** Block 0 over its state, which the history already holds. */
+/** Returns block 0; `history` holds the genesis state. */
 export function genesisBlock(genesis: Genesis, history: StateHistory): Block {
   const rules = rulesAt(genesis.config, genesis.number, genesis.timestamp)
   const cancun = rules.has('cancun')

@@ -6,8 +6,8 @@ import type { Genesis } from './genesis.ts'
 type Json = { readonly [key: string]: unknown }
 
 /**
- * Reads a genesis in geth's format. Keys of `alloc` may lack 0x; storage of value zero does not exist. Without `config`
- * block 0 is hashed by the fields the file has, and `rulesAfter` hold from block 1 on. Throws GenesisError.
+ * Parses a genesis file in geth's format. Keys of `alloc` may lack 0x; slots of value zero are dropped. Without `config`, block 0 is hashed
+ * with the fields present in the file, and `rulesAfter` supplies the rules from block 1. Throws GenesisError.
  */
 export function parseGenesis(text: string, rulesAfter: (genesisTimestamp: number) => ChainConfig): Genesis {
   const file = object(parse(text), 'file')
@@ -33,7 +33,7 @@ export function parseGenesis(text: string, rulesAfter: (genesisTimestamp: number
   }
 }
 
-/** geth's names for the block at which a fork begins; `paris` is found by its own rule. */
+/** geth's keys for the activation block of a fork; `paris` has its own function. */
 const BLOCK_KEYS: Partial<Record<L1Fork, readonly string[]>> = {
   homestead: ['homesteadBlock'],
   tangerine: ['eip150Block'],
@@ -83,16 +83,16 @@ function activationOf(fork: L1Fork, config: Json): Activation | null {
   return key === undefined ? null : { fork, block: number(config[key], `config.${key}`), timestamp: null }
 }
 
-/** The merge: at a named block, or from the start where nothing was ever mined. */
+/** The merge: at a configured block, or at genesis if no block was ever mined. */
 function paris(config: Json): Activation | null {
   const named = config['mergeNetsplitBlock'] ?? config['bedrockBlock']
   if (named !== undefined && named !== null) return { fork: 'paris', block: number(named, 'config.mergeNetsplitBlock'), timestamp: null }
-  const fromTheStart =
+  const isMergedAtGenesis =
     config['terminalTotalDifficultyPassed'] === true || isZero(config['terminalTotalDifficulty'], 'config.terminalTotalDifficulty')
-  return fromTheStart || typeof config['shanghaiTime'] === 'number' ? { fork: 'paris', block: 0, timestamp: null } : null
+  return isMergedAtGenesis || typeof config['shanghaiTime'] === 'number' ? { fork: 'paris', block: 0, timestamp: null } : null
 }
 
-/** geth writes large difficulties as JSON numbers, which are not exact; whether they are zero is. */
+/** geth writes large difficulties as inexact JSON numbers; only zero matters here. */
 function isZero(value: unknown, field: string): boolean {
   if (value === undefined || value === null) return false
   return typeof value === 'number' ? value === 0 : quantity(value, field) === 0n
@@ -115,7 +115,7 @@ function parseOp(config: Json, optimism: Json): NonNullable<ChainConfig['op']> {
   }
 }
 
-/** Mainnet's, used where a file with blob forks names none (EIP-4844, EIP-7691, EIP-7892). */
+/** Mainnet's parameters, used when the file has blob forks and no schedule (EIP-4844, EIP-7691, EIP-7892). */
 const DEFAULT_BLOBS: Partial<Record<L1Fork, BlobParameters>> = {
   cancun: { target: 3, max: 6, baseFeeUpdateFraction: 3_338_477n },
   prague: { target: 6, max: 9, baseFeeUpdateFraction: 5_007_716n },
@@ -179,17 +179,17 @@ function parse(text: string): unknown {
 
 function object(value: unknown, field: string): Json {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new GenesisError(field, 'must be an object')
-  return value as Json // every value of it is checked before use
+  return value as Json // each value is validated before use
 }
 
-/** At most 256 bits. */
+/** Parses an integer of at most 256 bits. */
 function quantity(value: unknown, field: string): bigint {
   const result = integer(value, field)
   if (result >> 256n !== 0n) throw new GenesisError(field, `has more than 256 bits: ${JSON.stringify(value)}`)
   return result
 }
 
-/** Hex with or without 0x (geth writes both in alloc), decimal text, or a JSON number. */
+/** Parses hex with or without 0x (geth writes both in alloc), decimal text, or a JSON number. */
 function integer(value: unknown, field: string): bigint {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value)
   if (typeof value === 'string' && /^0x[0-9a-fA-F]+$/.test(value)) return BigInt(value)
@@ -222,14 +222,14 @@ function nonce(value: unknown): Uint8Array {
 }
 
 function hash(value: unknown, field: string): Hash {
-  return wrapped(field, () => Hash.from(value as Hex))
+  return asGenesisError(field, () => Hash.from(value as Hex))
 }
 
 function address(value: unknown, field: string): Address {
-  return wrapped(field, () => Address.from(value as Hex))
+  return asGenesisError(field, () => Address.from(value as Hex))
 }
 
-function wrapped<T>(field: string, read: () => T): T {
+function asGenesisError<T>(field: string, read: () => T): T {
   try {
     return read()
   } catch (error) {
@@ -238,7 +238,7 @@ function wrapped<T>(field: string, read: () => T): T {
   }
 }
 
-/** A genesis file that cannot be used; the message names the field. */
+/** Invalid genesis file; the message names the field. */
 export class GenesisError extends Error {
   readonly field: string
 

@@ -2,60 +2,60 @@ import type { Transaction } from '../../eth/index.ts'
 import { rulesAt } from '../../evm/index.ts'
 import type { ChainConfig, Rules } from '../../evm/index.ts'
 import { SYSTEM_DEPOSIT_GAS } from '../sequencing/deposits.ts'
-import type { Knobs } from '../sequencing/testoverrides.ts'
+import type { TestOverrides } from '../sequencing/testoverrides.ts'
 import type { Mempool } from './mempool.ts'
 import type { SealedChain } from '../view/sealedchain.ts'
 import type { ChainTime } from '../sequencing/chaintime.ts'
-import { assertEnters } from './validation.ts'
+import { assertAdmissible } from './validation.ts'
 
-export interface AdmissionParts {
+export interface AdmissionDeps {
   readonly config: ChainConfig
   readonly sealed: SealedChain
   readonly pool: Mempool
   readonly time: ChainTime
-  readonly knobs: Knobs
+  readonly overrides: TestOverrides
 }
 
-/** The door of the pool: measures what is sent against the chain as it stands. */
+/** Validates transactions against the current chain and adds them to the pool. */
 export class Admission {
-  readonly #parts: AdmissionParts
-  /** wei; nothing that offers less enters from now on. It is the pool's and no block's, so a snapshot does not hold it. */
+  readonly #deps: AdmissionDeps
+  /** Wei. A setting of the pool, so snapshots do not include it. */
   minGasPrice = 0n
 
-  constructor(parts: AdmissionParts) {
-    this.#parts = parts
+  constructor(deps: AdmissionDeps) {
+    this.#deps = deps
   }
 
-  /** What a block leaves to one transaction: its limit less what its deposits may take. */
-  get room(): bigint {
-    const { config, knobs } = this.#parts
-    return knobs.gasLimit - (config.op === null ? 0n : SYSTEM_DEPOSIT_GAS)
+  /** Gas that one transaction may use: the block limit minus the system deposits. */
+  get availableBlockGas(): bigint {
+    const { config, overrides } = this.#deps
+    return overrides.gasLimit - (config.op === null ? 0n : SYSTEM_DEPOSIT_GAS)
   }
 
-  /** The most gas that a transaction may have in the next block: its room, and EIP-7825's cap. */
-  get mostGas(): bigint {
-    const cap = this.#rules().has('osaka') ? this.#parts.config.transactionGasCap : null
-    return cap !== null && cap < this.room ? cap : this.room
+  /** The available block gas, capped by EIP-7825. */
+  get maxTransactionGas(): bigint {
+    const cap = this.#rules().has('osaka') ? this.#deps.config.transactionGasCap : null
+    return cap !== null && cap < this.availableBlockGas ? cap : this.availableBlockGas
   }
 
-  /** Puts a transaction into the pool. Throws PoolError; the pool is then as before. */
+  /** Adds a transaction to the pool. Throws PoolError and leaves the pool as it was. */
   admit(tx: Transaction): void {
-    const { config, sealed, pool } = this.#parts
+    const { config, sealed, pool } = this.#deps
     const { history } = sealed
     pool.assertNew(tx)
-    assertEnters(tx, {
+    assertAdmissible(tx, {
       config,
       rules: this.#rules(),
       state: history.at(history.version),
-      gasLimit: this.room,
+      gasLimit: this.availableBlockGas,
       minGasPrice: this.minGasPrice,
     })
     pool.add(tx)
   }
 
-  /** of the next block */
+  /** Rules of the next block. */
   #rules(): Rules {
-    const { config, sealed, time } = this.#parts
+    const { config, sealed, time } = this.#deps
     const { number, timestamp } = sealed.head.header
     return rulesAt(config, number + 1, Math.max(time.nowSeconds(), timestamp + 1))
   }

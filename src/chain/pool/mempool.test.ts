@@ -5,8 +5,8 @@ import { below, random } from '../chain.fixture.ts'
 import { POOL_TRANSACTIONS, POOL_TRANSACTIONS_PER_SENDER } from '../limits.ts'
 import { Mempool, PoolError } from './mempool.ts'
 import type { PoolErrorCode } from './mempool.ts'
-import { effectiveTip } from './selection.ts'
-import type { PoolOrder } from './selection.ts'
+import { effectiveTip } from './besttransactions.ts'
+import type { PoolOrder } from './besttransactions.ts'
 
 const SENDERS = Array.from({ length: 5 }, (_, index) => Address.fromBigint(0xa000n + BigInt(index)))
 const ALICE = SENDERS[0]!
@@ -26,7 +26,7 @@ function poolOf(order: PoolOrder = 'fees'): { pool: Mempool; nonces: Map<Address
 }
 
 function walk(pool: Mempool, baseFee = 0n): Transaction[] {
-  return [...pool.selection(baseFee)]
+  return [...pool.bestTransactions(baseFee)]
 }
 
 function refusal(run: () => void): PoolError {
@@ -139,7 +139,7 @@ describe('nonce queues', () => {
     const other = tx(1, { value: 5n })
     pool.add(other)
     const count = announced.length
-    pool.putBack([zero, one, bobs])
+    pool.reinsert([zero, one, bobs])
     expect(walk(pool)).toEqual([zero, bobs, late, other])
     expect(pool.has(one.hash)).toBe(false)
     expect(announced).toHaveLength(count)
@@ -177,11 +177,11 @@ describe('order', () => {
     const { pool } = poolOf()
     const [zero, one, bobs] = [tx(0, { maxPriorityFeePerGas: 90n }), tx(1), tx(0, {}, BOB)]
     for (const each of [zero, one, bobs]) pool.add(each)
-    const selection = pool.selection(0n)
+    const selection = pool.bestTransactions(0n)
     expect(selection.peek()).toBe(zero)
-    selection.skipSender()
+    selection.pop()
     expect(selection.peek()).toBe(bobs)
-    selection.take()
+    selection.shift()
     expect(selection.peek()).toBeNull()
     expect(walk(pool)[0]).toBe(zero)
   })

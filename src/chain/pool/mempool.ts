@@ -1,17 +1,17 @@
 import type { Address, Hash, Transaction } from '../../eth/index.ts'
 import { POOL_TRANSACTIONS, POOL_TRANSACTIONS_PER_SENDER } from '../limits.ts'
-import { Selection } from './selection.ts'
-import type { Entry, PoolOrder, Run } from './selection.ts'
+import { BestTransactions } from './besttransactions.ts'
+import type { PoolEntry, PoolOrder, SenderCursor } from './besttransactions.ts'
 
 export type PoolErrorCode = 'already-known' | 'nonce-too-low' | 'replacement-underpriced' | 'pool-full' | 'underpriced' | 'invalid'
 
 /** One sender's transactions by nonce. Executable are those that follow the account's nonce without a gap. */
-class Queue extends Map<bigint, Entry> {
-  /** no gap from `#first` up to, but not including, `#end`: remembered, or each of n transactions in a row would count all before it */
+class SenderQueue extends Map<bigint, PoolEntry> {
+  /** Cached gap-free range `#first` ≤ nonce < `#end`; without it, adding n consecutive transactions would be quadratic. */
   #first = 0n
   #end = 0n
 
-  /** The first nonce from `nonce` on that is missing. */
+  /** Returns the first missing nonce at or above `nonce`. */
   endOf(nonce: bigint): bigint {
     const known = this.#first <= nonce && nonce <= this.#end
     let end = known ? this.#end : nonce
@@ -28,19 +28,19 @@ class Queue extends Map<bigint, Entry> {
   }
 }
 
-/** A transaction replaces one of the same nonce when both its fees are at least 10 % higher. */
+/** A replacement must raise both fees by at least 10 %, as in geth. */
 const REPLACEMENT_PERCENT = 110n
 
-/** Signed transactions that wait for a block. It knows nonces through `nonceOf`: the account's nonce after all that is pre-confirmed. */
+/** Transactions waiting for a block. `nonceOf` returns the account's nonce after all pre-confirmed transactions. */
 export class Mempool {
   readonly #nonceOf: (address: Address) => bigint
   readonly #order: PoolOrder
-  readonly #queues = new Map<Address, Queue>()
-  readonly #byHash = new Map<Hash, Entry>()
+  readonly #queues = new Map<Address, SenderQueue>()
+  readonly #byHash = new Map<Hash, PoolEntry>()
   readonly #listeners = new Set<(tx: Transaction) => void>()
   #arrivals = 0
-  /** arrival numbers below those of everybody else */
-  #returned = 0
+  /** Negative arrival numbers place reinserted transactions before all others. */
+  #reinsertions = 0
 
   constructor(nonceOf: (address: Address) => bigint, order: PoolOrder) {
     this.#nonceOf = nonceOf
@@ -63,10 +63,10 @@ export class Mempool {
     return this.#byHash.get(hash)?.tx ?? null
   }
 
-  /** Takes a transaction that is valid by itself. Throws PoolError; the pool is then as before. */
+  /** Adds a transaction that passed validation. Throws PoolError and leaves the pool as it was. */
   add(tx: Transaction, isAnnounced = false): void {
     const next = this.assertNew(tx)
-    const queue = this.#queues.get(tx.from) ?? new Queue()
+    const queue = this.#queues.get(tx.from) ?? new SenderQueue()
     const old = queue.get(tx.nonce)
     if (old !== undefined) assertReplaces(tx, old.tx)
     else this.#assertRoom(queue)
@@ -75,10 +75,10 @@ export class Mempool {
     queue.set(tx.nonce, entry)
     this.#queues.set(tx.from, queue)
     this.#byHash.set(tx.hash, entry)
-    this.#announce(queue, tx, next)
+    this.#announceExecutable(queue, tx, next)
   }
 
-  /** Throws PoolError for one that is here already or comes too late; answers its account's nonce. */
+  /** Throws PoolError for a known transaction or a used nonce; returns the account's next nonce. */
   assertNew(tx: Transaction): bigint {
     if (this.#byHash.has(tx.hash)) throw new PoolError('already-known', 'already known')
     const next = this.#nonceOf(tx.from)
@@ -87,29 +87,29 @@ export class Mempool {
   }
 
   /**
-   * Takes back what a block had taken that is given up: in front of all that came since, and without a word, because it
-   * was announced before. What has lost its place to another one of its nonce stays out.
+   * Reinserts the transactions of a discarded block, before all others and without notifying listeners again. A transaction whose nonce has
+   * been taken by another one stays out.
    */
-  putBack(transactions: readonly Transaction[]): void {
-    this.#returned -= transactions.length
+  reinsert(transactions: readonly Transaction[]): void {
+    this.#reinsertions -= transactions.length
     for (const [index, tx] of transactions.entries()) {
-      const queue = this.#queues.get(tx.from) ?? new Queue()
+      const queue = this.#queues.get(tx.from) ?? new SenderQueue()
       if (tx.nonce < this.#nonceOf(tx.from) || queue.has(tx.nonce)) continue
-      const entry = { tx, arrival: this.#returned + index, isAnnounced: true }
+      const entry = { tx, arrival: this.#reinsertions + index, isAnnounced: true }
       queue.set(tx.nonce, entry)
       this.#queues.set(tx.from, queue)
       this.#byHash.set(tx.hash, entry)
     }
   }
 
-  /** Holds exactly these from now on, in this order. Those that waited here all along are not announced again. */
+  /** Replaces the pool's contents by these transactions, in this order. Transactions already in the pool are not announced again. */
   restore(transactions: readonly Transaction[]): void {
-    const told = new Set([...this.#byHash].flatMap(([hash, { isAnnounced }]) => (isAnnounced ? [hash] : [])))
+    const announced = new Set([...this.#byHash].flatMap(([hash, { isAnnounced }]) => (isAnnounced ? [hash] : [])))
     this.dropAll()
-    for (const tx of transactions) this.add(tx, told.has(tx.hash))
+    for (const tx of transactions) this.add(tx, announced.has(tx.hash))
   }
 
-  /** The first nonce from `stateNonce` on that no pooled transaction of `address` has. */
+  /** Returns the first nonce at or above `stateNonce` that no pooled transaction of `address` has. */
   nextNonce(address: Address, stateNonce: bigint): bigint {
     return this.#queues.get(address)?.endOf(stateNonce) ?? stateNonce
   }
@@ -126,7 +126,7 @@ export class Mempool {
     this.#byHash.clear()
   }
 
-  /** Answers how many were dropped. */
+  /** Returns the number of dropped transactions. */
   dropSender(address: Address): number {
     const queue = this.#queues.get(address)
     if (queue === undefined) return 0
@@ -136,20 +136,20 @@ export class Mempool {
   }
 
   /**
-   * Forgets what a block included, and whatever can no longer be: nonces below the account's. `written` are the accounts that
-   * the block changed: an authorization or a creation by a delegated account takes a nonce without a transaction of that sender.
+   * Removes included transactions and those whose nonce is now too low. `written` are the accounts that the block changed: an EIP-7702
+   * authorization, or a creation by a delegated account, uses a nonce without a transaction of that sender.
    */
   prune(included: readonly Transaction[], written: Iterable<Address> = []): void {
     for (const address of new Set([...included.map((tx) => tx.from), ...written])) this.pruneSender(address)
   }
 
-  /** Forgets an account's transactions whose nonces have passed, and announces what thereby became executable. */
+  /** Removes an account's transactions with used nonces and announces those that became executable. */
   pruneSender(address: Address): void {
     const queue = this.#queues.get(address)
     if (queue === undefined) return
     let next = this.#nonceOf(address)
     for (const [nonce, entry] of queue) if (nonce < next) this.#remove(entry.tx)
-    for (let entry = queue.get(next); entry?.isAnnounced === false; entry = queue.get(++next)) this.#tell(entry)
+    for (let entry = queue.get(next); entry?.isAnnounced === false; entry = queue.get(++next)) this.#notify(entry)
   }
 
   status(): { pending: number; queued: number } {
@@ -161,7 +161,7 @@ export class Mempool {
     return { pending, queued: this.size - pending }
   }
 
-  /** Every pooled transaction by sender and rising nonce, split at the first gap. */
+  /** Returns all transactions by sender and ascending nonce, split at the first nonce gap. */
   content(): { pending: Map<Address, Transaction[]>; queued: Map<Address, Transaction[]> } {
     const pending = new Map<Address, Transaction[]>()
     const queued = new Map<Address, Transaction[]>()
@@ -176,40 +176,40 @@ export class Mempool {
     return { pending, queued }
   }
 
-  /** All transactions in the order they came. */
+  /** Returns all transactions in arrival order. */
   all(): Transaction[] {
     return [...this.#byHash.values()].sort((a, b) => a.arrival - b.arrival).map((entry) => entry.tx)
   }
 
-  /** Called once for each transaction, when it becomes executable. Listeners do not throw. */
+  /** Calls `listener` once per transaction, when it becomes executable. Listeners must not throw. Returns the unsubscribe function. */
   subscribe(listener: (tx: Transaction) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** The executable transactions, best first. What pays less than `baseFee` stays where it is. */
-  selection(baseFee: bigint): Selection {
-    const runs: Run[] = []
+  /** Iterates over the executable transactions, best first. Transactions with maxFeePerGas below `baseFee` stay in the pool. */
+  bestTransactions(baseFee: bigint): BestTransactions {
+    const runs: SenderCursor[] = []
     for (const [address, queue] of this.#queues) {
       const top = queue.get(this.#nonceOf(address))
       if (top !== undefined && top.tx.maxFeePerGas >= baseFee) runs.push({ queue, top })
     }
-    return new Selection(runs, baseFee, this.#order)
+    return new BestTransactions(runs, baseFee, this.#order)
   }
 
-  #announce(queue: Queue, tx: Transaction, next: bigint): void {
+  #announceExecutable(queue: SenderQueue, tx: Transaction, next: bigint): void {
     const end = this.nextNonce(tx.from, next)
     if (tx.nonce >= end) return
-    for (let nonce = tx.nonce, entry = queue.get(nonce); entry !== undefined; entry = queue.get(++nonce)) this.#tell(entry)
+    for (let nonce = tx.nonce, entry = queue.get(nonce); entry !== undefined; entry = queue.get(++nonce)) this.#notify(entry)
   }
 
-  #tell(entry: Entry): void {
+  #notify(entry: PoolEntry): void {
     if (entry.isAnnounced) return
     entry.isAnnounced = true
     for (const listener of this.#listeners) listener(entry.tx)
   }
 
-  #assertRoom(queue: Queue): void {
+  #assertRoom(queue: SenderQueue): void {
     if (this.size >= POOL_TRANSACTIONS) {
       throw new PoolError('pool-full', `txpool is full: it holds its limit of ${POOL_TRANSACTIONS} transactions`)
     }
@@ -233,7 +233,7 @@ function assertReplaces(tx: Transaction, old: Transaction): void {
   if (!enough) throw new PoolError('replacement-underpriced', 'replacement transaction underpriced')
 }
 
-/** Why a transaction cannot enter the pool, in the words that clients match. */
+/** Refusal of a transaction, with geth's message. */
 export class PoolError extends Error {
   readonly code: PoolErrorCode
 

@@ -8,8 +8,8 @@ import type { TestChain } from '../chain.fixture.ts'
 import { TRANSACTION_BYTES } from '../limits.ts'
 import { PoolError } from './mempool.ts'
 import { StateHistory } from '../state/history.ts'
-import { assertEnters, isImpersonated } from './validation.ts'
-import type { Entrance } from './validation.ts'
+import { assertAdmissible, isImpersonated } from './validation.ts'
+import type { AdmissionContext } from './validation.ts'
 
 let parts: TestChain
 let history: StateHistory
@@ -23,7 +23,7 @@ beforeAll(async () => {
   history.apply(world.writes())
 })
 
-function entrance(changes: Partial<Entrance> = {}, config: ChainConfig = parts.chain.config): Entrance {
+function entrance(changes: Partial<AdmissionContext> = {}, config: ChainConfig = parts.chain.config): AdmissionContext {
   return {
     config,
     rules: rulesAt(config, 1, GENESIS_SECONDS + 1),
@@ -38,9 +38,9 @@ function l1Chain(): ChainConfig {
   return { ...parts.chain.config, op: null }
 }
 
-function message(tx: Transaction, where: Entrance = entrance()): string {
+function message(tx: Transaction, where: AdmissionContext = entrance()): string {
   try {
-    assertEnters(tx, where)
+    assertAdmissible(tx, where)
   } catch (error) {
     if (error instanceof PoolError) return error.message
     throw error
@@ -136,7 +136,7 @@ describe('what is refused, in the words that clients match', () => {
 
   test('less than the least gas price', () => {
     const tx = signed({ maxFeePerGas: GWEI - 1n })
-    expect(() => assertEnters(tx, entrance({ minGasPrice: GWEI }))).toThrow(
+    expect(() => assertAdmissible(tx, entrance({ minGasPrice: GWEI }))).toThrow(
       expect.objectContaining({ code: 'underpriced', message: 'transaction underpriced' }),
     )
     expect(message(signed({ maxFeePerGas: GWEI }), entrance({ minGasPrice: GWEI }))).toBe('enters')

@@ -5,25 +5,25 @@ import type { ChainConfig, Rules, StateReader } from '../../evm/index.ts'
 import { TRANSACTION_BYTES } from '../limits.ts'
 import { PoolError } from './mempool.ts'
 
-/** What a transaction is measured against before it may wait in the pool. */
-export interface Entrance {
+/** State and limits that admission checks use. */
+export interface AdmissionContext {
   readonly config: ChainConfig
-  /** of the next block */
+  /** Rules of the next block. */
   readonly rules: Rules
-  /** after all that is pre-confirmed */
+  /** State after all pre-confirmed transactions. */
   readonly state: StateReader
-  /** what a block has for one transaction: its limit less what its deposits may take */
+  /** Block gas limit minus the system deposits. */
   readonly gasLimit: bigint
-  /** wei; below it nothing enters */
+  /** Wei; the minimum maxFeePerGas. */
   readonly minGasPrice: bigint
 }
 
-type Check = (tx: Transaction, entrance: Entrance) => string | null
+type Check = (tx: Transaction, context: AdmissionContext) => string | null
 
-/** Throws PoolError `underpriced` or `invalid` with the first thing that is wrong, in geth's words. */
-export function assertEnters(tx: Transaction, entrance: Entrance): void {
+/** Throws PoolError `underpriced` or `invalid` for the first failed check, with geth's message. */
+export function assertAdmissible(tx: Transaction, context: AdmissionContext): void {
   for (const check of CHECKS) {
-    const message = check(tx, entrance)
+    const message = check(tx, context)
     if (message !== null) throw new PoolError(message === UNDERPRICED ? 'underpriced' : 'invalid', message)
   }
 }
@@ -70,7 +70,7 @@ const CHECKS: readonly Check[] = [
   },
 ]
 
-/** EIP-3607, with EIP-7702's exception. Unsigned (impersonated) senders may be contracts: they are let through by their signature. */
+/** EIP-3607 with EIP-7702's exception. Impersonated senders may be contracts. */
 function isEoa(tx: Transaction, state: StateReader): boolean {
   if (isImpersonated(tx)) return true
   const account = state.account(tx.from)
@@ -79,12 +79,12 @@ function isEoa(tx: Transaction, state: StateReader): boolean {
   return code.length === 0 || Delegation.of(code) !== null
 }
 
-/** Nobody signed it: `Transaction.unsigned` put the sender where r would be. */
+/** True for a transaction made by `Transaction.unsigned`, which stores the sender in r. */
 export function isImpersonated(tx: Transaction): boolean {
   return tx.s === 1n && tx.r === BigInt(tx.from)
 }
 
-/** Everything the sender may have to pay, in wei. */
+/** Returns the maximum that the sender may have to pay, in wei. */
 function cost(tx: Transaction, rules: Rules, state: StateReader): bigint {
   const blobs = tx.maxFeePerBlobGas * GAS_PER_BLOB * BigInt(tx.blobVersionedHashes.length)
   const base = tx.gas * tx.maxFeePerGas + tx.value + blobs

@@ -2,56 +2,56 @@ import { Block, DecodeError } from '../../eth/index.ts'
 import type { DecodedBlock, Header } from '../../eth/index.ts'
 import { InvalidTransaction } from '../../evm/index.ts'
 import type { WriteSet } from '../../evm/index.ts'
-import { Breath } from '../timeslice.ts'
+import { TimeSlice } from '../timeslice.ts'
 import { BlockBuilder, BlockFull } from '../sequencing/builder.ts'
 import type { Chain } from '../chain.ts'
-import { timestampMsInside } from '../sequencing/deposits.ts'
+import { decodeTimestampMs } from '../sequencing/deposits.ts'
 import type { SealedChain } from '../view/sealedchain.ts'
 
 /**
- * Executes the RLP blocks of a chain file (geth's `export` format) on top of the head and checks every header field. Blocks that are here are
- * passed over. All or nothing: throws ImportError, DecodeError, what `onBlock` threw to stop it or what the store throws, with the chain as it
- * was; a process that ends on the way leaves the blocks that it came to. Answers the number of blocks in the file.
+ * Executes the RLP blocks of a chain file (geth's `export` format) on top of the head and checks every header field. Known blocks are
+ * skipped. All or nothing: throws ImportError, DecodeError, an error of `onBlock` or of the store, and leaves the chain as it was; if the
+ * process ends meanwhile, the blocks flushed so far stay. Returns the number of blocks in the file.
  */
 export async function importChain(chain: Chain, file: Uint8Array, onBlock: (number: number) => void = () => undefined): Promise<number> {
   const blocks = decodeAll(file)
-  await chain.adopt(async ({ sealed, settle, announce, recognise }) => {
+  await chain.importBlocks(async ({ sealed, flush, announce, markKnown }) => {
     const start = sealed.head.header.number
-    const breath = new Breath()
+    const timeSlice = new TimeSlice()
     const done: Executed[] = []
     const announceAll = () => done.forEach(({ block, writes }) => announce(block, writes))
     try {
       for (const decoded of blocks) {
-        if (!isHere(decoded, sealed)) done.push(execute(decoded, chain, sealed))
+        if (!isKnown(decoded, sealed)) done.push(execute(decoded, chain, sealed))
         onBlock(decoded.header.number)
-        if (breath.isDue) settle()
-        await breath.take() // who wants to stop it must be heard
+        if (timeSlice.isExpired) flush()
+        await timeSlice.yieldIfExpired() // lets signals through, which stop the import
       }
-      settle()
+      flush()
     } catch (error) {
-      done.splice(goBack(sealed, start))
+      done.splice(rewindTo(sealed, start))
       announceAll()
       throw error
     }
-    if (done.length === 0) recognise(blocks.at(-1)!.header.number) // there is one
+    if (done.length === 0) markKnown(blocks.at(-1)!.header.number) // decodeAll returns at least one
     announceAll()
   })
   return blocks.length
 }
 
-/** A block that is not announced yet. */
+/** An executed block that is not announced yet. */
 interface Executed {
   readonly block: Block
   readonly writes: WriteSet
 }
 
-/** Answers how many blocks after `start` cannot be taken back, because the store refuses: usually none. */
-function goBack(sealed: SealedChain, start: number): number {
+/** Returns the number of blocks after `start` that stay because the store refuses to remove them; usually 0. */
+function rewindTo(sealed: SealedChain, start: number): number {
   try {
     sealed.rewind(start)
   } catch {
-    // What broke before is what the caller has to hear of.
-    sealed.settleBack()
+    // The caller throws the original error.
+    sealed.discardStaged()
   }
   return sealed.head.header.number - start
 }
@@ -63,7 +63,7 @@ function decodeAll(file: Uint8Array): DecodedBlock[] {
 }
 
 /** Throws ImportError for another genesis. */
-function isHere({ header, hash }: DecodedBlock, sealed: SealedChain): boolean {
+function isKnown({ header, hash }: DecodedBlock, sealed: SealedChain): boolean {
   const ours = sealed.blockHash(header.number)
   if (header.number === 0 && ours !== hash) {
     throw new ImportError(0, `is another genesis: the file has ${hash}, this chain ${ours ?? 'none'}`)
@@ -83,7 +83,7 @@ function execute(decoded: DecodedBlock, chain: Chain, sealed: SealedChain): Exec
   const builder = new BlockBuilder(sealed.history, chain.config, parent, attributesOf(decoded), sealed.blockHash)
   const { block, writes } = build(builder, decoded)
   assertSameHeader(block.header, header)
-  const imported: Block = { ...decoded, receipts: block.receipts, timestampMs: timestampMsInside(decoded) }
+  const imported: Block = { ...decoded, receipts: block.receipts, timestampMs: decodeTimestampMs(decoded) }
   sealed.append(imported)
   return { block: imported, writes }
 }
@@ -123,22 +123,22 @@ function attributesOf({ header, ommers, withdrawals }: DecodedBlock) {
   }
 }
 
-/** Fields that are the miner's free choice and were taken over, not computed. */
-const TAKEN_OVER: ReadonlySet<string> = new Set<keyof Header>(['nonce'])
+/** Fields that the miner chose freely; they are copied, not computed. */
+const NOT_COMPUTED: ReadonlySet<string> = new Set<keyof Header>(['nonce'])
 
 function assertSameHeader(computed: Header, given: Header): void {
   for (const [field, value] of Object.entries(given)) {
-    if (TAKEN_OVER.has(field)) continue
-    const ours = shown(computed[field as keyof Header])
-    if (ours !== shown(value)) throw new ImportError(given.number, `${field} is ${shown(value)}, executing the block gives ${ours}`)
+    if (NOT_COMPUTED.has(field)) continue
+    const ours = format(computed[field as keyof Header])
+    if (ours !== format(value)) throw new ImportError(given.number, `${field} is ${format(value)}, executing the block gives ${ours}`)
   }
 }
 
-function shown(value: unknown): string {
+function format(value: unknown): string {
   return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : String(value)
 }
 
-/** A block of a chain file that is not a child of what stands before it, or does not do what its header says. */
+/** A block of a chain file that does not extend the chain or does not execute to its header. */
 export class ImportError extends Error {
   readonly blockNumber: number
 

@@ -1,61 +1,60 @@
 import type { Block, Hash, Header } from '../../eth/index.ts'
-import type { BlockReader, Payment, Place } from '../view/blockstore.ts'
-import { tight } from './trimbuffers.ts'
+import type { BlockReader, GasPayment, TransactionLocation } from '../view/blockstore.ts'
 import type { View } from '../view/view.ts'
 
-/** What somebody looks at, of one View. */
-export interface Needs {
-  /** whose state, header or environment */
+/** Parts of a View that a worker needs. */
+export interface ViewScope {
+  /** Blocks whose state, header or environment is needed. */
   readonly states: readonly Block[]
-  /** whose transactions */
+  /** Blocks whose transactions are needed. */
   readonly blocks: readonly Block[]
-  /** BLOCKHASH: of the 256 numbers below each of these */
+  /** BLOCKHASH: the 256 blocks below each of these numbers are needed. */
   readonly hashesBelow: readonly number[]
 }
 
-/** So much of a View as is needed to make it anew in another thread: plain data. All blocks lack their receipts. */
-export interface ViewSlice {
+/** Part of a View as plain data, from which another thread rebuilds it. Blocks come without receipts. */
+export interface PartialView {
   readonly version: number
-  /** without transactions unless they are needed; the same holds for `pending` and `blocks` */
+  /** Without transactions unless they are in scope; the same holds for `pending` and `blocks`. */
   readonly head: Block
   readonly pending: Block | null
   readonly flashblockIndex: number
   readonly safeNumber: number
   readonly finalizedNumber: number
-  /** wei */
+  /** Wei. */
   readonly nextBaseFee: bigint | null
-  /** sealed ones, besides the head */
+  /** Sealed blocks other than the head. */
   readonly blocks: readonly Block[]
-  /** of the state after a block, by the block's number; only for `states` of the needs */
+  /** State version after a block, by block number; only for the scope's `states`. */
   readonly versions: ReadonlyMap<number, number>
   readonly hashes: ReadonlyMap<number, Hash>
 }
 
-const HASHES = 256
+const BLOCKHASH_RANGE = 256
 
-/** Throws RewoundState when a block that is needed is gone. */
-export function sliceOf(view: View, needs: Needs): ViewSlice {
+/** Copies the parts in scope. Throws RewoundState when a block is gone. */
+export function toPartialView(view: View, scope: ViewScope): PartialView {
   const { head, pending } = view
-  const form = (block: Block) => (needs.blocks.includes(block) ? whole(block) : bare(block))
-  const others = new Set([...needs.states, ...needs.blocks].filter((block) => block !== head && block !== pending))
+  const copy = (block: Block) => (scope.blocks.includes(block) ? withoutReceipts(block) : headerOnly(block))
+  const sealedBlocks = new Set([...scope.states, ...scope.blocks].filter((block) => block !== head && block !== pending))
   return {
     version: view.version,
-    head: form(head),
-    pending: pending === null ? null : form(pending),
+    head: copy(head),
+    pending: pending === null ? null : copy(pending),
     flashblockIndex: view.flashblockIndex,
     safeNumber: view.safeNumber,
     finalizedNumber: view.finalizedNumber,
     nextBaseFee: view.nextBaseFee,
-    blocks: [...others].map(form),
-    versions: new Map(needs.states.map((block) => [block.header.number, view.stateVersion(block)])),
-    hashes: hashesOf(view, needs),
+    blocks: [...sealedBlocks].map(copy),
+    versions: new Map(scope.states.map((block) => [block.header.number, view.stateVersion(block)])),
+    hashes: hashesOf(view, scope),
   }
 }
 
-function hashesOf(view: View, { hashesBelow }: Needs): ReadonlyMap<number, Hash> {
+function hashesOf(view: View, { hashesBelow }: ViewScope): ReadonlyMap<number, Hash> {
   const hashes = new Map<number, Hash>()
   for (const below of hashesBelow) {
-    for (let number = Math.max(0, below - HASHES); number < below; number++) {
+    for (let number = Math.max(0, below - BLOCKHASH_RANGE); number < below; number++) {
       const hash = view.blockHash(number)
       if (hash === null) break
       hashes.set(number, hash)
@@ -64,19 +63,31 @@ function hashesOf(view: View, { hashesBelow }: Needs): ReadonlyMap<number, Hash>
   return hashes
 }
 
-function bare(block: Block): Block {
-  return tight({ ...block, transactions: [], receipts: [], ommers: [] })
+function headerOnly(block: Block): Block {
+  return trimBuffers({ ...block, transactions: [], receipts: [], ommers: [] })
 }
 
-function whole(block: Block): Block {
-  return tight({ ...block, receipts: [] })
+function withoutReceipts(block: Block): Block {
+  return trimBuffers({ ...block, receipts: [] })
 }
 
-/** The blocks of a slice: where a View of it finds them. */
-export class SliceStore implements BlockReader {
+/**
+ * Copies byte arrays that are part of a larger buffer: structured cloning would copy the whole buffer, for an imported transaction the
+ * entire chain file.
+ */
+function trimBuffers<T>(value: T): T
+function trimBuffers(value: unknown): unknown {
+  if (value instanceof Uint8Array) return value.byteLength === value.buffer.byteLength ? value : value.slice()
+  if (Array.isArray(value)) return value.map((item) => trimBuffers(item))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, trimBuffers(field)]))
+}
+
+/** Reads the blocks of a partial view. */
+export class PartialBlockReader implements BlockReader {
   readonly #blocks: readonly Block[]
 
-  constructor({ head, blocks }: ViewSlice) {
+  constructor({ head, blocks }: PartialView) {
     this.#blocks = [head, ...blocks]
   }
 
@@ -100,12 +111,12 @@ export class SliceStore implements BlockReader {
     return this.byHash(hash)?.header.number ?? null
   }
 
-  placeOf(transactionHash: Hash): Place | null {
+  locationOf(transactionHash: Hash): TransactionLocation | null {
     const found = this.locate(transactionHash)
     return found === null ? null : { number: found.block.header.number, index: found.index }
   }
 
-  paymentsOf(number: number): readonly Payment[] {
+  gasPaymentsOf(number: number): readonly GasPayment[] {
     return this.byNumber(number)?.receipts ?? []
   }
 
@@ -129,7 +140,7 @@ export class SliceStore implements BlockReader {
     return this.transactionsBefore()
   }
 
-  sentWith(): never {
+  bySenderAndNonce(): never {
     return this.transactionsBefore()
   }
 
@@ -141,23 +152,23 @@ export class SliceStore implements BlockReader {
     return this.logs()
   }
 
-  logsText(): never {
+  logsJsonBytes(): never {
     return this.logs()
   }
 
-  blockText(): never {
+  blockJsonBytes(): never {
     throw new Error('a slice of a View has no text of its blocks')
   }
 
-  receiptsText(): never {
-    return this.blockText()
+  receiptsJsonBytes(): never {
+    return this.blockJsonBytes()
   }
 
-  transactionText(): never {
-    return this.blockText()
+  transactionJsonBytes(): never {
+    return this.blockJsonBytes()
   }
 
-  receiptText(): never {
-    return this.blockText()
+  receiptJsonBytes(): never {
+    return this.blockJsonBytes()
   }
 }

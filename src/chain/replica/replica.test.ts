@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { Address, EMPTY_CODE_HASH, Hash } from '../../eth/index.ts'
 import type { Account, StateReader, WriteSet } from '../../evm/index.ts'
 import { ALICE, NOBODY, signed, startedChain, testChain } from '../chain.fixture.ts'
-import { Feed } from './statesync.ts'
-import { FEED_KEYS, FEED_SET_KEYS, FEED_VERSIONS } from '../limits.ts'
+import { StateSync } from './statesync.ts'
+import { SYNC_KEYS, SYNC_CHUNK_KEYS, SYNC_VERSIONS } from '../limits.ts'
 import { Replica } from './replica.ts'
-import { sliceOf } from './partialview.ts'
-import type { Needs } from './partialview.ts'
+import { toPartialView } from './partialview.ts'
+import type { ViewScope } from './partialview.ts'
 import { PrunedState, RewoundState, StateHistory } from '../state/history.ts'
 
 const ADDRESSES = [1n, 2n, 3n, 0xffffn].map(Address.fromBigint)
@@ -20,26 +20,26 @@ const { chain: template } = testChain('manual')
 
 /** A replica and its feed, which it gets through structured cloning, as a port tells it. */
 class Twin {
-  readonly #feed: Feed
+  readonly #feed: StateSync
   readonly #replica = new Replica(template.config)
 
   constructor(original: StateHistory) {
-    this.#feed = new Feed(original)
+    this.#feed = new StateSync(original)
   }
 
   begin(version: number): void {
-    for (const step of this.#feed.begin(version)) this.#replica.take(structuredClone(step))
+    for (const step of this.#feed.start(version)) this.#replica.apply(structuredClone(step))
   }
 
   follow(...versions: number[]): boolean {
-    const steps = this.#feed.follow(versions)
-    for (const step of structuredClone(steps) ?? []) this.#replica.take(step)
+    const steps = this.#feed.catchUp(versions)
+    for (const step of structuredClone(steps) ?? []) this.#replica.apply(step)
     return steps !== null
   }
 
   at(version: number): StateReader {
     const head = template.genesis
-    const slice = { ...sliceOf(template.head.view, NO_NEEDS), head, versions: new Map([[0, version]]) }
+    const slice = { ...toPartialView(template.head.view, NO_NEEDS), head, versions: new Map([[0, version]]) }
     return this.#replica.view(slice).state(head)
   }
 }
@@ -90,7 +90,7 @@ describe('a replica', () => {
         const original = new StateHistory()
         let twin = new Twin(original)
         twin.begin(0)
-        const place = (part: number) => original.floor + Math.floor((original.version - original.floor) * part)
+        const place = (part: number) => original.oldestVersion + Math.floor((original.version - original.oldestVersion) * part)
         for (const action of row) {
           if (action.kind === 'apply') original.apply(action.writes)
           else if (action.kind === 'rewind') original.rewind(place(action.part))
@@ -112,7 +112,7 @@ describe('a replica', () => {
 
   it('is begun in pieces, between which the original may go on', () => {
     const original = new StateHistory()
-    const slots = new Map(Array.from({ length: 2.5 * FEED_SET_KEYS }, (_, index) => [Hash.fromBigint(BigInt(index)), 7n]))
+    const slots = new Map(Array.from({ length: 2.5 * SYNC_CHUNK_KEYS }, (_, index) => [Hash.fromBigint(BigInt(index)), 7n]))
     const version = original.apply({
       accounts: new Map([[ONE, { nonce: 1n, balance: 2n, codeHash: CODE_HASH }]]),
       storage: new Map([[ONE, slots]]),
@@ -120,13 +120,13 @@ describe('a replica', () => {
     })
     const replica = new StateHistory()
     const sizes: number[] = []
-    for (const step of new Feed(original).begin(version)) {
+    for (const step of new StateSync(original).start(version)) {
       if (step.kind === 'writes') replica.apply(step.writes)
       sizes.push(step.kind === 'writes' ? (step.writes.storage.get(ONE)?.size ?? 0) : -1)
       original.apply({ accounts: new Map([[ONE, null]]), storage: new Map(), codes: new Map() })
     }
     expect(sizes.length).toBeGreaterThan(3)
-    expect(Math.max(...sizes)).toBeLessThanOrEqual(FEED_SET_KEYS)
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(SYNC_CHUNK_KEYS)
     expect(stateOf(replica.at(replica.version), [ONE])).toEqual(stateOf(original.at(version), [ONE]))
     expect(replica.stateRoot()).toBe(original.stateRoot(version))
   })
@@ -134,7 +134,7 @@ describe('a replica', () => {
   it('is not begun to the end when its version goes away meanwhile', () => {
     const original = new StateHistory()
     const many = new Map(
-      Array.from({ length: 2 * FEED_SET_KEYS }, (_, index) => [
+      Array.from({ length: 2 * SYNC_CHUNK_KEYS }, (_, index) => [
         Address.fromBigint(BigInt(index + 1)),
         { nonce: 1n, balance: 0n, codeHash: EMPTY_CODE_HASH },
       ]),
@@ -142,12 +142,12 @@ describe('a replica', () => {
     const writes: WriteSet = { accounts: many, storage: new Map(), codes: new Map() }
     original.apply(NOTHING)
     original.apply(writes)
-    const steps = new Feed(original).begin(2)[Symbol.iterator]()
+    const steps = new StateSync(original).start(2)[Symbol.iterator]()
     expect(steps.next().done).toBe(false)
     original.rewind(1)
     original.apply(writes)
     expect(() => steps.next()).toThrow(RewoundState)
-    const pruned = new Feed(original).begin(2)[Symbol.iterator]()
+    const pruned = new StateSync(original).start(2)[Symbol.iterator]()
     expect(pruned.next().done).toBe(false)
     original.apply(NOTHING)
     original.prune(3)
@@ -162,16 +162,16 @@ describe('a replica', () => {
     expect(twin.follow(1)).toBe(false)
     expect(twin.follow(1, 3)).toBe(false)
     expect(twin.follow(3)).toBe(true)
-    for (let count = 1; count < FEED_VERSIONS; count++) original.apply(NOTHING)
+    for (let count = 1; count < SYNC_VERSIONS; count++) original.apply(NOTHING)
     expect(twin.follow(original.version)).toBe(true)
     expect(twin.follow(2)).toBe(false)
     expect(() => twin.at(2).account(ONE)).toThrow(PrunedState)
     expect(twin.follow(3)).toBe(true)
     expect(twin.at(3).account(ONE)).toBeNull()
-    for (let count = 0; count < FEED_VERSIONS; count++) original.apply(NOTHING)
+    for (let count = 0; count < SYNC_VERSIONS; count++) original.apply(NOTHING)
     expect(twin.follow(original.version)).toBe(false)
     const much = new Map(
-      Array.from({ length: FEED_KEYS + 1 }, (_, index) => [
+      Array.from({ length: SYNC_KEYS + 1 }, (_, index) => [
         Address.fromBigint(BigInt(index + 1)),
         { nonce: 1n, balance: 0n, codeHash: EMPTY_CODE_HASH },
       ]),
@@ -193,11 +193,11 @@ describe('a slice', () => {
     const pending = view.tagged('pending')
     expect(pending).not.toBe(view.head)
     const parent = view.byNumber(299)!
-    const slice = structuredClone(sliceOf(view, { states: [pending, view.head, parent], blocks: [pending], hashesBelow: [300, 20] }))
+    const slice = structuredClone(toPartialView(view, { states: [pending, view.head, parent], blocks: [pending], hashesBelow: [300, 20] }))
     const replica = new Replica(chain.config)
-    const feed = new Feed(chain.sealed.history)
-    for (const step of feed.begin(Math.min(...slice.versions.values()))) replica.take(structuredClone(step))
-    for (const step of feed.follow(slice.versions.values())!) replica.take(structuredClone(step))
+    const feed = new StateSync(chain.sealed.history)
+    for (const step of feed.start(Math.min(...slice.versions.values()))) replica.apply(structuredClone(step))
+    for (const step of feed.catchUp(slice.versions.values())!) replica.apply(structuredClone(step))
     const twin = replica.view(slice)
 
     expect(twin.tagged('pending').transactions).toEqual(pending.transactions)
@@ -224,7 +224,7 @@ describe('a slice', () => {
     const file = new Uint8Array(1_000_000)
     const tx = { ...signed(), raw: file.subarray(10, 20), data: file.subarray(30, 40) }
     const block = { ...view.head, transactions: [tx] }
-    const { blocks } = sliceOf(view, { states: [], blocks: [block], hashesBelow: [] })
+    const { blocks } = toPartialView(view, { states: [], blocks: [block], hashesBelow: [] })
     expect(blocks[0]?.transactions[0]?.raw.buffer.byteLength).toBe(10)
     expect(blocks[0]?.transactions[0]?.data.buffer.byteLength).toBe(10)
     await chain.stop()
@@ -235,10 +235,10 @@ describe('a slice', () => {
     await chain.mine(3)
     const { view } = chain.head
     await chain.rollback(1)
-    expect(() => sliceOf(view, { states: [view.head], blocks: [], hashesBelow: [] })).toThrow(RewoundState)
+    expect(() => toPartialView(view, { states: [view.head], blocks: [], hashesBelow: [] })).toThrow(RewoundState)
     await chain.stop()
   })
 })
 
-const NO_NEEDS: Needs = { states: [], blocks: [], hashesBelow: [] }
+const NO_NEEDS: ViewScope = { states: [], blocks: [], hashesBelow: [] }
 const NOTHING: WriteSet = { accounts: new Map(), storage: new Map(), codes: new Map() }

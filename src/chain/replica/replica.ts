@@ -1,32 +1,32 @@
 import type { ChainConfig } from '../../evm/index.ts'
 import { forgetOldest } from './statesync.ts'
-import type { FeedStep } from './statesync.ts'
-import { SliceStore } from './partialview.ts'
-import type { ViewSlice } from './partialview.ts'
+import type { StateSyncStep } from './statesync.ts'
+import { PartialBlockReader } from './partialview.ts'
+import type { PartialView } from './partialview.ts'
 import { StateHistory } from '../state/history.ts'
 import { View } from '../view/view.ts'
 
-/** The state in another thread: it applies the write sets of a `Feed` and executes nothing again. */
+/** The state in another thread: applies the write sets of a StateSync and executes nothing. */
 export class Replica {
   readonly #config: ChainConfig
   readonly #history = new StateHistory()
-  /** the version of our own history by that of the original, oldest first */
-  readonly #own = new Map<number, number>()
+  /** Local version by version of the original, oldest first. */
+  readonly #localVersions = new Map<number, number>()
 
   constructor(config: ChainConfig) {
     this.#config = config
   }
 
-  /** `step` is the next one of the feed. */
-  take(step: FeedStep): void {
+  /** Applies the next step. */
+  apply(step: StateSyncStep): void {
     if (step.kind === 'rewind') this.#rewind(step.version)
-    else this.#apply(step)
+    else this.#applyWrites(step)
   }
 
-  /** The View that the slice was cut from, over our own state. What was not needed when it was cut cannot be read. */
-  view(slice: ViewSlice): View {
-    const { version, head, pending, flashblockIndex, safeNumber, finalizedNumber, nextBaseFee, versions, hashes } = slice
-    const own = (number: number) => this.#own.get(versions.get(number) ?? UNKNOWN) ?? UNKNOWN
+  /** Rebuilds the View over the local state. Parts outside the original scope cannot be read. */
+  view(partial: PartialView): View {
+    const { version, head, pending, flashblockIndex, safeNumber, finalizedNumber, nextBaseFee, versions, hashes } = partial
+    const localVersion = (number: number) => this.#localVersions.get(versions.get(number) ?? NO_VERSION) ?? NO_VERSION
     return new View({
       version,
       config: this.#config,
@@ -36,37 +36,37 @@ export class Replica {
       safeNumber,
       finalizedNumber,
       nextBaseFee,
-      blocks: new SliceStore(slice),
+      blocks: new PartialBlockReader(partial),
       blockHash: (number) => hashes.get(number) ?? null,
       history: this.#history,
-      headVersion: own(head.header.number),
-      pendingVersion: pending === null ? UNKNOWN : own(pending.header.number),
-      versionAfter: own,
+      headVersion: localVersion(head.header.number),
+      pendingVersion: pending === null ? NO_VERSION : localVersion(pending.header.number),
+      versionAfter: localVersion,
       isRewound: () => false,
-      kept: null,
-      isHeadKept: () => true,
+      persistedState: null,
+      isHeadVersionLive: () => true,
       isHeadEdited: () => false,
-      isCut: () => false,
+      isTruncated: () => false,
       isRetracted: () => false,
     })
   }
 
-  #apply({ version, writes }: Extract<FeedStep, { kind: 'writes' }>): void {
-    const own = this.#history.apply(writes)
+  #applyWrites({ version, writes }: Extract<StateSyncStep, { kind: 'writes' }>): void {
+    const localVersion = this.#history.apply(writes)
     if (version === null) return
-    this.#own.set(version, own)
-    forgetOldest(this.#own)
-    const [oldest = own] = this.#own.values()
+    this.#localVersions.set(version, localVersion)
+    forgetOldest(this.#localVersions)
+    const [oldest = localVersion] = this.#localVersions.values()
     this.#history.prune(oldest)
   }
 
   #rewind(version: number): void {
-    const own = this.#own.get(version)
-    if (own === undefined) throw new Error(`the feed goes back to version ${version}, which this replica does not have`)
-    this.#history.rewind(own)
-    for (const later of [...this.#own.keys()]) if (later > version) this.#own.delete(later)
+    const localVersion = this.#localVersions.get(version)
+    if (localVersion === undefined) throw new Error(`the feed goes back to version ${version}, which this replica does not have`)
+    this.#history.rewind(localVersion)
+    for (const later of [...this.#localVersions.keys()]) if (later > version) this.#localVersions.delete(later)
   }
 }
 
-/** No state has this version. */
-const UNKNOWN = -1
+/** A version that no state has. */
+const NO_VERSION = -1

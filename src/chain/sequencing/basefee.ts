@@ -1,34 +1,34 @@
 import type { Header } from '../../eth/index.ts'
 import type { ChainConfig, Rules } from '../../evm/index.ts'
 
-/** EIP-1559 parameters that a block's extra data carries for the block after it (OP Holocene and Jovian). */
+/** EIP-1559 parameters in a block's extra data, which apply to the next block (OP Holocene and Jovian). */
 export interface FeeParameters {
   readonly denominator: bigint
   readonly elasticity: bigint
-  /** wei; 0n before Jovian */
+  /** Wei; 0n before Jovian. */
   readonly minBaseFee: bigint
 }
 
 const L1_PARAMETERS: FeeParameters = { denominator: 8n, elasticity: 2n, minBaseFee: 0n }
-/** EIP-1559: of the first block that has one, in wei. */
+/** Base fee of the first London block, in wei (EIP-1559). */
 export const INITIAL_BASE_FEE = 1_000_000_000n
 
-/** The base fee of the block after `parent`. `rules` are those of that next block; null before London. */
+/** Returns the base fee of the block after `parent`, or `null` before London. `rules` are those of that next block. */
 export function nextBaseFee(parent: Header, config: ChainConfig, rules: Rules): bigint | null {
   if (!rules.has('london')) return null
   if (parent.baseFeePerGas === null) return INITIAL_BASE_FEE
   const parameters = parametersAfter(parent, config, rules)
-  const fee = adjusted(parent.baseFeePerGas, used(parent, rules), parent.gasLimit, parameters)
+  const fee = adjustedBaseFee(parent.baseFeePerGas, meteredGas(parent, rules), parent.gasLimit, parameters)
   return fee < parameters.minBaseFee ? parameters.minBaseFee : fee
 }
 
-/** Jovian meters data availability like gas: the larger of the two moves the fee. */
-function used(parent: Header, rules: Rules): bigint {
+/** Jovian meters data availability like gas: the larger of the two adjusts the base fee. */
+function meteredGas(parent: Header, rules: Rules): bigint {
   const footprint = rules.hasOp('jovian') ? (parent.blobGasUsed ?? 0n) : 0n
   return footprint > parent.gasUsed ? footprint : parent.gasUsed
 }
 
-function adjusted(fee: bigint, gasUsed: bigint, gasLimit: bigint, { denominator, elasticity }: FeeParameters): bigint {
+function adjustedBaseFee(fee: bigint, gasUsed: bigint, gasLimit: bigint, { denominator, elasticity }: FeeParameters): bigint {
   const target = gasLimit / elasticity
   if (target === 0n || gasUsed === target) return fee
   if (gasUsed > target) {
@@ -49,7 +49,7 @@ function parametersAfter(parent: Header, config: ChainConfig, rules: Rules): Fee
   return rules.hasOp('holocene') ? (decodeExtraData(parent.extraData) ?? fallback) : fallback
 }
 
-/** Reads Holocene (9 bytes, version 0) or Jovian (17 bytes, version 1) extra data; null for anything else or all-zero parameters. */
+/** Decodes Holocene (9 bytes, version 0) or Jovian (17 bytes, version 1) extra data; `null` for anything else or a zero parameter. */
 export function decodeExtraData(data: Uint8Array): FeeParameters | null {
   const jovian = data.length === 17 && data[0] === 1
   if (!jovian && !(data.length === 9 && data[0] === 0)) return null
@@ -60,7 +60,7 @@ export function decodeExtraData(data: Uint8Array): FeeParameters | null {
   return { denominator, elasticity, minBaseFee: jovian ? view.getBigUint64(9) : 0n }
 }
 
-/** Jovian extra data where the rules have it, Holocene's before, nothing on other chains. */
+/** Encodes Jovian or Holocene extra data as the rules require; empty on other chains. */
 export function encodeExtraData(parameters: FeeParameters, rules: Rules): Uint8Array {
   if (!rules.hasOp('holocene')) return new Uint8Array(0)
   const jovian = rules.hasOp('jovian')

@@ -1,42 +1,42 @@
-import { Breath } from '../timeslice.ts'
+import { TimeSlice } from '../timeslice.ts'
 import type { Cadence } from './cadence.ts'
 import { RealClock } from './clock.ts'
 import type { Clock } from './clock.ts'
 import type { Mempool } from '../pool/mempool.ts'
 import type { Sequencer } from './sequencer.ts'
-import type { Turns } from '../mutex.ts'
+import type { Mutex } from '../mutex.ts'
 
-export interface MetronomeParts {
+export interface BlockTickerDeps {
   readonly clock: Clock
-  readonly turns: Turns
+  readonly mutex: Mutex
   readonly sequencer: Sequencer
   readonly pool: Mempool
-  /** gets what broke in a tick */
+  /** Called with the error of a failed tick. */
   readonly onBug: (error: unknown) => void
 }
 
 type Preconf = Extract<Cadence, { kind: 'preconf' }>
 type Native = Extract<Cadence, { kind: 'native' }>
 
-/** The builder leaves the rest of a slot to everybody else. */
-const BUILD_SHARE = 0.75
+/** The builder's share of a slot; the rest of the slot serves requests. */
+const BUILDER_SLOT_SHARE = 0.75
 
 /**
- * When blocks come: the slots of each cadence, one alarm of the clock at a time. A tick takes its turn like any change;
- * while a change is under way nothing ticks. A tick that breaks does not end the ticking.
+ * Schedules block production according to the cadence, with one clock alarm at a time. A tick runs under the mutex like any other change. A
+ * failed tick does not stop the schedule.
  */
-export class Metronome {
-  readonly #parts: MetronomeParts
+export class BlockTicker {
+  readonly #deps: BlockTickerDeps
   #cadence: Cadence
   #isRunning = false
-  /** of the one alarm that is set, else null */
+  /** Cancels the pending alarm; `null` without one. */
   #cancelAlarm: (() => void) | null = null
-  /** when the first slot of the open block began; preconf only */
+  /** Start of the open block's first slot; preconf only. */
   #blockStartMs = 0
   #slotEndMs = Number.POSITIVE_INFINITY
 
-  constructor(parts: MetronomeParts, cadence: Cadence) {
-    this.#parts = parts
+  constructor(deps: BlockTickerDeps, cadence: Cadence) {
+    this.#deps = deps
     this.#cadence = cadence
   }
 
@@ -44,36 +44,36 @@ export class Metronome {
     return this.#cadence
   }
 
-  /** For use while halted. */
+  /** Call inside `whilePaused`. */
   set cadence(cadence: Cadence) {
     this.#cadence = cadence
   }
 
-  /** True when a transaction gets its block at once. */
+  /** True when each transaction is sealed at once. */
   get isInstant(): boolean {
     return this.#isRunning && this.#cadence.kind === 'instant'
   }
 
-  /** False when the builder has used up its share of the slot; never under the manual clock. */
+  /** False once the builder has used its share of the slot; always true with a manual clock. */
   get isWithinSlot(): boolean {
-    return this.#parts.clock.nowMs() < this.#slotEndMs
+    return this.#deps.clock.nowMs() < this.#slotEndMs
   }
 
   start(): Promise<void> {
     this.#isRunning = true
-    return this.#parts.turns.take(() => this.#resume())
+    return this.#deps.mutex.runExclusive(() => this.#resume())
   }
 
-  /** Resolves when what was under way has ended. */
+  /** Resolves when the operation in progress has ended. */
   async stop(): Promise<void> {
     this.#isRunning = false
     this.#pause()
-    await this.#parts.turns.idle()
+    await this.#deps.mutex.idle()
   }
 
-  /** A turn during which nothing ticks; however it ends, ticking goes on. */
-  halted<T>(work: () => Promise<T> | T): Promise<T> {
-    return this.#parts.turns.take(async () => {
+  /** Runs `work` under the mutex with the schedule paused, and resumes afterwards, also after an error. */
+  whilePaused<T>(work: () => Promise<T> | T): Promise<T> {
+    return this.#deps.mutex.runExclusive(async () => {
       this.#pause()
       try {
         return await work()
@@ -83,27 +83,27 @@ export class Metronome {
     })
   }
 
-  /** instant: a block for each transaction that can go, one by one. */
-  async drain(): Promise<void> {
-    const { sequencer, pool } = this.#parts
-    const breath = new Breath()
-    while (sequencer.hasWork) {
+  /** Seals one block for each executable transaction (instant cadence). */
+  async sealExecutable(): Promise<void> {
+    const { sequencer, pool } = this.#deps
+    const timeSlice = new TimeSlice()
+    while (sequencer.hasExecutable) {
       const waiting = pool.size
-      await this.#sealOne(breath)
+      await this.#sealNext(timeSlice)
       if (pool.size === waiting) return
     }
   }
 
-  /** What it takes in is promised and sealed in one go. */
-  async #sealOne(breath: Breath): Promise<void> {
-    const { sequencer } = this.#parts
-    sequencer.hold()
+  /** A group commit, because the transaction is promised and sealed in one step. */
+  async #sealNext(timeSlice: TimeSlice): Promise<void> {
+    const { sequencer } = this.#deps
+    sequencer.beginGroupCommit()
     try {
-      sequencer.open()
-      if (sequencer.fill(1) > 0) sequencer.seal()
+      sequencer.openBlock()
+      if (sequencer.includeFromPool(1) > 0) sequencer.seal()
       else sequencer.discard()
     } finally {
-      await sequencer.release(breath)
+      await sequencer.endGroupCommit(timeSlice)
     }
   }
 
@@ -113,106 +113,106 @@ export class Metronome {
     this.#slotEndMs = Number.POSITIVE_INFINITY
   }
 
-  /** Goes on as the cadence says. Never throws. */
+  /** Continues the schedule. Never throws. */
   async #resume(): Promise<void> {
     if (!this.#isRunning || this.#cancelAlarm !== null) return
     const cadence = this.#cadence
     try {
-      if (cadence.kind === 'instant') await this.drain()
-      if (cadence.kind === 'native') this.#awaitNative(cadence)
-      if (cadence.kind === 'preconf') this.#beginPreconf(cadence, this.#parts.clock.nowMs())
+      if (cadence.kind === 'instant') await this.sealExecutable()
+      if (cadence.kind === 'native') this.#scheduleNative(cadence)
+      if (cadence.kind === 'preconf') this.#beginPreconfBlock(cadence, this.#deps.clock.nowMs())
     } catch (error) {
-      this.#recover(error)
+      this.#onTickError(error)
     }
   }
 
-  /** A tick broke: it is reported, its block was given up, and the next slot begins another one. */
-  #recover(error: unknown): void {
-    this.#parts.onBug(error)
+  /** Reports the error and retries one slot later; the sequencer has discarded the open block. */
+  #onTickError(error: unknown): void {
+    this.#deps.onBug(error)
     this.#pause()
-    const slotMs = slotMsOf(this.#cadence)
-    if (slotMs !== null) this.#schedule(this.#parts.clock.nowMs() + slotMs, () => this.#resume())
+    const slotMs = retryDelayMs(this.#cadence)
+    if (slotMs !== null) this.#schedule(this.#deps.clock.nowMs() + slotMs, () => this.#resume())
   }
 
-  /** The next slot on the grid: multiples of the block time since the epoch. */
-  #awaitNative(cadence: Native): void {
-    const now = this.#parts.clock.nowMs()
+  /** Schedules the next multiple of the block time since the epoch. */
+  #scheduleNative(cadence: Native): void {
+    const now = this.#deps.clock.nowMs()
     const next = now - (now % cadence.blockTimeMs) + cadence.blockTimeMs
-    this.#schedule(next, () => this.#native(cadence))
+    this.#schedule(next, () => this.#tickNative(cadence))
   }
 
-  /** One tick is one block. */
-  #native(cadence: Native): void {
-    const { sequencer } = this.#parts
+  /** Seals one block. */
+  #tickNative(cadence: Native): void {
+    const { sequencer } = this.#deps
     this.#beginSlot(cadence.blockTimeMs)
-    sequencer.open()
-    sequencer.fill()
+    sequencer.openBlock()
+    sequencer.includeFromPool()
     sequencer.seal()
-    this.#awaitNative(cadence)
+    this.#scheduleNative(cadence)
   }
 
-  /** A block that is still open keeps its slots. */
-  #beginPreconf(cadence: Preconf, startMs: number): void {
-    const { sequencer } = this.#parts
-    if (!sequencer.isOpen) {
+  /** Opens a block unless one is open, which keeps its slots. */
+  #beginPreconfBlock(cadence: Preconf, startMs: number): void {
+    const { sequencer } = this.#deps
+    if (!sequencer.hasOpenBlock) {
       this.#blockStartMs = startMs
-      sequencer.open()
+      sequencer.openBlock()
     }
-    this.#awaitPreconf(cadence)
+    this.#schedulePreconf(cadence)
   }
 
-  /** The next slot that is not over yet; of a block that is late, the last. */
-  #awaitPreconf(cadence: Preconf): void {
-    const slots = slotsOf(cadence)
-    const passed = Math.floor(((this.#parts.clock.nowMs() - this.#blockStartMs) * slots) / cadence.blockTimeMs)
+  /** Schedules the next slot that has not ended; the last one if the block is late. */
+  #schedulePreconf(cadence: Preconf): void {
+    const slots = slotsPerBlock(cadence)
+    const passed = Math.floor(((this.#deps.clock.nowMs() - this.#blockStartMs) * slots) / cadence.blockTimeMs)
     const slot = Math.min(slots, Math.max(0, passed) + 1)
-    this.#schedule(this.#blockStartMs + (slot * cadence.blockTimeMs) / slots, () => this.#preconf(cadence))
+    this.#schedule(this.#blockStartMs + (slot * cadence.blockTimeMs) / slots, () => this.#tickPreconf(cadence))
   }
 
-  /** One tick: the flashblock of this slot; after the last one the block is sealed and the next one opens at once. */
-  #preconf(cadence: Preconf): void {
-    const { clock, sequencer } = this.#parts
-    const slots = slotsOf(cadence)
+  /** Publishes the slot's flashblock. After the last slot, seals the block and opens the next one. */
+  #tickPreconf(cadence: Preconf): void {
+    const { clock, sequencer } = this.#deps
+    const slots = slotsPerBlock(cadence)
     const slotMs = cadence.blockTimeMs / slots
     const slot = Math.min(slots, Math.max(1, Math.round((clock.nowMs() - this.#blockStartMs) / slotMs)))
     this.#beginSlot(slotMs)
-    sequencer.flash(slot, slots)
-    if (slot < slots) return this.#awaitPreconf(cadence)
+    sequencer.publishFlashblock(slot, slots)
+    if (slot < slots) return this.#schedulePreconf(cadence)
     sequencer.seal()
     const due = this.#blockStartMs + cadence.blockTimeMs
     const isFarBehind = clock.nowMs() - due > cadence.blockTimeMs
-    this.#beginPreconf(cadence, isFarBehind ? clock.nowMs() : due)
+    this.#beginPreconfBlock(cadence, isFarBehind ? clock.nowMs() : due)
   }
 
   #beginSlot(slotMs: number): void {
-    const { clock } = this.#parts
-    this.#slotEndMs = clock instanceof RealClock ? clock.nowMs() + slotMs * BUILD_SHARE : Number.POSITIVE_INFINITY
+    const { clock } = this.#deps
+    this.#slotEndMs = clock instanceof RealClock ? clock.nowMs() + slotMs * BUILDER_SLOT_SHARE : Number.POSITIVE_INFINITY
   }
 
   #schedule(timeMs: number, tick: () => Promise<void> | void): void {
     if (!this.#isRunning) return
-    const cancel = this.#parts.clock.at(timeMs, () => this.#parts.turns.take(() => this.#ring(cancel, tick)))
+    const cancel = this.#deps.clock.at(timeMs, () => this.#deps.mutex.runExclusive(() => this.#runAlarm(cancel, tick)))
     this.#cancelAlarm = cancel
   }
 
-  /** An alarm went off, which may have been called off while it waited for its turn. */
-  async #ring(cancel: () => void, tick: () => Promise<void> | void): Promise<void> {
+  /** Ignores an alarm that was cancelled while it waited for the mutex. */
+  async #runAlarm(cancel: () => void, tick: () => Promise<void> | void): Promise<void> {
     if (this.#cancelAlarm !== cancel) return
     this.#cancelAlarm = null
     try {
       await tick()
     } catch (error) {
-      this.#recover(error)
+      this.#onTickError(error)
     }
   }
 }
 
-function slotsOf({ blockTimeMs, flashblockMs }: Preconf): number {
+function slotsPerBlock({ blockTimeMs, flashblockMs }: Preconf): number {
   return Math.max(1, Math.round(blockTimeMs / flashblockMs))
 }
 
-/** How long a cadence waits before it tries again; null: until somebody asks for a block. */
-function slotMsOf(cadence: Cadence): number | null {
+/** Delay before a failed tick is retried; `null` for cadences without a schedule. */
+function retryDelayMs(cadence: Cadence): number | null {
   if (cadence.kind === 'preconf') return cadence.flashblockMs
   return cadence.kind === 'native' ? cadence.blockTimeMs : null
 }

@@ -14,16 +14,16 @@ import {
   rulesAt,
 } from '../../evm/index.ts'
 import type { BlockContext, ChainConfig, Executed, Rules, StateReader, WriteSet } from '../../evm/index.ts'
-import { environment } from './environment.ts'
+import { toBlockEnv } from './environment.ts'
 import { nextBaseFee } from './basefee.ts'
 import { OrderedTrie, Trie } from '../state/trie.ts'
 import { isImpersonated } from '../pool/validation.ts'
 
-/** What the builder of a block is free to choose. */
+/** Header fields and contents that the block builder chooses. */
 export interface BlockAttributes {
   /** seconds */
   readonly timestamp: number
-  /** milliseconds; only under the native cadence, else null */
+  /** Milliseconds under the native cadence, else `null`. */
   readonly timestampMs: number | null
   readonly prevRandao: Hash
   readonly feeRecipient: Address
@@ -31,26 +31,26 @@ export interface BlockAttributes {
   readonly extraData: Uint8Array
   readonly parentBeaconBlockRoot: Hash | null
   readonly withdrawals: readonly Withdrawal[] | null
-  /** wei; null: what EIP-1559 says */
+  /** Wei; `null` for the EIP-1559 value. */
   readonly baseFeePerGas: bigint | null
-  /** proof-of-work chains on import; else 0n */
+  /** Non-zero only for imported proof-of-work blocks. */
   readonly difficulty: bigint
   readonly ommers: readonly Header[]
 }
 
-/** What a builder needs of the state it writes to: a StateHistory is one, and so is a witness in a test. */
+/** State that a builder reads and writes; implemented by StateHistory and by test witnesses. */
 export interface BuilderState {
   readonly version: number
   at(version: number): StateReader
   apply(writes: WriteSet): number
-  /** of the newest version, as is `storageRoot` */
+  /** Root of the newest version, like `storageRoot`. */
   stateRoot(): Hash
   storageRoot(address: Address): Hash
 }
 
 /**
- * One block while it grows: the same code for pending and sealed, for our own blocks and imported ones (law 2).
- * `begin`, then `add` and `commit` in turn, then `seal`, or `release` at any time. What it writes enters the state at `commit` only.
+ * Builds one block. The same code builds pending, sealed and imported blocks.
+ * Call `begin`, then `add` and `commit` alternately, then `seal`; `release` at any time. Writes enter the state on `commit` only.
  */
 export class BlockBuilder {
   readonly context: BlockContext
@@ -59,9 +59,9 @@ export class BlockBuilder {
   readonly #state: BuilderState
   readonly #attributes: BlockAttributes
   readonly #rules: Rules
-  readonly #frame: Header
+  readonly #initialHeader: Header
   readonly #world: World
-  /** how many of the transactions are in the state */
+  /** Number of transactions whose writes are in the state. */
   #committed = 0
   #gasUsed = 0n
   #blobGasUsed = 0n
@@ -71,7 +71,7 @@ export class BlockBuilder {
   readonly #transactionTrie = new OrderedTrie<Transaction>(({ raw }) => raw)
   readonly #receiptTrie = new OrderedTrie<Receipt>(Receipt.lend)
   #header: Header
-  /** of `#header`, with the length of what is hashed */
+  /** Hash and encoded size of `#header`. */
   #digest: { readonly hash: Hash; readonly sizeBytes: number } | null = null
 
   constructor(
@@ -84,15 +84,15 @@ export class BlockBuilder {
     this.#state = state
     this.#attributes = attributes
     this.#rules = rulesAt(config, parent.header.number + 1, attributes.timestamp)
-    this.#frame = frame(parent, attributes, config, this.#rules)
-    this.context = { config, rules: this.#rules, env: environment(this.#frame, this.#rules, blockHash) }
+    this.#initialHeader = initialHeader(parent, attributes, config, this.#rules)
+    this.context = { config, rules: this.#rules, env: toBlockEnv(this.#initialHeader, this.#rules, blockHash) }
     this.#world = new World(state.at(state.version))
-    this.#requestsHash = this.#frame.requestsHash
-    this.#header = this.#frame
+    this.#requestsHash = this.#initialHeader.requestsHash
+    this.#header = this.#initialHeader
   }
 
   get number(): number {
-    return this.#frame.number
+    return this.#initialHeader.number
   }
 
   get gasUsed(): bigint {
@@ -100,31 +100,31 @@ export class BlockBuilder {
   }
 
   get gasLimit(): bigint {
-    return this.#frame.gasLimit
+    return this.#initialHeader.gasLimit
   }
 
   get baseFeePerGas(): bigint {
-    return this.#frame.baseFeePerGas ?? 0n
+    return this.#initialHeader.baseFeePerGas ?? 0n
   }
 
-  /** True once the engine broke under it: nothing more can be done with this block. */
+  /** True after an engine failure; the block cannot be continued. */
   get isLost(): boolean {
     return this.#world.isAbandoned
   }
 
-  /** The calls that a block makes before its first transaction. */
+  /** Runs the system calls before the first transaction (EIP-4788, EIP-2935). */
   begin(): void {
     beginBlock(this.context, this.#world)
   }
 
-  /** True when the block stays within `gas` of its gas and, since Jovian, of its data availability. */
+  /** True if the block stays within `gas`, in gas used and, since Jovian, in data-availability footprint. */
   fits(tx: Transaction, gas: bigint): boolean {
     return this.#gasUsed + tx.gas <= gas && (this.#rules.op === null || this.#blobGasUsed + this.#blobGas(tx) <= gas)
   }
 
-  /** Executes one more transaction. Throws InvalidTransaction or BlockFull; the block is then as before. */
+  /** Executes a transaction. Throws InvalidTransaction or BlockFull and leaves the block as it was. */
   add(tx: Transaction): Receipt {
-    this.#assertRoom(tx)
+    this.#assertFits(tx)
     const executed = this.#execute(tx)
     const receipt = this.#receipt(tx, executed)
     this.transactions.push(tx)
@@ -136,7 +136,7 @@ export class BlockBuilder {
     return receipt
   }
 
-  /** Writes what was executed since the last commit into the state, as one version. */
+  /** Writes the changes since the last commit into the state, as one version. */
   commit(): WriteSet {
     const writes = this.#world.writes()
     if (writes.accounts.size > 0 || writes.storage.size > 0) this.#state.apply(writes)
@@ -145,7 +145,7 @@ export class BlockBuilder {
     return writes
   }
 
-  /** The block as far as it is committed; `hash` is zero, its header's hash is what it would have if it ended here. */
+  /** Returns the block up to the last commit. Its `hash` is zero; the header's hash is what the block would have if it were sealed now. */
   pending(): Block {
     return {
       header: this.header(),
@@ -159,21 +159,21 @@ export class BlockBuilder {
     }
   }
 
-  /** Of `pending`. The same one as before when nothing has changed. */
+  /** Header of `pending`; the same object while nothing changes. */
   header(): Header {
     const stateRoot = this.#state.stateRoot()
     const isSame = this.#receiptTrie.size === this.receipts.length && this.#header.stateRoot === stateRoot
     if (isSame && this.#header.requestsHash === this.#requestsHash) return this.#header
     this.#digest = null
-    return (this.#header = this.#headerOn(stateRoot))
+    return (this.#header = this.#headerWith(stateRoot))
   }
 
-  /** What the block would have if it ended here. */
+  /** Hash that the block would have if it were sealed now. */
   hash(): Hash {
-    return this.#digested().hash
+    return this.#encodedHeader().hash
   }
 
-  /** Rewards, withdrawals and requests, then the finished block. What they wrote is in `writes`. */
+  /** Applies rewards, withdrawals and requests, and returns the finished block with their writes. */
   seal(): { block: Block; writes: WriteSet } {
     const { requestsHash } = endBlock(this.context, this.#world, {
       withdrawals: this.#attributes.withdrawals ?? [],
@@ -184,16 +184,16 @@ export class BlockBuilder {
     const writes = this.commit()
     this.release()
     const pending = this.pending()
-    const { hash, sizeBytes } = this.#digested()
+    const { hash, sizeBytes } = this.#encodedHeader()
     return { block: { ...pending, hash, sizeBytes: Block.sizeBytes(pending, sizeBytes) }, writes }
   }
 
-  /** For a builder that is given up; one that has sealed its block has done it. Nothing can be added any more. */
+  /** Releases the engine instance; `seal` does so itself. Nothing can be added afterwards. */
   release(): void {
     this.#world.release()
   }
 
-  /** The engine has room for all that one transaction may touch, but not for all that a block of any gas limit may. */
+  /** The engine's tables hold everything that one transaction can touch, but not everything that a block of any gas limit can. */
   #execute(tx: Transaction): Executed {
     try {
       return executeTransaction(tx, this.context, this.#world, { anySender: isImpersonated(tx) })
@@ -203,49 +203,49 @@ export class BlockBuilder {
     }
   }
 
-  #assertRoom(tx: Transaction): void {
-    const gas = this.#frame.gasLimit - this.#gasUsed
+  #assertFits(tx: Transaction): void {
+    const gas = this.#initialHeader.gasLimit - this.#gasUsed
     if (tx.gas > gas) throw new BlockFull(`transaction gas ${tx.gas} exceeds the ${gas} left in the block`)
     const { blob } = this.#rules
-    const limit = blob === null ? this.#frame.gasLimit : BigInt(blob.max) * GAS_PER_BLOB
+    const limit = blob === null ? this.#initialHeader.gasLimit : BigInt(blob.max) * GAS_PER_BLOB
     const blobGas = limit - this.#blobGasUsed
     if (this.#blobGas(tx) > blobGas)
       throw new BlockFull(`transaction blob gas ${this.#blobGas(tx)} exceeds the ${blobGas} left in the block`)
   }
 
-  /** What the transaction adds to the header's blob gas: its blobs', or its data-availability footprint on an OP chain since Jovian. */
+  /** Blob gas that the transaction adds to the header: its blobs', or its data-availability footprint on OP chains since Jovian. */
   #blobGas(tx: Transaction): bigint {
     if (this.#rules.op === null) return GAS_PER_BLOB * BigInt(tx.blobVersionedHashes.length)
     if (!this.#rules.hasOp('jovian') || tx.type === 0x7e) return 0n
     return daFootprint(tx.raw, footprintScalar(this.#world))
   }
 
-  #digested(): { readonly hash: Hash; readonly sizeBytes: number } {
+  #encodedHeader(): { readonly hash: Hash; readonly sizeBytes: number } {
     const header = this.header()
     if (this.#digest !== null) return this.#digest
     const encoded = Rlp.lend(Header.toRlp(header))
     return (this.#digest = { hash: Hash.keccak(encoded), sizeBytes: encoded.length })
   }
 
-  #headerOn(stateRoot: Hash): Header {
+  #headerWith(stateRoot: Hash): Header {
     for (let index = this.#receiptTrie.size; index < this.receipts.length; index++) {
       this.#transactionTrie.push(this.transactions[index]!)
       this.#receiptTrie.push(this.receipts[index]!)
     }
     return {
-      ...this.#frame,
+      ...this.#initialHeader,
       stateRoot,
       transactionsRoot: this.#transactionTrie.rootHash(),
       receiptsRoot: this.#receiptTrie.rootHash(),
       logsBloom: this.#bloom,
       gasUsed: this.#gasUsed,
-      blobGasUsed: this.#frame.blobGasUsed === null ? null : this.#blobGasUsed,
+      blobGasUsed: this.#initialHeader.blobGasUsed === null ? null : this.#blobGasUsed,
       withdrawalsRoot: this.#withdrawalsRoot(),
       requestsHash: this.#requestsHash,
     }
   }
 
-  /** Isthmus: the storage root of the message passer; before and on L1: the withdrawals' own. */
+  /** Isthmus: the storage root of the message passer. Before it and on L1: the root of the withdrawals. */
   #withdrawalsRoot(): Hash | null {
     if (this.#rules.hasOp('isthmus')) return this.#state.storageRoot(MESSAGE_PASSER)
     if (!this.#rules.has('shanghai')) return null
@@ -274,17 +274,17 @@ export class BlockBuilder {
     }
   }
 
-  /** Before Byzantium a receipt holds the state root after its transaction. */
+  /** Receipts before Byzantium hold the state root after their transaction. */
   #intermediateRoot(): Hash {
     this.commit()
     return this.#state.stateRoot()
   }
 }
 
-const NO_NONCE = new Uint8Array(8)
+const ZERO_NONCE = new Uint8Array(8)
 
-/** The header with everything that is fixed before the first transaction. */
-function frame(parent: Block, attributes: BlockAttributes, config: ChainConfig, rules: Rules): Header {
+/** Returns the header with all fields that are fixed before the first transaction. */
+function initialHeader(parent: Block, attributes: BlockAttributes, config: ChainConfig, rules: Rules): Header {
   const cancun = rules.has('cancun')
   return {
     parentHash: parent.hash,
@@ -301,7 +301,7 @@ function frame(parent: Block, attributes: BlockAttributes, config: ChainConfig, 
     timestamp: attributes.timestamp,
     extraData: attributes.extraData,
     mixHash: attributes.prevRandao,
-    nonce: NO_NONCE,
+    nonce: ZERO_NONCE,
     baseFeePerGas: attributes.baseFeePerGas ?? nextBaseFee(parent.header, config, rules),
     withdrawalsRoot: null,
     blobGasUsed: cancun ? 0n : null,
@@ -311,7 +311,7 @@ function frame(parent: Block, attributes: BlockAttributes, config: ChainConfig, 
   }
 }
 
-/** The transaction does not fit into what is left of the block. */
+/** The transaction exceeds the block's remaining gas or blob gas. */
 export class BlockFull extends Error {
   constructor(message: string) {
     super(message)

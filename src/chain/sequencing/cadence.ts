@@ -1,12 +1,12 @@
-/** When blocks come. */
+/** Schedule of block production. */
 export type Cadence =
-  /** a block every `blockTimeMs`; index 0 at once, then a flashblock every `flashblockMs` */
+  /** A block every `blockTimeMs`; flashblock 0 at once, then one every `flashblockMs`. */
   | { readonly kind: 'preconf'; readonly blockTimeMs: number; readonly flashblockMs: number }
-  /** a sealed block every `blockTimeMs` with millisecond timestamps; no flashblocks */
+  /** A sealed block every `blockTimeMs` with a millisecond timestamp; no flashblocks. */
   | { readonly kind: 'native'; readonly blockTimeMs: number }
-  /** a block per transaction, sealed before the sender has its answer */
+  /** A block per transaction, sealed before the submission resolves. */
   | { readonly kind: 'instant' }
-  /** only when told */
+  /** Blocks only on request. */
   | { readonly kind: 'manual' }
 
 export type CadenceKind = Cadence['kind']

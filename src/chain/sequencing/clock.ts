@@ -1,10 +1,10 @@
-import { Turns } from '../mutex.ts'
+import { Mutex } from '../mutex.ts'
 
-/** Time, handed in: nothing below the clock asks the machine what time it is (law 3). */
+/** Source of time. Injected, so that no code below it reads the machine's clock for block contents. */
 export interface Clock {
-  /** milliseconds since the epoch */
+  /** Milliseconds since the epoch. */
   nowMs(): number
-  /** Runs once at `timeMs` or as soon after as possible; answers the function that calls it off. */
+  /** Runs `run` once at `timeMs` or as soon as possible after it. Returns the function that cancels it. */
   at(timeMs: number, run: () => void | Promise<void>): () => void
 }
 
@@ -26,12 +26,12 @@ interface Alarm {
   readonly run: () => void | Promise<void>
 }
 
-/** A clock that moves only when told, so that two runs see the same times. */
+/** A clock that only `advance` moves, for reproducible runs. */
 export class ManualClock implements Clock {
   #nowMs: number
   #order = 0
   readonly #alarms = new Set<Alarm>()
-  readonly #moves = new Turns()
+  readonly #mutex = new Mutex()
 
   constructor(startMs: number) {
     this.#nowMs = startMs
@@ -47,14 +47,14 @@ export class ManualClock implements Clock {
     return () => this.#alarms.delete(alarm)
   }
 
-  /** Moves on by `durationMs`; everything due is run in order, each awaited, seeing its own time. One move ends before the next. */
+  /** Advances by `durationMs`. Due alarms run in order, each awaited and at its own time. Concurrent calls run one after the other. */
   advance(durationMs: number): Promise<void> {
-    return this.#moves.take(() => this.#move(durationMs))
+    return this.#mutex.runExclusive(() => this.#advanceNow(durationMs))
   }
 
-  async #move(durationMs: number): Promise<void> {
+  async #advanceNow(durationMs: number): Promise<void> {
     const endMs = this.#nowMs + durationMs
-    for (let next = this.#due(endMs); next !== null; next = this.#due(endMs)) {
+    for (let next = this.#nextDue(endMs); next !== null; next = this.#nextDue(endMs)) {
       this.#alarms.delete(next)
       this.#nowMs = next.timeMs
       await next.run()
@@ -62,7 +62,7 @@ export class ManualClock implements Clock {
     this.#nowMs = endMs
   }
 
-  #due(endMs: number): Alarm | null {
+  #nextDue(endMs: number): Alarm | null {
     let first: Alarm | null = null
     for (const alarm of this.#alarms) {
       if (alarm.timeMs > endMs) continue

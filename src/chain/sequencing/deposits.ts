@@ -6,12 +6,12 @@ import type { L1Options, L1Origin } from './l1.ts'
 
 const DEPOSITOR = Address.from('0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001')
 const BASE_TIME = Address.from('0x4200000000000000000000000000000000000030')
-/** What each deposit of the system may use (specs.optimism.io, since Regolith). */
+/** Gas limit of a system deposit since Regolith (specs.optimism.io). */
 export const SYSTEM_DEPOSIT_GAS = 1_000_000n
-/** A block of an OP chain must have room for its two deposits before anybody else's gas. */
-export const LEAST_OP_GAS_LIMIT = 2n * SYSTEM_DEPOSIT_GAS
+/** A block of an OP chain must have room for its two system deposits. */
+export const MIN_OP_GAS_LIMIT = 2n * SYSTEM_DEPOSIT_GAS
 
-/** Selector and length of the packed call data of the L1-attributes transaction (specs.optimism.io). */
+/** Selector and length of the L1-attributes call data (specs.optimism.io). */
 const LAYOUTS = {
   ecotone: { selector: 0x440a5e20, length: 164 },
   isthmus: { selector: 0x098999be, length: 176 },
@@ -19,7 +19,7 @@ const LAYOUTS = {
 } as const
 const SET_TIMESTAMP_MILLIS_PART = Hash.ofText('setTimestampMillisPart(uint16)').slice(0, 10)
 
-/** The deposit that opens every L2 block: what the L2 knows about the L1. */
+/** Returns the first transaction of an L2 block, which records the L1 origin. */
 export function l1AttributesDeposit(origin: L1Origin, parent: Block, options: L1Options, rules: Rules): Transaction {
   const sequenceNumber = nextSequenceNumber(parent, origin)
   return systemDeposit(
@@ -29,15 +29,15 @@ export function l1AttributesDeposit(origin: L1Origin, parent: Block, options: L1
   )
 }
 
-/** The second deposit of a block under the native cadence: its millisecond part, 0 to 800 in steps of 200. */
+/** Returns the second deposit under the native cadence, which records the millisecond part: 0 to 800 in steps of 200. */
 export function baseTimeDeposit(parent: Block, millisecondPart: number): Transaction {
   const data = Hex.toBytes(`${SET_TIMESTAMP_MILLIS_PART}${millisecondPart.toString(16).padStart(64, '0')}`)
   const intent = `BaseTime ${parent.hash}`
   return systemDeposit(BASE_TIME, SourceHash.upgrade(intent), data)
 }
 
-/** The time of a block in milliseconds, read back from its second deposit; null for one that tells whole seconds only. */
-export function timestampMsInside({ header, transactions }: Pick<Block, 'header' | 'transactions'>): number | null {
+/** Decodes a block's time in milliseconds from its second deposit; `null` for a block with a whole-second timestamp. */
+export function decodeTimestampMs({ header, transactions }: Pick<Block, 'header' | 'transactions'>): number | null {
   const tx = transactions[1]
   if (tx?.type !== 0x7e || tx.to !== BASE_TIME || tx.from !== DEPOSITOR || tx.data.length !== 36) return null
   if (!Hex.fromBytes(tx.data).startsWith(SET_TIMESTAMP_MILLIS_PART)) return null
@@ -57,7 +57,7 @@ function systemDeposit(to: Address, sourceHash: Hash, data: Uint8Array): Transac
   })
 }
 
-/** Counts the blocks that share an L1 origin, read back from the parent's own attributes. */
+/** Position of the block within its L1 epoch, derived from the parent's attributes. */
 function nextSequenceNumber(parent: Block, origin: L1Origin): number {
   const data = parent.transactions[0]?.data
   if (data === undefined || data.length < LAYOUTS.ecotone.length) return 0
@@ -86,7 +86,7 @@ function l1AttributesData(origin: L1Origin, sequenceNumber: number, options: L1O
   return data
 }
 
-/** 32 bytes, big-endian. */
+/** Writes 32 bytes, big-endian. */
 function setWord(view: DataView, at: number, value: bigint): void {
   for (let offset = 24, rest = value; offset >= 0; offset -= 8, rest >>= 64n) view.setBigUint64(at + offset, BigInt.asUintN(64, rest))
 }

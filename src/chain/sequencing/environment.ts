@@ -2,8 +2,8 @@ import type { Hash, Header } from '../../eth/index.ts'
 import { blobBaseFee } from '../../evm/index.ts'
 import type { BlockEnv, Rules } from '../../evm/index.ts'
 
-/** The block environment that a header describes. Pending and sealed are served from the same function (law 2). */
-export function environment(header: Header, rules: Rules, blockHash: (number: number) => Hash | null): BlockEnv {
+/** Returns the block environment for a header. Pending and sealed blocks use this one function. */
+export function toBlockEnv(header: Header, rules: Rules, blockHash: (number: number) => Hash | null): BlockEnv {
   return {
     number: header.number,
     timestamp: header.timestamp,
@@ -18,7 +18,7 @@ export function environment(header: Header, rules: Rules, blockHash: (number: nu
   }
 }
 
-/** 1 wei on OP chains, where blobs do not exist and the excess stays zero. */
+/** 1 wei on OP chains, which have no blobs. */
 function blobFee(header: Header, rules: Rules): bigint | null {
   if (rules.op !== null) return 1n
   return header.excessBlobGas === null || rules.blob === null ? null : blobBaseFee(header.excessBlobGas, rules.blob)

@@ -1,23 +1,23 @@
-import type { Knobs } from './testoverrides.ts'
+import type { TestOverrides } from './testoverrides.ts'
 import type { ChainTime } from './chaintime.ts'
 
-/** Blocks that become durable together: what is to be announced of them then, and what was set before the first. */
-export class Group {
-  /** in order */
+/** Blocks that one flush makes durable: their deferred announcements, and the time and overrides to restore if the flush fails. */
+export class GroupCommit {
+  /** In block order. */
   readonly announcements: (() => void)[] = []
-  readonly #knobs: Knobs
-  readonly #knobsBefore: Knobs
+  readonly #overrides: TestOverrides
+  readonly #overridesBefore: TestOverrides
   readonly #restoreTime: () => void
 
-  constructor(time: ChainTime, knobs: Knobs) {
-    this.#knobs = knobs
-    this.#knobsBefore = { ...knobs }
+  constructor(time: ChainTime, overrides: TestOverrides) {
+    this.#overrides = overrides
+    this.#overridesBefore = { ...overrides }
     this.#restoreTime = time.checkpoint()
   }
 
-  /** The blocks are not durable, and never were. */
-  undo(): void {
+  /** Restores time and overrides after a failed flush. */
+  restore(): void {
     this.#restoreTime()
-    Object.assign(this.#knobs, this.#knobsBefore)
+    Object.assign(this.#overrides, this.#overridesBefore)
   }
 }

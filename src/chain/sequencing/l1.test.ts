@@ -5,25 +5,25 @@ const START = 1_700_000_000
 const l1 = new SimulatedL1(DEFAULT_L1, START, 'seed')
 
 test('has a block every 12 s from the genesis on', () => {
-  expect([0, 11, 12, 23, 24, 1_200].map((seconds) => l1.at(START + seconds).number)).toEqual([0, 0, 1, 1, 2, 100])
-  expect(l1.at(START + 23).timestamp).toBe(START + 12)
+  expect([0, 11, 12, 23, 24, 1_200].map((seconds) => l1.originAt(START + seconds).number)).toEqual([0, 0, 1, 1, 2, 100])
+  expect(l1.originAt(START + 23).timestamp).toBe(START + 12)
   expect(l1.epochStart(3)).toBe(START + 36)
 })
 
 test('knows no time before the genesis', () => {
-  expect(l1.epoch(START - 100)).toBe(0)
+  expect(l1.epochAt(START - 100)).toBe(0)
 })
 
 test('the hash of a block follows from its number and the seed alone', () => {
   const again = new SimulatedL1(DEFAULT_L1, START, 'seed')
   const other = new SimulatedL1(DEFAULT_L1, START, 'another')
-  expect(l1.at(START + 12)).toEqual(again.at(START + 20))
-  expect(l1.at(START).hash).not.toBe(l1.at(START + 12).hash)
-  expect(l1.at(START)).toEqual(again.at(START))
-  expect(l1.at(START).hash).not.toBe(other.at(START).hash)
+  expect(l1.originAt(START + 12)).toEqual(again.originAt(START + 20))
+  expect(l1.originAt(START).hash).not.toBe(l1.originAt(START + 12).hash)
+  expect(l1.originAt(START)).toEqual(again.originAt(START))
+  expect(l1.originAt(START).hash).not.toBe(other.originAt(START).hash)
 })
 
 test('charges what the options say', () => {
   const dear = new SimulatedL1({ ...DEFAULT_L1, baseFee: 5n, blobBaseFee: 6n }, START, 'seed')
-  expect(dear.at(START)).toMatchObject({ baseFee: 5n, blobBaseFee: 6n })
+  expect(dear.originAt(START)).toMatchObject({ baseFee: 5n, blobBaseFee: 6n })
 })

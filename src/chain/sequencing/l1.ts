@@ -1,19 +1,19 @@
 import { Hash } from '../../eth/index.ts'
 import { L1_EPOCH_SECONDS } from '../../compat.ts'
 
-/** The L1 block that an L2 block is derived from. */
+/** L1 block that an L2 block is derived from. */
 export interface L1Origin {
   readonly number: number
   readonly hash: Hash
-  /** seconds */
+  /** Seconds. */
   readonly timestamp: number
-  /** wei */
+  /** Wei. */
   readonly baseFee: bigint
-  /** wei */
+  /** Wei. */
   readonly blobBaseFee: bigint
 }
 
-/** What the simulated L1 charges, and how the chain passes it on (defaults: Base mainnet's scalars). */
+/** Fees of the simulated L1 and their scalars (defaults: Base mainnet's). */
 export interface L1Options {
   readonly baseFee: bigint
   readonly blobBaseFee: bigint
@@ -21,7 +21,7 @@ export interface L1Options {
   readonly blobBaseFeeScalar: number
   readonly operatorFeeScalar: number
   readonly operatorFeeConstant: bigint
-  /** Jovian; 0 means 400 */
+  /** Jovian; 0 means 400. */
   readonly daFootprintGasScalar: number
 }
 
@@ -35,7 +35,7 @@ export const DEFAULT_L1: L1Options = {
   daFootprintGasScalar: 400,
 }
 
-/** An L1 that exists only as numbers: a block every 12 s since the L2 genesis, its hash a function of its number and the seed. */
+/** A simulated L1 without blocks: one every 12 s since the L2 genesis, with a hash derived from its number and the seed. */
 export class SimulatedL1 {
   readonly options: L1Options
   readonly #genesisTimestamp: number
@@ -48,9 +48,9 @@ export class SimulatedL1 {
     this.#seed = seed
   }
 
-  /** The newest L1 block at an L2 time in seconds. */
-  at(timestamp: number): L1Origin {
-    const number = this.epoch(timestamp)
+  /** Returns the newest L1 block at an L2 time in seconds. */
+  originAt(timestamp: number): L1Origin {
+    const number = this.epochAt(timestamp)
     return this.#newest?.number === number ? this.#newest : (this.#newest = this.#origin(number))
   }
 
@@ -64,12 +64,12 @@ export class SimulatedL1 {
     }
   }
 
-  /** The number of the newest L1 block at an L2 time in seconds. */
-  epoch(timestamp: number): number {
+  /** Returns the number of the newest L1 block at an L2 time in seconds. */
+  epochAt(timestamp: number): number {
     return Math.max(0, Math.floor((timestamp - this.#genesisTimestamp) / L1_EPOCH_SECONDS))
   }
 
-  /** The first second of an L1 block. */
+  /** Returns the timestamp of an L1 block in seconds. */
   epochStart(number: number): number {
     return this.#genesisTimestamp + number * L1_EPOCH_SECONDS
   }

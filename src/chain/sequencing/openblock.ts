@@ -2,10 +2,10 @@ import { Hash, Header } from '../../eth/index.ts'
 import type { Block, Flashblock, Hex, Transaction } from '../../eth/index.ts'
 import type { WriteSet } from '../../evm/index.ts'
 import type { BlockAttributes, BlockBuilder } from './builder.ts'
-import { Journal } from './openblockrecord.ts'
+import { OpenBlockRecord } from './openblockrecord.ts'
 
-/** What one flashblock brings. `flashblock` holds only what is new in `block`, from `firstTransaction` on. */
-export interface Growth {
+/** A flashblock and the block up to it. `flashblock` holds only the transactions from `firstTransaction` on. */
+export interface PublishedFlashblock {
   readonly block: Block
   readonly index: number
   readonly flashblock: Flashblock
@@ -13,73 +13,76 @@ export interface Growth {
   readonly writes: WriteSet
 }
 
-/** The block under construction: its builder, and how much of it is published. */
+/** The block under construction: its builder, and the part that is published. */
 export class OpenBlock {
   readonly builder: BlockBuilder
   readonly #attributes: BlockAttributes
   readonly #payloadId: Hex
-  readonly #deposits: number
-  #published = 0
+  readonly #depositCount: number
+  #publishedCount = 0
   #index = -1
-  #grown: Block | null = null
+  #committed: Block | null = null
   #pending: Block | null = null
 
-  /** The builder holds `deposits` that the block opens with: all that it has by now, unless said otherwise. All others are the users'. */
+  /**
+   * `deposits` is the number of system deposits at the start of the block; by default all transactions that the builder holds. The others
+   * are users' transactions.
+   */
   constructor(builder: BlockBuilder, attributes: BlockAttributes, payloadId: Hex, deposits = builder.transactions.length) {
     this.builder = builder
     this.#attributes = attributes
     this.#payloadId = payloadId
-    this.#deposits = deposits
+    this.#depositCount = deposits
   }
 
-  /** as everybody knows it; null before that */
+  /** The block as last announced; `null` before the first announcement. */
   get pending(): Block | null {
     return this.#pending
   }
 
-  /** without what the block opened with */
+  /** Transactions without the system deposits. */
   get userTransactions(): readonly Transaction[] {
-    return this.builder.transactions.slice(this.#deposits)
+    return this.builder.transactions.slice(this.#depositCount)
   }
 
-  /** Enough to build the block again as it has grown; null: it promises nothing to anybody. */
-  journal(): Uint8Array | null {
-    const grown = this.#grown
-    if (grown === null || grown.transactions.length === this.#deposits) return null
-    return Journal.encode({
-      parentHash: grown.header.parentHash,
-      promisedHash: Header.hash(grown.header),
+  /** Encodes the record from which the block can be rebuilt; `null` without user transactions, because nothing is promised. */
+  encodeRecord(): Uint8Array | null {
+    const committed = this.#committed
+    if (committed === null || committed.transactions.length === this.#depositCount) return null
+    return OpenBlockRecord.encode({
+      parentHash: committed.header.parentHash,
+      promisedHash: Header.hash(committed.header),
       attributes: this.#attributes,
-      transactions: grown.transactions,
-      deposits: this.#deposits,
+      transactions: committed.transactions,
+      deposits: this.#depositCount,
     })
   }
 
-  /** What it has grown to is told now. Until then a block that is given up has nothing new to retract. */
-  tell(): void {
-    this.#pending = this.#grown
+  /** Call when the last published flashblock is announced. A block discarded before has nothing new to retract. */
+  markAnnounced(): void {
+    this.#pending = this.#committed
   }
 
-  /** Writes what is new into the state; it is published with the answer. */
-  publish(): Growth {
+  /** Commits the new transactions to the state and returns the flashblock that contains them. */
+  publish(): PublishedFlashblock {
     const writes = this.builder.commit()
     const block = this.builder.pending()
-    const firstTransaction = this.#published
+    const firstTransaction = this.#publishedCount
     const index = ++this.#index
-    this.#grown = block
-    this.#published = block.transactions.length
+    this.#committed = block
+    this.#publishedCount = block.transactions.length
     return {
       block,
       index,
-      flashblock: message(this.#payloadId, index, block, this.builder.hash(), firstTransaction),
+      flashblock: toFlashblock(this.#payloadId, index, block, this.builder.hash(), firstTransaction),
       firstTransaction,
       writes,
     }
   }
 }
 
-/** The stream's message for what is new in `block`. */
-function message(payloadId: Hex, index: number, block: Block, blockHash: Hash, firstTransaction: number): Flashblock {
+/** Builds the flashblock message with the transactions from `firstTransaction` on. */
+function toFlashblock(payloadId: Hex, index: number, block: Block, blockHash: Hash, firstTransaction: number): Flashblock {
   const { header } = block
   const base = {
     parentBeaconBlockRoot: header.parentBeaconBlockRoot ?? Hash.zero,

@@ -2,28 +2,30 @@ import { Address, DecodeError, Hash, Rlp, Transaction, Withdrawal } from '../../
 import type { RlpInput, RlpItem } from '../../eth/index.ts'
 import type { BlockAttributes } from './builder.ts'
 
-/** An open block as it was promised: enough to build exactly it again. */
-export interface Journal {
+/**
+ * Write-ahead record of the open block's promises: enough to rebuild exactly that block after a restart. It replaces the previous record.
+ */
+export interface OpenBlockRecord {
   readonly parentHash: Hash
-  /** the hash that the header had when it was promised last */
+  /** Hash of the header when the block was last promised. */
   readonly promisedHash: Hash
-  /** without ommers, which no block of our own has */
+  /** Without ommers: locally built blocks have none. */
   readonly attributes: BlockAttributes
-  /** all of them, those that the block opens with too: their fees may be set otherwise by now */
+  /** All transactions, including the system deposits, because the fee settings may differ after a restart. */
   readonly transactions: readonly Transaction[]
-  /** how many of them the block opens with */
+  /** Number of system deposits. */
   readonly deposits: number
 }
 
-export const Journal = { encode, decode }
+export const OpenBlockRecord = { encode, decode }
 
-/** Another one is written by another version. */
-const FORMAT = 1
-const FIELDS = 15
+/** Version of the encoding on disk. */
+const FORMAT_VERSION = 1
+const FIELD_COUNT = 15
 
-function encode({ parentHash, promisedHash, attributes, transactions, deposits }: Journal): Uint8Array {
+function encode({ parentHash, promisedHash, attributes, transactions, deposits }: OpenBlockRecord): Uint8Array {
   return Rlp.encode([
-    FORMAT,
+    FORMAT_VERSION,
     parentHash,
     promisedHash,
     attributes.timestamp,
@@ -41,18 +43,19 @@ function encode({ parentHash, promisedHash, attributes, transactions, deposits }
   ])
 }
 
-/** Throws UnreadableJournal. */
-function decode(bytes: Uint8Array): Journal {
+/** Throws CorruptOpenBlockRecord. */
+function decode(bytes: Uint8Array): OpenBlockRecord {
   try {
     return read(bytes)
   } catch (error) {
-    throw error instanceof DecodeError ? new UnreadableJournal(error.message) : error
+    throw error instanceof DecodeError ? new CorruptOpenBlockRecord(error.message) : error
   }
 }
 
-function read(bytes: Uint8Array): Journal {
+function read(bytes: Uint8Array): OpenBlockRecord {
   const items = listOf(Rlp.decode(bytes, 'journal'))
-  if (numberAt(items, 0) !== FORMAT || items.length !== FIELDS) throw new DecodeError('journal', 'was written by another version')
+  if (numberAt(items, 0) !== FORMAT_VERSION || items.length !== FIELD_COUNT)
+    throw new DecodeError('journal', 'was written by another version')
   return {
     parentHash: hashOf(items[1]),
     promisedHash: hashOf(items[2]),
@@ -70,12 +73,12 @@ function read(bytes: Uint8Array): Journal {
       ommers: [],
     },
     deposits: numberAt(items, 13),
-    // Nobody but this chain wrote them: an impersonated sender is one here too.
+    // The record is trusted: an impersonated sender stays impersonated.
     transactions: listOf(items[14]).map((item) => Transaction.decode(bytesOf(item), { impersonated: true })),
   }
 }
 
-/** An empty list is null, which an empty value is not. */
+/** `null` is encoded as an empty list, which no value is. */
 function optional(value: RlpInput | null): RlpInput {
   return value === null ? [] : [value]
 }
@@ -107,9 +110,9 @@ function numberAt(items: readonly RlpItem[], index: number): number {
   return Number(integerOf(items[index]))
 }
 
-/** What was promised cannot be read, so it can neither be kept nor be named as taken back. */
-export class UnreadableJournal extends Error {
-  override readonly name = 'UnreadableJournal'
+/** The record cannot be decoded, so its promises can be neither kept nor retracted by hash. */
+export class CorruptOpenBlockRecord extends Error {
+  override readonly name = 'CorruptOpenBlockRecord'
 
   constructor(reason: string) {
     super(`what was promised beyond the newest block cannot be read: ${reason}`)

@@ -3,15 +3,15 @@ import type { Address, Block, Hex, Transaction } from '../../eth/index.ts'
 import { InvalidTransaction, rulesAt } from '../../evm/index.ts'
 import type { ChainConfig, Rules, WriteSet } from '../../evm/index.ts'
 import { encodeExtraData, nextBaseFee } from './basefee.ts'
-import type { Breath } from '../timeslice.ts'
+import type { TimeSlice } from '../timeslice.ts'
 import { BlockBuilder, BlockFull } from './builder.ts'
 import type { BlockAttributes } from './builder.ts'
 import { baseTimeDeposit, l1AttributesDeposit } from './deposits.ts'
-import { Group } from './groupcommit.ts'
+import { GroupCommit } from './groupcommit.ts'
 import type { Head, HeadEvent } from '../view/head.ts'
-import type { Horizon } from '../view/viewfactory.ts'
-import type { Journal } from './openblockrecord.ts'
-import type { Knobs } from './testoverrides.ts'
+import type { ViewFactory } from '../view/viewfactory.ts'
+import type { OpenBlockRecord } from './openblockrecord.ts'
+import type { TestOverrides } from './testoverrides.ts'
 import type { SimulatedL1 } from './l1.ts'
 import type { Mempool } from '../pool/mempool.ts'
 import { OpenBlock } from './openblock.ts'
@@ -20,236 +20,233 @@ import type { Snapshots } from './snapshots.ts'
 import { timestampMsOf } from './chaintime.ts'
 import type { ChainTime } from './chaintime.ts'
 
-export interface SequencerParts {
+export interface SequencerDeps {
   readonly config: ChainConfig
   readonly sealed: SealedChain
   readonly snapshots: Snapshots
   readonly pool: Mempool
   readonly l1: SimulatedL1
   readonly time: ChainTime
-  readonly knobs: Knobs
+  readonly overrides: TestOverrides
   readonly seed: string
-  /** true under the native cadence: millisecond timestamps and no flashblocks */
-  readonly native: () => boolean
-  /** false when the builder has used up its share of the slot */
-  readonly withinSlot: () => boolean
+  /** True under the native cadence: millisecond timestamps, no flashblocks. */
+  readonly isNative: () => boolean
+  /** False once the builder has used its share of the slot. */
+  readonly isWithinSlot: () => boolean
   readonly head: Head
-  readonly horizon: Horizon
+  readonly viewFactory: ViewFactory
   readonly onBug: (error: unknown) => void
 }
 
-/** A sealed block, and what it wrote beyond its flashblocks. */
-interface Closed {
+/** A sealed block with the writes made after its last flashblock. */
+interface SealedBlock {
   readonly block: Block
   readonly writes: WriteSet
 }
 
-const NOTHING_SET: Pick<Knobs, 'nextBaseFee' | 'nextPrevRandao'> = { nextBaseFee: null, nextPrevRandao: null }
+const NO_BLOCK_OVERRIDES: Pick<TestOverrides, 'nextBaseFee' | 'nextPrevRandao'> = { nextBaseFee: null, nextPrevRandao: null }
 
 /**
- * Turns pooled transactions into flashblocks and sealed blocks. What it published it never reorders:
- * a block only grows until it is sealed, and a builder that is given up is announced as retracted. Whatever throws here
- * has discarded the open block before.
- * Its callers take turns (the chain's queue).
+ * Builds flashblocks and sealed blocks from the pool.
+ * Published transactions are never reordered: a block only grows until it is sealed, and a discarded one is announced as retracted. A
+ * method that throws has discarded the open block. Callers hold the chain's mutex.
  */
 export class Sequencer {
-  readonly #parts: SequencerParts
-  #open: OpenBlock | null = null
-  /** while several blocks are sealed by one flush */
-  #group: Group | null = null
-  #payloads = 0
+  readonly #deps: SequencerDeps
+  #openBlock: OpenBlock | null = null
+  /** Set while several blocks share one flush. */
+  #groupCommit: GroupCommit | null = null
+  #payloadCount = 0
 
-  constructor(parts: SequencerParts) {
-    this.#parts = parts
+  constructor(deps: SequencerDeps) {
+    this.#deps = deps
   }
 
-  get isOpen(): boolean {
-    return this.#open !== null
+  get hasOpenBlock(): boolean {
+    return this.#openBlock !== null
   }
 
-  /** True when somebody's transaction was promised in the open block. */
+  /** True if the open block contains user transactions. */
   get hasPromises(): boolean {
-    return this.#open !== null && this.#open.userTransactions.length > 0
+    return this.#openBlock !== null && this.#openBlock.userTransactions.length > 0
   }
 
-  /** True when the pool holds something executable that pays the next block's base fee. */
-  get hasWork(): boolean {
-    const { config, sealed, pool, knobs } = this.#parts
+  /** True if the pool has an executable transaction that pays the next block's base fee. */
+  get hasExecutable(): boolean {
+    const { config, sealed, pool, overrides } = this.#deps
     const { header } = sealed.head
     const rules = rulesAt(config, header.number + 1, header.timestamp + 1)
-    return pool.selection(knobs.nextBaseFee ?? nextBaseFee(header, config, rules) ?? 0n).peek() !== null
+    return pool.bestTransactions(overrides.nextBaseFee ?? nextBaseFee(header, config, rules) ?? 0n).peek() !== null
   }
 
-  /** Begins a block on the head and publishes index 0: the deposits, at once. */
-  open(): void {
-    this.#orDiscard(() => {
-      this.#open = this.#begin(this.#attributes())
-      if (!this.#parts.native()) this.#publish()
+  /** Opens a block on the head and publishes flashblock 0, which holds the system deposits. */
+  openBlock(): void {
+    this.#discardOnError(() => {
+      this.#openBlock = this.#beginBlock(this.#nextAttributes())
+      if (!this.#deps.isNative()) this.#publish()
     })
   }
 
-  /** The next flashblock. It may fill the block up to `slot`/`slots` of its gas. */
-  flash(slot: number, slots: number): void {
-    const open = this.#opened()
-    this.#orDiscard(() => {
-      this.#fill(open, (open.builder.gasLimit * BigInt(slot)) / BigInt(slots))
+  /** Publishes the next flashblock, filling the block up to `slot`/`slots` of its gas limit. */
+  publishFlashblock(slot: number, slots: number): void {
+    const openBlock = this.#requireOpenBlock()
+    this.#discardOnError(() => {
+      this.#includeBest(openBlock, (openBlock.builder.gasLimit * BigInt(slot)) / BigInt(slots))
       this.#publish()
     })
   }
 
-  /** Takes in what the pool holds as far as the block has room; publishes it when there was something. */
-  fill(most = Number.POSITIVE_INFINITY): number {
-    const open = this.#opened()
-    return this.#orDiscard(() => {
-      const count = this.#fill(open, open.builder.gasLimit, most)
-      if (count > 0 && !this.#parts.native()) this.#publish()
+  /** Includes up to `limit` pool transactions that fit, and publishes them if there are any. Returns their number. */
+  includeFromPool(limit = Number.POSITIVE_INFINITY): number {
+    const openBlock = this.#requireOpenBlock()
+    return this.#discardOnError(() => {
+      const count = this.#includeBest(openBlock, openBlock.builder.gasLimit, limit)
+      if (count > 0 && !this.#deps.isNative()) this.#publish()
       return count
     })
   }
 
   /**
-   * From now on until `release`, blocks are made together: what is sealed is durable and announced when a breath is due, and not one by one.
-   * Nothing is open now, or what is open has not been announced.
+   * Until `endGroupCommit`, sealed blocks are flushed and announced together, at each expired time slice. No announced block may be open.
    */
-  hold(): void {
-    const { time, knobs } = this.#parts
-    this.#group = new Group(time, knobs)
+  beginGroupCommit(): void {
+    const { time, overrides } = this.#deps
+    this.#groupCommit = new GroupCommit(time, overrides)
   }
 
-  /** Between two of them. When it throws, all since it was done last is as if it had never been. */
-  async breathe(breath: Breath): Promise<void> {
-    if (breath.isDue) await this.#commit(breath)
+  /** Call between two blocks. When it throws, all blocks since the last flush are undone. */
+  async flushIfExpired(timeSlice: TimeSlice): Promise<void> {
+    if (timeSlice.isExpired) await this.#flushGroup(timeSlice)
   }
 
-  async release(breath: Breath): Promise<void> {
+  async endGroupCommit(timeSlice: TimeSlice): Promise<void> {
     try {
-      await this.#commit(breath)
+      await this.#flushGroup(timeSlice)
     } finally {
-      this.#group = null
+      this.#groupCommit = null
     }
   }
 
   /**
-   * Seals the block that was promised before the chain was opened, exactly as it was promised. False: that cannot be done, and nothing has changed.
-   * Throws what the store throws, which then keeps the promise for another time.
+   * Seals the block that was promised before a restart, exactly as promised. Returns false and changes nothing when that is impossible.
+   * Throws store errors; the record then stays for the next start.
    */
-  recover(journal: Journal): boolean {
-    const { sealed } = this.#parts
-    const open = this.#rebuilt(journal)
-    if (open === null) return false
-    const closed = open.builder.seal()
-    sealed.append(closed.block)
+  recover(record: OpenBlockRecord): boolean {
+    const { sealed } = this.#deps
+    const openBlock = this.#rebuild(record)
+    if (openBlock === null) return false
+    const sealedBlock = openBlock.builder.seal()
+    sealed.append(sealedBlock.block)
     sealed.flush()
-    this.#sealedNext(closed)
+    this.#finishNextBlock(sealedBlock)
     return true
   }
 
-  /** Closes the open block for good. Time goes on from it, and what was set for one block is used up. */
+  /** Seals the open block, advances the time to it, and clears the overrides for one block. */
   seal(): Block {
-    return this.#sealedNext(this.#close())
+    return this.#finishNextBlock(this.#sealOpenBlock())
   }
 
-  /**
-   * Gives the open block up, as if it had never been begun: its transactions wait in the pool again, and what was published
-   * of it is announced as retracted.
-   */
+  /** Discards the open block: its transactions return to the pool, and its published part is announced as retracted. */
   discard(): void {
-    const open = this.#open
-    if (open === null) return
-    this.forget()
-    this.#unpromise()
-    this.#parts.pool.putBack(open.userTransactions)
-    if (open.pending === null) return
-    this.#announce({ kind: 'rewind', view: this.#parts.horizon.view(), removed: [], retracted: open.pending }, [], [])
+    const openBlock = this.#openBlock
+    if (openBlock === null) return
+    this.abandon()
+    this.#clearOpenBlockRecord()
+    this.#deps.pool.reinsert(openBlock.userTransactions)
+    if (openBlock.pending === null) return
+    this.#announce({ kind: 'rewind', view: this.#deps.viewFactory.create(), removed: [], retracted: openBlock.pending }, [], [])
   }
 
-  /** Drops the open block without a word and answers what was published of it; for rewinds that announce more than that. */
-  forget(): Block | null {
-    const open = this.#open
-    if (open === null) return null
-    this.#open = null
-    open.builder.release()
-    this.#parts.sealed.retract()
-    return open.pending
+  /** Drops the open block without announcement and returns its published part, for rewinds that announce it themselves. */
+  abandon(): Block | null {
+    const openBlock = this.#openBlock
+    if (openBlock === null) return null
+    this.#openBlock = null
+    openBlock.builder.release()
+    this.#deps.sealed.revertOpenState()
+    return openBlock.pending
   }
 
   /**
-   * Seals a block of exactly these transactions with the timestamp of `old`, whose place it takes; those that cannot be
-   * included are left out. The chain's time has been there before: it stays as it is, and so does what was set for the
-   * next block.
+   * Seals a block of these transactions in place of `old`, with its timestamp; transactions that cannot be included are left out. The
+   * chain's time and the overrides for the next block stay unchanged.
    */
-  replace(old: Block, transactions: readonly Transaction[]): Block {
-    const open = this.#begin(this.#attributes(old))
-    this.#open = open
-    this.#orDiscard(() => transactions.forEach((tx) => this.#include(open, tx)))
-    return this.#sealed(this.#close())
+  sealReplacement(old: Block, transactions: readonly Transaction[]): Block {
+    const openBlock = this.#beginBlock(this.#nextAttributes(old))
+    this.#openBlock = openBlock
+    this.#discardOnError(() => transactions.forEach((tx) => this.#include(openBlock, tx)))
+    return this.#finishBlock(this.#sealOpenBlock())
   }
 
-  async #commit(breath: Breath): Promise<void> {
-    const { sealed, snapshots } = this.#parts
-    const group = this.#group
+  async #flushGroup(timeSlice: TimeSlice): Promise<void> {
+    const { sealed, snapshots } = this.#deps
+    const group = this.#groupCommit
     try {
       sealed.flush()
     } catch (error) {
-      sealed.retract()
-      group?.undo()
+      sealed.revertOpenState()
+      group?.restore()
       throw error
     } finally {
-      this.hold()
+      this.beginGroupCommit()
     }
     for (const announce of group?.announcements ?? []) {
       announce()
-      await breath.take()
+      await timeSlice.yieldIfExpired()
     }
     sealed.prune(snapshots.oldestVersion)
   }
 
-  #close(): Closed {
-    const open = this.#opened()
-    return this.#orDiscard(() => {
-      const closed = open.builder.seal()
-      this.#parts.sealed.append(closed.block)
-      if (this.#group === null) this.#parts.sealed.flush()
-      this.#open = null
-      return closed
+  #sealOpenBlock(): SealedBlock {
+    const openBlock = this.#requireOpenBlock()
+    return this.#discardOnError(() => {
+      const sealedBlock = openBlock.builder.seal()
+      this.#deps.sealed.append(sealedBlock.block)
+      if (this.#groupCommit === null) this.#deps.sealed.flush()
+      this.#openBlock = null
+      return sealedBlock
     })
   }
 
-  #sealedNext(closed: Closed): Block {
-    const { time, knobs } = this.#parts
-    time.sealed(timestampMsOf(closed.block))
-    Object.assign(knobs, NOTHING_SET)
-    return this.#sealed(closed)
+  #finishNextBlock(sealedBlock: SealedBlock): Block {
+    const { time, overrides } = this.#deps
+    time.onSealed(timestampMsOf(sealedBlock.block))
+    Object.assign(overrides, NO_BLOCK_OVERRIDES)
+    return this.#finishBlock(sealedBlock)
   }
 
-  #sealed({ block, writes }: Closed): Block {
-    const { sealed, snapshots, horizon } = this.#parts
-    this.#announce({ kind: 'block', sealed: true, view: horizon.view(), block, writes }, block.transactions, writes.accounts.keys())
-    if (this.#group === null) sealed.prune(snapshots.oldestVersion)
+  #finishBlock({ block, writes }: SealedBlock): Block {
+    const { sealed, snapshots, viewFactory } = this.#deps
+    this.#announce({ kind: 'block', sealed: true, view: viewFactory.create(), block, writes }, block.transactions, writes.accounts.keys())
+    if (this.#groupCommit === null) sealed.prune(snapshots.oldestVersion)
     return block
   }
 
-  /** The pool forgets what is announced, and whatever can no longer be. */
+  /** Announces the event after removing included and outdated transactions from the pool; at the flush if a group commit is active. */
   #announce(event: HeadEvent, included: readonly Transaction[], written: Iterable<Address>): void {
-    const { pool, head } = this.#parts
-    const tell = () => {
+    const { pool, head } = this.#deps
+    const announce = () => {
       pool.prune(included, written)
       head.announce(event)
     }
-    if (this.#group === null) tell()
-    else this.#group.announcements.push(tell)
+    if (this.#groupCommit === null) announce()
+    else this.#groupCommit.announcements.push(announce)
   }
 
-  /** A store that fails keeps a journal that the next success replaces; until then a restart would seal what was given up, and break no promise. */
-  #unpromise(): void {
+  /**
+   * A failing store keeps the stale record until the next successful flush. A restart before that seals the discarded block, which breaks
+   * no promise.
+   */
+  #clearOpenBlockRecord(): void {
     try {
-      this.#parts.sealed.unpromise()
+      this.#deps.sealed.clearOpenBlockRecord()
     } catch (error) {
-      this.#parts.onBug(error)
+      this.#deps.onBug(error)
     }
   }
 
-  #orDiscard<T>(work: () => T): T {
+  #discardOnError<T>(work: () => T): T {
     try {
       return work()
     } catch (error) {
@@ -258,18 +255,18 @@ export class Sequencer {
     }
   }
 
-  #opened(): OpenBlock {
-    if (this.#open === null) throw new Error('no block is open')
-    return this.#open
+  #requireOpenBlock(): OpenBlock {
+    if (this.#openBlock === null) throw new Error('no block is open')
+    return this.#openBlock
   }
 
-  #begin(attributes: BlockAttributes): OpenBlock {
-    const { config, sealed } = this.#parts
+  #beginBlock(attributes: BlockAttributes): OpenBlock {
+    const { config, sealed } = this.#deps
     const parent = sealed.head
     const builder = new BlockBuilder(sealed.history, config, parent, attributes, sealed.blockHash)
     try {
       builder.begin()
-      for (const deposit of this.#deposits(attributes, parent, builder.context.rules)) builder.add(deposit)
+      for (const deposit of this.#systemDeposits(attributes, parent, builder.context.rules)) builder.add(deposit)
     } catch (error) {
       builder.release()
       throw error
@@ -277,9 +274,9 @@ export class Sequencer {
     return new OpenBlock(builder, attributes, this.#payloadId(parent))
   }
 
-  /** Null: the block's parent is not the head, or other rules are in force than when it was promised. */
-  #rebuilt({ parentHash, promisedHash, attributes, transactions, deposits }: Journal): OpenBlock | null {
-    const { config, sealed } = this.#parts
+  /** Returns `null` when the parent is not the head or the rebuilt block has another hash, for example under other rules. */
+  #rebuild({ parentHash, promisedHash, attributes, transactions, deposits }: OpenBlockRecord): OpenBlock | null {
+    const { config, sealed } = this.#deps
     const { head: parent, history, blockHash } = sealed
     if (parent.hash !== parentHash) return null
     const builder = new BlockBuilder(history, config, parent, attributes, blockHash)
@@ -291,38 +288,38 @@ export class Sequencer {
         return new OpenBlock(builder, attributes, this.#payloadId(parent), deposits)
       }
     } catch (error) {
-      if (!(error instanceof InvalidTransaction) && !(error instanceof BlockFull)) this.#parts.onBug(error)
+      if (!(error instanceof InvalidTransaction) && !(error instanceof BlockFull)) this.#deps.onBug(error)
     }
     builder.release()
-    sealed.retract()
+    sealed.revertOpenState()
     return null
   }
 
-  /** What a block of an OP chain opens with. */
-  #deposits({ timestamp, timestampMs }: BlockAttributes, parent: Block, rules: Rules): readonly Transaction[] {
-    const { config, l1 } = this.#parts
+  /** Deposits at the start of an OP block. */
+  #systemDeposits({ timestamp, timestampMs }: BlockAttributes, parent: Block, rules: Rules): readonly Transaction[] {
+    const { config, l1 } = this.#deps
     if (config.op === null) return []
-    const attributes = l1AttributesDeposit(l1.at(timestamp), parent, l1.options, rules)
+    const attributes = l1AttributesDeposit(l1.originAt(timestamp), parent, l1.options, rules)
     return timestampMs === null ? [attributes] : [attributes, baseTimeDeposit(parent, timestampMs % 1_000)]
   }
 
-  /** Of the next block; or of one that takes the place of `old`, which has its time, with or without milliseconds. */
-  #attributes(old: Block | null = null): BlockAttributes {
-    const { config, sealed, l1, time, knobs, seed } = this.#parts
+  /** Attributes of the next block, or of the replacement for `old` with the same timestamp. */
+  #nextAttributes(old: Block | null = null): BlockAttributes {
+    const { config, sealed, l1, time, overrides, seed } = this.#deps
     const parent = sealed.head
-    const native = old === null ? this.#parts.native() : old.timestampMs !== null
-    const timestampMs = old === null ? time.next(parent, native) : timestampMsOf(old)
-    const { nextBaseFee, nextPrevRandao } = old === null ? knobs : NOTHING_SET
+    const native = old === null ? this.#deps.isNative() : old.timestampMs !== null
+    const timestampMs = old === null ? time.nextTimestampMs(parent, native) : timestampMsOf(old)
+    const { nextBaseFee, nextPrevRandao } = old === null ? overrides : NO_BLOCK_OVERRIDES
     const timestamp = Math.floor(timestampMs / 1_000)
     const rules = rulesAt(config, parent.header.number + 1, timestamp)
     return {
       timestamp,
       timestampMs: native ? timestampMs : null,
-      prevRandao: nextPrevRandao ?? digest(`randao ${seed} ${parent.header.number + 1} ${knobs.salt}`),
-      feeRecipient: knobs.coinbase,
-      gasLimit: knobs.gasLimit,
-      extraData: config.op === null ? new Uint8Array(0) : encodeExtraData(knobs.feeParameters, rules),
-      parentBeaconBlockRoot: rules.has('cancun') ? digest(`beacon ${l1.at(timestamp).hash}`) : null,
+      prevRandao: nextPrevRandao ?? Hash.ofText(`randao ${seed} ${parent.header.number + 1} ${overrides.salt}`),
+      feeRecipient: overrides.coinbase,
+      gasLimit: overrides.gasLimit,
+      extraData: config.op === null ? new Uint8Array(0) : encodeExtraData(overrides.feeParameters, rules),
+      parentBeaconBlockRoot: rules.has('cancun') ? Hash.ofText(`beacon ${l1.originAt(timestamp).hash}`) : null,
       withdrawals: rules.has('shanghai') ? [] : null,
       baseFeePerGas: nextBaseFee,
       difficulty: 0n,
@@ -330,67 +327,62 @@ export class Sequencer {
     }
   }
 
-  #fill(open: OpenBlock, gasBudget: bigint, most = Number.POSITIVE_INFINITY): number {
-    const { builder } = open
-    const selection = this.#parts.pool.selection(builder.baseFeePerGas)
+  #includeBest(openBlock: OpenBlock, gasBudget: bigint, limit = Number.POSITIVE_INFINITY): number {
+    const { builder } = openBlock
+    const candidates = this.#deps.pool.bestTransactions(builder.baseFeePerGas)
     let count = 0
-    for (let tx = selection.peek(); tx !== null && count < most; tx = selection.peek()) {
-      if (!this.#parts.withinSlot()) break
-      if (builder.fits(tx, gasBudget) && this.#include(open, tx)) {
+    for (let tx = candidates.peek(); tx !== null && count < limit; tx = candidates.peek()) {
+      if (!this.#deps.isWithinSlot()) break
+      if (builder.fits(tx, gasBudget) && this.#include(openBlock, tx)) {
         count++
-        selection.take()
+        candidates.shift()
       } else {
-        selection.skipSender()
+        candidates.pop()
       }
     }
     return count
   }
 
   /**
-   * False when the transaction could not be included: it waits for another block, or is dropped when it never can be. One
-   * that breaks the executor is dropped as well, or it would break every block to come. One that takes the block with it
-   * is thrown on, so that the others wait for the next block.
+   * Returns false when the transaction was not included. It stays in the pool if it may become valid; otherwise it is dropped, and so is
+   * one that fails inside the executor, which would fail every later block. Rethrows when the whole block is lost.
    */
-  #include(open: OpenBlock, tx: Transaction): boolean {
+  #include(openBlock: OpenBlock, tx: Transaction): boolean {
     try {
-      open.builder.add(tx)
+      openBlock.builder.add(tx)
       return true
     } catch (error) {
       if (error instanceof BlockFull) return false
-      if (!mayStillBe(error)) this.#parts.pool.drop(tx.hash)
-      if (open.builder.isLost) throw error
-      if (!(error instanceof InvalidTransaction)) this.#parts.onBug(error)
+      if (!mayBecomeValid(error)) this.#deps.pool.drop(tx.hash)
+      if (openBlock.builder.isLost) throw error
+      if (!(error instanceof InvalidTransaction)) this.#deps.onBug(error)
       return false
     }
   }
 
   #publish(): void {
-    const { sealed, horizon } = this.#parts
-    const open = this.#opened()
-    const { block, index, flashblock, firstTransaction, writes } = open.publish()
+    const { sealed, viewFactory } = this.#deps
+    const openBlock = this.#requireOpenBlock()
+    const { block, index, flashblock, firstTransaction, writes } = openBlock.publish()
     const included = block.transactions.slice(firstTransaction)
-    // Of a group, nothing is promised that is not sealed.
-    if (this.#group === null && sealed.kept !== null && included.length > 0) this.#journal(open)
-    open.tell()
-    const view = horizon.view(block, index)
+    // In a group commit nothing is promised before it is sealed, so no record is needed.
+    if (this.#groupCommit === null && sealed.persistedState !== null && included.length > 0) this.#writeOpenBlockRecord(openBlock)
+    openBlock.markAnnounced()
+    const view = viewFactory.create(block, index)
     this.#announce({ kind: 'block', sealed: false, view, block, flashblock, firstTransaction, writes }, included, writes.accounts.keys())
   }
 
-  #journal(open: OpenBlock): void {
-    const journal = open.journal()
-    if (journal !== null) this.#parts.sealed.promise(journal)
+  #writeOpenBlockRecord(openBlock: OpenBlock): void {
+    const record = openBlock.encodeRecord()
+    if (record !== null) this.#deps.sealed.putOpenBlockRecord(record)
   }
 
   #payloadId(parent: Block): Hex {
-    return digest(`payload ${parent.hash} ${this.#payloads++}`).slice(0, 18) as Hex
+    return Hash.ofText(`payload ${parent.hash} ${this.#payloadCount++}`).slice(0, 18) as Hex
   }
 }
 
-/** An earlier transaction of the sender took the money: more may come, so it waits, as in geth's pool. */
-function mayStillBe(error: unknown): boolean {
+/** An earlier transaction of the sender may have spent the balance, so the transaction stays in the pool, as in geth. */
+function mayBecomeValid(error: unknown): boolean {
   return error instanceof InvalidTransaction && error.code === 'insufficient-funds'
-}
-
-function digest(text: string): Hash {
-  return Hash.ofText(text)
 }

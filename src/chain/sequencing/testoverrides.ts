@@ -1,20 +1,24 @@
 import type { Address, Hash } from '../../eth/index.ts'
 import type { FeeParameters } from './basefee.ts'
 
-/** What a test may set for coming blocks. One value, which whoever builds, shows or remembers blocks shares. */
-export interface Knobs {
+/** Settings for coming blocks that tests can change; one mutable object shared by sequencer, view factory and snapshots. */
+export interface TestOverrides {
   gasLimit: bigint
   coinbase: Address
   feeParameters: FeeParameters
-  /** wei; for one block, then null again */
+  /** Wei; applies to one block. */
   nextBaseFee: bigint | null
-  /** for one block, then null again */
+  /** Applies to one block. */
   nextPrevRandao: Hash | null
-  /** makes the blocks of a second try differ from those of the first */
+  /** Counts reorgs, so that replacement blocks differ from the replaced ones. */
   salt: number
 }
 
-/** As a chain begins. */
-export function freshKnobs({ gasLimit, coinbase, feeParameters }: Pick<Knobs, 'gasLimit' | 'coinbase' | 'feeParameters'>): Knobs {
+/** Returns the settings at chain start. */
+export function initialOverrides({
+  gasLimit,
+  coinbase,
+  feeParameters,
+}: Pick<TestOverrides, 'gasLimit' | 'coinbase' | 'feeParameters'>): TestOverrides {
   return { gasLimit, coinbase, feeParameters, nextBaseFee: null, nextPrevRandao: null, salt: 0 }
 }

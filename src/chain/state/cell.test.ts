@@ -40,7 +40,7 @@ it('a cell reads at every version what was written last by then, also after taki
         expect(cell.newest).toBe(model.at(-1))
         const readable = model.slice(floor)
         expect(readable.map((_, index) => cell.at(floor + index))).toEqual(readable)
-        expect(cell.isDead).toBe(readable.every((value) => value === 0))
+        expect(cell.isEmpty).toBe(readable.every((value) => value === 0))
       }
     }),
     { seed: 7, numRuns: 30 },
@@ -56,5 +56,5 @@ it('pruning tells how many entries went', () => {
   expect(cell.prune(40)).toBe(30)
   cell.write(41, 0)
   expect(cell.prune(41)).toBe(2)
-  expect(cell.isDead).toBe(true)
+  expect(cell.isEmpty).toBe(true)
 })

@@ -1,17 +1,17 @@
-/** The version before all: a cell that holds nothing. */
-const NEVER = -1
-/** Up to here arrays grow by exactly one: V8 would reserve 17 places for the second entry, and most keys never have more. */
+/** Version of a cell that holds nothing. */
+const NO_VERSION = -1
+/** Up to this length arrays grow by one: V8 would reserve 17 places for the second entry, and most keys never have more. */
 const EXACT_GROWTH = 16
 
 /**
- * One key's value through the versions: the newest inline, older ones behind it in parallel arrays. Most keys are written
- * once and have no past. A key that was never written reads as `absent`, and so does one that was deleted.
+ * One key's value at every version: the newest inline, older ones in parallel arrays. Most keys are written once and have no older values.
+ * Absent and deleted keys read as `absent`.
  */
 export class Cell<V> {
   readonly #absent: V
-  #version = NEVER
+  #version = NO_VERSION
   #value: V
-  #past: Past<V> | null = null
+  #older: OlderEntries<V> | null = null
 
   constructor(absent: V) {
     this.#absent = absent
@@ -22,74 +22,74 @@ export class Cell<V> {
     return this.#value
   }
 
-  /** Nothing can be read from it at any version. */
-  get isDead(): boolean {
-    return this.#past === null && this.#value === this.#absent
+  /** True if every version reads as absent. */
+  get isEmpty(): boolean {
+    return this.#older === null && this.#value === this.#absent
   }
 
   at(version: number): V {
     if (this.#version <= version) return this.#value
-    const index = lastUntil(this.#past, version)
-    return index < 0 ? this.#absent : this.#past!.values[index]!
+    const index = lastAtOrBelow(this.#older, version)
+    return index < 0 ? this.#absent : this.#older!.values[index]!
   }
 
-  /** `version` is above every one written before. */
+  /** `version` must be above all versions written before. */
   write(version: number, value: V): void {
-    if (this.#version !== NEVER) this.#past = append(this.#past, this.#version, this.#value)
+    if (this.#version !== NO_VERSION) this.#older = append(this.#older, this.#version, this.#value)
     this.#version = version
     this.#value = value
   }
 
-  /** Takes the newest entry back. */
+  /** Removes the newest entry. */
   undo(): void {
-    const past = this.#past
-    this.#version = past?.versions.pop() ?? NEVER
-    this.#value = past === null ? this.#absent : past.values.pop()!
-    if (past !== null && past.versions.length === past.start) this.#past = null
+    const older = this.#older
+    this.#version = older?.versions.pop() ?? NO_VERSION
+    this.#value = older === null ? this.#absent : older.values.pop()!
+    if (older !== null && older.versions.length === older.start) this.#older = null
   }
 
-  /** Forgets what only versions below `floor` could read. Answers how many entries that were. */
+  /** Drops entries that only versions below `floor` can read. Returns the number of dropped entries. */
   prune(floor: number): number {
     const before = this.#entryCount()
-    if (this.#version > floor) this.#past = dropUntil(this.#past, lastUntil(this.#past, floor), this.#absent)
-    else this.#forgetPast()
+    if (this.#version > floor) this.#older = dropBefore(this.#older, lastAtOrBelow(this.#older, floor), this.#absent)
+    else this.#dropOlder()
     return before - this.#entryCount()
   }
 
-  #forgetPast(): void {
-    this.#past = null
-    if (this.#value === this.#absent) this.#version = NEVER
+  #dropOlder(): void {
+    this.#older = null
+    if (this.#value === this.#absent) this.#version = NO_VERSION
   }
 
   #entryCount(): number {
-    const past = this.#past === null ? 0 : this.#past.versions.length - this.#past.start
-    return past + (this.#version === NEVER ? 0 : 1)
+    const older = this.#older === null ? 0 : this.#older.versions.length - this.#older.start
+    return older + (this.#version === NO_VERSION ? 0 : 1)
   }
 }
 
-/** Ascending versions and their values; what is before `start` is pruned. Never without an entry. */
-interface Past<V> {
+/** Ascending versions and their values; entries before `start` are pruned. Never empty. */
+interface OlderEntries<V> {
   versions: number[]
   values: V[]
   start: number
 }
 
-function append<V>(past: Past<V> | null, version: number, value: V): Past<V> {
-  if (past === null) return { versions: [version], values: [value], start: 0 }
-  if (past.versions.length < EXACT_GROWTH) {
-    past.versions = past.versions.concat(version)
-    past.values = past.values.concat(value)
+function append<V>(older: OlderEntries<V> | null, version: number, value: V): OlderEntries<V> {
+  if (older === null) return { versions: [version], values: [value], start: 0 }
+  if (older.versions.length < EXACT_GROWTH) {
+    older.versions = older.versions.concat(version)
+    older.values = older.values.concat(value)
   } else {
-    past.versions.push(version)
-    past.values.push(value)
+    older.versions.push(version)
+    older.values.push(value)
   }
-  return past
+  return older
 }
 
-/** Index of the last entry at or below `version`, -1 if there is none. */
-function lastUntil<V>(past: Past<V> | null, version: number): number {
-  if (past === null) return -1
-  const { versions, start } = past
+/** Returns the index of the last entry at or below `version`, or -1. */
+function lastAtOrBelow<V>(older: OlderEntries<V> | null, version: number): number {
+  if (older === null) return -1
+  const { versions, start } = older
   let low = start
   let high = versions.length
   while (low < high) {
@@ -100,17 +100,17 @@ function lastUntil<V>(past: Past<V> | null, version: number): number {
   return low === start ? -1 : low - 1
 }
 
-/** Keeps the entries from `index` on, without that one if it says what no entry says too. */
-function dropUntil<V>(past: Past<V> | null, index: number, absent: V): Past<V> | null {
-  if (past === null || index < 0) return past
-  const start = past.values[index] === absent ? index + 1 : index
-  if (start === past.versions.length) return null
-  past.values.fill(absent, past.start, start)
-  past.start = start
-  return start * 2 > past.versions.length ? compact(past) : past
+/** Keeps the entries from `index` on, without a leading absent value. */
+function dropBefore<V>(older: OlderEntries<V> | null, index: number, absent: V): OlderEntries<V> | null {
+  if (older === null || index < 0) return older
+  const start = older.values[index] === absent ? index + 1 : index
+  if (start === older.versions.length) return null
+  older.values.fill(absent, older.start, start)
+  older.start = start
+  return start * 2 > older.versions.length ? compact(older) : older
 }
 
-/** Moving the rest for every pruned version would cost as much as the history is long. */
-function compact<V>({ versions, values, start }: Past<V>): Past<V> {
+/** Compacts only after half of the array is pruned: copying at every prune would make pruning linear in the history. */
+function compact<V>({ versions, values, start }: OlderEntries<V>): OlderEntries<V> {
   return { versions: versions.slice(start), values: values.slice(start), start: 0 }
 }

@@ -60,7 +60,8 @@ test('whatever a table was used for before, a world reads its own version: later
       const history = new StateHistory()
       for (const [kind, ...picks] of steps) {
         const [first] = picks
-        const version = history.floor + (((first?.[0] ?? 0) * 3 + (first?.[1] ?? 0)) % (history.version - history.floor + 1))
+        const version =
+          history.oldestVersion + (((first?.[0] ?? 0) * 3 + (first?.[1] ?? 0)) % (history.version - history.oldestVersion + 1))
         if (kind === 'read') check(history, version)
         else if (kind === 'rewind') history.rewind(version)
         else if (kind === 'prune') history.prune(version)

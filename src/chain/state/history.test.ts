@@ -133,7 +133,7 @@ describe('memory', () => {
     for (let i = 0; i < 5; i++) history.apply(writes({ [ALICE]: account(i + 1) }))
     history.prune(3)
     history.prune(1)
-    expect(history.floor).toBe(3)
+    expect(history.oldestVersion).toBe(3)
     expect(() => history.at(2)).toThrow(PrunedState)
     expect(() => history.rewind(2)).toThrow(PrunedState)
   })
@@ -269,8 +269,8 @@ class Pair {
 
   act(action: Action): void {
     if (action.kind === 'apply') return this.#apply(writes(action.accounts, action.storage))
-    const { floor, version } = this.history
-    const target = floor + Math.round(action.part * (version - floor))
+    const { oldestVersion, version } = this.history
+    const target = oldestVersion + Math.round(action.part * (version - oldestVersion))
     if (action.kind === 'prune') this.history.prune(target)
     if (action.kind === 'rewind') this.#rewind(target)
     if (action.kind === 'root') expect(this.history.stateRoot(target)).toBe(stateRootOf(this.copies[target]!))
@@ -294,7 +294,7 @@ class Pair {
 
   checkReads(): void {
     this.copies.forEach((copy, version) => {
-      if (version >= this.history.floor) return expectSame(this.readers[version]!, copy)
+      if (version >= this.history.oldestVersion) return expectSame(this.readers[version]!, copy)
       expect(() => this.readers[version]!.account(ALICE)).toThrow(PrunedState)
       expect(() => this.history.at(version)).toThrow(PrunedState)
     })
@@ -302,7 +302,7 @@ class Pair {
   }
 
   checkCommitments(): void {
-    for (let version = this.history.floor; version <= this.history.version; version++) {
+    for (let version = this.history.oldestVersion; version <= this.history.version; version++) {
       expect(this.history.stateRoot(version)).toBe(stateRootOf(this.copies[version]!))
       for (const address of ADDRESSES)
         expect(this.history.storageRoot(address, version)).toBe(storageRootOf(this.copies[version]!, address))
@@ -312,7 +312,7 @@ class Pair {
 
   /** What is kept is what the readable versions need, counted from the copies. */
   checkSize(): void {
-    const kept = this.copies.slice(this.history.floor)
+    const kept = this.copies.slice(this.history.oldestVersion)
     const accounts = ADDRESSES.map((address) => changes(kept.map((copy) => copy.accounts.get(address) ?? null)))
     const slots = ADDRESSES.flatMap((address) =>
       SLOTS.map((slot) => changes(kept.map((copy) => copy.storage.get(address)?.get(slot) ?? null))),

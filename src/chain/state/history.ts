@@ -3,176 +3,176 @@ import type { Address, Hash } from '../../eth/index.ts'
 import { World } from '../../evm/index.ts'
 import type { Account, StateKey, StateReader, WriteSet } from '../../evm/index.ts'
 import { Cell } from './cell.ts'
-import { accountKey, NO_ACCOUNTS, NO_STORAGE, proveAccount, storageKey } from './proof.ts'
+import { accountKey, EMPTY_ACCOUNT_TRIE, EMPTY_STORAGE_TRIE, proveAccount, storageKey } from './proof.ts'
 import type { AccountLeaf, AccountProof, AccountTrie, StorageTrie } from './proof.ts'
-import { Writes } from './writesetbuilder.ts'
+import { WriteSetBuilder } from './writesetbuilder.ts'
 
 /** Counters for metrics. */
 export interface StateSize {
-  /** addresses that hold an account at some readable version */
+  /** Accounts that exist at some readable version. */
   readonly accounts: number
-  /** slots that are not zero at some readable version */
+  /** Slots that are non-zero at some readable version. */
   readonly slots: number
-  /** remembered values of all of them */
+  /** Stored values of all of them. */
   readonly entries: number
   readonly versions: number
   readonly codes: number
 }
 
 /**
- * The state at every version from the floor to the newest. A version is made by each applied write set; version 0 is the
- * genesis. Roots and proofs come from the tries of the newest version, which follow lazily: writes only note which keys
- * are stale, and an older version's tries are the newest ones with the older values put in.
+ * The state at every version from the oldest to the newest. Each applied write set makes a version; version 0 is the genesis.
+ * Roots and proofs come from the tries of the newest version, which are updated lazily: writes only mark keys as stale. The tries of an
+ * older version are the newest ones with the older values put in.
  */
 export class StateHistory {
   readonly #accounts = new Map<Address, AccountCell>()
   readonly #codes = new Map<Hash, Uint8Array>([[EMPTY_CODE_HASH, new Uint8Array()]])
-  readonly #steps = new Map<number, Step>()
-  /** what the account trie does not know yet */
+  readonly #entries = new Map<number, VersionEntry>()
+  /** Cells that changed since the tries were last updated. */
   readonly #stale = new Set<KeyCell>()
-  #trie = NO_ACCOUNTS
+  #trie = EMPTY_ACCOUNT_TRIE
   #version = 0
   #floor = 0
   #slotCount = 0
   #entryCount = 0
 
   constructor(genesis: WriteSet = NO_WRITES) {
-    this.#check(genesis)
-    this.#write(genesis, 0)
+    this.#assertConsistent(genesis)
+    this.#writeAll(genesis, 0)
   }
 
-  /** Version 0 is what these make together, as `whole` cut them. Throws InconsistentWrites. */
-  static of(pieces: Iterable<WriteSet>): StateHistory {
+  /** Builds version 0 from the chunks of `dump`. Throws InconsistentWrites. */
+  static fromChunks(pieces: Iterable<WriteSet>): StateHistory {
     const history = new StateHistory()
     for (const piece of pieces) {
-      history.#check(piece)
-      history.#write(piece, 0)
+      history.#assertConsistent(piece)
+      history.#writeAll(piece, 0)
     }
     return history
   }
 
-  /** the newest version */
+  /** The newest version. */
   get version(): number {
     return this.#version
   }
 
-  /** the oldest version that can be read */
-  get floor(): number {
+  /** The oldest readable version. */
+  get oldestVersion(): number {
     return this.#floor
   }
 
   /**
-   * Makes the next version and answers its number. An account that is gone takes its storage along. Throws
-   * InconsistentWrites, before anything changed, for storage without an account or an account whose code is unknown.
+   * Makes the next version and returns its number. Deleting an account deletes its storage. Throws InconsistentWrites, before any change,
+   * for storage without an account or an account whose code is unknown.
    */
   apply(writes: WriteSet): number {
-    this.#check(writes)
+    this.#assertConsistent(writes)
     this.#version++
-    this.#write(writes, this.#version)
+    this.#writeAll(writes, this.#version)
     return this.#version
   }
 
   /**
-   * State at one version; stays right when newer ones come. Throws PrunedState below the floor, RangeError above the
-   * newest. Its own methods throw PrunedState or RewoundState once the version is gone.
+   * Returns a reader of one version, which later versions do not affect. Throws PrunedState below the oldest version and RangeError above
+   * the newest. The reader's methods throw PrunedState or RewoundState once the version is gone.
    */
   at(version: number): StateReader & { readonly moment: object } {
-    return new Reader(this.#step(version), this.#accounts, this.#codes, this.#steps)
+    return new VersionReader(this.#entry(version), this.#accounts, this.#codes, this.#entries)
   }
 
-  /** True while `version` is the one that had this moment: after a rewind its number is given out anew. */
-  isStill(version: number, moment: object): boolean {
-    return this.#steps.get(version) === moment
+  /** True while `version` has this `moment`: after a rewind its number is reused. */
+  isCurrent(version: number, moment: object): boolean {
+    return this.#entries.get(version) === moment
   }
 
-  /** Forgets every version above this one. Throws as `at` does. */
+  /** Drops every version above this one. Throws as `at` does. */
   rewind(version: number): void {
-    this.#step(version)
-    for (; this.#version > version; this.#version--) this.#undo(this.#step(this.#version))
+    this.#entry(version)
+    for (; this.#version > version; this.#version--) this.#revert(this.#entry(this.#version))
   }
 
-  /** Makes `version` the floor (never lowers it). Throws RangeError above the newest. */
+  /** Drops every version below this one. Throws RangeError above the newest. */
   prune(version: number): void {
     if (version <= this.#floor) return
-    this.#step(version)
+    this.#entry(version)
     for (; this.#floor < version; this.#floor++) {
-      this.#end(this.#floor, 'pruned')
-      for (const cell of this.#step(this.#floor + 1).changed) this.#trim(cell, version)
+      this.#retire(this.#floor, 'pruned')
+      for (const cell of this.#entry(this.#floor + 1).changed) this.#pruneCell(cell, version)
     }
-    this.#step(version).changed = NO_CHANGE
+    this.#entry(version).changed = NO_CELLS
   }
 
-  /** The state root after `version`, remembered. Throws as `at` does. */
+  /** Returns the state root after `version`, computed once. Throws as `at` does. */
   stateRoot(version = this.#version): Hash {
-    const step = this.#step(version)
-    return (step.root ??= this.#tries(version).accounts.rootHash())
+    const entry = this.#entry(version)
+    return (entry.root ??= this.#triesAt(version).accounts.rootHash())
   }
 
-  /** The storage root of an account; of an absent one that of nothing. Throws as `at` does. */
+  /** Returns an account's storage root; the empty root for an absent account. Throws as `at` does. */
   storageRoot(address: Address, version = this.#version): Hash {
-    this.#step(version)
-    return (this.#leaf(this.#tries(version), address, version)?.storage ?? NO_STORAGE).rootHash()
+    this.#entry(version)
+    return (this.#leaf(this.#triesAt(version), address, version)?.storage ?? EMPTY_STORAGE_TRIE).rootHash()
   }
 
-  /** The roots that a version would have with `writes` on top, of the storage that of `owner`; nothing is kept. Throws as `at` does. */
+  /**
+   * Returns the roots that a version would have with `writes` applied, and the storage root of `owner`. Stores nothing. Throws as `at`
+   * does.
+   */
   rootsWith(version: number, writes: WriteSet, owner: Address): Roots {
-    this.#step(version)
-    const tries = this.#tries(version)
+    this.#entry(version)
+    const tries = this.#triesAt(version)
     const leaves = new Map<Address, AccountLeaf | null>()
     for (const address of new Set([...writes.accounts.keys(), ...writes.storage.keys(), owner])) {
-      leaves.set(address, leafWith(this.#leaf(tries, address, version), address, writes))
+      leaves.set(address, leafAfter(this.#leaf(tries, address, version), address, writes))
     }
     return {
       stateRoot: tries.accounts.update([...leaves].map(([address, leaf]) => [accountKey(address), leaf] as const)).rootHash(),
-      storageRoot: (leaves.get(owner)?.storage ?? NO_STORAGE).rootHash(),
+      storageRoot: (leaves.get(owner)?.storage ?? EMPTY_STORAGE_TRIE).rootHash(),
     }
   }
 
-  /** Proofs against `stateRoot(version)`. Throws as `at` does. */
+  /** Returns proofs against `stateRoot(version)`. Throws as `at` does. */
   proofAt(version: number, address: Address, slots: readonly Hash[]): AccountProof {
     const reader = this.at(version)
-    const tries = this.#tries(version)
+    const tries = this.#triesAt(version)
     const values = slots.map((slot) => ({ slot, value: reader.storage(address, slot) }))
     return proveAccount(tries.accounts, address, this.#leaf(tries, address, version), values)
   }
 
-  /** The accounts of the newest version. */
+  /** Addresses of the newest version's accounts. */
   *accounts(): Iterable<Address> {
     for (const [address, cell] of this.#accounts) if (cell.newest !== null) yield address
   }
 
-  /**
-   * What `version` changed: applied to the version before it, it makes this one. Throws as `at` does, and PrunedState for the floor,
-   * which has nothing before it.
-   */
-  writesAt(version: number): Writes {
-    this.#step(version)
+  /** Returns the write set from the previous version to `version`. Throws as `at` does, and PrunedState for the oldest version. */
+  writesAt(version: number): WriteSetBuilder {
+    this.#entry(version)
     return this.writesBetween(version - 1, version)
   }
 
-  /** What leads from one version to another, older or newer. Throws as `at` does for both. */
-  writesBetween(from: number, to: number): Writes {
+  /** Returns the write set from one version to another, older or newer. Throws as `at` does for both. */
+  writesBetween(from: number, to: number): WriteSetBuilder {
     const [older, newer] = [Math.min(from, to), Math.max(from, to)]
-    this.#step(older)
-    this.#step(newer)
-    const writes = new Writes()
-    for (const cell of this.#changedBetween(older, newer)) this.#copy(cell, to, from, writes)
+    this.#entry(older)
+    this.#entry(newer)
+    const writes = new WriteSetBuilder()
+    for (const cell of this.#changedBetween(older, newer)) this.#copyCell(cell, to, from, writes)
     return writes
   }
 
   /**
-   * Everything that `version` holds, in write sets of `keys` accounts and slots, which make it when a history that holds nothing applies
-   * them in this order. Others may have a turn between two of them; throws as `at` does when the version is gone then.
+   * Yields the whole state at `version` in write sets of about `keys` accounts and slots, to be applied in this order to an empty history.
+   * Between two of them other code may run; throws as `at` does if the version is then gone.
    */
-  *whole(version: number, keys: number): Iterable<WriteSet> {
-    const step = this.#step(version)
-    let writes = new Writes()
-    for (const cell of this.#held(version)) {
-      this.#copy(cell, version, NOTHING_BEFORE, writes)
+  *dump(version: number, keys: number): Iterable<WriteSet> {
+    const entry = this.#entry(version)
+    let writes = new WriteSetBuilder()
+    for (const cell of this.#liveCells(version)) {
+      this.#copyCell(cell, version, NO_VERSION, writes)
       if (writes.size < keys) continue
       yield writes
-      if (step.fate !== 'live') throw goneState(step)
-      writes = new Writes()
+      if (entry.status !== 'live') throw unavailable(entry)
+      writes = new WriteSetBuilder()
     }
     yield writes
   }
@@ -182,13 +182,13 @@ export class StateHistory {
       accounts: this.#accounts.size,
       slots: this.#slotCount,
       entries: this.#entryCount,
-      versions: this.#steps.size,
+      versions: this.#entries.size,
       codes: this.#codes.size,
     }
   }
 
-  /** Each account, and behind it its slots. */
-  *#held(version: number): Iterable<KeyCell> {
+  /** Yields each account, followed by its slots. */
+  *#liveCells(version: number): Iterable<KeyCell> {
     for (const cell of this.#accounts.values()) {
       if (cell.at(version) === null) continue
       yield cell
@@ -196,8 +196,8 @@ export class StateHistory {
     }
   }
 
-  /** A code comes along unless the account had it at version `before`. */
-  #copy(cell: KeyCell, version: number, before: number, writes: Writes): void {
+  /** Includes an account's code unless the account had it at version `before`. */
+  #copyCell(cell: KeyCell, version: number, before: number, writes: WriteSetBuilder): void {
     if (cell instanceof SlotCell) return writes.setSlot(cell.owner.address, cell.slot, cell.at(version))
     const account = cell.at(version)
     writes.setAccount(cell.address, account)
@@ -206,20 +206,20 @@ export class StateHistory {
     if (code !== undefined) writes.codes.set(account.codeHash, code)
   }
 
-  #step(version: number): Step {
-    const step = this.#steps.get(version)
-    if (step !== undefined) return step
+  #entry(version: number): VersionEntry {
+    const entry = this.#entries.get(version)
+    if (entry !== undefined) return entry
     if (version < this.#floor) throw new PrunedState(version)
     throw new RangeError(`there is no version ${version} of the state; it is at version ${this.#version}`)
   }
 
-  #check(writes: WriteSet): void {
+  #assertConsistent(writes: WriteSet): void {
     for (const [address, account] of writes.accounts) {
       if (account === null || this.#codes.has(account.codeHash) || writes.codes.has(account.codeHash)) continue
       throw new InconsistentWrites(address, `its code ${account.codeHash} is unknown`)
     }
     for (const [address, slots] of writes.storage) {
-      if (this.#accountAfter(writes, address) === null && holdsValue(slots))
+      if (this.#accountAfter(writes, address) === null && hasNonZero(slots))
         throw new InconsistentWrites(address, 'storage without an account')
     }
   }
@@ -229,7 +229,7 @@ export class StateHistory {
     return account === undefined ? (this.#accounts.get(address)?.newest ?? null) : account
   }
 
-  #write(writes: WriteSet, version: number): void {
+  #writeAll(writes: WriteSet, version: number): void {
     const changed: KeyCell[] = []
     for (const [hash, code] of writes.codes) this.#codes.set(hash, code)
     for (const [address, account] of writes.accounts) this.#writeAccount(address, account, version, changed)
@@ -239,7 +239,7 @@ export class StateHistory {
     }
     for (const cell of changed) this.#stale.add(cell)
     this.#entryCount += changed.length
-    this.#steps.set(version, { version, changed: changed.slice(), fate: 'live', root: null })
+    this.#entries.set(version, { version, changed: changed.slice(), status: 'live', root: null })
   }
 
   #writeAccount(address: Address, account: Account | null, version: number, changed: KeyCell[]): void {
@@ -263,75 +263,76 @@ export class StateHistory {
     changed.push(cell)
   }
 
-  #undo(step: Step): void {
-    for (const cell of step.changed) {
+  #revert(entry: VersionEntry): void {
+    for (const cell of entry.changed) {
       cell.undo()
       this.#stale.add(cell)
-      this.#forget(cell)
+      this.#removeIfEmpty(cell)
     }
-    this.#entryCount -= step.changed.length
-    this.#end(this.#version, 'rewound')
+    this.#entryCount -= entry.changed.length
+    this.#retire(this.#version, 'rewound')
   }
 
-  #trim(cell: KeyCell, floor: number): void {
-    this.#entryCount -= cell.prune(floor)
-    this.#forget(cell)
+  #pruneCell(cell: KeyCell, oldestVersion: number): void {
+    this.#entryCount -= cell.prune(oldestVersion)
+    this.#removeIfEmpty(cell)
   }
 
-  #end(version: number, fate: Fate): void {
-    this.#step(version).fate = fate
-    this.#steps.delete(version)
+  #retire(version: number, fate: VersionStatus): void {
+    this.#entry(version).status = fate
+    this.#entries.delete(version)
   }
 
-  /** A cell that reads as absent at every version leaves. */
-  #forget(cell: KeyCell): void {
-    if (!cell.isDead) return
+  /** Removes a cell that reads as absent at every version. */
+  #removeIfEmpty(cell: KeyCell): void {
+    if (!cell.isEmpty) return
     const owner = cell instanceof SlotCell ? cell.owner : cell
     if (cell instanceof SlotCell && owner.slots?.delete(cell.slot) === true) this.#slotCount--
     if (owner.slots?.size === 0) owner.slots = null
-    if (owner.isDead && owner.slots === null) this.#accounts.delete(owner.address)
+    if (owner.isEmpty && owner.slots === null) this.#accounts.delete(owner.address)
   }
 
-  /** To be asked at once and not kept: those of the newest version change where they stand. */
-  #tries(version: number): Tries {
-    this.#refresh()
+  /** Use the result at once: the tries of the newest version are updated in place. */
+  #triesAt(version: number): Tries {
+    this.#refreshTries()
     return version === this.#version
       ? { accounts: this.#trie, storage: NO_TRIES }
       : this.#triesFrom(this.#changedBetween(version, this.#version), version)
   }
 
-  /** Brings the tries up to the newest version. */
-  #refresh(): void {
+  /** Updates the tries to the newest version. */
+  #refreshTries(): void {
     if (this.#stale.size === 0) return
     const owners = new Set<AccountCell>()
     for (const cell of this.#stale) {
       const owner = cell instanceof SlotCell ? cell.owner : cell
       owners.add(owner)
-      if (cell instanceof SlotCell && owner.newest !== null) owner.storage = owner.storage.set(cell.key, cell.newest || null)
+      if (cell instanceof SlotCell && owner.newest !== null) owner.storage = owner.storage.putInPlace(cell.key, cell.newest || null)
     }
     for (const owner of owners) {
       const account = owner.newest
-      if (account === null) owner.storage = NO_STORAGE
-      this.#trie = this.#trie.set(owner.key, account === null ? null : { account, storage: owner.storage })
+      if (account === null) owner.storage = EMPTY_STORAGE_TRIE
+      this.#trie = this.#trie.putInPlace(owner.key, account === null ? null : { account, storage: owner.storage })
     }
     this.#stale.clear()
   }
 
-  /** After the older one, up to the newer. */
+  /** Cells changed after version `older`, up to `newer`. */
   #changedBetween(older: number, newer: number): Iterable<KeyCell> {
-    if (newer === older + 1) return this.#step(newer).changed
+    if (newer === older + 1) return this.#entry(newer).changed
     const cells = new Set<KeyCell>()
-    for (let later = older + 1; later <= newer; later++) for (const cell of this.#step(later).changed) cells.add(cell)
+    for (let later = older + 1; later <= newer; later++) for (const cell of this.#entry(later).changed) cells.add(cell)
     return cells
   }
 
-  /** The live tries with what `cells` held at `version`; the live ones stay as they are. */
+  /** The newest tries with the values of `cells` at `version`; the newest tries stay unchanged. */
   #triesFrom(cells: Iterable<KeyCell>, version: number): Tries {
     const storage = new Map<AccountCell, StorageTrie>()
     const accounts: [Hash, AccountLeaf | null][] = []
     for (const [cell, slots] of byAccount(cells)) {
       const account = cell.at(version)
-      const trie = account === null ? NO_STORAGE : cell.storage.update(slots.map((slot) => [slot.key, slot.at(version) || null] as const))
+      const trie =
+        account === null ? EMPTY_STORAGE_TRIE : cell.storage.update(slots.map((slot) => [slot.key, slot.at(version) || null] as const))
       storage.set(cell, trie)
       accounts.push([cell.key, account === null ? null : { account, storage: trie }])
     }
@@ -345,28 +346,28 @@ export class StateHistory {
   }
 }
 
-/** The roots of one state. An absent account has the storage root of nothing. */
+/** Roots of one state. An absent account has the empty storage root. */
 export interface Roots {
   readonly stateRoot: Hash
-  /** of the one account that was asked for */
+  /** Storage root of the requested account. */
   readonly storageRoot: Hash
 }
 
-function leafWith(before: AccountLeaf | null, address: Address, { accounts, storage }: WriteSet): AccountLeaf | null {
+function leafAfter(before: AccountLeaf | null, address: Address, { accounts, storage }: WriteSet): AccountLeaf | null {
   const account = accounts.get(address) ?? (accounts.has(address) ? null : (before?.account ?? null))
   if (account === null) return null
   const slots = [...(storage.get(address) ?? [])].map(([slot, value]) => [storageKey(slot), value || null] as const)
-  return { account, storage: (before?.storage ?? NO_STORAGE).update(slots) }
+  return { account, storage: (before?.storage ?? EMPTY_STORAGE_TRIE).update(slots) }
 }
 
-/** What happened to a version that readers may still hold. */
-type Fate = 'live' | 'pruned' | 'rewound'
+/** Status of a version that readers may still hold. */
+type VersionStatus = 'live' | 'pruned' | 'rewound'
 
-/** One version: what changed in it, and its root once somebody asked. */
-interface Step {
+/** One version: its changed cells, and its root once computed. */
+interface VersionEntry {
   readonly version: number
   changed: readonly KeyCell[]
-  fate: Fate
+  status: VersionStatus
   root: Hash | null
 }
 
@@ -380,11 +381,11 @@ type KeyCell = AccountCell | SlotCell
 
 class AccountCell extends Cell<Account | null> {
   readonly address: Address
-  /** in the account trie */
+  /** Key in the account trie. */
   readonly key: Hash
-  /** null while there are none: most accounts never have any, and an empty map is not small */
+  /** `null` without slots: most accounts have none, and an empty Map takes memory. */
   slots: Map<Hash, SlotCell> | null = null
-  storage = NO_STORAGE
+  storage = EMPTY_STORAGE_TRIE
 
   constructor(address: Address) {
     super(null)
@@ -396,7 +397,7 @@ class AccountCell extends Cell<Account | null> {
 class SlotCell extends Cell<bigint> {
   readonly owner: AccountCell
   readonly slot: Hash
-  /** in the owner's storage trie */
+  /** Key in the owner's storage trie. */
   readonly key: Hash
 
   constructor(owner: AccountCell, slot: Hash) {
@@ -407,37 +408,37 @@ class SlotCell extends Cell<bigint> {
   }
 }
 
-/** One version, read through the live maps: a cell knows what it held then. */
-class Reader implements StateReader {
-  readonly #step: Step
+/** Reads one version from the live cells. */
+class VersionReader implements StateReader {
+  readonly #entry: VersionEntry
   readonly #accounts: ReadonlyMap<Address, AccountCell>
   readonly #codes: ReadonlyMap<Hash, Uint8Array>
-  readonly #steps: ReadonlyMap<number, Step>
+  readonly #entries: ReadonlyMap<number, VersionEntry>
 
   constructor(
-    step: Step,
+    entry: VersionEntry,
     accounts: ReadonlyMap<Address, AccountCell>,
     codes: ReadonlyMap<Hash, Uint8Array>,
-    steps: ReadonlyMap<number, Step>,
+    entries: ReadonlyMap<number, VersionEntry>,
   ) {
-    this.#step = step
+    this.#entry = entry
     this.#accounts = accounts
     this.#codes = codes
-    this.#steps = steps
+    this.#entries = entries
   }
 
   get moment(): object {
-    return this.#step
+    return this.#entry
   }
 
-  /** Every version remembers what it changed, so those between the two tell. */
+  /** Collects the cells changed by each version in between. */
   changedSince(other: StateReader, limit: number): readonly StateKey[] | null {
-    if (!(other instanceof Reader) || other.#steps !== this.#steps || other.#step.fate !== 'live') return null
-    const [from, to] = [other.#step.version, this.#version()]
+    if (!(other instanceof VersionReader) || other.#entries !== this.#entries || other.#entry.status !== 'live') return null
+    const [from, to] = [other.#entry.version, this.#version()]
     if (Math.abs(to - from) > limit) return null
     const keys: StateKey[] = []
     for (let version = Math.min(from, to) + 1; version <= Math.max(from, to); version++) {
-      const changed = this.#steps.get(version)?.changed
+      const changed = this.#entries.get(version)?.changed
       if (changed === undefined || keys.length + changed.length > limit) return null
       for (const cell of changed)
         keys.push(cell instanceof SlotCell ? { address: cell.owner.address, slot: cell.slot } : { address: cell.address, slot: null })
@@ -467,30 +468,30 @@ class Reader implements StateReader {
   }
 
   #version(): number {
-    const { fate, version } = this.#step
-    if (fate === 'live') return version
-    throw goneState(this.#step)
+    const { status, version } = this.#entry
+    if (status === 'live') return version
+    throw unavailable(this.#entry)
   }
 }
 
-function goneState({ fate, version }: Step): Error {
-  return fate === 'pruned' ? new PrunedState(version) : new RewoundState(version)
+function unavailable({ status, version }: VersionEntry): Error {
+  return status === 'pruned' ? new PrunedState(version) : new RewoundState(version)
 }
 
-function holdsValue(slots: ReadonlyMap<Hash, bigint>): boolean {
+function hasNonZero(slots: ReadonlyMap<Hash, bigint>): boolean {
   for (const value of slots.values()) if (value !== 0n) return true
   return false
 }
 
-const NO_CHANGE: readonly KeyCell[] = []
-/** A version at which no account is there. */
-const NOTHING_BEFORE = -1
+const NO_CELLS: readonly KeyCell[] = []
+/** A version at which every account is absent. */
+const NO_VERSION = -1
 const NO_TRIES: ReadonlyMap<AccountCell, StorageTrie> = new Map()
-/** Nothing changes. */
+/** The empty write set. */
 export const NO_WRITES: WriteSet = { accounts: new Map(), storage: new Map(), codes: new Map() }
 
-/** What `change` does to a state, which itself stays as it is. */
-export function writesOf(state: StateReader, change: (world: World) => void): WriteSet {
+/** Returns the writes of `change` on a state, without applying them. */
+export function captureWrites(state: StateReader, change: (world: World) => void): WriteSet {
   const world = new World(state)
   try {
     change(world)
@@ -505,7 +506,7 @@ function sameAccount(a: Account | null, b: Account | null): boolean {
   return a.nonce === b.nonce && a.balance === b.balance && a.codeHash === b.codeHash
 }
 
-/** Every account that a cell belongs to, with those of its slots that are among the cells. Keeps their order. */
+/** Groups cells by account, in order. */
 function byAccount(cells: Iterable<KeyCell>): Map<AccountCell, SlotCell[]> {
   const groups = new Map<AccountCell, SlotCell[]>()
   for (const cell of cells) {
@@ -517,7 +518,7 @@ function byAccount(cells: Iterable<KeyCell>): Map<AccountCell, SlotCell[]> {
   return groups
 }
 
-/** The version's history is gone: it lies below the floor. */
+/** The version is below the oldest readable one. */
 export class PrunedState extends Error {
   override readonly name = 'PrunedState'
   readonly version: number
@@ -528,7 +529,7 @@ export class PrunedState extends Error {
   }
 }
 
-/** The version was taken back; another one may have its number now. */
+/** The version was rewound; its number may belong to another version now. */
 export class RewoundState extends Error {
   override readonly name = 'RewoundState'
   readonly version: number

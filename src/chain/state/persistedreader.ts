@@ -2,8 +2,10 @@ import type { Address, Hash } from '../../eth/index.ts'
 import type { Account, StateReader } from '../../evm/index.ts'
 import { RewoundState } from './history.ts'
 
-/** Kept state of a block, for as long as the chain has not gone back to it: what is kept there may be something else from then on. */
-export class KeptReader implements StateReader {
+/**
+ * Reads a block's persisted state until the chain is rewound to or below that block; afterwards the store may hold another block's state.
+ */
+export class PersistedStateReader implements StateReader {
   readonly #state: StateReader
   readonly #number: number
   readonly #isCut: (number: number) => boolean
@@ -15,25 +17,25 @@ export class KeptReader implements StateReader {
   }
 
   account(address: Address): Account | null {
-    return this.#standing().account(address)
+    return this.#checked().account(address)
   }
 
   code(codeHash: Hash): Uint8Array {
-    return this.#standing().code(codeHash)
+    return this.#checked().code(codeHash)
   }
 
   storage(address: Address, slot: Hash): bigint {
-    return this.#standing().storage(address, slot)
+    return this.#checked().storage(address, slot)
   }
 
   *slots(address: Address): Iterable<Hash> {
-    for (const slot of this.#standing().slots(address)) {
+    for (const slot of this.#checked().slots(address)) {
       yield slot
-      this.#standing()
+      this.#checked()
     }
   }
 
-  #standing(): StateReader {
+  #checked(): StateReader {
     if (this.#isCut(this.#number)) throw new RewoundState(this.#number)
     return this.#state
   }

@@ -1,7 +1,7 @@
 import { EMPTY_CODE_HASH } from '../../eth/index.ts'
 import type { Address, Hash } from '../../eth/index.ts'
 import type { Account, StateReader, WriteSet } from '../../evm/index.ts'
-import { Writes } from './writesetbuilder.ts'
+import { WriteSetBuilder } from './writesetbuilder.ts'
 
 /** A state that never changes. */
 export class PlainState implements StateReader {
@@ -61,7 +61,7 @@ export class PlainState implements StateReader {
   /** In pieces of one account each. */
   *whole(): Iterable<WriteSet> {
     for (const [address] of this.#accounts) {
-      const writes = new Writes()
+      const writes = new WriteSetBuilder()
       this.#copy(address, writes)
       yield writes
     }
@@ -69,7 +69,7 @@ export class PlainState implements StateReader {
 
   /** What makes this one of `other`. */
   difference(other: PlainState): WriteSet {
-    const writes = new Writes()
+    const writes = new WriteSetBuilder()
     for (const address of other.#accounts.keys()) if (!this.#accounts.has(address)) writes.setAccount(address, null)
     for (const address of this.#accounts.keys()) {
       this.#copy(address, writes)
@@ -78,7 +78,7 @@ export class PlainState implements StateReader {
     return writes
   }
 
-  #copy(address: Address, writes: Writes): void {
+  #copy(address: Address, writes: WriteSetBuilder): void {
     const account = this.account(address)!
     writes.setAccount(address, account)
     writes.codes.set(account.codeHash, this.code(account.codeHash))

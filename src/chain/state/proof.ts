@@ -2,38 +2,38 @@ import { Address, Hash, Rlp } from '../../eth/index.ts'
 import type { Account } from '../../evm/index.ts'
 import { Trie } from './trie.ts'
 
-/** A slot's value and the nodes from the account's storage root to it (or to where it would be). */
+/** A slot's value, and the trie nodes from the storage root to it or to the point where it would be. */
 export interface StorageProof {
   readonly slot: Hash
   readonly value: bigint
   readonly proof: readonly Uint8Array[]
 }
 
-/** What EIP-1186 proves of an account. Absent: `account` null, `storageHash` the root of nothing. */
+/** EIP-1186 account proof. For an absent account `account` is `null` and `storageHash` the empty root. */
 export interface AccountProof {
   readonly address: Address
   readonly account: Account | null
   readonly storageHash: Hash
   readonly accountProof: readonly Uint8Array[]
-  /** in the order asked */
+  /** In request order. */
   readonly storageProof: readonly StorageProof[]
 }
 
-/** What a leaf of the account trie commits to. */
+/** Value of an account trie leaf. */
 export interface AccountLeaf {
   readonly account: Account
-  /** In the newest version's trie the live one, which goes on changing: the account's leaf is set anew whenever it does. */
+  /** In the newest version's trie this is the live storage trie, updated in place; the leaf is set again whenever it changes. */
   readonly storage: Trie<bigint>
 }
 
-/** Keys: the hash of the address. */
+/** Keyed by the hash of the address. */
 export type AccountTrie = Trie<AccountLeaf>
-/** Keys: the hash of the slot. */
+/** Keyed by the hash of the slot. */
 export type StorageTrie = Trie<bigint>
 
-export const NO_STORAGE: StorageTrie = Trie.empty((value) => Rlp.lend(value))
+export const EMPTY_STORAGE_TRIE: StorageTrie = Trie.empty((value) => Rlp.lend(value))
 
-export const NO_ACCOUNTS: AccountTrie = Trie.empty(({ account, storage }) =>
+export const EMPTY_ACCOUNT_TRIE: AccountTrie = Trie.empty(({ account, storage }) =>
   Rlp.lend([account.nonce, account.balance, storage.rootBytes(), account.codeHash]),
 )
 
@@ -45,14 +45,14 @@ export function storageKey(slot: Hash): Hash {
   return Hash.keccak(Hash.toBytes(slot))
 }
 
-/** `leaf` is what `accounts` holds for the address. */
+/** `leaf` is the value of `accounts` for the address. */
 export function proveAccount(
   accounts: AccountTrie,
   address: Address,
   leaf: AccountLeaf | null,
   slots: readonly { readonly slot: Hash; readonly value: bigint }[],
 ): AccountProof {
-  const storage = leaf?.storage ?? NO_STORAGE
+  const storage = leaf?.storage ?? EMPTY_STORAGE_TRIE
   return {
     address,
     account: leaf?.account ?? null,

@@ -164,7 +164,7 @@ describe('any sequence of puts and deletes', () => {
       fc.property(changes, fc.boolean(), (list, isHashed) => {
         let own = EMPTY
         for (const [count, [at, to]] of list.entries()) {
-          own = own.set(at, to)
+          own = own.putInPlace(at, to)
           if (isHashed || count % 5 === 4) expect(own.rootHash()).toBe(rootOf(apply(new Map(), list.slice(0, count + 1))))
         }
         expect(own.rootHash()).toBe(rootOf(apply(new Map(), list)))
@@ -181,7 +181,7 @@ describe('any sequence of puts and deletes', () => {
         // It is in none of them, so that each that is made is another trie.
         const mark = entry('mark', 'a value so long that its leaf is hashed, which an inlined one would not be')
         for (const [first, second, isHashed] of rounds) {
-          for (const [at, to] of first) own = own.set(at, to)
+          for (const [at, to] of first) own = own.putInPlace(at, to)
           model = apply(model, first)
           if (isHashed) expect(own.rootHash()).toBe(rootOf(model))
           made.push([own.update([...second, mark]), apply(model, [...second, mark])])

@@ -2,8 +2,8 @@ import { KeccakPad } from '../../eth/index.ts'
 import type { Hex } from '../../eth/index.ts'
 
 /**
- * A node of a trie. It holds a whole key instead of a cut path: its depth is known on the way down to it, and one string
- * serves a leaf, the extensions above it and whoever asked. So a node stands at one depth only and is copied when it moves.
+ * A trie node. It holds a whole key instead of a path segment: its depth is known during descent, and one string serves the leaf, its
+ * extensions and the caller. A node is therefore valid at one depth only and is copied when it moves.
  */
 export type Node<V> = Leaf<V> | Extension<V> | Branch<V>
 
@@ -13,7 +13,7 @@ export interface Leaf<V> {
   readonly value: V
 }
 
-/** Leads to the branch at depth `end`; `key` is that of some leaf, and right up to there. */
+/** Leads to the branch at depth `end`; `key` is the key of some leaf below, valid up to there. */
 export interface Extension<V> {
   readonly kind: 'extension'
   readonly key: Hex
@@ -22,38 +22,37 @@ export interface Extension<V> {
 }
 
 /**
- * A child for each digit, then the leaf whose key ends here. At least two of them are there. It holds what it writes for its
- * children, so that none but those that changed are looked at: they are scattered over memory.
- *
- * What is written for a node is its hash or, when that is shorter, the node itself, whose first byte tells its length.
- * Both as eight words of 32 bits: V8 spends 64 bytes on them in such an array, 232 on an Uint8Array.
+ * A child per digit, then the leaf whose key ends here; at least two are present. It caches the references of its children, so that only
+ * changed children are visited: the others would be cache misses.
+ * A reference is the node's hash, or the encoded node itself if shorter than 32 bytes, whose first byte gives its length. Both are stored
+ * as eight 32-bit words: V8 needs 64 bytes for them in a number array, 232 in a Uint8Array.
  */
 export interface Branch<V> {
   readonly kind: 'branch'
-  /** who alone may change it; everybody else takes a copy */
+  /** Only this owner may change the branch in place. */
   readonly owner: Owner
   readonly children: Children<V>
-  /** what is written for the children that are there, in their order */
+  /** References of the present children, in order. */
   words: number[]
-  /** a bit for each of them */
+  /** Bit mask of the present children. */
   present: number
-  /** a bit for each that is written itself */
+  /** Bit mask of the children whose reference is the encoded node. */
   short: number
-  /** a bit for each child whose words are missing or those of another one */
+  /** Bit mask of the children whose cached reference is missing or outdated. */
   stale: number
 }
 
 type Children<V> = (Node<V> | null)[]
 
-/** One trie at one time: what is made for it is in no other trie. */
+/** Identity of a trie at one time; nodes created for it are in no other trie. */
 export type Owner = object
 
-/** The bytes that a value commits to: good until it is asked again. */
+/** Returns the bytes of a value; valid until the next call. */
 export type Encode<V> = (value: V) => Uint8Array
 
-/** A node this long is referred to by its hash. */
+/** Encoded nodes of at least this length are referenced by hash. */
 export const HASHED_BYTES = 32
-/** The digit after the last one of a key. */
+/** The digit after a key's last one. */
 export const END = 16
 
 export function leaf<V>(key: Hex, value: V): Leaf<V> {
@@ -68,14 +67,14 @@ export function branch<V>(children: Children<V>, owner: Owner): Branch<V> {
   return { kind: 'branch', owner, children, words: [], present: 0, short: 0, stale: ALL }
 }
 
-/** One with the same children that `owner` may change: the branch itself where that is so already. */
+/** Returns a branch that `owner` may change in place: the node itself if it is the owner's, else a copy. */
 export function ownBranch<V>(node: Branch<V>, owner: Owner): Branch<V> {
   if (node.owner === owner) return node
   const { children, words, present, short, stale } = node
   return { kind: 'branch', owner, children: children.slice(), words: words.slice(), present, short, stale }
 }
 
-/** Puts another child into a branch, or the one that stands there and has changed. */
+/** Sets a child, or marks a child that was changed in place. */
 export function setChild<V>(node: Branch<V>, index: number, child: Node<V> | null): void {
   node.children[index] = child
   node.stale |= 1 << index
@@ -86,30 +85,30 @@ const ALL = 0xffff
 export function digit(key: Hex, depth: number): number {
   if (depth + 2 >= key.length) return END
   const code = key.charCodeAt(depth + 2)
-  return (code & 15) + 9 * (code >>> 6) // no branch: nothing foresees the digits of a hash
+  return (code & 15) + 9 * (code >>> 6) // without a conditional: the digits of a hash are unpredictable
 }
 
-/** The hash of the root node: 32 bytes. */
+/** Returns the root node's hash: 32 bytes. */
 export function hashRoot<V>(root: Node<V>, encode: Encode<V>): Uint8Array {
   writeNode(root, 0, encode)
   KeccakPad.hash(start, end)
   return pad.slice(KeccakPad.digest, KeccakPad.digest + HASHED_BYTES)
 }
 
-/** The node's RLP, good until the next hash of anything. */
+/** Returns the node's RLP; valid until the next hash. */
 export function encodeNode<V>(node: Node<V>, depth: number, encode: Encode<V>): Uint8Array {
   writeNode(node, depth, encode)
   return pad.subarray(start, end)
 }
 
-// Nodes are written where they are hashed, with room for the head, which is filled in at the end.
-// Values and children are encoded before the first byte of a node is written: they may need the place themselves.
+// Nodes are encoded in the hash function's input buffer, after space for the list header, which is filled in last. Values and children are
+// encoded before the node's first byte is written, because they use the same buffer.
 
-/** The longest head of a list or string. */
+/** Longest header of a list or string. */
 const HEAD_BYTES = 9
-/** Where the content of a node begins. */
+/** Offset of a node's content. */
 const CONTENT = KeccakPad.start + HEAD_BYTES
-/** The largest branch without a value of its own, with its heads. */
+/** Size of the largest branch without a value, with headers. */
 const BRANCH_BYTES = 1_024
 let pad = KeccakPad.room(BRANCH_BYTES)
 let view = new DataView(pad.buffer)
@@ -131,18 +130,18 @@ function writeLeaf<V>(node: Leaf<V>, depth: number, value: Uint8Array): void {
 
 function writeExtension<V>(node: Extension<V>, depth: number, encode: Encode<V>): void {
   const words = Array<number>(REFERENCE_WORDS)
-  const isShort = refer(node.child, node.end, encode, words, 0)
+  const isShort = storeReference(node.child, node.end, encode, words, 0)
   begin(node.key.length)
   writePath(0, node.key, depth, node.end)
   writeReference(words, 0, isShort)
 }
 
 function writeBranch<V>(node: Branch<V>, depth: number, encode: Encode<V>): void {
-  refresh(node, depth, encode)
+  updateReferences(node, depth, encode)
   const { words, present, short } = node
-  // At the end mark stands a leaf without a path of its own: just its value.
+  // The end mark holds a leaf with an empty path, which is encoded as its value.
   const ending = node.children[END]!
-  const value = ending?.kind === 'leaf' ? encode(ending.value) : NOTHING
+  const value = ending?.kind === 'leaf' ? encode(ending.value) : EMPTY
   begin(value.length)
   for (let bit = 1, from = 0; bit <= ALL; bit <<= 1) {
     if ((present & bit) === 0) pad[end++] = NO_CHILD
@@ -154,21 +153,21 @@ function writeBranch<V>(node: Branch<V>, depth: number, encode: Encode<V>): void
   writeString(value)
 }
 
-const NOTHING = new Uint8Array()
+const EMPTY = new Uint8Array()
 /** The empty string in RLP. */
 const NO_CHILD = 0x80
 const REFERENCE_WORDS = 8
 
-/** Brings what it writes for its children up to date. */
-function refresh<V>(node: Branch<V>, depth: number, encode: Encode<V>): void {
+/** Updates the references of stale children. */
+function updateReferences<V>(node: Branch<V>, depth: number, encode: Encode<V>): void {
   if (node.stale === 0) return
-  makePlaces(node, presentOf(node.children))
+  resizeReferences(node, presentOf(node.children))
   const { children, words, present, stale } = node
   let short = node.short & ~stale
   for (let index = 0, to = 0; index < END; index++) {
     const bit = 1 << index
     if ((present & bit) === 0) continue
-    if ((stale & bit) !== 0 && refer(children[index]!, depth + 1, encode, words, to)) short |= bit
+    if ((stale & bit) !== 0 && storeReference(children[index]!, depth + 1, encode, words, to)) short |= bit
     to += REFERENCE_WORDS
   }
   node.short = short
@@ -181,11 +180,11 @@ function presentOf<V>(children: Children<V>): number {
   return present
 }
 
-/** For these children and no others; what was written for one that is still there stays. */
-function makePlaces<V>(node: Branch<V>, wanted: number): void {
+/** Makes room for exactly the wanted children and keeps the references of those that remain. */
+function resizeReferences<V>(node: Branch<V>, wanted: number): void {
   const { words, present } = node
   if (wanted === present) return
-  const moved = Array<number>(REFERENCE_WORDS * countBits(wanted)).fill(0)
+  const moved = Array<number>(REFERENCE_WORDS * popCount(wanted)).fill(0)
   for (let index = 0, from = 0, to = 0; index < END; index++) {
     const bit = 1 << index
     if ((present & wanted & bit) !== 0) for (let word = 0; word < REFERENCE_WORDS; word++) moved[to + word] = words[from + word]!
@@ -197,14 +196,14 @@ function makePlaces<V>(node: Branch<V>, wanted: number): void {
   node.short &= wanted
 }
 
-function countBits(mask: number): number {
+function popCount(mask: number): number {
   let count = 0
   for (let rest = mask; rest !== 0; rest &= rest - 1) count++
   return count
 }
 
-/** Puts the reference of a node at words[to]… and tells whether it is the node itself. */
-function refer<V>(node: Node<V>, depth: number, encode: Encode<V>, words: number[], to: number): boolean {
+/** Writes a node's reference to words[to]… and returns true if it is the encoded node. */
+function storeReference<V>(node: Node<V>, depth: number, encode: Encode<V>, words: number[], to: number): boolean {
   writeNode(node, depth, encode)
   const isShort = end - start < HASHED_BYTES
   if (!isShort) KeccakPad.hash(start, end)
@@ -221,7 +220,7 @@ function writeReference(words: readonly number[], from: number, isShort: boolean
 
 const LIST_HEAD = 0xc0
 
-/** Starts a node; `sizeBytes` is what it holds beyond heads and references. */
+/** Starts a node; `sizeBytes` is the size of its content without headers and references. */
 function begin(sizeBytes: number): void {
   const memory = KeccakPad.room(sizeBytes + BRANCH_BYTES)
   if (memory !== pad) {
@@ -256,7 +255,7 @@ function writeStringHead(sizeBytes: number): void {
   for (let shift = 8 * (digits - 1); shift >= 0; shift -= 8) pad[end++] = sizeBytes >>> shift
 }
 
-/** Goes in front of the content. */
+/** Writes the header before the content. */
 function writeListHead(): void {
   const sizeBytes = end - CONTENT
   start = CONTENT

@@ -1,14 +1,14 @@
 import type { Address, Hash } from '../../eth/index.ts'
 import type { Account, WriteSet } from '../../evm/index.ts'
 
-/** A write set while it is put together. */
-export class Writes implements WriteSet {
+/** A write set under construction. */
+export class WriteSetBuilder implements WriteSet {
   readonly accounts = new Map<Address, Account | null>()
   readonly storage = new Map<Address, Map<Hash, bigint>>()
   readonly codes = new Map<Hash, Uint8Array>()
   #slotCount = 0
 
-  /** accounts and slots; each was set once */
+  /** Number of accounts and slots; each is set once. */
   get size(): number {
     return this.accounts.size + this.#slotCount
   }

@@ -2,7 +2,7 @@ import type { Block, Flashblock } from '../../eth/index.ts'
 import type { WriteSet } from '../../evm/index.ts'
 import type { View } from './view.ts'
 
-/** A flashblock joined the pending block. Its new transactions start at `firstTransaction`. */
+/** A flashblock was added to the pending block. Its transactions start at `firstTransaction`. */
 export interface FlashblockEvent {
   readonly kind: 'block'
   readonly sealed: false
@@ -13,7 +13,7 @@ export interface FlashblockEvent {
   readonly writes: WriteSet
 }
 
-/** A block was sealed. What it holds beyond its flashblocks (usually nothing) is in `writes`. */
+/** A block was sealed. `writes` are those after its last flashblock, usually none. */
 export interface SealedEvent {
   readonly kind: 'block'
   readonly sealed: true
@@ -22,14 +22,14 @@ export interface SealedEvent {
   readonly writes: WriteSet
 }
 
-/** A test set state directly; no block explains it. */
+/** A dev method changed the state without a block. */
 export interface EditEvent {
   readonly kind: 'edit'
   readonly view: View
   readonly writes: WriteSet
 }
 
-/** The chain went back. `removed` are sealed blocks, newest first; `retracted` the pending block that is gone. */
+/** The chain was rewound. `removed` are sealed blocks, newest first; `retracted` is the dropped pending block. */
 export interface RewindEvent {
   readonly kind: 'rewind'
   readonly view: View
@@ -40,13 +40,13 @@ export interface RewindEvent {
 export type HeadEvent = FlashblockEvent | SealedEvent | EditEvent | RewindEvent
 export type HeadListener = (event: HeadEvent) => void
 
-/** Holds the one View and tells everybody, in order, when it is replaced. */
+/** Holds the current View, and notifies listeners when it is replaced. */
 export class Head {
   #view: View
   readonly #listeners = new Set<HeadListener>()
   readonly #onBug: (error: unknown) => void
 
-  /** `onBug` gets what a listener throws: the others hear of the event all the same. */
+  /** `onBug` is called with errors of listeners; the other listeners are still notified. */
   constructor(view: View, onBug: (error: unknown) => void) {
     this.#view = view
     this.#onBug = onBug
@@ -56,19 +56,19 @@ export class Head {
     return this.#view
   }
 
-  /** Replaces the View, then calls every listener in the order they came. Listeners return quickly. */
+  /** Replaces the View, then calls the listeners in subscription order. Listeners must return quickly. */
   announce(event: HeadEvent): void {
     this.#view = event.view
-    for (const listener of this.#listeners) this.#tell(listener, event)
+    for (const listener of this.#listeners) this.#notify(listener, event)
   }
 
-  /** Answers the function that ends the subscription. */
+  /** Returns the unsubscribe function. */
   subscribe(listener: HeadListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  #tell(listener: HeadListener, event: HeadEvent): void {
+  #notify(listener: HeadListener, event: HeadEvent): void {
     try {
       listener(event)
     } catch (error) {

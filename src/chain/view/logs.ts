@@ -1,7 +1,7 @@
 import type { Block, Log } from '../../eth/index.ts'
-import type { LogFilter, PlacedLog } from './blockstore.ts'
+import type { LogFilter, LocatedLog } from './blockstore.ts'
 
-/** Positions a filter has beyond the log's topics are free when empty, as Base's node answers (alloy `matches_topics`). */
+/** True if the log matches. Empty filter positions beyond the log's topics match, as in Base's node (alloy `matches_topics`). */
 export function matches(filter: LogFilter, log: Log): boolean {
   if (filter.addresses !== null && !filter.addresses.has(log.address)) return false
   for (let i = 0; i < filter.topics.length; i++) {
@@ -13,8 +13,8 @@ export function matches(filter: LogFilter, log: Log): boolean {
   return true
 }
 
-/** The logs of `block` that match, in order; from transaction `first` on. */
-export function* logsOfBlock(block: Block, filter: LogFilter, first = 0): Iterable<PlacedLog> {
+/** Yields the matching logs of `block` in order, from transaction `first` on. */
+export function* logsOfBlock(block: Block, filter: LogFilter, first = 0): Iterable<LocatedLog> {
   for (let index = first; index < block.receipts.length; index++) {
     const receipt = block.receipts[index]!
     for (let i = 0; i < receipt.logs.length; i++) {

@@ -1,25 +1,25 @@
 import type { Address, Block, Hash } from '../../eth/index.ts'
 import type { Account, WriteSet } from '../../evm/index.ts'
-import type { BlockStore, KeptState } from './blockstore.ts'
+import type { BlockStore, PersistedState } from './blockstore.ts'
 import { REMOVED_BLOCKS } from '../limits.ts'
 import { NO_WRITES, PrunedState, StateHistory } from '../state/history.ts'
 
-/** What happens to the head while it is the head; the next head has another one. */
-interface Tenure {
-  /** how often its state was changed without a block */
-  edits: number
+/** Edits of one head block; the next head has another object. */
+interface HeadEdits {
+  /** Number of state changes without a block. */
+  count: number
 }
 
-/** The time from one way back to the next. */
-interface Era {
-  /** the block that was gone back to when it ended */
-  end: number
-  next: Era | null
+/** Linked list of rewinds: a reader that holds a link sees all later ones. The last link is empty. */
+interface RewindLink {
+  /** Block number that this rewind returned to. */
+  toBlock: number
+  next: RewindLink | null
 }
 
 /**
- * The sealed blocks, each with the version of the state after it; the two move together or not at all. What changes here is durable in the
- * store before: a store that throws has changed nothing. Memory holds the newest versions, the store may keep older state.
+ * The sealed blocks, each with its state version; the two change together or not at all. Every change is durable in the store first: if the
+ * store throws, nothing has changed. Memory holds the newest versions; the store may hold older state.
  */
 export class SealedChain {
   readonly store: BlockStore
@@ -27,23 +27,23 @@ export class SealedChain {
   readonly #genesis: Block
   readonly #genesisState: WriteSet
   readonly #historyBlocks: number
-  /** after each block from `#base` on */
+  /** Versions after each block from `#base` on. */
   #versions: number[]
   #base: number
   #genesisVersion: number
   #head: Block
   #staged: Block[] = []
-  #tenure: Tenure = { edits: 0 }
-  /** of the newest block that is durable */
-  #durableTenure = this.#tenure
-  #era: Era = { end: 0, next: null }
-  #hasJournal: boolean
-  #rewinds = 0
-  #retractions = 0
+  #headEdits: HeadEdits = { count: 0 }
+  /** Edits of the newest durable block. */
+  #durableHeadEdits = this.#headEdits
+  #nextRewind: RewindLink = { toBlock: 0, next: null }
+  #hasOpenBlockRecord: boolean
+  #rewindCount = 0
+  #revertCount = 0
 
   /**
-   * `genesis` is block 0 over `genesisState`. The history holds the state of the store's newest block, or of the genesis when the store is
-   * empty. `historyBlocks` stay in memory.
+   * `genesis` is block 0 over `genesisState`. `history` holds the state of the store's newest block, or the genesis for an empty store.
+   * `historyBlocks` is the number of blocks whose state stays in memory.
    */
   constructor(store: BlockStore, history: StateHistory, genesis: Block, genesisState: WriteSet, historyBlocks: number) {
     this.store = store
@@ -51,228 +51,236 @@ export class SealedChain {
     this.#genesis = genesis
     this.#genesisState = genesisState
     this.#historyBlocks = historyBlocks
-    this.#hasJournal = store.promised !== null
+    this.#hasOpenBlockRecord = store.openBlockRecord !== null
     this.#versions = [history.version]
-    // Version 0 of a chain that was opened again is not the genesis.
-    this.#genesisVersion = store.height < 0 ? history.version : NEVER
+    // Version 0 of a reopened chain is the newest persisted state, not the genesis.
+    this.#genesisVersion = store.height < 0 ? history.version : NO_VERSION
     if (store.height < 0) {
       this.#stageGenesis()
       store.flush()
     }
     this.#base = store.height
-    this.#head = this.#stored(store.height)
+    this.#head = this.#blockAt(store.height)
   }
 
   get head(): Block {
     return this.#head
   }
 
-  /** how often sealed blocks, or edits after one, were taken back */
-  get rewinds(): number {
-    return this.#rewinds
+  /** Number of rewinds of sealed blocks or edits. */
+  get rewindCount(): number {
+    return this.#rewindCount
   }
 
-  /** how often state of any kind was taken back */
-  get retractions(): number {
-    return this.#retractions
+  /** Number of times that any state was reverted, the open block's included. */
+  get revertCount(): number {
+    return this.#revertCount
   }
 
   get headVersion(): number {
     return this.#versions[this.#versions.length - 1]!
   }
 
-  /** what stands beside the blocks; null: nothing */
-  get kept(): KeptState | null {
-    return this.store.kept
+  /** State persisted beside the blocks, or `null`. */
+  get persistedState(): PersistedState | null {
+    return this.store.persistedState
   }
 
-  /** Of a sealed block, else null. A value that can be handed on: the BLOCKHASH of a builder. */
+  /** Hash of a sealed block, else `null`. A bound function, used for a builder's BLOCKHASH. */
   readonly blockHash = (number: number): Hash | null => this.#stagedBlock(number)?.hash ?? this.store.hashOf(number)
 
-  /** seconds; of a sealed block, else null */
+  /** Timestamp of a sealed block in seconds, else `null`. */
   timestampOf(number: number): number | null {
     return this.#stagedBlock(number)?.header.timestamp ?? this.store.timestampOf(number)
   }
 
-  /** The history stands at the state after `block`. It is the head from now on, but nothing stays unless `flush` comes. */
+  /** Appends a block whose state is the history's newest version. It becomes the head, but is not durable before `flush`. */
   append(block: Block): void {
-    this.store.append(block, this.#difference(this.headVersion, this.history.version))
+    this.store.append(block, this.#writesBetween(this.headVersion, this.history.version))
     this.#versions.push(this.history.version)
     this.#staged.push(block)
     this.#head = block
-    this.#tenure = { edits: 0 }
+    this.#headEdits = { count: 0 }
   }
 
   /**
-   * What was appended is durable. Throws what the store throws, with the head as it was when the last flush ended; the state is for `retract`
-   * to take back.
+   * Makes the appended blocks durable. Throws store errors and resets the head to the last durable block; the caller reverts the
+   * state with `revertOpenState`.
    */
   flush(): void {
     if (this.#staged.length === 0) return
     try {
-      if (this.#hasJournal) this.store.promise(null)
+      if (this.#hasOpenBlockRecord) this.store.putOpenBlockRecord(null)
       this.store.flush()
     } catch (error) {
       this.#unstage()
       throw error
     }
-    this.#hasJournal = false
+    this.#hasOpenBlockRecord = false
     this.#staged = []
-    this.#durableTenure = this.#tenure
+    this.#durableHeadEdits = this.#headEdits
   }
 
-  /** What is promised beyond the head, durable. Throws what the store throws; then what was promised before is. */
-  promise(journal: Uint8Array): void {
+  /**
+   * Stores the record of the open block's promises, replacing the previous one. Throws store errors; the previous record then
+   * stays.
+   */
+  putOpenBlockRecord(record: Uint8Array): void {
     if (this.#staged.length > 0) throw new Error('a promise is made beyond blocks that are not durable')
-    this.store.promise(journal)
+    this.store.putOpenBlockRecord(record)
     this.store.flush()
-    this.#hasJournal = true
+    this.#hasOpenBlockRecord = true
   }
 
-  /** Nothing is promised any more. */
-  unpromise(): void {
-    if (!this.#hasJournal || this.#staged.length > 0) return
-    this.store.promise(null)
+  /** Removes the record of the open block's promises. */
+  clearOpenBlockRecord(): void {
+    if (!this.#hasOpenBlockRecord || this.#staged.length > 0) return
+    this.store.putOpenBlockRecord(null)
     this.store.flush()
-    this.#hasJournal = false
+    this.#hasOpenBlockRecord = false
   }
 
-  /** Changes the state after the head without a block. Throws InconsistentWrites and what the store throws, with everything as it was. */
+  /**
+   * Changes the state after the head without a block. Throws InconsistentWrites and store errors, and leaves everything as it was.
+   */
   edit(writes: WriteSet): void {
     const before = this.history.version
     const version = this.history.apply(writes)
-    this.#orRewind(before, () => {
-      this.store.edit(this.#difference(before, version), () => this.history.stateRoot(version))
-      this.#flushWithoutJournal()
+    this.#rewindOnError(before, () => {
+      this.store.edit(this.#writesBetween(before, version), () => this.history.stateRoot(version))
+      this.#flushAndClearRecord()
     })
     this.#versions[this.#versions.length - 1] = version
-    this.#tenure.edits++
+    this.#headEdits.count++
   }
 
-  /** Of the state after a sealed block; null when memory does not hold it any more. Throws RangeError for a block that is not sealed. */
+  /** Returns the state version after a sealed block; `null` if it is not in memory. Throws RangeError for a block that is not sealed. */
   versionAfter(number: number): number | null {
     if (number < 0 || number > this.#head.header.number) throw new RangeError(`block ${number} is not sealed`)
     return this.#versions[number - this.#base] ?? null
   }
 
-  /** Takes back whatever came after the head. */
-  retract(): void {
-    this.#retractions++
+  /** Reverts the history to the head's state. */
+  revertOpenState(): void {
+    this.#revertCount++
     this.history.rewind(this.headVersion)
   }
 
   /**
-   * Goes back to block `number`, to `version` of the state after it or to what that was when the next block came; answers the blocks that are
-   * gone, newest first, or the newest of them when they are very many. Throws PrunedState and what the store throws, with everything as it was.
+   * Rewinds to block `number` and to `version` of the state after it, by default the last one. Returns the removed blocks, newest first, at
+   * most REMOVED_BLOCKS. Throws PrunedState and store errors, and leaves everything as it was.
    */
   rewind(number: number, version: number | null = this.versionAfter(number)): readonly Block[] {
     const before = this.history.version
-    return this.#orRewind(before, () => {
-      const target = version ?? this.#comeTo(number)
+    return this.#rewindOnError(before, () => {
+      const target = version ?? this.#loadVersion(number)
       const last = version === null ? null : this.versionAfter(number)
-      const removed = this.#newest(number)
+      const removed = this.#durableBlocksAbove(number)
       this.store.truncate(number)
-      this.store.edit(last === null ? NO_WRITES : this.#difference(last, target), () => this.history.stateRoot(target))
-      this.#flushWithoutJournal()
-      this.#goTo(number, target)
+      this.store.edit(last === null ? NO_WRITES : this.#writesBetween(last, target), () => this.history.stateRoot(target))
+      this.#flushAndClearRecord()
+      this.#setHead(number, target)
       return removed
     })
   }
 
-  /** Goes back to block 0 and to the state it began with, whatever became of that version; answers and throws as `rewind` does. */
-  restart(): readonly Block[] {
+  /** Rewinds to block 0 and the genesis state, even if that version was pruned. Returns and throws as `rewind` does. */
+  resetToGenesis(): readonly Block[] {
     const before = this.history.version
-    return this.#orRewind(before, () => {
-      const isHeld = this.#genesisVersion >= this.history.floor
-      const target = isHeld ? this.#genesisVersion : this.history.apply(anew(this.history, this.#genesisState))
-      const removed = this.#newest(0)
+    return this.#rewindOnError(before, () => {
+      const isHeld = this.#genesisVersion >= this.history.oldestVersion
+      const target = isHeld ? this.#genesisVersion : this.history.apply(writesRestoring(this.history, this.#genesisState))
+      const removed = this.#durableBlocksAbove(0)
       this.store.truncate(-1)
       this.#stageGenesis()
-      this.#flushWithoutJournal()
+      this.#flushAndClearRecord()
       this.#genesisVersion = target
-      this.#goTo(0, target)
+      this.#setHead(0, target)
       return removed
     })
   }
 
-  /** Gives up what was appended and is not durable. */
-  settleBack(): void {
+  /** Drops the appended blocks that are not durable. */
+  discardStaged(): void {
     this.store.truncate(this.store.height)
     this.#unstage()
-    this.retract()
+    this.revertOpenState()
   }
 
-  /** Forgets state older than memory holds, but nothing from version `oldestNeeded` on. */
+  /** Prunes state beyond the memory limit, but nothing from version `oldestNeeded` on. */
   prune(oldestNeeded: number): void {
     const version = this.#versions[this.#head.header.number - this.#historyBlocks - this.#base]
     if (version === undefined) return
     this.history.prune(Math.min(version, oldestNeeded))
-    const held = this.#versions.findIndex((each) => each >= this.history.floor)
+    const held = this.#versions.findIndex((each) => each >= this.history.oldestVersion)
     this.#versions.splice(0, held)
     this.#base += held
   }
 
-  /** The oldest block whose state can be read whatever happened; snapshots may hold older ones. */
-  oldestState(): number {
-    return this.kept?.floor ?? Math.max(this.#base, this.#head.header.number - this.#historyBlocks)
+  /** The oldest block whose state is readable independent of snapshots. */
+  oldestStateBlock(): number {
+    return this.persistedState?.oldestBlock ?? Math.max(this.#base, this.#head.header.number - this.#historyBlocks)
   }
 
-  /** Answers what says, from now on, whether a block of now may be another one or have another state: the chain went back to it, or behind it. */
-  watchCuts(): (number: number) => boolean {
-    const now = this.#era
+  /**
+   * Returns a function that is true once the chain was rewound to or below a given block since this call: the block or its state may be
+   * another one.
+   */
+  watchTruncation(): (number: number) => boolean {
+    const now = this.#nextRewind
     return (number) => {
-      for (let era = now; era.next !== null; era = era.next) if (era.end <= number) return true
+      for (let link = now; link.next !== null; link = link.next) if (link.toBlock <= number) return true
       return false
     }
   }
 
-  /** Answers what says, from now on, whether the state after the head of now was changed while that was the head. */
+  /** Returns a function that is true once the state after the current head was edited while it was the head. */
   watchEdits(): () => boolean {
-    const tenure = this.#tenure
-    const { edits } = tenure
-    return () => tenure.edits !== edits
+    const headEdits = this.#headEdits
+    const { count } = headEdits
+    return () => headEdits.count !== count
   }
 
   #stageGenesis(): void {
-    this.store.append(this.#genesis, this.kept === null ? NO_WRITES : wholeOf(this.#genesisState))
+    this.store.append(this.#genesis, this.persistedState === null ? NO_WRITES : normalized(this.#genesisState))
   }
 
-  #flushWithoutJournal(): void {
-    if (this.#hasJournal) this.store.promise(null)
+  #flushAndClearRecord(): void {
+    if (this.#hasOpenBlockRecord) this.store.putOpenBlockRecord(null)
     this.store.flush()
-    this.#hasJournal = false
+    this.#hasOpenBlockRecord = false
   }
 
-  /** Nobody but a store that keeps state wants to know. */
-  #difference(from: number, to: number): WriteSet {
-    return this.kept === null ? NO_WRITES : this.history.writesBetween(from, to)
+  /** Empty for a store without state, which ignores write sets. */
+  #writesBetween(from: number, to: number): WriteSet {
+    return this.persistedState === null ? NO_WRITES : this.history.writesBetween(from, to)
   }
 
-  /** Makes a version of what the store keeps of a block that memory has forgotten. */
-  #comeTo(number: number): number {
-    if (this.kept === null) throw new PrunedState(number)
+  /** Applies the persisted state of a block that memory no longer holds as a new version. */
+  #loadVersion(number: number): number {
+    if (this.persistedState === null) throw new PrunedState(number)
     const newest = this.#versions[this.store.height - this.#base]
     if (newest === undefined) throw new Error(`memory does not hold the state after block ${this.store.height}, the newest that is kept`)
-    const back = this.kept.writesBack(number)
+    const back = this.persistedState.writesToRevertTo(number)
     if (this.history.version !== newest) this.history.apply(this.history.writesBetween(this.history.version, newest))
     return this.history.apply(back)
   }
 
-  #goTo(number: number, version: number): void {
-    const kept = Math.max(0, number - this.#base)
-    this.#versions = [...this.#versions.slice(0, kept), version]
-    this.#base = number - kept
+  #setHead(number: number, version: number): void {
+    const persistedState = Math.max(0, number - this.#base)
+    this.#versions = [...this.#versions.slice(0, persistedState), version]
+    this.#base = number - persistedState
     this.#staged = []
-    this.#head = this.#stored(number)
-    this.#tenure = this.#durableTenure = { edits: 0 }
-    this.#rewinds++
-    this.#retractions++
-    this.#era.end = number
-    this.#era = this.#era.next = { end: 0, next: null }
+    this.#head = this.#blockAt(number)
+    this.#headEdits = this.#durableHeadEdits = { count: 0 }
+    this.#rewindCount++
+    this.#revertCount++
+    this.#nextRewind.toBlock = number
+    this.#nextRewind = this.#nextRewind.next = { toBlock: 0, next: null }
     this.history.rewind(version)
   }
 
-  #orRewind<T>(version: number, work: () => T): T {
+  #rewindOnError<T>(version: number, work: () => T): T {
     try {
       return work()
     } catch (error) {
@@ -284,8 +292,8 @@ export class SealedChain {
   #unstage(): void {
     this.#versions.length -= this.#staged.length
     this.#staged = []
-    this.#head = this.#stored(this.store.height)
-    this.#tenure = this.#durableTenure
+    this.#head = this.#blockAt(this.store.height)
+    this.#headEdits = this.#durableHeadEdits
   }
 
   #stagedBlock(number: number): Block | undefined {
@@ -293,13 +301,13 @@ export class SealedChain {
   }
 
   /** Durable blocks above `number`, newest first. */
-  #newest(number: number): readonly Block[] {
+  #durableBlocksAbove(number: number): readonly Block[] {
     const { height } = this.store
     const count = Math.min(height - number, REMOVED_BLOCKS)
-    return Array.from({ length: Math.max(0, count) }, (_, index) => this.#stored(height - index))
+    return Array.from({ length: Math.max(0, count) }, (_, index) => this.#blockAt(height - index))
   }
 
-  #stored(number: number): Block {
+  #blockAt(number: number): Block {
     if (number === 0) return this.#genesis
     const block = this.store.byNumber(number)
     if (block === null) throw new Error(`block ${number} is missing from the block store`)
@@ -307,18 +315,18 @@ export class SealedChain {
   }
 }
 
-/** Before any version. */
-const NEVER = -1
+/** Below every version. */
+const NO_VERSION = -1
 
-/** As a history that begins with it holds it: without what is empty. */
-function wholeOf(state: WriteSet): WriteSet {
+/** Removes empty entries, by a round trip through a history. */
+function normalized(state: WriteSet): WriteSet {
   const history = new StateHistory(state)
-  const [whole = NO_WRITES] = history.whole(history.version, Number.POSITIVE_INFINITY)
+  const [whole = NO_WRITES] = history.dump(history.version, Number.POSITIVE_INFINITY)
   return whole
 }
 
-/** The writes that make the newest state this one again, whatever it is now. */
-function anew(history: StateHistory, genesis: WriteSet): WriteSet {
+/** Returns the writes that turn the newest state into the genesis state. */
+function writesRestoring(history: StateHistory, genesis: WriteSet): WriteSet {
   const now = history.at(history.version)
   const accounts = new Map<Address, Account | null>([...history.accounts()].map((address) => [address, null]))
   for (const [address, account] of genesis.accounts) accounts.set(address, account)

@@ -1,9 +1,17 @@
 import type { Address, Block, Hash, Header } from '../../eth/index.ts'
 import { rulesAt } from '../../evm/index.ts'
 import type { BlockContext, ChainConfig, StateReader, WriteSet } from '../../evm/index.ts'
-import type { BlockReader, KeptState, Location, LogFilter, Payment, Place, PlacedLog } from './blockstore.ts'
-import { environment } from '../sequencing/environment.ts'
-import { KeptReader } from '../state/persistedreader.ts'
+import type {
+  BlockReader,
+  PersistedState,
+  LocatedTransaction,
+  LogFilter,
+  GasPayment,
+  TransactionLocation,
+  LocatedLog,
+} from './blockstore.ts'
+import { toBlockEnv } from '../sequencing/environment.ts'
+import { PersistedStateReader } from '../state/persistedreader.ts'
 import { logsOfBlock } from './logs.ts'
 import type { AccountProof } from '../state/proof.ts'
 import { PrunedState, RewoundState } from '../state/history.ts'
@@ -11,55 +19,55 @@ import type { Roots, StateHistory } from '../state/history.ts'
 
 export type BlockTag = 'latest' | 'pending' | 'safe' | 'finalized' | 'earliest'
 
-/** What a View is made of. */
+/** Contents of a View. */
 export interface ViewParts {
   readonly version: number
   readonly config: ChainConfig
   readonly head: Block
   readonly pending: Block | null
-  /** index of the newest flashblock of `pending`, -1 without one */
+  /** Index of the newest flashblock of `pending`, -1 without one. */
   readonly flashblockIndex: number
   readonly safeNumber: number
   readonly finalizedNumber: number
   readonly blocks: BlockReader
-  /** of a sealed block */
+  /** Hash of a sealed block. */
   readonly blockHash: (blockNumber: number) => Hash | null
   readonly history: StateHistory
   readonly headVersion: number
-  /** the version after `pending`, or after `head` when nothing is pending */
+  /** State version after `pending`, or after `head` without a pending block. */
   readonly pendingVersion: number
-  /** wei; what a test chose for the block after `head`, else null */
+  /** Wei; the base fee set for the block after `head`, else `null`. */
   readonly nextBaseFee: bigint | null
-  /** the version after a sealed block; null: memory does not hold it any more */
+  /** State version after a sealed block; `null` if it is not in memory. */
   readonly versionAfter: (blockNumber: number) => number | null
-  /** what stands beside the blocks, also of those that memory has forgotten */
-  readonly kept: KeptState | null
-  /** true once sealed blocks of this View may be gone */
+  /** Persisted state, also of blocks whose state memory has pruned. */
+  readonly persistedState: PersistedState | null
+  /** True once sealed blocks of this View may have been removed. */
   readonly isRewound: () => boolean
-  /** false once `headVersion` is gone, or names another state */
-  readonly isHeadKept: () => boolean
-  /** true once the state after `head` was changed without a block */
+  /** False once `headVersion` is gone or names another state. */
+  readonly isHeadVersionLive: () => boolean
+  /** True once the state after `head` was edited. */
   readonly isHeadEdited: () => boolean
-  /** true once a sealed block of this View, or the state after it, may be another one in `kept` */
-  readonly isCut: (blockNumber: number) => boolean
-  /** true once `pending` is gone otherwise than by being sealed */
+  /** True once a sealed block of this View, or the state after it, may differ in `persistedState`. */
+  readonly isTruncated: (blockNumber: number) => boolean
+  /** True once `pending` was retracted. */
   readonly isRetracted: () => boolean
 }
 
 /**
- * Everything a request may know about the chain, at one moment. A method takes `head.view` once and never looks again:
- * a transaction, its receipt, its logs, its nonce and its balance are in the same View or in none.
+ * The chain at one moment; immutable. A request takes `head.view` once and uses it throughout: a transaction, its receipt, logs, nonce and
+ * balance are all in the same View or all absent.
  */
 export class View {
   readonly #parts: ViewParts
-  /** one call follows another in the same block, and an engine knows a context that it has met */
+  /** Cached: consecutive calls run in the same block, and the engine reuses a context that is the same object. */
   #lastContext: { readonly block: Block; readonly context: BlockContext } | null = null
 
   constructor(parts: ViewParts) {
     this.#parts = parts
   }
 
-  /** counts head events; a later View has a larger one */
+  /** Counts head events. */
   get version(): number {
     return this.#parts.version
   }
@@ -68,17 +76,17 @@ export class View {
     return this.#parts.config
   }
 
-  /** the last sealed block */
+  /** The last sealed block. */
   get head(): Block {
     return this.#parts.head
   }
 
-  /** the block under construction, its hash 32 zero bytes; null when there is none */
+  /** The block under construction, with 32 zero bytes as hash; `null` without one. */
   get pending(): Block | null {
     return this.#parts.pending
   }
 
-  /** wei; what a test chose for the block after the head, else null: it follows from the head */
+  /** Wei; the base fee set for the block after the head, or `null` for the EIP-1559 value. */
   get nextBaseFee(): bigint | null {
     return this.#parts.nextBaseFee
   }
@@ -95,66 +103,69 @@ export class View {
     return this.#parts.finalizedNumber
   }
 
-  /** The block a tag names. Without a flashblock, `pending` is `latest`. */
+  /** Returns the block of a tag. Without a flashblock `pending` is `latest`. */
   tagged(tag: BlockTag): Block {
     return TAGS[tag](this.#parts)
   }
 
-  /** A sealed block, or null. The pending block's number names nothing until it is sealed. */
+  /** Returns a sealed block or `null`; also `null` for the pending block's number. */
   byNumber(number: number): Block | null {
     const { head, blocks } = this.#parts
     if (number === head.header.number) return head
     return number < head.header.number ? blocks.byNumber(number) : null
   }
 
-  /** Of a sealed block, or null; without the whole of it. */
+  /** Returns a sealed block's number or `null`, without decoding it. */
   numberOf(hash: Hash): number | null {
     const number = this.#parts.blocks.numberOf(hash)
     return number !== null && number <= this.#parts.head.header.number ? number : null
   }
 
-  /** Of a sealed transaction, or null; without its block. */
-  placeOf(transactionHash: Hash): Place | null {
-    const place = this.#parts.blocks.placeOf(transactionHash)
+  /** Returns a sealed transaction's location or `null`, without decoding its block. */
+  locationOf(transactionHash: Hash): TransactionLocation | null {
+    const place = this.#parts.blocks.locationOf(transactionHash)
     return place !== null && place.number <= this.#parts.head.header.number ? place : null
   }
 
-  /** Of a sealed block, or null; without what is in it. */
+  /** Returns a sealed block's header or `null`, without decoding its contents. */
   headerOf(number: number): Header | null {
     const { head, blocks } = this.#parts
     if (number === head.header.number) return head.header
     return number < head.header.number ? blocks.headerOf(number) : null
   }
 
-  /** Sealed transactions in blocks below `block` that the address sent, received or was created by, newest first: found one by one, in one go. */
-  transactionsBefore(address: Address, block: number): Iterable<Place> {
+  /**
+   * Yields the sealed transactions below `block` that the address sent, received or was created by, newest first. Lazy; consume it
+   * synchronously.
+   */
+  transactionsBefore(address: Address, block: number): Iterable<TransactionLocation> {
     return this.#parts.blocks.transactionsBefore(address, Math.min(block, this.#parts.head.header.number + 1))
   }
 
-  /** The same in blocks from `block` on, oldest first. */
-  *transactionsFrom(address: Address, block: number): Iterable<Place> {
+  /** Yields the same from `block` on, oldest first. */
+  *transactionsFrom(address: Address, block: number): Iterable<TransactionLocation> {
     for (const place of this.#parts.blocks.transactionsFrom(address, block)) {
       if (place.number > this.#parts.head.header.number) return
       yield place
     }
   }
 
-  /** The sealed transaction that an account sent with this nonce, or null. Nonces rise: after a test has set one back, some are not found. */
-  sentWith(sender: Address, nonce: bigint): Place | null {
-    const place = this.#parts.blocks.sentWith(sender, nonce)
+  /** Returns the sealed transaction of `sender` with this nonce, or `null`. May miss some after a test has lowered the nonce. */
+  bySenderAndNonce(sender: Address, nonce: bigint): TransactionLocation | null {
+    const place = this.#parts.blocks.bySenderAndNonce(sender, nonce)
     return place !== null && place.number <= this.#parts.head.header.number ? place : null
   }
 
-  paymentsOf(number: number): readonly Payment[] {
-    return this.#parts.blocks.paymentsOf(number)
+  gasPaymentsOf(number: number): readonly GasPayment[] {
+    return this.#parts.blocks.gasPaymentsOf(number)
   }
 
-  /** Its header's time, in seconds, without the whole of it. */
+  /** Returns a sealed block's timestamp in seconds, without decoding the block. */
   timestampOf(number: number): number | null {
     return number <= this.#parts.head.header.number ? this.#parts.blocks.timestampOf(number) : null
   }
 
-  /** Of a sealed block, or null: what BLOCKHASH answers. */
+  /** Returns a sealed block's hash or `null`; used for BLOCKHASH. */
   blockHash(number: number): Hash | null {
     return number <= this.#parts.head.header.number ? this.#parts.blockHash(number) : null
   }
@@ -165,94 +176,97 @@ export class View {
     return block !== null && block.header.number <= this.#parts.head.header.number ? block : null
   }
 
-  /** Sealed first, then pre-confirmed. */
-  locate(transactionHash: Hash): Location | null {
+  /** Finds a sealed transaction first, then a pre-confirmed one. */
+  locate(transactionHash: Hash): LocatedTransaction | null {
     const sealed = this.#parts.blocks.locate(transactionHash)
     if (sealed !== null && sealed.block.header.number <= this.#parts.head.header.number) return sealed
     return this.locatePending(transactionHash)
   }
 
-  /** Pre-confirmed, and not sealed. */
-  locatePending(transactionHash: Hash): Location | null {
+  /** Finds a transaction of the pending block. */
+  locatePending(transactionHash: Hash): LocatedTransaction | null {
     const block = this.#parts.pending
     const index = block === null ? -1 : block.transactions.findIndex((tx) => tx.hash === transactionHash)
     return block === null || index < 0 ? null : { block, index }
   }
 
-  /** State after `block`, which is a block of this View. Throws PrunedState when its history is gone, RewoundState when the block is. */
+  /** Returns the state after a block of this View. Throws PrunedState if its state is gone, RewoundState if the block is. */
   state(block: Block): StateReader {
     const version = this.#versionOf(block)
-    return version === null ? this.#keptState(block) : this.#parts.history.at(version)
+    return version === null ? this.#readPersisted(block) : this.#parts.history.at(version)
   }
 
   /**
-   * Which version of the state `block` left behind. Throws RewoundState when it is gone: versions are given out anew after a rewind, so one
-   * that is remembered may name another state by now. Throws PrunedState; FarState when it is kept, but not among the versions.
+   * Returns the state version after a block. Throws RewoundState when it is gone: versions are reused after a rewind, so a remembered one
+   * may name another state. Throws PrunedState, or StateNotInMemory if only the store holds the state.
    */
   stateVersion(block: Block): number {
     const version = this.#versionOf(block)
     if (version !== null) return version
-    this.#keptState(block)
-    throw new FarState(block.header.number)
+    this.#readPersisted(block)
+    throw new StateNotInMemory(block.header.number)
   }
 
-  /** Proof of an account and of some of its slots after `block`. Throws as `stateVersion` does. */
+  /** Returns the proof of an account and slots after `block`. Throws as `stateVersion` does. */
   proof(block: Block, address: Address, slots: readonly Hash[]): AccountProof {
     return this.#parts.history.proofAt(this.stateVersion(block), address, slots)
   }
 
-  /** The roots that the state after `block` would have with `writes` on top, of the storage that of `owner`. Throws as `stateVersion` does. */
+  /**
+   * Returns the roots that the state after `block` would have with `writes` applied, and the storage root of `owner`. Throws as
+   * `stateVersion` does.
+   */
   rootsWith(block: Block, writes: WriteSet, owner: Address): Roots {
     return this.#parts.history.rootsWith(this.stateVersion(block), writes, owner)
   }
 
-  /** The rules and the environment that ran in `block`; for calls "in" that block. */
+  /** Returns the rules and environment of `block`, for calls executed in it. */
   context(block: Block): BlockContext {
     if (this.#lastContext?.block !== block) this.#lastContext = { block, context: this.#contextOf(block) }
     return this.#lastContext.context
   }
 
-  /** Logs of sealed blocks from…to (both included), then those of the pending block when asked for. */
-  *logs(filter: LogFilter, from: number, to: number, withPending: boolean): Iterable<PlacedLog> {
+  /** Logs of the sealed blocks from…to, both included, then those of the pending block if `withPending`. */
+  *logs(filter: LogFilter, from: number, to: number, withPending: boolean): Iterable<LocatedLog> {
     yield* this.#parts.blocks.logs(filter, from, Math.min(to, this.#parts.head.header.number))
     if (withPending) yield* this.pendingLogs(filter)
   }
 
-  /** Those of the block under construction. */
-  pendingLogs(filter: LogFilter): Iterable<PlacedLog> {
+  /** Logs of the pending block. */
+  pendingLogs(filter: LogFilter): Iterable<LocatedLog> {
     const { pending } = this.#parts
     return pending === null ? [] : logsOfBlock(pending, filter)
   }
 
-  /** How many logs of sealed blocks there are, at most. */
+  /** Returns an upper bound of the number of matching sealed logs. */
   countLogs(filter: LogFilter, from: number, to: number): number {
     return this.#parts.blocks.countLogs(filter, from, Math.min(to, this.#parts.head.header.number))
   }
 
-  /** The logs of sealed blocks as JSON, in chunks. */
-  logsText(filter: LogFilter, from: number, to: number): Iterable<Uint8Array> {
-    return this.#parts.blocks.logsText(filter, from, Math.min(to, this.#parts.head.header.number))
+  /** Yields the logs of sealed blocks as JSON, in chunks. */
+  logsJsonBytes(filter: LogFilter, from: number, to: number): Iterable<Uint8Array> {
+    return this.#parts.blocks.logsJsonBytes(filter, from, Math.min(to, this.#parts.head.header.number))
   }
 
-  /** A sealed block as JSON-RPC shows it; `full`: its transactions as objects, else as hashes. */
-  blockText(number: number, full: boolean): Uint8Array {
-    return this.#parts.blocks.blockText(number, full)
+  /** Returns a sealed block as JSON; `full`: transactions as objects, else as hashes. */
+  blockJsonBytes(number: number, full: boolean): Uint8Array {
+    return this.#parts.blocks.blockJsonBytes(number, full)
   }
 
-  receiptsText(number: number): Uint8Array {
-    return this.#parts.blocks.receiptsText(number)
+  receiptsJsonBytes(number: number): Uint8Array {
+    return this.#parts.blocks.receiptsJsonBytes(number)
   }
 
-  /** What JSON-RPC shows of a sealed transaction. */
-  transactionText(place: Place): Uint8Array {
-    return this.#parts.blocks.transactionText(place)
+  /** Returns a sealed transaction as JSON. */
+  transactionJsonBytes(place: TransactionLocation): Uint8Array {
+    return this.#parts.blocks.transactionJsonBytes(place)
   }
 
-  receiptText(place: Place): Uint8Array {
-    return this.#parts.blocks.receiptText(place)
+  receiptJsonBytes(place: TransactionLocation): Uint8Array {
+    return this.#parts.blocks.receiptJsonBytes(place)
   }
 
-  /** Null: memory has forgotten it. */
+  /** Returns `null` when memory does not hold the version. */
   #versionOf(block: Block): number | null {
     const { pending, head, pendingVersion, headVersion, history, versionAfter } = this.#parts
     const { number } = block.header
@@ -261,51 +275,51 @@ export class View {
       return pendingVersion
     }
     const isHead = number === head.header.number
-    if (isHead && headVersion < history.floor) return null
+    if (isHead && headVersion < history.oldestVersion) return null
     if (!this.#parts.isRewound()) return isHead ? headVersion : versionAfter(number)
-    if (!this.#isStill(block)) throw new RewoundState(headVersion)
+    if (!this.#isCanonical(block)) throw new RewoundState(headVersion)
     if (!isHead) return versionAfter(number)
-    // Edits made versions of the head after this View: only that of its own moment will do.
-    if (!this.#parts.isHeadKept()) throw new RewoundState(headVersion)
+    // Edits made further versions of the head after this View; only the View's own one is valid.
+    if (!this.#parts.isHeadVersionLive()) throw new RewoundState(headVersion)
     return headVersion
   }
 
-  #keptState(block: Block): StateReader {
-    const { head, headVersion, kept, isCut, isHeadEdited } = this.#parts
+  #readPersisted(block: Block): StateReader {
+    const { head, headVersion, persistedState, isTruncated, isHeadEdited } = this.#parts
     const { number } = block.header
-    if (isCut(number)) throw new RewoundState(headVersion)
-    // Of a block that is no head any more, only the state with all its edits is kept.
-    if (kept === null || (number === head.header.number && isHeadEdited())) throw new PrunedState(headVersion)
-    return new KeptReader(kept.at(number), number, isCut)
+    if (isTruncated(number)) throw new RewoundState(headVersion)
+    // The store holds the state after a block with all edits, so an edited head's earlier state is gone.
+    if (persistedState === null || (number === head.header.number && isHeadEdited())) throw new PrunedState(headVersion)
+    return new PersistedStateReader(persistedState.at(number), number, isTruncated)
   }
 
-  #isStill({ header, hash }: Block): boolean {
+  #isCanonical({ header, hash }: Block): boolean {
     return this.#parts.blocks.hashOf(header.number) === hash
   }
 
   #contextOf(block: Block): BlockContext {
     const { number, timestamp } = block.header
     const rules = rulesAt(this.#parts.config, number, timestamp)
-    return { config: this.#parts.config, rules, env: environment(block.header, rules, (n) => this.blockHash(n)) }
+    return { config: this.#parts.config, rules, env: toBlockEnv(block.header, rules, (n) => this.blockHash(n)) }
   }
 }
 
 const TAGS: Record<BlockTag, (parts: ViewParts) => Block> = {
   latest: (parts) => parts.head,
   pending: (parts) => parts.pending ?? parts.head,
-  safe: (parts) => stored(parts, parts.safeNumber),
-  finalized: (parts) => stored(parts, parts.finalizedNumber),
-  earliest: (parts) => stored(parts, 0),
+  safe: (parts) => storedBlock(parts, parts.safeNumber),
+  finalized: (parts) => storedBlock(parts, parts.finalizedNumber),
+  earliest: (parts) => storedBlock(parts, 0),
 }
 
-function stored(parts: ViewParts, number: number): Block {
+function storedBlock(parts: ViewParts, number: number): Block {
   const block = parts.blocks.byNumber(number)
   if (block === null) throw new Error(`block ${number} is missing from the block store`)
   return block
 }
 
-/** The block's state is kept, but far from the newest: it can be read, and neither proven nor handed to another thread. */
-export class FarState extends PrunedState {
+/** The state is persisted but not in memory: it can be read, but not proven or sent to a worker thread. */
+export class StateNotInMemory extends PrunedState {
   readonly blockNumber: number
 
   constructor(blockNumber: number) {

@@ -1,36 +1,36 @@
 import type { Block } from '../../eth/index.ts'
 import type { ChainConfig } from '../../evm/index.ts'
 import { FINALIZED_EPOCHS, SAFE_EPOCHS } from '../../compat.ts'
-import type { Knobs } from '../sequencing/testoverrides.ts'
+import type { TestOverrides } from '../sequencing/testoverrides.ts'
 import type { SimulatedL1 } from '../sequencing/l1.ts'
 import type { SealedChain } from './sealedchain.ts'
 import { View } from './view.ts'
 
-export interface HorizonParts {
+export interface ViewFactoryDeps {
   readonly config: ChainConfig
   readonly sealed: SealedChain
   readonly l1: SimulatedL1
-  readonly knobs: Knobs
+  readonly overrides: TestOverrides
 }
 
-/** Makes the Views: what can be seen of the chain as it stands, and how much of that counts as safe and as finalized. */
-export class Horizon {
-  readonly #parts: HorizonParts
+/** Creates Views of the current chain, with its safe and finalized blocks. */
+export class ViewFactory {
+  readonly #deps: ViewFactoryDeps
   #version = 0
   #importedNumber = 0
-  /** what `#behind` answered last, by epochs: the next answer is near */
-  readonly #last = new Map<number, number>()
+  /** Last result of `#blockEpochsBehind` by epochs; the next one is near it. */
+  readonly #lastResult = new Map<number, number>()
 
-  constructor(parts: HorizonParts) {
-    this.#parts = parts
+  constructor(deps: ViewFactoryDeps) {
+    this.#deps = deps
   }
 
-  /** Of this moment, for the event that the chain has come to. `pending` is the open block, if any of it is published. */
-  view(pending: Block | null = null, flashblockIndex = -1): View {
-    const { config, sealed, knobs } = this.#parts
-    const { history, head, headVersion, store, rewinds, retractions } = sealed
+  /** Returns the View for the next head event. `pending` is the published part of the open block. */
+  create(pending: Block | null = null, flashblockIndex = -1): View {
+    const { config, sealed, overrides } = this.#deps
+    const { history, head, headVersion, store, rewindCount, revertCount } = sealed
     const { moment } = history.at(headVersion)
-    // Whoever goes back asks for a View: what is built anew up there is ours, and no more final than any of our blocks.
+    // Every rewind creates a View, so this lowers the imported range: blocks rebuilt above it are not final.
     this.#importedNumber = Math.min(this.#importedNumber, head.header.number)
     return new View({
       version: ++this.#version,
@@ -38,40 +38,40 @@ export class Horizon {
       head,
       pending,
       flashblockIndex,
-      safeNumber: this.#behind(SAFE_EPOCHS),
-      finalizedNumber: this.#behind(FINALIZED_EPOCHS),
+      safeNumber: this.#blockEpochsBehind(SAFE_EPOCHS),
+      finalizedNumber: this.#blockEpochsBehind(FINALIZED_EPOCHS),
       blocks: store,
-      kept: store.kept,
+      persistedState: store.persistedState,
       blockHash: sealed.blockHash,
       history,
       headVersion,
       pendingVersion: history.version,
-      nextBaseFee: knobs.nextBaseFee,
+      nextBaseFee: overrides.nextBaseFee,
       versionAfter: (number) => sealed.versionAfter(number),
-      isRewound: () => sealed.rewinds !== rewinds,
-      isHeadKept: () => history.isStill(headVersion, moment),
+      isRewound: () => sealed.rewindCount !== rewindCount,
+      isHeadVersionLive: () => history.isCurrent(headVersion, moment),
       isHeadEdited: sealed.watchEdits(),
-      isCut: sealed.watchCuts(),
-      isRetracted: () => sealed.retractions !== retractions,
+      isTruncated: sealed.watchTruncation(),
+      isRetracted: () => sealed.revertCount !== revertCount,
     })
   }
 
-  /** Block `number` is somebody else's: it and all before it are safe and final as long as they are here. */
-  imported(number: number): void {
+  /** Marks block `number` and all before it as imported, hence safe and finalized. */
+  markImported(number: number): void {
     this.#importedNumber = Math.max(this.#importedNumber, number)
   }
 
-  /** The newest block whose L1 origin is `epochs` older than the head's; what was imported is final. */
-  #behind(epochs: number): number {
-    const { sealed, l1 } = this.#parts
-    const limit = l1.epochStart(l1.epoch(sealed.head.header.timestamp) - epochs + 1)
+  /** Returns the newest block whose L1 origin is `epochs` older than the head's; at least the newest imported block. */
+  #blockEpochsBehind(epochs: number): number {
+    const { sealed, l1 } = this.#deps
+    const limit = l1.epochStart(l1.epochAt(sealed.head.header.timestamp) - epochs + 1)
     const head = sealed.head.header.number
     const isBehind = (number: number) => (sealed.timestampOf(number) ?? Number.POSITIVE_INFINITY) < limit
-    let number = Math.min(this.#last.get(epochs) ?? head, head)
+    let number = Math.min(this.#lastResult.get(epochs) ?? head, head)
     while (number < head && isBehind(number + 1)) number++
     while (number > this.#importedNumber && !isBehind(number)) number--
     number = Math.max(number, this.#importedNumber)
-    this.#last.set(epochs, number)
+    this.#lastResult.set(epochs, number)
     return number
   }
 }

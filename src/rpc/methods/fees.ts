@@ -134,7 +134,7 @@ function lastRewards(view: View, headers: readonly Header[], wanted: readonly nu
   for (let i = headers.length - 1; i >= 0 && transactions < FEE_HISTORY_TRANSACTIONS; i--) {
     const header = headers[i]!
     const { pending } = view
-    const payments = pending?.header.number === header.number ? pending.receipts : view.paymentsOf(header.number)
+    const payments = pending?.header.number === header.number ? pending.receipts : view.gasPaymentsOf(header.number)
     all.push(rewards(tipsOf(header, payments), wanted))
     transactions += payments.length
   }

@@ -140,7 +140,7 @@ export const NODE_METHODS: readonly Method[] = [
     handler: ({ chain }) => {
       const { head } = chain.head.view
       const kept = { disabled: false, oldestBlock: '0x0' }
-      const recent = { disabled: false, oldestBlock: Hex.fromQuantity(chain.sealed.oldestState()) }
+      const recent = { disabled: false, oldestBlock: Hex.fromQuantity(chain.sealed.oldestStateBlock()) }
       return {
         head: { number: Hex.fromQuantity(head.header.number), hash: head.hash },
         state: recent,

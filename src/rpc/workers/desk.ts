@@ -19,7 +19,7 @@ export function desk(post: (message: FromThread) => void): (message: ToThread) =
   return (message) => {
     if (message.kind === 'begin') begun = begin(message)
     else if (begun === null) throw new Error(`"${message.kind}" before "begin"`)
-    else if (message.kind === 'feed') for (const step of message.steps) begun.replica.take(step)
+    else if (message.kind === 'feed') for (const step of message.steps) begun.replica.apply(step)
     else post(answer(message, begun))
   }
 }
