@@ -25,7 +25,7 @@ export const GWEI = 10n ** 9n
 export const ETHER = 10n ** 18n
 export const GAS_LIMIT = 60_000_000n
 
-/** Keys of rich accounts, and their addresses. */
+/** Private keys of funded accounts. */
 export const KEYS: readonly Hex[] = Array.from(
   { length: 10 },
   (_, index) =>
@@ -38,10 +38,10 @@ export const ALICE = RICH[0]!
 export const BOB = RICH[1]!
 export const NOBODY = Address.from('0x00000000000000000000000000000000000abcde')
 
-/** Deploying this makes a contract that emits one log with 42 as data; its topic is the first word of the call. */
+/** Init code of a contract that emits one log with 42 as data and the first calldata word as topic. */
 export const LOGGER_INIT_CODE = Hex.toBytes('0x600e600c600039600e6000f3600035602a60005260206000a100')
 
-/** A chain, its clock (unless another one was handed in), what it announced, and what it reported as its own bugs. */
+/** A chain with its clock, its head events, and the errors passed to `onBug`. */
 export interface TestChain {
   readonly chain: Chain
   readonly clock: ManualClock
@@ -52,7 +52,7 @@ export interface TestChain {
 
 const geneses = new Map<readonly Address[], Genesis>()
 
-/** The product's default genesis with these rich accounts, made once for each list: it is immutable. */
+/** The default genesis with these funded accounts; cached per list, because it is immutable. */
 export function testGenesis(rich: readonly Address[] = RICH): Genesis {
   const known = geneses.get(rich)
   if (known !== undefined) return known
@@ -71,7 +71,7 @@ export function testGenesis(rich: readonly Address[] = RICH): Genesis {
   return genesis
 }
 
-/** Not started yet. */
+/** Creates a chain without starting it. */
 export function testChain(kind: CadenceKind = 'preconf', options: Partial<Omit<ChainOptions, 'onBug'>> = {}): TestChain {
   const clock = new ManualClock(GENESIS_MS)
   const store = options.store ?? new MemoryStore()
@@ -103,7 +103,7 @@ export async function startedChain(...parameters: Parameters<typeof testChain>):
   return parts
 }
 
-/** A transfer of 1 wei to nobody unless said otherwise, signed by the account of that index. */
+/** A transfer of 1 wei to NOBODY by default, signed by the account of that index. */
 export function signed(fields: TransactionFields = {}, account = 0): Transaction {
   return Transaction.sign({ ...TRANSFER, ...fields }, KEYS[account]!)
 }
@@ -130,7 +130,7 @@ export function rewindsOf(events: readonly HeadEvent[]): RewindEvent[] {
   return events.filter((event): event is RewindEvent => event.kind === 'rewind')
 }
 
-/** Hashes without the deposits. */
+/** Hashes of the transactions other than deposits. */
 export function hashesOf(block: Block | null): readonly Hash[] {
   return (block?.transactions ?? []).filter((tx) => tx.type !== 0x7e).map((tx) => tx.hash)
 }
@@ -140,7 +140,7 @@ export function receiptOf(chain: Chain, hash: Hash): Receipt | null {
   return place === null ? null : (place.block.receipts[place.index] ?? null)
 }
 
-/** 0 up to 1, the same row for the same seed (mulberry32). */
+/** Seeded random numbers from 0 to below 1 (mulberry32). */
 export function random(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -151,7 +151,7 @@ export function random(seed: number): () => number {
   }
 }
 
-/** A whole number below `bound`. */
+/** An integer from 0 to below `bound`. */
 export function below(next: () => number, bound: number): number {
   return Math.floor(next() * bound)
 }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { Mutex } from './mutex.ts'
 
-test('one at a time, in the order asked for, whatever becomes of each', async () => {
-  const turns = new Mutex()
+test('runs one call at a time in call order, also after failures', async () => {
+  const mutex = new Mutex()
   const log: string[] = []
   const work =
     (name: string, fails = false) =>
@@ -14,21 +14,21 @@ test('one at a time, in the order asked for, whatever becomes of each', async ()
       return name
     }
   const results = await Promise.allSettled([
-    turns.runExclusive(work('a')),
-    turns.runExclusive(work('b', true)),
-    turns.runExclusive(work('c')),
+    mutex.runExclusive(work('a')),
+    mutex.runExclusive(work('b', true)),
+    mutex.runExclusive(work('c')),
   ])
   expect(log).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends'])
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
 })
 
-test('idle waits for what is under way', async () => {
-  const turns = new Mutex()
+test('idle resolves when all calls have settled', async () => {
+  const mutex = new Mutex()
   let done = false
-  void turns.runExclusive(async () => {
+  void mutex.runExclusive(async () => {
     await Promise.resolve()
     done = true
   })
-  await turns.idle()
+  await mutex.idle()
   expect(done).toBe(true)
 })

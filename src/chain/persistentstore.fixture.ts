@@ -6,13 +6,13 @@ import type { PersistedState } from './view/blockstore.ts'
 import { PlainState } from './state/plainstate.fixture.ts'
 import { PrunedState } from './state/history.ts'
 
-/** The store over a shelf that keeps state, in memory, and that can be opened again as it was after its last commit. */
+/** A store over an in-memory backend that persists state, and that can be reopened in the condition after its last commit. */
 export class PersistentStore extends Store {
-  /** its shelf keeps state */
+  /** Never null: the backend persists state. */
   declare readonly persistedState: PersistedState
   readonly #shelf: PersistentShelf
   flushes = 0
-  /** called before a flush; what it throws is what a full disk throws */
+  /** Called before each flush; an error it throws acts like a full disk. */
   beforeFlush: () => void = () => undefined
 
   constructor(shelf = new PersistentShelf()) {
@@ -24,16 +24,16 @@ export class PersistentStore extends Store {
     }
   }
 
-  /** As another process finds it when this one is gone. */
+  /** A second store with what a new process would find. */
   reopened(): PersistentStore {
     return new PersistentStore(this.#shelf.copy())
   }
 
-  get openBlockRecordBytes(): Uint8Array | null {
+  get currentOpenBlockRecord(): Uint8Array | null {
     return this.#shelf.promises
   }
 
-  /** Damage: the newest state is another one than its root says. */
+  /** A reopened store whose newest state does not match its root. */
   damaged(address: Address, account: Account): PersistentStore {
     const shelf = this.#shelf.copy()
     const writes = { accounts: new Map([[address, account]]), storage: new Map(), codes: new Map() }
@@ -41,23 +41,23 @@ export class PersistentStore extends Store {
     return new PersistentStore(shelf)
   }
 
-  /** State below `floor` cannot be read any more. */
+  /** Makes the state below `floor` unreadable. */
   prune(floor: number): void {
     this.#shelf.floor = floor
   }
 }
 
-/** The shelf in memory, with the state of every block beside it as a plain copy. */
+/** The memory backend with a full copy of the state after every block. */
 class PersistentShelf implements Shelf {
-  /** as if it came from a disk: checksums are looked at */
+  /** Enables checksum checks, as for records from a disk. */
   readonly isVolatile = false
   readonly state: StateShelf
-  /** after each block and its edits */
+  /** After each block and its edits. */
   states: PlainState[] = []
   floor = 0
   beforeChange: () => void = () => undefined
   readonly #memory = new MemoryShelf()
-  /** All that is durable: whoever repeats it has it. */
+  /** All durable changes, in order. */
   readonly #changes: ShelfChange[] = []
 
   constructor() {

@@ -7,38 +7,38 @@ import { TIME_SLICE_MS } from './limits.ts'
 
 const BLOCKS = 6
 
-/** Keeps everybody waiting for longer than a breath. */
+/** Blocks the event loop for longer than a time slice. */
 function work(): void {
   const endMs = performance.now() + TIME_SLICE_MS + 1
   while (performance.now() < endMs);
 }
 
-/** How often somebody else had a turn while `change` was under way. */
+/** Counts the event loop turns during `change`. */
 async function turnsDuring(change: Promise<unknown>): Promise<number> {
   let turns = 0
   let isOver = false
-  const other = () => {
+  const count = () => {
     turns++
-    if (!isOver) setImmediate(other)
+    if (!isOver) setImmediate(count)
   }
-  setImmediate(other)
+  setImmediate(count)
   await change
   isOver = true
   return turns
 }
 
-test('a breath is taken when it is due, and others have a turn', async () => {
+test('yields to the event loop when the slice has expired', async () => {
   const timeSlice = new TimeSlice()
   expect(timeSlice.yieldIfExpired()).toBeNull()
   work()
-  let others = 0
-  setImmediate(() => others++)
+  let callbacks = 0
+  setImmediate(() => callbacks++)
   await timeSlice.yieldIfExpired()
-  expect(others).toBe(1)
+  expect(callbacks).toBe(1)
   expect(timeSlice.yieldIfExpired()).toBeNull()
 })
 
-describe('a change of many blocks lets others have a turn between them:', () => {
+describe('a change of many blocks yields between them:', () => {
   test('mining, and a reorg', async () => {
     const { chain } = await startedChain('manual')
     chain.head.subscribe(work)
@@ -47,7 +47,7 @@ describe('a change of many blocks lets others have a turn between them:', () => 
     expect(chain.head.view.head.header.number).toBe(BLOCKS)
   })
 
-  test('a block for each transaction that waited, under instant', async () => {
+  test('a block for each waiting transaction, under instant', async () => {
     const { chain } = await startedChain('instant')
     const [first, ...rest] = Array.from({ length: BLOCKS }, (_, nonce) => signed({ nonce: BigInt(nonce) }))
     for (const tx of rest) await chain.submit(tx)
@@ -56,7 +56,7 @@ describe('a change of many blocks lets others have a turn between them:', () => 
     expect(chain.head.view.head.header.number).toBe(BLOCKS)
   })
 
-  test('an import, and what is asked for meanwhile waits until it is over', async () => {
+  test('an import; concurrent changes wait until it has ended', async () => {
     const there = await startedChain('manual')
     const blocks = await there.chain.mine(BLOCKS)
     const { chain, events } = testChain('manual')

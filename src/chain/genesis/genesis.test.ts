@@ -20,13 +20,13 @@ function parse(file: unknown): Genesis {
 }
 
 describe.skipIf(!hasVectors)('published genesis files', () => {
-  test('Base mainnet’s 2,064 accounts give its hash', () => {
+  test('Base mainnet’s 2,064 accounts give its genesis hash', () => {
     const genesis = parseGenesis(text('genesis/mainnet-base.json.br'), (timestamp) => opConfig(8453, 'azul', timestamp + 1, LIMITS))
     expect(genesis.state.accounts.size).toBe(2_064)
     expect(blockOf(genesis).hash).toBe('0xf712aa9241cc24369b143cf6dce85f0902a9731e70d66818a3a5845b296c73dd')
   })
 
-  test('that of execution-apis gives its hash', () => {
+  test('the genesis of execution-apis gives its hash', () => {
     const genesis = parse(JSON.parse(text('rpc-compat/genesis.json')))
     expect(blockOf(genesis).hash).toBe('0x44fd89d504659cd58f48f4796b77a7e7012cf296a2409afa2f6c3cb99b5b3d99')
     expect(rulesAt(genesis.config, 0, 0).has('paris')).toBe(false)
@@ -42,7 +42,7 @@ const FILE = {
 }
 
 describe('a genesis file', () => {
-  test('is read with and without 0x before addresses, in hex, decimal and numbers; slots of value zero do not exist', () => {
+  test('accepts addresses with and without 0x, and hex, decimal and number quantities; slots of value zero are dropped', () => {
     const genesis = parse({ ...FILE, timestamp: 5, alloc: { ...FILE.alloc, [ALICE]: { balance: '1000', nonce: 3 } } })
     expect(genesis).toMatchObject({ timestamp: 5, gasLimit: 30_000_000n, config: { chainId: 77, op: null } })
     expect(genesis.state.accounts.get(ALICE)).toMatchObject({ balance: 1_000n, nonce: 3n })
@@ -81,12 +81,12 @@ describe('a genesis file', () => {
     [`alloc.${ALICE}.storage`, { ...FILE, alloc: { [ALICE]: { storage: [] } } }],
     [`alloc.${ALICE}.storage.0x1`, { ...FILE, alloc: { [ALICE]: { storage: { '0x1': '0x' } } } }],
     [`alloc.${ALICE}.storage.0x1`, { ...FILE, alloc: { [ALICE]: { storage: { '0x1': `0x1${'0'.repeat(64)}` } } } }],
-  ])('that is broken names the field %s', (field, file) => {
+  ])('with an invalid field throws an error that names it: %s', (field, file) => {
     expect(() => parse(file)).toThrow(GenesisError)
     expect(() => parse(file)).toThrow(expect.objectContaining({ field, message: expect.stringContaining(`genesis ${field} `) }))
   })
 
-  test('of geth’s mainnet has a terminal difficulty beyond exact numbers, and begins before the merge', () => {
+  test('of geth’s mainnet has a terminal difficulty beyond exact numbers, and starts before the merge', () => {
     const text = JSON.stringify({ ...FILE, config: { chainId: 1, londonBlock: 5 } }).replace(
       '"chainId":1',
       '"chainId":1,"terminalTotalDifficulty":58750000000000000000000',
@@ -94,11 +94,11 @@ describe('a genesis file', () => {
     expect(rulesAt(parseGenesis(text, () => opConfig(1, 'azul', 0, LIMITS)).config, 5, 0).l1).toBe('london')
   })
 
-  test('that is no JSON says so', () => {
+  test('that is not JSON is refused with that reason', () => {
     expect(() => parseGenesis('{"alloc": ', () => opConfig(1, 'azul', 0, LIMITS))).toThrow(/^genesis file is not JSON: /)
   })
 
-  test('without rules of its own follows those it is given from block 1 on', () => {
+  test('without rules follows the given ones from block 1 on', () => {
     const genesis = parse({ ...FILE, config: undefined, timestamp: 50 })
     expect(rulesAt(genesis.config, 0, 50).op).toBe('bedrock')
     expect(rulesAt(genesis.config, 1, 51).op).toBe('azul')
@@ -117,7 +117,7 @@ describe('the default genesis', () => {
     expect(Block.decode(Block.encode(chain.genesis)).hash).toBe(chain.genesis.hash)
   })
 
-  test.each([31_337, 1_234])('can leave the factories out, of chain %i, and then their known transactions deploy them', async (chainId) => {
+  test.each([31_337, 1_234])('can omit the factories on chain %i, and their published transactions then deploy them', async (chainId) => {
     const factories = ['0x4e59b44847b379578588920ca78fbf26c0b4956c', '0x3fab184622dc19b6109349b94811493bf2a45362'].map((a) =>
       Address.from(a),
     )
@@ -138,7 +138,7 @@ describe('the default genesis', () => {
     expect(whole.state.accounts.size - bare.state.accounts.size).toBe(6)
   })
 
-  test('gives another chain id contracts that know it, at the same addresses', async () => {
+  test('deploys contracts with the configured chain id at the same addresses', async () => {
     const options = {
       timestamp: GENESIS_SECONDS,
       hardfork: 'jovian' as const,

@@ -16,7 +16,7 @@ function tx(nonce: number, fields: TransactionFields = {}, from = ALICE): Transa
   return Transaction.unsigned({ nonce: BigInt(nonce), gas: 21_000n, maxFeePerGas: 100n, maxPriorityFeePerGas: 10n, ...fields }, from)
 }
 
-/** Account nonces are 0 unless the test moves them. */
+/** Account nonces are 0 unless the test sets them. */
 function poolOf(order: PoolOrder = 'fees'): { pool: Mempool; nonces: Map<Address, bigint>; announced: Transaction[] } {
   const nonces = new Map<Address, bigint>()
   const pool = new Mempool((address) => nonces.get(address) ?? 0n, order)
@@ -40,7 +40,7 @@ function refusal(run: () => void): PoolError {
 }
 
 describe('nonce queues', () => {
-  test('a gap holds back what comes behind it, and filling it lets all go', () => {
+  test('transactions behind a nonce gap are not executable until it is filled', () => {
     const { pool } = poolOf()
     const [zero, one, two, four] = [tx(0), tx(1), tx(2), tx(4)]
     for (const each of [two, four, zero]) pool.add(each)
@@ -53,7 +53,7 @@ describe('nonce queues', () => {
     expect(pool.nextNonce(BOB, 7n)).toBe(7n)
   })
 
-  test('each is announced once, when it becomes executable', () => {
+  test('each transaction is announced once, when it becomes executable', () => {
     const { pool, announced } = poolOf()
     const [zero, one, two, four] = [tx(0), tx(1), tx(2), tx(4)]
     pool.add(two)
@@ -67,7 +67,7 @@ describe('nonce queues', () => {
     expect(announced).toEqual([zero, one, two, dearer])
   })
 
-  test('what a block included leaves, with every older nonce of its sender', () => {
+  test('prune removes included transactions and all lower nonces of their senders', () => {
     const { pool, nonces } = poolOf()
     const [zero, one, two, bobs] = [tx(0), tx(1), tx(2), tx(0, {}, BOB)]
     for (const each of [zero, one, two, bobs]) pool.add(each)
@@ -78,7 +78,7 @@ describe('nonce queues', () => {
     expect(walk(pool)).toEqual([two, bobs])
   })
 
-  test('a nonce that passed without a transaction leaves too, and what follows it is announced', () => {
+  test('a nonce used without a transaction is pruned too, and the next one is announced', () => {
     const { pool, nonces, announced } = poolOf()
     const [zero, two, three] = [tx(0), tx(2), tx(3)]
     for (const each of [zero, two, three]) pool.add(each)
@@ -90,7 +90,7 @@ describe('nonce queues', () => {
     expect(announced).toHaveLength(3)
   })
 
-  test('one, a sender’s, or all can be dropped', () => {
+  test('one transaction, a sender’s, or all can be dropped', () => {
     const { pool } = poolOf()
     const [zero, one, bobs] = [tx(0), tx(1), tx(0, {}, BOB)]
     for (const each of [zero, one, bobs]) pool.add(each)
@@ -106,7 +106,7 @@ describe('nonce queues', () => {
     expect(pool.get(bobs.hash)).toBeNull()
   })
 
-  test('what is restored is all there is, and only what was not there is announced', () => {
+  test('restore replaces the contents and announces only transactions that were not in the pool', () => {
     const { pool, announced } = poolOf()
     const [stays, gone, comes, waits] = [tx(0), tx(0, {}, BOB), tx(1), tx(3)]
     for (const each of [stays, gone, waits]) pool.add(each)
@@ -117,7 +117,7 @@ describe('nonce queues', () => {
     expect(announced.map(({ nonce }) => nonce)).toEqual([0n, 0n, 1n, 2n, 3n])
   })
 
-  test('one that is dropped holds back what follows it until there is another', () => {
+  test('dropping a transaction leaves a nonce gap until another one fills it', () => {
     const { pool, announced } = poolOf()
     const row = [0, 1, 2, 3].map((nonce) => tx(nonce))
     for (const each of row) pool.add(each)
@@ -130,7 +130,7 @@ describe('nonce queues', () => {
     expect(announced.map(({ nonce }) => nonce)).toEqual([0n, 1n, 2n, 3n, 1n])
   })
 
-  test('what a given up block had taken stands in front again, unannounced', () => {
+  test('the transactions of a discarded block are reinserted in front, unannounced', () => {
     const { pool, announced } = poolOf('fifo')
     const [zero, one, bobs, late] = [tx(0), tx(1), tx(0, {}, BOB), tx(0, {}, SENDERS[2])]
     for (const each of [zero, one, bobs]) pool.add(each)
@@ -147,7 +147,7 @@ describe('nonce queues', () => {
 })
 
 describe('order', () => {
-  test('the tip counts as far as the fee cap leaves room above the base fee', () => {
+  test('the effective tip is limited by the fee cap above the base fee', () => {
     const { pool } = poolOf()
     const capped = tx(0, { maxFeePerGas: 60n, maxPriorityFeePerGas: 50n })
     const modest = tx(0, { maxFeePerGas: 1_000n, maxPriorityFeePerGas: 20n }, BOB)
@@ -158,7 +158,7 @@ describe('order', () => {
     expect([effectiveTip(capped, 50n), effectiveTip(modest, 50n)]).toEqual([10n, 20n])
   })
 
-  test('what pays less than the base fee stays, and what follows it with it', () => {
+  test('a transaction below the base fee stays in the pool, with all that follow it', () => {
     const { pool } = poolOf()
     const [zero, cheap, two] = [tx(0), tx(1, { maxFeePerGas: 49n }), tx(2)]
     for (const each of [zero, cheap, two]) pool.add(each)
@@ -166,14 +166,14 @@ describe('order', () => {
     expect(walk(pool, 49n)).toEqual([zero, cheap, two])
   })
 
-  test('fifo takes them as they came', () => {
+  test('fifo selects in arrival order', () => {
     const { pool } = poolOf('fifo')
     const [first, dearer, second] = [tx(0), tx(0, { maxPriorityFeePerGas: 90n }, BOB), tx(1)]
     for (const each of [first, dearer, second]) pool.add(each)
     expect(walk(pool)).toEqual([first, dearer, second])
   })
 
-  test('a sender that is skipped stays out of this walk only', () => {
+  test('a popped sender is left out of this iteration only', () => {
     const { pool } = poolOf()
     const [zero, one, bobs] = [tx(0, { maxPriorityFeePerGas: 90n }), tx(1), tx(0, {}, BOB)]
     for (const each of [zero, one, bobs]) pool.add(each)
@@ -186,7 +186,7 @@ describe('order', () => {
     expect(walk(pool)[0]).toBe(zero)
   })
 
-  test.each([1, 2, 3, 4, 5, 6, 7, 8])('agrees with a model that searches all pairs (seed %i)', (seed) => {
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])('agrees with a model that compares all pairs (seed %i)', (seed) => {
     const next = random(seed)
     const { pool, nonces } = poolOf()
     const model: Transaction[] = []
@@ -215,7 +215,7 @@ describe('order', () => {
   })
 })
 
-/** The model keeps arrival order; a replacement stands where the old one stood. */
+/** The model keeps arrival order; a replacement takes the position of the replaced transaction. */
 function addToBoth(pool: Mempool, model: Transaction[], candidate: Transaction): void {
   const place = model.findIndex((each) => each.from === candidate.from && each.nonce === candidate.nonce)
   try {
@@ -250,7 +250,7 @@ function modelWalk(model: readonly Transaction[], accountNonces: ReadonlyMap<Add
 describe('replacement', () => {
   const old = { maxFeePerGas: 1_000n, maxPriorityFeePerGas: 100n }
 
-  test('needs ten per cent more of both fees, to the wei', () => {
+  test('requires 10 % more of both fees, to the wei', () => {
     const { pool } = poolOf()
     const first = tx(0, old)
     pool.add(first)
@@ -271,7 +271,7 @@ describe('replacement', () => {
     expect(pool.has(first.hash)).toBe(false)
   })
 
-  test('rounds against the newcomer', () => {
+  test('rounds against the replacement', () => {
     const { pool } = poolOf()
     pool.add(tx(0, { maxFeePerGas: 15n, maxPriorityFeePerGas: 15n }))
     expect(refusal(() => pool.add(tx(0, { maxFeePerGas: 16n, maxPriorityFeePerGas: 16n }))).code).toBe('replacement-underpriced')
@@ -279,7 +279,7 @@ describe('replacement', () => {
     expect(pool.size).toBe(1)
   })
 
-  test('keeps the place in the line', () => {
+  test('keeps the arrival number of the replaced transaction', () => {
     const { pool } = poolOf('fifo')
     pool.add(tx(0, old))
     const bobs = tx(0, {}, BOB)
@@ -291,7 +291,7 @@ describe('replacement', () => {
 })
 
 describe('refusals', () => {
-  test('each has its code and the words that clients match, and changes nothing', () => {
+  test('have a code and the message that clients match, and change nothing', () => {
     const { pool, nonces } = poolOf()
     nonces.set(ALICE, 5n)
     const known = tx(5)
@@ -307,10 +307,10 @@ describe('refusals', () => {
     }
   })
 
-  test('a sender has a limit, and the pool has one; a replacement needs no room', () => {
+  test('a sender has a limit, and the pool has one; a replacement needs no space', () => {
     const { pool } = poolOf()
     const template = tx(0)
-    // Ten thousand keccaks are not the subject: only the fields that the pool reads.
+    // Only the fields that the pool reads, which saves 10,000 keccaks.
     const numbered = (nonce: number, from: Address): Transaction => ({
       ...template,
       from,

@@ -51,7 +51,7 @@ function message(tx: Transaction, where: AdmissionContext = entrance()): string 
 const blob: TransactionFields = { type: 3, maxFeePerBlobGas: 1n, blobVersionedHashes: [Hash.from(`0x01${'00'.repeat(31)}`)] }
 const authorization = Authorization.sign({ chainId: 0n, address: NOBODY, nonce: 0n }, KEYS[2]!)
 
-describe('what enters', () => {
+describe('admissible transactions', () => {
   test.each<[string, TransactionFields]>([
     ['a transfer', {}],
     ['legacy', { type: 0 }],
@@ -76,14 +76,14 @@ describe('what enters', () => {
     expect(message(tx)).toBe('enters')
   })
 
-  test('an account that delegates', () => {
+  test('an account with a delegation (EIP-7702)', () => {
     const world = new World(history.at(1))
     world.setCode(ALICE, new Uint8Array([0xef, 0x01, 0x00, ...Address.toBytes(BOB)]))
     expect(message(signed(), entrance({ state: world }))).toBe('enters')
   })
 })
 
-describe('what is refused, in the words that clients match', () => {
+describe('refused transactions, with the messages that clients match', () => {
   test.each<[string, TransactionFields]>([
     ['transaction type not supported', blob],
     [
@@ -108,7 +108,7 @@ describe('what is refused, in the words that clients match', () => {
     expect(message(signed(fields))).toBe(expected)
   })
 
-  test('deposits, which only a block brings', () => {
+  test('deposits, which only the block builder adds', () => {
     const deposit = Transaction.deposit({
       sourceHash: Hash.zero,
       from: ALICE,
@@ -134,7 +134,7 @@ describe('what is refused, in the words that clients match', () => {
     expect(message(signed({ type: 0 }), entrance({}, istanbul))).toBe('enters')
   })
 
-  test('less than the least gas price', () => {
+  test('maxFeePerGas below the minimum gas price', () => {
     const tx = signed({ maxFeePerGas: GWEI - 1n })
     expect(() => assertAdmissible(tx, entrance({ minGasPrice: GWEI }))).toThrow(
       expect.objectContaining({ code: 'underpriced', message: 'transaction underpriced' }),
@@ -146,7 +146,7 @@ describe('what is refused, in the words that clients match', () => {
     expect(message(signed({}, 1))).toBe(`sender not an eoa: address ${BOB}`)
   })
 
-  test('a sender who cannot pay for gas, value and data together', () => {
+  test('a sender with too little balance for gas, value and data together', () => {
     const price = { gas: 21_000n, maxFeePerGas: GWEI }
     const have = 10_000n * ETHER
     const exact = signed({ ...price, value: have - 21_000n * GWEI })
@@ -156,7 +156,7 @@ describe('what is refused, in the words that clients match', () => {
     expect(message(more, l1Alone)).toBe(`insufficient funds for gas * price + value: address ${ALICE} have ${have} want ${have + 1n}`)
   })
 
-  test('the L1 fee counts once the chain knows what L1 charges', async () => {
+  test('the L1 fee counts once L1 fees are set', async () => {
     const { chain } = testChain('manual')
     await chain.start()
     await chain.mine(1)
@@ -167,7 +167,7 @@ describe('what is refused, in the words that clients match', () => {
   })
 })
 
-describe('the chain’s door', () => {
+describe('submission to the chain', () => {
   test('a refused transaction leaves the pool as it was', async () => {
     const { chain } = testChain('manual')
     const first = signed()
@@ -176,7 +176,7 @@ describe('the chain’s door', () => {
     expect(chain.pool.all()).toEqual([first])
   })
 
-  test('one that was mined is too late, even when its sender is poor by now', async () => {
+  test('a mined transaction is refused for its nonce before the sender’s balance is checked', async () => {
     const { chain } = testChain('manual')
     await chain.start()
     const tx = signed({ value: 9_999n * ETHER })

@@ -21,7 +21,7 @@ function fileOf(blocks: readonly Pick<DecodedBlock, 'header' | 'transactions' | 
   return new Uint8Array(Buffer.concat(blocks.map((block) => Block.encode(block))))
 }
 
-test('what an imported block includes does not wait any more', async () => {
+test('transactions in an imported block leave the pool', async () => {
   const tx = signed()
   const waits = signed({ nonce: 1n })
   const there = testChain('manual')
@@ -35,7 +35,7 @@ test('what an imported block includes does not wait any more', async () => {
   expect(chain.pool.all()).toEqual([waits])
 })
 
-test('blocks with milliseconds keep them, and time goes on from there', async () => {
+test('blocks keep their millisecond timestamps, and time continues from there', async () => {
   const there = await startedChain('native')
   await there.clock.advance(1_800)
   const blocks = sealedOf(there.events).map(({ block }) => block)
@@ -52,7 +52,7 @@ describe.skipIf(!hasVectors)('a chain file', () => {
   const file = hasVectors ? bytes('rpc-compat/chain.rlp') : new Uint8Array()
   const blocks = hasVectors ? [...Block.decodeChain(file)] : []
 
-  test('of 54 blocks, frontier to Osaka, imports to its head, which is then safe and final', async () => {
+  test('of 54 blocks, frontier to Osaka, imports to its head, which is then safe and finalized', async () => {
     const { chain, events } = emptyChain()
     const told: number[] = []
     expect(await importChain(chain, file, (number) => told.push(number))).toBe(54)
@@ -65,7 +65,7 @@ describe.skipIf(!hasVectors)('a chain file', () => {
     )
   })
 
-  test('stops where the callback throws, with the chain as it was', async () => {
+  test('stops when the callback throws, and leaves the chain as it was', async () => {
     const { chain, events } = emptyChain()
     const stopped = new Error('stopped')
     const stop = (number: number) => {
@@ -76,7 +76,7 @@ describe.skipIf(!hasVectors)('a chain file', () => {
     expect(await importChain(chain, file)).toBe(54)
   })
 
-  test('in two parts gives the same', async () => {
+  test('imported in two parts gives the same chain', async () => {
     const { chain } = emptyChain()
     const middle = 20
     await importChain(chain, fileOf(blocks.slice(0, middle)))
@@ -84,7 +84,7 @@ describe.skipIf(!hasVectors)('a chain file', () => {
     expect(chain.head.view.head.hash).toBe(HEAD)
   })
 
-  test('can be built on, and what is imported stays final', async () => {
+  test('can be built on, and its blocks stay finalized', async () => {
     const { chain } = emptyChain()
     await importChain(chain, file)
     await chain.mine(3, 60)
@@ -93,7 +93,7 @@ describe.skipIf(!hasVectors)('a chain file', () => {
     expect(view.tagged('finalized').header.number).toBeGreaterThanOrEqual(blocks.at(-1)!.header.number)
   })
 
-  test('is not final any more where the chain went back behind it', async () => {
+  test('is no longer finalized above the block of a rewind', async () => {
     const { chain } = emptyChain()
     await importChain(chain, file)
     await chain.rollback(5)
@@ -101,7 +101,7 @@ describe.skipIf(!hasVectors)('a chain file', () => {
     expect([chain.head.view.tagged('safe').header.number, chain.head.view.tagged('finalized').header.number]).toEqual([number, number])
   })
 
-  describe('that is broken names block and field and leaves the chain as it was', () => {
+  describe('with an error names block and field and leaves the chain as it was', () => {
     const at = 30
 
     function spoilt(change: (block: DecodedBlock) => Partial<DecodedBlock>): Uint8Array {
@@ -137,7 +137,7 @@ describe.skipIf(!hasVectors)('a chain file', () => {
       expect(chain.sealed.history.stateRoot()).toBe(before.root)
       expect(chain.sealed.store.byNumber(before.view.head.header.number + 1)).toBeNull()
       expect(events).toHaveLength(before.events)
-      // what is right can still follow
+      // valid blocks can still be imported
       await importChain(chain, fileOf(blocks.slice(10, 12)))
       expect(chain.head.view.head.hash).toBe(blocks[11]!.hash)
     })
@@ -167,7 +167,7 @@ describe.skipIf(!hasVectors)('a chain file', () => {
       await expect(importChain(chain, fileOf(blocks.filter((block) => block.header.number > 0)))).rejects.toThrow(ImportError)
     })
 
-    test('bytes that are no blocks', async () => {
+    test('bytes that are not blocks', async () => {
       const { chain } = emptyChain()
       await expect(importChain(chain, new Uint8Array())).rejects.toThrow('chain file')
       await expect(importChain(chain, file.subarray(0, file.length - 5))).rejects.toThrow(DecodeError)

@@ -18,29 +18,29 @@ const [ONE] = ADDRESSES as [Address]
 
 const { chain: template } = testChain('manual')
 
-/** A replica and its feed, which it gets through structured cloning, as a port tells it. */
-class Twin {
-  readonly #feed: StateSync
+/** A replica with its StateSync; steps pass through structured cloning, as between threads. */
+class SyncedReplica {
+  readonly #sync: StateSync
   readonly #replica = new Replica(template.config)
 
   constructor(original: StateHistory) {
-    this.#feed = new StateSync(original)
+    this.#sync = new StateSync(original)
   }
 
   begin(version: number): void {
-    for (const step of this.#feed.start(version)) this.#replica.apply(structuredClone(step))
+    for (const step of this.#sync.start(version)) this.#replica.apply(structuredClone(step))
   }
 
   follow(...versions: number[]): boolean {
-    const steps = this.#feed.catchUp(versions)
+    const steps = this.#sync.catchUp(versions)
     for (const step of structuredClone(steps) ?? []) this.#replica.apply(step)
     return steps !== null
   }
 
   at(version: number): StateReader {
     const head = template.genesis
-    const slice = { ...toPartialView(template.head.view, NO_NEEDS), head, versions: new Map([[0, version]]) }
-    return this.#replica.view(slice).state(head)
+    const partial = { ...toPartialView(template.head.view, EMPTY_SCOPE), head, versions: new Map([[0, version]]) }
+    return this.#replica.view(partial).state(head)
   }
 }
 
@@ -57,7 +57,7 @@ const accounts: fc.Arbitrary<Account | null> = fc.oneof(
   fc.record({ nonce: fc.bigInt(0n, 3n), balance: fc.bigInt(0n, 3n), codeHash: fc.constantFrom(EMPTY_CODE_HASH, CODE_HASH) }),
 )
 
-/** Writes to accounts that are there afterwards. */
+/** Writes to accounts that exist afterwards. */
 const writeSets: fc.Arbitrary<WriteSet> = fc
   .array(
     fc.record({ address: fc.constantFrom(...ADDRESSES), account: accounts, slot: fc.constantFrom(...SLOTS), value: fc.bigInt(0n, 2n) }),
@@ -84,11 +84,11 @@ const actions: fc.Arbitrary<Action> = fc.oneof(
 )
 
 describe('a replica', () => {
-  it('holds what the original holds, whatever happened between two looks, or says that it cannot follow', () => {
+  it('equals the original after any operations between two updates, or is told to restart', () => {
     fc.assert(
       fc.property(fc.array(actions, { minLength: 5, maxLength: 60 }), (row) => {
         const original = new StateHistory()
-        let twin = new Twin(original)
+        let twin = new SyncedReplica(original)
         twin.begin(0)
         const place = (part: number) => original.oldestVersion + Math.floor((original.version - original.oldestVersion) * part)
         for (const action of row) {
@@ -98,7 +98,7 @@ describe('a replica', () => {
           else {
             const versions = [place(action.part), original.version]
             if (!twin.follow(...versions)) {
-              twin = new Twin(original)
+              twin = new SyncedReplica(original)
               twin.begin(Math.min(...versions))
               expect(twin.follow(...versions)).toBe(true)
             }
@@ -110,7 +110,7 @@ describe('a replica', () => {
     )
   })
 
-  it('is begun in pieces, between which the original may go on', () => {
+  it('is started in chunks, between which the original may change', () => {
     const original = new StateHistory()
     const slots = new Map(Array.from({ length: 2.5 * SYNC_CHUNK_KEYS }, (_, index) => [Hash.fromBigint(BigInt(index)), 7n]))
     const version = original.apply({
@@ -131,7 +131,7 @@ describe('a replica', () => {
     expect(replica.stateRoot()).toBe(original.stateRoot(version))
   })
 
-  it('is not begun to the end when its version goes away meanwhile', () => {
+  it('is not started when its version goes away meanwhile', () => {
     const original = new StateHistory()
     const many = new Map(
       Array.from({ length: 2 * SYNC_CHUNK_KEYS }, (_, index) => [
@@ -154,10 +154,10 @@ describe('a replica', () => {
     expect(() => pruned.next()).toThrow(PrunedState)
   })
 
-  it('cannot follow to what is older than its beginning, nor over too much at a time', () => {
+  it('cannot catch up to versions before its start, nor over too many changes at once', () => {
     const original = new StateHistory()
     for (let version = 1; version <= 3; version++) original.apply(NOTHING)
-    const twin = new Twin(original)
+    const twin = new SyncedReplica(original)
     twin.begin(2)
     expect(twin.follow(1)).toBe(false)
     expect(twin.follow(1, 3)).toBe(false)
@@ -176,15 +176,15 @@ describe('a replica', () => {
         { nonce: 1n, balance: 0n, codeHash: EMPTY_CODE_HASH },
       ]),
     )
-    const other = new Twin(original)
+    const other = new SyncedReplica(original)
     other.begin(original.version)
     original.apply({ accounts: much, storage: new Map(), codes: new Map() })
     expect(other.follow(original.version)).toBe(false)
   })
 })
 
-describe('a slice', () => {
-  it('is plain data that makes the View again: tags, blocks, hashes, states and roots', async () => {
+describe('a partial view', () => {
+  it('is plain data that rebuilds the View: tags, blocks, hashes, states and roots', async () => {
     const { chain, clock } = await startedChain('preconf')
     await chain.mine(300)
     await chain.submit(signed({ nonce: 0n }))
@@ -193,12 +193,14 @@ describe('a slice', () => {
     const pending = view.tagged('pending')
     expect(pending).not.toBe(view.head)
     const parent = view.byNumber(299)!
-    const slice = structuredClone(toPartialView(view, { states: [pending, view.head, parent], blocks: [pending], hashesBelow: [300, 20] }))
+    const partial = structuredClone(
+      toPartialView(view, { states: [pending, view.head, parent], blocks: [pending], hashesBelow: [300, 20] }),
+    )
     const replica = new Replica(chain.config)
     const feed = new StateSync(chain.sealed.history)
-    for (const step of feed.start(Math.min(...slice.versions.values()))) replica.apply(structuredClone(step))
-    for (const step of feed.catchUp(slice.versions.values())!) replica.apply(structuredClone(step))
-    const twin = replica.view(slice)
+    for (const step of feed.start(Math.min(...partial.versions.values()))) replica.apply(structuredClone(step))
+    for (const step of feed.catchUp(partial.versions.values())!) replica.apply(structuredClone(step))
+    const twin = replica.view(partial)
 
     expect(twin.tagged('pending').transactions).toEqual(pending.transactions)
     expect(twin.tagged('latest').hash).toBe(view.head.hash)
@@ -218,7 +220,7 @@ describe('a slice', () => {
     await chain.stop()
   })
 
-  it('has bytes of its own, not the whole file that they were cut out of', async () => {
+  it('has its own buffers, not the whole chain file', async () => {
     const { chain } = await startedChain('preconf')
     const { view } = chain.head
     const file = new Uint8Array(1_000_000)
@@ -230,7 +232,7 @@ describe('a slice', () => {
     await chain.stop()
   })
 
-  it('cannot be cut for a block that was taken back', async () => {
+  it('cannot be made for a block that was rewound', async () => {
     const { chain } = await startedChain('preconf')
     await chain.mine(3)
     const { view } = chain.head
@@ -240,5 +242,5 @@ describe('a slice', () => {
   })
 })
 
-const NO_NEEDS: ViewScope = { states: [], blocks: [], hashesBelow: [] }
+const EMPTY_SCOPE: ViewScope = { states: [], blocks: [], hashesBelow: [] }
 const NOTHING: WriteSet = { accounts: new Map(), storage: new Map(), codes: new Map() }

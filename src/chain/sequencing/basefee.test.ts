@@ -41,7 +41,7 @@ describe('L1', () => {
     expect(feeAfter(parent({ gasLimit: 20_000_000n, gasUsed: 0n, baseFeePerGas: 7n }), L1)).toBe(7n)
   })
 
-  test('begins with 1 gwei at London and does not exist before', () => {
+  test('is 1 gwei in the first London block and absent before', () => {
     const berlin: ChainConfig = { ...L1, l1: [{ fork: 'berlin', block: 0, timestamp: null }] }
     expect(feeAfter(parent({ baseFeePerGas: null }), L1)).toBe(1_000_000_000n)
     expect(feeAfter(parent({ baseFeePerGas: null }), berlin)).toBeNull()
@@ -61,18 +61,18 @@ describe('OP chains', () => {
     expect(feeAfter(parent({ gasLimit: 30_000_000n, gasUsed }), op(fork))).toBe(fee)
   })
 
-  test('Holocene reads the parameters from the parent; without any, or all zero, Canyon’s hold', () => {
+  test('Holocene takes the parameters from the parent’s extra data; Canyon’s apply if it is empty or zero', () => {
     const full = { gasLimit: 30_000_000n, gasUsed: 30_000_000n }
     // denominator 100, elasticity 2: (30 - 15) / 15 / 100
     expect(feeAfter(parent({ ...full, extraData: Hex.toBytes('0x000000006400000002') }), op('holocene'))).toBe(1_010_000_000n)
     // denominator 250, elasticity 6: (30 - 5) / 5 / 250
     for (const extraData of [new Uint8Array(0), new Uint8Array(9)])
       expect(feeAfter(parent({ ...full, extraData }), op('holocene'))).toBe(1_020_000_000n)
-    // before Holocene extra data is a miner's free text
+    // before Holocene, extra data is free text
     expect(feeAfter(parent({ ...full, extraData: Hex.toBytes('0x000000006400000002') }), op('granite'))).toBe(1_020_000_000n)
   })
 
-  test('Jovian: never below the least base fee that the parent names', () => {
+  test('Jovian: never below the minimum base fee in the parent’s extra data', () => {
     const extraData = Hex.toBytes('0x01000000640000000500000000004c4b40')
     const quiet = { gasLimit: 30_000_000n, gasUsed: 0n, extraData }
     expect(feeAfter(parent({ ...quiet, baseFeePerGas: 5_010_000n }), op('jovian'))).toBe(5_000_000n)
@@ -80,7 +80,7 @@ describe('OP chains', () => {
     expect(feeAfter(parent({ ...quiet, baseFeePerGas: 6_000_000n }), op('jovian'))).toBe(5_940_000n)
   })
 
-  test('Jovian: data availability moves the fee when it is more than the gas; before it does not count', () => {
+  test('Jovian: the footprint determines the fee if it exceeds the gas used; before Jovian it is ignored', () => {
     const extraData = Hex.toBytes('0x0000000064000000050000000000000000')
     const jovian = Uint8Array.of(1, ...extraData.subarray(1))
     const busy = { gasLimit: 30_000_000n, gasUsed: 6_000_000n, blobGasUsed: 12_000_000n }
@@ -94,14 +94,14 @@ describe('extra data', () => {
   const jovian = rulesAt(op('jovian'), 1, 1)
   const holocene = rulesAt(op('holocene'), 1, 1)
 
-  test('Jovian: version, denominator, elasticity, least base fee', () => {
+  test('Jovian: version, denominator, elasticity, minimum base fee', () => {
     const bytes = Hex.toBytes('0x01000000640000000500000000004c4b40')
     const parameters = { denominator: 100n, elasticity: 5n, minBaseFee: 5_000_000n }
     expect(decodeExtraData(bytes)).toEqual(parameters)
     expect(encodeExtraData(parameters, jovian)).toEqual(bytes)
   })
 
-  test('Holocene: no least base fee', () => {
+  test('Holocene: no minimum base fee', () => {
     const bytes = Hex.toBytes('0x00000000fa00000006')
     expect(decodeExtraData(bytes)).toEqual({ denominator: 250n, elasticity: 6n, minBaseFee: 0n })
     expect(encodeExtraData({ denominator: 250n, elasticity: 6n, minBaseFee: 9n }, holocene)).toEqual(bytes)
@@ -115,7 +115,7 @@ describe('extra data', () => {
     ['free text', '0x746578742077697468203c'],
     ['a denominator of zero', '0x000000000000000006'],
     ['an elasticity of zero', '0x00000000fa00000000'],
-  ] as const)('%s says nothing', (_, bytes) => {
+  ] as const)('%s decodes to null', (_, bytes) => {
     expect(decodeExtraData(Hex.toBytes(bytes))).toBeNull()
   })
 })

@@ -23,7 +23,7 @@ const ATTRIBUTES: BlockAttributes = {
   ommers: [],
 }
 
-/** On the genesis of a chain that nobody else builds on. Without `op` it runs under L1's rules. */
+/** A builder on a genesis; without `op` under L1 rules. */
 function builderOf(changes: Partial<BlockAttributes> = {}, op = true) {
   const { chain } = testChain('manual')
   const config: ChainConfig = op ? chain.config : { ...chain.config, op: null }
@@ -37,8 +37,8 @@ function blobs(nonce: number, count: number): Transaction {
   return signed({ type: 3, nonce: BigInt(nonce), maxFeePerBlobGas: GWEI, blobVersionedHashes })
 }
 
-describe('room', () => {
-  test('a transaction may take all the gas that is left, and no more', () => {
+describe('remaining gas', () => {
+  test('a transaction may use all remaining gas, and no more', () => {
     const { builder } = builderOf()
     builder.add(signed({ gas: 1_000_000n }))
     expect(builder.gasUsed).toBe(21_000n)
@@ -49,7 +49,7 @@ describe('room', () => {
     builder.add(signed({ nonce: 1n, gas: 979_000n }))
   })
 
-  test('data availability fills a block, too', () => {
+  test('the data-availability footprint also fills a block', () => {
     const { builder } = builderOf()
     for (let nonce = 0n; nonce < 25n; nonce++) {
       expect(builder.fits(signed({ nonce }), 1_000_000n)).toBe(true)
@@ -60,7 +60,7 @@ describe('room', () => {
     expect(builder.seal().block.header.blobGasUsed).toBe(1_000_000n)
   })
 
-  test('of blobs is what the L1 fork allows', () => {
+  test('for blobs is the L1 fork’s limit', () => {
     const { builder } = builderOf({}, false)
     builder.add(blobs(0, 6))
     expect(() => builder.add(blobs(1, 4))).toThrow(BlockFull)
@@ -70,7 +70,7 @@ describe('room', () => {
 })
 
 describe('a block', () => {
-  test('is as before when a transaction is refused', () => {
+  test('is unchanged when a transaction is refused', () => {
     const { builder, history } = builderOf()
     builder.add(signed())
     const version = history.version
@@ -81,7 +81,7 @@ describe('a block', () => {
     expect(block.receipts.map((receipt) => receipt.cumulativeGasUsed)).toEqual([21_000n, 42_000n])
   })
 
-  test('writes to the state at commit, a version each, and answers what it wrote', () => {
+  test('writes to the state on commit, one version each, and returns the writes', () => {
     const { builder, history } = builderOf()
     builder.add(signed({ value: ETHER }))
     expect(history.at(history.version).account(ALICE)?.nonce).toBe(0n)
@@ -93,7 +93,7 @@ describe('a block', () => {
     expect([1, 2].map((version) => history.at(version).account(ALICE)?.nonce)).toEqual([1n, 2n])
   })
 
-  test('has the hash that it promised when nothing came behind', () => {
+  test('has the promised hash when nothing was added after it', () => {
     const { builder } = builderOf()
     builder.add(signed())
     builder.commit()
@@ -105,7 +105,7 @@ describe('a block', () => {
     expect(block.sizeBytes).toBe(Block.encode(block).length)
   })
 
-  test('has another header and hash as soon as it holds more, and no new version of the state when it does not', () => {
+  test('changes header and hash when it grows, and adds no state version when it does not', () => {
     const { builder, history } = builderOf()
     builder.add(signed())
     builder.commit()
@@ -121,7 +121,7 @@ describe('a block', () => {
     expect(history.version).toBe(version + 1)
   })
 
-  test('of an OP chain has the root of the message passer’s storage in place of withdrawals, and no requests', async () => {
+  test('of an OP chain has the message passer’s storage root as withdrawals root, and no requests', async () => {
     const { chain } = await startedChain('manual')
     const empty = chain.genesis.header.withdrawalsRoot
     const withdrawal = signed({ to: MESSAGE_PASSER, value: ETHER, gas: 300_000n })
@@ -134,7 +134,7 @@ describe('a block', () => {
     expect(block!.withdrawals).toEqual([])
   })
 
-  test('of L1 pays its withdrawals and names their root', () => {
+  test('of L1 pays its withdrawals and has their root', () => {
     const withdrawal = { index: 0n, validatorIndex: 1n, address: NOBODY, amount: 3n }
     const { builder, history } = builderOf({ withdrawals: [withdrawal] }, false)
     const { block, writes } = builder.seal()

@@ -39,7 +39,7 @@ describe('native', () => {
     expect(chain.head.view.pending).toBeNull()
   })
 
-  test('includes what was sent before the slot ended', async () => {
+  test('includes what was submitted before the end of the slot', async () => {
     const { chain, clock } = await startedChain('native')
     await clock.advance(150)
     const tx = signed()
@@ -49,7 +49,7 @@ describe('native', () => {
     expect(chain.head.view.locate(tx.hash)?.block.header.number).toBe(1)
   })
 
-  test('keeps to the grid of its slots when it is started between two', async () => {
+  test('stays on its slot grid when started between two slots', async () => {
     const { chain, clock, events } = await startedChain('manual')
     await clock.advance(130)
     await chain.setCadence(CADENCES.native)
@@ -59,7 +59,7 @@ describe('native', () => {
 })
 
 describe('instant', () => {
-  test('is a block for each transaction, sealed when its sender has the answer', async () => {
+  test('seals a block for each transaction before its submission resolves', async () => {
     const { chain, clock, events } = await startedChain('instant')
     for (let nonce = 0; nonce < 3; nonce++) {
       const tx = signed({ nonce: BigInt(nonce) })
@@ -70,7 +70,7 @@ describe('instant', () => {
     expect(sealedOf(events).map(({ block }) => hashesOf(block).length)).toEqual([1, 1, 1])
   })
 
-  test('a nonce to come waits; the one that fills the gap brings it along in a block of its own', async () => {
+  test('a transaction with a nonce gap waits; filling the gap includes it in a block of its own', async () => {
     const { chain } = await startedChain('instant')
     const [zero, one, two] = [signed(), signed({ nonce: 1n }), signed({ nonce: 2n })]
     await chain.submit(two)
@@ -81,7 +81,7 @@ describe('instant', () => {
     expect([zero, one, two].map((tx) => view.locate(tx.hash)?.block.header.number)).toEqual([1, 2, 3])
   })
 
-  test('what cannot be paid for any more waits and leaves no block', async () => {
+  test('a transaction that can no longer be paid waits and makes no block', async () => {
     const { chain, events } = await startedChain('instant')
     const tooLate = signed({ value: 10n ** 21n * 9n, nonce: 1n })
     await chain.submit(tooLate)
@@ -92,7 +92,7 @@ describe('instant', () => {
     expect(events.at(-1)!.view).toBe(chain.head.view)
   })
 
-  test('takes up what waited when it is switched on', async () => {
+  test('includes waiting transactions when it is switched on', async () => {
     const { chain } = await startedChain('manual')
     const tx = signed()
     await chain.submit(tx)
@@ -102,7 +102,7 @@ describe('instant', () => {
 })
 
 describe('manual', () => {
-  test('does nothing by itself', async () => {
+  test('makes no block without a request', async () => {
     const { chain, clock, events } = await startedChain('manual')
     await chain.submit(signed())
     await clock.advance(3_600_000)
@@ -110,7 +110,7 @@ describe('manual', () => {
     expect(chain.head.view.head).toBe(chain.genesis)
   })
 
-  test('mine seals what waits, as many blocks as asked for', async () => {
+  test('mine seals pooled transactions, in the requested number of blocks', async () => {
     const { chain, events } = await startedChain('manual')
     const tx = signed()
     await chain.submit(tx)
@@ -120,15 +120,15 @@ describe('manual', () => {
     expect(await chain.mine(0)).toEqual([])
   })
 
-  test('mine takes the time between blocks', async () => {
+  test('mine applies the block interval', async () => {
     const { chain } = await startedChain('manual')
     const blocks = await chain.mine(3, 60)
     expect(blocks.map((block) => block.header.timestamp - blocks[0]!.header.timestamp)).toEqual([0, 60, 120])
   })
 })
 
-describe('mine between the ticks', () => {
-  test('preconf: seals the open block as it stands and begins the next one', async () => {
+describe('mine under a ticking cadence', () => {
+  test('preconf: seals the open block and opens the next one', async () => {
     const { chain, clock, events } = await startedChain()
     const [first, second] = [signed(), signed({ nonce: 1n })]
     await chain.submit(first)
@@ -142,7 +142,7 @@ describe('mine between the ticks', () => {
     expect(flashblocksOf(events).filter(({ block: { header } }) => header.number === 2)).toHaveLength(11)
   })
 
-  test('native: is another block, and the grid goes on', async () => {
+  test('native: adds a block, and the grid continues', async () => {
     const { chain, clock, events } = await startedChain('native')
     await clock.advance(300)
     await chain.mine(1)
@@ -152,7 +152,7 @@ describe('mine between the ticks', () => {
 })
 
 describe('changing the cadence', () => {
-  test('seals what is promised first', async () => {
+  test('seals the promised transactions first', async () => {
     const { chain, clock } = await startedChain()
     const tx = signed()
     await chain.submit(tx)
@@ -163,7 +163,7 @@ describe('changing the cadence', () => {
     expect(chain.head.view.head.header.number).toBe(1)
   })
 
-  test.each(['native', 'instant', 'manual'] as const)('from preconf to %s and back leaves one chain', async (other) => {
+  test.each(['native', 'instant', 'manual'] as const)('from preconf to %s and back gives one chain', async (other) => {
     const { chain, clock, events } = await startedChain()
     for (let round = 0; round < 3; round++) {
       await clock.advance(500)
@@ -191,7 +191,7 @@ describe.each<CadenceKind>(['preconf', 'native', 'instant', 'manual'])('%s: two 
   })
 })
 
-/** A life with a bit of everything, decided by a seed of its own. Answers the hash of every block that was ever sealed, and of every flashblock. */
+/** Runs seeded random operations. Returns the hashes of all sealed blocks and flashblocks. */
 async function run(kind: CadenceKind, seed: string): Promise<Hash[]> {
   const next = random(11)
   const { chain, clock, events }: TestChain = await startedChain(kind, { seed })

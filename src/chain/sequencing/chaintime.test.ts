@@ -16,14 +16,14 @@ function timeAt(nowMs: number): { time: ChainTime; clock: ManualClock } {
 }
 
 describe('the next timestamp', () => {
-  test('is the clock’s second, and at least one after the parent’s', () => {
+  test('is the clock’s second, and at least one second after the parent’s', () => {
     const { time } = timeAt(100_900)
     expect(time.nextTimestampMs(block(90), false)).toBe(100_000)
     expect(time.nextTimestampMs(block(100), false)).toBe(101_000)
     expect(time.nextTimestampMs(block(500), false)).toBe(501_000)
   })
 
-  test('native: is the clock’s fifth of a second, and at least one after the parent’s', () => {
+  test('native: is the clock’s multiple of 200 ms, and at least 200 ms after the parent’s', () => {
     const { time } = timeAt(100_950)
     expect(time.nextTimestampMs(block(90), true)).toBe(100_800)
     expect(time.nextTimestampMs(block(100, 100_800), true)).toBe(101_000)
@@ -31,7 +31,7 @@ describe('the next timestamp', () => {
     expect(time.nextTimestampMs(block(101), true)).toBe(101_200)
   })
 
-  test('can be set for one block; time runs on from there', async () => {
+  test('can be set for one block; time advances from there', async () => {
     const { time, clock } = timeAt(100_000)
     time.setNext(500)
     expect(time.nextTimestampMs(block(90), false)).toBe(500_000)
@@ -42,14 +42,14 @@ describe('the next timestamp', () => {
     expect(time.nextTimestampMs(block(500), false)).toBe(503_000)
   })
 
-  test('can be set behind the clock, which then stays behind', () => {
+  test('can be set behind the clock; time then stays behind', () => {
     const { time } = timeAt(100_000)
     time.setNext(50)
     time.onSealed(50_000)
     expect(time.nowMs()).toBe(50_000)
   })
 
-  test('comes at an interval after the parent, whatever the clock says', () => {
+  test('follows the parent by the interval, independent of the clock', () => {
     const { time } = timeAt(100_000)
     time.setInterval(7)
     expect(time.nextTimestampMs(block(10), false)).toBe(17_000)
@@ -58,7 +58,7 @@ describe('the next timestamp', () => {
     expect(time.nextTimestampMs(block(10), false)).toBe(100_000)
   })
 
-  test('one that was set goes before the interval', () => {
+  test('set for one block takes precedence over the interval', () => {
     const { time } = timeAt(100_000)
     time.setInterval(7)
     time.setNext(300)
@@ -69,7 +69,7 @@ describe('the next timestamp', () => {
 })
 
 describe('the offset', () => {
-  test('adds up, and a set time replaces it with whatever was set for the next block', () => {
+  test('accumulates; a set time replaces it and clears the next timestamp', () => {
     const { time } = timeAt(100_000)
     time.increase(5_000)
     time.increase(1_000)
@@ -87,7 +87,7 @@ describe('the offset', () => {
     expect(time.nowMs()).toBe(103_000)
   })
 
-  test('a mark brings back the moment, not the offset', async () => {
+  test('a time snapshot restores the time, not the offset', async () => {
     const { time, clock } = timeAt(100_000)
     time.increase(5_000)
     time.setNext(200)

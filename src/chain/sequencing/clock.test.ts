@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest'
 import { ManualClock, RealClock } from './clock.ts'
 
 describe('the manual clock', () => {
-  test('stands still until it is moved', () => {
+  test('moves only on advance', () => {
     const clock = new ManualClock(5_000)
     expect(clock.nowMs()).toBe(5_000)
     expect(clock.nowMs()).toBe(5_000)
   })
 
-  test('runs what is due in the order of its time, of equal times as they were set, each seeing its own time', async () => {
+  test('runs due alarms by time, then by creation order, each at its own time', async () => {
     const clock = new ManualClock(1_000)
     const log: [string, number][] = []
     const note = (name: string) => () => void log.push([name, clock.nowMs()])
@@ -25,7 +25,7 @@ describe('the manual clock', () => {
     expect(clock.nowMs()).toBe(1_400)
   })
 
-  test('awaits each, and runs what it sets within the same move', async () => {
+  test('awaits each alarm, and runs alarms set meanwhile in the same advance', async () => {
     const clock = new ManualClock(0)
     const log: number[] = []
     const again = async (): Promise<void> => {
@@ -38,7 +38,7 @@ describe('the manual clock', () => {
     expect(log).toEqual([100, 200, 300])
   })
 
-  test('what is set in the past runs at the next move, at its beginning', async () => {
+  test('an alarm in the past runs at the start of the next advance', async () => {
     const clock = new ManualClock(1_000)
     const seen: number[] = []
     clock.at(10, () => void seen.push(clock.nowMs()))
@@ -47,7 +47,7 @@ describe('the manual clock', () => {
     expect(seen).toEqual([1_000])
   })
 
-  test('what is called off does not run', async () => {
+  test('a cancelled alarm does not run', async () => {
     const clock = new ManualClock(0)
     let count = 0
     const cancel = clock.at(10, () => void count++)
@@ -58,7 +58,7 @@ describe('the manual clock', () => {
 })
 
 describe('the machine’s clock', () => {
-  test('runs at the time, not before, and at once when the time has passed', async () => {
+  test('runs an alarm at its time, not before, and at once if the time has passed', async () => {
     const clock = new RealClock()
     const start = clock.nowMs()
     expect(Math.abs(start - Date.now())).toBeLessThan(1_000)

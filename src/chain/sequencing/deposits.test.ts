@@ -82,7 +82,7 @@ describe('the L1-attributes deposit', () => {
     ])
   })
 
-  test('comes from the depositor, for L1Block, with 1,000,000 gas and no value', () => {
+  test('is sent by the depositor to L1Block, with 1,000,000 gas and no value', () => {
     const deposit = l1AttributesDeposit(ORIGIN, chain.genesis, OPTIONS, rules('jovian'))
     expect(deposit).toMatchObject({
       type: 0x7e,
@@ -94,12 +94,12 @@ describe('the L1-attributes deposit', () => {
     })
   })
 
-  test('counts the blocks of an epoch and begins anew with the next one', () => {
+  test('counts the blocks of an epoch and restarts with the next one', () => {
     let parent = chain.genesis
     for (let sequence = 0; sequence < 5; sequence++) {
       const deposit = l1AttributesDeposit(ORIGIN, parent, OPTIONS, rules('jovian'))
       expect(word(deposit.data, 12, 8)).toBe(BigInt(sequence))
-      // node-reth's recorded deposit is the one of sequence number 4
+      // node-reth's recorded deposit has sequence number 4
       if (sequence === 4) expect(deposit.deposit?.sourceHash).toBe('0x42a8ae5ec231af3d0f90f68543ec8bca1da4f7edd712d5b51b490688355a6db7')
       parent = after(deposit)
     }
@@ -107,14 +107,14 @@ describe('the L1-attributes deposit', () => {
     expect(word(next.data, 12, 8)).toBe(0n)
   })
 
-  test('goes on counting across the forks that change its layout', () => {
+  test('continues counting across forks that change the layout', () => {
     const parent = after(l1AttributesDeposit(ORIGIN, chain.genesis, OPTIONS, rules('isthmus')))
     expect(word(l1AttributesDeposit(ORIGIN, parent, OPTIONS, rules('jovian')).data, 12, 8)).toBe(1n)
   })
 })
 
 describe('the BaseTime deposit', () => {
-  test('holds the millisecond part as a word behind the selector of setTimestampMillisPart(uint16)', () => {
+  test('holds the millisecond part as a word after the selector of setTimestampMillisPart(uint16)', () => {
     const { data, to } = baseTimeDeposit(chain.genesis, 800)
     expect(to).toBe('0x4200000000000000000000000000000000000030')
     expect(Hex.fromBytes(data.subarray(0, 4))).toBe(Hash.keccak(new TextEncoder().encode('setTimestampMillisPart(uint16)')).slice(0, 10))
@@ -122,7 +122,7 @@ describe('the BaseTime deposit', () => {
     expect(word(data, 4, 32)).toBe(800n)
   })
 
-  test('differs from block to block though its content may not', () => {
+  test('has a different hash in each block, also with equal content', () => {
     expect(baseTimeDeposit(chain.genesis, 0).hash).not.toBe(baseTimeDeposit({ ...chain.genesis, hash: Hash.zero }, 0).hash)
   })
 })

@@ -6,7 +6,7 @@ import { flashblocksOf, hashesOf, receiptOf, rewindsOf, sealedOf, signed, starte
 import { RealClock } from './clock.ts'
 import { DEFAULT_L1 } from './l1.ts'
 
-/** Refuses one block when told to, as a full disk would. */
+/** Throws once in `append`, like a full disk. */
 class BreakableStore extends MemoryStore {
   breaksNext = false
 
@@ -19,8 +19,8 @@ class BreakableStore extends MemoryStore {
   }
 }
 
-describe('a block that cannot be kept', () => {
-  test('preconf: is reported and retracted, and what it promised is promised again and sealed', async () => {
+describe('a block that the store refuses', () => {
+  test('preconf: is reported and retracted, and its transactions are promised again and sealed', async () => {
     const store = new BreakableStore()
     const { chain, clock, events, bugs } = await startedChain('preconf', { store })
     const tx = signed()
@@ -59,7 +59,7 @@ describe('a block that cannot be kept', () => {
     expect(chain.head.view.head.header.number).toBeGreaterThanOrEqual(4)
   })
 
-  test('instant: the sender hears of it, the transaction is out, and the next one goes', async () => {
+  test('instant: the submission rejects, the transaction leaves the pool, and the next one is sealed', async () => {
     const store = new BreakableStore()
     const { chain, bugs } = await startedChain('instant', { store })
     store.breaksNext = true
@@ -72,7 +72,7 @@ describe('a block that cannot be kept', () => {
     expect(bugs).toEqual([])
   })
 
-  test('mine: the caller hears of it, the chain stands where it stood and ticks on', async () => {
+  test('mine: rejects, the head stays, and the chain continues to tick', async () => {
     const store = new BreakableStore()
     const { chain, clock, events } = await startedChain('preconf', { store })
     store.breaksNext = true
@@ -83,7 +83,7 @@ describe('a block that cannot be kept', () => {
     expect(chain.head.view.head.header.number).toBe(2)
   })
 
-  test('a change of state after it is refused and has changed nothing', async () => {
+  test('a state change after it is refused and changes nothing', async () => {
     const store = new BreakableStore()
     const { chain, clock } = await startedChain('preconf', { store })
     await chain.submit(signed())
@@ -96,7 +96,7 @@ describe('a block that cannot be kept', () => {
   })
 })
 
-test('a chain that cannot open a block tries again at every slot', async () => {
+test('a chain that cannot open a block retries at every slot', async () => {
   let broken = true
   const l1 = {
     ...DEFAULT_L1,
@@ -116,7 +116,7 @@ function failing(message: string): never {
   throw new Error(message)
 }
 
-test('a listener that throws is reported; the others hear everything and the chain goes on', async () => {
+test('a listener that throws is reported; other listeners get every event and the chain continues', async () => {
   const { chain, clock, events, bugs } = await startedChain()
   const heard: string[] = []
   chain.head.subscribe(() => failing('deaf'))
@@ -128,7 +128,7 @@ test('a listener that throws is reported; the others hear everything and the cha
   expect(chain.head.view.head.header.number).toBe(1)
 })
 
-test('stop ends the ticking also in the middle of a tick', async () => {
+test('stop ends the schedule also during a tick', async () => {
   const { chain, clock, events } = await startedChain()
   const stopping: Promise<void>[] = []
   chain.head.subscribe(() => {
@@ -144,7 +144,7 @@ test('stop ends the ticking also in the middle of a tick', async () => {
   expect(flashblocksOf(events).length).toBeGreaterThan(count)
 })
 
-test('under the machine’s clock a broken tick ends neither the process nor the ticking', async () => {
+test('under the machine’s clock a failed tick ends neither the process nor the schedule', async () => {
   const store = new BreakableStore()
   const cadence = { kind: 'preconf', blockTimeMs: 20, flashblockMs: 10 } as const
   const { chain, bugs } = testChain('preconf', { store, cadence, clock: new RealClock() })

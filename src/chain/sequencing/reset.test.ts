@@ -10,7 +10,7 @@ async function disturb(chain: Chain): Promise<void> {
     world.setBalance(NOBODY, 5n)
     world.setStorage(NOBODY, Hash.zero, 5n)
     world.setAccount(ALICE, null)
-    world.setCode(WETH as typeof ALICE, new Uint8Array([1])) // a lower-case address, as above
+    world.setCode(WETH as typeof ALICE, new Uint8Array([1])) // a lower-case address
     world.setStorage(WETH as typeof ALICE, Hash.fromBigint(77n), 5n)
   })
 }
@@ -18,8 +18,8 @@ async function disturb(chain: Chain): Promise<void> {
 describe.each([
   ['kept', 100],
   ['pruned', 3],
-])('a reset when the state of the genesis is %s', (_, historyBlocks) => {
-  it('leaves nothing of what was, again and again', async () => {
+])('a reset when the genesis state is %s', (_, historyBlocks) => {
+  it('removes everything, repeatedly', async () => {
     const fresh = testChain('manual')
     const [expected] = await fresh.chain.mine(1)
     const { chain } = testChain('manual', { historyBlocks })

@@ -35,7 +35,7 @@ function balanceOf({ chain }: TestChain, address: Address, tag: 'latest' | 'pend
 }
 
 describe('an edit', () => {
-  test('is an event of its own and shows at once under latest and pending', async () => {
+  test('is an event of its own, visible at once under latest and pending', async () => {
     const parts = await startedChain()
     await parts.chain.edit((world) => world.setBalance(NOBODY, 5n))
     const edits = parts.events.filter((event) => event.kind === 'edit')
@@ -46,7 +46,7 @@ describe('an edit', () => {
     expect(balanceOf(parts, NOBODY)).toBe(5n)
   })
 
-  test('of a block that a View stands on is not what that View reads, whatever is taken back meanwhile', async () => {
+  test('after a View was taken is not visible through it, also after a rewind', async () => {
     const { chain } = await chainOf(1)
     const mark = await chain.snapshot()
     await chain.edit((world) => world.setBalance(NOBODY, 1n))
@@ -60,7 +60,7 @@ describe('an edit', () => {
     expect(read).toThrow(RewoundState)
   })
 
-  test('seals what is promised first, so that the promise holds', async () => {
+  test('seals the promised transactions first', async () => {
     const parts = await startedChain()
     const tx = signed({ value: ETHER })
     await parts.chain.submit(tx)
@@ -73,14 +73,14 @@ describe('an edit', () => {
     expect(rewindsOf(parts.events)).toEqual([])
   })
 
-  test('gives a block that is only begun up, and says so', async () => {
+  test('discards an open block without promises and announces it', async () => {
     const parts = await startedChain()
     await parts.chain.edit((world) => world.setBalance(NOBODY, 5n))
     expect(parts.events.map((event) => event.kind)).toEqual(['block', 'rewind', 'edit', 'block'])
     expect(rewindsOf(parts.events)[0]!.retracted?.header.number).toBe(1)
   })
 
-  test('belongs to the state after the head, and goes with it', async () => {
+  test('belongs to the state after the head, and is removed with it', async () => {
     const parts = await chainOf(2)
     await parts.chain.edit((world) => world.setBalance(BOB, 1n))
     await parts.chain.mine(1)
@@ -92,7 +92,7 @@ describe('an edit', () => {
 })
 
 describe('a snapshot', () => {
-  test('brings back blocks, state, pool, time and settings', async () => {
+  test('restores blocks, state, pool, time and settings', async () => {
     const parts = await chainOf(2)
     const { chain, clock, events } = parts
     const waits = signed({ nonce: 5n }, 1)
@@ -120,7 +120,7 @@ describe('a snapshot', () => {
     expect(next!.header.timestamp).toBe(before.header.timestamp + 9)
   })
 
-  test('holds what is promised as sealed', async () => {
+  test('contains the promised transactions as sealed', async () => {
     const { chain, clock } = await startedChain()
     const tx = signed()
     await chain.submit(tx)
@@ -132,7 +132,7 @@ describe('a snapshot', () => {
     expect(chain.head.view.head.header.number).toBe(1)
   })
 
-  test('is used up with all later ones, and an unknown one does nothing', async () => {
+  test('is consumed with all later ones; an unknown id does nothing', async () => {
     const { chain } = await chainOf(1)
     const [first, second, third] = [await chain.snapshot(), await chain.snapshot(), await chain.snapshot()]
     expect(new Set([first, second, third]).size).toBe(3)
@@ -141,7 +141,7 @@ describe('a snapshot', () => {
     expect(await chain.revert(first)).toBe(true)
   })
 
-  test('an unknown one does not disturb the open block', async () => {
+  test('with an unknown id does not change the open block', async () => {
     const { chain, clock, events } = await startedChain()
     await clock.advance(1_000)
     expect(await chain.revert('0x99')).toBe(false)
@@ -150,7 +150,7 @@ describe('a snapshot', () => {
     expect(rewindsOf(events)).toEqual([])
   })
 
-  test('of blocks that a rollback removed is gone', async () => {
+  test('of blocks that a rollback removed is deleted', async () => {
     const { chain } = await chainOf(3)
     const id = await chain.snapshot()
     await chain.rollback(1)
@@ -174,7 +174,7 @@ describe('a snapshot', () => {
 })
 
 describe('a rollback', () => {
-  test('removes the newest first, and their transactions do not come back', async () => {
+  test('removes the newest blocks first, and their transactions do not return to the pool', async () => {
     const parts = await chainOf(4)
     const { chain, events, sent } = parts
     const blocks = sealedOf(events).map(({ block }) => block)
@@ -207,7 +207,7 @@ describe('a rollback', () => {
 })
 
 describe('a reorg', () => {
-  test('replaces blocks by others of the same height and time, with the transactions it is given', async () => {
+  test('replaces blocks by others of the same number and timestamp, with the given transactions', async () => {
     const { chain, events, sent } = await chainOf(4)
     const old = sealedOf(events).map(({ block }) => block)
     const before = events.length
@@ -235,7 +235,7 @@ describe('a reorg', () => {
     expect(sent.slice(1).map((tx) => chain.head.view.locate(tx.hash))).toEqual([null, null, null])
   })
 
-  test('makes other blocks even when it changes nothing', async () => {
+  test('makes different blocks even without replacements', async () => {
     const { chain, events } = await chainOf(2)
     await chain.reorg(1)
     await chain.reorg(1)
@@ -245,7 +245,7 @@ describe('a reorg', () => {
     expect(new Set(hashes).size).toBe(3)
   })
 
-  test('under native keeps the milliseconds', async () => {
+  test('under native keeps the millisecond timestamps', async () => {
     const { chain, clock, events } = await startedChain('native')
     await clock.advance(800)
     const old = sealedOf(events).map(({ block }) => block.timestampMs)
@@ -259,7 +259,7 @@ describe('a reorg', () => {
     expect(chain.head.view.head.timestampMs).toBe(old.at(-1)! + 400)
   })
 
-  test('does not use up the timestamp that was set for the next block, and time does not go back', async () => {
+  test('does not consume the next block’s timestamp, and time does not move back', async () => {
     const { chain } = await chainOf(3)
     await chain.increaseTime(1_000)
     await chain.setNextTimestamp(GENESIS_SECONDS + 5_000)
@@ -270,7 +270,7 @@ describe('a reorg', () => {
     expect([next!, later!].map(({ header }) => header.timestamp - GENESIS_SECONDS)).toEqual([5_000, 5_001])
   })
 
-  test('does not use up the base fee and the randomness that were set for the next block', async () => {
+  test('does not consume the next block’s base fee and prevRandao', async () => {
     const { chain } = await chainOf(2)
     const baseFeePerGas = 7n * GWEI
     const mixHash = Hash.fromBigint(77n)
@@ -296,7 +296,7 @@ describe('a reorg', () => {
     expect(next!.header.timestamp).toBe(GENESIS_SECONDS + 2)
   })
 
-  test('leaves out what cannot be included', async () => {
+  test('leaves out transactions that cannot be included', async () => {
     const { chain, bugs } = await chainOf(2)
     await chain.reorg(1, [
       { tx: signed({ nonce: 9n }), block: 0 },
@@ -308,7 +308,7 @@ describe('a reorg', () => {
 })
 
 describe('a reset', () => {
-  test('is the beginning again: genesis, empty pool, the clock’s own time, fresh settings', async () => {
+  test('restores genesis, an empty pool, the clock’s time and the initial settings', async () => {
     const parts = await chainOf(3)
     const { chain, clock, events } = parts
     const id = await chain.snapshot()
@@ -332,7 +332,7 @@ describe('a reset', () => {
   })
 })
 
-describe('a change that is refused', () => {
+describe('a refused change', () => {
   const cases: readonly [string, (parts: TestChain) => Promise<unknown>, string][] = [
     [
       'a timestamp that is not after the head’s',
@@ -363,7 +363,7 @@ describe('a change that is refused', () => {
     ],
   ]
 
-  test.each(cases)('%s: changes nothing, and the chain ticks on', async (_, change, message) => {
+  test.each(cases)('%s: changes nothing, and the chain continues to tick', async (_, change, message) => {
     const parts = await startedChain()
     const { chain, clock, bugs } = parts
     await clock.advance(2_400)

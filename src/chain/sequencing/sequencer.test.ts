@@ -22,11 +22,11 @@ import {
   startedChain,
 } from '../chain.fixture.ts'
 
-/** INVALID: a creation that takes all its gas and fails */
+/** INVALID: the creation uses all its gas and fails */
 const FAILING_INIT_CODE = Uint8Array.of(0xfe)
 
-describe('the beat', () => {
-  test('index 0 comes at once and holds the deposit, not the pool', async () => {
+describe('the schedule', () => {
+  test('flashblock 0 is published at once and holds the deposit only', async () => {
     const { chain, events } = await startedChain('manual')
     await chain.submit(signed())
     await chain.setCadence({ kind: 'preconf', blockTimeMs: 2_000, flashblockMs: 200 })
@@ -40,7 +40,7 @@ describe('the beat', () => {
     expect(chain.head.view.flashblockIndex).toBe(0)
   })
 
-  test('a 2 s block is eleven flashblocks, then the sealed block, and the next one begins in the same instant', async () => {
+  test('a 2 s block has eleven flashblocks, then is sealed, and the next one opens in the same tick', async () => {
     const { clock, events } = await startedChain()
     const times: number[] = []
     await clock.advance(1_999)
@@ -50,7 +50,7 @@ describe('the beat', () => {
     expect(times).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, -1, 0])
   })
 
-  test('all that one tick announces comes in one go: nobody finds the chain in between', async () => {
+  test('all announcements of a tick are synchronous: no other code runs between them', async () => {
     const { chain, clock } = await startedChain()
     await chain.submit(signed())
     await clock.advance(1_999)
@@ -65,20 +65,20 @@ describe('the beat', () => {
     expect(others).toBe(3)
   })
 
-  test('ten blocks are 110 flashblocks, two seconds apart, each block with its own payload id', async () => {
+  test('ten blocks have 110 flashblocks, two seconds apart, each block with its own payload id', async () => {
     const { chain, clock, events } = await startedChain()
     await clock.advance(20_000)
     expect(sealedOf(events).map(({ block }) => block.header.number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
     const published = flashblocksOf(events).filter(({ block }) => block.header.number <= 10)
     expect(published).toHaveLength(110)
     expect(new Set(published.map(({ flashblock }) => flashblock.payloadId)).size).toBe(10)
-    // a block begun in the genesis' own second is still a second younger; the clock has caught up from the next one on
+    // the first block's timestamp is one second after genesis although the clock is not; later ones follow the clock
     const stamps = sealedOf(events).map(({ block }) => block.header.timestamp - GENESIS_SECONDS)
     expect(stamps).toEqual([1, 2, 4, 6, 8, 10, 12, 14, 16, 18])
     expect(chain.head.view.pending?.header.number).toBe(11)
   })
 
-  test('the stream’s message holds the base once, and what is new each time', async () => {
+  test('a flashblock message has the base once, and only new transactions', async () => {
     const { chain, clock, events } = await startedChain()
     await clock.advance(200)
     const tx = signed()
@@ -97,7 +97,7 @@ describe('the beat', () => {
     })
   })
 
-  test('a transaction, its receipt, its logs, the nonce and the balance appear in one View', async () => {
+  test('transaction, receipt, logs, nonce and balance appear in the same View', async () => {
     const { chain, clock, events } = await startedChain()
     const create = signed({ to: null, data: LOGGER_INIT_CODE, gas: 200_000n })
     const log = signed({ nonce: 1n, to: Address.create(ALICE, 0n), data: Hex.toBytes(Hash.fromBigint(7n)), gas: 100_000n, value: 0n })
@@ -116,8 +116,8 @@ describe('the beat', () => {
   })
 })
 
-describe('a block’s budget', () => {
-  test('grows by a tenth of the gas with each flashblock: what is larger waits', async () => {
+describe('the gas budget of a block', () => {
+  test('grows by a tenth of the gas with each flashblock; larger transactions wait', async () => {
     const { chain, clock, events } = await startedChain()
     const large = signed({ gas: 16_000_000n })
     const small = signed({ gas: 5_000_000n }, 1)
@@ -132,7 +132,7 @@ describe('a block’s budget', () => {
     expect(indexOf(large)).toBe(3)
   })
 
-  test('what waits for room keeps its sender’s next nonces behind it, and lets others pass', async () => {
+  test('holds back the next nonces of a sender that waits for gas, and lets others pass', async () => {
     const { chain, clock } = await startedChain()
     const [large, next, others] = [signed({ gas: 16_000_000n, maxPriorityFeePerGas: GWEI }), signed({ nonce: 1n }), signed({}, 1)]
     for (const tx of [large, next, others]) await chain.submit(tx)
@@ -142,7 +142,7 @@ describe('a block’s budget', () => {
     expect(hashesOf(chain.head.view.pending)).toEqual([others.hash, large.hash, next.hash])
   })
 
-  test('counts data availability since Jovian: 40,000 for the smallest transaction', async () => {
+  test('includes data availability since Jovian: 40,000 for the smallest transaction', async () => {
     const { chain, clock } = await startedChain('preconf', { gasLimit: 5_000_000n })
     for (let nonce = 0; nonce < 140; nonce++) await chain.submit(signed({ nonce: BigInt(nonce) }))
     await clock.advance(200)
@@ -151,7 +151,7 @@ describe('a block’s budget', () => {
     expect(hashesOf(chain.head.view.pending)).toHaveLength(25)
     await clock.advance(1_600)
     const { head } = chain.head.view
-    // (5,000,000 - gas of the deposit) would hold 230 transfers
+    // 5,000,000 minus the deposit's gas would be enough for 230 transfers
     expect(hashesOf(head)).toHaveLength(125)
     expect(head.header.blobGasUsed).toBe(5_000_000n)
     expect(head.header.gasUsed).toBeLessThan(3_500_000n)
@@ -159,7 +159,7 @@ describe('a block’s budget', () => {
     expect(hashesOf(chain.head.view.head)).toHaveLength(15)
   })
 
-  test('a transaction above the block’s gas stays in the pool and harms nobody', async () => {
+  test('excludes a transaction above the block’s gas, which stays in the pool without blocking others', async () => {
     const { chain, clock } = await startedChain()
     const large = signed({ gas: 16_000_000n })
     await chain.submit(large)
@@ -173,7 +173,7 @@ describe('a block’s budget', () => {
 })
 
 describe('a promise', () => {
-  test('is sealed as it was made: every receipt in every field, in the same place', async () => {
+  test('is sealed as it was made: every field of every receipt, in the same position', async () => {
     const { chain, clock, events } = await startedChain()
     const logger = Address.create(ALICE, 0n)
     const call = (nonce: bigint, topic: bigint) =>
@@ -185,7 +185,7 @@ describe('a promise', () => {
       signed({ to: null, data: FAILING_INIT_CODE, gas: 100_000n }, 2),
       signed({ nonce: 1n, type: 1, accessList: [{ address: NOBODY, storageKeys: [Hash.zero] }], gas: 50_000n }, 1),
       call(2n, 2n),
-      // value to a contract that keeps it, and a call that runs out of gas
+      // value to a contract that accepts it, and a call that runs out of gas
       signed({ nonce: 3n, to: logger, data: Hex.toBytes(Hash.fromBigint(3n)), gas: 100_000n }),
       signed({ nonce: 1n, to: null, data: LOGGER_INIT_CODE, gas: 54_000n }, 2),
     ]
@@ -208,7 +208,7 @@ describe('a promise', () => {
     expect(rewindsOf(events)).toEqual([])
   })
 
-  test.each([1, 2, 3])('nothing that was published is ever reordered, lost or repeated (seed %i)', async (seed) => {
+  test.each([1, 2, 3])('is never reordered, lost or repeated (seed %i)', async (seed) => {
     const next = random(seed)
     const { chain, clock, events } = await startedChain('preconf', { gasLimit: 5_000_000n })
     const nonces = [0, 0, 0, 0]
@@ -236,7 +236,7 @@ describe('a promise', () => {
   })
 })
 
-/** Each flashblock begins with all that the one before it held; the sealed block is the last one. */
+/** Each flashblock starts with the contents of the previous one; the sealed block equals the last one. */
 function assertOnlyGrows(events: readonly unknown[]): void {
   let promised: readonly Hash[] = []
   let number = 0
@@ -252,7 +252,7 @@ function assertOnlyGrows(events: readonly unknown[]): void {
 }
 
 describe('the order within a flashblock', () => {
-  test('is by effective tip, of equal ones by arrival', async () => {
+  test('is by effective tip, then by arrival', async () => {
     const { chain, clock } = await startedChain()
     const tips = [1n, 3n, 2n, 3n]
     const sent = tips.map((tip, account) => signed({ maxPriorityFeePerGas: tip }, account))
@@ -261,7 +261,7 @@ describe('the order within a flashblock', () => {
     expect(hashesOf(chain.head.view.pending)).toEqual([1, 3, 2, 0].map((index) => sent[index]!.hash))
   })
 
-  test('is by arrival when the chain is told so', async () => {
+  test('is by arrival with order fifo', async () => {
     const { chain, clock } = await startedChain('preconf', { order: 'fifo' })
     const sent = [1n, 3n, 2n, 3n].map((tip, account) => signed({ maxPriorityFeePerGas: tip }, account))
     for (const tx of sent) await chain.submit(tx)
@@ -270,8 +270,8 @@ describe('the order within a flashblock', () => {
   })
 })
 
-describe('what cannot be executed', () => {
-  test('for want of money waits until there is some, and the others still run', async () => {
+describe('a transaction that cannot be executed', () => {
+  test('for lack of balance waits for it, and the others still run', async () => {
     const { chain, clock, bugs } = await startedChain()
     const spends = signed({ value: 9_000n * ETHER, maxPriorityFeePerGas: 2n })
     const tooMuch = signed({ nonce: 1n, value: 9_000n * ETHER, maxPriorityFeePerGas: 2n })
@@ -286,7 +286,7 @@ describe('what cannot be executed', () => {
     expect(bugs).toEqual([])
   })
 
-  test('and never will be is dropped', async () => {
+  test('and never can be is dropped', async () => {
     const { chain, clock, bugs } = await startedChain()
     const sent = signed()
     await chain.submit(sent)
@@ -297,7 +297,7 @@ describe('what cannot be executed', () => {
     expect(bugs).toEqual([])
   })
 
-  test.each(['preconf', 'native', 'manual'] as const)('because an authorization took its nonce is gone under %s', async (kind) => {
+  test.each(['preconf', 'native', 'manual'] as const)('because an authorization used its nonce is removed under %s', async (kind) => {
     const { chain, clock } = await startedChain(kind)
     const [cheap, next] = [0n, 1n].map((nonce) => signed({ nonce, maxFeePerGas: 1n }, 1))
     const authorization = Authorization.sign({ chainId: 31_337n, address: NOBODY, nonce: 0n }, Hex.toBytes(KEYS[1]!))
@@ -310,7 +310,7 @@ describe('what cannot be executed', () => {
     expect(chain.pool.status()).toEqual({ pending: 1, queued: 0 })
   })
 
-  test('because of the base fee waits until that falls', async () => {
+  test('because of the base fee waits until it falls', async () => {
     const { chain, clock } = await startedChain()
     const cheap = signed({ maxFeePerGas: 985_000_000n })
     await chain.submit(cheap)
@@ -321,7 +321,7 @@ describe('what cannot be executed', () => {
     expect(chain.head.view.locate(cheap.hash)!.block.header.number).toBeGreaterThan(1)
   })
 
-  test('what breaks the executor is reported and dropped, or it would break every block', async () => {
+  test('because the executor throws is reported and dropped, so that later blocks succeed', async () => {
     const { chain, clock, bugs } = await startedChain()
     const poison = {
       ...signed(),
@@ -340,7 +340,7 @@ describe('what cannot be executed', () => {
     expect(chain.head.view.state(chain.head.view.head).account(BOB)?.nonce).toBe(1n)
   })
 
-  test('what breaks the engine itself costs the open block, and no other transaction', async () => {
+  test('because the engine fails costs the open block, and no other transaction', async () => {
     const { chain, clock, bugs } = await startedChain()
     const trap = Object.assign(new Error('memory access out of bounds'), { name: 'RuntimeError' })
     const poison = {

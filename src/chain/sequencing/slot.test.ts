@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { GENESIS_MS, GENESIS_SECONDS, flashblocksOf, hashesOf, sealedOf, signed, testChain } from '../chain.fixture.ts'
 import { ManualClock, RealClock } from './clock.ts'
 
-/** A machine on which looking at the clock takes 10 ms, so that executing has a price that the test knows; alarms are real. */
+/** Each clock read takes 10 ms, which gives execution a known duration; alarms use real time. */
 class SlowClock extends RealClock {
   slow = false
   #spentMs = 0
@@ -17,7 +17,7 @@ class SlowClock extends RealClock {
   }
 }
 
-test('a builder stops at three quarters of its slot; what it left comes in the next ones', async () => {
+test('a builder stops at three quarters of its slot; the rest is included in the next slots', async () => {
   const clock = new SlowClock()
   const { chain, events, bugs } = testChain('preconf', { clock, cadence: { kind: 'preconf', blockTimeMs: 500, flashblockMs: 100 } })
   await chain.start()
@@ -43,7 +43,7 @@ test('a builder stops at three quarters of its slot; what it left comes in the n
   expect(bugs).toEqual([])
 })
 
-/** A machine that sleeps: its clock jumps, and what was due meanwhile runs late. */
+/** A suspended machine: the clock jumps, and due alarms run late. */
 class SleepyClock extends ManualClock {
   sleptMs = 0
 
@@ -56,7 +56,7 @@ class SleepyClock extends ManualClock {
   }
 }
 
-test('after an hour of sleep the open block is finished at once, and the next one has the hour that it is', async () => {
+test('after an hour of suspension the open block is sealed at once, and the next one has the current time', async () => {
   const clock = new SleepyClock(GENESIS_MS)
   const { chain, events } = testChain('preconf', { clock })
   await chain.start()

@@ -14,11 +14,11 @@ const action = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('undo', 'prune'), percent: fc.integer({ min: 0, max: 100 }) }) },
 )
 
-it('a cell reads at every version what was written last by then, also after taking back and pruning', () => {
+it('a cell reads the value of every version, also after undo and prune', () => {
   fc.assert(
     fc.property(fc.array(action, { minLength: 60, maxLength: 200, size: 'max' }), (actions) => {
       const cell = new Cell(0)
-      // What each version reads; a version without an own write reads as the one before.
+      // The value of each version; a version without a write has the previous one's.
       let model: number[] = [0]
       let written: number[] = []
       let floor = 0
@@ -47,7 +47,7 @@ it('a cell reads at every version what was written last by then, also after taki
   )
 })
 
-it('pruning tells how many entries went', () => {
+it('prune returns the number of dropped entries', () => {
   const cell = new Cell(0)
   for (let version = 1; version <= 40; version++) cell.write(version, version)
   expect(cell.prune(0)).toBe(0)

@@ -5,12 +5,12 @@ import { World } from '../../evm/index.ts'
 import type { StateReader } from '../../evm/index.ts'
 import { StateHistory } from './history.ts'
 
-/** Worlds come and go on versions of one history, and the tables they are given were at other versions before. */
+/** Creates and releases worlds on versions of one history; the engine reuses tables that held other versions. */
 const ADDRESSES = [0xa1n, 0xa2n, 0xa3n].map(Address.fromBigint)
 const SLOTS = [0n, 1n, 2n].map(Hash.fromBigint)
 const CODES = ['6001', '6002'].map((code) => Uint8Array.from(Buffer.from(code, 'hex')))
 
-/** An 'abandoned' world's changes never reach the history. */
+/** Changes of an 'abandoned' world are not applied. */
 type Step = readonly [kind: 'apply' | 'rewind' | 'prune' | 'read' | 'abandoned', ...picks: (readonly [number, number, number])[]]
 
 const pick = fc.tuple(fc.nat(2), fc.nat(2), fc.nat(4))
@@ -26,7 +26,7 @@ function change(world: World, [who, where, what]: readonly [number, number, numb
   const address = ADDRESSES[who]!
   world.beginTransaction()
   if (what === 0) {
-    // EIP-161 takes an account away and says nothing of its storage.
+    // EIP-161 deletes the account; its storage is cleared separately.
     if (where > 0) world.clearStorage(address)
     return world.setAccount(address, null)
   }
@@ -44,7 +44,7 @@ function reading(state: StateReader) {
   }))
 }
 
-/** What a new world on that version reads, and that its reader says the same. */
+/** Compares a new world on the version with the version's reader. */
 function check(history: StateHistory, version: number): void {
   const world = new World(history.at(version))
   try {
@@ -54,7 +54,7 @@ function check(history: StateHistory, version: number): void {
   }
 }
 
-test('whatever a table was used for before, a world reads its own version: later, earlier, after rewinds and prunes', () => {
+test('a world with reused engine tables reads its own version: later, earlier, after rewinds and prunes', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const history = new StateHistory()

@@ -22,7 +22,7 @@ function account(nonce: number, balance = 0n, codeHash: Hash = EMPTY_CODE_HASH):
 type Slots = Readonly<Record<Hash, bigint>>
 
 function writes(accounts: Readonly<Record<Address, Account | null>>, storage: Readonly<Record<Address, Slots>> = {}): WriteSet {
-  // Object.entries forgets that the keys are branded.
+  // Object.entries drops the brand of the keys
   const slots = (Object.entries(storage) as [Address, Slots][]).map(
     ([address, of]) => [address, new Map(Object.entries(of) as [Hash, bigint][])] as const,
   )
@@ -30,7 +30,7 @@ function writes(accounts: Readonly<Record<Address, Account | null>>, storage: Re
 }
 
 describe('a version', () => {
-  it('is read as it was, whatever came after', () => {
+  it('reads the same after later versions', () => {
     const history = new StateHistory(writes({ [ALICE]: account(1) }, { [ALICE]: { [ZERO]: 5n } }))
     const genesis = history.at(0)
     expect(history.apply(writes({ [ALICE]: account(2), [BOB]: account(7) }, { [ALICE]: { [ZERO]: 6n, [ONE]: 1n } }))).toBe(1)
@@ -45,7 +45,7 @@ describe('a version', () => {
     expect([...history.accounts()]).toEqual([BOB])
   })
 
-  it('an account that is gone takes its storage along, and does not get it back', () => {
+  it('without an account has no storage of it, also when the account returns', () => {
     const history = new StateHistory(writes({ [ALICE]: account(1) }, { [ALICE]: { [ZERO]: 5n } }))
     history.apply(writes({ [ALICE]: null }))
     history.apply(writes({ [ALICE]: account(1) }))
@@ -54,7 +54,7 @@ describe('a version', () => {
     expect(history.storageRoot(ALICE)).toBe(EMPTY_ROOT)
   })
 
-  it('code is found by its hash; the hash of nothing has none; an unknown one is an error', () => {
+  it('code is read by hash; the empty hash has empty code; an unknown hash throws', () => {
     const history = new StateHistory(writes({ [ALICE]: account(1, 0n, Hash.keccak(CODE)) }))
     expect(history.at(0).code(Hash.keccak(CODE))).toEqual(CODE)
     expect(history.at(0).code(EMPTY_CODE_HASH)).toEqual(new Uint8Array())
@@ -72,7 +72,7 @@ describe('a version', () => {
   })
 })
 
-describe('a write set that cannot be', () => {
+describe('an inconsistent write set', () => {
   const history = new StateHistory(writes({ [ALICE]: account(1) }, { [ALICE]: { [ZERO]: 5n } }))
   const root = history.stateRoot()
 
@@ -89,7 +89,7 @@ describe('a write set that cannot be', () => {
     expect(history.stateRoot()).toBe(root)
   })
 
-  it('zeros where nothing is are no contradiction', () => {
+  it('zero slots without an account are consistent', () => {
     const empty = new StateHistory()
     empty.apply(writes({ [BOB]: null }, { [BOB]: { [ZERO]: 0n } }))
     expect(empty.size()).toMatchObject({ accounts: 0, slots: 0, entries: 0 })
@@ -97,7 +97,7 @@ describe('a write set that cannot be', () => {
 })
 
 describe('memory', () => {
-  it('a write of what is there already is no history', () => {
+  it('writing an equal value adds no entry', () => {
     const history = new StateHistory(writes({ [ALICE]: account(1, 3n) }, { [ALICE]: { [ZERO]: 5n } }))
     const before = history.size()
     history.apply(writes({ [ALICE]: account(1, 3n), [BOB]: null }, { [ALICE]: { [ZERO]: 5n, [ONE]: 0n } }))
@@ -105,7 +105,7 @@ describe('memory', () => {
     expect(history.size()).toEqual({ ...before, versions: 2 })
   })
 
-  it('does not grow while the floor follows', () => {
+  it('does not grow while old versions are pruned', () => {
     const history = new StateHistory(writes({ [ALICE]: account(0) }))
     for (let nonce = 1; nonce <= 1_000; nonce++) {
       history.apply(writes({ [ALICE]: account(nonce) }, { [ALICE]: { [ZERO]: BigInt(nonce) } }))
@@ -116,7 +116,7 @@ describe('memory', () => {
     expect(history.at(995).storage(ALICE, ZERO)).toBe(995n)
   })
 
-  it('what is deleted below the floor is gone without a trace', () => {
+  it('deleted keys below the oldest version leave no entry', () => {
     const history = new StateHistory(writes({ [ALICE]: account(1), [BOB]: account(1) }, { [ALICE]: { [ZERO]: 5n, [ONE]: 6n } }))
     history.apply(writes({ [ALICE]: null }))
     history.apply(writes({ [BOB]: null }))
@@ -128,7 +128,7 @@ describe('memory', () => {
     expect(history.stateRoot()).toBe(EMPTY_ROOT)
   })
 
-  it('the floor is never lowered', () => {
+  it('the oldest version is never lowered', () => {
     const history = new StateHistory()
     for (let i = 0; i < 5; i++) history.apply(writes({ [ALICE]: account(i + 1) }))
     history.prune(3)
@@ -139,14 +139,14 @@ describe('memory', () => {
   })
 })
 
-describe('a reader that is held', () => {
+describe('a reader that is kept', () => {
   function grown(): StateHistory {
     const history = new StateHistory(writes({ [ALICE]: account(0) }, { [ALICE]: { [ZERO]: 1n } }))
     for (let i = 1; i <= 4; i++) history.apply(writes({ [ALICE]: account(i) }, { [ALICE]: { [ZERO]: BigInt(i + 1) } }))
     return history
   }
 
-  it('refuses once its version is pruned', () => {
+  it('throws once its version is pruned', () => {
     const history = grown()
     const [below, floor] = [history.at(2), history.at(3)]
     history.prune(3)
@@ -156,7 +156,7 @@ describe('a reader that is held', () => {
     expect(floor.account(ALICE)).toEqual(account(3))
   })
 
-  it('refuses once its version is taken back, even when another one has its number', () => {
+  it('throws once its version is rewound, even if another version has its number', () => {
     const history = grown()
     const [kept, gone] = [history.at(2), history.at(3)]
     history.rewind(2)
@@ -168,7 +168,7 @@ describe('a reader that is held', () => {
   })
 })
 
-// ---- every version as a full copy, and the commitment computed from it by definition
+// ---- reference model: every version as a full copy, with the commitment computed from the definition
 
 interface Copy {
   readonly accounts: ReadonlyMap<Address, Account>
@@ -235,10 +235,10 @@ type Action =
       readonly accounts: Readonly<Record<Address, Account | null>>
       readonly storage: Readonly<Record<Address, Slots>>
     }
-  /** parts of the readable span */
+  /** Fraction of the readable range. */
   | { readonly kind: 'rewind' | 'prune' | 'root' | 'prove'; readonly part: number }
 
-// Not fc.double: nearly all doubles in 0…1 are next to 0.
+// Not fc.double: nearly all doubles in 0…1 are close to 0.
 const part = fc.integer({ min: 0, max: 100 }).map((percent) => percent / 100)
 const anyAccount = fc
   .tuple(fc.integer({ min: 0, max: 2 }), fc.bigInt(0n, 2n), fc.constantFrom(EMPTY_CODE_HASH, Hash.keccak(CODE)))
@@ -256,12 +256,12 @@ const anyAction: fc.Arbitrary<Action> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('rewind', 'prune', 'root', 'prove'), part }) },
 )
 
-/** `size` because fast-check would hardly ever make more than ten of them. */
+/** `size`, because fast-check would rarely generate more than ten. */
 function actions(count: number): fc.Arbitrary<Action[]> {
   return fc.array(anyAction, { minLength: count / 2, maxLength: count, size: 'max' })
 }
 
-/** The history beside its model: `copies[i]` is version `i`, the readers are held from when their version was new. */
+/** The history and its model: `copies[i]` is version `i`; each reader was created when its version was new. */
 class Pair {
   readonly history = new StateHistory()
   readonly copies: Copy[] = [NOTHING]
@@ -310,7 +310,7 @@ class Pair {
     }
   }
 
-  /** What is kept is what the readable versions need, counted from the copies. */
+  /** Counts the entries needed for the readable versions from the copies. */
   checkSize(): void {
     const kept = this.copies.slice(this.history.oldestVersion)
     const accounts = ADDRESSES.map((address) => changes(kept.map((copy) => copy.accounts.get(address) ?? null)))
@@ -326,14 +326,14 @@ class Pair {
   }
 }
 
-/** How often a key changes, from null on. */
+/** Number of changes of a key, starting from null. */
 function changes(values: readonly (Account | bigint | null)[]): number {
   const plain = values.map((value) => (value !== null && typeof value === 'object' ? Object.values(value).join() : value))
   return plain.filter((value, index) => value !== (plain[index - 1] ?? null)).length
 }
 
 describe('any sequence of apply, rewind and prune', () => {
-  it('reads at every version what a full copy of that version says, in no more memory than needed', () => {
+  it('reads at every version the same as a full copy, with no more entries than needed', () => {
     fc.assert(
       fc.property(actions(40), (list) => {
         const pair = new Pair()
@@ -347,7 +347,7 @@ describe('any sequence of apply, rewind and prune', () => {
     )
   })
 
-  it('has the roots and proofs of every version, whether or not one was asked for in between', () => {
+  it('has the roots and proofs of every version, whether or not they were read in between', () => {
     fc.assert(
       fc.property(actions(30), (list) => {
         const pair = new Pair()
@@ -360,7 +360,7 @@ describe('any sequence of apply, rewind and prune', () => {
   })
 })
 
-// ---- genesis states of real chains
+// ---- genesis states of public chains
 
 interface GenesisFile {
   readonly alloc: Readonly<Record<string, { nonce?: string; balance?: string; code?: Hex; storage?: Readonly<Record<Hex, Hex>> }>>
@@ -382,7 +382,7 @@ function genesisWrites(file: GenesisFile): WriteSet {
 
 const ZERO_BYTES = new Uint8Array(256)
 
-/** The hash of a genesis header of before Shanghai; `tail` are its fields from the difficulty on. */
+/** Hash of a pre-Shanghai genesis header; `tail` are its fields from the difficulty on. */
 function genesisHash(coinbase: Address, stateRoot: Hash, tail: readonly RlpInput[]): Hash {
   return Hash.keccak(Rlp.encode([Hash.zero, EMPTY_OMMERS, coinbase, stateRoot, EMPTY_ROOT, EMPTY_ROOT, ZERO_BYTES, ...tail]))
 }
@@ -391,7 +391,7 @@ const vectors = new URL('../../../../shared/vectors/', import.meta.url)
 
 describe.skipIf(!existsSync(vectors))('the genesis of a known chain', () => {
   it('the chain of the RPC vectors', () => {
-    // The file is JSON of this shape.
+    // the file is JSON of this shape
     const file = JSON.parse(readFileSync(new URL('rpc-compat/genesis.json', vectors), 'utf8')) as GenesisFile
     const root = new StateHistory(genesisWrites(file)).stateRoot()
     const tail = [0x20000, 0, 0x5f5e100, 0, 0, '0x68697665636861696e', Hash.zero, ZERO_BYTES.slice(0, 8)] as const
@@ -402,7 +402,7 @@ describe.skipIf(!existsSync(vectors))('the genesis of a known chain', () => {
   })
 
   it('Base mainnet', () => {
-    // The file is JSON of this shape.
+    // the file is JSON of this shape
     const file = JSON.parse(brotliDecompressSync(readFileSync(new URL('genesis/mainnet-base.json.br', vectors))).toString()) as GenesisFile
     const history = new StateHistory(genesisWrites(file))
     const extraData = Hex.fromBytes(new TextEncoder().encode('all your base are belong to you.'))

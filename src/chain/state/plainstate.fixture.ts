@@ -3,7 +3,7 @@ import type { Address, Hash } from '../../eth/index.ts'
 import type { Account, StateReader, WriteSet } from '../../evm/index.ts'
 import { WriteSetBuilder } from './writesetbuilder.ts'
 
-/** A state that never changes. */
+/** An immutable state. */
 export class PlainState implements StateReader {
   static readonly empty = new PlainState(new Map(), new Map(), new Map())
   readonly #accounts: ReadonlyMap<Address, Account>
@@ -58,7 +58,7 @@ export class PlainState implements StateReader {
     return new PlainState(newAccounts, newStorage, new Map([...this.#codes, ...codes]))
   }
 
-  /** In pieces of one account each. */
+  /** One account per chunk. */
   *whole(): Iterable<WriteSet> {
     for (const [address] of this.#accounts) {
       const writes = new WriteSetBuilder()
@@ -67,7 +67,7 @@ export class PlainState implements StateReader {
     }
   }
 
-  /** What makes this one of `other`. */
+  /** Returns the writes that turn `other` into this state. */
   difference(other: PlainState): WriteSet {
     const writes = new WriteSetBuilder()
     for (const address of other.#accounts.keys()) if (!this.#accounts.has(address)) writes.setAccount(address, null)

@@ -42,8 +42,8 @@ const SECOND = writes([
   [ALICE, account(6n)],
 ])
 
-describe('the roots of a state that is only tried', () => {
-  it('are those of the state once it is real, also on an older version', () => {
+describe('the roots of writes that are not applied', () => {
+  it('equal those after applying them, also on an older version', () => {
     const history = new StateHistory(GENESIS)
     const accounts = [ALICE, BOB, CAROL, DAVE]
     const tried = accounts.map((address) => history.rootsWith(0, FIRST, address))
@@ -55,7 +55,7 @@ describe('the roots of a state that is only tried', () => {
     expect(accounts.map((address) => history.rootsWith(0, FIRST, address))).toEqual(tried)
   })
 
-  it('are those of their version when the state has gone on', () => {
+  it('equal those of their version after later versions', () => {
     const history = new StateHistory(GENESIS)
     const roots = { stateRoot: history.stateRoot(), storageRoot: history.storageRoot(BOB) }
     history.apply(FIRST)

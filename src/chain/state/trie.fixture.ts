@@ -1,7 +1,7 @@
 import { Hash, Hex, Rlp } from '../../eth/index.ts'
 import type { RlpInput, RlpItem } from '../../eth/index.ts'
 
-/** The Yellow Paper's definition word for word: a trie's root from its entries, nothing shared, nothing remembered. */
+/** Computes a trie root literally by the Yellow Paper's definition, without sharing or caching. */
 export function rootOf(entries: ReadonlyMap<Hex, Uint8Array>): Hash {
   const list = [...entries].map(([key, value]): Entry => [key.slice(2), value])
   return Hash.keccak(list.length === 0 ? Rlp.encode(new Uint8Array()) : Rlp.encode(structure(list, 0)))
@@ -43,7 +43,7 @@ function hexPrefix(digits: string, flag: number): Hex {
   return digits.length % 2 === 0 ? `0x${flag}0${digits}` : `0x${flag + 1}${digits}`
 }
 
-/** What a proof says of a key: its value, or null for absence. Throws when it does not lead from `root` to an answer. */
+/** Returns the value that a proof gives for a key, or null for absence. Throws for an invalid proof. */
 export function verify(root: Hash, key: Hex, proof: readonly Uint8Array[]): Uint8Array | null {
   const nodes = [...proof]
   const answer = nodes.length === 0 && root === rootOf(new Map()) ? null : walk(Hash.toBytes(root), key.slice(2), nodes)
@@ -51,7 +51,7 @@ export function verify(root: Hash, key: Hex, proof: readonly Uint8Array[]): Uint
   return answer
 }
 
-/** Takes from `nodes` what it needs. */
+/** Removes the nodes that it uses from `nodes`. */
 function walk(reference: RlpItem, digits: string, nodes: Uint8Array[]): Uint8Array | null {
   if (reference.length === 0) return null
   const node = resolve(reference, nodes)

@@ -17,7 +17,7 @@ function entry(key: string, value: string | null): readonly [Hex, Uint8Array | n
 }
 
 describe('roots of the published vectors', () => {
-  // ethereum/tests, TrieTests/trietest.json and trieanyorder.json; `secure` from the ones of the same name.
+  // ethereum/tests, TrieTests/trietest.json and trieanyorder.json; `secure` from the files of the same name.
   const vectors: Record<string, readonly [readonly (readonly [string, string | null])[], string]> = {
     nothing: [[], '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'],
     singleItem: [[['A', 'a'.repeat(50)]], '0xd23786fb4a010da3ce639d66d5e904a11dbc02746d1ce25029e53290cabf28ab'],
@@ -95,7 +95,7 @@ describe('roots of the published vectors', () => {
     expect(trie.rootHash()).toBe(root)
   })
 
-  it('the order of the puts does not matter', () => {
+  it('the order of puts does not matter', () => {
     const [entries, root] = vectors['puppy']!
     fc.assert(
       fc.property(fc.shuffledSubarray([...entries], { minLength: entries.length }), (order) => {
@@ -106,13 +106,13 @@ describe('roots of the published vectors', () => {
   })
 })
 
-/** Keys that collide often: few digits, several lengths, some of them beginnings of others. */
+/** Keys that collide often: few digits, several lengths, some prefixes of others. */
 const key = fc
   .array(fc.constantFrom('00', '01', '10', '11', '1f'), { minLength: 1, maxLength: 4 })
   .map((parts): Hex => `0x${parts.join('')}`)
 const value = fc.oneof(fc.uint8Array({ minLength: 1, maxLength: 4 }), fc.uint8Array({ minLength: 30, maxLength: 60 }))
 const change = fc.tuple(key, fc.option(value, { freq: 2 }))
-/** `size` because fast-check would hardly ever make more than ten of them. */
+/** `size`, because fast-check would rarely generate more than ten. */
 const changes = fc.array(change, { maxLength: 40, size: 'max' })
 
 function apply(model: ReadonlyMap<Hex, Uint8Array>, list: readonly (readonly [Hex, Uint8Array | null])[]): Map<Hex, Uint8Array> {
@@ -125,7 +125,7 @@ function apply(model: ReadonlyMap<Hex, Uint8Array>, list: readonly (readonly [He
 }
 
 describe('any sequence of puts and deletes', () => {
-  it('has the root that a trie built from what is left has', () => {
+  it('has the root of a trie built from the remaining entries', () => {
     fc.assert(
       fc.property(changes, changes, (first, second) => {
         const before = EMPTY.update(first)
@@ -139,8 +139,8 @@ describe('any sequence of puts and deletes', () => {
     )
   })
 
-  it('moves what is left below a branch, with hashes that hold at its new place', () => {
-    // Branch 0 > extension f > branch ff > leaves; without the leaf beside it, the extension begins a digit higher.
+  it('moves the remaining nodes below a branch, with hashes valid at their new depth', () => {
+    // Branch 0 > extension f > branch ff > leaves; without the neighbouring leaf the extension starts one digit higher.
     const long = bytes('a value so long that its leaf is hashed')
     const entries = (['0x0000', '0xff00', '0xff10'] as const).map((at) => [at, long] as const)
     const trie = EMPTY.update(entries)
@@ -148,7 +148,7 @@ describe('any sequence of puts and deletes', () => {
     expect(trie.put('0x0000', null).rootHash()).toBe(rootOf(new Map(entries.slice(1))))
   })
 
-  it('leaves older tries readable, though their roots are asked for only afterwards', () => {
+  it('leaves older tries readable, also if their roots are computed only afterwards', () => {
     fc.assert(
       fc.property(changes, (list) => {
         const tries = [EMPTY]
@@ -159,7 +159,7 @@ describe('any sequence of puts and deletes', () => {
     )
   })
 
-  it('set one by one where they stand, has the same roots as a new trie each time', () => {
+  it('applied in place, has the same roots as a new trie each time', () => {
     fc.assert(
       fc.property(changes, fc.boolean(), (list, isHashed) => {
         let own = EMPTY
@@ -173,12 +173,12 @@ describe('any sequence of puts and deletes', () => {
     )
   })
 
-  it('set where they stand, changes no trie that was made of it, nor that one this', () => {
+  it('applied in place, changes no derived trie, and derived tries do not change this one', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(changes, changes, fc.boolean()), { minLength: 1, maxLength: 4 }), (rounds) => {
         let [own, model] = [EMPTY, new Map<Hex, Uint8Array>()]
         const made: [Trie<Uint8Array>, Map<Hex, Uint8Array>][] = []
-        // It is in none of them, so that each that is made is another trie.
+        // Not in any of the tries, so that each derived trie differs.
         const mark = entry('mark', 'a value so long that its leaf is hashed, which an inlined one would not be')
         for (const [first, second, isHashed] of rounds) {
           for (const [at, to] of first) own = own.putInPlace(at, to)
@@ -196,7 +196,7 @@ describe('any sequence of puts and deletes', () => {
     )
   })
 
-  it('is proved key by key, present or absent', () => {
+  it('is proven key by key, present or absent', () => {
     fc.assert(
       fc.property(changes, fc.array(key, { maxLength: 10 }), (list, others) => {
         const trie = EMPTY.update(list)
@@ -223,7 +223,7 @@ describe('any sequence of puts and deletes', () => {
 describe('an immutable value', () => {
   const trie = EMPTY.update([entry('dog', 'puppy'), entry('doge', 'coin')])
 
-  it('is the same when nothing changes', () => {
+  it('is the same trie when nothing changes', () => {
     const coin = bytes('coin')
     const shared = trie.put(entry('doge', null)[0], coin)
     expect(shared.put(entry('doge', null)[0], coin)).toBe(shared)
@@ -232,7 +232,7 @@ describe('an immutable value', () => {
     expect(trie.update([])).toBe(trie)
   })
 
-  it('encodes only what changed when a root is asked for again', () => {
+  it('encodes only changed values for the next root', () => {
     let encoded = 0
     const counting = Trie.empty((of: Uint8Array) => {
       encoded++
@@ -265,12 +265,12 @@ describe.skipIf(!existsSync(vectors))('the blocks of another client', () => {
     return item
   }
 
-  /** A typed transaction is a string in the block and stands as it is in the trie. */
+  /** A typed transaction is a string in the block and the same bytes in the trie. */
   function opaque(item: RlpItem): Uint8Array {
     return item instanceof Uint8Array ? item : Rlp.encode(item)
   }
 
-  it('have our transaction and withdrawal roots', () => {
+  it('give the transaction and withdrawal roots', () => {
     let withTransactions = 0
     let withWithdrawals = 0
     for (const [header, transactions, , withdrawals] of blocks()) {
@@ -287,17 +287,17 @@ describe.skipIf(!existsSync(vectors))('the blocks of another client', () => {
 })
 
 describe('an ordered root', () => {
-  it.each([0, 1, 2, 127, 128, 129, 300])('of %i values is that of a trie keyed by RLP numbers', (count) => {
+  it.each([0, 1, 2, 127, 128, 129, 300])('of %i values equals that of a trie keyed by RLP numbers', (count) => {
     const values = Array.from({ length: count }, (_, index) => bytes(`value ${index} ${'x'.repeat(index % 50)}`))
     const model = new Map(values.map((of, index) => [Hex.fromBytes(Rlp.encode(index)), of]))
     expect(Trie.orderedRoot(values)).toBe(rootOf(model))
   })
 
-  it('of nothing is the empty root', () => {
+  it('of no values is the empty root', () => {
     expect(Trie.orderedRoot([])).toBe(EMPTY_ROOT)
   })
 
-  it('follows its list as that grows, whether or not it was asked for in between', () => {
+  it('follows its list as it grows, whether or not it was computed in between', () => {
     const list = new OrderedTrie((value: Uint8Array) => value)
     const model = new Map<Hex, Uint8Array>()
     for (let index = 0; index < 140; index++) {

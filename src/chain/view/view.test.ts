@@ -12,7 +12,7 @@ function logCall(nonce: bigint, topic: bigint) {
   return signed({ nonce, to: LOGGER, data: Hex.toBytes(Hash.fromBigint(topic)), gas: 100_000n, value: 0n })
 }
 
-/** Block 1 makes the logger, block 2 logs 1 and 2, the pending block 3. */
+/** Block 1 deploys the logger, block 2 logs 1 and 2, the pending block 3. */
 async function loggingChain() {
   const parts = await startedChain()
   const { chain, clock } = parts
@@ -52,7 +52,7 @@ describe('blocks', () => {
     expect([view.byNumber(3), view.byHash(Hash.zero), view.byHash(Hash.fromBigint(9n))]).toEqual([null, null, null])
   })
 
-  test('a view knows nothing of what was sealed after it', async () => {
+  test('sealed after the View was taken are not visible', async () => {
     const { chain, clock, events } = await loggingChain()
     const old = sealedOf(events)[0]!.view
     await clock.advance(10_000)
@@ -88,7 +88,7 @@ describe('state', () => {
     expect(later.state(later.pending!).account(NOBODY)?.balance).toBe(5n * ETHER)
   })
 
-  test('of an earlier flashblock stays readable through its view', async () => {
+  test('of an earlier flashblock stays readable through its View', async () => {
     const { chain, clock, events } = await startedChain()
     await chain.submit(signed({ value: ETHER }))
     await clock.advance(400)
@@ -96,7 +96,7 @@ describe('state', () => {
     expect(balances).toEqual([0n, ETHER, ETHER])
   })
 
-  test('of a block that is gone is refused, never that of the block in its place', async () => {
+  test('of a removed block is refused, never that of its replacement', async () => {
     const { chain, clock } = await startedChain()
     await chain.submit(signed({ value: ETHER }))
     await clock.advance(2_000)
@@ -114,18 +114,18 @@ describe('state', () => {
     expect(old.state(old.byNumber(0)!).account(NOBODY)).toBeNull()
   })
 
-  test('of a pending block that was given up is refused; that of its head is not', async () => {
+  test('of a discarded pending block is refused; that of its head is not', async () => {
     const { chain, clock } = await startedChain()
     await clock.advance(200)
     const { view: old } = chain.head
     await chain.edit((world) => world.setBalance(NOBODY, 5n))
     expect(() => old.state(old.pending!)).toThrow(RewoundState)
-    // before the edit, as the View has it
+    // the state before the edit
     expect(old.state(old.head).account(NOBODY)).toBeNull()
     expect(chain.head.view.state(chain.head.view.head).account(NOBODY)?.balance).toBe(5n)
   })
 
-  test('of a pending block that was sealed since stays what it was', async () => {
+  test('of a pending block that was sealed since stays the same', async () => {
     const { chain, clock } = await startedChain()
     await chain.submit(signed({ value: ETHER }))
     await clock.advance(200)
@@ -162,7 +162,7 @@ describe('logs', () => {
     ])
   }
 
-  test('of sealed blocks come in order, with those of the pending block behind when asked for', async () => {
+  test('of sealed blocks come in order, followed by those of the pending block with withPending', async () => {
     const { chain } = await loggingChain()
     const { view } = chain.head
     expect(topicsOf(view, 0, 2, false)).toEqual([
@@ -190,7 +190,7 @@ describe('logs', () => {
 })
 
 describe('the environment of a call', () => {
-  test('in the pending block is that block’s own number, time, base fee and gas limit', async () => {
+  test('in the pending block has that block’s number, time, base fee and gas limit', async () => {
     const { chain } = await loggingChain()
     const { view } = chain.head
     const { header } = view.pending!

@@ -4,7 +4,7 @@ import { refusalOf } from '../outward.ts'
 import type { Task } from '../parallel.ts'
 import type { JsonText } from '../texts.ts'
 
-/** Throws what `sliceOf` throws. */
+/** Throws what `toPartialView` throws. */
 export type Cut = (task: Task) => PartialView
 
 /** A task, and the one who waits for it. */
