@@ -67,4 +67,4 @@ export const OP_BLOB_BASE_FEE = 1n
  * never arrives, because its preflight is refused. False applies the rule for pages to all. WebSocket always applies it: it has no
  * preflight, and Chromium 156 sends no Sec-Fetch-Site there.
  */
-export const PROGRAMS_NAME_ORIGINS: boolean = true
+export const ALLOW_PROGRAM_ORIGINS: boolean = true

@@ -1062,7 +1062,7 @@ describe('the chain that everybody gets', () => {
         { ...depositCall(each), value: parseEther('100') },
       ]),
     )
-    const prepared = genesis('prepared')
+    const prepared = genesis('precomputed')
     expect(prepared.accounts).toEqual(run.accounts)
     expect(prepared.storage).toEqual(run.storage)
     expect(prepared.codes).toEqual(run.codes)

@@ -7,14 +7,8 @@ import type { CadenceKind } from './sequencing/cadence.ts'
 import { Chain } from './chain.ts'
 import type { ChainOptions } from './chain.ts'
 import { ManualClock } from './sequencing/clock.ts'
-import {
-  DEFAULT_CODE_SIZE_LIMIT,
-  DEFAULT_FEE_PARAMETERS,
-  DEFAULT_HARDFORK,
-  DEFAULT_TRANSACTION_GAS_CAP,
-  SEQUENCER_FEE_VAULT,
-  defaultGenesis,
-} from './genesis/defaultgenesis.ts'
+import { DEFAULT_FEE_PARAMETERS, DEFAULT_HARDFORK, SEQUENCER_FEE_VAULT, defaultGenesis } from './genesis/defaultgenesis.ts'
+import { DEFAULT_CODE_SIZE_LIMIT, DEFAULT_TRANSACTION_GAS_CAP } from './genesis/genesis.ts'
 import type { Genesis } from './genesis/genesis.ts'
 import type { FlashblockEvent, HeadEvent, RewindEvent, SealedEvent } from './view/head.ts'
 import { DEFAULT_L1 } from './sequencing/l1.ts'

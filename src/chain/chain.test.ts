@@ -141,10 +141,10 @@ describe('safe and finalized', () => {
           )
         return older.at(-1)?.number ?? 0
       }
-      expect([view.tagged('safe').header.number, view.tagged('finalized').header.number]).toEqual([expected(1), expected(2)])
+      expect([view.byTag('safe').header.number, view.byTag('finalized').header.number]).toEqual([expected(1), expected(2)])
     }
     const { view } = chain.head
-    expect([view.head, view.tagged('safe'), view.tagged('finalized')].map((block) => block.header.timestamp - GENESIS_SECONDS)).toEqual([
+    expect([view.head, view.byTag('safe'), view.byTag('finalized')].map((block) => block.header.timestamp - GENESIS_SECONDS)).toEqual([
       58, 46, 34,
     ])
   })
@@ -152,9 +152,9 @@ describe('safe and finalized', () => {
   test('do not stay ahead of the head after a rewind', async () => {
     const { chain } = await startedChain('manual')
     await chain.mine(20, 12)
-    expect(chain.head.view.tagged('safe').header.number).toBe(19)
+    expect(chain.head.view.byTag('safe').header.number).toBe(19)
     await chain.rollback(10)
-    expect([chain.head.view.tagged('safe').header.number, chain.head.view.tagged('finalized').header.number]).toEqual([9, 8])
+    expect([chain.head.view.byTag('safe').header.number, chain.head.view.byTag('finalized').header.number]).toEqual([9, 8])
   })
 })
 

@@ -298,7 +298,7 @@ export class Chain {
   /** Sets the exact timestamp of the next block. Throws RangeError unless it is above the previous block's. */
   setNextTimestamp(timestampSeconds: number): Promise<void> {
     // Checked before as well, so that an invalid timestamp does not seal the open block.
-    assertLater(timestampSeconds, this.#sequencer.hasPromises ? this.head.view.tagged('pending') : this.sealed.head)
+    assertLater(timestampSeconds, this.#sequencer.hasPromises ? this.head.view.byTag('pending') : this.sealed.head)
     return this.#betweenBlocks(() => {
       assertLater(timestampSeconds, this.sealed.head)
       this.time.setNext(timestampSeconds)
@@ -355,12 +355,8 @@ export class Chain {
   }
 
   /** Records the chain, its pool and settings after sealing the open block's promises. Returns the snapshot's id. */
-  async snapshot(): Promise<string> {
-    let id = ''
-    await this.#betweenBlocks(() => {
-      id = this.#snapshots.create()
-    })
-    return id
+  snapshot(): Promise<string> {
+    return this.#betweenBlocks(() => this.#snapshots.create())
   }
 
   /** Ids of the live snapshots, oldest first, each with its block number. */

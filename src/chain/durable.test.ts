@@ -412,7 +412,7 @@ test('every commit leaves a chain that can be opened and that keeps its promises
     kept += again.chain.recovered.kept.length
     expect(again.bugs).toEqual([])
   }
-  const send = () => chain.submit(signed({ nonce: chain.head.view.state(chain.head.view.tagged('pending')).account(ALICE)!.nonce }))
+  const send = () => chain.submit(signed({ nonce: chain.head.view.state(chain.head.view.byTag('pending')).account(ALICE)!.nonce }))
   for (let i = 0; i < 20; i++) {
     await send()
     await clock.advance(500)
@@ -578,7 +578,7 @@ describe('an import', () => {
     expect(chain.head.view.head.hash).toBe(blocks.at(-1)!.hash)
     const again = await opened('manual', { store: store.reopened() })
     expect(balance(again, NOBODY)).toBe(12n)
-    const finalized = () => again.chain.head.view.tagged('finalized').header.number
+    const finalized = () => again.chain.head.view.byTag('finalized').header.number
     expect(finalized()).toBeLessThan(12)
     await importChain(again.chain, file)
     expect(again.chain.head.view.head.hash).toBe(blocks.at(-1)!.hash)

@@ -1,58 +1,56 @@
+export { Chain } from './chain.ts'
+export type { ChainOptions, Recovered } from './chain.ts'
+export { TimeSlice } from './timeslice.ts'
+export { MINE_BLOCKS, TRANSACTION_BYTES } from './limits.ts'
+
+export { PrunedState, RewoundState, StateHistory } from './state/history.ts'
+export type { AccountProof, StorageProof } from './state/proof.ts'
+export { Trie } from './state/trie.ts'
+
+export type { PoolOrder } from './pool/besttransactions.ts'
+export { PoolError } from './pool/mempool.ts'
+export type { Mempool, PoolErrorCode } from './pool/mempool.ts'
+export { isImpersonated } from './pool/validation.ts'
+
 export { decodeExtraData, nextBaseFee } from './sequencing/basefee.ts'
 export type { FeeParameters } from './sequencing/basefee.ts'
+export { BlockBuilder, BlockFull } from './sequencing/builder.ts'
+export type { BlockAttributes, BuilderState } from './sequencing/builder.ts'
+export { CADENCES } from './sequencing/cadence.ts'
+export type { Cadence, CadenceKind } from './sequencing/cadence.ts'
+export { ManualClock, RealClock } from './sequencing/clock.ts'
+export type { Clock } from './sequencing/clock.ts'
+export { toBlockEnv } from './sequencing/environment.ts'
+export { DEFAULT_L1 } from './sequencing/l1.ts'
+export type { L1Options, L1Origin, SimulatedL1 } from './sequencing/l1.ts'
+export { CorruptOpenBlockRecord } from './sequencing/openblockrecord.ts'
+
 export type {
   BlockReader,
   BlockStore,
-  PersistedState,
+  GasPayment,
+  LocatedLog,
   LocatedTransaction,
   LogFilter,
-  GasPayment,
+  PersistedState,
   TransactionLocation,
-  LocatedLog,
 } from './view/blockstore.ts'
-export { BlockBuilder, BlockFull } from './sequencing/builder.ts'
-export type { BlockAttributes, BuilderState } from './sequencing/builder.ts'
-export { TimeSlice } from './timeslice.ts'
-export { CADENCES } from './sequencing/cadence.ts'
-export type { Cadence, CadenceKind } from './sequencing/cadence.ts'
-export { Chain } from './chain.ts'
-export type { ChainOptions, Recovered } from './chain.ts'
-export { ManualClock, RealClock } from './sequencing/clock.ts'
-export type { Clock } from './sequencing/clock.ts'
-export {
-  DEFAULT_CODE_SIZE_LIMIT,
-  DEFAULT_FEE_PARAMETERS,
-  DEFAULT_HARDFORK,
-  DEFAULT_TRANSACTION_GAS_CAP,
-  SEQUENCER_FEE_VAULT,
-  defaultGenesis,
-  opConfig,
-} from './genesis/defaultgenesis.ts'
-export type { DefaultGenesisOptions, GenesisCall } from './genesis/defaultgenesis.ts'
-export { toBlockEnv } from './sequencing/environment.ts'
-export { GenesisMismatch, StateRootMismatch } from './genesis/openchain.ts'
-export { StateSync } from './replica/statesync.ts'
-export type { StateSyncStep } from './replica/statesync.ts'
-export { genesisBlock } from './genesis/genesis.ts'
-export type { Genesis } from './genesis/genesis.ts'
-export { GenesisError, parseGenesis } from './genesis/gethgenesis.ts'
 export { Head } from './view/head.ts'
 export type { EditEvent, FlashblockEvent, HeadEvent, HeadListener, RewindEvent, SealedEvent } from './view/head.ts'
-export { ImportError, importChain } from './replica/import.ts'
-export { CorruptOpenBlockRecord } from './sequencing/openblockrecord.ts'
-export { DEFAULT_L1 } from './sequencing/l1.ts'
-export type { L1Options, L1Origin, SimulatedL1 } from './sequencing/l1.ts'
-export { logsOfBlock, matches } from './view/logs.ts'
-export { MINE_BLOCKS, TRANSACTION_BYTES } from './limits.ts'
-export { PoolError } from './pool/mempool.ts'
-export type { Mempool, PoolErrorCode } from './pool/mempool.ts'
-export type { AccountProof, StorageProof } from './state/proof.ts'
-export type { PoolOrder } from './pool/besttransactions.ts'
-export { Replica } from './replica/replica.ts'
-export { toPartialView } from './replica/partialview.ts'
-export type { ViewScope, PartialView } from './replica/partialview.ts'
-export { PrunedState, RewoundState, StateHistory } from './state/history.ts'
-export { Trie } from './state/trie.ts'
-export { isImpersonated } from './pool/validation.ts'
+export { logsOfBlock, matchesFilter } from './view/logs.ts'
 export { StateNotInMemory, View } from './view/view.ts'
 export type { BlockTag } from './view/view.ts'
+
+export { DEFAULT_FEE_PARAMETERS, DEFAULT_HARDFORK, defaultGenesis, opConfig, SEQUENCER_FEE_VAULT } from './genesis/defaultgenesis.ts'
+export type { DefaultGenesisOptions, GenesisCall } from './genesis/defaultgenesis.ts'
+export { DEFAULT_CODE_SIZE_LIMIT, DEFAULT_TRANSACTION_GAS_CAP, genesisBlock } from './genesis/genesis.ts'
+export type { Genesis } from './genesis/genesis.ts'
+export { GenesisError, parseGenesis } from './genesis/gethgenesis.ts'
+export { GenesisMismatch, StateRootMismatch } from './genesis/openchain.ts'
+
+export { importChain, ImportError } from './replica/import.ts'
+export { toPartialView } from './replica/partialview.ts'
+export type { PartialView, ViewScope } from './replica/partialview.ts'
+export { Replica } from './replica/replica.ts'
+export { StateSync } from './replica/statesync.ts'
+export type { StateSyncStep } from './replica/statesync.ts'

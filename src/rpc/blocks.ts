@@ -8,7 +8,7 @@ import type { BlockRef } from './schema.ts'
 
 /** The block a parameter names in this View; null when there is none. Absent means latest. */
 export function findBlock(view: View, ref: BlockRef = LATEST): Block | null {
-  if (ref.kind === 'tag') return view.tagged(ref.tag)
+  if (ref.kind === 'tag') return view.byTag(ref.tag)
   return ref.kind === 'number' ? view.byNumber(ref.number) : view.byHash(ref.hash)
 }
 

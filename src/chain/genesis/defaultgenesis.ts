@@ -25,10 +25,10 @@ export interface DefaultGenesisOptions {
   /** False omits the CREATE2 factories, for scripts that deploy them by their published transactions. */
   readonly factories?: boolean
   /**
-   * Calls executed in order on the genesis state; their writes are part of block 0. `prepared` applies the precomputed result of the
+   * Calls executed in order on the genesis state; their writes are part of block 0. `precomputed` applies the precomputed result of the
    * sponsor set-up for the published dev keys on chain id 31337, which saves 20 ms per start.
    */
-  readonly calls?: readonly GenesisCall[] | 'prepared'
+  readonly calls?: readonly GenesisCall[] | 'precomputed'
 }
 
 /** A call from a caller with unlimited ether that does not exist afterwards. It must succeed. */
@@ -45,8 +45,6 @@ export const SEQUENCER_FEE_VAULT = Address.from('0x42000000000000000000000000000
 export const DEFAULT_FEE_PARAMETERS: FeeParameters = { denominator: 125n, elasticity: 6n, minBaseFee: 5_000_000n }
 /** The newest supported hard fork. */
 export const DEFAULT_HARDFORK: OpFork = 'azul'
-export const DEFAULT_TRANSACTION_GAS_CAP = 16_777_216n
-export const DEFAULT_CODE_SIZE_LIMIT = 24_576
 
 /** The chain id for which the deployed code in predeploys.json was captured. */
 const SNAPSHOT_CHAIN_ID = 31_337
@@ -146,7 +144,8 @@ function genesisState(options: DefaultGenesisOptions, config: ChainConfig): Gene
   const unlimited = { ...config, codeSizeLimit: null }
   const state = options.chainId === SNAPSHOT_CHAIN_ID ? snapshot : redeployForChainId(snapshot, unlimited)
   const { calls = [] } = options
-  const called = calls === 'prepared' ? applyPrecomputed(state, config) : calls.length === 0 ? state : applyCalls(state, calls, unlimited)
+  const called =
+    calls === 'precomputed' ? applyPrecomputed(state, config) : calls.length === 0 ? state : applyCalls(state, calls, unlimited)
   return options.factories === false ? withoutFactories(called) : called
 }
 
@@ -203,7 +202,7 @@ function deploy(entry: (typeof predeploys.create2)[number], config: ChainConfig,
 
 /** Same result as `applyCalls` for the calls that scripts/sponsor.mjs ran in advance. */
 function applyPrecomputed(before: Genesis['state'], { chainId }: ChainConfig): Genesis['state'] {
-  if (chainId !== SNAPSHOT_CHAIN_ID) throw new RangeError(`what is prepared is for chain ${SNAPSHOT_CHAIN_ID}, not ${chainId}`)
+  if (chainId !== SNAPSHOT_CHAIN_ID) throw new RangeError(`the precomputed calls are for chain ${SNAPSHOT_CHAIN_ID}, not ${chainId}`)
   const accounts = new Map(before.accounts)
   const storage = new Map(before.storage)
   const codes = new Map(before.codes)
@@ -221,9 +220,9 @@ function applyPrecomputed(before: Genesis['state'], { chainId }: ChainConfig): G
 
 /** Executes the calls and keeps all their writes except those to the caller's account. */
 function applyCalls(before: Genesis['state'], calls: readonly GenesisCall[], config: ChainConfig): Genesis['state'] {
-  const caller = before.accounts.get(CALL.from) ?? null
+  const caller = before.accounts.get(GENESIS_CALL.from) ?? null
   const rich = { nonce: 0n, balance: CALLER_BALANCE, codeHash: EMPTY_CODE_HASH }
-  const accounts = new Map(before.accounts).set(CALL.from, rich)
+  const accounts = new Map(before.accounts).set(GENESIS_CALL.from, rich)
   const writes = captureGenesisWrites({ ...before, accounts }, (world) => {
     for (const [i, call] of calls.entries())
       if (!execute(call, config, world)) throw new Error(`call ${i} of the genesis, to ${call.to}, failed`)
@@ -232,15 +231,15 @@ function applyCalls(before: Genesis['state'], calls: readonly GenesisCall[], con
     if (account === null) accounts.delete(address)
     else accounts.set(address, account)
   }
-  if (caller === null) accounts.delete(CALL.from)
-  else accounts.set(CALL.from, caller)
+  if (caller === null) accounts.delete(GENESIS_CALL.from)
+  else accounts.set(GENESIS_CALL.from, caller)
   const storage = new Map(before.storage)
-  for (const [address, slots] of writes.storage) storage.set(address, nonZero([...(storage.get(address) ?? []), ...slots]))
+  for (const [address, slots] of writes.storage) storage.set(address, withoutZeroSlots([...(storage.get(address) ?? []), ...slots]))
   return { accounts, storage, codes: new Map([...before.codes, ...writes.codes]) }
 }
 
 /** Drops slots of value 0. */
-function nonZero(slots: readonly (readonly [Hash, bigint])[]): Map<Hash, bigint> {
+function withoutZeroSlots(slots: readonly (readonly [Hash, bigint])[]): Map<Hash, bigint> {
   return new Map([...new Map(slots)].filter(([, value]) => value !== 0n))
 }
 
@@ -251,13 +250,13 @@ function captureGenesisWrites(state: Genesis['state'], work: (world: World) => v
 
 function execute(call: GenesisCall, config: ChainConfig, world: World): boolean {
   const options = { skipNonce: true, skipFees: true, skipGasCap: true }
-  return executeTransaction({ ...CALL, ...call }, genesisContext(config), world, options).outcome.kind === 'success'
+  return executeTransaction({ ...GENESIS_CALL, ...call }, genesisContext(config), world, options).outcome.kind === 'success'
 }
 
 /** Wei; below the maximum, so that a transfer to a funded account does not overflow. */
 const CALLER_BALANCE = 10n ** 27n
 
-const CALL: Omit<Message, 'to' | 'data'> = {
+const GENESIS_CALL: Omit<Message, 'to' | 'data'> = {
   type: 0,
   from: Address.zero,
   nonce: 0n,
@@ -280,7 +279,7 @@ function genesisContext(config: ChainConfig): BlockContext {
     env: {
       number: 0,
       timestamp: 0,
-      gasLimit: CALL.gas,
+      gasLimit: GENESIS_CALL.gas,
       coinbase: Address.zero,
       prevRandao: Hash.zero,
       difficulty: 0n,

@@ -5,6 +5,11 @@ import type { ChainConfig, WriteSet } from '../../evm/index.ts'
 import { INITIAL_BASE_FEE } from '../sequencing/basefee.ts'
 import type { StateHistory } from '../state/history.ts'
 
+/** EIP-7825. */
+export const DEFAULT_TRANSACTION_GAS_CAP = 16_777_216n
+/** Bytes (EIP-170). */
+export const DEFAULT_CODE_SIZE_LIMIT = 24_576
+
 /** Initial state and rules of a chain, and block 0 without the roots that follow from the state. */
 export interface Genesis {
   readonly config: ChainConfig

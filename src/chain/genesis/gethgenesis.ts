@@ -1,6 +1,7 @@
 import { Address, DecodeError, EMPTY_CODE_HASH, Hash, Hex } from '../../eth/index.ts'
 import { L1_FORKS, OP_FORKS } from '../../evm/index.ts'
 import type { Account, Activation, BlobParameters, ChainConfig, L1Fork, OpActivation } from '../../evm/index.ts'
+import { DEFAULT_CODE_SIZE_LIMIT, DEFAULT_TRANSACTION_GAS_CAP } from './genesis.ts'
 import type { Genesis } from './genesis.ts'
 
 type Json = { readonly [key: string]: unknown }
@@ -46,8 +47,6 @@ const BLOCK_KEYS: Partial<Record<L1Fork, readonly string[]>> = {
   london: ['londonBlock'],
 }
 const BOMB_KEYS = ['muirGlacierBlock', 'arrowGlacierBlock', 'grayGlacierBlock'] as const
-const TRANSACTION_GAS_CAP = 16_777_216n
-const CODE_SIZE_LIMIT = 24_576
 
 function parseConfig(config: Json): ChainConfig {
   const l1: Activation[] = []
@@ -66,8 +65,8 @@ function parseConfig(config: Json): ChainConfig {
     ),
     depositContract:
       config['depositContractAddress'] === undefined ? null : address(config['depositContractAddress'], 'config.depositContractAddress'),
-    transactionGasCap: TRANSACTION_GAS_CAP,
-    codeSizeLimit: CODE_SIZE_LIMIT,
+    transactionGasCap: DEFAULT_TRANSACTION_GAS_CAP,
+    codeSizeLimit: DEFAULT_CODE_SIZE_LIMIT,
   }
 }
 

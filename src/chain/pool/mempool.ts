@@ -12,7 +12,7 @@ class SenderQueue extends Map<bigint, PoolEntry> {
   #end = 0n
 
   /** Returns the first missing nonce at or above `nonce`. */
-  endOf(nonce: bigint): bigint {
+  firstMissingNonce(nonce: bigint): bigint {
     const known = this.#first <= nonce && nonce <= this.#end
     let end = known ? this.#end : nonce
     while (this.has(end)) end++
@@ -69,7 +69,7 @@ export class Mempool {
     const queue = this.#queues.get(tx.from) ?? new SenderQueue()
     const old = queue.get(tx.nonce)
     if (old !== undefined) assertReplaces(tx, old.tx)
-    else this.#assertRoom(queue)
+    else this.#assertCapacity(queue)
     if (old !== undefined) this.#byHash.delete(old.tx.hash)
     const entry = { tx, arrival: old?.arrival ?? this.#arrivals++, isAnnounced }
     queue.set(tx.nonce, entry)
@@ -111,7 +111,7 @@ export class Mempool {
 
   /** Returns the first nonce at or above `stateNonce` that no pooled transaction of `address` has. */
   nextNonce(address: Address, stateNonce: bigint): bigint {
-    return this.#queues.get(address)?.endOf(stateNonce) ?? stateNonce
+    return this.#queues.get(address)?.firstMissingNonce(stateNonce) ?? stateNonce
   }
 
   drop(hash: Hash): boolean {
@@ -209,7 +209,7 @@ export class Mempool {
     for (const listener of this.#listeners) listener(entry.tx)
   }
 
-  #assertRoom(queue: SenderQueue): void {
+  #assertCapacity(queue: SenderQueue): void {
     if (this.size >= POOL_TRANSACTIONS) {
       throw new PoolError('pool-full', `txpool is full: it holds its limit of ${POOL_TRANSACTIONS} transactions`)
     }

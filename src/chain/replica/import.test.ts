@@ -59,7 +59,7 @@ describe.skipIf(!hasVectors)('a chain file', () => {
     expect(told).toEqual(blocks.map((block) => block.header.number))
     const { view } = chain.head
     expect(view.head.hash).toBe(HEAD)
-    expect([view.tagged('safe').hash, view.tagged('finalized').hash, view.tagged('pending').hash]).toEqual([HEAD, HEAD, HEAD])
+    expect([view.byTag('safe').hash, view.byTag('finalized').hash, view.byTag('pending').hash]).toEqual([HEAD, HEAD, HEAD])
     expect(sealedOf(events).map((event) => event.block.hash)).toEqual(
       blocks.filter((block) => block.header.number > 0).map((block) => block.hash),
     )
@@ -90,7 +90,7 @@ describe.skipIf(!hasVectors)('a chain file', () => {
     await chain.mine(3, 60)
     const { view } = chain.head
     expect(view.head.header.parentHash).not.toBe(HEAD)
-    expect(view.tagged('finalized').header.number).toBeGreaterThanOrEqual(blocks.at(-1)!.header.number)
+    expect(view.byTag('finalized').header.number).toBeGreaterThanOrEqual(blocks.at(-1)!.header.number)
   })
 
   test('is no longer finalized above the block of a rewind', async () => {
@@ -98,7 +98,7 @@ describe.skipIf(!hasVectors)('a chain file', () => {
     await importChain(chain, file)
     await chain.rollback(5)
     const { number } = chain.head.view.head.header
-    expect([chain.head.view.tagged('safe').header.number, chain.head.view.tagged('finalized').header.number]).toEqual([number, number])
+    expect([chain.head.view.byTag('safe').header.number, chain.head.view.byTag('finalized').header.number]).toEqual([number, number])
   })
 
   describe('with an error names block and field and leaves the chain as it was', () => {

@@ -88,8 +88,8 @@ describe('a replica', () => {
     fc.assert(
       fc.property(fc.array(actions, { minLength: 5, maxLength: 60 }), (row) => {
         const original = new StateHistory()
-        let twin = new SyncedReplica(original)
-        twin.begin(0)
+        let rebuilt = new SyncedReplica(original)
+        rebuilt.begin(0)
         const place = (part: number) => original.oldestVersion + Math.floor((original.version - original.oldestVersion) * part)
         for (const action of row) {
           if (action.kind === 'apply') original.apply(action.writes)
@@ -97,12 +97,12 @@ describe('a replica', () => {
           else if (action.kind === 'prune') original.prune(place(action.part))
           else {
             const versions = [place(action.part), original.version]
-            if (!twin.follow(...versions)) {
-              twin = new SyncedReplica(original)
-              twin.begin(Math.min(...versions))
-              expect(twin.follow(...versions)).toBe(true)
+            if (!rebuilt.follow(...versions)) {
+              rebuilt = new SyncedReplica(original)
+              rebuilt.begin(Math.min(...versions))
+              expect(rebuilt.follow(...versions)).toBe(true)
             }
-            for (const version of versions) expect(stateOf(twin.at(version))).toEqual(stateOf(original.at(version)))
+            for (const version of versions) expect(stateOf(rebuilt.at(version))).toEqual(stateOf(original.at(version)))
           }
         }
       }),
@@ -157,19 +157,19 @@ describe('a replica', () => {
   it('cannot catch up to versions before its start, nor over too many changes at once', () => {
     const original = new StateHistory()
     for (let version = 1; version <= 3; version++) original.apply(NOTHING)
-    const twin = new SyncedReplica(original)
-    twin.begin(2)
-    expect(twin.follow(1)).toBe(false)
-    expect(twin.follow(1, 3)).toBe(false)
-    expect(twin.follow(3)).toBe(true)
+    const rebuilt = new SyncedReplica(original)
+    rebuilt.begin(2)
+    expect(rebuilt.follow(1)).toBe(false)
+    expect(rebuilt.follow(1, 3)).toBe(false)
+    expect(rebuilt.follow(3)).toBe(true)
     for (let count = 1; count < SYNC_VERSIONS; count++) original.apply(NOTHING)
-    expect(twin.follow(original.version)).toBe(true)
-    expect(twin.follow(2)).toBe(false)
-    expect(() => twin.at(2).account(ONE)).toThrow(PrunedState)
-    expect(twin.follow(3)).toBe(true)
-    expect(twin.at(3).account(ONE)).toBeNull()
+    expect(rebuilt.follow(original.version)).toBe(true)
+    expect(rebuilt.follow(2)).toBe(false)
+    expect(() => rebuilt.at(2).account(ONE)).toThrow(PrunedState)
+    expect(rebuilt.follow(3)).toBe(true)
+    expect(rebuilt.at(3).account(ONE)).toBeNull()
     for (let count = 0; count < SYNC_VERSIONS; count++) original.apply(NOTHING)
-    expect(twin.follow(original.version)).toBe(false)
+    expect(rebuilt.follow(original.version)).toBe(false)
     const much = new Map(
       Array.from({ length: SYNC_KEYS + 1 }, (_, index) => [
         Address.fromBigint(BigInt(index + 1)),
@@ -190,32 +190,32 @@ describe('a partial view', () => {
     await chain.submit(signed({ nonce: 0n }))
     await clock.advance(400)
     const { view } = chain.head
-    const pending = view.tagged('pending')
+    const pending = view.byTag('pending')
     expect(pending).not.toBe(view.head)
     const parent = view.byNumber(299)!
     const partial = structuredClone(
       toPartialView(view, { states: [pending, view.head, parent], blocks: [pending], hashesBelow: [300, 20] }),
     )
     const replica = new Replica(chain.config)
-    const feed = new StateSync(chain.sealed.history)
-    for (const step of feed.start(Math.min(...partial.versions.values()))) replica.apply(structuredClone(step))
-    for (const step of feed.catchUp(partial.versions.values())!) replica.apply(structuredClone(step))
-    const twin = replica.view(partial)
+    const sync = new StateSync(chain.sealed.history)
+    for (const step of sync.start(Math.min(...partial.versions.values()))) replica.apply(structuredClone(step))
+    for (const step of sync.catchUp(partial.versions.values())!) replica.apply(structuredClone(step))
+    const rebuilt = replica.view(partial)
 
-    expect(twin.tagged('pending').transactions).toEqual(pending.transactions)
-    expect(twin.tagged('latest').hash).toBe(view.head.hash)
-    expect(twin.head.transactions).toEqual([])
-    expect(twin.byHash(parent.hash)?.header).toEqual(parent.header)
-    expect(twin.locate(pending.transactions.at(-1)!.hash)?.index).toBe(pending.transactions.length - 1)
-    for (const number of [0, 19, 44, 299]) expect(twin.blockHash(number)).toBe(view.blockHash(number))
-    expect(twin.blockHash(43)).toBeNull()
+    expect(rebuilt.byTag('pending').transactions).toEqual(pending.transactions)
+    expect(rebuilt.byTag('latest').hash).toBe(view.head.hash)
+    expect(rebuilt.head.transactions).toEqual([])
+    expect(rebuilt.byHash(parent.hash)?.header).toEqual(parent.header)
+    expect(rebuilt.locate(pending.transactions.at(-1)!.hash)?.index).toBe(pending.transactions.length - 1)
+    for (const number of [0, 19, 44, 299]) expect(rebuilt.blockHash(number)).toBe(view.blockHash(number))
+    expect(rebuilt.blockHash(43)).toBeNull()
     for (const [mine, theirs] of [
-      [twin.tagged('pending'), pending],
-      [twin.head, view.head],
-      [twin.byNumber(299)!, parent],
+      [rebuilt.byTag('pending'), pending],
+      [rebuilt.head, view.head],
+      [rebuilt.byNumber(299)!, parent],
     ] as const) {
-      expect(stateOf(twin.state(mine), [ALICE, NOBODY])).toEqual(stateOf(view.state(theirs), [ALICE, NOBODY]))
-      expect(twin.rootsWith(mine, NOTHING, NOBODY)).toEqual(view.rootsWith(theirs, NOTHING, NOBODY))
+      expect(stateOf(rebuilt.state(mine), [ALICE, NOBODY])).toEqual(stateOf(view.state(theirs), [ALICE, NOBODY]))
+      expect(rebuilt.rootsWith(mine, NOTHING, NOBODY)).toEqual(view.rootsWith(theirs, NOTHING, NOBODY))
     }
     await chain.stop()
   })

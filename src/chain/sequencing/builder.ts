@@ -108,7 +108,7 @@ export class BlockBuilder {
   }
 
   /** True after an engine failure; the block cannot be continued. */
-  get isLost(): boolean {
+  get isUnusable(): boolean {
     return this.#world.isAbandoned
   }
 

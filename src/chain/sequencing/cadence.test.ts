@@ -223,7 +223,7 @@ async function run(kind: CadenceKind, seed: string): Promise<Hash[]> {
     for (const [index] of nonces.entries())
       nonces[index] = chain.pool.nextNonce(
         signed({}, index).from,
-        chain.head.view.state(chain.head.view.tagged('pending')).account(signed({}, index).from)!.nonce,
+        chain.head.view.state(chain.head.view.byTag('pending')).account(signed({}, index).from)!.nonce,
       )
   }
   await chain.revert(snapshot)

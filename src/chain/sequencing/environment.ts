@@ -1,4 +1,5 @@
 import type { Hash, Header } from '../../eth/index.ts'
+import { OP_BLOB_BASE_FEE } from '../../compat.ts'
 import { blobBaseFee } from '../../evm/index.ts'
 import type { BlockEnv, Rules } from '../../evm/index.ts'
 
@@ -18,8 +19,7 @@ export function toBlockEnv(header: Header, rules: Rules, blockHash: (number: num
   }
 }
 
-/** 1 wei on OP chains, which have no blobs. */
 function blobFee(header: Header, rules: Rules): bigint | null {
-  if (rules.op !== null) return 1n
+  if (rules.op !== null) return OP_BLOB_BASE_FEE
   return header.excessBlobGas === null || rules.blob === null ? null : blobBaseFee(header.excessBlobGas, rules.blob)
 }

@@ -58,7 +58,7 @@ export class SimulatedL1 {
     return {
       number,
       hash: Hash.ofText(`pocketchain l1 ${this.#seed} ${number}`),
-      timestamp: this.#genesisTimestamp + number * L1_EPOCH_SECONDS,
+      timestamp: this.epochStart(number),
       baseFee: this.options.baseFee,
       blobBaseFee: this.options.blobBaseFee,
     }

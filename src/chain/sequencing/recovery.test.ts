@@ -90,7 +90,7 @@ describe('a block that the store refuses', () => {
     await clock.advance(200)
     store.breaksNext = true
     await expect(chain.edit((world) => world.setBalance(signed().from, 1n))).rejects.toThrow('disk full')
-    expect(chain.head.view.state(chain.head.view.tagged('pending')).account(signed().from)?.balance).not.toBe(1n)
+    expect(chain.head.view.state(chain.head.view.byTag('pending')).account(signed().from)?.balance).not.toBe(1n)
     await clock.advance(4_400)
     expect(chain.head.view.head.header.number).toBe(2)
   })

@@ -31,7 +31,7 @@ async function chainOf(count: number): Promise<TestChain & { readonly sent: read
 }
 
 function balanceOf({ chain }: TestChain, address: Address, tag: 'latest' | 'pending' = 'latest'): bigint {
-  return chain.head.view.state(chain.head.view.tagged(tag)).account(address)?.balance ?? 0n
+  return chain.head.view.state(chain.head.view.byTag(tag)).account(address)?.balance ?? 0n
 }
 
 describe('an edit', () => {

@@ -107,7 +107,7 @@ describe('the schedule', () => {
     const everything = { addresses: null, topics: [] }
     for (const { view } of flashblocksOf(events)) {
       const knows = view.locate(log.hash) !== null
-      const state = view.state(view.tagged('pending'))
+      const state = view.state(view.byTag('pending'))
       expect(state.account(ALICE)?.nonce).toBe(knows ? 2n : 0n)
       expect(state.account(ALICE)!.balance < 10_000n * ETHER).toBe(knows)
       expect([...view.logs(everything, 0, 9, true)].map(({ log: entry }) => entry.topics[0])).toEqual(knows ? [Hash.fromBigint(7n)] : [])

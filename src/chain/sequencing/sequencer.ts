@@ -354,7 +354,7 @@ export class Sequencer {
     } catch (error) {
       if (error instanceof BlockFull) return false
       if (!mayBecomeValid(error)) this.#deps.pool.drop(tx.hash)
-      if (openBlock.builder.isLost) throw error
+      if (openBlock.builder.isUnusable) throw error
       if (!(error instanceof InvalidTransaction)) this.#deps.onBug(error)
       return false
     }

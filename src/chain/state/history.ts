@@ -32,7 +32,7 @@ export class StateHistory {
   readonly #stale = new Set<KeyCell>()
   #trie = EMPTY_ACCOUNT_TRIE
   #version = 0
-  #floor = 0
+  #oldestVersion = 0
   #slotCount = 0
   #entryCount = 0
 
@@ -42,11 +42,11 @@ export class StateHistory {
   }
 
   /** Builds version 0 from the chunks of `dump`. Throws InconsistentWrites. */
-  static fromChunks(pieces: Iterable<WriteSet>): StateHistory {
+  static fromChunks(chunks: Iterable<WriteSet>): StateHistory {
     const history = new StateHistory()
-    for (const piece of pieces) {
-      history.#assertConsistent(piece)
-      history.#writeAll(piece, 0)
+    for (const chunk of chunks) {
+      history.#assertConsistent(chunk)
+      history.#writeAll(chunk, 0)
     }
     return history
   }
@@ -58,7 +58,7 @@ export class StateHistory {
 
   /** The oldest readable version. */
   get oldestVersion(): number {
-    return this.#floor
+    return this.#oldestVersion
   }
 
   /**
@@ -93,11 +93,11 @@ export class StateHistory {
 
   /** Drops every version below this one. Throws RangeError above the newest. */
   prune(version: number): void {
-    if (version <= this.#floor) return
+    if (version <= this.#oldestVersion) return
     this.#entry(version)
-    for (; this.#floor < version; this.#floor++) {
-      this.#retire(this.#floor, 'pruned')
-      for (const cell of this.#entry(this.#floor + 1).changed) this.#pruneCell(cell, version)
+    for (; this.#oldestVersion < version; this.#oldestVersion++) {
+      this.#retire(this.#oldestVersion, 'pruned')
+      for (const cell of this.#entry(this.#oldestVersion + 1).changed) this.#pruneCell(cell, version)
     }
     this.#entry(version).changed = NO_CELLS
   }
@@ -171,7 +171,7 @@ export class StateHistory {
       this.#copyCell(cell, version, NO_VERSION, writes)
       if (writes.size < keys) continue
       yield writes
-      if (entry.status !== 'live') throw unavailable(entry)
+      if (entry.status !== 'live') throw unavailableError(entry)
       writes = new WriteSetBuilder()
     }
     yield writes
@@ -209,7 +209,7 @@ export class StateHistory {
   #entry(version: number): VersionEntry {
     const entry = this.#entries.get(version)
     if (entry !== undefined) return entry
-    if (version < this.#floor) throw new PrunedState(version)
+    if (version < this.#oldestVersion) throw new PrunedState(version)
     throw new RangeError(`there is no version ${version} of the state; it is at version ${this.#version}`)
   }
 
@@ -470,11 +470,11 @@ class VersionReader implements StateReader {
   #version(): number {
     const { status, version } = this.#entry
     if (status === 'live') return version
-    throw unavailable(this.#entry)
+    throw unavailableError(this.#entry)
   }
 }
 
-function unavailable({ status, version }: VersionEntry): Error {
+function unavailableError({ status, version }: VersionEntry): Error {
   return status === 'pruned' ? new PrunedState(version) : new RewoundState(version)
 }
 

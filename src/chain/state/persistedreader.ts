@@ -8,12 +8,12 @@ import { RewoundState } from './history.ts'
 export class PersistedStateReader implements StateReader {
   readonly #state: StateReader
   readonly #number: number
-  readonly #isCut: (number: number) => boolean
+  readonly #isTruncated: (number: number) => boolean
 
-  constructor(state: StateReader, number: number, isCut: (number: number) => boolean) {
+  constructor(state: StateReader, number: number, isTruncated: (number: number) => boolean) {
     this.#state = state
     this.#number = number
-    this.#isCut = isCut
+    this.#isTruncated = isTruncated
   }
 
   account(address: Address): Account | null {
@@ -36,7 +36,7 @@ export class PersistedStateReader implements StateReader {
   }
 
   #checked(): StateReader {
-    if (this.#isCut(this.#number)) throw new RewoundState(this.#number)
+    if (this.#isTruncated(this.#number)) throw new RewoundState(this.#number)
     return this.#state
   }
 }

@@ -2,7 +2,7 @@ import type { Block, Log } from '../../eth/index.ts'
 import type { LogFilter, LocatedLog } from './blockstore.ts'
 
 /** True if the log matches. Empty filter positions beyond the log's topics match, as in Base's node (alloy `matches_topics`). */
-export function matches(filter: LogFilter, log: Log): boolean {
+export function matchesFilter(filter: LogFilter, log: Log): boolean {
   if (filter.addresses !== null && !filter.addresses.has(log.address)) return false
   for (let i = 0; i < filter.topics.length; i++) {
     const accepted = filter.topics[i] ?? null
@@ -19,7 +19,7 @@ export function* logsOfBlock(block: Block, filter: LogFilter, first = 0): Iterab
     const receipt = block.receipts[index]!
     for (let i = 0; i < receipt.logs.length; i++) {
       const log = receipt.logs[i]!
-      if (!matches(filter, log)) continue
+      if (!matchesFilter(filter, log)) continue
       yield { log, block, transactionIndex: index, logIndex: receipt.firstLogIndex + i }
     }
   }

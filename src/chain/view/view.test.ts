@@ -31,15 +31,15 @@ describe('tags', () => {
     const { chain } = await startedChain('manual')
     const { view } = chain.head
     expect(view.pending).toBeNull()
-    for (const tag of ['latest', 'pending', 'safe', 'finalized', 'earliest'] as const) expect(view.tagged(tag)).toBe(chain.genesis)
+    for (const tag of ['latest', 'pending', 'safe', 'finalized', 'earliest'] as const) expect(view.byTag(tag)).toBe(chain.genesis)
   })
 
   test('with one, pending is the block under construction, its hash zero', async () => {
     const { chain } = await startedChain()
     const { view } = chain.head
-    expect(view.tagged('pending')).toBe(view.pending)
+    expect(view.byTag('pending')).toBe(view.pending)
     expect(view.pending).toMatchObject({ hash: Hash.zero, header: { number: 1, parentHash: chain.genesis.hash } })
-    expect(view.tagged('latest')).toBe(chain.genesis)
+    expect(view.byTag('latest')).toBe(chain.genesis)
   })
 })
 

@@ -104,7 +104,7 @@ export class View {
   }
 
   /** Returns the block of a tag. Without a flashblock `pending` is `latest`. */
-  tagged(tag: BlockTag): Block {
+  byTag(tag: BlockTag): Block {
     return TAGS[tag](this.#parts)
   }
 

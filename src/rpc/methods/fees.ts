@@ -114,7 +114,7 @@ function followingBaseFee(view: View, header: Header): bigint {
 
 /** Oldest first; fewer than asked for when the chain is younger. */
 function lastHeaders(view: View, count: number, newest: Infer<typeof blockNumber>): Header[] {
-  const last = newest.kind === 'tag' ? view.tagged(newest.tag).header : view.headerOf(newest.number)
+  const last = newest.kind === 'tag' ? view.byTag(newest.tag).header : view.headerOf(newest.number)
   if (last === null) {
     const asked = newest.kind === 'number' ? newest.number : newest.tag
     throw invalidParams(`request beyond head block: requested ${asked}, head ${view.head.header.number}`)

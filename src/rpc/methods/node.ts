@@ -87,7 +87,7 @@ export const NODE_METHODS: readonly Method[] = [
     params: [],
     result: ADDRESS,
     example: { params: [], result: '0x4200000000000000000000000000000000000011' },
-    handler: ({ chain }) => chain.head.view.tagged('pending').header.coinbase,
+    handler: ({ chain }) => chain.head.view.byTag('pending').header.coinbase,
   }),
   method({
     name: 'eth_mining',

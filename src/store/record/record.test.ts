@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { logsOfBlock, matches } from '../../chain/index.ts'
+import { logsOfBlock, matchesFilter } from '../../chain/index.ts'
 import type { LogFilter, LocatedLog } from '../../chain/index.ts'
 import type { Block } from '../../eth/index.ts'
 import { Address, Bloom, Hash } from '../../eth/index.ts'
@@ -65,7 +65,7 @@ describe('without decoding it, a record', () => {
         const filter = filterNear(aim, () => numbers.next().value)
         const bytes = byteFilter(filter)
         for (const { log, logIndex } of logs) {
-          const isMatch = matches(filter, log)
+          const isMatch = matchesFilter(filter, log)
           expect(record.matches(bytes, logIndex)).toBe(isMatch)
           if (isMatch) hits++
           else misses++
