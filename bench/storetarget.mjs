@@ -29,18 +29,18 @@ class Target {
   /** As eth_getLogs has it: JSON in bytes. @returns {number} bytes */
   logs(/** @type {Filter} */ filter) {
     let bytes = 0
-    for (const chunk of this.#store.logsText(filter, 0, this.#store.height)) bytes += chunk.length
+    for (const chunk of this.#store.logsJsonBytes(filter, 0, this.#store.height)) bytes += chunk.length
     return bytes
   }
 
   /** How many there are. */
   count(/** @type {Filter} */ filter) {
-    const text = Buffer.concat([...this.#store.logsText(filter, 0, this.#store.height)]).toString('latin1')
+    const text = Buffer.concat([...this.#store.logsJsonBytes(filter, 0, this.#store.height)]).toString('latin1')
     return JSON.parse(text).length
   }
 
   hasTransaction(/** @type {string} */ hash) {
-    return this.#store.placeOf(hash) !== null
+    return this.#store.locationOf(hash) !== null
   }
 
   async close() {

@@ -6,7 +6,7 @@ import { compiled, create2, delegate, deployer, keyless, paymasters } from './ta
 
 const ROOT = new URL('..', import.meta.url)
 /** Data of the rooms chain/, wallet/ and paymaster/, written from outside them. */
-const GENESIS = 'src/chain/predeploys.json'
+const GENESIS = 'src/chain/genesis/predeploys.json'
 const DELEGATE = 'src/wallet/delegate.json'
 const PAYMASTERS = 'src/paymaster/paymasters.json'
 const CHAIN_ID = 31337

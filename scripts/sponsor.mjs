@@ -1,4 +1,4 @@
-// Writes src/chain/sponsor.json: what the sponsor's paymasters are in block 0 of the chain that everybody gets. To be run when a paymaster or an
+// Writes src/chain/genesis/sponsor.json: what the sponsor's paymasters are in block 0 of the chain that everybody gets. To be run when a paymaster or an
 // EntryPoint has changed (test/paymaster.test.ts says so), after a build: `node scripts/sponsor.mjs`.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -50,4 +50,4 @@ for (const [address, account] of after.accounts) {
   })
 }
 accounts.sort((a, b) => (a.address < b.address ? -1 : 1))
-writeFileSync(join(ROOT, 'src', 'chain', 'sponsor.json'), `${JSON.stringify({ accounts }, null, 2)}\n`)
+writeFileSync(join(ROOT, 'src', 'chain', 'genesis', 'sponsor.json'), `${JSON.stringify({ accounts }, null, 2)}\n`)

@@ -55,7 +55,7 @@ const sponsors = JSON.parse(readFileSync(new URL('src/paymaster/paymasters.json'
   readonly salt: Hex
   readonly paymasters: readonly { readonly version: Version; readonly entryPoint: Address; readonly initCode: Hex }[]
 }
-const predeploys = JSON.parse(readFileSync(new URL('src/chain/predeploys.json', ROOT), 'utf8')) as {
+const predeploys = JSON.parse(readFileSync(new URL('src/chain/genesis/predeploys.json', ROOT), 'utf8')) as {
   readonly accounts: readonly { readonly name: string; readonly address: Address }[]
 }
 const POCKET_ACCOUNT = (JSON.parse(readFileSync(new URL('src/wallet/delegate.json', ROOT), 'utf8')) as { readonly address: Address })

@@ -10,14 +10,14 @@ import { Ledger, Load, TRANSFER_TOPIC, edited, receiver, tokenOf } from './load.
 import type { WholeReceipt } from './load.fixture.ts'
 import type { Call, HeaderJson, LogJson } from './node.fixture.ts'
 
-// The process is killed at any moment of its life: what it told somebody is still true when it is started again.
+// Kills the process at random moments; everything it acknowledged must still hold after a restart.
 
-/** `npm run test:crash` kills more often. */
+/** `npm run test:crash` runs more rounds. */
 const ROUNDS = Number(process.env['CRASH_ROUNDS'] ?? 6)
 const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000)
-/** Each begins with a new directory. */
+/** Then a new directory. */
 const ROUNDS_PER_DIRECTORY = 10
-/** What one batch asks for. */
+/** Requests of one batch. */
 const CALLS = 500
 
 const FLAGS = ['--block-time', '1', '--flashblock-time', '100']
@@ -35,7 +35,7 @@ afterEach(async () => {
 })
 
 describe('a node that is killed under load', () => {
-  it(`has lost nothing that it told when it is started again (seed ${SEED})`, { timeout: 30_000 + ROUNDS * 30_000 }, async () => {
+  it(`has lost nothing that it acknowledged when it is restarted (seed ${SEED})`, { timeout: 30_000 + ROUNDS * 30_000 }, async () => {
     const startsMs: number[] = []
     const totals = { blocks: 0, sent: 0, promises: 0, kept: 0, retracted: 0 }
     for (let first = 0; first < ROUNDS; first += ROUNDS_PER_DIRECTORY) {
@@ -58,11 +58,11 @@ describe('a node that is killed under load', () => {
   })
 })
 
-/** A directory through many lives of its process. */
+/** A data directory across the kills of its process. */
 class Life {
   readonly #data: string
   readonly #ledger = new Ledger()
-  /** all sealed blocks that were looked at, by number */
+  /** All sealed blocks read so far, by number. */
   readonly #blocks: SeenBlock[] = []
   readonly totals = { blocks: 0, sent: 0, promises: 0, kept: 0, retracted: 0 }
 
@@ -70,7 +70,7 @@ class Life {
     this.#data = data
   }
 
-  /** Starts, looks whether everything is there, loads, and is killed. Answers how long the start took. */
+  /** Starts the node, checks its data, loads and kills it. Returns the start time. */
   async round(random: Random, name: string): Promise<number> {
     if (random.chance(0.25)) await this.#killedAtStart(random)
     command = await launch('--data', this.#data, ...FLAGS)
@@ -113,7 +113,7 @@ class Life {
     await this.#goesOn(node, height)
   }
 
-  /** What is new since the last look, and whether what is old is still the same. */
+  /** Reads the new blocks, and checks that the old ones are unchanged. */
   async #readBlocks(node: Command, height: number, name: string): Promise<void> {
     const numbers = Array.from({ length: height + 1 }, (_, number) => number)
     const headers = (await all(
@@ -157,7 +157,7 @@ class Life {
     expect(blocks, `${name}, blocks by hash`).toEqual(headers)
   }
 
-  /** Each is sealed as it was promised, or was reported as taken back. */
+  /** Each promise is sealed as it was, or was reported as retracted. */
   async #checkPromises(node: Command, name: string): Promise<void> {
     const { recovered } = node.ready
     const retracted = new Set(recovered.retracted)
@@ -185,7 +185,7 @@ class Life {
     expect(await node.ask('eth_getLogs', { ...range, topics }), `${name}, some logs`).toEqual(some)
   }
 
-  /** The token's slots are what its logs add up to; what was set by hand is what was set last, or was about to be. */
+  /** The token's slots equal the sums of its logs; edited values equal the last edit, or the one in flight. */
   async #checkState(node: Command, height: number, name: string): Promise<void> {
     const number = hex(height)
     const token = tokenOf(node.ready.accounts)

@@ -12,9 +12,9 @@ import { answersOf } from './node.fixture.ts'
 import type { Call } from './node.fixture.ts'
 import { answers, fill, hex, questions } from './world.fixture.ts'
 
-// A node with --data as its users meet it: long chains, old state, pruning, a disk without room.
+// A node with --data: long chains, old state, pruning, a full disk.
 
-/** Of the chain that is opened again; 100,000 take half a minute. */
+/** Blocks of the reopened chain; 100,000 take half a minute. */
 const BLOCKS = Number(process.env['REOPEN_BLOCKS'] ?? 5_000)
 const MANUAL = ['--cadence', 'manual', '--timestamp', '1700000000']
 
@@ -30,7 +30,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** To the first answer: of the processor where the system tells, because whoever else is at work takes nothing from that. */
+/** CPU time to the first answer where the system reports it, which is independent of the machine's load. */
 function costMs({ pid, startMs }: Command): number {
   if (process.platform !== 'linux') return startMs
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
@@ -44,7 +44,7 @@ async function started(...argv: readonly string[]): Promise<Command> {
 }
 
 describe('a chain in a directory', () => {
-  it(`answers within a second more than a fresh one when it is opened again at ${BLOCKS} blocks`, { timeout: 300_000 }, async () => {
+  it(`answers within a second more than a new one when it is reopened at ${BLOCKS} blocks`, { timeout: 300_000 }, async () => {
     const data = join(folder, 'long')
     const node = await started('--data', data, ...MANUAL)
     const begunMs = performance.now()
@@ -68,7 +68,7 @@ describe('a chain in a directory', () => {
     expect(tookMs).toBeLessThan(1_000)
   })
 
-  it('answers as a chain in memory does, of state that memory has long forgotten too', { timeout: 120_000 }, async () => {
+  it('answers like a chain in memory, also about state that memory no longer holds', { timeout: 120_000 }, async () => {
     const flags = [...MANUAL, '--clock', 'manual', '--seed', 'same']
     const kept = await started('--data', join(folder, 'kept'), ...flags)
     const plain = await started(...flags)
@@ -87,7 +87,7 @@ describe('a chain in a directory', () => {
 })
 
 describe('--prune', () => {
-  it('forgets older state, and neither blocks nor receipts nor logs', { timeout: 120_000 }, async () => {
+  it('removes older state, and neither blocks nor receipts nor logs', { timeout: 120_000 }, async () => {
     const flags = [...MANUAL, '--clock', 'manual', '--seed', 'same']
     const pruned = await started('--data', join(folder, 'pruned'), '--prune', '20', ...flags)
     const plain = await started(...flags)
@@ -107,7 +107,7 @@ describe('--prune', () => {
 
 const CAN_MOUNT = spawnSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', tmpdir()]).status === 0
 
-describe.skipIf(!CAN_MOUNT)('a disk without room', () => {
+describe.skipIf(!CAN_MOUNT)('a disk without space', () => {
   let disk: string
 
   beforeEach(() => {
@@ -121,7 +121,7 @@ describe.skipIf(!CAN_MOUNT)('a disk without room', () => {
     spawnSync('umount', [disk])
   })
 
-  it('stops what is written and nothing else, until there is some', { timeout: 120_000 }, async () => {
+  it('refuses writes and nothing else until there is space', { timeout: 120_000 }, async () => {
     const data = join(disk, 'data')
     const node = await started('--data', data, '--block-time', '1', '--flashblock-time', '200')
     const ballast = join(disk, 'ballast')
@@ -145,7 +145,7 @@ describe.skipIf(!CAN_MOUNT)('a disk without room', () => {
     expect(await node.ask('eth_blockNumber'), 'nothing is sealed').toBe(height)
     expect(await node.ask('eth_getBlockByNumber', height, true)).toMatchObject({ number: height })
     expect(await node.ask('eth_getLogs', { fromBlock: '0x0' })).not.toHaveLength(0)
-    // Ten flashblocks in two seconds.
+    // ten flashblocks in two seconds
     expect(node.err().split('no room left').length - complaints).toBeLessThan(20)
     rmSync(ballast)
     await until(async () => !(await receipts(node, sent)).includes(null))
@@ -168,7 +168,7 @@ describe.skipIf(!CAN_MOUNT)('a disk without room', () => {
   }
 })
 
-/** Without the hash of their block, which a promise does not know. */
+/** Without the block hash, which a promise does not have. */
 async function receipts(node: Command, hashes: readonly unknown[]): Promise<readonly unknown[]> {
   const all = await node.askAll(hashes.map((hash): Call => ['eth_getTransactionReceipt', hash]))
   return all.map((receipt) =>

@@ -1022,7 +1022,7 @@ const RULES = {
 
 /** In geth's format, with what of the default genesis has one of these names. */
 function genesisOf(names: readonly string[], owner: Hex): string {
-  const { accounts } = JSON.parse(readFileSync(new URL('src/chain/predeploys.json', ROOT), 'utf8')) as {
+  const { accounts } = JSON.parse(readFileSync(new URL('src/chain/genesis/predeploys.json', ROOT), 'utf8')) as {
     accounts: readonly { name: string; address: Address; code: Hex; nonce?: number; storage?: Readonly<Record<Hex, Hex>> }[]
   }
   const entries = accounts
@@ -1062,7 +1062,7 @@ describe('the chain that everybody gets', () => {
         { ...depositCall(each), value: parseEther('100') },
       ]),
     )
-    const prepared = genesis('prepared')
+    const prepared = genesis('precomputed')
     expect(prepared.accounts).toEqual(run.accounts)
     expect(prepared.storage).toEqual(run.storage)
     expect(prepared.codes).toEqual(run.codes)

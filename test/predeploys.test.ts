@@ -50,7 +50,7 @@ interface Artifact {
 
 const ROOT = new URL('..', import.meta.url)
 // The shape is the build script's; `--check` below proves that the file is its output.
-const artifact = JSON.parse(readFileSync(new URL('src/chain/predeploys.json', ROOT), 'utf8')) as Artifact
+const artifact = JSON.parse(readFileSync(new URL('src/chain/genesis/predeploys.json', ROOT), 'utf8')) as Artifact
 
 const ALICE = '0x00000000000000000000000000000000000a11ce'
 const BOB = '0x0000000000000000000000000000000000000b0b'

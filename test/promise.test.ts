@@ -6,21 +6,21 @@ import { bytecode } from '../examples/contract/counter.mjs'
 import { WORDS, ZERO_HASH, startNode } from './node.fixture.ts'
 import type { LogJson, ReceiptJson, RunningNode } from './node.fixture.ts'
 
-// What was shown as pre-confirmed stays, and stays the same: in real time, over real sockets, while somebody polls.
+// Pre-confirmed results stay the same until they are sealed: in real time, over sockets, under polling.
 
 const TRANSACTIONS = 500
-/** Of ten transactions so many call a contract; the others move money. */
+/** Contract calls per ten transactions; the others are transfers. */
 const CALLS_OF_TEN = 4
-/** Together they take longer than three blocks. */
+/** Together longer than three blocks. */
 const INTERVAL_MS = 13
 const SENDERS = 10
 const POLL_MS = 10
 const LIFE_POLL_MS = 100
-/** What most get even on a machine that runs other tests besides. When such a machine stands still for a while, some wait as long. */
+/** Latency of most promises on a machine that runs other tests as well; a few may take longer. */
 const PROMISED_MS = 400
 const TOLERATED_MS = 10_000
 
-it('a receipt comes within a flashblock, stays, and is sealed unchanged; logs up to pending only grow', { timeout: 60_000 }, async () => {
+it('a receipt arrives within a flashblock, stays, and is sealed unchanged; logs up to pending only grow', { timeout: 60_000 }, async () => {
   await using running = await startNode()
   const transactions = await signedTransactions(running)
   const lives = new Map<string, Life>()
@@ -59,7 +59,7 @@ interface Life {
   sealed: ReceiptJson | null
 }
 
-/** Deploys the counter and answers what will be sent, in the order of each sender's nonces. */
+/** Deploys the counter and returns the transactions to send, in nonce order per sender. */
 async function signedTransactions(running: RunningNode): Promise<readonly string[]> {
   const [deployer, ...accounts] = Array.from({ length: SENDERS }, (_, addressIndex) => mnemonicToAccount(WORDS, { addressIndex }))
   const common = { chainId: 31_337, type: 'eip1559', maxFeePerGas: parseGwei('10'), maxPriorityFeePerGas: 1n } as const
@@ -90,7 +90,7 @@ async function sendAll({ ask }: RunningNode, transactions: readonly string[], li
   }
 }
 
-/** Notes when each receipt is seen first. */
+/** Records when each receipt is first seen. */
 async function watchArrival(running: RunningNode, lives: ReadonlyMap<string, Life>): Promise<void> {
   let seen = 0
   while (seen < TRANSACTIONS) {
@@ -107,7 +107,7 @@ async function watchArrival(running: RunningNode, lives: ReadonlyMap<string, Lif
   }
 }
 
-/** What was seen is there at every later look, as it was, until it is sealed. */
+/** A receipt once seen is unchanged in every later poll until it is sealed. */
 async function watchLife(running: RunningNode, lives: ReadonlyMap<string, Life>, over: () => boolean): Promise<void> {
   while (!over()) {
     const promised = [...lives].filter(([, { first, sealed }]) => first !== null && sealed === null)
@@ -128,7 +128,7 @@ async function receiptsOf({ askAll }: RunningNode, lives: readonly (readonly [st
   return results as readonly (ReceiptJson | null)[] // what this method answers
 }
 
-/** Polls every log there is; from one look to the next the list may only become longer. */
+/** Polls all logs; the list may only grow between two polls. */
 class LogWatch {
   polls = 0
   borders = 0
@@ -139,7 +139,7 @@ class LogWatch {
     this.#running = running
   }
 
-  /** The last look begins when all is over, and so sees the last logs. */
+  /** The last poll starts after the last transaction is sealed. */
   async watch(over: () => boolean): Promise<void> {
     let head = ''
     for (let last = false; !last;) {
@@ -161,7 +161,7 @@ class LogWatch {
   }
 }
 
-/** By block and, within it, by index without a gap: the contract's are all logs there are. */
+/** Ordered by block and by index without a gap; the chain has only the contract's logs. */
 function expectRising(logs: readonly LogJson[]): void {
   let [block, next] = [-1, 0]
   for (const { blockNumber, logIndex } of logs) {
@@ -174,7 +174,7 @@ function expectRising(logs: readonly LogJson[]): void {
   }
 }
 
-/** A log without the hash of its block, which a promise cannot know. */
+/** A log without the block hash, which a promise does not have. */
 function identity({ blockNumber, logIndex, transactionHash, data }: LogJson): string {
   return `${Number(blockNumber)}/${Number(logIndex)} ${transactionHash} ${data}`
 }

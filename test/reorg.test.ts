@@ -5,7 +5,7 @@ import { ManualClock } from '../src/chain/index.ts'
 import { ZERO_HASH, listen, startNode } from './node.fixture.ts'
 import type { HeaderJson, Heard, LogJson, ReceiptJson, RunningNode } from './node.fixture.ts'
 
-// What subscribers are told when the chain goes back: enough to keep a true picture from notifications alone.
+// Notifications during a reorg are enough to reconstruct the chain's state.
 
 const INCREMENT = '0xd09de08a'
 const COUNT = '0x06661abd'
@@ -20,7 +20,7 @@ type Feed = keyof typeof FEEDS
 
 describe('a reorg', () => {
   it(
-    'under load removes each log once, old before new, and leaves subscribers with what the node answers',
+    'under load removes each log once, old before new, and leaves subscribers with what the node returns',
     { timeout: 60_000 },
     async () => {
       await using running = await startNode({ cadence: { kind: 'preconf', blockTimeMs: 1_000, flashblockMs: 200 } })
@@ -36,7 +36,7 @@ describe('a reorg', () => {
       await listener.until((heard) => of(heard, 'heads').length >= atReorg + DEPTH + 2)
       await load.stop()
       const loaded = of(listener.heard, 'heads').length
-      // What was sent last is sealed by the second block from here.
+      // The last submission is sealed within two blocks.
       await listener.until((heard) => of(heard, 'heads').length >= loaded + 2)
       listener.close()
 
@@ -64,7 +64,7 @@ describe('a reorg', () => {
     },
   )
 
-  it.each(['anvil_reorg', 'anvil_rollback', 'evm_revert'])('retracts a pre-confirmed transaction that %s lets vanish', async (method) => {
+  it.each(['anvil_reorg', 'anvil_rollback', 'evm_revert'])('retracts a pre-confirmed transaction removed by %s', async (method) => {
     const clock = new ManualClock(1_700_000_000_000)
     await using running = await startNode({ clock, timestamp: 1_700_000_000 })
     const to = await deployCounter(running, () => clock.advance(200))
@@ -88,7 +88,7 @@ describe('a reorg', () => {
     await listener.until((heard) => heads(heard).length >= 2)
     listener.close()
     expect(logs(listener.heard, 'pendingLogs')).toEqual([promised.logs[0], { ...promised.logs[0], removed: true }])
-    // Its block was never sealed, so nobody who reads sealed logs ever heard of it.
+    // Its block was never sealed, so subscribers of sealed logs received nothing.
     expect(logs(listener.heard, 'logs').filter(({ transactionHash }) => transactionHash === hash)).toEqual([])
     expect(of(listener.heard, 'transactions').filter((item) => (item as { hash: string }).hash === hash)).toHaveLength(1)
   })
@@ -104,9 +104,9 @@ async function deployCounter(running: RunningNode, wait: () => Promise<void> = (
   }
 }
 
-/** Keeps calling the contract from several accounts. */
+/** Calls the contract continuously from several accounts. */
 class Load {
-  /** an account that sends nothing of this load */
+  /** An account that the load does not use. */
   readonly spare: string
   #on = true
   readonly #ended: Promise<unknown>
@@ -130,7 +130,7 @@ class Load {
   }
 }
 
-// --- what was heard -----------------------------------------------------------------------------------------------------
+// --- received notifications ---------------------------------------------------------------------------------------------
 
 function of(heard: readonly Heard<Feed>[], kind: Feed): readonly unknown[] {
   return heard.filter((each) => each.kind === kind).map(({ item }) => item)
@@ -144,12 +144,12 @@ function heads(heard: readonly Heard<Feed>[]): readonly HeaderJson[] {
   return of(heard, 'heads') as readonly HeaderJson[] // one header per notification
 }
 
-/** A log was promised for the block that is not sealed yet. */
+/** True if a log was received for a block that is not sealed yet. */
 function hasPromise(heard: readonly Heard<Feed>[]): boolean {
   return Number(logs(heard, 'pendingLogs').at(-1)?.blockNumber) > Number(heads(heard).at(-1)?.number)
 }
 
-/** The chain as newHeads tells it; a head that follows on an older one replaces what stood above that. */
+/** The chain according to newHeads; a head on an older parent replaces the heads above it. */
 function followHeads(told: readonly HeaderJson[]): { readonly canonical: readonly HeaderJson[]; readonly replaced: readonly HeaderJson[] } {
   const canonical: HeaderJson[] = []
   const replaced: HeaderJson[] = []
@@ -163,7 +163,7 @@ function followHeads(told: readonly HeaderJson[]): { readonly canonical: readonl
   return { canonical, replaced }
 }
 
-/** The logs that stand when all was told: each place is filled once, and emptied only of what fills it. */
+/** The logs after all notifications: a position is filled once and emptied only by the same log. */
 function followLogs(told: readonly LogJson[], placeOf: (log: LogJson) => string): readonly LogJson[] {
   const standing = new Map<string, LogJson>()
   for (const log of told) {
@@ -179,18 +179,17 @@ function sealedPlace({ blockHash, logIndex }: LogJson): string {
   return `${blockHash} ${logIndex}`
 }
 
-/** A promise knows the number of its block but not its hash. */
+/** A promise has a block number but no block hash. */
 function promisedPlace({ blockNumber, logIndex, transactionHash, data }: LogJson): string {
   return `${blockNumber} ${logIndex} ${transactionHash} ${data}`
 }
 
 /**
- * Every transaction was told as often as its log, and either stands or its log was told to be gone as often as to be there. (What is sent
- * again after the reorg may be the very same transaction.) Answers how many are gone for good.
+ * Every transaction was announced as often as its log; its log is either in the chain or was removed as often as added (the same
+ * transaction may be sent again after the reorg). Returns the number of transactions that are gone.
  */
 async function vanished(running: RunningNode, heard: readonly Heard<Feed>[]): Promise<number> {
-  const transactions = of(heard, 'transactions') as readonly { readonly hash: string; readonly type: string }[] // one per notification
-  // A deposit has no log to follow.
+  const transactions = of(heard, 'transactions') as readonly { readonly hash: string; readonly type: string }[] // one per notification. A deposit has no log
   const times = count(transactions.filter(({ type }) => type !== '0x7e').map(({ hash }) => hash))
   const there = count(logs(heard, 'pendingLogs').flatMap(({ removed, transactionHash }) => (removed ? [] : transactionHash)))
   const gone = count(logs(heard, 'pendingLogs').flatMap(({ removed, transactionHash }) => (removed ? transactionHash : [])))

@@ -9,7 +9,7 @@ import { bytecode } from '../examples/contract/counter.mjs'
 import { startNode } from './node.fixture.ts'
 import type { RunningNode } from './node.fixture.ts'
 
-// The flashblock stream as a consumer that knows nothing of this project reads it: only the public wire format, and viem to decode.
+// Reads the flashblock stream like an independent consumer: only the public wire format, decoded with viem.
 
 const FLASHBLOCK_MS = 200
 const PER_BLOCK = 11
@@ -26,7 +26,7 @@ describe('the flashblock stream over sockets', () => {
     for (const block of blocks) {
       expect(block.map(({ index }) => index)).toEqual(Array.from({ length: PER_BLOCK }, (_, i) => i))
       expect(block.map(({ base }) => base !== undefined)).toEqual(block.map((_, i) => i === 0))
-      // The deposits come at once and alone, and nothing shrinks.
+      // The first flashblock holds the deposits alone, and later ones only grow.
       expect(block[0]!.diff.transactions.every((raw) => raw.startsWith('0x7e'))).toBe(true)
       for (const [i, message] of block.slice(1).entries()) {
         expect(Number(message.diff.gas_used)).toBeGreaterThanOrEqual(Number(block[i]!.diff.gas_used))
@@ -61,7 +61,7 @@ describe('the flashblock stream over sockets', () => {
     expect(compared).toBeGreaterThanOrEqual(2)
   })
 
-  it('gives a late reader what comes from then on, and its consumer the next block', async () => {
+  it('sends a late subscriber the following messages, from which it builds the next block', async () => {
     await using stage = await setUp()
     await stage.load(4)
     const messages = await stage.read('brotli')
@@ -77,7 +77,7 @@ describe('the flashblock stream over sockets', () => {
     expect(consumer.pending!.hash()).toBe((await stage.block(consumer.pending!.number)).hash)
   })
 
-  it('lets a consumer find its way after a reorg in the middle of a block', async () => {
+  it('lets a consumer recover after a reorg during a block', async () => {
     await using stage = await setUp()
     const messages = await stage.read('plain')
     await stage.load(3 * PER_BLOCK + 5)
@@ -97,7 +97,7 @@ describe('the flashblock stream over sockets', () => {
   })
 })
 
-/** A message of the stream, and how it was framed. */
+/** A message and its encoding. */
 interface Message {
   readonly payload_id: Hex
   readonly index: number
@@ -129,7 +129,7 @@ type Diff = Readonly<
   }
 >
 
-/** What a reader of the stream does with messages, as base/node-reth does it. */
+/** Processes messages as base/node-reth does. */
 class Consumer {
   pending: Pending | null = null
   drops = 0
@@ -151,7 +151,7 @@ class Consumer {
   }
 }
 
-/** The block that is known from the stream alone. */
+/** The pending block reconstructed from the stream alone. */
 class Pending {
   readonly base: Base
   readonly diff: Diff
@@ -167,7 +167,7 @@ class Pending {
     return Number(this.base.block_number)
   }
 
-  /** Of the header that base and the last diff make. */
+  /** Hash of the header made of `base` and the last `diff`. */
   hash(): Hex {
     const { base, diff } = this
     const fields: readonly Hex[] = [
@@ -200,13 +200,13 @@ class Pending {
 const EMPTY_OMMERS = '0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347'
 const EMPTY_REQUESTS = '0xe3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 
-/** A quantity as RLP wants it: whole bytes, none for zero. */
+/** A quantity in RLP: whole bytes, empty for zero. */
 function scalar(quantity: Hex): Hex {
   const digits = BigInt(quantity) === 0n ? '' : BigInt(quantity).toString(16)
   return `0x${digits.length % 2 === 0 ? digits : `0${digits}`}`
 }
 
-/** What can be read from a raw transaction and from the node's answer alike. */
+/** Fields found both in a raw transaction and in the node's response. */
 interface Visible {
   readonly type: string
   readonly from: string
@@ -219,7 +219,7 @@ interface Visible {
 async function decoded(raw: Hex): Promise<Visible | 'deposit'> {
   if (raw.startsWith('0x7e')) return 'deposit'
   const { type, to = null, nonce = 0, value = 0n, data = '0x' } = parseTransaction(raw)
-  // viem's type names the serialized prefix of each transaction type.
+  // viem's type names the serialized prefix of each transaction type
   const from = await recoverTransactionAddress({ serializedTransaction: raw as `0x02${string}` })
   return { type: TYPES[String(type)] ?? String(type), from: from.toLowerCase(), to: to?.toLowerCase() ?? null, nonce, value, input: data }
 }
@@ -245,11 +245,11 @@ function wholeBlocks(messages: readonly Message[]): readonly (readonly Message[]
 
 interface Stage extends AsyncDisposable {
   readonly running: RunningNode
-  /** Opens a reader; the array grows as messages come. */
+  /** Subscribes; the array grows as messages arrive. */
   readonly read: (encoding: 'plain' | 'brotli') => Promise<readonly Message[]>
-  /** Moves the clock by so many flashblocks, with something to include in most of them. */
+  /** Advances the clock by a number of flashblocks, most of them with transactions. */
   readonly load: (flashblocks: number) => Promise<void>
-  /** Moves the clock until this block is open. */
+  /** Advances the clock until this block is open. */
   readonly toBlock: (number: number) => Promise<void>
   readonly block: (number: number) => Promise<BlockJson>
 }
@@ -265,7 +265,7 @@ async function setUp(): Promise<Stage> {
     { from, data: bytecode },
     { from: to, to: from, value: '0x2', gasPrice: '0x77359400' },
   ]
-  /** One flashblock, and everybody has read it: nobody falls behind a clock that runs faster than time. */
+  /** Advances one flashblock and waits until all readers have received it. */
   const tick = async (): Promise<void> => {
     await clock.advance(FLASHBLOCK_MS)
     const { pending, flashblockIndex } = head.view
@@ -280,7 +280,7 @@ async function setUp(): Promise<Stage> {
     },
     load: async (flashblocks) => {
       for (let i = 0; i < flashblocks; i++) {
-        // One of three flashblocks stays empty.
+        // every third flashblock stays empty
         for (const action of i % 3 === 2 ? [] : actions) await running.ask('eth_sendTransaction', action)
         await tick()
       }

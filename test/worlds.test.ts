@@ -6,7 +6,7 @@ import { BaseState, type Case } from './fuzz/program.ts'
 import { Random } from './fuzz/random.ts'
 import { OracleWorld } from './oracle/oracleworld.ts'
 
-/** The world in the engine's tables against one of maps: random steps, and everything read after each. */
+/** Compares the engine's world with a Map-based model: random steps, then all values are read. */
 const WALKS = 60
 const STEPS = 60
 
@@ -14,7 +14,7 @@ const ADDRESSES = [0x1n, 0x3n, 0xa1n, 0xa2n, 0xa3n].map(Address.fromBigint)
 const SLOTS = [0n, 1n, 2n ** 255n].map(Hash.fromBigint)
 const CODES = ['0x', '0x00', '0x6001', `0x${'5b'.repeat(300)}`] as const
 
-/** What is done to both. A mark is only good on the world that gave it, so each world has its own list. */
+/** A step applied to both. Marks are specific to a world, so each has its own list. */
 type Step = (world: Walker) => void
 
 class Walker {
@@ -26,7 +26,7 @@ class Walker {
   }
 }
 
-test('random steps leave the same world as the plain one', () => {
+test('random steps leave the same state as the reference model', () => {
   for (let walk = 0; walk < WALKS; walk++) {
     const random = new Random(4, walk)
     let base = baseFor(random)
@@ -34,7 +34,7 @@ test('random steps leave the same world as the plain one', () => {
     for (let at = 0; at < STEPS; at++) {
       if (random.chance(0.04)) {
         const next = base.with(pair[0].world.writes())
-        // Written down and read again the codes are there too. (Whoever is gone takes the storage along.)
+        // The codes are part of the write set. (Deleting an account deletes its storage.)
         expect(codesOf(next)).toEqual(codesOf(pair[1].world))
         const stays = random.chance(0.4)
         base = stays || random.chance(0.7) ? next : base.before
@@ -58,7 +58,7 @@ function reopen([ours]: readonly Walker[], base: BaseState): [Walker, Walker] {
   return open(base)
 }
 
-/** `base` is what the old one and all writes come to. */
+/** `base` is the old base with all writes applied. */
 function rebase([ours]: readonly Walker[], base: BaseState): [Walker, Walker] {
   if (!(ours?.world instanceof World)) throw new TypeError('not a world of the engine')
   ours.world.rebase(base)
@@ -108,7 +108,7 @@ function slotStep(random: Random): Step {
   return ({ world }) => world.setStorage(address, slot, value)
 }
 
-/** Back to one of the marks; those after it are gone. */
+/** Reverts to a mark; later marks become invalid. */
 function revertStep(random: Random): Step {
   const choice = random.next()
   return ({ world, marks }) => {
@@ -148,7 +148,7 @@ function codesOf(world: StateReader) {
   })
 }
 
-/** Codes that the base has already may be left out. */
+/** Codes that the base already has may be omitted. */
 function plain({ accounts, storage }: WriteSet) {
   return { accounts: new Map(accounts), storage: new Map(storage) }
 }

@@ -1,23 +1,17 @@
 import { Address, Hash, Hex, Secp256k1, Transaction } from '../eth/index.ts'
 import type { Block, Receipt, TransactionFields } from '../eth/index.ts'
 import { MemoryStore } from '../store/index.ts'
-import type { BlockStore } from './blocks.ts'
-import { CADENCES } from './cadence.ts'
-import type { CadenceKind } from './cadence.ts'
+import type { BlockStore } from './view/blockstore.ts'
+import { CADENCES } from './sequencing/cadence.ts'
+import type { CadenceKind } from './sequencing/cadence.ts'
 import { Chain } from './chain.ts'
 import type { ChainOptions } from './chain.ts'
-import { ManualClock } from './clock.ts'
-import {
-  DEFAULT_CODE_SIZE_LIMIT,
-  DEFAULT_FEE_PARAMETERS,
-  DEFAULT_HARDFORK,
-  DEFAULT_TRANSACTION_GAS_CAP,
-  SEQUENCER_FEE_VAULT,
-  defaultGenesis,
-} from './defaultgenesis.ts'
-import type { Genesis } from './genesis.ts'
-import type { FlashblockEvent, HeadEvent, RewindEvent, SealedEvent } from './head.ts'
-import { DEFAULT_L1 } from './l1.ts'
+import { ManualClock } from './sequencing/clock.ts'
+import { DEFAULT_FEE_PARAMETERS, DEFAULT_HARDFORK, SEQUENCER_FEE_VAULT, defaultGenesis } from './genesis/defaultgenesis.ts'
+import { DEFAULT_CODE_SIZE_LIMIT, DEFAULT_TRANSACTION_GAS_CAP } from './genesis/genesis.ts'
+import type { Genesis } from './genesis/genesis.ts'
+import type { FlashblockEvent, HeadEvent, RewindEvent, SealedEvent } from './view/head.ts'
+import { DEFAULT_L1 } from './sequencing/l1.ts'
 
 export const GENESIS_SECONDS = 1_700_000_000
 export const GENESIS_MS = GENESIS_SECONDS * 1_000
@@ -25,7 +19,7 @@ export const GWEI = 10n ** 9n
 export const ETHER = 10n ** 18n
 export const GAS_LIMIT = 60_000_000n
 
-/** Keys of rich accounts, and their addresses. */
+/** Private keys of funded accounts. */
 export const KEYS: readonly Hex[] = Array.from(
   { length: 10 },
   (_, index) =>
@@ -38,10 +32,10 @@ export const ALICE = RICH[0]!
 export const BOB = RICH[1]!
 export const NOBODY = Address.from('0x00000000000000000000000000000000000abcde')
 
-/** Deploying this makes a contract that emits one log with 42 as data; its topic is the first word of the call. */
+/** Init code of a contract that emits one log with 42 as data and the first calldata word as topic. */
 export const LOGGER_INIT_CODE = Hex.toBytes('0x600e600c600039600e6000f3600035602a60005260206000a100')
 
-/** A chain, its clock (unless another one was handed in), what it announced, and what it reported as its own bugs. */
+/** A chain with its clock, its head events, and the errors passed to `onBug`. */
 export interface TestChain {
   readonly chain: Chain
   readonly clock: ManualClock
@@ -52,7 +46,7 @@ export interface TestChain {
 
 const geneses = new Map<readonly Address[], Genesis>()
 
-/** The product's default genesis with these rich accounts, made once for each list: it is immutable. */
+/** The default genesis with these funded accounts; cached per list, because it is immutable. */
 export function testGenesis(rich: readonly Address[] = RICH): Genesis {
   const known = geneses.get(rich)
   if (known !== undefined) return known
@@ -71,7 +65,7 @@ export function testGenesis(rich: readonly Address[] = RICH): Genesis {
   return genesis
 }
 
-/** Not started yet. */
+/** Creates a chain without starting it. */
 export function testChain(kind: CadenceKind = 'preconf', options: Partial<Omit<ChainOptions, 'onBug'>> = {}): TestChain {
   const clock = new ManualClock(GENESIS_MS)
   const store = options.store ?? new MemoryStore()
@@ -103,7 +97,7 @@ export async function startedChain(...parameters: Parameters<typeof testChain>):
   return parts
 }
 
-/** A transfer of 1 wei to nobody unless said otherwise, signed by the account of that index. */
+/** A transfer of 1 wei to NOBODY by default, signed by the account of that index. */
 export function signed(fields: TransactionFields = {}, account = 0): Transaction {
   return Transaction.sign({ ...TRANSFER, ...fields }, KEYS[account]!)
 }
@@ -130,7 +124,7 @@ export function rewindsOf(events: readonly HeadEvent[]): RewindEvent[] {
   return events.filter((event): event is RewindEvent => event.kind === 'rewind')
 }
 
-/** Hashes without the deposits. */
+/** Hashes of the transactions other than deposits. */
 export function hashesOf(block: Block | null): readonly Hash[] {
   return (block?.transactions ?? []).filter((tx) => tx.type !== 0x7e).map((tx) => tx.hash)
 }
@@ -140,7 +134,7 @@ export function receiptOf(chain: Chain, hash: Hash): Receipt | null {
   return place === null ? null : (place.block.receipts[place.index] ?? null)
 }
 
-/** 0 up to 1, the same row for the same seed (mulberry32). */
+/** Seeded random numbers from 0 to below 1 (mulberry32). */
 export function random(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -151,7 +145,7 @@ export function random(seed: number): () => number {
   }
 }
 
-/** A whole number below `bound`. */
+/** An integer from 0 to below `bound`. */
 export function below(next: () => number, bound: number): number {
   return Math.floor(next() * bound)
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { Address, Hash, Hex } from '../eth/index.ts'
 import { InvalidTransaction, rulesAt } from '../evm/index.ts'
-import { nextBaseFee } from './basefee.ts'
-import type { BlockAttributes } from './builder.ts'
+import { nextBaseFee } from './sequencing/basefee.ts'
+import type { BlockAttributes } from './sequencing/builder.ts'
 import {
   ALICE,
   BOB,
@@ -18,9 +18,9 @@ import {
   startedChain,
 } from './chain.fixture.ts'
 import type { TestChain } from './chain.fixture.ts'
-import { DEFAULT_L1 } from './l1.ts'
+import { DEFAULT_L1 } from './sequencing/l1.ts'
 import { SNAPSHOTS } from './limits.ts'
-import { PrunedState } from './state.ts'
+import { PrunedState } from './state/history.ts'
 
 const L1_BLOCK = Address.from('0x4200000000000000000000000000000000000015')
 
@@ -29,7 +29,7 @@ function stampOf({ chain }: TestChain): number {
 }
 
 describe('time', () => {
-  test('the next block has the timestamp that was set, and time runs on from there', async () => {
+  test('setNextTimestamp sets the next block’s timestamp, and time advances from there', async () => {
     const parts = await startedChain()
     await parts.clock.advance(2_000)
     await parts.chain.setNextTimestamp(GENESIS_SECONDS + 500)
@@ -41,7 +41,7 @@ describe('time', () => {
     expect(parts.chain.head.view.pending?.header.timestamp).toBe(GENESIS_SECONDS + 504)
   })
 
-  test('increaseTime adds up and answers the whole offset', async () => {
+  test('increaseTime accumulates and returns the total offset', async () => {
     const parts = await startedChain('manual')
     expect(await parts.chain.increaseTime(100)).toBe(100)
     expect(await parts.chain.increaseTime(50)).toBe(150)
@@ -50,7 +50,7 @@ describe('time', () => {
     expect(parts.chain.nowSeconds()).toBe(GENESIS_SECONDS + 150)
   })
 
-  test('setTime moves time where it is told, also back; blocks stay in order', async () => {
+  test('setTime sets the time, also backwards; timestamps still increase', async () => {
     const parts = await startedChain('manual')
     expect(await parts.chain.setTime(GENESIS_SECONDS + 1_000)).toBe(1_000)
     await parts.chain.mine(1)
@@ -59,7 +59,7 @@ describe('time', () => {
     expect(stampOf(parts)).toBe(1_001)
   })
 
-  test('the interval counts from block to block', async () => {
+  test('the timestamp interval applies from block to block', async () => {
     const parts = await startedChain('manual')
     await parts.chain.mine(1)
     await parts.chain.setTimestampInterval(30)
@@ -70,7 +70,7 @@ describe('time', () => {
     expect(stampOf(parts)).toBe(62)
   })
 
-  test('what is promised keeps its timestamp when time is moved', async () => {
+  test('promised transactions keep their timestamp when the time is changed', async () => {
     const parts = await startedChain()
     const tx = signed()
     await parts.chain.submit(tx)
@@ -78,13 +78,13 @@ describe('time', () => {
     const promised = parts.chain.head.view.locate(tx.hash)!.block.header
     await parts.chain.increaseTime(1_000)
     expect(parts.chain.head.view.locate(tx.hash)!.block.header.timestamp).toBe(promised.timestamp)
-    // the promised block, of second 1, was ahead of the clock: time runs on from it
+    // the promised block of second 1 was ahead of the clock, so time continues from it
     expect(parts.chain.head.view.pending!.header.timestamp).toBe(GENESIS_SECONDS + 1_001)
   })
 })
 
 describe('settings', () => {
-  test('base fee and randomness hold for one block', async () => {
+  test('the base fee and prevRandao overrides apply to one block', async () => {
     const { chain } = await startedChain('manual')
     const randao = Hash.fromBigint(77n)
     await chain.setNextBaseFee(5n * GWEI)
@@ -95,30 +95,30 @@ describe('settings', () => {
     expect(second!.header.mixHash).not.toBe(randao)
   })
 
-  test('gas limit and coinbase hold until they are changed', async () => {
+  test('gas limit and coinbase apply until they are changed', async () => {
     const { chain } = await startedChain('manual')
     await chain.setGasLimit(20_000_000n)
     await chain.setCoinbase(BOB)
     for (const { header } of await chain.mine(2)) expect(header).toMatchObject({ gasLimit: 20_000_000n, coinbase: BOB })
   })
 
-  test('a transaction that leaves no room for the deposits is refused at the door', async () => {
+  test('a transaction that leaves no gas for the system deposits is refused on submission', async () => {
     const { chain } = await startedChain('manual')
     await chain.setGasLimit(10_000_000n)
     await expect(chain.submit(signed({ gas: 9_000_001n }))).rejects.toThrow('exceeds block gas limit')
     expect(chain.pool.size).toBe(0)
-    expect(chain.mostTransactionGas).toBe(9_000_000n)
+    expect(chain.maxTransactionGas).toBe(9_000_000n)
     const fitting = signed({ gas: 9_000_000n })
     await chain.submit(fitting)
     expect((await chain.mine(1))[0]!.transactions).toContain(fitting)
   })
 
-  test('the most gas of a transaction is the cap of EIP-7825 where that is less than the block’s room', async () => {
+  test('the maximum transaction gas is EIP-7825’s cap if that is below the available block gas', async () => {
     const { chain } = await startedChain('manual')
-    expect(chain.mostTransactionGas).toBe(16_777_216n)
+    expect(chain.maxTransactionGas).toBe(16_777_216n)
   })
 
-  test('the least gas price is asked at the door', async () => {
+  test('the minimum gas price is checked on submission', async () => {
     const { chain } = await startedChain('manual')
     chain.setMinGasPrice(20n * GWEI)
     await expect(chain.submit(signed())).rejects.toThrow('transaction underpriced')
@@ -128,7 +128,7 @@ describe('settings', () => {
 })
 
 describe('safe and finalized', () => {
-  test('follow one and two L1 epochs behind, never before the genesis', async () => {
+  test('follow one and two L1 epochs behind the head, never before genesis', async () => {
     const { chain, clock, events } = await startedChain()
     await clock.advance(60_000)
     for (const { view, block } of sealedOf(events)) {
@@ -141,25 +141,25 @@ describe('safe and finalized', () => {
           )
         return older.at(-1)?.number ?? 0
       }
-      expect([view.tagged('safe').header.number, view.tagged('finalized').header.number]).toEqual([expected(1), expected(2)])
+      expect([view.byTag('safe').header.number, view.byTag('finalized').header.number]).toEqual([expected(1), expected(2)])
     }
     const { view } = chain.head
-    expect([view.head, view.tagged('safe'), view.tagged('finalized')].map((block) => block.header.timestamp - GENESIS_SECONDS)).toEqual([
+    expect([view.head, view.byTag('safe'), view.byTag('finalized')].map((block) => block.header.timestamp - GENESIS_SECONDS)).toEqual([
       58, 46, 34,
     ])
   })
 
-  test('do not stay ahead of a head that went back', async () => {
+  test('do not stay ahead of the head after a rewind', async () => {
     const { chain } = await startedChain('manual')
     await chain.mine(20, 12)
-    expect(chain.head.view.tagged('safe').header.number).toBe(19)
+    expect(chain.head.view.byTag('safe').header.number).toBe(19)
     await chain.rollback(10)
-    expect([chain.head.view.tagged('safe').header.number, chain.head.view.tagged('finalized').header.number]).toEqual([9, 8])
+    expect([chain.head.view.byTag('safe').header.number, chain.head.view.byTag('finalized').header.number]).toEqual([9, 8])
   })
 })
 
-describe('the L1 that every block knows', () => {
-  test('stands in L1Block, and its sequence number counts within an epoch', async () => {
+describe('the L1 attributes of a block', () => {
+  test('are in L1Block, and the sequence number counts within an epoch', async () => {
     const { chain, clock, events } = await startedChain('preconf', { l1: { ...DEFAULT_L1, baseFee: 7n * GWEI } })
     await clock.advance(30_000)
     const seen = sealedOf(events).map(({ block }) => {
@@ -191,14 +191,14 @@ describe('the L1 that every block knows', () => {
 })
 
 describe('state history', () => {
-  test('reaches back as far as it is allowed to, block by block', async () => {
+  test('reaches back the configured number of blocks', async () => {
     const { chain } = await startedChain('manual', { historyBlocks: 5 })
     for (let nonce = 0; nonce < 12; nonce++) {
       await chain.submit(signed({ nonce: BigInt(nonce) }))
       await chain.mine(1)
     }
     const { view } = chain.head
-    expect(chain.sealed.oldestState()).toBe(7)
+    expect(chain.sealed.oldestStateBlock()).toBe(7)
     for (let number = 7; number <= 12; number++) expect(view.state(view.byNumber(number)!).account(NOBODY)?.balance).toBe(BigInt(number))
     expect(() => view.state(view.byNumber(6)!)).toThrow(PrunedState)
     expect(() => view.proof(view.byNumber(6)!, NOBODY, [])).toThrow(PrunedState)
@@ -208,7 +208,7 @@ describe('state history', () => {
     expect(chain.head.view.head.header.number).toBe(7)
   })
 
-  test('snapshots hold theirs until they are used', async () => {
+  test('snapshots keep their state until they are consumed', async () => {
     const { chain } = await startedChain('manual', { historyBlocks: 3 })
     await chain.mine(1)
     const id = await chain.snapshot()
@@ -220,7 +220,7 @@ describe('state history', () => {
     expect(() => chain.head.view.state(head)).toThrow(PrunedState)
   })
 
-  test('the oldest of too many snapshots is forgotten', async () => {
+  test('the oldest snapshot is dropped above the limit', async () => {
     const { chain } = await startedChain('manual')
     const first = await chain.snapshot()
     const second = await chain.snapshot()
@@ -230,8 +230,8 @@ describe('state history', () => {
   })
 })
 
-describe('changes take turns', () => {
-  test('all that is asked for at once happens, in that order', async () => {
+describe('concurrent changes', () => {
+  test('run one at a time, in call order', async () => {
     const { chain, clock, events } = await startedChain()
     const txs = [0, 1, 2].map((nonce) => signed({ nonce: BigInt(nonce) }))
     await Promise.all([
@@ -251,7 +251,7 @@ describe('changes take turns', () => {
     expect(chain.head.view.state(chain.head.view.byNumber(2)!).account(NOBODY)?.balance).toBe(1n)
   })
 
-  test('a clock that is moved far at once gives every block on the way', async () => {
+  test('a clock that jumps far ahead produces every block in between', async () => {
     const { chain, clock } = await startedChain()
     await clock.advance(200_000)
     expect(chain.head.view.head.header.number).toBe(100)
@@ -291,14 +291,14 @@ describe('a detached block', () => {
     expect(chain.pool.size).toBe(2)
   })
 
-  test('that cannot be built says why and leaves no trace either', async () => {
+  test('that cannot be built throws the reason and leaves no trace', async () => {
     const parts = await startedChain('manual')
     const version = parts.chain.sealed.history.version
     await expect(parts.chain.buildDetached(attributes(parts), [signed(), signed({ nonce: 9n })])).rejects.toThrow(InvalidTransaction)
     expect(parts.chain.sealed.history.version).toBe(version)
   })
 
-  test('under preconf retracts the open block; what it promised is promised again', async () => {
+  test('under preconf retracts the open block, whose transactions are promised again', async () => {
     const parts = await startedChain()
     const { chain, clock, events } = parts
     const tx = signed()

@@ -1,83 +1,87 @@
-import { STATE_HISTORY_KEPT_BLOCKS } from '../compat.ts'
+import { MIN_OP_GAS_LIMIT, STATE_HISTORY_MEMORY_BLOCKS } from '../compat.ts'
 import type { Address, Block, Hash, Transaction } from '../eth/index.ts'
 import type { ChainConfig, World, WriteSet } from '../evm/index.ts'
-import { Admission } from './admission.ts'
-import type { FeeParameters } from './basefee.ts'
-import type { BlockStore } from './blocks.ts'
-import { Breath } from './breath.ts'
-import { BlockBuilder } from './builder.ts'
-import type { BlockAttributes } from './builder.ts'
-import type { Cadence } from './cadence.ts'
-import type { Clock } from './clock.ts'
-import { LEAST_OP_GAS_LIMIT } from '../compat.ts'
-import { foundationOf } from './foundation.ts'
-import type { Genesis } from './genesis.ts'
-import { Head } from './head.ts'
-import { Horizon } from './horizon.ts'
-import { freshKnobs } from './knobs.ts'
-import { Journal } from './journal.ts'
-import type { Knobs } from './knobs.ts'
-import { SimulatedL1 } from './l1.ts'
-import type { L1Options } from './l1.ts'
-import { LEAST_GAS_LIMIT, MINED_BLOCKS, MINE_BLOCKS } from './limits.ts'
-import { Mempool } from './mempool.ts'
-import { Metronome } from './metronome.ts'
-import { Rewinds } from './rewinds.ts'
-import type { Replacement } from './rewinds.ts'
-import type { PoolOrder } from './selection.ts'
-import { SealedChain } from './sealed.ts'
-import { Sequencer } from './sequencer.ts'
-import { Snapshots } from './snapshots.ts'
-import { NO_WRITES, writesOf } from './state.ts'
-import { ChainTime, timestampMsOf } from './time.ts'
-import { Turns } from './turns.ts'
+import { Admission } from './pool/admission.ts'
+import type { FeeParameters } from './sequencing/basefee.ts'
+import type { BlockStore } from './view/blockstore.ts'
+import { TimeSlice } from './timeslice.ts'
+import { BlockBuilder } from './sequencing/builder.ts'
+import type { BlockAttributes } from './sequencing/builder.ts'
+import type { Cadence } from './sequencing/cadence.ts'
+import type { Clock } from './sequencing/clock.ts'
+import { openChain } from './genesis/openchain.ts'
+import type { Genesis } from './genesis/genesis.ts'
+import { Head } from './view/head.ts'
+import { ViewFactory } from './view/viewfactory.ts'
+import { initialOverrides } from './sequencing/testoverrides.ts'
+import { OpenBlockRecord } from './sequencing/openblockrecord.ts'
+import type { TestOverrides } from './sequencing/testoverrides.ts'
+import { SimulatedL1 } from './sequencing/l1.ts'
+import type { L1Options } from './sequencing/l1.ts'
+import { MIN_GAS_LIMIT, MINED_BLOCKS, MINE_BLOCKS } from './limits.ts'
+import { Mempool } from './pool/mempool.ts'
+import { BlockTicker } from './sequencing/blockticker.ts'
+import { Rewinder } from './sequencing/rewinder.ts'
+import type { Replacement } from './sequencing/rewinder.ts'
+import type { PoolOrder } from './pool/besttransactions.ts'
+import { SealedChain } from './view/sealedchain.ts'
+import { Sequencer } from './sequencing/sequencer.ts'
+import { Snapshots } from './sequencing/snapshots.ts'
+import { NO_WRITES, captureWrites } from './state/history.ts'
+import { ChainTime, timestampMsOf } from './sequencing/chaintime.ts'
+import { Mutex } from './mutex.ts'
 
 export interface ChainOptions {
   readonly genesis: Genesis
   readonly store: BlockStore
-  /** of the store's newest block, when the store was filled from elsewhere and keeps no state; that of older ones is unknown */
+  /**
+   * State after the store's newest block. Set when the store was filled from a state file and persists no state; older state is
+   * unavailable.
+   */
   readonly headState?: WriteSet | null
   readonly clock: Clock
   readonly cadence: Cadence
   readonly l1: L1Options
-  /** EIP-1559 parameters that go into the extra data of our own blocks */
+  /** EIP-1559 parameters written into the extra data of locally built blocks. */
   readonly feeParameters: FeeParameters
-  /** of our own blocks */
+  /** Gas limit of locally built blocks. */
   readonly gasLimit: bigint
   readonly coinbase: Address
   readonly order: PoolOrder
-  /** what randomness grows from: same seed and same clock, same block hashes */
+  /** Source of all randomness: the same seed and clock give the same block hashes. */
   readonly seed: string
-  /** blocks whose state stays readable; of a store that keeps state, those that memory holds beside it, at most STATE_HISTORY_KEPT_BLOCKS */
+  /**
+   * Blocks whose state stays readable. With a store that persists state: the blocks held in memory, at most STATE_HISTORY_MEMORY_BLOCKS.
+   */
   readonly historyBlocks: number
-  /** tells this run from another one of the same genesis */
+  /** Random per run; differs between two runs of the same genesis. */
   readonly instanceId: Hash
-  /** gets what broke inside although the chain lives on */
+  /** Called with internal errors that do not stop the chain. */
   readonly onBug: (error: unknown) => void
 }
 
-/** For who appends blocks that somebody else built. */
-export interface Adoption {
+/** Operations available to `importBlocks`. */
+export interface ImportSession {
   readonly sealed: SealedChain
-  /** What was appended becomes durable. Throws what the store throws. */
-  readonly settle: () => void
-  /** What was appended and is durable becomes visible. */
+  /** Makes the appended blocks durable. Throws store errors. */
+  readonly flush: () => void
+  /** Publishes a durable block to the head's listeners. */
   readonly announce: (block: Block, writes: WriteSet) => void
-  /** The chain held block `number` already: an earlier run took it in, and it is as final as then. */
-  readonly recognise: (number: number) => void
+  /** Marks block `number` as imported, hence safe and final, when an earlier run already imported it. */
+  readonly markKnown: (number: number) => void
 }
 
-/** What became of the promises that a chain had not sealed when it ended: hashes of users' transactions. */
+/** Outcome of the promises that were not sealed when the chain was closed, as hashes of user transactions. */
 export interface Recovered {
-  /** sealed, exactly as promised */
+  /** Sealed exactly as promised. */
   readonly kept: readonly Hash[]
-  /** taken back; those that still can be wait in the pool */
+  /** Retracted; those that are still valid are back in the pool. */
   readonly retracted: readonly Hash[]
 }
 
 /**
- * The chain as one value: its head, its pool, its clock, and every way to move them. Changes take turns; each ends in
- * an event of the head, and a change that throws has changed nothing.
+ * The chain: head, pool, clock and every operation that changes them. Changes run one at a time; each ends in a head event, and a change
+ * that throws leaves the chain as it was.
  */
 export class Chain {
   readonly head: Head
@@ -85,31 +89,32 @@ export class Chain {
   readonly clock: Clock
   readonly config: ChainConfig
   readonly genesis: Block
-  /** what `reset` goes back to */
+  /** Target of `reset`. */
   readonly genesisState: WriteSet
   readonly l1: SimulatedL1
   readonly time: ChainTime
   readonly sealed: SealedChain
   readonly instanceId: Hash
   readonly recovered: Recovered
-  readonly #turns = new Turns()
-  readonly #knobs: Knobs
-  readonly #horizon: Horizon
+  readonly #mutex = new Mutex()
+  readonly #overrides: TestOverrides
+  readonly #viewFactory: ViewFactory
   readonly #snapshots: Snapshots
   readonly #sequencer: Sequencer
-  readonly #metronome: Metronome
-  readonly #rewinds: Rewinds
+  readonly #blockTicker: BlockTicker
+  readonly #rewinder: Rewinder
   readonly #admission: Admission
 
   /**
-   * Goes on from the newest block of the store, when it holds any; what was promised beyond it is sealed first. Throws OtherGenesis,
-   * StateRootMismatch, UnreadableJournal, and what the store throws.
+   * Continues from the store's newest block, if any, after sealing the block that was promised beyond it. Throws GenesisMismatch,
+   * StateRootMismatch, CorruptOpenBlockRecord, and store errors.
    */
   constructor(options: ChainOptions) {
     const { clock, onBug, seed, store } = options
     const { config, state } = options.genesis
-    const { genesis, history } = foundationOf(options.genesis, store, options.headState)
-    const historyBlocks = store.kept === null ? options.historyBlocks : Math.min(options.historyBlocks, STATE_HISTORY_KEPT_BLOCKS)
+    const { genesis, history } = openChain(options.genesis, store, options.headState)
+    const historyBlocks =
+      store.persistedState === null ? options.historyBlocks : Math.min(options.historyBlocks, STATE_HISTORY_MEMORY_BLOCKS)
     this.config = config
     this.clock = clock
     this.instanceId = options.instanceId
@@ -118,15 +123,15 @@ export class Chain {
     this.sealed = new SealedChain(store, history, genesis, state, historyBlocks)
     this.l1 = new SimulatedL1(options.l1, this.genesis.header.timestamp, seed)
     this.time = new ChainTime(clock)
-    if (this.sealed.head !== genesis) this.time.sealed(timestampMsOf(this.sealed.head))
+    if (this.sealed.head !== genesis) this.time.onSealed(timestampMsOf(this.sealed.head))
     this.pool = new Mempool((address) => history.at(history.version).account(address)?.nonce ?? 0n, options.order)
-    this.#knobs = freshKnobs(options)
+    this.#overrides = initialOverrides(options)
 
     const { sealed, l1, time, pool } = this
-    const knobs = this.#knobs
-    const horizon = new Horizon({ config, sealed, l1, knobs })
-    const head = new Head(horizon.view(), onBug)
-    const snapshots = new Snapshots({ sealed, pool, time, knobs })
+    const overrides = this.#overrides
+    const viewFactory = new ViewFactory({ config, sealed, l1, overrides })
+    const head = new Head(viewFactory.create(), onBug)
+    const snapshots = new Snapshots({ sealed, pool, time, overrides })
     const sequencer = new Sequencer({
       config,
       sealed,
@@ -134,84 +139,83 @@ export class Chain {
       pool,
       l1,
       time,
-      knobs,
+      overrides,
       seed,
-      native: () => this.cadence.kind === 'native',
-      withinSlot: () => this.#metronome.isWithinSlot,
+      isNative: () => this.cadence.kind === 'native',
+      isWithinSlot: () => this.#blockTicker.isWithinSlot,
       head,
-      horizon,
+      viewFactory,
       onBug,
     })
     this.head = head
-    this.#horizon = horizon
+    this.#viewFactory = viewFactory
     this.#snapshots = snapshots
     this.#sequencer = sequencer
-    this.#metronome = new Metronome({ clock, turns: this.#turns, sequencer, pool, onBug }, options.cadence)
-    this.#rewinds = new Rewinds({
+    this.#blockTicker = new BlockTicker({ clock, mutex: this.#mutex, sequencer, pool, onBug }, options.cadence)
+    this.#rewinder = new Rewinder({
       sealed,
       sequencer,
       snapshots,
       pool,
       time,
-      knobs,
-      freshKnobs: freshKnobs(options),
+      overrides,
+      initialOverrides: initialOverrides(options),
       head,
-      horizon,
+      viewFactory,
     })
-    this.#admission = new Admission({ config, sealed, pool, time, knobs })
-    this.recovered = this.#recover(store.promised)
+    this.#admission = new Admission({ config, sealed, pool, time, overrides })
+    this.recovered = this.#recover(store.openBlockRecord)
   }
 
   get cadence(): Cadence {
-    return this.#metronome.cadence
+    return this.#blockTicker.cadence
   }
 
   get gasLimit(): bigint {
-    return this.#knobs.gasLimit
+    return this.#overrides.gasLimit
   }
 
-  /** the most gas that one transaction may have in the next block */
-  get mostTransactionGas(): bigint {
-    return this.#admission.mostGas
+  /** The highest gas limit that a transaction may have in the next block. */
+  get maxTransactionGas(): bigint {
+    return this.#admission.maxTransactionGas
   }
 
   get coinbase(): Address {
-    return this.#knobs.coinbase
+    return this.#overrides.coinbase
   }
 
   get minGasPrice(): bigint {
     return this.#admission.minGasPrice
   }
 
-  /** Begins to tick. */
+  /** Starts block production. */
   start(): Promise<void> {
-    return this.#metronome.start()
+    return this.#blockTicker.start()
   }
 
-  /** Stops ticking; resolves when what was under way has ended. */
+  /** Stops block production; resolves when the operation in progress has ended. */
   stop(): Promise<void> {
-    return this.#metronome.stop()
+    return this.#blockTicker.stop()
   }
 
-  /** Changes when blocks come. What is promised is sealed first. */
+  /** Changes the block cadence after sealing the open block's promises. */
   setCadence(cadence: Cadence): Promise<void> {
-    return this.#between(() => {
-      this.#metronome.cadence = cadence
+    return this.#betweenBlocks(() => {
+      this.#blockTicker.cadence = cadence
     })
   }
 
   /**
-   * Takes a transaction into the pool and answers its hash. A function makes it when its turn has come, after whatever was
-   * submitted before. Under `instant` it resolves when its block is sealed, or at once when it waits for an earlier nonce.
-   * Throws PoolError.
+   * Adds a transaction to the pool and returns its hash. A function is called under the mutex, after every earlier submission. Under
+   * `instant` the promise resolves when the block is sealed, or at once when the transaction has a nonce gap. Throws PoolError.
    */
   submit(transaction: Transaction | (() => Transaction)): Promise<Hash> {
-    return this.#turns.take(async () => {
+    return this.#mutex.runExclusive(async () => {
       const tx = typeof transaction === 'function' ? transaction() : transaction
       this.#admission.admit(tx)
-      if (!this.#metronome.isInstant) return tx.hash
+      if (!this.#blockTicker.isInstant) return tx.hash
       try {
-        await this.#metronome.drain()
+        await this.#blockTicker.sealExecutable()
         return tx.hash
       } catch (error) {
         this.pool.drop(tx.hash)
@@ -220,46 +224,46 @@ export class Chain {
     })
   }
 
-  /** Seals `count` blocks now, each with what is promised and what the pool holds. Answers the newest MINED_BLOCKS of them. */
+  /** Seals `count` blocks from the open block and the pool. Returns at most the newest MINED_BLOCKS of them. */
   mine(count: number, intervalSeconds: number | null = null): Promise<readonly Block[]> {
     if (!Number.isSafeInteger(count) || count < 0 || count > MINE_BLOCKS) {
       throw new RangeError(`cannot mine ${count} blocks at once: the limit is ${MINE_BLOCKS}`)
     }
-    return this.#metronome.halted(async () => {
+    return this.#blockTicker.whilePaused(async () => {
       const sequencer = this.#sequencer
       const blocks: Block[] = []
-      const breath = new Breath()
+      const timeSlice = new TimeSlice()
       let left = count
-      // What was announced of a block is not for a group, of which nobody hears before its end.
-      if (left > 0 && sequencer.isOpen) {
+      // The open block's flashblocks are announced already, so it is sealed and flushed on its own, before the group commit.
+      if (left > 0 && sequencer.hasOpenBlock) {
         const block = this.#mineOne()
         if (left-- <= MINED_BLOCKS) blocks.push(block)
       }
-      sequencer.hold()
+      sequencer.beginGroupCommit()
       try {
         for (; left > 0; left--) {
           if (left < count && intervalSeconds !== null) this.time.setNext(this.sealed.head.header.timestamp + intervalSeconds)
           const block = this.#mineOne()
           if (left <= MINED_BLOCKS) blocks.push(block)
-          await sequencer.breathe(breath)
+          await sequencer.flushIfExpired(timeSlice)
         }
       } finally {
-        await sequencer.release(breath)
+        await sequencer.endGroupCommit(timeSlice)
       }
       return blocks
     })
   }
 
-  /** Builds a block of these transactions on the head and forgets it. Throws InvalidTransaction or BlockFull. */
+  /** Builds a block of these transactions on the head without sealing it. Throws InvalidTransaction or BlockFull. */
   buildDetached(attributes: BlockAttributes, transactions: readonly Transaction[] | 'pool'): Promise<Block> {
-    return this.#metronome.halted(() => {
+    return this.#blockTicker.whilePaused(() => {
       const { history, head, blockHash } = this.sealed
       this.#sequencer.discard()
       const version = history.version
       const builder = new BlockBuilder(history, this.config, head, attributes, blockHash)
       try {
         builder.begin()
-        const chosen = transactions === 'pool' ? this.pool.selection(builder.baseFeePerGas) : transactions
+        const chosen = transactions === 'pool' ? this.pool.bestTransactions(builder.baseFeePerGas) : transactions
         for (const tx of chosen) builder.add(tx)
         return builder.seal().block
       } finally {
@@ -269,183 +273,181 @@ export class Chain {
     })
   }
 
-  /** Seals what is promised; then `work` reads the chain while nothing is open. */
-  atRest<T>(work: () => T): Promise<T> {
-    return this.#between(work)
+  /** Seals the open block's promises, then runs `work` while no block is open. */
+  readSealed<T>(work: () => T): Promise<T> {
+    return this.#betweenBlocks(work)
   }
 
   nowSeconds(): number {
     return this.time.nowSeconds()
   }
 
-  /** Moves the chain's time on. Answers the whole offset from the clock, in seconds. */
+  /** Advances the chain's time. Returns the total offset from the clock, in seconds. */
   async increaseTime(seconds: number): Promise<number> {
-    await this.#between(() => this.time.increase(seconds * 1_000))
+    await this.#betweenBlocks(() => this.time.increase(seconds * 1_000))
     return Math.round(this.time.offsetMs / 1_000)
   }
 
-  /** Sets the chain's time. Answers the offset from the clock, in seconds. */
+  /** Sets the chain's time. Returns the offset from the clock, in seconds. */
   async setTime(timestampSeconds: number): Promise<number> {
-    await this.#between(() => this.time.set(timestampSeconds * 1_000))
+    await this.#betweenBlocks(() => this.time.set(timestampSeconds * 1_000))
     return Math.round(this.time.offsetMs / 1_000)
   }
 
-  /** The next block has exactly this timestamp. Throws RangeError when the one before it is not older. */
+  /** Sets the exact timestamp of the next block. Throws RangeError unless it is above the previous block's. */
   setNextTimestamp(timestampSeconds: number): Promise<void> {
-    // Asked before as well, because what is promised gets sealed on the way.
-    assertLater(timestampSeconds, this.#sequencer.hasPromises ? this.head.view.tagged('pending') : this.sealed.head)
-    return this.#between(() => {
+    // Checked before as well, so that an invalid timestamp does not seal the open block.
+    assertLater(timestampSeconds, this.#sequencer.hasPromises ? this.head.view.byTag('pending') : this.sealed.head)
+    return this.#betweenBlocks(() => {
       assertLater(timestampSeconds, this.sealed.head)
       this.time.setNext(timestampSeconds)
     })
   }
 
-  /** Each block comes so many seconds after its parent; null: as the clock says. */
+  /** Sets the timestamp distance between blocks in seconds; `null` restores the clock's time. */
   setTimestampInterval(seconds: number | null): Promise<void> {
-    return this.#between(() => this.time.setInterval(seconds))
+    return this.#betweenBlocks(() => this.time.setInterval(seconds))
   }
 
   setNextBaseFee(wei: bigint): Promise<void> {
-    return this.#between(() => {
-      this.#knobs.nextBaseFee = wei
-      this.head.announce({ kind: 'edit', view: this.#horizon.view(), writes: NO_WRITES })
+    return this.#betweenBlocks(() => {
+      this.#overrides.nextBaseFee = wei
+      this.head.announce({ kind: 'edit', view: this.#viewFactory.create(), writes: NO_WRITES })
     })
   }
 
   setNextPrevRandao(hash: Hash): Promise<void> {
-    return this.#between(() => {
-      this.#knobs.nextPrevRandao = hash
+    return this.#betweenBlocks(() => {
+      this.#overrides.nextPrevRandao = hash
     })
   }
 
-  /** Throws RangeError when a block could not even hold its deposits. */
+  /** Throws RangeError below the minimum: geth's, or the gas of the system deposits on an OP chain. */
   setGasLimit(gas: bigint): Promise<void> {
-    const least = this.config.op === null ? LEAST_GAS_LIMIT : LEAST_OP_GAS_LIMIT
+    const least = this.config.op === null ? MIN_GAS_LIMIT : MIN_OP_GAS_LIMIT
     if (gas < least) throw new RangeError(`a block gas limit of ${gas} is too low: the least is ${least}`)
-    return this.#between(() => {
-      this.#knobs.gasLimit = gas
+    return this.#betweenBlocks(() => {
+      this.#overrides.gasLimit = gas
     })
   }
 
   setCoinbase(address: Address): Promise<void> {
-    return this.#between(() => {
-      this.#knobs.coinbase = address
+    return this.#betweenBlocks(() => {
+      this.#overrides.coinbase = address
     })
   }
 
-  /** Nothing that offers less enters the pool from now on. */
+  /** Transactions with a lower maxFeePerGas are refused from now on. */
   setMinGasPrice(wei: bigint): void {
     this.#admission.minGasPrice = wei
   }
 
-  /** Changes the state after the head, visible at once under latest and pending. What is promised is sealed first. */
+  /** Changes the state after the head, visible at once under `latest` and `pending`. Seals the open block's promises first. */
   edit(change: (world: World) => void): Promise<void> {
-    return this.#between(() => {
+    return this.#betweenBlocks(() => {
       const { history } = this.sealed
-      const writes = writesOf(history.at(history.version), change)
+      const writes = captureWrites(history.at(history.version), change)
       this.sealed.edit(writes)
       for (const address of writes.accounts.keys()) this.pool.pruneSender(address)
-      this.head.announce({ kind: 'edit', view: this.#horizon.view(), writes })
+      this.head.announce({ kind: 'edit', view: this.#viewFactory.create(), writes })
     })
   }
 
-  /** Remembers the chain as it stands, with what is promised sealed. Answers the id to go back with. */
-  async snapshot(): Promise<string> {
-    let id = ''
-    await this.#between(() => {
-      id = this.#snapshots.take()
-    })
-    return id
+  /** Records the chain, its pool and settings after sealing the open block's promises. Returns the snapshot's id. */
+  snapshot(): Promise<string> {
+    return this.#betweenBlocks(() => this.#snapshots.create())
   }
 
-  /** The ids of the snapshots that one can go back to, oldest first, each with its block's number. */
+  /** Ids of the live snapshots, oldest first, each with its block number. */
   get snapshots(): readonly { readonly id: string; readonly number: number }[] {
     return this.#snapshots.list()
   }
 
-  /** Goes back to a snapshot; it and all later ones are used up. False: there is no such snapshot. */
+  /** Reverts to a snapshot and deletes it and all later ones. Returns false when the id is unknown. */
   revert(id: string): Promise<boolean> {
-    return this.#metronome.halted(() => this.#rewinds.revert(id))
+    return this.#blockTicker.whilePaused(() => this.#rewinder.revert(id))
   }
 
-  /** Forgets the last `depth` blocks and all that is promised; their transactions do not come back. Throws RangeError. */
+  /** Removes the last `depth` blocks and the open block; their transactions do not return to the pool. Throws RangeError. */
   rollback(depth: number): Promise<void> {
-    return this.#metronome.halted(() => this.#rewinds.rollback(depth))
+    return this.#blockTicker.whilePaused(() => this.#rewinder.rollback(depth))
   }
 
   /**
-   * Replaces the last `depth` blocks by as many others with the same timestamps. `transactions` go into the new block
-   * whose place, counted from 0, they name; nothing else does. A function makes them while the head stands still. Throws
-   * RangeError. Going back and going on are two steps of the store: when it refuses the second one, the chain has only gone back.
+   * Replaces the last `depth` blocks by as many with the same timestamps. Each replacement goes into the block that its index (from 0)
+   * names; the new blocks hold nothing else. A function is called under the mutex. Throws RangeError. Removal and replacement are two store
+   * transactions: if the store refuses the second, the chain has only been shortened.
    */
   reorg(depth: number, transactions: readonly Replacement[] | (() => readonly Replacement[]) = []): Promise<void> {
-    return this.#metronome.halted(() => this.#rewinds.reorg(depth, typeof transactions === 'function' ? transactions() : transactions))
+    return this.#blockTicker.whilePaused(() =>
+      this.#rewinder.reorg(depth, typeof transactions === 'function' ? transactions() : transactions),
+    )
   }
 
-  /** Back to genesis, with an empty pool, the clock's own time and fresh settings. */
+  /** Returns to genesis, with an empty pool, the clock's time and the initial settings. */
   reset(): Promise<void> {
-    return this.#metronome.halted(() => {
-      this.#rewinds.reset()
+    return this.#blockTicker.whilePaused(() => {
+      this.#rewinder.reset()
       this.#admission.minGasPrice = 0n
     })
   }
 
-  /** Appends blocks that somebody else built; `work` gets the sealed chain to itself. Afterwards the head is safe and final. */
-  async adopt(work: (adoption: Adoption) => Promise<void>): Promise<void> {
-    await this.#metronome.halted(async () => {
+  /** Runs `work`, which appends externally built blocks, while block production is paused. Afterwards the head is safe and finalized. */
+  async importBlocks(work: (session: ImportSession) => Promise<void>): Promise<void> {
+    await this.#blockTicker.whilePaused(async () => {
       this.#sequencer.discard()
-      await this.#adopt(work, {
+      await this.#runImport(work, {
         sealed: this.sealed,
-        settle: () => {
+        flush: () => {
           this.sealed.flush()
-          // Memory alone forgets nothing that it may have to go back to.
-          if (this.sealed.kept !== null) this.sealed.prune(this.#snapshots.oldestVersion)
+          // Without persisted state the history keeps every version, because a failed import rewinds to the block before it.
+          if (this.sealed.persistedState !== null) this.sealed.prune(this.#snapshots.oldestVersion)
         },
         announce: (block, writes) => {
-          this.#horizon.imported(block.header.number)
+          this.#viewFactory.markImported(block.header.number)
           this.pool.prune(block.transactions, writes.accounts.keys())
-          this.head.announce({ kind: 'block', sealed: true, view: this.#horizon.view(), block, writes })
+          this.head.announce({ kind: 'block', sealed: true, view: this.#viewFactory.create(), block, writes })
         },
-        recognise: (number) => {
-          this.#horizon.imported(number)
-          this.head.announce({ kind: 'edit', view: this.#horizon.view(), writes: NO_WRITES })
+        markKnown: (number) => {
+          this.#viewFactory.markImported(number)
+          this.head.announce({ kind: 'edit', view: this.#viewFactory.create(), writes: NO_WRITES })
         },
       })
     })
   }
 
-  async #adopt(work: (adoption: Adoption) => Promise<void>, adoption: Adoption): Promise<void> {
-    const { rewinds } = this.sealed
+  async #runImport(work: (session: ImportSession) => Promise<void>, session: ImportSession): Promise<void> {
+    const { rewindCount } = this.sealed
     try {
-      await work(adoption)
+      await work(session)
     } catch (error) {
-      // What the View stands on may have been forgotten on the way, and come again under another version.
-      const hasMoved = this.sealed.kept !== null && this.sealed.rewinds !== rewinds
-      if (hasMoved) this.head.announce({ kind: 'rewind', view: this.#horizon.view(), removed: [], retracted: null })
+      // The store may have restored the View's state under a new version, so subscribers need a new View.
+      const hasMoved = this.sealed.persistedState !== null && this.sealed.rewindCount !== rewindCount
+      if (hasMoved) this.head.announce({ kind: 'rewind', view: this.#viewFactory.create(), removed: [], retracted: null })
       throw error
     }
   }
 
   #mineOne(): Block {
-    if (!this.#sequencer.isOpen) this.#sequencer.open()
-    this.#sequencer.fill()
+    if (!this.#sequencer.hasOpenBlock) this.#sequencer.openBlock()
+    this.#sequencer.includeFromPool()
     return this.#sequencer.seal()
   }
 
   #recover(promised: Uint8Array | null): Recovered {
     if (promised === null) return { kept: [], retracted: [] }
-    const journal = Journal.decode(promised)
-    const users = journal.transactions.slice(journal.deposits)
+    const record = OpenBlockRecord.decode(promised)
+    const users = record.transactions.slice(record.deposits)
     const hashes = users.map(({ hash }) => hash)
-    if (this.#sequencer.recover(journal)) return { kept: hashes, retracted: [] }
-    this.pool.putBack(users)
-    this.sealed.unpromise()
+    if (this.#sequencer.recover(record)) return { kept: hashes, retracted: [] }
+    this.pool.reinsert(users)
+    this.sealed.clearOpenBlockRecord()
     return { kept: [], retracted: hashes }
   }
 
-  /** A change between two blocks: what is promised is sealed, what is only begun is given up, and then work goes on. */
-  #between<T>(change: () => T): Promise<T> {
-    return this.#metronome.halted(() => {
+  /** Seals the open block if it holds promises, otherwise discards it; then runs `change`. */
+  #betweenBlocks<T>(change: () => T): Promise<T> {
+    return this.#blockTicker.whilePaused(() => {
       if (this.#sequencer.hasPromises) this.#sequencer.seal()
       else this.#sequencer.discard()
       return change()

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Address, Block, Hash, Hex, Transaction } from '../eth/index.ts'
 import type { StateReader } from '../evm/index.ts'
-import { importChain } from './import.ts'
+import { importChain } from './replica/import.ts'
 import {
   ALICE,
   BOB,
@@ -23,23 +23,23 @@ import {
   testGenesis,
 } from './chain.fixture.ts'
 import type { TestChain } from './chain.fixture.ts'
-import { OtherGenesis, StateRootMismatch } from './foundation.ts'
-import { UnreadableJournal } from './journal.ts'
-import { KeptStore } from './keptstore.fixture.ts'
-import { DEFAULT_L1 } from './l1.ts'
-import { PrunedState, RewoundState } from './state.ts'
-import { FarState } from './view.ts'
+import { GenesisMismatch, StateRootMismatch } from './genesis/openchain.ts'
+import { CorruptOpenBlockRecord } from './sequencing/openblockrecord.ts'
+import { PersistentStore } from './persistentstore.fixture.ts'
+import { DEFAULT_L1 } from './sequencing/l1.ts'
+import { PrunedState, RewoundState } from './state/history.ts'
+import { StateNotInMemory } from './view/view.ts'
 
-/** Versions that memory holds in these tests. */
+/** State versions held in memory in these tests. */
 const WINDOW = 3
 
-type Opened = TestChain & { readonly store: KeptStore }
+type Opened = TestChain & { readonly store: PersistentStore }
 
 async function opened(
   kind: Parameters<typeof testChain>[0],
-  options: Parameters<typeof testChain>[1] & { store?: KeptStore } = {},
+  options: Parameters<typeof testChain>[1] & { store?: PersistentStore } = {},
 ): Promise<Opened> {
-  const store = options.store ?? new KeptStore()
+  const store = options.store ?? new PersistentStore()
   return { ...(await startedChain(kind, { historyBlocks: WINDOW, ...options, store })), store }
 }
 
@@ -48,7 +48,7 @@ function balance({ chain }: Pick<TestChain, 'chain'>, address: Address, number =
   return view.state(view.byNumber(number)!).account(address)?.balance ?? 0n
 }
 
-/** Blocks 1 to `count`, each gives NOBODY one wei. */
+/** Seals `count` blocks, each of which gives NOBODY one wei. */
 async function giving(parts: TestChain, count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
     const nonce = parts.chain.head.view.state(parts.chain.head.view.head).account(ALICE)!.nonce
@@ -57,8 +57,8 @@ async function giving(parts: TestChain, count: number): Promise<void> {
   }
 }
 
-describe('a chain that is opened again', () => {
-  test('goes on from the newest block, with its state, its time and its receipts', async () => {
+describe('a reopened chain', () => {
+  test('continues from the newest block, with its state, time and receipts', async () => {
     const before = await opened('manual')
     await before.chain.submit(signed({ to: null, data: LOGGER_INIT_CODE, gas: 200_000n, value: 0n }))
     await before.chain.mine(1)
@@ -79,8 +79,8 @@ describe('a chain that is opened again', () => {
     expect([chain.recovered, bugs]).toEqual([{ kept: [], retracted: [] }, []])
   })
 
-  test('of nothing but a genesis is the same chain', async () => {
-    const store = new KeptStore()
+  test('with only a genesis is the same chain', async () => {
+    const store = new PersistentStore()
     testChain('manual', { store })
     const { chain } = testChain('manual', { store: store.reopened() })
     expect(chain.head.view.head).toBe(chain.genesis)
@@ -99,29 +99,29 @@ describe('a chain that is opened again', () => {
     expect(safeNumber).toBeGreaterThan(finalizedNumber)
   })
 
-  test('refuses the store of another genesis, and state that is damaged', async () => {
+  test('refuses a store of another genesis and a damaged state', async () => {
     const { chain, store } = await opened('manual')
     await chain.mine(2)
-    expect(() => testChain('manual', { store: store.reopened(), genesis: testGenesis([BOB]) })).toThrow(OtherGenesis)
+    expect(() => testChain('manual', { store: store.reopened(), genesis: testGenesis([BOB]) })).toThrow(GenesisMismatch)
     const account = chain.head.view.state(chain.head.view.head).account(ALICE)!
     const damaged = store.damaged(ALICE, { ...account, balance: account.balance + 1n })
     expect(() => testChain('manual', { store: damaged })).toThrow(StateRootMismatch)
-    expect(() => testChain('manual', { store: damaged })).toThrow(store.kept.stateRoot)
+    expect(() => testChain('manual', { store: damaged })).toThrow(store.persistedState.stateRoot)
   })
 
-  test('refuses a journal that it cannot read, and leaves it where it is', async () => {
+  test('refuses an open-block record that it cannot decode, and leaves it in place', async () => {
     const { chain, store } = await opened('manual')
     await chain.mine(2)
-    const journal = new Uint8Array([0xc2, 2, 1])
-    store.promise(journal)
+    const record = new Uint8Array([0xc2, 2, 1])
+    store.putOpenBlockRecord(record)
     store.flush()
     const again = store.reopened()
-    expect(() => testChain('manual', { store: again })).toThrow(UnreadableJournal)
-    expect([again.height, again.journal]).toEqual([2, journal])
+    expect(() => testChain('manual', { store: again })).toThrow(CorruptOpenBlockRecord)
+    expect([again.height, again.currentOpenBlockRecord]).toEqual([2, record])
   })
 })
 
-describe('state that memory has forgotten', () => {
+describe('state that memory no longer holds', () => {
   test('is read from the store, edits included, and cannot be proven', async () => {
     const parts = await opened('manual')
     const { chain } = parts
@@ -132,17 +132,17 @@ describe('state that memory has forgotten', () => {
     expect([1, 2, 10].map((number) => balance(parts, BOB, number))).toEqual([10_000n * ETHER, 5n, 5n])
     const { view } = chain.head
     expect(chain.sealed.history.size().versions).toBeLessThanOrEqual(3 * WINDOW + 1) // opened, filled, sealed
-    expect(() => view.proof(view.byNumber(2)!, NOBODY, [])).toThrow(FarState)
+    expect(() => view.proof(view.byNumber(2)!, NOBODY, [])).toThrow(StateNotInMemory)
     expect(() => view.proof(view.byNumber(2)!, NOBODY, [])).toThrow('block 2 is too far behind the head')
     expect(view.proof(view.byNumber(9)!, NOBODY, []).account?.balance).toBe(9n)
-    expect(chain.sealed.oldestState()).toBe(0)
+    expect(chain.sealed.oldestStateBlock()).toBe(0)
     parts.store.prune(4)
-    expect(chain.sealed.oldestState()).toBe(4)
+    expect(chain.sealed.oldestStateBlock()).toBe(4)
     expect(() => view.state(view.byNumber(3)!)).toThrow(PrunedState)
     expect(balance(parts, NOBODY, 4)).toBe(4n)
   })
 
-  test('of a View that is older than memory is what it saw, or it is refused', async () => {
+  test('through a View older than memory equals what the View had, or is refused', async () => {
     const parts = await opened('manual')
     const { chain } = parts
     await giving(parts, 1)
@@ -158,7 +158,7 @@ describe('state that memory has forgotten', () => {
     expect(read(unedited, 1)).toBe(1n)
   })
 
-  test('of a View is refused when its head was edited later, also when a block after it could not be kept', async () => {
+  test('through a View is refused after a later edit of its head, also if the next block could not be stored', async () => {
     const parts = await opened('manual')
     const { chain, store } = parts
     await giving(parts, 1)
@@ -174,7 +174,7 @@ describe('state that memory has forgotten', () => {
     expect(() => seen.state(seen.head)).toThrow(PrunedState)
   })
 
-  test('is never that of a block that came in its place', async () => {
+  test('is never that of a block that replaced the View’s block', async () => {
     const parts = await opened('manual')
     const { chain } = parts
     await giving(parts, 10)
@@ -193,7 +193,7 @@ describe('state that memory has forgotten', () => {
     expect([3, 4].map((number) => balance(parts, NOBODY, number))).toEqual([50n, 51n])
   })
 
-  test('is gone back to', async () => {
+  test('can be rewound to', async () => {
     const parts = await opened('manual')
     const { chain, events } = parts
     await giving(parts, 2)
@@ -209,11 +209,11 @@ describe('state that memory has forgotten', () => {
     await expect(chain.rollback(2)).rejects.toThrow('state is kept from block 2 on')
     await chain.reset()
     expect(chain.sealed.history.stateRoot()).toBe(chain.genesis.header.stateRoot)
-    expect(parts.store.kept.stateRoot).toBe(chain.genesis.header.stateRoot)
+    expect(parts.store.persistedState.stateRoot).toBe(chain.genesis.header.stateRoot)
   })
 })
 
-describe('whatever is done', () => {
+describe('random operations', () => {
   const LOGGER = Address.create(ALICE, 0n)
 
   function stateOf(state: StateReader): unknown {
@@ -230,13 +230,13 @@ describe('whatever is done', () => {
     const [ours, theirs] = [durable.chain.head.view, plain.chain.head.view]
     for (let number = 0; number <= ours.head.header.number; number++)
       expect(stateOf(ours.state(ours.byNumber(number)!))).toEqual(stateOf(theirs.state(theirs.byNumber(number)!)))
-    // Damage would be noticed here.
+    // Reopening would detect damage.
     const { chain } = testChain('manual', { store: durable.store.reopened() })
     expect(chain.head.view.head).toEqual(ours.head)
   }
 
   test.each([1, 2, 3, 4, 5, 6])(
-    'a chain over a store and one in memory stay the same, and it can be opened at any time (seed %i)',
+    'on a chain over a store and on one in memory give the same chain, which can be reopened at any time (seed %i)',
     async (seed) => {
       const next = random(seed)
       const durable = await opened('manual')
@@ -302,10 +302,10 @@ describe('whatever is done', () => {
   )
 })
 
-describe('a disk that is full', () => {
+describe('a full disk', () => {
   const full = new Error('disk full')
 
-  function fillUp(store: KeptStore, times = 1): void {
+  function fillUp(store: PersistentStore, times = 1): void {
     store.beforeFlush = () => {
       if (times-- > 0) throw full
     }
@@ -321,7 +321,7 @@ describe('a disk that is full', () => {
     ['a reset', ({ chain }) => chain.reset()],
   ]
 
-  test.each(changes)('%s: is refused and has changed nothing', async (_, change) => {
+  test.each(changes)('%s: is refused and changes nothing', async (_, change) => {
     const parts = await opened('manual')
     const { chain, store, events, bugs } = parts
     await giving(parts, 7)
@@ -330,18 +330,18 @@ describe('a disk that is full', () => {
     await chain.submit(signed({ nonce: 7n }))
     await chain.setNextTimestamp(1_800_000_000)
     chain.setMinGasPrice(3n)
-    const before = { view: chain.head.view, root: chain.sealed.history.stateRoot(), events: events.length, time: chain.time.mark() }
+    const before = { view: chain.head.view, root: chain.sealed.history.stateRoot(), events: events.length, time: chain.time.snapshot() }
     fillUp(store)
     await expect(change(parts)).rejects.toBe(full)
     expect(chain.head.view).toBe(before.view)
     expect(events.length).toBe(before.events)
-    expect([chain.sealed.history.stateRoot(), store.kept.stateRoot]).toEqual([before.root, before.root])
-    expect(chain.time.mark()).toEqual(before.time)
+    expect([chain.sealed.history.stateRoot(), store.persistedState.stateRoot]).toEqual([before.root, before.root])
+    expect(chain.time.snapshot()).toEqual(before.time)
     expect(chain.pool.size).toBe(1)
     expect(chain.minGasPrice).toBe(3n)
     expect(chain.snapshots).toHaveLength(1)
     expect(balance(parts, NOBODY)).toBe(70n)
-    // and then there is room again
+    // then the disk has space again
     await change(parts)
     const [block] = await chain.mine(1)
     expect(chain.head.view.head.hash).toBe(block!.hash)
@@ -349,7 +349,7 @@ describe('a disk that is full', () => {
     expect(bugs).toEqual([])
   })
 
-  test('preconf: promises nothing that it cannot keep, tries again, and answers reads', async () => {
+  test('preconf: makes no promise that it cannot keep, retries, and serves reads', async () => {
     const { chain, clock, store, events, bugs } = await opened('preconf')
     const tx = signed()
     await chain.submit(tx)
@@ -357,7 +357,7 @@ describe('a disk that is full', () => {
     await clock.advance(800)
     expect(bugs).toEqual([full, full])
     expect(receiptOf(chain, tx.hash)).toBeNull()
-    // Two blocks were taken back that had been told of; this transaction was not in what was told.
+    // Two announced blocks were retracted; this transaction was not in them.
     const retracted = rewindsOf(events).flatMap(({ retracted: block }) => (block === null ? [] : [block]))
     expect(retracted).toHaveLength(2)
     expect(retracted.flatMap(hashesOf)).not.toContain(tx.hash)
@@ -376,7 +376,7 @@ describe('a disk that is full', () => {
     expect(chain.head.view.locate(tx.hash)?.block.header.number).toBe(1)
   })
 
-  test('in the middle of many blocks: stands at the last that is durable, and what came after waits again', async () => {
+  test('during a mine of many blocks: the head is the last durable block, and the later transactions wait again', async () => {
     const { chain, store, events } = await opened('manual')
     const txs = Array.from({ length: 8 }, (_, nonce) => signed({ nonce: BigInt(nonce) }))
     await chain.mine(1)
@@ -402,7 +402,7 @@ describe('a disk that is full', () => {
   })
 })
 
-test('between any two commits there is a chain that can be opened, and it keeps its promises', async () => {
+test('every commit leaves a chain that can be opened and that keeps its promises', async () => {
   const parts = await opened('preconf')
   const { chain, clock, store } = parts
   let kept = 0
@@ -412,7 +412,7 @@ test('between any two commits there is a chain that can be opened, and it keeps 
     kept += again.chain.recovered.kept.length
     expect(again.bugs).toEqual([])
   }
-  const send = () => chain.submit(signed({ nonce: chain.head.view.state(chain.head.view.tagged('pending')).account(ALICE)!.nonce }))
+  const send = () => chain.submit(signed({ nonce: chain.head.view.state(chain.head.view.byTag('pending')).account(ALICE)!.nonce }))
   for (let i = 0; i < 20; i++) {
     await send()
     await clock.advance(500)
@@ -436,7 +436,7 @@ test('between any two commits there is a chain that can be opened, and it keeps 
   expect(parts.bugs).toEqual([])
 })
 
-describe('what is announced is durable', () => {
+describe('announcements are durable', () => {
   test('blocks, edits and rewinds', async () => {
     const parts = await opened('preconf')
     const { chain, clock, store } = parts
@@ -468,7 +468,7 @@ describe('what is announced is durable', () => {
 })
 
 describe('a promise', () => {
-  /** Two flashblocks with transactions: a deployment, a call that logs, and one of an impersonated sender. */
+  /** Publishes two flashblocks with a deployment, a call that logs, and a transaction of an impersonated sender. */
   async function promising(options: Parameters<typeof opened>[1] = {}) {
     const parts = await opened('preconf', options)
     const { chain, clock } = parts
@@ -487,15 +487,15 @@ describe('a promise', () => {
     return { ...parts, txs, promised: chain.head.view.pending!, receipts: txs.map((tx) => receiptOf(chain, tx.hash)) }
   }
 
-  test('is in the journal when it is announced, and is no more when it is sealed', async () => {
+  test('has a record when it is announced, and none after it is sealed', async () => {
     const { chain, clock, store, txs, events } = await promising()
     expect(txs.map((tx) => flashblocksOf(events).some(({ block }) => hashesOf(block).includes(tx.hash)))).toEqual([true, true, true])
-    expect(store.journal).not.toBeNull()
+    expect(store.currentOpenBlockRecord).not.toBeNull()
     const flushes = store.flushes
     await clock.advance(200)
-    expect(store.flushes).toBe(flushes) // nothing new was promised
+    expect(store.flushes).toBe(flushes) // no new promise, no flush
     await clock.advance(2_000)
-    expect(store.journal).toBeNull()
+    expect(store.currentOpenBlockRecord).toBeNull()
     expect(chain.head.view.locate(txs[2]!.hash)?.block.header.number).toBe(3)
   })
 
@@ -505,7 +505,7 @@ describe('a promise', () => {
       'with another L1, seed, gas limit and cadence',
       { l1: { ...DEFAULT_L1, baseFee: 7n }, seed: 'other', gasLimit: 10_000_000n, coinbase: BOB },
     ],
-  ])('is kept when the process ended before it was sealed, %s', async (_, options) => {
+  ])('is kept when the process ended before sealing, %s', async (_, options) => {
     const { store, txs, promised, receipts, clock: old } = await promising()
     const { chain, clock, bugs, store: again } = await opened('preconf', { store: store.reopened(), ...options })
     expect(chain.recovered).toEqual({ kept: hashesOf(promised), retracted: [] })
@@ -516,28 +516,28 @@ describe('a promise', () => {
     expect(head.receipts).toEqual(promised.receipts)
     expect(head.header).toEqual(promised.header)
     expect(head.hash).not.toBe(Hash.zero)
-    expect([again.journal, again.hashOf(head.header.number)]).toEqual([null, head.hash])
+    expect([again.currentOpenBlockRecord, again.hashOf(head.header.number)]).toEqual([null, head.hash])
     await clock.advance(old.nowMs() - GENESIS_MS + 4_000)
     expect(chain.head.view.head.header.number).toBeGreaterThan(head.header.number)
     expect(bugs).toEqual([])
-    // once
+    // only once
     expect((await opened('preconf', { store: again.reopened() })).chain.recovered.kept).toEqual([])
   })
 
-  test('that cannot be kept any more is taken back aloud, and waits', async () => {
+  test('that can no longer be kept is retracted by hash, and its transactions return to the pool', async () => {
     const { store, txs } = await promising()
     const genesis = { ...testGenesis(), config: { ...testGenesis().config, codeSizeLimit: 1 } }
     const { chain, store: again, bugs } = await opened('manual', { store: store.reopened(), genesis })
     expect(new Set(chain.recovered.retracted)).toEqual(new Set(txs.map(({ hash }) => hash)))
     expect(chain.recovered.kept).toEqual([])
     expect(txs.map((tx) => chain.pool.has(tx.hash))).toEqual([true, true, true])
-    expect([again.journal, chain.head.view.head.header.number]).toEqual([null, 2])
+    expect([again.currentOpenBlockRecord, chain.head.view.head.header.number]).toEqual([null, 2])
     await chain.mine(1)
     expect(receiptOf(chain, txs[2]!.hash)?.status).toBe(1)
     expect(bugs).toEqual([])
   })
 
-  test('stays in the journal when it cannot be sealed for want of room', async () => {
+  test('keeps its record when it cannot be sealed because the disk is full', async () => {
     const { store, promised } = await promising()
     const again = store.reopened()
     again.beforeFlush = () => {
@@ -547,10 +547,10 @@ describe('a promise', () => {
     expect(testChain('preconf', { store: again.reopened() }).chain.recovered.kept).toEqual(hashesOf(promised))
   })
 
-  test('that was given up is not sealed later', async () => {
+  test('of a discarded block is not sealed later', async () => {
     const { chain, store, txs } = await promising()
     await chain.rollback(1)
-    expect(store.journal).toBeNull()
+    expect(store.currentOpenBlockRecord).toBeNull()
     expect(chain.pool.has(txs[0]!.hash)).toBe(false)
     const again = testChain('manual', { store: store.reopened() })
     expect(again.chain.recovered).toEqual({ kept: [], retracted: [] })
@@ -558,7 +558,7 @@ describe('a promise', () => {
 })
 
 describe('an import', () => {
-  test('into a store can be broken off, done again, and is durable', async () => {
+  test('into a store can be interrupted and repeated, and is durable', async () => {
     const there = await startedChain('manual')
     await giving(there, 12)
     const blocks = sealedOf(there.events).map(({ block }) => block)
@@ -578,7 +578,7 @@ describe('an import', () => {
     expect(chain.head.view.head.hash).toBe(blocks.at(-1)!.hash)
     const again = await opened('manual', { store: store.reopened() })
     expect(balance(again, NOBODY)).toBe(12n)
-    const finalized = () => again.chain.head.view.tagged('finalized').header.number
+    const finalized = () => again.chain.head.view.byTag('finalized').header.number
     expect(finalized()).toBeLessThan(12)
     await importChain(again.chain, file)
     expect(again.chain.head.view.head.hash).toBe(blocks.at(-1)!.hash)

@@ -1,49 +1,56 @@
-export { decodeExtraData, nextBaseFee } from './basefee.ts'
-export type { FeeParameters } from './basefee.ts'
-export type { BlockReader, BlockStore, KeptState, Location, LogFilter, Payment, Place, PlacedLog } from './blocks.ts'
-export { BlockBuilder, BlockFull } from './builder.ts'
-export type { BlockAttributes, BuilderState } from './builder.ts'
-export { Breath } from './breath.ts'
-export { CADENCES } from './cadence.ts'
-export type { Cadence, CadenceKind } from './cadence.ts'
 export { Chain } from './chain.ts'
 export type { ChainOptions, Recovered } from './chain.ts'
-export { ManualClock, RealClock } from './clock.ts'
-export type { Clock } from './clock.ts'
-export {
-  DEFAULT_CODE_SIZE_LIMIT,
-  DEFAULT_FEE_PARAMETERS,
-  DEFAULT_HARDFORK,
-  DEFAULT_TRANSACTION_GAS_CAP,
-  SEQUENCER_FEE_VAULT,
-  defaultGenesis,
-  opConfig,
-} from './defaultgenesis.ts'
-export type { DefaultGenesisOptions, GenesisCall } from './defaultgenesis.ts'
-export { environment } from './environment.ts'
-export { OtherGenesis, StateRootMismatch } from './foundation.ts'
-export { Feed } from './feed.ts'
-export type { FeedStep } from './feed.ts'
-export { genesisBlock } from './genesis.ts'
-export type { Genesis } from './genesis.ts'
-export { GenesisError, parseGenesis } from './gethgenesis.ts'
-export { Head } from './head.ts'
-export type { EditEvent, FlashblockEvent, HeadEvent, HeadListener, RewindEvent, SealedEvent } from './head.ts'
-export { ImportError, importChain } from './import.ts'
-export { UnreadableJournal } from './journal.ts'
-export { DEFAULT_L1 } from './l1.ts'
-export type { L1Options, L1Origin, SimulatedL1 } from './l1.ts'
-export { logsOfBlock, matches } from './logs.ts'
-export { MINE_BLOCKS, TRANSACTION_BYTES } from './limits.ts'
-export { PoolError } from './mempool.ts'
-export type { Mempool, PoolErrorCode } from './mempool.ts'
-export type { AccountProof, StorageProof } from './proof.ts'
-export type { PoolOrder } from './selection.ts'
-export { Replica } from './replica.ts'
-export { sliceOf } from './slice.ts'
-export type { Needs, ViewSlice } from './slice.ts'
-export { PrunedState, RewoundState, StateHistory } from './state.ts'
-export { Trie } from './trie.ts'
-export { isImpersonated } from './validation.ts'
-export { FarState, View } from './view.ts'
+export { TimeSlice } from './timeslice.ts'
 export type { BlockTag } from '../eth/index.ts'
+export { MINE_BLOCKS, TRANSACTION_BYTES } from './limits.ts'
+
+export { PrunedState, RewoundState, StateHistory } from './state/history.ts'
+export type { AccountProof, StorageProof } from './state/proof.ts'
+export { Trie } from './state/trie.ts'
+
+export type { PoolOrder } from './pool/besttransactions.ts'
+export { PoolError } from './pool/mempool.ts'
+export type { Mempool, PoolErrorCode } from './pool/mempool.ts'
+export { isImpersonated } from './pool/validation.ts'
+
+export { decodeExtraData, nextBaseFee } from './sequencing/basefee.ts'
+export type { FeeParameters } from './sequencing/basefee.ts'
+export { BlockBuilder, BlockFull } from './sequencing/builder.ts'
+export type { BlockAttributes, BuilderState } from './sequencing/builder.ts'
+export { CADENCES } from './sequencing/cadence.ts'
+export type { Cadence, CadenceKind } from './sequencing/cadence.ts'
+export { ManualClock, RealClock } from './sequencing/clock.ts'
+export type { Clock } from './sequencing/clock.ts'
+export { toBlockEnv } from './sequencing/environment.ts'
+export { DEFAULT_L1 } from './sequencing/l1.ts'
+export type { L1Options, L1Origin, SimulatedL1 } from './sequencing/l1.ts'
+export { CorruptOpenBlockRecord } from './sequencing/openblockrecord.ts'
+
+export type {
+  BlockReader,
+  BlockStore,
+  GasPayment,
+  LocatedLog,
+  LocatedTransaction,
+  LogFilter,
+  PersistedState,
+  TransactionLocation,
+} from './view/blockstore.ts'
+export { Head } from './view/head.ts'
+export type { EditEvent, FlashblockEvent, HeadEvent, HeadListener, RewindEvent, SealedEvent } from './view/head.ts'
+export { logsOfBlock, matchesFilter } from './view/logs.ts'
+export { StateNotInMemory, View } from './view/view.ts'
+
+export { DEFAULT_FEE_PARAMETERS, DEFAULT_HARDFORK, defaultGenesis, opConfig, SEQUENCER_FEE_VAULT } from './genesis/defaultgenesis.ts'
+export type { DefaultGenesisOptions, GenesisCall } from './genesis/defaultgenesis.ts'
+export { DEFAULT_CODE_SIZE_LIMIT, DEFAULT_TRANSACTION_GAS_CAP, genesisBlock } from './genesis/genesis.ts'
+export type { Genesis } from './genesis/genesis.ts'
+export { GenesisError, parseGenesis } from './genesis/gethgenesis.ts'
+export { GenesisMismatch, StateRootMismatch } from './genesis/openchain.ts'
+
+export { importChain, ImportError } from './replica/import.ts'
+export { toPartialView } from './replica/partialview.ts'
+export type { PartialView, ViewScope } from './replica/partialview.ts'
+export { Replica } from './replica/replica.ts'
+export { StateSync } from './replica/statesync.ts'
+export type { StateSyncStep } from './replica/statesync.ts'

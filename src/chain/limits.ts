@@ -1,26 +1,28 @@
-/** Transactions in the pool, executable or waiting; beyond it `txpool is full`. 65,536 signed transfers are about 30 MB. */
+/** Transactions in the pool, executable or queued; above it `txpool is full`. 65,536 signed transfers take about 30 MB. */
 export const POOL_TRANSACTIONS = 65_536
-/** Of these, from one sender: a script that signs thousands in advance fits, one runaway sender does not fill the pool. */
+/** Pool transactions of one sender: enough for a script that signs thousands in advance, too few for one sender to fill the pool. */
 export const POOL_TRANSACTIONS_PER_SENDER = 16_384
-/** Bytes of one transaction, as geth's pool has it. */
+/** Bytes of one transaction; the limit of geth's pool. */
 export const TRANSACTION_BYTES = 128 * 1024
 /** Blocks that one `mine` call may seal. */
 export const MINE_BLOCKS = 1_000_000
-/** Of these, what the call answers: whole blocks are large. */
+/** Blocks that one `mine` call returns: whole blocks are large. */
 export const MINED_BLOCKS = 1_000
-/** What a change of many blocks takes before everybody else has a turn: a twentieth of a flashblock's time. */
-export const BREATH_MS = 10
-/** geth's params.MinGasLimit; OP chains need more for their deposits. */
-export const LEAST_GAS_LIMIT = 5_000n
-/** Snapshots kept; the oldest is forgotten. */
+/** Time that a change of many blocks may hold the event loop: a twentieth of a flashblock interval. */
+export const TIME_SLICE_MS = 10
+/** geth's params.MinGasLimit. OP chains need more for their deposits (MIN_OP_GAS_LIMIT). */
+export const MIN_GAS_LIMIT = 5_000n
+/** Snapshots kept; the oldest is dropped beyond it. */
 export const SNAPSHOTS = 4_096
 /** Blocks that one reorg may replace. */
 export const REORG_BLOCKS = 8_192
-/** Blocks that a rewind announces as gone, the newest: all that a reorg may replace. Of a reset that removes millions nobody wants to hear each. */
+/** Newest blocks that a rewind event lists as removed; covers every reorg. A reset may remove millions. */
 export const REMOVED_BLOCKS = REORG_BLOCKS
-/** Versions that another thread has: a minute and a half of flashblocks. One that would have to learn more at a time is given up for a new one. */
-export const FEED_VERSIONS = 512
-/** Accounts and slots that it learns at a time: 20 ms. Above, a new one takes the whole state in pieces, and others have turns between them. */
-export const FEED_KEYS = 20_000
-/** Of one such piece: 2 to 4 ms. */
-export const FEED_SET_KEYS = 2_000
+/** State versions that a replica holds: a minute and a half of flashblocks. A replica that is further behind is replaced. */
+export const SYNC_VERSIONS = 512
+/**
+ * Accounts and slots sent to a replica in one step: about 20 ms. Above it the replica is replaced by one that loads the state in chunks.
+ */
+export const SYNC_KEYS = 20_000
+/** Accounts and slots in one chunk of an initial state transfer: 2 to 4 ms. */
+export const SYNC_CHUNK_KEYS = 2_000

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { brotliDecompressSync } from 'node:zlib'
 
-/** Published vectors lie beside the repository; tests that need them are skipped where they are not. */
+/** Published test vectors in a folder beside the repository; tests that need them are skipped without it. */
 const SHARED = new URL('../../../shared/vectors/', import.meta.url)
 
 export const hasVectors = existsSync(SHARED)

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { GenesisError, ImportError, OtherGenesis, StateRootMismatch, UnreadableJournal } from '../chain/index.ts'
+import { GenesisError, ImportError, GenesisMismatch, StateRootMismatch, CorruptOpenBlockRecord } from '../chain/index.ts'
 import { DecodeError } from '../eth/index.ts'
 import { createPocketchain } from '../index.ts'
 import type { Pocketchain, PocketchainOptions } from '../index.ts'
@@ -69,8 +69,9 @@ async function started(options: PocketchainOptions, settings: Settings, { load }
 /** Why a directory cannot be gone on from; null: that is not what is wrong. */
 function damageOf(error: unknown): string | null {
   if (error instanceof ShelfError) return error.message
-  if (error instanceof OtherGenesis) return `${error.message}. Start it with the flags that it was made with, or choose another directory`
-  if (error instanceof UnreadableJournal)
+  if (error instanceof GenesisMismatch)
+    return `${error.message}. Start it with the flags that it was made with, or choose another directory`
+  if (error instanceof CorruptOpenBlockRecord)
     return `${error.message}. Nothing was changed; open the directory once with the version that wrote it, or restore it from a copy`
   if (error instanceof StateRootMismatch || error instanceof CorruptRecord || error instanceof CorruptSection)
     return `${error.message}. Nothing was changed; restore the directory from a copy, or choose another one`

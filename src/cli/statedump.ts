@@ -76,7 +76,7 @@ export class StateDump {
     if (this.#timer !== null) clearInterval(this.#timer)
     await this.#writing
     try {
-      await this.#node.chain.atRest(() => undefined)
+      await this.#node.chain.readSealed(() => undefined)
       await this.#write()
     } catch (error) {
       throw new CommandError(EXIT.failed, this.#failure(error), error)

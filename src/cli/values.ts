@@ -1,4 +1,4 @@
-import { LEAST_OP_GAS_LIMIT } from '../compat.ts'
+import { MIN_OP_GAS_LIMIT } from '../compat.ts'
 
 /** Readers of option values: text from a flag, a variable or a configuration file becomes a typed value, or BadValue says what is wanted. */
 
@@ -27,7 +27,7 @@ export const wei: Reader<bigint> = (value) => {
 export const gas: Reader<bigint> = (value) => {
   if (!/^(\d{1,15}|0x[0-9a-f]{1,13})$/i.test(value)) throw new BadValue(`must be a whole number of gas, not ${quoted(value)}`)
   const amount = BigInt(value)
-  if (amount < LEAST_OP_GAS_LIMIT) throw new BadValue(`must be at least ${LEAST_OP_GAS_LIMIT}, or no block could hold its system deposits`)
+  if (amount < MIN_OP_GAS_LIMIT) throw new BadValue(`must be at least ${MIN_OP_GAS_LIMIT}, or no block could hold its system deposits`)
   return amount
 }
 

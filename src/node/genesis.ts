@@ -31,7 +31,7 @@ export async function genesisCallsOf(options: PocketchainOptions): Promise<Genes
   const { genesis, stateFile, chainId = CHAIN_ID } = options
   if (genesis !== undefined) return []
   // A state file may be of another chain.
-  if (chainId === CHAIN_ID && hasDefaultWords(options) && stateFile === undefined) return 'prepared'
+  if (chainId === CHAIN_ID && hasDefaultWords(options) && stateFile === undefined) return 'precomputed'
   const { depositCall, sponsorDeployments } = await import('../paymaster/index.ts')
   const { owner, signer } = sponsorKeys(options)
   const deployments = sponsorDeployments(Secp256k1.address(owner), Secp256k1.address(signer))

@@ -1,4 +1,4 @@
-import type { BlockTag, Chain, Location, View } from '../chain/index.ts'
+import type { BlockTag, Chain, LocatedTransaction, View } from '../chain/index.ts'
 import type { Block, Hash, Transaction } from '../eth/index.ts'
 import { Hex } from '../eth/index.ts'
 import type { StateReader } from '../evm/index.ts'
@@ -8,7 +8,7 @@ import type { BlockRef } from '../jsonrpc/schema.ts'
 
 /** The block a parameter names in this View; null when there is none. Absent means latest. */
 export function findBlock(view: View, ref: BlockRef = LATEST): Block | null {
-  if (ref.kind === 'tag') return view.tagged(ref.tag)
+  if (ref.kind === 'tag') return view.byTag(ref.tag)
   return ref.kind === 'number' ? view.byNumber(ref.number) : view.byHash(ref.hash)
 }
 
@@ -40,7 +40,10 @@ export function requireState(view: View, ref: BlockRef = LATEST): StateReader {
 }
 
 /** A transaction with its place: sealed first, then pre-confirmed, then in the pool, where it has none. */
-export function findTransaction({ head, pool }: Chain, hash: Hash): { readonly tx: Transaction; readonly place: Location | null } | null {
+export function findTransaction(
+  { head, pool }: Chain,
+  hash: Hash,
+): { readonly tx: Transaction; readonly place: LocatedTransaction | null } | null {
   const place = head.view.locate(hash)
   const tx = place === null ? pool.get(hash) : place.block.transactions[place.index]
   return tx === null || tx === undefined ? null : { tx, place }

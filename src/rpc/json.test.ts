@@ -79,7 +79,7 @@ describe('a pre-confirmed block', () => {
     }
     expect(receipt).toMatchObject({ daFootprintGasScalar: '0x190' })
     expect(receipt).not.toHaveProperty('operatorFeeScalar')
-    const { header } = node.chain.head.view.tagged('pending')
+    const { header } = node.chain.head.view.byTag('pending')
     expect(header.number).toBe(1)
   })
 

@@ -1,4 +1,4 @@
-import type { Location, PlacedLog } from '../chain/index.ts'
+import type { LocatedTransaction, LocatedLog } from '../chain/index.ts'
 import { Hash, Header, Hex } from '../eth/index.ts'
 import type { AccessListItem, Authorization, Block, L1Cost, Receipt, Transaction, Withdrawal } from '../eth/index.ts'
 
@@ -77,7 +77,7 @@ function withdrawalJson(withdrawal: Withdrawal): Json {
 // --- transactions ---------------------------------------------------------------------------------------------------
 
 /** `place` null: in the pool. Pre-confirmed: `blockHash` is null while number, index and time stand. */
-export function transactionJson(tx: Transaction, place: Location | null): Json {
+export function transactionJson(tx: Transaction, place: LocatedTransaction | null): Json {
   const shared = {
     ...placeJson(place),
     hash: tx.hash,
@@ -93,7 +93,7 @@ export function transactionJson(tx: Transaction, place: Location | null): Json {
   return { ...shared, ...priceJson(tx, place), ...typedJson(tx), ...signatureJson(tx) }
 }
 
-function placeJson(place: Location | null): Json {
+function placeJson(place: LocatedTransaction | null): Json {
   if (place === null) return { blockHash: null, blockNumber: null, blockTimestamp: null, transactionIndex: null }
   const { block, index } = place
   return {
@@ -111,7 +111,7 @@ function blockTime({ header, timestampMs }: Block): Json {
 }
 
 /** `gasPrice` is what was paid per gas once the base fee is known, else the most it may be. */
-function priceJson(tx: Transaction, place: Location | null): Json {
+function priceJson(tx: Transaction, place: LocatedTransaction | null): Json {
   const baseFee = place?.block.header.baseFeePerGas ?? null
   const paid = baseFee === null ? tx.maxFeePerGas : least(tx.maxFeePerGas, baseFee + tx.maxPriorityFeePerGas)
   const gasPrice = Hex.fromQuantity(paid)
@@ -140,7 +140,7 @@ function signatureJson(tx: Transaction): Json {
 }
 
 /** OP deposits are unsigned and pay nothing; their nonce is known once they ran (`depositNonce`). */
-function depositJson(tx: Transaction, place: Location | null): Json {
+function depositJson(tx: Transaction, place: LocatedTransaction | null): Json {
   const receipt = place?.block.receipts[place.index]
   const nonce = receipt?.depositNonce ?? tx.nonce
   return {
@@ -177,7 +177,7 @@ function authorizationJson(authorization: Authorization): Json {
 // --- receipts and logs ----------------------------------------------------------------------------------------------
 
 /** The receipt of the transaction at `place`. Pre-confirmed: everything but `blockHash`, which is 32 zero bytes. */
-export function receiptJson({ block, index }: Location): Json {
+export function receiptJson({ block, index }: LocatedTransaction): Json {
   const tx = block.transactions[index]
   const receipt = block.receipts[index]
   if (tx === undefined || receipt === undefined) throw new Error(`block ${block.header.number} has no receipt ${index}`)
@@ -242,7 +242,7 @@ function l1Json(l1: L1Cost): Json {
 }
 
 /** `removed`: a reorganisation took it away. */
-export function logJson({ log, block, transactionIndex, logIndex }: PlacedLog, removed = false): Json {
+export function logJson({ log, block, transactionIndex, logIndex }: LocatedLog, removed = false): Json {
   return {
     address: log.address,
     topics: log.topics,

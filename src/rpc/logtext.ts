@@ -5,7 +5,7 @@ import { logJson } from './json.ts'
 
 /** Logs of sealed blocks from…to as chunks of one JSON array, read as they are asked for. Throws RewoundState when blocks are taken back meanwhile. */
 export function sealedLogs(view: View, filter: LogFilter, from: number, to: number): Iterable<Uint8Array> {
-  return whileTheyStand(view, view.logsText(filter, from, to))
+  return whileTheyStand(view, view.logsJsonBytes(filter, from, to))
 }
 
 /** Those of the block under construction as items of a JSON array, now: there will be more. Empty: there are none. */

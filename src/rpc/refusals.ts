@@ -1,4 +1,4 @@
-import { FarState, PoolError, PrunedState, RewoundState } from '../chain/index.ts'
+import { StateNotInMemory, PoolError, PrunedState, RewoundState } from '../chain/index.ts'
 import { EngineFull, InvalidTransaction, NotLoaded, OutOfTime } from '../evm/index.ts'
 import { CorruptRecord, CorruptSection, ShelfError } from '../store/index.ts'
 import { CODE, RpcError } from '../jsonrpc/index.ts'
@@ -9,7 +9,7 @@ export function refusalOf(error: unknown): RpcError | null {
   if (error instanceof OutOfTime || error instanceof EngineFull) return new RpcError(CODE.server, error.message)
   // Only where code cannot be loaded at once, in a browser: `loadPrecompiles` has not got there yet.
   if (error instanceof NotLoaded) return new RpcError(CODE.server, 'a precompile of this call is still loading; ask again')
-  if (error instanceof FarState) return new RpcError(CODE.pruned, error.message)
+  if (error instanceof StateNotInMemory) return new RpcError(CODE.pruned, error.message)
   if (error instanceof PrunedState)
     return new RpcError(
       CODE.pruned,

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
-import { PROGRAMS_NAME_ORIGINS } from '../compat.ts'
+import { ALLOW_PROGRAM_ORIGINS } from '../compat.ts'
 import { ORIGIN_CHARS, REMEMBERED_VERDICTS } from './limits.ts'
 
 export interface GuardOptions {
@@ -49,7 +49,7 @@ export class Guard {
    * person has let that site in. `null` is no site; who sends it needs the control token.
    */
   walletRefusal(headers: IncomingHttpHeaders): Refusal {
-    const isProgram = PROGRAMS_NAME_ORIGINS && headers['sec-fetch-site'] === undefined
+    const isProgram = ALLOW_PROGRAM_ORIGINS && headers['sec-fetch-site'] === undefined
     return isProgram || headers.origin === 'null' ? this.#strangeHost(headers) : this.refusal(headers)
   }
 

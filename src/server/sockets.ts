@@ -113,7 +113,7 @@ export class Sockets {
         if (ws.bufferedAmount > SLOW_READER_BYTES) ws.terminate()
         else ws.send(frame.bytes, { binary: frame.binary })
       },
-      cut: (reason) => ws.close(TRY_AGAIN_LATER, reason),
+      terminate: (reason) => ws.close(TRY_AGAIN_LATER, reason),
     })
     ws.on('close', leave)
   }

@@ -42,11 +42,11 @@ describe.each(Object.entries(KINDS))('the store on a shelf of %s', (_, open) => 
     expect(store.byNumber(1)?.hash).toBe(one!.hash)
     expect(store.byHash(blocks[3]!.hash)?.header.number).toBe(3)
     expect(store.numberOf(blocks[3]!.hash)).toBe(3)
-    expect(store.placeOf(one!.transactions[1]!.hash)).toEqual({ number: 1, index: 1 })
+    expect(store.locationOf(one!.transactions[1]!.hash)).toEqual({ number: 1, index: 1 })
     expect(store.locate(one!.transactions[1]!.hash)).toMatchObject({ block: { hash: one!.hash }, index: 1 })
     expect([store.hashOf(3), store.timestampOf(3), store.headerOf(3)]).toEqual([blocks[3]!.hash, 3, blocks[3]!.header])
     const paid = one!.receipts.map(({ type, gasUsed, effectiveGasPrice }) => ({ type, gasUsed, effectiveGasPrice }))
-    expect(store.paymentsOf(1)).toEqual(paid)
+    expect(store.gasPaymentsOf(1)).toEqual(paid)
     expect([store.byNumber(4), store.byNumber(-1), store.byHash(T0), store.locate(T0)]).toEqual([null, null, null, null])
   })
 
@@ -90,7 +90,7 @@ describe.each(Object.entries(KINDS))('the store on a shelf of %s', (_, open) => 
     const find = (addresses: readonly Address[] | null, topics: readonly (readonly Hash[] | null)[], from = 0, to = 9) => {
       const filter = { addresses: addresses && new Set(addresses), topics: topics.map((any) => any && new Set(any)) }
       const values = [...store.logs(filter, from, to)].map((placed) => [placed.block.header.number, placed.logIndex])
-      const text = JSON.parse(Buffer.concat([...store.logsText(filter, from, to)]).toString()) as {
+      const text = JSON.parse(Buffer.concat([...store.logsJsonBytes(filter, from, to)]).toString()) as {
         blockNumber: string
         logIndex: string
       }[]
@@ -131,13 +131,13 @@ describe.each(Object.entries(KINDS))('the store on a shelf of %s', (_, open) => 
       expect([...store.transactionsBefore(address, 3)]).toEqual(places.slice(0, 2).toReversed())
     }
     expect([...store.transactionsFrom(B, 0), ...store.transactionsBefore(B, 9)]).toEqual([])
-    expect([1_000n, 1_001n, 3_000n].map((nonce) => store.sentWith(sender, nonce))).toEqual(places)
-    expect([0n, 999n, 1_002n, 2_999n, 3_001n].map((nonce) => store.sentWith(sender, nonce))).toEqual(Array(5).fill(null))
-    expect(store.sentWith(A, 1_000n)).toBe(null)
+    expect([1_000n, 1_001n, 3_000n].map((nonce) => store.bySenderAndNonce(sender, nonce))).toEqual(places)
+    expect([0n, 999n, 1_002n, 2_999n, 3_001n].map((nonce) => store.bySenderAndNonce(sender, nonce))).toEqual(Array(5).fill(null))
+    expect(store.bySenderAndNonce(A, 1_000n)).toBe(null)
     store.truncate(2)
     store.flush()
     expect([...store.transactionsBefore(A, 9)]).toEqual(places.slice(0, 2).toReversed())
-    expect(store.sentWith(sender, 3_000n)).toBe(null)
+    expect(store.bySenderAndNonce(sender, 3_000n)).toBe(null)
   })
 
   it('forgets everything about what is cut off', async () => {
@@ -196,8 +196,8 @@ describe.each(Object.entries(KINDS))('the store on a shelf of %s', (_, open) => 
   it('lets nobody read on in blocks that were cut off', async () => {
     const many = Array.from({ length: 40 }, (_, i) => block(i, [log(A, T0), { ...log(B, T1), data: new Uint8Array(50_000) }]))
     const store = await filled(many)
-    const untouched = store.logsText(EVERYTHING, 0, 20)[Symbol.iterator]()
-    const cut = store.logsText(EVERYTHING, 0, 39)[Symbol.iterator]()
+    const untouched = store.logsJsonBytes(EVERYTHING, 0, 20)[Symbol.iterator]()
+    const cut = store.logsJsonBytes(EVERYTHING, 0, 39)[Symbol.iterator]()
     for (const text of [untouched, cut]) expect(text.next().done).toBe(false)
     store.truncate(30)
     store.flush()

@@ -1,4 +1,12 @@
-import type { BlockStore, KeptState, Location, LogFilter, Payment, Place, PlacedLog } from '../chain/index.ts'
+import type {
+  BlockStore,
+  PersistedState,
+  LocatedTransaction,
+  LogFilter,
+  GasPayment,
+  TransactionLocation,
+  LocatedLog,
+} from '../chain/index.ts'
 import { Address, Hash } from '../eth/index.ts'
 import type { Block, Header } from '../eth/index.ts'
 import type { WriteSet } from '../evm/index.ts'
@@ -31,8 +39,8 @@ interface Staged {
  * records; only who wants a whole block as a value has it decoded.
  */
 export class Store implements BlockStore {
-  readonly kept: KeptState | null
-  readonly promised: Uint8Array | null
+  readonly persistedState: PersistedState | null
+  readonly openBlockRecord: Uint8Array | null
   readonly #shelf: Shelf
   readonly #options: StoreOptions
   readonly #index: ItemIndex
@@ -47,8 +55,8 @@ export class Store implements BlockStore {
     this.#shelf = shelf
     this.#options = options
     this.#draft = shelf.isVolatile ? null : new Draft()
-    this.kept = keptOf(shelf)
-    this.promised = shelf.promises
+    this.persistedState = keptOf(shelf)
+    this.openBlockRecord = shelf.promises
     this.#index = new ItemIndex(shelf, shelf.sections())
     if (this.#index.next > this.height + 1) throw aheadOf(this.height, this.#index.next - 1)
     this.#indexRest()
@@ -88,7 +96,7 @@ export class Store implements BlockStore {
     this.#staged.stateRoot = stateRoot
   }
 
-  promise(journal: Uint8Array | null): void {
+  putOpenBlockRecord(journal: Uint8Array | null): void {
     this.#staged.promises = journal
   }
 
@@ -191,14 +199,14 @@ export class Store implements BlockStore {
     return null
   }
 
-  locate(transactionHash: Hash): Location | null {
-    const place = this.placeOf(transactionHash)
+  locate(transactionHash: Hash): LocatedTransaction | null {
+    const place = this.locationOf(transactionHash)
     if (place === null) return null
     const block = this.byNumber(place.number)
     return block === null ? null : { block, index: place.index }
   }
 
-  placeOf(transactionHash: Hash): Place | null {
+  locationOf(transactionHash: Hash): TransactionLocation | null {
     for (const { block, index } of this.#index.transactions(Hash.toBytes(transactionHash))) {
       if (this.#record(block).transactionHash(index) === transactionHash) return { number: block, index }
     }
@@ -209,18 +217,18 @@ export class Store implements BlockStore {
     return this.#decoded.get(number)?.header ?? this.#recordOrNull(number)?.header() ?? null
   }
 
-  transactionsBefore(address: Address, block: number): Iterable<Place> {
+  transactionsBefore(address: Address, block: number): Iterable<TransactionLocation> {
     const bytes = Address.toBytes(address)
     return this.#ofParty(bytes, this.#index.transactionsBefore(bytes, PARTIES, block))
   }
 
-  transactionsFrom(address: Address, block: number): Iterable<Place> {
+  transactionsFrom(address: Address, block: number): Iterable<TransactionLocation> {
     const bytes = Address.toBytes(address)
     return this.#ofParty(bytes, this.#index.transactionsFrom(bytes, PARTIES, block))
   }
 
   /** Looks for the first block at and above which the sender has only later nonces: the one before has the transaction, if any has. */
-  sentWith(sender: Address, nonce: bigint): Place | null {
+  bySenderAndNonce(sender: Address, nonce: bigint): TransactionLocation | null {
     const bytes = Address.toBytes(sender)
     let [low, high] = [0, this.height + 1]
     while (low < high) {
@@ -236,13 +244,13 @@ export class Store implements BlockStore {
     return null
   }
 
-  *#sentFrom(sender: Uint8Array, block: number): Generator<Place, undefined> {
+  *#sentFrom(sender: Uint8Array, block: number): Generator<TransactionLocation, undefined> {
     for (const { block: number, index } of this.#index.transactionsFrom(sender, SENDERS, block)) {
       if (this.#record(number).isSender(sender, index)) yield { number, index }
     }
   }
 
-  *#ofParty(address: Uint8Array, candidates: Iterable<TransactionPlace>): Iterable<Place> {
+  *#ofParty(address: Uint8Array, candidates: Iterable<TransactionPlace>): Iterable<TransactionLocation> {
     let record: BlockRecord | null = null
     for (const { block, index } of candidates) {
       if (record?.number !== block) record = this.#record(block)
@@ -250,7 +258,7 @@ export class Store implements BlockStore {
     }
   }
 
-  paymentsOf(number: number): readonly Payment[] {
+  gasPaymentsOf(number: number): readonly GasPayment[] {
     return this.#record(number).payments()
   }
 
@@ -262,7 +270,7 @@ export class Store implements BlockStore {
     return this.#head(number)?.timestamp ?? null
   }
 
-  *logs(filter: LogFilter, from: number, to: number): Iterable<PlacedLog> {
+  *logs(filter: LogFilter, from: number, to: number): Iterable<LocatedLog> {
     const bytes = byteFilter(filter)
     for (const { block: number, logs } of this.#candidates(bytes, from, to)) {
       const record = this.#record(number)
@@ -280,19 +288,19 @@ export class Store implements BlockStore {
 
   // --- blocks as JSON -------------------------------------------------------------------------------------------------------------------
 
-  blockText(number: number, full: boolean): Uint8Array {
+  blockJsonBytes(number: number, full: boolean): Uint8Array {
     return jsonWriter().block(this.#bytes(number), full)
   }
 
-  receiptsText(number: number): Uint8Array {
+  receiptsJsonBytes(number: number): Uint8Array {
     return jsonWriter().receipts(this.#bytes(number))
   }
 
-  transactionText({ number, index }: Place): Uint8Array {
+  transactionJsonBytes({ number, index }: TransactionLocation): Uint8Array {
     return jsonWriter().transaction(this.#bytes(number), index)
   }
 
-  receiptText({ number, index }: Place): Uint8Array {
+  receiptJsonBytes({ number, index }: TransactionLocation): Uint8Array {
     return jsonWriter().receipt(this.#bytes(number), index)
   }
 
@@ -300,7 +308,7 @@ export class Store implements BlockStore {
     return this.#index.count(byteFilter(filter), from, Math.min(to, this.height))
   }
 
-  *logsText(filter: LogFilter, from: number, to: number): Iterable<Uint8Array> {
+  *logsJsonBytes(filter: LogFilter, from: number, to: number): Iterable<Uint8Array> {
     const end = Math.min(to, this.height)
     const last = this.hashOf(end)
     for (const chunk of logText(this.#parts(byteFilter(filter), from, end), jsonWriter())) {
@@ -413,20 +421,20 @@ function nothing(): Staged {
   return { cut: null, blocks: [], edits: null, stateRoot: null, promises: undefined }
 }
 
-function keptOf(shelf: Shelf): KeptState | null {
+function keptOf(shelf: Shelf): PersistedState | null {
   const { state } = shelf
   if (state === null) return null
   return {
-    get floor() {
+    get oldestBlock() {
       return state.floor
     },
     get stateRoot() {
       if (shelf.stateRoot === null) throw new Error('the store is empty: there is no state')
       return shelf.stateRoot
     },
-    whole: () => state.whole(),
+    dump: () => state.whole(),
     at: (number) => state.at(number),
-    writesBack: (number) => state.writesBack(number),
+    writesToRevertTo: (number) => state.writesBack(number),
   }
 }
 

@@ -2,7 +2,7 @@ import { brotliCompress, brotliDecompressSync, constants } from 'node:zlib'
 import { Flashblock } from '../eth/index.ts'
 import { MAX_FRAME_BYTES } from './limits.ts'
 
-/** One WebSocket message of the stream: JSON text, or the same text under brotli as a binary message. */
+/** One WebSocket message: JSON text, or the same text compressed with brotli as a binary message. */
 export interface Frame {
   readonly bytes: Uint8Array
   readonly binary: boolean
@@ -10,12 +10,12 @@ export interface Frame {
 
 export type Encoding = 'plain' | 'brotli'
 
-/** The public wire format (snake_case, `index` and `metadata.block_number` as JSON numbers). */
+/** Encodes a flashblock in the public wire format (snake_case, `index` and `metadata.block_number` as JSON numbers). */
 export function plainFrame(flashblock: Flashblock): Frame {
   return { bytes: Buffer.from(Flashblock.toWire(flashblock)), binary: false }
 }
 
-/** Compresses on a thread of the pool: a flashblock of 1,000 transactions takes 83 ms, 40 % of its slot. */
+/** Compresses on libuv's thread pool: a flashblock of 1,000 transactions takes 83 ms, 40 % of its slot. */
 export function compress(frame: Frame): Promise<Frame> {
   return new Promise((resolve, reject) => {
     const params = { ...BROTLI, [constants.BROTLI_PARAM_SIZE_HINT]: frame.bytes.length }
@@ -27,8 +27,8 @@ export function compress(frame: Frame): Promise<Frame> {
 }
 
 /**
- * Reads a message of any publisher: text that begins with `{` once trimmed is JSON, everything else brotli. With lgwin 22 no
- * compressed message begins with `{`. Throws BadFrame.
+ * Decodes a message of any publisher: JSON if it begins with `{` after white space, else brotli. With lgwin 22 no compressed message begins
+ * with `{`. Throws BadFrame.
  */
 export function decodeFrame(message: string | Uint8Array): Flashblock {
   const json = typeof message === 'string' ? message : jsonOf(message)
@@ -39,7 +39,7 @@ export function decodeFrame(message: string | Uint8Array): Flashblock {
   }
 }
 
-/** What the public proxies use: a third of the size of the text. */
+/** Parameters of the public proxies; a third of the text's size. */
 const BROTLI = { [constants.BROTLI_PARAM_QUALITY]: 5, [constants.BROTLI_PARAM_LGWIN]: 22 }
 
 const OPENING_BRACE = 0x7b
@@ -63,7 +63,7 @@ function reason(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** A message that is no flashblock in the public wire format. */
+/** A message that is not a flashblock in the public wire format. */
 export class BadFrame extends Error {
   override readonly name = 'BadFrame'
 }

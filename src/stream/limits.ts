@@ -1,10 +1,11 @@
-/** Everything that could grow without end in this room. */
+/** Frames waiting for compression; beyond it frames are sent as plain text, which every reader accepts. */
+export const MAX_COMPRESSION_BACKLOG = 8
 
-/** Compressed frames wait for each other; behind this many, the next ones go out as plain text, which every reader accepts. */
-export const COMPRESSION_QUEUE = 8
+/**
+ * Frames waiting to be sent: 90 s of a chain at full speed. Beyond it subscribers are disconnected, because a stream with a gap is worse
+ * than none.
+ */
+export const MAX_QUEUED_FRAMES = 512
 
-/** Frames waiting for their turn. Beyond (90 s of a chain at full speed) the subscribers are cut off: a stream with a hole is worse than none. */
-export const WAITING_FRAMES = 512
-
-/** A frame that unfolds to more is refused: 200 ms of a 60 M gas chain is below 1 MB of text. */
+/** Larger decompressed frames are refused: 200 ms of a 60 Mgas chain is below 1 MB of text. */
 export const MAX_FRAME_BYTES = 32 * 1024 * 1024

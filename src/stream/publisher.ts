@@ -2,28 +2,28 @@ import type { Head } from '../chain/index.ts'
 import type { Flashblock } from '../eth/index.ts'
 import { compress, plainFrame } from './frame.ts'
 import type { Encoding, Frame } from './frame.ts'
-import { COMPRESSION_QUEUE, WAITING_FRAMES } from './limits.ts'
+import { MAX_COMPRESSION_BACKLOG, MAX_QUEUED_FRAMES } from './limits.ts'
 
-/** One reader of the stream. */
+/** A reader of the stream. */
 export interface Subscriber {
   readonly send: (frame: Frame) => void
-  /** the stream cannot be continued without a hole; nothing more is sent */
-  readonly cut: (reason: string) => void
+  /** Called when the stream cannot continue without a gap; no frame follows. */
+  readonly terminate: (reason: string) => void
 }
 
 /**
- * Turns flashblocks into frames, each made once and handed to every subscriber in order. Who subscribes gets what happens from
- * then on, nothing of before. Without subscribers it does nothing.
+ * Encodes each flashblock once and sends the frame to every subscriber in order, from the time of subscription. Does nothing without
+ * subscribers.
  */
 export class Publisher {
   readonly #plain = new Set<Subscriber>()
   readonly #brotli = new Set<Subscriber>()
-  readonly #waiting: Delivery[] = []
-  readonly #leave: () => void
+  readonly #queue: Delivery[] = []
+  readonly #unsubscribe: () => void
   #compressing = false
 
   constructor(head: Head) {
-    this.#leave = head.subscribe((event) => {
+    this.#unsubscribe = head.subscribe((event) => {
       if (event.kind === 'block' && !event.sealed) this.#publish(event.flashblock)
     })
   }
@@ -32,16 +32,16 @@ export class Publisher {
     return this.#plain.size + this.#brotli.size
   }
 
-  /** Answers the function that ends the subscription. */
+  /** Returns the unsubscribe function. */
   subscribe(encoding: Encoding, subscriber: Subscriber): () => void {
     const subscribers = encoding === 'plain' ? this.#plain : this.#brotli
     subscribers.add(subscriber)
     return () => subscribers.delete(subscriber)
   }
 
-  /** Listens to the head no longer. What waits for compression is still delivered. */
+  /** Unsubscribes from the head. Frames waiting for compression are still sent. */
   close(): void {
-    this.#leave()
+    this.#unsubscribe()
   }
 
   #publish(flashblock: Flashblock): void {
@@ -52,36 +52,36 @@ export class Publisher {
   }
 
   #enqueue(delivery: Delivery): void {
-    if (this.#waiting.length >= WAITING_FRAMES) return this.#cutOff()
-    this.#waiting.push(delivery)
+    if (this.#queue.length >= MAX_QUEUED_FRAMES) return this.#terminateAll()
+    this.#queue.push(delivery)
     if (!this.#compressing) void this.#deliver()
   }
 
-  /** One frame at a time: order is kept without bookkeeping, and one encoder's memory is enough. */
+  /** Compresses one frame at a time, which keeps the order and needs one encoder's memory. */
   async #deliver(): Promise<void> {
     this.#compressing = true
-    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
-      const frame = await this.#packed(next.frame)
+    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
+      const frame = await this.#compressed(next.frame)
       for (const subscriber of next.to) if (this.#brotli.has(subscriber)) subscriber.send(frame)
     }
     this.#compressing = false
   }
 
-  /** Plain text when compression has fallen behind or fails: readers look at the first byte anyway. */
-  async #packed(frame: Frame): Promise<Frame> {
-    if (this.#waiting.length >= COMPRESSION_QUEUE) return frame
+  /** Falls back to plain text when compression is behind or fails; readers check the first byte. */
+  async #compressed(frame: Frame): Promise<Frame> {
+    if (this.#queue.length >= MAX_COMPRESSION_BACKLOG) return frame
     return compress(frame).catch(() => frame)
   }
 
-  #cutOff(): void {
+  #terminateAll(): void {
     const subscribers = [...this.#brotli]
     this.#brotli.clear()
-    this.#waiting.length = 0
-    for (const subscriber of subscribers) subscriber.cut(`more than ${WAITING_FRAMES} flashblocks are waiting to be compressed`)
+    this.#queue.length = 0
+    for (const subscriber of subscribers) subscriber.terminate(`more than ${MAX_QUEUED_FRAMES} flashblocks are waiting to be compressed`)
   }
 }
 
-/** A frame and those who were subscribed when it happened. */
+/** A frame and its subscribers when it was published. */
 interface Delivery {
   readonly frame: Frame
   readonly to: readonly Subscriber[]

@@ -27,7 +27,7 @@ describe('the stream', () => {
     expect(numbers).toEqual(numbers.map((_, i) => (numbers[0] ?? 0) + i))
   })
 
-  test('shows each transaction once, as it then stands in the sealed block', async () => {
+  test('shows each transaction once, as in the sealed block', async () => {
     await using bench = await setUp()
     const frames = bench.listen('plain')
     for (let i = 0; i < 5; i++) {
@@ -42,7 +42,7 @@ describe('the stream', () => {
     }
   })
 
-  test('speaks the public format: text, snake_case, plain numbers where base/node-reth has them', async () => {
+  test('has the public format: text, snake_case, plain numbers where base/node-reth has them', async () => {
     await using bench = await setUp()
     const frames = bench.listen('plain')
     await bench.clock.advance(4_000)
@@ -55,7 +55,7 @@ describe('the stream', () => {
     expect(first.payload_id).toMatch(/^0x[0-9a-f]{16}$/)
   })
 
-  test('brings the same under brotli, in binary messages, in the same order', async () => {
+  test('sends the same under brotli, in binary messages, in the same order', async () => {
     await using bench = await setUp()
     const plain = bench.listen('plain')
     const packed = bench.listen('brotli')
@@ -81,7 +81,7 @@ describe('the stream', () => {
     expect(packed.map(({ bytes }) => decodeFrame(bytes))).toEqual(plain.map(({ bytes }) => decodeFrame(bytes)))
   })
 
-  test('replays nothing for who joins late', async () => {
+  test('replays nothing to late subscribers', async () => {
     await using bench = await setUp()
     const early = bench.listen('plain')
     await bench.clock.advance(1_000)
@@ -93,10 +93,10 @@ describe('the stream', () => {
     expect(late).toEqual(early.slice(seen))
   })
 
-  test('sends nothing to who has left, even what waits for compression', async () => {
+  test('sends nothing after an unsubscribe, also not frames waiting for compression', async () => {
     await using bench = await setUp()
     const frames: Frame[] = []
-    const leave = bench.publisher.subscribe('brotli', { send: (frame) => frames.push(frame), cut: () => undefined })
+    const leave = bench.publisher.subscribe('brotli', { send: (frame) => frames.push(frame), terminate: () => undefined })
     const others = bench.listen('brotli')
     await bench.clock.advance(200)
     leave()
@@ -105,13 +105,13 @@ describe('the stream', () => {
     expect(bench.publisher.subscribers).toBe(1)
   })
 
-  test('cuts brotli subscribers off rather than growing without end, and no others', async () => {
+  test('disconnects brotli subscribers, and no others, when its queue is full', async () => {
     await using bench = await setUp()
     const plain = bench.listen('plain')
     const [last] = await firstOf(bench, plain)
     const reasons: string[] = []
-    bench.publisher.subscribe('brotli', { send: () => undefined, cut: (reason) => reasons.push(reason) })
-    // One turn of the event loop, so that nothing can be compressed in between.
+    bench.publisher.subscribe('brotli', { send: () => undefined, terminate: (reason) => reasons.push(reason) })
+    // Synchronous, so that no frame is compressed in between.
     for (let i = 0; i < 600; i++) bench.node.chain.head.announce(last)
     expect(reasons).toEqual(['more than 512 flashblocks are waiting to be compressed'])
     expect(bench.publisher.subscribers).toBe(1)
@@ -119,7 +119,7 @@ describe('the stream', () => {
 })
 
 describe('decodeFrame', () => {
-  test('reads text, bytes with leading blanks, and brotli of any quality', async () => {
+  test('decodes text, bytes with leading white space, and brotli of any quality', async () => {
     const frame = await anyFrame()
     const text = Buffer.from(frame.bytes).toString()
     const wanted = decodeFrame(frame.bytes)
@@ -172,7 +172,7 @@ async function setUp(): Promise<Bench> {
       const frames: Frame[] = []
       publisher.subscribe(encoding, {
         send: (frame) => frames.push(frame),
-        cut: (reason) => {
+        terminate: (reason) => {
           throw new Error(reason)
         },
       })
@@ -191,7 +191,7 @@ async function anyFrame(): Promise<Frame> {
   return frame
 }
 
-/** An event with a flashblock, to be announced again. */
+/** Returns an event with a flashblock, to be announced again. */
 async function firstOf(bench: Bench, frames: readonly Frame[]) {
   const events: Parameters<Parameters<typeof bench.node.chain.head.subscribe>[0]>[0][] = []
   const leave = bench.node.chain.head.subscribe((event) => events.push(event))
@@ -206,7 +206,7 @@ async function firstOf(bench: Bench, frames: readonly Frame[]) {
 function byBlock(messages: readonly Flashblock[]): Flashblock[][] {
   const blocks = new Map<number, Flashblock[]>()
   for (const message of messages) blocks.set(message.blockNumber, [...(blocks.get(message.blockNumber) ?? []), message])
-  // The first may have begun before the subscription.
+  // The first block may have started before the subscription.
   return [...blocks.values()].filter(([first]) => first?.index === 0)
 }
 

@@ -22,7 +22,7 @@ describe('a view of a node', () => {
     const node = await testNode()
     await node.ask('anvil_setCode', SOMEBODY, Delegation.text(NOWHERE))
     const { view } = viewOf(node)
-    const { header } = node.chain.head.view.tagged('pending')
+    const { header } = node.chain.head.view.byTag('pending')
     expect(await view.now()).toEqual({ baseFee: header.baseFeePerGas, timestamp: header.timestamp })
     expect(await view.delegate(SOMEBODY)).toBe(NOWHERE)
     expect(await view.delegate(NOWHERE)).toBeNull()

@@ -1,4 +1,4 @@
-import type { Needs, View } from '../../chain/index.ts'
+import type { ViewScope, View } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
 import { Deadline, OutOfTime } from '../../evm/index.ts'
 import type { Context } from '../context.ts'
@@ -13,7 +13,7 @@ export interface ComputedRow<P extends readonly Param<unknown>[]> extends Omit<M
   /** Returns the JSON-ready result, the same in every thread. Synchronous; throws RpcError and the errors that `refusalOf` translates. */
   readonly compute: (ground: ComputeDeps, args: Values<P>) => unknown
   /** What `compute` reads. Called when that has started and run out of time, so the named blocks exist. */
-  readonly needs: (ground: ComputeDeps, args: Values<P>) => Needs
+  readonly needs: (ground: ComputeDeps, args: Values<P>) => ViewScope
   /** The call key: requests with the same one take about as long, and `needs` can be called before `compute`. null or absent: unknown. */
   readonly callKeyOf?: (args: Values<P>) => string | null
 }

@@ -1,5 +1,5 @@
 import { PrunedState } from '../../chain/index.ts'
-import type { Place, View } from '../../chain/index.ts'
+import type { TransactionLocation, View } from '../../chain/index.ts'
 import { EMPTY_CODE_HASH } from '../../eth/index.ts'
 import type { Address, Block, Hash } from '../../eth/index.ts'
 import type { Deadline, StateReader } from '../../evm/index.ts'
@@ -44,8 +44,8 @@ interface Shown {
   readonly status?: string
 }
 
-function receiptAt(view: View, place: Place): Shown {
-  return JSON.parse(Buffer.from(view.receiptText(place)).toString('latin1')) as Shown // our own text
+function receiptAt(view: View, place: TransactionLocation): Shown {
+  return JSON.parse(Buffer.from(view.receiptJsonBytes(place)).toString('latin1')) as Shown // our own text
 }
 
 function traced(view: View, address: Address, deadline: Deadline): Creation | null {

@@ -35,9 +35,9 @@ export function priced(request: CallRequest, footing: Footing, compat: Compat): 
  * Tools made for anvil and Hardhat send a whole block's gas with every transaction. Where we sign it, such a limit is
  * lowered to what a transaction may have here; one above the block's is left as it is, to be refused.
  */
-export function withinBlock(request: CallRequest, { gasLimit, mostTransactionGas }: Chain): CallRequest {
+export function withinBlock(request: CallRequest, { gasLimit, maxTransactionGas }: Chain): CallRequest {
   const { gas } = request
-  return gas === undefined || gas > gasLimit || gas <= mostTransactionGas ? request : { ...request, gas: mostTransactionGas }
+  return gas === undefined || gas > gasLimit || gas <= maxTransactionGas ? request : { ...request, gas: maxTransactionGas }
 }
 
 /** What is signed. */

@@ -1,5 +1,5 @@
 import { nextBaseFee } from '../../chain/index.ts'
-import type { Chain, Payment, View } from '../../chain/index.ts'
+import type { Chain, GasPayment, View } from '../../chain/index.ts'
 import { OP_BLOB_BASE_FEE } from '../../compat.ts'
 import type { Block, Header } from '../../eth/index.ts'
 import { blobBaseFee, nextExcessBlobGas, rulesAt } from '../../evm/index.ts'
@@ -59,7 +59,7 @@ export function suggestedTip(view: View): bigint {
 /** What the transactions of a block paid above its base fee, ascending, with the gas that they used. Deposits pay nothing and do not count. */
 export function tipsOf(
   { baseFeePerGas }: Header,
-  payments: readonly Payment[],
+  payments: readonly GasPayment[],
 ): readonly { readonly tip: bigint; readonly gasUsed: bigint }[] {
   const baseFee = baseFeePerGas ?? 0n
   return payments
@@ -84,7 +84,7 @@ function sampledTip(view: View): bigint {
   for (let number = newest; number > 0 && number > newest - SAMPLED_BLOCKS; number--) {
     const header = view.headerOf(number)
     if (header === null) continue
-    const tips = tipsOf(header, view.paymentsOf(number)).map(({ tip }) => tip)
+    const tips = tipsOf(header, view.gasPaymentsOf(number)).map(({ tip }) => tip)
     samples.push(...tips.filter((tip) => tip >= IGNORED_TIP).slice(0, SAMPLES_PER_BLOCK))
   }
   samples.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))

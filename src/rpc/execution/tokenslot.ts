@@ -21,7 +21,7 @@ const PROBE = 0x706f636b6574n
  * the right one makes it answer whatever stands there, the probe as well as `amount`. null: none does.
  */
 export function tokenSlot(view: View, token: Address, data: Uint8Array, amount: bigint): Place | null {
-  const site = siteOf(view, view.tagged('pending'))
+  const site = siteOf(view, view.byTag('pending'))
   const getter: Getter = { site, request: { to: token, data }, deadline: new Deadline(CALL_TIME_MS) }
   for (const place of slotsRead(getter).slice(0, TOKEN_SLOTS)) {
     if (answer(getter, place, PROBE) === PROBE && answer(getter, place, amount) === amount) return place

@@ -1,4 +1,4 @@
-import type { Location, Needs, View } from '../../chain/index.ts'
+import type { LocatedTransaction, ViewScope, View } from '../../chain/index.ts'
 import type { Block, Hash } from '../../eth/index.ts'
 import { TraceBudget, TraceTooLarge } from '../../evm/index.ts'
 import type { Deadline, TraceMaker } from '../../evm/index.ts'
@@ -7,14 +7,14 @@ import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { TRACE_BYTES } from '../limits.ts'
 
 /** Sealed or pre-confirmed. Throws RpcError -32000. */
-export function includedAt(view: View, transactionHash: Hash): Location {
+export function includedAt(view: View, transactionHash: Hash): LocatedTransaction {
   const place = view.locate(transactionHash)
   if (place === null) throw new RpcError(CODE.server, 'transaction not found')
   return place
 }
 
 /** The block, and the state that it runs on. */
-export function needsOfRun(view: View, block: Block): Needs {
+export function needsOfRun(view: View, block: Block): ViewScope {
   const { number } = block.header
   const parent = view.byNumber(number - 1)
   return { states: parent === null ? [] : [parent], blocks: [block], hashesBelow: [number] }
@@ -30,7 +30,13 @@ export function withRun<T>(view: View, block: Block, deadline: Deadline, work: (
 }
 
 /** What a tracer tells of the transaction at a place. */
-export function traceAt(view: View, { block, index }: Location, make: TraceMaker, budget: TraceBudget, deadline: Deadline): string {
+export function traceAt(
+  view: View,
+  { block, index }: LocatedTransaction,
+  make: TraceMaker,
+  budget: TraceBudget,
+  deadline: Deadline,
+): string {
   return withRun(view, block, deadline, (run) => {
     run.skipTo(index)
     return run.trace(make, budget)

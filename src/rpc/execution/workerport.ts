@@ -1,4 +1,4 @@
-import type { Needs, View } from '../../chain/index.ts'
+import type { ViewScope, View } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
 import type { Deadline } from '../../evm/index.ts'
 import type { JsonText } from '../texts.ts'
@@ -14,7 +14,7 @@ export interface ComputeDeps {
 /** The part of the chain that a request reads. */
 export interface Look {
   readonly view: View
-  readonly needs: Needs
+  readonly needs: ViewScope
 }
 
 /** A request that starts again in a worker thread: it took too long on the main thread, or is offloaded. */

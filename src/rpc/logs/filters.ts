@@ -1,5 +1,5 @@
 import { logsOfBlock } from '../../chain/index.ts'
-import type { Chain, HeadEvent, PlacedLog } from '../../chain/index.ts'
+import type { Chain, HeadEvent, LocatedLog } from '../../chain/index.ts'
 import type { Block, Hash } from '../../eth/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { FILTER_CHANGES, FILTER_IDLE_MS, FILTERS_PER_TIER } from '../limits.ts'
@@ -8,7 +8,7 @@ import { randomId } from './randomid.ts'
 
 /** A log that came, or (`removed`) one that a reorganisation took away. */
 export interface LogChange {
-  readonly placed: PlacedLog
+  readonly placed: LocatedLog
   readonly removed: boolean
 }
 

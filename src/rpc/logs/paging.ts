@@ -1,4 +1,4 @@
-import type { Place, View } from '../../chain/index.ts'
+import type { TransactionLocation, View } from '../../chain/index.ts'
 import { Hex } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
 import { JsonText } from '../texts.ts'
@@ -8,7 +8,7 @@ import { JsonText } from '../texts.ts'
  * page begins with another block. Its flags: nothing is newer than it, nothing is older.
  */
 interface Page {
-  readonly places: readonly Place[]
+  readonly places: readonly TransactionLocation[]
   readonly firstPage: boolean
   readonly lastPage: boolean
 }
@@ -28,8 +28,8 @@ export function pageAfter(view: View, address: Address, block: number, size: num
   return pageJson(view, { places: places.reverse(), firstPage: isLast, lastPage })
 }
 
-function taken(all: Iterable<Place>, size: number): { readonly places: Place[]; readonly isLast: boolean } {
-  const places: Place[] = []
+function taken(all: Iterable<TransactionLocation>, size: number): { readonly places: TransactionLocation[]; readonly isLast: boolean } {
+  const places: TransactionLocation[] = []
   for (const place of all) {
     if (places.length >= size && places.at(-1)?.number !== place.number) return { places, isLast: false }
     places.push(place)
@@ -37,15 +37,15 @@ function taken(all: Iterable<Place>, size: number): { readonly places: Place[]; 
   return { places, isLast: true }
 }
 
-function isNone(places: Iterable<Place>): boolean {
+function isNone(places: Iterable<TransactionLocation>): boolean {
   for (const _ of places) return false
   return true
 }
 
 /** Made of what the store prints: nothing is decoded. */
 function pageJson(view: View, { places, firstPage, lastPage }: Page): JsonText {
-  const transactions = places.map((place) => text(view.transactionText(place)))
-  const receipts = places.map((place) => timed(text(view.receiptText(place)), view.timestampOf(place.number) ?? 0)) // they are there
+  const transactions = places.map((place) => text(view.transactionJsonBytes(place)))
+  const receipts = places.map((place) => timed(text(view.receiptJsonBytes(place)), view.timestampOf(place.number) ?? 0)) // they are there
   return new JsonText(
     `{"txs":[${transactions.join(',')}],"receipts":[${receipts.join(',')}],"firstPage":${firstPage},"lastPage":${lastPage}}`,
   )

@@ -1,4 +1,4 @@
-import { matches } from '../../chain/index.ts'
+import { matchesFilter } from '../../chain/index.ts'
 import type { Chain, HeadEvent, LogFilter } from '../../chain/index.ts'
 import type { Block, Hash, Transaction } from '../../eth/index.ts'
 import { transactionJson } from '../json.ts'
@@ -129,7 +129,7 @@ export function feedsOf(chain: Chain): Feeds {
 }
 
 function notify(logs: readonly AnnouncedLog[], filter: LogFilter, sink: Sink): void {
-  for (const { log, json } of logs) if (matches(filter, log)) sink(json())
+  for (const { log, json } of logs) if (matchesFilter(filter, log)) sink(json())
 }
 
 function announcedOf(pending: Block | null): Announced {

@@ -214,7 +214,7 @@ async function stateOf({ chain, ask }: TestNode): Promise<unknown> {
     pool: chain.pool.all().map((tx) => tx.hash),
     cadence: chain.cadence,
     clock: chain.clock.nowMs(),
-    time: chain.time.mark(),
+    time: chain.time.snapshot(),
     gasLimit: chain.gasLimit,
     coinbase: chain.coinbase,
     minGasPrice: chain.minGasPrice,

@@ -113,14 +113,14 @@ function blockText({ chain: { head }, texts }: Context, ref: BlockRef, full: boo
   const { view } = head
   const number = sealedNumber(view, ref)
   if (number === null) return show(findBlock(view, ref), (block) => blockJson(block, full))
-  return texts.get(full ? 'full block' : 'block', hashOf(view, number), () => view.blockText(number, full))
+  return texts.get(full ? 'full block' : 'block', hashOf(view, number), () => view.blockJsonBytes(number, full))
 }
 
 function receiptsText({ chain: { head }, texts }: Context, ref: BlockRef): JsonBytes | readonly Json[] | null {
   const { view } = head
   const number = sealedNumber(view, ref)
   if (number === null) return show(findBlock(view, ref), receiptsJson)
-  return texts.get('receipts', hashOf(view, number), () => view.receiptsText(number))
+  return texts.get('receipts', hashOf(view, number), () => view.receiptsJsonBytes(number))
 }
 
 function hashOf(view: View, number: number): Hash {

@@ -1,4 +1,4 @@
-import type { Needs, View } from '../../chain/index.ts'
+import type { ViewScope, View } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
 import { Hex } from '../../eth/index.ts'
 import type { AccessListItem, Address, Hash } from '../../eth/index.ts'
@@ -125,7 +125,7 @@ function answerAt<T>(
 }
 
 /** The block and its state. Under another number the call sees the hashes below that one. */
-function needsOf(view: View, ref: BlockRef | undefined, overrides?: BlockOverrides): Needs {
+function needsOf(view: View, ref: BlockRef | undefined, overrides?: BlockOverrides): ViewScope {
   const block = requireBlock(view, ref)
   return { states: [block], blocks: [], hashesBelow: [overrides?.number ?? block.header.number] }
 }

@@ -114,7 +114,7 @@ function followingBaseFee(view: View, header: Header): bigint {
 
 /** Oldest first; fewer than asked for when the chain is younger. */
 function lastHeaders(view: View, count: number, newest: Infer<typeof blockNumber>): Header[] {
-  const last = newest.kind === 'tag' ? view.tagged(newest.tag).header : view.headerOf(newest.number)
+  const last = newest.kind === 'tag' ? view.byTag(newest.tag).header : view.headerOf(newest.number)
   if (last === null) {
     const asked = newest.kind === 'number' ? newest.number : newest.tag
     throw invalidParams(`request beyond head block: requested ${asked}, head ${view.head.header.number}`)
@@ -134,7 +134,7 @@ function lastRewards(view: View, headers: readonly Header[], wanted: readonly nu
   for (let i = headers.length - 1; i >= 0 && transactions < FEE_HISTORY_TRANSACTIONS; i--) {
     const header = headers[i]!
     const { pending } = view
-    const payments = pending?.header.number === header.number ? pending.receipts : view.paymentsOf(header.number)
+    const payments = pending?.header.number === header.number ? pending.receipts : view.gasPaymentsOf(header.number)
     all.push(rewards(tipsOf(header, payments), wanted))
     transactions += payments.length
   }

@@ -47,7 +47,7 @@ export function fill({ chain, compat }: Context, request: CallRequest): Transact
 
 function atTheTip(chain: Chain): Footing {
   const { view } = chain.head
-  const block = view.tagged('pending')
+  const block = view.byTag('pending')
   const baseFee = block.header.baseFeePerGas === null ? null : comingBaseFee(view)
   return { view, block, baseFee, gasPrice: offeredGasPrice(view, chain) }
 }
@@ -55,7 +55,7 @@ function atTheTip(chain: Chain): Footing {
 /** After all that is pre-confirmed and all that follows on it in the pool. */
 function nextNonce(chain: Chain, sender: Address): bigint {
   const { view } = chain.head
-  const nonce = view.state(view.tagged('pending')).account(sender)?.nonce ?? 0n
+  const nonce = view.state(view.byTag('pending')).account(sender)?.nonce ?? 0n
   return chain.pool.nextNonce(sender, nonce)
 }
 

@@ -38,13 +38,15 @@ describe.each(CADENCES)('snapshots under %s', (_, cadence) => {
     await ask('evm_setAutomine', false)
     await node.send({ to: STRANGER })
     const id = await ask('evm_snapshot')
-    const before = { head: chain.head.view.head.hash, pool: chain.pool.all(), time: chain.time.mark(), gasLimit: chain.gasLimit }
+    const before = { head: chain.head.view.head.hash, pool: chain.pool.all(), time: chain.time.snapshot(), gasLimit: chain.gasLimit }
     await ask('anvil_setBalance', STRANGER, 5)
     await ask('anvil_mine', 2)
     await ask('evm_increaseTime', 5_000)
     await ask('evm_setBlockGasLimit', 20_000_000)
     expect(await ask('evm_revert', id)).toBe(true)
-    expect({ head: chain.head.view.head.hash, pool: chain.pool.all(), time: chain.time.mark(), gasLimit: chain.gasLimit }).toEqual(before)
+    expect({ head: chain.head.view.head.hash, pool: chain.pool.all(), time: chain.time.snapshot(), gasLimit: chain.gasLimit }).toEqual(
+      before,
+    )
     expect(await ask('eth_getBalance', STRANGER)).toBe('0x0')
   })
 

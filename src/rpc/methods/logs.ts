@@ -156,7 +156,7 @@ function rangeOf(view: View, { from, to }: LogQuery): Range | null {
 /** `pending` stands for the block under construction, without one for the latest (which then has no pending part). */
 function placeOf(view: View, end: LogQuery['from']): number {
   if (end === undefined) return view.head.header.number
-  return end.kind === 'number' ? end.number : view.tagged(end.tag).header.number
+  return end.kind === 'number' ? end.number : view.byTag(end.tag).header.number
 }
 
 /** A filter may name blocks that do not exist yet. */

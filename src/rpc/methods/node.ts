@@ -87,7 +87,7 @@ export const NODE_METHODS: readonly Method[] = [
     params: [],
     result: ADDRESS,
     example: { params: [], result: '0x4200000000000000000000000000000000000011' },
-    handler: ({ chain }) => chain.head.view.tagged('pending').header.coinbase,
+    handler: ({ chain }) => chain.head.view.byTag('pending').header.coinbase,
   }),
   method({
     name: 'eth_mining',
@@ -140,7 +140,7 @@ export const NODE_METHODS: readonly Method[] = [
     handler: ({ chain }) => {
       const { head } = chain.head.view
       const kept = { disabled: false, oldestBlock: '0x0' }
-      const recent = { disabled: false, oldestBlock: Hex.fromQuantity(chain.sealed.oldestState()) }
+      const recent = { disabled: false, oldestBlock: Hex.fromQuantity(chain.sealed.oldestStateBlock()) }
       return {
         head: { number: Hex.fromQuantity(head.header.number), hash: head.hash },
         state: recent,

@@ -262,7 +262,7 @@ function selectorOnly(block: Block, index: number): Json {
 }
 
 function sentWith(view: View, sender: Address, nonce: bigint): Hash | null {
-  const place = view.sentWith(sender, nonce)
+  const place = view.bySenderAndNonce(sender, nonce)
   if (place !== null) return view.byNumber(place.number)?.transactions[place.index]?.hash ?? null
   return view.pending?.transactions.find((tx) => tx.from === sender && tx.nonce === nonce)?.hash ?? null
 }

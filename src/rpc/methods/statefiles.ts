@@ -54,7 +54,7 @@ export const STATE_FILE_METHODS: readonly Method[] = [
 /** The first piece is there when nothing is open; the rest tells of the same moment. */
 async function textAtRest(chain: Chain): Promise<Iterable<string>> {
   const text = stateFileText(chain)
-  const first = await chain.atRest(() => text.next())
+  const first = await chain.readSealed(() => text.next())
   return (function* () {
     if (first.done !== true) yield first.value
     yield* text

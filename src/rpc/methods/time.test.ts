@@ -34,7 +34,7 @@ describe('evm_setNextBlockTimestamp', () => {
   it('holds for the block that opens next under preconf', async () => {
     const { ask, clock, chain } = await testNode({ cadence: PRECONF })
     await ask('evm_setNextBlockTimestamp', GENESIS_SECONDS + 777)
-    expect(chain.head.view.tagged('pending').header.timestamp).toBe(GENESIS_SECONDS + 777)
+    expect(chain.head.view.byTag('pending').header.timestamp).toBe(GENESIS_SECONDS + 777)
     await clock.advance(2_000)
     expect(chain.head.view.head.header.timestamp).toBe(GENESIS_SECONDS + 777)
     await clock.advance(2_000)
@@ -46,12 +46,12 @@ describe('evm_setNextBlockTimestamp', () => {
     await send({ to: ALICE })
     await clock.advance(200)
     const promised = chain.head.view
-    const taken = promised.tagged('pending').header.timestamp
+    const taken = promised.byTag('pending').header.timestamp
     await expect(ask('evm_setNextBlockTimestamp', taken)).rejects.toThrow(`lower than or equal to previous block's timestamp ${taken}`)
     expect(chain.head.view).toBe(promised)
     await ask('evm_setNextBlockTimestamp', taken + 1)
     expect(chain.head.view.head.header).toMatchObject({ number: 1, timestamp: taken })
-    expect(chain.head.view.tagged('pending').header.timestamp).toBe(taken + 1)
+    expect(chain.head.view.byTag('pending').header.timestamp).toBe(taken + 1)
   })
 })
 

@@ -77,7 +77,7 @@ export const TIME_METHODS: readonly Method[] = [
     result: BOOLEAN,
     example: { params: [], result: true },
     handler: async ({ chain }) => {
-      const had = chain.time.mark().intervalSeconds !== null
+      const had = chain.time.snapshot().intervalSeconds !== null
       await chain.setTimestampInterval(null)
       return had
     },

@@ -1,4 +1,4 @@
-import type { Needs, View } from '../../chain/index.ts'
+import type { ViewScope, View } from '../../chain/index.ts'
 import type { Block, Hash } from '../../eth/index.ts'
 import type { Deadline, TraceBudget } from '../../evm/index.ts'
 import { findBlock } from '../blocks.ts'
@@ -136,7 +136,7 @@ function onSite<T>(view: View, block: Block, txIndex: number | undefined, deadli
 }
 
 /** Under another number the call sees the hashes below that one. */
-function needsOfCall(view: View, block: Block, options: CallOptions | undefined): Needs {
+function needsOfCall(view: View, block: Block, options: CallOptions | undefined): ViewScope {
   const { number } = block.header
   const hashesBelow = [number, options?.blockOverrides?.number ?? number]
   return options?.txIndex === undefined ? { states: [block], blocks: [], hashesBelow } : { ...needsOfRun(view, block), hashesBelow }

@@ -1,4 +1,4 @@
-import type { Location } from '../../chain/index.ts'
+import type { LocatedTransaction } from '../../chain/index.ts'
 import { Hex } from '../../eth/index.ts'
 import type { Block, Transaction } from '../../eth/index.ts'
 import { findBlock, findTransaction } from '../blocks.ts'
@@ -23,8 +23,8 @@ export const TRANSACTION_METHODS: readonly Method[] = [
     example: { params: [HASH_EXAMPLE], result: TRANSACTION_EXAMPLE },
     handler: ({ chain }, [hash]) => {
       const { view } = chain.head
-      const sealed = view.placeOf(hash)
-      if (sealed !== null) return new JsonBytes(view.transactionText(sealed))
+      const sealed = view.locationOf(hash)
+      if (sealed !== null) return new JsonBytes(view.transactionJsonBytes(sealed))
       const found = findTransaction(chain, hash)
       return found === null ? null : transactionJson(found.tx, found.place)
     },
@@ -79,8 +79,8 @@ export const TRANSACTION_METHODS: readonly Method[] = [
     example: { params: [HASH_EXAMPLE], result: { transactionHash: HASH_EXAMPLE, status: '0x1', gasUsed: '0x5208', logs: [] } },
     handler: ({ chain }, [hash]) => {
       const { view } = chain.head
-      const sealed = view.placeOf(hash)
-      if (sealed !== null) return new JsonBytes(view.receiptText(sealed))
+      const sealed = view.locationOf(hash)
+      if (sealed !== null) return new JsonBytes(view.receiptJsonBytes(sealed))
       const place = view.locatePending(hash)
       return place === null ? null : receiptJson(place)
     },
@@ -95,20 +95,20 @@ export const TRANSACTION_METHODS: readonly Method[] = [
   }),
 ]
 
-function place(block: Block | null, index: number): Location | null {
+function place(block: Block | null, index: number): LocatedTransaction | null {
   return block === null || index >= block.transactions.length ? null : { block, index }
 }
 
-function transactionAt({ block, index }: Location): Transaction | null {
+function transactionAt({ block, index }: LocatedTransaction): Transaction | null {
   return block.transactions[index] ?? null
 }
 
-function show(place: Location | null) {
+function show(place: LocatedTransaction | null) {
   const tx = place === null ? null : transactionAt(place)
   return tx === null ? null : transactionJson(tx, place)
 }
 
-function raw(place: Location | null): Hex | null {
+function raw(place: LocatedTransaction | null): Hex | null {
   const tx = place === null ? null : transactionAt(place)
   return tx === null ? null : Hex.fromBytes(tx.raw)
 }

@@ -1,4 +1,4 @@
-import { Trie, environment, nextBaseFee } from '../../chain/index.ts'
+import { Trie, toBlockEnv, nextBaseFee } from '../../chain/index.ts'
 import type { View } from '../../chain/index.ts'
 import { Address, Block, Bloom, EMPTY_OMMERS, EMPTY_ROOT, Hash, Header, Hex, Receipt, Withdrawal } from '../../eth/index.ts'
 import type { Log, Transaction } from '../../eth/index.ts'
@@ -234,7 +234,7 @@ export class Simulation {
   }
 
   #context(frame: Header, { overrides }: PlannedBlock, rules: Rules): BlockContext {
-    const env = environment(frame, rules, (number) => this.#hashes.get(number) ?? this.#view.blockHash(number))
+    const env = toBlockEnv(frame, rules, (number) => this.#hashes.get(number) ?? this.#view.blockHash(number))
     const { config } = this.#view
     return { config, rules, env: { ...env, blobBaseFee: overrides?.blobBaseFee ?? env.blobBaseFee } }
   }

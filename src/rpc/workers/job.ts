@@ -1,11 +1,11 @@
-import { FarState } from '../../chain/index.ts'
-import type { ViewSlice } from '../../chain/index.ts'
+import { StateNotInMemory } from '../../chain/index.ts'
+import type { PartialView } from '../../chain/index.ts'
 import { refusalOf } from '../refusals.ts'
 import type { Task } from '../execution/workerport.ts'
 import type { JsonText } from '../texts.ts'
 
-/** Throws what `sliceOf` throws. */
-export type Cut = (task: Task) => ViewSlice
+/** Throws what `toPartialView` throws. */
+export type Cut = (task: Task) => PartialView
 
 /** A task, and the one who waits for it. */
 export class Job {
@@ -23,12 +23,12 @@ export class Job {
   }
 
   /** As it is to be cut now: chains go on while a job waits. Null: what it needs is gone, and it was rejected. */
-  slice(): ViewSlice | null {
+  slice(): PartialView | null {
     try {
       return this.#cut(this.task)
     } catch (error) {
       // State that only the store holds stays where the store is.
-      if (error instanceof FarState) this.resolve(null)
+      if (error instanceof StateNotInMemory) this.resolve(null)
       else this.reject(refusalOf(error) ?? error)
       return null
     }

@@ -1,4 +1,4 @@
-import type { FeedStep, ViewSlice } from '../../chain/index.ts'
+import type { StateSyncStep, PartialView } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
 import type { ChainConfig, Tier1Settings } from '../../evm/index.ts'
 
@@ -16,13 +16,13 @@ export interface TaskMessage {
   readonly method: string
   readonly args: readonly unknown[]
   /** null: that of the task before */
-  readonly slice: ViewSlice | null
+  readonly slice: PartialView | null
   /** of its time, before */
   readonly spentMs: number
 }
 
 /** First `begin`, then the state, then tasks: the next one when the last one was answered. */
-export type ToThread = BeginMessage | { readonly kind: 'feed'; readonly steps: readonly FeedStep[] } | TaskMessage
+export type ToThread = BeginMessage | { readonly kind: 'feed'; readonly steps: readonly StateSyncStep[] } | TaskMessage
 
 export type FromThread =
   /** it has loaded what it needs */

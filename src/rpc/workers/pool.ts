@@ -1,5 +1,5 @@
-import { sliceOf } from '../../chain/index.ts'
-import type { View, ViewSlice } from '../../chain/index.ts'
+import { toPartialView } from '../../chain/index.ts'
+import type { View, PartialView } from '../../chain/index.ts'
 import type { Block } from '../../eth/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { BUSY_MAIN_THREAD_MS, FIRST_MAIN_THREAD_TIMES, SHARED_WAITING, MAIN_THREAD_MS, WAITING_TASKS } from '../limits.ts'
@@ -43,7 +43,7 @@ export class Workers implements Parallel {
   /** tasks that wait or are being worked on: of those that are shared, and of those that took too long */
   readonly #at = { shared: 0, long: 0 }
   /** the newest slice of what is shared, and of what it was cut */
-  #shared: { readonly view: View; readonly block: Block; readonly slice: ViewSlice } | null = null
+  #shared: { readonly view: View; readonly block: Block; readonly slice: PartialView } | null = null
   #watching: NodeJS.Timeout | null = null
   /** threads at a time; fewer than wished for when another could not be started */
   #most: number
@@ -86,13 +86,13 @@ export class Workers implements Parallel {
   }
 
   /** Those that are shared look at one block of one View, a flashblock long: the slice is the same object, and threads are told it once. */
-  readonly #cut = ({ look, isShared }: Task): ViewSlice => {
+  readonly #cut = ({ look, isShared }: Task): PartialView => {
     const { view, needs } = look()
     const [block] = needs.states
-    if (!isShared || block === undefined) return sliceOf(view, needs)
+    if (!isShared || block === undefined) return toPartialView(view, needs)
     const last = this.#shared
     if (last?.view === view && last.block === block) return last.slice
-    const slice = sliceOf(view, needs)
+    const slice = toPartialView(view, needs)
     this.#shared = { view, block, slice }
     return slice
   }
@@ -158,7 +158,7 @@ export class Workers implements Parallel {
   }
 
   /** Whatever goes wrong with one job is not for those behind it. */
-  #placeOrRefuse(job: Job, slice: ViewSlice): void {
+  #placeOrRefuse(job: Job, slice: PartialView): void {
     try {
       this.#place(job, slice)
     } catch (error) {
@@ -167,7 +167,7 @@ export class Workers implements Parallel {
   }
 
   /** There is room. */
-  #place(job: Job, slice: ViewSlice): void {
+  #place(job: Job, slice: PartialView): void {
     const idle = this.#idle
     if (idle.some((worker) => worker.take(job, slice))) return
     if (job.task.isShared) return this.#unplaced(job, idle)

@@ -18,7 +18,7 @@ export function threadService(post: (message: FromThread) => void): (message: To
   return (message) => {
     if (message.kind === 'begin') begun = begin(message)
     else if (begun === null) throw new Error(`"${message.kind}" before "begin"`)
-    else if (message.kind === 'feed') for (const step of message.steps) begun.replica.take(step)
+    else if (message.kind === 'feed') for (const step of message.steps) begun.replica.apply(step)
     else post(answer(message, begun))
   }
 }

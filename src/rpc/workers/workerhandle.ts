@@ -1,5 +1,5 @@
-import { Breath, Feed } from '../../chain/index.ts'
-import type { StateHistory, ViewSlice } from '../../chain/index.ts'
+import { TimeSlice, StateSync } from '../../chain/index.ts'
+import type { StateHistory, PartialView } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
 import type { ChainConfig } from '../../evm/index.ts'
 import { OutOfTime, tier1 } from '../../evm/index.ts'
@@ -33,13 +33,13 @@ type State = 'starting' | 'told' | 'idle' | 'busy' | 'ended'
 /** One thread and what it knows. It does one job at a time. */
 export class WorkerHandle {
   readonly #parts: RunnerParts
-  readonly #feed: Feed
+  readonly #feed: StateSync
   #thread: Thread | null = null
   #state: State = 'starting'
   #isReady = false
   #job: Job | null = null
   /** that the thread was told last */
-  #slice: ViewSlice | null = null
+  #slice: PartialView | null = null
   /** when it got its job */
   #sinceMs = 0
   /** until a job, or the rest before the next one, has lasted too long */
@@ -47,7 +47,7 @@ export class WorkerHandle {
 
   constructor(parts: RunnerParts) {
     this.#parts = parts
-    this.#feed = new Feed(parts.history)
+    this.#feed = new StateSync(parts.history)
   }
 
   get isIdle(): boolean {
@@ -88,8 +88,8 @@ export class WorkerHandle {
   }
 
   /** False: it cannot follow to where the slice is. */
-  take(job: Job, slice: ViewSlice): boolean {
-    const steps = this.#feed.follow(slice.versions.values())
+  take(job: Job, slice: PartialView): boolean {
+    const steps = this.#feed.catchUp(slice.versions.values())
     if (steps === null || this.#thread === null) return false
     const { method, args, limitMs, spentMs } = job.task
     const isKnown = steps.length === 0 && slice === this.#slice
@@ -129,10 +129,10 @@ export class WorkerHandle {
     const versions = job?.slice()?.versions.values() ?? [this.#parts.headVersion()]
     const { mode, promoteAtGas, operationsPerFunction } = tier1.settings
     this.#thread?.post({ kind: 'begin', config, compat, tier1: { mode, promoteAtGas, operationsPerFunction } })
-    const breath = new Breath()
-    for (const step of this.#feed.begin(Math.min(...versions, this.#parts.history.version))) {
+    const breath = new TimeSlice()
+    for (const step of this.#feed.start(Math.min(...versions, this.#parts.history.version))) {
       this.#thread?.post({ kind: 'feed', steps: [step] })
-      await breath.take()
+      await breath.yieldIfExpired()
       if (this.#hasEnded) return
     }
   }

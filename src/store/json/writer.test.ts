@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { matches } from '../../chain/index.ts'
+import { matchesFilter } from '../../chain/index.ts'
 import type { LogFilter } from '../../chain/index.ts'
 import { Address, Hash, Hex } from '../../eth/index.ts'
 import type { Block } from '../../eth/index.ts'
@@ -281,7 +281,9 @@ function log(number: number, topics: readonly bigint[] = []): Block['receipts'][
 function logsOf(block: Block, filter: LogFilter = { addresses: null, topics: [] }): readonly string[] {
   return block.receipts.flatMap(({ logs, firstLogIndex }, transactionIndex) =>
     logs.flatMap((each, i) =>
-      matches(filter, each) ? [`${JSON.stringify(logJson({ log: each, block, transactionIndex, logIndex: firstLogIndex + i }))},`] : [],
+      matchesFilter(filter, each)
+        ? [`${JSON.stringify(logJson({ log: each, block, transactionIndex, logIndex: firstLogIndex + i }))},`]
+        : [],
     ),
   )
 }

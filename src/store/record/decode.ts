@@ -1,4 +1,4 @@
-import type { Payment } from '../../chain/index.ts'
+import type { GasPayment } from '../../chain/index.ts'
 import { Header, Rlp, Transaction, isTransactionType } from '../../eth/index.ts'
 import type {
   AccessListItem,
@@ -29,7 +29,7 @@ export function decodeHeader(bytes: Uint8Array): Header {
 }
 
 /** What its transactions paid, in their order. */
-export function decodePayments(bytes: Uint8Array): readonly Payment[] {
+export function decodePayments(bytes: Uint8Array): readonly GasPayment[] {
   return new Decoding(bytes).payments()
 }
 
@@ -109,7 +109,7 @@ class Decoding {
     }
   }
 
-  payments(): readonly Payment[] {
+  payments(): readonly GasPayment[] {
     const fields = this.#fields
     return this.#rows().map((row) => {
       fields.open(this.#u32(row + layout.T_RECEIPT))

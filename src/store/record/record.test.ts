@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { logsOfBlock, matches } from '../../chain/index.ts'
-import type { LogFilter, PlacedLog } from '../../chain/index.ts'
+import { logsOfBlock, matchesFilter } from '../../chain/index.ts'
+import type { LogFilter, LocatedLog } from '../../chain/index.ts'
 import type { Block } from '../../eth/index.ts'
 import { Address, Bloom, Hash } from '../../eth/index.ts'
 import { BlockRecord, CorruptRecord, byteFilter, encodeBlock } from './index.ts'
@@ -11,7 +11,7 @@ import { chainBlocks, formerRecord, someBlock } from './record.fixture.ts'
 const RUNS = { seed: 5, numRuns: 200 }
 const EVERY: LogFilter = { addresses: null, topics: [] }
 
-function everyLog(block: Block): readonly PlacedLog[] {
+function everyLog(block: Block): readonly LocatedLog[] {
   return [...logsOfBlock(block, EVERY)]
 }
 
@@ -65,7 +65,7 @@ describe('without decoding it, a record', () => {
         const filter = filterNear(aim, () => numbers.next().value)
         const bytes = byteFilter(filter)
         for (const { log, logIndex } of logs) {
-          const isMatch = matches(filter, log)
+          const isMatch = matchesFilter(filter, log)
           expect(record.matches(bytes, logIndex)).toBe(isMatch)
           if (isMatch) hits++
           else misses++
@@ -94,7 +94,7 @@ const EVERY_BYTE = byteFilter(EVERY)
 const OTHER = Hash.fromBigint(77n)
 
 /** A filter that the log may meet: each condition is left out, met, met among others, not met, or not to be met at all. */
-function filterNear(log: PlacedLog['log'], next: () => number): LogFilter {
+function filterNear(log: LocatedLog['log'], next: () => number): LogFilter {
   const condition = <T>(value: T | undefined, other: T): ReadonlySet<T> | null => {
     const choice = next() % 8
     if (choice === 0) return new Set()

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import type { Payment, PlacedLog } from '../../chain/index.ts'
+import type { GasPayment, LocatedLog } from '../../chain/index.ts'
 import type { Block, Hash, Header } from '../../eth/index.ts'
 import * as layout from '../writer/layout.ts'
 import { decodeBlock, decodeHeader, decodePayments, logAt } from './decode.ts'
@@ -94,7 +94,7 @@ export class BlockRecord {
     return decodeBlock(this.bytes)
   }
 
-  payments(): readonly Payment[] {
+  payments(): readonly GasPayment[] {
     return decodePayments(this.bytes)
   }
 
@@ -103,7 +103,7 @@ export class BlockRecord {
   }
 
   /** `logIndex` counts over the block. Throws RangeError when the block has no such log. */
-  log(logIndex: number): Omit<PlacedLog, 'block'> {
+  log(logIndex: number): Omit<LocatedLog, 'block'> {
     const start = this.#logStart(logIndex)
     return { log: logAt(this.bytes, this.#view, start), transactionIndex: this.#u32(start + layout.L_TRANSACTION), logIndex }
   }

@@ -362,7 +362,7 @@ test('blocks are laid on a shelf that the store reads', async () => {
   expect(store.height).toBe(3)
   expect(store.byNumber(3)).toEqual(chain.head.view.byNumber(3))
   const [transaction] = chain.head.view.byNumber(3)!.transactions.slice(-1)
-  expect(store.placeOf(transaction!.hash)?.number).toBe(3)
+  expect(store.locationOf(transaction!.hash)?.number).toBe(3)
 })
 
 function flipped(base64: string): string {

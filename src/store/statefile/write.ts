@@ -24,7 +24,7 @@ export function* stateFileText(chain: Chain): Generator<string, void, undefined>
   const stateRoot = history.stateRoot(headVersion)
   yield `{"block":${blockEnvironment(header, config)},"accounts":`
   assertHeld()
-  yield* accountsText(history.whole(headVersion, STATE_FILE_KEYS_PER_PIECE))
+  yield* accountsText(history.dump(headVersion, STATE_FILE_KEYS_PER_PIECE))
   const block = { header: headerJson(header), transactions: [], ommers: [], withdrawals: null }
   yield `,"best_block_number":${header.number},"blocks":[${JSON.stringify(block)}],"transactions":[],"historical_states":null,"pocketchain":`
   yield* ownText(chain, stateRoot, recordsOf(store, header.number, assertHeld))

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import { Mutex } from './mutex.ts'
+
+test('runs one call at a time in call order, also after failures', async () => {
+  const mutex = new Mutex()
+  const log: string[] = []
+  const work =
+    (name: string, fails = false) =>
+    async (): Promise<string> => {
+      log.push(`${name} begins`)
+      await Promise.resolve()
+      log.push(`${name} ends`)
+      if (fails) throw new Error(name)
+      return name
+    }
+  const results = await Promise.allSettled([
+    mutex.runExclusive(work('a')),
+    mutex.runExclusive(work('b', true)),
+    mutex.runExclusive(work('c')),
+  ])
+  expect(log).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends'])
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+})
+
+test('idle resolves when all calls have settled', async () => {
+  const mutex = new Mutex()
+  let done = false
+  void mutex.runExclusive(async () => {
+    await Promise.resolve()
+    done = true
+  })
+  await mutex.idle()
+  expect(done).toBe(true)
+})

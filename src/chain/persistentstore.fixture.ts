@@ -1,0 +1,152 @@
+import type { Address } from '../eth/index.ts'
+import type { Account } from '../evm/index.ts'
+import { MemoryShelf, Store } from '../store/index.ts'
+import type { SectionEntry, Shelf, ShelfChange, ShelfMeta, StateShelf } from '../store/index.ts'
+import type { PersistedState } from './view/blockstore.ts'
+import { PlainState } from './state/plainstate.fixture.ts'
+import { PrunedState } from './state/history.ts'
+
+/** A store over an in-memory backend that persists state, and that can be reopened in the condition after its last commit. */
+export class PersistentStore extends Store {
+  /** Never null: the backend persists state. */
+  declare readonly persistedState: PersistedState
+  readonly #shelf: PersistentShelf
+  flushes = 0
+  /** Called before each flush; an error it throws acts like a full disk. */
+  beforeFlush: () => void = () => undefined
+
+  constructor(shelf = new PersistentShelf()) {
+    super(shelf)
+    this.#shelf = shelf
+    shelf.beforeChange = () => {
+      this.flushes++
+      this.beforeFlush()
+    }
+  }
+
+  /** A second store with what a new process would find. */
+  reopened(): PersistentStore {
+    return new PersistentStore(this.#shelf.copy())
+  }
+
+  get currentOpenBlockRecord(): Uint8Array | null {
+    return this.#shelf.promises
+  }
+
+  /** A reopened store whose newest state does not match its root. */
+  damaged(address: Address, account: Account): PersistentStore {
+    const shelf = this.#shelf.copy()
+    const writes = { accounts: new Map([[address, account]]), storage: new Map(), codes: new Map() }
+    shelf.states.push(shelf.states.pop()!.with(writes))
+    return new PersistentStore(shelf)
+  }
+
+  /** Makes the state below `floor` unreadable. */
+  prune(floor: number): void {
+    this.#shelf.floor = floor
+  }
+}
+
+/** The memory backend with a full copy of the state after every block. */
+class PersistentShelf implements Shelf {
+  /** Enables checksum checks, as for records from a disk. */
+  readonly isVolatile = false
+  readonly state: StateShelf
+  /** After each block and its edits. */
+  states: PlainState[] = []
+  floor = 0
+  beforeChange: () => void = () => undefined
+  readonly #memory = new MemoryShelf()
+  /** All durable changes, in order. */
+  readonly #changes: ShelfChange[] = []
+
+  constructor() {
+    this.state = this.#stateShelf()
+  }
+
+  copy(): PersistentShelf {
+    const copy = new PersistentShelf()
+    for (const change of this.#changes) copy.#apply(change)
+    copy.floor = this.floor
+    return copy
+  }
+
+  get meta(): ShelfMeta | null {
+    return this.#memory.meta
+  }
+
+  get height(): number {
+    return this.#memory.height
+  }
+
+  get stateRoot() {
+    return this.#memory.stateRoot
+  }
+
+  get promises(): Uint8Array | null {
+    return this.#memory.promises
+  }
+
+  get records() {
+    return this.#memory.records
+  }
+
+  block(number: number): Uint8Array | null {
+    return this.#memory.block(number)
+  }
+
+  sections(): readonly SectionEntry[] {
+    return this.#memory.sections()
+  }
+
+  page(section: number, page: number): Uint8Array {
+    return this.#memory.page(section, page)
+  }
+
+  commit(change: ShelfChange): void {
+    this.beforeChange()
+    const { blocks = [] } = change
+    this.#apply({ ...change, blocks: blocks.map((block) => ({ ...block, record: block.record.slice() })) })
+  }
+
+  journal(promises: Uint8Array | null): void {
+    this.beforeChange()
+    this.#apply({ promises })
+  }
+
+  sizeBytes(): number {
+    return this.#memory.sizeBytes()
+  }
+
+  close(): Promise<void> {
+    return this.#memory.close()
+  }
+
+  #apply(change: ShelfChange): void {
+    const { truncateTo, blocks = [], edits } = change
+    if (truncateTo !== undefined && truncateTo >= 0 && truncateTo < this.floor) throw new PrunedState(truncateTo)
+    this.#memory.commit(change)
+    this.#changes.push(change)
+    if (truncateTo !== undefined) this.states.length = truncateTo + 1
+    for (const { writes } of blocks) this.states.push((this.states.at(-1) ?? PlainState.empty).with(writes))
+    if (edits !== undefined) this.states.push(this.states.pop()!.with(edits))
+    this.floor = Math.max(0, Math.min(this.floor, this.states.length - 1))
+  }
+
+  #stateShelf(): StateShelf {
+    const floor = () => this.floor
+    const newest = () => this.states.at(-1)!
+    const at = (number: number): PlainState => {
+      if (number < this.floor) throw new PrunedState(number)
+      return this.states[number]!
+    }
+    return {
+      get floor() {
+        return floor()
+      },
+      at,
+      whole: () => newest().whole(),
+      writesBack: (number) => at(number).difference(newest()),
+    }
+  }
+}

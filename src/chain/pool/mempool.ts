@@ -1,0 +1,245 @@
+import type { Address, Hash, Transaction } from '../../eth/index.ts'
+import { POOL_TRANSACTIONS, POOL_TRANSACTIONS_PER_SENDER } from '../limits.ts'
+import { BestTransactions } from './besttransactions.ts'
+import type { PoolEntry, PoolOrder, SenderCursor } from './besttransactions.ts'
+
+export type PoolErrorCode = 'already-known' | 'nonce-too-low' | 'replacement-underpriced' | 'pool-full' | 'underpriced' | 'invalid'
+
+/** One sender's transactions by nonce. Executable are those that follow the account's nonce without a gap. */
+class SenderQueue extends Map<bigint, PoolEntry> {
+  /** Cached gap-free range `#first` ≤ nonce < `#end`; without it, adding n consecutive transactions would be quadratic. */
+  #first = 0n
+  #end = 0n
+
+  /** Returns the first missing nonce at or above `nonce`. */
+  firstMissingNonce(nonce: bigint): bigint {
+    const known = this.#first <= nonce && nonce <= this.#end
+    let end = known ? this.#end : nonce
+    while (this.has(end)) end++
+    if (!known) this.#first = nonce
+    this.#end = end
+    return end
+  }
+
+  override delete(nonce: bigint): boolean {
+    if (nonce === this.#first && nonce < this.#end) this.#first++
+    else if (this.#first < nonce && nonce < this.#end) this.#end = nonce
+    return super.delete(nonce)
+  }
+}
+
+/** A replacement must raise both fees by at least 10 %, as in geth. */
+const REPLACEMENT_PERCENT = 110n
+
+/** Transactions waiting for a block. `nonceOf` returns the account's nonce after all pre-confirmed transactions. */
+export class Mempool {
+  readonly #nonceOf: (address: Address) => bigint
+  readonly #order: PoolOrder
+  readonly #queues = new Map<Address, SenderQueue>()
+  readonly #byHash = new Map<Hash, PoolEntry>()
+  readonly #listeners = new Set<(tx: Transaction) => void>()
+  #arrivals = 0
+  /** Negative arrival numbers place reinserted transactions before all others. */
+  #reinsertions = 0
+
+  constructor(nonceOf: (address: Address) => bigint, order: PoolOrder) {
+    this.#nonceOf = nonceOf
+    this.#order = order
+  }
+
+  get order(): PoolOrder {
+    return this.#order
+  }
+
+  get size(): number {
+    return this.#byHash.size
+  }
+
+  has(hash: Hash): boolean {
+    return this.#byHash.has(hash)
+  }
+
+  get(hash: Hash): Transaction | null {
+    return this.#byHash.get(hash)?.tx ?? null
+  }
+
+  /** Adds a transaction that passed validation. Throws PoolError and leaves the pool as it was. */
+  add(tx: Transaction, isAnnounced = false): void {
+    const next = this.assertNew(tx)
+    const queue = this.#queues.get(tx.from) ?? new SenderQueue()
+    const old = queue.get(tx.nonce)
+    if (old !== undefined) assertReplaces(tx, old.tx)
+    else this.#assertCapacity(queue)
+    if (old !== undefined) this.#byHash.delete(old.tx.hash)
+    const entry = { tx, arrival: old?.arrival ?? this.#arrivals++, isAnnounced }
+    queue.set(tx.nonce, entry)
+    this.#queues.set(tx.from, queue)
+    this.#byHash.set(tx.hash, entry)
+    this.#announceExecutable(queue, tx, next)
+  }
+
+  /** Throws PoolError for a known transaction or a used nonce; returns the account's next nonce. */
+  assertNew(tx: Transaction): bigint {
+    if (this.#byHash.has(tx.hash)) throw new PoolError('already-known', 'already known')
+    const next = this.#nonceOf(tx.from)
+    if (tx.nonce >= next) return next
+    throw new PoolError('nonce-too-low', `nonce too low: next nonce ${next}, tx nonce ${tx.nonce}`)
+  }
+
+  /**
+   * Reinserts the transactions of a discarded block, before all others and without notifying listeners again. A transaction whose nonce has
+   * been taken by another one stays out.
+   */
+  reinsert(transactions: readonly Transaction[]): void {
+    this.#reinsertions -= transactions.length
+    for (const [index, tx] of transactions.entries()) {
+      const queue = this.#queues.get(tx.from) ?? new SenderQueue()
+      if (tx.nonce < this.#nonceOf(tx.from) || queue.has(tx.nonce)) continue
+      const entry = { tx, arrival: this.#reinsertions + index, isAnnounced: true }
+      queue.set(tx.nonce, entry)
+      this.#queues.set(tx.from, queue)
+      this.#byHash.set(tx.hash, entry)
+    }
+  }
+
+  /** Replaces the pool's contents by these transactions, in this order. Transactions already in the pool are not announced again. */
+  restore(transactions: readonly Transaction[]): void {
+    const announced = new Set([...this.#byHash].flatMap(([hash, { isAnnounced }]) => (isAnnounced ? [hash] : [])))
+    this.dropAll()
+    for (const tx of transactions) this.add(tx, announced.has(tx.hash))
+  }
+
+  /** Returns the first nonce at or above `stateNonce` that no pooled transaction of `address` has. */
+  nextNonce(address: Address, stateNonce: bigint): bigint {
+    return this.#queues.get(address)?.firstMissingNonce(stateNonce) ?? stateNonce
+  }
+
+  drop(hash: Hash): boolean {
+    const entry = this.#byHash.get(hash)
+    if (entry === undefined) return false
+    this.#remove(entry.tx)
+    return true
+  }
+
+  dropAll(): void {
+    this.#queues.clear()
+    this.#byHash.clear()
+  }
+
+  /** Returns the number of dropped transactions. */
+  dropSender(address: Address): number {
+    const queue = this.#queues.get(address)
+    if (queue === undefined) return 0
+    for (const { tx } of queue.values()) this.#byHash.delete(tx.hash)
+    this.#queues.delete(address)
+    return queue.size
+  }
+
+  /**
+   * Removes included transactions and those whose nonce is now too low. `written` are the accounts that the block changed: an EIP-7702
+   * authorization, or a creation by a delegated account, uses a nonce without a transaction of that sender.
+   */
+  prune(included: readonly Transaction[], written: Iterable<Address> = []): void {
+    for (const address of new Set([...included.map((tx) => tx.from), ...written])) this.pruneSender(address)
+  }
+
+  /** Removes an account's transactions with used nonces and announces those that became executable. */
+  pruneSender(address: Address): void {
+    const queue = this.#queues.get(address)
+    if (queue === undefined) return
+    let next = this.#nonceOf(address)
+    for (const [nonce, entry] of queue) if (nonce < next) this.#remove(entry.tx)
+    for (let entry = queue.get(next); entry?.isAnnounced === false; entry = queue.get(++next)) this.#notify(entry)
+  }
+
+  status(): { pending: number; queued: number } {
+    let pending = 0
+    for (const address of this.#queues.keys()) {
+      const next = this.#nonceOf(address)
+      pending += Number(this.nextNonce(address, next) - next)
+    }
+    return { pending, queued: this.size - pending }
+  }
+
+  /** Returns all transactions by sender and ascending nonce, split at the first nonce gap. */
+  content(): { pending: Map<Address, Transaction[]>; queued: Map<Address, Transaction[]> } {
+    const pending = new Map<Address, Transaction[]>()
+    const queued = new Map<Address, Transaction[]>()
+    for (const [address, queue] of this.#queues) {
+      const end = this.nextNonce(address, this.#nonceOf(address))
+      const sorted = [...queue.values()].map((entry) => entry.tx).sort((a, b) => (a.nonce < b.nonce ? -1 : 1))
+      const ready = sorted.filter((tx) => tx.nonce < end)
+      const waiting = sorted.filter((tx) => tx.nonce >= end)
+      if (ready.length > 0) pending.set(address, ready)
+      if (waiting.length > 0) queued.set(address, waiting)
+    }
+    return { pending, queued }
+  }
+
+  /** Returns all transactions in arrival order. */
+  all(): Transaction[] {
+    return [...this.#byHash.values()].sort((a, b) => a.arrival - b.arrival).map((entry) => entry.tx)
+  }
+
+  /** Calls `listener` once per transaction, when it becomes executable. Listeners must not throw. Returns the unsubscribe function. */
+  subscribe(listener: (tx: Transaction) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Iterates over the executable transactions, best first. Transactions with maxFeePerGas below `baseFee` stay in the pool. */
+  bestTransactions(baseFee: bigint): BestTransactions {
+    const runs: SenderCursor[] = []
+    for (const [address, queue] of this.#queues) {
+      const top = queue.get(this.#nonceOf(address))
+      if (top !== undefined && top.tx.maxFeePerGas >= baseFee) runs.push({ queue, top })
+    }
+    return new BestTransactions(runs, baseFee, this.#order)
+  }
+
+  #announceExecutable(queue: SenderQueue, tx: Transaction, next: bigint): void {
+    const end = this.nextNonce(tx.from, next)
+    if (tx.nonce >= end) return
+    for (let nonce = tx.nonce, entry = queue.get(nonce); entry !== undefined; entry = queue.get(++nonce)) this.#notify(entry)
+  }
+
+  #notify(entry: PoolEntry): void {
+    if (entry.isAnnounced) return
+    entry.isAnnounced = true
+    for (const listener of this.#listeners) listener(entry.tx)
+  }
+
+  #assertCapacity(queue: SenderQueue): void {
+    if (this.size >= POOL_TRANSACTIONS) {
+      throw new PoolError('pool-full', `txpool is full: it holds its limit of ${POOL_TRANSACTIONS} transactions`)
+    }
+    if (queue.size >= POOL_TRANSACTIONS_PER_SENDER) {
+      throw new PoolError('pool-full', `txpool is full: this sender has its limit of ${POOL_TRANSACTIONS_PER_SENDER}`)
+    }
+  }
+
+  #remove(tx: Transaction): void {
+    this.#byHash.delete(tx.hash)
+    const queue = this.#queues.get(tx.from)
+    queue?.delete(tx.nonce)
+    if (queue?.size === 0) this.#queues.delete(tx.from)
+  }
+}
+
+function assertReplaces(tx: Transaction, old: Transaction): void {
+  const enough =
+    tx.maxFeePerGas * 100n >= old.maxFeePerGas * REPLACEMENT_PERCENT &&
+    tx.maxPriorityFeePerGas * 100n >= old.maxPriorityFeePerGas * REPLACEMENT_PERCENT
+  if (!enough) throw new PoolError('replacement-underpriced', 'replacement transaction underpriced')
+}
+
+/** Refusal of a transaction, with geth's message. */
+export class PoolError extends Error {
+  readonly code: PoolErrorCode
+
+  constructor(code: PoolErrorCode, message: string) {
+    super(message)
+    this.name = 'PoolError'
+    this.code = code
+  }
+}

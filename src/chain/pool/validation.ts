@@ -1,0 +1,94 @@
+import { Delegation } from '../../eth/index.ts'
+import type { Transaction } from '../../eth/index.ts'
+import { GAS_PER_BLOB, NONCE_MAX, floorGas, intrinsicGas, knowsType, l1Cost, operatorFee } from '../../evm/index.ts'
+import type { ChainConfig, Rules, StateReader } from '../../evm/index.ts'
+import { TRANSACTION_BYTES } from '../limits.ts'
+import { PoolError } from './mempool.ts'
+
+/** State and limits that admission checks use. */
+export interface AdmissionContext {
+  readonly config: ChainConfig
+  /** Rules of the next block. */
+  readonly rules: Rules
+  /** State after all pre-confirmed transactions. */
+  readonly state: StateReader
+  /** Block gas limit minus the system deposits. */
+  readonly gasLimit: bigint
+  /** Wei; the minimum maxFeePerGas. */
+  readonly minGasPrice: bigint
+}
+
+type Check = (tx: Transaction, context: AdmissionContext) => string | null
+
+/** Throws PoolError `underpriced` or `invalid` for the first failed check, with geth's message. */
+export function assertAdmissible(tx: Transaction, context: AdmissionContext): void {
+  for (const check of CHECKS) {
+    const message = check(tx, context)
+    if (message !== null) throw new PoolError(message === UNDERPRICED ? 'underpriced' : 'invalid', message)
+  }
+}
+
+const UNDERPRICED = 'transaction underpriced'
+
+const CHECKS: readonly Check[] = [
+  (tx, { rules }) => (tx.type !== 0x7e && knowsType(tx.type, rules) ? null : 'transaction type not supported'),
+  (tx) => (tx.raw.length <= TRANSACTION_BYTES ? null : `oversized data: transaction size ${tx.raw.length}, limit ${TRANSACTION_BYTES}`),
+  (tx, { config }) =>
+    tx.chainId === null || tx.chainId === config.chainId ? null : `invalid chain id for signer: have ${tx.chainId} want ${config.chainId}`,
+  (tx) => (tx.nonce < NONCE_MAX ? null : `nonce has max value: address ${tx.from}, nonce: ${tx.nonce}`),
+  (tx, { gasLimit }) => (tx.gas <= gasLimit ? null : 'exceeds block gas limit'),
+  (tx, { config, rules }) => {
+    const cap = rules.has('osaka') ? config.transactionGasCap : null
+    return cap === null || tx.gas <= cap
+      ? null
+      : `exceeds maximum per-transaction gas limit: transaction gas limit too high (cap: ${cap}, tx: ${tx.gas})`
+  },
+  (tx, { rules, config }) =>
+    tx.to === null && rules.has('shanghai') && config.codeSizeLimit !== null && tx.data.length > 2 * config.codeSizeLimit
+      ? `max initcode size exceeded: code size ${tx.data.length} limit ${2 * config.codeSizeLimit}`
+      : null,
+  (tx) =>
+    tx.maxPriorityFeePerGas > tx.maxFeePerGas
+      ? `max priority fee per gas higher than max fee per gas: address ${tx.from}, maxPriorityFeePerGas: ${tx.maxPriorityFeePerGas}, maxFeePerGas: ${tx.maxFeePerGas}`
+      : null,
+  (tx, { minGasPrice }) => (tx.maxFeePerGas >= minGasPrice ? null : UNDERPRICED),
+  (tx) => (tx.type === 4 && tx.to === null ? 'EIP-7702 transaction cannot be used to create contract' : null),
+  (tx) => (tx.type === 4 && tx.authorizationList.length === 0 ? 'EIP-7702 transaction with empty auth list' : null),
+  (tx, { rules }) => {
+    const needed = intrinsicGas(tx, rules)
+    return tx.gas >= needed ? null : `intrinsic gas too low: gas ${tx.gas}, minimum needed ${needed}`
+  },
+  (tx, { rules }) => {
+    const needed = floorGas(tx, rules)
+    return tx.gas >= needed ? null : `insufficient gas for floor data gas cost: gas ${tx.gas}, minimum needed ${needed}`
+  },
+  (tx, { state }) => (isEoa(tx, state) ? null : `sender not an eoa: address ${tx.from}`),
+  (tx, { rules, state }) => {
+    const have = state.account(tx.from)?.balance ?? 0n
+    const want = cost(tx, rules, state)
+    return have >= want ? null : `insufficient funds for gas * price + value: address ${tx.from} have ${have} want ${want}`
+  },
+]
+
+/** EIP-3607 with EIP-7702's exception. Impersonated senders may be contracts. */
+function isEoa(tx: Transaction, state: StateReader): boolean {
+  if (isImpersonated(tx)) return true
+  const account = state.account(tx.from)
+  if (account === null) return true
+  const code = state.code(account.codeHash)
+  return code.length === 0 || Delegation.of(code) !== null
+}
+
+/** True for a transaction made by `Transaction.unsigned`, which stores the sender in r. */
+export function isImpersonated(tx: Transaction): boolean {
+  return tx.s === 1n && tx.r === BigInt(tx.from)
+}
+
+/** Returns the maximum that the sender may have to pay, in wei. */
+function cost(tx: Transaction, rules: Rules, state: StateReader): bigint {
+  const blobs = tx.maxFeePerBlobGas * GAS_PER_BLOB * BigInt(tx.blobVersionedHashes.length)
+  const base = tx.gas * tx.maxFeePerGas + tx.value + blobs
+  if (rules.op === null) return base
+  const l1 = l1Cost(tx.raw, rules, state)
+  return base + l1.fee + operatorFee(tx.gas, l1, rules)
+}

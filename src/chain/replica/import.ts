@@ -1,0 +1,150 @@
+import { Block, DecodeError } from '../../eth/index.ts'
+import type { DecodedBlock, Header } from '../../eth/index.ts'
+import { InvalidTransaction } from '../../evm/index.ts'
+import type { WriteSet } from '../../evm/index.ts'
+import { TimeSlice } from '../timeslice.ts'
+import { BlockBuilder, BlockFull } from '../sequencing/builder.ts'
+import type { Chain } from '../chain.ts'
+import { decodeTimestampMs } from '../sequencing/deposits.ts'
+import type { SealedChain } from '../view/sealedchain.ts'
+
+/**
+ * Executes the RLP blocks of a chain file (geth's `export` format) on top of the head and checks every header field. Known blocks are
+ * skipped. All or nothing: throws ImportError, DecodeError, an error of `onBlock` or of the store, and leaves the chain as it was; if the
+ * process ends meanwhile, the blocks flushed so far stay. Returns the number of blocks in the file.
+ */
+export async function importChain(chain: Chain, file: Uint8Array, onBlock: (number: number) => void = () => undefined): Promise<number> {
+  const blocks = decodeAll(file)
+  await chain.importBlocks(async ({ sealed, flush, announce, markKnown }) => {
+    const start = sealed.head.header.number
+    const timeSlice = new TimeSlice()
+    const done: Executed[] = []
+    const announceAll = () => done.forEach(({ block, writes }) => announce(block, writes))
+    try {
+      for (const decoded of blocks) {
+        if (!isKnown(decoded, sealed)) done.push(execute(decoded, chain, sealed))
+        onBlock(decoded.header.number)
+        if (timeSlice.isExpired) flush()
+        await timeSlice.yieldIfExpired() // lets signals through, which stop the import
+      }
+      flush()
+    } catch (error) {
+      done.splice(rewindTo(sealed, start))
+      announceAll()
+      throw error
+    }
+    if (done.length === 0) markKnown(blocks.at(-1)!.header.number) // decodeAll returns at least one
+    announceAll()
+  })
+  return blocks.length
+}
+
+/** An executed block that is not announced yet. */
+interface Executed {
+  readonly block: Block
+  readonly writes: WriteSet
+}
+
+/** Returns the number of blocks after `start` that stay because the store refuses to remove them; usually 0. */
+function rewindTo(sealed: SealedChain, start: number): number {
+  try {
+    sealed.rewind(start)
+  } catch {
+    // The caller throws the original error.
+    sealed.discardStaged()
+  }
+  return sealed.head.header.number - start
+}
+
+function decodeAll(file: Uint8Array): DecodedBlock[] {
+  const blocks = [...Block.decodeChain(file)]
+  if (blocks.length === 0) throw new DecodeError('chain file', 'holds no block')
+  return blocks
+}
+
+/** Throws ImportError for another genesis. */
+function isKnown({ header, hash }: DecodedBlock, sealed: SealedChain): boolean {
+  const ours = sealed.blockHash(header.number)
+  if (header.number === 0 && ours !== hash) {
+    throw new ImportError(0, `is another genesis: the file has ${hash}, this chain ${ours ?? 'none'}`)
+  }
+  return ours === hash
+}
+
+function execute(decoded: DecodedBlock, chain: Chain, sealed: SealedChain): Executed {
+  const { header } = decoded
+  const parent = sealed.head
+  if (header.number !== parent.header.number + 1) {
+    throw new ImportError(header.number, `does not follow block ${parent.header.number}`)
+  }
+  if (header.parentHash !== parent.hash) {
+    throw new ImportError(header.number, `parentHash is ${header.parentHash}, block ${parent.header.number} has ${parent.hash}`)
+  }
+  const builder = new BlockBuilder(sealed.history, chain.config, parent, attributesOf(decoded), sealed.blockHash)
+  const { block, writes } = build(builder, decoded)
+  assertSameHeader(block.header, header)
+  const imported: Block = { ...decoded, receipts: block.receipts, timestampMs: decodeTimestampMs(decoded) }
+  sealed.append(imported)
+  return { block: imported, writes }
+}
+
+function build(builder: BlockBuilder, { transactions }: DecodedBlock) {
+  try {
+    builder.begin()
+    for (const [index, tx] of transactions.entries()) includeImported(builder, tx, index)
+    return builder.seal()
+  } finally {
+    builder.release()
+  }
+}
+
+function includeImported(builder: BlockBuilder, tx: Block['transactions'][number], index: number): void {
+  try {
+    builder.add(tx)
+  } catch (error) {
+    if (!(error instanceof InvalidTransaction) && !(error instanceof BlockFull)) throw error
+    throw new ImportError(builder.number, `transaction ${index} (${tx.hash}) cannot be included: ${error.message}`)
+  }
+}
+
+function attributesOf({ header, ommers, withdrawals }: DecodedBlock) {
+  return {
+    timestamp: header.timestamp,
+    timestampMs: null,
+    prevRandao: header.mixHash,
+    feeRecipient: header.coinbase,
+    gasLimit: header.gasLimit,
+    extraData: header.extraData,
+    parentBeaconBlockRoot: header.parentBeaconBlockRoot,
+    withdrawals,
+    baseFeePerGas: null,
+    difficulty: header.difficulty,
+    ommers,
+  }
+}
+
+/** Fields that the miner chose freely; they are copied, not computed. */
+const NOT_COMPUTED: ReadonlySet<string> = new Set<keyof Header>(['nonce'])
+
+function assertSameHeader(computed: Header, given: Header): void {
+  for (const [field, value] of Object.entries(given)) {
+    if (NOT_COMPUTED.has(field)) continue
+    const ours = format(computed[field as keyof Header])
+    if (ours !== format(value)) throw new ImportError(given.number, `${field} is ${format(value)}, executing the block gives ${ours}`)
+  }
+}
+
+function format(value: unknown): string {
+  return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : String(value)
+}
+
+/** A block of a chain file that does not extend the chain or does not execute to its header. */
+export class ImportError extends Error {
+  readonly blockNumber: number
+
+  constructor(blockNumber: number, message: string) {
+    super(`block ${blockNumber}: ${message}`)
+    this.name = 'ImportError'
+    this.blockNumber = blockNumber
+  }
+}

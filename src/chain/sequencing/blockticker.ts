@@ -1,0 +1,218 @@
+import { TimeSlice } from '../timeslice.ts'
+import type { Cadence } from './cadence.ts'
+import { RealClock } from './clock.ts'
+import type { Clock } from './clock.ts'
+import type { Mempool } from '../pool/mempool.ts'
+import type { Sequencer } from './sequencer.ts'
+import type { Mutex } from '../mutex.ts'
+
+export interface BlockTickerDeps {
+  readonly clock: Clock
+  readonly mutex: Mutex
+  readonly sequencer: Sequencer
+  readonly pool: Mempool
+  /** Called with the error of a failed tick. */
+  readonly onBug: (error: unknown) => void
+}
+
+type Preconf = Extract<Cadence, { kind: 'preconf' }>
+type Native = Extract<Cadence, { kind: 'native' }>
+
+/** The builder's share of a slot; the rest of the slot serves requests. */
+const BUILDER_SLOT_SHARE = 0.75
+
+/**
+ * Schedules block production according to the cadence, with one clock alarm at a time. A tick runs under the mutex like any other change. A
+ * failed tick does not stop the schedule.
+ */
+export class BlockTicker {
+  readonly #deps: BlockTickerDeps
+  #cadence: Cadence
+  #isRunning = false
+  /** Cancels the pending alarm; `null` without one. */
+  #cancelAlarm: (() => void) | null = null
+  /** Start of the open block's first slot; preconf only. */
+  #blockStartMs = 0
+  #slotEndMs = Number.POSITIVE_INFINITY
+
+  constructor(deps: BlockTickerDeps, cadence: Cadence) {
+    this.#deps = deps
+    this.#cadence = cadence
+  }
+
+  get cadence(): Cadence {
+    return this.#cadence
+  }
+
+  /** Call inside `whilePaused`. */
+  set cadence(cadence: Cadence) {
+    this.#cadence = cadence
+  }
+
+  /** True when each transaction is sealed at once. */
+  get isInstant(): boolean {
+    return this.#isRunning && this.#cadence.kind === 'instant'
+  }
+
+  /** False once the builder has used its share of the slot; always true with a manual clock. */
+  get isWithinSlot(): boolean {
+    return this.#deps.clock.nowMs() < this.#slotEndMs
+  }
+
+  start(): Promise<void> {
+    this.#isRunning = true
+    return this.#deps.mutex.runExclusive(() => this.#resume())
+  }
+
+  /** Resolves when the operation in progress has ended. */
+  async stop(): Promise<void> {
+    this.#isRunning = false
+    this.#pause()
+    await this.#deps.mutex.idle()
+  }
+
+  /** Runs `work` under the mutex with the schedule paused, and resumes afterwards, also after an error. */
+  whilePaused<T>(work: () => Promise<T> | T): Promise<T> {
+    return this.#deps.mutex.runExclusive(async () => {
+      this.#pause()
+      try {
+        return await work()
+      } finally {
+        await this.#resume()
+      }
+    })
+  }
+
+  /** Seals one block for each executable transaction (instant cadence). */
+  async sealExecutable(): Promise<void> {
+    const { sequencer, pool } = this.#deps
+    const timeSlice = new TimeSlice()
+    while (sequencer.hasExecutable) {
+      const waiting = pool.size
+      await this.#sealNext(timeSlice)
+      if (pool.size === waiting) return
+    }
+  }
+
+  /** A group commit, because the transaction is promised and sealed in one step. */
+  async #sealNext(timeSlice: TimeSlice): Promise<void> {
+    const { sequencer } = this.#deps
+    sequencer.beginGroupCommit()
+    try {
+      sequencer.openBlock()
+      if (sequencer.includeFromPool(1) > 0) sequencer.seal()
+      else sequencer.discard()
+    } finally {
+      await sequencer.endGroupCommit(timeSlice)
+    }
+  }
+
+  #pause(): void {
+    this.#cancelAlarm?.()
+    this.#cancelAlarm = null
+    this.#slotEndMs = Number.POSITIVE_INFINITY
+  }
+
+  /** Continues the schedule. Never throws. */
+  async #resume(): Promise<void> {
+    if (!this.#isRunning || this.#cancelAlarm !== null) return
+    const cadence = this.#cadence
+    try {
+      if (cadence.kind === 'instant') await this.sealExecutable()
+      if (cadence.kind === 'native') this.#scheduleNative(cadence)
+      if (cadence.kind === 'preconf') this.#beginPreconfBlock(cadence, this.#deps.clock.nowMs())
+    } catch (error) {
+      this.#onTickError(error)
+    }
+  }
+
+  /** Reports the error and retries one slot later; the sequencer has discarded the open block. */
+  #onTickError(error: unknown): void {
+    this.#deps.onBug(error)
+    this.#pause()
+    const slotMs = retryDelayMs(this.#cadence)
+    if (slotMs !== null) this.#schedule(this.#deps.clock.nowMs() + slotMs, () => this.#resume())
+  }
+
+  /** Schedules the next multiple of the block time since the epoch. */
+  #scheduleNative(cadence: Native): void {
+    const now = this.#deps.clock.nowMs()
+    const next = now - (now % cadence.blockTimeMs) + cadence.blockTimeMs
+    this.#schedule(next, () => this.#tickNative(cadence))
+  }
+
+  /** Seals one block. */
+  #tickNative(cadence: Native): void {
+    const { sequencer } = this.#deps
+    this.#beginSlot(cadence.blockTimeMs)
+    sequencer.openBlock()
+    sequencer.includeFromPool()
+    sequencer.seal()
+    this.#scheduleNative(cadence)
+  }
+
+  /** Opens a block unless one is open, which keeps its slots. */
+  #beginPreconfBlock(cadence: Preconf, startMs: number): void {
+    const { sequencer } = this.#deps
+    if (!sequencer.hasOpenBlock) {
+      this.#blockStartMs = startMs
+      sequencer.openBlock()
+    }
+    this.#schedulePreconf(cadence)
+  }
+
+  /** Schedules the next slot that has not ended; the last one if the block is late. */
+  #schedulePreconf(cadence: Preconf): void {
+    const slots = slotsPerBlock(cadence)
+    const passed = Math.floor(((this.#deps.clock.nowMs() - this.#blockStartMs) * slots) / cadence.blockTimeMs)
+    const slot = Math.min(slots, Math.max(0, passed) + 1)
+    this.#schedule(this.#blockStartMs + (slot * cadence.blockTimeMs) / slots, () => this.#tickPreconf(cadence))
+  }
+
+  /** Publishes the slot's flashblock. After the last slot, seals the block and opens the next one. */
+  #tickPreconf(cadence: Preconf): void {
+    const { clock, sequencer } = this.#deps
+    const slots = slotsPerBlock(cadence)
+    const slotMs = cadence.blockTimeMs / slots
+    const slot = Math.min(slots, Math.max(1, Math.round((clock.nowMs() - this.#blockStartMs) / slotMs)))
+    this.#beginSlot(slotMs)
+    sequencer.publishFlashblock(slot, slots)
+    if (slot < slots) return this.#schedulePreconf(cadence)
+    sequencer.seal()
+    const due = this.#blockStartMs + cadence.blockTimeMs
+    const isFarBehind = clock.nowMs() - due > cadence.blockTimeMs
+    this.#beginPreconfBlock(cadence, isFarBehind ? clock.nowMs() : due)
+  }
+
+  #beginSlot(slotMs: number): void {
+    const { clock } = this.#deps
+    this.#slotEndMs = clock instanceof RealClock ? clock.nowMs() + slotMs * BUILDER_SLOT_SHARE : Number.POSITIVE_INFINITY
+  }
+
+  #schedule(timeMs: number, tick: () => Promise<void> | void): void {
+    if (!this.#isRunning) return
+    const cancel = this.#deps.clock.at(timeMs, () => this.#deps.mutex.runExclusive(() => this.#runAlarm(cancel, tick)))
+    this.#cancelAlarm = cancel
+  }
+
+  /** Ignores an alarm that was cancelled while it waited for the mutex. */
+  async #runAlarm(cancel: () => void, tick: () => Promise<void> | void): Promise<void> {
+    if (this.#cancelAlarm !== cancel) return
+    this.#cancelAlarm = null
+    try {
+      await tick()
+    } catch (error) {
+      this.#onTickError(error)
+    }
+  }
+}
+
+function slotsPerBlock({ blockTimeMs, flashblockMs }: Preconf): number {
+  return Math.max(1, Math.round(blockTimeMs / flashblockMs))
+}
+
+/** Delay before a failed tick is retried; `null` for cadences without a schedule. */
+function retryDelayMs(cadence: Cadence): number | null {
+  if (cadence.kind === 'preconf') return cadence.flashblockMs
+  return cadence.kind === 'native' ? cadence.blockTimeMs : null
+}

@@ -1,0 +1,320 @@
+import { Bloom, EMPTY_OMMERS, EMPTY_REQUESTS_HASH, Block, Hash, Header, Receipt, Rlp, Withdrawal } from '../../eth/index.ts'
+import type { Address, Transaction } from '../../eth/index.ts'
+import {
+  GAS_PER_BLOB,
+  EngineFull,
+  MESSAGE_PASSER,
+  World,
+  beginBlock,
+  daFootprint,
+  footprintScalar,
+  endBlock,
+  executeTransaction,
+  nextExcessBlobGas,
+  rulesAt,
+} from '../../evm/index.ts'
+import type { BlockContext, ChainConfig, Executed, Rules, StateReader, WriteSet } from '../../evm/index.ts'
+import { toBlockEnv } from './environment.ts'
+import { nextBaseFee } from './basefee.ts'
+import { OrderedTrie, Trie } from '../state/trie.ts'
+import { isImpersonated } from '../pool/validation.ts'
+
+/** Header fields and contents that the block builder chooses. */
+export interface BlockAttributes {
+  /** seconds */
+  readonly timestamp: number
+  /** Milliseconds under the native cadence, else `null`. */
+  readonly timestampMs: number | null
+  readonly prevRandao: Hash
+  readonly feeRecipient: Address
+  readonly gasLimit: bigint
+  readonly extraData: Uint8Array
+  readonly parentBeaconBlockRoot: Hash | null
+  readonly withdrawals: readonly Withdrawal[] | null
+  /** Wei; `null` for the EIP-1559 value. */
+  readonly baseFeePerGas: bigint | null
+  /** Non-zero only for imported proof-of-work blocks. */
+  readonly difficulty: bigint
+  readonly ommers: readonly Header[]
+}
+
+/** State that a builder reads and writes; implemented by StateHistory and by test witnesses. */
+export interface BuilderState {
+  readonly version: number
+  at(version: number): StateReader
+  apply(writes: WriteSet): number
+  /** Root of the newest version, like `storageRoot`. */
+  stateRoot(): Hash
+  storageRoot(address: Address): Hash
+}
+
+/**
+ * Builds one block. The same code builds pending, sealed and imported blocks.
+ * Call `begin`, then `add` and `commit` alternately, then `seal`; `release` at any time. Writes enter the state on `commit` only.
+ */
+export class BlockBuilder {
+  readonly context: BlockContext
+  readonly transactions: Transaction[] = []
+  readonly receipts: Receipt[] = []
+  readonly #state: BuilderState
+  readonly #attributes: BlockAttributes
+  readonly #rules: Rules
+  readonly #initialHeader: Header
+  readonly #world: World
+  /** Number of transactions whose writes are in the state. */
+  #committed = 0
+  #gasUsed = 0n
+  #blobGasUsed = 0n
+  #logCount = 0
+  #bloom: Uint8Array = Bloom.empty
+  #requestsHash: Hash | null
+  readonly #transactionTrie = new OrderedTrie<Transaction>(({ raw }) => raw)
+  readonly #receiptTrie = new OrderedTrie<Receipt>(Receipt.lend)
+  #header: Header
+  /** Hash and encoded size of `#header`. */
+  #digest: { readonly hash: Hash; readonly sizeBytes: number } | null = null
+
+  constructor(
+    state: BuilderState,
+    config: ChainConfig,
+    parent: Block,
+    attributes: BlockAttributes,
+    blockHash: (number: number) => Hash | null,
+  ) {
+    this.#state = state
+    this.#attributes = attributes
+    this.#rules = rulesAt(config, parent.header.number + 1, attributes.timestamp)
+    this.#initialHeader = initialHeader(parent, attributes, config, this.#rules)
+    this.context = { config, rules: this.#rules, env: toBlockEnv(this.#initialHeader, this.#rules, blockHash) }
+    this.#world = new World(state.at(state.version))
+    this.#requestsHash = this.#initialHeader.requestsHash
+    this.#header = this.#initialHeader
+  }
+
+  get number(): number {
+    return this.#initialHeader.number
+  }
+
+  get gasUsed(): bigint {
+    return this.#gasUsed
+  }
+
+  get gasLimit(): bigint {
+    return this.#initialHeader.gasLimit
+  }
+
+  get baseFeePerGas(): bigint {
+    return this.#initialHeader.baseFeePerGas ?? 0n
+  }
+
+  /** True after an engine failure; the block cannot be continued. */
+  get isUnusable(): boolean {
+    return this.#world.isAbandoned
+  }
+
+  /** Runs the system calls before the first transaction (EIP-4788, EIP-2935). */
+  begin(): void {
+    beginBlock(this.context, this.#world)
+  }
+
+  /** True if the block stays within `gas`, in gas used and, since Jovian, in data-availability footprint. */
+  fits(tx: Transaction, gas: bigint): boolean {
+    return this.#gasUsed + tx.gas <= gas && (this.#rules.op === null || this.#blobGasUsed + this.#blobGas(tx) <= gas)
+  }
+
+  /** Executes a transaction. Throws InvalidTransaction or BlockFull and leaves the block as it was. */
+  add(tx: Transaction): Receipt {
+    this.#assertFits(tx)
+    const executed = this.#execute(tx)
+    const receipt = this.#receipt(tx, executed)
+    this.transactions.push(tx)
+    this.receipts.push(receipt)
+    this.#gasUsed = receipt.cumulativeGasUsed
+    this.#blobGasUsed += executed.blobGasUsed ?? 0n
+    this.#logCount += receipt.logs.length
+    this.#bloom = Bloom.or(this.#bloom, receipt.logsBloom)
+    return receipt
+  }
+
+  /** Writes the changes since the last commit into the state, as one version. */
+  commit(): WriteSet {
+    const writes = this.#world.writes()
+    if (writes.accounts.size > 0 || writes.storage.size > 0) this.#state.apply(writes)
+    this.#world.rebase(this.#state.at(this.#state.version))
+    this.#committed = this.transactions.length
+    return writes
+  }
+
+  /** Returns the block up to the last commit. Its `hash` is zero; the header's hash is what the block would have if it were sealed now. */
+  pending(): Block {
+    return {
+      header: this.header(),
+      hash: Hash.zero,
+      transactions: this.transactions.slice(),
+      receipts: this.receipts.slice(),
+      ommers: this.#attributes.ommers,
+      withdrawals: this.#attributes.withdrawals,
+      timestampMs: this.#attributes.timestampMs,
+      sizeBytes: 0,
+    }
+  }
+
+  /** Header of `pending`; the same object while nothing changes. */
+  header(): Header {
+    const stateRoot = this.#state.stateRoot()
+    const isSame = this.#receiptTrie.size === this.receipts.length && this.#header.stateRoot === stateRoot
+    if (isSame && this.#header.requestsHash === this.#requestsHash) return this.#header
+    this.#digest = null
+    return (this.#header = this.#headerWith(stateRoot))
+  }
+
+  /** Hash that the block would have if it were sealed now. */
+  hash(): Hash {
+    return this.#encodedHeader().hash
+  }
+
+  /** Applies rewards, withdrawals and requests, and returns the finished block with their writes. */
+  seal(): { block: Block; writes: WriteSet } {
+    const { requestsHash } = endBlock(this.context, this.#world, {
+      withdrawals: this.#attributes.withdrawals ?? [],
+      ommers: this.#attributes.ommers,
+      logs: this.receipts.flatMap((receipt) => receipt.logs),
+    })
+    this.#requestsHash = requestsHash
+    const writes = this.commit()
+    this.release()
+    const pending = this.pending()
+    const { hash, sizeBytes } = this.#encodedHeader()
+    return { block: { ...pending, hash, sizeBytes: Block.sizeBytes(pending, sizeBytes) }, writes }
+  }
+
+  /** Releases the engine instance; `seal` does so itself. Nothing can be added afterwards. */
+  release(): void {
+    this.#world.release()
+  }
+
+  /** The engine's tables hold everything that one transaction can touch, but not everything that a block of any gas limit can. */
+  #execute(tx: Transaction): Executed {
+    try {
+      return executeTransaction(tx, this.context, this.#world, { anySender: isImpersonated(tx) })
+    } catch (error) {
+      if (error instanceof EngineFull && this.transactions.length > this.#committed) throw new BlockFull(error.message)
+      throw error
+    }
+  }
+
+  #assertFits(tx: Transaction): void {
+    const gas = this.#initialHeader.gasLimit - this.#gasUsed
+    if (tx.gas > gas) throw new BlockFull(`transaction gas ${tx.gas} exceeds the ${gas} left in the block`)
+    const { blob } = this.#rules
+    const limit = blob === null ? this.#initialHeader.gasLimit : BigInt(blob.max) * GAS_PER_BLOB
+    const blobGas = limit - this.#blobGasUsed
+    if (this.#blobGas(tx) > blobGas)
+      throw new BlockFull(`transaction blob gas ${this.#blobGas(tx)} exceeds the ${blobGas} left in the block`)
+  }
+
+  /** Blob gas that the transaction adds to the header: its blobs', or its data-availability footprint on OP chains since Jovian. */
+  #blobGas(tx: Transaction): bigint {
+    if (this.#rules.op === null) return GAS_PER_BLOB * BigInt(tx.blobVersionedHashes.length)
+    if (!this.#rules.hasOp('jovian') || tx.type === 0x7e) return 0n
+    return daFootprint(tx.raw, footprintScalar(this.#world))
+  }
+
+  #encodedHeader(): { readonly hash: Hash; readonly sizeBytes: number } {
+    const header = this.header()
+    if (this.#digest !== null) return this.#digest
+    const encoded = Rlp.lend(Header.toRlp(header))
+    return (this.#digest = { hash: Hash.keccak(encoded), sizeBytes: encoded.length })
+  }
+
+  #headerWith(stateRoot: Hash): Header {
+    for (let index = this.#receiptTrie.size; index < this.receipts.length; index++) {
+      this.#transactionTrie.push(this.transactions[index]!)
+      this.#receiptTrie.push(this.receipts[index]!)
+    }
+    return {
+      ...this.#initialHeader,
+      stateRoot,
+      transactionsRoot: this.#transactionTrie.rootHash(),
+      receiptsRoot: this.#receiptTrie.rootHash(),
+      logsBloom: this.#bloom,
+      gasUsed: this.#gasUsed,
+      blobGasUsed: this.#initialHeader.blobGasUsed === null ? null : this.#blobGasUsed,
+      withdrawalsRoot: this.#withdrawalsRoot(),
+      requestsHash: this.#requestsHash,
+    }
+  }
+
+  /** Isthmus: the storage root of the message passer. Before it and on L1: the root of the withdrawals. */
+  #withdrawalsRoot(): Hash | null {
+    if (this.#rules.hasOp('isthmus')) return this.#state.storageRoot(MESSAGE_PASSER)
+    if (!this.#rules.has('shanghai')) return null
+    return Trie.orderedRoot((this.#attributes.withdrawals ?? []).map((withdrawal) => Withdrawal.encode(withdrawal)))
+  }
+
+  #receipt(tx: Transaction, executed: Executed): Receipt {
+    const status = executed.outcome.kind === 'success' ? 1 : 0
+    const byzantium = this.#rules.has('byzantium')
+    return {
+      type: tx.type,
+      status: byzantium ? status : null,
+      root: byzantium ? null : this.#intermediateRoot(),
+      cumulativeGasUsed: this.#gasUsed + executed.gasUsed,
+      logsBloom: Bloom.ofLogs(executed.logs),
+      logs: executed.logs,
+      gasUsed: executed.gasUsed,
+      effectiveGasPrice: executed.effectiveGasPrice,
+      contractAddress: executed.contractAddress,
+      firstLogIndex: this.#logCount,
+      blobGasUsed: executed.blobGasUsed,
+      blobGasPrice: executed.blobGasPrice,
+      depositNonce: executed.depositNonce,
+      depositReceiptVersion: executed.depositNonce !== null && this.#rules.hasOp('canyon') ? 1 : null,
+      l1: executed.l1,
+    }
+  }
+
+  /** Receipts before Byzantium hold the state root after their transaction. */
+  #intermediateRoot(): Hash {
+    this.commit()
+    return this.#state.stateRoot()
+  }
+}
+
+const ZERO_NONCE = new Uint8Array(8)
+
+/** Returns the header with all fields that are fixed before the first transaction. */
+function initialHeader(parent: Block, attributes: BlockAttributes, config: ChainConfig, rules: Rules): Header {
+  const cancun = rules.has('cancun')
+  return {
+    parentHash: parent.hash,
+    ommersHash: attributes.ommers.length === 0 ? EMPTY_OMMERS : Hash.keccak(Rlp.encode(attributes.ommers.map(Header.toRlp))),
+    coinbase: attributes.feeRecipient,
+    stateRoot: Hash.zero,
+    transactionsRoot: Hash.zero,
+    receiptsRoot: Hash.zero,
+    logsBloom: Bloom.empty,
+    difficulty: attributes.difficulty,
+    number: parent.header.number + 1,
+    gasLimit: attributes.gasLimit,
+    gasUsed: 0n,
+    timestamp: attributes.timestamp,
+    extraData: attributes.extraData,
+    mixHash: attributes.prevRandao,
+    nonce: ZERO_NONCE,
+    baseFeePerGas: attributes.baseFeePerGas ?? nextBaseFee(parent.header, config, rules),
+    withdrawalsRoot: null,
+    blobGasUsed: cancun ? 0n : null,
+    excessBlobGas: cancun ? (rules.op !== null ? 0n : nextExcessBlobGas(parent.header, rules)) : null,
+    parentBeaconBlockRoot: cancun ? (attributes.parentBeaconBlockRoot ?? Hash.zero) : null,
+    requestsHash: rules.has('prague') ? EMPTY_REQUESTS_HASH : null,
+  }
+}
+
+/** The transaction exceeds the block's remaining gas or blob gas. */
+export class BlockFull extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'BlockFull'
+  }
+}

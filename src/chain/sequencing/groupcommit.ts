@@ -1,0 +1,23 @@
+import type { TestOverrides } from './testoverrides.ts'
+import type { ChainTime } from './chaintime.ts'
+
+/** Blocks that one flush makes durable: their deferred announcements, and the time and overrides to restore if the flush fails. */
+export class GroupCommit {
+  /** In block order. */
+  readonly announcements: (() => void)[] = []
+  readonly #overrides: TestOverrides
+  readonly #overridesBefore: TestOverrides
+  readonly #restoreTime: () => void
+
+  constructor(time: ChainTime, overrides: TestOverrides) {
+    this.#overrides = overrides
+    this.#overridesBefore = { ...overrides }
+    this.#restoreTime = time.checkpoint()
+  }
+
+  /** Restores time and overrides after a failed flush. */
+  restore(): void {
+    this.#restoreTime()
+    Object.assign(this.#overrides, this.#overridesBefore)
+  }
+}

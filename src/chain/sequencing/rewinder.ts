@@ -1,0 +1,132 @@
+import type { Block, Transaction } from '../../eth/index.ts'
+import { TimeSlice } from '../timeslice.ts'
+import type { Head } from '../view/head.ts'
+import type { ViewFactory } from '../view/viewfactory.ts'
+import type { TestOverrides } from './testoverrides.ts'
+import { REORG_BLOCKS } from '../limits.ts'
+import type { Mempool } from '../pool/mempool.ts'
+import type { SealedChain } from '../view/sealedchain.ts'
+import type { Sequencer } from './sequencer.ts'
+import type { Snapshots } from './snapshots.ts'
+import type { ChainTime } from './chaintime.ts'
+
+export interface RewinderDeps {
+  readonly sealed: SealedChain
+  readonly sequencer: Sequencer
+  readonly snapshots: Snapshots
+  readonly pool: Mempool
+  readonly time: ChainTime
+  readonly overrides: TestOverrides
+  /** Settings at chain start; `reset` restores them. */
+  readonly initialOverrides: TestOverrides
+  readonly head: Head
+  readonly viewFactory: ViewFactory
+}
+
+/** A transaction for block `block` of a reorg, counted from 0. */
+export interface Replacement {
+  readonly tx: Transaction
+  readonly block: number
+}
+
+/**
+ * Rewinds: revert, rollback, reorg and reset. Each drops the open block and sealed blocks without returning their transactions to the pool,
+ * and announces one rewind. If the store refuses, nothing has changed. Callers hold the chain's mutex.
+ */
+export class Rewinder {
+  readonly #deps: RewinderDeps
+
+  constructor(deps: RewinderDeps) {
+    this.#deps = deps
+  }
+
+  /** Reverts to a snapshot; deletes it and all later ones. Returns false when the id is unknown. */
+  revert(id: string): boolean {
+    const { sealed, snapshots, pool, time, overrides } = this.#deps
+    const snapshot = snapshots.get(id)
+    if (snapshot === null) return false
+    this.#rewind(
+      () => sealed.rewind(snapshot.number, snapshot.version),
+      () => {
+        snapshots.consume(id)
+        time.restore(snapshot.time)
+        Object.assign(overrides, snapshot.overrides)
+        pool.restore(snapshot.pool)
+      },
+    )
+    return true
+  }
+
+  /** Removes the newest `depth` blocks. Throws RangeError. */
+  rollback(depth: number): void {
+    this.#assertDepth(depth)
+    this.#rewindBy(depth)
+  }
+
+  /** Removes the newest `depth` blocks and seals as many others with the same timestamps. Throws RangeError. */
+  async reorg(depth: number, replacements: readonly Replacement[]): Promise<void> {
+    this.#assertDepth(depth)
+    for (const { block } of replacements) {
+      if (block < 0 || block >= depth) throw new RangeError(`block ${block} is outside a reorg of ${depth} blocks`)
+    }
+    const removed = this.#rewindBy(depth)
+    const { overrides, sequencer } = this.#deps
+    overrides.salt++
+    const timeSlice = new TimeSlice()
+    sequencer.beginGroupCommit()
+    try {
+      for (const [place, old] of [...removed].reverse().entries()) {
+        const chosen = replacements.filter(({ block }) => block === place).map(({ tx }) => tx)
+        sequencer.sealReplacement(old, chosen)
+        await sequencer.flushIfExpired(timeSlice)
+      }
+    } finally {
+      await sequencer.endGroupCommit(timeSlice)
+    }
+  }
+
+  /** Returns to block 0, with an empty pool, the clock's time and the initial settings. */
+  reset(): void {
+    const { sealed, snapshots, pool, time, overrides, initialOverrides } = this.#deps
+    this.#rewind(
+      () => sealed.resetToGenesis(),
+      () => {
+        snapshots.clear()
+        Object.assign(overrides, initialOverrides)
+        time.reset()
+        pool.dropAll()
+      },
+    )
+  }
+
+  /** Returns the removed blocks, newest first. */
+  #rewindBy(depth: number): readonly Block[] {
+    const { sealed, snapshots } = this.#deps
+    const number = sealed.head.header.number - depth
+    return this.#rewind(
+      () => sealed.rewind(number),
+      () => snapshots.dropAbove(number),
+    )
+  }
+
+  /** `rewind` removes sealed blocks and returns them, newest first; `afterwards` adjusts dependent state before the announcement. */
+  #rewind(rewind: () => readonly Block[], afterwards: () => void): readonly Block[] {
+    const { sequencer, head, viewFactory } = this.#deps
+    const removed = rewind()
+    const retracted = sequencer.abandon()
+    afterwards()
+    head.announce({ kind: 'rewind', view: viewFactory.create(), removed, retracted })
+    return removed
+  }
+
+  #assertDepth(depth: number): void {
+    const { sealed } = this.#deps
+    const height = sealed.head.header.number
+    if (!Number.isSafeInteger(depth) || depth < 1 || depth > height || depth > REORG_BLOCKS) {
+      throw new RangeError(`cannot go back ${depth} blocks: the chain has ${height}, the limit is ${REORG_BLOCKS}`)
+    }
+    if (height - depth < sealed.oldestStateBlock()) {
+      throw new RangeError(`cannot go back ${depth} blocks: state is kept from block ${sealed.oldestStateBlock()} on`)
+    }
+  }
+}

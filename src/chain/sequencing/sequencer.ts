@@ -1,0 +1,388 @@
+import { Hash, Header } from '../../eth/index.ts'
+import type { Address, Block, Hex, Transaction } from '../../eth/index.ts'
+import { InvalidTransaction, rulesAt } from '../../evm/index.ts'
+import type { ChainConfig, Rules, WriteSet } from '../../evm/index.ts'
+import { encodeExtraData, nextBaseFee } from './basefee.ts'
+import type { TimeSlice } from '../timeslice.ts'
+import { BlockBuilder, BlockFull } from './builder.ts'
+import type { BlockAttributes } from './builder.ts'
+import { baseTimeDeposit, l1AttributesDeposit } from './deposits.ts'
+import { GroupCommit } from './groupcommit.ts'
+import type { Head, HeadEvent } from '../view/head.ts'
+import type { ViewFactory } from '../view/viewfactory.ts'
+import type { OpenBlockRecord } from './openblockrecord.ts'
+import type { TestOverrides } from './testoverrides.ts'
+import type { SimulatedL1 } from './l1.ts'
+import type { Mempool } from '../pool/mempool.ts'
+import { OpenBlock } from './openblock.ts'
+import type { SealedChain } from '../view/sealedchain.ts'
+import type { Snapshots } from './snapshots.ts'
+import { timestampMsOf } from './chaintime.ts'
+import type { ChainTime } from './chaintime.ts'
+
+export interface SequencerDeps {
+  readonly config: ChainConfig
+  readonly sealed: SealedChain
+  readonly snapshots: Snapshots
+  readonly pool: Mempool
+  readonly l1: SimulatedL1
+  readonly time: ChainTime
+  readonly overrides: TestOverrides
+  readonly seed: string
+  /** True under the native cadence: millisecond timestamps, no flashblocks. */
+  readonly isNative: () => boolean
+  /** False once the builder has used its share of the slot. */
+  readonly isWithinSlot: () => boolean
+  readonly head: Head
+  readonly viewFactory: ViewFactory
+  readonly onBug: (error: unknown) => void
+}
+
+/** A sealed block with the writes made after its last flashblock. */
+interface SealedBlock {
+  readonly block: Block
+  readonly writes: WriteSet
+}
+
+const NO_BLOCK_OVERRIDES: Pick<TestOverrides, 'nextBaseFee' | 'nextPrevRandao'> = { nextBaseFee: null, nextPrevRandao: null }
+
+/**
+ * Builds flashblocks and sealed blocks from the pool.
+ * Published transactions are never reordered: a block only grows until it is sealed, and a discarded one is announced as retracted. A
+ * method that throws has discarded the open block. Callers hold the chain's mutex.
+ */
+export class Sequencer {
+  readonly #deps: SequencerDeps
+  #openBlock: OpenBlock | null = null
+  /** Set while several blocks share one flush. */
+  #groupCommit: GroupCommit | null = null
+  #payloadCount = 0
+
+  constructor(deps: SequencerDeps) {
+    this.#deps = deps
+  }
+
+  get hasOpenBlock(): boolean {
+    return this.#openBlock !== null
+  }
+
+  /** True if the open block contains user transactions. */
+  get hasPromises(): boolean {
+    return this.#openBlock !== null && this.#openBlock.userTransactions.length > 0
+  }
+
+  /** True if the pool has an executable transaction that pays the next block's base fee. */
+  get hasExecutable(): boolean {
+    const { config, sealed, pool, overrides } = this.#deps
+    const { header } = sealed.head
+    const rules = rulesAt(config, header.number + 1, header.timestamp + 1)
+    return pool.bestTransactions(overrides.nextBaseFee ?? nextBaseFee(header, config, rules) ?? 0n).peek() !== null
+  }
+
+  /** Opens a block on the head and publishes flashblock 0, which holds the system deposits. */
+  openBlock(): void {
+    this.#discardOnError(() => {
+      this.#openBlock = this.#beginBlock(this.#nextAttributes())
+      if (!this.#deps.isNative()) this.#publish()
+    })
+  }
+
+  /** Publishes the next flashblock, filling the block up to `slot`/`slots` of its gas limit. */
+  publishFlashblock(slot: number, slots: number): void {
+    const openBlock = this.#requireOpenBlock()
+    this.#discardOnError(() => {
+      this.#includeBest(openBlock, (openBlock.builder.gasLimit * BigInt(slot)) / BigInt(slots))
+      this.#publish()
+    })
+  }
+
+  /** Includes up to `limit` pool transactions that fit, and publishes them if there are any. Returns their number. */
+  includeFromPool(limit = Number.POSITIVE_INFINITY): number {
+    const openBlock = this.#requireOpenBlock()
+    return this.#discardOnError(() => {
+      const count = this.#includeBest(openBlock, openBlock.builder.gasLimit, limit)
+      if (count > 0 && !this.#deps.isNative()) this.#publish()
+      return count
+    })
+  }
+
+  /**
+   * Until `endGroupCommit`, sealed blocks are flushed and announced together, at each expired time slice. No announced block may be open.
+   */
+  beginGroupCommit(): void {
+    const { time, overrides } = this.#deps
+    this.#groupCommit = new GroupCommit(time, overrides)
+  }
+
+  /** Call between two blocks. When it throws, all blocks since the last flush are undone. */
+  async flushIfExpired(timeSlice: TimeSlice): Promise<void> {
+    if (timeSlice.isExpired) await this.#flushGroup(timeSlice)
+  }
+
+  async endGroupCommit(timeSlice: TimeSlice): Promise<void> {
+    try {
+      await this.#flushGroup(timeSlice)
+    } finally {
+      this.#groupCommit = null
+    }
+  }
+
+  /**
+   * Seals the block that was promised before a restart, exactly as promised. Returns false and changes nothing when that is impossible.
+   * Throws store errors; the record then stays for the next start.
+   */
+  recover(record: OpenBlockRecord): boolean {
+    const { sealed } = this.#deps
+    const openBlock = this.#rebuild(record)
+    if (openBlock === null) return false
+    const sealedBlock = openBlock.builder.seal()
+    sealed.append(sealedBlock.block)
+    sealed.flush()
+    this.#finishNextBlock(sealedBlock)
+    return true
+  }
+
+  /** Seals the open block, advances the time to it, and clears the overrides for one block. */
+  seal(): Block {
+    return this.#finishNextBlock(this.#sealOpenBlock())
+  }
+
+  /** Discards the open block: its transactions return to the pool, and its published part is announced as retracted. */
+  discard(): void {
+    const openBlock = this.#openBlock
+    if (openBlock === null) return
+    this.abandon()
+    this.#clearOpenBlockRecord()
+    this.#deps.pool.reinsert(openBlock.userTransactions)
+    if (openBlock.pending === null) return
+    this.#announce({ kind: 'rewind', view: this.#deps.viewFactory.create(), removed: [], retracted: openBlock.pending }, [], [])
+  }
+
+  /** Drops the open block without announcement and returns its published part, for rewinds that announce it themselves. */
+  abandon(): Block | null {
+    const openBlock = this.#openBlock
+    if (openBlock === null) return null
+    this.#openBlock = null
+    openBlock.builder.release()
+    this.#deps.sealed.revertOpenState()
+    return openBlock.pending
+  }
+
+  /**
+   * Seals a block of these transactions in place of `old`, with its timestamp; transactions that cannot be included are left out. The
+   * chain's time and the overrides for the next block stay unchanged.
+   */
+  sealReplacement(old: Block, transactions: readonly Transaction[]): Block {
+    const openBlock = this.#beginBlock(this.#nextAttributes(old))
+    this.#openBlock = openBlock
+    this.#discardOnError(() => transactions.forEach((tx) => this.#include(openBlock, tx)))
+    return this.#finishBlock(this.#sealOpenBlock())
+  }
+
+  async #flushGroup(timeSlice: TimeSlice): Promise<void> {
+    const { sealed, snapshots } = this.#deps
+    const group = this.#groupCommit
+    try {
+      sealed.flush()
+    } catch (error) {
+      sealed.revertOpenState()
+      group?.restore()
+      throw error
+    } finally {
+      this.beginGroupCommit()
+    }
+    for (const announce of group?.announcements ?? []) {
+      announce()
+      await timeSlice.yieldIfExpired()
+    }
+    sealed.prune(snapshots.oldestVersion)
+  }
+
+  #sealOpenBlock(): SealedBlock {
+    const openBlock = this.#requireOpenBlock()
+    return this.#discardOnError(() => {
+      const sealedBlock = openBlock.builder.seal()
+      this.#deps.sealed.append(sealedBlock.block)
+      if (this.#groupCommit === null) this.#deps.sealed.flush()
+      this.#openBlock = null
+      return sealedBlock
+    })
+  }
+
+  #finishNextBlock(sealedBlock: SealedBlock): Block {
+    const { time, overrides } = this.#deps
+    time.onSealed(timestampMsOf(sealedBlock.block))
+    Object.assign(overrides, NO_BLOCK_OVERRIDES)
+    return this.#finishBlock(sealedBlock)
+  }
+
+  #finishBlock({ block, writes }: SealedBlock): Block {
+    const { sealed, snapshots, viewFactory } = this.#deps
+    this.#announce({ kind: 'block', sealed: true, view: viewFactory.create(), block, writes }, block.transactions, writes.accounts.keys())
+    if (this.#groupCommit === null) sealed.prune(snapshots.oldestVersion)
+    return block
+  }
+
+  /** Announces the event after removing included and outdated transactions from the pool; at the flush if a group commit is active. */
+  #announce(event: HeadEvent, included: readonly Transaction[], written: Iterable<Address>): void {
+    const { pool, head } = this.#deps
+    const announce = () => {
+      pool.prune(included, written)
+      head.announce(event)
+    }
+    if (this.#groupCommit === null) announce()
+    else this.#groupCommit.announcements.push(announce)
+  }
+
+  /**
+   * A failing store keeps the stale record until the next successful flush. A restart before that seals the discarded block, which breaks
+   * no promise.
+   */
+  #clearOpenBlockRecord(): void {
+    try {
+      this.#deps.sealed.clearOpenBlockRecord()
+    } catch (error) {
+      this.#deps.onBug(error)
+    }
+  }
+
+  #discardOnError<T>(work: () => T): T {
+    try {
+      return work()
+    } catch (error) {
+      this.discard()
+      throw error
+    }
+  }
+
+  #requireOpenBlock(): OpenBlock {
+    if (this.#openBlock === null) throw new Error('no block is open')
+    return this.#openBlock
+  }
+
+  #beginBlock(attributes: BlockAttributes): OpenBlock {
+    const { config, sealed } = this.#deps
+    const parent = sealed.head
+    const builder = new BlockBuilder(sealed.history, config, parent, attributes, sealed.blockHash)
+    try {
+      builder.begin()
+      for (const deposit of this.#systemDeposits(attributes, parent, builder.context.rules)) builder.add(deposit)
+    } catch (error) {
+      builder.release()
+      throw error
+    }
+    return new OpenBlock(builder, attributes, this.#payloadId(parent))
+  }
+
+  /** Returns `null` when the parent is not the head or the rebuilt block has another hash, for example under other rules. */
+  #rebuild({ parentHash, promisedHash, attributes, transactions, deposits }: OpenBlockRecord): OpenBlock | null {
+    const { config, sealed } = this.#deps
+    const { head: parent, history, blockHash } = sealed
+    if (parent.hash !== parentHash) return null
+    const builder = new BlockBuilder(history, config, parent, attributes, blockHash)
+    try {
+      builder.begin()
+      for (const tx of transactions) builder.add(tx)
+      builder.commit()
+      if (Header.hash(builder.pending().header) === promisedHash) {
+        return new OpenBlock(builder, attributes, this.#payloadId(parent), deposits)
+      }
+    } catch (error) {
+      if (!(error instanceof InvalidTransaction) && !(error instanceof BlockFull)) this.#deps.onBug(error)
+    }
+    builder.release()
+    sealed.revertOpenState()
+    return null
+  }
+
+  /** Deposits at the start of an OP block. */
+  #systemDeposits({ timestamp, timestampMs }: BlockAttributes, parent: Block, rules: Rules): readonly Transaction[] {
+    const { config, l1 } = this.#deps
+    if (config.op === null) return []
+    const attributes = l1AttributesDeposit(l1.originAt(timestamp), parent, l1.options, rules)
+    return timestampMs === null ? [attributes] : [attributes, baseTimeDeposit(parent, timestampMs % 1_000)]
+  }
+
+  /** Attributes of the next block, or of the replacement for `old` with the same timestamp. */
+  #nextAttributes(old: Block | null = null): BlockAttributes {
+    const { config, sealed, l1, time, overrides, seed } = this.#deps
+    const parent = sealed.head
+    const native = old === null ? this.#deps.isNative() : old.timestampMs !== null
+    const timestampMs = old === null ? time.nextTimestampMs(parent, native) : timestampMsOf(old)
+    const { nextBaseFee, nextPrevRandao } = old === null ? overrides : NO_BLOCK_OVERRIDES
+    const timestamp = Math.floor(timestampMs / 1_000)
+    const rules = rulesAt(config, parent.header.number + 1, timestamp)
+    return {
+      timestamp,
+      timestampMs: native ? timestampMs : null,
+      prevRandao: nextPrevRandao ?? Hash.ofText(`randao ${seed} ${parent.header.number + 1} ${overrides.salt}`),
+      feeRecipient: overrides.coinbase,
+      gasLimit: overrides.gasLimit,
+      extraData: config.op === null ? new Uint8Array(0) : encodeExtraData(overrides.feeParameters, rules),
+      parentBeaconBlockRoot: rules.has('cancun') ? Hash.ofText(`beacon ${l1.originAt(timestamp).hash}`) : null,
+      withdrawals: rules.has('shanghai') ? [] : null,
+      baseFeePerGas: nextBaseFee,
+      difficulty: 0n,
+      ommers: [],
+    }
+  }
+
+  #includeBest(openBlock: OpenBlock, gasBudget: bigint, limit = Number.POSITIVE_INFINITY): number {
+    const { builder } = openBlock
+    const candidates = this.#deps.pool.bestTransactions(builder.baseFeePerGas)
+    let count = 0
+    for (let tx = candidates.peek(); tx !== null && count < limit; tx = candidates.peek()) {
+      if (!this.#deps.isWithinSlot()) break
+      if (builder.fits(tx, gasBudget) && this.#include(openBlock, tx)) {
+        count++
+        candidates.shift()
+      } else {
+        candidates.pop()
+      }
+    }
+    return count
+  }
+
+  /**
+   * Returns false when the transaction was not included. It stays in the pool if it may become valid; otherwise it is dropped, and so is
+   * one that fails inside the executor, which would fail every later block. Rethrows when the whole block is lost.
+   */
+  #include(openBlock: OpenBlock, tx: Transaction): boolean {
+    try {
+      openBlock.builder.add(tx)
+      return true
+    } catch (error) {
+      if (error instanceof BlockFull) return false
+      if (!mayBecomeValid(error)) this.#deps.pool.drop(tx.hash)
+      if (openBlock.builder.isUnusable) throw error
+      if (!(error instanceof InvalidTransaction)) this.#deps.onBug(error)
+      return false
+    }
+  }
+
+  #publish(): void {
+    const { sealed, viewFactory } = this.#deps
+    const openBlock = this.#requireOpenBlock()
+    const { block, index, flashblock, firstTransaction, writes } = openBlock.publish()
+    const included = block.transactions.slice(firstTransaction)
+    // In a group commit nothing is promised before it is sealed, so no record is needed.
+    if (this.#groupCommit === null && sealed.persistedState !== null && included.length > 0) this.#writeOpenBlockRecord(openBlock)
+    openBlock.markAnnounced()
+    const view = viewFactory.create(block, index)
+    this.#announce({ kind: 'block', sealed: false, view, block, flashblock, firstTransaction, writes }, included, writes.accounts.keys())
+  }
+
+  #writeOpenBlockRecord(openBlock: OpenBlock): void {
+    const record = openBlock.encodeRecord()
+    if (record !== null) this.#deps.sealed.putOpenBlockRecord(record)
+  }
+
+  #payloadId(parent: Block): Hex {
+    return Hash.ofText(`payload ${parent.hash} ${this.#payloadCount++}`).slice(0, 18) as Hex
+  }
+}
+
+/** An earlier transaction of the sender may have spent the balance, so the transaction stays in the pool, as in geth. */
+function mayBecomeValid(error: unknown): boolean {
+  return error instanceof InvalidTransaction && error.code === 'insufficient-funds'
+}

@@ -1,0 +1,78 @@
+import type { Transaction } from '../../eth/index.ts'
+import type { TestOverrides } from './testoverrides.ts'
+import { SNAPSHOTS } from '../limits.ts'
+import type { Mempool } from '../pool/mempool.ts'
+import type { SealedChain } from '../view/sealedchain.ts'
+import type { ChainTime, TimeSnapshot } from './chaintime.ts'
+
+/** Chain state to revert to: the newest block, the state version after it, the time, pool and overrides. */
+export interface Snapshot {
+  readonly number: number
+  readonly version: number
+  readonly time: TimeSnapshot
+  readonly pool: readonly Transaction[]
+  readonly overrides: TestOverrides
+}
+
+export interface SnapshotsDeps {
+  readonly sealed: SealedChain
+  readonly pool: Mempool
+  readonly time: ChainTime
+  readonly overrides: TestOverrides
+}
+
+/** Snapshots by id, oldest first. Ids are ascending and never reused. */
+export class Snapshots {
+  readonly #deps: SnapshotsDeps
+  readonly #byId = new Map<string, Snapshot>()
+  #count = 0
+
+  constructor(deps: SnapshotsDeps) {
+    this.#deps = deps
+  }
+
+  /** State version of the oldest snapshot, the lower bound for pruning; Infinity without snapshots. */
+  get oldestVersion(): number {
+    return this.#byId.values().next().value?.version ?? Number.POSITIVE_INFINITY
+  }
+
+  /** Returns the ids with their block numbers. */
+  list(): { readonly id: string; readonly number: number }[] {
+    return [...this.#byId].map(([id, { number }]) => ({ id, number }))
+  }
+
+  /** Takes a snapshot and returns its id; no block may be open. Drops the oldest one above the limit. */
+  create(): string {
+    const { sealed, pool, time, overrides } = this.#deps
+    const id = `0x${(++this.#count).toString(16)}`
+    this.#byId.set(id, {
+      number: sealed.head.header.number,
+      version: sealed.headVersion,
+      time: time.snapshot(),
+      pool: pool.all(),
+      overrides: { ...overrides },
+    })
+    const oldest = this.#byId.keys().next().value
+    if (this.#byId.size > SNAPSHOTS && oldest !== undefined) this.#byId.delete(oldest)
+    return id
+  }
+
+  /** Returns `null` for an unknown id. */
+  get(id: string): Snapshot | null {
+    return this.#byId.get(id) ?? null
+  }
+
+  /** Deletes a snapshot and all later ones. */
+  consume(id: string): void {
+    for (const other of [...this.#byId.keys()]) if (BigInt(other) >= BigInt(id)) this.#byId.delete(other)
+  }
+
+  /** Deletes the snapshots of blocks above `number`. */
+  dropAbove(number: number): void {
+    for (const [id, snapshot] of this.#byId) if (snapshot.number > number) this.#byId.delete(id)
+  }
+
+  clear(): void {
+    this.#byId.clear()
+  }
+}

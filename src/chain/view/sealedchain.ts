@@ -1,0 +1,339 @@
+import type { Address, Block, Hash } from '../../eth/index.ts'
+import type { Account, WriteSet } from '../../evm/index.ts'
+import type { BlockStore, PersistedState } from './blockstore.ts'
+import { REMOVED_BLOCKS } from '../limits.ts'
+import { NO_WRITES, PrunedState, StateHistory } from '../state/history.ts'
+
+/** Edits of one head block; the next head has another object. */
+interface HeadEdits {
+  /** Number of state changes without a block. */
+  count: number
+}
+
+/** Linked list of rewinds: a reader that holds a link sees all later ones. The last link is empty. */
+interface RewindLink {
+  /** Block number that this rewind returned to. */
+  toBlock: number
+  next: RewindLink | null
+}
+
+/**
+ * The sealed blocks, each with its state version; the two change together or not at all. Every change is durable in the store first: if the
+ * store throws, nothing has changed. Memory holds the newest versions; the store may hold older state.
+ */
+export class SealedChain {
+  readonly store: BlockStore
+  readonly history: StateHistory
+  readonly #genesis: Block
+  readonly #genesisState: WriteSet
+  readonly #historyBlocks: number
+  /** Versions after each block from `#base` on. */
+  #versions: number[]
+  #base: number
+  #genesisVersion: number
+  #head: Block
+  #staged: Block[] = []
+  #headEdits: HeadEdits = { count: 0 }
+  /** Edits of the newest durable block. */
+  #durableHeadEdits = this.#headEdits
+  #nextRewind: RewindLink = { toBlock: 0, next: null }
+  #hasOpenBlockRecord: boolean
+  #rewindCount = 0
+  #revertCount = 0
+
+  /**
+   * `genesis` is block 0 over `genesisState`. `history` holds the state of the store's newest block, or the genesis for an empty store.
+   * `historyBlocks` is the number of blocks whose state stays in memory.
+   */
+  constructor(store: BlockStore, history: StateHistory, genesis: Block, genesisState: WriteSet, historyBlocks: number) {
+    this.store = store
+    this.history = history
+    this.#genesis = genesis
+    this.#genesisState = genesisState
+    this.#historyBlocks = historyBlocks
+    this.#hasOpenBlockRecord = store.openBlockRecord !== null
+    this.#versions = [history.version]
+    // Version 0 of a reopened chain is the newest persisted state, not the genesis.
+    this.#genesisVersion = store.height < 0 ? history.version : NO_VERSION
+    if (store.height < 0) {
+      this.#stageGenesis()
+      store.flush()
+    }
+    this.#base = store.height
+    this.#head = this.#blockAt(store.height)
+  }
+
+  get head(): Block {
+    return this.#head
+  }
+
+  /** Number of rewinds of sealed blocks or edits. */
+  get rewindCount(): number {
+    return this.#rewindCount
+  }
+
+  /** Number of times that any state was reverted, the open block's included. */
+  get revertCount(): number {
+    return this.#revertCount
+  }
+
+  get headVersion(): number {
+    return this.#versions[this.#versions.length - 1]!
+  }
+
+  /** State persisted beside the blocks, or `null`. */
+  get persistedState(): PersistedState | null {
+    return this.store.persistedState
+  }
+
+  /** Hash of a sealed block, else `null`. A bound function, used for a builder's BLOCKHASH. */
+  readonly blockHash = (number: number): Hash | null => this.#stagedBlock(number)?.hash ?? this.store.hashOf(number)
+
+  /** Timestamp of a sealed block in seconds, else `null`. */
+  timestampOf(number: number): number | null {
+    return this.#stagedBlock(number)?.header.timestamp ?? this.store.timestampOf(number)
+  }
+
+  /** Appends a block whose state is the history's newest version. It becomes the head, but is not durable before `flush`. */
+  append(block: Block): void {
+    this.store.append(block, this.#writesBetween(this.headVersion, this.history.version))
+    this.#versions.push(this.history.version)
+    this.#staged.push(block)
+    this.#head = block
+    this.#headEdits = { count: 0 }
+  }
+
+  /**
+   * Makes the appended blocks durable. Throws store errors and resets the head to the last durable block; the caller reverts the
+   * state with `revertOpenState`.
+   */
+  flush(): void {
+    if (this.#staged.length === 0) return
+    try {
+      if (this.#hasOpenBlockRecord) this.store.putOpenBlockRecord(null)
+      this.store.flush()
+    } catch (error) {
+      this.#unstage()
+      throw error
+    }
+    this.#hasOpenBlockRecord = false
+    this.#staged = []
+    this.#durableHeadEdits = this.#headEdits
+  }
+
+  /**
+   * Stores the record of the open block's promises, replacing the previous one. Throws store errors; the previous record then
+   * stays.
+   */
+  putOpenBlockRecord(record: Uint8Array): void {
+    if (this.#staged.length > 0) throw new Error('a promise is made beyond blocks that are not durable')
+    this.store.putOpenBlockRecord(record)
+    this.store.flush()
+    this.#hasOpenBlockRecord = true
+  }
+
+  /** Removes the record of the open block's promises. */
+  clearOpenBlockRecord(): void {
+    if (!this.#hasOpenBlockRecord || this.#staged.length > 0) return
+    this.store.putOpenBlockRecord(null)
+    this.store.flush()
+    this.#hasOpenBlockRecord = false
+  }
+
+  /**
+   * Changes the state after the head without a block. Throws InconsistentWrites and store errors, and leaves everything as it was.
+   */
+  edit(writes: WriteSet): void {
+    const before = this.history.version
+    const version = this.history.apply(writes)
+    this.#rewindOnError(before, () => {
+      this.store.edit(this.#writesBetween(before, version), () => this.history.stateRoot(version))
+      this.#flushAndClearRecord()
+    })
+    this.#versions[this.#versions.length - 1] = version
+    this.#headEdits.count++
+  }
+
+  /** Returns the state version after a sealed block; `null` if it is not in memory. Throws RangeError for a block that is not sealed. */
+  versionAfter(number: number): number | null {
+    if (number < 0 || number > this.#head.header.number) throw new RangeError(`block ${number} is not sealed`)
+    return this.#versions[number - this.#base] ?? null
+  }
+
+  /** Reverts the history to the head's state. */
+  revertOpenState(): void {
+    this.#revertCount++
+    this.history.rewind(this.headVersion)
+  }
+
+  /**
+   * Rewinds to block `number` and to `version` of the state after it, by default the last one. Returns the removed blocks, newest first, at
+   * most REMOVED_BLOCKS. Throws PrunedState and store errors, and leaves everything as it was.
+   */
+  rewind(number: number, version: number | null = this.versionAfter(number)): readonly Block[] {
+    const before = this.history.version
+    return this.#rewindOnError(before, () => {
+      const target = version ?? this.#loadVersion(number)
+      const last = version === null ? null : this.versionAfter(number)
+      const removed = this.#durableBlocksAbove(number)
+      this.store.truncate(number)
+      this.store.edit(last === null ? NO_WRITES : this.#writesBetween(last, target), () => this.history.stateRoot(target))
+      this.#flushAndClearRecord()
+      this.#setHead(number, target)
+      return removed
+    })
+  }
+
+  /** Rewinds to block 0 and the genesis state, even if that version was pruned. Returns and throws as `rewind` does. */
+  resetToGenesis(): readonly Block[] {
+    const before = this.history.version
+    return this.#rewindOnError(before, () => {
+      const isHeld = this.#genesisVersion >= this.history.oldestVersion
+      const target = isHeld ? this.#genesisVersion : this.history.apply(writesRestoring(this.history, this.#genesisState))
+      const removed = this.#durableBlocksAbove(0)
+      this.store.truncate(-1)
+      this.#stageGenesis()
+      this.#flushAndClearRecord()
+      this.#genesisVersion = target
+      this.#setHead(0, target)
+      return removed
+    })
+  }
+
+  /** Drops the appended blocks that are not durable. */
+  discardStaged(): void {
+    this.store.truncate(this.store.height)
+    this.#unstage()
+    this.revertOpenState()
+  }
+
+  /** Prunes state beyond the memory limit, but nothing from version `oldestNeeded` on. */
+  prune(oldestNeeded: number): void {
+    const version = this.#versions[this.#head.header.number - this.#historyBlocks - this.#base]
+    if (version === undefined) return
+    this.history.prune(Math.min(version, oldestNeeded))
+    const held = this.#versions.findIndex((each) => each >= this.history.oldestVersion)
+    this.#versions.splice(0, held)
+    this.#base += held
+  }
+
+  /** The oldest block whose state is readable independent of snapshots. */
+  oldestStateBlock(): number {
+    return this.persistedState?.oldestBlock ?? Math.max(this.#base, this.#head.header.number - this.#historyBlocks)
+  }
+
+  /**
+   * Returns a function that is true once the chain was rewound to or below a given block since this call: the block or its state may be
+   * another one.
+   */
+  watchTruncation(): (number: number) => boolean {
+    const now = this.#nextRewind
+    return (number) => {
+      for (let link = now; link.next !== null; link = link.next) if (link.toBlock <= number) return true
+      return false
+    }
+  }
+
+  /** Returns a function that is true once the state after the current head was edited while it was the head. */
+  watchEdits(): () => boolean {
+    const headEdits = this.#headEdits
+    const { count } = headEdits
+    return () => headEdits.count !== count
+  }
+
+  #stageGenesis(): void {
+    this.store.append(this.#genesis, this.persistedState === null ? NO_WRITES : normalized(this.#genesisState))
+  }
+
+  #flushAndClearRecord(): void {
+    if (this.#hasOpenBlockRecord) this.store.putOpenBlockRecord(null)
+    this.store.flush()
+    this.#hasOpenBlockRecord = false
+  }
+
+  /** Empty for a store without state, which ignores write sets. */
+  #writesBetween(from: number, to: number): WriteSet {
+    return this.persistedState === null ? NO_WRITES : this.history.writesBetween(from, to)
+  }
+
+  /** Applies the persisted state of a block that memory no longer holds as a new version. */
+  #loadVersion(number: number): number {
+    if (this.persistedState === null) throw new PrunedState(number)
+    const newest = this.#versions[this.store.height - this.#base]
+    if (newest === undefined) throw new Error(`memory does not hold the state after block ${this.store.height}, the newest that is kept`)
+    const back = this.persistedState.writesToRevertTo(number)
+    if (this.history.version !== newest) this.history.apply(this.history.writesBetween(this.history.version, newest))
+    return this.history.apply(back)
+  }
+
+  #setHead(number: number, version: number): void {
+    const persistedState = Math.max(0, number - this.#base)
+    this.#versions = [...this.#versions.slice(0, persistedState), version]
+    this.#base = number - persistedState
+    this.#staged = []
+    this.#head = this.#blockAt(number)
+    this.#headEdits = this.#durableHeadEdits = { count: 0 }
+    this.#rewindCount++
+    this.#revertCount++
+    this.#nextRewind.toBlock = number
+    this.#nextRewind = this.#nextRewind.next = { toBlock: 0, next: null }
+    this.history.rewind(version)
+  }
+
+  #rewindOnError<T>(version: number, work: () => T): T {
+    try {
+      return work()
+    } catch (error) {
+      this.history.rewind(version)
+      throw error
+    }
+  }
+
+  #unstage(): void {
+    this.#versions.length -= this.#staged.length
+    this.#staged = []
+    this.#head = this.#blockAt(this.store.height)
+    this.#headEdits = this.#durableHeadEdits
+  }
+
+  #stagedBlock(number: number): Block | undefined {
+    return this.#staged.length === 0 ? undefined : this.#staged[number - this.store.height - 1]
+  }
+
+  /** Durable blocks above `number`, newest first. */
+  #durableBlocksAbove(number: number): readonly Block[] {
+    const { height } = this.store
+    const count = Math.min(height - number, REMOVED_BLOCKS)
+    return Array.from({ length: Math.max(0, count) }, (_, index) => this.#blockAt(height - index))
+  }
+
+  #blockAt(number: number): Block {
+    if (number === 0) return this.#genesis
+    const block = this.store.byNumber(number)
+    if (block === null) throw new Error(`block ${number} is missing from the block store`)
+    return block
+  }
+}
+
+/** Below every version. */
+const NO_VERSION = -1
+
+/** Removes empty entries, by a round trip through a history. */
+function normalized(state: WriteSet): WriteSet {
+  const history = new StateHistory(state)
+  const [whole = NO_WRITES] = history.dump(history.version, Number.POSITIVE_INFINITY)
+  return whole
+}
+
+/** Returns the writes that turn the newest state into the genesis state. */
+function writesRestoring(history: StateHistory, genesis: WriteSet): WriteSet {
+  const now = history.at(history.version)
+  const accounts = new Map<Address, Account | null>([...history.accounts()].map((address) => [address, null]))
+  for (const [address, account] of genesis.accounts) accounts.set(address, account)
+  const storage = new Map<Address, Map<Hash, bigint>>()
+  for (const [address] of genesis.accounts) {
+    const cleared = [...now.slots(address)].map((slot) => [slot, 0n] as const)
+    storage.set(address, new Map([...cleared, ...(genesis.storage.get(address) ?? [])]))
+  }
+  return { accounts, storage, codes: genesis.codes }
+}

@@ -1,0 +1,328 @@
+import type { Address, Block, BlockTag, Hash, Header } from '../../eth/index.ts'
+import { rulesAt } from '../../evm/index.ts'
+import type { BlockContext, ChainConfig, StateReader, WriteSet } from '../../evm/index.ts'
+import type {
+  BlockReader,
+  PersistedState,
+  LocatedTransaction,
+  LogFilter,
+  GasPayment,
+  TransactionLocation,
+  LocatedLog,
+} from './blockstore.ts'
+import { toBlockEnv } from '../sequencing/environment.ts'
+import { PersistedStateReader } from '../state/persistedreader.ts'
+import { logsOfBlock } from './logs.ts'
+import type { AccountProof } from '../state/proof.ts'
+import { PrunedState, RewoundState } from '../state/history.ts'
+import type { Roots, StateHistory } from '../state/history.ts'
+
+/** Contents of a View. */
+export interface ViewParts {
+  readonly version: number
+  readonly config: ChainConfig
+  readonly head: Block
+  readonly pending: Block | null
+  /** Index of the newest flashblock of `pending`, -1 without one. */
+  readonly flashblockIndex: number
+  readonly safeNumber: number
+  readonly finalizedNumber: number
+  readonly blocks: BlockReader
+  /** Hash of a sealed block. */
+  readonly blockHash: (blockNumber: number) => Hash | null
+  readonly history: StateHistory
+  readonly headVersion: number
+  /** State version after `pending`, or after `head` without a pending block. */
+  readonly pendingVersion: number
+  /** Wei; the base fee set for the block after `head`, else `null`. */
+  readonly nextBaseFee: bigint | null
+  /** State version after a sealed block; `null` if it is not in memory. */
+  readonly versionAfter: (blockNumber: number) => number | null
+  /** Persisted state, also of blocks whose state memory has pruned. */
+  readonly persistedState: PersistedState | null
+  /** True once sealed blocks of this View may have been removed. */
+  readonly isRewound: () => boolean
+  /** False once `headVersion` is gone or names another state. */
+  readonly isHeadVersionLive: () => boolean
+  /** True once the state after `head` was edited. */
+  readonly isHeadEdited: () => boolean
+  /** True once a sealed block of this View, or the state after it, may differ in `persistedState`. */
+  readonly isTruncated: (blockNumber: number) => boolean
+  /** True once `pending` was retracted. */
+  readonly isRetracted: () => boolean
+}
+
+/**
+ * The chain at one moment; immutable. A request takes `head.view` once and uses it throughout: a transaction, its receipt, logs, nonce and
+ * balance are all in the same View or all absent.
+ */
+export class View {
+  readonly #parts: ViewParts
+  /** Cached: consecutive calls run in the same block, and the engine reuses a context that is the same object. */
+  #lastContext: { readonly block: Block; readonly context: BlockContext } | null = null
+
+  constructor(parts: ViewParts) {
+    this.#parts = parts
+  }
+
+  /** Counts head events. */
+  get version(): number {
+    return this.#parts.version
+  }
+
+  get config(): ChainConfig {
+    return this.#parts.config
+  }
+
+  /** The last sealed block. */
+  get head(): Block {
+    return this.#parts.head
+  }
+
+  /** The block under construction, with 32 zero bytes as hash; `null` without one. */
+  get pending(): Block | null {
+    return this.#parts.pending
+  }
+
+  /** Wei; the base fee set for the block after the head, or `null` for the EIP-1559 value. */
+  get nextBaseFee(): bigint | null {
+    return this.#parts.nextBaseFee
+  }
+
+  get flashblockIndex(): number {
+    return this.#parts.flashblockIndex
+  }
+
+  get safeNumber(): number {
+    return this.#parts.safeNumber
+  }
+
+  get finalizedNumber(): number {
+    return this.#parts.finalizedNumber
+  }
+
+  /** Returns the block of a tag. Without a flashblock `pending` is `latest`. */
+  byTag(tag: BlockTag): Block {
+    return TAGS[tag](this.#parts)
+  }
+
+  /** Returns a sealed block or `null`; also `null` for the pending block's number. */
+  byNumber(number: number): Block | null {
+    const { head, blocks } = this.#parts
+    if (number === head.header.number) return head
+    return number < head.header.number ? blocks.byNumber(number) : null
+  }
+
+  /** Returns a sealed block's number or `null`, without decoding it. */
+  numberOf(hash: Hash): number | null {
+    const number = this.#parts.blocks.numberOf(hash)
+    return number !== null && number <= this.#parts.head.header.number ? number : null
+  }
+
+  /** Returns a sealed transaction's location or `null`, without decoding its block. */
+  locationOf(transactionHash: Hash): TransactionLocation | null {
+    const place = this.#parts.blocks.locationOf(transactionHash)
+    return place !== null && place.number <= this.#parts.head.header.number ? place : null
+  }
+
+  /** Returns a sealed block's header or `null`, without decoding its contents. */
+  headerOf(number: number): Header | null {
+    const { head, blocks } = this.#parts
+    if (number === head.header.number) return head.header
+    return number < head.header.number ? blocks.headerOf(number) : null
+  }
+
+  /**
+   * Yields the sealed transactions below `block` that the address sent, received or was created by, newest first. Lazy; consume it
+   * synchronously.
+   */
+  transactionsBefore(address: Address, block: number): Iterable<TransactionLocation> {
+    return this.#parts.blocks.transactionsBefore(address, Math.min(block, this.#parts.head.header.number + 1))
+  }
+
+  /** Yields the same from `block` on, oldest first. */
+  *transactionsFrom(address: Address, block: number): Iterable<TransactionLocation> {
+    for (const place of this.#parts.blocks.transactionsFrom(address, block)) {
+      if (place.number > this.#parts.head.header.number) return
+      yield place
+    }
+  }
+
+  /** Returns the sealed transaction of `sender` with this nonce, or `null`. May miss some after a test has lowered the nonce. */
+  bySenderAndNonce(sender: Address, nonce: bigint): TransactionLocation | null {
+    const place = this.#parts.blocks.bySenderAndNonce(sender, nonce)
+    return place !== null && place.number <= this.#parts.head.header.number ? place : null
+  }
+
+  gasPaymentsOf(number: number): readonly GasPayment[] {
+    return this.#parts.blocks.gasPaymentsOf(number)
+  }
+
+  /** Returns a sealed block's timestamp in seconds, without decoding the block. */
+  timestampOf(number: number): number | null {
+    return number <= this.#parts.head.header.number ? this.#parts.blocks.timestampOf(number) : null
+  }
+
+  /** Returns a sealed block's hash or `null`; used for BLOCKHASH. */
+  blockHash(number: number): Hash | null {
+    return number <= this.#parts.head.header.number ? this.#parts.blockHash(number) : null
+  }
+
+  byHash(hash: Hash): Block | null {
+    if (hash === this.#parts.head.hash) return this.#parts.head
+    const block = this.#parts.blocks.byHash(hash)
+    return block !== null && block.header.number <= this.#parts.head.header.number ? block : null
+  }
+
+  /** Finds a sealed transaction first, then a pre-confirmed one. */
+  locate(transactionHash: Hash): LocatedTransaction | null {
+    const sealed = this.#parts.blocks.locate(transactionHash)
+    if (sealed !== null && sealed.block.header.number <= this.#parts.head.header.number) return sealed
+    return this.locatePending(transactionHash)
+  }
+
+  /** Finds a transaction of the pending block. */
+  locatePending(transactionHash: Hash): LocatedTransaction | null {
+    const block = this.#parts.pending
+    const index = block === null ? -1 : block.transactions.findIndex((tx) => tx.hash === transactionHash)
+    return block === null || index < 0 ? null : { block, index }
+  }
+
+  /** Returns the state after a block of this View. Throws PrunedState if its state is gone, RewoundState if the block is. */
+  state(block: Block): StateReader {
+    const version = this.#versionOf(block)
+    return version === null ? this.#readPersisted(block) : this.#parts.history.at(version)
+  }
+
+  /**
+   * Returns the state version after a block. Throws RewoundState when it is gone: versions are reused after a rewind, so a remembered one
+   * may name another state. Throws PrunedState, or StateNotInMemory if only the store holds the state.
+   */
+  stateVersion(block: Block): number {
+    const version = this.#versionOf(block)
+    if (version !== null) return version
+    this.#readPersisted(block)
+    throw new StateNotInMemory(block.header.number)
+  }
+
+  /** Returns the proof of an account and slots after `block`. Throws as `stateVersion` does. */
+  proof(block: Block, address: Address, slots: readonly Hash[]): AccountProof {
+    return this.#parts.history.proofAt(this.stateVersion(block), address, slots)
+  }
+
+  /**
+   * Returns the roots that the state after `block` would have with `writes` applied, and the storage root of `owner`. Throws as
+   * `stateVersion` does.
+   */
+  rootsWith(block: Block, writes: WriteSet, owner: Address): Roots {
+    return this.#parts.history.rootsWith(this.stateVersion(block), writes, owner)
+  }
+
+  /** Returns the rules and environment of `block`, for calls executed in it. */
+  context(block: Block): BlockContext {
+    if (this.#lastContext?.block !== block) this.#lastContext = { block, context: this.#contextOf(block) }
+    return this.#lastContext.context
+  }
+
+  /** Logs of the sealed blocks from…to, both included, then those of the pending block if `withPending`. */
+  *logs(filter: LogFilter, from: number, to: number, withPending: boolean): Iterable<LocatedLog> {
+    yield* this.#parts.blocks.logs(filter, from, Math.min(to, this.#parts.head.header.number))
+    if (withPending) yield* this.pendingLogs(filter)
+  }
+
+  /** Logs of the pending block. */
+  pendingLogs(filter: LogFilter): Iterable<LocatedLog> {
+    const { pending } = this.#parts
+    return pending === null ? [] : logsOfBlock(pending, filter)
+  }
+
+  /** Returns an upper bound of the number of matching sealed logs. */
+  countLogs(filter: LogFilter, from: number, to: number): number {
+    return this.#parts.blocks.countLogs(filter, from, Math.min(to, this.#parts.head.header.number))
+  }
+
+  /** Yields the logs of sealed blocks as JSON, in chunks. */
+  logsJsonBytes(filter: LogFilter, from: number, to: number): Iterable<Uint8Array> {
+    return this.#parts.blocks.logsJsonBytes(filter, from, Math.min(to, this.#parts.head.header.number))
+  }
+
+  /** Returns a sealed block as JSON; `full`: transactions as objects, else as hashes. */
+  blockJsonBytes(number: number, full: boolean): Uint8Array {
+    return this.#parts.blocks.blockJsonBytes(number, full)
+  }
+
+  receiptsJsonBytes(number: number): Uint8Array {
+    return this.#parts.blocks.receiptsJsonBytes(number)
+  }
+
+  /** Returns a sealed transaction as JSON. */
+  transactionJsonBytes(place: TransactionLocation): Uint8Array {
+    return this.#parts.blocks.transactionJsonBytes(place)
+  }
+
+  receiptJsonBytes(place: TransactionLocation): Uint8Array {
+    return this.#parts.blocks.receiptJsonBytes(place)
+  }
+
+  /** Returns `null` when memory does not hold the version. */
+  #versionOf(block: Block): number | null {
+    const { pending, head, pendingVersion, headVersion, history, versionAfter } = this.#parts
+    const { number } = block.header
+    if (block === pending) {
+      if (this.#parts.isRetracted()) throw new RewoundState(pendingVersion)
+      return pendingVersion
+    }
+    const isHead = number === head.header.number
+    if (isHead && headVersion < history.oldestVersion) return null
+    if (!this.#parts.isRewound()) return isHead ? headVersion : versionAfter(number)
+    if (!this.#isCanonical(block)) throw new RewoundState(headVersion)
+    if (!isHead) return versionAfter(number)
+    // Edits made further versions of the head after this View; only the View's own one is valid.
+    if (!this.#parts.isHeadVersionLive()) throw new RewoundState(headVersion)
+    return headVersion
+  }
+
+  #readPersisted(block: Block): StateReader {
+    const { head, headVersion, persistedState, isTruncated, isHeadEdited } = this.#parts
+    const { number } = block.header
+    if (isTruncated(number)) throw new RewoundState(headVersion)
+    // The store holds the state after a block with all edits, so an edited head's earlier state is gone.
+    if (persistedState === null || (number === head.header.number && isHeadEdited())) throw new PrunedState(headVersion)
+    return new PersistedStateReader(persistedState.at(number), number, isTruncated)
+  }
+
+  #isCanonical({ header, hash }: Block): boolean {
+    return this.#parts.blocks.hashOf(header.number) === hash
+  }
+
+  #contextOf(block: Block): BlockContext {
+    const { number, timestamp } = block.header
+    const rules = rulesAt(this.#parts.config, number, timestamp)
+    return { config: this.#parts.config, rules, env: toBlockEnv(block.header, rules, (n) => this.blockHash(n)) }
+  }
+}
+
+const TAGS: Record<BlockTag, (parts: ViewParts) => Block> = {
+  latest: (parts) => parts.head,
+  pending: (parts) => parts.pending ?? parts.head,
+  safe: (parts) => storedBlock(parts, parts.safeNumber),
+  finalized: (parts) => storedBlock(parts, parts.finalizedNumber),
+  earliest: (parts) => storedBlock(parts, 0),
+}
+
+function storedBlock(parts: ViewParts, number: number): Block {
+  const block = parts.blocks.byNumber(number)
+  if (block === null) throw new Error(`block ${number} is missing from the block store`)
+  return block
+}
+
+/** The state is persisted but not in memory: it can be read, but not proven or sent to a worker thread. */
+export class StateNotInMemory extends PrunedState {
+  readonly blockNumber: number
+
+  constructor(blockNumber: number) {
+    super(blockNumber)
+    this.blockNumber = blockNumber
+    this.message = `block ${blockNumber} is too far behind the head for this: its state can be read, but only that of newer blocks can be proven`
+  }
+}
