@@ -305,10 +305,15 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
   })
 
   it('opened by an app shows that app its own questions alone', async () => {
-    const { window: popup, site } = await openAsPopup(stage.context, (origin) => origin)
+    const { window: popup, opener, site } = await openAsPopup(stage.context, (origin) => origin)
     try {
       void ask(DRAFTS.send)
       void ask({ ...DRAFTS.sign, origin: site.origin })
+      await popup.getByText('A site opened this window').waitFor()
+      await opener.evaluate((wallet) => {
+        const { popup } = globalThis as unknown as InPage
+        popup.postMessage({ requestId: '1', data: {} }, wallet) // as the SDK answers PopupLoaded
+      }, stage.url)
       await card(popup, 'sign').waitFor()
       expect(await popup.getByTestId('queue-count').innerText()).toBe('One question')
       expect(await popup.content()).not.toContain(SHOP)

@@ -109,9 +109,16 @@ async function pressInWindow({ stage, app }: Scene, action: string, ...kinds: st
   const open = stage.context.pages().find((page) => !page.isClosed() && page !== app && page !== stage.approvals) ?? null
   const opened = open === null && kinds.length > 0 ? stage.context.waitForEvent('page') : null
   await app.locator(`#${action}`).click()
-  const window = open ?? (await opened)
+  const window = open ?? (await Promise.race([opened, refusedBefore(app, action)]))
   for (const kind of kinds) await answer(window!, kind) // there are none without a window
   return resultOf(app, action)
+}
+
+/** Never resolves: throws when the app shows a result although no window was opened for its questions. */
+async function refusedBefore(app: Page, action: string): Promise<never> {
+  const output = app.locator(`#${action}-result`)
+  await output.filter({ hasText: /./ }).waitFor({ timeout: 0 })
+  throw new Error(`no window was opened, and ${action} came to ${await output.innerText()}`)
 }
 
 function open(stage: Stage, connector: string): Promise<Page> {
