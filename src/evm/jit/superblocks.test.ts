@@ -1,43 +1,43 @@
 import { describe, expect, test } from 'vitest'
-import { chainsOf } from './chains.ts'
+import { superblocks } from './superblocks.ts'
 import { OpcodeRules } from './opcodes.ts'
-import { partsOf } from './parts.ts'
+import { basicBlocks } from './basicblocks.ts'
 import { code, inBothTiers, RETURN_TOP } from './tiers.fixture.ts'
 
 const RULES = new OpcodeRules(new Uint8Array(2_048))
 
-function chains(program: Uint8Array, operationsMax?: number) {
-  const parts = partsOf(program, RULES, 256)
-  // Short codes may say little twice: this one is as if it were longer.
-  return chainsOf([...parts, ...parts.map((part) => ({ ...part, pc: -1, isDestination: false }))], program, operationsMax).slice(
+function superblocksOf(program: Uint8Array, operationsMax?: number) {
+  const blocks = basicBlocks(program, RULES, 256)
+  // The growth limit is relative to the code size, so the code is padded.
+  return superblocks([...blocks, ...blocks.map((block) => ({ ...block, pc: -1, isDestination: false }))], program, operationsMax).slice(
     0,
-    parts.length,
+    blocks.length,
   )
 }
 
-// calls the function at 0x0f, which adds 5, and comes back to 0x07
+// calls the function at 0x0f, which adds 5, and returns to 0x07
 const CALLS = code('6001', '6007', '600f', '56', '5b', RETURN_TOP, '00', '5b', '90', '6005', '01', '90', '56')
 
-describe('what one function does', () => {
-  test('a call into a function of the contract and what comes after it', () => {
-    const [entry] = chains(CALLS)
+describe('a superblock contains', () => {
+  test('a call of an internal function and its continuation', () => {
+    const [entry] = superblocksOf(CALLS)
     expect(entry?.ops.map(({ pc }) => pc)).toEqual([0, 2, 4, 6, 15, 16, 17, 19, 20, 21, 7, 8, 9, 10, 12, 13])
     expect(entry?.ops.filter(({ to }) => to !== undefined).map(({ to }) => to)).toEqual([15, 7])
-    expect(entry).toMatchObject({ needs: 0, grows: 3, continues: false })
+    expect(entry).toMatchObject({ stackRequired: 0, stackGrowth: 3, fallsThrough: false })
   })
 
-  test('a loop once', () => {
-    const [entry, loop] = chains(code('6005', '5b', '6001', '90', '03', '80', '6002', '57', '6002', '56'))
+  test('a loop body once', () => {
+    const [entry, loop] = superblocksOf(code('6005', '5b', '6001', '90', '03', '80', '6002', '57', '6002', '56'))
     expect(entry?.ops.filter(({ code: op }) => op === 0x5b)).toHaveLength(1)
     expect(loop?.ops.filter(({ code: op }) => op === 0x5b)).toHaveLength(1)
   })
 
-  test('no more than it may', () => {
-    for (const chain of chains(CALLS, 8)) expect(chain.ops.length).toBeLessThanOrEqual(8)
+  test('at most the maximum number of operations', () => {
+    for (const superblock of superblocksOf(CALLS, 8)) expect(superblock.ops.length).toBeLessThanOrEqual(8)
   })
 })
 
-describe('random ways through a code', () => {
+describe('random control flow', () => {
   const OPS = [
     '01',
     '03',
@@ -65,11 +65,11 @@ describe('random ways through a code', () => {
     '82',
   ]
 
-  /** Blocks that lead to one another: by jumps, on conditions, as functions that come back, or into nothing. */
+  /** Blocks connected by jumps, conditional jumps, internal calls and invalid jumps. */
   function program(random: () => number): Uint8Array {
     const pick = <T>(all: readonly T[]) => all[Math.floor(random() * all.length)] as T // one of them
     const count = 3 + Math.floor(random() * 8)
-    // each block has the same room, so that the places are known
+    // blocks have equal size, so their positions are known
     const room = 48
     const place = (index: number) => (index * room).toString(16).padStart(4, '0')
     const anyPlace = () => place(Math.floor(random() * (count + 0.2)))
@@ -94,7 +94,7 @@ describe('random ways through a code', () => {
     return code(...blocks, '5b', RETURN_TOP)
   }
 
-  test.each([256, 7])('come to the same in both tiers, with functions of %d operations', (operationsPerFunction) => {
+  test.each([256, 7])('has equal results in both tiers, with functions of %d operations', (operationsPerFunction) => {
     const random = numbers(operationsPerFunction)
     const kinds = new Map<string, number>()
     for (let i = 0; i < 250; i++) {
@@ -114,7 +114,7 @@ describe('random ways through a code', () => {
   })
 })
 
-/** Always the same numbers from 0 to 1 (mulberry32). */
+/** A seeded generator of numbers from 0 to 1 (mulberry32). */
 function numbers(seed: number): () => number {
   let state = seed
   return () => {
