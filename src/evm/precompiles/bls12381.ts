@@ -15,7 +15,7 @@ export const BLS12_381 = {
   mapG2: fixedPrice(23_800, (input) => map(input, G2)),
 } as const satisfies Readonly<Record<string, Precompile>>
 
-/** geth's words (core/vm/contracts.go). */
+/** geth's messages (core/vm/contracts.go). */
 const REASON = {
   length: 'invalid input length',
   top: 'invalid field element top bytes',
@@ -27,7 +27,7 @@ type Reason = (typeof REASON)[keyof typeof REASON] | Group['notInSubgroup']
 const FIELD_BYTES = 64
 const SCALAR_BYTES = 32
 
-/** Per thousand of the price of one multiplication, by the number of pairs from 1 on; more than 128 pairs cost as the last. */
+/** Discount in thousandths by number of pairs from 1; constant above 128 pairs. */
 const DISCOUNTS = {
   g1: `1000 949 848 797 764 750 738 728 719 712 705 698 692 687 682 677 673 669 665 661 658 654 651 648 645 642 640 637 635 632 630 627
     625 623 621 619 617 615 613 611 609 608 606 604 603 601 599 598 596 595 593 592 591 589 588 586 585 584 582 581 580 579 577 576
@@ -39,13 +39,13 @@ const DISCOUNTS = {
     546 545 545 544 543 542 541 541 540 539 538 537 537 536 535 535 534 533 532 532 531 530 530 529 528 528 527 526 526 525 524 524`,
 } as const
 
-/** What the two groups have in common, so that each operation is written once. */
+/** Operations of a group, so that each precompile is implemented once for both. */
 interface Group {
   readonly discounts: readonly number[]
   readonly notInSubgroup: 'g1 point is not on correct subgroup' | 'g2 point is not on correct subgroup'
-  /** 64-byte field elements of a point */
+  /** 64-byte field elements per point */
   readonly fields: 2 | 4
-  /** bytes of a point in memory */
+  /** bytes per point in mcl's memory */
   readonly size: number
   clear(wasm: Curve['wasm'], out: number): void
   isZero(wasm: Curve['wasm'], point: number): boolean
@@ -87,7 +87,7 @@ const G2: Group = {
   normalize: (wasm, point) => wasm.mclBnG2_normalize(point, point),
 }
 
-/** Points need not be in the subgroup here. */
+/** EIP-2537: no subgroup check for additions. */
 function add(input: Uint8Array, group: Group): Uint8Array | Reason {
   const pointBytes = group.fields * FIELD_BYTES
   if (input.length !== 2 * pointBytes) return REASON.length
@@ -108,11 +108,11 @@ function discounted(price: number, of: () => Group): Precompile {
     const discount = discounts[Math.min(pairs, discounts.length) - 1] as number // 128 entries
     return Math.floor((pairs * price * discount) / 1_000)
   }
-  return { gas, run: (input, look) => sum(input, of(), look) }
+  return { gas, run: (input, checkDeadline) => sum(input, of(), checkDeadline) }
 }
 
-/** A sum of products of points and scalars, some of them at a time. */
-function sum(input: Uint8Array, group: Group, look?: () => void): Uint8Array | Reason {
+/** Multi-scalar multiplication in batches. */
+function sum(input: Uint8Array, group: Group, checkDeadline?: () => void): Uint8Array | Reason {
   const pointBytes = group.fields * FIELD_BYTES
   const pairBytes = pointBytes + SCALAR_BYTES
   if (input.length === 0 || input.length % pairBytes !== 0) return REASON.length
@@ -137,21 +137,21 @@ function sum(input: Uint8Array, group: Group, look?: () => void): Uint8Array | R
       group.sum(bls.wasm, part, points, scalars, count)
       group.add(bls.wasm, total, part)
     }
-    look?.()
+    checkDeadline?.()
   }
   return writePoint(bls, group, total)
 }
 
-/** 1 when the product of the pairings is one. */
-function isProductOne(input: Uint8Array, look?: () => void): Uint8Array | Reason {
+/** Returns 1 if the product of the pairings is one. */
+function isProductOne(input: Uint8Array, checkDeadline?: () => void): Uint8Array | Reason {
   const g1Bytes = G1.fields * FIELD_BYTES
   const pairBytes = g1Bytes + G2.fields * FIELD_BYTES
   if (input.length === 0 || input.length % pairBytes !== 0) return REASON.length
   const bls = curve('bls12381')
   const read = (pair: number, p: number, q: number): Reason | null =>
     readMember(bls, G1, p, input, pair * pairBytes) ?? readMember(bls, G2, q, input, pair * pairBytes + g1Bytes)
-  const answer = bls.isProductOne(input.length / pairBytes, read, look)
-  return typeof answer === 'boolean' ? word(answer ? 1 : 0) : answer
+  const result = bls.isProductOne(input.length / pairBytes, read, checkDeadline)
+  return typeof result === 'boolean' ? word(result ? 1 : 0) : result
 }
 
 function map(input: Uint8Array, group: Group): Uint8Array | Reason {

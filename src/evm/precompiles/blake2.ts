@@ -1,11 +1,11 @@
-import { BLAKE2_ROUNDS_PER_LOOK } from './limits.ts'
+import { BLAKE2_ROUNDS_PER_CLOCK_CHECK } from './limits.ts'
 import { loadNative } from './native.ts'
 import type { Precompile } from './precompile.ts'
 
-/** EIP-152: 0x09, the compression of BLAKE2b; a round costs 1 gas and takes 13 ns. */
+/** 0x09 (EIP-152): BLAKE2b compression. A round costs 1 gas and takes 13 ns. */
 export const BLAKE2F: Precompile = { gas: rounds, run: compress }
 
-/** Rounds (4 bytes, big-endian), state (8 words), message (16 words), offset (2 words), and whether this is the final block. */
+/** Rounds (4 bytes, big-endian), state (8 words), message (16 words), offset (2 words), final flag. */
 const INPUT_BYTES = 213
 const AT = { state: 4, message: 68, offset: 196, final: 212 } as const
 
@@ -20,7 +20,7 @@ function rounds(input: Uint8Array): number {
   return input.length === INPUT_BYTES ? new DataView(input.buffer, input.byteOffset).getUint32(0) : 0
 }
 
-function compress(input: Uint8Array, look?: () => void): Uint8Array | string {
+function compress(input: Uint8Array, checkDeadline?: () => void): Uint8Array | string {
   if (input.length !== INPUT_BYTES) return 'invalid input length'
   const final = input[AT.final] as number // of 213 bytes
   if (final > 1) return 'invalid final flag'
@@ -32,9 +32,9 @@ function compress(input: Uint8Array, look?: () => void): Uint8Array | string {
   if (final === 1) for (let i = 112; i < 120; i++) bytes[state + i] = byte(bytes, state + i) ^ 0xff
   bytes.set(input.subarray(AT.message, AT.offset), wasm.blake2Message())
   const end = rounds(input)
-  for (let round = 0; round < end; round += BLAKE2_ROUNDS_PER_LOOK) {
-    wasm.blake2Rounds(round, Math.min(end, round + BLAKE2_ROUNDS_PER_LOOK))
-    if (round > 0) look?.()
+  for (let round = 0; round < end; round += BLAKE2_ROUNDS_PER_CLOCK_CHECK) {
+    wasm.blake2Rounds(round, Math.min(end, round + BLAKE2_ROUNDS_PER_CLOCK_CHECK))
+    if (round > 0) checkDeadline?.()
   }
   const output = new Uint8Array(64)
   for (let i = 0; i < 64; i++) output[i] = byte(input, AT.state + i) ^ byte(bytes, state + i) ^ byte(bytes, state + 64 + i)
@@ -42,5 +42,5 @@ function compress(input: Uint8Array, look?: () => void): Uint8Array | string {
 }
 
 function byte(bytes: Uint8Array, at: number): number {
-  return bytes[at] as number // the callers know the lengths
+  return bytes[at] as number // lengths are checked by the callers
 }

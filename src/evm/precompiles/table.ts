@@ -1,5 +1,5 @@
 import type { Rules } from '../forks.ts'
-import { inputLimit, p256Gas, precompiles } from '../precompiles.ts'
+import { inputLimit, p256Gas, activePrecompiles } from './addresses.ts'
 import { BLAKE2F } from './blake2.ts'
 import { BLS12_381 } from './bls12381.ts'
 import { BN254 } from './bn254.ts'
@@ -13,9 +13,9 @@ import { fixedPrice } from './precompile.ts'
 import type { Precompile } from './precompile.ts'
 
 export type { Precompile } from './precompile.ts'
-export { NotLoaded } from './mcl.ts'
+export { PrecompileNotLoaded } from './mcl.ts'
 
-/** By number. What changed its price has a function of the rules. */
+/** By number. Entries whose gas depends on the fork are functions of the rules. */
 const TABLE: ReadonlyMap<number, Precompile | ((rules: Rules) => Precompile)> = new Map<
   number,
   Precompile | ((rules: Rules) => Precompile)
@@ -42,23 +42,23 @@ const TABLE: ReadonlyMap<number, Precompile | ((rules: Rules) => Precompile)> = 
 
 const known = new WeakMap<Rules, ReadonlyMap<number, Precompile>>()
 
-/** The precompiles under these rules by number: 1 to 0x11 and 0x100. The same map for the same rules. */
-export function precompiled(rules: Rules): ReadonlyMap<number, Precompile> {
+/** Returns the precompiles under these rules by number (1 to 0x11, 0x100): the same map for the same rules. */
+export function precompiledContracts(rules: Rules): ReadonlyMap<number, Precompile> {
   let found = known.get(rules)
   if (found === undefined) known.set(rules, (found = new Map(active(rules))))
   return found
 }
 
-/** Loads ahead of their first call what takes a moment to load (50 ms in all, 30 in one go). */
+/** Loads the curves before their first use (50 ms in total, at most 30 ms at a time). */
 export async function loadPrecompiles(): Promise<void> {
   for (const name of CURVES) {
     await loadCurve(name)
-    await new Promise((resolve) => setTimeout(resolve)) // others have their turn
+    await new Promise((resolve) => setTimeout(resolve)) // yields to the event loop
   }
 }
 
 function* active(rules: Rules): Iterable<[number, Precompile]> {
-  for (const address of precompiles(rules)) {
+  for (const address of activePrecompiles(rules)) {
     const number = Number(address)
     const entry = TABLE.get(number)
     if (entry === undefined) throw new Error(`there is no precompile at ${address}`)
@@ -68,9 +68,9 @@ function* active(rules: Rules): Iterable<[number, Precompile]> {
   }
 }
 
-/** OP chains refuse long input, so that a fault proof of any block can be computed. */
+/** OP chains limit the input size so that fault proofs remain computable. */
 function limited({ gas, run }: Precompile, limit: number): Precompile {
-  return { gas, run: (input, look) => (input.length > limit ? 'input length exceeds the limit' : run(input, look)) }
+  return { gas, run: (input, checkDeadline) => (input.length > limit ? 'input length exceeds the limit' : run(input, checkDeadline)) }
 }
 
 function bn254(rules: Rules): (typeof BN254)['istanbul'] {

@@ -4,16 +4,16 @@ import { curve } from './mcl.ts'
 import { fixedPrice, isZero } from './precompile.ts'
 import type { Precompile } from './precompile.ts'
 
-/** EIP-4844: 0x0a. Versioned hash, z, y, commitment, proof: does the committed polynomial have the value y at z? */
+/** 0x0a (EIP-4844). Versioned hash, z, y, commitment, proof: verifies that the committed polynomial has the value y at z. */
 export const POINT_EVALUATION: Precompile = fixedPrice(50_000, evaluatePoint)
 
-/** What it returns when the proof holds: FIELD_ELEMENTS_PER_BLOB and the modulus of the scalars. */
+/** Output for a valid proof: FIELD_ELEMENTS_PER_BLOB and the scalar modulus. */
 const PROVEN = Hex.toBytes(
   '0x000000000000000000000000000000000000000000000000000000000000100073eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001',
 )
 const VERSION = 1
 
-/** geth's words. */
+/** geth's messages. */
 const REASON = {
   length: 'invalid input length',
   hash: 'mismatched versioned hash',
@@ -23,14 +23,14 @@ const REASON = {
 } as const
 type Reason = (typeof REASON)[keyof typeof REASON]
 
-/** The generator of G1: x, y. */
+/** Generator of G1: x, y. */
 const G1_GENERATOR =
   '0x17f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1aeffb3af00adb22c6bb' +
   '08b3f481e3aaa0f1a09e30ed741d8ae4fcf5e095d5d00af600db18cb2c04b3edd03cc744a2888ae40caa232946c5e7e1'
 
 /**
- * The generator of G2, and the same times τ, the secret of the ceremony: the second g2_monomial of consensus-specs'
- * trusted_setup_4096.json. Nothing else of the setup is needed to check a proof. x then y, the real parts first.
+ * Generator of G2, and its multiple by the secret τ of the ceremony: the second g2_monomial of trusted_setup_4096.json in consensus-specs.
+ * Verification needs nothing else of the setup. x then y, real parts first.
  */
 const G2_GENERATOR =
   '0x024aa2b2f08f0a91260805272dc51051c6e47ad4fa403b02b4510b647ae3d1770bac0326a805bbefd48056c8c121bdb8' +
@@ -43,12 +43,12 @@ const G2_TAU =
   '014353bdb96b626dd7d5ee8599d1fca2131569490e28de18e82451a496a9c9794ce26d105941f383ee689bfbbb832a99' +
   '1666c54b0a32529503432fcae0181b4bef79de09fc63671fda5ed1ba9bfa07899495346f3d7ac9cd23048ef30d0a154f'
 
-/** What stays in memory. The lines of a point of G2 are what a pairing with it needs: those of the negated generator and of τ·G2. */
+/** Constants in mcl's memory: the precomputed Miller loop lines of the negated generator of G2 and of τ·G2. */
 interface Setup {
   readonly bls: Curve
   readonly generatorLines: number
   readonly tauLines: number
-  // The parts of one claim. Those that are multiplied with another stand side by side.
+  // Operands of one verification. Those multiplied with each other are adjacent.
   readonly minusY: number
   readonly z: number
   readonly generator: number
@@ -72,7 +72,7 @@ function evaluatePoint(input: Uint8Array): Uint8Array | Reason {
   return holds(setup) ? PROVEN : REASON.proof
 }
 
-/** e(C - y·G1 + z·proof, G2) = e(proof, τ·G2): the right side of each pairing is a constant. */
+/** e(C - y·G1 + z·proof, G2) = e(proof, τ·G2): the second argument of each pairing is constant. */
 function holds({ bls: { wasm }, generatorLines, tauLines, ...claim }: Setup): boolean {
   const { minusY, generator, proof, commitment, sum, product } = claim
   wasm.mclBnFr_neg(minusY, minusY)
@@ -87,7 +87,7 @@ function holds({ bls: { wasm }, generatorLines, tauLines, ...claim }: Setup): bo
   return wasm.mclBnGT_isOne(product) === 1
 }
 
-/** A point of G1 in 48 bytes: x, and in the three highest bits: compressed, infinity, the larger y (as in consensus-specs and zkcrypto). */
+/** Compressed point of G1 in 48 bytes: x with three flag bits: compressed, infinity, larger y (consensus-specs, zkcrypto). */
 function decompress(bls: Curve, out: number, input: Uint8Array, offset: number): boolean {
   const { wasm } = bls
   const x = input.slice(offset, offset + 48)
@@ -98,7 +98,7 @@ function decompress(bls: Curve, out: number, input: Uint8Array, offset: number):
   if ((flags & 0x40) !== 0) return (flags & 0x20) === 0 && isZero(x, 0, 48)
   const [y, z] = [out + SIZE.field, out + 2 * SIZE.field]
   if (!bls.readField(out, x, 0)) return false
-  // y² = x³ + 4; z is free to hold the square.
+  // y² = x³ + 4; z is used as temporary.
   wasm.mclBnFp_setInt32(y, 4)
   wasm.mclBnFp_sqr(z, out)
   wasm.mclBnFp_mul(z, z, out)
@@ -130,7 +130,7 @@ function prepare(bls: Curve): Setup {
   return { bls, generatorLines, tauLines, minusY, z: minusY + SIZE.scalar, generator, proof, commitment, sum, product }
 }
 
-/** The coordinates of a point, and one as z. */
+/** Writes the coordinates of a point, with z = 1. */
 function readPoint(bls: Curve, out: number, fields: 2 | 4, coordinates: string): void {
   const bytes = Hex.toBytes(coordinates)
   for (let i = 0; i < fields; i++) bls.readField(out + i * SIZE.field, bytes, 48 * i)

@@ -1,12 +1,7 @@
 import wasm from '../wasm/native.ts'
+import { WebAssembly } from '../webassembly.ts'
 
-// Node and browsers have it; the ECMAScript library of TypeScript does not, and the DOM's is not wanted.
-declare const WebAssembly: {
-  readonly Module: new (bytes: Uint8Array<ArrayBuffer>) => object
-  readonly Instance: new (module: object) => { readonly exports: object }
-}
-
-/** Of src/evm/runtime/native.ts; what takes no argument returns a place in memory. */
+/** Exports of src/evm/runtime/native.ts. Functions without arguments return an address. */
 export interface NativeExports {
   readonly memory: { readonly buffer: ArrayBuffer }
   blake2State(): number
@@ -23,16 +18,16 @@ export interface NativeExports {
 
 interface Native {
   readonly wasm: NativeExports
-  /** its memory, which never grows */
+  /** its memory, which does not grow */
   readonly bytes: Uint8Array
 }
 
 let native: Native | null = null
 
-/** The wasm of src/evm/runtime/native.ts, instantiated with the first call (0.3 ms). */
+/** Returns the module of src/evm/runtime/native.ts, instantiated at the first call (0.3 ms). */
 export function loadNative(): Native {
   if (native !== null) return native
   const module = new WebAssembly.Module(Uint8Array.from(atob(wasm), (character) => character.charCodeAt(0)))
-  const exports = new WebAssembly.Instance(module).exports as NativeExports // as in native.ts; WebAssembly does not carry types
+  const exports = new WebAssembly.Instance(module).exports as NativeExports // exports of runtime/native.ts
   return (native = { wasm: exports, bytes: new Uint8Array(exports.memory.buffer) })
 }

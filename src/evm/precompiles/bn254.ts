@@ -4,26 +4,26 @@ import { curve } from './mcl.ts'
 import { fixedPrice, isZero, padded, word } from './precompile.ts'
 import type { Precompile } from './precompile.ts'
 
-/** EIP-196 and EIP-197: 0x06, 0x07 and 0x08 by the prices of Byzantium and of Istanbul (EIP-1108). */
+/** 0x06, 0x07 and 0x08 (EIP-196, EIP-197) with the prices of Byzantium and of Istanbul (EIP-1108). */
 export const BN254 = {
-  byzantium: { add: fixedPrice(500, add), multiply: fixedPrice(40_000, multiply), pair: pricePerPair(100_000, 80_000) },
-  istanbul: { add: fixedPrice(150, add), multiply: fixedPrice(6_000, multiply), pair: pricePerPair(45_000, 34_000) },
+  byzantium: { add: fixedPrice(500, add), multiply: fixedPrice(40_000, multiply), pair: pairing(100_000, 80_000) },
+  istanbul: { add: fixedPrice(150, add), multiply: fixedPrice(6_000, multiply), pair: pairing(45_000, 34_000) },
 } as const
 
 const G1_BYTES = 64
 const G2_BYTES = 128
 const PAIR_BYTES = G1_BYTES + G2_BYTES
 
-/** The parameter from which the curve is made, in binary. */
+/** The curve parameter x in binary. */
 const X_BITS = 4965661367192848881n.toString(2)
-/** ξ^((p-1)/3) and ξ^((p-1)/2) for ξ = 9 + i, each the real part first. */
+/** ξ^((p-1)/3) and ξ^((p-1)/2) for ξ = 9 + i, real parts first. */
 const TWIST = Hex.toBytes(
   '0x2fb347984f7911f74c0bec3cf559b143b78cc310c2c3330c99e39557176f553d' +
     '16c9e55061ebae204ba4cc8bd75a079432ae2a1d0b7c9dce1665d51c640fcba2' +
     '063cf305489af5dcdc5ec698b6e2f9b9dbaae0eda9c95998dc54014671a0135a' +
     '07c03cbcac41049a0704b5a7ec796f2b21807dc98fa25bd282d37f632623b0e3',
 )
-/** The words of gnark-crypto, which geth passes on. */
+/** Messages of gnark-crypto, which geth passes on. */
 const REASON = {
   encoding: 'invalid fp.Element encoding',
   curve: 'point is not on curve',
@@ -50,24 +50,24 @@ function multiply(short: Uint8Array): Uint8Array | Reason {
   const scalar = point + SIZE.g1
   const wrong = readG1(bn254, point, input, 0)
   if (wrong !== null) return wrong
-  // Every point of the curve has the order by which the scalar is reduced.
+  // All points of the curve have the order by which the scalar is reduced.
   bn254.reduceScalar(scalar, input, G1_BYTES)
   bn254.wasm.mclBnG1_mul(point, point, scalar)
   return writeG1(bn254, point)
 }
 
-function pricePerPair(base: number, pair: number): Precompile {
+function pairing(base: number, pair: number): Precompile {
   return { gas: ({ length }) => base + pair * Math.floor(length / PAIR_BYTES), run: isProductOne }
 }
 
-/** 1 when the product of the pairings is one, which that of none is. */
-function isProductOne(input: Uint8Array, look?: () => void): Uint8Array | Reason {
+/** Returns 1 if the product of the pairings is one; the empty product is. */
+function isProductOne(input: Uint8Array, checkDeadline?: () => void): Uint8Array | Reason {
   if (input.length % PAIR_BYTES !== 0) return REASON.size
   const bn254 = curve('bn254')
   const read = (pair: number, p: number, q: number): Reason | null =>
     readG1(bn254, p, input, pair * PAIR_BYTES) ?? readG2(bn254, q, input, pair * PAIR_BYTES + G1_BYTES)
-  const answer = bn254.isProductOne(input.length / PAIR_BYTES, read, look)
-  return typeof answer === 'boolean' ? word(answer ? 1 : 0) : answer
+  const result = bn254.isProductOne(input.length / PAIR_BYTES, read, checkDeadline)
+  return typeof result === 'boolean' ? word(result ? 1 : 0) : result
 }
 
 function readG1(bn254: Curve, out: number, input: Uint8Array, offset: number): Reason | null {
@@ -81,7 +81,7 @@ function readG1(bn254: Curve, out: number, input: Uint8Array, offset: number): R
   return wasm.mclBnG1_isValid(out) === 1 ? null : REASON.curve
 }
 
-/** The imaginary part comes first in the input, last in memory. */
+/** The input has imaginary parts first, mcl's memory real parts first. */
 function readG2(bn254: Curve, out: number, input: Uint8Array, offset: number): Reason | null {
   const { wasm } = bn254
   wasm.mclBnG2_clear(out)
@@ -90,16 +90,16 @@ function readG2(bn254: Curve, out: number, input: Uint8Array, offset: number): R
   if (!readFields(bn254, places, input, offset)) return REASON.encoding
   wasm.mclBnFp_setInt32(out + 4 * SIZE.field, 1)
   if (wasm.mclBnG2_isValid(out) !== 1) return REASON.curve
-  return hasOrder(bn254, out) ? null : REASON.subgroup
+  return isInSubgroup(bn254, out) ? null : REASON.subgroup
 }
 
 /**
- * [x+1]Q + ψ([x]Q) + ψ²([x]Q) = ψ³([2x]Q) holds in the subgroup only, where x makes the curve and ψ is the Frobenius map through the
- * twist (eprint 2022/348, section 5.1): 63 doublings, where multiplying with the order takes 254.
+ * Checks [x+1]Q + ψ([x]Q) + ψ²([x]Q) = ψ³([2x]Q), which holds exactly in the subgroup (eprint 2022/348, section 5.1; x: curve parameter, ψ:
+ * untwist-Frobenius-twist). Takes 63 doublings; multiplication by the order takes 254.
  */
-function hasOrder(bn254: Curve, point: number): boolean {
+function isInSubgroup(bn254: Curve, point: number): boolean {
   const { wasm } = bn254
-  const multiple = bn254.spare(2 * SIZE.g2 + 4 * SIZE.field)
+  const multiple = bn254.scratch(2 * SIZE.g2 + 4 * SIZE.field)
   const sum = multiple + SIZE.g2
   const twist = sum + SIZE.g2
   readFields(
@@ -123,7 +123,7 @@ function hasOrder(bn254: Curve, point: number): boolean {
   return wasm.mclBnG2_isEqual(sum, multiple) === 1
 }
 
-/** Conjugates the three coordinates, then brings the point back onto the twist. */
+/** Conjugates the three coordinates and multiplies by the twist constants. */
 function frobenius(wasm: Curve['wasm'], point: number, twist: number): void {
   const y = 2 * SIZE.field
   for (const imaginary of [1, 3, 5]) wasm.mclBnFp_neg(point + imaginary * SIZE.field, point + imaginary * SIZE.field)

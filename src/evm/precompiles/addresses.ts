@@ -1,5 +1,5 @@
-import { Address } from '../eth/index.ts'
-import type { Rules } from './forks.ts'
+import { Address } from '../../eth/index.ts'
+import type { Rules } from '../forks.ts'
 
 const PAIRING = Address.fromBigint(0x08n)
 export const BLAKE2F = Address.fromBigint(0x09n)
@@ -9,20 +9,20 @@ const G2_MSM = Address.fromBigint(0x0en)
 const BLS_PAIRING = Address.fromBigint(0x0fn)
 export const P256_VERIFY = Address.fromBigint(0x100n)
 
-/** RIP-7212 on OP chains, EIP-7951 from Osaka on. */
+/** RIP-7212 on OP chains, EIP-7951 since Osaka. */
 const P256_GAS_RIP_7212 = 3_450n
 const P256_GAS_EIP_7951 = 6_900n
 
 const known = new WeakMap<Rules, ReadonlySet<Address>>()
 
-/** Addresses that run native code under these rules. */
-export function precompiles(rules: Rules): ReadonlySet<Address> {
+/** Returns the addresses of the precompiles under these rules. */
+export function activePrecompiles(rules: Rules): ReadonlySet<Address> {
   let found = known.get(rules)
-  if (found === undefined) known.set(rules, (found = new Set(activePrecompiles(rules))))
+  if (found === undefined) known.set(rules, (found = new Set(addressesUnder(rules))))
   return found
 }
 
-function* activePrecompiles(rules: Rules): Iterable<Address> {
+function* addressesUnder(rules: Rules): Iterable<Address> {
   const last = rules.has('prague')
     ? 0x11n
     : rules.has('cancun')
@@ -40,7 +40,7 @@ export function p256Gas(rules: Rules): bigint {
   return rules.has('osaka') ? P256_GAS_EIP_7951 : P256_GAS_RIP_7212
 }
 
-/** Bytes of input above which an OP chain's precompile fails (specs.optimism.io: Granite, Isthmus, Jovian); null: no limit. */
+/** Maximum input size of a precompile on an OP chain (specs.optimism.io: Granite, Isthmus, Jovian); null: unlimited. */
 export function inputLimit(rules: Rules, address: Address): number | null {
   const limits = INPUT_LIMITS.find(([fork]) => rules.hasOp(fork))?.[1]
   return limits?.get(address) ?? null

@@ -1,40 +1,40 @@
 import { Hex } from '../../eth/index.ts'
-import { power } from './power.ts'
-import { NOTHING } from './precompile.ts'
+import { modPow } from './modpow.ts'
+import { EMPTY } from './precompile.ts'
 import type { Precompile } from './precompile.ts'
 
-/** 0x05: EIP-198 from Byzantium on, EIP-2565 from Berlin on; since Osaka EIP-7883 with the bounds of EIP-7823. */
+/** 0x05: EIP-198 since Byzantium, EIP-2565 since Berlin, EIP-7883 with the bounds of EIP-7823 since Osaka. */
 export const MODEXP = {
-  eip198: { gas: (input) => price(input, complexity198, { perByte: 8, divisor: 20, least: 0 }), run: raise },
-  eip2565: { gas: (input) => price(input, complexity2565, { perByte: 8, divisor: 3, least: 200 }), run: raise },
-  eip7883: { gas: (input) => price(input, complexity7883, { perByte: 16, divisor: 1, least: 500 }), run: raiseBounded },
+  eip198: { gas: (input) => price(input, complexity198, { iterationsPerByte: 8, divisor: 20, minimum: 0 }), run: modexp },
+  eip2565: { gas: (input) => price(input, complexity2565, { iterationsPerByte: 8, divisor: 3, minimum: 200 }), run: modexp },
+  eip7883: { gas: (input) => price(input, complexity7883, { iterationsPerByte: 16, divisor: 1, minimum: 500 }), run: modexpBounded },
 } as const satisfies Readonly<Record<string, Precompile>>
 
 const LENGTH_MAX_EIP_7823 = 1_024
 const HEADER_BYTES = 96
 
 interface Rate {
-  /** iterations for each byte of the exponent beyond 32 */
-  readonly perByte: number
+  /** iterations per exponent byte beyond 32 */
+  readonly iterationsPerByte: number
   readonly divisor: number
-  readonly least: number
+  readonly minimum: number
 }
 
-/** Bytes of base, exponent and modulus as declared; Infinity from 2^48 on. */
+/** Declared bytes of base, exponent and modulus; Infinity from 2^48. */
 interface Lengths {
   readonly base: number
   readonly exponent: number
   readonly modulus: number
 }
 
-function price(input: Uint8Array, complexity: (longest: number) => number, { perByte, divisor, least }: Rate): number {
-  const { base, exponent, modulus } = lengthsOf(input)
+function price(input: Uint8Array, complexity: (longest: number) => number, { iterationsPerByte, divisor, minimum }: Rate): number {
+  const { base, exponent, modulus } = readLengths(input)
   const work = complexity(Math.max(base, modulus))
-  // What has no length costs nothing, whatever the exponent.
-  if (work === 0) return least
-  const iterations = perByte * Math.max(exponent - 32, 0) + Math.max(headBits(input, base, exponent) - 1, 0)
+  // Without base and modulus the minimum applies for any exponent.
+  if (work === 0) return minimum
+  const iterations = iterationsPerByte * Math.max(exponent - 32, 0) + Math.max(exponentHeadBits(input, base, exponent) - 1, 0)
   const gas = Math.floor((work * Math.max(iterations, 1)) / divisor)
-  return gas > Number.MAX_SAFE_INTEGER ? Infinity : Math.max(gas, least)
+  return gas > Number.MAX_SAFE_INTEGER ? Infinity : Math.max(gas, minimum)
 }
 
 function complexity198(longest: number): number {
@@ -51,8 +51,8 @@ function complexity7883(longest: number): number {
   return longest <= 32 ? 16 : 2 * complexity2565(longest)
 }
 
-/** Bits of the first 32 bytes of the exponent, what the input lacks being zero. */
-function headBits(input: Uint8Array, base: number, exponent: number): number {
+/** Bit length of the first 32 exponent bytes; missing input is zero. */
+function exponentHeadBits(input: Uint8Array, base: number, exponent: number): number {
   const start = HEADER_BYTES + base
   const size = Math.min(exponent, 32)
   for (let i = 0; i < size && start + i < input.length; i++) {
@@ -62,27 +62,32 @@ function headBits(input: Uint8Array, base: number, exponent: number): number {
   return 0
 }
 
-function raiseBounded(input: Uint8Array, look?: () => void): Uint8Array | string {
-  const { base, exponent, modulus } = lengthsOf(input)
-  if (Math.max(base, exponent, modulus) <= LENGTH_MAX_EIP_7823) return raise(input, look)
+function modexpBounded(input: Uint8Array, checkDeadline?: () => void): Uint8Array | string {
+  const { base, exponent, modulus } = readLengths(input)
+  if (Math.max(base, exponent, modulus) <= LENGTH_MAX_EIP_7823) return modexp(input, checkDeadline)
   return 'one or more of base/exponent/modulus length exceeded 1024 bytes'
 }
 
-/** base^exponent modulo modulus, as long as the modulus; zero when the modulus is. */
-function raise(input: Uint8Array, look?: () => void): Uint8Array {
-  const { base, exponent, modulus } = lengthsOf(input)
-  if (modulus === 0) return NOTHING
+/** base^exponent modulo modulus, in the modulus's length; zero for a zero modulus. */
+function modexp(input: Uint8Array, checkDeadline?: () => void): Uint8Array {
+  const { base, exponent, modulus } = readLengths(input)
+  if (modulus === 0) return EMPTY
   const endOfBase = HEADER_BYTES + base
   const endOfExponent = endOfBase + exponent
   const divisor = numberAt(input, endOfExponent, modulus)
   if (divisor <= 1n) return new Uint8Array(modulus)
   const exponentBytes = input.subarray(endOfBase, endOfExponent)
   const missingBytes = exponent - exponentBytes.length
-  const result = power(numberAt(input, HEADER_BYTES, base) % divisor, { bytes: exponentBytes, zeros: missingBytes }, divisor, look)
+  const result = modPow(
+    numberAt(input, HEADER_BYTES, base) % divisor,
+    { bytes: exponentBytes, trailingZeroBytes: missingBytes },
+    divisor,
+    checkDeadline,
+  )
   return bytesOf(result, modulus)
 }
 
-function lengthsOf(input: Uint8Array): Lengths {
+function readLengths(input: Uint8Array): Lengths {
   return { base: lengthAt(input, 0), exponent: lengthAt(input, 32), modulus: lengthAt(input, 64) }
 }
 
@@ -92,7 +97,7 @@ function lengthAt(input: Uint8Array, offset: number): number {
   return length < 2 ** 48 ? length : Infinity
 }
 
-/** So many bytes as a number; what lies beyond the input is zero. */
+/** `length` bytes as a number; missing input is zero. */
 function numberAt(input: Uint8Array, offset: number, length: number): bigint {
   const bytes = input.subarray(offset, offset + length)
   if (bytes.length === 0) return 0n

@@ -1,37 +1,27 @@
-/**
- * mcl (github.com/herumi/mcl), elliptic curves compiled to wasm: 5 to 15 times as fast as the best that is written in JavaScript. One
- * instance of it computes on one curve.
- */
+/** mcl (github.com/herumi/mcl) in wasm: 5 to 15 times as fast as the fastest JavaScript implementation. One instance per curve. */
 import { Curve } from './curve.ts'
 import type { CurveName, MclExports, Memory } from './curve.ts'
+import { WebAssembly } from '../webassembly.ts'
 
 const FILE = 'mcl-wasm/dist/mcl_c.js'
-
-// Node and browsers have it; the ECMAScript library of TypeScript does not, and the DOM's is not wanted.
-declare const WebAssembly: {
-  readonly Module: new (bytes: Uint8Array<ArrayBuffer>) => object
-  readonly Instance: new (module: object, imports: object) => { readonly exports: object }
-  readonly Memory: new (options: { initial: number }) => Memory
-  compile(bytes: Uint8Array<ArrayBuffer>): Promise<object>
-}
 
 const curves = new Map<CurveName, Curve>()
 let compiled: object | null = null
 
 /**
- * The curve, from then on always the same object. The first call takes 35 ms, another curve's first call 5 to 8 ms.
- * @throws {NotLoaded} where files cannot be read synchronously and `loadCurve` was not awaited
+ * Returns the curve, always the same object. The first call takes 35 ms, the first call for another curve 5 to 8 ms.
+ * @throws {PrecompileNotLoaded} files cannot be read synchronously and `loadCurve` was not awaited
  */
 export function curve(name: CurveName): Curve {
   const known = curves.get(name)
   if (known !== undefined) return known
   const source = readSource()
-  if (compiled === null && source === null) throw new NotLoaded(name)
+  if (compiled === null && source === null) throw new PrecompileNotLoaded(name)
   compiled ??= new WebAssembly.Module(decode(source ?? ''))
   return keep(name, instantiate(compiled))
 }
 
-/** Loads a curve ahead of its first call; compiles off the thread. */
+/** Loads a curve before its first use; compiles off the main thread. */
 export async function loadCurve(name: CurveName): Promise<void> {
   if (curves.has(name)) return
   const source = compiled === null ? readSource() : ''
@@ -54,14 +44,14 @@ function keep(name: CurveName, { wasm, memory }: Instance): Curve {
 function instantiate(module: object): Instance {
   const memory = new WebAssembly.Memory({ initial: 32 })
   const { exports } = new WebAssembly.Instance(module, { env: { memory } })
-  const wasm = exports as MclExports & { __wasm_call_ctors(): void } // the C declarations, which WebAssembly does not carry
+  const wasm = exports as MclExports & { __wasm_call_ctors(): void } // the C declarations
   wasm.__wasm_call_ctors()
   return { wasm, memory }
 }
 
 /**
- * The package's script, which holds the module as base64; null where there is no file system. mcl's own loader is asynchronous. The
- * package is pinned to one version; `mcl.test.ts` fails if its insides ever change.
+ * Source of the package's script, which contains the module as base64; null without a file system. mcl's own loader is asynchronous. The
+ * package is pinned; `mcl.test.ts` fails if its format changes.
  */
 function readSource(): string | null {
   const node = (globalThis as { process?: Partial<NodeJS.Process> }).process // undefined in browsers
@@ -80,7 +70,7 @@ function decode(source: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.from(source.slice(start, end), 'base64'))
 }
 
-/** mcl's own way, for bundlers: the functions come with an underscore before their names. */
+/** mcl's own loader, for bundlers. Its functions have a leading underscore. */
 async function viaImport(): Promise<Instance> {
   const { default: createModule } = await import('mcl-wasm/dist/mcl_c.js')
   const module = (await createModule({})) as Record<string, unknown> & { wasmMemory: Memory } // untyped in the package
@@ -88,9 +78,9 @@ async function viaImport(): Promise<Instance> {
   return { wasm: wasm as unknown as MclExports, memory: module.wasmMemory } // the same functions as in `instantiate`
 }
 
-/** A precompile's code is not there yet and cannot be had synchronously: await `load` and run again. */
-export class NotLoaded extends Error {
-  override readonly name = 'NotLoaded'
+/** The code of a precompile is not loaded yet: await `load` and run again. */
+export class PrecompileNotLoaded extends Error {
+  override readonly name = 'PrecompileNotLoaded'
   readonly #curve: CurveName
 
   constructor(missing: CurveName) {

@@ -1,44 +1,44 @@
 import { Hex } from '../../eth/index.ts'
 import { type Curve, SIZE } from './curve.ts'
 import { curve } from './mcl.ts'
-import { NOTHING, word } from './precompile.ts'
+import { EMPTY, word } from './precompile.ts'
 
-/** Where the parts of a signature are in memory, after it was found well-formed. */
+/** Addresses of the parts of a well-formed signature in mcl's memory. */
 interface Signature {
   readonly digest: number
   readonly r: number
   readonly s: number
   /** a point of the curve */
   readonly key: number
-  /** room for points and scalars */
+  /** work area */
   readonly scratch: number
 }
 
-/** The big-endian x of digest/s · G + r/s · key; null when that is infinity. */
+/** Returns the big-endian x of digest/s · G + r/s · key; null at infinity. */
 export type Recover = (p256: Curve, signature: Signature) => Uint8Array | null
 
 const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
 
 /**
- * 0x100, RIP-7212 and EIP-7951: digest, r, s, x, y of 32 bytes each. 1 when the key (x, y) signed the digest, else nothing. Any s is
- * taken.
+ * 0x100 (RIP-7212, EIP-7951): digest, r, s, x, y of 32 bytes each. Returns 1 if the key (x, y) signed the digest, else nothing. Any s is
+ * accepted.
  */
 export function verifyP256(input: Uint8Array, recover: Recover = recoverFastest()): Uint8Array {
-  if (input.length !== 160) return NOTHING
+  if (input.length !== 160) return EMPTY
   const p256 = curve('p256')
   const { wasm } = p256
   const digest = p256.reserve(5 * SIZE.scalar + 4 * SIZE.g1)
   const [r, s] = [digest + SIZE.scalar, digest + 2 * SIZE.scalar]
   const key = digest + 3 * SIZE.scalar
   p256.reduceScalar(digest, input, 0)
-  if (!p256.readScalar(r, input, 32) || !p256.readScalar(s, input, 64)) return NOTHING
-  if (wasm.mclBnFr_isZero(r) === 1 || wasm.mclBnFr_isZero(s) === 1) return NOTHING
-  if (!readPoint(p256, key, input, 96) || wasm.mclBnG1_isValid(key) !== 1) return NOTHING
+  if (!p256.readScalar(r, input, 32) || !p256.readScalar(s, input, 64)) return EMPTY
+  if (wasm.mclBnFr_isZero(r) === 1 || wasm.mclBnFr_isZero(s) === 1) return EMPTY
+  if (!readPoint(p256, key, input, 96) || wasm.mclBnG1_isValid(key) !== 1) return EMPTY
   const x = recover(p256, { digest, r, s, key, scratch: key + SIZE.g1 })
-  return x !== null && number(x) % ORDER === number(input.subarray(32, 64)) ? word(1) : NOTHING
+  return x !== null && number(x) % ORDER === number(input.subarray(32, 64)) ? word(1) : EMPTY
 }
 
-/** In wasm: 340 us. */
+/** 340 us. */
 export const recoverInWasm: Recover = (p256, { digest, r, s, key, scratch }) => {
   const { wasm } = p256
   const [byBase, byKey] = [scratch, scratch + SIZE.scalar]
@@ -57,7 +57,7 @@ export const recoverInWasm: Recover = (p256, { digest, r, s, key, scratch }) => 
   return x
 }
 
-/** The part of node:crypto's ECDH that is a multiplication of points. */
+/** The point multiplication of node:crypto's ECDH. */
 interface Ecdh {
   setPrivateKey(scalar: Uint8Array): void
   getPublicKey(): Uint8Array
@@ -66,7 +66,7 @@ interface Ecdh {
 
 let fastest: Recover | null = null
 
-/** Where there is OpenSSL, its multiplications: 130 us. */
+/** OpenSSL if available: 130 us. */
 function recoverFastest(): Recover {
   if (fastest === null) {
     const node = (globalThis as { process?: Partial<NodeJS.Process> }).process // undefined in browsers
@@ -76,7 +76,7 @@ function recoverFastest(): Recover {
   return fastest
 }
 
-/** ECDH gives a public key whole but of any other product only x: so r/s is taken out, and the sum is r/s · (digest/r · G + key). */
+/** ECDH returns the whole point for a public key, but only x for other products. Therefore computes r/s · (digest/r · G + key). */
 function recoverWith(openssl: Ecdh): Recover {
   return (p256, { digest, r, s, key, scratch }) => {
     const { wasm } = p256

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { CURVES } from './curve.ts'
 import type { CurveName } from './curve.ts'
-import { curve, loadCurve, NotLoaded } from './mcl.ts'
+import { curve, loadCurve, PrecompileNotLoaded } from './mcl.ts'
 
 const { getBuiltinModule } = process
 
@@ -9,24 +9,24 @@ afterEach(() => {
   process.getBuiltinModule = getBuiltinModule
 })
 
-test('without a file system a curve says that it is not loaded, loads, and is there', async () => {
+test('without a file system a curve throws PrecompileNotLoaded until it is loaded', async () => {
   Object.assign(process, { getBuiltinModule: undefined })
   const missing = thrownBy(() => curve('bn254'))
-  expect(missing).toBeInstanceOf(NotLoaded)
-  if (missing instanceof NotLoaded) await missing.load()
+  expect(missing).toBeInstanceOf(PrecompileNotLoaded)
+  if (missing instanceof PrecompileNotLoaded) await missing.load()
   expect(square('bn254', 3)).toBe(9n)
-  expect(thrownBy(() => curve('p256'))).toBeInstanceOf(NotLoaded)
+  expect(thrownBy(() => curve('p256'))).toBeInstanceOf(PrecompileNotLoaded)
 })
 
-test.each(CURVES)('with one, %s is there at once, and stays', async (name) => {
+test.each(CURVES)('with a file system %s loads synchronously, once', async (name) => {
   expect(square(name, 3)).toBe(9n)
   const first = curve(name)
   await loadCurve(name)
   expect(curve(name)).toBe(first)
 })
 
-test('two curves do not disturb one another', () => {
-  // -1 is another number in each field
+test('two curves are independent', () => {
+  // -1 differs per field
   const both = (): bigint[] => [minusOne('bn254'), minusOne('bls12381')]
   const [bn254, bls12381] = both()
   expect(bn254).toBe(0x30644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd46n)
@@ -34,7 +34,7 @@ test('two curves do not disturb one another', () => {
   expect(both()).toEqual([bn254, bls12381])
 })
 
-test('a number that is not below the modulus is not taken', () => {
+test('a field element not below the modulus is rejected', () => {
   const p = curve('bn254')
   const at = p.reserve(48)
   const modulus = Buffer.from('30644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd47', 'hex')
@@ -43,7 +43,7 @@ test('a number that is not below the modulus is not taken', () => {
   expect(p.readField(at, modulus, 0)).toBe(true)
 })
 
-test('what is reserved grows, and the memory with it', () => {
+test('the work area grows, and the memory with it', () => {
   const { reserve, wasm } = { reserve: (size: number) => curve('bls12381').reserve(size), wasm: curve('bls12381').wasm }
   const large = reserve(8_000_000)
   wasm.mclBnFp_setInt32(large + 7_999_900, 5)

@@ -4,11 +4,11 @@ import { Hex } from '../../eth/index.ts'
 import { contextOf, l1Config, opConfig } from '../evm.fixture.ts'
 import type { L1Fork, OpFork, Rules } from '../forks.ts'
 import { recoverInWasm, verifyP256 } from './p256.ts'
-import { precompiled } from './table.ts'
+import { precompiledContracts } from './table.ts'
 import type { Precompile } from './table.ts'
 
 const VECTORS = new URL('../../../../shared/vectors/precompiles/', import.meta.url)
-/** Sums of hundreds of points take a second: `PRECOMPILES=1` runs them, and all of the hundred that are of one size. */
+/** Sums of hundreds of points take seconds: `PRECOMPILES=1` runs all vectors. */
 const ALL = process.env['PRECOMPILES'] === '1'
 const INPUT_BYTES_MAX = 45_000
 
@@ -52,13 +52,13 @@ const FILES: readonly (readonly [file: string, number: number, fork: L1Fork])[] 
   ['p256Verify', 0x100, 'osaka'],
 ]
 
-describe.skipIf(!existsSync(VECTORS))('geth’s vectors: answers, prices and reasons', () => {
+describe.skipIf(!existsSync(VECTORS))('geth’s vectors: output, gas and errors', () => {
   test.each(FILES)('%s', (file, number, fork) => {
     const { gas, run } = at(number, l1(fork))
     for (const { Name, Input, Expected, Gas, ExpectedError } of chosen(file)) {
       const input = Hex.toBytes(`0x${Input}`)
       const before = input.slice()
-      expect({ Name, answer: answer(run(input)) }).toEqual({ Name, answer: ExpectedError ?? `0x${Expected}` })
+      expect({ Name, result: result(run(input)) }).toEqual({ Name, result: ExpectedError ?? `0x${Expected}` })
       if (Gas !== undefined) expect({ Name, gas: gas(input) }).toEqual({ Name, gas: Gas })
       expect(Buffer.compare(input, before)).toBe(0)
     }
@@ -67,21 +67,21 @@ describe.skipIf(!existsSync(VECTORS))('geth’s vectors: answers, prices and rea
   test('secp256r1 without OpenSSL, as in a browser', () => {
     for (const { Name, Input, Expected } of vectors('p256Verify').filter((_, index) => index % 5 === 0)) {
       const output = verifyP256(Hex.toBytes(`0x${Input}`), recoverInWasm)
-      expect({ Name, answer: answer(output) }).toEqual({ Name, answer: `0x${Expected}` })
+      expect({ Name, result: result(output) }).toEqual({ Name, result: `0x${Expected}` })
     }
   })
 
-  test('an input may lie anywhere in a larger memory', () => {
+  test('an input may be a view into a larger buffer', () => {
     const [vector] = vectors('bn256Add')
     const bytes = Hex.toBytes(`0x${vector?.Input}`)
     const memory = new Uint8Array(1_000).fill(0xff)
     memory.set(bytes, 37)
     const output = at(0x06, l1('prague')).run(memory.subarray(37, 37 + bytes.length))
-    expect(answer(output)).toBe(`0x${vector?.Expected}`)
+    expect(result(output)).toBe(`0x${vector?.Expected}`)
   })
 })
 
-describe('who is there', () => {
+describe('active precompiles', () => {
   test.each([
     ['frontier', 4, 0x04],
     ['spurious', 4, 0x04],
@@ -94,7 +94,7 @@ describe('who is there', () => {
     ['osaka', 18, 0x100],
     ['bpo2', 18, 0x100],
   ] as const)('%s has %i, the last is %i', (fork, count, last) => {
-    const numbers = [...precompiled(l1(fork)).keys()]
+    const numbers = [...precompiledContracts(l1(fork)).keys()]
     expect(numbers.length).toBe(count)
     expect(numbers.at(-1)).toBe(last)
   })
@@ -106,14 +106,14 @@ describe('who is there', () => {
     ['granite', 11],
     ['isthmus', 18],
     ['azul', 18],
-  ] as const)('the OP fork %s has %i', (fork, count) => {
-    expect(precompiled(op(fork)).size).toBe(count)
+  ] as const)('OP fork %s has %i', (fork, count) => {
+    expect(precompiledContracts(op(fork)).size).toBe(count)
   })
 
   test('the same map for the same rules', () => {
-    expect(precompiled(l1('prague'))).not.toBe(precompiled(l1('prague')))
+    expect(precompiledContracts(l1('prague'))).not.toBe(precompiledContracts(l1('prague')))
     const rules = l1('prague')
-    expect(precompiled(rules)).toBe(precompiled(rules))
+    expect(precompiledContracts(rules)).toBe(precompiledContracts(rules))
   })
 })
 
@@ -163,7 +163,7 @@ describe('prices', () => {
     expect(at(0x100, op(fork)).gas(new Uint8Array(160))).toBe(gas)
   })
 
-  test.each(['byzantium', 'berlin', 'osaka'] as const)('lengths of 2^256 - 1 are beyond any gas limit, at no cost, under %s', (fork) => {
+  test.each(['byzantium', 'berlin', 'osaka'] as const)('lengths of 2^256 - 1 cost infinite gas and no time under %s', (fork) => {
     const { gas } = at(0x05, l1(fork))
     const huge = 2n ** 256n - 1n
     for (const lengths of [
@@ -177,16 +177,16 @@ describe('prices', () => {
     }
   })
 
-  test('before Osaka an endless exponent costs nothing where there is no number to raise', () => {
+  test('before Osaka an endless exponent is free for an empty base and modulus', () => {
     const input = Uint8Array.of(...word(0n), ...word(2n ** 256n - 1n), ...word(0n))
     const { gas, run } = at(0x05, l1('prague'))
     expect(gas(input)).toBe(200)
-    expect(answer(run(input))).toBe('0x')
+    expect(result(run(input))).toBe('0x')
   })
 })
 
 describe('input', () => {
-  const FIRST: readonly (readonly [number: number, answer: string])[] = [
+  const FIRST: readonly (readonly [number: number, result: string])[] = [
     [0x01, '0x'],
     [0x02, '0xe3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'],
     [0x03, '0x0000000000000000000000009c1185a5c5e9fc54612808977ee8f548b2258d31'],
@@ -207,15 +207,15 @@ describe('input', () => {
     [0x100, '0x'],
   ]
 
-  test.each(FIRST)('none: %i', (number, expected) => {
-    expect(answer(at(number, l1('osaka')).run(new Uint8Array()))).toBe(expected)
+  test.each(FIRST)('empty: %i', (number, expected) => {
+    expect(result(at(number, l1('osaka')).run(new Uint8Array()))).toBe(expected)
   })
 
-  test('what is missing is zero, what is too much is not read', () => {
+  test('missing input is zero, excess input is ignored', () => {
     const generator = Uint8Array.of(...word(1n), ...word(2n))
     const add = at(0x06, l1('prague')).run
-    expect(answer(add(generator))).toBe(Hex.fromBytes(generator))
-    expect(answer(add(Uint8Array.of(...generator, ...new Uint8Array(64), 7)))).toBe(Hex.fromBytes(generator))
+    expect(result(add(generator))).toBe(Hex.fromBytes(generator))
+    expect(result(add(Uint8Array.of(...generator, ...new Uint8Array(64), 7)))).toBe(Hex.fromBytes(generator))
   })
 
   test.each<[string, number, Uint8Array, string]>([
@@ -245,7 +245,7 @@ describe('input', () => {
   test('EIP-7823: no length above 1,024 bytes', () => {
     const input = Uint8Array.of(...word(0n), ...word(1_025n), ...word(1n))
     expect(at(0x05, l1('osaka')).run(input)).toBe('one or more of base/exponent/modulus length exceeded 1024 bytes')
-    expect(answer(at(0x05, l1('prague')).run(input))).toBe('0x00')
+    expect(result(at(0x05, l1('prague')).run(input))).toBe('0x00')
   })
 
   test.each([
@@ -259,7 +259,7 @@ describe('input', () => {
     ['isthmus', 0x0f, 235_008],
     ['jovian', 0x0f, 156_672],
     ['azul', 0x0f, 156_672],
-  ] as const)('under %s, precompile %i takes %i bytes and not one more', (fork, number, limit) => {
+  ] as const)('under %s precompile %i accepts at most %i bytes', (fork, number, limit) => {
     const { run } = at(number, op(fork))
     expect(run(new Uint8Array(limit + 1))).toBe('input length exceeds the limit')
     expect(run(new Uint8Array(limit))).not.toBe('input length exceeds the limit')
@@ -267,11 +267,11 @@ describe('input', () => {
 
   test('Fjord and L1 have no limit', () => {
     const long = new Uint8Array(192 * 600)
-    for (const rules of [op('fjord'), l1('prague')]) expect(answer(at(0x08, rules).run(long))).toBe(`0x${'00'.repeat(31)}01`)
+    for (const rules of [op('fjord'), l1('prague')]) expect(result(at(0x08, rules).run(long))).toBe(`0x${'00'.repeat(31)}01`)
   })
 })
 
-describe('a long computation looks up now and then, and ends with what is thrown', () => {
+describe('a long computation calls checkDeadline and propagates its exception', () => {
   const enough = new Error('enough')
   const power = (exponent: number, modulus: number): Uint8Array => {
     const input = new Uint8Array(97 + exponent + modulus).fill(3)
@@ -288,20 +288,20 @@ describe('a long computation looks up now and then, and ends with what is thrown
     ['a thousand pairings of BLS12-381', 0x0f, () => new Uint8Array(384 * 1_000)],
   ])('%s', (_name, number, input) => {
     let looks = 0
-    const look = (): void => {
+    const checkDeadline = (): void => {
       if (++looks === 3) throw enough
     }
-    expect(() => at(number, l1('prague')).run(input(), look)).toThrow(enough)
+    expect(() => at(number, l1('prague')).run(input(), checkDeadline)).toThrow(enough)
   })
 })
 
 function at(number: number, rules: Rules): Precompile {
-  const found = precompiled(rules).get(number)
+  const found = precompiledContracts(rules).get(number)
   if (found === undefined) throw new Error(`nothing at ${number} under ${rules.op ?? rules.l1}`)
   return found
 }
 
-function answer(output: Uint8Array | string): string {
+function result(output: Uint8Array | string): string {
   return typeof output === 'string' ? output : Hex.fromBytes(output)
 }
 
@@ -317,7 +317,7 @@ function op(fork: OpFork): Rules {
   return contextOf(opConfig(fork)).rules
 }
 
-/** One of each size, and every tenth. */
+/** One vector of each size, and every tenth. */
 function chosen(file: string): Vector[] {
   const sizes = new Set<number>()
   const all = vectors(file)
