@@ -4,22 +4,22 @@ import { AUTHORIZATION_REFUND } from './gas.ts'
 import { NONCE_MAX } from './state.ts'
 import type { World } from './world.ts'
 
-export interface Authorized {
-  /** for the refund counter */
+export interface AuthorizationResult {
+  /** added to the refund counter */
   readonly refund: bigint
-  /** authorities whose account was read: warm, whether or not their authorization held */
+  /** authorities that were read; they become warm even if their authorization is invalid */
   readonly warm: readonly Address[]
 }
 
-/** Installs the delegations of an EIP-7702 list, one after the other; one that does not hold is passed over. */
-export function authorize(list: readonly Authorization[], chainId: number, world: World): Authorized {
+/** Applies an EIP-7702 authorization list in order. Invalid authorizations are skipped. */
+export function applyAuthorizations(list: readonly Authorization[], chainId: number, world: World): AuthorizationResult {
   let refund = 0n
   const warm: Address[] = []
   for (const authorization of list) {
     const { authority } = authorization
-    if (authority === null || !isMeantForUs(authorization, chainId)) continue
+    if (authority === null || !isForChain(authorization, chainId)) continue
     warm.push(authority)
-    if (!holds(authorization, authority, world)) continue
+    if (!isValid(authorization, authority, world)) continue
     if (world.account(authority) !== null) refund += AUTHORIZATION_REFUND
     world.setCode(authority, Delegation.code(authorization.address))
     world.setNonce(authority, authorization.nonce + 1n)
@@ -27,11 +27,11 @@ export function authorize(list: readonly Authorization[], chainId: number, world
   return { refund, warm }
 }
 
-function isMeantForUs({ chainId, nonce }: Authorization, ours: number): boolean {
-  return (chainId === 0n || chainId === BigInt(ours)) && nonce < NONCE_MAX
+function isForChain({ chainId, nonce }: Authorization, ownChainId: number): boolean {
+  return (chainId === 0n || chainId === BigInt(ownChainId)) && nonce < NONCE_MAX
 }
 
-function holds({ nonce }: Authorization, authority: Address, world: World): boolean {
+function isValid({ nonce }: Authorization, authority: Address, world: World): boolean {
   const code = world.codeAt(authority)
   return (code.length === 0 || Delegation.of(code) !== null) && world.nonce(authority) === nonce
 }

@@ -1,5 +1,5 @@
-/** Why a transaction cannot be included in this block, by what was wrong with it. */
-export type RefusalCode =
+/** Why a transaction cannot be included in this block. */
+export type InvalidTransactionCode =
   | 'type-not-supported'
   | 'nonce-too-low'
   | 'nonce-too-high'
@@ -22,12 +22,12 @@ export type RefusalCode =
   | 'init-code-size'
   | 'system-transaction'
 
-/** The transaction cannot be included; the world is as it was. The message is in geth's words (core/error.go). */
+/** The transaction cannot be included; the world is unchanged. The message is geth's (core/error.go). */
 export class InvalidTransaction extends Error {
   override readonly name = 'InvalidTransaction'
-  readonly code: RefusalCode
+  readonly code: InvalidTransactionCode
 
-  constructor(code: RefusalCode, message: string) {
+  constructor(code: InvalidTransactionCode, message: string) {
     super(message)
     this.code = code
   }

@@ -1,11 +1,11 @@
 import type { Address, Hash } from '../eth/index.ts'
-import { failureOf } from './halt.ts'
+import { haltReason } from './haltreason.ts'
 import type { Hooks } from './hooks.ts'
 import type { Instance } from './instance.ts'
-import { STEPS_PER_LOOK } from './limits.ts'
+import { STEPS_PER_CLOCK_CHECK } from './limits.ts'
 import { F_CODE_ACCOUNT, F_SELF } from './runtime/frame.ts'
-import { CODE_LEFT_OUT, FRAMES, FRAME_SIZE, OPCODES, RETURN, STACK_OVERFLOW, STACK_UNDERFLOW, SUCCESS } from './runtime/layout.ts'
-import type { CallKind, Entered, Machine, Tracer } from './trace/tracer.ts'
+import { CODE_NOT_STORED, FRAMES, FRAME_SIZE, OPCODES, RETURN, STACK_OVERFLOW, STACK_UNDERFLOW, SUCCESS } from './runtime/layout.ts'
+import type { CallKind, FrameEntry, OpContext, Tracer } from './trace/tracer.ts'
 
 const KINDS: ReadonlyMap<number, CallKind> = new Map([
   [0x00, 'CALL'],
@@ -18,46 +18,48 @@ const KINDS: ReadonlyMap<number, CallKind> = new Map([
   [0xff, 'SELFDESTRUCT'],
 ])
 
-/** Tells a tracer what the module of an instance tells its host, in the tracer's own terms. */
+/** Translates the hooks of the traced module to `Tracer` events. */
 export class TracerHooks implements Hooks {
   readonly #instance: Instance
   readonly #tracer: Tracer
-  readonly #machine: InstanceMachine
-  readonly #look: () => void
+  readonly #op: InstanceOpContext
+  readonly #checkDeadline: () => void
   #steps = 0
-  #precompileFailure: string | null = null
+  #precompileError: string | null = null
 
-  /** `look` at the clock: a tracer takes so much longer than what it listens to that fuel is no measure. It may throw. */
-  constructor(instance: Instance, tracer: Tracer, look: () => void) {
+  /**
+   * `checkDeadline` is called every STEPS_PER_CLOCK_CHECK steps: a tracer takes much longer than the execution, so fuel does not bound it.
+   */
+  constructor(instance: Instance, tracer: Tracer, checkDeadline: () => void) {
     this.#instance = instance
     this.#tracer = tracer
-    this.#look = look
-    this.#machine = new InstanceMachine(instance)
+    this.#checkDeadline = checkDeadline
+    this.#op = new InstanceOpContext(instance)
   }
 
-  /** What the precompile that is about to leave failed for. */
-  set precompileFailure(reason: string) {
-    this.#precompileFailure = reason
+  /** Error of the precompile whose frame exits next. */
+  set precompileError(reason: string) {
+    this.#precompileError = reason
   }
 
   step(pc: number, op: number, gas: number, depth: number, sp: number, base: number): void {
-    if (++this.#steps % STEPS_PER_LOOK === 0) this.#look()
-    this.#machine.set(pc, op, gas, depth, sp, base)
-    this.#tracer.step?.(this.#machine)
+    if (++this.#steps % STEPS_PER_CLOCK_CHECK === 0) this.#checkDeadline()
+    this.#op.set(pc, op, gas, depth, sp, base)
+    this.#tracer.step?.(this.#op)
   }
 
   fault(reason: number, left: number): void {
-    const machine = this.#machine
-    // The stack is looked at before anything is charged.
-    const asked = reason === STACK_UNDERFLOW || reason === STACK_OVERFLOW ? this.#basicGas(machine.op) : 0
-    this.#tracer.fault?.(machine, machine.gas - BigInt(left - asked), failureOf(reason, machine, null))
+    const context = this.#op
+    // The stack is checked before the static gas is charged.
+    const required = reason === STACK_UNDERFLOW || reason === STACK_OVERFLOW ? this.#staticGas(context.op) : 0
+    this.#tracer.fault?.(context, context.gas - BigInt(left - required), haltReason(reason, context, null))
   }
 
   enter(...[op, depth, from, to, input, size, gas, value, precompile, left]: Parameters<Hooks['enter']>): void {
     const { enter } = this.#tracer
     if (enter === undefined) return
     const instance = this.#instance
-    const entered: Entered = {
+    const entered: FrameEntry = {
       kind: KINDS.get(op) ?? 'CALL',
       depth,
       from: instance.address(from),
@@ -71,15 +73,15 @@ export class TracerHooks implements Hooks {
     this.#tracer.enter?.(entered)
   }
 
-  leave(depth: number, status: number, output: number, size: number, used: bigint): void {
-    const failure = status === SUCCESS ? null : failureOf(status, this.#machine, this.#precompileFailure)
-    this.#precompileFailure = null
-    this.#tracer.leave?.({
+  exit(depth: number, status: number, output: number, size: number, used: bigint): void {
+    const failure = status === SUCCESS ? null : haltReason(status, this.#op, this.#precompileError)
+    this.#precompileError = null
+    this.#tracer.exit?.({
       depth,
       output: this.#instance.slice(output, size),
       gasUsed: used,
       failure,
-      reverted: status !== SUCCESS && status !== CODE_LEFT_OUT,
+      reverted: status !== SUCCESS && status !== CODE_NOT_STORED,
     })
   }
 
@@ -87,12 +89,12 @@ export class TracerHooks implements Hooks {
     this.#tracer.log?.(readLog(this.#instance, at))
   }
 
-  #basicGas(op: number): number {
+  #staticGas(op: number): number {
     return this.#instance.u32(OPCODES + 8 * op) & 0xffff
   }
 }
 
-/** A log of the buffer, as runtime/opcodes.ts lays it out. */
+/** Reads a log in the layout of runtime/opcodes.ts. */
 export function readLog(
   instance: Instance,
   at: number,
@@ -103,8 +105,8 @@ export function readLog(
   return { address: instance.addressOf(instance.u32(at + 8)), topics, data: instance.slice(at + 16 + 32 * count, size) }
 }
 
-/** One object for all steps: what is asked for is read from memory then. */
-class InstanceMachine implements Machine {
+/** Reused for all steps; values are read from memory on access. */
+class InstanceOpContext implements OpContext {
   pc = 0
   op = 0
   depth = 1

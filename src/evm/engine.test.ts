@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Address, type Hash, Hex } from '../eth/index.ts'
-import { EngineFull } from './engine.ts'
+import { EngineOutOfMemory } from './engine.ts'
 import { ALICE, BOB, CONTRACT, contextOf, ETHER, isUntouched, l1Config, Memory, message, slot } from './evm.fixture.ts'
 import { executeTransaction } from './execute.ts'
 import { NO_HOOKS } from './hooks.ts'
@@ -10,7 +10,7 @@ import type { Tracer } from './trace/index.ts'
 import { World } from './world.ts'
 
 const CONTEXT = contextOf(l1Config('prague', { transactionGasCap: null }), { gasLimit: 10n ** 12n })
-/** More accounts than an instance has room for. */
+/** More accounts than an instance can hold. */
 const TOO_MANY = 240_000
 
 function stateWith(code: Hex): Memory {
@@ -21,7 +21,7 @@ function send(world: World, changes: Partial<Message> = {}, tracer?: Tracer) {
   return executeTransaction(message({ to: CONTRACT, ...changes }), CONTEXT, world, tracer === undefined ? {} : { tracer })
 }
 
-/** A state that throws when it is asked for a slot, for as long as `error` is there. */
+/** A state that throws on a slot access while `error` returns an error. */
 function failing(below: Memory, error: () => Error | null): StateReader {
   return {
     account: (address) => below.account(address),
@@ -35,48 +35,48 @@ function failing(below: Memory, error: () => Error | null): StateReader {
   }
 }
 
-describe("a message that needs more than the engine's room", () => {
-  test('is EngineFull and leaves the world as it was, and the next one runs', () => {
-    // CALL of the identity, for ever: an entry of the journal each time.
+describe("a message that exceeds the engine's memory", () => {
+  test('throws EngineOutOfMemory, leaves the world unchanged, and the next message runs', () => {
+    // Calls IDENTITY forever; each call adds a journal entry.
     const world = new World(stateWith('0x5b5f5f5f5f5f60045af1505f56'))
-    expect(() => send(world, { gas: 300_000_000n })).toThrow(EngineFull)
+    expect(() => send(world, { gas: 300_000_000n })).toThrow(EngineOutOfMemory)
     expect(isUntouched(world.writes())).toBe(true)
     expect(send(world, { gas: 100_000n }).gasUsed).toBe(100_000n)
     world.release()
   })
 
-  test('is EngineFull when it shows outside of bytecode, too', () => {
+  test('throws EngineOutOfMemory outside of bytecode too', () => {
     const world = new World(stateWith('0x00'))
     const { instance } = world
     const mark = world.checkpoint()
     expect(() => {
       for (let i = 0; i < TOO_MANY; i++) world.setBalance(Address.fromBigint(BigInt(i) + 2n ** 32n), 1n)
     }).toThrow('unreachable')
-    expect(() => send(world)).toThrow(EngineFull)
+    expect(() => send(world)).toThrow(EngineOutOfMemory)
     world.revertTo(mark)
     expect(isUntouched(world.writes())).toBe(true)
     world.release()
-    // It held too much to be kept: whoever comes next has another one.
+    // The instance was discarded; this world has a new one.
     const next = new World(new Memory({}))
     expect(next.instance).not.toBe(instance)
-    expect([next.instance.runtime.exhausted.value, next.instance.runtime.accountsUsed()]).toEqual([0, 0])
+    expect([next.instance.runtime.trapReason.value, next.instance.runtime.accountsUsed()]).toEqual([0, 0])
     next.release()
   })
 
-  test('is EngineFull when its data, its blobs or its moved precompiles are more than fit', () => {
+  test('throws EngineOutOfMemory for too much data, too many blobs or moved precompiles', () => {
     const world = new World(stateWith('0x00'))
     const movedPrecompiles = new Map(
       Array.from({ length: 600 }, (_, i) => [Address.fromBigint(BigInt(i) + 2n ** 32n), Address.fromBigint(4n)]),
     )
-    expect(() => executeTransaction(message({ to: CONTRACT }), CONTEXT, world, { movedPrecompiles })).toThrow(EngineFull)
-    expect(() => send(world, { gas: 10n ** 10n, data: new Uint8Array(33 * 2 ** 20) })).toThrow(EngineFull)
+    expect(() => executeTransaction(message({ to: CONTRACT }), CONTEXT, world, { movedPrecompiles })).toThrow(EngineOutOfMemory)
+    expect(() => send(world, { gas: 10n ** 10n, data: new Uint8Array(33 * 2 ** 20) })).toThrow(EngineOutOfMemory)
     expect(isUntouched(world.writes())).toBe(true)
     world.release()
   })
 })
 
-describe('what the host throws while bytecode runs', () => {
-  test.each(['PrunedState', 'OutOfTime'])('comes out as it is (%s); the world is as before and asks again', (name) => {
+describe('an exception of the host during execution', () => {
+  test.each(['PrunedState', 'OutOfTime'])('propagates unchanged (%s), with the world unchanged and the value read again', (name) => {
     let error: Error | null = Object.assign(new Error('gone'), { name })
     // SSTORE(1, 1), then SLOAD(0)
     const world = new World(failing(stateWith('0x60016001555f5400'), () => error))
@@ -88,7 +88,7 @@ describe('what the host throws while bytecode runs', () => {
     world.release()
   })
 
-  test('a tracer that throws leaves the world as it was', () => {
+  test('from a tracer leaves the world unchanged', () => {
     const world = new World(stateWith('0x600160015500'), { traced: true })
     const error = new Error('enough')
     const tracer: Tracer = {
@@ -102,32 +102,32 @@ describe('what the host throws while bytecode runs', () => {
     world.release()
   })
 
-  test('a trap that nobody expected is told, and its world is given up', () => {
+  test('that is an unexpected trap propagates and abandons the world', () => {
     const trap = Object.assign(new Error('memory access out of bounds'), { name: 'RuntimeError' })
     const world = new World(failing(stateWith('0x5f5400'), () => trap))
     expect(() => send(world)).toThrow(trap)
     expect(world.isAbandoned).toBe(true)
     expect(() => world.nonce(ALICE)).toThrow('released')
-    // Whoever takes back what a run did, also after an error, hides none by it.
+    // A revert after an error must not hide the error.
     expect(() => world.revertTo(0)).not.toThrow()
     world.release()
   })
 })
 
-test('an instance that rests keeps nothing of its last run but what it read', () => {
+test('an idle instance holds no references to its last message', () => {
   const world = new World(stateWith('0x600160015500'), { traced: true })
   const { instance } = world
   send(world, {}, { step: () => {} })
-  const { services } = instance
+  const { callbacks } = instance
   expect(instance.hooks).not.toBe(NO_HOOKS)
   world.release()
   expect(instance.hooks).toBe(NO_HOOKS)
-  expect(instance.services).not.toBe(services)
+  expect(instance.callbacks).not.toBe(callbacks)
 })
 
-test('an instance whose memory has grown large does not rest, for it would keep it', () => {
-  // 2 MB in each frame, and a call of itself
-  const state = { ...failing(stateWith('0x600162200000525f5f5f5f5f305af1'), () => null), moment: {} }
+test('an instance whose memory has grown large is discarded', () => {
+  // 2 MB of memory per frame, and a recursive call
+  const state = { ...failing(stateWith('0x600162200000525f5f5f5f5f305af1'), () => null), identity: {} }
   const instanceFor = (gas: bigint) => {
     const world = new World(state)
     const { instance } = world
@@ -140,8 +140,8 @@ test('an instance whose memory has grown large does not rest, for it would keep 
   expect(instanceFor(20_000_000n)).not.toBe(first)
 })
 
-test('what a creation costs does not depend on what others have written', () => {
-  // CREATE, for ever: 500 times. Each once looked through all that was dirty, which came to 20 s.
+test('the time of a creation does not depend on the number of dirty slots', () => {
+  // 500 creations. Scanning all dirty slots for each took 20 s.
   const world = new World(stateWith('0x5b5f5f5ff0505f56'))
   for (let i = 0; i < 100_000; i++) world.setStorage(BOB, slot(i), 1n)
   const start = performance.now()
@@ -150,8 +150,8 @@ test('what a creation costs does not depend on what others have written', () => 
   world.release()
 })
 
-test('nobody can choose keys that all want the same place of a table', () => {
-  // TSTORE of each word of the data, then TLOAD of each, for ever. The keys are those that would collide if nothing were secret.
+test('hash table collisions cannot be provoked', () => {
+  // TSTORE and TLOAD of each word of the data, forever. The keys collide without the secret seed.
   const world = new World(stateWith('0x5f5b80356001905d602001803611600157505f5b80355c50602001803611601357505f601356'))
   const owner = BigInt(world.instance.account(CONTRACT) | 1)
   const keys = Array.from({ length: 15_000 }, (_, i) => collidingKey(owner, BigInt(i)))
@@ -161,7 +161,7 @@ test('nobody can choose keys that all want the same place of a table', () => {
   world.release()
 })
 
-/** The key with this lowest limb that runtime/state.ts would put first in its index under the seed 0; 64 digits. */
+/** The key with this lowest limb that falls into bucket 0 of runtime/state.ts under seed 0; 64 digits. */
 function collidingKey(owner: bigint, lowest: bigint): string {
   const u64 = (value: bigint) => BigInt.asUintN(64, value)
   let hash = u64((lowest ^ u64(owner << 20n)) * 0x9e3779b97f4a7c15n)
@@ -170,7 +170,7 @@ function collidingKey(owner: bigint, lowest: bigint): string {
   return (lowest | (u64(hash ^ (hash >> 29n)) << 192n)).toString(16).padStart(64, '0')
 }
 
-test('storage keeps a creation from an address without nonce and code, however it came there (EIP-7610)', () => {
+test('a creation collides with existing storage of any origin (EIP-7610)', () => {
   const target = Address.create(ALICE, 0n)
   const world = new World(stateWith('0x00'))
   world.setStorage(target, slot(1), 1n)

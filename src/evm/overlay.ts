@@ -1,8 +1,8 @@
 import type { Address, Hash } from '../eth/index.ts'
 import type { Account, StateReader, WriteSet } from './state.ts'
 
-/** A state with write sets laid over it: where a block stands between two of its transactions. */
-export class Layer implements StateReader {
+/** Write sets applied on top of a state, such as a block between two of its transactions. */
+export class StateOverlay implements StateReader {
   readonly #base: StateReader
   readonly #accounts = new Map<Address, Account | null>()
   readonly #storage = new Map<Address, Map<Hash, bigint>>()
@@ -12,7 +12,7 @@ export class Layer implements StateReader {
     this.#base = base
   }
 
-  /** `writes` are of an execution on this very state. */
+  /** `writes`: of an execution on this overlay */
   apply({ accounts, storage, codes }: WriteSet): void {
     for (const [address, account] of accounts) this.#accounts.set(address, account)
     for (const [codeHash, code] of codes) this.#codes.set(codeHash, code)
