@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { Address, Hash, Hex } from '../src/eth/index.ts'
 import { Deadline, World } from '../src/evm/index.ts'
-import { runFrame, type Frame, type FrameResult } from '../src/evm/proof.fixture.ts'
+import { runFrame, type Frame, type FrameResult } from '../src/evm/engine.fixture.ts'
 import { contextOf } from './fuzz/block.ts'
 import { OP } from './fuzz/opcodes.ts'
 import { BaseState, type Case } from './fuzz/program.ts'

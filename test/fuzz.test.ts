@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Address, Hex } from '../src/eth/index.ts'
-import type { FrameResult } from '../src/evm/proof.fixture.ts'
+import type { FrameResult } from '../src/evm/engine.fixture.ts'
 import { ORACLE, OURS } from './fuzz/engines.ts'
 import { describeFinding, type Finding, fuzz } from './fuzz/fuzz.ts'
 import type { Fork } from './fuzz/block.ts'

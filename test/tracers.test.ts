@@ -8,13 +8,13 @@ import {
   erc7562Trace,
   executeTransaction,
   flatCallTrace,
-  Layer,
+  StateOverlay,
   prestateTrace,
   rulesAt,
   TraceBudget,
   World,
 } from '../src/evm/index.ts'
-import type { BlockContext, StateReader, Trace, TraceStart } from '../src/evm/index.ts'
+import type { BlockContext, StateReader, Trace, TraceContext } from '../src/evm/index.ts'
 
 // geth's own traces (eth/tracers/internal/tracetest/testdata): a state, a block, a transaction, and what the tracer says of it.
 
@@ -35,7 +35,7 @@ interface Vector {
 type Config = Readonly<Record<string, boolean>>
 
 /** By folder. */
-const MAKERS: Readonly<Record<string, (start: TraceStart, config: Config) => Trace>> = {
+const MAKERS: Readonly<Record<string, (start: TraceContext, config: Config) => Trace>> = {
   call_tracer: calls,
   call_tracer_withLog: calls,
   call_tracer_legacy: calls,
@@ -72,11 +72,11 @@ describe.skipIf(!existsSync(VECTORS))('traces are those of geth', () => {
   })
 })
 
-function calls(start: TraceStart, config: Config): Trace {
+function calls(start: TraceContext, config: Config): Trace {
   return callTrace(start, { onlyTopCall: is(config, 'onlyTopCall'), withLog: is(config, 'withLog') })
 }
 
-function prestate(start: TraceStart, config: Config): Trace {
+function prestate(start: TraceContext, config: Config): Trace {
   return prestateTrace(start, {
     diffMode: is(config, 'diffMode'),
     disableCode: is(config, 'disableCode'),
@@ -96,12 +96,12 @@ function filesIn(folder: string): string[] {
 
 function trace(folder: string, vector: Vector): unknown {
   const genesis = genesisOf(vector)
-  const before = new Layer(NOWHERE)
+  const before = new StateOverlay(NOWHERE)
   before.apply(genesis.state)
   const message = Transaction.decode(Hex.toBytes(vector.input.startsWith('0x') ? vector.input : `0x${vector.input}`))
   const context = contextOf(vector, genesis)
   const world = new World(before, { traced: true })
-  const start: TraceStart = { message, context, before, now: world, place: null, budget: new TraceBudget(LIMIT_BYTES) }
+  const start: TraceContext = { message, context, stateBefore: before, state: world, location: null, budget: new TraceBudget(LIMIT_BYTES) }
   const { tracer, json } = MAKERS[folder]?.(start, vector.tracerConfig ?? {}) ?? expect.fail(`nobody traces ${folder}`)
   const executed = executeTransaction(message, context, world, { tracer })
   const told: unknown = JSON.parse(json(executed))

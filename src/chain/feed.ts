@@ -57,15 +57,15 @@ export class Feed {
   }
 
   #learn(version: number): void {
-    this.#known.set(version, this.#history.at(version).moment)
+    this.#known.set(version, this.#history.at(version).identity)
     forgetOldest(this.#known)
   }
 
   /** The newest version that it has and that was not taken back; null: all were. */
   #newestThatStands(): number | null {
     const { floor, version: newest } = this.#history
-    for (const [version, moment] of [...this.#known].reverse()) {
-      if (version < floor || (version <= newest && this.#history.at(version).moment === moment)) return version
+    for (const [version, identity] of [...this.#known].reverse()) {
+      if (version < floor || (version <= newest && this.#history.at(version).identity === identity)) return version
     }
     return null
   }

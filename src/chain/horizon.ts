@@ -29,7 +29,7 @@ export class Horizon {
   view(pending: Block | null = null, flashblockIndex = -1): View {
     const { config, sealed, knobs } = this.#parts
     const { history, head, headVersion, store, rewinds, retractions } = sealed
-    const { moment } = history.at(headVersion)
+    const { identity } = history.at(headVersion)
     // Whoever goes back asks for a View: what is built anew up there is ours, and no more final than any of our blocks.
     this.#importedNumber = Math.min(this.#importedNumber, head.header.number)
     return new View({
@@ -49,7 +49,7 @@ export class Horizon {
       nextBaseFee: knobs.nextBaseFee,
       versionAfter: (number) => sealed.versionAfter(number),
       isRewound: () => sealed.rewinds !== rewinds,
-      isHeadKept: () => history.isStill(headVersion, moment),
+      isHeadKept: () => history.isStill(headVersion, identity),
       isHeadEdited: sealed.watchEdits(),
       isCut: sealed.watchCuts(),
       isRetracted: () => sealed.retractions !== retractions,

@@ -76,13 +76,13 @@ export class StateHistory {
    * State at one version; stays right when newer ones come. Throws PrunedState below the floor, RangeError above the
    * newest. Its own methods throw PrunedState or RewoundState once the version is gone.
    */
-  at(version: number): StateReader & { readonly moment: object } {
+  at(version: number): StateReader & { readonly identity: object } {
     return new Reader(this.#step(version), this.#accounts, this.#codes, this.#steps)
   }
 
   /** True while `version` is the one that had this moment: after a rewind its number is given out anew. */
-  isStill(version: number, moment: object): boolean {
-    return this.#steps.get(version) === moment
+  isStill(version: number, identity: object): boolean {
+    return this.#steps.get(version) === identity
   }
 
   /** Forgets every version above this one. Throws as `at` does. */
@@ -426,7 +426,7 @@ class Reader implements StateReader {
     this.#steps = steps
   }
 
-  get moment(): object {
+  get identity(): object {
     return this.#step
   }
 

@@ -1,7 +1,7 @@
 import type { Location, Needs, View } from '../chain/index.ts'
 import type { Block, Hash } from '../eth/index.ts'
 import { TraceBudget, TraceTooLarge } from '../evm/index.ts'
-import type { Deadline, TraceMaker } from '../evm/index.ts'
+import type { Deadline, TraceFactory } from '../evm/index.ts'
 import { BlockRun } from './blockrun.ts'
 import { CODE, RpcError } from './errors.ts'
 import { TRACE_BYTES } from './limits.ts'
@@ -30,7 +30,7 @@ export function withRun<T>(view: View, block: Block, deadline: Deadline, work: (
 }
 
 /** What a tracer tells of the transaction at a place. */
-export function traceAt(view: View, { block, index }: Location, make: TraceMaker, budget: TraceBudget, deadline: Deadline): string {
+export function traceAt(view: View, { block, index }: Location, make: TraceFactory, budget: TraceBudget, deadline: Deadline): string {
   return withRun(view, block, deadline, (run) => {
     run.skipTo(index)
     return run.trace(make, budget)

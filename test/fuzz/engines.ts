@@ -1,5 +1,5 @@
 import { World } from '../../src/evm/index.ts'
-import { runFrame } from '../../src/evm/proof.fixture.ts'
+import { runFrame } from '../../src/evm/engine.fixture.ts'
 import { runOracle } from '../oracle/oracle.ts'
 import { OracleWorld } from '../oracle/oracleworld.ts'
 import type { Engine } from './judge.ts'

@@ -1,6 +1,6 @@
 import { Address, Delegation, Hash, Hex } from '../../src/eth/index.ts'
 import type { BlockContext, StateReader, WriteSet } from '../../src/evm/index.ts'
-import type { Frame, FrameResult } from '../../src/evm/proof.fixture.ts'
+import type { Frame, FrameResult } from '../../src/evm/engine.fixture.ts'
 import { COINBASE, contextOf } from './block.ts'
 import { BaseState, type Case, type MessageOf } from './program.ts'
 

@@ -106,7 +106,7 @@ export class BaseState implements StateReader {
   /** what came before, and what was written since */
   readonly #before: BaseState | null
   readonly #changed: readonly StateKey[]
-  readonly moment = {}
+  readonly identity = {}
 
   private constructor(
     accounts: ReadonlyMap<Address, Account>,

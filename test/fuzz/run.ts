@@ -26,7 +26,7 @@ if (values.tier1 !== 'off') {
     mode: values.tier1 === 'shadow' ? 'shadow' : 'on',
     promoteAtGas: 0n,
     operationsPerFunction: Number(values.operations),
-    onDifference: (difference) => say(`\nDIFFERENCE ${difference}\n`),
+    onMismatch: (difference) => say(`\nDIFFERENCE ${difference}\n`),
   })
 }
 

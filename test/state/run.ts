@@ -18,7 +18,7 @@ if (values.tier1 !== 'off') {
     mode: values.tier1 === 'shadow' ? 'shadow' : 'on',
     promoteAtGas: 0n,
     operationsPerFunction: Number(values.operations),
-    onDifference: (difference) => say(`DIFFERENCE ${difference}`),
+    onMismatch: (difference) => say(`DIFFERENCE ${difference}`),
   })
 }
 const [path = '../shared/vectors/statetests'] = positionals

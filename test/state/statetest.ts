@@ -5,10 +5,19 @@ import { Trie } from '../../src/chain/index.ts'
 import { Address, Authorization, EMPTY_CODE_HASH, EMPTY_ROOT, Hash, Hex, Rlp } from '../../src/eth/index.ts'
 import type { AccessListItem, Log, TransactionType } from '../../src/eth/index.ts'
 import { blobBaseFee, executeTransaction, InvalidTransaction, rulesAt, World } from '../../src/evm/index.ts'
-import type { Account, BlockContext, ChainConfig, L1Fork, Message, RefusalCode, StateReader, WriteSet } from '../../src/evm/index.ts'
+import type {
+  Account,
+  BlockContext,
+  ChainConfig,
+  L1Fork,
+  Message,
+  InvalidTransactionCode,
+  StateReader,
+  WriteSet,
+} from '../../src/evm/index.ts'
 
 /** What the suite calls a refusal, and what this executor does. */
-const REFUSALS: Readonly<Record<string, readonly RefusalCode[]>> = {
+const REFUSALS: Readonly<Record<string, readonly InvalidTransactionCode[]>> = {
   INTRINSIC_GAS_TOO_LOW: ['intrinsic-gas'],
   INTRINSIC_GAS_BELOW_FLOOR_GAS_COST: ['floor-gas'],
   INSUFFICIENT_ACCOUNT_FUNDS: ['insufficient-funds'],
@@ -108,7 +117,7 @@ function problem(json: StateTest, post: JsonPost, fork: L1Fork, base: MemoryStat
 }
 
 /** `TransactionException.A|TransactionException.B`: either will do. */
-function expectedRefusals(err: string): readonly RefusalCode[] {
+function expectedRefusals(err: string): readonly InvalidTransactionCode[] {
   return err.split('|').flatMap((name) => REFUSALS[name.replace('TransactionException.', '')] ?? [])
 }
 
