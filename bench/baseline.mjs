@@ -1,5 +1,5 @@
-// node bench/floor.mjs <port>: the least that a node:http server can do for an answer. It reads a request and sends bytes that it was handed
-// before. `PUT /name` keeps a body, `POST /name` answers it; `POST /json` reads the request as JSON and answers JSON, as any RPC server must.
+// node bench/baseline.mjs <port>: lower bound of a node:http server. It reads a request and sends stored bytes. `PUT /name` stores a body,
+// `POST /name` returns it; `POST /json` parses the request and returns JSON.
 import { createServer } from 'node:http'
 
 /** @type {Map<string, Buffer>} */

@@ -1,6 +1,6 @@
-// Who answers the same question how often: first everybody's answer is compared, then they are timed in turns.
+// Compares the responses of all participants to a request, then times them in turns.
 import { isDeepStrictEqual } from 'node:util'
-import { FLOOR } from './field.mjs'
+import { FLOOR } from './participants.mjs'
 import { ask, load, loadOnce } from './load.mjs'
 import { median } from './table.mjs'
 
@@ -18,17 +18,17 @@ import { median } from './table.mjs'
 
 /** @typedef {{ [peer: string]: import('./load.mjs').Sample | { missing: string } }} Cells */
 
-/** Asks again and again. The row goes to the field's report. */
-export async function race(field, peers, /** @type {Question} */ question) {
+/** Sends the same request repeatedly. Adds a row to the report. */
+export async function compare(participants, peers, /** @type {Question} */ question) {
   const lanes = question.lanes ?? 1
   const bodyFor = bodies(question)
-  const { entrants, cells, isAgreed } = await agree(field, peers, question, bodyFor)
-  const { rounds, seconds } = field.options
+  const { entrants, cells, isAgreed } = await agree(participants, peers, question, bodyFor)
+  const { rounds, seconds } = participants.options
   if (isAgreed) {
-    const runners = [...entrants, await floorOf(field, entrants[0], question, bodyFor)]
+    const runners = [...entrants, await floorOf(participants, entrants[0], question, bodyFor)]
     for (const [i, runner] of runners.entries()) {
-      const process = entrants[i] ?? field.floor
-      await load(runner, bodyFor(runner.name), { lanes, seconds: warm.has(process) ? seconds : field.options.warmUpSeconds })
+      const process = entrants[i] ?? participants.floor
+      await load(runner, bodyFor(runner.name), { lanes, seconds: warm.has(process) ? seconds : participants.options.warmUpSeconds })
       warm.add(process)
     }
     const samples = runners.map(() => [])
@@ -37,40 +37,39 @@ export async function race(field, peers, /** @type {Question} */ question) {
     }
     for (const [i, runner] of runners.entries()) cells[runner.name] = summary(samples[i])
   }
-  field.report.rates({ group: question.group, name: question.name, lanes, cells })
+  participants.report.rates({ group: question.group, name: question.name, lanes, cells })
 }
 
 /**
- * Asks each of many questions once, a share of them in each round: nobody has anything prepared. What the floor sends is our answer to
- * the first.
+ * Sends each of many requests once, a share of them per round, so that nothing is cached. The baseline sends our response to the first.
  * @param {Omit<Question, 'params'> & { each: readonly (readonly unknown[])[] }} question
  */
-export async function raceOnce(field, peers, { each, ...question }) {
-  // The first is asked to be compared, and so never timed.
+export async function compareOnce(participants, peers, { each, ...question }) {
+  // The first is used for the comparison and therefore not timed.
   const first = { ...question, params: each[0] }
   const others = each.slice(1).map((params) => bodyOf({ ...question, params }))
-  const { entrants, cells, isAgreed } = await agree(field, peers, first, bodies(first))
+  const { entrants, cells, isAgreed } = await agree(participants, peers, first, bodies(first))
   const lanes = question.lanes ?? 1
   if (isAgreed) {
-    const runners = [...entrants, await floorOf(field, entrants[0], first, bodies(first))]
+    const runners = [...entrants, await floorOf(participants, entrants[0], first, bodies(first))]
     const samples = runners.map(() => [])
-    const share = Math.ceil(others.length / field.options.rounds)
+    const share = Math.ceil(others.length / participants.options.rounds)
     for (let from = 0; from < others.length; from += share) {
       for (const [i, runner] of runners.entries()) samples[i].push(await loadOnce(runner, others.slice(from, from + share), { lanes }))
     }
     for (const [i, runner] of runners.entries()) cells[runner.name] = summary(samples[i])
   }
-  field.report.rates({ group: question.group, name: question.name, lanes, cells })
+  participants.report.rates({ group: question.group, name: question.name, lanes, cells })
 }
 
-/** Processes that were asked much: before, V8 compiles as it goes, which is start-up and not what is measured. @type {WeakSet<object>} */
+/** Processes that have served many requests; before that V8 has not optimised them. @type {WeakSet<object>} */
 const warm = new WeakSet()
 
 export function bodyOf({ method, params }, id = 1) {
   return JSON.stringify({ jsonrpc: '2.0', id, method, params })
 }
 
-/** What everybody is asked: block hashes differ from node to node. */
+/** Requests per node: block hashes differ. */
 function bodies({ method, params }) {
   if (typeof params !== 'function') {
     const body = bodyOf({ method, params })
@@ -79,14 +78,14 @@ function bodies({ method, params }) {
   return (peer) => bodyOf({ method, params: params(peer === FLOOR ? 'ours' : peer) })
 }
 
-async function floorOf(field, ours, question, bodyFor) {
-  return question.isJsonFloor === true ? field.floor.json : field.floor.keep(await ask(ours, bodyFor('ours')))
+async function floorOf(participants, ours, question, bodyFor) {
+  return question.isJsonFloor === true ? participants.floor.json : participants.floor.keep(await ask(ours, bodyFor('ours')))
 }
 
-/** Who has the method takes part, and all of them have to say the same. */
-async function agree(field, peers, question, bodyFor) {
+/** Nodes that have the method must return equal results. */
+async function agree(participants, peers, question, bodyFor) {
   const { group, name, same = (result) => result, wrong = () => null } = question
-  field.say(`${group}: ${name}`)
+  participants.say(`${group}: ${name}`)
   /** @type {Cells} */
   const cells = {}
   const entrants = []
@@ -95,18 +94,18 @@ async function agree(field, peers, question, bodyFor) {
     const { result, error } = JSON.parse(await ask(peer, bodyFor(peer.name)))
     if (error !== undefined) {
       cells[peer.name] = { missing: NO_METHOD.test(JSON.stringify(error)) ? 'no such method' : 'refused' }
-      if (peer.name === 'ours') field.report.complain(`${group}, ${name}: ours refuses it: ${JSON.stringify(error).slice(0, 300)}`)
+      if (peer.name === 'ours') participants.report.complain(`${group}, ${name}: ours refuses it: ${JSON.stringify(error).slice(0, 300)}`)
       continue
     }
     const complaint = wrong(result)
-    if (complaint !== null) field.report.complain(`${group}, ${name}: ${peer.name}: ${complaint}`)
+    if (complaint !== null) participants.report.complain(`${group}, ${name}: ${peer.name}: ${complaint}`)
     entrants.push(peer)
     answers.push(same(result))
   }
   const other = answers.findIndex((answer) => !isDeepStrictEqual(answer, answers[0]))
   if (other >= 0) {
     const where = difference(answers[0], answers[other])
-    field.report.complain(`${group}, ${name}: ${entrants[other].name} answers something else, so nobody was timed; ${where}`)
+    participants.report.complain(`${group}, ${name}: ${entrants[other].name} returns another response, so the row was not timed; ${where}`)
   }
   return { entrants, cells, isAgreed: other < 0 && entrants[0]?.name === 'ours' }
 }
@@ -120,10 +119,10 @@ function difference(ours, theirs) {
   return `ours …${a.slice(Math.max(0, at - 80), at + 80)}…, theirs …${b.slice(Math.max(0, at - 80), at + 80)}…`
 }
 
-/** Of all rounds: medians, and the CPU of all of them together, as the system counts it in steps of 10 ms. */
+/** Over all rounds: medians, and total CPU, which the system counts in steps of 10 ms. */
 function summary(samples) {
   const requests = samples.reduce((sum, sample) => sum + sample.requests, 0)
-  const middle = (/** @type {string} */ field) => median(samples.map((sample) => sample[field]))
+  const middle = (/** @type {string} */ participants) => median(samples.map((sample) => sample[participants]))
   return {
     requests,
     perSecond: middle('perSecond'),

@@ -1,4 +1,4 @@
-// Loaded into a node that is watched (node --import): it tells its parent what its heap holds.
+// Preloaded into the observed node (node --import): reports its heap to the parent process.
 const EVERY_MS = 1_000
 
 setInterval(() => {

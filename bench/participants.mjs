@@ -1,4 +1,4 @@
-// All who take part: what is built, who runs, where the figures go.
+// The participants: which nodes run, and where results go.
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { PEERS } from './hardhat.mjs'
@@ -7,8 +7,8 @@ import { Peer, anvil, freePort, hardhat, pocketchain } from './peers.mjs'
 
 export const FLOOR = 'floor'
 
-/** What every group of rows is given. */
-export class Field {
+/** Context of a group of measurements. */
+export class Participants {
   options
   wallet
   contracts
@@ -18,7 +18,7 @@ export class Field {
   /** @type {Set<Peer>} */
   #running = new Set()
 
-  /** @param {{ options: any, wallet: any, contracts: any, floor: Floor, report: import('./report.mjs').Report }} parts */
+  /** @param {{ options: any, wallet: any, contracts: any, floor: Baseline, report: import('./report.mjs').Report }} parts */
   constructor({ options, wallet, contracts, floor, report }) {
     this.options = options
     this.wallet = wallet
@@ -56,7 +56,7 @@ export class Field {
     return peer
   }
 
-  /** All of them, for as long as `work` takes. */
+  /** Runs all nodes while `work` runs. */
   async withPeers(/** @type {import('./peers.mjs').Mining} */ mining, /** @type {(peers: Peer[]) => Promise<void>} */ work) {
     const peers = []
     for (const name of this.names) peers.push(await this.start(name, mining))
@@ -69,7 +69,7 @@ export class Field {
     await peer.stop()
   }
 
-  /** For a node that does not come to an end. */
+  /** For a node that does not exit. */
   async kill(/** @type {Peer} */ peer) {
     peer.kill()
     await this.stop(peer)
@@ -84,7 +84,7 @@ export class Field {
     await this.floor.stop()
   }
 
-  /** What is being done: one line that is written over on a terminal. */
+  /** Progress: one line, overwritten on a terminal. */
   say(/** @type {string} */ line) {
     const seconds = Math.round(process.uptime())
     if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${seconds} s  ${line.slice(0, 100)}`)
@@ -92,22 +92,22 @@ export class Field {
   }
 }
 
-/** The server that does nothing but send bytes it was handed. */
-export class Floor {
+/** The server that only sends given bytes. */
+export class Baseline {
   #server
   #child
   #count = 0
 
   static async start() {
     const port = await freePort()
-    const child = spawn(process.execPath, [fileURLToPath(new URL('floor.mjs', import.meta.url)), String(port)], {
+    const child = spawn(process.execPath, [fileURLToPath(new URL('baseline.mjs', import.meta.url)), String(port)], {
       stdio: ['ignore', 'ignore', 'inherit'],
     })
     process.once('exit', () => child.kill('SIGKILL'))
     for (let left = 500; ; left--) {
       try {
         await ask({ port }, '{}')
-        return new Floor({ name: FLOOR, port, pid: child.pid }, child)
+        return new Baseline({ name: FLOOR, port, pid: child.pid }, child)
       } catch (error) {
         if (left === 0) throw error
         await new Promise((resolve) => setTimeout(resolve, 10))
@@ -120,7 +120,7 @@ export class Floor {
     this.#child = child
   }
 
-  /** @returns {Promise<import('./load.mjs').Server & { name: string }>} where `answer` is sent to whatever is asked */
+  /** @returns {Promise<import('./load.mjs').Server & { name: string }>} responds with `answer` to every request */
   async keep(/** @type {string} */ answer) {
     const path = `/${this.#count++}`
     const response = await fetch(`http://127.0.0.1:${this.#server.port}${path}`, { method: 'PUT', body: answer })
@@ -128,7 +128,7 @@ export class Floor {
     return { ...this.#server, path }
   }
 
-  /** It reads JSON and writes JSON, as any RPC server must. @returns {import('./load.mjs').Server & { name: string }} */
+  /** Reads and writes JSON, as an RPC server must. @returns {import('./load.mjs').Server & { name: string }} */
   get json() {
     return { ...this.#server, path: '/json' }
   }
