@@ -4,8 +4,8 @@ import type { Frame, FrameResult } from '../../src/evm/engine.fixture.ts'
 import { COINBASE, contextOf } from './block.ts'
 import { BaseState, type Case, type MessageOf } from './program.ts'
 
-/** The part of a world that running a case needs. Ours and the oracle's have it. */
-export interface Ledger extends StateReader {
+/** The part of a world needed to run a case, common to engine and oracle. */
+export interface ExecutionWorld extends StateReader {
   codeAt(address: Address): Uint8Array
   setNonce(address: Address, nonce: bigint): void
   setAccount(address: Address, account: null): void
@@ -19,13 +19,13 @@ export interface Ledger extends StateReader {
   release?(): void
 }
 
-/** Something that runs frames. */
-export interface Engine<World extends Ledger> {
+/** Runs frames on worlds of its kind. */
+export interface Engine<World extends ExecutionWorld> {
   readonly open: (base: StateReader) => World
   readonly run: (frame: Frame, context: BlockContext, world: World) => FrameResult | Promise<FrameResult>
 }
 
-/** All that can be seen of one message, as text that is equal when it is. */
+/** Observable results of one message as comparable text. */
 export interface Observed {
   readonly kind: string
   readonly output: Hex
@@ -36,7 +36,7 @@ export interface Observed {
   readonly writes: string
 }
 
-/** What two engines do not agree on. */
+/** A difference between two engines. */
 export interface Mismatch {
   readonly message: number
   readonly fields: readonly (keyof Observed)[]
@@ -44,8 +44,8 @@ export interface Mismatch {
   readonly oracle: Observed
 }
 
-/** What every message of a case comes to. */
-export async function observe<World extends Ledger>(it: Case, engine: Engine<World>): Promise<Observed[]> {
+/** Results of all messages of a case. */
+export async function observe<World extends ExecutionWorld>(it: Case, engine: Engine<World>): Promise<Observed[]> {
   const context = contextOf(it.fork, it.codeSizeLimit)
   let base = BaseState.of(it)
   let world = engine.open(base)
@@ -54,7 +54,7 @@ export async function observe<World extends Ledger>(it: Case, engine: Engine<Wor
     const mark = world.checkpoint()
     const result = await runMessage(message, context, world, engine)
     const writes = world.writes()
-    // Frontier creates although the code cannot be paid for; what such a creation returned is nobody's business.
+    // Frontier creates although the code cannot be paid for; the output of such a creation is irrelevant.
     const isSilent = message.to === null && !context.rules.has('homestead')
     all.push(observed(isSilent ? { ...result, output: new Uint8Array() } : result, writes))
     if (message.after === 'undo') world.revertTo(mark)
@@ -71,7 +71,7 @@ export async function observe<World extends Ledger>(it: Case, engine: Engine<Wor
   return all
 }
 
-/** The first message that comes to something else, or null. */
+/** The first message with a different result, or null. */
 export function firstDifference(ours: readonly Observed[], oracle: readonly Observed[]): Mismatch | null {
   for (const [message, wanted] of oracle.entries()) {
     const found = ours[message]
@@ -84,7 +84,7 @@ export function firstDifference(ours: readonly Observed[], oracle: readonly Obse
 
 const FIELDS = ['kind', 'output', 'gasUsed', 'refund', 'logs', 'destroyed', 'writes'] as const
 
-async function runMessage<World extends Ledger>(
+async function runMessage<World extends ExecutionWorld>(
   message: MessageOf<Hex>,
   context: BlockContext,
   world: World,
@@ -121,7 +121,7 @@ async function runMessage<World extends Ledger>(
 }
 
 /** As at the end of a transaction. */
-function cleanUp({ destroyed }: FrameResult, { rules }: BlockContext, world: Ledger): void {
+function cleanUp({ destroyed }: FrameResult, { rules }: BlockContext, world: ExecutionWorld): void {
   for (const address of destroyed) {
     world.clearStorage(address)
     world.setAccount(address, null)

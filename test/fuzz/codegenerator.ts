@@ -5,20 +5,20 @@ import type { Item } from './program.ts'
 import type { Random } from './random.ts'
 import { PRECOMPILE_INPUTS, QUICK_INPUTS } from './samples.ts'
 
-/** What a program may name. */
-export interface Surroundings {
-  /** with code, without, delegated, missing */
+/** Context of a generated program. */
+export interface ProgramContext {
+  /** with code, without, delegating, absent */
   readonly addresses: readonly Address[]
-  /** the contracts among them that call on */
+  /** the contracts among them that may be called */
   readonly contracts: readonly Address[]
-  /** true when the fork has what this one brought */
+  /** true if the fork includes this one */
   readonly has: (fork: L1Fork) => boolean
-  /** programs inside programs that may still follow */
+  /** remaining nesting depth of programs */
   readonly depth: number
   readonly statements: number
 }
 
-/** What an operand means, so that most values make sense. */
+/** Meaning of an operand, so that most values are plausible. */
 type Kind =
   | 'word'
   | 'shift'
@@ -42,7 +42,7 @@ type Plain = Exclude<Kind, 'address' | 'callee'>
 
 interface Operation {
   readonly code: number
-  /** the top of the stack first */
+  /** top of the stack first */
   readonly takes: readonly Kind[]
   readonly gives: 0 | 1
 }
@@ -130,7 +130,7 @@ const CALLS = [
   ...each([OP.DELEGATECALL, OP.STATICCALL], ['gas', 'callee', 'offset', 'length', 'offset', 'length']),
 ]
 
-/** What the first forks did not have, and since when it is there. */
+/** Forks that introduced opcodes after Frontier. */
 const SINCE: ReadonlyMap<number, L1Fork> = new Map([
   ...since('homestead', [OP.DELEGATECALL]),
   ...since('byzantium', [OP.RETURNDATASIZE, OP.RETURNDATACOPY, OP.STATICCALL, OP.REVERT]),
@@ -146,13 +146,13 @@ function since(fork: L1Fork, opcodes: readonly number[]): [number, L1Fork][] {
   return opcodes.map((opcode) => [opcode, fork])
 }
 
-/** More values on the stack than this are put away. */
+/** Above this stack height values are consumed. */
 const COMFORTABLE_HEIGHT = 10
 
-/** Writes one contract: statement by statement, knowing how high the stack is. */
-export class Coder {
+/** Generates the code of one contract, statement by statement, tracking the stack height. */
+export class CodeGenerator {
   readonly #random: Random
-  readonly #around: Surroundings
+  readonly #around: ProgramContext
   readonly #items: Item[] = []
   readonly #data: Item[] = []
   #height = 0
@@ -160,12 +160,12 @@ export class Coder {
   #labels = 0
   #nesting = 0
 
-  constructor(random: Random, around: Surroundings) {
+  constructor(random: Random, around: ProgramContext) {
     this.#random = random
     this.#around = around
   }
 
-  /** Code that runs and ends somehow. */
+  /** Code with some ending. */
   program(): Item[] {
     if (this.#random.chance(0.25)) this.#inner()
     this.#block(this.#around.statements)
@@ -173,7 +173,7 @@ export class Coder {
     return this.#closed()
   }
 
-  /** Code that deploys code, most of the time. */
+  /** Init code, mostly valid. */
   initCode(deployed: Item[]): Item[] {
     if (this.#random.chance(0.5)) this.#block(this.#random.below(4))
     if (this.#random.chance(0.15)) return this.program()
@@ -200,7 +200,7 @@ export class Coder {
   #block(statements: number): void {
     for (let left = statements; left > 0; left--) {
       this.#random.weighted(this.#statements)()
-      while (this.#free() > COMFORTABLE_HEIGHT) this.#putAway()
+      while (this.#free() > COMFORTABLE_HEIGHT) this.#consume()
     }
   }
 
@@ -215,15 +215,15 @@ export class Coder {
     [1, () => this.#callSelf()],
     [4, () => this.#create()],
     [7, () => this.#shuffle()],
-    [3, () => this.#putAway()],
+    [3, () => this.#consume()],
     [4, () => this.#condition()],
     [2, () => this.#loop()],
     [1, () => this.#jump()],
     [1, () => this.#endPerhaps()],
-    [0.7, () => this.#mischief()],
+    [0.7, () => this.#unusual()],
   ]
 
-  /** One that the fork has, but for a few. */
+  /** Mostly one that the fork has. */
   #known(operations: readonly Operation[]): Operation {
     for (;;) {
       const found = this.#random.pick(operations)
@@ -242,7 +242,7 @@ export class Coder {
     const present = deepest === 'word' && this.#free() > 0 && this.#random.chance(0.4)
     const nowhere = kinds.includes('length') && this.#random.chance(0.02)
     for (const kind of present ? kinds.slice(1) : kinds) {
-      if (nowhere && (kind === 'length' || kind === 'offset')) this.#nothing(kind)
+      if (nowhere && (kind === 'length' || kind === 'offset')) this.#emptyRange(kind)
       else this.#operand(kind)
     }
     if (present && takes.length === 2 && this.#random.chance(0.3)) this.#byte(OP.SWAP1)
@@ -265,7 +265,7 @@ export class Coder {
     this.#byte(OP.RETURNDATACOPY)
   }
 
-  /** A precompile with an input that it understands, from data behind the code. */
+  /** A precompile with valid input, copied from data after the code. */
   #precompile(): void {
     const [address, input] = this.#random.pick(this.#random.chance(0.9) ? QUICK_INPUTS : PRECOMPILE_INPUTS)
     const id = this.#embed([{ kind: 'bytes', bytes: this.#spoilt(input) }])
@@ -303,8 +303,8 @@ export class Coder {
     const inner = { ...this.#around, depth: depth - 1, statements: 1 + this.#random.below(Math.min(8, statements)) }
     const deployed = this.#random.chance(0.06)
       ? [{ kind: 'bytes' as const, bytes: Uint8Array.of(0xef, ...this.#random.bytes(2)) }]
-      : new Coder(this.#random, inner).program()
-    const initCode = new Coder(this.#random, inner).initCode(deployed)
+      : new CodeGenerator(this.#random, inner).program()
+    const initCode = new CodeGenerator(this.#random, inner).initCode(deployed)
     const id = this.#embed(initCode)
     const length = BigInt(sizeOf(initCode))
     this.#push(length)
@@ -323,7 +323,7 @@ export class Coder {
     }
   }
 
-  /** Calls what lies on the stack as an address. */
+  /** Calls the stack value as an address. */
   #callCreated(): void {
     const { code, takes } = this.#known(CALLS)
     const beneath = takes.slice(2).toReversed()
@@ -335,7 +335,7 @@ export class Coder {
     this.#lookAtReturnData()
   }
 
-  /** What is done when the contract calls itself (with calldata) instead of the rest: changes, and then often their undoing. */
+  /** The branch for a call of the contract by itself (with calldata): changes that are often reverted. */
   #inner(): void {
     const over = this.#labels++
     this.#raw(OP.CALLDATASIZE, OP.ISZERO)
@@ -373,14 +373,14 @@ export class Coder {
     }
   }
 
-  /** No bytes, at a place that is out of reach: that costs and does nothing. */
-  #nothing(kind: 'length' | 'offset'): void {
+  /** An empty range at a large offset, which costs gas and has no effect. */
+  #emptyRange(kind: 'length' | 'offset'): void {
     this.#push(kind === 'length' ? 0n : this.#random.pick(HUGE))
     this.#height++
   }
 
-  /** Makes a value matter. */
-  #putAway(): void {
+  /** Consumes a value with an observable effect. */
+  #consume(): void {
     if (this.#free() === 0) return
     const [code, kind] = this.#random.weighted<readonly [number, 'offset' | 'slot' | null]>([
       [5, [OP.MSTORE, 'offset']],
@@ -401,7 +401,7 @@ export class Coder {
     this.#items.push({ kind: 'push', id: end })
     this.#byte(OP.JUMPI)
     this.#height--
-    this.#inside(1 + this.#random.below(4))
+    this.#balancedBlock(1 + this.#random.below(4))
     this.#items.push({ kind: 'label', id: end })
   }
 
@@ -411,7 +411,7 @@ export class Coder {
     this.#push(BigInt(1 + this.#random.below(this.#random.chance(0.1) ? 200 : 5)))
     this.#height++
     this.#items.push({ kind: 'label', id: start })
-    this.#inside(1 + this.#random.below(4))
+    this.#balancedBlock(1 + this.#random.below(4))
     this.#raw(OP.PUSH1, 1, OP.SWAP1, OP.SUB, OP.DUP1)
     this.#items.push({ kind: 'push', id: start })
     this.#byte(OP.JUMPI)
@@ -419,25 +419,25 @@ export class Coder {
     this.#height--
   }
 
-  /** Statements that leave the stack as high as it was and do not look below. */
-  #inside(statements: number): void {
+  /** Statements that restore the stack height and do not access words below. */
+  #balancedBlock(statements: number): void {
     const outerFloor = this.#floor
     this.#floor = this.#height
     this.#nesting++
     this.#block(statements)
-    while (this.#free() > 0) this.#putAway()
+    while (this.#free() > 0) this.#consume()
     this.#nesting--
     this.#floor = outerFloor
   }
 
-  /** Over something, or to somewhere. */
+  /** Jumps forward, or to a random target. */
   #jump(): void {
     const over = this.#labels++
     if (this.#random.chance(0.75)) {
       this.#items.push({ kind: 'push', id: over })
       this.#byte(OP.JUMP)
       this.#raw(...this.#random.bytes(this.#random.below(6)), ...(this.#random.chance(0.3) ? [OP.PUSH2, OP.JUMPDEST] : [OP.STOP]))
-      // The bytes before may be a PUSH that swallows what follows: then the label is data, which is a case of its own.
+      // The preceding bytes may be a PUSH whose data includes the label; a valid case too.
       this.#items.push({ kind: 'label', id: over })
     } else {
       this.#operand('word')
@@ -480,8 +480,8 @@ export class Coder {
     this.#byte(this.#random.chance(0.8) || !this.#has(OP.REVERT) ? OP.RETURN : OP.REVERT)
   }
 
-  /** What no compiler would write. */
-  #mischief(): void {
+  /** Sequences that compilers do not generate. */
+  #unusual(): void {
     const random = this.#random
     random.weighted<() => void>([
       [3, () => this.#raw(random.below(256))],
@@ -540,7 +540,7 @@ export class Coder {
     return id
   }
 
-  /** The shortest PUSH, mostly. PUSH0 is newer than most forks. */
+  /** Mostly the shortest PUSH. PUSH0 is newer than most forks. */
   #push(value: bigint): void {
     const shortest = (value.toString(16).length + 1) >> 1
     const size = this.#random.chance(0.95) ? shortest : this.#random.between(shortest, 32)
@@ -557,7 +557,7 @@ export class Coder {
   }
 }
 
-/** A plausible value for each kind of operand. */
+/** Plausible values per kind of operand. */
 const WORDS: Readonly<Record<Plain, (random: Random) => bigint>> = {
   word: anyWord,
   topic: anyWord,
@@ -598,7 +598,7 @@ function anyWord(random: Random): bigint {
   ])()
 }
 
-/** Four 64-bit limbs that are zero, full or anything: where carries and quotient estimates go wrong. */
+/** Four 64-bit limbs that are zero, all ones or random: edge cases of carries and quotient estimates. */
 function limbs(random: Random): bigint {
   let value = 0n
   for (let limb = 0; limb < 4; limb++) {
