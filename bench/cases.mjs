@@ -1,16 +1,16 @@
-// What is asked: one eth_call each, and the chain that they need. The same transactions from the same accounts give the same addresses on
-// every node, so that one request serves all of them.
+// The measured requests, one eth_call each, and the chain they need. Equal transactions from equal accounts give equal addresses on every
+// node, so all nodes receive the same request.
 import { encodeDeployData, encodeFunctionData, encodePacked, getAddress, pad, parseAbi, parseEther, toHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 
-/** The first dev account of every node: the word list that all of them share. */
+/** The first dev account of every node (the standard mnemonic). */
 const DEPLOYER = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
-/** The third, who owns the smart account. Its key is as public as the words. */
+/** The third dev account, owner of the smart account. Its key is public. */
 const OWNER = privateKeyToAccount('0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a')
 const MULTICALL = '0xcA11bde05977b3631167028862bE2a173976CA11'
 const NOBODY = '0x00000000000000000000000000000000000b0b0b'
 
-/** Below the cap of a transaction since Osaka. */
+/** Below the transaction gas cap since Osaka. */
 const DEPLOY_GAS = 15_000_000
 const SLOTS = 200
 
@@ -61,7 +61,7 @@ export async function prepare(rpc, contracts, multicallCode) {
 
 /** @typedef {{ name: string, request: { from?: string, to: string, data?: string }, batch?: boolean }} Case */
 
-/** What a bundler asks before it takes a user operation: EntryPoint 0.7's simulateValidation of a token-free call by a simple account. */
+/** What a bundler calls before it accepts a user operation: EntryPoint 0.7's simulateValidation for a simple account. */
 async function validation(/** @type {Setup} */ chain, contracts) {
   const entryPoint = await chain.deploy(contracts.EntryPointSimulations)
   const factory = await chain.deploy(contracts.SimpleAccountFactory, [entryPoint.address])
@@ -90,7 +90,7 @@ const MULTICALL_ABI = parseAbi([
   'function aggregate3(Call[] calls) payable returns (Result[])',
 ])
 
-/** Transactions of the deployer, each in a block of its own. */
+/** Transactions of the deployer, each in its own block. */
 class Setup {
   #rpc
 
@@ -107,7 +107,7 @@ class Setup {
     await this.#execute({ ...contract.call(functionName, args), value: toHex(value) })
   }
 
-  /** For functions that answer one static word: an address without its padding, else the word. */
+  /** For functions that return one static word: an address, else the word. */
   async read(contract, functionName, args) {
     const word = await this.#rpc('eth_call', [contract.call(functionName, args), 'latest'])
     return functionName === 'getAddress' ? `0x${word.slice(26)}` : word
@@ -115,7 +115,7 @@ class Setup {
 
   async #execute(request) {
     const hash = await this.#rpc('eth_sendTransaction', [{ from: DEPLOYER, gas: toHex(DEPLOY_GAS), ...request }])
-    // A node that has mined it by itself mines an empty block.
+    // A node with automine mines an additional empty block.
     await this.#rpc('evm_mine')
     const receipt = await this.#rpc('eth_getTransactionReceipt', [hash])
     if (receipt?.status !== '0x1') throw new Error(`a transaction of the set-up failed: ${JSON.stringify(receipt)}`)

@@ -1,5 +1,5 @@
-// The contracts that are measured: our own sources beside this file, and ERC-4337's from the package that publishes them (GPL-3.0:
-// compiled here and never kept in the repository). Compiled code is cached under node_modules.
+// The contracts of the benchmark: the sources in contracts/, and ERC-4337's from the npm package (GPL-3.0, compiled here and not kept in
+// the repository). Compiled code is cached under node_modules.
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -17,14 +17,14 @@ const ACCOUNTS = {
 }
 
 /**
- * Creation code and ABI of every contract. The first time takes some 20 s, nearly all of it for EntryPoint, which compiles by way of Yul only.
+ * Creation code and ABI of every contract. The first run takes about 20 s, mostly for EntryPoint, which compiles only via Yul.
  * @returns {Record<string, Compiled>} by the contract's name
  */
 export function contracts() {
   return { ...cached('own', OWN, { viaIR: false }), ...cached('accounts', ACCOUNTS, { viaIR: true }) }
 }
 
-/** The two that a history is made with; no account-abstraction package is needed. @returns {Record<'Events' | 'Token', Compiled>} */
+/** The contracts of the history, without the account-abstraction packages. @returns {Record<'Events' | 'Token', Compiled>} */
 export function historyContracts() {
   return cached('history', { Events: 'Events', Token: 'Token' }, { viaIR: false })
 }
@@ -70,7 +70,7 @@ function compile(/** @type {Record<string, string>} */ places, { viaIR }) {
   )
 }
 
-/** A package's file, or one of ours. The account-abstraction package is installed under the name of its version. */
+/** A file of a package, or of this repository. The account-abstraction package is installed under its version's alias. */
 function source(/** @type {string} */ path) {
   if (!path.startsWith('@')) return readFileSync(new URL(`contracts/${path}`, import.meta.url), 'utf8')
   return readFileSync(require.resolve(path.replace('@account-abstraction/contracts', 'aa07')), 'utf8')

@@ -1,5 +1,5 @@
-// node bench/engine.mjs [--quick]: our engine and our node beside anvil and @ethereumjs/evm, on one machine in one run. What the figures
-// are and how they come about is said at the end of the output.
+// node bench/engine.mjs [--quick]: the engine and the node compared with anvil and @ethereumjs/evm, on one machine in one run. The end of
+// the output explains the figures.
 import { writeFileSync } from 'node:fs'
 import { arch, availableParallelism, cpus, loadavg, platform, release } from 'node:os'
 import { relative } from 'node:path'
@@ -24,21 +24,21 @@ const OPTIONS = {
   help: { type: 'boolean', default: false },
 }
 
-const HELP = `node bench/engine.mjs [options]: ours beside anvil and @ethereumjs/evm
+const HELP = `node bench/engine.mjs [options]: comparison with anvil and @ethereumjs/evm
 
   --cases <names>     parts of names, separated by commas (all)
   --lanes <numbers>   connections at once over HTTP (1,8,64)
   --rounds <number>   times each peer is measured, in turns (3)
   --seconds <number>  length of one measurement (0.3)
   --quick             one short round at 1 and 64 lanes, below 40 s
-  --json <file>       all figures, also those that the tables leave out
+  --json <file>       all figures, including those omitted from the tables
   --dist <folder>     another build of ours than dist/
 `
 
 /** Calls in a batch. */
 const BATCH = 100
-/** A case whose lanes would need longer than this for one call each is left out. */
-const PATIENCE_MS = 2_000
+/** A case whose connections would need longer than this for one call each is skipped. */
+const TIMEOUT_MS = 2_000
 const CHAIN_ID = { name: 'eth_chainId', method: 'eth_chainId', params: [], batch: true }
 
 function settings({ cases, lanes, rounds, seconds, quick, json, dist }) {
@@ -84,7 +84,7 @@ function isWanted(name, { wanted }) {
   return wanted.some((part) => name.toLowerCase().includes(part))
 }
 
-/** The same chain on all of them. @returns {Promise<import('./cases.mjs').Case[]>} */
+/** Builds the same chain on all nodes. @returns {Promise<import('./cases.mjs').Case[]>} */
 async function prepareAll(node, peers, compiled) {
   say('deploying')
   const multicall = await node.rpc('eth_getCode', ['0xcA11bde05977b3631167028862bE2a173976CA11', 'latest'])
@@ -95,7 +95,10 @@ async function prepareAll(node, peers, compiled) {
   return cases[0]
 }
 
-/** Every answer of everybody, byte for byte. @returns {Promise<Map<string, number>>} gas of each case, with a transaction's own */
+/**
+ * Compares the responses of all participants byte by byte. @returns {Promise<Map<string, number>>} gas per case, including the intrinsic
+ * gas
+ */
 async function requireAgreement(cases, runners, peers) {
   say('comparing the answers')
   const gas = new Map()
@@ -107,12 +110,12 @@ async function requireAgreement(cases, runners, peers) {
     const [first, ...others] = answers.values()
     const same = [...first].findIndex((digit, i) => others.some((other) => other[i] !== digit))
     const lines = [...answers].map(([name, answer]) => `  ${name}: … ${answer.slice(Math.max(0, same - 40), same + 80)}`)
-    throw new Error(`${work.name}: not everybody answers the same, from digit ${same} on\n${lines.join('\n')}`)
+    throw new Error(`${work.name}: responses differ from digit ${same} on\n${lines.join('\n')}`)
   }
   return gas
 }
 
-/** Hex, or what our executor reports. */
+/** Hex, or the error of the engine. */
 function outputOf(result, { name }, gas) {
   if (typeof result === 'string') return result
   if (result.outcome.kind !== 'success') throw new Error(`${name}: ${JSON.stringify(result.outcome)}`)
@@ -143,12 +146,12 @@ async function measureServed(works, peers, alone, options) {
   const calls = works.map(({ name, request, batch }) => ({ name, method: 'eth_call', params: [request, 'latest'], batch }))
   if (isWanted(CHAIN_ID.name, options)) calls.unshift(CHAIN_ID)
   const figures = []
-  // A node that was never asked anything is compiled by V8 as it goes: that is start-up and not what is measured here.
+  // A node that has served no requests is not optimised by V8 yet; start-up is not measured here.
   for (const peer of peers) await load(peer, bodyOf(CHAIN_ID), { lanes: 8, seconds: options.warmUpSeconds })
   for (const call of calls) {
     const callMs = (alone.get(call.name)?.request.medianUs ?? 0) / 1_000
     for (const lanes of options.lanes) {
-      if (callMs * lanes > PATIENCE_MS) continue
+      if (callMs * lanes > TIMEOUT_MS) continue
       figures.push({ name: call.name, lanes, batch: 1, ...(await compare(peers, bodyOf(call), lanes, options)) })
     }
     if (call.batch !== true) continue
@@ -162,7 +165,7 @@ function bodyOf({ method, params }, id = 1) {
   return JSON.stringify({ jsonrpc: '2.0', id, method, params })
 }
 
-/** Ours, anvil, ours, anvil …: what else the machine does falls on both. @returns {Promise<{ peers: object[] }>} */
+/** Measures ours, anvil, ours, anvil …, so that other load of the machine affects both. @returns {Promise<{ peers: object[] }>} */
 async function compare(peers, body, lanes, { rounds, seconds }) {
   say(`over HTTP, ${lanes} lanes: ${body.slice(0, 60)}`)
   const samples = peers.map(() => [])
@@ -180,14 +183,14 @@ function summary(samples) {
     bestPerSecond: Math.max(...samples.map((sample) => sample.perSecond)),
     p50Us: median(samples.map((sample) => sample.p50Us)),
     minUs: Math.min(...samples.map((sample) => sample.minUs)),
-    // Of all rounds together: the system counts it in steps of 10 ms.
+    // Over all rounds: the system counts in steps of 10 ms.
     cpuUs: samples.reduce((sum, sample) => sum + sample.cpuUs * sample.requests, 0) / requests,
     loaderShare: median(samples.map((sample) => sample.loaderShare)),
     requests,
   }
 }
 
-/** @returns {Promise<number[]>} median milliseconds from the spawn to the first answer, by program */
+/** @returns {Promise<number[]>} median milliseconds from the spawn to the first response, by program */
 async function measureStarts(programs, { starts }) {
   const samples = programs.map(() => [])
   for (let i = 0; i < starts; i++) {
@@ -201,7 +204,7 @@ async function measureStarts(programs, { starts }) {
   return samples.map(median)
 }
 
-// --- what is printed ------------------------------------------------------------------------------------------------
+// --- output ------------------------------------------------------------------------------------------------------------------------
 
 function report({ options, loadBefore, works, gas, alone, served, residentMb, startMs }) {
   const loadAfter = loadavg()
@@ -268,7 +271,7 @@ function aloneTable(works, gas, alone, served) {
   return table(ALONE, rows)
 }
 
-/** What a call costs anvil more than one that does nothing: the nearest to its engine that can be seen from outside. NaN when not measured. */
+/** Time of a call in anvil minus that of an empty call: the closest external measure of its engine. NaN if not measured. */
 function anvilBeyondEmpty(name, served) {
   const leastUs = (wanted) => served.find((row) => row.name === wanted && row.lanes === 1 && row.batch === 1)?.peers[1].minUs ?? NaN
   const beyondUs = leastUs(name) - leastUs('empty call')
@@ -297,20 +300,19 @@ function notes(served, loadBefore, loadAfter) {
   const cores = availableParallelism()
   const busy = served.flatMap(({ peers }) => peers).filter(({ loaderShare }) => loaderShare > 0.9).length
   const lines = [
-    'Every answer of everybody was compared byte for byte before anything was timed.',
-    'request: the node in this process, parameters checked, the answer as hex. engine: the transaction rules and the bytecode on a prepared state.',
-    'ethereumjs: @ethereumjs/evm runCall on a lean journalled state. These three are the least of many samples, and medians beside them.',
-    'anvil beyond empty: its shortest eth_call over HTTP minus its shortest empty one; call data and answers count there, so it flatters the engine a little.',
-    'HTTP: one process asks over keep-alive connections, one request at a time on each; rates and p50 are medians of rounds, taken in turns.',
-    'Both nodes run as they start by default; ours makes a flashblock every 200 ms meanwhile, anvil mines nothing.',
+    'All responses were compared byte by byte before timing.',
+    'request: the node in this process, with parameter validation and hex encoding. engine: transaction rules and bytecode on a prepared state.',
+    'ethereumjs: @ethereumjs/evm runCall on a minimal journaled state. These three are minima of many samples, with medians beside them.',
+    'anvil beyond empty: its shortest eth_call over HTTP minus its shortest empty one; this includes call data and responses, which slightly favours our engine.',
+    'HTTP: one process sends requests over keep-alive connections, one at a time on each; rates and p50 are medians of rounds, measured in turns.',
+    'Both nodes run with default options; ours produces a flashblock every 200 ms, anvil mines nothing.',
     `CPU is that of the server's process with all threads, as the system counts it (steps of 10 ms), summed over the rounds.`,
-    `The asking process needs a core of its own: it was above 0.9 of one in ${busy} of ${served.length * 2} measurements; there it limits the rate, not the server.`,
+    `The load generator needs its own core: it used more than 0.9 of one in ${busy} of ${served.length * 2} measurements; there it limits the rate instead of the server.`,
   ]
   const busiest = Math.max(loadBefore[0], loadAfter[0])
   if (loadBefore[0] > cores / 2)
-    lines.push(`Something else ran at the start (load ${loadBefore[0].toFixed(1)} on ${cores} cores): trust ratios and CPU before rates.`)
-  else if (busiest > cores * 2)
-    lines.push(`The machine was crowded (load ${busiest.toFixed(1)} on ${cores} cores): trust ratios and CPU before rates.`)
+    lines.push(`Other load at the start (load ${loadBefore[0].toFixed(1)} on ${cores} cores): trust ratios and CPU before rates.`)
+  else if (busiest > cores * 2) lines.push(`High load (load ${busiest.toFixed(1)} on ${cores} cores): trust ratios and CPU before rates.`)
   return lines.map((line) => `- ${line}`).join('\n')
 }
 

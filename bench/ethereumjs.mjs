@@ -1,19 +1,19 @@
-// @ethereumjs/evm over a state as lean as it can be: what is read once is kept, changes are undone entry by entry. The library's own
-// SimpleStateManager copies all of the state at each checkpoint and would measure that.
+// @ethereumjs/evm over a minimal state: reads are cached, changes are undone entry by entry. The library's SimpleStateManager copies the
+// whole state at each checkpoint, which would dominate the measurement.
 import { Hardfork, Mainnet, createCustomCommon } from '@ethereumjs/common'
 import { createEVM } from '@ethereumjs/evm'
 import { Account, Address, bytesToHex, hexToBytes } from '@ethereumjs/util'
 
 const NOTHING = new Uint8Array()
 const GAS = 30_000_000n
-/** Those that a case calls, and that are therefore warm: ECRECOVER, SHA256, RIPEMD160 and IDENTITY. */
+/** Those called by a case, which are therefore warm: ECRECOVER, SHA256, RIPEMD160 and IDENTITY. */
 const PRECOMPILES = [1, 2, 3, 4].map((number) => `0x${String(number).padStart(40, '0')}`)
 
 /**
- * The library at rest on the state after a block of ours.
+ * The library on the state after one of our blocks.
  * @param {{ state: any, context: any }} site as src/evm defines them: a StateReader and a BlockContext
- * @returns {Promise<(request: { from?: string, to: string, data?: string }) => () => Promise<string>>} makes a call ready to run again and again;
- *   each run answers the returned bytes as hex and leaves the state as it was
+ * @returns {Promise<(request: { from?: string, to: string, data?: string }) => () => Promise<string>>} prepares a call to be run
+ * repeatedly; each run returns the output as hex and leaves the state unchanged
  */
 export async function ethereumjs({ state, context }) {
   const stateManager = new LeanState(state)
@@ -71,7 +71,7 @@ class LeanState {
     this.#base = base
   }
 
-  /** Takes everything back. */
+  /** Reverts everything. */
   forget() {
     this.#rewind(0)
     this.#marks.length = 0

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Bytes that the files of a folder really take: a sparse one may look larger. */
+/** Bytes that the files of a folder occupy; sparse files may appear larger. */
 export function sizeOf(/** @type {string} */ folder) {
   let bytes = 0
   for (const entry of readdirSync(folder, { withFileTypes: true })) {

@@ -1,4 +1,4 @@
-// Hardhat 2 in a package of its own (peers/), so that nobody who uses or works on ours installs it: only who measures against it does.
+// Hardhat 2 in a separate package (peers/), installed only for measurements.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,7 +6,7 @@ import { SetUpFailed, npm } from '../scripts/setup.mjs'
 
 export const PEERS = fileURLToPath(new URL('peers', import.meta.url))
 
-/** Installs it unless the version that the package asks for is there. @returns {string | null} why it cannot be measured, null when it can */
+/** Installs Hardhat unless the required version is present. @returns {string | null} why it cannot be measured, or null */
 export function installHardhat() {
   const wanted = JSON.parse(readFileSync(join(PEERS, 'package.json'), 'utf8')).dependencies.hardhat
   if (installedVersion() === wanted) return null

@@ -1,7 +1,7 @@
-// The same chain for everybody: blocks of one transaction and eleven logs, made through plain RPC while mining is held. Most logs are of the
-// common kind; for each length of the chain ten of them, spread evenly over it, carry a mark of their own.
+// The same chain on every node: blocks of one transaction and eleven logs, created through plain RPC while mining is held. Most logs are of
+// the common kind; for each chain length ten of them, spread evenly, carry a mark.
 import { encodeDeployData, toEventSelector, toFunctionSelector } from 'viem'
-import { bodyOf } from './race.mjs'
+import { bodyOf } from './compare.mjs'
 import { Line } from './load.mjs'
 
 export const LOGS_PER_BLOCK = 11
@@ -10,22 +10,22 @@ export const MARK = toEventSelector('event Mark(uint256 indexed mark, uint256 va
 
 const RUN = toFunctionSelector('function run(uint256,uint256,address)').slice(2)
 const MARKS = 10
-/** Which of them come from the second contract. */
+/** Indices of those from the second contract. */
 const OF_TWIN = new Set([3, 7])
 const DEPLOY_GAS = 1_000_000n
 const RUN_GAS = 120_000n
-/** Blocks between two looks at the time. Ours works through a batch in its order and gets them with one request; the others work on all of it at once. */
+/** Blocks per time check. Ours processes a batch in order and receives them in one request; the others process a batch concurrently. */
 const BLOCKS_AT_ONCE = 50
 
-/** One node's chain, as far as it was built. */
+/** The chain of one node. */
 export class History {
-  /** of the first block with logs */
+  /** number of the first block with logs */
   firstBlock = 0
-  /** blocks with logs so far */
+  /** number of blocks with logs */
   blocks = 0
-  /** what building took so far */
+  /** build time */
   builtMs = 0
-  /** why it grows no further @type {string | null} */
+  /** why it stopped growing @type {string | null} */
   stopped = null
   peer
   address = ''
@@ -33,10 +33,10 @@ export class History {
   #sign
   #marks
 
-  /** Deploys the two contracts. @param {readonly number[]} lengths that the chain will be searched at */
-  static async begin(field, peer, lengths) {
-    const history = new History(peer, field.wallet.signer(), marksOf(lengths))
-    const code = encodeDeployData(field.contracts.Events)
+  /** Deploys the two contracts. @param {readonly number[]} lengths at which the chain will be searched */
+  static async begin(participants, peer, lengths) {
+    const history = new History(peer, participants.wallet.signer(), marksOf(lengths))
+    const code = encodeDeployData(participants.contracts.Events)
     history.address = await history.#deploy(code)
     history.twin = await history.#deploy(code)
     history.firstBlock = Number(await peer.rpc('eth_blockNumber')) + 1
@@ -49,19 +49,19 @@ export class History {
     this.#marks = marks
   }
 
-  /** The topic that ten logs of a chain of this length have. */
+  /** The topic of the ten marked logs for this chain length. */
   static mark(/** @type {readonly number[]} */ lengths, /** @type {number} */ length) {
     return `0x${word(lengths.indexOf(length) + 1)}`
   }
 
-  /** Builds up to `length` blocks, or stops with a word when that would take longer than `limitMs`. */
-  async grow(field, /** @type {number} */ length, /** @type {number} */ limitMs) {
+  /** Builds up to `length` blocks, or stops if that would take longer than `limitMs`. */
+  async grow(participants, /** @type {number} */ length, /** @type {number} */ limitMs) {
     if (this.stopped !== null) return
     const startMs = performance.now()
-    // Of its own: nodes close a connection that nobody used for some seconds.
+    // A new connection: nodes close idle ones after some seconds.
     const line = await Line.open(this.peer)
     try {
-      await this.#growTo(field, line, length, limitMs)
+      await this.#growTo(participants, line, length, limitMs)
     } finally {
       line.close()
     }
@@ -71,10 +71,10 @@ export class History {
     if (height !== length) throw new Error(`${this.peer.name} has ${height} blocks and not ${length}`)
   }
 
-  async #growTo(field, line, length, limitMs) {
+  async #growTo(participants, line, length, limitMs) {
     const startMs = performance.now()
     const from = this.blocks
-    // What it took so far says what the rest will take.
+    // Extrapolates from the time so far.
     let perBlockMs = from === 0 ? 0 : this.builtMs / from
     while (this.blocks < length) {
       if (perBlockMs * (length - from) > limitMs) {
@@ -82,7 +82,7 @@ export class History {
         this.stopped = `${length.toLocaleString('en-US')} blocks would take ${this.peer.name} about ${seconds} s (limit ${limitMs / 1_000} s)`
         return
       }
-      field.say(`building, ${this.peer.name}: ${this.blocks} of ${length} blocks`)
+      participants.say(`building, ${this.peer.name}: ${this.blocks} of ${length} blocks`)
       await this.#add(line, Math.min(BLOCKS_AT_ONCE, length - this.blocks))
       if (this.blocks - from >= 200) perBlockMs = (performance.now() - startMs) / (this.blocks - from)
     }

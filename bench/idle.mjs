@@ -1,12 +1,12 @@
-// node --expose-gc bench/idle.mjs [hours]: what an idle node costs. Needs a build (npm run build).
-// Under the manual clock an hour of blocks takes seconds. After each hour the heap is measured. At the end a reset drops every block that
-// is kept; what the heap still holds beyond the start is growth that blocks do not explain. At most 4 hours: 8,192 blocks later the oldest
-// state is forgotten, and a reset then keeps the rest of it until it is pruned in turn.
+// node --expose-gc bench/idle.mjs [hours]: memory of an idle node. Needs a build (npm run build).
+// With the manual clock an hour of blocks takes seconds. The heap is measured after each hour. At the end a reset drops all retained
+// blocks; heap above the start value is growth not caused by blocks. At most 4 hours: after 8,192 blocks the oldest state is dropped, and a
+// reset then keeps the rest of it until it is pruned.
 import { createPocketchain } from '../dist/index.js'
 
 const HOURS = Math.min(4, Number(process.argv[2] ?? 4))
 const HOUR_MS = 3_600_000
-/** Moved in steps, so that timers and sockets get their turn as in real time. */
+/** Advances in steps, so that timers and sockets run as in real time. */
 const STEP_MS = 60_000
 const GOAL_MB = 10
 
@@ -14,7 +14,7 @@ if (globalThis.gc === undefined) throw new Error('run it with node --expose-gc')
 const node = await createPocketchain({ clock: 'manual', timestamp: 1_700_000_000 })
 const server = await node.listen()
 const { chain } = node
-// Code and caches of the first minutes are not growth.
+// Code and caches of the first minutes do not count as growth.
 await advance(HOUR_MS / 6)
 await chain.reset()
 const startMb = await heapMb()
@@ -55,7 +55,7 @@ async function advance(durationMs) {
   }
 }
 
-/** Objects and the bytes of their buffers. Twice, as finalizers of the first run free more. */
+/** Objects and their buffers. Collects twice, since finalizers of the first run release more. */
 async function heapMb() {
   for (let i = 0; i < 2; i++) {
     globalThis.gc()

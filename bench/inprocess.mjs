@@ -1,18 +1,18 @@
-// The same calls without a socket: through our node's request function, by our engine alone, and by @ethereumjs/evm alone.
+// The same calls without a socket: through the node's request function, by the engine alone, and by @ethereumjs/evm alone.
 import { pathToFileURL } from 'node:url'
 import { ethereumjs } from './ethereumjs.mjs'
 
-/** A sample is as many runs as take this long, so that the clock's own steps do not show. */
+/** Runs per sample take at least this long, above the resolution of the clock. */
 const SAMPLE_MS = 2
-/** Of anything that is not slower than the whole measurement. */
+/** For runs shorter than the whole measurement. */
 const SAMPLES_MIN = 3
 const CALL_GAS = 30_000_000n
 
 /**
- * A node of ours in this process.
+ * A node in this process.
  * @param {string} dist folder of the build
- * @returns {Promise<{ rpc: (method: string, params?: readonly unknown[]) => Promise<any>, runners: () => Promise<Runner[]>, close: () => Promise<void> }>}
- *   `runners` run on the head at that moment
+ * @returns {Promise<{ rpc: (method: string, params?: readonly unknown[]) => Promise<any>, runners: () => Promise<Runner[]>, close: () =>
+ * Promise<void> }>} `runners` run on the current head
  */
 export async function inProcess(dist) {
   const load = (/** @type {string} */ module) => import(pathToFileURL(`${dist}/${module}/index.js`).href)
@@ -47,7 +47,7 @@ async function asRunner(site) {
   return ({ request }) => make(request)
 }
 
-/** The engine with the transaction's rules around it, on one World that is put back after each run. */
+/** The engine including transaction rules, on one World that is reverted after each run. */
 function ready({ World, executeTransaction }, { state, context }, { from, to, data = '0x' }) {
   const world = new World(state)
   const message = {
@@ -71,16 +71,16 @@ function ready({ World, executeTransaction }, { state, context }, { from, to, da
   const rules = { skipNonce: true, skipGasCap: true, skipFees: true }
   return () => {
     const mark = world.checkpoint()
-    const putBack = (/** @type {any} */ executed) => {
+    const revert = (/** @type {any} */ executed) => {
       world.revertTo(mark)
       return executed
     }
     const executed = executeTransaction(message, free, world, rules)
-    return executed instanceof Promise ? executed.then(putBack) : putBack(executed)
+    return executed instanceof Promise ? executed.then(revert) : revert(executed)
   }
 }
 
-/** Runs again and again for `seconds`. @returns {Promise<{ minUs: number, medianUs: number, runs: number }>} microseconds a run */
+/** Runs repeatedly for `seconds`. @returns {Promise<{ minUs: number, medianUs: number, runs: number }>} microseconds per run */
 export async function time(/** @type {() => unknown} */ run, /** @type {number} */ seconds) {
   const first = await timed(run, 1)
   const perSample = Math.max(1, Math.min(1_000, Math.floor(SAMPLE_MS / first)))
@@ -92,7 +92,7 @@ export async function time(/** @type {() => unknown} */ run, /** @type {number} 
   return { minUs: samples[0] * 1_000, medianUs: samples[samples.length >> 1] * 1_000, runs: samples.length * perSample }
 }
 
-/** Milliseconds. Only what is a promise is awaited: an await alone costs a tenth of a small call. */
+/** Milliseconds. Awaits promises only: an await costs a tenth of a small call. */
 async function timed(run, times) {
   const startMs = performance.now()
   for (let i = 0; i < times; i++) {

@@ -1,4 +1,4 @@
-// A load generator that costs little beside the server: bare sockets, requests made in advance, answers told apart by their length alone.
+// A load generator with low CPU use: raw sockets, prepared requests, responses compared by length.
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 
@@ -18,8 +18,8 @@ import { connect } from 'node:net'
  */
 
 /**
- * Asks the same thing again and again over `lanes` keep-alive connections, one request at a time on each. Rejects when an
- * answer is not 200 or has another length than the first: who answers something else is not measured.
+ * Sends the same request repeatedly over `lanes` keep-alive connections, one request at a time on each. Rejects if a response is not 200 or
+ * differs in length from the first.
  * @param {Server} server
  * @param {string} body
  * @param {{ lanes: number, seconds: number }} options
@@ -36,7 +36,7 @@ export async function load(server, body, { lanes, seconds }) {
 }
 
 /**
- * Asks each of `bodies` once, in their order, over `lanes` connections. Rejects when an answer is an error or no result at all.
+ * Sends each of `bodies` once, in order, over `lanes` connections. Rejects if a response is an error or has no result.
  * @param {Server} server
  * @param {readonly string[]} bodies
  * @param {{ lanes: number }} options
@@ -54,7 +54,7 @@ export async function loadOnce(server, bodies, { lanes }) {
   )
 }
 
-/** A few keep-alive connections for one question after another; who finds all of them taken waits. */
+/** Keep-alive connections for sequential requests; requests wait while all are in use. */
 export class Line {
   #server
   #lanes
@@ -73,7 +73,7 @@ export class Line {
     this.#free = [...lanes]
   }
 
-  /** @returns {Promise<Buffer>} the body of the answer, whatever it says */
+  /** @returns {Promise<Buffer>} the body of the response */
   async ask(/** @type {string} */ body) {
     const lane = this.#free.pop() ?? (await new Promise((resolve) => this.#waiting.push(resolve)))
     try {
@@ -90,7 +90,7 @@ export class Line {
   }
 }
 
-/** One request on a connection of its own. @returns {Promise<string>} the body */
+/** One request on a new connection. @returns {Promise<string>} the body */
 export async function ask(/** @type {{ port: number, path?: string }} */ server, /** @type {string} */ body, silenceMs = SILENCE_MS) {
   const lane = await Lane.open(server.port, silenceMs)
   try {
@@ -100,18 +100,18 @@ export async function ask(/** @type {{ port: number, path?: string }} */ server,
   }
 }
 
-/** CPU microseconds that a process and its threads have used; Linux counts them in hundredths of a second. 0 elsewhere. */
+/** CPU microseconds used by a process and its threads; Linux counts in steps of 10 ms. 0 elsewhere. */
 export function cpuOf(/** @type {number} */ pid) {
   const fields = procFile(pid, 'stat')?.split(') ')[1]?.split(' ')
   return fields === undefined ? 0 : (Number(fields[11]) + Number(fields[12])) * 10_000
 }
 
-/** Resident megabytes of a process, 0 where /proc does not exist. */
+/** Resident megabytes of a process; 0 without /proc. */
 export function residentMb(/** @type {number} */ pid) {
   return statusMb(pid, 'VmRSS')
 }
 
-/** The same without what it maps from files: what it asked for itself. */
+/** Resident megabytes without mapped files. */
 export function anonymousMb(/** @type {number} */ pid) {
   return statusMb(pid, 'RssAnon')
 }
@@ -133,7 +133,7 @@ function openLanes(/** @type {Server} */ { port }, /** @type {number} */ lanes) 
   return Promise.all(Array.from({ length: lanes }, () => Lane.open(port)))
 }
 
-/** Runs all lanes until `next` has nothing more, and closes them. @returns {Promise<Sample>} */
+/** Runs all connections until `next` is exhausted, and closes them. @returns {Promise<Sample>} */
 async function measured(server, lanes, next, isRight) {
   const startMs = performance.now()
   const cpu = process.cpuUsage()
@@ -178,20 +178,20 @@ function message(/** @type {{ port: number, path?: string }} */ { port, path = '
 
 /** One connection, one request at a time. */
 class Lane {
-  /** bytes of the newest answer's body */
+  /** body length of the last response */
   length = 0
-  /** the newest answer is an error, or nothing */
+  /** the last response is an error or empty */
   hasFailed = false
   #socket
   #sentMs = 0
   #state = HEAD
-  /** nothing of the body was seen yet */
+  /** no part of the body has arrived */
   #isFresh = true
-  /** bytes that are still to come: of the body, or of a chunk with its line end */
+  /** bytes to come: of the body, or of a chunk with its line end */
   #left = 0
-  /** a chunk's size as far as it has come */
+  /** partial chunk size line */
   #line = ''
-  /** the body as far as it is to be kept; null: only counted @type {Buffer[] | null} */
+  /** body so far; null: only counted @type {Buffer[] | null} */
   #kept = null
   /** @type {() => void} */
   #done = () => {}
@@ -217,7 +217,7 @@ class Lane {
     socket.on('close', () => this.#break(new Error('the server closed the connection')))
   }
 
-  /** @returns {Promise<Buffer>} the body of the answer */
+  /** @returns {Promise<Buffer>} the body of the response */
   exchange(/** @type {Buffer} */ request) {
     return new Promise((resolve, reject) => {
       this.#kept = []
@@ -232,7 +232,7 @@ class Lane {
   }
 
   /**
-   * Sends what `next` hands out until it hands out null. `answered` hears the milliseconds of each and says whether it was right.
+   * Sends requests from `next` until it returns null. `answered` receives the latency of each and returns whether the response is valid.
    * @returns {Promise<void>}
    */
   run(/** @type {() => Buffer | null} */ next, /** @type {(latencyMs: number) => boolean} */ answered) {
@@ -276,7 +276,7 @@ class Lane {
     }
   }
 
-  /** @returns {number} where the body begins, -1: not an answer. A server writes all of a head at once. */
+  /** @returns {number} start of the body, -1: not a response. Servers write the whole head at once. */
   #begin(/** @type {Buffer} */ chunk) {
     const bodyAt = chunk.indexOf('\r\n\r\n') + 4
     const head = chunk.latin1Slice(0, bodyAt)
@@ -295,7 +295,7 @@ class Lane {
     return bodyAt
   }
 
-  /** @returns {number} where the chunk begins */
+  /** @returns {number} start of the chunk */
   #chunkSize(/** @type {Buffer} */ chunk, /** @type {number} */ at) {
     const end = chunk.indexOf(10, at)
     this.#line += chunk.latin1Slice(at, end < 0 ? chunk.length : end)
@@ -308,14 +308,14 @@ class Lane {
     return end + 1
   }
 
-  /** @returns {number} where what follows begins */
+  /** @returns {number} end of the body part */
   #body(/** @type {Buffer} */ chunk, /** @type {number} */ at) {
     const end = Math.min(chunk.length, at + this.#left)
-    // Every node puts the result or the error near the start, so no answer needs to be read for it.
+    // Every node writes result or error near the start, so the response need not be parsed.
     if (this.#isFresh) this.hasFailed = FAILED.test(chunk.latin1Slice(at, Math.min(end, at + 60)))
     this.#isFresh = false
     this.#left -= end - at
-    // Behind each chunk stands a line end, which is not of the body.
+    // Each chunk is followed by a line end.
     if (this.#state !== LAST)
       this.#kept?.push(chunk.subarray(at, this.#state === BODY ? end : end - Math.max(0, Math.min(end - at, 2 - this.#left))))
     if (this.#left > 0) return end
@@ -331,14 +331,14 @@ class Lane {
 
 const [HEAD, BODY, SIZE, CHUNK, LAST] = [0, 1, 2, 3, 4]
 
-/** A server that says nothing for so long has lost a request. */
+/** A server silent for this long has lost a request. */
 const SILENCE_MS = 60_000
 
 const CONTENT_LENGTH = /content-length: *(\d+)/i
 const CHUNKED = /transfer-encoding: *chunked/i
 const FAILED = /"error"|"result":null/
 
-/** Thrown by `ask` when the time that it was given is over. */
+/** Thrown by `ask` after its timeout. */
 export class NoAnswer extends Error {
   /** @override */
   name = 'NoAnswer'

@@ -1,11 +1,11 @@
-// npm run bench: ours beside anvil, Hardhat 2 and a bare server, on one machine in one run. What the figures are is said at their end.
+// npm run bench: comparison with anvil, Hardhat 2 and a bare server, on one machine in one run. The end of the output explains the figures.
 import { writeFileSync } from 'node:fs'
 import { arch, availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { build } from '../scripts/setup.mjs'
 import { historyContracts } from './contracts.mjs'
-import { Field, Floor } from './field.mjs'
+import { Participants, Baseline } from './participants.mjs'
 import { calls } from './groups/calls.mjs'
 import { disk } from './groups/disk.mjs'
 import { latency, notices } from './groups/latency.mjs'
@@ -19,7 +19,7 @@ import { installHardhat } from './hardhat.mjs'
 import { Report } from './report.mjs'
 import { openWallet } from './wallet.mjs'
 
-/** In the order in which they run. */
+/** In order of execution. */
 const GROUPS = { start: starts, calls, logs, receipts, transactions, send: latency, subscribe: notices, mine: mining, disk, store }
 const PEERS = ['anvil', 'hardhat']
 const RESULTS = fileURLToPath(new URL('RESULTS.md', import.meta.url))
@@ -38,18 +38,18 @@ const OPTIONS = {
   help: { type: 'boolean', default: false },
 }
 
-const HELP = `npm run bench -- [options]: ours beside anvil, Hardhat 2 and a bare node:http server
+const HELP = `npm run bench -- [options]: comparison with anvil, Hardhat 2 and a bare node:http server
 
-  --quick             less of everything, at most 2 minutes (all of it: at most 10)
+  --quick             shorter run, at most 2 minutes (default: at most 10)
   --only <groups>     ${Object.keys(GROUPS).join(', ')}
   --peers <names>     ${PEERS.join(', ')}, or none (all)
-  --blocks <numbers>  lengths of the chain that logs are searched in (500,2000,8000,80000)
-  --rounds <number>   times each of them is measured, in turns (3)
+  --blocks <numbers>  chain lengths for log queries (500,2000,8000,80000)
+  --rounds <number>   measurements of each, in turns (3)
   --seconds <number>  length of one measurement (0.25)
-  --json <file>       all figures, also those that the tables leave out
+  --json <file>       all figures, including those omitted from the tables
   --out <file>        the report as markdown; a whole run writes bench/RESULTS.md
   --dist <folder>     another build of ours than dist/
-  --verbose           what is being done, a line each, where there is no terminal
+  --verbose           prints progress without a terminal
 `
 
 function settings({ only, peers, quick, blocks, rounds, seconds, json, out, dist, verbose }) {
@@ -87,32 +87,32 @@ async function main(options) {
   const loadBefore = loadavg()
   const report = new Report(['ours', ...options.peers])
   if (missing !== null) report.note(missing)
-  const field = new Field({
+  const participants = new Participants({
     options,
     report,
     wallet: await openWallet(options.dist),
     contracts: historyContracts(),
-    floor: await Floor.start(),
+    floor: await Baseline.start(),
   })
   try {
-    for (const name of options.only) await attempt(name, field)
+    for (const name of options.only) await attempt(name, participants)
   } finally {
-    await field.close()
+    await participants.close()
   }
-  publish(field, loadBefore)
+  publish(participants, loadBefore)
   if (report.complaints.length > 0) process.exitCode = 1
 }
 
-/** One group that breaks does not take the figures of the others with it. */
-async function attempt(name, field) {
-  // Where no line can be written over, a word for each group.
+/** A failing group does not affect the results of others. */
+async function attempt(name, participants) {
+  // Without a terminal, prints the name of each group.
   if (!process.stderr.isTTY) process.stderr.write(`bench: ${name}, after ${Math.round(process.uptime())} s\n`)
   try {
-    await GROUPS[name](field)
+    await GROUPS[name](participants)
   } catch (error) {
-    field.report.complain(`${name}: given up: ${error.message}`)
+    participants.report.complain(`${name}: given up: ${error.message}`)
     process.stderr.write(`${error.stack}\n`)
-    await field.stopAll()
+    await participants.stopAll()
   }
 }
 
@@ -127,7 +127,7 @@ function publish({ options, report, names, program }, loadBefore) {
   if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')
   process.stdout.write(`${head.join('\n')}\n\n${report.text()}\n\n${remarks.map((line) => `- ${line}`).join('\n')}\n`)
   if (options.out !== undefined) {
-    const title = '# What the benchmark showed\n\nWritten by `npm run bench`; ratios hold on other machines sooner than rates do.'
+    const title = '# Benchmark results\n\nWritten by `npm run bench`. Ratios transfer to other machines better than rates.'
     const lines = [...head, ...remarks].map((line) => `- ${line}`).join('\n')
     writeFileSync(options.out, `${title}\n\n${lines}\n\n${report.markdown()}\n`)
   }
@@ -153,27 +153,27 @@ function explanations({ only }, loadBefore, { rateRows }) {
   const lines = []
   if (rateRows.length > 0) {
     lines.push(
-      'Everybody has the same chain, made through plain RPC from the same signed transactions; what they answer was compared before it was timed.',
-      'One process asks over keep-alive connections (lanes), one request at a time on each; rates and p50 are medians of rounds, taken in turns.',
-      'CPU is that of the server process with all its threads, in steps of 10 ms, over all rounds; where it is too little for a step it says 0.',
-      'floor: a bare node:http server in a process of its own that sends exactly the bytes of our answer (eth_chainId: that reads and writes JSON).',
-      `The asking process needs a core of its own: it was above 0.9 of one in ${busy} of ${samples.length} measurements; there it limits the rate, not the server.`,
+      'All nodes have the same chain, built through plain RPC from the same signed transactions; responses were compared before timing.',
+      'One process sends requests over keep-alive connections (lanes), one at a time on each; rates and p50 are medians of rounds, measured in turns.',
+      'CPU is that of the server process with all its threads, in steps of 10 ms, over all rounds; 0 if below one step.',
+      'floor: a bare node:http server in a separate process that sends exactly the bytes of our response (eth_chainId: reads and writes JSON).',
+      `The load generator needs its own core: it used more than 0.9 of one in ${busy} of ${samples.length} measurements; there it limits the rate instead of the server.`,
     )
   }
   if (only.includes('send'))
     lines.push(
-      'send to receipt: sent at even distances whatever the answers do; every tenth is asked for every 4 ms until its receipt is there.',
+      'send to receipt: sent at a constant rate regardless of responses; every tenth is polled every 4 ms until its receipt exists.',
     )
   if (loadBefore[0] > availableParallelism() / 2)
-    lines.push(`Something else ran at the start (load ${loadBefore[0].toFixed(1)}): trust ratios and CPU before rates.`)
+    lines.push(`Other load at the start (load ${loadBefore[0].toFixed(1)}): trust ratios and CPU before rates.`)
   return lines
 }
 
-const options = asked()
+const options = parseOptions()
 if (options !== null) await main(options)
 
-/** null: only the help page, or nothing that can be done. */
-function asked() {
+/** null: help was printed, or the options are invalid. */
+function parseOptions() {
   try {
     const { values } = parseArgs({ options: OPTIONS })
     if (!values.help) return settings(values)

@@ -1,5 +1,5 @@
-// Sponsored user operations as a client makes them: stub, estimate, final, signature. Each costs a millisecond at most, for whoever loads a node must
-// not be slower than the node. And the audit afterwards: the sponsor's ledger against the chain.
+// Sponsored user operations as a client makes them: stub, estimate, final, signature. Each takes at most a millisecond, so that the client
+// is not slower than the node. Then the audit: the sponsor's ledger against the chain.
 
 /** @typedef {import('../src/eth/index.ts').Address} Address */
 /** @typedef {import('../src/eth/index.ts').Hex} Hex */
@@ -7,20 +7,20 @@
 /** @typedef {Record<string, unknown>} Fields of a user operation as JSON */
 /** @typedef {{ eth: typeof import('../src/eth/index.ts'), rpc: Pick<typeof import('../src/rpc/index.ts'), 'UserOperationJson'> }} Rooms from sources or from a build */
 
-/** An account of its own key. @typedef {{ address: Address, key: Uint8Array }} Sender */
+/** An account with its key. @typedef {{ address: Address, key: Uint8Array }} Sender */
 
 /** @typedef {{ sender: Address, nonce: bigint, json: Fields, hash: string }} Prepared */
 
 const VERSION = '0.8'
 const CHAIN_ID = 31_337
-/** Our account for keys that delegate (contracts/src/PocketAccount.sol), which the default genesis holds. */
+/** The account contract for delegating keys (contracts/src/PocketAccount.sol), part of the default genesis. */
 export const DELEGATE = /** @type {Address} */ ('0xb405a0288c0ad64b48365bd23f6480f55cb68d1f')
-/** A signature of the right shape that is nobody's, as wallets send it with an estimate. */
+/** A well-formed dummy signature, as wallets send it with an estimate. */
 const STUB_SIGNATURE = `0x${'f'.repeat(31)}${'0'.repeat(33)}7${'a'.repeat(63)}1c`
-/** ERC-7821: a batch that happens as a whole or not at all. */
+/** ERC-7821: atomic batch. */
 const MODE = 1n << 248n
 
-/** Makes operations for EntryPoint 0.8 of accounts that their keys delegate. */
+/** Creates operations for EntryPoint 0.8 of EIP-7702 accounts. */
 export class Operations {
   #eth
   #json
@@ -36,21 +36,21 @@ export class Operations {
     this.#entryPoint = eth.ENTRY_POINTS[VERSION]
   }
 
-  /** The same for the same name. @returns {Sender} */
+  /** Deterministic by name. @returns {Sender} */
   sender(/** @type {string} */ name) {
     const { Hash, Secp256k1 } = this.#eth
     const key = Hash.toBytes(Hash.ofText(name))
     return { address: Secp256k1.address(key), key }
   }
 
-  /** What a batch is called with. @returns {Hex} */
+  /** Call data of a batch. @returns {Hex} */
   callData(/** @type {readonly { to: string, data?: string, value?: bigint }[]} */ calls) {
     const { Abi, Address, Hex } = this.#eth
     const list = calls.map(({ to, data = '0x', value = 0n }) => [Address.from(to), value, Hex.toBytes(data)])
     return Hex.fromBytes(Abi.call(Abi.selector('execute(bytes32,bytes)'), [MODE, Abi.encode([{ list }])]))
   }
 
-  /** From the first question to the signature, as viem's prepareUserOperation goes. @returns {Promise<Prepared>} */
+  /** Prepares an operation as viem's prepareUserOperation does. @returns {Promise<Prepared>} */
   async prepare(/** @type {Sender} */ sender, /** @type {Hex} */ callData, /** @type {Fields} */ context = {}) {
     const begun = await this.begin(sender, callData)
     const stubbed = { ...begun, ...(await this.#paid('pm_getPaymasterStubData', begun, context)) }
@@ -59,7 +59,7 @@ export class Operations {
     return this.final(sender, whole, context)
   }
 
-  /** Nonce, fees and code are asked at once; gas is open. @returns {Promise<Fields>} */
+  /** Requests nonce, fees and code concurrently; leaves the gas limits open. @returns {Promise<Fields>} */
   async begin(/** @type {Sender} */ sender, /** @type {Hex} */ callData) {
     const [price, nonce, code] = await Promise.all([
       this.#ask('pimlico_getUserOperationGasPrice'),
@@ -72,7 +72,7 @@ export class Operations {
     return code === '0x' ? { ...head, factory: '0x7702', factoryData: '0x', eip7702Auth: this.#authorization(sender) } : head
   }
 
-  /** Asks for the sponsor's signature and adds the account's. @returns {Promise<Prepared>} */
+  /** Requests the sponsor's signature and adds the account's. @returns {Promise<Prepared>} */
   async final(/** @type {Sender} */ sender, /** @type {Fields} */ whole, /** @type {Fields} */ context = {}) {
     const paid = { ...whole, ...(await this.#paid('pm_getPaymasterData', whole, context)) }
     return this.sign(sender, paid)
@@ -90,14 +90,14 @@ export class Operations {
     return { sender: sender.address, nonce: operation.nonce, hash, json: { ...paid, signature } }
   }
 
-  /** Of key 0, with what is pre-confirmed. @returns {Promise<bigint>} */
+  /** Of key 0, pre-confirmed. @returns {Promise<bigint>} */
   async nonceOf(/** @type {Address} */ sender) {
     const { Abi, Hex } = this.#eth
     const data = Hex.fromBytes(Abi.call(Abi.selector('getNonce(address,uint192)'), [sender, 0n]))
     return BigInt(String(await this.#ask('eth_call', { to: this.#entryPoint, data }, 'pending')))
   }
 
-  /** Wei that a final signature for it may cost the sponsor at most. */
+  /** Maximum cost in wei for the sponsor. */
   maxCost(/** @type {Fields} */ json) {
     const operation = this.#json.read(json, VERSION, { partial: true })
     return this.#eth.entryPoint(VERSION).prefundGas(operation) * operation.maxFeePerGas
@@ -105,8 +105,8 @@ export class Operations {
 
   /** @returns {Promise<string>} its hash */
   async send(/** @type {Prepared} */ { json, hash }) {
-    const told = await this.#ask('eth_sendUserOperation', json, this.#entryPoint)
-    if (told !== hash) throw new Error(`the bundler answered ${String(told)} for the operation ${hash}`)
+    const returned = await this.#ask('eth_sendUserOperation', json, this.#entryPoint)
+    if (returned !== hash) throw new Error(`the bundler returned ${String(returned)} for the operation ${hash}`)
     return hash
   }
 
@@ -130,7 +130,10 @@ function own(/** @type {Fields} */ fields, /** @type {string[]} */ ...names) {
 
 /** A line of pocketchain_sponsorLedger. @typedef {{ id: string, state: string, stage: string, version: string, paymaster: string | null, policy: string | null, sender: string, nonce: string, userOpHash: string | null, maxCost: string | null, cost: string | null, success: boolean | null, reason: string | null, transactionHash: string | null, blockNumber: string | null }} Entry */
 
-/** What the chain charged a paymaster for one operation. @typedef {{ hash: string, sender: string, nonce: bigint, success: boolean, cost: bigint, transactionHash: string }} Charge */
+/**
+ * The chain's charge for one operation. @typedef {{ hash: string, sender: string, nonce: bigint, success: boolean, cost: bigint,
+ * transactionHash: string }} Charge
+ */
 
 const PAGE = 200
 
@@ -147,7 +150,7 @@ export async function ledgerOf(/** @type {Ask} */ ask, /** @type {Fields} */ que
   }
 }
 
-/** Every UserOperationEvent of a paymaster, pre-confirmed ones too. @returns {Promise<Charge[]>} */
+/** Every UserOperationEvent of a paymaster, including pre-confirmed ones. @returns {Promise<Charge[]>} */
 export async function chargesOf(
   /** @type {Rooms} */ { eth: { Abi, Address, Hash, Hex } },
   /** @type {Ask} */ ask,
@@ -168,7 +171,7 @@ function word(/** @type {string} */ address) {
   return `0x${address.slice(2).toLowerCase().padStart(64, '0')}`
 }
 
-/** Where ledger and chain do not say the same, one sentence each; none: they agree to the wei. @returns {string[]} */
+/** Differences between ledger and chain, one sentence each. @returns {string[]} */
 export function differences(/** @type {readonly Entry[]} */ entries, /** @type {readonly Charge[]} */ charges) {
   const paid = entries.filter(({ state }) => state === 'included' || state === 'settled')
   const found = new Map(paid.map((entry) => [`${entry.sender.toLowerCase()} ${BigInt(entry.nonce)}`, entry]))
@@ -177,14 +180,14 @@ export function differences(/** @type {readonly Entry[]} */ entries, /** @type {
     const key = `${charge.sender} ${charge.nonce}`
     const entry = found.get(key)
     found.delete(key)
-    const told = entry && [BigInt(entry.cost ?? -1), entry.success, entry.transactionHash, entry.userOpHash].map(String)
+    const recorded = entry && [BigInt(entry.cost ?? -1), entry.success, entry.transactionHash, entry.userOpHash].map(String)
     const right = [charge.cost, charge.success, charge.transactionHash, charge.hash].map(String)
-    if (told === undefined) wrong.push(`the chain charged ${charge.cost} wei for ${key}, the ledger knows nothing of it`)
-    else if (told.some((each, i) => each !== right[i]))
-      wrong.push(`${key}: the ledger says ${told.join(' ')}, the chain ${right.join(' ')}`)
+    if (recorded === undefined) wrong.push(`the chain charged ${charge.cost} wei for ${key}, the ledger has no entry for it`)
+    else if (recorded.some((each, i) => each !== right[i]))
+      wrong.push(`${key}: the ledger says ${recorded.join(' ')}, the chain ${right.join(' ')}`)
   }
   for (const [key, { cost, state }] of found)
-    wrong.push(`the ledger says ${state} and ${cost} wei for ${key}, the chain knows nothing of it`)
+    wrong.push(`the ledger says ${state} and ${cost} wei for ${key}, the chain has no event for it`)
   return wrong
 }
 

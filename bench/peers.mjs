@@ -1,4 +1,4 @@
-// The nodes that are compared, each a process of its own on a free port.
+// The compared nodes, each in its own process on a free port.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -9,12 +9,12 @@ import { anonymousMb, ask, residentMb } from './load.mjs'
 const require = createRequire(import.meta.url)
 const START_LIMIT_MS = 30_000
 const STOP_LIMIT_MS = 10_000
-/** Of every node: room for a block of thousands of transfers. */
+/** Gas limit of every node: room for thousands of transfers per block. */
 export const GAS_LIMIT = 300_000_000
 const CHAIN_ID = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] })
 
 /**
- * How a node makes blocks: as it does by itself; when told; one per transaction; one per second.
+ * Mining mode: the node's default; held; one block per transaction; one per second.
  * @typedef {'default' | 'held' | 'each' | 'second'} Mining
  */
 
@@ -26,9 +26,9 @@ const CHAIN_ID = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId', 
  * @property {(port: number) => string[]} args
  * @property {string} [cwd]
  * @property {Record<string, string>} [env]
- * @property {boolean} [isSilent] what it says on stderr is of no use
- * @property {(message: any) => void} [hears] gets what the process sends to its parent
- * @property {readonly (readonly [method: string, ...params: unknown[]])[]} [first] asked before anything else
+ * @property {boolean} [isSilent] stderr is ignored
+ * @property {(message: any) => void} [onMessage] receives messages of the process
+ * @property {readonly (readonly [method: string, ...params: unknown[]])[]} [first] requests sent first
  */
 
 /** @returns {Program} ours, from a build */
@@ -49,7 +49,7 @@ export function pocketchain(
   }
 }
 
-/** @returns {Program} the native binary itself, without the package's launcher in JavaScript */
+/** @returns {Program} the native binary, without the package's JavaScript launcher */
 export function anvil(/** @type {Mining} */ mining = 'default') {
   const binary = process.platform === 'win32' ? 'anvil.exe' : 'anvil'
   const arch = process.arch === 'x64' ? 'amd64' : process.arch
@@ -64,7 +64,7 @@ export function anvil(/** @type {Mining} */ mining = 'default') {
   }
 }
 
-/** @returns {Program} Hardhat 2, which is installed beside this file; see hardhat.mjs */
+/** @returns {Program} Hardhat 2, installed in peers/; see hardhat.mjs */
 export function hardhat(/** @type {string} */ folder, /** @type {Mining} */ mining = 'default') {
   const installed = join(folder, 'node_modules', 'hardhat')
   return {
@@ -78,14 +78,14 @@ export function hardhat(/** @type {string} */ folder, /** @type {Mining} */ mini
       ...['node', '--hostname', '127.0.0.1', '--port', String(port)],
     ],
     cwd: folder,
-    // No question about telemetry, and so none of it.
+    // Disables the telemetry prompt.
     env: {
       HARDHAT_DISABLE_TELEMETRY_PROMPT: 'true',
       BENCH_MINING: mining,
       ...(mining === 'default' ? {} : { BENCH_GAS_LIMIT: String(GAS_LIMIT) }),
     },
     isSilent: true,
-    // It writes a line for each request, which would count as time of the request.
+    // Hardhat logs each request, which would count as request time.
     first: [
       ['hardhat_setLoggingEnabled', false],
       ...(mining === 'second'
@@ -98,33 +98,33 @@ export function hardhat(/** @type {string} */ folder, /** @type {Mining} */ mini
   }
 }
 
-/** The options that a build of ours knows. @returns {string} its help page */
+/** Options of a build. @returns {string} its help page */
 export function helpOf(/** @type {string} */ dist) {
   return spawnSync(process.execPath, [`${dist}/cli/main.js`, '--help'], { encoding: 'utf8' }).stdout
 }
 
-/** One running node. */
+/** A running node. */
 export class Peer {
   name
   port
   pid
-  /** from the spawn to its first answer */
+  /** from the spawn to its first response */
   startedMs
-  /** RssAnon at its first answer */
+  /** RssAnon at its first response */
   startedMb = 0
   #child
   #ended
 
-  /** Starts it and waits for its first answer. */
+  /** Starts a node and waits for its first response. */
   static async start(/** @type {Program} */ program) {
     const port = await freePort()
     const startMs = performance.now()
     const child = spawn(program.command, program.args(port), {
-      stdio: ['ignore', 'ignore', program.isSilent === true ? 'ignore' : 'inherit', ...(program.hears === undefined ? [] : ['ipc'])],
+      stdio: ['ignore', 'ignore', program.isSilent === true ? 'ignore' : 'inherit', ...(program.onMessage === undefined ? [] : ['ipc'])],
       cwd: program.cwd,
       env: { ...process.env, ...program.env },
     })
-    if (program.hears !== undefined) child.on('message', program.hears)
+    if (program.onMessage !== undefined) child.on('message', program.onMessage)
     const peer = new Peer(program.name, port, child)
     endWithUs(child)
     while (!(await answers(port))) {
@@ -149,7 +149,7 @@ export class Peer {
     this.#ended = new Promise((resolve) => child.once('exit', resolve))
   }
 
-  /** @returns {Promise<any>} the result. Throws what the node refuses. */
+  /** @returns {Promise<any>} the result @throws {Refused} an error response */
   rpc = async (method, params = [], /** @type {number | undefined} */ silenceMs) => {
     const { result, error } = JSON.parse(await ask(this, JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }), silenceMs))
     if (error !== undefined) throw new Refused(`${this.name}, ${method}: ${JSON.stringify(error).slice(0, 1_000)}`)
@@ -172,13 +172,13 @@ export class Peer {
     running.delete(this.#child)
   }
 
-  /** At once, without a word. */
+  /** SIGKILL. */
   kill() {
     this.#child.kill('SIGKILL')
   }
 }
 
-/** A node's answer that is an error. */
+/** An error response of a node. */
 export class Refused extends Error {
   /** @override */
   name = 'Refused'
@@ -187,7 +187,7 @@ export class Refused extends Error {
 /** @type {Set<import('node:child_process').ChildProcess>} */
 const running = new Set()
 
-/** Nobody else ends them when this process is interrupted. */
+/** Kills the nodes when this process is interrupted. */
 function endWithUs(/** @type {import('node:child_process').ChildProcess} */ child) {
   if (!isWatching) {
     process.once('exit', () => {
@@ -211,7 +211,7 @@ async function answers(port) {
   }
 }
 
-/** One that the system just gave away; somebody else may take it before the node does, which then says so. */
+/** A port that the system just released. If another process takes it first, the node reports it. */
 export function freePort() {
   return new Promise((resolve, reject) => {
     const server = createServer()

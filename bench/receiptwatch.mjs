@@ -1,10 +1,10 @@
-// When the receipts of user operations are there: all that are waited for are asked for in one request, again and again.
+// Waits for the receipts of user operations: one request polls all pending ones.
 
 const POLL_MS = 10
 
 export class ReceiptWatch {
   #askAll
-  #patienceMs
+  #timeoutMs
   /** @type {Map<string, { resolve: (seenMs: number) => void, reject: (error: Error) => void, untilMs: number }>} */
   #waiting = new Map()
   #isStopped = false
@@ -12,17 +12,17 @@ export class ReceiptWatch {
 
   /**
    * @param {(calls: [method: string, ...params: unknown[]][]) => Promise<any[]>} askAll
-   * @param {number} patienceMs whoever has no receipt after so long is given up
+   * @param {number} timeoutMs timeout for a receipt
    */
-  constructor(askAll, patienceMs) {
+  constructor(askAll, timeoutMs) {
     this.#askAll = askAll
-    this.#patienceMs = patienceMs
+    this.#timeoutMs = timeoutMs
     this.#running = this.#poll()
   }
 
-  /** When its receipt was seen. Rejects when it has failed, and when there is none. @returns {Promise<number>} */
+  /** Resolves when the receipt exists. Rejects if the operation failed or the timeout passed. @returns {Promise<number>} */
   seen(/** @type {string} */ hash) {
-    return new Promise((resolve, reject) => this.#waiting.set(hash, { resolve, reject, untilMs: performance.now() + this.#patienceMs }))
+    return new Promise((resolve, reject) => this.#waiting.set(hash, { resolve, reject, untilMs: performance.now() + this.#timeoutMs }))
   }
 
   async stop() {
@@ -44,7 +44,7 @@ export class ReceiptWatch {
     const { resolve, reject, untilMs } = this.#waiting.get(hash)
     if (receipt === null && nowMs < untilMs) return
     this.#waiting.delete(hash)
-    if (receipt === null) reject(new Error(`${hash} has no receipt after ${this.#patienceMs} ms`))
+    if (receipt === null) reject(new Error(`${hash} has no receipt after ${this.#timeoutMs} ms`))
     else if (receipt.success) resolve(nowMs)
     else reject(new Error(`${hash} has failed`))
   }

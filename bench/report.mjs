@@ -1,8 +1,8 @@
-// What was measured: tables for a terminal, the same as markdown, and the goals beside them.
-import { FLOOR } from './field.mjs'
+// Results: tables for the terminal and as markdown, and the goals.
+import { FLOOR } from './participants.mjs'
 import { figure, markdown, ratio, table } from './table.mjs'
 
-/** @typedef {{ group: string, name: string, lanes: number, cells: import('./race.mjs').Cells }} RateRow */
+/** @typedef {{ group: string, name: string, lanes: number, cells: import('./compare.mjs').Cells }} RateRow */
 /** @typedef {{ group: string, name: string, unit: string, better: 'more' | 'less', cells: Record<string, number> }} ValueRow */
 /** @typedef {{ group: string, name: string, label: string, p50Ms: number, p99Ms: number, seen: number, asked: number }} LatencyRow */
 /** @typedef {{ title: string, titles: readonly string[], rows: readonly (readonly string[])[] }} Table */
@@ -16,7 +16,7 @@ export class Report {
   latencyRows = []
   /** @type {string[]} */
   notes = []
-  /** what is wrong: answers that differ, counts that are not right @type {string[]} */
+  /** problems: differing responses, wrong counts @type {string[]} */
   complaints = []
   #names
 
@@ -123,7 +123,7 @@ export class Report {
     return { title: 'Goals', titles: ['goal', 'measured', ''], rows }
   }
 
-  /** Those whose rows were measured. @returns {{ goal: string, measured: string, isMet: boolean }[]} */
+  /** Goals whose rows were measured. @returns {{ goal: string, measured: string, isMet: boolean }[]} */
   #goals() {
     return GOALS.flatMap(({ goal, of, unit, least, most }) => {
       const found = of(this)
@@ -143,14 +143,14 @@ export class Report {
     return this.#goals()
   }
 
-  /** How many times ours is better in a row at one lane; NaN when one of them was not measured. */
+  /** Ratio of ours in a row at one connection; NaN if not measured. */
   times(/** @type {RegExp} */ name, /** @type {string} */ other, lanes = 1) {
     const found = this.rateRows.filter((row) => name.test(row.name) && row.lanes === lanes)
     const times = found.map(({ cells }) => (cells['ours']?.perSecond ?? NaN) / (cells[other]?.perSecond ?? NaN))
     return times.length === 0 ? NaN : Math.min(...times)
   }
 
-  /** A value of ours, or of another. */
+  /** A value of ours or of a peer. */
   valueOf(/** @type {RegExp} */ name, peer = 'ours') {
     return this.valueRows.find((row) => name.test(`${row.group}: ${row.name} (${row.unit})`))?.cells[peer] ?? NaN
   }
@@ -158,7 +158,7 @@ export class Report {
 
 const NARROW = 'by topic, |2 hits by address and topic, |unknown address, '
 
-/** DESIGN 9 and the issue that asked for this benchmark: what has to come out. Rates, which is what a user sees. */
+/** Goals, as rates. */
 const GOALS = [
   {
     goal: 'eth_chainId, CPU beside a bare JSON server',

@@ -1,5 +1,5 @@
-// node bench/soak.mjs [--minutes 60] [--rate 500] [--memory] [--data folder] [--dist folder] [--csv file]: ours with --data under a steady
-// stream of ERC-20 transfers between the dev accounts; its memory and what it keeps on disk, every 10 s. Memory should not grow with the chain.
+// node bench/soak.mjs [--minutes 60] [--rate 500] [--memory] [--data folder] [--dist folder] [--csv file]: a node with --data under steady
+// ERC-20 transfers between the dev accounts; samples memory and disk usage every 10 s. Memory should not grow with the chain.
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { historyContracts } from './contracts.mjs'
 import { sizeOf } from './files.mjs'
 import { Line, cpuOf } from './load.mjs'
 import { GAS_LIMIT, Peer, pocketchain } from './peers.mjs'
-import { bodyOf } from './race.mjs'
+import { bodyOf } from './compare.mjs'
 import { median } from './table.mjs'
 import { dealToken } from './tokens.mjs'
 import { openWallet } from './wallet.mjs'
@@ -28,13 +28,13 @@ const { values } = parseArgs({
 const MINUTES = Number(values.minutes)
 const RATE = Number(values.rate)
 const SAMPLE_MS = 10_000
-/** Transactions are signed and sent in strokes of this length. */
-const STROKE_MS = 20
+/** Transactions are signed and sent in batches of this length. */
+const SEND_INTERVAL_MS = 20
 /** Memory counts as settled after ten minutes, in short runs after a fifth of them. */
 const SETTLED_MS = Math.min(10, MINUTES / 5) * 60_000
-/** Samples of which the median is a level: the garbage collector's great rounds are minutes apart. */
+/** Samples per median: major garbage collections are minutes apart. */
 const WINDOW = 18
-/** The goal of the issue that asked for this. */
+/** Maximum growth. */
 const GOAL_MB = 50
 
 if (values.dist === undefined) build()
@@ -55,8 +55,8 @@ try {
 function program() {
   const more = ['--gas-limit', String(GAS_LIMIT), ...(values.memory ? [] : ['--data', join(folder, 'chain')])]
   const ours = pocketchain(dist, 'default', more)
-  const spy = new URL('heapspy.mjs', import.meta.url).href
-  return { ...ours, args: (port) => ['--import', spy, ...ours.args(port)], hears: (message) => (heap = message) }
+  const spy = new URL('heapreport.mjs', import.meta.url).href
+  return { ...ours, args: (port) => ['--import', spy, ...ours.args(port)], onMessage: (message) => (heap = message) }
 }
 
 async function run() {
@@ -70,7 +70,7 @@ async function run() {
   const waiting = new Set()
   for (let nowMs = startMs; nowMs < endMs; nowMs = performance.now()) {
     const due = Math.floor(((nowMs - startMs) / 1_000) * RATE)
-    // A node that does not keep up shows as fewer sent, not as an endless queue of ours.
+    // A node that cannot keep up results in fewer transactions, not in an unbounded queue.
     for (; sent < due && waiting.size < RATE; sent++) {
       const { raw, hash } = among()
       lastHash = hash
@@ -84,7 +84,7 @@ async function run() {
       ;[cpuUs, cpuMs] = [cpuOf(peer.pid), nowMs]
       nextSampleMs += SAMPLE_MS
     }
-    await new Promise((resolve) => setTimeout(resolve, STROKE_MS))
+    await new Promise((resolve) => setTimeout(resolve, SEND_INTERVAL_MS))
   }
   await Promise.all(waiting)
   await sample(MINUTES * 60, NaN)

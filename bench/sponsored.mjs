@@ -1,9 +1,10 @@
-// node bench/sponsored.mjs [--operations 1000] [--senders 50] [--lanes 16] [--wallet] [--dist folder]: sponsored user operations, from the first
-// question of their preparation to the receipt of their pre-confirmation; then the sponsor's ledger against the chain.
+// node bench/sponsored.mjs [--operations 1000] [--senders 50] [--lanes 16] [--wallet] [--dist folder]: sponsored user operations, from the
+// first request of their preparation to the pre-confirmed receipt; then the sponsor's ledger against the chain.
 //
-// Without --wallet a client asks over HTTP: price, nonce and code, stub, estimate, final, eth_sendUserOperation. With it an app in the node's own process
-// asks its wallet (wallet_sendCalls with a paymasterService), which says yes to everything, and the wallet does the same over HTTPS.
-// A receipt counts from when it is seen: all that are waited for are asked for every 10 ms, in one request (receiptwatch.mjs).
+// Without --wallet a client sends the requests over HTTP: price, nonce and code, stub, estimate, final, eth_sendUserOperation. With
+// --wallet an app in the node's process uses its wallet (wallet_sendCalls with a paymasterService), which approves everything and sends the
+// same requests over HTTPS.
+// A receipt counts from the time it is seen; one request polls all pending ones every 10 ms (receiptwatch.mjs).
 import { cpus, loadavg, totalmem } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -27,10 +28,13 @@ const COUNT = Number(values.operations)
 const SENDERS = Number(values.senders)
 const LANES = Number(values.lanes)
 const BUDGET_POLL_MS = 100
-/** Whoever has no receipt by then counts as lost. */
-const PATIENCE_MS = 10_000
+/** Without a receipt after this an operation counts as lost. */
+const TIMEOUT_MS = 10_000
 const GOAL_MS = 400
-/** Of the policy, wei: a third more than they cost, and less than what is signed for all of them: it lasts because what is settled frees the rest. */
+/**
+ * Policy budget in wei: a third above the total cost, below the total of signed maxima. It suffices because settled operations release the
+ * rest.
+ */
 const BUDGET = BigInt(COUNT) * 130_000_000_000_000n
 const WETH = '0x4200000000000000000000000000000000000006'
 
@@ -39,20 +43,20 @@ const dist = values.dist ?? fileURLToPath(new URL('../dist', import.meta.url))
 const rooms = { eth: await import(`${dist}/eth/index.js`), rpc: await import(`${dist}/rpc/index.js`) }
 const entryPoint = rooms.eth.ENTRY_POINTS['0.8']
 
-/** Milliseconds by what was waited for. @type {Map<string, number[]>} */
+/** Milliseconds by step. @type {Map<string, number[]>} */
 const waits = new Map()
 let [sent, lost, most] = [0, 0, 0n]
 /** @type {string[]} */
 const complaints = []
 
-const field = values.wallet ? await (await import('./sponsoredwallet.mjs')).openWallets(dist, SENDERS) : await openClients()
+const participants = values.wallet ? await (await import('./sponsoredwallet.mjs')).openWallets(dist, SENDERS) : await openClients()
 try {
   await measure()
 } finally {
-  await field.close()
+  await participants.close()
 }
 
-/** A node in a process of its own, and clients of it in this one. */
+/** A node in its own process, with clients in this one. */
 async function openClients() {
   const peer = await Peer.start(pocketchain(dist))
   const [node, polls, sponsor] = [
@@ -67,7 +71,7 @@ async function openClients() {
     pid: peer.pid,
     ask: asking(polls),
     askAll: (calls) => askAll(polls, calls),
-    /** Answers what tells its receipt, and when it was submitted. */
+    /** Resolves with the receipt's promise and the submission time. */
     run: async (index, callData) => {
       const prepared = await operations.prepare(senders[index], callData)
       const submittedMs = performance.now()
@@ -82,32 +86,32 @@ async function openClients() {
 }
 
 async function measure() {
-  const { ask } = field
+  const { ask } = participants
   await ask('pocketchain_sponsorPolicies', [{ name: 'bench', total: `0x${BUDGET.toString(16)}` }])
   const before = await paymaster(ask)
-  const receipts = new ReceiptWatch(field.askAll, PATIENCE_MS)
+  const receipts = new ReceiptWatch(participants.askAll, TIMEOUT_MS)
   let isOver = false
-  const budget = watchBudget(field, () => isOver)
+  const budget = watchBudget(participants, () => isOver)
   const free = Array.from({ length: SENDERS }, (_, i) => i)
   const startLoad = loadavg()
-  const [startMs, startCpuUs] = [performance.now(), cpuOf(field.pid)]
+  const [startMs, startCpuUs] = [performance.now(), cpuOf(participants.pid)]
   await Promise.all(Array.from({ length: LANES }, () => lane(receipts, free)))
   const elapsedMs = performance.now() - startMs
-  const cpuMs = (cpuOf(field.pid) - startCpuUs) / 1_000
+  const cpuMs = (cpuOf(participants.pid) - startCpuUs) / 1_000
   isOver = true
   await Promise.all([budget, receipts.stop()])
   const { charges, entries } = await audit(before)
   report({ elapsedMs, cpuMs, startLoad, charges, entries })
 }
 
-/** One after the other, each of a sender that has none under way. */
+/** Sequential operations, each by a sender without one in flight. */
 async function lane(receipts, free) {
   while (sent < COUNT) {
     const number = sent++
     const index = free.shift()
     const begunMs = performance.now()
     try {
-      const { hash, submittedMs } = await field.run(index, field.callData([{ to: WETH, data: approval(number) }]))
+      const { hash, submittedMs } = await participants.run(index, participants.callData([{ to: WETH, data: approval(number) }]))
       const answeredMs = performance.now()
       const seenMs = await receipts.seen(hash)
       note('preparation', submittedMs - begunMs)
@@ -133,7 +137,7 @@ function note(name, ms) {
   else list.push(ms)
 }
 
-/** Remembers how much of the budget was in use at most. Ends when it is told so. */
+/** Records the maximum budget in use until `isOver`. */
 async function watchBudget({ ask }, isOver) {
   while (!isOver()) {
     const { policies } = await ask('pocketchain_sponsorStatus')
@@ -150,11 +154,11 @@ async function paymaster(ask) {
   return { address, deposit: BigInt(await ask('eth_call', { to: entryPoint, data }, 'pending')) }
 }
 
-/** When everything is sealed. */
+/** After everything is sealed. */
 async function audit(before) {
-  const { ask } = field
+  const { ask } = participants
   let [charges, entries, wrong] = [[], [], ['nothing was looked at']]
-  for (const endMs = performance.now() + PATIENCE_MS; wrong.length > 0 && performance.now() < endMs;) {
+  for (const endMs = performance.now() + TIMEOUT_MS; wrong.length > 0 && performance.now() < endMs;) {
     await new Promise((resolve) => setTimeout(resolve, 200))
     charges = await chargesOf(rooms, ask, { paymaster: before.address, entryPoint })
     entries = await ledgerOf(ask)
@@ -177,7 +181,7 @@ function report({ elapsedMs, cpuMs, startLoad, charges, entries }) {
   const { version } = JSON.parse(JSON.stringify(pocketchain(dist)))
   const [cpu] = cpus()
   const say = (line = '') => process.stdout.write(`${line}\n`)
-  say(`sponsored operations, ${field.label}`)
+  say(`sponsored operations, ${participants.label}`)
   say(
     `pocketchain ${version}, node ${process.versions.node}, ${cpus().length} x ${cpu?.model ?? '?'}, ${Math.round(totalmem() / 2 ** 30)} GB, ${process.platform}`,
   )
@@ -226,7 +230,7 @@ async function askAll(line, calls) {
   })
 }
 
-/** Each method's own time is a row of the table. */
+/** Each method's time is a row of the table. */
 function timed(ask) {
   return async (method, ...params) => {
     const startMs = performance.now()

@@ -1,8 +1,8 @@
-// The part of sponsored.mjs in which an app asks its wallet: everything in one process, but the wallet reaches the sponsor over HTTPS as always.
+// The part of sponsored.mjs with a wallet: everything in one process, except that the wallet reaches the sponsor over HTTPS.
 
 const ORIGIN = 'https://bench.example'
 
-/** A node with so many accounts, whose wallet approves whatever is asked. */
+/** A node with so many accounts, whose wallet approves every request. */
 export async function openWallets(/** @type {string} folder of the build */ dist, /** @type {number} */ senders) {
   const { createPocketchain } = await import(`${dist}/index.js`)
   const node = await createPocketchain({ accounts: senders, wallet: { policy: 'approve' } })
@@ -24,8 +24,8 @@ export async function openWallets(/** @type {string} folder of the build */ dist
       const request = { version: '2.0.0', from: accounts[index], chainId: '0x7a69', atomicRequired: true, calls, capabilities }
       const { id } = await app('wallet_sendCalls', request)
       const submittedMs = performance.now()
-      const { capabilities: told } = await app('wallet_getCallsStatus', id)
-      return { submittedMs, hash: told.userOperation.userOpHash }
+      const status = await app('wallet_getCallsStatus', id)
+      return { submittedMs, hash: status.capabilities.userOperation.userOpHash }
     },
     callData: (calls) => calls,
     close: () => node.close(),

@@ -1,5 +1,5 @@
-// node bench/store.mjs [--blocks 200000] [--memory] [--dist folder] [--json]: ten million synthetic logs (synthetic.mjs) through our store with its
-// index, and what finding a few of them then costs inside the process. Making them is not counted.
+// node bench/store.mjs [--blocks 200000] [--memory] [--dist folder] [--json]: ten million synthetic logs (synthetic.mjs) through the store
+// with its index, and the cost of finding a few of them in process. Generating them is not counted.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,18 +22,18 @@ const { values } = parseArgs({
   },
 })
 const BLOCKS = Number(values.blocks)
-/** Blocks imported at a time: one durable step, as an import of a file takes. */
+/** Blocks per import: one durable commit, as in an import of a file. */
 const STEP = 500
 /**
- * Blocks made at a time. Their garbage is collected then, and every such collection makes the engine forget what it knows of the store's classes
- * that have no instance just then, so that their code is compiled again: with one for each step that was a tenth of the import.
+ * Blocks generated at a time. Their garbage is collected afterwards; each such collection discards optimised code of store classes without
+ * instances, so one per commit cost a tenth of the import.
  */
 const MADE = 4 * STEP
-/** A collection goes on in the background for so long. */
+/** Duration of a background collection. */
 const SWEEP_MS = 50
 const RUNS = 200
 
-// The garbage of whoever makes the blocks is not the store's.
+// Garbage of the generator is not the store's.
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc')
 
@@ -104,7 +104,7 @@ async function importAll(target, source) {
   return { wallMs, cpuMs: cpuUs / 1_000, pauseMs, hashes }
 }
 
-/** @returns {Promise<string[]>} what is wrong */
+/** @returns {Promise<string[]>} problems */
 async function search(target, source, hashes, row) {
   const wrong = []
   const set = (value) => new Set([value])

@@ -1,7 +1,7 @@
-// The store of a build, on a disk or in memory.
+// The store of a build, on disk or in memory.
 import { join } from 'node:path'
 
-/** @returns {Promise<Target | null>} null when the build has no such store */
+/** @returns {Promise<Target | null>} null if the build has no such store */
 export async function openTarget(/** @type {string} */ dist, /** @type {string} */ folder, /** @type {boolean} */ inMemory) {
   const { Store, MemoryShelf, openLmdb } = await import(`${dist}/store/index.js`)
   if (Store === undefined) return null
@@ -20,20 +20,20 @@ class Target {
     this.kind = kind
   }
 
-  /** All of them are durable when it returns. */
+  /** Durable on return. */
   import(/** @type {readonly any[]} */ blocks) {
     for (const block of blocks) this.#store.append(block, NO_WRITES)
     this.#store.flush()
   }
 
-  /** As eth_getLogs has it: JSON in bytes. @returns {number} bytes */
+  /** JSON bytes as in eth_getLogs. @returns {number} bytes */
   logs(/** @type {Filter} */ filter) {
     let bytes = 0
     for (const chunk of this.#store.logsJsonBytes(filter, 0, this.#store.height)) bytes += chunk.length
     return bytes
   }
 
-  /** How many there are. */
+  /** Number of hits. */
   count(/** @type {Filter} */ filter) {
     const text = Buffer.concat([...this.#store.logsJsonBytes(filter, 0, this.#store.height)]).toString('latin1')
     return JSON.parse(text).length

@@ -1,15 +1,15 @@
-// Blocks that no chain made, the same in every run: 50 logs and 18 transactions each, contracts and accounts drawn as on a busy chain (few
-// of them often, most of them rarely), one contract with a fifth of all logs, 3.9 indexed values per log. A few planted logs are known.
+// Deterministic synthetic blocks: 50 logs and 18 transactions each, contracts and accounts with a skewed distribution as on a busy chain,
+// one contract with a fifth of all logs, 3.9 indexed values per log. A few planted logs are known.
 
 const TRANSACTIONS = 18
 export const LOGS = 50
 const CONTRACTS = 60_000
 const ACCOUNTS = 2_000_000
-/** Accounts whose topics are kept: half of all draws. */
+/** Accounts with cached topics: half of all draws. */
 const KEPT_ACCOUNTS = 30_000
 const BASE_SHARE = 0.2
 
-/** [share of all logs, topics behind the first (account, number or word), bytes of data] */
+/** [share of all logs, further topics (account, number or word), bytes of data] */
 const KINDS = [
   ['transfer', 0.55, ['account', 'account'], 32],
   ['approval', 0.1, ['account', 'account'], 32],
@@ -20,12 +20,12 @@ const KINDS = [
   ['misc', 0.04, ['word'], 96],
 ]
 
-/** What is searched for, with how often it is there. */
+/** Planted logs and their number. */
 export const PLANTED = { rare: 10, mine: 40, mineElsewhere: 100 }
 
-/** Makes blocks one after the other. */
+/** Generates blocks in order. */
 export class Synthetic {
-  /** of a block's number: what of PLANTED is in it @type {Map<number, string>} */
+  /** planted logs by block number @type {Map<number, string>} */
   #planted = new Map()
   #random
   #hex
@@ -57,7 +57,7 @@ export class Synthetic {
     for (const [name, times] of Object.entries(PLANTED)) for (let i = 0; i < times; i++) this.#plant(name, (i + 0.5) / times)
   }
 
-  /** @returns {any} a sealed block, with receipts */
+  /** @returns {any} a sealed block with receipts */
   block(/** @type {number} */ number) {
     const hash = this.#named(number + 1)
     const transactions = Array.from({ length: TRANSACTIONS }, (_, i) => this.#transaction(i))
@@ -181,7 +181,7 @@ export class Synthetic {
     return this.#account(zipf(this.#random.share(), ACCOUNTS))
   }
 
-  /** Its address as a topic, which follows from its number. */
+  /** An address as a topic, derived from a number. */
   #account(id) {
     if (id >= KEPT_ACCOUNTS) return this.#accountTopic(id)
     return (this.#accounts[id] ??= this.#accountTopic(id))
@@ -200,7 +200,7 @@ const ZERO = `0x${'0'.repeat(64)}`
 const NOTHING = new Uint8Array(0)
 const SIGNATURE = 0x6b8d2c81b11b2d699528dde488dbdf2f94293d0d33c32e347f255fa4a6c1f0a9n
 
-/** 32 bytes that follow from a number, from `start` on; zeros before. */
+/** 32 bytes derived from a number, from `start` on; zeros before. */
 function mixed(/** @type {number} */ id, /** @type {number} */ start) {
   const bytes = new Uint8Array(32)
   const view = new DataView(bytes.buffer)
@@ -215,14 +215,14 @@ function mixed(/** @type {number} */ id, /** @type {number} */ start) {
 
 const SLAB_BYTES = 2 ** 20
 
-/** A rank below `count`: each power of two of ranks is as likely as the next. */
+/** A rank below `count`; each power of two of ranks is equally likely. */
 function zipf(/** @type {number} */ share, /** @type {number} */ count) {
   return Math.floor((count + 1) ** share) - 1
 }
 
 /**
- * Memory in pieces, as what is read from a file lies in its buffer. With memory of its own for each of them the allocator went over the 40,000
- * that a step had given back as soon as the store asked it for some.
+ * Slices of large buffers, as read from a file. With separate buffers the allocator scanned the 40,000 that a commit released as soon as
+ * the store allocated.
  */
 function slices() {
   let slab = new ArrayBuffer(0)
@@ -234,7 +234,7 @@ function slices() {
   }
 }
 
-/** The same numbers in every run: xorshift128. */
+/** Deterministic generator (xorshift128). */
 function randomBytes(/** @type {number} */ seed) {
   let [x, y, z, w] = [seed, 362_436_069, 521_288_629, 88_675_123]
   const slice = slices()

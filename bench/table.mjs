@@ -3,7 +3,7 @@
 /**
  * @param {readonly string[]} titles
  * @param {readonly (readonly string[])[]} rows a cell per title
- * @returns {string} the first column to the left, the others to the right
+ * @returns {string} first column left-aligned, the others right-aligned
  */
 export function table(titles, rows) {
   const widths = titles.map((title, i) => rows.reduce((most, row) => Math.max(most, row[i].length), title.length))
@@ -17,7 +17,7 @@ export function markdown(/** @type {readonly string[]} */ titles, /** @type {rea
   return [line(titles), `|${titles.map((_, i) => (i === 0 ? ' --- ' : ' ---: ')).join('|')}|`, ...rows.map(line)].join('\n')
 }
 
-/** Three digits that count. */
+/** Three significant digits. */
 export function figure(value) {
   if (!Number.isFinite(value)) return '-'
   if (value === 0) return '0'
@@ -25,7 +25,7 @@ export function figure(value) {
   return value.toFixed(value >= 10 ? 1 : value >= 0.1 ? 2 : 3)
 }
 
-/** How many times as much `a` is as `b`. */
+/** `a` as a multiple of `b`. */
 export function ratio(a, b) {
   return Number.isFinite(a / b) && a > 0 && b > 0 ? `${figure(a / b)}x` : '-'
 }

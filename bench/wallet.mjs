@@ -1,4 +1,4 @@
-// The dev accounts that all nodes share, and transactions signed in advance: the same bytes, and so the same hashes, for every node.
+// The dev accounts of all nodes, and transactions signed in advance, with equal hashes on every node.
 import { mnemonicToAccount } from 'viem/accounts'
 
 const WORDS = 'test test test test test test test test test test test junk'
@@ -6,7 +6,7 @@ const ACCOUNTS = 10
 const FEE = 10n ** 10n
 
 /**
- * Signing by the build's own library (36 us a signature): in plain JavaScript 80,000 of them would take a minute.
+ * Signs with the build's library (36 us per signature); JavaScript would take a minute for 80,000.
  * @returns {Promise<Wallet>}
  */
 export async function openWallet(/** @type {string} folder of the build */ dist) {
@@ -30,7 +30,7 @@ class Wallet {
     this.addresses = accounts.map(({ address }) => address)
   }
 
-  /** Counts nonces from zero: one for each chain. */
+  /** Nonces from zero, per chain. */
   signer() {
     const nonces = this.#accounts.map(() => 0n)
     /** @returns {{ raw: string, hash: string }} @param {{ account?: number, to?: string | null, data?: string, value?: bigint, gas?: bigint }} fields */

@@ -1,16 +1,17 @@
-// Writes the code of the default genesis and of accounts: node contracts/build.mjs, or with --check to prove that the committed files equal a rebuild.
+// node contracts/build.mjs [--check]: writes the contract code of the default genesis and of accounts; --check verifies that the committed
+// files equal a rebuild.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { compileSources } from './compile.mjs'
 import { addressesIn, deployCreate2, deployKeyless, emptyChain, readAccount, word } from './snapshot.mjs'
 import { compiled, create2, delegate, deployer, keyless, paymasters } from './table.mjs'
 
 const ROOT = new URL('..', import.meta.url)
-/** Data of the rooms chain/, wallet/ and paymaster/, written from outside them. */
+/** Artifacts in chain/, wallet/ and paymaster/. */
 const GENESIS = 'src/chain/genesis/predeploys.json'
 const DELEGATE = 'src/wallet/delegate.json'
 const PAYMASTERS = 'src/paymaster/paymasters.json'
 const CHAIN_ID = 31337
-/** Any other id: what differs from it depends on the chain id. */
+/** Any other id, to find code that depends on the chain id. */
 const OTHER_CHAIN_ID = 8453
 
 const files = await build()
@@ -41,7 +42,7 @@ async function genesis(code, deployed) {
   const dependent = new Set(foreign.filter((account, i) => account.code !== elsewhere[i].code).map(({ name }) => name))
   const replaced = deployed.filter(({ name, child }) => dependent.has(name) || dependent.has(child))
   const replaceable = new Set(replaced.flatMap(({ name, child }) => [name, child]))
-  // Whatever depends on the chain id must be recomputable from the list that the artifact carries.
+  // Code that depends on the chain id must be in the artifact's `create2` list, from which it can be recomputed.
   if ([...dependent].some((name) => !replaceable.has(name))) throw new Error(`depend on the chain id: ${[...dependent].join(', ')}`)
   return {
     accounts: [...predeployed(code), ...foreign],
@@ -57,13 +58,13 @@ async function genesis(code, deployed) {
   }
 }
 
-/** What a wallet needs to put the account contract on a chain that lacks it: a call of `deployer` with `salt` followed by `initCode`. */
+/** For deploying the account contract on a chain that lacks it: call `deployer` with `salt` followed by `initCode`. */
 function recipe(deployed) {
   const { name, address, salt, initCode } = deployed.find((row) => row.name === delegate.name)
   return { name, address, deployer, salt, initCode }
 }
 
-/** What a sponsor deploys: a call of `deployer` with `salt`, `initCode` and the ABI encoding of (address owner, address signer). */
+/** For deploying a paymaster: call `deployer` with `salt`, `initCode` and the ABI encoding of (address owner, address signer). */
 function sponsors(code) {
   const addressOf = (entryPoint) => create2.find(({ name }) => name === entryPoint).address
   return {
@@ -90,14 +91,14 @@ function predeployed(code) {
   }))
 }
 
-/** The accounts that the foreign contracts leave on a chain with this id. */
+/** The accounts that the third-party contracts create on a chain with this id. */
 async function deployAll(chainId, deployed) {
   const evm = await emptyChain(chainId)
   const owners = new Map()
   for (const row of keyless) {
     const sender = await deployKeyless(evm, row)
     owners.set(row.address, row)
-    // The sender's used nonce keeps the published transaction from being sent again.
+    // The sender's used nonce prevents a second deployment by the published transaction.
     owners.set(sender, { ...row, name: `${row.name}, sender` })
   }
   for (const row of deployed) {
@@ -121,7 +122,7 @@ function words(storage) {
   return Object.fromEntries(Object.entries(storage).map(([slot, value]) => [word(slot), word(value)]))
 }
 
-/** One account a line, so that a change shows as one. */
+/** One account per line, for readable diffs. */
 function print(artifact) {
   const list = (rows) => rows.map((row) => `    ${JSON.stringify(row)}`).join(',\n')
   return `{\n  "accounts": [\n${list(artifact.accounts)}\n  ],\n  "create2": [\n${list(artifact.create2)}\n  ]\n}\n`

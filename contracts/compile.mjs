@@ -1,4 +1,4 @@
-// Our Solidity sources to runtime and creation code.
+// Compiles the Solidity sources to runtime and creation code.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 
@@ -8,7 +8,7 @@ const solc = require('solc')
 /**
  * Compiles `src/<source>.sol` for every name given.
  * @returns {{ runtimeCode(source: string, contract: string): string, creationCode(source: string, contract: string): string }} as 0x hex
- * @throws {Error} with the compiler's own messages; a warning counts, so that none is overlooked
+ * @throws {Error} with the compiler's messages; warnings count as errors
  */
 export function compileSources(sources) {
   const output = JSON.parse(solc.compile(JSON.stringify(input(sources)), { import: findImport }))
@@ -25,7 +25,7 @@ export function compileSources(sources) {
   }
 }
 
-/** 9207: `transfer` will leave the language; WETH9 keeps its 2300 gas on purpose. */
+/** 9207: `transfer` is deprecated; WETH9 needs its 2300 gas stipend. */
 const ACCEPTED_WARNINGS = new Set(['9207'])
 
 function input(sources) {
@@ -35,7 +35,7 @@ function input(sources) {
     settings: {
       optimizer: { enabled: true, runs: 200 },
       evmVersion: 'cancun',
-      // No trailing metadata: the same sources give the same bytes wherever they lie.
+      // Without metadata the bytecode depends on neither paths nor comments.
       metadata: { appendCBOR: false, bytecodeHash: 'none' },
       outputSelection: { '*': { '*': ['evm.deployedBytecode', 'evm.bytecode.object'] } },
     },
@@ -52,7 +52,7 @@ function readSource(path) {
 
 function runtimeCode(evm, contract) {
   const { object, immutableReferences } = evm.deployedBytecode
-  // An immutable is filled in by a constructor, and genesis runs none.
+  // Immutables are set by a constructor, which genesis does not run.
   if (Object.keys(immutableReferences ?? {}).length > 0) throw new Error(`${contract} has immutables`)
   return `0x${object}`
 }

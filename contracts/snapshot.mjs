@@ -1,4 +1,4 @@
-// What a chain's state holds after the foreign contracts have been deployed on it.
+// State of a chain after deploying the third-party contracts.
 import { Common, Hardfork, Mainnet } from '@ethereumjs/common'
 import { createEVM } from '@ethereumjs/evm'
 import { Account, bytesToHex, createAddressFromString, hexToBytes } from '@ethereumjs/util'
@@ -7,13 +7,13 @@ import { deployer } from './table.mjs'
 
 const GAS_LIMIT = 100_000_000n
 
-/** An empty chain with the rules of the day and the given id. */
+/** An empty chain with current rules and the given id. */
 export async function emptyChain(chainId) {
   const common = new Common({ chain: { ...Mainnet, chainId }, hardfork: Hardfork.Prague })
   return createEVM({ common })
 }
 
-/** Runs the published transaction of a keyless contract. @throws {Error} when it does not lead to the address of the row */
+/** Runs the published transaction of a keyless deployment. @throws {Error} the address differs from the row */
 export async function deployKeyless(evm, { name, address, transaction }) {
   const sender = (await recoverTransactionAddress({ serializedTransaction: transaction })).toLowerCase()
   expectAddress(name, getContractAddress({ from: sender, nonce: 0n }), address)
@@ -26,7 +26,7 @@ export async function deployKeyless(evm, { name, address, transaction }) {
   return sender
 }
 
-/** Sends salt and creation code to the CREATE2 deployer. @throws {Error} when they do not lead to the address of the row */
+/** Sends salt and creation code to the CREATE2 deployer. @throws {Error} the address differs from the row */
 export async function deployCreate2(evm, { name, address, salt, initCode }) {
   const result = await evm.runCall({
     to: createAddressFromString(deployer),
@@ -37,14 +37,14 @@ export async function deployCreate2(evm, { name, address, salt, initCode }) {
   expectAddress(name, bytesToHex(result.execResult.returnValue), address)
 }
 
-/** Addresses of all accounts that are not empty, in the order in which they came to be. */
+/** Addresses of all non-empty accounts, in order of creation. */
 export function addressesIn(evm) {
   const accounts = [...evm.stateManager.topAccountStack()]
-  // Calls start at the zero address, whose nonce counts them; no chain would know it.
+  // Calls are sent from the zero address, whose nonce they increase; it is not part of the state.
   return accounts.filter(([address, account]) => account?.nonce > 0n && BigInt(address) !== 0n).map(([address]) => address)
 }
 
-/** Nonce, code and storage of one account, in the words of the artifact. */
+/** Nonce, code and storage of one account, in the format of the artifact. */
 export async function readAccount(evm, address) {
   const at = createAddressFromString(address)
   const account = (await evm.stateManager.getAccount(at)) ?? new Account()

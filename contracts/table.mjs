@@ -1,27 +1,25 @@
-// Everything that holds code in our genesis, in the order of the artifact, with where the code comes from.
+// All contracts of the default genesis, in the order of the artifact, with the origin of their code.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 
 const require = createRequire(import.meta.url)
 const ours = { licence: 'MIT' }
 
-/** The vaults send what they hold to the last account of the standard mnemonic. */
+/** Fee vaults withdraw to the last account of the standard mnemonic. */
 const FEE_RECIPIENT = '0xa0ee7a142d267c1f36714e4a8f75612f20a79720'
-/** Peers on the simulated L1: the addresses that Base's own bridge has on Ethereum. */
+/** Peers on the simulated L1: the addresses of Base's bridge on Ethereum. */
 const L1_MESSENGER = '0x866e82a600a1414e583f7f13623f1ac5d58b0afa'
 const L1_STANDARD_BRIDGE = '0x3154cf16ccdb4c6d922629664174b904d80f2c35'
 const L1_ERC721_BRIDGE = '0x608d94945a64503e642e6370ec598e519a2c1e53'
 const L2_MESSENGER = predeploy('07')
-/** Of `Owners.sol`: here stands how many owner indexes are used up. */
+/** Storage slot of `Owners.sol` with the number of used owner indexes. */
 const OWNER_LIST = '0x97e2c6aad4ce5d562ebfaa00db6b9e0fb66ea5d8162ed5b243f51a2e03086f00'
 
-/** Byte 20 says "on this layer", the bytes below it to whom. */
+/** Byte 20: withdrawal network (1: L2); below it the recipient. */
 const vault = { 2: `0x01${FEE_RECIPIENT.slice(2)}` }
 const bridge = (peer) => ({ 3: L2_MESSENGER, 4: peer })
 
-/**
- * Contracts compiled from `src/`. `storage` maps small slot numbers to hex values; `op` marks what only a chain of the OP stack has.
- */
+/** Contracts compiled from `src/`. `storage`: slot number to hex value; `op`: only on OP Stack chains. */
 export const compiled = [
   { name: 'WETH9', address: predeploy('06') },
   { name: 'L2CrossDomainMessenger', address: predeploy('07'), storage: { 204: '0xdead', 207: L1_MESSENGER } },
@@ -47,8 +45,8 @@ export const compiled = [
 ].map((row) => ({ contract: row.name, source: row.name, op: true, ...ours, ...row }))
 
 /**
- * Contracts that one published transaction puts at one address; most carry a signature that was chosen, so that nobody holds the key.
- * That transaction yields its sender, and the sender's first nonce the address: the bytes prove themselves.
+ * Contracts deployed by one published transaction each, most with a synthetic signature whose key is unknown. The transaction determines
+ * its sender and the sender's first nonce the address, so the bytes are self-verifying.
  */
 export const keyless = [
   {
@@ -75,7 +73,7 @@ export const keyless = [
   {
     name: 'Safe singleton factory',
     address: '0x914d7fec6aac8cd542e72bca78b30650d45643d7',
-    // Signed by its makers for chain 31337; the code is the same on every chain.
+    // Signed by its authors for chain 31337; the code is the same on every chain.
     transaction: vendored('safe-singleton-factory.transaction.hex'),
     licence: 'MIT',
     origin: 'npm:@safe-global/safe-singleton-factory@2.0.0',
@@ -90,8 +88,8 @@ export const keyless = [
 ].map((row) => ({ op: false, ...row }))
 
 /**
- * The account contract of the wallet (EIP-7702), compiled from `src/`. Its address follows from its bytes: whoever changes the source gets another
- * account contract, and accounts that run the old one keep it.
+ * The account contract of the wallet (EIP-7702), compiled from `src/`. Its address depends on its bytecode: after a change existing
+ * accounts keep the old contract.
  */
 export const delegate = {
   name: 'PocketAccount',
@@ -103,8 +101,8 @@ export const delegate = {
 }
 
 /**
- * Paymasters, compiled from `src/`. Owner and signer are constructor arguments and drawn per installation, so none of them is in the genesis:
- * whoever sponsors deploys its own.
+ * Paymasters, compiled from `src/`. Owner and signer are constructor arguments, generated per installation, so each sponsor deploys its own
+ * and genesis contains none.
  */
 export const paymasters = ['0.6', '0.7', '0.8'].map((version) => ({
   version,
@@ -113,12 +111,12 @@ export const paymasters = ['0.6', '0.7', '0.8'].map((version) => ({
   contract: `VerifyingPaymaster${version.replace('.', '')}`,
 }))
 
-/** The CREATE2 deployer that the next table goes through. */
+/** The CREATE2 deployer used by the next table. */
 export const deployer = '0x4e59b44847b379578588920ca78fbf26c0b4956c'
 
 /**
- * Contracts deployed through that deployer; the address is a hash of salt and creation code, so again the bytes prove themselves.
- * `source` names the one of ours that the creation code is compiled from, `child` names the one contract that the creation code itself creates.
+ * Contracts deployed through that deployer. Their address is a hash of salt and creation code, so the bytes are self-verifying. `source`:
+ * our contract that is compiled to the creation code; `child`: the contract that the creation code creates.
  */
 export const create2 = [
   {
@@ -165,7 +163,7 @@ export const create2 = [
   },
 ].map((row) => ({ licence: 'GPL-3.0', op: false, ...row }))
 
-/** Where Base has the account contract of Coinbase Smart Wallet. Its first owner index is used up: only proxies can be initialised. */
+/** Account contract of Coinbase Smart Wallet at its address on Base. Its first owner index is used, so only proxies can be initialised. */
 function smartWallet(version, address) {
   return {
     name: `Smart wallet ${version}`,

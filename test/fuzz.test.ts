@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest'
 import { Address, Hex } from '../src/eth/index.ts'
-import type { FrameResult } from '../src/evm/proof.fixture.ts'
+import type { FrameResult } from '../src/evm/engine.fixture.ts'
 import { ORACLE, OURS } from './fuzz/engines.ts'
 import { describeFinding, type Finding, fuzz } from './fuzz/fuzz.ts'
 import type { Fork } from './fuzz/block.ts'
-import { type Engine, firstDifference, type Ledger, observe } from './fuzz/judge.ts'
+import { type Engine, firstDifference, type ExecutionWorld, observe } from './fuzz/compare.ts'
 import { OP } from './fuzz/opcodes.ts'
 import type { Case } from './fuzz/program.ts'
 import type { OracleWorld } from './oracle/oracleworld.ts'
 
-/** A few hundred programs here; `npm run fuzz` runs as many as one likes. */
+/** `npm run fuzz` runs any number of programs. */
 const PROGRAMS = 250
 const SEED = 20_251_203
 
-async function findings<W extends Ledger>(engine: Engine<W>, programs: number, findingsMax = 3): Promise<Finding[]> {
+async function findings<W extends ExecutionWorld>(engine: Engine<W>, programs: number, findingsMax = 3): Promise<Finding[]> {
   const found: Finding[] = []
   await fuzz({
     engine,
@@ -30,13 +30,13 @@ async function findings<W extends Ledger>(engine: Engine<W>, programs: number, f
 }
 
 describe('random programs', () => {
-  test('come to the same in our engine and in @ethereumjs/evm', async () => {
+  test('have equal results in the engine and in @ethereumjs/evm', async () => {
     const found = await findings(OURS, PROGRAMS)
     expect(found.map(describeFinding).join('\n\n')).toBe('')
   }, 120_000)
 })
 
-describe('what random programs do not reach', () => {
+describe('call depth', () => {
   const CONTRACT = Address.fromBigint(0x1000n)
   const caseOf = (fork: Fork, code: readonly number[], creates: boolean): Case => ({
     fork,
@@ -60,10 +60,10 @@ describe('what random programs do not reach', () => {
       },
     ],
   })
-  /** GAS, LOG0 of the depth's gas, then the call with everything. */
+  /** GAS, LOG0 of the gas at this depth, then the call with all gas. */
   const nested = (...call: readonly number[]) => [OP.GAS, OP.PUSH1, 0, OP.MSTORE, OP.PUSH1, 32, OP.PUSH1, 0, OP.LOG0, ...call]
   const zeros = (count: number) => Array.from({ length: count }, () => [OP.PUSH1, 0]).flat()
-  /** Pre-EIP-150 calls must leave themselves enough to pay for the call. */
+  /** Before EIP-150 a call must leave enough gas to pay for itself. */
   const most = [OP.PUSH2, 0x10, 0, OP.GAS, OP.SUB]
 
   test.each<[Fork, string, readonly number[]]>([
@@ -73,14 +73,14 @@ describe('what random programs do not reach', () => {
     ['frontier', 'CALL', [...zeros(5), OP.ADDRESS, ...most, OP.CALL]],
     ['homestead', 'DELEGATECALL', [...zeros(4), OP.ADDRESS, ...most, OP.DELEGATECALL]],
     ['spurious', 'CALL', [...zeros(4), OP.PUSH1, 1, OP.ADDRESS, OP.GAS, OP.CALL]],
-  ])('%s: %s goes as deep as it may', async (fork, _, call) => {
+  ])('%s: %s reaches the maximum depth', async (fork, _, call) => {
     const it = caseOf(fork, nested(...call), false)
     const wanted = await observe(it, ORACLE)
     expect(firstDifference(await observe(it, OURS), wanted)).toBeNull()
     expect(JSON.parse(wanted[0]?.logs ?? '[]')).toHaveLength(1_025)
   })
 
-  test.each<Fork>(['osaka', 'homestead'])('%s: CREATE goes as deep as it may', async (fork) => {
+  test.each<Fork>(['osaka', 'homestead'])('%s: CREATE reaches the maximum depth', async (fork) => {
     const copied = [OP.CODESIZE, OP.PUSH1, 0, OP.PUSH1, 0, OP.CODECOPY, OP.CODESIZE, OP.PUSH1, 0, OP.PUSH1, 0, OP.CREATE]
     const it = caseOf(fork, nested(...copied), true)
     const wanted = await observe(it, ORACLE)
@@ -89,20 +89,20 @@ describe('what random programs do not reach', () => {
   })
 })
 
-describe('the judge can fail', () => {
+describe('negative control', () => {
   test('the oracle agrees with itself', async () => {
     expect(await findings(ORACLE, 25)).toEqual([])
   })
 
   test.each<[string, (result: FrameResult, world: OracleWorld) => FrameResult]>([
     ['one gas too much', (result) => ({ ...result, gasUsed: result.gasUsed + 1n })],
-    ['a refund forgotten', (result) => ({ ...result, refund: 0n })],
-    ['a log lost', (result) => ({ ...result, logs: result.logs.slice(1) })],
+    ['a missing refund', (result) => ({ ...result, refund: 0n })],
+    ['a missing log', (result) => ({ ...result, logs: result.logs.slice(1) })],
     ['an output that is one byte short', (result) => ({ ...result, output: result.output.subarray(1) })],
-    ['a success that should have been none', (result) => ({ ...result, outcome: { kind: 'success' } })],
-    ['a contract that outlives its SELFDESTRUCT', (result) => ({ ...result, destroyed: [] })],
-    ['a write too many', spoilsStorage],
-  ])('%s is found', async (_, spoil) => {
+    ['a wrong success', (result) => ({ ...result, outcome: { kind: 'success' } })],
+    ['a contract that survives SELFDESTRUCT', (result) => ({ ...result, destroyed: [] })],
+    ['an additional write', spoilsStorage],
+  ])('finds %s', async (_, spoil) => {
     const wrong: Engine<OracleWorld> = {
       open: ORACLE.open,
       run: async (frame, context, world) => spoil(await ORACLE.run(frame, context, world), world),
@@ -112,7 +112,7 @@ describe('the judge can fail', () => {
     expect(finding?.problem).toBeTypeOf('object')
   })
 
-  test('what is found is made small', async () => {
+  test('minimises a finding', async () => {
     const wrong: Engine<OracleWorld> = {
       open: ORACLE.open,
       run: async (frame, context, world) => {

@@ -10,7 +10,7 @@ import type { Preimages } from './witness.fixture.ts'
 
 const FILE = new URL('../../shared/vectors/op-blocks/op-sepolia-blocks.json.br', import.meta.url)
 
-/** One recorded block of OP Sepolia: what it is built from, every node and code that building it touches, and what must come out. */
+/** One recorded block of OP Sepolia: its inputs, all trie nodes and codes that building it reads, and the expected result. */
 export interface Recorded {
   readonly number: number
   readonly rollup_config: Readonly<Record<string, number>> & {
@@ -35,12 +35,12 @@ export interface Recorded {
   readonly preimages: Readonly<Record<Hash, Hex>>
 }
 
-/** None where the vectors are not. */
+/** Empty without the vectors. */
 export const recorded: readonly Recorded[] = existsSync(FILE)
-  ? (JSON.parse(brotliDecompressSync(readFileSync(FILE)).toString('utf8')) as Recorded[]) // our own recording
+  ? (JSON.parse(brotliDecompressSync(readFileSync(FILE)).toString('utf8')) as Recorded[]) // recorded by ourselves
   : []
 
-/** The block with its receipts, built anew from what was recorded. */
+/** The block with its receipts, rebuilt from the recording. */
 export function rebuilt(block: Recorded): Block {
   const { builder } = builderOf(block)
   builder.begin()
@@ -84,7 +84,7 @@ function configOf({ l2_chain_id: chainId, chain_op_config: fees, ...times }: Rec
   }
 }
 
-/** The header carries the parameters that the payload names; all zero means the chain's own since Canyon. */
+/** The header has the parameters of the payload; all zero means the chain's defaults since Canyon. */
 function attributesOf({ payload, rollup_config: { chain_op_config: fees } }: Recorded): BlockAttributes {
   const extraData = new Uint8Array(9)
   extraData.set(Hex.toBytes(payload.eip1559Params), 1)

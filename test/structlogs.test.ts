@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { startNode } from './node.fixture.ts'
 
-// What geth recorded for execution-apis, to the letter: the suite itself only looks at the shape of these.
+// geth's responses recorded for execution-apis, compared in full; the suite itself only checks their shape.
 
 const VECTORS = new URL('../../shared/vectors/rpc-compat/', import.meta.url)
 const RECORDED = [
@@ -13,8 +13,8 @@ const RECORDED = [
   'debug_traceTransaction/trace-legacy-transfer',
 ]
 
-describe.skipIf(!existsSync(VECTORS))('the logger of opcodes', () => {
-  it('says what geth says', async () => {
+describe.skipIf(!existsSync(VECTORS))('structLogs', () => {
+  it('equal those of geth', async () => {
     const genesis = readFileSync(new URL('genesis.json', VECTORS), 'utf8')
     const importedChain = readFileSync(new URL('chain.rlp', VECTORS))
     await using node = await startNode({ genesis, importedChain, compat: 'geth', cadence: 'manual' })

@@ -3,18 +3,18 @@ import { configureTier1 } from '../src/evm/index.ts'
 import { OURS } from './fuzz/engines.ts'
 import { describeFinding, type Finding, fuzz } from './fuzz/fuzz.ts'
 
-// The engine's proofs once more, with every code compiled when it is first called.
+// The engine's tests with every code compiled at its first call.
 beforeAll(() => configureTier1({ mode: 'on', promoteAtGas: 0n }))
 afterAll(() => configureTier1({ mode: 'off', operationsPerFunction: 256 }))
 
 await import('./bombs.test.ts')
 await import('./statetests.test.ts')
 
-/** A few hundred programs here; `npm run fuzz -- --tier1 on` runs as many as one likes. */
+/** `npm run fuzz -- --tier1 on` runs any number of programs. */
 const PROGRAMS = 150
 const SEED = 20_251_121
 
-describe('random programs, compiled', () => {
+describe('random programs in Tier 1', () => {
   test.each([256, 12, 2])(
     'come to the same as in @ethereumjs/evm with functions of %d operations',
     async (operationsPerFunction) => {

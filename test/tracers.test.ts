@@ -8,15 +8,15 @@ import {
   erc7562Trace,
   executeTransaction,
   flatCallTrace,
-  Layer,
+  StateOverlay,
   prestateTrace,
   rulesAt,
   TraceBudget,
   World,
 } from '../src/evm/index.ts'
-import type { BlockContext, StateReader, Trace, TraceStart } from '../src/evm/index.ts'
+import type { BlockContext, StateReader, Trace, TraceContext } from '../src/evm/index.ts'
 
-// geth's own traces (eth/tracers/internal/tracetest/testdata): a state, a block, a transaction, and what the tracer says of it.
+// geth's traces (eth/tracers/internal/tracetest/testdata): a state, a block, a transaction, and the trace.
 
 const VECTORS = new URL('../../shared/vectors/tracers/', import.meta.url)
 const LIMIT_BYTES = 1 << 26
@@ -26,7 +26,7 @@ interface Vector {
   readonly context: Readonly<Record<'number' | 'difficulty' | 'timestamp' | 'gasLimit' | 'miner', string>> & {
     readonly baseFeePerGas?: string
   }
-  /** in one file without 0x */
+  /** without 0x in one file */
   readonly input: string
   readonly result: unknown
   readonly tracerConfig?: Readonly<Record<string, boolean>>
@@ -35,7 +35,7 @@ interface Vector {
 type Config = Readonly<Record<string, boolean>>
 
 /** By folder. */
-const MAKERS: Readonly<Record<string, (start: TraceStart, config: Config) => Trace>> = {
+const MAKERS: Readonly<Record<string, (start: TraceContext, config: Config) => Trace>> = {
   call_tracer: calls,
   call_tracer_withLog: calls,
   call_tracer_legacy: calls,
@@ -47,36 +47,36 @@ const MAKERS: Readonly<Record<string, (start: TraceStart, config: Config) => Tra
   erc7562_tracer: (start, config) => erc7562Trace(start, { withLog: is(config, 'withLog'), ignoredOpcodes: null }),
 }
 
-/** What the JavaScript tracers of old said less of, and of what the native ones speak in other words. */
+/** Traces of the former JavaScript tracers: fewer fields, some in another format. */
 const LEGACY = /_legacy$/
 
-describe.skipIf(!existsSync(VECTORS))('traces are those of geth', () => {
+describe.skipIf(!existsSync(VECTORS))('traces equal those of geth', () => {
   for (const folder of Object.keys(MAKERS)) {
     describe(folder, () => {
       test.each(filesIn(folder))('%s', (file) => {
         const vector = JSON.parse(readFileSync(new URL(`${folder}/${file}`, VECTORS), 'utf8')) as Vector
-        const told = trace(folder, vector)
-        if (LEGACY.test(folder)) expect(told).toMatchObject(asToldToday(vector.result) as object)
-        else expect(comparable(folder, told)).toEqual(comparable(folder, vector.result))
+        const traced = trace(folder, vector)
+        if (LEGACY.test(folder)) expect(traced).toMatchObject(currentFormat(vector.result) as object)
+        else expect(comparable(folder, traced)).toEqual(comparable(folder, vector.result))
       })
     })
   }
 
-  test('there are as many as were recorded', () => {
+  test('all recorded traces are covered', () => {
     expect(Object.keys(MAKERS).flatMap(filesIn)).toHaveLength(97)
   })
 
-  test('the judge can fail', () => {
+  test('negative control', () => {
     const vector = JSON.parse(readFileSync(new URL('call_tracer/simple.json', VECTORS), 'utf8')) as Vector
     expect(trace('call_tracer', { ...vector, tracerConfig: { onlyTopCall: true } })).not.toEqual(vector.result)
   })
 })
 
-function calls(start: TraceStart, config: Config): Trace {
+function calls(start: TraceContext, config: Config): Trace {
   return callTrace(start, { onlyTopCall: is(config, 'onlyTopCall'), withLog: is(config, 'withLog') })
 }
 
-function prestate(start: TraceStart, config: Config): Trace {
+function prestate(start: TraceContext, config: Config): Trace {
   return prestateTrace(start, {
     diffMode: is(config, 'diffMode'),
     disableCode: is(config, 'disableCode'),
@@ -96,20 +96,20 @@ function filesIn(folder: string): string[] {
 
 function trace(folder: string, vector: Vector): unknown {
   const genesis = genesisOf(vector)
-  const before = new Layer(NOWHERE)
+  const before = new StateOverlay(NOWHERE)
   before.apply(genesis.state)
   const message = Transaction.decode(Hex.toBytes(vector.input.startsWith('0x') ? vector.input : `0x${vector.input}`))
   const context = contextOf(vector, genesis)
   const world = new World(before, { traced: true })
-  const start: TraceStart = { message, context, before, now: world, place: null, budget: new TraceBudget(LIMIT_BYTES) }
-  const { tracer, json } = MAKERS[folder]?.(start, vector.tracerConfig ?? {}) ?? expect.fail(`nobody traces ${folder}`)
+  const start: TraceContext = { message, context, stateBefore: before, state: world, location: null, budget: new TraceBudget(LIMIT_BYTES) }
+  const { tracer, json } = MAKERS[folder]?.(start, vector.tracerConfig ?? {}) ?? expect.fail(`no tracer for ${folder}`)
   const executed = executeTransaction(message, context, world, { tracer })
-  const told: unknown = JSON.parse(json(executed))
+  const traced: unknown = JSON.parse(json(executed))
   world.release()
-  return told
+  return traced
 }
 
-/** As geth's runner does it: the genesis is the state before, the context is the block. */
+/** As in geth's runner: the genesis is the state before, the context is the block. */
 function contextOf({ context }: Vector, { config, mixHash, excessBlobGas, blobGasUsed }: Genesis): BlockContext {
   const [number, timestamp] = [Number(context.number), Number(context.timestamp)]
   const rules = rulesAt(config, number, timestamp)
@@ -132,7 +132,7 @@ function contextOf({ context }: Vector, { config, mixHash, excessBlobGas, blobGa
   }
 }
 
-/** Go reads the keys of a config in any letter case. What a chain plans for after the merge says nothing of its blocks before. */
+/** Go matches config keys case-insensitively. Forks planned after the merge do not affect earlier blocks. */
 function genesisOf({ genesis }: Vector): Genesis {
   const isMined = Number(genesis.config['terminalTotalDifficulty'] ?? 0) > 0
   const entries = Object.entries(genesis.config).filter(([key]) => !isMined || !key.endsWith('Time'))
@@ -140,7 +140,7 @@ function genesisOf({ genesis }: Vector): Genesis {
   return parseGenesis(JSON.stringify({ ...genesis, config }), () => expect.fail('the file has no config'))
 }
 
-/** geth's runner reads both sides into structures of its own, which fill in what is missing; flat traces also lose their place. */
+/** geth's runner parses both sides into structures with default values; flat traces also lose their location. */
 function comparable(folder: string, result: unknown): unknown {
   if (folder === 'call_tracer_withLog') return withLogPlaces(result as LoggedFrame)
   if (folder !== 'call_tracer_flat') return result
@@ -171,15 +171,15 @@ function withoutNothing(value: unknown): unknown {
 
 const NOTHING: ReadonlySet<unknown> = new Set(['0x', '0x0', null, Address.zero])
 
-/** All that a legacy result says and the current tracer still does, in its words. */
-function asToldToday(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(asToldToday)
+/** The fields of a legacy result that the current tracer has, in its format. */
+function currentFormat(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(currentFormat)
   if (typeof value !== 'object' || value === null) return value
   const entries = Object.entries(value).filter(([key, each]) => {
     const isNothing = each === '0x' || (typeof each === 'object' && Object.keys(each as object).length === 0)
     return (key === 'input' || !isNothing) && each !== 'internal failure'
   })
-  return Object.fromEntries(entries.map(([key, each]) => [key, key === 'to' ? String(each).toLowerCase() : asToldToday(each)]))
+  return Object.fromEntries(entries.map(([key, each]) => [key, key === 'to' ? String(each).toLowerCase() : currentFormat(each)]))
 }
 
 const NOWHERE: StateReader = { account: () => null, code: () => new Uint8Array(), storage: () => 0n, slots: () => [] }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.28;
 
-/// Eleven logs per call: ten of the kind that everybody emits, one that may carry a mark to be searched for.
+/// Eleven logs per call: ten with a common topic, one that may carry a mark to search for.
 contract Events {
     event Common(address indexed from, address indexed to, uint256 value);
     event Mark(uint256 indexed mark, uint256 value);

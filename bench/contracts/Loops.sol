@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.28;
 
-/// Loops that are heavy on one thing each.
+/// Loops with one kind of work each.
 contract Loops {
     mapping(uint256 => uint256) private values;
     uint256 private counter;
@@ -38,7 +38,7 @@ contract Loops {
         return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
     }
 
-    /// So that `load` finds something.
+    /// Fills slots for `load`.
     function fill(uint256 from, uint256 count) external {
         for (uint256 i = from; i < from + count; ++i) values[i] = uint256(keccak256(abi.encode(i)));
     }
@@ -51,18 +51,18 @@ contract Loops {
         }
     }
 
-    /// Writes slots that hold something already.
+    /// Writes non-zero slots.
     function store(uint256 count) external {
         for (uint256 i = 0; i < count; ++i) values[i] = i + 1;
     }
 
-    /// Writes one slot again and again.
+    /// Writes one slot repeatedly.
     function count(uint256 rounds) external returns (uint256) {
         for (uint256 i = 0; i < rounds; ++i) counter += i + 1;
         return counter;
     }
 
-    /// Never returns: for runs that end with their gas.
+    /// Infinite loop, for runs that end out of gas.
     function forever() external pure {
         uint256 i;
         while (true) {

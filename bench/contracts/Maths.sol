@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.28;
 
-/// What the inner loops of an exchange compute: 512-bit products and quotients, and prices from ticks. Each loop folds its results
-/// into one word, so that nothing of it can be left out.
+/// Inner loops of an exchange: 512-bit products and quotients, and prices from ticks. Each loop folds its results into one word, so that
+/// none of them can be optimised away.
 contract Maths {
     error QuotientTooLarge();
 
@@ -32,7 +32,7 @@ contract Maths {
     /// floor(a * b / d) with a product of 512 bits.
     function mulDiv(uint256 a, uint256 b, uint256 d) public pure returns (uint256) {
         unchecked {
-            // The product modulo 2^256 and modulo 2^256 - 1 together give all 512 bits.
+            // The products modulo 2^256 and modulo 2^256 - 1 determine all 512 bits.
             uint256 low = a * b;
             uint256 rest = mulmod(a, b, type(uint256).max);
             uint256 high = rest - low - (rest < low ? 1 : 0);
@@ -46,7 +46,7 @@ contract Maths {
             d /= twos;
             low /= twos;
             low |= high * ((~twos + 1) / twos + 1);
-            // Right in its 4 lowest bits; each step of Newton's doubles them: 4, 8 … 256.
+            // Correct in the 4 lowest bits; each Newton step doubles them: 4, 8 … 256.
             uint256 inverse = (3 * d) ^ 2;
             for (uint256 i = 0; i < 6; ++i) inverse *= 2 - d * inverse;
             return low * inverse;

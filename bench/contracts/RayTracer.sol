@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.28;
 
-/// Spheres over a chequered floor under one light, with shadows and reflections, in fixed-point integers (one is 2^32).
+/// Spheres over a chequered floor with one light, shadows and reflections, in fixed-point integers (one is 2^32).
 contract RayTracer {
     int256 private constant ONE = 1 << 32;
-    /// Hits nearer than this are the surface that the ray starts from.
+    /// Hits nearer than this are the ray's own surface.
     int256 private constant NEAR = ONE >> 10;
     int256 private constant FAR = ONE << 20;
     uint256 private constant BOUNCES = 3;
@@ -18,9 +18,9 @@ contract RayTracer {
     struct Sphere {
         Vector centre;
         int256 radius;
-        /// of each colour, of ONE
+        /// per colour, relative to ONE
         Vector colour;
-        /// share of the light that is reflected, of ONE
+        /// reflected share of the light, relative to ONE
         int256 mirror;
     }
 
@@ -31,7 +31,7 @@ contract RayTracer {
         int256 mirror;
     }
 
-    /// Three bytes a pixel, row by row.
+    /// Three bytes per pixel, row by row.
     function render(uint256 width, uint256 height) external pure returns (bytes memory pixels) {
         Sphere[] memory spheres = scene();
         Vector memory eye = Vector(0, ONE, -4 * ONE);
@@ -94,7 +94,7 @@ contract RayTracer {
         hit = Hit(down, Vector(0, ONE, 0), Vector(grey, grey, grey), ONE / 10);
     }
 
-    /// FAR when the ray passes by.
+    /// FAR if the ray misses.
     function meet(Sphere memory sphere, Vector memory origin, Vector memory direction) private pure returns (int256) {
         Vector memory offset = add(sphere.centre, scale(origin, -ONE));
         int256 along = dot(offset, direction);
@@ -135,7 +135,7 @@ contract RayTracer {
         return (a * b) / ONE;
     }
 
-    /// Of a fixed-point number, by Newton's method from above.
+    /// Square root of a fixed-point number by Newton's method from above.
     function root(int256 value) private pure returns (int256 guess) {
         int256 target = value * ONE;
         int256 next = ONE > value ? ONE : value;

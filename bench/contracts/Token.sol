@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.28;
 
-/// An ERC-20 token as plain as they come.
+/// A minimal ERC-20 token.
 contract Token {
     string public constant name = "Bench";
     string public constant symbol = "BENCH";

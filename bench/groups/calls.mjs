@@ -1,14 +1,14 @@
-// eth_call of a token's balance, and the least that a request costs at all.
+// eth_call of a token balance, and the minimal cost of a request.
 import { encodeDeployData, encodeFunctionData } from 'viem'
-import { race } from '../race.mjs'
+import { compare } from '../compare.mjs'
 
 const SUPPLY = 10n ** 24n
 
-export async function calls(field) {
-  await field.withPeers('held', async (peers) => {
-    const { Token } = field.contracts
-    const [holder] = field.wallet.addresses
-    const { raw, hash } = field.wallet.signer()({ data: encodeDeployData({ ...Token, args: [SUPPLY] }), gas: 2_000_000n })
+export async function calls(participants) {
+  await participants.withPeers('held', async (peers) => {
+    const { Token } = participants.contracts
+    const [holder] = participants.wallet.addresses
+    const { raw, hash } = participants.wallet.signer()({ data: encodeDeployData({ ...Token, args: [SUPPLY] }), gas: 2_000_000n })
     let token = ''
     for (const { rpc } of peers) {
       await rpc('eth_sendRawTransaction', [raw])
@@ -18,7 +18,7 @@ export async function calls(field) {
     const data = encodeFunctionData({ abi: Token.abi, functionName: 'balanceOf', args: [holder] })
     const chainId = { group: 'calls', name: 'eth_chainId', method: 'eth_chainId', params: [], isJsonFloor: true }
     const balanceOf = { group: 'calls', name: 'eth_call balanceOf', method: 'eth_call', params: [{ to: token, data }, 'latest'] }
-    for (const lanes of [1, 16]) await race(field, peers, { ...chainId, lanes })
-    for (const lanes of [1, 16, 64]) await race(field, peers, { ...balanceOf, lanes })
+    for (const lanes of [1, 16]) await compare(participants, peers, { ...chainId, lanes })
+    for (const lanes of [1, 16, 64]) await compare(participants, peers, { ...balanceOf, lanes })
   })
 }

@@ -1,20 +1,20 @@
-// How long a sender waits: for a receipt, at a steady rate; for the notification of a log.
+// Latencies for a sender: until a receipt at a steady rate, and until the notification of a log.
 import { WebSocket } from 'ws'
 import { Line } from '../load.mjs'
 import { GAS_LIMIT } from '../peers.mjs'
-import { bodyOf } from '../race.mjs'
+import { bodyOf } from '../compare.mjs'
 import { dealToken } from '../tokens.mjs'
 
 const PER_SECOND = 500
 const SECONDS = 8
 const QUICK_SECONDS = 2
-/** One in so many is asked for until it is there: asking for all of them would be the load that is measured. */
+/** One in so many is polled until its receipt exists; polling all would be the measured load. */
 const WATCHED = 10
 const POLL_MS = 4
-/** Who has no receipt by then is counted as never. */
-const PATIENCE_MS = 10_000
+/** Without a receipt after this it counts as never. */
+const TIMEOUT_MS = 10_000
 
-/** Who makes blocks how. The token is dealt first, for which mining is not held: a block of its own for each transaction, or soon. */
+/** Mining modes. The token is distributed first, without held mining: one block per transaction, or soon. */
 const RECEIPT_MODES = [
   { peer: 'ours', mining: 'default', label: 'ours, flashblocks every 200 ms' },
   { peer: 'ours', mining: 'each', label: 'ours, a block per transaction' },
@@ -23,25 +23,33 @@ const RECEIPT_MODES = [
   { peer: 'hardhat', mining: 'each', label: 'Hardhat, a block per transaction' },
 ]
 
-export async function latency(field) {
-  const seconds = field.options.quick ? QUICK_SECONDS : SECONDS
+export async function latency(participants) {
+  const seconds = participants.options.quick ? QUICK_SECONDS : SECONDS
   for (const { peer: name, mining, label } of RECEIPT_MODES) {
-    if (!field.names.includes(name)) continue
-    const peer = await field.start(name, mining, name === 'ours' && mining === 'default' ? ['--gas-limit', String(GAS_LIMIT)] : [])
-    const { transfer } = await dealToken(field, peer)
+    if (!participants.names.includes(name)) continue
+    const peer = await participants.start(name, mining, name === 'ours' && mining === 'default' ? ['--gas-limit', String(GAS_LIMIT)] : [])
+    const { transfer } = await dealToken(participants, peer)
     const signed = Array.from({ length: PER_SECOND * seconds }, transfer)
-    field.say(`send to receipt: ${label}`)
+    participants.say(`send to receipt: ${label}`)
     const { p50Ms, p99Ms, seen, asked, behindMs } = await sendSteadily(peer, signed)
-    field.report.latency({ group: 'send to receipt', name: `${PER_SECOND} ERC-20 transfers a second`, label, p50Ms, p99Ms, seen, asked })
+    participants.report.latency({
+      group: 'send to receipt',
+      name: `${PER_SECOND} ERC-20 transfers a second`,
+      label,
+      p50Ms,
+      p99Ms,
+      seen,
+      asked,
+    })
     if (behindMs > 100)
-      field.report.note(
+      participants.report.note(
         `send to receipt: ${label}: sending fell behind its plan by up to ${Math.round(behindMs)} ms; waits count from the plan.`,
       )
-    await field.stop(peer)
+    await participants.stop(peer)
   }
 }
 
-/** At even distances whatever the answers do. Latency counts from the moment a transaction was due, so a queue is not hidden. */
+/** Sends at a constant rate regardless of responses. Latency counts from the due time, so queueing is included. */
 async function sendSteadily(peer, signed) {
   const [senders, pollers] = [await Line.open(peer, 8), await Line.open(peer, 8)]
   const startMs = performance.now() + 50
@@ -72,7 +80,7 @@ async function sendSteadily(peer, signed) {
 
 async function watch(line, hash, sinceMs, waits) {
   const body = bodyOf({ method: 'eth_getTransactionReceipt', params: [hash] })
-  while (performance.now() - sinceMs < PATIENCE_MS) {
+  while (performance.now() - sinceMs < TIMEOUT_MS) {
     const answer = await line.ask(body)
     if (answer.length > 200) {
       waits.push(performance.now() - sinceMs)
@@ -90,19 +98,19 @@ const NOTICE_MODES = [
 ]
 const NOTICES = 100
 const QUICK_NOTICES = 20
-/** Under flashblocks each one waits for the next of them. */
+/** With flashblocks each waits for the next flashblock. */
 const PROMISED_NOTICES = 30
 
-export async function notices(field) {
+export async function notices(participants) {
   for (const { peer: name, mining, kind, label } of NOTICE_MODES) {
-    if (!field.names.includes(name)) continue
-    const peer = await field.start(name, mining)
-    const { token, transfer } = await dealToken(field, peer)
-    const count = field.options.quick ? QUICK_NOTICES : kind === 'pendingLogs' ? PROMISED_NOTICES : NOTICES
-    field.say(`subscription: ${label}`)
+    if (!participants.names.includes(name)) continue
+    const peer = await participants.start(name, mining)
+    const { token, transfer } = await dealToken(participants, peer)
+    const count = participants.options.quick ? QUICK_NOTICES : kind === 'pendingLogs' ? PROMISED_NOTICES : NOTICES
+    participants.say(`subscription: ${label}`)
     const waits = await hear(peer, kind, token, Array.from({ length: count }, transfer))
     const at = (share) => waits[Math.floor((waits.length - 1) * share)] ?? Infinity
-    field.report.latency({
+    participants.report.latency({
       group: 'send to notification',
       name: 'eth_subscribe, one after another',
       label,
@@ -111,7 +119,7 @@ export async function notices(field) {
       seen: waits.length,
       asked: count,
     })
-    await field.stop(peer)
+    await participants.stop(peer)
   }
 }
 
@@ -130,11 +138,11 @@ async function hear(peer, kind, token, signed) {
   await subscribed
   const waits = []
   for (const { raw, hash } of signed) {
-    // Not in step with the node's own clock.
+    // Not in step with the node's clock.
     await sleep(((waits.length * 37) % 100) + 1)
     const startMs = performance.now()
     const notice = new Promise((resolve) => {
-      const timer = setTimeout(() => resolve(false), PATIENCE_MS)
+      const timer = setTimeout(() => resolve(false), TIMEOUT_MS)
       heard = (found) => {
         if (found !== hash) return
         clearTimeout(timer)

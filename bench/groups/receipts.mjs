@@ -1,8 +1,8 @@
-// Blocks and their receipts, asked again and again, and each block once.
-import { race, raceOnce } from '../race.mjs'
+// Blocks and their receipts, requested repeatedly and once per block.
+import { compare, compareOnce } from '../compare.mjs'
 import { dealToken, mineBlock } from '../tokens.mjs'
 
-/** Transactions of a block, and how many such blocks there are to be asked for the first time. */
+/** Transactions per block, and number of such blocks for first-time requests. */
 const SIZES = [
   { size: 1, blocks: 301 },
   { size: 100, blocks: 46 },
@@ -14,22 +14,22 @@ const QUICK_SIZES = [
   { size: 500, blocks: 4 },
 ]
 
-export async function receipts(field) {
-  await field.withPeers('held', async (peers) => {
-    const sizes = field.options.quick ? QUICK_SIZES : SIZES
+export async function receipts(participants) {
+  await participants.withPeers('held', async (peers) => {
+    const sizes = participants.options.quick ? QUICK_SIZES : SIZES
     const tokens = new Map()
-    for (const peer of peers) tokens.set(peer, await dealToken(field, peer))
+    for (const peer of peers) tokens.set(peer, await dealToken(participants, peer))
     for (const { size, blocks } of sizes) {
       let numbers = []
       for (const peer of peers) {
         const { transfer } = tokens.get(peer)
         numbers = []
         for (let i = 0; i < blocks; i++) {
-          field.say(`building, ${peer.name}: ${i} of ${blocks} blocks of ${size} transfers`)
+          participants.say(`building, ${peer.name}: ${i} of ${blocks} blocks of ${size} transfers`)
           numbers.push(await mineBlock(peer, Array.from({ length: size }, transfer)))
         }
       }
-      for (const shape of SHAPES) await measure(field, peers, shape, size, numbers)
+      for (const shape of SHAPES) await measure(participants, peers, shape, size, numbers)
     }
   })
 }
@@ -39,19 +39,19 @@ const SHAPES = [
   { method: 'eth_getBlockByNumber', paramsOf: (number) => [number, true], same: plainBlock },
 ]
 
-async function measure(field, peers, { method, paramsOf, same }, size, numbers) {
+async function measure(participants, peers, { method, paramsOf, same }, size, numbers) {
   const wrong = (found) => (same(found).length === size ? null : `${same(found).length} transactions and not ${size}`)
   const params = numbers.map((number) => paramsOf(`0x${number.toString(16)}`))
   const question = { group: 'receipts and blocks', method, same, wrong }
   const what = `${method.slice(4)}, ${size} ${size === 1 ? 'transaction' : 'transactions'}`
-  // Before the other, so that nobody has these blocks prepared.
-  await raceOnce(field, peers, { ...question, name: `${what}, each once`, each: params })
-  await race(field, peers, { ...question, name: what, params: params[0] })
+  // First, so that no node has prepared these blocks.
+  await compareOnce(participants, peers, { ...question, name: `${what}, each once`, each: params })
+  await compare(participants, peers, { ...question, name: what, params: params[0] })
 }
 
 /**
- * What everybody says, of what everybody has. An OP block begins with a transaction of its own, and each node orders those of several senders
- * in its way: so places and sums are left out, and both are sorted.
+ * Fields that all nodes share. An OP block has an additional first transaction, and nodes order transactions of several senders
+ * differently: positions and sums are omitted and both lists sorted.
  */
 function plainReceipts(found) {
   return sorted(found, ({ transactionHash, status, from, to, gasUsed, contractAddress, logs }) => [

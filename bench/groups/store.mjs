@@ -1,22 +1,23 @@
-// Ten million logs through the store, in a process of its own: see bench/store.mjs.
+// Ten million logs through the store, in a separate process: see bench/store.mjs.
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 const QUICK_BLOCKS = 4_000
 
-export async function store(field) {
-  const { quick, dist } = field.options
+export async function store(participants) {
+  const { quick, dist } = participants.options
   const args = [fileURLToPath(new URL('../store.mjs', import.meta.url)), '--json', '--dist', dist]
   if (quick) args.push('--blocks', String(QUICK_BLOCKS))
-  field.say('store: importing synthetic logs')
+  participants.say('store: importing synthetic logs')
   const found = JSON.parse(await outputOf(args))
   if (found.missing !== undefined) {
-    field.report.note(`store: ${found.missing}`)
+    participants.report.note(`store: ${found.missing}`)
     return
   }
-  for (const { name, unit, better, value } of found.rows) field.report.value({ group: 'store', name, unit, better, cells: { ours: value } })
-  for (const line of found.notes) field.report.note(`store: ${line}`)
-  for (const line of found.wrong) field.report.complain(`store: ${line}`)
+  for (const { name, unit, better, value } of found.rows)
+    participants.report.value({ group: 'store', name, unit, better, cells: { ours: value } })
+  for (const line of found.notes) participants.report.note(`store: ${line}`)
+  for (const line of found.wrong) participants.report.complain(`store: ${line}`)
 }
 
 function outputOf(args) {

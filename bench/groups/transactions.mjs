@@ -1,30 +1,30 @@
-// How many transactions a second get into blocks: signed in advance, sent while mining is held, then mined.
+// Transactions per second into blocks: signed in advance, sent while mining is held, then mined.
 import { cpuOf, loadOnce } from '../load.mjs'
-import { bodyOf } from '../race.mjs'
+import { bodyOf } from '../compare.mjs'
 import { median } from '../table.mjs'
 import { countIn, dealToken } from '../tokens.mjs'
 
 const COUNT = 4_000
 const QUICK_COUNT = 500
 const LANES = 16
-/** Blocks that may be needed for them. */
+/** Maximum number of blocks needed. */
 const MOST_BLOCKS = 50
 const KINDS = [
   { kind: 'send', name: 'ETH transfers' },
   { kind: 'transfer', name: 'ERC-20 transfers' },
 ]
 
-export async function transactions(field) {
-  const { quick, rounds } = field.options
+export async function transactions(participants) {
+  const { quick, rounds } = participants.options
   const count = quick ? QUICK_COUNT : COUNT
-  await field.withPeers('held', async (peers) => {
+  await participants.withPeers('held', async (peers) => {
     const tokens = new Map()
-    for (const peer of peers) tokens.set(peer, await dealToken(field, peer))
+    for (const peer of peers) tokens.set(peer, await dealToken(participants, peer))
     for (const { kind, name } of KINDS) {
       const samples = new Map(peers.map((peer) => [peer, []]))
       for (let round = 0; round < rounds; round++) {
         for (const peer of peers) {
-          field.say(`transactions: ${name}, ${peer.name}`)
+          participants.say(`transactions: ${name}, ${peer.name}`)
           const signed = Array.from({ length: count }, tokens.get(peer)[kind])
           samples.get(peer).push(await include(peer, signed))
         }
@@ -32,13 +32,13 @@ export async function transactions(field) {
       const row = { group: 'transactions', name: `${count.toLocaleString('en-US')} ${name}, held and then mined` }
       const cells = (field_) =>
         Object.fromEntries(peers.map((peer) => [peer.name, median(samples.get(peer).map((sample) => sample[field_]))]))
-      field.report.value({ ...row, unit: 'tx/s', better: 'more', cells: cells('perSecond') })
-      field.report.value({ ...row, name: `${row.name}: CPU`, unit: 'us/tx', better: 'less', cells: cells('cpuUs') })
+      participants.report.value({ ...row, unit: 'tx/s', better: 'more', cells: cells('perSecond') })
+      participants.report.value({ ...row, name: `${row.name}: CPU`, unit: 'us/tx', better: 'less', cells: cells('cpuUs') })
     }
   })
 }
 
-/** From the first byte sent until the last receipt can be read. */
+/** From the first byte sent until the last receipt is available. */
 async function include(peer, signed) {
   const bodies = signed.map(({ raw }) => bodyOf({ method: 'eth_sendRawTransaction', params: [raw] }))
   const startMs = performance.now()

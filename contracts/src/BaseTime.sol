@@ -3,11 +3,11 @@ pragma solidity ^0.8.28;
 
 import {Addresses} from "./Addresses.sol";
 
-/// Milliseconds of the block timestamp where a block is sealed every 200 ms (predeploy 0x42..30).
+/// Milliseconds part of the block timestamp at 200 ms block time (predeploy 0x42..30).
 contract BaseTime {
     string public constant version = "1.0.0";
 
-    /// 0, 200, 400, 600 or 800; written by the second deposit of every block.
+    /// 0, 200, 400, 600 or 800; set by the second deposit of every block.
     uint16 public timestampMillisPart;
 
     error BaseTime_NotDepositor();

@@ -6,16 +6,16 @@ import {ERC7579Utils} from "@openzeppelin/contracts/account/utils/draft-ERC7579U
 import {Execution} from "@openzeppelin/contracts/interfaces/draft-IERC7579.sol";
 import {IERC7821} from "@openzeppelin/contracts/interfaces/draft-IERC7821.sol";
 
-/// Batches by ERC-7821, in the one mode in which they happen as a whole or not at all.
+/// ERC-7821 batches in the atomic mode.
 abstract contract Batch is Account, IERC7821 {
     error UnsupportedExecutionMode();
 
-    /// Bytes 2 to 9 of a mode are for extensions, of which we have none; the rest is free.
+    /// Bytes 2 to 9 of a mode select extensions, of which none is supported; the other bytes are ignored.
     bytes10 private constant ALL_OR_NOTHING = 0x01000000000000000000;
 
-    /// The account itself (a transaction of its key) or the entry point (a user operation that its key signed) may call.
-    /// A call that reverts undoes all, and its own reason comes out unchanged: whoever knows the called contract can decode it.
-    /// Unlike OpenZeppelin's ERC7821, a call to the zero address goes there and not to the account: a burn stays a burn.
+    /// Callable by the account itself (a transaction of its key) and by the entry point (a signed user operation).
+    /// A reverting call reverts the batch with its own revert data, so that it can be decoded with the ABI of the called contract.
+    /// Unlike in OpenZeppelin's ERC7821 a call to the zero address is not redirected to the account: a burn stays a burn.
     function execute(bytes32 mode, bytes calldata executionData) external payable onlyEntryPointOrSelf {
         if (!supportsExecutionMode(mode)) revert UnsupportedExecutionMode();
         Execution[] calldata calls = ERC7579Utils.decodeBatch(executionData);

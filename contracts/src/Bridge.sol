@@ -4,8 +4,8 @@ pragma solidity ^0.8.28;
 import {Addresses} from "./Addresses.sol";
 import {L2CrossDomainMessenger} from "./L2CrossDomainMessenger.sol";
 
-/// What the two bridges share: a messenger, a peer on the L1, and who may call.
-/// Genesis fills slots 3 and 4, where the standard bridge of every OP chain has them.
+/// Common part of the two bridges: messenger, L1 peer and access control.
+/// Genesis fills slots 3 and 4, as in the standard bridge of every OP chain.
 abstract contract Bridge {
     uint256[3] private _gap;
     L2CrossDomainMessenger public messenger;
@@ -19,7 +19,7 @@ abstract contract Bridge {
         _;
     }
 
-    /// Contracts may not exist under the same address on the other layer, so the short forms refuse them. Delegated accounts (EIP-7702) pass.
+    /// A contract may not exist at the same address on the other layer, so the short forms reject contracts. EIP-7702 accounts pass.
     modifier onlyEOA() {
         require(
             msg.sender == tx.origin || (msg.sender.code.length == 23 && bytes3(msg.sender.code) == 0xef0100),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.28;
 
-/// CREATE2 with a value and address prediction, with the interface OP chains have at 0x13b0..beF2.
-/// Its helper for ERC-1820 implementers is absent: the address it gives depends on one old compilation of that contract.
+/// CREATE2 with value and address prediction: the interface at 0x13b0..beF2 on OP chains.
+/// Its ERC-1820 helper is absent: the resulting address depends on an old compilation of that contract.
 contract Create2Deployer {
     receive() external payable {}
 

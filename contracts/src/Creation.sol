@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.28;
 
-/// CREATE2 for the factories of accounts. OpenZeppelin's asks for the factory's own balance first, and a bundler refuses
-/// a factory that does (SELFBALANCE, ERC-7562 OP-080).
+/// CREATE2 for account factories. OpenZeppelin's reads the factory's balance first, which bundlers reject (SELFBALANCE, ERC-7562 OP-080).
 library Creation {
     error CreationFailed();
 

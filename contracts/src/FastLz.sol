@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.28;
 
-/// How long FastLZ level 1 would make a byte string; the Fjord fee needs only the length, so nothing is written.
+/// Compressed length of a byte string under FastLZ level 1. The Fjord fee needs only the length, so nothing is written.
 library FastLz {
     /// Length in bytes of the compressed form of `data`.
     function compressedLength(bytes memory data) internal pure returns (uint256 length) {
         assembly ("memory-safe") {
-            // Three bytes at offset `at` of the input (the hash and the match test look at the same three).
+            // Three bytes at offset `at` of the input, used for the hash and the match test.
             function three(base, at) -> value {
                 value := shr(232, mload(add(base, at)))
-                // FastLZ reads them little-endian and hashes that number.
+                // FastLZ hashes them as a little-endian number.
                 value := or(or(shr(16, value), and(value, 0xff00)), and(shl(16, value), 0xff0000))
             }
-            // Address of the 4-byte table cell of those three bytes.
+            // Address of their 4-byte table cell.
             function cell(table, value) -> place {
                 place := add(table, shl(2, and(shr(19, mul(2654435769, value)), 0x1fff)))
             }
             function put(place, at) {
                 mstore(place, or(shl(224, at), shr(32, shl(32, mload(place)))))
             }
-            // Literals go in runs of 32, each behind one byte.
+            // Literals are encoded in runs of 32 with one prefix byte each.
             function literals(run) -> bytesOut {
                 bytesOut := mul(33, shr(5, run))
                 run := and(run, 31)
                 if run { bytesOut := add(bytesOut, add(run, 1)) }
             }
-            // A match of `size` bytes takes two bytes when short and three up to 262 of them.
+            // A match of `size` bytes takes two bytes if short and three up to 262 bytes.
             function matched(size) -> bytesOut {
                 size := sub(size, 1)
                 bytesOut := add(mul(3, div(size, 262)), add(2, gt(mod(size, 262), 5)))
@@ -34,7 +34,8 @@ library FastLz {
             let base := add(data, 32)
             let size := mload(data)
             let table := mload(0x40)
-            // A fresh table: copying from beyond the calldata writes zeros. One word more than 8192 cells, for the last cell's wide write.
+            // Clears the table: copying from beyond the calldata writes zeros. One word more than 8192 cells, for the wide write to the
+            // last cell.
             calldatacopy(table, calldatasize(), 0x8020)
 
             let limit := 0
@@ -57,7 +58,7 @@ library FastLz {
                     }
                     at := add(at, 1)
                 }
-                // The last position before the limit is looked at but never starts a match.
+                // The last position before the limit is hashed but never starts a match.
                 if or(iszero(found), iszero(lt(add(at, 1), limit))) { break }
 
                 if gt(at, start) { length := add(length, literals(sub(at, start))) }
@@ -65,7 +66,7 @@ library FastLz {
                 for { let most := sub(add(limit, 9), add(at, 3)) } lt(run, most) { run := add(run, 1) } {
                     let here := byte(0, mload(add(base, add(add(at, 3), run))))
                     if xor(here, byte(0, mload(add(base, add(add(from, 3), run))))) {
-                        // The reference counts the byte that ended the match.
+                        // The reference implementation includes the byte that ended the match.
                         run := add(run, 1)
                         break
                     }

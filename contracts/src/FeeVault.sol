@@ -4,8 +4,8 @@ pragma solidity ^0.8.28;
 import {Addresses} from "./Addresses.sol";
 import {L2ToL1MessagePasser} from "./L2ToL1MessagePasser.sol";
 
-/// Where fees gather (predeploys 0x42..11, 19, 1a and 1B); anyone may send them on to the recipient.
-/// Genesis fills the storage: slot 1 the minimum, slot 2 the recipient and, at byte 20, the network.
+/// Collects fees (predeploys 0x42..11, 19, 1a and 1b). Anyone may trigger the withdrawal to the recipient.
+/// Storage set by genesis: slot 1 minimum, slot 2 recipient and, at byte 20, network.
 contract FeeVault {
     enum WithdrawalNetwork {
         L1,
@@ -57,7 +57,7 @@ contract FeeVault {
     }
 }
 
-/// The vault of the tips, which has kept one getter of its own.
+/// The vault of the tips, which kept an additional getter.
 contract SequencerFeeVault is FeeVault {
     function l1FeeWallet() external view returns (address) {
         return recipient;

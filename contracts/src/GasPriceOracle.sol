@@ -5,7 +5,7 @@ import {Addresses} from "./Addresses.sol";
 import {FastLz} from "./FastLz.sol";
 import {L1Block} from "./L1Block.sol";
 
-/// What a transaction pays beside its L2 gas (predeploy 0x42..0F): the Fjord data fee and the Jovian operator fee.
+/// Fees of a transaction besides its L2 gas (predeploy 0x42..0F): the Fjord data fee and the Jovian operator fee.
 /// All forks up to Jovian are active from genesis, so the fork flags are constants.
 contract GasPriceOracle {
     uint256 public constant DECIMALS = 6;
@@ -19,7 +19,7 @@ contract GasPriceOracle {
     int256 private constant INTERCEPT = -42_585_600;
     int256 private constant PER_FASTLZ_BYTE = 836_500;
     int256 private constant MINIMUM_SIZE = 100_000_000;
-    // The data handed in has no signature yet.
+    // The given data has no signature yet.
     uint256 private constant SIGNATURE_SIZE = 68;
 
     L1Block private constant L1 = L1Block(Addresses.L1_BLOCK);
@@ -29,18 +29,18 @@ contract GasPriceOracle {
         return _fee(_estimatedSize(FastLz.compressedLength(data) + SIGNATURE_SIZE));
     }
 
-    /// Data fee in wei that 99.99 % of the transactions of this unsigned size stay below.
+    /// Upper bound in wei of the data fee for 99.99 % of transactions of this unsigned size.
     function getL1FeeUpperBound(uint256 unsignedTxSize) external view returns (uint256) {
         uint256 size = unsignedTxSize + SIGNATURE_SIZE;
         return _fee(_estimatedSize(size + size / 255 + 16));
     }
 
-    /// L1 calldata gas of an unsigned, RLP-encoded transaction, 16 for each byte of the estimated size.
+    /// L1 calldata gas of an unsigned, RLP-encoded transaction: 16 per byte of the estimated size.
     function getL1GasUsed(bytes memory data) external pure returns (uint256) {
         return _estimatedSize(FastLz.compressedLength(data) + SIGNATURE_SIZE) * 16 / 1e6;
     }
 
-    /// Operator fee in wei of a transaction that uses `gasUsed` L2 gas (Jovian rule).
+    /// Operator fee in wei of a transaction that uses `gasUsed` L2 gas (Jovian).
     function getOperatorFee(uint256 gasUsed) external view returns (uint256) {
         return gasUsed * L1.operatorFeeScalar() * 100 + L1.operatorFeeConstant();
     }

@@ -3,7 +3,7 @@ pragma solidity ^0.8.28;
 
 import {Addresses} from "./Addresses.sol";
 
-/// What the L2 knows of its L1 (predeploy 0x42..15); written by the first deposit of every block.
+/// L1 attributes (predeploy 0x42..15), set by the first deposit of every block.
 /// The storage layout is consensus: the fee rules read slots 1, 3, 7 and 8 directly.
 contract L1Block {
     // slot 0
@@ -16,7 +16,7 @@ contract L1Block {
     uint64 public sequenceNumber;
     uint32 public blobBaseFeeScalar;
     uint32 public baseFeeScalar;
-    // slots 4 to 6; the two L1 fee values before Ecotone stay zero
+    // slots 4 to 6; the two L1 fee values used before Ecotone stay zero
     bytes32 public batcherHash;
     uint256 public l1FeeOverhead;
     uint256 public l1FeeScalar;
@@ -53,7 +53,7 @@ contract L1Block {
         return false;
     }
 
-    /// The three setters take packed values behind the selector instead of ABI words (Ecotone, Isthmus and Jovian specifications).
+    /// The setters take packed values after the selector instead of ABI words (Ecotone, Isthmus and Jovian specifications).
     function setL1BlockValuesEcotone() external {
         _setEcotoneValues();
     }

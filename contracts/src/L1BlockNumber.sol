@@ -4,7 +4,7 @@ pragma solidity ^0.8.28;
 import {Addresses} from "./Addresses.sol";
 import {L1Block} from "./L1Block.sol";
 
-/// The L1 block number under its first name (predeploy 0x42..13); any call is answered with it.
+/// Legacy contract with the L1 block number (predeploy 0x42..13); returns it for any call.
 contract L1BlockNumber {
     function version() external pure returns (string memory) {
         return "1.1.1";

@@ -5,7 +5,8 @@ import {Addresses} from "./Addresses.sol";
 import {L2ToL1MessagePasser} from "./L2ToL1MessagePasser.sol";
 
 /// Messages between the layers (predeploy 0x42..07).
-/// Outgoing ones become withdrawals. Incoming ones arrive as a deposit from the aliased L1 messenger; one that failed can be replayed by anyone.
+/// Outgoing messages become withdrawals. Incoming ones arrive as a deposit from the aliased L1 messenger; failed ones can be replayed by
+/// anyone.
 contract L2CrossDomainMessenger {
     uint16 public constant MESSAGE_VERSION = 1;
     uint64 public constant RELAY_CONSTANT_OVERHEAD = 200_000;
@@ -20,14 +21,14 @@ contract L2CrossDomainMessenger {
     uint64 public constant ENCODING_OVERHEAD = 260;
     string public constant version = "2.2.0";
 
-    /// Stands for "no message is being relayed".
+    /// No message is being relayed.
     address private constant NO_SENDER = 0x000000000000000000000000000000000000dEaD;
     /// Added to the address of an L1 contract that sends a deposit.
     uint160 private constant ALIAS_OFFSET = uint160(0x1111000000000000000000000000000000001111);
-    /// Origin of gas estimations, which must see a failed relay.
+    /// Origin of gas estimations, for which a failed relay must revert.
     address private constant ESTIMATION_ORIGIN = address(1);
 
-    // Slots 203 to 207, as in every OP chain; genesis fills 204 and 207.
+    // Slots 203 to 207, as on every OP chain; genesis fills 204 and 207.
     uint256[203] private _gap;
     mapping(bytes32 messageHash => bool) public successfulMessages;
     address private _sender;
@@ -72,7 +73,7 @@ contract L2CrossDomainMessenger {
         );
         require(!successfulMessages[messageHash], "CrossDomainMessenger: message has already been relayed");
 
-        // No nested relays, and enough gas that the message gets its minimum and the bookkeeping can still be written.
+        // Rejects nested relays. Requires enough gas for the message's minimum and for recording the result.
         if (!_hasMinGas(minGasLimit) || _sender != NO_SENDER) {
             _fail(messageHash);
             return;
@@ -110,7 +111,7 @@ contract L2CrossDomainMessenger {
         return uint256(MESSAGE_VERSION) << 240 | _nonce;
     }
 
-    /// Gas that the transaction on the other layer needs so that the message gets `minGasLimit`.
+    /// Gas limit on the other layer that guarantees the message `minGasLimit`.
     function baseGas(bytes memory message, uint32 minGasLimit) public pure returns (uint64) {
         uint64 execution = RELAY_CONSTANT_OVERHEAD + RELAY_CALL_OVERHEAD + RELAY_RESERVED_GAS + RELAY_GAS_CHECK_BUFFER
             + minGasLimit * MIN_GAS_DYNAMIC_OVERHEAD_NUMERATOR / MIN_GAS_DYNAMIC_OVERHEAD_DENOMINATOR;
@@ -120,7 +121,7 @@ contract L2CrossDomainMessenger {
         return TX_BASE_GAS + (standard > floor ? standard : floor);
     }
 
-    /// A first delivery comes from the L1 messenger with its value; a replay comes from anyone, without value, after a failure.
+    /// A first delivery comes from the L1 messenger with its value. A replay comes from anyone, without value, after a failure.
     function _checkOrigin(uint256 value, bytes32 messageHash) private view {
         bool firstDelivery;
         unchecked {

@@ -5,7 +5,7 @@ import {ERC165Checker} from "@openzeppelin/contracts/utils/introspection/ERC165C
 import {Bridge} from "./Bridge.sol";
 import {IOptimismMintableERC721} from "./OptimismMintableERC721.sol";
 
-/// The function that the L1 side of the bridge answers to.
+/// Called on the L1 side of the bridge.
 interface IL1ERC721Bridge {
     function finalizeBridgeERC721(
         address localToken,
@@ -17,7 +17,7 @@ interface IL1ERC721Bridge {
     ) external;
 }
 
-/// Collections of the L1 (predeploy 0x42..14): minted here when they arrive, burnt when they leave.
+/// Bridge for L1 collections (predeploy 0x42..14): minted on arrival, burnt on withdrawal.
 contract L2ERC721Bridge is Bridge {
     string public constant version = "1.10.0";
 

@@ -8,15 +8,15 @@ import {Addresses} from "./Addresses.sol";
 import {Bridge} from "./Bridge.sol";
 import {ILegacyMintableERC20, IOptimismMintableERC20} from "./OptimismMintableERC20.sol";
 
-/// Ether and ERC-20 tokens to and from the L1 (predeploy 0x42..10).
-/// Tokens of the L1 are minted and burnt here; tokens of this layer are locked and released.
+/// Bridge for ether and ERC-20 tokens (predeploy 0x42..10).
+/// L1 tokens are minted and burnt; L2 tokens are locked and released.
 contract L2StandardBridge is Bridge {
     using SafeERC20 for IERC20;
 
     string public constant version = "1.13.0";
     uint32 private constant RECEIVE_GAS_LIMIT = 200_000;
 
-    /// How much of a token of this layer is locked here for its twin on the L1.
+    /// Amount of an L2 token locked for its L1 representation.
     mapping(address localToken => mapping(address remoteToken => uint256)) public deposits;
 
     event WithdrawalInitiated(

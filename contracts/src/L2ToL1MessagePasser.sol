@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.28;
 
-/// Withdrawals (predeploy 0x42..16). Its storage root is the header's withdrawalsRoot, so slot 0 holds the sent messages.
+/// Withdrawals (predeploy 0x42..16). Its storage root is the header's withdrawalsRoot; slot 0 holds the sent messages.
 contract L2ToL1MessagePasser {
     uint16 public constant MESSAGE_VERSION = 1;
     string public constant version = "1.2.0";
@@ -35,16 +35,16 @@ contract L2ToL1MessagePasser {
         }
     }
 
-    /// The next nonce, with the version of the message encoding in the two high bytes.
+    /// The next nonce, with the message version in the two high bytes.
     function messageNonce() public view returns (uint256) {
         return uint256(MESSAGE_VERSION) << 240 | _nonce;
     }
 
-    /// Takes the withdrawn ether out of the supply of the L2.
+    /// Removes withdrawn ether from the L2 supply.
     function burn() external {
         uint256 amount = address(this).balance;
         assembly ("memory-safe") {
-            // ADDRESS SELFDESTRUCT as creation code: ether sent to oneself while being created is gone (EIP-6780).
+            // ADDRESS SELFDESTRUCT as creation code: ether sent to the contract itself during its creation is burnt (EIP-6780).
             mstore(0, shl(240, 0x30ff))
             if iszero(create(amount, 0, 2)) { revert(0, 0) }
         }

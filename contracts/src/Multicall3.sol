@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.28;
 
-/// Many calls in one, with the interface of the contract every chain has at 0xcA11..CA11.
+/// Multicall3, with the interface of 0xcA11..CA11.
 contract Multicall3 {
     struct Call {
         address target;
@@ -83,7 +83,7 @@ contract Multicall3 {
         returnData = new Result[](calls.length);
         for (uint256 i = 0; i < calls.length; i++) {
             uint256 value = calls[i].value;
-            // A sum that overflows can never equal msg.value without a call having failed for lack of balance.
+            // If the sum overflows it cannot equal msg.value, since a call would have failed for lack of balance.
             unchecked {
                 spent += value;
             }

@@ -6,7 +6,7 @@ import {ERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/ERC20P
 import {IERC165} from "@openzeppelin/contracts/utils/introspection/IERC165.sol";
 import {Addresses} from "./Addresses.sol";
 
-/// The two interfaces by which the bridge recognises a token it may mint; the ids 0xec4fc8e3 and 0x1d1d8b63 are public.
+/// Interfaces by which the bridge recognises a mintable token; their ids are 0xec4fc8e3 and 0x1d1d8b63.
 interface IOptimismMintableERC20 {
     function remoteToken() external view returns (address);
     function bridge() external returns (address);
@@ -20,7 +20,7 @@ interface ILegacyMintableERC20 {
     function burn(address from, uint256 amount) external;
 }
 
-/// An L1 token on this layer: the standard bridge mints what is locked there.
+/// L2 representation of an L1 token, minted by the standard bridge.
 contract OptimismMintableERC20 is ERC20Permit {
     string public constant version = "1.4.1";
     address public constant BRIDGE = Addresses.L2_STANDARD_BRIDGE;
@@ -64,7 +64,7 @@ contract OptimismMintableERC20 is ERC20Permit {
         return _decimals;
     }
 
-    /// Permit2 needs no approval of its own.
+    /// Permit2 needs no approval.
     function allowance(address owner, address spender) public view override returns (uint256) {
         return spender == PERMIT2 ? type(uint256).max : super.allowance(owner, spender);
     }

@@ -4,13 +4,13 @@ pragma solidity ^0.8.28;
 import {Addresses} from "./Addresses.sol";
 import {OptimismMintableERC20} from "./OptimismMintableERC20.sol";
 
-/// Creates the L2 twins of L1 tokens (predeploy 0x42..12).
+/// Creates L2 representations of L1 tokens (predeploy 0x42..12).
 contract OptimismMintableERC20Factory {
     string public constant version = "1.10.2";
     address public constant bridge = Addresses.L2_STANDARD_BRIDGE;
     address public constant BRIDGE = Addresses.L2_STANDARD_BRIDGE;
 
-    /// The L1 token behind a token created here; zero for any other address.
+    /// The L1 token of a token created here; zero for other addresses.
     mapping(address localToken => address remoteToken) public deployments;
 
     event StandardL2TokenCreated(address indexed remoteToken, address indexed localToken);

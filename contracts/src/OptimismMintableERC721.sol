@@ -8,7 +8,7 @@ import {IERC165} from "@openzeppelin/contracts/utils/introspection/IERC165.sol";
 import {Strings} from "@openzeppelin/contracts/utils/Strings.sol";
 import {Addresses} from "./Addresses.sol";
 
-/// By this interface the bridge recognises a collection it may mint; it counts on the enumerable one.
+/// Interface by which the bridge recognises a mintable collection, based on the enumerable one.
 interface IOptimismMintableERC721 is IERC721Enumerable {
     event Mint(address indexed account, uint256 tokenId);
     event Burn(address indexed account, uint256 tokenId);
@@ -23,7 +23,7 @@ interface IOptimismMintableERC721 is IERC721Enumerable {
     function bridge() external view returns (address);
 }
 
-/// An L1 collection on this layer: the ERC-721 bridge mints what is locked there.
+/// L2 representation of an L1 collection, minted by the ERC-721 bridge.
 contract OptimismMintableERC721 is ERC721Enumerable, IOptimismMintableERC721 {
     using Strings for uint256;
     using Strings for address;
@@ -42,7 +42,7 @@ contract OptimismMintableERC721 is ERC721Enumerable, IOptimismMintableERC721 {
 
     constructor(address remote, string memory name_, string memory symbol_) ERC721(name_, symbol_) {
         REMOTE_TOKEN = remote;
-        // EIP-681 link to the token's own answer on the L1.
+        // EIP-681 link to the token's tokenURI on L1.
         baseTokenURI = string.concat(
             "ethereum:", remote.toHexString(), "@", REMOTE_CHAIN_ID.toString(), "/tokenURI?uint256="
         );

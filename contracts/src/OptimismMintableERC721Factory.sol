@@ -4,7 +4,7 @@ pragma solidity ^0.8.28;
 import {Addresses} from "./Addresses.sol";
 import {OptimismMintableERC721} from "./OptimismMintableERC721.sol";
 
-/// Creates the L2 twins of L1 collections (predeploy 0x42..17).
+/// Creates L2 representations of L1 collections (predeploy 0x42..17).
 contract OptimismMintableERC721Factory {
     string public constant version = "1.4.2";
     address public constant BRIDGE = Addresses.L2_ERC721_BRIDGE;

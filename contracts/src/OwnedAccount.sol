@@ -17,10 +17,10 @@ import {ERC7739} from "@openzeppelin/contracts/utils/cryptography/signers/draft-
 import {Batch} from "./Batch.sol";
 import {Creation} from "./Creation.sol";
 
-/// An account of its own address that one key owns, for EntryPoint 0.7. The factory below clones it; the owner is part of the clone's code,
-/// so there is no storage, nothing to initialise and nobody who could come first.
+/// An account at its own address with one owner key, for EntryPoint 0.7. The factory below clones it. The owner is part of the clone's
+/// code, so there is no storage and no initialisation that could be front-run.
 contract OwnedAccount is Batch, EIP712("OwnedAccount", "1"), ERC7739, ERC721Holder, ERC1155Holder {
-    /// Twenty bytes behind the clone's own code. In the contract that is cloned they are code too, an owner whose key nobody has.
+    /// The 20 bytes after the clone's code. In the implementation contract they are code, an owner whose key is unknown.
     function owner() public view returns (address) {
         return address(bytes20(Clones.fetchCloneArgs(address(this))));
     }
@@ -34,12 +34,12 @@ contract OwnedAccount is Batch, EIP712("OwnedAccount", "1"), ERC7739, ERC721Hold
             || id == type(IERC721Receiver).interfaceId || super.supportsInterface(id);
     }
 
-    /// The owner needs no bundler to get at what the account holds.
+    /// The owner may call directly, without a bundler.
     function _checkEntryPointOrSelf() internal view override {
         if (msg.sender != owner()) super._checkEntryPointOrSelf();
     }
 
-    /// EntryPoint 0.7 hashes an operation to plain bytes, which a wallet signs as a message (personal_sign) and in no other way.
+    /// EntryPoint 0.7 hashes an operation to plain bytes, which wallets sign only as a message (personal_sign).
     function _signableUserOpHash(PackedUserOperation calldata, bytes32 userOpHash) internal pure override returns (bytes32) {
         return MessageHashUtils.toEthSignedMessageHash(userOpHash);
     }
@@ -50,13 +50,13 @@ contract OwnedAccount is Batch, EIP712("OwnedAccount", "1"), ERC7739, ERC721Hold
     }
 }
 
-/// Puts accounts at addresses that follow from owner and salt alone, the same on every chain that has this factory.
+/// Deploys accounts at addresses that depend on owner and salt only, equal on every chain with this factory.
 contract OwnedAccountFactory {
     error OwnerRequired();
 
     OwnedAccount public immutable implementation = new OwnedAccount();
 
-    /// The account is made once; asked again, the factory names the one that stands, as ERC-4337 wants it.
+    /// Returns the existing account if it is deployed already, as ERC-4337 requires.
     function createAccount(address owner, uint256 salt) external returns (address account) {
         account = getAddress(owner, salt);
         if (account.code.length > 0) return account;
@@ -68,7 +68,7 @@ contract OwnedAccountFactory {
         return Create2.computeAddress(bytes32(salt), keccak256(_initCode(owner)));
     }
 
-    /// What OpenZeppelin's Clones would deploy: an ERC-1167 proxy with the owner behind its code.
+    /// Creation code of OpenZeppelin's Clones: an ERC-1167 proxy with the owner appended.
     function _initCode(address owner) private view returns (bytes memory) {
         return abi.encodePacked(
             hex"6100413d81600a3d39f3363d3d373d3d3d363d73", implementation, hex"5af43d82803e903d91602b57fd5bf3", owner

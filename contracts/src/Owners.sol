@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.28;
 
-/// Several owners of one account, each as bytes: an address in a word (32 bytes) or a P-256 key (x ‖ y, 64 bytes).
-/// Every owner has the same rights. Selectors, events, errors and places in storage are those of Coinbase Smart Wallet.
+/// Multiple owners of one account, each as bytes: an address in a word (32 bytes) or a P-256 key (x ‖ y, 64 bytes).
+/// All owners have equal rights. Selectors, events, errors and storage slots are those of Coinbase Smart Wallet.
 abstract contract Owners {
     error Unauthorized();
     error AlreadyOwner(bytes owner);
@@ -23,7 +23,7 @@ abstract contract Owners {
         mapping(bytes owner => bool) known;
     }
 
-    /// ERC-7201 of "coinbase.storage.MultiOwnable"
+    /// ERC-7201 slot of "coinbase.storage.MultiOwnable"
     bytes32 private constant OWNER_LIST = 0x97e2c6aad4ce5d562ebfaa00db6b9e0fb66ea5d8162ed5b243f51a2e03086f00;
 
     modifier onlyOwner() {
@@ -39,13 +39,13 @@ abstract contract Owners {
         _addOwner(abi.encode(x, y));
     }
 
-    /// The owner is named too, so that a call which was signed for one never removes another.
+    /// Also takes the owner, so that a call signed for one owner cannot remove another.
     function removeOwnerAtIndex(uint256 index, bytes calldata owner) external onlyOwner {
         if (ownerCount() == 1) revert LastOwner();
         _removeOwner(index, owner);
     }
 
-    /// Leaves the account to nobody.
+    /// Leaves the account without owners.
     function removeLastOwner(uint256 index, bytes calldata owner) external onlyOwner {
         if (ownerCount() > 1) revert NotLastOwner(ownerCount());
         _removeOwner(index, owner);
@@ -63,12 +63,12 @@ abstract contract Owners {
         return _owners().known[account];
     }
 
-    /// Empty where an owner was removed or never was.
+    /// Empty for a removed or unused index.
     function ownerAtIndex(uint256 index) public view returns (bytes memory) {
         return _owners().byIndex[index];
     }
 
-    /// Indexes are never used twice.
+    /// Indexes are not reused.
     function nextOwnerIndex() public view returns (uint256) {
         return _owners().next;
     }

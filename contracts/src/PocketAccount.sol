@@ -13,18 +13,18 @@ import {SignerEIP7702} from "@openzeppelin/contracts/utils/cryptography/signers/
 import {ERC7739} from "@openzeppelin/contracts/utils/cryptography/signers/draft-ERC7739.sol";
 import {Batch} from "./Batch.sol";
 
-/// Code that an account with a key runs by delegation (EIP-7702): batches and user operations, with the account's own key as the only signer.
-/// It keeps nothing in storage and needs no initialisation, so nobody can come first, and another delegate finds clean slots.
+/// Code for accounts with a key that delegate to it (EIP-7702): batches and user operations, signed by the account's own key.
+/// It uses no storage and needs no initialisation, which could be front-run, and leaves clean slots to later delegates.
 contract PocketAccount is Batch, EIP712("PocketAccount", "1"), SignerEIP7702, ERC7739, ERC721Holder, ERC1155Holder {
-    /// An address without code takes ether with any data in the call; one that was upgraded still does.
+    /// An address without code accepts ether with any data, so the upgraded account does too.
     fallback() external payable {}
 
     function entryPoint() public pure override returns (IEntryPoint) {
         return ERC4337Utils.ENTRYPOINT_V08;
     }
 
-    /// ERC-1271: the key's plain signature first. A key signs for this one address, so nothing can be replayed at a second account, which is
-    /// what ERC-7739's nesting is against; and contracts that verify permits and orders get plain signatures, before the upgrade and after.
+    /// ERC-1271: accepts the key's plain signature besides ERC-7739. The key signs for this address only, so there is no second account at
+    /// which a signature could be replayed. Contracts that verify permits and orders thus work the same before and after the upgrade.
     function isValidSignature(bytes32 hash, bytes calldata signature) public view override returns (bytes4) {
         if (_rawSignatureValidation(hash, signature)) return IERC1271.isValidSignature.selector;
         return super.isValidSignature(hash, signature);

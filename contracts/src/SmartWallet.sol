@@ -13,8 +13,8 @@ import {WebAuthn} from "@openzeppelin/contracts/utils/cryptography/WebAuthn.sol"
 import {Owners} from "./Owners.sol";
 import {UserOperation, UserOperation06} from "./UserOperation06.sol";
 
-/// An account with the interface of Coinbase Smart Wallet (EntryPoint 0.6), written from that interface. Genesis puts it where Base has the
-/// original, with its first owner index used up, so that nobody can initialise the contract itself; proxies of the factory run it.
+/// An account with the interface of Coinbase Smart Wallet (EntryPoint 0.6), written from that interface. Genesis places it at the
+/// original's address on Base with its first owner index used, so that only the factory's proxies can be initialised.
 contract SmartWallet is Owners, IERC1271, IERC1822Proxiable, ERC721Holder, ERC1155Holder {
     using UserOperation06 for UserOperation;
 
@@ -35,7 +35,7 @@ contract SmartWallet is Owners, IERC1271, IERC1822Proxiable, ERC721Holder, ERC11
         bytes signatureData;
     }
 
-    /// What a passkey signs. OpenZeppelin's struct has the same fields in another order.
+    /// Signature of a passkey. OpenZeppelin's struct has the same fields in another order.
     struct WebAuthnSignature {
         bytes authenticatorData;
         string clientDataJSON;
@@ -45,7 +45,7 @@ contract SmartWallet is Owners, IERC1271, IERC1822Proxiable, ERC721Holder, ERC11
         bytes32 s;
     }
 
-    /// Operations with this key are signed without the chain id: one signature changes the owners on every chain.
+    /// Operations with this nonce key are signed without the chain id: one signature changes the owners on every chain.
     uint256 public constant REPLAYABLE_NONCE_KEY = 8453;
 
     bytes32 private constant DOMAIN_TYPEHASH =
@@ -66,7 +66,7 @@ contract SmartWallet is Owners, IERC1271, IERC1822Proxiable, ERC721Holder, ERC11
 
     receive() external payable {}
 
-    /// The factory calls it in the transaction that makes the account.
+    /// Called by the factory in the transaction that creates the account.
     function initialize(bytes[] calldata owners) external payable {
         if (nextOwnerIndex() != 0) revert Initialized();
         for (uint256 i = 0; i < owners.length; i++) _addOwner(owners[i]);
@@ -79,11 +79,11 @@ contract SmartWallet is Owners, IERC1271, IERC1822Proxiable, ERC721Holder, ERC11
     {
         uint256 key = userOp.nonce >> 64;
         bool replayable = bytes4(userOp.callData) == this.executeWithoutChainIdValidation.selector;
-        // Neither kind of signature may ever count for the other.
+        // A signature must be valid for only one of the two kinds.
         if (replayable != (key == REPLAYABLE_NONCE_KEY)) revert InvalidNonceKey(key);
         bool signed = _isSigned(replayable ? getUserOpHashWithoutChainId(userOp) : userOpHash, userOp.signature);
         if (missingAccountFunds > 0) {
-            // The entry point sees for itself what arrived.
+            // The entry point checks the received amount itself.
             (bool paid,) = msg.sender.call{value: missingAccountFunds}("");
             (paid);
         }
@@ -98,7 +98,7 @@ contract SmartWallet is Owners, IERC1271, IERC1822Proxiable, ERC721Holder, ERC11
         for (uint256 i = 0; i < calls.length; i++) _call(calls[i].target, calls[i].value, calls[i].data);
     }
 
-    /// Calls of the account to itself that mean the same on every chain.
+    /// Calls of the account to itself that are valid on every chain.
     function executeWithoutChainIdValidation(bytes[] calldata calls) external payable onlyEntryPoint {
         for (uint256 i = 0; i < calls.length; i++) {
             bytes4 selector = bytes4(calls[i]);
@@ -118,12 +118,12 @@ contract SmartWallet is Owners, IERC1271, IERC1822Proxiable, ERC721Holder, ERC11
         ERC1967Utils.upgradeToAndCall(newImplementation, data);
     }
 
-    /// ERC-1271. What an owner signs names this account and chain: the same owner's other accounts do not take it.
+    /// ERC-1271. The signed data includes account and chain, so the signature is not valid for other accounts of the owner.
     function isValidSignature(bytes32 hash, bytes calldata signature) external view returns (bytes4 result) {
         return _isSigned(replaySafeHash(hash), signature) ? IERC1271.isValidSignature.selector : bytes4(0xffffffff);
     }
 
-    /// Of the contract itself, not of its proxies: that is how it is known not to be one.
+    /// Valid on the implementation only, not through a proxy.
     function proxiableUUID() external view returns (bytes32) {
         if (ERC1967Utils.getImplementation() != address(0)) revert UnauthorizedCallContext();
         return ERC1967Utils.IMPLEMENTATION_SLOT;
@@ -174,7 +174,7 @@ contract SmartWallet is Owners, IERC1271, IERC1822Proxiable, ERC721Holder, ERC11
         return owner.length == 64 && _isSignedByPasskey(owner, hash, wrapper.signatureData);
     }
 
-    /// Recovers first: to look whether a key has code is what ERC-7562 (OP-041) forbids a validation.
+    /// Recovers the signer first: checking whether the owner has code is forbidden during validation (ERC-7562 OP-041).
     function _isSignedByAddress(address owner, bytes32 hash, bytes memory signatureData) private view returns (bool) {
         (address signer, ECDSA.RecoverError failure, ) = ECDSA.tryRecover(hash, signatureData);
         if (failure == ECDSA.RecoverError.NoError && signer == owner) return true;
@@ -192,7 +192,7 @@ contract SmartWallet is Owners, IERC1271, IERC1822Proxiable, ERC721Holder, ERC11
             authenticatorData: signed.authenticatorData,
             clientDataJSON: signed.clientDataJSON
         });
-        // Presence is enough; that the authenticator knows the person (UV) was never asked for.
+        // User presence suffices; user verification (UV) was not requested.
         return WebAuthn.verify(abi.encode(hash), auth, x, y, false);
     }
 

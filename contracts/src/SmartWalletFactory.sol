@@ -6,13 +6,13 @@ import {Create2} from "@openzeppelin/contracts/utils/Create2.sol";
 import {Creation} from "./Creation.sol";
 import {SmartWallet} from "./SmartWallet.sol";
 
-/// Makes accounts with the interface of Coinbase Smart Wallet, at the addresses that Base's own factory gives to the same owners: address, salt and
-/// the proxy's creation code are the same. Genesis runs no constructor and ERC-7562 lets a factory read no storage of its own, so the account
-/// contract is a constant of each version.
+/// Creates accounts with the interface of Coinbase Smart Wallet at the addresses of Base's factory: address, salt and proxy creation code
+/// are equal. Genesis runs no constructor, and ERC-7562 forbids factories to read their own storage, so the implementation is a constant
+/// per version.
 abstract contract SmartWalletFactory {
     error OwnerRequired();
 
-    /// Asked again, it names the account that stands.
+    /// Returns the existing account if it is deployed already.
     function createAccount(bytes[] calldata owners, uint256 nonce) external payable returns (SmartWallet account) {
         if (owners.length == 0) revert OwnerRequired();
         account = SmartWallet(payable(getAddress(owners, nonce)));
@@ -38,7 +38,7 @@ abstract contract SmartWalletFactory {
         return keccak256(abi.encode(owners, nonce));
     }
 
-    /// The minimal ERC-1967 proxy that Solady's LibClone describes: 61 bytes, the account contract in its slot from the start.
+    /// The minimal ERC-1967 proxy of Solady's LibClone: 61 bytes, with the implementation in its slot.
     function _initCode() private pure returns (bytes memory) {
         return abi.encodePacked(
             hex"603d3d8160223d3973",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.28;
 
-/// A user operation as EntryPoint 0.6 takes it: every field in a word of its own.
+/// A user operation of EntryPoint 0.6.
 struct UserOperation {
     address sender;
     uint256 nonce;
@@ -17,7 +17,7 @@ struct UserOperation {
 }
 
 library UserOperation06 {
-    /// Everything but the signature; EntryPoint 0.6 hashes this once more, with its address and the chain id.
+    /// Hash of everything except the signature; EntryPoint 0.6 hashes it again with its address and the chain id.
     function hash(UserOperation calldata self) internal pure returns (bytes32) {
         return keccak256(
             bytes.concat(

@@ -10,10 +10,10 @@ import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 import {AbstractSigner} from "@openzeppelin/contracts/utils/cryptography/signers/AbstractSigner.sol";
 import {UserOperation} from "./UserOperation06.sol";
 
-/// Pays for what its signer has signed; its owner takes the money out again. Putting money in is `depositTo` of the entry point, for anybody.
+/// Pays for operations approved by its signer; its owner withdraws the deposit. Anyone can deposit through `depositTo` of the entry point.
 ///
-/// Owner and signer are part of the code: EntryPoint's rules (ERC-7562) let a paymaster without stake read none of its own storage, and an
-/// address that follows from both cannot be taken by anybody else. Another signer is another paymaster.
+/// Owner and signer are part of the code: ERC-7562 forbids a paymaster without stake to read its own storage, and the address depends on
+/// both, so it cannot be taken by another contract. Each signer needs its own paymaster.
 abstract contract Sponsor is AbstractSigner {
     error OnlyOwner();
 
@@ -32,7 +32,7 @@ abstract contract Sponsor is AbstractSigner {
         signer = signer_;
     }
 
-    /// wei of the deposit
+    /// in wei, from the deposit
     function withdraw(address payable to, uint256 value) external onlyOwner {
         entryPoint().withdrawTo(to, value);
     }
@@ -49,7 +49,7 @@ abstract contract Sponsor is AbstractSigner {
         entryPoint().withdrawStake(to);
     }
 
-    /// The functions of deposit and stake are the same in all versions.
+    /// The functions of deposit and stake are equal in all versions.
     function entryPoint() public view virtual returns (IEntryPoint) {
         return _entryPoint;
     }
@@ -60,8 +60,8 @@ abstract contract Sponsor is AbstractSigner {
     }
 }
 
-/// OpenZeppelin's PaymasterSigner: paymaster data is validAfter (6 bytes) ‖ validUntil (6) ‖ signature (65) of the typed data
-/// UserOperationRequest, whose domain names this paymaster, its chain and the version of its entry point.
+/// OpenZeppelin's PaymasterSigner. Paymaster data: validAfter (6 bytes) ‖ validUntil (6) ‖ signature (65) of the typed data
+/// UserOperationRequest; its domain contains this paymaster, its chain and the entry point version.
 abstract contract PackedSponsor is Sponsor, PaymasterSigner {
     function entryPoint() public view override(Sponsor, Paymaster) returns (IEntryPoint) {
         return Sponsor.entryPoint();
@@ -91,7 +91,7 @@ contract VerifyingPaymaster08 is PackedSponsor {
     {}
 }
 
-/// The same for EntryPoint 0.6, whose operations are not packed and have no gas limits of the paymaster's own.
+/// The same for EntryPoint 0.6, whose operations are not packed and have no paymaster gas limits.
 contract VerifyingPaymaster06 is Sponsor, EIP712 {
     error PaymasterUnauthorized(address sender);
 

@@ -2,7 +2,7 @@
 pragma solidity ^0.8.28;
 
 /// Ether as an ERC-20 token (predeploy 0x42..06).
-/// Balances live in slot 3 and allowances in slot 4, where state overrides written for Base expect them.
+/// Balances are in slot 3 and allowances in slot 4, for state overrides written for Base.
 contract WETH9 {
     string public constant name = "Wrapped Ether";
     string public constant symbol = "WETH";
@@ -31,17 +31,17 @@ contract WETH9 {
     }
 
     function withdraw(uint256 wad) external {
-        // The checked subtraction would panic; the token has always reverted without data.
+        // The checked subtraction would panic; the original reverts without data.
         require(balanceOf[msg.sender] >= wad);
         unchecked {
             balanceOf[msg.sender] -= wad;
         }
-        // 2300 gas as the first WETH: receivers rely on not being called back.
+        // 2300 gas as in the original: receivers must not be able to call back.
         payable(msg.sender).transfer(wad);
         emit Withdrawal(msg.sender, wad);
     }
 
-    /// The token backs every unit with one wei, so its balance is the supply.
+    /// Every token is backed by one wei, so the balance is the supply.
     function totalSupply() external view returns (uint256) {
         return address(this).balance;
     }

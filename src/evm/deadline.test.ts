@@ -6,12 +6,12 @@ import { executeTransaction } from './execute.ts'
 import { World } from './world.ts'
 
 const ENDLESS = '0x5b600056'
-/** writes 1 to slot 0 and never ends */
+/** writes 1 to slot 0 and loops forever */
 const WRITES_FIRST = '0x60016000555b600556'
 const GAS = 2_000_000n
 const PATIENT_MS = 60_000
 
-test('a deadline lets pass until it is over', () => {
+test('check throws once the deadline has passed', () => {
   const patient = new Deadline(PATIENT_MS)
   patient.check()
   expect(patient.endMs - performance.now()).toBeGreaterThan(PATIENT_MS - 1_000)
@@ -19,13 +19,13 @@ test('a deadline lets pass until it is over', () => {
 })
 
 describe('a call with a deadline', () => {
-  test('that is far away comes to the same as without', () => {
+  test('that is not reached does not change the result', () => {
     const executed = run(worldOf(ENDLESS), new Deadline(PATIENT_MS))
     expect(executed.outcome).toEqual({ kind: 'halt', reason: 'out of gas' })
     expect(executed).toEqual(run(worldOf(ENDLESS)))
   })
 
-  test('that takes too long leaves nothing behind', () => {
+  test('that passes leaves the world unchanged', () => {
     const world = worldOf(WRITES_FIRST)
     expect(() => run(world, new Deadline(0))).toThrow(OutOfTime)
     expect(world.storage(CONTRACT, slot(0))).toBe(0n)
@@ -33,7 +33,7 @@ describe('a call with a deadline', () => {
     expect(world.balance(ALICE)).toBe(ETHER)
   })
 
-  test('that takes too long is told so in the words of geth', () => {
+  test("that passes throws geth's message", () => {
     const gas = 10_000_000_000n
     expect(() => run(worldOf(ENDLESS), new Deadline(20), gas)).toThrow('execution aborted (timeout = 0.02s)')
   })
@@ -43,7 +43,7 @@ function worldOf(code: Hex): World {
   return new World(new Memory({ [ALICE]: { balance: ETHER }, [CONTRACT]: { nonce: 1n, code } }))
 }
 
-/** As a call runs: nothing is paid, and a transaction's gas has no cap. */
+/** With the options of a call: no fees and no gas cap. */
 function run(world: World, deadline?: Deadline, gas = GAS) {
   const call = message({ to: CONTRACT, gas })
   const options = { skipFees: true, skipGasCap: true, ...(deadline === undefined ? undefined : { deadline }) }

@@ -22,14 +22,14 @@ function deposit(mint: bigint, changes: Partial<Message> = {}, isSystemTx = fals
   })
 }
 
-function run(asked: Message, accounts: ConstructorParameters<typeof Memory>[0], fork: 'holocene' | 'jovian' = 'holocene') {
+function run(request: Message, accounts: ConstructorParameters<typeof Memory>[0], fork: 'holocene' | 'jovian' = 'holocene') {
   const world = new World(new Memory(accounts))
-  const executed: Executed = executeTransaction(asked, contextOf(opConfig(fork)), world)
+  const executed: Executed = executeTransaction(request, contextOf(opConfig(fork)), world)
   return { world, executed }
 }
 
 describe('deposits', () => {
-  test('mint, move value and pay nobody', () => {
+  test('mint, transfer value and pay no fees', () => {
     const { world, executed } = run(deposit(10n, { value: 4n }), { [ALICE]: { nonce: 3n } })
     expect(executed).toMatchObject({
       outcome: { kind: 'success' },
@@ -43,7 +43,7 @@ describe('deposits', () => {
     for (const vault of [COINBASE, BASE_FEE_VAULT, L1_FEE_VAULT, OPERATOR_FEE_VAULT]) expect(world.account(vault)).toBeNull()
   })
 
-  test('need no account, no nonce and no code-free sender', () => {
+  test('need no existing account, no nonce and no sender without code', () => {
     const { world, executed } = run(deposit(1n, { nonce: 99n }), { [ALICE]: { code: HALTS } })
     expect(executed.outcome.kind).toBe('success')
     expect(world.account(ALICE)).toMatchObject({ nonce: 1n, balance: 1n })
@@ -52,7 +52,7 @@ describe('deposits', () => {
   test.each([
     ['reverts', REVERTS, { kind: 'revert' }, 21_006n],
     ['halts', HALTS, { kind: 'halt', reason: 'invalid opcode: INVALID' }, 100_000n],
-  ] as const)('a call that %s keeps the mint and the nonce, not the value', (_, code, outcome, gasUsed) => {
+  ] as const)('a deposit that %s keeps the mint and the nonce but not the value', (_, code, outcome, gasUsed) => {
     const { world, executed } = run(deposit(10n, { to: CONTRACT, value: 4n }), { [CONTRACT]: { code } })
     expect(executed).toMatchObject({ outcome, gasUsed })
     expect(world.account(ALICE)).toMatchObject({ nonce: 1n, balance: 10n })
@@ -63,9 +63,9 @@ describe('deposits', () => {
     ['value above balance and mint', { value: 11n }, false, 'insufficient funds for transfer'],
     ['too little gas', { gas: 20_000n }, false, 'intrinsic gas too low'],
     ['a system transaction', {}, true, 'system tx not supported'],
-  ] as const)('%s fails, uses all gas and keeps the mint', (_, changes, isSystemTx, says) => {
+  ] as const)('%s fails, uses all gas and keeps the mint', (_, changes, isSystemTx, expectedMessage) => {
     const { world, executed } = run(deposit(10n, changes, isSystemTx), {})
-    expect(executed.outcome).toMatchObject({ kind: 'halt', reason: expect.stringMatching(`^failed deposit: ${says}`) as string })
+    expect(executed.outcome).toMatchObject({ kind: 'halt', reason: expect.stringMatching(`^failed deposit: ${expectedMessage}`) as string })
     expect(executed.gasUsed).toBe('gas' in changes ? changes.gas : 100_000n)
     expect(world.account(ALICE)).toMatchObject({ nonce: 1n, balance: 10n })
     expect(world.account(BOB)).toBeNull()
@@ -78,7 +78,7 @@ describe('deposits', () => {
     expect(world.codeAt(Address.create(ALICE, 7n))).toEqual(Uint8Array.of(0xfe))
   })
 
-  test('get refunds in gas used, and no footprint under Jovian', () => {
+  test('receive gas refunds, and have no footprint under Jovian', () => {
     const { executed } = run(deposit(0n, { to: CONTRACT }), { [CONTRACT]: { code: '0x600060005500', storage: { 0: 1n } } }, 'jovian')
     expect(executed.gasUsed).toBe(executed.gasUsedBeforeRefund - 4_800n)
     expect(executed.blobGasUsed).toBe(0n)
@@ -88,17 +88,17 @@ describe('deposits', () => {
 
 describe('fees of an OP chain', () => {
   const raw = Hex.toBytes(`0x02${'ab'.repeat(120)}`)
-  /** L1 base fee 1 gwei, scalars 1000 and 2000, blob base fee 5, operator 3,000,000 and 77, footprint 0 (means 400) */
+  /** L1 base fee 1 gwei, scalars 1000 and 2000, blob base fee 5, operator 3,000,000 and 77, footprint 0 (default 400) */
   const l1Block = {
     code: STORES,
     storage: { 1: 1_000_000_000n, 3: (1_000n << 96n) | (2_000n << 64n), 7: 5n, 8: (3_000_000n << 64n) | 77n },
   } as const
 
-  test.each(['fjord', 'isthmus', 'jovian'] as const)('%s: every wei that left the sender reached its vault', (fork) => {
+  test.each(['fjord', 'isthmus', 'jovian'] as const)('%s: all fees reach their vaults', (fork) => {
     const world = new World(new Memory({ [ALICE]: { balance: ETHER }, [L1_BLOCK]: l1Block }))
     const context = contextOf(opConfig(fork))
-    const asked = message({ value: 5n, raw })
-    const executed = executeTransaction(asked, context, world)
+    const request = message({ value: 5n, raw })
+    const executed = executeTransaction(request, context, world)
     const fee = executed.l1?.fee ?? 0n
     const operator = executed.l1 === null ? 0n : operatorFee(21_000n, executed.l1, context.rules)
     expect(fee).toBe((100_000_000n * (16n * 1_000n * 1_000_000_000n + 2_000n * 5n)) / 10n ** 12n)
@@ -111,7 +111,7 @@ describe('fees of an OP chain', () => {
     expect(executed.blobGasUsed).toBe(fork === 'jovian' ? 40_000n : null)
   })
 
-  test('the operator fee for the whole gas limit must be there before, and comes back for gas not used', () => {
+  test('the operator fee is prepaid for the gas limit and refunded for unused gas', () => {
     const { rules } = contextOf(opConfig('jovian'))
     const world = new World(new Memory({ [ALICE]: { balance: ETHER }, [L1_BLOCK]: l1Block }))
     const { l1 } = executeTransaction(message({ raw }), contextOf(opConfig('jovian')), world)
@@ -125,14 +125,14 @@ describe('fees of an OP chain', () => {
     expect(exact.balance(ALICE)).toBe(required - 42_000n * 1_000_000_000n - l1.fee - operatorFee(21_000n, l1, rules))
   })
 
-  test('a call without an envelope pays neither data nor operator', () => {
+  test('a call without encoded transaction pays neither data nor operator fee', () => {
     const world = new World(new Memory({ [ALICE]: { balance: ETHER }, [L1_BLOCK]: l1Block }))
     const { l1 } = executeTransaction(message(), contextOf(opConfig('jovian')), world)
     expect(l1).toBeNull()
     expect(world.balance(L1_FEE_VAULT)).toBe(0n)
   })
 
-  test('the parameters are read when the transaction runs, so the attributes deposit before it counts', () => {
+  test('parameters are read at execution, after the attributes deposit of the block', () => {
     const world = new World(new Memory({ [ALICE]: { balance: ETHER } }))
     const context = contextOf(opConfig('fjord'))
     expect(executeTransaction(message({ raw }), context, world).l1?.fee).toBe(0n)
@@ -141,7 +141,7 @@ describe('fees of an OP chain', () => {
     expect(executeTransaction(message({ raw, nonce: 1n }), context, world).l1?.fee).toBe(1_600_000_000n)
   })
 
-  test('blocks before Fjord are refused in words', () => {
+  test('blocks before Fjord throw UnsupportedFork', () => {
     const run = () => executeTransaction(message(), contextOf(opConfig('ecotone')), new World(new Memory({})))
     expect(run).toThrow('before Fjord are not supported: this block is under ecotone')
   })

@@ -6,7 +6,7 @@ import type { L1Fork } from './forks.ts'
 import type { Frame, FrameResult } from './frame.ts'
 import { World } from './world.ts'
 
-/** What the random programs of test/fuzz found, each as small as it would go. */
+/** Minimised findings of the random programs in test/fuzz. */
 const DELEGATED = Address.from('0xde1e000000000000000000000000000000000004')
 const RIPEMD_160 = Address.fromBigint(3n)
 const MOVED = Address.from('0xdead000000000000000000000000000000000005')
@@ -44,25 +44,25 @@ const PUSHES = 5n * 2n + 2n * 3n
 const [COLD, WARM] = [2_600n, 100n]
 
 describe('regressions', () => {
-  test('a call of an account that delegates to itself pays for reaching it twice', () => {
+  test('a call of an account that delegates to itself pays for two accesses', () => {
     // EIP-7702: the designator runs as code, 0xef, and burns the 100 gas.
     expect(run(callOf(DELEGATED), 'prague').gasUsed).toBe(PUSHES + COLD + WARM + 100n)
   })
 
-  test('before Prague a delegation is nothing that one pays for', () => {
+  test('before Prague a delegation costs nothing', () => {
     expect(run(callOf(DELEGATED), 'cancun').gasUsed).toBe(PUSHES + COLD + 100n)
   })
 
-  test('a precompile that was moved is as cold where it is as any account, and its old address as warm as ever', () => {
+  test('the new address of a moved precompile is cold, the old one stays warm', () => {
     const movedPrecompiles = new Map([[MOVED, Address.fromBigint(4n)]])
     expect(run(callOf(MOVED), 'prague', { movedPrecompiles }).gasUsed).toBe(PUSHES + COLD + 15n)
     expect(run(callOf(Address.fromBigint(4n)), 'prague', { movedPrecompiles }).gasUsed).toBe(PUSHES + WARM)
   })
 
-  test('a new world does not know what its predecessor in the same memory has touched', () => {
+  test('a new world does not inherit touched accounts of the previous world in its instance', () => {
     const before = new Memory({ [RIPEMD_160]: {} })
-    const now = Object.assign(new Memory({ [RIPEMD_160]: { nonce: 1n } }), { moment: {} })
-    // Its touch survives the revert that a release is. Several, so that a used instance comes to rest and is leased again
+    const now = Object.assign(new Memory({ [RIPEMD_160]: { nonce: 1n } }), { identity: {} })
+    // Its touch survives the revert of a release. Repeated so that a used instance is leased again.
     for (let times = 0; times < 8; times++) {
       const touching = new World(before)
       touching.setBalance(RIPEMD_160, 0n)

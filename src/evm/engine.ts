@@ -1,16 +1,16 @@
 import { Address, Hash } from '../eth/index.ts'
 import type { Log } from '../eth/index.ts'
-import { rulesBlock } from './costs.ts'
+import { rulesBlock } from './gasschedule.ts'
 import type { Deadline } from './deadline.ts'
-import type { Frame, FrameResult, RunFrame } from './frame.ts'
-import { failureOf } from './halt.ts'
+import type { Frame, FrameResult } from './frame.ts'
+import { haltReason } from './haltreason.ts'
 import { NO_HOOKS } from './hooks.ts'
-import { readLog, TracerHooks } from './listening.ts'
-import type { Instance, Services } from './instance.ts'
-import { inShadow, report, Tier, tier1 } from './jit/index.ts'
-import { FUEL_PER_LOOK } from './limits.ts'
-import type { BlockContext, BlockEnv, Listener, Outcome, Question } from './message.ts'
-import { precompiled } from './precompiled/table.ts'
+import { readLog, TracerHooks } from './tracerhooks.ts'
+import type { Instance, HostCallbacks } from './instance.ts'
+import { reportMismatch, runInShadowMode, Tier, tier1 } from './jit/index.ts'
+import { FUEL_PER_CLOCK_CHECK } from './limits.ts'
+import type { BlockContext, BlockEnv, OnCallResult, Outcome, CallMessage } from './message.ts'
+import { precompiledContracts } from './precompiles/table.ts'
 import type { Rules } from './forks.ts'
 import { F_BASE, F_PC, F_SP } from './runtime/frame.ts'
 import {
@@ -24,7 +24,7 @@ import {
   FRAMES,
   GAS_LIMIT,
   GAS_PRICE,
-  HOT_RANKS,
+  TIER1_RANKS,
   INPUT,
   INPUT_END,
   JOURNAL,
@@ -48,73 +48,72 @@ import {
 } from './runtime/layout.ts'
 import type { World } from './world.ts'
 
-/** More than any gas limit; the runtime counts gas in 63 bits. */
+/** Above any gas limit; the runtime counts gas in 63 bits. */
 const GAS_MAX = 2n ** 62n
-const FOR_EVER = 0x7fff_ffff
+const UNLIMITED_FUEL = 0x7fff_ffff
 const NO_OUTPUT = new Uint8Array()
 
 /**
- * Runs one frame in the runtime that the world lives in. Changes the world, and leaves it as it was when the frame fails
- * or throws.
+ * Runs one frame in the runtime instance of the world. The world is unchanged when the frame fails or throws.
  *
- * @throws {OutOfTime} the frame's deadline
- * @throws {EngineFull} it needs more room than an instance has
+ * @throws {OutOfTime} the frame's deadline has passed
+ * @throws {EngineOutOfMemory} the frame exceeds the memory of an instance
  */
-export const runFrame: RunFrame = (frame, context, world) => {
+export function runFrame(frame: Frame, context: BlockContext, world: World): FrameResult {
   const { instance } = world
   const mark = world.checkpoint()
   try {
     return execute(frame, context, world, instance)
   } catch (error) {
-    throw undone(error, world, mark)
+    throw rollBack(error, world, mark)
   }
 }
 
 /**
- * Takes back what came after `mark` and answers what to throw. A refusal of our own leaves tables and journal whole. Any
- * other trap is a bug: nothing in that memory is believed, and the world is given up.
+ * Reverts to `mark` and returns the error to throw. After `outOfMemory` the tables and the journal are consistent. Any other trap is a bug:
+ * the memory is no longer trusted and the world is abandoned.
  */
-export function undone(error: unknown, world: World, mark: number): unknown {
+export function rollBack(error: unknown, world: World, mark: number): unknown {
   if (world.isAbandoned) return error
   const { instance } = world
   const { runtime, tier } = instance
-  if (isTrap(error) && runtime.exhausted.value === 0) {
-    if (tier !== null) report(tier, `a trap: ${String(error)}`)
+  if (isTrap(error) && runtime.trapReason.value === 0) {
+    if (tier !== null) reportMismatch(tier, `a trap: ${String(error)}`)
     world.abandon()
     return error
   }
   world.revertTo(mark)
-  return isTrap(error) ? full(instance) : error
+  return isTrap(error) ? engineOutOfMemory(instance) : error
 }
 
 function isTrap(error: unknown): boolean {
   return error instanceof Error && error.name === 'RuntimeError'
 }
 
-function full(instance: Instance): EngineFull {
-  instance.runtime.clearExhausted()
-  return new EngineFull()
+function engineOutOfMemory(instance: Instance): EngineOutOfMemory {
+  instance.runtime.clearTrapReason()
+  return new EngineOutOfMemory()
 }
 
 function execute(frame: Frame, context: BlockContext, world: World, instance: Instance): FrameResult {
-  const services = new FrameServices(frame.deadline, context)
-  instance.services = services
-  tell(instance, context)
-  tellFrame(instance, frame, world)
-  instance.hooks = frame.tracer === null ? NO_HOOKS : hooksFor(instance, frame, services)
-  if (tier1.settings.mode === 'off' && instance.tier === null) return run(frame, instance, services)
-  return runTiered(frame, context, instance, services)
+  const callbacks = new FrameCallbacks(frame.deadline, context)
+  instance.callbacks = callbacks
+  writeBlockContext(instance, context)
+  writeFrame(instance, frame, world)
+  instance.hooks = frame.tracer === null ? NO_HOOKS : hooksFor(instance, frame, callbacks)
+  if (tier1.settings.mode === 'off' && instance.tier === null) return run(frame, instance, callbacks)
+  return runTiered(frame, context, instance, callbacks)
 }
 
-function run(frame: Frame, instance: Instance, services: FrameServices): FrameResult {
+function run(frame: Frame, instance: Instance, callbacks: FrameCallbacks): FrameResult {
   const { runtime } = instance
-  runtime.setFuel(frame.deadline === null ? FOR_EVER : FUEL_PER_LOOK)
+  runtime.setFuel(frame.deadline === null ? UNLIMITED_FUEL : FUEL_PER_CLOCK_CHECK)
   const gas = frame.gas < GAS_MAX ? frame.gas : GAS_MAX
   const status = runtime.execute(frame.to === null ? 1 : 0, frame.data.length, gas)
   if (status === OUT_OF_TIME) throw outOfTime(frame.deadline)
   const isSuccess = status === SUCCESS
   return {
-    outcome: outcomeOf(status, instance, services),
+    outcome: outcomeOf(status, instance, callbacks),
     output: outputOf(instance),
     gasUsed: gas - runtime.gasLeft.value,
     refund: isSuccess ? runtime.refund.value : 0n,
@@ -123,42 +122,42 @@ function run(frame: Frame, instance: Instance, services: FrameServices): FrameRe
   }
 }
 
-function runTiered(frame: Frame, { config, rules }: BlockContext, instance: Instance, services: FrameServices): FrameResult {
-  if (instance.isTraced) return run(frame, instance, services)
+function runTiered(frame: Frame, { config, rules }: BlockContext, instance: Instance, callbacks: FrameCallbacks): FrameResult {
+  if (instance.isTraced) return run(frame, instance, callbacks)
   const tier = (instance.tier ??= new Tier(instance))
   const block = rulesBlock(config, rules)
-  if (tier1.settings.mode === 'shadow') return inShadow(instance, tier, block, () => run(frame, instance, services))
+  if (tier1.settings.mode === 'shadow') return runInShadowMode(instance, tier, block, () => run(frame, instance, callbacks))
   tier.prepare(block)
-  return run(frame, instance, services)
+  return run(frame, instance, callbacks)
 }
 
 /**
- * Has `hear` take what a call answers, run in a new `world` from the first of a transaction's rules to the last; whatever it did is still to be taken back. `gas` is
- * what is left after the intrinsic gas. Throws as `runFrame` does.
+ * Executes a call in a new `world`, without reverting it, and passes its result to `onResult`. `gas` is the gas after the intrinsic gas.
+ * Throws as `runFrame` does.
  */
 export function runCall<T>(
-  { from, to, data }: Question,
+  { from, to, data }: CallMessage,
   gas: number,
   context: BlockContext,
   world: World,
   deadline: Deadline,
-  hear: Listener<T>,
+  onResult: OnCallResult<T>,
 ): T {
   const { instance } = world
-  const services = new FrameServices(deadline, context)
-  instance.services = services
-  tell(instance, context)
-  if (data.length > INPUT_END - INPUT) throw new EngineFull()
+  const callbacks = new FrameCallbacks(deadline, context)
+  instance.callbacks = callbacks
+  writeBlockContext(instance, context)
+  if (data.length > INPUT_END - INPUT) throw new EngineOutOfMemory()
   instance.bytes.set(data, INPUT)
   instance.tier?.prepare(rulesBlock(context.config, context.rules))
-  let ended: number
+  let packed: number
   try {
-    ended = instance.runtime.answer(instance.account(from), instance.account(to), data.length, gas, FUEL_PER_LOOK)
-    if ((ended & STATUS) === OUT_OF_TIME) throw outOfTime(deadline)
+    packed = instance.runtime.executeCall(instance.account(from), instance.account(to), data.length, gas, FUEL_PER_CLOCK_CHECK)
+    if ((packed & STATUS) === OUT_OF_TIME) throw outOfTime(deadline)
   } catch (error) {
-    throw undone(error, world, JOURNAL)
+    throw rollBack(error, world, JOURNAL)
   }
-  return hear(outcomeOf(ended & STATUS, instance, services), instance.bytes, RETURN, ended >>> STATUS_BITS)
+  return onResult(outcomeOf(packed & STATUS, instance, callbacks), instance.bytes, RETURN, packed >>> STATUS_BITS)
 }
 
 const STATUS = 2 ** STATUS_BITS - 1
@@ -168,24 +167,24 @@ function outOfTime(deadline: Deadline | null): Error {
   return new Error('the runtime ran out of time, but the clock says otherwise')
 }
 
-function hooksFor(instance: Instance, frame: Frame, services: FrameServices): TracerHooks {
+function hooksFor(instance: Instance, frame: Frame, callbacks: FrameCallbacks): TracerHooks {
   if (!instance.isTraced || frame.tracer === null) throw new Error('a tracer needs a world that is made with { traced: true }')
-  const hooks = new TracerHooks(instance, frame.tracer, () => services.look())
-  services.onFailure = (reason) => (hooks.precompileFailure = reason)
+  const hooks = new TracerHooks(instance, frame.tracer, () => callbacks.checkDeadline())
+  callbacks.onFailure = (reason) => (hooks.precompileError = reason)
   return hooks
 }
 
 // --- parameters ------------------------------------------------------------------------------------------------------------
 
-function tell(instance: Instance, context: BlockContext): void {
-  const { told } = instance
-  if (told === context) return
+function writeBlockContext(instance: Instance, context: BlockContext): void {
+  const { blockContext: written } = instance
+  if (written === context) return
   const { config, rules, env } = context
-  if (told?.config !== config || told.rules !== rules) {
+  if (written?.config !== config || written.rules !== rules) {
     instance.bytes.set(rulesBlock(config, rules), RULES)
     instance.setWord(CHAIN_ID, BigInt(config.chainId))
   }
-  instance.told = context
+  instance.blockContext = context
   instance.setAddress(COINBASE, env.coinbase)
   instance.setWord(NUMBER, BigInt(env.number))
   instance.setWord(TIMESTAMP, BigInt(env.timestamp))
@@ -196,9 +195,9 @@ function tell(instance: Instance, context: BlockContext): void {
   instance.setWord(BLOB_BASE_FEE, env.blobBaseFee ?? 0n)
 }
 
-function tellFrame(instance: Instance, frame: Frame, world: World): void {
+function writeFrame(instance: Instance, frame: Frame, world: World): void {
   const { runtime } = instance
-  if (frame.data.length > INPUT_END - INPUT) throw new EngineFull()
+  if (frame.data.length > INPUT_END - INPUT) throw new EngineOutOfMemory()
   instance.copyAddress(ORIGIN, instance.account(frame.caller))
   if (frame.to !== null) instance.copyAddress(TARGET, instance.account(frame.to))
   // The nonce has been increased already.
@@ -206,10 +205,10 @@ function tellFrame(instance: Instance, frame: Frame, world: World): void {
   instance.setWord(VALUE, frame.value)
   instance.setWord(GAS_PRICE, frame.gasPrice)
   instance.bytes.set(frame.data, INPUT)
-  if (frame.blobVersionedHashes.length > (HOT_RANKS - BLOB_HASHES) / 32) throw new EngineFull()
+  if (frame.blobVersionedHashes.length > (TIER1_RANKS - BLOB_HASHES) / 32) throw new EngineOutOfMemory()
   instance.setU32(BLOB_COUNT, frame.blobVersionedHashes.length)
   for (let i = 0; i < frame.blobVersionedHashes.length; i++) instance.setKey(BLOB_HASHES + 32 * i, frame.blobVersionedHashes[i] as Hash) // below its length
-  tellMoved(instance, frame)
+  writeMovedPrecompiles(instance, frame)
   for (const address of frame.warm) runtime.warmAccount(instance.account(address))
   for (const { address, storageKeys } of frame.accessList) {
     const account = instance.account(address)
@@ -218,14 +217,14 @@ function tellFrame(instance: Instance, frame: Frame, world: World): void {
   }
 }
 
-function tellMoved(instance: Instance, { movedPrecompiles, maskedPrecompiles }: Frame): void {
+function writeMovedPrecompiles(instance: Instance, { movedPrecompiles, maskedPrecompiles }: Frame): void {
   instance.setU32(MOVED_COUNT, 0)
   if ((movedPrecompiles?.size ?? 0) === 0 && (maskedPrecompiles?.size ?? 0) === 0) return
   const moved = new Map<Address, number>()
   for (const address of maskedPrecompiles ?? []) moved.set(address, 0)
   for (const from of movedPrecompiles?.values() ?? []) moved.set(from, 0)
   for (const [to, from] of movedPrecompiles ?? []) moved.set(to, Number(from))
-  if (moved.size > (BLOB_HASHES - MOVED) / MOVED_SIZE) throw new EngineFull()
+  if (moved.size > (BLOB_HASHES - MOVED) / MOVED_SIZE) throw new EngineOutOfMemory()
   instance.setU32(MOVED_COUNT, moved.size)
   let at = MOVED
   for (const [address, number] of moved) {
@@ -235,13 +234,13 @@ function tellMoved(instance: Instance, { movedPrecompiles, maskedPrecompiles }: 
   }
 }
 
-const NOBODY = () => {}
+const NOOP = () => {}
 
-/** What one run asks of the outside. */
-class FrameServices implements Services {
-  failure: string | null = null
-  onFailure: (reason: string) => void = NOBODY
-  /** at most the 256 that BLOCKHASH may ask for; null: none yet */
+/** Callbacks of one frame. */
+class FrameCallbacks implements HostCallbacks {
+  precompileError: string | null = null
+  onFailure: (reason: string) => void = NOOP
+  /** at most the 256 hashes in range of BLOCKHASH; null: none yet */
   #hashes: Map<number, Uint8Array> | null = null
   readonly #env: BlockEnv
   readonly #rules: Rules
@@ -253,7 +252,7 @@ class FrameServices implements Services {
     this.#deadline = deadline
   }
 
-  /** A loop may ask 2 million times for 20 gas each. */
+  /** Cached: a loop can call BLOCKHASH 2 million times for 20 gas each. */
   blockHash(number: number): Uint8Array {
     const hashes = (this.#hashes ??= new Map())
     let hash = hashes.get(number)
@@ -262,35 +261,35 @@ class FrameServices implements Services {
   }
 
   precompile(number: number) {
-    return precompiled(this.#rules).get(number) ?? null
+    return precompiledContracts(this.#rules).get(number) ?? null
   }
 
   refuel(): number {
-    if (this.#deadline === null) return FOR_EVER
-    return performance.now() < this.#deadline.endMs ? FUEL_PER_LOOK : 0
+    if (this.#deadline === null) return UNLIMITED_FUEL
+    return performance.now() < this.#deadline.endMs ? FUEL_PER_CLOCK_CHECK : 0
   }
 
-  look(): void {
+  checkDeadline(): void {
     this.#deadline?.check()
   }
 
-  failed(reason: string): void {
-    this.failure = reason
+  onPrecompileError(reason: string): void {
+    this.precompileError = reason
     this.onFailure(reason)
   }
 }
 
 // --- results ---------------------------------------------------------------------------------------------------------------
 
-function outcomeOf(status: number, instance: Instance, { failure }: FrameServices): Outcome {
+function outcomeOf(status: number, instance: Instance, { precompileError }: FrameCallbacks): Outcome {
   if (status === SUCCESS) return SUCCEEDED
   if (status === REVERT) return REVERTED
   const pc = instance.u32(FRAMES + F_PC)
-  const place = {
+  const state = {
     op: pc === 0 ? 0xfe : (instance.bytes[pc] ?? 0),
     stackSize: (instance.u32(FRAMES + F_SP) - instance.u32(FRAMES + F_BASE)) / 32,
   }
-  return { kind: 'halt', reason: failureOf(status, place, failure) }
+  return { kind: 'halt', reason: haltReason(status, state, precompileError) }
 }
 
 const SUCCEEDED: Outcome = { kind: 'success' }
@@ -311,7 +310,7 @@ function logsOf(instance: Instance): Log[] {
   return logs
 }
 
-/** Whom SELFDESTRUCT ended in this transaction; the rest of its touched accounts are not marked. */
+/** Accounts that SELFDESTRUCT marked in this transaction. */
 function destroyedOf(instance: Instance): Address[] {
   const epoch = instance.runtime.currentEpoch() >>> 0
   const destroyed: Address[] = []
@@ -323,9 +322,9 @@ function destroyedOf(instance: Instance): Address[] {
   return destroyed.length > 1 ? [...new Set(destroyed)] : destroyed
 }
 
-/** The message needs more of the engine's memory than there is. */
-export class EngineFull extends Error {
-  override readonly name = 'EngineFull'
+/** The message exceeds the memory of the engine. */
+export class EngineOutOfMemory extends Error {
+  override readonly name = 'EngineOutOfMemory'
 
   constructor() {
     super('the message touches more state, or makes more logs and memory, than one execution may: do it in smaller ones')

@@ -18,7 +18,7 @@ interface Setup {
   readonly storage?: Readonly<Record<number, bigint>>
 }
 
-/** A state in maps, written down by hand. */
+/** A state in maps. */
 export class Memory implements StateReader {
   readonly #accounts = new Map<Address, Account>()
   readonly #slots = new Map<Address, Map<Hash, bigint>>()
@@ -92,7 +92,7 @@ export function contextOf(config: ChainConfig, changes: Partial<BlockEnv> = {}):
   return { config, rules: rulesAt(config, env.number, env.timestamp), env }
 }
 
-/** A type 2 call from Alice to Bob that every chain since London takes. */
+/** A type 2 call from Alice to Bob, valid on every chain since London. */
 export function message(changes: Partial<Message> = {}): Message {
   return {
     type: 2,

@@ -20,7 +20,7 @@ function run(code: Hex, changes: Partial<Message> = {}, config = PRAGUE, more: S
 /** `PUSH20 address` as hex */
 const push = (address: Address): string => `73${address.slice(2)}`
 
-test('a call that creates from the last nonce there is has no address to create at, and is refused', () => {
+test('a creation from the maximum nonce is rejected', () => {
   const last = { [ALICE]: { ...RICH, nonce: 2n ** 64n - 1n } }
   const options = { skipNonce: true, skipFees: true }
   expect(() => run('0x', { to: null }, PRAGUE, last, options)).toThrow('nonce has max value')
@@ -42,31 +42,31 @@ describe('a transfer', () => {
     expect(world.balance(BOB)).toBe(5n)
   })
 
-  test('of nothing to nobody leaves no account', () => {
+  test('of zero to an absent account creates no account', () => {
     const { world } = run('0x', { to: BOB })
     expect(world.account(BOB)).toBeNull()
     expect(world.writes().accounts.has(BOB)).toBe(false)
   })
 
-  test('to oneself costs the gas', () => {
+  test('to the sender costs only the gas', () => {
     const { world } = run('0x', { to: ALICE, value: 5n })
     expect(world.balance(ALICE)).toBe(ETHER - 42_000n * GWEI)
   })
 
-  test('of blobs pays for them at the block’s price', () => {
+  test('with blobs pays the blob base fee of the block', () => {
     const blobVersionedHashes = [Hash.from(`0x01${'00'.repeat(31)}`)]
     const { world, executed } = run('0x', { type: 3, to: BOB, blobVersionedHashes, maxFeePerBlobGas: 10n })
     expect(executed).toMatchObject({ blobGasUsed: 131_072n, blobGasPrice: 1n })
     expect(world.balance(ALICE)).toBe(ETHER - 42_000n * GWEI - 131_072n)
   })
 
-  test('under the calldata floor pays the floor', () => {
+  test('below the calldata floor pays the floor', () => {
     const { executed } = run('0x', { to: BOB, data: new Uint8Array(1_000).fill(1) })
     expect(executed).toMatchObject({ gasUsed: 61_000n, gasUsedBeforeRefund: 61_000n })
   })
 })
 
-describe('halts are named as geth names them', () => {
+describe("halt reasons are geth's", () => {
   test.each([
     ['0x5b600056', 'out of gas'],
     ['0xfe', 'invalid opcode: INVALID'],
@@ -101,24 +101,24 @@ describe('halts are named as geth names them', () => {
     expect(executed.contractAddress).toBe(Address.create(ALICE, 0n))
   })
 
-  test('code that cannot be paid for', () => {
+  test('unpaid code storage', () => {
     const { executed } = run('0x', { to: null, gas: 60_000n, data: Hex.toBytes('0x6107d05ff3') })
     expect(executed.outcome).toEqual({ kind: 'halt', reason: 'contract creation code storage out of gas' })
   })
 
-  test('a creation where code stands already', () => {
+  test('a creation at an address with code', () => {
     const taken = Address.create(ALICE, 0n)
     const { executed } = run('0x', { to: null, data: Hex.toBytes('0x00') }, PRAGUE, { [taken]: { nonce: 1n } })
     expect(executed).toMatchObject({ outcome: { kind: 'halt', reason: 'contract address collision' }, gasUsed: 100_000n })
   })
 
-  test('a creation where storage stands already (EIP-7610)', () => {
+  test('a creation at an address with storage (EIP-7610)', () => {
     const taken = Address.create(ALICE, 0n)
     const { executed } = run('0x', { to: null, data: Hex.toBytes('0x00') }, PRAGUE, { [taken]: { storage: { 0: 1n } } })
     expect(executed.outcome).toMatchObject({ reason: 'contract address collision' })
   })
 
-  test('a revert keeps its data and the gas it left', () => {
+  test('a revert returns its data and keeps the remaining gas', () => {
     const { executed } = run('0x60aa5f5260205ffd')
     expect(executed.outcome).toEqual({ kind: 'revert' })
     expect(executed.output.at(-1)).toBe(0xaa)
@@ -136,7 +136,7 @@ describe('code size', () => {
     expect(run('0x', options, l1Config('prague', { codeSizeLimit: null })).executed.outcome.kind).toBe('success')
   })
 
-  test('without a limit neither init code has one', () => {
+  test('without a code size limit init code is unlimited too', () => {
     const options = { to: null, gas: 16_000_000n, data: new Uint8Array(100_000) } as const
     const { executed } = run('0x', options, l1Config('prague', { codeSizeLimit: null }))
     expect(executed.outcome.kind).toBe('success')
@@ -155,14 +155,14 @@ describe('SELFDESTRUCT', () => {
     expect(world.writes().storage.get(CONTRACT)).toEqual(new Map([[slot(1), 0n]]))
   })
 
-  test('since Cancun only sends the balance', () => {
+  test('since Cancun only transfers the balance', () => {
     const { world } = run(destroys, {}, PRAGUE, account)
     expect(world.account(CONTRACT)).toMatchObject({ nonce: 1n, balance: 0n })
     expect(world.storage(CONTRACT, slot(1))).toBe(1n)
     expect(world.balance(BOB)).toBe(7n)
   })
 
-  test('since Cancun removes what the same transaction created', () => {
+  test('since Cancun removes accounts created in the same transaction', () => {
     const { world, executed } = run('0x', { to: null, value: 3n, data: Hex.toBytes(destroys) })
     expect(executed.outcome.kind).toBe('success')
     expect(world.account(Address.create(ALICE, 0n))).toBeNull()
@@ -188,19 +188,19 @@ describe('the environment', () => {
     ['BLOCKHASH of the block itself', '6103e840', 0n],
     ['BLOCKHASH out of the window', '600140', 0n],
   ] as const)('%s', (_, opcode, value) => {
-    const asked: number[] = []
+    const request: number[] = []
     const env: Partial<BlockEnv> = {
       prevRandao: slot(5),
       blobBaseFee: 9n,
       blockHash: (number) => {
-        asked.push(number)
+        request.push(number)
         return Hash.fromBigint(0xabn)
       },
     }
     const world = new World(new Memory({ [ALICE]: RICH, [CONTRACT]: { code: `0x${opcode}5f5260205ff3` } }))
     const { output } = executeTransaction(message({ to: CONTRACT }), contextOf(PRAGUE, env), world)
     expect(BigInt(words(output))).toBe(value)
-    expect(asked).toEqual(value === 0xabn ? [999] : [])
+    expect(request).toEqual(value === 0xabn ? [999] : [])
   })
 
   test('transient storage ends with the transaction', () => {
@@ -219,7 +219,7 @@ describe('EIP-7702', () => {
   }
   const designator = (target: Address) => Hex.toBytes(`0xef0100${target.slice(2)}`)
 
-  test('delegates, and the delegate’s code runs in the same transaction', () => {
+  test('delegates, effective in the same transaction', () => {
     const { world, executed } = run('0x602a5f55', { type: 4, to: BOB, authorizationList: [authorization({})] })
     expect(executed.outcome.kind).toBe('success')
     expect(world.codeAt(BOB)).toEqual(designator(CONTRACT))
@@ -227,16 +227,16 @@ describe('EIP-7702', () => {
     expect(world.storage(BOB, slot(0))).toBe(42n)
   })
 
-  test('stays when the call reverts', () => {
+  test('persists when the call reverts', () => {
     const { world, executed } = run('0x5f5ffd', { type: 4, authorizationList: [authorization({})] })
     expect(executed.outcome.kind).toBe('revert')
     expect(world.codeAt(BOB)).toEqual(designator(CONTRACT))
   })
 
-  test('gives part of the price back for an authority that exists', () => {
-    const asked = { type: 4, authorizationList: [authorization({})] } as const
-    const fresh = run('0x', asked)
-    const existing = run('0x', asked, PRAGUE, { [BOB]: { balance: 1n } })
+  test('refunds part of the cost for an existing authority', () => {
+    const request = { type: 4, authorizationList: [authorization({})] } as const
+    const fresh = run('0x', request)
+    const existing = run('0x', request, PRAGUE, { [BOB]: { balance: 1n } })
     expect(fresh.executed.gasUsed).toBe(46_000n)
     expect(existing.executed.gasUsed).toBe(46_000n - 46_000n / 5n)
   })
@@ -247,24 +247,24 @@ describe('EIP-7702', () => {
     ['the last nonce', { nonce: 2n ** 64n - 1n }, {}],
     ['no signer', { authority: null }, {}],
     ['an authority with code', {}, { [BOB]: { code: '0x00' } }],
-  ] as const)('passes over %s', (_, changes, more) => {
+  ] as const)('skips %s', (_, changes, more) => {
     const { world, executed } = run('0x', { type: 4, authorizationList: [authorization(changes)] }, PRAGUE, more)
     expect(executed.outcome.kind).toBe('success')
     expect(world.nonce(BOB)).toBe(0n)
     expect(world.codeAt(BOB).length).toBeLessThan(2)
   })
 
-  test('to the zero address ends it', () => {
+  test('to the zero address removes the delegation', () => {
     const more = { [BOB]: { nonce: 0n, code: `0xef0100${CONTRACT.slice(2)}` } } as const
     const { world } = run('0x', { type: 4, authorizationList: [authorization({ address: Address.zero })] }, PRAGUE, more)
     expect(world.account(BOB)).toMatchObject({ nonce: 1n, codeHash: EMPTY_CODE_HASH })
   })
 })
 
-describe('what calls ask for', () => {
+describe('options of calls', () => {
   const call: ExecuteOptions = { skipNonce: true, skipFees: true, skipGasCap: true }
 
-  test('an access list: what was touched, without what is warm anyway', () => {
+  test('accessList: touched keys without those that are warm anyway', () => {
     // SLOAD 5 of its own; BALANCE of Bob, of the sender and of a precompile
     const code = `0x60055450${push(BOB)}3150${push(ALICE)}3150600131` as const
     const { executed } = run(code, {}, PRAGUE, {}, { ...call, accessList: true })
@@ -275,7 +275,7 @@ describe('what calls ask for', () => {
     expect(run(code).executed.accessList).toBeNull()
   })
 
-  test('an access list also of what was given and of what a revert undid', () => {
+  test('accessList: includes the given list and reverted accesses', () => {
     const accessList = [{ address: COINBASE, storageKeys: [slot(9)] }]
     const { executed } = run('0x60055460065f5ffd', { accessList }, PRAGUE, {}, { ...call, accessList: true })
     expect(executed.outcome.kind).toBe('revert')
@@ -285,7 +285,7 @@ describe('what calls ask for', () => {
     ])
   })
 
-  test('transfer logs: each movement of ether in its place among the logs', () => {
+  test('transferLogs: each movement of ether in log order', () => {
     // LOG0, send 2 to Bob, LOG0; Bob reverts nothing
     const code = `0x5f5fa05f5f5f5f6002${push(BOB)}5af15060015fa0` as const
     const { executed } = run(code, { value: 9n }, PRAGUE, {}, { ...call, transferLogs: true })
@@ -300,7 +300,7 @@ describe('what calls ask for', () => {
     expect(executed.logs[2]?.data.at(-1)).toBe(2)
   })
 
-  test('transfer logs: none of a frame that reverted, and those of creations and SELFDESTRUCT', () => {
+  test('transferLogs: none for reverted frames, one for creations and SELFDESTRUCT', () => {
     const reverts = `0x5f5f5f5f6002${push(BOB)}5af1` as const
     const back = run(reverts, { value: 9n }, PRAGUE, { [BOB]: { code: '0x5f5ffd' } }, { ...call, transferLogs: true })
     expect(back.executed.logs).toHaveLength(1)
@@ -311,7 +311,7 @@ describe('what calls ask for', () => {
     ])
   })
 
-  test('precompiles moved and overridden, for this call only', () => {
+  test('moved and masked precompiles affect this call only', () => {
     const identity = Address.fromBigint(4n)
     const data = Uint8Array.of(1, 2, 3)
     const options = { ...call, movedPrecompiles: new Map([[BOB, identity]]) }
@@ -323,15 +323,15 @@ describe('what calls ask for', () => {
     expect(run('0x', { to: identity, data }, PRAGUE, overridden, masked).executed.output).toHaveLength(1)
   })
 
-  test('nobody pays and nobody is paid', () => {
+  test('skipFees: no fees are charged or paid', () => {
     const { world } = run('0x', { to: BOB, value: 1n, maxFeePerGas: 0n, maxPriorityFeePerGas: 0n }, opConfig('jovian'), {}, call)
     expect([...world.writes().accounts.keys()].toSorted()).toEqual([ALICE, BOB].toSorted())
     expect(world.balance(ALICE)).toBe(ETHER - 1n)
   })
 })
 
-test('executions on several worlds in turn do not see each other', () => {
-  // adds the value to slot 0, calls Bob, who writes to his transient storage, and returns the slot
+test('interleaved executions on several worlds are isolated', () => {
+  // adds the value to slot 0, calls Bob, who writes transient storage, and returns the slot
   const adds = `0x5f5434015f555f5f5f5f5f${push(BOB)}5af1505f545f5260205ff3` as const
   const accounts = { [ALICE]: RICH, [BOB]: { code: '0x60015c5060025f5d' }, [CONTRACT]: { code: adds } } as const
   const worlds = Array.from({ length: 12 }, () => new World(new Memory(accounts)))
@@ -346,7 +346,7 @@ test('executions on several worlds in turn do not see each other', () => {
   expect(worlds.map((world) => world.balance(CONTRACT))).toEqual(worlds.map((_, index) => 3n * BigInt(index + 1)))
 })
 
-test('a bug below leaves the world as it was and the next execution whole', () => {
+test('an exception of the state reader leaves the world unchanged and the next execution correct', () => {
   class Broken extends Memory {
     override storage(): bigint {
       throw new TypeError('disk on fire')

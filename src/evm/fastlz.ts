@@ -3,12 +3,12 @@ const HASH_SLOTS = 8192
 const LITERAL_RUN = 32
 const MATCH_RUN = 262
 
-/** Where each three bytes stood last, by hash; made once and wiped per call (32 KB: 1 us against 8). */
+/** Last position of each three-byte hash. Reused and cleared per call: 1 us instead of 8 for a new 32 KB array. */
 const seen = new Uint32Array(HASH_SLOTS)
 
 /**
- * Length in bytes of `data` after FastLZ level-1 compression: what Fjord's data fee is a regression over
- * (specs.optimism.io/protocol/fjord; the length alone, nothing is compressed). Inputs below 13 bytes have no matches.
+ * Length in bytes of `data` after FastLZ level-1 compression, the input of Fjord's data fee (specs.optimism.io/protocol/fjord). Only the
+ * length is computed. Inputs below 13 bytes have no matches.
  */
 export function fastLzSize(data: Uint8Array): number {
   seen.fill(0)
@@ -30,7 +30,7 @@ export function fastLzSize(data: Uint8Array): number {
   return size + literalsSize(data.length - anchor)
 }
 
-/** The next position with three bytes that stood before, at most a window back; null at the end. */
+/** The next position whose three bytes occurred before within the window; null at the end. */
 function nextMatch(data: Uint8Array, start: number, limit: number): { from: number; at: number } | null {
   for (let at = start; at < limit; at++) {
     const three = read24(data, at)
@@ -42,7 +42,7 @@ function nextMatch(data: Uint8Array, start: number, limit: number): { from: numb
   return null
 }
 
-/** The reference counts the first differing byte as well; so does this. */
+/** Includes the first differing byte, as the reference implementation does. */
 function commonLength(data: Uint8Array, a: number, b: number, end: number): number {
   const most = end - b
   for (let length = 0; length < most; length++) {

@@ -7,7 +7,7 @@ import type { L1Fork } from './forks.ts'
 const rules = (fork: L1Fork) => contextOf(l1Config(fork)).rules
 const BLOB = 131_072n
 
-test('the effective price is base fee and tip, at most the cap; before London the plain price', () => {
+test('the effective gas price is base fee plus tip up to the cap; before London the gas price', () => {
   const fees = { maxFeePerGas: 10n, maxPriorityFeePerGas: 3n }
   expect(effectiveGasPrice(fees, 5n)).toBe(8n)
   expect(effectiveGasPrice(fees, 9n)).toBe(10n)
@@ -15,7 +15,7 @@ test('the effective price is base fee and tip, at most the cap; before London th
 })
 
 describe('blob gas', () => {
-  test('the fee grows by e for each update fraction of excess', () => {
+  test('the base fee multiplies by e per update fraction of excess', () => {
     const cancun = { target: 3, max: 6, baseFeeUpdateFraction: 3_338_477n }
     expect(blobBaseFee(0n, cancun)).toBe(1n)
     expect(blobBaseFee(2_314_057n, cancun)).toBe(1n)
@@ -23,7 +23,7 @@ describe('blob gas', () => {
     expect(blobBaseFee(10n * 1024n * 1024n, cancun)).toBe(23n)
   })
 
-  test('the excess is what was used above target', () => {
+  test('the excess is the usage above target', () => {
     const parent = { excessBlobGas: BLOB, blobGasUsed: 6n * BLOB, baseFeePerGas: 0n }
     expect(nextExcessBlobGas(parent, rules('cancun'))).toBe(4n * BLOB)
     expect(nextExcessBlobGas(parent, rules('prague'))).toBe(BLOB)
@@ -37,14 +37,14 @@ describe('blob gas', () => {
     expect(nextExcessBlobGas({ ...parent, baseFeePerGas: 1n }, rules('osaka'))).toBe(20n * BLOB)
   })
 
-  test('the later schedules are known without a genesis naming them', () => {
+  test('default schedules apply without a genesis schedule', () => {
     expect(rules('bpo1').blob).toMatchObject({ target: 10, max: 15 })
     expect(rules('bpo2').blob).toMatchObject({ target: 14, max: 21 })
     expect(rules('shanghai').blob).toBeNull()
   })
 })
 
-describe('gas before the first opcode', () => {
+describe('intrinsic gas', () => {
   const data = Uint8Array.of(0, 0, 1)
 
   test.each([
@@ -60,8 +60,8 @@ describe('gas before the first opcode', () => {
     const { from: address } = message()
     const authorization = { chainId: 0n, address, nonce: 0n, yParity: 0, r: 1n, s: 1n, authority: null }
     const zero = contextOf(l1Config('prague')).env.prevRandao
-    const asked = message({ accessList: [{ address, storageKeys: [zero, zero] }], authorizationList: [authorization] })
-    expect(intrinsicGas(asked, rules('prague'))).toBe(21_000n + 2_400n + 3_800n + 25_000n)
+    const request = message({ accessList: [{ address, storageKeys: [zero, zero] }], authorizationList: [authorization] })
+    expect(intrinsicGas(request, rules('prague'))).toBe(21_000n + 2_400n + 3_800n + 25_000n)
   })
 
   test('the floor since Prague', () => {

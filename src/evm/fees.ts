@@ -2,18 +2,18 @@ import type { Message } from './message.ts'
 import type { BlobParameters, Rules } from './forks.ts'
 import { GAS_PER_BLOB } from './gas.ts'
 
-/** EIP-7918: execution gas that a blob is worth at least when the blob base fee is bounded by it. */
+/** EIP-7918: minimum execution gas cost of a blob, which bounds the blob base fee. */
 const BLOB_BASE_COST = 8_192n
 const MIN_BLOB_BASE_FEE = 1n
 
-/** What of a parent header the next block's blob fee follows from. Null fields count as zero. */
+/** Fields of a parent header that determine the next blob base fee. Null counts as zero. */
 export interface BlobFeeParent {
   readonly excessBlobGas: bigint | null
   readonly blobGasUsed: bigint | null
   readonly baseFeePerGas: bigint | null
 }
 
-/** Wei per gas that a message pays: EIP-1559, and the plain gas price (both fields alike) before it. */
+/** Wei per gas that a message pays (EIP-1559). Before London both fee fields are the gas price. */
 export function effectiveGasPrice(message: Pick<Message, 'maxFeePerGas' | 'maxPriorityFeePerGas'>, baseFeePerGas: bigint | null): bigint {
   const offered = message.maxPriorityFeePerGas + (baseFeePerGas ?? 0n)
   return offered < message.maxFeePerGas ? offered : message.maxFeePerGas
@@ -24,7 +24,7 @@ export function blobBaseFee(excessBlobGas: bigint, parameters: BlobParameters): 
   return fakeExponential(MIN_BLOB_BASE_FEE, excessBlobGas, parameters.baseFeeUpdateFraction)
 }
 
-/** The excess blob gas of the block after `parent`; `rules` are those of the new block, as geth has it. */
+/** Excess blob gas of the block after `parent`. `rules` are those of the new block, as in geth. */
 export function nextExcessBlobGas(parent: BlobFeeParent, rules: Rules): bigint {
   if (rules.blob === null) return 0n
   const { target, max } = rules.blob
@@ -42,7 +42,7 @@ function blobsAreTooCheap(excess: bigint, baseFeePerGas: bigint, parameters: Blo
   return BLOB_BASE_COST * baseFeePerGas > GAS_PER_BLOB * blobBaseFee(excess, parameters)
 }
 
-/** factor · e^(numerator / denominator) by its Taylor series, rounded as EIP-4844 has it. */
+/** factor · e^(numerator / denominator) by its Taylor series, rounded as in EIP-4844. */
 function fakeExponential(factor: bigint, numerator: bigint, denominator: bigint): bigint {
   let sum = 0n
   let term = factor * denominator

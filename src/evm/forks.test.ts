@@ -11,21 +11,21 @@ const mainnet = l1Config('frontier', {
   ],
 })
 
-test('forks begin at their block or their second', () => {
+test('forks activate at their block or timestamp', () => {
   expect(rulesAt(mainnet, 99, 4_999).l1).toBe('frontier')
   expect(rulesAt(mainnet, 100, 4_999).l1).toBe('london')
   expect(rulesAt(mainnet, 100, 5_000).l1).toBe('shanghai')
   expect(rulesAt(mainnet, 100, 9_000).l1).toBe('bpo1')
 })
 
-test('a fork brings all before it', () => {
+test('a fork includes all earlier forks', () => {
   const rules = rulesAt(mainnet, 100, 5_000)
   expect(['frontier', 'berlin', 'paris', 'shanghai'].every((fork) => rules.has(fork as 'paris'))).toBe(true)
   expect(rules.has('cancun')).toBe(false)
   expect(rules.hasOp('bedrock')).toBe(false)
 })
 
-test('the same forks are the same value', () => {
+test('equal forks return the same object', () => {
   expect(rulesAt(mainnet, 1, 1)).toBe(rulesAt(mainnet, 50, 2))
   expect(rulesAt(mainnet, 1, 1)).not.toBe(rulesAt(mainnet, 100, 1))
 })
@@ -37,7 +37,7 @@ test.each([
   ['isthmus', 'prague'],
   ['jovian', 'prague'],
   ['azul', 'osaka'],
-] as const)('%s takes the rules of %s', (op, l1) => {
+] as const)('%s includes the rules of %s', (op, l1) => {
   const rules = rulesAt(opConfig(op), 0, 0)
   expect(rules).toMatchObject({ l1, op, blob: null })
 })

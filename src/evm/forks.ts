@@ -1,4 +1,4 @@
-/** L1 rule sets in order. bpo1 and bpo2 change blob parameters only. */
+/** L1 forks in order. bpo1 and bpo2 change blob parameters only. */
 export const L1_FORKS = [
   'frontier',
   'homestead',
@@ -20,7 +20,7 @@ export const L1_FORKS = [
 ] as const
 export type L1Fork = (typeof L1_FORKS)[number]
 
-/** OP Stack rule sets in order. azul is Base's: Osaka execution with the transaction gas cap. */
+/** OP Stack forks in order. azul is Base's: Osaka execution with the transaction gas cap. */
 export const OP_FORKS = [
   'bedrock',
   'regolith',
@@ -42,7 +42,7 @@ export interface BlobParameters {
   readonly baseFeeUpdateFraction: bigint
 }
 
-/** When a rule set begins: by block number (up to paris) or by timestamp in seconds (after). */
+/** Start of a fork: a block number (up to paris) or a timestamp in seconds (later forks). */
 export interface Activation {
   readonly fork: L1Fork
   readonly block: number | null
@@ -54,7 +54,7 @@ export interface OpActivation {
   readonly timestamp: number
 }
 
-/** What a genesis file fixes about a chain's rules. */
+/** Chain parameters of a genesis file. */
 export interface ChainConfig {
   readonly chainId: number
   readonly l1: readonly Activation[]
@@ -67,17 +67,17 @@ export interface ChainConfig {
     readonly denominatorCanyon: bigint
   } | null
   readonly blobSchedule: Readonly<Partial<Record<L1Fork, BlobParameters>>>
-  /** blocks of forks that only delayed the difficulty bomb: no rule of ours, but part of the fork id (EIP-6122) */
+  /** blocks of forks that only delayed the difficulty bomb; part of the fork id (EIP-6122) */
   readonly bombDelays?: readonly number[]
   /** EIP-6110; L1 only */
   readonly depositContract: string | null
-  /** EIP-7825; null switches the cap off */
+  /** EIP-7825; null: no cap */
   readonly transactionGasCap: bigint | null
-  /** EIP-170; null switches it off */
+  /** EIP-170; null: no limit */
   readonly codeSizeLimit: number | null
 }
 
-/** The rules of one block, as flags to be asked by name. */
+/** The rules of one block. */
 export interface Rules {
   readonly l1: L1Fork
   readonly op: OpFork | null
@@ -90,8 +90,8 @@ export interface Rules {
 const L1_RANK: ReadonlyMap<L1Fork, number> = new Map(L1_FORKS.map((fork, rank) => [fork, rank]))
 const OP_RANK: ReadonlyMap<OpFork, number> = new Map(OP_FORKS.map((fork, rank) => [fork, rank]))
 
-/** The L1 rule set whose EIPs an OP fork takes over (specs.optimism.io, one page per upgrade; Base docs for azul). */
-const TAKES: Readonly<Partial<Record<OpFork, L1Fork>>> = {
+/** L1 fork whose EIPs an OP fork includes (specs.optimism.io, one page per upgrade; Base docs for azul). */
+const L1_FORK_OF: Readonly<Partial<Record<OpFork, L1Fork>>> = {
   bedrock: 'paris',
   canyon: 'shanghai',
   ecotone: 'cancun',
@@ -99,7 +99,7 @@ const TAKES: Readonly<Partial<Record<OpFork, L1Fork>>> = {
   azul: 'osaka',
 }
 
-/** EIP-4844, EIP-7691, EIP-7892: what holds when a genesis names no blob schedule. */
+/** EIP-4844, EIP-7691, EIP-7892: used when the genesis has no blob schedule. */
 const BLOB_DEFAULTS: Readonly<Partial<Record<L1Fork, BlobParameters>>> = {
   cancun: { target: 3, max: 6, baseFeeUpdateFraction: 3_338_477n },
   prague: { target: 6, max: 9, baseFeeUpdateFraction: 5_007_716n },
@@ -109,7 +109,7 @@ const BLOB_DEFAULTS: Readonly<Partial<Record<L1Fork, BlobParameters>>> = {
 
 const cache = new WeakMap<ChainConfig, Map<string, Rules>>()
 
-/** The rules of the block with this number and timestamp (seconds). The same value for the same forks of one config. */
+/** Returns the rules of the block with this number and timestamp (seconds): the same object for the same forks of one config. */
 export function rulesAt(config: ChainConfig, number: number, timestamp: number): Rules {
   if (last?.config === config && last.number === number && last.timestamp === timestamp) return last.rules
   const rules = findRules(config, number, timestamp)
@@ -117,7 +117,7 @@ export function rulesAt(config: ChainConfig, number: number, timestamp: number):
   return rules
 }
 
-/** Most who ask, ask for the newest block. */
+/** Most lookups are for the newest block. */
 let last: { readonly config: ChainConfig; readonly number: number; readonly timestamp: number; readonly rules: Rules } | null = null
 
 function findRules(config: ChainConfig, number: number, timestamp: number): Rules {
@@ -132,7 +132,7 @@ function findRules(config: ChainConfig, number: number, timestamp: number): Rule
 }
 
 /**
- * Blocks of an OP chain can be executed since Fjord: the data fees before it are not implemented.
+ * Checks that blocks under these rules can be executed: OP chains since Fjord. Earlier data fees are not implemented.
  * @throws {UnsupportedFork}
  */
 export function requireSupported(rules: Rules): void {
@@ -162,7 +162,7 @@ function l1ForkAt(config: ChainConfig, op: OpFork | null, number: number, timest
 function impliedRank(op: OpFork): number {
   let rank = 0
   for (const fork of OP_FORKS) {
-    rank = Math.max(rank, L1_RANK.get(TAKES[fork] ?? 'frontier') ?? 0)
+    rank = Math.max(rank, L1_RANK.get(L1_FORK_OF[fork] ?? 'frontier') ?? 0)
     if (fork === op) break
   }
   return rank
@@ -180,7 +180,7 @@ function makeRules(config: ChainConfig, l1: L1Fork, op: OpFork | null): Rules {
   }
 }
 
-/** The newest entry of the schedule that is not above the fork; a fork without one keeps its predecessor's. */
+/** The newest schedule entry up to the fork. A fork without an entry keeps its predecessor's. */
 function blobParameters(config: ChainConfig, l1Rank: number): BlobParameters | null {
   for (let rank = l1Rank; rank >= 0; rank--) {
     const fork = L1_FORKS[rank]
@@ -190,7 +190,7 @@ function blobParameters(config: ChainConfig, l1Rank: number): BlobParameters | n
   return null
 }
 
-/** The chain runs under an OP fork whose fee rules are not implemented. */
+/** The chain is under an OP fork whose fee rules are not implemented. */
 export class UnsupportedFork extends Error {
   override readonly name = 'UnsupportedFork'
 

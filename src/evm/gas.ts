@@ -1,42 +1,42 @@
 import { IntrinsicGas } from '../eth/index.ts'
 import type { Message } from './message.ts'
 import type { Rules } from './forks.ts'
-import { InvalidTransaction } from './refusal.ts'
+import { InvalidTransaction } from './invalidtransaction.ts'
 
-/** before Istanbul a byte that is not zero cost 68 gas, not 16 (EIP-2028) */
-const FRONTIER_BYTE_MORE = 52
-/** EIP-7702: what an authority that exists already gets back of its authorization */
+/** before Istanbul a non-zero byte cost 68 gas instead of 16 (EIP-2028) */
+const FRONTIER_BYTE_SURCHARGE = 52
+/** EIP-7702: refund for an authority whose account exists */
 export const AUTHORIZATION_REFUND = 12_500n
 export const GAS_PER_BLOB = 131_072n
 
-type Priced = Pick<Message, 'to' | 'data' | 'accessList' | 'authorizationList'>
+type PricedMessage = Pick<Message, 'to' | 'data' | 'accessList' | 'authorizationList'>
 
-/** Gas that a message costs before its first opcode runs. */
-export function intrinsicGas(message: Priced, rules: Rules): bigint {
+/** Returns the gas that a message costs before its first opcode. */
+export function intrinsicGas(message: PricedMessage, rules: Rules): bigint {
   return BigInt(intrinsic(message, rules))
 }
 
-/** EIP-7623: the least that a message with this data pays; 0n before Prague. */
+/** EIP-7623: minimum gas for a message with this data; 0n before Prague. */
 export function floorGas({ data }: Pick<Message, 'data'>, rules: Rules): bigint {
   return BigInt(floor(data, rules))
 }
 
-/** Answers the intrinsic gas. @throws {InvalidTransaction} the limit is below it, or below the floor */
-export function requireGas(message: Priced & { readonly gas: bigint | number }, rules: Rules): number {
+/** Returns the intrinsic gas. @throws {InvalidTransaction} the gas limit is below it, or below the floor */
+export function checkIntrinsicGas(message: PricedMessage & { readonly gas: bigint | number }, rules: Rules): number {
   const limit = Number(message.gas)
-  const before = intrinsic(message, rules)
-  if (limit < before) throw new InvalidTransaction('intrinsic-gas', `intrinsic gas too low: have ${message.gas}, want ${before}`)
-  const least = floor(message.data, rules)
-  if (limit >= least) return before
-  throw new InvalidTransaction('floor-gas', `insufficient gas for floor data gas cost: have ${message.gas}, want ${least}`)
+  const required = intrinsic(message, rules)
+  if (limit < required) throw new InvalidTransaction('intrinsic-gas', `intrinsic gas too low: have ${message.gas}, want ${required}`)
+  const minimum = floor(message.data, rules)
+  if (limit >= minimum) return required
+  throw new InvalidTransaction('floor-gas', `insufficient gas for floor data gas cost: have ${message.gas}, want ${minimum}`)
 }
 
-/** How much of the used gas refunds may return at most (EIP-3529 since London). */
+/** Returns the maximum refund (EIP-3529 since London). */
 export function refundCap(gasUsed: bigint, rules: Rules): bigint {
   return gasUsed / (rules.has('london') ? 5n : 2n)
 }
 
-function intrinsic(message: Priced, rules: Rules): number {
+function intrinsic(message: PricedMessage, rules: Rules): number {
   const creation = message.to === null
   let gas = IntrinsicGas.TRANSACTION + dataGas(message.data, rules)
   if (creation && rules.has('homestead')) gas += IntrinsicGas.CREATION
@@ -48,25 +48,25 @@ function intrinsic(message: Priced, rules: Rules): number {
 }
 
 function floor(data: Uint8Array, rules: Rules): number {
-  return pricesUnder(rules).hasFloor ? IntrinsicGas.TRANSACTION + IntrinsicGas.FLOOR_TOKEN * tokensIn(data) : 0
+  return dataPrices(rules).hasFloor ? IntrinsicGas.TRANSACTION + IntrinsicGas.FLOOR_TOKEN * tokensIn(data) : 0
 }
 
 function dataGas(data: Uint8Array, rules: Rules): number {
   const tokens = tokensIn(data)
-  const others = (tokens - data.length) / 3 // bytes that are not zero have three tokens more than they are
-  return tokens * IntrinsicGas.TOKEN + others * pricesUnder(rules).byteMore
+  const nonZeroBytes = (tokens - data.length) / 3 // a non-zero byte counts as four tokens
+  return tokens * IntrinsicGas.TOKEN + nonZeroBytes * dataPrices(rules).byteSurcharge
 }
 
-/** What the rules say of data; those that were asked for last, for looking forks up takes as long as counting what is in a small call. */
-function pricesUnder(rules: Rules): { readonly rules: Rules; readonly hasFloor: boolean; readonly byteMore: number } {
+/** Cached for the last rules: looking up forks takes as long as counting the tokens of a small call. */
+function dataPrices(rules: Rules): { readonly rules: Rules; readonly hasFloor: boolean; readonly byteSurcharge: number } {
   if (lastPrices?.rules === rules) return lastPrices
-  lastPrices = { rules, hasFloor: rules.has('prague'), byteMore: rules.has('istanbul') ? 0 : FRONTIER_BYTE_MORE }
+  lastPrices = { rules, hasFloor: rules.has('prague'), byteSurcharge: rules.has('istanbul') ? 0 : FRONTIER_BYTE_SURCHARGE }
   return lastPrices
 }
 
-let lastPrices: ReturnType<typeof pricesUnder> | null = null
+let lastPrices: ReturnType<typeof dataPrices> | null = null
 
-/** Asked up to three times for one message, so the last answer is kept. */
+/** Cached for the last data: one message needs it up to three times. */
 function tokensIn(data: Uint8Array): number {
   if (data === lastData) return lastTokens
   lastTokens = IntrinsicGas.tokens(data)

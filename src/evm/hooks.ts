@@ -1,4 +1,4 @@
-/** What the traced module calls; see runtime/hooks.ts. Gas that is a number is exact up to 2^53. */
+/** Imports of the traced module (runtime/hooks.ts). Gas as a number is exact up to 2^53. */
 export interface Hooks {
   step(pc: number, op: number, gas: number, depth: number, sp: number, base: number): void
   fault(reason: number, left: number): void
@@ -14,11 +14,10 @@ export interface Hooks {
     precompile: number,
     left: bigint,
   ): void
-  leave(depth: number, status: number, output: number, size: number, used: bigint): void
+  exit(depth: number, status: number, output: number, size: number, used: bigint): void
   log(at: number): void
 }
 
 const nothing = () => {}
 
-/** Nobody listens. */
-export const NO_HOOKS: Hooks = { step: nothing, fault: nothing, enter: nothing, leave: nothing, log: nothing }
+export const NO_HOOKS: Hooks = { step: nothing, fault: nothing, enter: nothing, exit: nothing, log: nothing }

@@ -1,8 +1,8 @@
 import { EMPTY_CODE_HASH, Hash, Hex } from '../eth/index.ts'
 import type { Address } from '../eth/index.ts'
 import { type Hooks, NO_HOOKS } from './hooks.ts'
-import { KnownSlots } from './knownslots.ts'
-import { KNOWN_ACCOUNTS_MAX } from './limits.ts'
+import { SlotCache } from './slotcache.ts'
+import { ACCOUNT_CACHE_MAX } from './limits.ts'
 import {
   A_ADDRESS,
   A_BALANCE,
@@ -15,7 +15,7 @@ import {
   DIRTY_ACCOUNTS,
   DIRTY_SLOTS,
   EXISTS,
-  HOST,
+  HOST_SCRATCH,
   RETURN,
   RETURN_END,
   S_KEY,
@@ -25,39 +25,34 @@ import {
 } from './runtime/layout.ts'
 import type { Tier } from './jit/index.ts'
 import type { BlockContext } from './message.ts'
-import type { Precompile } from './precompiled/precompile.ts'
+import type { Precompile } from './precompiles/precompile.ts'
 import type { Account, StateReader } from './state.ts'
 import fast from './wasm/fast.ts'
 import traced from './wasm/traced.ts'
+import { WebAssembly } from './webassembly.ts'
 
-// Node has it; the ECMAScript library of TypeScript does not, and the DOM's is not wanted.
-declare const WebAssembly: {
-  readonly Module: new (bytes: Uint8Array<ArrayBuffer>) => object
-  readonly Instance: new (module: object, imports: object) => { readonly exports: object }
-}
-
-/** What src/evm/runtime/index.ts exports. Pointers and sizes are numbers, gas is a bigint. */
+/** Exports of src/evm/runtime/index.ts. Pointers and sizes are numbers, gas is a bigint. */
 interface Runtime {
   readonly memory: { readonly buffer: ArrayBuffer }
   execute(creation: number, inputSize: number, gas: bigint): number
-  answer(from: number, target: number, inputSize: number, gas: number, fuel: number): number
+  executeCall(from: number, target: number, inputSize: number, gas: number, fuel: number): number
   account(address: number): number
   slot(account: number, key: number): number
   cachedAccount(address: number): number
   cachedSlot(account: number, key: number): number
-  staleAccount(account: number): void
-  staleSlot(slot: number): void
+  invalidateAccount(account: number): void
+  invalidateSlot(slot: number): void
   touch(account: number): void
-  ensure(account: number): void
+  ensureExists(account: number): void
   remove(account: number): void
-  original(slot: number): number
+  originalValue(slot: number): number
   setSlot(slot: number, value: number): void
   setCode(account: number, source: number, size: number): void
   codeOf(account: number): number
   codeByHash(hash: number): number
-  recordOf(hash: number): number
-  newCode(hash: number, size: number): number
-  analyse(code: number): void
+  findCodeRecord(hash: number): number
+  allocateCode(hash: number, size: number): number
+  markJumpDestinations(code: number): void
   delegateOf(account: number): number
   warmAccount(account: number): void
   warmSlot(slot: number): void
@@ -65,20 +60,20 @@ interface Runtime {
   revertTo(mark: number): void
   beginTransaction(): void
   removeTouchedEmpty(): void
-  settled(): void
-  forget(): void
-  forgetCodes(): void
-  returned(size: number): void
+  markClean(): void
+  clearState(): void
+  clearCodes(): void
+  setReturnSize(size: number): void
   setFuel(fuel: number): void
-  /** before anything else */
+  /** called first */
   setSeed(seed: bigint): void
-  clearExhausted(): void
+  clearTrapReason(): void
   currentEpoch(): number
   currentMessage(): number
-  setTier(mostActive: number, promoteAt: number, first: number): void
-  release(): number
-  isCrowded(): number
-  isFullOfCodes(): number
+  setTier(depthMax: number, promoteAt: number, firstSlot: number): void
+  releaseState(): number
+  isNearlyFull(): number
+  areCodesNearlyFull(): number
   accountsUsed(): number
   dirtyAccounts(): number
   dirtySlots(): number
@@ -92,88 +87,88 @@ interface Runtime {
   readonly returnSize: { readonly value: number }
   readonly memorySize: { readonly value: number }
   readonly memoryBase: { readonly value: number }
-  readonly exhausted: { readonly value: number }
+  readonly trapReason: { readonly value: number }
 }
 
-/** What a run asks of its host besides state. */
-export interface Services {
-  /** 32 bytes, zeros when unknown; only for the 256 numbers before the block */
+/** Callbacks of the runtime besides state access. */
+export interface HostCallbacks {
+  /** 32 bytes, zeros if unknown; called only for the 256 numbers before the block */
   blockHash(number: number): Uint8Array
   precompile(number: number): Precompile | null
-  /** fuel for the next stretch; 0: the time is up */
+  /** fuel until the next call; 0: time is up */
   refuel(): number
-  /** Between two pieces of a long computation. Throws OutOfTime. */
-  look(): void
-  /** told why a precompile failed */
-  failed(reason: string): void
+  /** Called repeatedly in a long computation. @throws {OutOfTime} */
+  checkDeadline(): void
+  /** receives the error of a precompile */
+  onPrecompileError(reason: string): void
 }
 
-const LOW = (1n << 64n) - 1n
+const U64_MAX = (1n << 64n) - 1n
 
 const modules = new Map<boolean, object>()
 
 /**
- * One instance of the runtime: its memory, seen from here. It reads through to `reader` and remembers what it read, so
- * whoever changes the reader says what has become stale (`follow` in pool.ts) or forgets everything.
+ * One instance of the runtime and typed access to its memory. It reads through `reader` and caches what it read, so a change of the reader
+ * requires `invalidate` or `clear` (`switchState` in instancepool.ts).
  */
 export class Instance {
   readonly runtime: Runtime
   readonly isTraced: boolean
-  reader: StateReader = NOWHERE
-  services: Services = NO_SERVICES
+  reader: StateReader = EMPTY_STATE
+  callbacks: HostCallbacks = NO_CALLBACKS
   hooks: Hooks = NO_HOOKS
-  /** of what block its memory tells */
-  told: BlockContext | null = null
-  /** compiled code, once there is any */
+  /** block whose parameters are in memory */
+  blockContext: BlockContext | null = null
+  /** Tier 1, once it has been switched on */
   tier: Tier | null = null
   #bytes = new Uint8Array()
-  #halves = new Uint32Array()
-  #words = new BigUint64Array()
-  /** addresses of account entries, by pointer, as far as they have been needed */
-  readonly #addresses = new Map<number, Address>()
-  /** the other way round, of loaded accounts: one message asks for its sender and its target again and again */
-  readonly #entries = new Map<Address, number>()
-  readonly #knownSlots = new KnownSlots()
+  #u32s = new Uint32Array()
+  #u64s = new BigUint64Array()
+  /** addresses of account entries, by pointer */
+  readonly #addressCache = new Map<number, Address>()
+  /** pointers of account entries, by address: one message looks up its sender and its target repeatedly */
+  readonly #accountCache = new Map<Address, number>()
+  readonly #slotCache = new SlotCache()
 
   constructor(isTraced: boolean) {
     this.isTraced = isTraced
     const { exports } = new WebAssembly.Instance(moduleOf(isTraced), { host: this.#imports() })
-    this.runtime = exports as Runtime // made from index.ts of the runtime
+    this.runtime = exports as Runtime // exports of runtime/index.ts
     this.runtime.setSeed(crypto.getRandomValues(new BigUint64Array(1))[0] as bigint) // one element
-    this.#look()
+    this.#refreshViews()
   }
 
-  /** Memory as it is now: it is another buffer after it has grown. */
+  /** Memory. A new view is created after growth, which detaches the old one. */
   get bytes(): Uint8Array {
-    if (this.#bytes.length === 0) this.#look()
+    if (this.#bytes.length === 0) this.#refreshViews()
     return this.#bytes
   }
 
-  get halves(): Uint32Array {
-    if (this.#halves.length === 0) this.#look()
-    return this.#halves
+  get u32s(): Uint32Array {
+    if (this.#u32s.length === 0) this.#refreshViews()
+    return this.#u32s
   }
 
-  get words(): BigUint64Array {
-    if (this.#words.length === 0) this.#look()
-    return this.#words
+  get u64s(): BigUint64Array {
+    if (this.#u64s.length === 0) this.#refreshViews()
+    return this.#u64s
   }
 
   u32(at: number): number {
-    return this.halves[at >>> 2] as number // inside of memory
+    return this.u32s[at >>> 2] as number // inside of memory
   }
 
   setU32(at: number, value: number): void {
-    this.halves[at >>> 2] = value
+    this.u32s[at >>> 2] = value
   }
 
   u64(at: number): bigint {
-    return this.words[at >>> 3] as bigint // inside of memory
+    return this.u64s[at >>> 3] as bigint // inside of memory
   }
 
-  /** A word of four limbs. */
+  /** A word: four limbs, least significant first. */
   word(at: number): bigint {
-    const { words } = this
+    const { u64s: words } = this
     const place = at >>> 3
     const low = words[place] as bigint // inside of memory, like the others
     const high = words[place + 3] as bigint
@@ -183,10 +178,10 @@ export class Instance {
   }
 
   setWord(at: number, value: bigint): void {
-    const { words } = this
+    const { u64s: words } = this
     const place = at >>> 3
     words[place] = value
-    if (value <= LOW) {
+    if (value <= U64_MAX) {
       words[place + 1] = 0n
       words[place + 2] = 0n
       words[place + 3] = 0n
@@ -197,7 +192,7 @@ export class Instance {
     words[place + 3] = value >> 192n
   }
 
-  /** A word whose value is at hand as a hash. */
+  /** Writes a word from its hex form. */
   setKey(at: number, key: Hash): void {
     const { bytes } = this
     for (let i = 0; i < 32; i++) bytes[at + 31 - i] = (nibble(key, 2 + 2 * i) << 4) | nibble(key, 3 + 2 * i)
@@ -205,8 +200,8 @@ export class Instance {
 
   key(at: number): Hash {
     const { bytes } = this
-    for (let i = 0; i < 32; i++) thirtyTwo[i] = bytes[at + 31 - i] as number // inside of memory
-    return Hex.fromBytes(thirtyTwo) as Hash // 32 bytes
+    for (let i = 0; i < 32; i++) scratch32[i] = bytes[at + 31 - i] as number // inside of memory
+    return Hex.fromBytes(scratch32) as Hash // 32 bytes
   }
 
   setAddress(at: number, address: Address): void {
@@ -214,11 +209,11 @@ export class Instance {
     for (let i = 0; i < 20; i++) bytes[at + i] = (nibble(address, 2 + 2 * i) << 4) | nibble(address, 3 + 2 * i)
   }
 
-  /** The address of an account. */
+  /** Copies the address of an account entry. */
   copyAddress(at: number, account: number): void {
-    const { halves } = this
+    const { u32s } = this
     const [from, to] = [(account + A_ADDRESS) >>> 2, at >>> 2]
-    for (let i = 0; i < 5; i++) halves[to + i] = halves[from + i] as number // inside of memory
+    for (let i = 0; i < 5; i++) u32s[to + i] = u32s[from + i] as number // inside of memory
   }
 
   address(at: number): Address {
@@ -229,7 +224,7 @@ export class Instance {
     return Hex.fromBytes(this.bytes.subarray(at, at + 32)) as Hash // 32 bytes
   }
 
-  /** A copy. */
+  /** Returns a copy. */
   slice(at: number, size: number): Uint8Array {
     return this.bytes.slice(at, at + size)
   }
@@ -237,30 +232,30 @@ export class Instance {
   // --- accounts and slots, by pointer -----------------------------------------------------------------------------------
 
   account(address: Address): number {
-    let entry = this.#entries.get(address)
+    let entry = this.#accountCache.get(address)
     if (entry !== undefined) return entry
-    this.setAddress(HOST, address)
-    entry = this.runtime.account(HOST)
-    if (this.#entries.size === KNOWN_ACCOUNTS_MAX) this.#entries.clear()
-    this.#entries.set(address, entry)
+    this.setAddress(HOST_SCRATCH, address)
+    entry = this.runtime.account(HOST_SCRATCH)
+    if (this.#accountCache.size === ACCOUNT_CACHE_MAX) this.#accountCache.clear()
+    this.#accountCache.set(address, entry)
     return entry
   }
 
   slot(account: number, key: Hash): number {
-    this.setKey(HOST, key)
-    return this.runtime.slot(account, HOST)
+    this.setKey(HOST_SCRATCH, key)
+    return this.runtime.slot(account, HOST_SCRATCH)
   }
 
-  /** As `slot`; remembers those of the account that was asked for last. */
-  knownSlot(account: number, key: Hash): number {
-    let entry = this.#knownSlots.find(account, key)
-    if (entry === undefined) this.#knownSlots.add(account, key, (entry = this.slot(account, key)))
+  /** As `slot`, cached for the account that was accessed last. */
+  cachedSlot(account: number, key: Hash): number {
+    let entry = this.#slotCache.find(account, key)
+    if (entry === undefined) this.#slotCache.add(account, key, (entry = this.slot(account, key)))
     return entry
   }
 
   addressOf(account: number): Address {
-    let address = this.#addresses.get(account)
-    if (address === undefined) this.#addresses.set(account, (address = this.address(account + A_ADDRESS)))
+    let address = this.#addressCache.get(account)
+    if (address === undefined) this.#addressCache.set(account, (address = this.address(account + A_ADDRESS)))
     return address
   }
 
@@ -273,7 +268,7 @@ export class Instance {
     return { nonce: this.u64(account + A_NONCE), balance: this.word(account + A_BALANCE), codeHash: this.hash(account + A_CODE_HASH) }
   }
 
-  /** A record's bytes, a copy. */
+  /** Returns a copy of the code. */
   code(record: number): Uint8Array {
     return this.slice(record + C_BYTES, this.u32(record + C_SIZE))
   }
@@ -288,50 +283,53 @@ export class Instance {
     for (let i = 0; i < count; i++) yield this.u32(DIRTY_SLOTS + 4 * i)
   }
 
-  /** What the reader says about an account, or about one of its slots, is another now. */
-  stale(address: Address, slot: Hash | null): void {
-    this.setAddress(HOST, address)
-    const account = this.runtime.cachedAccount(HOST)
+  /** Marks an account (`slot` null) or a slot as changed in the reader. */
+  invalidate(address: Address, slot: Hash | null): void {
+    this.setAddress(HOST_SCRATCH, address)
+    const account = this.runtime.cachedAccount(HOST_SCRATCH)
     if (account === 0) return
     if (slot === null) {
-      this.#entries.delete(address)
-      return this.runtime.staleAccount(account)
+      this.#accountCache.delete(address)
+      return this.runtime.invalidateAccount(account)
     }
-    this.#knownSlots.forget(account, slot)
-    this.setKey(HOST, slot)
-    const entry = this.runtime.cachedSlot(account, HOST)
-    if (entry !== 0) this.runtime.staleSlot(entry)
+    this.#slotCache.delete(account, slot)
+    this.setKey(HOST_SCRATCH, slot)
+    const entry = this.runtime.cachedSlot(account, HOST_SCRATCH)
+    if (entry !== 0) this.runtime.invalidateSlot(entry)
   }
 
-  #forgetPlaces(): void {
-    this.#addresses.clear()
-    this.#entries.clear()
-    this.#knownSlots.forgetAll()
+  #clearCaches(): void {
+    this.#addressCache.clear()
+    this.#accountCache.clear()
+    this.#slotCache.clear()
   }
 
-  /** Nothing of what was read is believed any more. */
-  forget(): void {
-    this.#forgetPlaces()
-    this.runtime.forget()
+  /** Drops all cached state. */
+  clear(): void {
+    this.#clearCaches()
+    this.runtime.clearState()
   }
 
-  /** Takes back what ran, and keeps nothing alive that it had: a tracer may have gathered megabytes. False: the next message might not find room. */
+  /**
+   * Reverts the message and drops references to its callbacks and hooks: a tracer may hold megabytes. Returns false if the next message
+   * might not fit.
+   */
   release(): boolean {
-    this.services = NO_SERVICES
+    this.callbacks = NO_CALLBACKS
     this.hooks = NO_HOOKS
-    return this.runtime.release() !== 0
+    return this.runtime.releaseState() !== 0
   }
 
-  /** Forgets what crowds it. Nothing may be open. */
+  /** Clears tables that are nearly full. No checkpoint may be open. */
   makeRoom(): void {
-    if (this.runtime.isCrowded() === 0) return
-    if (this.runtime.isFullOfCodes() === 0) return this.forget()
-    this.#forgetPlaces()
-    this.tier?.forgetCodes()
-    this.runtime.forgetCodes()
+    if (this.runtime.isNearlyFull() === 0) return
+    if (this.runtime.areCodesNearlyFull() === 0) return this.clear()
+    this.#clearCaches()
+    this.tier?.clearCodes()
+    this.runtime.clearCodes()
   }
 
-  // --- what the runtime asks ------------------------------------------------------------------------------------------------
+  // --- imports of the runtime ------------------------------------------------------------------------------------------------------------
 
   #imports(): object {
     return {
@@ -339,14 +337,14 @@ export class Instance {
       loadSlot: (entry: number) => this.#loadSlot(entry),
       loadCode: (hash: number) => this.#loadCode(hash),
       hasStorage: (entry: number) => this.#hasStorage(entry),
-      blockHash: (number: number, out: number) => this.bytes.set(this.services.blockHash(number), out),
+      blockHash: (number: number, out: number) => this.bytes.set(this.callbacks.blockHash(number), out),
       precompile: (number: number, input: number, size: number, gas: number) => this.#precompile(number, input, size, gas),
-      refuel: () => this.services.refuel(),
+      refuel: () => this.callbacks.refuel(),
       promote: (code: number) => this.tier?.promote(code) ?? 0,
       step: (pc: number, op: number, gas: number, depth: number, sp: number, base: number) => this.hooks.step(pc, op, gas, depth, sp, base),
       fault: (reason: number, left: number) => this.hooks.fault(reason, left),
       enter: (...entered: Parameters<Hooks['enter']>) => this.hooks.enter(...entered),
-      leave: (...left: Parameters<Hooks['leave']>) => this.hooks.leave(...left),
+      exit: (...exited: Parameters<Hooks['exit']>) => this.hooks.exit(...exited),
       log: (at: number) => this.hooks.log(at),
     }
   }
@@ -354,7 +352,7 @@ export class Instance {
   #loadAccount(entry: number): void {
     const account = this.reader.account(this.addressOf(entry))
     this.setU32(entry + A_FLAGS, account === null ? 0 : EXISTS)
-    this.words[(entry + A_NONCE) >>> 3] = account?.nonce ?? 0n
+    this.u64s[(entry + A_NONCE) >>> 3] = account?.nonce ?? 0n
     this.setWord(entry + A_BALANCE, account?.balance ?? 0n)
     const codeHash = account?.codeHash ?? EMPTY_CODE_HASH
     if (codeHash === EMPTY_CODE_HASH) this.bytes.set(EMPTY, entry + A_CODE_HASH)
@@ -368,62 +366,62 @@ export class Instance {
 
   #loadCode(at: number): number {
     const hash = this.hash(at)
-    const code = hash === EMPTY_CODE_HASH ? NOTHING : this.reader.code(hash)
-    const record = this.runtime.newCode(at, code.length)
+    const code = hash === EMPTY_CODE_HASH ? NO_BYTES : this.reader.code(hash)
+    const record = this.runtime.allocateCode(at, code.length)
     this.bytes.set(code, record + C_BYTES)
-    this.runtime.analyse(record)
+    this.runtime.markJumpDestinations(record)
     return record
   }
 
-  /** Only for a creation at an address without nonce and code: what the reader holds, unless it was cleared here since. */
+  /** Called for a creation at an address without nonce and code (EIP-7610). */
   #hasStorage(account: number): number {
     for (const _ of this.slotsOf(account)) return 1
     return 0
   }
 
-  /** The slots of an account that are not zero. */
+  /** The non-zero slots of an account. */
   *slotsOf(account: number): Iterable<Hash> {
-    const own = new Map<Hash, boolean>()
-    // Each creation asks, so this must not look at what others have written.
+    const changed = new Map<Hash, boolean>()
+    // Follows the account's dirty slots only: each creation calls this, so its cost must not depend on other accounts.
     for (let slot = this.u32(account + A_CHANGED); slot !== 0; slot = this.u32(slot + S_NEXT)) {
-      own.set(this.key(slot + S_KEY), this.word(slot + S_VALUE) !== 0n)
+      changed.set(this.key(slot + S_KEY), this.word(slot + S_VALUE) !== 0n)
     }
-    for (const slot of this.reader.slots(this.addressOf(account))) if (!own.has(slot)) yield slot
-    for (const [slot, holds] of own) if (holds) yield slot
+    for (const slot of this.reader.slots(this.addressOf(account))) if (!changed.has(slot)) yield slot
+    for (const [slot, holds] of changed) if (holds) yield slot
   }
 
   #precompile(number: number, input: number, size: number, gas: number): number {
-    const precompile = this.services.precompile(number)
-    if (precompile === null) throw new Error(`the rules have a precompile ${number} that nobody wrote`)
+    const precompile = this.callbacks.precompile(number)
+    if (precompile === null) throw new Error(`precompile ${number} is active but not implemented`)
     const view = this.bytes.subarray(input, input + size)
     const cost = precompile.gas(view)
     if (cost > gas) return UNPAID
-    const output = precompile.run(view, this.#lookAtClock)
+    const output = precompile.run(view, this.#checkDeadline)
     if (typeof output === 'string') {
-      this.services.failed(output)
+      this.callbacks.onPrecompileError(output)
       return FAILED
     }
     if (output.length > RETURN_END - RETURN) return UNPAID
     this.bytes.set(output, RETURN)
-    this.runtime.returned(output.length)
+    this.runtime.setReturnSize(output.length)
     return cost
   }
 
-  readonly #lookAtClock = () => this.services.look()
+  readonly #checkDeadline = () => this.callbacks.checkDeadline()
 
-  #look(): void {
+  #refreshViews(): void {
     const { buffer } = this.runtime.memory
     this.#bytes = new Uint8Array(buffer)
-    this.#halves = new Uint32Array(buffer)
-    this.#words = new BigUint64Array(buffer)
+    this.#u32s = new Uint32Array(buffer)
+    this.#u64s = new BigUint64Array(buffer)
   }
 }
 
 const FAILED = -1
 const UNPAID = -2
-const NOTHING = new Uint8Array()
+const NO_BYTES = new Uint8Array()
 const EMPTY = Hash.toBytes(EMPTY_CODE_HASH)
-const thirtyTwo = new Uint8Array(32)
+const scratch32 = new Uint8Array(32)
 
 function moduleOf(isTraced: boolean): object {
   let module = modules.get(isTraced)
@@ -436,24 +434,24 @@ function moduleOf(isTraced: boolean): object {
   return module
 }
 
-/** Of a digit 0-9a-f. */
+/** Value of a hex digit, 0-9 or a-f. */
 function nibble(text: string, at: number): number {
   const code = text.charCodeAt(at)
-  return (code & 15) + 9 * (code >>> 6) // no branch: nothing foresees digits
+  return (code & 15) + 9 * (code >>> 6) // branch-free: hex digits are unpredictable
 }
 
-/** No state: what an instance reads before anybody has it. */
-const NOWHERE: StateReader = {
+/** The state of an instance before its first lease. */
+const EMPTY_STATE: StateReader = {
   account: () => null,
-  code: () => NOTHING,
+  code: () => NO_BYTES,
   storage: () => 0n,
   slots: () => [],
 }
 
-const NO_SERVICES: Services = {
+const NO_CALLBACKS: HostCallbacks = {
   blockHash: () => new Uint8Array(32),
   precompile: () => null,
   refuel: () => 0,
-  look: () => {},
-  failed: () => {},
+  checkDeadline: () => {},
+  onPrecompileError: () => {},
 }

@@ -1,27 +1,29 @@
-/** EIP-4788 and EIP-2935 system calls run with this much gas. */
+/** Gas of EIP-4788 and EIP-2935 system calls. */
 export const SYSTEM_CALL_GAS = 30_000_000n
 
-/** Instances of each of the two builds that rest: one for each of the newest states that are asked for, and a spare one. Each has
- * reserved 1 GB of addresses and uses what it touched, about 2 MB. */
+/**
+ * Idle instances per build: one for each of the newest states in use and a spare one. Each reserves 1 GB of address space and uses what it
+ * touched, about 2 MB.
+ */
 export const IDLE_INSTANCES_MAX = 4
 
-/** So many rest before one of them is moved to another state: else calls on `latest` and `pending` would push one to and fro. */
-export const INSTANCES_BEFORE_MOVING = 2
+/** Idle instances before one is moved to another state; fewer would make calls on `latest` and `pending` invalidate each other's. */
+export const IDLE_BEFORE_REUSE = 2
 
-/** An instance whose frames' memories have grown beyond this does not rest, for wasm memory never shrinks. Calls that are no attack take less. */
-export const GROWN_BYTES_MAX = 64 * 2 ** 20
+/** An instance whose memory grew beyond this is discarded, because wasm memory never shrinks. Ordinary calls stay far below. */
+export const IDLE_GROWTH_BYTES_MAX = 64 * 2 ** 20
 
-/** Above so many changed keys it is cheaper to read everything anew. */
-export const FOLLOWED_KEYS_MAX = 20_000
+/** Above this many changed keys it is cheaper to clear the tables. */
+export const INVALIDATED_KEYS_MAX = 20_000
 
-/** What a run gets to burn between two looks at the clock, in jumps and eighths of the bytes between them: 1 to 5 ms, 30 of the dearest. */
-export const FUEL_PER_LOOK = 100_000
+/** Fuel between two readings of the clock. A jump burns 1, plus 1 per 8 bytes of code: 1 to 5 ms, 30 ms for the slowest opcodes. */
+export const FUEL_PER_CLOCK_CHECK = 100_000
 
-/** Steps that a tracer hears of between two looks at the clock: about a millisecond, more when it copies memory. */
-export const STEPS_PER_LOOK = 1_024
+/** Traced steps between two readings of the clock: about 1 ms, more if the tracer copies memory. */
+export const STEPS_PER_CLOCK_CHECK = 1_024
 
-/** Accounts that an instance finds by their address without asking the runtime: one message asks for its sender and its target again and again. */
-export const KNOWN_ACCOUNTS_MAX = 256
+/** Accounts that an instance finds by address without calling the runtime. */
+export const ACCOUNT_CACHE_MAX = 256
 
-/** And slots of one account: many times what a transaction of an OP chain asks of L1Block. */
-export const KNOWN_SLOTS_MAX = 64
+/** Slots of one account, many times the number of L1Block slots that a transaction of an OP chain reads. */
+export const SLOT_CACHE_MAX = 64

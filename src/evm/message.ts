@@ -3,7 +3,7 @@ import type { Tracer } from './trace/tracer.ts'
 import type { Deadline } from './deadline.ts'
 import type { ChainConfig, Rules } from './forks.ts'
 
-/** What the EVM sees of the block it runs in. */
+/** Block parameters visible to the EVM. */
 export interface BlockEnv {
   readonly number: number
   /** seconds */
@@ -17,18 +17,18 @@ export interface BlockEnv {
   /** wei; null before Cancun. 1n on OP chains */
   readonly blobBaseFee: bigint | null
   readonly parentBeaconBlockRoot: Hash | null
-  /** BLOCKHASH: called only for the 256 numbers below `number`; null when unknown */
+  /** BLOCKHASH: called only for the 256 numbers below `number`; null if unknown */
   readonly blockHash: (number: number) => Hash | null
 }
 
-/** Everything one block fixes for the transactions in it. */
+/** Everything that is constant for the transactions of a block. */
 export interface BlockContext {
   readonly config: ChainConfig
   readonly rules: Rules
   readonly env: BlockEnv
 }
 
-/** What can be executed. Every Transaction is one; a call request is turned into one. */
+/** A transaction or a call in the form that the engine executes. */
 export interface Message {
   readonly type: TransactionType
   readonly from: Address
@@ -44,37 +44,37 @@ export interface Message {
   readonly blobVersionedHashes: readonly Hash[]
   readonly authorizationList: readonly Authorization[]
   readonly deposit: DepositFields | null
-  /** the envelope, from which the L1 data fee is computed; null: no L1 fee (calls) */
+  /** the encoded transaction, input of the L1 data fee; null: no L1 fee (calls) */
   readonly raw: Uint8Array | null
 }
 
-/** Which of a transaction's rules hold. A real transaction has none of them set. */
+/** Checks and effects to change. None is set for an ordinary transaction. */
 export interface ExecuteOptions {
-  /** eth_call, eth_estimateGas, simulateV1 without validation: nonce and sender-has-code are not looked at */
+  /** skips the nonce and sender-has-code checks: eth_call, eth_estimateGas, eth_simulateV1 without validation */
   readonly skipNonce?: boolean
-  /** fees are neither checked against the base fee nor bought nor paid; BASEFEE and BLOBBASEFEE read 0 unless `env` says otherwise */
+  /** fees are neither checked nor charged; BASEFEE and BLOBBASEFEE return the values of `env` */
   readonly skipFees?: boolean
-  /** impersonated senders: they may be contracts (EIP-3607 does not hold) */
-  readonly anySender?: boolean
-  /** calls: the EIP-7825 cap of a transaction's gas does not hold */
+  /** skips the sender-has-code check (EIP-3607): impersonated senders may be contracts */
+  readonly skipSenderCheck?: boolean
+  /** skips the transaction gas cap (EIP-7825): calls */
   readonly skipGasCap?: boolean
-  /** collect the EIP-2930 list of what was touched */
+  /** collects the EIP-2930 access list; requires a traced world */
   readonly accessList?: boolean
-  /** calls: nobody asks which logs there were, and none are answered */
+  /** the result contains no logs: calls */
   readonly skipLogs?: boolean
-  /** add an ERC-20-shaped Transfer log at 0xeee…eee for every movement of ether (eth_simulateV1 traceTransfers) */
+  /** adds an ERC-20 Transfer log at 0xeee…eee for each movement of ether (eth_simulateV1 traceTransfers); requires a traced world */
   readonly transferLogs?: boolean
-  /** hears of every step. Like the two above it needs a world that is made with `{ traced: true }`, and only one of the three can be had at a time */
+  /** receives every step; requires a traced world (`{ traced: true }`), and excludes the two options above */
   readonly tracer?: Tracer
-  /** precompiles found elsewhere: from new address to the precompile's own; the old addresses are plain accounts */
+  /** new address of a precompile to its standard address; the standard addresses become ordinary accounts */
   readonly movedPrecompiles?: ReadonlyMap<Address, Address>
-  /** precompiles that were overridden with code and so are ordinary accounts */
+  /** precompiles replaced by code overrides, which become ordinary accounts */
   readonly maskedPrecompiles?: ReadonlySet<Address>
-  /** calls: nobody is served meanwhile, so there is an end */
+  /** time limit of calls, which block the thread */
   readonly deadline?: Deadline
 }
 
-/** How the outermost frame ended. `reason` of a halt is in geth's words: `out of gas`, `invalid opcode: INVALID`, … */
+/** How the outermost frame ended. `reason` is geth's message: `out of gas`, `invalid opcode: INVALID`, … */
 export type Outcome = { readonly kind: 'success' } | { readonly kind: 'revert' } | { readonly kind: 'halt'; readonly reason: string }
 
 export interface Executed {
@@ -82,25 +82,25 @@ export interface Executed {
   /** return data, or revert data, or the deployed code */
   readonly output: Uint8Array
   readonly logs: readonly Log[]
-  /** after refunds and the calldata floor: what the receipt says */
+  /** after refunds and the calldata floor, as in the receipt */
   readonly gasUsed: bigint
-  /** before refunds: the least gas limit that this execution needed, floor included, is at most this (plus the 1/64 rule) */
+  /** before refunds, floor included: an upper bound of the gas limit needed, apart from the 63/64 rule */
   readonly gasUsedBeforeRefund: bigint
   readonly effectiveGasPrice: bigint
   readonly contractAddress: Address | null
-  /** OP chains, else null */
+  /** null: L1 chain */
   readonly l1: L1Cost | null
-  /** type 3: blob gas; OP Jovian: data-availability footprint; else null */
+  /** type 3: blob gas; OP Jovian: data-availability footprint; otherwise null */
   readonly blobGasUsed: bigint | null
   readonly blobGasPrice: bigint | null
-  /** deposits, else null: the sender's nonce before */
+  /** deposits: the sender's nonce before; otherwise null */
   readonly depositNonce: bigint | null
-  /** with `accessList`, else null; without sender, target and precompiles, as eth_createAccessList answers */
+  /** with `accessList`, otherwise null; without sender, target and precompiles, as eth_createAccessList returns */
   readonly accessList: readonly AccessListItem[] | null
 }
 
-/** A call that pays nothing, sends nothing and changes nothing, of which only the answer is wanted. */
-export interface Question {
+/** A call without value, fees and side effects (geth: CallMsg). */
+export interface CallMessage {
   readonly from: Address
   readonly to: Address
   readonly data: Uint8Array
@@ -108,5 +108,5 @@ export interface Question {
   readonly gas: number
 }
 
-/** Takes what a call answers: `size` bytes of return data, or of revert data, from `at` on. They stand there until this returns. */
-export type Listener<T> = (outcome: Outcome, bytes: Uint8Array, at: number, size: number) => T
+/** Receives the result of a call: `size` bytes of return or revert data at `at`, valid until it returns. */
+export type OnCallResult<T> = (outcome: Outcome, bytes: Uint8Array, at: number, size: number) => T

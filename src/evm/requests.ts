@@ -4,7 +4,7 @@ import type { Address, Log } from '../eth/index.ts'
 /** DepositEvent(bytes,bytes,bytes,bytes,bytes) of the beacon deposit contract. */
 const DEPOSIT_EVENT = Hash.from('0x649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5')
 
-/** Where its five fields lie in the event's ABI data: public key, credentials, amount, signature, index. */
+/** Positions of its five fields in the ABI data: public key, credentials, amount, signature, index. */
 const FIELDS = [
   { start: 192, end: 240 },
   { start: 288, end: 320 },
@@ -14,7 +14,7 @@ const FIELDS = [
 ] as const
 const EVENT_SIZE = 576
 
-/** EIP-6110: the deposits that the block's logs tell of, in the form that the consensus layer reads. */
+/** EIP-6110: the deposit requests in the logs of a block, in the encoding of the consensus layer. */
 export function depositRequests(logs: Iterable<Log>, contract: Address): Uint8Array {
   const parts: Uint8Array[] = []
   for (const { address, topics, data } of logs) {
@@ -24,7 +24,7 @@ export function depositRequests(logs: Iterable<Log>, contract: Address): Uint8Ar
   return concat(parts)
 }
 
-/** EIP-7685: `lists` stand in order of their type, from 0; one that is empty is left out. */
+/** EIP-7685: `lists` by request type from 0; empty ones are omitted. */
 export function requestsHash(lists: readonly Uint8Array[]): Hash {
   const digests = lists.flatMap((data, type) => (data.length === 0 ? [] : [sha256(concat([Uint8Array.of(type), data]))]))
   return Hash.from(sha256(concat(digests)))

@@ -3,7 +3,7 @@ import { Hex } from '../eth/index.ts'
 const ERROR_STRING = '08c379a0'
 const PANIC = '4e487b71'
 
-/** Solidity's panic codes in geth's words (accounts/abi). */
+/** Solidity's panic codes with geth's messages (accounts/abi). */
 const PANICS: ReadonlyMap<bigint, string> = new Map([
   [0x00n, 'generic panic'],
   [0x01n, 'assert(false)'],
@@ -17,7 +17,7 @@ const PANICS: ReadonlyMap<bigint, string> = new Map([
   [0x51n, 'uninitialized function'],
 ])
 
-/** What Error(string) or Panic(uint256) says; null for other data. */
+/** Returns the message of Error(string) or Panic(uint256); null for other data. */
 export function revertReason(output: Uint8Array): string | null {
   const selector = Buffer.from(output.subarray(0, 4)).toString('hex')
   const words = output.subarray(4)
@@ -31,7 +31,7 @@ function errorString(words: Uint8Array): string | null {
   const at = words.length < 64 ? 0n : word(words, 0)
   if (at !== 32n) return null
   const length = word(words, 32)
-  // Solidity pads to whole words; hand-written assembly often does not.
+  // Solidity pads to whole words, hand-written assembly often does not.
   return length > BigInt(words.length - 64) ? null : Buffer.from(words.subarray(64, 64 + Number(length))).toString('utf8')
 }
 

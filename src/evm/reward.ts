@@ -5,7 +5,7 @@ import type { World } from './world.ts'
 
 const ETHER = 10n ** 18n
 
-/** Proof of work: the miner, the miner's share for each ommer, and the ommers' own miners (yellow paper 11.3). */
+/** Proof-of-work rewards for the miner, per ommer included, and for the ommers' miners (Yellow Paper 11.3). */
 export function payMiners({ rules, env }: BlockContext, world: World, ommers: readonly Header[]): void {
   const reward = blockReward(rules)
   for (const { coinbase, number } of ommers) {

@@ -4,7 +4,7 @@ import { contextOf, Memory, opConfig } from './evm.fixture.ts'
 import { fastLzSize } from './fastlz.ts'
 import { daFootprint, L1_BLOCK, l1Cost, operatorFee } from './rollup.ts'
 
-/** A real transaction of Base with its fee, from the node's own tests. */
+/** A transaction of Base with its fee, from the node's tests. */
 const BASE_TRANSACTION = Hex.toBytes(
   '0x02f86c8221058034839a4ae283021528942f16386bb37709016023232523ff6d9daf444be380841249c58bc080a001b927eda2af9b00b52a57be0885e0303c39dd2831732e14051c2336470fd468a0681bf120baf562915841a48601c2b54a6742511e535cf8f71c95115af7ff63bd',
 )
@@ -19,7 +19,7 @@ const { rules: isthmus } = contextOf(opConfig('isthmus'))
 const { rules: jovian } = contextOf(opConfig('jovian'))
 
 describe('the data fee', () => {
-  test('is what Base charged', () => {
+  test('equals the fee charged by Base', () => {
     const state = l1Block(14_121_491_676n, 1_324_954_204n, 2_269n, 1_055_762n)
     expect(fastLzSize(BASE_TRANSACTION)).toBe(115)
     expect(l1Cost(BASE_TRANSACTION, fjord, state)).toEqual({
@@ -35,7 +35,7 @@ describe('the data fee', () => {
     })
   })
 
-  test('above the least size follows the regression', () => {
+  test('follows the regression above the minimum size', () => {
     const raw = Uint8Array.from({ length: 400 }, (_, i) => (Math.imul(i, 2_654_435_761) >>> 13) & 0xff)
     const size = -42_585_600n + 836_500n * BigInt(fastLzSize(raw))
     expect(size).toBeGreaterThan(100_000_000n)
@@ -45,7 +45,7 @@ describe('the data fee', () => {
   })
 })
 
-test('operator parameters lie in slot 8: constant in the low 8 bytes, then 4 of scalar, then 2 of footprint', () => {
+test('operator parameters are in slot 8: constant in the low 8 bytes, scalar in 4, footprint in 2', () => {
   const word = (0x0190n << 96n) | (5n << 64n) | 9n
   const state = l1Block(0n, 0n, 0n, 0n, word)
   expect(l1Cost(BASE_TRANSACTION, isthmus, state)).toMatchObject({
@@ -78,7 +78,7 @@ describe('FastLZ size', () => {
     expect(fastLzSize(data)).toBe(size)
   })
 
-  test('does not depend on what was asked before', () => {
+  test('does not depend on earlier calls', () => {
     const sizes = [0, 1].map(() => [new Uint8Array(500), BASE_TRANSACTION].map(fastLzSize))
     expect(sizes[1]).toEqual(sizes[0])
   })

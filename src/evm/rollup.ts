@@ -3,12 +3,12 @@ import { fastLzSize } from './fastlz.ts'
 import type { Rules } from './forks.ts'
 import type { StateReader } from './state.ts'
 
-/** The predeploy that holds what the L1 attributes deposit said last. */
+/** Predeploy that stores the values of the last L1 attributes deposit. */
 export const L1_BLOCK = predeploy('15')
-/** L2ToL1MessagePasser: since Isthmus a header holds the root of its storage. */
-export const MESSAGE_PASSER = predeploy('16')
+/** Since Isthmus the header holds its storage root. */
+export const L2_TO_L1_MESSAGE_PASSER = predeploy('16')
 
-/** Where an OP chain's fees go, tips aside: those go to the block's coinbase. */
+/** Fee recipients of an OP chain. Tips go to the block's coinbase. */
 export const BASE_FEE_VAULT = predeploy('19')
 export const L1_FEE_VAULT = predeploy('1a')
 export const OPERATOR_FEE_VAULT = predeploy('1b')
@@ -25,7 +25,7 @@ const MIN_SIZE = 100_000_000n
 const MILLION = 1_000_000n
 const DEFAULT_DA_SCALAR = 400n
 
-/** The fee parameters that hold while the block runs, as `L1Block` stores them. */
+/** Fee parameters of the current block, as stored in L1Block. */
 export interface L1Parameters {
   readonly baseFee: bigint
   readonly blobBaseFee: bigint
@@ -52,7 +52,7 @@ export function l1Parameters(rules: Rules, reader: StateReader): L1Parameters {
   }
 }
 
-/** What the envelope `raw` costs beyond execution gas on an OP chain. @throws never; Fjord and later */
+/** Returns the L1 data fee of the encoded transaction `raw` on an OP chain since Fjord, with its parameters. */
 export function l1Cost(raw: Uint8Array, rules: Rules, reader: StateReader): L1Cost {
   const parameters = l1Parameters(rules, reader)
   const size = estimatedSize(raw)
@@ -60,20 +60,20 @@ export function l1Cost(raw: Uint8Array, rules: Rules, reader: StateReader): L1Co
   return costOf(parameters, (size * 16n) / MILLION, (size * feePerByte) / (MILLION * MILLION))
 }
 
-/** Deposits pay nothing for data; their receipts show the block's parameters all the same. */
-export function freeL1Cost(rules: Rules, reader: StateReader): L1Cost {
+/** The parameters for the receipt of a deposit, which pays no data fee. */
+export function depositL1Cost(rules: Rules, reader: StateReader): L1Cost {
   return costOf(l1Parameters(rules, reader), 0n, 0n)
 }
 
-/** Wei for `gas` of execution on top of the gas price: Isthmus, and Jovian's correction of its scale. */
+/** Wei for `gas` in addition to the gas price: Isthmus, with Jovian's change of scale. */
 export function operatorFee(gas: bigint, cost: Pick<L1Cost, 'operatorFeeScalar' | 'operatorFeeConstant'>, rules: Rules): bigint {
   if (cost.operatorFeeScalar === null || cost.operatorFeeConstant === null) return 0n
   const scaled = gas * cost.operatorFeeScalar
   return (rules.hasOp('jovian') ? scaled * 100n : scaled / MILLION) + cost.operatorFeeConstant
 }
 
-/** Jovian: what `daFootprint` wants to know, alone. */
-export function footprintScalar(reader: StateReader): bigint {
+/** Jovian: the scalar of `daFootprint`. */
+export function daFootprintGasScalar(reader: StateReader): bigint {
   return daScalar(reader.storage(L1_BLOCK, OPERATOR_SLOT))
 }
 
@@ -81,15 +81,15 @@ function daScalar(operator: bigint): bigint {
   return bits(operator, 96n, 16) || DEFAULT_DA_SCALAR
 }
 
-/** Jovian: the block's share of data availability that the envelope takes, in gas. */
+/** Jovian: data-availability footprint of the encoded transaction, in gas. */
 export function daFootprint(raw: Uint8Array, daFootprintGasScalar: bigint): bigint {
   return (estimatedSize(raw) / MILLION) * daFootprintGasScalar
 }
 
-/** One envelope is asked for its fee and its footprint, and again by whoever builds a block of it. */
+/** Fee, footprint and block building use the same size. */
 const sizes = new WeakMap<Uint8Array, bigint>()
 
-/** Millionths of a byte. */
+/** In millionths of a byte. */
 function estimatedSize(raw: Uint8Array): bigint {
   const known = sizes.get(raw)
   if (known !== undefined) return known
@@ -118,11 +118,11 @@ function bits(word: bigint, offset: bigint, width: number): bigint {
 }
 
 function predeploy(low: string): Address {
-  // A constant of the OP Stack, lower case and 20 bytes by construction.
+  // constant prefix: lower case, 20 bytes
   return `0x42000000000000000000000000000000000000${low}` as Address
 }
 
 function slot(index: number): Hash {
-  // 32 bytes in lower case by construction.
+  // 32 bytes in lower case
   return `0x${index.toString(16).padStart(64, '0')}` as Hash
 }

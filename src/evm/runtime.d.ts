@@ -1,4 +1,4 @@
-// runtime/layout.ts is read by both compilers. What AssemblyScript calls its numbers:
+// Both compilers read runtime/layout.ts; these are AssemblyScript's number types.
 declare type usize = number
 declare type u32 = number
 declare type i32 = number

@@ -15,7 +15,7 @@ const DEPOSIT_EVENT = Hash.from('0x649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc08
 const KEEPS_INPUT = '0x5f355f5533600155'
 const nothing = { withdrawals: null, ommers: [], logs: [] }
 
-describe('the beginning of a block', () => {
+describe('beginBlock', () => {
   const env = { parentBeaconBlockRoot: slot(7), blockHash: () => slot(8) }
   const contracts = { [BEACON_ROOTS]: { code: KEEPS_INPUT }, [HISTORY]: { code: KEEPS_INPUT } } as const
 
@@ -37,15 +37,15 @@ describe('the beginning of a block', () => {
     expect(isUntouched(early.writes())).toBe(true)
   })
 
-  test('leaves a chain without these contracts alone', () => {
+  test('changes nothing on a chain without these contracts', () => {
     const world = new World(new Memory({}))
     beginBlock(contextOf(l1Config('prague'), env), world)
     expect(isUntouched(world.writes())).toBe(true)
   })
 })
 
-describe('the end of a block', () => {
-  // Only coinbase and number of an ommer count.
+describe('endBlock', () => {
+  // Only coinbase and number of an ommer matter.
   const ommer = (number: number) => ({ coinbase: BOB, number }) as Header
 
   test.each([
@@ -60,7 +60,7 @@ describe('the end of a block', () => {
     expect(world.balance(BOB)).toBe((reward * 7n) / 8n + (reward * 2n) / 8n)
   })
 
-  test('withdrawals are in gwei and touch', () => {
+  test('withdrawals are in gwei and touch the account', () => {
     const world = new World(new Memory({ [BOB]: {} }))
     const withdrawals = [
       { index: 0n, validatorIndex: 0n, address: ALICE, amount: 3n },
@@ -73,10 +73,10 @@ describe('the end of a block', () => {
     expect(world.account(COINBASE)).toBeNull()
   })
 
-  test('requests are hashed by kind; kinds without any are left out', () => {
+  test('requests are hashed by type; empty types are omitted', () => {
     const contract = Address.from(`0x${'de'.repeat(20)}`)
     const config = l1Config('prague', { depositContract: contract })
-    // The withdrawal queue answers one byte 0xaa, the consolidation queue nothing.
+    // The withdrawal queue returns one byte 0xaa, the consolidation queue no data.
     const world = new World(new Memory({ [WITHDRAWAL_QUEUE]: { code: '0x60aa5f5360015ff3' }, [CONSOLIDATION_QUEUE]: { code: '0x00' } }))
     const data = Uint8Array.from({ length: 576 }, (_, index) => index % 251)
     const log = { address: contract, topics: [DEPOSIT_EVENT], data }
@@ -93,7 +93,7 @@ describe('the end of a block', () => {
     expect(requestsHash).toBe(Hex.fromBytes(sha256(Buffer.concat(digests))))
   })
 
-  test('no requests: the hash of nothing; always so on OP chains since Isthmus', () => {
+  test('without requests the empty hash, as always on OP chains since Isthmus', () => {
     expect(endBlock(contextOf(l1Config('prague')), new World(new Memory({})), nothing).requestsHash).toBe(EMPTY_REQUESTS_HASH)
     expect(endBlock(contextOf(opConfig('isthmus')), new World(new Memory({})), nothing).requestsHash).toBe(EMPTY_REQUESTS_HASH)
     expect(endBlock(contextOf(opConfig('holocene')), new World(new Memory({})), nothing).requestsHash).toBeNull()

@@ -20,8 +20,8 @@ const CONSOLIDATION_QUEUE = Address.from('0x0000bbddc7ce488642fb579f8b00f3a59000
 
 const WEI_PER_GWEI = 1_000_000_000n
 
-/** What the end of a block takes from its parts. */
-export interface BlockParts {
+/** Parts of a block that its end processes. */
+export interface EndBlockInput {
   /** null before Shanghai */
   readonly withdrawals: readonly Withdrawal[] | null
   readonly ommers: readonly Header[]
@@ -30,8 +30,8 @@ export interface BlockParts {
 }
 
 /**
- * What runs before a block's first transaction: the parent's beacon root (EIP-4788) and the parent's hash (EIP-2935)
- * are stored by their contracts. A chain that has not deployed them is left alone.
+ * Runs the system calls before the first transaction: the parent beacon root (EIP-4788) and the parent hash (EIP-2935). Does nothing if the
+ * chain has not deployed their contracts.
  *
  * @throws {UnsupportedFork} OP chain before Fjord
  */
@@ -45,8 +45,8 @@ export function beginBlock(context: BlockContext, world: World): void {
   if (parentHash !== null) systemCall(HISTORY, Hash.toBytes(parentHash), context, world)
 }
 
-/** What runs behind a block's last transaction. `requestsHash` is what the header says since Prague, else null. */
-export function endBlock(context: BlockContext, world: World, { withdrawals, ommers, logs }: BlockParts): { requestsHash: Hash | null } {
+/** Runs the steps after the last transaction. Returns the requests hash of the header, null before Prague. */
+export function endBlock(context: BlockContext, world: World, { withdrawals, ommers, logs }: EndBlockInput): { requestsHash: Hash | null } {
   const { rules } = context
   const requests = requestsHashOf(context, world, logs)
   world.beginTransaction()
@@ -56,7 +56,7 @@ export function endBlock(context: BlockContext, world: World, { withdrawals, omm
   return { requestsHash: requests }
 }
 
-/** EIP-7685. OP chains know no requests (Isthmus): the hash of nothing. */
+/** EIP-7685. OP chains have no requests: the hash of the empty list since Isthmus. */
 function requestsHashOf(context: BlockContext, world: World, logs: Iterable<Log>): Hash | null {
   const { rules, config } = context
   if (rules.op !== null) return rules.hasOp('isthmus') ? EMPTY_REQUESTS_HASH : null
@@ -69,7 +69,7 @@ function requestsHashOf(context: BlockContext, world: World, logs: Iterable<Log>
   ])
 }
 
-/** Called by nobody, paid by nobody, outside the block's gas. Nothing where there is no code or the call fails. */
+/** Runs a call from the system address, without fees and outside the block's gas. Returns no data if there is no code or the call fails. */
 function systemCall(to: Address, data: Uint8Array, context: BlockContext, world: World): Uint8Array {
   if (world.codeSizeAt(to) === 0) return new Uint8Array()
   world.beginTransaction()

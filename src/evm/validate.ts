@@ -2,11 +2,11 @@ import { Address, Delegation } from '../eth/index.ts'
 import type { TransactionType } from '../eth/index.ts'
 import type { L1Fork, Rules } from './forks.ts'
 import type { BlockContext, ExecuteOptions, Message } from './message.ts'
-import { InvalidTransaction } from './refusal.ts'
+import { InvalidTransaction } from './invalidtransaction.ts'
 import { NONCE_MAX } from './state.ts'
 import type { World } from './world.ts'
 
-/** EIP-7594: per transaction, since Osaka */
+/** EIP-7594: maximum per transaction since Osaka */
 const BLOBS_MAX_OSAKA = 6
 const VERSIONED_HASH_KZG = '0x01'
 
@@ -19,14 +19,14 @@ const INTRODUCED: Readonly<Record<Exclude<TransactionType, 0x7e>, L1Fork>> = {
 }
 
 /**
- * What geth's preCheck asks before any gas is bought, in its order. Deposits are not asked: L1 has.
+ * The checks of geth's preCheck before gas is bought, in its order. Deposits are not validated.
  * @throws {InvalidTransaction}
  */
 export function validate(message: Message, context: BlockContext, world: World, options: ExecuteOptions): void {
   checkType(message.type, context)
   if (options.skipNonce !== true) checkNonce(message, world)
   if (options.skipGasCap !== true) checkGasCap(message, context)
-  if (options.skipNonce !== true && options.anySender !== true) checkSender(message, world)
+  if (options.skipNonce !== true && options.skipSenderCheck !== true) checkSender(message, world)
   if (options.skipFees !== true) checkFees(message, context)
   checkBlobs(message, context, options)
   checkAuthorizations(message)
@@ -34,12 +34,12 @@ export function validate(message: Message, context: BlockContext, world: World, 
 
 /** @throws {InvalidTransaction} */
 export function checkType(type: TransactionType, { rules }: BlockContext): void {
-  if (knowsType(type, rules)) return
+  if (isTypeSupported(type, rules)) return
   throw new InvalidTransaction('type-not-supported', `transaction type not supported: ${type}`)
 }
 
-/** True when blocks under these rules may hold this type: deposits only on OP chains, and blobs never there. */
-export function knowsType(type: TransactionType, rules: Rules): boolean {
+/** Returns true if blocks under these rules may contain this type: deposits only on OP chains, blobs never on them. */
+export function isTypeSupported(type: TransactionType, rules: Rules): boolean {
   if (type === 0x7e) return rules.op !== null
   return rules.has(INTRODUCED[type]) && (type !== 3 || rules.op === null)
 }
@@ -60,7 +60,7 @@ function checkGasCap({ gas }: Message, { config, rules }: BlockContext): void {
   throw new InvalidTransaction('gas-limit-cap', `transaction gas limit too high (cap: ${cap}, tx: ${gas})`)
 }
 
-/** EIP-3607; an account that delegates (EIP-7702) may still send. */
+/** EIP-3607; an EIP-7702 delegation is not a contract. */
 function checkSender({ from }: Message, world: World): void {
   if (world.codeSizeAt(from) === 0) return
   const code = world.codeAt(from)

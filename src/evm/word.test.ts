@@ -3,27 +3,27 @@ import { expect, test } from 'vitest'
 import { compileRuntime } from '../../scripts/runtime.mjs'
 import { keccak256 } from '../eth/index.ts'
 
-// The engine's arithmetic (runtime/word.ts, runtime/keccak.ts, runtime/hashed.ts) in a module of its own, against BigInt.
+// The arithmetic of the runtime (runtime/word.ts, keccak.ts, keccakcache.ts) in a separate module, against BigInt.
 
 type Pointers = (...pointers: number[]) => number
-/** The part of WebAssembly that is used here; its types come only with those of a browser. */
+/** The part of WebAssembly in use; TypeScript declares it only in the DOM library. */
 declare const WebAssembly: {
   readonly Module: new (bytes: Uint8Array) => object
   readonly Instance: new (module: object) => { readonly exports: { readonly memory: { readonly buffer: ArrayBuffer } } }
 }
 
-const { exports } = new WebAssembly.Instance(new WebAssembly.Module(await compileRuntime('words.ts', { pages: 64 })))
+const { exports } = new WebAssembly.Instance(new WebAssembly.Module(await compileRuntime('testexports.ts', { pages: 64 })))
 const memory = new Uint8Array(exports.memory.buffer)
 const call = (name: string): Pointers => {
   const found: unknown = Reflect.get(exports, name)
-  if (typeof found !== 'function') throw new Error(`runtime/words.ts exports no function ${name}`)
-  return found as Pointers // every function there takes and gives numbers of 32 bits
+  if (typeof found !== 'function') throw new Error(`runtime/testexports.ts exports no function ${name}`)
+  return found as Pointers // all functions there have i32 parameters and results
 }
 
 const BITS = 256n
 const SIZE = 1n << BITS
 const MAX = SIZE - 1n
-/** Above the module's own data: up to four words at a distance, then room for bytes. */
+/** Above the module's data: four words, then a byte buffer. */
 const PLACES = [0x10000, 0x10040, 0x10080, 0x100c0] as const
 const BYTES = 0x20000
 
@@ -37,7 +37,7 @@ function get(place: number): bigint {
   return value
 }
 
-/** Runs `name(out, ...inputs)`, with a place of its own for the result (`alias` -1) or with that of an input. */
+/** Runs `name(out, ...inputs)` with a separate output (`alias` -1) or with an input as output. */
 function run(name: string, inputs: readonly bigint[], alias = -1): bigint {
   const places = inputs.map((value, i) => {
     const place = PLACES[i + 1] ?? 0
@@ -61,7 +61,7 @@ function power(base: bigint, exponent: bigint): bigint {
   return result
 }
 
-/** EVM semantics, yellow paper appendix H; clz is EIP-7939. */
+/** EVM semantics, Yellow Paper appendix H; clz is EIP-7939. */
 const OPERATIONS: Record<string, (...words: [bigint, bigint, bigint]) => bigint> = {
   add: (a, b) => word(a + b),
   sub: (a, b) => word(a - b),
@@ -106,7 +106,7 @@ const EDGES = [32n, 63n, 64n, 65n, 96n, 127n, 128n, 160n, 191n, 192n, 193n, 224n
   .concat([0n, 1n, 2n, 3n, 5n, 10n, 31n, 32n, 256n, 10n ** 18n])
   .map(word)
 
-/** Limbs at which digits are guessed wrong: all ones, only the top bit, one beside them, nothing. */
+/** Limbs with wrong digit estimates: all ones, only the top bit, one off, zero. */
 const limb = fc.oneof(
   fc.constantFrom(0n, 1n, 2n, (1n << 63n) - 1n, 1n << 63n, (1n << 63n) + 1n, (1n << 64n) - 2n, (1n << 64n) - 1n),
   fc.bigInt({ min: 0n, max: (1n << 64n) - 1n }),
@@ -123,7 +123,7 @@ const anyWord = fc.oneof(
 
 const arity = (operation: (...words: never) => unknown): number => operation.length
 
-test.each(Object.entries(OPERATIONS))('%s agrees with BigInt, whatever word the result is written over', (name, operation) => {
+test.each(Object.entries(OPERATIONS))('%s agrees with BigInt for every aliasing of output and inputs', (name, operation) => {
   const count = arity(operation)
   const inputs = fc.tuple(anyWord, anyWord, anyWord)
   const alias = fc.integer({ min: -1, max: count - 1 })
@@ -135,12 +135,15 @@ test.each(Object.entries(OPERATIONS))('%s agrees with BigInt, whatever word the 
   )
 })
 
-test.each(Object.entries(OPERATIONS).filter(([, operation]) => arity(operation) === 2))('%s of every pair of edges', (name, operation) => {
-  for (const a of EDGES) {
-    for (const b of EDGES)
-      if (run(name, [a, b]) !== operation(a, b, 0n)) expect([a, b, run(name, [a, b])]).toEqual([a, b, operation(a, b, 0n)])
-  }
-})
+test.each(Object.entries(OPERATIONS).filter(([, operation]) => arity(operation) === 2))(
+  '%s of every pair of edge cases',
+  (name, operation) => {
+    for (const a of EDGES) {
+      for (const b of EDGES)
+        if (run(name, [a, b]) !== operation(a, b, 0n)) expect([a, b, run(name, [a, b])]).toEqual([a, b, operation(a, b, 0n)])
+    }
+  },
+)
 
 test.each(Object.entries(QUESTIONS))('%s agrees with BigInt', (name, question) => {
   fc.assert(
@@ -148,14 +151,14 @@ test.each(Object.entries(QUESTIONS))('%s agrees with BigInt', (name, question) =
       const b = same ? a : other
       put(PLACES[0], a)
       put(PLACES[1], b)
-      const answer = call(name)(PLACES[0], ...(arity(question) === 2 ? [PLACES[1]] : []))
-      expect(answer).toBe(Number(question(a, b)))
+      const result = call(name)(PLACES[0], ...(arity(question) === 2 ? [PLACES[1]] : []))
+      expect(result).toBe(Number(question(a, b)))
     }),
     { numRuns: 2000 },
   )
 })
 
-test('division around exact multiples: quotients that the top limbs guess one too high, or that are all ones', () => {
+test('division around exact multiples: estimated digits one too high, and digits of all ones', () => {
   const near = fc.bigInt({ min: -3n, max: 3n })
   fc.assert(
     fc.property(anyWord, anyWord, near, (divisor, quotient, off) => {
@@ -167,7 +170,7 @@ test('division around exact multiples: quotients that the top limbs guess one to
   )
 })
 
-test('divisors whose reciprocal is all but exact', () => {
+test('divisors with a nearly exact reciprocal', () => {
   const B = 1n << 64n
   fc.assert(
     fc.property(limb, limb, limb, fc.bigInt({ min: 0n, max: 2n }), (q, quotient, rest, off) => {
@@ -179,7 +182,7 @@ test('divisors whose reciprocal is all but exact', () => {
   )
 })
 
-test('products modulo 2^256 - 1, whose sums of halves overflow or come out as the modulus, and modulo powers of two', () => {
+test('products modulo 2^256 - 1, with sums of halves that overflow or equal the modulus, and modulo powers of two', () => {
   const modulus = fc.oneof(
     fc.constant(MAX),
     fc.nat(255).map((bits) => 1n << BigInt(bits)),
@@ -193,13 +196,13 @@ test('products modulo 2^256 - 1, whose sums of halves overflow or come out as th
 })
 
 test('division with the top limbs of the remainder equal to those of the divisor', () => {
-  // The case that the reciprocal cannot guess: r - d has nothing but its two lower limbs.
+  // The case outside the reciprocal's range: r - d has only its two lower limbs.
   fc.assert(
     fc.property(ofLimbs(4), ofLimbs(2), limb, (divisor, low, next) => {
       const m = divisor | (1n << 255n)
       const rest = ((m >> 128n) << 128n) | low
       fc.pre(rest < m)
-      const product = (rest << 64n) | next // as (rest * 2^64 + next) mod m, in two steps that mulmod and addmod take
+      const product = (rest << 64n) | next // (rest * 2^64 + next) mod m in two steps, with mulmod and addmod
       const shifted = run('mulmod', [rest, 1n << 64n, m])
       expect(run('addmod', [shifted, next, m])).toBe(product % m)
     }),
@@ -221,7 +224,7 @@ test("the add-back cases of Hacker's Delight and of TAOCP, in digits of 64 bits"
   for (const [a, b] of cases) expect([run('div', [a, b]), run('mod', [a, b])]).toEqual([a / b, a % b])
 })
 
-test('words and big-endian bytes', () => {
+test('conversion between words and big-endian bytes', () => {
   fc.assert(
     fc.property(anyWord, (value) => {
       put(PLACES[0], value)
@@ -242,38 +245,38 @@ test('keccak256 agrees with eth/ at every length up to two blocks and more, and 
   }
 })
 
-/** The hash of 64 bytes, and where in the table it stands. */
-function hashOfPair(pair: Uint8Array): { readonly hash: Uint8Array; readonly place: number } {
+/** The hash of 64 bytes and its bucket. */
+function cachedKeccak64(pair: Uint8Array): { readonly hash: Uint8Array; readonly place: number } {
   memory.set(pair, BYTES)
-  const place = call('hashOfPair')(BYTES)
+  const place = call('cachedKeccak64')(BYTES)
   return { hash: memory.slice(place, place + 32), place }
 }
 
-test('a pair of words has its own hash, though it was asked for before, others were since, and all but a bit of it is another', () => {
-  // What is in the table before anything is: zeros.
-  expect(hashOfPair(new Uint8Array(64)).hash).toEqual(keccak256(new Uint8Array(64)))
-  // More than there are places, a quarter of them again and again, each with one bit that is another in every byte.
+test('cachedKeccak64 is correct for repeated inputs, evictions and inputs that differ in one bit', () => {
+  // The cache initially holds zeros.
+  expect(cachedKeccak64(new Uint8Array(64)).hash).toEqual(keccak256(new Uint8Array(64)))
+  // More inputs than buckets, a quarter of them repeated, each with one bit flipped per byte.
   for (let i = 0; i < 4_000; i++) {
     const pair = new Uint8Array(64)
     pair.set(keccak256(Uint8Array.of(i % 4 === 0 ? i % 52 : i & 255, i % 4 === 0 ? 0 : i >> 8)))
-    expect(hashOfPair(pair).hash).toEqual(keccak256(pair))
+    expect(cachedKeccak64(pair).hash).toEqual(keccak256(pair))
     pair[i % 64]! ^= 1 << ((i >> 3) % 8)
-    expect(hashOfPair(pair).hash).toEqual(keccak256(pair))
+    expect(cachedKeccak64(pair).hash).toEqual(keccak256(pair))
   }
 })
 
-test('pairs of words that share a place and all but one limb have hashes of their own', () => {
+test('cachedKeccak64 distinguishes inputs in the same bucket that differ in one limb', () => {
   const chosen = (seed: number, other: number): Uint8Array => keccak256(Uint8Array.of(seed, other & 255, other >> 8))
   for (let seed = 0; seed < 10; seed++) {
     const pair = Uint8Array.of(...chosen(seed, 0), ...chosen(seed, 1))
     for (let limb = 0; limb < 64; limb += 8) {
-      const { place } = hashOfPair(pair)
-      // Any other limb will do where a place does not depend on it, else one of a thousand.
+      const { place } = cachedKeccak64(pair)
+      // Any other limb if the bucket does not depend on it, else one of a thousand.
       const other = Uint8Array.from(pair)
       let hash: Uint8Array | null = null
       for (let i = 2; hash === null && i < 2 ** 16; i++) {
         other.set(chosen(seed, i).subarray(0, 8), limb)
-        const found = hashOfPair(other)
+        const found = cachedKeccak64(other)
         if (found.place === place) hash = found.hash
       }
       expect(hash).toEqual(keccak256(other))
@@ -281,21 +284,21 @@ test('pairs of words that share a place and all but one limb have hashes of thei
   }
 })
 
-test('bytes are copied as they were, however the two places overlap', () => {
+test('copyBytes is correct for overlapping ranges', () => {
   const before = Uint8Array.from({ length: 160 }, (_, i) => i + 1)
   for (const size of [0, 31, 32, 33]) {
     for (let distance = -40; distance <= 40; distance++) {
       memory.set(before, BYTES)
       call('copyBytes')(BYTES + 60 + distance, BYTES + 60, size)
-      const wanted = before.slice().copyWithin(60 + distance, 60, 60 + size)
-      expect({ size, distance, bytes: memory.slice(BYTES, BYTES + 160) }).toEqual({ size, distance, bytes: wanted })
+      const expected = before.slice().copyWithin(60 + distance, 60, 60 + size)
+      expect({ size, distance, bytes: memory.slice(BYTES, BYTES + 160) }).toEqual({ size, distance, bytes: expected })
     }
   }
 })
 
-test.each([0, 32, 512, 544])('%i bytes are cleared, and none beside them', (size) => {
-  const wanted = new Uint8Array(800).fill(0xff).fill(0, 64, 64 + size)
+test.each([0, 32, 512, 544])('clearWords clears %i bytes and no neighbours', (size) => {
+  const expected = new Uint8Array(800).fill(0xff).fill(0, 64, 64 + size)
   memory.fill(0xff, BYTES, BYTES + 800)
   call('clearWords')(BYTES + 64, size)
-  expect(memory.slice(BYTES, BYTES + 800)).toEqual(wanted)
+  expect(memory.slice(BYTES, BYTES + 800)).toEqual(expected)
 })

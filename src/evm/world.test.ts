@@ -3,13 +3,13 @@ import { describe, expect, test } from 'vitest'
 import { Address, EMPTY_CODE_HASH, Hash } from '../eth/index.ts'
 import { ALICE, BOB, isUntouched, Memory, slot } from './evm.fixture.ts'
 import { IDLE_INSTANCES_MAX } from './limits.ts'
-import { ACCOUNTS_FULL, CODES_FULL } from './runtime/layout.ts'
+import { ACCOUNTS_SOFT_MAX, CODES_SOFT_MAX } from './runtime/layout.ts'
 import { World } from './world.ts'
 
 const base = () => new Memory({ [ALICE]: { nonce: 1n, balance: 9n, code: '0x01', storage: { 1: 11n, 2: 22n } } })
 
 describe('an overlay', () => {
-  test('shows the base until something is written, and never writes to it', () => {
+  test('shows the base until something is written, and never changes it', () => {
     const below = base()
     const world = new World(below)
     world.setStorage(ALICE, slot(1), 5n)
@@ -20,7 +20,7 @@ describe('an overlay', () => {
     expect(below.account(ALICE)?.balance).toBe(9n)
   })
 
-  test('writes only what differs from the base', () => {
+  test('returns only differences to the base', () => {
     const world = new World(base())
     world.setBalance(ALICE, 1n)
     world.setBalance(ALICE, 9n)
@@ -31,7 +31,7 @@ describe('an overlay', () => {
     expect(isUntouched(world.writes())).toBe(true)
   })
 
-  test('writes the code of changed accounts and no other', () => {
+  test('returns the code of changed accounts only', () => {
     const world = new World(base())
     const mark = world.checkpoint()
     world.setCode(BOB, Uint8Array.of(7))
@@ -40,7 +40,7 @@ describe('an overlay', () => {
     expect(isUntouched(world.writes())).toBe(true)
   })
 
-  test('clearing storage gives explicit zeros', () => {
+  test('clearing storage writes explicit zeros', () => {
     const world = new World(base())
     world.setStorage(ALICE, slot(3), 33n)
     world.clearStorage(ALICE)
@@ -53,7 +53,7 @@ describe('an overlay', () => {
     )
   })
 
-  test('remembers values at transaction start across reverts', () => {
+  test('keeps original values across reverts', () => {
     const world = new World(base())
     world.setStorage(ALICE, slot(1), 5n)
     world.beginTransaction()
@@ -67,7 +67,7 @@ describe('an overlay', () => {
     expect(world.originalStorage(ALICE, slot(1))).toBe(7n)
   })
 
-  test('removes what was touched and is empty, unless the touch was reverted; RIPEMD-160 stays touched', () => {
+  test('removes touched empty accounts unless the touch was reverted; RIPEMD-160 stays touched', () => {
     const ripemd = Address.fromBigint(3n)
     const empty = { [BOB]: {}, [ripemd]: {} }
     const world = new World(new Memory(empty))
@@ -80,14 +80,14 @@ describe('an overlay', () => {
     expect(world.account(ripemd)).toBeNull()
   })
 
-  test('holds at most 2^256 - 1 wei, whatever is added', () => {
+  test('saturates balances at 2^256 - 1', () => {
     const world = new World(base())
     world.setBalance(BOB, 2n ** 256n - 2n)
     world.addBalance(BOB, 5n)
     expect(world.balance(BOB)).toBe(2n ** 256n - 1n)
   })
 
-  test('rebased on what it wrote goes on as if it began there', () => {
+  test('continues after a rebase on its own writes', () => {
     const world = new World(base())
     world.setBalance(ALICE, 1n)
     world.setStorage(ALICE, slot(1), 5n)
@@ -100,11 +100,11 @@ describe('an overlay', () => {
     expect(world.writes().storage.get(ALICE)).toEqual(new Map([[slot(1), 11n]]))
   })
 
-  test('asks anew for a slot that it knows, where a later state has another value', () => {
+  test('reads a cached slot again if a later state has changed it', () => {
     const at = (value: bigint) => new Memory({ [ALICE]: { storage: { 1: value } } })
-    const earlier = Object.assign(at(11n), { moment: {} })
-    const later = Object.assign(at(12n), { moment: {}, changedSince: () => [{ address: ALICE, slot: slot(1) }] })
-    // So many that one of them is moved to the later state.
+    const earlier = Object.assign(at(11n), { identity: {} })
+    const later = Object.assign(at(12n), { identity: {}, changedSince: () => [{ address: ALICE, slot: slot(1) }] })
+    // Enough for one to be moved to the later state.
     const worlds = Array.from({ length: 4 }, () => new World(earlier))
     for (const world of worlds) expect(world.storage(ALICE, slot(1))).toBe(11n)
     for (const world of worlds) world.release()
@@ -115,8 +115,8 @@ describe('an overlay', () => {
     world.release()
   })
 
-  test('asks anew for a slot that it knows, where nobody knows what differs in the other state', () => {
-    // One more than may rest: at least one lives in an instance where another has lived.
+  test('reads a cached slot again if the difference to the other state is unknown', () => {
+    // More than the pool holds: at least one world reuses an instance.
     for (let value = 1n; value <= BigInt(IDLE_INSTANCES_MAX) + 1n; value++) {
       const world = new World(new Memory({ [ALICE]: { storage: { 1: value } } }))
       expect(world.storage(ALICE, slot(1))).toBe(value)
@@ -125,9 +125,9 @@ describe('an overlay', () => {
   })
 
   test.each<[string, number, (world: World, index: number) => unknown]>([
-    ['accounts', ACCOUNTS_FULL, (world, index) => world.nonce(Address.fromBigint(BigInt(index) + 2n ** 32n))],
-    ['codes', CODES_FULL, (world, index) => world.code(Hash.keccak(Uint8Array.of(index & 255, index >> 8)))],
-  ])('looks anew for what it knows when so many %s have been asked for that room was made', (_, most, ask) => {
+    ['accounts', ACCOUNTS_SOFT_MAX, (world, index) => world.nonce(Address.fromBigint(BigInt(index) + 2n ** 32n))],
+    ['codes', CODES_SOFT_MAX, (world, index) => world.code(Hash.keccak(Uint8Array.of(index & 255, index >> 8)))],
+  ])('reads cached entries again after %s filled the tables', (_, most, ask) => {
     const state = new Memory({ [ALICE]: { storage: { 1: 11n } }, [BOB]: { storage: { 1: 12n } } })
     const world = new World(state)
     expect(world.storage(ALICE, slot(1))).toBe(11n)
@@ -135,17 +135,17 @@ describe('an overlay', () => {
     for (let index = 0; index <= most; index++) ask(world, index)
     world.rebase(state)
     expect([world.storage(BOB, slot(1)), world.storage(ALICE, slot(1))]).toEqual([12n, 11n])
-    // The first who was asked for lies where the other did.
+    // After the clear the first account has the entry of the other.
     expect(world.instance.account(BOB)).toBe(place)
     world.release()
   })
 
-  test('does not overdraw', () => {
+  test('does not allow negative balances', () => {
     expect(() => new World(base()).subBalance(ALICE, 10n)).toThrow(RangeError)
   })
 })
 
-test('reverting to a mark undoes everything after it and nothing before', () => {
+test('revertTo undoes everything after the mark and nothing before', () => {
   const address = fc.constantFrom(ALICE, BOB)
   const step = fc.oneof(
     fc.tuple(fc.constant('balance' as const), address, fc.bigInt(0n, 5n)),

@@ -1,29 +1,41 @@
 import { Delegation, EMPTY_CODE_HASH, Hash } from '../eth/index.ts'
 import type { Address } from '../eth/index.ts'
 import type { Instance } from './instance.ts'
-import { giveBack, lease } from './pool.ts'
-import { A_BALANCE, A_CODE, A_CODE_HASH, A_NONCE, C_SIZE, HOST, INPUT, INPUT_END, S_KEY, S_OWNER, S_VALUE } from './runtime/layout.ts'
+import { releaseInstance, acquireInstance } from './instancepool.ts'
+import {
+  A_BALANCE,
+  A_CODE,
+  A_CODE_HASH,
+  A_NONCE,
+  C_SIZE,
+  HOST_SCRATCH,
+  INPUT,
+  INPUT_END,
+  S_KEY,
+  S_OWNER,
+  S_VALUE,
+} from './runtime/layout.ts'
 import type { Account, StateReader, WriteSet } from './state.ts'
 
 const NO_CODE = new Uint8Array()
 const BALANCE_MAX = 2n ** 256n - 1n
 
 /**
- * A journaled overlay over a state that it never changes. It lives in the tables of a runtime, where bytecode works on it
- * too. Reverting undoes entry by entry, so a checkpoint costs nothing and a revert costs what it undoes.
+ * The world state: a journaled overlay over a base state that it never changes. It is stored in the tables of a runtime instance, where
+ * bytecode changes it too. A checkpoint is free; a revert costs as much as the changes it undoes.
  */
 export class World implements StateReader {
   #base: StateReader
   #instance: Instance | null
   #isAbandoned = false
 
-  /** `traced`: bytecode on it can be listened to, and runs a tenth as fast. */
+  /** `traced`: bytecode can be traced, and runs at a tenth of the speed. */
   constructor(base: StateReader, { traced = false }: { readonly traced?: boolean } = {}) {
     this.#base = base
-    this.#instance = lease(base, traced)
+    this.#instance = acquireInstance(base, traced)
   }
 
-  /** The runtime that it lives in; for the engine. Throws when the world was released. */
+  /** The runtime instance, for the engine. Throws when the world has been released. */
   get instance(): Instance {
     if (this.#instance === null) throw new Error('this world was released')
     return this.#instance
@@ -37,13 +49,13 @@ export class World implements StateReader {
   code(codeHash: Hash): Uint8Array {
     if (codeHash === EMPTY_CODE_HASH) return NO_CODE
     const { instance } = this
-    instance.bytes.set(Hash.toBytes(codeHash), HOST)
-    return instance.code(instance.runtime.codeByHash(HOST))
+    instance.bytes.set(Hash.toBytes(codeHash), HOST_SCRATCH)
+    return instance.code(instance.runtime.codeByHash(HOST_SCRATCH))
   }
 
   storage(address: Address, slot: Hash): bigint {
     const { instance } = this
-    return instance.word(instance.knownSlot(instance.account(address), slot) + S_VALUE)
+    return instance.word(instance.cachedSlot(instance.account(address), slot) + S_VALUE)
   }
 
   slots(address: Address): Iterable<Hash> {
@@ -51,13 +63,13 @@ export class World implements StateReader {
     return instance.slotsOf(instance.account(address))
   }
 
-  /** The code that `address` holds: a delegation designator is code like any other. */
+  /** The code of `address`. A delegation designator is returned as it is. */
   codeAt(address: Address): Uint8Array {
     const { instance } = this
     return instance.code(instance.runtime.codeOf(instance.account(address)))
   }
 
-  /** Whose code runs at `address` by EIP-7702; null: its own. */
+  /** The EIP-7702 delegation target of `address`; null: none. */
   delegateOf(address: Address): Address | null {
     return this.codeSizeAt(address) === Delegation.SIZE ? Delegation.of(this.codeAt(address)) : null
   }
@@ -78,10 +90,10 @@ export class World implements StateReader {
     return instance.u64(instance.account(address) + A_NONCE)
   }
 
-  /** The slot's value when the transaction began (EIP-2200 prices writes by it). */
+  /** The slot's value at the start of the transaction (EIP-2200). */
   originalStorage(address: Address, slot: Hash): bigint {
     const { instance } = this
-    return instance.word(instance.runtime.original(instance.slot(instance.account(address), slot)))
+    return instance.word(instance.runtime.originalValue(instance.slot(instance.account(address), slot)))
   }
 
   /** null removes the account but not its storage: see `clearStorage`. */
@@ -89,8 +101,8 @@ export class World implements StateReader {
     const { instance } = this
     const entry = instance.account(address)
     if (account === null) return instance.runtime.remove(entry)
-    instance.runtime.ensure(entry)
-    instance.words[(entry + A_NONCE) >>> 3] = account.nonce
+    instance.runtime.ensureExists(entry)
+    instance.u64s[(entry + A_NONCE) >>> 3] = account.nonce
     instance.setWord(entry + A_BALANCE, account.balance)
     instance.bytes.set(Hash.toBytes(account.codeHash), entry + A_CODE_HASH)
     instance.setU32(entry + A_CODE, 0)
@@ -106,36 +118,36 @@ export class World implements StateReader {
   setNonce(address: Address, nonce: bigint): void {
     const { instance } = this
     const entry = instance.account(address)
-    instance.runtime.ensure(entry)
-    instance.words[(entry + A_NONCE) >>> 3] = nonce
+    instance.runtime.ensureExists(entry)
+    instance.u64s[(entry + A_NONCE) >>> 3] = nonce
   }
 
-  /** Counts the nonce up and answers what it was. */
+  /** Increments the nonce and returns the previous value. */
   useNonce(address: Address): bigint {
     const { instance } = this
     const entry = instance.account(address)
-    instance.runtime.ensure(entry)
+    instance.runtime.ensureExists(entry)
     const nonce = instance.u64(entry + A_NONCE)
-    instance.words[(entry + A_NONCE) >>> 3] = nonce + 1n
+    instance.u64s[(entry + A_NONCE) >>> 3] = nonce + 1n
     return nonce
   }
 
   setBalance(address: Address, balance: bigint): void {
     const { instance } = this
     const entry = instance.account(address)
-    instance.runtime.ensure(entry)
+    instance.runtime.ensureExists(entry)
     instance.setWord(entry + A_BALANCE, balance)
   }
 
   /**
-   * Adding 0n is a touch too: it deletes an empty account under EIP-161 and creates it before. Stops at 2^256 - 1 (revm):
-   * a test may give anybody that much, and fees must then still be payable.
+   * Adding 0n touches too: it removes an empty account under EIP-161 and creates it before. Saturates at 2^256 - 1 (revm): a test may set
+   * any balance, and its fees must remain payable.
    */
   addBalance(address: Address, wei: bigint): void {
     const { instance } = this
     const entry = instance.account(address)
     const sum = instance.word(entry + A_BALANCE) + wei
-    instance.runtime.ensure(entry)
+    instance.runtime.ensureExists(entry)
     instance.setWord(entry + A_BALANCE, sum < BALANCE_MAX ? sum : BALANCE_MAX)
   }
 
@@ -149,34 +161,34 @@ export class World implements StateReader {
   setStorage(address: Address, slot: Hash, value: bigint): void {
     const { instance } = this
     const entry = instance.slot(instance.account(address), slot)
-    instance.setWord(HOST, value)
-    instance.runtime.setSlot(entry, HOST)
+    instance.setWord(HOST_SCRATCH, value)
+    instance.runtime.setSlot(entry, HOST_SCRATCH)
   }
 
-  /** Writes an explicit zero to every slot that holds something. */
+  /** Writes an explicit zero to every non-zero slot. */
   clearStorage(address: Address): void {
     for (const slot of [...this.slots(address)]) this.setStorage(address, slot, 0n)
   }
 
-  /** A mark for `revertTo`. Marks nest; one that is not used costs nothing. */
+  /** Returns a mark for `revertTo`. Checkpoints nest and are free. */
   checkpoint(): number {
     return this.instance.runtime.checkpoint()
   }
 
-  /** Back to how everything stood at `mark`, across transactions too. Nothing is left to take back of an abandoned world. */
+  /** Reverts to `mark`, across transactions too. Does nothing on an abandoned world. */
   revertTo(mark: number): void {
     if (!this.#isAbandoned) this.instance.runtime.revertTo(mark)
   }
 
-  /** Goes on from `base`, which is the old base with everything written here in it. Earlier marks mean nothing any more. */
+  /** Continues on `base`, which is the old base with all writes of this world applied. Earlier marks become invalid. */
   rebase(base: StateReader): void {
     const { instance } = this
     const gone = this.#hasRemoved()
     this.#base = base
     instance.reader = base
-    instance.runtime.settled()
-    // Below, whoever is gone has taken the storage along; here it may still stand.
-    if (gone) instance.forget()
+    instance.runtime.markClean()
+    // The base has cleared the storage of removed accounts; these tables may still hold it.
+    if (gone) instance.clear()
     else instance.makeRoom()
     this.beginTransaction()
   }
@@ -184,24 +196,24 @@ export class World implements StateReader {
   #hasRemoved(): boolean {
     const { instance } = this
     for (const account of instance.dirtyAccounts()) {
-      // Many an account that was only looked at has never been there.
+      // An account that was only read may never have existed.
       if (!instance.exists(account) && this.#base.account(instance.addressOf(account)) !== null) return true
     }
     return false
   }
 
   /**
-   * Gives back what running bytecode on it took; whoever made a world releases it when done. Once is enough, and nothing
-   * may be asked of it afterwards. What it had not handed on is lost.
+   * Returns the instance to the pool. The creator of a world must call it once; the world is unusable afterwards and unsaved writes are
+   * lost.
    */
   release(): void {
     const instance = this.#instance
     if (instance === null) return
     this.#instance = null
-    giveBack(instance)
+    releaseInstance(instance)
   }
 
-  /** A runtime that stopped where nobody had thought of is given up, and this world with it. */
+  /** Gives up the instance after a trap that is a bug, and with it this world. */
   abandon(): void {
     this.#instance = null
     this.#isAbandoned = true
@@ -211,17 +223,17 @@ export class World implements StateReader {
     return this.#isAbandoned
   }
 
-  /** What holds for one transaction begins anew: original values and touched accounts. */
+  /** Resets what is scoped to one transaction: original values and touched accounts. */
   beginTransaction(): void {
     this.instance.runtime.beginTransaction()
   }
 
-  /** EIP-161: removes what this transaction touched and left empty. */
+  /** EIP-161: removes touched accounts that are empty. */
   removeTouchedEmpty(): void {
     this.instance.runtime.removeTouchedEmpty()
   }
 
-  /** Everything that differs from the base. */
+  /** Returns all differences to the base. */
   writes(): WriteSet {
     const { instance } = this
     const accounts = new Map<Address, Account | null>()
@@ -232,8 +244,8 @@ export class World implements StateReader {
       if (sameAccount(account, before)) continue
       accounts.set(address, account)
       if (account === null || account.codeHash === EMPTY_CODE_HASH || account.codeHash === before?.codeHash) continue
-      // A code that no record holds came from below, or from nowhere; whoever applies the writes knows which.
-      const record = instance.runtime.recordOf(entry + A_CODE_HASH)
+      // Without a record the code comes from the base state, which has it already.
+      const record = instance.runtime.findCodeRecord(entry + A_CODE_HASH)
       if (record !== 0) codes.set(account.codeHash, instance.code(record))
     }
     return { accounts, storage: this.#changedStorage(), codes }

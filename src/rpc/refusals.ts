@@ -1,14 +1,14 @@
 import { StateNotInMemory, PoolError, PrunedState, RewoundState } from '../chain/index.ts'
-import { EngineFull, InvalidTransaction, NotLoaded, OutOfTime } from '../evm/index.ts'
+import { EngineOutOfMemory, InvalidTransaction, PrecompileNotLoaded, OutOfTime } from '../evm/index.ts'
 import { CorruptRecord, CorruptSection, ShelfError } from '../store/index.ts'
 import { CODE, RpcError } from '../jsonrpc/index.ts'
 
 /** Refusals of lower rooms get their code here. Null: it is no refusal but a bug. */
 export function refusalOf(error: unknown): RpcError | null {
   if (error instanceof RpcError) return error
-  if (error instanceof OutOfTime || error instanceof EngineFull) return new RpcError(CODE.server, error.message)
+  if (error instanceof OutOfTime || error instanceof EngineOutOfMemory) return new RpcError(CODE.server, error.message)
   // Only where code cannot be loaded at once, in a browser: `loadPrecompiles` has not got there yet.
-  if (error instanceof NotLoaded) return new RpcError(CODE.server, 'a precompile of this call is still loading; ask again')
+  if (error instanceof PrecompileNotLoaded) return new RpcError(CODE.server, 'a precompile of this call is still loading; ask again')
   if (error instanceof StateNotInMemory) return new RpcError(CODE.pruned, error.message)
   if (error instanceof PrunedState)
     return new RpcError(

@@ -4,7 +4,7 @@ import type { BlockContext, ChainConfig, L1Fork, OpFork } from '../../src/evm/in
 
 export type Fork = L1Fork | OpFork
 
-/** Where blocks pay to. */
+/** Fee recipient. */
 export const COINBASE = Address.fromBigint(0xc0_17n)
 
 const NUMBER = 1_000
@@ -12,7 +12,7 @@ const TIMESTAMP = 1_000_000
 const HASHES = Array.from({ length: NUMBER }, (_, number) => Hash.keccak(Hash.toBytes(Hash.fromBigint(BigInt(number)))))
 const contexts = new Map<string, BlockContext>()
 
-/** The block that programs of a fork run in. The same value each time, as engines keep what they made for a rule set. */
+/** The block context of a fork; the same object each time, since engines cache by rule set. */
 export function contextOf(fork: Fork, codeSizeLimit: number | null = 24_576): BlockContext {
   const key = `${fork}/${codeSizeLimit}`
   let context = contexts.get(key)
@@ -42,7 +42,7 @@ function makeContext(config: ChainConfig): BlockContext {
 
 function configOf(fork: Fork, codeSizeLimit: number | null): ChainConfig {
   const l1 = L1_FORKS.find((name) => name === fork)
-  const activations = l1 === undefined ? [{ fork: fork as OpFork, timestamp: 0 }] : [] // a fork that is not one of L1
+  const activations = l1 === undefined ? [{ fork: fork as OpFork, timestamp: 0 }] : [] // an OP fork
   return {
     chainId: 1_337,
     l1: [{ fork: l1 ?? 'frontier', block: 0, timestamp: null }],

@@ -2,20 +2,20 @@ import { Hex } from '../../src/eth/index.ts'
 import type { Fork } from './block.ts'
 import { ORACLE } from './engines.ts'
 import { generate } from './generate.ts'
-import { type Engine, firstDifference, type Ledger, type Mismatch, type Observed, observe } from './judge.ts'
+import { type Engine, firstDifference, type ExecutionWorld, type Mismatch, type Observed, observe } from './compare.ts'
 import { minimise } from './minimise.ts'
 import { disassemble } from './opcodes.ts'
 import { assemble, type Case, printCase, type Program } from './program.ts'
 import { Random } from './random.ts'
 
-export interface FuzzOptions<World extends Ledger> {
+export interface FuzzOptions<World extends ExecutionWorld> {
   readonly engine: Engine<World>
   readonly seed: number
   readonly first: number
   readonly programs: number
   readonly fork: Fork | null
   readonly minimise: boolean
-  /** ends the run after so many findings; they tend to be the same bug */
+  /** ends the run after this many findings, which tend to have the same cause */
   readonly findingsMax: number
   readonly onProgress: (progress: Progress) => void
   readonly onFinding: (finding: Finding) => void
@@ -26,7 +26,7 @@ export interface Progress {
   /** cases run: each program with all its gas, and again with less */
   readonly runs: number
   readonly findings: number
-  /** messages by how they ended, to see that programs are neither all good nor all bad */
+  /** messages by outcome, to check the distribution */
   readonly kinds: ReadonlyMap<string, number>
 }
 
@@ -34,12 +34,12 @@ export interface Finding {
   readonly seed: number
   readonly index: number
   readonly case: Case
-  /** what the engine threw, or where the two part */
+  /** the exception of the engine, or the difference */
   readonly problem: Mismatch | string
 }
 
 /** Runs random programs in an engine and in the oracle. */
-export async function fuzz<World extends Ledger>(options: FuzzOptions<World>): Promise<Progress> {
+export async function fuzz<World extends ExecutionWorld>(options: FuzzOptions<World>): Promise<Progress> {
   const { engine, seed, first, programs, fork } = options
   const kinds = new Map<string, number>()
   let [done, runs, findings] = [0, 0, 0]
@@ -60,8 +60,8 @@ export async function fuzz<World extends Ledger>(options: FuzzOptions<World>): P
   return { programs: done, runs, findings, kinds }
 }
 
-/** Null when both agree. */
-async function problemOf<World extends Ledger>(
+/** Null if both agree. */
+async function problemOf<World extends ExecutionWorld>(
   program: Program,
   engine: Engine<World>,
   wanted: readonly Observed[] | null = null,
@@ -75,7 +75,7 @@ async function problemOf<World extends Ledger>(
   }
 }
 
-/** The same program cut short: somewhere, and by one gas. */
+/** The same program with less gas: at a random point, and by one gas. */
 function* withLessGas(program: Program, wanted: readonly Observed[], random: Random): Iterable<Program> {
   const at = random.below(program.messages.length)
   const used = Number(wanted[at]?.gasUsed ?? 0n)
@@ -86,7 +86,7 @@ function* withLessGas(program: Program, wanted: readonly Observed[], random: Ran
   }
 }
 
-async function findingOf<World extends Ledger>(program: Program, index: number, options: FuzzOptions<World>): Promise<Finding> {
+async function findingOf<World extends ExecutionWorld>(program: Program, index: number, options: FuzzOptions<World>): Promise<Finding> {
   const { engine, seed } = options
   const fails = async (smaller: Program) => (await problemOf(smaller, engine)) !== null
   const smallest = options.minimise ? await minimise(program, fails) : program
@@ -94,7 +94,7 @@ async function findingOf<World extends Ledger>(program: Program, index: number, 
   return { seed, index, case: assemble(smallest), problem }
 }
 
-/** For people: the program, and both results where they differ. */
+/** Readable form: the program, and both results where they differ. */
 export function describeFinding({ seed, index, case: it, problem }: Finding): string {
   const accounts = it.accounts
     .filter(({ code, storage }) => code !== '0x' || storage.length > 0)

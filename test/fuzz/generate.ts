@@ -2,15 +2,15 @@ import { Address, Hash } from '../../src/eth/index.ts'
 import type { AccessListItem } from '../../src/eth/index.ts'
 import { L1_FORKS, NONCE_MAX } from '../../src/evm/index.ts'
 import { COINBASE, contextOf, type Fork } from './block.ts'
-import { Coder, type Surroundings } from './coder.ts'
+import { CodeGenerator, type ProgramContext } from './codegenerator.ts'
 import type { AccountOf, After, Item, MessageOf, Program } from './program.ts'
 import { Random } from './random.ts'
 
 const CONTRACTS = [0x1000n, 0x1001n, 0x1002n, 0x1003n].map(Address.fromBigint)
 const DELEGATED = [0xde00n, 0xde01n, 0xde02n].map(Address.fromBigint)
-/** holds ether, has no code */
+/** has ether, no code */
 const PLAIN = Address.fromBigint(0xe0an)
-/** exists, empty: what only the oldest forks keep */
+/** exists but is empty: kept only by the oldest forks */
 const EMPTY = Address.fromBigint(0xe3n)
 /** its touch survives a revert (mainnet block 2675119) */
 const RIPEMD_160 = Address.fromBigint(3n)
@@ -27,7 +27,7 @@ const OTHERS: readonly (readonly [number, Fork])[] = [...L1_FORKS, 'fjord' as co
   .filter((fork) => !fork.startsWith('bpo'))
   .map((fork) => [0.9, fork])
 
-/** messages */
+/** number of messages */
 const COUNTS = [
   [5, 1],
   [3, 2],
@@ -40,8 +40,8 @@ const STAYING: readonly (readonly [number, After])[] = [
   [2, 'rebase'],
   [1, 'reopen'],
 ]
-/** From state to state and back: what an engine remembers of one must not show in another. */
-const WANDERING: readonly (readonly [number, After])[] = [
+/** Transitions between states, to check that an engine's caches do not leak. */
+const STATE_TRANSITIONS: readonly (readonly [number, After])[] = [
   [1, 'keep'],
   [1, 'undo'],
   [2, 'rebase'],
@@ -49,14 +49,14 @@ const WANDERING: readonly (readonly [number, After])[] = [
   [2, 'back'],
 ]
 
-/** Program `index` of `seed`; always the same. */
+/** Program `index` of `seed`, deterministic. */
 export function generate(seed: number, index: number, fork: Fork | null = null): Program {
   const random = new Random(seed, index)
   const chosen = fork ?? random.weighted([...NEWEST, ...OTHERS])
   const { has } = contextOf(chosen).rules
   const contracts = CONTRACTS.slice(0, random.between(1, CONTRACTS.length))
   const addresses = [...contracts, ...contracts, ...DELEGATED, PLAIN, EMPTY, MISSING, SENDER, COINBASE]
-  const around: Surroundings = {
+  const around: ProgramContext = {
     addresses,
     contracts: has('prague') ? [...contracts, ...contracts, ...DELEGATED] : contracts,
     has,
@@ -72,20 +72,20 @@ export function generate(seed: number, index: number, fork: Fork | null = null):
       contract(random, address, random.chance(0.7) ? callingOnly(contracts.slice(index + 1), around) : around),
     ),
     ...DELEGATED.map((address) => delegated(random, address, addresses)),
-    ...inTheWay(random, contracts),
+    ...collidingAccount(random, contracts),
   ]
   const count = random.weighted(COUNTS)
-  const afters = count > 3 ? WANDERING : STAYING
+  const afters = count > 3 ? STATE_TRANSITIONS : STAYING
   const messages = Array.from({ length: count }, () => message(random, around, afters))
   return { fork: chosen, codeSizeLimit: random.chance(0.03) ? null : 24_576, accounts, messages }
 }
 
-/** Contracts that all call each other spend all gas on that. */
-function callingOnly(later: readonly Address[], around: Surroundings): Surroundings {
+/** Contracts that all call each other would spend all gas on calls. */
+function callingOnly(later: readonly Address[], around: ProgramContext): ProgramContext {
   return { ...around, contracts: later.length > 0 ? later : [PLAIN] }
 }
 
-function contract(random: Random, address: Address, around: Surroundings): AccountOf<readonly Item[]> {
+function contract(random: Random, address: Address, around: ProgramContext): AccountOf<readonly Item[]> {
   const statements = random.between(3, 30)
   return {
     address,
@@ -101,7 +101,7 @@ function contract(random: Random, address: Address, around: Surroundings): Accou
       [3, ETHER],
       [0.2, 2n ** 255n],
     ]),
-    code: new Coder(random, { ...around, statements }).program(),
+    code: new CodeGenerator(random, { ...around, statements }).program(),
     storage: storageOf(random),
   }
 }
@@ -111,15 +111,18 @@ function storageOf(random: Random): [bigint, bigint][] {
   return slots.map((slot) => [slot, random.chance(0.85) ? BigInt(random.between(1, 2)) : random.bits(256) | 1n])
 }
 
-/** EIP-7702: to a contract, a precompile, nothing, another delegated account or itself. Plain code on older forks: it begins with 0xef. */
+/**
+ * EIP-7702 delegation to a contract, a precompile, an absent account, another delegating account or itself. Code that starts with 0xef on
+ * older forks.
+ */
 function delegated(random: Random, address: Address, addresses: readonly Address[]): AccountOf<readonly Item[]> {
   const target = random.chance(0.85) ? random.pick([...addresses, address]) : Address.fromBigint(BigInt(random.between(1, 17)))
   const bytes = Uint8Array.of(0xef, 0x01, 0x00, ...Address.toBytes(target))
   return { address, nonce: 1n, balance: ETHER, code: [{ kind: 'bytes', bytes }], storage: storageOf(random) }
 }
 
-/** Something where the first contract's next CREATE, or the sender's, would put a contract. */
-function inTheWay(random: Random, [creator = SENDER]: readonly Address[]): AccountOf<readonly Item[]>[] {
+/** An account at the address of the first contract's next CREATE, or the sender's. */
+function collidingAccount(random: Random, [creator = SENDER]: readonly Address[]): AccountOf<readonly Item[]>[] {
   if (!random.chance(0.15)) return []
   const address = random.chance(0.8) ? Address.create(creator, 1n) : Address.create(SENDER, 5n)
   const nothing = { address, nonce: 0n, balance: 0n, code: [], storage: [] }
@@ -133,14 +136,14 @@ function inTheWay(random: Random, [creator = SENDER]: readonly Address[]): Accou
   ]
 }
 
-function message(random: Random, around: Surroundings, afters: readonly (readonly [number, After])[]): MessageOf<readonly Item[]> {
+function message(random: Random, around: ProgramContext, afters: readonly (readonly [number, After])[]): MessageOf<readonly Item[]> {
   const creates = random.chance(0.12)
-  const coder = new Coder(random, { ...around, statements: random.between(2, 12) })
+  const coder = new CodeGenerator(random, { ...around, statements: random.between(2, 12) })
   return {
     caller: random.chance(0.95) ? SENDER : random.pick(DELEGATED),
     to: creates ? null : random.chance(0.85) ? random.pick(around.contracts) : random.pick([...around.addresses, ...PRECOMPILED]),
     data: creates
-      ? coder.initCode(new Coder(random, around).program())
+      ? coder.initCode(new CodeGenerator(random, around).program())
       : [{ kind: 'bytes', bytes: random.bytes(random.chance(0.5) ? 0 : random.below(100)) }],
     value: random.weighted([
       [6, 0n],

@@ -1,12 +1,9 @@
 import type { Item, Program } from './program.ts'
 
-/** Tries of one minimisation; each runs both engines. */
+/** Maximum runs of one minimisation, in both engines each. */
 const TRIES_MAX = 4_000
 
-/**
- * The smallest program found for which `fails` still holds: parts are taken out, first large ones, then single ones, until
- * nothing more can go.
- */
+/** Finds a small program for which `fails` still holds: removes large parts, then single ones, until nothing can be removed. */
 export async function minimise(program: Program, fails: (smaller: Program) => Promise<boolean>): Promise<Program> {
   let best = program
   let tries = 0
@@ -52,7 +49,7 @@ async function differs(best: Program, plainer: Program, attempt: (smaller: Progr
   return sizeOf(plainer) !== sizeOf(best) && (await attempt(plainer))
 }
 
-/** What of a message can be left out on its own. */
+/** Parts of a message that can be omitted. */
 const PLAINER = [{ accessList: [] }, { value: 0n }, { blobs: 0 }, { moved: [], masked: [] }, { after: 'keep' as const }]
 
 interface List<T> {
@@ -65,7 +62,7 @@ const LISTS: readonly List<never>[] = [
   { get: ({ accounts }) => accounts as readonly never[], set: (program, accounts) => ({ ...program, accounts }) },
 ]
 
-/** Delta debugging: takes out runs of half the length, then of a quarter, down to single items. */
+/** Delta debugging: removes runs of half the length, then a quarter, down to single items. */
 async function shrink<T>(current: () => readonly T[], attempt: (fewer: readonly T[]) => Promise<boolean>): Promise<boolean> {
   let changed = false
   for (let size = current().length; size >= 1; size = size >> 1) {
@@ -78,7 +75,7 @@ async function shrink<T>(current: () => readonly T[], attempt: (fewer: readonly 
   return changed
 }
 
-/** The same within data: init code and what it deploys. */
+/** The same within data: init code and deployed code. */
 async function simplifyNested(best: () => Program, attempt: (smaller: Program) => Promise<boolean>): Promise<boolean> {
   let changed = false
   for (let at = 0; at < best().accounts.length; at++) {
@@ -119,7 +116,7 @@ function withMessage(program: Program, at: number, changes: Partial<Program['mes
   return { ...program, messages: program.messages.map((message, index) => (index === at ? { ...message, ...changes } : message)) }
 }
 
-/** Only to tell whether a change is one. */
+/** To detect changes only. */
 function sizeOf({ messages }: Program): string {
   return JSON.stringify(
     messages.map(({ accessList, value, blobs, moved, masked, after }) => [accessList, `${value}`, blobs, moved, masked, after]),

@@ -1,4 +1,4 @@
-/** Opcodes by name, to write programs with and to print them. */
+/** Opcodes by name. */
 export const OP = {
   STOP: 0x00,
   ADD: 0x01,
@@ -93,7 +93,7 @@ export const OP = {
 
 const NAMES = new Map<number, string>(Object.entries(OP).map(([name, code]) => [code, name]))
 
-/** `PUSH1 0x05 SLOAD …`, for people. */
+/** `PUSH1 0x05 SLOAD …` */
 export function disassemble(code: Uint8Array): string {
   const words: string[] = []
   for (let at = 0; at < code.length; at++) {

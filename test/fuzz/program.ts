@@ -3,27 +3,27 @@ import type { AccessListItem, Address } from '../../src/eth/index.ts'
 import type { Account, L1Fork, OpFork, StateKey, StateReader, WriteSet } from '../../src/evm/index.ts'
 import { OP } from './opcodes.ts'
 
-/** Code in pieces that can be taken out one by one: a jump finds its target by label, wherever that comes to lie. */
+/** Code in removable pieces: jumps refer to labels. */
 export type Item =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
   /** a JUMPDEST */
   | { readonly kind: 'label'; readonly id: number }
-  /** PUSH2 of where the label or the data lies; of 0 when there is none */
+  /** PUSH2 of the position of a label or data; 0 if it is absent */
   | { readonly kind: 'push'; readonly id: number }
-  /** code as data, to be copied from there */
+  /** code as data, to be copied */
   | { readonly kind: 'data'; readonly id: number; readonly items: readonly Item[] }
 
-/** What stays of the world from one message to the next. */
+/** What happens to the world after a message. */
 export type After =
-  /** the transaction stands and the next one follows */
+  /** the transaction is kept and the next one follows */
   | 'keep'
-  /** taken back, as an eth_call is */
+  /** reverted, as an eth_call */
   | 'undo'
-  /** becomes the base that the same world goes on from */
+  /** becomes the base of the same world */
   | 'rebase'
   /** becomes the base of a new world */
   | 'reopen'
-  /** is forgotten with its base: a new world on what was the base before that */
+  /** is dropped with its base: a new world on the previous base */
   | 'back'
 
 interface Common<Code> {
@@ -54,9 +54,9 @@ export interface MessageOf<Code> {
   readonly after: After
 }
 
-/** As generated: code in items. */
+/** As generated, with code in items. */
 export type Program = Common<readonly Item[]>
-/** As run: code in bytes. */
+/** As run, with code in bytes. */
 export type Case = Common<Hex>
 
 export function assemble(program: Program): Case {
@@ -98,15 +98,15 @@ function bytesOf(item: Item, places: ReadonlyMap<number, number>): Uint8Array {
   return Uint8Array.of(OP.PUSH2, place >> 8, place & 255)
 }
 
-/** The accounts of a case as a state to run on. Never changes. */
+/** Immutable state with the accounts of a case. */
 export class BaseState implements StateReader {
   readonly #accounts: ReadonlyMap<Address, Account>
   readonly #storage: ReadonlyMap<Address, ReadonlyMap<Hash, bigint>>
   readonly #codes: ReadonlyMap<Hash, Uint8Array>
-  /** what came before, and what was written since */
+  /** the previous state, and the writes since */
   readonly #before: BaseState | null
   readonly #changed: readonly StateKey[]
-  readonly moment = {}
+  readonly identity = {}
 
   private constructor(
     accounts: ReadonlyMap<Address, Account>,
@@ -151,7 +151,7 @@ export class BaseState implements StateReader {
         accounts.set(address, account)
         continue
       }
-      // Who is gone takes the storage along.
+      // A removed account loses its storage.
       accounts.delete(address)
       for (const slot of storage.get(address)?.keys() ?? []) changed.push({ address, slot })
       storage.delete(address)
@@ -164,7 +164,7 @@ export class BaseState implements StateReader {
     return new BaseState(accounts, storage, new Map([...this.#codes, ...writes.codes]), this, changed)
   }
 
-  /** Of one line of states, the keys that were written between the two. */
+  /** For two states of one history, the keys written in between. */
   changedSince(other: StateReader): readonly StateKey[] | null {
     return this.#since(other) ?? (other instanceof BaseState ? other.#since(this) : null)
   }

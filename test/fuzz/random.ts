@@ -1,4 +1,4 @@
-/** Reproducible chance: xoshiro128** seeded by splitmix32, so that program 17 of seed 5 is the same everywhere and on its own. */
+/** Deterministic generator: xoshiro128** seeded by splitmix32. Program 17 of seed 5 is the same on its own. */
 export class Random {
   readonly #state: Uint32Array
 
@@ -47,7 +47,7 @@ export class Random {
     return item
   }
 
-  /** One of the rows, each as often as its weight says. */
+  /** One of the rows, by weight. */
   weighted<T>(rows: readonly (readonly [weight: number, item: T])[]): T {
     const total = rows.reduce((sum, [weight]) => sum + weight, 0)
     let at = (this.next() / 4_294_967_296) * total

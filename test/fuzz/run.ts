@@ -4,7 +4,7 @@ import type { Fork } from './block.ts'
 import { OURS, TRACED } from './engines.ts'
 import { describeFinding, fuzz, type Progress } from './fuzz.ts'
 
-// `npm run fuzz -- --seed 1 --programs 100000`: our engine against @ethereumjs/evm on random programs.
+// `npm run fuzz -- --seed 1 --programs 100000`: compares the engine with @ethereumjs/evm on random programs.
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: '1' },
@@ -14,7 +14,7 @@ const { values } = parseArgs({
     minimise: { type: 'boolean', default: true },
     traced: { type: 'boolean', default: false },
     findings: { type: 'string', default: '20' },
-    // on: compiles every code when it is first called; shadow: interprets it too and compares
+    // on: compiles every code at its first call; shadow: compares with the interpreter
     tier1: { type: 'string', default: 'off' },
     operations: { type: 'string', default: '256' },
   },
@@ -26,7 +26,7 @@ if (values.tier1 !== 'off') {
     mode: values.tier1 === 'shadow' ? 'shadow' : 'on',
     promoteAtGas: 0n,
     operationsPerFunction: Number(values.operations),
-    onDifference: (difference) => say(`\nDIFFERENCE ${difference}\n`),
+    onMismatch: (difference) => say(`\nDIFFERENCE ${difference}\n`),
   })
 }
 

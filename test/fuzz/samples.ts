@@ -1,4 +1,4 @@
-/** Inputs that precompiles accept (from go-ethereum's test data), by address. Some are short of a word or have none at all. */
+/** Valid inputs of precompiles (from go-ethereum's test data), by address. Some are short or empty. */
 const SAMPLES: readonly (readonly [address: bigint, input: readonly string[]])[] = [
   [0x2n, ['616263']],
   [0x3n, ['616263']],
@@ -197,5 +197,5 @@ export const PRECOMPILE_INPUTS: readonly (readonly [address: bigint, input: Uint
   return [address, Uint8Array.from(Buffer.from(input.join(''), 'hex'))]
 })
 
-/** Pairings and BLS12-381 take the oracle 10 ms and more. */
+/** Without pairings and BLS12-381, which take the oracle 10 ms and more. */
 export const QUICK_INPUTS = PRECOMPILE_INPUTS.filter(([address]) => address < 8n || address === 9n)

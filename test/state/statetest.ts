@@ -5,10 +5,19 @@ import { Trie } from '../../src/chain/index.ts'
 import { Address, Authorization, EMPTY_CODE_HASH, EMPTY_ROOT, Hash, Hex, Rlp } from '../../src/eth/index.ts'
 import type { AccessListItem, Log, TransactionType } from '../../src/eth/index.ts'
 import { blobBaseFee, executeTransaction, InvalidTransaction, rulesAt, World } from '../../src/evm/index.ts'
-import type { Account, BlockContext, ChainConfig, L1Fork, Message, RefusalCode, StateReader, WriteSet } from '../../src/evm/index.ts'
+import type {
+  Account,
+  BlockContext,
+  ChainConfig,
+  L1Fork,
+  Message,
+  InvalidTransactionCode,
+  StateReader,
+  WriteSet,
+} from '../../src/evm/index.ts'
 
-/** What the suite calls a refusal, and what this executor does. */
-const REFUSALS: Readonly<Record<string, readonly RefusalCode[]>> = {
+/** Error names of the suite and the corresponding codes. */
+const REFUSALS: Readonly<Record<string, readonly InvalidTransactionCode[]>> = {
   INTRINSIC_GAS_TOO_LOW: ['intrinsic-gas'],
   INTRINSIC_GAS_BELOW_FLOOR_GAS_COST: ['floor-gas'],
   INSUFFICIENT_ACCOUNT_FUNDS: ['insufficient-funds'],
@@ -41,7 +50,7 @@ interface JsonPost {
   readonly err?: string
 }
 
-/** One filled test of execution-spec-tests: one transaction on one state, as one line of a file. */
+/** One filled test of execution-spec-tests, one per line: one transaction on one state. */
 export interface StateTest {
   readonly id: string
   readonly env: Readonly<Record<string, string>>
@@ -64,7 +73,7 @@ export interface StateTest {
   readonly post: Readonly<Record<string, readonly JsonPost[]>>
 }
 
-/** The tests of a file (a JSON object a line, `.br` when compressed) or of every such file in a folder. */
+/** The tests of a file (one JSON object per line, `.br` if compressed) or of all files in a folder. */
 export function readStateTests(path: string): StateTest[] {
   if (statSync(path).isDirectory()) return readdirSync(path).flatMap((name) => readStateTests(join(path, name)))
   if (!/\.(nd)?json(\.br)?$/.test(path)) return []
@@ -73,15 +82,15 @@ export function readStateTests(path: string): StateTest[] {
   return text
     .trimEnd()
     .split('\n')
-    .map((line) => JSON.parse(line) as StateTest) // the file's format
+    .map((line) => JSON.parse(line) as StateTest) // format of the file
 }
 
-/** The rules that a test was filled for. */
+/** The fork that a test was filled for. */
 export function forkOf({ post }: StateTest): L1Fork {
   return 'Osaka' in post ? 'osaka' : 'prague'
 }
 
-/** What came out otherwise than the suite says; empty when all is well. */
+/** Differences to the expected result; empty if the test passes. */
 export function failuresOf(json: StateTest, fork: L1Fork, options: { readonly traced?: boolean } = {}): string[] {
   const failures: string[] = []
   for (const post of Object.values(json.post).flat()) {
@@ -107,8 +116,8 @@ function problem(json: StateTest, post: JsonPost, fork: L1Fork, base: MemoryStat
   return base.rootAfter(world.writes()) === post.hash ? null : 'another state root'
 }
 
-/** `TransactionException.A|TransactionException.B`: either will do. */
-function expectedRefusals(err: string): readonly RefusalCode[] {
+/** `TransactionException.A|TransactionException.B`: either is accepted. */
+function expectedRefusals(err: string): readonly InvalidTransactionCode[] {
   return err.split('|').flatMap((name) => REFUSALS[name.replace('TransactionException.', '')] ?? [])
 }
 

@@ -1,6 +1,6 @@
 import { Block, EMPTY_OMMERS, EMPTY_REQUESTS_HASH, EMPTY_ROOT, Bloom, Hash, Header } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
-import { MESSAGE_PASSER, rulesAt } from '../../evm/index.ts'
+import { L2_TO_L1_MESSAGE_PASSER, rulesAt } from '../../evm/index.ts'
 import type { ChainConfig, WriteSet } from '../../evm/index.ts'
 import { INITIAL_BASE_FEE } from '../sequencing/basefee.ts'
 import type { StateHistory } from '../state/history.ts'
@@ -52,7 +52,7 @@ export function genesisBlock(genesis: Genesis, history: StateHistory): Block {
     mixHash: genesis.mixHash,
     nonce: genesis.nonce,
     baseFeePerGas: rules.has('london') ? (genesis.baseFeePerGas ?? INITIAL_BASE_FEE) : null,
-    withdrawalsRoot: rules.hasOp('isthmus') ? history.storageRoot(MESSAGE_PASSER) : rules.has('shanghai') ? EMPTY_ROOT : null,
+    withdrawalsRoot: rules.hasOp('isthmus') ? history.storageRoot(L2_TO_L1_MESSAGE_PASSER) : rules.has('shanghai') ? EMPTY_ROOT : null,
     blobGasUsed: cancun ? (genesis.blobGasUsed ?? 0n) : null,
     excessBlobGas: cancun ? (genesis.excessBlobGas ?? 0n) : null,
     parentBeaconBlockRoot: cancun ? Hash.zero : null,

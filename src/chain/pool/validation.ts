@@ -1,6 +1,6 @@
 import { Delegation } from '../../eth/index.ts'
 import type { Transaction } from '../../eth/index.ts'
-import { GAS_PER_BLOB, NONCE_MAX, floorGas, intrinsicGas, knowsType, l1Cost, operatorFee } from '../../evm/index.ts'
+import { GAS_PER_BLOB, NONCE_MAX, floorGas, intrinsicGas, isTypeSupported, l1Cost, operatorFee } from '../../evm/index.ts'
 import type { ChainConfig, Rules, StateReader } from '../../evm/index.ts'
 import { TRANSACTION_BYTES } from '../limits.ts'
 import { PoolError } from './mempool.ts'
@@ -31,7 +31,7 @@ export function assertAdmissible(tx: Transaction, context: AdmissionContext): vo
 const UNDERPRICED = 'transaction underpriced'
 
 const CHECKS: readonly Check[] = [
-  (tx, { rules }) => (tx.type !== 0x7e && knowsType(tx.type, rules) ? null : 'transaction type not supported'),
+  (tx, { rules }) => (tx.type !== 0x7e && isTypeSupported(tx.type, rules) ? null : 'transaction type not supported'),
   (tx) => (tx.raw.length <= TRANSACTION_BYTES ? null : `oversized data: transaction size ${tx.raw.length}, limit ${TRANSACTION_BYTES}`),
   (tx, { config }) =>
     tx.chainId === null || tx.chainId === config.chainId ? null : `invalid chain id for signer: have ${tx.chainId} want ${config.chainId}`,

@@ -61,15 +61,15 @@ export class StateSync {
   }
 
   #markSynced(version: number): void {
-    this.#synced.set(version, this.#history.at(version).moment)
+    this.#synced.set(version, this.#history.at(version).identity)
     forgetOldest(this.#synced)
   }
 
   /** Returns the newest version that the replica holds and that was not rewound, or `null`. */
   #newestLive(): number | null {
     const { oldestVersion, version: newest } = this.#history
-    for (const [version, moment] of [...this.#synced].reverse()) {
-      if (version < oldestVersion || (version <= newest && this.#history.at(version).moment === moment)) return version
+    for (const [version, identity] of [...this.#synced].reverse()) {
+      if (version < oldestVersion || (version <= newest && this.#history.at(version).identity === identity)) return version
     }
     return null
   }

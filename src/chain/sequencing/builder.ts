@@ -2,12 +2,12 @@ import { Bloom, EMPTY_OMMERS, EMPTY_REQUESTS_HASH, Block, Hash, Header, Receipt,
 import type { Address, Transaction } from '../../eth/index.ts'
 import {
   GAS_PER_BLOB,
-  EngineFull,
-  MESSAGE_PASSER,
+  EngineOutOfMemory,
+  L2_TO_L1_MESSAGE_PASSER,
   World,
   beginBlock,
   daFootprint,
-  footprintScalar,
+  daFootprintGasScalar,
   endBlock,
   executeTransaction,
   nextExcessBlobGas,
@@ -196,9 +196,9 @@ export class BlockBuilder {
   /** The engine's tables hold everything that one transaction can touch, but not everything that a block of any gas limit can. */
   #execute(tx: Transaction): Executed {
     try {
-      return executeTransaction(tx, this.context, this.#world, { anySender: isImpersonated(tx) })
+      return executeTransaction(tx, this.context, this.#world, { skipSenderCheck: isImpersonated(tx) })
     } catch (error) {
-      if (error instanceof EngineFull && this.transactions.length > this.#committed) throw new BlockFull(error.message)
+      if (error instanceof EngineOutOfMemory && this.transactions.length > this.#committed) throw new BlockFull(error.message)
       throw error
     }
   }
@@ -217,7 +217,7 @@ export class BlockBuilder {
   #blobGas(tx: Transaction): bigint {
     if (this.#rules.op === null) return GAS_PER_BLOB * BigInt(tx.blobVersionedHashes.length)
     if (!this.#rules.hasOp('jovian') || tx.type === 0x7e) return 0n
-    return daFootprint(tx.raw, footprintScalar(this.#world))
+    return daFootprint(tx.raw, daFootprintGasScalar(this.#world))
   }
 
   #encodedHeader(): { readonly hash: Hash; readonly sizeBytes: number } {
@@ -247,7 +247,7 @@ export class BlockBuilder {
 
   /** Isthmus: the storage root of the message passer. Before it and on L1: the root of the withdrawals. */
   #withdrawalsRoot(): Hash | null {
-    if (this.#rules.hasOp('isthmus')) return this.#state.storageRoot(MESSAGE_PASSER)
+    if (this.#rules.hasOp('isthmus')) return this.#state.storageRoot(L2_TO_L1_MESSAGE_PASSER)
     if (!this.#rules.has('shanghai')) return null
     return Trie.orderedRoot((this.#attributes.withdrawals ?? []).map((withdrawal) => Withdrawal.encode(withdrawal)))
   }

@@ -76,13 +76,13 @@ export class StateHistory {
    * Returns a reader of one version, which later versions do not affect. Throws PrunedState below the oldest version and RangeError above
    * the newest. The reader's methods throw PrunedState or RewoundState once the version is gone.
    */
-  at(version: number): StateReader & { readonly moment: object } {
+  at(version: number): StateReader & { readonly identity: object } {
     return new VersionReader(this.#entry(version), this.#accounts, this.#codes, this.#entries)
   }
 
-  /** True while `version` has this `moment`: after a rewind its number is reused. */
-  isCurrent(version: number, moment: object): boolean {
-    return this.#entries.get(version) === moment
+  /** True while `version` has this `identity`: after a rewind its number is reused. */
+  isCurrent(version: number, identity: object): boolean {
+    return this.#entries.get(version) === identity
   }
 
   /** Drops every version above this one. Throws as `at` does. */
@@ -427,7 +427,7 @@ class VersionReader implements StateReader {
     this.#entries = entries
   }
 
-  get moment(): object {
+  get identity(): object {
     return this.#entry
   }
 

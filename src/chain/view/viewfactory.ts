@@ -29,7 +29,7 @@ export class ViewFactory {
   create(pending: Block | null = null, flashblockIndex = -1): View {
     const { config, sealed, overrides } = this.#deps
     const { history, head, headVersion, store, rewindCount, revertCount } = sealed
-    const { moment } = history.at(headVersion)
+    const { identity } = history.at(headVersion)
     // Every rewind creates a View, so this lowers the imported range: blocks rebuilt above it are not final.
     this.#importedNumber = Math.min(this.#importedNumber, head.header.number)
     return new View({
@@ -49,7 +49,7 @@ export class ViewFactory {
       nextBaseFee: overrides.nextBaseFee,
       versionAfter: (number) => sealed.versionAfter(number),
       isRewound: () => sealed.rewindCount !== rewindCount,
-      isHeadVersionLive: () => history.isCurrent(headVersion, moment),
+      isHeadVersionLive: () => history.isCurrent(headVersion, identity),
       isHeadEdited: sealed.watchEdits(),
       isTruncated: sealed.watchTruncation(),
       isRetracted: () => sealed.revertCount !== revertCount,

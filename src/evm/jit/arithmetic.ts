@@ -1,4 +1,4 @@
-// Arithmetic on values in limbs. Each function emits code and answers the value that it makes; limbs are never written twice.
+// Arithmetic on values in limbs. Each function emits code and returns the resulting value. Locals of limbs are assigned once.
 import { type Code, WASM } from './encoder.ts'
 import { constant, inLocal, isOnes, isZero, type Limb, ONES, small, type Value, valueOf, ZERO } from './limbs.ts'
 import type { Stack } from './stack.ts'
@@ -94,8 +94,8 @@ export class Arithmetic {
     for (let i = 0; i < 4; i++) {
       const [x, y] = [at(a, i), at(b, i)]
       if (isZero(x) && isZero(y)) continue
-      if (isZero(y)) this.#stack.limb(x)
-      else if (isZero(x)) this.#stack.limb(y)
+      if (isZero(y)) this.#stack.pushLimb(x)
+      else if (isZero(x)) this.#stack.pushLimb(y)
       else this.#pair(x, y).op(WASM.i64Xor)
       if (!isFirst) code.op(WASM.i64Or)
       isFirst = false
@@ -105,23 +105,23 @@ export class Arithmetic {
   }
 
   isZero(a: Value): Value {
-    this.any(a.limbs)
+    this.pushOr(a.limbs)
     return this.#flag(this.#code.op(WASM.i64Eqz))
   }
 
-  /** Pushes onto wasm's stack what is zero when all limbs are. */
-  any(limbs: readonly Limb[]): void {
+  /** Pushes the bitwise or of the limbs on the wasm stack. */
+  pushOr(limbs: readonly Limb[]): void {
     const some = limbs.filter((limb) => !isZero(limb))
     if (some.length === 0) this.#code.i64(0)
     for (const [index, limb] of some.entries()) {
-      this.#stack.limb(limb)
+      this.#stack.pushLimb(limb)
       if (index > 0) this.#code.op(WASM.i64Or)
     }
   }
 
-  /** Pushes an i32 that is not zero when the value is not. */
-  truth(a: Value): void {
-    this.any(a.limbs)
+  /** Pushes a non-zero i32 if the value is non-zero. */
+  pushTruth(a: Value): void {
+    this.pushOr(a.limbs)
     if (a.isBool) this.#code.op(WASM.i32Wrap)
     else this.#code.i64(0).op(WASM.i64Ne)
   }
@@ -166,7 +166,7 @@ export class Arithmetic {
     return valueOf([limb(0), limb(1), limb(2), limb(3)])
   }
 
-  /** `bits` may be 256: all sign */
+  /** `bits` up to 256: all sign bits */
   sar({ limbs }: Value, bits: number): Value {
     const [whole, rest] = [bits >> 6, bits & 63]
     const sign = this.#by(limbs[3], 63, WASM.i64ShrS)
@@ -192,24 +192,24 @@ export class Arithmetic {
     const limb = unused === 0 ? (limbs[top] as Limb) : this.#by(this.#by(limbs[top] as Limb, unused, WASM.i64Shl), unused, WASM.i64ShrS)
     const sign = this.#by(limb, 63, WASM.i64ShrS)
     const extended = limbs.map((each, i) => (i < top ? each : i === top ? limb : sign))
-    return valueOf(extended as Limbs) // as many as before
+    return valueOf(extended as Limbs) // same length
   }
 
   /** Pushes the upper 64 bits of the product of two limbs. */
-  upperProduct(x: Limb, y: Limb): void {
+  pushUpperProduct(x: Limb, y: Limb): void {
     const LOW = constant(-1, 0)
     const [xl, yl] = [this.#two(x, LOW, WASM.i64And), this.#two(y, LOW, WASM.i64And)]
     const [xh, yh] = [this.#by(x, 32, WASM.i64ShrU), this.#by(y, 32, WASM.i64ShrU)]
     this.#pair(xh, yl).op(WASM.i64Mul)
     this.#pair(xl, yl).op(WASM.i64Mul).i64(32).op(WASM.i64ShrU).op(WASM.i64Add)
-    const cross = this.#stack.keep()
+    const cross = this.#stack.popToLocal()
     this.#pair(xl, yh).op(WASM.i64Mul)
     this.#pair(cross, LOW).op(WASM.i64And).op(WASM.i64Add)
-    const other = this.#stack.keep()
+    const other = this.#stack.popToLocal()
     this.#pair(xh, yh).op(WASM.i64Mul)
-    this.#stack.limb(cross)
+    this.#stack.pushLimb(cross)
     this.#code.i64(32).op(WASM.i64ShrU).op(WASM.i64Add)
-    this.#stack.limb(other)
+    this.#stack.pushLimb(other)
     this.#code.i64(32).op(WASM.i64ShrU).op(WASM.i64Add)
   }
 
@@ -233,13 +233,13 @@ export class Arithmetic {
 
   #two(x: Limb, y: Limb, op: number): Limb {
     this.#pair(x, y).op(op)
-    return this.#stack.keep()
+    return this.#stack.popToLocal()
   }
 
   /** 1 when x < y, as a limb */
   #compare(x: Limb, y: Limb): Limb {
     this.#pair(x, y).op(WASM.i64LtU).op(WASM.i64ExtendU)
-    return this.#stack.keep()
+    return this.#stack.popToLocal()
   }
 
   #either(x: Limb, y: Limb): Limb {
@@ -247,13 +247,13 @@ export class Arithmetic {
   }
 
   #pair(x: Limb, y: Limb): Code {
-    this.#stack.limb(x)
-    this.#stack.limb(y)
+    this.#stack.pushLimb(x)
+    this.#stack.pushLimb(y)
     return this.#code
   }
 
   #flag(code: Code): Value {
-    const local = this.#stack.local()
+    const local = this.#stack.newLocal()
     code.op(WASM.i64ExtendU).set(local)
     return small(inLocal(local), true)
   }

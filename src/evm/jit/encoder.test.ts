@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Code, encodeModule, I32, I64, WASM, Writer } from './encoder.ts'
-import { WebAssembly } from './webassembly.ts'
+import { WebAssembly } from '../webassembly.ts'
 
 describe('numbers', () => {
   test.each([
@@ -9,7 +9,7 @@ describe('numbers', () => {
     [128, [0x80, 1]],
     [624_485, [0xe5, 0x8e, 0x26]],
     [0xffff_ffff, [0xff, 0xff, 0xff, 0xff, 0x0f]],
-  ])('%d without a sign', (value, bytes) => {
+  ])('%d unsigned', (value, bytes) => {
     expect([...new Writer().u32(value).bytes]).toEqual(bytes)
   })
 
@@ -22,7 +22,7 @@ describe('numbers', () => {
     [-65, [0xbf, 0x7f]],
     [-123_456, [0xc0, 0xbb, 0x78]],
     [2 ** 31 - 1, [0xff, 0xff, 0xff, 0xff, 0x07]],
-  ])('%d with a sign', (value, bytes) => {
+  ])('%d signed', (value, bytes) => {
     expect([...new Writer().s32(value).bytes]).toEqual(bytes)
   })
 
@@ -40,20 +40,20 @@ describe('numbers', () => {
     0x1234_5678_9abc_def0n,
     (1n << 63n) - 1n,
     -(1n << 63n),
-  ])('%d of 64 bits in halves, as V8 reads them', (value) => {
+  ])('%d of 64 bits in two halves, read back by V8', (value) => {
     const code = new Code().i64(Number(BigInt.asIntN(32, value)), Number(BigInt.asIntN(32, value >> 32n)))
     expect(run([I64], code)).toBe(value)
   })
 })
 
-test('bytes grow beyond their room', () => {
+test('the buffer grows', () => {
   const writer = new Writer(1)
   for (let i = 0; i < 1_000; i++) writer.u8(i & 0xff)
   expect(writer.raw(new Uint8Array(5_000)).length).toBe(6_000)
   expect(writer.bytes[999]).toBe(999 & 0xff)
 })
 
-test('a module of several functions calls from one to the other and through its table', () => {
+test('a module with several functions makes direct and indirect calls', () => {
   const signature = { parameters: [], results: [I32] }
   const entry = new Code().u32(0).returnCall(1).end()
   const second = new Code().u32(0).i32(1).op(WASM.returnCallIndirect).u32(0).u32(0).end()

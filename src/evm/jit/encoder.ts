@@ -1,12 +1,12 @@
-// As much of WebAssembly's binary format as compiled code needs.
+// Encoder for the subset of the WebAssembly binary format in use.
 
-/** The value types, and what a function without a result has. */
+/** Value types, and the empty result type. */
 export const I32 = 0x7f
 export const I64 = 0x7e
 export const V128 = 0x7b
 export const NO_RESULT = 0x40
 
-/** Bytes that grow, in the format's numbers. */
+/** Growable buffer with the number encodings of the format. */
 export class Writer {
   #bytes: Uint8Array<ArrayBuffer>
   #length = 0
@@ -19,7 +19,7 @@ export class Writer {
     return this.#length
   }
 
-  /** A view; good until the next byte is written. */
+  /** A view, valid until the next write. */
   get bytes(): Uint8Array<ArrayBuffer> {
     return this.#bytes.subarray(0, this.#length)
   }
@@ -69,7 +69,7 @@ export class Writer {
     }
   }
 
-  /** A name, or anything else that has its length before it. */
+  /** Bytes with a length prefix. */
   sized(bytes: Uint8Array): this {
     return this.u32(bytes.length).raw(bytes)
   }
@@ -85,7 +85,7 @@ export class Writer {
   }
 }
 
-/** Instructions, by the names of the text format. */
+/** Instructions, named as in the text format. */
 export const WASM = {
   if: 0x04,
   else: 0x05,
@@ -145,7 +145,7 @@ export const WASM = {
   i64ExtendU: 0xad,
 } as const
 
-/** Those with the prefix 0xfd. */
+/** Instructions with the prefix 0xfd. */
 export const SIMD = {
   load: 0x00,
   store: 0x0b,
@@ -156,10 +156,10 @@ export const SIMD = {
   replace64: 0x1e,
 } as const
 
-/** The bytes of a vector in reverse order. */
+/** Byte order reversal of a vector. */
 const REVERSED = [15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]
 
-/** A function's code, instruction by instruction. Offsets and addresses are bytes. */
+/** Code of a function. Offsets and addresses are in bytes. */
 export class Code extends Writer {
   op(instruction: number): this {
     return this.u8(instruction)
@@ -201,7 +201,7 @@ export class Code extends Writer {
     return this.u8(WASM.returnCall).u32(index)
   }
 
-  /** A load or a store; the alignment that is promised is none. */
+  /** Load or store with alignment hint 1. */
   memory(instruction: number, offset: number): this {
     return this.u8(instruction).u8(0).u32(offset)
   }
@@ -218,7 +218,7 @@ export class Code extends Writer {
     return this.simd(instruction).u8(lane)
   }
 
-  /** Takes a vector and gives it with its bytes in reverse; `scratch` is a local for vectors. */
+  /** Reverses the bytes of the vector on the stack. `scratch`: a local of type v128. */
   reverse(scratch: number): this {
     return this.tee(scratch).get(scratch).simd(SIMD.shuffle).raw(REVERSED)
   }
@@ -248,33 +248,32 @@ export class Code extends Writer {
   }
 }
 
-/** A function's type: value types. */
+/** Function type. */
 export interface Signature {
   readonly parameters: readonly number[]
   readonly results: readonly number[]
 }
 
-/** What a module takes from outside. */
 export type Import =
   | { readonly kind: 'function'; readonly name: string; readonly signature: Signature }
   | { readonly kind: 'global'; readonly name: string; readonly type: number; readonly mutable: boolean }
   | { readonly kind: 'memory'; readonly name: string }
 
-/** A module whose functions all have one type. `bodies` are complete: their locals, their code and its end. */
-export interface ModuleParts {
+/** A module whose functions have one type. `bodies` include locals and `end`. */
+export interface ModuleSpec {
   readonly imports: readonly Import[]
   readonly signature: Signature
   readonly bodies: readonly Uint8Array[]
-  /** indices into `bodies`: what the module's own table holds */
+  /** indices into `bodies`: content of the module's table */
   readonly table: readonly number[]
-  /** index into `bodies`: what is exported as `entry` */
+  /** index into `bodies`: function exported as `entry` */
   readonly entry: number
 }
 
 const MODULE = 'e'
 
-/** @returns the binary module; its imports all come from the module `e` */
-export function encodeModule({ imports, signature, bodies, table, entry }: ModuleParts): Uint8Array<ArrayBuffer> {
+/** Returns the binary module. All imports come from the module `e`. */
+export function encodeModule({ imports, signature, bodies, table, entry }: ModuleSpec): Uint8Array<ArrayBuffer> {
   const types = new Types()
   const own = types.indexOf(signature)
   const importSection = section(imports, (out, each) => writeImport(out, each, types))
@@ -298,16 +297,6 @@ export function encodeModule({ imports, signature, bodies, table, entry }: Modul
   return out.bytes
 }
 
-/** The index that `encodeModule` gives to an imported function. */
-export function functionIndex(imports: readonly Import[], name: string): number {
-  return imports.filter(({ kind }) => kind === 'function').findIndex((each) => each.name === name)
-}
-
-/** The same for a global. */
-export function globalIndex(imports: readonly Import[], name: string): number {
-  return imports.filter(({ kind }) => kind === 'global').findIndex((each) => each.name === name)
-}
-
 function section<T>(all: readonly T[], write: (out: Writer, each: T) => void): Uint8Array {
   const out = new Writer(1_024).u32(all.length)
   for (const each of all) write(out, each)
@@ -317,9 +306,9 @@ function section<T>(all: readonly T[], write: (out: Writer, each: T) => void): U
 class Types {
   readonly all: Signature[] = []
 
-  indexOf(wanted: Signature): number {
-    const same = this.all.findIndex((known) => textOf(known) === textOf(wanted))
-    return same >= 0 ? same : this.all.push(wanted) - 1
+  indexOf(signature: Signature): number {
+    const same = this.all.findIndex((known) => textOf(known) === textOf(signature))
+    return same >= 0 ? same : this.all.push(signature) - 1
   }
 }
 

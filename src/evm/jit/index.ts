@@ -1,5 +1,5 @@
 export { configureTier1, tier1 } from './settings.ts'
 export type { Tier1Mode, Tier1Settings } from './settings.ts'
 export { Tier } from './tier.ts'
-export { inShadow, report } from './shadow.ts'
-export type { Comparable } from './shadow.ts'
+export { runInShadowMode, reportMismatch } from './shadow.ts'
+export type { ComparableResult } from './shadow.ts'

@@ -1,6 +1,6 @@
-// Values while they are not on the stack in memory: four limbs of 64 bits, the least significant first, each a constant or a local.
+// Values held outside of memory: four limbs of 64 bits, least significant first, each a constant or a local.
 
-/** `local` is negative for a constant, whose halves are then `low` and `high` (signed 32 bits each). */
+/** `local` is negative for a constant with the signed 32-bit halves `low` and `high`. */
 export interface Limb {
   readonly local: number
   readonly low: number
@@ -40,7 +40,7 @@ export function valueOf(limbs: Value['limbs'], isBool = false): Value {
   return { limbs, isBool }
 }
 
-/** A number of one limb. */
+/** A value of one limb. */
 export function small(limb: Limb, isBool = false): Value {
   return { limbs: [limb, ZERO, ZERO, ZERO], isBool }
 }
@@ -49,7 +49,7 @@ export function fromNumber(value: number): Value {
   return small(constant(value | 0, Math.floor(value / 2 ** 32)))
 }
 
-/** The data of a PUSH; what the code is too short for is zero. */
+/** PUSH data, padded with zeros at the end of the code. */
 export function fromData(code: Uint8Array, at: number, size: number): Value {
   const half = (index: number): number => {
     let word = 0
@@ -65,7 +65,7 @@ export function fromData(code: Uint8Array, at: number, size: number): Value {
 const ALL = (1n << 256n) - 1n
 const LOW = 0xffff_ffffn
 
-/** Of a constant value. */
+/** `value` must be constant. */
 export function toBigint({ limbs }: Value): bigint {
   return limbs.reduceRight((sum, { low, high }) => (((sum << 32n) | BigInt(high >>> 0)) << 32n) | BigInt(low >>> 0), 0n)
 }
@@ -77,8 +77,8 @@ export function fromBigint(number: bigint): Value {
 
 const bool = (is: boolean) => (is ? 1n : 0n)
 
-/** What constants come to, the top of the stack first. Compilers write masks as `1 << 160, minus 1`. */
-export const FOLDED: ReadonlyMap<number, (a: bigint, b: bigint) => bigint> = new Map([
+/** Constant folding, top of the stack first. Solidity computes masks as (1 << 160) - 1. */
+export const CONSTANT_FOLDS: ReadonlyMap<number, (a: bigint, b: bigint) => bigint> = new Map([
   [0x01, (a, b) => (a + b) & ALL],
   [0x02, (a, b) => (a * b) & ALL],
   [0x03, (a, b) => (a - b) & ALL],

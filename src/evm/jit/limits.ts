@@ -1,36 +1,38 @@
-/** Operations of one function. The engine's optimising compiler takes time that grows faster than a function does: 24 KB in one take
- * a minute, in parts of this size half a second. */
+/**
+ * Operations per function. The compile time of V8's optimising compiler grows faster than linearly: 24 KB in one function take a minute, in
+ * functions of this size half a second.
+ */
 export const OPERATIONS_PER_FUNCTION = 256
 
-/** Longer codes are interpreted: what deploys within the rules is shorter, and the tables in memory hold this much. */
+/** Longer codes are interpreted. EIP-170 allows 24 KB; the tables in memory hold this much. */
 export const CODE_BYTES_MAX = 32_768
 
-/** Codes with more functions (one for each JUMPDEST, at least) are interpreted. Real ones of 24 KB have 500 to 900. */
+/** Codes with more functions (at least one per JUMPDEST) are interpreted. Contracts of 24 KB have 500 to 900. */
 export const FUNCTIONS_MAX = 2_048
 
-/** A straight line without a JUMPDEST that is longer marks a code that nobody wrote by hand: it is interpreted. */
+/** Codes with longer straight-line sections are interpreted; compilers do not produce them. */
 export const STRAIGHT_OPERATIONS_MAX = 4_096
 
-/** Codes whose functions come to more are interpreted. Real ones of 24 KB come to 0.5 MB. */
+/** Codes with larger modules are interpreted. Contracts of 24 KB take 0.5 MB. */
 export const MODULE_BYTES_MAX = 1_500_000
 
-/** Modules that are kept for all instances of the runtime, the least recently used leaves first. */
+/** Modules cached for all instances of the runtime; the least recently used is evicted first. */
 export const MODULES_MAX = 256
 
-/** Bytes of those modules together. */
-export const ALL_MODULE_BYTES_MAX = 32_000_000
+/** Total bytes of the cached modules. */
+export const CACHED_MODULE_BYTES_MAX = 32_000_000
 
-/** Codes of which is remembered that they are not to be compiled. */
+/** Codes remembered as not to be compiled. */
 export const REFUSED_MAX = 4_096
 
-/** Compiled frames within one another; deeper ones are interpreted. Each may take some 4 KB of the native stack, of which there is 1 MB. */
+/** Nesting of compiled frames; deeper frames are interpreted. A frame takes up to 4 KB of the native stack of 1 MB. */
 export const COMPILED_DEPTH_MAX = 96
 
-/** Codes that wait to be compiled; those that come when there are so many ask again later. */
-export const ORDERS_MAX = 64
+/** Queued compilations. Beyond this a code is queued at a later promotion. */
+export const COMPILE_QUEUE_MAX = 64
 
-/** Operations of one function that is made of several parts. */
-export const CHAIN_OPERATIONS_MAX = 96
+/** Operations of a superblock. */
+export const SUPERBLOCK_OPERATIONS_MAX = 96
 
-/** So many times the code's own operations all functions have together. */
-export const CHAINED_OPERATIONS_FACTOR = 3
+/** Total operations of all superblocks, as a multiple of the code's own. */
+export const CODE_GROWTH_MAX = 3

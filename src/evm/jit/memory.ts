@@ -3,19 +3,19 @@ import { type Code, SIMD, WASM } from './encoder.ts'
 import { inLocal, isConstant, isZero, type Limb, type Value, valueOf, ZERO } from './limbs.ts'
 import type { RuntimeCalls } from './runtimecalls.ts'
 import { AT, BASE, FRAME, MEMORY, MEMORY_SIZE, type Stack, VECTOR } from './stack.ts'
-import { functionOf } from './surface.ts'
+import { functionOf } from './imports.ts'
 import { F_CALLER, F_INPUT, F_INPUT_SIZE } from '../runtime/frame.ts'
 
-/** Memory that a constant offset may lie in without a look at the rest of the word; far below what gas buys. */
-const NEAR = 1 << 24
+/** Constant offsets below this skip the check of the upper limbs; far below what gas can pay for. */
+const NEAR_OFFSET_MAX = 1 << 24
 
-/** Big-endian words: those in the frame's memory, in its input and in its record. */
+/** Access to big-endian words in memory, input and frame record. */
 export class MemoryAccess {
   readonly #code: Code
   readonly #stack: Stack
   readonly #arithmetic: Arithmetic
   readonly #runtime: RuntimeCalls
-  /** bytes of memory that the frame is known to have */
+  /** memory size guaranteed so far */
   #known = 0
 
   constructor(code: Code, stack: Stack, arithmetic: Arithmetic, runtime: RuntimeCalls) {
@@ -26,13 +26,12 @@ export class MemoryAccess {
   }
 
   /**
-   * Makes sure of `size` bytes of memory at an offset that was popped `above` words ago. Answers the local and the offset
-   * for instructions to reach them by.
+   * Expands memory to `size` bytes at an offset that was popped `above` words ago. Returns the local and offset for memory instructions.
    */
-  #reach(offset: Value, above: number, size: number): { readonly local: number; readonly offset: number } {
+  #ensureMemory(offset: Value, above: number, size: number): { readonly local: number; readonly offset: number } {
     const code = this.#code
     const [low, ...high] = offset.limbs
-    const near = isConstant(offset) && high.every(isZero) && low.high === 0 && low.low >= 0 && low.low < NEAR ? low.low : null
+    const near = isConstant(offset) && high.every(isZero) && low.high === 0 && low.low >= 0 && low.low < NEAR_OFFSET_MAX ? low.low : null
     if (near !== null) {
       if (this.#known < near + size) {
         code
@@ -46,17 +45,17 @@ export class MemoryAccess {
       }
       return { local: MEMORY, offset: near }
     }
-    if (!high.every(isZero)) this.#arithmetic.any(high)
-    this.#stack.limb(low)
+    if (!high.every(isZero)) this.#arithmetic.pushOr(high)
+    this.#stack.pushLimb(low)
     code.i64(32).op(WASM.i64ShrU)
     if (!high.every(isZero)) code.op(WASM.i64Or)
     code.i64(0).op(WASM.i64Ne)
-    this.#stack.limb(low)
+    this.#stack.pushLimb(low)
     code.i64(size).op(WASM.i64Add).get(MEMORY_SIZE).op(WASM.i64ExtendU).op(WASM.i64GtU).op(WASM.i32Or)
     code.if()
     this.#grow(offset, above, size)
     code.end()
-    this.#stack.limb(low)
+    this.#stack.pushLimb(low)
     code.op(WASM.i32Wrap).get(MEMORY).op(WASM.i32Add).set(AT)
     return { local: AT, offset: 0 }
   }
@@ -64,11 +63,11 @@ export class MemoryAccess {
   #grow(offset: Value, above: number, size: number): void {
     const at = this.#stack.height + above
     this.#stack.write(offset, at)
-    this.#runtime.giveGas()
-    this.#stack.address(at)
-    this.#code.i64(size).call(functionOf('rangeOf')).op(WASM.i32Eqz).if().return().end()
-    this.#runtime.takeGas()
-    this.#runtime.takeMemory()
+    this.#runtime.storeGas()
+    this.#stack.pushAddress(at)
+    this.#code.i64(size).call(functionOf('resizeMemoryFixed')).op(WASM.i32Eqz).if().return().end()
+    this.#runtime.loadGas()
+    this.#runtime.loadMemorySize()
   }
 
   /** 32 big-endian bytes to limbs. */
@@ -87,7 +86,7 @@ export class MemoryAccess {
 
   #lane(lane: number): Limb {
     this.#code.get(VECTOR).lane(SIMD.extract64, lane)
-    return this.#stack.keep()
+    return this.#stack.popToLocal()
   }
 
   #writeBytes({ limbs: [a, b, c, d] }: Value, local: number, offset: number): void {
@@ -100,7 +99,7 @@ export class MemoryAccess {
     half(a, b, 16)
   }
 
-  /** Two limbs, most significant byte first. */
+  /** Two limbs as a vector, most significant byte first. */
   #vector(low: Limb, high: Limb): void {
     if (low.local < 0 && high.local < 0) {
       this.#code.simd(SIMD.const)
@@ -108,53 +107,53 @@ export class MemoryAccess {
         for (let shift = 24; shift >= 0; shift -= 8) this.#code.u8((half >>> shift) & 0xff)
       return
     }
-    this.#stack.limb(low)
+    this.#stack.pushLimb(low)
     this.#code.simd(SIMD.splat64)
-    this.#stack.limb(high)
+    this.#stack.pushLimb(high)
     this.#code.lane(SIMD.replace64, 1).reverse(VECTOR)
   }
 
   /** MLOAD */
   load(): void {
     const offset = this.#stack.pop()
-    const { local, offset: at } = this.#reach(offset, 0, 32)
+    const { local, offset: at } = this.#ensureMemory(offset, 0, 32)
     this.#stack.push(this.#readBytes(local, at))
   }
 
   /** MSTORE */
   store(): void {
     const [offset, value] = [this.#stack.pop(), this.#stack.pop()]
-    const { local, offset: at } = this.#reach(offset, 1, 32)
+    const { local, offset: at } = this.#ensureMemory(offset, 1, 32)
     this.#writeBytes(value, local, at)
   }
 
   /** MSTORE8 */
   storeByte(): void {
     const [offset, value] = [this.#stack.pop(), this.#stack.pop()]
-    const { local, offset: at } = this.#reach(offset, 1, 1)
+    const { local, offset: at } = this.#ensureMemory(offset, 1, 1)
     this.#code.get(local)
-    this.#stack.limb(value.limbs[0])
+    this.#stack.pushLimb(value.limbs[0])
     this.#code.op(WASM.i32Wrap).memory(WASM.i32Store8, at)
   }
 
-  /** CALLDATALOAD: what lies whole within the input is read here. */
+  /** CALLDATALOAD; the runtime handles reads across the end of the input. */
   callData(): void {
     const stack = this.#stack
     const code = this.#code
     const offset = stack.pop()
     const at = stack.height
     const [low, ...high] = offset.limbs
-    const result = [stack.local(), stack.local(), stack.local(), stack.local()] as const
-    if (!high.every(isZero)) this.#arithmetic.any(high)
-    stack.limb(low)
+    const result = [stack.newLocal(), stack.newLocal(), stack.newLocal(), stack.newLocal()] as const
+    if (!high.every(isZero)) this.#arithmetic.pushOr(high)
+    stack.pushLimb(low)
     code.i64(32).op(WASM.i64ShrU)
     if (!high.every(isZero)) code.op(WASM.i64Or)
     code.i64(0).op(WASM.i64Ne)
-    stack.limb(low)
+    stack.pushLimb(low)
     code.i64(32).op(WASM.i64Add).get(FRAME).memory(WASM.i64Load32u, F_INPUT_SIZE).op(WASM.i64GtU).op(WASM.i32Or)
     code.if()
     stack.write(offset, at)
-    stack.address(at)
+    stack.pushAddress(at)
     code.call(functionOf('opCallDataLoad'))
     for (const [index, local] of result.entries())
       code
@@ -162,11 +161,11 @@ export class MemoryAccess {
         .memory(WASM.i64Load, 32 * at + 8 * index)
         .set(local)
     code.else()
-    stack.limb(low)
+    stack.pushLimb(low)
     code.op(WASM.i32Wrap).get(FRAME).memory(WASM.i32Load, F_INPUT).op(WASM.i32Add).set(AT)
     const { limbs } = this.#readBytes(AT, 0)
     for (const [index, local] of result.entries()) {
-      stack.limb(limbs[index] as Limb) // as many
+      stack.pushLimb(limbs[index] as Limb) // same length
       code.set(local)
     }
     code.end()
@@ -174,7 +173,7 @@ export class MemoryAccess {
     stack.push(valueOf([inLocal(a), inLocal(b), inLocal(c), inLocal(d)]))
   }
 
-  /** CALLER: 20 bytes of the frame's record. What is read before them is cut off. */
+  /** CALLER: the frame record has 20 bytes; bytes read before them are masked. */
   caller(): void {
     this.#code
       .get(FRAME)
@@ -188,6 +187,6 @@ export class MemoryAccess {
       .reverse(VECTOR)
       .lane(SIMD.extract64, 0)
     this.#code.i64(-1, 0).op(WASM.i64And)
-    this.#stack.push(valueOf([low, middle, this.#stack.keep(), ZERO]))
+    this.#stack.push(valueOf([low, middle, this.#stack.popToLocal(), ZERO]))
   }
 }

@@ -1,12 +1,12 @@
 import type { Arithmetic } from './arithmetic.ts'
 import { type Code, WASM } from './encoder.ts'
-import { FOLDED, fromBigint, inLocal, isConstant, isZero, type Limb, toBigint, type Value, valueOf, ZERO } from './limbs.ts'
-import type { Op } from './parts.ts'
+import { CONSTANT_FOLDS, fromBigint, inLocal, isConstant, isZero, type Limb, toBigint, type Value, valueOf, ZERO } from './limbs.ts'
+import type { Op } from './basicblocks.ts'
 import type { RuntimeCalls } from './runtimecalls.ts'
 import { BASE, type Stack } from './stack.ts'
-import { functionOf } from './surface.ts'
+import { functionOf } from './imports.ts'
 
-/** Which way an operator is computed: from constants now, in limbs here, or by the runtime. */
+/** Chooses how an operator is computed: at compile time, in limbs, or by the runtime. */
 export class Operators {
   readonly #code: Code
   readonly #stack: Stack
@@ -20,86 +20,85 @@ export class Operators {
     this.#runtime = runtime
   }
 
-  /** Two words to one. */
   binary(op: Op, make: (a: Value, b: Value) => Value): void {
     const [a, b] = [this.#stack.pop(), this.#stack.pop()]
-    const folded = this.#folded(op, a, b)
+    const folded = this.#fold(op, a, b)
     this.#stack.push(folded ?? make(a, b))
   }
 
-  #folded({ code }: Op, a: Value, b: Value): Value | null {
-    const fold = FOLDED.get(code)
+  #fold({ code }: Op, a: Value, b: Value): Value | null {
+    const fold = CONSTANT_FOLDS.get(code)
     return fold !== undefined && isConstant(a) && isConstant(b) ? fromBigint(fold(toBigint(a), toBigint(b))) : null
   }
 
-  /** The words to operate on when at most one of them is not a constant that decides how; else the runtime does it. */
+  /** Emits inline code if the first operand is constant, else calls the runtime. */
   byConstant(op: Op, name: string, make: (constant: bigint, x: Value) => Value): void {
     const top = this.#stack.peek(0)
-    if (!isConstant(top)) return this.#runtime.word(op, name)
+    if (!isConstant(top)) return this.#runtime.callArithmetic(op, name)
     this.binary(op, (a, b) => make(toBigint(a), b))
   }
 
   multiply(op: Op): void {
     const [a, b] = [this.#stack.peek(0), this.#stack.peek(1)]
     const power = log2(a) ?? log2(b)
-    if (this.#folded(op, a, b) !== null) return this.binary(op, (x) => x)
+    if (this.#fold(op, a, b) !== null) return this.binary(op, (x) => x)
     if (power !== null) return this.binary(op, (x, y) => this.#arithmetic.shl(log2(x) === null ? x : y, power))
-    this.#quickly(op, 'mul', false, (x, y) => {
-      this.#stack.limb(x)
-      this.#stack.limb(y)
+    this.#withSingleLimbPath(op, 'mul', false, (x, y) => {
+      this.#stack.pushLimb(x)
+      this.#stack.pushLimb(y)
       this.#code.op(WASM.i64Mul)
-      const low = this.#stack.keep()
-      this.#arithmetic.upperProduct(x, y)
-      return [low, this.#stack.keep()]
+      const low = this.#stack.popToLocal()
+      this.#arithmetic.pushUpperProduct(x, y)
+      return [low, this.#stack.popToLocal()]
     })
   }
 
   divide(op: Op): void {
     const [a, b] = [this.#stack.peek(0), this.#stack.peek(1)]
-    if (this.#folded(op, a, b) !== null) return this.binary(op, (x) => x)
+    if (this.#fold(op, a, b) !== null) return this.binary(op, (x) => x)
     const power = log2(b)
     if (power !== null) return this.binary(op, (x) => this.#arithmetic.shr(x, power))
-    this.#quickly(op, 'div', true, (x, y) => [this.#limbs(x, y, WASM.i64DivU), ZERO])
+    this.#withSingleLimbPath(op, 'div', true, (x, y) => [this.#limbs(x, y, WASM.i64DivU), ZERO])
   }
 
   remainder(op: Op): void {
     const [a, b] = [this.#stack.peek(0), this.#stack.peek(1)]
-    if (this.#folded(op, a, b) !== null) return this.binary(op, (x) => x)
+    if (this.#fold(op, a, b) !== null) return this.binary(op, (x) => x)
     if (log2(b) !== null) return this.binary(op, (x, y) => this.#arithmetic.and(x, fromBigint(toBigint(y) - 1n)))
-    this.#quickly(op, 'mod', true, (x, y) => [this.#limbs(x, y, WASM.i64RemU), ZERO])
+    this.#withSingleLimbPath(op, 'mod', true, (x, y) => [this.#limbs(x, y, WASM.i64RemU), ZERO])
   }
 
   #limbs(x: Limb, y: Limb, op: number): Limb {
-    this.#stack.limb(x)
-    this.#stack.limb(y)
+    this.#stack.pushLimb(x)
+    this.#stack.pushLimb(y)
     this.#code.op(op)
-    return this.#stack.keep()
+    return this.#stack.popToLocal()
   }
 
-  /** With numbers of one limb right here; the runtime does the others, and what divides by zero. */
-  #quickly(op: Op, name: string, needsDivisor: boolean, quick: (x: Limb, y: Limb) => [Limb, Limb]): void {
+  /** Emits inline code for operands of one limb; for other operands and division by zero it calls the runtime. */
+  #withSingleLimbPath(op: Op, name: string, needsDivisor: boolean, emitSingleLimb: (x: Limb, y: Limb) => [Limb, Limb]): void {
     const stack = this.#stack
     const [a, b] = [stack.peek(0), stack.peek(1)]
     const high = [...a.limbs.slice(1), ...b.limbs.slice(1)]
-    if (high.some((limb) => limb.local < 0 && !isZero(limb))) return this.#runtime.word(op, name)
+    if (high.some((limb) => limb.local < 0 && !isZero(limb))) return this.#runtime.callArithmetic(op, name)
     const code = this.#code
     const [divisor] = b.limbs
     const checks = needsDivisor && divisor.local >= 0
-    if (needsDivisor && isZero(divisor)) return this.#runtime.word(op, name)
-    const result = [stack.local(), stack.local(), stack.local(), stack.local()] as const
-    this.#arithmetic.any(high)
+    if (needsDivisor && isZero(divisor)) return this.#runtime.callArithmetic(op, name)
+    const result = [stack.newLocal(), stack.newLocal(), stack.newLocal(), stack.newLocal()] as const
+    this.#arithmetic.pushOr(high)
     code.i64(0).op(WASM.i64Ne)
     if (checks) {
-      stack.limb(divisor)
+      stack.pushLimb(divisor)
       code.op(WASM.i64Eqz).op(WASM.i32Or)
     }
     code.if()
     const [top, bottom] = [stack.height - 1, stack.height - 2]
-    stack.aside(() => {
+    stack.withRestore(() => {
       stack.flush(2)
-      stack.address(bottom)
-      stack.address(top)
-      stack.address(bottom)
+      stack.pushAddress(bottom)
+      stack.pushAddress(top)
+      stack.pushAddress(bottom)
       code.call(functionOf(name))
       for (const [index, local] of result.entries())
         code
@@ -108,19 +107,19 @@ export class Operators {
           .set(local)
     })
     code.else()
-    const limbs = quick(a.limbs[0], divisor)
+    const limbs = emitSingleLimb(a.limbs[0], divisor)
     for (const [index, local] of result.entries()) {
-      stack.limb(limbs[index] ?? ZERO)
+      stack.pushLimb(limbs[index] ?? ZERO)
       code.set(local)
     }
     code.end()
     stack.drop(2)
-    stack.forgetAbove()
+    stack.invalidateAbove()
     stack.push(valueOf([inLocal(result[0]), inLocal(result[1]), inLocal(result[2]), inLocal(result[3])]))
   }
 }
 
-/** Of a constant power of two; null for everything else. */
+/** The exponent of a constant power of two, else null. */
 function log2(value: Value): number | null {
   if (!isConstant(value)) return null
   const number = toBigint(value)

@@ -1,10 +1,10 @@
 import { type Code, WASM } from './encoder.ts'
-import { GIVES, TAKES } from './opcodes.ts'
-import type { Op } from './parts.ts'
+import { STACK_POPS, STACK_PUSHES } from '../opcodes.ts'
+import type { Op } from './basicblocks.ts'
 import { GAS, MEMORY_SIZE, type Stack } from './stack.ts'
-import { functionOf, globalOf } from './surface.ts'
+import { functionOf, globalOf } from './imports.ts'
 
-/** What the runtime does for compiled code: it finds its operands on the stack in memory, and leaves its results there. */
+/** Calls of runtime functions, which read operands from the stack in memory and write results to it. */
 export class RuntimeCalls {
   readonly #code: Code
   readonly #stack: Stack
@@ -14,75 +14,73 @@ export class RuntimeCalls {
     this.#stack = stack
   }
 
-  /** The gas goes to where the runtime looks for it … */
-  giveGas(): void {
+  storeGas(): void {
     this.#code.get(GAS).globalSet(globalOf('gasLeft'))
   }
 
-  /** … and comes back. */
-  takeGas(): void {
+  loadGas(): void {
     this.#code.globalGet(globalOf('gasLeft')).set(GAS)
   }
 
-  /** The frame's memory may have grown. */
-  takeMemory(): void {
+  /** Reloads the memory size after a call that may expand memory. */
+  loadMemorySize(): void {
     this.#code.globalGet(globalOf('memorySize')).set(MEMORY_SIZE)
   }
 
-  /** An opcode of the runtime's that may halt the frame. */
-  ask(op: Op, name: string, extra: number | null = null): void {
-    const [takes, gives] = [TAKES[op.code] as number, GIVES[op.code] as number]
-    this.#stack.flush(takes)
-    this.giveGas()
-    this.#stack.top()
+  /** Calls a function that may halt the frame. */
+  callFallible(op: Op, name: string, extra: number | null = null): void {
+    const [pops, pushes] = [STACK_POPS[op.code] as number, STACK_PUSHES[op.code] as number]
+    this.#stack.flush(pops)
+    this.storeGas()
+    this.#stack.pushTopAddress()
     if (extra !== null) this.#code.i32(extra)
     this.#code.call(functionOf(name)).op(WASM.i32Eqz).if().return().end()
-    this.takeGas()
-    this.takeMemory()
-    this.#stack.drop(takes)
-    this.#stack.pushWritten(gives)
+    this.loadGas()
+    this.loadMemorySize()
+    this.#stack.drop(pops)
+    this.#stack.pushInMemory(pushes)
   }
 
-  /** One that cannot fail, and works where the top is. */
-  change(op: Op, name: string): void {
-    const takes = TAKES[op.code] as number
-    this.#stack.flush(takes)
-    this.#stack.drop(takes)
-    this.#stack.address(this.#stack.height)
+  /** Calls a function that cannot halt and works at the top of the stack. */
+  callInfallible(op: Op, name: string): void {
+    const pops = STACK_POPS[op.code] as number
+    this.#stack.flush(pops)
+    this.#stack.drop(pops)
+    this.#stack.pushAddress(this.#stack.height)
     this.#code.call(functionOf(name))
-    this.#stack.pushWritten(1)
+    this.#stack.pushInMemory(1)
   }
 
-  /** CALL, CREATE and their like: the callee runs to its end meanwhile. */
+  /** CALL and CREATE families: the callee runs to its end. */
   call(op: Op, name: string): void {
-    this.#stack.flush(TAKES[op.code])
-    this.giveGas()
+    this.#stack.flush(STACK_POPS[op.code])
+    this.storeGas()
     this.#code.i32(op.code)
-    this.#stack.top()
-    this.#stack.drop(TAKES[op.code] as number)
-    this.#stack.forgetAbove()
+    this.#stack.pushTopAddress()
+    this.#stack.drop(STACK_POPS[op.code] as number)
+    this.#stack.invalidateAbove()
     this.#code.call(functionOf(name)).op(WASM.i32Eqz).if().return().end()
-    this.takeGas()
-    this.takeMemory()
-    this.#stack.pushWritten(1)
+    this.loadGas()
+    this.loadMemorySize()
+    this.#stack.pushInMemory(1)
   }
 
-  /** Arithmetic that the runtime does on words in memory: its result, then its operands from the top down. */
-  word(op: Op, name: string): void {
-    const takes = TAKES[op.code] as number
-    this.#stack.flush(takes)
-    const bottom = this.#stack.height - takes
-    this.#stack.address(bottom)
-    for (let i = 1; i <= takes; i++) this.#stack.address(this.#stack.height - i)
+  /** Calls an arithmetic function: result, then operands from the top down. */
+  callArithmetic(op: Op, name: string): void {
+    const pops = STACK_POPS[op.code] as number
+    this.#stack.flush(pops)
+    const bottom = this.#stack.height - pops
+    this.#stack.pushAddress(bottom)
+    for (let i = 1; i <= pops; i++) this.#stack.pushAddress(this.#stack.height - i)
     this.#code.call(functionOf(name))
-    this.#stack.drop(takes)
-    this.#stack.pushWritten(1)
+    this.#stack.drop(pops)
+    this.#stack.pushInMemory(1)
   }
 
-  /** Pushes an address that stands at a fixed place. */
-  address(place: number): void {
-    this.#stack.address(this.#stack.height)
+  /** Pushes an address from a fixed place in memory. */
+  pushAddress(place: number): void {
+    this.#stack.pushAddress(this.#stack.height)
     this.#code.i32(place).call(functionOf('pushAddress'))
-    this.#stack.pushWritten(1)
+    this.#stack.pushInMemory(1)
   }
 }

@@ -1,28 +1,28 @@
-/** off: everything is interpreted; on: hot code runs compiled; shadow: hot code runs both ways, and what the interpreter says holds. */
+/** off: interpreter only; on: hot code runs compiled; shadow: hot code runs in both tiers and the interpreter's result counts. */
 export type Tier1Mode = 'off' | 'on' | 'shadow'
 
-/** What the whole process does about hot code. */
+/** Process-wide settings of Tier 1. */
 export interface Tier1Settings {
   readonly mode: Tier1Mode
-  /** gas that a code burns, all calls together, before it is compiled */
+  /** gas used by a code over all calls before it is compiled */
   readonly promoteAtGas: bigint
-  /** operations of one function; smaller ones only make bugs likelier to show */
+  /** size of a compiled function; small values make bugs more likely to show in tests */
   readonly operationsPerFunction: number
-  /** told of every difference that the shadow mode finds, and of traps; the codes that took part are interpreted from then on */
-  readonly onDifference: (problem: string) => void
+  /** receives every mismatch found in shadow mode, and traps; the codes involved are interpreted from then on */
+  readonly onMismatch: (problem: string) => void
 }
 
 const DEFAULTS: Tier1Settings = {
   mode: 'off',
   promoteAtGas: 20_000_000n,
   operationsPerFunction: 256,
-  onDifference: (problem) => globalThis.process?.emitWarning(problem, 'Tier1Difference'),
+  onMismatch: (problem) => globalThis.process?.emitWarning(problem, 'Tier1Difference'),
 }
 
-/** The settings that hold, and how often they have changed. */
+/** The current settings and the number of changes. */
 export const tier1: { settings: Tier1Settings; version: number } = { settings: DEFAULTS, version: 0 }
 
-/** Changes what is given, for all chains of this process; holds from the next message on. */
+/** Changes settings for all chains of this process, from the next message on. */
 export function configureTier1(changes: Partial<Tier1Settings>): void {
   tier1.settings = { ...tier1.settings, ...changes }
   tier1.version++

@@ -1,11 +1,11 @@
 import { Hex } from '../../eth/index.ts'
 import { A_BALANCE, A_CODE_HASH, A_FLAGS, A_NONCE, DIRTY_ACCOUNTS, DIRTY_SLOTS, EXISTS, S_VALUE } from '../runtime/layout.ts'
-import { distrust } from './forms.ts'
+import { markMiscompiled } from './modulecache.ts'
 import { tier1 } from './settings.ts'
-import type { Host, Tier } from './tier.ts'
+import type { TierHost, Tier } from './tier.ts'
 
-/** What of a run's result both tiers have to agree on. */
-export interface Comparable {
+/** Fields that must be equal in both tiers. */
+export interface ComparableResult {
   readonly outcome: { readonly kind: string }
   readonly output: Uint8Array
   readonly gasUsed: bigint
@@ -26,21 +26,26 @@ interface Runtime {
   readonly refund: { readonly value: bigint }
 }
 
-/** An instance that can be put back to where it was. */
-export interface ShadowedHost extends Host {
-  readonly runtime: Host['runtime'] & Runtime
+/** An instance whose state can be reverted. */
+export interface ShadowedHost extends TierHost {
+  readonly runtime: TierHost['runtime'] & Runtime
   word(at: number): bigint
 }
 
 /**
- * Runs a message in the interpreter, takes everything back, runs it with compiled code and compares. What the interpreter says holds; when
- * they differ, somebody is told and the codes that took part are interpreted from then on.
+ * Runs a message in the interpreter, reverts it, runs it compiled and compares. On a mismatch the interpreter's result is returned and the
+ * codes involved are interpreted from then on.
  */
-export function inShadow<Result extends Comparable>(host: ShadowedHost, tier: Tier, rules: Uint8Array, run: () => Result): Result {
+export function runInShadowMode<Result extends ComparableResult>(
+  host: ShadowedHost,
+  tier: Tier,
+  rules: Uint8Array,
+  run: () => Result,
+): Result {
   const { runtime } = host
   const [logTop, logCount, refund] = [runtime.logTop.value, runtime.logCount.value, runtime.refund.value]
   const mark = runtime.checkpoint()
-  const putBack = () => {
+  const restore = () => {
     runtime.revertTo(mark)
     runtime.setLogs(logTop, logCount)
     runtime.setRefund(refund)
@@ -49,27 +54,27 @@ export function inShadow<Result extends Comparable>(host: ShadowedHost, tier: Ti
     tier.prepare(rules, true)
     return run()
   }
-  const wanted = interpret()
-  const wantedState = stateOf(host)
-  putBack()
+  const expected = interpret()
+  const expectedState = stateOf(host)
+  restore()
   tier.prepare(rules)
-  const found = run()
-  const difference = differenceOf(wanted, found) ?? stateDifference(wantedState, stateOf(host))
-  if (difference === null) return wanted
-  report(tier, difference)
-  putBack()
+  const actual = run()
+  const difference = differenceOf(expected, actual) ?? stateDifference(expectedState, stateOf(host))
+  if (difference === null) return expected
+  reportMismatch(tier, difference)
+  restore()
   return interpret()
 }
 
-/** For traps too: what ran compiled in the last message is interpreted from now on. */
-export function report(tier: Tier, difference: string): void {
-  const hashes = [...tier.ranLast()]
-  for (const hash of hashes) distrust(hash)
-  tier.dismissAll()
-  tier1.settings.onDifference(`${difference}; interpreted from now on: ${hashes.join(', ')}`)
+/** Reports a mismatch or a trap. The codes that ran compiled in the last message are interpreted from then on. */
+export function reportMismatch(tier: Tier, difference: string): void {
+  const hashes = [...tier.ranInLastMessage()]
+  for (const hash of hashes) markMiscompiled(hash)
+  tier.uninstallAll()
+  tier1.settings.onMismatch(`${difference}; interpreted from now on: ${hashes.join(', ')}`)
 }
 
-const FIELDS: readonly (readonly [string, (result: Comparable) => string])[] = [
+const FIELDS: readonly (readonly [string, (result: ComparableResult) => string])[] = [
   ['outcome', ({ outcome }) => outcome.kind],
   ['output', ({ outcome, output }) => (outcome.kind === 'halt' ? '' : Hex.fromBytes(output))],
   ['gas', ({ gasUsed }) => String(gasUsed)],
@@ -78,16 +83,16 @@ const FIELDS: readonly (readonly [string, (result: Comparable) => string])[] = [
   ['destroyed accounts', ({ destroyed }) => destroyed.toSorted().join()],
 ]
 
-/** The reason of a halt may differ: compiled code pays for a stretch before it runs it. */
-function differenceOf(wanted: Comparable, found: Comparable): string | null {
+/** Halt reasons may differ: compiled code charges a segment before running it. */
+function differenceOf(expected: ComparableResult, actual: ComparableResult): string | null {
   for (const [name, text] of FIELDS) {
-    const [a, b] = [text(wanted), text(found)]
-    if (a !== b) return `compiled code comes to another ${name}: ${cut(b)} instead of ${cut(a)}`
+    const [a, b] = [text(expected), text(actual)]
+    if (a !== b) return `compiled code comes to another ${name}: ${truncate(b)} instead of ${truncate(a)}`
   }
   return null
 }
 
-/** Values of all entries that were changed since the table was settled, by the place of the entry. */
+/** Values of all dirty entries, by entry pointer. */
 function stateOf(host: ShadowedHost): Map<number, string> {
   const state = new Map<number, string>()
   for (let i = host.runtime.dirtyAccounts() - 1; i >= 0; i--) {
@@ -103,14 +108,14 @@ function stateOf(host: ShadowedHost): Map<number, string> {
   return state
 }
 
-function stateDifference(wanted: ReadonlyMap<number, string>, found: ReadonlyMap<number, string>): string | null {
-  for (const [entry, value] of found) {
-    if (wanted.get(entry) !== value)
-      return `compiled code writes another state: ${value} instead of ${wanted.get(entry) ?? 'what was there'}`
+function stateDifference(expected: ReadonlyMap<number, string>, actual: ReadonlyMap<number, string>): string | null {
+  for (const [entry, value] of actual) {
+    if (expected.get(entry) !== value)
+      return `compiled code writes another state: ${value} instead of ${expected.get(entry) ?? 'what was there'}`
   }
   return null
 }
 
-function cut(text: string): string {
+function truncate(text: string): string {
   return text.length > 200 ? `${text.slice(0, 200)}…` : text
 }

@@ -1,72 +1,72 @@
 import { type Code, WASM } from './encoder.ts'
 import { inLocal, type Limb, type Value, valueOf } from './limbs.ts'
 
-/** Parameters and fixed locals of every compiled function. */
+/** Parameters and fixed locals of each compiled function. */
 export const FRAME = 0
 export const SP = 1
 export const GAS = 2
 export const MEMORY = 3
 export const MEMORY_SIZE = 4
-/** address of the stack's deepest word that the function touches: position 0 */
+/** address of position 0, the deepest stack word that the function uses */
 export const BASE = 5
-/** an address at hand */
+/** temporary address */
 export const AT = 6
-/** a number at hand */
+/** temporary number */
 export const COUNT = 7
 export const VECTOR = 8
 const FIRST_WORD = 9
 
-/** Locals for limbs that one function may have: each takes 8 bytes of the native stack for as long as the function's callees run. */
+/** Locals for limbs per function. Each takes 8 bytes of the native stack while callees run. */
 const LOCALS_MAX = 144
-/** Operations seldom need more; those that do get new ones. */
+/** Enough for most operations; others allocate more. */
 const LOCALS_PER_OP = 12
 const MORE_LOCALS = 24
 
 /**
- * The stack of a function under compilation: positions count up from the deepest word that it touches. A position either
- * lies in memory, untouched, or has a value of which memory need not know yet.
+ * The EVM stack at compile time. Positions count up from the deepest word used. A position is either in memory only or has a value that may
+ * not have been written to memory.
  */
 export class Stack {
   height: number
   readonly #code: Code
   readonly #slots: (Value | undefined)[] = []
-  /** what memory is known to hold; only compared with what should be there */
+  /** values known to be in memory; only compared by identity */
   #memory: (Value | undefined)[] = []
   #free: number[] = []
   #locals = 0
-  /** so many are made before any is looked for that is free again */
-  #enough = 2 * MORE_LOCALS
+  /** number of locals at which unused ones are searched for */
+  #sweepAt = 2 * MORE_LOCALS
 
   constructor(code: Code, height: number) {
     this.#code = code
     this.height = height
   }
 
-  /** how many locals for limbs there are */
+  /** number of locals for limbs */
   get locals(): number {
     return this.#locals
   }
 
-  /** Between two operations: locals that no value has any more are free again. */
-  settle(): void {
-    if (this.#free.length >= LOCALS_PER_OP || this.#locals < this.#enough) return
+  /** Called between operations: frees locals that no value uses. */
+  reclaimLocals(): void {
+    if (this.#free.length >= LOCALS_PER_OP || this.#locals < this.#sweepAt) return
     this.#sweep()
     if (this.#free.length >= LOCALS_PER_OP) return
-    this.#enough = this.#locals + MORE_LOCALS
-    if (this.#enough <= LOCALS_MAX) return
+    this.#sweepAt = this.#locals + MORE_LOCALS
+    if (this.#sweepAt <= LOCALS_MAX) return
     this.flush()
     this.#slots.fill(undefined)
     this.#sweep()
   }
 
-  /** A new local for a limb. */
-  local(): number {
+  /** Allocates a local for a limb. */
+  newLocal(): number {
     return this.#free.pop() ?? FIRST_WORD + this.#locals++
   }
 
-  /** Takes what is on wasm's stack into a new local. */
-  keep(): Limb {
-    const local = this.local()
+  /** Pops the wasm stack into a new local. */
+  popToLocal(): Limb {
+    const local = this.newLocal()
     this.#code.set(local)
     return inLocal(local)
   }
@@ -75,8 +75,8 @@ export class Stack {
     this.#slots[this.height++] = value
   }
 
-  /** Pushes words that stand in memory already: what the runtime has put there. */
-  pushWritten(count: number): void {
+  /** Pushes words that the runtime has written to memory. */
+  pushInMemory(count: number): void {
     for (let i = 0; i < count; i++) {
       this.#slots[this.height] = undefined
       this.#memory[this.height++] = undefined
@@ -89,7 +89,6 @@ export class Stack {
     return value
   }
 
-  /** Words that nobody wants to know. */
   drop(count: number): void {
     this.height -= count
     this.#slots.length = Math.min(this.#slots.length, this.height)
@@ -112,16 +111,16 @@ export class Stack {
     this.#slots[this.height - 1 - depth] = top
   }
 
-  /** Four limbs from memory, to new locals. */
+  /** Loads four limbs into new locals. */
   readWord(address: number, offset: number): Value {
     const limb = (index: number) => {
       this.#code.get(address).memory(WASM.i64Load, offset + 8 * index)
-      return this.keep()
+      return this.popToLocal()
     }
     return valueOf([limb(0), limb(1), limb(2), limb(3)])
   }
 
-  /** Writes to memory what it does not have yet, of the topmost `count` words. */
+  /** Writes the topmost `count` words to memory, except those already there. */
   flush(count = this.height): void {
     for (let at = this.height - count; at < this.height; at++) {
       const value = this.#slots[at]
@@ -131,34 +130,34 @@ export class Stack {
     }
   }
 
-  /** Writes a value to a position and forgets that memory has it: for a path that is not always taken. */
+  /** Writes a value to a position on a path that is not always taken, so memory counts as unknown afterwards. */
   write({ limbs }: Value, at: number): void {
     for (const [index, limb] of limbs.entries()) {
       this.#code.get(BASE)
-      this.limb(limb)
+      this.pushLimb(limb)
       this.#code.memory(WASM.i64Store, 32 * at + 8 * index)
     }
     this.#memory[at] = undefined
   }
 
-  /** Pushes the address of a position onto wasm's stack. */
-  address(at: number): void {
+  /** Pushes the address of a position on the wasm stack. */
+  pushAddress(at: number): void {
     this.#code.get(BASE)
     if (at !== 0) this.#code.i32(32 * at).op(WASM.i32Add)
   }
 
-  /** That of the top: what the runtime calls `sp`. */
-  top(): void {
-    this.address(this.height - 1)
+  /** Pushes the address of the top, `sp` in the runtime. */
+  pushTopAddress(): void {
+    this.pushAddress(this.height - 1)
   }
 
-  /** Above the top memory holds what others put there. */
-  forgetAbove(): void {
+  /** Forgets memory above the top, which callees overwrite. */
+  invalidateAbove(): void {
     this.#memory.length = Math.min(this.#memory.length, this.height)
   }
 
-  /** Runs `emit` for a path that ends the function: what it changes here is taken back. */
-  aside(emit: () => void): void {
+  /** Emits a path that ends the function, then restores the compile-time state. */
+  withRestore(emit: () => void): void {
     const [height, slots, memory] = [this.height, [...this.#slots], [...this.#memory]]
     emit()
     this.height = height
@@ -166,8 +165,8 @@ export class Stack {
     this.#memory = memory
   }
 
-  /** Pushes a limb onto wasm's stack. */
-  limb({ local, low, high }: Limb): void {
+  /** Pushes a limb on the wasm stack. */
+  pushLimb({ local, low, high }: Limb): void {
     if (local >= 0) this.#code.get(local)
     else this.#code.i64(low, high)
   }

@@ -7,14 +7,14 @@ import type { L1Fork } from '../forks.ts'
 import { noopTrace } from '../trace/index.ts'
 import { World } from '../world.ts'
 import { compile } from './compile.ts'
-import { distrust, formsHeld, whenCompiled } from './forms.ts'
-import { configureTier1, inShadow } from './index.ts'
+import { markMiscompiled, moduleCacheUsage, whenIdle } from './modulecache.ts'
+import { configureTier1, runInShadowMode } from './index.ts'
 import { MODULES_MAX } from './limits.ts'
 import { code, RETURN_TOP, word } from './tiers.fixture.ts'
 
-afterEach(() => configureTier1({ mode: 'off', promoteAtGas: 20_000_000n, onDifference: () => {} }))
+afterEach(() => configureTier1({ mode: 'off', promoteAtGas: 20_000_000n, onMismatch: () => {} }))
 
-/** Counts from what the call data says down to 0, 26 gas a round, and returns the number at `id`. */
+/** Counts from the call data to 0, 26 gas per round, and returns `id`. */
 function countdown(id: number): Uint8Array {
   return code('5f35', '5b', '6001', '90', '03', '80', '6002', '57', '50', 0x61, id >> 8, id & 0xff, RETURN_TOP)
 }
@@ -38,18 +38,18 @@ interface Changes {
 
 function call(world: World, { index = 0, rounds = 10, fork = 'osaka', deadline, gas = 10_000_000n }: Changes = {}) {
   const context = contextOf(l1Config(fork), { gasLimit: 10n ** 15n })
-  const asked = message({ to: at(index), gas, data: word(BigInt(rounds)).subarray(1), nonce: world.nonce(ALICE) })
+  const request = message({ to: at(index), gas, data: word(BigInt(rounds)).subarray(1), nonce: world.nonce(ALICE) })
   const options = { skipFees: true, skipGasCap: true, ...(deadline === undefined ? {} : { deadline }) }
-  return executeTransaction(asked, context, world, options)
+  return executeTransaction(request, context, world, options)
 }
 
-/** How many codes ran compiled in the last message. */
+/** Number of codes that ran compiled in the last message. */
 function compiled(world: World): number {
-  return [...(world.instance.tier?.ranLast() ?? [])].length
+  return [...(world.instance.tier?.ranInLastMessage() ?? [])].length
 }
 
-describe('what is compiled', () => {
-  test('nothing, unless somebody asks for it', () => {
+describe('compiled code', () => {
+  test('is off by default', () => {
     const world = worldOf([countdown(1)])
     call(world, { rounds: 10_000 })
     call(world)
@@ -57,33 +57,33 @@ describe('what is compiled', () => {
     world.release()
   })
 
-  test('what has burnt enough gas, all calls together, when there is time for it', async () => {
+  test('is compiled in the background after enough gas over all calls', async () => {
     configureTier1({ mode: 'on', promoteAtGas: 100_000n })
     const world = worldOf([countdown(2)])
     const ran = []
     for (let i = 0; i < 6; i++) {
       expect(BigInt(Hash.from(call(world, { rounds: 1_000 }).output))).toBe(2n)
       ran.push(compiled(world))
-      await whenCompiled()
+      await whenIdle()
     }
     expect(ran).toEqual([0, 0, 0, 0, 0, 1])
     world.release()
   })
 
-  test('its own gas counts, and not that of whom it calls', async () => {
+  test('is promoted by its own gas without that of its callees', async () => {
     configureTier1({ mode: 'on', promoteAtGas: 50_000n })
     // passes its call data on to the next contract
     const proxy = code('5f355f52', '60205f60205f5f', 0x73, at(1).slice(2), '5a', 'f1', '50', '60205ff3')
     const world = worldOf([proxy, countdown(3)])
     for (let i = 0; i < 5; i++) {
       call(world, { rounds: 1_000 })
-      await whenCompiled()
+      await whenIdle()
     }
     expect(compiled(world)).toBe(1)
     world.release()
   })
 
-  test('no init code, and nothing that is listened to', () => {
+  test('excludes init code and traced messages', () => {
     configureTier1({ mode: 'on', promoteAtGas: 0n })
     const creates = code('600160005360015f5ff0', RETURN_TOP)
     const world = worldOf([creates])
@@ -96,7 +96,7 @@ describe('what is compiled', () => {
     traced.release()
   })
 
-  test('off means off from the next message on', () => {
+  test('can be switched off from the next message on', () => {
     configureTier1({ mode: 'on', promoteAtGas: 0n })
     const world = worldOf([countdown(5)])
     call(world)
@@ -107,7 +107,7 @@ describe('what is compiled', () => {
     world.release()
   })
 
-  test('anew when the rules change', () => {
+  test('is compiled again when the rules change', () => {
     configureTier1({ mode: 'on', promoteAtGas: 0n })
     const world = worldOf([code('6001', '1e', RETURN_TOP)])
     for (const fork of ['osaka', 'prague', 'osaka', 'prague'] as const) {
@@ -119,23 +119,23 @@ describe('what is compiled', () => {
 })
 
 describe('limits', () => {
-  test('more codes than there are places: the oldest leave, and all answer', () => {
+  test('more codes than slots: the least recently run is evicted, and all return correct results', () => {
     configureTier1({ mode: 'on', promoteAtGas: 0n })
     const world = worldOf(Array.from({ length: 300 }, (_, i) => countdown(1_000 + i)))
     for (const index of [...Array(300).keys(), 0, 299, 150]) {
       expect(BigInt(Hash.from(call(world, { index }).output))).toBe(BigInt(1_000 + index))
       expect(compiled(world)).toBe(1)
     }
-    expect(formsHeld().count).toBeLessThanOrEqual(MODULES_MAX)
+    expect(moduleCacheUsage().count).toBeLessThanOrEqual(MODULES_MAX)
     world.release()
   })
 
   test('the same code at many addresses is compiled once', () => {
     configureTier1({ mode: 'on', promoteAtGas: 0n })
-    const before = formsHeld().count
+    const before = moduleCacheUsage().count
     const world = worldOf([countdown(2_000), countdown(2_000), countdown(2_000)])
     for (const index of [0, 1, 2]) call(world, { index })
-    expect(formsHeld().count - before).toBeLessThanOrEqual(1)
+    expect(moduleCacheUsage().count - before).toBeLessThanOrEqual(1)
     world.release()
   })
 
@@ -146,13 +146,13 @@ describe('limits', () => {
     ['24 KB of PUSH0 PUSH0 JUMPI', Uint8Array.from({ length: 24_576 }, (_, i) => (i % 3 === 2 ? 0x57 : 0x5f))],
     ['24 KB of LOG4', Uint8Array.from({ length: 24_576 }, (_, i) => (i % 7 === 6 ? 0xa4 : 0x5f))],
     ['100 KB', new Uint8Array(100_000)],
-  ])('%s are refused', (_, bomb) => {
+  ])('%s are not compiled', (_, bomb) => {
     const start = performance.now()
     expect(compile(bomb, RULES)).toBeNull()
     expect(performance.now() - start).toBeLessThan(2_000)
   })
 
-  test('what is refused is interpreted', () => {
+  test('a code that is not compiled is interpreted', () => {
     configureTier1({ mode: 'on', promoteAtGas: 0n })
     const world = worldOf([new Uint8Array(24_576).fill(0x5b)])
     for (let i = 0; i < 2; i++) expect(call(world).outcome).toEqual({ kind: 'success' })
@@ -160,7 +160,7 @@ describe('limits', () => {
     world.release()
   })
 
-  test('1,024 frames, each with as much on the native stack as there can be', () => {
+  test('1,024 nested frames with maximum native stack usage', () => {
     configureTier1({ mode: 'on', promoteAtGas: 0n })
     const callers = 45
     const world = worldOf([code('33'.repeat(callers), '5f5f5f5f5f', '30', '5a', 'f1', '01'.repeat(callers), RETURN_TOP)])
@@ -171,9 +171,9 @@ describe('limits', () => {
 
   test.each<[string, Uint8Array]>([
     ['loops', code('5b', '5f', '56')],
-    ['loops to a place that it computes', code('5b', '36', '50', '34', '56')],
+    ['loops through a dynamic jump', code('5b', '36', '50', '34', '56')],
     ['calls itself twice', code('5f5f5f5f5f305af1', '5f5f5f5f5f305af1')],
-  ])('code that %s ends with its time', (_, endless) => {
+  ])('code that %s times out', (_, endless) => {
     configureTier1({ mode: 'on', promoteAtGas: 0n })
     const world = worldOf([endless])
     expect(() => call(world, { gas: 10n ** 14n, deadline: new Deadline(20) })).toThrow(OutOfTime)
@@ -182,10 +182,10 @@ describe('limits', () => {
   })
 })
 
-describe('shadow', () => {
-  test('comes to what the interpreter says, and finds nothing', () => {
+describe('shadow mode', () => {
+  test('returns the result of the interpreter without mismatches', () => {
     const differences: string[] = []
-    configureTier1({ mode: 'shadow', promoteAtGas: 0n, onDifference: (difference) => differences.push(difference) })
+    configureTier1({ mode: 'shadow', promoteAtGas: 0n, onMismatch: (difference) => differences.push(difference) })
     const world = worldOf([code('5f35', '5f55', '5f54', '5f52', '60205fa0', '5f35', RETURN_TOP)])
     const { output, logs } = call(world, { rounds: 77 })
     expect(BigInt(Hash.from(output))).toBe(77n)
@@ -196,9 +196,9 @@ describe('shadow', () => {
     world.release()
   })
 
-  test('tells of a difference, lets the interpreter win and does without that code', () => {
+  test('reports a mismatch, returns the result of the interpreter and excludes the code', () => {
     const differences: string[] = []
-    configureTier1({ mode: 'on', promoteAtGas: 0n, onDifference: (difference) => differences.push(difference) })
+    configureTier1({ mode: 'on', promoteAtGas: 0n, onMismatch: (difference) => differences.push(difference) })
     const world = worldOf([countdown(3_000)])
     const { instance } = world
     call(world)
@@ -208,16 +208,16 @@ describe('shadow', () => {
     const result = { outcome: { kind: 'success' }, output: new Uint8Array(), gasUsed: 5n, refund: 0n, logs: [], destroyed: [] }
     const results = [result, { ...result, gasUsed: 6n }, result]
     const rules = instance.bytes.slice(0, 2_048)
-    expect(inShadow(instance, tier, rules, () => results.shift() ?? result)).toBe(result)
+    expect(runInShadowMode(instance, tier, rules, () => results.shift() ?? result)).toBe(result)
     expect(results).toEqual([])
     expect(differences).toHaveLength(1)
     expect(differences[0]).toContain('another gas: 6 instead of 5')
     world.release()
   })
 
-  test('a code that is distrusted is interpreted', () => {
+  test('interprets a miscompiled code', () => {
     configureTier1({ mode: 'on', promoteAtGas: 0n })
-    distrust(Hash.keccak(countdown(4_000)))
+    markMiscompiled(Hash.keccak(countdown(4_000)))
     const world = worldOf([countdown(4_000)])
     expect(BigInt(Hash.from(call(world).output))).toBe(4_000n)
     expect(compiled(world)).toBe(0)

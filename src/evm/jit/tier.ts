@@ -1,30 +1,40 @@
 import type { Hash } from '../../eth/index.ts'
-import { C_BYTES, C_GAS, C_HOT, C_JUMPS, C_SIZE, HOT_MARKS, HOT_PLACES, HOT_RANKS, HOT_RANKS_SIZE } from '../runtime/layout.ts'
-import { type Form, formOf, whenCompiled } from './forms.ts'
+import {
+  C_BYTES,
+  C_GAS,
+  C_COMPILED,
+  C_JUMPS,
+  C_SIZE,
+  TIER1_LAST_RUN,
+  TIER1_SLOTS,
+  TIER1_RANKS,
+  TIER1_RANKS_SIZE,
+} from '../runtime/layout.ts'
+import { type CompiledModule, compiledModule, whenIdle } from './modulecache.ts'
 import { COMPILED_DEPTH_MAX } from './limits.ts'
 import { tier1 } from './settings.ts'
-import { IMPORTS } from './surface.ts'
-import { WebAssembly } from './webassembly.ts'
+import { IMPORTS } from './imports.ts'
+import { WebAssembly } from '../webassembly.ts'
 
-/** What a runtime's instance shows to compiled code, and what is asked of it here. */
-export interface Host {
-  readonly runtime: object & { setTier(mostActive: number, promoteAt: number, first: number): void; currentMessage(): number }
+/** The runtime instance as Tier 1 uses it. */
+export interface TierHost {
+  readonly runtime: object & { setTier(depthMax: number, promoteAt: number, first: number): void; currentMessage(): number }
   readonly bytes: Uint8Array
   u32(at: number): number
   setU32(at: number, value: number): void
 }
 
-/** A compiled form in one instance. */
-interface Resident {
-  readonly form: Form
+/** A compiled module in the table of one instance. */
+interface Installed {
+  readonly compiled: CompiledModule
   readonly record: number
 }
 
 const REFUSED = 0xffff_ffff
 const NOT_NOW = 0
-/** the runtime counts gas in units of this */
+/** gas units of the runtime's counters */
 const GAS_UNIT = 256n
-const AT_ONCE = -(2 ** 31)
+const IMMEDIATELY = -(2 ** 31)
 const NEVER = 2 ** 31 - 1
 
 interface Table {
@@ -33,143 +43,146 @@ interface Table {
   set(index: number, value: unknown): void
 }
 
-/** Tier 1 of one instance of the runtime: which codes have a compiled form in its table. */
+/** Tier 1 of one runtime instance: its table of compiled modules. */
 export class Tier {
-  readonly #host: Host
+  readonly #host: TierHost
   readonly #table: Table
   readonly #first: number
-  readonly #residents: (Resident | null)[] = Array<null>(HOT_PLACES).fill(null)
+  readonly #installed: (Installed | null)[] = Array<null>(TIER1_SLOTS).fill(null)
   readonly #refused = new Set<number>()
-  /** whose codes are being compiled */
-  #waiting = new Set<number>()
+  /** code records that wait for compilation */
+  #compiling = new Set<number>()
   #rules: Uint8Array = new Uint8Array()
   #version = -1
-  /** what the runtime was told: compiled frames within one another; -1: nothing yet */
-  #depth = -1
+  /** last value set in the runtime; -1: none */
+  #depthMax = -1
 
-  constructor(host: Host) {
+  constructor(host: TierHost) {
     this.#host = host
     const { table } = host.runtime as unknown as { readonly table: Table } // exported by the runtime, see scripts/runtime.mjs
     this.#table = table
-    this.#first = table.grow(HOT_PLACES)
+    this.#first = table.grow(TIER1_SLOTS)
   }
 
-  /** Before a message: the settings and the rules as they are now. `interpretOnly`: this once without compiled code. */
+  /** Applies settings and rules before a message. `interpretOnly`: disables compiled code for this message. */
   prepare(rules: Uint8Array, interpretOnly = false): void {
     if (rules !== this.#rules || tier1.version !== this.#version) {
       this.#rules = rules
       this.#version = tier1.version
-      this.#depth = -1
-      this.dismissAll()
+      this.#depthMax = -1
+      this.uninstallAll()
     }
     const depth = tier1.settings.mode === 'off' || interpretOnly ? 0 : COMPILED_DEPTH_MAX
-    if (depth === this.#depth) return
-    this.#depth = depth
+    if (depth === this.#depthMax) return
+    this.#depthMax = depth
     this.#host.runtime.setTier(depth, promoteAt(tier1.settings.promoteAtGas), this.#first)
   }
 
-  /** The runtime asks: this code record has burnt enough. Answers the place in its table + 1, or that there is none (yet). */
+  /** Called by the runtime when a code record reaches the promotion threshold. Returns its table index + 1, NOT_NOW or REFUSED. */
   promote(record: number): number {
     const host = this.#host
-    if (this.#waiting.has(record)) return NOT_NOW
+    if (this.#compiling.has(record)) return NOT_NOW
     const size = host.u32(record + C_SIZE)
     const code = host.bytes.slice(record + C_BYTES, record + C_BYTES + size)
-    const form = formOf(code, this.#rules, tier1.settings.promoteAtGas === 0n)
-    if (form === undefined) return this.#wait(record)
-    if (form === null) {
+    const compiled = compiledModule(code, this.#rules, tier1.settings.promoteAtGas === 0n)
+    if (compiled === undefined) return this.#awaitCompilation(record)
+    if (compiled === null) {
       this.#refused.add(record)
       return REFUSED
     }
-    const place = this.#freePlace()
-    if (place < 0) return NOT_NOW
+    const slot = this.#freeSlot()
+    if (slot < 0) return NOT_NOW
     try {
-      this.#install(form, record, place)
+      this.#install(compiled, record, slot)
     } catch (error) {
-      // No memory for it, or a module that does not fit this runtime.
-      tier1.settings.onDifference(`the code ${form.hash} has no place: ${String(error)}`)
+      // Out of memory, or a module that does not match this runtime.
+      tier1.settings.onMismatch(`the code ${compiled.hash} has no place: ${String(error)}`)
       this.#refused.add(record)
       return REFUSED
     }
-    return this.#first + place + 1
+    return this.#first + slot + 1
   }
 
-  /** The codes that ran compiled in the message that ran last: hashes. */
-  *ranLast(): Iterable<Hash> {
+  /** Hashes of the codes that ran compiled in the last message. */
+  *ranInLastMessage(): Iterable<Hash> {
     const message = this.#host.runtime.currentMessage()
-    for (const [place, resident] of this.#residents.entries()) {
-      if (resident !== null && this.#host.u32(HOT_MARKS + 4 * place) === message >>> 0) yield resident.form.hash
+    for (const [slot, installed] of this.#installed.entries()) {
+      if (installed !== null && this.#host.u32(TIER1_LAST_RUN + 4 * slot) === message >>> 0) yield installed.compiled.hash
     }
   }
 
-  /** Everything is asked for anew when it is next called. */
-  dismissAll(): void {
-    for (const [place, resident] of this.#residents.entries()) {
-      if (resident === null) continue
-      this.#host.setU32(resident.record + C_HOT, 0)
-      this.#vacate(place)
+  /** Removes all modules; codes are promoted again when they are next called. */
+  uninstallAll(): void {
+    for (const [slot, installed] of this.#installed.entries()) {
+      if (installed === null) continue
+      this.#host.setU32(installed.record + C_COMPILED, 0)
+      this.#clearSlot(slot)
     }
-    for (const record of this.#refused) this.#host.setU32(record + C_HOT, 0)
+    for (const record of this.#refused) this.#host.setU32(record + C_COMPILED, 0)
     this.#refused.clear()
   }
 
-  /** The records are gone: what they said is not to be changed. */
-  forgetCodes(): void {
-    for (const [place, resident] of this.#residents.entries()) if (resident !== null) this.#vacate(place)
+  /** Removes all modules after their code records have been cleared. */
+  clearCodes(): void {
+    for (const [slot, installed] of this.#installed.entries()) if (installed !== null) this.#clearSlot(slot)
     this.#refused.clear()
-    this.#waiting = new Set()
+    this.#compiling = new Set()
   }
 
-  #install(form: Form, record: number, place: number): void {
+  #install(compiled: CompiledModule, record: number, slot: number): void {
     const host = this.#host
-    const ranks = HOT_RANKS + place * HOT_RANKS_SIZE
-    host.bytes.set(new Uint8Array(form.ranks.buffer, form.ranks.byteOffset, form.ranks.byteLength), ranks)
-    const { exports } = new WebAssembly.Instance(form.module, { e: this.#surface(host.u32(record + C_JUMPS), ranks) })
-    this.#table.set(this.#first + place, (exports as { readonly entry: unknown }).entry)
-    this.#residents[place] = { form, record }
+    const ranks = TIER1_RANKS + slot * TIER1_RANKS_SIZE
+    host.bytes.set(new Uint8Array(compiled.ranks.buffer, compiled.ranks.byteOffset, compiled.ranks.byteLength), ranks)
+    const { exports } = new WebAssembly.Instance(compiled.module, { e: this.#importsFor(host.u32(record + C_JUMPS), ranks) })
+    this.#table.set(this.#first + slot, (exports as { readonly entry: unknown }).entry)
+    this.#installed[slot] = { compiled, record }
   }
 
-  #wait(record: number): number {
-    const waiting = this.#waiting
-    waiting.add(record)
-    void whenCompiled().then(() => waiting.delete(record))
+  #awaitCompilation(record: number): number {
+    const compiling = this.#compiling
+    compiling.add(record)
+    void whenIdle().then(() => compiling.delete(record))
     return NOT_NOW
   }
 
-  #surface(jumps: number, ranks: number): object {
+  #importsFor(jumps: number, ranks: number): object {
     const exports = this.#host.runtime as unknown as Record<string, unknown> // functions, globals and memory, by name
-    const own: Record<string, unknown> = { jumps, ranks }
-    return Object.fromEntries(IMPORTS.map(({ name }) => [name, own[name] ?? exports[name]]))
+    const addresses: Record<string, unknown> = { jumps, ranks }
+    return Object.fromEntries(IMPORTS.map(({ name }) => [name, addresses[name] ?? exports[name]]))
   }
 
-  /** The first that is free, else the one that ran longest ago; -1: all have run in this message. */
-  #freePlace(): number {
-    const free = this.#residents.indexOf(null)
+  /** A free slot, else that of the least recently run module; -1: all ran in this message. */
+  #freeSlot(): number {
+    const free = this.#installed.indexOf(null)
     if (free >= 0) return free
     const now = this.#host.runtime.currentMessage() >>> 0
-    const age = (place: number) => (now - this.#host.u32(HOT_MARKS + 4 * place)) >>> 0
-    const [oldest] = [...this.#residents.keys()].toSorted((a, b) => age(b) - age(a))
+    const age = (slot: number) => (now - this.#host.u32(TIER1_LAST_RUN + 4 * slot)) >>> 0
+    const [oldest] = [...this.#installed.keys()].toSorted((a, b) => age(b) - age(a))
     if (oldest === undefined || age(oldest) === 0) return -1
-    this.#dismiss(oldest)
+    this.#evict(oldest)
     return oldest
   }
 
-  /** Its code is interpreted from now on, and has to earn its place again. */
-  #dismiss(place: number): void {
-    const resident = this.#residents[place]
-    if (resident === undefined || resident === null) return
-    this.#host.setU32(resident.record + C_HOT, 0)
-    this.#host.setU32(resident.record + C_GAS, 0)
-    this.#vacate(place)
+  /** Removes a module and resets the gas counter of its code. */
+  #evict(slot: number): void {
+    const installed = this.#installed[slot]
+    if (installed === undefined || installed === null) return
+    this.#host.setU32(installed.record + C_COMPILED, 0)
+    this.#host.setU32(installed.record + C_GAS, 0)
+    this.#clearSlot(slot)
   }
 
-  #vacate(place: number): void {
-    this.#residents[place] = null
-    this.#table.set(this.#first + place, null)
-    this.#host.setU32(HOT_MARKS + 4 * place, 0)
+  #clearSlot(slot: number): void {
+    this.#installed[slot] = null
+    this.#table.set(this.#first + slot, null)
+    this.#host.setU32(TIER1_LAST_RUN + 4 * slot, 0)
   }
 }
 
-/** In the runtime's units. At 0n at once: a code's sum may stand below zero while its callees' gas is counted and its own is not yet. */
+/**
+ * In units of the runtime. For 0n below any counter: a code's counter can be negative while it includes its callees' gas but not yet its
+ * own.
+ */
 function promoteAt(gas: bigint): number {
-  return gas === 0n ? AT_ONCE : Math.min(Number(gas / GAS_UNIT), NEVER)
+  return gas === 0n ? IMMEDIATELY : Math.min(Number(gas / GAS_UNIT), NEVER)
 }

@@ -9,7 +9,7 @@ import { configureTier1 } from './index.ts'
 interface Program {
   readonly data?: Uint8Array
   readonly gas?: bigint
-  /** contracts beside the one that is called, by address */
+  /** other contracts by address */
   readonly others?: Readonly<Record<string, string>>
   readonly operationsPerFunction?: number
 }
@@ -19,7 +19,7 @@ export interface Ran {
   readonly writes: WriteSet
 }
 
-/** What a code comes to in the interpreter and compiled, in this order. */
+/** Runs a code in the interpreter and compiled, and returns both results. */
 export function inBothTiers(code: Uint8Array, program: Program = {}): readonly [Ran, Ran] {
   const interpreted = ran(code, program)
   configureTier1({ mode: 'on', promoteAtGas: 0n, operationsPerFunction: program.operationsPerFunction ?? 256 })
@@ -43,7 +43,7 @@ function ran(code: Uint8Array, { data = new Uint8Array(), gas = 1_000_000n, othe
   }
 }
 
-/** A code, written down in bytes, numbers below 256 and hexadecimal. */
+/** Assembles a code from bytes, numbers below 256 and hexadecimal text. */
 export function code(...parts: readonly (number | string | Uint8Array)[]): Uint8Array {
   return Uint8Array.from(
     parts.flatMap((part) => (typeof part === 'number' ? [part] : [...(typeof part === 'string' ? Hex.toBytes(`0x${part}`) : part)])),

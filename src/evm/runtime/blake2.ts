@@ -1,10 +1,10 @@
-// BLAKE2b's compression (RFC 7693), four words of the state at a time in two vectors: EIP-152 pays one gas for a round.
+// BLAKE2b compression (RFC 7693) with four state words in two vectors. EIP-152 charges 1 gas per round.
 
-/** 16 words of state, then 16 of the message, little-endian as on the wire. */
+/** 16 state words, then 16 message words, little-endian as in the precompile's input. */
 const STATE: usize = memory.data(128, 16)
 const MESSAGE: usize = memory.data(128, 16)
 
-/** The message schedule: ten permutations of 16 words, used in turn. */
+/** Message schedule: ten permutations of 16 words, repeated cyclically. */
 // prettier-ignore
 const SCHEDULE: usize = memory.data<u8>([
   0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
@@ -19,7 +19,7 @@ const SCHEDULE: usize = memory.data<u8>([
   10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0,
 ])
 
-/** Where the caller writes and reads; both tables in one. */
+/** Address of the state, which the caller fills before and reads after the rounds. */
 export function blake2State(): usize {
   return STATE
 }
@@ -28,7 +28,7 @@ export function blake2Message(): usize {
   return MESSAGE
 }
 
-/** The rounds from `first` to before `end` on the state. */
+/** Runs rounds `first` up to but excluding `end` on the state. */
 export function blake2Rounds(first: u32, end: u32): void {
   let a0 = v128.load(STATE, 0)
   let a1 = v128.load(STATE, 16)
@@ -40,7 +40,7 @@ export function blake2Rounds(first: u32, end: u32): void {
   let d1 = v128.load(STATE, 112)
   for (let round = first; round < end; round++) {
     const s: usize = SCHEDULE + ((round % 10) << 4)
-    // columns
+    // column step
     a0 = i64x2.add(i64x2.add(a0, b0), pair(s, 0, 2))
     a1 = i64x2.add(i64x2.add(a1, b1), pair(s, 4, 6))
     d0 = rotate32(v128.xor(d0, a0))
@@ -57,7 +57,7 @@ export function blake2Rounds(first: u32, end: u32): void {
     c1 = i64x2.add(c1, d1)
     b0 = rotate63(v128.xor(b0, c0))
     b1 = rotate63(v128.xor(b1, c1))
-    // The rows turn by 1, 2 and 3, so that the diagonals stand as columns.
+    // Rotates the rows by 1, 2 and 3 so that the diagonals become columns.
     let turned = v128.shuffle<i64>(b0, b1, 1, 2)
     b1 = v128.shuffle<i64>(b1, b0, 1, 2)
     b0 = turned
@@ -83,7 +83,7 @@ export function blake2Rounds(first: u32, end: u32): void {
     c1 = i64x2.add(c1, d1)
     b0 = rotate63(v128.xor(b0, c0))
     b1 = rotate63(v128.xor(b1, c1))
-    // and back
+    // rotate back
     turned = v128.shuffle<i64>(b1, b0, 1, 2)
     b1 = v128.shuffle<i64>(b0, b1, 1, 2)
     b0 = turned
@@ -104,7 +104,7 @@ export function blake2Rounds(first: u32, end: u32): void {
   v128.store(STATE, d1, 112)
 }
 
-/** Two words of the message, as the schedule has them at `first` and `second`. */
+/** Two message words, at schedule positions `first` and `second`. */
 @inline
 function pair(schedule: usize, first: usize, second: usize): v128 {
   const low = v128.load64_zero(MESSAGE + (<usize>load<u8>(schedule + first) << 3))

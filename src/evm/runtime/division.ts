@@ -1,15 +1,15 @@
-// Division of up to eight limbs by up to four: Knuth's algorithm D (TAOCP 2, 4.3.1) with 64-bit digits, where the digits come from a
-// reciprocal of the divisor's top limbs (Möller and Granlund, "Improved division by invariant integers", 2011, "MG" below).
-import { below, mulHigh } from './limb'
+// Division of up to eight limbs by up to four: Knuth's algorithm D (TAOCP 2, 4.3.1) with 64-bit digits. Quotient digits are computed with a
+// reciprocal of the divisor's top limbs (Möller and Granlund, "Improved division by invariant integers", 2011; "MG" below).
+import { ltU64, mulHigh } from './limb'
 
-/** Where the dividend's limbs are put before `divide`. The four limbs before them stay zero: a short divisor moves the dividend up. */
+/** Input of `divide`. The four limbs before it stay zero, for dividends that are shifted up with a short divisor. */
 export const DIVIDEND: usize = memory.data((4 + 8) * 8, 16) + 4 * 8
-/** What `divide` leaves: as many limbs as the dividend has. */
+/** Output of `divide`, with as many limbs as the dividend. */
 export const QUOTIENT: usize = memory.data(8 * 8, 16)
-/** What `divide` leaves: a word. (The two limbs before it take what a short divisor leaves below.) */
+/** Output of `divide`, one word. The two limbs before it receive the shifted-out part of a short divisor's remainder. */
 export const REMAINDER: usize = memory.data((2 + 4) * 8, 16) + 2 * 8
 
-/** Divides the `count` limbs at DIVIDEND by a word that is neither zero nor greater. */
+/** Divides the `count` limbs at DIVIDEND by a non-zero word that is not greater. */
 export function divide(count: i32, divisor: usize): void {
   const d0 = load<u64>(divisor)
   const d1 = load<u64>(divisor, 8)
@@ -17,20 +17,20 @@ export function divide(count: i32, divisor: usize): void {
   const d3 = load<u64>(divisor, 24)
   for (let i = 0; i < count; i++) store<u64>(at(QUOTIENT, i), 0)
   while (load<u64>(at(DIVIDEND, count - 1)) === 0) count--
-  // A divisor of two or three limbs is moved up to four, and the dividend with it.
-  if (d3 !== 0) byMany(count, 0, d3, d2, d1, d0)
-  else if (d2 !== 0) byMany(count, 1, d2, d1, d0, 0)
-  else if (d1 !== 0) byMany(count, 2, d1, d0, 0, 0)
-  else byOne(count, d0)
+  // A divisor of two or three limbs is shifted up to four limbs, together with the dividend.
+  if (d3 !== 0) divideByManyLimbs(count, 0, d3, d2, d1, d0)
+  else if (d2 !== 0) divideByManyLimbs(count, 1, d2, d1, d0, 0)
+  else if (d1 !== 0) divideByManyLimbs(count, 2, d1, d0, 0, 0)
+  else divideByOneLimb(count, d0)
 }
 
-/** Digit by digit: the remainder so far and the next limb, divided by way of the reciprocal (MG, algorithm 4). */
-function byOne(count: i32, divisor: u64): void {
+/** Each step divides (remainder, next limb) by means of the reciprocal (MG, algorithm 4). */
+function divideByOneLimb(count: i32, divisor: u64): void {
   const shift = clz(divisor)
   const d = divisor << shift
   const v = reciprocal(d)
   let i = count - 1
-  let r = over(load<u64>(at(DIVIDEND, i)), shift)
+  let r = bitsShiftedLeft(load<u64>(at(DIVIDEND, i)), shift)
   if (load<u64>(at(DIVIDEND, i)) < divisor) {
     r = shifted(at(DIVIDEND, i), shift)
     i--
@@ -38,7 +38,7 @@ function byOne(count: i32, divisor: u64): void {
   for (; i >= 0; i--) {
     const next = shifted(at(DIVIDEND, i), shift)
     const low = v * r + next
-    let q = mulHigh(v, r) + r + below(low, next) + 1
+    let q = mulHigh(v, r) + r + ltU64(low, next) + 1
     r = next - q * d
     if (r > low) {
       q--
@@ -57,25 +57,25 @@ function byOne(count: i32, divisor: u64): void {
 }
 
 /**
- * By a divisor of four limbs, the topmost not zero. `missing`: how many limbs it was moved up. The remainder so far is r3 r2 r1 r0; with the
- * next limb below it, each turn takes off q times the divisor.
+ * The divisor has four limbs, the top one non-zero, after a shift by `missing` limbs. The remainder is r3 r2 r1 r0; each step appends the
+ * next limb and subtracts q times the divisor.
  */
-function byMany(count: i32, missing: i32, top: u64, third: u64, second: u64, first: u64): void {
+function divideByManyLimbs(count: i32, missing: i32, top: u64, third: u64, second: u64, first: u64): void {
   const shift = clz(top)
-  const d3 = (top << shift) | over(third, shift)
-  const d2 = (third << shift) | over(second, shift)
-  const d1 = (second << shift) | over(first, shift)
+  const d3 = (top << shift) | bitsShiftedLeft(third, shift)
+  const d2 = (third << shift) | bitsShiftedLeft(second, shift)
+  const d1 = (second << shift) | bitsShiftedLeft(first, shift)
   const d0 = first << shift
   const v = reciprocalOfTwo(d3, d2)
   const lowest = DIVIDEND - (<usize>missing << 3)
   let i = count + missing - 1
-  let r3 = over(load<u64>(at(lowest, i)), shift)
+  let r3 = bitsShiftedLeft(load<u64>(at(lowest, i)), shift)
   let r2 = shifted(at(lowest, i), shift)
   let r1 = shifted(at(lowest, i - 1), shift)
   let r0 = shifted(at(lowest, i - 2), shift)
   i -= 3
   if (r3 === 0 && r2 < d3) {
-    // The first digit is zero: always so for the product of two numbers below the divisor.
+    // The first digit is zero, as always for the product of two numbers below the divisor.
     r3 = r2
     r2 = r1
     r1 = r0
@@ -86,38 +86,39 @@ function byMany(count: i32, missing: i32, top: u64, third: u64, second: u64, fir
     const next = shifted(at(lowest, i), shift)
     let q: u64
     if (r3 === d3 && r2 === d2) {
-      // The reciprocal cannot tell a digit of 2^64 - 1; here it is one: what remains, d + next - (d - r) * 2^64, is not negative.
+      // The reciprocal cannot produce the digit 2^64 - 1. It is the digit here, because the remainder d + next - (d - r) * 2^64 is not
+      // negative.
       q = ~(<u64>0)
       const gap0 = d0 - r0
-      const gap1 = d1 - r1 - below(d0, r0)
+      const gap1 = d1 - r1 - ltU64(d0, r0)
       r0 = d0 + next
-      const carry0 = below(r0, next)
+      const carry0 = ltU64(r0, next)
       const sum1 = d1 + carry0
-      const carry1 = below(sum1, carry0)
+      const carry1 = ltU64(sum1, carry0)
       r1 = sum1 - gap0
       const sum2 = d2 + carry1
-      const carry2 = below(sum2, carry1)
+      const carry2 = ltU64(sum2, carry1)
       const difference2 = sum2 - gap1
-      const borrow1 = below(sum1, gap0)
+      const borrow1 = ltU64(sum1, gap0)
       r2 = difference2 - borrow1
-      r3 = d3 + carry2 - below(sum2, gap1) - below(difference2, borrow1)
+      r3 = d3 + carry2 - ltU64(sum2, gap1) - ltU64(difference2, borrow1)
     } else {
-      // r3 r2 r1 by d3 d2 (MG, algorithm 5): the digit, or one more
+      // r3 r2 r1 by d3 d2 (MG, algorithm 5): q is the digit or the digit plus one
       const low = v * r3 + r2
-      q = mulHigh(v, r3) + r3 + below(low, r2) + 1
+      q = mulHigh(v, r3) + r3 + ltU64(low, r2) + 1
       const product = (q - 1) * d2
       const e0 = r1 - product
-      const e1 = r2 - (q - 1) * d3 - mulHigh(d2, q - 1) - below(r1, product)
+      const e1 = r2 - (q - 1) * d3 - mulHigh(d2, q - 1) - ltU64(r1, product)
       let t0 = e0 - d2
-      let t1 = e1 - d3 - below(e0, d2)
+      let t1 = e1 - d3 - ltU64(e0, d2)
       if (t1 >= low) {
         q--
         t0 += d2
-        t1 += d3 + below(t0, d2)
+        t1 += d3 + ltU64(t0, d2)
       }
       if (t1 > d3 || (t1 === d3 && t0 >= d2)) {
         q++
-        t1 -= d3 + below(t0, d2)
+        t1 -= d3 + ltU64(t0, d2)
         t0 -= d2
       }
       if ((d1 | d0) === 0) {
@@ -130,12 +131,12 @@ function byMany(count: i32, missing: i32, top: u64, third: u64, second: u64, fir
         const p0 = q * d0
         const p0High = mulHigh(q, d0)
         const p1 = q * d1 + p0High
-        const p2 = mulHigh(q, d1) + below(p1, p0High)
-        const borrow0 = below(next, p0)
+        const p2 = mulHigh(q, d1) + ltU64(p1, p0High)
+        const borrow0 = ltU64(next, p0)
         const f1 = r0 - p1
-        const borrow1 = below(r0, p1) | below(f1, borrow0)
+        const borrow1 = ltU64(r0, p1) | ltU64(f1, borrow0)
         const f2 = t0 - p2
-        const borrow2 = below(t0, p2) | below(f2, borrow1)
+        const borrow2 = ltU64(t0, p2) | ltU64(f2, borrow1)
         r0 = next - p0
         r1 = f1 - borrow0
         r2 = f2 - borrow1
@@ -143,23 +144,23 @@ function byMany(count: i32, missing: i32, top: u64, third: u64, second: u64, fir
         if (t1 < borrow2) {
           q--
           r0 += d0
-          const carry0 = below(r0, d0)
+          const carry0 = ltU64(r0, d0)
           const s1 = r1 + d1
           r1 = s1 + carry0
-          const carry1 = below(s1, d1) | below(r1, carry0)
+          const carry1 = ltU64(s1, d1) | ltU64(r1, carry0)
           const s2 = r2 + d2
           r2 = s2 + carry1
-          r3 += d3 + (below(s2, d2) | below(r2, carry1))
+          r3 += d3 + (ltU64(s2, d2) | ltU64(r2, carry1))
         }
       }
     }
     store<u64>(at(QUOTIENT, i), q)
   }
-  // Back down, by bits and then by the missing limbs: what was below is zero.
+  // Shifts the remainder back down, by bits and then by the missing limbs; the bits shifted out are zero.
   const up = REMAINDER - (<usize>missing << 3)
-  store<u64>(up, (r0 >> shift) | under(r1, shift))
-  store<u64>(up, (r1 >> shift) | under(r2, shift), 8)
-  store<u64>(up, (r2 >> shift) | under(r3, shift), 16)
+  store<u64>(up, (r0 >> shift) | bitsShiftedRight(r1, shift))
+  store<u64>(up, (r1 >> shift) | bitsShiftedRight(r2, shift), 8)
+  store<u64>(up, (r2 >> shift) | bitsShiftedRight(r3, shift), 16)
   store<u64>(up, r3 >> shift, 24)
   for (let j = 4 - missing; j < 4; j++) store<u64>(at(REMAINDER, j), 0)
 }
@@ -188,7 +189,7 @@ function reciprocal(d: u64): u64 {
   return (q1 << 32) + q0
 }
 
-/** The same for two limbs: floor((2^192 - 1) / (d1 d0)) - 2^64 (MG, algorithm 6). */
+/** floor((2^192 - 1) / (d1 d0)) - 2^64 for d1 with its top bit set (MG, algorithm 6). */
 @inline
 function reciprocalOfTwo(d1: u64, d0: u64): u64 {
   let v = reciprocal(d1)
@@ -216,20 +217,20 @@ function at(limbs: usize, index: i32): usize {
   return limbs + (<usize>index << 3)
 }
 
-/** The limb at a place of limbs that are taken as shifted left by 0 to 63 bits. */
+/** The limb at `place` of a number shifted left by 0 to 63 bits. */
 @inline
 function shifted(place: usize, shift: u64): u64 {
-  return (load<u64>(place) << shift) | over(load<u64>(place - 8), shift)
+  return (load<u64>(place) << shift) | bitsShiftedLeft(load<u64>(place - 8), shift)
 }
 
-/** The bits of a limb that a shift to the left hands to the limb above. In two steps, for WebAssembly takes a shift by 64 as one by 0. */
+/** Bits that a left shift carries into the limb above. Shifts twice, because WebAssembly takes shift counts modulo 64. */
 @inline
-function over(limb: u64, shift: u64): u64 {
+function bitsShiftedLeft(limb: u64, shift: u64): u64 {
   return (limb >> 1) >> (63 - shift)
 }
 
-/** The bits of a limb that a shift to the right hands to the limb below. */
+/** Bits that a right shift carries into the limb below. */
 @inline
-function under(limb: u64, shift: u64): u64 {
+function bitsShiftedRight(limb: u64, shift: u64): u64 {
   return (limb << 1) << (63 - shift)
 }

@@ -1,3 +1,3 @@
-// The build makes this file anew for each of the two modules: `fast` without hooks, `traced` with them.
+// Replaced by the build for each module: `fast` without hooks, `traced` with them.
 
 export const TRACE: bool = false

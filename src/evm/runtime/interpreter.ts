@@ -1,45 +1,45 @@
-// The loop. It does not call itself: a CALL gives it a new frame to go on in, and the end of a frame brings back the caller's,
-// so the depth of a message costs records and no stack of the host.
+// The interpreter loop. It is not recursive: a CALL switches to a new frame and the end of a frame restores the caller's, so call depth
+// uses frame records and no host stack.
 //
-// Four values stay in locals: the place in the code, the top of the stack, what lies below its first word, and the gas. The
-// gas goes into its global (`setGas`) before anything that may charge or look at it, and comes back after.
+// Four registers are locals: program counter, stack pointer, stack base and gas. The gas is written to its global (`setGas`) before any
+// function that charges or reads it, and read back after.
 
 import { TRACE } from './flags'
-import { call, create, delegateOf, ENTERED, HALTED, leave, open, selfDestruct, wordOf } from './calls'
+import { call, create, delegateOf, ENTERED, HALTED, endFrame, startMessage, selfDestruct, wordOf } from './calls'
 import { F_BASE, F_CALLER, F_CODE, F_INPUT_SIZE, F_PC, F_SP, F_VALUE } from './frame'
 import { hookFault, hookStep } from './hooks'
-import { beginMessage, countGas, enterHot } from './hot'
+import { beginMessage, countGas, enterCompiled } from './tier1'
 import {
-  A_ADDRESS, A_NONCE, BASE_FEE, BLOB_BASE_FEE, BLOB_COUNT, C_BYTES, C_JUMPS, C_SIZE, CHAIN_ID, COINBASE, FORK, GAS_LIMIT, GAS_PRICE, INVALID_JUMP,
-  INVALID_OPCODE, MOVED_COUNT, NUMBER, OPCODES, ORIGIN, OUT_OF_GAS, OUT_OF_TIME, RANDOM, REVERT, RUNNING, SHANGHAI, STACK_OVERFLOW, STACK_UNDERFLOW,
-  STATUS_BITS, SUCCESS, TARGET, TIMESTAMP, VALUE,
+  A_ADDRESS, A_NONCE, BASE_FEE, BLOB_BASE_FEE, BLOB_COUNT, C_BYTES, C_JUMPS, C_SIZE, CHAIN_ID, COINBASE, FORK, GAS_LIMIT, GAS_PRICE,
+  INVALID_JUMP, INVALID_OPCODE, MOVED_COUNT, NUMBER, OPCODES, ORIGIN, OUT_OF_GAS, OUT_OF_TIME, RANDOM, REVERT, RUNNING, SHANGHAI,
+  STACK_OVERFLOW, STACK_UNDERFLOW, STATUS_BITS, SUCCESS, TARGET, TIMESTAMP, VALUE,
 } from './layout'
 import {
-  depth, frame, fuel, gasLeft, halt, halted, memoryBase, memorySize, rangeAt, rangeOf, refuel, returnSize, setFuel, setGas, setReturnSize,
+  depth, frame, fuel, gasLeft, halt, frameStatus, memoryBase, memorySize, rangeStart, resizeMemoryFixed, refuel, returnSize, setFuel,
+  setGas, setReturnSize,
 } from './machine'
 import {
-  opBalance, opBlobHash, opBlockHash, opCallDataCopy, opCallDataLoad, opCodeCopy, opExp, opExtCodeCopy, opExtCodeHash, opExtCodeSize, opKeccak, opLog,
-  opMcopy, opReturn, opReturnDataCopy, opSload, opSstore, opTload, opTstore, pushNumber, pushSelf, pushSelfBalance,
+  opBalance, opBlobHash, opBlockHash, opCallDataCopy, opCallDataLoad, opCodeCopy, opExp, opExtCodeCopy, opExtCodeHash, opExtCodeSize,
+  opKeccak, opLog, opMcopy, opReturn, opReturnDataCopy, opSload, opSstore, opTload, opTstore, pushNumber, pushSelf, pushSelfBalance,
 } from './opcodes'
-import { account, beginTransaction, ensure, warmAccount } from './state'
+import { account, beginTransaction, ensureExists, warmAccount } from './state'
 import {
-  add, addmod, and, byteAt, clear, clz, copy, copyAddress, div, eq, fromBytes, gt, isZero, lt, mod, mul, mulmod, not, or, sar, sdiv, sgt, shl, shr,
-  signextend, slt, smod, sub, toBytes, xor,
+  add, addmod, and, byteAt, clear, clz, copy, copyAddress, div, eq, fromBytes, gt, isZero, lt, mod, mul, mulmod, not, or, sar, sdiv, sgt,
+  shl, shr, signextend, slt, smod, sub, toBytes, xor,
 } from './word'
 
-/** Runs a message whose parameters stand in the block. Answers how it ended; `gas` is then what is left (`gasLeft`). */
+/** Runs a message whose parameters are in the parameter block. Returns its status; `gasLeft` is the remaining gas. */
 export function execute(creation: bool, inputSize: usize, gas: i64): i32 {
   beginMessage()
-  if (open(creation, inputSize, gas)) runEntered(0)
-  return halted
+  if (startMessage(creation, inputSize, gas)) runEntered(0)
+  return frameStatus
 }
 
 /**
- * The same from the first rule of a call to its last, for one of which only the answer is wanted: what a transaction does around its frame is
- * done here, and all of it is taken back by who asked. One way in instead of twelve. How it ended is in the lower STATUS_BITS of what this
- * answers, and above them how many bytes it returned.
+ * Runs an eth_call without value and fees: the steps of a transaction around its frame, in one host call instead of twelve. The host
+ * reverts the changes. Returns the status in the lower STATUS_BITS and the output size above them.
  */
-export function answer(from: usize, target: usize, inputSize: usize, gas: f64, patience: i32): u32 {
+export function executeCall(from: usize, target: usize, inputSize: usize, gas: f64, initialFuel: i32): u32 {
   copyAddress(ORIGIN, from + A_ADDRESS)
   copyAddress(TARGET, target + A_ADDRESS)
   clear(VALUE)
@@ -47,45 +47,45 @@ export function answer(from: usize, target: usize, inputSize: usize, gas: f64, p
   store<u32>(BLOB_COUNT, 0)
   store<u32>(MOVED_COUNT, 0)
   beginTransaction()
-  ensure(from)
+  ensureExists(from)
   store<u64>(from, load<u64>(from, A_NONCE) + 1, A_NONCE)
   warmAccount(from)
   warmAccount(target)
   if (load<u32>(FORK) >= SHANGHAI) warmAccount(account(COINBASE))
   warmAccount(delegateOf(target))
-  setFuel(patience)
+  setFuel(initialFuel)
   return <u32>execute(false, inputSize, <i64>gas) | <u32>returnSize << STATUS_BITS
 }
 
-/** Runs the frame that was just entered, and those that it calls, until it ends: compiled if it can be. `floor` is its depth. */
+/** Runs the frame that was just entered and its callees until it ends, compiled if possible. `floor`: its depth. */
 function runEntered(floor: i32): void {
-  if (enterHot()) {
-    if (halted == OUT_OF_TIME) return
-    if (halted != RUNNING) {
-      end()
+  if (enterCompiled()) {
+    if (frameStatus == OUT_OF_TIME) return
+    if (frameStatus != RUNNING) {
+      finishFrame()
       return
     }
   }
   run(floor)
 }
 
-/** CALL and its like in a compiled frame: the callee runs to its end. False: the caller is halted, or everything is. */
-export function callOut(op: u32, sp: usize): bool {
+/** CALL family in a compiled frame: runs the callee to its end. Returns false when the caller has halted or time is up. */
+export function callFromCompiled(op: u32, sp: usize): bool {
   if (call(op, sp) == ENTERED) runEntered(depth)
-  return halted == RUNNING
+  return frameStatus == RUNNING
 }
 
-/** The same for CREATE and CREATE2. */
-export function createOut(op: u32, sp: usize): bool {
+/** CREATE and CREATE2 in a compiled frame. */
+export function createFromCompiled(op: u32, sp: usize): bool {
   if (create(op, sp) == ENTERED) runEntered(depth)
-  return halted == RUNNING
+  return frameStatus == RUNNING
 }
 
-/** True: that was the outermost frame. */
+/** Returns true for the outermost frame. */
 @inline
-function end(): bool {
+function finishFrame(): bool {
   countGas()
-  return leave()
+  return endFrame()
 }
 
 @inline
@@ -96,7 +96,7 @@ function setBool(at: usize, value: bool): void {
   store<u64>(at, 0, 24)
 }
 
-/** Where a jump to the word at `target` goes, or 0 when that is no JUMPDEST. */
+/** Address of the jump target in the word at `target`; 0 when it is not a JUMPDEST. */
 @inline
 function destination(target: usize, code: usize): usize {
   const to = load<u64>(target)
@@ -106,8 +106,8 @@ function destination(target: usize, code: usize): usize {
   return (load<u8>(marks + (place >> 3)) >> <u8>(place & 7)) & 1 ? code + C_BYTES + place : 0
 }
 
-/** The PUSH data of 9 to 31 bytes: whole limbs from its end, then what is left. */
-function pushLong(at: usize, data: usize, size: usize): void {
+/** PUSH data of 9 to 31 bytes: whole limbs from the end, then the remaining bytes. */
+function pushBytes(at: usize, data: usize, size: usize): void {
   const end = data + size
   store<u64>(at, bswap(load<u64>(end - 8)))
   if (size <= 16) {
@@ -126,13 +126,13 @@ function pushLong(at: usize, data: usize, size: usize): void {
   store<u64>(at, bswap(load<u64>(data)) >> ((32 - size) << 3), 24)
 }
 
-/** Runs the frame that is set up, from where its record says, and those that it calls, until the one at depth `floor` ends. */
+/** Runs the current frame from its saved registers, and its callees, until the frame at depth `floor` ends. */
 function run(floor: i32): void {
   let code = <usize>load<u32>(frame, F_CODE)
   let base = <usize>load<u32>(frame, F_BASE)
   let pc = <usize>load<u32>(frame, F_PC)
-  /** where the line of code that runs began: at its end, its length is what it burnt */
-  let landing = pc
+  /** start of the straight-line code that is running; its length is charged in fuel at its end */
+  let lineStart = pc
   let sp = <usize>load<u32>(frame, F_SP)
   let gas = gasLeft
   while (true) {
@@ -145,7 +145,7 @@ function run(floor: i32): void {
     const stackBytes = <u32>(sp - base)
     if (stackBytes - <u32>load<u16>(rule, 2) > load<u32>(rule, 4)) {
       setGas(gas)
-      halt(misfit(rule, stackBytes))
+      halt(stackError(rule, stackBytes))
     } else {
       gas -= <i64>load<u16>(rule)
       if (gas < 0) {
@@ -449,9 +449,9 @@ function run(floor: i32): void {
               continue
             }
             setGas(gas)
-            if (!rangeOf(sp, 32)) break
+            if (!resizeMemoryFixed(sp, 32)) break
             gas = gasLeft
-            fromBytes(sp, rangeAt)
+            fromBytes(sp, rangeStart)
             pc++
             continue
           }
@@ -464,18 +464,18 @@ function run(floor: i32): void {
               continue
             }
             setGas(gas)
-            if (!rangeOf(sp, 32)) break
+            if (!resizeMemoryFixed(sp, 32)) break
             gas = gasLeft
-            toBytes(rangeAt, sp - 32)
+            toBytes(rangeStart, sp - 32)
             sp -= 64
             pc++
             continue
           }
           case 0x53:
             setGas(gas)
-            if (!rangeOf(sp, 1)) break
+            if (!resizeMemoryFixed(sp, 1)) break
             gas = gasLeft
-            store<u8>(rangeAt, load<u8>(sp - 32))
+            store<u8>(rangeStart, load<u8>(sp - 32))
             sp -= 64
             pc++
             continue
@@ -494,10 +494,10 @@ function run(floor: i32): void {
             continue
           case 0x56: {
             const to = destination(sp, code)
-            if (to != 0 && burn(pc - landing)) {
+            if (to != 0 && burnFuel(pc - lineStart)) {
               sp -= 32
               pc = to
-              landing = to
+              lineStart = to
               continue
             }
             setGas(gas)
@@ -511,10 +511,10 @@ function run(floor: i32): void {
               continue
             }
             const to = destination(sp, code)
-            if (to != 0 && burn(pc - landing)) {
+            if (to != 0 && burnFuel(pc - lineStart)) {
               sp -= 64
               pc = to
-              landing = to
+              lineStart = to
               continue
             }
             setGas(gas)
@@ -605,7 +605,7 @@ function run(floor: i32): void {
           case 0x7d:
           case 0x7e:
             sp += 32
-            pushLong(sp, pc + 1, <usize>(op - 0x5f))
+            pushBytes(sp, pc + 1, <usize>(op - 0x5f))
             pc += op - 0x5e
             continue
           case 0x7f:
@@ -673,19 +673,19 @@ function run(floor: i32): void {
           case 0xf5: {
             setGas(gas)
             store<u32>(frame, <u32>(pc + 1), F_PC)
-            const answer = create(op, sp)
-            if (answer == HALTED) break
+            const entry = create(op, sp)
+            if (entry == HALTED) break
             sp -= op == 0xf5 ? 96 : 64
             pc++
-            if (answer == ENTERED) {
+            if (entry == ENTERED) {
               code = <usize>load<u32>(frame, F_CODE)
               base = <usize>load<u32>(frame, F_BASE)
-              if (!burn(pc - landing)) break
-              enterHot()
+              if (!burnFuel(pc - lineStart)) break
+              enterCompiled()
               pc = <usize>load<u32>(frame, F_PC)
               sp = <usize>load<u32>(frame, F_SP)
-              landing = pc
-              if (halted != RUNNING) break
+              lineStart = pc
+              if (frameStatus != RUNNING) break
             }
             gas = gasLeft
             continue
@@ -696,19 +696,19 @@ function run(floor: i32): void {
           case 0xfa: {
             setGas(gas)
             store<u32>(frame, <u32>(pc + 1), F_PC)
-            const answer = call(op, sp)
-            if (answer == HALTED) break
+            const entry = call(op, sp)
+            if (entry == HALTED) break
             sp -= op == 0xf1 || op == 0xf2 ? 192 : 160
             pc++
-            if (answer == ENTERED) {
+            if (entry == ENTERED) {
               code = <usize>load<u32>(frame, F_CODE)
               base = <usize>load<u32>(frame, F_BASE)
-              if (!burn(pc - landing)) break
-              enterHot()
+              if (!burnFuel(pc - lineStart)) break
+              enterCompiled()
               pc = <usize>load<u32>(frame, F_PC)
               sp = <usize>load<u32>(frame, F_SP)
-              landing = pc
-              if (halted != RUNNING) break
+              lineStart = pc
+              if (frameStatus != RUNNING) break
             }
             gas = gasLeft
             continue
@@ -734,38 +734,38 @@ function run(floor: i32): void {
         }
       }
     }
-    // The frame has ended. Where it stood is what a halt is told with.
+    // The frame has ended. Its registers are part of the halt reason.
     store<u32>(frame, <u32>pc, F_PC)
     store<u32>(frame, <u32>sp, F_SP)
-    if (halted == OUT_OF_TIME) return
-    if (TRACE && halted > REVERT) hookFault(halted, <f64>gasLeft)
-    setFuel(fuel - <i32>((pc - landing) >> 3))
-    if (end() || depth < floor) return
+    if (frameStatus == OUT_OF_TIME) return
+    if (TRACE && frameStatus > REVERT) hookFault(frameStatus, <f64>gasLeft)
+    setFuel(fuel - <i32>((pc - lineStart) >> 3))
+    if (finishFrame() || depth < floor) return
     code = <usize>load<u32>(frame, F_CODE)
     base = <usize>load<u32>(frame, F_BASE)
     pc = <usize>load<u32>(frame, F_PC)
-    landing = pc
+    lineStart = pc
     sp = <usize>load<u32>(frame, F_SP)
     gas = gasLeft
   }
 }
 
-/** Pays in fuel for the bytes that ran since the last landing. False: the time is up, and the whole run ends. */
+/** Burns fuel for the straight-line code that ends here. Returns false when time is up. */
 @inline
-function burn(bytes: usize): bool {
+function burnFuel(bytes: usize): bool {
   setFuel(fuel - 1 - <i32>(bytes >> 3))
-  return fuel >= 0 || goOn()
+  return fuel >= 0 || refuelOrHalt()
 }
 
-/** Fuel for the next stretch. False: the time is up, and the whole run ends. */
-export function goOn(): bool {
+/** Refuels. Returns false, with the message halted, when time is up. */
+export function refuelOrHalt(): bool {
   if (refuel()) return true
   halt(OUT_OF_TIME)
   return false
 }
 
-/** Why the stack does not suit the opcode. An opcode that is not defined asks for more than any stack holds. */
-function misfit(rule: usize, stackBytes: u32): i32 {
+/** Why the stack does not suit the opcode. An undefined opcode has an impossible minimum. */
+function stackError(rule: usize, stackBytes: u32): i32 {
   const least = <u32>load<u16>(rule, 2)
   if (least == 0xffff) return INVALID_OPCODE
   return stackBytes < least ? STACK_UNDERFLOW : STACK_OVERFLOW

@@ -1,31 +1,31 @@
-// The frame that is running, its gas and its memory. One instance runs one message at a time, so these are globals; what a
-// frame needs again after a call stands in its record (frame.ts).
+// The current frame with its gas and memory. An instance runs one message at a time, so these are globals. Values that are needed after a
+// call are saved in the frame record (frame.ts).
 
 import { FRAMES, FRAME_SIZE, MEMORY, MEMORY_MAX, OUT_OF_GAS, RETURN, RETURN_END, RUNNING } from './layout'
-import { noRoom } from './state'
+import { outOfMemory } from './state'
 import { clearWords, copyBytes } from './word'
 
-/** Looks at the clock. Answers the fuel for the next stretch; 0: the time is up. */
+/** Reads the clock. Returns more fuel; 0: time is up. */
 @external('host', 'refuel')
-declare function askForFuel(): i32
+declare function hostRefuel(): i32
 
-/** 0 is the outermost frame */
+/** 0: the outermost frame */
 export let depth: i32 = 0
-/** the record of the running frame */
+/** record of the current frame */
 export let frame: usize = 0
-/** of the running frame; below zero: it cannot pay */
+/** gas of the current frame; negative: out of gas */
 export let gasLeft: i64 = 0
-/** why the running frame ended; RUNNING while it has not */
-export let halted: i32 = RUNNING
-/** the account whose storage, balance and address the frame has */
+/** why the current frame ended; RUNNING until then */
+export let frameStatus: i32 = RUNNING
+/** account entry of ADDRESS, whose storage and balance the frame uses */
 export let self: usize = 0
 export let isStatic: bool = false
 export let memoryBase: usize = MEMORY
 /** bytes, a multiple of 32 */
 export let memorySize: usize = 0
-/** what the last call of the running frame returned stands at RETURN */
+/** size of the data at RETURN that the last call of the current frame returned */
 export let returnSize: usize = 0
-/** roughly a count of loops; when it is used up the host looks at the clock */
+/** approximate count of loop iterations; at zero the host reads the clock */
 export let fuel: i32 = 0
 
 @inline
@@ -45,7 +45,7 @@ export function setGas(value: i64): void {
 }
 @inline
 export function halt(reason: i32): void {
-  halted = reason
+  frameStatus = reason
 }
 export function setSelf(account: usize, readOnly: bool): void {
   self = account
@@ -63,59 +63,59 @@ export function setFuel(value: i32): void {
   fuel = value
 }
 
-/** False: the time is up. */
+/** Returns false when time is up. */
 export function refuel(): bool {
-  fuel = askForFuel()
+  fuel = hostRefuel()
   return fuel > 0
 }
 
-/** False when there is not that much gas left; the frame is halted then. Work costs fuel in proportion. */
+/** Returns false, with the frame halted, when the gas does not suffice. Burns fuel in proportion. */
 @inline
 export function charge(cost: i64): bool {
   gasLeft -= cost
   fuel -= <i32>min(cost >> 4, 1 << 20)
   if (gasLeft >= 0) return true
-  halted = OUT_OF_GAS
+  frameStatus = OUT_OF_GAS
   return false
 }
 
-// --- memory -------------------------------------------------------------------------------------------------------------------
+// --- memory --------------------------------------------------------------------------------------------------------
 
-/** where the last `range` begins, and its bytes */
-export let rangeAt: usize = 0
+/** start and bytes of the range of the last `resizeMemory` */
+export let rangeStart: usize = 0
 export let rangeSize: usize = 0
 
-/** Makes sure of memory for an offset and a size on the stack, and pays for it. False: the frame is halted. */
-export function range(offset: usize, size: usize): bool {
+/** Expands memory to an offset and size on the stack, and charges for it. Returns false when the frame has halted. */
+export function resizeMemory(offset: usize, size: usize): bool {
   rangeSize = <usize>load<u64>(size)
   if ((load<u64>(size) | load<u64>(size, 8) | load<u64>(size, 16) | load<u64>(size, 24)) == 0) {
-    rangeAt = memoryBase
+    rangeStart = memoryBase
     return true
   }
   const start = load<u64>(offset)
   const length = load<u64>(size)
   const high = load<u64>(offset, 8) | load<u64>(offset, 16) | load<u64>(offset, 24) | load<u64>(size, 8) | load<u64>(size, 16) | load<u64>(size, 24)
   if (high != 0 || start > MEMORY_MAX || length > MEMORY_MAX) return outOfGas()
-  rangeAt = memoryBase + <usize>start
+  rangeStart = memoryBase + <usize>start
   return start + length <= <u64>memorySize || grow(start + length)
 }
 
-/** The same for a number of bytes that is known. */
-export function rangeOf(offset: usize, size: u64): bool {
+/** As `resizeMemory`, for a constant size. */
+export function resizeMemoryFixed(offset: usize, size: u64): bool {
   const start = load<u64>(offset)
   if ((load<u64>(offset, 8) | load<u64>(offset, 16) | load<u64>(offset, 24)) != 0 || start > MEMORY_MAX) return outOfGas()
-  rangeAt = memoryBase + <usize>start
+  rangeStart = memoryBase + <usize>start
   return start + size <= <u64>memorySize || grow(start + size)
 }
 
-/** Asking for more than there can be costs more than anybody has. */
+/** A range above MEMORY_MAX costs more gas than any message has. */
 function outOfGas(): bool {
   gasLeft = -1
-  halted = OUT_OF_GAS
+  frameStatus = OUT_OF_GAS
   return false
 }
 
-/** Memory up to `end`, paid for: 3 gas a word and the square of the words over 512. */
+/** Expands memory to `end` for 3 gas per word plus words^2 / 512. */
 function grow(end: u64): bool {
   if (end > MEMORY_MAX) return outOfGas()
   const words = (end + 31) >> 5
@@ -123,26 +123,26 @@ function grow(end: u64): bool {
   const cost = 3 * (words - before) + (words * words) / 512 - (before * before) / 512
   if (!charge(<i64>cost)) return false
   const size = <usize>(words << 5)
-  const needed = <usize>((<u64>memoryBase + <u64>size + 0xffff) >> 16) // may be more than there can be
+  const needed = <usize>((<u64>memoryBase + <u64>size + 0xffff) >> 16) // may exceed the maximum
   const pages = <usize>memory.size()
-  // A little ahead, for every growth makes the host take new views.
-  if (needed > pages && memory.grow(<i32>(needed - pages + 64)) < 0 && memory.grow(<i32>(needed - pages)) < 0) noRoom()
+  // Grows 64 pages ahead: after each growth the host has to create new views.
+  if (needed > pages && memory.grow(<i32>(needed - pages + 64)) < 0 && memory.grow(<i32>(needed - pages)) < 0) outOfMemory()
   clearWords(memoryBase + memorySize, size - memorySize)
   memorySize = size
   return true
 }
 
-/** Gas for each word of `size` bytes. */
+/** Charges `each` gas per word of `size` bytes. */
 @inline
 export function chargeWords(size: usize, each: i64): bool {
   return charge(<i64>((<u64>size + 31) >> 5) * each)
 }
 
-// --- what a frame returns ---------------------------------------------------------------------------------------------------------
+// --- return data ---------------------------------------------------------------------------------------------------
 
-/** Keeps bytes of the running frame's memory as what it returns. */
-export function keepReturn(at: usize, size: usize): void {
-  if (RETURN + size > RETURN_END) noRoom()
+/** Copies a range of memory to RETURN. */
+export function setReturnData(at: usize, size: usize): void {
+  if (RETURN + size > RETURN_END) outOfMemory()
   copyBytes(RETURN, at, size)
   returnSize = size
 }

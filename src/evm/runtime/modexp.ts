@@ -1,31 +1,31 @@
-// Powers of small numbers, for MODEXP (EIP-198): base and modulus of up to 16 limbs of 32 bits, least significant first. The caller has
-// the operands in Montgomery form when the modulus is odd; otherwise it wants powers modulo 2^(32 * limbs) and has them plain.
+// Modular exponentiation for MODEXP (EIP-198) of operands up to 16 limbs of 32 bits, least significant first. For an odd modulus the caller
+// passes operands in Montgomery form; without a modulus the result is modulo 2^(32 * limbs).
 
 const LIMBS_MAX: usize = 16
 const WIDTH: usize = LIMBS_MAX << 2
 
 const MODULUS: usize = memory.data(64, 16)
 const POWER: usize = memory.data(64, 16)
-/** The base's powers from 0 to 15. */
+/** Powers 0 to 15 of the base. */
 const TABLE: usize = memory.data(1024, 16)
-/** The product in the making, one limb longer than any. */
+/** Accumulator, one limb longer than the operands. */
 const PRODUCT: usize = memory.data(80, 16)
 const EXPONENT: usize = memory.data(4096, 16)
 
 let limbs: usize = 0
-/** -1 / MODULUS modulo 2^32; 0 (which it cannot be) without a modulus */
+/** -1 / MODULUS modulo 2^32; 0 without a modulus */
 let inverse: u32 = 0
 
 export function modexpModulus(): usize {
   return MODULUS
 }
 
-/** What was asked for, in the end. */
+/** Address of the result. */
 export function modexpPower(): usize {
   return POWER
 }
 
-/** Two numbers one after the other, each of `WIDTH` bytes: one and the base. */
+/** Address of two numbers of WIDTH bytes: one and the base. */
 export function modexpTable(): usize {
   return TABLE
 }
@@ -34,7 +34,7 @@ export function modexpExponent(): usize {
   return EXPONENT
 }
 
-/** Starts with one. `odd`: there is a modulus. */
+/** Starts a computation with the result one. `odd`: there is a modulus. */
 export function modexpBegin(count: usize, odd: bool): void {
   limbs = count
   inverse = odd ? minusInverse(load<u32>(MODULUS)) : 0
@@ -42,7 +42,7 @@ export function modexpBegin(count: usize, odd: bool): void {
   for (let i: usize = 2; i < 16; i++) multiply(TABLE + i * WIDTH, TABLE + (i - 1) * WIDTH, TABLE + WIDTH)
 }
 
-/** Goes on with the next `length` bytes of the exponent, the most significant first. */
+/** Processes `length` bytes of the exponent, most significant first. */
 export function modexpContinue(length: usize): void {
   for (let i: usize = 0; i < length; i++) {
     const byte = load<u8>(EXPONENT + i)
@@ -51,7 +51,7 @@ export function modexpContinue(length: usize): void {
   }
 }
 
-/** Out of Montgomery form; nothing to do without a modulus. */
+/** Converts the result out of Montgomery form, if there is a modulus. */
 export function modexpEnd(): void {
   if (inverse == 0) return
   memory.fill(TABLE, 0, WIDTH)
@@ -73,7 +73,7 @@ function multiply(out: usize, a: usize, b: usize): void {
   else multiplyLow(out, a, b)
 }
 
-/** a * b / 2^(32 * limbs) modulo MODULUS: one row of the product and of the reduction at a time. */
+/** a * b / 2^(32 * limbs) modulo MODULUS, with product and reduction interleaved row by row. */
 function multiplyMontgomery(out: usize, a: usize, b: usize): void {
   const bytes = limbs << 2
   memory.fill(PRODUCT, 0, bytes + 4)
@@ -97,7 +97,7 @@ function multiplyMontgomery(out: usize, a: usize, b: usize): void {
   subtractOnce(out)
 }
 
-/** PRODUCT, less MODULUS when it is not below. */
+/** PRODUCT, minus MODULUS if it is not smaller. */
 function subtractOnce(out: usize): void {
   const bytes = limbs << 2
   let borrow: u64 = 0
@@ -125,7 +125,7 @@ function multiplyLow(out: usize, a: usize, b: usize): void {
   memory.copy(out, PRODUCT, bytes)
 }
 
-/** -1 / x modulo 2^32 of an odd x, by Newton: each step doubles the bits that are right, of which x has three. */
+/** -1 / x modulo 2^32 for odd x by Newton's method: each step doubles the correct bits, initially three. */
 function minusInverse(x: u32): u32 {
   let y = x
   for (let i = 0; i < 4; i++) y *= 2 - x * y

@@ -1,14 +1,15 @@
-// Accounts, slots and codes as this instance knows them, and the journal that takes changes back.
+// Accounts, slots and codes of this instance, and the journal that reverts changes.
 //
-// Entries stand one behind the other, found through two hash indices, and never move until all is forgotten. A miss asks the host once,
-// synchronously. Everything that a frame changes is saved first, at most once per entry and checkpoint.
+// Entries are contiguous, found through two hash indices, and do not move until the tables are cleared. A miss calls the host once,
+// synchronously. Every change saves the entry first, at most once per entry and checkpoint.
 
 import {
-  ACCOUNT_INDEX, ACCOUNT_SIZE, ACCOUNTS, ACCOUNTS_FULL, ACCOUNTS_MOST, A_ADDRESS, A_BALANCE, A_CHANGED, A_CODE, A_CODE_HASH, A_CREATED, A_FLAGS,
-  A_NONCE, A_SERIAL, A_TOUCHED, A_WARM, C_BYTES, C_HOT, C_GAS, C_JUMPS, C_SIZE, CODE_BYTES_FULL, CODE_INDEX, CODE_INDEX_BITS, CODE_PADDING, CODES,
-  CODES_END, CODES_FULL, COST_COLD_ACCOUNT, COST_COLD_SLOT, DIRTY, DIRTY_ACCOUNTS, DIRTY_SLOTS, EXISTS, JOURNAL, JOURNAL_END, LOADED, LOGS, MOVED,
-  MOVED_COUNT, MOVED_SIZE, OUT_OF_ROOM, PRECOMPILES, SERIALS_FULL, SLOT_INDEX, SLOT_SIZE, SLOTS, SLOTS_FULL, SLOTS_MOST, S_EPOCH, S_FLAGS, S_KEY,
-  S_NEXT, S_ORIGINAL, S_OWNER, S_SERIAL, S_VALUE, S_WARM, TOUCHED, TOUCHED_END,
+  ACCOUNT_INDEX, ACCOUNT_SIZE, ACCOUNTS, ACCOUNTS_SOFT_MAX, ACCOUNTS_MAX, A_ADDRESS, A_BALANCE, A_CHANGED, A_CODE, A_CODE_HASH, A_CREATED,
+  A_FLAGS, A_NONCE, A_CHECKPOINT, A_TOUCHED, A_WARM, C_BYTES, C_COMPILED, C_GAS, C_JUMPS, C_SIZE, CODE_BYTES_SOFT_MAX, CODE_INDEX,
+  CODE_INDEX_BITS, CODE_PADDING, CODES, CODES_END, CODES_SOFT_MAX, COST_COLD_ACCOUNT, COST_COLD_SLOT, DIRTY, DIRTY_ACCOUNTS, DIRTY_SLOTS,
+  EXISTS, JOURNAL, JOURNAL_END, LOADED, LOGS, MOVED, MOVED_COUNT, MOVED_SIZE, OUT_OF_MEMORY, PRECOMPILES, CHECKPOINTS_SOFT_MAX, SLOT_INDEX,
+  SLOT_SIZE, SLOTS, SLOTS_SOFT_MAX, SLOTS_MAX, S_EPOCH, S_FLAGS, S_KEY, S_NEXT, S_ORIGINAL, S_OWNER, S_CHECKPOINT, S_VALUE, S_WARM, TOUCHED,
+  TOUCHED_END,
 } from './layout'
 import { keccak256 } from './keccak'
 import { clear, copy, copyAddress, isZero } from './word'
@@ -19,27 +20,27 @@ declare function loadAccount(entry: usize): void
 /** Writes the value of a new slot entry. */
 @external('host', 'loadSlot')
 declare function loadSlot(entry: usize): void
-/** Makes the code record of a hash that no record has yet: `newCode`, the bytes, `analyse`. */
+/** Creates the code record of an unknown hash: `allocateCode`, the bytes, `markJumpDestinations`. */
 @external('host', 'loadCode')
 declare function loadCode(hash: usize): usize
 
 let epoch: u32 = 1
-/** of the newest checkpoint that is open; every one gets its own */
-let serial: u32 = 1
-let lastSerial: u32 = 1
+/** id of the current checkpoint; ids are not reused */
+let checkpointId: u32 = 1
+let lastCheckpoint: u32 = 1
 let journal: usize = JOURNAL
-/** An index is a ring of { u32 stamp, u32 entry }; a place with another stamp is free. It grows with what it holds, and stays small in memory. */
-const FEWEST: u32 = 1023
-/** what brings a hash down to so many places */
-const FEWEST_SHIFT: u64 = 54
-/** Nobody outside knows it: whoever could tell places would send keys that all want the same one, and one lookup would take as long as all. */
+/** An index is an open-addressing table of { u32 stamp, u32 entry }; a bucket with another stamp is free. It grows with its content. */
+const MIN_INDEX_MASK: u32 = 1023
+/** reduces a hash to MIN_INDEX_MASK + 1 buckets */
+const MIN_INDEX_SHIFT: u64 = 54
+/** Random and not exposed: otherwise a caller could choose keys that collide, and each lookup would scan the table. */
 let seed: u64 = 0
-let accountMask: u32 = FEWEST
-let accountShift: u64 = FEWEST_SHIFT
+let accountMask: u32 = MIN_INDEX_MASK
+let accountShift: u64 = MIN_INDEX_SHIFT
 let accountStamp: u32 = 1
 let accountCount: u32 = 0
-let slotMask: u32 = FEWEST
-let slotShift: u64 = FEWEST_SHIFT
+let slotMask: u32 = MIN_INDEX_MASK
+let slotShift: u64 = MIN_INDEX_SHIFT
 let slotStamp: u32 = 1
 let slotCount: u32 = 0
 let codeTop: usize = CODES
@@ -48,9 +49,9 @@ let dirtyAccountCount: u32 = 0
 let dirtySlotCount: u32 = 0
 let touched: usize = TOUCHED
 
-/** why the last trap was one of ours; 0: it was not */
-export let exhausted: i32 = 0
-/** wei and gas apart, what the running transaction has gathered */
+/** status that caused the last trap; 0: the trap is a bug */
+export let trapReason: i32 = 0
+/** refund counter of the running transaction */
 export let refund: i64 = 0
 export let logTop: usize = LOGS
 export let logCount: u32 = 0
@@ -64,37 +65,37 @@ export function setLogs(top: usize, count: u32): void {
   logCount = count
 }
 
-/** Gives up: the host sees a trap, takes back what the journal holds and refuses the message. */
-export function noRoom(): void {
-  exhausted = OUT_OF_ROOM
+/** Aborts with a trap; the host reverts the journal and refuses the message. */
+export function outOfMemory(): void {
+  trapReason = OUT_OF_MEMORY
   unreachable()
 }
 
-export function clearExhausted(): void {
-  exhausted = 0
+export function clearTrapReason(): void {
+  trapReason = 0
 }
 
 export function setSeed(value: u64): void {
   seed = value
 }
 
-// --- tables --------------------------------------------------------------------------------------------------------------------
+// --- tables --------------------------------------------------------------------------------------------------------
 
-/** Forgets every value; codes stay. */
-export function forget(): void {
+/** Removes all accounts and slots; codes stay. */
+export function clearState(): void {
   accountStamp++
   slotStamp++
-  accountMask = FEWEST
-  accountShift = FEWEST_SHIFT
-  slotMask = FEWEST
-  slotShift = FEWEST_SHIFT
+  accountMask = MIN_INDEX_MASK
+  accountShift = MIN_INDEX_SHIFT
+  slotMask = MIN_INDEX_MASK
+  slotShift = MIN_INDEX_SHIFT
   accountCount = 0
   slotCount = 0
-  settled()
+  markClean()
 }
 
-/** What is in the tables now is what the host's state holds too. */
-export function settled(): void {
+/** Marks all entries as equal to the host's state. */
+export function markClean(): void {
   for (let i: u32 = 0; i < dirtyAccountCount; i++) {
     const entry = <usize>load<u32>(DIRTY_ACCOUNTS + (i << 2))
     store<u32>(entry, load<u32>(entry, A_FLAGS) & ~DIRTY, A_FLAGS)
@@ -107,30 +108,30 @@ export function settled(): void {
   dirtyAccountCount = 0
   dirtySlotCount = 0
   journal = JOURNAL
-  beginTransaction() // what was touched may not even be in the tables any more
+  beginTransaction() // the touched entries may no longer be in the tables
 }
 
-/** Codes and all: for a table that is nearly full. No run is under way. */
-export function forgetCodes(): void {
-  forget()
+/** Removes accounts, slots and codes. No message may be running. */
+export function clearCodes(): void {
+  clearState()
   memory.fill(CODE_INDEX, 0, <usize>48 << CODE_INDEX_BITS)
   codeTop = CODES
   codeCount = 0
 }
 
-/** What ran leaves nothing behind but what it read. True: there is room for the next. */
-export function release(): bool {
+/** Reverts the message and keeps what was read. Returns true if there is room for the next message. */
+export function releaseState(): bool {
   revertTo(JOURNAL)
-  settled()
-  exhausted = 0
-  return !isCrowded() && lastSerial <= SERIALS_FULL
+  markClean()
+  trapReason = 0
+  return !isNearlyFull() && lastCheckpoint <= CHECKPOINTS_SOFT_MAX
 }
 
-export function isCrowded(): bool {
-  return isFullOfCodes() || accountCount > ACCOUNTS_FULL || slotCount > SLOTS_FULL
+export function isNearlyFull(): bool {
+  return areCodesNearlyFull() || accountCount > ACCOUNTS_SOFT_MAX || slotCount > SLOTS_SOFT_MAX
 }
-export function isFullOfCodes(): bool {
-  return codeTop > CODES + CODE_BYTES_FULL || codeCount > CODES_FULL
+export function areCodesNearlyFull(): bool {
+  return codeTop > CODES + CODE_BYTES_SOFT_MAX || codeCount > CODES_SOFT_MAX
 }
 export function accountsUsed(): u32 {
   return accountCount
@@ -145,13 +146,13 @@ export function touchedEnd(): usize {
   return touched
 }
 
-/** The entry of an address (20 bytes), made and loaded when it is new. */
+/** The entry of an address (20 bytes), created and loaded if absent. */
 export function account(address: usize): usize {
   let place = accountPlace(address)
   let entry = accountAt(place)
   while (entry != 0) {
     if (holdsAddress(entry, address)) {
-      if (!(load<u32>(entry, A_FLAGS) & LOADED)) fill(entry)
+      if (!(load<u32>(entry, A_FLAGS) & LOADED)) loadEntry(entry)
       return entry
     }
     place = (place + 1) & accountMask
@@ -160,7 +161,7 @@ export function account(address: usize): usize {
   return newAccount(place, address)
 }
 
-/** The entry of an address if there is one, loaded or not; else 0. */
+/** The entry of an address, loaded or not; 0: none. */
 export function cachedAccount(address: usize): usize {
   let place = accountPlace(address)
   let entry = accountAt(place)
@@ -195,14 +196,14 @@ function holdsAddress(entry: usize, address: usize): bool {
 }
 
 function newAccount(place: u32, address: usize): usize {
-  if (accountCount >= ACCOUNTS_MOST) noRoom()
+  if (accountCount >= ACCOUNTS_MAX) outOfMemory()
   const entry = ACCOUNTS + <usize>accountCount * ACCOUNT_SIZE
   accountCount++
   memory.fill(entry, 0, ACCOUNT_SIZE)
   copyAddress(entry + A_ADDRESS, address)
   putAccount(place, entry)
   if (accountCount > accountMask >> 1) growAccounts()
-  fill(entry)
+  loadEntry(entry)
   return entry
 }
 
@@ -213,7 +214,7 @@ function putAccount(place: u32, entry: usize): void {
   store<u32>(at, <u32>entry, 4)
 }
 
-/** Entries stay where they are; only the index is made anew. */
+/** Rebuilds the index; entries do not move. */
 function growAccounts(): void {
   accountMask = (accountMask << 1) | 1
   accountShift--
@@ -226,7 +227,7 @@ function growAccounts(): void {
   }
 }
 
-function fill(entry: usize): void {
+function loadEntry(entry: usize): void {
   store<u32>(entry, 0, A_CODE)
   loadAccount(entry)
   store<u32>(entry, load<u32>(entry, A_FLAGS) | LOADED, A_FLAGS)
@@ -258,24 +259,24 @@ function slotAt(place: u32): usize {
   return load<u32>(at) == slotStamp ? <usize>load<u32>(at, 4) : 0
 }
 
-/** The entry of a slot (key: a word), made and loaded when it is new. `owner` is an account's entry. */
+/** The entry of a slot (key: a word), created and loaded if absent. `owner`: account entry. */
 export function slot(owner: usize, key: usize): usize {
   let place = slotPlace(<u32>owner, key)
   let entry = slotAt(place)
   while (entry != 0) {
     if (holdsKey(entry, <u32>owner, key)) {
-      if (!(load<u32>(entry, S_FLAGS) & LOADED)) fillSlot(entry, owner)
+      if (!(load<u32>(entry, S_FLAGS) & LOADED)) loadSlotEntry(entry, owner)
       return entry
     }
     place = (place + 1) & slotMask
     entry = slotAt(place)
   }
   entry = newSlot(place, <u32>owner, key)
-  fillSlot(entry, owner)
+  loadSlotEntry(entry, owner)
   return entry
 }
 
-/** The entry of a slot if there is one, loaded or not; else 0. */
+/** The entry of a slot, loaded or not; 0: none. */
 export function cachedSlot(owner: usize, key: usize): usize {
   let place = slotPlace(<u32>owner, key)
   let entry = slotAt(place)
@@ -287,7 +288,7 @@ export function cachedSlot(owner: usize, key: usize): usize {
 }
 
 function newSlot(place: u32, owner: u32, key: usize): usize {
-  if (slotCount >= SLOTS_MOST) noRoom()
+  if (slotCount >= SLOTS_MAX) outOfMemory()
   const entry = SLOTS + <usize>slotCount * SLOT_SIZE
   slotCount++
   memory.fill(entry, 0, SLOT_SIZE)
@@ -317,14 +318,14 @@ function growSlots(): void {
   }
 }
 
-/** What was created in this transaction has no storage below. */
-function fillSlot(entry: usize, owner: usize): void {
+/** An account created in this transaction has no storage in the host's state. */
+function loadSlotEntry(entry: usize, owner: usize): void {
   if (load<u32>(owner, A_CREATED) == epoch) clear(entry + S_VALUE)
   else loadSlot(entry)
   store<u32>(entry, load<u32>(entry, S_FLAGS) | LOADED, S_FLAGS)
 }
 
-/** EIP-1153: a transient slot is an entry whose value holds for one transaction. */
+/** EIP-1153: a transient slot is an entry whose value is valid for one transaction. */
 export function transient(owner: usize, key: usize, out: usize): void {
   const entry = cachedSlot(owner | 1, key)
   if (entry != 0 && load<u32>(entry, S_WARM) == epoch) copy(out, entry + S_VALUE)
@@ -343,57 +344,57 @@ export function setTransient(owner: usize, key: usize, value: usize): void {
   if (load<u32>(entry, S_WARM) != epoch) {
     clear(entry + S_VALUE)
     store<u32>(entry, epoch, S_WARM)
-    store<u32>(entry, 0, S_SERIAL)
+    store<u32>(entry, 0, S_CHECKPOINT)
   }
   saveSlot(entry)
   copy(entry + S_VALUE, value)
 }
 
-// --- the journal -----------------------------------------------------------------------------------------------------------------
+// --- the journal ---------------------------------------------------------------------------------------------------
 
-const ACCOUNT_RECORD: usize = 112 // A_NONCE to the end, then flags, (room), entry, kind
-const SLOT_RECORD: usize = 48 // value, then warm, serial, entry, kind
+const ACCOUNT_RECORD: usize = 112 // fields from A_NONCE, then flags, (unused), entry, kind
+const SLOT_RECORD: usize = 48 // value, then warm, checkpoint, entry, kind
 
-/** Saves an account as it is, unless this checkpoint has it already. Every change goes through here first. */
+/** Saves an account before a change, unless this checkpoint has saved it. */
 @inline
 export function saveAccount(entry: usize): void {
-  if (load<u32>(entry, A_SERIAL) != serial) recordAccount(entry)
+  if (load<u32>(entry, A_CHECKPOINT) != checkpointId) recordAccount(entry)
 }
 
 function recordAccount(entry: usize): void {
-  if (journal + ACCOUNT_RECORD > JOURNAL_END) noRoom()
-  copyRest(journal, entry + A_NONCE)
+  if (journal + ACCOUNT_RECORD > JOURNAL_END) outOfMemory()
+  copyJournaledFields(journal, entry + A_NONCE)
   const flags = load<u32>(entry, A_FLAGS)
   store<u32>(journal, flags, 96)
   store<u32>(journal, <u32>entry, 104)
   store<u32>(journal, 1, 108)
   journal += ACCOUNT_RECORD
-  store<u32>(entry, serial, A_SERIAL)
+  store<u32>(entry, checkpointId, A_CHECKPOINT)
   if (flags & DIRTY) return
   store<u32>(entry, flags | DIRTY, A_FLAGS)
   store<u32>(DIRTY_ACCOUNTS + (dirtyAccountCount++ << 2), <u32>entry)
 }
 
-/** The part of an account's entry that the journal saves: A_NONCE to its end. memory.copy would be a call out of the module. */
+/** Copies the journaled fields, A_NONCE to the end. By vectors: memory.copy is a call out of the module. */
 @inline
-function copyRest(out: usize, from: usize): void {
+function copyJournaledFields(out: usize, from: usize): void {
   for (let at: usize = 0; at < ACCOUNT_SIZE - A_NONCE; at += 16) v128.store(out + at, v128.load(from + at))
 }
 
 @inline
 export function saveSlot(entry: usize): void {
-  if (load<u32>(entry, S_SERIAL) != serial) recordSlot(entry)
+  if (load<u32>(entry, S_CHECKPOINT) != checkpointId) recordSlot(entry)
 }
 
 function recordSlot(entry: usize): void {
-  if (journal + SLOT_RECORD > JOURNAL_END) noRoom()
+  if (journal + SLOT_RECORD > JOURNAL_END) outOfMemory()
   copy(journal, entry + S_VALUE)
   store<u32>(journal, load<u32>(entry, S_WARM), 32)
-  store<u32>(journal, load<u32>(entry, S_SERIAL), 36)
+  store<u32>(journal, load<u32>(entry, S_CHECKPOINT), 36)
   store<u32>(journal, <u32>entry, 40)
   store<u32>(journal, 2, 44)
   journal += SLOT_RECORD
-  store<u32>(entry, serial, S_SERIAL)
+  store<u32>(entry, checkpointId, S_CHECKPOINT)
 }
 
 function dirtySlot(entry: usize): void {
@@ -406,76 +407,76 @@ function dirtySlot(entry: usize): void {
   store<u32>(DIRTY_SLOTS + (dirtySlotCount++ << 2), <u32>entry)
 }
 
-/** Opens a checkpoint: a mark for `revertTo`. What came before is saved anew when it changes. */
+/** Opens a checkpoint and returns the mark for `revertTo`. Later changes save their entry again. */
 export function checkpoint(): usize {
-  serial = ++lastSerial
+  checkpointId = ++lastCheckpoint
   return journal
 }
 
-/** Back into the checkpoint that was open before (`currentSerial` of then). */
-export function resume(before: u32): void {
-  serial = before
+/** Returns to the checkpoint that was current before (`currentCheckpoint`). */
+export function resumeCheckpoint(before: u32): void {
+  checkpointId = before
 }
 
-export function currentSerial(): u32 {
-  return serial
+export function currentCheckpoint(): u32 {
+  return checkpointId
 }
 
-/** Everything as it stood at `mark`. */
+/** Reverts to `mark`. */
 export function revertTo(mark: usize): void {
   while (journal > mark) {
     const entry = <usize>load<u32>(journal - 8)
     if (load<u32>(journal - 4) == 1) {
       journal -= ACCOUNT_RECORD
       const touchedNow = load<u32>(entry, A_TOUCHED)
-      copyRest(entry + A_NONCE, journal)
+      copyJournaledFields(entry + A_NONCE, journal)
       store<u32>(entry, (load<u32>(entry, A_FLAGS) & ~EXISTS) | (load<u32>(journal, 96) & EXISTS), A_FLAGS)
       if (isRipemd(entry)) store<u32>(entry, touchedNow, A_TOUCHED)
     } else {
       journal -= SLOT_RECORD
       copy(entry + S_VALUE, journal)
       store<u32>(entry, load<u32>(journal, 32), S_WARM)
-      store<u32>(entry, load<u32>(journal, 36), S_SERIAL)
+      store<u32>(entry, load<u32>(journal, 36), S_CHECKPOINT)
     }
   }
-  serial = ++lastSerial
+  checkpointId = ++lastCheckpoint
 }
 
 /**
- * The one address whose touch survives a revert: geth and Parity deleted it in mainnet block 2675119 although the frame
- * that touched it had run out of gas, and the rule has stayed.
+ * The one address whose touch survives a revert: geth and Parity deleted it in mainnet block 2675119 although the frame that touched it ran
+ * out of gas, and consensus kept the rule.
  */
 function isRipemd(entry: usize): bool {
   return load<u64>(entry, A_ADDRESS) == 0 && load<u64>(entry, A_ADDRESS + 8) == 0 && load<u32>(entry, A_ADDRESS + 16) == 0x03000000
 }
 
-/** What holds for one transaction begins anew: warm and created, original values, transient storage, logs, refund. */
+/** Resets what is scoped to one transaction: warm and created marks, original values, transient storage, logs, refund. */
 export function beginTransaction(): void {
   epoch++
   touched = TOUCHED
   logTop = LOGS
   logCount = 0
   refund = 0
-  serial = ++lastSerial
+  checkpointId = ++lastCheckpoint
 }
 
 export function currentEpoch(): u32 {
   return epoch
 }
 
-// --- accounts ------------------------------------------------------------------------------------------------------------------------
+// --- accounts ------------------------------------------------------------------------------------------------------
 
 @inline
 export function exists(entry: usize): bool {
   return (load<u32>(entry, A_FLAGS) & EXISTS) != 0
 }
 
-/** EIP-161: no nonce, no balance, no code. True for what does not exist. */
+/** EIP-161: no nonce, no balance, no code. True for an absent account. */
 export function isEmpty(entry: usize): bool {
   return !exists(entry) || (load<u64>(entry, A_NONCE) == 0 && isZero(entry + A_BALANCE) && hasNoCode(entry))
 }
 
-// The keccak256 of nothing, as the four numbers that it is in memory.
+// keccak256 of the empty input, as four little-endian u64.
 const EMPTY_0: u64 = 0x3c23f7860146d2c5
 const EMPTY_1: u64 = 0xc003c7dcb27d7e92
 const EMPTY_2: u64 = 0x3b2782ca53b600e5
@@ -499,18 +500,18 @@ function setNoCode(entry: usize): void {
   store<u32>(entry, 0, A_CODE)
 }
 
-/** Marks an account as touched (EIP-161) and saves it: what calls this may change it. */
+/** Marks an account as touched (EIP-161) and journals it. */
 export function touch(entry: usize): void {
   saveAccount(entry)
   if (load<u32>(entry, A_TOUCHED) == epoch) return
   store<u32>(entry, epoch, A_TOUCHED)
-  if (touched >= TOUCHED_END) noRoom()
+  if (touched >= TOUCHED_END) outOfMemory()
   store<u32>(touched, <u32>entry)
   touched += 4
 }
 
-/** Makes the account if there is none; touches it. */
-export function ensure(entry: usize): void {
+/** Creates the account if absent; touches it. */
+export function ensureExists(entry: usize): void {
   touch(entry)
   if (exists(entry)) return
   store<u32>(entry, load<u32>(entry, A_FLAGS) | EXISTS, A_FLAGS)
@@ -519,7 +520,7 @@ export function ensure(entry: usize): void {
   setNoCode(entry)
 }
 
-/** The account is gone; its storage is another matter. */
+/** Removes the account; its storage is not affected. */
 export function remove(entry: usize): void {
   touch(entry)
   store<u32>(entry, load<u32>(entry, A_FLAGS) & ~EXISTS, A_FLAGS)
@@ -554,16 +555,16 @@ export function warmSlot(entry: usize): void {
   store<u32>(entry, epoch, S_WARM)
 }
 
-/** What reaching for an account costs beyond a warm one (EIP-2929), and it is warm from here on. */
+/** Cost of a cold access in excess of a warm one (EIP-2929), 0 if warm. Warms the account. */
 export function coldAccountCost(entry: usize): i64 {
   if (load<u32>(entry, A_WARM) == epoch) return 0
-  if (standardPrecompile(entry + A_ADDRESS) != 0) return 0 // warm wherever an override has moved it (geth)
+  if (standardPrecompile(entry + A_ADDRESS) != 0) return 0 // always warm, even when an override has moved it (geth)
   saveAccount(entry)
   store<u32>(entry, epoch, A_WARM)
   return <i64>load<u32>(COST_COLD_ACCOUNT)
 }
 
-/** 0 when it was warm, else the cold cost. */
+/** Cold access cost of a slot, 0 if warm. Warms the slot. */
 export function coldSlotCost(entry: usize): i64 {
   if (load<u32>(entry, S_WARM) == epoch) return 0
   saveSlot(entry)
@@ -571,7 +572,7 @@ export function coldSlotCost(entry: usize): i64 {
   return <i64>load<u32>(COST_COLD_SLOT)
 }
 
-/** The number of the precompile behind an address under the rules of this message; 0: there is none. */
+/** Number of the precompile at an address under the rules and overrides of this message; 0: none. */
 export function precompileAt(address: usize): u32 {
   if (load<u32>(MOVED_COUNT) != 0) {
     const moved = movedPrecompile(address)
@@ -586,7 +587,7 @@ function standardPrecompile(address: usize): u32 {
   return low <= 256 && load<u8>(PRECOMPILES + low) != 0 ? low : 0
 }
 
-/** -1: nothing was said about this address. */
+/** -1: the address is not overridden. */
 function movedPrecompile(address: usize): i32 {
   const count = load<u32>(MOVED_COUNT)
   for (let i: u32 = 0; i < count; i++) {
@@ -598,9 +599,9 @@ function movedPrecompile(address: usize): i32 {
   return -1
 }
 
-// --- storage -------------------------------------------------------------------------------------------------------------------------
+// --- storage -------------------------------------------------------------------------------------------------------
 
-/** Sets a slot and remembers what it held when the transaction began. */
+/** Sets a slot and saves its value at the start of the transaction. */
 export function setSlot(entry: usize, value: usize): void {
   if (load<u32>(entry, S_EPOCH) != epoch) {
     store<u32>(entry, epoch, S_EPOCH)
@@ -611,22 +612,22 @@ export function setSlot(entry: usize, value: usize): void {
   copy(entry + S_VALUE, value)
 }
 
-/** Pointer to the slot's value at the start of the transaction. */
-export function original(entry: usize): usize {
+/** Address of the slot's value at the start of the transaction. */
+export function originalValue(entry: usize): usize {
   return load<u32>(entry, S_EPOCH) == epoch ? entry + S_ORIGINAL : entry + S_VALUE
 }
 
-/** The host's state has changed below: what is known of this slot or account is asked for again when it is needed. */
-export function staleAccount(entry: usize): void {
+/** The host's state has changed; the entry is loaded again on the next access. */
+export function invalidateAccount(entry: usize): void {
   store<u32>(entry, load<u32>(entry, A_FLAGS) & ~LOADED, A_FLAGS)
 }
-export function staleSlot(entry: usize): void {
+export function invalidateSlot(entry: usize): void {
   store<u32>(entry, load<u32>(entry, S_FLAGS) & ~LOADED, S_FLAGS)
 }
 
-// --- codes ---------------------------------------------------------------------------------------------------------------------------
+// --- codes ---------------------------------------------------------------------------------------------------------
 
-/** The code record of an account; the same record for the same code, whoever has it. */
+/** The code record of an account. Accounts with equal code share one record. */
 @inline
 export function codeOf(entry: usize): usize {
   const code = <usize>load<u32>(entry, A_CODE)
@@ -639,13 +640,13 @@ function findCode(entry: usize): usize {
   return code
 }
 
-/** The code record of a hash (32 bytes). */
+/** The code record of a hash (32 bytes), loaded if absent. */
 export function codeByHash(hash: usize): usize {
-  const code = recordOf(hash)
+  const code = findCodeRecord(hash)
   return code != 0 ? code : loadCode(hash)
 }
 
-/** Place of a hash in the index: { 32 bytes, u32 record } with 48 bytes each. */
+/** Bucket of a hash: { 32 bytes, u32 record }, 48 bytes each. */
 function indexPlace(hash: usize): usize {
   const mask: u32 = (1 << CODE_INDEX_BITS) - 1
   let place = load<u32>(hash) & mask
@@ -663,37 +664,37 @@ function indexPlace(hash: usize): usize {
   }
 }
 
-/** The code record of a hash, if the index holds it; else 0. */
-export function recordOf(hash: usize): usize {
+/** The code record of a hash; 0: not in the index. */
+export function findCodeRecord(hash: usize): usize {
   return <usize>load<u32>(indexPlace(hash), 32)
 }
 
-/** Room for a code of `size` bytes under this hash. The bytes follow from the host, then `analyse`. */
-export function newCode(hash: usize, size: u32): usize {
+/** Allocates a record for a code of `size` bytes. The host writes the bytes, then calls `markJumpDestinations`. */
+export function allocateCode(hash: usize, size: u32): usize {
   const bitmap = ((size + 63) >> 6) << 3
   const whole = ((C_BYTES + <usize>size + CODE_PADDING + 15) & ~15) + <usize>bitmap + 16
-  if (codeTop + whole > CODES_END || codeCount >= (7 << (CODE_INDEX_BITS - 3))) noRoom()
+  if (codeTop + whole > CODES_END || codeCount >= (7 << (CODE_INDEX_BITS - 3))) outOfMemory()
   const code = codeTop
   codeTop += (whole + 15) & ~15
   codeCount++
-  prepare(code, size)
+  initCodeRecord(code, size)
   const at = indexPlace(hash)
   memory.copy(at, hash, 32)
   store<u32>(at, <u32>code, 32)
   return code
 }
 
-/** Header and padding of a record; its jump table stands behind its bytes. */
-export function prepare(code: usize, size: u32): void {
+/** Writes the header and padding of a record; the jump bitmap follows its bytes. */
+export function initCodeRecord(code: usize, size: u32): void {
   store<u32>(code, size, C_SIZE)
   store<u32>(code, <u32>((code + C_BYTES + <usize>size + CODE_PADDING + 15) & ~15), C_JUMPS)
-  store<u32>(code, 0, C_HOT)
+  store<u32>(code, 0, C_COMPILED)
   store<u32>(code, 0, C_GAS)
   memory.fill(code + C_BYTES + <usize>size, 0, CODE_PADDING)
 }
 
-/** Marks the jump destinations: every 0x5b that is not data of a PUSH. */
-export function analyse(code: usize): void {
+/** Marks every 0x5b that is not PUSH data. */
+export function markJumpDestinations(code: usize): void {
   const bytes = code + C_BYTES
   const jumps = <usize>load<u32>(code, C_JUMPS)
   const size = load<u32>(code, C_SIZE)
@@ -705,19 +706,19 @@ export function analyse(code: usize): void {
   }
 }
 
-/** Gives an account the code at `source`. */
+/** Sets the code of an account to the bytes at `source`. */
 export function setCode(entry: usize, source: usize, size: u32): void {
-  ensure(entry)
+  ensureExists(entry)
   if (size == 0) {
     setNoCode(entry)
     return
   }
   keccak256(source, size, entry + A_CODE_HASH)
-  let code = recordOf(entry + A_CODE_HASH)
+  let code = findCodeRecord(entry + A_CODE_HASH)
   if (code == 0) {
-    code = newCode(entry + A_CODE_HASH, size)
+    code = allocateCode(entry + A_CODE_HASH, size)
     memory.copy(code + C_BYTES, source, size)
-    analyse(code)
+    markJumpDestinations(code)
   }
   store<u32>(entry, <u32>code, A_CODE)
 }

@@ -1,9 +1,9 @@
-// 256-bit arithmetic. A word is 32 bytes in memory: four u64 limbs, the least significant first. Functions take pointers; `out` may be any
-// of the inputs, for everything is read before something is written. Division lies in division.ts.
+// 256-bit arithmetic. A word is 32 bytes in memory: four u64 limbs, least significant first. Arguments are pointers. `out` may equal any
+// input: all inputs are read before the first write.
 import { DIVIDEND, divide, QUOTIENT, REMAINDER } from './division'
-import { below, mulHigh } from './limb'
+import { ltU64, mulHigh } from './limb'
 
-// --- moving ------------------------------------------------------------------------------------------------------------------------------
+// --- copies --------------------------------------------------------------------------------------------------------
 
 @inline
 export function copy(out: usize, a: usize): void {
@@ -15,9 +15,9 @@ export function clear(out: usize): void {
   set(out, 0, 0, 0, 0)
 }
 
-// memory.copy and memory.fill are calls out of the module, 6 ns each, of which balanceOf made a dozen. What is small is moved by hand.
+// memory.copy and memory.fill are calls out of the module of 6 ns each; balanceOf made a dozen of them. Small copies use vectors instead.
 
-/** The 20 bytes of an address. */
+/** Copies the 20 bytes of an address. */
 @inline
 export function copyAddress(out: usize, address: usize): void {
   const low = load<u64>(address)
@@ -28,7 +28,7 @@ export function copyAddress(out: usize, address: usize): void {
   store<u32>(out, high, 16)
 }
 
-/** Any bytes, which nearly always are one word. */
+/** Copies `size` bytes, usually one word. */
 export function copyBytes(out: usize, from: usize, size: usize): void {
   if (size != 32) {
     if (size != 0) memory.copy(out, from, size)
@@ -40,7 +40,7 @@ export function copyBytes(out: usize, from: usize, size: usize): void {
   v128.store(out, high, 16)
 }
 
-/** `size`: a multiple of 32, nearly always a few words. */
+/** `size`: a multiple of 32, usually a few words. */
 export function clearWords(out: usize, size: usize): void {
   if (size > 512) return memory.fill(out, 0, size)
   for (const end = out + size; out < end; out += 32) {
@@ -57,13 +57,13 @@ export function set(out: usize, limb0: u64, limb1: u64, limb2: u64, limb3: u64):
   store<u64>(out, limb3, 24)
 }
 
-/** A number below 2^64 as a word. */
+/** Writes a number below 2^64 as a word. */
 @inline
 export function setU64(out: usize, value: u64): void {
   set(out, value, 0, 0, 0)
 }
 
-/** 32 big-endian bytes to a word. */
+/** Converts 32 big-endian bytes to a word. */
 @inline
 export function fromBytes(out: usize, bytes: usize): void {
   const high = v128.load(bytes)
@@ -72,10 +72,10 @@ export function fromBytes(out: usize, bytes: usize): void {
   v128.store(out, reversed(high), 16)
 }
 
-/** A word to 32 big-endian bytes. */
+/** Converts a word to 32 big-endian bytes. */
 @inline
 export function toBytes(bytes: usize, word: usize): void {
-  // Limb by limb: a 16-byte load right after the two stores of its limbs would wait until they have reached the cache.
+  // Loads limb by limb: a 16-byte load directly after two 8-byte stores fails store forwarding.
   const low = v128.load64_lane(word + 8, v128.load64_zero(word), 1)
   const high = v128.load64_lane(word + 24, v128.load64_zero(word + 16), 1)
   v128.store(bytes, reversed(high))
@@ -87,7 +87,7 @@ function reversed(bytes: v128): v128 {
   return v128.shuffle<u8>(bytes, bytes, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 }
 
-// --- asking ------------------------------------------------------------------------------------------------------------------------------
+// --- predicates and lengths ----------------------------------------------------------------------------------------
 
 @inline
 export function isZero(a: usize): bool {
@@ -146,7 +146,7 @@ export function sgt(a: usize, b: usize): bool {
   return slt(b, a)
 }
 
-/** How many bits the number has; 0 for zero. */
+/** Number of significant bits; 0 for zero. */
 export function bitLength(a: usize): i32 {
   if (load<u64>(a, 24) !== 0) return 256 - <i32>clz(load<u64>(a, 24))
   if (load<u64>(a, 16) !== 0) return 192 - <i32>clz(load<u64>(a, 16))
@@ -154,19 +154,18 @@ export function bitLength(a: usize): i32 {
   return 64 - <i32>clz(load<u64>(a))
 }
 
-/** How many bytes the number has; 0 for zero. */
+/** Number of significant bytes; 0 for zero. */
 @inline
 export function byteLength(a: usize): i32 {
   return (bitLength(a) + 7) >> 3
 }
 
-/** Whether exactly one bit is set. */
 @inline
 function isPowerOfTwo(a: usize): bool {
   return popcnt(load<u64>(a)) + popcnt(load<u64>(a, 8)) + popcnt(load<u64>(a, 16)) + popcnt(load<u64>(a, 24)) === 1
 }
 
-// --- bits --------------------------------------------------------------------------------------------------------------------------------
+// --- bits ----------------------------------------------------------------------------------------------------------
 
 @inline
 export function and(out: usize, a: usize, b: usize): void {
@@ -197,20 +196,20 @@ export function not(out: usize, a: usize): void {
   set(out, ~load<u64>(a), ~load<u64>(a, 8), ~load<u64>(a, 16), ~load<u64>(a, 24))
 }
 
-/** How many zero bits lead the number: 256 for zero. */
+/** Leading zero bits; 256 for zero. */
 @inline
 function clz256(out: usize, a: usize): void {
   setU64(out, <u64>(256 - bitLength(a)))
 }
-export { clz256 as clz } // within this file clz is the instruction
+export { clz256 as clz } // in this file `clz` is the instruction
 
-/** Byte `i` counted from the most significant; zero from 32 on. */
+/** Byte `i`, counted from the most significant; zero from 32 on. */
 @inline
 export function byteAt(out: usize, i: usize, x: usize): void {
   setU64(out, fitsU64(i) && load<u64>(i) < 32 ? <u64>load<u8>(x + 31 - <usize>load<u64>(i)) : 0)
 }
 
-/** Takes byte `k`, counted from the least significant, as the one that holds the sign. */
+/** Extends the sign of byte `k`, counted from the least significant. */
 export function signextend(out: usize, k: usize, x: usize): void {
   if (!fitsU64(k) || load<u64>(k) >= 31) {
     copy(out, x)
@@ -230,7 +229,7 @@ export function signextend(out: usize, k: usize, x: usize): void {
   store<u64>(out, top === 3 ? <u64>limb : above, 24)
 }
 
-// Shifts tell apart by how many whole limbs: code tends to shift by the same number again, so the branch is foreseen.
+// Branches on the number of whole limbs: code tends to repeat a shift count, so the branch is predictable.
 
 export function shl(out: usize, shift: usize, x: usize): void {
   if (!isBelow256(shift)) {
@@ -268,7 +267,7 @@ export function sar(out: usize, shift: usize, x: usize): void {
   else set(out, sign, sign, sign, sign)
 }
 
-/** `sign`: what comes in from above, all ones or nothing. */
+/** `sign`: the bits shifted in, all ones or all zeros. */
 @inline
 function shiftRight(out: usize, count: u64, x: usize, sign: u64): void {
   const bits = count & 63
@@ -296,7 +295,7 @@ function isBelow256(a: usize): bool {
   return ((load<u64>(a) >> 8) | load<u64>(a, 8) | load<u64>(a, 16) | load<u64>(a, 24)) === 0
 }
 
-// --- sums --------------------------------------------------------------------------------------------------------------------------------
+// --- addition ------------------------------------------------------------------------------------------------------
 
 @inline
 export function add(out: usize, a: usize, b: usize): void {
@@ -304,13 +303,13 @@ export function add(out: usize, a: usize, b: usize): void {
   const a1 = load<u64>(a, 8)
   const a2 = load<u64>(a, 16)
   const sum0 = a0 + load<u64>(b)
-  const carry0 = below(sum0, a0)
+  const carry0 = ltU64(sum0, a0)
   const sum1 = a1 + load<u64>(b, 8)
   const limb1 = sum1 + carry0
-  const carry1 = below(sum1, a1) | below(limb1, carry0)
+  const carry1 = ltU64(sum1, a1) | ltU64(limb1, carry0)
   const sum2 = a2 + load<u64>(b, 16)
   const limb2 = sum2 + carry1
-  const carry2 = below(sum2, a2) | below(limb2, carry1)
+  const carry2 = ltU64(sum2, a2) | ltU64(limb2, carry1)
   set(out, sum0, limb1, limb2, load<u64>(a, 24) + load<u64>(b, 24) + carry2)
 }
 
@@ -322,15 +321,15 @@ export function sub(out: usize, a: usize, b: usize): void {
   const b0 = load<u64>(b)
   const b1 = load<u64>(b, 8)
   const b2 = load<u64>(b, 16)
-  const borrow0 = below(a0, b0)
+  const borrow0 = ltU64(a0, b0)
   const difference1 = a1 - b1
-  const borrow1 = below(a1, b1) | below(difference1, borrow0)
+  const borrow1 = ltU64(a1, b1) | ltU64(difference1, borrow0)
   const difference2 = a2 - b2
-  const borrow2 = below(a2, b2) | below(difference2, borrow1)
+  const borrow2 = ltU64(a2, b2) | ltU64(difference2, borrow1)
   set(out, a0 - b0, difference1 - borrow0, difference2 - borrow1, load<u64>(a, 24) - load<u64>(b, 24) - borrow2)
 }
 
-/** The number with its sign turned, in two's complement. */
+/** Two's complement negation. */
 function negate(out: usize, a: usize): void {
   const limb0 = -load<u64>(a)
   let carry = <u64>(limb0 === 0)
@@ -341,7 +340,7 @@ function negate(out: usize, a: usize): void {
   set(out, limb0, limb1, limb2, ~load<u64>(a, 24) + carry)
 }
 
-// --- products ----------------------------------------------------------------------------------------------------------------------------
+// --- multiplication ------------------------------------------------------------------------------------------------
 
 export function mul(out: usize, a: usize, b: usize): void {
   const a0 = load<u64>(a)
@@ -362,16 +361,16 @@ export function mul(out: usize, a: usize, b: usize): void {
   const low10 = a1 * b0
   const sum1 = high00 + low01
   const limb1 = sum1 + low10
-  const carry1 = below(sum1, low01) + below(limb1, low10)
+  const carry1 = ltU64(sum1, low01) + ltU64(limb1, low10)
   const high01 = mulHigh(a0, b1)
   const high10 = mulHigh(a1, b0)
   const low11 = a1 * b1
   const high11 = mulHigh(a1, b1)
-  let limb2 = high01 + carry1 // no carry: high01 is 2^64 - 2 only beside a low01 of 1, and then carry1 is at most 1
+  let limb2 = high01 + carry1 // cannot carry: high01 is 2^64 - 2 only when low01 is 1, and then carry1 is at most 1
   limb2 += high10
-  let carry2: u64 = below(limb2, high10)
+  let carry2: u64 = ltU64(limb2, high10)
   limb2 += low11
-  carry2 += below(limb2, low11)
+  carry2 += ltU64(limb2, low11)
   if ((a2 | a3 | b2 | b3) === 0) {
     set(out, a0 * b0, limb1, limb2, high11 + carry2)
     return
@@ -379,16 +378,16 @@ export function mul(out: usize, a: usize, b: usize): void {
   const low02 = a0 * b2
   const low20 = a2 * b0
   limb2 += low02
-  carry2 += below(limb2, low02)
+  carry2 += ltU64(limb2, low02)
   limb2 += low20
-  carry2 += below(limb2, low20)
+  carry2 += ltU64(limb2, low20)
   const high02 = mulHigh(a0, b2)
   const high20 = mulHigh(a2, b0)
   const limb3 = a0 * b3 + a1 * b2 + a2 * b1 + a3 * b0 + high11 + high02 + high20 + carry2
   set(out, a0 * b0, limb1, limb2, limb3)
 }
 
-/** All eight limbs of a product, to `out`; it may not be one of the factors. */
+/** The eight limbs of a product; `out` must not be a factor. */
 function mulFull(out: usize, a: usize, b: usize): void {
   const b0 = load<u64>(b)
   const b1 = load<u64>(b, 8)
@@ -401,20 +400,20 @@ function mulFull(out: usize, a: usize, b: usize): void {
   row(out + 24, load<u64>(a, 24), b0, b1, b2, b3)
 }
 
-/** Adds a limb times a word to the four limbs at `out` and puts what is above them into the fifth. */
+/** Adds limb * word to the four limbs at `out` and writes the carry to the fifth. */
 @inline
 function row(out: usize, a: u64, b0: u64, b1: u64, b2: u64, b3: u64): void {
   const aLow = a & LOW
   const aHigh = a >> 32
-  let carry = multiplyIn(out, aLow, aHigh, b0, 0)
-  carry = multiplyIn(out + 8, aLow, aHigh, b1, carry)
-  carry = multiplyIn(out + 16, aLow, aHigh, b2, carry)
-  store<u64>(out, multiplyIn(out + 24, aLow, aHigh, b3, carry), 32)
+  let carry = multiplyAdd(out, aLow, aHigh, b0, 0)
+  carry = multiplyAdd(out + 8, aLow, aHigh, b1, carry)
+  carry = multiplyAdd(out + 16, aLow, aHigh, b2, carry)
+  store<u64>(out, multiplyAdd(out + 24, aLow, aHigh, b3, carry), 32)
 }
 
-/** Puts a * b + carry + the limb at `place` there, and gives what is above it. In steps of 32 bits none of which overflows. */
+/** Adds a * b + carry to the limb at `place` and returns the upper limb. Works in steps of 32 bits, none of which overflows. */
 @inline
-function multiplyIn(place: usize, aLow: u64, aHigh: u64, b: u64, carry: u64): u64 {
+function multiplyAdd(place: usize, aLow: u64, aHigh: u64, b: u64, carry: u64): u64 {
   const before = load<u64>(place)
   const bLow = b & LOW
   const bHigh = b >> 32
@@ -427,7 +426,7 @@ function multiplyIn(place: usize, aLow: u64, aHigh: u64, b: u64, carry: u64): u6
 
 const LOW: u64 = 0xffffffff
 
-/** base^exponent, by squaring from the exponent's top bit down. */
+/** base^exponent by squaring, from the exponent's top bit. */
 export function exp(out: usize, base: usize, exponent: usize): void {
   if (isZero(exponent)) {
     setU64(out, 1)
@@ -459,7 +458,7 @@ const BASE: usize = memory.data(32, 16)
 const EXPONENT: usize = memory.data(32, 16)
 const POWER: usize = memory.data(32, 16)
 
-// --- quotients ---------------------------------------------------------------------------------------------------------------------------
+// --- quotients -----------------------------------------------------------------------------------------------------
 
 /** Zero when b is zero. */
 export function div(out: usize, a: usize, b: usize): void {
@@ -527,13 +526,13 @@ function absolute(out: usize, a: usize): void {
 const LEFT: usize = memory.data(32, 16)
 const RIGHT: usize = memory.data(32, 16)
 
-// --- modulo m ----------------------------------------------------------------------------------------------------------------------------
+// --- modulo m ------------------------------------------------------------------------------------------------------
 
 /** (a + b) mod m with a sum of 257 bits; zero when m is zero. */
 export function addmod(out: usize, a: usize, b: usize, m: usize): void {
   const top = load<u64>(m, 24)
   if (top !== 0 && load<u64>(a, 24) <= top && load<u64>(b, 24) <= top) {
-    // Each is below 2 m: a number whose top limb is that of m exceeds it by less than 2^192.
+    // Both are below 2 m: a number whose top limb equals that of m exceeds m by less than 2^192.
     reduceOnce(LEFT, a, m)
     reduceOnce(RIGHT, b, m)
     add(SUM, LEFT, RIGHT)
@@ -563,7 +562,7 @@ function reduceOnce(out: usize, a: usize, m: usize): void {
 /** (a * b) mod m with a product of 512 bits; zero when m is zero. */
 export function mulmod(out: usize, a: usize, b: usize, m: usize): void {
   if (isAllOnes(m)) {
-    // 2^256 is 1 modulo 2^256 - 1: the product's halves are added, and the carry too.
+    // 2^256 is 1 modulo 2^256 - 1, so the halves of the product and the carry are added.
     mulFull(PRODUCT, a, b)
     add(SUM, PRODUCT, PRODUCT + 32)
     if (lt(SUM, PRODUCT)) increment(SUM)

@@ -1,7 +1,7 @@
 import { Address, Hash } from '../../eth/index.ts'
 import type { AccessListItem } from '../../eth/index.ts'
-import { OP } from './opcodes.ts'
-import type { Machine, Tracer } from './tracer.ts'
+import { OP } from '../opcodes.ts'
+import type { OpContext, Tracer } from './tracer.ts'
 
 const ACCOUNTS: ReadonlyMap<number, number> = new Map([
   [OP.BALANCE, 0],
@@ -15,11 +15,11 @@ const ACCOUNTS: ReadonlyMap<number, number> = new Map([
   [OP.STATICCALL, 1],
 ])
 
-/** Collects the EIP-2930 list of all that opcodes named: accounts and slots, also in frames that failed (as geth does). */
+/** Collects the EIP-2930 access list: accounts and slots named by opcodes, including those of failed frames (as in geth). */
 export class AccessListTracer implements Tracer {
   readonly #slots = new Map<Address, Set<Hash>>()
 
-  /** `listed`: what the transaction lists already */
+  /** `listed`: the transaction's own access list */
   constructor(listed: readonly AccessListItem[] = []) {
     for (const { address, storageKeys } of listed) {
       const slots = this.#slotsOf(address)
@@ -27,7 +27,7 @@ export class AccessListTracer implements Tracer {
     }
   }
 
-  step(machine: Machine): void {
+  step(machine: OpContext): void {
     const { op, stackSize } = machine
     const at = ACCOUNTS.get(op)
     if (at !== undefined) {
@@ -37,7 +37,7 @@ export class AccessListTracer implements Tracer {
     }
   }
 
-  /** In the order in which they were first named. */
+  /** In order of first access. */
   items(): readonly AccessListItem[] {
     return [...this.#slots].map(([address, slots]) => ({ address, storageKeys: [...slots] }))
   }

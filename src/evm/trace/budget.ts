@@ -1,7 +1,4 @@
-/**
- * Bytes that traces may still hold: a transaction of 30 million gas can make gigabytes of them. One budget is shared by
- * all the traces of one answer.
- */
+/** Bytes left for traces: a transaction of 30 million gas can produce gigabytes. All traces of one response share a budget. */
 export class TraceBudget {
   readonly #limitBytes: number
   #left: number
@@ -18,7 +15,7 @@ export class TraceBudget {
   }
 }
 
-/** The trace would not fit into an answer. */
+/** The trace exceeds the size limit of a response. */
 export class TraceTooLarge extends Error {
   override readonly name = 'TraceTooLarge'
 

@@ -1,10 +1,10 @@
 import { Hex } from '../../eth/index.ts'
 import { frameHead, Frames, logJson } from './frames.ts'
 import type { CallFrame, FrameOptions } from './frames.ts'
-import type { Trace, TraceStart } from './trace.ts'
+import type { Trace, TraceContext } from './trace.ts'
 
 /** geth's callTracer: the tree of calls. */
-export function callTrace(start: TraceStart, options: FrameOptions): Trace {
+export function callTrace(start: TraceContext, options: FrameOptions): Trace {
   const frames = new Frames<CallFrame>(start, options, (frame) => frame)
   return { tracer: frames, json: (executed) => JSON.stringify(callJson(frames.finish(executed))) }
 }

@@ -2,85 +2,85 @@ import { Address, EMPTY_CODE_HASH, Hash, Hex } from '../../eth/index.ts'
 import type { Executed } from '../message.ts'
 import { frameHead, Frames, logJson } from './frames.ts'
 import type { CallFrame } from './frames.ts'
-import { OP } from './opcodes.ts'
-import type { Trace, TraceStart } from './trace.ts'
-import type { Machine, Tracer } from './tracer.ts'
+import { OP } from '../opcodes.ts'
+import type { Trace, TraceContext } from './trace.ts'
+import type { OpContext, Tracer } from './tracer.ts'
 
 export interface Erc7562Options {
   readonly withLog: boolean
-  /** opcodes that are not counted; null: geth's list, those without a rule */
+  /** opcodes that are not counted; null: geth's default, those without a rule */
   readonly ignoredOpcodes: readonly number[] | null
 }
 
-/** geth's erc7562Tracer: the tree of calls with all that the validation rules of ERC-7562 ask about. */
-export function erc7562Trace(start: TraceStart, options: Erc7562Options): Trace {
-  const watcher = new Watcher(start, options)
-  return { tracer: watcher, json: (executed) => JSON.stringify(watcher.json(executed)) }
+/** geth's erc7562Tracer: the call tree with the data for the ERC-7562 validation rules. */
+export function erc7562Trace(start: TraceContext, options: Erc7562Options): Trace {
+  const tracer = new Erc7562Tracer(start, options)
+  return { tracer, json: (executed) => JSON.stringify(tracer.json(executed)) }
 }
 
-interface WatchedFrame extends CallFrame {
-  /** slots with the value of the first read, unless the frame had written them before */
+interface Erc7562Frame extends CallFrame {
+  /** slots with the value of the first read, unless the frame wrote them before */
   readonly reads: Map<Hash, Hash>
   readonly writes: Map<Hash, number>
   readonly transientReads: Map<Hash, number>
   readonly transientWrites: Map<Hash, number>
-  /** [OP-051] EXTCODE* of these, but for EXTCODESIZE ISZERO */
+  /** [OP-051] EXTCODE* of these addresses, except EXTCODESIZE ISZERO */
   readonly codeAccesses: Address[]
   readonly opcodes: Map<number, number>
-  /** [OP-041] what was called or looked at first, with which opcode */
+  /** [OP-041] addresses accessed, with the size of their code and the first opcode */
   readonly contracts: Map<Address, { readonly contractSize: number; readonly opcode: number }>
 }
 
-/** The opcode before, across frames, with the top of its stack. */
-interface Last {
+/** The previous opcode, across frames, with the top of its stack. */
+interface PreviousOp {
   readonly op: number
   readonly top: bigint
 }
 
 const ENTRY_BYTES = 150
-/** geth looks no further beyond the end of memory than this. */
+/** geth's limit for reads beyond the end of memory. */
 const PADDING_BYTES = 1024 * 1024
 const EXT_CODE: ReadonlySet<number> = new Set([OP.EXTCODESIZE, OP.EXTCODECOPY, OP.EXTCODEHASH])
 const CALLS: ReadonlySet<number> = new Set([OP.CALL, OP.CALLCODE, OP.DELEGATECALL, OP.STATICCALL])
 
-/** POP ADD SUB MUL DIV EQ LT GT SLT SGT SHL SHR AND OR NOT ISZERO, and all that pushes, duplicates and swaps. */
-const HARMLESS = [0x50, 0x01, 0x03, 0x02, 0x04, 0x14, 0x10, 0x11, 0x12, 0x13, 0x1b, 0x1c, 0x16, 0x17, 0x19, 0x15]
+/** POP ADD SUB MUL DIV EQ LT GT SLT SGT SHL SHR AND OR NOT ISZERO; PUSH, DUP and SWAP are added below. */
+const IGNORED_OPCODES = [0x50, 0x01, 0x03, 0x02, 0x04, 0x14, 0x10, 0x11, 0x12, 0x13, 0x1b, 0x1c, 0x16, 0x17, 0x19, 0x15]
 
-class Watcher implements Tracer {
-  readonly #start: TraceStart
-  readonly #frames: Frames<WatchedFrame>
+class Erc7562Tracer implements Tracer {
+  readonly #start: TraceContext
+  readonly #frames: Frames<Erc7562Frame>
   readonly #ignored: ReadonlySet<number>
   readonly #preimages = new Set<Hex>()
-  #last: Last | null = null
+  #previous: PreviousOp | null = null
 
   readonly enter: NonNullable<Tracer['enter']>
-  readonly leave: NonNullable<Tracer['leave']>
+  readonly exit: NonNullable<Tracer['exit']>
   readonly log: NonNullable<Tracer['log']>
 
-  constructor(start: TraceStart, { withLog, ignoredOpcodes }: Erc7562Options) {
+  constructor(start: TraceContext, { withLog, ignoredOpcodes }: Erc7562Options) {
     this.#start = start
-    this.#ignored = ignoredOpcodes === null ? harmless() : new Set(ignoredOpcodes)
-    const frames = new Frames<WatchedFrame>(start, { onlyTopCall: false, withLog }, watched)
+    this.#ignored = ignoredOpcodes === null ? defaultIgnoredOpcodes() : new Set(ignoredOpcodes)
+    const frames = new Frames<Erc7562Frame>(start, { onlyTopCall: false, withLog }, extendFrame)
     this.#frames = frames
     this.enter = (entered) => frames.enter(entered)
-    this.leave = (left) => frames.leave(left)
+    this.exit = (exit) => frames.exit(exit)
     this.log = (log) => frames.log(log)
   }
 
-  step(machine: Machine): void {
+  step(machine: OpContext): void {
     const frame = this.#frames.current
     if (frame === undefined) return
     const { op, stackSize } = machine
-    if (op === OP.RETURN || op === OP.REVERT) this.#last = null
-    const last = this.#last
-    if (last !== null) this.#codeAccess(frame, last, op)
+    if (op === OP.RETURN || op === OP.REVERT) this.#previous = null
+    const previous = this.#previous
+    if (previous !== null) this.#codeAccess(frame, previous, op)
     this.#contractSize(frame, machine)
-    // [OP-012] GAS is for calls only.
-    if (last?.op === OP.GAS && !CALLS.has(op)) count(frame.opcodes, OP.GAS)
+    // [OP-012] GAS must be followed by a call.
+    if (previous?.op === OP.GAS && !CALLS.has(op)) count(frame.opcodes, OP.GAS)
     if (op !== OP.GAS && !this.#ignored.has(op)) count(frame.opcodes, op)
     this.#storage(frame, machine)
     if (op === OP.KECCAK256) this.#preimage(machine)
-    this.#last = { op, top: stackSize > 0 ? machine.stack(0) : 0n }
+    this.#previous = { op, top: stackSize > 0 ? machine.stack(0) : 0n }
   }
 
   json(executed: Executed): object {
@@ -89,13 +89,13 @@ class Watcher implements Tracer {
     return { ...frameJson(root, 0), ...keccak, ...tailJson(root, 0) }
   }
 
-  #codeAccess(frame: WatchedFrame, last: Last, op: number): void {
-    if (!EXT_CODE.has(last.op) || (last.op === OP.EXTCODESIZE && op === OP.ISZERO)) return
+  #codeAccess(frame: Erc7562Frame, previous: PreviousOp, op: number): void {
+    if (!EXT_CODE.has(previous.op) || (previous.op === OP.EXTCODESIZE && op === OP.ISZERO)) return
     this.#start.budget.take(ENTRY_BYTES)
-    frame.codeAccesses.push(Address.fromBigint(last.top))
+    frame.codeAccesses.push(Address.fromBigint(previous.top))
   }
 
-  #contractSize(frame: WatchedFrame, machine: Machine): void {
+  #contractSize(frame: Erc7562Frame, machine: OpContext): void {
     const { op, stackSize } = machine
     const isExtCode = EXT_CODE.has(op)
     const at = isExtCode ? 0 : 1
@@ -103,26 +103,26 @@ class Watcher implements Tracer {
     const address = Address.fromBigint(machine.stack(at))
     if (frame.contracts.has(address)) return
     this.#start.budget.take(ENTRY_BYTES)
-    const { now } = this.#start
-    const codeHash = now.account(address)?.codeHash ?? EMPTY_CODE_HASH
-    frame.contracts.set(address, { contractSize: codeHash === EMPTY_CODE_HASH ? 0 : now.code(codeHash).length, opcode: op })
+    const { state } = this.#start
+    const codeHash = state.account(address)?.codeHash ?? EMPTY_CODE_HASH
+    frame.contracts.set(address, { contractSize: codeHash === EMPTY_CODE_HASH ? 0 : state.code(codeHash).length, opcode: op })
   }
 
-  #storage(frame: WatchedFrame, machine: Machine): void {
+  #storage(frame: Erc7562Frame, machine: OpContext): void {
     const counter = STORAGE.get(machine.op)
     if (counter === undefined || machine.stackSize === 0) return
     const slot = Hash.fromBigint(machine.stack(0))
     if (!frame.reads.has(slot) && !frame.writes.has(slot)) this.#start.budget.take(ENTRY_BYTES)
     if (counter !== 'reads') count(frame[counter], slot)
     else if (!frame.reads.has(slot) && !frame.writes.has(slot)) {
-      frame.reads.set(slot, Hash.fromBigint(this.#start.now.storage(machine.address, slot)))
+      frame.reads.set(slot, Hash.fromBigint(this.#start.state.storage(machine.address, slot)))
     }
   }
 
-  #preimage(machine: Machine): void {
+  #preimage(machine: OpContext): void {
     if (machine.stackSize < 2) return
     const [from, size] = [machine.stack(0), machine.stack(1)]
-    // An end that is so far out is never paid for.
+    // Beyond this the opcode runs out of gas.
     if (from + size > BigInt(machine.memorySize + PADDING_BYTES)) return
     const preimage = Hex.fromBytes(machine.memory(Number(from), Number(from + size)))
     if (this.#preimages.has(preimage)) return
@@ -138,7 +138,7 @@ const STORAGE: ReadonlyMap<number, 'reads' | 'writes' | 'transientReads' | 'tran
   [OP.TSTORE, 'transientWrites'],
 ])
 
-function watched(frame: CallFrame): WatchedFrame {
+function extendFrame(frame: CallFrame): Erc7562Frame {
   return {
     ...frame,
     logs: frame.logs,
@@ -153,14 +153,14 @@ function watched(frame: CallFrame): WatchedFrame {
   }
 }
 
-function harmless(): ReadonlySet<number> {
-  const all = new Set(HARMLESS)
+function defaultIgnoredOpcodes(): ReadonlySet<number> {
+  const all = new Set(IGNORED_OPCODES)
   for (let op: number = OP.PUSH0; op <= OP.SWAP16; op++) all.add(op)
   return all
 }
 
-/** geth marks inner frames only. */
-function isOutOfGas({ error }: WatchedFrame, depth: number): boolean {
+/** geth sets it for inner frames only. */
+function isOutOfGas({ error }: Erc7562Frame, depth: number): boolean {
   return depth > 0 && error !== null && (error.startsWith('out of gas') || error === 'contract creation code storage out of gas')
 }
 
@@ -168,7 +168,7 @@ function count<K>(counts: Map<K, number>, key: K): void {
   counts.set(key, (counts.get(key) ?? 0) + 1)
 }
 
-function frameJson(frame: WatchedFrame, depth: number): Record<string, unknown> {
+function frameJson(frame: Erc7562Frame, depth: number): Record<string, unknown> {
   const { reads, writes, transientReads, transientWrites } = frame
   return {
     ...frameHead(frame),
@@ -187,7 +187,7 @@ function frameJson(frame: WatchedFrame, depth: number): Record<string, unknown> 
   }
 }
 
-function tailJson(frame: WatchedFrame, depth: number): Record<string, unknown> {
+function tailJson(frame: Erc7562Frame, depth: number): Record<string, unknown> {
   const calls = frame.calls.map((call) => ({ ...frameJson(call, depth + 1), ...tailJson(call, depth + 1) }))
   return { ...(calls.length === 0 ? undefined : { calls }), type: frame.kind }
 }

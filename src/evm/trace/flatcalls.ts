@@ -2,41 +2,41 @@ import { Hex } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
 import { Frames } from './frames.ts'
 import type { CallFrame } from './frames.ts'
-import type { Trace, TraceStart } from './trace.ts'
+import type { Trace, TraceContext } from './trace.ts'
 import type { CallKind } from './tracer.ts'
 
 export interface FlatOptions {
-  /** errors in Parity's words */
+  /** error messages of Parity */
   readonly convertParityErrors: boolean
-  /** CALL and STATICCALL of precompiles, too */
+  /** includes CALL and STATICCALL of precompiles */
   readonly includePrecompiles: boolean
 }
 
-/** geth's flatCallTracer: the calls one after the other, as Parity traced them. */
-export function flatCallTrace(start: TraceStart, options: FlatOptions): Trace {
+/** geth's flatCallTracer: a flat list of calls in Parity's format. */
+export function flatCallTrace(start: TraceContext, options: FlatOptions): Trace {
   const frames = new Frames<CallFrame>(start, { onlyTopCall: false, withLog: false }, (frame) => frame)
   return {
-    tracer: { enter: (entered) => frames.enter(entered), leave: (left) => frames.leave(left) },
+    tracer: { enter: (entered) => frames.enter(entered), exit: (exit) => frames.exit(exit) },
     json: (executed) => JSON.stringify([...flat(frames.finish(executed), [], start, options)]),
   }
 }
 
-function* flat(frame: CallFrame, address: readonly number[], start: TraceStart, options: FlatOptions): Iterable<object> {
-  const { place, budget } = start
+function* flat(frame: CallFrame, address: readonly number[], start: TraceContext, options: FlatOptions): Iterable<object> {
+  const { location, budget } = start
   budget.take(address.length * 8)
   const calls = options.includePrecompiles ? frame.calls : frame.calls.filter((call) => !isHidden(call))
   const { error } = frame
   const result = error === null || error === 'execution reverted' ? RESULTS[frame.kind](frame) : null
   yield {
     action: ACTIONS[frame.kind](frame),
-    blockHash: place?.blockHash ?? null,
-    blockNumber: place?.blockNumber ?? 0,
+    blockHash: location?.blockHash ?? null,
+    blockNumber: location?.blockNumber ?? 0,
     ...(error === null ? undefined : { error: options.convertParityErrors ? parityError(error) : error }),
     ...(result === null ? undefined : { result }),
     subtraces: calls.length,
     traceAddress: address,
-    transactionHash: place?.transactionHash ?? null,
-    transactionPosition: place?.transactionIndex ?? 0,
+    transactionHash: location?.transactionHash ?? null,
+    transactionPosition: location?.transactionIndex ?? 0,
     type: TYPES[frame.kind],
   }
   for (const [i, call] of calls.entries()) yield* flat(call, [...address, i], start, options)

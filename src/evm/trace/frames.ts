@@ -2,14 +2,14 @@ import { Hex } from '../../eth/index.ts'
 import type { Address, Hash } from '../../eth/index.ts'
 import type { Executed } from '../message.ts'
 import { revertReason } from '../revertreason.ts'
-import type { TraceStart } from './trace.ts'
-import type { CallKind, Entered, Left, Tracer } from './tracer.ts'
+import type { TraceContext } from './trace.ts'
+import type { CallKind, FrameEntry, FrameExit, Tracer } from './tracer.ts'
 
 const REVERTED = 'execution reverted'
-/** What a frame takes besides its bytes, once written down. */
+/** JSON size of a frame without its byte strings. */
 const FRAME_BYTES = 300
 
-/** A call, creation or self-destruction while it is traced, with what happened in it. */
+/** A call, creation or self-destruct, filled in while it is traced. */
 export interface CallFrame {
   readonly kind: CallKind
   readonly from: Address
@@ -21,9 +21,9 @@ export interface CallFrame {
   output: Uint8Array
   readonly value: bigint | null
   readonly precompile: boolean
-  /** in geth's words; null: it succeeded */
+  /** geth's message; null: success */
   error: string | null
-  /** why `error` says so: what Error(string) or Panic(uint256) told */
+  /** message of Error(string) or Panic(uint256) */
   revertReason: string | null
   readonly logs: FrameLog[]
   readonly calls: this[]
@@ -33,9 +33,9 @@ export interface FrameLog {
   readonly address: Address
   readonly topics: readonly Hash[]
   readonly data: Uint8Array
-  /** among the logs of the block */
+  /** index in the block */
   readonly index: number
-  /** calls that the frame had made before */
+  /** number of calls the frame had made before */
   readonly position: number
 }
 
@@ -44,49 +44,49 @@ export interface FrameOptions {
   readonly withLog: boolean
 }
 
-/** Builds the tree of frames: what callTracer, flatCallTracer and erc7562Tracer have in common. */
+/** Builds the call tree for callTracer, flatCallTracer and erc7562Tracer. */
 export class Frames<F extends CallFrame> implements Tracer {
-  readonly #start: TraceStart
+  readonly #start: TraceContext
   readonly #options: FrameOptions
-  /** adds to a new frame what is told of it besides */
+  /** adds the fields of the tracer to a new frame */
   readonly #extend: (frame: CallFrame) => F
   readonly #open: F[] = []
-  /** how many logs stood when each open frame began: a failed frame takes its own back */
+  /** log count at the start of each open frame, restored when the frame fails */
   readonly #logMarks: number[] = []
   #root: F | null = null
   #logCount: number
 
-  constructor(start: TraceStart, options: FrameOptions, extend: (frame: CallFrame) => F) {
+  constructor(start: TraceContext, options: FrameOptions, extend: (frame: CallFrame) => F) {
     this.#start = start
     this.#options = options
     this.#extend = extend
-    this.#logCount = start.place?.logIndex ?? 0
+    this.#logCount = start.location?.logIndex ?? 0
   }
 
-  /** the frame that runs; undefined outside of the transaction, and in inner frames that nobody asked for */
+  /** the current frame; undefined outside of the transaction and in skipped inner frames */
   get current(): F | undefined {
     return this.#logMarks.length > this.#open.length ? undefined : this.#open.at(-1)
   }
 
-  enter(entered: Entered): void {
+  enter(entered: FrameEntry): void {
     this.#logMarks.push(this.#logCount)
     if (this.#options.onlyTopCall && entered.depth > 0) return
     this.#start.budget.take(FRAME_BYTES + entered.input.length * 2)
     const { kind, from, to, input, value, precompile } = entered
-    // The outermost frame has the gas of the transaction in geth, not what is left of it after the intrinsic gas.
+    // In geth the outermost frame has the transaction's gas limit, including the intrinsic gas.
     const gas = entered.depth === 0 ? this.#start.message.gas : entered.gas
-    const plain: CallFrame = { kind, from, to, gas, gasUsed: 0n, input, output: NOTHING, value, precompile, ...FRESH, logs: [], calls: [] }
+    const plain: CallFrame = { kind, from, to, gas, gasUsed: 0n, input, output: EMPTY, value, precompile, ...NO_ERROR, logs: [], calls: [] }
     this.#open.push(this.#extend(plain))
   }
 
-  leave(left: Left): void {
+  exit(exit: FrameExit): void {
     const mark = this.#logMarks.pop()
-    if (left.reverted && mark !== undefined) this.#logCount = mark
-    if (this.#options.onlyTopCall && left.depth > 0) return
+    if (exit.reverted && mark !== undefined) this.#logCount = mark
+    if (this.#options.onlyTopCall && exit.depth > 0) return
     const frame = this.#open.pop()
     if (frame === undefined) return
-    frame.gasUsed = left.gasUsed
-    this.#end(frame, left)
+    frame.gasUsed = exit.gasUsed
+    this.#end(frame, exit)
     const parent = this.#open.at(-1)
     if (parent === undefined) this.#root = frame
     else parent.calls.push(frame)
@@ -100,15 +100,15 @@ export class Frames<F extends CallFrame> implements Tracer {
     frame.logs.push({ address, topics, data, index, position: frame.calls.length })
   }
 
-  /** The outermost frame, when the transaction is over. */
+  /** Returns the outermost frame at the end of the transaction. */
   finish(executed: Executed): F {
-    const root = this.#root ?? this.#extend(neverRan(this.#start, executed))
+    const root = this.#root ?? this.#extend(frameOfFailedDeposit(this.#start, executed))
     root.gasUsed = executed.gasUsed
     if (this.#options.withLog) dropFailedLogs(root, false)
     return root
   }
 
-  #end(frame: F, { output, failure, reverted }: Left): void {
+  #end(frame: F, { output, failure, reverted }: FrameExit): void {
     const error = reverted ? failure : null
     if (error === null || error === REVERTED) {
       this.#start.budget.take(output.length * 2)
@@ -121,18 +121,18 @@ export class Frames<F extends CallFrame> implements Tracer {
   }
 }
 
-const NOTHING = new Uint8Array()
-const FRESH = { error: null, revertReason: null } as const
+const EMPTY = new Uint8Array()
+const NO_ERROR = { error: null, revertReason: null } as const
 
-/** A failed frame has emitted nothing, and so have the frames in it. */
+/** A failed frame and its inner frames have no logs. */
 function dropFailedLogs(frame: CallFrame, inFailed: boolean): void {
   const failed = inFailed || frame.error !== null
   if (failed) frame.logs.length = 0
   for (const call of frame.calls) dropFailedLogs(call, failed)
 }
 
-/** A deposit that failed before its first frame: it is included all the same. */
-function neverRan({ message }: TraceStart, { outcome }: Executed): CallFrame {
+/** A deposit that failed before its first frame is included nevertheless. */
+function frameOfFailedDeposit({ message }: TraceContext, { outcome }: Executed): CallFrame {
   const { from, to, gas, data, value } = message
   const kind = to === null ? 'CREATE' : 'CALL'
   const error = outcome.kind === 'halt' ? outcome.reason : null
@@ -143,7 +143,7 @@ function neverRan({ message }: TraceStart, { outcome }: Executed): CallFrame {
     gas,
     gasUsed: 0n,
     input: data,
-    output: NOTHING,
+    output: EMPTY,
     value,
     precompile: false,
     error,
@@ -153,7 +153,7 @@ function neverRan({ message }: TraceStart, { outcome }: Executed): CallFrame {
   }
 }
 
-/** What geth tells of every frame, in its order; what is empty is left out. */
+/** Common fields of a frame in geth's order; empty ones are omitted. */
 export function frameHead(frame: CallFrame): Record<string, unknown> {
   return {
     from: frame.from,

@@ -1,5 +1,5 @@
-export type { CallKind, Entered, Left, Machine, Tracer } from './tracer.ts'
-export type { Trace, TraceMaker, TracePlace, TraceStart } from './trace.ts'
+export type { CallKind, FrameEntry, FrameExit, OpContext, Tracer } from './tracer.ts'
+export type { Trace, TraceFactory, TraceLocation, TraceContext } from './trace.ts'
 export { TraceBudget, TraceTooLarge } from './budget.ts'
 export { structLogTrace } from './structlogs.ts'
 export { callTrace } from './calltracer.ts'

@@ -1,6 +1,6 @@
 import type { Trace } from './trace.ts'
 
-/** geth's noopTracer: what an execution costs that somebody listens to. */
+/** geth's noopTracer, for measuring the cost of tracing. */
 export function noopTrace(): Trace {
-  return { tracer: { step() {}, fault() {}, enter() {}, leave() {}, log() {} }, json: () => '{}' }
+  return { tracer: { step() {}, fault() {}, enter() {}, exit() {}, log() {} }, json: () => '{}' }
 }

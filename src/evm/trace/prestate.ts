@@ -1,33 +1,33 @@
 import { Address, Delegation, EMPTY_CODE_HASH, Hash, Hex } from '../../eth/index.ts'
 import type { Account, StateReader } from '../state.ts'
 import { isEmpty } from '../world.ts'
-import { isUnstarted } from './failures.ts'
-import { OP } from './opcodes.ts'
-import type { Trace, TraceStart } from './trace.ts'
-import type { Entered, Machine, Tracer } from './tracer.ts'
+import { isPreExecutionError } from './exceptions.ts'
+import { OP } from '../opcodes.ts'
+import type { Trace, TraceContext } from './trace.ts'
+import type { FrameEntry, OpContext, Tracer } from './tracer.ts'
 
 export interface PrestateOptions {
-  /** what changed, before and after, instead of everything that was touched */
+  /** only what changed, before and after, instead of everything touched */
   readonly diffMode: boolean
   readonly disableCode: boolean
   readonly disableStorage: boolean
-  /** accounts that did not exist, too; not together with `diffMode` */
+  /** includes accounts that did not exist; excludes `diffMode` */
   readonly includeEmpty: boolean
 }
 
-/** geth's prestateTracer: the accounts and slots that a transaction touched, as they were before it. */
-export function prestateTrace(start: TraceStart, options: PrestateOptions): Trace {
-  const touched = new Touched(start)
-  const story = new Story(start, options)
+/** geth's prestateTracer: the touched accounts and slots with their values before the transaction. */
+export function prestateTrace(start: TraceContext, options: PrestateOptions): Trace {
+  const tracer = new PrestateTracer(start)
+  const report = new PrestateReport(start, options)
   return {
-    tracer: touched,
-    json: () => JSON.stringify(options.diffMode ? story.changes(touched.slots) : story.before(touched.slots)),
+    tracer,
+    json: () => JSON.stringify(options.diffMode ? report.changes(tracer.slots) : report.before(tracer.slots)),
   }
 }
 
 type Slots = ReadonlyMap<Address, ReadonlySet<Hash>>
 
-/** What stays unread is out of gas: touched is only what was paid for. */
+/** An access that is not recorded until its opcode has been paid. */
 interface Pending {
   readonly address: Address
   readonly slot: Hash | null
@@ -37,23 +37,23 @@ const ENTRY_BYTES = 160
 const ACCOUNT_READERS: ReadonlySet<number> = new Set([OP.BALANCE, OP.EXTCODESIZE, OP.EXTCODECOPY, OP.EXTCODEHASH])
 const CREATIONS: ReadonlySet<string> = new Set(['CREATE', 'CREATE2'])
 
-/** Collects accounts, and the slots of each. */
-class Touched implements Tracer {
+/** Collects touched accounts and their slots. */
+class PrestateTracer implements Tracer {
   readonly slots = new Map<Address, Set<Hash>>()
-  readonly #start: TraceStart
+  readonly #start: TraceContext
   #pending: Pending | null = null
 
-  constructor(start: TraceStart) {
+  constructor(start: TraceContext) {
     this.#start = start
-    const { message, context, before } = start
+    const { message, context, stateBefore } = start
     this.#touch(message.from)
-    if (message.to !== null) this.#touchCallee(message.to, before)
+    if (message.to !== null) this.#touchCallee(message.to, stateBefore)
     this.#touch(context.env.coinbase)
     for (const { authority } of message.authorizationList) if (authority !== null) this.#touch(authority)
   }
 
-  step(machine: Machine): void {
-    this.#settle()
+  step(machine: OpContext): void {
+    this.#finishPending()
     const { op } = machine
     if (op === OP.SLOAD || op === OP.SSTORE) {
       if (machine.stackSize > 0) this.#pending = { address: machine.address, slot: Hash.fromBigint(machine.stack(0)) }
@@ -62,22 +62,22 @@ class Touched implements Tracer {
     }
   }
 
-  fault(_: Machine, __: bigint, failure: string): void {
-    if (isUnstarted(failure)) this.#pending = null
+  fault(_: OpContext, __: bigint, failure: string): void {
+    if (isPreExecutionError(failure)) this.#pending = null
   }
 
-  enter({ kind, to, depth }: Entered): void {
-    this.#settle()
-    // The outermost callee was looked at before the transaction changed anything.
+  enter({ kind, to, depth }: FrameEntry): void {
+    this.#finishPending()
+    // The outermost callee was recorded before the transaction started.
     if (CREATIONS.has(kind) || kind === 'SELFDESTRUCT') this.#touch(to)
-    else if (depth > 0) this.#touchCallee(to, this.#start.now)
+    else if (depth > 0) this.#touchCallee(to, this.#start.state)
   }
 
-  leave(): void {
-    this.#settle()
+  exit(): void {
+    this.#finishPending()
   }
 
-  #settle(): void {
+  #finishPending(): void {
     const pending = this.#pending
     if (pending === null) return
     this.#pending = null
@@ -87,7 +87,7 @@ class Touched implements Tracer {
     slots.add(pending.slot)
   }
 
-  /** An account and, since EIP-7702, the one that holds its code. */
+  /** Records an account and, since EIP-7702, the account that holds its code. */
   #touchCallee(address: Address, state: StateReader): void {
     this.#touch(address)
     const target = this.#start.context.rules.has('prague') ? Delegation.of(codeOf(state, address)) : null
@@ -104,17 +104,17 @@ class Touched implements Tracer {
   }
 }
 
-const NOBODY: Account = { nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH }
+const EMPTY_ACCOUNT: Account = { nonce: 0n, balance: 0n, codeHash: EMPTY_CODE_HASH }
 
 type AccountJson = Record<string, unknown>
 type StateJson = Record<Address, AccountJson>
 
-/** Tells what was touched in geth's words. */
-class Story {
-  readonly #start: TraceStart
+/** Writes the result in geth's format. */
+class PrestateReport {
+  readonly #start: TraceContext
   readonly #options: PrestateOptions
 
-  constructor(start: TraceStart, options: PrestateOptions) {
+  constructor(start: TraceContext, options: PrestateOptions) {
     this.#start = start
     this.#options = options
   }
@@ -122,7 +122,7 @@ class Story {
   before(touched: Slots): StateJson {
     const state: StateJson = {}
     for (const address of sorted(touched.keys())) {
-      const account = this.#start.before.account(address) ?? NOBODY
+      const account = this.#start.stateBefore.account(address) ?? EMPTY_ACCOUNT
       if (!isEmpty(account) || this.#options.includeEmpty) state[address] = this.#accountJson(account, this.#slotsJson(address, touched))
     }
     return state
@@ -132,9 +132,9 @@ class Story {
     const post: StateJson = {}
     const pre: StateJson = {}
     for (const address of sorted(touched.keys())) {
-      const old = this.#start.before.account(address) ?? NOBODY
-      const current = this.#start.now.account(address)
-      // Of a destroyed account all that was touched is told, and nothing of what came of it.
+      const old = this.#start.stateBefore.account(address) ?? EMPTY_ACCOUNT
+      const current = this.#start.state.account(address)
+      // For a destroyed account `pre` contains every touched slot and `post` nothing.
       const slots = current === null ? this.#slotsJson(address, touched) : this.#changedSlots(address, touched)
       const after = current === null ? null : this.#afterJson(address, old, current, Object.keys(slots))
       if (after !== null) post[address] = after
@@ -149,14 +149,14 @@ class Story {
     const hasCode = codeHash !== EMPTY_CODE_HASH
     return {
       balance: Hex.fromQuantity(balance),
-      ...(hasCode && !this.#options.disableCode ? { code: this.#codeText(this.#start.before, codeHash) } : undefined),
+      ...(hasCode && !this.#options.disableCode ? { code: this.#codeText(this.#start.stateBefore, codeHash) } : undefined),
       ...(hasCode ? { codeHash } : undefined),
       ...(nonce === 0n ? undefined : { nonce: Number(nonce) }),
       ...(Object.keys(slots).length === 0 ? undefined : { storage: slots }),
     }
   }
 
-  /** What differs from before; null when nothing does. */
+  /** Changed fields; null if there are none. */
   #afterJson(address: Address, old: Account, current: Account, changedSlots: readonly string[]): AccountJson | null {
     const after: AccountJson = {}
     let modified = changedSlots.length > 0
@@ -166,27 +166,27 @@ class Story {
     }
     if (current.balance !== old.balance) set('balance', Hex.fromQuantity(current.balance))
     if (current.codeHash !== old.codeHash) {
-      if (!this.#options.disableCode) set('code', this.#codeText(this.#start.now, current.codeHash))
+      if (!this.#options.disableCode) set('code', this.#codeText(this.#start.state, current.codeHash))
       set('codeHash', current.codeHash)
     }
     if (current.nonce !== old.nonce) set('nonce', Number(current.nonce))
-    const values = changedSlots.map((slot) => [slot, this.#start.now.storage(address, slot as Hash)] as const) // keys of changedSlots
+    const values = changedSlots.map((slot) => [slot, this.#start.state.storage(address, slot as Hash)] as const) // keys of changedSlots
     const left = values.filter(([, value]) => value !== 0n)
     if (left.length > 0) after['storage'] = Object.fromEntries(left.map(([slot, value]) => [slot, Hash.fromBigint(value)]))
     return modified ? after : null
   }
 
-  /** Values before, of all slots that were touched. */
+  /** Values of all touched slots before the transaction. */
   #slotsJson(address: Address, touched: Slots): Record<string, Hash> {
     if (this.#options.disableStorage) return {}
     const slots = sorted(touched.get(address) ?? [])
-    return Object.fromEntries(slots.map((slot) => [slot, Hash.fromBigint(this.#start.before.storage(address, slot))]))
+    return Object.fromEntries(slots.map((slot) => [slot, Hash.fromBigint(this.#start.stateBefore.storage(address, slot))]))
   }
 
-  /** Values before, of the slots that hold something else by now. */
+  /** Values before the transaction, of the slots that changed. */
   #changedSlots(address: Address, touched: Slots): Record<string, Hash> {
     const all = Object.entries(this.#slotsJson(address, touched))
-    return Object.fromEntries(all.filter(([slot, value]) => this.#start.now.storage(address, slot as Hash) !== BigInt(value))) // keys of #slotsJson
+    return Object.fromEntries(all.filter(([slot, value]) => this.#start.state.storage(address, slot as Hash) !== BigInt(value))) // keys of #slotsJson
   }
 
   #codeText(state: StateReader, codeHash: Hash): Hex {

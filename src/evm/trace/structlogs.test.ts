@@ -24,7 +24,7 @@ const BUDGET_BYTES = 1 << 20
 const BOB_WORD = `73${BOB.slice(2)}`
 /** Calls BOB with 1,000 gas and no data. */
 const CALLS_BOB = `0x5f5f5f5f5f${BOB_WORD}6103e8f100`
-/** Creates a contract of no code that keeps no value. */
+/** Creates a contract with empty init code. */
 const CREATES = '0x5f5f5ff000'
 const COLD_ACCOUNT = 2_600
 
@@ -35,13 +35,13 @@ function run(code: string, more: Partial<Message> = {}, fork: L1Fork = 'prague',
     [CONTRACT]: { nonce: 1n, balance: 5n, code: code as Hex, storage: { 7: 1n } },
   })
   const context = contextOf(l1Config(fork))
-  const asked = message({ to: CONTRACT, ...more })
+  const request = message({ to: CONTRACT, ...more })
   const world = new World(before, { traced: true })
   const { tracer, json } = structLogTrace(
-    { message: asked, context, before, now: world, place: null, budget: new TraceBudget(bytes) },
+    { message: request, context, stateBefore: before, state: world, location: null, budget: new TraceBudget(bytes) },
     OPTIONS,
   )
-  const executed = executeTransaction(asked, context, world, { tracer, skipFees: true })
+  const executed = executeTransaction(request, context, world, { tracer, skipFees: true })
   return (JSON.parse(json(executed)) as { structLogs: Step[] }).structLogs
 }
 
@@ -49,8 +49,8 @@ function step(steps: readonly Step[], op: string): Step {
   return steps.find((each) => each.op === op) ?? expect.fail(`no ${op} among ${steps.map((each) => each.op).join(' ')}`)
 }
 
-describe('what an opcode cost', () => {
-  test('is what the frame has less at its next one', () => {
+describe('gasCost', () => {
+  test('is the gas difference to the next opcode', () => {
     const steps = run('0x600760085201')
     expect(steps.map(({ op, gasCost }) => [op, gasCost])).toEqual([
       ['PUSH1', 3],
@@ -60,7 +60,7 @@ describe('what an opcode cost', () => {
     ])
   })
 
-  test('counts the gas that a call hands over', () => {
+  test('includes the gas passed to a call', () => {
     const steps = run(CALLS_BOB)
     expect(step(steps, 'CALL').gasCost).toBe(COLD_ACCOUNT + 1_000)
     expect(steps.map(({ op, depth }) => `${op} ${depth}`).slice(-4)).toEqual(['CALL 1', 'PUSH1 2', 'STOP 2', 'STOP 1'])
@@ -68,25 +68,25 @@ describe('what an opcode cost', () => {
     expect(steps.at(-1)?.gas).toBe(step(steps, 'CALL').gas - COLD_ACCOUNT - 3)
   })
 
-  test('does not count what a creation hands over', () => {
+  test('excludes the gas passed to a creation', () => {
     expect(step(run(CREATES), 'CREATE').gasCost).toBe(32_000)
   })
 
-  test('of a RETURN is the memory it needs, not the code that it leaves', () => {
+  test('of RETURN is the memory expansion without the code storage', () => {
     // Deploys 33 zero bytes.
     const steps = run('0x', { to: null, data: Uint8Array.from([0x60, 33, 0x5f, 0xf3]) })
     expect(step(steps, 'RETURN').gasCost).toBe(6)
   })
 
-  test('of a REVERT, too', () => {
+  test('of REVERT is the memory expansion', () => {
     expect(step(run('0x60215ffd'), 'REVERT').gasCost).toBe(6)
   })
 
-  test('of a SELFDESTRUCT shows when the frame ends', () => {
+  test('of SELFDESTRUCT is known at the end of the frame', () => {
     expect(step(run(`0x${BOB_WORD}ff`), 'SELFDESTRUCT').gasCost).toBe(5_000 + COLD_ACCOUNT)
   })
 
-  test('is what was asked for when it could not be paid', () => {
+  test('is the required gas when it exceeds the remaining gas', () => {
     const [push, last] = run('0x62ffffff51', { gas: 30_000n })
     expect(push?.error).toBeUndefined()
     expect(last).toMatchObject({ op: 'MLOAD', error: 'out of gas' })
@@ -94,8 +94,8 @@ describe('what an opcode cost', () => {
   })
 })
 
-describe('an opcode that failed', () => {
-  test('shows why when it did not even begin', () => {
+describe('error', () => {
+  test('is shown for an opcode that did not execute', () => {
     expect(run('0x01').at(-1)).toMatchObject({ op: 'ADD', error: 'stack underflow (0 <=> 2)' })
     expect(run('0x6001600755', { gas: 21_000n + 2_306n }).at(-1)).toMatchObject({
       op: 'SSTORE',
@@ -103,13 +103,13 @@ describe('an opcode that failed', () => {
     })
   })
 
-  test('shows nothing when it failed by itself', () => {
+  test('is not shown for an opcode that failed during execution', () => {
     for (const code of ['0xfe', '0x600056', '0x60015f5f3e']) expect(run(code).at(-1)).not.toHaveProperty('error')
   })
 })
 
 describe('an SSTORE', () => {
-  test('shows the refund that it earned, and the slots that were touched so far', () => {
+  test('shows its refund and the slots touched so far', () => {
     const steps = run('0x6007545f600755600160085500')
     const [first, second] = steps.filter(({ op }) => op === 'SSTORE')
     expect(step(steps, 'SLOAD').storage).toEqual({ [slot(7)]: slot(1) })
@@ -118,25 +118,28 @@ describe('an SSTORE', () => {
   })
 })
 
-test('the code may end without a STOP, and one is logged behind it', () => {
+test('an implicit STOP at the end of the code is logged', () => {
   expect(run('0x6001').at(-1)).toMatchObject({ pc: 2, op: 'STOP', gasCost: 0 })
 })
 
 describe('a trace that is too large', () => {
-  test('ends the execution, and the next one runs as ever', () => {
+  test('aborts the execution and does not affect the next one', () => {
     const endless = '0x5b5f56'
     expect(() => run(endless, {}, 'prague', 1_000)).toThrow(TraceTooLarge)
     expect(run(CALLS_BOB)).toEqual(run(CALLS_BOB))
     expect(run(endless, { gas: 21_100n }).at(-1)?.error).toBe('out of gas')
   })
 
-  test('leaves the world as it was', () => {
+  test('leaves the world unchanged', () => {
     const before = new Memory({ [ALICE]: { balance: ETHER }, [CONTRACT]: { nonce: 1n, code: '0x600160005560015b600756' } })
     const world = new World(before, { traced: true })
     const context = contextOf(l1Config('prague'))
-    const asked = message({ to: CONTRACT })
-    const { tracer } = structLogTrace({ message: asked, context, before, now: world, place: null, budget: new TraceBudget(1_000) }, OPTIONS)
-    expect(() => executeTransaction(asked, context, world, { tracer })).toThrow(TraceTooLarge)
+    const request = message({ to: CONTRACT })
+    const { tracer } = structLogTrace(
+      { message: request, context, stateBefore: before, state: world, location: null, budget: new TraceBudget(1_000) },
+      OPTIONS,
+    )
+    expect(() => executeTransaction(request, context, world, { tracer })).toThrow(TraceTooLarge)
     expect(world.storage(CONTRACT, slot(0))).toBe(0n)
     expect(world.nonce(ALICE)).toBe(0n)
     expect(world.balance(ALICE)).toBe(ETHER)

@@ -1,6 +1,6 @@
 const FIRST_BYTES = 1 << 16
 
-/** Text that grows by small pieces: a million strings kept until the end cost ten times as much as their bytes. ASCII only. */
+/** A growing ASCII text. A million small strings would take ten times their size. */
 export class TextBuffer {
   #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
   #length = 0

@@ -1,10 +1,10 @@
 import type { Address, Hash } from '../../eth/index.ts'
 
-/** What a tracer sees of the machine; valid only during the hook. Words are read on demand. */
-export interface Machine {
+/** The current opcode and machine state, valid only during the hook. Values are read on access. */
+export interface OpContext {
   readonly pc: number
   readonly op: number
-  /** before the opcode is paid */
+  /** before the opcode is charged */
   readonly gas: bigint
   /** 1 = outermost frame */
   readonly depth: number
@@ -25,7 +25,7 @@ export interface Machine {
 
 export type CallKind = 'CALL' | 'CALLCODE' | 'DELEGATECALL' | 'STATICCALL' | 'CREATE' | 'CREATE2' | 'SELFDESTRUCT'
 
-export interface Entered {
+export interface FrameEntry {
   readonly kind: CallKind
   /** 0 = outermost */
   readonly depth: number
@@ -33,31 +33,31 @@ export interface Entered {
   readonly to: Address
   readonly input: Uint8Array
   readonly gas: bigint
-  /** null: STATICCALL; DELEGATECALL carries its parent's */
+  /** null: STATICCALL; DELEGATECALL has its parent's */
   readonly value: bigint | null
   readonly precompile: boolean
-  /** gas the caller has left after paying for the call and handing over `gas` */
+  /** gas of the caller after paying for the call and its `gas` */
   readonly callerGas: bigint
 }
 
-export interface Left {
+export interface FrameExit {
   readonly depth: number
   readonly output: Uint8Array
   readonly gasUsed: bigint
-  /** geth's words: 'execution reverted', 'out of gas', 'invalid jump destination', … */
+  /** geth's message: 'execution reverted', 'out of gas', 'invalid jump destination', … */
   readonly failure: string | null
-  /** false for a failure that left its changes standing: code storage that could not be paid for before Homestead */
+  /** false for a failure whose changes stay: unpaid code storage before Homestead */
   readonly reverted: boolean
 }
 
-/** Listens to an execution and changes nothing. A hook that throws ends the execution with what it threw. */
+/** Observes an execution. An exception in a hook aborts the execution with that exception. */
 export interface Tracer {
-  /** before every opcode, before its checks and charges */
-  step?(machine: Machine): void
-  /** an opcode halted its frame; cost = what the opcode asked for */
-  fault?(machine: Machine, cost: bigint, failure: string): void
-  /** also for precompiles, and for calls that fail at once. SELFDESTRUCT enters and leaves with nothing in between */
-  enter?(entered: Entered): void
-  leave?(left: Left): void
+  /** before every opcode, before it is validated and charged */
+  step?(machine: OpContext): void
+  /** an opcode halted its frame; `cost`: gas that it required */
+  fault?(machine: OpContext, cost: bigint, failure: string): void
+  /** also for precompiles and for calls that fail immediately; SELFDESTRUCT enters and exits without events in between */
+  enter?(entered: FrameEntry): void
+  exit?(frame: FrameExit): void
   log?(log: { readonly address: Address; readonly topics: readonly Hash[]; readonly data: Uint8Array }): void
 }

@@ -1,8 +1,8 @@
 import { isImpersonated } from '../../chain/index.ts'
 import type { View } from '../../chain/index.ts'
 import type { Block, Transaction } from '../../eth/index.ts'
-import { beginBlock, executeTransaction, Layer, World } from '../../evm/index.ts'
-import type { BlockContext, Deadline, ExecuteOptions, Executed, StateReader, TraceBudget, TraceMaker } from '../../evm/index.ts'
+import { beginBlock, executeTransaction, StateOverlay, World } from '../../evm/index.ts'
+import type { BlockContext, Deadline, ExecuteOptions, Executed, StateReader, TraceBudget, TraceFactory } from '../../evm/index.ts'
 
 /**
  * A block that runs again on the state before it, one transaction after the other: receipts keep neither what a
@@ -11,7 +11,7 @@ import type { BlockContext, Deadline, ExecuteOptions, Executed, StateReader, Tra
 export class BlockRun {
   readonly #block: Block
   readonly #context: BlockContext
-  readonly #before: Layer
+  readonly #before: StateOverlay
   readonly #deadline: Deadline | null
   /** the fast one first; from the first trace on one that can be listened to */
   #world: World
@@ -26,7 +26,7 @@ export class BlockRun {
     this.#block = block
     this.#context = view.context(block)
     const state = view.state(parent)
-    this.#before = new Layer(state)
+    this.#before = new StateOverlay(state)
     this.#deadline = deadline
     this.#world = new World(state)
     beginBlock(this.#context, this.#world)
@@ -43,7 +43,7 @@ export class BlockRun {
   }
 
   /** Runs the next transaction under a tracer and answers the story: geth's JSON. Throws TraceTooLarge, OutOfTime. */
-  trace(make: TraceMaker, budget: TraceBudget): string {
+  trace(make: TraceFactory, budget: TraceBudget): string {
     const tx = this.#transaction()
     const before = this.state()
     if (!this.#isTraced) this.#listen()
@@ -55,7 +55,7 @@ export class BlockRun {
       transactionIndex: this.#next,
       logIndex: this.#logIndex,
     }
-    const { tracer, json } = make({ message: tx, context: this.#context, before, now: this.#world, place, budget })
+    const { tracer, json } = make({ message: tx, context: this.#context, stateBefore: before, state: this.#world, location: place, budget })
     return json(this.#run(tx, { tracer }))
   }
 
@@ -84,7 +84,7 @@ export class BlockRun {
 
   #run(tx: Transaction, more: ExecuteOptions = {}): Executed {
     const deadline = this.#deadline === null ? {} : { deadline: this.#deadline }
-    const executed = executeTransaction(tx, this.#context, this.#world, { anySender: isImpersonated(tx), ...deadline, ...more })
+    const executed = executeTransaction(tx, this.#context, this.#world, { skipSenderCheck: isImpersonated(tx), ...deadline, ...more })
     this.#next++
     this.#logIndex += executed.logs.length
     return executed

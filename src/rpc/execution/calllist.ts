@@ -1,10 +1,10 @@
 import { Hex } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
-import type { TraceBudget, TraceMaker, Tracer } from '../../evm/index.ts'
+import type { TraceBudget, TraceFactory, Tracer } from '../../evm/index.ts'
 import type { Json } from '../json.ts'
 
 type Entered = Parameters<NonNullable<Tracer['enter']>>[0]
-type Left = Parameters<NonNullable<Tracer['leave']>>[0]
+type Left = Parameters<NonNullable<Tracer['exit']>>[0]
 
 /** A call, creation or self-destruction of a transaction. */
 interface Call extends Pick<Entered, 'kind' | 'depth' | 'from' | 'to' | 'value' | 'input'> {
@@ -33,7 +33,7 @@ class CallList implements Tracer {
     this.calls.push(call)
   }
 
-  leave({ output, reverted }: Left): void {
+  exit({ output, reverted }: Left): void {
     const call = this.#open.pop()
     if (call === undefined) return
     this.#budget.take(output.length * 2)
@@ -45,13 +45,13 @@ class CallList implements Tracer {
 const NOTHING = new Uint8Array()
 
 /** Every call as Otterscan shows it. What has no value of its own has null. */
-export const callEntries: TraceMaker = listing((calls) => calls.map(entryJson))
+export const callEntries: TraceFactory = listing((calls) => calls.map(entryJson))
 
 /** Which wei moved and which contracts came and went inside of a transaction, tried moves that were taken back included (erigon). */
-export const operations: TraceMaker = listing((calls) => calls.filter(isOperation).map(operationJson))
+export const operations: TraceFactory = listing((calls) => calls.filter(isOperation).map(operationJson))
 
 /** Who created `address`, or null. */
-export function creatorOf(address: Address): TraceMaker {
+export function creatorOf(address: Address): TraceFactory {
   return listing((calls) => lasting(calls).findLast(({ kind, to }) => to === address && CREATIONS.has(kind))?.from ?? null)
 }
 
@@ -64,7 +64,7 @@ function lasting(calls: readonly Call[]): readonly Call[] {
   })
 }
 
-function listing(story: (calls: readonly Call[]) => unknown): TraceMaker {
+function listing(story: (calls: readonly Call[]) => unknown): TraceFactory {
   return ({ budget }) => {
     const list = new CallList(budget)
     return { tracer: list, json: () => JSON.stringify(story(list.calls)) }

@@ -1,8 +1,8 @@
 import type { View } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
 import type { Block } from '../../eth/index.ts'
-import { answer, Deadline, executeTransaction, InvalidTransaction, Layer, tier1, World } from '../../evm/index.ts'
-import type { BlockContext, ExecuteOptions, Executed, Listener, StateReader, TraceBudget, TraceMaker } from '../../evm/index.ts'
+import { executeCall, Deadline, executeTransaction, InvalidTransaction, StateOverlay, tier1, World } from '../../evm/index.ts'
+import type { BlockContext, ExecuteOptions, Executed, OnCallResult, StateReader, TraceBudget, TraceFactory } from '../../evm/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { CALL_GAS, CALL_TIME_MS } from '../limits.ts'
 import { overrideBlock, overrideState } from './overrides.ts'
@@ -50,7 +50,7 @@ export function withCall<T>(
 }
 
 /** Has `hear` take what a call answers, and nothing more: most of them pay nothing and change nothing, and that takes two thirds of the time. Throws as `Call.run` does. */
-export function answerOf<T>(site: Site, request: CallRequest, overrides: Overrides, deadline: Deadline, hear: Listener<T>): T {
+export function answerOf<T>(site: Site, request: CallRequest, overrides: Overrides, deadline: Deadline, hear: OnCallResult<T>): T {
   const { to, gas: asked, data = NO_BYTES } = request
   if (to === undefined || !isPlain(request, overrides)) {
     const { outcome, output } = withCall(site, request, overrides, (call) => call.run(), { deadline })
@@ -58,7 +58,7 @@ export function answerOf<T>(site: Site, request: CallRequest, overrides: Overrid
   }
   const gas = asked === undefined || asked > CALL_GAS ? MOST_GAS : Number(asked)
   try {
-    return answer({ from: senderOf(request), to, data, gas }, withoutBaseFee(site.context), site.state, deadline, hear)
+    return executeCall({ from: senderOf(request), to, data, gas }, withoutBaseFee(site.context), site.state, deadline, hear)
   } catch (error) {
     throw error instanceof InvalidTransaction ? refused(error, gas) : error
   }
@@ -145,12 +145,12 @@ export class Call {
   }
 
   /** Runs it under a tracer and answers the story; what it did stays. `base`: the state that this call is on top of. Throws RpcError. */
-  trace(base: StateReader, make: TraceMaker, budget: TraceBudget): string {
-    const before = new Layer(base)
+  trace(base: StateReader, make: TraceFactory, budget: TraceBudget): string {
+    const before = new StateOverlay(base)
     before.apply(this.#world.writes())
     const nonce = this.#request.nonce ?? this.#world.nonce(senderOf(this.#request))
     const message = messageOf(this.#request, this.gas, nonce, this.#context.env.baseFeePerGas)
-    const { tracer, json } = make({ message, context: this.#context, before, now: this.#world, place: null, budget })
+    const { tracer, json } = make({ message, context: this.#context, stateBefore: before, state: this.#world, location: null, budget })
     try {
       return json(executeTransaction(message, this.#context, this.#world, { ...this.#options, skipLogs: false, tracer }))
     } catch (error) {

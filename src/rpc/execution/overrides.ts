@@ -1,6 +1,6 @@
 import { Address } from '../../eth/index.ts'
 import type { Hash } from '../../eth/index.ts'
-import { precompiles, rulesAt } from '../../evm/index.ts'
+import { activePrecompiles, rulesAt } from '../../evm/index.ts'
 import type { BlockContext, ExecuteOptions, Rules, World } from '../../evm/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { OVERRIDDEN_ACCOUNTS, OVERRIDDEN_SLOTS, SIMULATED_WITHDRAWALS } from '../limits.ts'
@@ -98,7 +98,7 @@ function placePrecompile(
   rules: Rules,
 ): void {
   if (places.movedPrecompiles.has(target)) throw refusal(target, 'has already been overridden by a precompile')
-  const isPrecompile = precompiles(rules).has(target)
+  const isPrecompile = activePrecompiles(rules).has(target)
   const to = override.movePrecompileToAddress
   if (to !== undefined) {
     if (!isPrecompile) throw refusal(target, 'is not a precompile')

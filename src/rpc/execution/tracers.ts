@@ -8,7 +8,7 @@ import {
   selectorTrace,
   structLogTrace,
 } from '../../evm/index.ts'
-import type { TraceMaker } from '../../evm/index.ts'
+import type { TraceFactory } from '../../evm/index.ts'
 import { TRACE_TIME_MOST_MS, TRACERS_AT_ONCE } from '../limits.ts'
 import { anything, arrayOf, boolean, integer, mapOf, maybe, mismatch, object, refused, string } from '../../jsonrpc/schema.ts'
 import type { Infer, Schema } from '../../jsonrpc/schema.ts'
@@ -55,14 +55,14 @@ export const traceOptions = object(TRACE_OPTIONS)
 export type TraceOptions = Infer<typeof traceOptions>
 
 /** The tracer that the options name: without one, the logger of opcodes. Throws RpcError -32602; `path` names the options. */
-export function tracerOf(options: TraceOptions | undefined, path: string): TraceMaker {
+export function tracerOf(options: TraceOptions | undefined, path: string): TraceFactory {
   if (options?.tracer !== undefined) return named(options.tracer, options.tracerConfig, path)
   const { disableStorage = false, disableStack = false, enableMemory = false, enableReturnData = false, limit = 0 } = options ?? {}
   return (start) => structLogTrace(start, { disableStorage, disableStack, enableMemory, enableReturnData, limit })
 }
 
 /** Reads a tracer's own options. */
-type Reader = (config: unknown, path: string) => TraceMaker
+type Reader = (config: unknown, path: string) => TraceFactory
 
 const callOptions = object({ onlyTopCall: flag, withLog: flag })
 const flatOptions = object({ convertParityErrors: flag, includePrecompiles: flag })
@@ -80,29 +80,29 @@ const TRACERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ['muxTracer', mux],
 ])
 
-function named(name: string, config: unknown, path: string): TraceMaker {
+function named(name: string, config: unknown, path: string): TraceFactory {
   const read = TRACERS.get(name)
   if (read !== undefined) return read(config ?? {}, `${path}.tracerConfig`)
   const known = [...TRACERS.keys()].join(', ')
   throw mismatch(`${path}.tracer`, `one of ${known} (tracers in JavaScript are not run)`, name)
 }
 
-function made<O>(options: O, make: (start: Parameters<TraceMaker>[0], options: O) => ReturnType<TraceMaker>): TraceMaker {
+function made<O>(options: O, make: (start: Parameters<TraceFactory>[0], options: O) => ReturnType<TraceFactory>): TraceFactory {
   return (start) => make(start, options)
 }
 
-function prestate(config: unknown, path: string): TraceMaker {
+function prestate(config: unknown, path: string): TraceFactory {
   const options = prestateOptions.parse(config, path)
   if (options.diffMode && options.includeEmpty) throw refused(path, 'cannot use diffMode with includeEmpty')
   return made(options, prestateTrace)
 }
 
-function erc7562(config: unknown, path: string): TraceMaker {
+function erc7562(config: unknown, path: string): TraceFactory {
   const { withLog, ignoredOpcodes } = erc7562Options.parse(config, path)
   return made({ withLog, ignoredOpcodes: ignoredOpcodes ?? null }, erc7562Trace)
 }
 
-function mux(config: unknown, path: string): TraceMaker {
+function mux(config: unknown, path: string): TraceFactory {
   const makers = [...muxOptions.parse(config, path)].map(([name, own]) => [name, named(name, own, `${path}.${name}`)] as const)
   return (start) => muxTrace(makers.map(([name, make]) => [name, make(start)] as const))
 }

@@ -1,7 +1,7 @@
 import type { LocatedTransaction, ViewScope, View } from '../../chain/index.ts'
 import type { Block, Hash } from '../../eth/index.ts'
 import { TraceBudget, TraceTooLarge } from '../../evm/index.ts'
-import type { Deadline, TraceMaker } from '../../evm/index.ts'
+import type { Deadline, TraceFactory } from '../../evm/index.ts'
 import { BlockRun } from './blockrun.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { TRACE_BYTES } from '../limits.ts'
@@ -33,7 +33,7 @@ export function withRun<T>(view: View, block: Block, deadline: Deadline, work: (
 export function traceAt(
   view: View,
   { block, index }: LocatedTransaction,
-  make: TraceMaker,
+  make: TraceFactory,
   budget: TraceBudget,
   deadline: Deadline,
 ): string {

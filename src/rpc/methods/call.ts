@@ -2,7 +2,7 @@ import type { ViewScope, View } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
 import { Hex } from '../../eth/index.ts'
 import type { AccessListItem, Address, Hash } from '../../eth/index.ts'
-import type { Executed, Listener } from '../../evm/index.ts'
+import type { Executed, OnCallResult } from '../../evm/index.ts'
 import { requireBlock } from '../blocks.ts'
 import { answerOf, siteOf, withCall } from '../execution/calls.ts'
 import type { Call, Overrides } from '../execution/calls.ts'
@@ -118,7 +118,7 @@ function answerAt<T>(
   request: CallRequest,
   ref: BlockRef | undefined,
   overrides: Overrides,
-  hear: Listener<T>,
+  hear: OnCallResult<T>,
 ): T {
   assertChain(request.chainId, view.config, 'argument 0 (call)')
   return answerOf(siteOf(view, requireBlock(view, ref)), request, overrides, deadline(CALL_TIME_MS), hear)

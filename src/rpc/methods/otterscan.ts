@@ -2,7 +2,7 @@ import type { View } from '../../chain/index.ts'
 import { Hex } from '../../eth/index.ts'
 import type { Address, Block, Hash } from '../../eth/index.ts'
 import { Deadline } from '../../evm/index.ts'
-import type { TraceMaker } from '../../evm/index.ts'
+import type { TraceFactory } from '../../evm/index.ts'
 import { findBlock, requireState } from '../blocks.ts'
 import { callEntries, operations } from '../execution/calllist.ts'
 import { computed } from '../execution/computed.ts'
@@ -202,7 +202,7 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
 /** A method that answers what a tracer tells of a transaction. */
 function told(
   name: string,
-  make: TraceMaker,
+  make: TraceFactory,
   { doc, result, example }: Pick<Method, 'doc' | 'result'> & { readonly example: unknown },
 ): Method {
   return computed({

@@ -1,4 +1,4 @@
-import type { InvalidTransaction, RefusalCode } from '../../evm/index.ts'
+import type { InvalidTransaction, InvalidTransactionCode } from '../../evm/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 
 /** Codes of eth_simulateV1 (execution-apis, eth_simulateV1). */
@@ -21,7 +21,7 @@ export const SIMULATION_CODE = {
 } as const
 
 /** Whatever else is wrong with a call is a wrong parameter. */
-const CODES: Readonly<Partial<Record<RefusalCode, number>>> = {
+const CODES: Readonly<Partial<Record<InvalidTransactionCode, number>>> = {
   'nonce-too-low': SIMULATION_CODE.nonceTooLow,
   'nonce-too-high': SIMULATION_CODE.nonceTooHigh,
   'fee-cap-below-base-fee': SIMULATION_CODE.feeBelowBaseFee,

@@ -4,7 +4,7 @@ import { Address, Block, Bloom, EMPTY_OMMERS, EMPTY_ROOT, Hash, Header, Hex, Rec
 import type { Log, Transaction } from '../../eth/index.ts'
 import {
   InvalidTransaction,
-  MESSAGE_PASSER,
+  L2_TO_L1_MESSAGE_PASSER,
   World,
   beginBlock,
   endBlock,
@@ -155,7 +155,7 @@ export class Simulation {
     return {
       type: message.type,
       status: byzantium ? (executed.outcome.kind === 'success' ? 1 : 0) : null,
-      root: byzantium ? null : this.#view.rootsWith(this.#base, this.#world.writes(), MESSAGE_PASSER).stateRoot,
+      root: byzantium ? null : this.#view.rootsWith(this.#base, this.#world.writes(), L2_TO_L1_MESSAGE_PASSER).stateRoot,
       cumulativeGasUsed: spent + executed.gasUsed,
       logsBloom: Bloom.ofLogs(logs),
       logs,
@@ -176,7 +176,7 @@ export class Simulation {
     const receipts = ran.map(({ receipt }) => receipt)
     const logs = receipts.flatMap((receipt) => receipt.logs)
     const { requestsHash } = endBlock(context, this.#world, { withdrawals, ommers: [], logs })
-    const { stateRoot, storageRoot } = this.#view.rootsWith(this.#base, this.#world.writes(), MESSAGE_PASSER)
+    const { stateRoot, storageRoot } = this.#view.rootsWith(this.#base, this.#world.writes(), L2_TO_L1_MESSAGE_PASSER)
     const transactions = ran.map(({ tx }) => tx)
     const header: Header = {
       ...frame,

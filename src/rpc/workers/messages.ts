@@ -8,7 +8,7 @@ export interface BeginMessage {
   readonly kind: 'begin'
   readonly config: ChainConfig
   readonly compat: Compat
-  readonly tier1: Omit<Tier1Settings, 'onDifference'>
+  readonly tier1: Omit<Tier1Settings, 'onMismatch'>
 }
 
 export interface TaskMessage {

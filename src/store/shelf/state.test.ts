@@ -135,9 +135,9 @@ describe('the state on a shelf', () => {
   it('gives the same reader of an old block again, with a moment of its own', () => {
     for (let i = 0; i < 3; i++) seal(writes([[ALICE, account(BigInt(i))]]))
     expect(state().at(0)).toBe(state().at(0))
-    expect(state().at(0).moment).toBeDefined()
-    expect(state().at(0).moment).not.toBe(state().at(1).moment)
-    expect(state().at(2).moment).toBeUndefined()
+    expect(state().at(0).identity).toBeDefined()
+    expect(state().at(0).identity).not.toBe(state().at(1).identity)
+    expect(state().at(2).identity).toBeUndefined()
   })
 
   it('forgets in steps of bounded size', async () => {

@@ -331,7 +331,7 @@ interface Cell {
 }
 
 class Reader implements StateReader {
-  readonly moment?: object
+  readonly identity?: object
   readonly #state: LmdbState
   readonly #number: number
   #cuts: number
@@ -341,7 +341,7 @@ class Reader implements StateReader {
     this.#state = state
     this.#number = number
     this.#cuts = cuts
-    if (isOld) this.moment = {}
+    if (isOld) this.identity = {}
   }
 
   account(address: Address): Account | null {

@@ -1,0 +1,44 @@
+import type { Address, Hash } from '../eth/index.ts'
+import type { Account, StateReader, WriteSet } from './state.ts'
+
+/** Write sets applied on top of a state, such as a block between two of its transactions. */
+export class StateOverlay implements StateReader {
+  readonly #base: StateReader
+  readonly #accounts = new Map<Address, Account | null>()
+  readonly #storage = new Map<Address, Map<Hash, bigint>>()
+  readonly #codes = new Map<Hash, Uint8Array>()
+
+  constructor(base: StateReader) {
+    this.#base = base
+  }
+
+  /** `writes`: of an execution on this overlay */
+  apply({ accounts, storage, codes }: WriteSet): void {
+    for (const [address, account] of accounts) this.#accounts.set(address, account)
+    for (const [codeHash, code] of codes) this.#codes.set(codeHash, code)
+    for (const [address, slots] of storage) {
+      const own = this.#storage.get(address) ?? new Map<Hash, bigint>()
+      for (const [slot, value] of slots) own.set(slot, value)
+      this.#storage.set(address, own)
+    }
+  }
+
+  account(address: Address): Account | null {
+    const own = this.#accounts.get(address)
+    return own === undefined ? this.#base.account(address) : own
+  }
+
+  code(codeHash: Hash): Uint8Array {
+    return this.#codes.get(codeHash) ?? this.#base.code(codeHash)
+  }
+
+  storage(address: Address, slot: Hash): bigint {
+    return this.#storage.get(address)?.get(slot) ?? this.#base.storage(address, slot)
+  }
+
+  *slots(address: Address): Iterable<Hash> {
+    const own = this.#storage.get(address)
+    for (const slot of this.#base.slots(address)) if (own?.has(slot) !== true) yield slot
+    if (own !== undefined) for (const [slot, value] of own) if (value !== 0n) yield slot
+  }
+}
