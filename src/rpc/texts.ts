@@ -1,5 +1,5 @@
 import type { Hash } from '../eth/index.ts'
-import { ownText } from '../store/index.ts'
+import { detachBuffer } from '../store/index.ts'
 import { ASKED_TEXTS, BLOCK_TEXT_BYTES, LONG_TEXT_BYTES } from './limits.ts'
 
 /** A result that is JSON text already. Dispatch puts it into the answer as it is. */
@@ -153,7 +153,7 @@ export class BlockTexts {
     }
     const text = write()
     if (text.length >= LONG_TEXT_BYTES && this.#isFirst(key)) return new JsonBytes(text)
-    const bytes = ownText(text)
+    const bytes = detachBuffer(text)
     const packs = new Packs((packed) => this.#grow(key, packs, packed.bytes.length))
     const kept: KeptText = { json: new JsonBytes(bytes, packs), sizeBytes: bytes.length }
     this.#texts.set(key, kept)

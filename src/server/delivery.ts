@@ -5,7 +5,7 @@ import { discard, sizeOf, wholeOf } from './answer.ts'
 import type { Whole } from './answer.ts'
 import { COMPRESS_BYTES } from './limits.ts'
 import { packed, packedAnswer } from './packing.ts'
-import { giveBackChunk } from '../store/index.ts'
+import { releaseBuffer } from '../store/index.ts'
 
 /** The client's end of an answer. */
 export interface Outlet {
@@ -50,7 +50,7 @@ export function deliver(body: Body, coding: Coding | null, outlet: Outlet, onErr
 
 /** Nobody reads these pieces any more. What is kept was not lent. */
 export function giveBack(whole: Whole): void {
-  if (typeof whole !== 'string') for (const piece of whole) giveBackChunk(piece)
+  if (typeof whole !== 'string') for (const piece of whole) releaseBuffer(piece)
 }
 
 async function compress(body: Body, coding: Coding, outlet: Outlet, onError: (error: unknown) => void): Promise<void> {
@@ -87,7 +87,7 @@ export async function pour(
       isBegun = true
       outlet.send(chunk)
       if (!(await outlet.room())) return
-      if (outlet.isDrained) giveBackChunk(chunk)
+      if (outlet.isDrained) releaseBuffer(chunk)
     }
     if (outlet.isOpen) outlet.finish()
   } catch (error) {

@@ -1,7 +1,7 @@
 import { constants, crc32, createBrotliCompress, createGzip, deflateRaw, brotliCompress } from 'node:zlib'
 import type { BrotliOptions, Gzip, BrotliCompress, ZlibOptions } from 'node:zlib'
 import type { Coding, JsonAnswer, Packed } from '../rpc/index.ts'
-import { giveBackChunk } from '../store/index.ts'
+import { releaseBuffer } from '../store/index.ts'
 import { BROTLI_LEVEL, GZIP_LEVEL, PACKED_CHUNK_BYTES } from './limits.ts'
 
 const GZIP: ZlibOptions = { level: GZIP_LEVEL, chunkSize: PACKED_CHUNK_BYTES }
@@ -27,7 +27,7 @@ export async function* packed(chunks: Iterable<Uint8Array>, coding: Coding): Asy
         if (piece === null) await signal.given()
         else yield piece
       }
-      giveBackChunk(chunk)
+      releaseBuffer(chunk)
     }
     packer.end()
     for (;;) {

@@ -14,6 +14,6 @@ export type { Records, SectionEntry, Shelf, ShelfChange, ShelfErrorReason, Shelf
 export { CorruptSection } from './index/index.ts'
 export { CorruptRecord } from './record/index.ts'
 export { MemoryStore } from './memory.ts'
-export { giveBackChunk, ownText } from './json/index.ts'
+export { releaseBuffer, detachBuffer } from './json/index.ts'
 export { CutOff, Store } from './store.ts'
 export type { StoreOptions } from './store.ts'

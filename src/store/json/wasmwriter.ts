@@ -19,21 +19,20 @@ import {
   TAG_KEYS,
   TAG_KINDS,
 } from '../writer/layout.ts'
-import { lendChunk } from './chunks.ts'
+import { acquireBuffer } from './bufferpool.ts'
 import { filterImage } from './filterimage.ts'
-import { LENT_TEXT_BYTES, LOG_CHUNK_BYTES, WRITER_MEMORY_BYTES } from './limits.ts'
+import { POOLED_TEXT_BYTES, LOG_CHUNK_BYTES, WRITER_MEMORY_BYTES } from './limits.ts'
 import { LOG_LITERALS, TAG_TEXTS } from './literals.ts'
 import type { JsonWriter, TextSink } from './writer.ts'
 
-// Node and browsers have it; the ECMAScript library of TypeScript does not, and the DOM's is not wanted.
+// TypeScript declares WebAssembly in its DOM library only, which this project does not include.
 declare const WebAssembly: {
   readonly Module: new (bytes: Uint8Array<ArrayBuffer>) => object
   readonly Instance: new (module: object) => { readonly exports: object }
-  readonly CompileError: new () => Error
   readonly RuntimeError: new () => Error
 }
 
-/** Of src/store/writer/index.ts. Places in memory are numbers; what prints answers where its text ends. */
+/** The exports of src/store/writer/index.ts. Addresses are numbers; the write functions return the end of the text. */
 interface Exports {
   readonly memory: { readonly buffer: ArrayBuffer }
   reserve(end: number): void
@@ -46,43 +45,44 @@ interface Exports {
   indexList(list: number): void
 }
 
-/** How many indices of logs are handed over at once. */
-const LIST_PLACES = LIST_SIZE / Uint32Array.BYTES_PER_ELEMENT
+/** Log indices passed per call. */
+const LIST_LENGTH = LIST_SIZE / Uint32Array.BYTES_PER_ELEMENT
 const ALIGNMENT = 64
-/** So much of a record is copied in though no log needs it, before a view of the rest is made (0.1 us). */
-const SPARED_BYTES = 4096
-/** More than this is not printed before a sink gets it, however much it would take. */
+/** Copying this much more of a record is cheaper than creating a subarray (0.1 us). */
+const SUBARRAY_BYTES = 4096
+/** Upper bound of the text written per call, whatever room the sink has. */
 const PIECE_BYTES = 4 * LOG_CHUNK_BYTES
 
-/** The writer as WebAssembly of our own. null: this engine's WebAssembly has no vectors, without which it would gain nothing. */
-export function wasmWriter(): JsonWriter | null {
-  try {
-    return new WasmWriter(new WebAssembly.Module(new Uint8Array(Buffer.from(wasm, 'base64'))))
-  } catch (error) {
-    if (error instanceof WebAssembly.CompileError) return null
-    throw error
-  }
+let writer: JsonWriter | null = null
+
+/** Returns the writer of this thread. Compiled on the first call (a few milliseconds) to keep it out of the node's start. Requires wasm SIMD, as the EVM does. */
+export function jsonWriter(): JsonWriter {
+  return (writer ??= newWasmWriter())
+}
+
+export function newWasmWriter(): JsonWriter {
+  return new WasmWriter(new WebAssembly.Module(new Uint8Array(Buffer.from(wasm, 'base64'))))
 }
 
 /**
- * Every call copies the record in, has it printed behind, and copies the text out: nothing of a query rests in the memory between two calls,
- * but for what is known by its identity and else put there again (a filter, a record whose logs take several calls).
+ * Each call copies the record into wasm memory, writes the text behind it and copies the text out. Two inputs stay loaded between calls and are
+ * recognised by identity: the filter, and a record whose logs take several calls.
  */
 class WasmWriter implements JsonWriter {
   readonly #module: object
   #exports: Exports
   #bytes: Uint8Array
-  /** what lies at LIST */
+  /** the memory at LIST */
   #list: Uint32Array
-  /** images of filters with their tables, for as long as the filters live */
+  /** filter images with filled tables */
   #filters = new WeakMap<ByteFilter, Uint8Array>()
-  /** what lies at FILTER */
+  /** the filter loaded at FILTER */
   #filter: ByteFilter | null = null
-  /** of which record the part with the logs lies at INPUT */
+  /** the record whose logs are loaded at INPUT */
   #record: Uint8Array | null = null
-  /** where text may begin behind it */
+  /** first address behind it that may hold text */
   #recordEnd = 0
-  /** the same for every instance, for images of filters outlive it */
+  /** shared by all instances, because filter images outlive an instance */
   readonly #factors = crypto.getRandomValues(new BigUint64Array(4)).map((factor) => factor | 1n)
 
   constructor(module: object) {
@@ -119,7 +119,7 @@ class WasmWriter implements JsonWriter {
     return this.#logs(record, indices, filter, from, to, sink)
   }
 
-  /** Has logs printed until the sink is full or they are at an end. Most calls are for one or two logs of a record, so it makes little garbage. */
+  /** Writes logs until the sink is full or all are written. Allocates little: most calls are for one or two logs of a record. */
   #logs(
     record: Uint8Array,
     indices: readonly number[] | null,
@@ -147,11 +147,11 @@ class WasmWriter implements JsonWriter {
     }
   }
 
-  #text(record: Uint8Array, print: (out: number) => number): Uint8Array {
+  #text(record: Uint8Array, write: (out: number) => number): Uint8Array {
     try {
       this.#record = null
       const out = this.#load(record)
-      const end = print(out)
+      const end = write(out)
       return copyOf(this.#memory().subarray(out, end))
     } catch (error) {
       throw this.#afterTrap(error)
@@ -160,7 +160,7 @@ class WasmWriter implements JsonWriter {
     }
   }
 
-  /** Puts bytes at INPUT; answers where text may begin. */
+  /** Copies `bytes` to INPUT. Returns the first address that may hold text. */
   #load(bytes: Uint8Array): number {
     const out = INPUT + Math.ceil((bytes.length + SLACK) / ALIGNMENT) * ALIGNMENT
     if (out > this.#memory().length) this.#exports.reserve(out)
@@ -168,17 +168,17 @@ class WasmWriter implements JsonWriter {
     return out
   }
 
-  /** A record, as far as its logs need it. `isContinued`: it may still be there, from the call before. */
+  /** Loads the part of a record that its logs need. `isContinued`: it may still be loaded from the previous call. */
   #loadLogs(record: Uint8Array, isContinued: boolean): number {
     if (isContinued && this.#record === record) return this.#recordEnd
     this.#record = record
     const size = u32(record, R_BLOCK)
-    return (this.#recordEnd = this.#load(size + SPARED_BYTES > record.length ? record : record.subarray(0, size)))
+    return (this.#recordEnd = this.#load(size + SUBARRAY_BYTES > record.length ? record : record.subarray(0, size)))
   }
 
-  /** Puts indices of logs at LIST; answers before which place they end. */
+  /** Copies log indices to LIST. Returns the position after the last one copied. */
   #loadList(indices: readonly number[], from: number, to: number): number {
-    const end = Math.min(to, from + LIST_PLACES)
+    const end = Math.min(to, from + LIST_LENGTH)
     this.#memory()
     for (let i = from; i < end; i++) this.#list[i - from] = indices[i]!
     return end
@@ -199,13 +199,12 @@ class WasmWriter implements JsonWriter {
     return this.#memory().slice(FILTER, FILTER + bytes.length)
   }
 
-  /** After a trap nothing in the memory can be relied on. Answers what is to be thrown. */
+  /** Replaces the instance, whose memory is undefined after a trap. Returns the error to throw. */
   #afterTrap(error: unknown): unknown {
     this.#renew()
     return error instanceof WebAssembly.RuntimeError ? new RangeError('a record is not as the writer expects', { cause: error }) : error
   }
 
-  /** After a very long text the memory is larger than it should stay. */
   #shrink(): void {
     if (this.#memory().length > WRITER_MEMORY_BYTES) this.#renew()
   }
@@ -218,7 +217,7 @@ class WasmWriter implements JsonWriter {
     this.#record = null
   }
 
-  /** Made anew when the memory grew: the old view is empty then. */
+  /** Growing the memory detaches its previous buffer. */
   #memory(): Uint8Array {
     if (this.#bytes.length === 0) {
       this.#bytes = new Uint8Array(this.#exports.memory.buffer)
@@ -228,7 +227,7 @@ class WasmWriter implements JsonWriter {
   }
 
   #instantiate(): Exports {
-    const exports = new WebAssembly.Instance(this.#module).exports as Exports // made from index.ts of the writer
+    const exports = new WebAssembly.Instance(this.#module).exports as Exports // compiled from writer/index.ts
     const bytes = new Uint8Array(exports.memory.buffer)
     TAGS.forEach(({ kind }, tag) => (bytes[TAG_KINDS + tag] = kind))
     TAG_TEXTS.forEach((text, tag) => writeLiteral(bytes, TAG_KEYS + tag * LITERAL_SIZE, text))
@@ -239,24 +238,24 @@ class WasmWriter implements JsonWriter {
 }
 
 function listIn(memory: Uint8Array): Uint32Array {
-  return new Uint32Array(memory.buffer, LIST, LIST_PLACES)
+  return new Uint32Array(memory.buffer, LIST, LIST_LENGTH)
 }
 
-function writeLiteral(bytes: Uint8Array, place: number, text: string): void {
+function writeLiteral(bytes: Uint8Array, address: number, text: string): void {
   if (LITERAL_TEXT + text.length > LITERAL_SIZE) throw new RangeError(`${text} is longer than a literal may be`)
-  bytes[place] = text.length
-  bytes.set(Buffer.from(text, 'latin1'), place + LITERAL_TEXT)
+  bytes[address] = text.length
+  bytes.set(Buffer.from(text, 'latin1'), address + LITERAL_TEXT)
 }
 
-/** Not zeroed first: that would cost as much as the copy. */
+/** Not zeroed: that would cost as much as the copy. */
 function copyOf(text: Uint8Array): Uint8Array {
-  const copy = text.length < LENT_TEXT_BYTES ? Buffer.allocUnsafeSlow(text.length) : lendChunk(text.length).subarray(0, text.length)
+  const copy = text.length < POOLED_TEXT_BYTES ? Buffer.allocUnsafeSlow(text.length) : acquireBuffer(text.length).subarray(0, text.length)
   copy.set(text)
   return copy
 }
 
-function u32(record: Uint8Array, place: number): number {
-  return (record[place]! | (record[place + 1]! << 8) | (record[place + 2]! << 16) | (record[place + 3]! << 24)) >>> 0
+function u32(record: Uint8Array, at: number): number {
+  return (record[at]! | (record[at + 1]! << 8) | (record[at + 2]! << 16) | (record[at + 3]! << 24)) >>> 0
 }
 
 function assertBelow(index: number, count: number, noun: string): void {

@@ -1,22 +1,22 @@
 import { BlockRecord, LOG_KEYS, TAGS, bloomAt, bloomSize } from '../record/index.ts'
 import type { ByteFilter } from '../record/index.ts'
 import * as layout from '../writer/layout.ts'
-import { Text } from './text.ts'
+import { TextBuffer } from './scalartext.fixture.ts'
 import type { JsonWriter, TextSink } from './writer.ts'
 
-/** The writer where there is no WebAssembly with SIMD. It knows tags and kinds of fields, and no names but a log's. */
-export class PlainWriter implements JsonWriter {
-  readonly #text = new Text()
+/** A writer in scalar TypeScript: the oracle that the wasm writer is compared with. */
+export class ScalarWriter implements JsonWriter {
+  readonly #text = new TextBuffer()
   #bytes: Uint8Array = new Uint8Array()
   #view: DataView = new DataView(new ArrayBuffer())
-  /** the transaction whose object, receipt or log is printed, and where its row begins */
+  /** the transaction whose object, receipt or log is written, and the offset of its row */
   #index = 0
   #row = 0
-  /** whether a block's transactions are printed as objects */
+  /** whether a block's transactions are written as objects */
   #full = false
-  /** what the logs of the transaction `#placedIndex` have in common */
-  #place: Uint8Array = new Uint8Array()
-  #placedIndex = -1
+  /** the text that the logs of transaction `#sharedIndex` share */
+  #shared: Uint8Array = new Uint8Array()
+  #sharedIndex = -1
 
   block(record: Uint8Array, full: boolean): Uint8Array {
     this.#take(record)
@@ -71,8 +71,8 @@ export class PlainWriter implements JsonWriter {
   }
 
   #take(record: Uint8Array): void {
-    this.#text.clear() // an error may have left something
-    this.#placedIndex = -1
+    this.#text.clear() // an error may have left text
+    this.#sharedIndex = -1
     this.#bytes = record
     this.#view = new DataView(record.buffer, record.byteOffset, record.byteLength)
   }
@@ -85,7 +85,7 @@ export class PlainWriter implements JsonWriter {
 
   // --- objects and lists -------------------------------------------------------------------------------------------------------------------
 
-  /** Its fields, each behind a comma, the first of which then becomes the brace. Answers where it ends. */
+  /** Writes each field with a preceding comma, the first of which becomes the brace. Returns the end of the object. */
   #object(at: number): number {
     const start = this.#text.size
     for (let tag = this.#tag(at++); tag !== layout.END; tag = this.#tag(at++)) {
@@ -96,7 +96,7 @@ export class PlainWriter implements JsonWriter {
     return at
   }
 
-  /** Throws RangeError for one that is not in the table: no record of ours. */
+  /** Throws RangeError for a tag outside the table. */
   #tag(at: number): number {
     const tag = this.#bytes[at]
     if (tag === undefined || tag >= TAGS.length) throw new RangeError(`a record has no tag at byte ${at}`)
@@ -109,16 +109,15 @@ export class PlainWriter implements JsonWriter {
     this.#text.char(CLOSE_BRACE)
   }
 
-  #list(count: number, print: (index: number) => void): void {
+  #list(count: number, write: (index: number) => void): void {
     this.#text.char(OPEN_BRACKET)
     for (let i = 0; i < count; i++) {
       if (i > 0) this.#text.char(COMMA)
-      print(i)
+      write(i)
     }
     this.#text.char(CLOSE_BRACKET)
   }
 
-  /** Its object or its receipt. */
   #ofTransaction(index: number, part: number): void {
     this.#enter(index)
     this.#object(this.#u32(this.#row + part))
@@ -129,9 +128,9 @@ export class PlainWriter implements JsonWriter {
     this.#row = layout.RECORD_HEAD + index * layout.TX_ROW
   }
 
-  // --- what stands behind a tag -------------------------------------------------------------------------------------------------------------
+  // --- payloads by kind -------------------------------------------------------------------------------------------------------------
 
-  /** By kind: prints the payload that begins there, and answers its bytes. */
+  /** By kind: writes the payload at `at` and returns its size. */
   readonly #payload: Readonly<Record<number, (at: number) => number>> = {
     [layout.HASH]: (at) => this.#hex(at, 32),
     [layout.ADDRESS]: (at) => this.#hex(at, 20),
@@ -184,7 +183,7 @@ export class PlainWriter implements JsonWriter {
     return at - start
   }
 
-  // The payloads of what follows are empty.
+  // The kinds below have empty payloads.
 
   #literal(text: Uint8Array): number {
     this.#text.literal(text)
@@ -243,7 +242,7 @@ export class PlainWriter implements JsonWriter {
     this.#hashes(at + layout.LOG_HEAD, topics)
     this.#key('data')
     this.#hex(at + layout.LOG_HEAD + topics * 32, this.#u32(at + layout.L_DATA_SIZE))
-    this.#placeOfLog(this.#u32(at + layout.L_TRANSACTION))
+    this.#sharedLogText(this.#u32(at + layout.L_TRANSACTION))
     this.#key('logIndex')
     this.#integer(index)
     this.#key('removed')
@@ -251,9 +250,8 @@ export class PlainWriter implements JsonWriter {
     this.#close(start)
   }
 
-  /** Block and transaction, printed once and then copied for the transaction's other logs: they are half of the text. */
-  #placeOfLog(transactionIndex: number): void {
-    if (transactionIndex === this.#placedIndex) return this.#text.literal(this.#place)
+  #sharedLogText(transactionIndex: number): void {
+    if (transactionIndex === this.#sharedIndex) return this.#text.literal(this.#shared)
     const start = this.#text.size
     this.#enter(transactionIndex)
     this.#key('blockHash')
@@ -270,8 +268,8 @@ export class PlainWriter implements JsonWriter {
     this.#txHash()
     this.#key('transactionIndex')
     this.#integer(transactionIndex)
-    this.#place = this.#text.written.slice(start)
-    this.#placedIndex = transactionIndex
+    this.#shared = this.#text.written.slice(start)
+    this.#sharedIndex = transactionIndex
   }
 
   #key(name: (typeof LOG_KEYS)[number]): void {
@@ -294,7 +292,7 @@ const TRUE_TEXT = bytesOf('true')
 const FALSE_TEXT = bytesOf('false')
 
 const KINDS = TAGS.map(({ kind }) => kind)
-/** What stands before the value of each tag; nothing for what is not shown. */
+/** By tag; empty for hidden fields. */
 const KEY_LITERALS = TAGS.map(({ key }) => (key === '' ? new Uint8Array() : keyLiteral(key)))
 const LOG_LITERALS = Object.fromEntries(LOG_KEYS.map((key) => [key, keyLiteral(key)])) as Record<(typeof LOG_KEYS)[number], Uint8Array> // every key
 

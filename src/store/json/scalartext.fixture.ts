@@ -1,7 +1,7 @@
 import { WRITER_MEMORY_BYTES } from './limits.ts'
 
-/** JSON in bytes while it is written, front to back. */
-export class Text {
+/** A growing buffer of JSON text. */
+export class TextBuffer {
   #bytes = Buffer.allocUnsafeSlow(FIRST_BYTES)
   #size = 0
 
@@ -9,7 +9,7 @@ export class Text {
     return this.#size
   }
 
-  /** What was written since it was cleared; valid until it is cleared. */
+  /** The text since the last `clear`, valid until the next one. */
   get written(): Uint8Array {
     return new Uint8Array(this.#bytes.buffer, 0, this.#size)
   }
@@ -25,7 +25,7 @@ export class Text {
     this.#bytes[this.#size++] = code
   }
 
-  /** Over one that was written. */
+  /** Overwrites a character. */
   charAt(at: number, code: number): void {
     this.#bytes[at] = code
   }
@@ -36,7 +36,7 @@ export class Text {
     this.#size += text.length
   }
 
-  /** `"0x…"`, two digits a byte. */
+  /** Appends `"0x…"` with two digits per byte. */
   hex(bytes: Uint8Array, from: number, to: number): void {
     this.#reserve(4 + (to - from) * 2)
     this.#open()
@@ -44,7 +44,7 @@ export class Text {
     this.#bytes[this.#size++] = QUOTE
   }
 
-  /** The same without leading zeros; `"0x0"` for nothing but zeros. */
+  /** Appends `"0x…"` without leading zeros, `"0x0"` for zero. */
   quantity(bytes: Uint8Array, from: number, to: number): void {
     while (from < to && bytes[from] === 0) from++
     this.#reserve(5 + (to - from) * 2)
@@ -56,7 +56,7 @@ export class Text {
     this.#bytes[this.#size++] = QUOTE
   }
 
-  /** `"0x1f"`. Throws RangeError for what is no safe integer. */
+  /** Throws RangeError unless `value` is a safe integer. */
   integer(value: number): void {
     if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is no integer`)
     this.#reserve(20)
@@ -94,7 +94,7 @@ export class Text {
 }
 
 const FIRST_BYTES = 64 * 1024
-/** Up to here a loop beats Buffer. */
+/** Up to this size a loop is faster than Buffer. */
 const SHORT_BYTES = 64
 const QUOTE = 0x22
 const DIGITS = new TextEncoder().encode('0123456789abcdef')
