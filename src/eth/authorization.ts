@@ -1,5 +1,6 @@
-import type { Address } from './address.ts'
+import { Address } from './address.ts'
 import { Fields } from './fields.ts'
+import type { FieldVisitor } from './fieldvisitor.ts'
 import { Hash } from './hash.ts'
 import { Rlp, type RlpInput, type RlpItem } from './rlp.ts'
 import { type PrivateKey, Secp256k1 } from './secp256k1.ts'
@@ -55,4 +56,18 @@ function fromRlp(item: RlpItem): Authorization {
     s: fields.uint('s', 32),
   }
   return { ...signed, authority: recover(signed) }
+}
+
+export function authorizationFields(f: FieldVisitor, entry: Authorization): Authorization {
+  const signed = {
+    chainId: f.quantity('chainId', 50, entry.chainId),
+    address: f.address('address', 31, entry.address),
+    nonce: f.quantity('nonce', 43, entry.nonce),
+    yParity: f.number('yParity', 57, entry.yParity),
+    r: f.quantity('r', 59, entry.r),
+    s: f.quantity('s', 60, entry.s),
+  }
+  const own = entry.authority ?? null // blank entries have none
+  const authority = f.hidden(56, own === null ? null : Address.toBytes(own))
+  return { ...signed, authority: authority === null ? null : Address.from(authority) }
 }

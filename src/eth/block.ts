@@ -1,11 +1,12 @@
 import { Fields } from './fields.ts'
-import type { Hash } from './hash.ts'
+import type { FieldVisitor } from './fieldvisitor.ts'
+import { Hash } from './hash.ts'
 import { Header } from './header.ts'
 import { DecodeError } from './hex.ts'
 import type { Receipt } from './receipt.ts'
-import { Rlp, type RlpInput } from './rlp.ts'
+import { Rlp, type RlpInput, type RlpItem } from './rlp.ts'
 import { type DecodeOptions, Transaction } from './transaction.ts'
-import { Withdrawal } from './withdrawal.ts'
+import { Withdrawal, withdrawalFields } from './withdrawal.ts'
 
 /** A block with everything that belongs to it. A pending one has `hash` = 32 zero bytes. */
 export interface Block {
@@ -81,4 +82,22 @@ function located<T>(place: string, read: () => T): T {
     if (!(error instanceof DecodeError)) throw error
     throw new DecodeError(`${place}: ${error.field}`, error.reason)
   }
+}
+
+// --- fields ---------------------------------------------------------------------------------------------------------------------------------
+
+type BodyFields = Pick<Block, 'transactions' | 'ommers' | 'withdrawals' | 'sizeBytes'>
+
+/** The fields of a block after those of its header. */
+export function blockFields(f: FieldVisitor, block: BodyFields & Pick<Block, 'hash'>): BodyFields {
+  const size = f.optionalNumber('size', 24, block.hash === Hash.zero ? null : block.sizeBytes)
+  const transactions = f.transactions('transactions', 25, block.transactions)
+  f.hashes('uncles', 26, block.ommers.map(Header.hash))
+  const ommers = f.hidden(27, block.ommers.length === 0 ? null : Rlp.encode(block.ommers.map(Header.toRlp)))
+  const withdrawals = f.optionalObjects('withdrawals', 28, 'withdrawal', block.withdrawals, withdrawalFields)
+  return { transactions, ommers: ommers === null ? [] : decodeOmmers(ommers), withdrawals, sizeBytes: size ?? 0 }
+}
+
+function decodeOmmers(rlp: Uint8Array): readonly Header[] {
+  return (Rlp.decode(rlp, 'ommers') as readonly RlpItem[]).map(Header.fromRlp) // a list was encoded
 }

@@ -1,7 +1,8 @@
 import { Address } from './address.ts'
-import { Authorization } from './authorization.ts'
+import { Authorization, authorizationFields } from './authorization.ts'
 import type { DepositFields } from './deposit.ts'
 import { Fields } from './fields.ts'
+import type { FieldContext, FieldVisitor } from './fieldvisitor.ts'
 import { Hash } from './hash.ts'
 import { DecodeError } from './hex.ts'
 import { Rlp, type RlpInput, type RlpItem } from './rlp.ts'
@@ -377,3 +378,91 @@ function depositOf(fields: DepositTransactionFields, raw: Uint8Array): Transacti
 }
 
 const NOTHING: readonly never[] = []
+
+// --- fields ---------------------------------------------------------------------------------------------------------------------------------
+
+/** The fields in JSON and in stored records. `raw` follows from them. */
+export function transactionFields(f: FieldVisitor, tx: Omit<Transaction, 'raw'>, context: FieldContext): Omit<Transaction, 'raw'> {
+  const { block, index, receipt } = context
+  f.blockHashOrNull('blockHash', 33, block === null || block.hash === Hash.zero ? null : block.hash)
+  f.blockNumberOrNull('blockNumber', 34, block === null ? null : block.header.number)
+  f.blockTimestampOrNull('blockTimestamp', 35, block === null ? null : block.header.timestamp)
+  f.optionalBlockTimestampMs('blockTimestampMs', 36, block === null ? null : block.timestampMs)
+  f.transactionIndexOrNull('transactionIndex', 37, block === null ? null : index)
+  const hash = f.transactionHash('hash', 38, tx.hash)
+  const type = f.transactionType('type', 39, tx.type)
+  const from = f.sender('from', 40, tx.from)
+  const to = f.receiver('to', 41, 42, tx.to)
+  // A deposit has no nonce of its own; JSON shows the one that it was executed with.
+  const nonce = f.quantity('nonce', 43, tx.deposit === null ? tx.nonce : (receipt?.depositNonce ?? tx.nonce))
+  const gas = f.quantity('gas', 44, tx.gas)
+  const value = f.quantity('value', 45, tx.value)
+  const data = f.bytes('input', 46, tx.data)
+  const deposit = f.group(61, tx.deposit, depositFields)
+  const gasPrice = f.quantity('gasPrice', 47, tx.deposit === null ? gasPriceOf(tx, block?.header.baseFeePerGas ?? null) : 0n)
+  const hasFees = tx.type >= 2 && tx.deposit === null
+  const maxFeePerGas = f.optionalQuantity('maxFeePerGas', 48, hasFees ? tx.maxFeePerGas : null) ?? gasPrice
+  const maxPriorityFeePerGas = f.optionalQuantity('maxPriorityFeePerGas', 49, hasFees ? tx.maxPriorityFeePerGas : null) ?? gasPrice
+  const chainId = f.optionalNumber('chainId', 50, tx.deposit === null ? tx.chainId : null)
+  const accessList = f.optionalObjects(
+    'accessList',
+    51,
+    'access list item',
+    tx.type === 0 || tx.deposit !== null ? null : tx.accessList,
+    accessListFields,
+  )
+  const maxFeePerBlobGas = f.optionalQuantity('maxFeePerBlobGas', 53, tx.type === 3 ? tx.maxFeePerBlobGas : null)
+  const blobVersionedHashes = f.optionalHashes('blobVersionedHashes', 54, tx.type === 3 ? tx.blobVersionedHashes : null)
+  const authorizations = f.optionalObjects(
+    'authorizationList',
+    55,
+    'authorization',
+    tx.type === 4 ? tx.authorizationList : null,
+    authorizationFields,
+  )
+  f.optionalNumber('depositReceiptVersion', 64, tx.deposit === null ? null : (receipt?.depositReceiptVersion ?? null))
+  f.optionalQuantity('yParity', 57, tx.type === 0 ? null : tx.v)
+  const v = f.quantity('v', 58, tx.v)
+  const r = f.quantity('r', 59, tx.r)
+  const s = f.quantity('s', 60, tx.s)
+  if (!f.isDecoder) return tx
+  return {
+    type,
+    hash,
+    from,
+    chainId,
+    nonce: deposit === null ? nonce : 0n,
+    gas,
+    to,
+    value,
+    data,
+    maxFeePerGas,
+    maxPriorityFeePerGas,
+    accessList: accessList ?? [],
+    maxFeePerBlobGas: maxFeePerBlobGas ?? 0n,
+    blobVersionedHashes: blobVersionedHashes ?? [],
+    authorizationList: authorizations ?? [],
+    v,
+    r,
+    s,
+    deposit,
+  }
+}
+
+function depositFields(f: FieldVisitor, { sourceHash, mint, isSystemTx }: DepositFields): DepositFields {
+  return {
+    sourceHash: f.hash('sourceHash', 61, sourceHash),
+    mint: f.quantity('mint', 62, mint),
+    isSystemTx: f.flag('isSystemTx', 63, isSystemTx),
+  }
+}
+
+function accessListFields(f: FieldVisitor, { address, storageKeys }: AccessListItem): AccessListItem {
+  return { address: f.address('address', 31, address), storageKeys: f.hashes('storageKeys', 52, storageKeys) }
+}
+
+/** The price paid per gas once the base fee is known, else the highest that may be paid. */
+function gasPriceOf({ maxFeePerGas, maxPriorityFeePerGas }: Omit<Transaction, 'raw'>, baseFee: bigint | null): bigint {
+  const offered = baseFee === null ? maxFeePerGas : baseFee + maxPriorityFeePerGas
+  return offered < maxFeePerGas ? offered : maxFeePerGas
+}

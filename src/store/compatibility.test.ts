@@ -74,7 +74,7 @@ const BLOCK_HASHES = [
   '0xbd730eff9f3953e89e2cc9eae81effade86fb83561814be87f371dc70cddcd04',
   '0x124340f378c55c622422bd67296d4a2b144d00456e83c821a5fbdc2bf4d707ec',
   '0x0b2040ba43688bc363bacadc1c82fe2e2f9565656221b394165bc7557650e5f6',
-] as readonly Hash[]
+].map((hash) => Hash.from(hash))
 
 const TEXT_HASHES = [
   '0xa0f3ce2620aa4f9bf35ec52ffeb4f62f2d84187e271ed3d38bb1d98cc52751a4',

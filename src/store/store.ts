@@ -7,7 +7,16 @@ import type { Candidates, Role, TransactionPlace } from './index/index.ts'
 import { jsonWriter, logText } from './json/index.ts'
 import type { LogPart } from './json/index.ts'
 import { DECODED_BLOCKS, DECODED_BYTES, KNOWN_HEADS, SCANNED_SHARE } from './limits.ts'
-import { BlockRecord, byteFilter, checkRecord, CorruptRecord, Draft, encodeBlock, encodeInto, logCountOf } from './record/index.ts'
+import {
+  BlockRecord,
+  byteFilter,
+  checkRecord,
+  CorruptRecord,
+  RecordArena,
+  encodeBlock,
+  encodeBlockInto,
+  logCountOf,
+} from './record/index.ts'
 import type { ByteFilter } from './record/index.ts'
 import { SHELF_FORMAT, ShelfError } from './shelf/index.ts'
 import type { Records, Shelf, ShelfBlock, ShelfChange, ShelfMeta } from './shelf/index.ts'
@@ -40,13 +49,13 @@ export class Store implements BlockStore {
   readonly #heads = new Map<number, Head>()
   #staged = nothing()
   /** where staged records lie; a shelf in memory keeps those that it is given */
-  readonly #draft: Draft | null
+  readonly #draft: RecordArena | null
 
   /** Throws CorruptSection, CorruptRecord and ShelfError when the shelf is damaged. */
   constructor(shelf: Shelf, options: StoreOptions = {}) {
     this.#shelf = shelf
     this.#options = options
-    this.#draft = shelf.isVolatile ? null : new Draft()
+    this.#draft = shelf.isVolatile ? null : new RecordArena()
     this.kept = keptOf(shelf)
     this.promised = shelf.promises
     this.#index = new ItemIndex(shelf, shelf.sections())
@@ -78,7 +87,7 @@ export class Store implements BlockStore {
     const { number } = block.header
     const next = (cut ?? this.height) + 1 + blocks.length
     if (number !== next) throw new RangeError(`block ${number} is not the next one, ${next}`)
-    const record = this.#draft === null ? encodeBlock(block) : encodeInto(this.#draft, block)
+    const record = this.#draft === null ? encodeBlock(block) : encodeBlockInto(this.#draft, block)
     blocks.push({ block, number, record, writes })
     this.#staged.stateRoot = null
   }

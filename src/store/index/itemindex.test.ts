@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { ByteFilter } from '../record/filter.ts'
+import type { ByteFilter } from '../record/bytefilter.ts'
 import { recordOf, valueOf } from './chain.fixture.ts'
 import type { PlainBlock, PlainLog } from './chain.fixture.ts'
 import { decodeHead } from './head.ts'

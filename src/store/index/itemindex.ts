@@ -1,4 +1,4 @@
-import type { ByteFilter } from '../record/filter.ts'
+import type { ByteFilter } from '../record/bytefilter.ts'
 import * as layout from '../writer/layout.ts'
 import { decodeHead, encodeHead } from './head.ts'
 import { KIND, keyOfBytes } from './keys.ts'

@@ -1,4 +1,4 @@
-import type { ByteFilter } from '../record/filter.ts'
+import type { ByteFilter } from '../record/bytefilter.ts'
 import { KIND, keyOfBytes } from './keys.ts'
 import type { IndexLimits } from './limits.ts'
 import type { Part, Postings } from './part.ts'

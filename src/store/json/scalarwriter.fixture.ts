@@ -272,8 +272,8 @@ export class ScalarWriter implements JsonWriter {
     this.#sharedIndex = transactionIndex
   }
 
-  #key(name: (typeof LOG_KEYS)[number]): void {
-    this.#text.literal(LOG_LITERALS[name])
+  #key(name: string): void {
+    this.#text.literal(LOG_LITERALS.get(name)!) // a key of a log
   }
 
   #u32(at: number): number {
@@ -294,7 +294,7 @@ const FALSE_TEXT = bytesOf('false')
 const KINDS = TAGS.map(({ kind }) => kind)
 /** By tag; empty for hidden fields. */
 const KEY_LITERALS = TAGS.map(({ key }) => (key === '' ? new Uint8Array() : keyLiteral(key)))
-const LOG_LITERALS = Object.fromEntries(LOG_KEYS.map((key) => [key, keyLiteral(key)])) as Record<(typeof LOG_KEYS)[number], Uint8Array> // every key
+const LOG_LITERALS = new Map(LOG_KEYS.map((key) => [key, keyLiteral(key)]))
 
 function keyLiteral(key: string): Uint8Array {
   return bytesOf(`,"${key}":`)

@@ -5,8 +5,8 @@ import { BLANK_HEADER } from '../../eth/header.fixture.ts'
 import { Address, Hash, Hex, Transaction } from '../../eth/index.ts'
 import type { Block, Header, L1Cost, Log, Receipt } from '../../eth/index.ts'
 import { recorded, rebuilt } from '../../../test/op-blocks.fixture.ts'
-import { BlockRecord, Draft, TAGS, encodeBlock, encodeInto } from './index.ts'
-import { DRAFT_CHUNK_BYTES, DRAFT_KEPT_CHUNKS } from './limits.ts'
+import { BlockRecord, RecordArena, TAGS, encodeBlock, encodeBlockInto } from './index.ts'
+import { ARENA_CHUNK_BYTES, ARENA_KEPT_CHUNKS } from './limits.ts'
 import { bloomOfBits, chainBlocks, hasVectors, importedBlocks, someBlock, someTransaction } from './record.fixture.ts'
 
 const RUNS = { seed: 4, numRuns: 300 }
@@ -238,7 +238,7 @@ describe('encoding refuses', () => {
 })
 
 describe('a draft', () => {
-  const large = blockOf({ ...TRANSFER, data: new Uint8Array(DRAFT_CHUNK_BYTES).fill(7) })
+  const large = blockOf({ ...TRANSFER, data: new Uint8Array(ARENA_CHUNK_BYTES).fill(7) })
   const topics = Array.from({ length: 700 }, (_, i) => Hash.fromBigint(BigInt(i)))
   const blocks = [
     blockOf(TRANSFER),
@@ -251,27 +251,27 @@ describe('a draft', () => {
   const expected = [...blocks, many].map(encodeBlock)
 
   test('keeps record beside record until it is cleared, and then makes the same of others', () => {
-    const draft = new Draft()
+    const draft = new RecordArena()
     for (let round = 0; round < 3; round++) {
-      const records = [...blocks, many].map((block) => encodeInto(draft, block))
+      const records = [...blocks, many].map((block) => encodeBlockInto(draft, block))
       expect(records.map((record, i) => Buffer.compare(record, expected[i]!))).toEqual(expected.map(() => 0))
       draft.clear()
     }
-    expect(encodeInto(draft, many)).toEqual(expected.at(-1))
+    expect(encodeBlockInto(draft, many)).toEqual(expected.at(-1))
   })
 
   test('fills its chunks to the last byte, and gives a larger record memory of its own', () => {
-    const draft = new Draft()
-    const keep = (size: number): Uint8Array => draft.keep(new Uint8Array(size).fill(size))
+    const draft = new RecordArena()
+    const keep = (size: number): Uint8Array => draft.add(new Uint8Array(size).fill(size))
     const sizes = [
-      DRAFT_CHUNK_BYTES - 9,
+      ARENA_CHUNK_BYTES - 9,
       9,
       9,
-      DRAFT_CHUNK_BYTES - 9,
+      ARENA_CHUNK_BYTES - 9,
       1,
-      DRAFT_CHUNK_BYTES,
-      DRAFT_CHUNK_BYTES + 1,
-      DRAFT_CHUNK_BYTES - 1,
+      ARENA_CHUNK_BYTES,
+      ARENA_CHUNK_BYTES + 1,
+      ARENA_CHUNK_BYTES - 1,
       2,
     ]
     const kept = sizes.map(keep)
@@ -281,17 +281,17 @@ describe('a draft', () => {
   })
 
   test('uses its chunks again, and lets those go that a long wait has made', () => {
-    const draft = new Draft()
-    const buffers = () => Array.from({ length: DRAFT_KEPT_CHUNKS + 1 }, () => draft.keep(new Uint8Array(DRAFT_CHUNK_BYTES)).buffer)
+    const draft = new RecordArena()
+    const buffers = () => Array.from({ length: ARENA_KEPT_CHUNKS + 1 }, () => draft.add(new Uint8Array(ARENA_CHUNK_BYTES)).buffer)
     const before = buffers()
     draft.clear()
-    expect(buffers().map((buffer, i) => buffer === before[i])).toEqual(before.map((_, i) => i < DRAFT_KEPT_CHUNKS))
+    expect(buffers().map((buffer, i) => buffer === before[i])).toEqual(before.map((_, i) => i < ARENA_KEPT_CHUNKS))
   })
 
   test('goes on after a block that it could not take', () => {
-    const draft = new Draft()
-    expect(() => encodeInto(draft, blockOf({ ...TRANSFER, value: -1n }))).toThrow(RangeError)
-    expect(encodeInto(draft, many)).toEqual(expected.at(-1))
+    const draft = new RecordArena()
+    expect(() => encodeBlockInto(draft, blockOf({ ...TRANSFER, value: -1n }))).toThrow(RangeError)
+    expect(encodeBlockInto(draft, many)).toEqual(expected.at(-1))
   })
 })
 

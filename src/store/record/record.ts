@@ -1,16 +1,19 @@
 import { crc32 } from 'node:zlib'
 import type { Payment, PlacedLog } from '../../chain/index.ts'
+import { WIRE_OBJECTS } from '../../eth/index.ts'
 import type { Block, Hash, Header } from '../../eth/index.ts'
 import * as layout from '../writer/layout.ts'
 import { decodeBlock, decodeHeader, decodePayments, logAt } from './decode.ts'
-import { Fields, hashAt, u64At, viewOf } from './fields.ts'
-import type { ByteFilter } from './filter.ts'
-import { Tag } from './tags.ts'
+import { FieldReader, hashAt, u64At, viewOf } from './fieldreader.ts'
+import type { ByteFilter } from './bytefilter.ts'
+import { tagOf } from './fieldtags.ts'
 
 /** The number of this layout; a record of another one is refused. It is not under the checksum: no flipped bit makes it an older one. */
 const FORMAT = 4
 /** Read as well: the same, but that a bloom with a bit stands whole there, and the receiver in the receipt once more. */
 const OLDER_FORMAT = 2
+
+const NONCE = tagOf(WIRE_OBJECTS.transaction, 'nonce')
 
 /** `pcb` and the format's number, little-endian. */
 export const MAGIC = 0x62_63_70 | (FORMAT << 24)
@@ -79,9 +82,9 @@ export class BlockRecord {
 
   /** As JSON shows it: a deposit's is what it ran with. Throws RangeError as above. */
   nonceOf(index: number): bigint {
-    const fields = new Fields(this.bytes)
+    const fields = new FieldReader(this.bytes)
     fields.open(this.#u32(this.#row(index) + layout.T_FIELDS))
-    return fields.quantity(Tag.nonce)
+    return fields.quantity(NONCE)
   }
 
   /** The index of the transaction that emitted a log. Throws RangeError when the block has no such log. */

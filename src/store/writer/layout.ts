@@ -178,13 +178,13 @@ export const LISTED_LOGS: i32 = 2
 
 // --- the linear memory of sheet.ts, in which a record is made, written by src/store/record/pen.ts ---------------------------------------
 
-/** addresses and hashes that wait to be put into the record, at most SHEET_TEXTS */
-export const SHEET_TEXTS: i32 = 256
+/** addresses and hashes that wait to be put into the record, at most SCRATCH_TEXTS */
+export const SCRATCH_TEXTS: i32 = 256
 /** u32 each: where its bytes go, how many they are (20 or 32) */
-export const SHEET_PLACES: usize = 4096
+export const SCRATCH_TARGETS: usize = 4096
 /** 256 bytes: the bloom that is to be put into the record */
-export const SHEET_BLOOM: usize = 8192
+export const SCRATCH_BLOOM: usize = 8192
 /** the texts, 0x included, one behind the other */
-export const SHEET_LETTERS: usize = 16384
+export const SCRATCH_HEX: usize = 16384
 /** the record; memory grows with it */
-export const SHEET_RECORD: usize = 65536
+export const SCRATCH_RECORD: usize = 65536

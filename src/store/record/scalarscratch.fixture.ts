@@ -1,29 +1,29 @@
-import { BLOOM_BYTES, BLOOM_MAX_BITS, BLOOM_WHOLE, SHEET_BLOOM, SHEET_LETTERS, SHEET_PLACES, SHEET_RECORD } from '../writer/layout.ts'
-import type { Sheet } from './sheet.ts'
+import { BLOOM_BYTES, BLOOM_MAX_BITS, BLOOM_WHOLE, SCRATCH_BLOOM, SCRATCH_HEX, SCRATCH_TARGETS, SCRATCH_RECORD } from '../writer/layout.ts'
+import type { ScratchMemory } from './scratchmemory.ts'
 
 /** What writer/sheet.ts does, in plain words: what that is compared with. */
-export class PlainSheet implements Sheet {
+export class ScalarScratchMemory implements ScratchMemory {
   readonly memory = new PlainMemory()
 
-  putTexts(count: number): number {
+  decodeHex(count: number): number {
     const { view } = this.memory
-    let from = SHEET_LETTERS
-    for (let i = 0, place = SHEET_PLACES; i < count; i++, place += 8) {
+    let from = SCRATCH_HEX
+    for (let i = 0, place = SCRATCH_TARGETS; i < count; i++, place += 8) {
       const size = view.getUint32(place + 4, true)
       putBytes(view, view.getUint32(place, true), from + 2, size)
       from += 2 + 2 * size
     }
-    return from - SHEET_LETTERS
+    return from - SCRATCH_HEX
   }
 
-  putBloom(to: number): number {
+  encodeBloom(to: number): number {
     const { bytes } = this.memory
-    return putBloom(bytes.subarray(SHEET_BLOOM, SHEET_BLOOM + BLOOM_BYTES), bytes, to)
+    return encodeBloom(bytes.subarray(SCRATCH_BLOOM, SCRATCH_BLOOM + BLOOM_BYTES), bytes, to)
   }
 }
 
 class PlainMemory {
-  bytes = new Uint8Array(SHEET_RECORD + 2 ** 20)
+  bytes = new Uint8Array(SCRATCH_RECORD + 2 ** 20)
   view = new DataView(this.bytes.buffer)
 
   get buffer(): ArrayBuffer {
@@ -56,7 +56,7 @@ function pairOf(letters: number): number {
 }
 
 /** Writes it to `to`, from `at` on, where there is room for it whole. Answers where it ends. */
-function putBloom(bloom: Uint8Array, to: Uint8Array, at: number): number {
+function encodeBloom(bloom: Uint8Array, to: Uint8Array, at: number): number {
   let end = at + 1
   for (let place = 0; place < BLOOM_BYTES; place++) {
     for (let left = bloom[place]!; left !== 0; end += 2) {

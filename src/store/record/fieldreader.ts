@@ -1,47 +1,47 @@
 import { Address, Hash } from '../../eth/index.ts'
 import { ADDRESS, BLOOM, BYTES, END, HASH, HASHES, HIDDEN, OBJECTS, QUANTITY } from '../writer/layout.ts'
 import { bloomAt, bloomSize } from './bloom.ts'
-import { TAGS } from './tags.ts'
+import { TAGS } from './fieldtags.ts'
 
-/** The fields of one object of a record, found in one pass over it and read by their tags. What it reads lies in the record, uncopied. */
-export class Fields {
+/** Reads the fields of one object of a record by tag, after one pass over it. Byte arrays are views into the record. */
+export class FieldReader {
   readonly #bytes: Uint8Array
   readonly #view: DataView
-  /** where the payload of each tag begins; 0: the object has no such field */
-  readonly #places = new Int32Array(TAGS.length)
+  /** by tag: where the payload begins; 0 for an absent field */
+  readonly #offsets = new Int32Array(TAGS.length)
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes
     this.#view = viewOf(bytes)
   }
 
-  /** Takes up the object that begins at `at`. Answers where it ends. */
+  /** Switches to the object that begins at `at`. Returns its end. */
   open(at: number): number {
-    this.#places.fill(0)
+    this.#offsets.fill(0)
     for (;;) {
       const tag = this.#bytes[at++] ?? END
       if (tag === END) return at
-      this.#places[tag] = at
+      this.#offsets[tag] = at
       at += payloadSize(KINDS[tag] ?? END, this.#bytes, this.#view, at)
     }
   }
 
   has(tag: number): boolean {
-    return this.#places[tag] !== 0
+    return this.#offsets[tag] !== 0
   }
 
   hash(tag: number): Hash {
-    return hashAt(this.#bytes, this.#place(tag))
+    return hashAt(this.#bytes, this.#offset(tag))
   }
 
   address(tag: number): Address {
-    return addressAt(this.#bytes, this.#place(tag))
+    return addressAt(this.#bytes, this.#offset(tag))
   }
 
   quantity(tag: number): bigint {
-    const at = this.#place(tag)
+    const at = this.#offset(tag)
     const size = this.#bytes[at]!
-    // Words are read so that they end with the integer. What lies before it, at least a record's head, is cut off.
+    // The words read end where the integer ends; the bytes before it, which the record's head guarantees, are cut off.
     const end = at + 1 + size
     if (size <= 8) return BigInt.asUintN(size * 8, this.#view.getBigUint64(end - 8))
     const low = (this.#view.getBigUint64(end - 16) << 64n) | this.#view.getBigUint64(end - 8)
@@ -50,60 +50,43 @@ export class Fields {
     return BigInt.asUintN(size * 8, (high << 128n) | low)
   }
 
-  /** A quantity that was made of a number. */
+  /** A quantity below 2^53. */
   number(tag: number): number {
-    const at = this.#place(tag)
+    const at = this.#offset(tag)
     let value = 0
     for (let i = at + 1; i <= at + this.#bytes[at]!; i++) value = value * 256 + this.#bytes[i]!
     return value
   }
 
-  /** Of a field of bytes or a hidden one. */
   bytes(tag: number): Uint8Array {
-    const at = this.#place(tag)
+    const at = this.#offset(tag)
     return bytesAt(this.#bytes, at + 4, this.#view.getUint32(at, true))
   }
 
   bloom(tag: number): Uint8Array {
-    return bloomAt(this.#bytes, this.#place(tag))
+    return bloomAt(this.#bytes, this.#offset(tag))
   }
 
   hashes(tag: number): readonly Hash[] {
-    const at = this.#place(tag)
+    const at = this.#offset(tag)
     return Array.from({ length: this.#view.getUint32(at, true) }, (_, i) => hashAt(this.#bytes, at + 4 + i * 32))
   }
 
-  /** `read` reads one object of the list from `each`, which is another one over the same record. */
-  objects<T>(tag: number, each: Fields, read: (each: Fields) => T): readonly T[] {
-    let at = this.#place(tag)
+  /** Reads a list of objects: opens `each`, which reads the same record, at every item, then calls `read`. */
+  objects<T>(tag: number, each: { open(at: number): number }, read: () => T): readonly T[] {
+    let at = this.#offset(tag)
     const count = this.#view.getUint32(at, true)
     at += 4
     const values: T[] = []
     for (let i = 0; i < count; i++) {
       at = each.open(at)
-      values.push(read(each))
+      values.push(read())
     }
     return values
   }
 
-  hashOrNull(tag: number): Hash | null {
-    return this.has(tag) ? this.hash(tag) : null
-  }
-
-  addressOrNull(tag: number): Address | null {
-    return this.has(tag) ? this.address(tag) : null
-  }
-
-  quantityOrNull(tag: number): bigint | null {
-    return this.has(tag) ? this.quantity(tag) : null
-  }
-
-  numberOrNull(tag: number): number | null {
-    return this.has(tag) ? this.number(tag) : null
-  }
-
-  #place(tag: number): number {
-    const at = this.#places[tag]!
+  #offset(tag: number): number {
+    const at = this.#offsets[tag]!
     if (at === 0) throw new RangeError(`an object of a record has no ${TAGS[tag]?.key || `field ${tag}`}`)
     return at
   }
@@ -111,7 +94,7 @@ export class Fields {
 
 const KINDS = Uint8Array.from(TAGS, ({ kind }) => kind)
 
-/** Of kinds whose payload always has the same size; kinds without one are 0. */
+/** By kind; 0 for kinds without payload. */
 const FIXED_SIZES = new Uint8Array(32)
 FIXED_SIZES[HASH] = 32
 FIXED_SIZES[ADDRESS] = 20
@@ -133,13 +116,13 @@ function objectsSize(bytes: Uint8Array, view: DataView, start: number): number {
   return at - start
 }
 
-// --- what has a fixed place ------------------------------------------------------------------------------------------------------------------
+// --- values at a fixed offset ------------------------------------------------------------------------------------------------------------------
 
 export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-/** A u64 that is a safe integer. */
+/** Reads a u64 below 2^53. */
 export function u64At(view: DataView, at: number): number {
   return view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32
 }
@@ -152,7 +135,7 @@ export function addressAt(bytes: Uint8Array, at: number): Address {
   return Address.from(bytes.subarray(at, at + 20))
 }
 
-/** Never a Buffer, whatever the record is. */
+/** Returns a Uint8Array even if the record is a Buffer. */
 export function bytesAt(bytes: Uint8Array, at: number, size: number): Uint8Array {
   return new Uint8Array(bytes.buffer, bytes.byteOffset + at, size)
 }

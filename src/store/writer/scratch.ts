@@ -1,11 +1,11 @@
 // Puts into a record what its host would do byte by byte: hex as bytes, blooms as the places of their bits. The host writes the rest itself.
 
-import { BLOOM_BYTES, BLOOM_MAX_BITS, BLOOM_WHOLE, SHEET_BLOOM, SHEET_LETTERS, SHEET_PLACES } from './layout'
+import { BLOOM_BYTES, BLOOM_MAX_BITS, BLOOM_WHOLE, SCRATCH_BLOOM, SCRATCH_HEX, SCRATCH_TARGETS } from './layout'
 
-/** The first `count` texts at SHEET_LETTERS, to their places. Answers how many letters they should have had. */
-export function putTexts(count: i32): i32 {
-  let from = SHEET_LETTERS
-  for (let place = SHEET_PLACES, end = place + 8 * <usize>count; place < end; place += 8) {
+/** The first `count` texts at SCRATCH_HEX, to their places. Answers how many letters they should have had. */
+export function decodeHex(count: i32): i32 {
+  let from = SCRATCH_HEX
+  for (let place = SCRATCH_TARGETS, end = place + 8 * <usize>count; place < end; place += 8) {
     const to = <usize>load<u32>(place)
     const size = <usize>load<u32>(place, 4)
     put16(from + 2, to)
@@ -13,18 +13,18 @@ export function putTexts(count: i32): i32 {
     put16(from + 2 * size - 30, to + size - 16)
     from += 2 + 2 * size
   }
-  return <i32>(from - SHEET_LETTERS)
+  return <i32>(from - SCRATCH_HEX)
 }
 
-/** The bloom at SHEET_BLOOM (BLOOM of layout.ts). Answers where it ends. */
-export function putBloom(to: usize): usize {
+/** The bloom at SCRATCH_BLOOM (BLOOM of layout.ts). Answers where it ends. */
+export function encodeBloom(to: usize): usize {
   const first = to + 1
   const last = first + 2 * BLOOM_MAX_BITS
   let end = first
   for (let at: usize = 0; at < <usize>BLOOM_BYTES; at += 64) {
-    for (let filled = filledOf(SHEET_BLOOM + at); filled != 0; filled &= filled - 1) {
+    for (let filled = filledOf(SCRATCH_BLOOM + at); filled != 0; filled &= filled - 1) {
       const place = at + <usize>ctz(filled)
-      for (let bits = <u32>load<u8>(SHEET_BLOOM + place) << 24; bits != 0; end += 2) {
+      for (let bits = <u32>load<u8>(SCRATCH_BLOOM + place) << 24; bits != 0; end += 2) {
         if (end == last) return putWhole(to)
         const bit = clz(bits)
         bits ^= 0x8000_0000 >>> bit
@@ -38,7 +38,7 @@ export function putBloom(to: usize): usize {
 
 function putWhole(to: usize): usize {
   store<u8>(to, BLOOM_WHOLE)
-  memory.copy(to + 1, SHEET_BLOOM, BLOOM_BYTES)
+  memory.copy(to + 1, SCRATCH_BLOOM, BLOOM_BYTES)
   return to + 1 + BLOOM_BYTES
 }
 
