@@ -15,8 +15,8 @@ import type { Begun, DevAccount, Loaded, PocketchainOptions, Sponsor } from './r
 import { DevAccounts, Workers, createRpc, memoryRecords, nodeThreads } from './rpc/index.ts'
 import type { NodeRpc, Records, Rpc, RpcRequest } from './rpc/index.ts'
 import type { ListenOptions, Served, Server } from './server/index.ts'
-import { MemoryShelf, ShelfError, Store, mergeAccounts, openLmdb, stateFileText } from './store/index.ts'
-import type { Shelf } from './store/index.ts'
+import { MemoryStorage, StorageError, Store, mergeAccounts, openLmdb, stateFileText } from './store/index.ts'
+import type { StorageBackend } from './store/index.ts'
 import { Publisher } from './stream/index.ts'
 import type { Wallet } from './wallet/index.ts'
 
@@ -58,7 +58,7 @@ const WORKERS = 4
 
 /**
  * Starts a chain. Throws GenesisError, ImportError, StateFileError or DecodeError for files that cannot be used, RangeError for options that cannot, and
- * ShelfError, OtherGenesis, StateRootMismatch, UnreadableJournal, CorruptRecord or CorruptSection for a directory that cannot.
+ * StorageError, OtherGenesis, StateRootMismatch, UnreadableJournal, CorruptRecord or CorruptSection for a directory that cannot.
  */
 export async function createPocketchain(options: PocketchainOptions = {}): Promise<Pocketchain> {
   if (options.tier1 !== undefined) configureTier1({ mode: options.tier1 })
@@ -71,7 +71,7 @@ export async function createPocketchain(options: PocketchainOptions = {}): Promi
   }
 }
 
-async function started(given: PocketchainOptions, shelf: Shelf): Promise<Pocketchain> {
+async function started(given: PocketchainOptions, shelf: StorageBackend): Promise<Pocketchain> {
   const { onNote = writeNote, onError = writeError } = given
   const options: Begun = { ...given, onNote, onError, genesisCalls: await genesisCallsOf(given) }
   const accounts = accountsOf(options)
@@ -132,13 +132,13 @@ function bundlerOf(options: Begun, rpc: Rpc, beside: Beside): Promise<Bundler> {
   return beside.bundler
 }
 
-/** A genesis block does not tell its chain id, and transactions signed for another one would be replayed. Throws ShelfError. */
+/** A genesis block does not tell its chain id, and transactions signed for another one would be replayed. Throws StorageError. */
 function assertChainId({ records, height }: Store, chainId: number): void {
   const stored = records.get(CHAIN_ID_RECORD)
   const kept = stored === null ? null : Buffer.from(stored).toString()
   if (kept === null || height < 0) records.put(CHAIN_ID_RECORD, Buffer.from(String(chainId)))
   else if (kept !== String(chainId)) {
-    throw new ShelfError(
+    throw new StorageError(
       'foreign',
       `the directory holds the chain ${kept}, not ${chainId}; start it with --chain-id ${kept}, or choose another one`,
     )
@@ -148,11 +148,11 @@ function assertChainId({ records, height }: Store, chainId: number): void {
 const CHAIN_ID_RECORD = 'chain id'
 
 /** The library of the disk is loaded by those who want one. */
-async function shelfOf({ data, prune, stateHistory }: PocketchainOptions): Promise<Shelf> {
+async function shelfOf({ data, prune, stateHistory }: PocketchainOptions): Promise<StorageBackend> {
   if (data === undefined) {
     if (prune !== undefined)
       throw new RangeError('prune is for a chain that is kept in a directory; without one, stateHistory says what stays')
-    return new MemoryShelf()
+    return new MemoryStorage()
   }
   if (stateHistory !== undefined)
     throw new RangeError('stateHistory is for a chain in memory; of one that is kept in a directory, prune says what stays')

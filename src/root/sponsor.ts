@@ -1,7 +1,7 @@
 import type { Paymaster } from '../paymaster/index.ts'
 import { memoryRecords } from '../rpc/index.ts'
 import type { Records, Rpc } from '../rpc/index.ts'
-import { ShelfError } from '../store/index.ts'
+import { StorageError } from '../store/index.ts'
 import type { Begun } from './options.ts'
 import { sponsorKeys } from './keys.ts'
 
@@ -38,14 +38,14 @@ export async function sponsorOf(options: Begun, rpc: Rpc, kept: Records): Promis
   }
 }
 
-/** Before anything is written: throws ShelfError for a ledger that a newer program keeps, or nobody can read. */
+/** Before anything is written: throws StorageError for a ledger that a newer program keeps, or nobody can read. */
 export async function assertLedger(records: Records): Promise<void> {
   if (!hasPromised(records)) return
   const { LedgerFormat, UnreadableLedger } = await import('../paymaster/index.ts')
   try {
     LedgerFormat.assert(records)
   } catch (error) {
-    throw error instanceof UnreadableLedger ? new ShelfError(error.reason, error.message, error) : error
+    throw error instanceof UnreadableLedger ? new StorageError(error.reason, error.message, error) : error
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Clock, Genesis } from '../chain/index.ts'
 import type { WriteSet } from '../evm/index.ts'
-import { StateFileError, layOn, layered, readStateFile, stateOf } from '../store/index.ts'
-import type { Shelf, StateFile } from '../store/index.ts'
+import { StateFileError, storeBlocks, overlayState, readStateFile, writeSetOf } from '../store/index.ts'
+import type { StorageBackend, StateFile } from '../store/index.ts'
 import { genesisOf } from './genesis.ts'
 import type { Begun } from './options.ts'
 import type { DevAccount } from './keys.ts'
@@ -17,7 +17,7 @@ export interface Loaded {
 }
 
 /** Lays the file's blocks on the shelf, if it has any that can be. Throws StateFileError, and RangeError for a shelf that is not empty. */
-export function loadedOf(options: Begun, accounts: readonly DevAccount[], clock: Clock, shelf: Shelf): Loaded | null {
+export function loadedOf(options: Begun, accounts: readonly DevAccount[], clock: Clock, shelf: StorageBackend): Loaded | null {
   const { stateFile, chainId, onNote } = options
   if (stateFile === undefined) return null
   if (shelf.height >= 0)
@@ -35,8 +35,8 @@ export function loadedOf(options: Begun, accounts: readonly DevAccount[], clock:
   const records = file.own?.records ?? file.anvil?.records
   if (records === undefined) return over
   const genesis = file.own?.genesis ?? genesisOf(told === null ? options : { ...options, chainId: told }, accounts, clock)
-  const headState = file.own === null ? layered(genesis.state, stateOf(file.accounts)) : stateOf(file.accounts, true)
-  if (layOn(shelf, records, genesis, headState)) return { genesis, headState: shelf.state === null ? headState : null, accounts: [] }
+  const headState = file.own === null ? overlayState(genesis.state, writeSetOf(file.accounts)) : writeSetOf(file.accounts, true)
+  if (storeBlocks(shelf, records, genesis, headState)) return { genesis, headState: shelf.state === null ? headState : null, accounts: [] }
   note('the data directory takes only chains that began here')
   return over
 }

@@ -1,6 +1,6 @@
 import { RewoundState } from '../chain/index.ts'
 import type { LogFilter, View } from '../chain/index.ts'
-import { CutOff } from '../store/index.ts'
+import { BlockRemoved } from '../store/index.ts'
 import { logJson } from './json.ts'
 
 /** Logs of sealed blocks from…to as chunks of one JSON array, read as they are asked for. Throws RewoundState when blocks are taken back meanwhile. */
@@ -33,6 +33,6 @@ function* whileTheyStand(view: View, chunks: Iterable<Uint8Array>): Generator<Ui
   try {
     yield* chunks
   } catch (error) {
-    throw error instanceof CutOff ? new RewoundState(view.version) : error
+    throw error instanceof BlockRemoved ? new RewoundState(view.version) : error
   }
 }

@@ -6,10 +6,10 @@ import { Address, Bloom, Hash, Header, Transaction } from '../eth/index.ts'
 import type { Block, Log } from '../eth/index.ts'
 import type { Account, WriteSet } from '../evm/index.ts'
 import { BLANK_HEADER } from '../eth/header.fixture.ts'
-import { CutOff, MemoryShelf, Store, openLmdb } from './index.ts'
-import type { Shelf } from './index.ts'
+import { BlockRemoved, MemoryStorage, Store, openLmdb } from './index.ts'
+import type { StorageBackend } from './index.ts'
 import { encodeBlock } from './record/index.ts'
-import { SHELF_FORMAT } from './shelf/index.ts'
+import { STORAGE_FORMAT } from './storage/index.ts'
 
 const A = Address.from(`0x${'a1'.repeat(20)}`)
 const B = Address.from(`0x${'b2'.repeat(20)}`)
@@ -17,15 +17,15 @@ const [T0, T1, T2] = [hash(0), hash(1), hash(2)]
 const EVERYTHING = { addresses: null, topics: [] }
 
 const folders: string[] = []
-const shelves: Shelf[] = []
+const shelves: StorageBackend[] = []
 
 afterAll(async () => {
   await Promise.all(shelves.map((shelf) => shelf.close()))
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
 })
 
-const KINDS: Readonly<Record<string, () => Promise<Shelf>>> = {
-  memory: async () => new MemoryShelf(),
+const KINDS: Readonly<Record<string, () => Promise<StorageBackend>>> = {
+  memory: async () => new MemoryStorage(),
   lmdb: () => {
     const folder = mkdtempSync(join(tmpdir(), 'pocketchain-store-'))
     folders.push(folder)
@@ -60,7 +60,7 @@ describe.each(Object.entries(KINDS))('the store on a shelf of %s', (_, open) => 
     expect([store.byNumber(0)?.hash, shelf.meta]).toEqual([genesis!.hash, meta])
     store.append(one!, NO_WRITES)
     store.flush()
-    expect(shelf.meta).toEqual({ format: SHELF_FORMAT, genesisHash: genesis!.hash })
+    expect(shelf.meta).toEqual({ format: STORAGE_FORMAT, genesisHash: genesis!.hash })
     expect([store.byNumber(0), store.byNumber(1)]).toMatchObject([{ hash: genesis!.hash }, { hash: one!.hash }])
   })
 
@@ -201,7 +201,7 @@ describe.each(Object.entries(KINDS))('the store on a shelf of %s', (_, open) => 
     for (const text of [untouched, cut]) expect(text.next().done).toBe(false)
     store.truncate(30)
     store.flush()
-    expect(() => cut.next()).toThrow(CutOff)
+    expect(() => cut.next()).toThrow(BlockRemoved)
     expect(untouched.next().done).toBe(false)
   })
 

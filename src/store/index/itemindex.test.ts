@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { ByteFilter } from '../record/bytefilter.ts'
 import { recordOf, valueOf } from './chain.fixture.ts'
 import type { PlainBlock, PlainLog } from './chain.fixture.ts'
-import { decodeHead } from './head.ts'
+import { decodeHeader } from './sectionheader.ts'
 import { CorruptSection, INDEX_LIMITS, ItemIndex } from './index.ts'
 import type { IndexChanges, IndexLimits, PageSource } from './index.ts'
 
@@ -20,7 +20,7 @@ const SMALL: IndexLimits = {
   stepUnits: 5,
   mergePace: 1.5,
   windowItems: 25,
-  windowPlaces: 2,
+  windowPositions: 2,
   scanItems: 0,
   probeCost: 0,
   candidateCost: 0,
@@ -141,7 +141,7 @@ function checkQuery(world: World, filter: ByteFilter, from: number, to: number):
   expect(world.index.count(filter, from, to)).toBeGreaterThanOrEqual(expected.length)
   if (filter.addresses === null && filter.topics.every((values) => values === null)) {
     expect(world.index.find(filter, from, to)).toBe('scan')
-    expect([...world.index.blocksWithLogs(from, to)]).toEqual([...new Set(expected.map((place) => Number(place.split('/')[0])))])
+    expect([...world.index.blocksWithLogs(from, to)]).toEqual([...new Set(expected.map((position) => Number(position.split('/')[0])))])
     expect(world.index.count(filter, from, to)).toBe(expected.length)
   } else expect(answers(world, filter, from, to).true).toEqual(expected)
 }
@@ -158,7 +158,7 @@ function checkItems({ index, blocks }: World): void {
     for (const [i, transaction] of transactions.entries()) {
       const found = [...index.transactions(transaction)]
       check(
-        found.some((place) => place.block === number && place.index === i),
+        found.some((position) => position.block === number && position.index === i),
         `transaction ${i} of ${number}`,
       )
     }
@@ -299,7 +299,7 @@ describe('an item index', () => {
     expect(world.saved.heads.size).toBeLessThan(40)
     expect(world.saved.pages.size - world.saved.heads.size).toBeLessThanOrEqual(4)
     for (const [id, head] of world.saved.heads) {
-      const { items, starts } = decodeHead(head, id)
+      const { items, starts } = decodeHeader(head, id)
       expect(items).toBeLessThanOrEqual(sizes.sectionItems)
       expect(starts.length).toBeLessThanOrEqual(sizes.sectionBlocks)
     }
@@ -417,7 +417,7 @@ describe('an item index', () => {
       world.save()
     }
     for (const transactions of [35, 30, ...Array<number>(60).fill(1)]) append(transactions)
-    const levels = Array.from(world.saved.heads, ([id, head]) => decodeHead(head, id))
+    const levels = Array.from(world.saved.heads, ([id, head]) => decodeHeader(head, id))
       .toSorted((a, b) => a.firstItem - b.firstItem)
       .map(({ level }) => level)
     expect(levels).toEqual(levels.toSorted((a, b) => b - a))
@@ -480,7 +480,7 @@ describe('a damaged section', () => {
     expect(() => damaged(cut)).toThrow(CorruptSection)
   })
 
-  it('is told when pages have changed places or are cut short', () => {
+  it('is told when pages have changed positions or are cut short', () => {
     const swap = ({ pages }: Saved): void => {
       for (const list of pages.values()) list.set(0, list.get(1)!)
     }
@@ -498,7 +498,7 @@ describe('a damaged section', () => {
     let lost = Infinity
     const index = damaged(({ pages, heads }) => {
       for (const [id, head] of heads) {
-        const { level, firstBlock } = decodeHead(head, id)
+        const { level, firstBlock } = decodeHeader(head, id)
         if (level > 0) continue
         for (const page of pages.get(id)!.values()) page[20]! ^= 1
         lost = Math.min(lost, firstBlock)

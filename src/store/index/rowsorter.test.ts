@@ -6,7 +6,7 @@ const word = fc.integer({ min: 0, max: 0xffff_ffff })
 /** All over, all alike, and alike in their upper bits. */
 const high = fc.oneof(word, fc.constantFrom(0, 7, 0xffff_ffff), fc.integer({ min: 0x1234_0000, max: 0x1234_ffff }))
 
-it('sorts rows by key and place, whatever they are', () => {
+it('sorts rows by key and position, whatever they are', () => {
   const sorter = new RowSorter()
   fc.assert(
     fc.property(fc.array(fc.tuple(word, high), { maxLength: 600 }), (pairs) => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { recordOf, valueOf } from './chain.fixture.ts'
 import { KIND, keyOfBytes } from './keys.ts'
-import { Places } from './places.ts'
+import { PositionList } from './positionlist.ts'
 import { Tail } from './tail.ts'
 
 test('a tail finds every item whenever its table has grown', () => {
@@ -13,9 +13,9 @@ test('a tail finds every item whenever its table has grown', () => {
     tail.append(new DataView(record.buffer, record.byteOffset, record.length))
   }
   for (const [number, hash] of hashes.entries()) {
-    const places = new Places()
-    tail.read({ key: keyOfBytes(KIND.block, hash) }, 0, hashes.length, places)
-    expect([...places.view()]).toContain(number)
+    const positions = new PositionList()
+    tail.read({ key: keyOfBytes(KIND.block, hash) }, 0, hashes.length, positions)
+    expect([...positions.view()]).toContain(number)
   }
 })
 

@@ -1,7 +1,7 @@
 import type { LogFilter } from '../../chain/index.ts'
 import { Hex } from '../../eth/index.ts'
 
-/** A LogFilter in bytes: null accepts anything, also that a log has no topic there; an empty list accepts nothing. */
+/** A LogFilter in bytes. `null` accepts any value and absence; an empty list accepts nothing. */
 export interface ByteFilter {
   /** 20 bytes each */
   readonly addresses: readonly Uint8Array[] | null
@@ -9,7 +9,7 @@ export interface ByteFilter {
   readonly topics: readonly (readonly Uint8Array[] | null)[]
 }
 
-/** Matches what `matches` of the chain does with the filter itself. */
+/** Accepts the same logs as `matches` of the chain. */
 export function byteFilter({ addresses, topics }: LogFilter): ByteFilter {
   return { addresses: accepted(addresses), topics: topics.map(accepted) }
 }

@@ -1,7 +1,7 @@
 import { BLOOM_BYTES, BLOOM_MAX_BITS, BLOOM_WHOLE, SCRATCH_BLOOM, SCRATCH_HEX, SCRATCH_TARGETS, SCRATCH_RECORD } from '../writer/layout.ts'
 import type { ScratchMemory } from './scratchmemory.ts'
 
-/** What writer/sheet.ts does, in plain words: what that is compared with. */
+/** Scratch memory in scalar TypeScript: the oracle for writer/scratch.ts. */
 export class ScalarScratchMemory implements ScratchMemory {
   readonly memory = new PlainMemory()
 
@@ -41,21 +41,21 @@ class PlainMemory {
 
 const PAGE_BYTES = 2 ** 16
 
-/** Those that the letters from `from` on spell, four at a time: an address and a hash have so many. */
+/** Decodes hex digits from `from` on, four at a time: addresses and hashes have a multiple of four. */
 function putBytes(view: DataView, to: number, from: number, size: number): void {
   for (const end = to + size; to < end; to += 4, from += 8) {
     view.setUint32(to, pairOf(view.getUint32(from, true)) | (pairOf(view.getUint32(from + 4, true)) << 16), true)
   }
 }
 
-/** The two bytes of four letters, in their order. A letter above 9 has bit 6, and is 9 more than its low four bits. */
+/** Decodes four hex digits to two bytes. A letter has bit 6 set and is 9 more than its low four bits. */
 function pairOf(letters: number): number {
   const digits = (letters & 0x0f0f0f0f) + ((letters >>> 6) & 0x01010101) * 9
   const bytes = (digits << 4) | (digits >>> 8)
   return (bytes & 0xff) | ((bytes >>> 8) & 0xff00)
 }
 
-/** Writes it to `to`, from `at` on, where there is room for it whole. Answers where it ends. */
+/** Encodes a bloom to `to` from `at` on. Returns the end. */
 function encodeBloom(bloom: Uint8Array, to: Uint8Array, at: number): number {
   let end = at + 1
   for (let place = 0; place < BLOOM_BYTES; place++) {

@@ -5,11 +5,11 @@ import { RICH, below, random, signed, testChain, testGenesis } from '../../chain
 import type { Chain } from '../../chain/index.ts'
 import { Address, EMPTY_CODE_HASH, Hash } from '../../eth/index.ts'
 import { BlockRecord } from '../record/index.ts'
-import { MemoryShelf } from '../shelf/index.ts'
+import { MemoryStorage } from '../storage/index.ts'
 import { Store } from '../store.ts'
 import { accountsText } from './accounts.ts'
-import { StateFileError } from './field.ts'
-import { layOn, layered, readStateAccounts, readStateFile, stateFileText, stateOf } from './index.ts'
+import { StateFileError } from './jsonfield.ts'
+import { storeBlocks, overlayState, readStateAccounts, readStateFile, stateFileText, writeSetOf } from './index.ts'
 
 /** What anvil 1.7.1 answered to anvil_dumpState: blocks 0 to 9, transactions of types 0, 1, 2 and 4, two of an impersonated sender, one creation. */
 const ANVIL = readFileSync(new URL('anvil.fixture.hex', import.meta.url))
@@ -34,7 +34,7 @@ function anvilFile(): Parsed {
 }
 
 async function chainOf(blocks: number): Promise<Chain> {
-  const { chain } = testChain('manual', { store: new Store(new MemoryShelf()) })
+  const { chain } = testChain('manual', { store: new Store(new MemoryStorage()) })
   await chain.start()
   for (let nonce = 0; nonce < blocks; nonce++) {
     await chain.submit(signed({ nonce: BigInt(nonce) }))
@@ -244,7 +244,7 @@ describe("a file of anvil's", () => {
 
 describe('a file with a value that was exchanged', () => {
   /** What stands elsewhere in such files, and what never does. */
-  const STRANGERS = [
+  const FOREIGN_FILES = [
     null,
     true,
     -1,
@@ -273,9 +273,9 @@ describe('a file with a value that was exchanged', () => {
     const original = await make()
     for (let round = 0; round < 200; round++) {
       const file = structuredClone(original)
-      const places = placesOf(file).filter(({ key }) => key !== 'traces')
+      const places = valuesOf(file).filter(({ key }) => key !== 'traces')
       const { holder, key } = places[below(next, places.length)]!
-      holder[key] = STRANGERS[below(next, STRANGERS.length)]
+      holder[key] = FOREIGN_FILES[below(next, FOREIGN_FILES.length)]
       try {
         readStateFile(bytesOf(file))
       } catch (error) {
@@ -286,9 +286,9 @@ describe('a file with a value that was exchanged', () => {
 })
 
 /** Every value in it that is not in an account: those are a few kinds, and very many. */
-function placesOf(holder: Parsed): { readonly holder: Parsed; readonly key: string }[] {
+function valuesOf(holder: Parsed): { readonly holder: Parsed; readonly key: string }[] {
   return Object.entries(holder).flatMap(([key, value]: [string, unknown]) => {
-    const inside = typeof value === 'object' && value !== null ? placesOf(value) : []
+    const inside = typeof value === 'object' && value !== null ? valuesOf(value) : []
     return [{ holder, key }, ...(key === 'accounts' || key === 'alloc' ? inside.slice(0, 40) : inside)]
   })
 }
@@ -307,7 +307,7 @@ describe('accounts', () => {
 
   test('without anything in them are none, and slots that are zero are not there', () => {
     const nothing = { nonce: 0n, balance: 0n, code: new Uint8Array(0), storage: new Map([[SLOT, 0n]]) }
-    const state = stateOf([
+    const state = writeSetOf([
       { ...nothing, address: EMPTY },
       { ...nothing, address: CONTRACT, balance: 1n },
     ])
@@ -321,8 +321,8 @@ describe('accounts', () => {
   test('that lie over others hide their storage too', () => {
     const { storage } = testGenesis().state
     const [address] = [...storage.keys()]
-    const upper = stateOf([{ address: address!, nonce: 1n, balance: 1n, code: new Uint8Array(0), storage: new Map() }])
-    const both = layered(testGenesis().state, upper)
+    const upper = writeSetOf([{ address: address!, nonce: 1n, balance: 1n, code: new Uint8Array(0), storage: new Map() }])
+    const both = overlayState(testGenesis().state, upper)
     expect(both.storage.has(address!)).toBe(false)
     expect(both.accounts.get(address!)?.nonce).toBe(1n)
     expect(both.accounts.size).toBe(testGenesis().state.accounts.size)
@@ -356,8 +356,8 @@ describe('accounts', () => {
 test('blocks are laid on a shelf that the store reads', async () => {
   const chain = await chainOf(3)
   const { own, accounts } = readStateFile(Buffer.from(textOf(chain)))
-  const shelf = new MemoryShelf()
-  expect(layOn(shelf, own!.records, own!.genesis, stateOf(accounts, true))).toBe(true)
+  const shelf = new MemoryStorage()
+  expect(storeBlocks(shelf, own!.records, own!.genesis, writeSetOf(accounts, true))).toBe(true)
   const store = new Store(shelf)
   expect(store.height).toBe(3)
   expect(store.byNumber(3)).toEqual(chain.head.view.byNumber(3))

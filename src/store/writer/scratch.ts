@@ -1,22 +1,22 @@
-// Puts into a record what its host would do byte by byte: hex as bytes, blooms as the places of their bits. The host writes the rest itself.
+// SIMD conversions for the record writer: hex to bytes, and blooms to bit positions.
 
 import { BLOOM_BYTES, BLOOM_MAX_BITS, BLOOM_WHOLE, SCRATCH_BLOOM, SCRATCH_HEX, SCRATCH_TARGETS } from './layout'
 
-/** The first `count` texts at SCRATCH_HEX, to their places. Answers how many letters they should have had. */
+/** Converts the first `count` texts at SCRATCH_HEX to bytes at their targets. Returns the length that the texts must have had. */
 export function decodeHex(count: i32): i32 {
   let from = SCRATCH_HEX
   for (let place = SCRATCH_TARGETS, end = place + 8 * <usize>count; place < end; place += 8) {
     const to = <usize>load<u32>(place)
     const size = <usize>load<u32>(place, 4)
     put16(from + 2, to)
-    // the last 16 bytes: of an address they begin with some of the first
+    // the last 16 bytes, which overlap the first 16 of an address
     put16(from + 2 * size - 30, to + size - 16)
     from += 2 + 2 * size
   }
   return <i32>(from - SCRATCH_HEX)
 }
 
-/** The bloom at SCRATCH_BLOOM (BLOOM of layout.ts). Answers where it ends. */
+/** Encodes the bloom at SCRATCH_BLOOM (BLOOM in layout.ts). Returns the end. */
 export function encodeBloom(to: usize): usize {
   const first = to + 1
   const last = first + 2 * BLOOM_MAX_BITS
@@ -42,7 +42,7 @@ function putWhole(to: usize): usize {
   return to + 1 + BLOOM_BYTES
 }
 
-/** Which of 64 bytes have a bit. */
+/** A bit for each of 64 bytes that is not zero. */
 @inline
 function filledOf(at: usize): u64 {
   return filled16(at) | (filled16(at + 16) << 16) | (filled16(at + 32) << 32) | (filled16(at + 48) << 48)
@@ -53,13 +53,13 @@ function filled16(at: usize): u64 {
   return <u64>(<u32>i8x16.bitmask(i8x16.ne(v128.load(at), i8x16.splat(0))))
 }
 
-/** The bytes that 32 letters spell. */
+/** Decodes 32 hex digits. */
 @inline
 function put16(from: usize, to: usize): void {
   v128.store(to, i8x16.narrow_i16x8_u(bytesOf(v128.load(from)), bytesOf(v128.load(from, 16))))
 }
 
-/** Eight, each as u16. A letter above 9 is 9 more than its low four bits. */
+/** Decodes 16 hex digits to eight bytes, each in a u16. A letter is 9 more than its low four bits. */
 @inline
 function bytesOf(letters: v128): v128 {
   const more = v128.and(i8x16.gt_s(letters, i8x16.splat(0x39)), i8x16.splat(9))
