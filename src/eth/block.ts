@@ -8,7 +8,7 @@ import { Rlp, type RlpInput, type RlpItem } from './rlp.ts'
 import { type DecodeOptions, Transaction } from './transaction.ts'
 import { Withdrawal, withdrawalFields } from './withdrawal.ts'
 
-/** A block with everything that belongs to it. A pending one has `hash` = 32 zero bytes. */
+/** A block with its transactions and receipts. The hash of a pending block is 32 zero bytes. */
 export interface Block {
   readonly header: Header
   readonly hash: Hash
@@ -16,30 +16,30 @@ export interface Block {
   readonly receipts: readonly Receipt[]
   readonly ommers: readonly Header[]
   readonly withdrawals: readonly Withdrawal[] | null
-  /** milliseconds since the epoch; only under the `native` cadence, else null */
+  /** milliseconds since the epoch; `null` except under the `native` cadence */
   readonly timestampMs: number | null
-  /** bytes of the block's RLP; 0 while it is pending */
+  /** size of the block's RLP; 0 while it is pending */
   readonly sizeBytes: number
 }
 
-/** What a block's RLP says; receipts come from running it. */
+/** A block decoded from RLP, which has no receipts. */
 export type DecodedBlock = Omit<Block, 'receipts' | 'timestampMs'>
 
 type BlockBody = Pick<Block, 'transactions' | 'ommers' | 'withdrawals'>
 
 export const Block = { encode, sizeBytes, decode, decodeChain }
 
-/** RLP of [header, transactions, ommers], from Shanghai on with withdrawals. */
+/** Returns the RLP of [header, transactions, ommers], and withdrawals since Shanghai. */
 function encode(block: BlockBody & Pick<Block, 'header'>): Uint8Array {
   return Rlp.encode([Header.toRlp(block.header), ...bodyItems(block)])
 }
 
-/** The length of what `encode` gives, of which so many bytes are the header. */
+/** Returns the length of `encode`'s result, given the length of the header. */
 function sizeBytes(block: BlockBody, headerBytes: number): number {
   return Rlp.listSize(bodyItems(block).reduce<number>((sum, item) => sum + Rlp.size(item), headerBytes))
 }
 
-/** All but the header. */
+/** All items but the header. */
 function bodyItems(block: BlockBody): RlpInput[] {
   const items: RlpInput[] = [
     block.transactions.map((transaction) => (transaction.type === 0 ? { encoded: transaction.raw } : transaction.raw)),
@@ -49,7 +49,7 @@ function bodyItems(block: BlockBody): RlpInput[] {
   return items
 }
 
-/** Recovers every sender. Throws DecodeError; a transaction's index is in its message. */
+/** Recovers every sender. Throws DecodeError, whose message has the transaction's index. */
 function decode(rlp: Uint8Array, options: DecodeOptions = {}): DecodedBlock {
   const fields = new Fields(Rlp.decode(rlp, 'block'), 'block', 3, 4)
   const header = Header.fromRlp(fields.list('header'))
@@ -61,7 +61,7 @@ function decode(rlp: Uint8Array, options: DecodeOptions = {}): DecodedBlock {
   return { header, hash: Header.hash(header), transactions, ommers, withdrawals, sizeBytes: rlp.length }
 }
 
-/** The blocks of a file that holds one RLP after another. Throws DecodeError with the block's place and byte offset. */
+/** Decodes a file of consecutive RLP blocks. Throws DecodeError with the block's index and byte offset. */
 function* decodeChain(bytes: Uint8Array, options: DecodeOptions = {}): Generator<DecodedBlock> {
   for (let start = 0, index = 0; start < bytes.length; index++) {
     const from = start
@@ -74,7 +74,7 @@ function* decodeChain(bytes: Uint8Array, options: DecodeOptions = {}): Generator
   }
 }
 
-/** Names where in its surroundings the decoded thing stands. */
+/** Adds the position to the DecodeError of `read`. */
 function located<T>(place: string, read: () => T): T {
   try {
     return read()

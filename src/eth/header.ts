@@ -4,7 +4,7 @@ import type { FieldVisitor } from './fieldvisitor.ts'
 import { Hash } from './hash.ts'
 import { Rlp, type RlpInput, type RlpItem } from './rlp.ts'
 
-/** A block header. Fields of a later fork are null before it; the RLP ends at the last one that stands. */
+/** A block header. Fields of a later fork are null before it; the RLP ends at the last field that is not null. */
 export interface Header {
   readonly parentHash: Hash
   readonly ommersHash: Hash
@@ -33,11 +33,11 @@ export interface Header {
 
 export const Header = { encode, decode, hash, toRlp, fromRlp }
 
-/** Fields every fork has, and fields the latest known one has. */
+/** Fields of every fork, and of the latest known one. */
 const MIN_FIELDS = 15
 const MAX_FIELDS = 21
 
-/** keccak of the RLP. */
+/** Returns the keccak hash of the RLP. */
 function hash(header: Header): Hash {
   return Hash.keccak(encode(header))
 }
@@ -46,7 +46,7 @@ function encode(header: Header): Uint8Array {
   return Rlp.encode(toRlp(header))
 }
 
-/** Throws RangeError when a field is null before one that is not. */
+/** Throws RangeError if a field is null before one that is not. */
 function toRlp(header: Header): RlpInput[] {
   const fields: RlpInput[] = [
     header.parentHash,
@@ -69,7 +69,7 @@ function toRlp(header: Header): RlpInput[] {
   return fields
 }
 
-/** In the order in which forks added them: London, Shanghai, Cancun (3), Prague. */
+/** In fork order: London, Shanghai, Cancun (3), Prague. */
 function laterFields(header: Header): RlpInput[] {
   const later = [
     header.baseFeePerGas,

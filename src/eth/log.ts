@@ -5,7 +5,7 @@ import { Hash } from './hash.ts'
 import { DecodeError } from './hex.ts'
 import type { RlpInput, RlpItem } from './rlp.ts'
 
-/** An event as the EVM emitted it. Its position follows from the receipt that holds it. */
+/** An event as the EVM emitted it. Its position is that in its receipt. */
 export interface Log {
   readonly address: Address
   readonly topics: readonly Hash[]

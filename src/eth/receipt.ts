@@ -7,7 +7,7 @@ import { Log } from './log.ts'
 import { Rlp, type RlpInput, type RlpItem } from './rlp.ts'
 import { isTransactionType, type TransactionType } from './transactiontype.ts'
 
-/** What an OP chain charged beyond execution gas (specs.optimism.io, Fjord and Isthmus). Deposits: fee 0n. */
+/** The charges of an OP chain beyond execution gas (specs.optimism.io, Fjord and Isthmus). A deposit's fee is 0n. */
 export interface L1Cost {
   readonly gasPrice: bigint
   readonly gasUsed: bigint
@@ -15,17 +15,17 @@ export interface L1Cost {
   readonly baseFeeScalar: bigint
   readonly blobBaseFee: bigint
   readonly blobBaseFeeScalar: bigint
-  /** Isthmus and later, else null */
+  /** `null` before Isthmus */
   readonly operatorFeeScalar: bigint | null
   readonly operatorFeeConstant: bigint | null
-  /** Jovian and later, else null */
+  /** `null` before Jovian */
   readonly daFootprintGasScalar: bigint | null
 }
 
-/** A receipt with its derived fields. It stands at the same index as its transaction. */
+/** A receipt with its derived fields, at the index of its transaction. */
 export interface Receipt {
   readonly type: TransactionType
-  /** 1 or 0; null before Byzantium, when `root` stands */
+  /** 1 or 0; `null` before Byzantium, when `root` is set */
   readonly status: 0 | 1 | null
   readonly root: Hash | null
   readonly cumulativeGasUsed: bigint
@@ -36,38 +36,39 @@ export interface Receipt {
   readonly contractAddress: Address | null
   /** index in the block of this receipt's first log */
   readonly firstLogIndex: number
-  /** type 3: blob gas; OP Jovian: this transaction's data-availability footprint; else null */
+  /** type 3: blob gas; OP since Jovian: the data-availability footprint; else `null` */
   readonly blobGasUsed: bigint | null
-  /** type 3 only */
+  /** `null` except for type 3 */
   readonly blobGasPrice: bigint | null
-  /** 0x7e only: the sender's nonce before, and 1 since Canyon */
+  /** 0x7e: the sender's nonce before execution, and version 1 since Canyon; else `null` */
   readonly depositNonce: bigint | null
   readonly depositReceiptVersion: number | null
-  /** OP chains only */
+  /** `null` except on OP chains */
   readonly l1: L1Cost | null
 }
 
-/** What of a receipt is under consensus; the rest is derived from its block. */
+/** The fields of a receipt that are under consensus; the others are derived from the block. */
 export type ConsensusReceipt = Pick<
   Receipt,
   'type' | 'status' | 'root' | 'cumulativeGasUsed' | 'logsBloom' | 'logs' | 'depositNonce' | 'depositReceiptVersion'
 >
 
-export const Receipt = { encode, lend, decode }
+export const Receipt = { encode, encodeView, decode }
 
 /**
- * The EIP-2718 form that the receipts trie and `debug_getRawReceipts` hold. A deposit's nonce and version are part of it
- * since Canyon, that is when there is a version (op-geth, `DepositReceiptVersion`).
+ * Returns the EIP-2718 form that the receipts trie and `debug_getRawReceipts` use. It contains a deposit's nonce and version since Canyon,
+ * that is if
+ * there is a version (op-geth, `DepositReceiptVersion`).
  */
 function encode(receipt: ConsensusReceipt): Uint8Array {
   const { type } = receipt
   return type === 0 ? Rlp.encode(toRlp(receipt)) : Rlp.encodeTyped(type, toRlp(receipt))
 }
 
-/** The same where it was written, until the next RLP is: for whoever copies it at once. */
-function lend(receipt: ConsensusReceipt): Uint8Array {
+/** As `encode`, in a buffer that the next RLP encoding overwrites. */
+function encodeView(receipt: ConsensusReceipt): Uint8Array {
   const { type } = receipt
-  return type === 0 ? Rlp.lend(toRlp(receipt)) : Rlp.lendTyped(type, toRlp(receipt))
+  return type === 0 ? Rlp.encodeView(toRlp(receipt)) : Rlp.encodeTypedView(type, toRlp(receipt))
 }
 
 function toRlp(receipt: ConsensusReceipt): RlpInput[] {
@@ -106,7 +107,7 @@ function fromRlp(type: TransactionType, item: RlpItem): ConsensusReceipt {
 
 // --- fields ---------------------------------------------------------------------------------------------------------------------------------
 
-/** The fields in JSON and in stored records. `firstLogIndex` is not among them: it is the position of the logs. */
+/** The fields in JSON and in stored records. `firstLogIndex` is not one of them: it is the position of the logs. */
 export function receiptFields(f: FieldVisitor, receipt: Receipt, { block, index, transaction }: FieldContext): Receipt {
   const type = f.transactionType('type', 39, receipt.type)
   const root = f.nullableHash('root', 65, 66, receipt.status === null ? receipt.root : undefined)
@@ -183,7 +184,7 @@ function chargesOperatorFee({ operatorFeeScalar, operatorFeeConstant }: L1Cost):
 const SCALAR_KNOWN = 1
 const CONSTANT_KNOWN = 2
 
-/** One byte that says which parts are not null, where JSON does not determine it. */
+/** One byte: which parts are not null, if JSON does not determine it. */
 function knownOperatorFee({ operatorFeeScalar, operatorFeeConstant }: L1Cost, isShown: boolean): Uint8Array | null {
   if (((operatorFeeScalar ?? null) !== null) === isShown && ((operatorFeeConstant ?? null) !== null) === isShown) return null
   return Uint8Array.of((operatorFeeScalar === null ? 0 : SCALAR_KNOWN) | (operatorFeeConstant === null ? 0 : CONSTANT_KNOWN))

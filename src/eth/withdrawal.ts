@@ -14,7 +14,7 @@ export interface Withdrawal {
 
 export const Withdrawal = { encode, toRlp, fromRlp }
 
-/** What the withdrawals trie holds. */
+/** Returns the encoding in the withdrawals trie. */
 function encode(withdrawal: Withdrawal): Uint8Array {
   return Rlp.encode(toRlp(withdrawal))
 }

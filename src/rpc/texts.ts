@@ -2,7 +2,7 @@ import type { Hash } from '../eth/index.ts'
 import { detachBuffer } from '../store/index.ts'
 import { ASKED_TEXTS, BLOCK_TEXT_BYTES, LONG_TEXT_BYTES } from './limits.ts'
 
-/** A result that is JSON text already. Dispatch puts it into the answer as it is. */
+/** A result in JSON, which dispatch inserts into the response. */
 export class JsonText {
   readonly text: string
 
@@ -22,7 +22,7 @@ export interface Packed {
   readonly unpackedBytes: number
 }
 
-/** A result that is JSON already, in UTF-8. It is sent as it lies, neither copied nor encoded. */
+/** A result in JSON and UTF-8, sent without a copy. */
 export class JsonBytes {
   readonly bytes: Uint8Array
   /** Its compressed forms, made once; null: it is sent once and then forgotten, so nothing is kept beside it. */
@@ -56,7 +56,7 @@ export class Packs {
   }
 }
 
-/** A result too large to hold: JSON in chunks, each made when the reader has room for it, and the reader's own from then on. */
+/** A result too large for memory: JSON in chunks, each made on demand and owned by the reader. */
 export class JsonStream implements Iterable<Uint8Array> {
   #chunks: Iterator<Uint8Array> | null
 
@@ -64,7 +64,7 @@ export class JsonStream implements Iterable<Uint8Array> {
     this.#chunks = chunks[Symbol.iterator]()
   }
 
-  /** Null: that was all. Throws what the making of the chunk threw, and has ended then. */
+  /** Returns `null` at the end. Throws the error of making the chunk, which ends the stream. */
   next(): Uint8Array | null {
     const chunks = this.#chunks
     this.#chunks = null
@@ -76,14 +76,14 @@ export class JsonStream implements Iterable<Uint8Array> {
     return null
   }
 
-  /** The reader is gone: no more is made. */
+  /** Ends the stream early. */
   end(): void {
     const chunks = this.#chunks
     this.#chunks = null
     chunks?.return?.()
   }
 
-  /** All that is left; null: it is longer than that, and was ended. */
+  /** Returns all remaining chunks, or ends the stream and returns `null` if they exceed the limit. */
   collect(limitBytes = Infinity): readonly Uint8Array[] | null {
     const chunks: Uint8Array[] = []
     let sizeBytes = 0
@@ -118,19 +118,20 @@ export type BlockForm = 'block' | 'full block' | 'receipts'
 
 interface KeptText {
   readonly json: JsonBytes
-  /** with what it is when compressed */
+  /** with the compressed forms */
   sizeBytes: number
 }
 
 /**
- * Sealed blocks and receipt lists as JSON. They never change: what is asked for again is kept while there is room. A long text that is asked
- * for once passes through memory that is lent, which is sent and given back: fresh memory for it took as long as writing it.
+ * Sealed blocks and receipt lists as JSON. They are immutable and cached from the first request on, a long one from the second on: its
+ * first text is in a
+ * pooled buffer, which is sent and released, because fresh memory takes as long as writing the text.
  */
 export class BlockTexts {
   readonly #limitBytes: number
-  /** by form and hash, least recently asked first */
+  /** by form and hash, least recently used first */
   readonly #texts = new Map<string, KeptText>()
-  /** long ones that were written once and not kept, the first asked first */
+  /** long texts that were written once and not kept, the oldest first */
   readonly #asked = new Set<string>()
   #sizeBytes = 0
 
@@ -142,7 +143,7 @@ export class BlockTexts {
     return this.#sizeBytes
   }
 
-  /** `write` makes it unless it is kept; what it makes is no longer the writer's. */
+  /** Returns the cached text, or that of `write`, which must not use it afterwards. */
   get(form: BlockForm, hash: Hash, write: () => Uint8Array): JsonBytes {
     const key = `${form} ${hash}`
     const known = this.#texts.get(key)

@@ -74,7 +74,7 @@ class World implements PageSource {
   }
 }
 
-test('transactions of an address are found once each, from either end, whatever was cut off, merged and opened again', () => {
+test('transactions of an address are found once each, from either end, after truncations, merges and reopening', () => {
   const world = new World()
   const random = numbers()
   const any = () => ADDRESSES[Math.floor(ADDRESSES.length * random() ** 3)] ?? NONE
@@ -88,7 +88,7 @@ test('transactions of an address are found once each, from either end, whatever 
   expect(world.blocks.length).toBeGreaterThan(40)
 })
 
-test('who wants a few transactions reads a few pages', () => {
+test('reading a few transactions reads a few pages', () => {
   const world = new World()
   const [often = NONE, other = NONE] = ADDRESSES
   for (let i = 0; i < 300; i++) world.append([{ sender: often, receiver: other }])

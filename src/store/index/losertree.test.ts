@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { LoserTree } from './losertree.ts'
 
-it('brings rising rows together, of equal keys the first row first', () => {
+it('merges ascending rows, equal keys in the order of rows', () => {
   const key = fc.oneof(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 0, max: 2 ** 39 - 1 }))
   const row = fc.uniqueArray(key, { maxLength: 30 }).map((keys) => keys.sort((a, b) => a - b))
   fc.assert(

@@ -4,7 +4,7 @@ import { KIND, keyOfBytes } from './keys.ts'
 import { PositionList } from './positionlist.ts'
 import { Tail } from './tail.ts'
 
-test('a tail finds every item whenever its table has grown', () => {
+test('a tail finds every item after its table has grown', () => {
   const tail = new Tail()
   tail.reset(0, 0)
   const hashes = Array.from({ length: 3_000 }, (_, i) => valueOf(i + 1))
@@ -19,7 +19,7 @@ test('a tail finds every item whenever its table has grown', () => {
   }
 })
 
-test('a tail counts the items of a key, whatever was cut off and however its table has grown', () => {
+test('a tail counts the items of a key after truncation and growth', () => {
   const tail = new Tail()
   tail.reset(0, 0)
   const addresses = [valueOf(7, 20), valueOf(8, 20)]

@@ -125,7 +125,7 @@ describe.each([
     expect(isClosed).toBe(true)
   })
 
-  test('goes on rightly when its parts come from a search that uses the writer too', () => {
+  test('is correct when the generator of its parts uses the writer too', () => {
     const blocks = [blockOf(30), blockOf(900), blockOf(30)]
     function* source(): Generator<LogPart> {
       for (const { record } of blocks) {

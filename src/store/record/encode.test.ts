@@ -66,7 +66,7 @@ function expectBack(block: Block): void {
 
 const TRANSFER = Transaction.unsigned({ chainId: 1, to: SENDER }, SENDER)
 
-describe('a block comes back whole', () => {
+describe('a block round-trips', () => {
   test.each(['preconf', 'native', 'manual'] as const)('from a chain in process: %s', async (kind) => {
     const blocks = await chainBlocks(kind)
     for (const block of blocks) expectBack(block)
@@ -93,7 +93,7 @@ describe('a block comes back whole', () => {
     expect(receipts.some(({ depositNonce, depositReceiptVersion }) => depositNonce !== null && depositReceiptVersion === 1)).toBe(true)
   })
 
-  test('with anything that the types allow', () => {
+  test('with arbitrary values', () => {
     fc.assert(fc.property(someBlock, expectBack), RUNS)
   })
 
@@ -122,7 +122,7 @@ describe('a block comes back whole', () => {
   })
 })
 
-describe('what JSON does not tell apart comes back', () => {
+describe('values that JSON does not distinguish round-trip', () => {
   const parts = [null, 0n, 9n]
   const operatorFees = parts.flatMap((scalar) => parts.map((constant) => [scalar, constant] as const))
 
@@ -146,7 +146,7 @@ describe('what JSON does not tell apart comes back', () => {
     expectBack(blockOf(Transaction.unsigned({ type: 4, to: SENDER, authorizationList: [entry, entry] }, SENDER)))
   })
 
-  test('the nonce of a deposit, which is shown as its receipt has it', () => {
+  test('the nonce of a deposit, which JSON takes from its receipt', () => {
     const deposit = Transaction.deposit({
       sourceHash: Hash.fromBigint(3n),
       from: SENDER,
@@ -175,12 +175,12 @@ describe('logs', () => {
     data: new Uint8Array(bytes).fill(0xab),
   })
 
-  test('come back with 0 to 4 topics, without data and with much', () => {
+  test('round-trip with 0 to 4 topics, without data and with much', () => {
     const logs = [log(0, 0), log(1, 1), log(2, 31), log(3, 33), log(4, 3_000_000), log(0, 5)]
     expectBack(blockOf(TRANSFER, { logs }))
   })
 
-  test('of many transactions come back where they were, also behind one without', () => {
+  test('of many transactions round-trip in place, also after one without logs', () => {
     const counts = [0, 3, 0, 0, 2, 1, 0]
     let firstLogIndex = 0
     const receipts = counts.map((count) => {
@@ -193,7 +193,7 @@ describe('logs', () => {
 })
 
 describe('the envelope of a decoded transaction', () => {
-  test('is the one it had, whatever the type', () => {
+  test('equals the original for every type', () => {
     const seen = new Set<number>()
     const property = fc.property(someTransaction, (tx) => {
       seen.add(tx.type)
@@ -227,7 +227,7 @@ describe('encoding refuses', () => {
     expectBack(blockOf(TRANSFER))
   })
 
-  test('nothing because of the one before: records do not share bytes', () => {
+  test('nothing because of the previous block: records do not share bytes', () => {
     const block = blockOf(TRANSFER)
     const first = encodeBlock(block)
     const kept = first.slice()
@@ -237,7 +237,7 @@ describe('encoding refuses', () => {
   })
 })
 
-describe('a draft', () => {
+describe('an arena', () => {
   const large = blockOf({ ...TRANSFER, data: new Uint8Array(ARENA_CHUNK_BYTES).fill(7) })
   const topics = Array.from({ length: 700 }, (_, i) => Hash.fromBigint(BigInt(i)))
   const blocks = [
@@ -250,7 +250,7 @@ describe('a draft', () => {
   })
   const expected = [...blocks, many].map(encodeBlock)
 
-  test('keeps record beside record until it is cleared, and then makes the same of others', () => {
+  test('holds records until it is cleared, and then reuses its memory', () => {
     const draft = new RecordArena()
     for (let round = 0; round < 3; round++) {
       const records = [...blocks, many].map((block) => encodeBlockInto(draft, block))
@@ -260,7 +260,7 @@ describe('a draft', () => {
     expect(encodeBlockInto(draft, many)).toEqual(expected.at(-1))
   })
 
-  test('fills its chunks to the last byte, and gives a larger record memory of its own', () => {
+  test('fills its chunks completely, and gives a larger record memory of its own', () => {
     const draft = new RecordArena()
     const keep = (size: number): Uint8Array => draft.add(new Uint8Array(size).fill(size))
     const sizes = [
@@ -280,7 +280,7 @@ describe('a draft', () => {
     expect(chunks).toEqual([0, 0, 2, 2, 4, 5, 6, 7, 8])
   })
 
-  test('uses its chunks again, and lets those go that a long wait has made', () => {
+  test('reuses its chunks, and releases those beyond the limit', () => {
     const draft = new RecordArena()
     const buffers = () => Array.from({ length: ARENA_KEPT_CHUNKS + 1 }, () => draft.add(new Uint8Array(ARENA_CHUNK_BYTES)).buffer)
     const before = buffers()
@@ -288,14 +288,14 @@ describe('a draft', () => {
     expect(buffers().map((buffer, i) => buffer === before[i])).toEqual(before.map((_, i) => i < ARENA_KEPT_CHUNKS))
   })
 
-  test('goes on after a block that it could not take', () => {
+  test('works after a block that could not be encoded', () => {
     const draft = new RecordArena()
     expect(() => encodeBlockInto(draft, blockOf({ ...TRANSFER, value: -1n }))).toThrow(RangeError)
     expect(encodeBlockInto(draft, many)).toEqual(expected.at(-1))
   })
 })
 
-test('the layout rests on disk: when this changes, the number of the format must', () => {
+test('the layout is an on-disk format: when this changes, its number must', () => {
   const table = new TextEncoder().encode(JSON.stringify(TAGS))
   const header: Header = { ...BLANK_HEADER, number: 9, baseFeePerGas: 8n, logsBloom: bloomOfBits(128) }
   const log = { address: SENDER, topics: [Hash.zero], data: new Uint8Array(3) }

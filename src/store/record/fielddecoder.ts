@@ -172,5 +172,5 @@ export class FieldDecoder implements FieldVisitor {
   }
 }
 
-/** Stands for a part or an item, which no method reads. */
+/** The value of a part or an item, which no method reads. */
 const NO_VALUE: unknown = Object.freeze({})

@@ -78,7 +78,7 @@ test('both implementations encode any bloom alike', () => {
   fc.assert(property, { seed: 2, numRuns: 500 })
 })
 
-describe('a writer', () => {
+describe('the record writer', () => {
   const tx = Transaction.unsigned({ chainId: 1, data: new Uint8Array(SCRATCH_KEPT_BYTES).fill(7) }, Address.zero)
   const large = fc.sample(someBlock, { seed: 5, numRuns: 40 }).find(({ transactions }) => transactions.length > 1)!
   const larger: Block = { ...large, transactions: large.transactions.map((was, i) => (i === 0 ? tx : was)) }

@@ -74,7 +74,7 @@ function linkOf(field: JsonField): Link {
   } catch (error) {
     // Before Shanghai anvil omits a field that precedes another one, and hashes without it.
     if (error instanceof RangeError)
-      throw new IncompleteChain(`the header of its block ${header.number} lacks a field that stands before another one`)
+      throw new IncompleteChain(`the header of its block ${header.number} lacks a field that precedes another one`)
     throw error
   }
 }
@@ -254,7 +254,7 @@ function logOf(field: JsonField): Log {
 /** The file does not name the fork whose price rule applies; without excess blob gas the price is the minimum under all of them. */
 function blobGasOf(tx: Transaction, { number, excessBlobGas }: Header): Pick<Receipt, 'blobGasUsed' | 'blobGasPrice'> {
   if (tx.type !== 3) return { blobGasUsed: null, blobGasPrice: null }
-  if (excessBlobGas !== 0n) throw new IncompleteChain(`the price of blobs in its block ${number} is not told`)
+  if (excessBlobGas !== 0n) throw new IncompleteChain(`the price of blobs in its block ${number} is missing`)
   return { blobGasUsed: BigInt(tx.blobVersionedHashes.length) * GAS_PER_BLOB, blobGasPrice: 1n }
 }
 

@@ -10,17 +10,17 @@ import type { StorageBackend } from '../storage/index.ts'
  * the blocks'
  * genesis, else the result is false and the backend stays empty. Throws what the backend throws.
  */
-export function storeBlocks(shelf: StorageBackend, records: readonly Uint8Array[], genesis: Genesis, headState: WriteSet): boolean {
+export function storeBlocks(storage: StorageBackend, records: readonly Uint8Array[], genesis: Genesis, headState: WriteSet): boolean {
   const first = new BlockRecord(records[0]!) // a file with blocks has one
   const height = records.length - 1
-  if (shelf.state !== null && genesisBlock(genesis, new StateHistory(genesis.state)).hash !== first.hash) return false
-  shelf.commit({
+  if (storage.state !== null && genesisBlock(genesis, new StateHistory(genesis.state)).hash !== first.hash) return false
+  storage.commit({
     meta: { format: STORAGE_FORMAT, genesisHash: first.hash },
     blocks: records.map((record, number) => ({ number, record, writes: NO_WRITES })),
-    ...(shelf.state === null ? {} : { edits: headState, stateRoot: new StateHistory(headState).stateRoot(), floor: height }),
+    ...(storage.state === null ? {} : { edits: headState, stateRoot: new StateHistory(headState).stateRoot(), floor: height }),
   })
   // Pruning the unknown older state takes several commits.
-  while (shelf.state !== null && shelf.state.floor < height) shelf.commit({})
+  while (storage.state !== null && storage.state.floor < height) storage.commit({})
   return true
 }
 

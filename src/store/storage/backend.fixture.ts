@@ -30,7 +30,7 @@ export function codeOf(text: string): { readonly code: Uint8Array; readonly code
   return { code: new Uint8Array(code), codeHash: Hash.from(keccak256(code)) }
 }
 
-/** Bytes that tell from which seed and how many they are. */
+/** `size` pseudo-random bytes. */
 export function bytes(seed: number, size: number): Uint8Array {
   const out = new Uint8Array(size)
   let state = (seed * 2654435761 + 1) >>> 0

@@ -60,7 +60,7 @@ describe.each([
     expect(storage.sections()).toEqual([])
   })
 
-  it('keeps blocks and whose chain it is', async () => {
+  it('stores blocks and chain metadata', async () => {
     const { open, reopen } = backend()
     let storage = await open()
     storage.commit({ meta: META, blocks: [block(0), block(1)], stateRoot: hash(7) })
@@ -73,7 +73,7 @@ describe.each([
     expect(storage.block(3)).toBeNull()
   })
 
-  it('keeps a record of any size', async () => {
+  it('stores a record of any size', async () => {
     const { open, reopen } = backend()
     let storage = await open()
     const sizes = [1, 4095, 300_000, RECORD_PART_BYTES - 1, RECORD_PART_BYTES, RECORD_PART_BYTES + 1, 5 * RECORD_PART_BYTES + 77]
@@ -82,7 +82,7 @@ describe.each([
     for (const [number, size] of sizes.entries()) expect(Buffer.compare(storage.block(number)!, bytes(number, size))).toBe(0)
   })
 
-  it('answers bytes that stay as they are', async () => {
+  it('returns bytes that later commits do not change', async () => {
     const storage = await backend().open()
     storage.commit({
       blocks: [block(0, 40_000), block(1, 40_000)],
@@ -98,7 +98,7 @@ describe.each([
     expect(first.constructor).toBe(Uint8Array)
   })
 
-  it('goes back, and on from there', async () => {
+  it('truncates and continues', async () => {
     const { open, reopen } = backend()
     let storage = await open()
     storage.commit({ blocks: [0, 1, 2, 3, 4].map((number) => block(number)) })
@@ -114,7 +114,7 @@ describe.each([
     expect(storage.block(0)).toBeNull()
   })
 
-  it('takes a change that cannot be taken not at all', async () => {
+  it('applies an invalid change not at all', async () => {
     const storage = await backend().open()
     storage.commit({ meta: META, blocks: [block(0)], promises: bytes(1, 9) })
     const bad = [
@@ -132,7 +132,7 @@ describe.each([
     expect(storage.height).toBe(1)
   })
 
-  it('keeps sections of the log index, in parts and whole', async () => {
+  it('stores sections of the index, in parts and whole', async () => {
     const { open, reopen } = backend()
     let storage = await open()
     const pages = [bytes(1, 65_520), bytes(2, 65_536), bytes(3, 10)]
@@ -153,7 +153,7 @@ describe.each([
     expect(() => storage.page(0, 0)).toThrow(StorageError)
   })
 
-  it('gives a removed section its number again', async () => {
+  it('reuses the id of a removed section', async () => {
     const storage = await backend().open()
     storage.commit({ sections: sectionChange([{ id: 7, head: bytes(1, 1), pages: [1, 2, 3].map((seed) => bytes(seed, 9)) }], []) })
     storage.commit({ sections: sectionChange([], [7]) })
@@ -162,7 +162,7 @@ describe.each([
     expect(() => storage.page(7, 1)).toThrow(/page 1 of section 7/)
   })
 
-  it('keeps the journal of the open block until the next commit brings one', async () => {
+  it('stores the promise log until the next commit replaces it', async () => {
     const { open, reopen } = backend()
     let storage = await open()
     storage.commit({ blocks: [block(0)], promises: bytes(1, 10) })
@@ -183,7 +183,7 @@ describe.each([
     expect((storage = await reopen(storage)).promises).toEqual(new Uint8Array())
   })
 
-  it('keeps records under text keys, in order', async () => {
+  it('stores records under text keys, in order', async () => {
     const { open, reopen } = backend()
     let storage = await open()
     const { records } = storage
@@ -199,7 +199,7 @@ describe.each([
     expect(Buffer.from(storage.records.get('wallet/ü')!).toString()).toBe('wallet/ü')
   })
 
-  it('takes a transaction of records whole or not at all', async () => {
+  it('applies a transaction of records whole or not at all', async () => {
     const { open, reopen } = backend()
     let storage = await open()
     storage.records.put('a', bytes(1, 1))
@@ -225,7 +225,7 @@ describe.each([
     ])
   })
 
-  it('says how much it takes', async () => {
+  it('reports its size', async () => {
     const storage = await backend().open()
     const before = storage.sizeBytes()
     storage.commit({ blocks: [block(0, 1_000_000)] })

@@ -46,7 +46,7 @@ async function killed(kind: string, first: number): Promise<readonly string[]> {
 }
 
 describe('a process that is killed while it writes', () => {
-  it('leaves every commit that it was told of, and nothing of a half one', { timeout: ROUNDS * 15_000 }, async () => {
+  it('leaves every acknowledged commit and no partial one', { timeout: ROUNDS * 15_000 }, async () => {
     let next = 0
     for (let round = 0; round < ROUNDS; round++) {
       const lines = await killed('commit', next)
@@ -58,7 +58,7 @@ describe('a process that is killed while it writes', () => {
     }
   })
 
-  it('leaves its newest journal entry, or a newer one', { timeout: 60_000 }, async () => {
+  it('leaves its newest promise log entry, or a newer one', { timeout: 60_000 }, async () => {
     for (let round = 0; round < ROUNDS / 4; round++) {
       const lines = await killed('journal', 0)
       const [entry] = last(lines, 'entry')!

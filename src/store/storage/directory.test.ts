@@ -61,7 +61,7 @@ async function expectRefusal(reason: string, sentence: RegExp): Promise<void> {
 }
 
 describe('a data directory', () => {
-  it('is made when it is not there', async () => {
+  it('is created if it is missing', async () => {
     const path = join(directory.path, 'a', 'b')
     const storage = await openLmdb(path)
     storage.commit({ meta: META })
@@ -69,7 +69,7 @@ describe('a data directory', () => {
     expect(readdirSync(path)).toContain('pocketchain.mdb')
   })
 
-  it('is left alone when it holds something else', async () => {
+  it('is not changed if it holds other files', async () => {
     writeFileSync(join(directory.path, 'thesis.txt'), 'words')
     await expectRefusal('foreign', /holds other files \(thesis\.txt\) and no chain; choose an empty or a new directory with --data/)
     expect(readdirSync(directory.path)).toEqual(['thesis.txt'])
@@ -83,7 +83,7 @@ describe('a data directory', () => {
     await storage.close()
   })
 
-  it('is used when it is a fresh disk, or when a start was cut short', async () => {
+  it('is used on a fresh disk, and after an interrupted start', async () => {
     mkdirSync(join(directory.path, 'lost+found'))
     writeFileSync(file, '')
     writeFileSync(join(directory.path, 'pocketchain.open1'), 'half an ent')
@@ -92,7 +92,7 @@ describe('a data directory', () => {
     await storage.close()
   })
 
-  it('is refused when a newer version wrote it', async () => {
+  it('is refused if a newer version wrote it', async () => {
     await fill({ meta: { ...META, format: STORAGE_FORMAT + 1 } })
     await expectRefusal('newer-format', /written by a newer pocketchain \(format 3, this one reads up to 2\); use that version/)
   })
@@ -118,7 +118,7 @@ describe('a data directory', () => {
     await expectRefusal('corrupt', /pocketchain\.mdb is not a chain of pocketchain: .*; restore it from a copy/)
   })
 
-  it('is refused when one of its first pages was overwritten', async () => {
+  it('is refused if one of its meta pages was overwritten', async () => {
     await fill()
     const whole = readFileSync(file)
     for (const at of [18, 24, 28, 48, 4096 + 18, 4096 + 24, 4096 + 28]) {
@@ -144,13 +144,13 @@ describe('a data directory', () => {
     },
   )
 
-  it('is refused when the file of its lock is something else', async () => {
+  it('is refused if its lock file is another file', async () => {
     await fill()
     writeFileSync(join(directory.path, 'pocketchain.lock'), 'something '.repeat(1000))
     await expectRefusal('corrupt', /pocketchain\.lock is not/)
   })
 
-  it('takes whatever is left in the tables of locks', async () => {
+  it('accepts any content of the lock tables', async () => {
     await fill()
     for (const content of ['', 'x', 'garbage '.repeat(10_000)]) {
       for (const name of ['pocketchain.lock-lock', 'pocketchain.mdb-lock']) writeFileSync(join(directory.path, name), content)
@@ -160,7 +160,7 @@ describe('a data directory', () => {
     }
   })
 
-  it('is refused when its entries are not what this program writes', async () => {
+  it('is refused if its metadata is invalid', async () => {
     await fill()
     const damaged = readFileSync(file)
     // in every page that holds it
@@ -169,7 +169,7 @@ describe('a data directory', () => {
     await expectRefusal('corrupt', /restore it from a copy/)
   })
 
-  it('answers no state, code, change or journal that is not what was written', async () => {
+  it('returns no damaged state, code, change or promise log', async () => {
     const owner = address(1)
     const code = bytes(7, 500)
     const storage = await openLmdb(directory.path)
@@ -208,7 +208,7 @@ describe('a data directory', () => {
     }
   })
 
-  it('is never shorter than it should be, whatever a transaction gave back', async () => {
+  it('is never shorter than its last page, whatever a transaction freed', async () => {
     const storage = await openLmdb(directory.path)
     for (let i = 0; i < 60; i++) {
       storage.records.transaction(() => {
@@ -223,7 +223,7 @@ describe('a data directory', () => {
     await storage.close()
   })
 
-  it('can be copied while nobody uses it', async () => {
+  it('can be copied while it is closed', async () => {
     await fill()
     const copy = join(directory.path, 'copy')
     mkdirSync(copy)
@@ -250,7 +250,7 @@ describe.skipIf(process.getuid?.() === 0)('a data directory without permission',
   })
 })
 
-it('is refused when it is a file', async () => {
+it('is refused if it is a file', async () => {
   const path = join(directory.path, 'file')
   writeFileSync(path, 'words')
   await expect(openLmdb(path)).rejects.toMatchObject({ reason: 'unreadable', message: expect.stringContaining(path) })
@@ -276,7 +276,7 @@ describe.skipIf(!CAN_MOUNT)('a full disk', () => {
     spawnSync('umount', [directory.path])
   })
 
-  it('refuses a commit whole, and takes it once there is room', { timeout: 60_000 }, async () => {
+  it('refuses a whole commit, and applies it once there is room', { timeout: 60_000 }, async () => {
     const storage = await openLmdb(directory.path)
     storage.commit({ meta: META, blocks: [{ number: 0, record: bytes(0, 100), writes: writes() }] })
     const full = () => {
@@ -311,7 +311,7 @@ describe.skipIf(!CAN_MOUNT)('a full disk', () => {
     await again.close()
   })
 
-  it('refuses to start where there is no room at all', { timeout: 60_000 }, async () => {
+  it('is refused at start if there is no room', { timeout: 60_000 }, async () => {
     const hog = openSync(join(directory.path, 'pocketchain.hog'), 'w')
     try {
       for (;;) writeSync(hog, bytes(1, 100_000))
@@ -324,7 +324,7 @@ describe.skipIf(!CAN_MOUNT)('a full disk', () => {
 
 const CAN_LIMIT = spawnSync('prlimit', ['--version']).status === 0
 
-it.skipIf(!CAN_LIMIT)('lives on when its file may not grow any more', { timeout: 120_000 }, async () => {
+it.skipIf(!CAN_LIMIT)('stays usable when its file cannot grow', { timeout: 120_000 }, async () => {
   const program = compile('src/store/storage/writer.fixture.ts')
   const running = program.start('fill', directory.path)
   // the limit that a process may raise again itself

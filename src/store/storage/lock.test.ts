@@ -38,7 +38,7 @@ async function outcome(running: Running): Promise<string> {
 }
 
 describe('the lock of a data directory', () => {
-  it('keeps a second process out and says which one has it', { timeout: 60_000 }, async () => {
+  it('excludes a second process and names the first one', { timeout: 60_000 }, async () => {
     const first = hold()
     await first.says('open')
     const sentence = `${directory.path} is in use by process ${first.process.pid}; stop it or choose another --data directory`
@@ -48,7 +48,7 @@ describe('the lock of a data directory', () => {
     await expect(openLmdb(directory.path)).rejects.toMatchObject({ reason: 'locked', message: sentence })
   })
 
-  it('keeps out a process that only wanted to look while the first one is stopped', { timeout: 60_000 }, async () => {
+  it('excludes a process while the holder is stopped', { timeout: 60_000 }, async () => {
     const first = hold()
     await first.says('open')
     first.process.kill('SIGSTOP')
@@ -66,7 +66,7 @@ describe('the lock of a data directory', () => {
     }
   })
 
-  it('is not revived by a process that has the id of a dead one', { timeout: 60_000 }, async () => {
+  it('is not revived by a process with the id of a dead one', { timeout: 60_000 }, async () => {
     const dead = hold()
     await dead.says('open')
     dead.process.kill('SIGKILL')
@@ -84,7 +84,7 @@ describe('the lock of a data directory', () => {
     await storage.close()
   })
 
-  it('lets this process in once at a time', async () => {
+  it('admits this process once at a time', async () => {
     const storage = await openLmdb(directory.path)
     await expect(openLmdb(directory.path)).rejects.toMatchObject({
       reason: 'locked',
@@ -97,7 +97,7 @@ describe('the lock of a data directory', () => {
     await again.close()
   })
 
-  it('lets in at most one of many that start at once, and after they are gone another', { timeout: 120_000 }, async () => {
+  it('admits at most one of many that start at once, and another one after they ended', { timeout: 120_000 }, async () => {
     for (let round = 0; round < Number(process.env['SHELF_ROUNDS'] ?? 3); round++) {
       const outcomes = await Promise.all(Array.from({ length: 4 }, () => outcome(hold())))
       expect(outcomes.filter((one) => one === 'open')).toHaveLength(1)

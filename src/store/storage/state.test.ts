@@ -36,8 +36,8 @@ async function reopen(): Promise<void> {
 const [ALICE, BOB] = [address(1), address(2)]
 const FULL = 2n ** 256n - 1n
 
-describe('the state on a storage', () => {
-  it('reads every account and slot back as it was written', async () => {
+describe('the stored state', () => {
+  it('returns every account and slot as it was written', async () => {
     const { code, codeHash } = codeOf('some code')
     const accounts = [
       account(0n),
@@ -63,7 +63,7 @@ describe('the state on a storage', () => {
     expect(() => reader.code(hash(5))).toThrow('is missing')
   })
 
-  it('lets an account that is gone take its storage along', () => {
+  it('deletes the storage of a deleted account', () => {
     seal(
       writes(
         [
@@ -92,7 +92,7 @@ describe('the state on a storage', () => {
     expect(state().at(2).storage(ALICE, hash(1))).toBe(0n)
   })
 
-  it('takes edits as part of the newest block', async () => {
+  it('applies edits to the newest block', async () => {
     seal(writes([[ALICE, account(1n)]]))
     seal(writes([[BOB, account(1n)]]))
     storage.commit({ edits: writes([[ALICE, account(2n)]]) })
@@ -111,7 +111,7 @@ describe('the state on a storage', () => {
     expect(state().at(0).account(BOB)).toBeNull()
   })
 
-  it('tells readers what became of their block', () => {
+  it('invalidates readers of removed and pruned blocks', () => {
     for (let i = 0; i < 6; i++) seal(writes([[ALICE, account(BigInt(i))]]))
     const [second, fourth, fifth] = [state().at(2), state().at(4), state().at(5)]
     expect(() => state().at(6)).toThrow(RangeError)
@@ -132,7 +132,7 @@ describe('the state on a storage', () => {
     expect(state().at(3).account(ALICE)).toEqual(account(3n))
   })
 
-  it('gives the same reader of an old block again, with a moment of its own', () => {
+  it('returns the same reader for an old block', () => {
     for (let i = 0; i < 3; i++) seal(writes([[ALICE, account(BigInt(i))]]))
     expect(state().at(0)).toBe(state().at(0))
     expect(state().at(0).moment).toBeDefined()
@@ -140,7 +140,7 @@ describe('the state on a storage', () => {
     expect(state().at(2).moment).toBeUndefined()
   })
 
-  it('forgets in steps of bounded size', async () => {
+  it('prunes in steps of bounded size', async () => {
     const blocks = PRUNED_BLOCKS_PER_COMMIT * 2 + 10
     for (let i = 0; i < blocks; i++) seal(writes([[ALICE, account(BigInt(i))]]))
     storage.commit({ floor: blocks - 1 })
@@ -155,7 +155,7 @@ describe('the state on a storage', () => {
     expect(state().floor).toBe(blocks - 1)
   })
 
-  it('keeps nothing of what came and went below the floor', () => {
+  it('keeps nothing that was created and deleted below the floor', () => {
     seal(writes([[ALICE, account(1n)]]))
     const sizes: number[] = []
     for (let round = 0; round < 16; round++) {
@@ -173,7 +173,7 @@ describe('the state on a storage', () => {
     expect(sizes.at(-1)! / sizes[5]!).toBeLessThan(1.3)
   })
 
-  it('walks the whole state in pieces that a fresh history takes', () => {
+  it('yields the whole state in pieces that a new history accepts', () => {
     const { code, codeHash } = codeOf('shared code')
     const many = Array.from(
       { length: 9_000 },
@@ -289,7 +289,7 @@ function everything(reader: StateReader): (Account | null | bigint | string)[] {
   })
 }
 
-it('reads as the history in memory does, whatever happens', { timeout: 120_000 }, async () => {
+it('equals the history in memory under arbitrary changes', { timeout: 120_000 }, async () => {
   const runs = fc.asyncProperty(fc.array(aStep, { maxLength: 40 }), async (steps) => {
     storage.commit({ truncateTo: -1 })
     const model = new Model()

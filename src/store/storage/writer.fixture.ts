@@ -5,8 +5,8 @@ import type { StorageBackend, StorageChange } from './index.ts'
 import { META, account, address, bytes, hash, sectionChange, writes } from './backend.fixture.ts'
 
 /*
- * A program of the tests: `writer.fixture.js hold|commit|journal|fill <directory> [n]`. It says a line for everything that it has done, so
- * that whoever kills it knows what must be there.
+ * A program that tests kill: `writer.fixture.js hold|commit|journal|fill <directory> [n]`. It prints a line for each completed step, so that the
+ * test can compare the directory.
  */
 
 /** What block `number` holds: its size and all of its keys follow from the number. */
