@@ -3,10 +3,10 @@ import { join } from 'node:path'
 
 /** @returns {Promise<Target | null>} null if the build has no such store */
 export async function openTarget(/** @type {string} */ dist, /** @type {string} */ folder, /** @type {boolean} */ inMemory) {
-  const { Store, MemoryShelf, openLmdb } = await import(`${dist}/store/index.js`)
+  const { Store, MemoryStorage, openLmdb } = await import(`${dist}/store/index.js`)
   if (Store === undefined) return null
   const path = join(folder, 'chain')
-  return new Target(new Store(inMemory ? new MemoryShelf() : await openLmdb(path)), inMemory ? 'in memory' : 'on disk')
+  return new Target(new Store(inMemory ? new MemoryStorage() : await openLmdb(path)), inMemory ? 'in memory' : 'on disk')
 }
 
 /** @typedef {{ addresses: ReadonlySet<string> | null, topics: readonly (ReadonlySet<string> | null)[] }} Filter */

@@ -38,7 +38,7 @@ const WRITER = {
   roomMb: 0,
   modules: [
     { name: 'writer', entry: 'index.ts' },
-    { name: 'sheet', entry: 'sheet.ts', pages: 17 },
+    { name: 'scratch', entry: 'scratch.ts', pages: 17 },
   ],
 }
 

@@ -1,7 +1,7 @@
 import type { Address } from '../eth/index.ts'
 import type { Account } from '../evm/index.ts'
-import { MemoryShelf, Store } from '../store/index.ts'
-import type { SectionEntry, Shelf, ShelfChange, ShelfMeta, StateShelf } from '../store/index.ts'
+import { MemoryStorage, Store } from '../store/index.ts'
+import type { SectionEntry, StorageBackend, StorageChange, ChainMetadata, StateBackend } from '../store/index.ts'
 import type { PersistedState } from './view/blockstore.ts'
 import { PlainState } from './state/plainstate.fixture.ts'
 import { PrunedState } from './state/history.ts'
@@ -48,17 +48,17 @@ export class PersistentStore extends Store {
 }
 
 /** The memory backend with a full copy of the state after every block. */
-class PersistentShelf implements Shelf {
+class PersistentShelf implements StorageBackend {
   /** Enables checksum checks, as for records from a disk. */
   readonly isVolatile = false
-  readonly state: StateShelf
+  readonly state: StateBackend
   /** After each block and its edits. */
   states: PlainState[] = []
   floor = 0
   beforeChange: () => void = () => undefined
-  readonly #memory = new MemoryShelf()
+  readonly #memory = new MemoryStorage()
   /** All durable changes, in order. */
-  readonly #changes: ShelfChange[] = []
+  readonly #changes: StorageChange[] = []
 
   constructor() {
     this.state = this.#stateShelf()
@@ -71,7 +71,7 @@ class PersistentShelf implements Shelf {
     return copy
   }
 
-  get meta(): ShelfMeta | null {
+  get meta(): ChainMetadata | null {
     return this.#memory.meta
   }
 
@@ -103,13 +103,13 @@ class PersistentShelf implements Shelf {
     return this.#memory.page(section, page)
   }
 
-  commit(change: ShelfChange): void {
+  commit(change: StorageChange): void {
     this.beforeChange()
     const { blocks = [] } = change
     this.#apply({ ...change, blocks: blocks.map((block) => ({ ...block, record: block.record.slice() })) })
   }
 
-  journal(promises: Uint8Array | null): void {
+  writePromises(promises: Uint8Array | null): void {
     this.beforeChange()
     this.#apply({ promises })
   }
@@ -122,7 +122,7 @@ class PersistentShelf implements Shelf {
     return this.#memory.close()
   }
 
-  #apply(change: ShelfChange): void {
+  #apply(change: StorageChange): void {
     const { truncateTo, blocks = [], edits } = change
     if (truncateTo !== undefined && truncateTo >= 0 && truncateTo < this.floor) throw new PrunedState(truncateTo)
     this.#memory.commit(change)
@@ -133,7 +133,7 @@ class PersistentShelf implements Shelf {
     this.floor = Math.max(0, Math.min(this.floor, this.states.length - 1))
   }
 
-  #stateShelf(): StateShelf {
+  #stateShelf(): StateBackend {
     const floor = () => this.floor
     const newest = () => this.states.at(-1)!
     const at = (number: number): PlainState => {

@@ -5,7 +5,7 @@ import { createPocketchain } from '../index.ts'
 import type { Pocketchain, PocketchainOptions } from '../index.ts'
 import { ListenError } from '../server/index.ts'
 import type { Server } from '../server/index.ts'
-import { CorruptRecord, CorruptSection, ShelfError, StateFileError } from '../store/index.ts'
+import { CorruptRecord, CorruptSection, StorageError, StateFileError } from '../store/index.ts'
 import type { PolicyJson } from '../paymaster/index.ts'
 import type { Keys } from '../wallet/index.ts'
 import { cadenceOf } from './cadence.ts'
@@ -68,7 +68,7 @@ async function started(options: PocketchainOptions, settings: Settings, { load }
 
 /** Why a directory cannot be gone on from; null: that is not what is wrong. */
 function damageOf(error: unknown): string | null {
-  if (error instanceof ShelfError) return error.message
+  if (error instanceof StorageError) return error.message
   if (error instanceof GenesisMismatch)
     return `${error.message}. Start it with the flags that it was made with, or choose another directory`
   if (error instanceof CorruptOpenBlockRecord)

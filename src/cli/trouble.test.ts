@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ShelfError } from '../store/index.ts'
+import { StorageError } from '../store/index.ts'
 import { troubleTeller } from './trouble.ts'
 
 test('a full disk is told in words, and again only after a while', () => {
@@ -9,13 +9,13 @@ test('a full disk is told in words, and again only after a while', () => {
     (line) => lines.push(line),
     () => nowMs,
   )
-  const full = new ShelfError('full', 'no room left for /there: make room and try again')
+  const full = new StorageError('full', 'no room left for /there: make room and try again')
   for (; nowMs < 30_000; nowMs += 200) trouble(full)
   expect(lines).toEqual(['nothing can be sealed: no room left for /there: make room and try again; the node lives on and tries again'])
   nowMs = 30_005
   trouble(full)
   expect(lines).toHaveLength(2)
-  trouble(new ShelfError('unreadable', 'cannot use /there: gone'))
+  trouble(new StorageError('unreadable', 'cannot use /there: gone'))
   expect(lines[2]).toContain('cannot use /there: gone')
 })
 

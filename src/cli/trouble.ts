@@ -1,5 +1,5 @@
 import { AuthorityError } from '../server/index.ts'
-import { ShelfError } from '../store/index.ts'
+import { StorageError } from '../store/index.ts'
 
 /** A disk that is full is met again in every slot: the same words are told again after so long. */
 const AGAIN_MS = 30_000
@@ -9,7 +9,7 @@ export function troubleTeller(tell: (line: string) => void, now: () => number = 
   let told = { line: '', atMs: -AGAIN_MS }
   return (error) => {
     if (error instanceof AuthorityError) return tell(`nobody is served over TLS: ${error.message}`)
-    if (!(error instanceof ShelfError)) return tell(`internal error, the node lives on: ${wordsOf(error)}`)
+    if (!(error instanceof StorageError)) return tell(`internal error, the node lives on: ${wordsOf(error)}`)
     // Nobody's bug, and the message says what to do.
     const line = `nothing can be sealed: ${error.message}; the node lives on and tries again`
     const nowMs = now()

@@ -4,17 +4,18 @@ import { Hash } from './hash.ts'
 import { DecodeError, Hex } from './hex.ts'
 
 /**
- * A value of a call. A bigint, a hash or an address is one word, bytes are `bytes`, an array is a tuple that holds something dynamic (all tuples of
- * ERC-4337 do), `{ list }` an array of such values.
+ * A value to encode. A bigint, a hash or an address is one word; bytes are `bytes`; an array is a tuple with a dynamic member, as all
+ * tuples of
+ * ERC-4337 are; `{ list }` is an array of such values.
  */
 export type AbiValue = bigint | Hash | Address | Uint8Array | readonly AbiValue[] | { readonly list: readonly AbiValue[] }
 
-/** The little of the ABI that EntryPoints, accounts and paymasters need. */
+/** The subset of the ABI that EntryPoints, accounts and paymasters use. */
 export const Abi = { selector, call, encode, Reader: reader }
 
-/** Four bytes as 0x text. */
+/** Returns the four bytes of a function's selector. */
 function selector(signature: string): Hex {
-  return Hash.ofText(signature).slice(0, 10) as Hex // the beginning of a hash
+  return Hash.ofText(signature).slice(0, 10) as Hex // a prefix of a hash
 }
 
 function call(selectorText: Hex, values: readonly AbiValue[]): Uint8Array {
@@ -31,7 +32,7 @@ function encode(values: readonly AbiValue[]): Uint8Array {
       heads.push(word)
       continue
     }
-    const tail = tailOf(value as Exclude<AbiValue, bigint | Hash | Address>) // anything else is a word
+    const tail = tailOf(value as Exclude<AbiValue, bigint | Hash | Address>) // other values are words
     heads.push(wordOf(end) as Uint8Array) // a bigint is a word
     tails.push(tail)
     end += BigInt(tail.length)
@@ -56,7 +57,7 @@ function tailOf(value: Exclude<AbiValue, bigint | Hash | Address>): Uint8Array {
   return encode(value)
 }
 
-/** Reads a tuple whose first word is at `base`. Every verb throws DecodeError for what lies outside. */
+/** Reads a tuple whose first word is at `base`. Every method throws DecodeError for data out of range. */
 export interface AbiReader {
   readonly word: (index: number) => bigint
   readonly hash: (index: number) => Hash

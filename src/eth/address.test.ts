@@ -18,7 +18,7 @@ it('is the same from bytes, lower case, upper case and checksummed text', () => 
   )
 })
 
-it('finds where CREATE and CREATE2 put a contract', () => {
+it('computes the addresses of CREATE and CREATE2', () => {
   const salts = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }).map((value) => Hash.fromBigint(value))
   const nonces = fc.bigInt({ min: 0n, max: 2n ** 64n - 2n })
   fc.assert(

@@ -13,7 +13,7 @@ const zero = `0x${'0'.repeat(40)}` as Address // 20 bytes by construction
 
 export const Address = { zero, from, isAddress, toBytes, toBigint, fromBigint, checksum, fromPublicKey, create, create2 }
 
-/** Any letter case; a checksum is not looked at. Throws DecodeError unless it is 20 bytes. */
+/** Accepts any letter case and does not verify checksums. Throws DecodeError unless it is 20 bytes. */
 function from(value: string | Uint8Array, field = 'address'): Address {
   if (typeof value === 'string') return fromText(value, field)
   if (value.length !== 20) throw new DecodeError(field, `must be 20 bytes, not ${value.length}`)
@@ -37,12 +37,12 @@ function toBigint(address: Address): bigint {
   return BigInt(address)
 }
 
-/** The low 20 bytes. */
+/** Returns the low 20 bytes. */
 function fromBigint(value: bigint): Address {
   return `0x${BigInt.asUintN(160, value).toString(16).padStart(40, '0')}` as Address // 40 digits
 }
 
-/** EIP-55: letters are upper case where the hash of the address has a digit from 8 up. */
+/** Returns the EIP-55 form: a letter is upper case where the hash of the address has a digit of 8 or more. */
 function checksum(address: Address): Hex {
   const hash = keccak256(Bytes.ofText(address.slice(2)))
   let text = '0x'
@@ -60,7 +60,7 @@ function fromPublicKey(publicKey: Uint8Array): Address {
   return lastBytes(keccak256(publicKey.subarray(1)))
 }
 
-/** Where `sender`'s CREATE with this nonce puts a contract. */
+/** Returns the address of the contract that `sender` creates with this nonce. */
 function create(sender: Address, nonce: bigint): Address {
   return lastBytes(keccak256(Rlp.encode([sender, nonce])))
 }

@@ -38,13 +38,13 @@ const header: Header = {
 const later = ['baseFeePerGas', 'withdrawalsRoot', 'blobGasUsed', 'excessBlobGas', 'parentBeaconBlockRoot', 'requestsHash'] as const
 
 describe('a header', () => {
-  it.each(later.map((_, count) => count))('with %d of the later fields is read as it was written', (count) => {
+  it.each(later.map((_, count) => count))('with %d of the later fields round-trips', (count) => {
     const older = { ...header, ...Object.fromEntries(later.slice(count).map((field) => [field, null])) }
     expect(Header.decode(Header.encode(older))).toEqual(older)
     expect((Rlp.decode(Header.encode(older)) as readonly RlpItem[]).length).toBe(15 + count) // a header is a list
   })
 
-  it('is not written with a hole in it', () => {
+  it('is not encoded with a gap', () => {
     expect(() => Header.encode({ ...header, withdrawalsRoot: null })).toThrow(RangeError)
   })
 
@@ -79,7 +79,7 @@ describe('a block', () => {
     expect(Block.decode(rlp)).toEqual(expected)
   })
 
-  it('names the transaction that is wrong, and in a chain the block and its place', () => {
+  it('names the invalid transaction, and in a chain the block and its position', () => {
     const good = Block.encode({ header, transactions: [], ommers: [], withdrawals: null })
     const bad = Rlp.encode([Header.toRlp(header), ['0x0200'], []])
     expect(() => Block.decode(bad)).toThrow(/^transaction 0: transaction /)
@@ -110,7 +110,7 @@ describe('constants', () => {
 })
 
 describe.skipIf(!hasVectors)('the recorded L1 chain', () => {
-  it('is 54 blocks that name their parents, up to the known head, and is written to the same bytes', () => {
+  it('is 54 linked blocks up to the known head, and is encoded to the same bytes', () => {
     const bytes = chainRlp()
     const blocks = [...Block.decodeChain(bytes)]
     expect(blocks.length).toBe(54)

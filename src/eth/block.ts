@@ -1,13 +1,14 @@
 import { Fields } from './fields.ts'
-import type { Hash } from './hash.ts'
+import type { FieldVisitor } from './fieldvisitor.ts'
+import { Hash } from './hash.ts'
 import { Header } from './header.ts'
 import { DecodeError } from './hex.ts'
 import type { Receipt } from './receipt.ts'
-import { Rlp, type RlpInput } from './rlp.ts'
+import { Rlp, type RlpInput, type RlpItem } from './rlp.ts'
 import { type DecodeOptions, Transaction } from './transaction.ts'
-import { Withdrawal } from './withdrawal.ts'
+import { Withdrawal, withdrawalFields } from './withdrawal.ts'
 
-/** A block with everything that belongs to it. A pending one has `hash` = 32 zero bytes. */
+/** A block with its transactions and receipts. The hash of a pending block is 32 zero bytes. */
 export interface Block {
   readonly header: Header
   readonly hash: Hash
@@ -15,30 +16,30 @@ export interface Block {
   readonly receipts: readonly Receipt[]
   readonly ommers: readonly Header[]
   readonly withdrawals: readonly Withdrawal[] | null
-  /** milliseconds since the epoch; only under the `native` cadence, else null */
+  /** milliseconds since the epoch; `null` except under the `native` cadence */
   readonly timestampMs: number | null
-  /** bytes of the block's RLP; 0 while it is pending */
+  /** size of the block's RLP; 0 while it is pending */
   readonly sizeBytes: number
 }
 
-/** What a block's RLP says; receipts come from running it. */
+/** A block decoded from RLP, which has no receipts. */
 export type DecodedBlock = Omit<Block, 'receipts' | 'timestampMs'>
 
 type BlockBody = Pick<Block, 'transactions' | 'ommers' | 'withdrawals'>
 
 export const Block = { encode, sizeBytes, decode, decodeChain }
 
-/** RLP of [header, transactions, ommers], from Shanghai on with withdrawals. */
+/** Returns the RLP of [header, transactions, ommers], and withdrawals since Shanghai. */
 function encode(block: BlockBody & Pick<Block, 'header'>): Uint8Array {
   return Rlp.encode([Header.toRlp(block.header), ...bodyItems(block)])
 }
 
-/** The length of what `encode` gives, of which so many bytes are the header. */
+/** Returns the length of `encode`'s result, given the length of the header. */
 function sizeBytes(block: BlockBody, headerBytes: number): number {
   return Rlp.listSize(bodyItems(block).reduce<number>((sum, item) => sum + Rlp.size(item), headerBytes))
 }
 
-/** All but the header. */
+/** All items but the header. */
 function bodyItems(block: BlockBody): RlpInput[] {
   const items: RlpInput[] = [
     block.transactions.map((transaction) => (transaction.type === 0 ? { encoded: transaction.raw } : transaction.raw)),
@@ -48,7 +49,7 @@ function bodyItems(block: BlockBody): RlpInput[] {
   return items
 }
 
-/** Recovers every sender. Throws DecodeError; a transaction's index is in its message. */
+/** Recovers every sender. Throws DecodeError, whose message has the transaction's index. */
 function decode(rlp: Uint8Array, options: DecodeOptions = {}): DecodedBlock {
   const fields = new Fields(Rlp.decode(rlp, 'block'), 'block', 3, 4)
   const header = Header.fromRlp(fields.list('header'))
@@ -60,7 +61,7 @@ function decode(rlp: Uint8Array, options: DecodeOptions = {}): DecodedBlock {
   return { header, hash: Header.hash(header), transactions, ommers, withdrawals, sizeBytes: rlp.length }
 }
 
-/** The blocks of a file that holds one RLP after another. Throws DecodeError with the block's place and byte offset. */
+/** Decodes a file of consecutive RLP blocks. Throws DecodeError with the block's index and byte offset. */
 function* decodeChain(bytes: Uint8Array, options: DecodeOptions = {}): Generator<DecodedBlock> {
   for (let start = 0, index = 0; start < bytes.length; index++) {
     const from = start
@@ -73,7 +74,7 @@ function* decodeChain(bytes: Uint8Array, options: DecodeOptions = {}): Generator
   }
 }
 
-/** Names where in its surroundings the decoded thing stands. */
+/** Adds the position to the DecodeError of `read`. */
 function located<T>(place: string, read: () => T): T {
   try {
     return read()
@@ -81,4 +82,22 @@ function located<T>(place: string, read: () => T): T {
     if (!(error instanceof DecodeError)) throw error
     throw new DecodeError(`${place}: ${error.field}`, error.reason)
   }
+}
+
+// --- fields ---------------------------------------------------------------------------------------------------------------------------------
+
+type BodyFields = Pick<Block, 'transactions' | 'ommers' | 'withdrawals' | 'sizeBytes'>
+
+/** The fields of a block after those of its header. */
+export function blockFields(f: FieldVisitor, block: BodyFields & Pick<Block, 'hash'>): BodyFields {
+  const size = f.optionalNumber('size', 24, block.hash === Hash.zero ? null : block.sizeBytes)
+  const transactions = f.transactions('transactions', 25, block.transactions)
+  f.hashes('uncles', 26, block.ommers.map(Header.hash))
+  const ommers = f.hidden(27, block.ommers.length === 0 ? null : Rlp.encode(block.ommers.map(Header.toRlp)))
+  const withdrawals = f.optionalObjects('withdrawals', 28, 'withdrawal', block.withdrawals, withdrawalFields)
+  return { transactions, ommers: ommers === null ? [] : decodeOmmers(ommers), withdrawals, sizeBytes: size ?? 0 }
+}
+
+function decodeOmmers(rlp: Uint8Array): readonly Header[] {
+  return (Rlp.decode(rlp, 'ommers') as readonly RlpItem[]).map(Header.fromRlp) // a list was encoded
 }

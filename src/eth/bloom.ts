@@ -5,10 +5,10 @@ import type { Log } from './log.ts'
 
 const SIZE_BYTES = 256
 
-/** The 2048-bit filter of addresses and topics (yellow paper, 4.3.1). `empty` is shared: never written to. */
+/** The 2048-bit filter of addresses and topics (yellow paper, 4.3.1). `empty` is shared and must not be written to. */
 export const Bloom = { empty: new Uint8Array(SIZE_BYTES), ofLogs, or, add, has }
 
-/** Without logs it is `empty` itself. */
+/** Returns `empty` itself for no logs. */
 function ofLogs(logs: readonly Log[]): Uint8Array {
   if (logs.length === 0) return Bloom.empty
   const bloom = new Uint8Array(SIZE_BYTES)
@@ -19,7 +19,7 @@ function ofLogs(logs: readonly Log[]): Uint8Array {
   return bloom
 }
 
-/** What either holds: a new filter, unless the other one is `empty` itself. */
+/** Returns the union: a new filter, or one argument if the other is `empty` itself. */
 function or(left: Uint8Array, right: Uint8Array): Uint8Array {
   if (right === Bloom.empty) return left
   if (left === Bloom.empty) return right
@@ -28,7 +28,7 @@ function or(left: Uint8Array, right: Uint8Array): Uint8Array {
   return both
 }
 
-/** Writes an address or a topic into `bloom`. */
+/** Adds an address or a topic to `bloom`. */
 function add(bloom: Uint8Array, value: Hex | Uint8Array): void {
   const bits = bitsOf(value)
   set(bloom, bits & 2047)
@@ -41,7 +41,7 @@ function set(bloom: Uint8Array, bit: number): void {
   bloom[at] = (bloom[at] as number) | (1 << (bit & 7))
 }
 
-/** False: certainly not in it. */
+/** Returns false if the value is certainly not in the bloom. */
 function has(bloom: Uint8Array, value: Hex | Uint8Array): boolean {
   const bits = bitsOf(value)
   return isSet(bloom, bits & 2047) && isSet(bloom, (bits >>> 11) & 2047) && isSet(bloom, Math.floor(bits / 2 ** 22) & 2047)
@@ -51,10 +51,10 @@ function isSet(bloom: Uint8Array, bit: number): boolean {
   return ((bloom[SIZE_BYTES - 1 - (bit >>> 3)] as number) & (1 << (bit & 7))) !== 0
 }
 
-// Logs repeat their addresses and topics: a look-up is 10 times cheaper than bytes from hex and a keccak.
+// Addresses and topics repeat: a cache lookup is 10 times cheaper than hex decoding and keccak.
 const known = new Map<Hex, number>()
 
-/** Three bit numbers of 11 bits each, packed into 33 bits. */
+/** Returns three bit numbers of 11 bits each, packed into 33 bits. */
 function bitsOf(value: Hex | Uint8Array): number {
   if (typeof value !== 'string') return hashedBits(value)
   const cached = known.get(value)

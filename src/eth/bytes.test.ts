@@ -37,7 +37,7 @@ afterEach(() => {
 })
 
 describe('without Buffer', () => {
-  it('writes bytes as hex and reads them, at every length around the change of method', () => {
+  it('encodes and decodes hex at every length around the change of method', () => {
     for (const size of [0, 1, 63, 64, 65, 5_000]) {
       const bytes = LONG.subarray(0, size)
       const hex = here.Hex.fromBytes(bytes)
@@ -46,7 +46,7 @@ describe('without Buffer', () => {
     }
   })
 
-  it('refuses what is no hex, short and long', () => {
+  it('refuses invalid hex, short and long', () => {
     for (const size of [2, 1_000]) expect(() => there.Hex.toBytes(`0x${'0'.repeat(size - 1)}g`)).toThrow('not a hex digit')
   })
 
@@ -63,7 +63,7 @@ describe('without Buffer', () => {
     expect(there.SourceHash.upgrade('Jovian: L1Block Deployment')).toBe(here.SourceHash.upgrade('Jovian: L1Block Deployment'))
   })
 
-  it('signs, and knows who signed', () => {
+  it('signs and recovers', () => {
     const digest = here.Hash.ofText('digest')
     const { r, s, yParity } = there.Secp256k1.sign(digest, KEY)
     expect({ r, s, yParity }).toEqual(here.Secp256k1.sign(digest, KEY))
@@ -71,7 +71,7 @@ describe('without Buffer', () => {
     expect(there.Address.checksum(there.Secp256k1.address(KEY))).toBe(here.Address.checksum(here.Secp256k1.address(KEY)))
   })
 
-  it('knows sha256 and ripemd160', () => {
+  it('computes sha256 and ripemd160', () => {
     expect(there.sha256(LONG)).toEqual(here.sha256(LONG))
     expect(there.ripemd160(LONG)).toEqual(here.ripemd160(LONG))
   })

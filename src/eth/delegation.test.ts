@@ -6,7 +6,7 @@ import { Hex } from './hex.ts'
 const BOB = Address.from('0xb0b0000000000000000000000000000000000b0b')
 
 describe('Delegation', () => {
-  it('is read from what it writes, as bytes and as text', () => {
+  it('round-trips as bytes and as text', () => {
     expect(Delegation.text(BOB)).toBe(`0xef0100${BOB.slice(2)}`)
     expect(Delegation.code(BOB)).toEqual(Hex.toBytes(Delegation.text(BOB)))
     expect(Delegation.code(BOB)).toHaveLength(Delegation.SIZE)

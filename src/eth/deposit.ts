@@ -2,7 +2,7 @@ import { Bytes } from './bytes.ts'
 import { Hash } from './hash.ts'
 import { keccak256 } from './keccak.ts'
 
-/** What only a deposit (0x7e) has. */
+/** The fields that only a deposit (0x7e) has. */
 export interface DepositFields {
   readonly sourceHash: Hash
   /** wei minted to `from` before execution, even when the call fails */
@@ -11,12 +11,12 @@ export interface DepositFields {
 }
 
 /**
- * Identifies where a deposit comes from, so that two of equal content differ:
- * keccak(domain as 32 bytes || keccak(what names the source)) (specs.optimism.io, Deposits, "Source hash computation").
+ * Makes deposits of equal content distinct: keccak(domain as 32 bytes || keccak(source)) (specs.optimism.io, Deposits, "Source hash
+ * computation").
  */
 export const SourceHash = { user, l1Attributes, upgrade }
 
-/** A deposit made on L1: its block and the log's index there. */
+/** A deposit made on L1, by its block and log index. */
 function user(l1BlockHash: Hash, logIndex: bigint): Hash {
   return inDomain(0, numbered(l1BlockHash, logIndex))
 }
@@ -26,12 +26,12 @@ function l1Attributes(l1BlockHash: Hash, sequenceNumber: bigint): Hash {
   return inDomain(1, numbered(l1BlockHash, sequenceNumber))
 }
 
-/** A network upgrade, by its intent, e.g. `Jovian: L1Block Deployment`. */
+/** A network upgrade, by its intent: `Jovian: L1Block Deployment`. */
 function upgrade(intent: string): Hash {
   return inDomain(2, Bytes.ofText(intent))
 }
 
-/** `number` is one of 64 bits. */
+/** `number` has 64 bits. */
 function numbered(l1BlockHash: Hash, number: bigint): Uint8Array {
   const source = new Uint8Array(64)
   source.set(Hash.toBytes(l1BlockHash))

@@ -6,23 +6,23 @@ import { Hex } from './hex.ts'
 import { UserOperation } from './useroperation.ts'
 import type { EntryPointVersion } from './useroperation.ts'
 
-/** What differs from one EntryPoint version to the next: shapes and sums. Everything else is one core. */
+/** The differences between EntryPoint versions: shapes and gas sums. */
 export interface EntryPoint {
   readonly version: EntryPointVersion
   readonly address: Address
-  /** calls factories, so that they cannot think that the EntryPoint does */
+  /** calls factories in place of the EntryPoint */
   readonly senderCreator: Address
   readonly handleOps: (operations: readonly UserOperation[], beneficiary: Address) => Uint8Array
-  /** what the account, its paymaster and the account's own call are called with */
+  /** the calls to the account, its paymaster, and the account's own call */
   readonly validateAccount: (operation: UserOperation, hash: Hash, missing: bigint) => Uint8Array
   readonly validatePaymaster: (operation: UserOperation, hash: Hash, maxCost: bigint) => Uint8Array
   readonly execute: (operation: UserOperation, hash: Hash) => Uint8Array
   readonly postOp: (context: Uint8Array, gasCost: bigint, feePerGas: bigint) => Uint8Array
   /** gas that is paid in advance */
   readonly prefundGas: (operation: UserOperation) => bigint
-  /** gas that the EntryPoint wants to have for its calls (AA95) */
+  /** gas that the EntryPoint requires for its calls (AA95) */
   readonly gasLimits: (operation: UserOperation) => bigint
-  /** The operations of a handleOps call; null: it is none. Throws DecodeError. */
+  /** Returns the operations of a handleOps call, `null` for other calls. Throws DecodeError. */
   readonly readOps: (callData: Uint8Array) => readonly UserOperation[] | null
 }
 
@@ -67,8 +67,7 @@ const V06: Version = {
       ...paymasterOf(tuple.bytes(9)),
       signature: tuple.bytes(10),
     }),
-  // The paymaster is asked with the account's limit, before and after.
-  // As much as it took to verify is set aside for postOp, with a paymaster or without.
+  // The paymaster is called with the account's limit, before and after; postOp reserves the verification limit with or without a paymaster.
   gasLimits: ({ callGasLimit, verificationGasLimit, paymaster }) => callGasLimit + verificationGasLimit * (paymaster === null ? 2n : 3n),
   prefundGas: ({ callGasLimit, verificationGasLimit, preVerificationGas, paymaster }) =>
     callGasLimit + verificationGasLimit * (paymaster === null ? 1n : 3n) + preVerificationGas,
@@ -121,14 +120,14 @@ const V07: Version = {
 
 const VERSIONS: Readonly<Record<EntryPointVersion, Version>> = { '0.6': V06, '0.7': V07, '0.8': { ...V07, version: '0.8' } }
 
-/** Where the three stand on every chain. */
+/** The addresses are the same on every chain. */
 export const ENTRY_POINTS: Readonly<Record<EntryPointVersion, Address>> = {
   '0.6': Address.from('0x5ff137d4b0fdcd49dca30c7cf57e578a026d2789'),
   '0.7': Address.from('0x0000000071727de22e5e9d8baf0edac6f37da032'),
   '0.8': Address.from('0x4337084d9e255ff0702461cf8895ce9e3b5ff108'),
 }
 
-/** null: none of the three stands there. */
+/** Returns `null` if the address is no known EntryPoint. */
 export function entryPointVersion(address: Address): EntryPointVersion | null {
   const versions: readonly EntryPointVersion[] = ['0.6', '0.7', '0.8']
   return versions.find((version) => ENTRY_POINTS[version] === address) ?? null
@@ -145,7 +144,7 @@ export function entryPoint(version: EntryPointVersion, address: Address = ENTRY_
   return {
     version,
     address,
-    // The EntryPoint's constructor made it, as its first contract.
+    // the first contract that the EntryPoint's constructor creates
     senderCreator: Address.create(address, 1n),
     handleOps: (operations, beneficiary) => Abi.call(handle, [{ list: operations.map(tuple) }, beneficiary]),
     validateAccount: (operation, hash, missing) => Abi.call(account, [tuple(operation), hash, missing]),

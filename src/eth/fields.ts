@@ -3,7 +3,7 @@ import { Hash } from './hash.ts'
 import { DecodeError } from './hex.ts'
 import { Rlp, type RlpItem } from './rlp.ts'
 
-/** The fields of one RLP list, read in order. Every reader throws DecodeError with the field's path, e.g. `header.nonce`. */
+/** Reads the fields of an RLP list in order. Every method throws DecodeError with the field's path, e.g. `header.nonce`. */
 export class Fields {
   readonly #noun: string
   readonly #items: readonly RlpItem[]
@@ -49,13 +49,13 @@ export class Fields {
     return Address.from(this.bytes(name, 20))
   }
 
-  /** Empty bytes are null. */
+  /** Returns `null` for empty bytes. */
   addressOrNull(name: string): Address | null {
     const bytes = this.bytes(name)
     return bytes.length === 0 ? null : Address.from(bytes, `${this.#noun}.${name}`)
   }
 
-  /** An unsigned integer of at most `maxBytes` bytes, without leading zeros. */
+  /** Reads an unsigned integer of at most `maxBytes` bytes without leading zeros. */
   uint(name: string, maxBytes: number): bigint {
     const bytes = this.bytes(name)
     if (bytes.length > maxBytes) throw this.#wrong(name, `does not fit ${maxBytes} bytes`)
@@ -63,7 +63,7 @@ export class Fields {
     return Rlp.toBigint(bytes)
   }
 
-  /** An unsigned integer up to 2^53-1. */
+  /** Reads an unsigned integer below 2^53. */
   number(name: string): number {
     const value = Number(this.uint(name, 8))
     if (!Number.isSafeInteger(value)) throw this.#wrong(name, `is too large (${value})`)

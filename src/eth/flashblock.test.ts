@@ -41,7 +41,7 @@ function sampled(kind: fc.Arbitrary<Flashblock>, seed: number): Flashblock {
 }
 
 describe('a flashblock', () => {
-  it('is read as it was written, from text and from bytes', () => {
+  it('round-trips from text and from bytes', () => {
     fc.assert(
       fc.property(fc.oneof(first, next), (flashblock) => {
         const wire = Flashblock.toWire(flashblock)
@@ -115,7 +115,7 @@ describe('a flashblock', () => {
     expect(wire.diff).not.toHaveProperty('blob_gas_used')
   })
 
-  it('may carry keys nobody here knows', () => {
+  it('may have unknown keys', () => {
     const message = sampled(first, 2)
     const wire = JSON.parse(Flashblock.toWire(message)) as Record<string, object>
     const richer = {

@@ -2,7 +2,7 @@ import { Address } from './address.ts'
 import { Hash } from './hash.ts'
 import { DecodeError, Hex } from './hex.ts'
 
-/** What is fixed for a whole block; travels with index 0 only. */
+/** Values that are constant for a block; sent with index 0 only. */
 export interface FlashblockBase {
   readonly parentBeaconBlockRoot: Hash
   readonly parentHash: Hash
@@ -15,7 +15,7 @@ export interface FlashblockBase {
   readonly baseFeePerGas: bigint
 }
 
-/** Cumulative for the block so far, but for `transactions` and `withdrawals`, which are what is new. */
+/** `transactions` and `withdrawals` are new since the previous flashblock; the other fields are cumulative. */
 export interface FlashblockDiff {
   readonly stateRoot: Hash
   readonly receiptsRoot: Hash
@@ -30,7 +30,7 @@ export interface FlashblockDiff {
 
 /** One message of the pre-confirmation stream. */
 export interface Flashblock {
-  /** 8 bytes, the same for all messages of one block */
+  /** 8 bytes, the same for all flashblocks of a block */
   readonly payloadId: Hex
   readonly index: number
   readonly base: FlashblockBase | null
@@ -41,8 +41,9 @@ export interface Flashblock {
 export const Flashblock = { toWire, fromWire }
 
 /**
- * The message as base/node-reth reads it: snake_case keys, `index` and `metadata.block_number` as JSON numbers, every other
- * number a 0x quantity, `base` only at index 0. Hex needs no escaping, so the text is put together by hand.
+ * Encodes the message as base/node-reth reads it: snake_case keys, `index` and `metadata.block_number` as JSON numbers, every other number
+ * a 0x
+ * quantity, `base` only at index 0. Nothing needs escaping, so the text is concatenated.
  */
 function toWire(flashblock: Flashblock): string {
   const { payloadId, index, base, diff, blockNumber } = flashblock
@@ -71,7 +72,7 @@ function diffToWire(diff: FlashblockDiff): string {
   )
 }
 
-/** Reads a message; keys it does not know are passed over. Throws DecodeError. */
+/** Decodes a message and ignores unknown keys. Throws DecodeError. */
 function fromWire(message: string | Uint8Array): Flashblock {
   const top = new Wire(parse(message), 'flashblock')
   const index = top.count('index')
@@ -128,7 +129,7 @@ function bytesOf(value: unknown, field: string): Uint8Array {
   return Hex.toBytes(value, field)
 }
 
-/** One JSON object of the message, read key by key. */
+/** Reads the keys of one JSON object. */
 class Wire {
   readonly #object: ReadonlyMap<string, unknown>
   readonly #path: string
@@ -139,7 +140,7 @@ class Wire {
     this.#path = path
   }
 
-  /** A key that holds null counts as absent. */
+  /** A key with the value null counts as absent. */
   has(key: string): boolean {
     return (this.#object.get(key) ?? null) !== null
   }
@@ -154,7 +155,7 @@ class Wire {
     return value
   }
 
-  /** A plain JSON integer. */
+  /** Reads a JSON integer. */
   count(key: string): number {
     const value = this.#object.get(key)
     if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0)

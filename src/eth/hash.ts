@@ -36,12 +36,12 @@ function toBytes(hash: Hash): Uint8Array {
   return Hex.toBytes(hash)
 }
 
-/** keccak-256 of `bytes`. */
+/** Returns the keccak-256 hash of `bytes`. */
 function keccak(bytes: Uint8Array): Hash {
-  return keccak256Hex(bytes) as Hash // a digest is 32 bytes
+  return keccak256Hex(bytes) as Hash // a digest has 32 bytes
 }
 
-/** keccak-256 of the text in UTF-8. */
+/** Returns the keccak-256 hash of the text in UTF-8. */
 function ofText(text: string): Hash {
   return keccak(Bytes.ofText(text))
 }

@@ -6,13 +6,13 @@ import { HD_INDEX } from './limits.ts'
 import { Rlp } from './rlp.ts'
 import { Secp256k1 } from './secp256k1.ts'
 
-/** A node of a BIP-32 tree with its private half. */
+/** A private node of a BIP-32 tree. */
 export interface HdKey {
   readonly privateKey: Uint8Array
   readonly chainCode: Uint8Array
 }
 
-/** `ACCOUNTS` and an index: where wallets look for an Ethereum mnemonic's accounts (BIP-44, coin 60). */
+/** `ACCOUNTS`, followed by an index, is the path of an Ethereum account (BIP-44, coin 60). */
 export const HdKey = { ACCOUNTS: "m/44'/60'/0'/0", fromSeed, derive, child }
 
 const HARDENED = 2 ** 31
@@ -24,7 +24,7 @@ function fromSeed(seed: Uint8Array): HdKey {
   return { privateKey: digest.slice(0, 32), chainCode: digest.slice(32) }
 }
 
-/** Follows a path such as `m/44'/60'/0'/0/3`. Throws DecodeError. */
+/** Derives a path such as `m/44'/60'/0'/0/3`. Throws DecodeError. */
 function derive(root: HdKey, path: string): HdKey {
   const [first, ...steps] = path.split('/')
   if (first !== 'm') throw new DecodeError('derivation path', `must begin with m: ${path}`)
@@ -38,7 +38,7 @@ function stepIndex(step: string, path: string): number {
   return mark === '' ? index : index + HARDENED
 }
 
-/** From 2^31 on the child is hardened. */
+/** From index 2^31 on the child is hardened. */
 function child(parent: HdKey, index: number): HdKey {
   const data = new Uint8Array(37)
   if (index >= HARDENED) data.set(parent.privateKey, 1)
@@ -47,7 +47,7 @@ function child(parent: HdKey, index: number): HdKey {
   const digest = hmac(parent.chainCode, data)
   const tweak = Rlp.toBigint(digest.subarray(0, 32))
   const key = (tweak + Rlp.toBigint(parent.privateKey)) % Secp256k1.ORDER
-  // BIP-32: such an index has no key. It happens once in 2^127.
+  // BIP-32: the index has no key, with a probability of 2^-127.
   if (tweak >= Secp256k1.ORDER || key === 0n) throw new DecodeError('derivation path', `has no key at index ${index}`)
   return { privateKey: Hash.toBytes(Hash.fromBigint(key)), chainCode: digest.slice(32) }
 }

@@ -3,7 +3,7 @@ import { Bloom } from './bloom.ts'
 import { Hash } from './hash.ts'
 import type { Header } from './header.ts'
 
-/** A header of the oldest form in which everything is zero. */
+/** A zero header without the fields of later forks. */
 export const BLANK_HEADER: Header = {
   parentHash: Hash.zero,
   ommersHash: Hash.zero,

@@ -1,9 +1,10 @@
 import type { Address } from './address.ts'
 import { Fields } from './fields.ts'
+import type { FieldVisitor } from './fieldvisitor.ts'
 import { Hash } from './hash.ts'
 import { Rlp, type RlpInput, type RlpItem } from './rlp.ts'
 
-/** A block header. Fields of a later fork are null before it; the RLP ends at the last one that stands. */
+/** A block header. Fields of a later fork are null before it; the RLP ends at the last field that is not null. */
 export interface Header {
   readonly parentHash: Hash
   readonly ommersHash: Hash
@@ -32,11 +33,11 @@ export interface Header {
 
 export const Header = { encode, decode, hash, toRlp, fromRlp }
 
-/** Fields every fork has, and fields the latest known one has. */
+/** Fields of every fork, and of the latest known one. */
 const MIN_FIELDS = 15
 const MAX_FIELDS = 21
 
-/** keccak of the RLP. */
+/** Returns the keccak hash of the RLP. */
 function hash(header: Header): Hash {
   return Hash.keccak(encode(header))
 }
@@ -45,7 +46,7 @@ function encode(header: Header): Uint8Array {
   return Rlp.encode(toRlp(header))
 }
 
-/** Throws RangeError when a field is null before one that is not. */
+/** Throws RangeError if a field is null before one that is not. */
 function toRlp(header: Header): RlpInput[] {
   const fields: RlpInput[] = [
     header.parentHash,
@@ -68,7 +69,7 @@ function toRlp(header: Header): RlpInput[] {
   return fields
 }
 
-/** In the order in which forks added them: London, Shanghai, Cancun (3), Prague. */
+/** In fork order: London, Shanghai, Cancun (3), Prague. */
 function laterFields(header: Header): RlpInput[] {
   const later = [
     header.baseFeePerGas,
@@ -115,5 +116,53 @@ function fromRlp(item: RlpItem): Header {
     excessBlobGas: uintOrNull('excessBlobGas', 8),
     parentBeaconBlockRoot: hashOrNull('parentBeaconBlockRoot'),
     requestsHash: hashOrNull('requestsHash'),
+  }
+}
+
+/** Values in a header's JSON that are not in the header. */
+export interface HeaderContext {
+  readonly hash: Hash
+  /** `null` except under the `native` cadence */
+  readonly timestampMs: number | null
+}
+
+export function headerFields(f: FieldVisitor, header: Header, context: HeaderContext): Header {
+  f.blockHash('hash', 1, context.hash)
+  const parentHash = f.hash('parentHash', 2, header.parentHash)
+  const ommersHash = f.hash('sha3Uncles', 3, header.ommersHash)
+  const coinbase = f.address('miner', 4, header.coinbase)
+  const stateRoot = f.hash('stateRoot', 5, header.stateRoot)
+  const transactionsRoot = f.hash('transactionsRoot', 6, header.transactionsRoot)
+  const receiptsRoot = f.hash('receiptsRoot', 7, header.receiptsRoot)
+  const logsBloom = f.bloom('logsBloom', 8, header.logsBloom)
+  const difficulty = f.quantity('difficulty', 9, header.difficulty)
+  const number = f.blockNumber('number', 10, header.number)
+  const gasLimit = f.quantity('gasLimit', 11, header.gasLimit)
+  const gasUsed = f.quantity('gasUsed', 12, header.gasUsed)
+  const timestamp = f.blockTimestamp('timestamp', 13, header.timestamp)
+  f.optionalBlockTimestampMs('timestampMs', 14, context.timestampMs)
+  return {
+    parentHash,
+    ommersHash,
+    coinbase,
+    stateRoot,
+    transactionsRoot,
+    receiptsRoot,
+    logsBloom,
+    difficulty,
+    number,
+    gasLimit,
+    gasUsed,
+    timestamp,
+    extraData: f.bytes('extraData', 15, header.extraData),
+    mixHash: f.hash('mixHash', 16, header.mixHash),
+    nonce: f.bytes('nonce', 17, header.nonce),
+    // London, Shanghai, Cancun, Prague
+    baseFeePerGas: f.optionalQuantity('baseFeePerGas', 18, header.baseFeePerGas),
+    withdrawalsRoot: f.optionalHash('withdrawalsRoot', 19, header.withdrawalsRoot),
+    blobGasUsed: f.optionalQuantity('blobGasUsed', 20, header.blobGasUsed),
+    excessBlobGas: f.optionalQuantity('excessBlobGas', 21, header.excessBlobGas),
+    parentBeaconBlockRoot: f.optionalHash('parentBeaconBlockRoot', 22, header.parentBeaconBlockRoot),
+    requestsHash: f.optionalHash('requestsHash', 23, header.requestsHash),
   }
 }

@@ -4,7 +4,7 @@ import { DecodeError, Hex } from './hex.ts'
 
 const bytes = fc.uint8Array({ maxLength: 300 })
 
-it('writes bytes as Buffer does and reads them back, at every length around the change of method', () => {
+it('encodes as Buffer does and decodes, at every length around the change of method', () => {
   fc.assert(
     fc.property(bytes, (input) => {
       const hex = Hex.fromBytes(input)
@@ -15,7 +15,7 @@ it('writes bytes as Buffer does and reads them back, at every length around the 
   )
 })
 
-it('reads a view into a larger buffer and not the buffer', () => {
+it('reads a view of a larger buffer', () => {
   const whole = Uint8Array.from({ length: 200 }, (_, i) => i)
   expect(Hex.fromBytes(whole.subarray(3, 5))).toBe('0x0304')
   expect(Hex.fromRange(whole.subarray(100), 3, 2)).toBe('0x6768')
@@ -23,7 +23,7 @@ it('reads a view into a larger buffer and not the buffer', () => {
   expect(Hex.fromBytes(whole.subarray(100, 170))).toBe(`0x${Buffer.from(whole.subarray(100, 170)).toString('hex')}`)
 })
 
-it('puts digits where they are to stand, and nothing around them', () => {
+it('writes digits at an offset and no other bytes', () => {
   fc.assert(
     fc.property(bytes, fc.nat(4), (input, at) => {
       const [text, size] = [new Uint8Array(input.length * 2 + 8).fill(0x2e), Math.max(0, input.length - at)]

@@ -1,18 +1,18 @@
-/** What a transaction costs before its first operation runs. Numbers: what a message of some megabytes costs is far below 2^53. */
+/** The gas of a transaction before its first operation. Numbers, because data of several megabytes costs far less than 2^53. */
 export const IntrinsicGas = {
   TRANSACTION: 21_000,
-  /** one that creates a contract, beside the above */
+  /** of a contract creation, in addition */
   CREATION: 32_000,
-  /** EIP-3860, for 32 bytes of init code */
+  /** EIP-3860, per 32 bytes of init code */
   INIT_CODE_WORD: 2,
-  /** for a token of data: a zero byte is one, any other four (EIP-2028) */
+  /** per token of data: a zero byte is one, any other byte four (EIP-2028) */
   TOKEN: 4,
-  /** EIP-7623, the least for a token, whatever is done with it */
+  /** EIP-7623, the minimum per token */
   FLOOR_TOKEN: 10,
   /** EIP-2930 */
   ACCESS_LIST_ADDRESS: 2_400,
   ACCESS_LIST_KEY: 1_900,
-  /** EIP-7702, for each */
+  /** EIP-7702, per authorization */
   AUTHORIZATION: 25_000,
   tokens,
 } as const

@@ -29,7 +29,7 @@ it('gives digests that the next call does not change', () => {
   expect(first).toEqual(keccak_256(Uint8Array.of(1)))
 })
 
-it('hashes what was written into its pad where it lies, also after the pad had to grow', () => {
+it('hashes data written to its memory in place, also after growth', () => {
   const digestOf = (bytes: Uint8Array): Uint8Array => {
     const { start, digest } = KeccakPad
     KeccakPad.room(bytes.length).set(bytes, start)

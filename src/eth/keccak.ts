@@ -11,19 +11,20 @@ export function keccak256(bytes: Uint8Array): Uint8Array {
   return wasm.bytes().slice(out, input)
 }
 
-/** The digest as a 0x string. */
+/** Returns the digest as a 0x string. */
 export function keccak256Hex(bytes: Uint8Array): Hex {
   wasm.exports.keccak256(write(wasm, bytes), bytes.length, out)
   return Hex.fromBytes(wasm.bytes().subarray(out, input))
 }
 
 /**
- * For whoever makes what gets hashed: what is written into this memory from `start` on is hashed where it lies, and the digest
- * stands at `digest`, both until the next keccak of anything.
+ * Hashes bytes in place: data written to this memory from `start` on is hashed without a copy, and the digest is at `digest`. Both are
+ * valid until the
+ * next keccak call.
  */
 export const KeccakPad = { start: input, digest: out, room, hash }
 
-/** The memory, with room for so many bytes from `start` on: another one than before when it had to grow. */
+/** Returns the memory with at least `sizeBytes` from `start` on. Growing replaces it. */
 function room(sizeBytes: number): Uint8Array {
   wasm.reserve(32 + sizeBytes)
   return wasm.bytes()
@@ -47,13 +48,13 @@ export function ripemd160(bytes: Uint8Array): Uint8Array {
 
 let loaded: Wasm<HashExports> | null = null
 
-/** Loaded when first needed (1 ms): only precompiles ask for these. */
+/** Loads on first use (1 ms): only precompiles call these. */
 function library(): Wasm<HashExports> {
   loaded ??= loadHashes()
   return loaded
 }
 
-/** Behind the place of a digest. */
+/** The data follows the digest. */
 function write({ heap, reserve, bytes: memory }: Wasm<KeccakExports> | Wasm<HashExports>, bytes: Uint8Array): number {
   reserve(32 + bytes.length)
   memory().set(bytes, heap + 32)

@@ -1,10 +1,11 @@
 import type { Address } from './address.ts'
 import { Fields } from './fields.ts'
+import type { FieldContext, FieldVisitor } from './fieldvisitor.ts'
 import { Hash } from './hash.ts'
 import { DecodeError } from './hex.ts'
 import type { RlpInput, RlpItem } from './rlp.ts'
 
-/** An event as the EVM emitted it. Its position follows from the receipt that holds it. */
+/** An event as the EVM emitted it. Its position is that in its receipt. */
 export interface Log {
   readonly address: Address
   readonly topics: readonly Hash[]
@@ -26,4 +27,28 @@ function fromRlp(item: RlpItem): Log {
 function topic(item: RlpItem): Hash {
   if (!(item instanceof Uint8Array)) throw new DecodeError('log.topics', 'must hold bytes, not RLP lists')
   return Hash.from(item, 'log.topics')
+}
+
+/** Stored logs have a fixed layout without tags (LOG_HEAD in store/writer/layout.ts). */
+const NO_TAG = 0
+
+export interface LogContext extends FieldContext {
+  /** in the block */
+  readonly logIndex: number
+  /** `true` in the announcement that a reorganisation removed the log */
+  readonly isRemoved: boolean
+}
+
+export function logFields(f: FieldVisitor, log: Log, { block, transaction, index, logIndex, isRemoved }: LogContext): void {
+  f.address('address', NO_TAG, log.address)
+  f.hashes('topics', NO_TAG, log.topics, 4)
+  f.bytes('data', NO_TAG, log.data)
+  f.blockHash('blockHash', NO_TAG, block === null ? Hash.zero : block.hash)
+  f.blockNumber('blockNumber', NO_TAG, block === null ? 0 : block.header.number)
+  f.blockTimestamp('blockTimestamp', NO_TAG, block === null ? 0 : block.header.timestamp)
+  f.optionalBlockTimestampMs('blockTimestampMs', NO_TAG, block === null ? null : block.timestampMs)
+  f.transactionHash('transactionHash', NO_TAG, transaction.hash)
+  f.transactionIndex('transactionIndex', NO_TAG, index)
+  f.number('logIndex', NO_TAG, logIndex)
+  f.boolean('removed', isRemoved)
 }

@@ -9,7 +9,7 @@ import { Secp256k1 } from './secp256k1.ts'
 const DEVELOPERS = 'test test test test test test test test test test test junk'
 
 describe('a mnemonic', () => {
-  it('gives the accounts that every development chain has', () => {
+  it('derives the accounts that every development chain has', () => {
     const keys = Mnemonic.privateKeys(DEVELOPERS, 2)
     expect(keys.map((key) => Hex.fromBytes(key))).toEqual([
       '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
@@ -21,7 +21,7 @@ describe('a mnemonic', () => {
     ])
   })
 
-  it('gives the same accounts as viem, whatever its words', () => {
+  it('derives the same accounts as viem', () => {
     for (const strength of [128, 256] as const) {
       const words = generateMnemonic(english, strength)
       const judged = [0, 1, 2].map((addressIndex) => mnemonicToAccount(words, { addressIndex }).address.toLowerCase())
@@ -29,14 +29,14 @@ describe('a mnemonic', () => {
     }
   })
 
-  it('may be spaced as the user likes, and derived along another path', () => {
+  it('accepts any spacing and another path', () => {
     const spaced = `  ${DEVELOPERS.replaceAll(' ', ' \n ')} `
     expect(Mnemonic.privateKeys(spaced, 1)).toEqual(Mnemonic.privateKeys(DEVELOPERS, 1))
     const judged = HDKey.fromMasterSeed(Mnemonic.toSeed(DEVELOPERS)).derive("m/44'/60'/1'/7")
     expect(Mnemonic.privateKeys(DEVELOPERS, 2, "m/44'/60'/1'/7")[1]).toEqual(judged.deriveChild(1).privateKey)
   })
 
-  it('drawn at random is valid, and no two are alike', async () => {
+  it('drawn at random is valid and unique', async () => {
     const drawn = await Promise.all([Mnemonic.random(), Mnemonic.random(), Mnemonic.random(256)])
     expect(new Set(drawn).size).toBe(3)
     expect(drawn.map((words) => words.split(' ').length)).toEqual([12, 12, 24])

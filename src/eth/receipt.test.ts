@@ -24,7 +24,7 @@ function receiptOf(fields: Partial<ConsensusReceipt>): ConsensusReceipt {
 }
 
 describe('a receipt', () => {
-  it('is read as it was written, whatever its type, outcome and logs', () => {
+  it('round-trips for every type, outcome and log', () => {
     const kinds = fc.constantFrom<Partial<ConsensusReceipt>>(
       { type: 0, status: null, root: Hash.fromBigint(5n) },
       { type: 0, status: 0 },
@@ -40,18 +40,18 @@ describe('a receipt', () => {
       fc.property(kinds, fc.array(log, { maxLength: 4 }), (kind, logs) => {
         const receipt = receiptOf({ ...kind, logs })
         expect(Receipt.decode(Receipt.encode(receipt))).toEqual(receipt)
-        expect(Receipt.lend(receipt).slice()).toEqual(Receipt.encode(receipt))
+        expect(Receipt.encodeView(receipt).slice()).toEqual(Receipt.encode(receipt))
       }),
     )
   })
 
-  it('of a deposit holds nonce and version only since Canyon', () => {
+  it('of a deposit has nonce and version only since Canyon', () => {
     const fields = (receipt: ConsensusReceipt) => (Rlp.decode(Receipt.encode(receipt).subarray(1)) as readonly RlpItem[]).length // a receipt is a list
     expect(fields(receiptOf({ type: 0x7e, depositNonce: 4n }))).toBe(4)
     expect(fields(receiptOf({ type: 0x7e, depositNonce: 4n, depositReceiptVersion: 1 }))).toBe(6)
   })
 
-  it('is refused when it is of no known type or outcome', () => {
+  it('is refused with an unknown type or outcome', () => {
     const list = Rlp.decode(Receipt.encode(receiptOf({ type: 0 }))) as readonly RlpItem[] // a receipt is a list
     const wrong: [string, Uint8Array][] = [
       ['receipt', new Uint8Array()],
@@ -69,7 +69,7 @@ describe('a receipt', () => {
     }
   })
 
-  it.skipIf(!hasVectors)('of the recorded chain is written to the same bytes, and its bloom follows from its logs', () => {
+  it.skipIf(!hasVectors)('of the recorded chain is encoded to the same bytes, and its bloom follows from its logs', () => {
     const receipts = recorded('debug_getRawReceipts/get-block-n.io') as Hex[] // the shape the method has
     expect(receipts.length).toBeGreaterThan(0)
     for (const raw of receipts) {
@@ -81,7 +81,7 @@ describe('a receipt', () => {
 })
 
 describe('a bloom filter', () => {
-  it('has every address and topic of its logs, given as text or bytes, and joins with another', () => {
+  it('has every address and topic of its logs, as text or bytes, and joins with another', () => {
     fc.assert(
       fc.property(fc.array(log, { maxLength: 5 }), fc.array(log, { maxLength: 5 }), (left, right) => {
         const both = Bloom.or(Bloom.ofLogs(left), Bloom.ofLogs(right))
@@ -95,7 +95,7 @@ describe('a bloom filter', () => {
     )
   })
 
-  it('has nothing when it is empty', () => {
+  it('has nothing if it is empty', () => {
     expect(Bloom.has(Bloom.empty, Address.zero)).toBe(false)
     expect(Bloom.ofLogs([])).toEqual(Bloom.empty)
   })

@@ -34,7 +34,7 @@ describe('against viem', () => {
     )
   })
 
-  it('never accepts bytes that it would write in another way', () => {
+  it('never accepts bytes that it would encode differently', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 12 }), (bytes) => {
         const item = tryDecode(bytes)
@@ -45,8 +45,8 @@ describe('against viem', () => {
   })
 })
 
-describe('without the encoding itself', () => {
-  it('knows its size, and that of a list of so many bytes', () => {
+describe('without encoding', () => {
+  it('computes the size of an item and of a list', () => {
     fc.assert(
       fc.property(shallow, (value) => {
         expect(Rlp.size(value)).toBe(Rlp.encode(value).length)
@@ -57,10 +57,10 @@ describe('without the encoding itself', () => {
     }
   })
 
-  it('lends it until the next one', () => {
+  it('is valid until the next encoding', () => {
     fc.assert(
       fc.property(shallow, (value) => {
-        expect(Rlp.lend(value).slice()).toEqual(Rlp.encode(value))
+        expect(Rlp.encodeView(value).slice()).toEqual(Rlp.encode(value))
       }),
     )
   })
@@ -76,7 +76,7 @@ function tryDecode(bytes: Uint8Array): RlpItem | null {
 }
 
 describe('integers', () => {
-  it('are written without leading zeros, whatever their size and kind', () => {
+  it('are encoded without leading zeros, whatever their size and type', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }), fc.integer({ min: 0, max: 255 }), (value, shift) => {
         const small = value >> BigInt(shift)
@@ -92,7 +92,7 @@ describe('integers', () => {
     for (const value of [-1, -1n, 2n ** 256n, Number.NaN, 2 ** 53]) expect(() => Rlp.encode(value)).toThrow(RangeError)
   })
 
-  it('are read from bytes of any length', () => {
+  it('are decoded from bytes of any length', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
         expect(Rlp.toBigint(bytes)).toBe(BigInt(`0x0${Buffer.from(bytes).toString('hex')}`))
@@ -102,12 +102,12 @@ describe('integers', () => {
 })
 
 describe('writing', () => {
-  it('takes what is encoded already as it stands', () => {
+  it('inserts encoded items as they are', () => {
     const inner = Rlp.encode([1, '0xabcd'])
     expect(Rlp.encode([{ encoded: inner }, 5n])).toEqual(Rlp.encode([[1, '0xabcd'], 5n]))
   })
 
-  it('survives inputs larger than the room it keeps', () => {
+  it('handles inputs larger than its kept buffer', () => {
     for (const size of [1 << 16, 1 << 20, 3 << 20]) {
       const bytes = new Uint8Array(size).fill(7)
       const encoded = Rlp.encode([1, [bytes], Hex.fromBytes(bytes), 2])
@@ -115,7 +115,7 @@ describe('writing', () => {
     }
   })
 
-  it('gives bytes of their own, which the next call does not change', () => {
+  it('returns new memory, which the next call does not change', () => {
     const first = Rlp.encode(['0x0102'])
     const copy = first.slice()
     Rlp.encode(['0xffff'])
@@ -143,13 +143,13 @@ describe('reading', () => {
     expect(() => Rlp.decode(Hex.toBytes(hex), 'thing')).toThrow(/^thing /)
   })
 
-  it('gives plain Uint8Arrays for a Buffer', () => {
+  it('returns plain Uint8Arrays for a Buffer', () => {
     const item = Rlp.decode(Buffer.from('820102', 'hex'))
     expect(Buffer.isBuffer(item)).toBe(false)
     expect(item).toEqual(Uint8Array.of(1, 2))
   })
 
-  it('finds where an item ends', () => {
+  it('finds the end of an item', () => {
     const bytes = Hex.toBytes('0xc20102830a0b0c05')
     expect([0, 3, 7].map((start) => Rlp.itemEnd(bytes, start))).toEqual([3, 7, 8])
     expect(() => Rlp.itemEnd(bytes, 8)).toThrow(DecodeError)

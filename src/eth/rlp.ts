@@ -2,20 +2,20 @@ import { NodeBuffer } from './bytes.ts'
 import { DecodeError, Hex } from './hex.ts'
 import { RLP_DEPTH, RLP_SCRATCH_BYTES } from './limits.ts'
 
-/** What a decoder gives: bytes (a view into the input) or a list. */
+/** A decoded item: bytes, as a view into the input, or a list. */
 export type RlpItem = Uint8Array | readonly RlpItem[]
 
-/** RLP that stands already, to be put into a list as it is. */
+/** Encoded RLP, inserted as it is. */
 export interface RlpEncoded {
   readonly encoded: Uint8Array
 }
 
-/** What the encoder takes: bytes, 0x strings as the bytes they name, numbers as integers without leading zeros, lists. */
+/** Input of the encoder: bytes, 0x strings as bytes, numbers as integers without leading zeros, lists. */
 export type RlpInput = Uint8Array | Hex | bigint | number | RlpEncoded | readonly RlpInput[]
 
-export const Rlp = { encode, encodeTyped, size, listSize, lend, lendTyped, decode, itemEnd, toBigint }
+export const Rlp = { encode, encodeTyped, size, listSize, encodeView, encodeTypedView, decode, itemEnd, toBigint }
 
-// Written from the end to the front: a list's length is known when its header is due, so one pass suffices.
+// Encodes from the end to the start: a list's length is known when its header is written, so one pass suffices.
 let scratch = new Uint8Array(1 << 16)
 let at = scratch.length
 
@@ -25,7 +25,7 @@ function encode(input: RlpInput): Uint8Array {
   return take()
 }
 
-/** One byte in front: the EIP-2718 envelope of `input`. */
+/** Prefixes the encoding with one byte: an EIP-2718 envelope. */
 function encodeTyped(type: number, input: RlpInput): Uint8Array {
   putTyped(type, input)
   return take()
@@ -38,7 +38,7 @@ function putTyped(type: number, input: RlpInput): void {
   scratch[--at] = type
 }
 
-/** How many bytes the encoding has. */
+/** Returns the length of the encoding. */
 function size(input: RlpInput): number {
   at = scratch.length
   put(input)
@@ -47,22 +47,22 @@ function size(input: RlpInput): number {
   return bytes
 }
 
-/** How many bytes a list has whose items have so many together. */
+/** Returns the length of a list, given the total length of its items. */
 function listSize(contentBytes: number): number {
   at = scratch.length
   putHead(contentBytes, 0xc0)
   return scratch.length - at + contentBytes
 }
 
-/** The encoding where it was written, until the next one is: for whoever copies it at once. */
-function lend(input: RlpInput): Uint8Array {
+/** Returns the encoding in a buffer that the next encoding overwrites. */
+function encodeView(input: RlpInput): Uint8Array {
   at = scratch.length
   put(input)
   return scratch.subarray(at)
 }
 
-/** The same for an envelope. */
-function lendTyped(type: number, input: RlpInput): Uint8Array {
+/** As `encodeView`, for an EIP-2718 envelope. */
+function encodeTypedView(type: number, input: RlpInput): Uint8Array {
   putTyped(type, input)
   return scratch.subarray(at)
 }
@@ -132,10 +132,10 @@ function putDigits(hex: string, from: number): void {
   putStringHead(size)
 }
 
-/** Identifiers are lower-case hex digits by construction; upper case reads the same. */
+/** Identifiers are lower-case hex by construction; upper case decodes to the same. */
 function nibble(hex: string, from: number): number {
   const code = hex.charCodeAt(from)
-  return (code & 15) + 9 * (code >>> 6) // no branch: nothing foresees digits
+  return (code & 15) + 9 * (code >>> 6) // no branch, which digits would mispredict
 }
 
 function putInteger(value: bigint): void {
@@ -183,7 +183,7 @@ function putHead(size: number, offset: 0x80 | 0xc0): void {
   at--
 }
 
-/** The one item that `bytes` is. Throws DecodeError when it is cut short, not canonical, nested too deep or followed by more. */
+/** Decodes `bytes` as one item. Throws DecodeError if it is truncated, not canonical, nested too deeply or followed by more. */
 function decode(input: Uint8Array, field = 'rlp'): RlpItem {
   const bytes = plain(input)
   const item = readItem(bytes, 0, bytes.length, field, 0)
@@ -191,18 +191,18 @@ function decode(input: Uint8Array, field = 'rlp'): RlpItem {
   return item
 }
 
-/** A Buffer's `slice` and `subarray` are not those of a Uint8Array; nobody downstream should have to know. */
+/** Converts a Buffer, whose `slice` and `subarray` differ from those of a Uint8Array. */
 function plain(bytes: Uint8Array): Uint8Array {
   return bytes.constructor === Uint8Array ? bytes : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
 }
 
-/** Where the item that starts at `start` ends. Throws DecodeError when it is cut short or its length is not canonical. */
+/** Returns the end of the item that starts at `start`. Throws DecodeError if it is truncated or its length is not canonical. */
 function itemEnd(bytes: Uint8Array, start: number, field = 'rlp'): number {
   readHead(bytes, start, bytes.length, field)
   return bodyEnd
 }
 
-// The head last read, and where the item last read ended: module variables spare an object for every item.
+// The last header and the end of the last item. Module variables avoid an object per item.
 let bodyStart = 0
 let bodyEnd = 0
 let isList = false
@@ -252,7 +252,7 @@ function readLength(bytes: Uint8Array, start: number, size: number, limit: numbe
   return length
 }
 
-/** Big-endian bytes as an integer, whether or not they begin with zeros. */
+/** Converts big-endian bytes to an integer. Leading zeros are allowed. */
 function toBigint(bytes: Uint8Array): bigint {
   if (bytes.length > 6) return BigInt(Hex.fromBytes(bytes)) // three times as fast as shifting
   let value = 0

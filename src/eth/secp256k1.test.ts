@@ -11,7 +11,7 @@ const key = fc.bigInt({ min: 1n, max: ORDER - 1n }).map((value) => Hash.fromBigi
 const digest = fc.uint8Array({ minLength: 32, maxLength: 32 })
 
 describe('signing', () => {
-  it('is deterministic, takes the low s and signs as noble does', () => {
+  it("is deterministic, has the low s and equals noble's", () => {
     fc.assert(
       fc.property(key, digest, (privateKey, message) => {
         const { r, s, yParity } = Secp256k1.sign(message, privateKey)
@@ -53,7 +53,7 @@ describe('signing', () => {
 })
 
 describe('recovery', () => {
-  it('finds nobody outside the group', () => {
+  it('finds no key outside the group', () => {
     const message = new Uint8Array(32).fill(1)
     const { r, s } = Secp256k1.sign(message, Hash.fromBigint(7n))
     const outside: [bigint, bigint, number][] = [

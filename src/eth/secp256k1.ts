@@ -4,7 +4,7 @@ import { DecodeError, Hex } from './hex.ts'
 import { Rlp } from './rlp.ts'
 import { loadSecp256k1, type Secp256k1Exports, type Wasm } from './wasm.ts'
 
-/** What signs: 32 bytes, or the same as a 0x string. */
+/** 32 bytes, or the same as a 0x string. */
 export type PrivateKey = Uint8Array | Hex
 
 export interface Signature {
@@ -13,20 +13,20 @@ export interface Signature {
   readonly yParity: 0 | 1
 }
 
-/** Order of the group, and half of it: EIP-2 takes no larger s. */
+/** The group order and half of it: EIP-2 rejects a higher s. */
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 const HALF_ORDER = ORDER >> 1n
 
 // libsecp256k1: recovery 52 us and signing 36 us, against 1,000 and 365 us in plain JavaScript.
 export const Secp256k1 = { ORDER, HALF_ORDER, recover, recoverPublicKey, sign, publicKey, address }
 
-/** Who signed `digest` (32 bytes); null when no key could have. High s values are looked up as well: ECRECOVER takes them. */
+/** Returns the signer of `digest` (32 bytes), `null` for an invalid signature. Accepts a high s, as ECRECOVER does. */
 function recover(digest: Uint8Array | Hash, r: bigint, s: bigint, yParity: number): Address | null {
   const key = recoverPublicKey(digest, r, s, yParity)
   return key === null ? null : Address.fromPublicKey(key)
 }
 
-/** 65 bytes, uncompressed; null when no key could have signed. */
+/** Returns 65 bytes, uncompressed; `null` for an invalid signature. */
 function recoverPublicKey(digest: Uint8Array | Hash, r: bigint, s: bigint, yParity: number): Uint8Array | null {
   if (r <= 0n || r >= ORDER || s <= 0n || s >= ORDER || (yParity !== 0 && yParity !== 1)) return null
   const { exports, heap, bytes } = library()
@@ -39,7 +39,7 @@ function recoverPublicKey(digest: Uint8Array | Hash, r: bigint, s: bigint, yPari
   return memory.slice(heap + 97, heap + 162)
 }
 
-/** Deterministic (RFC 6979), with the lower s (EIP-2). Throws DecodeError when the key is none. */
+/** Signs deterministically (RFC 6979) with the lower s (EIP-2). Throws DecodeError for an invalid key. */
 function sign(digest: Uint8Array | Hash, privateKey: PrivateKey): Signature {
   const { exports, heap, bytes } = library()
   const memory = bytes()
@@ -55,7 +55,7 @@ function sign(digest: Uint8Array | Hash, privateKey: PrivateKey): Signature {
   }
 }
 
-/** 65 bytes, uncompressed. Throws DecodeError when the key is none. */
+/** Returns 65 bytes, uncompressed. Throws DecodeError for an invalid key. */
 function publicKey(privateKey: PrivateKey): Uint8Array {
   const { exports, heap, bytes } = library()
   const memory = bytes()
@@ -66,7 +66,7 @@ function publicKey(privateKey: PrivateKey): Uint8Array {
   return memory.slice(heap + 32, heap + 97)
 }
 
-/** The account of a private key. Throws DecodeError when the key is none. */
+/** Returns the address of a private key. Throws DecodeError for an invalid key. */
 function address(privateKey: PrivateKey): Address {
   return Address.fromPublicKey(publicKey(privateKey))
 }
@@ -96,7 +96,7 @@ function writeBytes32(memory: Uint8Array, at: number, value: bigint): void {
 
 let loaded: Wasm<Secp256k1Exports> | null = null
 
-/** Loaded when first needed (4 ms), so that reading a chain's nouns costs nothing at start-up. */
+/** Loads the library on first use (4 ms), to keep it out of the start. */
 function library(): Wasm<Secp256k1Exports> {
   loaded ??= start()
   return loaded

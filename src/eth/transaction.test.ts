@@ -112,7 +112,7 @@ function authorizationForViem(entry: Authorization) {
 }
 
 describe.each(Object.entries(KINDS))('%s', (_, kind) => {
-  it('is signed to the bytes that viem makes, and read back from them', async () => {
+  it("is signed to viem's bytes and decoded from them", async () => {
     await fc.assert(
       fc.asyncProperty(kind, key, async (fields, privateKey) => {
         const signed = Transaction.sign(fields, privateKey)
@@ -127,7 +127,7 @@ describe.each(Object.entries(KINDS))('%s', (_, kind) => {
     )
   })
 
-  it('has the sender and the fields that viem reads in it', async () => {
+  it('has the sender and the fields that viem decodes', async () => {
     await fc.assert(
       fc.asyncProperty(kind, async (fields) => {
         const serialized = Hex.fromBytes(Transaction.sign(fields, KEY).raw) as TransactionSerialized // one of viem's branded hex types
@@ -142,7 +142,7 @@ describe.each(Object.entries(KINDS))('%s', (_, kind) => {
     )
   })
 
-  it('cannot be changed by a byte and stay the same sender’s', () => {
+  it('has another sender after any changed byte', () => {
     const [fields] = fc.sample(kind, { seed: 7, numRuns: 1 }) as [TransactionFields]
     const { raw } = Transaction.sign(fields, KEY)
     for (let at = 0; at < raw.length; at++) {
@@ -153,7 +153,7 @@ describe.each(Object.entries(KINDS))('%s', (_, kind) => {
     }
   })
 
-  it('is refused when cut short anywhere or followed by a byte', () => {
+  it('is refused when truncated anywhere or followed by a byte', () => {
     const [fields] = fc.sample(kind, { seed: 8, numRuns: 1 }) as [TransactionFields]
     const { raw } = Transaction.sign(fields, KEY)
     for (let end = 0; end < raw.length; end++) expect(() => Transaction.decode(raw.subarray(0, end))).toThrow(DecodeError)
@@ -177,14 +177,14 @@ describe('a blob transaction in its network form', () => {
   const body = Rlp.decode(sealed.raw.subarray(1))
   const wrap = (...items: RlpInput[]): Uint8Array => Rlp.encodeTyped(3, items)
 
-  it('is read as the envelope inside', () => {
+  it('is decoded as the envelope inside', () => {
     const blob = new Uint8Array(131_072)
     const proof = new Uint8Array(48)
     expect(Transaction.decode(wrap(body, [blob], [proof], [proof]))).toEqual(sealed)
     expect(Transaction.decode(wrap(body, 1, [blob], [proof], [proof]))).toEqual(sealed)
   })
 
-  it('is what viem sends', () => {
+  it("equals viem's", () => {
     const blob: ViemHex = `0x${'00'.repeat(131_072)}`
     const proof: ViemHex = `0x${'00'.repeat(48)}`
     const sidecars = [{ blob, commitment: proof, proof }]
@@ -205,7 +205,7 @@ describe('a blob transaction in its network form', () => {
     expect(Transaction.decode(read.raw)).toEqual(read)
   })
 
-  it('is refused with another number of blobs, or a version nobody knows', () => {
+  it('is refused with another number of blobs, or an unknown version', () => {
     for (const wrong of [
       wrap(body, [], [], []),
       wrap(body, ['0x00'], [], []),
@@ -282,7 +282,7 @@ describe('an impersonated sender', () => {
   const fields = { chainId: 1337, nonce: 3n, gas: 21_000n, to: Address.zero, value: 5n }
   const other = Address.from(`0x${'12'.repeat(20)}`)
 
-  it.each([0, 1, 2, 4] as const)('stands in the envelope of type %d, which only a trusting reader takes', (type) => {
+  it.each([0, 1, 2, 4] as const)('is in the envelope of type %d, which only decodes with `impersonated`', (type) => {
     const made = Transaction.unsigned({ ...fields, type }, other)
     expect(made).toMatchObject({ ...fields, type, from: other })
     expect(Transaction.decode(made.raw, { impersonated: true })).toEqual(made)
@@ -300,7 +300,7 @@ describe('an impersonated sender', () => {
     expect(Transaction.unsigned(fields, SENDER).hash).not.toBe(Transaction.unsigned(fields, other).hash)
   })
 
-  it('does not make a trusting reader believe a real signature', () => {
+  it('does not replace a real signature', () => {
     const signed = Transaction.sign(fields, KEY)
     expect(Transaction.decode(signed.raw, { impersonated: true })).toEqual(signed)
   })
@@ -322,7 +322,7 @@ describe('an authorization', () => {
     )
   })
 
-  it('of nobody is read, without an authority', () => {
+  it('with an invalid signature is decoded without an authority', () => {
     const signed = Authorization.sign({ chainId: 1n, address: Address.zero, nonce: 0n }, KEY)
     const flipped = { ...signed, s: Secp256k1.ORDER - signed.s, yParity: 1 - signed.yParity }
     for (const wrong of [flipped, { ...signed, yParity: 200 }, { ...signed, r: 0n }]) {
@@ -342,7 +342,7 @@ describe('a deposit', () => {
     '000000000000000000000000fc56e7272eebbba5bc6c544e159483c4a38f8ba3'
   const L1_HASH = Hash.from('0x4edd27304108914dd6503b19b9eeb9956982ef197febbeeed8a9eac3dbaaabdf')
 
-  it('is read and written to the same bytes', () => {
+  it('round-trips', () => {
     const read = Transaction.decode(Hex.toBytes(RAW))
     expect(read).toMatchObject({
       type: 0x7e,
@@ -379,11 +379,11 @@ describe('a deposit', () => {
     )
   })
 
-  it('of a network upgrade is named after its intent', () => {
+  it('of a network upgrade is identified by its intent', () => {
     expect(SourceHash.upgrade('Jovian: L1Block Deployment')).toBe('0x98faf23b9795967bc0b1c543144739d50dba3ea40420e77ad6ca9848dbfb62e8')
   })
 
-  it('of a user is named by its block and log, apart from the attributes', () => {
+  it('of a user is identified by its block and log', () => {
     expect(SourceHash.user(L1_HASH, 4n)).not.toBe(SourceHash.l1Attributes(L1_HASH, 4n))
     const expected = keccak256(
       Buffer.concat([new Uint8Array(32), keccak256(Buffer.concat([Hash.toBytes(L1_HASH), Hash.toBytes(Hash.fromBigint(4n))]))]),
@@ -393,7 +393,7 @@ describe('a deposit', () => {
 })
 
 describe.skipIf(!hasVectors)('recorded chains', () => {
-  it('every transaction of the L1 chain is read and written to the same bytes', () => {
+  it('every transaction of the L1 chain round-trips', () => {
     const types = new Map<number, number>()
     for (const block of Block.decodeChain(chainRlp()))
       for (const transaction of block.transactions) {
@@ -405,7 +405,7 @@ describe.skipIf(!hasVectors)('recorded chains', () => {
     expect([...types.values()].reduce((sum, count) => sum + count, 0)).toBe(249)
   })
 
-  it('every transaction of the OP Sepolia blocks likewise, each block led by a deposit named after its L1 block', () => {
+  it('every transaction of the OP Sepolia blocks round-trips; each block begins with a deposit identified by its L1 block', () => {
     for (const block of opTransactions()) {
       for (const raw of block) expect(Hex.fromBytes(Transaction.encode(Transaction.decode(Hex.toBytes(raw))))).toBe(raw)
       const { data, deposit } = Transaction.decode(Hex.toBytes(block[0] as Hex)) // never empty

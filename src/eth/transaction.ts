@@ -1,7 +1,8 @@
 import { Address } from './address.ts'
-import { Authorization } from './authorization.ts'
+import { Authorization, authorizationFields } from './authorization.ts'
 import type { DepositFields } from './deposit.ts'
 import { Fields } from './fields.ts'
+import type { FieldContext, FieldVisitor } from './fieldvisitor.ts'
 import { Hash } from './hash.ts'
 import { DecodeError } from './hex.ts'
 import { Rlp, type RlpInput, type RlpItem } from './rlp.ts'
@@ -14,14 +15,15 @@ export interface AccessListItem {
 }
 
 /**
- * One flat shape for every type, so that fee arithmetic has no branches: a legacy `gasPrice` is both fee fields.
- * Fields that a type lacks hold 0n, [] or null.
+ * One flat shape for all types, so that fee arithmetic needs no branches: a legacy `gasPrice` is both fee fields. Fields that a type lacks
+ * are 0n, [] or
+ * null.
  */
 export interface Transaction {
   readonly type: TransactionType
   readonly hash: Hash
   readonly from: Address
-  /** null: legacy without EIP-155 replay protection, and deposits */
+  /** `null` for legacy transactions without EIP-155 and for deposits */
   readonly chainId: number | null
   readonly nonce: bigint
   readonly gas: bigint
@@ -39,20 +41,20 @@ export interface Transaction {
   readonly r: bigint
   readonly s: bigint
   readonly deposit: DepositFields | null
-  /** The EIP-2718 envelope (legacy: the bare RLP list). What tries and `eth_getRawTransaction*` hold. */
+  /** The EIP-2718 envelope, or the RLP list of a legacy transaction, as in tries and `eth_getRawTransaction*`. */
   readonly raw: Uint8Array
 }
 
-/** What is signed. What is left out is 0, empty or null; `type` is 2; a legacy gas price is `maxFeePerGas`. */
+/** The signed fields. Missing ones are 0, empty or null; `type` is 2 by default; a legacy gas price is `maxFeePerGas`. */
 export type TransactionFields = Partial<Omit<Transaction, 'type' | 'hash' | 'from' | 'v' | 'r' | 's' | 'deposit' | 'raw'>> & {
   readonly type?: SignedType
 }
 
-/** What a deposit is made of. */
+/** The fields of a deposit. */
 export type DepositTransactionFields = DepositFields & Pick<Transaction, 'from' | 'to' | 'value' | 'gas' | 'data'>
 
 export interface DecodeOptions {
-  /** Also reads what `unsigned` made. Only for bytes this chain wrote itself: anyone can write such an envelope. */
+  /** Also accepts envelopes of `unsigned`. Only for bytes that this chain wrote, because anyone can forge such an envelope. */
   readonly impersonated?: boolean
 }
 
@@ -62,12 +64,12 @@ type SignedType = Exclude<TransactionType, 0x7e>
 type Unsigned = Omit<Transaction, 'hash' | 'from' | 'v' | 'r' | 's' | 'deposit' | 'raw'>
 type Body = Unsigned & { readonly type: SignedType }
 
-/** What `unsigned` puts where a signature's s would stand; its r is the sender. */
+/** The s of an unsigned envelope; its r is the sender. */
 const IMPERSONATED_S = 1n
 
 /**
- * Reads an envelope, or the network form of a blob transaction, and recovers its sender. The bytes are kept, not copied.
- * Throws DecodeError for integers that are not canonical, a high s (EIP-2), a signature of nobody and stray bytes.
+ * Decodes an envelope, or the network form of a blob transaction, and recovers its sender. The result keeps a view of `raw`.
+ * Throws DecodeError for non-canonical integers, a high s (EIP-2), an invalid signature and trailing bytes.
  */
 function decode(raw: Uint8Array, options: DecodeOptions = {}): Transaction {
   const first = raw[0]
@@ -80,14 +82,14 @@ function decode(raw: Uint8Array, options: DecodeOptions = {}): Transaction {
   return fromList(first, item, raw, options)
 }
 
-/** A transaction as it stands in a block body: a list for legacy, else the bytes of an envelope. Throws DecodeError. */
+/** Decodes a transaction of a block body: a list if legacy, else the bytes of an envelope. Throws DecodeError. */
 function fromRlp(item: RlpItem, options: DecodeOptions = {}): Transaction {
   if (!(item instanceof Uint8Array)) return fromList(0, item, Rlp.encode(item), options)
   if ((item[0] ?? 0xff) >= 0xc0) throw new DecodeError('transaction', 'is a legacy one in the place of an envelope')
   return decode(item, options)
 }
 
-/** EIP-4844: [transaction, blobs, commitments, proofs], since EIP-7594 with a version in second place. */
+/** EIP-4844: [transaction, blobs, commitments, proofs], with a version second since EIP-7594. */
 function isNetworkForm(item: RlpItem): item is readonly RlpItem[] {
   return !(item instanceof Uint8Array) && item[0] !== undefined && !(item[0] instanceof Uint8Array)
 }
@@ -187,7 +189,7 @@ function readSetCode(fields: Fields): TransactionFields {
   return { ...common, authorizationList: fields.list('authorizationList').map(Authorization.fromRlp) }
 }
 
-/** Every field up to the access list, which types 2, 3 and 4 share. The latter two cannot create a contract. */
+/** Reads the fields up to the access list, which types 2, 3 and 4 share. Types 3 and 4 cannot create a contract. */
 function readFees(fields: Fields, type: 2 | 3 | 4): TransactionFields {
   const chainId = fields.number('chainId')
   const nonce = fields.uint('nonce', 8)
@@ -215,7 +217,7 @@ function hashItem(item: RlpItem, name: string): Hash {
   return Hash.from(item, `transaction.${name}`)
 }
 
-/** The envelope anew from the fields: what `raw` holds. */
+/** Encodes the envelope from the fields. */
 function encode(transaction: Transaction): Uint8Array {
   const { type, v, r, s } = transaction
   if (transaction.deposit !== null) return encodeDeposit({ ...transaction, ...transaction.deposit })
@@ -223,7 +225,7 @@ function encode(transaction: Transaction): Uint8Array {
   return envelope(type, [...fieldsOf({ ...transaction, type }), v, r, s])
 }
 
-/** What the sender signs: the fields without a signature, for legacy with the chain id in its place (EIP-155). */
+/** Returns the hash that the sender signs: the fields without a signature, with the chain id in its place for legacy (EIP-155). */
 function signingHash(fields: TransactionFields): Hash {
   const body = withDefaults(fields)
   const list = fieldsOf(body)
@@ -235,7 +237,7 @@ function envelope(type: SignedType, list: readonly RlpInput[]): Uint8Array {
   return type === 0 ? Rlp.encode(list) : Rlp.encodeTyped(type, list)
 }
 
-/** Throws DecodeError when the key is none. */
+/** Throws DecodeError for an invalid key. */
 function sign(fields: TransactionFields, privateKey: PrivateKey): Transaction {
   const body = withDefaults(fields)
   const { r, s, yParity } = Secp256k1.sign(signingHash(body), privateKey)
@@ -243,8 +245,9 @@ function sign(fields: TransactionFields, privateKey: PrivateKey): Transaction {
 }
 
 /**
- * A transaction that nobody signed, for impersonated senders. The sender stands in the signature (r, with s = 1), so that
- * the same transaction from two senders has two hashes. `decode` refuses it unless told.
+ * Returns a transaction without a signature, for impersonated senders. The sender is stored in the signature (r, with s = 1), so that equal
+ * transactions
+ * of two senders have different hashes. `decode` rejects it by default.
  */
 function unsigned(fields: TransactionFields, from: Address): Transaction {
   return complete(withDefaults(fields), from, 0, Address.toBigint(from), IMPERSONATED_S)
@@ -256,7 +259,7 @@ function complete(body: Body, from: Address, yParity: 0 | 1, r: bigint, s: bigin
   return build(body, Hash.keccak(raw), from, v, r, s, null, raw)
 }
 
-/** Every transaction is made here: key by key, because spreading a body takes 10 us, and always in one order, so that all share one shape. */
+/** Creates every transaction: key by key, because spreading takes 10 us, and in one order, so that all have one hidden class. */
 function build(
   body: Unsigned,
   hash: Hash,
@@ -295,7 +298,7 @@ function legacyV(chainId: number | null, yParity: 0 | 1): bigint {
   return chainId === null ? 27n + BigInt(yParity) : 35n + 2n * BigInt(chainId) + BigInt(yParity)
 }
 
-/** Also drops what the type's envelope has no place for. */
+/** Also drops fields that the type does not have. */
 function withDefaults(fields: TransactionFields, signedChainId: number | null = null): Body {
   const type = fields.type ?? 2
   const maxFeePerGas = fields.maxFeePerGas ?? 0n
@@ -318,7 +321,7 @@ function withDefaults(fields: TransactionFields, signedChainId: number | null = 
 
 const NO_BYTES = new Uint8Array(0)
 
-/** Everything before the signature, in the order of the type's envelope. */
+/** The fields before the signature, in the order of the type's envelope. */
 function fieldsOf(body: Body): RlpInput[] {
   const call = [body.gas, body.to ?? NO_BYTES, body.value, body.data]
   if (body.type === 0) return [body.nonce, body.maxFeePerGas, ...call]
@@ -331,7 +334,7 @@ function fieldsOf(body: Body): RlpInput[] {
   return common
 }
 
-/** 0x7e. Its nonce is the receipt's `depositNonce`; it has no signature and pays no fee. */
+/** A deposit's nonce is its receipt's `depositNonce`; it has no signature and pays no fee. */
 function deposit(fields: DepositTransactionFields): Transaction {
   return depositOf(fields, encodeDeposit(fields))
 }
@@ -377,3 +380,91 @@ function depositOf(fields: DepositTransactionFields, raw: Uint8Array): Transacti
 }
 
 const NOTHING: readonly never[] = []
+
+// --- fields ---------------------------------------------------------------------------------------------------------------------------------
+
+/** The fields in JSON and in stored records. `raw` is derived from them. */
+export function transactionFields(f: FieldVisitor, tx: Omit<Transaction, 'raw'>, context: FieldContext): Omit<Transaction, 'raw'> {
+  const { block, index, receipt } = context
+  f.blockHashOrNull('blockHash', 33, block === null || block.hash === Hash.zero ? null : block.hash)
+  f.blockNumberOrNull('blockNumber', 34, block === null ? null : block.header.number)
+  f.blockTimestampOrNull('blockTimestamp', 35, block === null ? null : block.header.timestamp)
+  f.optionalBlockTimestampMs('blockTimestampMs', 36, block === null ? null : block.timestampMs)
+  f.transactionIndexOrNull('transactionIndex', 37, block === null ? null : index)
+  const hash = f.transactionHash('hash', 38, tx.hash)
+  const type = f.transactionType('type', 39, tx.type)
+  const from = f.sender('from', 40, tx.from)
+  const to = f.receiver('to', 41, 42, tx.to)
+  // A deposit has no nonce of its own; JSON has the nonce of its execution.
+  const nonce = f.quantity('nonce', 43, tx.deposit === null ? tx.nonce : (receipt?.depositNonce ?? tx.nonce))
+  const gas = f.quantity('gas', 44, tx.gas)
+  const value = f.quantity('value', 45, tx.value)
+  const data = f.bytes('input', 46, tx.data)
+  const deposit = f.group(61, tx.deposit, depositFields)
+  const gasPrice = f.quantity('gasPrice', 47, tx.deposit === null ? gasPriceOf(tx, block?.header.baseFeePerGas ?? null) : 0n)
+  const hasFees = tx.type >= 2 && tx.deposit === null
+  const maxFeePerGas = f.optionalQuantity('maxFeePerGas', 48, hasFees ? tx.maxFeePerGas : null) ?? gasPrice
+  const maxPriorityFeePerGas = f.optionalQuantity('maxPriorityFeePerGas', 49, hasFees ? tx.maxPriorityFeePerGas : null) ?? gasPrice
+  const chainId = f.optionalNumber('chainId', 50, tx.deposit === null ? tx.chainId : null)
+  const accessList = f.optionalObjects(
+    'accessList',
+    51,
+    'access list item',
+    tx.type === 0 || tx.deposit !== null ? null : tx.accessList,
+    accessListFields,
+  )
+  const maxFeePerBlobGas = f.optionalQuantity('maxFeePerBlobGas', 53, tx.type === 3 ? tx.maxFeePerBlobGas : null)
+  const blobVersionedHashes = f.optionalHashes('blobVersionedHashes', 54, tx.type === 3 ? tx.blobVersionedHashes : null)
+  const authorizations = f.optionalObjects(
+    'authorizationList',
+    55,
+    'authorization',
+    tx.type === 4 ? tx.authorizationList : null,
+    authorizationFields,
+  )
+  f.optionalNumber('depositReceiptVersion', 64, tx.deposit === null ? null : (receipt?.depositReceiptVersion ?? null))
+  f.optionalQuantity('yParity', 57, tx.type === 0 ? null : tx.v)
+  const v = f.quantity('v', 58, tx.v)
+  const r = f.quantity('r', 59, tx.r)
+  const s = f.quantity('s', 60, tx.s)
+  if (!f.isDecoder) return tx
+  return {
+    type,
+    hash,
+    from,
+    chainId,
+    nonce: deposit === null ? nonce : 0n,
+    gas,
+    to,
+    value,
+    data,
+    maxFeePerGas,
+    maxPriorityFeePerGas,
+    accessList: accessList ?? [],
+    maxFeePerBlobGas: maxFeePerBlobGas ?? 0n,
+    blobVersionedHashes: blobVersionedHashes ?? [],
+    authorizationList: authorizations ?? [],
+    v,
+    r,
+    s,
+    deposit,
+  }
+}
+
+function depositFields(f: FieldVisitor, { sourceHash, mint, isSystemTx }: DepositFields): DepositFields {
+  return {
+    sourceHash: f.hash('sourceHash', 61, sourceHash),
+    mint: f.quantity('mint', 62, mint),
+    isSystemTx: f.flag('isSystemTx', 63, isSystemTx),
+  }
+}
+
+function accessListFields(f: FieldVisitor, { address, storageKeys }: AccessListItem): AccessListItem {
+  return { address: f.address('address', 31, address), storageKeys: f.hashes('storageKeys', 52, storageKeys) }
+}
+
+/** The price paid per gas once the base fee is known, else the highest that may be paid. */
+function gasPriceOf({ maxFeePerGas, maxPriorityFeePerGas }: Omit<Transaction, 'raw'>, baseFee: bigint | null): bigint {
+  const offered = baseFee === null ? maxFeePerGas : baseFee + maxPriorityFeePerGas
+  return offered < maxFeePerGas ? offered : maxFeePerGas
+}

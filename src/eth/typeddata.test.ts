@@ -34,13 +34,13 @@ const MAIL = {
 } as const
 
 describe('typed data', () => {
-  it('hashes as the example of EIP-712 does', () => {
+  it('hashes as in the example of EIP-712', () => {
     expect(TypedData.hash(MAIL)).toBe('0xbe609aee343fb3c4b28e1df9e632fca64fcfaede20f02e86244efddf30957bd2')
     expect(TypedData.encodeType(MAIL.types, 'Mail')).toBe('Mail(Person from,Person to,string contents)Person(string name,address wallet)')
     expect(TypedData.hashStruct(MAIL)).toBe('0xc52c0ee5d84264471806290a3f2c4cecfc5490626bf912d01f240d7a274b371e')
   })
 
-  it('finds the domain’s type when it is left out', () => {
+  it("derives the domain's type if it is missing", () => {
     const { EIP712Domain: _, ...types } = MAIL.types
     expect(TypedData.hash({ ...MAIL, types })).toBe(TypedData.hash(MAIL))
   })
@@ -139,13 +139,13 @@ describe('typed data', () => {
     expect(() => TypedData.parse(input)).toThrow(DecodeError)
   })
 
-  it('reads types that follow one another without end', () => {
+  it('reads long chains of types', () => {
     const chain = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`T${i}`, [{ name: 'x', type: `T${i + 1}` }]]))
     const types = { ...chain, T20000: [] }
     expect(() => TypedData.hash({ types, primaryType: 'T0', domain: {}, message: {} })).not.toThrow()
   })
 
-  it('looks through the types once, not for each value of a list', () => {
+  it('visits the types once, not for each value of a list', () => {
     const wide = Array.from({ length: 300 }, (_, i) => ({ name: `field${i}`, type: 'None' }))
     const types = { Root: [{ name: 'all', type: 'Wide[]' }], Wide: wide, None: [] }
     let looks = 0
@@ -154,7 +154,7 @@ describe('typed data', () => {
     expect(looks).toBeLessThan(1_000)
   })
 
-  it('refuses types that are missing and nesting without end', () => {
+  it('refuses missing types and unbounded nesting', () => {
     expect(() => TypedData.hash({ ...MAIL, primaryType: 'Letter' })).toThrow(/Letter is missing/)
     let message: Record<string, unknown> = {}
     for (let depth = 0; depth < 200; depth++) message = { next: message }

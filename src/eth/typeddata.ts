@@ -10,7 +10,7 @@ export interface TypedDataField {
   readonly type: string
 }
 
-/** EIP-712 as `eth_signTypedData_v4` takes it. `EIP712Domain` may be left out of `types`; it then follows from the domain's keys. */
+/** EIP-712 in the form of `eth_signTypedData_v4`. If `types` lacks `EIP712Domain`, it is derived from the domain's keys. */
 export interface TypedData {
   readonly types: Readonly<Record<string, readonly TypedDataField[]>>
   readonly primaryType: string
@@ -31,7 +31,7 @@ const DOMAIN_FIELDS: readonly TypedDataField[] = [
   { name: 'salt', type: 'bytes32' },
 ]
 
-/** From JSON text or a parsed object of unknown shape. Throws DecodeError. */
+/** Parses JSON text or an object. Throws DecodeError. */
 function parse(input: unknown): TypedData {
   const value = typeof input === 'string' ? fromJson(input) : input
   if (!isRecord(value)) throw new DecodeError('typed data', 'must be an object')
@@ -63,7 +63,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** What is signed: keccak(0x19 0x01 || domain || message). Throws DecodeError when a value does not fit its type. */
+/** Returns the signing hash, keccak(0x19 0x01 || domain || message). Throws DecodeError for a value that does not fit its type. */
 function hash(data: TypedData): Hash {
   const types = withDomain(data)
   const parts = [Uint8Array.of(0x19, 0x01), structHash(DOMAIN, data.domain, types, 'domain', 0)]
@@ -86,7 +86,7 @@ function withDomain(data: TypedData): Types {
   return { ...data.types, [DOMAIN]: DOMAIN_FIELDS.filter(({ name }) => (data.domain[name] ?? null) !== null) }
 }
 
-/** `Mail(Person from,Person to)Person(string name)`: the type, then those it uses in the order of their names. */
+/** `Mail(Person from,Person to)Person(string name)`: the type, then the types that it uses in the order of their names. */
 function encodeType(types: Types, name: string): string {
   const [, ...used] = usedBy(types, name)
   return [name, ...used.toSorted()].map((each) => describe(types, each)).join('')
@@ -98,7 +98,7 @@ function describe(types: Types, name: string): string {
     .join(',')})`
 }
 
-/** The struct itself first. A set also visits what is added on the way, so types that follow one another need no call stack. */
+/** The struct first. Iterating a set visits additions too, so chains of types need no recursion. */
 function usedBy(types: Types, name: string): ReadonlySet<string> {
   const used = new Set([name])
   for (const each of used) {
@@ -112,7 +112,7 @@ function usedBy(types: Types, name: string): ReadonlySet<string> {
 
 const typeHashes = new WeakMap<Types, Map<string, Uint8Array>>()
 
-/** Once per struct and not once per value: a list may hold many of them. */
+/** Computed once per struct, because a list may have many values of it. */
 function typeHash(types: Types, name: string): Uint8Array {
   let known = typeHashes.get(types)
   if (known === undefined) typeHashes.set(types, (known = new Map()))
@@ -136,7 +136,7 @@ function structHash(name: string, value: unknown, types: Types, path: string, de
   return keccak256(Bytes.concat(parts))
 }
 
-/** 32 bytes, whatever the type. */
+/** Returns 32 bytes for any type. */
 function encodeValue(type: string, value: unknown, types: Types, path: string, depth: number): Uint8Array {
   const array = /^(.*)\[(\d*)\]$/.exec(type)
   if (array !== null) return encodeArray(array[1] as string, array[2] as string, value, types, path, depth) // both groups always match
@@ -147,7 +147,7 @@ function encodeValue(type: string, value: unknown, types: Types, path: string, d
   return encodeAtom(type, value, path)
 }
 
-/** A struct that is absent is 32 zero bytes, as the signers of v4 do it. */
+/** An absent struct is 32 zero bytes, as v4 signers encode it. */
 function encodeStruct(type: string, value: unknown, types: Types, path: string, depth: number): Uint8Array {
   if (value === undefined || value === null) return new Uint8Array(32)
   return structHash(type, value, types, path, depth)
@@ -191,7 +191,7 @@ function asBytes(value: unknown, path: string): Uint8Array {
   return value instanceof Uint8Array ? value : Hex.toBytes(asText(value, path), path)
 }
 
-/** JSON knows integers as numbers and, for large ones, as decimal or 0x text, of which 256 bits need no more digits. */
+/** Accepts JSON numbers and decimal or 0x text; 256 bits need no more digits. */
 function asInteger(value: unknown, path: string): bigint {
   if (typeof value === 'bigint') return value
   if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value)

@@ -50,16 +50,16 @@ describe('the hash of a user operation', () => {
     expect(hashOf(version, more)).toBe(expected)
   })
 
-  it('names the delegate where 0.8 has the marker of EIP-7702', () => {
+  it('contains the delegate where 0.8 has the marker of EIP-7702', () => {
     const expected = '0xbfbea05d7a17cc7b84c2fc8e9897190c84d4b57155a3b4f19d4d2eddfbf94bae'
     expect(hashOf('0.8', { factory: UserOperation.DELEGATION }, DELEGATE)).toBe(expected)
   })
 
-  it('is not made for a delegation to nothing', () => {
+  it('is refused for a delegation without a delegate', () => {
     expect(() => hashOf('0.8', { factory: UserOperation.DELEGATION })).toThrow(DecodeError)
   })
 
-  it.each(['0.6', '0.7', '0.8'] as const)('of %s is viem’s, with everything in it', (entryPointVersion) => {
+  it.each(['0.6', '0.7', '0.8'] as const)("of %s equals viem's, with every field set", (entryPointVersion) => {
     const userOperation = {
       ...PLAIN,
       callData: '0xdeadbeef',
@@ -79,7 +79,7 @@ describe('the hash of a user operation', () => {
 })
 
 describe('packing', () => {
-  it('puts two amounts into a word', () => {
+  it('packs two amounts into a word', () => {
     const packed = UserOperation.pack(UserOperation.of({ ...PLAIN, ...PAYMASTER }))
     expect(BigInt(packed.accountGasLimits)).toBe((200_000n << 128n) | 100_000n)
     expect(BigInt(packed.gasFees)).toBe((1_000n << 128n) | 1_000_000n)

@@ -4,20 +4,21 @@ import { Bytes } from './bytes.ts'
 import { Hash } from './hash.ts'
 import { DecodeError, Hex } from './hex.ts'
 
-/** Of the EntryPoint that runs it (ERC-4337). */
+/** The version of the EntryPoint (ERC-4337). */
 export type EntryPointVersion = '0.6' | '0.7' | '0.8'
 
 /**
- * One shape for every EntryPoint version: what 0.6 packs as initCode and paymasterAndData stands here in parts, and its two paymaster limits are 0.
- * Gas and fees are those that the account signs.
+ * One shape for all EntryPoint versions: `initCode` and `paymasterAndData` of 0.6 are split, and its two paymaster limits are 0. Gas and
+ * fees are the
+ * signed ones.
  */
 export interface UserOperation {
   readonly sender: Address
   /** key (192 bits) and sequence (64) */
   readonly nonce: bigint
-  /** null: the account stands. `UserOperation.DELEGATION`: its key delegates it to code (EIP-7702, from 0.8 on) */
+  /** `null` if the account exists. `UserOperation.DELEGATION`: its key delegates it to code (EIP-7702, since 0.8) */
   readonly factory: Address | null
-  /** what the factory, or the account that has just been delegated, is called with */
+  /** call data of the factory, or of the account that was just delegated */
   readonly factoryData: Uint8Array
   readonly callData: Uint8Array
   readonly callGasLimit: bigint
@@ -30,11 +31,11 @@ export interface UserOperation {
   readonly paymasterPostOpGasLimit: bigint
   readonly paymasterData: Uint8Array
   readonly signature: Uint8Array
-  /** what the bundle's transaction carries for the sender (EIP-7702) */
+  /** the sender's authorization for the bundle's transaction (EIP-7702) */
   readonly authorization: Authorization | null
 }
 
-/** From 0.7 on: what handleOps takes, and what is hashed. */
+/** Since 0.7: the argument of handleOps, and the input of the hash. */
 export interface PackedUserOperation {
   readonly sender: Address
   readonly nonce: bigint
@@ -49,19 +50,19 @@ export interface PackedUserOperation {
   readonly signature: Uint8Array
 }
 
-/** What is left out is 0, empty or null. */
+/** Missing fields are 0, empty or null. */
 export type UserOperationFields = Partial<UserOperation> & Pick<UserOperation, 'sender' | 'nonce'>
 
-/** Where a user operation is executed. */
+/** The EntryPoint that executes a user operation. */
 export interface UserOperationDomain {
   readonly version: EntryPointVersion
   readonly entryPoint: Address
   readonly chainId: number
-  /** what the sender delegates to, for operations whose factory is `DELEGATION`; its authorization's unless given */
+  /** the sender's delegate, for operations whose factory is `DELEGATION`; by default its authorization's */
   readonly delegate?: Address
 }
 
-/** Stands in the place of a factory: the account is made by its own authorization (ERC-4337, "Support for EIP-7702 authorizations"). */
+/** In place of a factory: the account is created by its own authorization (ERC-4337, "Support for EIP-7702 authorizations"). */
 const DELEGATION = Address.from(`0x7702${'0'.repeat(36)}`)
 
 export const UserOperation = { DELEGATION, of, pack, initCode, paymasterAndData, hash }
@@ -89,7 +90,7 @@ const DEFAULTS: Omit<UserOperation, 'sender' | 'nonce'> = {
   authorization: null,
 }
 
-/** Throws DecodeError when a limit or a fee does not fit 16 bytes. */
+/** Throws DecodeError if a limit or a fee does not fit 16 bytes. */
 function pack(operation: UserOperation): PackedUserOperation {
   return {
     sender: operation.sender,
@@ -116,12 +117,12 @@ function half(operation: UserOperation, name: Amount): bigint {
   return value
 }
 
-/** Factory and its data; empty when the account stands. */
+/** Returns factory and data, empty if the account exists. */
 function initCode({ factory, factoryData }: UserOperation): Uint8Array {
   return factory === null ? EMPTY : Bytes.concat([Address.toBytes(factory), factoryData])
 }
 
-/** Empty when the account pays. 0.6 has no limits between paymaster and data. Throws DecodeError as `pack`. */
+/** Returns empty bytes if the account pays. 0.6 has no limits between paymaster and data. Throws DecodeError as `pack`. */
 function paymasterAndData(operation: UserOperation, version: EntryPointVersion): Uint8Array {
   const { paymaster, paymasterData } = operation
   if (paymaster === null) return EMPTY
@@ -130,7 +131,7 @@ function paymasterAndData(operation: UserOperation, version: EntryPointVersion):
   return Bytes.concat([Address.toBytes(paymaster), limits, paymasterData])
 }
 
-/** What getUserOpHash of the EntryPoint answers, and the account signs. Throws DecodeError as `pack`, and for a delegation to nothing. */
+/** Returns the hash of EntryPoint's getUserOpHash, which the account signs. Throws DecodeError as `pack`, and for a delegation without a delegate. */
 function hash(operation: UserOperation, domain: UserOperationDomain): Hash {
   return HASHES[domain.version](operation, domain)
 }
@@ -181,7 +182,7 @@ const DOMAIN_TYPE = Hash.ofText('EIP712Domain(string name,string version,uint256
 const DOMAIN_NAME = Hash.ofText('ERC4337')
 const DOMAIN_VERSION = Hash.ofText('1')
 
-/** 0.8: EIP-712, and the code that the account delegates to instead of the marker. */
+/** 0.8: EIP-712, with the delegate's address in place of the marker. */
 function hashTyped(operation: UserOperation, domain: UserOperationDomain): Hash {
   const separator = hashWords([DOMAIN_TYPE, DOMAIN_NAME, DOMAIN_VERSION, word(BigInt(domain.chainId)), word(BigInt(domain.entryPoint))])
   const struct = hashWords([PACKED_TYPE, ...packedWords(pack(operation), Hash.keccak(hashedInitCode(operation, domain)))])

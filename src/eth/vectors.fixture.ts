@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { brotliDecompressSync } from 'node:zlib'
 import type { Hex } from './hex.ts'
 
-/** Published vectors lie beside the repository; tests that need them are skipped where they are not. */
+/** Published vectors are outside the repository; tests that need them are skipped without them. */
 const SHARED = new URL('../../../shared/vectors/', import.meta.url)
 
 export const hasVectors = existsSync(SHARED)
@@ -12,7 +12,7 @@ export function chainRlp(): Uint8Array {
   return new Uint8Array(readFileSync(new URL('rpc-compat/chain.rlp', SHARED)))
 }
 
-/** The first result of a recorded conversation. */
+/** The first result of a recorded exchange. */
 export function recorded(file: string): unknown {
   const lines = readFileSync(new URL(`rpc-compat/${file}`, SHARED), 'utf8').split('\n')
   const answer = lines.find((line) => line.startsWith('<<')) ?? '<< {}'
@@ -20,7 +20,7 @@ export function recorded(file: string): unknown {
   return result
 }
 
-/** What every payload of the recorded OP Sepolia blocks holds: the L1-attributes deposit first. */
+/** The transactions of the recorded OP Sepolia blocks: the L1-attributes deposit first. */
 export function opTransactions(): readonly (readonly Hex[])[] {
   const file = readFileSync(new URL('op-blocks/op-sepolia-blocks.json.br', SHARED))
   const blocks = JSON.parse(brotliDecompressSync(file).toString('utf8')) as { payload: { transactions: Hex[] } }[]

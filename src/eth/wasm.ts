@@ -3,7 +3,7 @@ import hashes from './wasm/hashes.ts'
 import keccak from './wasm/keccak.ts'
 import secp256k1 from './wasm/secp256k1.ts'
 
-// Node and browsers have it; the ECMAScript library of TypeScript does not, and the DOM's is not wanted.
+// TypeScript declares WebAssembly in its DOM library only, which this project does not include.
 declare const WebAssembly: {
   readonly Module: new (bytes: Uint8Array<ArrayBuffer>) => object
   readonly Instance: new (module: object, imports: object) => { readonly exports: object }
@@ -13,7 +13,7 @@ interface WasmExports {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number }
 }
 
-/** What every module of ox exports beside its functions: a bump region that starts at `heap_base`. */
+/** The exports of every ox module beside its functions: a bump region from `heap_base` on. */
 interface OxExports extends WasmExports {
   heap_base(): number
 }
@@ -27,7 +27,7 @@ export interface HashExports extends OxExports {
   ripemd160(input: number, sizeBytes: number, output: number): void
 }
 
-/** The functions return 1 when they worked. */
+/** The functions return 1 on success. */
 export interface Secp256k1Exports extends OxExports {
   secp256k1_init(): number
   secp256k1_randomize(seed: number): number
@@ -45,7 +45,7 @@ export interface Secp256k1Exports extends OxExports {
   zero(at: number, sizeBytes: number): void
 }
 
-/** A module with a heap that grows. `bytes` is looked up again after each `reserve`: growing detaches the old view. */
+/** A module with a growing heap. Call `bytes` after each `reserve`, which detaches the previous view. */
 export interface Wasm<E extends WasmExports> {
   readonly exports: E
   readonly heap: number
@@ -53,15 +53,16 @@ export interface Wasm<E extends WasmExports> {
   reserve(sizeBytes: number): void
 }
 
-/** The engine's own keccak: a tenth faster than the one that ox ships. Its tables lie below `heap`. */
+/** The engine's own keccak, a tenth faster than ox's. Its tables are below `heap`. */
 export function loadKeccak(): Wasm<KeccakExports> {
-  const exports = exportsOf(keccak) as KeccakExports // its source says so
+  const exports = exportsOf(keccak) as KeccakExports // as in its source
   return roomOf(exports, 4_096)
 }
 
 /**
- * The C libraries that ox ships compiled (libsecp256k1, sha256, ripemd160), as the build takes them from its package. Its own loader is
- * asynchronous and its public modules take 36 and 76 ms to import; instantiating the same bytes here takes 1 to 4 ms and needs no await.
+ * The C libraries that ox ships compiled (libsecp256k1, sha256, ripemd160), copied by the build. ox's loader is asynchronous and its public
+ * modules
+ * take 36 and 76 ms to import; instantiating the same bytes here takes 1 to 4 ms.
  */
 export function loadHashes(): Wasm<HashExports> {
   return loadOx<HashExports>(hashes)
@@ -72,7 +73,7 @@ export function loadSecp256k1(): Wasm<Secp256k1Exports> {
 }
 
 function loadOx<E extends OxExports>(base64: string): Wasm<E> {
-  const exports = exportsOf(base64) as E // the C declarations, which WebAssembly does not carry
+  const exports = exportsOf(base64) as E // the C declarations
   return roomOf(exports, exports.heap_base())
 }
 
@@ -83,7 +84,7 @@ function exportsOf(base64: string): object {
 function roomOf<E extends WasmExports>(exports: E, heap: number): Wasm<E> {
   let view = new Uint8Array(exports.memory.buffer)
   const bytes = (): Uint8Array => {
-    if (view.length === 0) view = new Uint8Array(exports.memory.buffer) // growing takes the memory away from views
+    if (view.length === 0) view = new Uint8Array(exports.memory.buffer) // growing detaches views
     return view
   }
   const reserve = (sizeBytes: number): void => {

@@ -1,5 +1,6 @@
 import type { Address } from './address.ts'
 import { Fields } from './fields.ts'
+import type { FieldVisitor } from './fieldvisitor.ts'
 import { Rlp, type RlpInput, type RlpItem } from './rlp.ts'
 
 /** EIP-4895. OP blocks have none. */
@@ -13,7 +14,7 @@ export interface Withdrawal {
 
 export const Withdrawal = { encode, toRlp, fromRlp }
 
-/** What the withdrawals trie holds. */
+/** Returns the encoding in the withdrawals trie. */
 function encode(withdrawal: Withdrawal): Uint8Array {
   return Rlp.encode(toRlp(withdrawal))
 }
@@ -30,5 +31,14 @@ function fromRlp(item: RlpItem): Withdrawal {
     validatorIndex: fields.uint('validatorIndex', 8),
     address: fields.address('address'),
     amount: fields.uint('amount', 8),
+  }
+}
+
+export function withdrawalFields(f: FieldVisitor, { index, validatorIndex, address, amount }: Withdrawal): Withdrawal {
+  return {
+    index: f.quantity('index', 29, index),
+    validatorIndex: f.quantity('validatorIndex', 30, validatorIndex),
+    address: f.address('address', 31, address),
+    amount: f.quantity('amount', 32, amount),
   }
 }

@@ -3,7 +3,7 @@ import { CADENCES, DEFAULT_L1, ManualClock, RealClock, SEQUENCER_FEE_VAULT } fro
 import type { ChainOptions, Clock } from '../chain/index.ts'
 import { STATE_HISTORY_BLOCKS } from '../compat.ts'
 import { Hash } from '../eth/index.ts'
-import { ShelfError } from '../store/index.ts'
+import { StorageError } from '../store/index.ts'
 import type { Store } from '../store/index.ts'
 import { GAS_LIMIT, beginningOf, feeParametersOf, genesisOf } from './genesis.ts'
 import type { DevAccount } from './keys.ts'
@@ -47,13 +47,13 @@ export function clockOf({ clock = 'real', timestamp }: PocketchainOptions): Cloc
   return clock === 'real' ? new RealClock() : new ManualClock(timestamp === undefined ? Date.now() : timestamp * 1_000)
 }
 
-/** A genesis block does not contain its chain id, and transactions signed for another one would be replayed. Throws ShelfError. */
+/** A genesis block does not contain its chain id, and transactions signed for another one would be replayed. Throws StorageError. */
 export function assertChainId({ records, height }: Store, chainId: number): void {
   const stored = records.get(CHAIN_ID_RECORD)
   const kept = stored === null ? null : Buffer.from(stored).toString()
   if (kept === null || height < 0) records.put(CHAIN_ID_RECORD, Buffer.from(String(chainId)))
   else if (kept !== String(chainId)) {
-    throw new ShelfError(
+    throw new StorageError(
       'foreign',
       `the directory holds the chain ${kept}, not ${chainId}; start it with --chain-id ${kept}, or choose another one`,
     )

@@ -7,8 +7,8 @@ import type { Paymaster } from '../paymaster/index.ts'
 import { DevAccounts, createRpc } from '../rpc/index.ts'
 import type { NodeRpc, Workers } from '../rpc/index.ts'
 import type { ListenOptions, Served, Server } from '../server/index.ts'
-import { MemoryShelf, Store, mergeAccounts, openLmdb, stateFileText } from '../store/index.ts'
-import type { Shelf } from '../store/index.ts'
+import { MemoryStorage, Store, mergeAccounts, openLmdb, stateFileText } from '../store/index.ts'
+import type { StorageBackend } from '../store/index.ts'
 import { Publisher } from '../stream/index.ts'
 import type { Wallet } from '../wallet/index.ts'
 import { bundlerOf } from './bundler.ts'
@@ -59,38 +59,38 @@ export interface Pocketchain extends Rpc {
 
 /**
  * Starts a chain. Throws GenesisError, ImportError, StateFileError or DecodeError for files that cannot be used, RangeError for options that cannot, and
- * ShelfError, OtherGenesis, StateRootMismatch, UnreadableJournal, CorruptRecord or CorruptSection for a directory that cannot.
+ * StorageError, GenesisMismatch, StateRootMismatch, CorruptOpenBlockRecord, CorruptRecord or CorruptSection for a directory that cannot.
  */
 export async function createPocketchain(options: PocketchainOptions = {}): Promise<Pocketchain> {
   if (options.tier1 !== undefined) configureTier1({ mode: options.tier1 })
-  const shelf = await shelfOf(options)
+  const storage = await openStorage(options)
   try {
-    return await started(options, shelf)
+    return await started(options, storage)
   } catch (error) {
-    await shelf.close()
+    await storage.close()
     throw error
   }
 }
 
 /** LMDB is loaded only for a chain that is kept in a directory. */
-async function shelfOf({ data, prune, stateHistory }: PocketchainOptions): Promise<Shelf> {
+async function openStorage({ data, prune, stateHistory }: PocketchainOptions): Promise<StorageBackend> {
   if (data === undefined) {
     if (prune !== undefined)
       throw new RangeError('prune is for a chain that is kept in a directory; without one, stateHistory says what stays')
-    return new MemoryShelf()
+    return new MemoryStorage()
   }
   if (stateHistory !== undefined)
     throw new RangeError('stateHistory is for a chain in memory; of one that is kept in a directory, prune says what stays')
   return openLmdb(data)
 }
 
-async function started(given: PocketchainOptions, shelf: Shelf): Promise<Pocketchain> {
+async function started(given: PocketchainOptions, storage: StorageBackend): Promise<Pocketchain> {
   const { onNote = writeNote, onError = writeError } = given
   const options: StartOptions = { ...given, onNote, onError, genesisCalls: await genesisCallsOf(given) }
   const accounts = accountsOf(options)
-  const store = new Store(shelf, { stateBlocks: options.prune ?? null })
+  const store = new Store(storage, { stateBlocks: options.prune ?? null })
   if (options.sponsor !== false) await assertLedger(store.records)
-  const chain = await chainOf(options, accounts, shelf, store)
+  const chain = await chainOf(options, accounts, storage, store)
   const signers = new DevAccounts(accounts.map(({ privateKey }) => privateKey))
   signers.setAutoImpersonation(options.autoImpersonate ?? false)
   const clientVersion = `pocketchain/${VERSION}/${process.platform}-${process.arch}/node${process.versions.node}`
@@ -117,9 +117,9 @@ async function started(given: PocketchainOptions, shelf: Shelf): Promise<Pocketc
   return assemble({ chain, store, rpc, workers, accounts, clientVersion, onError, wallet, bundler, sponsor })
 }
 
-async function chainOf(options: StartOptions, accounts: readonly DevAccount[], shelf: Shelf, store: Store): Promise<Chain> {
+async function chainOf(options: StartOptions, accounts: readonly DevAccount[], storage: StorageBackend, store: Store): Promise<Chain> {
   const clock = clockOf(options)
-  const loaded = loadedOf(options, accounts, clock, shelf)
+  const loaded = loadedOf(options, accounts, clock, storage)
   const settings = chainOptionsOf(options, accounts, { clock, store, loaded })
   assertChainId(store, settings.genesis.config.chainId)
   const chain = new Chain(settings)

@@ -1,7 +1,7 @@
 import { memoryRecords } from '../jsonrpc/index.ts'
 import type { Records, Rpc } from '../jsonrpc/index.ts'
 import type { Paymaster } from '../paymaster/index.ts'
-import { ShelfError } from '../store/index.ts'
+import { StorageError } from '../store/index.ts'
 import { sponsorKeys } from './keys.ts'
 import type { StartOptions } from './options.ts'
 
@@ -41,14 +41,14 @@ export function sponsorOf(options: StartOptions, rpc: () => Rpc, kept: Records):
   }
 }
 
-/** Runs before anything is written. Throws ShelfError for a ledger that is newer than this program or unreadable. */
+/** Runs before anything is written. Throws StorageError for a ledger that is newer than this program or unreadable. */
 export async function assertLedger(records: Records): Promise<void> {
   if (!hasPromised(records)) return
   const { LedgerFormat, UnreadableLedger } = await import('../paymaster/index.ts')
   try {
     LedgerFormat.assert(records)
   } catch (error) {
-    throw error instanceof UnreadableLedger ? new ShelfError(error.reason, error.message, error) : error
+    throw error instanceof UnreadableLedger ? new StorageError(error.reason, error.message, error) : error
   }
 }
 

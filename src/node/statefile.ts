@@ -1,7 +1,7 @@
 import type { Clock, Genesis } from '../chain/index.ts'
 import type { WriteSet } from '../evm/index.ts'
-import { StateFileError, layOn, layered, readStateFile, stateOf } from '../store/index.ts'
-import type { Shelf, StateFile } from '../store/index.ts'
+import { StateFileError, storeBlocks, overlayState, readStateFile, writeSetOf } from '../store/index.ts'
+import type { StorageBackend, StateFile } from '../store/index.ts'
 import { genesisOf } from './genesis.ts'
 import type { StartOptions } from './options.ts'
 import type { DevAccount } from './keys.ts'
@@ -10,17 +10,17 @@ import type { DevAccount } from './keys.ts'
 export interface Loaded {
   /** null: that of the options */
   readonly genesis: Genesis | null
-  /** of the newest block that lies on the shelf; null: none does, or the shelf keeps it */
+  /** of the newest block that lies on the storage; null: none does, or the storage keeps it */
   readonly headState: WriteSet | null
   /** what is laid over block 0 when the file's blocks are not */
   readonly accounts: StateFile['accounts']
 }
 
-/** Lays the file's blocks on the shelf, if it has any that can be. Throws StateFileError, and RangeError for a shelf that is not empty. */
-export function loadedOf(options: StartOptions, accounts: readonly DevAccount[], clock: Clock, shelf: Shelf): Loaded | null {
+/** Lays the file's blocks on the storage, if it has any that can be. Throws StateFileError, and RangeError for a storage that is not empty. */
+export function loadedOf(options: StartOptions, accounts: readonly DevAccount[], clock: Clock, storage: StorageBackend): Loaded | null {
   const { stateFile, chainId, onNote } = options
   if (stateFile === undefined) return null
-  if (shelf.height >= 0)
+  if (storage.height >= 0)
     throw new RangeError(
       'a state file is for a new chain, and the data directory holds one; leave one of the two out, or take a new directory',
     )
@@ -35,8 +35,8 @@ export function loadedOf(options: StartOptions, accounts: readonly DevAccount[],
   const records = file.own?.records ?? file.anvil?.records
   if (records === undefined) return over
   const genesis = file.own?.genesis ?? genesisOf(told === null ? options : { ...options, chainId: told }, accounts, clock)
-  const headState = file.own === null ? layered(genesis.state, stateOf(file.accounts)) : stateOf(file.accounts, true)
-  if (layOn(shelf, records, genesis, headState)) return { genesis, headState: shelf.state === null ? headState : null, accounts: [] }
+  const headState = file.own === null ? overlayState(genesis.state, writeSetOf(file.accounts)) : writeSetOf(file.accounts, true)
+  if (storeBlocks(storage, records, genesis, headState)) return { genesis, headState: storage.state === null ? headState : null, accounts: [] }
   note('the data directory takes only chains that began here')
   return over
 }

@@ -727,7 +727,7 @@ describe('on a disk', () => {
       await node.close()
       const refused = createPocketchain({ data, cadence: 'instant' })
       await expect(refused).rejects.toMatchObject({
-        name: 'ShelfError',
+        name: 'StorageError',
         reason: 'newer-format',
         message: expect.stringContaining('format 2'),
       })

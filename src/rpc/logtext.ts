@@ -1,19 +1,19 @@
 import { RewoundState } from '../chain/index.ts'
 import type { LogFilter, View } from '../chain/index.ts'
-import { CutOff } from '../store/index.ts'
+import { BlockRemoved } from '../store/index.ts'
 import { logJson } from './json.ts'
 
-/** Logs of sealed blocks from…to as chunks of one JSON array, read as they are asked for. Throws RewoundState when blocks are taken back meanwhile. */
+/** Yields the logs of sealed blocks from…to as chunks of one JSON array, on demand. Throws RewoundState if the chain rewinds meanwhile. */
 export function sealedLogs(view: View, filter: LogFilter, from: number, to: number): Iterable<Uint8Array> {
-  return whileTheyStand(view, view.logsJsonBytes(filter, from, to))
+  return rethrowingRewinds(view, view.logsJsonBytes(filter, from, to))
 }
 
-/** Those of the block under construction as items of a JSON array, now: there will be more. Empty: there are none. */
+/** Returns the present logs of the block under construction as items of a JSON array, '' for none. */
 export function pendingLogs(view: View, filter: LogFilter): string {
   return Array.from(view.pendingLogs(filter), (placed) => JSON.stringify(logJson(placed))).join(',')
 }
 
-/** An array's chunks with `items` behind the rest of it. */
+/** Appends `items` to the array in `chunks`. */
 export function* withItems(chunks: Iterable<Uint8Array>, items: string): Generator<Uint8Array, void, undefined> {
   let sizeBytes = 0
   let last: Uint8Array | null = null
@@ -28,11 +28,11 @@ export function* withItems(chunks: Iterable<Uint8Array>, items: string): Generat
 
 const EMPTY_ARRAY_BYTES = 2
 
-/** Between two chunks others have their turn, and may rewind the chain. */
-function* whileTheyStand(view: View, chunks: Iterable<Uint8Array>): Generator<Uint8Array, void, undefined> {
+/** The chain may rewind between two chunks. */
+function* rethrowingRewinds(view: View, chunks: Iterable<Uint8Array>): Generator<Uint8Array, void, undefined> {
   try {
     yield* chunks
   } catch (error) {
-    throw error instanceof CutOff ? new RewoundState(view.version) : error
+    throw error instanceof BlockRemoved ? new RewoundState(view.version) : error
   }
 }

@@ -1,6 +1,6 @@
 import { StateNotInMemory, PoolError, PrunedState, RewoundState } from '../chain/index.ts'
 import { EngineOutOfMemory, InvalidTransaction, PrecompileNotLoaded, OutOfTime } from '../evm/index.ts'
-import { CorruptRecord, CorruptSection, ShelfError } from '../store/index.ts'
+import { CorruptRecord, CorruptSection, StorageError } from '../store/index.ts'
 import { CODE, RpcError } from '../jsonrpc/index.ts'
 
 /** Refusals of lower rooms get their code here. Null: it is no refusal but a bug. */
@@ -18,7 +18,7 @@ export function refusalOf(error: unknown): RpcError | null {
   if (error instanceof RewoundState)
     return new RpcError(CODE.notFound, 'the block was taken back by a reorg, revert or reset meanwhile; ask for it again by number or tag')
   // The disk is full, or its bytes are not what was written.
-  if (error instanceof ShelfError || error instanceof CorruptRecord || error instanceof CorruptSection)
+  if (error instanceof StorageError || error instanceof CorruptRecord || error instanceof CorruptSection)
     return new RpcError(CODE.server, error.message)
   if (error instanceof PoolError || error instanceof InvalidTransaction) return new RpcError(CODE.server, error.message)
   return null

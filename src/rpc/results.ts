@@ -1,7 +1,9 @@
+import { WIRE_OBJECTS } from '../eth/index.ts'
+import type { FieldCodec, FieldRow } from '../eth/index.ts'
 import type { JsonSchema } from './method.ts'
 import { address, boolean, bytes, hash, quantity, string } from '../jsonrpc/schema.ts'
 
-// JSON Schemas of results. What is listed as required always stands; a fork, a type or a cadence adds the rest.
+// JSON Schemas of results. Required fields are always present; the others depend on the fork, the transaction type or the cadence.
 
 export const QUANTITY: JsonSchema = quantity.json
 export const BYTES: JsonSchema = bytes.json
@@ -19,7 +21,7 @@ export function orNull(schema: JsonSchema): JsonSchema {
   return { oneOf: [schema, NULL] }
 }
 
-/** `required` keys first, then those that may be absent. */
+/** An object with `required` keys and keys that may be absent. */
 export function record(
   title: string,
   required: Readonly<Record<string, JsonSchema>>,
@@ -28,141 +30,47 @@ export function record(
   return { title, type: 'object', required: Object.keys(required), properties: { ...required, ...more } }
 }
 
-const BLOCK_TIME = { blockTimestampMs: QUANTITY }
-
-export const LOG = record(
-  'log',
-  {
-    address: ADDRESS,
-    topics: { ...listOf(HASH), maxItems: 4 },
-    data: BYTES,
-    blockHash: HASH,
-    blockNumber: QUANTITY,
-    blockTimestamp: QUANTITY,
-    transactionHash: HASH,
-    transactionIndex: QUANTITY,
-    logIndex: QUANTITY,
-    removed: BOOLEAN,
-  },
-  BLOCK_TIME,
-)
-
-export const RECEIPT = record(
-  'receipt',
-  {
-    type: QUANTITY,
-    transactionHash: HASH,
-    transactionIndex: QUANTITY,
-    blockHash: HASH,
-    blockNumber: QUANTITY,
-    from: ADDRESS,
-    to: orNull(ADDRESS),
-    contractAddress: orNull(ADDRESS),
-    gasUsed: QUANTITY,
-    cumulativeGasUsed: QUANTITY,
-    effectiveGasPrice: QUANTITY,
-    logs: listOf(LOG),
-    logsBloom: BYTES,
-  },
-  {
-    status: QUANTITY,
-    root: HASH,
-    ...BLOCK_TIME,
-    blobGasUsed: QUANTITY,
-    blobGasPrice: QUANTITY,
-    depositNonce: QUANTITY,
-    depositReceiptVersion: QUANTITY,
-    l1GasPrice: QUANTITY,
-    l1GasUsed: QUANTITY,
-    l1Fee: QUANTITY,
-    l1BaseFeeScalar: QUANTITY,
-    l1BlobBaseFee: QUANTITY,
-    l1BlobBaseFeeScalar: QUANTITY,
-    operatorFeeScalar: QUANTITY,
-    operatorFeeConstant: QUANTITY,
-    daFootprintGasScalar: QUANTITY,
-  },
-)
-
-const ACCESS_LIST = listOf(record('access list item', { address: ADDRESS, storageKeys: listOf(HASH) }))
-const AUTHORIZATION_LIST = listOf(
-  record('authorization', { chainId: QUANTITY, address: ADDRESS, nonce: QUANTITY, yParity: QUANTITY, r: QUANTITY, s: QUANTITY }),
-)
-
-export const TRANSACTION = record(
-  'transaction',
-  {
-    blockHash: orNull(HASH),
-    blockNumber: orNull(QUANTITY),
-    blockTimestamp: orNull(QUANTITY),
-    transactionIndex: orNull(QUANTITY),
-    hash: HASH,
-    type: QUANTITY,
-    from: ADDRESS,
-    to: orNull(ADDRESS),
-    nonce: QUANTITY,
-    gas: QUANTITY,
-    value: QUANTITY,
-    input: BYTES,
-    gasPrice: QUANTITY,
-    v: QUANTITY,
-    r: QUANTITY,
-    s: QUANTITY,
-  },
-  {
-    ...BLOCK_TIME,
-    chainId: QUANTITY,
-    yParity: QUANTITY,
-    maxFeePerGas: QUANTITY,
-    maxPriorityFeePerGas: QUANTITY,
-    accessList: ACCESS_LIST,
-    maxFeePerBlobGas: QUANTITY,
-    blobVersionedHashes: listOf(HASH),
-    authorizationList: AUTHORIZATION_LIST,
-    sourceHash: HASH,
-    mint: QUANTITY,
-    isSystemTx: BOOLEAN,
-    depositReceiptVersion: QUANTITY,
-  },
-)
-
-const HEADER_FIELDS = {
+const SCHEMAS: Readonly<Record<Exclude<FieldCodec, 'hashes' | 'objects' | 'hidden' | 'logs' | 'transactions'>, JsonSchema>> = {
   hash: HASH,
-  parentHash: HASH,
-  sha3Uncles: HASH,
-  miner: ADDRESS,
-  stateRoot: HASH,
-  transactionsRoot: HASH,
-  receiptsRoot: HASH,
-  logsBloom: BYTES,
-  difficulty: QUANTITY,
-  number: QUANTITY,
-  gasLimit: QUANTITY,
-  gasUsed: QUANTITY,
-  timestamp: QUANTITY,
-  extraData: BYTES,
-  mixHash: HASH,
-  nonce: BYTES,
+  address: ADDRESS,
+  quantity: QUANTITY,
+  bytes: BYTES,
+  bloom: BYTES,
+  boolean: BOOLEAN,
+  flag: BOOLEAN,
+  blockHash: HASH,
+  blockNumber: QUANTITY,
+  blockTimestamp: QUANTITY,
+  blockTimestampMs: QUANTITY,
+  transactionHash: HASH,
+  transactionIndex: QUANTITY,
+  sender: ADDRESS,
+  receiverReference: ADDRESS,
 }
 
-const FORK_FIELDS = {
-  timestampMs: QUANTITY,
-  baseFeePerGas: QUANTITY,
-  withdrawalsRoot: HASH,
-  blobGasUsed: QUANTITY,
-  excessBlobGas: QUANTITY,
-  parentBeaconBlockRoot: HASH,
-  requestsHash: HASH,
+export const LOG = objectSchema('log', WIRE_OBJECTS.log)
+export const RECEIPT = objectSchema('receipt', WIRE_OBJECTS.receipt)
+export const TRANSACTION = objectSchema('transaction', WIRE_OBJECTS.transaction)
+export const HEADER = objectSchema('header', WIRE_OBJECTS.header)
+export const BLOCK = objectSchema('block', [...WIRE_OBJECTS.header, ...WIRE_OBJECTS.block])
+
+function objectSchema(title: string, fields: readonly FieldRow[]): JsonSchema {
+  const properties = (isOptional: boolean) =>
+    Object.fromEntries(
+      fields.filter((field) => field.codec !== 'hidden' && field.isOptional === isOptional).map((field) => [field.key, fieldSchema(field)]),
+    )
+  return record(title, properties(false), properties(true))
 }
 
-export const HEADER = record('header', HEADER_FIELDS, FORK_FIELDS)
+function fieldSchema(field: FieldRow): JsonSchema {
+  const schema = valueSchema(field)
+  return field.isNullable ? orNull(schema) : schema
+}
 
-export const BLOCK = record(
-  'block',
-  { ...HEADER_FIELDS, transactions: listOf({ oneOf: [HASH, TRANSACTION] }), uncles: listOf(HASH) },
-  {
-    ...FORK_FIELDS,
-    size: QUANTITY,
-    withdrawals: listOf(record('withdrawal', { index: QUANTITY, validatorIndex: QUANTITY, address: ADDRESS, amount: QUANTITY })),
-  },
-)
+function valueSchema({ codec, title = '', items = [], most }: FieldRow): JsonSchema {
+  if (codec === 'hashes') return most === undefined ? listOf(HASH) : { ...listOf(HASH), maxItems: most }
+  if (codec === 'logs') return listOf(LOG)
+  if (codec === 'transactions') return listOf({ oneOf: [HASH, TRANSACTION] })
+  if (codec === 'objects' || codec === 'hidden') return listOf(objectSchema(title, items))
+  return SCHEMAS[codec]
+}

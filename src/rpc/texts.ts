@@ -1,8 +1,8 @@
 import type { Hash } from '../eth/index.ts'
-import { ownText } from '../store/index.ts'
+import { detachBuffer } from '../store/index.ts'
 import { ASKED_TEXTS, BLOCK_TEXT_BYTES, LONG_TEXT_BYTES } from './limits.ts'
 
-/** A result that is JSON text already. Dispatch puts it into the answer as it is. */
+/** A result in JSON, which dispatch inserts into the response. */
 export class JsonText {
   readonly text: string
 
@@ -20,7 +20,7 @@ export class JsonBytes {
   }
 }
 
-/** A result too large to hold: JSON in chunks, each made when the reader has room for it, and the reader's own from then on. */
+/** A result too large for memory: JSON in chunks, each made on demand and owned by the reader. */
 export class JsonStream implements Iterable<Uint8Array> {
   #chunks: Iterator<Uint8Array> | null
 
@@ -28,7 +28,7 @@ export class JsonStream implements Iterable<Uint8Array> {
     this.#chunks = chunks[Symbol.iterator]()
   }
 
-  /** Null: that was all. Throws what the making of the chunk threw, and has ended then. */
+  /** Returns `null` at the end. Throws the error of making the chunk, which ends the stream. */
   next(): Uint8Array | null {
     const chunks = this.#chunks
     this.#chunks = null
@@ -40,14 +40,14 @@ export class JsonStream implements Iterable<Uint8Array> {
     return null
   }
 
-  /** The reader is gone: no more is made. */
+  /** Ends the stream early. */
   end(): void {
     const chunks = this.#chunks
     this.#chunks = null
     chunks?.return?.()
   }
 
-  /** All that is left; null: it is longer than that, and was ended. */
+  /** Returns all remaining chunks, or ends the stream and returns `null` if they exceed the limit. */
   collect(limitBytes = Infinity): readonly Uint8Array[] | null {
     const chunks: Uint8Array[] = []
     let sizeBytes = 0
@@ -81,8 +81,9 @@ const END: IteratorResult<Uint8Array> = { done: true, value: undefined }
 export type BlockForm = 'block' | 'full block' | 'receipts'
 
 /**
- * Sealed blocks and receipt lists as JSON. They never change: what is asked for again is kept while there is room. A long text that is asked
- * for once passes through memory that is lent, which is sent and given back: fresh memory for it took as long as writing it.
+ * Sealed blocks and receipt lists as JSON. They are immutable and cached from the first request on, a long one from the second on: its
+ * first text is in a
+ * pooled buffer, which is sent and released, because fresh memory takes as long as writing the text.
  */
 export class BlockTexts {
   readonly #limitBytes: number
@@ -100,7 +101,7 @@ export class BlockTexts {
     return this.#sizeBytes
   }
 
-  /** `write` makes it unless it is kept; what it makes is no longer the writer's. */
+  /** Returns the cached text, or that of `write`, which must not use it afterwards. */
   get(form: BlockForm, hash: Hash, write: () => Uint8Array): JsonBytes {
     const key = `${form} ${hash}`
     const known = this.#texts.get(key)
@@ -111,7 +112,7 @@ export class BlockTexts {
     }
     const text = write()
     if (text.length >= LONG_TEXT_BYTES && this.#isFirst(key)) return new JsonBytes(text)
-    const kept = new JsonBytes(ownText(text))
+    const kept = new JsonBytes(detachBuffer(text))
     this.#texts.set(key, kept)
     this.#sizeBytes += kept.bytes.length
     this.#makeRoom()

@@ -1,19 +1,27 @@
 export {
-  layered,
-  layOn,
+  overlayState,
+  storeBlocks,
   mergeAccounts,
   readStateAccounts,
   readStateFile,
   StateFileError,
   stateFileText,
-  stateOf,
+  writeSetOf,
 } from './statefile/index.ts'
 export type { StateAccount, StateFile } from './statefile/index.ts'
-export { MemoryShelf, ShelfError, openLmdb } from './shelf/index.ts'
-export type { Records, SectionEntry, Shelf, ShelfChange, ShelfErrorReason, ShelfMeta, StateShelf } from './shelf/index.ts'
+export { MemoryStorage, StorageError, openLmdb } from './storage/index.ts'
+export type {
+  Records,
+  SectionEntry,
+  StorageBackend,
+  StorageChange,
+  StorageErrorReason,
+  ChainMetadata,
+  StateBackend,
+} from './storage/index.ts'
 export { CorruptSection } from './index/index.ts'
 export { CorruptRecord } from './record/index.ts'
 export { MemoryStore } from './memory.ts'
-export { giveBackChunk, ownText } from './json/index.ts'
-export { CutOff, Store } from './store.ts'
+export { releaseBuffer, detachBuffer } from './json/index.ts'
+export { BlockRemoved, Store } from './store.ts'
 export type { StoreOptions } from './store.ts'

@@ -1,44 +1,44 @@
-/** A record is kept in parts: a value of more than 16 MiB would be handed out as a view into the file, which dies with the mapping. */
+/** A record is split into parts: the library returns a value above 16 MiB as a view into the memory map, which is invalid once that is remapped. */
 export const RECORD_PART_BYTES = 4 * 2 ** 20
 
-/** Accounts and slots in one piece of a walk over the whole state. */
+/** Accounts and slots per piece of an iteration over the state. */
 export const WALK_KEYS = 4096
 
-/** Pruning in one commit: whole blocks until one of the two is reached, about 10 ms of work. */
+/** Pruning per commit ends after the block in which either limit is reached: about 10 ms of work. */
 export const PRUNED_BLOCKS_PER_COMMIT = 64
 export const PRUNED_KEYS_PER_COMMIT = 4096
 
-/** Pages of removed sections that one commit deletes: a large section has thousands, 2 us each. */
-export const SWEPT_PAGES_PER_COMMIT = 1024
+/** Pages of removed sections deleted per commit, 2 us each. A large section has thousands. */
+export const DELETED_PAGES_PER_COMMIT = 1024
 
-/** A block's list of changed keys is kept in pieces, which just fit the 16 pages of a large value in LMDB (its header takes 16 bytes). */
+/** Size of a piece of a block's list of changed keys: 16 LMDB pages less the 16-byte header of a large value. */
 export const CHANGES_PIECE_BYTES = 64 * 1024 - 16
 
-/** Readers of old state that are handed out again for the same block, so that what others remember about them stays useful. */
+/** Readers of old state kept for reuse, so that caches keyed by reader stay valid. */
 export const STATE_READERS = 64
 
-/** The longest key of a record; LMDB takes 1,978 bytes. */
+/** Longest key of a record. LMDB allows 1,978 bytes. */
 export const RECORD_KEY_BYTES = 1024
 
-/** A process that finds another one starting in the same directory waits so long for it to win or to go, and looks again so often. */
+/** How long a starting process waits for another one that is starting in the same directory, and the longest pause between two checks. */
 export const LOCK_WAIT_MS = 5_000
 export const LOCK_PAUSE_MS = 40
 
-/** Address space to begin with; LMDB doubles it when the file outgrows it. Takes no memory. */
+/** Initial address space, which LMDB doubles as needed. Takes no memory. */
 export const FIRST_MAP_BYTES = 2 ** 30
 
-/** Trees in the file: nine are used. */
-export const MAX_TREES = 12
+/** Named databases in the file: nine are used. */
+export const MAX_TABLES = 12
 
-/** Blocks that are kept as decoded values, and what their records may have; a value takes some six times its record. */
+/** Decoded blocks kept, and the total size of their records; a decoded block takes about six times its record. */
 export const DECODED_BLOCKS = 64
 export const DECODED_BYTES = 4 * 2 ** 20
 
-/** Hashes and timestamps that are kept: BLOCKHASH asks for 256 blocks, safe and finalized lie behind the head. */
-export const KNOWN_HEADS = 1_024
+/** Block hashes and timestamps kept: BLOCKHASH reads 256 blocks, and safe and finalized are behind the head. */
+export const KNOWN_BLOCK_IDS = 1_024
 
-/** A block is scanned by the writer rather than candidate by candidate when so much of its logs are candidates: one in eight. */
+/** A block is scanned instead of checked candidate by candidate if at least one in this many of its logs is a candidate. */
 export const SCANNED_SHARE = 8
 
-/** The file is kept so much longer than its data: more than a commit adds, nearly always. A hole, which takes no room on the disk. */
-export const RESERVED_BYTES = 32 * 2 ** 20
+/** The file is kept this much longer than its data, more than nearly every commit adds. A hole, which takes no disk space. */
+export const FILE_RESERVE_BYTES = 32 * 2 ** 20

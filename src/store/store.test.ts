@@ -6,10 +6,10 @@ import { Address, Bloom, Hash, Header, Transaction } from '../eth/index.ts'
 import type { Block, Log } from '../eth/index.ts'
 import type { Account, WriteSet } from '../evm/index.ts'
 import { BLANK_HEADER } from '../eth/header.fixture.ts'
-import { CutOff, MemoryShelf, Store, openLmdb } from './index.ts'
-import type { Shelf } from './index.ts'
+import { BlockRemoved, MemoryStorage, Store, openLmdb } from './index.ts'
+import type { StorageBackend } from './index.ts'
 import { encodeBlock } from './record/index.ts'
-import { SHELF_FORMAT } from './shelf/index.ts'
+import { STORAGE_FORMAT } from './storage/index.ts'
 
 const A = Address.from(`0x${'a1'.repeat(20)}`)
 const B = Address.from(`0x${'b2'.repeat(20)}`)
@@ -17,15 +17,15 @@ const [T0, T1, T2] = [hash(0), hash(1), hash(2)]
 const EVERYTHING = { addresses: null, topics: [] }
 
 const folders: string[] = []
-const shelves: Shelf[] = []
+const backends: StorageBackend[] = []
 
 afterAll(async () => {
-  await Promise.all(shelves.map((shelf) => shelf.close()))
+  await Promise.all(backends.map((storage) => storage.close()))
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
 })
 
-const KINDS: Readonly<Record<string, () => Promise<Shelf>>> = {
-  memory: async () => new MemoryShelf(),
+const KINDS: Readonly<Record<string, () => Promise<StorageBackend>>> = {
+  memory: async () => new MemoryStorage(),
   lmdb: () => {
     const folder = mkdtempSync(join(tmpdir(), 'pocketchain-store-'))
     folders.push(folder)
@@ -33,7 +33,7 @@ const KINDS: Readonly<Record<string, () => Promise<Shelf>>> = {
   },
 }
 
-describe.each(Object.entries(KINDS))('the store on a shelf of %s', (_, open) => {
+describe.each(Object.entries(KINDS))('the store on storage of kind %s', (_, open) => {
   const blocks = [block(0, []), block(1, [log(A, T0), log(B, T0, T1)]), block(2, []), block(3, [log(A, T2)])]
 
   it('finds blocks by number and hash, transactions by hash', async () => {
@@ -50,21 +50,21 @@ describe.each(Object.entries(KINDS))('the store on a shelf of %s', (_, open) => 
     expect([store.byNumber(4), store.byNumber(-1), store.byHash(T0), store.locate(T0)]).toEqual([null, null, null, null])
   })
 
-  it('on a shelf of an older format, makes it one of ours with the first change and not before', async () => {
-    const shelf = await open()
-    shelves.push(shelf)
+  it('upgrades storage of an older format with the first change', async () => {
+    const storage = await open()
+    backends.push(storage)
     const [genesis, one] = blocks
     const meta = { format: 1, genesisHash: genesis!.hash }
-    shelf.commit({ meta, blocks: [{ number: 0, record: encodeBlock(genesis!), writes: NO_WRITES }] })
-    const store = new Store(shelf)
-    expect([store.byNumber(0)?.hash, shelf.meta]).toEqual([genesis!.hash, meta])
+    storage.commit({ meta, blocks: [{ number: 0, record: encodeBlock(genesis!), writes: NO_WRITES }] })
+    const store = new Store(storage)
+    expect([store.byNumber(0)?.hash, storage.meta]).toEqual([genesis!.hash, meta])
     store.append(one!, NO_WRITES)
     store.flush()
-    expect(shelf.meta).toEqual({ format: SHELF_FORMAT, genesisHash: genesis!.hash })
+    expect(storage.meta).toEqual({ format: STORAGE_FORMAT, genesisHash: genesis!.hash })
     expect([store.byNumber(0), store.byNumber(1)]).toMatchObject([{ hash: genesis!.hash }, { hash: one!.hash }])
   })
 
-  it('takes only the next block, and shows nothing before it is flushed', async () => {
+  it('accepts only the next block, and shows nothing before it is flushed', async () => {
     const store = await filled(blocks)
     expect(() => store.append(block(5, []), NO_WRITES)).toThrow(RangeError)
     expect(() => store.append(block(3, []), NO_WRITES)).toThrow('block 3 is not the next one, 4')
@@ -74,7 +74,7 @@ describe.each(Object.entries(KINDS))('the store on a shelf of %s', (_, open) => 
     expect(store.height).toBe(4)
   })
 
-  it('answers logs in chain order with their places', async () => {
+  it('returns logs in chain order with their positions', async () => {
     const logs = [...(await filled(blocks)).logs(EVERYTHING, 0, 9)]
     expect(
       logs.map(({ block: { header }, transactionIndex, logIndex, log }) => [header.number, transactionIndex, logIndex, log.address]),
@@ -85,7 +85,7 @@ describe.each(Object.entries(KINDS))('the store on a shelf of %s', (_, open) => 
     ])
   })
 
-  it('answers logs by range, address and topics, as values and as text', async () => {
+  it('returns logs by range, address and topics, as values and as text', async () => {
     const store = await filled(blocks)
     const find = (addresses: readonly Address[] | null, topics: readonly (readonly Hash[] | null)[], from = 0, to = 9) => {
       const filter = { addresses: addresses && new Set(addresses), topics: topics.map((any) => any && new Set(any)) }
@@ -140,7 +140,7 @@ describe.each(Object.entries(KINDS))('the store on a shelf of %s', (_, open) => 
     expect(store.bySenderAndNonce(sender, 3_000n)).toBe(null)
   })
 
-  it('forgets everything about what is cut off', async () => {
+  it('removes truncated blocks from every query', async () => {
     const store = await filled(blocks)
     store.truncate(1)
     expect(store.height).toBe(3)
@@ -153,16 +153,16 @@ describe.each(Object.entries(KINDS))('the store on a shelf of %s', (_, open) => 
     expect(store.locate(block(2, [log(B, T2)]).transactions[0]!.hash)?.block.header.number).toBe(2)
   })
 
-  it('is whole again after a flush that failed', async () => {
-    const shelf = await open()
-    shelves.push(shelf)
-    const store = new Store(shelf)
+  it('is unchanged after a failed flush', async () => {
+    const storage = await open()
+    backends.push(storage)
+    const store = new Store(storage)
     for (const each of blocks) store.append(each, NO_WRITES)
     store.flush()
     store.truncate(1)
     const other = block(2, [log(B, T2)])
     store.append(other, { ...NO_WRITES, accounts: new Map([[A, BROKEN]]) })
-    if (shelf.state === null) return // memory refuses nothing
+    if (storage.state === null) return // memory refuses nothing
     expect(() => store.flush()).toThrow('broken')
     expect([store.height, store.hashOf(2), store.numberOf(blocks[3]!.hash), store.numberOf(other.hash)]).toEqual([
       3,
@@ -173,7 +173,7 @@ describe.each(Object.entries(KINDS))('the store on a shelf of %s', (_, open) => 
     expect([...store.logs({ addresses: new Set([A]), topics: [] }, 0, 9)]).toHaveLength(2)
   })
 
-  it('keeps a record as it is, whatever is written after it', async () => {
+  it('returns a record that later appends do not change', async () => {
     const store = await filled(blocks)
     const records = () => blocks.map(({ header }) => store.recordOf(header.number))
     const held = records()
@@ -193,7 +193,7 @@ describe.each(Object.entries(KINDS))('the store on a shelf of %s', (_, open) => 
     expect(store.byNumber(6)?.transactions).toEqual([])
   })
 
-  it('lets nobody read on in blocks that were cut off', async () => {
+  it('ends reads of blocks that are removed', async () => {
     const many = Array.from({ length: 40 }, (_, i) => block(i, [log(A, T0), { ...log(B, T1), data: new Uint8Array(50_000) }]))
     const store = await filled(many)
     const untouched = store.logsJsonBytes(EVERYTHING, 0, 20)[Symbol.iterator]()
@@ -201,14 +201,14 @@ describe.each(Object.entries(KINDS))('the store on a shelf of %s', (_, open) => 
     for (const text of [untouched, cut]) expect(text.next().done).toBe(false)
     store.truncate(30)
     store.flush()
-    expect(() => cut.next()).toThrow(CutOff)
+    expect(() => cut.next()).toThrow(BlockRemoved)
     expect(untouched.next().done).toBe(false)
   })
 
   async function filled(all: readonly Block[]): Promise<Store> {
-    const shelf = await open()
-    shelves.push(shelf)
-    const store = new Store(shelf)
+    const storage = await open()
+    backends.push(storage)
+    const store = new Store(storage)
     for (const each of all) store.append(each, NO_WRITES)
     store.flush()
     return store

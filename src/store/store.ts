@@ -11,72 +11,82 @@ import { Address, Hash } from '../eth/index.ts'
 import type { Block, Header } from '../eth/index.ts'
 import type { WriteSet } from '../evm/index.ts'
 import { ItemIndex } from './index/index.ts'
-import type { Candidates, Role, TransactionPlace } from './index/index.ts'
+import type { Candidates, Role, TransactionPosition } from './index/index.ts'
 import { jsonWriter, logText } from './json/index.ts'
 import type { LogPart } from './json/index.ts'
-import { DECODED_BLOCKS, DECODED_BYTES, KNOWN_HEADS, SCANNED_SHARE } from './limits.ts'
-import { BlockRecord, byteFilter, checkRecord, CorruptRecord, Draft, encodeBlock, encodeInto, logCountOf } from './record/index.ts'
+import { DECODED_BLOCKS, DECODED_BYTES, KNOWN_BLOCK_IDS, SCANNED_SHARE } from './limits.ts'
+import {
+  BlockRecord,
+  byteFilter,
+  checkRecord,
+  CorruptRecord,
+  RecordArena,
+  encodeBlock,
+  encodeBlockInto,
+  logCountOf,
+} from './record/index.ts'
 import type { ByteFilter } from './record/index.ts'
-import { SHELF_FORMAT, ShelfError } from './shelf/index.ts'
-import type { Records, Shelf, ShelfBlock, ShelfChange, ShelfMeta } from './shelf/index.ts'
+import { STORAGE_FORMAT, StorageError } from './storage/index.ts'
+import type { Records, StorageBackend, StorageBlock, StorageChange, ChainMetadata } from './storage/index.ts'
 
 export interface StoreOptions {
-  /** the state of older blocks is forgotten; null: it all stays */
+  /** the number of blocks whose state is kept; `null`: all */
   readonly stateBlocks?: number | null
 }
 
-/** What waits for `flush`. */
+/** Changes until `flush`. */
 interface Staged {
   cut: number | null
-  readonly blocks: (ShelfBlock & { readonly block: Block })[]
+  readonly blocks: (StorageBlock & { readonly block: Block })[]
   edits: WriteSet | null
   stateRoot: (() => Hash) | null
   promises: Uint8Array | null | undefined
 }
 
 /**
- * The sealed blocks of a chain, as records on a shelf, with an index over their hashes and logs. What leaves as JSON is printed from the
- * records; only who wants a whole block as a value has it decoded.
+ * The sealed blocks of a chain: records in a storage backend, with an index of hashes, transactions and logs. JSON is written from the
+ * records; only
+ * callers that need a block as a value decode it.
  */
 export class Store implements BlockStore {
   readonly persistedState: PersistedState | null
   readonly openBlockRecord: Uint8Array | null
-  readonly #shelf: Shelf
+  readonly #storage: StorageBackend
   readonly #options: StoreOptions
   readonly #index: ItemIndex
   readonly #decoded = new DecodedBlocks()
-  readonly #heads = new Map<number, Head>()
-  #staged = nothing()
-  /** where staged records lie; a shelf in memory keeps those that it is given */
-  readonly #draft: Draft | null
+  readonly #ids = new Map<number, BlockId>()
+  #staged = noChanges()
+  /** holds staged records; `null` for a volatile backend, which keeps the records that it is given */
+  readonly #arena: RecordArena | null
 
-  /** Throws CorruptSection, CorruptRecord and ShelfError when the shelf is damaged. */
-  constructor(shelf: Shelf, options: StoreOptions = {}) {
-    this.#shelf = shelf
+  /** Throws CorruptSection, CorruptRecord and StorageError for damaged storage. */
+  constructor(storage: StorageBackend, options: StoreOptions = {}) {
+    this.#storage = storage
     this.#options = options
-    this.#draft = shelf.isVolatile ? null : new Draft()
-    this.persistedState = keptOf(shelf)
-    this.openBlockRecord = shelf.promises
-    this.#index = new ItemIndex(shelf, shelf.sections())
-    if (this.#index.next > this.height + 1) throw aheadOf(this.height, this.#index.next - 1)
-    this.#indexRest()
+    this.#arena = storage.isVolatile ? null : new RecordArena()
+    this.persistedState = keptState(storage)
+    this.openBlockRecord = storage.promises
+    this.#index = new ItemIndex(storage, storage.sections())
+    if (this.#index.next > this.height + 1) throw indexAhead(this.height, this.#index.next - 1)
+    this.#indexMissing()
   }
 
   get height(): number {
-    return this.#shelf.height
+    return this.#storage.height
   }
 
   get records(): Records {
-    return this.#shelf.records
+    return this.#storage.records
   }
 
-  /** bytes on the disk, or in memory */
+  /** on disk, or in memory */
   get sizeBytes(): number {
-    return this.#shelf.sizeBytes()
+    return this.#storage.sizeBytes()
   }
 
   close(): Promise<void> {
-    return this.#shelf.close()
+    return this.#storage.close()
   }
 
   // --- changes --------------------------------------------------------------------------------------------------------------------------
@@ -86,7 +96,7 @@ export class Store implements BlockStore {
     const { number } = block.header
     const next = (cut ?? this.height) + 1 + blocks.length
     if (number !== next) throw new RangeError(`block ${number} is not the next one, ${next}`)
-    const record = this.#draft === null ? encodeBlock(block) : encodeInto(this.#draft, block)
+    const record = this.#arena === null ? encodeBlock(block) : encodeBlockInto(this.#arena, block)
     blocks.push({ block, number, record, writes })
     this.#staged.stateRoot = null
   }
@@ -103,33 +113,33 @@ export class Store implements BlockStore {
   truncate(number: number): void {
     const staged = this.#staged
     while ((staged.blocks.at(-1)?.number ?? -1) > number) staged.blocks.pop()
-    if (staged.blocks.length === 0) this.#draft?.clear()
+    if (staged.blocks.length === 0) this.#arena?.clear()
     if (number < (staged.cut ?? this.height)) staged.cut = number
   }
 
   flush(): void {
     const staged = this.#staged
-    this.#staged = nothing()
+    this.#staged = noChanges()
     const { cut, blocks, edits, promises } = staged
     if (cut === null && blocks.length === 0 && edits === null) {
-      if (promises !== undefined) this.#shelf.journal(promises)
+      if (promises !== undefined) this.#storage.writePromises(promises)
       return
     }
     try {
-      if (cut !== null) this.#forget(cut)
-      this.#shelf.commit(this.#changeOf(staged))
+      if (cut !== null) this.#truncateCaches(cut)
+      this.#storage.commit(this.#changeOf(staged))
     } catch (error) {
-      this.#draft?.clear()
-      this.#indexRest()
+      this.#arena?.clear()
+      this.#indexMissing()
       throw error
     }
     this.#index.saved()
-    for (const { block, record } of blocks) this.#keep(block, record)
-    this.#draft?.clear()
+    for (const { block, record } of blocks) this.#indexBlock(block, record)
+    this.#arena?.clear()
   }
 
-  /** The index lags one commit behind: what is missing is made anew from the records. But what is cut off leaves both at once. */
-  #changeOf({ cut, blocks, edits, stateRoot, promises }: Staged): ShelfChange {
+  /** The index lags one commit behind and is rebuilt from the records at start; truncations apply to both in one commit. */
+  #changeOf({ cut, blocks, edits, stateRoot, promises }: Staged): StorageChange {
     const newest = blocks.at(-1)?.block
     const root = stateRoot?.() ?? newest?.header.stateRoot
     return {
@@ -144,11 +154,11 @@ export class Store implements BlockStore {
     }
   }
 
-  /** From the first change on a shelf of an older format is one of ours, which an older program then refuses by that name. */
-  #metaChange(genesis: Block | undefined): { meta?: ShelfMeta } {
-    const { meta } = this.#shelf
-    if (meta?.format === SHELF_FORMAT) return {}
-    return { meta: { format: SHELF_FORMAT, genesisHash: meta?.genesisHash ?? genesis?.hash ?? Hash.zero } }
+  /** The first change to a storage of an older format upgrades it, so that an older program refuses it. */
+  #metaChange(genesis: Block | undefined): { meta?: ChainMetadata } {
+    const { meta } = this.#storage
+    if (meta?.format === STORAGE_FORMAT) return {}
+    return { meta: { format: STORAGE_FORMAT, genesisHash: meta?.genesisHash ?? genesis?.hash ?? Hash.zero } }
   }
 
   #floorAt(newest: Block | undefined): { floor?: number } {
@@ -156,25 +166,25 @@ export class Store implements BlockStore {
     return stateBlocks === null || newest === undefined ? {} : { floor: Math.max(0, newest.header.number - stateBlocks) }
   }
 
-  #keep(block: Block, record: Uint8Array): void {
+  #indexBlock(block: Block, record: Uint8Array): void {
     try {
       this.#index.append(record)
     } catch (error) {
       if (this.#index.next <= block.header.number) throw error
-      // A merge could not read what it merges. The block is in the index and durable; who searches the unreadable part is told.
+      // A merge could not read its inputs. The block is indexed and durable; a search that reads the damaged part throws.
     }
     this.#decoded.add(block, record.length)
-    this.#know(block.header.number, { hash: block.hash, timestamp: block.header.timestamp })
+    this.#remember(block.header.number, { hash: block.hash, timestamp: block.header.timestamp })
   }
 
-  #forget(cut: number): void {
+  #truncateCaches(cut: number): void {
     this.#index.truncate(cut)
     this.#decoded.truncate(cut)
-    for (const number of this.#heads.keys()) if (number > cut) this.#heads.delete(number)
+    for (const number of this.#ids.keys()) if (number > cut) this.#ids.delete(number)
   }
 
-  #indexRest(): void {
-    for (let number = this.#index.next; number <= this.height; number++) this.#index.append(this.#bytes(number))
+  #indexMissing(): void {
+    for (let number = this.#index.next; number <= this.height; number++) this.#index.append(this.#read(number))
   }
 
   // --- blocks as values -----------------------------------------------------------------------------------------------------------------
@@ -219,15 +229,15 @@ export class Store implements BlockStore {
 
   transactionsBefore(address: Address, block: number): Iterable<TransactionLocation> {
     const bytes = Address.toBytes(address)
-    return this.#ofParty(bytes, this.#index.transactionsBefore(bytes, PARTIES, block))
+    return this.#transactionsOf(bytes, this.#index.transactionsBefore(bytes, BOTH_ROLES, block))
   }
 
   transactionsFrom(address: Address, block: number): Iterable<TransactionLocation> {
     const bytes = Address.toBytes(address)
-    return this.#ofParty(bytes, this.#index.transactionsFrom(bytes, PARTIES, block))
+    return this.#transactionsOf(bytes, this.#index.transactionsFrom(bytes, BOTH_ROLES, block))
   }
 
-  /** Looks for the first block at and above which the sender has only later nonces: the one before has the transaction, if any has. */
+  /** Finds the first block from which on the sender has only higher nonces by binary search: the block before it has the transaction, if any does. */
   bySenderAndNonce(sender: Address, nonce: bigint): TransactionLocation | null {
     const bytes = Address.toBytes(sender)
     let [low, high] = [0, this.height + 1]
@@ -245,12 +255,12 @@ export class Store implements BlockStore {
   }
 
   *#sentFrom(sender: Uint8Array, block: number): Generator<TransactionLocation, undefined> {
-    for (const { block: number, index } of this.#index.transactionsFrom(sender, SENDERS, block)) {
+    for (const { block: number, index } of this.#index.transactionsFrom(sender, SENDER, block)) {
       if (this.#record(number).isSender(sender, index)) yield { number, index }
     }
   }
 
-  *#ofParty(address: Uint8Array, candidates: Iterable<TransactionPlace>): Iterable<TransactionLocation> {
+  *#transactionsOf(address: Uint8Array, candidates: Iterable<TransactionPosition>): Iterable<TransactionLocation> {
     let record: BlockRecord | null = null
     for (const { block, index } of candidates) {
       if (record?.number !== block) record = this.#record(block)
@@ -263,45 +273,45 @@ export class Store implements BlockStore {
   }
 
   hashOf(number: number): Hash | null {
-    return this.#head(number)?.hash ?? null
+    return this.#idOf(number)?.hash ?? null
   }
 
   timestampOf(number: number): number | null {
-    return this.#head(number)?.timestamp ?? null
+    return this.#idOf(number)?.timestamp ?? null
   }
 
   *logs(filter: LogFilter, from: number, to: number): Iterable<LocatedLog> {
     const bytes = byteFilter(filter)
     for (const { block: number, logs } of this.#candidates(bytes, from, to)) {
       const record = this.#record(number)
-      const matching = (logs ?? everyLog(record)).filter((index) => record.matches(bytes, index))
+      const matching = (logs ?? allLogs(record)).filter((index) => record.matches(bytes, index))
       if (matching.length === 0) continue
       const block = this.byNumber(number)!
       for (const index of matching) yield { block, ...record.log(index) }
     }
   }
 
-  /** A block as it rests. */
+  /** Returns the record of a block. */
   recordOf(number: number): Uint8Array {
-    return this.#bytes(number)
+    return this.#read(number)
   }
 
   // --- blocks as JSON -------------------------------------------------------------------------------------------------------------------
 
   blockJsonBytes(number: number, full: boolean): Uint8Array {
-    return jsonWriter().block(this.#bytes(number), full)
+    return jsonWriter().block(this.#read(number), full)
   }
 
   receiptsJsonBytes(number: number): Uint8Array {
-    return jsonWriter().receipts(this.#bytes(number))
+    return jsonWriter().receipts(this.#read(number))
   }
 
   transactionJsonBytes({ number, index }: TransactionLocation): Uint8Array {
-    return jsonWriter().transaction(this.#bytes(number), index)
+    return jsonWriter().transaction(this.#read(number), index)
   }
 
   receiptJsonBytes({ number, index }: TransactionLocation): Uint8Array {
-    return jsonWriter().receipt(this.#bytes(number), index)
+    return jsonWriter().receipt(this.#read(number), index)
   }
 
   countLogs(filter: LogFilter, from: number, to: number): number {
@@ -313,75 +323,75 @@ export class Store implements BlockStore {
     const last = this.hashOf(end)
     for (const chunk of logText(this.#parts(byteFilter(filter), from, end), jsonWriter())) {
       yield chunk
-      // Blocks are linked: while the last one is the same, all are.
-      if (this.hashOf(end) !== last) throw new CutOff(end)
+      // Blocks are linked by hash: if the last one is unchanged, all are.
+      if (this.hashOf(end) !== last) throw new BlockRemoved(end)
     }
   }
 
   *#parts(filter: ByteFilter, from: number, to: number): Generator<LogPart, void, undefined> {
     for (const { block, logs } of this.#candidates(filter, from, to)) {
-      const record = this.#bytes(block)
+      const record = this.#read(block)
       const isScanned = logs === null || logs.length * SCANNED_SHARE >= logCountOf(record)
       yield { record, filter, indices: isScanned ? null : logs }
     }
   }
 
-  /** Blocks that may hold matching logs; null: any of its logs may match. */
+  /** Blocks that may hold matching logs; `logs` is `null` if any log may match. */
   #candidates(filter: ByteFilter, from: number, to: number): Iterable<Candidates | { readonly block: number; readonly logs: null }> {
     const end = Math.min(to, this.height)
     const found = this.#index.find(filter, from, end)
-    return found === 'scan' ? everyBlock(this.#index.blocksWithLogs(from, end)) : found
+    return found === 'scan' ? allBlocks(this.#index.blocksWithLogs(from, end)) : found
   }
 
   // --- records --------------------------------------------------------------------------------------------------------------------------
 
-  #head(number: number): Head | null {
-    const known = this.#heads.get(number)
+  #idOf(number: number): BlockId | null {
+    const known = this.#ids.get(number)
     if (known !== undefined) return known
     const record = this.#recordOrNull(number)
     if (record === null) return null
-    const head = { hash: record.hash, timestamp: record.timestamp }
-    this.#know(number, head)
-    return head
+    const id = { hash: record.hash, timestamp: record.timestamp }
+    this.#remember(number, id)
+    return id
   }
 
-  #know(number: number, head: Head): void {
-    this.#heads.set(number, head)
-    const oldest = this.#heads.keys().next().value
-    if (this.#heads.size > KNOWN_HEADS && oldest !== undefined) this.#heads.delete(oldest)
+  #remember(number: number, id: BlockId): void {
+    this.#ids.set(number, id)
+    const oldest = this.#ids.keys().next().value
+    if (this.#ids.size > KNOWN_BLOCK_IDS && oldest !== undefined) this.#ids.delete(oldest)
   }
 
   #record(number: number): BlockRecord {
-    return new BlockRecord(this.#bytes(number))
+    return new BlockRecord(this.#read(number))
   }
 
   #recordOrNull(number: number): BlockRecord | null {
-    const bytes = this.#bytesOrNull(number)
+    const bytes = this.#readOrNull(number)
     return bytes === null ? null : new BlockRecord(bytes)
   }
 
-  #bytes(number: number): Uint8Array {
-    const bytes = this.#bytesOrNull(number)
+  #read(number: number): Uint8Array {
+    const bytes = this.#readOrNull(number)
     if (bytes === null) throw new Error(`block ${number} is missing from the store`)
     return bytes
   }
 
-  /** Checked when they come from a disk. */
-  #bytesOrNull(number: number): Uint8Array | null {
-    const bytes = number < 0 ? null : this.#shelf.block(number)
+  /** Verified if it comes from disk. */
+  #readOrNull(number: number): Uint8Array | null {
+    const bytes = number < 0 ? null : this.#storage.block(number)
     if (bytes === null && number >= 0 && number <= this.height) throw new CorruptRecord(number, 'it is missing')
-    if (bytes !== null && !this.#shelf.isVolatile) checkRecord(bytes, number)
+    if (bytes !== null && !this.#storage.isVolatile) checkRecord(bytes, number)
     return bytes
   }
 }
 
-interface Head {
+interface BlockId {
   readonly hash: Hash
   /** seconds */
   readonly timestamp: number
 }
 
-/** Whole blocks that were asked for lately, at most DECODED_BLOCKS, and as many as their records fit into DECODED_BYTES. */
+/** Recently used decoded blocks: at most DECODED_BLOCKS, whose records total at most DECODED_BYTES. */
 class DecodedBlocks {
   readonly #blocks = new Map<number, { readonly block: Block; readonly sizeBytes: number }>()
   #sizeBytes = 0
@@ -414,23 +424,23 @@ class DecodedBlocks {
   }
 }
 
-const SENDERS: readonly Role[] = ['sender']
-const PARTIES: readonly Role[] = ['sender', 'receiver']
+const SENDER: readonly Role[] = ['sender']
+const BOTH_ROLES: readonly Role[] = ['sender', 'receiver']
 
-function nothing(): Staged {
+function noChanges(): Staged {
   return { cut: null, blocks: [], edits: null, stateRoot: null, promises: undefined }
 }
 
-function keptOf(shelf: Shelf): PersistedState | null {
-  const { state } = shelf
+function keptState(storage: StorageBackend): PersistedState | null {
+  const { state } = storage
   if (state === null) return null
   return {
     get oldestBlock() {
       return state.floor
     },
     get stateRoot() {
-      if (shelf.stateRoot === null) throw new Error('the store is empty: there is no state')
-      return shelf.stateRoot
+      if (storage.stateRoot === null) throw new Error('the store is empty: there is no state')
+      return storage.stateRoot
     },
     dump: () => state.whole(),
     at: (number) => state.at(number),
@@ -438,26 +448,26 @@ function keptOf(shelf: Shelf): PersistedState | null {
   }
 }
 
-function everyLog({ logCount }: BlockRecord): readonly number[] {
+function allLogs({ logCount }: BlockRecord): readonly number[] {
   return Array.from({ length: logCount }, (_, index) => index)
 }
 
-function* everyBlock(numbers: Iterable<number>): Generator<{ readonly block: number; readonly logs: null }, void, undefined> {
+function* allBlocks(numbers: Iterable<number>): Generator<{ readonly block: number; readonly logs: null }, void, undefined> {
   for (const block of numbers) yield { block, logs: null }
 }
 
-function aheadOf(height: number, indexed: number): ShelfError {
-  return new ShelfError(
+function indexAhead(height: number, indexed: number): StorageError {
+  return new StorageError(
     'corrupt',
     `the log index goes up to block ${indexed}, the chain only to ${height}; restore the directory from a copy, or choose another one`,
   )
 }
 
-/** A reader was in the middle of blocks that the chain has left. What it has got so far is no answer. */
-export class CutOff extends Error {
-  override readonly name = 'CutOff'
+/** A block was removed while its logs were read, so the chunks so far are not a valid result. */
+export class BlockRemoved extends Error {
+  override readonly name = 'BlockRemoved'
 
   constructor(number: number) {
-    super(`block ${number} was cut off while it was being read`)
+    super(`block ${number} was removed while it was being read`)
   }
 }

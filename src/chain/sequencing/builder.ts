@@ -69,7 +69,7 @@ export class BlockBuilder {
   #bloom: Uint8Array = Bloom.empty
   #requestsHash: Hash | null
   readonly #transactionTrie = new OrderedTrie<Transaction>(({ raw }) => raw)
-  readonly #receiptTrie = new OrderedTrie<Receipt>(Receipt.lend)
+  readonly #receiptTrie = new OrderedTrie<Receipt>(Receipt.encodeView)
   #header: Header
   /** Hash and encoded size of `#header`. */
   #digest: { readonly hash: Hash; readonly sizeBytes: number } | null = null
@@ -223,7 +223,7 @@ export class BlockBuilder {
   #encodedHeader(): { readonly hash: Hash; readonly sizeBytes: number } {
     const header = this.header()
     if (this.#digest !== null) return this.#digest
-    const encoded = Rlp.lend(Header.toRlp(header))
+    const encoded = Rlp.encodeView(Header.toRlp(header))
     return (this.#digest = { hash: Hash.keccak(encoded), sizeBytes: encoded.length })
   }
 

@@ -31,10 +31,10 @@ export type AccountTrie = Trie<AccountLeaf>
 /** Keyed by the hash of the slot. */
 export type StorageTrie = Trie<bigint>
 
-export const EMPTY_STORAGE_TRIE: StorageTrie = Trie.empty((value) => Rlp.lend(value))
+export const EMPTY_STORAGE_TRIE: StorageTrie = Trie.empty((value) => Rlp.encodeView(value))
 
 export const EMPTY_ACCOUNT_TRIE: AccountTrie = Trie.empty(({ account, storage }) =>
-  Rlp.lend([account.nonce, account.balance, storage.rootBytes(), account.codeHash]),
+  Rlp.encodeView([account.nonce, account.balance, storage.rootBytes(), account.codeHash]),
 )
 
 export function accountKey(address: Address): Hash {

@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream'
 import { constants, createBrotliCompress, createGzip } from 'node:zlib'
 import type { BrotliCompress, Gzip } from 'node:zlib'
-import { giveBackChunk } from '../../store/index.ts'
+import { releaseBuffer } from '../../store/index.ts'
 import type { Coding } from './coding.ts'
 import { BROTLI_LEVEL, COMPRESSED_CHUNK_BYTES, GZIP_LEVEL } from '../limits.ts'
 
@@ -22,7 +22,7 @@ const STREAM = { chunkSize: COMPRESSED_CHUNK_BYTES, writableHighWaterMark: 1 }
 function* recycling(chunks: Iterable<Uint8Array>): Generator<Uint8Array> {
   for (const chunk of chunks) {
     yield chunk
-    giveBackChunk(chunk)
+    releaseBuffer(chunk)
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Body } from '../../rpc/index.ts'
 import { JsonAnswer, JsonStream, RpcError } from '../../rpc/index.ts'
-import { giveBackChunk } from '../../store/index.ts'
+import { releaseBuffer } from '../../store/index.ts'
 import { completeBody, discard, sizeOf } from './answer.ts'
 import type { Answer, CompleteBody } from './answer.ts'
 import { NO_CODING, codingFor } from './coding.ts'
@@ -82,7 +82,7 @@ export async function stream(
       if (!sink.isOpen) return
       sink.write(chunk)
       if (!(await sink.ready())) return
-      if (sink.isFlushed) giveBackChunk(chunk)
+      if (sink.isFlushed) releaseBuffer(chunk)
     }
     if (sink.isOpen) sink.end()
   } catch (error) {
@@ -93,7 +93,7 @@ export async function stream(
 
 /** Returns memory that the store lends for one response; has no effect on memory that is kept. */
 export function recycle(body: CompleteBody): void {
-  if (typeof body !== 'string') for (const piece of body) giveBackChunk(piece)
+  if (typeof body !== 'string') for (const piece of body) releaseBuffer(piece)
 }
 
 function smallBody(body: Body): CompleteBody | null {

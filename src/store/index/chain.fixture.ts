@@ -1,12 +1,12 @@
 import * as layout from '../writer/layout.ts'
 
-/** A block, as far as the index reads it. */
+/** The parts of a block that the index reads. */
 export interface PlainBlock {
   readonly number: number
   readonly hash: Uint8Array
   /** hashes */
   readonly transactions: readonly Uint8Array[]
-  /** of each transaction; absent: zeros sent it to nobody */
+  /** of each transaction; without them the sender is zero and the receiver null */
   readonly parties?: readonly PlainTransaction[]
   readonly logs: readonly PlainLog[]
 }
@@ -21,7 +21,7 @@ export interface PlainLog {
   readonly topics: readonly Uint8Array[]
 }
 
-/** A record that has what the index reads, in the places where it is. */
+/** A record with the parts that the index reads. */
 export function recordOf({ number, hash, transactions, logs, parties = [] }: PlainBlock): Uint8Array {
   const table = layout.RECORD_HEAD + layout.TX_ROW * transactions.length
   const sizes = logs.map(({ topics }) => layout.LOG_HEAD + 32 * topics.length + 3)
@@ -51,7 +51,7 @@ export function recordOf({ number, hash, transactions, logs, parties = [] }: Pla
   return bytes
 }
 
-/** The number in `size` bytes, as a log has small values. */
+/** `number` in `size` bytes, as logs hold small values. */
 export function valueOf(number: number, size = 32): Uint8Array {
   const bytes = new Uint8Array(size)
   new DataView(bytes.buffer).setBigUint64(size - 8, BigInt(number))

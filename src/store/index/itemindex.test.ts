@@ -1,9 +1,9 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { ByteFilter } from '../record/filter.ts'
+import type { ByteFilter } from '../record/bytefilter.ts'
 import { recordOf, valueOf } from './chain.fixture.ts'
 import type { PlainBlock, PlainLog } from './chain.fixture.ts'
-import { decodeHead } from './head.ts'
+import { decodeHeader } from './sectionheader.ts'
 import { CorruptSection, INDEX_LIMITS, ItemIndex } from './index.ts'
 import type { IndexChanges, IndexLimits, PageSource } from './index.ts'
 
@@ -20,7 +20,7 @@ const SMALL: IndexLimits = {
   stepUnits: 5,
   mergePace: 1.5,
   windowItems: 25,
-  windowPlaces: 2,
+  windowPositions: 2,
   scanItems: 0,
   probeCost: 0,
   candidateCost: 0,
@@ -28,7 +28,7 @@ const SMALL: IndexLimits = {
   intersectFactor: 8,
 }
 
-/** What a shelf keeps of an index. */
+/** What a storage keeps of an index. */
 class Saved implements PageSource {
   readonly heads = new Map<number, Uint8Array>()
   readonly pages = new Map<number, Map<number, Uint8Array>>()
@@ -141,7 +141,7 @@ function checkQuery(world: World, filter: ByteFilter, from: number, to: number):
   expect(world.index.count(filter, from, to)).toBeGreaterThanOrEqual(expected.length)
   if (filter.addresses === null && filter.topics.every((values) => values === null)) {
     expect(world.index.find(filter, from, to)).toBe('scan')
-    expect([...world.index.blocksWithLogs(from, to)]).toEqual([...new Set(expected.map((place) => Number(place.split('/')[0])))])
+    expect([...world.index.blocksWithLogs(from, to)]).toEqual([...new Set(expected.map((position) => Number(position.split('/')[0])))])
     expect(world.index.count(filter, from, to)).toBe(expected.length)
   } else expect(answers(world, filter, from, to).true).toEqual(expected)
 }
@@ -158,7 +158,7 @@ function checkItems({ index, blocks }: World): void {
     for (const [i, transaction] of transactions.entries()) {
       const found = [...index.transactions(transaction)]
       check(
-        found.some((place) => place.block === number && place.index === i),
+        found.some((position) => position.block === number && position.index === i),
         `transaction ${i} of ${number}`,
       )
     }
@@ -230,7 +230,7 @@ const step: fc.Arbitrary<(world: World) => void> = fc.oneof(
 )
 
 describe('an item index', () => {
-  it('answers as the chain does, whatever was appended, cut off, saved and lost', () => {
+  it('finds what the chain has, after arbitrary appends, truncations, saves and restarts', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60, size: 'max' }), fc.array(query, { minLength: 10, maxLength: 10 }), (steps, queries) => {
         const world = new World({ ...SMALL, cachedPages: steps.length % 2 === 0 ? 4 : 1_000 })
@@ -247,7 +247,7 @@ describe('an item index', () => {
     )
   }, 120_000)
 
-  it('takes logs only for candidates, each once, though values have one key', () => {
+  it('returns logs once each and only logs, even if keys collide', () => {
     const world = new World()
     const [topic, twin, likeAddress, address, likeSecond, second, likeTransaction, transaction, likeBlock, block] = SHARED.map((n) =>
       valueOf(n),
@@ -299,7 +299,7 @@ describe('an item index', () => {
     expect(world.saved.heads.size).toBeLessThan(40)
     expect(world.saved.pages.size - world.saved.heads.size).toBeLessThanOrEqual(4)
     for (const [id, head] of world.saved.heads) {
-      const { items, starts } = decodeHead(head, id)
+      const { items, starts } = decodeHeader(head, id)
       expect(items).toBeLessThanOrEqual(sizes.sectionItems)
       expect(starts.length).toBeLessThanOrEqual(sizes.sectionBlocks)
     }
@@ -309,7 +309,7 @@ describe('an item index', () => {
     expect([world.index.next, world.index.items, world.saved.heads.size, world.saved.pages.size]).toEqual([0, 0, 0, 0])
   })
 
-  it('is right when it is cut at every block, one after the other', () => {
+  it('is correct when it is truncated at every block in turn', () => {
     const world = new World()
     for (let i = 0; i < 300; i++) world.append(filler(i))
     world.save()
@@ -322,7 +322,7 @@ describe('an item index', () => {
     expect(world.index.items).toBe(0)
   })
 
-  it('finds a block that was cut off and came back', () => {
+  it('finds a block that was removed and appended again', () => {
     const world = new World()
     for (let i = 0; i < 3; i++) world.append(filler(i))
     for (let height = 1; height >= -1; height--) {
@@ -332,7 +332,7 @@ describe('an item index', () => {
     }
   })
 
-  it('says again what was not saved', () => {
+  it('returns unsaved changes again', () => {
     const world = new World()
     for (let i = 0; i < 40; i++) world.append(filler(i))
     const [first, again] = [world.index.changes(), world.index.changes()]
@@ -345,7 +345,7 @@ describe('an item index', () => {
     expect([pages.length, heads.length, remove.length > 3]).toEqual([0, 1, true])
   })
 
-  it('makes of an append no more than a few pages, whatever is merged', () => {
+  it('writes a few pages per append, whatever is merged', () => {
     const saved = new Saved()
     const index = new ItemIndex(saved, [], { ...INDEX_LIMITS, tailItems: 512, fanOut: 4, stepUnits: 256 })
     let most = 0
@@ -363,7 +363,7 @@ describe('an item index', () => {
     expect(most).toBeLessThanOrEqual(6)
   })
 
-  it('goes on through what is appended and cut off while it is read', () => {
+  it('continues through appends and truncations while it is read', () => {
     for (let height = 1; height < 99; height++) {
       const world = new World({ ...SMALL, windowItems: 1_000 })
       for (let i = 0; i < 100; i++) world.append(filler(0))
@@ -377,7 +377,7 @@ describe('an item index', () => {
     }
   })
 
-  it('goes on through a tail that became a section', () => {
+  it('continues through a tail that became a section', () => {
     const world = new World({ ...SMALL, tailItems: 100 })
     for (let i = 0; i < 30; i++) world.append(filler(0))
     const reader = readBlocks(world.index.find({ addresses: null, topics: [[valueOf(1)]] }, 0, 1_000))
@@ -388,7 +388,7 @@ describe('an item index', () => {
     expect(take(30)).toEqual(count(10, 40))
   })
 
-  it('counts what one value has, and not more', () => {
+  it('counts the items of one value exactly', () => {
     const world = new World({ ...SMALL, sectionItems: 2 ** 24, sectionBlocks: 2 ** 20 })
     for (let i = 0; i < 700; i++) world.append(filler(i))
     const filter = { addresses: null, topics: [[valueOf(2)]] }
@@ -397,7 +397,7 @@ describe('an item index', () => {
     }
   })
 
-  it('says that a scan is cheaper for short ranges, common values and everything', () => {
+  it('prefers a scan for short ranges, common values and no condition', () => {
     const world = new World({ ...SMALL, scanItems: 50, probeCost: 1, candidateCost: 8 })
     for (let i = 0; i < 300; i++) world.append(filler(i))
     world.append({ hash: valueOf(1), transactions: [], logs: [{ address: valueOf(99, 20), topics: [] }] })
@@ -409,7 +409,7 @@ describe('an item index', () => {
     expect(world.index.count({ addresses: [valueOf(99, 20)], topics: [null, [valueOf(1)]] }, 0, 300)).toBeLessThanOrEqual(1)
   })
 
-  it('is opened again with the levels that it had, also of a section that had nobody to be merged with', () => {
+  it('reopens with its levels, including that of a section without a partner', () => {
     const world = new World({ ...SMALL, tailItems: 4, fanOut: 2, sectionItems: 40, sectionBlocks: 1_000, sectionIds: 40 })
     const append = (transactions: number): void => {
       const n = world.blocks.length
@@ -417,7 +417,7 @@ describe('an item index', () => {
       world.save()
     }
     for (const transactions of [35, 30, ...Array<number>(60).fill(1)]) append(transactions)
-    const levels = Array.from(world.saved.heads, ([id, head]) => decodeHead(head, id))
+    const levels = Array.from(world.saved.heads, ([id, head]) => decodeHeader(head, id))
       .toSorted((a, b) => a.firstItem - b.firstItem)
       .map(({ level }) => level)
     expect(levels).toEqual(levels.toSorted((a, b) => b - a))
@@ -446,7 +446,7 @@ describe('a damaged section', () => {
     return new ItemIndex(world.saved, heads(world.saved), SMALL)
   }
 
-  it('is told by name, whichever bit of its pages has flipped', () => {
+  it('is named, whichever bit of its pages has flipped', () => {
     fc.assert(
       fc.property(fc.nat(), fc.nat(), fc.nat(), (which, at, bit) => {
         let section = -1
@@ -463,7 +463,7 @@ describe('a damaged section', () => {
     )
   })
 
-  it('is told when a bit of its head has flipped, or a head is missing', () => {
+  it('is detected when a bit of its header has flipped, or a header is missing', () => {
     fc.assert(
       fc.property(fc.nat(), fc.nat(7), (at, bit) => {
         const flip = ({ heads }: Saved): void => {
@@ -480,7 +480,7 @@ describe('a damaged section', () => {
     expect(() => damaged(cut)).toThrow(CorruptSection)
   })
 
-  it('is told when pages have changed places or are cut short', () => {
+  it('is detected when pages are swapped or truncated', () => {
     const swap = ({ pages }: Saved): void => {
       for (const list of pages.values()) list.set(0, list.get(1)!)
     }
@@ -494,11 +494,11 @@ describe('a damaged section', () => {
     }
   })
 
-  it('stops no block from being appended', () => {
+  it('does not keep blocks from being appended', () => {
     let lost = Infinity
     const index = damaged(({ pages, heads }) => {
       for (const [id, head] of heads) {
-        const { level, firstBlock } = decodeHead(head, id)
+        const { level, firstBlock } = decodeHeader(head, id)
         if (level > 0) continue
         for (const page of pages.get(id)!.values()) page[20]! ^= 1
         lost = Math.min(lost, firstBlock)

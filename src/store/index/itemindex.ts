@@ -1,6 +1,6 @@
-import type { ByteFilter } from '../record/filter.ts'
+import type { ByteFilter } from '../record/bytefilter.ts'
 import * as layout from '../writer/layout.ts'
-import { decodeHead, encodeHead } from './head.ts'
+import { decodeHeader, encodeHeader } from './sectionheader.ts'
 import { KIND, keyOfBytes } from './keys.ts'
 import { LIMITS, MERGES } from './limits.ts'
 import type { IndexLimits } from './limits.ts'
@@ -8,71 +8,73 @@ import { Merge } from './merge.ts'
 import { CorruptSection } from './page.ts'
 import { Pages } from './pages.ts'
 import type { NewPage, PageSource } from './pages.ts'
-import { blockAt, placeOf } from './part.ts'
-import type { Part } from './part.ts'
-import { Places } from './places.ts'
-import { Party } from './party.ts'
-import type { Role, TransactionPlace } from './party.ts'
-import { PartPlan, termsOf } from './query.ts'
+import { blockAt, positionOf } from './indexpart.ts'
+import type { IndexPart } from './indexpart.ts'
+import { PositionList } from './positionlist.ts'
+import { AddressTransactions } from './addresstransactions.ts'
+import type { Role, TransactionPosition } from './addresstransactions.ts'
+import { QueryPlan, termsOf } from './query.ts'
 import type { Term } from './query.ts'
 import { Section } from './section.ts'
 import { SectionWriter } from './sectionwriter.ts'
 import { Tail } from './tail.ts'
 
-/** A section as it is saved: its number, which may be that of one that was removed before, and what it is. */
-export interface SectionHead {
+/** A section's stored header. Ids of removed sections are reused. */
+export interface StoredSectionHeader {
   readonly id: number
   readonly head: Uint8Array
 }
 
-/** What has to be saved, all of it or nothing. */
+/** The changes to store, atomically. */
 export interface IndexChanges {
-  /** pages to put, also of sections that have no head yet: large ones are made little by little */
+  /** pages to put, also of sections without a header yet: a large section is written over several commits */
   readonly pages: readonly NewPage[]
-  /** heads to put in place of those with the same number, if any: a section that was cut has a new head and its old pages */
-  readonly heads: readonly SectionHead[]
-  /** sections of which head and pages go, before the others are put; some may not be there */
+  /** headers to put, replacing those of the same id: a truncated section has a new header and its old pages */
+  readonly heads: readonly StoredSectionHeader[]
+  /** sections whose header and pages are deleted before the others are put; some may not exist */
   readonly remove: readonly number[]
 }
 
-/** Logs that may match: a filter has to look at them. */
+/** Logs of a block that may match a filter. */
 export interface Candidates {
   readonly block: number
-  /** indices in the block, rising; at least one. No Uint32Array: nearly always they are few, and one would take longer to make than to print them. */
+  /** ascending, at least one. Not a Uint32Array: there are usually few, and allocating one takes longer than writing them as JSON. */
   readonly logs: readonly number[]
 }
 
 /**
- * Finds blocks and transactions by hash, transactions by sender and receiver, and logs by address and topics. What it finds are candidates, to be looked at in the records.
+ * Finds blocks and transactions by hash, transactions by sender and receiver, and logs by address and topics. Results are candidates to
+ * verify on the records.
  *
- * Every block, transaction and log is an item, counted over the chain: of a block with T transactions whose first item is f, the block is f,
- * its transaction i is f+1+i and its log j is f+1+T+j.
+ * Every block, transaction and log is an item, numbered over the chain: in a block with T transactions whose first item is f, the block is
+ * f,
+ * transaction i is f+1+i and log j is f+1+T+j.
  */
 export class ItemIndex {
   readonly #limits: IndexLimits
   readonly #pages: Pages
-  /** one behind the other from item 0 on, levels falling */
+  /** contiguous from item 0, levels descending */
   #sections: Section[]
   readonly #tail = new Tail()
-  /** of what the tail becomes */
+  /** writes the tail as a section */
   readonly #writer: SectionWriter
   #merges: Merge[] = []
-  /** sections that are saved, wholly or in part, and those of them that have to go */
+  /** sections that are stored, wholly or in part, and those of them to delete */
   readonly #saved = new Set<number>()
   readonly #gone = new Set<number>()
-  /** sections whose head is not saved */
+  /** sections whose header is not stored */
   readonly #changed = new Set<number>()
   #lastId = -1
   #isDamaged = false
-  /** how often something was cut off: who reads on then looks anew */
+  /** number of truncations: a generator restarts its window after one */
   #cuts = 0
 
-  /** What was saved; the blocks from `next` on have to be appended again. Throws CorruptSection. */
-  constructor(source: PageSource, heads: Iterable<SectionHead>, limits: IndexLimits = LIMITS) {
+  /** Opens the stored sections; blocks from `next` on must be appended again. Throws CorruptSection. */
+  constructor(source: PageSource, heads: Iterable<StoredSectionHeader>, limits: IndexLimits = LIMITS) {
     this.#limits = limits
     this.#pages = new Pages(source, limits.cachedPages)
     this.#writer = new SectionWriter(limits, (page) => this.#pages.add(page))
-    const sections = Array.from(heads, ({ id, head }) => new Section(id, decodeHead(head, id), this.#pages))
+    const sections = Array.from(heads, ({ id, head }) => new Section(id, decodeHeader(head, id), this.#pages))
     this.#sections = sections.sort((a, b) => a.firstItem - b.firstItem)
     checkRow(this.#sections)
     for (const { id } of this.#sections) this.#saved.add(id)
@@ -80,17 +82,17 @@ export class ItemIndex {
     this.#resetTail()
   }
 
-  /** The number of the block that `append` needs. */
+  /** The number of the block to append. */
   get next(): number {
     return this.#tail.firstBlock + this.#tail.blocks
   }
 
-  /** How many there are: the number of the next one. */
+  /** The number of items, which is the number of the next one. */
   get items(): number {
     return this.#tail.firstItem + this.#tail.items
   }
 
-  /** The record of the next block. Throws RangeError when it is another one. */
+  /** Appends the next block's record. Throws RangeError for another block. */
   append(record: Uint8Array): void {
     const view = new DataView(record.buffer, record.byteOffset, record.length)
     const number = Number(view.getBigUint64(layout.R_NUMBER, true))
@@ -103,7 +105,7 @@ export class ItemIndex {
     this.#advance(items)
   }
 
-  /** Forgets all blocks above; -1: all. */
+  /** Removes all blocks above `toBlock`; -1: all. */
   truncate(toBlock: number): void {
     const blocks = toBlock + 1
     if (blocks >= this.next) return
@@ -124,17 +126,17 @@ export class ItemIndex {
     this.#resetTail()
   }
 
-  /** What has to be saved since `saved` was last called. Pages are read from memory until then. */
+  /** Returns the changes since the last `saved`. Until that call new pages are read from memory. */
   changes(): IndexChanges {
     const heads = this.#sections.filter(({ id }) => this.#changed.has(id))
     return {
       pages: this.#pages.unsaved(),
-      heads: heads.map(({ id, head }) => ({ id, head: encodeHead(head, id) })),
+      heads: heads.map(({ id, head }) => ({ id, head: encodeHeader(head, id) })),
       remove: [...this.#gone],
     }
   }
 
-  /** What `changes` said, with nothing in between, is saved. */
+  /** Called when the result of `changes` is stored, without a change in between. */
   saved(): void {
     for (const { section } of this.#pages.unsaved()) this.#saved.add(section)
     for (const id of this.#changed) this.#saved.add(id)
@@ -144,32 +146,32 @@ export class ItemIndex {
     this.#gone.clear()
   }
 
-  /** Numbers of blocks that may have this hash, newest first; nearly always none or one. */
+  /** Yields blocks that may have this hash, newest first; usually none or one. */
   *blocks(hash: Uint8Array): Generator<number> {
-    for (const { part, places } of this.#newestFirst(keyOfBytes(KIND.block, hash))) {
-      for (const place of places) {
-        const block = blockAt(part, place)
-        if (part.starts[block] === place) yield part.firstBlock + block
+    for (const { part, positions } of this.#newestFirst(keyOfBytes(KIND.block, hash))) {
+      for (const position of positions) {
+        const block = blockAt(part, position)
+        if (part.starts[block] === position) yield part.firstBlock + block
       }
     }
   }
 
-  /** Places of transactions that may have this hash, newest first; nearly always none or one. */
-  *transactions(hash: Uint8Array): Generator<TransactionPlace> {
-    for (const { part, places } of this.#newestFirst(keyOfBytes(KIND.transaction, hash))) {
-      for (const place of places) {
-        const block = blockAt(part, place)
-        const index = place - (part.starts[block] as number) - 1 // in range
-        if (index >= 0 && place < (part.logStarts[block] as number)) yield { block: part.firstBlock + block, index }
+  /** Yields transactions that may have this hash, newest first; usually none or one. */
+  *transactions(hash: Uint8Array): Generator<TransactionPosition> {
+    for (const { part, positions } of this.#newestFirst(keyOfBytes(KIND.transaction, hash))) {
+      for (const position of positions) {
+        const block = blockAt(part, position)
+        const index = position - (part.starts[block] as number) - 1 // in range
+        if (index >= 0 && position < (part.logStarts[block] as number)) yield { block: part.firstBlock + block, index }
       }
     }
   }
 
-  /** Places of transactions in blocks below `block` in which the address may have one of the roles, newest first; read while they are asked for. */
-  *transactionsBefore(address: Uint8Array, roles: readonly Role[], block: number): Generator<TransactionPlace> {
+  /** Yields transactions in blocks below `block` in which the address may have one of the roles, newest first, on demand. */
+  *transactionsBefore(address: Uint8Array, roles: readonly Role[], block: number): Generator<TransactionPosition> {
     for (let end = Math.min(block, this.next); end > 0;) {
       const part = this.#partOf(end - 1)
-      const party = new Party(part, address, roles, this.#limits.windowPlaces)
+      const party = new AddressTransactions(part, address, roles, this.#limits.windowPositions)
       const start = party.windowStart(end - part.firstBlock)
       const found = party.within(start, end - part.firstBlock)
       end = part.firstBlock + start
@@ -177,11 +179,11 @@ export class ItemIndex {
     }
   }
 
-  /** The same in blocks from `block` on, oldest first. */
-  *transactionsFrom(address: Uint8Array, roles: readonly Role[], block: number): Generator<TransactionPlace> {
+  /** As `transactionsBefore`, in blocks from `block` on, oldest first. */
+  *transactionsFrom(address: Uint8Array, roles: readonly Role[], block: number): Generator<TransactionPosition> {
     for (let start = Math.max(0, block); start < this.next;) {
       const part = this.#partOf(start)
-      const party = new Party(part, address, roles, this.#limits.windowPlaces)
+      const party = new AddressTransactions(part, address, roles, this.#limits.windowPositions)
       const end = party.windowEnd(start - part.firstBlock)
       const found = party.within(start - part.firstBlock, end)
       start = part.firstBlock + end
@@ -189,19 +191,20 @@ export class ItemIndex {
     }
   }
 
-  /** How many logs of the blocks from…to match, at most. */
+  /** Returns an upper bound of the matching logs in blocks from…to. */
   count(filter: ByteFilter, from: number, to: number): number {
     const terms = termsOf(filter)
     let count = 0
     for (const { part, start, end } of this.#pieces(from, to)) {
-      count += terms.length === 0 ? logsWithin(part, start, end) : new PartPlan(part, terms, this.#limits).countWithin(start, end)
+      count += terms.length === 0 ? logsWithin(part, start, end) : new QueryPlan(part, terms, this.#limits).countWithin(start, end)
     }
     return count
   }
 
   /**
-   * The logs of the blocks from…to (both included) that may match, in the order of the chain, read while they are asked for: blocks that
-   * are appended or cut off in the meantime are seen as they are then. Or that to look at every log of the range costs less.
+   * Yields the logs of blocks from…to (inclusive) that may match, in chain order, on demand: blocks appended or removed meanwhile are seen
+   * as they are
+   * then. Returns 'scan' if scanning every log of the range costs less.
    */
   find(filter: ByteFilter, from: number, to: number): Iterable<Candidates> | 'scan' {
     const terms = termsOf(filter)
@@ -210,10 +213,10 @@ export class ItemIndex {
     const { scanItems, probeCost, candidateCost } = this.#limits
     const [first] = terms
     if (first === undefined || items < scanItems || first.length * probeCost * pieces.length > items) return 'scan'
-    const plans = new Map<Part, PartPlan>()
+    const plans = new Map<IndexPart, QueryPlan>()
     let cost = 0
     for (const { part, start, end } of pieces) {
-      const plan = new PartPlan(part, terms, this.#limits)
+      const plan = new QueryPlan(part, terms, this.#limits)
       cost += plan.cost + plan.countWithin(start, end) * candidateCost
       if (cost > items) return 'scan'
       if (part !== this.#tail) plans.set(part, plan)
@@ -221,51 +224,51 @@ export class ItemIndex {
     return this.#candidates(terms, plans, from, to)
   }
 
-  /** Numbers of the blocks from…to (both included) that hold logs, read while they are asked for. */
+  /** Yields the blocks from…to (inclusive) that have logs, on demand. */
   *blocksWithLogs(from: number, to: number): Generator<number> {
     for (let block = Math.max(0, from); block <= to && block < this.next; block++) {
       const part = this.#partOf(block)
-      const place = block - part.firstBlock
-      if (placeOf(part, place + 1) > (part.logStarts[place] as number)) yield block // in range
+      const position = block - part.firstBlock
+      if (positionOf(part, position + 1) > (part.logStarts[position] as number)) yield block // in range
     }
   }
 
-  /** Number of the block's first item. Throws RangeError when there is no such block. */
+  /** Throws RangeError if there is no such block. */
   firstItem(block: number): number {
     const part = this.#partOf(block)
-    return part.firstItem + placeOf(part, block - part.firstBlock)
+    return part.firstItem + positionOf(part, block - part.firstBlock)
   }
 
-  /** Number of the block to which the item belongs. Throws RangeError when there is no such item. */
+  /** Returns the block that contains an item. Throws RangeError if there is no such item. */
   blockOf(item: number): number {
     if (!(item >= 0 && item < this.items)) throw new RangeError(`there is no item ${item}, only ${this.items}`)
     const part = item >= this.#tail.firstItem ? this.#tail : lastStarting(this.#sections, ({ firstItem }) => firstItem, item)
     return part.firstBlock + blockAt(part, item - part.firstItem)
   }
 
-  *#newestFirst(key: number): Generator<{ readonly part: Part; readonly places: Uint32Array }> {
+  *#newestFirst(key: number): Generator<{ readonly part: IndexPart; readonly positions: Uint32Array }> {
     for (let i = this.#sections.length; i >= 0; i--) {
       const part = this.#sections[i] ?? this.#tail
       const postings = part.probe(key)
       if (postings === null) continue
-      const places = new Places()
-      part.read(postings, 0, part.items, places)
-      yield { part, places: places.view().reverse() }
+      const positions = new PositionList()
+      part.read(postings, 0, part.items, positions)
+      yield { part, positions: positions.view().reverse() }
     }
   }
 
-  /** Piece by piece, each as the index is then. */
-  *#candidates(terms: readonly Term[], plans: ReadonlyMap<Part, PartPlan>, from: number, to: number): Generator<Candidates> {
+  /** Each window reads the index as it is then. */
+  *#candidates(terms: readonly Term[], plans: ReadonlyMap<IndexPart, QueryPlan>, from: number, to: number): Generator<Candidates> {
     let block = Math.max(0, from)
     while (block <= to && block < this.next) {
       const part = this.#partOf(block)
-      const plan = plans.get(part) ?? new PartPlan(part, terms, this.#limits)
+      const plan = plans.get(part) ?? new QueryPlan(part, terms, this.#limits)
       const end = windowEnd(part, block - part.firstBlock, to + 1 - part.firstBlock, this.#limits.windowItems)
-      const places = plan.candidates(placeOf(part, block - part.firstBlock), placeOf(part, end))
+      const positions = plan.candidates(positionOf(part, block - part.firstBlock), positionOf(part, end))
       const cuts = this.#cuts
       block = part.firstBlock + end
-      // The tail is another one when its reader comes back.
-      for (const group of part === this.#tail ? [...groups(part, places)] : groups(part, places)) {
+      // The tail may change while the generator is suspended.
+      for (const group of part === this.#tail ? [...groups(part, positions)] : groups(part, positions)) {
         yield group
         if (cuts === this.#cuts) continue
         block = group.block + 1
@@ -274,24 +277,24 @@ export class ItemIndex {
     }
   }
 
-  /** The parts that the blocks from…to lie in, and where. */
+  /** The parts of blocks from…to, with the positions in each. */
   #pieces(from: number, to: number): readonly Piece[] {
     const [first, end] = [Math.max(0, from), Math.min(this.next, to + 1)]
     if (first >= end) return []
     const parts = [...this.#sections, this.#tail].filter((part) => part.firstBlock < end && part.firstBlock + part.blocks > first)
     return parts.map((part) => ({
       part,
-      start: placeOf(part, Math.max(0, first - part.firstBlock)),
-      end: placeOf(part, end - part.firstBlock),
+      start: positionOf(part, Math.max(0, first - part.firstBlock)),
+      end: positionOf(part, end - part.firstBlock),
     }))
   }
 
-  #partOf(block: number): Part {
+  #partOf(block: number): IndexPart {
     if (!(block >= 0 && block < this.next)) throw new RangeError(`there is no block ${block}, only ${this.next}`)
     return block >= this.#tail.firstBlock ? this.#tail : lastStarting(this.#sections, ({ firstBlock }) => firstBlock, block)
   }
 
-  /** The tail becomes a section. */
+  /** Turns the tail into a section. */
   #freeze(): void {
     const id = this.#freeId()
     const head = this.#tail.freeze(id, this.#writer)
@@ -307,7 +310,7 @@ export class ItemIndex {
     else this.#tail.reset(last.firstBlock + last.blocks, last.firstItem + last.items)
   }
 
-  /** Every merge does its share. */
+  /** Advances every merge in proportion to the appended items. */
   #advance(items: number): void {
     for (const merge of this.#merges) {
       const section = this.#step(merge, items)
@@ -315,7 +318,7 @@ export class ItemIndex {
     }
   }
 
-  /** A merge that meets damage is given up, and none is begun again: who asks for what is damaged is told, and blocks are appended still. */
+  /** Abandons a merge that reads a damaged page, and starts no other. Reads of the damaged page throw; appending continues. */
   #step(merge: Merge, items: number): Section | null {
     try {
       return merge.advance(items)
@@ -344,7 +347,7 @@ export class ItemIndex {
     this.#pages.forget(new Set(ids))
   }
 
-  /** At each level one merge at a time, of the oldest. */
+  /** Starts at most one merge per level, of its oldest sections. */
   #beginMerges(): void {
     const { fanOut } = this.#limits
     if (this.#isDamaged) return
@@ -361,7 +364,7 @@ export class ItemIndex {
     }
   }
 
-  /** Numbers go round, so that they stay few and there is time to clear away what had them before. */
+  /** Ids rotate, so that they stay small and the pages of a removed section are deleted before its id is reused. */
   #freeId(): number {
     const { sectionIds } = this.#limits
     const used = new Set([...this.#sections, ...this.#merges].map(({ id }) => id))
@@ -373,7 +376,7 @@ export class ItemIndex {
     }
   }
 
-  /** Pages of merges that had not ended have no head: any number that no section has may be theirs. */
+  /** Pages of unfinished merges have no header: deletes every id that no section has. */
   #removeStrangers(): void {
     const known = this.#sections.map(({ id }) => id)
     const end = known.length === 0 ? 0 : Math.max(this.#limits.sectionIds, ...known) + MERGES
@@ -383,49 +386,49 @@ export class ItemIndex {
 }
 
 interface Piece {
-  readonly part: Part
-  /** places */
+  readonly part: IndexPart
+  /** positions */
   readonly start: number
   readonly end: number
 }
 
-/** As many, from the first on, as one section may hold. */
+/** The longest prefix that fits one section. */
 function fitting(sections: readonly Section[], { sectionItems, sectionBlocks }: IndexLimits): readonly Section[] {
   let [items, blocks] = [0, 0]
   const end = sections.findIndex((section) => (items += section.items) > sectionItems || (blocks += section.blocks) > sectionBlocks)
   return end < 0 ? sections : sections.slice(0, end)
 }
 
-/** Candidates that are logs, by block. */
-function* groups(part: Part, places: Uint32Array): Generator<Candidates> {
+/** Groups the candidates that are logs by block. */
+function* groups(part: IndexPart, positions: Uint32Array): Generator<Candidates> {
   let block = 0
-  for (let i = 0; i < places.length;) {
-    block = blockAt(part, places[i] as number, block) // in range, as below
-    const [logStart, end] = [part.logStarts[block] as number, placeOf(part, block + 1)]
-    // A block or a transaction may have the key of an address or a topic.
-    while (i < places.length && (places[i] as number) < logStart) i++
+  for (let i = 0; i < positions.length;) {
+    block = blockAt(part, positions[i] as number, block) // in range, as below
+    const [logStart, end] = [part.logStarts[block] as number, positionOf(part, block + 1)]
+    // A block or a transaction may have the same key by collision.
+    while (i < positions.length && (positions[i] as number) < logStart) i++
     const logs: number[] = []
-    for (; i < places.length && (places[i] as number) < end; i++) logs.push((places[i] as number) - logStart)
+    for (; i < positions.length && (positions[i] as number) < end; i++) logs.push((positions[i] as number) - logStart)
     if (logs.length > 0) yield { block: part.firstBlock + block, logs }
   }
 }
 
-/** The part's block before which the piece that begins at `block` ends. */
-function windowEnd(part: Part, block: number, end: number, items: number): number {
+/** Returns the block before which the window from `block` on ends. */
+function windowEnd(part: IndexPart, block: number, end: number, items: number): number {
   const last = Math.min(end, part.blocks)
-  const start = placeOf(part, block)
-  return placeOf(part, last) - start <= items ? last : Math.max(block + 1, blockAt(part, start + items))
+  const start = positionOf(part, block)
+  return positionOf(part, last) - start <= items ? last : Math.max(block + 1, blockAt(part, start + items))
 }
 
-function logsWithin(part: Part, start: number, end: number): number {
+function logsWithin(part: IndexPart, start: number, end: number): number {
   let count = 0
-  for (let block = start < end ? blockAt(part, start) : part.blocks; block < part.blocks && placeOf(part, block) < end; block++) {
-    count += placeOf(part, block + 1) - (part.logStarts[block] as number) // in range
+  for (let block = start < end ? blockAt(part, start) : part.blocks; block < part.blocks && positionOf(part, block) < end; block++) {
+    count += positionOf(part, block + 1) - (part.logStarts[block] as number) // in range
   }
   return count
 }
 
-/** The last section that does not begin above `value`; the first begins at 0. */
+/** Returns the last section that begins at or below `value`. The first section begins at 0. */
 function lastStarting(sections: readonly Section[], of: (section: Section) => number, value: number): Section {
   let [low, high] = [0, sections.length - 1]
   while (low < high) {
@@ -433,10 +436,10 @@ function lastStarting(sections: readonly Section[], of: (section: Section) => nu
     if (of(sections[middle] as Section) <= value) low = middle // in range
     else high = middle - 1
   }
-  return sections[low] as Section // nobody asks for what is before the tail without one
+  return sections[low] as Section // callers look up only what precedes the tail
 }
 
-/** Throws CorruptSection unless each begins where the one before ends. */
+/** Throws CorruptSection unless the sections are contiguous. */
 function checkRow(sections: readonly Section[]): void {
   let [block, item] = [0, 0]
   for (const { id, firstBlock, firstItem, blocks, items } of sections) {

@@ -12,7 +12,7 @@ const SERIES: readonly ((n: number) => Uint8Array)[] = [
   (n) => valueOf(n, 20),
 ]
 
-it('spreads values that differ little evenly', () => {
+it('spreads similar values evenly', () => {
   for (const series of SERIES) {
     for (const unit of [2 ** (BITS - 8), 2 ** 12, 1]) {
       const bins = new Array<number>(256).fill(0)
@@ -23,19 +23,19 @@ it('spreads values that differ little evenly', () => {
   }
 })
 
-it('gives another key to every kind, size and value', () => {
+it('differs by kind, size and value', () => {
   const kinds = [KIND.block, KIND.transaction, KIND.address, ...[0, 1, 2, 3].map((i) => KIND.topic + i)]
   const keys = kinds.flatMap((kind) => Array.from({ length: 1_000 }, (_, n) => keyOfBytes(kind, valueOf(n))))
   expect(new Set([...keys, keyOfBytes(KIND.address, valueOf(5, 20))]).size).toBe(7_001)
 })
 
-it('is the same wherever the value stands', () => {
+it("does not depend on the value's offset", () => {
   const bytes = new Uint8Array(100)
   bytes.set(valueOf(77), 33)
   expect(keyOfBytes(KIND.block, bytes.subarray(33, 65))).toBe(keyOfBytes(KIND.block, valueOf(77)))
 })
 
-it('splits into a row and back', () => {
+it('converts to a row and back', () => {
   for (let n = 0; n < 1_000; n++) {
     const key = keyOfBytes(KIND.topic, valueOf(n))
     expect(keyOfRow(lowOf(key) | 0xff_ffff, highOf(key))).toBe(key)

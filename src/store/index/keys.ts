@@ -1,26 +1,26 @@
-/** What a value is the value of; a topic's position is added. A key is a hash over both. */
+/** The kind of an indexed value; a topic's position is added. A key is a hash of kind and value. */
 export const KIND = { block: 1, transaction: 2, address: 3, topic: 4, sender: 8, receiver: 9 } as const
 
 /**
- * A key is a number of 39 bits, so that a key, a flag and an item's place in its section make one 64-bit row that sorts as it should. Rows are
- * pairs of u32, the lower one first:
+ * A key has 39 bits, so that key, flag and position make one sortable 64-bit row. Rows are pairs of u32, the lower word first:
  * ```
- * high  the key's upper 32 bits
- * low   the key's lower 7 bits | many (1 bit) | place (24 bits)
+ * high upper 32 bits of the key
+ * low lower 7 bits of the key | many (1 bit) | position (24 bits)
  * ```
  */
-export const PLACE_MASK = 0xff_ffff
-/** The key has many items: where their list is stands in place of the place. */
+export const POSITION_MASK = 0xff_ffff
+/** The key has several items: the row holds the offset of their list instead of a position. */
 export const MANY = 0x100_0000
 export const LOW_KEY_SHIFT = 25
-/** What the upper 32 bits of a key count. */
+/** the factor of a key's upper 32 bits */
 export const HIGH_KEY = 128
 
 /**
- * Writes the row of a value of 20 or 32 bytes. Values that differ little (numbers in order, addresses with zeros) spread evenly. Whoever makes
- * two values with one key costs a reader one look at a record, no more.
+ * Writes the row of a value of 20 or 32 bytes. Similar values (consecutive numbers, addresses with zeros) spread evenly. A deliberate
+ * collision costs a
+ * reader one check of a record.
  */
-export function putRow(rows: Uint32Array, at: number, place: number, kind: number, bytes: DataView, from: number, size: number): void {
+export function putRow(rows: Uint32Array, at: number, position: number, kind: number, bytes: DataView, from: number, size: number): void {
   let a = Math.imul(kind, 0x9e3779b1)
   let b = kind ^ 0x27d4eb2f
   for (let i = from; i < from + size; i += 4) {
@@ -31,11 +31,11 @@ export function putRow(rows: Uint32Array, at: number, place: number, kind: numbe
   }
   a = mix(a ^ ((b << 16) | (b >>> 16)))
   b = mix(b + a)
-  rows[at] = ((b >>> LOW_KEY_SHIFT) << LOW_KEY_SHIFT) | place
+  rows[at] = ((b >>> LOW_KEY_SHIFT) << LOW_KEY_SHIFT) | position
   rows[at + 1] = a
 }
 
-/** murmur3's finish: every bit of `h` reaches every other */
+/** The finaliser of murmur3: every bit of `h` affects every other. */
 function mix(h: number): number {
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b)
   h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35)
@@ -53,7 +53,7 @@ export function highOf(key: number): number {
   return Math.floor(key / HIGH_KEY)
 }
 
-/** The key's part of a row's lower word. A difference, because a remainder of such large numbers is ten times slower. */
+/** The key's bits in a row's lower word. Subtraction, because a remainder of such large numbers is ten times slower. */
 export function lowOf(key: number): number {
   return ((key - highOf(key) * HIGH_KEY) << LOW_KEY_SHIFT) >>> 0
 }

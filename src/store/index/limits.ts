@@ -1,59 +1,59 @@
-/** How the index is cut up and worked through. Tests have smaller sizes, so that everything happens often. */
+/** Sizes of the index's parts and steps. Tests use smaller ones. */
 export interface IndexLimits {
-  /** The tail in memory is made a section before it would have more items. Only a block that is larger by itself makes a larger one. */
+  /** Items at which the tail becomes a section. A single larger block exceeds it. */
   readonly tailItems: number
-  /** So many sections of a level become one of the next. */
+  /** Sections of one level that are merged into one of the next. */
   readonly fanOut: number
-  /** Of a section, at most 2^24: no merge makes a larger one. */
+  /** Items per section, at most 2^24. */
   readonly sectionItems: number
-  /** Of a section: a chain of nearly empty blocks has 8 bytes of head for each of them. */
+  /** Blocks per section: nearly empty blocks take 8 bytes of header each. */
   readonly sectionBlocks: number
-  /** Sections have these numbers in turn, and others only when all are used. A chain of a thousand million logs has 150 sections. */
+  /** Ids rotate below this number, and exceed it only if all are used. A chain of a thousand million logs has 150 sections. */
   readonly sectionIds: number
-  /** Of a page, about. Reading a page costs a checksum over it, so a rare value in 50 sections costs 50 of them. */
+  /** Approximate size of a page. Reading one costs a checksum over it: a rare value in 50 sections costs 50. */
   readonly pageBytes: number
-  /** A longer list of items leaves its page for pages of its own. */
+  /** Longer lists of items have pages of their own. */
   readonly inlineBytes: number
-  /** Pages kept as they were read and checked. */
+  /** Verified pages kept in memory. */
   readonly cachedPages: number
 
-  /** Merging is done in steps of about so many rows and items. */
+  /** Rows and items per step of a merge. */
   readonly stepUnits: number
-  /** A merge goes so much faster than what it merges was appended: it has ended before the next of its level begins. */
+  /** Speed of a merge relative to appending: it ends before the next one of its level begins. */
   readonly mergePace: number
 
-  /** A query goes through its range in pieces of so many items: what it holds at a time is 4 bytes for each. */
+  /** Items per window of a query, which holds 4 bytes for each. */
   readonly windowItems: number
-  /** Transactions of an address are read in pieces of about so many. */
-  readonly windowPlaces: number
-  /** A range of fewer items is scanned, whatever is asked. */
+  /** Transactions of an address per window. */
+  readonly windowPositions: number
+  /** Shorter ranges are always scanned. */
   readonly scanItems: number
-  /** What it costs to find a key in a section, in items scanned instead (0.1 us each) */
+  /** Cost of looking up a key in a section, in scanned items (0.1 us each). */
   readonly probeCost: number
-  /** What it costs to look at one candidate on its record's bytes, likewise. */
+  /** Cost of verifying a candidate on its record, in scanned items. */
   readonly candidateCost: number
-  /** Fewer candidates are not thinned out by the lists of other positions: looking at them is as cheap. */
+  /** With fewer candidates the lists of other positions are not intersected: verifying costs the same. */
   readonly intersectCandidates: number
-  /** A list that is longer than the candidates by more than this factor costs more to read than it saves. */
+  /** A list longer than the candidates by this factor costs more to read than it saves. */
   readonly intersectFactor: number
 }
 
 export const LIMITS: IndexLimits = {
-  // 3 ms of sorting and writing at once. With a quarter of it and 16 for the next, ten million logs were merged twice instead of once.
+  // 3 ms of sorting and writing. With a quarter of it and a fan-out of 16, ten million logs were merged twice instead of once.
   tailItems: 16_384,
   fanOut: 32,
   sectionItems: 2 ** 24,
   sectionBlocks: 2 ** 20,
   sectionIds: 256,
-  // Four pages of LMDB less the 16 bytes that it puts before a large value.
+  // four LMDB pages less the 16-byte header of a large value
   pageBytes: 4 * 4_096 - 16,
   inlineBytes: 2_048,
   cachedPages: 1_024,
-  // 0.1 ms.
+  // 0.1 ms
   stepUnits: 2_048,
   mergePace: 1.5,
   windowItems: 2 ** 20,
-  windowPlaces: 256,
+  windowPositions: 256,
   scanItems: 256,
   probeCost: 8,
   candidateCost: 8,
@@ -61,5 +61,5 @@ export const LIMITS: IndexLimits = {
   intersectFactor: 32,
 }
 
-/** Merges under way at a time are one per level, which is far fewer. */
+/** Concurrent merges: one per level, far fewer than this. */
 export const MERGES = 16

@@ -1,13 +1,13 @@
 import type { IndexLimits } from './limits.ts'
-import { PAGE_HEAD, keyAt, listAt, onlyPlaceAt, readPlaces } from './page.ts'
+import { PAGE_HEAD, keyAt, listAt, onlyPositionAt, readPositions } from './page.ts'
 import type { List, Page } from './page.ts'
 import type { Pages } from './pages.ts'
-import { Places } from './places.ts'
+import { PositionList } from './positionlist.ts'
 import { Section } from './section.ts'
 import { SectionWriter } from './sectionwriter.ts'
-import { Tournament } from './tournament.ts'
+import { LoserTree } from './losertree.ts'
 
-/** Neighbouring sections on their way to be one, a step at a time. What it makes is read by nobody until it is done. */
+/** Merges adjacent sections into one in bounded steps. The result is invisible until it is complete. */
 export class Merge {
   readonly id: number
   readonly inputs: readonly Section[]
@@ -17,7 +17,7 @@ export class Merge {
   readonly #steps: Iterator<void>
   readonly #stepUnits: number
   readonly #unitsPerItem: number
-  /** units of work: what is due by now, and what this step may still do */
+  /** units of work: due so far, and left in this step */
   #due = 0
   #left = 0
 
@@ -34,7 +34,7 @@ export class Merge {
     this.#steps = this.#run()
   }
 
-  /** So many items were appended: does its share. @returns the section, when it is done */
+  /** Does the work due after `items` more items. @returns the section once it is complete */
   advance(items: number): Section | null {
     this.#due += items * this.#unitsPerItem
     while (this.#due > this.#stepUnits) {
@@ -45,14 +45,14 @@ export class Merge {
     return null
   }
 
-  /** Key by key; the items of a key follow each other as the sections do. */
+  /** In order of keys; a key's items follow each other in the order of the sections. */
   *#run(): Generator<void> {
     const writer = this.#writer
     const base = this.#first.firstItem
     const cursors = this.inputs.map((section) => new Cursor(section, section.firstItem - base, this.#pages))
-    const rows = new Tournament(cursors.map((cursor) => cursor.next()))
+    const rows = new LoserTree(cursors.map((cursor) => cursor.next()))
     for (let last = -1; ;) {
-      const cursor = cursors[rows.winner] as Cursor // one for each row of keys
+      const cursor = cursors[rows.winner] as Cursor // one for each input
       const { key } = cursor
       if (key !== last) {
         writer.end()
@@ -62,7 +62,7 @@ export class Merge {
         last = key
       }
       const only = cursor.only()
-      if (only >= 0) this.#left -= cursor.place(only, writer)
+      if (only >= 0) this.#left -= cursor.position(only, writer)
       else {
         const list = cursor.list()
         if (list.pages === 0) this.#left -= cursor.copy(list, writer)
@@ -94,17 +94,17 @@ export class Merge {
   }
 }
 
-/** Goes through the rows of a section. */
+/** Iterates over the rows of a section. */
 class Cursor {
   readonly #section: Section
-  /** what is added to its places */
+  /** added to its positions */
   readonly #base: number
   readonly #pages: Pages
-  readonly #places = new Places()
+  readonly #positions = new PositionList()
   #page: Page | null = null
-  /** of its row; Infinity behind the last */
+  /** of the current row; Infinity after the last one */
   key = Infinity
-  /** its next page of rows */
+  /** the next page of rows */
   #fence = 0
   #row = 0
 
@@ -114,7 +114,7 @@ class Cursor {
     this.#pages = pages
   }
 
-  /** @returns the key of the next row */
+  /** @returns the next row's key */
   next(): number {
     this.#row++
     if (this.#page === null || this.#row === this.#page.rows) {
@@ -127,18 +127,18 @@ class Cursor {
     return (this.key = keyAt(this.#page, this.#row))
   }
 
-  /** The place of the row's only item, or -1. */
+  /** Returns the row's only position, -1 if it has several. */
   only(): number {
-    return onlyPlaceAt(this.#page as Page, this.#row) // next() was before
+    return onlyPositionAt(this.#page as Page, this.#row) // after next()
   }
 
   list(): List {
-    return listAt(this.#page as Page, this.#row) // next() was before
+    return listAt(this.#page as Page, this.#row) // after next()
   }
 
-  /** As all that write, it returns the units of work. */
-  place(place: number, writer: SectionWriter): number {
-    if (place < this.#section.items) writer.place(this.#base + place)
+  /** The write methods return the units of work. */
+  position(position: number, writer: SectionWriter): number {
+    if (position < this.#section.items) writer.position(this.#base + position)
     return 2
   }
 
@@ -152,9 +152,9 @@ class Cursor {
   }
 
   #copyPlaces(bytes: Uint8Array, at: number, count: number, writer: SectionWriter): number {
-    this.#places.clear()
-    readPlaces(bytes, at, count, 0, this.#section.items, this.#places)
-    for (const place of this.#places.view()) writer.place(this.#base + place)
+    this.#positions.clear()
+    readPositions(bytes, at, count, 0, this.#section.items, this.#positions)
+    for (const position of this.#positions.view()) writer.position(this.#base + position)
     return count
   }
 }
@@ -163,12 +163,12 @@ function total(sections: readonly Section[], of: (section: Section) => number): 
   return sections.reduce((sum, section) => sum + of(section), 0)
 }
 
-/** Places in the first section stay; those in the others begin where the one before ended. */
+/** Positions in the first section stay; those of the others are shifted by the items before them. */
 function joined(sections: readonly Section[], of: (section: Section) => Uint32Array): Uint32Array {
   const all = new Uint32Array(total(sections, ({ blocks }) => blocks))
   let [at, base] = [0, 0]
   for (const section of sections) {
-    for (const place of of(section)) all[at++] = place + base
+    for (const position of of(section)) all[at++] = position + base
     base += section.items
   }
   return all

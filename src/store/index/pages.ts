@@ -1,7 +1,7 @@
 import { openPage, pageOf } from './page.ts'
 import type { Page } from './page.ts'
 
-/** Where the pages that were handed out by `changes` are read again. The bytes stay as they are for ever; throws or has them. */
+/** Reads pages that `changes` returned before. The bytes are immutable. Throws if the page is missing. */
 export interface PageSource {
   page(section: number, page: number): Uint8Array
 }
@@ -12,16 +12,16 @@ export interface NewPage {
   readonly bytes: Uint8Array
 }
 
-/** Pages of sections: what is not saved yet, a bounded number of read ones, and the source below. */
+/** Pages of sections: unsaved ones, a bounded cache of verified ones, and the source. */
 export class Pages {
   readonly #source: PageSource
   readonly #limit: number
   readonly #unsaved = new Map<number, NewPage>()
-  // Two halves: what the older one has and nobody asks for is gone when the newer one is full.
+  // Two generations: when the newer one is full, the older one is dropped.
   #newer = new Map<number, Page>()
   #older = new Map<number, Page>()
 
-  /** @param limit pages kept as they were read */
+  /** @param limit pages in the cache */
   constructor(source: PageSource, limit: number) {
     this.#source = source
     this.#limit = limit
@@ -41,7 +41,7 @@ export class Pages {
     return found
   }
 
-  /** For those who read every page once: it is not kept. Throws CorruptSection. */
+  /** Reads a page without caching it, for sequential readers. Throws CorruptSection. */
   load(section: number, page: number): Page {
     const unsaved = this.#unsaved.get(nameOf(section, page))
     return unsaved === undefined ? openPage(this.#source.page(section, page), section, page) : pageOf(unsaved.bytes)
@@ -51,7 +51,7 @@ export class Pages {
     this.#unsaved.set(nameOf(page.section, page.page), page)
   }
 
-  /** Nobody reads these sections any more. */
+  /** Drops all pages of removed sections. */
   forget(sections: ReadonlySet<number>): void {
     for (const pages of [this.#newer, this.#older, this.#unsaved]) {
       for (const name of pages.keys()) if (sections.has(sectionOf(name))) pages.delete(name)
@@ -62,7 +62,7 @@ export class Pages {
     return [...this.#unsaved.values()]
   }
 
-  /** The source has all that `unsaved` said. */
+  /** Called when the source has the pages of `unsaved`. */
   saved(): void {
     this.#unsaved.clear()
   }

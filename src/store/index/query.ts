@@ -1,46 +1,46 @@
-import type { ByteFilter } from '../record/filter.ts'
+import type { ByteFilter } from '../record/bytefilter.ts'
 import { KIND, keyOfBytes } from './keys.ts'
 import type { IndexLimits } from './limits.ts'
-import type { Part, Postings } from './part.ts'
-import { Places } from './places.ts'
+import type { IndexPart, Postings } from './indexpart.ts'
+import { PositionList } from './positionlist.ts'
 
-/** A position of a filter that does not accept everything: the keys of which a log has one. */
+/** The keys that a filter accepts at one position. */
 export type Term = Float64Array
 
-/** The positions that say something, those with the fewest alternatives first. */
+/** Returns the terms of the positions with a condition, those with the fewest alternatives first. */
 export function termsOf({ addresses, topics }: ByteFilter): readonly Term[] {
   const terms = [addresses, ...topics].map((accepted, i) => accepted && keysOf(i === 0 ? KIND.address : KIND.topic + i - 1, accepted))
   return terms.filter((term) => term !== null).toSorted((a, b) => a.length - b.length)
 }
 
-/** Rising, so that neighbours are found in one page. */
+/** Ascending, so that neighbouring keys are on one page. */
 function keysOf(kind: number, values: readonly Uint8Array[]): Float64Array {
   return new Float64Array(new Set(values.map((value) => keyOfBytes(kind, value)))).sort()
 }
 
-/** What a part has of a position's values. */
+/** The lists of a part for the keys of a term. */
 interface Found {
   readonly count: number
   readonly lists: readonly Postings[]
 }
 
-/** How a query is answered from one part: the position with the fewest items, then the others. */
-export class PartPlan {
-  readonly part: Part
-  /** what it took to find out, in items scanned */
+/** The plan of a query on one part: read the term with the fewest items, then intersect the others. */
+export class QueryPlan {
+  readonly part: IndexPart
+  /** cost of planning, in scanned items */
   readonly cost: number
   readonly #found: readonly Found[]
   readonly #limits: IndexLimits
 
   /** @param terms one or more */
-  constructor(part: Part, terms: readonly Term[], limits: IndexLimits) {
+  constructor(part: IndexPart, terms: readonly Term[], limits: IndexLimits) {
     const { probeCost, candidateCost } = limits
     let cost = 0
-    /** items to look at, at most */
+    /** upper bound of the items to verify */
     let count = part.items
     const found: Found[] = []
     for (const term of terms) {
-      // To look at the candidates that are left is cheaper than to ask for so many keys.
+      // Verifying the remaining candidates is cheaper than looking up so many keys.
       if (found.length > 0 && term.length * probeCost > count * candidateCost) break
       const next = find(part, term)
       cost += term.length * probeCost
@@ -54,7 +54,7 @@ export class PartPlan {
     this.#found = found.sort((a, b) => a.count - b.count)
   }
 
-  /** Items to look at in a piece of the part, at most, or a few more. Reads no more than the ends of lists, and no more lists than `candidates`. */
+  /** Returns an upper bound of the candidates in a range. Reads only the ends of lists, and only lists that `candidates` reads. */
   countWithin(from: number, to: number): number {
     let count = to - from
     for (const [i, { lists }] of this.#found.entries()) {
@@ -67,28 +67,28 @@ export class PartPlan {
     return count
   }
 
-  /** The places of the items to look at, rising. */
+  /** Returns the positions of the candidates, ascending. */
   candidates(from: number, to: number): Uint32Array {
     const [rarest, ...others] = this.#found
-    const places = this.#read(rarest?.lists ?? [], from, to)
+    const positions = this.#read(rarest?.lists ?? [], from, to)
     const { intersectCandidates, intersectFactor } = this.#limits
     const share = (to - from) / this.part.items
     for (const { lists, count } of others) {
-      if (places.size < intersectCandidates) break
-      if (count * share < places.size * intersectFactor) places.intersect(this.#read(lists, from, to))
+      if (positions.size < intersectCandidates) break
+      if (count * share < positions.size * intersectFactor) positions.intersect(this.#read(lists, from, to))
     }
-    return places.view()
+    return positions.view()
   }
 
-  #read(lists: readonly Postings[], from: number, to: number): Places {
-    const places = new Places()
-    for (const list of lists) this.part.read(list, from, to, places)
-    if (lists.length > 1) places.merge()
-    return places
+  #read(lists: readonly Postings[], from: number, to: number): PositionList {
+    const positions = new PositionList()
+    for (const list of lists) this.part.read(list, from, to, positions)
+    if (lists.length > 1) positions.merge()
+    return positions
   }
 }
 
-function find(part: Part, term: Term): Found {
+function find(part: IndexPart, term: Term): Found {
   const lists: Postings[] = []
   let count = 0
   for (const key of term) {

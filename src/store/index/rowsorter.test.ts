@@ -6,7 +6,7 @@ const word = fc.integer({ min: 0, max: 0xffff_ffff })
 /** All over, all alike, and alike in their upper bits. */
 const high = fc.oneof(word, fc.constantFrom(0, 7, 0xffff_ffff), fc.integer({ min: 0x1234_0000, max: 0x1234_ffff }))
 
-it('sorts rows by key and place, whatever they are', () => {
+it('sorts arbitrary rows by key and position', () => {
   const sorter = new RowSorter()
   fc.assert(
     fc.property(fc.array(fc.tuple(word, high), { maxLength: 600 }), (pairs) => {
@@ -19,7 +19,7 @@ it('sorts rows by key and place, whatever they are', () => {
   )
 })
 
-it('sorts values that were chosen so that their keys are alike', () => {
+it('sorts values that were chosen to have similar keys', () => {
   const count = 16_384
   const rows = Uint32Array.from({ length: 2 * count }, (_, i) => (i % 2 === 0 ? i : 0x7777_0000 + (((count - i) * 48_271) % 65_536)))
   const expected = rows.slice()

@@ -1,15 +1,16 @@
 /**
- * Sorts rows by key and place. Keys are hashes, so that their upper bits alone put nearly every row where it belongs: 0.02 us for each, where
- * a sort that compares takes 0.06. For who found values whose keys are alike there is that one.
+ * Sorts rows by key and position. Keys are hashes, so their upper bits place nearly every row: 0.02 us per row, where a comparison sort
+ * takes 0.06.
+ * Rows with deliberately similar keys fall back to the comparison sort.
  */
 export class RowSorter {
-  // both are used again and again
+  // reused
   #sorted = new Uint32Array(0)
   #starts = new Uint32Array(0)
 
-  /** @param rows pairs of u32, `count` of them; stay as they are @returns the same sorted, until the next call */
+  /** @param rows pairs of u32, `count` of them, not modified @returns the sorted rows, valid until the next call */
   sort(rows: Uint32Array, count: number): Uint32Array {
-    const bits = Math.max(1, 32 - Math.clz32(count)) // more slots than rows, and fewer than twice as many
+    const bits = Math.max(1, 32 - Math.clz32(count)) // between one and two slots per row
     if (this.#starts.length < 2 ** bits) {
       this.#starts = new Uint32Array(2 ** bits)
       this.#sorted = new Uint32Array(2 * 2 ** bits)
@@ -20,7 +21,7 @@ export class RowSorter {
     return sorted
   }
 
-  /** A slot for each value of a key's upper bits; within a slot the rows stand as they stood. */
+  /** Distributes the rows by their keys' upper bits, stable within a slot. */
   #spread(rows: Uint32Array, count: number, bits: number): void {
     const [starts, sorted, shift] = [this.#starts, this.#sorted, 32 - bits]
     starts.fill(0, 0, 2 ** bits)
@@ -38,7 +39,7 @@ export class RowSorter {
   }
 }
 
-/** Moves each row down to its place. @returns false when that took more than `shifts`; no row is lost */
+/** Insertion sort. @returns false if it took more than `shifts`; no row is lost */
 function settle(rows: Uint32Array, shifts: number): boolean {
   for (let i = 2; i < rows.length; i += 2) {
     const [low, high] = [rows[i] as number, rows[i + 1] as number] // in range, as below
@@ -57,5 +58,5 @@ function settle(rows: Uint32Array, shifts: number): boolean {
   return true
 }
 
-/** For each row, on average: hashes need a quarter of one. */
+/** per row on average; hashes need 0.25 */
 const SHIFTS = 8

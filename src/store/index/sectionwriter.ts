@@ -13,7 +13,7 @@ export interface Written {
   readonly units: number
 }
 
-/** Makes the pages of sections, one after the other: `begin`, for each key, rising, `key`, its rising places with `place`, and `end`; `finish`. */
+/** Writes the pages of sections. Per section: `begin`; per key, ascending: `key`, `position` for each ascending position, `end`; then `finish`. */
 export class SectionWriter {
   readonly #limits: WriterLimits
   readonly #emit: (page: NewPage) => void
@@ -23,24 +23,24 @@ export class SectionWriter {
   #pages = 0
   #units = 0
 
-  // the page that is being filled
+  // the current page
   #rows = new Uint32Array(1_024)
   #rowCount = 0
   #lists = new Uint8Array(1_024)
   #listsSize = 0
 
-  // the key that is being written
+  // the current key
   #key = 0
   #count = 0
   #first = 0
   #last = 0
-  /** its places as varints, once there are two; of a long list, those that have no page yet */
+  /** its positions as varints, if it has several; of a long list, those without a page yet */
   readonly #run: Uint8Array
   #runSize = 0
   #runFirst = 0
-  /** how many places have a page of the long list */
+  /** positions on pages of the long list */
   #paged = 0
-  /** of these pages: first place, how many are before */
+  /** per such page: first position, positions before it */
   #pieces: number[] = []
 
   constructor(limits: WriterLimits, emit: (page: NewPage) => void) {
@@ -65,18 +65,18 @@ export class SectionWriter {
     this.#count = 0
   }
 
-  place(place: number): void {
-    if (this.#count === 0) this.#first = place
+  position(position: number): void {
+    if (this.#count === 0) this.#first = position
     else {
       if (this.#count === 1) this.#beginList()
-      else if (this.#runSize > this.#limits.pageBytes - PAGE_HEAD - VARINT_BYTES) this.#turnPage(place)
-      this.#runSize = putVarint(this.#run, this.#runSize, place - this.#last)
+      else if (this.#runSize > this.#limits.pageBytes - PAGE_HEAD - VARINT_BYTES) this.#turnPage(position)
+      this.#runSize = putVarint(this.#run, this.#runSize, position - this.#last)
     }
-    this.#last = place
+    this.#last = position
     this.#count++
   }
 
-  /** A key without a place leaves no trace. */
+  /** A key without positions is not written. */
   end(): void {
     if (this.#count === 0) return
     this.#units += this.#count + 1
@@ -102,10 +102,10 @@ export class SectionWriter {
     if (this.#pieces.length > 0) this.#pieces = []
   }
 
-  /** A page of its own for the run, and a run that begins with `place` as if nothing were before. */
-  #turnPage(place: number): void {
+  /** Writes the run to a page and starts a new one at `position`. */
+  #turnPage(position: number): void {
     this.#addPiece()
-    this.#runFirst = place
+    this.#runFirst = position
     this.#runSize = 0
     this.#last = 0
   }
@@ -129,7 +129,7 @@ export class SectionWriter {
     this.#listsSize = at
   }
 
-  /** @returns where in the page's lists `room` bytes are free for it */
+  /** @returns the offset in the page's lists at which `room` bytes are free */
   #addRow(low: number, room: number): number {
     const size = PAGE_HEAD + 8 * (this.#rowCount + 1) + this.#listsSize + room
     if (size > this.#limits.pageBytes && this.#rowCount > 0) this.#finishPage()
@@ -161,10 +161,10 @@ export class SectionWriter {
   }
 }
 
-/** Of what is written here, at most. */
+/** longest varint written here */
 const VARINT_BYTES = 5
 
-/** @returns where the next byte stands */
+/** @returns the end */
 function putVarint(bytes: Uint8Array, at: number, value: number): number {
   while (value > 127) {
     bytes[at++] = (value & 127) | 128
@@ -174,7 +174,7 @@ function putVarint(bytes: Uint8Array, at: number, value: number): number {
   return at
 }
 
-/** Whole words. */
+/** Sized in whole words. */
 function blank(size: number): { readonly bytes: Uint8Array; readonly words: Uint32Array } {
   const words = new Uint32Array((size + 3) >>> 2)
   return { bytes: new Uint8Array(words.buffer), words }

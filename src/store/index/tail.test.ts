@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { recordOf, valueOf } from './chain.fixture.ts'
 import { KIND, keyOfBytes } from './keys.ts'
-import { Places } from './places.ts'
+import { PositionList } from './positionlist.ts'
 import { Tail } from './tail.ts'
 
-test('a tail finds every item whenever its table has grown', () => {
+test('a tail finds every item after its table has grown', () => {
   const tail = new Tail()
   tail.reset(0, 0)
   const hashes = Array.from({ length: 3_000 }, (_, i) => valueOf(i + 1))
@@ -13,13 +13,13 @@ test('a tail finds every item whenever its table has grown', () => {
     tail.append(new DataView(record.buffer, record.byteOffset, record.length))
   }
   for (const [number, hash] of hashes.entries()) {
-    const places = new Places()
-    tail.read({ key: keyOfBytes(KIND.block, hash) }, 0, hashes.length, places)
-    expect([...places.view()]).toContain(number)
+    const positions = new PositionList()
+    tail.read({ key: keyOfBytes(KIND.block, hash) }, 0, hashes.length, positions)
+    expect([...positions.view()]).toContain(number)
   }
 })
 
-test('a tail counts the items of a key, whatever was cut off and however its table has grown', () => {
+test('a tail counts the items of a key after truncation and growth', () => {
   const tail = new Tail()
   tail.reset(0, 0)
   const addresses = [valueOf(7, 20), valueOf(8, 20)]

@@ -1,32 +1,32 @@
 import * as layout from '../writer/layout.ts'
-import type { Head } from './head.ts'
-import { KIND, PLACE_MASK, highOf, keyOfRow, putRow } from './keys.ts'
-import type { Part, Postings } from './part.ts'
-import type { Places } from './places.ts'
+import type { SectionHeader } from './sectionheader.ts'
+import { KIND, POSITION_MASK, highOf, keyOfRow, putRow } from './keys.ts'
+import type { IndexPart, Postings } from './indexpart.ts'
+import type { PositionList } from './positionlist.ts'
 import { RowSorter } from './rowsorter.ts'
 import type { SectionWriter } from './sectionwriter.ts'
 
-/** The newest blocks: their keys in the order of their items, and a hash table whose chains run from new to old. */
-export class Tail implements Part {
+/** The newest blocks in memory: rows in item order, and a hash table with chains from new to old. */
+export class Tail implements IndexPart {
   #firstBlock = 0
   #firstItem = 0
   #blocks = 0
   #items = 0
   #starts = new Uint32Array(64)
   #logStarts = new Uint32Array(64)
-  /** by block: how many rows were there before it */
+  /** by block: rows before it */
   #rowsBefore = new Uint32Array(64)
 
-  /** as in keys.ts, each with a place */
+  /** in the format of keys.ts */
   #rows = new Uint32Array(2 * 1_024)
   #count = 0
-  /** by row: the next older one in the same slot, counted from 1; 0: none */
+  /** by row: the next older one in the same slot, plus 1; 0: none */
   #older = new Uint32Array(1_024)
-  /** the newest row of each slot, counted from 1 */
+  /** the newest row of each slot, plus 1 */
   #slots = new Uint32Array(1_024)
-  /** how many rows each slot's chain has: seldom those of more than one key */
+  /** rows per slot; a slot rarely has more than one key */
   #chained = new Uint32Array(1_024)
-  /** how many rows are in the table: the others follow when somebody looks, which during an import nobody does */
+  /** rows in the hash table. Rows are linked on the first lookup, which an import never does. */
   #linked = 0
   readonly #sorter = new RowSorter()
 
@@ -54,7 +54,7 @@ export class Tail implements Part {
     return this.#logStarts
   }
 
-  /** Empty again, for what follows. */
+  /** Empties the tail and moves it to a new first block. */
   reset(firstBlock: number, firstItem: number): void {
     this.#firstBlock = firstBlock
     this.#firstItem = firstItem
@@ -68,7 +68,7 @@ export class Tail implements Part {
     this.#linked = 0
   }
 
-  /** The record of the next block. */
+  /** Appends the next block's record. */
   append(record: DataView): void {
     const transactions = record.getUint32(layout.R_TRANSACTIONS, true)
     const logs = record.getUint32(layout.R_LOGS, true)
@@ -97,19 +97,19 @@ export class Tail implements Part {
     this.#blocks = blocks
   }
 
-  /** The count is that of the key's slot: to walk along the chain of one that every log has took as long as the rest of a search. */
+  /** The count is that of the slot: following the chain of a key that every log has took as long as the rest of a search. */
   probe(key: number): Postings | null {
     if (this.#newest(key) < 0) return null
     return { key, count: this.#chained[this.#slotOfKey(key)] as number, page: 0, row: 0 } // in range
   }
 
-  read({ key }: Pick<Postings, 'key'>, from: number, to: number, out: Places): void {
+  read({ key }: Pick<Postings, 'key'>, from: number, to: number, out: PositionList): void {
     const start = out.size
     let last = -1
     for (let row = this.#newest(key); row >= 0; row = this.#next(row, key)) {
-      const place = this.#place(row)
-      if (place >= from && place < to && place !== last) out.push(place)
-      last = place // two values of one log may have one key
+      const position = this.#position(row)
+      if (position >= from && position < to && position !== last) out.push(position)
+      last = position // two values of one log may have the same key
     }
     out.reverse(start)
   }
@@ -117,28 +117,28 @@ export class Tail implements Part {
   countWithin({ key }: Pick<Postings, 'key'>, from: number, to: number): number {
     let count = 0
     for (let row = this.#newest(key); row >= 0; row = this.#next(row, key)) {
-      const place = this.#place(row)
-      if (place >= from && place < to) count++
+      const position = this.#position(row)
+      if (position >= from && position < to) count++
     }
     return count
   }
 
-  /** Makes it the pages and the head of a section. */
-  freeze(section: number, writer: SectionWriter): Head {
+  /** Writes the tail as a section. Returns its header. */
+  freeze(section: number, writer: SectionWriter): SectionHeader {
     const rows = this.#sorter.sort(this.#rows, this.#count)
     writer.begin(section)
-    let [lastKey, lastPlace] = [-1, -1]
+    let [lastKey, lastPosition] = [-1, -1]
     for (let i = 0; i < rows.length; i += 2) {
       const low = rows[i] as number // in range
       const key = keyOfRow(low, rows[i + 1] as number)
-      const place = low & PLACE_MASK
+      const position = low & POSITION_MASK
       if (key !== lastKey) {
         writer.end()
         writer.key(key)
-      } else if (place === lastPlace) continue // as in read
-      writer.place(place)
+      } else if (position === lastPosition) continue // as in `read`
+      writer.position(position)
       lastKey = key
-      lastPlace = place
+      lastPosition = position
     }
     writer.end()
     return {
@@ -163,22 +163,22 @@ export class Tail implements Part {
     this.#rowsBefore[this.#blocks++] = this.#count
   }
 
-  #addTransaction(record: DataView, row: number, place: number): void {
+  #addTransaction(record: DataView, row: number, position: number): void {
     const receiver = record.getUint32(row + layout.T_RECEIVER, true)
-    this.#add(place, KIND.transaction, record, row + layout.T_HASH, 32)
-    this.#add(place, KIND.sender, record, row + layout.T_FROM, 20)
-    if (receiver !== 0) this.#add(place, KIND.receiver, record, receiver, 20)
+    this.#add(position, KIND.transaction, record, row + layout.T_HASH, 32)
+    this.#add(position, KIND.sender, record, row + layout.T_FROM, 20)
+    if (receiver !== 0) this.#add(position, KIND.receiver, record, receiver, 20)
   }
 
-  #addLog(record: DataView, at: number, place: number): void {
+  #addLog(record: DataView, at: number, position: number): void {
     const topics = record.getUint32(at + layout.L_TOPICS, true)
-    this.#add(place, KIND.address, record, at + layout.L_ADDRESS, 20)
-    for (let i = 0; i < topics; i++) this.#add(place, KIND.topic + i, record, at + layout.LOG_HEAD + 32 * i, 32)
+    this.#add(position, KIND.address, record, at + layout.L_ADDRESS, 20)
+    for (let i = 0; i < topics; i++) this.#add(position, KIND.topic + i, record, at + layout.LOG_HEAD + 32 * i, 32)
   }
 
-  #add(place: number, kind: number, record: DataView, at: number, size: number): void {
+  #add(position: number, kind: number, record: DataView, at: number, size: number): void {
     if (this.#count === this.#older.length) this.#grow()
-    putRow(this.#rows, 2 * this.#count++, place, kind, record, at, size)
+    putRow(this.#rows, 2 * this.#count++, position, kind, record, at, size)
   }
 
   #link(): void {
@@ -198,16 +198,16 @@ export class Tail implements Part {
     this.#linked = 0
   }
 
-  /** The upper word of a key is as good as any hash of it. */
+  /** The upper word of a key is a good hash. */
   #slotOf(row: number): number {
-    return (this.#rows[2 * row + 1] as number) & (this.#slots.length - 1) // rows are in range
+    return (this.#rows[2 * row + 1] as number) & (this.#slots.length - 1) // in range
   }
 
   #slotOfKey(key: number): number {
     return highOf(key) & (this.#slots.length - 1)
   }
 
-  /** The newest row of the key, or -1. */
+  /** Returns the newest row of the key, -1 if there is none. */
   #newest(key: number): number {
     if (this.#linked < this.#count) this.#link()
     return this.#find((this.#slots[this.#slotOfKey(key)] as number) - 1, key) // in range
@@ -224,8 +224,8 @@ export class Tail implements Part {
     return row
   }
 
-  #place(row: number): number {
-    return (this.#rows[2 * row] as number) & PLACE_MASK
+  #position(row: number): number {
+    return (this.#rows[2 * row] as number) & POSITION_MASK
   }
 }
 

@@ -1,5 +1,5 @@
-export { giveBackChunk, ownText } from './chunks.ts'
-export { jsonWriter } from './available.ts'
+export { detachBuffer, releaseBuffer } from './bufferpool.ts'
 export { logText } from './logtext.ts'
 export type { LogPart } from './logtext.ts'
+export { jsonWriter } from './wasmwriter.ts'
 export type { JsonWriter, TextSink } from './writer.ts'

@@ -8,18 +8,18 @@ import { someBlock } from '../record/record.fixture.ts'
 import { LOG_CHUNK_BYTES } from './limits.ts'
 import { logText } from './logtext.ts'
 import type { LogPart } from './logtext.ts'
-import { PlainWriter } from './plain.ts'
-import { wasmWriter } from './wasm.ts'
+import { ScalarWriter } from './scalarwriter.fixture.ts'
+import { newWasmWriter } from './wasmwriter.ts'
 
 const SOME = fc.sample(someBlock, { seed: 3, numRuns: 20 }).find(({ transactions }) => transactions.length > 0)!
 
 describe.each([
-  ['wasm', wasmWriter()!],
-  ['plain', new PlainWriter()],
+  ['wasm', newWasmWriter()],
+  ['the scalar oracle', new ScalarWriter()],
 ])('%s: an array of logs', (_, writer) => {
   const textOf = (parts: Iterable<LogPart>): string => joined([...logText(parts, writer)])
 
-  test('is empty when there are none', () => {
+  test('is empty without logs', () => {
     const nothing = byteFilter({ addresses: new Set(), topics: [] })
     const { record } = blockOf(3)
     expect(textOf([])).toBe('[]')
@@ -33,7 +33,7 @@ describe.each([
     ).toBe('[]')
   })
 
-  test('has no comma too many, wherever parts have nothing', () => {
+  test('has no stray commas around empty parts', () => {
     const nothing = byteFilter({ addresses: new Set(), topics: [] })
     const [one, two] = [blockOf(1), blockOf(2)]
     const parts = [
@@ -46,7 +46,7 @@ describe.each([
     expect(textOf(parts)).toBe(`[${one.logs[0]},${two.logs[1]}]`)
   })
 
-  test('is the same whatever part a chunk ends in', () => {
+  test('does not depend on where chunks end', () => {
     const blocks = [0, 1, 700, 3, 1_500, 0, 40, 900].map((count) => blockOf(count))
     const all = `[${blocks.flatMap(({ logs }) => logs).join(',')}]`
     const whole = blocks.map(({ record }) => every(record))
@@ -61,8 +61,8 @@ describe.each([
     expect(textOf(listed) === all).toBe(true)
   })
 
-  // The bracket, the logs and their commas fill the chunk to the last byte; or one byte is over, or missing.
-  test.each([0, 2, -2])('ends well when a chunk is full with its last log (%i bytes over)', (over) => {
+  // The bracket, the logs and their commas fill the chunk exactly, or exceed or miss it by one byte of data.
+  test.each([0, 2, -2])('is correct when its last log fills the chunk (%i bytes over)', (over) => {
     const lone = blockOf(1, () => logOf(1, new Uint8Array(0))).logs[0]!.length
     const data = (LOG_CHUNK_BYTES + over - 2 - lone) >> 1
     const { record, logs } = blockOf(1, () => logOf(1, new Uint8Array(data)))
@@ -78,7 +78,7 @@ describe.each([
     expect(chunks.length).toBe(2)
   })
 
-  test('is right for every one of many readers that take turns', () => {
+  test('is correct for many interleaved readers', () => {
     const blocks = [300, 900, 20].map((count) => blockOf(count))
     const expected = (accepts: (index: number) => boolean): string =>
       `[${blocks.flatMap(({ logs }) => logs.filter((_unused, index) => accepts(index))).join(',')}]`
@@ -102,7 +102,7 @@ describe.each([
     for (const { text, expected: whole } of readers) expect(text === whole).toBe(true)
   })
 
-  test('is made while it is read: parts come when there is room, and no more of them when the reader leaves', () => {
+  test('is written on demand: parts are pulled when there is room, and no more after the reader returns', () => {
     const { record, logs } = blockOf(100)
     let pulled = 0
     let isClosed = false
@@ -125,7 +125,7 @@ describe.each([
     expect(isClosed).toBe(true)
   })
 
-  test('goes on rightly when its parts come from a search that uses the writer too', () => {
+  test('is correct when the generator of its parts uses the writer too', () => {
     const blocks = [blockOf(30), blockOf(900), blockOf(30)]
     function* source(): Generator<LogPart> {
       for (const { record } of blocks) {

@@ -1,10 +1,10 @@
 import { logCountOf } from '../record/index.ts'
 import type { ByteFilter } from '../record/index.ts'
-import { giveBackChunk, lendChunk } from './chunks.ts'
+import { acquireBuffer, releaseBuffer } from './bufferpool.ts'
 import { LOG_CHUNK_BYTES, USUAL_CHUNK_BYTES } from './limits.ts'
 import type { JsonWriter, TextSink } from './writer.ts'
 
-/** Logs of one block: those that match (null: all) of those at these indices (null: of all). */
+/** A selection of the logs of one block: those at `indices` (`null`: all) that match `filter` (`null`: all). */
 export interface LogPart {
   readonly record: Uint8Array
   readonly filter: ByteFilter | null
@@ -13,8 +13,8 @@ export interface LogPart {
 }
 
 /**
- * The logs as one JSON array, in chunks of about LOG_CHUNK_BYTES that the reader owns; `[]` when there are none. A part is pulled when the chunk
- * has room for it, so one record and one chunk are all that is held, whatever the size of the answer. Readers may take turns.
+ * Yields the logs as one JSON array in chunks of about LOG_CHUNK_BYTES, which belong to the caller; `[]` if there are none. Parts are pulled on
+ * demand, so memory is bounded by one record and one chunk whatever the size of the result. Several generators may interleave.
  */
 export function* logText(parts: Iterable<LogPart>, writer: JsonWriter): Generator<Uint8Array, void, undefined> {
   const text = new ArrayText()
@@ -28,9 +28,9 @@ export function* logText(parts: Iterable<LogPart>, writer: JsonWriter): Generato
   yield text.end()
 }
 
-/** A JSON array whose members come with a comma behind each, and that goes in chunks: `[a,b` `,c,d` `]`. */
+/** A JSON array in chunks, from members that are each followed by a comma: `[a,b` `,c,d` `]`. */
 class ArrayText implements TextSink {
-  #bytes: Uint8Array = NOTHING
+  #bytes: Uint8Array = NO_BYTES
   /** of the chunk: its first character, then members with their commas */
   #size = 0
   #isFirst = true
@@ -47,28 +47,28 @@ class ArrayText implements TextSink {
     this.#size = size
   }
 
-  /** What came since the last time, without its last comma: the next chunk begins with that. */
+  /** Returns the members since the last call without the last comma, with which the next chunk begins. */
   take(): Uint8Array {
     const chunk = this.#bytes.subarray(0, this.#size - 1)
-    this.#bytes = NOTHING
+    this.#bytes = NO_BYTES
     this.#size = 0
     this.#isFirst = false
     return chunk
   }
 
-  /** The last chunk. */
+  /** Returns the last chunk. */
   end(): Uint8Array {
     if (this.#size === 0) return Uint8Array.from(this.#isFirst ? [BRACKET, BRACKET_END] : [BRACKET_END])
     this.#bytes[this.#size - 1] = BRACKET_END
     const rest = this.#bytes.subarray(0, this.#size)
     if (rest.length > this.#bytes.length / 2) return rest
-    const small = Buffer.from(rest) // it may wait long for its reader
-    giveBackChunk(rest)
+    const small = Buffer.from(rest) // a slow reader would hold the large buffer
+    releaseBuffer(rest)
     return small
   }
 
   #open(): void {
-    this.#bytes = lendChunk(USUAL_CHUNK_BYTES)
+    this.#bytes = acquireBuffer(USUAL_CHUNK_BYTES)
     this.#bytes[0] = this.#isFirst ? BRACKET : COMMA
     this.#size = 1
   }
@@ -76,12 +76,12 @@ class ArrayText implements TextSink {
   #grow(size: number): void {
     const larger = new Uint8Array(size)
     larger.set(this.#bytes.subarray(0, this.#size))
-    giveBackChunk(this.#bytes)
+    releaseBuffer(this.#bytes)
     this.#bytes = larger
   }
 }
 
-const NOTHING = new Uint8Array(0)
+const NO_BYTES = new Uint8Array(0)
 const COMMA = 0x2c
 const BRACKET = 0x5b
 const BRACKET_END = 0x5d

@@ -7,24 +7,18 @@ import type { Block } from '../../eth/index.ts'
 import { blockJson, logJson, receiptJson, receiptsJson, transactionJson } from '../../rpc/json.fixture.ts'
 import { BlockRecord, byteFilter, encodeBlock } from '../record/index.ts'
 import { chainBlocks, formerRecord, hasVectors, importedBlocks, someBlock } from '../record/record.fixture.ts'
-import { jsonWriter } from './available.ts'
-import { PlainWriter } from './plain.ts'
-import { wasmWriter } from './wasm.ts'
+import { ScalarWriter } from './scalarwriter.fixture.ts'
+import { newWasmWriter } from './wasmwriter.ts'
 import type { JsonWriter, TextSink } from './writer.ts'
 
 const RUNS = { seed: 7, numRuns: 150 }
 
-const wasm = wasmWriter()
-
-test('this engine runs the wasm writer', () => {
-  expect(wasm).not.toBeNull()
-  expect(jsonWriter()).not.toBeInstanceOf(PlainWriter)
-})
+const wasm = newWasmWriter()
 
 describe.each([
-  ['wasm', wasm!],
-  ['plain', new PlainWriter()],
-])('%s: objects are byte for byte those of JSON-RPC', (_, writer) => {
+  ['wasm', wasm],
+  ['the scalar oracle', new ScalarWriter()],
+])('%s: objects equal the JSON-RPC objects byte for byte', (_, writer) => {
   test.each(['preconf', 'native', 'manual'] as const)('of a chain in process: %s', async (kind) => {
     for (const block of await chainBlocks(kind)) expectSame(writer, block)
   })
@@ -33,21 +27,21 @@ describe.each([
     for (const block of await importedBlocks()) expectSame(writer, block)
   })
 
-  test('whatever the types allow', () => {
+  test('of arbitrary values', () => {
     fc.assert(
       fc.property(someBlock, (block) => expectSame(writer, block)),
       RUNS,
     )
   })
 
-  test('of a record in its former format', () => {
+  test('of a record of format 2', () => {
     const former = formerRecord()
     const record = encodeBlock(new BlockRecord(former).decode())
     expect(text(writer.block(former, true).slice())).toBe(text(writer.block(record, true)))
     expect(text(writer.receipts(former).slice())).toBe(text(writer.receipts(record)))
   })
 
-  test('texts belong to the caller', () => {
+  test('texts are not overwritten by later calls', () => {
     const [one, two] = fc.sample(someBlock, { seed: 1, numRuns: 2 }).map((block) => encodeBlock(block).slice()) as [Uint8Array, Uint8Array]
     const text = writer.block(one, true)
     const before = text.slice()
@@ -56,7 +50,7 @@ describe.each([
     expect(Buffer.compare(text, before)).toBe(0)
   })
 
-  test('what a block does not have is refused', () => {
+  test('rejects indices that the block does not have', () => {
     const record = encodeBlock(withLogs([[log(1)]]))
     const sink = new Collected()
     expect(() => writer.receipt(record, 1)).toThrow(RangeError)
@@ -81,16 +75,16 @@ function expectSame(writer: JsonWriter, block: Block): void {
 }
 
 describe.each([
-  ['wasm', wasm!],
-  ['plain', new PlainWriter()],
-])('%s: of the logs of a block', (_, writer) => {
+  ['wasm', wasm],
+  ['the scalar oracle', new ScalarWriter()],
+])('%s: logs of a block', (_, writer) => {
   // Few values, so that filters match now and then.
   const addresses = Array.from({ length: 40 }, (_unused, i) => Address.from(`0x${(i + 1).toString(16).padStart(40, '0')}`))
   const topics = Array.from({ length: 60 }, (_unused, i) => Hash.fromBigint(BigInt(i)))
   const anyTopics = fc.array(fc.constantFrom(...topics), { maxLength: 4 })
   const anyLog = fc.record({ address: fc.constantFrom(...addresses), topics: anyTopics, data: fc.uint8Array({ maxLength: 40 }) })
   const anyLogs = fc.array(fc.array(anyLog, { maxLength: 12 }), { minLength: 1, maxLength: 5 })
-  /** nothing said, one, a few, more than are compared one by one */
+  /** no condition, one value, a few, more than are compared directly */
   const choice = <T>(values: readonly T[]): fc.Arbitrary<ReadonlySet<T> | null> =>
     fc.option(
       fc.uniqueArray(fc.constantFrom(...values), { maxLength: 30 }).map((chosen) => new Set(chosen)),
@@ -101,7 +95,7 @@ describe.each([
     topics: fc.array(fc.oneof({ weight: 2, arbitrary: fc.constant(null) }, choice(topics)), { maxLength: 5 }),
   })
 
-  test('those that match are printed, in order', () => {
+  test('matching logs are written in order', () => {
     let matched = 0
     const property = fc.property(anyLogs, anyFilter, (logs, filter) => {
       const block = withLogs(logs)
@@ -126,20 +120,20 @@ describe.each([
     const many = (kept: number): ReadonlySet<Address> => of(kept, ...Array.from({ length: 999 }, (_unused, i) => 1_000 + i))
 
     test.each<[string, LogFilter, number[]]>([
-      ['that says nothing', { addresses: null, topics: [] }, [0, 1, 2, 3, 4, 5]],
+      ['without conditions', { addresses: null, topics: [] }, [0, 1, 2, 3, 4, 5]],
       [
-        'whose positions are free, also where a log has no topic',
+        'with null at every position, including positions that a log does not have',
         { addresses: null, topics: [null, null, null, null] },
         [0, 1, 2, 3, 4, 5],
       ],
       ['of an address', { addresses: of(1), topics: [] }, [0, 3]],
       ['of a thousand addresses', { addresses: many(4), topics: [] }, [4]],
-      ['of a thousand addresses, none of them there', { addresses: many(6), topics: [] }, []],
-      ['of no address at all', { addresses: of(), topics: [] }, []],
+      ['of a thousand absent addresses', { addresses: many(6), topics: [] }, []],
+      ['of an empty address list', { addresses: of(), topics: [] }, []],
       ['of a topic', { addresses: null, topics: [at(1n)] }, [0, 2]],
-      ['of a topic in second place', { addresses: null, topics: [null, at(2n)] }, [0, 3, 4]],
-      ['of topics in all places', { addresses: null, topics: [at(2n), at(2n), at(3n), at(4n)] }, [3]],
-      ['of a topic that only the data hold', { addresses: null, topics: [at(77n)] }, []],
+      ['of a topic at the second position', { addresses: null, topics: [null, at(2n)] }, [0, 3, 4]],
+      ['of topics at all positions', { addresses: null, topics: [at(2n), at(2n), at(3n), at(4n)] }, [3]],
+      ['of a topic that occurs only in data', { addresses: null, topics: [at(77n)] }, []],
       ['of alternatives', { addresses: null, topics: [at(1n, 9n)] }, [0, 2, 4]],
       [
         'of a thousand alternatives',
@@ -147,14 +141,14 @@ describe.each([
         [3, 4],
       ],
       ['of address and topics', { addresses: of(1, 4), topics: [at(9n), at(2n)] }, [4]],
-      ['of a topic that no log can have', { addresses: null, topics: [null, null, null, null, at(1n)] }, []],
+      ['of a topic at a fifth position', { addresses: null, topics: [null, null, null, null, at(1n)] }, []],
     ])('%s', (_unused, filter, expected) => {
       const all = logsOf(block)
       expect(printed(writer, block, filter)).toBe(expected.map((index) => all[index]).join(''))
     })
   })
 
-  test('those of a list are printed, however many', () => {
+  test('selected logs are written, however many', () => {
     const block = withLogs([Array.from({ length: 20_000 }, (_unused, i) => log(i))])
     const record = encodeBlock(block)
     const all = logsOf(block)
@@ -168,7 +162,7 @@ describe.each([
     expect(chosen.text).toBe(`${all[7]}${all[19_999]}`)
   })
 
-  test('printing stops behind the one that leaves no room, and goes on where it stopped', () => {
+  test('writing stops after the log that exhausts the room and continues from there', () => {
     const block = withLogs([Array.from({ length: 100 }, (_unused, i) => log(i % 5))])
     const record = encodeBlock(block)
     const all = logsOf(block)
@@ -191,7 +185,7 @@ describe.each([
     expect(listed.text).toBe(all[4])
   })
 
-  test('one may be huge, and what is printed after it is right', () => {
+  test('a log may be huge, and later texts are correct', () => {
     const data = new Uint8Array(20_000_000).map((_unused, i) => i * 7)
     const block = withLogs([[log(1), { ...log(2), data }, log(3)]])
     const record = encodeBlock(block)
@@ -208,20 +202,20 @@ describe.each([
 })
 
 describe('the wasm writer', () => {
-  test('keeps filters apart whose queries take turns', () => {
+  test('separates the filters of interleaved queries', () => {
     const block = withLogs([[log(1), log(2), log(3)]])
     const record = encodeBlock(block)
     const filters = [1, 2, 3].map((number) => byteFilter({ addresses: new Set([log(number).address]), topics: [] }))
     for (let round = 0; round < 3; round++) {
       filters.forEach((filter, i) => {
         const sink = new Collected()
-        wasm!.logs(record, filter, 0, 3, sink)
+        wasm.logs(record, filter, 0, 3, sink)
         expect(sink.text).toBe(logsOf(block)[i])
       })
     }
   })
 
-  test('is unharmed by broken records', () => {
+  test('works after corrupt records', () => {
     const blocks = fc.sample(someBlock, { seed: 11, numRuns: 20 })
     const whole = withLogs([[log(1, [1n]), log(2)]])
     const sink = new Collected()
@@ -229,24 +223,24 @@ describe('the wasm writer', () => {
     for (const [seed, block] of blocks.entries()) {
       const record = encodeBlock(block).slice()
       for (let i = 0; i < 40; i++) record[80 + (((i + 1) * 2_654_435_761 + seed) % (record.length - 80))] = 0xff
-      for (const print of [() => wasm!.block(record, true), () => wasm!.receipts(record), () => wasm!.logs(record, null, 0, 1, sink)]) {
+      for (const write of [() => wasm.block(record, true), () => wasm.receipts(record), () => wasm.logs(record, null, 0, 1, sink)]) {
         try {
-          print()
+          write()
         } catch (error) {
           expect(error).toBeInstanceOf(RangeError)
           refused++
         }
-        expectSame(wasm!, whole)
+        expectSame(wasm, whole)
       }
     }
     expect(refused).toBeGreaterThan(0)
   })
 
-  test('refuses a filter that is larger than any that is let in', () => {
+  test('refuses a filter above the size limit', () => {
     const record = encodeBlock(withLogs([[log(1)]]))
     const huge = byteFilter({ addresses: new Set(Array.from({ length: 40_000 }, (_, i) => log(i).address)), topics: [] })
-    expect(() => wasm!.logs(record, huge, 0, 1, new Collected())).toThrow('a log filter of 40000 values does not fit')
-    expectSame(wasm!, withLogs([[log(1)]]))
+    expect(() => wasm.logs(record, huge, 0, 1, new Collected())).toThrow('a log filter of 40000 values does not fit')
+    expectSame(wasm, withLogs([[log(1)]]))
   })
 })
 
@@ -271,13 +265,13 @@ function someRun(): Block {
   return (run ??= fc.sample(someBlock, { seed: 3, numRuns: 20 }).find(({ transactions }) => transactions.length > 0)!)
 }
 
-/** The number is its address. */
+/** A log whose address is `number`. */
 function log(number: number, topics: readonly bigint[] = []): Block['receipts'][number]['logs'][number] {
   const address = Address.from(`0x${number.toString(16).padStart(40, '0')}`)
   return { address, topics: topics.map(Hash.fromBigint), data: new Uint8Array(3).fill(number) }
 }
 
-/** Each with its comma. */
+/** The logs as JSON, each followed by a comma. */
 function logsOf(block: Block, filter: LogFilter = { addresses: null, topics: [] }): readonly string[] {
   return block.receipts.flatMap(({ logs, firstLogIndex }, transactionIndex) =>
     logs.flatMap((each, i) =>

@@ -1,30 +1,32 @@
 import type { ByteFilter } from '../record/index.ts'
 
 /**
- * Prints JSON from records (writer/layout.ts). Every text is byte for byte what `JSON.stringify` makes of the shapes of rpc/json.ts, and a
- * Uint8Array that the caller owns; a long one lies in lent memory (chunks.ts). Records are taken as checked: a broken one prints nonsense or
- * throws RangeError, but harms nothing else.
+ * Writes JSON from records (writer/layout.ts). Each text equals `JSON.stringify` of the object that rpc/json.ts builds, byte for byte, and
+ * belongs to the caller; a long one is in a pooled buffer (bufferpool.ts). Records are assumed to be verified: a corrupt one yields invalid text
+ * or RangeError and has no other effect.
  */
 export interface JsonWriter {
-  /** `full`: the transactions as objects, else as hashes */
+  /** Returns a block, with its transactions as objects if `full`, else as hashes. */
   block(record: Uint8Array, full: boolean): Uint8Array
-  /** all receipts, a list */
+  /** Returns the array of all receipts of a block. */
   receipts(record: Uint8Array): Uint8Array
+  /** Throws RangeError if the block has no such transaction. */
   receipt(record: Uint8Array, transactionIndex: number): Uint8Array
+  /** Throws RangeError if the block has no such transaction. */
   transaction(record: Uint8Array, transactionIndex: number): Uint8Array
   /**
-   * Of the logs `from` … `to` - 1 those that match (null: all), in order, each an object FOLLOWED by a comma. Stops behind the log that left the
-   * sink without room. Answers the first log that was not looked at, `to` when it came to the end.
+   * Appends the logs `from` … `to` - 1 that match `filter` (`null`: all) to `sink`, in order, each followed by a comma. Stops after the log that
+   * exhausts `sink.room`. Returns the index of the first log not examined, `to` if all were.
    */
   logs(record: Uint8Array, filter: ByteFilter | null, from: number, to: number, sink: TextSink): number
-  /** The same of some logs: `indices` are log indices, `from` … `to` - 1 are places in it. */
+  /** As `logs`, for a selection: `indices` holds log indices, and `from` … `to` - 1 and the result are positions in it. */
   logsAt(record: Uint8Array, indices: readonly number[], filter: ByteFilter | null, from: number, to: number, sink: TextSink): number
 }
 
-/** Takes text in pieces. */
+/** Receives text in pieces. */
 export interface TextSink {
-  /** bytes it would like to take still; a piece may be longer */
+  /** Bytes still wanted. A piece may be longer. */
   readonly room: number
-  /** copies */
+  /** Copies `text`. */
   append(text: Uint8Array): void
 }

@@ -1,15 +1,15 @@
 import { Bloom } from '../../eth/index.ts'
 import { BLOOM_BYTES, BLOOM_WHOLE } from '../writer/layout.ts'
 
-// The payload of a field of kind BLOOM (writer/layout.ts). A receipt's bloom is mostly zeros: whole, they were a quarter of a block's record.
+// The payload of kind BLOOM (writer/layout.ts). Most receipts' blooms are sparse: stored whole they were a quarter of a block's record.
 
-/** Bytes of the payload that begins at `at`. */
+/** Returns the size of the payload at `at`. */
 export function bloomSize(record: Uint8Array, at: number): number {
   const head = record[at]!
   return 1 + (head === BLOOM_WHOLE ? BLOOM_BYTES : 2 * bitCount(head))
 }
 
-/** The 256 bytes: in the record where they stand whole, else made anew. */
+/** Returns the 256 bytes: a view into the record if they are stored whole, else a new array. */
 export function bloomAt(record: Uint8Array, at: number): Uint8Array {
   const head = record[at]!
   if (head === 0) return Bloom.empty

@@ -5,8 +5,8 @@ import { BLANK_HEADER } from '../../eth/header.fixture.ts'
 import { Address, Hash, Hex, Transaction } from '../../eth/index.ts'
 import type { Block, Header, L1Cost, Log, Receipt } from '../../eth/index.ts'
 import { recorded, rebuilt } from '../../../test/op-blocks.fixture.ts'
-import { BlockRecord, Draft, TAGS, encodeBlock, encodeInto } from './index.ts'
-import { DRAFT_CHUNK_BYTES, DRAFT_KEPT_CHUNKS } from './limits.ts'
+import { BlockRecord, RecordArena, TAGS, encodeBlock, encodeBlockInto } from './index.ts'
+import { ARENA_CHUNK_BYTES, ARENA_KEPT_CHUNKS } from './limits.ts'
 import { bloomOfBits, chainBlocks, hasVectors, importedBlocks, someBlock, someTransaction } from './record.fixture.ts'
 
 const RUNS = { seed: 4, numRuns: 300 }
@@ -66,7 +66,7 @@ function expectBack(block: Block): void {
 
 const TRANSFER = Transaction.unsigned({ chainId: 1, to: SENDER }, SENDER)
 
-describe('a block comes back whole', () => {
+describe('a block round-trips', () => {
   test.each(['preconf', 'native', 'manual'] as const)('from a chain in process: %s', async (kind) => {
     const blocks = await chainBlocks(kind)
     for (const block of blocks) expectBack(block)
@@ -93,7 +93,7 @@ describe('a block comes back whole', () => {
     expect(receipts.some(({ depositNonce, depositReceiptVersion }) => depositNonce !== null && depositReceiptVersion === 1)).toBe(true)
   })
 
-  test('with anything that the types allow', () => {
+  test('with arbitrary values', () => {
     fc.assert(fc.property(someBlock, expectBack), RUNS)
   })
 
@@ -122,7 +122,7 @@ describe('a block comes back whole', () => {
   })
 })
 
-describe('what JSON does not tell apart comes back', () => {
+describe('values that JSON does not distinguish round-trip', () => {
   const parts = [null, 0n, 9n]
   const operatorFees = parts.flatMap((scalar) => parts.map((constant) => [scalar, constant] as const))
 
@@ -146,7 +146,7 @@ describe('what JSON does not tell apart comes back', () => {
     expectBack(blockOf(Transaction.unsigned({ type: 4, to: SENDER, authorizationList: [entry, entry] }, SENDER)))
   })
 
-  test('the nonce of a deposit, which is shown as its receipt has it', () => {
+  test('the nonce of a deposit, which JSON takes from its receipt', () => {
     const deposit = Transaction.deposit({
       sourceHash: Hash.fromBigint(3n),
       from: SENDER,
@@ -175,12 +175,12 @@ describe('logs', () => {
     data: new Uint8Array(bytes).fill(0xab),
   })
 
-  test('come back with 0 to 4 topics, without data and with much', () => {
+  test('round-trip with 0 to 4 topics, without data and with much', () => {
     const logs = [log(0, 0), log(1, 1), log(2, 31), log(3, 33), log(4, 3_000_000), log(0, 5)]
     expectBack(blockOf(TRANSFER, { logs }))
   })
 
-  test('of many transactions come back where they were, also behind one without', () => {
+  test('of many transactions round-trip in place, also after one without logs', () => {
     const counts = [0, 3, 0, 0, 2, 1, 0]
     let firstLogIndex = 0
     const receipts = counts.map((count) => {
@@ -193,7 +193,7 @@ describe('logs', () => {
 })
 
 describe('the envelope of a decoded transaction', () => {
-  test('is the one it had, whatever the type', () => {
+  test('equals the original for every type', () => {
     const seen = new Set<number>()
     const property = fc.property(someTransaction, (tx) => {
       seen.add(tx.type)
@@ -227,7 +227,7 @@ describe('encoding refuses', () => {
     expectBack(blockOf(TRANSFER))
   })
 
-  test('nothing because of the one before: records do not share bytes', () => {
+  test('nothing because of the previous block: records do not share bytes', () => {
     const block = blockOf(TRANSFER)
     const first = encodeBlock(block)
     const kept = first.slice()
@@ -237,8 +237,8 @@ describe('encoding refuses', () => {
   })
 })
 
-describe('a draft', () => {
-  const large = blockOf({ ...TRANSFER, data: new Uint8Array(DRAFT_CHUNK_BYTES).fill(7) })
+describe('an arena', () => {
+  const large = blockOf({ ...TRANSFER, data: new Uint8Array(ARENA_CHUNK_BYTES).fill(7) })
   const topics = Array.from({ length: 700 }, (_, i) => Hash.fromBigint(BigInt(i)))
   const blocks = [
     blockOf(TRANSFER),
@@ -250,28 +250,28 @@ describe('a draft', () => {
   })
   const expected = [...blocks, many].map(encodeBlock)
 
-  test('keeps record beside record until it is cleared, and then makes the same of others', () => {
-    const draft = new Draft()
+  test('holds records until it is cleared, and then reuses its memory', () => {
+    const draft = new RecordArena()
     for (let round = 0; round < 3; round++) {
-      const records = [...blocks, many].map((block) => encodeInto(draft, block))
+      const records = [...blocks, many].map((block) => encodeBlockInto(draft, block))
       expect(records.map((record, i) => Buffer.compare(record, expected[i]!))).toEqual(expected.map(() => 0))
       draft.clear()
     }
-    expect(encodeInto(draft, many)).toEqual(expected.at(-1))
+    expect(encodeBlockInto(draft, many)).toEqual(expected.at(-1))
   })
 
-  test('fills its chunks to the last byte, and gives a larger record memory of its own', () => {
-    const draft = new Draft()
-    const keep = (size: number): Uint8Array => draft.keep(new Uint8Array(size).fill(size))
+  test('fills its chunks completely, and gives a larger record memory of its own', () => {
+    const draft = new RecordArena()
+    const keep = (size: number): Uint8Array => draft.add(new Uint8Array(size).fill(size))
     const sizes = [
-      DRAFT_CHUNK_BYTES - 9,
+      ARENA_CHUNK_BYTES - 9,
       9,
       9,
-      DRAFT_CHUNK_BYTES - 9,
+      ARENA_CHUNK_BYTES - 9,
       1,
-      DRAFT_CHUNK_BYTES,
-      DRAFT_CHUNK_BYTES + 1,
-      DRAFT_CHUNK_BYTES - 1,
+      ARENA_CHUNK_BYTES,
+      ARENA_CHUNK_BYTES + 1,
+      ARENA_CHUNK_BYTES - 1,
       2,
     ]
     const kept = sizes.map(keep)
@@ -280,22 +280,22 @@ describe('a draft', () => {
     expect(chunks).toEqual([0, 0, 2, 2, 4, 5, 6, 7, 8])
   })
 
-  test('uses its chunks again, and lets those go that a long wait has made', () => {
-    const draft = new Draft()
-    const buffers = () => Array.from({ length: DRAFT_KEPT_CHUNKS + 1 }, () => draft.keep(new Uint8Array(DRAFT_CHUNK_BYTES)).buffer)
+  test('reuses its chunks, and releases those beyond the limit', () => {
+    const draft = new RecordArena()
+    const buffers = () => Array.from({ length: ARENA_KEPT_CHUNKS + 1 }, () => draft.add(new Uint8Array(ARENA_CHUNK_BYTES)).buffer)
     const before = buffers()
     draft.clear()
-    expect(buffers().map((buffer, i) => buffer === before[i])).toEqual(before.map((_, i) => i < DRAFT_KEPT_CHUNKS))
+    expect(buffers().map((buffer, i) => buffer === before[i])).toEqual(before.map((_, i) => i < ARENA_KEPT_CHUNKS))
   })
 
-  test('goes on after a block that it could not take', () => {
-    const draft = new Draft()
-    expect(() => encodeInto(draft, blockOf({ ...TRANSFER, value: -1n }))).toThrow(RangeError)
-    expect(encodeInto(draft, many)).toEqual(expected.at(-1))
+  test('works after a block that could not be encoded', () => {
+    const draft = new RecordArena()
+    expect(() => encodeBlockInto(draft, blockOf({ ...TRANSFER, value: -1n }))).toThrow(RangeError)
+    expect(encodeBlockInto(draft, many)).toEqual(expected.at(-1))
   })
 })
 
-test('the layout rests on disk: when this changes, the number of the format must', () => {
+test('the layout is an on-disk format: when this changes, its number must', () => {
   const table = new TextEncoder().encode(JSON.stringify(TAGS))
   const header: Header = { ...BLANK_HEADER, number: 9, baseFeePerGas: 8n, logsBloom: bloomOfBits(128) }
   const log = { address: SENDER, topics: [Hash.zero], data: new Uint8Array(3) }

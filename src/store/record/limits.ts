@@ -1,6 +1,6 @@
-/** Records are kept in chunks, which are used again: a block of 500 plain transfers has 150 KiB, of ERC-20 transfers 390. A larger record gets memory of its own. */
-export const DRAFT_CHUNK_BYTES = 256 * 1024
-/** 16 MiB: a step of an import. */
-export const DRAFT_KEPT_CHUNKS = 64
-/** The memory that records are made in grows for a large one, and beyond this it is given back before the next. */
-export const PEN_BYTES = 8 * 1024 * 1024
+/** Size of the arena's chunks: a block of 500 plain transfers takes 150 KiB, of ERC-20 transfers 390 KiB. A larger record gets memory of its own. */
+export const ARENA_CHUNK_BYTES = 256 * 1024
+/** 16 MiB: the records of one commit of an import. */
+export const ARENA_KEPT_CHUNKS = 64
+/** Scratch memory that a large record grew beyond this is replaced before the next record. */
+export const SCRATCH_KEPT_BYTES = 8 * 1024 * 1024

@@ -9,7 +9,7 @@ import type { Block, Header, L1Cost, Log, Receipt, TransactionFields, Withdrawal
 
 export { hasVectors }
 
-/** Sealed blocks of a chain in process, genesis first: a contract made, its logs in transactions of every type, nothing at all. */
+/** Sealed blocks of a chain, genesis first: a creation, logs in transactions of several types, an empty block. */
 export async function chainBlocks(kind: CadenceKind): Promise<readonly Block[]> {
   const { chain, clock, events } = await startedChain(kind)
   const seal = async () => {
@@ -39,7 +39,7 @@ export async function chainBlocks(kind: CadenceKind): Promise<readonly Block[]> 
   return [chain.genesis, ...sealedOf(events).map(({ block }) => block)]
 }
 
-/** Block 9 as format 2 had it: a call with a log, and a creation. */
+/** The record of a block in format 2, with a call that emits a log and a creation. */
 export function formerRecord(): Uint8Array {
   const file = readFileSync(new URL('format2.fixture.hex', import.meta.url), 'utf8')
   return Uint8Array.from(Buffer.from(file.replaceAll('\n', ''), 'hex'))
@@ -55,10 +55,10 @@ export async function importedBlocks(): Promise<readonly Block[]> {
   return [chain.genesis, ...sealedOf(events).map(({ block }) => block)]
 }
 
-// --- blocks that no chain made ----------------------------------------------------------------------------------------------------------------
+// --- arbitrary blocks ----------------------------------------------------------------------------------------------------------------
 
 const uint = (bits: number): fc.Arbitrary<bigint> => fc.bigInt({ min: 0n, max: 2n ** BigInt(bits) - 1n })
-/** Objects as literals make them. */
+/** Objects with the prototype of literals. */
 const record = <T>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> => fc.record(model, { noNullPrototype: true })
 const orNull = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.option(value, { nil: null })
 const blob = (maxLength: number): fc.Arbitrary<Uint8Array> => fc.uint8Array({ maxLength })
@@ -71,7 +71,7 @@ const someBloom = fc.oneof(
   fc.uint8Array({ minLength: 256, maxLength: 256 }),
 )
 
-/** As many bits; the last is among them. */
+/** A bloom with `count` bits, the last one among them. */
 export function bloomOfBits(count: number): Uint8Array {
   const bloom = new Uint8Array(256)
   for (let i = 0; i < count; i++) {
@@ -152,7 +152,7 @@ const someL1: fc.Arbitrary<L1Cost> = record({
   daFootprintGasScalar: orNull(uint(16)),
 })
 
-/** `firstLogIndex` and `type` are its transaction's place in a block. */
+/** `firstLogIndex` and `type` depend on the block. */
 const someReceipt: fc.Arbitrary<Omit<Receipt, 'type' | 'firstLogIndex'>> = record({
   status: fc.constantFrom(0, 1, null),
   root: orNull(someHash),
@@ -169,7 +169,7 @@ const someReceipt: fc.Arbitrary<Omit<Receipt, 'type' | 'firstLogIndex'>> = recor
   l1: orNull(someL1),
 })
 
-/** Of any fork: so many of its later fields stand. */
+/** A header of any fork. */
 const someHeader: fc.Arbitrary<Header> = record({
   parentHash: someHash,
   ommersHash: someHash,
@@ -213,7 +213,7 @@ const someWithdrawal: fc.Arbitrary<Withdrawal> = record({
   amount: uint(64),
 })
 
-/** Sealed blocks with anything in them that the types allow; only the counts agree. */
+/** Arbitrary sealed blocks; only the counts are consistent. */
 export const someBlock: fc.Arbitrary<Block> = record({
   header: someHeader,
   hash: someHash.filter((hash) => hash !== Hash.zero),

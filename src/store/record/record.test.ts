@@ -16,7 +16,7 @@ function everyLog(block: Block): readonly LocatedLog[] {
 }
 
 describe('without decoding it, a record', () => {
-  test('tells its number, times, hash and counts', () => {
+  test('has its number, times, hash and counts', () => {
     const property = fc.property(someBlock, (block) => {
       const record = new BlockRecord(encodeBlock(block))
       const { number, timestamp } = block.header
@@ -27,7 +27,7 @@ describe('without decoding it, a record', () => {
     fc.assert(property, RUNS)
   })
 
-  test('knows who sent and who received its transactions, and their nonces', () => {
+  test('has the senders, receivers and nonces of its transactions', () => {
     const property = fc.property(someBlock, (block) => {
       const record = new BlockRecord(encodeBlock(block))
       const nobody = new Uint8Array(20).fill(0xee)
@@ -45,7 +45,7 @@ describe('without decoding it, a record', () => {
     fc.assert(property, RUNS)
   })
 
-  test('answers a log with its place', () => {
+  test('returns a log with its position', () => {
     const property = fc.property(someBlock, (block) => {
       const record = new BlockRecord(encodeBlock(block))
       for (const { block: _, ...placed } of everyLog(block)) {
@@ -56,7 +56,7 @@ describe('without decoding it, a record', () => {
     fc.assert(property, RUNS)
   })
 
-  test('matches what the chain matches', () => {
+  test('matches the logs that the chain matches', () => {
     let [hits, misses] = [0, 0]
     const property = fc.property(someBlock, fc.infiniteStream(fc.nat()), (block, numbers) => {
       const record = new BlockRecord(encodeBlock(block))
@@ -76,7 +76,7 @@ describe('without decoding it, a record', () => {
     expect([hits > 100, misses > 100]).toEqual([true, true])
   })
 
-  test.each([-1, 1, 0.5, NaN])('refuses a place it does not have: %s', (index) => {
+  test.each([-1, 1, 0.5, NaN])('refuses an index out of range: %s', (index) => {
     const record = new BlockRecord(encodeBlock(small))
     expect(record.logCount).toBe(1)
     expect(() => record.log(index)).toThrow(RangeError)
@@ -119,14 +119,14 @@ beforeAll(async () => {
   bytes = encodeBlock(small)
 })
 
-describe('a checked record', () => {
-  test('is taken as it is, uncopied', () => {
+describe('a verified record', () => {
+  test('is not copied', () => {
     const record = BlockRecord.checked(bytes, small.header.number)
     expect(record.bytes).toBe(bytes)
     expect(record.decode().hash).toBe(small.hash)
   })
 
-  test('may lie anywhere in a larger buffer', () => {
+  test('may be anywhere in a larger buffer', () => {
     const larger = new Uint8Array(bytes.length + 20)
     larger.set(bytes, 13)
     const record = BlockRecord.checked(larger.subarray(13, 13 + bytes.length), small.header.number)
@@ -150,7 +150,7 @@ describe('a checked record', () => {
     expect(record.isReceiver(Address.toBytes(receipts[1]!.contractAddress!), 1)).toBe(true)
   })
 
-  test('gives Uint8Arrays, also when it is a Buffer', () => {
+  test('returns Uint8Arrays even for a Buffer', () => {
     const [tx] = BlockRecord.checked(Buffer.from(bytes), small.header.number).decode().transactions
     expect(Object.getPrototypeOf(tx!.data)).toBe(Uint8Array.prototype)
   })
@@ -170,7 +170,7 @@ describe('a checked record', () => {
     expect(faultOf(Buffer.concat([bytes, bytes]))).toMatch(/bytes instead of/)
   })
 
-  test('names the block and what is wrong', () => {
+  test('names the block and the fault', () => {
     const { number } = small.header
     const broken = bytes.slice()
     broken[200]! ^= 1

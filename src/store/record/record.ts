@@ -1,35 +1,38 @@
 import { crc32 } from 'node:zlib'
 import type { GasPayment, LocatedLog } from '../../chain/index.ts'
+import { WIRE_OBJECTS } from '../../eth/index.ts'
 import type { Block, Hash, Header } from '../../eth/index.ts'
 import * as layout from '../writer/layout.ts'
 import { decodeBlock, decodeHeader, decodePayments, logAt } from './decode.ts'
-import { Fields, hashAt, u64At, viewOf } from './fields.ts'
-import type { ByteFilter } from './filter.ts'
-import { Tag } from './tags.ts'
+import { FieldReader, hashAt, u64At, viewOf } from './fieldreader.ts'
+import type { ByteFilter } from './bytefilter.ts'
+import { tagOf } from './fieldtags.ts'
 
-/** The number of this layout; a record of another one is refused. It is not under the checksum: no flipped bit makes it an older one. */
+/** The format of records. Others are refused. It is not covered by the checksum: no flipped bit turns it into the older one. */
 const FORMAT = 4
-/** Read as well: the same, but that a bloom with a bit stands whole there, and the receiver in the receipt once more. */
+/** Also read: blooms are stored whole, and the receiver is repeated in the receipt. */
 const OLDER_FORMAT = 2
 
-/** `pcb` and the format's number, little-endian. */
+const NONCE = tagOf(WIRE_OBJECTS.transaction, 'nonce')
+
+/** `pcb` and the format, little-endian */
 export const MAGIC = 0x62_63_70 | (FORMAT << 24)
 
-/** A sealed block at rest: what it is asked most is answered from its bytes (writer/layout.ts). */
+/** A stored block. Frequent queries read its bytes (writer/layout.ts) without decoding it. */
 export class BlockRecord {
   readonly bytes: Uint8Array
   readonly #view: DataView
-  /** where the offsets of the logs begin */
+  /** offset of the table of log offsets */
   readonly #logTable: number
 
-  /** Neither copies nor checks. */
+  /** Neither copies nor verifies. */
   constructor(bytes: Uint8Array) {
     this.bytes = bytes
     this.#view = viewOf(bytes)
     this.#logTable = layout.RECORD_HEAD + this.transactionCount * layout.TX_ROW
   }
 
-  /** For bytes that were at rest. Throws CorruptRecord. */
+  /** Verifies bytes from disk. Throws CorruptRecord. */
   static checked(bytes: Uint8Array, number: number): BlockRecord {
     checkRecord(bytes, number)
     return new BlockRecord(bytes)
@@ -44,7 +47,7 @@ export class BlockRecord {
     return u64At(this.#view, layout.R_TIMESTAMP)
   }
 
-  /** null but under the `native` cadence */
+  /** `null` except under the `native` cadence */
   get timestampMs(): number | null {
     return this.#u32(layout.R_HAS_MS) === 0 ? null : u64At(this.#view, layout.R_TIMESTAMP_MS)
   }
@@ -61,35 +64,35 @@ export class BlockRecord {
     return this.#u32(layout.R_LOGS)
   }
 
-  /** Throws RangeError when the block has no such transaction. */
+  /** Throws RangeError if the block has no such transaction. */
   transactionHash(index: number): Hash {
     return hashAt(this.bytes, this.#row(index) + layout.T_HASH)
   }
 
-  /** Whether the 20 bytes sent a transaction. Throws RangeError when the block has no such transaction. */
+  /** Returns whether the 20 bytes are the sender of a transaction. Throws RangeError if the block has no such transaction. */
   isSender(address: Uint8Array, index: number): boolean {
     return this.#isAt(address, this.#row(index) + layout.T_FROM)
   }
 
-  /** Whether they are of its receiver, or of the contract that it was to create. Throws RangeError as above. */
+  /** Returns whether they are its receiver or the contract that it created. Throws RangeError as above. */
   isReceiver(address: Uint8Array, index: number): boolean {
     const at = this.#u32(this.#row(index) + layout.T_RECEIVER)
     return at !== 0 && this.#isAt(address, at)
   }
 
-  /** As JSON shows it: a deposit's is what it ran with. Throws RangeError as above. */
+  /** As in JSON: a deposit's nonce is that of its execution. Throws RangeError as above. */
   nonceOf(index: number): bigint {
-    const fields = new Fields(this.bytes)
+    const fields = new FieldReader(this.bytes)
     fields.open(this.#u32(this.#row(index) + layout.T_FIELDS))
-    return fields.quantity(Tag.nonce)
+    return fields.quantity(NONCE)
   }
 
-  /** The index of the transaction that emitted a log. Throws RangeError when the block has no such log. */
+  /** Returns the index of the transaction that emitted a log. Throws RangeError if the block has no such log. */
   transactionOfLog(logIndex: number): number {
     return this.#u32(this.#logStart(logIndex) + layout.L_TRANSACTION)
   }
 
-  /** The block that was encoded, made anew with every call. Its byte blobs lie in the record. */
+  /** Decodes the block, anew with every call. Its byte arrays are views into the record. */
   decode(): Block {
     return decodeBlock(this.bytes)
   }
@@ -102,13 +105,13 @@ export class BlockRecord {
     return decodeHeader(this.bytes)
   }
 
-  /** `logIndex` counts over the block. Throws RangeError when the block has no such log. */
+  /** `logIndex` counts over the block. Throws RangeError if the block has no such log. */
   log(logIndex: number): Omit<LocatedLog, 'block'> {
     const start = this.#logStart(logIndex)
     return { log: logAt(this.bytes, this.#view, start), transactionIndex: this.#u32(start + layout.L_TRANSACTION), logIndex }
   }
 
-  /** Throws RangeError when the block has no such log. */
+  /** Throws RangeError if the block has no such log. */
   matches({ addresses, topics }: ByteFilter, logIndex: number): boolean {
     const start = this.#logStart(logIndex)
     if (addresses !== null && !this.#isOneOf(addresses, start + layout.L_ADDRESS)) return false
@@ -145,13 +148,13 @@ export class BlockRecord {
   }
 }
 
-/** For bytes that were at rest: they are the record of block `number`. Throws CorruptRecord when they are not what was once written for it. */
+/** Verifies that bytes from disk are the record of block `number`. Throws CorruptRecord. */
 export function checkRecord(bytes: Uint8Array, number: number): void {
   const fault = faultOf(bytes, number)
   if (fault !== null) throw new CorruptRecord(number, fault)
 }
 
-/** Logs of a record's block, without a view made for it. */
+/** Reads the number of logs without creating a DataView. */
 export function logCountOf(record: Uint8Array): number {
   const at = layout.R_LOGS
   return (record[at]! | (record[at + 1]! << 8) | (record[at + 2]! << 16) | (record[at + 3]! << 24)) >>> 0
@@ -161,7 +164,7 @@ function assertBelow(index: number, count: number, noun: string): void {
   if (index >>> 0 !== index || index >= count) throw new RangeError(`the block has no ${noun} ${index}, but ${count}`)
 }
 
-/** What is wrong with bytes that should be the record of block `number`; null: nothing. */
+/** Returns what is wrong with a record of block `number`, `null` if it is valid. */
 function faultOf(bytes: Uint8Array, number: number): string | null {
   if (bytes.length < layout.RECORD_HEAD) return `it has only ${bytes.length} bytes`
   const view = viewOf(bytes)
@@ -180,7 +183,7 @@ function isOurs(magic: number): boolean {
   return (magic & 0xff_ff_ff) === (MAGIC & 0xff_ff_ff)
 }
 
-/** A block's record at rest is not what was written. */
+/** A stored record is damaged or of another block. */
 export class CorruptRecord extends Error {
   override readonly name = 'CorruptRecord'
   /** of the block */

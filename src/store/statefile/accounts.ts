@@ -2,24 +2,24 @@ import { Address, EMPTY_CODE_HASH, Hash, Hex } from '../../eth/index.ts'
 import { isEmpty } from '../../evm/index.ts'
 import type { Account, World, WriteSet } from '../../evm/index.ts'
 import { STATE_FILE_TEXT_PER_PIECE } from './limits.ts'
-import { integerOf } from './field.ts'
-import type { Field } from './field.ts'
+import { integerOf } from './jsonfield.ts'
+import type { JsonField } from './jsonfield.ts'
 
-/** An account as a state file tells it. */
+/** An account in a state file. */
 export interface StateAccount {
   readonly address: Address
   readonly nonce: bigint
   /** wei */
   readonly balance: bigint
   readonly code: Uint8Array
-  /** slots that are zero may be among them */
+  /** zero slots may be included */
   readonly storage: ReadonlyMap<Hash, bigint>
 }
 
 // --- reading --------------------------------------------------------------------------------------------------------------------------------
 
-/** The object of accounts by address, of anvil and of geth's `alloc`, whose keys may lack 0x. Throws StateFileError. */
-export function readAccounts(field: Field): readonly StateAccount[] {
+/** Reads accounts by address, as anvil and geth's `alloc` write them; the 0x of addresses is optional. Throws StateFileError. */
+export function readAccounts(field: JsonField): readonly StateAccount[] {
   const accounts = field.entries().map(([key, account]) => readAccount(key, account))
   const seen = new Set<Address>()
   for (const { address } of accounts) {
@@ -29,10 +29,10 @@ export function readAccounts(field: Field): readonly StateAccount[] {
   return accounts
 }
 
-/** `secretKey` is geth's, for tests, and of no use here. */
+/** `secretKey` occurs in geth's test files and is ignored. */
 const ACCOUNT_KEYS: ReadonlySet<string> = new Set(['nonce', 'balance', 'code', 'storage', 'secretKey'])
 
-function readAccount(key: string, field: Field): StateAccount {
+function readAccount(key: string, field: JsonField): StateAccount {
   if (!ADDRESS.test(key)) throw field.wrong('is not an address')
   field.only(ACCOUNT_KEYS)
   return {
@@ -44,13 +44,13 @@ function readAccount(key: string, field: Field): StateAccount {
   }
 }
 
-function readStorage(field: Field | null): ReadonlyMap<Hash, bigint> {
+function readStorage(field: JsonField | null): ReadonlyMap<Hash, bigint> {
   const slots = new Map<Hash, bigint>()
   for (const [key, value] of field?.entries() ?? []) slots.set(slotOf(key, value), wordOf(value))
   return slots
 }
 
-function slotOf(key: string, value: Field): Hash {
+function slotOf(key: string, value: JsonField): Hash {
   if (SLOT.test(key)) return Hash.from(`0x${key.slice(-64).toLowerCase()}`)
   const slot = integerOf(key)
   if (slot === null || slot >> 256n !== 0n) throw value.wrong('is not a slot')
@@ -58,7 +58,7 @@ function slotOf(key: string, value: Field): Hash {
 }
 
 /** geth also writes words without 0x. */
-function wordOf(field: Field): bigint {
+function wordOf(field: JsonField): bigint {
   return typeof field.value === 'string' && BARE_WORD.test(field.value) ? BigInt(`0x${field.value}`) : field.quantity()
 }
 
@@ -67,8 +67,8 @@ const SLOT = /^(?:0x)?[0-9a-fA-F]{64}$/
 const BARE_WORD = /^[0-9a-fA-F]{64}$/
 const NO_BYTES = new Uint8Array(0)
 
-/** The state that holds these accounts and nothing else. Other nodes also write down accounts without anything in them, which are none (EIP-161). */
-export function stateOf(list: readonly StateAccount[], withEmpty = false): WriteSet {
+/** Returns the state of these accounts. Accounts that are empty by EIP-161 are left out, because other nodes write them too, unless `withEmpty`. */
+export function writeSetOf(list: readonly StateAccount[], withEmpty = false): WriteSet {
   const accounts = new Map<Address, Account>()
   const storage = new Map<Address, Map<Hash, bigint>>()
   const codes = new Map<Hash, Uint8Array>()
@@ -84,8 +84,8 @@ export function stateOf(list: readonly StateAccount[], withEmpty = false): Write
   return { accounts, storage, codes }
 }
 
-/** `upper` on `lower`: an account that both have is that of `upper`, storage and all. */
-export function layered(lower: WriteSet, upper: WriteSet): WriteSet {
+/** Overlays `upper` on `lower`: its accounts replace those of `lower` with their storage. */
+export function overlayState(lower: WriteSet, upper: WriteSet): WriteSet {
   const storage = new Map([...lower.storage].filter(([address]) => !upper.accounts.has(address)))
   return {
     accounts: new Map([...lower.accounts, ...upper.accounts]),
@@ -94,7 +94,7 @@ export function layered(lower: WriteSet, upper: WriteSet): WriteSet {
   }
 }
 
-/** As anvil_loadState does it: nonce, balance and code are replaced, and the slots that are named; other slots stay. */
+/** Semantics of anvil_loadState: replaces nonce, balance, code and the given slots; other slots stay. */
 export function mergeAccounts(world: World, accounts: readonly StateAccount[]): void {
   for (const { address, nonce, balance, code, storage } of accounts) {
     world.setBalance(address, balance)
@@ -114,8 +114,8 @@ function holdsStorage(world: World, address: Address): boolean {
 // --- writing --------------------------------------------------------------------------------------------------------------------------------
 
 /**
- * A state as JSON text. Of its pieces, an account comes before its slots, which may go on in the next piece, and each code with an account that
- * has it.
+ * Writes a state as JSON. In `pieces` an account precedes its slots, which may continue in the next piece, and a code comes with an account
+ * that has it.
  */
 export function* accountsText(pieces: Iterable<WriteSet>): Iterable<string> {
   const text = new AccountsText()
@@ -124,7 +124,7 @@ export function* accountsText(pieces: Iterable<WriteSet>): Iterable<string> {
   yield `${text.end()}}`
 }
 
-/** The account that was begun last stays open until another one comes. */
+/** The last account stays open until the next one begins. */
 class AccountsText {
   #open: Address | null = null
   #hasSlots = false

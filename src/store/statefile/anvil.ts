@@ -14,99 +14,101 @@ import {
 import type { AccessListItem, Log, TransactionType } from '../../eth/index.ts'
 import { GAS_PER_BLOB, effectiveGasPrice } from '../../evm/index.ts'
 import { encodeBlock } from '../record/index.ts'
-import type { Field } from './field.ts'
+import type { JsonField } from './jsonfield.ts'
 import { readHeader } from './header.ts'
 
-/** The chain that anvil's own file tells of. */
+/** The chain in anvil's state file. */
 export interface AnvilChain {
-  /** of its transactions; null: it has none that say so */
+  /** of its transactions; `null` if none has one */
   readonly chainId: number | null
-  /** of block 0, 1, … */
+  /** of blocks 0, 1, … */
   readonly records: readonly Uint8Array[]
 }
 
 /**
- * The blocks that lead to the best one, with their receipts. Every hash is computed anew. Throws StateFileError for what is wrong, and Untold when
- * the file does not say all of it.
+ * Reads the blocks up to the best one, with their receipts, and recomputes every hash. Throws StateFileError for invalid values, and
+ * IncompleteChain if
+ * the file lacks some.
  */
-export function readAnvilChain(file: Field): AnvilChain {
+export function readAnvilChain(file: JsonField): AnvilChain {
   const chain = chainOf(file)
-  const receipts = new Map((file.maybe('transactions')?.items() ?? []).map((entry) => [placeOf(entry), entry]))
+  const receipts = new Map((file.maybe('transactions')?.items() ?? []).map((entry) => [positionOf(entry), entry]))
   const blocks = chain.map((link) => readBlock(link, receipts))
   const chainId = blocks.flatMap(({ transactions }) => transactions).find((tx) => tx.chainId !== null)?.chainId ?? null
   return { chainId, records: blocks.map(encodeBlock) }
 }
 
-/** A header in the file, and where it stands. */
+/** A block's entry in the file with its header. */
 interface Link {
-  readonly field: Field
+  readonly field: JsonField
   readonly header: Header
   readonly hash: Hash
 }
 
-/** From block 0 to the best one. The file's own order is none, and blocks that were left for others may be among them. */
-function chainOf(file: Field): readonly Link[] {
+/** Returns the blocks from 0 to the best one. The file's list is unordered and may contain blocks of abandoned forks. */
+function chainOf(file: JsonField): readonly Link[] {
   const best = file.maybe('best_block_number')?.number() ?? null
   const links = (file.maybe('blocks')?.items() ?? []).map(linkOf)
   const byHash = new Map(links.map((link) => [link.hash, link]))
   const tops = links.filter(({ header }) => header.number === best)
   const [top] = tops
-  if (top === undefined) throw new Untold(best === null ? 'it names no best block' : `its best block, ${best}, is not there`)
-  if (tops.length > 1) throw new Untold(`it has ${tops.length} blocks ${best}`)
+  if (top === undefined) throw new IncompleteChain(best === null ? 'it names no best block' : `its best block, ${best}, is not there`)
+  if (tops.length > 1) throw new IncompleteChain(`it has ${tops.length} blocks ${best}`)
   const chain = [top]
   for (let link = top; link.header.number > 0;) {
     const parent = byHash.get(link.header.parentHash)
     if (parent === undefined || parent.header.number !== link.header.number - 1) {
-      throw new Untold(`the parent of its block ${link.header.number} is not there`)
+      throw new IncompleteChain(`the parent of its block ${link.header.number} is not there`)
     }
     chain.push((link = parent))
   }
   return chain.reverse()
 }
 
-function linkOf(field: Field): Link {
+function linkOf(field: JsonField): Link {
   const header = readHeader(field.key('header'))
-  if (header === null) throw new Untold('its headers have fields of rules that are not known here')
-  if (header.ommersHash !== EMPTY_OMMERS) throw new Untold(`its block ${header.number} has ommers`)
+  if (header === null) throw new IncompleteChain('its headers have fields of rules that are not known here')
+  if (header.ommersHash !== EMPTY_OMMERS) throw new IncompleteChain(`its block ${header.number} has ommers`)
   try {
     return { field, header, hash: Header.hash(header) }
   } catch (error) {
-    // Under rules before Shanghai anvil leaves a gap between two fields, and hashes as if there were none.
+    // Before Shanghai anvil omits a field that precedes another one, and hashes without it.
     if (error instanceof RangeError)
-      throw new Untold(`the header of its block ${header.number} lacks a field that stands before another one`)
+      throw new IncompleteChain(`the header of its block ${header.number} lacks a field that precedes another one`)
     throw error
   }
 }
 
-/** By block and index: anvil has hashes of its own for transactions of impersonated senders. */
-function placeOf(entry: Field): string {
+/** By block and index: anvil computes other hashes for transactions of impersonated senders. */
+function positionOf(entry: JsonField): string {
   return `${entry.key('block_hash').hash()} ${entry.key('info').key('transaction_index').number()}`
 }
 
-function readBlock({ field, header, hash }: Link, entries: ReadonlyMap<string, Field>): Block {
+function readBlock({ field, header, hash }: Link, entries: ReadonlyMap<string, JsonField>): Block {
   const transactions: Transaction[] = []
   const receipts: Receipt[] = []
   for (const [index, tx] of field.key('transactions').items().entries()) {
     const entry = entries.get(`${hash} ${index}`)
-    if (entry === undefined) throw new Untold(`transaction ${index} of its block ${header.number} has no receipt`)
+    if (entry === undefined) throw new IncompleteChain(`transaction ${index} of its block ${header.number} has no receipt`)
     const transaction = readTransaction(tx, entry)
     transactions.push(transaction)
     receipts.push(readReceipt(entry.key('receipt'), transaction, header, receipts.at(-1)))
   }
   const roots = [Trie.orderedRoot(transactions.map(({ raw }) => raw)), Trie.orderedRoot(receipts.map(Receipt.encode))]
   if (roots[0] !== header.transactionsRoot)
-    throw new Untold(`the transactions of its block ${header.number} are not those that its header names`)
-  if (roots[1] !== header.receiptsRoot) throw new Untold(`the receipts of its block ${header.number} are not those that its header names`)
+    throw new IncompleteChain(`the transactions of its block ${header.number} are not those that its header names`)
+  if (roots[1] !== header.receiptsRoot)
+    throw new IncompleteChain(`the receipts of its block ${header.number} are not those that its header names`)
   const body = { header, transactions, ommers: [], withdrawals: header.withdrawalsRoot === null ? null : [] }
   return { ...body, hash, receipts, timestampMs: null, sizeBytes: Block.encode(body).length }
 }
 
 // --- transactions ---------------------------------------------------------------------------------------------------------------------------
 
-/** Throws StateFileError when its hash is not that of its fields. */
-function readTransaction(field: Field, entry: Field): Transaction {
+/** Throws StateFileError if the hash does not match the fields. */
+function readTransaction(field: JsonField, entry: JsonField): Transaction {
   const fields = field.key('transaction')
-  if (fields.maybe('type') === null) throw new Untold('its transactions have no type')
+  if (fields.maybe('type') === null) throw new IncompleteChain('its transactions have no type')
   const read = fieldsOf(fields)
   const impersonated = field.maybe('impersonated_sender')?.address() ?? null
   const raw = encoded(read, fields)
@@ -117,7 +119,7 @@ function readTransaction(field: Field, entry: Field): Transaction {
   return transaction
 }
 
-function encoded(tx: Transaction, field: Field): Uint8Array {
+function encoded(tx: Transaction, field: JsonField): Uint8Array {
   try {
     return Transaction.encode(tx)
   } catch (error) {
@@ -126,7 +128,7 @@ function encoded(tx: Transaction, field: Field): Uint8Array {
   }
 }
 
-function decoded(raw: Uint8Array, field: Field): Transaction {
+function decoded(raw: Uint8Array, field: JsonField): Transaction {
   try {
     return Transaction.decode(raw)
   } catch (error) {
@@ -135,8 +137,8 @@ function decoded(raw: Uint8Array, field: Field): Transaction {
   }
 }
 
-/** All that is written; hash, sender and bytes follow from it. */
-function fieldsOf(field: Field): Transaction {
+/** Reads the stored fields; hash, sender and envelope are derived. */
+function fieldsOf(field: JsonField): Transaction {
   const type = typeOf(field.key('type'))
   const maxFeePerGas = (field.maybe('maxFeePerGas') ?? field.maybe('gasPrice'))?.quantity() ?? 0n
   const signature = (name: string) => field.maybe(name)?.quantity() ?? 0n
@@ -166,13 +168,13 @@ function fieldsOf(field: Field): Transaction {
 
 const NO_BYTES = new Uint8Array(0)
 
-function typeOf(field: Field): TransactionType {
+function typeOf(field: JsonField): TransactionType {
   const type = field.number()
   if (!isTransactionType(type)) throw field.wrong(`is unknown (${type})`)
   return type
 }
 
-function accessListItem(field: Field): AccessListItem {
+function accessListItem(field: JsonField): AccessListItem {
   return {
     address: field.key('address').address(),
     storageKeys: field
@@ -182,7 +184,7 @@ function accessListItem(field: Field): AccessListItem {
   }
 }
 
-function authorization(field: Field): Authorization {
+function authorization(field: JsonField): Authorization {
   const signed = {
     chainId: field.key('chainId').quantity(),
     address: field.key('address').address(),
@@ -194,7 +196,7 @@ function authorization(field: Field): Authorization {
   return { ...signed, authority: Authorization.recover(signed) }
 }
 
-function depositOf(field: Field): NonNullable<Transaction['deposit']> {
+function depositOf(field: JsonField): NonNullable<Transaction['deposit']> {
   return {
     sourceHash: field.key('sourceHash').hash(),
     mint: field.maybe('mint')?.quantity(128) ?? 0n,
@@ -204,10 +206,11 @@ function depositOf(field: Field): NonNullable<Transaction['deposit']> {
 
 // --- receipts -------------------------------------------------------------------------------------------------------------------------------
 
-/** What is under consensus stands in the file, the rest follows from it. `before`: of the transaction before. */
-function readReceipt(field: Field, tx: Transaction, header: Header, before: Receipt | undefined): Receipt {
+/** Reads the consensus fields and derives the others. `before`: the previous transaction's receipt. */
+function readReceipt(field: JsonField, tx: Transaction, header: Header, before: Receipt | undefined): Receipt {
   const status = field.maybe('status')
-  if (status === null || field.maybe('cumulativeGasUsed') === null) throw new Untold('its receipts are of a kind that is not known here')
+  if (status === null || field.maybe('cumulativeGasUsed') === null)
+    throw new IncompleteChain('its receipts are of a kind that is not known here')
   const cumulativeGasUsed = field.key('cumulativeGasUsed').quantity(64)
   const gasUsed = cumulativeGasUsed - (before?.cumulativeGasUsed ?? 0n)
   if (gasUsed < 0n) throw field.key('cumulativeGasUsed').wrong('is less than that of the transaction before')
@@ -230,14 +233,14 @@ function readReceipt(field: Field, tx: Transaction, header: Header, before: Rece
   }
 }
 
-function statusOf(field: Field): 0 | 1 {
+function statusOf(field: JsonField): 0 | 1 {
   if (typeof field.value === 'boolean') return field.value ? 1 : 0
   const status = field.number()
   if (status !== 0 && status !== 1) throw field.wrong(`must be 0 or 1, not ${status}`)
   return status
 }
 
-function logOf(field: Field): Log {
+function logOf(field: JsonField): Log {
   return {
     address: field.key('address').address(),
     topics: field
@@ -248,14 +251,14 @@ function logOf(field: Field): Log {
   }
 }
 
-/** Which rules the price follows, the file does not say; without an excess it is the least under all of them. */
+/** The file does not name the fork whose price rule applies; without excess blob gas the price is the minimum under all of them. */
 function blobGasOf(tx: Transaction, { number, excessBlobGas }: Header): Pick<Receipt, 'blobGasUsed' | 'blobGasPrice'> {
   if (tx.type !== 3) return { blobGasUsed: null, blobGasPrice: null }
-  if (excessBlobGas !== 0n) throw new Untold(`the price of blobs in its block ${number} is not told`)
+  if (excessBlobGas !== 0n) throw new IncompleteChain(`the price of blobs in its block ${number} is missing`)
   return { blobGasUsed: BigInt(tx.blobVersionedHashes.length) * GAS_PER_BLOB, blobGasPrice: 1n }
 }
 
-/** The file says too little of its blocks to go on from them; the message continues "its blocks are left out: ". */
-export class Untold extends Error {
-  override readonly name = 'Untold'
+/** The file lacks values that its blocks need; the message continues "its blocks are left out: ". */
+export class IncompleteChain extends Error {
+  override readonly name = 'IncompleteChain'
 }

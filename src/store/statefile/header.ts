@@ -1,10 +1,10 @@
 import { Hex } from '../../eth/index.ts'
 import type { Header } from '../../eth/index.ts'
-import type { Field } from './field.ts'
+import type { JsonField } from './jsonfield.ts'
 
 type Kind = 'hash' | 'address' | 'bytes' | 'quantity' | 'number'
 
-/** The fields of a header as anvil writes them. Of a fork that is not there, neither is the field. */
+/** The fields of a header as anvil writes them. A fork's fields are absent before it. */
 const FIELDS: readonly (readonly [key: string, field: keyof Header, kind: Kind, sizeBytes?: number])[] = [
   ['parentHash', 'parentHash', 'hash'],
   ['sha3Uncles', 'ommersHash', 'hash'],
@@ -34,12 +34,12 @@ const LATER_FIELDS: typeof FIELDS = [
 
 const KNOWN: ReadonlySet<string> = new Set([...FIELDS, ...LATER_FIELDS].map(([key]) => key))
 
-/** Null: it has fields of a fork that is not known here, so nobody can tell its hash. Throws StateFileError. */
-export function readHeader(field: Field): Header | null {
+/** Returns `null` if the header has fields of an unknown fork, so that its hash cannot be computed. Throws StateFileError. */
+export function readHeader(field: JsonField): Header | null {
   if (field.entries().some(([key, value]) => !KNOWN.has(key) && !value.isMissing)) return null
   const fields = FIELDS.map(([key, name, kind, size]) => [name, read(field.key(key), kind, size)] as const)
   const later = LATER_FIELDS.map(([key, name, kind]) => [name, readOrNull(field.maybe(key), kind)] as const)
-  return Object.fromEntries([...fields, ...later]) as unknown as Header // all of its fields, each read by its kind
+  return Object.fromEntries([...fields, ...later]) as unknown as Header // every field was read by its kind
 }
 
 export function headerJson(header: Header): Readonly<Record<string, string>> {
@@ -47,11 +47,11 @@ export function headerJson(header: Header): Readonly<Record<string, string>> {
   return Object.fromEntries(present.map(([key, name]) => [key, shown(header[name])]))
 }
 
-function read(field: Field, kind: Kind, sizeBytes: number | undefined): unknown {
+function read(field: JsonField, kind: Kind, sizeBytes: number | undefined): unknown {
   return kind === 'bytes' ? field.bytes(sizeBytes ?? null) : field[kind]()
 }
 
-function readOrNull(field: Field | null, kind: Kind): unknown {
+function readOrNull(field: JsonField | null, kind: Kind): unknown {
   return field === null ? null : read(field, kind, undefined)
 }
 

@@ -1,67 +1,66 @@
 import { gunzipSync } from 'node:zlib'
-import { readAccounts, stateOf } from './accounts.ts'
+import { readAccounts, writeSetOf } from './accounts.ts'
 import type { StateAccount } from './accounts.ts'
-import { Untold, readAnvilChain } from './anvil.ts'
+import { IncompleteChain, readAnvilChain } from './anvil.ts'
 import type { AnvilChain } from './anvil.ts'
-import { Field, StateFileError, bytesOf } from './field.ts'
+import { JsonField, StateFileError, bytesOf } from './jsonfield.ts'
 import { STATE_FILE_BYTES } from './limits.ts'
-import { assertRoot, readOwn } from './own.ts'
-import type { OwnChain } from './own.ts'
+import { assertRoot, readNative } from './nativeformat.ts'
+import type { NativeChain } from './nativeformat.ts'
 
-/** What a state file says. */
+/** The contents of a state file. */
 export interface StateFile {
   readonly accounts: readonly StateAccount[]
-  /** ours: the accounts are the whole state after its newest block */
-  readonly own: OwnChain | null
-  /** anvil's: the accounts are the state after its newest block, beside what every chain of ours has */
+  /** from pocketchain's own files: `accounts` is the complete state of the newest block */
+  readonly own: NativeChain | null
+  /** from anvil's files: `accounts` is the state of the newest block without the accounts of pocketchain's genesis */
   readonly anvil: AnvilChain | null
-  /** why its blocks cannot be used, when there are some; continues "its blocks are left out: " */
+  /** why its blocks cannot be used; continues "its blocks are left out: " */
   readonly leftOut: string | null
 }
 
-/** Reads a file of ours or of anvil, or a genesis of geth, of which the accounts count; as JSON text, as gzip of it, or as 0x-hex of that. Throws StateFileError. */
+/** Reads a state file of pocketchain or anvil, or the accounts of a geth genesis; as JSON, gzip of it, or 0x hex of either. Throws StateFileError. */
 export function readStateFile(bytes: Uint8Array): StateFile {
   const file = parsed(bytes)
   const accounts = accountsOf(file)
   const nothing = { accounts, own: null, anvil: null, leftOut: null }
   const ours = file.maybe('pocketchain')
   if (ours !== null) {
-    const own = readOwn(ours)
-    assertRoot(ours.key('stateRoot'), stateOf(accounts, true))
+    const own = readNative(ours)
+    assertRoot(ours.key('stateRoot'), writeSetOf(accounts, true))
     return { ...nothing, own }
   }
   if (file.maybe('alloc') !== null || file.maybe('blocks') === null) return nothing
   try {
     return { ...nothing, anvil: readAnvilChain(file) }
   } catch (error) {
-    if (error instanceof Untold) return { ...nothing, leftOut: error.message }
+    if (error instanceof IncompleteChain) return { ...nothing, leftOut: error.message }
     throw error
   }
 }
 
-/** The accounts alone, whatever else the file holds. Throws StateFileError. */
+/** Reads the accounts of any such file. Throws StateFileError. */
 export function readStateAccounts(bytes: Uint8Array): readonly StateAccount[] {
   return accountsOf(parsed(bytes))
 }
 
-function accountsOf(file: Field): readonly StateAccount[] {
+function accountsOf(file: JsonField): readonly StateAccount[] {
   const alloc = file.maybe('alloc')
   return readAccounts(alloc ?? file.key('accounts'))
 }
 
-function parsed(bytes: Uint8Array): Field {
+function parsed(bytes: Uint8Array): JsonField {
   const text = unpacked(bytes).toString('utf8').replace(LARGE_NONCES, '$1"$2"')
   try {
-    return new Field(JSON.parse(text), '')
+    return new JsonField(JSON.parse(text), '')
   } catch (error) {
     throw new StateFileError('file', `is no JSON: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 
-/** Nonces are numbers, and JSON.parse would round these. */
+/** Nonces are JSON numbers, which JSON.parse would round above 2^53. */
 const LARGE_NONCES = /("nonce":\s*)(\d{16,20})(?=\s*[,}])/g
 
-/** The JSON text. */
 function unpacked(bytes: Uint8Array): Buffer {
   if (isHex(bytes)) return unpacked(fromHex(bytes))
   if (bytes[0] === 0x1f && bytes[1] === 0x8b) return gunzipped(bytes)

@@ -5,11 +5,11 @@ import { RICH, below, random, signed, testChain, testGenesis } from '../../chain
 import type { Chain } from '../../chain/index.ts'
 import { Address, EMPTY_CODE_HASH, Hash } from '../../eth/index.ts'
 import { BlockRecord } from '../record/index.ts'
-import { MemoryShelf } from '../shelf/index.ts'
+import { MemoryStorage } from '../storage/index.ts'
 import { Store } from '../store.ts'
 import { accountsText } from './accounts.ts'
-import { StateFileError } from './field.ts'
-import { layOn, layered, readStateAccounts, readStateFile, stateFileText, stateOf } from './index.ts'
+import { StateFileError } from './jsonfield.ts'
+import { storeBlocks, overlayState, readStateAccounts, readStateFile, stateFileText, writeSetOf } from './index.ts'
 
 /** What anvil 1.7.1 answered to anvil_dumpState: blocks 0 to 9, transactions of types 0, 1, 2 and 4, two of an impersonated sender, one creation. */
 const ANVIL = readFileSync(new URL('anvil.fixture.hex', import.meta.url))
@@ -34,7 +34,7 @@ function anvilFile(): Parsed {
 }
 
 async function chainOf(blocks: number): Promise<Chain> {
-  const { chain } = testChain('manual', { store: new Store(new MemoryShelf()) })
+  const { chain } = testChain('manual', { store: new Store(new MemoryStorage()) })
   await chain.start()
   for (let nonce = 0; nonce < blocks; nonce++) {
     await chain.submit(signed({ nonce: BigInt(nonce) }))
@@ -65,8 +65,8 @@ function refusal(file: unknown): StateFileError {
   throw new Error('it was read')
 }
 
-describe('a file of ours', () => {
-  test('brings back every block as it was, the state with its edits, and the genesis', async () => {
+describe('a state file of pocketchain', () => {
+  test('restores every block, the state with its edits, and the genesis', async () => {
     const chain = await chainOf(3)
     const { own, accounts } = readStateFile(Buffer.from(textOf(chain)))
     const blocks = own!.records.map((record) => new BlockRecord(record).decode())
@@ -83,7 +83,7 @@ describe('a file of ours', () => {
     expect(own!.stateRoot).toBe(chain.sealed.history.stateRoot())
   })
 
-  test('has what anvil asks for', async () => {
+  test('has the keys that anvil requires', async () => {
     const chain = await chainOf(2)
     const file = JSON.parse(textOf(chain)) as Parsed
     expect(file['best_block_number']).toBe(2)
@@ -99,7 +99,7 @@ describe('a file of ours', () => {
     expect(file['accounts'][CONTRACT]).toEqual({ nonce: 0, balance: '0x0', code: '0x6001', storage: { [SLOT]: Hash.fromBigint(9n) } })
   })
 
-  test('tells of one moment though the chain goes on between its pieces', async () => {
+  test('is of one moment though the chain continues between its pieces', async () => {
     const chain = await chainOf(2)
     const before = textOf(chain)
     let text = ''
@@ -111,7 +111,7 @@ describe('a file of ours', () => {
     expect(text).toBe(before)
   })
 
-  test('is given up when the chain goes back behind it', async () => {
+  test('is aborted when the chain rewinds below it', async () => {
     const chain = await chainOf(2)
     const text = stateFileText(chain)
     text.next()
@@ -119,7 +119,7 @@ describe('a file of ours', () => {
     expect(() => [...text]).toThrow(expect.objectContaining({ name: 'RewoundState' }))
   })
 
-  test('keeps a nonce that no JSON number can tell', async () => {
+  test('preserves a nonce above the range of JSON numbers', async () => {
     const chain = await chainOf(1)
     await chain.edit((world) => world.setNonce(CONTRACT, 2n ** 64n - 2n))
     const { accounts } = readStateFile(Buffer.from(textOf(chain)))
@@ -147,7 +147,7 @@ describe('a file of ours', () => {
   })
 })
 
-describe("a file of anvil's", () => {
+describe('a state file of anvil', () => {
   test('is read as hex, as gzip and as JSON', () => {
     const packed = Buffer.from(ANVIL.toString().trim().slice(2), 'hex')
     const files = [ANVIL, packed, gunzipSync(packed), gzipSync(packed)].slice(0, 3).map((bytes) => readStateFile(bytes))
@@ -155,7 +155,7 @@ describe("a file of anvil's", () => {
     expect(files[0]).toMatchObject({ own: null, leftOut: null, anvil: { chainId: 31_337 } })
   })
 
-  test('gives its blocks with hashes, senders and receipts, in their order', () => {
+  test('yields its blocks with hashes, senders and receipts, in order', () => {
     const blocks = readStateFile(ANVIL).anvil!.records.map((record) => new BlockRecord(record).decode())
     expect(blocks.map(({ header }) => header.number)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
     for (const [index, block] of blocks.entries()) if (index > 0) expect(block.header.parentHash).toBe(blocks[index - 1]!.hash)
@@ -242,9 +242,9 @@ describe("a file of anvil's", () => {
   })
 })
 
-describe('a file with a value that was exchanged', () => {
+describe('a file with a changed value', () => {
   /** What stands elsewhere in such files, and what never does. */
-  const STRANGERS = [
+  const FOREIGN_FILES = [
     null,
     true,
     -1,
@@ -273,9 +273,9 @@ describe('a file with a value that was exchanged', () => {
     const original = await make()
     for (let round = 0; round < 200; round++) {
       const file = structuredClone(original)
-      const places = placesOf(file).filter(({ key }) => key !== 'traces')
+      const places = valuesOf(file).filter(({ key }) => key !== 'traces')
       const { holder, key } = places[below(next, places.length)]!
-      holder[key] = STRANGERS[below(next, STRANGERS.length)]
+      holder[key] = FOREIGN_FILES[below(next, FOREIGN_FILES.length)]
       try {
         readStateFile(bytesOf(file))
       } catch (error) {
@@ -286,15 +286,15 @@ describe('a file with a value that was exchanged', () => {
 })
 
 /** Every value in it that is not in an account: those are a few kinds, and very many. */
-function placesOf(holder: Parsed): { readonly holder: Parsed; readonly key: string }[] {
+function valuesOf(holder: Parsed): { readonly holder: Parsed; readonly key: string }[] {
   return Object.entries(holder).flatMap(([key, value]: [string, unknown]) => {
-    const inside = typeof value === 'object' && value !== null ? placesOf(value) : []
+    const inside = typeof value === 'object' && value !== null ? valuesOf(value) : []
     return [{ holder, key }, ...(key === 'accounts' || key === 'alloc' ? inside.slice(0, 40) : inside)]
   })
 }
 
 describe('accounts', () => {
-  test("of geth's alloc are taken, whose keys and words may lack 0x", () => {
+  test("of geth's alloc are read, whose keys and words may lack 0x", () => {
     const storage = { [SLOT.slice(2)]: SLOT.slice(2) }
     const file = { config: { chainId: 1 }, gasLimit: '0x1', alloc: { [CONTRACT.slice(2)]: { balance: '12', storage } } }
     expect(readStateFile(bytesOf(file))).toEqual({
@@ -305,9 +305,9 @@ describe('accounts', () => {
     })
   })
 
-  test('without anything in them are none, and slots that are zero are not there', () => {
+  test('without content are dropped, and so are zero slots', () => {
     const nothing = { nonce: 0n, balance: 0n, code: new Uint8Array(0), storage: new Map([[SLOT, 0n]]) }
-    const state = stateOf([
+    const state = writeSetOf([
       { ...nothing, address: EMPTY },
       { ...nothing, address: CONTRACT, balance: 1n },
     ])
@@ -318,17 +318,17 @@ describe('accounts', () => {
     })
   })
 
-  test('that lie over others hide their storage too', () => {
+  test('that overlay others hide their storage too', () => {
     const { storage } = testGenesis().state
     const [address] = [...storage.keys()]
-    const upper = stateOf([{ address: address!, nonce: 1n, balance: 1n, code: new Uint8Array(0), storage: new Map() }])
-    const both = layered(testGenesis().state, upper)
+    const upper = writeSetOf([{ address: address!, nonce: 1n, balance: 1n, code: new Uint8Array(0), storage: new Map() }])
+    const both = overlayState(testGenesis().state, upper)
     expect(both.storage.has(address!)).toBe(false)
     expect(both.accounts.get(address!)?.nonce).toBe(1n)
     expect(both.accounts.size).toBe(testGenesis().state.accounts.size)
   })
 
-  test('are written in pieces that may cut an account', () => {
+  test('are written in pieces that may split an account', () => {
     const account = { nonce: 1n, balance: 2n, codeHash: EMPTY_CODE_HASH }
     const slots = (...keys: bigint[]) => new Map(keys.map((key) => [Hash.fromBigint(key), 1n]))
     const codes = new Map<Hash, Uint8Array>()
@@ -353,12 +353,12 @@ describe('accounts', () => {
   })
 })
 
-test('blocks are laid on a shelf that the store reads', async () => {
+test('blocks are stored in a backend that the store reads', async () => {
   const chain = await chainOf(3)
   const { own, accounts } = readStateFile(Buffer.from(textOf(chain)))
-  const shelf = new MemoryShelf()
-  expect(layOn(shelf, own!.records, own!.genesis, stateOf(accounts, true))).toBe(true)
-  const store = new Store(shelf)
+  const storage = new MemoryStorage()
+  expect(storeBlocks(storage, own!.records, own!.genesis, writeSetOf(accounts, true))).toBe(true)
+  const store = new Store(storage)
   expect(store.height).toBe(3)
   expect(store.byNumber(3)).toEqual(chain.head.view.byNumber(3))
   const [transaction] = chain.head.view.byNumber(3)!.transactions.slice(-1)

@@ -8,12 +8,14 @@ import { Store } from '../store.ts'
 import { accountsText } from './accounts.ts'
 import { headerJson } from './header.ts'
 import { STATE_FILE_KEYS_PER_PIECE } from './limits.ts'
-import { ownText } from './own.ts'
+import { nativeText } from './nativeformat.ts'
 
 /**
- * A chain as a state file: anvil's JSON with the newest sealed state, its edits and the header of the head, and under the key `pocketchain` all
- * that makes the chain again. In pieces of about a millisecond's work, between which others may have a turn: what is told is the chain as it was
- * when the first piece was asked for. Throws StateFileError for a chain too long, and RewoundState or PrunedState when the chain left it meanwhile.
+ * Writes a chain as a state file: anvil's JSON with the newest sealed state, its edits and the head's header, and under the key
+ * `pocketchain` the data
+ * that restores the chain. In pieces of about a millisecond's work, all of the chain as of the first one. Throws StateFileError for a chain
+ * that is
+ * too long, and RewoundState or PrunedState if the chain rewinds meanwhile.
  */
 export function* stateFileText(chain: Chain): Generator<string, void, undefined> {
   const { sealed, config } = chain
@@ -27,19 +29,19 @@ export function* stateFileText(chain: Chain): Generator<string, void, undefined>
   yield* accountsText(history.dump(headVersion, STATE_FILE_KEYS_PER_PIECE))
   const block = { header: headerJson(header), transactions: [], ommers: [], withdrawals: null }
   yield `,"best_block_number":${header.number},"blocks":[${JSON.stringify(block)}],"transactions":[],"historical_states":null,"pocketchain":`
-  yield* ownText(chain, stateRoot, recordsOf(store, header.number, assertHeld))
+  yield* nativeText(chain, stateRoot, recordsOf(store, header.number, assertHeld))
   yield '}\n'
 }
 
-/** `assertHeld` throws once the chain has gone back behind the block that this leads to. */
+/** `assertHeld` throws once the chain has rewound below its head. */
 function* recordsOf(store: BlockStore, height: number, assertHeld: () => void): Iterable<Uint8Array> {
   for (let number = 0; number <= height; number++) {
     assertHeld()
-    yield store instanceof Store ? store.recordOf(number) : encodeBlock(store.byNumber(number)!) // all up to the head are there
+    yield store instanceof Store ? store.recordOf(number) : encodeBlock(store.byNumber(number)!) // every block up to the head exists
   }
 }
 
-/** As revm names it. Numbers are numbers here; anvil reads 64 bits. */
+/** In revm's format, with numbers as JSON numbers; anvil reads 64 bits. */
 function blockEnvironment(
   { number, timestamp, coinbase, gasLimit, baseFeePerGas, difficulty, mixHash, excessBlobGas }: Header,
   config: ChainConfig,

@@ -1,5 +1,6 @@
-// Whether a log is accepted: its address and its topics, each against a list of values. Short lists are compared one by one, longer ones
-// have a table of hashes with open addressing.
+// Matches a log's address and topics against lists of values. Short lists are compared value by value; longer ones have a hash table with
+// open
+// addressing.
 
 import {
   FILTER,
@@ -17,10 +18,10 @@ import {
   L_TOPICS,
 } from './layout'
 
-/** how many positions there are */
+/** number of positions */
 const TOPICS: u32 = FILTER_LISTS - 1
 
-/** Fills the table of a list, whose head and values are there. */
+/** Fills the hash table of a list. */
 export function indexList(list: i32): void {
   const head: usize = FILTER + list * FILTER_LIST
   const count = load<u32>(head, FL_COUNT)

@@ -1,8 +1,8 @@
-// Bytes as hex digits, sixteen at a time. Whoever calls has room for whole vectors behind what he wants: see SLACK.
+// Bytes as hex digits, sixteen at a time. The caller ensures capacity for whole vectors: SLACK.
 
 const DIGITS: v128 = i8x16(0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38, 0x39, 0x61, 0x62, 0x63, 0x64, 0x65, 0x66)
 
-/** 16 bytes, 32 digits. */
+/** Writes 16 bytes as 32 digits. */
 @inline
 export function hex16(at: usize, out: usize): void {
   const bytes = v128.load(at)
@@ -26,17 +26,17 @@ export function hex32(at: usize, out: usize): usize {
   return out + 64
 }
 
-/** Any number of bytes. */
+/** Writes any number of bytes. */
 export function hexAll(at: usize, size: usize, out: usize): usize {
   for (let done: usize = 0; done < size; done += 16) hex16(at + done, out + 2 * done)
   return out + 2 * size
 }
 
-/** An integer without leading zeros: 0 is one digit. */
+/** Writes an integer without leading zeros. */
 @inline
 export function hexInteger(value: u64, out: usize): usize {
   const count: u64 = (67 - clz(value | 1)) >> 2
-  // Its first digit is moved to the top, so that the digits that do not count come last.
+  // The first digit is shifted to the top, so that unused digits come last.
   const bytes = v128.splat<u64>(bswap(value << ((16 - count) << 2)))
   const high = i8x16.swizzle(DIGITS, v128.and(v128.shr<u16>(bytes, 4), i8x16.splat(15)))
   const low = i8x16.swizzle(DIGITS, v128.and(bytes, i8x16.splat(15)))

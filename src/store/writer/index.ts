@@ -1,4 +1,4 @@
-// Prints JSON from records. The host copies a record to INPUT and says where the text goes; answers are where the text ends.
+// Writes JSON from records. The host copies a record to INPUT and passes the address of the text; functions return its end.
 
 import { accepts } from './filter'
 import { FILTERED_LOGS, LIST, LISTED_LOGS, R_LOGS } from './layout'
@@ -6,14 +6,15 @@ import { beginLogs, logAt, writeLog } from './log'
 
 export { indexList } from './filter'
 export { writeBlock, writeReceipt, writeReceipts, writeTransaction } from './object'
-export { reserve } from './room'
+export { reserve } from './capacity'
 
-/** where the logs go on */
+/** the next log to write */
 let next: u32 = 0
 
 /**
- * Logs from…to, each with a comma behind it, until the text reaches `full`. Where they go on is `position()`. `which`: of FILTERED_LOGS only
- * those that the filter accepts; of LISTED_LOGS these are places in a list, of which LIST holds from…to.
+ * Writes logs from…to, each followed by a comma, until the text reaches `full`; `position()` is the next log. `which`: FILTERED_LOGS
+ * applies the
+ * filter; with LISTED_LOGS from…to are positions in a list, which LIST holds.
  */
 export function writeLogs(input: usize, start: usize, full: usize, which: i32, from: u32, to: u32): usize {
   const isFiltered = (which & FILTERED_LOGS) != 0

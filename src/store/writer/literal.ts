@@ -1,6 +1,6 @@
 import { LITERAL_TEXT } from './layout'
 
-/** Copies a literal: always 32 characters, of which as many count as it has. */
+/** Copies 32 characters of a literal, of which its length counts. */
 @inline
 export function literal(at: usize, out: usize): usize {
   v128.store(out, v128.load(at, LITERAL_TEXT))

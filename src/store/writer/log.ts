@@ -1,4 +1,4 @@
-// A log: the hot path of the writer. What all logs of a transaction share stands rendered in PLACE and is copied.
+// Writes logs, the hot path. The text that a transaction's logs share is written once to SHARED and copied.
 
 import { hex20, hex32, hexAll, hexInteger } from './hex'
 import {
@@ -18,7 +18,7 @@ import {
   L_DATA_SIZE,
   L_TOPICS,
   L_TRANSACTION,
-  PLACE,
+  SHARED,
   RECORD_HEAD,
   R_HASH,
   R_HAS_MS,
@@ -30,22 +30,22 @@ import {
   TX_ROW,
 } from './layout'
 import { literal } from './literal'
-import { plausible, room } from './room'
+import { checkSize, ensureCapacity } from './capacity'
 
-/** Characters of a log without its data: its literals, its topics, its place. */
+/** Upper bound of the characters of a log without its data. */
 const FRAME: usize = 2048
 
 const MAX_TOPICS: u32 = 4
 const NO_TRANSACTION: u32 = 0xffffffff
 
-/** of which record; where the block's part of PLACE ends; of which transaction the rest is, and where that ends */
+/** the record and its log table; the end of the block's part of SHARED; the transaction of the rest, and its end */
 let record: usize = 0
 let table: usize = 0
 let blockEnd: usize = 0
 let transaction: u32 = NO_TRANSACTION
-let placeEnd: usize = 0
+let sharedEnd: usize = 0
 
-/** Before the first log of a record. */
+/** Called before the first log of a record. */
 export function beginLogs(input: usize): void {
   record = input
   table = input + RECORD_HEAD + load<u32>(input, R_TRANSACTIONS) * TX_ROW
@@ -58,13 +58,13 @@ export function logAt(index: u32): usize {
   return record + <usize>load<u32>(table + 4 * index)
 }
 
-/** The object and a comma. */
+/** Writes a log and a comma. */
 export function writeLog(log: usize, index: u32, to: usize): usize {
   const dataSize = <usize>load<u32>(log, L_DATA_SIZE)
   const topics = load<u32>(log, L_TOPICS)
-  plausible(dataSize)
+  checkSize(dataSize)
   if (topics > MAX_TOPICS) unreachable()
-  room(to, 2 * dataSize + FRAME)
+  ensureCapacity(to, 2 * dataSize + FRAME)
   if (load<u32>(log, L_TRANSACTION) != transaction) enterTransaction(load<u32>(log, L_TRANSACTION))
 
   let out = literal(LOG_OPEN, to)
@@ -80,17 +80,17 @@ export function writeLog(log: usize, index: u32, to: usize): usize {
     store<u16>(out, 0x2c22) // ",
     out += 2
   }
-  if (topics != 0) out-- // no comma behind the last
+  if (topics != 0) out-- // no comma after the last
   out = literal(LOG_TO_DATA, out)
   out = hexAll(data, dataSize, out)
 
-  for (let from: usize = PLACE; from < placeEnd; from += 64) {
-    v128.store(out + from - PLACE, v128.load(from))
-    v128.store(out + from - PLACE, v128.load(from, 16), 16)
-    v128.store(out + from - PLACE, v128.load(from, 32), 32)
-    v128.store(out + from - PLACE, v128.load(from, 48), 48)
+  for (let from: usize = SHARED; from < sharedEnd; from += 64) {
+    v128.store(out + from - SHARED, v128.load(from))
+    v128.store(out + from - SHARED, v128.load(from, 16), 16)
+    v128.store(out + from - SHARED, v128.load(from, 32), 32)
+    v128.store(out + from - SHARED, v128.load(from, 48), 48)
   }
-  out = hexInteger(index, out + placeEnd - PLACE)
+  out = hexInteger(index, out + sharedEnd - SHARED)
   return literal(LOG_CLOSE, out)
 }
 
@@ -99,12 +99,12 @@ function enterTransaction(index: u32): void {
   let out = hex32(record + RECORD_HEAD + index * TX_ROW + T_HASH, blockEnd)
   out = literal(LOG_TO_TX_INDEX, out)
   out = hexInteger(index, out)
-  placeEnd = literal(LOG_TO_INDEX, out)
+  sharedEnd = literal(LOG_TO_INDEX, out)
   transaction = index
 }
 
 function enterBlock(): void {
-  let out = literal(LOG_TO_BLOCK_HASH, PLACE)
+  let out = literal(LOG_TO_BLOCK_HASH, SHARED)
   out = hex32(record + R_HASH, out)
   out = hexInteger(load<u64>(record, R_NUMBER), literal(LOG_TO_NUMBER, out))
   out = hexInteger(load<u64>(record, R_TIMESTAMP), literal(LOG_TO_TIMESTAMP, out))

@@ -1,4 +1,4 @@
-// Objects as their fields come: a tag says which key stands before the value and how the value is printed.
+// Writes objects: a field's tag determines its key and the form of its value.
 
 import { hex16, hex20, hex32, hexAll, hexInteger } from './hex'
 import {
@@ -46,7 +46,7 @@ import {
 } from './layout'
 import { literal } from './literal'
 import { beginLogs, logAt, writeLog } from './log'
-import { plausible, room } from './room'
+import { checkSize, ensureCapacity } from './capacity'
 
 const QUOTE: u8 = 0x22
 const COMMA: u8 = 0x2c
@@ -55,25 +55,25 @@ const BRACKET_END: u8 = 0x5d
 const BRACE: u8 = 0x7b
 const BRACE_END: u8 = 0x7d
 const X: u8 = 0x78
-/** 0" */
+/** `0"` */
 const ZERO_QUOTE: u16 = 0x2230
 const QUOTE_0X: u32 = 0x783022
 const NULL_TEXT: u32 = 0x6c6c756e
 const TRUE_TEXT: u32 = 0x65757274
 
-/** Characters of a key and of any value whose size is not in the record. */
+/** Upper bound of the characters of a key and a value of fixed size. */
 const FIELD: usize = 1024
 
-// Where is read and where is written goes from hand to hand: kept in globals, which are memory, it made printing twice as slow.
+// Input and output positions are passed as arguments: as globals, which live in memory, they made writing twice as slow.
 
 let record: usize = 0
-/** the transaction whose object or receipt is printed */
+/** the row of the transaction whose object or receipt is written */
 let row: usize = 0
 let isFull: bool = false
-/** where the object, or the list of objects, ends that was printed last */
+/** the end of the object or the list of objects that was written last */
 let behind: usize = 0
 
-/** The block's object. Answers where the text ends, as all of these do. */
+/** Writes the block. Like all functions here, returns the end of the text. */
 export function writeBlock(input: usize, to: usize, full: bool): usize {
   begin(input)
   isFull = full
@@ -90,7 +90,7 @@ export function writeReceipt(input: usize, to: usize, index: u32): usize {
   return part(index, T_RECEIPT, to)
 }
 
-/** The list of all receipts. */
+/** Writes the array of all receipts. */
 export function writeReceipts(input: usize, to: usize): usize {
   begin(input)
   return parts(T_RECEIPT, to)
@@ -101,7 +101,7 @@ function begin(input: usize): void {
   beginLogs(input)
 }
 
-/** Of every transaction one object: the one that its row points to at `field`. */
+/** Writes an array of one object per transaction: the one at offset `field` of its row. */
 function parts(field: usize, to: usize): usize {
   let out = to
   const count = load<u32>(record, R_TRANSACTIONS)
@@ -114,7 +114,7 @@ function part(index: u32, field: usize, to: usize): usize {
   return object(record + <usize>load<u32>(row + field), to)
 }
 
-/** From `from` on to behind its END. Every field is printed with a comma before it; the first one's becomes the brace. */
+/** Writes the object at `from`. A comma precedes each field; the first comma becomes the brace. */
 function object(from: usize, to: usize): usize {
   let at = from
   let out = to
@@ -126,8 +126,8 @@ function object(from: usize, to: usize): usize {
       at += 4 + <usize>load<u32>(at)
       continue
     }
-    room(out, FIELD)
-    // Of what is hex digits, the key's literal ends with "0x.
+    ensureCapacity(out, FIELD)
+    // The literal of a key ends with `"0x` if hex digits follow.
     out = literal(TAG_KEYS + tag * LITERAL_SIZE, out)
     switch (kind) {
       case QUANTITY: {
@@ -171,8 +171,8 @@ function object(from: usize, to: usize): usize {
       case BYTES: {
         const size = <usize>load<u32>(at)
         at += 4
-        plausible(size)
-        room(out, 2 * size + FIELD)
+        checkSize(size)
+        ensureCapacity(out, 2 * size + FIELD)
         out = closed(hexAll(at, size, out))
         at += size
         break
@@ -200,7 +200,7 @@ function object(from: usize, to: usize): usize {
       case HASHES: {
         const count = load<u32>(at)
         at += 4
-        plausible(count)
+        checkSize(count)
         out = hashes(at, count, 32, out)
         at += 32 * <usize>count
         break
@@ -210,7 +210,7 @@ function object(from: usize, to: usize): usize {
         at = behind
         break
       default:
-        unreachable() // a kind of another format
+        unreachable() // unknown kind
     }
   }
   behind = at
@@ -225,7 +225,7 @@ function quantity(at: usize, size: usize, out: usize): usize {
     store<u16>(out, ZERO_QUOTE)
     return out + 2
   }
-  // If its first digit is a leading zero, that is printed over the x, which is put back.
+  // A leading zero digit overwrites the x, which is then restored.
   const digits = out - <usize>(load<u8>(at) < 16)
   hex16(at, digits)
   if (size > 16) hexAll(at + 16, size - 16, digits + 32)
@@ -239,7 +239,7 @@ function closed(out: usize): usize {
   return out + 1
 }
 
-/** A bloom of those bits whose places take `size` bytes from `at` on. */
+/** Writes a bloom from its bit positions, `size` bytes at `at`. */
 function bits(at: usize, size: usize, to: usize): usize {
   const end = to + 2 * BLOOM_BYTES
   for (let out = to; out < end; out += 16) v128.store(out, i8x16.splat(0x30))
@@ -262,7 +262,7 @@ function word(text: u32, out: usize): usize {
 
 // --- lists -------------------------------------------------------------------------------------------------------------------------------
 
-/** So many hashes, one every `step` bytes. */
+/** Writes an array of hashes, one every `step` bytes. */
 function hashes(from: usize, count: u32, step: usize, to: usize): usize {
   let out = to
   let at = from
@@ -281,13 +281,13 @@ function hashesOfRows(to: usize): usize {
 function objects(from: usize, to: usize): usize {
   let out = to
   const count = load<u32>(from)
-  plausible(count)
+  checkSize(count)
   behind = from + 4
   for (let i: u32 = 0; i < count; i++) out = object(behind, comma(out))
   return enclosed(to, out, BRACKET, BRACKET_END)
 }
 
-/** Each is printed with a comma behind it, the last one's becomes the bracket. */
+/** A comma follows each log; the last comma becomes the bracket. */
 function logs(to: usize): usize {
   const isLast = row + TX_ROW == record + RECORD_HEAD + load<u32>(record, R_TRANSACTIONS) * TX_ROW
   const end = isLast ? load<u32>(record, R_LOGS) : load<u32>(row + TX_ROW, T_FIRST_LOG)
@@ -299,18 +299,18 @@ function logs(to: usize): usize {
   return out + 1
 }
 
-/** Between members of a list, and room for what has a fixed size. */
+/** Writes the comma before a member, and ensures capacity for values of fixed size. */
 @inline
 function comma(out: usize): usize {
-  room(out, FIELD)
+  ensureCapacity(out, FIELD)
   store<u8>(out, COMMA)
   return out + 1
 }
 
-/** Puts what stands from `start` to `end`, each member with a comma before it, between two brackets. */
+/** Replaces the first comma of the text from `start` to `end` by `first` and appends `last`. */
 @inline
 function enclosed(start: usize, end: usize, first: u8, last: u8): usize {
-  room(end, FIELD)
+  ensureCapacity(end, FIELD)
   store<u8>(start, first)
   const out = end + <usize>(end == start)
   store<u8>(out, last)

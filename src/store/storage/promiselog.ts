@@ -1,0 +1,90 @@
+import { closeSync, constants, fstatSync, openSync, readSync, writevSync } from 'node:fs'
+import { crc32 } from 'node:zlib'
+
+/**
+ * The open block's promise log between two commits: two small files written in turn, so that an interrupted write leaves the previous
+ * entry. Writes are
+ * not synced; after a power failure the log of the last commit counts. Every entry names the commit that it follows; entries of another
+ * commit are stale.
+ */
+export class PromiseLog {
+  readonly #files: readonly number[]
+  #turn = 0
+  /** of the newest entry */
+  #sequence = 0
+
+  /** Throws what the file system throws. */
+  constructor(paths: readonly string[]) {
+    this.#files = paths.map((path) => openSync(path, constants.O_RDWR | constants.O_CREAT, 0o664))
+  }
+
+  /** Returns the newest complete entry of this commit, `null` if there is none. */
+  read(commit: number): PromiseLogEntry | null {
+    let newest: PromiseLogEntry | null = null
+    for (const [turn, file] of this.#files.entries()) {
+      const entry = readEntry(file)
+      if (entry === null) continue
+      this.#sequence = Math.max(this.#sequence, entry.sequence)
+      if (entry.commit !== commit || entry.sequence < (newest?.sequence ?? 0)) continue
+      newest = entry
+      this.#turn = this.#after(turn)
+    }
+    return newest
+  }
+
+  write(promises: Uint8Array | null, commit: number): void {
+    const file = this.#files[this.#turn]! // the turn is an index of the files
+    const body = promises ?? NO_BYTES
+    const head = Buffer.alloc(HEAD_BYTES)
+    head.writeDoubleBE(commit, 4)
+    head.writeDoubleBE(this.#sequence + 1, 12)
+    head.writeInt32BE(promises === null ? NONE : body.length, 20)
+    head.writeUInt32BE(crc32(body, crc32(head.subarray(4))), 0)
+    const written = writevSync(file, [head, body], 0)
+    if (written !== HEAD_BYTES + body.length) throw new ShortWrite()
+    this.#sequence++
+    this.#turn = this.#after(this.#turn)
+  }
+
+  sizeBytes(): number {
+    return this.#files.reduce((sum, file) => sum + fstatSync(file).size, 0)
+  }
+
+  close(): void {
+    for (const file of this.#files) closeSync(file)
+  }
+
+  #after(turn: number): number {
+    return (turn + 1) % this.#files.length
+  }
+}
+
+export interface PromiseLogEntry {
+  readonly promises: Uint8Array | null
+  readonly commit: number
+  readonly sequence: number
+}
+
+/** Returns `null` for an empty or incomplete file. */
+function readEntry(file: number): PromiseLogEntry | null {
+  const bytes = Buffer.alloc(fstatSync(file).size)
+  readSync(file, bytes, 0, bytes.length, 0)
+  if (bytes.length < HEAD_BYTES) return null
+  const size = bytes.readInt32BE(20)
+  const end = HEAD_BYTES + Math.max(size, 0)
+  if (end > bytes.length || crc32(bytes.subarray(4, end)) !== bytes.readUInt32BE(0)) return null
+  const promises = size === NONE ? null : new Uint8Array(bytes.subarray(HEAD_BYTES, end))
+  return { promises, commit: bytes.readDoubleBE(4), sequence: bytes.readDoubleBE(12) }
+}
+
+/** checksum of the rest, commit, sequence number, size of the body */
+const HEAD_BYTES = 4 + 8 + 8 + 4
+/** the size if no block is open */
+const NONE = -1
+const NO_BYTES = new Uint8Array()
+
+/** The disk accepted only a part, as a full one does. */
+export class ShortWrite extends Error {
+  override readonly name = 'ShortWrite'
+  readonly code = 'ENOSPC'
+}
