@@ -54,9 +54,9 @@ describe.skipIf(!hasVectors)('a chain file', () => {
 
   test('of 54 blocks, frontier to Osaka, imports to its head, which is then safe and finalized', async () => {
     const { chain, events } = emptyChain()
-    const told: number[] = []
-    expect(await importChain(chain, file, (number) => told.push(number))).toBe(54)
-    expect(told).toEqual(blocks.map((block) => block.header.number))
+    const imported: number[] = []
+    expect(await importChain(chain, file, (number) => imported.push(number))).toBe(54)
+    expect(imported).toEqual(blocks.map((block) => block.header.number))
     const { view } = chain.head
     expect(view.head.hash).toBe(HEAD)
     expect([view.byTag('safe').hash, view.byTag('finalized').hash, view.byTag('pending').hash]).toEqual([HEAD, HEAD, HEAD])

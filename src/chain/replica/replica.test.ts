@@ -84,7 +84,7 @@ const actions: fc.Arbitrary<Action> = fc.oneof(
 )
 
 describe('a replica', () => {
-  it('equals the original after any operations between two updates, or is told to restart', () => {
+  it('equals the original after any operations between two updates, or has to be replaced', () => {
     fc.assert(
       fc.property(fc.array(actions, { minLength: 5, maxLength: 60 }), (row) => {
         const original = new StateHistory()

@@ -357,7 +357,7 @@ describe('a refused change', () => {
       'changed my mind',
     ],
     [
-      'an edit of an account’s code that nobody knows',
+      'an edit that sets an unknown code hash',
       ({ chain }) => chain.edit((world) => world.setAccount(BOB, { nonce: 0n, balance: 0n, codeHash: Hash.fromBigint(1n) })),
       'is unknown',
     ],
