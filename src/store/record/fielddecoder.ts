@@ -167,7 +167,8 @@ export class FieldDecoder implements FieldVisitor {
     return values
   }
 
-  logs<T>(_: string, __: number, ___: readonly T[]): readonly T[] {
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- of FieldVisitor, which cannot import Log without a cycle
+  logs<T>(): readonly T[] {
     return this.#references.logs() as readonly unknown[] as readonly T[] // of a receipt
   }
 }
