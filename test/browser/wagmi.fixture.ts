@@ -25,7 +25,10 @@ const ORDER = {
   message: { item: 'a cake' },
 } as const
 
-/** wagmi's connector for the Base Account, which opens the wallet in a window of its own. */
+/**
+ * wagmi's connector for the Base Account, which opens the wallet in a window of its own. The page has no announcing script: wagmi makes an announced
+ * wallet the current one when that wallet emits `connect` and the site is permitted to see accounts, as it is here after the first step.
+ */
 export const WAGMI_BASE_FLOW: Flow = {
   app: 'an app on wagmi with its baseAccount connector',
   open: (stage) => open(stage, 'baseAccount'),
@@ -123,14 +126,19 @@ async function refusedBefore(app: Page, action: string): Promise<never> {
 
 function open(stage: Stage, connector: string): Promise<Page> {
   const query = new URLSearchParams({ node: stage.url, second: stage.second.url, connector })
-  return stage.open(wagmiShop, `index.html?${query.toString()}`)
+  return stage.open(connector === 'baseAccount' ? () => shopFile : announcedShop, `index.html?${query.toString()}`)
 }
 
-const wagmiShop =
+const shopFile = async (path: string): Promise<string | Uint8Array> => {
+  const file = (await bundled()).get(path)
+  if (file === undefined) throw new Error(`the app has no file ${path}`)
+  return file
+}
+
+const announcedShop =
   (providerUrl: string): Content =>
   async (path) => {
-    const file = (await bundled()).get(path)
-    if (file === undefined) throw new Error(`the app has no file ${path}`)
+    const file = await shopFile(path)
     return path === 'index.html' ? String(file).replace('<script ', `<script src="${providerUrl}"></script>\n    $&`) : file
   }
 
