@@ -189,7 +189,9 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
   it('names the site that opened it once the browser has, and never what the address says', async () => {
     const app = await stage.open(() => async () => '<!doctype html><title>app</title>', 'index.html')
     const { origin } = new URL(app.url())
-    /** Opens the window with a claim, and sends it what the SDK sends first. */
+    await app.evaluate(
+      `void (window.loaded = new Promise((resolve) => addEventListener('message', ({ data }) => data.event === 'PopupLoaded' && resolve())))`,
+    )
     const popupWith = async (claim: string): Promise<Page> => {
       const opened = stage.context.waitForEvent('page')
       await app.evaluate(
@@ -203,13 +205,16 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
       await popup.getByTestId('empty').waitFor()
       return popup
     }
+    /** Sends what the SDK sends first. */
     const introduce = (): Promise<void> =>
       app.evaluate((wallet) => {
         const page = globalThis as unknown as InPage
         page.popup?.postMessage({ requestId: 'a', data: { version: '2.5.10', metadata: { appName: 'app.uniswap.org' } } }, wallet)
       }, stage.url)
 
-    const forged = await popupWith('https://app.uniswap.org')
+    const claim = 'https://app.uniswap.org'
+    const forged = await popupWith(claim)
+    await expect.poll(() => forged.evaluate(HAS_KEYS_FOR(claim))).toBe(true) // and so it listens
     await introduce()
     await forged.evaluate(async () => {
       const { requestAnimationFrame } = globalThis as unknown as InPage
@@ -222,6 +227,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
 
     const honest = await popupWith(origin)
     expect(await honest.locator('main').innerText()).not.toContain(new URL(origin).host)
+    await app.evaluate('loaded')
     await introduce()
     await honest.getByTestId('empty').getByText(new URL(origin).host).waitFor()
     await honest.close()
@@ -299,6 +305,20 @@ describe.skipIf(NO_BROWSER !== null)(`the script of the wallet, in a page${NO_BR
     await page.close()
   })
 })
+
+/** Runs in the popup: true once its key pair for an origin is stored, right before it begins to listen. */
+const HAS_KEYS_FOR = (origin: string): string => `new Promise((resolve, reject) => {
+  const opening = indexedDB.open('pocketchain-popup', 1)
+  opening.onupgradeneeded = () => opening.result.createObjectStore('keys')
+  opening.onerror = () => reject(opening.error)
+  opening.onsuccess = () => {
+    const counting = opening.result.transaction('keys').objectStore('keys').count(${JSON.stringify(origin)})
+    counting.onsuccess = () => {
+      opening.result.close()
+      resolve(counting.result === 1)
+    }
+  }
+})`
 
 /** What the functions here that run inside a page use of it: tests are checked without the types of browsers. */
 interface InPage {

@@ -310,8 +310,9 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
       void ask(DRAFTS.send)
       void ask({ ...DRAFTS.sign, origin: site.origin })
       await popup.getByText('A site opened this window').waitFor()
-      await opener.evaluate((wallet) => {
-        const { popup } = globalThis as unknown as InPage
+      await opener.evaluate(async (wallet) => {
+        const { loaded, popup } = globalThis as unknown as InPage
+        await loaded
         popup.postMessage({ requestId: '1', data: {} }, wallet) // as the SDK answers PopupLoaded
       }, stage.url)
       await card(popup, 'sign').waitFor()
@@ -376,6 +377,8 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     const opened = context.waitForEvent('page')
     await opener.evaluate((url) => {
       const { open } = globalThis as unknown as InPage
+      const { addEventListener } = globalThis as unknown as InPage
+      Object.assign(globalThis, { loaded: new Promise((resolve) => addEventListener('message', resolve)) })
       Object.assign(globalThis, { popup: open(url, 'wallet', 'popup,width=420,height=700') })
     }, url)
     return { site, opener, window: await opened }
@@ -425,6 +428,8 @@ interface InPage {
   readonly open: (url: string, name: string, features: string) => unknown
   readonly popup: { postMessage(message: unknown, targetOrigin: string): void }
   readonly opener: { postMessage(message: unknown, targetOrigin: string): void }
+  /** the popup's first message, `PopupLoaded` */
+  readonly loaded: Promise<unknown>
   readonly told: Promise<unknown>
   readonly last: Promise<unknown>
   readonly axe: {
