@@ -91,7 +91,7 @@ function testData(name: string): Uint8Array {
   return gunzipSync(readFileSync(pathOf(name)))
 }
 
-/** Records stand one behind the other; bytes 8 to 11 of a record are its size. */
+/** Splits concatenated records. Bytes 8 to 11 of a record are its size. */
 function recordsIn(bytes: Uint8Array): readonly Uint8Array[] {
   const records: Uint8Array[] = []
   for (let at = 0; at < bytes.length;) {

@@ -217,7 +217,7 @@ describe.each(Object.entries(KINDS))('the store on storage of kind %s', (_, open
 
 /** Nothing changes. */
 const NO_WRITES: WriteSet = { accounts: new Map(), storage: new Map(), codes: new Map() }
-/** Whoever writes it down fails in the middle. */
+/** A write set that fails while it is written. */
 const BROKEN: Account = {
   get nonce(): bigint {
     throw new Error('broken')

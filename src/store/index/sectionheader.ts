@@ -19,7 +19,7 @@ export interface SectionHeader {
 // u32 magic, checksum, level, items, fences, blocks; f64 first block, first item, units; then the four lists as in memory
 const MAGIC = 0x31696370 // pci1
 const HEAD_BYTES = 48
-/** stands for the page number in the checksum */
+/** the page number in the checksum */
 const NO_PAGE = 0xffff_ffff
 
 export function encodeHeader(head: SectionHeader, section: number): Uint8Array {

@@ -140,7 +140,7 @@ describe('values that JSON does not distinguish round-trip', () => {
 
   test.each([
     ['of somebody', SENDER],
-    ['of nobody', null],
+    ['without a recovered signer', null],
   ])('the authority of an authorization: %s', (_, authority) => {
     const entry = { chainId: 0n, address: SENDER, nonce: 1n, yParity: 1, r: 2n, s: 3n, authority }
     expectBack(blockOf(Transaction.unsigned({ type: 4, to: SENDER, authorizationList: [entry, entry] }, SENDER)))

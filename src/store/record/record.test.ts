@@ -30,12 +30,12 @@ describe('without decoding it, a record', () => {
   test('has the senders, receivers and nonces of its transactions', () => {
     const property = fc.property(someBlock, (block) => {
       const record = new BlockRecord(encodeBlock(block))
-      const nobody = new Uint8Array(20).fill(0xee)
+      const stranger = new Uint8Array(20).fill(0xee)
       for (const [i, { from, to, nonce, deposit }] of block.transactions.entries()) {
         const receipt = block.receipts[i]!
         const receiver = to ?? receipt.contractAddress
-        expect([record.isSender(Address.toBytes(from), i), record.isSender(nobody, i)]).toEqual([true, false])
-        expect([receiver !== null && record.isReceiver(Address.toBytes(receiver), i), record.isReceiver(nobody, i)]).toEqual([
+        expect([record.isSender(Address.toBytes(from), i), record.isSender(stranger, i)]).toEqual([true, false])
+        expect([receiver !== null && record.isReceiver(Address.toBytes(receiver), i), record.isReceiver(stranger, i)]).toEqual([
           receiver !== null,
           false,
         ])

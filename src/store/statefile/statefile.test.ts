@@ -22,7 +22,7 @@ const EMPTY = Address.from('0x0000000000000000000000000000000000000e17')
 const SLOT = Hash.fromBigint(7n)
 
 /** A file, as a value that may be changed. */
-// oxlint-disable-next-line typescript/no-explicit-any -- what a test damages lies deep inside
+// oxlint-disable-next-line typescript/no-explicit-any -- a test damages values deep inside
 type Parsed = Record<string, any>
 
 function bytesOf(file: unknown): Uint8Array {
@@ -181,7 +181,7 @@ describe('a state file of anvil', () => {
     ['no best block', (file) => delete file['best_block_number'], 'it names no best block'],
     ['no blocks', (file) => (file['blocks'] = []), 'its best block, 9, is not there'],
     ['headers of later rules', (file) => (file['blocks'][0].header.slotNumber = '0x1'), 'rules that are not known here'],
-    ['a gap in a header', (file) => delete file['blocks'][0].header.withdrawalsRoot, 'lacks a field that stands before another one'],
+    ['a gap in a header', (file) => delete file['blocks'][0].header.withdrawalsRoot, 'lacks a field that precedes another one'],
     ['a lost receipt', (file) => file['transactions'].pop(), 'has no receipt'],
     [
       'a lost transaction',
@@ -243,7 +243,7 @@ describe('a state file of anvil', () => {
 })
 
 describe('a file with a changed value', () => {
-  /** What stands elsewhere in such files, and what never does. */
+  /** Keys that other files have, and keys that none has. */
   const FOREIGN_FILES = [
     null,
     true,

@@ -7,7 +7,7 @@ import type { SectionChange, ChainMetadata } from './index.ts'
 
 export const META: ChainMetadata = { format: 1, genesisHash: hash(1) }
 
-/** A fresh directory, and how to be rid of it. */
+/** A temporary directory. */
 export function scratch(): { readonly path: string; readonly remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), 'pocketchain-storage-'))
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
@@ -53,7 +53,7 @@ export function writes(
   }
 }
 
-/** A section as it is told in one place, or part of it. */
+/** A change of sections. */
 interface WholeSection {
   readonly id: number
   readonly head: Uint8Array

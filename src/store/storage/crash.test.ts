@@ -52,7 +52,7 @@ describe('a process that is killed while it writes', () => {
       const lines = await killed('commit', next)
       const [step, height] = last(lines, 'step')!
       storage = await openLmdb(directory.path)
-      next = withChecksum(storage, step!, height!) + 1
+      next = expectCommit(storage, step!, height!) + 1
       await storage.close()
       storage = null
     }
@@ -74,13 +74,13 @@ describe('a process that is killed while it writes', () => {
   })
 })
 
-/** What one commit brought fits together, and it is the last one that was told of or the one after it. Answers its step. */
-function withChecksum(opened: StorageBackend, step: number, told: number): number {
+/** Expects the contents of one commit, the last acknowledged one or the next. Returns its step. */
+function expectCommit(opened: StorageBackend, step: number, acknowledged: number): number {
   const { height } = opened
   const state = opened.state!
   const newest = opened.sections().at(-1)!.id
   expect([step, step + 1]).toContain(newest)
-  if (newest === step) expect(height).toBe(told)
+  if (newest === step) expect(height).toBe(acknowledged)
   expect(opened.stateRoot).toBe(hash(height))
   expect(opened.promises).toEqual(bytes(newest, 300))
   expect(opened.sections().map(({ id }) => id)).toEqual([3, 2, 1, 0].map((back) => newest - back).filter((id) => id >= 0))

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 
-/** A program of the tests, compiled: Node 20 runs no TypeScript. */
+/** A compiled test program: Node 20 does not run TypeScript. */
 export interface Program {
   readonly start: (...args: readonly string[]) => Running
   readonly remove: () => void
@@ -16,16 +16,16 @@ export interface Program {
 
 export interface Running {
   readonly process: ChildProcessWithoutNullStreams
-  /** the lines of its output that came so far, and wakes who waits for more */
+  /** the lines of its output so far */
   readonly lines: readonly string[]
-  /** resolves with the first line that begins so; rejects when the program ends before */
+  /** Resolves with the first line that has this beginning; rejects if the program ends first. */
   readonly says: (beginning: string) => Promise<string>
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null; readonly err: string }>
 }
 
 /** `entry`: relative to the root of the repository. */
 export function compile(entry: string): Program {
-  // Within the packages' folder, so that what the program imports is found.
+  // in node_modules, so that the program's imports resolve
   const cache = join(ROOT, 'node_modules', '.cache')
   mkdirSync(cache, { recursive: true })
   const out = mkdtempSync(join(cache, 'storage-'))
@@ -54,7 +54,7 @@ function run(args: readonly string[]): Running {
     lines.push(line)
     for (const look of waiting) look()
   })
-  // The last lines count too: a pipe may still hold some when the process is gone.
+  // A pipe may still hold lines when the process has ended.
   const read = new Promise<void>((resolve) => reader.once('close', resolve))
   const exit = new Promise<[number | null, NodeJS.Signals | null]>((resolve) => child.once('exit', (...how) => resolve(how)))
   const ended = Promise.all([exit, read]).then(([[code, signal]]) => ({ code, signal, err }))

@@ -9,7 +9,7 @@ import { META, account, address, bytes, hash, sectionChange, writes } from './ba
  * test can compare the directory.
  */
 
-/** What block `number` holds: its size and all of its keys follow from the number. */
+/** A block whose size and keys are determined by its number. */
 export function blockOf(number: number): NonNullable<StorageChange['blocks']>[number] {
   const keys = 4 + (number % 7) * 5
   const accounts = Array.from(
@@ -30,7 +30,7 @@ export function digest(body: Uint8Array): Buffer {
   return createHash('sha256').update(body).digest()
 }
 
-/** Every tenth step goes back a few blocks; every commit brings pages and takes others away. */
+/** Every tenth step truncates a few blocks; every commit adds and removes pages. */
 export function changeOf(height: number, step: number): StorageChange {
   const truncateTo = step % 10 === 9 && height > 20 ? { truncateTo: height - 3 } : {}
   const next = (truncateTo.truncateTo ?? height) + 1
@@ -81,7 +81,7 @@ function journalForEver(storage: StorageBackend): void {
   }
 }
 
-/** Commits until there is no room; then once more after a line on stdin, when there is. */
+/** Commits until the disk is full, then once more after a line on stdin. */
 async function fill(storage: StorageBackend): Promise<void> {
   process.on('SIGXFSZ', () => {})
   storage.commit({ meta: META })
@@ -102,7 +102,7 @@ async function fill(storage: StorageBackend): Promise<void> {
   process.exit(0)
 }
 
-/** At once: a line in a queue would die with the process, and stdout queues what a slow reader has no room for. */
+/** Writes synchronously: a queued line would be lost with the process. */
 function say(...words: readonly (string | number)[]): void {
   for (let rest = Buffer.from(`${words.join(' ')}\n`); rest.length > 0;) {
     try {
