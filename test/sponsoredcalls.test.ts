@@ -1,6 +1,6 @@
 import { encodeDeployData, encodeFunctionData, getContractAddress, keccak256, numberToHex, pad } from 'viem'
 import type { Hex as ViemHex } from 'viem'
-import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Address, ENTRY_POINTS } from '../src/eth/index.ts'
 import { createPocketchain } from '../src/index.ts'
 import type { Pocketchain } from '../src/index.ts'
@@ -85,6 +85,8 @@ function sponsoredBy(more: Readonly<Record<string, unknown>> = {}) {
 async function upgraded(options: GuestOptions = {}): Promise<Guest> {
   const opened = guest(options)
   await opened.settled(await opened.send())
+  // The wallet reports inclusion as soon as it is pre-confirmed; the bundler removes the operation when it processes the same flashblock.
+  await vi.waitFor(async () => expect(await ask('debug_bundler_dumpMempool', ENTRY_POINTS['0.8'])).toEqual([]))
   opened.questions.length = 0
   door.reset()
   return opened
