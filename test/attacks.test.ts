@@ -1,5 +1,6 @@
 import { createConnection } from 'node:net'
-import { hashMessage, keccak256, serializeTransaction, toHex } from 'viem'
+import { concat, hashMessage, keccak256, parseAbi, encodeFunctionData, serializeTransaction, toHex } from 'viem'
+import type { Hex } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createPocketchain } from '../src/index.ts'
 import type { Pocketchain, Server } from '../src/index.ts'
@@ -181,6 +182,40 @@ describe('typed data by which others act as the account', () => {
       expect([413, -32602, -32600]).toContain((await asking).error?.code)
     }
     expect(await ask('eth_chainId')).toMatchObject({ result: '0x7a69' })
+  })
+})
+
+describe('typed data that hides other data from the person (ERC-7739)', () => {
+  const abi = parseAbi(['function isValidSignature(bytes32, bytes) view returns (bytes4)'])
+  const text = 'bank.example wants you to sign in with your Ethereum account:'
+
+  it.each([
+    ['a sign-in elsewhere', toHex(`\x19Ethereum Signed Message:\n${text.length}${text}`), 'danger sign-in-domain'],
+    ['any typed data, such as a permit', concat(['0x1901', keccak256('0x01'), keccak256('0x02')]), 'danger nested-data'],
+  ])('%s counts as signed by an upgraded account, and is danger', async (_, prefixed, warning) => {
+    await using own = await createPocketchain({ cadence: 'instant', onNote: () => {} })
+    own.wallet.approvals.setPolicy('approve')
+    const provider = own.wallet.provider(SITE)
+    const [from] = (await provider.request({ method: 'eth_requestAccounts' })) as readonly Hex[]
+    const calls = [{ to: EP08, value: '0x0' }]
+    await provider.request({
+      method: 'wallet_sendCalls',
+      params: [{ version: '2.0.0', from, chainId: '0x7a69', atomicRequired: true, calls: [...calls, ...calls] }],
+    })
+    const data = {
+      types: { PersonalSign: [{ name: 'prefixed', type: 'bytes' }] },
+      primaryType: 'PersonalSign',
+      domain: { name: 'PocketAccount', version: '1', chainId: 31_337, verifyingContract: from },
+      message: { prefixed },
+    }
+    own.wallet.approvals.setPolicy('ask')
+    const asking = provider.request({ method: 'eth_signTypedData_v4', params: [from, data] })
+    const prompt = await own.wallet.approvals.next()
+    expect(prompt.question.warnings.map(({ level, code }) => `${level} ${code}`)).toContain(warning)
+    prompt.approve()
+    const args = [keccak256(prefixed), (await asking) as Hex] as const
+    const call = { to: from, data: encodeFunctionData({ abi, functionName: 'isValidSignature', args }) }
+    expect(await own.request({ method: 'eth_call', params: [call, 'latest'] })).toMatch(/^0x1626ba7e/)
   })
 })
 

@@ -10,7 +10,7 @@ import type { DevAccount } from './keys.ts'
 import type { PocketchainOptions, StartOptions } from './options.ts'
 import type { Loaded } from './statefile.ts'
 
-interface ChainDeps {
+export interface ChainDeps {
   readonly clock: Clock
   readonly store: Store
   /** null: no state file */

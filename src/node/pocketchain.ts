@@ -14,6 +14,7 @@ import type { Wallet } from '../wallet/index.ts'
 import { bundlerOf } from './bundler.ts'
 import type { NodeBundler } from './bundler.ts'
 import { assertChainId, chainOptionsOf, clockOf } from './chainoptions.ts'
+import type { ChainDeps } from './chainoptions.ts'
 import { genesisCallsOf } from './genesis.ts'
 import { accountsOf } from './keys.ts'
 import type { DevAccount } from './keys.ts'
@@ -88,9 +89,12 @@ async function started(given: PocketchainOptions, storage: StorageBackend): Prom
   const { onNote = writeNote, onError = writeError } = given
   const options: StartOptions = { ...given, onNote, onError, genesisCalls: await genesisCallsOf(given) }
   const accounts = accountsOf(options)
+  const clock = clockOf(options)
+  // Before the store, whose index covers the blocks that are in the storage when it is opened.
+  const loaded = loadedOf(options, accounts, clock, storage)
   const store = new Store(storage, { stateBlocks: options.prune ?? null })
   if (options.sponsor !== false) await assertLedger(store.records)
-  const chain = await chainOf(options, accounts, storage, store)
+  const chain = await chainOf(options, accounts, { clock, store, loaded })
   const signers = new DevAccounts(accounts.map(({ privateKey }) => privateKey))
   signers.setAutoImpersonation(options.autoImpersonate ?? false)
   const clientVersion = `pocketchain/${VERSION}/${process.platform}-${process.arch}/node${process.versions.node}`
@@ -117,10 +121,9 @@ async function started(given: PocketchainOptions, storage: StorageBackend): Prom
   return assemble({ chain, store, rpc, workers, accounts, clientVersion, onError, wallet, bundler, sponsor })
 }
 
-async function chainOf(options: StartOptions, accounts: readonly DevAccount[], storage: StorageBackend, store: Store): Promise<Chain> {
-  const clock = clockOf(options)
-  const loaded = loadedOf(options, accounts, clock, storage)
-  const settings = chainOptionsOf(options, accounts, { clock, store, loaded })
+async function chainOf(options: StartOptions, accounts: readonly DevAccount[], deps: ChainDeps): Promise<Chain> {
+  const { store, loaded } = deps
+  const settings = chainOptionsOf(options, accounts, deps)
   assertChainId(store, settings.genesis.config.chainId)
   const chain = new Chain(settings)
   if (loaded !== null && loaded.accounts.length > 0) await chain.edit((world) => mergeAccounts(world, loaded.accounts))

@@ -36,7 +36,8 @@ export function loadedOf(options: StartOptions, accounts: readonly DevAccount[],
   if (records === undefined) return over
   const genesis = file.own?.genesis ?? genesisOf(told === null ? options : { ...options, chainId: told }, accounts, clock)
   const headState = file.own === null ? overlayState(genesis.state, writeSetOf(file.accounts)) : writeSetOf(file.accounts, true)
-  if (storeBlocks(storage, records, genesis, headState)) return { genesis, headState: storage.state === null ? headState : null, accounts: [] }
+  if (storeBlocks(storage, records, genesis, headState))
+    return { genesis, headState: storage.state === null ? headState : null, accounts: [] }
   note('the data directory takes only chains that began here')
   return over
 }

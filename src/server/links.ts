@@ -1,5 +1,5 @@
-import type { IncomingMessage } from 'node:http'
-import { HTML_TYPE, TEXT_TYPE } from './http/answer.ts'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { HTML_TYPE, TEXT_TYPE, text } from './http/answer.ts'
 import type { Answer } from './http/answer.ts'
 import { ALWAYS } from './pagefiles.ts'
 import { isSecure } from './tls/tls.ts'
@@ -17,6 +17,8 @@ export function linkTo(pageUrl: string, { key, secret }: LinkParts): string {
  */
 export function enter(keys: WalletKeys, path: string, search: URLSearchParams, request: IncomingMessage): Answer {
   const { headers } = request
+  // A browser that loads the link ahead would use it up, and lose the page secret in the redirect of the old link that follows.
+  if (isAhead(headers)) return text(503, 'this link is followed when it is opened, not ahead of that', ALWAYS)
   const session = keys.redeem(search.get('key') ?? '')
   // Who has come in before may follow an old link.
   if (session === null && !keys.hasSession(headers)) return { status: 403, type: HTML_TYPE, body: USED_LINK, headers: USED_LINK_HEADERS }
@@ -27,6 +29,15 @@ export function enter(keys: WalletKeys, path: string, search: URLSearchParams, r
   if (session === null) return redirect(`${target}#`, [])
   return redirect(target, ['set-cookie', sessionCookie(headers.host, session, isSecure(request))])
 }
+
+/** Prefetch and prerender: Sec-Purpose (Fetch, 3.8), and the names that browsers used before. */
+function isAhead(headers: IncomingHttpHeaders): boolean {
+  return [headers['sec-purpose'], headers['purpose'], headers['x-purpose'], headers['x-moz']].some((value) =>
+    PURPOSE.test(String(value ?? '')),
+  )
+}
+
+const PURPOSE = /prefetch|prerender|preview/i
 
 function redirect(location: string, headers: readonly string[]): Answer {
   return { status: 303, type: TEXT_TYPE, body: '', headers: ['location', location, ...headers, ...ALWAYS] }

@@ -477,6 +477,21 @@ describe('links to the page', () => {
     expect((await follow(bench.server, path)).headers.location).toBe('/wallet?sdkName=a')
   })
 
+  test('are not used up by a browser that loads them ahead', async () => {
+    await using bench = await setUp()
+    const path = pathOf(entrance(bench.server).link())
+    for (const headers of [
+      { 'sec-purpose': 'prefetch;prerender' },
+      { 'sec-purpose': 'prefetch' },
+      { purpose: 'prefetch' },
+      { 'x-moz': 'prefetch' },
+    ]) {
+      const ahead = await ask(bench.server, { method: 'GET', path, headers })
+      expect([ahead.status, ahead.headers['set-cookie']]).toEqual([503, undefined])
+    }
+    expect((await follow(bench.server, path)).headers['set-cookie']).toHaveLength(1)
+  })
+
   test('cannot be guessed', async () => {
     await using bench = await setUp()
     const { controlToken, link } = entrance(bench.server)

@@ -45,7 +45,9 @@ test('a data directory of 0.1.0 opens with its blocks, index, state, records and
   try {
     expect([store.height, store.persistedState?.oldestBlock, store.persistedState?.stateRoot]).toEqual([3, 0, Hash.fromBigint(77n)])
     expect([0, 1, 2, 3].map((number) => store.hashOf(number))).toEqual(BLOCK_HASHES)
-    const texts = [0, 1, 2, 3].map((number) => Hash.keccak(Buffer.concat([store.blockJsonBytes(number, true), store.receiptsJsonBytes(number)])))
+    const texts = [0, 1, 2, 3].map((number) =>
+      Hash.keccak(Buffer.concat([store.blockJsonBytes(number, true), store.receiptsJsonBytes(number)])),
+    )
     expect(texts).toEqual(TEXT_HASHES)
     expect(BLOCK_HASHES.map((hash) => store.numberOf(hash))).toEqual([0, 1, 2, 3])
     const tx = store.byNumber(2)!.transactions[1]!

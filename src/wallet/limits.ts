@@ -33,7 +33,7 @@ export const BALANCE_WAIT_MS = 1_000
 /**
  * Questions that wait for an answer, of all sites. Each may hold a batch with all its data several times over: 200 are some 80 MB at worst.
  * When as many wait, a site with fewer takes the place of the newest question of the site with the most: no number of sites that ask without
- * end shuts out another one, up to 200 sites with one question each.
+ * end shuts out another one, up to 200 sites with one question each. Names below one domain, or of this computer with one port, share.
  */
 export const WAITING_QUESTIONS = 200
 
@@ -175,6 +175,9 @@ export const WARNINGS = 50
 /** Warnings about one message that signs somebody in, and characters of it in one of them. */
 export const SIGN_IN_WARNINGS = 20
 export const SIGN_IN_CHARS = 100
+
+/** Characters of a message inside typed data (ERC-7739) that its warning repeats. */
+export const NESTED_MESSAGE_CHARS = 300
 
 /** Accounts of an access list, and storage keys of one of them. */
 export const ACCESS_LIST_ITEMS = 1_000

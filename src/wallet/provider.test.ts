@@ -87,6 +87,8 @@ describe('a request', () => {
     'eth_signTypedData',
     'eth_signTypedData_v3',
     'eth_sendUnsignedTransaction',
+    'eth_sendTransactionSync',
+    'eth_resend',
     'anvil_setBalance',
     'evm_revert',
     'debug_traceCall',

@@ -104,6 +104,8 @@ const NOT_FORWARDED: ReadonlySet<string> = new Set([
   'eth_signTypedData_v1',
   'eth_signTypedData_v3',
   'eth_sendUnsignedTransaction',
+  'eth_sendTransactionSync',
+  'eth_resend',
 ])
 
 function unsupported(method: string, detail?: string): RpcError {
@@ -122,4 +124,6 @@ const INSTEAD: ReadonlyMap<string, string> = new Map([
   ['eth_signTypedData_v1', 'use eth_signTypedData_v4'],
   ['eth_signTypedData_v3', 'use eth_signTypedData_v4'],
   ['eth_sendUnsignedTransaction', 'use eth_sendTransaction'],
+  ['eth_sendTransactionSync', 'use eth_sendTransaction'],
+  ['eth_resend', 'use eth_sendTransaction'],
 ])

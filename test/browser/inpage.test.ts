@@ -49,7 +49,7 @@ describe('the bundle', () => {
   it('holds of the package the nouns, the wallet and what speaks to a node, and not the node', () => {
     const chunks = files.filter((file) => file.type === 'chunk')
     const rooms = new Set(chunks.flatMap(({ modules }) => Object.entries(modules).flatMap(roomOf)))
-    expect([...rooms].toSorted()).toEqual(['eth', 'rpc', 'wallet'])
+    expect([...rooms].toSorted()).toEqual(['eth', 'jsonrpc', 'wallet'])
     expect(chunks.find(({ isEntry }) => isEntry)?.code.length).toBeLessThan(BUNDLE_BYTES)
   })
 })

@@ -670,6 +670,24 @@ describe('the queue', () => {
     expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1)
   })
 
+  it.each([
+    ['names below localhost, of one port', (i: number) => `http://a${i}.localhost:3000`, 'http://localhost:5173'],
+    ['addresses of this computer, of one port', (i: number) => `http://127.0.0.${i + 1}:3000`, 'http://127.0.0.1:5173'],
+    ['names below one domain', (i: number) => `https://a${i}.evil.example`, 'https://shop.example.org'],
+  ])('has room for another site when the pages of one server have filled it: %s', async (_, nameOf, other) => {
+    const approvals = new Approvals()
+    const settled: unknown[] = []
+    for (let i = 0; i < WAITING_QUESTIONS; i++) void approvals.ask(signDraft(nameOf(i))).catch((error: unknown) => settled.push(error))
+    const [first] = approvals.pending
+    for (let i = 0; i < WAITING_QUESTIONS_PER_ORIGIN; i++) void approvals.ask(signDraft(other))
+    expect(approvals.pending[0]).toBe(first)
+    expect(approvals.pending).toHaveLength(WAITING_QUESTIONS)
+    expect(approvals.pending.filter(({ origin }) => origin === other)).toHaveLength(WAITING_QUESTIONS_PER_ORIGIN)
+    expect(await refusalOf(approvals.ask(signDraft(nameOf(WAITING_QUESTIONS))))).toMatchObject({ code: -32005 })
+    expect(settled).toHaveLength(WAITING_QUESTIONS_PER_ORIGIN)
+    expect(settled).toEqual(settled.map(() => expect.objectContaining({ code: -32005 })))
+  })
+
   it('takes all programs for one site', async () => {
     const approvals = new Approvals()
     for (let i = 0; i < WAITING_QUESTIONS_PER_ORIGIN; i++) void approvals.ask(signDraft(`script ${i}`))

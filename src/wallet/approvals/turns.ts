@@ -62,21 +62,58 @@ export class Turns {
   }
 
   /**
-   * The question that leaves so that `origin` can ask one more; null if there is room. When the queue is full, it is the newest question of
-   * the site with the most, if that site keeps at least as many as `origin` then has. A site with two or more questions keeps its first, so
-   * the question that a person reads is never taken. Throws RpcError -32005 if there is no room.
+   * The question that leaves so that `origin` can ask one more; null if there is room. When the queue is full, it is one of the owner
+   * (`ownerOf`) with the most questions, if that keeps at least as many as the owner of `origin` then has; or else one of another site of the
+   * same owner, if that keeps at least as many as `origin` then has. Within the owner it is the newest of the site with the most. Who loses one
+   * has two or more and keeps the first, so the question that a person reads is never taken. Throws RpcError -32005 if there is no room.
    */
   displacedBy(origin: string): Waiting | null {
-    const own = this.#sites.get(siteOf(origin)) ?? []
+    const site = siteOf(origin)
+    const own = this.#sites.get(site) ?? []
     const open = own.filter(({ decision }) => decision === null).length
     if (open >= WAITING_QUESTIONS_PER_ORIGIN) throw crowded(`${open} questions of ${origin} wait`)
     if (this.size < WAITING_QUESTIONS) return null
-    const longest = [...this.#sites.values()].reduce((most, list) => (list.length > most.length ? list : most), [])
-    const newest = longest.at(-1)
-    if (newest === undefined || longest.length < own.length + 2) throw crowded(`${WAITING_QUESTIONS} questions wait`)
+    const owners = this.#byOwner()
+    const mates = owners.get(ownerOf(site)) ?? []
+    const largest = [...owners.values()].reduce((most, lists) => (countOf(lists) > countOf(most) ? lists : most), [])
+    const newest = countOf(largest) >= countOf(mates) + 2 ? newestOf(largest, 1) : newestOf(mates, own.length + 2)
+    if (newest === null) throw crowded(`${WAITING_QUESTIONS} questions wait`)
     return newest
   }
+
+  #byOwner(): ReadonlyMap<string, Lists> {
+    const owners = new Map<string, Lists>()
+    for (const [site, list] of this.#sites) owners.set(ownerOf(site), [...(owners.get(ownerOf(site)) ?? []), list])
+    return owners
+  }
 }
+
+/** The questions of several sites. */
+type Lists = readonly (readonly Waiting[])[]
+
+function countOf(lists: Lists): number {
+  return lists.reduce((count, list) => count + list.length, 0)
+}
+
+/** Of the longest list, of equally long ones the one whose turn comes last; null if that is shorter than `least`. */
+function newestOf(lists: Lists, least: number): Waiting | null {
+  const longest = lists.reduce((most, list) => (list.length >= most.length ? list : most), [])
+  return longest.length < least ? null : (longest.at(-1) ?? null)
+}
+
+/**
+ * Whose name a site has, as far as names tell: one server may have pages on `a.localhost:3000`, `b.localhost:3000`, `127.0.0.2:3000` …, or on
+ * each name below a domain. For shares of the full queue alone, so it does no harm that `co.uk` counts as one owner.
+ */
+function ownerOf(site: string): string {
+  const { hostname, port } = URL.canParse(site) ? new URL(site) : { hostname: site, port: '' }
+  if (LOOPBACK.test(hostname)) return `localhost:${port}`
+  return ADDRESS.test(hostname) ? hostname : hostname.split('.').slice(-2).join('.')
+}
+
+/** A server may listen on every address and name of this computer. */
+const LOOPBACK = /^(.+\.)?localhost$|^127\.[\d.]+$|^\[::1\]$/
+const ADDRESS = /^[\d.]+$|^\[/
 
 /** All programs are one site: what names no web origin is not bound to one by a browser. */
 function siteOf(origin: string): string {

@@ -84,7 +84,10 @@ export const SIGN_METHODS: readonly WalletMethod[] = [
           text: null,
           typedData: shown,
           digest,
-          warnings: [...typedDataWarnings(shown, account, facts), ...verifier],
+          warnings: [
+            ...typedDataWarnings(shown, { origin: asker.origin, account, chainId: selected, now: Date.now() }, facts),
+            ...verifier,
+          ],
         }
       })
     },

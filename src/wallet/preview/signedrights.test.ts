@@ -231,9 +231,12 @@ describe('rightsWarnings', () => {
     expect(codes(typed('BulkOrder', { tree: [] }))).toEqual(['danger signed-order'])
   })
 
-  it.each(['PackedUserOperation', 'ForwardRequest', 'Delegation'])('tells that others may act as the account: %s', (type) => {
-    expect(codes(typed(type, {}))).toEqual(['danger signed-action'])
-  })
+  it.each(['PackedUserOperation', 'UserOperation', 'ForwardRequest', 'MetaTransaction', 'Delegation'])(
+    'tells that others may act as the account: %s',
+    (type) => {
+      expect(codes(typed(type, {}))).toEqual(['danger signed-action'])
+    },
+  )
 
   it.each([
     ['nothing in it', {}],

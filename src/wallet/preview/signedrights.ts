@@ -62,7 +62,9 @@ const KINDS: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ['OrderComponents', order],
   ['BulkOrder', orders],
   ['PackedUserOperation', operation],
+  ['UserOperation', operation],
   ['ForwardRequest', operation],
+  ['MetaTransaction', operation],
   ['Delegation', operation],
   ['SafeOp', operation],
   ['SafeTx', safeTransaction],
@@ -121,7 +123,7 @@ function orders(): readonly Warning[] {
   return [danger('signed-order', 'The signature is for many orders at once; whoever holds it can take all that they offer.')]
 }
 
-/** User operations of ERC-4337, requests of ERC-2771, delegations: the holder acts as the account. */
+/** User operations of ERC-4337, requests of ERC-2771 and of Polygon's tokens (executeMetaTransaction), delegations: the holder acts as the account. */
 function operation(_: Fields, { primaryType }: TypedData): readonly Warning[] {
   const text = `This is a ${visibleText(primaryType, SYMBOL_CHARS)}: whoever holds the signature can act as the account, and no transaction of yours is asked for.`
   return [danger('signed-action', text)]

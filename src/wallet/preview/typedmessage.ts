@@ -1,11 +1,13 @@
 import { DecodeError, Hex, TypedData } from '../../eth/index.ts'
-import type { Address, Hash } from '../../eth/index.ts'
+import type { Hash } from '../../eth/index.ts'
 import { invalidParams } from '../../jsonrpc/index.ts'
 import { assertSize } from './message.ts'
 import type { Warning } from '../question.ts'
 import { gapWarnings } from './gaps.ts'
+import { nestedWarnings } from './nestedmessage.ts'
 import type { PermitFacts } from './permits.ts'
 import { rightsWarnings } from './signedrights.ts'
+import type { SignInAsker } from './signin.ts'
 
 export interface TypedMessage {
   /** JSON, without what stands in no type and so is not signed */
@@ -94,11 +96,16 @@ function chainOf(chainId: unknown): bigint | null {
   return BigInt(chainId as number | string) // its type was just looked at
 }
 
-/** What a person should know before `account` signs it. `facts`: what the chain says about a permit. */
-export function typedDataWarnings(shown: TypedData, account: Address, facts?: PermitFacts): readonly Warning[] {
+/** What a person should know before the account of `asker` signs it. `facts`: what the chain says about a permit. */
+export function typedDataWarnings(shown: TypedData, asker: SignInAsker, facts?: PermitFacts): readonly Warning[] {
   const { chainId, verifyingContract } = shown.domain
   const isEverywhere = (chainId ?? null) === null && verifyingContract !== undefined
-  return [...rightsWarnings(shown, account, facts), ...gapWarnings(textsIn(shown)), ...(isEverywhere ? [EVERY_CHAIN] : [])]
+  return [
+    ...rightsWarnings(shown, asker.account, facts),
+    ...nestedWarnings(shown, asker),
+    ...gapWarnings(textsIn(shown)),
+    ...(isEverywhere ? [EVERY_CHAIN] : []),
+  ]
 }
 
 /** Every text of what is signed, names included. It nests no deeper than typed data may. */
