@@ -295,11 +295,11 @@ function lookUp(name: string, caller: Caller): Method {
 
 const NEEDS_CONTROL =
   'changes the sponsor, and this request has an Origin without the control credential; open a link to /sponsor or /wallet in this browser (the ' +
-  'terminal prints them at start, and pocketchain_walletLink with the control token answers another), or send Authorization: Bearer <control token>'
+  'terminal prints them at start, and pocketchain_walletLink with the control token returns another), or send Authorization: Bearer <control token>'
 
 /**
- * A page needs the control credential for what it changes beside the chain. Its Origin is the sign of a page: browsers send one with every POST
- * and WebSocket, programs none.
+ * A page needs the control credential for methods whose row has `control`. A request with an Origin counts as a page's: browsers send one with
+ * every POST and WebSocket, programs send none.
  */
 function assertControl({ name, control }: Method, args: readonly unknown[], { origin = null, isControl }: Caller): void {
   if (control === undefined || origin === null || isControl?.() === true) return
