@@ -5,7 +5,7 @@ import type { PageSecret } from './secret.ts'
 export interface LinkState {
   /** `refused`: the node answers, and this browser holds no credential for the wallet */
   readonly connection: 'connecting' | 'open' | 'refused' | 'lost'
-  /** oldest first */
+  /** as `pocketchain_approvals` orders them */
   readonly questions: readonly Question[]
 }
 

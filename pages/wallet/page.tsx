@@ -94,7 +94,7 @@ function Refused() {
       <h1>This browser may not approve yet</h1>
       <p>
         Open a new link in this browser: pocketchain prints one in the terminal when it starts, and <code>pocketchain_walletLink</code> with
-        the control token answers another. This page goes on by itself.
+        the control token returns another. This page then continues without a reload.
       </p>
       <p class="soft">The link makes sure that only you, and no page or server that you happen to visit, can approve something.</p>
     </div>

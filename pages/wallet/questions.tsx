@@ -160,7 +160,7 @@ function AddChain(props: QuestionProps<AddChainQuestion>) {
   )
 }
 
-/** `unchecked`: urls that nobody has asked for their chain id yet */
+/** `unchecked`: those that are asked for their chain id only after the person has agreed */
 function Urls({ urls, unchecked = [] }: { urls: readonly string[]; unchecked?: readonly string[] }) {
   return (
     <ul class="urls">

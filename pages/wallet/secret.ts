@@ -3,13 +3,13 @@
  * port. The secret comes once, in the fragment of a one-time link, and rests in the storage of this page's own origin.
  */
 export class PageSecret {
-  /** of the link that was just followed, until it is settled */
+  /** from the link that was just followed, until it is stored or dropped */
   #fresh: string | null
   /** where storage is blocked */
   #inMemory: string | null = null
   #isKept = true
 
-  /** Takes the secret out of the page's address, where nobody reads it afterwards. To be called before anything else reads the address. */
+  /** Removes the secret from the page's address. To be called before anything else reads the address. */
   static take(): PageSecret {
     const parts = location.hash.slice(1).split('&')
     const secret = parts.find((part) => part.startsWith(PARAMETER))?.slice(PARAMETER.length) ?? null
@@ -21,7 +21,7 @@ export class PageSecret {
 
   private constructor(fresh: string | null) {
     this.#fresh = fresh
-    // At once, so that it is kept even where nothing asks for it; what fails is tried again by `value`.
+    // At once, so that it is stored even on a page that sends no request with it. `value` repeats what fails here.
     this.#settle().catch(() => undefined)
   }
 
@@ -55,7 +55,7 @@ export class PageSecret {
   }
 }
 
-/** What it means that storage is blocked. */
+/** Shown while `isKept` is false. */
 export const NOT_KEPT =
   'This browser blocks storage for this page, so it may approve only until this tab is reloaded or closed; then open a new link.'
 

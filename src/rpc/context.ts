@@ -30,7 +30,7 @@ export interface Caller {
   readonly session: Session | null
   /** the Origin that the browser sent; absent or null: no browser */
   readonly origin?: string | null
-  /** whether the request came with the control credential; absent: no. Matters for a page alone: a program needs none at the node */
+  /** true if the request has the control credential; absent: no. Read only for requests with an Origin: programs need none here */
   readonly isControl?: () => boolean
 }
 

@@ -22,7 +22,7 @@ export interface WalletVisitor {
   readonly origin: string | null
   /** may approve */
   readonly isControl: boolean
-  /** what a page of our own that may not approve is answered; null: another client */
+  /** message of the 4100 for a page of our own without the control credential; null for other clients */
   readonly refusal: string | null
 }
 
@@ -119,10 +119,10 @@ export function visitorOf(headers: IncomingHttpHeaders, keys: WalletKeys): Walle
   return { origin: origin === undefined || origin === 'null' ? null : originOf(origin), isControl, refusal }
 }
 
-/** What a page of our own is answered that lacks the cookie, or sends no page secret of that session. */
+/** The 4100 for a page of our own without the cookie, or without the page secret of that session. */
 export const NO_PAGE_SECRET =
   'this page lacks the session cookie or the page secret that belongs to it; open a new link in this browser: the terminal prints one at start, ' +
-  'and pocketchain_walletLink with the control token answers another'
+  'and pocketchain_walletLink with the control token returns another'
 
 /** An origin is what is shown to the person who approves, so nothing else may pass for one. */
 function unreadableOrigin({ origin }: IncomingHttpHeaders): Answer | null {

@@ -14,7 +14,7 @@ export interface FaceCaller {
   readonly origin: string | null
   /** holds the control credential */
   readonly isControl: boolean
-  /** for people: why it does not hold it, when the server has more to say than that it does not; null: it has not */
+  /** message of the 4100 for a caller without the control credential; null: the general one */
   readonly refusal?: string | null
   /** aborted when the one who asked has gone */
   readonly signal: AbortSignal | null

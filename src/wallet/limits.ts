@@ -32,14 +32,14 @@ export const BALANCE_WAIT_MS = 1_000
 
 /**
  * Questions that wait for an answer, of all sites. Each may hold a batch with all its data several times over: 200 are some 80 MB at worst.
- * When as many wait, a site with fewer takes the place of the newest question of the site with the most: no number of sites that ask without
- * end shuts out another one, up to 200 sites with one question each. Names below one domain, or of this computer with one port, share.
+ * When the queue is full, a question of a site with fewer displaces the newest question of the site with the most. Sites that flood the queue
+ * therefore cannot keep out another site, unless there are 200 of them. Names below one domain, or of this computer with one port, share.
  */
 export const WAITING_QUESTIONS = 200
 
 /**
- * Questions of one origin that wait for a person or a script; all programs count as one origin. They delay the next question of another site
- * by one at most, because sites take turns.
+ * Questions of one origin that wait for a person or a script; all programs count as one origin. Sites take turns, so the questions of one
+ * origin delay each question of another by one at most.
  */
 export const WAITING_QUESTIONS_PER_ORIGIN = 20
 

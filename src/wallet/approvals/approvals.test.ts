@@ -691,7 +691,8 @@ describe('the queue', () => {
   it('takes all programs for one site', async () => {
     const approvals = new Approvals()
     for (let i = 0; i < WAITING_QUESTIONS_PER_ORIGIN; i++) void approvals.ask(signDraft(`script ${i}`))
-    expect(await refusalOf(approvals.ask(signDraft('local')))).toMatchObject({ code: -32005 })
+    const message = 'too many requests: 20 questions of programs wait for an answer already; ask again when one of them is answered'
+    expect(await refusalOf(approvals.ask(signDraft('local')))).toMatchObject({ code: -32005, message })
     void approvals.ask(signDraft(ORIGIN))
     expect(approvals.pending[1]?.origin).toBe(ORIGIN)
   })

@@ -6,7 +6,7 @@ import type { Waiting } from './waiting.ts'
 /**
  * The waiting questions, in the order in which they are handed out: one question of each site in turn, the questions of one site in the order
  * in which they were asked. The first question stays the first until it leaves: questions that arrive never change which one a person reads.
- * The order after a question has left is the order before it without that question, as long as it was the first of all.
+ * When the first question leaves, the order of the others stays the same.
  */
 export class Turns {
   readonly #byId = new Map<string, Waiting>()
@@ -71,7 +71,7 @@ export class Turns {
     const site = siteOf(origin)
     const own = this.#sites.get(site) ?? []
     const open = own.filter(({ decision }) => decision === null).length
-    if (open >= WAITING_QUESTIONS_PER_ORIGIN) throw crowded(`${open} questions of ${origin} wait`)
+    if (open >= WAITING_QUESTIONS_PER_ORIGIN) throw crowded(`${open} questions of ${site === LOCAL_ORIGIN ? 'programs' : site} wait`)
     if (this.size < WAITING_QUESTIONS) return null
     const owners = this.#byOwner()
     const mates = owners.get(ownerOf(site)) ?? []
@@ -115,7 +115,7 @@ function ownerOf(site: string): string {
 const LOOPBACK = /^(.+\.)?localhost$|^127\.[\d.]+$|^\[::1\]$/
 const ADDRESS = /^[\d.]+$|^\[/
 
-/** All programs are one site: what names no web origin is not bound to one by a browser. */
+/** All programs are one site: no browser vouches for a name that is not a web origin, so a program could take any number of them. */
 function siteOf(origin: string): string {
   return origin.includes('://') ? origin : LOCAL_ORIGIN
 }

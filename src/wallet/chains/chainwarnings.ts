@@ -4,7 +4,7 @@ import type { Chains } from './chains.ts'
 import type { Warning } from '../question.ts'
 import { isRealChain } from './realchains.ts'
 
-/** What a person should know before a chain is added. `unchecked`: urls that are asked for their chain id only after the yes. */
+/** What a person should know before a chain is added. `unchecked`: urls that are asked for their chain id only after the person has agreed. */
 export function chainWarnings(chains: Chains, proposed: ChainInfo, unchecked: readonly string[]): readonly Warning[] {
   const known = chains.get(proposed.chainId)
   return [
@@ -52,7 +52,7 @@ function foreignScript(url: string): Warning {
 
 function notChecked(urls: readonly string[]): Warning {
   const hosts = [...new Set(urls.map((url) => new URL(url).host))].join(', ')
-  const text = `The node at ${hosts} is on this computer and has not been checked yet: it is asked for its chain id after you agree, and the chain is added only if it answers the same.`
+  const text = `The RPC at ${hosts} is on this computer and has not been checked yet: it is asked for its chain id after you agree, and is used only if it answers with the same one.`
   return { code: 'unchecked-rpc', level: 'info', text }
 }
 

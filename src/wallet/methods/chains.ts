@@ -19,14 +19,14 @@ const SWITCH = 'wallet_switchEthereumChain'
 export const CHAIN_METHODS: readonly WalletMethod[] = [
   walletMethod({
     name: ADD,
-    doc: 'Asks the person to add a chain and then to switch to it; null whether or not they switch (EIP-3085). An rpc must say the same chain id, one of the internet before the person is asked, one of this computer after they have agreed.',
+    doc: 'Asks the person to add a chain and then to switch to it; null whether or not they switch (EIP-3085). Each rpc that answers must name the same chain id; one on this computer is asked only after the person has agreed.',
     params: [required('chain', proposal)],
     result: { type: 'null' },
     errors: {
       [WALLET_CODE.rejected]: 'the person refused to add it',
       [WALLET_CODE.unauthorized]: 'the origin is not connected (no rpc is asked before), or the method is switched off',
       [WALLET_CODE.unrecognizedChain]:
-        'an rpc says another chain id or leads into a private network, or none answers; of one on this computer, after the person has agreed',
+        'an rpc says another chain id or leads into a private network, or none answers; with an rpc on this computer, after the person has agreed',
       [CODE.limitExceeded]: 'the wallet holds as many chains as it can',
     },
     example: {

@@ -38,7 +38,7 @@ export function messageText(bytes: Uint8Array): string | null {
 /** What a person should know before they sign it. */
 export function messageWarnings(bytes: Uint8Array, asker: SignInAsker): readonly Warning[] {
   const text = messageText(bytes)
-  // Also of bytes that are not shown as text: whoever verifies them may be content with less.
+  // Bytes that are not shown as text are read, too: a verifier may decode them leniently.
   const signIn = signInWarnings(text ?? LENIENT_UTF8.decode(bytes), asker)
   if (text === null) return [bytes.length === 32 ? OPAQUE : UNREADABLE_MESSAGE, ...signIn]
   return [...(HIDDEN.test(text) ? [HIDDEN_CHARACTERS] : []), ...gapWarnings([text]), ...signIn]

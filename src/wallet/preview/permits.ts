@@ -16,8 +16,12 @@ export interface Permit {
   readonly spender: Address | null
   /** true if its shape is that of Permit2 */
   readonly isPermit2: boolean
+  /** true for EIP-3009: the signature is the transfer itself, and `spender` receives the tokens */
+  readonly isTransfer: boolean
   /** Unix time in seconds, or `always`; null if it says none, or several */
   readonly until: bigint | 'always' | null
+  /** what ends then: an EIP-2612 deadline bounds the use of the signature, and the allowance that it gives stays */
+  readonly endOf: 'signature' | 'allowance'
 }
 
 export interface PermitItem {
@@ -53,7 +57,8 @@ function tokenPermit(fields: Fields, token: Address | null): Permit {
   const item = isNft ? { token, amount: 1n, tokenId: fields.number('tokenId') } : { token, amount: tokenAmount(fields), tokenId: null }
   const isDai = fields.has('allowed')
   const deadline = fields.number(isDai ? 'expiry' : 'deadline')
-  return { items: [item], spender, isPermit2: false, until: isDai && deadline === 0n ? 'always' : untilOf(deadline) }
+  const until = isDai && deadline === 0n ? 'always' : untilOf(deadline)
+  return { items: [item], spender, isPermit2: false, isTransfer: false, until, endOf: 'signature' }
 }
 
 /** DAI allows all or nothing. */
@@ -65,7 +70,8 @@ function tokenAmount(fields: Fields): PermitItem['amount'] {
 
 function transfer(fields: Fields, token: Address | null): Permit {
   const item = { token, amount: amountOf(fields.number('value'), 'erc20'), tokenId: null }
-  return { items: [item], spender: fields.address('to'), isPermit2: false, until: untilOf(fields.number('validBefore')) }
+  const until = untilOf(fields.number('validBefore'))
+  return { items: [item], spender: fields.address('to'), isPermit2: false, isTransfer: true, until, endOf: 'signature' }
 }
 
 /** Allowances (`details`) end with their own expiration, single transfers (`permitted`) with the deadline of the signature. */
@@ -78,8 +84,10 @@ function permit2(fields: Fields): Permit {
     tokenId: null,
   }))
   const ends = details.length > 0 ? details.map((struct) => struct.number('expiration')) : [fields.number('deadline')]
-  const [until = null] = ends
-  return { items, spender: fields.address('spender'), isPermit2: true, until: new Set(ends).size === 1 ? untilOf(until) : null }
+  const [end = null] = ends
+  const until = new Set(ends).size === 1 ? untilOf(end) : null
+  const endOf = details.length > 0 ? 'allowance' : 'signature'
+  return { items, spender: fields.address('spender'), isPermit2: true, isTransfer: false, until, endOf }
 }
 
 function amountOf(amount: bigint | null, kind: 'erc20' | 'permit2'): PermitItem['amount'] {

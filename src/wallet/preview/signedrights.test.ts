@@ -36,7 +36,7 @@ describe('rightsWarnings', () => {
     expect(warning).toEqual({
       code: 'signed-permit',
       level: 'caution',
-      text: `Whoever holds this signature can let ${BOB} take 5 units of “Coin” (0x70cE…0000) from the account until 2033-05-18 03:33 UTC, without a transaction of yours.`,
+      text: `Whoever holds this signature can, until 2033-05-18 03:33 UTC, let ${BOB} take 5 units of “Coin” (0x70cE…0000) from the account, without a transaction of yours.`,
     })
   })
 
@@ -163,12 +163,12 @@ describe('rightsWarnings', () => {
     it('gives amounts and dates as people read them', () => {
       const texts = (data: TypedData): string => known(data)[0]?.text ?? ''
       expect(texts(typed('Permit', { spender: BOB, value: '123456', deadline: '2000000000' }))).toContain(
-        'take 1,234.56 COIN of “Coin” (0x70cE…0000) from the account until 2033-05-18 03:33 UTC, without',
+        `can, until 2033-05-18 03:33 UTC, let ${BOB} take 1,234.56 COIN of “Coin” (0x70cE…0000) from the account, without`,
       )
       expect(texts(typed('Permit', { spender: BOB, value: ALL, deadline: ALL }))).toContain(
-        'take all “Coin” (0x70cE…0000) from the account at any time, without',
+        `can, at any time, let ${BOB} take all “Coin” (0x70cE…0000) from the account, without`,
       )
-      expect(texts(typed('Permit', { spender: BOB, allowed: true, expiry: 0 }))).toContain('from the account at any time, without')
+      expect(texts(typed('Permit', { spender: BOB, allowed: true, expiry: 0 }))).toContain('can, at any time, let')
       expect(texts(typed('PermitSingle', single, { verifyingContract: PERMIT2 }))).toContain(
         'take 0.05 COIN of 0x70cE…0000 from the account until 2033-05-18 03:33 UTC, without',
       )
@@ -213,7 +213,12 @@ describe('rightsWarnings', () => {
   })
 
   it('tells transfers by signature', () => {
-    expect(codes(typed('ReceiveWithAuthorization', { from: ALICE, to: BOB, value: 1 }))).toEqual(['caution signed-permit'])
+    const data = typed('ReceiveWithAuthorization', { from: ALICE, to: BOB, value: 1, validBefore: 2_000_000_000 })
+    expect(rightsWarnings(data, ALICE)).toMatchObject([{ code: 'signed-permit', level: 'caution' }])
+    expect(rightsWarnings(data, ALICE, { ...NO_FACTS, isSpenderAccount: true }).map(({ text }) => text)).toEqual([
+      `Whoever holds this signature can, until 2033-05-18 03:33 UTC, send 1 units of “Coin” (0x70cE…0000) of the account to ${BOB}, without a transaction of yours.`,
+      `${BOB}, which receives this, is no contract but an account with a key.`,
+    ])
   })
 
   it('tells orders, and those that are for nothing', () => {

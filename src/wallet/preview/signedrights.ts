@@ -74,9 +74,8 @@ const KINDS: ReadonlyMap<string, Kind> = new Map<string, Kind>([
 // --- tokens ---------------------------------------------------------------------------------------------------------------
 
 function permitWarnings(permit: Permit, data: TypedData, facts: PermitFacts): readonly Warning[] {
-  const { spender, items, isPermit2 } = permit
-  const text = `Whoever holds this signature can let ${nameOf(spender, data)} take ${takenText(permit, data, facts)} from the account${untilText(permit)}, without a transaction of yours.`
-  const warnings = [caution('signed-permit', text)]
+  const { spender, items, isPermit2, isTransfer } = permit
+  const warnings = [caution('signed-permit', permitText(permit, data, facts))]
   const unlimited = items.filter((item) => isAll(item, facts))
   if (unlimited.length > 0) {
     const all = takenText({ ...permit, items: unlimited }, data, facts)
@@ -87,7 +86,8 @@ function permitWarnings(permit: Permit, data: TypedData, facts: PermitFacts): re
   const givesNothing = items.length > 0 && items.every(({ amount }) => amount === 0n)
   if (!givesNothing && spender === null) warnings.push(NO_SPENDER)
   if (!givesNothing && facts.isSpenderAccount && spender !== null && !BURNS.has(spender)) {
-    const key = `${nameOf(spender, data)}, which is to be allowed this, is no contract but an account with a key.`
+    const role = isTransfer ? 'which receives this' : 'which is to be allowed this'
+    const key = `${nameOf(spender, data)}, ${role}, is no contract but an account with a key.`
     warnings.push(danger('spender-without-code', key))
   }
   if (isPermit2 && addressOf(data.domain['verifyingContract']) !== PERMIT2) warnings.push(OTHER_PERMIT2)
@@ -165,7 +165,15 @@ function nameOf(address: Address | null, { domain }: TypedData): string {
   return label === null ? address : `${label} (${shortAddress(address)})`
 }
 
-/** Such as `5.5 USDC (0x8335…2913) and all of 0x4200…0006`. */
+function permitText(permit: Permit, data: TypedData, facts: PermitFacts): string {
+  const { spender, isTransfer, endOf } = permit
+  const [who, what, end] = [nameOf(spender, data), takenText(permit, data, facts), untilText(permit)]
+  const [ofSignature, ofAllowance] = end === '' ? ['', ''] : endOf === 'signature' ? [`, ${end},`, ''] : ['', ` ${end}`]
+  const action = isTransfer ? `send ${what} of the account to ${who}` : `let ${who} take ${what} from the account`
+  return `Whoever holds this signature can${ofSignature} ${action}${ofAllowance}, without a transaction of yours.`
+}
+
+/** Such as `5.5 USDC of 0x8335…2913 and all 0x4200…0006`. */
 function takenText({ items, isPermit2 }: Permit, data: TypedData, facts: PermitFacts): string {
   if (!isPermit2) return items.map((item) => itemText(item, tokenOf(data), facts)).join('')
   const named = items.slice(0, SHOWN_ITEMS).map((item) => itemText(item, addressText(item.token, 'tokens'), facts))
@@ -188,8 +196,8 @@ function itemText(item: PermitItem, name: string, facts: PermitFacts): string {
 
 function untilText({ until }: Permit): string {
   if (until === null) return ''
-  if (until === 'always') return ' at any time'
-  return ` until ${new Date(Number(until) * 1000).toISOString().replace('T', ' ').slice(0, 16)} UTC`
+  if (until === 'always') return 'at any time'
+  return `until ${new Date(Number(until) * 1000).toISOString().replace('T', ' ').slice(0, 16)} UTC`
 }
 
 /** What the contract that checks the signature calls itself there, and where it is. */

@@ -2,6 +2,7 @@ import { Address } from '../../eth/index.ts'
 import { visibleText } from './display.ts'
 import { SIGN_IN_CHARS, SIGN_IN_WARNINGS } from '../limits.ts'
 import type { Warning } from '../question.ts'
+import { LINE_END } from './gaps.ts'
 
 export interface SignInAsker {
   readonly origin: string
@@ -112,12 +113,12 @@ function headerOf(line: string): readonly Header[] {
   return [{ scheme, domain }]
 }
 
-/** Of one name; a message with more than one has another form already, which is said. */
+/** Values that are read of one field name. A message with more than one has `sign-in-form` as well. */
 const READ_VALUES = 100
-/** A message may have 250,000 lines, and most are too short to be looked at: `wants you to sign in …`, `URI:`. */
+/** Characters of the shortest header line and field line, `wants you to sign in …` and `URI:`. A message may have 250,000 shorter lines. */
 const SHORTEST_HEADER = 40
 const SHORTEST_FIELD = 4
-/** More blank lines than that are a warning of their own. */
+/** Lines after the header in which the account is looked for. More blank lines are a `hidden-text` warning. */
 const NEAR_LINES = 20
 
 /** The account that the first line with text behind the header names; null if that is none. */
@@ -143,7 +144,7 @@ function hasTwice(fields: readonly Field[]): boolean {
   return new Set(fields.map(({ name }) => name)).size < fields.length
 }
 
-/** With one space where there are several, of any kind, and none at the ends: what follows is then linear in the length. */
+/** Collapses blanks of any kind to one space and trims, so that the patterns run in linear time. */
 function spaced(line: string): string {
   return line.replaceAll(/[\s\p{Z}\u2800\u3164]+/gu, ' ').trim()
 }
@@ -172,7 +173,6 @@ function caution(code: string, text: string): Warning {
 const PHRASE = /wants\s+you\s+to\s+sign\s+in\s+with\s+your\s+ethereum\s+account/i
 const HEADER = / ?wants you to sign in with your ethereum account/i
 const FIELD = /^(uri|version|chain id|nonce|issued at|expiration time|not before|request id) ?: ?(.*)$/i
-const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/
 const FORMAT = /\p{Cf}/gu
 /** The first two lines as the standard has them, and no other line end than its own anywhere. */
 const STANDARD =
