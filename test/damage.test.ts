@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -141,7 +142,7 @@ async function flipped(random: Random, name: string): Promise<string> {
     const node = await start.answers()
     const got = await answers(node, calls)
     await node.stop()
-    return checked(got, `${name}: bit ${bit} of byte ${at}`)
+    return checked(got, directory, `${name}: bit ${bit} of byte ${at}`)
   } catch (error) {
     if (!(error instanceof Refused)) throw error
     const { code, out, err } = error.end
@@ -154,14 +155,44 @@ async function flipped(random: Random, name: string): Promise<string> {
   }
 }
 
-/** Every answer is the right one, or says what is damaged. */
-function checked(got: readonly Answer[], name: string): string {
+/**
+ * Every answer is the right one, or says what is damaged. One case is not detected: a flipped bit in a key of the table of past state values hides
+ * that entry, and a read at an old block finds the value before it (src/store/README.md).
+ */
+function checked(got: readonly Answer[], directory: string, name: string): string {
   const changed = got.flatMap((answer, index) => (isDeepStrictEqual(answer, expected[index]) ? [] : [{ call: calls[index], answer }]))
+  const isHiding = changed.some(({ answer }) => answer.error === undefined) && hidesPastValue(directory)
   for (const { call, answer } of changed) {
+    if (isHiding && answer.error === undefined && PAST_READS.has(call?.[0] ?? '')) continue
     expect(answer.error, `${name}: ${JSON.stringify(call)}`).toEqual({ code: -32_000, message: expect.stringMatching(DAMAGE) })
   }
+  if (isHiding) return 'hides a past value'
   return changed.length === 0 ? 'not concerned' : 'some answers refused'
 }
+
+const PAST_READS = new Set(['eth_getBalance', 'eth_getTransactionCount', 'eth_getStorageAt', 'eth_getCode', 'eth_getProof', 'eth_call'])
+
+/** True if a key of the table of past state values is not found any more. */
+function hidesPastValue(directory: string): boolean {
+  const before = pastKeys(whole)
+  const found = new Set(pastKeys(directory))
+  return before.some((key) => !found.has(key))
+}
+
+/** In a process of its own, because LMDB may crash on a damaged file. Looks each key up, as the node does. */
+function pastKeys(directory: string): readonly string[] {
+  const keys = execFileSync(process.execPath, ['--input-type=module', '-e', PAST_KEYS, join(directory, 'pocketchain.mdb')], {
+    encoding: 'utf8',
+  })
+  return keys.split('\n')
+}
+
+const PAST_KEYS = `
+  import { open } from 'lmdb'
+  const bytes = { encoding: 'binary', keyEncoding: 'binary', cache: false }
+  const root = open(process.argv[1], { ...bytes, noSubdir: true, maxDbs: 16, readOnly: true })
+  for (const key of root.openDB({ name: 'past', ...bytes }).getKeys()) console.log(Buffer.from(key).toString('hex'))
+`
 
 const PAGE_BYTES = 4_096
 
