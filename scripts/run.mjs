@@ -1,4 +1,4 @@
-// `node scripts/run.mjs test/fuzz/run.ts [arguments]`: compiles one TypeScript program of the tests with all that it imports, and becomes it.
+// `node scripts/run.mjs test/evm/fuzz/run.ts [arguments]`: compiles one TypeScript program of the tests with all that it imports, and becomes it.
 // Node 20 runs no TypeScript, and a test runner between would cost a long run half its speed.
 import './version.mjs'
 import { spawnSync } from 'node:child_process'

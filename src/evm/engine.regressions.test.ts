@@ -6,7 +6,7 @@ import type { L1Fork } from './forks.ts'
 import type { Frame, FrameResult } from './frame.ts'
 import { World } from './world.ts'
 
-/** Minimised findings of the random programs in test/fuzz. */
+/** Minimised findings of the random programs in test/evm/fuzz. */
 const DELEGATED = Address.from('0xde1e000000000000000000000000000000000004')
 const RIPEMD_160 = Address.fromBigint(3n)
 const MOVED = Address.from('0xdead000000000000000000000000000000000005')

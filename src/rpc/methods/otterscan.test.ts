@@ -5,7 +5,7 @@ import { ALICE, PRECONF, PUBLIC, testNode } from '../node.fixture.ts'
 import type { TestNode } from '../node.fixture.ts'
 import { DO, OTTER_INIT_CODE } from '../otterscan.fixture.ts'
 
-// What anvil can judge is in test/otterscan.test.ts.
+// What anvil can judge is in test/conformance/otterscan.test.ts.
 
 const BOB = Address.from(`0x${'b0'.repeat(20)}`)
 const EVE = Address.from(`0x${'e0'.repeat(20)}`)

@@ -39,7 +39,7 @@ function balances(count: number) {
   return Object.fromEntries(Array.from({ length: count }, (_, i) => [Address.fromBigint(0x10000n + BigInt(i)), { balance: '0x1' }]))
 }
 
-// What execution-apis records is judged by test/rpc-compat.test.ts; here is what those files leave open.
+// What execution-apis records is judged by test/conformance/rpc-compat.test.ts; here is what those files leave open.
 describe('eth_simulateV1', () => {
   it('carries state from block to block and changes nothing', async () => {
     const node = await testNode()

@@ -1,0 +1,136 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import simpleAccountFactory06 from 'aa06/artifacts/SimpleAccountFactory.json' with { type: 'json' }
+import simpleAccountFactory07 from 'aa07/artifacts/SimpleAccountFactory.json' with { type: 'json' }
+import simple7702Account from 'aa08/artifacts/Simple7702Account.json' with { type: 'json' }
+import simpleAccountFactory08 from 'aa08/artifacts/SimpleAccountFactory.json' with { type: 'json' }
+import { createPocketchain } from 'pocketchain'
+import type { Pocketchain, Server } from 'pocketchain'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { chargesOf, differences, ledgerOf } from '../../bench/operations.mjs'
+import * as eth from '../../src/eth/index.ts'
+import * as rpc from '../../src/rpc/index.ts'
+import { appFolder } from '../apps.fixture.ts'
+
+// An app with packages of its own, in a process of its own: test/apps/permissionless.
+
+const { Abi, Address, ENTRY_POINTS, Hash, Hex } = eth
+const CREATE2 = Address.from('0x4e59b44847b379578588920ca78fbf26c0b4956c')
+const APP = appFolder('permissionless')
+
+/** At the addresses that permissionless and viem have for every chain: deployed there as anybody may, with salt 0. */
+const DEPLOYED = [
+  ['0x9406cc6185a346906296840746125a0e44976454', simpleAccountFactory06, '0.6'],
+  ['0x91e60e0613810449d098b0b5ec8b51a0fe8c8985', simpleAccountFactory07, '0.7'],
+  ['0x13e9ed32155810fdbd067d4522c492d6f68e5944', simpleAccountFactory08, '0.8'],
+  ['0xe6cae83bde06e4c305530e199d7217f42808555b', simple7702Account, null],
+] as const
+
+describe.skipIf(APP === null)('permissionless', () => {
+  /** what the node had to tell of itself */
+  const bugs: unknown[] = []
+  let node: Pocketchain
+  let server: Server
+
+  beforeAll(async () => {
+    // The app waits for what it sends to be sealed, as viem reads it then.
+    node = await createPocketchain({
+      wallet: false,
+      cadence: { kind: 'preconf', blockTimeMs: 1_000, flashblockMs: 200 },
+      onError: (error) => bugs.push(error),
+    })
+    server = await node.listen({ port: 0 })
+    for (const [address, { bytecode }, version] of DEPLOYED) {
+      const words = version === null ? new Uint8Array(0) : Abi.encode([ENTRY_POINTS[version]])
+      const data = Hex.fromBytes(Buffer.concat([Hash.toBytes(Hash.zero), Hex.toBytes(bytecode), words]))
+      await ask('eth_sendTransaction', { from: node.accounts[9]?.address, to: CREATE2, data, gas: '0x5b8d80' })
+      await ask('anvil_mine')
+      expect(await ask('eth_getCode', address, 'latest')).not.toBe('0x')
+    }
+  })
+
+  afterAll(async () => {
+    await node.close()
+    expect(bugs).toEqual([])
+  })
+
+  function ask(method: string, ...params: readonly unknown[]): Promise<unknown> {
+    return node.request({ method, params })
+  }
+
+  it.each([
+    ['over HTTP', () => ({ PAYMASTER_URL: `${server.url}/paymaster` })],
+    ['over HTTPS, with the CA that the command names', secure],
+  ])('completes sponsored operations of accounts of every version %s', { timeout: 120_000 }, async (_, environment) => {
+    const known = new Set((await ledgerOf(ask)).map(({ id }) => id))
+    const operations = await run({ RPC_URL: server.url, ...environment() })
+    expect(operations.map(({ name, allowance }) => `${name}: ${allowance}`)).toEqual([
+      ...['simple 0.6: 1', 'simple 0.6: 3', 'simple 0.7: 1', 'simple 0.7: 3'],
+      ...['simple 0.8: 1', 'simple 0.8: 3', '7702 simple 0.8: 1', '7702 simple 0.8: 3'],
+    ])
+    const entries = (await ledgerOf(ask)).filter(({ id }) => !known.has(id))
+    expect(entries).toHaveLength(operations.length)
+    for (const { hash, sender, payer, version, actualGasCost, ...outcome } of operations) {
+      expect(outcome).toMatchObject({ success: true, balance: '0' })
+      expect(entries.find(({ userOpHash }) => userOpHash === hash)).toMatchObject({
+        ...{ version, success: true, sender: expect.stringMatching(new RegExp(sender, 'i')) },
+        ...{ paymaster: expect.stringMatching(new RegExp(payer, 'i')), cost: Hex.fromQuantity(BigInt(actualGasCost)) },
+      })
+    }
+  })
+
+  it('costs the sponsor what the chain says, to the wei', async () => {
+    const entries = await ledgerOf(ask)
+    const { paymasters } = (await ask('pocketchain_sponsorStatus')) as { paymasters: readonly { version: '0.6'; address: string }[] }
+    for (const { version, address } of paymasters) {
+      const charges = await chargesOf({ eth, rpc }, ask, { paymaster: address, entryPoint: ENTRY_POINTS[version] })
+      expect(charges.length).toBeGreaterThan(0)
+      expect(
+        differences(
+          entries.filter((entry) => entry.version === version),
+          charges,
+        ),
+      ).toEqual([])
+    }
+  })
+
+  let ca: string | null = null
+
+  function secure(): Environment {
+    ca ??= mkdtempSync(join(tmpdir(), 'pocketchain-ca-'))
+    const file = join(ca, 'ca.pem')
+    writeFileSync(file, server.ca())
+    return { PAYMASTER_URL: `${server.httpsUrl}/paymaster/rpc`, NODE_EXTRA_CA_CERTS: file }
+  }
+
+  afterAll(() => {
+    if (ca !== null) rmSync(ca, { recursive: true, force: true })
+  })
+})
+
+type Environment = Readonly<Record<string, string>>
+
+/** A line of what the app prints; amounts in decimals. */
+interface Operation {
+  readonly name: string
+  readonly version: string
+  readonly hash: string
+  readonly success: boolean
+  readonly sender: string
+  readonly payer: string
+  readonly actualGasCost: string
+  readonly allowance: string
+  readonly balance: string
+}
+
+async function run(environment: Environment): Promise<readonly Operation[]> {
+  const options = { cwd: APP ?? '.', env: { ...process.env, ...environment }, timeout: 110_000 }
+  const { stdout } = await promisify(execFile)(process.execPath, ['app.mjs'], options)
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Operation) // what it prints
+}

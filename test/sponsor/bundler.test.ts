@@ -1,0 +1,890 @@
+// The bundler beside the node as clients meet it: viem's account clients over HTTP, and every refusal by hand.
+import simpleAccountFactory from 'aa07/artifacts/SimpleAccountFactory.json' with { type: 'json' }
+import simple7702Account from 'aa08/artifacts/Simple7702Account.json' with { type: 'json' }
+import { createPocketchain } from 'pocketchain'
+import type { Pocketchain, Server } from 'pocketchain'
+import {
+  concatHex,
+  createPublicClient,
+  createWalletClient,
+  decodeFunctionData,
+  encodeAbiParameters,
+  encodeFunctionData,
+  getCreate2Address,
+  http,
+  keccak256,
+  numberToHex,
+  pad,
+  parseAbi,
+  parseEther,
+  zeroHash,
+} from 'viem'
+import type { Address, Chain, Hex } from 'viem'
+import {
+  createBundlerClient,
+  entryPoint06Address,
+  entryPoint07Abi,
+  entryPoint07Address,
+  entryPoint08Address,
+  getUserOperationHash,
+  toCoinbaseSmartAccount,
+  toSimple7702SmartAccount,
+  toSmartAccount,
+} from 'viem/account-abstraction'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { foundry } from 'viem/chains'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createBundler } from '../../src/bundler/index.ts'
+import { RpcError } from '../../src/rpc/index.ts'
+import type { Rpc } from '../../src/rpc/index.ts'
+
+const CREATE2 = '0x4e59b44847b379578588920ca78fbf26c0b4956c'
+const WETH: Address = '0x4200000000000000000000000000000000000006'
+const BOB: Address = '0x000000000000000000000000000000000000b0b0'
+const VERSIONS = { '0.6': entryPoint06Address, '0.7': entryPoint07Address, '0.8': entryPoint08Address } as const
+type Version = keyof typeof VERSIONS
+
+let node: Pocketchain
+let server: Server
+let chain: Chain
+let factory07: Address
+
+beforeAll(async () => {
+  node = await createPocketchain({ wallet: false })
+  server = await node.listen({ port: 0 })
+  chain = { ...foundry, rpcUrls: { default: { http: [server.url] } } }
+  factory07 = await deploy(
+    concatHex([simpleAccountFactory.bytecode as Hex, encodeAbiParameters([{ type: 'address' }], [entryPoint07Address])]), // hex in a JSON file
+  )
+  await deploy(simple7702Account.bytecode as Hex) // hex in a JSON file
+})
+
+afterAll(async () => {
+  await node.close()
+})
+
+function ask(method: string, ...params: readonly unknown[]): Promise<unknown> {
+  return node.request({ method, params })
+}
+
+async function deploy(initCode: Hex): Promise<Address> {
+  const address = getCreate2Address({ from: CREATE2, salt: zeroHash, bytecode: initCode })
+  if ((await ask('eth_getCode', address, 'pending')) !== '0x') return address
+  const from = node.accounts[9]?.address
+  const hash = await ask('eth_sendTransaction', { from, to: CREATE2, data: concatHex([zeroHash, initCode]), gas: numberToHex(5_000_000) })
+  await receiptOf(hash as Hex)
+  expect(await ask('eth_getCode', address, 'pending')).not.toBe('0x')
+  return address
+}
+
+function receiptOf(hash: Hex) {
+  return createPublicClient({ chain, transport: http(), pollingInterval: 20 }).waitForTransactionReceipt({ hash })
+}
+
+function clients() {
+  const client = createPublicClient({ chain, transport: http(), pollingInterval: 20 })
+  return { client, bundler: createBundlerClient({ client, transport: http(server.url), pollingInterval: 20 }) }
+}
+
+describe('with viem', () => {
+  it('an account that its own key delegates pays for two calls in one operation of 0.8', async () => {
+    const owner = privateKeyToAccount(generatePrivateKey())
+    await ask('anvil_setBalance', owner.address, numberToHex(parseEther('1')))
+    const { client, bundler } = clients()
+    const account = await toSimple7702SmartAccount({ client, owner })
+    const authorization = await createWalletClient({ account: owner, chain, transport: http() }).signAuthorization({
+      contractAddress: account.authorization.address,
+    })
+    const calls = [
+      { to: BOB, value: 1n },
+      { to: BOB, value: 2n },
+    ]
+    const before = await client.getBalance({ address: BOB, blockTag: 'pending' })
+    const hash = await bundler.sendUserOperation({ account, calls, authorization })
+    const { success, receipt, logs } = await bundler.waitForUserOperationReceipt({ hash, timeout: 5_000 })
+    expect(success).toBe(true)
+    expect((await client.getTransaction({ hash: receipt.transactionHash })).type).toBe('eip7702')
+    expect(await client.getBalance({ address: BOB, blockTag: 'pending' })).toBe(before + 3n)
+    expect(logs.every(({ address }) => address.toLowerCase() === entryPoint08Address.toLowerCase())).toBe(true)
+    const found = await bundler.getUserOperation({ hash })
+    expect(found).toMatchObject({ transactionHash: receipt.transactionHash, userOperation: { sender: owner.address } })
+    // Again, now that it delegates already: viem looks at the newest sealed block.
+    await sealed()
+    const again = await bundler.sendUserOperation({ account, calls })
+    expect((await bundler.waitForUserOperationReceipt({ hash: again, timeout: 5_000 })).success).toBe(true)
+  })
+
+  it('an account of 0.7 is made by its factory with its first operation', async () => {
+    const { client, bundler } = clients()
+    const account = await simpleAccount(client)
+    await ask('anvil_setBalance', await account.getAddress(), numberToHex(parseEther('1')))
+    const hash = await bundler.sendUserOperation({ account, calls: [{ to: BOB, value: 5n }] })
+    const { success, sender, actualGasCost } = await bundler.waitForUserOperationReceipt({ hash, timeout: 5_000 })
+    expect({ success, sender }).toEqual({ success: true, sender: await account.getAddress() })
+    expect(actualGasCost).toBeGreaterThan(0n)
+    expect(await client.getCode({ address: sender, blockTag: 'pending' })).toBeDefined()
+  })
+
+  it('a call that reverts is told while it is estimated', async () => {
+    const { client, bundler } = clients()
+    const account = await simpleAccount(client)
+    await ask('anvil_setBalance', await account.getAddress(), numberToHex(parseEther('1')))
+    const refuses = await withCode('0x5f5ffd')
+    await expect(bundler.sendUserOperation({ account, calls: [{ to: refuses, data: '0x01' }] })).rejects.toThrow('reverted')
+    expect(await ask('debug_bundler_dumpMempool', entryPoint07Address)).toEqual([])
+  })
+
+  it('a smart wallet of 0.6 is made by its factory with its first operation', async () => {
+    const { client, bundler } = clients()
+    const owner = privateKeyToAccount(generatePrivateKey())
+    const smart = await toCoinbaseSmartAccount({ client, owners: [owner], version: '1.1' })
+    await ask('anvil_setBalance', await smart.getAddress(), numberToHex(parseEther('1')))
+    const hash = await bundler.sendUserOperation({ account: smart, calls: [{ to: BOB, value: 7n }] })
+    const { success, entryPoint } = await bundler.waitForUserOperationReceipt({ hash, timeout: 5_000 })
+    expect({ success, entryPoint }).toEqual({ success: true, entryPoint: entryPoint06Address })
+  })
+
+  it('bundles pay for themselves', async () => {
+    const { bundlerAddress, balance } = await bundlerBalance()
+    const { client, bundler } = clients()
+    const account = await simpleAccount(client)
+    await ask('anvil_setBalance', await account.getAddress(), numberToHex(parseEther('1')))
+    for (let i = 0; i < 2; i++) {
+      const hash = await bundler.sendUserOperation({ account, calls: [{ to: BOB, value: 5n }] })
+      await bundler.waitForUserOperationReceipt({ hash, timeout: 5_000 })
+      await sealed()
+    }
+    expect(await client.getBalance({ address: bundlerAddress, blockTag: 'pending' })).toBeGreaterThanOrEqual(balance)
+  })
+})
+
+async function sealed(): Promise<void> {
+  await ask('anvil_mine')
+}
+
+async function bundlerBalance() {
+  const { client } = clients()
+  // Whoever sends bundles: the sender of one.
+  const { hash } = await plain('0.8')
+  const receipt = (await included(hash)) as { receipt: { from: Address } }
+  const bundlerAddress = receipt.receipt.from
+  return { bundlerAddress, balance: await client.getBalance({ address: bundlerAddress, blockTag: 'pending' }) }
+}
+
+async function simpleAccount(client: ReturnType<typeof clients>['client']) {
+  const owner = privateKeyToAccount(generatePrivateKey())
+  const abi = parseAbi([
+    'function createAccount(address owner, uint256 salt) returns (address)',
+    'function getAddress(address owner, uint256 salt) view returns (address)',
+    'function execute(address dest, uint256 value, bytes func)',
+  ])
+  const address = await client.readContract({
+    address: factory07,
+    abi,
+    functionName: 'getAddress',
+    args: [owner.address, 0n],
+    blockTag: 'pending',
+  })
+  return toSmartAccount({
+    client,
+    entryPoint: { abi: entryPoint07Abi, address: entryPoint07Address, version: '0.7' },
+    getAddress: async () => address,
+    encodeCalls: async ([call]) =>
+      encodeFunctionData({ abi, functionName: 'execute', args: [call?.to ?? BOB, call?.value ?? 0n, call?.data ?? '0x'] }),
+    decodeCalls: async (data) => {
+      const { args } = decodeFunctionData({ abi, data })
+      return [{ to: args[0], value: args[1], data: args[2] as Hex }] // execute is what is encoded
+    },
+    getFactoryArgs: async () => ({
+      factory: factory07,
+      factoryData: encodeFunctionData({ abi, functionName: 'createAccount', args: [owner.address, 0n] }),
+    }),
+    getStubSignature: async () =>
+      '0xfffffffffffffffffffffffffffffff0000000000000000000000000000000007aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1c',
+    signMessage: ({ message }) => owner.signMessage({ message }),
+    signTypedData: () => Promise.reject(new Error('not needed')),
+    signUserOperation: async ({ chainId = 31_337, ...userOperation }) =>
+      owner.signMessage({
+        message: {
+          raw: getUserOperationHash({
+            chainId,
+            entryPointAddress: entryPoint07Address,
+            entryPointVersion: '0.7',
+            userOperation: { ...userOperation, sender: address },
+          }),
+        },
+      }),
+  })
+}
+
+// --- accounts that are nothing but an answer --------------------------------------------------------------------------
+
+let made = 0
+
+async function withCode(code: Hex): Promise<Address> {
+  const address = pad(numberToHex((made += 1) + 0xacc0000), { size: 20 })
+  await ask('anvil_setCode', address, code)
+  return address
+}
+
+/** Code that answers these words to whatever it is asked. */
+function answering(...words: readonly bigint[]): Hex {
+  const stores = words.map((word, i) =>
+    concatHex(['0x7f', numberToHex(word, { size: 32 }), '0x60', numberToHex(i * 32, { size: 1 }), '0x52']),
+  )
+  return concatHex([...stores, '0x60', numberToHex(words.length * 32, { size: 1 }), '0x5f', '0xf3'])
+}
+
+/** An account whose every signature gets this answer, with a deposit for its gas. */
+async function account(version: Version, validationData = 0n): Promise<Address> {
+  const address = await withCode(answering(validationData))
+  await depositTo(version, address)
+  return address
+}
+
+async function paymaster(version: Version, validationData = 0n, deposit = parseEther('1')): Promise<Address> {
+  const address = await withCode(answering(0x40n, validationData, 0n))
+  if (deposit > 0n) await depositTo(version, address, deposit)
+  return address
+}
+
+async function depositTo(version: Version, holder: Address, value = parseEther('1')): Promise<void> {
+  // The first slot of every EntryPoint is the mapping of deposits. Without a transaction for each there is nothing to wait for.
+  const slot = keccak256(concatHex([pad(holder), zeroHash]))
+  await ask('anvil_setStorageAt', VERSIONS[version], slot, numberToHex(value, { size: 32 }))
+  await ask('anvil_setBalance', VERSIONS[version], numberToHex(parseEther('1000')))
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+async function operation(sender: Address, more: Fields = {}): Promise<Fields> {
+  const { standard } = (await ask('pimlico_getUserOperationGasPrice')) as { standard: Fields }
+  return {
+    sender,
+    nonce: '0x0',
+    callData: '0x',
+    callGasLimit: numberToHex(50_000),
+    verificationGasLimit: numberToHex(100_000),
+    preVerificationGas: numberToHex(200_000),
+    ...standard,
+    signature: '0x1234',
+    ...more,
+  }
+}
+
+function sponsored(sponsor: Address, version: Version): Fields {
+  if (version === '0.6') return { paymasterAndData: sponsor }
+  return {
+    paymaster: sponsor,
+    paymasterVerificationGasLimit: numberToHex(60_000),
+    paymasterPostOpGasLimit: numberToHex(20_000),
+    paymasterData: '0x',
+  }
+}
+
+async function plain(version: Version, more: Fields = {}) {
+  const sender = await account(version)
+  const sent = await operation(sender, more)
+  return { sender, sent, hash: (await ask('eth_sendUserOperation', sent, VERSIONS[version])) as Hex }
+}
+
+async function included(hash: Hex): Promise<unknown> {
+  const ends = performance.now() + 5_000
+  while (performance.now() < ends) {
+    const receipt = await ask('eth_getUserOperationReceipt', hash)
+    if (receipt !== null) return receipt
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  throw new Error(`${hash} was not included: ${JSON.stringify(await ask('pimlico_getUserOperationStatus', hash))}`)
+}
+
+describe.each(['0.6', '0.7', '0.8'] as const)('an operation of EntryPoint %s', (version) => {
+  it('is included with the next flashblock and told with its own logs', async () => {
+    const { sender, sent, hash } = await plain(version)
+    const receipt = (await included(hash)) as { success: boolean; logs: unknown[]; receipt: { logs: unknown[]; status: string } }
+    expect(receipt).toMatchObject({ userOpHash: hash, success: true, nonce: '0x0', paymaster: null })
+    expect(receipt.logs).toHaveLength(1)
+    expect(receipt.receipt.status).toBe('0x1')
+    const found = (await ask('eth_getUserOperationByHash', hash)) as { userOperation: Fields }
+    expect(found.userOperation).toMatchObject({ nonce: '0x0', callGasLimit: sent['callGasLimit'], signature: '0x1234' })
+    expect(String(found.userOperation['sender']).toLowerCase()).toBe(sender)
+    expect(await ask('pimlico_getUserOperationStatus', hash)).toMatchObject({ status: 'included' })
+  })
+
+  it('is found in the chain by a bundler that did not send it', async () => {
+    const { hash } = await plain(version)
+    const told = await included(hash)
+    const found = await ask('eth_getUserOperationByHash', hash)
+    await ask('debug_bundler_clearState')
+    expect(await ask('eth_getUserOperationReceipt', hash)).toEqual(told)
+    expect(await ask('eth_getUserOperationByHash', hash)).toEqual(found)
+  })
+
+  it('is estimated with limits under which it runs', async () => {
+    const sender = await account(version)
+    const sponsor = await paymaster(version)
+    const whole = await operation(sender, sponsored(sponsor, version))
+    const { callGasLimit: _, verificationGasLimit: __, preVerificationGas: ___, signature: ____, ...partial } = whole
+    const limits = (await ask('eth_estimateUserOperationGas', partial, VERSIONS[version])) as Fields
+    const hash = await ask('eth_sendUserOperation', { ...whole, ...limits }, VERSIONS[version])
+    expect(await included(hash as Hex)).toMatchObject({ success: true })
+  })
+
+  it('waits for the nonces before it', async () => {
+    const sender = await account(version)
+    const [first, second] = [await operation(sender), await operation(sender, { nonce: '0x1' })]
+    const later = (await ask('eth_sendUserOperation', second, VERSIONS[version])) as Hex
+    expect(await ask('eth_getUserOperationReceipt', later)).toBe(null)
+    const sooner = (await ask('eth_sendUserOperation', first, VERSIONS[version])) as Hex
+    expect(await included(sooner)).toMatchObject({ nonce: '0x0' })
+    expect(await included(later)).toMatchObject({ nonce: '0x1' })
+  })
+
+  it('is refused by its code, and nothing is sent', async () => {
+    const day = BigInt(Math.floor(Date.now() / 1_000))
+    const fine = await account(version)
+    const rows: readonly (readonly [name: string, code: number, message: string, Fields | Promise<Fields>])[] = [
+      ['AA23', -32500, 'AA23', operation(await brokenAccount(version))],
+      ['AA20', -32500, 'AA20', operation('0x00000000000000000000000000000000000a20a2')],
+      ['AA13', -32500, 'AA13', operation('0x00000000000000000000000000000000000a13a1', await brokenFactory(version))],
+      ['AA10', -32500, 'AA10', operation(fine, await brokenFactory(version))],
+      ['AA21', -32500, 'AA21', operation(await withCode(answering(0n)))],
+      ['AA25 far ahead', -32500, 'AA25', operation(fine, { nonce: '0xb' })],
+      ['AA24', -32507, 'AA24', operation(await account(version, 1n))],
+      ['AA34', -32507, 'AA34', operation(fine, sponsored(await paymaster(version, 1n), version))],
+      ['AA22 expired', -32503, 'AA22', operation(await account(version, (day - 100n) << 160n))],
+      ['AA22 not due', -32503, 'AA22', operation(await account(version, (day + 1_000n) << 208n))],
+      ['AA22 soon', -32503, 'AA22', operation(await account(version, (day + 3n) << 160n))],
+      ['AA32', -32503, 'AA32', operation(fine, sponsored(await paymaster(version, (day - 100n) << 160n), version))],
+      ['AA30', -32501, 'AA30', operation(fine, sponsored('0x00000000000000000000000000000000000a30a3', version))],
+      ['AA33', -32501, 'AA33', operation(fine, sponsored(await brokenPaymaster(version), version))],
+      ['AA31', -32508, 'AA31', operation(fine, sponsored(await paymaster(version, 0n, 1n), version))],
+      ['aggregator', -32506, 'aggregator', operation(await account(version, 0xa66a66n))],
+      ['price', -32602, 'maxFeePerGas', operation(fine, { maxFeePerGas: '0x1', maxPriorityFeePerGas: '0x1' })],
+      ['overhead', -32602, 'preVerificationGas', operation(fine, { preVerificationGas: '0x1' })],
+      ['tip above fee', -32602, 'maxPriorityFeePerGas', operation(fine, { maxPriorityFeePerGas: '0xffffffffffff' })],
+      ['no verification', -32602, 'verificationGasLimit', operation(fine, { verificationGasLimit: '0x1' })],
+      ['too much gas', -32602, 'gas limits', operation(fine, { callGasLimit: numberToHex(20_000_000) })],
+      ['missing field', -32602, 'signature', operation(fine, { signature: undefined })],
+      ['bad authorization', -32602, 'eip7702Auth', operation(fine, { eip7702Auth: authorization() })],
+    ]
+    for (const [name, code, message, made] of rows) {
+      const sent = await made
+      await expect(ask('eth_sendUserOperation', sent, VERSIONS[version]), name).rejects.toMatchObject({
+        code,
+        message: expect.stringContaining(message),
+      })
+      expect(await ask('debug_bundler_dumpMempool', VERSIONS[version]), name).toEqual([])
+    }
+  })
+})
+
+async function brokenAccount(version: Version): Promise<Address> {
+  const address = await withCode('0x5f5ffd')
+  await depositTo(version, address)
+  return address
+}
+
+async function brokenPaymaster(version: Version): Promise<Address> {
+  const address = await withCode('0x5f5ffd')
+  await depositTo(version, address)
+  return address
+}
+
+async function brokenFactory(version: Version): Promise<Fields> {
+  const factory = await withCode('0x5f5ffd')
+  return version === '0.6' ? { initCode: factory } : { factory, factoryData: '0x' }
+}
+
+function authorization(): Fields {
+  return { chainId: '0x7a69', address: CREATE2, nonce: '0x0', yParity: '0x0', r: '0x1', s: '0x1' }
+}
+
+describe('an estimate', () => {
+  it('is refused when the own call of the account reverts, with what it reverts with', async () => {
+    // Its validation is a call of four words and more, its execution has none.
+    const sender = await withCode('0x366008575f5ffd005b5f5f5260205ff3')
+    await depositTo('0.8', sender)
+    const sent = await operation(sender, { callGasLimit: undefined, signature: '0x' })
+    await expect(ask('eth_estimateUserOperationGas', sent, entryPoint08Address)).rejects.toMatchObject({
+      code: -32521,
+      message: expect.stringContaining('execution reverted'),
+    })
+  })
+
+  it('is refused when nobody can pay for it, unless an override makes the payer rich', async () => {
+    const sender = await withCode(answering(0n))
+    const sent = await operation(sender, { paymasterVerificationGasLimit: undefined })
+    await expect(ask('eth_estimateUserOperationGas', sent, entryPoint08Address)).rejects.toMatchObject({
+      code: -32500,
+      message: expect.stringContaining('AA21'),
+    })
+    const slot = keccak256(concatHex([pad(sender), zeroHash]))
+    const rich = { [entryPoint08Address]: { stateDiff: { [slot]: numberToHex(parseEther('1'), { size: 32 }) } } }
+    expect(await ask('eth_estimateUserOperationGas', sent, entryPoint08Address, rich)).toMatchObject({ callGasLimit: expect.any(String) })
+  })
+
+  it.each([
+    ['AA23', -32500, async () => operation(await brokenAccount('0.8'))],
+    ['AA33', -32501, async () => operation(await account('0.8'), sponsored(await brokenPaymaster('0.8'), '0.8'))],
+    ['AA20', -32500, async () => operation('0x00000000000000000000000000000000000a20a2')],
+  ] as const)('is refused with %s (%i)', async (message, code, made) => {
+    await expect(ask('eth_estimateUserOperationGas', await made(), entryPoint08Address)).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining(message),
+    })
+  })
+})
+
+describe('the pool', () => {
+  beforeEach(async () => {
+    await ask('debug_bundler_clearState')
+    await ask('debug_bundler_setBundlingMode', 'manual')
+    return async () => {
+      await ask('debug_bundler_clearState')
+      await ask('debug_bundler_setBundlingMode', 'auto')
+    }
+  })
+
+  it('takes a replacement that offers a tenth more of both fees', async () => {
+    const sender = await account('0.8')
+    const fees = (percent: bigint, tipPercent = percent) => ({
+      maxFeePerGas: numberToHex((10_000_000_000n * percent) / 100n),
+      maxPriorityFeePerGas: numberToHex((1_000_000_000n * tipPercent) / 100n),
+    })
+    const hash = await ask('eth_sendUserOperation', await operation(sender, fees(100n)), entryPoint08Address)
+    await expect(ask('eth_sendUserOperation', await operation(sender, fees(100n)), entryPoint08Address)).rejects.toMatchObject({
+      code: -32602,
+    })
+    for (const under of [fees(110n, 100n), fees(100n, 110n), fees(109n)])
+      await expect(ask('eth_sendUserOperation', await operation(sender, under), entryPoint08Address)).rejects.toMatchObject({
+        code: -32602,
+        message: expect.stringContaining('replacement underpriced'),
+      })
+    const better = await ask('eth_sendUserOperation', await operation(sender, fees(110n)), entryPoint08Address)
+    expect(await ask('debug_bundler_dumpMempool', entryPoint08Address)).toHaveLength(1)
+    expect(await ask('pimlico_getUserOperationStatus', hash)).toMatchObject({ status: 'rejected' })
+    await ask('debug_bundler_sendBundleNow')
+    expect(await included(better as Hex)).toMatchObject({ success: true })
+  })
+
+  it('sends one bundle for many accounts and leaves out who cannot be included', async () => {
+    const hashes: Hex[] = []
+    const turncoat = await account('0.7')
+    for (const sender of [await account('0.7'), turncoat, await account('0.7')])
+      hashes.push((await ask('eth_sendUserOperation', await operation(sender), entryPoint07Address)) as Hex)
+    await depositTo('0.7', turncoat, 0n)
+    const transaction = await ask('debug_bundler_sendBundleNow')
+    const [first, , third] = hashes as [Hex, Hex, Hex]
+    const receipts = (await Promise.all([first, third].map(included))) as { receipt: { transactionHash: Hex }; logs: unknown[] }[]
+    for (const { receipt, logs } of receipts) {
+      expect(receipt.transactionHash).toBe(transaction)
+      expect(logs).toHaveLength(1)
+    }
+    expect(await ask('eth_getUserOperationReceipt', hashes[1])).toBe(null)
+    for (let i = 0; i < 3; i++) await ask('debug_bundler_sendBundleNow')
+    expect(await ask('pimlico_getUserOperationStatus', hashes[1])).toMatchObject({
+      status: 'rejected',
+      reason: expect.stringContaining('AA21'),
+    })
+  })
+
+  it('sends the authorizations of several accounts in one transaction', async () => {
+    const delegate = await withCode(answering(0n))
+    const hashes: Hex[] = []
+    for (let i = 0; i < 2; i++) {
+      const owner = privateKeyToAccount(generatePrivateKey())
+      await depositTo('0.8', owner.address)
+      const { r, s, yParity } = await owner.signAuthorization({ chainId: 31_337, contractAddress: delegate, nonce: 0 })
+      const eip7702Auth = { chainId: '0x7a69', address: delegate, nonce: '0x0', r, s, yParity: numberToHex(yParity ?? 0) }
+      const sent = await operation(owner.address, { factory: '0x7702', factoryData: '0x', eip7702Auth })
+      await expect(
+        ask('eth_sendUserOperation', { ...sent, eip7702Auth: { ...eip7702Auth, nonce: '0x1' } }, entryPoint08Address),
+      ).rejects.toMatchObject({ code: -32602 })
+      await expect(ask('eth_sendUserOperation', { ...sent, eip7702Auth: undefined }, entryPoint08Address)).rejects.toMatchObject({
+        code: -32602,
+        message: expect.stringContaining('0x7702'),
+      })
+      hashes.push((await ask('eth_sendUserOperation', sent, entryPoint08Address)) as Hex)
+    }
+    const transaction = await ask('debug_bundler_sendBundleNow')
+    const receipts = (await Promise.all(hashes.map(included))) as { success: boolean; receipt: { transactionHash: Hex; type: Hex } }[]
+    for (const { success, receipt } of receipts) {
+      expect({ success, type: receipt.type }).toEqual({ success: true, type: '0x4' })
+      expect(receipt.transactionHash).toBe(transaction)
+    }
+  })
+
+  it('drops an authorization whose nonce its account has used otherwise, before a bundle fails over it', async () => {
+    const delegate = await withCode(answering(0n))
+    const owner = privateKeyToAccount(generatePrivateKey())
+    await depositTo('0.8', owner.address)
+    const { r, s, yParity } = await owner.signAuthorization({ chainId: 31_337, contractAddress: delegate, nonce: 0 })
+    const eip7702Auth = { chainId: '0x7a69', address: delegate, nonce: '0x0', r, s, yParity: numberToHex(yParity ?? 0) }
+    const upgrade = { factory: '0x7702', factoryData: '0x', eip7702Auth }
+    const spoilt = await ask('eth_sendUserOperation', await operation(owner.address, upgrade), entryPoint08Address)
+    const innocent = (await ask('eth_sendUserOperation', await operation(await account('0.8')), entryPoint08Address)) as Hex
+    await ask('anvil_setNonce', owner.address, '0x1')
+    const transaction = await ask('debug_bundler_sendBundleNow')
+    expect(await included(innocent)).toMatchObject({ success: true, receipt: { transactionHash: transaction, status: '0x1' } })
+    expect(await ask('pimlico_getUserOperationStatus', spoilt)).toMatchObject({
+      status: 'rejected',
+      reason: expect.stringMatching(/eip7702Auth: .* has used nonce 0/),
+    })
+  })
+
+  it('holds an authorization back while its account has gone back behind it, and needs none of one that runs the code', async () => {
+    const delegate = await withCode(answering(0n))
+    const owner = privateKeyToAccount(generatePrivateKey())
+    await depositTo('0.8', owner.address)
+    await ask('anvil_setNonce', owner.address, '0x3')
+    const { r, s, yParity } = await owner.signAuthorization({ chainId: 31_337, contractAddress: delegate, nonce: 3 })
+    const eip7702Auth = { chainId: '0x7a69', address: delegate, nonce: '0x3', r, s, yParity: numberToHex(yParity ?? 0) }
+    const upgrade = { factory: '0x7702', factoryData: '0x', eip7702Auth }
+    const sent = (await ask('eth_sendUserOperation', await operation(owner.address, upgrade), entryPoint08Address)) as Hex
+    const next = (await ask(
+      'eth_sendUserOperation',
+      await operation(owner.address, { ...upgrade, nonce: '0x1' }),
+      entryPoint08Address,
+    )) as Hex
+    await ask('anvil_setNonce', owner.address, '0x2')
+    for (let i = 0; i < 2; i++) expect(await ask('debug_bundler_sendBundleNow')).toBe(null)
+    expect(await ask('pimlico_getUserOperationStatus', sent)).toMatchObject({ status: 'not_submitted' })
+    await ask('anvil_setNonce', owner.address, '0x3')
+    await ask('debug_bundler_sendBundleNow')
+    expect(await included(sent)).toMatchObject({ success: true })
+    await ask('debug_bundler_sendBundleNow')
+    expect(await included(next)).toMatchObject({ success: true })
+  })
+
+  it('drops an authorization in the end, when its account stays behind it', async () => {
+    const delegate = await withCode(answering(0n))
+    const owner = privateKeyToAccount(generatePrivateKey())
+    await depositTo('0.8', owner.address)
+    await ask('anvil_setNonce', owner.address, '0x3')
+    const { r, s, yParity } = await owner.signAuthorization({ chainId: 31_337, contractAddress: delegate, nonce: 3 })
+    const eip7702Auth = { chainId: '0x7a69', address: delegate, nonce: '0x3', r, s, yParity: numberToHex(yParity ?? 0) }
+    const upgrade = await operation(owner.address, { factory: '0x7702', factoryData: '0x', eip7702Auth })
+    const sent = await ask('eth_sendUserOperation', upgrade, entryPoint08Address)
+    await ask('anvil_setNonce', owner.address, '0x2')
+    for (let i = 0; i < 3; i++) expect(await ask('debug_bundler_sendBundleNow')).toBe(null)
+    expect(await ask('pimlico_getUserOperationStatus', sent)).toMatchObject({
+      status: 'rejected',
+      reason: expect.stringMatching(/eip7702Auth: its nonce is 3, and the chain took back/),
+    })
+  })
+
+  it('sends whatever it takes, also what fills a bundle to the last word', async () => {
+    const longest = {
+      callData: `0x${'00'.repeat(119_392)}`,
+      callGasLimit: numberToHex(500_000),
+      verificationGasLimit: numberToHex(500_000), // it hashes them
+      preVerificationGas: numberToHex(6_000_000),
+    }
+    const sender = await account('0.8')
+    const longer = await operation(sender, { ...longest, callData: `${longest.callData}00`.padEnd(longest.callData.length + 64, '0') })
+    await expect(ask('eth_sendUserOperation', longer, entryPoint08Address)).rejects.toMatchObject({
+      code: -32602,
+      message: expect.stringContaining('120004 bytes'),
+    })
+    const hash = (await ask('eth_sendUserOperation', await operation(sender, longest), entryPoint08Address)) as Hex
+    expect(await ask('debug_bundler_sendBundleNow')).not.toBe(null)
+    expect(await included(hash)).toMatchObject({ success: true })
+  })
+
+  it('drops what waits behind a nonce that nobody sends', async () => {
+    const key = generatePrivateKey()
+    await ask('anvil_setBalance', privateKeyToAccount(key).address, numberToHex(parseEther('1')))
+    let nowMs = 0
+    const own = createBundler({ rpc: node, key, testMode: true, now: () => nowMs })
+    const request = (method: string, ...params: readonly unknown[]) => own.request({ method, params })
+    await request('debug_bundler_setBundlingMode', 'manual')
+    const sender = await account('0.8')
+    const [second, third] = await Promise.all(
+      ['0x1', '0x2'].map(async (nonce) => request('eth_sendUserOperation', await operation(sender, { nonce }), entryPoint08Address)),
+    )
+    for (const ms of [0, 29_999]) {
+      nowMs = ms
+      await request('debug_bundler_sendBundleNow')
+      expect(await request('debug_bundler_dumpMempool', entryPoint08Address)).toHaveLength(2)
+    }
+    nowMs = 30_000
+    await request('debug_bundler_sendBundleNow')
+    expect(await request('pimlico_getUserOperationStatus', second)).toMatchObject({
+      status: 'rejected',
+      reason: expect.stringContaining('nothing waits before it'),
+    })
+    expect(await request('pimlico_getUserOperationStatus', third)).toMatchObject({ status: 'not_submitted' })
+    // Its turn has come: nothing is before it any more.
+    await request('debug_bundler_sendBundleNow')
+    nowMs = 60_000
+    await request('debug_bundler_sendBundleNow')
+    expect(await request('pimlico_getUserOperationStatus', third)).toMatchObject({ status: 'rejected' })
+    await own.close()
+  })
+
+  it('takes nothing once it is closed, not even untested', async () => {
+    const own = createBundler({ rpc: node, key: generatePrivateKey(), testMode: true })
+    const sent = await operation(await account('0.8'))
+    await own.close()
+    for (const [method, params] of [
+      ['eth_sendUserOperation', [sent, entryPoint08Address]],
+      ['debug_bundler_addUserOps', [[sent], entryPoint08Address]],
+    ] as const) {
+      await expect(own.request({ method, params })).rejects.toMatchObject({
+        code: -32000,
+        message: 'the bundler is closed; ask one that runs',
+      })
+    }
+    expect(await own.request({ method: 'debug_bundler_dumpMempool', params: [entryPoint08Address] })).toEqual([])
+  })
+
+  it('works with a node that tells no news', async () => {
+    const silent: Rpc = { request: (request) => node.request(request), subscribe: () => Promise.reject(new RpcError(-32601, 'no news')) }
+    const key = generatePrivateKey()
+    await ask('anvil_setBalance', privateKeyToAccount(key).address, numberToHex(parseEther('1')))
+    const own = createBundler({ rpc: silent, key })
+    const sent = await operation(await account('0.8'))
+    const hash = (await own.request({ method: 'eth_sendUserOperation', params: [sent, entryPoint08Address] })) as Hex
+    expect(await included(hash)).toMatchObject({ success: true })
+    await expect(own.request({ method: 'debug_bundler_clearState' })).rejects.toMatchObject({ code: -32601 })
+    await own.close()
+  })
+
+  it('sends again what the pool of the node has lost, and dearer what nobody includes', async () => {
+    await using still = await createPocketchain({ cadence: 'manual', wallet: false })
+    const key = generatePrivateKey()
+    let nowMs = 0
+    const own = createBundler({ rpc: still, key, testMode: true, now: () => nowMs })
+    const flush = async () => (await own.request({ method: 'debug_bundler_sendBundleNow' })) as Hex | null
+    await own.request({ method: 'debug_bundler_setBundlingMode', params: ['manual'] })
+    const main = node
+    try {
+      node = still
+      await ask('anvil_setBalance', privateKeyToAccount(key).address, numberToHex(parseEther('1')))
+      const sent = await operation(await account('0.8'))
+      const hash = (await own.request({ method: 'eth_sendUserOperation', params: [sent, entryPoint08Address] })) as Hex
+      const status = () => own.request({ method: 'pimlico_getUserOperationStatus', params: [hash] })
+      const lost = await flush()
+      await ask('anvil_dropTransaction', lost)
+      nowMs = 2_000
+      const again = await flush()
+      expect(await status()).toEqual({ status: 'submitted', transactionHash: again })
+      nowMs = 20_000
+      await flush()
+      const { transactionHash: dearer } = (await status()) as { transactionHash: Hex }
+      expect(dearer).not.toBe(again)
+      expect(await ask('eth_getTransactionByHash', again)).toBe(null)
+      await ask('anvil_mine')
+      await flush()
+      expect(await status()).toEqual({ status: 'included', transactionHash: dearer })
+    } finally {
+      node = main
+      await own.close()
+    }
+  })
+
+  it('takes an operation again whose block was taken back', async () => {
+    await ask('debug_bundler_setBundlingMode', 'auto')
+    const sender = await account('0.8')
+    const snapshot = await ask('evm_snapshot')
+    const sent = await operation(sender)
+    const hash = (await ask('eth_sendUserOperation', sent, entryPoint08Address)) as Hex
+    await included(hash)
+    await ask('evm_revert', snapshot)
+    expect(await ask('eth_getUserOperationReceipt', hash)).toBe(null)
+    expect(await ask('eth_sendUserOperation', sent, entryPoint08Address)).toBe(hash)
+    expect(await included(hash)).toMatchObject({ success: true })
+  })
+
+  it('refuses who is banned', async () => {
+    const sponsor = await paymaster('0.8')
+    const sent = await operation(await account('0.8'), sponsored(sponsor, '0.8'))
+    const reputation = { address: sponsor, opsSeen: '0x3e8', opsIncluded: '0x0' }
+    await ask('debug_bundler_setReputation', [reputation], entryPoint08Address)
+    expect(await ask('debug_bundler_dumpReputation', entryPoint08Address)).toMatchObject([{ status: 'banned' }])
+    await expect(ask('eth_sendUserOperation', sent, entryPoint08Address)).rejects.toMatchObject({ code: -32504 })
+    expect(await ask('debug_bundler_dumpMempool', entryPoint08Address)).toEqual([])
+  })
+
+  it('holds no more than a paymaster can pay for', async () => {
+    const price = { maxFeePerGas: numberToHex(10n ** 10n), maxPriorityFeePerGas: '0x1' }
+    // One operation may cost 430,000 gas.
+    const sponsor = await paymaster('0.8', 0n, 430_000n * 10n ** 10n)
+    const of = async () => operation(await account('0.8'), { ...sponsored(sponsor, '0.8'), ...price })
+    await ask('eth_sendUserOperation', await of(), entryPoint08Address)
+    await expect(ask('eth_sendUserOperation', await of(), entryPoint08Address)).rejects.toMatchObject({ code: -32508 })
+    expect(await ask('debug_bundler_dumpMempool', entryPoint08Address)).toHaveLength(1)
+  })
+})
+
+/** What it does before it answers. */
+function doing(code: Hex, ...words: readonly bigint[]): Hex {
+  return concatHex([code, answering(...words)])
+}
+
+const READ_OWN_SLOT = '0x5f5450'
+
+async function accountDoing(code: Hex): Promise<Address> {
+  const address = await withCode(doing(code, 0n))
+  await depositTo('0.8', address)
+  return address
+}
+
+async function paymasterDoing(code: Hex): Promise<Address> {
+  const address = await withCode(doing(code, 0x40n, 0n, 0n))
+  await depositTo('0.8', address)
+  return address
+}
+
+/** The second slot of its deposit: staked, stake and delay. */
+async function stake(holder: Address, amount: bigint, delaySec: bigint): Promise<void> {
+  const slot = BigInt(keccak256(concatHex([pad(holder), zeroHash]))) + 1n
+  const word = 1n | (amount << 8n) | (delaySec << 120n)
+  await ask('anvil_setStorageAt', entryPoint08Address, numberToHex(slot, { size: 32 }), numberToHex(word, { size: 32 }))
+}
+
+describe('the rules of ERC-7562', () => {
+  /** with 1,000 gas */
+  const call = (to: Address, value: '5f' | '6001' = '5f'): Hex => `0x5f5f5f5f${value}73${to.slice(2)}6103e8f150`
+
+  it.each<[rule: string, code: Hex]>([
+    ['OP-011', '0x4250'],
+    ['OP-011', '0x3a50'],
+    ['OP-011', '0x5f5f5ff050'],
+    ['OP-012', '0x5a50'],
+    ['OP-031', '0x5f5f5f5ff550'],
+    ['OP-041', call('0x00000000000000000000000000000000000e3e3e')],
+    ['OP-054', `0x73${entryPoint08Address.slice(2).toLowerCase()}3f50` as Hex],
+    ['OP-055', `0x63b760faf95f5260205f6004601c5f73${entryPoint08Address.slice(2).toLowerCase()}5af150` as Hex],
+    ['OP-061', call(WETH, '6001')],
+    ['OP-062', call('0x000000000000000000000000000000000000000b')],
+    ['OP-080', '0x4750'],
+  ])('refuse %s (%s)', async (rule, code) => {
+    const sender = await accountDoing(code)
+    await ask('anvil_setBalance', sender, '0x1')
+    await expect(ask('eth_sendUserOperation', await operation(sender), entryPoint08Address)).rejects.toMatchObject({
+      code: -32502,
+      message: expect.stringContaining(rule),
+    })
+    expect(await ask('debug_bundler_dumpMempool', entryPoint08Address)).toEqual([])
+  })
+
+  it('let an account read its own storage', async () => {
+    const sender = await accountDoing(READ_OWN_SLOT)
+    const hash = await ask('eth_sendUserOperation', await operation(sender), entryPoint08Address)
+    expect(await included(hash as Hex)).toMatchObject({ success: true })
+  })
+
+  it('let a paymaster read its own storage when it has a stake that is large enough', async () => {
+    const sponsor = await paymasterDoing(READ_OWN_SLOT)
+    const sent = await operation(await account('0.8'), sponsored(sponsor, '0.8'))
+    const send = () => ask('eth_sendUserOperation', sent, entryPoint08Address)
+    await expect(send()).rejects.toMatchObject({ code: -32502, message: expect.stringContaining('STO-031') })
+    await stake(sponsor, 1n, 86_400n)
+    await expect(send()).rejects.toMatchObject({ code: -32505, data: { paymaster: sponsor } })
+    await stake(sponsor, parseEther('1'), 60n)
+    await expect(send()).rejects.toMatchObject({ code: -32505 })
+    expect(await ask('debug_bundler_dumpMempool', entryPoint08Address)).toEqual([])
+    await stake(sponsor, parseEther('1'), 86_400n)
+    expect(await included((await send()) as Hex)).toMatchObject({ success: true })
+  })
+
+  it('drop what was checked with other code', async () => {
+    await ask('debug_bundler_setBundlingMode', 'manual')
+    const sender = await account('0.8')
+    const hash = await ask('eth_sendUserOperation', await operation(sender), entryPoint08Address)
+    await ask('anvil_setCode', sender, doing('0x5b', 0n))
+    expect(await ask('debug_bundler_sendBundleNow')).toBe(null)
+    expect(await ask('pimlico_getUserOperationStatus', hash)).toMatchObject({
+      status: 'rejected',
+      reason: expect.stringContaining('COD-010'),
+    })
+    await ask('debug_bundler_setBundlingMode', 'auto')
+  })
+
+  it('do not let a paymaster be a sender meanwhile', async () => {
+    await ask('debug_bundler_setBundlingMode', 'manual')
+    const sponsor = await paymaster('0.8')
+    await ask('eth_sendUserOperation', await operation(await account('0.8'), sponsored(sponsor, '0.8')), entryPoint08Address)
+    await ask('anvil_setCode', sponsor, answering(0n))
+    await expect(ask('eth_sendUserOperation', await operation(sponsor), entryPoint08Address)).rejects.toMatchObject({
+      code: -32502,
+      message: expect.stringContaining('STO-040'),
+    })
+    await ask('debug_bundler_clearState')
+    await ask('debug_bundler_setBundlingMode', 'auto')
+  })
+
+  it('are never skipped silently: a node that cannot trace is refused, unless they are switched off', async () => {
+    const untracing: Rpc = {
+      subscribe: (params, listener) => node.subscribe(params, listener),
+      request: async (request) => {
+        if (request.method === 'debug_traceCall') throw new RpcError(-32601, 'the method debug_traceCall does not exist')
+        return node.request(request)
+      },
+    }
+    const key = generatePrivateKey()
+    await ask('anvil_setBalance', privateKeyToAccount(key).address, numberToHex(parseEther('1')))
+    const strict = createBundler({ rpc: untracing, key })
+    const lax = createBundler({ rpc: untracing, key, rules: false })
+    const sender = await accountDoing('0x4250')
+    const request = { method: 'eth_sendUserOperation', params: [await operation(sender), entryPoint08Address] }
+    await expect(strict.request(request)).rejects.toMatchObject({ code: -32000, data: { reason: 'no-tracer' } })
+    expect(await included((await lax.request(request)) as Hex)).toMatchObject({ success: true })
+    await strict.close()
+    await lax.close()
+  })
+})
+
+describe('what is asked wrongly', () => {
+  it.each([
+    ['eth_sendUserOperation', [{}, BOB], -32602, 'not supported'],
+    ['eth_sendUserOperation', [{}, entryPoint08Address], -32602, 'sender'],
+    ['eth_estimateUserOperationGas', [{}, BOB], -32602, 'not supported'],
+    ['eth_getUserOperationReceipt', ['0x12'], -32602, 'Missing/invalid userOpHash'],
+    ['eth_getUserOperationByHash', ['0x12'], -32602, 'Missing/invalid userOpHash'],
+    ['debug_bundler_setBundlingMode', ['sometimes'], -32602, 'auto, manual'],
+  ])('%s %j', async (method, params, code, message) => {
+    await expect(ask(method, ...params)).rejects.toMatchObject({ code, message: expect.stringContaining(message) })
+  })
+
+  it('an unknown hash is null', async () => {
+    expect(await ask('eth_getUserOperationReceipt', zeroHash)).toBe(null)
+    expect(await ask('eth_getUserOperationByHash', zeroHash)).toBe(null)
+    expect(await ask('pimlico_getUserOperationStatus', zeroHash)).toEqual({ status: 'not_found', transactionHash: null })
+  })
+})
+
+describe('beside the chain', () => {
+  it('supports the three EntryPoints', async () => {
+    expect(await ask('eth_supportedEntryPoints')).toEqual([entryPoint08Address, entryPoint07Address, entryPoint06Address])
+  })
+
+  it('is not there when it is switched off', async () => {
+    await using plainNode = await createPocketchain({ bundler: false, wallet: false })
+    await expect(plainNode.request({ method: 'eth_supportedEntryPoints' })).rejects.toMatchObject({ code: -32601 })
+  })
+
+  it('says what to fund when it has no ether', async () => {
+    const key = generatePrivateKey()
+    await using poor = await createPocketchain({ wallet: false, bundler: { key } })
+    const { address } = privateKeyToAccount(key)
+    const own = node
+    try {
+      node = poor
+      await ask('anvil_setBalance', address, '0x0')
+      const sender = await withCode(answering(0n))
+      await ask('anvil_setBalance', sender, numberToHex(parseEther('1')))
+      const at = await paymaster('0.8')
+      await expect(ask('eth_sendUserOperation', await operation(sender, sponsored(at, '0.8')), entryPoint08Address)).rejects.toMatchObject({
+        code: -32000,
+        message: expect.stringContaining(address.toLowerCase()),
+        data: { reason: 'bundler-unfunded' },
+      })
+      expect(await ask('debug_bundler_dumpMempool', entryPoint08Address)).toEqual([])
+    } finally {
+      node = own
+    }
+  })
+})

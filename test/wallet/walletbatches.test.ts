@@ -1,0 +1,159 @@
+import { createWalletClient, custom, parseEther } from 'viem'
+import { foundry } from 'viem/chains'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createPocketchain } from '../../src/index.ts'
+import { createRemoteRpc } from '../../src/rpc/index.ts'
+import { Keyring, createWallet } from '../../src/wallet/index.ts'
+import type { CallsStatus, Wallet, WalletChain } from '../../src/wallet/index.ts'
+import { ANVIL, startAnvil } from '../anvil.fixture.ts'
+
+// Batches against nodes that are not in the same process, and as viem sends them.
+
+const { accounts } = await createPocketchain({ cadence: 'manual' })
+const [alice, bob] = accounts.map(({ address }) => address)
+const MINE = '0xdeaddeaddeaddeaddeaddeaddeaddeaddeaddead'
+
+function walletOn(chain: WalletChain): Wallet {
+  const wallet = createWallet({
+    chains: [chain],
+    keyring: Keyring.of({ dev: accounts.map(({ privateKey }) => privateKey) }),
+    policy: 'approve',
+    onError: (error) => expect.unreachable(String(error)),
+  })
+  onTestFinished(() => wallet.close())
+  return wallet
+}
+
+async function anvil(...args: readonly string[]) {
+  const running = await startAnvil(...args)
+  onTestFinished(() => running.stop())
+  const chain: WalletChain = {
+    chainId: 31_337,
+    name: 'Anvil',
+    nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+    rpcUrls: [running.url],
+    blockExplorerUrls: [],
+    iconUrls: [],
+    rpc: createRemoteRpc(running.url),
+    isEmbedded: false,
+  }
+  return { running, wallet: walletOn(chain) }
+}
+
+async function connected(wallet: Wallet) {
+  const provider = wallet.provider('https://app.example')
+  await provider.request({ method: 'eth_requestAccounts' })
+  const send = async (request: object): Promise<string> => {
+    const params = [{ version: '2.0.0', chainId: '0x7a69', atomicRequired: false, ...request }]
+    return ((await provider.request({ method: 'wallet_sendCalls', params })) as { id: string }).id // EIP-5792
+  }
+  const status = async (id: string) => (await provider.request({ method: 'wallet_getCallsStatus', params: [id] })) as CallsStatus
+  return { provider, send, status }
+}
+
+const two = [
+  { to: bob, value: '0x1' },
+  { to: bob, value: '0x2' },
+]
+
+describe.skipIf(ANVIL === null)('on anvil', () => {
+  it('an account is upgraded, with our code put there before, and runs batches from then on', async () => {
+    const { running, wallet } = await anvil()
+    const { provider, send, status } = await connected(wallet)
+    await running.ask('anvil_setCoinbase', MINE)
+    const ready = { atomic: { status: 'ready', supported: 'ready' } }
+    expect(await provider.request({ method: 'wallet_getCapabilities', params: [alice] })).toMatchObject({ '0x7a69': ready })
+    const first = await status(await send({ atomicRequired: true, calls: [...two, { to: `0x${'0'.repeat(40)}`, value: '0x5' }] }))
+    expect(first).toMatchObject({ status: 200, atomic: true, receipts: [{ status: '0x1', logs: [] }] })
+    expect(await running.ask('eth_getBalance', `0x${'0'.repeat(40)}`, 'latest'), 'a burn is a burn').toBe('0x5')
+    expect(await running.ask<string>('eth_getCode', alice, 'latest')).toMatch(/^0xef0100/)
+    expect(await running.ask('eth_getTransactionCount', alice, 'latest'), 'our code, the batch, the authorization').toBe('0x3')
+    const supported = { atomic: { status: 'supported' } }
+    expect(await provider.request({ method: 'wallet_getCapabilities', params: [alice] })).toMatchObject({ '0x7a69': supported })
+    expect(await status(await send({ calls: two }))).toMatchObject({ status: 200, atomic: true })
+  })
+
+  it('calls go one after the other from a plain account, and one call alone', async () => {
+    const { wallet } = await anvil()
+    const { send, status } = await connected(wallet)
+    const both = await status(await send({ calls: two }))
+    expect(both).toMatchObject({ status: 200, atomic: false, capabilities: { status: { confirmation: 'sealed' } } })
+    expect(both.receipts).toHaveLength(2)
+    expect(await status(await send({ calls: two.slice(1) }))).toMatchObject({ status: 200 })
+  })
+
+  it('what must be atomic is 5710 before Prague', async () => {
+    const { wallet } = await anvil('--hardfork', 'cancun')
+    const { provider, send, status } = await connected(wallet)
+    const asked = send({ atomicRequired: true, calls: two })
+    await expect(asked).rejects.toMatchObject({ code: 5710, message: 'EIP-7702 not supported on the specified chain ID' })
+    const unsupported = { atomic: { status: 'unsupported' } }
+    expect(await provider.request({ method: 'wallet_getCapabilities', params: [alice] })).toMatchObject({ '0x7a69': unsupported })
+    expect(await status(await send({ calls: two }))).toMatchObject({ status: 200, atomic: false })
+  })
+
+  it('a batch waits for its block, and is told of a call that reverts', async () => {
+    const { running, wallet } = await anvil('--no-mining')
+    const { send } = await connected(wallet)
+    await running.ask('anvil_setCode', MINE, '0x60006000fd')
+    const id = await send({ calls: [...two, { to: MINE }] })
+    const query = { origin: 'https://app.example', waitMs: 0 }
+    expect(await wallet.batches.status(id, query)).toMatchObject({ status: 100 })
+    const waiting = wallet.batches.status(id, { ...query, waitMs: 10_000 })
+    await running.ask('evm_mine')
+    expect(await waiting).toMatchObject({ status: 600, capabilities: { status: { reason: 'partly' } } })
+  })
+
+  it('a transaction that the node has dropped is sent again, once', async () => {
+    const { running, wallet } = await anvil('--no-mining')
+    const { send } = await connected(wallet)
+    const id = await send({ calls: two.slice(1) })
+    await running.ask('anvil_dropAllTransactions')
+    // Behind one url may be many nodes, so that takes some seconds; polling is what the wallet does by itself.
+    await expect.poll(() => running.ask('txpool_status'), { timeout: 20_000 }).toMatchObject({ pending: '0x1' })
+    await running.ask('evm_mine')
+    expect(await wallet.batches.status(id, { origin: 'https://app.example', waitMs: 5_000 })).toMatchObject({ status: 200 })
+  })
+})
+
+describe('viem', () => {
+  it('sends a batch and has its receipts with one request for its status', async () => {
+    await using node = await createPocketchain()
+    const requests: string[] = []
+    const wallet = walletOn({
+      chainId: 31_337,
+      name: 'Pocketchain',
+      nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+      rpcUrls: [],
+      blockExplorerUrls: [],
+      iconUrls: [],
+      rpc: node,
+      isEmbedded: true,
+    })
+    const { provider } = await connected(wallet)
+    const transport = custom({
+      request: (request: { method: string; params?: unknown }) => {
+        requests.push(request.method)
+        return provider.request(request)
+      },
+    })
+    const client = createWalletClient({ account: alice!, chain: foundry, transport })
+    for (const forceAtomic of [false, true]) {
+      const { id } = await client.sendCalls({
+        forceAtomic,
+        calls: [
+          { to: bob!, value: parseEther('1') },
+          { to: bob!, data: '0x1234' },
+        ],
+      })
+      const begun = performance.now()
+      const result = await client.waitForCallsStatus({ id })
+      console.log(`waitForCallsStatus, ${forceAtomic ? 'atomic' : 'sequential'}: ${Math.round(performance.now() - begun)} ms`)
+      expect(result).toMatchObject({ status: 'success', statusCode: 200, atomic: forceAtomic, chainId: 31_337 })
+      expect(result.receipts).toHaveLength(forceAtomic ? 1 : 2)
+    }
+    expect(requests.filter((method) => method === 'wallet_getCallsStatus')).toHaveLength(2)
+    const capabilities = await client.getCapabilities({ account: alice!, chainId: 31_337 })
+    expect(capabilities).toMatchObject({ atomic: { status: 'supported' }, gasLimitOverride: { supported: true } })
+  })
+})
