@@ -10,7 +10,14 @@ export interface Compat {
   readonly callNeedsToAndBlock: boolean
   /** eth_estimateGas without a block: the transaction runs after the promised ones (base/base#44); geth uses latest. */
   readonly estimateBlock: 'pending' | 'latest'
+  /**
+   * The state that `latest`, or no block, names. `promised` includes pre-confirmed transactions: cast, forge and Ignition read the next nonce at
+   * `latest` as soon as they have the receipt, which is up to 2 s before the block is sealed. Switch of its own: `--latest`.
+   */
+  readonly latestState: LatestState
 }
+
+export type LatestState = 'sealed' | 'promised'
 
 export type CompatName = 'default' | 'geth' | 'strict'
 
@@ -22,6 +29,7 @@ export const COMPAT: Readonly<Record<CompatName, Compat>> = {
     blockHashWithRange: 'ignored',
     callNeedsToAndBlock: false,
     estimateBlock: 'pending',
+    latestState: 'sealed',
   },
   geth: {
     name: 'geth',
@@ -30,6 +38,7 @@ export const COMPAT: Readonly<Record<CompatName, Compat>> = {
     blockHashWithRange: 'refused',
     callNeedsToAndBlock: false,
     estimateBlock: 'latest',
+    latestState: 'sealed',
   },
   strict: {
     name: 'strict',
@@ -38,6 +47,7 @@ export const COMPAT: Readonly<Record<CompatName, Compat>> = {
     blockHashWithRange: 'ignored',
     callNeedsToAndBlock: true,
     estimateBlock: 'pending',
+    latestState: 'sealed',
   },
 }
 

@@ -9,7 +9,7 @@ export type { AccountProof, StorageProof } from './state/proof.ts'
 export { Trie } from './state/trie.ts'
 
 export type { PoolOrder } from './pool/besttransactions.ts'
-export { PoolError } from './pool/mempool.ts'
+export { NonceTooLow, PoolError } from './pool/mempool.ts'
 export type { Mempool, PoolErrorCode } from './pool/mempool.ts'
 export { isImpersonated } from './pool/validation.ts'
 

@@ -100,6 +100,13 @@ export const OPTIONS = {
     read: oneOf(['default', 'geth', 'strict'], { anvil: 'geth' }),
     default: 'default',
   }),
+  latest: optional({
+    flag: '--latest <state>',
+    section: 'Server',
+    help: 'state that reads at `latest` see: sealed, or promised, which includes pre-confirmed transactions (for cast, forge and Ignition)',
+    read: oneOf(['sealed', 'promised']),
+    defaultText: 'that of --compat: sealed',
+  }),
   workers: optional({
     flag: '--workers <number>',
     section: 'Server',

@@ -1,5 +1,5 @@
 import type { Cadence, CadenceKind, Clock, DefaultGenesisOptions, PoolOrder } from '../chain/index.ts'
-import type { CompatName } from '../compat.ts'
+import type { CompatName, LatestState } from '../compat.ts'
 import type { PrivateKey } from '../eth/index.ts'
 import type { Tier1Mode } from '../evm/index.ts'
 import type { PaymasterOptions } from '../paymaster/index.ts'
@@ -19,6 +19,8 @@ export interface PocketchainOptions {
   readonly order?: PoolOrder
   /** where nodes disagree: `default` */
   readonly compat?: CompatName
+  /** the state that reads at `latest` see: `sealed`; `promised` includes pre-confirmed transactions */
+  readonly latest?: LatestState
 
   /** dev accounts: 10 of the words `test test … junk`, 10,000 ETH each */
   readonly accounts?: number

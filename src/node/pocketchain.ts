@@ -1,5 +1,6 @@
 import { Chain, importChain } from '../chain/index.ts'
 import { COMPAT } from '../compat.ts'
+import type { Compat } from '../compat.ts'
 import { configureTier1, loadPrecompiles } from '../evm/index.ts'
 import { memoryRecords } from '../jsonrpc/index.ts'
 import type { Rpc, RpcRequest } from '../jsonrpc/index.ts'
@@ -98,7 +99,7 @@ async function started(given: PocketchainOptions, storage: StorageBackend): Prom
   const signers = new DevAccounts(accounts.map(({ privateKey }) => privateKey))
   signers.setAutoImpersonation(options.autoImpersonate ?? false)
   const clientVersion = `pocketchain/${VERSION}/${process.platform}-${process.arch}/node${process.versions.node}`
-  const compat = COMPAT[options.compat ?? 'default']
+  const compat = compatOf(options)
   const workers = workersOf(options, chain, compat, onError)
   // The products send their requests to the node, and the node answers their methods.
   const node = (): NodeRpc => rpc
@@ -119,6 +120,10 @@ async function started(given: PocketchainOptions, storage: StorageBackend): Prom
   wallet?.open(options.wallet || {}, store.records, { chain, rpc, accounts, hasSponsor: sponsor !== null, onError })
   await chain.start()
   return assemble({ chain, store, rpc, workers, accounts, clientVersion, onError, wallet, bundler, sponsor })
+}
+
+function compatOf({ compat = 'default', latest = COMPAT[compat].latestState }: PocketchainOptions): Compat {
+  return { ...COMPAT[compat], latestState: latest }
 }
 
 async function chainOf(options: StartOptions, accounts: readonly DevAccount[], deps: ChainDeps): Promise<Chain> {

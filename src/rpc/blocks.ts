@@ -1,6 +1,7 @@
 import type { BlockTag, Chain, LocatedTransaction, View } from '../chain/index.ts'
 import type { Block, Hash, Transaction } from '../eth/index.ts'
 import { Hex } from '../eth/index.ts'
+import type { Compat } from '../compat.ts'
 import type { StateReader } from '../evm/index.ts'
 import { CODE, RpcError } from '../jsonrpc/index.ts'
 import { LATEST } from '../jsonrpc/schema.ts'
@@ -34,9 +35,21 @@ export function requireBlock(view: View, ref: BlockRef = LATEST): Block {
   return block
 }
 
+/** The block whose state a method reads: with `--latest promised`, `latest` and no block at all are the pending block. */
+export function stateRef({ latestState }: Compat, ref: BlockRef = LATEST): BlockRef {
+  return latestState === 'promised' && ref.kind === 'tag' && ref.tag === 'latest' ? PENDING : ref
+}
+
+const PENDING: BlockRef = { kind: 'tag', tag: 'pending' }
+
+/** As `requireBlock`, for the block whose state a method reads. */
+export function requireStateBlock(view: View, compat: Compat, ref?: BlockRef): Block {
+  return requireBlock(view, stateRef(compat, ref))
+}
+
 /** State after the block. Throws RpcError -32001, and PrunedState (code 4444) when that history is gone. */
-export function requireState(view: View, ref: BlockRef = LATEST): StateReader {
-  return view.state(requireBlock(view, ref))
+export function requireState(view: View, compat: Compat, ref?: BlockRef): StateReader {
+  return view.state(requireStateBlock(view, compat, ref))
 }
 
 /** A transaction with its place: sealed first, then pre-confirmed, then in the pool, where it has none. */

@@ -83,7 +83,7 @@ export class Mempool {
     if (this.#byHash.has(tx.hash)) throw new PoolError('already-known', 'already known')
     const next = this.#nonceOf(tx.from)
     if (tx.nonce >= next) return next
-    throw new PoolError('nonce-too-low', `nonce too low: next nonce ${next}, tx nonce ${tx.nonce}`)
+    throw new NonceTooLow(tx, next)
   }
 
   /**
@@ -241,5 +241,20 @@ export class PoolError extends Error {
     super(message)
     this.name = 'PoolError'
     this.code = code
+  }
+}
+
+/** Refusal of a nonce that a sealed or pre-confirmed transaction has used. */
+export class NonceTooLow extends PoolError {
+  readonly from: Address
+  readonly nonce: bigint
+  /** after all pre-confirmed transactions */
+  readonly nextNonce: bigint
+
+  constructor({ from, nonce }: Transaction, nextNonce: bigint) {
+    super('nonce-too-low', `nonce too low: next nonce ${nextNonce}, tx nonce ${nonce}`)
+    this.from = from
+    this.nonce = nonce
+    this.nextNonce = nextNonce
   }
 }

@@ -1,5 +1,6 @@
 import { CADENCES } from '../../chain/index.ts'
-import type { Cadence } from '../../chain/index.ts'
+import type { Cadence, CadenceKind } from '../../chain/index.ts'
+import type { Compat } from '../../compat.ts'
 import { LEAST_INTERVAL_MS, MOST_INTERVAL_MS } from '../limits.ts'
 import { required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
@@ -51,11 +52,11 @@ export const CADENCE_METHODS: readonly Method[] = [
     handler: ({ chain }) => chain.setCadence(CADENCES.manual),
   }),
   ...named(['anvil_getAutomine', 'hardhat_getAutomine'], {
-    doc: 'True when each transaction gets its block at once (the instant cadence).',
+    doc: 'True if a sent transaction takes effect at `latest` without further commands: instant cadence, or `--latest promised` under another one but manual.',
     params: [],
     result: BOOLEAN,
     example: { params: [], result: false },
-    handler: ({ chain }) => chain.cadence.kind === 'instant',
+    handler: ({ chain, compat }) => takesEffectAtOnce(chain.cadence.kind, compat),
   }),
   ...commands(['evm_setIntervalMining'], {
     doc: 'Seals a block every so many seconds (from 1,000 on: milliseconds, as hardhat counts), with flashblocks in between; 0 seals only when told.',
@@ -95,4 +96,9 @@ function interval(milliseconds: number, path: string): number {
     path,
     `blocks cannot come every ${milliseconds} ms: 0 switches off, else it takes ${LEAST_INTERVAL_MS} to ${MOST_INTERVAL_MS} ms`,
   )
+}
+
+/** Ignition waits for five blocks unless the answer is true, and hardhat-network-helpers mine by hand. */
+function takesEffectAtOnce(cadence: CadenceKind, { latestState }: Compat): boolean {
+  return cadence === 'instant' || (latestState === 'promised' && cadence !== 'manual')
 }

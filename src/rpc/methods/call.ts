@@ -1,9 +1,9 @@
-import type { ViewScope, View } from '../../chain/index.ts'
+import type { ViewScope } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
 import { Hex } from '../../eth/index.ts'
 import type { AccessListItem, Address, Hash } from '../../eth/index.ts'
 import type { Executed, OnCallResult } from '../../evm/index.ts'
-import { requireBlock } from '../blocks.ts'
+import { requireStateBlock } from '../blocks.ts'
 import { answerOf, siteOf, withCall } from '../execution/calls.ts'
 import type { Call, Overrides } from '../execution/calls.ts'
 import { computed } from '../execution/computed.ts'
@@ -54,7 +54,7 @@ export const CALL_METHODS: readonly Method[] = [
       params: [{ to: WETH, data: '0x313ce567' }, 'latest'],
       result: '0x0000000000000000000000000000000000000000000000000000000000000012',
     },
-    needs: ({ view }, [, block, , env]) => needsOf(view, block, env),
+    needs: (deps, [, block, , env]) => needsOf(deps, block, env),
     callKeyOf: plainLike,
     compute: (ground, [request, block, state, env]) => {
       const { compat } = ground
@@ -73,7 +73,7 @@ export const CALL_METHODS: readonly Method[] = [
     result: quantity.json,
     errors: REVERT_ERRORS,
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: '0x5208' },
-    needs: ({ view, compat }, [, block, , env]) => needsOf(view, block ?? estimateBlock(compat), env),
+    needs: (deps, [, block, , env]) => needsOf(deps, block ?? estimateBlock(deps.compat), env),
     compute: (ground, [request, block, state, env]) => {
       const { compat } = ground
       const at = block ?? estimateBlock(compat)
@@ -88,7 +88,7 @@ export const CALL_METHODS: readonly Method[] = [
     result: accessListResult.json,
     errors: { ...REVERT_ERRORS, [CODE.server]: 'the call cannot be paid for, or what it touches depends on what is warm without end' },
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: { accessList: [], gasUsed: '0x5208' } },
-    needs: ({ view }, [, block]) => needsOf(view, block),
+    needs: (deps, [, block]) => needsOf(deps, block),
     compute: (ground, [request, block, state]) =>
       callAt(ground, request, block, { state }, (call) => createAccessList(call, request), true),
   }),
@@ -102,7 +102,7 @@ function plainLike([{ to, data }, block, state, env]: readonly [CallRequest, (Bl
 
 /** Runs `work` with the call on one View (law 1). */
 function callAt<T>(
-  { view, deadline }: ComputeDeps,
+  { view, compat, deadline }: ComputeDeps,
   request: CallRequest,
   ref: BlockRef | undefined,
   overrides: Overrides,
@@ -110,23 +110,23 @@ function callAt<T>(
   traced = false,
 ): T {
   assertChain(request.chainId, view.config, 'argument 0 (call)')
-  return withCall(siteOf(view, requireBlock(view, ref)), request, overrides, work, { deadline: deadline(CALL_TIME_MS), traced })
+  return withCall(siteOf(view, requireStateBlock(view, compat, ref)), request, overrides, work, { deadline: deadline(CALL_TIME_MS), traced })
 }
 
 function answerAt<T>(
-  { view, deadline }: ComputeDeps,
+  { view, compat, deadline }: ComputeDeps,
   request: CallRequest,
   ref: BlockRef | undefined,
   overrides: Overrides,
   hear: OnCallResult<T>,
 ): T {
   assertChain(request.chainId, view.config, 'argument 0 (call)')
-  return answerOf(siteOf(view, requireBlock(view, ref)), request, overrides, deadline(CALL_TIME_MS), hear)
+  return answerOf(siteOf(view, requireStateBlock(view, compat, ref)), request, overrides, deadline(CALL_TIME_MS), hear)
 }
 
 /** The block and its state. Under another number the call sees the hashes below that one. */
-function needsOf(view: View, ref: BlockRef | undefined, overrides?: BlockOverrides): ViewScope {
-  const block = requireBlock(view, ref)
+function needsOf({ view, compat }: ComputeDeps, ref: BlockRef | undefined, overrides?: BlockOverrides): ViewScope {
+  const block = requireStateBlock(view, compat, ref)
   return { states: [block], blocks: [], hashesBelow: [overrides?.number ?? block.header.number] }
 }
 

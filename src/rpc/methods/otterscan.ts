@@ -112,7 +112,7 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
     result: BOOLEAN,
     errors: { [CODE.notFound]: 'there is no such block', [CODE.pruned]: 'the state after that block is no longer kept' },
     example: { params: [CONTRACT, 'latest'], result: true },
-    handler: ({ chain }, [address, ref]) => hasCode(requireState(chain.head.view, ref), address),
+    handler: ({ chain, compat }, [address, ref]) => hasCode(requireState(chain.head.view, compat, ref), address),
   }),
   method({
     name: 'ots_getBlockDetails',

@@ -6,6 +6,7 @@ import type { Method } from '../method.ts'
 import { rawTransaction } from '../rawtransaction.ts'
 import { callRequest } from '../execution/request.ts'
 import { RECEIPT } from '../results.ts'
+import { submit } from '../submission.ts'
 import { hash, integer } from '../../jsonrpc/schema.ts'
 import { fill, requireSender } from './fill.ts'
 import { submitAndWait } from './wait.ts'
@@ -30,7 +31,7 @@ export const SEND_METHODS: readonly Method[] = [
     result: hash.json,
     errors: POOL_ERRORS,
     example: { params: [RAW], result: HASH },
-    handler: ({ chain }, [tx]) => chain.submit(tx),
+    handler: (context, [tx]) => submit(context, tx),
   }),
   method({
     name: 'eth_sendRawTransactionSync',
@@ -39,7 +40,7 @@ export const SEND_METHODS: readonly Method[] = [
     result: RECEIPT,
     errors: { ...POOL_ERRORS, [CODE.unconfirmed]: 'accepted, but there was no receipt in time; data is the hash' },
     example: { params: [RAW, 2_000], result: { transactionHash: HASH, blockNumber: '0x1', status: '0x1' } },
-    handler: ({ chain }, [tx, timeoutMs]) => submitAndWait(chain, tx, timeoutMs),
+    handler: (context, [tx, timeoutMs]) => submitAndWait(context, tx, timeoutMs),
   }),
   method({
     name: 'eth_sendTransaction',
@@ -51,7 +52,7 @@ export const SEND_METHODS: readonly Method[] = [
     handler: (context, [request]) => {
       const from = requireSender(request)
       if (!context.accounts.canSend(from)) throw unknownAccount(from)
-      return context.chain.submit(() => context.accounts.transaction(fill(context, request), from))
+      return submit(context, () => context.accounts.transaction(fill(context, request), from))
     },
   }),
   method({
@@ -63,7 +64,7 @@ export const SEND_METHODS: readonly Method[] = [
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: HASH },
     handler: (context, [request]) => {
       const from = requireSender(request)
-      return context.chain.submit(() => Transaction.unsigned(fill(context, request), from))
+      return submit(context, () => Transaction.unsigned(fill(context, request), from))
     },
   }),
 ]

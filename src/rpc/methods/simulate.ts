@@ -1,4 +1,4 @@
-import { requireBlock } from '../blocks.ts'
+import { requireStateBlock } from '../blocks.ts'
 import { computed } from '../execution/computed.ts'
 import { CODE } from '../../jsonrpc/index.ts'
 import { CALL_TIME_MS, SIMULATED_CALLS } from '../limits.ts'
@@ -58,17 +58,17 @@ export const SIMULATION_METHODS: readonly Method[] = [
       params: [{ blockStateCalls: [{ calls: [{ from: ALICE, to: BOB, value: '0x1' }] }] }, 'latest'],
       result: [{ number: '0x2', calls: [{ status: '0x1', returnData: '0x', gasUsed: '0x5208', maxUsedGas: '0x5208', logs: [] }] }],
     },
-    needs: ({ view }, [, ref]) => {
-      const base = requireBlock(view, ref)
+    needs: ({ view, compat }, [, ref]) => {
+      const base = requireStateBlock(view, compat, ref)
       return { states: [base], blocks: [], hashesBelow: [base.header.number + 1] }
     },
-    compute: ({ view, deadline }, [asked, ref]) => {
+    compute: ({ view, compat, deadline }, [asked, ref]) => {
       const options = {
         validation: asked.validation ?? false,
         traceTransfers: asked.traceTransfers ?? false,
         fullTransactions: asked.returnFullTransactions ?? false,
       }
-      return new Simulation(view, requireBlock(view, ref), options, deadline(CALL_TIME_MS)).run(asked.blockStateCalls)
+      return new Simulation(view, requireStateBlock(view, compat, ref), options, deadline(CALL_TIME_MS)).run(asked.blockStateCalls)
     },
   }),
 ]

@@ -36,8 +36,8 @@ export const STATE_METHODS: readonly Method[] = [
     result: QUANTITY,
     errors: ERRORS,
     example: { params: [ACCOUNT, 'latest'], result: '0x21e19e0c9bab2400000' },
-    handler: ({ chain }, [address, block]) => {
-      const account = requireState(chain.head.view, block).account(address)
+    handler: ({ chain, compat }, [address, block]) => {
+      const account = requireState(chain.head.view, compat, block).account(address)
       return Hex.fromQuantity(account?.balance ?? 0n)
     },
   }),
@@ -48,8 +48,8 @@ export const STATE_METHODS: readonly Method[] = [
     result: QUANTITY,
     errors: ERRORS,
     example: { params: [ACCOUNT, 'pending'], result: '0x5' },
-    handler: ({ chain }, [address, block]) => {
-      const nonce = requireState(chain.head.view, block).account(address)?.nonce ?? 0n
+    handler: ({ chain, compat }, [address, block]) => {
+      const nonce = requireState(chain.head.view, compat, block).account(address)?.nonce ?? 0n
       const pending = block?.kind === 'tag' && block.tag === 'pending'
       return Hex.fromQuantity(pending ? chain.pool.nextNonce(address, nonce) : nonce)
     },
@@ -61,7 +61,7 @@ export const STATE_METHODS: readonly Method[] = [
     result: BYTES,
     errors: ERRORS,
     example: { params: [ACCOUNT, 'latest'], result: '0x' },
-    handler: ({ chain }, [address, block]) => Hex.fromBytes(codeOf(requireState(chain.head.view, block), address)),
+    handler: ({ chain, compat }, [address, block]) => Hex.fromBytes(codeOf(requireState(chain.head.view, compat, block), address)),
   }),
   method({
     name: 'eth_getAccount',
@@ -88,8 +88,8 @@ export const STATE_METHODS: readonly Method[] = [
     result: record('account', { balance: QUANTITY, nonce: QUANTITY, code: BYTES }),
     errors: ERRORS,
     example: { params: [ACCOUNT, 'latest'], result: { balance: '0x21e19e0c9bab2400000', nonce: '0x5', code: '0x' } },
-    handler: ({ chain }, [address, block]) => {
-      const state = requireState(chain.head.view, block)
+    handler: ({ chain, compat }, [address, block]) => {
+      const state = requireState(chain.head.view, compat, block)
       const { balance, nonce } = state.account(address) ?? NOBODY
       return { balance: Hex.fromQuantity(balance), nonce: Hex.fromQuantity(nonce), code: Hex.fromBytes(codeOf(state, address)) }
     },
@@ -101,7 +101,7 @@ export const STATE_METHODS: readonly Method[] = [
     result: HASH,
     errors: ERRORS,
     example: { params: [WETH, '0x0', 'latest'], result: ZERO_SLOT },
-    handler: ({ chain }, [address, slot, block]) => Hex.fromBytes32(requireState(chain.head.view, block).storage(address, slot)),
+    handler: ({ chain, compat }, [address, slot, block]) => Hex.fromBytes32(requireState(chain.head.view, compat, block).storage(address, slot)),
   }),
   method({
     name: 'eth_getStorageValues',
@@ -113,7 +113,7 @@ export const STATE_METHODS: readonly Method[] = [
     result: { title: 'values by address', type: 'object', additionalProperties: listOf(HASH) },
     errors: ERRORS,
     example: { params: [{ [WETH]: ['0x0'] }, 'latest'], result: { [WETH]: [ZERO_SLOT] } },
-    handler: ({ chain }, [wanted, block]) => storageValues(requireState(chain.head.view, block), wanted),
+    handler: ({ chain, compat }, [wanted, block]) => storageValues(requireState(chain.head.view, compat, block), wanted),
   }),
   method({
     name: 'eth_getProof',

@@ -1,7 +1,7 @@
 import type { ViewScope, View } from '../../chain/index.ts'
 import type { Block, Hash } from '../../eth/index.ts'
 import type { Deadline, TraceBudget } from '../../evm/index.ts'
-import { findBlock } from '../blocks.ts'
+import { findBlock, stateRef } from '../blocks.ts'
 import { siteOf, withCall } from '../execution/calls.ts'
 import type { Site } from '../execution/calls.ts'
 import { computed } from '../execution/computed.ts'
@@ -89,7 +89,7 @@ export const TRACE_METHODS: readonly Method[] = [
     result: TRACE,
     errors: ERRORS,
     example: { params: [{ from: ALICE, to: BOB, value: '0x1', gas: '0x5208' }, 'latest', { tracer: 'callTracer' }], result: CALL },
-    needs: ({ view }, [, ref, options]) => needsOfCall(view, blockAt(view, ref), options),
+    needs: ({ view, compat }, [, ref, options]) => needsOfCall(view, blockAt(view, stateRef(compat, ref)), options),
     compute: (ground, [request, ref, options]) => tracedCall(ground, request, ref, options),
   }),
 ]
@@ -111,8 +111,8 @@ function tracedBlock(ground: ComputeDeps, ref: BlockRef, options: TraceOptions |
 }
 
 function tracedCall(ground: ComputeDeps, request: CallRequest, ref?: BlockRef, options?: CallOptions): JsonText {
-  const { view } = ground
-  const block = blockAt(view, ref)
+  const { view, compat } = ground
+  const block = blockAt(view, stateRef(compat, ref))
   assertChain(request.chainId, view.config, 'argument 0 (call)')
   const make = tracerOf(options, 'argument 2 (options)')
   const overrides = { state: options?.stateOverrides, block: options?.blockOverrides }

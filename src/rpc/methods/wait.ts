@@ -1,17 +1,20 @@
-import type { Chain, View } from '../../chain/index.ts'
+import type { View } from '../../chain/index.ts'
 import type { Transaction } from '../../eth/index.ts'
 import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
+import type { Context } from '../context.ts'
 import { receiptJson } from '../json.ts'
 import type { Json } from '../json.ts'
 import { RECEIPT_WAIT_MS } from '../limits.ts'
+import { submit } from '../submission.ts'
 
 /**
  * Takes the transaction into the pool and answers its receipt as soon as the chain announces a block that has it. Throws RpcError: -32602 for
  * a time that is too long (unless said or 0: RECEIPT_WAIT_MS), and code 4 with the hash as data when it is over.
  */
-export async function submitAndWait(chain: Chain, tx: Transaction, timeoutMs: number | undefined): Promise<Json> {
+export async function submitAndWait(context: Context, tx: Transaction, timeoutMs: number | undefined): Promise<Json> {
   const limitMs = limitOf(timeoutMs)
-  await chain.submit(tx)
+  await submit(context, tx)
+  const { chain } = context
   const { promise, resolve, reject } = withResolvers<Json>()
   const look = (view: View) => {
     const place = view.locate(tx.hash)

@@ -1,0 +1,25 @@
+import { NonceTooLow } from '../chain/index.ts'
+import type { Chain } from '../chain/index.ts'
+import type { Hash } from '../eth/index.ts'
+import { CODE, RpcError } from '../jsonrpc/index.ts'
+import type { Context } from './context.ts'
+
+/** As `chain.submit`; where a nonce was read at `latest` although later ones are promised, the refusal says so. */
+export function submit({ chain, compat }: Context, tx: Parameters<Chain['submit']>[0]): Promise<Hash> {
+  const submitted = chain.submit(tx)
+  return compat.latestState === 'promised'
+    ? submitted
+    : submitted.catch((error: unknown) => {
+        throw error instanceof NonceTooLow ? (staleNonce(chain, error) ?? error) : error
+      })
+}
+
+/** null if the nonce was used before the last sealed block already. */
+function staleNonce({ head: { view } }: Chain, { from, nonce, nextNonce }: NonceTooLow): RpcError | null {
+  const sealedNonce = view.state(view.head).account(from)?.nonce ?? 0n
+  if (nonce < sealedNonce) return null
+  const promised = nextNonce - sealedNonce
+  const count = promised === 1n ? '1 of them is promised, not sealed' : `${promised} of them are promised, not sealed`
+  const advice = "read the nonce at 'pending', or start with --latest promised"
+  return new RpcError(CODE.server, `nonce too low: next nonce ${nextNonce} (${count}), tx nonce ${nonce}; ${advice}`)
+}
