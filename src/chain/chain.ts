@@ -40,6 +40,8 @@ export interface ChainOptions {
    */
   readonly headState?: WriteSet | null
   readonly clock: Clock
+  /** The time starts at the timestamp of the newest block, in place of the clock's. False unless set. */
+  readonly startsAtHeadTime?: boolean
   readonly cadence: Cadence
   readonly l1: L1Options
   /** EIP-1559 parameters written into the extra data of locally built blocks. */
@@ -123,7 +125,8 @@ export class Chain {
     this.sealed = new SealedChain(store, history, genesis, state, historyBlocks)
     this.l1 = new SimulatedL1(options.l1, this.genesis.header.timestamp, seed)
     this.time = new ChainTime(clock)
-    if (this.sealed.head !== genesis) this.time.onSealed(timestampMsOf(this.sealed.head))
+    if (options.startsAtHeadTime === true) this.time.startAt(timestampMsOf(this.sealed.head))
+    else if (this.sealed.head !== genesis) this.time.onSealed(timestampMsOf(this.sealed.head))
     this.pool = new Mempool((address) => history.at(history.version).account(address)?.nonce ?? 0n, options.order)
     this.#overrides = initialOverrides(options)
 

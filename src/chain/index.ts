@@ -41,7 +41,7 @@ export type { EditEvent, FlashblockEvent, HeadEvent, HeadListener, RewindEvent, 
 export { logsOfBlock, matchesFilter } from './view/logs.ts'
 export { StateNotInMemory, View } from './view/view.ts'
 
-export { DEFAULT_FEE_PARAMETERS, DEFAULT_HARDFORK, defaultGenesis, opConfig, SEQUENCER_FEE_VAULT } from './genesis/defaultgenesis.ts'
+export { DEFAULT_FEE_PARAMETERS, DEFAULT_HARDFORK, configOf, defaultGenesis, SEQUENCER_FEE_VAULT } from './genesis/defaultgenesis.ts'
 export type { DefaultGenesisOptions, GenesisCall } from './genesis/defaultgenesis.ts'
 export { DEFAULT_CODE_SIZE_LIMIT, DEFAULT_TRANSACTION_GAS_CAP, genesisBlock } from './genesis/genesis.ts'
 export type { Genesis } from './genesis/genesis.ts'

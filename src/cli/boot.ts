@@ -112,6 +112,7 @@ function optionsOf(settings: Settings, { load }: StatePaths, { mnemonic, keys, p
       seed: settings.seed,
       timestamp: settings.timestamp,
       hardfork: settings.hardfork,
+      chainType: settings.chainType,
       data: settings.data,
       prune: settings.prune,
       stateHistory: settings.stateHistory,

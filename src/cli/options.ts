@@ -229,6 +229,13 @@ export const OPTIONS = {
     read: integer(1, Number.MAX_SAFE_INTEGER),
     defaultText: '31337, or that of the genesis file',
   }),
+  chainType: option({
+    flag: '--chain-type <type>',
+    section: 'Chain',
+    help: 'op: L1 attributes, data fees and predeploys of an OP chain; l1: none of these, as Ethereum',
+    read: oneOf(['op', 'l1']),
+    default: 'op',
+  }),
   hardfork: optional({
     flag: '--hardfork <name>',
     section: 'Chain',

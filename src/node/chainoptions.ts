@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { CADENCES, DEFAULT_L1, ManualClock, RealClock, SEQUENCER_FEE_VAULT } from '../chain/index.ts'
 import type { ChainOptions, Clock } from '../chain/index.ts'
 import { STATE_HISTORY_BLOCKS } from '../compat.ts'
-import { Hash } from '../eth/index.ts'
+import { Address, Hash } from '../eth/index.ts'
 import { StorageError } from '../store/index.ts'
 import type { Store } from '../store/index.ts'
 import { GAS_LIMIT, beginningOf, feeParametersOf, genesisOf } from './genesis.ts'
@@ -24,6 +24,7 @@ export function chainOptionsOf(options: StartOptions, accounts: readonly DevAcco
     genesis,
     headState: loaded?.headState ?? null,
     clock,
+    startsAtHeadTime: options.timestamp !== undefined || options.genesis !== undefined || (loaded?.genesis ?? null) !== null,
     feeParameters: feeParametersOf(options),
     onBug: options.onError,
     store,
@@ -34,7 +35,7 @@ export function chainOptionsOf(options: StartOptions, accounts: readonly DevAcco
       ...(options.l1BlobBaseFee === undefined ? {} : { blobBaseFee: options.l1BlobBaseFee }),
     },
     gasLimit: options.gasLimit ?? (options.genesis === undefined && (loaded?.genesis ?? null) === null ? GAS_LIMIT : genesis.gasLimit),
-    coinbase: SEQUENCER_FEE_VAULT,
+    coinbase: genesis.config.op === null ? Address.zero : SEQUENCER_FEE_VAULT,
     order: options.order ?? 'fees',
     seed: options.seed ?? 'pocketchain',
     historyBlocks: options.stateHistory ?? STATE_HISTORY_BLOCKS,

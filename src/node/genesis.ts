@@ -3,14 +3,14 @@ import {
   DEFAULT_FEE_PARAMETERS,
   DEFAULT_HARDFORK,
   DEFAULT_TRANSACTION_GAS_CAP,
+  configOf,
   defaultGenesis,
-  opConfig,
   parseGenesis,
 } from '../chain/index.ts'
 import type { Clock, FeeParameters, Genesis } from '../chain/index.ts'
 import { Secp256k1 } from '../eth/index.ts'
 import { OP_FORKS } from '../evm/index.ts'
-import type { OpFork } from '../evm/index.ts'
+import type { L1Fork, OpFork } from '../evm/index.ts'
 import type { Store } from '../store/index.ts'
 import { bundlerKey, hasDefaultWords, sponsorKeys } from './keys.ts'
 import type { DevAccount } from './keys.ts'
@@ -46,11 +46,13 @@ export function genesisOf(options: StartOptions, accounts: readonly DevAccount[]
     codeSizeLimit: options.codeSizeLimit === undefined ? DEFAULT_CODE_SIZE_LIMIT : options.codeSizeLimit,
     transactionGasCap: options.transactionGasCap === undefined ? DEFAULT_TRANSACTION_GAS_CAP : options.transactionGasCap,
   }
-  const hardfork = opForkOf(options.hardfork ?? DEFAULT_HARDFORK)
+  const hardfork = hardforkOf(options)
   if (options.genesis !== undefined) {
     // A file without rules gets ours from block 1 on: its own block 0 keeps the fields it has.
-    const genesis = parseGenesis(options.genesis, (time) => opConfig(options.chainId ?? CHAIN_ID, hardfork, time + 1, limits))
-    return options.chainId === undefined ? genesis : { ...genesis, config: { ...genesis.config, chainId: options.chainId } }
+    const genesis = parseGenesis(options.genesis, (time) => configOf(options.chainId ?? CHAIN_ID, hardfork, time + 1, limits))
+    const { chainId, codeSizeLimit, transactionGasCap } = options
+    const chosen = Object.entries({ chainId, codeSizeLimit, transactionGasCap }).filter(([, value]) => value !== undefined)
+    return { ...genesis, config: { ...genesis.config, ...Object.fromEntries(chosen) } }
   }
   return defaultGenesis({
     ...limits,
@@ -78,6 +80,22 @@ export function beginningOf({ timestamp }: PocketchainOptions, store: Store): Pi
 
 export function feeParametersOf({ minBaseFee }: PocketchainOptions): FeeParameters {
   return minBaseFee === undefined ? DEFAULT_FEE_PARAMETERS : { ...DEFAULT_FEE_PARAMETERS, minBaseFee }
+}
+
+function hardforkOf({ chainType = 'op', hardfork = 'latest' }: PocketchainOptions): OpFork | L1Fork {
+  return chainType === 'op' ? opForkOf(hardfork) : l1ForkOf(hardfork)
+}
+
+/** Proof-of-stake forks: earlier ones need a miner. */
+const L1_HARDFORKS: readonly L1Fork[] = ['paris', 'shanghai', 'cancun', 'prague', 'osaka']
+
+function l1ForkOf(name: string): L1Fork {
+  const wanted = name.toLowerCase()
+  const fork = wanted === 'latest' ? L1_HARDFORKS.at(-1) : L1_HARDFORKS.find((each) => each === wanted)
+  if (fork !== undefined) return fork
+  throw new RangeError(
+    `hardfork must be one of ${[...L1_HARDFORKS, 'latest'].join(', ')} with --chain-type l1, not ${JSON.stringify(name)}`,
+  )
 }
 
 /** The newest OP fork that runs on the L1 rules of that name. */

@@ -5,6 +5,8 @@ import type { Tier1Mode } from '../evm/index.ts'
 import type { PaymasterOptions } from '../paymaster/index.ts'
 import type { Keys, WalletOptions } from '../wallet/index.ts'
 
+export type ChainType = 'op' | 'l1'
+
 /** Everything has a default; `createPocketchain({})` is the chain that `npx pocketchain` starts. */
 export interface PocketchainOptions {
   /** 31337; with a genesis, that of the file */
@@ -45,6 +47,11 @@ export interface PocketchainOptions {
   readonly stateFile?: Uint8Array
   /** Unix time of block 0, seconds: now */
   readonly timestamp?: number
+  /**
+   * `op`: an OP chain with L1 attributes first in every block, data fees and predeploys. `l1`: none of these; EntryPoints, Multicall3, CREATE2
+   * factories, sponsor and accounts stay. Without meaning for a genesis file that has a `config`
+   */
+  readonly chainType?: ChainType
   /** newest rules in force, an OP fork or the L1 fork it runs on */
   readonly hardfork?: string
   /** bytes; null: no limit */

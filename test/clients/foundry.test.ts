@@ -23,7 +23,7 @@ describe.each(NODES)('cast under %s', (_, options) => {
     if (CAST === null) context.skip('needs the package @foundry-rs/cast')
     await using running = await startNode(options)
     const cast = async (...args: readonly string[]) => {
-      const { stdout } = await promisify(execFile)(CAST, [...args, '--rpc-url', running.url])
+      const { stdout } = await promisify(execFile)(CAST!, [...args, '--rpc-url', running.url])
       return stdout.trim()
     }
     for (let sent = 0; sent < SENDS; sent++) {
@@ -39,8 +39,10 @@ it('without --latest promised the second cast send under preconf is refused with
   if (CAST === null) context.skip('needs the package @foundry-rs/cast')
   await using running = await startNode({ clock: 'manual' })
   const { node } = running
-  const send = () => promisify(execFile)(CAST, ['send', '--async', '--private-key', KEY, BOB, '--value', '1', '--rpc-url', running.url])
+  const send = () => promisify(execFile)(CAST!, ['send', '--async', '--private-key', KEY, BOB, '--value', '1', '--rpc-url', running.url])
   await send()
   await node.request({ method: 'pocketchain_tick', params: [200] })
-  await expect(send()).rejects.toThrow("nonce too low: next nonce 1 (1 of them is promised, not sealed), tx nonce 0; read the nonce at 'pending'")
+  await expect(send()).rejects.toThrow(
+    "nonce too low: next nonce 1 (1 of them is promised, not sealed), tx nonce 0; read the nonce at 'pending'",
+  )
 })

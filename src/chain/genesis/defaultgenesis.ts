@@ -3,6 +3,7 @@ import { L1_FORKS, OP_FORKS, executeTransaction, rulesAt } from '../../evm/index
 import type { Account, BlockContext, ChainConfig, L1Fork, Message, OpFork, World } from '../../evm/index.ts'
 import { encodeExtraData } from '../sequencing/basefee.ts'
 import type { FeeParameters } from '../sequencing/basefee.ts'
+import { DEFAULT_BLOBS } from './genesis.ts'
 import type { Genesis } from './genesis.ts'
 import { StateHistory, captureWrites } from '../state/history.ts'
 import predeploys from './predeploys.json' with { type: 'json' }
@@ -12,7 +13,8 @@ export interface DefaultGenesisOptions {
   readonly chainId: number
   /** seconds */
   readonly timestamp: number
-  readonly hardfork: OpFork
+  /** an OP fork makes an OP chain; an L1 fork a chain without deposits, data fees and OP predeploys */
+  readonly hardfork: OpFork | L1Fork
   readonly gasLimit: bigint
   /** wei */
   readonly baseFeePerGas: bigint
@@ -49,24 +51,26 @@ export const DEFAULT_HARDFORK: OpFork = 'azul'
 /** The chain id for which the deployed code in predeploys.json was captured. */
 const SNAPSHOT_CHAIN_ID = 31_337
 
-/** Returns the genesis used when no genesis file is given: OP predeploys, common contracts, and funded accounts. */
+/** Returns the genesis used when no genesis file is given: OP predeploys (on OP chains), common contracts, and funded accounts. */
 export function defaultGenesis(options: DefaultGenesisOptions): Genesis {
-  const config = defaultConfig(options)
+  const config = configOf(options.chainId, options.hardfork, 0, options)
+  const rules = rulesAt(config, 0, options.timestamp)
+  const blobGas = rules.op === null && rules.has('cancun') ? 0n : null
   return {
     config,
     number: 0,
     timestamp: options.timestamp,
-    extraData: encodeExtraData(options.feeParameters, rulesAt(config, 0, options.timestamp)),
+    extraData: encodeExtraData(options.feeParameters, rules),
     gasLimit: options.gasLimit,
     gasUsed: 0n,
     difficulty: 0n,
     mixHash: Hash.zero,
     nonce: new Uint8Array(8),
-    coinbase: SEQUENCER_FEE_VAULT,
+    coinbase: config.op === null ? Address.zero : SEQUENCER_FEE_VAULT,
     parentHash: Hash.zero,
     baseFeePerGas: options.baseFeePerGas,
-    excessBlobGas: null,
-    blobGasUsed: null,
+    excessBlobGas: blobGas,
+    blobGasUsed: blobGas,
     state: genesisState(options, config),
   }
 }
@@ -89,20 +93,37 @@ const L1_FORK_OF: Readonly<Record<OpFork, L1Fork>> = {
 const BLOCK_FORKS: readonly L1Fork[] = L1_FORKS.slice(0, L1_FORKS.indexOf('paris') + 1)
 const TIMESTAMP_FORKS: readonly L1Fork[] = ['shanghai', 'cancun', 'prague', 'osaka']
 
+type ConfiguredLimits = Pick<DefaultGenesisOptions, 'codeSizeLimit' | 'transactionGasCap'>
+
 /** Returns a configuration with all forks up to `hardfork`, active from `activation` (seconds). */
-export function opConfig(
-  chainId: number,
-  hardfork: OpFork,
-  activation: number,
-  limits: Pick<DefaultGenesisOptions, 'codeSizeLimit' | 'transactionGasCap'>,
-): ChainConfig {
-  const timed = TIMESTAMP_FORKS.slice(0, TIMESTAMP_FORKS.indexOf(L1_FORK_OF[hardfork]) + 1)
+export function configOf(chainId: number, hardfork: OpFork | L1Fork, activation: number, limits: ConfiguredLimits): ChainConfig {
+  return isOpFork(hardfork) ? opConfig(chainId, hardfork, activation, limits) : l1Config(chainId, hardfork, activation, limits)
+}
+
+function isOpFork(fork: OpFork | L1Fork): fork is OpFork {
+  return (OP_FORKS as readonly string[]).includes(fork)
+}
+
+function l1Config(chainId: number, hardfork: L1Fork, activation: number, limits: ConfiguredLimits): ChainConfig {
+  const timed = TIMESTAMP_FORKS.slice(0, TIMESTAMP_FORKS.indexOf(hardfork) + 1)
   return {
     chainId,
     l1: [
       ...BLOCK_FORKS.map((fork) => ({ fork, block: 0, timestamp: null })),
       ...timed.map((fork) => ({ fork, block: null, timestamp: activation })),
     ],
+    op: null,
+    blobSchedule: DEFAULT_BLOBS,
+    depositContract: null,
+    transactionGasCap: limits.transactionGasCap,
+    codeSizeLimit: limits.codeSizeLimit,
+  }
+}
+
+/** An OP chain's configuration. */
+export function opConfig(chainId: number, hardfork: OpFork, activation: number, limits: ConfiguredLimits): ChainConfig {
+  return {
+    ...l1Config(chainId, L1_FORK_OF[hardfork], activation, limits),
     op: {
       activations: OP_FORKS.slice(0, OP_FORKS.indexOf(hardfork) + 1).map((fork) => ({
         fork,
@@ -113,14 +134,7 @@ export function opConfig(
       denominatorCanyon: 250n,
     },
     blobSchedule: {},
-    depositContract: null,
-    transactionGasCap: limits.transactionGasCap,
-    codeSizeLimit: limits.codeSizeLimit,
   }
-}
-
-function defaultConfig(options: DefaultGenesisOptions): ChainConfig {
-  return opConfig(options.chainId, options.hardfork, 0, options)
 }
 
 function genesisState(options: DefaultGenesisOptions, config: ChainConfig): Genesis['state'] {
@@ -128,6 +142,7 @@ function genesisState(options: DefaultGenesisOptions, config: ChainConfig): Gene
   const storage = new Map<Address, Map<Hash, bigint>>()
   const codes = new Map<Hash, Uint8Array>()
   for (const entry of predeploys.accounts as readonly Predeploy[]) {
+    if (entry.op && config.op === null) continue
     const address = Address.from(entry.address)
     const code = Hex.toBytes(entry.code)
     const codeHash = code.length === 0 ? EMPTY_CODE_HASH : Hash.keccak(code)
@@ -304,6 +319,8 @@ interface PrecomputedAccount {
 
 interface Predeploy {
   readonly name: string
+  /** part of OP chains only */
+  readonly op: boolean
   readonly address: string
   readonly code: string
   readonly nonce?: number

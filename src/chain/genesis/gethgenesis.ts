@@ -1,7 +1,7 @@
 import { Address, DecodeError, EMPTY_CODE_HASH, Hash, Hex } from '../../eth/index.ts'
 import { L1_FORKS, OP_FORKS } from '../../evm/index.ts'
 import type { Account, Activation, BlobParameters, ChainConfig, L1Fork, OpActivation } from '../../evm/index.ts'
-import { DEFAULT_CODE_SIZE_LIMIT, DEFAULT_TRANSACTION_GAS_CAP } from './genesis.ts'
+import { DEFAULT_BLOBS, DEFAULT_CODE_SIZE_LIMIT, DEFAULT_TRANSACTION_GAS_CAP } from './genesis.ts'
 import type { Genesis } from './genesis.ts'
 
 type Json = { readonly [key: string]: unknown }
@@ -112,12 +112,6 @@ function parseOp(config: Json, optimism: Json): NonNullable<ChainConfig['op']> {
       number(optimism['eip1559DenominatorCanyon'] ?? Number(denominator), 'config.optimism.eip1559DenominatorCanyon'),
     ),
   }
-}
-
-/** Mainnet's parameters, used when the file has blob forks and no schedule (EIP-4844, EIP-7691, EIP-7892). */
-const DEFAULT_BLOBS: Partial<Record<L1Fork, BlobParameters>> = {
-  cancun: { target: 3, max: 6, baseFeeUpdateFraction: 3_338_477n },
-  prague: { target: 6, max: 9, baseFeeUpdateFraction: 5_007_716n },
 }
 
 function parseBlobSchedule(value: unknown): Partial<Record<L1Fork, BlobParameters>> {

@@ -12,6 +12,8 @@ export interface TimeSnapshot {
 export class ChainTime {
   readonly #clock: Clock
   #offsetMs = 0
+  /** The time at the start and after a reset; `null` for the clock's. */
+  #startMs: number | null = null
   #nextSeconds: number | null = null
   #intervalSeconds: number | null = null
 
@@ -29,6 +31,12 @@ export class ChainTime {
 
   get offsetMs(): number {
     return this.#offsetMs
+  }
+
+  /** Sets the time of the start, to which `reset` returns. */
+  startAt(milliseconds: number): void {
+    this.#startMs = milliseconds
+    this.set(milliseconds)
   }
 
   increase(milliseconds: number): void {
@@ -62,9 +70,9 @@ export class ChainTime {
     this.#nextSeconds = null
   }
 
-  /** Restores the clock's time and clears all settings. */
+  /** Restores the time of the start and clears all settings. */
   reset(): void {
-    this.#offsetMs = 0
+    this.#offsetMs = this.#startMs === null ? 0 : this.#startMs - this.#clock.nowMs()
     this.#nextSeconds = null
     this.#intervalSeconds = null
   }

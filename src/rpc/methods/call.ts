@@ -110,7 +110,10 @@ function callAt<T>(
   traced = false,
 ): T {
   assertChain(request.chainId, view.config, 'argument 0 (call)')
-  return withCall(siteOf(view, requireStateBlock(view, compat, ref)), request, overrides, work, { deadline: deadline(CALL_TIME_MS), traced })
+  return withCall(siteOf(view, requireStateBlock(view, compat, ref)), request, overrides, work, {
+    deadline: deadline(CALL_TIME_MS),
+    traced,
+  })
 }
 
 function answerAt<T>(

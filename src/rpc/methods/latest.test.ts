@@ -8,17 +8,17 @@ const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const SLOT = `0x${'0'.repeat(64)}`
 
 /** What a method answers at `latest`, without a block, and at `pending`, after one transfer that is promised and not sealed. */
-const STATE_READS: readonly (readonly [method: string, ...params: unknown[]])[] = [
-  ['eth_getBalance', BOB],
-  ['eth_getTransactionCount', 'alice'],
-  ['eth_getCode', 'created'],
-  ['eth_getAccountInfo', 'alice'],
-  ['eth_getStorageAt', 'created', '0x0'],
-  ['eth_getStorageValues', { created: ['0x0'] }],
-  ['eth_call', { to: 'created' }],
-  ['eth_estimateGas', { to: 'created', from: 'alice' }],
-  ['eth_createAccessList', { to: 'created', from: 'alice' }],
-  ['debug_traceCall', { to: 'created', from: 'alice' }],
+const STATE_READS: readonly { readonly method: string; readonly params: readonly unknown[] }[] = [
+  { method: 'eth_getBalance', params: [BOB] },
+  { method: 'eth_getTransactionCount', params: ['alice'] },
+  { method: 'eth_getCode', params: ['created'] },
+  { method: 'eth_getAccountInfo', params: ['alice'] },
+  { method: 'eth_getStorageAt', params: ['created', '0x0'] },
+  { method: 'eth_getStorageValues', params: [{ created: ['0x0'] }] },
+  { method: 'eth_call', params: [{ to: 'created' }] },
+  { method: 'eth_estimateGas', params: [{ to: 'created', from: 'alice' }] },
+  { method: 'eth_createAccessList', params: [{ to: 'created', from: 'alice' }] },
+  { method: 'debug_traceCall', params: [{ to: 'created', from: 'alice' }] },
 ]
 
 describe.each(['sealed', 'promised'] as const)('with --latest %s', (latest) => {
@@ -37,7 +37,7 @@ describe.each(['sealed', 'promised'] as const)('with --latest %s', (latest) => {
     const alice = node.accounts[0]!.address
     await ask('pocketchain_tick', 2_000)
     // Init code that stores 7 in slot 0 and returns CODE.
-    const init = `0x600760005560${'0f'}60${'11'}600039600f6000f3${CODE.slice(2)}`
+    const init = `0x6007600055600f6011600039600f6000f3${CODE.slice(2)}`
     const hash = await ask('eth_sendTransaction', { from: alice, data: init })
     await ask('eth_sendTransaction', { from: alice, to: BOB, value: '0x1' })
     await ask('pocketchain_tick', 200)
@@ -46,7 +46,7 @@ describe.each(['sealed', 'promised'] as const)('with --latest %s', (latest) => {
   })
   afterAll(() => node.close())
 
-  it.each(STATE_READS)('%s reads that state at latest and without a block', async (method, ...params) => {
+  it.each(STATE_READS)('$method reads that state at latest and without a block', async ({ method, params }) => {
     const pending = await ask(method, ...named(params), 'pending')
     const sealed = await ask(method, ...named(params), await ask('eth_blockNumber'))
     expect(pending).not.toEqual(sealed)
@@ -57,7 +57,8 @@ describe.each(['sealed', 'promised'] as const)('with --latest %s', (latest) => {
   })
 
   it('eth_simulateV1 builds on that block', async () => {
-    const blocks = async (...block: readonly unknown[]) => ask('eth_simulateV1', { blockStateCalls: [{ calls: [{ to: names['created'] }] }] }, ...block)
+    const blocks = async (...block: readonly unknown[]) =>
+      ask('eth_simulateV1', { blockStateCalls: [{ calls: [{ to: names['created'] }] }] }, ...block)
     const [pending, sealed] = [await blocks('pending'), await blocks('0x1')]
     expect(pending).not.toEqual(sealed)
     expect(await blocks('latest')).toEqual(latest === 'promised' ? pending : sealed)

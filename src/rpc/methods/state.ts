@@ -101,7 +101,8 @@ export const STATE_METHODS: readonly Method[] = [
     result: HASH,
     errors: ERRORS,
     example: { params: [WETH, '0x0', 'latest'], result: ZERO_SLOT },
-    handler: ({ chain, compat }, [address, slot, block]) => Hex.fromBytes32(requireState(chain.head.view, compat, block).storage(address, slot)),
+    handler: ({ chain, compat }, [address, slot, block]) =>
+      Hex.fromBytes32(requireState(chain.head.view, compat, block).storage(address, slot)),
   }),
   method({
     name: 'eth_getStorageValues',
