@@ -51,6 +51,12 @@ export const COMPAT: Readonly<Record<CompatName, Compat>> = {
   },
 }
 
+/**
+ * How `web3_clientVersion` begins on the dedicated tier: hardhat-network-helpers, foundry and others accept known dev nodes only. The version is
+ * that of the anvil whose dev methods are implemented. The public tier, the banner and `/health` say pocketchain.
+ */
+export const DEV_CLIENT = 'anvil/v1.7.1'
+
 /** Interface 8: largest toBlock - fromBlock on the public tier (ponder requests 2,001 blocks). */
 export const PUBLIC_LOG_RANGE_BLOCKS = 2_000
 

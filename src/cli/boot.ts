@@ -86,7 +86,7 @@ function optionsOf(settings: Settings, { load }: StatePaths, { mnemonic, keys, p
     clock: settings.clock,
     order: settings.order,
     compat: settings.compat,
-    ...present({ latest: settings.latest }),
+    ...present({ clientVersion: settings.clientVersion, latest: settings.latest }),
     accounts: settings.accounts,
     balance: settings.balance,
     derivationPath: settings.derivationPath,

@@ -100,6 +100,13 @@ export const OPTIONS = {
     read: oneOf(['default', 'geth', 'strict'], { anvil: 'geth' }),
     default: 'default',
   }),
+  clientVersion: optional({
+    flag: '--client-version <text>',
+    section: 'Server',
+    help: 'what web3_clientVersion returns on the dedicated tier; tools such as hardhat-network-helpers accept known dev nodes only',
+    read: text,
+    defaultText: 'anvil/v1.7.1/pocketchain/<version>',
+  }),
   latest: optional({
     flag: '--latest <state>',
     section: 'Server',

@@ -21,6 +21,8 @@ export interface PocketchainOptions {
   readonly order?: PoolOrder
   /** where nodes disagree: `default` */
   readonly compat?: CompatName
+  /** what `web3_clientVersion` returns on the dedicated tier: `anvil/v1.7.1/pocketchain/<version>`, since tools accept known dev nodes only */
+  readonly clientVersion?: string
   /** the state that reads at `latest` see: `sealed`; `promised` includes pre-confirmed transactions */
   readonly latest?: LatestState
 

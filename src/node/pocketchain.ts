@@ -1,5 +1,5 @@
 import { Chain, importChain } from '../chain/index.ts'
-import { COMPAT } from '../compat.ts'
+import { COMPAT, DEV_CLIENT } from '../compat.ts'
 import type { Compat } from '../compat.ts'
 import { configureTier1, loadPrecompiles } from '../evm/index.ts'
 import { memoryRecords } from '../jsonrpc/index.ts'
@@ -114,6 +114,7 @@ async function started(given: PocketchainOptions, storage: StorageBackend): Prom
     sharing: workers?.sharing ?? null,
     routes: productRoutes({ wallet: wallet?.face ?? null, bundler, sponsor }),
     clientVersion,
+    devClientVersion: options.clientVersion ?? `${DEV_CLIENT}/pocketchain/${VERSION}`,
     onBug: onError,
   })
   await sponsor?.prepare()

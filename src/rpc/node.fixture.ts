@@ -76,6 +76,7 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
     parallel: workers,
     sharing: workers?.sharing ?? null,
     clientVersion: 'pocketchain/test',
+    devClientVersion: 'anvil/test',
     onBug,
     ...(options.routes === undefined ? undefined : { routes: options.routes }),
     ...(options.now === undefined ? undefined : { now: options.now }),

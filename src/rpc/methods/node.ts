@@ -15,7 +15,7 @@ export const NODE_METHODS: readonly Method[] = [
     params: [],
     result: STRING,
     example: { params: [], result: 'pocketchain/0.1.0/linux-x64/node20.20.2' },
-    handler: ({ clientVersion }) => clientVersion,
+    handler: ({ clientVersion, devClientVersion }, _, { tier }) => (tier === 'public' ? clientVersion : devClientVersion),
   }),
   method({
     name: 'web3_sha3',

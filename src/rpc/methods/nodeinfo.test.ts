@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { Hash } from '../../eth/index.ts'
-import { GENESIS_SECONDS, testNode } from '../node.fixture.ts'
+import { createPocketchain } from '../../index.ts'
+import { GENESIS_SECONDS, PUBLIC, testNode } from '../node.fixture.ts'
 
 it('anvil_nodeInfo has the form of anvil', async () => {
   const { ask, chain } = await testNode()
@@ -14,6 +15,7 @@ it('anvil_nodeInfo has the form of anvil', async () => {
     transactionOrder: 'fees',
     environment: { baseFee: await ask('eth_baseFee'), chainId: 31_337, gasLimit: '0x3938700', gasPrice: await ask('eth_gasPrice') },
     forkConfig: { forkUrl: null, forkBlockNumber: null, forkRetryBackoff: null },
+    network: 'optimism',
   })
 })
 
@@ -24,7 +26,9 @@ it.each(['anvil_metadata', 'hardhat_metadata'])('%s names the run, the head and 
   const { hash } = chain.head.view.head
   await ask('evm_mine')
   expect(await ask(name)).toEqual({
-    clientVersion: 'pocketchain/test',
+    clientVersion: 'anvil/test',
+    clientSemver: 'test',
+    clientCommitSha: null,
     chainId: 31_337,
     instanceId: Hash.zero,
     latestBlockNumber: 2,
@@ -38,4 +42,24 @@ it('setLoggingEnabled is accepted', async () => {
   const { ask } = await testNode()
   expect(await ask('anvil_setLoggingEnabled', false)).toBeNull()
   expect(await ask('hardhat_setLoggingEnabled', false)).toBe(true)
+})
+
+it('web3_clientVersion names a dev node on the dedicated tier and pocketchain on the public one', async () => {
+  const { rpc } = await testNode()
+  const request = { method: 'web3_clientVersion' }
+  expect(await rpc.request(request)).toBe('anvil/test')
+  expect(await rpc.request(request, PUBLIC)).toBe('pocketchain/test')
+})
+
+it('the client version starts as hardhat-network-helpers require, and an option replaces it', async () => {
+  await using node = await createPocketchain()
+  expect(await node.request({ method: 'web3_clientVersion' })).toMatch(/^anvil\/v1\.7\.1\/pocketchain\/\d/)
+  expect(node.clientVersion).toMatch(/^pocketchain\/\d/)
+  await using named = await createPocketchain({ clientVersion: 'HardhatNetwork/2.29.1' })
+  expect(await named.request({ method: 'web3_clientVersion' })).toBe('HardhatNetwork/2.29.1')
+})
+
+it('anvil_nodeInfo names the network type', async () => {
+  await using node = await createPocketchain({ chainType: 'l1' })
+  expect(await node.request({ method: 'anvil_nodeInfo' })).toMatchObject({ network: 'ethereum', hardFork: 'osaka' })
 })

@@ -27,6 +27,7 @@ export const NODE_INFO_METHODS: readonly Method[] = [
       transactionOrder: { enum: ['fees', 'fifo'] },
       environment: ENVIRONMENT,
       forkConfig: { type: 'object' },
+      network: { enum: ['optimism', 'ethereum'] },
     }),
     example: {
       params: [],
@@ -38,6 +39,7 @@ export const NODE_INFO_METHODS: readonly Method[] = [
         transactionOrder: 'fees',
         environment: { baseFee: '0x3b9aca00', chainId: 31_337, gasLimit: '0x1c9c380', gasPrice: '0x77359400' },
         forkConfig: { forkUrl: null, forkBlockNumber: null, forkRetryBackoff: null },
+        network: 'optimism',
       },
     },
     handler: ({ chain }) => nodeInfo(chain),
@@ -47,6 +49,8 @@ export const NODE_INFO_METHODS: readonly Method[] = [
     params: [],
     result: record('metadata', {
       clientVersion: STRING,
+      clientSemver: STRING,
+      clientCommitSha: { type: ['string', 'null'] },
       chainId: NUMBER,
       instanceId: HASH,
       latestBlockNumber: NUMBER,
@@ -57,7 +61,9 @@ export const NODE_INFO_METHODS: readonly Method[] = [
     example: {
       params: [],
       result: {
-        clientVersion: 'pocketchain/0.1.0/linux-x64/node20.20.2',
+        clientVersion: 'anvil/v1.7.1/pocketchain/0.1.0',
+        clientSemver: '0.1.0',
+        clientCommitSha: null,
         chainId: 31_337,
         instanceId: HASH_EXAMPLE,
         latestBlockNumber: 0,
@@ -66,7 +72,13 @@ export const NODE_INFO_METHODS: readonly Method[] = [
         snapshots: { '0x1': [0, HASH_EXAMPLE] },
       },
     },
-    handler: ({ chain, clientVersion }) => ({ clientVersion, ...metadata(chain) }),
+    handler: ({ chain, clientVersion, devClientVersion }) => ({
+      clientVersion: devClientVersion,
+      // `pocketchain/0.1.0/linux-x64/node20.20.2`; a package has no commit.
+      clientSemver: clientVersion.split('/')[1] ?? '',
+      clientCommitSha: null,
+      ...metadata(chain),
+    }),
   }),
   ...commands(familiar('setLoggingEnabled'), {
     doc: 'Accepted and without effect: what the node prints is set where it is started.',
@@ -103,6 +115,7 @@ function nodeInfo(chain: Chain): Json {
       gasPrice: Hex.fromQuantity(suggestedGasPrice(view)),
     },
     forkConfig: { forkUrl: null, forkBlockNumber: null, forkRetryBackoff: null },
+    network: rules.op === null ? 'ethereum' : 'optimism',
   }
 }
 
