@@ -8,6 +8,16 @@ export interface Compat {
   readonly blockHashWithRange: 'ignored' | 'refused'
   /** Interface 4.2 requires `to` and the block; viem's deployless calls and most tools omit them. */
   readonly callNeedsToAndBlock: boolean
+  /** A nonce, fee or balance for which the pool refuses a transaction. */
+  readonly rejectedTransactionCode: -32000 | -32003
+  /** A sender for which the node cannot sign. */
+  readonly unknownAccountCode: -32000 | -32602
+  /** eth_getLogs with a range that ends beyond the head, or before it begins: -32602 (geth, reth), or the logs that exist. */
+  readonly logRangeBeyondHead: 'refused' | 'clipped'
+  /** Block parameters as JSON numbers, as in `[1, false]`. */
+  readonly jsonBlockNumbers: boolean
+  /** eth_sendTransaction without gas whose estimate reverts: refused, or sent with the maximum gas and mined as failed. */
+  readonly revertingSend: 'refused' | 'mined'
   /** eth_estimateGas without a block: the transaction runs after the promised ones (base/base#44); geth uses latest. */
   readonly estimateBlock: 'pending' | 'latest'
   /**
@@ -19,35 +29,39 @@ export interface Compat {
 
 export type LatestState = 'sealed' | 'promised'
 
-export type CompatName = 'default' | 'geth' | 'strict'
+export type CompatName = 'default' | 'geth' | 'strict' | 'anvil'
+
+const DEFAULT: Compat = {
+  name: 'default',
+  revertCode: -32000,
+  revertReasonInMessage: false,
+  blockHashWithRange: 'ignored',
+  callNeedsToAndBlock: false,
+  rejectedTransactionCode: -32000,
+  unknownAccountCode: -32000,
+  logRangeBeyondHead: 'refused',
+  jsonBlockNumbers: false,
+  revertingSend: 'refused',
+  estimateBlock: 'pending',
+  latestState: 'sealed',
+}
 
 export const COMPAT: Readonly<Record<CompatName, Compat>> = {
-  default: {
-    name: 'default',
-    revertCode: -32000,
-    revertReasonInMessage: false,
-    blockHashWithRange: 'ignored',
-    callNeedsToAndBlock: false,
-    estimateBlock: 'pending',
-    latestState: 'sealed',
-  },
-  geth: {
-    name: 'geth',
+  default: DEFAULT,
+  geth: { ...DEFAULT, name: 'geth', revertCode: 3, revertReasonInMessage: true, blockHashWithRange: 'refused', estimateBlock: 'latest' },
+  strict: { ...DEFAULT, name: 'strict', callNeedsToAndBlock: true },
+  /** Measured at anvil 1.7.1. */
+  anvil: {
+    ...DEFAULT,
+    name: 'anvil',
     revertCode: 3,
     revertReasonInMessage: true,
-    blockHashWithRange: 'refused',
-    callNeedsToAndBlock: false,
-    estimateBlock: 'latest',
-    latestState: 'sealed',
-  },
-  strict: {
-    name: 'strict',
-    revertCode: -32000,
-    revertReasonInMessage: false,
-    blockHashWithRange: 'ignored',
-    callNeedsToAndBlock: true,
-    estimateBlock: 'pending',
-    latestState: 'sealed',
+    rejectedTransactionCode: -32003,
+    unknownAccountCode: -32602,
+    logRangeBeyondHead: 'clipped',
+    jsonBlockNumbers: true,
+    revertingSend: 'mined',
+    latestState: 'promised',
   },
 }
 

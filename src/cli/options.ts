@@ -96,8 +96,8 @@ export const OPTIONS = {
   compat: option({
     flag: '--compat <profile>',
     section: 'Server',
-    help: 'whom to follow where nodes disagree: default, geth or strict',
-    read: oneOf(['default', 'geth', 'strict'], { anvil: 'geth' }),
+    help: 'behaviour where nodes differ: default, geth, strict, or anvil, which includes --latest promised',
+    read: oneOf(['default', 'geth', 'strict', 'anvil']),
     default: 'default',
   }),
   clientVersion: optional({
@@ -112,7 +112,7 @@ export const OPTIONS = {
     section: 'Server',
     help: 'state that reads at `latest` see: sealed, or promised, which includes pre-confirmed transactions (for cast, forge and Ignition)',
     read: oneOf(['sealed', 'promised']),
-    defaultText: 'that of --compat: sealed',
+    defaultText: 'sealed; promised with --compat anvil',
   }),
   workers: optional({
     flag: '--workers <number>',

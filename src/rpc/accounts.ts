@@ -1,6 +1,5 @@
 import { Secp256k1, Transaction } from '../eth/index.ts'
 import type { Address, Hash, PrivateKey, Signature, TransactionFields } from '../eth/index.ts'
-import { CODE, RpcError } from '../jsonrpc/index.ts'
 
 /**
  * The accounts that the node signs for: those of its private keys, and impersonated ones, for which it sends without a
@@ -40,23 +39,27 @@ export class DevAccounts {
     return this.#keys.has(address) || this.#impersonateAll || this.#impersonated.has(address)
   }
 
-  /** Signed by the account's key, or unsigned for an impersonated one. Throws RpcError `unknown account`. */
+  /** Signed by the account's key, or unsigned for an impersonated one. Throws UnknownAccount. */
   transaction(fields: TransactionFields, from: Address): Transaction {
     const key = this.#keys.get(from)
     if (key !== undefined) return Transaction.sign(fields, key)
-    if (!this.canSend(from)) throw unknownAccount(from)
+    if (!this.canSend(from)) throw new UnknownAccount(from)
     return Transaction.unsigned(fields, from)
   }
 
-  /** Throws RpcError `unknown account`: nobody can sign for an impersonated one either. */
+  /** Throws UnknownAccount: nobody can sign for an impersonated one either. */
   sign(address: Address, digest: Hash): Signature {
     const key = this.#keys.get(address)
-    if (key === undefined) throw unknownAccount(address)
+    if (key === undefined) throw new UnknownAccount(address)
     return Secp256k1.sign(digest, key)
   }
 }
 
-export function unknownAccount(address: Address): RpcError {
-  const help = 'it is none of eth_accounts and not impersonated (anvil_impersonateAccount)'
-  return new RpcError(CODE.server, `unknown account ${address}: ${help}`)
+/** The node can neither sign for the address nor send from it. */
+export class UnknownAccount extends Error {
+  override readonly name = 'UnknownAccount'
+
+  constructor(address: Address) {
+    super(`unknown account ${address}: it is none of eth_accounts and not impersonated (anvil_impersonateAccount)`)
+  }
 }

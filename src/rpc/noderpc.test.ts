@@ -467,7 +467,13 @@ it('a call that is refused or breaks in the middle of a batch is answered in its
     if (way !== null) throw way
     return null
   }
-  const others = { accounts: new DevAccounts([]), compat: COMPAT.default, clientVersion: '', devClientVersion: '', onBug: (...bug: unknown[]) => bugs.push(bug) }
+  const others = {
+    accounts: new DevAccounts([]),
+    compat: COMPAT.default,
+    clientVersion: '',
+    devClientVersion: '',
+    onBug: (...bug: unknown[]) => bugs.push(bug),
+  }
   const rpc = createRpc({ ...others, chain, parallel: { mainThreadMs: 0, compute: elsewhere } })
   const calls = [1, 2, 3, 4].map((id) => ({ jsonrpc: '2.0', id, method, params: [{ to: LOGGER, data: '0x' }, 'latest'] }))
   const { body } = await rpc.handle(Buffer.from(JSON.stringify(calls)), DEDICATED)
@@ -509,7 +515,12 @@ describe('batches that let each other in answer as they would alone', () => {
       return null
     }
     const [node, compat] = [await testNode(), COMPAT.default]
-    const others = { accounts: new DevAccounts([]), clientVersion: '', devClientVersion: '', onBug: (error: unknown) => node.bugs.push(error) }
+    const others = {
+      accounts: new DevAccounts([]),
+      clientVersion: '',
+      devClientVersion: '',
+      onBug: (error: unknown) => node.bugs.push(error),
+    }
     await expectOwnAnswers(node, createRpc({ ...others, chain: node.chain, compat, parallel: { mainThreadMs: 0, compute } }))
     expect([asked, node.bugs]).toEqual([120, []])
   })

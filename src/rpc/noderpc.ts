@@ -1,9 +1,13 @@
+import type { Compat } from '../compat.ts'
+import { Hex } from '../eth/index.ts'
 import type { Body } from './body.ts'
 import { bodyWriter, jsonOf } from './bodywriter.ts'
 import type { Caller, Context, Session } from './context.ts'
 import { Filters } from './logs/filters.ts'
 import { CODE, Endpoint, Router, RpcError, methodNotFound, openEnvelope, parseBody, routesOf, toRpcErrorBy } from '../jsonrpc/index.ts'
 import type { Route, Rpc, RpcRequest } from '../jsonrpc/index.ts'
+import { blockNumber, blockRef } from '../jsonrpc/schema.ts'
+import type { Schema } from '../jsonrpc/schema.ts'
 import { METHOD_TIME_MS, PUBLIC_BATCH_MS } from './limits.ts'
 import { PUBLIC_METHODS, PUBLIC_REFUSALS } from './public.ts'
 import { refusalOf } from './refusals.ts'
@@ -57,9 +61,11 @@ export function createRpc(options: RpcOptions): NodeRpc {
     methodNames: (tier) => namesOf(routes, tier),
   }
   const routes: ReadonlyMap<string, Route<Caller>> = new Map(
-    [...routesOf(METHODS.values(), context), ...(options.routes ?? [])].map((route) => [route.name, route]),
+    [...routesOf(METHODS.values(), context).map((route) => withBlockNumbers(route, context.compat)), ...(options.routes ?? [])].map(
+      (route) => [route.name, route],
+    ),
   )
-  const toRpcError = toRpcErrorBy({ refusalOf, onBug })
+  const toRpcError = toRpcErrorBy({ refusalOf: (error) => refusalOf(error, context.compat), onBug })
   const find = (name: string, { tier }: Caller): Route<Caller> => {
     const route = routes.get(name)
     if (tier === 'public') assertPublic(name)
@@ -87,6 +93,23 @@ export function createRpc(options: RpcOptions): NodeRpc {
     request,
     subscribe: (params, listener) => subscribe(router, params, listener),
     close: () => context.filters.close(),
+  }
+}
+
+/** Accepts block numbers as JSON numbers where the profile does. */
+function withBlockNumbers(route: Route<Caller>, { jsonBlockNumbers }: Compat): Route<Caller> {
+  if (!jsonBlockNumbers) return route
+  const params = route.params.map((param) =>
+    param.schema === blockRef || param.schema === blockNumber ? { ...param, schema: orJsonNumber(param.schema) } : param,
+  )
+  return { ...route, params }
+}
+
+function orJsonNumber(schema: Schema<unknown>): Schema<unknown> {
+  return {
+    json: schema.json,
+    parse: (value, path) =>
+      schema.parse(typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? Hex.fromQuantity(value) : value, path),
   }
 }
 

@@ -1,10 +1,24 @@
 import { StateNotInMemory, PoolError, PrunedState, RewoundState } from '../chain/index.ts'
 import { EngineOutOfMemory, InvalidTransaction, PrecompileNotLoaded, OutOfTime } from '../evm/index.ts'
 import { CorruptRecord, CorruptSection, StorageError } from '../store/index.ts'
+import type { Compat } from '../compat.ts'
 import { CODE, RpcError } from '../jsonrpc/index.ts'
+import { UnknownAccount } from './accounts.ts'
+
+/** Rejected for what the sender has or offers, not for the transaction's form. */
+const REJECTED: ReadonlySet<string> = new Set([
+  'already-known',
+  'nonce-too-low',
+  'replacement-underpriced',
+  'underpriced',
+  'insufficient-funds',
+  'insufficient-funds-for-transfer',
+  'fee-cap-below-base-fee',
+])
 
 /** Refusals of lower rooms get their code here. Null: it is no refusal but a bug. */
-export function refusalOf(error: unknown): RpcError | null {
+export function refusalOf(error: unknown, compat: Compat): RpcError | null {
+  if (error instanceof UnknownAccount) return new RpcError(compat.unknownAccountCode, error.message)
   if (error instanceof RpcError) return error
   if (error instanceof OutOfTime || error instanceof EngineOutOfMemory) return new RpcError(CODE.server, error.message)
   // Only where code cannot be loaded at once, in a browser: `loadPrecompiles` has not got there yet.
@@ -20,6 +34,7 @@ export function refusalOf(error: unknown): RpcError | null {
   // The disk is full, or its bytes are not what was written.
   if (error instanceof StorageError || error instanceof CorruptRecord || error instanceof CorruptSection)
     return new RpcError(CODE.server, error.message)
-  if (error instanceof PoolError || error instanceof InvalidTransaction) return new RpcError(CODE.server, error.message)
+  if (error instanceof PoolError || error instanceof InvalidTransaction)
+    return new RpcError(REJECTED.has(error.code) ? compat.rejectedTransactionCode : CODE.server, error.message)
   return null
 }

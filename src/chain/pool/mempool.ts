@@ -3,7 +3,14 @@ import { POOL_TRANSACTIONS, POOL_TRANSACTIONS_PER_SENDER } from '../limits.ts'
 import { BestTransactions } from './besttransactions.ts'
 import type { PoolEntry, PoolOrder, SenderCursor } from './besttransactions.ts'
 
-export type PoolErrorCode = 'already-known' | 'nonce-too-low' | 'replacement-underpriced' | 'pool-full' | 'underpriced' | 'invalid'
+export type PoolErrorCode =
+  | 'already-known'
+  | 'nonce-too-low'
+  | 'replacement-underpriced'
+  | 'pool-full'
+  | 'underpriced'
+  | 'insufficient-funds'
+  | 'invalid'
 
 /** One sender's transactions by nonce. Executable are those that follow the account's nonce without a gap. */
 class SenderQueue extends Map<bigint, PoolEntry> {

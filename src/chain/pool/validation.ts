@@ -4,6 +4,7 @@ import { GAS_PER_BLOB, NONCE_MAX, floorGas, intrinsicGas, isTypeSupported, l1Cos
 import type { ChainConfig, Rules, StateReader } from '../../evm/index.ts'
 import { TRANSACTION_BYTES } from '../limits.ts'
 import { PoolError } from './mempool.ts'
+import type { PoolErrorCode } from './mempool.ts'
 
 /** State and limits that admission checks use. */
 export interface AdmissionContext {
@@ -20,15 +21,21 @@ export interface AdmissionContext {
 
 type Check = (tx: Transaction, context: AdmissionContext) => string | null
 
-/** Throws PoolError `underpriced` or `invalid` for the first failed check, with geth's message. */
+/** Throws PoolError `underpriced`, `insufficient-funds` or `invalid` for the first failed check, with geth's message. */
 export function assertAdmissible(tx: Transaction, context: AdmissionContext): void {
   for (const check of CHECKS) {
     const message = check(tx, context)
-    if (message !== null) throw new PoolError(message === UNDERPRICED ? 'underpriced' : 'invalid', message)
+    if (message !== null) throw new PoolError(codeOf(message), message)
   }
 }
 
 const UNDERPRICED = 'transaction underpriced'
+const INSUFFICIENT_FUNDS = 'insufficient funds for gas * price + value'
+
+function codeOf(message: string): PoolErrorCode {
+  if (message === UNDERPRICED) return 'underpriced'
+  return message.startsWith(INSUFFICIENT_FUNDS) ? 'insufficient-funds' : 'invalid'
+}
 
 const CHECKS: readonly Check[] = [
   (tx, { rules }) => (tx.type !== 0x7e && isTypeSupported(tx.type, rules) ? null : 'transaction type not supported'),
@@ -66,7 +73,7 @@ const CHECKS: readonly Check[] = [
   (tx, { rules, state }) => {
     const have = state.account(tx.from)?.balance ?? 0n
     const want = cost(tx, rules, state)
-    return have >= want ? null : `insufficient funds for gas * price + value: address ${tx.from} have ${have} want ${want}`
+    return have >= want ? null : `${INSUFFICIENT_FUNDS}: address ${tx.from} have ${have} want ${want}`
   },
 ]
 

@@ -83,8 +83,8 @@ function isPlain(request: CallRequest, { state, block }: Overrides): boolean {
   )
 }
 
-function refused({ message }: InvalidTransaction, gas: bigint | number): RpcError {
-  return new RpcError(CODE.server, `err: ${message} (supplied gas ${gas})`)
+function refused({ code, message }: InvalidTransaction, gas: bigint | number): InvalidTransaction {
+  return new InvalidTransaction(code, `err: ${message} (supplied gas ${gas})`)
 }
 
 const NO_BYTES = new Uint8Array()

@@ -1,6 +1,6 @@
 import type { View } from '../../chain/index.ts'
 import type { Address, Block, Transaction } from '../../eth/index.ts'
-import { unknownAccount } from '../accounts.ts'
+import { UnknownAccount } from '../accounts.ts'
 import type { Context } from '../context.ts'
 import { invalidParams } from '../../jsonrpc/index.ts'
 import { fieldsOf, priced, refuseUnsendable, withinBlock } from './filling.ts'
@@ -62,7 +62,7 @@ class Maker {
   #fromRequest(request: CallRequest): Transaction {
     const { from } = request
     if (from === undefined) throw invalidParams('invalid transaction request: missing "from"')
-    if (!this.#context.accounts.canSend(from)) throw unknownAccount(from)
+    if (!this.#context.accounts.canSend(from)) throw new UnknownAccount(from)
     refuseUnsendable(request, this.#view.config, 'transaction')
     const nonce = request.nonce ?? this.#nonces.get(from) ?? this.#view.state(this.#base).account(from)?.nonce ?? 0n
     const whole = priced(withinBlock(request, this.#context.chain), this.#footing(), this.#context.compat)

@@ -4,7 +4,7 @@ import type { Executed, Outcome } from '../../evm/index.ts'
 import type { Compat } from '../../compat.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 
-const REVERTED = 'execution reverted'
+export const REVERTED = 'execution reverted'
 
 /** The error of a call that did not succeed, else null (interface 7.1, compat.ts). */
 export function failure({ outcome, output }: Executed, compat: Compat): RpcError | null {

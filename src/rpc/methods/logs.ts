@@ -112,7 +112,7 @@ export const LOG_METHODS: readonly Method[] = [
 function logsOf(view: View, query: LogQuery, compat: Compat, tier: Caller['tier']): JsonStream | readonly never[] {
   assertOneKind(query, compat)
   const { filter } = query
-  const range = query.blockHash === undefined ? rangeOf(view, query) : blockOf(view, query.blockHash)
+  const range = query.blockHash === undefined ? rangeOf(view, query, compat) : blockOf(view, query.blockHash)
   if (range === null) return []
   if (tier === 'public') {
     assertShort(view, filter, range.from, range.to)
@@ -135,8 +135,8 @@ function blockOf(view: View, hash: Hash): Range {
   return { from: number, to: number, withPending: false }
 }
 
-/** Both ends default to latest. null: open-ended, and it begins behind what there is; that is no mistake of a poller. */
-function rangeOf(view: View, { from, to }: LogQuery): Range | null {
+/** Both ends default to latest. null for a range that begins beyond the head: open-ended as a poller's, or with `logRangeBeyondHead: 'clipped'`. */
+function rangeOf(view: View, { from, to }: LogQuery, { logRangeBeyondHead }: Compat): Range | null {
   const head = view.head.header.number
   const first = placeOf(view, from)
   const last = placeOf(view, to)
@@ -144,6 +144,10 @@ function rangeOf(view: View, { from, to }: LogQuery): Range | null {
   const openEnded = to === undefined || upToPending || (to.kind === 'tag' && to.tag === 'latest')
   if (openEnded && first > last) return null
   const withPending = upToPending && view.pending !== null
+  if (logRangeBeyondHead === 'clipped') {
+    const end = withPending ? last : Math.min(last, head)
+    return first > end ? null : { from: first, to: end, withPending }
+  }
   if (last > head && !withPending) {
     throw invalidParams(
       `invalid argument 0 (filter): block range extends beyond current head block: requested ${Hex.fromQuantity(last)}, head ${Hex.fromQuantity(head)}`,

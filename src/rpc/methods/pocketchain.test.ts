@@ -28,7 +28,14 @@ it('two ticks at a time are two ticks one after the other', async () => {
 
 it('pocketchain_tick refuses to move a real clock', async () => {
   const { chain } = testChain('manual', { clock: new RealClock() })
-  const rpc = createRpc({ chain, accounts: new DevAccounts([]), compat: COMPAT.default, clientVersion: 'x', devClientVersion: 'x', onBug: () => undefined })
+  const rpc = createRpc({
+    chain,
+    accounts: new DevAccounts([]),
+    compat: COMPAT.default,
+    clientVersion: 'x',
+    devClientVersion: 'x',
+    onBug: () => undefined,
+  })
   await expect(rpc.request({ method: 'pocketchain_tick', params: [200] })).rejects.toMatchObject({
     code: -32_000,
     message: 'the clock of this node is the real one and cannot be moved: start it with --clock manual',

@@ -1,10 +1,14 @@
 import { Transaction } from '../../eth/index.ts'
-import { unknownAccount } from '../accounts.ts'
-import { CODE } from '../../jsonrpc/index.ts'
+import type { TransactionFields } from '../../eth/index.ts'
+import { UnknownAccount } from '../accounts.ts'
+import { CODE, RpcError } from '../../jsonrpc/index.ts'
+import type { Context } from '../context.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { rawTransaction } from '../rawtransaction.ts'
 import { callRequest } from '../execution/request.ts'
+import type { CallRequest } from '../execution/request.ts'
+import { REVERTED } from '../execution/revert.ts'
 import { RECEIPT } from '../results.ts'
 import { submit } from '../submission.ts'
 import { hash, integer } from '../../jsonrpc/schema.ts'
@@ -51,8 +55,8 @@ export const SEND_METHODS: readonly Method[] = [
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: HASH },
     handler: (context, [request]) => {
       const from = requireSender(request)
-      if (!context.accounts.canSend(from)) throw unknownAccount(from)
-      return submit(context, () => context.accounts.transaction(fill(context, request), from))
+      if (!context.accounts.canSend(from)) throw new UnknownAccount(from)
+      return submit(context, () => context.accounts.transaction(fillToSend(context, request), from))
     },
   }),
   method({
@@ -64,7 +68,19 @@ export const SEND_METHODS: readonly Method[] = [
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: HASH },
     handler: (context, [request]) => {
       const from = requireSender(request)
-      return submit(context, () => Transaction.unsigned(fill(context, request), from))
+      return submit(context, () => Transaction.unsigned(fillToSend(context, request), from))
     },
   }),
 ]
+
+/** As `fill`; where the profile says so, a transaction whose estimate reverts gets the maximum gas and is mined as failed. */
+function fillToSend(context: Context, request: CallRequest): TransactionFields {
+  const { compat, chain } = context
+  try {
+    return fill(context, request)
+  } catch (error) {
+    const isRevert = error instanceof RpcError && error.code === compat.revertCode && error.message.startsWith(REVERTED)
+    if (compat.revertingSend === 'refused' || !isRevert) throw error
+    return fill(context, { ...request, gas: chain.maxTransactionGas })
+  }
+}

@@ -1,6 +1,5 @@
 import { StateNotInMemory } from '../../chain/index.ts'
 import type { PartialView } from '../../chain/index.ts'
-import { refusalOf } from '../refusals.ts'
 import type { Task } from '../execution/workerport.ts'
 import type { JsonText } from '../texts.ts'
 
@@ -29,7 +28,7 @@ export class Job {
     } catch (error) {
       // State that only the store holds stays where the store is.
       if (error instanceof StateNotInMemory) this.resolve(null)
-      else this.reject(refusalOf(error) ?? error)
+      else this.reject(error)
       return null
     }
   }

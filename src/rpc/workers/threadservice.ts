@@ -48,7 +48,7 @@ function answer({ method, args, slice, spentMs }: TaskMessage, begun: Begun): Fr
     const result = compute({ view, compat, deadline }, args)
     return { kind: 'answer', text: result instanceof JsonText ? result.text : JSON.stringify(result) }
   } catch (error) {
-    const refusal = refusalOf(error)
+    const refusal = refusalOf(error, compat)
     if (refusal === null) return { kind: 'bug', report: error instanceof Error ? (error.stack ?? error.message) : String(error) }
     const { code, message, data } = refusal
     return { kind: 'refusal', code, message, data }

@@ -80,7 +80,7 @@ export class WorkerHandle {
       if (this.#state === 'starting') this.#doFirst(job)
     } catch (error) {
       // The version that it began with is gone, and so is what the job needs.
-      const refusal = refusalOf(error)
+      const refusal = refusalOf(error, this.#parts.compat)
       if (refusal === null) this.#parts.onBug(error)
       this.end(refusal ?? broken()).catch(this.#parts.onBug)
       this.#parts.onEnd(this, refusal !== null || job !== null)
