@@ -92,7 +92,11 @@ export class Report {
           ...others.flatMap((other) => versus(ours, cells[other])),
         ]
       })
-    return { title: `${group}: requests per second, server CPU per request, and the factor by which ours is better (rate, CPU)`, titles, rows }
+    return {
+      title: `${group}: requests per second, server CPU per request, and the factor by which ours is better (rate, CPU)`,
+      titles,
+      rows,
+    }
   }
 
   #latencyTable() {
@@ -182,7 +186,12 @@ const GOALS = [
   },
   { goal: 'a few hits in 80,000 blocks (worst of three)', of: growth, unit: 'times the time in 8,000', most: 1.3 },
   { goal: '20,000 hits', of: (report) => report.times(/^20,000 hits/, 'anvil'), unit: 'times anvil', least: 8 },
-  { goal: '20,000 hits, time relative to the bare server', of: (report) => 1 / report.times(/^20,000 hits/, FLOOR), unit: 'times', most: 2 },
+  {
+    goal: '20,000 hits, time relative to the bare server',
+    of: (report) => 1 / report.times(/^20,000 hits/, FLOOR),
+    unit: 'times',
+    most: 2,
+  },
   { goal: 'receipts of 500', of: (report) => report.times(/^getBlockReceipts, 500 .*s$/, 'anvil'), unit: 'times anvil', least: 15 },
   {
     goal: 'receipts of 500, each once',

@@ -35,8 +35,7 @@ export async function mining(participants) {
   const name = `anvil_mine of ${blocks.toLocaleString('en-US')} blocks`
   participants.report.value({ group: 'mining', name, unit: 's', better: 'less', cells })
   participants.report.value({ group: 'memory', name: `RssAnon after ${name}`, unit: 'MB', better: 'less', cells: memory })
-  if ('hardhat' in cells)
-    participants.report.note('mining: hardhat_mine reserves empty blocks without building them.')
+  if ('hardhat' in cells) participants.report.note('mining: hardhat_mine reserves empty blocks without building them.')
 }
 
 /** @returns {Promise<number>} milliseconds */
