@@ -143,7 +143,7 @@ function headOf(options, programs, loadBefore) {
   return [
     `${new Date().toISOString()}, ${availableParallelism()} cores, ${model}, ${memory}, ${platform()} ${release()} ${arch()}, node ${process.versions.node}`,
     `${programs.map(({ name, version }) => `${name} ${version}`).join(', ')}; ${options.rounds} rounds of ${options.seconds} s${options.quick ? ', quick' : ''}`,
-    `load average at the start ${shown(loadBefore)}, at the end ${shown(loadavg())}; ${Math.round(process.uptime())} s in all`,
+    `load average at the start ${shown(loadBefore)}, at the end ${shown(loadavg())}; ${Math.round(process.uptime())} s in total`,
   ]
 }
 

@@ -74,7 +74,7 @@ export class Report {
     const titles = [
       'case',
       'lanes',
-      'answer',
+      'response',
       'ours/s',
       'p50 ms',
       'CPU us',
@@ -92,7 +92,11 @@ export class Report {
           ...others.flatMap((other) => versus(ours, cells[other])),
         ]
       })
-    return { title: `${group}: requests a second, server CPU for each, and how many times better ours is (rate, CPU)`, titles, rows }
+    return {
+      title: `${group}: requests per second, server CPU per request, and the factor by which ours is better (rate, CPU)`,
+      titles,
+      rows,
+    }
   }
 
   #latencyTable() {
@@ -103,11 +107,11 @@ export class Report {
       figure(p99Ms),
       seen === asked ? 'all' : `${seen} of ${asked}`,
     ])
-    return { title: 'Waiting, in milliseconds', titles: ['what', 'who', 'p50', 'p99', 'seen'], rows }
+    return { title: 'Latency in milliseconds', titles: ['case', 'node', 'p50', 'p99', 'received'], rows }
   }
 
   #valueTable() {
-    const titles = ['what', 'unit', ...this.#names, ...this.#names.slice(1).map((name) => `better than ${name}`)]
+    const titles = ['case', 'unit', ...this.#names, ...this.#names.slice(1).map((name) => `better than ${name}`)]
     const sorted = this.valueRows.toSorted((a, b) => (a.group === b.group ? 0 : a.group < b.group ? -1 : 1))
     const rows = sorted.map(({ group, name, unit, better, cells }) => [
       `${group}: ${name}`,
@@ -161,28 +165,33 @@ const NARROW = 'by topic, |2 hits by address and topic, |unknown address, '
 /** Goals, as rates. */
 const GOALS = [
   {
-    goal: 'eth_chainId, CPU beside a bare JSON server',
+    goal: 'eth_chainId, CPU relative to a bare JSON server',
     of: (report) => cpuShare(report, /^eth_chainId$/, 1),
-    unit: 'times its',
+    unit: 'times',
     most: 1.3,
   },
   { goal: 'balanceOf, 1 lane', of: (report) => report.times(/balanceOf/, 'anvil'), unit: 'times anvil', least: 1.5 },
   { goal: 'balanceOf, 64 lanes', of: (report) => report.times(/balanceOf/, 'anvil', 64), unit: 'times anvil', least: 1 },
   {
-    goal: 'a few hits in 8,000 blocks (the least of three)',
+    goal: 'a few hits in 8,000 blocks (lowest of three)',
     of: (report) => report.times(few('8,000'), 'anvil'),
     unit: 'times anvil',
     least: 150,
   },
   {
-    goal: 'a few hits in 8,000 blocks (the least of three)',
+    goal: 'a few hits in 8,000 blocks (lowest of three)',
     of: (report) => report.times(few('8,000'), 'hardhat'),
     unit: 'times Hardhat',
     least: 50,
   },
-  { goal: 'a few hits in 80,000 blocks (the worst of three)', of: growth, unit: 'times the time in 8,000', most: 1.3 },
+  { goal: 'a few hits in 80,000 blocks (worst of three)', of: growth, unit: 'times the time in 8,000', most: 1.3 },
   { goal: '20,000 hits', of: (report) => report.times(/^20,000 hits/, 'anvil'), unit: 'times anvil', least: 8 },
-  { goal: '20,000 hits, time beside the bare server', of: (report) => 1 / report.times(/^20,000 hits/, FLOOR), unit: 'times its', most: 2 },
+  {
+    goal: '20,000 hits, time relative to the bare server',
+    of: (report) => 1 / report.times(/^20,000 hits/, FLOOR),
+    unit: 'times',
+    most: 2,
+  },
   { goal: 'receipts of 500', of: (report) => report.times(/^getBlockReceipts, 500 .*s$/, 'anvil'), unit: 'times anvil', least: 15 },
   {
     goal: 'receipts of 500, each once',
@@ -198,27 +207,27 @@ const GOALS = [
     least: 20,
   },
   {
-    goal: 'receipts of 500, time beside the bare server',
+    goal: 'receipts of 500, time relative to the bare server',
     of: (report) => 1 / report.times(/^getBlockReceipts, 500 .*s$/, FLOOR),
-    unit: 'times its',
+    unit: 'times',
     most: 1.5,
   },
   {
-    goal: 'receipts of 500, each once, beside the bare server',
+    goal: 'receipts of 500, each once, time relative to the bare server',
     of: (report) => 1 / report.times(/^getBlockReceipts, 500 .*once$/, FLOOR),
-    unit: 'times its',
+    unit: 'times',
     most: 1.5,
   },
   {
-    goal: 'block of 500, time beside the bare server',
+    goal: 'block of 500, time relative to the bare server',
     of: (report) => 1 / report.times(/^getBlockByNumber, 500 .*s$/, FLOOR),
-    unit: 'times its',
+    unit: 'times',
     most: 1.5,
   },
   {
-    goal: 'block of 500, each once, beside the bare server',
+    goal: 'block of 500, each once, time relative to the bare server',
     of: (report) => 1 / report.times(/^getBlockByNumber, 500 .*once$/, FLOOR),
-    unit: 'times its',
+    unit: 'times',
     most: 1.5,
   },
   {
@@ -235,14 +244,14 @@ const GOALS = [
     least: 2,
   },
   { goal: 'anvil_mine of 100,000', of: (report) => report.valueOf(/^mining: anvil_mine of 100,000/), unit: 's', most: 10 },
-  { goal: 'start to first answer', of: (report) => report.valueOf(/^start: spawn/), unit: 'ms', most: 500 },
+  { goal: 'start to first response', of: (report) => report.valueOf(/^start: spawn/), unit: 'ms', most: 500 },
   {
-    goal: 'start to first answer',
+    goal: 'start to first response',
     of: (report) => report.valueOf(/^start: spawn/) / report.valueOf(/^start: spawn/, 'anvil'),
     unit: "times anvil's",
     most: 1,
   },
-  { goal: 'import with the index, for each core', of: (report) => report.valueOf(/^store: import.*core/), unit: 'logs/s', least: 250_000 },
+  { goal: 'import with the index, per core', of: (report) => report.valueOf(/^store: import.*core/), unit: 'logs/s', least: 250_000 },
   { goal: 'ten planted logs, inside the process', of: (report) => report.valueOf(/^store: ten planted.*\(ms\)/), unit: 'ms', most: 1 },
 ]
 

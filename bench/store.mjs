@@ -56,8 +56,8 @@ async function measure() {
   const { wallMs, cpuMs, pauseMs, hashes } = await importAll(target, source)
   const logs = BLOCKS * LOGS
   const what = `import of ${logs.toLocaleString('en-US')} logs with the index, ${target.kind}`
-  row(`${what}, for each core`, 'logs/s', 'more', (logs / cpuMs) * 1_000)
-  row(`${what}, by the clock`, 'logs/s', 'more', (logs / wallMs) * 1_000)
+  row(`${what}, per core`, 'logs/s', 'more', (logs / cpuMs) * 1_000)
+  row(`${what}, wall clock`, 'logs/s', 'more', (logs / wallMs) * 1_000)
   row(`longest step of ${STEP} blocks`, 'ms', 'less', pauseMs)
   collect()
   row('resident after the import', 'MB', 'less', process.memoryUsage().rss / 2 ** 20)
@@ -65,12 +65,12 @@ async function measure() {
   await target.close()
   const bytes = sizeOf(folder)
   if (bytes > 0) row('on disk', 'MB', 'less', bytes / 2 ** 20)
-  if (bytes > 0) row('on disk, for each log, with transactions and receipts', 'bytes', 'less', bytes / logs)
+  if (bytes > 0) row('on disk per log, with transactions and receipts', 'bytes', 'less', bytes / logs)
   return {
     rows,
     wrong,
     notes: [
-      `${BLOCKS.toLocaleString('en-US')} blocks of ${LOGS} logs and 18 transactions, without state; made, and their garbage collected, outside of the time that counts.`,
+      `${BLOCKS.toLocaleString('en-US')} blocks of ${LOGS} logs and 18 transactions, without state; generated, and their garbage collected, outside the measured time.`,
     ],
   }
 }
@@ -111,16 +111,16 @@ async function search(target, source, hashes, row) {
   const queries = [
     { name: 'ten planted logs by address', filter: { addresses: set(source.rareAddress), topics: [] }, hits: PLANTED.rare },
     {
-      name: 'transfers to me, of the busiest contract',
+      name: 'transfers to one address, busiest contract',
       filter: { addresses: set(source.base), topics: [set(source.transfer), null, set(source.me)] },
       hits: PLANTED.mine,
     },
     {
-      name: 'transfers to me, of anybody',
+      name: 'transfers to one address, any contract',
       filter: { addresses: null, topics: [set(source.transfer), null, set(source.me)] },
       hits: PLANTED.mine + PLANTED.mineElsewhere,
     },
-    { name: 'nobody', filter: { addresses: set(`0x${'0b'.repeat(20)}`), topics: [] }, hits: 0 },
+    { name: 'unknown address', filter: { addresses: set(`0x${'0b'.repeat(20)}`), topics: [] }, hits: 0 },
   ]
   for (const { name, filter, hits } of queries) {
     const firstMs = timed(() => target.logs(filter))
@@ -128,7 +128,7 @@ async function search(target, source, hashes, row) {
     if (count !== hits) wrong.push(`${name}: ${count} logs and not ${hits}`)
     const samples = Array.from({ length: RUNS }, () => timed(() => target.logs(filter)))
     row(name, 'ms', 'less', samples.toSorted((a, b) => a - b)[RUNS >> 1])
-    row(`${name}: asked for the first time`, 'ms', 'less', firstMs)
+    row(`${name}: first query`, 'ms', 'less', firstMs)
   }
   const someMs = hashes.map((hash) => timed(() => target.hasTransaction(hash) || wrong.push(`the transaction ${hash} is not found`)))
   row('a transaction by its hash', 'ms', 'less', someMs.toSorted((a, b) => a - b)[someMs.length >> 1])

@@ -53,7 +53,7 @@ async function measure(participants, blocks, folder) {
   await participants.stop(ours)
   const bytes = sizeOf(folder)
   participants.report.value({ group, name: where, unit: 'MB', better: 'less', cells: { ours: bytes / 2 ** 20 } })
-  participants.report.value({ group, name: 'the same for each log', unit: 'bytes', better: 'less', cells: { ours: bytes / logs } })
+  participants.report.value({ group, name: 'the same per log', unit: 'bytes', better: 'less', cells: { ours: bytes / logs } })
   const again = await participants.start('ours', 'held', ['--data', join(folder, 'chain')])
   const startMs = performance.now()
   const after = JSON.parse(await ask(again, bodyOf({ method: 'eth_getLogs', params: [filter] }))).result
@@ -61,14 +61,14 @@ async function measure(participants, blocks, folder) {
   if (JSON.stringify(after) !== JSON.stringify(before)) participants.report.complain('disk: after the reopening the logs are others')
   participants.report.value({
     group,
-    name: 'reopening: spawn to first answer',
+    name: 'reopening: spawn to first response',
     unit: 'ms',
     better: 'less',
     cells: { ours: again.startedMs },
   })
   participants.report.value({
     group,
-    name: '10 hits by topic, the first question of all',
+    name: '10 hits by topic, first query',
     unit: 'ms',
     better: 'less',
     cells: { ours: firstMs },

@@ -43,7 +43,7 @@ export async function latency(participants) {
     })
     if (behindMs > 100)
       participants.report.note(
-        `send to receipt: ${label}: sending fell behind its plan by up to ${Math.round(behindMs)} ms; waits count from the plan.`,
+        `send to receipt: ${label}: sending was up to ${Math.round(behindMs)} ms behind schedule; latency counts from the scheduled time.`,
       )
     await participants.stop(peer)
   }
@@ -112,7 +112,7 @@ export async function notices(participants) {
     const at = (share) => waits[Math.floor((waits.length - 1) * share)] ?? Infinity
     participants.report.latency({
       group: 'send to notification',
-      name: 'eth_subscribe, one after another',
+      name: 'eth_subscribe, one at a time',
       label,
       p50Ms: at(0.5),
       p99Ms: at(0.99),

@@ -30,7 +30,7 @@ export async function logs(participants) {
       )
     }
     for (const { peer, stopped } of histories)
-      if (stopped !== null) participants.report.note(`logs: ${peer.name} was left behind: ${stopped}.`)
+      if (stopped !== null) participants.report.note(`logs: ${peer.name} stopped early: ${stopped}.`)
     const perSecond = histories.map(({ peer, blocks, builtMs }) => [peer.name, blocks / (builtMs / 1_000)])
     participants.report.value({
       group: 'building',

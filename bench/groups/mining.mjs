@@ -18,7 +18,7 @@ export async function mining(participants) {
       if (partMs * PART > LIMIT_MS) {
         cells[name] = (partMs * PART) / 1_000
         participants.report.note(
-          `mining: ${name} made ${blocks / PART} blocks in ${(partMs / 1_000).toFixed(1)} s; what stands for all of them is ${PART} times that.`,
+          `mining: ${name} made ${blocks / PART} blocks in ${(partMs / 1_000).toFixed(1)} s; the time for all of them is extrapolated, ${PART} times that.`,
         )
       } else {
         cells[name] = (await mine(participants, peer, blocks)) / 1_000
@@ -27,7 +27,7 @@ export async function mining(participants) {
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error
       cells[name] = Infinity
-      participants.report.note(`mining: ${name} was not done after ${LIMIT_MS / 1_000} s and was ended.`)
+      participants.report.note(`mining: ${name} did not finish within ${LIMIT_MS / 1_000} s and was stopped.`)
       peer.kill()
     }
     await participants.stop(peer)
@@ -35,8 +35,7 @@ export async function mining(participants) {
   const name = `anvil_mine of ${blocks.toLocaleString('en-US')} blocks`
   participants.report.value({ group: 'mining', name, unit: 's', better: 'less', cells })
   participants.report.value({ group: 'memory', name: `RssAnon after ${name}`, unit: 'MB', better: 'less', cells: memory })
-  if ('hardhat' in cells)
-    participants.report.note('mining: Hardhat makes no such blocks, it notes that they exist (hardhat_mine reserves them).')
+  if ('hardhat' in cells) participants.report.note('mining: hardhat_mine reserves empty blocks without building them.')
 }
 
 /** @returns {Promise<number>} milliseconds */

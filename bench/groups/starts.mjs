@@ -18,10 +18,10 @@ export async function starts(participants) {
     }
   }
   const cells = (what) => Object.fromEntries(Object.entries(samples).map(([name, sample]) => [name, median(sample[what])]))
-  participants.report.value({ group: 'start', name: 'spawn to first answer', unit: 'ms', better: 'less', cells: cells('ms') })
+  participants.report.value({ group: 'start', name: 'spawn to first response', unit: 'ms', better: 'less', cells: cells('ms') })
   participants.report.value({
     group: 'memory',
-    name: 'resident at the first answer, code included',
+    name: 'resident at the first response, code included',
     unit: 'MB',
     better: 'less',
     cells: cells('mb'),
