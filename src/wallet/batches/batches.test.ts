@@ -16,8 +16,8 @@ import { BATCH_KEPT_MS, OLD_BATCHES } from '../limits.ts'
 import { Batches, randomBatchId } from './batches.ts'
 import { BatchRecord } from './batchrecord.ts'
 import { Chains } from '../chains/chains.ts'
-import { LOGGER, REVERTER, creating, deploy, sender } from './sending.fixture.ts'
-import type { Sender } from './sending.fixture.ts'
+import { LOGGER, REVERTER, creating, deploy, sender } from './sender.fixture.ts'
+import type { Sender } from './sender.fixture.ts'
 import { ORIGIN, refusal, startNode } from '../wallet.fixture.ts'
 
 const ZERO_HASH = `0x${'0'.repeat(64)}`
@@ -572,7 +572,7 @@ function settledRecord(id: string, createdAt: number): BatchRecord {
         raw: '0x',
         nonce: 0,
         isPreparation: false,
-        fate: { kind: 'never', reason: 'replaced', message: 'long ago' },
+        inclusion: { kind: 'never', reason: 'replaced', message: 'long ago' },
       },
     ],
     operation: null,

@@ -9,7 +9,7 @@ import { hasDelegation } from './execution.ts'
 import { CAPABILITIES_WAIT_MS } from '../limits.ts'
 import { without } from './calls.fixture.ts'
 import { answering } from './operations.fixture.ts'
-import { sender } from './sending.fixture.ts'
+import { sender } from './sender.fixture.ts'
 import { ORIGIN, refusal, startNode } from '../wallet.fixture.ts'
 
 const node = await startNode()

@@ -3,8 +3,8 @@ import { Address, Delegation } from '../../eth/index.ts'
 import { embeddedChain } from '../chains/chain.ts'
 import { DELEGATE } from '../delegate.ts'
 import { refusal, startNode } from '../wallet.fixture.ts'
-import { sender } from './sending.fixture.ts'
-import type { Sender } from './sending.fixture.ts'
+import { sender } from './sender.fixture.ts'
+import type { Sender } from './sender.fixture.ts'
 
 const node = await startNode()
 const real = await startNode({ chainId: 8453 })

@@ -3,7 +3,7 @@ import { Address } from '../../eth/index.ts'
 import { RpcError } from '../../jsonrpc/index.ts'
 import { embeddedChain } from '../chains/chain.ts'
 import type { WalletChain } from '../chains/chain.ts'
-import { blockGround, feeView, feesFor, l1FeeOf } from './fees.ts'
+import { latestBlock, feeView, feesFor, l1FeeOf } from './fees.ts'
 import { startNode } from '../wallet.fixture.ts'
 
 const node = await startNode()
@@ -25,7 +25,7 @@ function lacking(...methods: readonly string[]): WalletChain {
 
 describe('fees', () => {
   it('are twice the coming base fee and the tip that the node suggests', async () => {
-    const fees = await feesFor(chain, await blockGround(chain))
+    const fees = await feesFor(chain, await latestBlock(chain))
     const tip = BigInt((await node.request({ method: 'eth_maxPriorityFeePerGas', params: [] })) as string) // a quantity
     expect(fees.type).toBe(2)
     expect(fees).toMatchObject({ maxFeePerGas: 2n * (fees.baseFee ?? 0n) + tip, maxPriorityFeePerGas: tip })
@@ -33,7 +33,7 @@ describe('fees', () => {
 
   it('are found without what some nodes lack', async () => {
     const bare = lacking('eth_feeHistory', 'eth_maxPriorityFeePerGas')
-    const ground = await blockGround(bare)
+    const ground = await latestBlock(bare)
     const newest = ground.baseFee ?? 0n
     expect(await feesFor(bare, ground)).toEqual({
       type: 2,
@@ -44,7 +44,7 @@ describe('fees', () => {
   })
 
   it('are those of the app', async () => {
-    const ground = await blockGround(chain)
+    const ground = await latestBlock(chain)
     expect(await feesFor(chain, ground, { maxFeePerGas: 7n, maxPriorityFeePerGas: 3n })).toMatchObject({
       type: 2,
       maxFeePerGas: 7n,

@@ -6,7 +6,7 @@ import { embeddedChain } from '../chains/chain.ts'
 import { contracts } from '../preview/contracts.fixture.ts'
 import { DELEGATE } from '../delegate.ts'
 import { estimateGas, intrinsicGas } from './gas.ts'
-import { BURNER, creating, deploy, sender } from './sending.fixture.ts'
+import { BURNER, creating, deploy, sender } from './sender.fixture.ts'
 import { startNode } from '../wallet.fixture.ts'
 
 const node = await startNode()

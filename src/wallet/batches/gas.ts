@@ -8,22 +8,22 @@ import { DELEGATE, encodeExecute } from '../delegate.ts'
 import { chainUnsupported } from './execution.ts'
 import type { Execution, Sponsored, Unsponsored } from './execution.ts'
 
-/** Gas of the transactions of a plan, in their order. */
+/** Gas of the transactions of a plan, by nonce. */
 export interface GasEstimate {
   readonly limits: readonly bigint[]
-  /** what they will most likely use, in all */
+  /** expected gas used, in total */
   readonly used: bigint
 }
 
-/** Gas of a transaction before its first operation, and of an authorization (EIP-7702). */
+/** Intrinsic gas of a transaction, and of an authorization (EIP-7702). */
 export const TRANSACTION_GAS = BigInt(IntrinsicGas.TRANSACTION)
 export const AUTHORIZATION_GAS = BigInt(IntrinsicGas.AUTHORIZATION)
-/** EIP-150: what a call that sends value adds for its callee. */
+/** Gas that a call with value adds for its callee (EIP-150). */
 const STIPEND = 2_300n
-/** Where nobody can say what a call uses: its node cannot run it after those before it. */
+/** Gas of a call that the node cannot simulate after those before it. */
 export const UNKNOWN_GAS = 500_000n
 
-/** Before the first operation of a transaction, EIP-7623 included. */
+/** Returns the gas before the first opcode, with the floor of EIP-7623. */
 export function intrinsicGas({ to, data }: Pick<Call, 'to' | 'data'>): bigint {
   const { TRANSACTION, CREATION, INIT_CODE_WORD, TOKEN, FLOOR_TOKEN } = IntrinsicGas
   const tokens = IntrinsicGas.tokens(data)
@@ -31,13 +31,16 @@ export function intrinsicGas({ to, data }: Pick<Call, 'to' | 'data'>): bigint {
   return BigInt(TRANSACTION + Math.max(tokens * TOKEN + creation, tokens * FLOOR_TOKEN))
 }
 
-/** EIP-2930: what a list costs before the first operation. */
+/** Returns the intrinsic gas of an access list (EIP-2930). */
 export function accessListGas(list: readonly AccessListItem[]): bigint {
   const { ACCESS_LIST_ADDRESS, ACCESS_LIST_KEY } = IntrinsicGas
   return BigInt(list.reduce((sum, { storageKeys }) => sum + ACCESS_LIST_ADDRESS + storageKeys.length * ACCESS_LIST_KEY, 0))
 }
 
-/** For the transactions of `execution`, on the pending state. Calls that revert get what they used. Throws RpcError: 5710 when our code cannot be put on the chain. */
+/**
+ * Estimates the transactions of `execution` in the pending state. A call that reverts gets the gas that it used. Throws RpcError 5710 if the delegate
+ * cannot be deployed.
+ */
 export function estimateGas(chain: WalletChain, from: Address, calls: readonly Call[], execution: Unsponsored): Promise<GasEstimate> {
   const [only] = calls
   if (execution.kind === 'single' && only !== undefined) return estimateSingle(chain, from, only)
@@ -46,15 +49,15 @@ export function estimateGas(chain: WalletChain, from: Address, calls: readonly C
 
 // --- one transaction ----------------------------------------------------------------------------------------------------
 
-/** The node's own search finds the least; one that reverts is simulated, so that it can be sent all the same. */
+/** eth_estimateGas finds the minimum. A call that reverts is simulated instead, since a person may still approve it. */
 async function estimateSingle(chain: WalletChain, from: Address, call: Call): Promise<GasEstimate> {
-  const used = await askedGas(chain, from, call)
+  const used = await nodeEstimate(chain, from, call)
   if (used === null) return estimateSequence(chain, from, [call])
-  const limit = overridden(call) ?? (used <= TRANSACTION_GAS ? used : withMargin(used))
+  const limit = requestedLimit(call) ?? (used <= TRANSACTION_GAS ? used : withMargin(used))
   return { limits: [limit], used: used < limit ? used : limit }
 }
 
-async function askedGas({ rpc }: WalletChain, from: Address, call: Call): Promise<bigint | null> {
+async function nodeEstimate({ rpc }: WalletChain, from: Address, call: Call): Promise<bigint | null> {
   try {
     const answer = await rpc.request({ method: 'eth_estimateGas', params: [Call.toRequest(call, from), 'pending'] })
     return typeof answer === 'string' ? BigInt(answer) : null
@@ -70,17 +73,17 @@ async function estimateSequence(chain: WalletChain, from: Address, calls: readon
   const requests = calls.map((call) => Call.toRequest(call, from))
   const ran = await simulate(chain, requests, {})
   const used = ran?.map(({ used }) => used) ?? (await estimateEach(chain, from, calls))
-  const limits = calls.map((call, i) => overridden(call) ?? limitFor(ran?.[i] ?? null, used[i] ?? UNKNOWN_GAS, intrinsicGas(call)))
-  const verified = ran === null ? limits : await underLimits(chain, requests, {}, ran, limits, calls.map(isFixed))
-  return { limits: verified, used: used.reduce((sum, gas, i) => sum + least(gas, verified[i] ?? gas), 0n) }
+  const limits = calls.map((call, i) => requestedLimit(call) ?? limitFor(ran?.[i] ?? null, used[i] ?? UNKNOWN_GAS, intrinsicGas(call)))
+  const verified = ran === null ? limits : await verifyLimits(chain, requests, {}, ran, limits, calls.map((call) => call.gasLimitOverride !== null))
+  return { limits: verified, used: used.reduce((sum, gas, i) => sum + min(gas, verified[i] ?? gas), 0n) }
 }
 
-/** Without eth_simulateV1: what depends on a call before it cannot be known. */
+/** Without eth_simulateV1 a call that depends on an earlier one gets UNKNOWN_GAS. */
 async function estimateEach(chain: WalletChain, from: Address, calls: readonly Call[]): Promise<readonly bigint[]> {
-  return Promise.all(calls.map(async (call) => (await askedGas(chain, from, call)) ?? UNKNOWN_GAS + intrinsicGas(call)))
+  return Promise.all(calls.map(async (call) => (await nodeEstimate(chain, from, call)) ?? UNKNOWN_GAS + intrinsicGas(call)))
 }
 
-// --- one transaction that the account splits -----------------------------------------------------------------------------
+// --- one transaction through the delegate -------------------------------------------------------------------------------
 
 async function estimateDelegated(
   chain: WalletChain,
@@ -94,14 +97,14 @@ async function estimateDelegated(
   const overrides = upgrade === null ? {} : { [from]: { code: Delegation.text(delegate) } }
   const authorization = upgrade === null ? 0n : AUTHORIZATION_GAS
   const ran = await simulate(chain, requests, overrides)
-  // Without it the account would run code that is not there, which succeeds and does nothing. Its outcome is the same for everybody, so this is enough.
+  // Without the delegate the account's transaction would succeed without effect. The deployment does not depend on its sender, so one simulation is enough.
   if (deploys && (ran === null || ran[0]?.isSuccess !== true)) throw chainUnsupported(Hex.fromQuantity(chain.chainId), 'no-eip-7702')
   const all = deploys ? [deployCall(), execute] : [execute]
   const likely = all.map((call, i) => {
     const used = ran?.[i]?.used ?? UNKNOWN_GAS * BigInt(calls.length) + intrinsicGas(call)
     return { used, limit: limitFor(ran?.[i] ?? null, used, intrinsicGas(call)) }
   })
-  const limits = await underLimits(
+  const limits = await verifyLimits(
     chain,
     requests,
     overrides,
@@ -109,17 +112,17 @@ async function estimateDelegated(
     likely.map(({ limit }) => limit),
     all.map(() => false),
   )
-  const chosen = await chosenGas(chain, from, calls)
+  const chosen = await overrideGas(chain, from, calls)
   const last = limits.length - 1
   return {
-    limits: limits.map((limit, i) => (i === last ? most(limit + authorization + chosen, intrinsicGas(execute) + authorization) : limit)),
+    limits: limits.map((limit, i) => (i === last ? max(limit + authorization + chosen, intrinsicGas(execute) + authorization) : limit)),
     used: likely.reduce((sum, { used }) => sum + used, 0n) + authorization,
   }
 }
 
 /**
- * What the account needs to do the calls when the EntryPoint calls it: the same without what a transaction costs before its first operation. Null: the
- * node cannot say, and the bundler's estimate has to do.
+ * Estimates the callGasLimit of a user operation: the account's transaction without intrinsic gas. Null: the node cannot simulate it, and the bundler's
+ * estimate is used.
  */
 export async function estimateCallGas(
   chain: WalletChain,
@@ -130,16 +133,16 @@ export async function estimateCallGas(
   const execute = executeCall(from, calls, delegate)
   const requests = [Call.toRequest(execute, from)]
   const overrides = upgrade === null ? {} : { [from]: { code: Delegation.text(delegate) } }
-  const [ran, chosen] = await Promise.all([simulate(chain, requests, overrides), chosenGas(chain, from, calls)])
+  const [ran, chosen] = await Promise.all([simulate(chain, requests, overrides), overrideGas(chain, from, calls)])
   const [only] = ran ?? []
   if (only === undefined) return chosen > 0n ? chosen : null
   const limit = limitFor(only, only.used, intrinsicGas(execute))
-  const [enough = limit] = await underLimits(chain, requests, overrides, ran, [limit], [false])
-  return most(enough + chosen - intrinsicGas(execute), 0n)
+  const [enough = limit] = await verifyLimits(chain, requests, overrides, ran, [limit], [false])
+  return max(enough + chosen - intrinsicGas(execute), 0n)
 }
 
-/** What gasLimitOverride adds to a batch in one transaction: what was chosen for a call instead of what it was found to use. May be negative. */
-async function chosenGas(chain: WalletChain, from: Address, calls: readonly Call[]): Promise<bigint> {
+/** Returns what gasLimitOverride adds to the gas of one transaction: the difference to the estimate of each call. May be negative. */
+async function overrideGas(chain: WalletChain, from: Address, calls: readonly Call[]): Promise<bigint> {
   if (calls.every((call) => call.gasLimitOverride === null)) return 0n
   const ran = await simulate(
     chain,
@@ -150,24 +153,24 @@ async function chosenGas(chain: WalletChain, from: Address, calls: readonly Call
     if (call.gasLimitOverride === null) return sum
     const found = ran?.[i]
     const inside = found === undefined ? 0n : found.most - intrinsicGas(call)
-    // A call gets at most 63 of 64 parts of what its caller has (EIP-150).
+    // A call gets at most 63/64 of its caller's gas (EIP-150).
     return sum + (call.gasLimitOverride * 64n) / 63n - (inside > 0n ? inside : 0n)
   }, 0n)
 }
 
-/** The account's transaction to itself. */
+/** Returns the account's call of itself that executes the batch. */
 export function executeCall(from: Address, calls: readonly Call[], delegate: Address): Call {
   return { to: from, value: 0n, data: encodeExecute(calls, delegate), gasLimitOverride: null }
 }
 
-/** Puts our delegate's code on the chain. */
+/** Returns the call that deploys the wallet's delegate. */
 export function deployCall(): Call {
   return { to: DELEGATE.deployer, value: 0n, data: DELEGATE.deployment, gasLimitOverride: null }
 }
 
 // --- simulation -----------------------------------------------------------------------------------------------------------
 
-interface Ran {
+interface CallGas {
   readonly isSuccess: boolean
   readonly used: bigint
   /** before refunds */
@@ -176,19 +179,19 @@ interface Ran {
 
 type Overrides = Readonly<Record<Address, { readonly code: Hex }>>
 
-/** The calls one after the other on the pending state. Null: the node cannot, or one of them cannot even begin. */
+/** Simulates the calls one after the other in the pending state. Null: the node lacks the method, or a call is invalid. */
 async function simulate(
   { rpc }: WalletChain,
   calls: readonly (CallRequestJson & { readonly gas?: Hex })[],
   stateOverrides: Overrides,
-): Promise<readonly Ran[] | null> {
+): Promise<readonly CallGas[] | null> {
   try {
     const blocks = await rpc.request({
       method: 'eth_simulateV1',
       params: [{ blockStateCalls: [{ stateOverrides, calls }], validation: false }, 'pending'],
     })
     const [block] = blocks as readonly { readonly calls: readonly SimulatedCall[] }[] // as execution-apis defines it
-    return block === undefined || block.calls.length !== calls.length ? null : block.calls.map(readRan)
+    return block === undefined || block.calls.length !== calls.length ? null : block.calls.map(callGas)
   } catch (error) {
     if (error instanceof RpcError || error instanceof TypeError) return null
     throw error
@@ -198,21 +201,21 @@ async function simulate(
 interface SimulatedCall {
   readonly status: Hex
   readonly gasUsed: Hex
-  /** not every node tells it */
+  /** before refunds; absent from some nodes */
   readonly maxUsedGas?: Hex
 }
 
-function readRan({ status, gasUsed, maxUsedGas }: SimulatedCall): Ran {
+function callGas({ status, gasUsed, maxUsedGas }: SimulatedCall): CallGas {
   const used = BigInt(gasUsed)
   return { isSuccess: BigInt(status) === 1n, used, most: maxUsedGas === undefined ? used + used / 4n : BigInt(maxUsedGas) }
 }
 
-/** Runs them under their limits: deep calls may need more than the 64th that is added for them. Those that then fail get twice as much. */
-async function underLimits(
+/** Simulates the calls with their limits and doubles a limit that fails: deep calls may need more than the 1/64 that is added for EIP-150. */
+async function verifyLimits(
   chain: WalletChain,
   requests: readonly CallRequestJson[],
   overrides: Overrides,
-  ran: readonly Ran[] | null,
+  ran: readonly CallGas[] | null,
   limits: readonly bigint[],
   fixed: readonly boolean[],
 ): Promise<readonly bigint[]> {
@@ -232,39 +235,35 @@ async function underLimits(
   return tried
 }
 
-/** Doubling a limit so often is enough for any. */
+/** Eight doublings reach the block gas limit from any estimate. */
 const VERIFICATIONS = 8
 
-/** Nearly always enough: what was used before refunds, and the 64th that a call must leave behind. */
-function limitFor(ran: Ran | null, used: bigint, intrinsic: bigint): bigint {
+/** Gas before refunds, with the 1/64 that a call must retain (EIP-150). `verifyLimits` finds the exceptions. */
+function limitFor(ran: CallGas | null, used: bigint, intrinsic: bigint): bigint {
   if (ran === null) return used
   if (ran.most <= intrinsic) return intrinsic
   const enough = withMargin(((ran.most + STIPEND) * 64n) / 63n)
-  // What fails with all the gas there is fails with less of it, and then nodes take it.
-  return ran.isSuccess ? enough : least(enough, MOST_GAS)
+  // A call that fails with all the block's gas also fails with less, which pools accept.
+  return ran.isSuccess ? enough : min(enough, MOST_GAS)
 }
 
-/** A quarter more, as the state may change; but not beyond what a transaction may have, where it fits. */
+/** Adds a quarter for changes of the state, up to the gas limit of a transaction. */
 function withMargin(gas: bigint): bigint {
   const more = gas + gas / 4n
   return gas <= MOST_GAS && more > MOST_GAS ? MOST_GAS : more
 }
 
-/** What a transaction may have (EIP-7825), less an authorization. */
+/** Gas limit of a transaction (EIP-7825), less an authorization. */
 const MOST_GAS = 2n ** 24n - AUTHORIZATION_GAS
 
-function overridden(call: Call): bigint | null {
+function requestedLimit(call: Call): bigint | null {
   return call.gasLimitOverride === null ? null : call.gasLimitOverride + intrinsicGas(call)
 }
 
-function isFixed(call: Call): boolean {
-  return call.gasLimitOverride !== null
-}
-
-function least(a: bigint, b: bigint): bigint {
+function min(a: bigint, b: bigint): bigint {
   return a < b ? a : b
 }
 
-function most(a: bigint, b: bigint): bigint {
+function max(a: bigint, b: bigint): bigint {
   return a > b ? a : b
 }

@@ -10,7 +10,7 @@ import { randomBatchId } from './batches.ts'
 import type { Batches, SentOperation } from './batches.ts'
 import type { BatchRecord } from './batchrecord.ts'
 import type { Call } from './call.ts'
-import { nextNonce } from './sending.ts'
+import { nextNonce } from './transactions.ts'
 
 export interface Wanted {
   readonly calls: readonly Call[]

@@ -237,7 +237,7 @@ describe('a sponsored batch that the bundler refuses', () => {
   })
 
   it('counts as sent when the answer was lost, and is looked for', async () => {
-    let isLost = true
+    let isConnectionError = true
     const it = await ground({
       chain: (chain) => ({
         ...chain,
@@ -245,14 +245,14 @@ describe('a sponsored batch that the bundler refuses', () => {
           ...chain.rpc,
           request: async (request) => {
             const answer = await chain.rpc.request(request)
-            if (request.method === 'eth_sendUserOperation' && isLost) throw new RpcError(-32000, 'no answer', { reason: 'timeout' })
+            if (request.method === 'eth_sendUserOperation' && isConnectionError) throw new RpcError(-32000, 'no answer', { reason: 'timeout' })
             return answer
           },
         },
       }),
     })
     const { id, hash } = await submitted(it, { calls: [send(NOBODY, 1n)] })
-    isLost = false
+    isConnectionError = false
     await bundled(it, hash)
     await it.clock.advance(200)
     expect(await now(it, id)).toMatchObject({ status: 200 })
@@ -338,8 +338,8 @@ describe('a wallet that starts over the same records', () => {
     await it.batches.close()
     const [[key, bytes]] = [...it.records.entries('wallet/batch/')] as [[string, Uint8Array]] // there is one
     const { operation: _, ...old } = JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown> // a record
-    const fate = { kind: 'never', reason: 'dropped', message: 'long ago' }
-    const transactions = [{ hash: ZERO_HASH, raw: '0x', nonce: 0, isPreparation: false, fate }]
+    const inclusion = { kind: 'never', reason: 'dropped', message: 'long ago' }
+    const transactions = [{ hash: ZERO_HASH, raw: '0x', nonce: 0, isPreparation: false, inclusion }]
     it.records.put(key, new TextEncoder().encode(JSON.stringify({ ...old, execution: 'single', transactions })))
     const { batches } = batchesOf(it.node, { records: it.records })
     expect(batches.latest(1)).toMatchObject([{ id, userOpHash: null, transactionHashes: [ZERO_HASH] }])
@@ -555,11 +555,11 @@ describe('an account that is being upgraded by an operation', () => {
   it('sends nothing else before its block', async () => {
     const it = await ground()
     const { hash } = await submitted(it, { calls: [send(NOBODY, 1n)] })
-    let isOver = false
-    const upgraded = it.batches.upgraded(it.chain, it.alice).finally(() => (isOver = true))
+    let isIncludedOrDropped = false
+    const upgraded = it.batches.upgraded(it.chain, it.alice).finally(() => (isIncludedOrDropped = true))
     await it.batches.upgraded(it.chain, it.bob)
     await bundled(it, hash)
-    expect(isOver).toBe(false)
+    expect(isIncludedOrDropped).toBe(false)
     await it.clock.advance(200)
     await upgraded
     // The second one has no authorization, and holds nothing up.

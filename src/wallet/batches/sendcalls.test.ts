@@ -4,8 +4,8 @@ import { createPocketchain } from '../../index.ts'
 import type { Pocketchain } from '../../index.ts'
 import { embeddedChain } from '../chains/chain.ts'
 import { DELEGATE } from '../delegate.ts'
-import { REVERTER, asked, batchOf, say, sender, traces } from './sending.fixture.ts'
-import type { Sender } from './sending.fixture.ts'
+import { REVERTER, asked, batchOf, say, sender, traces } from './sender.fixture.ts'
+import type { Sender } from './sender.fixture.ts'
 import { ORIGIN, refusal, startNode } from '../wallet.fixture.ts'
 
 const node = await startNode()

@@ -10,7 +10,7 @@ import type { WalletMethod } from '../method.ts'
 import { sendCalls } from '../batches/sendcalls.ts'
 import { CALLS_STATUS_METHOD, UNKNOWN_BATCH } from './callsstatus.ts'
 import { permittedAccount } from '../sites.ts'
-import { isSponsorshipOn } from '../sponsorship/switch.ts'
+import { isSponsorshipEnabled } from '../sponsorship/availability.ts'
 
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
 const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
@@ -37,7 +37,7 @@ const CAPABILITIES: JsonSchema = {
 export const CALLS_METHODS: readonly WalletMethod[] = [
   walletMethod({
     name: 'wallet_sendCalls',
-    doc: 'Asks the person for a batch of calls and submits it, in one transaction where all must succeed or fail together; returns its id without waiting for a block (EIP-5792).',
+    doc: 'Asks the person to approve a batch of calls and submits it, as one transaction if it must be atomic; returns its id without waiting for a block (EIP-5792).',
     params: [required('batch', callsRequest)],
     result: {
       type: 'object',
@@ -48,16 +48,16 @@ export const CALLS_METHODS: readonly WalletMethod[] = [
       [-32000]: 'the version is not 2.0.0; or the node refuses the transaction',
       [WALLET_CODE.rejected]: 'the person refused the batch',
       [WALLET_CODE.unauthorized]:
-        'the origin is not connected, or not to that account; or everybody knows the key of the account and the chain is a real one; or a sponsor is named and sponsors are switched off',
-      [WALLET_CODE.unsupportedMethod]: 'the url of the paymasterService is none, is no https:, or cannot be reached',
-      [WALLET_CODE.paymaster]: 'the paymasterService refuses, fails, or answers what cannot be used; data.cause is its own error',
+        'the origin is not connected, or not to that account; or the private key of the account is public and the chain is a real one; or a sponsor is named and sponsorship is switched off',
+      [WALLET_CODE.unsupportedMethod]: 'the url of the paymasterService is invalid, not https, or cannot be reached',
+      [WALLET_CODE.paymaster]: 'the paymasterService refuses, fails, or its response is invalid; data.cause is its own error',
       [WALLET_CODE.unsupportedCapability]:
-        'a capability that is not marked as optional, and that the wallet lacks; or a sponsor on a chain, or for an account, that cannot have one',
-      [WALLET_CODE.unsupportedChain]: 'the wallet does not know the chain, or the calls must be atomic and the chain lacks EIP-7702',
+        'a required capability that the wallet lacks; or a sponsor on a chain, or for an account, that does not support one',
+      [WALLET_CODE.unsupportedChain]: 'the wallet does not have the chain, or the calls must be atomic and the chain lacks EIP-7702',
       [WALLET_CODE.duplicateId]: 'the origin has submitted a batch with that id for that account',
       [WALLET_CODE.batchTooLarge]: 'too many calls, or too much call data',
       [WALLET_CODE.upgradeRejected]: 'the calls must be atomic, and the person refused to make the account a smart account',
-      [WALLET_CODE.atomicityUnsupported]: 'the calls must be atomic, and the account runs code that the wallet does not know',
+      [WALLET_CODE.atomicityUnsupported]: 'the calls must be atomic, and the account delegates to code that the wallet does not support',
     },
     example: {
       params: [
@@ -80,7 +80,7 @@ export const CALLS_METHODS: readonly WalletMethod[] = [
   CALLS_STATUS_METHOD,
   walletMethod({
     name: 'wallet_showCallsStatus',
-    doc: "Answers null for a batch that is known; the wallet's page lists it with its status.",
+    doc: "Returns null for a batch of the origin; the wallet's page lists it with its status.",
     params: [required('id', batchId)],
     result: { type: 'null' },
     errors: UNKNOWN_BATCH,
@@ -92,7 +92,7 @@ export const CALLS_METHODS: readonly WalletMethod[] = [
   }),
   walletMethod({
     name: 'wallet_getCapabilities',
-    doc: 'What the wallet can do for an account, by chain id, and under 0x0 what holds for every chain. Chains that it does not know are left out.',
+    doc: 'Returns the capabilities of an account by chain id, and under 0x0 those of every requested chain. Unknown chains are left out.',
     params: [optional('account', schema.address), optional('chain ids', schema.arrayOf(schema.quantity, CAPABILITY_CHAINS))],
     result: CAPABILITIES,
     errors: { [WALLET_CODE.unauthorized]: 'the origin is not connected, or not to that account' },
@@ -119,8 +119,8 @@ export const CALLS_METHODS: readonly WalletMethod[] = [
       const { sites, chains, settings, onError } = wallet
       const permitted = permittedAccount(sites.get(origin), account)
       const wanted = chainIds === undefined ? null : new Set(chainIds.map((id) => Hex.fromQuantity(id)))
-      const asked = chains.list().filter(({ chainId }) => wanted === null || wanted.has(Hex.fromQuantity(chainId)))
-      return capabilitiesOf(asked, permitted, { settings, isSponsorshipOn: isSponsorshipOn(wallet, origin), onError })
+      const requested = chains.list().filter(({ chainId }) => wanted === null || wanted.has(Hex.fromQuantity(chainId)))
+      return capabilitiesOf(requested, permitted, { settings, isSponsorshipEnabled: isSponsorshipEnabled(wallet, origin), onError })
     },
   }),
 ]

@@ -5,7 +5,7 @@ import { batchId } from '../batches/callsrequest.ts'
 import { WALLET_CODE } from '../errors.ts'
 import { STATUS_WAIT_MS } from '../limits.ts'
 
-// wallet_getCallsStatus is answered by the provider, and by a node with a wallet: Base's SDK sends it to the rpc url of the chain.
+// The provider and a node with a wallet implement wallet_getCallsStatus: Base's SDK sends it to the rpc url of the chain.
 
 export interface CallsStatusContext {
   readonly batches: Pick<Batches, 'status'>
@@ -91,7 +91,7 @@ const CALLS_STATUS: JsonSchema = {
 
 export const CALLS_STATUS_METHOD = defineMethods<CallsStatusContext, CallsStatusCaller>()({
   name: 'wallet_getCallsStatus',
-  doc: `The status of a batch of calls (EIP-5792). A pending one is waited for up to ${STATUS_WAIT_MS} ms; it is 200 as soon as it is pre-confirmed, unless the wallet is set to sealed blocks; an id that an app chose is known to pages of its own origin alone.`,
+  doc: `Returns the status of a batch of calls (EIP-5792), after up to ${STATUS_WAIT_MS} ms if it is pending. It is 200 as soon as the batch is pre-confirmed, unless the wallet is set to sealed blocks. A batch whose id an app chose is visible to that origin only.`,
   params: [required('id', batchId)],
   result: CALLS_STATUS,
   errors: UNKNOWN_BATCH,

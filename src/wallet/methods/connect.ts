@@ -11,7 +11,7 @@ import type { WalletMethod } from '../method.ts'
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
 const ACCOUNTS: JsonSchema = { type: 'array', items: schema.address.json }
 const ASKING = {
-  [WALLET_CODE.rejected]: 'the person refused, or nobody answered',
+  [WALLET_CODE.rejected]: 'the person refused, or the question timed out',
   [WALLET_CODE.unauthorized]: 'the wallet has no accounts',
 }
 
@@ -21,7 +21,7 @@ const connection = schema.object({ version: schema.maybe(schema.string), capabil
 export const CONNECT_METHODS: readonly WalletMethod[] = [
   walletMethod({
     name: 'eth_requestAccounts',
-    doc: 'Asks the person to connect the origin and returns the accounts it may use, the selected one first; a connected origin is answered at once.',
+    doc: 'Asks the person to connect the origin and returns the accounts it may use, the selected one first; without a question if the origin is connected.',
     params: [],
     result: ACCOUNTS,
     errors: ASKING,
@@ -30,7 +30,7 @@ export const CONNECT_METHODS: readonly WalletMethod[] = [
   }),
   walletMethod({
     name: 'eth_accounts',
-    doc: 'The accounts that the origin may use, the selected one first; none before it is connected.',
+    doc: 'Returns the accounts that the origin may use, the selected one first; an empty list before it is connected.',
     params: [],
     result: ACCOUNTS,
     example: { params: [], result: [ALICE] },
@@ -38,7 +38,7 @@ export const CONNECT_METHODS: readonly WalletMethod[] = [
   }),
   walletMethod({
     name: 'eth_coinbase',
-    doc: 'The selected account, null before the origin is connected.',
+    doc: 'Returns the selected account, null before the origin is connected.',
     params: [],
     result: schema.nullable(schema.address).json,
     example: { params: [], result: ALICE },
@@ -61,7 +61,7 @@ export const CONNECT_METHODS: readonly WalletMethod[] = [
     },
     errors: {
       ...ASKING,
-      [WALLET_CODE.unsupportedCapability]: 'a capability that is not marked as optional: there is none for this method',
+      [WALLET_CODE.unsupportedCapability]: 'a required capability: this method supports none',
     },
     example: {
       params: [{ version: '1' }],
@@ -81,7 +81,7 @@ export const CONNECT_METHODS: readonly WalletMethod[] = [
   }),
   walletMethod({
     name: 'wallet_disconnect',
-    doc: 'Takes back what the origin was allowed (ERC-7846).',
+    doc: 'Revokes the permissions of the origin (ERC-7846).',
     params: [],
     result: { type: 'null' },
     example: { params: [], result: null },
@@ -92,7 +92,7 @@ export const CONNECT_METHODS: readonly WalletMethod[] = [
   }),
 ]
 
-/** Signing in, sub-accounts and spending limits are nothing this wallet has. Throws RpcError 5700 unless each is optional. */
+/** The wallet has none of ERC-7846's capabilities. Throws RpcError 5700 unless each is optional. */
 function refuseCapabilities(capabilities: unknown): void {
   if (capabilities === undefined) return
   if (typeof capabilities !== 'object' || capabilities === null)

@@ -7,7 +7,7 @@ import { walletMethod } from '../method.ts'
 import type { WalletMethod } from '../method.ts'
 import type { Site } from '../sites.ts'
 
-/** A permission as MetaMask answers it (EIP-2255). */
+/** A permission in MetaMask's form (EIP-2255). */
 interface Permission {
   readonly id: Hash
   readonly invoker: string
@@ -17,7 +17,7 @@ interface Permission {
   readonly date: number
 }
 
-/** What may be asked for. Both come and go together: an origin that sees accounts sees them on a chain. */
+/** The permissions. Each is granted and revoked with the other, since accounts are used on a chain. */
 const NAMES = ['eth_accounts', 'endowment:permitted-chains'] as const
 
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
@@ -45,11 +45,11 @@ const EXAMPLE = [
 export const PERMISSION_METHODS: readonly WalletMethod[] = [
   walletMethod({
     name: 'wallet_requestPermissions',
-    doc: 'Asks the person which accounts the origin may use, also when it is connected already (EIP-2255).',
+    doc: 'Asks the person which accounts the origin may use, also if it is connected already (EIP-2255).',
     params: [required('permissions', schema.anything)],
     result: { type: 'array', items: PERMISSION },
     errors: {
-      [WALLET_CODE.rejected]: 'the person refused, or nobody answered',
+      [WALLET_CODE.rejected]: 'the person refused, or the question timed out',
       [WALLET_CODE.unauthorized]: 'the wallet has no accounts',
     },
     example: { params: [{ eth_accounts: {} }], result: EXAMPLE },
@@ -61,7 +61,7 @@ export const PERMISSION_METHODS: readonly WalletMethod[] = [
   }),
   walletMethod({
     name: 'wallet_getPermissions',
-    doc: 'What the origin was allowed, an empty list before it is connected (EIP-2255).',
+    doc: 'Returns the permissions of the origin, an empty list before it is connected (EIP-2255).',
     params: [],
     result: { type: 'array', items: PERMISSION },
     example: { params: [], result: EXAMPLE },
@@ -69,7 +69,7 @@ export const PERMISSION_METHODS: readonly WalletMethod[] = [
   }),
   walletMethod({
     name: 'wallet_revokePermissions',
-    doc: 'Takes back what the origin was allowed, as MetaMask does it.',
+    doc: 'Revokes the permissions of the origin, as MetaMask does.',
     params: [required('permissions', schema.anything)],
     result: { type: 'null' },
     example: { params: [{ eth_accounts: {} }], result: null },

@@ -5,7 +5,7 @@ import { RpcError, memoryRecords } from '../../jsonrpc/index.ts'
 import type { RpcRequest } from '../../jsonrpc/index.ts'
 import { embeddedChain } from '../chains/chain.ts'
 import type { WalletChain } from '../chains/chain.ts'
-import { LOGGER, REVERTER, asked, creating, deploy, sender, traces } from '../batches/sending.fixture.ts'
+import { LOGGER, REVERTER, asked, creating, deploy, sender, traces } from '../batches/sender.fixture.ts'
 import { ORIGIN, refusal, startNode } from '../wallet.fixture.ts'
 
 const node = await startNode()

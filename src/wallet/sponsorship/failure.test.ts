@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { RpcError } from '../../jsonrpc/index.ts'
 import { sponsorFailed } from '../errors.ts'
-import { blamed, failureText } from './failure.ts'
+import { toPaymasterError, failureText } from './failure.ts'
 
 const PAYMASTER = `0x${'11'.repeat(20)}`
 
@@ -16,7 +16,7 @@ describe('what a bundler refuses', () => {
     [-32_505, 'paymaster needs a stake', { paymaster: PAYMASTER }],
     [-32_502, 'paymaster uses TIMESTAMP', { paymaster: PAYMASTER }],
   ])('%i %s is the fault of the paymaster: 4300 with the cause', (code, message, data) => {
-    expect(blamed(new RpcError(code, message, data))).toMatchObject({
+    expect(toPaymasterError(new RpcError(code, message, data))).toMatchObject({
       code: 4300,
       message: 'Paymaster service error',
       data: { reason: 'paymaster-refused', cause: { code, message, data } },
@@ -33,7 +33,7 @@ describe('what a bundler refuses', () => {
     [-32_000, 'the bundler is closed', {}],
   ])('%i %s is not, and stays what it is', (code, message, data) => {
     const error = new RpcError(code, message, data)
-    expect(blamed(error)).toBe(error)
+    expect(toPaymasterError(error)).toBe(error)
   })
 })
 

@@ -6,9 +6,9 @@ import { sponsorFailed } from '../errors.ts'
 import { SPONSOR_ICON_CHARS, SPONSOR_NAME_CHARS, SPONSOR_REFUSAL_BYTES, SPONSOR_REFUSAL_CHARS } from '../limits.ts'
 import { visibleText } from '../preview/display.ts'
 
-// What comes back from a sponsor: bytes of somebody whom an app has named.
+// Responses of sponsors are untrusted: an app chooses the sponsor.
 
-/** Who pays. A limit that is null is left to the estimate. */
+/** Result of pm_getPaymasterData. A limit that is null is taken from the gas estimate. */
 export interface PaymasterFields {
   readonly paymaster: Address
   readonly paymasterData: Uint8Array
@@ -18,31 +18,31 @@ export interface PaymasterFields {
 
 export interface StubReply extends PaymasterFields {
   readonly sponsor: {
-    /** visible text, cut; null: it has none */
+    /** visible text of at most SPONSOR_NAME_CHARS; null: absent */
     readonly name: string | null
-    /** a data: uri of an image; null: it has none that may be shown */
+    /** data: uri of an image; null: absent or not displayable */
     readonly icon: string | null
   }
-  /** true: these are the final data as well, and `final` need not be asked */
+  /** true: this is also the final data, so `final` is not called */
   readonly isFinal: boolean
 }
 
-/** The result of the answer. Throws RpcError 4300 for a refusal, and for what is no answer to that request. */
-export function resultIn(reply: OutboundReply, id: number, host: string): unknown {
+/** Returns the JSON-RPC result. Throws RpcError 4300 for an error response, or if it is no response to that request. */
+export function resultOf(reply: OutboundReply, id: number, host: string): unknown {
   const { status } = reply
-  const cause = errorIn(reply)
+  const cause = errorOf(reply)
   if (cause !== null) throw sponsorFailed('refused', `${host} refused it: ${cause.message}`, { host, status, cause })
   if (status < 200 || status > 299) throw malformed(host, status, 'without an error of JSON-RPC that says why')
-  const answer = answerIn(reply)
-  if (answer === null) throw malformed(host, status, 'which is no answer of JSON-RPC')
-  if (answer['id'] !== id) throw malformed(host, status, 'and the answer to another request')
-  if (!('result' in answer)) throw malformed(host, status, 'with neither a result nor an error')
-  return answer['result']
+  const response = bodyOf(reply)
+  if (response === null) throw malformed(host, status, 'which is no answer of JSON-RPC')
+  if (response['id'] !== id) throw malformed(host, status, 'and the answer to another request')
+  if (!('result' in response)) throw malformed(host, status, 'with neither a result nor an error')
+  return response['result']
 }
 
-/** The error of JSON-RPC that it holds, as far as it is handed on, whatever its status is; null: none. */
-export function errorIn(reply: OutboundReply): SponsorError | null {
-  const error = answerIn(reply)?.['error']
+/** Returns the JSON-RPC error of a response with any status, cut to the limits; null: none. */
+export function errorOf(reply: OutboundReply): SponsorError | null {
+  const error = bodyOf(reply)?.['error']
   if (typeof error !== 'object' || error === null) return null
   const { code, message, data } = error as { code?: unknown; message?: unknown; data?: unknown } // any object; looked at below
   return {
@@ -52,12 +52,12 @@ export function errorIn(reply: OutboundReply): SponsorError | null {
   }
 }
 
-/** What a sponsor says itself. */
+/** The sponsor's own error. */
 export interface SponsorError {
-  /** null: it has none */
+  /** null: absent */
   readonly code: number | null
   readonly message: string
-  /** absent: it has none, or too much */
+  /** absent: none, or more than SPONSOR_REFUSAL_BYTES */
   readonly data?: unknown
 }
 
@@ -67,7 +67,7 @@ function boundedData(data: unknown): Pick<SponsorError, 'data'> {
   return text === null || new TextEncoder().encode(text).length > SPONSOR_REFUSAL_BYTES ? {} : { data }
 }
 
-/** Null: it nests deeper than can be written, though it could be read. */
+/** Null: nested too deeply for JSON.stringify, though not for JSON.parse. */
 function textOf(data: unknown): string | null {
   try {
     return JSON.stringify(data)
@@ -76,7 +76,7 @@ function textOf(data: unknown): string | null {
   }
 }
 
-function answerIn({ body }: OutboundReply): Readonly<Record<string, unknown>> | null {
+function bodyOf({ body }: OutboundReply): Readonly<Record<string, unknown>> | null {
   try {
     const value: unknown = JSON.parse(TEXT.decode(body))
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -121,7 +121,7 @@ export function readStub(result: unknown, version: EntryPointVersion, host: stri
 
 const RESULT = 'result'
 const PACKED_PAYMASTER_BYTES = 20
-/** The EntryPoint adds limits up in words that hold no more (AA94). */
+/** The EntryPoint refuses larger gas values (AA94). */
 const GAS_BITS = 120n
 
 const FIELDS: Readonly<Record<EntryPointVersion, (result: unknown) => PaymasterFields>> = {
@@ -129,7 +129,7 @@ const FIELDS: Readonly<Record<EntryPointVersion, (result: unknown) => PaymasterF
     const { paymasterAndData } = unpacked.parse(result, RESULT)
     if (paymasterAndData.length < PACKED_PAYMASTER_BYTES)
       throw refused(`${RESULT}.paymasterAndData`, `begins with a paymaster (20 bytes), and has ${paymasterAndData.length}`)
-    const paymaster = named(Address.from(paymasterAndData.subarray(0, PACKED_PAYMASTER_BYTES)), 'paymasterAndData')
+    const paymaster = nonZero(Address.from(paymasterAndData.subarray(0, PACKED_PAYMASTER_BYTES)), 'paymasterAndData')
     const paymasterData = paymasterAndData.subarray(PACKED_PAYMASTER_BYTES)
     return { paymaster, paymasterData, paymasterVerificationGasLimit: null, paymasterPostOpGasLimit: null }
   },
@@ -140,16 +140,16 @@ const FIELDS: Readonly<Record<EntryPointVersion, (result: unknown) => PaymasterF
 function parts(result: unknown): PaymasterFields {
   const read = inParts.parse(result, RESULT)
   return {
-    paymaster: named(read.paymaster, 'paymaster'),
+    paymaster: nonZero(read.paymaster, 'paymaster'),
     paymasterData: read.paymasterData,
     paymasterVerificationGasLimit: limit(read.paymasterVerificationGasLimit, 'paymasterVerificationGasLimit'),
     paymasterPostOpGasLimit: limit(read.paymasterPostOpGasLimit, 'paymasterPostOpGasLimit'),
   }
 }
 
-/** With the address of nobody the account itself would pay, whatever was shown. */
-function named(paymaster: Address, field: string): Address {
-  if (paymaster === Address.zero) throw refused(`${RESULT}.${field}`, 'is the address of nobody, so that the account would pay')
+/** With the zero address the account itself would pay. */
+function nonZero(paymaster: Address, field: string): Address {
+  if (paymaster === Address.zero) throw refused(`${RESULT}.${field}`, 'is the zero address, so that the account would pay')
   return paymaster
 }
 
@@ -171,7 +171,7 @@ function reading<T>(host: string, read: () => T): T {
   }
 }
 
-/** Who it says it is. Nothing of it is believed but that it can be drawn. */
+/** Returns the sponsor's name and icon, which are for display only. */
 function sponsorOf(sponsor: unknown): StubReply['sponsor'] {
   if (typeof sponsor !== 'object' || sponsor === null) return { name: null, icon: null }
   const { name, icon } = sponsor as { name?: unknown; icon?: unknown } // any object; looked at here

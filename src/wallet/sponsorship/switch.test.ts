@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { RpcError } from '../../jsonrpc/index.ts'
 import { ORIGIN, connected, openWallet, startNode } from '../wallet.fixture.ts'
-import { assertSponsorship } from './switch.ts'
+import { assertSponsorshipEnabled } from './availability.ts'
 
 const node = await startNode()
 
@@ -18,7 +18,7 @@ describe('the settings of sponsorship', () => {
 describe('a site that asks for a sponsor', () => {
   const refusalOf = (wallet: ReturnType<typeof openWallet>['wallet'], origin = ORIGIN): RpcError | null => {
     try {
-      assertSponsorship(wallet, origin)
+      assertSponsorshipEnabled(wallet, origin)
       return null
     } catch (error) {
       if (error instanceof RpcError) return error

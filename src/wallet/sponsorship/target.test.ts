@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { RpcError } from '../../jsonrpc/index.ts'
 import { URL_CHARS } from '../limits.ts'
-import { candidates, sponsorTarget } from './target.ts'
+import { candidateUrls, sponsorTarget } from './target.ts'
 import type { SponsorSettings } from './target.ts'
 
 const PLAIN: SponsorSettings = { sponsor: null, allowHttpLoopback: false }
@@ -44,8 +44,8 @@ describe('where a service is asked', () => {
     ['https://s.example/v1#part', ['/v1', '/v1/rpc']],
   ])('%s', (url, paths) => {
     const { origin } = new URL(url)
-    expect(candidates(url)).toEqual(paths.map((path) => origin + path))
-    expect(candidates(url).length).toBeLessThanOrEqual(2)
+    expect(candidateUrls(url)).toEqual(paths.map((path) => origin + path))
+    expect(candidateUrls(url).length).toBeLessThanOrEqual(2)
   })
 })
 
