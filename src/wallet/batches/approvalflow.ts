@@ -142,7 +142,11 @@ export async function signAndSubmit<T>(
 }
 
 /** Failures are reported only: the calls are submitted already. */
-function rememberRecipients({ records, onError }: WalletContext, { from, calls }: Plan, views: Parameters<typeof recipientsOf>[0]['views']): void {
+function rememberRecipients(
+  { records, onError }: WalletContext,
+  { from, calls }: Plan,
+  views: Parameters<typeof recipientsOf>[0]['views'],
+): void {
   try {
     const recipients = recipientsOf({ calls, views }).map(({ address }) => address)
     Acquaintances.meet(records, from, recipients)

@@ -23,7 +23,7 @@ async function upgraded(): Promise<Sender> {
 }
 
 describe('pocketchain_downgradeAccount', () => {
-  it('makes an upgraded account a plain one, which may be upgraded again', async () => {
+  it('removes the code of an upgraded account, which may be upgraded again', async () => {
     const mine = await upgraded()
     const hash = await downgrade(mine, mine.alice)
     expect(await node.request({ method: 'eth_getTransactionReceipt', params: [hash] })).toMatchObject({ status: '0x1', type: '0x4' })
@@ -33,7 +33,7 @@ describe('pocketchain_downgradeAccount', () => {
     expect(mine.errors).toEqual([])
   })
 
-  it('signs for the chain that it is about and no other', async () => {
+  it('signs for the requested chain only', async () => {
     const mine = await upgraded()
     const hash = await downgrade(mine, mine.alice, '0x7a69')
     const { authorizationList } = (await node.request({ method: 'eth_getTransactionByHash', params: [hash] })) as Record<string, unknown> // it was just sent
@@ -52,7 +52,7 @@ describe('pocketchain_downgradeAccount', () => {
     expect(await node.request({ method: 'eth_getTransactionCount', params: [mine.alice, 'pending'] })).toBe(before)
   })
 
-  it('is no method of an app', async () => {
+  it('is not available to apps', async () => {
     const mine = sender(node)
     expect(await refusal(mine.ask('pocketchain_downgradeAccount', mine.alice))).toMatchObject({ code: 4200 })
   })

@@ -33,7 +33,8 @@ export interface LatestBlock {
 
 export async function latestBlock({ rpc }: WalletChain): Promise<LatestBlock> {
   const block = await rpc.request({ method: 'eth_getBlockByNumber', params: ['latest', false] })
-  if (typeof block !== 'object' || block === null) throw new RpcError(CODE.internal, 'the node answered eth_getBlockByNumber with no latest block')
+  if (typeof block !== 'object' || block === null)
+    throw new RpcError(CODE.internal, 'the node answered eth_getBlockByNumber with no latest block')
   const { gasLimit, baseFeePerGas } = block as Readonly<Record<string, unknown>> // any JSON object has this shape
   return { gasLimit: BigInt(gasLimit as string), baseFee: typeof baseFeePerGas === 'string' ? BigInt(baseFeePerGas) : null } // execution-apis: a quantity
 }
@@ -144,7 +145,9 @@ async function suggestedFee({ rpc }: WalletChain, method: string, field: string)
   const answer = await rpc.request({ method, params: [] })
   if (typeof answer === 'string' && QUANTITY.test(answer)) return BigInt(answer)
   const got = String(JSON.stringify(answer)).slice(0, 80)
-  throw invalidParams(`${field}: the node answered ${method} with ${got}, which is no quantity; name ${field} in the request`, { reason: 'fees' })
+  throw invalidParams(`${field}: the node answered ${method} with ${got}, which is no quantity; name ${field} in the request`, {
+    reason: 'fees',
+  })
 }
 
 const QUANTITY = /^0x[0-9a-f]{1,64}$/i

@@ -74,7 +74,17 @@ async function estimateSequence(chain: WalletChain, from: Address, calls: readon
   const ran = await simulate(chain, requests, {})
   const used = ran?.map(({ used }) => used) ?? (await estimateEach(chain, from, calls))
   const limits = calls.map((call, i) => requestedLimit(call) ?? limitFor(ran?.[i] ?? null, used[i] ?? UNKNOWN_GAS, intrinsicGas(call)))
-  const verified = ran === null ? limits : await verifyLimits(chain, requests, {}, ran, limits, calls.map((call) => call.gasLimitOverride !== null))
+  const verified =
+    ran === null
+      ? limits
+      : await verifyLimits(
+          chain,
+          requests,
+          {},
+          ran,
+          limits,
+          calls.map((call) => call.gasLimitOverride !== null),
+        )
   return { limits: verified, used: used.reduce((sum, gas, i) => sum + min(gas, verified[i] ?? gas), 0n) }
 }
 

@@ -125,8 +125,7 @@ interface OperationReceipt {
 }
 
 /** The bundler's state of an operation without receipt. `unreported`: this bundler reports included operations only. */
-type BundlerState =
-  { readonly kind: 'pending' | 'missing' | 'unreported' } | { readonly kind: 'rejected'; readonly reason: string }
+type BundlerState = { readonly kind: 'pending' | 'missing' | 'unreported' } | { readonly kind: 'rejected'; readonly reason: string }
 
 /** ERC-7769 has no method for pending operations. Most bundlers implement Pimlico's. */
 async function bundlerStateOf(chain: WalletChain, hash: Hash): Promise<BundlerState> {
@@ -163,7 +162,12 @@ export async function operationNonce(
   return Hex.isHex(answer, 64) ? BigInt(answer) : key << 64n
 }
 
-async function sequenceAt(chain: WalletChain, { from }: BatchRecord, operation: BatchOperation, block: 'latest' | 'pending'): Promise<bigint> {
+async function sequenceAt(
+  chain: WalletChain,
+  { from }: BatchRecord,
+  operation: BatchOperation,
+  block: 'latest' | 'pending',
+): Promise<bigint> {
   const key = BigInt(operation.nonce) >> 64n
   return BigInt.asUintN(64, await operationNonce(chain, from, operation.entryPoint, key, block))
 }

@@ -19,7 +19,7 @@ const ZERO = Address.zero
 const call = { to: bob, value: '0x1' }
 const atomic = { atomicRequired: true, calls: [call, call] }
 
-/** On the chain of `node`, with the others at hand. */
+/** On the chain of `node`, with the other nodes as further chains. */
 function open(options: Parameters<typeof sender>[1] = {}): Sender {
   const further = [other, older, bare].map((each) => embeddedChain(each))
   const remote = { ...embeddedChain(real), name: 'Base', isEmbedded: false }
@@ -188,7 +188,7 @@ describe('wallet_sendCalls refuses', () => {
     },
   ]
 
-  it.each(rows)('$why with $code, and nothing happened', async ({ code, message, data, request, options, prepare }) => {
+  it.each(rows)('$why with $code, without effect', async ({ code, message, data, request, options, prepare }) => {
     const open_ = open(options)
     await prepare?.(open_)
     const before = await traces(node, open_)
@@ -205,7 +205,7 @@ describe('wallet_sendCalls refuses', () => {
     expect(open_.errors).toEqual([])
   })
 
-  it('an id that was submitted with 5720, and nothing happened; another account and another origin have ids of their own', async () => {
+  it('an id that was submitted with 5720, without effect, but not for another account or origin', async () => {
     const mine = open()
     const id = await mine.send({ id: 'twice', calls: [call] })
     await mine.settled(id)
@@ -223,7 +223,7 @@ describe('wallet_sendCalls refuses', () => {
     expect((await mine.settled(id)).status).toBe(200)
   })
 
-  it('the second of two batches with one id that wait together with 5720', async () => {
+  it('the second of two waiting batches with one id with 5720', async () => {
     const { wallet, send, settled } = open({ policy: 'ask' })
     const sent = [send({ id: 'same', calls: [call] }), send({ id: 'same', calls: [call] })]
     const prompts = [await wallet.approvals.next(), await wallet.approvals.next()]
@@ -234,7 +234,7 @@ describe('wallet_sendCalls refuses', () => {
     expect((await settled('same')).status).toBe(200)
   })
 
-  it('what must be atomic with 5760 where the account runs code that nobody knows', async () => {
+  it('an atomic batch with 5760 if the account delegates to unknown code', async () => {
     const mine = open()
     await delegate(node, mine.alice, '0x00000000000000000000000000000000000000aa')
     try {
@@ -251,7 +251,7 @@ describe('wallet_sendCalls refuses', () => {
     }
   })
 
-  it('what would make a transaction that no node takes with 5740, before anybody is asked', async () => {
+  it('a batch whose transaction exceeds the limit of pools with 5740, without a question', async () => {
     const mine = open()
     const kinds = asked(mine.wallet)
     const before = await traces(node, mine)
@@ -265,14 +265,14 @@ describe('wallet_sendCalls refuses', () => {
     expect(await mine.settled(await mine.send({ from: node.accounts[8]?.address, calls: [half, half] }))).toMatchObject({ status: 200 })
   })
 
-  it('nothing because of a call that may have all gas of a block', async () => {
-    const mine = sender(older) // without EIP-7825, which leaves a transaction less
+  it('no call with all the gas of a block', async () => {
+    const mine = sender(older) // without EIP-7825, which limits the gas of a transaction
     const { gasLimit } = await mine.ask<{ gasLimit: string }>('eth_getBlockByNumber', 'latest', false)
     const greedy = { ...call, capabilities: { gasLimitOverride: { value: gasLimit } } }
     expect(await mine.settled(await mine.send({ chainId: '0x30a', calls: [greedy] }))).toMatchObject({ status: 200 })
   })
 
-  it('what the node refuses, with its words and an id that is free', async () => {
+  it('a transaction that the node refuses, with its message, and the id is free', async () => {
     const mine = open()
     const before = await traces(node, mine)
     const refused = await refusal(mine.send({ id: 'rich', calls: [{ to: bob, value: '0xffffffffffffffffffffffff' }] }))
@@ -281,7 +281,7 @@ describe('wallet_sendCalls refuses', () => {
     expect(await mine.settled(await mine.send({ id: 'rich', calls: [call] }))).toMatchObject({ status: 200 })
   })
 
-  it('nothing because of capabilities that are marked as optional, or because of gas for a call', async () => {
+  it('no optional capability and no gasLimitOverride', async () => {
     const { send, settled } = open()
     const capabilities = { paymasterService: { url: 'http://x', optional: true }, dataSuffix: { value: '0x', optional: true } }
     const calls = [{ ...call, capabilities: { gasLimitOverride: { value: '0x7530' }, flowControl: { optional: true } } }]
@@ -295,7 +295,7 @@ describe('wallet_sendCalls refuses', () => {
 })
 
 describe('wallet_sendCalls', () => {
-  it('answers an id of its own, long and new each time, in both names', async () => {
+  it('returns a random id under both names', async () => {
     const { ask } = open()
     const results = await Promise.all([1, 2].map(() => ask<Record<string, string>>('wallet_sendCalls', { ...batchOf(), calls: [call] })))
     for (const result of results) {
@@ -314,7 +314,7 @@ describe('wallet_sendCalls', () => {
     expect(tx).toMatchObject({ from: alice, to: bob, value: '0x1', type: '0x2', gas: '0x5208' })
   })
 
-  it('sends calls of a plain account one after the other, in order', async () => {
+  it('sends the calls of a plain account as transactions in their order', async () => {
     const { send, settled } = open()
     const values = ['0x1', '0x2', '0x3', '0x4']
     const first = BigInt((await node.request({ method: 'eth_getTransactionCount', params: [bob, 'pending'] })) as string) // a quantity
@@ -326,7 +326,7 @@ describe('wallet_sendCalls', () => {
     expect(sent).toMatchObject(values.map((value, i) => ({ value, from: bob, nonce: `0x${(first + BigInt(i)).toString(16)}` })))
   })
 
-  it('burns what goes to the zero address, also through the code of the account', async () => {
+  it('sends to the zero address, also through the delegate', async () => {
     const { ask, send, settled } = open()
     const before = BigInt(await ask<string>('eth_getBalance', ZERO, 'latest'))
     const burns = [
@@ -355,7 +355,7 @@ describe('wallet_sendCalls', () => {
     expect(second).toMatchObject({ type: '0x2', to: alice })
   })
 
-  it('asks for the upgrade again after it was refused once', async () => {
+  it('asks for the upgrade again after a rejection', async () => {
     await using fresh = await createPocketchain({ cadence: 'instant' })
     const { wallet, send, settled } = sender(fresh, { policy: 'ask' })
     const first = send(atomic)
@@ -367,7 +367,7 @@ describe('wallet_sendCalls', () => {
     expect(await settled(await second)).toMatchObject({ status: 200, atomic: true })
   })
 
-  it('shows exactly what it then sends', async () => {
+  it('shows exactly what it sends', async () => {
     const { wallet, send, settled } = open({ policy: 'ask' })
     const sent = send({ id: 'shown', from: bob, calls: [{ to: alice, value: '0x7', data: '0x1234' }] })
     const prompt = await wallet.approvals.next()
@@ -393,14 +393,14 @@ describe('wallet_sendCalls', () => {
     expect(BigInt(fee['most'] ?? 0)).toBeGreaterThanOrEqual(BigInt(fee['expected'] ?? 0))
   })
 
-  /** Sends the ether of the call back. */
+  /** Returns the ether of the call. */
   const BACK = '5b600060006000600034335af100'
 
   it.each([
     ['for nothing', `3a1560065700${BACK}`],
     ['in a block without a base fee', `481560065700${BACK}`],
     ['with more gas than anybody needs', `5a6298968010600a5700${BACK}`],
-  ])('shows what a contract takes that gives ether back when it runs %s', async (_, code) => {
+  ])('shows what a contract spends that returns ether if it runs %s', async (_, code) => {
     const honest = '0x00000000000000000000000000000000000c0de2'
     await node.request({ method: 'anvil_setCode', params: [honest, `0x${code}`] })
     const { wallet, send } = open({ policy: 'ask' })
@@ -414,7 +414,7 @@ describe('wallet_sendCalls', () => {
     }
   })
 
-  it('lets questions of one account be answered in any order', async () => {
+  it('accepts answers to the questions of one account in any order', async () => {
     const { wallet, send, settled } = open({ policy: 'ask' })
     const sent = ['one', 'two', 'three'].map((id) => send({ id, calls: [call] }))
     const prompts = [await wallet.approvals.next(), await wallet.approvals.next(), await wallet.approvals.next()]
@@ -426,7 +426,7 @@ describe('wallet_sendCalls', () => {
     for (const outcome of outcomes) if (outcome.status === 'fulfilled') expect((await settled(outcome.value)).status).toBe(200)
   })
 
-  it('asks again, in place of the first question, when the call has come to fail meanwhile', async () => {
+  it('replaces the question if the call has begun to fail meanwhile', async () => {
     const { wallet, ask, alice: from } = open({ policy: 'ask' })
     const target = '0x00000000000000000000000000000000000c0de1'
     const sent = ask<string>('eth_sendTransaction', { from, to: target })
@@ -442,7 +442,7 @@ describe('wallet_sendCalls', () => {
     expect(await ask('eth_getTransactionCount', from, 'pending')).toBe(nonce)
   })
 
-  it('asks again when the base fee has passed what was shown', async () => {
+  it('replaces the question if the base fee has exceeded the fee cap', async () => {
     const { wallet, ask, alice: from } = open({ policy: 'ask' })
     const sent = ask<string>('eth_sendTransaction', { from, to: bob })
     const first = await wallet.approvals.next()
@@ -456,7 +456,7 @@ describe('wallet_sendCalls', () => {
     expect(await ask('eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x1' })
   })
 
-  it('is asked about in the order of the requests, whatever comes of those before', async () => {
+  it('asks in the order of the requests, whether or not earlier ones fail', async () => {
     const { wallet, ask, send } = open({ policy: 'ask' })
     const many = Array.from({ length: 40 }, () => call)
     const requests = [
@@ -471,7 +471,7 @@ describe('wallet_sendCalls', () => {
     for (const outcome of await Promise.allSettled(requests)) expect(outcome.status).toBe('rejected')
   })
 
-  it('asks once for what was too little from the start', async () => {
+  it('asks once if a limit was too low from the start', async () => {
     const { wallet, ask, send, settled } = open()
     const kinds = asked(wallet)
     await ask('eth_sendTransaction', { from: bob, to: bob, maxFeePerGas: '0x1', maxPriorityFeePerGas: '0x1' })
@@ -482,7 +482,7 @@ describe('wallet_sendCalls', () => {
     expect(kinds.filter((kind) => kind !== 'upgrade')).toHaveLength(2)
   })
 
-  it('asks again, and for the upgrade first, when the account has lost its code meanwhile', async () => {
+  it('asks again, first for the upgrade, if the account has lost its code meanwhile', async () => {
     await using fresh = await createPocketchain({ cadence: 'instant' })
     const { wallet, send, settled } = sender(fresh, { policy: 'ask' })
     wallet.approvals.setPolicy('approve')
@@ -500,10 +500,10 @@ describe('wallet_sendCalls', () => {
   })
 })
 
-describe('a chain without our code', () => {
-  it('that cannot get it is 5710 before anything is asked', async () => {
+describe('a chain without the delegate', () => {
+  it('is 5710 without a question if it cannot be deployed', async () => {
     await using fresh = await createPocketchain({ cadence: 'instant' })
-    // Its nonce stays, and so nothing can be created there any more.
+    // The occupied address prevents the deployment.
     await fresh.request({ method: 'anvil_setCode', params: [DELEGATE.address, '0x'] })
     const { wallet, send } = sender(fresh)
     const kinds = asked(wallet)
@@ -511,7 +511,7 @@ describe('a chain without our code', () => {
     expect(kinds).toEqual([])
   })
 
-  it('gets it by a transaction before, of which the question tells, and which is no part of the batch', async () => {
+  it('gets it by a preceding transaction that the question shows and the status leaves out', async () => {
     await using fresh = await createPocketchain({ cadence: 'instant' })
     await fresh.request({ method: 'anvil_setCode', params: [DELEGATE.address, '0x'] })
     await fresh.request({ method: 'anvil_setNonce', params: [DELEGATE.address, '0x0'] })

@@ -170,7 +170,18 @@ function signedBatch(
   transactions: SignedBatch['transactions'],
   operation: SentOperation | null,
 ): SignedBatch {
-  return { origin, id, isOwnId, chain, from, atomic: execution !== 'sequential', execution, callCount: calls.length, transactions, operation }
+  return {
+    origin,
+    id,
+    isOwnId,
+    chain,
+    from,
+    atomic: execution !== 'sequential',
+    execution,
+    callCount: calls.length,
+    transactions,
+    operation,
+  }
 }
 
 /** Asks for the approval of an upgrade once per batch, also if its plan changes. */

@@ -13,16 +13,16 @@ export interface Sender {
   readonly errors: unknown[]
   readonly alice: Address
   readonly bob: Address
-  /** Answers the result, which its caller knows to expect. */
+  /** Returns the result, whose type the caller states. */
   readonly ask: <T = unknown>(method: string, ...params: readonly unknown[]) => Promise<T>
-  /** wallet_sendCalls with what every request needs. Answers the id. */
+  /** Calls wallet_sendCalls with the required fields added. Returns the id. */
   readonly send: (request: Readonly<Record<string, unknown>>) => Promise<string>
   readonly status: (id: string) => Promise<CallsStatus>
-  /** Resolves with the status as soon as it is another one than 100. */
+  /** Resolves with the first status other than 100. */
   readonly settled: (id: string) => Promise<CallsStatus>
 }
 
-/** A wallet that says yes, and a site that is connected to all accounts of the node. */
+/** A wallet that approves everything, and a site that is connected to all accounts of the node. */
 export function sender(node: Pocketchain, options: Parameters<typeof openWallet>[1] = {}, origin = ORIGIN): Sender {
   const { wallet, errors } = openWallet(node, { policy: 'approve', ...options })
   const [alice, bob] = node.accounts.map(({ address }) => address) as [Address, Address, ...Address[]] // a node has ten
@@ -52,12 +52,12 @@ export function sender(node: Pocketchain, options: Parameters<typeof openWallet>
   }
 }
 
-/** What every request needs. */
+/** The required fields of a request. */
 export function batchOf(): Readonly<Record<string, unknown>> {
   return { version: '2.0.0', chainId: '0x7a69', atomicRequired: false }
 }
 
-/** Everything that would show that something was sent. */
+/** Returns the state that any sent transaction would change. */
 export async function traces(node: Pocketchain, { wallet, alice }: Sender): Promise<unknown> {
   const ask = (method: string, ...params: readonly unknown[]) => node.request({ method, params })
   return {
@@ -68,7 +68,7 @@ export async function traces(node: Pocketchain, { wallet, alice }: Sender): Prom
   }
 }
 
-/** The kinds of questions that are asked from now on. */
+/** Returns a list that collects the kinds of later questions. */
 export function asked({ approvals }: Wallet): QuestionKind[] {
   const kinds: QuestionKind[] = []
   onTestFinished(
@@ -93,15 +93,15 @@ export async function deploy(node: Pocketchain, data: Hex): Promise<Address> {
   return receipt.contractAddress
 }
 
-/** Init code of a contract that is exactly this code. */
+/** Returns the init code of a contract with this code. */
 export function creating(code: string): Hex {
   const size = (code.length / 2).toString(16).padStart(2, '0')
   return `0x60${size}600c60003960${size}6000f3${code}`
 }
 
-/** Reverts, whatever it is called with. */
+/** Reverts every call. */
 export const REVERTER = '60006000fd'
-/** Logs its call data's first word, without topics. */
+/** Logs the first word of its call data, without topics. */
 export const LOGGER = '60003560005260206000a000'
-/** Burns all gas it is given. */
+/** Burns all gas of the call. */
 export const BURNER = '5b600056'

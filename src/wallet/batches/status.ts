@@ -88,7 +88,8 @@ function operationDetail({ hash, inclusion }: BatchOperation): OperationDetail {
 }
 
 function codeOf(inclusions: readonly Inclusion[], confirmation: 'preconfirmed' | 'sealed'): StatusCode {
-  const isPending = (inclusion: Inclusion) => inclusion.kind === 'waiting' || (inclusion.kind === 'included' && !inclusion.isSealed && confirmation === 'sealed')
+  const isPending = (inclusion: Inclusion) =>
+    inclusion.kind === 'waiting' || (inclusion.kind === 'included' && !inclusion.isSealed && confirmation === 'sealed')
   if (inclusions.some(isPending)) return 100
   const successes = inclusions.filter(isSuccess).length
   if (successes === inclusions.length) return 200
@@ -141,7 +142,8 @@ function outcomes(
 }
 
 function outcomeOf(part: BatchTransaction | BatchOperation, inclusion: Inclusion): CallOutcome {
-  if (inclusion.kind === 'included') return { outcome: isSuccess(inclusion) ? 'success' : 'reverted', transactionHash: inclusion.receipt.transactionHash }
+  if (inclusion.kind === 'included')
+    return { outcome: isSuccess(inclusion) ? 'success' : 'reverted', transactionHash: inclusion.receipt.transactionHash }
   const transactionHash = 'raw' in part ? part.hash : null
   return { outcome: inclusion.kind === 'waiting' ? 'pending' : inclusion.reason, transactionHash }
 }

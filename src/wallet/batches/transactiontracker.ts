@@ -23,7 +23,11 @@ const CONCURRENT_RECEIPTS = 16
  * Returns the batch's transactions with their current inclusion. A transaction that the node has lost is submitted again, once, unless the chain is in
  * the same process (which loses a transaction only by a rewind) or was rewound beyond the batch. Throws RpcError if the node does not respond.
  */
-export async function trackTransactions(chain: WalletChain, record: BatchRecord, context: TrackContext): Promise<readonly BatchTransaction[]> {
+export async function trackTransactions(
+  chain: WalletChain,
+  record: BatchRecord,
+  context: TrackContext,
+): Promise<readonly BatchTransaction[]> {
   const { transactions } = record
   // Read before the receipts: if the nonce was used by then and there is still no receipt, another transaction used it.
   const nonce = await nonceAt(chain, record.from, 'latest')
@@ -77,7 +81,8 @@ async function missing(
   if ((await isTransactionKnown(chain, hash)) !== false) return waiting
   if (nextNonce > nonce) return replaced(record, nonce)
   const mayResend = context.isResumed || (!chain.isEmbedded && waiting.resent === 0)
-  if (!mayResend || !(await isSameChain(chain, record))) return notIncluded('dropped', 'the node has lost it, and nothing has taken its nonce')
+  if (!mayResend || !(await isSameChain(chain, record)))
+    return notIncluded('dropped', 'the node has lost it, and nothing has taken its nonce')
   const result = await submitTransaction(chain, raw, hash)
   if (result.kind === 'rejected') return notIncluded('dropped', `the node has lost it and refuses it now: ${result.error.message}`)
   context.lastSeenAt.set(hash, context.now)

@@ -44,7 +44,10 @@ export const ASSET_METHODS: readonly WalletMethod[] = [
     params: [required('asset', asset)],
     isBare: true,
     result: schema.boolean.json,
-    errors: { [WALLET_CODE.rejected]: 'the person refused, or the question timed out', [WALLET_CODE.unauthorized]: 'the origin is not connected' },
+    errors: {
+      [WALLET_CODE.rejected]: 'the person refused, or the question timed out',
+      [WALLET_CODE.unauthorized]: 'the origin is not connected',
+    },
     example: {
       params: [{ type: 'ERC20', options: { address: '0x5fbdb2315678afecb367f032d93f642f64180aa3', symbol: 'USDC', decimals: 6 } }],
       result: true,

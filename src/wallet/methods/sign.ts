@@ -64,7 +64,7 @@ export const SIGN_METHODS: readonly WalletMethod[] = [
   }),
   walletMethod({
     name: 'eth_signTypedData_v4',
-    doc: "Signs structured data (EIP-712), given as an object or as JSON text. The chain id of its domain is that of the selected chain, or absent.",
+    doc: 'Signs structured data (EIP-712), given as an object or as JSON text. The chain id of its domain is that of the selected chain, or absent.',
     params: [required('address', schema.address), required('typedData', schema.anything)],
     result: schema.bytes.json,
     errors: ERRORS,

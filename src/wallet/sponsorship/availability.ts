@@ -31,7 +31,10 @@ export async function sponsorshipSupport(
   { unsponsoredChains }: Pick<WalletSettings, 'unsponsoredChains'>,
 ): Promise<SponsorshipSupport> {
   if (unsponsoredChains.includes(chain.chainId)) return 'chain-excluded'
-  const [status, isBundled] = await Promise.all([typeof account === 'string' ? delegationStatus(chain, account) : account, hasBundler(chain)])
+  const [status, isBundled] = await Promise.all([
+    typeof account === 'string' ? delegationStatus(chain, account) : account,
+    hasBundler(chain),
+  ])
   if (status.kind === 'foreign') return 'foreign-delegate'
   if (status.kind === 'plain') return 'no-eip-7702'
   if (status.kind === 'upgradable' && status.upgrade.deploys) return 'no-delegate'
@@ -41,7 +44,10 @@ export async function sponsorshipSupport(
 async function hasBundler({ rpc }: WalletChain): Promise<boolean> {
   try {
     const supported = await rpc.request({ method: 'eth_supportedEntryPoints', params: [] })
-    return Array.isArray(supported) && supported.some((each) => Address.isAddress(each) && Address.from(each) === ENTRY_POINTS[SPONSORED_VERSION])
+    return (
+      Array.isArray(supported) &&
+      supported.some((each) => Address.isAddress(each) && Address.from(each) === ENTRY_POINTS[SPONSORED_VERSION])
+    )
   } catch (error) {
     if (error instanceof RpcError) return false // a node without bundler lacks the method
     throw error

@@ -13,7 +13,12 @@ import { causeOf } from './failure.ts'
  * Simulates the paymaster's validation of the operation, which a bundler does only after the account has signed. Returns the context that the contract
  * wants in postOp. Throws RpcError 4300, and the refusals of the node.
  */
-export async function validatePaymaster(chain: WalletChain, point: EntryPoint, operation: UserOperation, execution: Sponsored): Promise<Uint8Array> {
+export async function validatePaymaster(
+  chain: WalletChain,
+  point: EntryPoint,
+  operation: UserOperation,
+  execution: Sponsored,
+): Promise<Uint8Array> {
   const maxCost = point.prefundGas(operation) * operation.maxFeePerGas
   const [validation, deposit, now] = await Promise.all([
     attempt(operation, 'AA33 reverted', () => validate(chain, point, operation, execution)),
@@ -70,7 +75,12 @@ interface Validation {
 }
 
 /** Result: context, and a word of authorizer (160 bits, lowest), validUntil (48) and validAfter (48). */
-async function validate(chain: WalletChain, point: EntryPoint, operation: UserOperation, { delegate, upgrade }: Sponsored): Promise<Validation> {
+async function validate(
+  chain: WalletChain,
+  point: EntryPoint,
+  operation: UserOperation,
+  { delegate, upgrade }: Sponsored,
+): Promise<Validation> {
   const call = before(chain, point, operation, delegate)
   const overrides = upgrade === null ? [] : [{ [operation.sender]: { code: Delegation.text(delegate) } }]
   const output = await bytesOf(chain, [call, 'pending', ...overrides])

@@ -223,7 +223,8 @@ async function estimatedForReverting(
     execution.delegate,
   )
   const found = await estimated(chain, { ...stubbed, callData: withoutEffect.data })
-  if (found === null) throw new RpcError(CODE.server, 'the bundler reports a revert of calls to an address without code', { reason: 'bundler' })
+  if (found === null)
+    throw new RpcError(CODE.server, 'the bundler reports a revert of calls to an address without code', { reason: 'bundler' })
   const more = intrinsicGas({ to: from, data: stubbed.callData }) - intrinsicGas(withoutEffect)
   const callGasLimit = ownCallGas ?? UNKNOWN_GAS * BigInt(calls.length)
   return { ...found, callGasLimit, preVerificationGas: found.preVerificationGas + (more > 0n ? more + more / 4n : 0n) }
