@@ -5,7 +5,7 @@ import { toPaymasterError, failureText } from './failure.ts'
 
 const PAYMASTER = `0x${'11'.repeat(20)}`
 
-describe('what a bundler refuses', () => {
+describe('an error of the bundler', () => {
   it.each([
     [-32_501, 'AA33 reverted', {}],
     [-32_508, 'AA31 paymaster deposit too low', {}],
@@ -31,13 +31,13 @@ describe('what a bundler refuses', () => {
     [-32_602, 'maxFeePerGas is too low', { paymaster: PAYMASTER }],
     [-32_521, 'execution reverted', {}],
     [-32_000, 'the bundler is closed', {}],
-  ])('%i %s is not, and stays what it is', (code, message, data) => {
+  ])('%i %s is not the fault of the paymaster, and stays unchanged', (code, message, data) => {
     const error = new RpcError(code, message, data)
     expect(toPaymasterError(error)).toBe(error)
   })
 })
 
-it('why a sponsor does not pay fits into a sentence, and hides nothing behind it', () => {
+it('the reason of a sponsor is a bounded clause without invisible characters', () => {
   expect(failureText(sponsorFailed('refused', 'pays.example refused it: no money left.  '))).toBe('pays.example refused it: no money left')
   expect(failureText(new RpcError(-32_000, 'the bundler is closed'))).toBe('the bundler is closed')
   expect(failureText(sponsorFailed('refused', 'a\u202eb'))).not.toContain('\u202e')
