@@ -1,4 +1,4 @@
-import { Hex, Transaction } from '../../eth/index.ts'
+import { Abi, Hex, Transaction } from '../../eth/index.ts'
 import type { Address, TransactionFields } from '../../eth/index.ts'
 import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
@@ -78,16 +78,8 @@ export function feeView(fees: Fees, gas: bigint, used: bigint, l1Fee: bigint): F
 }
 
 /** Returns the cost of a sponsored batch, which is 0 for the account. */
-export function sponsoredFeeView({ maxFeePerGas, maxPriorityFeePerGas }: Fees, gas: bigint, sponsor: SponsorView): FeeView {
-  return {
-    gas: Hex.fromQuantity(gas),
-    maxFeePerGas: Hex.fromQuantity(maxFeePerGas),
-    maxPriorityFeePerGas: Hex.fromQuantity(maxPriorityFeePerGas),
-    l1Fee: '0x0',
-    expected: '0x0',
-    most: '0x0',
-    sponsor,
-  }
+export function sponsoredFeeView(fees: Fees, gas: bigint, sponsor: SponsorView): FeeView {
+  return { ...feeView(fees, gas, 0n, 0n), most: '0x0', sponsor }
 }
 
 /** Returns the L1 data fee of the transactions on an OP Stack chain, wei; 0n on other chains. */
@@ -102,18 +94,12 @@ export async function l1FeeOf(chain: WalletChain, from: Address, transactions: r
 }
 
 const GAS_PRICE_ORACLE = '0x420000000000000000000000000000000000000f'
-/** getL1Fee(bytes) */
-const GET_L1_FEE = '0x49948e0e'
+const GET_L1_FEE = Abi.selector('getL1Fee(bytes)')
 
 async function l1Fee({ rpc }: WalletChain, raw: Uint8Array): Promise<bigint> {
-  const padding = '0'.repeat((64 - ((raw.length * 2) % 64)) % 64)
-  const input = `${GET_L1_FEE}${word(32)}${word(raw.length)}${Hex.fromBytes(raw).slice(2)}${padding}`
+  const input = Hex.fromBytes(Abi.call(GET_L1_FEE, [raw]))
   const answer = await rpc.request({ method: 'eth_call', params: [{ to: GAS_PRICE_ORACLE, input }, 'latest'] })
   return Hex.isHex(answer, 64) ? BigInt(answer) : 0n
-}
-
-function word(value: number): string {
-  return value.toString(16).padStart(64, '0')
 }
 
 /** Returns the base fee of the next block. Without eth_feeHistory, the maximum: an eighth above the latest (EIP-1559). */

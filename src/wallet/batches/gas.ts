@@ -6,7 +6,7 @@ import type { CallRequestJson } from './call.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { DELEGATE, encodeExecute } from '../delegate.ts'
 import { chainUnsupported } from './execution.ts'
-import type { Execution, Sponsored, Unsponsored } from './execution.ts'
+import type { Execution, Sponsored, Unsponsored, Upgrade } from './execution.ts'
 
 /** Gas of the transactions of a plan, by nonce. */
 export interface GasEstimate {
@@ -69,28 +69,14 @@ async function nodeEstimate({ rpc }: WalletChain, from: Address, call: Call): Pr
 
 // --- one transaction for each call --------------------------------------------------------------------------------------
 
-async function estimateSequence(chain: WalletChain, from: Address, calls: readonly Call[]): Promise<GasEstimate> {
-  const requests = calls.map((call) => Call.toRequest(call, from))
-  const ran = await simulate(chain, requests, {})
-  const used = ran?.map(({ used }) => used) ?? (await estimateEach(chain, from, calls))
-  const limits = calls.map((call, i) => requestedLimit(call) ?? limitFor(ran?.[i] ?? null, used[i] ?? UNKNOWN_GAS, intrinsicGas(call)))
-  const verified =
-    ran === null
-      ? limits
-      : await verifyLimits(
-          chain,
-          requests,
-          {},
-          ran,
-          limits,
-          calls.map((call) => call.gasLimitOverride !== null),
-        )
-  return { limits: verified, used: used.reduce((sum, gas, i) => sum + min(gas, verified[i] ?? gas), 0n) }
-}
-
 /** Without eth_simulateV1 a call that depends on an earlier one gets UNKNOWN_GAS. */
-async function estimateEach(chain: WalletChain, from: Address, calls: readonly Call[]): Promise<readonly bigint[]> {
-  return Promise.all(calls.map(async (call) => (await nodeEstimate(chain, from, call)) ?? UNKNOWN_GAS + intrinsicGas(call)))
+async function estimateSequence(chain: WalletChain, from: Address, calls: readonly Call[]): Promise<GasEstimate> {
+  const estimateAlone = async (call: Call) => {
+    const used = (await nodeEstimate(chain, from, call)) ?? UNKNOWN_GAS + intrinsicGas(call)
+    return { used, limit: requestedLimit(call) ?? used }
+  }
+  const estimates = (await simulateLimits(chain, from, calls, {})) ?? (await Promise.all(calls.map(estimateAlone)))
+  return { limits: estimates.map(({ limit }) => limit), used: estimates.reduce((sum, { used, limit }) => sum + min(used, limit), 0n) }
 }
 
 // --- one transaction through the delegate -------------------------------------------------------------------------------
@@ -102,32 +88,20 @@ async function estimateDelegated(
   { delegate, upgrade }: Extract<Execution, { kind: 'delegated' }>,
 ): Promise<GasEstimate> {
   const execute = executeCall(from, calls, delegate)
-  const deploys = upgrade?.deploys === true
-  const requests = [...(deploys ? [Call.toRequest(deployCall(), from)] : []), Call.toRequest(execute, from)]
-  const overrides = upgrade === null ? {} : { [from]: { code: Delegation.text(delegate) } }
-  const authorization = upgrade === null ? 0n : AUTHORIZATION_GAS
-  const ran = await simulate(chain, requests, overrides)
+  const all = upgrade?.deploys === true ? [deployCall(), execute] : [execute]
+  const simulated = await simulateLimits(chain, from, all, codeOverride(from, delegate, upgrade))
   // Without the delegate the account's transaction would succeed without effect. The deployment does not depend on its sender, so one simulation is enough.
-  if (deploys && (ran === null || ran[0]?.isSuccess !== true)) throw chainUnsupported(Hex.fromQuantity(chain.chainId), 'no-eip-7702')
-  const all = deploys ? [deployCall(), execute] : [execute]
-  const likely = all.map((call, i) => {
-    const used = ran?.[i]?.used ?? UNKNOWN_GAS * BigInt(calls.length) + intrinsicGas(call)
-    return { used, limit: limitFor(ran?.[i] ?? null, used, intrinsicGas(call)) }
-  })
-  const limits = await verifyLimits(
-    chain,
-    requests,
-    overrides,
-    ran,
-    likely.map(({ limit }) => limit),
-    all.map(() => false),
-  )
-  const chosen = await overrideGas(chain, from, calls)
-  const last = limits.length - 1
-  return {
-    limits: limits.map((limit, i) => (i === last ? max(limit + authorization + chosen, intrinsicGas(execute) + authorization) : limit)),
-    used: likely.reduce((sum, { used }) => sum + used, 0n) + authorization,
-  }
+  if (all.length > 1 && simulated?.[0]?.isSuccess !== true) throw chainUnsupported(Hex.fromQuantity(chain.chainId), 'no-eip-7702')
+  const estimates =
+    simulated ??
+    all.map((call) => {
+      const used = UNKNOWN_GAS * BigInt(calls.length) + intrinsicGas(call)
+      return { used, limit: used }
+    })
+  const authorization = upgrade === null ? 0n : AUTHORIZATION_GAS
+  const added = authorization + (await overrideGas(chain, from, calls))
+  const limits = estimates.map(({ limit }, i) => (all[i] === execute ? max(limit + added, intrinsicGas(execute) + authorization) : limit))
+  return { limits, used: estimates.reduce((sum, { used }) => sum + used, authorization) }
 }
 
 /**
@@ -141,27 +115,28 @@ export async function estimateCallGas(
   { delegate, upgrade }: Sponsored,
 ): Promise<bigint | null> {
   const execute = executeCall(from, calls, delegate)
-  const requests = [Call.toRequest(execute, from)]
-  const overrides = upgrade === null ? {} : { [from]: { code: Delegation.text(delegate) } }
-  const [ran, chosen] = await Promise.all([simulate(chain, requests, overrides), overrideGas(chain, from, calls)])
-  const [only] = ran ?? []
-  if (only === undefined) return chosen > 0n ? chosen : null
-  const limit = limitFor(only, only.used, intrinsicGas(execute))
-  const [enough = limit] = await verifyLimits(chain, requests, overrides, ran, [limit], [false])
-  return max(enough + chosen - intrinsicGas(execute), 0n)
+  const [simulated, added] = await Promise.all([
+    simulateLimits(chain, from, [execute], codeOverride(from, delegate, upgrade)),
+    overrideGas(chain, from, calls),
+  ])
+  const [only] = simulated ?? []
+  if (only === undefined) return added > 0n ? added : null
+  return max(only.limit + added - intrinsicGas(execute), 0n)
+}
+
+/** The account's code after its upgrade. */
+function codeOverride(from: Address, delegate: Address, upgrade: Upgrade | null): Overrides {
+  return upgrade === null ? {} : { [from]: { code: Delegation.text(delegate) } }
 }
 
 /** Returns what gasLimitOverride adds to the gas of one transaction: the difference to the estimate of each call. May be negative. */
 async function overrideGas(chain: WalletChain, from: Address, calls: readonly Call[]): Promise<bigint> {
   if (calls.every((call) => call.gasLimitOverride === null)) return 0n
-  const ran = await simulate(
-    chain,
-    calls.map((call) => Call.toRequest(call, from)),
-    {},
-  )
+  const requests = calls.map((call) => Call.toRequest(call, from))
+  const simulated = await simulate(chain, requests, {})
   return calls.reduce((sum, call, i) => {
     if (call.gasLimitOverride === null) return sum
-    const found = ran?.[i]
+    const found = simulated?.[i]
     const inside = found === undefined ? 0n : found.most - intrinsicGas(call)
     // A call gets at most 63/64 of its caller's gas (EIP-150).
     return sum + (call.gasLimitOverride * 64n) / 63n - (inside > 0n ? inside : 0n)
@@ -220,41 +195,42 @@ function callGas({ status, gasUsed, maxUsedGas }: SimulatedCall): CallGas {
   return { isSuccess: BigInt(status) === 1n, used, most: maxUsedGas === undefined ? used + used / 4n : BigInt(maxUsedGas) }
 }
 
-/** Simulates the calls with their limits and doubles a limit that fails: deep calls may need more than the 1/64 that is added for EIP-150. */
-async function verifyLimits(
+/**
+ * Simulates the calls and determines their limits, then simulates them with these and doubles a limit that fails: deep calls may need more than the 1/64
+ * that is added for EIP-150. Null: the node cannot simulate them.
+ */
+async function simulateLimits(
   chain: WalletChain,
-  requests: readonly CallRequestJson[],
+  from: Address,
+  calls: readonly Call[],
   overrides: Overrides,
-  ran: readonly CallGas[] | null,
-  limits: readonly bigint[],
-  fixed: readonly boolean[],
-): Promise<readonly bigint[]> {
-  if (ran === null) return limits
-  let tried = limits
+): Promise<readonly { readonly isSuccess: boolean; readonly used: bigint; readonly limit: bigint }[] | null> {
+  const requests = calls.map((call) => Call.toRequest(call, from))
+  const simulated = await simulate(chain, requests, overrides)
+  if (simulated === null) return null
+  let estimates = calls.map((call, i) => limitOf(call, simulated[i] as CallGas)) // simulate returns one for each call
   for (let i = 0; i < VERIFICATIONS; i++) {
-    const gas = tried
-    const again = await simulate(
-      chain,
-      requests.map((request, at) => ({ ...request, gas: Hex.fromQuantity(gas[at] ?? UNKNOWN_GAS) })),
-      overrides,
+    const limited = requests.map((request, at) => ({ ...request, gas: Hex.fromQuantity(estimates[at]?.limit ?? UNKNOWN_GAS) }))
+    const again = await simulate(chain, limited, overrides)
+    const short = estimates.findIndex(
+      ({ isSuccess }, at) => isSuccess && again?.[at]?.isSuccess === false && calls[at]?.gasLimitOverride === null,
     )
-    const short = requests.findIndex((_, at) => ran[at]?.isSuccess === true && again?.[at]?.isSuccess === false && fixed[at] !== true)
-    if (again === null || short === -1) return tried
-    tried = gas.map((limit, at) => (at === short ? limit * 2n : limit))
+    if (short === -1) return estimates
+    estimates = estimates.map((each, at) => (at === short ? { ...each, limit: each.limit * 2n } : each))
   }
-  return tried
+  return estimates
 }
 
 /** Eight doublings reach the block gas limit from any estimate. */
 const VERIFICATIONS = 8
 
-/** Gas before refunds, with the 1/64 that a call must retain (EIP-150). `verifyLimits` finds the exceptions. */
-function limitFor(ran: CallGas | null, used: bigint, intrinsic: bigint): bigint {
-  if (ran === null) return used
-  if (ran.most <= intrinsic) return intrinsic
-  const enough = withMargin(((ran.most + STIPEND) * 64n) / 63n)
+/** The requested limit, or gas before refunds with the 1/64 that a call must retain (EIP-150). */
+function limitOf(call: Call, { isSuccess, used, most }: CallGas) {
+  const requested = requestedLimit(call)
+  const intrinsic = intrinsicGas(call)
+  const enough = most <= intrinsic ? intrinsic : withMargin(((most + STIPEND) * 64n) / 63n)
   // A call that fails with all the block's gas also fails with less, which pools accept.
-  return ran.isSuccess ? enough : min(enough, MOST_GAS)
+  return { isSuccess, used, limit: requested ?? (isSuccess ? enough : min(enough, MOST_GAS)) }
 }
 
 /** Adds a quarter for changes of the state, up to the gas limit of a transaction. */

@@ -12,7 +12,7 @@ import { AUTHORIZATION_GAS, accessListGas, deployCall, estimateGas, executeCall,
 import type { GasEstimate } from './gas.ts'
 import { previewCalls } from '../preview/preview.ts'
 import type { Terms } from '../preview/preview.ts'
-import type { BalanceChange, Allowance, Preview, CallView, ChainLabel, FeeView, Warning } from '../question.ts'
+import type { Allowance, BalanceChange, FeeView, Preview } from '../question.ts'
 import type { UnsignedTransaction } from './transactions.ts'
 import { operationSteps } from '../sponsorship/quote.ts'
 import type { Quote } from '../sponsorship/quote.ts'
@@ -114,17 +114,8 @@ export function unsignedTransactions({ chain, from, calls, execution, fees, gas,
   return [...preparations, { fields: execute, isUpgrade: upgrade !== null, isPreparation: false }]
 }
 
-/** The part of a plan that its question shows. */
-export interface PlanView {
-  readonly account: Address
-  readonly chain: ChainLabel
-  readonly calls: readonly CallView[]
-  readonly preview: Preview
-  readonly fee: FeeView
-  readonly warnings: readonly Warning[]
-}
-
-export async function questionView(wallet: WalletContext, plan: Plan): Promise<PlanView> {
+/** Returns the part of a plan that its question shows. */
+export async function questionView(wallet: WalletContext, plan: Plan) {
   const { chain, from, calls, preview, sponsoring, sponsorFailure } = plan
   const { keyring } = wallet
   const [views, fee] = await Promise.all([describeCalls(chain, calls, keyring), feeViewOf(plan)])

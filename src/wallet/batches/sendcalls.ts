@@ -1,5 +1,4 @@
 import { Transaction } from '../../eth/index.ts'
-import type { Address } from '../../eth/index.ts'
 import { RpcError } from '../../jsonrpc/index.ts'
 import { approveAndSubmit, chainMismatch, inRequestOrder, signAndSubmit } from './approvalflow.ts'
 import type { Session } from './approvalflow.ts'
@@ -74,12 +73,7 @@ export function sendCalls(wallet: WalletContext, request: CallsRequest, asker: A
 }
 
 /** A batch that has passed all checks before its question. */
-interface CheckedBatch {
-  readonly origin: string
-  readonly id: string
-  readonly isOwnId: boolean
-  readonly chain: WalletChain
-  readonly from: Address
+interface CheckedBatch extends Pick<SignedBatch, 'id' | 'isOwnId' | 'origin' | 'from' | 'chain'> {
   /** null: the account pays */
   readonly sponsor: PaymasterCapability | null
   /** Returns how the account executes the calls if it pays itself. Throws RpcError 5710 and 5760. */

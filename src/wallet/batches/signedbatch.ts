@@ -1,5 +1,5 @@
 import { Hash, Hex } from '../../eth/index.ts'
-import type { Address, Transaction } from '../../eth/index.ts'
+import type { Transaction } from '../../eth/index.ts'
 import { RpcError } from '../../jsonrpc/index.ts'
 import { WAITING } from './batchrecord.ts'
 import type { BatchRecord } from './batchrecord.ts'
@@ -8,16 +8,8 @@ import { operationRecord } from './operationtracker.ts'
 import type { SentOperation } from './operationtracker.ts'
 
 /** A batch to submit. */
-export interface SignedBatch {
-  readonly id: string
-  /** true: the id is from randomBatchId */
-  readonly isOwnId: boolean
-  readonly origin: string
-  readonly from: Address
+export interface SignedBatch extends Pick<BatchRecord, 'id' | 'isOwnId' | 'origin' | 'from' | 'atomic' | 'execution' | 'callCount'> {
   readonly chain: WalletChain
-  readonly atomic: boolean
-  readonly execution: BatchRecord['execution']
-  readonly callCount: number
   /** signed, by nonce; empty if the batch is sponsored */
   readonly transactions: readonly { readonly transaction: Transaction; readonly isPreparation: boolean }[]
   /** null or absent: the batch is not sponsored */
@@ -26,16 +18,10 @@ export interface SignedBatch {
 
 /** Returns the record to store before the batch is sent. */
 export async function toBatchRecord(batch: SignedBatch, createdAt: number): Promise<BatchRecord> {
-  const { id, isOwnId, origin, from, chain, atomic, execution, callCount, transactions, operation = null } = batch
+  const { chain, transactions, operation = null, ...rest } = batch
   return {
-    id,
-    origin,
-    from,
+    ...rest,
     chainId: chain.chainId,
-    isOwnId,
-    atomic,
-    execution,
-    callCount,
     createdAt,
     anchor: await latestBlockHash(chain),
     transactions: transactions.map(({ transaction: { hash, raw, nonce }, isPreparation }) => ({

@@ -106,9 +106,7 @@ export class Keyring {
   userOperation(operation: UserOperation, { version, address }: EntryPoint, delegate: Address, chain: SigningChain): SignedOperation {
     const key = this.#key(operation.sender, chain)
     const hash = UserOperation.hash(operation, { version, entryPoint: address, chainId: chain.chainId, delegate })
-    const { r, s, yParity } = Secp256k1.sign(hash, key)
-    const signature = Hex.toBytes(`${Hex.fromBytes32(r)}${Hex.fromBytes32(s).slice(2)}${(27 + yParity).toString(16)}` as Hex) // begins with 0x
-    return { operation: { ...operation, signature }, hash }
+    return { operation: { ...operation, signature: Hex.toBytes(signatureHex(Secp256k1.sign(hash, key))) }, hash }
   }
 
   /** The accounts only, for logs and JSON. */
@@ -120,6 +118,11 @@ export class Keyring {
     this.assertMaySign(address, chain)
     return this.#keys.get(address) as PrivateKey // assertMaySign has checked that
   }
+}
+
+/** Returns r, s and v, which is 27 or 28. */
+export function signatureHex({ r, s, yParity }: Signature): Hex {
+  return `${Hex.fromBytes32(r)}${Hex.fromBytes32(s).slice(2)}${(27 + yParity).toString(16)}` as Hex // begins with 0x, as its first part
 }
 
 function unknownAccount(address: Address): RpcError {

@@ -1,6 +1,5 @@
 import { Hex } from '../../eth/index.ts'
-import { optional, required, schema } from '../../jsonrpc/index.ts'
-import type { JsonSchema } from '../../jsonrpc/index.ts'
+import { jsonSchema, optional, required, schema } from '../../jsonrpc/index.ts'
 import { capabilitiesOf } from '../batches/capabilities.ts'
 import { batchId, callsRequest } from '../batches/callsrequest.ts'
 import { WALLET_CODE } from '../errors.ts'
@@ -15,23 +14,19 @@ import { isSponsorshipEnabled } from '../sponsorship/availability.ts'
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
 const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const ID = '0x2c9f1d4be1a0d60d43e0d5b1b0d2c1a5f5a7f4b36e8c2d90a1b7c6d5e4f30211'
-const SUPPORTED: JsonSchema = { type: 'object', required: ['supported'], properties: { supported: { type: 'boolean' } } }
-const ATOMIC_STATUS: JsonSchema = { enum: ['supported', 'ready', 'unsupported'] }
+const SUPPORTED = jsonSchema.record('capability', { supported: schema.boolean.json })
+const ATOMIC_STATUS = { enum: ['supported', 'ready', 'unsupported'] }
+const CAPABILITIES = jsonSchema.record(
+  'capabilities',
+  { paymasterService: SUPPORTED, gasLimitOverride: SUPPORTED, auxiliaryFunds: SUPPORTED, flowControl: SUPPORTED },
+  { atomic: jsonSchema.record('atomic', { status: ATOMIC_STATUS, supported: ATOMIC_STATUS }), atomicBatch: SUPPORTED },
+)
 
-const CAPABILITIES: JsonSchema = {
-  type: 'object',
-  additionalProperties: {
-    type: 'object',
-    required: ['paymasterService', 'gasLimitOverride', 'auxiliaryFunds', 'flowControl'],
-    properties: {
-      atomic: { type: 'object', required: ['status', 'supported'], properties: { status: ATOMIC_STATUS, supported: ATOMIC_STATUS } },
-      atomicBatch: SUPPORTED,
-      paymasterService: SUPPORTED,
-      gasLimitOverride: SUPPORTED,
-      auxiliaryFunds: SUPPORTED,
-      flowControl: SUPPORTED,
-    },
-  },
+const EXAMPLE = {
+  paymasterService: { supported: true },
+  gasLimitOverride: { supported: true },
+  auxiliaryFunds: { supported: false },
+  flowControl: { supported: false },
 }
 
 export const CALLS_METHODS: readonly WalletMethod[] = [
@@ -39,11 +34,7 @@ export const CALLS_METHODS: readonly WalletMethod[] = [
     name: 'wallet_sendCalls',
     doc: 'Asks the person to approve a batch of calls and submits it, as one transaction if it must be atomic; returns its id without waiting for a block (EIP-5792).',
     params: [required('batch', callsRequest)],
-    result: {
-      type: 'object',
-      required: ['id', 'batchId', 'status'],
-      properties: { id: { type: 'string' }, batchId: { type: 'string' }, status: { enum: ['pending'] } },
-    },
+    result: jsonSchema.record('submitted batch', { id: schema.string.json, batchId: schema.string.json, status: { enum: ['pending'] } }),
     errors: {
       [-32000]: 'the version is not 2.0.0; or the node refuses the transaction',
       [WALLET_CODE.rejected]: 'the person refused the batch',
@@ -94,25 +85,13 @@ export const CALLS_METHODS: readonly WalletMethod[] = [
     name: 'wallet_getCapabilities',
     doc: 'Returns the capabilities of an account by chain id, and under 0x0 those of every requested chain. Unknown chains are left out.',
     params: [optional('account', schema.address), optional('chain ids', schema.arrayOf(schema.quantity, CAPABILITY_CHAINS))],
-    result: CAPABILITIES,
+    result: { type: 'object', additionalProperties: CAPABILITIES },
     errors: { [WALLET_CODE.unauthorized]: 'the origin is not connected, or not to that account' },
     example: {
       params: [ALICE, ['0x7a69']],
       result: {
-        '0x0': {
-          paymasterService: { supported: true },
-          gasLimitOverride: { supported: true },
-          auxiliaryFunds: { supported: false },
-          flowControl: { supported: false },
-        },
-        '0x7a69': {
-          atomic: { status: 'ready', supported: 'ready' },
-          atomicBatch: { supported: true },
-          paymasterService: { supported: true },
-          gasLimitOverride: { supported: true },
-          auxiliaryFunds: { supported: false },
-          flowControl: { supported: false },
-        },
+        '0x0': EXAMPLE,
+        '0x7a69': { atomic: { status: 'ready', supported: 'ready' }, atomicBatch: { supported: true }, ...EXAMPLE },
       },
     },
     handler: (wallet, [account, chainIds], { origin }) => {

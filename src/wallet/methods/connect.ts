@@ -1,6 +1,5 @@
 import { Hex } from '../../eth/index.ts'
-import { invalidParams, optional, schema } from '../../jsonrpc/index.ts'
-import type { JsonSchema } from '../../jsonrpc/index.ts'
+import { invalidParams, jsonSchema, optional, schema } from '../../jsonrpc/index.ts'
 import { isOptional } from '../batches/callsrequest.ts'
 import { connect } from '../connecting.ts'
 import type { WalletContext } from '../context.ts'
@@ -9,8 +8,8 @@ import { walletMethod } from '../method.ts'
 import type { WalletMethod } from '../method.ts'
 
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
-const ACCOUNTS: JsonSchema = { type: 'array', items: schema.address.json }
-const ASKING = {
+const ACCOUNTS = jsonSchema.listOf(schema.address.json)
+const ERRORS = {
   [WALLET_CODE.rejected]: 'the person refused, or the question timed out',
   [WALLET_CODE.unauthorized]: 'the wallet has no accounts',
 }
@@ -24,7 +23,7 @@ export const CONNECT_METHODS: readonly WalletMethod[] = [
     doc: 'Asks the person to connect the origin and returns the accounts it may use, the selected one first; without a question if the origin is connected.',
     params: [],
     result: ACCOUNTS,
-    errors: ASKING,
+    errors: ERRORS,
     example: { params: [], result: [ALICE] },
     handler: (wallet, _, asker) => connect(wallet, 'eth_requestAccounts', asker),
   }),
@@ -48,19 +47,12 @@ export const CONNECT_METHODS: readonly WalletMethod[] = [
     name: 'wallet_connect',
     doc: 'Connects as eth_requestAccounts does and returns the accounts with their capabilities, and the chains, the selected one first (ERC-7846).',
     params: [optional('connection', connection)],
-    result: {
-      type: 'object',
-      properties: {
-        accounts: {
-          type: 'array',
-          items: { type: 'object', properties: { address: schema.address.json, capabilities: { type: 'object' } } },
-        },
-        chainIds: { type: 'array', items: schema.quantity.json },
-      },
-      required: ['accounts', 'chainIds'],
-    },
+    result: jsonSchema.record('connection', {
+      accounts: jsonSchema.listOf(jsonSchema.record('account', { address: schema.address.json, capabilities: { type: 'object' } })),
+      chainIds: jsonSchema.listOf(schema.quantity.json),
+    }),
     errors: {
-      ...ASKING,
+      ...ERRORS,
       [WALLET_CODE.unsupportedCapability]: 'a required capability: this method supports none',
     },
     example: {

@@ -1,11 +1,12 @@
 import { Hex, PersonalMessage, Secp256k1 } from '../../eth/index.ts'
-import type { Address, Hash, Signature } from '../../eth/index.ts'
+import type { Address, Hash } from '../../eth/index.ts'
 import { invalidParams, optional, required, schema } from '../../jsonrpc/index.ts'
 import { chainLabel } from '../chains/chain.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { selectedChain } from '../connecting.ts'
 import type { WalletContext } from '../context.ts'
 import { WALLET_CODE } from '../errors.ts'
+import { signatureHex } from '../keys/keyring.ts'
 import { messageBytes, messageText, messageWarnings } from '../preview/message.ts'
 import { walletMethod } from '../method.ts'
 import type { Asker, WalletMethod } from '../method.ts'
@@ -113,12 +114,6 @@ async function sign(
   await wallet.approvals.ask(draft, { signal })
   permittedAccount(wallet.sites.get(origin), account)
   return signatureHex(wallet.keyring.sign(account, content.digest, chain))
-}
-
-/** r, s and v, which is 27 or 28. */
-function signatureHex({ r, s, yParity }: Signature): Hex {
-  const rs = Hex.fromBytes32(r) + Hex.fromBytes32(s).slice(2)
-  return `${rs as Hex}${(27 + yParity).toString(16)}` // begins with 0x, as its first part does
 }
 
 /** Recovers the signer. v may also be 0 or 1. Throws RpcError -32602. */

@@ -15,6 +15,7 @@ import { OPERATION_BYTES, PAYMASTER_GAS, QUOTE_FRESH_MS, SPONSORED_CALL_GAS, SPO
 import { toPaymasterError } from './failure.ts'
 import { PaymasterCalls, validatePaymaster } from './paymastervalidation.ts'
 import type { OperationSteps } from '../preview/preview.ts'
+import type { SponsorView } from '../question.ts'
 import type { PaymasterFields, SponsorRequest, SponsorService, StubReply } from './service.ts'
 import { SPONSORED_VERSION } from './availability.ts'
 
@@ -26,7 +27,7 @@ export interface Quote {
   /** without the account's signature and authorization */
   readonly operation: UserOperation
   readonly entryPoint: Address
-  readonly sponsor: QuoteSponsor
+  readonly sponsor: Required<SponsorView>
   readonly fees: Fees
   /** context of the paymaster's postOp; empty: postOp is not called */
   readonly context: Uint8Array
@@ -34,16 +35,6 @@ export interface Quote {
   readonly gas: bigint
   /** Unix time, milliseconds: before the first request to the sponsor */
   readonly quotedAt: number
-}
-
-export interface QuoteSponsor {
-  /** as the sponsor states it */
-  readonly name: string | null
-  /** data: uri */
-  readonly icon: string | null
-  /** host of the app's url */
-  readonly host: string
-  readonly paymaster: Address
 }
 
 export interface QuoteRequest {
