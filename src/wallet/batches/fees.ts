@@ -130,7 +130,7 @@ const DEFAULT_TIP = 1_000_000_000n
 async function suggestedFee({ rpc }: WalletChain, method: string, field: string): Promise<bigint> {
   const answer = await rpc.request({ method, params: [] })
   if (typeof answer === 'string' && QUANTITY.test(answer)) return BigInt(answer)
-  const got = String(JSON.stringify(answer)).slice(0, 80)
+  const got = JSON.stringify(answer ?? null).slice(0, 80)
   throw invalidParams(`${field}: the node answered ${method} with ${got}, which is no quantity; name ${field} in the request`, {
     reason: 'fees',
   })

@@ -1,5 +1,4 @@
-import { Hex } from '../../eth/index.ts'
-import type { Address, Hash, Transaction, TransactionFields } from '../../eth/index.ts'
+import type { Address, Hash, Hex, Transaction, TransactionFields } from '../../eth/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { DELEGATE } from '../delegate.ts'
