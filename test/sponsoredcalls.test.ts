@@ -104,7 +104,7 @@ const balanceOf = async (address: Address) => BigInt((await ask('eth_getBalance'
 const codeOf = async (address: Address) => ask('eth_getCode', address, 'pending')
 
 /** Returns the state that any sent transaction would change. */
-async function traces({ wallet, account }: TestSite): Promise<unknown> {
+async function visibleState({ wallet, account }: TestSite): Promise<unknown> {
   return {
     balance: await balanceOf(account),
     nonce: await ask('eth_getTransactionCount', account, 'pending'),
@@ -287,9 +287,9 @@ describe('a sponsored batch', () => {
   it('that the person rejects is 4001, and its id is free', async () => {
     const opened = await upgraded({ policy: 'approve' })
     opened.wallet.approvals.setPolicy('reject')
-    const before = await traces(opened)
+    const before = await visibleState(opened)
     expect(await refusal(opened.send({ id: 'mine' }))).toMatchObject({ code: 4001 })
-    expect(await traces(opened)).toEqual(before)
+    expect(await visibleState(opened)).toEqual(before)
     opened.wallet.approvals.setPolicy('approve')
     expect(await opened.settled(await opened.send({ id: 'mine' }))).toMatchObject({ status: 200 })
     expect(await refusal(opened.send({ id: 'mine' }))).toMatchObject({ code: 5720 })
@@ -298,10 +298,10 @@ describe('a sponsored batch', () => {
   it('whose upgrade the person rejects is 5750, and leaves the account unchanged', async () => {
     const opened = openSite()
     opened.wallet.approvals.rule((question) => (question.kind === 'upgrade' ? 'reject' : null))
-    const before = await traces(opened)
+    const before = await visibleState(opened)
     expect(await refusal(opened.send())).toMatchObject({ code: 5750 })
     expect(kinds(opened.questions)).toEqual(['upgrade'])
-    expect(await traces(opened)).toEqual(before)
+    expect(await visibleState(opened)).toEqual(before)
   })
 
   it('works with a node over HTTP', async () => {
@@ -542,11 +542,11 @@ describe('wallet_sendCalls refuses', () => {
     const { code, message, data, capability, request, options, prepare } = row
     const opened = openSite(options)
     await prepare?.(opened)
-    const before = await traces(opened)
+    const before = await visibleState(opened)
     const refused = await refusal(opened.send({ id: 'mine', capabilities: sponsoredBy(capability), ...request }))
     expect(refused).toMatchObject({ code, message: typeof message === 'string' ? message : expect.stringMatching(message), data })
     expect(opened.questions).toEqual([])
-    expect(await traces(opened)).toEqual(before)
+    expect(await visibleState(opened)).toEqual(before)
     expect(opened.wallet.batches.has({ origin: ORIGIN, from: opened.account, id: 'mine' }), 'its id is free').toBe(false)
     expect(opened.errors).toEqual([])
   })
@@ -590,13 +590,13 @@ describe('an optional sponsor', () => {
     const opened = openSite(options)
     await ask('anvil_setBalance', opened.account, '0x0')
     await prepare?.(opened)
-    const before = await traces(opened)
+    const before = await visibleState(opened)
     const refused = await refusal(
       opened.send({ calls: [{ to: LOGS, data: '0x' }], capabilities: sponsoredBy({ ...capability, optional: true }) }),
     )
     expect(refused).toMatchObject({ ...FAILED, data: { reason: 'cannot-pay', cause: { code: expect.any(Number) } } })
     expect(opened.questions).toEqual([])
-    expect(await traces(opened)).toEqual(before)
+    expect(await visibleState(opened)).toEqual(before)
   })
 
   it.each(REFUSED.filter(({ code, why }) => [4100, 5700].includes(code) && why !== 'a sponsor of one call'))(
@@ -699,10 +699,10 @@ describe('after the approval', () => {
     const { sent, prompt } = await asking(opened)
     await fault('refuse')()
     await outdate(opened)
-    const before = await traces(opened)
+    const before = await visibleState(opened)
     prompt.approve()
     expect(await refusal(sent)).toMatchObject({ ...FAILED, data: { reason: 'refused' } })
-    expect(await traces(opened)).toEqual(before)
+    expect(await visibleState(opened)).toEqual(before)
     expect(kinds(opened.questions)).toEqual(['batch'])
   })
 
@@ -749,22 +749,22 @@ describe('after the approval', () => {
     onTestFinished(async () => {
       await setDeposit(deposit)
     })
-    const before = await traces(opened)
+    const before = await visibleState(opened)
     prompt.approve()
     expect(await refusal(sent)).toMatchObject({ ...FAILED, data: { reason: expect.stringMatching(/refused/) } })
-    expect(await traces(opened)).toEqual(before)
+    expect(await visibleState(opened)).toEqual(before)
   })
 
   it('a sponsor that the bundler refuses is 4300; an optional one leads to another question', async () => {
     const opened = await upgraded()
     const banned = [{ address: paymaster, opsSeen: 100_000, opsIncluded: 0 }]
     await ask('debug_bundler_setReputation', banned, ENTRY_POINTS['0.8'])
-    const before = await traces(opened)
+    const before = await visibleState(opened)
     expect(await refusal(opened.send({ id: 'mine' }))).toMatchObject({
       ...FAILED,
       data: { reason: 'paymaster-refused', cause: { code: -32504, data: { paymaster } } },
     })
-    expect(await traces(opened)).toEqual(before)
+    expect(await visibleState(opened)).toEqual(before)
     const id = await opened.send({ id: 'mine', capabilities: sponsoredBy({ optional: true }) })
     expect(opened.questions.map((question) => question.kind === 'batch' && question.execution)).toEqual([
       'sponsored',
@@ -808,10 +808,10 @@ describe('after the approval', () => {
     sent.catch(() => {}) // awaited below
     const answer = await held(opened)
     opened.wallet.sites.setSponsorship(false, ORIGIN)
-    const before = await traces(opened)
+    const before = await visibleState(opened)
     answer()
     expect(await refusal(sent)).toMatchObject(OFF)
-    expect(await traces(opened)).toEqual(before)
+    expect(await visibleState(opened)).toEqual(before)
     expect(opened.wallet.batches.has({ origin: ORIGIN, from: opened.account, id: 'mine' })).toBe(false)
   })
 
@@ -834,11 +834,11 @@ describe('after the approval', () => {
     const sent = opened.send()
     sent.catch(() => {}) // awaited below
     const answer = await held(opened)
-    const before = await traces(opened)
+    const before = await visibleState(opened)
     await opened.wallet.close()
     answer()
     expect(await refusal(sent)).toMatchObject({ code: 4900, data: { reason: 'wallet-closed' } })
-    expect(await traces(opened)).toEqual(before)
+    expect(await visibleState(opened)).toEqual(before)
   })
 
   /** Makes the quote's nonce a used one. */

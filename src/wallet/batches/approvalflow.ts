@@ -96,7 +96,7 @@ export async function approveAndSubmit<T>(session: Session, { chain, from, isNon
     plan = outcome.changed
     replaces = id
   }
-  const message = `what was asked changed ${REPEATED_QUESTIONS} times while it was answered; nothing was sent`
+  const message = `the outcome changed ${REPEATED_QUESTIONS} times between question and answer; nothing was sent`
   throw new RpcError(CODE.server, message, { reason: 'changed-too-often' })
 }
 

@@ -157,7 +157,7 @@ export class Batches {
 
   #assertRoom(): void {
     if (this.#store.openCount < OPEN_BATCHES) return
-    const message = `${this.#store.openCount} batches are under way, which is all there may be; wait until some are settled`
+    const message = `${this.#store.openCount} batches are pending, the maximum; wait until some of them are final`
     throw new RpcError(CODE.limitExceeded, message, { reason: 'too-many-batches', limit: OPEN_BATCHES })
   }
 

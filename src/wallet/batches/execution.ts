@@ -89,8 +89,8 @@ async function codeAt({ rpc }: WalletChain, address: Address): Promise<Hex> {
 }
 
 /** Addresses without a known key. */
-const PROBED = '0x77020000000000000000000000000000000000a1' as Address // 20 bytes, as it stands here
-const ANSWERER = '0x77020000000000000000000000000000000000a2' as Address // 20 bytes, as it stands here
+const PROBED = '0x77020000000000000000000000000000000000a1' as Address // 20 bytes
+const ANSWERER = '0x77020000000000000000000000000000000000a2' as Address // 20 bytes
 /** Returns the word 1. */
 const ANSWER_ONE = '0x600160005260206000f3'
 
@@ -126,6 +126,6 @@ async function probe(rpc: WalletChain['rpc']): Promise<boolean> {
 }
 
 function atomicityUnsupported(account: Address, delegate: Address | null): RpcError {
-  const message = 'The wallet cannot execute the calls atomically: the account runs code that the wallet does not know'
+  const message = 'The wallet cannot execute the calls atomically: the account delegates to code that the wallet does not support'
   return new RpcError(WALLET_CODE.atomicityUnsupported, message, { reason: 'foreign-delegate', account, delegate })
 }

@@ -25,7 +25,7 @@ const RECIPIENT = `0x${'0b'.repeat(20)}` as Address // 20 bytes
 const REVERTS = `0x${'0c'.repeat(20)}` as Address // 20 bytes
 const LOGS = `0x${'0d'.repeat(20)}` as Address // 20 bytes
 
-interface Ground {
+interface Setup {
   readonly node: Pocketchain
   readonly clock: ManualClock
   readonly chain: WalletChain
@@ -47,7 +47,7 @@ interface Given {
 }
 
 /** A node with a manual clock, and a wallet's batches over it. */
-async function ground(given: Given = {}): Promise<Ground> {
+async function setup(given: Given = {}): Promise<Setup> {
   const clock = new ManualClock(1_700_000_000_000)
   const node = await createPocketchain({ clock, timestamp: 1_700_000_000 })
   onTestFinished(() => node.close())
@@ -73,19 +73,19 @@ function batchesOf(node: Pocketchain, { records = memoryRecords(), chain: change
 }
 
 /** Submits an operation of Alice. Returns its id and hash. */
-async function submitted({ node, chain, batches, alice }: Ground, wanted: Wanted, from = alice) {
+async function submitted({ node, chain, batches, alice }: Setup, wanted: Wanted, from = alice) {
   const sent = await operationOf(node, chain, from, wanted)
   const { id } = await submit(batches, chain, sent, { callCount: wanted.calls.length })
   return { id, sent, hash: sent.hash }
 }
 
 /** Returns the status without waiting for a change. */
-function now({ batches }: Pick<Ground, 'batches'>, id: string) {
+function now({ batches }: Pick<Setup, 'batches'>, id: string) {
   return batches.status(id, { origin: ORIGIN, waitMs: 0 })
 }
 
 /** Resolves when the bundle is in the node's pool; the next flashblock includes it. */
-async function bundled({ ask }: Ground, hash: Hash): Promise<Hash> {
+async function bundled({ ask }: Setup, hash: Hash): Promise<Hash> {
   await expect.poll(() => ask('pimlico_getUserOperationStatus', hash)).toMatchObject({ status: 'submitted' })
   const { transactionHash } = (await ask('pimlico_getUserOperationStatus', hash)) as { transactionHash: Hash } // it was submitted
   return transactionHash
@@ -97,7 +97,7 @@ function log(word: string): Call {
 
 describe('a sponsored batch', () => {
   it('is 100 until its bundle is pre-confirmed, then 200 with one receipt, and finally sealed', async () => {
-    const it = await ground()
+    const it = await setup()
     const { id, hash } = await submitted(it, { calls: [send(RECIPIENT, 1n), send(RECIPIENT, 2n)] })
     const pending = await now(it, id)
     expect(pending).toEqual({
@@ -147,7 +147,7 @@ describe('a sponsored batch', () => {
   })
 
   it('has its own logs and outcome, independent of other operations in its bundle', async () => {
-    const it = await ground()
+    const it = await setup()
     await it.ask('debug_bundler_setBundlingMode', 'manual')
     const word = '11'.repeat(32)
     const mine = await submitted(it, { calls: [log(word)] })
@@ -173,7 +173,7 @@ describe('a sponsored batch', () => {
   })
 
   it('that fails has the revert reason of the contract', async () => {
-    const it = await ground()
+    const it = await setup()
     // Reverts with Error("no").
     const words = `08c379a0${'20'.padStart(64, '0')}${'2'.padStart(64, '0')}${'6e6f'.padEnd(64, '0')}`
     await it.ask('anvil_setCode', REVERTS, `0x6064600c60003960646000fd${words}`)
@@ -184,7 +184,7 @@ describe('a sponsored batch', () => {
   })
 
   it('has its status returned with the flashblock that includes it', async () => {
-    const it = await ground()
+    const it = await setup()
     const { id, hash } = await submitted(it, { calls: [send(RECIPIENT, 1n)] })
     await bundled(it, hash)
     let isAnswered = false
@@ -196,7 +196,7 @@ describe('a sponsored batch', () => {
   })
 
   it('has a status at the provider as any other batch', async () => {
-    const it = await ground()
+    const it = await setup()
     const { wallet } = openWallet(it.node, { records: it.records })
     const { alice } = it
     wallet.sites.connect(ORIGIN, [alice])
@@ -215,7 +215,7 @@ describe('a sponsored batch', () => {
 
 describe('a sponsored batch that the bundler refuses', () => {
   it('is removed, and its id is free', async () => {
-    const it = await ground()
+    const it = await setup()
     const sent = await operationOf(it.node, it.chain, it.alice, { calls: [send(RECIPIENT, 1n)] })
     const spoilt = { ...sent, operation: { ...sent.operation, signature: new Uint8Array(65) } }
     expect(await refusal(submit(it.batches, it.chain, spoilt, { id: 'mine' }))).toMatchObject({ code: -32507 })
@@ -238,7 +238,7 @@ describe('a sponsored batch that the bundler refuses', () => {
 
   it('counts as sent if the response was lost, and is tracked', async () => {
     let isConnectionError = true
-    const it = await ground({
+    const it = await setup({
       chain: (chain) => ({
         ...chain,
         rpc: {
@@ -262,7 +262,7 @@ describe('a sponsored batch that the bundler refuses', () => {
 
 describe('a wallet that starts over the same records', () => {
   it('tracks pending batches, and reports final ones', async () => {
-    const first = await ground()
+    const first = await setup()
     const { id, hash } = await submitted(first, { calls: [send(RECIPIENT, 1n)] })
     await first.batches.close()
     const second = { ...first, ...batchesOf(first.node, { records: first.records }) }
@@ -279,7 +279,7 @@ describe('a wallet that starts over the same records', () => {
   })
 
   it('finds what was included meanwhile, also if the bundler has lost it', async () => {
-    const first = await ground()
+    const first = await setup()
     const { id, hash } = await submitted(first, { calls: [send(RECIPIENT, 1n)] })
     await bundled(first, hash)
     await first.batches.close()
@@ -291,7 +291,7 @@ describe('a wallet that starts over the same records', () => {
   })
 
   it('submits again what the bundler has lost', async () => {
-    const first = await ground()
+    const first = await setup()
     await first.ask('debug_bundler_setBundlingMode', 'manual')
     const { id, hash } = await submitted(first, { calls: [send(RECIPIENT, 1n)] })
     await first.batches.close()
@@ -307,7 +307,7 @@ describe('a wallet that starts over the same records', () => {
   it('continues after a restart of node, bundler and wallet over one directory', async () => {
     const data = await mkdtemp(join(tmpdir(), 'pocketchain-operations-'))
     onTestFinished(() => rm(data, { recursive: true, force: true }))
-    const run = async <T>(work: (it: Pick<Ground, 'node' | 'batches' | 'chain'>) => Promise<T>): Promise<T> => {
+    const run = async <T>(work: (it: Pick<Setup, 'node' | 'batches' | 'chain'>) => Promise<T>): Promise<T> => {
       await using node = await createPocketchain({ data, cadence: 'manual' })
       const it = { node, ...batchesOf(node, { records: node.store.records }) }
       const result = await work(it)
@@ -334,7 +334,7 @@ describe('a wallet that starts over the same records', () => {
   })
 
   it('reads records from before batches could be sponsored', async () => {
-    const it = await ground()
+    const it = await setup()
     const { id } = await submitted(it, { calls: [send(RECIPIENT, 1n)] })
     await it.batches.close()
     const [[key, bytes]] = [...it.records.entries('wallet/batch/')] as [[string, Uint8Array]] // there is one
@@ -349,7 +349,7 @@ describe('a wallet that starts over the same records', () => {
 
 describe('a sponsored batch that the bundler loses', () => {
   it('is submitted again once, and is 400 if it is lost again', async () => {
-    const it = await ground()
+    const it = await setup()
     await it.ask('debug_bundler_setBundlingMode', 'manual')
     const { id, sent } = await submitted(it, { calls: [send(RECIPIENT, 1n)] })
     await it.ask('debug_bundler_clearState')
@@ -368,7 +368,7 @@ describe('a sponsored batch that the bundler loses', () => {
   })
 
   it('is 400 if the bundler drops it, with the reason', async () => {
-    const it = await ground()
+    const it = await setup()
     await it.ask('debug_bundler_setBundlingMode', 'manual')
     const { id } = await submitted(it, { calls: [send(RECIPIENT, 1n)] })
     await it.ask('anvil_setBalance', it.alice, '0x0')
@@ -379,7 +379,7 @@ describe('a sponsored batch that the bundler loses', () => {
   })
 
   it('is 400 if another operation has used its nonce', async () => {
-    const it = await ground()
+    const it = await setup()
     await it.ask('debug_bundler_setBundlingMode', 'manual')
     const { id } = await submitted(it, { calls: [send(RECIPIENT, 1n)] })
     const rival = await operationOf(it.node, it.chain, it.alice, { calls: [send(RECIPIENT, 5n)], feeFactor: 2n })
@@ -392,7 +392,7 @@ describe('a sponsored batch that the bundler loses', () => {
   })
 
   it('is 400 if its nonce was used while the wallet was closed, and is not submitted again', async () => {
-    const it = await ground()
+    const it = await setup()
     await it.ask('debug_bundler_setBundlingMode', 'manual')
     const { id } = await submitted(it, { calls: [send(RECIPIENT, 1n)] })
     await it.batches.close()
@@ -412,7 +412,7 @@ describe('a sponsored batch that the bundler loses', () => {
 
 describe('a sponsored batch whose pre-confirmation was reverted', () => {
   it('is 100 again while its bundle waits in the pool, then 200', async () => {
-    const it = await ground()
+    const it = await setup()
     const { id, hash } = await submitted(it, { calls: [send(RECIPIENT, 1n)] })
     await bundled(it, hash)
     await it.clock.advance(200)
@@ -435,7 +435,7 @@ describe('a sponsored batch whose pre-confirmation was reverted', () => {
 
   it.each(['evm_revert', 'anvil_reorg'])('is 400 after %s has removed it, sealed or not, and is not submitted again', async (method) => {
     for (const ms of [200, 4_000]) {
-      const it = await ground()
+      const it = await setup()
       await it.clock.advance(4_000)
       const snapshot = await it.ask('evm_snapshot')
       const { id, hash, sent } = await submitted(it, { calls: [send(RECIPIENT, 1n)] })
@@ -468,7 +468,7 @@ describe('an external bundler', () => {
 
   it('that does not report pending operations gets one again after a while', async () => {
     let time = 1_700_000_000_000
-    const it = await ground({ chain: without(['pimlico_getUserOperationStatus']), now: () => time })
+    const it = await setup({ chain: without(['pimlico_getUserOperationStatus']), now: () => time })
     await it.ask('debug_bundler_setBundlingMode', 'manual')
     const { id, sent } = await submitted(it, { calls: [send(RECIPIENT, 1n)] })
     await it.ask('debug_bundler_clearState')
@@ -486,7 +486,7 @@ describe('an external bundler', () => {
   })
 
   it('does not keep a batch pending if a sealed block has another operation with its nonce', async () => {
-    const it = await ground({ chain: without(['pimlico_getUserOperationStatus']), now: () => 1_700_000_000_000 })
+    const it = await setup({ chain: without(['pimlico_getUserOperationStatus']), now: () => 1_700_000_000_000 })
     await it.ask('debug_bundler_setBundlingMode', 'manual')
     const { id } = await submitted(it, { calls: [send(RECIPIENT, 1n)] })
     const rival = await operationOf(it.node, it.chain, it.alice, { calls: [send(RECIPIENT, 5n)], feeFactor: 2n })
@@ -501,7 +501,7 @@ describe('an external bundler', () => {
 
   it('that cannot be reached leaves the status unchanged', async () => {
     let isDown = false
-    const it = await ground({
+    const it = await setup({
       chain: without([], () => {
         if (isDown) throw new RpcError(-32000, 'down', { reason: 'unreachable' })
       }),
@@ -518,7 +518,7 @@ describe('an external bundler', () => {
 
 describe('the nonce of the next operation', () => {
   it('is behind those of waiting operations, and is reused when they are lost', async () => {
-    const it = await ground()
+    const it = await setup()
     const { batches, chain, alice, bob } = it
     await it.ask('debug_bundler_setBundlingMode', 'manual')
     expect(await batches.nextOperationNonce(chain, alice)).toBe(0n)
@@ -547,14 +547,14 @@ describe('the nonce of the next operation', () => {
   })
 
   it('is 0 on a chain without the EntryPoint', async () => {
-    const it = await ground()
+    const it = await setup()
     expect(await it.batches.nextOperationNonce(it.chain, it.alice, RECIPIENT)).toBe(0n)
   })
 })
 
 describe('an account that an operation upgrades', () => {
   it('sends nothing else before its block', async () => {
-    const it = await ground()
+    const it = await setup()
     const { hash } = await submitted(it, { calls: [send(RECIPIENT, 1n)] })
     let isIncludedOrDropped = false
     const upgraded = it.batches.waitForUpgrade(it.chain, it.alice).finally(() => (isIncludedOrDropped = true))

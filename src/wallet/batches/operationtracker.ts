@@ -77,8 +77,7 @@ async function missing(
   // The chain in the same process is rewound only on request, and what was included after that point is discarded on purpose.
   const isRewound = chain.isEmbedded && waiting.isRetracted
   const mayResend = context.isResumed || (!isRewound && (waiting.resent === 0 || !isReportedMissing))
-  if (!mayResend || !(await isSameChain(chain, record)))
-    return notIncluded('dropped', 'the bundler has lost it, and nothing has used its nonce')
+  if (!mayResend || !(await isSameChain(chain, record))) return notIncluded('dropped', 'the bundler has lost it, and its nonce is unused')
   const result = await submitOperation(chain, operation)
   if (result.kind === 'rejected') return notIncluded('dropped', `the bundler has lost it and refuses it now: ${result.error.message}`)
   context.lastSeenAt.set(hash, context.now)

@@ -4,7 +4,7 @@ import { createPocketchain } from '../../index.ts'
 import type { Pocketchain } from '../../index.ts'
 import { embeddedChain } from '../chains/chain.ts'
 import { DELEGATE } from '../delegate.ts'
-import { REVERTER, asked, batchOf, say, sender, traces } from './sender.fixture.ts'
+import { REVERTER, questionKinds, batchOf, answerNext, sender, visibleState } from './sender.fixture.ts'
 import type { Sender } from './sender.fixture.ts'
 import { ORIGIN, refusal, startNode } from '../wallet.fixture.ts'
 
@@ -191,11 +191,11 @@ describe('wallet_sendCalls refuses', () => {
   it.each(rows)('$why with $code, without effect', async ({ code, message, data, request, options, prepare }) => {
     const open_ = open(options)
     await prepare?.(open_)
-    const before = await traces(node, open_)
+    const before = await visibleState(node, open_)
     const [chosen] = [other, older, bare, real].map((each) => each.request({ method: 'txpool_status' }))
     const refused = await refusal(open_.send({ id: 'mine', ...request }))
     expect(refused).toMatchObject({ code, message: typeof message === 'string' ? message : expect.stringMatching(message), data })
-    expect(await traces(node, open_)).toEqual(before)
+    expect(await visibleState(node, open_)).toEqual(before)
     for (const each of [other, older, bare, real]) {
       expect(await each.request({ method: 'txpool_status' })).toEqual(await chosen)
       expect(await each.request({ method: 'eth_blockNumber' })).toBe('0x0')
@@ -209,13 +209,13 @@ describe('wallet_sendCalls refuses', () => {
     const mine = open()
     const id = await mine.send({ id: 'twice', calls: [call] })
     await mine.settled(id)
-    const before = await traces(node, mine)
+    const before = await visibleState(node, mine)
     expect(await refusal(mine.send({ id, calls: [call] }))).toMatchObject({
       code: 5720,
       message: 'There is already a batch submitted with the specified batch ID',
       data: { reason: 'duplicate-id', id },
     })
-    expect(await traces(node, mine)).toEqual(before)
+    expect(await visibleState(node, mine)).toEqual(before)
     expect(await mine.send({ id, from: bob, calls: [call] })).toBe(id)
     mine.wallet.sites.connect('https://other.example', [alice])
     const theirs = mine.wallet.provider('https://other.example')
@@ -238,12 +238,12 @@ describe('wallet_sendCalls refuses', () => {
     const mine = open()
     await delegate(node, mine.alice, '0x00000000000000000000000000000000000000aa')
     try {
-      const before = await traces(node, mine)
+      const before = await visibleState(node, mine)
       expect(await refusal(mine.send({ id: 'foreign', ...atomic }))).toMatchObject({
         code: 5760,
         data: { reason: 'foreign-delegate', delegate: '0x00000000000000000000000000000000000000aa' },
       })
-      expect(await traces(node, mine)).toEqual(before)
+      expect(await visibleState(node, mine)).toEqual(before)
       const id = await mine.send({ id: 'foreign', ...atomic, atomicRequired: false })
       expect(await mine.settled(id)).toMatchObject({ status: 200, atomic: false })
     } finally {
@@ -253,15 +253,15 @@ describe('wallet_sendCalls refuses', () => {
 
   it('a batch whose transaction exceeds the limit of pools with 5740, without a question', async () => {
     const mine = open()
-    const kinds = asked(mine.wallet)
-    const before = await traces(node, mine)
+    const kinds = questionKinds(mine.wallet)
+    const before = await visibleState(node, mine)
     const half = { to: bob, data: `0x${'00'.repeat(65_536)}` }
     const data = { reason: 'transaction-too-large', limit: 131_072 }
     const single = { calls: [{ to: bob, data: `0x${'00'.repeat(131_072)}` }] }
     expect(await refusal(mine.send(single))).toMatchObject({ code: 5740, data })
     expect(await refusal(mine.send({ from: mine.bob, atomicRequired: true, calls: [half, half] }))).toMatchObject({ code: 5740, data })
     expect(kinds).toEqual([])
-    expect(await traces(node, mine)).toEqual(before)
+    expect(await visibleState(node, mine)).toEqual(before)
     expect(await mine.settled(await mine.send({ from: node.accounts[8]?.address, calls: [half, half] }))).toMatchObject({ status: 200 })
   })
 
@@ -274,10 +274,10 @@ describe('wallet_sendCalls refuses', () => {
 
   it('a transaction that the node refuses, with its message, and the id is free', async () => {
     const mine = open()
-    const before = await traces(node, mine)
+    const before = await visibleState(node, mine)
     const refused = await refusal(mine.send({ id: 'rich', calls: [{ to: bob, value: '0xffffffffffffffffffffffff' }] }))
     expect(refused).toMatchObject({ code: -32000, message: expect.stringContaining('insufficient funds') })
-    expect(await traces(node, mine)).toEqual(before)
+    expect(await visibleState(node, mine)).toEqual(before)
     expect(await mine.settled(await mine.send({ id: 'rich', calls: [call] }))).toMatchObject({ status: 200 })
   })
 
@@ -306,7 +306,7 @@ describe('wallet_sendCalls', () => {
 
   it('sends one call as an ordinary transaction of the selected account, and asks once', async () => {
     const { wallet, send, settled } = open()
-    const kinds = asked(wallet)
+    const kinds = questionKinds(wallet)
     const { receipts, atomic: isAtomic } = await settled(await send({ atomicRequired: true, calls: [call] }))
     expect(isAtomic).toBe(true)
     expect(kinds).toEqual(['batch'])
@@ -341,7 +341,7 @@ describe('wallet_sendCalls', () => {
   it("upgrades an account once, with a signature for this chain and the nonce after the transaction's", async () => {
     await using fresh = await createPocketchain({ cadence: 'instant' })
     const { wallet, send, settled } = sender(fresh)
-    const kinds = asked(wallet)
+    const kinds = questionKinds(wallet)
     const { receipts } = await settled(await send(atomic))
     expect(kinds).toEqual(['upgrade', 'batch'])
     const hash = receipts?.[0]?.transactionHash
@@ -359,11 +359,11 @@ describe('wallet_sendCalls', () => {
     await using fresh = await createPocketchain({ cadence: 'instant' })
     const { wallet, send, settled } = sender(fresh, { policy: 'ask' })
     const first = send(atomic)
-    await say(wallet, 'upgrade', 'reject')
+    await answerNext(wallet, 'upgrade', 'reject')
     expect(await refusal(first)).toMatchObject({ code: 5750 })
     const second = send(atomic)
-    await say(wallet, 'upgrade', 'approve')
-    await say(wallet, 'batch', 'approve')
+    await answerNext(wallet, 'upgrade', 'approve')
+    await answerNext(wallet, 'batch', 'approve')
     expect(await settled(await second)).toMatchObject({ status: 200, atomic: true })
   })
 
@@ -473,7 +473,7 @@ describe('wallet_sendCalls', () => {
 
   it('asks once if a limit was too low from the start', async () => {
     const { wallet, ask, send, settled } = open()
-    const kinds = asked(wallet)
+    const kinds = questionKinds(wallet)
     await ask('eth_sendTransaction', { from: bob, to: bob, maxFeePerGas: '0x1', maxPriorityFeePerGas: '0x1' })
     await node.request({ method: 'anvil_dropAllTransactions', params: [] })
     const starving = { ...call, capabilities: { gasLimitOverride: { value: '0x1' } } }
@@ -492,7 +492,7 @@ describe('wallet_sendCalls', () => {
     const first = await wallet.approvals.next()
     await fresh.request({ method: 'anvil_setCode', params: [alice, '0x'] })
     first.approve()
-    await say(wallet, 'upgrade', 'approve')
+    await answerNext(wallet, 'upgrade', 'approve')
     const second = await wallet.approvals.next({ kind: 'batch' })
     expect(second.question.replaces).toBe(first.question.id)
     second.approve()
@@ -506,7 +506,7 @@ describe('a chain without the delegate', () => {
     // The occupied address prevents the deployment.
     await fresh.request({ method: 'anvil_setCode', params: [DELEGATE.address, '0x'] })
     const { wallet, send } = sender(fresh)
-    const kinds = asked(wallet)
+    const kinds = questionKinds(wallet)
     expect(await refusal(send(atomic))).toMatchObject({ code: 5710 })
     expect(kinds).toEqual([])
   })
@@ -521,7 +521,7 @@ describe('a chain without the delegate', () => {
     const upgrade = await wallet.approvals.next({ kind: 'upgrade' })
     expect(upgrade.question).toMatchObject({ deploys: true, delegate: DELEGATE.address, delegateBefore: null, account: alice })
     upgrade.approve()
-    await say(wallet, 'batch', 'approve')
+    await answerNext(wallet, 'batch', 'approve')
     const { status, receipts } = await settled(await sent)
     expect(status).toBe(200)
     expect(receipts).toHaveLength(1)

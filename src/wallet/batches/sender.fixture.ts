@@ -58,7 +58,7 @@ export function batchOf(): Readonly<Record<string, unknown>> {
 }
 
 /** Returns the state that any sent transaction would change. */
-export async function traces(node: Pocketchain, { wallet, alice }: Sender): Promise<unknown> {
+export async function visibleState(node: Pocketchain, { wallet, alice }: Sender): Promise<unknown> {
   const ask = (method: string, ...params: readonly unknown[]) => node.request({ method, params })
   return {
     nonce: await ask('eth_getTransactionCount', alice, 'pending'),
@@ -69,7 +69,7 @@ export async function traces(node: Pocketchain, { wallet, alice }: Sender): Prom
 }
 
 /** Returns a list that collects the kinds of later questions. */
-export function asked({ approvals }: Wallet): QuestionKind[] {
+export function questionKinds({ approvals }: Wallet): QuestionKind[] {
   const kinds: QuestionKind[] = []
   onTestFinished(
     approvals.subscribe((event) => {
@@ -80,7 +80,7 @@ export function asked({ approvals }: Wallet): QuestionKind[] {
 }
 
 /** Answers the next question of this kind. */
-export async function say({ approvals }: Wallet, kind: QuestionKind, answer: 'approve' | 'reject'): Promise<void> {
+export async function answerNext({ approvals }: Wallet, kind: QuestionKind, answer: 'approve' | 'reject'): Promise<void> {
   const prompt = await approvals.next({ kind })
   prompt[answer]()
 }
@@ -88,7 +88,7 @@ export async function say({ approvals }: Wallet, kind: QuestionKind, answer: 'ap
 /** Creates a contract with an unlocked account. */
 export async function deploy(node: Pocketchain, data: Hex): Promise<Address> {
   const [{ address: from }] = node.accounts as [{ address: Address }, ...unknown[]] // a node has ten
-  const hash = (await node.request({ method: 'eth_sendTransaction', params: [{ from, data }] })) as Hash // what it answers
+  const hash = (await node.request({ method: 'eth_sendTransaction', params: [{ from, data }] })) as Hash // a transaction hash
   const receipt = (await node.request({ method: 'eth_getTransactionReceipt', params: [hash] })) as { contractAddress: Address } // in a chain of instant blocks
   return receipt.contractAddress
 }

@@ -110,14 +110,14 @@ function confirmationOf(inclusions: readonly Inclusion[]): StatusDetail['confirm
 function reasonOf(status: StatusCode, inclusions: readonly Inclusion[]): Pick<StatusDetail, 'reason' | 'message'> {
   const never = inclusions.find((inclusion) => inclusion.kind === 'never')
   if (status === 400 && never !== undefined) return { reason: never.reason, message: never.message }
-  if (status === 500) return { reason: 'reverted', message: 'what the calls did was undone, all of it: they reverted or ran out of gas' }
+  if (status === 500) return { reason: 'reverted', message: 'all calls reverted or ran out of gas, and had no effect' }
   if (status === 600) {
     const done = inclusions.filter(isSuccess).length
     const why = never === undefined ? '' : `: ${never.message}`
     return { reason: 'partly', message: `${done} of ${inclusions.length} calls succeeded${why}` }
   }
   if (status === 100 && inclusions.some((inclusion) => inclusion.kind === 'waiting' && inclusion.isRetracted)) {
-    return { reason: 'retracted', message: 'the chain took back what it had pre-confirmed; the batch waits to be included again' }
+    return { reason: 'retracted', message: 'the chain reverted its pre-confirmation; the batch waits to be included again' }
   }
   return { reason: null, message: null }
 }

@@ -81,8 +81,7 @@ async function missing(
   if ((await isTransactionKnown(chain, hash)) !== false) return waiting
   if (nextNonce > nonce) return replaced(record, nonce)
   const mayResend = context.isResumed || (!chain.isEmbedded && waiting.resent === 0)
-  if (!mayResend || !(await isSameChain(chain, record)))
-    return notIncluded('dropped', 'the node has lost it, and nothing has taken its nonce')
+  if (!mayResend || !(await isSameChain(chain, record))) return notIncluded('dropped', 'the node has lost it, and its nonce is unused')
   const result = await submitTransaction(chain, raw, hash)
   if (result.kind === 'rejected') return notIncluded('dropped', `the node has lost it and refuses it now: ${result.error.message}`)
   context.lastSeenAt.set(hash, context.now)

@@ -125,6 +125,6 @@ function knownChain(chains: Chains, id: number): WalletChain {
 }
 
 function tooManyChains(): RpcError {
-  const message = `the wallet holds ${CHAINS} chains, which is all it can`
+  const message = `the wallet has ${CHAINS} chains, the maximum`
   return new RpcError(CODE.limitExceeded, message, { reason: 'too-many-chains', limit: CHAINS })
 }

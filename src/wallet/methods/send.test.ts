@@ -6,7 +6,7 @@ import type { RpcRequest } from '../../jsonrpc/index.ts'
 import { embeddedChain } from '../chains/chain.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { answering } from '../batches/operations.fixture.ts'
-import { LOGGER, REVERTER, asked, creating, deploy, sender, traces } from '../batches/sender.fixture.ts'
+import { LOGGER, REVERTER, questionKinds, creating, deploy, sender, visibleState } from '../batches/sender.fixture.ts'
 import { ORIGIN, refusal, startNode } from '../wallet.fixture.ts'
 
 const node = await startNode()
@@ -52,11 +52,11 @@ describe('eth_sendTransaction', () => {
     ['an account that the wallet lacks', { to, from: `0x${'12'.repeat(20)}` }, 4100],
   ])('with %s is refused without a question and without effect', async (_, transaction, code) => {
     const mine = open()
-    const kinds = asked(mine.wallet)
-    const before = await traces(node, mine)
+    const kinds = questionKinds(mine.wallet)
+    const before = await visibleState(node, mine)
     const params = transaction === undefined ? [] : [transaction]
     expect(await refusal(mine.ask('eth_sendTransaction', ...params))).toMatchObject({ code })
-    expect(await traces(node, mine)).toEqual(before)
+    expect(await visibleState(node, mine)).toEqual(before)
     expect(kinds).toEqual([])
     expect(mine.errors).toEqual([])
   })
@@ -92,7 +92,7 @@ describe('eth_sendTransaction', () => {
   it('is -32602 without a question if the node suggests a gas price that is no quantity, unless the app names one', async () => {
     const rpc = answering(node, (method) => (method === 'eth_gasPrice' ? 'many' : undefined))
     const mine = sender(node, { chains: [{ ...embeddedChain(node), rpc }] })
-    const kinds = asked(mine.wallet)
+    const kinds = questionKinds(mine.wallet)
     for (const type of ['0x0', '0x1']) {
       const { code, message } = await refusal(mine.ask('eth_sendTransaction', { to, type }))
       expect([code, message]).toEqual([-32602, expect.stringContaining('gasPrice: the node answered eth_gasPrice with "many"')])
@@ -111,7 +111,7 @@ describe('eth_sendTransaction', () => {
   it('with a dev account on a real chain is 4100 without a question', async () => {
     const mine = open()
     mine.wallet.sites.selectChain(ORIGIN, 8453)
-    const kinds = asked(mine.wallet)
+    const kinds = questionKinds(mine.wallet)
     expect(await refusal(mine.ask('eth_sendTransaction', { to }))).toMatchObject({
       code: 4100,
       data: { reason: 'dev-account-on-real-chain' },
@@ -122,22 +122,22 @@ describe('eth_sendTransaction', () => {
 
   it('that the person rejects is 4001 without effect', async () => {
     const mine = open({ policy: 'reject' })
-    const before = await traces(node, mine)
+    const before = await visibleState(node, mine)
     expect(await refusal(mine.ask('eth_sendTransaction', { to }))).toMatchObject({ code: 4001, message: 'User rejected the request' })
-    expect(await traces(node, mine)).toEqual(before)
+    expect(await visibleState(node, mine)).toEqual(before)
   })
 
   it('that the node refuses has the message of the node, without effect', async () => {
     const mine = open()
-    const before = await traces(node, mine)
+    const before = await visibleState(node, mine)
     const refused = await refusal(mine.ask('eth_sendTransaction', { to, value: `0x${'f'.repeat(30)}` }))
     expect(refused).toMatchObject({ code: -32000, message: expect.stringContaining('insufficient funds') })
-    expect(await traces(node, mine)).toEqual(before)
+    expect(await visibleState(node, mine)).toEqual(before)
   })
 
   it('asks once, adds missing fields and returns the hash', async () => {
     const mine = open()
-    const kinds = asked(mine.wallet)
+    const kinds = questionKinds(mine.wallet)
     const hash = await mine.ask<string>('eth_sendTransaction', { to, value: '0x3', somethingElse: true, type: '0x2' })
     expect(await sent(hash)).toMatchObject({ from: mine.alice, to, value: '0x3', type: '0x2', gas: '0x5208', chainId: '0x7a69' })
     expect(kinds).toEqual(['send'])

@@ -82,7 +82,7 @@ function assertSendable(request: Shape, path: string): void {
   const { to, data, input, authorizationList, blobVersionedHashes } = request
   if (isList(authorizationList)) {
     throw invalidParams(
-      `invalid ${path}: authorizationList hands an account to code of the app's choice (EIP-7702), which this wallet does for no app; it upgrades an account itself when a batch of wallet_sendCalls needs it`,
+      `invalid ${path}: authorizationList delegates an account to code that the app chooses (EIP-7702), which this wallet does not sign; it upgrades an account itself if a batch of wallet_sendCalls needs it`,
       { reason: 'authorization-list' },
     )
   }
@@ -93,7 +93,7 @@ function assertSendable(request: Shape, path: string): void {
     throw schema.refused(path, '"data" and "input" are both there and not equal; leave one of them out')
   }
   if (to === undefined && (input ?? data ?? NO_BYTES).length === 0) {
-    throw schema.refused(path, 'neither "to" nor data: a contract cannot be created out of nothing')
+    throw schema.refused(path, 'neither "to" nor data: a contract creation needs init code')
   }
 }
 
@@ -102,7 +102,7 @@ function typeRefusal({ type, gasPrice, maxFeePerGas, maxPriorityFeePerGas, acces
   if (type === undefined) return null
   const name = Hex.fromQuantity(type)
   if (type === 4) {
-    return `transaction type ${name} (EIP-7702) needs an authorizationList, which this wallet takes from no app; leave the type out`
+    return `transaction type ${name} (EIP-7702) needs an authorizationList, which this wallet does not accept from apps; leave the type out`
   }
   if (type > 4) return `transaction type ${name} is unknown; use 0x0, 0x1 or 0x2, or leave the type out`
   if (type === 2 && gasPrice !== undefined) return `transaction type ${name} has maxFeePerGas and maxPriorityFeePerGas, not gasPrice`

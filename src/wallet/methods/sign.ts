@@ -34,7 +34,7 @@ export const SIGN_METHODS: readonly WalletMethod[] = [
         '0xa114c834af73872c6c9efe918d85b0b1b34a486d10f9011e2630e28417c828c060dbd65cda67e73d52ebb7c555260621dbc1b0b4036acb61086bba091ac3f1641b',
     },
     handler: (wallet, [first, second], asker) => {
-      const isSwapped = isAddress(first) && !isAddress(second)
+      const isSwapped = Hex.isHex(first, 40) && !Hex.isHex(second, 40)
       const [message, signer] = isSwapped ? [second, first] : [first, second]
       const wanted = schema.address.parse(signer, isSwapped ? 'argument 0 (address)' : 'argument 1 (address)')
       const bytes = messageBytes(message)
@@ -130,10 +130,6 @@ function signerOf(digest: Hash, signature: Uint8Array): Address {
 
 function unrecoverable(why: string) {
   return invalidParams(`invalid argument 1 (signature): ${why}`, { reason: 'signature' })
-}
-
-function isAddress(value: string): boolean {
-  return Hex.isHex(value, 40)
 }
 
 function otherChain(requested: bigint, selected: number) {

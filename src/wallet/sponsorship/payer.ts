@@ -111,7 +111,7 @@ export class Payer {
   /** Makes the account pay from here on. Throws the error if the sponsor is required. */
   #fallBack(error: unknown): void {
     const { sponsor, signal } = this.#options
-    if (signal?.aborted === true) throw rejected('User rejected the request: who asked has gone before it was answered', 'withdrawn')
+    if (signal?.aborted === true) throw rejected('User rejected the request: the app disconnected before the answer', 'withdrawn')
     if (!(error instanceof RpcError) || sponsor?.isOptional !== true) throw error
     this.#failure = error
   }

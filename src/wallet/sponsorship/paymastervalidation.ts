@@ -11,7 +11,7 @@ import { causeOf } from './failure.ts'
 
 /**
  * Simulates the paymaster's validation of the operation, which a bundler does only after the account has signed. Returns the context that the contract
- * wants in postOp. Throws RpcError 4300, and the refusals of the node.
+ * receives in postOp. Throws RpcError 4300, and the refusals of the node.
  */
 export async function validatePaymaster(
   chain: WalletChain,
@@ -123,7 +123,7 @@ async function attempt<T>(operation: UserOperation, reason: string, work: () => 
   }
 }
 
-/** `reason`: as the EntryPoint words it. */
+/** `reason`: the EntryPoint's error text. */
 function refused({ paymaster }: UserOperation, reason: string, data: Readonly<Record<string, unknown>> = {}): RpcError {
   return sponsorFailed('paymaster-refused', `the paymaster ${paymaster} does not pay: ${reason}`, {
     cause: { message: reason, data: { paymaster, ...data } },

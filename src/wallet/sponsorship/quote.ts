@@ -1,5 +1,5 @@
 import { DecodeError, Hex, UserOperation, entryPoint } from '../../eth/index.ts'
-import type { Address, Authorization } from '../../eth/index.ts'
+import type { Address } from '../../eth/index.ts'
 import { CODE, RpcError, UserOperationJson, schema } from '../../jsonrpc/index.ts'
 import type { Call } from '../batches/call.ts'
 import { assertTransactionSize } from '../batches/callsrequest.ts'
@@ -142,12 +142,10 @@ async function unsponsoredOperation({ chain, from, calls, execution, nonce }: Qu
   const callData = executeCall(from, calls, delegate).data
   const bare = UserOperation.of({ sender: from, nonce, callData, signature: DUMMY_SIGNATURE })
   if (upgrade === null) return bare
-  return { ...bare, factory: UserOperation.DELEGATION, authorization: dummyAuthorization(chain, delegate, await nextNonce(chain, from)) }
-}
-
-/** For gas estimation: bundlers read the delegate from it, and check its signature only on submission. */
-function dummyAuthorization({ chainId }: WalletChain, delegate: Address, nonce: bigint): Authorization {
-  return { chainId: BigInt(chainId), address: delegate, nonce, yParity: 1, r: DUMMY_R, s: DUMMY_S, authority: null }
+  // For gas estimation bundlers read the delegate from it; they check its signature only on submission.
+  const fields = { chainId: BigInt(chain.chainId), address: delegate, nonce: await nextNonce(chain, from) }
+  const authorization = { ...fields, yParity: 1, r: DUMMY_R, s: DUMMY_S, authority: null } as const
+  return { ...bare, factory: UserOperation.DELEGATION, authorization }
 }
 
 function sponsorRequest({ chain, context, signal = null }: QuoteRequest, operation: UserOperation): SponsorRequest {
@@ -222,7 +220,7 @@ async function estimatedForReverting(
 }
 
 /** An address without code and without a known key. */
-const CODELESS = '0x7702beef7702beef7702beef7702beef7702beef' as Address // 20 bytes, as it stands here
+const CODELESS = '0x7702beef7702beef7702beef7702beef7702beef' as Address // 20 bytes
 
 const limits = schema.object({
   preVerificationGas: schema.uint64,
@@ -265,7 +263,7 @@ function assertWithinLimits(operation: UserOperation): void {
   }
   for (const field of ['paymasterVerificationGasLimit', 'paymasterPostOpGasLimit'] as const) {
     if (operation[field] <= PAYMASTER_GAS) continue
-    const detail = `the sponsor wants ${operation[field]} gas as ${field}, at most ${PAYMASTER_GAS} are accepted`
+    const detail = `the sponsor requests ${operation[field]} gas as ${field}, at most ${PAYMASTER_GAS} are accepted`
     throw sponsorFailed('too-much-gas', detail, { field, gas: Hex.fromQuantity(operation[field]), limit: Hex.fromQuantity(PAYMASTER_GAS) })
   }
 }

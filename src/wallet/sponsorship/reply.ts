@@ -44,7 +44,7 @@ export function resultOf(reply: OutboundReply, id: number, host: string): unknow
 export function errorOf(reply: OutboundReply): SponsorError | null {
   const error = bodyOf(reply)?.['error']
   if (typeof error !== 'object' || error === null) return null
-  const { code, message, data } = error as { code?: unknown; message?: unknown; data?: unknown } // any object; looked at below
+  const { code, message, data } = error as { code?: unknown; message?: unknown; data?: unknown } // any object; checked below
   return {
     code: typeof code === 'number' && Number.isSafeInteger(code) ? code : null,
     message: typeof message === 'string' ? visibleText(message, SPONSOR_REFUSAL_CHARS) : 'it does not say why',
@@ -174,7 +174,7 @@ function reading<T>(host: string, read: () => T): T {
 /** Returns the sponsor's name and icon, which are for display only. */
 function sponsorOf(sponsor: unknown): StubReply['sponsor'] {
   if (typeof sponsor !== 'object' || sponsor === null) return { name: null, icon: null }
-  const { name, icon } = sponsor as { name?: unknown; icon?: unknown } // any object; looked at here
+  const { name, icon } = sponsor as { name?: unknown; icon?: unknown } // any object; checked here
   return {
     name: typeof name === 'string' && name.trim() !== '' ? visibleText(name.trim(), SPONSOR_NAME_CHARS) : null,
     icon: typeof icon === 'string' && icon.length <= SPONSOR_ICON_CHARS && isImageUri(icon) ? icon : null,

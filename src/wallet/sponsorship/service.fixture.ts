@@ -26,7 +26,7 @@ export async function serviceOf(answer: Answering, { secure = false }: { readonl
     let text = ''
     request.setEncoding('utf8').on('data', (piece: string) => (text += piece))
     request.on('end', () => {
-      const one = { path: request.url ?? '', headers: request.headers, body: JSON.parse(text) as AskedOfService['body'] } // what the wallet sends
+      const one = { path: request.url ?? '', headers: request.headers, body: JSON.parse(text) as AskedOfService['body'] } // the wallet sends such a body
       asked.push(one)
       answer(one, response)
     })
