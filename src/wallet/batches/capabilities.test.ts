@@ -80,7 +80,7 @@ describe('wallet_getCapabilities', () => {
   })
 
   it.each([
-    ['an account that is none', ['0x12']],
+    ['an invalid account', ['0x12']],
     ['chain ids that are no list', [alice, '0x7a69']],
     ['a chain id that is a number', [alice, [31_337]]],
   ])('with %s is -32602', async (_, params) => {

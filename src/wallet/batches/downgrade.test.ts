@@ -41,9 +41,9 @@ describe('pocketchain_downgradeAccount', () => {
   })
 
   it.each([
-    ['an account that runs no code', -32602, 'not-upgraded', (mine: Sender) => [mine.bob]],
-    ['an account that is not ours', 4100, 'unknown-account', () => [`0x${'12'.repeat(20)}`]],
-    ['a key that everybody knows, on a real chain', 4100, 'dev-account-on-real-chain', (mine: Sender) => [mine.alice, '0x2105']],
+    ['an account without code', -32602, 'not-upgraded', (mine: Sender) => [mine.bob]],
+    ['an account that the wallet lacks', 4100, 'unknown-account', () => [`0x${'12'.repeat(20)}`]],
+    ['a dev account on a real chain', 4100, 'dev-account-on-real-chain', (mine: Sender) => [mine.alice, '0x2105']],
     ['a chain that the wallet does not have', -32602, 'unknown-chain', (mine: Sender) => [mine.alice, '0x5']],
   ])('refuses %s with %d, and sends nothing', async (_, code, reason, params) => {
     const mine = sender(node, { further: [{ ...embeddedChain(real), isEmbedded: false }] })

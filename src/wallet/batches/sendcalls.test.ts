@@ -37,14 +37,14 @@ describe('wallet_sendCalls refuses', () => {
     readonly prepare?: (sender: Sender) => unknown
   }[] = [
     {
-      why: 'what it cannot parse',
+      why: 'a request that it cannot parse',
       code: -32602,
       message: /^The wallet cannot parse the request: .*calls\[0\]\.to: missing value/,
       data: { reason: 'invalid-request' },
       request: { calls: [{ value: '0x1' }] },
     },
     {
-      why: 'another version, before anything else',
+      why: 'another version, before any other check',
       code: -32000,
       message: 'Version not supported',
       data: { reason: 'version' },
@@ -52,7 +52,7 @@ describe('wallet_sendCalls refuses', () => {
       prepare: ({ wallet }) => wallet.sites.disconnect(ORIGIN),
     },
     {
-      why: 'an origin that is not connected, before it looks at the chain',
+      why: 'an origin that is not connected, before it checks the chain',
       code: 4100,
       message: /^The requested account and\/or method has not been authorized by the user/,
       data: { reason: 'not-connected' },
@@ -68,7 +68,7 @@ describe('wallet_sendCalls refuses', () => {
       prepare: ({ wallet }) => wallet.sites.connect(ORIGIN, [alice]),
     },
     {
-      why: 'a key that everybody knows on a chain where money is real',
+      why: 'a dev account on a real chain',
       code: 4100,
       message: /^The requested account and\/or method has not been authorized by the user/,
       data: { reason: 'dev-account-on-real-chain' },
@@ -76,21 +76,21 @@ describe('wallet_sendCalls refuses', () => {
       prepare: ({ wallet }) => wallet.sites.selectChain(ORIGIN, 8453),
     },
     {
-      why: 'a chain that the wallet does not know',
+      why: 'a chain that the wallet does not have',
       code: 5710,
       message: 'EIP-7702 not supported on the specified chain ID',
       data: { reason: 'unknown-chain', chainId: '0x1' },
       request: { chainId: '0x1', calls: [call] },
     },
     {
-      why: 'a chain id beyond all that are',
+      why: 'a chain id above the maximum',
       code: 5710,
       message: 'EIP-7702 not supported on the specified chain ID',
       data: { reason: 'unknown-chain' },
       request: { chainId: `0x1${'0'.repeat(60)}7a69`, calls: [call] },
     },
     {
-      why: 'a chain that the site is not on',
+      why: 'a chain that the site has not selected',
       code: -32602,
       message: /^The wallet cannot parse the request: chainId 0x309 is not the chain that the site is on, 0x7a69/,
       data: { reason: 'chain-mismatch', selected: '0x7a69', requested: '0x309' },
@@ -104,7 +104,7 @@ describe('wallet_sendCalls refuses', () => {
       request: { calls: [call, { ...call, capabilities: { gasLimitOverride: { value: '0x3938701' } } }] },
     },
     {
-      why: 'more calls than it takes',
+      why: 'too many calls',
       code: 5740,
       message: 'The batch is too large for the wallet to process',
       data: { reason: 'too-many-calls', limit: 2, got: 3 },
@@ -112,7 +112,7 @@ describe('wallet_sendCalls refuses', () => {
       options: { maxCalls: 2 },
     },
     {
-      why: 'more call data than it takes',
+      why: 'too much call data',
       code: 5740,
       message: 'The batch is too large for the wallet to process',
       data: { reason: 'too-much-call-data', limit: 4, got: 5 },
@@ -125,14 +125,14 @@ describe('wallet_sendCalls refuses', () => {
       options: { maxCallDataBytes: 4 },
     },
     {
-      why: 'a capability that it lacks',
+      why: 'an unsupported capability',
       code: 5700,
       message: 'The wallet does not support a capability that was not marked as optional',
       data: { reason: 'unsupported-capability', capability: 'auxiliaryFunds' },
       request: { calls: [call], capabilities: { auxiliaryFunds: { supported: true } } },
     },
     {
-      why: 'a capability of one call that it lacks',
+      why: 'an unsupported capability of a call',
       code: 5700,
       message: 'The wallet does not support a capability that was not marked as optional',
       data: { reason: 'unsupported-capability', capability: 'flowControl' },
@@ -147,7 +147,7 @@ describe('wallet_sendCalls refuses', () => {
       prepare: ({ wallet }) => wallet.sites.selectChain(ORIGIN, 778),
     },
     {
-      why: 'what must be atomic where the chain lacks EIP-7702',
+      why: 'an atomic batch on a chain without EIP-7702',
       code: 5710,
       message: 'EIP-7702 not supported on the specified chain ID',
       data: { reason: 'no-eip-7702', chainId: '0x30a' },
@@ -155,7 +155,7 @@ describe('wallet_sendCalls refuses', () => {
       prepare: ({ wallet }) => wallet.sites.selectChain(ORIGIN, 778),
     },
     {
-      why: 'what must be atomic where nothing can put our code on the chain',
+      why: 'an atomic batch on a chain where the delegate cannot be deployed',
       code: 5710,
       message: 'EIP-7702 not supported on the specified chain ID',
       data: { reason: 'no-eip-7702', chainId: '0x30b' },
@@ -163,7 +163,7 @@ describe('wallet_sendCalls refuses', () => {
       prepare: ({ wallet }) => wallet.sites.selectChain(ORIGIN, 779),
     },
     {
-      why: 'a batch that the person refuses',
+      why: 'a batch that the person rejects',
       code: 4001,
       message: 'User rejected the request',
       data: { reason: 'rejected' },
@@ -171,7 +171,7 @@ describe('wallet_sendCalls refuses', () => {
       prepare: ({ wallet }) => wallet.approvals.rule((question) => (question.kind === 'batch' ? 'reject' : null)),
     },
     {
-      why: 'a batch for which the person refuses the upgrade',
+      why: 'a batch whose upgrade the person rejects',
       code: 5750,
       message: 'EIP-7702 upgrade rejected for this chain and account',
       data: { reason: 'upgrade-rejected' },
@@ -179,7 +179,7 @@ describe('wallet_sendCalls refuses', () => {
       prepare: ({ wallet }) => wallet.approvals.rule((question) => (question.kind === 'upgrade' ? 'reject' : null)),
     },
     {
-      why: 'a batch for which the person refuses only what comes after the upgrade',
+      why: 'a batch that the person rejects after its upgrade',
       code: 4001,
       message: 'User rejected the request',
       data: { reason: 'rejected' },

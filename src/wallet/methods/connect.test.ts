@@ -109,7 +109,7 @@ describe('wallet_watchAsset', () => {
   const options = { address: `0x${'AB'.repeat(20)}`, symbol: 'USDC', decimals: 6 }
 
   it.each([
-    ['as EIP-747 has it', { type: 'ERC20', options }],
+    ['in the form of EIP-747', { type: 'ERC20', options }],
     ['in a list', [{ type: 'ERC20', options }]],
   ])('asks, %s, and returns true', async (_, params) => {
     const { wallet } = openWallet(node)
@@ -135,8 +135,8 @@ describe('wallet_watchAsset', () => {
     ['before connecting', { type: 'ERC20', options }, 4100, false],
     ['of an unknown type', { type: 'ERC7', options }, -32602, true],
     ['without options', { type: 'ERC20' }, -32602, true],
-    ['of an address that is none', { type: 'ERC20', options: { ...options, address: '0x12' } }, -32602, true],
-    ['of a symbol that wants to be read', { type: 'ERC20', options: { ...options, symbol: 'visit my page' } }, -32602, true],
+    ['of an invalid address', { type: 'ERC20', options: { ...options, address: '0x12' } }, -32602, true],
+    ['of a symbol that is a sentence', { type: 'ERC20', options: { ...options, symbol: 'visit my page' } }, -32602, true],
     ['of too many decimals', { type: 'ERC20', options: { ...options, decimals: 37 } }, -32602, true],
   ])('%s is refused without a question', async (_, params, code, isConnected) => {
     const { wallet } = openWallet(node)

@@ -102,7 +102,7 @@ describe('personal_sign', () => {
     ['before connecting', [], '0x00', 4100, 'not-connected'],
     ['for an account that is not permitted', [bob], '0x00', 4100, 'account-not-permitted'],
     ['of half a byte', [alice], '0x0', -32602, undefined],
-    ['of more than is signed', [alice], `0x${'00'.repeat(SIGNED_BYTES + 1)}`, -32602, 'message-too-large'],
+    ['above SIGNED_BYTES', [alice], `0x${'00'.repeat(SIGNED_BYTES + 1)}`, -32602, 'message-too-large'],
   ] as const)('%s is refused and nobody is asked', async (_, accounts, message, code, reason) => {
     const { wallet } = openWallet(node)
     const provider = accounts.length === 0 ? wallet.provider(ORIGIN) : await connected(wallet, ORIGIN, { accounts })
@@ -279,8 +279,8 @@ describe('eth_signTypedData_v4', () => {
       'text that nests too deep',
       `{"types":{"A":[{"name":"n","type":"A"}]},"primaryType":"A","domain":{},"message":${'{"n":'.repeat(9_000)}null${'}'.repeat(9_000)}}`,
     ],
-    ['an object in itself', circular()],
-    ['a type that is spelled like two', { ...data, types: { ...types, 'Mail(uint8 x)Person': [] } }],
+    ['a cyclic object', circular()],
+    ['a type name that encodes as two types', { ...data, types: { ...types, 'Mail(uint8 x)Person': [] } }],
     [
       'a member that is spelled like two',
       { ...data, types: { ...types, Mail: [{ name: 'a,uint8 b', type: 'uint8' }] }, message: { 'a,uint8 b': 1 } },
@@ -289,8 +289,8 @@ describe('eth_signTypedData_v4', () => {
     ['no types', { primaryType: 'Mail', domain, message }],
     ['an unknown type', { ...data, primaryType: 'Letter' }],
     ['a value that does not fit its type', { ...data, message: { ...message, amount: '-1' } }],
-    ['a chain id that is none', { ...data, domain: { ...domain, chainId: 'mainnet' } }],
-    ['more than is signed', { ...data, message: { ...message, from: { name: 'x'.repeat(SIGNED_BYTES), wallet: alice } } }],
+    ['an invalid chain id', { ...data, domain: { ...domain, chainId: 'mainnet' } }],
+    ['data above SIGNED_BYTES', { ...data, message: { ...message, from: { name: 'x'.repeat(SIGNED_BYTES), wallet: alice } } }],
   ])('of %s is -32602 without a question', async (_, given) => {
     const { wallet, answer, errors } = await asked(given)
     expect(await refusal(answer)).toMatchObject({ code: -32602 })

@@ -138,7 +138,7 @@ describe('an invalid response is 4300', () => {
     ['a text', 'sponsored'],
     ['a list', [PARTS]],
     ['no paymaster', { ...PARTS, paymaster: undefined }],
-    ['the address of nobody, with which the account would pay', { ...PARTS, paymaster: Address.zero }],
+    ['the zero address, with which the account would pay', { ...PARTS, paymaster: Address.zero }],
     ['a paymaster that is too short', { ...PARTS, paymaster: '0x9a' }],
     ['a paymaster that is a number', { ...PARTS, paymaster: 1 }],
     ['no data', { ...PARTS, paymasterData: undefined }],
@@ -147,8 +147,8 @@ describe('an invalid response is 4300', () => {
     ['a limit in decimal', { ...PARTS, paymasterVerificationGasLimit: '30000' }],
     ['a limit that is a number', { ...PARTS, paymasterPostOpGasLimit: 30_000 }],
     ['a limit that is negative', { ...PARTS, paymasterPostOpGasLimit: '-0x1' }],
-    ['a limit that no operation can have', { ...PARTS, paymasterPostOpGasLimit: `0x1${'0'.repeat(30)}` }],
-    ['a limit of more bits than a word', { ...PARTS, paymasterPostOpGasLimit: `0x${'f'.repeat(65)}` }],
+    ['a limit of more than 120 bits', { ...PARTS, paymasterPostOpGasLimit: `0x1${'0'.repeat(30)}` }],
+    ['a limit of more than 256 bits', { ...PARTS, paymasterPostOpGasLimit: `0x${'f'.repeat(65)}` }],
     ['a limit of a thousand digits', { ...PARTS, paymasterVerificationGasLimit: `0x${'f'.repeat(1_000)}` }],
     ['the shape of 0.6', { paymasterAndData: `${PAYMASTER}01ff` }],
   ]
@@ -174,12 +174,12 @@ describe('an invalid response is 4300', () => {
     ['a number', '1'],
     ['NaN', '{"jsonrpc":"2.0","id":1,"result":NaN}'],
     ['a batch', JSON.stringify([{ jsonrpc: '2.0', id: 1, result: PARTS }])],
-    ['the answer to another request', JSON.stringify({ jsonrpc: '2.0', id: 2, result: PARTS })],
-    ['the answer to a request without id', JSON.stringify({ jsonrpc: '2.0', id: null, result: PARTS })],
-    ['the answer to a request with a text as id', JSON.stringify({ jsonrpc: '2.0', id: '1', result: PARTS })],
+    ['the response to another request', JSON.stringify({ jsonrpc: '2.0', id: 2, result: PARTS })],
+    ['the response to a request without id', JSON.stringify({ jsonrpc: '2.0', id: null, result: PARTS })],
+    ['the response to a request with a string id', JSON.stringify({ jsonrpc: '2.0', id: '1', result: PARTS })],
     ['neither a result nor an error', JSON.stringify({ jsonrpc: '2.0', id: 1 })],
     ['cut off', JSON.stringify({ jsonrpc: '2.0', id: 1, result: PARTS }).slice(0, -2)],
-    ['a text that nests without end', '['.repeat(50_000)],
+    ['a deeply nested text', '['.repeat(50_000)],
   ]
   it.each(bodies)('that is %s', async (_, body) => {
     const refusal = await failing((__, response) => response.writeHead(200, { 'content-type': 'application/json' }).end(body))
