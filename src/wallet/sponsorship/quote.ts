@@ -149,7 +149,7 @@ async function unsponsoredOperation({ chain, from, calls, execution, nonce }: Qu
 }
 
 function sponsorRequest({ chain, context, signal = null }: QuoteRequest, operation: UserOperation): SponsorRequest {
-  return { operation, entryPoint: ENTRY_POINT.address, version: SPONSORED_VERSION, chainId: chain.chainId, context, signal }
+  return { operation, chainId: chain.chainId, context, signal }
 }
 
 /** The sponsor's gas limits, if present, replace those of the operation. */

@@ -1,7 +1,6 @@
 import { Address } from '../../eth/index.ts'
-import type { EntryPointVersion } from '../../eth/index.ts'
 import { RpcError, isImageUri, schema } from '../../jsonrpc/index.ts'
-import type { OutboundReply } from '../../jsonrpc/index.ts'
+import type { OutboundReply, Schema } from '../../jsonrpc/index.ts'
 import { sponsorFailed } from '../errors.ts'
 import { SPONSOR_ICON_CHARS, SPONSOR_NAME_CHARS, SPONSOR_REFUSAL_BYTES, SPONSOR_REFUSAL_CHARS } from '../limits.ts'
 import { visibleText } from '../preview/display.ts'
@@ -94,69 +93,50 @@ function malformed(host: string, status: number, what: string): RpcError {
 
 // --- results ------------------------------------------------------------------------------------------------------------
 
-const { address, anything, boolean, bytes, maybe, object, quantity, refused } = schema
-
-const inParts = object({
-  paymaster: address,
-  paymasterData: bytes,
-  paymasterVerificationGasLimit: maybe(quantity),
-  paymasterPostOpGasLimit: maybe(quantity),
-})
-const unpacked = object({ paymasterAndData: bytes })
-const stubOnly = object({ sponsor: anything, isFinal: maybe(boolean) })
-
-/** Throws RpcError 4300. */
-export function readFinal(result: unknown, version: EntryPointVersion, host: string): PaymasterFields {
-  return reading(host, () => FIELDS[version](result))
-}
-
-/** Throws RpcError 4300. */
-export function readStub(result: unknown, version: EntryPointVersion, host: string): StubReply {
-  return reading(host, () => {
-    const fields = FIELDS[version](result)
-    const { sponsor, isFinal = false } = stubOnly.parse(result, RESULT)
-    return { ...fields, sponsor: sponsorOf(sponsor), isFinal }
-  })
-}
-
 const RESULT = 'result'
-const PACKED_PAYMASTER_BYTES = 20
 /** The EntryPoint refuses larger gas values (AA94). */
 const GAS_BITS = 120n
 
-const FIELDS: Readonly<Record<EntryPointVersion, (result: unknown) => PaymasterFields>> = {
-  '0.6': (result) => {
-    const { paymasterAndData } = unpacked.parse(result, RESULT)
-    if (paymasterAndData.length < PACKED_PAYMASTER_BYTES)
-      throw refused(`${RESULT}.paymasterAndData`, `begins with a paymaster (20 bytes), and has ${paymasterAndData.length}`)
-    const paymaster = nonZero(Address.from(paymasterAndData.subarray(0, PACKED_PAYMASTER_BYTES)), 'paymasterAndData')
-    const paymasterData = paymasterAndData.subarray(PACKED_PAYMASTER_BYTES)
-    return { paymaster, paymasterData, paymasterVerificationGasLimit: null, paymasterPostOpGasLimit: null }
-  },
-  '0.7': parts,
-  '0.8': parts,
-}
-
-function parts(result: unknown): PaymasterFields {
-  const read = inParts.parse(result, RESULT)
-  return {
-    paymaster: nonZero(read.paymaster, 'paymaster'),
-    paymasterData: read.paymasterData,
-    paymasterVerificationGasLimit: limit(read.paymasterVerificationGasLimit, 'paymasterVerificationGasLimit'),
-    paymasterPostOpGasLimit: limit(read.paymasterPostOpGasLimit, 'paymasterPostOpGasLimit'),
-  }
-}
-
 /** With the zero address the account itself would pay. */
-function nonZero(paymaster: Address, field: string): Address {
-  if (paymaster === Address.zero) throw refused(`${RESULT}.${field}`, 'is the zero address, so that the account would pay')
-  return paymaster
+const paymaster: Schema<Address> = {
+  json: schema.address.json,
+  parse: (value, path) => {
+    const parsed = schema.address.parse(value, path)
+    if (parsed === Address.zero) throw schema.refused(path, 'is the zero address, so that the account would pay')
+    return parsed
+  },
 }
 
-function limit(gas: bigint | undefined, field: string): bigint | null {
-  if (gas === undefined) return null
-  if (gas >> GAS_BITS !== 0n) throw refused(`${RESULT}.${field}`, `is more than ${GAS_BITS} bits of gas`)
-  return gas
+const gasLimit: Schema<bigint> = {
+  json: schema.quantity.json,
+  parse: (value, path) => {
+    const parsed = schema.quantity.parse(value, path)
+    if (parsed >> GAS_BITS !== 0n) throw schema.refused(path, `is more than ${GAS_BITS} bits of gas`)
+    return parsed
+  },
+}
+
+const finalResult = schema.object({
+  paymaster,
+  paymasterData: schema.bytes,
+  paymasterVerificationGasLimit: schema.maybe(gasLimit),
+  paymasterPostOpGasLimit: schema.maybe(gasLimit),
+})
+const stubOnly = schema.object({ sponsor: schema.anything, isFinal: schema.maybe(schema.boolean) })
+
+/** Throws RpcError 4300. */
+export function readFinal(result: unknown, host: string): PaymasterFields {
+  return reading(host, () => {
+    const { paymasterVerificationGasLimit = null, paymasterPostOpGasLimit = null, ...rest } = finalResult.parse(result, RESULT)
+    return { ...rest, paymasterVerificationGasLimit, paymasterPostOpGasLimit }
+  })
+}
+
+/** Throws RpcError 4300. */
+export function readStub(result: unknown, host: string): StubReply {
+  const fields = readFinal(result, host)
+  const { sponsor, isFinal = false } = reading(host, () => stubOnly.parse(result, RESULT))
+  return { ...fields, sponsor: sponsorOf(sponsor), isFinal }
 }
 
 function reading<T>(host: string, read: () => T): T {

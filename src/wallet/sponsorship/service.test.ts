@@ -23,8 +23,6 @@ const READ = {
 const LOOPBACK: SponsorSettings = { sponsor: null, allowHttpLoopback: true }
 const REQUEST: SponsorRequest = {
   operation: UserOperation.of({ sender: SENDER, nonce: 7n, callData: Uint8Array.of(1), signature: Uint8Array.of(9, 9) }),
-  entryPoint: ENTRY_POINTS['0.8'],
-  version: '0.8',
   chainId: 31_337,
   context: null,
 }
@@ -81,12 +79,6 @@ describe('a sponsor', () => {
     expect(headers).not.toHaveProperty('origin')
     expect(headers).not.toHaveProperty('cookie')
     expect(headers).not.toHaveProperty('referer')
-  })
-
-  it('of EntryPoint 0.6 returns paymasterAndData', async () => {
-    const { port } = await serviceOf(resulting({ paymasterAndData: `${PAYMASTER}01ff`, isFinal: true }))
-    const stub = await at(port).stub({ ...REQUEST, version: '0.6', entryPoint: ENTRY_POINTS['0.6'] })
-    expect(stub).toMatchObject({ ...READ, paymasterVerificationGasLimit: null, paymasterPostOpGasLimit: null, isFinal: true })
   })
 
   it('may omit gas limits', async () => {
@@ -155,13 +147,6 @@ describe('an invalid response is 4300', () => {
   it.each(wrong)('whose result is %s', async (_, result) => {
     expect((await failing(resulting(result))).data).toMatchObject({ reason: 'malformed' })
     expect((await failing(resulting(result), 'stub')).data).toMatchObject({ reason: 'malformed' })
-  })
-
-  it('of EntryPoint 0.6 in the shape of 0.8, or too short for a paymaster', async () => {
-    for (const result of [PARTS, { paymasterAndData: '0x9a9a' }, { paymasterAndData: Address.zero }]) {
-      const { port } = await serviceOf(resulting(result))
-      expect(await refusalOf(at(port).final({ ...REQUEST, version: '0.6' }))).toMatchObject({ code: 4300, data: { reason: 'malformed' } })
-    }
   })
 
   it('whose isFinal is no boolean', async () => {

@@ -1,9 +1,10 @@
-import type { Address, EntryPointVersion, UserOperation } from '../../eth/index.ts'
-import { Hex } from '../../eth/index.ts'
+import { ENTRY_POINTS, Hex } from '../../eth/index.ts'
+import type { UserOperation } from '../../eth/index.ts'
 import { Outbound, OutboundError, UserOperationJson } from '../../jsonrpc/index.ts'
 import type { OutboundReply, RpcError } from '../../jsonrpc/index.ts'
 import { invalidSponsorUrl, sponsorFailed } from '../errors.ts'
 import { SPONSOR_CONNECTIONS, SPONSOR_MS, SPONSOR_REPLY_BYTES, SPONSOR_URLS } from '../limits.ts'
+import { SPONSORED_VERSION } from './availability.ts'
 import { errorOf, readFinal, readStub, resultOf } from './reply.ts'
 import type { PaymasterFields, StubReply } from './reply.ts'
 import { sponsorTarget } from './target.ts'
@@ -15,8 +16,6 @@ export type { PaymasterFields, StubReply } from './reply.ts'
 export interface SponsorRequest {
   /** unknown gas limits are 0; the signature is not sent */
   readonly operation: UserOperation
-  readonly entryPoint: Address
-  readonly version: EntryPointVersion
   readonly chainId: number
   /** JSON of the app; null: `{}` is sent */
   readonly context: unknown
@@ -47,18 +46,18 @@ export class SponsorService {
 
   /** Calls pm_getPaymasterStubData, for gas estimation. Throws RpcError 4200 and 4300, and the reason of `signal`. */
   async stub(request: SponsorRequest): Promise<StubReply> {
-    return readStub(await this.#call('pm_getPaymasterStubData', request), request.version, this.host)
+    return readStub(await this.#call('pm_getPaymasterStubData', request), this.host)
   }
 
   /** Calls pm_getPaymasterData, for the final operation. Throws RpcError 4200 and 4300, and the reason of `signal`. */
   async final(request: SponsorRequest): Promise<PaymasterFields> {
-    return readFinal(await this.#call('pm_getPaymasterData', request), request.version, this.host)
+    return readFinal(await this.#call('pm_getPaymasterData', request), this.host)
   }
 
-  async #call(method: string, { operation, entryPoint, version, chainId, context, signal = null }: SponsorRequest): Promise<unknown> {
+  async #call(method: string, { operation, chainId, context, signal = null }: SponsorRequest): Promise<unknown> {
     // ERC-7677: the sponsor gets the operation without signature.
-    const { signature: _, ...unsigned } = UserOperationJson.write(operation, version)
-    const params = [unsigned, entryPoint, Hex.fromQuantity(chainId), context ?? {}]
+    const { signature: _, ...unsigned } = UserOperationJson.write(operation, SPONSORED_VERSION)
+    const params = [unsigned, ENTRY_POINTS[SPONSORED_VERSION], Hex.fromQuantity(chainId), context ?? {}]
     const body = JSON.stringify({ jsonrpc: '2.0', id: ID, method, params })
     return resultOf(await this.#post(body, signal), ID, this.host)
   }
