@@ -15,41 +15,41 @@ export interface BatchSummary {
   readonly chainId: Hex
   readonly status: StatusCode
   readonly atomic: boolean
-  /** of a sponsored batch that of its bundle, once there is one */
+  /** of a sponsored batch the hash of its bundle, once it is included */
   readonly transactionHashes: readonly Hash[]
-  /** of a sponsored batch; null: it has transactions of its own */
+  /** null: the batch is not sponsored */
   readonly userOpHash: Hash | null
   /** Unix time, milliseconds */
   readonly createdAt: number
 }
 
-/** All batches that are answered for, in memory and in the records. */
-export class BatchShelf {
+/** The batches whose status the wallet reports, in memory and in the records. */
+export class BatchStore {
   readonly #records: Records
   /** by BatchRecord.key, oldest first */
   readonly #batches = new Map<string, BatchRecord>()
-  /** keys of those whose fate is not settled */
+  /** keys of the batches that are not final */
   readonly #open = new Set<string>()
-  /** keys by id, oldest first: several origins and accounts may have chosen the same */
+  /** keys by id, oldest first: several origins and accounts may use the same id */
   readonly #keys = new Map<string, readonly string[]>()
 
   constructor(records: Records, onError: (error: unknown) => void) {
     this.#records = records
-    for (const record of BatchRecord.all(records, onError)) this.#hold(record)
+    for (const record of BatchRecord.all(records, onError)) this.#index(record)
   }
 
-  get(key: string): BatchRecord | null {
+  find(key: string): BatchRecord | null {
     return this.#batches.get(key) ?? null
   }
 
-  /** Throws RpcError 5730. */
-  known(key: string): BatchRecord {
+  /** Throws RpcError 5730 if there is no such batch. */
+  get(key: string): BatchRecord {
     const record = this.#batches.get(key)
     if (record === undefined) throw unknownBatch()
     return record
   }
 
-  /** Those whose fate is not settled, oldest first; what is settled meanwhile does not matter. */
+  /** Returns a copy of the list of batches that are not final, oldest first. */
   open(): readonly BatchRecord[] {
     return [...this.#open].flatMap((key) => this.#batches.get(key) ?? [])
   }
@@ -60,7 +60,7 @@ export class BatchShelf {
 
   /** Durable when it returns. */
   put(record: BatchRecord): void {
-    this.#hold(record)
+    this.#index(record)
     BatchRecord.put(this.#records, record)
   }
 
@@ -74,32 +74,35 @@ export class BatchShelf {
     BatchRecord.remove(this.#records, record)
   }
 
-  /** The newest of that id: an origin may use one id for several of its accounts. Null origin: whoever knows an id that the wallet made. Throws RpcError 5730. */
-  find(id: string, origin: string | null): string {
+  /**
+   * Returns the key of the newest batch with that id: an origin may use one id for several accounts. `origin` null: of a batch whose id the
+   * wallet made, which is a secret. Throws RpcError 5730.
+   */
+  keyOf(id: string, origin: string | null): string {
     const key = this.#keys.get(id)?.findLast((each) => {
-      const record = this.known(each)
+      const record = this.get(each)
       return origin === null ? record.isOwnId : record.origin === origin
     })
     if (key === undefined) throw unknownBatch()
     return key
   }
 
-  /** The newest first. */
+  /** Returns the newest batches, the newest first. */
   latest(count: number): readonly BatchSummary[] {
     return count < 1 ? [] : [...this.#batches.values()].slice(-count).toReversed().map(summary)
   }
 
-  /** Leaves out those that were settled long ago, but for the newest. */
-  forgetOld(now: number): void {
+  /** Removes final batches older than BATCH_KEPT_MS, except for the newest OLD_BATCHES of them. */
+  prune(now: number): void {
     const old: BatchRecord[] = []
     for (const [key, record] of this.#batches) {
-      if (record.createdAt >= now - BATCH_KEPT_MS) break // they lie in the order in which they came
+      if (record.createdAt >= now - BATCH_KEPT_MS) break // the map is in order of creation
       if (!this.#open.has(key)) old.push(record)
     }
     for (const record of old.slice(0, Math.max(0, old.length - OLD_BATCHES))) this.remove(record)
   }
 
-  #hold(record: BatchRecord): void {
+  #index(record: BatchRecord): void {
     const key = BatchRecord.key(record)
     if (!this.#batches.has(key)) this.#keys.set(record.id, [...(this.#keys.get(record.id) ?? []), key])
     this.#batches.set(key, record)
@@ -110,7 +113,7 @@ export class BatchShelf {
 
 function summary({ id, origin, from, chainId, status, atomic, transactions, operation, createdAt }: BatchRecord): BatchSummary {
   const own = transactions.filter(({ isPreparation }) => !isPreparation).map(({ hash }) => hash)
-  const bundle = operation?.fate.kind === 'included' ? [operation.fate.receipt.transactionHash] : []
+  const bundle = operation?.inclusion.kind === 'included' ? [operation.inclusion.receipt.transactionHash] : []
   return {
     id,
     origin,
@@ -125,6 +128,6 @@ function summary({ id, origin, from, chainId, status, atomic, transactions, oper
 }
 
 function unknownBatch(): RpcError {
-  const message = 'The wallet knows no batch with that ID; it answers for those that the same origin has submitted within a day'
+  const message = 'There is no batch with that ID; the wallet reports those that the same origin has submitted within a day'
   return new RpcError(WALLET_CODE.unknownBatch, message, { reason: 'unknown-batch' })
 }

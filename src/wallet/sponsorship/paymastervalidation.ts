@@ -3,26 +3,31 @@ import type { Address, EntryPoint } from '../../eth/index.ts'
 import { RpcError } from '../../jsonrpc/index.ts'
 import type { Sponsored } from '../batches/execution.ts'
 import { intrinsicGas } from '../batches/gas.ts'
-import { isLost } from '../batches/sending.ts'
+import { isConnectionError } from '../batches/transactions.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { sponsorFailed } from '../errors.ts'
 import { GRANT_SECONDS_LEFT } from '../limits.ts'
 import { causeOf } from './failure.ts'
 
 /**
- * Asks the paymaster's contract, as the EntryPoint will, whether it pays for the operation: what a bundler would say only once the account has signed.
- * Answers what the contract wants to be handed afterwards. Throws RpcError 4300, and what the node says.
+ * Simulates the paymaster's validation of the operation, which a bundler does only after the account has signed. Returns the context that the contract
+ * receives in postOp. Throws RpcError 4300, and the refusals of the node.
  */
-export async function grantOf(chain: WalletChain, point: EntryPoint, operation: UserOperation, execution: Sponsored): Promise<Uint8Array> {
+export async function validatePaymaster(
+  chain: WalletChain,
+  point: EntryPoint,
+  operation: UserOperation,
+  execution: Sponsored,
+): Promise<Uint8Array> {
   const maxCost = point.prefundGas(operation) * operation.maxFeePerGas
-  const [answer, deposit, now] = await Promise.all([
-    ask(operation, 'AA33 reverted', () => validate(chain, point, operation, execution)),
-    ask(operation, 'AA31 paymaster deposit too low', () => depositOf(chain, point, operation)),
+  const [validation, deposit, now] = await Promise.all([
+    attempt(operation, 'AA33 reverted', () => validate(chain, point, operation, execution)),
+    attempt(operation, 'AA31 paymaster deposit too low', () => depositOf(chain, point, operation)),
     timestamp(chain),
   ])
   if (deposit < maxCost)
     throw refused(operation, 'AA31 paymaster deposit too low', { deposit: Hex.fromQuantity(deposit), required: Hex.fromQuantity(maxCost) })
-  const { context, isSigned, validAfter, validUntil } = answer
+  const { context, isSigned, validAfter, validUntil } = validation
   if (!isSigned) throw refused(operation, 'AA34 signature error')
   if (validAfter > now)
     throw refused(operation, 'AA32 paymaster expired or not due', { validAfter: Number(validAfter), timestamp: Number(now) })
@@ -32,7 +37,7 @@ export async function grantOf(chain: WalletChain, point: EntryPoint, operation: 
   return context
 }
 
-/** What the EntryPoint calls a paymaster with, before the calls and after them. */
+/** The EntryPoint's calls of a paymaster: validatePaymasterUserOp before the account's calls, postOp after them. */
 export const PaymasterCalls = { before, after }
 
 export interface EntryPointCall {
@@ -48,29 +53,34 @@ function before(chain: WalletChain, point: EntryPoint, operation: UserOperation,
   return callOf(point, operation, data, operation.paymasterVerificationGasLimit)
 }
 
-/** As dear as it can get. */
+/** With the maximum cost. */
 function after(point: EntryPoint, operation: UserOperation, context: Uint8Array): EntryPointCall {
   const data = point.postOp(context, point.prefundGas(operation) * operation.maxFeePerGas, operation.maxFeePerGas)
   return callOf(point, operation, data, operation.paymasterPostOpGasLimit)
 }
 
-/** From outside the data of a call costs gas that the EntryPoint does not pay. */
+/** Adds the intrinsic gas, which a call from the EntryPoint does not have. */
 function callOf({ address }: EntryPoint, { paymaster }: UserOperation, data: Uint8Array, gas: bigint): EntryPointCall {
   if (paymaster === null) throw new Error('a sponsored operation has a paymaster')
   const limit = gas + intrinsicGas({ to: paymaster, data })
   return { from: address, to: paymaster, input: Hex.fromBytes(data), gas: Hex.fromQuantity(limit) }
 }
 
-interface Grant {
+interface Validation {
   readonly context: Uint8Array
   readonly isSigned: boolean
-  /** seconds; 0n: for ever */
+  /** Unix time, seconds; 0n: no end */
   readonly validUntil: bigint
   readonly validAfter: bigint
 }
 
-/** (context, authorizer (20 bytes), validUntil (6), validAfter (6) from the lowest) */
-async function validate(chain: WalletChain, point: EntryPoint, operation: UserOperation, { delegate, upgrade }: Sponsored): Promise<Grant> {
+/** Result: context, and a word of authorizer (160 bits, lowest), validUntil (48) and validAfter (48). */
+async function validate(
+  chain: WalletChain,
+  point: EntryPoint,
+  operation: UserOperation,
+  { delegate, upgrade }: Sponsored,
+): Promise<Validation> {
   const call = before(chain, point, operation, delegate)
   const overrides = upgrade === null ? [] : [{ [operation.sender]: { code: Delegation.text(delegate) } }]
   const output = await bytesOf(chain, [call, 'pending', ...overrides])
@@ -102,18 +112,18 @@ async function timestamp({ rpc }: WalletChain): Promise<bigint> {
   return Hex.isHex(seconds) ? BigInt(seconds) : BigInt(Math.floor(Date.now() / 1_000))
 }
 
-/** What reverts, or answers something else, is the paymaster's; that a node cannot be reached is not. */
-async function ask<T>(operation: UserOperation, reason: string, work: () => Promise<T>): Promise<T> {
+/** Blames the paymaster for a revert or an undecodable result, but not for a lost connection. */
+async function attempt<T>(operation: UserOperation, reason: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
     if (error instanceof DecodeError) throw refused(operation, `${reason}: ${error.message}`)
-    if (!(error instanceof RpcError) || isLost(error)) throw error
+    if (!(error instanceof RpcError) || isConnectionError(error)) throw error
     throw refused(operation, `${reason}: ${error.message}`, { cause: causeOf(error) })
   }
 }
 
-/** In the words of the EntryPoint. */
+/** `reason`: the EntryPoint's error text. */
 function refused({ paymaster }: UserOperation, reason: string, data: Readonly<Record<string, unknown>> = {}): RpcError {
   return sponsorFailed('paymaster-refused', `the paymaster ${paymaster} does not pay: ${reason}`, {
     cause: { message: reason, data: { paymaster, ...data } },

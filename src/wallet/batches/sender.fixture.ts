@@ -13,16 +13,16 @@ export interface Sender {
   readonly errors: unknown[]
   readonly alice: Address
   readonly bob: Address
-  /** Answers the result, which its caller knows to expect. */
+  /** Returns the result, whose type the caller states. */
   readonly ask: <T = unknown>(method: string, ...params: readonly unknown[]) => Promise<T>
-  /** wallet_sendCalls with what every request needs. Answers the id. */
+  /** Calls wallet_sendCalls with the required fields added. Returns the id. */
   readonly send: (request: Readonly<Record<string, unknown>>) => Promise<string>
   readonly status: (id: string) => Promise<CallsStatus>
-  /** Resolves with the status as soon as it is another one than 100. */
+  /** Resolves with the first status other than 100. */
   readonly settled: (id: string) => Promise<CallsStatus>
 }
 
-/** A wallet that says yes, and a site that is connected to all accounts of the node. */
+/** A wallet that approves everything, and a site that is connected to all accounts of the node. */
 export function sender(node: Pocketchain, options: Parameters<typeof openWallet>[1] = {}, origin = ORIGIN): Sender {
   const { wallet, errors } = openWallet(node, { policy: 'approve', ...options })
   const [alice, bob] = node.accounts.map(({ address }) => address) as [Address, Address, ...Address[]] // a node has ten
@@ -52,13 +52,13 @@ export function sender(node: Pocketchain, options: Parameters<typeof openWallet>
   }
 }
 
-/** What every request needs. */
+/** The required fields of a request. */
 export function batchOf(): Readonly<Record<string, unknown>> {
   return { version: '2.0.0', chainId: '0x7a69', atomicRequired: false }
 }
 
-/** Everything that would show that something was sent. */
-export async function traces(node: Pocketchain, { wallet, alice }: Sender): Promise<unknown> {
+/** Returns the state that any sent transaction would change. */
+export async function visibleState(node: Pocketchain, { wallet, alice }: Sender): Promise<unknown> {
   const ask = (method: string, ...params: readonly unknown[]) => node.request({ method, params })
   return {
     nonce: await ask('eth_getTransactionCount', alice, 'pending'),
@@ -68,8 +68,8 @@ export async function traces(node: Pocketchain, { wallet, alice }: Sender): Prom
   }
 }
 
-/** The kinds of questions that are asked from now on. */
-export function asked({ approvals }: Wallet): QuestionKind[] {
+/** Returns a list that collects the kinds of later questions. */
+export function questionKinds({ approvals }: Wallet): QuestionKind[] {
   const kinds: QuestionKind[] = []
   onTestFinished(
     approvals.subscribe((event) => {
@@ -80,7 +80,7 @@ export function asked({ approvals }: Wallet): QuestionKind[] {
 }
 
 /** Answers the next question of this kind. */
-export async function say({ approvals }: Wallet, kind: QuestionKind, answer: 'approve' | 'reject'): Promise<void> {
+export async function answerNext({ approvals }: Wallet, kind: QuestionKind, answer: 'approve' | 'reject'): Promise<void> {
   const prompt = await approvals.next({ kind })
   prompt[answer]()
 }
@@ -88,20 +88,20 @@ export async function say({ approvals }: Wallet, kind: QuestionKind, answer: 'ap
 /** Creates a contract with an unlocked account. */
 export async function deploy(node: Pocketchain, data: Hex): Promise<Address> {
   const [{ address: from }] = node.accounts as [{ address: Address }, ...unknown[]] // a node has ten
-  const hash = (await node.request({ method: 'eth_sendTransaction', params: [{ from, data }] })) as Hash // what it answers
+  const hash = (await node.request({ method: 'eth_sendTransaction', params: [{ from, data }] })) as Hash // a transaction hash
   const receipt = (await node.request({ method: 'eth_getTransactionReceipt', params: [hash] })) as { contractAddress: Address } // in a chain of instant blocks
   return receipt.contractAddress
 }
 
-/** Init code of a contract that is exactly this code. */
+/** Returns the init code of a contract with this code. */
 export function creating(code: string): Hex {
   const size = (code.length / 2).toString(16).padStart(2, '0')
   return `0x60${size}600c60003960${size}6000f3${code}`
 }
 
-/** Reverts, whatever it is called with. */
+/** Reverts every call. */
 export const REVERTER = '60006000fd'
-/** Logs its call data's first word, without topics. */
+/** Logs the first word of its call data, without topics. */
 export const LOGGER = '60003560005260206000a000'
-/** Burns all gas it is given. */
+/** Burns all gas of the call. */
 export const BURNER = '5b600056'
