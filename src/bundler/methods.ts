@@ -1,5 +1,14 @@
 import type { Address, Hash } from '../eth/index.ts'
-import { CODE, defineMethods, jsonSchema, optional, required, schema } from '../jsonrpc/index.ts'
+import {
+  CODE,
+  UserOperationJson,
+  UserOperationReceiptJson,
+  defineMethods,
+  jsonSchema,
+  optional,
+  required,
+  schema,
+} from '../jsonrpc/index.ts'
 import type { Method, Schema } from '../jsonrpc/index.ts'
 import type { AccountOverride, Overrides } from './node.ts'
 
@@ -37,42 +46,11 @@ export interface BundlerContext {
 
 const method = defineMethods<BundlerContext, unknown>()
 
-const { ADDRESS, BOOLEAN, BYTES, HASH, QUANTITY, STRING, component, listOf, orNull, record } = jsonSchema
+const { ADDRESS, HASH, QUANTITY, STRING, listOf, orNull, record } = jsonSchema
 
-const USER_OPERATION = record(
-  'user operation',
-  {
-    sender: ADDRESS,
-    nonce: QUANTITY,
-    callData: BYTES,
-    callGasLimit: QUANTITY,
-    verificationGasLimit: QUANTITY,
-    preVerificationGas: QUANTITY,
-    maxFeePerGas: QUANTITY,
-    maxPriorityFeePerGas: QUANTITY,
-    signature: BYTES,
-  },
-  {
-    initCode: BYTES,
-    paymasterAndData: BYTES,
-    factory: ADDRESS,
-    factoryData: BYTES,
-    paymaster: ADDRESS,
-    paymasterVerificationGasLimit: QUANTITY,
-    paymasterPostOpGasLimit: QUANTITY,
-    paymasterData: BYTES,
-    eip7702Auth: record('authorization', {
-      chainId: QUANTITY,
-      address: ADDRESS,
-      nonce: QUANTITY,
-      yParity: QUANTITY,
-      r: QUANTITY,
-      s: QUANTITY,
-    }),
-  },
-)
-
-const OPERATION = required('userOperation', schema.documented(USER_OPERATION))
+// The EntryPoint's version decides which fields an operation has, so the handler parses it.
+const OPERATION = required('userOperation', schema.documented(UserOperationJson.schema))
+const PARTIAL_OPERATION = required('userOperation', schema.documented(UserOperationJson.partialSchema))
 const ENTRY_POINT = required('entryPoint', schema.documented(ADDRESS))
 
 /** ERC-7769 gives the message. */
@@ -155,7 +133,7 @@ export const BUNDLER_METHODS: readonly Method<BundlerContext, unknown>[] = [
   method({
     name: 'eth_estimateUserOperationGas',
     doc: 'Searches the gas limits of a user operation, whose limits, fees and signature may be missing or stand-ins.',
-    params: [OPERATION, ENTRY_POINT, optional('stateOverrides', OVERRIDES)],
+    params: [PARTIAL_OPERATION, ENTRY_POINT, optional('stateOverrides', OVERRIDES)],
     result: record(
       'gas limits',
       { preVerificationGas: QUANTITY, verificationGasLimit: QUANTITY, callGasLimit: QUANTITY },
@@ -175,7 +153,7 @@ export const BUNDLER_METHODS: readonly Method<BundlerContext, unknown>[] = [
     params: [HASH_PARAM],
     result: orNull(
       record('included user operation', {
-        userOperation: USER_OPERATION,
+        userOperation: UserOperationJson.schema,
         entryPoint: ADDRESS,
         transactionHash: HASH,
         blockHash: HASH,
@@ -190,24 +168,7 @@ export const BUNDLER_METHODS: readonly Method<BundlerContext, unknown>[] = [
     name: 'eth_getUserOperationReceipt',
     doc: 'What became of a user operation, with its own logs and the receipt of its bundle, or null while it is in no block, sealed or pre-confirmed.',
     params: [HASH_PARAM],
-    result: orNull(
-      record(
-        'receipt of a user operation',
-        {
-          userOpHash: HASH,
-          entryPoint: ADDRESS,
-          sender: ADDRESS,
-          nonce: QUANTITY,
-          paymaster: orNull(ADDRESS),
-          actualGasCost: QUANTITY,
-          actualGasUsed: QUANTITY,
-          success: BOOLEAN,
-          logs: listOf(component('Log')),
-          receipt: component('Receipt'),
-        },
-        { reason: STRING },
-      ),
-    ),
+    result: orNull(UserOperationReceiptJson.schema.json),
     errors: ABSENT,
     example: { params: [OP_HASH], result: null },
     handler: async ({ api }, [hash]) => (await api()).userOperationReceipt(hash),
@@ -259,7 +220,7 @@ export const BUNDLER_DEV_METHODS: readonly Method<BundlerContext, unknown>[] = [
     name: 'debug_bundler_dumpMempool',
     doc: 'The user operations that wait or are on their way.',
     params: [ENTRY_POINT],
-    result: listOf(USER_OPERATION),
+    result: listOf(UserOperationJson.schema),
     errors: ABSENT,
     example: { params: [EP08], result: [EXAMPLE] },
     handler: async ({ api }, [entryPoint]) => (await api()).dumpMempool(entryPoint),
@@ -303,7 +264,7 @@ export const BUNDLER_DEV_METHODS: readonly Method<BundlerContext, unknown>[] = [
   method({
     name: 'debug_bundler_addUserOps',
     doc: 'Puts user operations among those that wait without checking them.',
-    params: [required('userOperations', schema.arrayOf(schema.documented(USER_OPERATION), DEV_ENTRIES)), ENTRY_POINT],
+    params: [required('userOperations', schema.arrayOf(schema.documented(UserOperationJson.schema), DEV_ENTRIES)), ENTRY_POINT],
     result: OK,
     errors: ABSENT,
     example: { params: [[EXAMPLE], EP08], result: 'ok' },

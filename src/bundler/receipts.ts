@@ -1,6 +1,6 @@
 import { Abi, Address, DecodeError, Hash, Hex } from '../eth/index.ts'
 import type { EntryPoint, UserOperation } from '../eth/index.ts'
-import { UserOperationJson, schema } from '../jsonrpc/index.ts'
+import { UserOperationJson, UserOperationReceiptJson, schema } from '../jsonrpc/index.ts'
 import { reasonOf } from './failure.ts'
 import type { BundlerNode } from './node.ts'
 
@@ -51,20 +51,19 @@ export async function receiptJson(node: BundlerNode, userOpHash: Hash, transacti
   const [, , sender, paymaster] = log.topics
   const values = Abi.Reader(log.data)
   const [from, to] = [ownFrom(logs, at), at + 1]
-  const reason = failureIn(logs.slice(from, to), userOpHash)
-  return {
+  return UserOperationReceiptJson.toJson({
     userOpHash,
-    entryPoint: Address.checksum(log.address),
-    sender: Address.checksum(lowBytes(sender)),
-    nonce: Hex.fromQuantity(values.word(0)),
-    paymaster: BigInt(paymaster ?? 0) === 0n ? null : Address.checksum(lowBytes(paymaster)),
-    actualGasCost: Hex.fromQuantity(values.word(2)),
-    actualGasUsed: Hex.fromQuantity(values.word(3)),
+    entryPoint: log.address,
+    sender: lowBytes(sender),
+    nonce: values.word(0),
+    paymaster: BigInt(paymaster ?? 0) === 0n ? null : lowBytes(paymaster),
+    actualGasCost: values.word(2),
+    actualGasUsed: values.word(3),
     success: values.word(1) !== 0n,
-    ...(reason === null ? undefined : { reason }),
-    logs: (wire as readonly unknown[]).slice(from, to), // LOGS has read it as an array
+    logs: (wire as readonly unknown[]).slice(from, to), // parsed as an array by LOGS
     receipt,
-  }
+    reason: failureIn(logs.slice(from, to), userOpHash) ?? undefined,
+  })
 }
 
 /** Behind the operation before it; of the first one, behind the validations. */

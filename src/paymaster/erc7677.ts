@@ -1,5 +1,5 @@
 import { Address, ENTRY_POINTS } from '../eth/index.ts'
-import { defineMethods, jsonSchema, optional, required, schema } from '../jsonrpc/index.ts'
+import { UserOperationJson, defineMethods, jsonSchema, optional, required, schema } from '../jsonrpc/index.ts'
 import type { Method } from '../jsonrpc/index.ts'
 import type { Stage } from './faults.ts'
 
@@ -20,7 +20,7 @@ export type Args = readonly [operation: unknown, entryPoint: Address, chainId: b
 export type Answer = (stage: Stage, args: Args, caller: Exchange) => Promise<unknown>
 
 const PARAMS = [
-  required('userOperation', schema.anything),
+  required('userOperation', schema.documented(UserOperationJson.partialSchema)),
   required('entryPoint', schema.address),
   required('chainId', schema.quantity),
   optional('context', schema.anything),
