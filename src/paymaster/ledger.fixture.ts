@@ -3,7 +3,7 @@ import { memoryRecords } from '../jsonrpc/index.ts'
 import type { Records } from '../jsonrpc/index.ts'
 import type { Charge, Entry, Ledger, Terms } from './ledger.ts'
 import { parsePolicies } from './policyschema.ts'
-import type { Ask, Policy } from './policy.ts'
+import type { PolicyInput, Policy } from './policy.ts'
 
 export const CHAIN = 31_337
 /** The chain's clock: some noon. */
@@ -21,7 +21,7 @@ export function policyOf(limits: object = {}): readonly Policy[] {
   return parsePolicies([{ name: 'p', ...limits }])
 }
 
-export function ask(over: Partial<Ask> = {}): Ask {
+export function input(over: Partial<PolicyInput> = {}): PolicyInput {
   return {
     chainId: CHAIN,
     version: '0.8',
@@ -70,8 +70,8 @@ export function charge(entry: Pick<Entry, 'entryPoint' | 'sender' | 'nonce'>, at
 }
 
 /** Reserves, or says why not. */
-export function granted(ledger: Ledger, policies: readonly Policy[], over: Partial<Ask> = {}, signed: Partial<Terms> = {}): Entry {
-  const reservation = ledger.reserve(policies, ask(over), terms(signed))
+export function granted(ledger: Ledger, policies: readonly Policy[], over: Partial<PolicyInput> = {}, signed: Partial<Terms> = {}): Entry {
+  const reservation = ledger.reserve(policies, input(over), terms(signed))
   if (!reservation.isGranted) throw new Error(`refused: ${reservation.message}`)
   return reservation.entry
 }
@@ -84,7 +84,7 @@ export function pictureOf(ledger: Ledger, policies: readonly Policy[], now: numb
     [1, 2, 3].map((n) => [
       policy.name,
       n,
-      ledger.decide([onlyPerUser(policy)], ask({ sender: account(n), nonce: 99n, maxCost: 2n ** 255n, now })),
+      ledger.decide([onlyPerUser(policy)], input({ sender: account(n), nonce: 99n, maxCost: 2n ** 255n, now })),
     ]),
   )
   const picture = { counts: { ...counts, open: reserved + included }, totals: ledger.totals, budgets, users }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createPocketchain } from '../index.ts'
 import { JsonRecords, memoryRecords } from '../jsonrpc/index.ts'
-import { CHAIN, DAY, FOREIGN, NOON, PAYMASTER, account, ask, block, charge, granted, hashOf } from './ledger.fixture.ts'
+import { CHAIN, DAY, FOREIGN, NOON, PAYMASTER, account, input, block, charge, granted, hashOf } from './ledger.fixture.ts'
 import { loggedRecords, pictureOf, policyOf, recordsAfter, terms } from './ledger.fixture.ts'
 import { UnreadableLedger } from './format.ts'
 import { Ledger } from './ledger.ts'
@@ -32,10 +32,10 @@ describe('a reservation', () => {
     expect(entry).toMatchObject({ state: 'reserved', policy: 'p', paymaster: PAYMASTER, maxCost: 10n, cost: null, validUntil: NOON + 300 })
   })
 
-  it('holds back what it may cost: of 100 that ask for a budget for 10, 10 get it', () => {
+  it('holds back what it may cost: of 100 requests for a budget for 10, 10 get it', () => {
     const ledger = new Ledger(memoryRecords())
     const policies = policyOf({ total: '100' })
-    const answers = Array.from({ length: 100 }, (_, i) => ledger.reserve(policies, ask({ sender: account(i) }), terms()))
+    const answers = Array.from({ length: 100 }, (_, i) => ledger.reserve(policies, input({ sender: account(i) }), terms()))
     expect(answers.filter(({ isGranted }) => isGranted)).toHaveLength(10)
     expect(answers[10]).toMatchObject({ isGranted: false, reason: 'total', policy: 'p' })
     expect(ledger.budget(policies[0]!, NOON)).toEqual({ reserved: 100n, settled: 0n, today: 100n, users: 10, left: 0n })
@@ -51,12 +51,12 @@ describe('a reservation', () => {
     const third = granted(ledger, policies, { maxCost: 2n }, { userOpHash: hashOf('c') })
     expect(third).toMatchObject({ id: first.id, maxCost: 10n, validUntil: NOON + 900, signed: ['a', 'b', 'c'].map(hashOf) })
     expect(ledger.totals).toEqual({ reserved: 10n, settled: 0n })
-    expect([ask(), ask({ nonce: 1n })].map((nonce) => ledger.reservedOf(PAYMASTER, nonce))).toEqual([0n, 10n])
+    expect([input(), input({ nonce: 1n })].map((nonce) => ledger.reservedOf(PAYMASTER, nonce))).toEqual([0n, 10n])
     // Nothing is left for anybody else, and not more for this one.
-    expect(ledger.reserve(policies, ask({ maxCost: 11n }), terms())).toMatchObject({ reason: 'per-user' })
-    expect(ledger.reserve(policies, ask({ nonce: 1n, maxCost: 1n }), terms())).toMatchObject({ isGranted: false })
-    expect(ledger.decide(policies, ask({ maxCost: null })).isGranted).toBe(true)
-    expect(ledger.decide(policies, ask({ maxCost: null, nonce: 1n })).isGranted).toBe(false)
+    expect(ledger.reserve(policies, input({ maxCost: 11n }), terms())).toMatchObject({ reason: 'per-user' })
+    expect(ledger.reserve(policies, input({ nonce: 1n, maxCost: 1n }), terms())).toMatchObject({ isGranted: false })
+    expect(ledger.decide(policies, input({ maxCost: null })).isGranted).toBe(true)
+    expect(ledger.decide(policies, input({ maxCost: null, nonce: 1n })).isGranted).toBe(false)
   })
 
   it('of a nonce that is signed again the next day belongs to that day', () => {
@@ -64,7 +64,7 @@ describe('a reservation', () => {
     const policies = policyOf({ perDay: '10' })
     granted(ledger, policies)
     expect(granted(ledger, policies, { now: NOON + DAY, nonce: 5n }).day).toBe(Math.floor(NOON / DAY) + 1)
-    expect(ledger.reserve(policies, ask({ now: NOON + DAY }), terms())).toMatchObject({ reason: 'per-day' })
+    expect(ledger.reserve(policies, input({ now: NOON + DAY }), terms())).toMatchObject({ reason: 'per-day' })
     expect(ledger.budget(policies[0]!, NOON)).toMatchObject({ today: 10n, left: 0n })
     expect(ledger.budget(policies[0]!, NOON + 2 * DAY)).toMatchObject({ today: 0n, left: 10n })
   })
@@ -77,7 +77,7 @@ describe('a reservation', () => {
       { name: 'c', senders: [account(9)] },
     ])
     const names = [0, 1, 2].map((nonce) => {
-      const answer = ledger.reserve(policies, ask({ nonce: BigInt(nonce) }), terms())
+      const answer = ledger.reserve(policies, input({ nonce: BigInt(nonce) }), terms())
       return answer.isGranted ? answer.policy.name : answer.reasons.map(({ reason }) => reason)
     })
     expect(names).toEqual(['a', 'b', ['total', 'per-user', 'sender']])
@@ -94,17 +94,17 @@ describe('a reservation', () => {
 
   it('needs a cost', () => {
     const records = loggedRecords()
-    expect(() => new Ledger(records).reserve([ANY], ask({ maxCost: null }), terms())).toThrow(RangeError)
+    expect(() => new Ledger(records).reserve([ANY], input({ maxCost: null }), terms())).toThrow(RangeError)
     expect(records.puts).toEqual([])
   })
 
   it('is refused when too many are open, but for what is held already', () => {
     const ledger = new Ledger(memoryRecords())
     for (let i = 0; i < OPEN_ENTRIES; i++) granted(ledger, [ANY], { nonce: BigInt(i) })
-    expect(ledger.reserve([ANY], ask({ nonce: -1n }), terms())).toMatchObject({ isGranted: false, reason: 'too-many-open' })
-    expect(ledger.reserve([ANY], ask({ nonce: 5n }), terms())).toMatchObject({ isGranted: true })
-    ledger.settle(CHAIN, charge(ask({ nonce: 5n })), true)
-    expect(ledger.reserve([ANY], ask({ nonce: 20_000n }), terms())).toMatchObject({ isGranted: true })
+    expect(ledger.reserve([ANY], input({ nonce: -1n }), terms())).toMatchObject({ isGranted: false, reason: 'too-many-open' })
+    expect(ledger.reserve([ANY], input({ nonce: 5n }), terms())).toMatchObject({ isGranted: true })
+    ledger.settle(CHAIN, charge(input({ nonce: 5n })), true)
+    expect(ledger.reserve([ANY], input({ nonce: 20_000n }), terms())).toMatchObject({ isGranted: true })
   })
 })
 
@@ -157,10 +157,10 @@ describe('what cannot be written', () => {
     const before = [pictureOf(ledger, policies, NOON), ledger.entries()]
     isFull = true
     const attempts = [
-      () => ledger.reserve(policies, ask({ nonce: 9n }), terms()),
-      () => ledger.reserve(policies, ask({ nonce: 1n, maxCost: 20n }), terms()),
-      () => ledger.together(() => entries.forEach((entry) => ledger.settle(CHAIN, charge(entry), true))),
-      () => ledger.settle(CHAIN, charge(ask({ nonce: 77n })), true),
+      () => ledger.reserve(policies, input({ nonce: 9n }), terms()),
+      () => ledger.reserve(policies, input({ nonce: 1n, maxCost: 20n }), terms()),
+      () => ledger.atomically(() => entries.forEach((entry) => ledger.settle(CHAIN, charge(entry), true))),
+      () => ledger.settle(CHAIN, charge(input({ nonce: 77n })), true),
       () => ledger.expire(CHAIN, sealed(9, NOON + 1_000)),
     ]
     for (const attempt of attempts) expect(attempt).toThrow('the disk is full')
@@ -184,7 +184,7 @@ describe('what cannot be written', () => {
     })
     const transactions: number[] = []
     const entries = [0n, 1n, 2n].map((nonce) => granted(ledger, [ANY], { nonce }))
-    ledger.together(() => entries.forEach((entry) => ledger.settle(CHAIN, charge(entry), true)))
+    ledger.atomically(() => entries.forEach((entry) => ledger.settle(CHAIN, charge(entry), true)))
     ledger.retract(CHAIN, 0)
     expect(transactions, 'the first one tells the format').toEqual([2, 1, 1, 3, 3])
   })
@@ -199,11 +199,11 @@ describe('a refusal', () => {
     const records = loggedRecords()
     const ledger = new Ledger(records)
     const policies = policyOf({ total: '5' })
-    const decision = ledger.reserve(policies, ask(), terms())
+    const decision = ledger.reserve(policies, input(), terms())
     expect(decision.isGranted).toBe(false)
-    if (!decision.isGranted) ledger.refuse(ask(), 'final', decision)
+    if (!decision.isGranted) ledger.refuse(input(), 'final', decision)
     const reasons = Array.from({ length: 50 }, (_, i) => ({ policy: `p${i}`, reason: 'total' as const, message: 'y'.repeat(5_000) }))
-    ledger.refuse(ask({ maxCost: null, calls: null }), 'stub', { ...refusal('fault', 'x'.repeat(5_000)), reasons })
+    ledger.refuse(input({ maxCost: null, calls: null }), 'stub', { ...refusal('fault', 'x'.repeat(5_000)), reasons })
     expect(records.puts).toEqual([])
     expect(ledger.totals).toEqual({ reserved: 0n, settled: 0n })
     expect(ledger.counts).toMatchObject({ reserved: 0, refused: 2 })
@@ -229,7 +229,7 @@ describe('a refusal', () => {
     const records = memoryRecords()
     const ledger = new Ledger(records)
     for (let i = 0; i < REFUSALS * 2; i++) {
-      ledger.refuse(ask({ nonce: BigInt(i) }), 'stub', refusal('fault', 'no'))
+      ledger.refuse(input({ nonce: BigInt(i) }), 'stub', refusal('fault', 'no'))
       if (i % 130 === 0) ledger.flush()
     }
     ledger.flush()
@@ -320,7 +320,7 @@ describe('what the chain tells', () => {
   it('enters what our paymaster paid for and nobody knows of', () => {
     const records = memoryRecords()
     const ledger = new Ledger(records)
-    ledger.settle(CHAIN, charge(ask(), { cost: 9n }), true)
+    ledger.settle(CHAIN, charge(input(), { cost: 9n }), true)
     expect(ledger.entries().entries).toMatchObject([{ state: 'settled', policy: null, cost: 9n, version: '0.8' }])
     expect(ledger.totals.settled).toBe(9n)
     ledger.retract(CHAIN, 6)
@@ -395,7 +395,7 @@ describe('the pages', () => {
     const ledger = new Ledger(memoryRecords())
     for (let i = 0; i < 7; i++) {
       granted(ledger, [ANY], { nonce: BigInt(i) })
-      ledger.refuse(ask(), 'stub', refusal('fault', 'no'))
+      ledger.refuse(input(), 'stub', refusal('fault', 'no'))
     }
     const ids: number[] = []
     for (let before: number | null | undefined; before !== null;) {
@@ -410,8 +410,8 @@ describe('the pages', () => {
   it('can be of an account or a state, and have a limit', () => {
     const ledger = new Ledger(memoryRecords())
     for (let i = 0; i < PAGE_ENTRIES + 1; i++) granted(ledger, [ANY], { sender: account(i) })
-    ledger.settle(CHAIN, charge(ask({ sender: account(3) })), true)
-    ledger.refuse(ask({ sender: account(3) }), 'final', refusal('fault', 'no'))
+    ledger.settle(CHAIN, charge(input({ sender: account(3) })), true)
+    ledger.refuse(input({ sender: account(3) }), 'final', refusal('fault', 'no'))
     const count = (query: object) => ledger.entries(query).entries.length
     expect([{}, { limit: 10_000 }, { limit: 0 }, { sender: account(3) }, { state: 'settled' }, { state: 'refused' }].map(count)).toEqual([
       PAGE_ENTRIES,
@@ -425,7 +425,7 @@ describe('the pages', () => {
   })
 })
 
-describe('a record that is no entry', () => {
+describe('a record that is not an entry', () => {
   it.each([
     ['another shape', { hello: 1 }],
     ['no id', { state: 'reserved', sender: account(1), entryPoint: FOREIGN, nonce: '0x0', chainId: CHAIN }],
@@ -439,7 +439,7 @@ describe('a record that is no entry', () => {
     const ledger = new Ledger(records, { onError: (error) => errors.push(error) })
     expect(ledger.entries().entries).toEqual([entry])
     expect(errors).toMatchObject([{ message: expect.stringContaining('sponsor/entry/000000000007') }])
-    expect(() => new Ledger(records)).toThrow('is no entry')
+    expect(() => new Ledger(records)).toThrow('is not an entry')
     // Nor is anything written over it.
     expect(granted(ledger, [ANY], { nonce: 1n }).id).toBe(8)
   })
@@ -448,7 +448,7 @@ describe('a record that is no entry', () => {
     const records = memoryRecords()
     const before = new Ledger(records)
     const entry = granted(before, [ANY])
-    before.refuse(ask(), 'final', refusal('fault', 'told to'))
+    before.refuse(input(), 'final', refusal('fault', 'told to'))
     before.flush()
     const [[key] = ['']] = [...records.entries('sponsor/refusals/')]
     for (const value of ['{"hello":1}', '[{"state":"refused"}]']) {
@@ -472,7 +472,7 @@ describe('the place in the chain', () => {
 })
 
 describe('folding', () => {
-  const keep = { closed: 4, together: 3 }
+  const keep = { closed: 4, batch: 3 }
   const policies = parsePolicies([{ name: 'p', total: '1000', perUser: '400', perDay: '600' }])
 
   function filled(records = loggedRecords()) {
@@ -487,7 +487,7 @@ describe('folding', () => {
       if (i % 4 !== 0) ledger.settle(CHAIN, charge(entry, { cost: BigInt(i) }), true)
       else if (i % 8 === 0) ledger.settle(CHAIN, charge(entry, {}, { paymaster: FOREIGN }), false)
     }
-    ledger.settle(CHAIN, charge(ask({ nonce: 77n }), { cost: 5n }), true)
+    ledger.settle(CHAIN, charge(input({ nonce: 77n }), { cost: 5n }), true)
     return { ledger, records }
   }
 
@@ -496,7 +496,7 @@ describe('folding', () => {
     const before = pictureOf(ledger, policies, NOON + DAY)
     ledger.flush()
     const { entries } = ledger.entries()
-    expect(entries.filter(({ state }) => state !== 'reserved').length).toBeLessThan(keep.closed + keep.together)
+    expect(entries.filter(({ state }) => state !== 'reserved').length).toBeLessThan(keep.closed + keep.batch)
     expect(entries.filter(({ state }) => state === 'reserved')).toHaveLength(3)
     expect([...records.entries('sponsor/entry/')]).toHaveLength(entries.length)
     expect(pictureOf(ledger, policies, NOON + DAY)).toBe(before)
@@ -572,7 +572,7 @@ const step = (goesBack: boolean): fc.Arbitrary<Step> =>
 /** A chain that a ledger pays on, and what went where as the test knows it. */
 class Play {
   readonly records = loggedRecords()
-  readonly keep: { readonly closed: number; readonly together: number }
+  readonly keep: { readonly closed: number; readonly batch: number }
   ledger: Ledger
   now = NOON
   fork = 0
@@ -586,7 +586,7 @@ class Play {
   readonly answered: { readonly puts: number; readonly id: number; readonly wei: bigint }[] = []
   #nonces = 0
 
-  constructor(keep: { readonly closed: number; readonly together: number }) {
+  constructor(keep: { readonly closed: number; readonly batch: number }) {
     this.keep = keep
     this.ledger = new Ledger(this.records, { keep })
   }
@@ -603,7 +603,7 @@ class Play {
 
   #reserve({ sender, nonce, wei, policy }: Extract<Step, { kind: 'reserve' }>): void {
     // A nonce that was used is never asked for again: accounts go on.
-    const asked = ask({ sender: account(sender), nonce: BigInt(this.#nonces * 10 + nonce), maxCost: BigInt(wei), now: this.now, policy })
+    const asked = input({ sender: account(sender), nonce: BigInt(this.#nonces * 10 + nonce), maxCost: BigInt(wei), now: this.now, policy })
     const answer = this.ledger.reserve(BUDGETS, asked, terms({ validUntil: this.now + 300 }))
     if (answer.isGranted) this.answered.push({ puts: this.records.puts.length, id: answer.entry.id, wei: BigInt(wei) })
     else this.ledger.refuse(asked, 'final', answer)
@@ -676,9 +676,9 @@ function assertBudgets(play: Play): void {
 }
 
 describe.each([
-  ['no block is taken back', false, { closed: 5_000, together: 64 }],
-  ['blocks are taken back', true, { closed: 5_000, together: 64 }],
-  ['old entries are folded', false, { closed: 3, together: 2 }],
+  ['no block is taken back', false, { closed: 5_000, batch: 64 }],
+  ['blocks are taken back', true, { closed: 5_000, batch: 64 }],
+  ['old entries are folded', false, { closed: 3, batch: 2 }],
 ])('in any sequence where %s', (_, goesBack, keep) => {
   it('no budget is exceeded, and a ledger over the same records says the same', () => {
     fc.assert(

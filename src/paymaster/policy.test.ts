@@ -3,7 +3,7 @@ import { Address, ENTRY_POINTS } from '../eth/index.ts'
 import { API_KEY_CHARS, POLICIES, POLICY_ITEMS, POLICY_NAME_CHARS } from './limits.ts'
 import { DEFAULT_POLICIES, decide, policyJson, refusal } from './policy.ts'
 import { parsePolicies } from './policyschema.ts'
-import type { Ask, Decision, PolicyJson, Reason, Spent } from './policy.ts'
+import type { PolicyInput, Decision, PolicyJson, Reason, Spent } from './policy.ts'
 
 const SENDER = Address.from(`0x${'5e'.repeat(20)}`)
 const OTHER = Address.from(`0x${'0e'.repeat(20)}`)
@@ -12,7 +12,7 @@ const TRANSFER = { to: COIN, value: 0n, selector: '0xa9059cbb' } as const
 const ETHER = { to: COIN, value: 1n, selector: null } as const
 const NOON = Date.parse('2026-06-01T12:00:00Z') / 1_000
 
-const ASK: Ask = {
+const ASK: PolicyInput = {
   chainId: 31_337,
   version: '0.8',
   entryPoint: ENTRY_POINTS['0.8'],
@@ -26,9 +26,9 @@ const ASK: Ask = {
 }
 const NOTHING: Spent = { total: 0n, today: 0n, user: 0n }
 
-function asked(policies: readonly Omit<PolicyJson, 'name'>[], ask: Partial<Ask> = {}, spent: Partial<Spent> = {}): Decision {
+function asked(policies: readonly Omit<PolicyJson, 'name'>[], input: Partial<PolicyInput> = {}, spent: Partial<Spent> = {}): Decision {
   const named = policies.map((policy, i) => ({ name: `p${i}`, ...policy }))
-  return decide(parsePolicies(named), { ...ASK, ...ask }, () => ({ ...NOTHING, ...spent }))
+  return decide(parsePolicies(named), { ...ASK, ...input }, () => ({ ...NOTHING, ...spent }))
 }
 
 const granted = (decision: Decision) => (decision.isGranted ? decision.policy.name : decision.reason)
@@ -39,7 +39,7 @@ describe('a policy', () => {
     expect(granted(asked([{}], { calls: null, maxCost: 2n ** 200n }))).toBe('p0')
   })
 
-  it.each<[Reason, Omit<PolicyJson, 'name'>, Partial<Ask>, Partial<Spent>]>([
+  it.each<[Reason, Omit<PolicyJson, 'name'>, Partial<PolicyInput>, Partial<Spent>]>([
     ['chain', { chains: [1, 8453] }, {}, {}],
     ['entry-point', { entryPoints: [ENTRY_POINTS['0.6']] }, {}, {}],
     ['sender', { senders: [OTHER] }, {}, {}],
@@ -69,12 +69,12 @@ describe('a policy', () => {
     ['total', { total: '199' }, {}, { total: 100n }],
     ['total', { total: '199' }, { maxCost: null }, { total: 199n }],
     ['total', { total: '199' }, { maxCost: null }, { total: 500n }],
-  ])('refuses with the reason %s (case %#)', (reason, policy, ask, spent) => {
-    const decision = asked([policy], ask, spent)
+  ])('refuses with the reason %s (case %#)', (reason, policy, input, spent) => {
+    const decision = asked([policy], input, spent)
     expect(decision).toMatchObject({ isGranted: false, reason, policy: 'p0', reasons: [{ policy: 'p0', reason }] })
   })
 
-  it.each<[Omit<PolicyJson, 'name'>, Partial<Ask>, Partial<Spent>]>([
+  it.each<[Omit<PolicyJson, 'name'>, Partial<PolicyInput>, Partial<Spent>]>([
     [{ chains: [1, 31_337] }, {}, {}],
     [{ entryPoints: ['0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108'] }, {}, {}],
     [{ senders: [OTHER, `0x${'5E'.repeat(20)}`] }, {}, {}],
@@ -92,8 +92,8 @@ describe('a policy', () => {
     [{ perDay: '0xc8' }, {}, { today: 100n }],
     [{ total: '200' }, {}, { total: 100n }],
     [{ total: '101' }, { maxCost: null }, { total: 100n }],
-  ])('grants at its edge (case %#)', (policy, ask, spent) => {
-    expect(granted(asked([policy], ask, spent))).toBe('p0')
+  ])('grants at its edge (case %#)', (policy, input, spent) => {
+    expect(granted(asked([policy], input, spent))).toBe('p0')
   })
 
   it('says what is left and for what', () => {

@@ -51,13 +51,13 @@ describe('a sponsored operation', () => {
     const scene = await Scene.open({ cadence: 'preconf' })
     const alice = await scene.account('alice')
     await scene.clock.advance(2_000)
-    const snapshot = await scene.ask('evm_snapshot')
+    const snapshot = await scene.request('evm_snapshot')
     const { operation, entry } = await scene.grant(alice)
     await scene.bundle(operation)
     await scene.clock.advance(200)
     await scene.settlement.settled()
     expect(scene.of(entry)?.state).toBe('included')
-    await scene.ask('evm_revert', snapshot)
+    await scene.request('evm_revert', snapshot)
     await scene.settlement.settled()
     expect(scene.of(entry)).toEqual(entry)
   })
@@ -89,11 +89,11 @@ describe('a sponsored operation', () => {
     const scene = await Scene.open()
     const { entry } = await scene.grant(await scene.account('alice'))
     const validUntil = entry.validUntil ?? 0
-    await scene.ask('evm_setNextBlockTimestamp', validUntil)
+    await scene.request('evm_setNextBlockTimestamp', validUntil)
     await scene.mine()
     await scene.settlement.settled()
     expect(scene.of(entry)?.state).toBe('reserved')
-    await scene.ask('evm_setNextBlockTimestamp', validUntil + 1)
+    await scene.request('evm_setNextBlockTimestamp', validUntil + 1)
     await scene.settlement.settled()
     expect(scene.of(entry)?.state).toBe('reserved')
     await scene.mine()
@@ -104,7 +104,7 @@ describe('a sponsored operation', () => {
   it('in the last block that takes it is settled, not expired', async () => {
     const scene = await Scene.open()
     const { entry, operation } = await scene.grant(await scene.account('alice'))
-    await scene.ask('evm_setNextBlockTimestamp', entry.validUntil)
+    await scene.request('evm_setNextBlockTimestamp', entry.validUntil)
     await scene.bundle(operation)
     await scene.mine(1, 100)
     await scene.settlement.settled()
@@ -138,8 +138,8 @@ describe('who listens', () => {
 
 describe('a chain that goes back', () => {
   it.each([
-    ['evm_revert', (scene: Scene, snapshot: unknown) => scene.ask('evm_revert', snapshot)],
-    ['anvil_reorg', (scene: Scene) => scene.ask('anvil_reorg', 3, [])],
+    ['evm_revert', (scene: Scene, snapshot: unknown) => scene.request('evm_revert', snapshot)],
+    ['anvil_reorg', (scene: Scene) => scene.request('anvil_reorg', 3, [])],
   ])('by %s takes back what it told, and may tell it anew', async (_, goBack) => {
     const scene = await Scene.open()
     const alice = await scene.account('alice')
@@ -147,7 +147,7 @@ describe('a chain that goes back', () => {
     await scene.bundle(early.operation)
     await scene.mine(2)
     await scene.settlement.settled()
-    const snapshot = await scene.ask('evm_snapshot')
+    const snapshot = await scene.request('evm_snapshot')
     const late = await scene.grant(alice)
     await scene.bundle(late.operation)
     await scene.mine(2)
@@ -166,24 +166,24 @@ describe('a chain that goes back', () => {
 
   it('is noticed without being asked when it takes an operation with it', async () => {
     const scene = await Scene.open()
-    const snapshot = await scene.ask('evm_snapshot')
+    const snapshot = await scene.request('evm_snapshot')
     const { operation, entry } = await scene.grant(await scene.account('alice'))
     await scene.bundle(operation)
     await expect.poll(() => scene.of(entry)?.state).toBe('settled')
-    await scene.ask('evm_revert', snapshot)
+    await scene.request('evm_revert', snapshot)
     await expect.poll(() => scene.of(entry)?.state).toBe('reserved')
   })
 
   it('lets what had run out be held again', async () => {
     const scene = await Scene.open()
-    const snapshot = await scene.ask('evm_snapshot')
+    const snapshot = await scene.request('evm_snapshot')
     const { entry } = await scene.grant(await scene.account('alice'))
     await scene.mine(1, 1)
-    await scene.ask('evm_increaseTime', 1_000)
+    await scene.request('evm_increaseTime', 1_000)
     await scene.mine()
     await scene.settlement.settled()
     expect(scene.of(entry)?.state).toBe('expired')
-    await scene.ask('evm_revert', snapshot)
+    await scene.request('evm_revert', snapshot)
     await scene.settlement.settled()
     expect(scene.of(entry)).toEqual(entry)
   })
@@ -195,7 +195,7 @@ describe('a chain that goes back', () => {
     const first = await scene.grant(alice)
     await scene.bundle(first.operation)
     await scene.settlement.settled()
-    const snapshot = await scene.ask('evm_snapshot')
+    const snapshot = await scene.request('evm_snapshot')
     const second = await scene.grant(alice)
     await scene.bundle(second.operation)
     for (let i = 0; i < TRAIL * 2; i++) {
@@ -205,7 +205,7 @@ describe('a chain that goes back', () => {
     const trail = scene.ledger.cursor(31_337)?.trail ?? []
     expect(trail.length).toBeLessThanOrEqual(TRAIL)
     expect(trail[0]?.[0]).toBe(began)
-    await scene.ask('evm_revert', snapshot)
+    await scene.request('evm_revert', snapshot)
     await scene.settlement.settled()
     expect([first, second].map(({ entry }) => scene.of(entry)?.state)).toEqual(['settled', 'reserved'])
     expect(scene.ledger.totals.settled).toBe(ETHER - (await scene.deposit()))
@@ -214,17 +214,17 @@ describe('a chain that goes back', () => {
   it('while it is looked at is looked at again', async () => {
     const scene = await Scene.open()
     const alice = await scene.account('alice')
-    const snapshot = await scene.ask('evm_snapshot')
+    const snapshot = await scene.request('evm_snapshot')
     const { operation, entry } = await scene.grant(alice)
     await scene.settlement.close()
     await scene.bundle(operation)
     let hasGoneBack = false
-    const rpc = between(scene.node, async ({ method }, ask) => {
-      const answer = await ask()
+    const rpc = between(scene.node, async ({ method }, forward) => {
+      const answer = await forward()
       if (method !== 'eth_getLogs' || hasGoneBack) return answer
       expect(answer).toHaveLength(1)
       hasGoneBack = true
-      await scene.ask('evm_revert', snapshot)
+      await scene.request('evm_revert', snapshot)
       await scene.mine(3)
       return answer
     })
@@ -270,12 +270,12 @@ describe('after a restart', () => {
 
   it('takes back what has gone meanwhile', async () => {
     const scene = await Scene.open()
-    const snapshot = await scene.ask('evm_snapshot')
+    const snapshot = await scene.request('evm_snapshot')
     const { operation, entry } = await scene.grant(await scene.account('alice'))
     await scene.bundle(operation)
     await scene.settlement.settled()
     await scene.settlement.close()
-    await scene.ask('evm_revert', snapshot)
+    await scene.request('evm_revert', snapshot)
     await scene.mine(4)
     await scene.watch().start()
     expect(scene.of(entry)).toEqual(entry)
@@ -284,13 +284,13 @@ describe('after a restart', () => {
   it('takes back what has gone meanwhile, too, when it ended before it wrote how far it was', async () => {
     const records = loggedRecords()
     const scene = await Scene.open({}, records)
-    const snapshot = await scene.ask('evm_snapshot')
+    const snapshot = await scene.request('evm_snapshot')
     const { operation, entry } = await scene.grant(await scene.account('alice'))
     await scene.bundle(operation)
     await scene.settlement.settled()
     await scene.settlement.close()
     const settled = records.puts.findLastIndex(([key]) => key.startsWith('sponsor/entry/'))
-    await scene.ask('evm_revert', snapshot)
+    await scene.request('evm_revert', snapshot)
     await scene.mine(4)
     const later = another(scene, recordsAfter(records.puts, settled + 1))
     expect(later.ledger.totals.settled).toBeGreaterThan(0n)
@@ -311,13 +311,13 @@ describe('after a restart', () => {
     await scene.mine(LOG_BLOCKS)
     const ranges = new Set<string>()
     let requests = 0
-    const rpc = between(scene.node, ({ method, params }, ask) => {
+    const rpc = between(scene.node, ({ method, params }, forward) => {
       const [filter] = (params ?? []) as readonly { readonly fromBlock: string; readonly toBlock: string }[]
       if (method === 'eth_getLogs' && filter?.toBlock !== 'pending') {
         requests++
         ranges.add(`${filter?.fromBlock} ${filter?.toBlock}`)
       }
-      return ask()
+      return forward()
     })
     await scene.watch(rpc).start()
     expect(scene.of(entry)).toMatchObject({ state: 'expired', reason: 'nonce-used' })
@@ -372,8 +372,8 @@ describe('another node', () => {
     await scene.settlement.close()
     const refused: string[] = []
     const poor = {
-      ...between(scene.node, ({ method, params }, ask) => {
-        if (method !== 'eth_getLogs' || !JSON.stringify(params).includes('pending')) return ask()
+      ...between(scene.node, ({ method, params }, forward) => {
+        if (method !== 'eth_getLogs' || !JSON.stringify(params).includes('pending')) return forward()
         refused.push(method)
         throw new RpcError(CODE.server, 'pending logs are not supported')
       }),
@@ -394,7 +394,7 @@ describe('another node', () => {
     const scene = await Scene.open()
     await scene.settlement.close()
     let isDown = false
-    const rpc = between(scene.node, (_, ask) => (isDown ? Promise.reject(new Error('nobody there')) : ask()))
+    const rpc = between(scene.node, (_, forward) => (isDown ? Promise.reject(new Error('node stopped')) : forward()))
     await scene.watch(rpc).start()
     const { operation, entry } = await scene.grant(await scene.account('alice'))
     isDown = true
