@@ -8,6 +8,7 @@ import type { LedgerQuery, SponsorApi } from './methods.ts'
 import type { SponsorNode } from './node.ts'
 import { policyJson } from './policy.ts'
 import type { Policy } from './policy.ts'
+import type { LedgerEntry, LedgerPage, PaymasterStatus, PolicyStatus, SponsorStatus } from './results.ts'
 import type { PaymasterDeployer } from './deployer.ts'
 
 export interface SponsorParts {
@@ -42,7 +43,7 @@ export function sponsorApi(parts: SponsorParts): SponsorApi {
   }
 }
 
-async function status(parts: SponsorParts): Promise<unknown> {
+async function status(parts: SponsorParts): Promise<SponsorStatus> {
   const { owner, signer, sponsor, validForSeconds, faults, ledger, deployments } = parts
   const paymasters = await Promise.all(deployments.map((each) => paymasterJson(parts, each)))
   const { reserved, settled } = ledger.totals
@@ -60,7 +61,7 @@ async function status(parts: SponsorParts): Promise<unknown> {
   }
 }
 
-async function paymasterJson({ node, deposits }: SponsorParts, deployment: SponsorDeployment): Promise<unknown> {
+async function paymasterJson({ node, deposits }: SponsorParts, deployment: SponsorDeployment): Promise<PaymasterStatus> {
   const { version, entryPoint, address } = deployment
   const [deployed, now] = await Promise.all([node.hasCode(address), deposits.read(deployment)])
   return {
@@ -74,19 +75,18 @@ async function paymasterJson({ node, deposits }: SponsorParts, deployment: Spons
   }
 }
 
-async function policiesJson({ node, ledger, policies: all }: SponsorParts): Promise<unknown> {
+async function policiesJson({ node, ledger, policies: all }: SponsorParts): Promise<readonly PolicyStatus[]> {
   const { timestamp } = await node.now()
   return all().map((policy) => {
     const { reserved, settled, today, users, left } = ledger.budget(policy, timestamp)
-    const [held, spent, ofToday] = [reserved, settled, today].map(Hex.fromQuantity)
-    const use = { reserved: held, settled: spent, today: ofToday, users }
+    const use = { reserved: Hex.fromQuantity(reserved), settled: Hex.fromQuantity(settled), today: Hex.fromQuantity(today), users }
     return { ...policyJson(policy), use, left: left === null ? null : Hex.fromQuantity(left) }
   })
 }
 
 // --- the ledger -------------------------------------------------------------------------------------------------------
 
-function ledgerPage({ ledger, deployer }: SponsorParts, { limit, before, sender, state }: LedgerQuery): unknown {
+function ledgerPage({ ledger, deployer }: SponsorParts, { limit, before, sender, state }: LedgerQuery): LedgerPage {
   const query = {
     ...(limit === undefined ? null : { limit }),
     ...(before === undefined ? null : { before }),
@@ -97,7 +97,7 @@ function ledgerPage({ ledger, deployer }: SponsorParts, { limit, before, sender,
   return { entries: entries.map((entry) => entryJson(entry, deployer)), next }
 }
 
-function entryJson(entry: Entry, deployer: PaymasterDeployer): unknown {
+function entryJson(entry: Entry, deployer: PaymasterDeployer): LedgerEntry {
   const { id, at, state, stage, version, policy, validUntil, place, success, reason, message, reasons, callCount } = entry
   return {
     id,

@@ -6,19 +6,20 @@ import { ENTRY_STATES } from './entry.ts'
 import type { EntryState } from './entry.ts'
 import { FAULT } from './faults.ts'
 import type { Fault } from './faults.ts'
-import type { Policy } from './policy.ts'
+import type { Policy, PolicyFields } from './policy.ts'
 import { POLICY_LIST } from './policyschema.ts'
+import type { LedgerEntry, LedgerPage, PaymasterStatus, PolicyStatus, SponsorStatus } from './results.ts'
 
 // The rows of the sponsor's methods, a second entry point of the module: a node lists the methods without loading the sponsor.
 
 /** The implementation of the methods. */
 export interface SponsorApi {
-  readonly status: () => Promise<unknown>
-  readonly ledger: (query: LedgerQuery) => unknown
+  readonly status: () => Promise<SponsorStatus>
+  readonly ledger: (query: LedgerQuery) => LedgerPage
   /** Returns the fault in force. */
   readonly setFault: (fault: Fault | null) => Fault | null
   /** Replaces the policies if given. Returns all policies with their use. */
-  readonly setPolicies: (policies: readonly Policy[] | undefined) => Promise<unknown>
+  readonly setPolicies: (policies: readonly Policy[] | undefined) => Promise<readonly PolicyStatus[]>
   readonly deposit: (version: EntryPointVersion, wei: bigint) => Promise<Hash>
 }
 
@@ -33,6 +34,9 @@ export interface LedgerQuery {
 export interface SponsorContext {
   readonly api: () => Promise<SponsorApi>
 }
+
+/** A JSON Schema per key. */
+type Schemas<T> = { readonly [K in keyof T]-?: JsonSchema }
 
 const method = defineMethods<SponsorContext, unknown>()
 
@@ -52,13 +56,10 @@ const POLICY_FIELDS = {
   perDay: AMOUNT,
   total: AMOUNT,
   until: { title: 'ISO date or Unix seconds', type: ['string', 'integer'] },
-}
+  apiKeys: { title: 'number', ...NUMBER },
+} satisfies Schemas<Omit<PolicyFields, 'name'>>
 const USE = record('use', { reserved: QUANTITY, settled: QUANTITY, today: QUANTITY, users: NUMBER })
-const POLICY_SHOWN = record(
-  'policy and its use',
-  { name: STRING, use: USE, left: orNull(QUANTITY) },
-  { ...POLICY_FIELDS, apiKeys: { title: 'number', ...NUMBER } },
-)
+const POLICY_SHOWN = record('policy and its use', { name: STRING, use: USE, left: orNull(QUANTITY) }, POLICY_FIELDS)
 const POLICY_EXAMPLE = { name: 'everything', use: { reserved: '0x0', settled: '0x0', today: '0x0', users: 0 }, left: null }
 
 const PAYMASTER = record('paymaster', {
@@ -69,7 +70,7 @@ const PAYMASTER = record('paymaster', {
   deposit: QUANTITY,
   reserved: QUANTITY,
   isLow: BOOLEAN,
-})
+} satisfies Schemas<PaymasterStatus>)
 
 const STATE: Schema<EntryState> = schema.oneOf(...ENTRY_STATES)
 
@@ -116,7 +117,7 @@ const ENTRY = record('decision', {
   reason: orNull(STRING),
   message: orNull(STRING),
   reasons: listOf(record('reason', { policy: STRING, reason: STRING, message: STRING })),
-})
+} satisfies Schemas<LedgerEntry>)
 
 const PAYMASTER_ADDRESS = '0x2222222222222222222222222222222222222222'
 const OWNER = '0xd1111111111111111111111111111111111111d1'
@@ -144,7 +145,7 @@ export const SPONSOR_METHODS: readonly Method<SponsorContext, unknown>[] = [
       policies: listOf(POLICY_SHOWN),
       counts: record('counts', { reserved: NUMBER, included: NUMBER, settled: NUMBER, expired: NUMBER, refused: NUMBER }),
       totals: record('wei', { reserved: QUANTITY, settled: QUANTITY }),
-    }),
+    } satisfies Schemas<SponsorStatus>),
     errors: ABSENT,
     example: {
       params: [],

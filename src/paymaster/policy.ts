@@ -23,6 +23,23 @@ export interface PolicyJson {
   readonly until?: string | number
 }
 
+/** The fields of a policy as results show them: the number of API keys instead of the keys, amounts in wei as quantities. */
+export interface PolicyFields {
+  readonly name: string
+  readonly chains?: readonly number[]
+  readonly entryPoints?: readonly string[]
+  readonly contracts?: readonly { readonly address: string; readonly selectors?: readonly string[] }[]
+  readonly senders?: readonly string[]
+  /** number of API keys */
+  readonly apiKeys?: number
+  readonly perOperation?: string
+  readonly perUser?: string
+  readonly perDay?: string
+  readonly total?: string
+  /** Unix time, seconds */
+  readonly until?: number
+}
+
 export interface Policy {
   readonly name: string
   readonly chains: ReadonlySet<number> | null
@@ -235,9 +252,10 @@ function when(seconds: number): string {
 
 // --- JSON -----------------------------------------------------------------------------------------------------------------
 
-/** Returns a policy with the number of API keys in place of the keys. Amounts are quantities, `until` is in Unix seconds. */
-export function policyJson(policy: Policy): Readonly<Record<string, unknown>> {
+export function policyJson(policy: Policy): PolicyFields {
   const { name, chains, entryPoints, contracts, senders, apiKeys, until } = policy
+  const amounts: { [K in (typeof AMOUNTS)[number]]?: Hex } = {}
+  for (const key of AMOUNTS) if (policy[key] !== null) amounts[key] = Hex.fromQuantity(policy[key])
   return {
     name,
     ...(chains && { chains: [...chains] }),
@@ -245,7 +263,7 @@ export function policyJson(policy: Policy): Readonly<Record<string, unknown>> {
     ...(contracts && { contracts: contracts.map(contractJson) }),
     ...(senders && { senders: [...senders].map(Address.checksum) }),
     ...(apiKeys && { apiKeys: apiKeys.length }),
-    ...Object.fromEntries(AMOUNTS.flatMap((key) => (policy[key] === null ? [] : [[key, Hex.fromQuantity(policy[key])]]))),
+    ...amounts,
     ...(until !== null && { until }),
   }
 }
@@ -254,4 +272,4 @@ function contractJson({ address, selectors }: PolicyContract) {
   return { address: Address.checksum(address), ...(selectors && { selectors: [...selectors.values()] }) }
 }
 
-export const AMOUNTS = ['perOperation', 'perUser', 'perDay', 'total'] as const
+const AMOUNTS = ['perOperation', 'perUser', 'perDay', 'total'] as const

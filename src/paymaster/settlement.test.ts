@@ -400,7 +400,7 @@ describe('another node', () => {
     isDown = true
     await scene.bundle(operation)
     await scene.mine(2)
-    await expect(scene.settlement.settled()).rejects.toThrow('nobody there')
+    await expect(scene.settlement.settled()).rejects.toThrow('node stopped')
     expect(scene.of(entry)).toEqual(entry)
     isDown = false
     await scene.settlement.settled()
@@ -411,8 +411,8 @@ describe('another node', () => {
   it('that does not answer at the start is refused', async () => {
     const scene = await Scene.open()
     await scene.settlement.close()
-    const rpc = between(scene.node, () => Promise.reject(new Error('nobody there')))
-    await expect(scene.watch(rpc).start()).rejects.toThrow('nobody there')
+    const rpc = between(scene.node, () => Promise.reject(new Error('node stopped')))
+    await expect(scene.watch(rpc).start()).rejects.toThrow('node stopped')
   })
 })
 
