@@ -140,7 +140,10 @@ class Search {
 
   async #refusal(limits: Limits) {
     const failure = await this.#handleOps(limits)
-    return refusalFor(failure ?? { reason: 'the state changed during the estimate; send the request again', inner: null }, this.#candidate.operation)
+    return refusalFor(
+      failure ?? { reason: 'the state changed during the estimate; send the request again', inner: null },
+      this.#candidate.operation,
+    )
   }
 
   #handleOps(limits: Limits) {

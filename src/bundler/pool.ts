@@ -41,8 +41,7 @@ export class Pool {
     if (this.#byHash.has(candidate.hash)) throw refuse('invalid', `already known: ${candidate.hash}`, { userOpHash: candidate.hash })
     const existing = this.withSameNonce(candidate)
     if (existing !== null) return assertReplaces(candidate.operation, existing)
-    if (this.size >= POOL_OPERATIONS)
-      throw refuse('server', `${this.size} operations wait already, which is the limit; try again later`)
+    if (this.size >= POOL_OPERATIONS) throw refuse('server', `${this.size} operations wait already, which is the limit; try again later`)
     const { sender } = candidate.operation
     const own = this.all().filter(({ operation }) => operation.sender === sender).length
     if (own >= OPERATIONS_PER_SENDER)
@@ -109,10 +108,7 @@ function nonceKey(entryPoint: Address, { sender, nonce }: UserOperation): string
 
 function assertReplaces(operation: UserOperation, existing: PooledOperation): void {
   if (existing.bundle !== null)
-    throw refuse(
-      'invalid',
-      `the operation ${existing.hash} with this nonce was sent in ${existing.bundle} and cannot be replaced any more`,
-    )
+    throw refuse('invalid', `the operation ${existing.hash} with this nonce was sent in ${existing.bundle} and cannot be replaced any more`)
   for (const fee of ['maxFeePerGas', 'maxPriorityFeePerGas'] as const) {
     const least = (existing.operation[fee] * (100n + REPLACEMENT_PERCENT) + 99n) / 100n
     if (operation[fee] < least)

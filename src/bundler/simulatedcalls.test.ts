@@ -15,8 +15,8 @@ interface Compiled {
   >
 }
 
-describe('the code that stands at the EntryPoint in a simulation', () => {
-  it('is what its source compiles to', { timeout: 60_000 }, () => {
+describe('the code at the address of the EntryPoint in a simulation', () => {
+  it('equals the compiled source', { timeout: 60_000 }, () => {
     const solc = createRequire(import.meta.url)('solc') as Solc // it has no types
     const input = {
       language: 'Yul',
@@ -27,7 +27,7 @@ describe('the code that stands at the EntryPoint in a simulation', () => {
     expect(`0x${contracts['steps']?.['Steps']?.evm.bytecode.object}`).toBe(SIMULATOR_CODE)
   })
 
-  it('calls with the gas that it is told, and is the EntryPoint for everybody else', async () => {
+  it('makes calls with the given gas and delegates all others to the EntryPoint', async () => {
     await using node = await createPocketchain({ wallet: false, bundler: false })
     const view = new BundlerNode(node)
     const [asker, reverts] = [Address.from(`0x${'a5'.repeat(20)}`), Address.from(`0x${'fe'.repeat(20)}`)]
@@ -46,11 +46,11 @@ describe('the code that stands at the EntryPoint in a simulation', () => {
     expect(await view.code(ENTRY_POINTS['0.8'])).not.toBe(SIMULATOR_CODE)
   })
 
-  it('is missed when a node ignores overrides', () => {
+  it('a node that ignores overrides is detected', () => {
     expect(() => SimulatedCalls.decode(new Uint8Array(0), 1)).toThrow(DecodeError)
   })
 
-  it('gets its list without padding', () => {
+  it('calls are encoded without padding', () => {
     const list = SimulatedCalls.encode([{ to: Address.zero, gas: 1n, data: Uint8Array.of(7) }])
     expect(Hex.toBytes(list)).toHaveLength(97)
   })

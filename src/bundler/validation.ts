@@ -166,13 +166,9 @@ async function assertAccepted(deps: ValidationDeps, candidate: Candidate, overri
   const { account, paymaster } = await validations(deps.node, candidate, overrides)
   const aggregator = account?.aggregator ?? null
   if (aggregator !== null)
-    throw refuse(
-      'aggregator',
-      `the account requires the signature aggregator ${aggregator}, and aggregators are not supported`,
-      {
-        aggregator,
-      },
-    )
+    throw refuse('aggregator', `the account requires the signature aggregator ${aggregator}, and aggregators are not supported`, {
+      aggregator,
+    })
   if (failure !== null) throw refusalFor(failure, operation)
   assertTime(account, 'AA22 expires too soon', operation, now)
   assertTime(paymaster, 'AA32 paymaster expires too soon', operation, now)

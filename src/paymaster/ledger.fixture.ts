@@ -45,7 +45,7 @@ export interface At {
   readonly cost?: bigint
   readonly number?: number
   readonly fork?: number
-  /** false: in the block under construction */
+  /** false for the block under construction */
   readonly isSealed?: boolean
 }
 
@@ -69,14 +69,14 @@ export function charge(entry: Pick<Entry, 'entryPoint' | 'sender' | 'nonce'>, at
   }
 }
 
-/** Reserves, or says why not. */
+/** Reserves; throws the reason of a refusal. */
 export function granted(ledger: Ledger, policies: readonly Policy[], over: Partial<PolicyInput> = {}, signed: Partial<Terms> = {}): Entry {
   const reservation = ledger.reserve(policies, input(over), terms(signed))
   if (!reservation.isGranted) throw new Error(`refused: ${reservation.message}`)
   return reservation.entry
 }
 
-/** What a ledger says of itself, in text that can be compared. What is pre-confirmed counts as reserved: only memory knows of it. */
+/** The state of a ledger as comparable text. Pre-confirmed entries count as reserved, because they are in memory only. */
 export function pictureOf(ledger: Ledger, policies: readonly Policy[], now: number): string {
   const { reserved, included, ...counts } = ledger.counts
   const budgets = policies.map((policy) => [policy.name, ledger.budget(policy, now)])
@@ -91,13 +91,13 @@ export function pictureOf(ledger: Ledger, policies: readonly Policy[], now: numb
   return JSON.stringify(picture, (_, value: unknown) => (typeof value === 'bigint' ? `${value} wei` : value))
 }
 
-/** Asked for too much, it says what is left for the account. */
+/** Reads the remaining budget of an account from a refusal. */
 function onlyPerUser({ name, perUser }: Policy): Policy {
   const [policy] = parsePolicies([{ name, perUser: perUser ?? 2n ** 254n }])
   return policy as Policy // one in, one out
 }
 
-/** Records that remember each put. */
+/** Records with a log of all puts. */
 export function loggedRecords(): Records & { readonly puts: (readonly [key: string, value: Uint8Array | null])[] } {
   const records = memoryRecords()
   const puts: (readonly [string, Uint8Array | null])[] = []
@@ -111,7 +111,7 @@ export function loggedRecords(): Records & { readonly puts: (readonly [key: stri
   }
 }
 
-/** As a process finds them that starts after one that ended behind its `count`th put. */
+/** Returns the records after the first `count` puts. */
 export function recordsAfter(puts: readonly (readonly [key: string, value: Uint8Array | null])[], count: number): Records {
   const records = memoryRecords()
   for (const [key, value] of puts.slice(0, count)) records.put(key, value)

@@ -36,7 +36,7 @@ export interface Account {
   readonly address: Address
 }
 
-/** A chain with a paymaster and accounts, its ledger, and who watches for it. */
+/** A chain with a paymaster, accounts, a ledger and its settlement. */
 export class Scene {
   readonly node: Pocketchain
   readonly clock: ManualClock
@@ -74,13 +74,13 @@ export class Scene {
     this.settlement = this.watch()
   }
 
-  /** Over another way to the node, as it may be. */
+  /** Over another Rpc. */
   watch(rpc: Rpc = this.node, options: LedgerOptions = {}): Settlement {
     this.ledger = new Ledger(this.records, options)
     return (this.settlement = this.watcher(this.ledger, rpc))
   }
 
-  /** Beside the scene's own. */
+  /** In addition to the scene's own. */
   watcher(ledger: Ledger, rpc: Rpc = this.node, onHead: (head: ProcessedBlock) => void = () => {}): Settlement {
     return new Settlement({
       rpc,
@@ -93,7 +93,7 @@ export class Scene {
     })
   }
 
-  /** As if the process had ended here: nothing more is written. */
+  /** Simulates the end of the process: nothing more is written. */
   async restart(rpc: Rpc = this.node): Promise<void> {
     await this.settlement.close()
     await this.watch(rpc).start()
@@ -124,7 +124,7 @@ export class Scene {
     return this.#read(Abi.call(BALANCE_OF, [PAYMASTER]))
   }
 
-  /** An account that has no ether; it is known to the chain as one that delegates. */
+  /** Creates a delegating account without ether. */
   async account(name: string): Promise<Account> {
     const key = keyOf(`account ${name}`)
     const address = Secp256k1.address(key)
@@ -171,14 +171,14 @@ export class Scene {
     return { operation, entry: reservation.entry }
   }
 
-  /** That the account pays for itself. */
+  /** An operation that the account pays for. */
   async own({ key, address: sender }: Account, nonce?: bigint): Promise<UserOperation> {
     await this.request('anvil_setBalance', sender, Hex.fromQuantity(ETHER))
     const draft = await this.#draft(sender, nonce, 2n * GWEI)
     return signed({ ...draft, paymaster: null, paymasterVerificationGasLimit: 0n }, key)
   }
 
-  /** What a bundler sends. */
+  /** Sends a bundle. */
   async bundle(...operations: readonly UserOperation[]): Promise<void> {
     await this.sendAll([{ to: EP.address, data: EP.handleOps(operations, BENEFICIARY), value: 0n }])
   }
@@ -230,7 +230,7 @@ function signed(operation: UserOperation, key: PrivateKey): UserOperation {
   return { ...operation, signature: Bytes.concat([...words, Uint8Array.of(27 + yParity)]) }
 }
 
-/** A way to the node on which `over` may answer in its place, or after it. */
+/** An Rpc whose responses `over` may replace or delay. */
 export function between(node: Rpc, over: (request: RpcRequest, forward: () => Promise<unknown>) => Promise<unknown>): Rpc {
   return { request: (request) => over(request, () => node.request(request)), subscribe: node.subscribe }
 }

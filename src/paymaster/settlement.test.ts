@@ -8,7 +8,7 @@ import { ETHER, PAYMASTER, START, Scene, between } from './settlement.fixture.ts
 import type { Settlement } from './settlement.ts'
 
 describe('a sponsored operation', () => {
-  it('is settled with what the chain has charged, to the wei', async () => {
+  it('is settled with its charge, to the wei', async () => {
     const scene = await Scene.open()
     const before = await scene.deposit()
     const alice = await scene.account('alice')
@@ -34,7 +34,7 @@ describe('a sponsored operation', () => {
     expect(scene.of(entries[2]!)?.cost).toBeLessThan(entries[2]?.maxCost ?? 0n)
   })
 
-  it('is followed without being asked, from the promise to the sealed block', async () => {
+  it('is followed automatically from pre-confirmation to the sealed block', async () => {
     const scene = await Scene.open({ cadence: 'preconf' })
     const { operation, entry } = await scene.grant(await scene.account('alice'))
     await scene.bundle(operation)
@@ -47,7 +47,7 @@ describe('a sponsored operation', () => {
     expect(scene.ledger.totals).toEqual({ reserved: 0n, settled: ETHER - (await scene.deposit()) })
   })
 
-  it('is reserved again when its promise is taken back', async () => {
+  it('is reserved again when its pre-confirmation is revoked', async () => {
     const scene = await Scene.open({ cadence: 'preconf' })
     const alice = await scene.account('alice')
     await scene.clock.advance(2_000)
@@ -62,7 +62,7 @@ describe('a sponsored operation', () => {
     expect(scene.of(entry)).toEqual(entry)
   })
 
-  it('frees its reservation when another one has used its nonce', async () => {
+  it('frees its reservation when another operation used the nonce', async () => {
     const scene = await Scene.open()
     const alice = await scene.account('alice')
     const { entry } = await scene.grant(alice)
@@ -72,7 +72,7 @@ describe('a sponsored operation', () => {
     expect(scene.ledger.totals).toEqual({ reserved: 0n, settled: 0n })
   })
 
-  it('that no reservation is known for is entered as it was charged', async () => {
+  it('without a reservation is entered with its charge', async () => {
     const scene = await Scene.open()
     const { operation } = await scene.grant(await scene.account('alice'))
     await scene.settlement.close()
@@ -85,7 +85,7 @@ describe('a sponsored operation', () => {
     await other.settlement.close()
   })
 
-  it('runs out when a sealed block is later than its time, and not a second before', async () => {
+  it('expires with the first sealed block after its end, and not a second before', async () => {
     const scene = await Scene.open()
     const { entry } = await scene.grant(await scene.account('alice'))
     const validUntil = entry.validUntil ?? 0
@@ -101,7 +101,7 @@ describe('a sponsored operation', () => {
     expect(scene.of(entry)).toMatchObject({ state: 'expired', reason: 'ran-out' })
   })
 
-  it('in the last block that takes it is settled, not expired', async () => {
+  it('in the last valid block is settled, not expired', async () => {
     const scene = await Scene.open()
     const { entry, operation } = await scene.grant(await scene.account('alice'))
     await scene.request('evm_setNextBlockTimestamp', entry.validUntil)
@@ -112,8 +112,8 @@ describe('a sponsored operation', () => {
   })
 })
 
-describe('who listens', () => {
-  it('is told each newest block once, and what it throws stops nothing', async () => {
+describe('the onHead callback', () => {
+  it('receives each newest block once, and its errors are contained', async () => {
     const scene = await Scene.open()
     const heads: number[] = []
     const settlement = scene.watcher(new Ledger(memoryRecords()), scene.node, ({ number }) => {
@@ -136,11 +136,11 @@ describe('who listens', () => {
   })
 })
 
-describe('a chain that goes back', () => {
+describe('a reorg', () => {
   it.each([
     ['evm_revert', (scene: Scene, snapshot: unknown) => scene.request('evm_revert', snapshot)],
     ['anvil_reorg', (scene: Scene) => scene.request('anvil_reorg', 3, [])],
-  ])('by %s takes back what it told, and may tell it anew', async (_, goBack) => {
+  ])('by %s reverts charges, which may be included again', async (_, goBack) => {
     const scene = await Scene.open()
     const alice = await scene.account('alice')
     const early = await scene.grant(alice)
@@ -164,7 +164,7 @@ describe('a chain that goes back', () => {
     expect(scene.ledger.totals).toEqual({ reserved: 0n, settled: ETHER - (await scene.deposit()) })
   })
 
-  it('is noticed without being asked when it takes an operation with it', async () => {
+  it('is detected automatically when it removes an operation', async () => {
     const scene = await Scene.open()
     const snapshot = await scene.request('evm_snapshot')
     const { operation, entry } = await scene.grant(await scene.account('alice'))
@@ -174,7 +174,7 @@ describe('a chain that goes back', () => {
     await expect.poll(() => scene.of(entry)?.state).toBe('reserved')
   })
 
-  it('lets what had run out be held again', async () => {
+  it('reserves expired operations again', async () => {
     const scene = await Scene.open()
     const snapshot = await scene.request('evm_snapshot')
     const { entry } = await scene.grant(await scene.account('alice'))
@@ -188,7 +188,7 @@ describe('a chain that goes back', () => {
     expect(scene.of(entry)).toEqual(entry)
   })
 
-  it('far beyond what is remembered block by block is found where it parted', async () => {
+  it('deeper than the consecutive trail is processed from the last common block', async () => {
     const scene = await Scene.open()
     const began = (await scene.head()).number
     const alice = await scene.account('alice')
@@ -211,7 +211,7 @@ describe('a chain that goes back', () => {
     expect(scene.ledger.totals.settled).toBe(ETHER - (await scene.deposit()))
   })
 
-  it('while it is looked at is looked at again', async () => {
+  it('during processing causes another attempt', async () => {
     const scene = await Scene.open()
     const alice = await scene.account('alice')
     const snapshot = await scene.request('evm_snapshot')
@@ -234,7 +234,7 @@ describe('a chain that goes back', () => {
     expect(scene.ledger.totals.settled).toBe(0n)
   })
 
-  it('and is another one altogether keeps nothing of what it told', async () => {
+  it('without a common block reverts all charges', async () => {
     const records = memoryRecords()
     const before = await Scene.open({}, records)
     const { operation, entry } = await before.grant(await before.account('alice'))
@@ -245,7 +245,7 @@ describe('a chain that goes back', () => {
     await before.settlement.close()
     const after = await Scene.open({ timestamp: START - 50 }, records)
     expect(after.of(entry)).toEqual(entry)
-    // The signature is good there, too.
+    // The signature is valid on the new chain.
     await after.account('alice')
     await after.bundle(operation)
     await after.settlement.settled()
@@ -255,7 +255,7 @@ describe('a chain that goes back', () => {
 })
 
 describe('after a restart', () => {
-  it('finds what has happened meanwhile', async () => {
+  it('processes blocks since the last run', async () => {
     const scene = await Scene.open()
     const alice = await scene.account('alice')
     const { operation, entry } = await scene.grant(alice)
@@ -268,7 +268,7 @@ describe('after a restart', () => {
     expect(scene.ledger.totals).toEqual({ reserved: 0n, settled: ETHER - (await scene.deposit()) })
   })
 
-  it('takes back what has gone meanwhile', async () => {
+  it('reverts charges that a reorg removed since', async () => {
     const scene = await Scene.open()
     const snapshot = await scene.request('evm_snapshot')
     const { operation, entry } = await scene.grant(await scene.account('alice'))
@@ -281,7 +281,7 @@ describe('after a restart', () => {
     expect(scene.of(entry)).toEqual(entry)
   })
 
-  it('takes back what has gone meanwhile, too, when it ended before it wrote how far it was', async () => {
+  it('reverts such charges also without the latest cursor', async () => {
     const records = loggedRecords()
     const scene = await Scene.open({}, records)
     const snapshot = await scene.request('evm_snapshot')
@@ -299,7 +299,7 @@ describe('after a restart', () => {
     await later.settlement.close()
   })
 
-  it('looks at many blocks in pages, and for many accounts in several requests', async () => {
+  it('requests logs in block ranges, and in several requests for many accounts', async () => {
     const scene = await Scene.open()
     const alice = await scene.account('alice')
     for (let i = 0; i < LOG_SENDERS; i++) granted(scene.ledger, policyOf(), { sender: account(i) }, { validUntil: 0 })
@@ -328,7 +328,7 @@ describe('after a restart', () => {
     expect(requests).toBe(3 + 2)
   })
 
-  it('at any moment has the same in the end, whatever was the last thing that was written', async () => {
+  it('after any last write leads to the same state', async () => {
     const records = loggedRecords()
     const scene = await Scene.open({}, records)
     const alice = await scene.account('alice')
@@ -350,7 +350,7 @@ describe('after a restart', () => {
     }
   })
 
-  it('goes on when the chain went on, and writes its place only when something happened', async () => {
+  it('continues at the cursor, which is written only after changes', async () => {
     const records = loggedRecords()
     const scene = await Scene.open({}, records)
     const count = records.puts.length
@@ -367,7 +367,7 @@ describe('after a restart', () => {
 })
 
 describe('another node', () => {
-  it('that tells neither news nor what is pre-confirmed is looked at now and then', async () => {
+  it('without subscriptions and pending logs is polled', async () => {
     const scene = await Scene.open()
     await scene.settlement.close()
     const refused: string[] = []
@@ -383,14 +383,14 @@ describe('another node', () => {
     const { operation, entry } = await scene.grant(await scene.account('alice'))
     await scene.settlement.settled()
     await scene.settlement.settled()
-    // Once a block is often enough.
+    // Once per block.
     expect(refused).toHaveLength(1)
     await scene.bundle(operation)
     await expect.poll(() => scene.of(entry)?.state, { timeout: 5_000 }).toBe('settled')
     expect(scene.errors).toEqual([])
   })
 
-  it('that does not answer is told once, loses nothing, and is looked at again', async () => {
+  it('that fails is reported once and polled again, without loss', async () => {
     const scene = await Scene.open()
     await scene.settlement.close()
     let isDown = false
@@ -408,7 +408,7 @@ describe('another node', () => {
     expect(scene.errors.length).toBeLessThanOrEqual(1)
   })
 
-  it('that does not answer at the start is refused', async () => {
+  it('that fails at the start causes an error', async () => {
     const scene = await Scene.open()
     await scene.settlement.close()
     const rpc = between(scene.node, () => Promise.reject(new Error('node stopped')))
@@ -416,7 +416,7 @@ describe('another node', () => {
   })
 })
 
-/** Another sponsor with the same keys, or the same one after its end. */
+/** Another sponsor with the same keys, or the same one after a restart. */
 function another(scene: Scene, records: Records = memoryRecords()): { readonly ledger: Ledger; readonly settlement: Settlement } {
   const ledger = new Ledger(records)
   return { ledger, settlement: scene.watcher(ledger) }
