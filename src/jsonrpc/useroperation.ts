@@ -134,13 +134,13 @@ const EMPTY = new Uint8Array(0)
 function readParts(value: unknown): UserOperation {
   const fields = inParts.schema.parse(value, PATH)
   if (fields.factory === undefined && (fields.factoryData?.length ?? 0) > 0)
-    throw refused(`${PATH}.factoryData`, 'comes without a factory; they stand together or not at all')
+    throw refused(`${PATH}.factoryData`, 'comes without a factory; both are required together')
   if (fields.factory !== undefined && fields.factoryData === undefined && fields.factory !== UserOperation.DELEGATION)
-    throw refused(`${PATH}.factoryData`, 'is missing beside the factory; they stand together or not at all')
+    throw refused(`${PATH}.factoryData`, 'is missing beside the factory; both are required together')
   const { paymasterVerificationGasLimit = 0n, paymasterPostOpGasLimit = 0n, paymasterData = EMPTY } = fields
   const hasPaymasterField = paymasterVerificationGasLimit > 0n || paymasterPostOpGasLimit > 0n || paymasterData.length > 0
   if (fields.paymaster === undefined && hasPaymasterField)
-    throw refused(`${PATH}.paymaster`, 'is missing beside the other paymaster fields; they stand together or not at all')
+    throw refused(`${PATH}.paymaster`, 'is missing beside the other paymaster fields; they are required together')
   return UserOperation.of({
     ...commonOf(fields),
     factory: fields.factory ?? null,
