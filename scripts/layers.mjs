@@ -38,6 +38,7 @@ const ENTRY_POINTS = new Set([
   'src/jsonrpc/schema.ts', // a vocabulary, used by its names
   'src/bundler/methods.ts', // rows without the implementation, which a node loads at the first request
   'src/paymaster/methods.ts',
+  'src/paymaster/results.ts', // types of the sponsor's page
   'src/wallet/question.ts', // types of the wallet's page
 ])
 

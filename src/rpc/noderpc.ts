@@ -113,7 +113,7 @@ function assertPublic(name: string): void {
 }
 
 const NEEDS_CONTROL =
-  'changes the sponsor, and this request has an Origin without the control credential; open a link to /sponsor or /wallet in this browser (the ' +
+  'requires the control credential, and this request has an Origin without it; open a link to /sponsor or /wallet in this browser (the ' +
   'terminal prints them at start, and pocketchain_walletLink with the control token returns another), or send Authorization: Bearer <control token>'
 
 /** Browsers send an Origin with every POST and WebSocket, programs send none: a request with an Origin needs the control credential. */

@@ -299,7 +299,10 @@ describe('what changes the sponsor', () => {
     ]
     for (const headers of refused) {
       for (const [method, params] of CHANGES) {
-        const sentence = { code: 4100, message: expect.stringMatching(new RegExp(`^${method} changes .*open a link to /sponsor`)) }
+        const sentence = {
+          code: 4100,
+          message: expect.stringMatching(new RegExp(`^${method} requires the control credential.*open a link to /sponsor`)),
+        }
         expect(await request(server, call(method, params), headers)).toMatchObject({ error: sentence })
         expect(await request(server, `[${call(method, params)}]`, headers)).toMatchObject([{ error: sentence }])
       }

@@ -1,22 +1,22 @@
 import { Address, DecodeError, Hex } from '../eth/index.ts'
 
-/** One call of the EntryPoint, with exactly this gas. */
-export interface Step {
+/** A call from the EntryPoint with exactly this gas. */
+export interface SimulatedCall {
   readonly to: Address
   readonly gas: bigint
   readonly data: Uint8Array
 }
 
-export interface Stepped {
+export interface SimulatedCallResult {
   readonly success: boolean
   readonly gasUsed: bigint
   readonly output: Uint8Array
 }
 
 /**
- * In a simulation this code stands at the EntryPoint's address: calls from `STEPPER` are a list of calls that are made from there, one after the other,
- * whatever becomes of them; everything else goes to the EntryPoint's own code, which lies at `STEPPED` meanwhile. So a signature that is none does not
- * end it, gas limits are what the EntryPoint would give, and accounts and paymasters find deposits and nonces where they are.
+ * Simulations place this code at the EntryPoint's address. It runs the list of calls that `SIMULATOR_CALLER` sends, one after the other, whether they
+ * succeed or revert, and delegates all other calls to the EntryPoint's code, which an override moves to `ENTRY_POINT_CODE`. An invalid signature
+ * therefore does not end a simulation, gas limits are those of the EntryPoint, and accounts and paymasters find their deposits and nonces.
  *
  * Compiled from this Yul by solc 0.8.37 for Shanghai, optimised (`steps.test.ts` compiles it again):
  */
@@ -46,16 +46,16 @@ export const SOURCE = `object "Steps" {
   }
 }`
 
-export const STEPPER = Address.from('0x7a17000000000000000000000000000000004337')
-export const STEPPED = Address.from('0x7a17000000000000000000000000000000000404')
-export const STEPS_CODE: Hex =
+export const SIMULATOR_CALLER = Address.from('0x7a17000000000000000000000000000000004337')
+export const ENTRY_POINT_CODE = Address.from('0x7a17000000000000000000000000000000000404')
+export const SIMULATOR_CODE: Hex =
   '0x737a1700000000000000000000000000000000433733036066575f5f5b368110602657505ff35b90606090816040840135918282860182375a5f808584828a3560208c0135f1905a9003602083015281523d60408201523d5f8383013e3d0101920101601c565b365f80375f803681737a170000000000000000000000000000000004045af43d5f803e156091573d5ff35b3d5ffd'
 
-export const Steps = { encode, decode }
+export const SimulatedCalls = { encode, decode }
 
-/** Target, gas, size, data; each number in a word, nothing padded. */
-function encode(steps: readonly Step[]): Hex {
-  const parts = steps.map(({ to, gas, data }) =>
+/** Each call is target, gas and size as words, then the unpadded data. */
+function encode(calls: readonly SimulatedCall[]): Hex {
+  const parts = calls.map(({ to, gas, data }) =>
     [Hex.fromBytes32(BigInt(to)), Hex.fromBytes32(gas), Hex.fromBytes32(BigInt(data.length)), Hex.fromBytes(data)]
       .map((part) => part.slice(2))
       .join(''),
@@ -63,9 +63,9 @@ function encode(steps: readonly Step[]): Hex {
   return `0x${parts.join('')}`
 }
 
-/** Throws DecodeError for what the code above does not answer: the node has ignored the override. */
-function decode(answer: Uint8Array, count: number): readonly Stepped[] {
-  const results: Stepped[] = []
+/** Throws DecodeError for output of other code: the node ignored the override. */
+function decode(answer: Uint8Array, count: number): readonly SimulatedCallResult[] {
+  const results: SimulatedCallResult[] = []
   let at = 0
   while (results.length < count) {
     if (answer.length < at + 96) throw new DecodeError('simulation', 'was not answered by the code that was put in place of the EntryPoint')

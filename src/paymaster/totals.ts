@@ -1,28 +1,28 @@
 import type { Address } from '../eth/index.ts'
 import type { Entry, EntryState } from './entry.ts'
-import type { Folds } from './folds.ts'
+import type { RollUps } from './rollups.ts'
 
-/** Days since 1970 in UTC, of Unix seconds. */
+/** Returns the days since 1970 of Unix seconds, in UTC. */
 export function dayOf(seconds: number): number {
   return Math.floor(seconds / 86_400)
 }
 
-/** What entries of no policy are counted under. */
+/** The name under which entries without a policy are counted. */
 const NOBODY = ''
 
 /**
- * The sums over the entries that are held, by policy, day and account, with those of the folded ones. What is reserved or included weighs its greatest
- * cost, what is settled what it cost. Wei.
+ * Sums in wei over the kept and rolled-up entries by policy, day and account. Reserved and included entries count with their highest cost,
+ * settled ones with their charged cost.
  */
-export class Tallies {
-  readonly #folds: Folds
-  readonly #policies = new Map<string, Tally>()
-  /** what may still be taken from a deposit, by paymaster: what is in the block under construction was taken already */
+export class Totals {
+  readonly #rollUps: RollUps
+  readonly #policies = new Map<string, PolicyTotals>()
+  /** reserved wei by paymaster; the deposit is already charged for operations in the block under construction */
   readonly #waiting = new Map<Address, bigint>()
   readonly #counts = { reserved: 0, included: 0, settled: 0, expired: 0 }
 
-  constructor(folds: Folds) {
-    this.#folds = folds
+  constructor(rollUps: RollUps) {
+    this.#rollUps = rollUps
   }
 
   add(entry: Entry): void {
@@ -33,13 +33,13 @@ export class Tallies {
     this.#count(entry, -1)
   }
 
-  /** Its account is among those of the folded entries from now on. */
-  noteFolded({ policy, sender, state }: Entry): void {
-    const tally = this.#policies.get(policy ?? NOBODY)
-    const user = tally?.users.get(sender)
-    if (tally === undefined || state !== 'settled' || user?.isNew !== true) return
-    tally.users.set(sender, { ...user, isNew: false })
-    tally.newUsers--
+  /** Records that the roll-ups contain the account of an entry. */
+  markRolledUp({ policy, sender, state }: Entry): void {
+    const sums = this.#policies.get(policy ?? NOBODY)
+    const user = sums?.users.get(sender)
+    if (sums === undefined || state !== 'settled' || user?.isNew !== true) return
+    sums.users.set(sender, { ...user, isNew: false })
+    sums.newUsers--
   }
 
   total(policy: string): bigint {
@@ -48,18 +48,18 @@ export class Tallies {
   }
 
   day(policy: string, day: number): bigint {
-    return (this.#policies.get(policy)?.days.get(day) ?? 0n) + this.#folds.day(policy, day)
+    return (this.#policies.get(policy)?.days.get(day) ?? 0n) + this.#rollUps.day(policy, day)
   }
 
   user(policy: string, sender: Address): bigint {
-    return (this.#policies.get(policy)?.users.get(sender)?.wei ?? 0n) + this.#folds.user(policy, sender)
+    return (this.#policies.get(policy)?.users.get(sender)?.wei ?? 0n) + this.#rollUps.user(policy, sender)
   }
 
   use(policy: string): { readonly reserved: bigint; readonly settled: bigint; readonly users: number } {
-    const folded = this.#folds.of(policy)
-    const tally = this.#policies.get(policy)
-    if (tally === undefined) return { reserved: 0n, settled: folded.settled, users: folded.users }
-    return { reserved: tally.reserved, settled: tally.settled + folded.settled, users: folded.users + tally.newUsers }
+    const rolledUp = this.#rollUps.of(policy)
+    const sums = this.#policies.get(policy)
+    if (sums === undefined) return { reserved: 0n, settled: rolledUp.settled, users: rolledUp.users }
+    return { reserved: sums.reserved, settled: sums.settled + rolledUp.settled, users: rolledUp.users + sums.newUsers }
   }
 
   waitingFor(paymaster: Address): bigint {
@@ -67,7 +67,7 @@ export class Tallies {
   }
 
   get totals(): { readonly reserved: bigint; readonly settled: bigint } {
-    const totals = { reserved: 0n, settled: this.#folds.settled }
+    const totals = { reserved: 0n, settled: this.#rollUps.settled }
     for (const { reserved, settled } of this.#policies.values()) {
       totals.reserved += reserved
       totals.settled += settled
@@ -76,7 +76,7 @@ export class Tallies {
   }
 
   get counts(): Readonly<Record<Exclude<EntryState, 'refused'>, number>> {
-    const { settled, expired } = this.#folds.counts
+    const { settled, expired } = this.#rollUps.counts
     return { ...this.#counts, settled: this.#counts.settled + settled, expired: this.#counts.expired + expired }
   }
 
@@ -87,32 +87,32 @@ export class Tallies {
     const wei = weightOf(entry) * BigInt(sign)
     if (state === 'reserved' && paymaster !== null) addTo(this.#waiting, paymaster, (maxCost ?? 0n) * BigInt(sign))
     const name = entry.policy ?? NOBODY
-    const tally = this.#policies.get(name) ?? newTally()
-    this.#policies.set(name, tally)
-    if (state === 'settled') tally.settled += wei
-    else tally.reserved += wei
-    addTo(tally.days, entry.day, wei)
-    this.#countUser(tally, name, entry.sender, state === 'expired' ? 0 : sign, wei)
+    const sums = this.#policies.get(name) ?? emptyTotals()
+    this.#policies.set(name, sums)
+    if (state === 'settled') sums.settled += wei
+    else sums.reserved += wei
+    addTo(sums.days, entry.day, wei)
+    this.#countUser(sums, name, entry.sender, state === 'expired' ? 0 : sign, wei)
   }
 
-  #countUser(tally: Tally, policy: string, sender: Address, entries: 1 | -1 | 0, wei: bigint): void {
+  #countUser(sums: PolicyTotals, policy: string, sender: Address, entries: 1 | -1 | 0, wei: bigint): void {
     if (entries === 0) return
-    const before = tally.users.get(sender)
-    const isNew = before?.isNew ?? !this.#folds.hasUser(policy, sender)
+    const before = sums.users.get(sender)
+    const isNew = before?.isNew ?? !this.#rollUps.hasUser(policy, sender)
     const after = { entries: (before?.entries ?? 0) + entries, wei: (before?.wei ?? 0n) + wei, isNew }
-    if (before === undefined && isNew) tally.newUsers++
-    if (after.entries > 0) tally.users.set(sender, after)
-    else if (tally.users.delete(sender) && isNew) tally.newUsers--
+    if (before === undefined && isNew) sums.newUsers++
+    if (after.entries > 0) sums.users.set(sender, after)
+    else if (sums.users.delete(sender) && isNew) sums.newUsers--
   }
 }
 
-interface Tally {
+interface PolicyTotals {
   reserved: bigint
   settled: bigint
-  /** of both */
+  /** wei of both by day */
   readonly days: Map<number, bigint>
   readonly users: Map<Address, User>
-  /** users that no folded entry is of */
+  /** accounts without a rolled-up entry */
   newUsers: number
 }
 
@@ -122,7 +122,7 @@ interface User {
   readonly isNew: boolean
 }
 
-function newTally(): Tally {
+function emptyTotals(): PolicyTotals {
   return { reserved: 0n, settled: 0n, days: new Map(), users: new Map(), newUsers: 0 }
 }
 

@@ -4,16 +4,16 @@ import { JsonRecords } from '../jsonrpc/index.ts'
 import type { Records } from '../jsonrpc/index.ts'
 import { EntryJson } from './entry.ts'
 import type { Entry } from './entry.ts'
-import { DAYS } from './limits.ts'
+import { ROLL_UP_DAYS } from './limits.ts'
 
-/** What is left of the folded entries of a policy. Wei. */
-export interface Folded {
+/** The sums of a policy's rolled-up entries, in wei. */
+export interface RollUp {
   readonly settled: bigint
   readonly settledCount: number
   readonly expiredCount: number
-  /** accounts that it has paid for */
+  /** number of accounts with a settled entry */
   readonly users: number
-  /** what was settled on each of the newest days */
+  /** settled wei of the newest days */
   readonly days: ReadonlyMap<number, bigint>
 }
 
@@ -22,26 +22,26 @@ const POLICIES = 'sponsor/sum/'
 const USERS = 'sponsor/user/'
 
 /**
- * The sums of entries that are no longer kept. Accounts have a record each, which is read when it is asked for: there may be any number of them. What is
- * to be written is noted first and then done; where records know no transactions, a process that ended on the way has it done by the next one.
+ * The sums of entries that are no longer kept. Each account has a record, which is read on demand, since their number is unlimited. A
+ * journal makes updates atomic where records have no transactions: the next process completes an interrupted one.
  */
-export class Folds {
+export class RollUps {
   readonly #records: Records
   readonly #entryPrefix: string
-  readonly #policies = new Map<string, Folded>()
+  readonly #policies = new Map<string, RollUp>()
 
   constructor(records: Records, entryPrefix: string) {
     this.#records = records
     this.#entryPrefix = entryPrefix
     const journal = JsonRecords.get(records, JOURNAL)
-    if (journal !== null) this.#carryOut(journal as Journal) // only #carryOut's caller writes it
+    if (journal !== null) this.#carryOut(journal as Journal) // written by `add` only
     for (const [, value] of JsonRecords.entries(records, POLICIES)) {
-      const kept = value as KeptSum // only `fold` writes it
-      this.#policies.set(kept.policy, readSum(kept))
+      const kept = value as StoredRollUp // written by `add` only
+      this.#policies.set(kept.policy, decodeRollUp(kept))
     }
   }
 
-  of(policy: string): Folded {
+  of(policy: string): RollUp {
     return this.#policies.get(policy) ?? NOTHING
   }
 
@@ -52,7 +52,7 @@ export class Folds {
   user(policy: string, sender: Address): bigint {
     if (this.of(policy).users === 0) return 0n
     const kept = JsonRecords.get(this.#records, userKey(policy, sender))
-    return kept === null ? 0n : BigInt(kept as Hex) // only `fold` writes it
+    return kept === null ? 0n : BigInt(kept as Hex) // written by `add` only
   }
 
   hasUser(policy: string, sender: Address): boolean {
@@ -73,9 +73,9 @@ export class Folds {
   }
 
   /** Adds closed entries to the sums and removes their records. */
-  fold(entries: readonly Entry[]): void {
+  add(entries: readonly Entry[]): void {
     const users = new Map<string, bigint>()
-    const changed = new Map<string, Folded>()
+    const changed = new Map<string, RollUp>()
     for (const entry of entries) {
       const policy = entry.policy ?? ''
       const before = changed.get(policy) ?? this.of(policy)
@@ -86,9 +86,9 @@ export class Folds {
       const user = userKey(policy, entry.sender)
       const isNew = !users.has(user) && !this.hasUser(policy, entry.sender)
       users.set(user, (users.get(user) ?? this.user(policy, entry.sender)) + (entry.cost ?? 0n))
-      changed.set(policy, withSettled(before, entry, isNew))
+      changed.set(policy, addSettled(before, entry, isNew))
     }
-    const puts: [string, unknown][] = [...changed].map(([policy, sum]) => [policyKey(policy), writeSum(policy, sum)])
+    const puts: [string, unknown][] = [...changed].map(([policy, sum]) => [policyKey(policy), encodeRollUp(policy, sum)])
     for (const [user, wei] of users) puts.push([user, Hex.fromQuantity(wei)])
     const journal: Journal = { ids: entries.map(({ id }) => id), puts }
     JsonRecords.together(this.#records, () => {
@@ -98,7 +98,7 @@ export class Folds {
     for (const [policy, sum] of changed) this.#policies.set(policy, sum)
   }
 
-  /** Sums stand there as they will be: done twice it is the same. */
+  /** The journal contains final values, so that repeating it changes nothing. */
   #carryOut({ ids, puts }: Journal): void {
     for (const [key, value] of puts) JsonRecords.put(this.#records, key, value)
     for (const id of ids) JsonRecords.put(this.#records, EntryJson.key(this.#entryPrefix, id), null)
@@ -111,11 +111,11 @@ interface Journal {
   readonly puts: readonly (readonly [key: string, value: unknown])[]
 }
 
-const NOTHING: Folded = { settled: 0n, settledCount: 0, expiredCount: 0, users: 0, days: new Map() }
+const NOTHING: RollUp = { settled: 0n, settledCount: 0, expiredCount: 0, users: 0, days: new Map() }
 
-function withSettled(sum: Folded, { day, cost }: Entry, isNewUser: boolean): Folded {
+function addSettled(sum: RollUp, { day, cost }: Entry, isNewUser: boolean): RollUp {
   const days = new Map(sum.days).set(day, (sum.days.get(day) ?? 0n) + (cost ?? 0n))
-  const newest = [...days].toSorted(([a], [b]) => b - a).slice(0, DAYS)
+  const newest = [...days].toSorted(([a], [b]) => b - a).slice(0, ROLL_UP_DAYS)
   return {
     ...sum,
     settled: sum.settled + (cost ?? 0n),
@@ -125,22 +125,22 @@ function withSettled(sum: Folded, { day, cost }: Entry, isNewUser: boolean): Fol
   }
 }
 
-interface KeptSum extends Omit<Folded, 'settled' | 'days'> {
+interface StoredRollUp extends Omit<RollUp, 'settled' | 'days'> {
   readonly policy: string
   readonly settled: Hex
   readonly days: readonly (readonly [day: number, wei: Hex])[]
 }
 
-function writeSum(policy: string, sum: Folded): KeptSum {
+function encodeRollUp(policy: string, sum: RollUp): StoredRollUp {
   const days = [...sum.days].map(([day, wei]) => [day, Hex.fromQuantity(wei)] as const)
   return { ...sum, policy, settled: Hex.fromQuantity(sum.settled), days }
 }
 
-function readSum({ settledCount, expiredCount, users, settled, days }: KeptSum): Folded {
+function decodeRollUp({ settledCount, expiredCount, users, settled, days }: StoredRollUp): RollUp {
   return { settledCount, expiredCount, users, settled: BigInt(settled), days: new Map(days.map(([day, wei]) => [day, BigInt(wei)])) }
 }
 
-/** Names may hold anything; the records' keys are short. */
+/** Policy names have any length; record keys are short. */
 function short(policy: string): string {
   return Hash.ofText(policy).slice(2, 34)
 }

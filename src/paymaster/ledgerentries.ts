@@ -3,34 +3,34 @@ import type { Records } from '../jsonrpc/index.ts'
 import { EntryJson } from './entry.ts'
 import type { Entry } from './entry.ts'
 import { LedgerFormat } from './format.ts'
-import type { Tallies } from './tallies.ts'
+import type { Totals } from './totals.ts'
 
-/** What an operation is before anybody has signed it, and after. */
+/** Identifies the nonce of an operation, before and after signing. */
 export type NonceOf = Pick<Entry, 'chainId' | 'entryPoint' | 'sender' | 'nonce'>
 
-/** The lines of the ledger but for refusals, in memory and as records, and the tallies over them. */
-export class Book {
+/** All entries of the ledger but refusals, in memory and in records, with their totals. */
+export class LedgerEntries {
   readonly #records: Records
-  readonly #tallies: Tallies
+  readonly #totals: Totals
   readonly #prefix: string
-  /** by id, the oldest first */
+  /** by id, ascending */
   readonly #entries = new Map<number, Entry>()
   readonly #open = new Set<number>()
-  /** ids by chain, EntryPoint, sender and nonce: policies may have signed for the same one, and a chain may have gone back */
+  /** ids by chain, EntryPoint, sender and nonce: several policies may sign for one nonce, and reorgs may repeat one */
   readonly #byNonce = new Map<string, readonly number[]>()
   #writes = 0
-  #isFormatTold: boolean
-  /** what has changed and is not written yet; null: nobody gathers changes */
+  #isFormatRecorded: boolean
+  /** changes of the current `atomically`; `null` outside */
   #staged: Change[] | null = null
 
-  constructor(records: Records, tallies: Tallies, prefix: string) {
+  constructor(records: Records, totals: Totals, prefix: string) {
     this.#records = records
-    this.#tallies = tallies
+    this.#totals = totals
     this.#prefix = prefix
-    this.#isFormatTold = LedgerFormat.isTold(records)
+    this.#isFormatRecorded = LedgerFormat.isRecorded(records)
   }
 
-  /** Takes over what an older process has left, and answers the last id that it gave away; 0: none. */
+  /** Loads the records and returns the highest id; 0 without records. */
   load(onError: (error: unknown) => void): number {
     let lastId = 0
     for (const [key, value] of JsonRecords.entries(this.#records, this.#prefix)) {
@@ -38,25 +38,25 @@ export class Book {
       try {
         this.#add(EntryJson.read(value))
       } catch (error) {
-        onError(new Error(`the record ${key} is no entry of the sponsor's ledger and is left out`, { cause: error }))
+        onError(new Error(`the record ${key} is not an entry of the sponsor's ledger and is ignored`, { cause: error }))
       }
     }
     return lastId
   }
 
-  // --- questions --------------------------------------------------------------------------------------------------------
+  // --- queries ----------------------------------------------------------------------------------------------------------
 
-  /** The oldest first. */
+  /** Returns all entries, the oldest first. */
   all(): readonly Entry[] {
     return [...this.#entries.values()]
   }
 
-  /** Reserved and included, in the order in which they became that. */
+  /** Returns reserved and included entries, in the order of their opening. */
   open(): readonly Entry[] {
     return [...this.#open].flatMap((id) => this.#entries.get(id) ?? [])
   }
 
-  /** Of one nonce. */
+  /** Returns the entries of a nonce. */
   of(nonce: NonceOf): readonly Entry[] {
     return (this.#byNonce.get(nonceKey(nonce)) ?? []).flatMap((id) => this.#entries.get(id) ?? [])
   }
@@ -78,15 +78,15 @@ export class Book {
     return this.#entries.size - this.#open.size
   }
 
-  /** how often an entry was written */
+  /** number of entry writes */
   get writes(): number {
     return this.#writes
   }
 
   // --- changes ----------------------------------------------------------------------------------------------------------
 
-  /** All that `work` puts and removes is written in one go. When it cannot be, nothing has changed, and what it throws is thrown on. */
-  together(work: () => void): void {
+  /** Writes all puts and removals of `work` at once. If that fails, no change remains and the error is rethrown. */
+  atomically(work: () => void): void {
     if (this.#staged !== null) return work()
     const staged: Change[] = []
     this.#staged = staged
@@ -104,13 +104,13 @@ export class Book {
 
   #write(staged: readonly Change[]): void {
     JsonRecords.together(this.#records, () => {
-      if (!this.#isFormatTold) LedgerFormat.tell(this.#records)
+      if (!this.#isFormatRecorded) LedgerFormat.record(this.#records)
       for (const [, after, key] of staged) JsonRecords.put(this.#records, key, after && EntryJson.write(after))
     })
-    this.#isFormatTold = true
+    this.#isFormatRecorded = true
   }
 
-  /** A new line, or what stands in the place of the one with its id. Durable when it returns, or with `together`. */
+  /** Adds or replaces an entry. Durable when it returns, or when the enclosing `atomically` does. */
   put(entry: Entry): void {
     this.#change(this.#entries.get(entry.id) ?? null, entry)
   }
@@ -119,14 +119,14 @@ export class Book {
     this.#change(entry, null)
   }
 
-  /** As `put`, of a line that there is, and not written. */
+  /** Replaces an entry in memory only. */
   hold(entry: Entry): void {
     const before = this.#entries.get(entry.id)
     if (before === undefined) throw new Error(`there is no entry ${entry.id}`)
     this.#replace(before, entry)
   }
 
-  /** As `remove`, of a line whose record somebody else has removed. */
+  /** Removes an entry from memory only. */
   release(entry: Entry): void {
     const key = nonceKey(entry)
     const rest = (this.#byNonce.get(key) ?? []).filter((id) => id !== entry.id)
@@ -134,12 +134,12 @@ export class Book {
     else this.#byNonce.set(key, rest)
     this.#entries.delete(entry.id)
     this.#open.delete(entry.id)
-    this.#tallies.remove(entry)
+    this.#totals.remove(entry)
   }
 
   #change(before: Entry | null, after: Entry | null): void {
     const { id } = (after ?? before) as Entry // one of them is given
-    this.together(() => {
+    this.atomically(() => {
       this.#staged?.push([before, after, EntryJson.key(this.#prefix, id)])
       this.#exchange(before, after)
     })
@@ -155,14 +155,14 @@ export class Book {
     const key = nonceKey(entry)
     this.#byNonce.set(key, [...(this.#byNonce.get(key) ?? []), entry.id])
     this.#entries.set(entry.id, entry)
-    this.#tallies.add(entry)
+    this.#totals.add(entry)
     if (isOpen(entry)) this.#open.add(entry.id)
   }
 
   #replace(before: Entry, after: Entry): void {
     this.#entries.set(after.id, after)
-    this.#tallies.remove(before)
-    this.#tallies.add(after)
+    this.#totals.remove(before)
+    this.#totals.add(after)
     if (isOpen(after)) this.#open.add(after.id)
     else this.#open.delete(after.id)
   }
@@ -174,7 +174,7 @@ function nonceKey({ chainId, entryPoint, sender, nonce }: NonceOf): string {
   return `${chainId} ${entryPoint} ${sender} ${nonce.toString(16)}`
 }
 
-/** Something may still become of it. */
+/** Returns whether the chain may still change the state of an entry. */
 export function isOpen({ state }: Entry): boolean {
   return state === 'reserved' || state === 'included'
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createPocketchain } from '../index.ts'
 import { Address, DecodeError, ENTRY_POINTS, Hex, entryPoint } from '../eth/index.ts'
 import { BundlerNode } from './node.ts'
-import { SOURCE, STEPS_CODE, Steps } from './steps.ts'
+import { SOURCE, SIMULATOR_CODE, SimulatedCalls } from './simulatedcalls.ts'
 
 interface Solc {
   readonly compile: (input: string) => string
@@ -15,8 +15,8 @@ interface Compiled {
   >
 }
 
-describe('the code that stands at the EntryPoint in a simulation', () => {
-  it('is what its source compiles to', { timeout: 60_000 }, () => {
+describe('the code at the address of the EntryPoint in a simulation', () => {
+  it('equals the compiled source', { timeout: 60_000 }, () => {
     const solc = createRequire(import.meta.url)('solc') as Solc // it has no types
     const input = {
       language: 'Yul',
@@ -24,14 +24,14 @@ describe('the code that stands at the EntryPoint in a simulation', () => {
       settings: { evmVersion: 'shanghai', optimizer: { enabled: true }, outputSelection: { '*': { '*': ['evm.bytecode.object'] } } },
     }
     const { contracts } = JSON.parse(solc.compile(JSON.stringify(input))) as Compiled // the shape that was asked for
-    expect(`0x${contracts['steps']?.['Steps']?.evm.bytecode.object}`).toBe(STEPS_CODE)
+    expect(`0x${contracts['steps']?.['Steps']?.evm.bytecode.object}`).toBe(SIMULATOR_CODE)
   })
 
-  it('calls with the gas that it is told, and is the EntryPoint for everybody else', async () => {
+  it('makes calls with the given gas and delegates all others to the EntryPoint', async () => {
     await using node = await createPocketchain({ wallet: false, bundler: false })
     const view = new BundlerNode(node)
     const [asker, reverts] = [Address.from(`0x${'a5'.repeat(20)}`), Address.from(`0x${'fe'.repeat(20)}`)]
-    // Asks its caller for the nonce of an account, as an account might; answers what it is told.
+    // Calls getNonce of its caller, as an account might, and returns the result.
     const getNonce = '0x6335567e1a60e01b5f5260405f60445f5f335af1503d5f5f3e3d5ff3'
     const overrides = { [asker]: { code: getNonce }, [reverts]: { code: '0x60015f525f6020fd' } } as const
     const steps = [
@@ -39,19 +39,19 @@ describe('the code that stands at the EntryPoint in a simulation', () => {
       { to: reverts, gas: 100_000n, data: new Uint8Array(3) },
       { to: asker, gas: 10n, data: new Uint8Array(0) },
     ]
-    const results = await view.steps(entryPoint('0.8'), steps, overrides)
+    const results = await view.simulateCalls(entryPoint('0.8'), steps, overrides)
     expect(results.map(({ success }) => success)).toEqual([true, false, false])
     expect(results[0]?.output).toEqual(new Uint8Array(32))
     expect(results[2]?.gasUsed).toBeLessThan(3_000n)
-    expect(await view.code(ENTRY_POINTS['0.8'])).not.toBe(STEPS_CODE)
+    expect(await view.code(ENTRY_POINTS['0.8'])).not.toBe(SIMULATOR_CODE)
   })
 
-  it('is missed when a node ignores overrides', () => {
-    expect(() => Steps.decode(new Uint8Array(0), 1)).toThrow(DecodeError)
+  it('a node that ignores overrides is detected', () => {
+    expect(() => SimulatedCalls.decode(new Uint8Array(0), 1)).toThrow(DecodeError)
   })
 
-  it('gets its list without padding', () => {
-    const list = Steps.encode([{ to: Address.zero, gas: 1n, data: Uint8Array.of(7) }])
+  it('calls are encoded without padding', () => {
+    const list = SimulatedCalls.encode([{ to: Address.zero, gas: 1n, data: Uint8Array.of(7) }])
     expect(Hex.toBytes(list)).toHaveLength(97)
   })
 })

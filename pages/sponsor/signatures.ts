@@ -1,11 +1,11 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
 
-/** The signature that a selector is most likely of; null: none that is known here. Four bytes of a hash are a hint, not a proof. */
+/** Returns the likely function signature of a selector; `null` if it is not in the list. Selectors are not unique. */
 export function signatureOf(selector: string): string | null {
-  return KNOWN.get(selector.toLowerCase()) ?? null
+  return BY_SELECTOR.get(selector.toLowerCase()) ?? null
 }
 
-/** Of standards and of contracts that many use. */
+/** Functions of standards and of widely used contracts. */
 const SIGNATURES = [
   'transfer(address,uint256)',
   'transferFrom(address,address,uint256)',
@@ -55,7 +55,7 @@ const SIGNATURES = [
   'delegate(address)',
 ]
 
-const KNOWN: ReadonlyMap<string, string> = new Map(SIGNATURES.map((signature) => [selectorOf(signature), signature]))
+const BY_SELECTOR: ReadonlyMap<string, string> = new Map(SIGNATURES.map((signature) => [selectorOf(signature), signature]))
 
 function selectorOf(signature: string): string {
   const hash = keccak_256(new TextEncoder().encode(signature))
