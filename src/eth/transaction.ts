@@ -51,7 +51,7 @@ export type TransactionFields = Partial<Omit<Transaction, 'type' | 'hash' | 'fro
 }
 
 /** The fields of a deposit. */
-export type DepositTransactionFields = DepositFields & Pick<Transaction, 'from' | 'to' | 'value' | 'gas' | 'data'>
+export type DepositTransactionFields = DepositFields & DepositCall
 
 export interface DecodeOptions {
   /** Also accepts envelopes of `unsigned`. Only for bytes that this chain wrote, because anyone can forge such an envelope. */
@@ -61,6 +61,7 @@ export interface DecodeOptions {
 export const Transaction = { decode, fromRlp, encode, signingHash, sign, unsigned, deposit }
 
 type SignedType = Exclude<TransactionType, 0x7e>
+type DepositCall = Pick<Transaction, 'from' | 'to' | 'value' | 'gas' | 'data'>
 type Unsigned = Omit<Transaction, 'hash' | 'from' | 'v' | 'r' | 's' | 'deposit' | 'raw'>
 type Body = Unsigned & { readonly type: SignedType }
 
@@ -220,9 +221,9 @@ function hashItem(item: RlpItem, name: string): Hash {
 /** Encodes the envelope from the fields. */
 function encode(transaction: Transaction): Uint8Array {
   const { type, v, r, s } = transaction
-  if (transaction.deposit !== null) return encodeDeposit({ ...transaction, ...transaction.deposit })
+  if (transaction.deposit !== null) return encodeDeposit(transaction, transaction.deposit)
   if (type === 0x7e) throw new DecodeError('transaction.deposit', 'is missing')
-  return envelope(type, [...fieldsOf({ ...transaction, type }), v, r, s])
+  return envelope(type, [...fieldsOf(transaction), v, r, s])
 }
 
 /** Returns the hash that the sender signs: the fields without a signature, with the chain id in its place for legacy (EIP-155). */
@@ -322,7 +323,7 @@ function withDefaults(fields: TransactionFields, signedChainId: number | null = 
 const NO_BYTES = new Uint8Array(0)
 
 /** The fields before the signature, in the order of the type's envelope. */
-function fieldsOf(body: Body): RlpInput[] {
+function fieldsOf(body: Unsigned): RlpInput[] {
   const call = [body.gas, body.to ?? NO_BYTES, body.value, body.data]
   if (body.type === 0) return [body.nonce, body.maxFeePerGas, ...call]
   const accessList = body.accessList.map((item) => [item.address, item.storageKeys])
@@ -336,11 +337,10 @@ function fieldsOf(body: Body): RlpInput[] {
 
 /** A deposit's nonce is its receipt's `depositNonce`; it has no signature and pays no fee. */
 function deposit(fields: DepositTransactionFields): Transaction {
-  return depositOf(fields, encodeDeposit(fields))
+  return depositOf(fields, encodeDeposit(fields, fields))
 }
 
-function encodeDeposit(fields: DepositTransactionFields): Uint8Array {
-  const { sourceHash, from, to, mint, value, gas, isSystemTx, data } = fields
+function encodeDeposit({ from, to, value, gas, data }: DepositCall, { sourceHash, mint, isSystemTx }: DepositFields): Uint8Array {
   return Rlp.encodeTyped(0x7e, [sourceHash, from, to ?? NO_BYTES, mint, value, gas, isSystemTx ? 1 : 0, data])
 }
 
