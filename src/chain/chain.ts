@@ -61,7 +61,7 @@ export interface ChainOptions {
 }
 
 /** Operations available to `importBlocks`. */
-export interface ImportSession {
+interface ImportSession {
   readonly sealed: SealedChain
   /** Makes the appended blocks durable. Throws store errors. */
   readonly flush: () => void

@@ -20,7 +20,7 @@ import type { Snapshots } from './snapshots.ts'
 import { timestampMsOf } from './chaintime.ts'
 import type { ChainTime } from './chaintime.ts'
 
-export interface SequencerDeps {
+interface SequencerDeps {
   readonly config: ChainConfig
   readonly sealed: SealedChain
   readonly snapshots: Snapshots

@@ -18,7 +18,7 @@ import { PrunedState, RewoundState } from '../state/history.ts'
 import type { Roots, StateHistory } from '../state/history.ts'
 
 /** Contents of a View. */
-export interface ViewParts {
+interface ViewParts {
   readonly version: number
   readonly config: ChainConfig
   readonly head: Block

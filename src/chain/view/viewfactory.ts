@@ -6,7 +6,7 @@ import type { SimulatedL1 } from '../sequencing/l1.ts'
 import type { SealedChain } from './sealedchain.ts'
 import { View } from './view.ts'
 
-export interface ViewFactoryDeps {
+interface ViewFactoryDeps {
   readonly config: ChainConfig
   readonly sealed: SealedChain
   readonly l1: SimulatedL1

@@ -81,7 +81,7 @@ export function bloomOfBits(count: number): Uint8Array {
   return bloom
 }
 
-export const someLog: fc.Arbitrary<Log> = record({
+const someLog: fc.Arbitrary<Log> = record({
   address: someAddress,
   topics: fc.array(someHash, { maxLength: 4 }),
   data: fc.oneof(
