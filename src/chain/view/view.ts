@@ -10,7 +10,7 @@ import type {
   TransactionLocation,
   LocatedLog,
 } from './blockstore.ts'
-import { toBlockEnv } from '../sequencing/environment.ts'
+import { toBlockEnv } from './environment.ts'
 import { PersistedStateReader } from '../state/persistedreader.ts'
 import { logsOfBlock } from './logs.ts'
 import type { AccountProof } from '../state/proof.ts'
