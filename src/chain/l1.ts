@@ -1,5 +1,5 @@
-import { Hash } from '../../eth/index.ts'
-import { L1_EPOCH_SECONDS } from '../../compat.ts'
+import { Hash } from '../eth/index.ts'
+import { L1_EPOCH_SECONDS } from '../compat.ts'
 
 /** L1 block that an L2 block is derived from. */
 export interface L1Origin {
