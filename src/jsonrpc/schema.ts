@@ -65,9 +65,14 @@ export const integer: Schema<number> = {
   },
   parse: (value, path) => {
     if (typeof value === 'string' && DECIMAL.test(value)) return safe(Number(value), path, value)
-    if (typeof value !== 'number') return quantityNumber.parse(value, path)
-    return safe(value, path, value)
+    return typeof value === 'number' ? safe(value, path, value) : quantityNumber.parse(value, path)
   },
+}
+
+/** A JSON number from 0 to 2^53 - 1. */
+export const wholeNumber: Schema<number> = {
+  json: { type: 'integer', minimum: 0 },
+  parse: (value, path) => safe(value, path, value),
 }
 
 /** As `integer`, for wei and gas: strings up to 256 bits. */
@@ -351,6 +356,17 @@ export function titled<T>(title: string, schema: Schema<T>): Schema<T> {
   return { json: { title, ...schema.json }, parse: schema.parse }
 }
 
+/** Exactly one number, such as the version of a format. */
+export function constant<const T extends number>(expected: T): Schema<T> {
+  return {
+    json: { const: expected },
+    parse: (value, path) => {
+      if (value !== expected) throw mismatch(path, String(expected), value)
+      return expected
+    },
+  }
+}
+
 /** One of a few strings. */
 export function oneOf<const T extends string>(...names: readonly T[]): Schema<T> {
   return {
@@ -397,8 +413,8 @@ function wrongHex(value: unknown, path: string, digits: number, noun: string) {
   return refused(path, `hex string has length ${got}, want ${digits} for ${noun}`)
 }
 
-function safe(value: number, path: string, given: unknown): number {
-  if (Number.isSafeInteger(value) && value >= 0) return value
+function safe(value: unknown, path: string, given: unknown): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
   throw refused(path, `expected a whole number from 0 to 2^53 - 1, got ${shown(given)}`)
 }
 
