@@ -1,6 +1,7 @@
 import type { Address, Hash } from '../eth/index.ts'
-import { CODE, defineMethods, jsonSchema, optional, required, schema } from '../jsonrpc/index.ts'
+import { CODE, defineMethods, optional, required, schema } from '../jsonrpc/index.ts'
 import type { Method, Schema } from '../jsonrpc/index.ts'
+import { ADDRESS, BOOLEAN, BYTES, HASH, QUANTITY, STRING, component, listOf, orNull, record } from '../jsonrpc/jsonschema.ts'
 import type { AccountOverride, Overrides } from './node.ts'
 
 // The rows of the bundler's methods. This file is an entry point of its own, so that a node can list the methods without loading the bundler.
@@ -36,8 +37,6 @@ export interface BundlerContext {
 }
 
 const method = defineMethods<BundlerContext, unknown>()
-
-const { ADDRESS, BOOLEAN, BYTES, HASH, QUANTITY, STRING, component, listOf, orNull, record } = jsonSchema
 
 const USER_OPERATION = record(
   'user operation',

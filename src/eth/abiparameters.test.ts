@@ -1,4 +1,5 @@
-import fc from 'fast-check'
+import type { Arbitrary } from 'fast-check'
+import { array, assert, bigInt, boolean, property, record, string, tuple, uint8Array } from 'fast-check'
 import type { AbiParameter } from 'viem'
 import { decodeAbiParameters, encodeAbiParameters, parseAbiParameters } from 'viem'
 import { describe, expect, it } from 'vitest'
@@ -16,37 +17,37 @@ const LISTS = [
 ]
 
 /** Any value of a type, as viem takes it. */
-function valueOf(parameter: AbiParameter): fc.Arbitrary<unknown> {
+function valueOf(parameter: AbiParameter): Arbitrary<unknown> {
   const { type } = parameter
   const [, item, length] = /^(.*)\[(\d*)\]$/.exec(type) ?? []
   if (item !== undefined && length !== undefined) {
     const size = length === '' ? { maxLength: 4 } : { minLength: Number(length), maxLength: Number(length) }
-    return fc.array(valueOf({ ...parameter, type: item }), size)
+    return array(valueOf({ ...parameter, type: item }), size)
   }
   if ('components' in parameter && type === 'tuple')
-    return fc.record(Object.fromEntries(parameter.components.map((each) => [each.name, valueOf(each)])))
-  if (type === 'bool') return fc.boolean()
-  if (type === 'string') return fc.string({ unit: 'grapheme', maxLength: 40 })
+    return record(Object.fromEntries(parameter.components.map((each) => [each.name, valueOf(each)])))
+  if (type === 'bool') return boolean()
+  if (type === 'string') return string({ unit: 'grapheme', maxLength: 40 })
   if (type === 'address') return hexOf(20, 20)
   const [, kind, digits] = /^(u?int|bytes)(\d*)$/.exec(type) ?? []
   if (kind === 'bytes') return digits === '' ? hexOf(0, 70) : hexOf(Number(digits), Number(digits))
   const bits = BigInt(digits ?? 256)
-  const integer = fc.bigInt(
+  const integer = bigInt(
     kind === 'int' ? { min: -(1n << (bits - 1n)), max: (1n << (bits - 1n)) - 1n } : { min: 0n, max: (1n << bits) - 1n },
   )
   return bits > 48n ? integer : integer.map(Number)
 }
 
-function hexOf(minLength: number, maxLength: number): fc.Arbitrary<string> {
-  return fc.uint8Array({ minLength, maxLength }).map(Hex.fromBytes)
+function hexOf(minLength: number, maxLength: number): Arbitrary<string> {
+  return uint8Array({ minLength, maxLength }).map(Hex.fromBytes)
 }
 
 describe('ABI parameters', () => {
   it.each(LISTS)('decode as in viem: %s', (list) => {
-    const types = parseAbiParameters(list) as readonly AbiParameter[] // the type of a literal text only is known
+    const types: readonly AbiParameter[] = parseAbiParameters<string>(list)
     const parameters = AbiParameters.parse(list)
-    fc.assert(
-      fc.property(fc.tuple(...types.map(valueOf)), (values) => {
+    assert(
+      property(tuple(...types.map(valueOf)), (values) => {
         const data = encodeAbiParameters(types, values)
         expect(AbiParameters.decode(parameters, Hex.toBytes(data))).toEqual(decodeAbiParameters(types, data))
       }),

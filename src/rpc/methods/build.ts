@@ -10,7 +10,7 @@ import { method, optional, required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { withdrawal } from '../execution/overrides.ts'
 import { rawTransaction } from '../rawtransaction.ts'
-import { BOOLEAN, BYTES, QUANTITY, listOf, record } from '../results.ts'
+import { BOOLEAN, BYTES, QUANTITY, listOf, record } from '../../jsonrpc/jsonschema.ts'
 import { address, arrayOf, bytes, hash, maybe, nullable, object, quantityNumber } from '../../jsonrpc/schema.ts'
 import type { Infer } from '../../jsonrpc/schema.ts'
 

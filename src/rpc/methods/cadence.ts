@@ -3,7 +3,7 @@ import type { Cadence } from '../../chain/index.ts'
 import { LEAST_INTERVAL_MS, MOST_INTERVAL_MS } from '../limits.ts'
 import { required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
-import { BOOLEAN, orNull } from '../results.ts'
+import { BOOLEAN, orNull } from '../../jsonrpc/jsonschema.ts'
 import { boolean, integer, refused } from '../../jsonrpc/schema.ts'
 import { commands, named } from './named.ts'
 

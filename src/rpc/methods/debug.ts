@@ -2,7 +2,7 @@ import { Block, Header, Hex, Receipt } from '../../eth/index.ts'
 import { requireBlock } from '../blocks.ts'
 import { method, required } from '../method.ts'
 import type { Method } from '../method.ts'
-import { BYTES, listOf } from '../results.ts'
+import { BYTES, listOf } from '../../jsonrpc/jsonschema.ts'
 import { blockRef } from '../../jsonrpc/schema.ts'
 
 const ERRORS = { [-32001]: 'there is no such block' }

@@ -8,7 +8,7 @@ import { baseFeeAfter, blobFeeAfter, blobFeeIn, comingBaseFee, offeredGasPrice, 
 import { FEE_HISTORY_BLOCKS, FEE_HISTORY_PERCENTILES, FEE_HISTORY_TRANSACTIONS } from '../limits.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
-import { QUANTITY, listOf, record } from '../results.ts'
+import { QUANTITY, listOf, record } from '../../jsonrpc/jsonschema.ts'
 import { blockNumber, integer, mismatch, refused } from '../../jsonrpc/schema.ts'
 import type { Infer } from '../../jsonrpc/schema.ts'
 

@@ -1,6 +1,6 @@
 import { required } from '../method.ts'
 import type { Method } from '../method.ts'
-import { BOOLEAN } from '../results.ts'
+import { BOOLEAN } from '../../jsonrpc/jsonschema.ts'
 import { address, boolean } from '../../jsonrpc/schema.ts'
 import { commands, familiar, named } from './named.ts'
 

@@ -1,6 +1,6 @@
 import { method } from '../method.ts'
 import type { Method, MethodRow, Param } from '../method.ts'
-import { BOOLEAN, NULL } from '../results.ts'
+import { BOOLEAN, NULL } from '../../jsonrpc/jsonschema.ts'
 
 // Other dev nodes have the same methods under different prefixes. Each name has a row of its own, made from one description.
 

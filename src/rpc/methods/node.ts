@@ -2,7 +2,7 @@ import { Hex, keccak256 } from '../../eth/index.ts'
 import { chainForks } from '../forks.ts'
 import { method, required } from '../method.ts'
 import type { Method } from '../method.ts'
-import { ADDRESS, BOOLEAN, HASH, QUANTITY, STRING, listOf, record } from '../results.ts'
+import { ADDRESS, BOOLEAN, HASH, QUANTITY, STRING, listOf, record } from '../../jsonrpc/jsonschema.ts'
 import { bytes } from '../../jsonrpc/schema.ts'
 
 const RESOURCE = record('resource', { disabled: BOOLEAN }, { oldestBlock: QUANTITY, deleteStrategy: { type: 'object' } })

@@ -6,7 +6,7 @@ import { comingBaseFee, suggestedGasPrice } from '../execution/gasprice.ts'
 import type { Json } from '../json.ts'
 import { required } from '../method.ts'
 import type { Method } from '../method.ts'
-import { HASH, NULL, QUANTITY, STRING, record } from '../results.ts'
+import { HASH, NULL, QUANTITY, STRING, record } from '../../jsonrpc/jsonschema.ts'
 import { boolean, string } from '../../jsonrpc/schema.ts'
 import { commands, familiar, named } from './named.ts'
 

@@ -6,7 +6,7 @@ import type { Json } from '../json.ts'
 import { TICK_MS, TICK_STEP_MS } from '../limits.ts'
 import { method, required } from '../method.ts'
 import type { Method } from '../method.ts'
-import { HASH, QUANTITY, STRING, record } from '../results.ts'
+import { HASH, QUANTITY, STRING, record } from '../../jsonrpc/jsonschema.ts'
 import { integer } from '../../jsonrpc/schema.ts'
 import { atMost } from './bounds.ts'
 

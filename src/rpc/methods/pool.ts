@@ -1,6 +1,6 @@
 import { required } from '../method.ts'
 import type { Method } from '../method.ts'
-import { BOOLEAN, HASH, orNull } from '../results.ts'
+import { BOOLEAN, HASH, orNull } from '../../jsonrpc/jsonschema.ts'
 import { address, hash } from '../../jsonrpc/schema.ts'
 import { commands, familiar, named } from './named.ts'
 

@@ -8,7 +8,7 @@ import type { Json } from '../json.ts'
 import { SLOTS_PER_REQUEST } from '../limits.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
-import { ADDRESS, BYTES, HASH, QUANTITY, listOf, orNull, record } from '../results.ts'
+import { ADDRESS, BYTES, HASH, QUANTITY, listOf, orNull, record } from '../../jsonrpc/jsonschema.ts'
 import { address, arrayOf, blockRef, mapOf, storageSlot } from '../../jsonrpc/schema.ts'
 
 const ACCOUNT = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'

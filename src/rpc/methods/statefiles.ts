@@ -8,7 +8,7 @@ import type { StateAccount } from '../../store/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { optional, required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
-import { BOOLEAN } from '../results.ts'
+import { BOOLEAN } from '../../jsonrpc/jsonschema.ts'
 import { boolean, bytes, refused } from '../../jsonrpc/schema.ts'
 import { familiar, named } from './named.ts'
 
