@@ -190,6 +190,12 @@ export const blockNumber: Schema<Exclude<BlockRef, { kind: 'hash' }>> = {
   },
 }
 
+/** The hash of a block. */
+export const blockHash: Schema<BlockRef> = {
+  json: hash.json,
+  parse: (value, path) => ({ kind: 'hash', hash: hash.parse(value, path), requireCanonical: false }),
+}
+
 /** A tag, a number, a bare 32-byte hash, or an EIP-1898 object. */
 export const blockRef: Schema<BlockRef> = {
   json: {
@@ -206,9 +212,7 @@ export const blockRef: Schema<BlockRef> = {
   parse: (value, path) => {
     if (value === 'latest') return LATEST
     if (typeof value === 'object' && value !== null) return eip1898(value, path)
-    if (typeof value === 'string' && HASH.test(value)) {
-      return { kind: 'hash', hash: hash.parse(value, path), requireCanonical: false }
-    }
+    if (typeof value === 'string' && HASH.test(value)) return blockHash.parse(value, path)
     return blockNumber.parse(value, path)
   },
 }

@@ -20,6 +20,7 @@ import type { CallRequest } from '../execution/request.ts'
 import { failed } from '../execution/revert.ts'
 import { LATEST, address, arrayOf, blockRef, bytes, hash, object, quantity } from '../../jsonrpc/schema.ts'
 import type { BlockRef } from '../../jsonrpc/schema.ts'
+import { ALICE, BOB, WETH } from './examples.ts'
 
 const REVERT_ERRORS = {
   [CODE.server]: 'the call reverted (`execution reverted`, data: the revert bytes), halted, or cannot be paid for',
@@ -33,10 +34,6 @@ const CALL_PARAMS = [
   optional('stateOverrides', stateOverrides),
   optional('blockOverrides', blockOverrides),
 ] as const
-
-const WETH = '0x4200000000000000000000000000000000000006'
-const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
-const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 
 const accessListResult = object({
   accessList: arrayOf(object({ address, storageKeys: arrayOf(hash, Infinity) }), Infinity),

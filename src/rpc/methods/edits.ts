@@ -9,9 +9,7 @@ import { BOOLEAN } from '../../jsonrpc/jsonschema.ts'
 import { address, bigInteger, bytes, oneOrMany, storageSlot } from '../../jsonrpc/schema.ts'
 import { atMost } from './bounds.ts'
 import { commands, familiar, named } from './named.ts'
-
-const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
-const WETH = '0x4200000000000000000000000000000000000006'
+import { ALICE, WETH } from './examples.ts'
 
 /** EIP-2681 */
 const nonce = atMost(bigInteger, 2n ** 64n - 1n, 'transactions')

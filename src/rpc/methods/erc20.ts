@@ -7,10 +7,7 @@ import type { Method } from '../method.ts'
 import { address, bigInteger } from '../../jsonrpc/schema.ts'
 import { tokenSlot } from '../execution/tokenslot.ts'
 import { commands } from './named.ts'
-
-const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
-const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
-const WETH = '0x4200000000000000000000000000000000000006'
+import { ALICE, BOB, WETH } from './examples.ts'
 
 const BALANCE_OF = '70a08231'
 const ALLOWANCE = 'dd62ed3e'

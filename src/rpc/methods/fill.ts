@@ -15,9 +15,8 @@ import type { CallRequest } from '../execution/request.ts'
 import { record } from '../../jsonrpc/jsonschema.ts'
 import { TRANSACTION } from '../results.ts'
 import { bytes } from '../../jsonrpc/schema.ts'
+import { ALICE, BOB } from './examples.ts'
 
-const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
-const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const UNSIGNED = '0x02eb827a6980830f4240847650b2408252089470997970c51812dc3a010c7d01b50e0d17dc79c80180c0808080'
 const FILLED = {
   raw: UNSIGNED,

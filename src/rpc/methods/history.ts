@@ -11,9 +11,7 @@ import { BOOLEAN, QUANTITY } from '../../jsonrpc/jsonschema.ts'
 import { anything, arrayOf, bigInteger, integer, maybe, object, refused } from '../../jsonrpc/schema.ts'
 import { fitting } from './bounds.ts'
 import { commands, familiar, named } from './named.ts'
-
-const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
-const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
+import { ALICE, BOB } from './examples.ts'
 
 /** A signed transaction as bytes, or the request of one. */
 const sendable: Schema<Sendable> = {

@@ -3,8 +3,7 @@ import type { Method } from '../method.ts'
 import { BOOLEAN } from '../../jsonrpc/jsonschema.ts'
 import { address, boolean } from '../../jsonrpc/schema.ts'
 import { commands, familiar, named } from './named.ts'
-
-const WETH = '0x4200000000000000000000000000000000000006'
+import { WETH } from './examples.ts'
 
 /** Sending from addresses whose keys nobody here has. */
 export const IMPERSONATE_METHODS: readonly Method[] = [

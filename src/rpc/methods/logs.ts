@@ -15,9 +15,9 @@ import { LOG } from '../results.ts'
 import { quantity } from '../../jsonrpc/schema.ts'
 import { JsonStream } from '../texts.ts'
 import type { Method, Schema } from '../method.ts'
+import { WETH } from './examples.ts'
 
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
-const WETH = '0x4200000000000000000000000000000000000006'
 const LOG_EXAMPLE = { address: WETH, topics: [TRANSFER], data: '0x01', blockNumber: '0x1b4', logIndex: '0x0', removed: false }
 const ID_EXAMPLE = '0x3a1b5c7d9e0f11223344556677889900'
 const FILTER_ERRORS = { [-32000]: 'filter not found: it was never installed, was uninstalled, or nobody asked for it in 5 minutes' }

@@ -4,8 +4,7 @@ import { BOOLEAN } from '../../jsonrpc/jsonschema.ts'
 import { address, bigInteger, storageSlot } from '../../jsonrpc/schema.ts'
 import { atMost, fitting } from './bounds.ts'
 import { commands, familiar, named } from './named.ts'
-
-const SEQUENCER_FEE_VAULT = '0x4200000000000000000000000000000000000011'
+import { SEQUENCER_FEE_VAULT } from './examples.ts'
 
 /** geth's params.MaxGasLimit */
 const gasLimit = atMost(bigInteger, 2n ** 63n - 1n, 'gas')

@@ -15,12 +15,14 @@ import { method, required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { pageAfter, pageBefore } from '../logs/paging.ts'
 import type { ComputeDeps } from '../execution/workerport.ts'
-import { ADDRESS, BOOLEAN, BYTES, HASH, QUANTITY, listOf, orNull, record } from '../../jsonrpc/jsonschema.ts'
+import { ADDRESS, BOOLEAN, BYTES, HASH, INTEGER, QUANTITY, listOf, orNull, record } from '../../jsonrpc/jsonschema.ts'
 import { BLOCK, HEADER, RECEIPT, TRANSACTION } from '../results.ts'
 import { address, blockNumber, blockRef, hash, integer, refused } from '../../jsonrpc/schema.ts'
 import type { BlockRef, Schema } from '../../jsonrpc/schema.ts'
 import { JsonText } from '../texts.ts'
 import { includedAt, needsOfRun, traceAt, withinBudget, withRun } from '../execution/tracing.ts'
+import { show } from './byblock.ts'
+import { ALICE, TRANSACTION_HASH } from './examples.ts'
 
 // Otterscan is an explorer that runs in the browser and asks its node for what the standard methods lack. The shapes are erigon's, for which it was
 // written; where anvil's are others (the order of pages, what counts as internal), Otterscan reads erigon's.
@@ -49,7 +51,6 @@ const pageSize: Schema<number> = {
   },
 }
 
-const NUMBER = { type: 'integer' }
 const DETAILS = record('block details', {
   block: HEADER,
   issuance: record('issuance', { blockReward: QUANTITY, uncleReward: QUANTITY, issuance: QUANTITY }),
@@ -58,14 +59,14 @@ const DETAILS = record('block details', {
 const PAGE = record('page', { txs: listOf(TRANSACTION), receipts: listOf(RECEIPT), firstPage: BOOLEAN, lastPage: BOOLEAN })
 const ENTRY = record('call', {
   type: { type: 'string' },
-  depth: NUMBER,
+  depth: INTEGER,
   from: ADDRESS,
   to: ADDRESS,
   value: orNull(QUANTITY),
   input: BYTES,
   output: BYTES,
 })
-const OPERATION = record('operation', { type: NUMBER, from: ADDRESS, to: ADDRESS, value: QUANTITY })
+const OPERATION = record('operation', { type: INTEGER, from: ADDRESS, to: ADDRESS, value: QUANTITY })
 
 const TRACE_ERRORS = {
   [CODE.server]: 'there is no such transaction, or running it again took too long',
@@ -73,17 +74,15 @@ const TRACE_ERRORS = {
   [CODE.pruned]: 'the state before it is no longer kept',
 }
 
-const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
 const CONTRACT = '0x5fbdb2315678afecb367f032d93f642f64180aa3'
-const HASH_EXAMPLE = '0x205405746564cbcf1dd53fb5ac92c7622d3792d82f03c59d9baddf2443d91864'
 const DETAILS_EXAMPLE = {
-  block: { number: '0x1', hash: HASH_EXAMPLE, transactionCount: 1 },
+  block: { number: '0x1', hash: TRANSACTION_HASH, transactionCount: 1 },
   issuance: { blockReward: '0x0', uncleReward: '0x0', issuance: '0x0' },
   totalFees: '0x1319718a5000',
 }
 const PAGE_EXAMPLE = {
-  txs: [{ hash: HASH_EXAMPLE, blockNumber: '0x1' }],
-  receipts: [{ transactionHash: HASH_EXAMPLE, timestamp: '0x6553f100' }],
+  txs: [{ hash: TRANSACTION_HASH, blockNumber: '0x1' }],
+  receipts: [{ transactionHash: TRANSACTION_HASH, timestamp: '0x6553f100' }],
   firstPage: true,
   lastPage: true,
 }
@@ -95,14 +94,14 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
     doc: 'A header by number or tag: what Otterscan asks first, to see that there is a node.',
     params: [required('block', anyNumber)],
     result: orNull(HEADER),
-    example: { params: [1], result: { number: '0x1', hash: HASH_EXAMPLE } },
+    example: { params: [1], result: { number: '0x1', hash: TRANSACTION_HASH } },
     handler: ({ chain }, [ref]) => show(findBlock(chain.head.view, ref), headerJson),
   }),
   method({
     name: 'ots_getApiLevel',
     doc: 'The level of these methods, in the numbers of Otterscan.',
     params: [],
-    result: NUMBER,
+    result: INTEGER,
     example: { params: [], result: API_LEVEL },
     handler: () => API_LEVEL,
   }),
@@ -128,7 +127,7 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
     doc: 'As ots_getBlockDetails, by hash.',
     params: [required('hash', hash)],
     result: orNull(DETAILS),
-    example: { params: [HASH_EXAMPLE], result: DETAILS_EXAMPLE },
+    example: { params: [TRANSACTION_HASH], result: DETAILS_EXAMPLE },
     handler: ({ chain }, [hash]) => show(chain.head.view.byHash(hash), detailsJson),
   }),
   method({
@@ -138,7 +137,10 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
     result: orNull(record('page of a block', { fullblock: BLOCK, receipts: listOf(RECEIPT) })),
     example: {
       params: [1, 0, 25],
-      result: { fullblock: { number: '0x1', transactions: [{ hash: HASH_EXAMPLE }], transactionCount: 1 }, receipts: [{ status: '0x1' }] },
+      result: {
+        fullblock: { number: '0x1', transactions: [{ hash: TRANSACTION_HASH }], transactionCount: 1 },
+        receipts: [{ status: '0x1' }],
+      },
     },
     handler: ({ chain }, [ref, page, size]) => show(findBlock(chain.head.view, ref), (block) => blockPage(block, page, size)),
   }),
@@ -147,7 +149,7 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
     doc: 'The hash of the transaction that an account sent with a nonce, sealed or pre-confirmed, or null; where a test has set a nonce back, it may be missed.',
     params: [required('sender', address), required('nonce', integer)],
     result: orNull(HASH),
-    example: { params: [ALICE, 0], result: HASH_EXAMPLE },
+    example: { params: [ALICE, 0], result: TRANSACTION_HASH },
     handler: ({ chain }, [sender, nonce]) => sentWith(chain.head.view, sender, BigInt(nonce)),
   }),
   method({
@@ -175,7 +177,7 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
       [CODE.server]: 'another contract created it, and running that block again took too long',
       [CODE.pruned]: 'another contract created it, at a time whose state is no longer kept',
     },
-    example: { params: [CONTRACT], result: { hash: HASH_EXAMPLE, creator: ALICE } },
+    example: { params: [CONTRACT], result: { hash: TRANSACTION_HASH, creator: ALICE } },
     handler: ({ chain }, [address]) => creationOf(chain.head.view, address, new Deadline(CREATION_TIME_MS)),
   }),
   told('ots_getInternalOperations', operations, {
@@ -189,7 +191,7 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
     params: [required('hash', hash)],
     result: BYTES,
     errors: TRACE_ERRORS,
-    example: { params: [HASH_EXAMPLE], result: '0x' },
+    example: { params: [TRANSACTION_HASH], result: '0x' },
     needs: ({ view }, [transactionHash]) => needsOfRun(view, includedAt(view, transactionHash).block),
     compute: (ground, [transactionHash]) => revertData(ground, transactionHash),
   }),
@@ -212,7 +214,7 @@ function told(
     params: [required('hash', hash)],
     result,
     errors: TRACE_ERRORS,
-    example: { params: [HASH_EXAMPLE], result: example },
+    example: { params: [TRANSACTION_HASH], result: example },
     needs: ({ view }, [transactionHash]) => needsOfRun(view, includedAt(view, transactionHash).block),
     compute: ({ view, deadline }, [transactionHash]) => {
       const place = includedAt(view, transactionHash)
@@ -228,10 +230,6 @@ function revertData({ view, deadline }: ComputeDeps, transactionHash: Hash): Hex
     const { outcome, output } = run.next()
     return outcome.kind === 'revert' ? Hex.fromBytes(output) : '0x'
   })
-}
-
-function show<T>(block: Block | null, as: (block: Block) => T): T | null {
-  return block === null ? null : as(block)
 }
 
 /** A block with the two that Otterscan wants besides. Nothing is mined for a reward here. */

@@ -3,9 +3,7 @@ import type { Method } from '../method.ts'
 import { BOOLEAN, HASH, orNull } from '../../jsonrpc/jsonschema.ts'
 import { address, hash } from '../../jsonrpc/schema.ts'
 import { commands, familiar, named } from './named.ts'
-
-const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
-const SENT = '0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b'
+import { ALICE, TRANSACTION_HASH } from './examples.ts'
 
 /** Taking transactions out of the pool. What a flashblock holds is no longer in it. */
 export const POOL_METHODS: readonly Method[] = [
@@ -13,14 +11,14 @@ export const POOL_METHODS: readonly Method[] = [
     doc: 'Takes a transaction out of the pool and returns its hash; null when it is not there.',
     params: [required('hash', hash)],
     result: orNull(HASH),
-    example: { params: [SENT], result: SENT },
+    example: { params: [TRANSACTION_HASH], result: TRANSACTION_HASH },
     handler: ({ chain }, [sent]) => (chain.pool.drop(sent) ? sent : null),
   }),
   ...named(['hardhat_dropTransaction'], {
     doc: 'Takes a transaction out of the pool; false when it is not there.',
     params: [required('hash', hash)],
     result: BOOLEAN,
-    example: { params: [SENT], result: true },
+    example: { params: [TRANSACTION_HASH], result: true },
     handler: ({ chain }, [sent]) => chain.pool.drop(sent),
   }),
   ...commands(familiar('dropAllTransactions'), {

@@ -10,9 +10,7 @@ import { BYTES, QUANTITY, listOf, record } from '../../jsonrpc/jsonschema.ts'
 import { BLOCK, LOG } from '../results.ts'
 import { arrayOf, blockRef, boolean, maybe, object } from '../../jsonrpc/schema.ts'
 import { Simulation } from '../simulate/simulation.ts'
-
-const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
-const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
+import { ALICE, BOB } from './examples.ts'
 
 // The numbers of blocks and calls are limited with codes of their own, so the lists themselves are not.
 const simulation = object({

@@ -9,6 +9,7 @@ import { randomId } from '../logs/randomid.ts'
 import { anything, arrayOf, boolean, hash, maybe, object, quantity, string } from '../../jsonrpc/schema.ts'
 import { feedsOf } from '../logs/subscriptions.ts'
 import type { End, Feeds, Sink } from '../logs/subscriptions.ts'
+import { WETH } from './examples.ts'
 
 /** One kind of subscription, with the type of its option forgotten. */
 interface Kind {
@@ -45,7 +46,7 @@ export const SUBSCRIPTION_METHODS: readonly Method[] = [
       [CODE.limitExceeded]: `the connection has ${SUBSCRIPTIONS_PER_CONNECTION} subscriptions`,
     },
     example: {
-      params: ['pendingLogs', { address: '0x4200000000000000000000000000000000000006' }],
+      params: ['pendingLogs', { address: WETH }],
       result: '0x9ce59a13059e417087c02d3236a0b1cc',
     },
     handler: ({ chain }, [name, option], { session }) => {

@@ -2,12 +2,10 @@ import type { Chain } from '../../chain/index.ts'
 import { LATEST_SECONDS, MOST_SECONDS_APART } from '../limits.ts'
 import { required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
-import { BOOLEAN } from '../../jsonrpc/jsonschema.ts'
+import { BOOLEAN, INTEGER } from '../../jsonrpc/jsonschema.ts'
 import { integer, refused } from '../../jsonrpc/schema.ts'
 import { fitting, timestamp, tooLate } from './bounds.ts'
 import { commands, familiar, named } from './named.ts'
-
-const NUMBER = { type: 'integer' }
 
 /** ganache takes what Date.now() says, anvil both: seconds up to the year 5138, beyond it milliseconds. */
 const moment: Schema<number> = {
@@ -36,7 +34,7 @@ export const TIME_METHODS: readonly Method[] = [
   ...named(['evm_increaseTime', 'anvil_increaseTime'], {
     doc: "Moves the chain's time on by so many seconds and returns how far it is from the clock now, in seconds.",
     params: [required('seconds', timestamp)],
-    result: NUMBER,
+    result: INTEGER,
     errors: { [-32602]: 'the time would be later than the year 5138' },
     example: { params: [3_600], result: 3_600 },
     handler: ({ chain }, [seconds]) => {
@@ -48,7 +46,7 @@ export const TIME_METHODS: readonly Method[] = [
   ...named(['evm_setTime', 'anvil_setTime'], {
     doc: "Sets the chain's time, from which it runs on, and returns the seconds by which it jumped ahead; takes seconds or milliseconds since 1970.",
     params: [required('time', moment)],
-    result: NUMBER,
+    result: INTEGER,
     example: { params: [1_900_000_000], result: 104_729_006 },
     handler: ({ chain }, [seconds]) => setTime(chain, seconds),
   }),
@@ -85,7 +83,7 @@ export const TIME_METHODS: readonly Method[] = [
   ...named(['anvil_getGenesisTime'], {
     doc: 'The timestamp of the genesis block in seconds.',
     params: [],
-    result: NUMBER,
+    result: INTEGER,
     example: { params: [], result: 1_700_000_000 },
     handler: ({ chain }) => chain.genesis.header.timestamp,
   }),

@@ -1,5 +1,5 @@
 import type { ViewScope, View } from '../../chain/index.ts'
-import type { Block, Hash } from '../../eth/index.ts'
+import type { Block } from '../../eth/index.ts'
 import type { Deadline, TraceBudget } from '../../evm/index.ts'
 import { findBlock } from '../blocks.ts'
 import { siteOf, withCall } from '../execution/calls.ts'
@@ -8,18 +8,19 @@ import { computed } from '../execution/computed.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { TRACE_BYTES, TRACE_TIME_MS } from '../limits.ts'
 import { optional, required } from '../method.ts'
-import type { JsonSchema, Method } from '../method.ts'
+import type { JsonSchema, Method, Param } from '../method.ts'
 import { blockOverrides, stateOverrides } from '../execution/overrides.ts'
 import type { ComputeDeps } from '../execution/workerport.ts'
 import { assertChain, callRequest } from '../execution/request.ts'
 import type { CallRequest } from '../execution/request.ts'
 import { HASH, listOf, record } from '../../jsonrpc/jsonschema.ts'
-import { blockNumber, blockRef, hash, LATEST, maybe, object, quantityNumber } from '../../jsonrpc/schema.ts'
+import { LATEST, blockHash, blockNumber, blockRef, hash, maybe, object, quantityNumber } from '../../jsonrpc/schema.ts'
 import type { BlockRef, Infer } from '../../jsonrpc/schema.ts'
 import { JsonText } from '../texts.ts'
 import { TRACE_OPTIONS, tracerOf, traceOptions } from '../execution/tracers.ts'
 import type { TraceOptions } from '../execution/tracers.ts'
 import { includedAt, needsOfRun, traceAt, withinBudget, withRun } from '../execution/tracing.ts'
+import { ALICE, BLOCK_HASH, BOB, TRANSACTION_HASH } from './examples.ts'
 
 const callOptions = object({
   ...TRACE_OPTIONS,
@@ -38,9 +39,6 @@ const ERRORS = {
   [CODE.pruned]: 'the state before it is no longer kept',
 }
 
-const TRANSACTION_HASH = '0x3fbac8b19b59077cd29bbacc3815d73577b45a4d976cae80b04c98c793684c07'
-const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
-const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const TRANSFER = { gas: 21_000, failed: false, returnValue: '0x', structLogs: [] }
 const CALL = { from: ALICE, gas: '0x5208', gasUsed: '0x5208', to: BOB, input: '0x', value: '0x1', type: 'CALL' }
 
@@ -59,29 +57,8 @@ export const TRACE_METHODS: readonly Method[] = [
       return traced(ground, options, (budget, deadline) => traceAt(ground.view, place, tracerOf(options, PATH), budget, deadline))
     },
   }),
-  computed({
-    name: 'debug_traceBlockByNumber',
-    doc: 'Runs a block again and answers, for each of its transactions, what a tracer saw of it.',
-    params: [required('block', blockNumber), optional('options', traceOptions)],
-    result: listOf(record('traced transaction', { txHash: HASH, result: TRACE })),
-    errors: ERRORS,
-    example: { params: ['0x1', { tracer: 'callTracer' }], result: [{ txHash: TRANSACTION_HASH, result: CALL }] },
-    needs: ({ view }, [ref]) => needsOfRun(view, blockAt(view, ref)),
-    compute: (ground, [ref, options]) => tracedBlock(ground, ref, options),
-  }),
-  computed({
-    name: 'debug_traceBlockByHash',
-    doc: 'Runs a block again and answers, for each of its transactions, what a tracer saw of it.',
-    params: [required('hash', hash), optional('options', traceOptions)],
-    result: listOf(record('traced transaction', { txHash: HASH, result: TRACE })),
-    errors: ERRORS,
-    example: {
-      params: ['0x80e911b62f552f563a2544dfef5eb39ec8863d9082c998ca6b657f76e19de38e', { tracer: 'callTracer' }],
-      result: [{ txHash: TRANSACTION_HASH, result: CALL }],
-    },
-    needs: ({ view }, [blockHash]) => needsOfRun(view, blockAt(view, refOf(blockHash))),
-    compute: (ground, [blockHash, options]) => tracedBlock(ground, refOf(blockHash), options),
-  }),
+  tracedBlocks('debug_traceBlockByNumber', required('block', blockNumber), '0x1'),
+  tracedBlocks('debug_traceBlockByHash', required('hash', blockHash), BLOCK_HASH),
   computed({
     name: 'debug_traceCall',
     doc: 'Executes a message call on the state after a block, or before its transaction `txIndex`, and answers what a tracer saw of it; nothing is changed.',
@@ -96,6 +73,19 @@ export const TRACE_METHODS: readonly Method[] = [
 
 /** The options stand second in all of these but debug_traceCall. */
 const PATH = 'argument 1 (options)'
+
+function tracedBlocks(name: string, param: Param<BlockRef>, example: string): Method {
+  return computed({
+    name,
+    doc: 'Executes a block again and returns what a tracer recorded of each of its transactions.',
+    params: [param, optional('options', traceOptions)],
+    result: listOf(record('traced transaction', { txHash: HASH, result: TRACE })),
+    errors: ERRORS,
+    example: { params: [example, { tracer: 'callTracer' }], result: [{ txHash: TRANSACTION_HASH, result: CALL }] },
+    needs: ({ view }, [ref]) => needsOfRun(view, blockAt(view, ref)),
+    compute: (deps, [ref, options]) => tracedBlock(deps, ref, options),
+  })
+}
 
 function tracedBlock(ground: ComputeDeps, ref: BlockRef, options: TraceOptions | undefined): JsonText {
   const { view } = ground
@@ -140,10 +130,6 @@ function needsOfCall(view: View, block: Block, options: CallOptions | undefined)
   const { number } = block.header
   const hashesBelow = [number, options?.blockOverrides?.number ?? number]
   return options?.txIndex === undefined ? { states: [block], blocks: [], hashesBelow } : { ...needsOfRun(view, block), hashesBelow }
-}
-
-function refOf(blockHash: Hash): BlockRef {
-  return { kind: 'hash', hash: blockHash, requireCanonical: false }
 }
 
 function blockAt(view: View, ref: BlockRef = LATEST): Block {
