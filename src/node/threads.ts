@@ -9,12 +9,12 @@ const WORKERS = 4
 
 /** null: every request runs on the main thread. Throws RangeError. */
 export function workersOf(options: PocketchainOptions, chain: Chain, compat: Compat, onBug: (error: unknown) => void): Workers | null {
-  const most = options.workers ?? threadsFor(availableParallelism())
-  if (!Number.isSafeInteger(most) || most < 0) throw new RangeError(`workers must be 0 or more, not ${most}`)
-  if (most === 0) return null
+  const maxThreads = options.workers ?? threadsFor(availableParallelism())
+  if (!Number.isSafeInteger(maxThreads) || maxThreads < 0) throw new RangeError(`workers must be 0 or more, not ${maxThreads}`)
+  if (maxThreads === 0) return null
   const { sealed, config } = chain
   const headVersion = () => sealed.headVersion
-  return new Workers({ most, history: sealed.history, headVersion, config, compat, start: nodeThreads(), onBug })
+  return new Workers({ maxThreads, history: sealed.history, headVersion, config, compat, start: nodeThreads(), onBug })
 }
 
 /** One core is for the sockets and the chain; on two cores, these need little while the threads have work for both. */

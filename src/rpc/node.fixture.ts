@@ -13,7 +13,7 @@ import type { NodeRpc } from './noderpc.ts'
 import { Workers } from './workers/pool.ts'
 import type { WorkersOptions } from './workers/pool.ts'
 
-/** A whole node below the server: real rooms, a clock that only the test moves, nothing random. */
+/** A node without a server: real modules, a clock that only the test moves, nothing random. */
 export interface TestNode {
   readonly chain: Chain
   readonly clock: ManualClock
@@ -41,7 +41,7 @@ export interface TestNodeOptions {
   /** moves by itself, unlike the manual one */
   readonly clock?: Clock
   /** threads for heavy requests: none unless given */
-  readonly workers?: Pick<WorkersOptions, 'most' | 'start' | 'mainThreadMs' | 'idleMs' | 'waitingMost'>
+  readonly workers?: Pick<WorkersOptions, 'maxThreads' | 'start' | 'mainThreadMs' | 'idleMs' | 'maxWaiting'>
 }
 
 export { GENESIS_SECONDS, LOGGER_INIT_CODE }

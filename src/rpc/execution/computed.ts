@@ -29,7 +29,7 @@ export function computed<const P extends readonly Param<unknown>[]>({ compute, n
     return callKey === null ? null : `${row.name} ${callKey}`
   }
   const record = (sharing: Sharing, { limitMs, spentMs: tookMs }: TimeBudget, args: Values<P>) => {
-    if (limitMs === null || (tookMs < SHARED_MS && !sharing.isWary)) return
+    if (limitMs === null || (tookMs < SHARED_MS && !sharing.needsAllTimes)) return
     const callKey = keyOf(args)
     if (callKey !== null) sharing.ran({ callKey, limitMs, tookMs })
   }
@@ -69,7 +69,7 @@ export function computed<const P extends readonly Param<unknown>[]>({ compute, n
         if (parallel === null) return compute(withFullTime(chain.head.view, compat), args)
         // Items of a batch and requests in process run one after the other.
         const sharing = isAlone ? context.sharing : null
-        if (sharing?.isCrowded !== true) return begun(context, parallel, sharing, args)
+        if (sharing?.isBurst !== true) return begun(context, parallel, sharing, args)
         const limitMs = sharedLimitMs(sharing, args)
         return limitMs === null ? begun(context, parallel, sharing, args) : shared(context, parallel, sharing, args, limitMs)
       },
