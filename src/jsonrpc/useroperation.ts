@@ -3,7 +3,7 @@ import type { EntryPointVersion } from '../eth/index.ts'
 import { LEAST_VERIFICATION_GAS, OPERATION_BYTES } from './limits.ts'
 import * as schema from './schema.ts'
 
-// User operations as they travel: 0.6 with initCode and paymasterAndData, later versions in parts (ERC-7769).
+// User operations in JSON: 0.6 with initCode and paymasterAndData, later versions with separate fields (ERC-7769).
 
 const { address, bytes, maybe, object, quantity, refused, uint64 } = schema
 
@@ -44,12 +44,12 @@ const inParts = object({
   paymasterData: maybe(bytes),
 })
 
-/** `0x7702` alone stands for itself, padded to 20 bytes as the EntryPoint wants it. */
+/** `0x7702` is padded to 20 bytes, as the EntryPoint requires. */
 function factory(value: unknown, path: string): Address {
   return value === '0x7702' ? UserOperation.DELEGATION : address.parse(value, path)
 }
 
-/** User operations as bundlers and paymaster services take them. */
+/** User operations as parameters of bundlers and paymaster services. */
 export const UserOperationJson = { read, write, authorization: authorizationJson }
 
 export interface ReadOptions {
@@ -132,7 +132,7 @@ function authorizationOf(read: ReturnType<typeof authorization.parse>): Authoriz
   return { ...signed, authority: Authorization.recover(signed) }
 }
 
-/** The EntryPoint adds limits and fees up in words that hold no more (AA94). */
+/** The EntryPoint limits gas and fees to 120 bits (AA94). */
 function assertWidths(operation: UserOperation): void {
   const { callData, factoryData, paymasterData, signature } = operation
   const sizeBytes = callData.length + factoryData.length + paymasterData.length + signature.length
@@ -160,7 +160,7 @@ function assertComplete(value: unknown, operation: UserOperation, version: Entry
   if (operation.preVerificationGas === 0n) throw refused(`${PATH}.preVerificationGas`, 'must be more than 0')
 }
 
-/** As it came in. */
+/** Returns the JSON that `read` parses. */
 function write(operation: UserOperation, version: EntryPointVersion): Readonly<Record<string, unknown>> {
   const head = {
     sender: Address.checksum(operation.sender),

@@ -4,7 +4,7 @@ import type { Compat } from '../compat.ts'
 import { Workers, nodeThreads } from '../rpc/index.ts'
 import type { PocketchainOptions } from './options.ts'
 
-/** Each takes 20 MB once it has started, and a second copy of the state. */
+/** Each takes 20 MB and a second copy of the state. */
 const WORKERS = 4
 
 /** null: every request runs on the main thread. Throws RangeError. */
@@ -17,7 +17,7 @@ export function workersOf(options: PocketchainOptions, chain: Chain, compat: Com
   return new Workers({ maxThreads, history: sealed.history, headVersion, config, compat, start: nodeThreads(), onBug })
 }
 
-/** One core is for the sockets and the chain; on two cores, these need little while the threads have work for both. */
+/** One core is for the sockets and the chain; on two cores, these are mostly idle while the threads are busy. */
 function threadsFor(cores: number): number {
   return cores === 1 ? 0 : Math.min(WORKERS, Math.max(2, cores - 1))
 }

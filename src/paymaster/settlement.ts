@@ -66,15 +66,15 @@ export class Settlement {
     if (this.#isClosed) return
     this.#watch = new ChainWatch({
       rpc,
-      tell: () => this.#look(),
+      onActivity: () => this.#look(),
       pollMs: POLL_MS,
       slowPollMs: SLOW_POLL_MS,
       feeds: [
-        { params: ['newHeads'], isPulse: true },
+        { params: ['newHeads'], isComplete: true },
         // What nobody has reserved cannot be pre-confirmed.
-        { params: ['newFlashblocks'], isNews: () => ledger.hasOpen },
+        { params: ['newFlashblocks'], isRelevant: () => ledger.hasOpen },
         // A chain that goes back tells it here and nowhere else.
-        { params: ['logs', { address: entryPoints, topics: [EVENT] }], isNews: isRemoved },
+        { params: ['logs', { address: entryPoints, topics: [EVENT] }], isRelevant: isRemoved },
       ],
     })
   }

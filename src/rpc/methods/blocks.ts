@@ -17,7 +17,7 @@ import { BLOCK_HASH } from './examples.ts'
 
 const BLOCK_EXAMPLE = { number: '0x1b4', hash: BLOCK_HASH, timestamp: '0x6553f100', transactions: [] }
 
-/** Blocks and what is counted in them. Unknown blocks are null; `pending` is the block under construction, or the latest. */
+/** Unknown blocks are null; `pending` is the block under construction, or the latest. */
 export const BLOCK_METHODS: readonly Method[] = [
   method({
     name: 'eth_getBlockByNumber',
@@ -85,7 +85,7 @@ export const BLOCK_METHODS: readonly Method[] = [
   }),
 ]
 
-/** A sealed block as it is kept in JSON; the one under construction is another one each time. */
+/** The JSON of a sealed block is cached. */
 function blockText({ chain: { head }, texts }: Context, ref: BlockRef, full: boolean): JsonBytes | Json | null {
   const { view } = head
   const number = sealedNumber(view, ref)

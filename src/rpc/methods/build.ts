@@ -110,7 +110,7 @@ function gasLimitTowards(target: bigint, parent: bigint): bigint {
   return target > parent - step ? target : parent - step
 }
 
-/** As the engine API shows a built block; it holds no blobs and no requests, since nobody deposits here. */
+/** As engine_getPayload returns it, without blobs and requests: there is no deposit contract. */
 function payload(block: Block): Json {
   const { header } = block
   const baseFee = header.baseFeePerGas ?? 0n

@@ -7,7 +7,7 @@ import { blockRef } from '../../jsonrpc/schema.ts'
 
 const ERRORS = { [-32001]: 'there is no such block' }
 
-/** Blocks as the bytes they are hashed from; a transaction's bytes stand with the transactions. */
+/** The canonical encodings of blocks; those of transactions are in transactions.ts. */
 export const DEBUG_METHODS: readonly Method[] = [
   method({
     name: 'debug_getRawBlock',

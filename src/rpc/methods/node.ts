@@ -8,7 +8,6 @@ import { ALICE, BLOCK_HASH, SEQUENCER_FEE_VAULT } from './examples.ts'
 
 const RESOURCE = record('resource', { disabled: BOOLEAN }, { oldestBlock: QUANTITY, deleteStrategy: { type: 'object' } })
 
-/** What the node is, and where its chain stands. */
 export const NODE_METHODS: readonly Method[] = [
   method({
     name: 'web3_clientVersion',
@@ -63,7 +62,7 @@ export const NODE_METHODS: readonly Method[] = [
   }),
   method({
     name: 'eth_coinbase',
-    doc: 'Who gets the priority fees of the block under construction.',
+    doc: 'The fee recipient of the block under construction.',
     params: [],
     result: ADDRESS,
     example: { params: [], result: SEQUENCER_FEE_VAULT },
@@ -71,7 +70,7 @@ export const NODE_METHODS: readonly Method[] = [
   }),
   method({
     name: 'eth_mining',
-    doc: 'False under the manual cadence, where blocks come only when told; else true.',
+    doc: 'False under the manual cadence, where blocks come on request only; otherwise true.',
     params: [],
     result: BOOLEAN,
     example: { params: [], result: true },
@@ -92,7 +91,7 @@ export const NODE_METHODS: readonly Method[] = [
   }),
   method({
     name: 'eth_capabilities',
-    doc: 'From which block on this node can answer about what.',
+    doc: 'The oldest block for which this node has state, transactions, logs and receipts.',
     params: [],
     result: record('capabilities', {
       head: record('head', { number: QUANTITY, hash: HASH }),

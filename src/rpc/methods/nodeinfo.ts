@@ -2,18 +2,17 @@ import type { Chain } from '../../chain/index.ts'
 import { Hex } from '../../eth/index.ts'
 import { rulesAt } from '../../evm/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
-import { comingBaseFee, suggestedGasPrice } from '../execution/gasprice.ts'
+import { nextBlockBaseFee, suggestedGasPrice } from '../execution/gasprice.ts'
 import type { Json } from '../json.ts'
 import { required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { HASH, INTEGER, NULL, QUANTITY, STRING, record } from '../../jsonrpc/jsonschema.ts'
 import { boolean, string } from '../../jsonrpc/schema.ts'
-import { commands, familiar, named } from './named.ts'
+import { commands, prefixed, named } from './named.ts'
 import { BLOCK_HASH } from './examples.ts'
 
 const ENVIRONMENT = record('environment', { baseFee: QUANTITY, chainId: INTEGER, gasLimit: QUANTITY, gasPrice: QUANTITY })
 
-/** The node as anvil and hardhat describe theirs. */
 export const NODE_INFO_METHODS: readonly Method[] = [
   ...named(['anvil_nodeInfo'], {
     doc: 'The head, the fork and the settings of this node, in the form of anvil.',
@@ -42,7 +41,7 @@ export const NODE_INFO_METHODS: readonly Method[] = [
     handler: ({ chain }) => nodeInfo(chain),
   }),
   ...named(['anvil_metadata', 'hardhat_metadata'], {
-    doc: 'The version of this node, the id of this run of it, the head and the snapshots that can be gone back to.',
+    doc: 'The version and the instance id of this node, the head and the snapshots.',
     params: [],
     result: record('metadata', {
       clientVersion: STRING,
@@ -67,13 +66,13 @@ export const NODE_INFO_METHODS: readonly Method[] = [
     },
     handler: ({ chain, clientVersion }) => ({ clientVersion, ...metadata(chain) }),
   }),
-  ...commands(familiar('setLoggingEnabled'), {
-    doc: 'Accepted and without effect: what the node prints is set where it is started.',
+  ...commands(prefixed('setLoggingEnabled'), {
+    doc: 'Accepted without effect: the command line decides what the node prints.',
     params: [required('enabled', boolean)],
     example: [true],
     handler: () => undefined,
   }),
-  ...named(familiar('setRpcUrl'), {
+  ...named(prefixed('setRpcUrl'), {
     doc: 'Always refused: this chain is not a fork of another one.',
     params: [required('url', string)],
     result: NULL,
@@ -96,7 +95,7 @@ function nodeInfo(chain: Chain): Json {
     hardFork: rules.op ?? rules.l1,
     transactionOrder: chain.pool.order,
     environment: {
-      baseFee: Hex.fromQuantity(comingBaseFee(view)),
+      baseFee: Hex.fromQuantity(nextBlockBaseFee(view)),
       chainId: chain.config.chainId,
       gasLimit: Hex.fromQuantity(chain.gasLimit),
       gasPrice: Hex.fromQuantity(suggestedGasPrice(view)),

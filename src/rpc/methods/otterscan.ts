@@ -24,10 +24,10 @@ import { includedAt, needsOfRun, traceAt, withinBudget, withRun } from '../execu
 import { show } from './byblock.ts'
 import { ALICE, TRANSACTION_HASH } from './examples.ts'
 
-// Otterscan is an explorer that runs in the browser and asks its node for what the standard methods lack. The shapes are erigon's, for which it was
-// written; where anvil's are others (the order of pages, what counts as internal), Otterscan reads erigon's.
+// Otterscan is an explorer in the browser that needs methods beyond the standard ones. It was written for erigon, so the shapes are erigon's where
+// anvil's differ (the order of pages, which calls are internal).
 
-/** What these methods can do, in the numbers of Otterscan. */
+/** Otterscan's version of this set of methods. */
 const API_LEVEL = 8
 
 /** Otterscan sends block numbers as JSON numbers. */
@@ -87,11 +87,11 @@ const PAGE_EXAMPLE = {
   lastPage: true,
 }
 
-/** What Otterscan asks beyond the standard methods. */
+/** The methods that Otterscan uses beyond the standard ones. */
 export const OTTERSCAN_METHODS: readonly Method[] = [
   method({
     name: 'erigon_getHeaderByNumber',
-    doc: 'A header by number or tag: what Otterscan asks first, to see that there is a node.',
+    doc: 'A header by number or tag; the first request of Otterscan.',
     params: [required('block', anyNumber)],
     result: orNull(HEADER),
     example: { params: [1], result: { number: '0x1', hash: TRANSACTION_HASH } },
@@ -99,7 +99,7 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
   }),
   method({
     name: 'ots_getApiLevel',
-    doc: 'The level of these methods, in the numbers of Otterscan.',
+    doc: "Otterscan's version of this set of methods.",
     params: [],
     result: INTEGER,
     example: { params: [], result: API_LEVEL },
@@ -116,7 +116,7 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
   }),
   method({
     name: 'ots_getBlockDetails',
-    doc: 'A block without its transactions, but with their number (`transactionCount`) and what they paid for gas; null where there is none.',
+    doc: 'A block without its transactions, but with their number (`transactionCount`) and their fees; null for an unknown block.',
     params: [required('block', anyNumber)],
     result: orNull(DETAILS),
     example: { params: [1], result: DETAILS_EXAMPLE },
@@ -132,7 +132,7 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
   }),
   method({
     name: 'ots_getBlockTransactions',
-    doc: 'A page of a block: transactions with no more of their input than the selector, and their receipts without logs; page 0 has the last ones, and `transactionCount` counts all.',
+    doc: 'A page of a block: transactions whose input is cut to the selector, and their receipts without logs; page 0 has the last ones, and `transactionCount` counts all.',
     params: [required('block', anyNumber), required('page', integer), required('page size', pageSize)],
     result: orNull(record('page of a block', { fullblock: BLOCK, receipts: listOf(RECEIPT) })),
     example: {
@@ -146,7 +146,7 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
   }),
   method({
     name: 'ots_getTransactionBySenderAndNonce',
-    doc: 'The hash of the transaction that an account sent with a nonce, sealed or pre-confirmed, or null; where a test has set a nonce back, it may be missed.',
+    doc: 'The hash of the transaction that an account sent with a nonce, sealed or pre-confirmed, or null; it may be missing after a test has lowered a nonce.',
     params: [required('sender', address), required('nonce', integer)],
     result: orNull(HASH),
     example: { params: [ALICE, 0], result: TRANSACTION_HASH },
@@ -154,7 +154,7 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
   }),
   method({
     name: 'ots_searchTransactionsBefore',
-    doc: 'Sealed transactions in blocks below one (0: from the newest on) that an address sent, received or was created by, the newest first, never a part of a block; calls inside of others are not searched.',
+    doc: 'Sealed transactions in blocks below one (0: from the newest on) that an address sent, received or was created by, the newest first, always whole blocks; inner calls are not searched.',
     params: [required('address', address), required('block', integer), required('page size', pageSize)],
     result: PAGE,
     example: { params: [ALICE, 0, 25], result: PAGE_EXAMPLE },
@@ -170,7 +170,7 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
   }),
   method({
     name: 'ots_getContractCreator',
-    doc: 'In which transaction a contract was created, and by which account or contract; null where there is none, and for what the genesis or a test put there.',
+    doc: 'The transaction that created a contract, and the account or contract that did it; null without a contract, and for one that the genesis or a test put there.',
     params: [required('address', address)],
     result: orNull(record('creation', { hash: HASH, creator: ADDRESS })),
     errors: {
@@ -180,30 +180,30 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
     example: { params: [CONTRACT], result: { hash: TRANSACTION_HASH, creator: ALICE } },
     handler: ({ chain }, [address]) => creationOf(chain.head.view, address, new Deadline(CREATION_TIME_MS)),
   }),
-  told('ots_getInternalOperations', operations, {
-    doc: 'Runs a transaction again and answers what its inner calls moved: 0 transfer, 1 self-destruction, 2 and 3 creation (CREATE, CREATE2).',
+  traceMethod('ots_getInternalOperations', operations, {
+    doc: 'Executes a transaction again and returns the operations of its inner calls: 0 transfer, 1 self-destruction, 2 and 3 creation (CREATE, CREATE2).',
     result: listOf(OPERATION),
     example: [{ type: 0, from: CONTRACT, to: ALICE, value: '0x5' }],
   }),
   computed({
     name: 'ots_getTransactionError',
-    doc: 'Runs a transaction again and answers what it reverted with; `0x` when it did not revert.',
+    doc: 'Executes a transaction again and returns its revert data; `0x` if it did not revert.',
     params: [required('hash', hash)],
     result: BYTES,
     errors: TRACE_ERRORS,
     example: { params: [TRANSACTION_HASH], result: '0x' },
     needs: ({ view }, [transactionHash]) => needsOfRun(view, includedAt(view, transactionHash).block),
-    compute: (ground, [transactionHash]) => revertData(ground, transactionHash),
+    compute: (deps, [transactionHash]) => revertData(deps, transactionHash),
   }),
-  told('ots_traceTransaction', callEntries, {
-    doc: 'Runs a transaction again and answers its calls as a list, each before those that it makes.',
+  traceMethod('ots_traceTransaction', callEntries, {
+    doc: 'Executes a transaction again and returns its calls as a list, each before its inner calls.',
     result: listOf(ENTRY),
     example: [{ type: 'CALL', depth: 0, from: ALICE, to: CONTRACT, value: '0x0', input: '0x', output: '0x' }],
   }),
 ]
 
-/** A method that answers what a tracer tells of a transaction. */
-function told(
+/** Returns a method that executes a transaction again under a tracer. */
+function traceMethod(
   name: string,
   make: TraceFactory,
   { doc, result, example }: Pick<Method, 'doc' | 'result'> & { readonly example: unknown },
@@ -232,7 +232,7 @@ function revertData({ view, deadline }: ComputeDeps, transactionHash: Hash): Hex
   })
 }
 
-/** A block with the two that Otterscan wants besides. Nothing is mined for a reward here. */
+/** Adds the fields that Otterscan reads. There are no block rewards. */
 function countedBlock(block: Block): Json {
   return { ...blockJson(block, false), totalDifficulty: '0x0', transactionCount: block.transactions.length }
 }

@@ -19,11 +19,10 @@ const CADENCE = record(
   { blockTimeMs: INTEGER, flashblockMs: INTEGER },
 )
 
-/** What only this node has. */
 export const POCKETCHAIN_METHODS: readonly Method[] = [
   method({
     name: 'pocketchain_tick',
-    doc: 'Moves a manual clock on by so many milliseconds, runs all that falls due and returns where the chain stands then.',
+    doc: 'Advances a manual clock by so many milliseconds, runs everything that is due and returns the new head.',
     params: [required('milliseconds', atMost(integer, TICK_MS, 'milliseconds'))],
     result: record('tick', { nowMs: INTEGER, blockNumber: QUANTITY, flashblockIndex: INTEGER }),
     errors: { [CODE.server]: 'the clock is the real one' },
@@ -41,7 +40,7 @@ export const POCKETCHAIN_METHODS: readonly Method[] = [
   }),
   method({
     name: 'pocketchain_info',
-    doc: 'What this node is, when its blocks come and where its chain stands.',
+    doc: 'The version, cadence, clock and head of this node.',
     params: [],
     result: record('node', {
       clientVersion: STRING,

@@ -23,7 +23,7 @@ const RAW =
 export const SEND_METHODS: readonly Method[] = [
   method({
     name: 'eth_sendRawTransaction',
-    doc: 'Takes a signed transaction into the pool and returns its hash; it is pre-confirmed with the next flashblock.',
+    doc: 'Adds a signed transaction to the pool and returns its hash; the next flashblock pre-confirms it.',
     params: [required('transaction', rawTransaction)],
     result: hash.json,
     errors: POOL_ERRORS,
@@ -32,7 +32,7 @@ export const SEND_METHODS: readonly Method[] = [
   }),
   method({
     name: 'eth_sendRawTransactionSync',
-    doc: 'Takes a signed transaction into the pool and returns its receipt as soon as a flashblock or block has it (EIP-7966).',
+    doc: 'Adds a signed transaction to the pool and returns its receipt once a flashblock or block has it (EIP-7966).',
     params: [required('transaction', rawTransaction), optional('timeoutMs', integer)],
     result: RECEIPT,
     errors: { ...POOL_ERRORS, [CODE.unconfirmed]: 'accepted, but there was no receipt in time; data is the hash' },
@@ -41,7 +41,7 @@ export const SEND_METHODS: readonly Method[] = [
   }),
   method({
     name: 'eth_sendTransaction',
-    doc: 'Fills in what a transaction lacks (nonce, gas, fees), signs it with the account of `from` and takes it into the pool.',
+    doc: 'Fills in the missing fields of a transaction (nonce, gas, fees), signs it with the account of `from` and adds it to the pool.',
     params: [required('transaction', callRequest)],
     result: hash.json,
     errors: SEND_ERRORS,

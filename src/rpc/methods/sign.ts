@@ -19,7 +19,7 @@ const SIGNED_DATA =
 export const SIGN_METHODS: readonly Method[] = [
   method({
     name: 'eth_signTransaction',
-    doc: 'Fills in what a transaction lacks and returns it signed by the account of `from`, without sending it.',
+    doc: 'Fills in the missing fields of a transaction and returns it signed by the account of `from`, without sending it.',
     params: [required('transaction', callRequest)],
     result: bytes.json,
     errors: { [CODE.server]: 'unknown account, or the gas estimate failed' },

@@ -12,7 +12,7 @@ import { arrayOf, blockRef, boolean, maybe, object } from '../../jsonrpc/schema.
 import { Simulation } from '../simulate/simulation.ts'
 import { ALICE, BOB } from './examples.ts'
 
-// The numbers of blocks and calls are limited with codes of their own, so the lists themselves are not.
+// Too many blocks or calls have error codes of their own, so the lists accept more.
 const simulation = object({
   blockStateCalls: arrayOf(
     object({
@@ -61,13 +61,13 @@ export const SIMULATION_METHODS: readonly Method[] = [
       const base = requireBlock(view, ref)
       return { states: [base], blocks: [], hashesBelow: [base.header.number + 1] }
     },
-    compute: ({ view, deadline }, [asked, ref]) => {
+    compute: ({ view, deadline }, [request, ref]) => {
       const options = {
-        validation: asked.validation ?? false,
-        traceTransfers: asked.traceTransfers ?? false,
-        fullTransactions: asked.returnFullTransactions ?? false,
+        validation: request.validation ?? false,
+        traceTransfers: request.traceTransfers ?? false,
+        fullTransactions: request.returnFullTransactions ?? false,
       }
-      return new Simulation(view, requireBlock(view, ref), options, deadline(CALL_TIME_MS)).run(asked.blockStateCalls)
+      return new Simulation(view, requireBlock(view, ref), options, deadline(CALL_TIME_MS)).run(request.blockStateCalls)
     },
   }),
 ]

@@ -16,7 +16,7 @@ const ZERO_SLOT = `0x${'0'.repeat(64)}`
 
 const ERRORS = { [-32001]: 'there is no such block', 4444: 'the state after that block is no longer kept' }
 
-/** A storage key and how the answer repeats it: 32 bytes as they came, anything shorter as a quantity (geth). */
+/** A storage key and its form in the result: 32 bytes stay, a shorter key becomes a quantity (geth). */
 const proofKey: Schema<{ readonly slot: Hash; readonly shown: string }> = {
   json: storageSlot.json,
   parse: (value, path) => {
@@ -26,7 +26,7 @@ const proofKey: Schema<{ readonly slot: Hash; readonly shown: string }> = {
   },
 }
 
-/** What accounts hold. Every one takes a block last, `latest` when it is left out. */
+/** The last parameter of each is a block, `latest` by default. */
 export const STATE_METHODS: readonly Method[] = [
   method({
     name: 'eth_getBalance',
@@ -89,7 +89,7 @@ export const STATE_METHODS: readonly Method[] = [
     example: { params: [ALICE, 'latest'], result: { balance: '0x21e19e0c9bab2400000', nonce: '0x5', code: '0x' } },
     handler: ({ chain }, [address, block]) => {
       const state = requireState(chain.head.view, block)
-      const { balance, nonce } = state.account(address) ?? NOBODY
+      const { balance, nonce } = state.account(address) ?? EMPTY_ACCOUNT
       return { balance: Hex.fromQuantity(balance), nonce: Hex.fromQuantity(nonce), code: Hex.fromBytes(codeOf(state, address)) }
     },
   }),
@@ -149,7 +149,7 @@ function codeOf(state: StateReader, address: Address): Uint8Array {
 }
 
 const NO_CODE = new Uint8Array(0)
-const NOBODY = { balance: 0n, nonce: 0n }
+const EMPTY_ACCOUNT = { balance: 0n, nonce: 0n }
 
 function storageValues(state: StateReader, wanted: ReadonlyMap<Address, readonly Hash[]>): Json {
   let count = 0

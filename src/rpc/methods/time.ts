@@ -5,9 +5,9 @@ import type { Method, Schema } from '../method.ts'
 import { BOOLEAN, INTEGER } from '../../jsonrpc/jsonschema.ts'
 import { integer, refused } from '../../jsonrpc/schema.ts'
 import { fitting, timestamp, tooLate } from './bounds.ts'
-import { commands, familiar, named } from './named.ts'
+import { commands, prefixed, named } from './named.ts'
 
-/** ganache takes what Date.now() says, anvil both: seconds up to the year 5138, beyond it milliseconds. */
+/** ganache takes milliseconds, anvil also seconds: a value after the year 5138 is in milliseconds. */
 const moment: Schema<number> = {
   json: integer.json,
   parse: (value, path) => {
@@ -29,10 +29,9 @@ function intervalOf(unitMs: number): Schema<number> {
   }
 }
 
-/** The chain's time, which is the clock's unless a test moves it. */
 export const TIME_METHODS: readonly Method[] = [
   ...named(['evm_increaseTime', 'anvil_increaseTime'], {
-    doc: "Moves the chain's time on by so many seconds and returns how far it is from the clock now, in seconds.",
+    doc: "Advances the chain's time by so many seconds and returns its distance from the clock, in seconds.",
     params: [required('seconds', timestamp)],
     result: INTEGER,
     errors: { [-32602]: 'the time would be later than the year 5138' },
@@ -44,14 +43,14 @@ export const TIME_METHODS: readonly Method[] = [
     },
   }),
   ...named(['evm_setTime', 'anvil_setTime'], {
-    doc: "Sets the chain's time, from which it runs on, and returns the seconds by which it jumped ahead; takes seconds or milliseconds since 1970.",
+    doc: "Sets the chain's time and returns the seconds by which it jumped ahead; takes seconds or milliseconds since 1970.",
     params: [required('time', moment)],
     result: INTEGER,
     example: { params: [1_900_000_000], result: 104_729_006 },
     handler: ({ chain }, [seconds]) => setTime(chain, seconds),
   }),
   ...commands(['evm_setNextBlockTimestamp', 'anvil_setNextBlockTimestamp'], {
-    doc: 'Gives the next block exactly this timestamp, in seconds; time runs on from there.',
+    doc: 'Sets the timestamp of the next block, in seconds; time continues from there.',
     params: [required('timestamp', timestamp)],
     errors: { [-32602]: 'not above the timestamp of the last block' },
     example: [1_900_000_000],
@@ -64,12 +63,12 @@ export const TIME_METHODS: readonly Method[] = [
     handler: ({ chain }, [seconds]) => chain.setTimestampInterval(seconds),
   }),
   ...commands(['hardhat_setBlockTimestampInterval'], {
-    doc: "As anvil_setBlockTimestampInterval, but in milliseconds, which is what viem's test client sends in hardhat mode.",
+    doc: "As anvil_setBlockTimestampInterval, but in milliseconds, as viem's test client sends it in hardhat mode.",
     params: [required('milliseconds', intervalOf(1))],
     example: [12_000],
     handler: ({ chain }, [seconds]) => chain.setTimestampInterval(seconds),
   }),
-  ...named(familiar('removeBlockTimestampInterval'), {
+  ...named(prefixed('removeBlockTimestampInterval'), {
     doc: 'Lets timestamps follow the clock again; false when they already did.',
     params: [],
     result: BOOLEAN,

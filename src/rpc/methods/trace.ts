@@ -31,7 +31,7 @@ const callOptions = object({
 
 type CallOptions = Infer<typeof callOptions>
 
-const TRACE: JsonSchema = { title: 'what the tracer tells; unless one is named { gas, failed, returnValue, structLogs }' }
+const TRACE: JsonSchema = { title: 'the result of the tracer, by default { gas, failed, returnValue, structLogs }' }
 
 const ERRORS = {
   [CODE.server]: 'there is no such block or transaction, it is the genesis, or the execution took too long (option `timeout`)',
@@ -42,36 +42,36 @@ const ERRORS = {
 const TRANSFER = { gas: 21_000, failed: false, returnValue: '0x', structLogs: [] }
 const CALL = { from: ALICE, gas: '0x5208', gasUsed: '0x5208', to: BOB, input: '0x', value: '0x1', type: 'CALL' }
 
-/** geth's tracers: callTracer, flatCallTracer, prestateTracer, 4byteTracer, erc7562Tracer, muxTracer, noopTracer and the logger of opcodes. */
+/** geth's tracers: callTracer, flatCallTracer, prestateTracer, 4byteTracer, erc7562Tracer, muxTracer, noopTracer and the struct logger. */
 export const TRACE_METHODS: readonly Method[] = [
   computed({
     name: 'debug_traceTransaction',
-    doc: 'Runs a transaction again where it was included, sealed or pre-confirmed, and answers what a tracer (the logger of opcodes unless one is named) saw of it.',
+    doc: 'Executes a transaction again at its place, sealed or pre-confirmed, and returns the result of a tracer, by default the struct logger.',
     params: [required('hash', hash), optional('options', traceOptions)],
     result: TRACE,
     errors: ERRORS,
     example: { params: [TRANSACTION_HASH], result: TRANSFER },
     needs: ({ view }, [transactionHash]) => needsOfRun(view, includedAt(view, transactionHash).block),
-    compute: (ground, [transactionHash, options]) => {
-      const place = includedAt(ground.view, transactionHash)
-      return traced(ground, options, (budget, deadline) => traceAt(ground.view, place, tracerOf(options, PATH), budget, deadline))
+    compute: (deps, [transactionHash, options]) => {
+      const place = includedAt(deps.view, transactionHash)
+      return traced(deps, options, (budget, deadline) => traceAt(deps.view, place, tracerOf(options, PATH), budget, deadline))
     },
   }),
   tracedBlocks('debug_traceBlockByNumber', required('block', blockNumber), '0x1'),
   tracedBlocks('debug_traceBlockByHash', required('hash', blockHash), BLOCK_HASH),
   computed({
     name: 'debug_traceCall',
-    doc: 'Executes a message call on the state after a block, or before its transaction `txIndex`, and answers what a tracer saw of it; nothing is changed.',
+    doc: 'Executes a message call on the state after a block, or before its transaction `txIndex`, and returns the result of a tracer; nothing is changed.',
     params: [required('call', callRequest), optional('block', blockRef), optional('options', callOptions)],
     result: TRACE,
     errors: ERRORS,
     example: { params: [{ from: ALICE, to: BOB, value: '0x1', gas: '0x5208' }, 'latest', { tracer: 'callTracer' }], result: CALL },
     needs: ({ view }, [, ref, options]) => needsOfCall(view, blockAt(view, ref), options),
-    compute: (ground, [request, ref, options]) => tracedCall(ground, request, ref, options),
+    compute: (deps, [request, ref, options]) => tracedCall(deps, request, ref, options),
   }),
 ]
 
-/** The options stand second in all of these but debug_traceCall. */
+/** The path of the options, in all methods but debug_traceCall. */
 const PATH = 'argument 1 (options)'
 
 function tracedBlocks(name: string, param: Param<BlockRef>, example: string): Method {
@@ -87,33 +87,33 @@ function tracedBlocks(name: string, param: Param<BlockRef>, example: string): Me
   })
 }
 
-function tracedBlock(ground: ComputeDeps, ref: BlockRef, options: TraceOptions | undefined): JsonText {
-  const { view } = ground
+function tracedBlock(deps: ComputeDeps, ref: BlockRef, options: TraceOptions | undefined): JsonText {
+  const { view } = deps
   const block = blockAt(view, ref)
   if (block.header.number === 0) throw new RpcError(CODE.server, 'genesis is not traceable')
   const make = tracerOf(options, PATH)
-  return traced(ground, options, (budget, deadline) =>
+  return traced(deps, options, (budget, deadline) =>
     withRun(view, block, deadline, (run) => {
-      const told = block.transactions.map((tx) => `{"txHash":"${tx.hash}","result":${run.trace(make, budget)}}`)
-      return `[${told.join(',')}]`
+      const traces = block.transactions.map((tx) => `{"txHash":"${tx.hash}","result":${run.trace(make, budget)}}`)
+      return `[${traces.join(',')}]`
     }),
   )
 }
 
-function tracedCall(ground: ComputeDeps, request: CallRequest, ref?: BlockRef, options?: CallOptions): JsonText {
-  const { view } = ground
+function tracedCall(deps: ComputeDeps, request: CallRequest, ref?: BlockRef, options?: CallOptions): JsonText {
+  const { view } = deps
   const block = blockAt(view, ref)
   assertChain(request.chainId, view.config, 'argument 0 (call)')
   const make = tracerOf(options, 'argument 2 (options)')
   const overrides = { state: options?.stateOverrides, block: options?.blockOverrides }
-  return traced(ground, options, (budget, deadline) =>
+  return traced(deps, options, (budget, deadline) =>
     onSite(view, block, options?.txIndex, deadline, (site) =>
       withCall(site, request, overrides, (call) => call.trace(site.state, make, budget), { deadline, traced: true }),
     ),
   )
 }
 
-/** After a block; with `txIndex`, before that transaction of it. */
+/** Runs `work` on the state after the block or, with `txIndex`, before that transaction. */
 function onSite<T>(view: View, block: Block, txIndex: number | undefined, deadline: Deadline, work: (site: Site) => T): T {
   if (txIndex === undefined) return work(siteOf(view, block))
   if (txIndex >= block.transactions.length) {
@@ -125,7 +125,7 @@ function onSite<T>(view: View, block: Block, txIndex: number | undefined, deadli
   })
 }
 
-/** Under another number the call sees the hashes below that one. */
+/** With an overridden number the call reads the block hashes below it. */
 function needsOfCall(view: View, block: Block, options: CallOptions | undefined): ViewScope {
   const { number } = block.header
   const hashesBelow = [number, options?.blockOverrides?.number ?? number]
@@ -139,7 +139,7 @@ function blockAt(view: View, ref: BlockRef = LATEST): Block {
   throw new RpcError(CODE.server, `block ${name} not found`)
 }
 
-/** One budget of bytes and of time for all that one answer holds. */
+/** Runs `work` with the budget of bytes and time of one answer. */
 function traced(
   { deadline }: ComputeDeps,
   options: TraceOptions | undefined,

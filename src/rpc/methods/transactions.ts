@@ -13,7 +13,7 @@ import { named } from './named.ts'
 
 const TRANSACTION_EXAMPLE = { hash: TRANSACTION_HASH, type: '0x2', blockNumber: '0x1b4', transactionIndex: '0x1' }
 
-/** Transactions and receipts. A transaction and its receipt come out of the same View, sealed first, then pre-confirmed. */
+/** A transaction and its receipt come from the same View, sealed first, then pre-confirmed. */
 export const TRANSACTION_METHODS: readonly Method[] = [
   method({
     name: 'eth_getTransactionByHash',

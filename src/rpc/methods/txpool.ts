@@ -17,7 +17,7 @@ const TRANSACTION_EXAMPLE = { from: ACCOUNT.toLowerCase(), nonce: '0x5', type: '
 export const TXPOOL_METHODS: readonly Method[] = [
   method({
     name: 'txpool_status',
-    doc: 'How many pooled transactions can be executed, and how many wait for an earlier nonce.',
+    doc: 'The numbers of pooled transactions that can be executed, and of those that wait for an earlier nonce.',
     params: [],
     result: record('pool status', { pending: QUANTITY, queued: QUANTITY }),
     example: { params: [], result: { pending: '0x1', queued: '0x0' } },

@@ -309,8 +309,8 @@ export class Batches {
   }
 
   #watchOf({ rpc, chainId }: WalletChain): ChainWatch {
-    const feeds = FEEDS.map((name) => ({ params: [name], isPulse: true }))
-    return new ChainWatch({ rpc, feeds, pollMs: POLL_MS, slowPollMs: SLOW_POLL_MS, tell: () => this.#lookAtAll(chainId) })
+    const feeds = FEEDS.map((name) => ({ params: [name], isComplete: true }))
+    return new ChainWatch({ rpc, feeds, pollMs: POLL_MS, slowPollMs: SLOW_POLL_MS, onActivity: () => this.#lookAtAll(chainId) })
   }
 
   #lookAtAll(chainId: number): void {
