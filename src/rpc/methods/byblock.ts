@@ -9,6 +9,8 @@ import { BLOCK_HASH } from './examples.ts'
 
 interface BlockRow<P extends readonly Param<unknown>[]> extends Pick<MethodRow<P>, 'doc' | 'params' | 'example'> {
   readonly byNumber: string
+  /** of the first parameter of `byNumber`; blockNumber by default */
+  readonly number?: Schema<BlockRef>
   readonly byHash: string
   /** of a block that exists */
   readonly result: JsonSchema
@@ -17,7 +19,7 @@ interface BlockRow<P extends readonly Param<unknown>[]> extends Pick<MethodRow<P
 
 /** Returns two methods that read one block: by number or tag, and by hash. `params` and `example.params` follow the block. An unknown block is null. */
 export function byNumberAndHash<const P extends readonly Param<unknown>[]>(row: BlockRow<P>): readonly Method[] {
-  const { byNumber, byHash, doc, params, result, example, read } = row
+  const { byNumber, number = blockNumber, byHash, doc, params, result, example, read } = row
   const rowOf = (name: string, schema: Schema<BlockRef>, block: string) =>
     method({
       name,
@@ -25,9 +27,9 @@ export function byNumberAndHash<const P extends readonly Param<unknown>[]>(row: 
       params: [required('block', schema), ...params],
       result: orNull(result),
       example: { params: [block, ...example.params], result: example.result },
-      handler: ({ chain }, [ref, ...args]) => show(findBlock(chain.head.view, ref as BlockRef), (block) => read(block, args as Values<P>)), // parsed by the schemas of the row
+      handler: ({ chain }, [ref, ...args]) => show(findBlock(chain.head.view, ref), (block) => read(block, args as Values<P>)), // parsed by the schemas of the row
     })
-  return [rowOf(byNumber, blockNumber, 'latest'), rowOf(byHash, blockHash, BLOCK_HASH)]
+  return [rowOf(byNumber, number, 'latest'), rowOf(byHash, blockHash, BLOCK_HASH)]
 }
 
 /** Returns null for an unknown block. */

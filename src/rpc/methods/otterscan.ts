@@ -21,7 +21,7 @@ import { address, blockNumber, blockRef, hash, integer, refused } from '../../js
 import type { BlockRef, Schema } from '../../jsonrpc/schema.ts'
 import { JsonText } from '../texts.ts'
 import { includedAt, needsOfRun, traceAt, withinBudget, withRun } from '../execution/tracing.ts'
-import { show } from './byblock.ts'
+import { byNumberAndHash, show } from './byblock.ts'
 import { ALICE, TRANSACTION_HASH } from './examples.ts'
 
 // Otterscan is an explorer in the browser that needs methods beyond the standard ones. It was written for erigon, so the shapes are erigon's where
@@ -114,21 +114,15 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
     example: { params: [CONTRACT, 'latest'], result: true },
     handler: ({ chain }, [address, ref]) => hasCode(requireState(chain.head.view, ref), address),
   }),
-  method({
-    name: 'ots_getBlockDetails',
+  ...byNumberAndHash({
+    byNumber: 'ots_getBlockDetails',
+    number: anyNumber,
+    byHash: 'ots_getBlockDetailsByHash',
     doc: 'A block without its transactions, but with their number (`transactionCount`) and their fees; null for an unknown block.',
-    params: [required('block', anyNumber)],
-    result: orNull(DETAILS),
-    example: { params: [1], result: DETAILS_EXAMPLE },
-    handler: ({ chain }, [ref]) => show(findBlock(chain.head.view, ref), detailsJson),
-  }),
-  method({
-    name: 'ots_getBlockDetailsByHash',
-    doc: 'As ots_getBlockDetails, by hash.',
-    params: [required('hash', hash)],
-    result: orNull(DETAILS),
-    example: { params: [TRANSACTION_HASH], result: DETAILS_EXAMPLE },
-    handler: ({ chain }, [hash]) => show(chain.head.view.byHash(hash), detailsJson),
+    params: [],
+    result: DETAILS,
+    example: { params: [], result: DETAILS_EXAMPLE },
+    read: detailsJson,
   }),
   method({
     name: 'ots_getBlockTransactions',

@@ -12,30 +12,22 @@ import { RECEIPT_WAIT_MS } from '../limits.ts'
 export async function submitAndWait(chain: Chain, tx: Transaction, timeoutMs: number | undefined): Promise<Json> {
   const limitMs = limitOf(timeoutMs)
   await chain.submit(tx)
-  const { promise, resolve, reject } = withResolvers<Json>()
-  const resolveIn = (view: View) => {
-    const place = view.locate(tx.hash)
-    if (place !== null) resolve(receiptJson(place))
-  }
-  const end = chain.head.subscribe(({ view }) => resolveIn(view))
   const reason = `the transaction was added to the mempool but wasn't confirmed within ${limitMs} ms`
-  const timer = setTimeout(() => reject(new RpcError(CODE.unconfirmed, reason, tx.hash)), limitMs)
-  resolveIn(chain.head.view)
-  return promise.finally(() => {
-    end()
-    clearTimeout(timer)
+  return new Promise<Json>((resolve, reject) => {
+    const timer = setTimeout(() => {
+      end()
+      reject(new RpcError(CODE.unconfirmed, reason, tx.hash))
+    }, limitMs)
+    const resolveIn = (view: View) => {
+      const place = view.locate(tx.hash)
+      if (place === null) return
+      end()
+      clearTimeout(timer)
+      resolve(receiptJson(place))
+    }
+    const end = chain.head.subscribe(({ view }) => resolveIn(view))
+    resolveIn(chain.head.view)
   })
-}
-
-/** Promise.withResolvers, which Node 20 lacks. */
-function withResolvers<T>() {
-  let resolve!: (value: T) => void
-  let reject!: (reason: unknown) => void
-  const promise = new Promise<T>((accept, refuse) => {
-    resolve = accept
-    reject = refuse
-  })
-  return { promise, resolve, reject }
 }
 
 function limitOf(timeoutMs: number | undefined): number {
