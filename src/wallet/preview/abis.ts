@@ -1,7 +1,7 @@
 import { AbiParameters, Hash, Hex } from '../../eth/index.ts'
 import { DECODED_BYTES } from '../limits.ts'
 
-/** A call or an error whose meaning is known. */
+/** A decoded call or error. */
 export interface Decoded {
   readonly name: string
   /** such as `transfer(address,uint256)` */
@@ -41,7 +41,7 @@ function decode(rows: Rows, data: Hex): Decoded | null {
   }
 }
 
-/** Of a row of the tables, where every parameter has a name. */
+/** `text`: a row of the tables, where every parameter has a name. */
 function signatureOf(text: string): string {
   return text.replaceAll(/ \w+(?=[,)])/g, '').replaceAll(', ', ',')
 }
@@ -62,7 +62,7 @@ const PERMIT_DETAILS = '(address token, uint160 amount, uint48 expiration, uint4
 const TRANSFER_DETAILS = '(address to, uint256 requestedAmount)'
 const PERMIT_TRANSFER = '((address token, uint256 amount) permitted, uint256 nonce, uint256 deadline)'
 
-/** Signatures of standards and of contracts that many use; each is its own and nobody's text. */
+/** Signatures of standards and of widely used contracts. */
 const FUNCTIONS = rowsOf(`
   transfer(address to, uint256 amount)
   transferFrom(address from, address to, uint256 amount)
