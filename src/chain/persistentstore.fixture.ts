@@ -24,7 +24,7 @@ export class PersistentStore extends Store {
     }
   }
 
-  /** A second store with the data that a new process would read. */
+  /** A second store with what a new process would find. */
   reopened(): PersistentStore {
     return new PersistentStore(this.#shelf.copy())
   }

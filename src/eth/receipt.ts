@@ -57,7 +57,8 @@ export const Receipt = { encode, encodeView, decode }
 
 /**
  * Returns the EIP-2718 form that the receipts trie and `debug_getRawReceipts` use. It contains a deposit's nonce and version since Canyon,
- * that is if there is a version (op-geth, `DepositReceiptVersion`).
+ * that is if
+ * there is a version (op-geth, `DepositReceiptVersion`).
  */
 function encode(receipt: ConsensusReceipt): Uint8Array {
   const { type } = receipt

@@ -16,7 +16,8 @@ export interface AccessListItem {
 
 /**
  * One flat shape for all types, so that fee arithmetic needs no branches: a legacy `gasPrice` is both fee fields. Fields that a type lacks
- * are 0n, [] or null.
+ * are 0n, [] or
+ * null.
  */
 export interface Transaction {
   readonly type: TransactionType
@@ -245,7 +246,8 @@ function sign(fields: TransactionFields, privateKey: PrivateKey): Transaction {
 
 /**
  * Returns a transaction without a signature, for impersonated senders. The sender is stored in the signature (r, with s = 1), so that equal
- * transactions of two senders have different hashes. `decode` rejects it by default.
+ * transactions
+ * of two senders have different hashes. `decode` rejects it by default.
  */
 function unsigned(fields: TransactionFields, from: Address): Transaction {
   return complete(withDefaults(fields), from, 0, Address.toBigint(from), IMPERSONATED_S)

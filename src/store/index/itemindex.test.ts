@@ -28,7 +28,7 @@ const SMALL: IndexLimits = {
   intersectFactor: 8,
 }
 
-/** The parts of an index that a storage backend persists. */
+/** What a storage keeps of an index. */
 class Saved implements PageSource {
   readonly heads = new Map<number, Uint8Array>()
   readonly pages = new Map<number, Map<number, Uint8Array>>()
@@ -89,7 +89,7 @@ class World {
     this.reopen()
   }
 
-  /** Unsaved changes are lost. */
+  /** What was not saved is lost. */
   reopen(): void {
     this.blocks = [...this.#durable]
     this.index = new ItemIndex(this.saved, heads(this.saved), this.limits)

@@ -192,9 +192,9 @@ const someHeader: fc.Arbitrary<Header> = record({
   excessBlobGas: uint(64),
   parentBeaconBlockRoot: someHash,
   requestsHash: someHash,
-  laterCount: fc.constantFrom(0, 1, 2, 5, 6),
-}).map(({ laterCount, ...header }) => {
-  const until = <T>(index: number, value: T): T | null => (index < laterCount ? value : null)
+  standing: fc.constantFrom(0, 1, 2, 5, 6),
+}).map(({ standing, ...header }) => {
+  const until = <T>(place: number, value: T): T | null => (place < standing ? value : null)
   return {
     ...header,
     baseFeePerGas: until(0, header.baseFeePerGas),
