@@ -35,7 +35,8 @@ const PAGE_OF = new Map([['popup', 'wallet']])
 const ENTRY_POINTS = new Set([
   'src/compat.ts',
   'src/cli/main.ts',
-  'src/jsonrpc/schema.ts', // a vocabulary, used by its names
+  'src/jsonrpc/schema.ts', // vocabularies, used by their names
+  'src/jsonrpc/jsonschema.ts',
   'src/bundler/methods.ts', // rows without the implementation, which a node loads at the first request
   'src/paymaster/methods.ts',
   'src/paymaster/results.ts', // types of the sponsor's page

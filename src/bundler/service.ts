@@ -222,10 +222,10 @@ export class BundlerService {
     if (this.#isClosed) return
     this.#watch ??= new ChainWatch({
       rpc: this.#rpc,
-      tell: () => this.#tick(),
+      onActivity: () => this.#tick(),
       pollMs: POLL_MS,
       slowPollMs: SLOW_POLL_MS,
-      feeds: ['newFlashblocks', 'newHeads'].map((name) => ({ params: [name], isPulse: true })),
+      feeds: ['newFlashblocks', 'newHeads'].map((name) => ({ params: [name], isComplete: true })),
     })
   }
 

@@ -5,10 +5,10 @@ import { CommandError, EXIT } from './exit.ts'
 import type { Settings } from './options.ts'
 import type { Variables } from './settings.ts'
 
-/** The variable of the password. It is no option: what stands on a command line, every user of the machine can read. */
+/** The variable of the password. There is no option, because every user of the machine can read command lines. */
 const PASSWORD = 'POCKETCHAIN_KEYSTORE_PASSWORD'
 
-/** What --keystore names, opened; null: it names nothing. Throws CommandError. */
+/** Opens the keystore of --keystore; null without that option. Throws CommandError. */
 export async function keystoreOf(settings: Settings, env: Variables): Promise<Keystore | null> {
   const { keystore, keystorePasswordFile, noWallet } = settings
   if (keystore === null) {

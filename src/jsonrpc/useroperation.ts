@@ -161,7 +161,7 @@ function commonOf(fields: Common) {
   return { sender, nonce, callData, signature, ...gas, authorization: eip7702Auth ?? null }
 }
 
-/** The EntryPoint adds limits and fees up in words that hold no more (AA94). */
+/** The EntryPoint limits gas and fees to 120 bits (AA94). */
 function assertWidths(operation: UserOperation): void {
   const { callData, factoryData, paymasterData, signature } = operation
   const sizeBytes = callData.length + factoryData.length + paymasterData.length + signature.length

@@ -8,13 +8,13 @@ import type { Store } from '../store/index.ts'
 import { GAS_LIMIT, beginningOf, feeParametersOf, genesisOf } from './genesis.ts'
 import type { DevAccount } from './keys.ts'
 import type { PocketchainOptions, StartOptions } from './options.ts'
-import type { Loaded } from './statefile.ts'
+import type { LoadedState } from './statefile.ts'
 
 export interface ChainDeps {
   readonly clock: Clock
   readonly store: Store
   /** null: no state file */
-  readonly loaded: Loaded | null
+  readonly loaded: LoadedState | null
 }
 
 export function chainOptionsOf(options: StartOptions, accounts: readonly DevAccount[], { clock, store, loaded }: ChainDeps): ChainOptions {

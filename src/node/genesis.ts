@@ -19,14 +19,14 @@ import type { StartOptions, GenesisCalls, PocketchainOptions } from './options.t
 const CHAIN_ID = 31_337
 const ETHER = 10n ** 18n
 export const GAS_LIMIT = 60_000_000n
-/** Pays for bundles, which pay it back. */
+/** Pays for bundles, which refund it. */
 const BUNDLER_BALANCE = 1_000n * ETHER
-/** What the sponsor has for deposits, beside those that its paymasters begin with. */
+/** For deposits of the sponsor, beside the initial ones of its paymasters. */
 const SPONSOR_BALANCE = 1_000n * ETHER
 const SPONSOR_DEPOSIT = 100n * ETHER
 const BASE_FEE = 1_000_000_000n
 
-/** The sponsor's paymasters with their deposits. A chain is the same with a sponsor and without: it is started again either way. */
+/** The sponsor's paymasters with their deposits, also without a sponsor, because the chain may be restarted with one. */
 export async function genesisCallsOf(options: PocketchainOptions): Promise<GenesisCalls> {
   const { genesis, stateFile, chainId = CHAIN_ID } = options
   if (genesis !== undefined) return []
@@ -48,7 +48,7 @@ export function genesisOf(options: StartOptions, accounts: readonly DevAccount[]
   }
   const hardfork = opForkOf(options.hardfork ?? DEFAULT_HARDFORK)
   if (options.genesis !== undefined) {
-    // A file without rules gets ours from block 1 on: its own block 0 keeps the fields it has.
+    // A file without fork rules gets the default ones from block 1 on; block 0 keeps its fields.
     const genesis = parseGenesis(options.genesis, (time) => opConfig(options.chainId ?? CHAIN_ID, hardfork, time + 1, limits))
     return options.chainId === undefined ? genesis : { ...genesis, config: { ...genesis.config, chainId: options.chainId } }
   }
@@ -70,7 +70,7 @@ export function genesisOf(options: StartOptions, accounts: readonly DevAccount[]
   })
 }
 
-/** A chain that goes on began when it began. */
+/** A continued chain keeps its genesis time. */
 export function beginningOf({ timestamp }: PocketchainOptions, store: Store): Pick<PocketchainOptions, 'timestamp'> {
   const stored = store.timestampOf(0)
   return timestamp !== undefined || stored === null ? {} : { timestamp: stored }
@@ -85,7 +85,7 @@ const RUNS_ON: Readonly<Record<string, OpFork>> = { cancun: 'holocene', prague: 
 
 function opForkOf(name: string): OpFork {
   const fork = OP_FORKS.find((each) => each === name.toLowerCase()) ?? RUNS_ON[name.toLowerCase()]
-  // What came before charged data fees by rules that are not built.
+  // Earlier forks have data fees that are not implemented.
   if (fork !== undefined && OP_FORKS.indexOf(fork) >= OP_FORKS.indexOf('fjord')) return fork
   const known = [...OP_FORKS.slice(OP_FORKS.indexOf('fjord')), ...Object.keys(RUNS_ON)]
   throw new RangeError(`hardfork must be one of ${known.join(', ')}, not ${JSON.stringify(name)}`)

@@ -2,7 +2,7 @@ import { Hash, Mnemonic, Secp256k1 } from '../eth/index.ts'
 import type { Address, PrivateKey } from '../eth/index.ts'
 import type { PocketchainOptions } from './options.ts'
 
-/** Known to everybody. */
+/** The public mnemonic of development chains. */
 export const DEFAULT_MNEMONIC = 'test test test test test test test test test test test junk'
 const PATH = "m/44'/60'/0'/0"
 
@@ -11,7 +11,7 @@ export interface DevAccount {
   readonly privateKey: Uint8Array
 }
 
-/** The words and the path that keys follow from. */
+/** The options that keys are derived from. */
 type Words = Pick<PocketchainOptions, 'mnemonic' | 'derivationPath'>
 
 export function accountsOf(options: PocketchainOptions): readonly DevAccount[] {
@@ -20,18 +20,18 @@ export function accountsOf(options: PocketchainOptions): readonly DevAccount[] {
   return keys.map((privateKey) => ({ address: Secp256k1.address(privateKey), privateKey }))
 }
 
-/** No dev account, whose balances and nonces are the tests' own; whoever knows the words knows this key as well. */
+/** Not a dev account, whose balances and nonces belong to the tests. The mnemonic reveals this key. */
 export function bundlerKey(options: PocketchainOptions): PrivateKey {
   const given = options.bundler === false ? undefined : options.bundler?.key
   return given ?? keyNamed('bundler', options)
 }
 
-/** As the bundler's: of no dev account, and known to whoever knows the words. */
+/** As the bundler's key: not dev accounts, and revealed by the mnemonic. */
 export function sponsorKeys(options: Words): Readonly<Record<'owner' | 'signer', PrivateKey>> {
   return { owner: keyNamed('sponsor owner', options), signer: keyNamed('sponsor signer', options) }
 }
 
-/** True for the words and the path that everybody has. */
+/** Returns whether the mnemonic and the path are the public defaults. */
 export function hasDefaultWords(options: Words): boolean {
   const { words, path } = wordsOf(options)
   return words === DEFAULT_MNEMONIC && path === PATH

@@ -9,15 +9,15 @@ import type { Keys, WalletOptions } from '../wallet/index.ts'
 export interface PocketchainOptions {
   /** 31337; with a genesis, that of the file */
   readonly chainId?: number
-  /** when blocks come: `preconf` */
+  /** when blocks are sealed: `preconf` */
   readonly cadence?: Cadence | CadenceKind
-  /** `manual`: time stands still until the clock is advanced */
+  /** `manual`: the test advances the time */
   readonly clock?: Clock | 'real' | 'manual'
   /** same seed, same clock and same timestamp: same block hashes */
   readonly seed?: string
   /** order of waiting transactions: `fees` */
   readonly order?: PoolOrder
-  /** where nodes disagree: `default` */
+  /** behaviour where nodes differ: `default` */
   readonly compat?: CompatName
 
   /** dev accounts: 10 of the words `test test … junk`, 10,000 ETH each */
@@ -34,11 +34,11 @@ export interface PocketchainOptions {
   readonly genesis?: string
   /** RLP blocks to execute before the first block of our own */
   readonly importedChain?: Uint8Array
-  /** told of every imported block; what it throws stops the import, and `createPocketchain` rejects with it */
+  /** called for every imported block; an error of it stops the import and rejects `createPocketchain` */
   readonly onImported?: (blockNumber: number) => void
   /**
-   * a state file of ours or of anvil, or a genesis of geth, of which the accounts count: what the chain goes on from. A file with a genesis of its
-   * own wins over the options that make one
+   * a state file of pocketchain or anvil, from which the chain continues, or a genesis of geth, whose accounts are used. A file with a genesis
+   * takes precedence over the options of the genesis
    */
   readonly stateFile?: Uint8Array
   /** Unix time of block 0, seconds: now */
@@ -51,11 +51,11 @@ export interface PocketchainOptions {
   readonly transactionGasCap?: bigint | null
   /** false: the default genesis lacks the CREATE2 factories, for scripts that deploy them by their known transactions */
   readonly factories?: boolean
-  /** a directory where the chain is kept, and goes on from when it was kept there before: in memory */
+  /** the directory of the chain, which continues from there: in memory */
   readonly data?: string
-  /** with `data`: blocks whose state stays readable; blocks, receipts and logs all stay: unlimited */
+  /** with `data`: blocks whose state is kept; blocks, receipts and logs are all kept: unlimited */
   readonly prune?: number
-  /** without `data`: blocks whose state stays readable: 8,192 */
+  /** without `data`: blocks whose state is kept: 8,192 */
   readonly stateHistory?: number
 
   /** of a block */
@@ -71,34 +71,31 @@ export interface PocketchainOptions {
   /** wei */
   readonly l1BlobBaseFee?: bigint
 
-  /** the wallet beside the chain, whose accounts are the dev accounts and those given here; false: there is none */
+  /** the wallet, with the dev accounts and the keys given here; false: no wallet */
   readonly wallet?: WalletChoices | false
 
-  /** the ERC-4337 bundler beside the chain, loaded when it is first asked; false: there is none */
+  /** the ERC-4337 bundler, loaded at its first request; false: no bundler */
   readonly bundler?: BundlerChoices | false
 
-  /**
-   * the gas sponsor (ERC-7677) beside the chain, loaded when it is first asked, and at once when it has promised to pay for what did not come yet;
-   * false: there is none
-   */
+  /** the gas sponsor (ERC-7677), loaded at its first request, or at once if its ledger has open promises; false: no sponsor */
   readonly sponsor?: SponsorChoices | false
 
   /**
-   * threads for calls that take long, started when they are needed: one for each core but the first, two on two cores, at most 4, none on a single
-   * one. 0: such calls hold everybody up
+   * most worker threads for long calls, started on demand: one for each core but the first, two on two cores, at most 4, none on a single
+   * core. 0: such calls delay other requests
    */
   readonly workers?: number
 
-  /** experimental: what happens to code that burns much gas, for all chains of the process: `off`, it is interpreted */
+  /** experimental: compiles hot bytecode, for all chains of the process: `off`, it is interpreted */
   readonly tier1?: Tier1Mode
 
-  /** gets what a person should know of the start; written to stderr unless given */
+  /** receives notes about the start; written to stderr by default */
   readonly onNote?: (line: string) => void
-  /** gets what broke inside although the node lives on; written to stderr unless given */
+  /** receives bugs that do not stop the node; written to stderr by default */
   readonly onError?: (error: unknown) => void
 }
 
-/** Options of a start, with whom it tells what, and what is done in block 0 of a chain that has none of its own. */
+/** Options with their defaults for notes, errors and the calls in block 0 of the default genesis. */
 export interface StartOptions extends PocketchainOptions {
   readonly onNote: (line: string) => void
   readonly onError: (error: unknown) => void
@@ -107,29 +104,29 @@ export interface StartOptions extends PocketchainOptions {
 
 export type GenesisCalls = NonNullable<DefaultGenesisOptions['calls']>
 
-/** What may be chosen of the wallet. Its first chain is the node beside it, its records lie where the chain's do. */
+/** The options of the wallet. Its first chain is the node, and its records are stored with those of the chain. */
 export interface WalletChoices extends Omit<
   WalletOptions,
   'keyring' | 'records' | 'chains' | 'onError' | 'approvalUrl' | 'admits' | 'sponsor'
 > {
   /** further chains, each with its connection */
   readonly chains?: WalletOptions['chains']
-  /** keys beyond those of the dev accounts: what a keystore file holds, or keys that end with the process */
+  /** further keys: those of a keystore, or keys in memory */
   readonly keys?: Omit<Keys, 'dev'>
 }
 
-/** What may be chosen of the bundler. */
+/** The options of the bundler. */
 export interface BundlerChoices {
-  /** of the account that sends bundles; one that follows from the mnemonic and the derivation path unless given. The default genesis gives it ether */
+  /** of the account that sends bundles; derived from the mnemonic and the derivation path by default. The default genesis gives it ether */
   readonly key?: PrivateKey
-  /** ERC-7562 holds for validations: true */
+  /** enforces ERC-7562: true */
   readonly rules?: boolean
 }
 
-/** What may be chosen of the sponsor. Its ledger lies where the chain's records do. */
+/** The options of the sponsor. Its ledger is stored with the records of the chain. */
 export interface SponsorChoices extends Omit<PaymasterOptions, 'rpc' | 'signer' | 'owner' | 'records' | 'onNote' | 'onError'> {
-  /** signs what is sponsored; one that follows from the mnemonic and the derivation path unless given. The default genesis has paymasters for that one only */
+  /** signs sponsored operations; derived from the mnemonic and the derivation path by default. The default genesis has paymasters for that key only */
   readonly signer?: PrivateKey
-  /** pays deployments and deposits; as `signer`. The default genesis gives ether to the one that follows from the words */
+  /** pays deployments and deposits; as `signer`. The default genesis gives ether to the derived one */
   readonly owner?: PrivateKey
 }

@@ -13,7 +13,7 @@ export interface Sponsor extends Paymaster {
   readonly renew: () => Promise<void>
 }
 
-/** The ledger is kept in `kept`. */
+/** `kept`: the records of the ledger. */
 export function sponsorOf(options: StartOptions, rpc: () => Rpc, kept: Records): Sponsor {
   const { onNote, onError } = options
   const choices = options.sponsor || {}
@@ -52,7 +52,7 @@ export async function assertLedger(records: Records): Promise<void> {
   }
 }
 
-/** An operation that an earlier process promised to pay for may be used at any moment. */
+/** An operation that an earlier process sponsored may be sent at any moment. */
 function hasPromised(records: Records): boolean {
   const [first] = records.entries('sponsor/')
   return first !== undefined

@@ -17,7 +17,7 @@ interface WalletDeps {
 
 /** The current wallet of a node. */
 export class NodeWallet {
-  /** of the current wallet: a server outlives a wallet that is renewed */
+  /** delegates to the current wallet, because a server outlives a renewed wallet */
   readonly face: WalletFace = {
     handle: (body, caller) => this.current.face.handle(body, caller),
     provider: (origin) => this.current.face.provider(origin),
@@ -27,7 +27,7 @@ export class NodeWallet {
     },
     callsStatus: (id, origin) => this.current.face.callsStatus(id, origin),
   }
-  /** that have listened, open and closed */
+  /** open and closed ones */
   readonly #servers: Server[] = []
   #create: ((records: Records) => Wallet) | null = null
   #current: Wallet | null = null

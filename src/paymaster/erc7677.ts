@@ -1,6 +1,7 @@
 import { Address, ENTRY_POINTS } from '../eth/index.ts'
-import { UserOperationJson, defineMethods, jsonSchema, optional, required, schema } from '../jsonrpc/index.ts'
+import { UserOperationJson, defineMethods, optional, required, schema } from '../jsonrpc/index.ts'
 import type { Method } from '../jsonrpc/index.ts'
+import { ADDRESS, BYTES, QUANTITY, STRING, record } from '../jsonrpc/jsonschema.ts'
 import type { Stage } from './faults.ts'
 
 /** The sender of a request. */
@@ -25,8 +26,6 @@ const PARAMS = [
   required('chainId', schema.quantity),
   optional('context', schema.anything),
 ] as const
-
-const { ADDRESS, BYTES, QUANTITY, STRING, record } = jsonSchema
 
 const PAYMASTER_FIELDS = {
   paymaster: ADDRESS,

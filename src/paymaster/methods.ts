@@ -1,7 +1,8 @@
 import { ENTRY_POINTS } from '../eth/index.ts'
 import type { Address, EntryPointVersion, Hash } from '../eth/index.ts'
-import { CODE, defineMethods, jsonSchema, optional, required, schema } from '../jsonrpc/index.ts'
+import { CODE, defineMethods, optional, required, schema } from '../jsonrpc/index.ts'
 import type { JsonSchema, Method, Schema } from '../jsonrpc/index.ts'
+import { ADDRESS, BOOLEAN, BYTES, HASH, QUANTITY, STRING, listOf, orNull, record } from '../jsonrpc/jsonschema.ts'
 import { ENTRY_STATES } from './entry.ts'
 import type { EntryState } from './entry.ts'
 import { FAULT } from './faults.ts'
@@ -39,8 +40,6 @@ export interface SponsorContext {
 type Schemas<T> = { readonly [K in keyof T]-?: JsonSchema }
 
 const method = defineMethods<SponsorContext, unknown>()
-
-const { ADDRESS, BOOLEAN, BYTES, HASH, QUANTITY, STRING, listOf, orNull, record } = jsonSchema
 
 const NUMBER: JsonSchema = { type: 'integer', minimum: 0 }
 const VERSION: Schema<EntryPointVersion> = schema.oneOf(...(Object.keys(ENTRY_POINTS) as EntryPointVersion[])) // keys of that record

@@ -69,15 +69,15 @@ export class Settlement {
     if (this.#isClosed) return
     this.#watch = new ChainWatch({
       rpc,
-      tell: () => this.#scheduleProcessing(),
+      onActivity: () => this.#scheduleProcessing(),
       pollMs: POLL_MS,
       slowPollMs: SLOW_POLL_MS,
       feeds: [
-        { params: ['newHeads'], isPulse: true },
+        { params: ['newHeads'], isComplete: true },
         // Without reservations there is nothing to pre-confirm.
-        { params: ['newFlashblocks'], isNews: () => ledger.hasOpen },
+        { params: ['newFlashblocks'], isRelevant: () => ledger.hasOpen },
         // Removed logs are the only notification of a reorg.
-        { params: ['logs', { address: entryPoints, topics: [EVENT] }], isNews: isRemoved },
+        { params: ['logs', { address: entryPoints, topics: [EVENT] }], isRelevant: isRemoved },
       ],
     })
   }

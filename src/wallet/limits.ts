@@ -70,13 +70,17 @@ export const PROBE_BYTES = 16 * 1024
 
 /**
  * Work of one keystore file: scrypt's 128 * n * r bytes and n * r * p steps, pbkdf2's iterations. geth and cast write 256 MiB, 2^21 steps
- * and 262,144 iterations; a file could ask for years.
+ * and 262,144 iterations; without a limit a file could take years.
  */
 export const SCRYPT_BYTES = 512 * 1024 * 1024
 export const SCRYPT_STEPS = 2 ** 23
 export const PBKDF2_ITERATIONS = 10_000_000
 
-/** A keystore file has 500 bytes. And so many of them are opened at once: each takes a second. */
+/** Less work does not protect a password. */
+export const LEAST_SCRYPT_N = 1_024
+export const LEAST_PBKDF2_ITERATIONS = 1_000
+
+/** Bytes of one keystore file, which has about 500, and files of one directory: opening one takes a second. */
 export const KEYSTORE_FILE_BYTES = 64 * 1024
 export const KEYSTORE_FILES = 100
 

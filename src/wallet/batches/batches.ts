@@ -304,9 +304,9 @@ export class Batches {
     for (const chainId of open) {
       const chain = this.#options.chains.get(chainId)
       if (chain === null || this.#watches.has(chainId)) continue
-      const feeds = FEEDS.map((name) => ({ params: [name], isPulse: true }))
-      const tell = () => this.#updateChain(chainId)
-      this.#watches.set(chainId, new ChainWatch({ rpc: chain.rpc, feeds, pollMs: POLL_MS, slowPollMs: SLOW_POLL_MS, tell }))
+      const feeds = FEEDS.map((name) => ({ params: [name], isComplete: true }))
+      const onActivity = () => this.#updateChain(chainId)
+      this.#watches.set(chainId, new ChainWatch({ rpc: chain.rpc, feeds, pollMs: POLL_MS, slowPollMs: SLOW_POLL_MS, onActivity }))
     }
   }
 

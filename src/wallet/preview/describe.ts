@@ -20,7 +20,7 @@ export async function describeCalls(
   calls: readonly Call[],
   keyring: Pick<Keyring, 'accounts'>,
 ): Promise<readonly CallView[]> {
-  const read = await Promise.all(calls.map(readCall))
+  const read = calls.map(readCall)
   const tokens = await tokensOf(chain, read)
   const { accounts } = keyring
   return read.map((each) => viewOf(chain, each, tokens, accounts))
@@ -31,9 +31,9 @@ interface ReadCall {
   readonly decoded: Decoded | null
 }
 
-async function readCall(call: Call): Promise<ReadCall> {
-  // What creates a contract has no function, whatever its code begins with.
-  const decoded = call.to === null || call.data.length < 4 ? null : await decodeCall(Hex.fromBytes(call.data))
+function readCall(call: Call): ReadCall {
+  // Init code has no selector.
+  const decoded = call.to === null || call.data.length < 4 ? null : decodeCall(Hex.fromBytes(call.data))
   return { call, decoded }
 }
 

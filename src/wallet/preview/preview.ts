@@ -189,8 +189,8 @@ async function verdictOf(chain: WalletChain, plan: PreviewPlan, all: readonly Si
   const failed = ran.findIndex(({ isSuccess }) => !isSuccess)
   const failure = ran[failed]?.failure ?? null
   if (failure === null) return { status: 'success', error: null, failedCall: null }
-  if (plan.delegate === null) return { status: 'reverted', error: await reasonOf(failure), failedCall: failed }
-  return (await alone(chain, plan)) ?? { status: 'reverted', error: await reasonOf(failure), failedCall: null }
+  if (plan.delegate === null) return { status: 'reverted', error: reasonOf(failure), failedCall: failed }
+  return (await alone(chain, plan)) ?? { status: 'reverted', error: reasonOf(failure), failedCall: null }
 }
 
 /** A batch passes on the reason of the call that failed, but not which it was: that shows when the same calls run one by one. */
@@ -208,7 +208,7 @@ async function alone(chain: WalletChain, plan: PreviewPlan): Promise<Verdict | n
 async function firstFailure(simulation: Awaited<ReturnType<typeof run>>): Promise<Verdict | null> {
   const failedCall = simulation.kind === 'ran' ? simulation.calls.findIndex(({ isSuccess }) => !isSuccess) : -1
   const failure = simulation.kind === 'ran' ? (simulation.calls[failedCall]?.failure ?? null) : null
-  return failure === null ? null : { status: 'reverted', error: await reasonOf(failure), failedCall }
+  return failure === null ? null : { status: 'reverted', error: reasonOf(failure), failedCall }
 }
 
 /** The first call that no block could include: the whole simulation is refused over it, so shorter ones find it. */

@@ -42,7 +42,7 @@ class Arguments {
 
   constructor({ args }: Decoded) {
     const inner = args.flatMap(({ value }) => (isRecord(value) ? Object.entries(value) : []))
-    this.#values = new Map([...inner, ...args.map(({ name, value }) => [name ?? '', value] as const)])
+    this.#values = new Map([...inner, ...args.map(({ name, value }) => [name, value] as const)])
   }
 
   address(name: string): Address | null {
