@@ -9,8 +9,8 @@ import type { WalletContext } from './context.ts'
 import { createControl } from './control.ts'
 import type { Control } from './control.ts'
 import { rejected, unauthorized } from './errors.ts'
-import { createFace } from './face.ts'
-import type { WalletFace } from './face.ts'
+import { createApi } from './api.ts'
+import type { WalletApi } from './api.ts'
 import type { Keyring } from './keys/keyring.ts'
 import { BATCH_CALLS, BATCH_DATA_BYTES, ORIGIN_CHARS } from './limits.ts'
 import { SiteProvider } from './provider.ts'
@@ -55,7 +55,7 @@ export interface Wallet {
   /** what answers the questions, as JSON-RPC methods */
   readonly control: Control
   /** what a server talks to */
-  readonly face: WalletFace
+  readonly api: WalletApi
   /** Refuses whatever waits, and ends every provider. */
   readonly close: () => Promise<void>
   readonly [Symbol.asyncDispose]: () => Promise<void>
@@ -84,8 +84,8 @@ export function createWallet(options: WalletOptions): Wallet {
     await wallet.batches.close()
   }
   const { approvals, chains, keyring, sites, batches, settings } = wallet
-  const face = createFace(wallet, answer, { provider, control })
-  return { approvals, chains, keyring, sites, batches, settings, provider, control, face, close, [Symbol.asyncDispose]: close }
+  const api = createApi(wallet, answer, { provider, control })
+  return { approvals, chains, keyring, sites, batches, settings, provider, control, api, close, [Symbol.asyncDispose]: close }
 }
 
 function contextOf(options: WalletOptions): WalletContext {
