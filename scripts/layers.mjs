@@ -39,6 +39,8 @@ const ENTRY_POINTS = new Set([
   'src/bundler/methods.ts', // rows without the implementation, which a node loads at the first request
   'src/paymaster/methods.ts',
   'src/wallet/question.ts', // types of the wallet's page
+  'src/wallet/preview/permitvalues.ts', // what the wallet and its page decide alike, without imports
+  'src/wallet/preview/blanks.ts',
 ])
 
 /**

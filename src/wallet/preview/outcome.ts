@@ -5,6 +5,7 @@ import { PERMIT2, labelOf } from './labels.ts'
 import { PREVIEW_GRANTS, PREVIEW_TOKENS } from '../limits.ts'
 import type { AssetMovement, Grant, Movements } from './movements.ts'
 import type { Allowance, BalanceChange } from '../question.ts'
+import { UINT96_MAX } from './permitvalues.ts'
 import { answerOf } from './simulation.ts'
 import type { Read, SimulatedCall } from './simulation.ts'
 import { tokenOf, tokenReads, viewOf, wordOf } from './tokens.ts'
@@ -59,7 +60,7 @@ export function nativeChange({ nativeCurrency }: WalletChain, amount: bigint): B
 
 /** 2^256 - 1 and whatever is near it; 2^96 - 1 is all that tokens like UNI and COMP can count, 2^160 - 1 all that Permit2 can. */
 export function isUnlimited(amount: bigint, kind: Allowance['kind']): boolean {
-  return amount >= 1n << 255n || amount === (1n << 96n) - 1n || (kind === 'permit2' && amount === (1n << 160n) - 1n)
+  return amount >= 1n << 255n || amount === UINT96_MAX || (kind === 'permit2' && amount === (1n << 160n) - 1n)
 }
 
 // --- reads ----------------------------------------------------------------------------------------------------------------

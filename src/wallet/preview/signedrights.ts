@@ -6,6 +6,7 @@ import { BURNS, PERMIT2, labelOf } from './labels.ts'
 import { SYMBOL_CHARS, WARNING_MS } from '../limits.ts'
 import { NO_FACTS, permitFacts, permitOf } from './permits.ts'
 import type { Permit, PermitFacts, PermitItem } from './permits.ts'
+import { utcText } from './permitvalues.ts'
 import type { Warning } from '../question.ts'
 import { within } from '../approvals/timing.ts'
 import { Fields, addressOf } from './typedfields.ts'
@@ -85,7 +86,7 @@ function permitWarnings(permit: Permit, data: TypedData, facts: PermitFacts): re
   // What takes a permission back gives nothing to anybody.
   const givesNothing = items.length > 0 && items.every(({ amount }) => amount === 0n)
   if (!givesNothing && spender === null) warnings.push(NO_SPENDER)
-  if (!givesNothing && facts.isSpenderAccount && spender !== null && !BURNS.has(spender)) {
+  if (!givesNothing && facts.isSpenderEoa && spender !== null && !BURNS.has(spender)) {
     const role = isTransfer ? 'which receives this' : 'which is to be allowed this'
     const key = `${nameOf(spender, data)}, ${role}, is no contract but an account with a key.`
     warnings.push(danger('spender-without-code', key))
@@ -197,7 +198,7 @@ function itemText(item: PermitItem, name: string, facts: PermitFacts): string {
 function untilText({ until }: Permit): string {
   if (until === null) return ''
   if (until === 'always') return 'at any time'
-  return `until ${new Date(Number(until) * 1000).toISOString().replace('T', ' ').slice(0, 16)} UTC`
+  return `until ${utcText(until)}`
 }
 
 /** What the contract that checks the signature calls itself there, and where it is. */
