@@ -167,7 +167,7 @@ export const WARNING_MS = 2_000
 export const WARNED_RECIPIENTS = 50
 
 /** Of one account, those it has sent something to, the newest: to tell them from strangers and from who looks like them. */
-export const ACQUAINTANCES = 500
+export const KNOWN_RECIPIENTS = 500
 
 /** Warnings of one question; the gravest stay. */
 export const WARNINGS = 50

@@ -29,7 +29,7 @@ import { signQuote } from '../sponsorship/quote.ts'
 import type { Quote } from '../sponsorship/quote.ts'
 import { sponsorshipOn } from '../sponsorship/standing.ts'
 import { assertSponsorship, isSponsorshipOn } from '../sponsorship/switch.ts'
-import { Acquaintances } from '../preview/acquaintances.ts'
+import { KnownRecipients } from '../preview/knownrecipients.ts'
 import { nonceWarnings, recipientsOf, upgradeWarnings } from '../preview/warnings.ts'
 
 /** interface 2.7 and EIP-5792 in one. */
@@ -338,7 +338,7 @@ async function sendOrChange<T>(
 function remember({ records, onError }: WalletContext, { from, calls }: Plan, { calls: views }: PlanView): void {
   try {
     const recipients = recipientsOf({ calls, views }).map(({ address }) => address)
-    Acquaintances.meet(records, from, recipients)
+    KnownRecipients.add(records, from, recipients)
   } catch (error) {
     onError(error)
   }

@@ -7,7 +7,7 @@ import { isUnlimited } from './outcome.ts'
 import type { Token } from './tokens.ts'
 
 /** What a line about a call is made from. */
-export interface Told {
+export interface SummaryInput {
   readonly call: Call
   readonly decoded: Decoded | null
   readonly tokens: ReadonlyMap<Address, Token>
@@ -16,14 +16,14 @@ export interface Told {
 }
 
 /** One line, such as `Send 1.5 USDC to 0x7099…79C8`. Null: nobody knows what the call does, and it sends nothing. Never throws. */
-export function summaryOf(told: Told): string | null {
-  const { call, decoded } = told
-  if (call.to === null) return `Create a contract (${amountText(BigInt(call.data.length), null)} bytes)${withEther(told, ' with')}`
-  if (call.data.length === 0) return `Send ${ether(told, call.value)} to ${who(told, call.to)}`
+export function summaryOf(input: SummaryInput): string | null {
+  const { call, decoded } = input
+  if (call.to === null) return `Create a contract (${amountText(BigInt(call.data.length), null)} bytes)${withEther(input, ' with')}`
+  if (call.data.length === 0) return `Send ${ether(input, call.value)} to ${who(input, call.to)}`
   if (decoded === null)
-    return call.value === 0n ? null : `Send ${ether(told, call.value)} to ${who(told, call.to)}, with data that nobody here can read`
-  const line = LINES[decoded.signature]?.(told, new Arguments(decoded)) ?? `Call ${decoded.name} of ${who(told, call.to)}`
-  return `${line}${WRAPS.has(decoded.signature) ? '' : withEther(told, ' and send')}`
+    return call.value === 0n ? null : `Send ${ether(input, call.value)} to ${who(input, call.to)}, with data that nobody here can read`
+  const line = LINES[decoded.signature]?.(input, new Arguments(decoded)) ?? `Call ${decoded.name} of ${who(input, call.to)}`
+  return `${line}${WRAPS.has(decoded.signature) ? '' : withEther(input, ' and send')}`
 }
 
 /** Tokens that the arguments name and that a line would speak of. */
@@ -34,7 +34,7 @@ export function tokensIn(decoded: Decoded | null): readonly Address[] {
   return names.flatMap((name) => args.addresses(name))
 }
 
-type Line = (told: Told, args: Arguments) => string | null
+type Line = (input: SummaryInput, args: Arguments) => string | null
 
 /** Arguments by name, also those within a record. The table of functions fixes their types; null stands for what is not there. */
 class Arguments {
@@ -102,28 +102,28 @@ const TOKEN_ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
 
 // --- tokens ---------------------------------------------------------------------------------------------------------------
 
-const send: Line = (told, args) => `Send ${what(told, args)} to ${who(told, args.address('to'))}`
-const move: Line = (told, args) => `Send ${what(told, args)} of ${who(told, args.address('from'))} to ${who(told, args.address('to'))}`
+const send: Line = (input, args) => `Send ${what(input, args)} to ${who(input, args.address('to'))}`
+const move: Line = (input, args) => `Send ${what(input, args)} of ${who(input, args.address('from'))} to ${who(input, args.address('to'))}`
 
-const approve: Line = (told, args) => {
-  const spender = who(told, args.address('spender'))
+const approve: Line = (input, args) => {
+  const spender = who(input, args.address('spender'))
   const amount = args.number('amount') ?? args.number('value') ?? 0n
-  const { to } = told.call
-  if (to !== null && told.tokens.get(to)?.isCollection === true) return `Approve ${spender} to take #${amount} of ${symbol(told, to)}`
-  if (amount === 0n) return `Take back what ${spender} may spend of ${symbol(told, to)}`
-  return `Approve ${spender} to spend ${isUnlimited(amount, 'erc20') ? `any amount of ${symbol(told, to)}` : tokens(told, to, amount)}`
+  const { to } = input.call
+  if (to !== null && input.tokens.get(to)?.isCollection === true) return `Approve ${spender} to take #${amount} of ${symbol(input, to)}`
+  if (amount === 0n) return `Take back what ${spender} may spend of ${symbol(input, to)}`
+  return `Approve ${spender} to spend ${isUnlimited(amount, 'erc20') ? `any amount of ${symbol(input, to)}` : tokens(input, to, amount)}`
 }
 
-const permitted: Line = (told, args) =>
-  `Hand in a permit of ${who(told, args.address('owner') ?? args.address('holder'))} for ${symbol(told, told.call.to)}`
-const sendNft: Line = (told, args) =>
-  `Send ${count(args.number('amount'))}#${args.number('tokenId')} of ${symbol(told, told.call.to)} to ${who(told, args.address('to'))}`
+const permitted: Line = (input, args) =>
+  `Hand in a permit of ${who(input, args.address('owner') ?? args.address('holder'))} for ${symbol(input, input.call.to)}`
+const sendNft: Line = (input, args) =>
+  `Send ${count(args.number('amount'))}#${args.number('tokenId')} of ${symbol(input, input.call.to)} to ${who(input, args.address('to'))}`
 
-const permit2Approve: Line = (told, args) => {
+const permit2Approve: Line = (input, args) => {
   const [token, amount] = [args.address('token'), args.number('amount') ?? 0n]
-  const spender = who(told, args.address('spender'))
-  if (amount === 0n) return `Take back what ${spender} may spend of ${symbol(told, token)} through Permit2`
-  return `Approve ${spender} to spend ${isUnlimited(amount, 'permit2') ? `any amount of ${symbol(told, token)}` : tokens(told, token, amount)} through Permit2`
+  const spender = who(input, args.address('spender'))
+  if (amount === 0n) return `Take back what ${spender} may spend of ${symbol(input, token)} through Permit2`
+  return `Approve ${spender} to spend ${isUnlimited(amount, 'permit2') ? `any amount of ${symbol(input, token)}` : tokens(input, token, amount)} through Permit2`
 }
 
 // --- swaps ----------------------------------------------------------------------------------------------------------------
@@ -138,12 +138,14 @@ interface Swap {
 }
 
 function swap(how: Swap): Line {
-  return (told, args) => {
+  return (input, args) => {
     const path = args.addresses('path')
     const given =
-      how.in === 'ether' ? ether(told, told.call.value) : tokens(told, path[0] ?? args.address('tokenIn'), args.number(how.amountIn) ?? 0n)
+      how.in === 'ether'
+        ? ether(input, input.call.value)
+        : tokens(input, path[0] ?? args.address('tokenIn'), args.number(how.amountIn) ?? 0n)
     const got = args.number(how.amountOut) ?? 0n
-    const taken = how.out === 'ether' ? ether(told, got) : tokens(told, path.at(-1) ?? args.address('tokenOut'), got)
+    const taken = how.out === 'ether' ? ether(input, got) : tokens(input, path.at(-1) ?? args.address('tokenOut'), got)
     return how.isExactIn ? `Swap ${given} for at least ${taken}` : `Swap at most ${given} for ${taken}`
   }
 }
@@ -158,9 +160,9 @@ const swapSingleExactly = swap({ in: 'token', out: 'token', amountIn: 'amountInM
 // --- the rest -------------------------------------------------------------------------------------------------------------
 
 function many(name: string, noun: string): Line {
-  return (told, args) => {
+  return (input, args) => {
     const size = args.count(name)
-    return `Do ${size} ${noun}${size === 1 ? '' : 's'} through ${who(told, told.call.to)}`
+    return `Do ${size} ${noun}${size === 1 ? '' : 's'} through ${who(input, input.call.to)}`
   }
 }
 
@@ -175,26 +177,27 @@ const LINES: Readonly<Record<string, Line>> = {
   'approve(address,uint256)': approve,
   'approveAndCall(address,uint256)': approve,
   'approveAndCall(address,uint256,bytes)': approve,
-  'increaseAllowance(address,uint256)': (told, args) =>
-    `Approve ${who(told, args.address('spender'))} to spend ${tokens(told, told.call.to, args.number('added') ?? 0n)} more`,
-  'decreaseAllowance(address,uint256)': (told, args) =>
-    `Approve ${who(told, args.address('spender'))} to spend ${tokens(told, told.call.to, args.number('subtracted') ?? 0n)} less`,
+  'increaseAllowance(address,uint256)': (input, args) =>
+    `Approve ${who(input, args.address('spender'))} to spend ${tokens(input, input.call.to, args.number('added') ?? 0n)} more`,
+  'decreaseAllowance(address,uint256)': (input, args) =>
+    `Approve ${who(input, args.address('spender'))} to spend ${tokens(input, input.call.to, args.number('subtracted') ?? 0n)} less`,
   'permit(address,address,uint256,uint256,uint8,bytes32,bytes32)': permitted,
   'permit(address,address,uint256,uint256,bool,uint8,bytes32,bytes32)': permitted,
   'safeTransferFrom(address,address,uint256)': sendNft,
   'safeTransferFrom(address,address,uint256,bytes)': sendNft,
   'safeTransferFrom(address,address,uint256,uint256,bytes)': sendNft,
-  'safeBatchTransferFrom(address,address,uint256[],uint256[],bytes)': (told, args) =>
-    `Send ${args.count('tokenIds')} kinds of ${symbol(told, told.call.to)} to ${who(told, args.address('to'))}`,
-  'setApprovalForAll(address,bool)': (told, args) =>
+  'safeBatchTransferFrom(address,address,uint256[],uint256[],bytes)': (input, args) =>
+    `Send ${args.count('tokenIds')} kinds of ${symbol(input, input.call.to)} to ${who(input, args.address('to'))}`,
+  'setApprovalForAll(address,bool)': (input, args) =>
     args.isTrue('approved')
-      ? `Approve ${who(told, args.address('operator'))} to take all of ${symbol(told, told.call.to)}`
-      : `Take back that ${who(told, args.address('operator'))} may take all of ${symbol(told, told.call.to)}`,
-  'deposit()': (told) => (told.call.value === 0n ? null : `Deposit ${ether(told, told.call.value)} for ${symbol(told, told.call.to)}`),
-  'withdraw(uint256)': (told, args) => `Withdraw ${tokens(told, told.call.to, args.number('amount') ?? 0n)}`,
+      ? `Approve ${who(input, args.address('operator'))} to take all of ${symbol(input, input.call.to)}`
+      : `Take back that ${who(input, args.address('operator'))} may take all of ${symbol(input, input.call.to)}`,
+  'deposit()': (input) =>
+    input.call.value === 0n ? null : `Deposit ${ether(input, input.call.value)} for ${symbol(input, input.call.to)}`,
+  'withdraw(uint256)': (input, args) => `Withdraw ${tokens(input, input.call.to, args.number('amount') ?? 0n)}`,
   'approve(address,address,uint160,uint48)': permit2Approve,
-  'transferFrom(address,address,uint160,address)': (told, args) =>
-    `Send ${tokens(told, args.address('token'), args.number('amount') ?? 0n)} of ${who(told, args.address('from'))} to ${who(told, args.address('to'))}`,
+  'transferFrom(address,address,uint160,address)': (input, args) =>
+    `Send ${tokens(input, args.address('token'), args.number('amount') ?? 0n)} of ${who(input, args.address('from'))} to ${who(input, args.address('to'))}`,
   'swapExactETHForTokens(uint256,address[],address,uint256)': swap({ in: 'ether', out: 'token', ...EXACT_IN }),
   'swapETHForExactTokens(uint256,address[],address,uint256)': swap({ in: 'ether', out: 'token', ...EXACT_OUT }),
   'swapExactTokensForETH(uint256,uint256,address[],address,uint256)': swap({ in: 'token', out: 'ether', ...EXACT_IN }),
@@ -214,49 +217,49 @@ const LINES: Readonly<Record<string, Line>> = {
   'executeBatch((address,uint256,bytes)[])': calls,
   'multicall(bytes[])': datas,
   'multicall(uint256,bytes[])': datas,
-  'execute(bytes32,bytes)': (told) => `Do a batch of calls as ${who(told, told.call.to)}`,
+  'execute(bytes32,bytes)': (input) => `Do a batch of calls as ${who(input, input.call.to)}`,
   'execute(bytes,bytes[])': many('inputs', 'step'),
   'execute(bytes,bytes[],uint256)': many('inputs', 'step'),
   'handleOps((address,uint256,bytes,bytes,uint256,uint256,uint256,uint256,uint256,bytes,bytes)[],address)': many('ops', 'user operation'),
   'handleOps((address,uint256,bytes,bytes,bytes32,uint256,bytes32,bytes,bytes)[],address)': many('ops', 'user operation'),
-  'depositTo(address)': (told, args) =>
-    `Deposit ${ether(told, told.call.value)} at ${who(told, told.call.to)} for ${who(told, args.address('account'))}`,
-  'transferOwnership(address)': (told, args) => `Make ${who(told, args.address('newOwner'))} the owner of ${who(told, told.call.to)}`,
-  'renounceOwnership()': (told) => `Leave ${who(told, told.call.to)} without an owner`,
-  'grantRole(bytes32,address)': (told, args) => `Give ${who(told, args.address('account'))} a role in ${who(told, told.call.to)}`,
-  'revokeRole(bytes32,address)': (told, args) => `Take a role in ${who(told, told.call.to)} from ${who(told, args.address('account'))}`,
-  'upgradeTo(address)': (told, args) =>
-    `Change the code of ${who(told, told.call.to)} to that of ${who(told, args.address('newImplementation'))}`,
-  'upgradeToAndCall(address,bytes)': (told, args) =>
-    `Change the code of ${who(told, told.call.to)} to that of ${who(told, args.address('newImplementation'))}`,
-  'changeAdmin(address)': (told, args) => `Make ${who(told, args.address('newAdmin'))} the admin of ${who(told, told.call.to)}`,
+  'depositTo(address)': (input, args) =>
+    `Deposit ${ether(input, input.call.value)} at ${who(input, input.call.to)} for ${who(input, args.address('account'))}`,
+  'transferOwnership(address)': (input, args) => `Make ${who(input, args.address('newOwner'))} the owner of ${who(input, input.call.to)}`,
+  'renounceOwnership()': (input) => `Leave ${who(input, input.call.to)} without an owner`,
+  'grantRole(bytes32,address)': (input, args) => `Give ${who(input, args.address('account'))} a role in ${who(input, input.call.to)}`,
+  'revokeRole(bytes32,address)': (input, args) => `Take a role in ${who(input, input.call.to)} from ${who(input, args.address('account'))}`,
+  'upgradeTo(address)': (input, args) =>
+    `Change the code of ${who(input, input.call.to)} to that of ${who(input, args.address('newImplementation'))}`,
+  'upgradeToAndCall(address,bytes)': (input, args) =>
+    `Change the code of ${who(input, input.call.to)} to that of ${who(input, args.address('newImplementation'))}`,
+  'changeAdmin(address)': (input, args) => `Make ${who(input, args.address('newAdmin'))} the admin of ${who(input, input.call.to)}`,
 }
 
 // --- words ----------------------------------------------------------------------------------------------------------------
 
 /** `your account 2 (0x7099…79C8)`: a label never stands without the address. */
-function who({ label }: Told, address: Address | null): string {
+function who({ label }: SummaryInput, address: Address | null): string {
   if (address === null) return 'nobody'
   const name = label(address)
   return name === null ? shortAddress(address) : `${name} (${shortAddress(address)})`
 }
 
 /** Of a token's own functions, where the number is an amount or names one of a collection. */
-function what(told: Told, args: Arguments): string {
-  const { to } = told.call
+function what(input: SummaryInput, args: Arguments): string {
+  const { to } = input.call
   const amount = args.number('amount') ?? 0n
-  return to !== null && told.tokens.get(to)?.isCollection === true ? `#${amount} of ${symbol(told, to)}` : tokens(told, to, amount)
+  return to !== null && input.tokens.get(to)?.isCollection === true ? `#${amount} of ${symbol(input, to)}` : tokens(input, to, amount)
 }
 
 /** Without decimals nobody can say how much it is, only how many of the smallest unit. */
-function tokens(told: Told, token: Address | null, amount: bigint): string {
-  const decimals = (token === null ? undefined : told.tokens.get(token))?.decimals ?? null
+function tokens(input: SummaryInput, token: Address | null, amount: bigint): string {
+  const decimals = (token === null ? undefined : input.tokens.get(token))?.decimals ?? null
   return decimals === null
-    ? `${amountText(amount, null)} units of ${symbol(told, token)}`
-    : `${amountText(amount, decimals)} ${symbol(told, token)}`
+    ? `${amountText(amount, null)} units of ${symbol(input, token)}`
+    : `${amountText(amount, decimals)} ${symbol(input, token)}`
 }
 
-function symbol({ tokens: known }: Told, token: Address | null): string {
+function symbol({ tokens: known }: SummaryInput, token: Address | null): string {
   return token === null ? 'a token' : (known.get(token)?.symbol ?? shortAddress(token))
 }
 
@@ -264,10 +267,10 @@ function count(amount: bigint | null): string {
   return amount === null ? '' : `${amountText(amount, null)} × `
 }
 
-function ether({ currency }: Told, value: bigint): string {
+function ether({ currency }: SummaryInput, value: bigint): string {
   return `${amountText(value, currency.decimals)} ${currency.symbol}`
 }
 
-function withEther(told: Told, words: string): string {
-  return told.call.value === 0n ? '' : `${words} ${ether(told, told.call.value)}`
+function withEther(input: SummaryInput, words: string): string {
+  return input.call.value === 0n ? '' : `${words} ${ether(input, input.call.value)}`
 }

@@ -21,7 +21,7 @@ export interface WarningInput {
   readonly fee: Pick<FeeView, 'most' | 'sponsor'>
   readonly keyring: Pick<Keyring, 'accounts'>
   /** with whom the account has dealt before; unless given, nobody knows, and nothing is said about it */
-  readonly dealtWith?: readonly Address[]
+  readonly knownRecipients?: readonly Address[]
   /** tokens of which the sponsor takes some */
   readonly taken?: readonly Address[]
   /** further tokens that a sponsor may mean, such as those that the app names to it */
@@ -298,14 +298,14 @@ function recipientWarnings(input: WarningInput, { address, token }: Recipient, f
 }
 
 /** Whom nobody has heard of, above all one who looks like somebody known. */
-function strangerWarnings({ chain, account, keyring, dealtWith }: WarningInput, address: Address): readonly Warning[] {
-  const known = [...keyring.accounts.map((own) => own.address), ...(dealtWith ?? [])]
+function strangerWarnings({ chain, account, keyring, knownRecipients }: WarningInput, address: Address): readonly Warning[] {
+  const known = [...keyring.accounts.map((own) => own.address), ...(knownRecipients ?? [])]
   if (known.includes(address) || address === account) return []
   const twin = known.find((each) => looksLike(each, address))
   if (twin !== undefined) {
     return [warning('address-poisoning', 'danger', `${address} looks like ${twin}, but is another address: compare all of it.`)]
   }
-  if (dealtWith === undefined || labelOf(address, chain.chainId, keyring.accounts) !== null) return []
+  if (knownRecipients === undefined || labelOf(address, chain.chainId, keyring.accounts) !== null) return []
   return [warning('first-interaction', 'info', `The account has never sent anything to ${address}.`)]
 }
 
