@@ -14,7 +14,7 @@ import { within } from '../approvals/timing.ts'
 import { readTokens } from './tokens.ts'
 import type { Token } from './tokens.ts'
 
-/** The calls as a person reads them. One request for all tokens; a chain that does not answer costs their names only. Never throws. */
+/** Describes the calls. One request for all tokens; without an answer their names are missing. Never throws. */
 export async function describeCalls(
   chain: WalletChain,
   calls: readonly Call[],
@@ -32,7 +32,7 @@ interface ReadCall {
 }
 
 async function readCall(call: Call): Promise<ReadCall> {
-  // What creates a contract has no function, whatever its code begins with.
+  // Contract creation has no function, whatever its code begins with.
   const decoded = call.to === null || call.data.length < 4 ? null : await decodeCall(Hex.fromBytes(call.data))
   return { call, decoded }
 }
@@ -66,7 +66,7 @@ function viewOf(
   }
 }
 
-/** It is what the contract says of itself. */
+/** The contract's own claim. */
 function tokenLabel(token: Token | undefined): string | null {
   if (token === undefined) return null
   return token.symbol === null ? 'a token without a symbol' : `token ${token.symbol}`

@@ -9,10 +9,10 @@ import { tokenOf, tokenReads, viewOf, wordOf } from './tokens.ts'
 import type { Token } from './tokens.ts'
 import { Fields, addressOf } from './typedfields.ts'
 
-/** Typed data by which others may take tokens: EIP-2612, DAI's, ERC-721's (EIP-4494), EIP-3009 and the forms of Permit2. */
+/** Typed data that lets a spender take tokens: EIP-2612, DAI, EIP-4494 (ERC-721), EIP-3009 and Permit2. */
 export interface Permit {
   readonly items: readonly PermitItem[]
-  /** who may take the tokens, or receives them; null if the data names nobody */
+  /** the spender or recipient; null if the data has none */
   readonly spender: Address | null
   /** true if its shape is that of Permit2 */
   readonly isPermit2: boolean
@@ -32,7 +32,7 @@ export interface PermitItem {
   readonly tokenId: bigint | null
 }
 
-/** Null if it is no permit. The names of these types are fixed by their standards: contracts that take them hash them in. */
+/** null if it is not a permit. The names of these types are fixed by their standards: contracts that take them hash them in. */
 export function permitOf({ primaryType, domain, message }: Pick<TypedData, 'primaryType' | 'domain' | 'message'>): Permit | null {
   const fields = new Fields(message)
   if (primaryType === 'Permit') return tokenPermit(fields, addressOf(domain['verifyingContract']))
@@ -50,7 +50,7 @@ function tokenPermit(fields: Fields, token: Address | null): Permit {
   return { items: [item], spender, isPermit2: false, isTransfer: false, until, endOf: 'signature' }
 }
 
-/** DAI allows all or nothing. */
+/** DAI permits have a boolean instead of an amount. */
 function tokenAmount(fields: Fields): PermitItem['amount'] {
   if (!fields.has('allowed')) return amountOf(fields.number('value'))
   const isAllowed = fields.boolean('allowed')
@@ -90,23 +90,23 @@ function untilOf(seconds: bigint | null): Permit['until'] {
   return seconds < 0n || hasNoEnd(seconds) ? 'always' : seconds
 }
 
-// --- what the chain says ----------------------------------------------------------------------------------------------------
+// --- chain queries ----------------------------------------------------------------------------------------------------
 
-/** What the chain did not say is absent, and then nothing is said about it. */
+/** Results of the queries; values without an answer are absent. */
 export interface PermitFacts {
-  /** true if the spender has no code of its own: somebody with a key */
+  /** true if the spender has no contract code */
   readonly isSpenderEoa: boolean
   readonly tokens: ReadonlyMap<Address, Token>
-  /** all that there is of a token */
+  /** total supplies */
   readonly supplies: ReadonlyMap<Address, bigint>
 }
 
 export const NO_FACTS: PermitFacts = { isSpenderEoa: false, tokens: new Map(), supplies: new Map() }
 
-/** Asks the chain, for a limited time; never throws. */
+/** Queries the chain within WARNING_MS; never throws. */
 export function permitFacts(chain: WalletChain, permit: Permit | null): Promise<PermitFacts> {
   if (permit === null) return Promise.resolve(NO_FACTS)
-  const asked = Promise.all([isAccount(chain, permit.spender), readPermitTokens(chain, permit)]).then(
+  const asked = Promise.all([isEoa(chain, permit.spender), readPermitTokens(chain, permit)]).then(
     ([isSpenderEoa, read]): PermitFacts => ({ isSpenderEoa, ...read }),
     () => NO_FACTS,
   )
@@ -114,7 +114,7 @@ export function permitFacts(chain: WalletChain, permit: Permit | null): Promise<
 }
 
 /** An account that runs code by EIP-7702 still has its key. */
-async function isAccount({ rpc }: WalletChain, address: Address | null): Promise<boolean> {
+async function isEoa({ rpc }: WalletChain, address: Address | null): Promise<boolean> {
   if (address === null) return false
   const code = await rpc.request({ method: 'eth_getCode', params: [address, 'pending'] }).catch(() => null)
   return Hex.isHex(code) && (code === '0x' || Delegation.ofText(code) !== null)

@@ -217,7 +217,7 @@ describe('rightsWarnings', () => {
     expect(rightsWarnings(data, ALICE)).toMatchObject([{ code: 'signed-permit', level: 'caution' }])
     expect(rightsWarnings(data, ALICE, { ...NO_FACTS, isSpenderEoa: true }).map(({ text }) => text)).toEqual([
       `Whoever holds this signature can, until 2033-05-18 03:33 UTC, send 1 units of “Coin” (0x70cE…0000) of the account to ${BOB}, without a transaction of yours.`,
-      `${BOB}, which receives this, is no contract but an account with a key.`,
+      `${BOB}, which receives this, is not a contract but an account with a key.`,
     ])
   })
 

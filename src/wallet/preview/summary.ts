@@ -6,7 +6,7 @@ import { amountText, shortAddress } from './display.ts'
 import { isUnlimited } from './outcome.ts'
 import type { Token } from './tokens.ts'
 
-/** What a line about a call is made from. */
+/** A call with the data for its description. */
 export interface SummaryInput {
   readonly call: Call
   readonly decoded: Decoded | null
@@ -15,18 +15,17 @@ export interface SummaryInput {
   readonly currency: ChainInfo['nativeCurrency']
 }
 
-/** One line, such as `Send 1.5 USDC to 0x7099…79C8`. Null: nobody knows what the call does, and it sends nothing. Never throws. */
+/** Returns one line, such as `Send 1.5 USDC to 0x7099…79C8`; null for an unknown call that sends no ether. Never throws. */
 export function summaryOf(input: SummaryInput): string | null {
   const { call, decoded } = input
   if (call.to === null) return `Create a contract (${amountText(BigInt(call.data.length), null)} bytes)${withEther(input, ' with')}`
-  if (call.data.length === 0) return `Send ${ether(input, call.value)} to ${who(input, call.to)}`
-  if (decoded === null)
-    return call.value === 0n ? null : `Send ${ether(input, call.value)} to ${who(input, call.to)}, with data that nobody here can read`
-  const line = LINES[decoded.signature]?.(input, new Arguments(decoded)) ?? `Call ${decoded.name} of ${who(input, call.to)}`
+  if (call.data.length === 0) return `Send ${ether(input, call.value)} to ${nameOf(input, call.to)}`
+  if (decoded === null) return call.value === 0n ? null : `Send ${ether(input, call.value)} to ${nameOf(input, call.to)}, with unknown data`
+  const line = LINES[decoded.signature]?.(input, new Arguments(decoded)) ?? `Call ${decoded.name} of ${nameOf(input, call.to)}`
   return `${line}${WRAPS.has(decoded.signature) ? '' : withEther(input, ' and send')}`
 }
 
-/** Tokens that the arguments name and that a line would speak of. */
+/** Tokens among the arguments that the line names. */
 export function tokensIn(decoded: Decoded | null): readonly Address[] {
   if (decoded === null) return []
   const args = new Arguments(decoded)
@@ -36,7 +35,7 @@ export function tokensIn(decoded: Decoded | null): readonly Address[] {
 
 type Line = (input: SummaryInput, args: Arguments) => string | null
 
-/** Arguments by name, also those within a record. The table of functions fixes their types; null stands for what is not there. */
+/** Arguments by name, those within a struct included; null if absent. */
 class Arguments {
   readonly #values: ReadonlyMap<string, unknown>
 
@@ -75,7 +74,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Their own words already tell of the ether. */
+/** Functions whose line names the ether already. */
 const WRAPS = new Set(['deposit()', 'depositTo(address)'])
 
 const TOKEN_ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
@@ -102,27 +101,28 @@ const TOKEN_ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
 
 // --- tokens ---------------------------------------------------------------------------------------------------------------
 
-const send: Line = (input, args) => `Send ${what(input, args)} to ${who(input, args.address('to'))}`
-const move: Line = (input, args) => `Send ${what(input, args)} of ${who(input, args.address('from'))} to ${who(input, args.address('to'))}`
+const send: Line = (input, args) => `Send ${amountOrItem(input, args)} to ${nameOf(input, args.address('to'))}`
+const move: Line = (input, args) =>
+  `Send ${amountOrItem(input, args)} of ${nameOf(input, args.address('from'))} to ${nameOf(input, args.address('to'))}`
 
 const approve: Line = (input, args) => {
-  const spender = who(input, args.address('spender'))
+  const spender = nameOf(input, args.address('spender'))
   const amount = args.number('amount') ?? args.number('value') ?? 0n
   const { to } = input.call
   if (to !== null && input.tokens.get(to)?.isCollection === true) return `Approve ${spender} to take #${amount} of ${symbol(input, to)}`
-  if (amount === 0n) return `Take back what ${spender} may spend of ${symbol(input, to)}`
+  if (amount === 0n) return `Revoke what ${spender} may spend of ${symbol(input, to)}`
   return `Approve ${spender} to spend ${isUnlimited(amount, 'erc20') ? `any amount of ${symbol(input, to)}` : tokens(input, to, amount)}`
 }
 
 const permitted: Line = (input, args) =>
-  `Hand in a permit of ${who(input, args.address('owner') ?? args.address('holder'))} for ${symbol(input, input.call.to)}`
+  `Submit a permit of ${nameOf(input, args.address('owner') ?? args.address('holder'))} for ${symbol(input, input.call.to)}`
 const sendNft: Line = (input, args) =>
-  `Send ${count(args.number('amount'))}#${args.number('tokenId')} of ${symbol(input, input.call.to)} to ${who(input, args.address('to'))}`
+  `Send ${count(args.number('amount'))}#${args.number('tokenId')} of ${symbol(input, input.call.to)} to ${nameOf(input, args.address('to'))}`
 
 const permit2Approve: Line = (input, args) => {
   const [token, amount] = [args.address('token'), args.number('amount') ?? 0n]
-  const spender = who(input, args.address('spender'))
-  if (amount === 0n) return `Take back what ${spender} may spend of ${symbol(input, token)} through Permit2`
+  const spender = nameOf(input, args.address('spender'))
+  if (amount === 0n) return `Revoke what ${spender} may spend of ${symbol(input, token)} through Permit2`
   return `Approve ${spender} to spend ${isUnlimited(amount, 'permit2') ? `any amount of ${symbol(input, token)}` : tokens(input, token, amount)} through Permit2`
 }
 
@@ -157,17 +157,17 @@ const swapTokensExactly = swap({ in: 'token', out: 'token', ...EXACT_OUT })
 const swapSingle = swap({ in: 'token', out: 'token', amountIn: 'amountIn', amountOut: 'amountOutMinimum', isExactIn: true })
 const swapSingleExactly = swap({ in: 'token', out: 'token', amountIn: 'amountInMaximum', amountOut: 'amountOut', isExactIn: false })
 
-// --- the rest -------------------------------------------------------------------------------------------------------------
+// --- other functions -------------------------------------------------------------------------------------------------------------
 
 function many(name: string, noun: string): Line {
   return (input, args) => {
     const size = args.count(name)
-    return `Do ${size} ${noun}${size === 1 ? '' : 's'} through ${who(input, input.call.to)}`
+    return `Do ${size} ${noun}${size === 1 ? '' : 's'} through ${nameOf(input, input.call.to)}`
   }
 }
 
-const calls = many('calls', 'call')
-const datas = many('data', 'call')
+const callList = many('calls', 'call')
+const dataList = many('data', 'call')
 
 const LINES: Readonly<Record<string, Line>> = {
   'transfer(address,uint256)': send,
@@ -178,26 +178,26 @@ const LINES: Readonly<Record<string, Line>> = {
   'approveAndCall(address,uint256)': approve,
   'approveAndCall(address,uint256,bytes)': approve,
   'increaseAllowance(address,uint256)': (input, args) =>
-    `Approve ${who(input, args.address('spender'))} to spend ${tokens(input, input.call.to, args.number('added') ?? 0n)} more`,
+    `Approve ${nameOf(input, args.address('spender'))} to spend ${tokens(input, input.call.to, args.number('added') ?? 0n)} more`,
   'decreaseAllowance(address,uint256)': (input, args) =>
-    `Approve ${who(input, args.address('spender'))} to spend ${tokens(input, input.call.to, args.number('subtracted') ?? 0n)} less`,
+    `Approve ${nameOf(input, args.address('spender'))} to spend ${tokens(input, input.call.to, args.number('subtracted') ?? 0n)} less`,
   'permit(address,address,uint256,uint256,uint8,bytes32,bytes32)': permitted,
   'permit(address,address,uint256,uint256,bool,uint8,bytes32,bytes32)': permitted,
   'safeTransferFrom(address,address,uint256)': sendNft,
   'safeTransferFrom(address,address,uint256,bytes)': sendNft,
   'safeTransferFrom(address,address,uint256,uint256,bytes)': sendNft,
   'safeBatchTransferFrom(address,address,uint256[],uint256[],bytes)': (input, args) =>
-    `Send ${args.count('tokenIds')} kinds of ${symbol(input, input.call.to)} to ${who(input, args.address('to'))}`,
+    `Send ${args.count('tokenIds')} kinds of ${symbol(input, input.call.to)} to ${nameOf(input, args.address('to'))}`,
   'setApprovalForAll(address,bool)': (input, args) =>
     args.isTrue('approved')
-      ? `Approve ${who(input, args.address('operator'))} to take all of ${symbol(input, input.call.to)}`
-      : `Take back that ${who(input, args.address('operator'))} may take all of ${symbol(input, input.call.to)}`,
+      ? `Approve ${nameOf(input, args.address('operator'))} to take all of ${symbol(input, input.call.to)}`
+      : `Revoke that ${nameOf(input, args.address('operator'))} may take all of ${symbol(input, input.call.to)}`,
   'deposit()': (input) =>
     input.call.value === 0n ? null : `Deposit ${ether(input, input.call.value)} for ${symbol(input, input.call.to)}`,
   'withdraw(uint256)': (input, args) => `Withdraw ${tokens(input, input.call.to, args.number('amount') ?? 0n)}`,
   'approve(address,address,uint160,uint48)': permit2Approve,
   'transferFrom(address,address,uint160,address)': (input, args) =>
-    `Send ${tokens(input, args.address('token'), args.number('amount') ?? 0n)} of ${who(input, args.address('from'))} to ${who(input, args.address('to'))}`,
+    `Send ${tokens(input, args.address('token'), args.number('amount') ?? 0n)} of ${nameOf(input, args.address('from'))} to ${nameOf(input, args.address('to'))}`,
   'swapExactETHForTokens(uint256,address[],address,uint256)': swap({ in: 'ether', out: 'token', ...EXACT_IN }),
   'swapETHForExactTokens(uint256,address[],address,uint256)': swap({ in: 'ether', out: 'token', ...EXACT_OUT }),
   'swapExactTokensForETH(uint256,uint256,address[],address,uint256)': swap({ in: 'token', out: 'ether', ...EXACT_IN }),
@@ -210,48 +210,50 @@ const LINES: Readonly<Record<string, Line>> = {
   'exactInputSingle((address,address,uint24,address,uint256,uint256,uint160))': swapSingle,
   'exactOutputSingle((address,address,uint24,address,uint256,uint256,uint256,uint160))': swapSingleExactly,
   'exactOutputSingle((address,address,uint24,address,uint256,uint256,uint160))': swapSingleExactly,
-  'aggregate((address,bytes)[])': calls,
-  'aggregate3((address,bool,bytes)[])': calls,
-  'aggregate3Value((address,bool,uint256,bytes)[])': calls,
-  'tryAggregate(bool,(address,bytes)[])': calls,
-  'executeBatch((address,uint256,bytes)[])': calls,
-  'multicall(bytes[])': datas,
-  'multicall(uint256,bytes[])': datas,
-  'execute(bytes32,bytes)': (input) => `Do a batch of calls as ${who(input, input.call.to)}`,
+  'aggregate((address,bytes)[])': callList,
+  'aggregate3((address,bool,bytes)[])': callList,
+  'aggregate3Value((address,bool,uint256,bytes)[])': callList,
+  'tryAggregate(bool,(address,bytes)[])': callList,
+  'executeBatch((address,uint256,bytes)[])': callList,
+  'multicall(bytes[])': dataList,
+  'multicall(uint256,bytes[])': dataList,
+  'execute(bytes32,bytes)': (input) => `Do a batch of calls as ${nameOf(input, input.call.to)}`,
   'execute(bytes,bytes[])': many('inputs', 'step'),
   'execute(bytes,bytes[],uint256)': many('inputs', 'step'),
   'handleOps((address,uint256,bytes,bytes,uint256,uint256,uint256,uint256,uint256,bytes,bytes)[],address)': many('ops', 'user operation'),
   'handleOps((address,uint256,bytes,bytes,bytes32,uint256,bytes32,bytes,bytes)[],address)': many('ops', 'user operation'),
   'depositTo(address)': (input, args) =>
-    `Deposit ${ether(input, input.call.value)} at ${who(input, input.call.to)} for ${who(input, args.address('account'))}`,
-  'transferOwnership(address)': (input, args) => `Make ${who(input, args.address('newOwner'))} the owner of ${who(input, input.call.to)}`,
-  'renounceOwnership()': (input) => `Leave ${who(input, input.call.to)} without an owner`,
-  'grantRole(bytes32,address)': (input, args) => `Give ${who(input, args.address('account'))} a role in ${who(input, input.call.to)}`,
-  'revokeRole(bytes32,address)': (input, args) => `Take a role in ${who(input, input.call.to)} from ${who(input, args.address('account'))}`,
+    `Deposit ${ether(input, input.call.value)} at ${nameOf(input, input.call.to)} for ${nameOf(input, args.address('account'))}`,
+  'transferOwnership(address)': (input, args) =>
+    `Make ${nameOf(input, args.address('newOwner'))} the owner of ${nameOf(input, input.call.to)}`,
+  'renounceOwnership()': (input) => `Leave ${nameOf(input, input.call.to)} without an owner`,
+  'grantRole(bytes32,address)': (input, args) => `Give ${nameOf(input, args.address('account'))} a role in ${nameOf(input, input.call.to)}`,
+  'revokeRole(bytes32,address)': (input, args) =>
+    `Take a role in ${nameOf(input, input.call.to)} from ${nameOf(input, args.address('account'))}`,
   'upgradeTo(address)': (input, args) =>
-    `Change the code of ${who(input, input.call.to)} to that of ${who(input, args.address('newImplementation'))}`,
+    `Change the code of ${nameOf(input, input.call.to)} to that of ${nameOf(input, args.address('newImplementation'))}`,
   'upgradeToAndCall(address,bytes)': (input, args) =>
-    `Change the code of ${who(input, input.call.to)} to that of ${who(input, args.address('newImplementation'))}`,
-  'changeAdmin(address)': (input, args) => `Make ${who(input, args.address('newAdmin'))} the admin of ${who(input, input.call.to)}`,
+    `Change the code of ${nameOf(input, input.call.to)} to that of ${nameOf(input, args.address('newImplementation'))}`,
+  'changeAdmin(address)': (input, args) => `Make ${nameOf(input, args.address('newAdmin'))} the admin of ${nameOf(input, input.call.to)}`,
 }
 
-// --- words ----------------------------------------------------------------------------------------------------------------
+// --- texts ----------------------------------------------------------------------------------------------------------------
 
-/** `your account 2 (0x7099…79C8)`: a label never stands without the address. */
-function who({ label }: SummaryInput, address: Address | null): string {
-  if (address === null) return 'nobody'
+/** Such as `your account 2 (0x7099…79C8)`; always with the address. */
+function nameOf({ label }: SummaryInput, address: Address | null): string {
+  if (address === null) return 'no address'
   const name = label(address)
   return name === null ? shortAddress(address) : `${name} (${shortAddress(address)})`
 }
 
-/** Of a token's own functions, where the number is an amount or names one of a collection. */
-function what(input: SummaryInput, args: Arguments): string {
+/** The `amount` argument, which is a token id if the token is a collection. */
+function amountOrItem(input: SummaryInput, args: Arguments): string {
   const { to } = input.call
   const amount = args.number('amount') ?? 0n
   return to !== null && input.tokens.get(to)?.isCollection === true ? `#${amount} of ${symbol(input, to)}` : tokens(input, to, amount)
 }
 
-/** Without decimals nobody can say how much it is, only how many of the smallest unit. */
+/** In the smallest unit if the token has no decimals. */
 function tokens(input: SummaryInput, token: Address | null, amount: bigint): string {
   const decimals = (token === null ? undefined : input.tokens.get(token))?.decimals ?? null
   return decimals === null
