@@ -8,6 +8,8 @@ import { fileURLToPath } from 'node:url'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const SOURCE = 'pages'
 const TARGET = 'src/server/pages'
+/** Files of src/ whose values the pages import. */
+const SHARED = ['src/wallet/preview/blanks.ts', 'src/wallet/preview/permitvalues.ts']
 
 /**
  * A script and what it imports as one file; `css` is what becomes of the styles that it imports. format: `iife` for a script that foreign
@@ -93,7 +95,8 @@ async function compile(/** @type {string} */ root, /** @type {Bundle} */ { entry
 /** What the files end with: it changes when the sources, the bundler, the library or this script do. @returns {string} */
 function markOf(/** @type {string} */ root) {
   const hash = createHash('sha256')
-  for (const file of walk(join(root, SOURCE))) {
+  const shared = SHARED.map((file) => join(root, file)).filter((file) => existsSync(file))
+  for (const file of [...walk(join(root, SOURCE)), ...shared]) {
     hash.update(`${relative(root, file).split(sep).join('/')}\0${readFileSync(file, 'utf8')}\0`)
   }
   for (const name of [BUNDLER, 'preact']) hash.update(`${name}@${versionOf(root, name)}\0`)

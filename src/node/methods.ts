@@ -7,7 +7,7 @@ import { SPONSOR_METHODS } from '../paymaster/methods.ts'
 import { CHAPTERS as NODE_CHAPTERS } from '../rpc/index.ts'
 import type { Caller } from '../rpc/index.ts'
 import { CALLS_STATUS_METHOD } from '../wallet/index.ts'
-import type { Batches, WalletFace } from '../wallet/index.ts'
+import type { Batches, WalletApi } from '../wallet/index.ts'
 
 /** The chapters of other modules, by the preceding chapter of the node's own methods. */
 const FOLLOWING: ReadonlyMap<string, readonly Chapter[]> = new Map([
@@ -32,7 +32,7 @@ export const CHAPTERS: readonly Chapter[] = NODE_CHAPTERS.flatMap((chapter) => [
 
 /** The products of a node; the methods of an absent one (null) do not exist. */
 export interface Products {
-  readonly wallet: Pick<WalletFace, 'callsStatus'> | null
+  readonly wallet: Pick<WalletApi, 'callsStatus'> | null
   readonly bundler: BundlerContext | null
   readonly sponsor: SponsorContext | null
 }
@@ -47,6 +47,6 @@ export function productRoutes({ wallet, bundler, sponsor }: Products): readonly 
 }
 
 /** At the node's url, the id of a batch is sufficient to read it. */
-function batchesOf(wallet: Pick<WalletFace, 'callsStatus'>): Pick<Batches, 'status'> {
+function batchesOf(wallet: Pick<WalletApi, 'callsStatus'>): Pick<Batches, 'status'> {
   return { status: (id, { origin }) => wallet.callsStatus(id, origin) }
 }

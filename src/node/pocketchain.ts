@@ -111,7 +111,7 @@ async function started(given: PocketchainOptions, storage: StorageBackend): Prom
     compat,
     parallel: workers,
     sharing: workers?.sharing ?? null,
-    routes: productRoutes({ wallet: wallet?.face ?? null, bundler, sponsor }),
+    routes: productRoutes({ wallet: wallet?.api ?? null, bundler, sponsor }),
     clientVersion,
     onBug: onError,
   })
@@ -178,7 +178,7 @@ function assemble(parts: Parts): Pocketchain {
     subscribe: rpc.subscribe,
     listen: async (where = {}) => {
       if (closed !== null) throw new Error('the node is closed; it opens no port any more')
-      const server = open({ ...parts, publisher, walletFace: parts.wallet?.face ?? null, paymaster: parts.sponsor }, { port: 0, ...where })
+      const server = open({ ...parts, publisher, walletApi: parts.wallet?.api ?? null, paymaster: parts.sponsor }, { port: 0, ...where })
       servers.push(server)
       parts.wallet?.addServer(await server)
       return server

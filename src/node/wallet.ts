@@ -3,7 +3,7 @@ import { CODE, RpcError, isLoopbackName } from '../jsonrpc/index.ts'
 import type { Records, Rpc } from '../jsonrpc/index.ts'
 import type { Server } from '../server/index.ts'
 import { Keyring, createWallet, embeddedChain } from '../wallet/index.ts'
-import type { Wallet, WalletChain, WalletFace } from '../wallet/index.ts'
+import type { Wallet, WalletChain, WalletApi } from '../wallet/index.ts'
 import type { DevAccount } from './keys.ts'
 import type { WalletChoices } from './options.ts'
 
@@ -18,14 +18,14 @@ interface WalletDeps {
 /** The current wallet of a node. */
 export class NodeWallet {
   /** delegates to the current wallet, because a server outlives a renewed wallet */
-  readonly face: WalletFace = {
-    handle: (body, caller) => this.current.face.handle(body, caller),
-    provider: (origin) => this.current.face.provider(origin),
+  readonly api: WalletApi = {
+    handle: (body, caller) => this.current.api.handle(body, caller),
+    provider: (origin) => this.current.api.provider(origin),
     control: {
-      request: (request, options) => this.current.face.control.request(request, options),
-      subscribe: (listener) => this.current.face.control.subscribe(listener),
+      request: (request, options) => this.current.api.control.request(request, options),
+      subscribe: (listener) => this.current.api.control.subscribe(listener),
     },
-    callsStatus: (id, origin) => this.current.face.callsStatus(id, origin),
+    callsStatus: (id, origin) => this.current.api.callsStatus(id, origin),
   }
   /** open and closed ones */
   readonly #servers: Server[] = []

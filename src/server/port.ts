@@ -1,7 +1,7 @@
 import type { Chain } from '../chain/index.ts'
 import type { Body, Caller } from '../rpc/index.ts'
 import type { Publisher } from '../stream/index.ts'
-import type { WalletFace } from '../wallet/index.ts'
+import type { WalletApi } from '../wallet/index.ts'
 
 /**
  * What comes back for a body: null when there is nothing to answer (only notifications). A stream is pulled as the client reads, and ended when
@@ -21,7 +21,7 @@ export interface Served {
   /** such as `pocketchain/0.1.0/…` */
   readonly clientVersion: string
   /** null or absent: there is none, and nothing at `/wallet` */
-  readonly walletFace?: WalletFace | null
+  readonly walletApi?: WalletApi | null
   /** null or absent: there is none, and nothing at `/paymaster` */
   readonly paymaster?: PaymasterFace | null
   /** a bug: the request was answered with -32603, the server lives on */

@@ -92,10 +92,10 @@ export class Server {
     const host = options.host ?? '127.0.0.1'
     const guard = new Guard({ ...options, allowHosts: [...(options.allowHosts ?? []), hostText(host)] })
     const health = new Health(served.chain)
-    const { walletFace = null, paymaster = null, onError } = served
-    const keys = walletFace === null && paymaster === null ? null : new WalletKeys()
+    const { walletApi = null, paymaster = null, onError } = served
+    const keys = walletApi === null && paymaster === null ? null : new WalletKeys()
     const sockets = new Sockets(served, guard, keys)
-    const door = walletFace === null || keys === null ? null : new WalletDoor(served, walletFace, keys, guard)
+    const door = walletApi === null || keys === null ? null : new WalletDoor(served, walletApi, keys, guard)
     const sponsor = paymaster === null || keys === null ? null : new SponsorDoor(paymaster, keys, onError)
     const tls = new Tls({ folder: options.tlsFolder, host, admit: (socket) => detector.accept(socket, true), onError })
     const pages = new Http(served, guard, health, { wallet: door, sponsor, ca: () => tls.ca(), keys })

@@ -101,10 +101,10 @@ export class Sockets {
 
   /** Browsers do not say of a WebSocket whether a page opens it, and ask nobody before: here an Origin that is not admitted is refused. */
   #meetWallet(keys: WalletKeys, request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const { walletFace = null } = this.#served
-    if (walletFace === null) return refuse(socket, 404, 'this node runs without a wallet')
+    const { walletApi = null } = this.#served
+    if (walletApi === null) return refuse(socket, 404, 'this node runs without a wallet')
     if (request.headers.origin !== undefined && originOf(request.headers.origin) === null) return refuse(socket, 403, 'the Origin is none')
-    this.#accept(WALLET, request, socket, head, (ws) => void new WalletSession(ws, request.headers, this.#served, walletFace, keys))
+    this.#accept(WALLET, request, socket, head, (ws) => void new WalletSession(ws, request.headers, this.#served, walletApi, keys))
   }
 
   #stream(ws: WebSocket, encoding: Encoding): void {

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import type { WalletFace } from '../wallet/index.ts'
+import type { WalletApi } from '../wallet/index.ts'
 import { HTML_TYPE, JSON_TYPE, TEXT_TYPE, text } from './http/answer.ts'
 import type { Answer } from './http/answer.ts'
 import { readBody } from './http/body.ts'
@@ -29,12 +29,12 @@ export interface WalletVisitor {
 /** The wallet over HTTP: requests of sites and of those who approve, the page, and the links to it. */
 export class WalletDoor {
   readonly #served: Served
-  readonly #wallet: WalletFace
+  readonly #wallet: WalletApi
   readonly #keys: WalletKeys
   readonly #guard: Guard
   readonly #pages = new WalletPages()
 
-  constructor(served: Served, wallet: WalletFace, keys: WalletKeys, guard: Guard) {
+  constructor(served: Served, wallet: WalletApi, keys: WalletKeys, guard: Guard) {
     this.#served = served
     this.#wallet = wallet
     this.#keys = keys

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { RawData, WebSocket } from 'ws'
 import { CODE } from '../rpc/index.ts'
 import { LOCAL_ORIGIN, WALLET_CODE } from '../wallet/index.ts'
-import type { Provider, Question, WalletFace } from '../wallet/index.ts'
+import type { Provider, Question, WalletApi } from '../wallet/index.ts'
 import { SLOW_CLIENT_BYTES, WALLET_REQUESTS_IN_FLIGHT } from './limits.ts'
 import { originOf } from './guard.ts'
 import { CRASHED } from './port.ts'
@@ -21,7 +21,7 @@ import type { WalletKeys } from './walletkeys.ts'
 export class WalletSession {
   readonly #ws: WebSocket
   readonly #served: Served
-  readonly #wallet: WalletFace
+  readonly #wallet: WalletApi
   readonly #keys: WalletKeys
   /** true for the page secret that belongs to the cookie and the Origin of the handshake */
   readonly #isPageSecret: (secret: string) => boolean
@@ -40,7 +40,7 @@ export class WalletSession {
   #toldBytes = 0
   #isFlushing = false
 
-  constructor(ws: WebSocket, headers: IncomingHttpHeaders, served: Served, wallet: WalletFace, keys: WalletKeys) {
+  constructor(ws: WebSocket, headers: IncomingHttpHeaders, served: Served, wallet: WalletApi, keys: WalletKeys) {
     this.#ws = ws
     this.#isPageSecret = (secret) => keys.isControl(headers, secret)
     this.#served = served

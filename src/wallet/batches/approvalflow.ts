@@ -10,7 +10,7 @@ import { NONCE_TRIES, REPEATED_QUESTIONS } from '../limits.ts'
 import type { Asker } from '../method.ts'
 import { hasChanged, unsignedTransactions } from './plan.ts'
 import type { Plan } from './plan.ts'
-import { Acquaintances } from '../preview/acquaintances.ts'
+import { KnownRecipients } from '../preview/knownrecipients.ts'
 import { recipientsOf } from '../preview/warnings.ts'
 import type { Draft } from '../question.ts'
 import { permittedAccount } from '../sites.ts'
@@ -149,7 +149,7 @@ function rememberRecipients(
 ): void {
   try {
     const recipients = recipientsOf({ calls, views }).map(({ address }) => address)
-    Acquaintances.meet(records, from, recipients)
+    KnownRecipients.add(records, from, recipients)
   } catch (error) {
     onError(error)
   }

@@ -3,7 +3,7 @@ import type { Call } from './call.ts'
 import { chainLabel } from '../chains/chain.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import type { WalletContext } from '../context.ts'
-import { Acquaintances } from '../preview/acquaintances.ts'
+import { KnownRecipients } from '../preview/knownrecipients.ts'
 import { describeCalls } from '../preview/describe.ts'
 import type { Execution, Sponsored, Unsponsored } from './execution.ts'
 import { latestBlock, feeView, feesFor, l1FeeOf, sponsoredFeeView } from './fees.ts'
@@ -119,9 +119,9 @@ export async function questionView(wallet: WalletContext, plan: Plan) {
   const { chain, from, calls, preview, sponsoring, sponsorFailure } = plan
   const { keyring } = wallet
   const [views, fee] = await Promise.all([describeCalls(chain, calls, keyring), feeViewOf(plan)])
-  const dealtWith = Acquaintances.of(wallet.records, from)
+  const knownRecipients = KnownRecipients.of(wallet.records, from)
   const { taken = [], meant = [] } = sponsoring ?? {}
-  const input = { chain, account: from, calls, views, preview, fee, keyring, dealtWith, taken, meant, sponsorFailure }
+  const input = { chain, account: from, calls, views, preview, fee, keyring, knownRecipients, taken, meant, sponsorFailure }
   return { account: from, chain: chainLabel(chain), calls: views, preview, fee, warnings: await warningsOf(input) }
 }
 

@@ -14,7 +14,7 @@ import { within } from '../approvals/timing.ts'
 import { readTokens } from './tokens.ts'
 import type { Token } from './tokens.ts'
 
-/** The calls as a person reads them. One request for all tokens; a chain that does not answer costs their names only. Never throws. */
+/** Describes the calls. One request for all tokens; without an answer their names are missing. Never throws. */
 export async function describeCalls(
   chain: WalletChain,
   calls: readonly Call[],
@@ -66,7 +66,7 @@ function viewOf(
   }
 }
 
-/** It is what the contract says of itself. */
+/** The contract's own claim. */
 function tokenLabel(token: Token | undefined): string | null {
   if (token === undefined) return null
   return token.symbol === null ? 'a token without a symbol' : `token ${token.symbol}`

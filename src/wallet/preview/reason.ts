@@ -14,7 +14,7 @@ export function reasonOf({ message, data }: NonNullable<SimulatedCall['failure']
 function errorText(data: Hex): string {
   const error = decodeError(data)
   if (error === null)
-    return data.length < 10 ? `it reverts with ${data}` : `it reverts with an error that is not known here, ${data.slice(0, 10)}`
+    return data.length < 10 ? `it reverts with ${data}` : `it reverts with an unknown error, ${data.slice(0, 10)}`
   const [first, second] = error.args.map(({ value }) => value)
   if (error.name === 'Error') return visibleText(String(first), REASON_CHARS)
   if (error.name === 'Panic') return PANICS.get(first as bigint) ?? `panic ${String(first)}` // a uint256
@@ -25,8 +25,8 @@ function errorText(data: Hex): string {
 }
 
 function withoutData(message: string): string {
-  const told = message.replace(/^execution reverted:? ?/, '')
-  return told === '' ? 'it reverts and says nothing' : visibleText(told, REASON_CHARS)
+  const reason = message.replace(/^execution reverted:? ?/, '')
+  return reason === '' ? 'it reverts without a reason' : visibleText(reason, REASON_CHARS)
 }
 
 /** Errors around the error of what they called. */

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { mimicryWarnings } from './chainmimicry.ts'
+import { impersonationWarnings } from './impersonation.ts'
 
 const codes = (chainId: number, name: string, options: { symbol?: string; decimals?: number; url?: string } = {}) =>
-  mimicryWarnings({
+  impersonationWarnings({
     chainId,
     name,
     nativeCurrency: { name: 'Coin', symbol: options.symbol ?? 'ETH', decimals: options.decimals ?? 18 },
     rpcUrls: [options.url ?? 'https://rpc.example'],
   }).map(({ code }) => code)
 
-describe('mimicryWarnings', () => {
+describe('impersonationWarnings', () => {
   it('says nothing of chains that are what they are called', () => {
     expect(codes(31_337, 'Local')).toEqual([])
     expect(codes(1, 'Ethereum Mainnet')).toEqual([])

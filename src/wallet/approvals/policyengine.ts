@@ -7,7 +7,7 @@ import { Replay, nameOf } from './recording.ts'
 import type { Recording } from './recording.ts'
 import type { Policy, Rule } from './rules.ts'
 
-/** null: a hand decides. An RpcError: what should have decided it failed, and the question with it. */
+/** null: a person or a script decides. RpcError: the rule or the recording failed, and the question is refused with it. */
 export type Verdict = Decision | RpcError | null
 
 export interface Decision {
@@ -15,8 +15,8 @@ export interface Decision {
   readonly by: AnsweredBy
 }
 
-/** What answers questions by itself. In this order: the recording that is replayed, the rules as they were added, the policy. */
-export class Deciders {
+/** Automatic answers, in this order of precedence: the replayed recording, the rules in the order of their addition, the policy. */
+export class PolicyEngine {
   policy: Policy
   #replay: Replay | null = null
   readonly #rules = new Set<{ readonly rule: Rule }>()
@@ -25,14 +25,14 @@ export class Deciders {
     this.policy = policy
   }
 
-  /** Returns what removes it. */
+  /** Returns a function that removes the rule. */
   add(rule: Rule): () => void {
     const added = { rule }
     this.#rules.add(added)
     return () => void this.#rules.delete(added)
   }
 
-  /** Returns what ends it. Throws Error for what is no recording. */
+  /** Returns a function that ends the replay. Throws Error for an invalid recording. */
   replay(recording: Recording): () => void {
     const replay = new Replay(recording)
     this.#replay = replay
@@ -41,9 +41,9 @@ export class Deciders {
     }
   }
 
-  /** A sentence for every recorded answer that no question has come for. */
-  get missed(): readonly string[] {
-    return (this.#replay?.left ?? []).map((recorded) => `the recording expects ${nameOf(recorded)}, which did not come`)
+  /** One sentence for each recorded answer whose question was not asked. */
+  get unusedAnswers(): readonly string[] {
+    return (this.#replay?.remaining ?? []).map((recorded) => `the recording expects ${nameOf(recorded)}, which did not come`)
   }
 
   decide(question: Question): Verdict {
@@ -51,7 +51,7 @@ export class Deciders {
     return this.#byRule(question) ?? (this.policy === 'ask' ? null : { answer: Answer.of(this.policy, question), by: 'policy' })
   }
 
-  /** Forgets rules and recording. */
+  /** Removes the rules and the recording, and sets the policy. */
   clear(policy: Policy): void {
     this.#rules.clear()
     this.#replay = null

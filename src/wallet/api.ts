@@ -8,36 +8,36 @@ import type { Provider } from './provider.ts'
 import type { AnswerRequest } from './request.ts'
 import { LOCAL_ORIGIN } from './sites.ts'
 
-/** Who asks, as the server found out. */
-export interface FaceCaller {
-  /** what the browser says it is; null: no browser, or one that does not say */
+/** The sender of a request, as the server authenticated it. */
+export interface ApiCaller {
+  /** the Origin header; null if the request has none */
   readonly origin: string | null
   /** holds the control credential */
   readonly isControl: boolean
   /** message of the 4100 for a caller without the control credential; null: the general one */
   readonly refusal?: string | null
-  /** aborted when the one who asked has gone */
+  /** aborted when the sender disconnects */
   readonly signal: AbortSignal | null
-  /** of that origin, over a connection that can be told things: what it asks is asked through it, subscriptions too */
+  /** of that origin, over a connection that receives events: requests and subscriptions then go through it */
   readonly provider?: Provider | null
 }
 
-/** The wallet as a server talks to it: texts in, texts out. */
-export interface WalletFace {
-  /** Answers one JSON-RPC body (call, batch, notification). Never rejects. null: nothing to answer. */
-  readonly handle: (body: string | Uint8Array, caller: FaceCaller) => Promise<string | null>
-  /** A connection that can be told things. */
+/** The wallet as a server uses it: JSON-RPC texts in and out. */
+export interface WalletApi {
+  /** Answers one JSON-RPC body (call, batch, notification); null if it has only notifications. Never rejects. */
+  readonly handle: (body: string | Uint8Array, caller: ApiCaller) => Promise<string | null>
+  /** Opens a connection of this origin that receives events. */
   readonly provider: (origin: string) => Provider
   readonly control: Control
   /**
-   * wallet_getCallsStatus as a node is asked for it: a batch of that origin, or any under an id that the wallet made, for whoever knows it.
+   * The node's wallet_getCallsStatus: a batch of that origin, or of any origin if the wallet generated the id, which is then a secret.
    * Throws RpcError 5730.
    */
   readonly callsStatus: (id: string, origin: string | null) => Promise<CallsStatus>
 }
 
-export function createFace(wallet: WalletContext, answer: AnswerRequest, parts: Pick<WalletFace, 'provider' | 'control'>): WalletFace {
-  const endpoint = new Endpoint<FaceCaller>({
+export function createApi(wallet: WalletContext, answer: AnswerRequest, parts: Pick<WalletApi, 'provider' | 'control'>): WalletApi {
+  const endpoint = new Endpoint<ApiCaller>({
     call: (method, params, caller) => answerCaller(answer, parts.control, { method, params }, caller),
     toRpcError: walletErrors(wallet.onError),
     writer: JSON_WRITER,
@@ -62,12 +62,12 @@ function isKnown({ batches }: WalletContext, id: string, origin: string): boolea
   }
 }
 
-/** A page learns nothing of control methods, not even which there are. */
+/** Without the control credential every `pocketchain_` name has the same refusal, so a page cannot find out which exist. */
 function answerCaller(
   answer: AnswerRequest,
   control: Control,
   request: { readonly method: string; readonly params: unknown },
-  { origin, isControl, refusal = null, signal, provider = null }: FaceCaller,
+  { origin, isControl, refusal = null, signal, provider = null }: ApiCaller,
 ): Promise<unknown> {
   if (request.method.startsWith('pocketchain_')) {
     if (isControl) return control.request(request, { signal })

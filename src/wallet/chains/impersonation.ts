@@ -3,20 +3,21 @@ import type { Warning } from '../question.ts'
 
 type Proposed = Pick<ChainInfo, 'chainId' | 'name' | 'nativeCurrency' | 'rpcUrls'>
 
-/** A chain that takes the name, the id or the currency of one that everybody knows, or is reached without encryption. */
-export function mimicryWarnings(proposed: Proposed): readonly Warning[] {
-  return [...nameWarnings(proposed), ...currencyWarnings(proposed), ...proposed.rpcUrls.filter(isReadable).slice(0, 1).map(readable)]
+/** Warns of a proposed chain with the name, id or currency of a well-known one, or with an unencrypted rpc. */
+export function impersonationWarnings(proposed: Proposed): readonly Warning[] {
+  return [...nameWarnings(proposed), ...currencyWarnings(proposed), ...proposed.rpcUrls.filter(isUnencrypted).slice(0, 1).map(unencrypted)]
 }
 
 function nameWarnings({ chainId, name }: Proposed): readonly Warning[] {
   const known = WELL_KNOWN.get(chainId)
-  const named = [...WELL_KNOWN].find(([id, chain]) => id !== chainId && plain(chain.name) === plain(name))
+  const named = [...WELL_KNOWN].find(([id, chain]) => id !== chainId && normalized(chain.name) === normalized(name))
   if (named !== undefined) {
-    const text = `The chain that everybody calls ${named[1].name} has the id ${named[0]}; this one has the id ${chainId}.`
+    const text = `The chain commonly called ${named[1].name} has the id ${named[0]}; this one has the id ${chainId}.`
     return [{ code: 'well-known-name', level: 'danger', text }]
   }
-  if (known === undefined || plain(name).includes(plain(known.name)) || plain(known.name).includes(plain(name))) return []
-  return [{ code: 'well-known-id', level: 'caution', text: `The chain with the id ${chainId} is known as ${known.name} everywhere else.` }]
+  if (known === undefined || normalized(name).includes(normalized(known.name)) || normalized(known.name).includes(normalized(name)))
+    return []
+  return [{ code: 'well-known-id', level: 'caution', text: `The chain with the id ${chainId} is commonly known as ${known.name}.` }]
 }
 
 function currencyWarnings({ chainId, nativeCurrency }: Proposed): readonly Warning[] {
@@ -24,39 +25,39 @@ function currencyWarnings({ chainId, nativeCurrency }: Proposed): readonly Warni
   const known = WELL_KNOWN.get(chainId)
   const warnings: Warning[] = []
   if (known !== undefined && known.symbol.toLowerCase() !== symbol.toLowerCase()) {
-    const text = `The currency of ${known.name} is ${known.symbol}, and this calls it ${symbol}.`
+    const text = `The currency of ${known.name} is ${known.symbol}, and this proposal calls it ${symbol}.`
     warnings.push({ code: 'well-known-symbol', level: 'caution', text })
   }
   if (decimals !== 18) {
-    const text = `The currency has ${decimals} decimals instead of 18: amounts look larger or smaller than they are.`
+    const text = `The currency has ${decimals} decimals instead of 18: displayed amounts are scaled wrongly.`
     warnings.push({ code: 'unusual-decimals', level: 'caution', text })
   }
   return warnings
 }
 
-/** Others on the way can read and change what goes there. */
-function isReadable(url: string): boolean {
+/** True if the network between can read and change the traffic: plain http or ws to another computer. */
+function isUnencrypted(url: string): boolean {
   if (!URL.canParse(url)) return false
   const { protocol, hostname } = new URL(url)
   return (protocol === 'http:' || protocol === 'ws:') && !LOOPBACK.test(hostname)
 }
 
-function readable(url: string): Warning {
-  const text = `What goes to ${new URL(url).host} is not encrypted: others on the way can read it, and change the answers.`
+function unencrypted(url: string): Warning {
+  const text = `Requests to ${new URL(url).host} are not encrypted: the network between can read them and change the answers.`
   return { code: 'plain-http-rpc', level: 'caution', text }
 }
 
 const LOOPBACK = /^(localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 
-/** For comparing: `BASE Mainnet` is Base. */
-function plain(name: string): string {
+/** Normalizes a name for comparison: `BASE Mainnet` equals `Base`. */
+function normalized(name: string): string {
   return name
     .normalize('NFKC')
     .toLowerCase()
     .replaceAll(/mainnet|network|chain|[^\p{L}\p{N}]/gu, '')
 }
 
-/** The ones that are imitated, from chainid.network. */
+/** Commonly imitated chains, from chainid.network. */
 const WELL_KNOWN: ReadonlyMap<number, { readonly name: string; readonly symbol: string }> = new Map(
   (
     [
