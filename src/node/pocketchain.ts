@@ -6,7 +6,7 @@ import type { Rpc, RpcRequest } from '../jsonrpc/index.ts'
 import type { Paymaster } from '../paymaster/index.ts'
 import { DevAccounts, createRpc } from '../rpc/index.ts'
 import type { NodeRpc, Workers } from '../rpc/index.ts'
-import type { ListenOptions, Served, Server } from '../server/index.ts'
+import type { ListenOptions, ServerDeps, Server } from '../server/index.ts'
 import { MemoryStorage, Store, mergeAccounts, openLmdb, stateFileText } from '../store/index.ts'
 import type { StorageBackend } from '../store/index.ts'
 import { Publisher } from '../stream/index.ts'
@@ -211,10 +211,10 @@ async function shutDown(
 const CURVES_AFTER_MS = 1_000
 
 /** The server is loaded at the first `listen`. */
-async function open(served: Served, options: ListenOptions): Promise<Server> {
+async function open(deps: ServerDeps, options: ListenOptions): Promise<Server> {
   const { Server } = await import('../server/index.ts')
-  const server = await Server.listen(served, options)
-  setTimeout(() => void loadPrecompiles().catch(served.onError), CURVES_AFTER_MS).unref()
+  const server = await Server.listen(deps, options)
+  setTimeout(() => void loadPrecompiles().catch(deps.onError), CURVES_AFTER_MS).unref()
   return server
 }
 

@@ -12,7 +12,7 @@ import type { Body } from '../../rpc/index.ts'
 import { call, dial, setUp, until } from '../bench.fixture.ts'
 import type { Bench } from '../bench.fixture.ts'
 import { Server } from '../index.ts'
-import { COMPRESS_BYTES, SLOW_READER_BYTES } from '../limits.ts'
+import { COMPRESS_BYTES, SLOW_SUBSCRIBER_BYTES } from '../limits.ts'
 
 const CHUNK_BYTES = 256 * 1024
 const GOOD = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}'
@@ -468,7 +468,7 @@ describe('a stream over WebSocket', () => {
     await using served = await serving(() => (calls++ === 0 ? made.stream() : `"${'x'.repeat(1_000_000)}"`))
     const client = await dial(served.server, '/public')
     client.ws.pause()
-    for (let i = 0; i <= SLOW_READER_BYTES / 1_000_000 + 1; i++) client.send('{}')
+    for (let i = 0; i <= SLOW_SUBSCRIBER_BYTES / 1_000_000 + 1; i++) client.send('{}')
     await until(() => made.ended === 1)
     client.ws.terminate()
     expect(served.errors).toEqual([])

@@ -34,7 +34,7 @@ const BACKDATED_MS = DAY_MS
 
 /**
  * The authority kept in a folder, for loopback alone. What is missing is made, and the certificate is renewed, with the same key, before it
- * ends: who trusts the old one goes on to. Throws AuthorityError for files that cannot be used, which stay as they are.
+ * ends: clients that trust the old one trust the new one. Throws AuthorityError for files that cannot be used, which stay as they are.
  */
 export function keptAuthority(folder: string, nowMs: number): Authority {
   const kept = new Kept(folder)
@@ -101,7 +101,7 @@ class Kept {
       return readFileSync(this.#path(name), 'utf8')
     } catch (error) {
       if (codeOf(error) === 'ENOENT') return null
-      throw this.#trouble(`${this.#path(name)} cannot be read`, error)
+      throw this.#folderError(`${this.#path(name)} cannot be read`, error)
     }
   }
 
@@ -142,7 +142,7 @@ class Kept {
   damage(name: string, reason: string): AuthorityError {
     return new AuthorityError(
       `${this.#path(name)} cannot be used for TLS: ${reason}. Nothing was overwritten; restore it, or remove ${CERTIFICATE} and ${KEY} ` +
-        `to have new ones made, or choose another folder with --tls-folder`,
+        `to create new ones, or choose another folder with --tls-folder`,
     )
   }
 
@@ -155,11 +155,11 @@ class Kept {
       settle(fresh, path)
     } catch (error) {
       rmSync(fresh, { force: true })
-      throw this.#trouble(`the certificates for TLS cannot be kept in ${this.#folder}`, error)
+      throw this.#folderError(`the certificates for TLS cannot be kept in ${this.#folder}`, error)
     }
   }
 
-  #trouble(what: string, cause: unknown): AuthorityError {
+  #folderError(what: string, cause: unknown): AuthorityError {
     const reason = cause instanceof Error ? cause.message : String(cause)
     return new AuthorityError(`${what}: ${reason}. Choose a folder that can be read and written with --tls-folder`, { cause })
   }
@@ -170,8 +170,8 @@ class Kept {
 }
 
 /**
- * With those above it. Node's own `recursive` tries for ever, and with it stops the whole process, where something exists and ENOENT says that nothing
- * can be made in it: /proc, or a link to nowhere.
+ * Creates a folder and its parents. `mkdirSync` with `recursive` loops for ever and blocks the process below a folder that exists but in which creating
+ * an entry fails with ENOENT: /proc, or a dangling symbolic link.
  */
 function makeFolder(path: string, mayGoUp = true): void {
   try {
@@ -186,7 +186,7 @@ function makeFolder(path: string, mayGoUp = true): void {
   }
 }
 
-/** A crash of the machine must not leave an empty file under the name that it gets next. */
+/** Flushed before it is renamed, so that a crash of the machine leaves no empty file under its name. */
 function writeThrough(path: string, text: string, mode: number): void {
   const file = openSync(path, 'wx', mode)
   try {
@@ -197,7 +197,7 @@ function writeThrough(path: string, text: string, mode: number): void {
   }
 }
 
-/** null: it throws */
+/** Returns null if `work` throws. */
 function attempt<T>(work: () => T): T | null {
   try {
     return work()
@@ -210,7 +210,7 @@ function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : null
 }
 
-/** There are no certificates to speak TLS with. */
+/** The certificates for TLS are missing and cannot be created, or cannot be read. */
 export class AuthorityError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { Hash } from '../eth/index.ts'
-import type { Question } from '../wallet/index.ts'
-import { queueText } from './queuetext.ts'
+import { Hash } from '../../eth/index.ts'
+import type { Question } from '../../wallet/index.ts'
+import { approvalsJson } from './approvalsjson.ts'
 
 const CHAIN = { chainId: '0x7a69', name: 'Pocketchain', symbol: 'ETH', decimals: 18, explorerUrl: null } as const
 
@@ -24,17 +24,17 @@ function question(id: string, typedData: unknown = null): Question {
   }
 }
 
-test('is the queue as JSON, the same however often it is asked for', () => {
+test('returns the questions as JSON, also when called again', () => {
   const pending = [question('1', { message: 'ü' }), question('2')]
   const broken: unknown[] = []
-  for (const _ of [1, 2]) expect(JSON.parse(queueText(pending, (error) => broken.push(error)))).toEqual(pending)
-  expect([queueText([], fail), broken]).toEqual(['[]', []])
+  for (const _ of [1, 2]) expect(JSON.parse(approvalsJson(pending, (error) => broken.push(error)))).toEqual(pending)
+  expect([approvalsJson([], fail), broken]).toEqual(['[]', []])
 })
 
-test('leaves out a question that nests deeper than the stack, and tells why', () => {
+test('omits and reports a question that is nested deeper than the stack', () => {
   const deep: unknown = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)
   const broken: unknown[] = []
-  const text = queueText([question('1'), question('2', deep), question('3')], (error) => broken.push(error))
+  const text = approvalsJson([question('1'), question('2', deep), question('3')], (error) => broken.push(error))
   expect((JSON.parse(text) as Question[]).map(({ id }) => id)).toEqual(['1', '3'])
   expect(broken).toEqual([expect.any(RangeError)])
 })

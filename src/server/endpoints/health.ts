@@ -1,7 +1,7 @@
-import type { Chain } from '../chain/index.ts'
-import { LATE_MS, LATE_TICKS } from './limits.ts'
+import type { Chain } from '../../chain/index.ts'
+import { LATE_MS, LATE_TICKS } from '../limits.ts'
 
-/** What the probes answer. */
+/** Response of the probes. */
 export interface Status {
   readonly ready: boolean
   /** one sentence when not ready */
@@ -12,29 +12,29 @@ export interface Status {
   readonly pending: { readonly number: number; readonly flashblockIndex: number } | null
   /** milliseconds of chain clock since the last flashblock or block */
   readonly flashblockAgeMs: number
-  /** changes with every start: the same chain id is not the same chain */
+  /** differs for each start: equal chain ids do not mean the same chain */
   readonly instanceId: string
 }
 
-/** Watches the head for its pulse. */
+/** Reports whether blocks and flashblocks are produced on time. */
 export class Health {
   readonly #chain: Chain
-  readonly #leave: () => void
-  #pulseMs: number
+  readonly #unsubscribe: () => void
+  #lastEventMs: number
 
   constructor(chain: Chain) {
     this.#chain = chain
-    this.#pulseMs = chain.clock.nowMs()
-    this.#leave = chain.head.subscribe(() => {
-      this.#pulseMs = chain.clock.nowMs()
+    this.#lastEventMs = chain.clock.nowMs()
+    this.#unsubscribe = chain.head.subscribe(() => {
+      this.#lastEventMs = chain.clock.nowMs()
     })
   }
 
   status(): Status {
     const { view } = this.#chain.head
     const { header, hash } = view.head
-    const ageMs = Math.max(0, this.#chain.clock.nowMs() - this.#pulseMs)
-    const reason = this.#lateness(ageMs)
+    const ageMs = Math.max(0, this.#chain.clock.nowMs() - this.#lastEventMs)
+    const reason = this.#lateReason(ageMs)
     return {
       ready: reason === null,
       reason,
@@ -48,11 +48,11 @@ export class Health {
   }
 
   close(): void {
-    this.#leave()
+    this.#unsubscribe()
   }
 
-  /** Cadences without a beat are never late. */
-  #lateness(ageMs: number): string | null {
+  /** Cadences without an interval are never late. */
+  #lateReason(ageMs: number): string | null {
     const intervalMs = this.#intervalMs()
     if (intervalMs === null) return null
     const limitMs = Math.max(LATE_MS, LATE_TICKS * intervalMs)

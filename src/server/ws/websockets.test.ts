@@ -3,20 +3,20 @@ import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import type { Caller, Session } from '../rpc/index.ts'
-import { decodeFrame } from '../stream/index.ts'
-import { ask, call, dial, raw, setUp, until } from './bench.fixture.ts'
-import type { Bench, Client } from './bench.fixture.ts'
-import { Guard } from './guard.ts'
-import { Server } from './index.ts'
-import type { Reply } from './index.ts'
-import { PUBLIC_BODY_BYTES, REQUESTS_IN_FLIGHT, SLOW_READER_BYTES, STREAM_MESSAGE_BYTES, STREAM_SUBSCRIBERS } from './limits.ts'
-import { Sockets } from './sockets.ts'
+import type { Caller, Session } from '../../rpc/index.ts'
+import { decodeFrame } from '../../stream/index.ts'
+import { ask, call, dial, raw, setUp, until } from '../bench.fixture.ts'
+import type { Bench, Client } from '../bench.fixture.ts'
+import { Guard } from '../access/guard.ts'
+import { Server } from '../index.ts'
+import type { Reply } from '../index.ts'
+import { PUBLIC_BODY_BYTES, REQUESTS_IN_FLIGHT, SLOW_SUBSCRIBER_BYTES, STREAM_MESSAGE_BYTES, STREAM_SUBSCRIBERS } from '../limits.ts'
+import { WebSockets } from './websockets.ts'
 
 const TRANSFER = { from: '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266', to: '0x70997970c51812dc3a010c7d01b50e0d17dc79c8', value: '0x1' }
 
 describe('JSON-RPC over WebSocket', () => {
-  test('answers calls, batches and junk; notifications get nothing', async () => {
+  test('answers calls, batches and invalid messages, and no notifications', async () => {
     await using bench = await setUp()
     await using client = await dial(bench.server)
     client.send('{"jsonrpc":"2.0","method":"eth_chainId","params":[]}')
@@ -44,7 +44,7 @@ describe('JSON-RPC over WebSocket', () => {
     expect(items.map(({ params }) => params.subscription).toSorted()).toEqual([id, second].toSorted())
   })
 
-  test('tells those who notify when the connection ends, and takes nothing from them afterwards', async () => {
+  test('reports the end of the connection to its subscriptions, and accepts no notifications afterwards', async () => {
     await using bench = await setUp()
     const sessions: Session[] = []
     const handle = async (_: string | Uint8Array, { session }: Caller) => {
@@ -74,7 +74,7 @@ describe('JSON-RPC over WebSocket', () => {
     expect(await client.next()).toMatchObject({ id: 1, error: { message: expect.stringContaining('eth_getBlockReceipts') } })
   })
 
-  test('closes with 1009 when a message is over the limit', async () => {
+  test('closes with 1009 after a message over the limit', async () => {
     await using bench = await setUp()
     await using client = await dial(bench.server, '/public')
     client.send(call('eth_chainId').padEnd(PUBLIC_BODY_BYTES))
@@ -83,7 +83,7 @@ describe('JSON-RPC over WebSocket', () => {
     expect((await client.closed).code).toBe(1009)
   })
 
-  test('reads no further while too many requests are being worked on, and answers all of them', async () => {
+  test('pauses reading while REQUESTS_IN_FLIGHT requests are open, and answers all of them', async () => {
     await using bench = await setUp()
     const waiting: (() => void)[] = []
     const handle = (body: string | Uint8Array) =>
@@ -94,7 +94,7 @@ describe('JSON-RPC over WebSocket', () => {
     for (let id = 0; id < requests; id++) client.send(call('eth_chainId', [], id).padEnd(1_024))
     await until(() => waiting.length >= REQUESTS_IN_FLIGHT)
     for (let i = 0; i < 20; i++) await ask(patient, { method: 'GET', path: '/livez' })
-    // What came with the same 64 KiB as the last one is read already.
+    // Requests in the same 64 KiB chunk as the last one are read already.
     expect(waiting.length).toBeLessThan(REQUESTS_IN_FLIGHT + 64)
     await until(() => {
       for (const answer of waiting.splice(0)) answer()
@@ -115,7 +115,7 @@ describe('the flashblock stream', () => {
     expect(JSON.parse(client.messages[0]?.data.toString() ?? '')).toHaveProperty('payload_id')
   })
 
-  test('is the same in binary under brotli', async () => {
+  test('is the same in binary with brotli', async () => {
     await using bench = await setUp()
     await using plain = await dial(bench.server, '/flashblocks')
     await using packed = await dial(bench.server, '/ws?compression=brotli')
@@ -127,7 +127,7 @@ describe('the flashblock stream', () => {
     expect(packed.messages.map(({ data }) => decodeFrame(data))).toEqual(plain.messages.map(({ data }) => decodeFrame(data)))
   })
 
-  test('replays nothing for who joins late', async () => {
+  test('replays nothing for a late subscriber', async () => {
     await using bench = await setUp()
     await using early = await dial(bench.server, '/flashblocks')
     await bench.clock.advance(1_000)
@@ -139,7 +139,7 @@ describe('the flashblock stream', () => {
     expect(late.messages).toEqual(early.messages.slice(seen))
   })
 
-  test('has no ear: a reader that talks too much is closed', async () => {
+  test('closes a subscriber that sends messages over the limit', async () => {
     await using bench = await setUp()
     await using client = await dial(bench.server, '/flashblocks')
     client.send('hello')
@@ -147,7 +147,7 @@ describe('the flashblock stream', () => {
     expect((await client.closed).code).toBe(1009)
   })
 
-  test('takes a limited number of readers', async () => {
+  test('accepts a limited number of subscribers', async () => {
     await using bench = await setUp()
     const clients = await Promise.all(Array.from({ length: STREAM_SUBSCRIBERS }, () => dial(bench.server, '/flashblocks')))
     await expect(dial(bench.server, '/flashblocks')).rejects.toThrow('429')
@@ -175,14 +175,14 @@ describe('a WebSocket', () => {
     await expect(dial(bench.server, path, options)).rejects.toThrow(status)
   })
 
-  test('of a loopback page is taken', async () => {
+  test('of a loopback page is accepted', async () => {
     await using bench = await setUp()
     await using client = await dial(bench.server, '/', { origin: 'http://localhost:3000' })
     client.send(call('eth_chainId'))
     expect(await client.next()).toMatchObject({ result: '0x7a69' })
   })
 
-  test('of a program is taken under any name', async () => {
+  test('of a program is accepted under any Host', async () => {
     await using bench = await setUp()
     for (const path of ['/', '/public', '/flashblocks']) {
       await using client = await dial(bench.server, path, { headers: { host: 'pocketchain:8545' } })
@@ -197,7 +197,7 @@ describe('a WebSocket', () => {
     expect((await ask(bench.server, { body: call('eth_chainId') })).status).toBe(200)
   })
 
-  test('that is refused is hung up on, also when its client leaves its half open', async () => {
+  test('that is refused is closed, also if its client leaves its side open', async () => {
     await using bench = await setUp()
     const client = connect({ port: bench.server.port, host: bench.server.host, allowHalfOpen: true })
     client.write('GET /nowhere HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n')
@@ -207,24 +207,27 @@ describe('a WebSocket', () => {
     client.destroy()
   })
 
-  test('of a reader that does not read is cut off, others are served', async () => {
+  test('of a client that does not read is disconnected, others are served', async () => {
     await using bench = await setUp()
     const slow = await dial(bench.server, '/public')
     slow.send(call('eth_subscribe', ['newFlashblocks']))
     await slow.next()
     await using quick = await dial(bench.server, '/public')
     slow.ws.pause()
-    // Answers pile up: some 12 kB for each of these, sent without reading one.
-    await flood(bench, slow, SLOW_READER_BYTES * 3)
+    // Each request has a response of some 12 kB, and none is read.
+    await flood(bench, slow, SLOW_SUBSCRIBER_BYTES * 3)
     await until(() => bench.server.socketCount === 1)
     quick.send(call('eth_chainId'))
     expect(await quick.next()).toMatchObject({ result: '0x7a69' })
     slow.ws.terminate()
   })
 
-  test('that answers no ping is closed at the next one', async () => {
+  test('that does not answer a ping is closed at the next one', async () => {
     await using bench = await setUp()
-    const sockets = new Sockets({ ...bench.node, rpc: { handle: async () => ({ body: null }) }, onError: () => undefined }, new Guard({}))
+    const sockets = new WebSockets(
+      { ...bench.node, rpc: { handle: async () => ({ body: null }) }, onError: () => undefined },
+      new Guard({}),
+    )
     const http = createServer().on('upgrade', (request, socket, head) => sockets.upgrade(request, socket, head))
     await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
     const wsUrl = `ws://127.0.0.1:${(http.address() as AddressInfo).port}`
@@ -233,7 +236,7 @@ describe('a WebSocket', () => {
     const pinged = new Promise((resolve) => lively.ws.once('ping', resolve))
     sockets.ping()
     await pinged
-    // When the server has answered this, it has read the pong that was sent before.
+    // The response shows that the server has read the pong sent before.
     await new Promise((resolve) => lively.ws.once('pong', resolve).ping())
     sockets.ping()
     expect((await deaf.closed).code).toBe(1006)
@@ -243,7 +246,7 @@ describe('a WebSocket', () => {
     http.close()
   })
 
-  test('is told 1001 when the server closes', async () => {
+  test('is closed with 1001 when the server closes', async () => {
     await using bench = await setUp()
     const client = await dial(bench.server)
     await bench.server.close()

@@ -1,41 +1,41 @@
 import { request } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { ask, call, dial, setUp, until } from './bench.fixture.ts'
-import type { Asked, Bench, Response } from './bench.fixture.ts'
-import { Server } from './index.ts'
-import type { ListenOptions, PaymasterFace } from './index.ts'
-import { PAYMASTER_BODY_BYTES } from './limits.ts'
-import { askSecurely } from './tls/tls.fixture.ts'
+import { ask, call, dial, setUp, until } from '../bench.fixture.ts'
+import type { Asked, Bench, Response } from '../bench.fixture.ts'
+import { Server } from '../index.ts'
+import type { ListenOptions, PaymasterApi } from '../index.ts'
+import { PAYMASTER_BODY_BYTES } from '../limits.ts'
+import { askSecurely } from '../tls/tls.fixture.ts'
 
 const STUB = call('pm_getPaymasterStubData', [])
-const KEY = 'key-that-nobody-may-see'
+const KEY = 'a-secret-api-key'
 
-interface Heard {
+interface ReceivedRequest {
   readonly body: string
   readonly apiKey: string | null
   readonly signal: AbortSignal | undefined
 }
 
-/** A server whose sponsor answers as it is told, and keeps what it heard. The sponsor itself is another room's. */
-interface Stage extends AsyncDisposable {
+/** A server with a sponsor that answers by a function and records its requests; for tests of the HTTP side only. */
+interface SponsorServer extends AsyncDisposable {
   readonly bench: Bench
   readonly server: Server
-  readonly heard: Heard[]
+  readonly received: ReceivedRequest[]
   readonly errors: unknown[]
 }
 
-type Handle = PaymasterFace['handle']
+type Handle = PaymasterApi['handle']
 
-async function stage(
+async function startSponsor(
   handle: Handle = async () => ({ status: 200, body: '"sponsored"' }),
   listen: Partial<ListenOptions> = {},
-): Promise<Stage> {
+): Promise<SponsorServer> {
   const bench = await setUp()
-  const heard: Heard[] = []
+  const received: ReceivedRequest[] = []
   const errors: unknown[] = []
-  const paymaster: PaymasterFace = {
+  const paymaster: PaymasterApi = {
     handle: (body, caller) => {
-      heard.push({ body: Buffer.from(body).toString(), apiKey: caller.apiKey, signal: caller.signal })
+      received.push({ body: Buffer.from(body).toString(), apiKey: caller.apiKey, signal: caller.signal })
       return handle(body, caller)
     },
   }
@@ -48,24 +48,24 @@ async function stage(
     await server.close()
     await bench.node.close()
   }
-  return { bench, server, heard, errors, [Symbol.asyncDispose]: end }
+  return { bench, server, received, errors, [Symbol.asyncDispose]: end }
 }
 
 describe.each(['/paymaster', '/paymaster/rpc'])('POST %s', (path) => {
-  test('hands the body on as it came, and the answer back', async () => {
-    await using at = await stage()
+  test('passes the body on unchanged, and returns the answer', async () => {
+    await using at = await startSponsor()
     const { status, headers, body } = await ask(at.server, { path, body: STUB })
     expect([status, body, headers['content-type'], headers['content-length']]).toEqual([200, '"sponsored"', 'application/json', '11'])
-    expect(at.heard).toMatchObject([{ body: STUB, apiKey: null }])
+    expect(at.received).toMatchObject([{ body: STUB, apiKey: null }])
     expect((await ask(at.server, { path: `${path}/`, body: STUB })).status).toBe(200)
     expect((await ask(at.server, { path: `${path}?policy=1`, body: STUB })).status).toBe(200)
   })
 
-  test('over TLS the same', async () => {
-    await using at = await stage()
+  test('does the same over TLS', async () => {
+    await using at = await startSponsor()
     const { status, body } = await askSecurely(at.server, { path: `${path}?apikey=${KEY}`, body: STUB, ca: at.server.ca() })
     expect([status, body]).toEqual([200, '"sponsored"'])
-    expect(at.heard).toMatchObject([{ body: STUB, apiKey: KEY }])
+    expect(at.received).toMatchObject([{ body: STUB, apiKey: KEY }])
   })
 
   test.each<readonly [name: string, asked: Asked, key: string | null]>([
@@ -80,9 +80,9 @@ describe.each(['/paymaster', '/paymaster/rpc'])('POST %s', (path) => {
     ['empty ones', { headers: { authorization: 'Bearer ', 'x-api-key': '' }, path: `${path}?apikey=` }, null],
     ['none', {}, null],
   ])('takes an API key: %s', async (_, asked, key) => {
-    await using at = await stage()
+    await using at = await startSponsor()
     expect((await ask(at.server, { path, body: STUB, ...asked })).status).toBe(200)
-    expect(at.heard.map(({ apiKey }) => apiKey)).toEqual([key])
+    expect(at.received.map(({ apiKey }) => apiKey)).toEqual([key])
   })
 
   test.each<readonly [name: string, wanted: number, asked: Asked]>([
@@ -100,26 +100,26 @@ describe.each(['/paymaster', '/paymaster/rpc'])('POST %s', (path) => {
     ['a name that was pointed here', 403, { body: STUB, headers: { host: 'evil.example', origin: 'http://evil.example' } }],
     ['a name without a dot that was pointed here', 403, { body: STUB, headers: { host: 'evil:8545', origin: 'http://evil:8545' } }],
   ])('%s: %i, and the sponsor hears nothing', async (_, wanted, asked) => {
-    await using at = await stage()
+    await using at = await startSponsor()
     const { status, body, headers } = await ask(at.server, { path: `${path}?apikey=${KEY}`, ...asked })
     expect(status).toBe(wanted)
     expect(body).not.toContain(KEY)
     if (wanted === 405) expect(headers.allow).toContain('POST')
-    expect([at.heard, at.errors]).toEqual([[], []])
+    expect([at.received, at.errors]).toEqual([[], []])
   })
 
-  test('takes a body of the limit', async () => {
-    await using at = await stage()
+  test('accepts a body of exactly the limit', async () => {
+    await using at = await startSponsor()
     expect((await ask(at.server, { path, body: STUB.padEnd(PAYMASTER_BODY_BYTES) })).status).toBe(200)
   })
 
-  test('a program may use any name', async () => {
-    await using at = await stage()
+  test('a program may use any Host', async () => {
+    await using at = await startSponsor()
     expect((await ask(at.server, { path, body: STUB, headers: { host: 'pocketchain:8545' } })).status).toBe(200)
   })
 
-  test('says by GET what it is', async () => {
-    await using at = await stage()
+  test('describes itself on GET', async () => {
+    await using at = await startSponsor()
     const { status, headers, body } = await ask(at.server, { method: 'GET', path })
     expect([status, headers['content-type'], body]).toEqual([
       200,
@@ -129,8 +129,8 @@ describe.each(['/paymaster', '/paymaster/rpc'])('POST %s', (path) => {
     expect((await ask(at.server, { method: 'HEAD', path })).status).toBe(200)
   })
 
-  test('pages on loopback may read along, and may send a key', async () => {
-    await using at = await stage()
+  test('pages on loopback may read the answer and send an API key', async () => {
+    await using at = await startSponsor()
     const origin = 'http://localhost:3000'
     const answered = await ask(at.server, { path, body: STUB, headers: { origin } })
     expect([answered.headers['access-control-allow-origin'], answered.headers['vary']]).toEqual([origin, 'origin'])
@@ -145,15 +145,15 @@ describe.each(['/paymaster', '/paymaster/rpc'])('POST %s', (path) => {
     expect((await askSecurely(at.server, { path, body: STUB, headers: own, ca: at.server.ca() })).status).toBe(200)
   })
 
-  test('passes on whatever status the sponsor gives, such as an outage on demand', async () => {
-    await using at = await stage(async () => ({ status: 500, body: '{"error":"down"}' }))
+  test('passes on the status of the sponsor, such as that of a simulated outage', async () => {
+    await using at = await startSponsor(async () => ({ status: 500, body: '{"error":"down"}' }))
     const { status, body, headers } = await ask(at.server, { path, body: STUB })
     expect([status, body, headers['content-type']]).toEqual([500, '{"error":"down"}', 'application/json'])
     expect(at.errors).toEqual([])
   })
 
-  test('answers when the sponsor breaks, with nothing of the key', async () => {
-    await using at = await stage(() => Promise.reject(new Error('broken inside')))
+  test('answers 500 without the API key if the sponsor throws', async () => {
+    await using at = await startSponsor(() => Promise.reject(new Error('broken inside')))
     const { status, body } = await ask(at.server, { path: `${path}?apikey=${KEY}`, body: STUB, headers: { 'x-api-key': KEY } })
     expect([status, JSON.parse(body)]).toEqual([500, expect.objectContaining({ error: expect.objectContaining({ code: -32603 }) })])
     expect(at.errors).toMatchObject([{ message: 'broken inside' }])
@@ -161,8 +161,8 @@ describe.each(['/paymaster', '/paymaster/rpc'])('POST %s', (path) => {
     expect((await ask(at.server, { body: STUB })).body).toBe('"node"')
   })
 
-  test('tells the sponsor when the client goes', async () => {
-    await using at = await stage(
+  test('aborts the request to the sponsor when the client disconnects', async () => {
+    await using at = await startSponsor(
       (_, { signal }) => new Promise((resolve) => signal?.addEventListener('abort', () => resolve({ status: 200, body: '' }))),
     )
     const asking = request({
@@ -174,15 +174,15 @@ describe.each(['/paymaster', '/paymaster/rpc'])('POST %s', (path) => {
     })
     asking.on('error', () => undefined)
     asking.end(STUB)
-    await until(() => at.heard.length === 1)
-    expect(at.heard[0]?.signal?.aborted).toBe(false)
+    await until(() => at.received.length === 1)
+    expect(at.received[0]?.signal?.aborted).toBe(false)
     asking.destroy()
-    await until(() => at.heard[0]?.signal?.aborted === true)
+    await until(() => at.received[0]?.signal?.aborted === true)
     expect(at.errors).toEqual([])
   })
 })
 
-describe('the doors of the sponsor', () => {
+describe('the paths of the sponsor', () => {
   test.each([
     ['POST', '/paymaster/else', 404],
     ['GET', '/paymaster/else', 404],
@@ -192,13 +192,13 @@ describe('the doors of the sponsor', () => {
     ['GET', '/sponsor/else', 404],
     ['POST', '/sponsor/app.js', 405],
   ])('%s %s: %i', async (method, path, wanted) => {
-    await using at = await stage()
+    await using at = await startSponsor()
     const { status, body } = await ask(at.server, { method, path: `${path}?apikey=${KEY}`, ...(method === 'POST' ? { body: STUB } : {}) })
     expect([status, body.includes(KEY)]).toEqual([wanted, false])
-    expect(at.heard).toEqual([])
+    expect(at.received).toEqual([])
   })
 
-  test('are not there when there is no sponsor', async () => {
+  test('are 404 without a sponsor', async () => {
     await using bench = await setUp({ tlsFolder: null })
     const server = await Server.listen(
       { ...bench.node, rpc: { handle: () => ({ body: '1' }) }, paymaster: null, onError: () => undefined },
@@ -213,8 +213,8 @@ describe('the doors of the sponsor', () => {
     await server.close()
   })
 
-  test('the front page has links to what there is', async () => {
-    await using at = await stage()
+  test('the front page links to the pages that exist', async () => {
+    await using at = await startSponsor()
     const { body } = await ask(at.server, { method: 'GET', headers: { accept: 'text/html' } })
     for (const link of ['<a href="/sponsor">', '<a href="/ca.pem">', '/paymaster/rpc']) expect(body).toContain(link)
   })
@@ -223,8 +223,8 @@ describe('the doors of the sponsor', () => {
     ['/sponsor', 'text/html; charset=utf-8'],
     ['/sponsor/app.js', 'text/javascript; charset=utf-8'],
     ['/sponsor/app.css', 'text/css; charset=utf-8'],
-  ])('%s is served, and loads nothing of others', async (path, type) => {
-    await using at = await stage()
+  ])('%s is served, and loads nothing from elsewhere', async (path, type) => {
+    await using at = await startSponsor()
     const { status, headers } = await ask(at.server, { method: 'GET', path, headers: { host: `localhost:${at.server.port}` } })
     expect([status, headers['content-type'], headers['cache-control'], headers['cross-origin-resource-policy']]).toEqual([
       200,
@@ -242,7 +242,7 @@ describe('the doors of the sponsor', () => {
   })
 })
 
-describe('what changes the sponsor', () => {
+describe('methods that change the sponsor', () => {
   const SITE = 'http://localhost:3000'
   const DEPOSIT = ['pocketchain_sponsorDeposit', ['0.8', '0xde0b6b3a7640000']] as const
   const CHANGES: readonly (readonly [method: string, params: readonly unknown[]])[] = [
@@ -255,7 +255,7 @@ describe('what changes the sponsor', () => {
   const READS = ['pocketchain_sponsorStatus', 'pocketchain_sponsorLedger', 'pocketchain_sponsorPolicies']
   type Credential = Readonly<Record<string, string>>
 
-  /** A node that holds still, whose sponsor has a policy. */
+  /** A node with a manual clock, whose sponsor has a policy. */
   async function node(listen: Partial<ListenOptions> = {}, wallet = true): Promise<Bench> {
     const sponsor = { policies: [{ name: 'coffee' }] }
     return setUp(listen, { cadence: 'instant', sponsor, ...(wallet ? {} : { wallet: false }) })
@@ -269,8 +269,8 @@ describe('what changes the sponsor', () => {
     return [await asked({ method: 'pocketchain_sponsorStatus' }), chain.head.view.head.header.number]
   }
 
-  /** What a browser sends from `/sponsor` after it has followed a link there. */
-  async function enter(server: Server): Promise<Credential> {
+  /** Returns the headers that a browser sends from `/sponsor` after following a link to it. */
+  async function openSession(server: Server): Promise<Credential> {
     const link = new URL(server.sponsor?.link() ?? '')
     const { status, headers } = await ask(server, { method: 'GET', path: link.pathname + link.search })
     expect([status, headers.location]).toEqual([303, '/sponsor'])
@@ -281,11 +281,11 @@ describe('what changes the sponsor', () => {
     }
   }
 
-  test.each([true, false])('takes the control credential from a page, and changes nothing without it (rawHttp: %s)', async (rawHttp) => {
+  test.each([true, false])('require the control credential from a page (rawHttp: %s)', async (rawHttp) => {
     await using bench = await node({ rawHttp })
     const { server } = bench
-    const own = await enter(server)
-    const other = await enter(server)
+    const own = await openSession(server)
+    const other = await openSession(server)
     const before = await state(bench)
     const refused: readonly Credential[] = [
       { origin: SITE },
@@ -312,11 +312,11 @@ describe('what changes the sponsor', () => {
     expect(await state(bench)).toEqual(before)
   })
 
-  test.each([true, false])('is done for our own page, the control token and programs (rawHttp: %s)', async (rawHttp) => {
+  test.each([true, false])('are allowed for a page of the server, the control token and programs (rawHttp: %s)', async (rawHttp) => {
     await using bench = await node({ rawHttp })
     const { server } = bench
     const token = { authorization: `Bearer ${server.sponsor?.controlToken}` }
-    for (const headers of [await enter(server), { origin: SITE, ...token }, {}]) {
+    for (const headers of [await openSession(server), { origin: SITE, ...token }, {}]) {
       expect(await request(server, call('pocketchain_sponsorFault', [{ kind: 'refuse' }]), headers)).toMatchObject({
         result: { kind: 'refuse' },
       })
@@ -331,7 +331,7 @@ describe('what changes the sponsor', () => {
     expect(await socket.next()).toMatchObject({ result: null })
   })
 
-  test('reading takes none', async () => {
+  test('reading requires no credential', async () => {
     await using bench = await node()
     for (const method of READS) {
       for (const params of [[], [null]].slice(0, method.endsWith('Status') ? 1 : 2)) {
@@ -340,11 +340,11 @@ describe('what changes the sponsor', () => {
     }
   })
 
-  test('without a wallet the same link and session do', async () => {
+  test('the same link and session work without a wallet', async () => {
     await using bench = await node({}, false)
     const { server } = bench
     expect(server.wallet).toBe(null)
-    const own = await enter(server)
+    const own = await openSession(server)
     const isControl = async (headers: Credential) => JSON.parse((await ask(server, { path: '/session', headers })).body)
     expect(await isControl(own)).toEqual({ isControl: true })
     expect(await isControl({ ...own, 'x-pocketchain-page': '' })).toEqual({ isControl: false })
@@ -354,12 +354,12 @@ describe('what changes the sponsor', () => {
   test('a link to one page admits the browser to the other', async () => {
     await using bench = await node()
     const { server } = bench
-    const own = await enter(server)
+    const own = await openSession(server)
     const { body } = await ask(server, { path: '/wallet', body: call('pocketchain_approvals'), headers: own })
     expect(JSON.parse(body)).toMatchObject({ result: [] })
   })
 
-  test('a link is used up by following it, not by other methods', async () => {
+  test('a link is redeemed by GET only', async () => {
     await using bench = await node()
     const { server } = bench
     const { pathname, search } = new URL(server.sponsor?.link() ?? '')
@@ -376,7 +376,7 @@ describe('what changes the sponsor', () => {
     }
   })
 
-  test('a node with neither wallet nor sponsor has no session to ask for', async () => {
+  test('POST /session is 404 without wallet and sponsor', async () => {
     await using bench = await setUp({}, { wallet: false, sponsor: false })
     expect([bench.server.wallet, bench.server.sponsor]).toEqual([null, null])
     expect((await ask(bench.server, { path: '/session' })).status).toBe(404)

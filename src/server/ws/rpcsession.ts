@@ -1,23 +1,23 @@
 import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'
-import { JsonStream } from '../rpc/index.ts'
-import type { Body, Caller, Session } from '../rpc/index.ts'
-import { completeBody, discard } from './http/answer.ts'
-import type { CompleteBody } from './http/answer.ts'
-import { REQUESTS_IN_FLIGHT } from './limits.ts'
-import { CRASHED } from './port.ts'
-import type { Served } from './port.ts'
-import { recycle, stream } from './http/writer.ts'
-import type { ChunkSink } from './http/writer.ts'
+import { JsonStream } from '../../rpc/index.ts'
+import type { Body, Caller, Session } from '../../rpc/index.ts'
+import { completeBody, discard } from '../http/answer.ts'
+import type { CompleteBody } from '../http/answer.ts'
+import { REQUESTS_IN_FLIGHT } from '../limits.ts'
+import { CRASHED } from '../deps.ts'
+import type { ServerDeps } from '../deps.ts'
+import { recycle, stream } from '../http/writer.ts'
+import type { ChunkSink } from '../http/writer.ts'
 
 /**
- * JSON-RPC over one WebSocket. Requests run side by side and are answered as they finish. Notifications go out after the answers
- * that are ready in the same turn of the event loop, so that a client knows a subscription's id before its first item.
+ * JSON-RPC over one WebSocket. Requests run concurrently and are answered as they finish. Notifications are sent after the responses
+ * of the same turn of the event loop, so that a client receives a subscription's id before its first item.
  */
-export class SocketSession implements Session {
+export class RpcSession implements Session {
   readonly #ws: WebSocket
   readonly #socket: Duplex
-  readonly #served: Served
+  readonly #deps: ServerDeps
   readonly #caller: Caller
   readonly #unreadLimitBytes: number
   readonly #closeListeners: (() => void)[] = []
@@ -25,17 +25,17 @@ export class SocketSession implements Session {
   #notificationBytes = 0
   #requests = 0
   #batches = 0
-  /** ends when the stream does that is being sent, and all that wait for their turn */
-  #streams: Promise<void> | null = null
-  /** of answers that wait for it */
-  #waitingBytes = 0
+  /** resolves after the stream being sent and everything queued behind it; null: nothing is queued */
+  #sendQueue: Promise<void> | null = null
+  /** size of the responses queued behind it */
+  #queuedBytes = 0
   #open = true
 
-  /** `socket` lies under `ws`; items that leave together are corked into one write. */
-  constructor(ws: WebSocket, socket: Duplex, caller: Caller, served: Served, unreadLimitBytes: number) {
+  /** `socket`: the socket of `ws`, corked so that the notifications of one turn are one write. */
+  constructor(ws: WebSocket, socket: Duplex, caller: Caller, deps: ServerDeps, unreadLimitBytes: number) {
     this.#ws = ws
     this.#socket = socket
-    this.#served = served
+    this.#deps = deps
     this.#caller = { ...caller, session: this }
     this.#unreadLimitBytes = unreadLimitBytes
     ws.on('message', (data) => void this.#receive(bytesOf(data)))
@@ -44,7 +44,7 @@ export class SocketSession implements Session {
 
   notify(subscription: string, result: unknown): boolean {
     if (!this.#open) return false
-    const item = `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${subscription}","result":${textOf(result)}}}`
+    const item = `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${subscription}","result":${serialise(result)}}}`
     if (this.#notifications.length === 0) setImmediate(() => this.#flush())
     this.#notifications.push(item)
     this.#notificationBytes += item.length
@@ -73,11 +73,11 @@ export class SocketSession implements Session {
     const complete = completeBody(body)
     const message = messageOf(complete)
     recycle(complete)
-    if (this.#streams === null) return this.#send(message)
-    this.#waitingBytes += message.length
+    if (this.#sendQueue === null) return this.#send(message)
+    this.#queuedBytes += message.length
     if (this.#isTooSlow()) return
     await this.#inTurn(async () => {
-      this.#waitingBytes -= message.length
+      this.#queuedBytes -= message.length
       this.#send(message)
     })
   }
@@ -87,32 +87,32 @@ export class SocketSession implements Session {
   }
 
   async #inTurn(work: () => Promise<void>): Promise<void> {
-    const before = this.#streams
+    const before = this.#sendQueue
     const turn = before === null ? work() : before.then(work)
-    this.#streams = turn
+    this.#sendQueue = turn
     await turn
-    if (this.#streams !== turn) return
-    this.#streams = null
+    if (this.#sendQueue !== turn) return
+    this.#sendQueue = null
     this.#flush()
   }
 
   async #stream(body: JsonStream): Promise<void> {
     if (this.#isTooSlow()) return discard(body)
-    await stream(body, new MessageSink(this.#ws), this.#served.onError)
+    await stream(body, new MessageSink(this.#ws), this.#deps.onError)
   }
 
   async #call(message: Uint8Array): Promise<Body | null> {
     try {
-      return (await this.#served.rpc.handle(message, this.#caller)).body
+      return (await this.#deps.rpc.handle(message, this.#caller)).body
     } catch (error) {
-      this.#served.onError(error)
+      this.#deps.onError(error)
       return CRASHED
     }
   }
 
-  /** Waits while a batch is being answered: the subscription may be one of its calls. And while a stream is: its message has not ended. */
+  /** Waits while a batch is being answered, which may contain the subscribing call, and while a stream is being sent, which is one message. */
   #flush(): void {
-    if (!this.#open || this.#batches > 0 || this.#streams !== null) return
+    if (!this.#open || this.#batches > 0 || this.#sendQueue !== null) return
     const items = this.#notifications
     this.#notifications = []
     this.#notificationBytes = 0
@@ -121,10 +121,10 @@ export class SocketSession implements Session {
     this.#socket.uncork()
   }
 
-  /** Cuts off a client that lets its answers pile up. */
+  /** Disconnects a client that leaves more than the limit unread. */
   #isTooSlow(): boolean {
     if (!this.#open) return true
-    if (this.#ws.bufferedAmount + this.#notificationBytes + this.#waitingBytes <= this.#unreadLimitBytes) return false
+    if (this.#ws.bufferedAmount + this.#notificationBytes + this.#queuedBytes <= this.#unreadLimitBytes) return false
     this.#ws.terminate()
     this.#end()
     return true
@@ -155,7 +155,7 @@ class MessageSink implements ChunkSink {
     return this.#ws.readyState === this.#ws.OPEN
   }
 
-  /** ws does not report it. */
+  /** ws does not report whether its data is flushed. */
   readonly isFlushed = false
 
   write(chunk: Uint8Array): void {
@@ -183,13 +183,13 @@ function messageOf(body: CompleteBody): string | Uint8Array {
   return typeof body === 'string' ? body : Buffer.concat(body)
 }
 
-/** ws hands over a Buffer unless told otherwise. */
-function bytesOf(data: RawData): Uint8Array {
-  return Array.isArray(data) ? Buffer.concat(data) : data instanceof ArrayBuffer ? new Uint8Array(data) : data
+/** Returns a message of ws as one Buffer. */
+export function bytesOf(data: RawData): Buffer {
+  return Array.isArray(data) ? Buffer.concat(data) : data instanceof ArrayBuffer ? Buffer.from(data) : data
 }
 
-/** What several subscribers are sent is one object, and is made into text once. */
-function textOf(result: unknown): string {
+/** Serialises a result once for all its subscribers. */
+function serialise(result: unknown): string {
   if (typeof result !== 'object' || result === null) return JSON.stringify(result)
   let text = texts.get(result)
   if (text === undefined) texts.set(result, (text = JSON.stringify(result)))

@@ -1,10 +1,10 @@
 import { request } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import type { Pocketchain } from '../index.ts'
-import { ask, call, dial, raw, setUp } from './bench.fixture.ts'
-import type { Asked, Bench, Client, Response } from './bench.fixture.ts'
-import type { Server, WalletEntrance } from './index.ts'
-import { WALLET_BODY_BYTES, WALLET_LINKS } from './limits.ts'
+import type { Pocketchain } from '../../index.ts'
+import { ask, call, dial, raw, setUp } from '../bench.fixture.ts'
+import type { Asked, Bench, Client, Response } from '../bench.fixture.ts'
+import type { PageAccess, Server } from '../index.ts'
+import { WALLET_BODY_BYTES, WALLET_LINKS } from '../limits.ts'
 
 const APP = 'http://localhost:3000'
 const OTHER = 'http://localhost:4000'
@@ -32,13 +32,13 @@ async function post(server: Server, method: string, params: readonly unknown[] =
   return JSON.parse(body) as Answer // what the server printed
 }
 
-function entrance({ wallet }: Server): WalletEntrance {
+function pageAccess({ wallet }: Server): PageAccess {
   if (wallet === null) throw new Error('the server has no wallet')
   return wallet
 }
 
 function bearer(server: Server) {
-  return { authorization: `Bearer ${entrance(server).controlToken}` }
+  return { authorization: `Bearer ${pageAccess(server).controlToken}` }
 }
 
 /** Path and query of a link. */
@@ -47,11 +47,11 @@ function pathOf(link: string): string {
   return pathname + search
 }
 
-/** The two halves of a browser's credential, as its page sends them. */
+/** The headers with which a page sends its session. */
 type Session = { readonly cookie: string; readonly 'x-pocketchain-page': string }
 
-/** Follows a new link as a browser does. */
-async function enter(server: Server, link = entrance(server).link()): Promise<Session> {
+/** Redeems a link as a browser does. */
+async function openSession(server: Server, link = pageAccess(server).link()): Promise<Session> {
   const { headers } = await ask(server, { method: 'GET', path: pathOf(link) })
   return { cookie: headers['set-cookie']?.[0]?.split(';')[0] ?? '', 'x-pocketchain-page': secretOf(link) }
 }
@@ -60,9 +60,9 @@ function secretOf(link: string): string {
   return new URLSearchParams(new URL(link).hash.slice(1)).get('secret') ?? ''
 }
 
-/** What a page of ours opens: the cookie goes with the handshake, the secret in the first message. */
+/** Connects as the approval page does: the cookie in the handshake, the page secret in the first message. */
 async function openPage(server: Server): Promise<Client> {
-  const { cookie, 'x-pocketchain-page': page } = await enter(server)
+  const { cookie, 'x-pocketchain-page': page } = await openSession(server)
   const client = await dial(server, '/wallet', { headers: { origin: server.url, cookie } })
   client.send(call('pocketchain_authenticate', [{ page }]))
   expect(await answer(client)).toMatchObject({ result: true })
@@ -75,7 +75,7 @@ async function connect({ wallet }: Pocketchain, server: Server, origin: string):
   return (await asking).result as readonly string[] // what the method answers
 }
 
-/** A question that waits, asked over a connection of its own that can be cut. */
+/** A pending question, sent over its own connection. */
 function waiting(server: Server, origin: string): { readonly hangUp: () => void } {
   const asking = request({
     host: server.host,
@@ -105,7 +105,7 @@ function isUnauthorized({ error }: Answer): boolean {
 }
 
 describe('POST /wallet', () => {
-  test('speaks for the site in the Origin, and for that one alone', async () => {
+  test('acts for the site in the Origin only', async () => {
     await using bench = await setUp()
     const { node, server } = bench
     expect(await post(server, 'eth_accounts', [], { origin: APP })).toMatchObject({ result: [] })
@@ -116,20 +116,23 @@ describe('POST /wallet', () => {
     expect(node.wallet.sites.list().map(({ origin }) => origin)).toEqual([APP])
   })
 
-  test.each([undefined, 'null'])('without a site (Origin %s) it takes the control token, and says so', async (origin) => {
-    await using bench = await setUp()
-    const { node, server } = bench
-    const headers = origin === undefined ? {} : { origin }
-    for (const method of ['eth_requestAccounts', 'eth_accounts', 'eth_chainId', 'personal_sign', 'pocketchain_approvals']) {
-      const { error } = await post(server, method, [], headers)
-      expect([error?.code, error?.message]).toEqual([4100, expect.stringContaining('control token')])
-    }
-    expect(node.wallet.approvals.pending).toEqual([])
-    expect(await post(server, 'eth_chainId', [], { ...headers, ...bearer(server) })).toMatchObject({ result: '0x7a69' })
-    expect(await post(server, 'pocketchain_approvals', [], { ...headers, ...bearer(server) })).toMatchObject({ result: [] })
-  })
+  test.each([undefined, 'null'])(
+    'a request without a site (Origin %s) is refused with a message that names the control token',
+    async (origin) => {
+      await using bench = await setUp()
+      const { node, server } = bench
+      const headers = origin === undefined ? {} : { origin }
+      for (const method of ['eth_requestAccounts', 'eth_accounts', 'eth_chainId', 'personal_sign', 'pocketchain_approvals']) {
+        const { error } = await post(server, method, [], headers)
+        expect([error?.code, error?.message]).toEqual([4100, expect.stringContaining('control token')])
+      }
+      expect(node.wallet.approvals.pending).toEqual([])
+      expect(await post(server, 'eth_chainId', [], { ...headers, ...bearer(server) })).toMatchObject({ result: '0x7a69' })
+      expect(await post(server, 'pocketchain_approvals', [], { ...headers, ...bearer(server) })).toMatchObject({ result: [] })
+    },
+  )
 
-  test('with the control token it answers questions, and may speak for the site in the Origin as well', async () => {
+  test('the control token gives access to approvals and to the site in the Origin', async () => {
     await using bench = await setUp()
     const { server } = bench
     const asking = post(server, 'eth_requestAccounts', [], { origin: APP })
@@ -154,7 +157,7 @@ describe('POST /wallet', () => {
     },
   )
 
-  test('waits for as long as the one who asks, whose going withdraws the question', async () => {
+  test('waits until the client disconnects, which withdraws the question', async () => {
     await using bench = await setUp()
     const gone = withdrawal(bench)
     const { hangUp } = waiting(bench.server, APP)
@@ -164,7 +167,7 @@ describe('POST /wallet', () => {
     expect(bench.node.wallet.approvals.pending).toEqual([])
   })
 
-  test('what waits is answered when the node ends', async () => {
+  test('pending requests are answered when the node closes', async () => {
     const bench = await setUp()
     const asking = post(bench.server, 'eth_requestAccounts', [], { origin: APP })
     await bench.node.wallet.approvals.next()
@@ -172,7 +175,7 @@ describe('POST /wallet', () => {
     expect((await asking).error?.code).toBeGreaterThan(0)
   })
 
-  test('answers batches, notifications and junk as JSON-RPC does', async () => {
+  test('answers batches, notifications and invalid bodies as JSON-RPC specifies', async () => {
     await using bench = await setUp()
     const headers = { origin: APP }
     const at = { path: '/wallet', headers }
@@ -185,12 +188,12 @@ describe('POST /wallet', () => {
     expect(JSON.parse((await ask(bench.server, { ...at, body: '{' })).body)).toMatchObject({ error: { code: -32700 } })
   })
 
-  test('takes JSON of a bounded size and nothing else', async () => {
+  test('accepts only JSON within the size limit', async () => {
     await using bench = await setUp()
     const { server } = bench
     const typed = (type: string) =>
       ask(server, { path: '/wallet', body: call('eth_chainId'), headers: { origin: APP, 'content-type': type } })
-    // What a form or a simple request of a page may send, without a preflight.
+    // The types that a form or a simple request of a page can send without a preflight.
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', ''])
       expect((await typed(type)).status).toBe(415)
     const sized = (bytes: number) => ask(server, { path: '/wallet', body: call('eth_chainId').padEnd(bytes), headers: { origin: APP } })
@@ -198,13 +201,13 @@ describe('POST /wallet', () => {
     expect((await sized(WALLET_BODY_BYTES + 1)).status).toBe(413)
   })
 
-  test.each([['PUT'], ['DELETE']])('%s is no method of it', async (method) => {
+  test.each([['PUT'], ['DELETE']])('refuses %s', async (method) => {
     await using bench = await setUp()
     expect((await ask(bench.server, { method, path: '/wallet' })).status).toBe(405)
     expect((await ask(bench.server, { path: '/wallet/app.js', body: call('eth_chainId') })).status).toBe(405)
   })
 
-  test('there is nothing at /wallet without a wallet', async () => {
+  test('/wallet is 404 without a wallet', async () => {
     await using bench = await setUp({}, { wallet: false })
     expect(bench.server.wallet).toBe(null)
     expect((await ask(bench.server, { path: '/wallet', body: call('eth_chainId'), headers: { origin: APP } })).status).toBe(404)
@@ -214,7 +217,7 @@ describe('POST /wallet', () => {
   })
 })
 
-describe('who may ask', () => {
+describe('access to /wallet', () => {
   test.each(['attacker.example:8545', 'evil:8545', '192.168.1.7:8545', 'localhost.evil'])(
     'the Host %s is refused with an Origin, though the control token comes along: a foreign page may have pointed it here',
     async (host) => {
@@ -232,7 +235,7 @@ describe('who may ask', () => {
     },
   )
 
-  test('a program, which sends no Origin, may use any name', async () => {
+  test('a program, which sends no Origin, may use any Host', async () => {
     await using bench = await setUp()
     const headers = { host: 'pocketchain:8545', ...bearer(bench.server) }
     expect(await post(bench.server, 'pocketchain_approvals', [], headers)).toMatchObject({ result: [] })
@@ -250,7 +253,7 @@ describe('who may ask', () => {
     expect(bench.node.wallet.approvals.pending).toEqual([])
   })
 
-  test('a program that names a foreign site is served as that site, and no page may read along', async () => {
+  test('a program that sends a foreign Origin acts for that site, and no CORS header is sent', async () => {
     await using bench = await setUp()
     const { node, server } = bench
     await connect(node, server, FOREIGN)
@@ -259,7 +262,7 @@ describe('who may ask', () => {
     expect(node.wallet.sites.get(FOREIGN).accounts.length).toBeGreaterThan(0)
   })
 
-  test('a WebSocket of a foreign page is refused: browsers do not say of one who opens it', async () => {
+  test('a WebSocket with a foreign Origin is refused: browsers send no Sec-Fetch-Site with it', async () => {
     await using bench = await setUp()
     for (const origin of [FOREIGN, 'null']) await expect(dial(bench.server, '/wallet', { origin })).rejects.toThrow('403')
     await using allowed = await setUp({ allowOrigins: [FOREIGN] })
@@ -273,7 +276,7 @@ describe('who may ask', () => {
     'http://127.0.0.1:1',
     'https://dapp.localhost',
     'chrome-extension://abcdefghijklmnopabcdefghijklmnop',
-  ])('a page of %s may ask, and it alone may read the answer', async (origin) => {
+  ])('a page of %s is admitted, and CORS names its origin only', async (origin) => {
     await using bench = await setUp()
     const headers = { origin, 'sec-fetch-site': 'cross-site' }
     const { status, headers: given } = await ask(bench.server, { path: '/wallet', body: call('eth_accounts'), headers })
@@ -281,7 +284,7 @@ describe('who may ask', () => {
     expect(readers(given)).toEqual({ 'access-control-allow-origin': origin, vary: 'origin' })
   })
 
-  test('--allow-origin lets a page in by its own name, and * by no other', async () => {
+  test('--allow-origin admits a page, and CORS names its origin also with *', async () => {
     for (const allowed of [FOREIGN, '*']) {
       await using bench = await setUp({ allowOrigins: [allowed] })
       const headers = { origin: FOREIGN, 'sec-fetch-site': 'cross-site' }
@@ -296,7 +299,7 @@ describe('who may ask', () => {
     }
   })
 
-  test('the preflight of a foreign page is refused, so its JSON never leaves the browser', async () => {
+  test('the preflight of a foreign page is refused, so the browser does not send its JSON', async () => {
     await using bench = await setUp()
     const preflight = (origin: string) =>
       ask(bench.server, {
@@ -324,7 +327,7 @@ describe('who may ask', () => {
 })
 
 describe('a page can never approve its own request', () => {
-  /** Every way a page has of asking, and none of them opens a control method. */
+  /** Sends the control methods in every way that a page can; all are refused. */
   async function refused(bench: Bench, headers: Asked['headers']): Promise<void> {
     for (const [method, params] of CONTROL_METHODS) {
       const answered = await post(bench.server, method, params, headers)
@@ -338,44 +341,44 @@ describe('a page can never approve its own request', () => {
     await refused(bench, { origin: APP })
   })
 
-  test('not from another port of the same host, although the browser sends the cookie along', async () => {
+  test('not from another port of the same host, although the browser sends the cookie', async () => {
     await using bench = await setUp()
-    const session = await enter(bench.server)
+    const session = await openSession(bench.server)
     await refused(bench, { origin: `http://${bench.server.host}:${bench.server.port + 1}`, ...session })
     await refused(bench, { origin: `http://${bench.server.host}`, ...session })
     await refused(bench, { origin: APP, ...session, 'sec-fetch-site': 'same-site' })
   })
 
-  test('not with the cookie where no Origin says that the page is our own', async () => {
+  test('not with the cookie without the Origin of this server', async () => {
     await using bench = await setUp()
-    const session = await enter(bench.server)
+    const session = await openSession(bench.server)
     await refused(bench, session)
     await refused(bench, { ...session, origin: 'null' })
   })
 
-  test('not from our own origin without the cookie, or with one that is not ours', async () => {
+  test('not from the origin of this server without the cookie, or with an invalid one', async () => {
     await using bench = await setUp()
     const origin = bench.server.url
     await refused(bench, { origin })
-    const session = await enter(bench.server)
+    const session = await openSession(bench.server)
     const name = session.cookie.split('=')[0]
-    for (const value of ['', '0'.repeat(64), entrance(bench.server).controlToken])
+    for (const value of ['', '0'.repeat(64), pageAccess(bench.server).controlToken])
       await refused(bench, { ...session, origin, cookie: `${name}=${value}` })
   })
 
-  test('not by the server of another port, which receives the cookie and names our origin, but never the page secret', async () => {
+  test('not by the server of another port, which receives the cookie and sends the Origin of this server, but lacks the page secret', async () => {
     await using bench = await setUp()
     const { node, server } = bench
     const asking = post(server, 'eth_requestAccounts', [], { origin: APP })
     const { id } = (await node.wallet.approvals.next({ origin: APP })).question
-    const { cookie, 'x-pocketchain-page': secret } = await enter(server)
-    const other = await enter(server)
-    const unused = secretOf(entrance(server).link())
+    const { cookie, 'x-pocketchain-page': secret } = await openSession(server)
+    const other = await openSession(server)
+    const unused = secretOf(pageAccess(server).link())
     const guesses = [
       '0'.repeat(64),
       secret.slice(1),
       cookie.split('=')[1],
-      entrance(server).controlToken,
+      pageAccess(server).controlToken,
       other['x-pocketchain-page'],
       unused,
     ]
@@ -400,23 +403,23 @@ describe('a page can never approve its own request', () => {
     expect(await asking).toMatchObject({ error: { code: 4001 } })
   })
 
-  test('the page secret without the cookie opens nothing', async () => {
+  test('the page secret without the cookie is no credential', async () => {
     await using bench = await setUp()
     const { server } = bench
-    const { 'x-pocketchain-page': page } = await enter(server)
+    const { 'x-pocketchain-page': page } = await openSession(server)
     await refused(bench, { origin: server.url, 'x-pocketchain-page': page })
     await using socket = await dial(server, '/wallet', { origin: server.url })
     socket.send(call('pocketchain_authenticate', [{ page }]))
     expect(await answer(socket)).toMatchObject({ error: { code: 4100 } })
-    await using site = await dial(server, '/wallet', { origin: APP, headers: { cookie: (await enter(server)).cookie } })
+    await using site = await dial(server, '/wallet', { origin: APP, headers: { cookie: (await openSession(server)).cookie } })
     site.send(call('pocketchain_authenticate', [{ page }]))
     expect(await answer(site)).toMatchObject({ error: { code: 4100 } })
   })
 
-  test('only our own page with the cookie and its secret may, on this very port', async () => {
+  test('only a page of this server, port included, with the cookie and its secret may', async () => {
     await using bench = await setUp()
     const { node, server } = bench
-    const session = await enter(server)
+    const session = await openSession(server)
     const own = { origin: server.url, ...session, 'sec-fetch-site': 'same-origin' }
     expect(await post(server, 'pocketchain_approvals', [], own)).toMatchObject({ result: [] })
     expect(await post(server, 'pocketchain_setApprovalPolicy', ['reject'], own)).toMatchObject({ result: null })
@@ -429,7 +432,7 @@ describe('a page can never approve its own request', () => {
 
   test('not over a WebSocket, with or without the cookie', async () => {
     await using bench = await setUp()
-    const { cookie } = await enter(bench.server)
+    const { cookie } = await openSession(bench.server)
     const origin = bench.server.url
     for (const headers of [{ origin: APP }, { origin: APP, cookie }, { origin }, { origin, cookie }, { cookie }]) {
       await using client = await dial(bench.server, '/wallet', { headers })
@@ -441,9 +444,9 @@ describe('a page can never approve its own request', () => {
     }
   })
 
-  test('a site that may not ask by itself may not ask through our page either', async () => {
+  test('a site that is not admitted cannot send a request through the page of the server either', async () => {
     await using bench = await setUp()
-    const headers = { origin: bench.server.url, ...(await enter(bench.server)) }
+    const headers = { origin: bench.server.url, ...(await openSession(bench.server)) }
     const through = (origin: string) => post(bench.server, 'pocketchain_walletRequest', [origin, { method: 'eth_chainId' }], headers)
     expect(await through(FOREIGN)).toMatchObject({ error: { code: 4100, message: expect.stringContaining('--allow-origin') } })
     expect(await through(APP)).toMatchObject({ result: '0x7a69' })
@@ -454,9 +457,9 @@ describe('links to the page', () => {
   const follow = (server: Server, path: string, headers: Asked['headers'] = {}): Promise<Response> =>
     ask(server, { method: 'GET', path, headers })
 
-  test('let one browser in, once', async () => {
+  test('give one browser a session, once', async () => {
     await using bench = await setUp()
-    const path = pathOf(entrance(bench.server).link())
+    const path = pathOf(pageAccess(bench.server).link())
     const first = await follow(bench.server, path)
     expect([first.status, first.headers.location]).toEqual([303, '/wallet'])
     const [cookie = ''] = first.headers['set-cookie'] ?? []
@@ -464,22 +467,23 @@ describe('links to the page', () => {
     const second = await follow(bench.server, path)
     expect([second.status, second.headers['set-cookie']]).toEqual([403, undefined])
     expect(second.body).toContain('pocketchain_walletLink')
-    // The browser that is in may follow its old link: the empty fragment keeps the old secret away from the page.
+    expect(second.body).toContain('<title>Invalid link - pocketchain</title>')
+    // A browser with a session may follow a used link: the empty fragment removes the old page secret.
     const again = await follow(bench.server, `${path}&sdkName=a`, { cookie: cookie.split(';')[0] })
     expect([again.status, again.headers.location, again.headers['set-cookie']]).toEqual([303, '/wallet?sdkName=a#', undefined])
   })
 
-  test('keep the rest of the query, and are not used up by who looks at the head', async () => {
+  test('keep the rest of the query, and are not redeemed by HEAD', async () => {
     await using bench = await setUp()
-    const path = `${pathOf(entrance(bench.server).link())}&sdkName=a`
+    const path = `${pathOf(pageAccess(bench.server).link())}&sdkName=a`
     const head = await ask(bench.server, { method: 'HEAD', path })
     expect(head.headers['set-cookie']).toBe(undefined)
     expect((await follow(bench.server, path)).headers.location).toBe('/wallet?sdkName=a')
   })
 
-  test('are not used up by a browser that loads them ahead', async () => {
+  test('are not redeemed by a prefetch', async () => {
     await using bench = await setUp()
-    const path = pathOf(entrance(bench.server).link())
+    const path = pathOf(pageAccess(bench.server).link())
     for (const headers of [
       { 'sec-purpose': 'prefetch;prerender' },
       { 'sec-purpose': 'prefetch' },
@@ -494,7 +498,7 @@ describe('links to the page', () => {
 
   test('cannot be guessed', async () => {
     await using bench = await setUp()
-    const { controlToken, link } = entrance(bench.server)
+    const { controlToken, link } = pageAccess(bench.server)
     const links = Array.from({ length: 20 }, link)
     const secrets = [controlToken, ...links.flatMap((each) => [new URL(each).searchParams.get('key') ?? '', secretOf(each)])]
     expect(new Set(secrets).size).toBe(41)
@@ -504,17 +508,17 @@ describe('links to the page', () => {
     }
   })
 
-  test('are minted for who has the control token; the oldest end when there are too many', async () => {
+  test('are created with the control token; beyond the limit the oldest is dropped', async () => {
     await using bench = await setUp()
     const { server } = bench
     const mint = async () => pathOf(String((await post(server, 'pocketchain_walletLink', [], bearer(server))).result))
     const oldest = await mint()
     expect((await follow(server, await mint())).status).toBe(303)
-    for (let i = 0; i < WALLET_LINKS; i++) entrance(server).link()
+    for (let i = 0; i < WALLET_LINKS; i++) pageAccess(server).link()
     expect((await follow(server, oldest)).status).toBe(403)
   })
 
-  test('there is none while no port is open', async () => {
+  test('do not exist while no port is open', async () => {
     await using bench = await setUp()
     await bench.server.close()
     await expect(bench.node.wallet.control.request({ method: 'pocketchain_walletLink' })).rejects.toThrow('no port is open')
@@ -524,7 +528,7 @@ describe('links to the page', () => {
 describe('the page', () => {
   const read = (server: Server, path: string): Promise<Response> => ask(server, { method: 'GET', path })
 
-  test('runs in no frame, no script of others, and holds no opener', async () => {
+  test('allows no framing, no foreign scripts and no opener', async () => {
     await using bench = await setUp()
     const { status, headers } = await read(bench.server, '/wallet')
     expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
@@ -550,7 +554,7 @@ describe('the page', () => {
     })
   })
 
-  test('names its own sockets in a policy that browsers can read, under every name', async () => {
+  test('its content security policy names its own WebSocket origin under every Host', async () => {
     await using bench = await setUp()
     const { port } = bench.server
     const policyAt = async (host: string) => {
@@ -558,10 +562,10 @@ describe('the page', () => {
       return /connect-src ([^;]*);/.exec(String(headers['content-security-policy']))?.[1]
     }
     expect(await policyAt('LOCALHOST')).toBe(`'self' ws://localhost:${port}`)
-    expect(await policyAt('[::1]')).toBe("'self'") // there is no way to write it
+    expect(await policyAt('[::1]')).toBe("'self'") // a policy cannot contain an IPv6 address
   })
 
-  test('keeps its opener when an app has opened it as a popup', async () => {
+  test('keeps its opener as a popup', async () => {
     await using bench = await setUp()
     for (const query of ['sdkName=%40base-org%2Faccount&sdkVersion=2', 'popup=1']) {
       const { headers } = await read(bench.server, `/wallet?${query}`)
@@ -574,7 +578,7 @@ describe('the page', () => {
     ['/wallet/app.js', 'text/javascript; charset=utf-8', 'same-origin'],
     ['/wallet/app.css', 'text/css; charset=utf-8', 'same-origin'],
     ['/wallet/provider.js', 'text/javascript; charset=utf-8', 'cross-origin'],
-  ])('%s: its type, and whose pages may load it', async (path, type, policy) => {
+  ])('%s has its type and its cross-origin resource policy', async (path, type, policy) => {
     await using bench = await setUp()
     const { status, headers, body } = await read(bench.server, path)
     expect([status, headers['content-type'], headers['cross-origin-resource-policy']]).toEqual([200, type, policy])
@@ -582,7 +586,7 @@ describe('the page', () => {
     expect(body.length).toBeGreaterThan(0)
   })
 
-  test('has no other files, and none outside', async () => {
+  test('serves no other files, and none outside its folder', async () => {
     await using bench = await setUp()
     for (const path of ['/wallet/nothing.js', '/wallet/wallet.html', '/wallet/../index.ts', '/wallet/%2e%2e/index.ts'])
       expect((await read(bench.server, path)).status).toBe(404)
@@ -592,7 +596,7 @@ describe('the page', () => {
 })
 
 describe('WS /wallet', () => {
-  test('speaks for the site of its Origin and hears its events', async () => {
+  test('acts for the site of its Origin and receives its events', async () => {
     await using bench = await setUp()
     const { node, server } = bench
     await using client = await dial(server, '/wallet', { origin: APP })
@@ -607,7 +611,7 @@ describe('WS /wallet', () => {
     expect(event).toEqual({ jsonrpc: '2.0', method: 'pocketchain_event', params: { event: 'accountsChanged', data: accounts } })
   })
 
-  test('subscriptions bring their items as messages of the provider, the id first', async () => {
+  test('the id of a subscription is sent before its items, which are messages of the provider', async () => {
     await using bench = await setUp({}, { cadence: 'instant' })
     await using client = await dial(bench.server, '/wallet', { origin: APP })
     client.send(call('eth_subscribe', ['newHeads'], 3))
@@ -617,14 +621,14 @@ describe('WS /wallet', () => {
     expect(item?.params?.data).toMatchObject({ type: 'eth_subscription', data: { subscription: result, result: { number: '0x1' } } })
   })
 
-  test('without an Origin nothing is answered before the control token is shown', async () => {
+  test('without an Origin every request is refused before authentication', async () => {
     await using bench = await setUp()
     await using client = await dial(bench.server, '/wallet')
     for (const method of ['eth_chainId', 'eth_requestAccounts', 'pocketchain_approvals']) {
       client.send(call(method))
       expect(await answer(client)).toMatchObject({ error: { code: 4100 } })
     }
-    client.send(call('pocketchain_authenticate', [entrance(bench.server).controlToken, APP], 9))
+    client.send(call('pocketchain_authenticate', [pageAccess(bench.server).controlToken, APP], 9))
     expect(await answer(client)).toMatchObject({ id: 9, result: true })
     const pending = (await until(client, ({ method }) => method === 'pocketchain_approvals')).at(-1)
     expect(pending?.params).toEqual({ pending: [] })
@@ -638,7 +642,7 @@ describe('WS /wallet', () => {
     await until(client, ({ params }) => params?.pending?.length === 0, rest)
   })
 
-  test('a wrong token ends the connection', async () => {
+  test('a wrong token closes the connection', async () => {
     await using bench = await setUp()
     await using client = await dial(bench.server, '/wallet')
     client.send(call('pocketchain_authenticate', ['0'.repeat(64)]))
@@ -646,9 +650,9 @@ describe('WS /wallet', () => {
     expect((await client.closed).code).toBe(1008)
   })
 
-  test('a connection of one site cannot be made one of another', async () => {
+  test('a connection with an Origin cannot act for another site', async () => {
     await using bench = await setUp()
-    const { controlToken } = entrance(bench.server)
+    const { controlToken } = pageAccess(bench.server)
     await using client = await dial(bench.server, '/wallet', { origin: APP })
     client.send(call('pocketchain_authenticate', [controlToken, OTHER]))
     expect(await answer(client)).toMatchObject({ error: { code: -32602 } })
@@ -658,7 +662,7 @@ describe('WS /wallet', () => {
     expect(await answer(client)).toMatchObject({ result: true })
   })
 
-  test('our own page with the cookie and its secret sees the queue at once and whenever it changes', async () => {
+  test('the approval page receives the pending approvals at once and after each change', async () => {
     await using bench = await setUp()
     const { node, server } = bench
     const { hangUp } = waiting(server, APP)
@@ -670,7 +674,7 @@ describe('WS /wallet', () => {
     await until(page, ({ params }) => params?.pending?.length === 0)
   })
 
-  test('our own page is not cut off for reading slowly while a site asks much, and then sees the queue as it is', async () => {
+  test('the approval page is not disconnected for reading slowly while a site asks fast, and then receives the current approvals', async () => {
     await using bench = await setUp()
     const { node, server } = bench
     const [account] = await connect(node, server, APP)
@@ -688,7 +692,7 @@ describe('WS /wallet', () => {
     expect(last?.params?.pending).toHaveLength(20)
   })
 
-  test('a site whose question waits is told so when nobody is there to answer it, and only then', async () => {
+  test('a site receives approvalWaiting for its question only while no approval page is connected', async () => {
     await using bench = await setUp()
     const { node, server } = bench
     const isCall = ({ params }: Message) => params?.event === 'approvalWaiting'
@@ -709,7 +713,7 @@ describe('WS /wallet', () => {
     }
   })
 
-  test('its end withdraws what it asked', async () => {
+  test('the end of the connection withdraws its questions', async () => {
     await using bench = await setUp()
     const gone = withdrawal(bench)
     const client = await dial(bench.server, '/wallet', { origin: APP })
@@ -719,7 +723,7 @@ describe('WS /wallet', () => {
     expect(await gone).toBe(APP)
   })
 
-  test('a message over the limit ends it with 1009', async () => {
+  test('a message over the limit closes the connection with 1009', async () => {
     await using bench = await setUp()
     await using client = await dial(bench.server, '/wallet', { origin: APP })
     client.send(call('eth_chainId').padEnd(WALLET_BODY_BYTES + 1))
@@ -741,7 +745,7 @@ describe('wallet_getCallsStatus at the node', () => {
     return (result as { readonly id: string }).id // what the method answers
   }
 
-  test('an id that the wallet made is answered for whoever knows it', async () => {
+  test('a batch id generated by the wallet is answered for every caller', async () => {
     await using bench = await setUp({}, { cadence: 'instant' })
     const id = await sent(bench)
     expect(id).toMatch(/^0x[0-9a-f]{64}$/)
@@ -749,7 +753,7 @@ describe('wallet_getCallsStatus at the node', () => {
       expect(await status(bench.server, id, headers)).toMatchObject({ result: { id, chainId: '0x7a69', status: 200 } })
   })
 
-  test('an id that an app chose is known to its own origin alone', async () => {
+  test('a batch id chosen by an app is answered for its origin only', async () => {
     await using bench = await setUp({}, { cadence: 'instant' })
     const id = await sent(bench, '0x01')
     expect(await status(bench.server, id, { origin: APP })).toMatchObject({ result: { id: '0x01' } })
@@ -760,13 +764,13 @@ describe('wallet_getCallsStatus at the node', () => {
     expect(await answer(client)).toMatchObject({ error: { code: 5730 } })
   })
 
-  test('an id that nobody made is 5730, what is no id -32602', async () => {
+  test('an unknown id is 5730, an invalid one -32602', async () => {
     await using bench = await setUp()
     expect(await status(bench.server, `0x${'00'.repeat(32)}`)).toMatchObject({ error: { code: 5730 } })
     expect(await status(bench.server, 1)).toMatchObject({ error: { code: -32602 } })
   })
 
-  test('it is no method of the public tier, nor of a node without a wallet', async () => {
+  test('the method does not exist in the public tier or without a wallet', async () => {
     await using bench = await setUp()
     expect(await status(bench.server, '0x01', {}, '/public')).toMatchObject({ error: { code: -32601 } })
     await using alone = await setUp({}, { wallet: false })
@@ -786,12 +790,12 @@ interface Message extends Answer {
   }
 }
 
-/** The next answer, past the notifications. */
+/** Returns the next response, skipping notifications. */
 async function answer(client: Client): Promise<Message> {
   return (await until(client, ({ method }) => method === undefined)).at(-1) ?? {}
 }
 
-/** Messages up to the one that fits, which is the last; none when an earlier one did. */
+/** Returns the messages up to the first that matches; none if one in `before` matches. */
 async function until(client: Client, fits: (message: Message) => boolean, before: readonly Message[] = []): Promise<readonly Message[]> {
   if (before.some(fits)) return []
   const seen: Message[] = []
@@ -802,7 +806,7 @@ async function until(client: Client, fits: (message: Message) => boolean, before
   }
 }
 
-/** Who may read an answer, as CORS says it. */
+/** Returns the CORS headers of a response. */
 function readers(headers: Response['headers']): Readonly<Record<string, unknown>> {
   const shown = Object.entries(headers).filter(([name]) => name === 'vary' || /^access-control-allow-(origin|credentials)$/.test(name))
   return Object.fromEntries(shown)

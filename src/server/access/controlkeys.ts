@@ -1,57 +1,57 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { isOwnPage } from './guard.ts'
-import { WALLET_LINKS, WALLET_SESSIONS } from './limits.ts'
+import { WALLET_LINKS, WALLET_SESSIONS } from '../limits.ts'
 
-/** What a one-time link is made of. */
+/** The two secrets of a one-time link. */
 export interface LinkParts {
-  /** in its query: sent to the server, which takes it once */
+  /** in its query: redeemed by the server, once */
   readonly key: string
-  /** in its fragment: browsers send that to no server, so no other port's server ever receives it with the cookie */
+  /** in its fragment: browsers send it to no server, so servers on other ports, which receive the cookie, never have it */
   readonly secret: string
 }
 
-/** The header in which a page of ours sends its secret. */
+/** The request header with the page secret. */
 export const PAGE_SECRET_HEADER = 'x-pocketchain-page'
 
 /**
- * The control credential: a token for programs, which no page's script receives, or a session of a browser. A session is a cookie, which the
- * redemption of a one-time link sets, and the page secret of that same link. The cookie alone opens nothing: cookies ignore ports, so every
- * server on another port of this host receives it and can send it back under any Origin. All of it ends with the process.
+ * The control credential: a token for programs, which no page script receives, or a browser session. A session consists of a cookie, set when a
+ * one-time link is redeemed, and the page secret of the same link. The cookie alone is no credential: cookies ignore ports, so every
+ * server on another port of this host receives it and can send it back with any Origin. All credentials end with the process.
  */
-export class WalletKeys {
+export class ControlKeys {
   /** 32 bytes as hex */
   readonly controlToken = secret()
   readonly #tokenDigest = digest(this.controlToken)
-  /** oldest first; digest of the key, or of the cookie, to the digest of the page secret: the time of a look-up by digest depends on no secret */
+  /** Digest of the key or of the cookie to the digest of the page secret, oldest first. The duration of a look-up by digest depends on no secret. */
   readonly #links = new Map<string, string>()
   readonly #sessions = new Map<string, string>()
   #watchers = 0
 
-  /** A new link, for one use. The oldest unused ones end when there are too many. */
+  /** Returns a new one-time link. Beyond WALLET_LINKS the oldest unused link is dropped. */
   link(): LinkParts {
     const link = { key: secret(), secret: secret() }
-    keep(this.#links, digest(link.key), digest(link.secret), WALLET_LINKS)
+    addBounded(this.#links, digest(link.key), digest(link.secret), WALLET_LINKS)
     return link
   }
 
-  /** The value of a new cookie for a key that was not used before; null: it was, or never was one. */
+  /** Returns the value of a new session cookie, or null if the key was used before or was never issued. */
   redeem(key: string): string | null {
     const pageDigest = this.#links.get(digest(key))
     if (pageDigest === undefined) return null
     this.#links.delete(digest(key))
     const session = secret()
-    keep(this.#sessions, digest(session), pageDigest, WALLET_SESSIONS)
+    addBounded(this.#sessions, digest(session), pageDigest, WALLET_SESSIONS)
     return session
   }
 
-  /** Somebody is there who may approve, until what it returns is called. */
+  /** Counts a connection that shows the pending approvals. Returns a function that ends it. */
   watch(): () => void {
     this.#watchers += 1
     return () => void (this.#watchers -= 1)
   }
 
-  get isWatched(): boolean {
+  get hasWatcher(): boolean {
     return this.#watchers > 0
   }
 
@@ -59,29 +59,24 @@ export class WalletKeys {
     return isEqual(digest(value), this.#tokenDigest)
   }
 
-  /** `Authorization: Bearer <controlToken>` */
-  bearsToken({ authorization }: Pick<IncomingHttpHeaders, 'authorization'>): boolean {
-    const token = BEARER.exec(authorization ?? '')?.[1]
-    return token !== undefined && this.isToken(token)
-  }
-
   /**
-   * True for the control token, and for a page of our own with its cookie and the secret of that very session. A WebSocket of a browser has no
-   * header for the secret, so `pageSecret` may come from its first message.
+   * True for the control token, and for a page of this server with the cookie and the page secret of the same session. A browser sets no headers on
+   * a WebSocket, so `pageSecret` may come from its first message.
    */
   isControl(headers: IncomingHttpHeaders, pageSecret = headers[PAGE_SECRET_HEADER]): boolean {
-    if (this.bearsToken(headers)) return true
+    const token = bearerOf(headers)
+    if (token !== undefined && this.isToken(token)) return true
     if (typeof pageSecret !== 'string' || !isOwnPage(headers)) return false
     const pageDigest = digest(pageSecret)
     return this.#sessionsOf(headers).some((expected) => isEqual(pageDigest, expected))
   }
 
-  /** A valid cookie came along. That alone opens nothing. */
+  /** True if the request has a valid session cookie, which alone is no credential. */
   hasSession(headers: Pick<IncomingHttpHeaders, 'cookie' | 'host'>): boolean {
     return this.#sessionsOf(headers).length > 0
   }
 
-  /** The digests of the page secrets that belong to the cookies of a request. */
+  /** Returns the digests of the page secrets that belong to the cookies of a request. */
   #sessionsOf({ cookie = '', host }: Pick<IncomingHttpHeaders, 'cookie' | 'host'>): readonly string[] {
     const names = [cookieName(host, false), cookieName(host, true)]
     return cookie.split(';').flatMap((pair) => {
@@ -93,16 +88,16 @@ export class WalletKeys {
 }
 
 /**
- * The header that keeps a session in the browser, out of the reach of scripts and of requests from other sites. For every path: the page
- * `/sponsor` changes its sponsor at `POST /`.
+ * Returns the Set-Cookie value of a session, inaccessible to scripts and to requests from other sites. The path is `/` because the page
+ * `/sponsor` calls methods at `POST /`.
  */
 export function sessionCookie(host: string | undefined, session: string, isSecure: boolean): string {
   return `${cookieName(host, isSecure)}=${session}; Path=/; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`
 }
 
 /**
- * With the port, which cookies ignore: nodes on several ports would log one another out. One that came over TLS has a name of its own: a
- * browser lets no other one take its place, and does not send it without TLS.
+ * The name contains the port because cookies ignore ports: nodes on several ports would overwrite each other's sessions. The `__Secure-` prefix
+ * makes browsers accept and send the cookie over TLS only.
  */
 function cookieName(host: string | undefined, isSecure: boolean): string {
   const port = /:(\d{1,5})$/.exec(host ?? '')?.[1] ?? (isSecure ? '443' : '80')
@@ -117,15 +112,18 @@ function digest(value: string): string {
   return createHash('sha256').update(value).digest('hex')
 }
 
-/** Of digests, which have one length. */
+/** Compares digests, which have equal length, in constant time. */
 function isEqual(one: string, other: string): boolean {
   return timingSafeEqual(Buffer.from(one), Buffer.from(other))
 }
 
-function keep(map: Map<string, string>, key: string, value: string, most: number): void {
+function addBounded(map: Map<string, string>, key: string, value: string, max: number): void {
   map.set(key, value)
   const [oldest] = map.keys()
-  if (map.size > most && oldest !== undefined) map.delete(oldest)
+  if (map.size > max && oldest !== undefined) map.delete(oldest)
 }
 
-const BEARER = /^Bearer +([\x21-\x7e]+) *$/i
+/** Returns the value of `Authorization: Bearer <value>`, if the request has one. */
+export function bearerOf({ authorization }: Pick<IncomingHttpHeaders, 'authorization'>): string | undefined {
+  return /^Bearer +([\x21-\x7e]+) *$/i.exec(authorization ?? '')?.[1]
+}

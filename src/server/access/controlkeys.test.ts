@@ -1,21 +1,21 @@
 import { describe, expect, test } from 'vitest'
-import { WALLET_LINKS, WALLET_SESSIONS } from './limits.ts'
-import { WalletKeys, sessionCookie } from './walletkeys.ts'
+import { WALLET_LINKS, WALLET_SESSIONS } from '../limits.ts'
+import { ControlKeys, sessionCookie } from './controlkeys.ts'
 
 const HOST = '127.0.0.1:8545'
 
-function enter(keys: WalletKeys): string {
+function openSession(keys: ControlKeys): string {
   return keys.redeem(keys.link().key) ?? ''
 }
 
-/** As a browser sends it back. */
+/** Returns the Cookie header that a browser sends. */
 function cookieOf(session: string, host = HOST): string {
   return sessionCookie(host, session, false).split(';')[0] ?? ''
 }
 
-describe('the keys of the wallet', () => {
-  test('a link opens once, and links and browsers are bounded: the oldest end', () => {
-    const keys = new WalletKeys()
+describe('ControlKeys', () => {
+  test('a link is redeemed once, and beyond the limits the oldest link or session is dropped', () => {
+    const keys = new ControlKeys()
     const { key } = keys.link()
     const first = keys.redeem(key) ?? ''
     expect(keys.redeem(key)).toBe(null)
@@ -23,22 +23,22 @@ describe('the keys of the wallet', () => {
     for (let i = 0; i < WALLET_LINKS; i++) keys.link()
     expect(keys.redeem(oldKey)).toBe(null)
     expect(keys.hasSession({ host: HOST, cookie: cookieOf(first) })).toBe(true)
-    for (let i = 0; i < WALLET_SESSIONS; i++) enter(keys)
+    for (let i = 0; i < WALLET_SESSIONS; i++) openSession(keys)
     expect(keys.hasSession({ host: HOST, cookie: cookieOf(first) })).toBe(false)
   })
 
-  test('a cookie is found among others, under the name of its own port alone', () => {
-    const keys = new WalletKeys()
-    const session = enter(keys)
+  test('a cookie is found among others, under the name of its port only', () => {
+    const keys = new ControlKeys()
+    const session = openSession(keys)
     expect(keys.hasSession({ host: HOST, cookie: `theme=dark; ${cookieOf(session)}; a=b` })).toBe(true)
     expect(keys.hasSession({ host: HOST, cookie: cookieOf(session, '127.0.0.1:9999') })).toBe(false)
     for (const cookie of [undefined, '', ';', session, `=${session}`, `x${cookieOf(session)}`, `${cookieOf(session)}0`, cookieOf('')])
       expect(keys.hasSession({ host: HOST, ...(cookie === undefined ? {} : { cookie }) })).toBe(false)
   })
 
-  test('a cookie of TLS has a name of its own, which no browser sends without TLS', () => {
-    const keys = new WalletKeys()
-    const session = enter(keys)
+  test('a cookie set over TLS has the __Secure- prefix, which browsers do not send without TLS', () => {
+    const keys = new ControlKeys()
+    const session = openSession(keys)
     const secure = sessionCookie(HOST, session, true)
     expect(secure).toBe(`__Secure-${sessionCookie(HOST, session, false)}; Secure`)
     expect(keys.hasSession({ host: HOST, cookie: secure.split(';')[0] ?? '' })).toBe(true)
@@ -46,8 +46,8 @@ describe('the keys of the wallet', () => {
     expect(sessionCookie('localhost', session, false)).toContain('_80=')
   })
 
-  test('a session takes the page secret of its own link, from a page of the server itself', () => {
-    const keys = new WalletKeys()
+  test('a session requires the page secret of its own link, from a page of the server', () => {
+    const keys = new ControlKeys()
     const [link, other] = [keys.link(), keys.link()]
     const cookie = cookieOf(keys.redeem(link.key) ?? '')
     const otherCookie = cookieOf(keys.redeem(other.key) ?? '')
@@ -70,9 +70,9 @@ describe('the keys of the wallet', () => {
     expect(keys.isControl({ authorization: `Bearer ${keys.controlToken}` })).toBe(true)
   })
 
-  test('a session is no token, a token no session, and neither is a link', () => {
-    const keys = new WalletKeys()
-    const session = enter(keys)
+  test('a session is not a token, a token is not a session, and neither is a link key', () => {
+    const keys = new ControlKeys()
+    const session = openSession(keys)
     expect(keys.isToken(session)).toBe(false)
     expect(keys.hasSession({ host: HOST, cookie: cookieOf(keys.controlToken) })).toBe(false)
     expect(keys.redeem(keys.controlToken)).toBe(null)
@@ -80,8 +80,8 @@ describe('the keys of the wallet', () => {
     expect(keys.isToken(keys.controlToken)).toBe(true)
   })
 
-  test('two servers have nothing in common', () => {
-    const [one, other] = [new WalletKeys(), new WalletKeys()]
+  test('two servers share no credentials', () => {
+    const [one, other] = [new ControlKeys(), new ControlKeys()]
     expect(one.isToken(other.controlToken)).toBe(false)
     expect(one.redeem(other.link().key)).toBe(null)
   })
