@@ -6,11 +6,11 @@ import { OPTION_ROWS, SECTIONS, longName, variableOf } from './options.ts'
 const DOCS = new URL('../../docs/', import.meta.url).pathname
 
 // `npm run docs` runs this with --update, which writes the file.
-test('the committed docs/flags.md is what the option table says', async () => {
+test('docs/flags.md is generated from the option table', async () => {
   await expect(flagReference()).toMatchFileSnapshot(`${DOCS}flags.md`)
 })
 
-test('it tells every exit code', () => {
+test('docs/flags.md has every exit code', () => {
   expect(EXIT_CODES.map(([exitCode]) => Number(exitCode))).toEqual(Object.values(EXIT))
 })
 

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { finish, start } from './cli.fixture.ts'
-import type { Started } from './cli.fixture.ts'
+import { finish, start } from '../cli.fixture.ts'
+import type { Started } from '../cli.fixture.ts'
 
-const COMMAND = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+const COMMAND = fileURLToPath(new URL('../../../dist/cli/main.js', import.meta.url))
 const STEPS = ['start', 'sponsor', 'customer', 'connect', 'quote', 'approve', 'pre-confirmed', 'sealed', 'paid']
 
 let folder = ''
@@ -18,7 +18,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Certificates are made in a folder of the test's own, once. */
+/** All tests share one folder of certificates. */
 function demo(...argv: readonly string[]): readonly string[] {
   return ['demo', '--tls-folder', join(folder, 'tls'), ...argv]
 }
@@ -29,13 +29,13 @@ function policies(list: readonly unknown[]): string {
   return file
 }
 
-/** Of lines with a time, in order. */
+/** Returns the names of the printed steps. */
 function stepsOf(out: string): readonly string[] {
   return [...out.matchAll(/^ {2}([a-z-]+) +[\d,]+ ms {2}/gm)].map(([, name]) => name ?? '')
 }
 
-describe('the demo where a script answers', () => {
-  test('tells every step with its time, and who paid how much', async () => {
+describe('the headless demo', () => {
+  test('prints every step with its duration, and the payment of the sponsor', async () => {
     const { code, out, err } = await finish(demo('--headless'))
     expect([code, err]).toEqual([0, ''])
     expect(stepsOf(out)).toEqual(STEPS)
@@ -46,12 +46,12 @@ describe('the demo where a script answers', () => {
     expect(out).toMatch(/sealed +[\d,]+ ms {2}block \d+, 0x[0-9a-f]{64}\n/)
     expect(out).toContain('customer 0 wei\n')
     expect(out).toMatch(/sponsor {2}[\d,]{9,} wei \(0\.\d+ ETH\), under the policy "everything"/)
-    expect(out).toMatch(/all of it +[\d,]+ ms\n\nWhat to do next\n/)
+    expect(out).toMatch(/total +[\d,]+ ms\n\nWhat to do next\n/)
     expect(out).not.toContain('key=')
   }, 20_000)
 
   test.each(['instant', 'native'])(
-    'has no promise to wait for under --cadence %s',
+    'runs under --cadence %s',
     async (cadence) => {
       const { code, out } = await finish(demo('--headless', '--cadence', cadence))
       expect([code, stepsOf(out)]).toEqual([0, STEPS])
@@ -59,7 +59,7 @@ describe('the demo where a script answers', () => {
     20_000,
   )
 
-  test('goes by the policies that it is given', async () => {
+  test('applies the given policies', async () => {
     const file = policies([
       { name: 'everything else', until: '2020-01-01' },
       { name: 'coffee', perUser: '1000000000000000000' },
@@ -68,7 +68,7 @@ describe('the demo where a script answers', () => {
     expect([code, out]).toEqual([0, expect.stringContaining('under the policy "coffee"')])
   }, 20_000)
 
-  test('ends with 1 and one sentence when the sponsor refuses, and nobody was asked for the batch', async () => {
+  test('exits with 1 and one sentence if the sponsor refuses, before the batch is approved', async () => {
     const { code, out, err } = await finish(demo('--headless', '--sponsor-policies', policies([{ name: 'poor', perOperation: '1' }])))
     expect([code, stepsOf(out)]).toEqual([1, STEPS.slice(0, 4)])
     expect(err).toMatch(/^pocketchain: the demo failed at the step "quote": .*more than is sponsored at once \(code 4300\)\n$/)
@@ -76,7 +76,7 @@ describe('the demo where a script answers', () => {
     expect(out).not.toContain('What to do next')
   }, 20_000)
 
-  test('ends with 1 when there can be no certificate', async () => {
+  test('exits with 1 if the certificate cannot be created', async () => {
     const file = join(folder, 'no-folder')
     writeFileSync(file, '')
     const { code, err } = await finish(['demo', '--headless', '--tls-folder', join(file, 'tls')])
@@ -86,7 +86,7 @@ describe('the demo where a script answers', () => {
     ])
   })
 
-  test('ends with 1 when the port is taken', async () => {
+  test('exits with 1 if the port is in use', async () => {
     const taken = createServer()
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
     const { port } = taken.address() as AddressInfo
@@ -96,11 +96,11 @@ describe('the demo where a script answers', () => {
   })
 
   test.each([
-    [['--cadence', 'manual'], 2, 'no block comes by itself'],
-    [['--no-bundler'], 2, 'the demo needs the bundler: leave --no-bundler out'],
-    [['--no-sponsor'], 2, 'the demo needs the sponsor: leave --no-sponsor out'],
-    [['--no-wallet'], 2, 'the demo needs the wallet: leave --no-wallet out'],
-    [['--data', 'x'], 2, '--data is not for the demo, which takes --port'],
+    [['--cadence', 'manual'], 2, '--cadence manual produces none'],
+    [['--no-bundler'], 2, 'the demo requires the bundler; remove --no-bundler'],
+    [['--no-sponsor'], 2, 'the demo requires the sponsor; remove --no-sponsor'],
+    [['--no-wallet'], 2, 'the demo requires the wallet; remove --no-wallet'],
+    [['--data', 'x'], 2, '--data is not an option of the demo, which accepts --port'],
     [['--nope'], 2, "unknown option '--nope'"],
     [['more'], 2, 'too many arguments'],
     [['--sponsor-policies', '/nothing/there.json'], 3, '/nothing/there.json'],
@@ -109,34 +109,34 @@ describe('the demo where a script answers', () => {
     expect([code, out, err]).toEqual([wanted, '', expect.stringContaining(sentence)])
   })
 
-  test('has a page of help with examples', async () => {
+  test('prints help with examples', async () => {
     const { code, out, err } = await finish(['demo', '--help'])
     expect([code, err]).toEqual([0, ''])
     for (const text of ['Usage: pocketchain demo', '--headless', '--sponsor-policies', 'Examples:', '(0)']) expect(out).toContain(text)
   })
 })
 
-describe('the demo where a person answers', () => {
-  test('waits for the answers given in the browser that followed its link', async () => {
+describe('the demo with approvals in the browser', () => {
+  test('waits for the approvals of the browser that followed its link', async () => {
     const command = start(demo())
-    const browser = await enter(command)
+    const browser = await openPage(command)
     for (const kind of ['connect', 'upgrade', 'batch']) {
       await browser.approve(kind)
     }
     expect([await command.exit, command.err()]).toEqual([0, ''])
     expect(stepsOf(command.out())).toEqual(STEPS)
-    for (const kind of ['connect', 'upgrade', 'batch']) expect(command.out()).toContain(`${kind}: you answered`)
+    for (const kind of ['connect', 'upgrade', 'batch']) expect(command.out()).toContain(`${kind}: you approved`)
   }, 20_000)
 
-  test('ends with 1 when the person refuses', async () => {
+  test('exits with 1 if the user rejects', async () => {
     const command = start(demo())
-    const browser = await enter(command)
+    const browser = await openPage(command)
     await browser.answer('connect', 'pocketchain_reject')
     expect(await command.exit).toBe(1)
     expect(command.err()).toBe('pocketchain: the demo failed at the step "connect": User rejected the request (code 4001)\n')
   }, 20_000)
 
-  test('ends with 0 when it is stopped while it waits', async () => {
+  test('exits with 0 if it is stopped while it waits', async () => {
     const command = start(demo())
     await command.says(/answer here: /)
     command.stop()
@@ -150,12 +150,12 @@ interface Browser {
   readonly answer: (kind: string, method: string) => Promise<void>
 }
 
-/** What a browser does with the link: comes in, and speaks for the wallet's own page from then on. */
-async function enter(command: Started): Promise<Browser> {
+/** Redeems the printed link and answers as the approval page does. */
+async function openPage(command: Started): Promise<Browser> {
   const [, link = ''] = /answer here: (\S+)\n/.exec(await command.says(/answer here: \S+\n/)) ?? []
-  const entered = await fetch(link, { redirect: 'manual' })
-  expect(entered.status).toBe(303)
-  const cookie = (entered.headers.get('set-cookie') ?? '').split(';', 1)[0] ?? ''
+  const redeemed = await fetch(link, { redirect: 'manual' })
+  expect(redeemed.status).toBe(303)
+  const cookie = (redeemed.headers.get('set-cookie') ?? '').split(';', 1)[0] ?? ''
   const { origin, hash } = new URL(link)
   const headers = { 'content-type': 'application/json', cookie, origin, 'x-pocketchain-page': hash.slice('#secret='.length) }
   const ask = async (method: string, ...params: readonly unknown[]): Promise<unknown> => {
@@ -176,9 +176,9 @@ async function enter(command: Started): Promise<Browser> {
   return { answer, approve: (kind) => answer(kind, 'pocketchain_approve') }
 }
 
-/** As users run it; `npm test` builds before. */
+/** `npm test` builds it before. */
 describe.skipIf(!existsSync(COMMAND))('the built command', () => {
-  test('plays the demo in less than 10 s from a cold start, by itself to the end', async () => {
+  test('runs the headless demo in less than 10 s from a cold start', async () => {
     const begunMs = performance.now()
     const child = spawn(process.execPath, [COMMAND, ...demo('--headless')], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
     let [out, err] = ['', '']

@@ -9,68 +9,67 @@ import { CorruptRecord, CorruptSection, StorageError, StateFileError } from '../
 import type { PolicyJson } from '../paymaster/index.ts'
 import type { Keys } from '../wallet/index.ts'
 import { cadenceOf } from './cadence.ts'
+import { createErrorLog } from './errorlog.ts'
 import { CommandError, EXIT } from './exit.ts'
 import type { Settings } from './options.ts'
-import { Progress } from './progress.ts'
 import { StateDump, statePaths } from './statedump.ts'
 import type { StatePaths } from './statedump.ts'
-import { troubleTeller } from './trouble.ts'
 
-/** A node that answers on its port. */
-export interface Booted {
+/** A node that listens on its port. */
+export interface StartedNode {
   readonly node: Pocketchain
   readonly server: Server
-  /** null: none was asked for */
+  /** null: no state file is written */
   readonly dump: StateDump | null
 }
 
-/** What a start takes beside the settings. */
-export interface Ground {
+/** Inputs of a start other than the settings. */
+export interface StartDeps {
   readonly mnemonic: string
-  /** of the wallet, beyond those of the mnemonic */
+  /** keys of the wallet other than those of the mnemonic */
   readonly keys: Omit<Keys, 'dev'>
-  /** of the sponsor; null: its own */
+  /** policies of the sponsor; null: its default */
   readonly policies: readonly PolicyJson[] | null
   readonly stop: AbortSignal
-  readonly tell: (line: string) => void
+  readonly log: (line: string) => void
 }
 
-/** Starts what the settings ask for. Throws CommandError with the exit code that fits, and the signal's reason when that ends an import. */
-export async function boot(settings: Settings, ground: Ground): Promise<Booted> {
-  const { tell } = ground
+/** Starts a node with these settings. Throws CommandError, and the reason of `stop` if it is aborted during an import. */
+export async function startNode(settings: Settings, deps: StartDeps): Promise<StartedNode> {
   const paths = statePaths(settings)
-  const options = optionsOf(settings, paths, ground)
-  const node = await started(options, settings, paths)
+  const options = optionsOf(settings, paths, deps)
+  const node = await createNode(options, settings, paths)
   try {
-    const server = await node.listen(placeOf(settings))
-    return { node, server, dump: paths.dump === null ? null : new StateDump(node, paths.dump, settings.stateInterval, tell) }
+    const server = await node.listen(listenOptionsOf(settings))
+    return { node, server, dump: paths.dump === null ? null : new StateDump(node, paths.dump, settings.stateInterval, deps.log) }
   } catch (error) {
     await node.close()
     throw error instanceof ListenError ? new CommandError(EXIT.failed, error.message, error) : error
   }
 }
 
-async function started(options: PocketchainOptions, settings: Settings, { load }: StatePaths): Promise<Pocketchain> {
+async function createNode(options: PocketchainOptions, settings: Settings, { load }: StatePaths): Promise<Pocketchain> {
   try {
     return await createPocketchain(options)
   } catch (error) {
-    if (error instanceof GenesisError) throw new CommandError(EXIT.file, `--genesis ${settings.genesis}: ${error.message}`, error)
-    if (error instanceof StateFileError) throw new CommandError(EXIT.file, `${load?.flag} ${load?.path}: ${error.message}`, error)
-    if (error instanceof ImportError) throw new CommandError(EXIT.file, `--import ${settings.import}: ${error.message}`, error)
-    if (error instanceof DecodeError && settings.import !== null)
-      throw new CommandError(EXIT.file, `--import ${settings.import}: ${error.message}`, error)
-    const damage = damageOf(error)
-    if (damage !== null) throw new CommandError(EXIT.file, `--data ${settings.data}: ${damage}`, error)
+    const fileError = (flag: string, path: string | null, message: string) =>
+      new CommandError(EXIT.file, `${flag} ${path}: ${message}`, error)
+    if (error instanceof GenesisError) throw fileError('--genesis', settings.genesis, error.message)
+    if (error instanceof StateFileError && load !== null) throw fileError(load.flag, load.path, error.message)
+    if (error instanceof ImportError || (error instanceof DecodeError && settings.import !== null))
+      throw fileError('--import', settings.import, error.message)
+    const dataError = dataErrorOf(error)
+    if (dataError !== null) throw fileError('--data', settings.data, dataError)
     if (error instanceof DecodeError || error instanceof RangeError) throw new CommandError(EXIT.usage, error.message, error)
     throw error
   }
 }
 
-/** Why a directory cannot be gone on from; null: that is not what is wrong. */
-function damageOf(error: unknown): string | null {
+/** Returns the reason why a data directory cannot be used, or null for other errors. */
+function dataErrorOf(error: unknown): string | null {
   if (error instanceof StorageError) return error.message
   if (error instanceof GenesisMismatch)
-    return `${error.message}. Start it with the flags that it was made with, or choose another directory`
+    return `${error.message}. Start it with the flags with which it was created, or choose another directory`
   if (error instanceof CorruptOpenBlockRecord)
     return `${error.message}. Nothing was changed; open the directory once with the version that wrote it, or restore it from a copy`
   if (error instanceof StateRootMismatch || error instanceof CorruptRecord || error instanceof CorruptSection)
@@ -78,8 +77,8 @@ function damageOf(error: unknown): string | null {
   return null
 }
 
-function optionsOf(settings: Settings, { load }: StatePaths, { mnemonic, keys, policies, stop, tell }: Ground): PocketchainOptions {
-  const progress = new Progress((line) => settings.quiet || tell(line))
+function optionsOf(settings: Settings, { load }: StatePaths, { mnemonic, keys, policies, stop, log }: StartDeps): PocketchainOptions {
+  const logProgress = importProgress(log)
   return {
     mnemonic,
     cadence: cadenceOf(settings),
@@ -96,10 +95,10 @@ function optionsOf(settings: Settings, { load }: StatePaths, { mnemonic, keys, p
     sponsor: settings.noSponsor ? false : present({ policies }),
     onImported: (number) => {
       stop.throwIfAborted()
-      progress.at(number)
+      if (!settings.quiet) logProgress(number)
     },
-    onNote: tell,
-    onError: troubleTeller(tell),
+    onNote: log,
+    onError: createErrorLog(log),
     ...(settings.genesis === null ? {} : { genesis: readFile(settings.genesis, '--genesis').toString() }),
     ...(settings.import === null ? {} : { importedChain: readFile(settings.import, '--import') }),
     ...(load === null ? {} : { stateFile: readFile(load.path, load.flag) }),
@@ -125,7 +124,20 @@ function optionsOf(settings: Settings, { load }: StatePaths, { mnemonic, keys, p
   }
 }
 
-function placeOf(settings: Settings) {
+/** Returns a function that logs the progress of an import, at most one line per second and none in the first second. */
+function importProgress(log: (line: string) => void): (blockNumber: number) => void {
+  let nextMs = performance.now() + PROGRESS_INTERVAL_MS
+  return (blockNumber) => {
+    const nowMs = performance.now()
+    if (nowMs < nextMs) return
+    nextMs = nowMs + PROGRESS_INTERVAL_MS
+    log(`importing: block ${blockNumber.toLocaleString('en-US')}`)
+  }
+}
+
+const PROGRESS_INTERVAL_MS = 1_000
+
+function listenOptionsOf(settings: Settings) {
   return {
     port: settings.port,
     host: settings.host,
@@ -138,9 +150,9 @@ function placeOf(settings: Settings) {
 
 type Present<T> = { [K in keyof T]?: NonNullable<T[K]> }
 
-/** Without the keys that hold null: the default is decided where the option is used. */
+/** Removes the keys with null, whose defaults are those of the module that uses them. */
 function present<T extends object>(values: T): Present<T> {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null)) as Present<T> // only nulls were taken out
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null)) as Present<T> // only nulls were removed
 }
 
 function readFile(path: string, flag: string): Buffer {

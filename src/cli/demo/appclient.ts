@@ -1,56 +1,56 @@
 import { WebSocket } from 'ws'
-import { RpcError } from '../rpc/index.ts'
+import { RpcError } from '../../jsonrpc/index.ts'
 
-/** What a provider tells its page: `eth_subscription`, `accountsChanged` and the like. */
+/** A `pocketchain_event` notification of the wallet. */
 export interface AppEvent {
   readonly event: string
   readonly data: unknown
 }
 
-interface Waiting {
+interface PendingRequest {
   readonly resolve: (result: unknown) => void
   readonly reject: (error: Error) => void
 }
 
-/** An app as the wallet meets it: one WebSocket at `/wallet` that speaks for one origin. */
-export class AppSocket {
+/** EIP-1193 client of an app: one WebSocket to `/wallet` with the Origin of the app. */
+export class AppClient {
   readonly #socket: WebSocket
-  readonly #waiting = new Map<number, Waiting>()
+  readonly #pending = new Map<number, PendingRequest>()
   readonly #listeners = new Set<(event: AppEvent) => void>()
   #requests = 0
   #ended: Error | null = null
 
   private constructor(socket: WebSocket) {
     this.#socket = socket
-    socket.on('message', (data) => this.#receive((data as Buffer).toString())) // which ws hands over unless told otherwise
+    socket.on('message', (data) => this.#receive((data as Buffer).toString())) // the default type of ws
     socket.on('close', () => this.#end(new Error('the wallet closed the connection of the app')))
     socket.on('error', (error) => this.#end(error))
   }
 
-  /** `url`: of the wallet, `ws://…/wallet`. Rejects with an Error when nobody answers there. */
-  static open(url: string, origin: string): Promise<AppSocket> {
+  /** Connects to the wallet at `url`, `ws://…/wallet`. Rejects with an Error if that fails. */
+  static open(url: string, origin: string): Promise<AppClient> {
     return new Promise((resolve, reject) => {
       const socket = new WebSocket(url, { origin })
       socket.once('error', reject)
       socket.once('open', () => {
         socket.off('error', reject)
-        resolve(new AppSocket(socket))
+        resolve(new AppClient(socket))
       })
     })
   }
 
-  /** EIP-1193. Throws RpcError with what the wallet refuses, and Error when the connection ends. */
+  /** EIP-1193. Throws RpcError if the wallet refuses, and Error if the connection ends. */
   request(method: string, ...params: readonly unknown[]): Promise<unknown> {
     if (this.#ended !== null) return Promise.reject(this.#ended)
     const id = (this.#requests += 1)
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject })
+      this.#pending.set(id, { resolve, reject })
       this.#socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }))
     })
   }
 
-  /** Until what it returns is called. */
-  listen(listener: (event: AppEvent) => void): () => void {
+  /** Adds a listener of events. Returns a function that removes it. */
+  subscribe(listener: (event: AppEvent) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
@@ -65,16 +65,16 @@ export class AppSocket {
       for (const listener of this.#listeners) listener(message.params)
       return
     }
-    const waiting = this.#waiting.get(message.id)
-    this.#waiting.delete(message.id)
-    if (message.error === undefined) waiting?.resolve(message.result)
-    else waiting?.reject(new RpcError(message.error.code, message.error.message, message.error.data))
+    const pending = this.#pending.get(message.id)
+    this.#pending.delete(message.id)
+    if (message.error === undefined) pending?.resolve(message.result)
+    else pending?.reject(new RpcError(message.error.code, message.error.message, message.error.data))
   }
 
   #end(error: Error): void {
     this.#ended = error
-    for (const { reject } of this.#waiting.values()) reject(error)
-    this.#waiting.clear()
+    for (const { reject } of this.#pending.values()) reject(error)
+    this.#pending.clear()
   }
 }
 

@@ -1,6 +1,6 @@
-/** Flags of other nodes, so that a script written for them starts this one, or hears why it cannot. */
+// Flags of anvil, Hardhat and Ganache, so that a script written for them starts this node or gets a sentence that says why not.
 
-/** The same thing under another name. A value makes the alias a flag with that value. */
+/** Flags with the same meaning under another name. */
 export const ALIASES: Readonly<Record<string, string>> = {
   '--blockTime': '--block-time',
   '--base-fee': '--block-base-fee-per-gas',
@@ -14,9 +14,9 @@ export const ALIASES: Readonly<Record<string, string>> = {
   '--no-colour': '--no-color',
 }
 
-const FORKING = 'forking another chain is not built; start from a file with --genesis and --import'
+const FORKING = 'forking another chain is not supported; start from a file with --genesis and --import'
 
-/** What is not built. Starting without it would look like success, so it is an error. */
+/** Unsupported features. Ignoring one would look like success, so the flag is an error. */
 export const REFUSED: Readonly<Record<string, string>> = {
   '--fork-url': FORKING,
   '--rpc-url': FORKING,
@@ -26,13 +26,13 @@ export const REFUSED: Readonly<Record<string, string>> = {
   '--fork-transaction-hash': FORKING,
   '--fork-chain-id': FORKING,
   '--fork-header': FORKING,
-  '--ipc': 'a pipe is not built; use HTTP or WebSocket on --port',
-  '--number': 'the chain begins at block 0; a genesis file may say otherwise with --genesis',
-  '--mnemonic-seed-unsafe': 'words from a seed are not built; give the words with --mnemonic',
+  '--ipc': 'IPC is not supported; use HTTP or WebSocket on --port',
+  '--number': 'the chain starts at block 0; use --genesis for another number',
+  '--mnemonic-seed-unsafe': 'a mnemonic from a seed is not supported; give the words with --mnemonic',
   '--fund-accounts': 'use anvil_setBalance, or a genesis file with --genesis',
 }
 
-/** Flags without meaning here: true when a value follows. They are named once on stderr. */
+/** Flags without effect: true if a value follows. They are named once on stderr. */
 export const IGNORED: Readonly<Record<string, boolean>> = {
   '--threads': true,
   '-j': true,
@@ -65,16 +65,16 @@ export const IGNORED: Readonly<Record<string, boolean>> = {
   '--color': true,
 }
 
-export interface Translated {
+export interface TranslatedFlags {
   readonly args: readonly string[]
-  /** flags that were left out */
+  /** flags that were removed */
   readonly ignored: readonly string[]
-  /** the first flag that stands for something not built, with the sentence about it */
+  /** the first flag of an unsupported feature, with its sentence */
   readonly refused: { readonly flag: string; readonly sentence: string } | null
 }
 
-/** Rewrites foreign flags into ours. What comes after `--` is left alone. */
-export function translate(argv: readonly string[]): Translated {
+/** Replaces aliases and removes ignored flags, up to `--`. */
+export function translateFlags(argv: readonly string[]): TranslatedFlags {
   const args: string[] = []
   const ignored: string[] = []
   for (let i = 0; i < argv.length; i++) {
@@ -95,12 +95,12 @@ export function translate(argv: readonly string[]): Translated {
   return { args, ignored, refused: null }
 }
 
-/** Words such as `constructor` are in no table, though every object knows them. */
+/** Reads own properties only: a flag may be called `constructor`. */
 function own<T>(table: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(table, key) ? table[key] : undefined
 }
 
-/** `--port=1` is a flag and a value. Only long flags are taken apart. */
+/** Splits `--port=1` into flag and value; short flags are not split. */
 function split(arg: string): readonly [string, string | null] {
   const at = arg.startsWith('--') ? arg.indexOf('=') : -1
   return at < 0 ? [arg, null] : [arg.slice(0, at), arg.slice(at + 1)]
