@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { EXIT_CODES, flagReference } from './docs.fixture.ts'
 import { EXIT } from './exit.ts'
-import { OPTION_ROWS, SECTIONS, longName, variableOf } from './options.ts'
+import { OPTION_ROWS, longName, variableOf } from './options.ts'
 
 const DOCS = new URL('../../docs/', import.meta.url).pathname
 
@@ -14,8 +14,7 @@ test('docs/flags.md has every exit code', () => {
   expect(EXIT_CODES.map(([exitCode]) => Number(exitCode))).toEqual(Object.values(EXIT))
 })
 
-test('every section has an option, and no two options share a flag or a variable', () => {
-  expect(new Set(OPTION_ROWS.map(([, row]) => row.section))).toEqual(new Set(SECTIONS))
+test('no two options share a flag or a variable', () => {
   for (const name of [longName, shortName]) {
     const names = OPTION_ROWS.map(([, { flag }]) => name(flag)).filter((each) => each !== null)
     expect(names).toEqual([...new Set(names)])

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { finish, start } from './cli.fixture.ts'
-import type { World } from './cli.fixture.ts'
+import type { TestTerminal } from './cli.fixture.ts'
 
 const POLICIES = [{ name: 'mine', perDay: '1000', apiKeys: ['a key that nobody guesses'] }]
 
@@ -20,7 +20,7 @@ function file(name: string, text: string): string {
 }
 
 /** Runs a node until `work` ends. Returns its output. */
-async function running(argv: readonly string[], work: (url: string) => Promise<void>, world: World = {}): Promise<string> {
+async function running(argv: readonly string[], work: (url: string) => Promise<void>, world: TestTerminal = {}): Promise<string> {
   const command = start(['--port', '0', '--json', '--tls-folder', join(folder, 'tls'), ...argv], world)
   try {
     const ready = JSON.parse(await command.says(/^.*\n/)) as { readonly urls: { readonly http: string } }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { finish, start } from './cli.fixture.ts'
-import type { World } from './cli.fixture.ts'
+import type { TestTerminal } from './cli.fixture.ts'
 
 /** The key 0x0707…07 with a test password; scrypt with n = 4,096, which is fast. */
 const KEYSTORE = {
@@ -38,7 +38,7 @@ interface Ready {
 }
 
 /** Runs a node until `work` ends. Returns its output. */
-async function running(argv: readonly string[], work: (ready: Ready) => Promise<void> | void, world: World = {}): Promise<string> {
+async function running(argv: readonly string[], work: (ready: Ready) => Promise<void> | void, world: TestTerminal = {}): Promise<string> {
   const command = start(['--port', '0', '--json', ...argv], world)
   try {
     await work(JSON.parse(await command.says(/^.*\n/)) as Ready)

@@ -13,7 +13,7 @@ import { isColoured, paint } from '../terminal.ts'
 import type { Terminal } from '../terminal.ts'
 import { scriptApprover, userApprover } from './approver.ts'
 import { StepLog } from './steplog.ts'
-import { DEMO_ORIGIN, runSteps } from './steps.ts'
+import { runSteps } from './steps.ts'
 
 /** Time limit of the headless demo. */
 const HEADLESS_MS = 30_000
@@ -28,8 +28,8 @@ export async function demo({ settings, isHeadless }: Invocation, terminal: Termi
   log.title(`pocketchain ${VERSION} demo: a customer without ether buys a coffee, and a sponsor pays the fee`)
   log.begin('start')
   const keys = { memory: [new Uint8Array(randomBytes(32))] }
-  // The only account of the wallet is the customer's. The origin of the app is not loopback, so it must be allowed.
-  const demoSettings = { ...settings, accounts: 0, allowOrigin: [DEMO_ORIGIN] }
+  // The only account of the wallet is the customer's.
+  const demoSettings = { ...settings, accounts: 0 }
   const deps = { mnemonic: DEFAULT_MNEMONIC, keys, policies, stop: terminal.stop, log: (line: string) => log.detail(line) }
   const { node, server } = await startNode(demoSettings, deps)
   const approver = isHeadless ? scriptApprover(node.wallet, log) : userApprover(node.wallet, log, () => linkOf(server))

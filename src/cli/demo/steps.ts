@@ -2,8 +2,7 @@ import { Address, Hex } from '../../eth/index.ts'
 import type { Hash } from '../../eth/index.ts'
 import type { Pocketchain } from '../../index.ts'
 import type { Server } from '../../server/index.ts'
-import type { CallsStatus } from '../../wallet/index.ts'
-import { AppClient } from './appclient.ts'
+import type { CallsStatus, Provider } from '../../wallet/index.ts'
 import { CUSTOMER_TOKENS, deployToken, purchaseCalls } from './token.ts'
 import type { DemoAccounts } from './token.ts'
 import { formatEther } from '../values.ts'
@@ -19,7 +18,7 @@ export interface DemoContext {
 }
 
 /**
- * An app sends a batch of two calls over `WS /wallet`, a sponsor pays, the chain pre-confirms and seals. Throws Error, and RpcError if a request of
+ * An app sends a batch of two calls by its EIP-1193 provider, a sponsor pays, the chain pre-confirms and seals. Throws Error, and RpcError if a request of
  * the app is refused.
  */
 export async function runSteps(context: DemoContext): Promise<void> {
@@ -32,7 +31,7 @@ export async function runSteps(context: DemoContext): Promise<void> {
   const accounts = await deployToken(node)
   const { customer, symbol } = accounts
   log.done(`${Address.checksum(customer)}, a new key: ${CUSTOMER_TOKENS} ${symbol} and no ether, so it can pay no fee`)
-  const app = await AppClient.open(`${server.wsUrl}/wallet`, DEMO_ORIGIN)
+  const app = node.wallet.provider(DEMO_ORIGIN)
   try {
     await connect(context, app, accounts)
     const batch = await preconfirmed(context, app, await sendBatch(context, app, accounts))
@@ -44,15 +43,15 @@ export async function runSteps(context: DemoContext): Promise<void> {
 }
 
 /** Origin of the app. */
-export const DEMO_ORIGIN = 'https://shop.example'
+const DEMO_ORIGIN = 'https://shop.example'
 
 // --- the steps ------------------------------------------------------------------------------------------------------
 
-async function connect({ node, log }: DemoContext, app: AppClient, { customer }: DemoAccounts): Promise<void> {
+async function connect({ node, log }: DemoContext, app: Provider, { customer }: DemoAccounts): Promise<void> {
   log.begin('connect')
-  await app.request('eth_requestAccounts')
+  await app.request({ method: 'eth_requestAccounts' })
   const chainId = Hex.fromQuantity(node.chain.config.chainId)
-  const capabilities = (await app.request('wallet_getCapabilities', customer, [chainId])) as Capabilities // result of the method
+  const capabilities = (await app.request({ method: 'wallet_getCapabilities', params: [customer, [chainId]] })) as Capabilities // result of the method
   const { atomic, paymasterService } = capabilities[chainId] ?? {}
   if (paymasterService?.supported !== true) throw new Error('the wallet does not report paymasterService for this account')
   log.done(`${DEMO_ORIGIN} may use the account; capabilities: atomic ${atomic?.status}, paymasterService supported`)
@@ -66,7 +65,7 @@ interface Capabilities {
 }
 
 /** Returns the id of the batch. */
-async function sendBatch({ node, approver, server, log }: DemoContext, app: AppClient, accounts: DemoAccounts): Promise<string> {
+async function sendBatch({ node, approver, server, log }: DemoContext, app: Provider, accounts: DemoAccounts): Promise<string> {
   log.begin('quote')
   approver.onAsked(() => {
     if (log.current !== 'quote') return
@@ -81,12 +80,12 @@ async function sendBatch({ node, approver, server, log }: DemoContext, app: AppC
     calls: purchaseCalls(accounts),
     capabilities: { paymasterService: { url: sponsorUrl(server) } },
   }
-  const { id } = (await app.request('wallet_sendCalls', batch)) as { readonly id: string } // result of the method
+  const { id } = (await app.request({ method: 'wallet_sendCalls', params: [batch] })) as { readonly id: string } // result of the method
   log.done(`batch ${id}`)
   return id
 }
 
-async function preconfirmed({ node, log }: DemoContext, app: AppClient, id: string): Promise<ConfirmedBatch> {
+async function preconfirmed({ node, log }: DemoContext, app: Provider, id: string): Promise<ConfirmedBatch> {
   log.begin('pre-confirmed')
   const locations = new Map<string, string>()
   const unsubscribe = node.chain.head.subscribe((event) => {
@@ -113,9 +112,9 @@ interface ConfirmedBatch {
 }
 
 /** Polls without a delay: the wallet answers when the status changes, or after a second or two. */
-async function statusOf(app: AppClient, id: string): Promise<Status> {
+async function statusOf(app: Provider, id: string): Promise<Status> {
   for (;;) {
-    const status = (await app.request('wallet_getCallsStatus', id)) as Status // result of the method
+    const status = (await app.request({ method: 'wallet_getCallsStatus', params: [id] })) as Status // result of the method
     if (status.status !== 100) return status
   }
 }
@@ -123,12 +122,12 @@ async function statusOf(app: AppClient, id: string): Promise<Status> {
 type Status = CallsStatus & { readonly capabilities: { readonly userOperation?: { readonly userOpHash: Hash } } }
 
 /** The receipt has a block hash when the block is sealed; newHeads events say when to read it again. */
-async function sealed({ log }: DemoContext, app: AppClient, { transactionHash }: ConfirmedBatch): Promise<void> {
+async function sealed({ log }: DemoContext, app: Provider, { transactionHash }: ConfirmedBatch): Promise<void> {
   log.begin('sealed')
-  await app.request('eth_subscribe', 'newHeads')
+  await app.request({ method: 'eth_subscribe', params: ['newHeads'] })
   for (;;) {
     const event = nextEvent(app)
-    const receipt = (await app.request('eth_getTransactionReceipt', transactionHash)) as Receipt | null // result of the method
+    const receipt = (await app.request({ method: 'eth_getTransactionReceipt', params: [transactionHash] })) as Receipt | null // result of the method
     if (receipt !== null && BigInt(receipt.blockHash) !== 0n) return log.done(`block ${Number(receipt.blockNumber)}, ${receipt.blockHash}`)
     await event
   }
@@ -139,12 +138,13 @@ interface Receipt {
   readonly blockNumber: Hex
 }
 
-function nextEvent(app: AppClient): Promise<void> {
+function nextEvent(app: Provider): Promise<void> {
   return new Promise((resolve) => {
-    const unsubscribe = app.subscribe(() => {
-      unsubscribe()
+    const listener = () => {
+      app.removeListener('message', listener)
       resolve()
-    })
+    }
+    app.on('message', listener)
   })
 }
 
