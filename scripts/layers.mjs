@@ -28,14 +28,14 @@ export const LAYERS = [
 
 /** The same for pages/. */
 const PAGE_LAYERS = [['provider'], ['wallet'], ['sponsor']]
-/** popup/ is the wallet's page in a window of its own. */
+/** popup/ is the wallet's page in its own window. */
 const PAGE_OF = new Map([['popup', 'wallet']])
 
 /** Files beside index.ts that other modules may import. */
 const ENTRY_POINTS = new Set([
   'src/compat.ts',
   'src/cli/main.ts',
-  'src/jsonrpc/schema.ts', // a vocabulary, used by its names
+  'src/jsonrpc/schema.ts', // schemas, used through their namespace
   'src/bundler/methods.ts', // rows without the implementation, which a node loads at the first request
   'src/paymaster/methods.ts',
   'src/wallet/question.ts', // types of the wallet's page

@@ -1,4 +1,4 @@
-// `npm start`: set up what is missing, then be the command. The same process, so arguments, exit code, terminal and Ctrl-C are the command's own.
+// `npm start`: sets up what is missing, then runs the command in the same process, which keeps arguments, exit code, terminal and Ctrl-C.
 import './version.mjs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
