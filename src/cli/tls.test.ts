@@ -88,7 +88,7 @@ describe('the sponsor of the command', () => {
     command.stop()
     expect(await command.exit).toBe(0)
     expect(command.err().split('\n')).toEqual([
-      expect.stringMatching(/TLS connections fail: .*ca-key\.pem cannot be used for TLS: it is no private key\. .*--tls-folder$/),
+      expect.stringMatching(/TLS connections fail: .*ca-key\.pem cannot be used for TLS: it is not a private key\. .*--tls-folder$/),
       '',
     ])
   })
