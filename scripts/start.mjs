@@ -17,8 +17,8 @@ process.argv[1] = command
 await import(pathToFileURL(command).href)
 
 /**
- * npm runs a script through a shell, and hands on a SIGTERM to that shell alone, which dies of it without a word to us: the node would go
- * on for ever and keep its port. Becoming somebody else's child is how we hear of it.
+ * npm runs a script through a shell and sends SIGTERM to the shell only, which ends without a signal to this process: the node would keep running
+ * and keep its port. A change of the parent process id shows that the shell ended.
  */
 function endWithParent() {
   const parent = process.ppid

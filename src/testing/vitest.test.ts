@@ -4,18 +4,18 @@ import type { VitestContext } from './vitest.ts'
 
 const it = test.extend<VitestContext>(vitestFixtures({ wallet: { answerWithinMs: 200 } }))
 const APP = 'http://localhost:3000'
-const SOMEBODY = '0x00000000000000000000000000000000005eed01'
+const RECIPIENT = '0x00000000000000000000000000000000005eed01'
 
 describe('the fixture of Vitest', () => {
   it('provides a chain that seals each transaction at once', async ({ chain }) => {
     const [from] = chain.accounts
-    const hash = await chain.request({ method: 'eth_sendTransaction', params: [{ from: from?.address, to: SOMEBODY, value: '0x1' }] })
+    const hash = await chain.request({ method: 'eth_sendTransaction', params: [{ from: from?.address, to: RECIPIENT, value: '0x1' }] })
     expect(await chain.request({ method: 'eth_getTransactionReceipt', params: [hash] })).toMatchObject({ status: '0x1' })
   })
 
   it('restores the chain for the next test', async ({ chain }) => {
     expect(await chain.request({ method: 'eth_blockNumber', params: [] })).toBe('0x0')
-    expect(await chain.request({ method: 'eth_getBalance', params: [SOMEBODY, 'latest'] })).toBe('0x0')
+    expect(await chain.request({ method: 'eth_getBalance', params: [RECIPIENT, 'latest'] })).toBe('0x0')
   })
 
   it('provides a wallet that a script approves', async ({ chain, wallet }) => {
@@ -24,12 +24,12 @@ describe('the fixture of Vitest', () => {
     const connect = await wallet.approvals.next({ kind: 'connect', origin: APP })
     connect.approve()
     const [account] = (await connecting) as string[]
-    const sending = provider.request({ method: 'eth_sendTransaction', params: [{ from: account, to: SOMEBODY, value: '0x5' }] })
+    const sending = provider.request({ method: 'eth_sendTransaction', params: [{ from: account, to: RECIPIENT, value: '0x5' }] })
     const prompt = await wallet.approvals.next()
     expect(prompt.question).toMatchObject({ kind: 'send', account: account?.toLowerCase() })
     prompt.approve()
     await sending
-    expect(await chain.request({ method: 'eth_getBalance', params: [SOMEBODY, 'latest'] })).toBe('0x5')
+    expect(await chain.request({ method: 'eth_getBalance', params: [RECIPIENT, 'latest'] })).toBe('0x5')
     wallet.approvals.setPolicy('approve')
   })
 
@@ -41,8 +41,8 @@ describe('the fixture of Vitest', () => {
 
   it('provides a sponsor with simulated faults', async ({ chain }) => {
     expect(await chain.request({ method: 'pocketchain_sponsorFault', params: [{ kind: 'refuse' }] })).toMatchObject({ kind: 'refuse' })
-    const policies = [{ name: 'nobody', total: '0' }]
-    expect(await chain.request({ method: 'pocketchain_sponsorPolicies', params: [policies] })).toMatchObject([{ name: 'nobody' }])
+    const policies = [{ name: 'paused', total: '0' }]
+    expect(await chain.request({ method: 'pocketchain_sponsorPolicies', params: [policies] })).toMatchObject([{ name: 'paused' }])
   })
 
   it('restores the sponsor for the next test', async ({ chain }) => {

@@ -96,10 +96,10 @@ describe.each(['/paymaster', '/paymaster/rpc'])('POST %s', (path) => {
     ],
     ['PUT', 405, { method: 'PUT', body: STUB }],
     ['DELETE', 405, { method: 'DELETE' }],
-    ['a page of somebody else', 403, { body: STUB, headers: { origin: 'https://evil.example' } }],
+    ['a foreign page', 403, { body: STUB, headers: { origin: 'https://evil.example' } }],
     ['a name that was pointed here', 403, { body: STUB, headers: { host: 'evil.example', origin: 'http://evil.example' } }],
     ['a name without a dot that was pointed here', 403, { body: STUB, headers: { host: 'evil:8545', origin: 'http://evil:8545' } }],
-  ])('%s: %i, and the sponsor hears nothing', async (_, wanted, asked) => {
+  ])('%s: %i, and the sponsor receives no request', async (_, wanted, asked) => {
     await using at = await startSponsor()
     const { status, body, headers } = await ask(at.server, { path: `${path}?apikey=${KEY}`, ...asked })
     expect(status).toBe(wanted)

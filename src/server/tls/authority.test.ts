@@ -58,7 +58,7 @@ describe('the authority in its folder', () => {
     const [old, renewed] = [new X509Certificate(first.pem), new X509Certificate(later.pem)]
     expect(Date.parse(renewed.validFrom)).toBeLessThan(nowMs)
     expect(Date.parse(renewed.validTo)).toBe(nowMs + 3_650 * DAY_MS)
-    // Who trusts the old one takes what the new one signs, as long as the old one lasts.
+    // Clients that trust the old certificate accept those that the new one signs, until the old one ends.
     const server = new X509Certificate(identify(later, ['localhost'], nowMs).cert)
     expect([server.checkIssued(old), server.verify(old.publicKey)]).toEqual([true, true])
     expect(storedAuthority(place.path, nowMs).pem).toBe(later.pem)

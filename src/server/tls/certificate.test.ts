@@ -30,7 +30,7 @@ function pair(names: readonly string[], permitted = LOOPBACK_NAMES, nowMs = Date
   }
 }
 
-/** What openssl says of the server's certificate to a client that trusts the authority. */
+/** Returns openssl's verdict on the server's certificate for a client that trusts the authority. */
 function verify({ authority, server }: Pair, ...args: readonly string[]) {
   using folder = scratch()
   const ca = join(folder.path, 'ca.pem')
@@ -78,7 +78,7 @@ describe('certificates, as Node reads them', () => {
   })
 })
 
-// Skipped where nobody else judges: openssl is not installed.
+// Skipped if openssl is not installed.
 describe.skipIf(NO_OPENSSL !== null)('certificates, as openssl judges them', () => {
   test.each([
     ['-verify_hostname', 'localhost'],

@@ -137,9 +137,9 @@ describe.each([true, false])('TLS on the port of HTTP (rawHttp: %s)', (rawHttp) 
         socket.on('close', () => resolve())
         open.push(socket)
       })
-    // Those who wait for more are left waiting.
+    // Incomplete ones stay open.
     for (const half of ['', '\x16', '\x16\x03', '\x16\x03\x01', '\x16\x03\x01\x02\0\x01\0\x01\xfc']) void speak(half)
-    // Of those who say what nobody can mean the server takes leave.
+    // Invalid ones are closed.
     for (const noise of [
       '\x16garbage'.padEnd(3_000, 'x'),
       '\x16\x03\x01\0\x05\x01\0\0\x01\x03',
@@ -508,13 +508,13 @@ describe('the wallet over TLS', () => {
   })
 })
 
-// Skipped where nobody else judges: openssl is not installed.
+// Skipped if openssl is not installed.
 describe.skipIf(NO_OPENSSL !== null)('openssl s_client', () => {
   test.each([
     ['localhost', ['-servername', 'localhost', '-verify_hostname', 'localhost'], true],
     ['127.0.0.1', ['-noservername', '-verify_ip', '127.0.0.1'], true],
     ['TLS 1.2', ['-tls1_2', '-servername', 'localhost', '-verify_hostname', 'localhost'], true],
-    ['a client that wants HTTP/2 or HTTP/1.1', ['-alpn', 'h2,http/1.1', '-verify_ip', '127.0.0.1'], true],
+    ['a client that offers HTTP/2 and HTTP/1.1', ['-alpn', 'h2,http/1.1', '-verify_ip', '127.0.0.1'], true],
     ['another name', ['-servername', 'evil.example', '-verify_hostname', 'evil.example'], false],
     ['another address', ['-noservername', '-verify_ip', '10.0.0.1'], false],
     ['TLS 1.1', ['-tls1_1', '-cipher', 'ALL:@SECLEVEL=0'], false],
@@ -531,7 +531,7 @@ describe.skipIf(NO_OPENSSL !== null)('openssl s_client', () => {
     if (isGood) expect(said).toContain('Verify return code: 0 (ok)')
   })
 
-  test.each([true, false])('tells the end of an answer over HTTP/1.0 from a broken one (whole: %s)', async (isWhole) => {
+  test.each([true, false])('distinguishes a complete HTTP/1.0 response from an aborted one (complete: %s)', async (isWhole) => {
     await using bench = await setUp(PASSING)
     const chunks = function* () {
       yield Buffer.from('[1,')
@@ -583,7 +583,7 @@ function tlsOf(options: Partial<TlsOptions>): Tls {
   return new Tls({ host: '127.0.0.1', admit: fail, onError: fail, ...options })
 }
 
-/** What Node's client says first. */
+/** The ClientHello of Node's client. */
 async function greetingOf(): Promise<Buffer> {
   let hear: (bytes: Buffer) => void = () => undefined
   const heard = new Promise<Buffer>((resolve) => (hear = resolve))
