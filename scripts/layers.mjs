@@ -28,7 +28,7 @@ export const LAYERS = [
 
 /** The same for pages/. */
 const PAGE_LAYERS = [['provider'], ['wallet'], ['sponsor']]
-/** popup/ is the wallet's page in a window of its own. */
+/** popup/ is the wallet's page in its own window. */
 const PAGE_OF = new Map([['popup', 'wallet']])
 
 /** Files beside index.ts that other modules may import. */

@@ -9,8 +9,8 @@ import type { Caller } from '../rpc/index.ts'
 import { CALLS_STATUS_METHOD } from '../wallet/index.ts'
 import type { Batches, WalletApi } from '../wallet/index.ts'
 
-/** The chapters of other modules, by the preceding chapter of the node's own methods. */
-const FOLLOWING: ReadonlyMap<string, readonly Chapter[]> = new Map([
+/** Chapters of other modules, by the chapter of the node after which the reference has them. */
+const CHAPTERS_AFTER: ReadonlyMap<string, readonly Chapter[]> = new Map([
   [
     'Sending and signing',
     [
@@ -27,10 +27,10 @@ const FOLLOWING: ReadonlyMap<string, readonly Chapter[]> = new Map([
   ],
 ])
 
-/** Every method of `POST /`, in the order of the reference. */
-export const CHAPTERS: readonly Chapter[] = NODE_CHAPTERS.flatMap((chapter) => [chapter, ...(FOLLOWING.get(chapter.title) ?? [])])
+/** All methods of `POST /`, of every module, in the order of the reference. */
+export const CHAPTERS: readonly Chapter[] = NODE_CHAPTERS.flatMap((chapter) => [chapter, ...(CHAPTERS_AFTER.get(chapter.title) ?? [])])
 
-/** The products of a node; the methods of an absent one (null) do not exist. */
+/** The products of a node; null if the node runs without one, whose methods then do not exist. */
 export interface Products {
   readonly wallet: Pick<WalletApi, 'callsStatus'> | null
   readonly bundler: BundlerContext | null
@@ -46,7 +46,7 @@ export function productRoutes({ wallet, bundler, sponsor }: Products): readonly 
   ]
 }
 
-/** At the node's url, the id of a batch is sufficient to read it. */
+/** At `POST /` every caller may read a batch by an id that the wallet generated. */
 function batchesOf(wallet: Pick<WalletApi, 'callsStatus'>): Pick<Batches, 'status'> {
   return { status: (id, { origin }) => wallet.callsStatus(id, origin) }
 }

@@ -5,45 +5,45 @@ import type { Tier1Mode } from '../evm/index.ts'
 import type { PaymasterOptions } from '../paymaster/index.ts'
 import type { Keys, WalletOptions } from '../wallet/index.ts'
 
-/** Everything has a default; `createPocketchain({})` is the chain that `npx pocketchain` starts. */
+/** All options have defaults; `createPocketchain({})` is the chain of `npx pocketchain`. */
 export interface PocketchainOptions {
   /** 31337; with a genesis, that of the file */
   readonly chainId?: number
-  /** when blocks are sealed: `preconf` */
+  /** `preconf` by default */
   readonly cadence?: Cadence | CadenceKind
-  /** `manual`: the test advances the time */
+  /** `real` by default; `manual`: time advances with pocketchain_tick only */
   readonly clock?: Clock | 'real' | 'manual'
-  /** same seed, same clock and same timestamp: same block hashes */
+  /** the same seed, clock and timestamp give the same block hashes */
   readonly seed?: string
-  /** order of waiting transactions: `fees` */
+  /** order of pool transactions, `fees` by default */
   readonly order?: PoolOrder
-  /** behaviour where nodes differ: `default` */
+  /** profile for behaviour in which nodes differ, `default` by default */
   readonly compat?: CompatName
 
-  /** dev accounts: 10 of the words `test test … junk`, 10,000 ETH each */
+  /** number of dev accounts, 10 by default */
   readonly accounts?: number
   readonly mnemonic?: string
-  /** without the index: `m/44'/60'/0'/0` */
+  /** without the index, `m/44'/60'/0'/0` by default */
   readonly derivationPath?: string
   /** wei */
   readonly balance?: bigint
   /** eth_sendTransaction works from any address */
   readonly autoImpersonate?: boolean
 
-  /** text of a genesis in geth's format; accounts are then funded by the file alone */
+  /** text of a genesis in geth's format, which then determines all balances */
   readonly genesis?: string
-  /** RLP blocks to execute before the first block of our own */
+  /** RLP blocks to import before the start */
   readonly importedChain?: Uint8Array
-  /** called for every imported block; an error of it stops the import and rejects `createPocketchain` */
+  /** called after every imported block; an exception ends the import, and `createPocketchain` rejects with it */
   readonly onImported?: (blockNumber: number) => void
   /**
-   * a state file of pocketchain or anvil, from which the chain continues, or a genesis of geth, whose accounts are used. A file with a genesis
-   * takes precedence over the options of the genesis
+   * state file of pocketchain or anvil, or a genesis of geth of which the accounts are taken. A genesis in the file overrides the options of the
+   * default genesis
    */
   readonly stateFile?: Uint8Array
-  /** Unix time of block 0, seconds: now */
+  /** Unix time of block 0, seconds; the current time by default */
   readonly timestamp?: number
-  /** newest rules in force, an OP fork or the L1 fork it runs on */
+  /** an OP fork, or the L1 fork that it is based on */
   readonly hardfork?: string
   /** bytes; null: no limit */
   readonly codeSizeLimit?: number | null
@@ -51,11 +51,11 @@ export interface PocketchainOptions {
   readonly transactionGasCap?: bigint | null
   /** false: the default genesis lacks the CREATE2 factories, for scripts that deploy them by their known transactions */
   readonly factories?: boolean
-  /** the directory of the chain, which continues from there: in memory */
+  /** directory in which the chain is persisted and from which it continues; in memory by default */
   readonly data?: string
-  /** with `data`: blocks whose state is kept; blocks, receipts and logs are all kept: unlimited */
+  /** with `data`: number of blocks whose state is kept, all by default; blocks, receipts and logs are all kept */
   readonly prune?: number
-  /** without `data`: blocks whose state is kept: 8,192 */
+  /** without `data`: number of blocks whose state is kept, 8,192 by default */
   readonly stateHistory?: number
 
   /** of a block */
@@ -64,38 +64,40 @@ export interface PocketchainOptions {
   readonly baseFee?: bigint
   /** wei */
   readonly minBaseFee?: bigint
-  /** wei; transactions that offer less are refused */
+  /** wei; transactions below it are refused */
   readonly minGasPrice?: bigint
   /** wei */
   readonly l1BaseFee?: bigint
   /** wei */
   readonly l1BlobBaseFee?: bigint
 
-  /** the wallet, with the dev accounts and the keys given here; false: no wallet */
+  /** the wallet, whose accounts are the dev accounts and those of `keys`; false: no wallet */
   readonly wallet?: WalletChoices | false
 
   /** the ERC-4337 bundler, loaded at its first request; false: no bundler */
   readonly bundler?: BundlerChoices | false
 
-  /** the gas sponsor (ERC-7677), loaded at its first request, or at once if its ledger has open promises; false: no sponsor */
+  /**
+   * the gas sponsor (ERC-7677), loaded at its first request, or at start if its ledger has open promises; false: no sponsor
+   */
   readonly sponsor?: SponsorChoices | false
 
   /**
-   * most worker threads for long calls, started on demand: one for each core but the first, two on two cores, at most 4, none on a single
-   * core. 0: such calls delay other requests
+   * worker threads for long calls, started when needed. The default is the number of cores minus one, at most 4, but 2 on two cores; 0 runs
+   * such calls on the main thread
    */
   readonly workers?: number
 
-  /** experimental: compiles hot bytecode, for all chains of the process: `off`, it is interpreted */
+  /** experimental: compilation of hot bytecode, for all chains of the process; `off` by default */
   readonly tier1?: Tier1Mode
 
   /** receives notes about the start; written to stderr by default */
   readonly onNote?: (line: string) => void
-  /** receives bugs that do not stop the node; written to stderr by default */
+  /** receives internal errors after which the node continues; written to stderr by default */
   readonly onError?: (error: unknown) => void
 }
 
-/** Options with their defaults for notes, errors and the calls in block 0 of the default genesis. */
+/** Options of a start with its callbacks and the calls of the default genesis. */
 export interface StartOptions extends PocketchainOptions {
   readonly onNote: (line: string) => void
   readonly onError: (error: unknown) => void
@@ -104,29 +106,29 @@ export interface StartOptions extends PocketchainOptions {
 
 export type GenesisCalls = NonNullable<DefaultGenesisOptions['calls']>
 
-/** The options of the wallet. Its first chain is the node, and its records are stored with those of the chain. */
+/** Options of the wallet. Its first chain is the node, and its records are stored with the chain's. */
 export interface WalletChoices extends Omit<
   WalletOptions,
   'keyring' | 'records' | 'chains' | 'onError' | 'approvalUrl' | 'admits' | 'sponsor'
 > {
-  /** further chains, each with its connection */
+  /** further chains, each with its RPC connection */
   readonly chains?: WalletOptions['chains']
-  /** further keys: those of a keystore, or keys in memory */
+  /** keys other than those of the dev accounts, of a keystore file or in memory */
   readonly keys?: Omit<Keys, 'dev'>
 }
 
-/** The options of the bundler. */
+/** Options of the bundler. */
 export interface BundlerChoices {
-  /** of the account that sends bundles; derived from the mnemonic and the derivation path by default. The default genesis gives it ether */
+  /** key of the account that sends bundles, derived from mnemonic and derivation path by default. The default genesis funds it */
   readonly key?: PrivateKey
-  /** enforces ERC-7562: true */
+  /** boolean, true by default: enforce ERC-7562 */
   readonly rules?: boolean
 }
 
-/** The options of the sponsor. Its ledger is stored with the records of the chain. */
+/** Options of the sponsor. Its ledger is stored with the chain's records. */
 export interface SponsorChoices extends Omit<PaymasterOptions, 'rpc' | 'signer' | 'owner' | 'records' | 'onNote' | 'onError'> {
-  /** signs sponsored operations; derived from the mnemonic and the derivation path by default. The default genesis has paymasters for that key only */
+  /** key that signs sponsorships, derived from mnemonic and derivation path by default. The default genesis has paymasters for the derived one only */
   readonly signer?: PrivateKey
-  /** pays deployments and deposits; as `signer`. The default genesis gives ether to the derived one */
+  /** key that pays deployments and deposits, derived like `signer`. The default genesis funds the derived one */
   readonly owner?: PrivateKey
 }

@@ -6,18 +6,18 @@ import { genesisOf } from './genesis.ts'
 import type { StartOptions } from './options.ts'
 import type { DevAccount } from './keys.ts'
 
-/** The parts of a state file that a chain starts from. */
+/** The content of a state file, as a start uses it. */
 export interface LoadedState {
   /** null: the genesis of the options */
   readonly genesis: Genesis | null
-  /** of the newest stored block; null: no blocks were stored, or the storage has their state */
+  /** state of the newest stored block; null if no blocks were stored, or the storage has the state */
   readonly headState: WriteSet | null
-  /** accounts to merge into block 0 if the file's blocks are not used */
+  /** accounts to merge into block 0 if the blocks of the file are not used */
   readonly accounts: StateFile['accounts']
 }
 
-/** Stores the blocks of the file, if they can be used. Throws StateFileError, and RangeError for a storage that is not empty. */
-export function loadedOf(
+/** Stores the blocks of the state file, if they can be used. Throws StateFileError, and RangeError if the storage is not empty. */
+export function loadStateFile(
   options: StartOptions,
   accounts: readonly DevAccount[],
   clock: Clock,

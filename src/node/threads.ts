@@ -4,8 +4,8 @@ import type { Compat } from '../compat.ts'
 import { Workers, nodeThreads } from '../rpc/index.ts'
 import type { PocketchainOptions } from './options.ts'
 
-/** Each takes 20 MB and a second copy of the state. */
-const WORKERS = 4
+/** Each thread takes 20 MB and a copy of the state. */
+const MAX_DEFAULT_WORKERS = 4
 
 /** null: every request runs on the main thread. Throws RangeError. */
 export function workersOf(options: PocketchainOptions, chain: Chain, compat: Compat, onBug: (error: unknown) => void): Workers | null {
@@ -17,7 +17,7 @@ export function workersOf(options: PocketchainOptions, chain: Chain, compat: Com
   return new Workers({ maxThreads, history: sealed.history, headVersion, config, compat, start: nodeThreads(), onBug })
 }
 
-/** One core is for the sockets and the chain; on two cores, these are mostly idle while the threads are busy. */
+/** One core is for sockets and chain. On two cores both are used, because these need little CPU while calls run. */
 function threadsFor(cores: number): number {
-  return cores === 1 ? 0 : Math.min(WORKERS, Math.max(2, cores - 1))
+  return cores === 1 ? 0 : Math.min(MAX_DEFAULT_WORKERS, Math.max(2, cores - 1))
 }

@@ -27,7 +27,7 @@ export class NodeWallet {
     },
     callsStatus: (id, origin) => this.current.api.callsStatus(id, origin),
   }
-  /** open and closed ones */
+  /** all servers of the node, including closed ones */
   readonly #servers: Server[] = []
   #create: ((records: Records) => Wallet) | null = null
   #current: Wallet | null = null
@@ -80,12 +80,12 @@ function walletOf(
   })
 }
 
-/** The origins of the paymaster over TLS. Apps use localhost too, for which the certificate is valid as well. */
+/** Returns the https origins of the paymaster. The certificate is also valid for localhost. */
 function originsOf({ httpsUrl, port }: Server): readonly string[] {
   return isLoopbackName(new URL(httpsUrl).hostname) ? [httpsUrl, `https://localhost:${port}`] : [httpsUrl]
 }
 
-/** PEM, of all ports: each may have its own certificate. */
+/** Certificates of all servers, PEM: each may have its own. */
 function authorityOf(servers: readonly Server[]): string {
   return [...new Set(servers.map((server) => server.ca()))].join('\n')
 }
