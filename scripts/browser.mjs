@@ -1,4 +1,4 @@
-// What the browser tests need beyond the packages: a Chromium, certutil to tell it whom to trust, the Base Account SDK's bundle, and wagmi. `npm test` looks for them before its tests.
+// Prerequisites of the browser tests: Chromium, certutil (for its trust store), the bundle of the Base Account SDK, and wagmi. `npm test` checks them first.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,28 +10,28 @@ const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/goog
 const BASE_ACCOUNT = join(ROOT, 'test', 'apps', 'base-account')
 const WAGMI = join(ROOT, 'test', 'apps', 'wagmi')
 
-/** The file in the SDK's package that a page loads. */
+/** The browser bundle in the SDK's package. */
 export const BASE_ACCOUNT_BUNDLE = join(BASE_ACCOUNT, 'node_modules', '@base-org', 'account', 'dist', 'base-account.min.js')
 
-/** @returns {string | null} `POCKETCHAIN_CHROMIUM`, or where Debian and others put it */
+/** @returns {string | null} `POCKETCHAIN_CHROMIUM`, or the path of a distribution */
 export function chromium() {
   const named = process.env['POCKETCHAIN_CHROMIUM']
   return named ?? PLACES.find((place) => existsSync(place)) ?? null
 }
 
-/** Why the browser tests cannot run, as a sentence; null: they can. */
+/** Returns the reason why the browser tests cannot run, or null. */
 export function noBrowser() {
   if (chromium() !== null) return null
   return 'skipped: no Chromium is installed (apt-get install chromium, or name one in POCKETCHAIN_CHROMIUM)'
 }
 
-/** Why Chromium cannot be told to trust our certificates, as a sentence; null: it can. */
+/** Returns the reason why Chromium cannot trust the node's certificates, or null. */
 export function noCertutil() {
   const isThere = spawnSync('certutil', ['--version']).error === undefined
   return isThere ? null : 'skipped: no certutil is installed (apt-get install libnss3-tools)'
 }
 
-/** Fetches what is missing: the packages of apps always, Debian's packages in CI only, where a machine may be changed. */
+/** Installs missing prerequisites: npm packages always, Debian packages in CI only. */
 export function prepareBrowser() {
   install(BASE_ACCOUNT)
   install(WAGMI)
@@ -41,7 +41,7 @@ export function prepareBrowser() {
   else if (noCertutil() !== null) process.stdout.write(`one browser test ${noCertutil()}\n`)
 }
 
-/** Root on a Debian, in CI: nobody's own machine. */
+/** True for root on Debian in CI, where system packages may be installed. */
 function mayInstall() {
   return process.env['CI'] !== undefined && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')
 }
@@ -51,12 +51,12 @@ function installPackages(/** @type {readonly string[]} */ names) {
   const options = { stdio: /** @type {['ignore', 2, 2]} */ (['ignore', 2, 2]), env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } }
   const packages = ['install', '-y', '--no-install-recommends', ...names]
   if (spawnSync('apt-get', packages, options).status === 0) return
-  // A fresh image carries no lists of packages.
+  // A fresh image has no package lists.
   spawnSync('apt-get', ['update'], options)
   spawnSync('apt-get', packages, options)
 }
 
-/** `npm run test:browser -- --runs 200 --lanes 3`: the browser flow many times, some at once. Prints every failure, and the times. */
+/** `npm run test:browser -- --runs 200 --lanes 3`: runs the browser flow many times, in parallel lanes. Prints every failure and the durations. */
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { values } = parseArgs({ options: { runs: { type: 'string', default: '10' }, lanes: { type: 'string', default: '2' } } })
   install()

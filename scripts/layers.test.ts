@@ -48,7 +48,7 @@ afterEach(() => {
   root = undefined
 })
 
-test('a tree in good order has no findings', () => {
+test('a correct tree has no findings', () => {
   expect(findings({})).toEqual([])
 })
 
@@ -116,7 +116,7 @@ describe('a module is imported through its entry points', () => {
     expect(findings(added)).toEqual([])
   })
 
-  test('the name of the package is not a way around', () => {
+  test('an import by the name of the package is reported', () => {
     const found = findings({ 'src/chain/deep.ts': "import { encode } from 'tiny/eth'\nexport const deep = encode" })
     expect(found).toEqual([expect.stringMatching(/^src\/chain\/deep\.ts:1: imports its own package by name/)])
   })
@@ -199,7 +199,7 @@ describe('pages', () => {
 })
 
 describe('no shipped file is unused', () => {
-  test('a file that nobody imports', () => {
+  test('a file without importers', () => {
     expect(findings({ 'src/eth/orphan.ts': 'export const x = 1' })).toEqual([
       'src/eth/orphan.ts:1: nothing uses this file: import it or delete it',
     ])
@@ -225,7 +225,7 @@ describe('no shipped file is unused', () => {
     )
   })
 
-  test('a worker that is started by its address is used', () => {
+  test('a worker started by its URL is used', () => {
     const worker = "export const start = () => new URL('./worker.ts', import.meta.url)"
     expect(findings({ 'src/chain/deep.ts': `${worker}\nexport const deep = 1`, 'src/chain/worker.ts': 'export {}' })).toEqual([])
   })
@@ -246,7 +246,7 @@ describe('shipped code imports only what is installed', () => {
   })
 })
 
-test('what looks like an import in a string or a comment is none', () => {
+test('imports in strings and comments are ignored', () => {
   expect(importsOf('a.ts', "// import x from './x.ts'\nconst text = `import y from './y.ts'`\nimport z from './z.ts'")).toEqual([
     { specifier: './z.ts', line: 3, typeOnly: false },
   ])

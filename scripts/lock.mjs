@@ -1,8 +1,7 @@
-// `npm run lock`: the lock file after package.json changed. `node scripts/lock.mjs --check`: is it whole?
+// `npm run lock`: updates the lock file after a change of package.json. `node scripts/lock.mjs --check`: checks that it is complete.
 //
-// npm leaves out of the lock file what it cannot find in its registry (a mirror need not carry the binaries of every platform), and then
-// `npm ci` refuses the file, and on such a platform the binary would be missing. Their names and versions stand in the packages that want
-// them, so they are written in from there.
+// npm omits packages that its registry lacks (a mirror may not have the binaries of every platform) from the lock file. `npm ci` then refuses the
+// file, and on such a platform the binary would be missing. Their names and versions are taken from the packages that depend on them.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -28,7 +27,7 @@ export function missingPlatforms(packages) {
 }
 
 const EXACT = /^\d+\.\d+\.\d+$/
-/** Longer names before those that they contain. */
+/** Longer names before names that they contain. */
 const SYSTEMS = ['android', 'darwin', 'freebsd', 'linux', 'netbsd', 'openbsd', 'openharmony', 'sunos', 'win32', 'aix']
 const PROCESSORS = ['arm64', 'arm', 'x64', 'ia32', 'ppc64', 'riscv64', 's390x', 'loong64', 'mips64el', 'wasm32']
 /** @type {Record<string, string>} */
@@ -47,7 +46,7 @@ function platformOf(name) {
   return { ...(os === undefined ? {} : { os: [os] }), cpu: [cpu], ...(os === 'linux' && libc !== undefined ? { libc: [libc] } : {}) }
 }
 
-/** Node's own search: from the package that asks upward. @returns {boolean} */
+/** Resolves as Node does: from the dependent package upward. @returns {boolean} */
 function isFound(/** @type {Packages} */ packages, /** @type {string} */ parent, /** @type {string} */ name) {
   const path = parent === '' ? `node_modules/${name}` : `${parent}/node_modules/${name}`
   if (path in packages) return true

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { missingPlatforms } from './lock.mjs'
 
 describe('the lock file lacks', () => {
-  test('platform packages that the registry did not know, with what they are for', () => {
+  test('platform packages that the registry lacks, with their os and cpu', () => {
     const tool = {
       dev: true,
       optionalDependencies: { 'tool-darwin-amd64': '1.0.0', '@tool/linux-arm-musleabihf': '1.0.0', '@tool/linux-x64-gnu': '1.0.0' },
@@ -20,7 +20,7 @@ describe('the lock file lacks', () => {
     })
   })
 
-  test('nothing that lies nested, that has no exact version or that is no platform', () => {
+  test('no nested package, no inexact version and no other optional package', () => {
     const optionalDependencies = { 'tool-darwin-arm64': '1.0.0', 'tool-linux-x64': '^1.0.0', bufferutil: '1.0.0' }
     const packages = { 'node_modules/a/node_modules/tool': { optionalDependencies }, 'node_modules/a/node_modules/tool-darwin-arm64': {} }
     expect(missingPlatforms(packages)).toEqual({})

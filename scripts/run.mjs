@@ -1,5 +1,5 @@
-// `node scripts/run.mjs test/evm/fuzz/run.ts [arguments]`: compiles one TypeScript program of the tests with all that it imports, and becomes it.
-// Node 20 runs no TypeScript, and a test runner between would cost a long run half its speed.
+// `node scripts/run.mjs test/evm/fuzz/run.ts [arguments]`: compiles a TypeScript program of the tests with its imports, and runs it.
+// Node 20 does not run TypeScript, and a long run in a test runner takes twice the time.
 import './version.mjs'
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,10 +8,10 @@ import { pathToFileURL } from 'node:url'
 import { ROOT, binOf, buildRuntime, install } from './setup.mjs'
 
 const [entry, ...args] = process.argv.slice(2)
-if (entry === undefined) throw new Error('which program? node scripts/run.mjs <file.ts> [arguments]')
+if (entry === undefined) throw new Error('no program given: node scripts/run.mjs <file.ts> [arguments]')
 install()
 buildRuntime()
-// Within the packages' folder, so that what the program imports is found.
+// Below node_modules, so that the packages that the program imports are found.
 const out = join(ROOT, 'node_modules', '.cache', 'run', String(process.pid))
 mkdirSync(out, { recursive: true })
 process.on('exit', () => rmSync(out, { recursive: true, force: true }))
@@ -37,7 +37,7 @@ writeFileSync(
 )
 writeFileSync(join(out, 'package.json'), '{ "type": "module" }')
 const { status } = spawnSync(process.execPath, [binOf('typescript', 'tsc'), '-p', config], { cwd: ROOT, stdio: ['ignore', 2, 2] })
-if (status !== 0) process.stderr.write('pocketchain: types do not check (npm test says so too); running all the same\n')
+if (status !== 0) process.stderr.write('pocketchain: the type check failed (npm test reports it too); running anyway\n')
 process.setSourceMapsEnabled(true)
 process.argv = [process.argv[0] ?? 'node', entry, ...args]
 await import(pathToFileURL(join(out, entry.replace(/\.ts$/, '.js'))).href)

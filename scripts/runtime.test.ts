@@ -32,7 +32,7 @@ afterEach(() => {
   rmSync(root, { recursive: true, force: true })
 })
 
-test('a change builds the modules of its program anew, and no others', async () => {
+test('a change rebuilds the modules of its program only', async () => {
   write('src/evm/runtime/layout.ts', LAYOUT)
   for (const entry of ['index', 'native']) write(`src/evm/runtime/${entry}.ts`, 'export function zero(): i32 { return 0 }\n')
   expect(runtimeIsCurrent(root)).toBe(false)
@@ -51,7 +51,7 @@ test('a change builds the modules of its program anew, and no others', async () 
   expect(readFileSync(join(root, WRITER), 'utf8')).not.toBe(before)
 })
 
-test('a tree without a program has nothing to build of it', async () => {
+test('a tree without a program builds none of its modules', async () => {
   await buildRuntime(root)
   expect(runtimeIsCurrent(root)).toBe(true)
   expect([existsSync(join(root, WRITER)), existsSync(join(root, 'src/evm/wasm'))]).toEqual([true, false])
@@ -78,7 +78,7 @@ describe('the modules of ox', () => {
     unlinkSync(join(root, 'node_modules'))
   })
 
-  test('are copied where something reads them, with the licence, and anew from another version', async () => {
+  test('are copied with the licence, and again from another version', async () => {
     installOx('1.0.0', "export const wasmBase64 = 'AGFzbQ=='\n")
     expect(runtimeIsCurrent(root)).toBe(true)
     write('src/eth/wasm.ts', '')
@@ -96,9 +96,9 @@ describe('the modules of ox', () => {
     for (const file of MODULES) expect(readFileSync(join(root, file), 'utf8')).toContain("'AGFzbQEA'")
   })
 
-  test('are missed by name when a version keeps them elsewhere', async () => {
+  test('are named in the error if a version has them elsewhere', async () => {
     write('src/eth/wasm.ts', '')
     installOx('2.0.0', 'export const compressed = 1\n')
-    await expect(buildRuntime(root)).rejects.toThrow(/hashes\.wasm\.js holds no module in base64 \(ox 2\.0\.0\)/)
+    await expect(buildRuntime(root)).rejects.toThrow(/hashes\.wasm\.js contains no module in base64 \(ox 2\.0\.0\)/)
   })
 })

@@ -1,4 +1,4 @@
-// Everything between a fresh clone and a program that runs: packages, then the build. Plain node, for node_modules may be absent.
+// Prepares a fresh clone to run: installs packages, then builds. Uses Node modules only, because node_modules may be absent.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -9,28 +9,28 @@ import { runtimeIsCurrent } from './runtime.mjs'
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
-/** Installs and builds what is missing or out of date; a few milliseconds when nothing is. Throws SetUpFailed. */
+/** Installs and builds everything that is missing or out of date; takes a few milliseconds if nothing is. Throws SetUpFailed. */
 export function setUp(root = ROOT) {
   install(root)
   build(root)
 }
 
-/** Runs `npm ci` unless the packages that lie in node_modules are those of the lock file. */
+/** Runs `npm ci` unless node_modules has the packages of the lock file. */
 export function install(root = ROOT) {
   if (installIsCurrent(root)) return
   say('installing packages (npm ci)')
   npm(['ci', '--no-audit', '--no-fund'], root)
 }
 
-/** Compiles src/ to dist/ unless dist/ was made from exactly these sources. */
+/** Compiles src/ to dist/ unless it is up to date. */
 export function build(root = ROOT) {
   buildRuntime(root)
   buildPages(root)
   const fingerprint = fingerprintOfSources(root)
   if (readText(join(root, 'dist', FINGERPRINT)) === fingerprint) return
   say('building src/ to dist/')
-  // Built aside and then swapped in, so that dist/ never holds half a build or a file whose source is gone. It lies beside dist/
-  // because source maps name their sources relative to where they were written.
+  // Built in a temporary folder and renamed, so that dist/ never contains part of a build or a file without a source. The folder is beside dist/
+  // because source maps name their sources by relative paths.
   const fresh = join(root, `dist.${process.pid}`)
   try {
     compile(root, fresh)
@@ -45,35 +45,35 @@ export function build(root = ROOT) {
 
 const BEATEN = new Set(['ENOENT', 'ENOTEMPTY', 'EEXIST'])
 
-/** `to` is never half a folder; of several processes that build at once, any one's build is the one that stays. */
+/** Replaces a folder atomically. If several processes build at once, one of the builds remains. */
 function swapIn(/** @type {string} */ from, /** @type {string} */ to) {
   const old = `${from}.old`
   try {
     if (existsSync(to)) renameSync(to, old)
     renameSync(from, to)
   } catch (error) {
-    // Another one was there first: ENOENT, it took the old build away; ENOTEMPTY or EEXIST, its own is in place.
+    // Another process was first: ENOENT, it removed the old build; ENOTEMPTY or EEXIST, its build is in place.
     if (!(error instanceof Error && 'code' in error && BEATEN.has(String(error.code)))) throw error
   } finally {
     rmSync(old, { recursive: true, force: true })
   }
 }
 
-/** Compiles the engine and the writer to src/evm/wasm/ and src/store/wasm/, which src/ imports: before a type check too. */
+/** Compiles the engine and the writer to src/evm/wasm/ and src/store/wasm/, which src/ imports, so also before a type check. */
 export function buildRuntime(root = ROOT) {
   if (runtimeIsCurrent(root)) return
   say('building the wasm modules (src/evm/runtime/, src/store/writer/)')
   run(process.execPath, [join(root, 'scripts', 'runtime.mjs')], root)
 }
 
-/** Builds the browser pages to src/server/pages/, which the server hands out. */
+/** Builds the browser pages to src/server/pages/, from where the server serves them. */
 export function buildPages(root = ROOT) {
   if (pagesAreCurrent(root)) return
   say('building the browser pages (pages/)')
   run(process.execPath, [join(root, 'scripts', 'pages.mjs')], root)
 }
 
-/** True when every package of the lock file is installed in its version (optional ones for other platforms may be missing). */
+/** True if every package of the lock file is installed in its version (optional packages of other platforms may be missing). */
 export function installIsCurrent(root = ROOT) {
   const wanted = packagesOf(join(root, 'package-lock.json'))
   const present = packagesOf(join(root, 'node_modules', '.package-lock.json')) // npm's own record of what it put there
@@ -86,7 +86,7 @@ export function installIsCurrent(root = ROOT) {
   return right && Object.keys(present).every((path) => path in wanted)
 }
 
-/** One string that changes when a file that the build reads is added, removed or written. */
+/** Returns a fingerprint of the files that the build reads. */
 export function fingerprintOfSources(root = ROOT) {
   const hash = createHash('sha256')
   const files = [...BUILD_FILES.map((file) => join(root, file)), ...walk(join(root, 'src')).filter(isBuilt)]
@@ -97,21 +97,21 @@ export function fingerprintOfSources(root = ROOT) {
   return hash.digest('hex')
 }
 
-/** Where the script lies that a package installs as the command `name`. */
+/** Returns the path of the script that a package installs as the command `name`. */
 export function binOf(/** @type {string} */ packageName, name = packageName, root = ROOT) {
   const folder = join(root, 'node_modules', packageName)
   const { bin } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
   return join(folder, typeof bin === 'string' ? bin : bin[name])
 }
 
-/** Runs npm: the one that started us, else the one on the path. */
+/** Runs npm: the one that started this process, else the one in PATH. */
 export function npm(/** @type {string[]} */ args, /** @type {string} */ cwd) {
   const own = process.env['npm_execpath']
   if (own !== undefined && own.endsWith('.js')) run(process.execPath, [own, ...args], cwd)
   else run('npm', args, cwd)
 }
 
-/** What the command is made of becomes a few files, and the command one that can be run. */
+/** Bundles the command and makes it executable. */
 function finishCommand(/** @type {string} */ root, /** @type {string} */ dist) {
   const command = join(dist, 'cli', 'main.js')
   if (!existsSync(command)) return
@@ -128,7 +128,7 @@ const TEST_FILE = /\.(test|fixture)\.ts$/
  */
 const OTHER_FOLDERS = new Set(['fixtures', 'testdata', 'runtime', 'writer'])
 
-/** Data that the code reads beside itself (JSON, snapshots, wasm) goes to the same place in dist/. */
+/** Copies data files (JSON, snapshots, wasm) to the same path in dist/. */
 function copyAssets(/** @type {string} */ from, /** @type {string} */ to) {
   for (const file of walk(from)) {
     if (!isBuilt(file) || ['.ts', '.md'].includes(extname(file))) continue
@@ -142,7 +142,7 @@ function isBuilt(/** @type {string} */ file) {
   return !TEST_FILE.test(file)
 }
 
-/** @returns {string[]} every file below a folder, in a stable order, without what only tests read */
+/** @returns {string[]} every file below a folder, in a stable order, without those that only tests read */
 function walk(/** @type {string} */ folder) {
   if (!existsSync(folder)) return []
   const entries = readdirSync(folder, { withFileTypes: true }).toSorted((a, b) => (a.name < b.name ? -1 : 1))
@@ -164,7 +164,7 @@ function readText(/** @type {string} */ file) {
 }
 
 function run(/** @type {string} */ command, /** @type {string[]} */ args, /** @type {string} */ cwd) {
-  // What a step prints goes to stderr: stdout belongs to the program (`npm start -- --json` is read by machines).
+  // Steps print to stderr: stdout is the output of the program (programs read `npm start -- --json`).
   const shell = process.platform === 'win32' && command === 'npm'
   const { status, error } = spawnSync(command, args, { cwd, shell, stdio: ['ignore', 2, 2] })
   if (status !== 0) throw new SetUpFailed(`${command} ${args.join(' ')}: ${error?.message ?? `exit code ${status}`}`)

@@ -40,11 +40,11 @@ describe('packages are installed again', () => {
     return installIsCurrent(root)
   }
 
-  test('not when they are those of the lock file', () => {
+  test('not if they match the lock file', () => {
     expect(installed({ 'node_modules/ws': ws }, { 'node_modules/ws': ws })).toBe(true)
   })
 
-  test('not for the want of a package that is for another platform', () => {
+  test('not because a package of another platform is missing', () => {
     expect(installed({ 'node_modules/ws': ws, 'node_modules/darwin': { ...ws, optional: true } }, { 'node_modules/ws': ws })).toBe(true)
   })
 
@@ -72,7 +72,7 @@ describe('the build', () => {
     write('src/eth/answer.ts', 'export const answer: number = 42\n')
   })
 
-  test('compiles sources with types, copies data, leaves tests out', () => {
+  test('compiles sources with types, copies data, omits tests', () => {
     write('src/eth/snapshot.json', '{}')
     write('src/eth/answer.test.ts', "import { answer } from './answer.ts'\nvoid answer\n")
     build(root)
@@ -83,7 +83,7 @@ describe('the build', () => {
     expect(made).toEqual([true, true, true, true, false])
   })
 
-  test('makes a command of a few files, whose modules still know their places', () => {
+  test('bundles the command to a few files whose modules keep import.meta.url', () => {
     write('src/eth/answer.ts', "export const answer = 42\nexport const file = new URL('./snapshot.json', import.meta.url)\n")
     write('src/eth/later.ts', "import { file } from './answer.ts'\nexport const later = file.pathname\n")
     write(
@@ -97,7 +97,7 @@ describe('the build', () => {
     expect(execFileSync(command, { encoding: 'utf8' })).toBe(`42 ${join(root, 'dist/eth/snapshot.json')}\n`)
   })
 
-  test('is not repeated while nothing changed, and forgets files that are gone', () => {
+  test('is not repeated without a change, and drops files without a source', () => {
     build(root)
     const first = statSync(join(root, 'dist')).ino
     build(root)
@@ -109,7 +109,7 @@ describe('the build', () => {
     expect(existsSync(join(root, 'dist/eth'))).toBe(false)
   })
 
-  test('that fails says so and leaves the last good one', () => {
+  test('that fails is reported, and the previous build remains', () => {
     build(root)
     write('src/eth/answer.ts', "export const answer: number = 'forty-two'\n")
     expect(() => build(root)).toThrow(SetUpFailed)
@@ -117,7 +117,7 @@ describe('the build', () => {
     expect(readFileSync(join(root, 'dist/eth/answer.js'), 'utf8')).toContain('42')
   })
 
-  test('has one fingerprint per content, whatever tests do', () => {
+  test('has one fingerprint per content, without tests', () => {
     const before = fingerprintOfSources(root)
     write('src/eth/answer.test.ts', 'export {}\n')
     expect(fingerprintOfSources(root)).toBe(before)

@@ -1,5 +1,5 @@
-// Writes src/chain/genesis/sponsor.json: what the sponsor's paymasters are in block 0 of the chain that everybody gets. To be run when a paymaster or an
-// EntryPoint has changed (test/sponsor/paymaster.test.ts says so), after a build: `node scripts/sponsor.mjs`.
+// Writes src/chain/genesis/sponsor.json: the accounts of the sponsor's paymasters in block 0 of the default chain. Run it after a change of a paymaster or an
+// EntryPoint (test/sponsor/paymaster.test.ts fails then), after a build: `node scripts/sponsor.mjs`.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'

@@ -1,4 +1,4 @@
-// `npm start`: set up what is missing, then be the command. The same process, so arguments, exit code, terminal and Ctrl-C are the command's own.
+// `npm start`: sets up what is missing, then runs the command in the same process, which keeps arguments, exit code, terminal and Ctrl-C.
 import './version.mjs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -17,8 +17,8 @@ process.argv[1] = command
 await import(pathToFileURL(command).href)
 
 /**
- * npm runs a script through a shell, and hands on a SIGTERM to that shell alone, which dies of it without a word to us: the node would go
- * on for ever and keep its port. Becoming somebody else's child is how we hear of it.
+ * npm runs a script through a shell and sends SIGTERM to the shell only, which ends without a signal to this process: the node would keep running
+ * and keep its port. A change of the parent process id shows that the shell ended.
  */
 function endWithParent() {
   const parent = process.ppid

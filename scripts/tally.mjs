@@ -1,7 +1,7 @@
-// A vitest reporter that counts what vitest ran and leaves the plain closing line for `npm test` to print last.
+// A vitest reporter that counts tests and writes the summary line, which `npm test` prints last.
 import { writeFileSync } from 'node:fs'
 
-/** What a test says that was skipped because something could not be installed: `context.skip('needs the package X')`. */
+/** Skip reason of a test whose package could not be installed: `context.skip('needs the package X')`. */
 const WANTS_PACKAGE = /\bneeds the (?:npm |Debian )?package\b/
 
 export default class Tally {
@@ -45,7 +45,7 @@ function outcomesOf(/** @type {import('vitest/node').TestModule} */ module) {
     const note = result.state === 'skipped' ? (result.note ?? '') : ''
     outcomes.push({ state: result.state, words: `${test.fullName} ${note}` })
   }
-  // Errors of the file itself, outside of any test: it did not load, or a hook of a suite threw.
+  // Errors outside of tests: the file did not load, or a hook of a suite threw.
   for (const suite of [module, ...module.children.allSuites()]) {
     for (const error of suite.errors()) outcomes.push({ state: 'failed', words: error.message })
   }

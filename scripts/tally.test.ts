@@ -11,7 +11,7 @@ const failed = { state: 'failed', words: '' } as const
 const noPackage = { state: 'skipped', words: 'draws a page needs the package playwright-core' } as const
 const noSharedFolder = { state: 'skipped', words: 'vectors of the shared folder' } as const
 
-test('counts what ran', () => {
+test('counts the tests', () => {
   expect(tally([passed, passed, failed, noSharedFolder], 0, false)).toEqual({ line: '2 passed, 1 failed, 1 skipped', failures: 1 })
 })
 
@@ -19,11 +19,11 @@ test('an error outside of every test is a failure', () => {
   expect(tally([passed], 1, false)).toEqual({ line: '1 passed, 1 failed, 0 skipped', failures: 1 })
 })
 
-test('a run of nothing is a failure', () => {
+test('a run without tests is a failure', () => {
   expect(tally([], 0, false).failures).toBe(1)
 })
 
-test('a test skipped for want of a package fails in CI, and only there', () => {
+test('a test skipped for a missing package fails in CI only', () => {
   expect(tally([passed, noPackage, noSharedFolder], 0, false)).toEqual({ line: '1 passed, 0 failed, 2 skipped', failures: 0 })
   expect(tally([passed, noPackage, noSharedFolder], 0, true)).toEqual({ line: '1 passed, 1 failed, 1 skipped', failures: 1 })
 })

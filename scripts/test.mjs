@@ -32,7 +32,7 @@ if (failed.length > 0) process.stdout.write(`\nfailed before the tests: ${failed
 process.stdout.write(`\n${tally.line}\n`)
 process.exitCode = failed.length === 0 && tally.good ? 0 : 1
 
-/** Without packages or a build nothing that follows means anything: stop there. */
+/** Runs a step that the following ones require. */
 function setUpStep(/** @type {string} */ name, /** @type {() => void} */ step) {
   try {
     process.stdout.write(`${name}: ${timed(step)}\n`)

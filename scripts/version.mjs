@@ -1,4 +1,4 @@
-// Runs before everything else and in any Node since 12: says in a sentence that this one is too old, where a later file would break.
+// Imported first, and runs in every Node since 12: reports an unsupported version before another file fails in it.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < 20 || (major === 20 && minor < 19)) {
   process.stderr.write(

@@ -2,11 +2,11 @@ import { checksummed } from '../wallet/format.ts'
 import { isRecord } from './message.ts'
 import type { Action, Failure, WalletData } from './message.ts'
 
-/** The wallet, asked in the name of the app's origin. Throws errors with `code`, `message` and perhaps `data`. */
+/** The wallet on behalf of the app's origin. Rejects with `code`, `message` and optional `data`. */
 export interface ClientWallet {
   readonly origin: string
   request(method: string, params?: unknown): Promise<unknown>
-  /** what the SDK may know of the wallet's chains */
+  /** the wallet's chains for the SDK */
   chains(): Promise<readonly ClientChain[]>
 }
 
@@ -18,15 +18,15 @@ export interface ClientChain {
   readonly rpcUrl: string
 }
 
-/** Does what the app asks for. `chainId`: the chain that the app takes for the selected one. */
+/** Performs a request of the app. `chainId`: the chain that the app considers selected. */
 export async function perform(wallet: ClientWallet, action: Action, chainId: number | null): Promise<unknown> {
   const own = OWN_ACTIONS[action.method]
   if (own !== undefined) return own(wallet, action, chainId)
-  if (ON_A_CHAIN.has(action.method)) await enter(wallet, chainId)
+  if (ON_A_CHAIN.has(action.method)) await connectOnChain(wallet, chainId)
   return wallet.request(action.method, action.params)
 }
 
-/** What goes back along with every answer to an app that is connected; undefined: it is not, and learns nothing. */
+/** Wallet data for each response to a connected app; undefined if the app is not connected. */
 export async function walletData(wallet: ClientWallet): Promise<WalletData | undefined> {
   const [account] = asStrings(await wallet.request('eth_accounts'))
   if (account === undefined) return undefined
@@ -40,7 +40,7 @@ export async function walletData(wallet: ClientWallet): Promise<WalletData | und
   }
 }
 
-/** An error as the SDK hands it to the app. */
+/** An error as the SDK passes it to the app. */
 export function failureOf(error: unknown): Failure {
   if (!isRecord(error)) return { code: INTERNAL, message: String(error) }
   const { code, message, data } = error
@@ -55,7 +55,7 @@ const INTERNAL = -32603
 
 type OwnAction = (wallet: ClientWallet, action: Action, chainId: number | null) => Promise<unknown>
 
-/** What only this protocol knows; everything else the wallet answers itself. */
+/** Methods of this protocol only; the wallet answers all others. */
 const OWN_ACTIONS: Readonly<Record<string, OwnAction>> = {
   handshake: async () => null,
   wallet_connect: connect,
@@ -66,10 +66,10 @@ const OWN_ACTIONS: Readonly<Record<string, OwnAction>> = {
 const ON_A_CHAIN: ReadonlySet<string> = new Set(['wallet_sendCalls', 'eth_sendTransaction', 'eth_signTypedData_v4'])
 
 /**
- * The SDK switches between chains that it knows without asking the wallet, and pays without connecting before: so both are asked for here,
- * in questions of their own, before what needs them.
+ * The SDK switches between its chains without a request to the wallet, and pays without connecting first. Both are therefore requested here,
+ * as separate questions, before the method that needs them.
  */
-async function enter(wallet: ClientWallet, chainId: number | null): Promise<void> {
+async function connectOnChain(wallet: ClientWallet, chainId: number | null): Promise<void> {
   await wallet.request('eth_requestAccounts')
   if (chainId === null || Number(await wallet.request('eth_chainId')) === chainId) return
   const chains = await wallet.chains()
@@ -80,8 +80,8 @@ async function enter(wallet: ClientWallet, chainId: number | null): Promise<void
 /** ERC-7846: accounts, chains, and a signature that proves the first account when the app wants to sign in. wagmi reads `chainIds[0]`. */
 async function connect(wallet: ClientWallet, { params }: Action, chainId: number | null): Promise<unknown> {
   const accounts = asStrings(await wallet.request('eth_requestAccounts'))
-  const wish = isRecord(first(params)?.['capabilities']) ? first(params)?.['capabilities'] : {}
-  const signIn = isRecord(wish) && isRecord(wish['signInWithEthereum']) ? wish['signInWithEthereum'] : null
+  const requested = isRecord(first(params)?.['capabilities']) ? first(params)?.['capabilities'] : {}
+  const signIn = isRecord(requested) && isRecord(requested['signInWithEthereum']) ? requested['signInWithEthereum'] : null
   const selected = Number(await wallet.request('eth_chainId'))
   const chainIds = await chainIdsFrom(wallet, selected)
   const [address] = accounts
@@ -105,9 +105,9 @@ async function chainIdsFrom(wallet: ClientWallet, selected: number): Promise<rea
   return [selected, ...others].map((id) => `0x${id.toString(16)}`)
 }
 
-/** ERC-4361. The domain is the one that the browser names, whatever the app says. */
-function signInMessage(origin: string, address: string, chainId: number, wish: Readonly<Record<string, unknown>>): string {
-  const text = (name: string) => (typeof wish[name] === 'string' ? wish[name] : null)
+/** ERC-4361. The domain is the origin that the browser reports, not a claim of the app. */
+function signInMessage(origin: string, address: string, chainId: number, requested: Readonly<Record<string, unknown>>): string {
+  const text = (name: string) => (typeof requested[name] === 'string' ? requested[name] : null)
   const lines = [
     `${new URL(origin).host} wants you to sign in with your Ethereum account:`,
     checksummed(address),
@@ -127,12 +127,12 @@ function signInMessage(origin: string, address: string, chainId: number, wish: R
 
 /** ERC-7871: `type` is the version byte of ERC-191. */
 async function sign(wallet: ClientWallet, { params }: Action, chainId: number | null): Promise<unknown> {
-  const wish = first(params)
-  const { type, data, address } = wish ?? {}
+  const requested = first(params)
+  const { type, data, address } = requested ?? {}
   await wallet.request('eth_requestAccounts')
   const account = typeof address === 'string' ? address : asStrings(await wallet.request('eth_accounts'))[0]
   if (type === '0x01') {
-    await enter(wallet, chainId)
+    await connectOnChain(wallet, chainId)
     return { signature: await wallet.request('eth_signTypedData_v4', [account, JSON.stringify(data)]), address: account, type, data }
   }
   const message = isRecord(data) ? data['message'] : data

@@ -11,7 +11,7 @@ export async function publicKeyText(key: CryptoKey): Promise<string> {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** AES-256-GCM between our private and their public key. Throws for a text that is no key. */
+/** The AES-256-GCM key for our private and their public key. Throws for an invalid public key. */
 export async function sharedKey(own: CryptoKey, theirs: string): Promise<CryptoKey> {
   if (!/^([0-9a-f]{2})+$/i.test(theirs)) throw new Error('a public key is hex')
   const bytes = Uint8Array.from(theirs.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))
@@ -25,7 +25,7 @@ export async function encrypt(key: CryptoKey, value: unknown): Promise<Encrypted
   return { iv, cipherText: await crypto.subtle.encrypt({ name: CIPHER, iv }, key, text) }
 }
 
-/** Throws when the text was made with another key or changed on the way. */
+/** Throws if the text was encrypted with another key or altered. */
 export async function decrypt(key: CryptoKey, { iv, cipherText }: Encrypted): Promise<string> {
   return new TextDecoder().decode(await crypto.subtle.decrypt({ name: CIPHER, iv }, key, cipherText))
 }

@@ -1,13 +1,13 @@
 import { newKeyPair } from './cipher.ts'
 
 /**
- * The page's key pair for an origin. Apps keep their end of a session across visits and then begin with an encrypted message, so ours must
- * still be there: in IndexedDB, as a key that no script can read out.
+ * The page's key pair for an origin, not extractable, in IndexedDB. Apps keep their half of a session across visits and then begin with an
+ * encrypted message, so this half must persist too.
  */
 export async function keyPairFor(origin: string): Promise<CryptoKeyPair> {
   const database = await open()
   try {
-    const fresh = await newKeyPair() // made before the transaction, which would end while it waits
+    const fresh = await newKeyPair() // before the transaction, which would end during the await
     return await inStore(database, (store, resolve) => {
       const request: IDBRequest<CryptoKeyPair | undefined> = store.get(origin)
       request.addEventListener('success', () => {
@@ -29,7 +29,7 @@ function open(): Promise<IDBDatabase> {
   })
 }
 
-/** Resolves when the transaction is through. */
+/** Resolves when the transaction is complete. */
 function inStore(
   database: IDBDatabase,
   use: (store: IDBObjectStore, resolve: (keys: CryptoKeyPair) => void) => void,

@@ -3,13 +3,13 @@
  * and reads them. They are structured clones, not JSON.
  */
 export type Incoming =
-  /** the answer to PopupLoaded: what the app says of itself */
+  /** the response to PopupLoaded: metadata of the app */
   | { readonly kind: 'config' }
-  /** begins a session: no secret is shared yet */
+  /** begins a session, before there is a shared key */
   | (Envelope & { readonly kind: 'handshake'; readonly action: Action })
   | (Envelope & { readonly kind: 'encrypted'; readonly encrypted: Encrypted })
 
-/** What every request carries. */
+/** The fields of every request. */
 export interface Envelope {
   readonly id: string
   readonly correlationId: unknown
@@ -31,7 +31,7 @@ export interface Encrypted {
 /** The plaintext of a request. */
 export interface PlainRequest {
   readonly action: Action
-  /** what the app takes for the selected chain */
+  /** the chain that the app considers selected */
   readonly chainId: number | null
 }
 
@@ -41,7 +41,7 @@ export interface PlainResponse {
   readonly data?: WalletData
 }
 
-/** What the SDK learns on the way: where it may read the chains itself, and what the wallet can do on each. */
+/** For the SDK: the rpc url of each chain, and the wallet's capabilities. */
 export interface WalletData {
   readonly chains: Readonly<Record<number, string>>
   readonly capabilities: Readonly<Record<string, unknown>>
@@ -54,7 +54,7 @@ export interface Failure {
   readonly data?: unknown
 }
 
-/** null: no message of this protocol. */
+/** null if it is not a message of this protocol. */
 export function readMessage(data: unknown): Incoming | null {
   if (!isRecord(data)) return null
   const { id, requestId, correlationId, sender, content } = data

@@ -19,18 +19,18 @@ export function startPopup(link: Link, onOrigin: (origin: string) => void): bool
 
 async function serve(link: Link, opener: Window, origin: string, onOrigin: (origin: string) => void): Promise<void> {
   const post = (message: unknown) => opener.postMessage(message, origin)
-  // Once: the SDK does not tell windows apart, and would take a second one for the end of the next window.
-  let isOver = false
+  // Once: the SDK does not distinguish windows, and would relate a second event to the next window.
+  let isUnloaded = false
   const unload = () => {
-    if (!isOver) post({ event: 'PopupUnload', id: crypto.randomUUID() })
-    isOver = true
+    if (!isUnloaded) post({ event: 'PopupUnload', id: crypto.randomUUID() })
+    isUnloaded = true
   }
   const session = new PopupSession({
     wallet: walletOf(link, origin),
     keys: await keyPairFor(origin),
     post,
-    // Told right behind the answer: the SDK lets go of this window, and closes it, before the app has the answer in hand. Its next request
-    // then finds no window that is about to go, but opens one.
+    // Sent directly after the response, so that the SDK drops this window before the app receives the response. The next request then opens
+    // a new window instead of using one that is about to close.
     onIdle: () => {
       unload()
       setTimeout(() => window.close(), CLOSE_MS)
@@ -44,14 +44,14 @@ async function serve(link: Link, opener: Window, origin: string, onOrigin: (orig
     void session.receive(event.data)
   })
   window.addEventListener('pagehide', unload)
-  // Nobody is left to take an answer: what the app asked goes with this window's connection.
-  setInterval(() => opener.closed && window.close(), OPENER_LOOK_MS)
+  // Without an opener there is no receiver: closing the window ends its connection, which withdraws the questions.
+  setInterval(() => opener.closed && window.close(), OPENER_POLL_MS)
   post({ event: 'PopupLoaded', id: crypto.randomUUID() })
 }
 
-const OPENER_LOOK_MS = 500
+const OPENER_POLL_MS = 500
 
-/** The SDK closes the window; should it not, the window goes by itself. */
+/** The SDK closes the window; after this time the window closes itself. */
 const CLOSE_MS = 200
 
 function claimedOrigin(search: URLSearchParams): string | null {
@@ -76,7 +76,7 @@ function walletOf(link: Link, origin: string): ClientWallet {
   }
 }
 
-/** The app asks as soon as the window is there; the person may still have to let the browser in. */
+/** Resolves when the link is open: an app sends its request before a person has authorized this browser. */
 function opened(link: Link): Promise<void> {
   if (link.state.connection === 'open') return Promise.resolve()
   return new Promise((resolve) => {
@@ -90,7 +90,7 @@ function opened(link: Link): Promise<void> {
 
 type StateChain = Awaited<ReturnType<typeof readState>>['chains'][number]
 
-/** The chain of the node that serves this page is read from that node, at the address under which the browser reaches it. */
+/** The rpc url of the embedded chain is this page's own origin, which the browser can reach. */
 function asClientChain({ chainId, name, nativeCurrency, rpcUrls, isEmbedded }: StateChain): ClientChain {
   const rpcUrl = isEmbedded === true ? location.origin : (rpcUrls[0] ?? location.origin)
   return { chainId: Number(chainId), name, symbol: nativeCurrency.symbol, decimals: nativeCurrency.decimals, rpcUrl }

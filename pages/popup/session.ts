@@ -6,16 +6,16 @@ import type { Envelope, Incoming, PlainResponse } from './message.ts'
 
 export interface SessionOptions {
   readonly wallet: ClientWallet
-  /** ours, for the origin of the app */
+  /** this page's keys for the origin of the app */
   readonly keys: CryptoKeyPair
-  /** to the app, and to nobody else */
+  /** sends to the app's window and origin only */
   readonly post: (message: unknown) => void
-  /** Called when everything that was asked is answered, unless a handshake just announced more. */
+  /** Called when no request is open, unless the last one was a handshake, which precedes another request. */
   readonly onIdle: () => void
   readonly now?: () => Date
 }
 
-/** One app at the other end of a popup: reads its requests, has the wallet do them, answers under the shared key. */
+/** The session with one app: decrypts its requests, performs them and encrypts the responses. */
 export class PopupSession {
   readonly #options: SessionOptions
   #open = 0
@@ -24,17 +24,17 @@ export class PopupSession {
     this.#options = options
   }
 
-  /** Requests that wait for their answer. */
+  /** The number of requests without a response. */
   get open(): number {
     return this.#open
   }
 
-  /** A message of the app; whoever calls has seen that it is from the app's window and origin. Never throws. */
+  /** Handles a message, whose window and origin the caller has verified. Never throws. */
   async receive(data: unknown): Promise<void> {
     const message = readMessage(data)
     if (message === null || message.kind === 'config') return
     this.#open++
-    // Without a key nothing can be encrypted: the app is told so in the clear, and begins anew.
+    // Without a shared key the failure is sent unencrypted, and the app begins a new session.
     const content = await (this.#open > OPEN_REQUESTS ? refuseMore() : this.#contentFor(message)).catch((error: unknown) => ({
       failure: failureOf(error),
     }))
@@ -66,7 +66,7 @@ export class PopupSession {
   }
 }
 
-/** What waits takes room on the connection by which the person answers: the node does not read on when it is full (200). */
+/** Below the node's limit of 200 open requests per connection, which the person's answers share. */
 const OPEN_REQUESTS = 50
 
 function refuseMore(): Promise<never> {

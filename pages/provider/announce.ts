@@ -1,12 +1,12 @@
 import type { Provider } from './provider.ts'
 
-/** EIP-6963: now, and whenever a page asks who is there. */
+/** EIP-6963: announces at once and on each `eip6963:requestProvider`. */
 export function announce(provider: Provider): void {
   const info = Object.freeze({ uuid: crypto.randomUUID(), name: 'pocketchain', icon: ICON, rdns: 'dev.pocketchain' })
   const detail = Object.freeze({ info, provider })
-  const tell = () => void window.dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail }))
-  window.addEventListener('eip6963:requestProvider', tell)
-  tell()
+  const dispatch = () => void window.dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail }))
+  window.addEventListener('eip6963:requestProvider', dispatch)
+  dispatch()
 }
 
 const ICON = `data:image/svg+xml,${encodeURIComponent(

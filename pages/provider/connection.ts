@@ -57,7 +57,7 @@ export class Connection {
       socket.addEventListener('close', () => {
         this.#socket = null
         const error = new ProviderRpcError(4900, `the node at ${this.#url} cannot be reached`)
-        if (isOpen) this.#lose(error)
+        if (isOpen) this.#onDisconnect(error)
         reject(error)
         const delayMs = Math.min(RETRY_MS * 2 ** this.#failures++, LONGEST_RETRY_MS)
         setTimeout(() => void this.#open().catch(() => {}), delayMs)
@@ -65,7 +65,7 @@ export class Connection {
     })
   }
 
-  #lose(error: ProviderRpcError): void {
+  #onDisconnect(error: ProviderRpcError): void {
     for (const { reject } of this.#waiting.values()) reject(error)
     this.#waiting.clear()
     if (!this.#isAnnounced) return
@@ -87,18 +87,18 @@ export class Connection {
 
   #receive({ event, data }: WalletEvent): void {
     if (event === 'approvalWaiting') return void setTimeout(() => this.#waiting.size > 0 && showWallet(this.#url), SCRIPT_MS)
-    if (event === 'disconnect') return this.#lose(asError(data))
+    if (event === 'disconnect') return this.#onDisconnect(asError(data))
     if (event === 'connect') this.#isAnnounced = true
     this.#onEvent({ event, data })
   }
 }
 
-/** The wallet and this script are of one version. */
+/** Not checked: the wallet and this script have one version. */
 type Message =
   | { readonly method: string; readonly params: WalletEvent }
   | { readonly id: number; readonly result?: unknown; readonly error?: { code: number; message: string; data?: unknown } }
 
-/** Throws ProviderRpcError. A longer message would end the connection, and with it the other requests of the page. */
+/** Throws ProviderRpcError for a message above the limit, which would end the connection with all requests of the page. */
 function messageText(message: unknown): string {
   let text: string
   try {
@@ -111,7 +111,7 @@ function messageText(message: unknown): string {
   throw new ProviderRpcError(-32602, `the request is ${sizeBytes} bytes, at most ${MESSAGE_BYTES} are taken`)
 }
 
-/** An error as it came over the wire. */
+/** The error of a `disconnect` event. */
 function asError(data: unknown): ProviderRpcError {
   const { code = 4900, message = 'the wallet ended the connection' } = (data ?? {}) as { code?: number; message?: string }
   return new ProviderRpcError(code, message)
@@ -122,10 +122,10 @@ const MESSAGE_BYTES = 1024 * 1024
 
 const RETRY_MS = 250
 const LONGEST_RETRY_MS = 5_000
-/** Time for a script to answer the question before a window is opened for a person. */
+/** Time for a script to answer a question before a window is opened for a person. */
 const SCRIPT_MS = 600
 
-/** A question of this page waits and no page of the wallet is open. Browsers allow a window only right after a click or a key. */
+/** Opens the wallet for a pending question of this page. Browsers allow a window only after a click or a key press. */
 function showWallet(node: string): void {
   if (!navigator.userActivation.isActive) return
   window.open(`${node}/wallet?popup=1`, 'pocketchain-wallet', 'popup,width=440,height=720')

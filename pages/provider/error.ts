@@ -1,4 +1,4 @@
-/** EIP-1193's error, with the fields that libraries read. */
+/** The error of EIP-1193. */
 export class ProviderRpcError extends Error {
   override name = 'ProviderRpcError'
   readonly code: number

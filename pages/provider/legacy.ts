@@ -1,6 +1,6 @@
 import { ProviderRpcError } from './error.ts'
 
-// The methods that MetaMask's provider has kept from the time before EIP-1193, as @metamask/providers 22.1 answers them.
+// The methods of MetaMask's provider that predate EIP-1193, as in @metamask/providers 22.1.
 
 export interface JsonRpcRequest {
   readonly id?: unknown
@@ -19,7 +19,7 @@ export interface JsonRpcResponse {
 /** Called with (null, response) or (error, response that holds the error); for a batch always with (null, responses). */
 export type Callback = (error: ProviderRpcError | null, response: JsonRpcResponse | readonly JsonRpcResponse[]) => void
 
-/** What the methods answer from. */
+/** The provider behind the methods. */
 export interface LegacySource {
   readonly request: (request: { readonly method: string; readonly params?: unknown }) => Promise<unknown>
   readonly accounts: () => readonly string[]
@@ -40,7 +40,7 @@ export interface LegacyMethods {
 
 export function legacyMethods({ request, accounts, networkVersion }: LegacySource): LegacyMethods {
   const answer = async (payload: JsonRpcRequest): Promise<Answer> => {
-    const { id, method, params } = isObject(payload) ? payload : ({} as JsonRpcRequest) // which is then refused as any request without a method
+    const { id, method, params } = isObject(payload) ? payload : ({} as JsonRpcRequest) // refused below, as it has no method
     try {
       const result = await request({ method, params })
       return { error: null, response: { id, jsonrpc: '2.0', result } }

@@ -71,7 +71,7 @@ export function eventMethods<P>(provider: () => P): {
         try {
           listener(value)
         } catch (error) {
-          reportError(error) // the other listeners are called all the same
+          reportError(error) // the other listeners are still called
         }
       }
     },
@@ -79,6 +79,6 @@ export function eventMethods<P>(provider: () => P): {
 }
 
 function checked(listener: unknown): Listener {
-  if (typeof listener === 'function') return listener as Listener // of whatever parameters
+  if (typeof listener === 'function') return listener as Listener // with any parameters
   throw new TypeError(`a listener is a function, not ${listener === null ? 'null' : typeof listener}`)
 }

@@ -17,7 +17,7 @@ export interface Provider extends EventMethods<Provider>, LegacyMethods {
   /** Read by MetaMask's SDK. */
   readonly _state: ProviderState
   isConnected(): boolean
-  /** Rejects with ProviderRpcError: the wallet's answer, -32602 for what is no request, 4900 when the node cannot be reached. */
+  /** Rejects with ProviderRpcError: the wallet's error, -32602 for an invalid request, 4900 when the node cannot be reached. */
   request(request: { readonly method: string; readonly params?: unknown }): Promise<unknown>
 }
 
@@ -29,12 +29,11 @@ export interface ProviderState {
   readonly isPermanentlyDisconnected: boolean
 }
 
-/** Where requests go. `open` is called once, with what receives the wallet's events. */
+/** Opens the connection for requests. `onEvent` receives the wallet's events. */
 export type OpenWire = (onEvent: (event: WalletEvent) => void) => { request(method: string, params: unknown): Promise<unknown> }
 
 /**
- * A provider over the connection of a site. The site that a request is from is the one that the browser names in the connection's Origin;
- * the page has no say in it.
+ * A provider over a site's connection. The browser sets the connection's Origin, which identifies the site; the page cannot change it.
  *
  * All state is in this closure: apps wrap a provider in a Proxy, where `#private` members throw, and take methods off it, where `this` is lost.
  */
@@ -42,7 +41,7 @@ export function createProvider(open: OpenWire): Provider {
   let chainId: string | null = null
   let accounts: readonly string[] | null = null
   let isConnected = false
-  /** grows with each change of the accounts: an answer that began before such a change is older than it */
+  /** incremented by each change of the accounts, to discard responses to requests that were sent before it */
   let revision = 0
 
   const { methods, emit } = eventMethods<Provider>(() => provider)
@@ -66,7 +65,7 @@ export function createProvider(open: OpenWire): Provider {
     if (!isSilent) emit('accountsChanged', [...next])
   }
 
-  /** Has the accounts of an answer in place before the app has it. */
+  /** Updates the accounts before the app receives the response. */
   const ask = async (method: string, params: unknown): Promise<unknown> => {
     const before = revision
     const result = await wire.request(method, params)
@@ -84,8 +83,8 @@ export function createProvider(open: OpenWire): Provider {
     const isFirst = chainId === null
     if (isFirst) setChain(named)
     emit(event, data)
-    if (!isFirst) setChain(named) // a new connection may find another node behind the address
-    ask('eth_accounts', []).catch(() => {}) // without an answer they stay unknown
+    if (!isFirst) setChain(named) // the address may lead to another node now
+    ask('eth_accounts', []).catch(() => {}) // without a response they stay unknown
   }
 
   const request = async (args: { readonly method: string; readonly params?: unknown }): Promise<unknown> => {
@@ -125,7 +124,7 @@ export function createProvider(open: OpenWire): Provider {
     ...methods,
     ...legacyMethods({ request, accounts: () => accounts ?? [], networkVersion }),
   }
-  // web3.js 1 deletes `sendAsync` of the provider that it is given, which other libraries of the page may use. MetaMask's answer is the same.
+  // web3.js 1 deletes `sendAsync` of a provider, which other libraries of the page may use. MetaMask ignores deletions too.
   const provider = new Proxy(surface, { deleteProperty: () => true })
   const wire = open(receive)
   return provider

@@ -3,27 +3,27 @@ import { visible } from '../wallet/format.ts'
 import { Section } from '../wallet/parts.tsx'
 import type { PageSecret } from '../wallet/secret.ts'
 import { setFault } from './node.ts'
-import type { Fault, FaultKind } from './node.ts'
+import type { Fault, FaultKind } from '../../src/paymaster/results.ts'
 
-interface FaultWords {
+interface FaultLabel {
   readonly name: string
-  /** what goes wrong, as the end of “the sponsor …” */
+  /** completes “the sponsor …” */
   readonly does: string
 }
 
-const FAULTS: Readonly<Record<FaultKind, FaultWords>> = {
+const FAULTS: Readonly<Record<FaultKind, FaultLabel>> = {
   refuse: { name: 'Refuse', does: 'refuses every request with a reason' },
-  'http-500': { name: 'HTTP 500', does: 'answers with HTTP 500 and nothing else' },
-  slow: { name: 'Slow', does: 'answers so late that wallets give up' },
-  'wrong-signature': { name: 'Wrong signature', does: 'signs something else than it was asked to' },
-  expired: { name: 'Expired', does: 'signs what has run out already' },
-  differ: { name: 'Stub and final differ', does: 'answers the final request with data of another length than the stub’s' },
-  'empty-deposit': { name: 'Empty deposit', does: 'names a paymaster that has nothing deposited' },
+  'http-500': { name: 'HTTP 500', does: 'responds with HTTP 500' },
+  slow: { name: 'Slow', does: 'responds after the timeout of wallets' },
+  'wrong-signature': { name: 'Wrong signature', does: 'signs with a wrong key' },
+  expired: { name: 'Expired', does: 'signs with an end in the past' },
+  differ: { name: 'Stub and final differ', does: 'returns final data of another length than the stub' },
+  'empty-deposit': { name: 'Empty deposit', does: 'names a paymaster without a deposit' },
 }
 
 const KINDS = Object.keys(FAULTS) as readonly FaultKind[] // of the record above
 
-/** Null: what went wrong with the last change. */
+/** `failure` is the error of the last change, or null. */
 function useChange(secret: PageSecret, refresh: () => void) {
   const [failure, setFailure] = useState<string | null>(null)
   const change = async (kind: FaultKind | null) => {
@@ -44,13 +44,13 @@ interface FaultsProps {
   readonly refresh: () => void
 }
 
-/** What a sponsor can do wrong, to be tried by whoever writes an app or a wallet. */
+/** Faults for tests of apps and wallets. */
 export function Faults({ fault, secret, refresh }: FaultsProps) {
   const { failure, change } = useChange(secret, refresh)
   return (
     <div class="panel">
-      <Section title="Faults on demand" note="until they are switched off">
-        <p class="soft">What does your app do when its sponsor fails? No budget is lost by it.</p>
+      <Section title="Faults on demand" note="until switched off">
+        <p class="soft">Test how your app handles a failing sponsor. Unusable signatures reserve no budget.</p>
         <div class="faults" role="group" aria-label="Faults on demand">
           <button
             type="button"
@@ -86,8 +86,8 @@ export function Faults({ fault, secret, refresh }: FaultsProps) {
   )
 }
 
-/** For those who listen; it is there before there is something to say. */
-export function FaultNews({ fault }: { fault: Fault | null }) {
+/** A live region for screen readers, which must exist before its text changes. */
+export function FaultStatus({ fault }: { fault: Fault | null }) {
   return (
     <p class="unseen" role="status">
       {fault === null ? '' : `The sponsor ${FAULTS[fault.kind].does}.`}

@@ -2,27 +2,28 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { ago, checksummed, decimal, grouped, shortened, units, visible } from '../wallet/format.ts'
 import { AddressText, Copy, Row } from '../wallet/parts.tsx'
-import { signatureOf } from './known.ts'
-import { STATES } from './node.ts'
-import type { Entry, EntryCall, EntryState, LedgerPage } from './node.ts'
+import { signatureOf } from './signatures.ts'
+import type { LedgerEntry, LedgerCall, EntryState, LedgerPage } from '../../src/paymaster/results.ts'
 import { Ether, moment } from './parts.tsx'
 import { Pasted, serviceUrls } from './service.tsx'
 
-/** Which entries are looked at. */
+/** Filters and position of the ledger. */
 export interface Look {
   readonly state: EntryState | null
   readonly sender: string | null
-  /** where the pages begin that were turned; the newest page is not among them */
+  /** the `before` of each page after the newest one, up to the shown page */
   readonly turned: readonly number[]
 }
 
-const WORDS: Readonly<Record<EntryState, { readonly name: string; readonly mood: string; readonly meaning: string }>> = {
-  reserved: { name: 'Reserved', mood: 'waits', meaning: 'signed, and not on the chain yet' },
-  included: { name: 'Included', mood: 'waits', meaning: 'pre-confirmed, in the block under construction' },
-  settled: { name: 'Settled', mood: 'good', meaning: 'in a sealed block' },
-  expired: { name: 'Expired', mood: 'over', meaning: 'never used, and given back' },
-  refused: { name: 'Refused', mood: 'bad', meaning: 'not paid for' },
+const STATE_LABELS: Readonly<Record<EntryState, { readonly name: string; readonly style: string; readonly meaning: string }>> = {
+  reserved: { name: 'Reserved', style: 'waits', meaning: 'signed, and not in a block yet' },
+  included: { name: 'Included', style: 'waits', meaning: 'pre-confirmed, in the block under construction' },
+  settled: { name: 'Settled', style: 'good', meaning: 'in a sealed block' },
+  expired: { name: 'Expired', style: 'over', meaning: 'not used; its budget is free again' },
+  refused: { name: 'Refused', style: 'bad', meaning: 'not sponsored' },
 }
+
+const STATES = Object.keys(STATE_LABELS) as readonly EntryState[] // its keys by definition
 
 interface LedgerProps {
   readonly page: LedgerPage | null
@@ -31,7 +32,7 @@ interface LedgerProps {
   readonly setLook: (look: Look) => void
 }
 
-/** Every decision, newest first. */
+/** All decisions, newest first. */
 export function Ledger({ page, counts, look, setLook }: LedgerProps) {
   const { state, sender, turned } = look
   const isEmpty = STATES.every((each) => counts[each] === 0)
@@ -48,7 +49,7 @@ export function Ledger({ page, counts, look, setLook }: LedgerProps) {
           <Filters counts={counts} look={look} setLook={setLook} />
           {entries.length === 0 && page !== null ? (
             <p class="soft none" data-testid="no-match">
-              No entry is like that{state === null && sender === null ? ' any more' : ''}.
+              No entry matches{state === null && sender === null ? ' any more' : ''}.
             </p>
           ) : (
             <Table entries={entries} only={(one) => setLook({ state, sender: one, turned: [] })} />
@@ -60,7 +61,7 @@ export function Ledger({ page, counts, look, setLook }: LedgerProps) {
   )
 }
 
-/** Nothing while all of it is in sight. */
+/** Hidden while the ledger has one page. */
 function Pages({ turned, next, turn }: Pick<Look, 'turned'> & { next: number | null; turn: (turned: readonly number[]) => void }) {
   if (turned.length === 0 && next === null) return null
   return (
@@ -82,12 +83,12 @@ function Pages({ turned, next, turn }: Pick<Look, 'turned'> & { next: number | n
   )
 }
 
-/** What to do so that something stands here. */
+/** Instructions for an empty ledger. */
 function Nothing() {
   const { http, https } = serviceUrls(location.host)
   return (
     <div data-testid="empty">
-      <p>Nobody has asked this sponsor for anything yet. Name it in an app:</p>
+      <p>The sponsor has received no requests yet. Use it in an app:</p>
       <div class="ways">
         <Pasted name="With a wallet (EIP-5792)" text={WITH_WALLET(https)} />
         <Pasted name="With a smart account of its own" text={WITH_ACCOUNT(http, location.origin)} />
@@ -133,9 +134,9 @@ function Filters({ counts, look, setLook }: Omit<LedgerProps, 'page'>) {
             key={each}
             id={`state-${each}`}
             isOn={state === each}
-            name={WORDS[each].name}
+            name={STATE_LABELS[each].name}
             count={counts[each]}
-            title={WORDS[each].meaning}
+            title={STATE_LABELS[each].meaning}
             choose={() => choose(each)}
           />
         ))}
@@ -162,7 +163,7 @@ function Filter({ id, isOn, name, count, title, choose }: FilterProps) {
   )
 }
 
-/** An address takes effect as soon as it is one. */
+/** Applies a complete address at once. */
 function Sender({ sender, choose }: { sender: string | null; choose: (sender: string | null) => void }) {
   const [text, setText] = useState(sender ?? '')
   useEffect(() => setText(sender ?? ''), [sender])
@@ -202,10 +203,10 @@ const ADDRESS = /^0x[0-9a-fA-F]{40}$/
 
 const COLUMNS = ['When', 'Sender', 'Calls', 'Reserved', 'Charged', 'State', 'Transaction'] as const
 
-// Where there is no room for columns the style makes a card of each row; its roles say that it still is a table.
-function Table({ entries, only }: { entries: readonly Entry[]; only: (sender: string) => void }) {
+// On narrow screens the style shows each row as a card; the roles keep the semantics of a table.
+function Table({ entries, only }: { entries: readonly LedgerEntry[]; only: (sender: string) => void }) {
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set())
-  const now = Date.now() // the news of every second paint it again
+  const now = Date.now() // rendered again every second
   const toggle = (id: number) => setOpen((ids) => new Set(ids.has(id) ? [...ids].filter((each) => each !== id) : [...ids, id]))
   return (
     <table class="entries" role="table" aria-labelledby="ledger" data-testid="ledger">
@@ -228,7 +229,7 @@ function Table({ entries, only }: { entries: readonly Entry[]; only: (sender: st
 }
 
 interface LineProps {
-  readonly entry: Entry
+  readonly entry: LedgerEntry
   readonly now: number
   readonly isOpen: boolean
   readonly toggle: () => void
@@ -237,7 +238,7 @@ interface LineProps {
 
 function Line({ entry, now, isOpen, toggle, only }: LineProps) {
   const { id, at, state, sender, cost, maxCost, transactionHash } = entry
-  const held = state === 'refused' ? null : maxCost // what is refused was never held
+  const held = state === 'refused' ? null : maxCost // refused operations have no reservation
   return (
     <>
       <tr role="row" class={isOpen ? 'entry open' : 'entry'} data-testid="entry" data-id={id} data-state={state}>
@@ -281,7 +282,7 @@ function Line({ entry, now, isOpen, toggle, only }: LineProps) {
   )
 }
 
-/** `children` null: there is nothing to say, and a card says nothing of it. */
+/** Cards hide cells whose `children` is null. */
 function Cell({ name, look = '', children }: { name: (typeof COLUMNS)[number]; look?: string; children: ComponentChildren }) {
   return (
     <td role="cell" data-label={name} class={children === null ? `${look} void` : look}>
@@ -298,8 +299,8 @@ function Funnel() {
   )
 }
 
-function Calls({ entry: { calls, callCount } }: { entry: Entry }) {
-  if (calls === null) return <span class="soft">cannot be read</span>
+function Calls({ entry: { calls, callCount } }: { entry: LedgerEntry }) {
+  if (calls === null) return <span class="soft">cannot be decoded</span>
   if (calls.length === 0) return <span class="soft">none</span>
   const shown = calls.slice(0, SHOWN_CALLS)
   return (
@@ -316,7 +317,7 @@ function Calls({ entry: { calls, callCount } }: { entry: Entry }) {
 
 const SHOWN_CALLS = 3
 
-function Call({ call: { to, value, selector } }: { call: EntryCall }) {
+function Call({ call: { to, value, selector } }: { call: LedgerCall }) {
   const signature = selector === null ? null : signatureOf(selector)
   const isPaid = BigInt(value) > 0n
   return (
@@ -324,7 +325,7 @@ function Call({ call: { to, value, selector } }: { call: EntryCall }) {
       {selector === null ? (
         <span>{isPaid ? 'send' : 'call'}</span>
       ) : (
-        <code title={signature === null ? 'a function that is not known here' : `${signature}, by its selector ${selector}`}>
+        <code title={signature === null ? 'unknown function' : `${signature}, by its selector ${selector}`}>
           {signature === null ? selector : signature.slice(0, signature.indexOf('('))}
         </code>
       )}{' '}
@@ -338,18 +339,18 @@ function Call({ call: { to, value, selector } }: { call: EntryCall }) {
   )
 }
 
-function Verdict({ entry: { state, stage, success, reason, message } }: { entry: Entry }) {
-  const { name, mood, meaning } = WORDS[state]
+function Verdict({ entry: { state, stage, success, reason, message } }: { entry: LedgerEntry }) {
+  const { name, style, meaning } = STATE_LABELS[state]
   return (
     <>
-      <span class={`chip ${mood}`} data-testid="entry-state" title={meaning}>
+      <span class={`chip ${style}`} data-testid="entry-state" title={meaning}>
         {name}
       </span>{' '}
       {success === false && <span class="chip bad">calls reverted</span>}
       {reason !== null && (
         <span class="why" data-testid="entry-reason" data-reason={reason}>
           {visible(message ?? REASONS[reason] ?? reason)}
-          {state === 'refused' && stage === 'stub' && <span class="soft"> (asked for an estimate)</span>}
+          {state === 'refused' && stage === 'stub' && <span class="soft"> (for an estimate)</span>}
         </span>
       )}
     </>
@@ -360,13 +361,13 @@ function exact(wei: string): string {
   return `${units(BigInt(wei), 18)} ETH`
 }
 
-/** Of what came to nothing; a refusal brings its own words. */
+/** Reasons of expired entries; refusals have a message. */
 const REASONS: Readonly<Record<string, string>> = {
-  'ran-out': 'nobody used the signature while it held',
+  'ran-out': 'the signature expired unused',
   'nonce-used': 'another operation used its nonce',
 }
 
-function Details({ entry }: { entry: Entry }) {
+function Details({ entry }: { entry: LedgerEntry }) {
   const { id, at, version, paymaster, policy, nonce, userOpHash, calls, validUntil, blockNumber, success, reason, reasons, maxCost, cost } =
     entry
   return (
@@ -411,7 +412,7 @@ function Details({ entry }: { entry: Entry }) {
         </ol>
       )}
       {reasons.length > 0 && (
-        <ul class="did" aria-label="What each policy says">
+        <ul class="did" aria-label="Result of each policy">
           {reasons.map(({ policy: name, message }) => (
             <li key={name}>
               <strong>{visible(name)}</strong> <span class="soft">{visible(message)}</span>

@@ -1,60 +1,60 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Refusal, readSponsor } from './node.ts'
-import type { LedgerPage, LedgerQuery, SponsorStatus } from './node.ts'
+import type { LedgerQuery } from './node.ts'
+import type { LedgerPage, SponsorStatus } from '../../src/paymaster/results.ts'
 
 export interface Live {
-  /** `lost`: nobody answers, and what is shown is what was known before */
+  /** `lost`: the node does not respond; the last known state is shown */
   readonly connection: 'connecting' | 'open' | 'lost'
   readonly status: SponsorStatus | null
   readonly page: LedgerPage | null
-  /** what the node says when it does not tell */
+  /** the node's error message */
   readonly refusal: string | null
-  /** Asks now. */
+  /** Requests the state now. */
   readonly refresh: () => void
 }
 
 const PERIOD_MS = 1_000
 
 /**
- * What the sponsor is doing: asked for at once, after every change of the query, and every second while somebody can see the page. One request
- * at a time; who wants news while one is under way gets them right behind it, since its answer may be older than the wish.
+ * Requests the sponsor's state at once, after each change of the query, and every second while the page is visible. One request runs at a time; a
+ * refresh during a request causes another one, because the response may be older than the refresh.
  */
 export function useSponsor(query: LedgerQuery): Live {
-  const [known, setKnown] = useState<Omit<Live, 'refresh'>>({ connection: 'connecting', status: null, page: null, refusal: null })
-  const ask = useRef<() => void>(() => {})
+  const [state, setState] = useState<Omit<Live, 'refresh'>>({ connection: 'connecting', status: null, page: null, refusal: null })
+  const request = useRef<() => void>(() => {})
   const key = JSON.stringify(query)
   useEffect(() => {
-    const gone = new AbortController()
+    const aborted = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
-    let isAsking = false
-    let isWanted = false
+    let isRequesting = false
+    let isOutdated = false
     const read = async () => {
       clearTimeout(timer)
-      isWanted = isAsking
-      if (isAsking) return
-      isAsking = true
-      const news = await askedFor(query, gone.signal)
-      isAsking = false
-      if (gone.signal.aborted) return
-      setKnown((before) => ({ ...before, ...news }))
-      if (isWanted) void read()
-      else timer = setTimeout(again, PERIOD_MS)
+      isOutdated = isRequesting
+      if (isRequesting) return
+      isRequesting = true
+      const update = await fetchState(query, aborted.signal)
+      isRequesting = false
+      if (aborted.signal.aborted) return
+      setState((before) => ({ ...before, ...update }))
+      if (isOutdated) void read()
+      else timer = setTimeout(readIfVisible, PERIOD_MS)
     }
-    // Out of sight it waits until somebody looks.
-    const again = () => void (document.visibilityState === 'visible' && read())
-    ask.current = () => void read()
+    const readIfVisible = () => void (document.visibilityState === 'visible' && read())
+    request.current = () => void read()
     void read()
-    document.addEventListener('visibilitychange', again)
+    document.addEventListener('visibilitychange', readIfVisible)
     return () => {
-      gone.abort()
+      aborted.abort()
       clearTimeout(timer)
-      document.removeEventListener('visibilitychange', again)
+      document.removeEventListener('visibilitychange', readIfVisible)
     }
   }, [key])
-  return { ...known, refresh: () => ask.current() }
+  return { ...state, refresh: () => request.current() }
 }
 
-async function askedFor(query: LedgerQuery, signal: AbortSignal): Promise<Partial<Live>> {
+async function fetchState(query: LedgerQuery, signal: AbortSignal): Promise<Partial<Live>> {
   try {
     const [status, page] = await readSponsor(query, signal)
     return { connection: 'open', status, page, refusal: null }

@@ -4,7 +4,7 @@ import { visible } from '../wallet/format.ts'
 import { Mark } from '../wallet/parts.tsx'
 import { NOT_KEPT } from '../wallet/secret.ts'
 import type { PageSecret } from '../wallet/secret.ts'
-import { FaultBanner, FaultNews, Faults } from './faults.tsx'
+import { FaultBanner, FaultStatus, Faults } from './faults.tsx'
 import { Ledger } from './ledger.tsx'
 import type { Look } from './ledger.tsx'
 import { useSponsor } from './live.ts'
@@ -12,7 +12,7 @@ import type { Live } from './live.ts'
 import { Ether, Icon } from './parts.tsx'
 import { Paymasters } from './paymasters.tsx'
 import { Policies } from './policies.tsx'
-import type { SponsorStatus } from './node.ts'
+import type { SponsorStatus } from '../../src/paymaster/results.ts'
 import { Service } from './service.tsx'
 
 const PAGE_ENTRIES = 25
@@ -52,14 +52,14 @@ function Body({ live, children }: { live: Live; children: (status: SponsorStatus
       <>
         {(refusal !== null || connection === 'lost') && (
           <p class="banner caution" role="status" data-testid="lost">
-            {refusal === null ? 'The node does not answer. What stands here is what it said last.' : visible(refusal)}
+            {refusal === null ? 'The node does not respond. The page shows the last known state.' : visible(refusal)}
           </p>
         )}
         {children(status)}
       </>
     )
   }
-  const [title, text] = refusal === null ? (SILENCE[connection] ?? ['', '']) : ['There is no sponsor here', visible(refusal)]
+  const [title, text] = refusal === null ? (CONNECTION_MESSAGES[connection] ?? ['', '']) : ['This node has no sponsor', visible(refusal)]
   return (
     <div class="slip notice" role="status" data-testid="silence">
       <h1>{title}</h1>
@@ -68,9 +68,9 @@ function Body({ live, children }: { live: Live; children: (status: SponsorStatus
   )
 }
 
-const SILENCE: Readonly<Record<string, readonly [title: string, text: string]>> = {
+const CONNECTION_MESSAGES: Readonly<Record<string, readonly [title: string, text: string]>> = {
   connecting: ['Connecting', 'One moment.'],
-  lost: ['The node does not answer', 'It was stopped, or it cannot be reached. This page goes on by itself as soon as it is back.'],
+  lost: ['The node does not respond', 'It was stopped, or it cannot be reached. This page reconnects automatically.'],
 }
 
 interface SponsorProps {
@@ -91,7 +91,7 @@ function Sponsor({ live, secret, status, look, setLook }: SponsorProps) {
           {NOT_KEPT}
         </p>
       )}
-      <FaultNews fault={fault} />
+      <FaultStatus fault={fault} />
       {fault !== null && <FaultBanner fault={fault} secret={secret} refresh={refresh} />}
       <header class="title">
         <Icon uri={icon} name={name} />

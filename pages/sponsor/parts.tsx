@@ -1,6 +1,6 @@
 import { roughly, units, visible } from '../wallet/format.ts'
 
-/** Wei as ether, in short; whole on hover, and wherever details stand. What is left is rounded down, what is taken up. */
+/** An amount in rounded ether, with the exact amount as the title. Remaining amounts are rounded down, others up. */
 export function Ether({ wei, isLeft = false }: { wei: string; isLeft?: boolean }) {
   const value = BigInt(wei)
   return (
@@ -10,16 +10,16 @@ export function Ether({ wei, isLeft = false }: { wei: string; isLeft?: boolean }
   )
 }
 
-/** Below that it is no amount that anybody would call ether. */
+/** Smaller amounts are shown in wei. */
 const FEW_WEI = 1_000_000n
 
-/** As roughly, and no more than there is. */
+/** Rounds like `roughly`, but down. */
 function atLeast(value: bigint): string {
   const drop = value.toString().length - 4
   return units(drop <= 0 ? value : value - (value % 10n ** BigInt(Math.min(drop, 18))), 18)
 }
 
-/** A picture of itself that the sponsor hands to wallets; nothing is fetched for it. Its first letter where it has none. */
+/** The sponsor's icon, a data: URI, which causes no request; without one the first letter of its name. */
 export function Icon({ uri, name }: { uri: string | null; name: string }) {
   if (uri?.startsWith('data:image/') === true) return <img class="icon" src={uri} alt="" width="44" height="44" />
   return (
@@ -29,7 +29,7 @@ export function Icon({ uri, name }: { uri: string | null; name: string }) {
   )
 }
 
-/** `2026-11-22 02:31:40`, in UTC as the chain counts its days. */
+/** `2026-11-22 02:31:40` in UTC, as daily budgets. */
 export function moment(ms: number): string {
   return new Date(ms).toISOString().slice(0, 19).replace('T', ' ')
 }

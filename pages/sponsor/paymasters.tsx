@@ -3,7 +3,7 @@ import { visible } from '../wallet/format.ts'
 import { AddressText, Copy, Fold, Row, Section } from '../wallet/parts.tsx'
 import type { PageSecret } from '../wallet/secret.ts'
 import { payDeposit } from './node.ts'
-import type { PaymasterState, SponsorStatus } from './node.ts'
+import type { PaymasterStatus, SponsorStatus } from '../../src/paymaster/results.ts'
 import { Ether } from './parts.tsx'
 
 const TOP_UP = `0x${(10n ** 19n).toString(16)}`
@@ -38,7 +38,7 @@ type Payment =
   | { readonly kind: 'paid'; readonly hash: string }
   | { readonly kind: 'failed'; readonly why: string }
 
-function Paymaster({ paymaster, secret, refresh }: { paymaster: PaymasterState; secret: PageSecret; refresh: () => void }) {
+function Paymaster({ paymaster, secret, refresh }: { paymaster: PaymasterStatus; secret: PageSecret; refresh: () => void }) {
   const { version, address, deployed, deposit, reserved, isLow } = paymaster
   const [payment, setPayment] = useState<Payment>({ kind: 'idle' })
   const pay = async () => {

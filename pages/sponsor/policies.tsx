@@ -1,11 +1,11 @@
 import type { ComponentChildren } from 'preact'
 import { roughly, visible } from '../wallet/format.ts'
 import { AddressText, Fold, Section } from '../wallet/parts.tsx'
-import type { PolicyState } from './node.ts'
+import type { PolicyStatus } from '../../src/paymaster/results.ts'
 import { Ether, moment } from './parts.tsx'
 import { Pasted } from './service.tsx'
 
-export function Policies({ policies }: { policies: readonly PolicyState[] }) {
+export function Policies({ policies }: { policies: readonly PolicyStatus[] }) {
   return (
     <div class="panel">
       <Section title="Policies" note={policies.length > 1 ? 'the first that grants pays' : undefined}>
@@ -15,14 +15,14 @@ export function Policies({ policies }: { policies: readonly PolicyState[] }) {
             <Policy key={policy.name} policy={policy} />
           ))}
         </ol>
-        {policies.every(isBoundless) && <HowTo />}
+        {policies.every(isUnlimited) && <HowTo />}
       </Section>
     </div>
   )
 }
 
-/** Whoever asks gets it, for whatever. */
-function isBoundless(policy: PolicyState): boolean {
+/** Whether the policy grants every operation. */
+function isUnlimited(policy: PolicyStatus): boolean {
   return LIMITS.every((limit) => policy[limit] === undefined)
 }
 
@@ -37,12 +37,12 @@ const LIMITS = [
   'perDay',
   'total',
   'until',
-] as const satisfies readonly (keyof PolicyState)[]
+] as const satisfies readonly (keyof PolicyStatus)[]
 
 function HowTo() {
   return (
     <div class="howto">
-      <p>To choose whom it pays for, and for what, write a file:</p>
+      <p>To limit what the sponsor pays for, write a policy file:</p>
       <Pasted name="policies.json" text={EXAMPLE} />
       <Pasted name="Start with it" text="npx pocketchain --sponsor-policies policies.json" />
     </div>
@@ -58,7 +58,7 @@ const EXAMPLE = `[{
   "perDay": "100000000000000000"
 }]`
 
-function Policy({ policy }: { policy: PolicyState }) {
+function Policy({ policy }: { policy: PolicyStatus }) {
   const { name, total, perDay, use } = policy
   const conditions = conditionsOf(policy)
   return (
@@ -83,7 +83,7 @@ function Policy({ policy }: { policy: PolicyState }) {
         </p>
       )}
       {conditions.length > 0 && (
-        <ul class="conditions" aria-label={`What ${visible(name)} asks for`}>
+        <ul class="conditions" aria-label={`Conditions of ${visible(name)}`}>
           {conditions.map((condition, i) => (
             <li key={i} class="chip">
               {condition}
@@ -103,7 +103,7 @@ interface BudgetProps {
   readonly parts: readonly (readonly [name: string, wei: string, look: string])[]
 }
 
-/** A budget as a bar. What is over it, because it was made smaller, is left out of the bar and stands in the words. */
+/** A budget as a bar. Use beyond a lowered budget is in the text only. */
 function Budget({ name, of, parts }: BudgetProps) {
   const whole = BigInt(of)
   const taken = parts.reduce((sum, [, wei]) => sum + BigInt(wei), 0n)
@@ -140,15 +140,15 @@ function Budget({ name, of, parts }: BudgetProps) {
 
 const STEPS = 1_000
 
-/** Of a thousand. A little of something is not nothing. */
+/** Returns the share in thousandths; small amounts stay visible. */
 function share(part: bigint, whole: bigint): number {
   if (part === 0n) return 0
-  return whole === 0n ? STEPS : Math.min(STEPS, Math.max(MOST_NARROW, Number((part * BigInt(STEPS)) / whole)))
+  return whole === 0n ? STEPS : Math.min(STEPS, Math.max(MIN_WIDTH, Number((part * BigInt(STEPS)) / whole)))
 }
 
-const MOST_NARROW = 6
+const MIN_WIDTH = 6
 
-function conditionsOf({ chains, perOperation, perUser, until, apiKeys }: PolicyState): readonly ComponentChildren[] {
+function conditionsOf({ chains, perOperation, perUser, until, apiKeys }: PolicyStatus): readonly ComponentChildren[] {
   return [
     ...(perOperation === undefined ? [] : [`at most ${ether(perOperation)} each`]),
     ...(perUser === undefined ? [] : [`at most ${ether(perUser)} per account`]),
@@ -162,7 +162,7 @@ function ether(wei: string): string {
   return `${roughly(BigInt(wei), 18)} ETH`
 }
 
-function Lists({ policy: { contracts, senders, entryPoints } }: { policy: PolicyState }) {
+function Lists({ policy: { contracts, senders, entryPoints } }: { policy: PolicyStatus }) {
   return (
     <>
       {contracts !== undefined && (

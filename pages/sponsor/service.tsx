@@ -1,12 +1,12 @@
 import type { ComponentChildren } from 'preact'
 import { Copy, Raw, Row, Section } from '../wallet/parts.tsx'
 
-/** Where the sponsor is asked. The port that this page came from speaks both. */
+/** Returns the URLs of the paymaster service; the port of this page serves http and https. */
 export function serviceUrls(host: string): { readonly http: string; readonly https: string } {
   return { http: `http://${host}/paymaster`, https: `https://${host}/paymaster/rpc` }
 }
 
-/** How an app comes to it, and whom it has to trust for that. */
+/** The URLs of the service and its certificate authority. */
 export function Service() {
   const { host } = location
   const { http, https } = serviceUrls(host)
@@ -23,11 +23,11 @@ export function Service() {
           </Row>
         </dl>
         <p class="soft trust">
-          Wallets want https. The certificate is of an authority that was made on this machine and is good for this machine alone:{' '}
+          Wallets require https. The certificate authority was created on this machine and is valid for this machine only:{' '}
           <a href="/ca.pem" download="ca.pem" data-testid="ca">
             ca.pem
           </a>
-          . The wallet of this node trusts it already; others have to be told.
+          . The wallet of this node trusts it; other clients need it in their trust store.
         </p>
         <Command name="Node" text={`${fetched} && export NODE_EXTRA_CA_CERTS=$PWD/ca.pem`} />
         <Command name="Chromium" text={`${fetched} && certutil -d sql:$HOME/.pki/nssdb -A -t C,, -n pocketchain -i ca.pem`} />
@@ -44,7 +44,7 @@ function Command({ name, text }: { name: string; text: string }) {
   )
 }
 
-/** Lines to take away as they are. */
+/** Lines with a copy button. */
 export function Pasted({ name, text, children }: { name: string; text: string; children?: ComponentChildren }) {
   return (
     <div class="pasted">

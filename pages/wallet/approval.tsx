@@ -5,41 +5,41 @@ import { useArmed } from './arming.ts'
 import { site, visible } from './format.ts'
 import { Json } from './parts.tsx'
 
-/** What answers a question; a promise that is rejected says why it was not answered. */
+/** Answers a question; rejects with the reason if the answer was not accepted. */
 export interface Answers {
   readonly approve: (id: string, choice?: Choice) => Promise<unknown>
   readonly reject: (id: string) => Promise<unknown>
 }
 
-/** What the view of each kind of question gets. */
+/** Props of the view of each kind. */
 export interface QuestionProps<Q extends Question> {
   readonly question: Q
-  /** of those that wait, this one included */
+  /** number of pending questions, this one included */
   readonly waiting: number
   readonly answers: Answers
 }
 
 export interface ApprovalProps {
   readonly question: Question
-  /** of those that wait, this one included */
+  /** number of pending questions, this one included */
   readonly waiting: number
   /** `wants to send a transaction` */
-  readonly wish: string
+  readonly request: string
   readonly answers: Answers
-  /** what the button says */
+  /** label of the approve button */
   readonly verb?: string
   readonly choice?: Choice
-  /** why it cannot be approved as it stands; null: it can */
+  /** why it cannot be approved yet; null if it can */
   readonly missing?: string | null
-  /** what stands behind a warning, by its code */
+  /** text after a warning, by its code */
   readonly remarks?: Readonly<Record<string, string>>
-  /** null: what it asks cannot be shown, and not as JSON either */
+  /** null: the question cannot be shown, not even as JSON */
   readonly children: ComponentChildren
 }
 
-/** The frame of every question: who asks, what is wrong with it, and the two buttons. */
+/** The frame of every question: origin, warnings, contents and the two buttons. */
 export function Approval(props: ApprovalProps) {
-  const { question, waiting, wish, answers, verb = 'Approve', choice, missing = null, remarks = {}, children } = props
+  const { question, waiting, request, answers, verb = 'Approve', choice, missing = null, remarks = {}, children } = props
   const isDangerous = question.warnings.some(({ level }) => level === 'danger')
   const { scheme, name } = site(question.origin)
   return (
@@ -48,23 +48,23 @@ export function Approval(props: ApprovalProps) {
       data-testid="approval"
       data-id={question.id}
       data-kind={question.kind}
-      aria-labelledby="wish"
+      aria-labelledby="request"
     >
       <header class="asker">
         <p class="count" data-testid="queue-count">
           {waiting === 1 ? 'One question' : `1 of ${waiting} questions`}
         </p>
-        <h1 id="wish">
+        <h1 id="request">
           <span class="origin" data-testid="origin" title={question.origin}>
             {scheme !== null && <span class="scheme">{scheme}://</span>}
             <bdi>{name}</bdi>
           </span>{' '}
-          <span class="wish">{wish}</span>
+          <span class="request">{request}</span>
         </h1>
       </header>
       {question.replaces !== null && (
         <p class="changed" role="note">
-          This takes the place of a question whose facts changed while it waited. Read it anew.
+          This replaces a question whose contents changed while it was pending. Read it again.
         </p>
       )}
       <Warnings warnings={question.warnings} remarks={remarks} />
@@ -87,7 +87,7 @@ interface ButtonsProps {
   readonly answers: Answers
   readonly verb: string
   readonly choice?: Choice
-  /** asks twice */
+  /** requires the box above the buttons */
   readonly isDangerous: boolean
   readonly missing: string | null
 }
@@ -98,7 +98,7 @@ function Buttons({ id, answers, verb, choice, isDangerous, missing }: ButtonsPro
   const [answer, setAnswer] = useState<'approve' | 'reject' | null>(null)
   const [failure, setFailure] = useState<string | null>(null)
   const reject = useRef<HTMLButtonElement>(null)
-  // A question begins with its refusal: an Enter that was meant for something else then costs nothing.
+  // Reject has the focus first, so that a stray Enter approves nothing.
   useEffect(() => reject.current?.focus({ preventScroll: true }), [id])
   const give = (event: Event, which: 'approve' | 'reject') => {
     if (!event.isTrusted || answer !== null) return
@@ -128,7 +128,7 @@ function Buttons({ id, answers, verb, choice, isDangerous, missing }: ButtonsPro
             checked={isAccepted}
             onChange={(event) => event.isTrusted && accept(event.currentTarget.checked)}
           />
-          <span>I have read what is dangerous about this and want it anyway.</span>
+          <span>I have read the danger warnings and want to continue.</span>
         </label>
       )}
       {missing !== null && (

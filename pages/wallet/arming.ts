@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** How long a question must have been in sight before it can be approved. */
+/** A question must have been visible for this time before it can be approved. */
 const ARMING_MS = 500
 
 /**
- * True once the thing `id` has been on a visible page for `ARMING_MS` without a break: whoever is about to click or press a key when it comes
- * up does not approve it. Another id, a page that was hidden and a window that comes to the front start over.
+ * True once the item `id` has been on a visible page for `ARMING_MS` without interruption, so that a click or key press that was meant for
+ * something else does not approve it. Another id, a hidden page and a window that comes to the front start over.
  */
 export function useArmed(id: string): boolean {
   const [armedId, setArmed] = useState<string | null>(null)

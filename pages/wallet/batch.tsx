@@ -14,14 +14,14 @@ export function StatusChip({ status }: { status: number }) {
   )
 }
 
-/** What became of a batch. */
+/** The status of a batch, with its receipts. */
 export function BatchView({ link, id }: { link: Link; id: string }) {
   const { status, summary, failure } = useStatus(link, id)
   return (
     <article class="slip" data-testid="batch" data-id={id}>
       <header class="asker">
         <p class="count">
-          <a href="#">All of the wallet</a>
+          <a href="#">Wallet overview</a>
         </p>
         <h1 class="plain">
           Batch <Copy text={id} what="batch id" />
@@ -50,7 +50,7 @@ export function BatchView({ link, id }: { link: Link; id: string }) {
               {decimal(status.chainId)}
             </Row>
             <Operation status={status} />
-            <Row name="Atomic">{status.atomic ? 'yes: all or nothing' : 'no: each call by itself'}</Row>
+            <Row name="Atomic">{status.atomic ? 'yes: all calls or none' : 'no: a call can fail alone'}</Row>
           </dl>
           <Receipts receipts={status.receipts ?? []} />
           <Fold title="Raw status">
@@ -68,7 +68,7 @@ function Detail({ status }: { status: CallsStatus }) {
   return <span class="soft">{words.map(visible).join(', ')}</span>
 }
 
-/** A sponsored batch is one user operation. Whether the transaction of its bundle went well says nothing about it. */
+/** A sponsored batch is one user operation, which can revert while the transaction of its bundle succeeds. */
 function Operation({ status }: { status: CallsStatus }) {
   const operation = status.capabilities?.userOperation
   if (operation === undefined) return null
@@ -82,7 +82,7 @@ function Operation({ status }: { status: CallsStatus }) {
 }
 
 function Receipts({ receipts }: { receipts: readonly CallsReceipt[] }) {
-  if (receipts.length === 0) return <p class="prose soft">No transaction of it is on the chain yet.</p>
+  if (receipts.length === 0) return <p class="prose soft">No transaction of it is included yet.</p>
   return (
     <Section title={receipts.length === 1 ? 'Receipt' : `${receipts.length} receipts`}>
       <ol class="calls">
@@ -108,31 +108,31 @@ function Receipts({ receipts }: { receipts: readonly CallsReceipt[] }) {
   )
 }
 
-/** Asked again until it is final; the node may hold its answer back until there is news. */
+/** Polls until the status is final; the node may delay its answer until the status changes. */
 function useStatus(link: Link, id: string) {
   const [status, setStatus] = useState<CallsStatus | null>(null)
   const [summary, setSummary] = useState<BatchState | null>(null)
   const [failure, setFailure] = useState<string | null>(null)
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined
-    let isGone = false
+    let isUnmounted = false
     const read = async () => {
       try {
         const known = (await readState(link)).batches.find((batch) => batch.id === id) ?? null
         const found = await readStatus(link, id, known?.origin ?? null)
-        if (isGone) return
+        if (isUnmounted) return
         setSummary(known)
         setStatus(found)
         setFailure(null)
         if (found.status !== PENDING && found.capabilities?.status?.confirmation !== 'preconfirmed') return
       } catch (error) {
-        if (!isGone) setFailure(error instanceof Error ? error.message : String(error))
+        if (!isUnmounted) setFailure(error instanceof Error ? error.message : String(error))
       }
-      if (!isGone) timer = setTimeout(() => void read(), POLL_MS)
+      if (!isUnmounted) timer = setTimeout(() => void read(), POLL_MS)
     }
     void read()
     return () => {
-      isGone = true
+      isUnmounted = true
       clearTimeout(timer)
     }
   }, [link, id])

@@ -5,7 +5,7 @@ import type { QuestionProps } from './approval.tsx'
 import { checksummed, visible } from './format.ts'
 import { ChainText, Coin, Row, Section } from './parts.tsx'
 
-/** Only the first account is chosen to begin with: a site learns no more than it needs unless the person says so. */
+/** Only the first account is preselected: a site sees no more than it needs by default. */
 export function Connect(props: QuestionProps<ConnectQuestion>) {
   const { accounts, chain } = props.question
   const [chosen, setChosen] = useState<ReadonlySet<string>>(() => new Set(accounts.slice(0, 1).map(({ address }) => address)))
@@ -16,12 +16,14 @@ export function Connect(props: QuestionProps<ConnectQuestion>) {
   return (
     <Approval
       {...props}
-      wish="wants to see your accounts"
+      request="wants to see your accounts"
       verb="Connect"
       choice={{ accounts: addresses }}
       missing={addresses.length === 0 ? 'Choose an account.' : null}
     >
-      <p class="prose">It will see their addresses and balances and may ask you to sign and send. It can do nothing without asking.</p>
+      <p class="prose">
+        The site will see their addresses and balances and may ask you to sign and send. Each signature and transaction needs your approval.
+      </p>
       <Section
         title="Accounts to show"
         note={

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ago, checksummed, cut, lineCount, pieces, roughly, shortened, signed, site, units, visible } from './format.ts'
+import { ago, checksummed, cut, lineCount, textSegments, roughly, shortened, signed, site, units, visible } from './format.ts'
 
 describe('amounts', () => {
   test('have every digit there is and no other', () => {
@@ -55,8 +55,8 @@ test('a text shows what would hide or turn it', () => {
   expect(visible('two\nlines\tand a tab, ключ, 鍵, 🔑')).toBe('two\nlines\tand a tab, ключ, 鍵, 🔑')
 })
 
-describe('pieces', () => {
-  const shown = (text: string) => pieces(text).map(({ kind, text: part }) => (kind === 'gap' ? `[${part}]` : part))
+describe('textSegments', () => {
+  const shown = (text: string) => textSegments(text).map(({ kind, text: part }) => (kind === 'gap' ? `[${part}]` : part))
 
   test('are one for ordinary text', () => {
     expect(shown('Sign in.\n\n\n\nNonce: 3f9c11')).toEqual(['Sign in.\n\n\n\nNonce: 3f9c11'])

@@ -1,6 +1,7 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
+import { blankRuns, lineEndCount } from '../../src/wallet/preview/blanks.ts'
 
-/** `1.5` for 1500000000000000000 and 18: every digit there is, none that says nothing. A minus is U+2212. */
+/** `1.5` for 1500000000000000000 and 18: all significant digits, without trailing zeros. The minus sign is U+2212. */
 export function units(value: bigint, decimals: number): string {
   if (value < 0n) return `${MINUS}${units(-value, decimals)}`
   const digits = value.toString().padStart(decimals + 1, '0')
@@ -9,7 +10,7 @@ export function units(value: bigint, decimals: number): string {
   return fraction === '' ? whole : `${whole}.${fraction}`
 }
 
-/** As units, with the first `significant` digits of what is smaller than one; for what is an estimate anyway. Rounded up. */
+/** As `units`, rounded up to `significant` digits; for estimates. */
 export function roughly(value: bigint, decimals: number, significant = 4): string {
   const drop = value.toString().length - significant
   if (drop <= 0) return units(value, decimals)
@@ -17,13 +18,13 @@ export function roughly(value: bigint, decimals: number, significant = 4): strin
   return units(((value + unit - 1n) / unit) * unit, decimals)
 }
 
-/** As units, cut off after six decimals; for a list, where the whole stands beside. */
+/** As `units`, truncated to six decimals; for lists, which have the exact amount in the tooltip. */
 export function cut(value: bigint, decimals: number): string {
   const unit = 10n ** BigInt(Math.max(0, decimals - 6))
   return units(value - (value % unit), decimals)
 }
 
-/** `+1.5` or `−1.5`; what has no decimals is in the smallest unit. */
+/** `+1.5` or `−1.5`; in the smallest unit if `decimals` is null. */
 export function signed(amount: string, decimals: number | null): string {
   const value = BigInt(amount)
   return value > 0n ? `+${units(value, decimals ?? 0)}` : units(value, decimals ?? 0)
@@ -42,7 +43,7 @@ export function shortened(hex: string): string {
   return hex.length <= 13 ? hex : `${hex.slice(0, 6)}…${hex.slice(-4)}`
 }
 
-/** `31,337` is a number, `31337` an id. */
+/** Decimal digits without separators, as for ids. */
 export function decimal(quantity: string | number): string {
   return BigInt(quantity).toString()
 }
@@ -51,35 +52,35 @@ export function grouped(digits: string): string {
   return digits.replace(/\B(?=(\d{3})+$)/g, ',')
 }
 
-/** Bytes in a `0x…` string. */
+/** The size of a `0x…` string in bytes. */
 export function sizeOf(data: string): number {
   return (data.length - 2) / 2
 }
 
 /**
- * Text that somebody else wrote, as it will be read: characters that turn the reading direction, hide or have no shape are named
- * (`⟨U+202E⟩`), since with them a text can show something else than it says.
+ * Foreign text for display: characters that change the reading direction or are invisible become `⟨U+202E⟩`, since they can make a text
+ * look different from its content.
  */
 export function visible(text: string): string {
-  return text.replace(UNSEEN, (character) => `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`)
+  return text.replace(INVISIBLE, (character) => `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`)
 }
 
-/** A part of a text that somebody else wrote: to be shown as it is, or in place of a gap. */
-export interface Piece {
+/** A part of a foreign text: shown as it is, or a placeholder for a gap. */
+export interface TextSegment {
   readonly kind: 'text' | 'gap'
   readonly text: string
 }
 
 /**
- * Text in pieces, with `⟨200,000 blank lines⟩` where characters without ink would push what stands behind them out of the box. `visible` has
- * been applied to every piece.
+ * Splits a text at long runs of blank characters, which would push what follows out of view, and replaces each by a placeholder such as
+ * `⟨200,000 blank lines⟩`. `visible` is applied to each segment.
  */
-export function pieces(text: string): readonly Piece[] {
-  const found: Piece[] = []
+export function textSegments(text: string): readonly TextSegment[] {
+  const found: TextSegment[] = []
   let end = 0
   for (const match of text.matchAll(BLANKS)) {
     const [run] = match
-    const gap = gapName(run)
+    const gap = gapText(run)
     if (gap === null) continue
     if (match.index > end) found.push({ kind: 'text', text: visible(text.slice(end, match.index)) })
     found.push({ kind: 'gap', text: `⟨${gap}⟩` })
@@ -89,9 +90,9 @@ export function pieces(text: string): readonly Piece[] {
   return found
 }
 
-/** Null if the run is short enough to be shown. */
-function gapName(run: string): string | null {
-  const lines = run.match(LINE_END)?.length ?? 0
+/** The placeholder's text; null if the run is short enough to be shown. */
+function gapText(run: string): string | null {
+  const lines = lineEndCount(run)
   if (lines > GAP_LINES) return `${grouped(String(lines - 1))} blank lines`
   const size = Array.from(run).length - lines
   if (size <= GAP_CHARACTERS) return null
@@ -101,12 +102,12 @@ function gapName(run: string): string | null {
 const GAP_LINES = 4
 const GAP_CHARACTERS = 60
 
-/** How many lines a text has, whatever ends them. */
+/** The number of lines of a text with any kind of line end. */
 export function lineCount(text: string): number {
-  return (text.match(LINE_END)?.length ?? 0) + 1
+  return lineEndCount(text) + 1
 }
 
-/** `{ name: 'app.example', scheme: 'https' }`; what is no web address has no scheme. */
+/** `{ name: 'app.example', scheme: 'https' }`; `scheme` is null unless the origin is a web origin. */
 export function site(origin: string): { readonly name: string; readonly scheme: string | null } {
   const match = /^([a-z][a-z0-9+.-]*):\/\/(.+)$/.exec(origin)
   if (match !== null) return { name: visible(match[2] ?? ''), scheme: match[1] ?? '' }
@@ -131,9 +132,8 @@ const AGES: readonly (readonly [seconds: number, name: string])[] = [
 
 const MINUS = '−'
 
-const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/g
-/** Five or more characters without ink: spaces, control, format and combining ones, and letters that are drawn as nothing. */
-const BLANKS = /[\s\p{Z}\p{C}\p{M}\u115F\u1160\u2800\u3164\uFFA0]{5,}/gu
+/** A shorter run cannot exceed GAP_LINES or GAP_CHARACTERS. */
+const BLANKS = blankRuns(GAP_LINES + 1)
 
-/** Control characters but line ends and tabs, soft hyphens, zero width, directions, invisible operators, byte order mark, tags. */
-const UNSEEN = /(?![\n\t])(?:[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]|\u034F|\u115F|\u1160|\u17B4|\u17B5|\u2800|\u3164|\uFFA0)/gu
+/** Control characters except line feed and tab, soft hyphens, zero width, direction marks, invisible operators, byte order mark, tags. */
+const INVISIBLE = /(?![\n\t])(?:[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]|\u034F|\u115F|\u1160|\u17B4|\u17B5|\u2800|\u3164|\uFFA0)/gu

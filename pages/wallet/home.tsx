@@ -7,7 +7,7 @@ import { Copy, Section } from './parts.tsx'
 import { readBalances, readState, readUpgraded } from './state.ts'
 import type { BatchState, ChainState, Policy, SiteState, WalletState } from './state.ts'
 
-/** What there is to see while nothing waits. */
+/** The overview, shown while no question is pending. */
 export function Home({ link }: { link: Link }) {
   const { state, balances, upgraded, failure, refresh } = useWallet(link)
   const [refusal, setRefusal] = useState<string | null>(null)
@@ -20,8 +20,8 @@ export function Home({ link }: { link: Link }) {
   return (
     <div class="home">
       <header class="quiet" data-testid="empty">
-        <h1>Nothing waits for you</h1>
-        <p class="soft">What sites ask appears here by itself.</p>
+        <h1>No pending questions</h1>
+        <p class="soft">Requests of sites appear here.</p>
       </header>
       {problem !== null && (
         <p class="failure" role="alert">
@@ -79,10 +79,10 @@ function Accounts({ state, balances, upgraded, downgrade }: AccountsProps) {
                   class="small"
                   data-testid={`downgrade-${i}`}
                   disabled={!isArmed}
-                  title="It runs code that does several calls together. This takes the code off again, by a transaction."
+                  title="The account runs code that batches calls. This removes the code with a transaction."
                   onClick={(event) => event.isTrusted && isArmed && void downgrade(address)}
                 >
-                  Make {visible(name)} a plain account
+                  Remove the code of {visible(name)}
                 </button>
               )}
               <Copy text={checksummed(address)} what="address" />
@@ -101,7 +101,7 @@ interface SitesProps {
   readonly sites: readonly SiteState[]
   readonly chains: readonly ChainState[]
   readonly disconnect: (origin: string) => Promise<void>
-  /** false: of no site at all */
+  /** false: sponsorship is off for all sites */
   readonly isSponsored: boolean
   readonly sponsor: (isOn: boolean, origin: string) => Promise<void>
 }
@@ -112,7 +112,7 @@ function Sites({ sites, chains, disconnect, isSponsored, sponsor }: SitesProps) 
   const nameOf = (chainId: number | string) => chains.find((chain) => decimal(chain.chainId) === decimal(chainId))?.name ?? decimal(chainId)
   return (
     <Section title="Connected sites" note={connected.length}>
-      {connected.length === 0 && <p class="soft">None. A site connects when it asks and you agree.</p>}
+      {connected.length === 0 && <p class="soft">None. A site connects when you approve its request.</p>}
       <ul class="list">
         {connected.map(({ origin, accounts, chainId, sponsorship }) => (
           <li key={origin} data-testid="site" data-origin={origin}>
@@ -137,7 +137,7 @@ function Sites({ sites, chains, disconnect, isSponsored, sponsor }: SitesProps) 
                   onClick={(event) => isArmed || event.preventDefault()}
                   onChange={(event) => event.isTrusted && void sponsor(event.currentTarget.checked, origin)}
                 />
-                <span class="soft">sponsors may pay for it</span>
+                <span class="soft">sponsors may pay its fees</span>
               </label>
             )}
           </li>
@@ -147,7 +147,7 @@ function Sites({ sites, chains, disconnect, isSponsored, sponsor }: SitesProps) 
   )
 }
 
-/** For all sites at once. Whoever names a sponsor while it is off is refused, or the account pays when that will do. */
+/** Sponsorship of all sites. While it is off, a batch with a sponsor is refused with 4100, or the account pays if the sponsor is optional. */
 function Sponsorship({ isOn, change }: { isOn: boolean; change: (isOn: boolean) => Promise<void> }) {
   const isArmed = useArmed('sponsorship')
   return (
@@ -196,19 +196,19 @@ function Batches({ batches }: { batches: readonly BatchState[] }) {
 }
 
 const POLICIES: readonly (readonly [Policy, string, string])[] = [
-  ['ask', 'Ask', 'every question waits for you or a script'],
-  ['approve', 'Approve', 'everything is approved at once, without a look'],
-  ['reject', 'Reject', 'everything is refused'],
+  ['ask', 'Ask', 'you or a script answer each question'],
+  ['approve', 'Approve', 'every question is approved without being shown'],
+  ['reject', 'Reject', 'every question is rejected'],
 ]
 
-/** Armed as a question is: the overview comes up where one was just answered, or in a window that a page opens under somebody's double click. */
+/** Armed like a question: the overview appears where one was just answered, or in a window that a page opens under a double click. */
 function PolicyChoice({ policy, choose }: { policy: Policy; choose: (policy: Policy) => Promise<void> }) {
   const isArmed = useArmed('policy')
   return (
     <Section title="Policy">
       <fieldset class="policy">
-        <legend class="unseen">What happens to questions</legend>
-        {POLICIES.map(([value, name, meaning]) => (
+        <legend class="unseen">Answers to questions</legend>
+        {POLICIES.map(([value, name, effect]) => (
           <label key={value}>
             <input
               type="radio"
@@ -218,7 +218,7 @@ function PolicyChoice({ policy, choose }: { policy: Policy; choose: (policy: Pol
               onClick={(event) => isArmed || event.preventDefault()}
               onChange={(event) => event.isTrusted && void choose(value)}
             />
-            <span class="main">{name}</span> <span class="soft">{meaning}</span>
+            <span class="main">{name}</span> <span class="soft">{effect}</span>
           </label>
         ))}
       </fieldset>
@@ -246,13 +246,13 @@ function ChainList({ chains }: { chains: readonly ChainState[] }) {
 
 const REFRESH_MS = 2_000
 const NO_BALANCES: ReadonlyMap<string, string> = new Map()
-const NOBODY: ReadonlySet<string> = new Set()
+const NO_ACCOUNTS: ReadonlySet<string> = new Set()
 
-/** Read at once and every two seconds while somebody can see it. */
+/** Reads the state at once and every two seconds while the page is visible. */
 function useWallet(link: Link) {
   const [state, setState] = useState<WalletState | null>(null)
   const [balances, setBalances] = useState(NO_BALANCES)
-  const [upgraded, setUpgraded] = useState(NOBODY)
+  const [upgraded, setUpgraded] = useState(NO_ACCOUNTS)
   const [failure, setFailure] = useState<string | null>(null)
   const read = async () => {
     try {

@@ -1,7 +1,7 @@
 import type { Question } from '../../src/wallet/question.ts'
 import type { PageSecret } from './secret.ts'
 
-/** What the page knows of the node at the other end. */
+/** Connection state and pending questions. */
 export interface LinkState {
   /** `refused`: the node answers, and this browser holds no credential for the wallet */
   readonly connection: 'connecting' | 'open' | 'refused' | 'lost'
@@ -9,7 +9,7 @@ export interface LinkState {
   readonly questions: readonly Question[]
 }
 
-/** An error that the node answered. */
+/** An error response of the node. */
 export class Refusal extends Error {
   override name = 'Refusal'
   readonly code: number
@@ -23,8 +23,8 @@ export class Refusal extends Error {
 }
 
 /**
- * The WebSocket to the node, which the browser's cookie and the page secret authenticate. It comes back when it is lost, and asks again every two seconds for a
- * credential that it lacks: the link may be opened in another tab.
+ * The WebSocket to the node, authenticated by the browser's cookie and the page secret. Reconnects when it is lost, and every two seconds
+ * while the credential is missing, since the link may be opened in another tab.
  */
 export class Link {
   readonly secret: PageSecret
@@ -44,7 +44,7 @@ export class Link {
     return this.#state
   }
 
-  /** Called after every change of the state. Returns what ends that. */
+  /** Calls `listener` after each change of the state. Returns the function that unsubscribes. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -61,7 +61,7 @@ export class Link {
     })
   }
 
-  /** A method of the provider, asked for an origin whose name this page vouches for. */
+  /** A provider method in the name of an origin that this page has verified. */
   requestFor(origin: string, method: string, params: unknown = []): Promise<unknown> {
     return this.request('pocketchain_walletRequest', [origin, { method, params }])
   }
@@ -70,16 +70,16 @@ export class Link {
     const socket = new WebSocket(`${location.origin.replace(/^http/, 'ws')}/wallet`)
     this.#socket = socket
     socket.addEventListener('message', ({ data }) => this.#read(String(data)))
-    let entry: Promise<Entry> = Promise.resolve('unopened')
-    socket.addEventListener('open', () => void (entry = this.#enter()))
+    let attempt: Promise<Attempt> = Promise.resolve('unopened')
+    socket.addEventListener('open', () => void (attempt = this.#authenticate()))
     socket.addEventListener('close', () => {
-      this.#forget()
-      void entry.then((how) => this.#leave(how))
+      this.#rejectAll()
+      void attempt.then((how) => this.#onClose(how))
     })
   }
 
-  /** Shows the page secret. The queue is asked for, too, so that it is here when the page opens. */
-  async #enter(): Promise<Entry> {
+  /** Sends the page secret, and reads the queue so that it is known before the page is shown. */
+  async #authenticate(): Promise<Attempt> {
     try {
       await this.request('pocketchain_authenticate', [{ page: await this.secret.value() }])
       await this.request('pocketchain_approvals')
@@ -92,15 +92,15 @@ export class Link {
     }
   }
 
-  #forget(): void {
+  #rejectAll(): void {
     for (const { reject } of this.#waiting.values()) reject(new Error('the connection to the node broke'))
     this.#waiting.clear()
   }
 
-  async #leave(entry: Entry): Promise<void> {
+  async #onClose(attempt: Attempt): Promise<void> {
     this.#socket = null
-    // A handshake that is refused looks like a node that is gone: only asking over HTTP tells.
-    const isRefused = entry === 'refused' || (entry === 'unopened' && (await isAnswering()))
+    // To a page a refused WebSocket handshake looks like an unreachable node; an HTTP request tells them apart.
+    const isRefused = attempt === 'refused' || (attempt === 'unopened' && (await isAnswering()))
     this.#change({ connection: isRefused ? 'refused' : 'lost', questions: [] })
     const delayMs = isRefused ? REFUSED_RETRY_MS : Math.min(RETRY_MS * 2 ** this.#failures++, LONGEST_RETRY_MS)
     setTimeout(() => this.#connect(), delayMs)
@@ -125,8 +125,8 @@ export class Link {
   }
 }
 
-/** How far a connection came: `unopened` when the node did not even shake hands. */
-type Entry = 'unopened' | 'refused' | 'admitted'
+/** The outcome of a connection attempt; `unopened` without a WebSocket handshake. */
+type Attempt = 'unopened' | 'refused' | 'admitted'
 
 interface Answer {
   readonly id: number
@@ -138,7 +138,7 @@ const RETRY_MS = 250
 const LONGEST_RETRY_MS = 5_000
 const REFUSED_RETRY_MS = 2_000
 
-/** What the node sends is trusted as far as its shape goes: the page and the node are of one version. */
+/** Shapes of the node's messages are not checked further: the page and the node have one version. */
 function isAnswer(message: unknown): message is Answer {
   return typeof message === 'object' && message !== null && 'id' in message && typeof message.id === 'number'
 }

@@ -2,19 +2,19 @@ import type { Allowance, BalanceChange, ChainLabel, FeeView, Preview, SponsorVie
 import { decimal, roughly, shortened, signed, units, visible } from './format.ts'
 import { AddressText, Coin, Fold, Row, Section } from './parts.tsx'
 
-/** What the calls would do to the account, and whom they would let do more. */
+/** Balance changes and new allowances of a preview. */
 export function Outcome({ preview, chain }: { preview: Preview; chain: ChainLabel }) {
   const { status, error, changes, allowances } = preview
   return (
     <>
       <Section title="What changes" note={status === 'success' ? 'as of now, without the fee' : undefined}>
         {status === 'reverted' && <p class="verdict bad">This would fail. {error !== null && visible(error)}</p>}
-        {status === 'unavailable' && <p class="verdict">Nobody can say what this does: {visible(error ?? 'the chain did not answer')}</p>}
+        {status === 'unavailable' && <p class="verdict">The effects are unknown: {visible(error ?? 'the chain did not answer')}</p>}
         {status === 'success' && changes.length === 0 && <p class="verdict">No balance of the account changes.</p>}
         {changes.length > 0 && (
           <ul class="changes">
             {changes.map((change, i) => (
-              <Change key={i} change={change} chain={chain} />
+              <ChangeItem key={i} change={change} chain={chain} />
             ))}
           </ul>
         )}
@@ -23,7 +23,7 @@ export function Outcome({ preview, chain }: { preview: Preview; chain: ChainLabe
         <Section title="Permissions given">
           <ul class="changes">
             {allowances.map((allowance, i) => (
-              <Given key={i} allowance={allowance} />
+              <AllowanceItem key={i} allowance={allowance} />
             ))}
           </ul>
         </Section>
@@ -32,13 +32,13 @@ export function Outcome({ preview, chain }: { preview: Preview; chain: ChainLabe
   )
 }
 
-function Change({ change, chain }: { change: BalanceChange; chain: ChainLabel }) {
+function ChangeItem({ change, chain }: { change: BalanceChange; chain: ChainLabel }) {
   const { asset, token, amount, decimals, tokenId } = change
   const symbol = change.symbol ?? (asset === 'native' ? chain.symbol : null)
-  const comesIn = !amount.startsWith('-')
+  const isGain = !amount.startsWith('-')
   return (
-    <li data-testid="change" class={comesIn ? 'in' : 'out'}>
-      <span class="unseen">{comesIn ? 'Receives' : 'Gives away'} </span>
+    <li data-testid="change" class={isGain ? 'in' : 'out'}>
+      <span class="unseen">{isGain ? 'Receives' : 'Sends'} </span>
       <span class="amount">{signed(amount, asset === 'native' ? chain.decimals : decimals)}</span>{' '}
       <span class="asset">
         <bdi>{symbol === null ? 'units' : visible(symbol)}</bdi>
@@ -49,7 +49,7 @@ function Change({ change, chain }: { change: BalanceChange; chain: ChainLabel })
   )
 }
 
-function Given({ allowance }: { allowance: Allowance }) {
+function AllowanceItem({ allowance }: { allowance: Allowance }) {
   const { token, spender, spenderLabel, isSpent } = allowance
   return (
     <li data-testid="allowance" class={isSpent ? 'spent' : 'open'}>
@@ -70,7 +70,7 @@ function quantityOf({ kind, token, symbol, decimals, amount }: Allowance): strin
   return kind === 'nft' ? `${name} #${amount}` : `${units(BigInt(amount), decimals ?? 0)} ${name}`
 }
 
-/** `isFallback`: a sponsor was to pay, and does not. */
+/** `isFallback`: the sponsor that the app named does not pay. */
 export function Fee({ fee, chain, isFallback = false }: { fee: FeeView; chain: ChainLabel; isFallback?: boolean }) {
   const { sponsor, expected, most } = fee
   if (sponsor !== null) return <SponsoredFee fee={fee} sponsor={sponsor} chain={chain} />
@@ -96,7 +96,7 @@ export function Fee({ fee, chain, isFallback = false }: { fee: FeeView; chain: C
   )
 }
 
-/** In a sentence. */
+/** Such as `about 0.01 ETH, at most 0.02 ETH`. */
 export function priceOf({ expected, most }: FeeView, { decimals, symbol }: ChainLabel): string {
   const amount = (wei: string) => `${roughly(BigInt(wei), decimals)} ${visible(symbol)}`
   return `about ${amount(expected)}, at most ${amount(most)}`

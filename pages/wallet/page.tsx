@@ -12,7 +12,7 @@ import { NOT_KEPT } from './secret.ts'
 
 /** The site that opened this page as its popup. */
 export interface Client {
-  /** null before the browser has named it: what the opener says of itself is not shown */
+  /** null until a message proves it; the opener's own claim is not shown */
   readonly origin: string | null
 }
 
@@ -52,9 +52,9 @@ export function Page({ link, client }: { link: Link; client: Client | null }) {
           {question !== undefined ? (
             <QuestionView question={question} waiting={questions.length} answers={answers} />
           ) : client !== null ? (
-            <Waiting origin={client.origin} />
+            <WaitingForRequest origin={client.origin} />
           ) : batchId !== null ? (
-            <Guarded key={batchId} instead={<Unreadable />}>
+            <Guarded key={batchId} instead={<MalformedBatch />}>
               <BatchView link={link} id={batchId} />
             </Guarded>
           ) : (
@@ -69,7 +69,7 @@ export function Page({ link, client }: { link: Link; client: Client | null }) {
 const CONNECTIONS: Readonly<Record<LinkState['connection'], string>> = {
   connecting: 'connecting',
   open: 'connected',
-  refused: 'not let in',
+  refused: 'not authorized',
   lost: 'no connection',
 }
 
@@ -81,8 +81,8 @@ function Body({ state, children }: { state: LinkState; children: ComponentChildr
       <h1>{state.connection === 'lost' ? 'The node does not answer' : 'Connecting'}</h1>
       <p>
         {state.connection === 'lost'
-          ? 'It was stopped, or it cannot be reached. This page goes on by itself as soon as it is back.'
-          : 'One moment.'}
+          ? 'It was stopped or cannot be reached. This page reconnects when it is back.'
+          : 'Opening the connection to the node.'}
       </p>
     </div>
   )
@@ -96,27 +96,27 @@ function Refused() {
         Open a new link in this browser: pocketchain prints one in the terminal when it starts, and <code>pocketchain_walletLink</code> with
         the control token returns another. This page then continues without a reload.
       </p>
-      <p class="soft">The link makes sure that only you, and no page or server that you happen to visit, can approve something.</p>
+      <p class="soft">Without the link, no other page or server can approve a question.</p>
     </div>
   )
 }
 
-function Waiting({ origin }: { origin: string | null }) {
+function WaitingForRequest({ origin }: { origin: string | null }) {
   return (
     <div class="slip notice" data-testid="empty" role="status">
       <h1>{origin === null ? 'A site opened this window' : site(origin).name}</h1>
-      <p>{origin === null ? 'Its address appears here as soon as the browser confirms it.' : 'Waiting for what it asks.'}</p>
+      <p>{origin === null ? 'Its address appears here as soon as the browser confirms it.' : 'Waiting for its request.'}</p>
     </div>
   )
 }
 
-/** A chain of somebody else may answer anything. */
-function Unreadable() {
+/** A foreign node may return a malformed status. */
+function MalformedBatch() {
   return (
     <div class="slip notice" role="alert">
       <h1>This batch cannot be shown</h1>
       <p>
-        What its chain says of it makes no sense. <a href="#">All of the wallet</a>
+        Its chain returned a malformed status. <a href="#">Wallet overview</a>
       </p>
     </div>
   )
@@ -124,7 +124,7 @@ function Unreadable() {
 
 function announcement({ origin, kind }: Question, waiting: number): string {
   const { name } = site(origin)
-  return waiting === 1 ? `${name} asks: ${KINDS[kind]}` : `${name} asks: ${KINDS[kind]}. ${waiting} questions wait.`
+  return waiting === 1 ? `${name} asks: ${KINDS[kind]}` : `${name} asks: ${KINDS[kind]}. ${waiting} questions are pending.`
 }
 
 const KINDS: Readonly<Record<Question['kind'], string>> = {

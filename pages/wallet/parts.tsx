@@ -3,7 +3,7 @@ import { useErrorBoundary, useState } from 'preact/hooks'
 import type { AccountLabel, ChainLabel } from '../../src/wallet/question.ts'
 import { checksummed, decimal, shortened, units, visible } from './format.ts'
 
-/** An address in short; whole on hover and for the keyboard. */
+/** A shortened address, complete on hover and keyboard focus. */
 export function AddressText({ address, name = null, whole = false }: { address: string; name?: string | null; whole?: boolean }) {
   const full = checksummed(address)
   return (
@@ -14,7 +14,7 @@ export function AddressText({ address, name = null, whole = false }: { address: 
   )
 }
 
-/** Hex in short, whole when the keyboard comes to it; a click copies it whole. */
+/** Shortened hex, complete on keyboard focus; a click copies all of it. */
 export function Copy({ text, what, shown = shortened(text) }: { text: string; what: string; shown?: string }) {
   const [isCopied, setCopied] = useState(false)
   const full = visible(text) // an app may have chosen it, as the id of a batch
@@ -37,7 +37,7 @@ export function Copy({ text, what, shown = shortened(text) }: { text: string; wh
 
 const COPIED_MS = 1_200
 
-/** A line of facts: what it is, and what it says. */
+/** A row of a definition list. */
 export function Row({ name, children, id }: { name: string; children: ComponentChildren; id?: string }) {
   return (
     <div class="row">
@@ -55,7 +55,7 @@ export function ChainText({ chain }: { chain: ChainLabel }) {
   )
 }
 
-/** Who acts, and where: the two facts that belong to every question but one. */
+/** Account and chain of a question. */
 export function Context({ account, chain, accounts = [] }: { account: string; chain: ChainLabel; accounts?: readonly AccountLabel[] }) {
   const name = accounts.find(({ address }) => address === account)?.name ?? null
   return (
@@ -70,7 +70,7 @@ export function Context({ account, chain, accounts = [] }: { account: string; ch
   )
 }
 
-/** An amount of a chain's own coin, in wei on the wire. */
+/** An amount of a chain's native currency. */
 export function Coin({ wei, chain }: { wei: string; chain: ChainLabel }) {
   return (
     <span class="amount">
@@ -79,7 +79,7 @@ export function Coin({ wei, chain }: { wei: string; chain: ChainLabel }) {
   )
 }
 
-/** What is there for those who want it. */
+/** Details that are collapsed at first. */
 export function Fold({ title, children, isOpen = false }: { title: string; children: ComponentChildren; isOpen?: boolean }) {
   return (
     <details class="fold" open={isOpen}>
@@ -89,7 +89,7 @@ export function Fold({ title, children, isOpen = false }: { title: string; child
   )
 }
 
-/** Bytes or JSON as it is. It scrolls by itself, so the keyboard must reach it. */
+/** Bytes or JSON in a scrollable box, which must be reachable by keyboard. */
 export function Raw({ text, name }: { text: string; name: string }) {
   return (
     <pre class="raw" tabIndex={0} aria-label={name} role="group">
@@ -117,13 +117,13 @@ export function Section({ title, children, note }: { title: string; children: Co
   )
 }
 
-/** `instead` when `children` cannot be shown: what one site asks must not take away the page that the others need. */
+/** Shows `instead` if `children` throw: the request of one site must not break the page for the others. */
 export function Guarded({ instead, children }: { instead: ComponentChildren; children: ComponentChildren }) {
   const [error] = useErrorBoundary()
   return <>{error === undefined ? children : instead}</>
 }
 
-/** A pocket with something in it. */
+/** The logo: a pocket with something in it. */
 export function Mark() {
   return (
     <svg class="mark" viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { meaningOf } from './permit.ts'
+import { describePermitValue } from './permit.ts'
 
 const NOW = Date.parse('2026-06-01T12:00:00Z')
 
-describe('meaningOf', () => {
+describe('describePermitValue', () => {
   it.each([
     ['Permit', 'value', (2n ** 256n - 1n).toString(), 'unlimited'],
     ['Permit', 'value', `0x${'f'.repeat(64)}`, 'unlimited'],
@@ -24,5 +24,5 @@ describe('meaningOf', () => {
     ['Permit', 'value', -1, null],
     ['Permit', 'value', { length: 1 }, null],
     ['constructor', 'value', '5', null],
-  ])('%s.%s of %s: %s', (struct, name, value, meaning) => expect(meaningOf(struct, name, value, NOW)).toBe(meaning))
+  ])('%s.%s of %s: %s', (struct, name, value, meaning) => expect(describePermitValue(struct, name, value, NOW)).toBe(meaning))
 })

@@ -18,27 +18,27 @@ import { Fee, Outcome, priceOf } from './outcome.tsx'
 import { AddressText, ChainText, Context, Copy, Guarded, Row, Section } from './parts.tsx'
 import { Sign } from './sign.tsx'
 
-/** One question as its kind asks for. */
+/** Shows a question with the view of its kind. */
 export function QuestionView(props: QuestionProps<Question>) {
   // The table pairs each kind with its own view, which the type of an indexed table cannot say.
   const View = VIEWS[props.question.kind] as FunctionComponent<QuestionProps<Question>>
   return (
-    <Guarded key={props.question.id} instead={<Unshowable {...props} />}>
+    <Guarded key={props.question.id} instead={<Undisplayable {...props} />}>
       <View {...props} />
     </Guarded>
   )
 }
 
-/** Nobody approves what nobody can read. */
-function Unshowable(props: QuestionProps<Question>) {
+/** A question whose view throws can only be rejected. */
+function Undisplayable(props: QuestionProps<Question>) {
   return (
-    <Approval {...props} wish={`asks for something (${props.question.method}) that this page cannot show`} missing={UNSHOWABLE}>
+    <Approval {...props} request={`sends a request (${props.question.method}) that this page cannot show`} missing={UNDISPLAYABLE}>
       {null}
     </Approval>
   )
 }
 
-const UNSHOWABLE = 'Because it cannot be shown, it can only be rejected.'
+const UNDISPLAYABLE = 'Because it cannot be shown, it can only be rejected.'
 
 const VIEWS: { readonly [K in QuestionKind]: FunctionComponent<QuestionProps<Extract<Question, { kind: K }>>> } = {
   connect: Connect,
@@ -54,7 +54,7 @@ const VIEWS: { readonly [K in QuestionKind]: FunctionComponent<QuestionProps<Ext
 function Send(props: QuestionProps<SendQuestion>) {
   const { account, chain, calls, preview, fee } = props.question
   return (
-    <Approval {...props} wish="asks you to send a transaction" verb="Send">
+    <Approval {...props} request="asks you to send a transaction" verb="Send">
       <Context account={account} chain={chain} />
       <Outcome preview={preview} chain={chain} />
       <Calls calls={calls} chain={chain} failed={preview.failedCall} />
@@ -70,7 +70,7 @@ function Batch(props: QuestionProps<BatchQuestion>) {
   return (
     <Approval
       {...props}
-      wish={`asks you to send ${count}`}
+      request={`asks you to send ${count}`}
       verb={calls.length === 1 ? 'Send' : `Send ${calls.length} calls`}
       remarks={remarks}
     >
@@ -79,9 +79,9 @@ function Batch(props: QuestionProps<BatchQuestion>) {
       <Calls calls={calls} chain={chain} failed={preview.failedCall} />
       <Fee fee={fee} chain={chain} isFallback={warnings.some(({ code }) => code === 'sponsor-failed')} />
       <dl class="rows">
-        <Row name="Happens">
+        <Row name="Sent">
           {EXECUTIONS[execution]}
-          {execution !== 'single' && <span class="soft">, {atomic ? 'all of it or nothing' : 'each call by itself'}</span>}
+          {execution !== 'single' && <span class="soft">, {atomic ? 'all calls or none' : 'a call can fail alone'}</span>}
         </Row>
         <Row name="Batch">
           <Copy text={batchId} what="batch id" />
@@ -92,20 +92,20 @@ function Batch(props: QuestionProps<BatchQuestion>) {
 }
 
 const EXECUTIONS: Readonly<Record<BatchQuestion['execution'], string>> = {
-  single: 'as one ordinary transaction',
-  sequential: 'as one transaction after the other',
+  single: 'as one transaction',
+  sequential: 'as separate transactions, in this order',
   delegated: 'in one transaction, by the account’s own code',
-  sponsored: 'as one user operation, in a transaction that somebody else sends',
+  sponsored: 'as one user operation, in a transaction of a bundler',
 }
 
 function Upgrade(props: QuestionProps<UpgradeQuestion>) {
   const { account, chain, delegate, delegateName, delegateBefore, deploys, batchId } = props.question
   return (
-    <Approval {...props} wish="needs your account to become a smart account" verb="Upgrade">
+    <Approval {...props} request="needs your account to become a smart account" verb="Upgrade">
       <Context account={account} chain={chain} />
       <p class="prose">
-        Your account keeps its address, its key and what it owns. From now on it runs the code below, which lets several calls happen
-        together. This can be taken back on the wallet’s own page.
+        Your account keeps its address, its key and what it owns. It then runs the code below, which executes several calls together. The
+        wallet’s overview can remove the code again.
       </p>
       <Section title="Code the account will run">
         <dl class="rows">
@@ -113,7 +113,7 @@ function Upgrade(props: QuestionProps<UpgradeQuestion>) {
             <AddressText address={delegate} name={delegateName} />
           </Row>
           <Row name="Before">{delegateBefore === null ? 'none' : <AddressText address={delegateBefore} />}</Row>
-          {deploys && <Row name="First">The chain lacks this code: a transaction before puts it there.</Row>}
+          {deploys && <Row name="First">This chain lacks the code: a separate transaction deploys it.</Row>}
         </dl>
       </Section>
       <dl class="rows">
@@ -129,7 +129,7 @@ function AddChain(props: QuestionProps<AddChainQuestion>) {
   const { proposed, known, unchecked = [] } = props.question
   const { chainId, chainName, nativeCurrency, rpcUrls, blockExplorerUrls } = proposed
   return (
-    <Approval {...props} wish="wants to add a chain" verb="Add chain">
+    <Approval {...props} request="wants to add a chain" verb="Add chain">
       {known && (
         <p class="prose">The wallet has this chain already. Approving adds the addresses below to it; the site does not learn that.</p>
       )}
@@ -155,12 +155,12 @@ function AddChain(props: QuestionProps<AddChainQuestion>) {
           </Row>
         )}
       </dl>
-      <p class="prose soft">The node’s operator sees which accounts you look at, and tells the wallet what happens on this chain.</p>
+      <p class="prose soft">The node’s operator sees which accounts you use, and is the wallet’s only source for this chain.</p>
     </Approval>
   )
 }
 
-/** `unchecked`: those that are asked for their chain id only after the person has agreed */
+/** `unchecked`: urls whose chain id is requested only after the approval */
 function Urls({ urls, unchecked = [] }: { urls: readonly string[]; unchecked?: readonly string[] }) {
   return (
     <ul class="urls">
@@ -176,7 +176,7 @@ function Urls({ urls, unchecked = [] }: { urls: readonly string[]; unchecked?: r
 function SwitchChain(props: QuestionProps<SwitchChainQuestion>) {
   const { from, to } = props.question
   return (
-    <Approval {...props} wish="wants to switch to another chain" verb="Switch">
+    <Approval {...props} request="wants to switch to another chain" verb="Switch">
       <dl class="rows">
         <Row name="From">
           <ChainText chain={from} />
@@ -194,7 +194,7 @@ function SwitchChain(props: QuestionProps<SwitchChainQuestion>) {
 function WatchAsset(props: QuestionProps<WatchAssetQuestion>) {
   const { chain, asset } = props.question
   return (
-    <Approval {...props} wish="suggests a token to watch" verb="Watch token">
+    <Approval {...props} request="suggests a token to watch" verb="Watch token">
       <dl class="rows">
         <Row name="Token">
           <strong>
@@ -212,7 +212,7 @@ function WatchAsset(props: QuestionProps<WatchAssetQuestion>) {
           <ChainText chain={chain} />
         </Row>
       </dl>
-      <p class="prose soft">Anybody can give a token any name. What counts is the contract’s address.</p>
+      <p class="prose soft">Any contract can use any token name. Check the address of the contract.</p>
     </Approval>
   )
 }

@@ -1,15 +1,15 @@
 /**
  * The page secret: one half of this browser's credential. The other half is a cookie, which every server on this host receives, whatever its
- * port. The secret comes once, in the fragment of a one-time link, and rests in the storage of this page's own origin.
+ * port. The secret arrives in the fragment of a one-time link and is kept in the storage of this page's origin.
  */
 export class PageSecret {
-  /** from the link that was just followed, until it is stored or dropped */
+  /** from the link, until it is stored or dropped */
   #fresh: string | null
-  /** where storage is blocked */
+  /** used where storage is blocked */
   #inMemory: string | null = null
   #isKept = true
 
-  /** Removes the secret from the page's address. To be called before anything else reads the address. */
+  /** Takes the secret out of the page's address. Must run before anything else reads the address. */
   static take(): PageSecret {
     const parts = location.hash.slice(1).split('&')
     const secret = parts.find((part) => part.startsWith(PARAMETER))?.slice(PARAMETER.length) ?? null
@@ -21,7 +21,7 @@ export class PageSecret {
 
   private constructor(fresh: string | null) {
     this.#fresh = fresh
-    // At once, so that it is stored even on a page that sends no request with it. `value` repeats what fails here.
+    // At once, so that it is stored even on a page that sends no request with it. `value` retries after a failure.
     this.#settle().catch(() => undefined)
   }
 
@@ -30,13 +30,13 @@ export class PageSecret {
     return this.#isKept
   }
 
-  /** What goes with a request; empty: none. Read anew each time, since a link may be opened in another tab. Throws Error when the node cannot be reached. */
+  /** The secret for a request; empty if there is none. Read each time, since a link may be opened in another tab. Throws Error when the node cannot be reached. */
   async value(): Promise<string> {
     await this.#settle()
     return stored() ?? this.#inMemory ?? ''
   }
 
-  /** Any page may open this one with a fragment of its choice, so a secret that works is only replaced by one that works. */
+  /** Any page may open this one with a fragment of its choice, so a valid secret is replaced only by a valid one. */
   async #settle(): Promise<void> {
     const fresh = this.#fresh
     if (fresh === null) return
@@ -75,6 +75,6 @@ function stored(): string | null {
 
 async function isControl(secret: string): Promise<boolean> {
   const response = await fetch('/session', { method: 'POST', headers: { [PAGE_SECRET_HEADER]: secret }, cache: 'no-store' })
-  const answer = (await response.json()) as { readonly isControl: boolean } // the page and the node are of one version
+  const answer = (await response.json()) as { readonly isControl: boolean } // the page and the node have one version
   return answer.isControl
 }

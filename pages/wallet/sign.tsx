@@ -1,16 +1,16 @@
 import type { SignQuestion } from '../../src/wallet/question.ts'
 import { Approval } from './approval.tsx'
 import type { QuestionProps } from './approval.tsx'
-import { grouped, lineCount, pieces, sizeOf, visible } from './format.ts'
-import { meaningOf } from './permit.ts'
+import { grouped, lineCount, textSegments, sizeOf, visible } from './format.ts'
+import { describePermitValue } from './permit.ts'
 import { AddressText, Context, Copy, Fold, Raw, Row, Section } from './parts.tsx'
 
 export function Sign(props: QuestionProps<SignQuestion>) {
-  const { account, chain, scheme, message, text, typedData, digest } = props.question
+  const { account, chain, scheme, message, text, typedData, digest, createdAt } = props.question
   return (
-    <Approval {...props} wish={scheme === 'personal_sign' ? 'asks you to sign a message' : 'asks you to sign data'} verb="Sign">
+    <Approval {...props} request={scheme === 'personal_sign' ? 'asks you to sign a message' : 'asks you to sign data'} verb="Sign">
       <Context account={account} chain={chain} />
-      {scheme === 'personal_sign' ? <Message message={message ?? '0x'} text={text} /> : <Typed data={typedData} />}
+      {scheme === 'personal_sign' ? <Message message={message ?? '0x'} text={text} /> : <Typed data={typedData} askedAtMs={createdAt} />}
       <dl class="rows">
         <Row name="Digest">
           <Copy text={digest} what="digest" />
@@ -33,7 +33,7 @@ function Message({ message, text }: { message: string; text: string | null }) {
   return (
     <Section title="Message" note={lines > MANY_LINES ? `${size}, ${grouped(String(lines))} lines` : size}>
       <pre class="message" tabIndex={0} role="group" aria-label="Message">
-        <Written text={text} />
+        <ForeignText text={text} />
       </pre>
       <Fold title="As bytes">
         <Raw text={message} name="Message as bytes" />
@@ -42,14 +42,14 @@ function Message({ message, text }: { message: string; text: string | null }) {
   )
 }
 
-/** More than the box shows at once. */
+/** More lines than the box shows at once. */
 const MANY_LINES = 15
 
-/** Text of the app, without the gaps that would hide a part of it. */
-function Written({ text }: { text: string }) {
+/** Text of the app, with placeholders for gaps that would hide what follows. */
+function ForeignText({ text }: { text: string }) {
   return (
     <>
-      {pieces(text).map(({ kind, text: part }, i) => (
+      {textSegments(text).map(({ kind, text: part }, i) => (
         <span key={i} class={kind === 'gap' ? 'gap' : undefined}>
           {part}
         </span>
@@ -58,16 +58,16 @@ function Written({ text }: { text: string }) {
   )
 }
 
-/** EIP-712 names and types what it holds, so it can be read like a form. */
-function Typed({ data }: { data: unknown }) {
+/** EIP-712 data as a form of named fields. `askedAtMs`: Unix time of the question, against which deadlines are compared. */
+function Typed({ data, askedAtMs }: { data: unknown; askedAtMs: number }) {
   const { types, primaryType, domain, message } = asTypedData(data)
   return (
     <>
       <Section title={visible(primaryType)}>
-        <Fields value={message} type={primaryType} types={types} />
+        <Fields value={message} type={primaryType} types={types} askedAtMs={askedAtMs} />
       </Section>
       <Section title="Valid for" note="the domain">
-        <Fields value={domain} type="EIP712Domain" types={types} />
+        <Fields value={domain} type="EIP712Domain" types={types} askedAtMs={askedAtMs} />
       </Section>
     </>
   )
@@ -77,11 +77,12 @@ interface FieldsProps {
   readonly value: unknown
   readonly type: string
   readonly types: Types
-  /** of a number that does not say it itself */
-  readonly meaning?: string | null
+  readonly askedAtMs: number
+  /** of a number in a permit, such as `unlimited` */
+  readonly explanation?: string | null
 }
 
-function Fields({ value, type, types, meaning = null }: FieldsProps) {
+function Fields({ value, type, types, askedAtMs, explanation = null }: FieldsProps) {
   if (Array.isArray(value)) {
     const element = type.replace(/\[\d*\]$/, '')
     if (value.length === 0) return <span class="soft">none</span>
@@ -89,7 +90,7 @@ function Fields({ value, type, types, meaning = null }: FieldsProps) {
       <ol class="items">
         {value.map((item: unknown, i) => (
           <li key={i}>
-            <Fields value={item} type={element} types={types} />
+            <Fields value={item} type={element} types={types} askedAtMs={askedAtMs} />
           </li>
         ))}
       </ol>
@@ -100,16 +101,22 @@ function Fields({ value, type, types, meaning = null }: FieldsProps) {
       <dl class="rows fields">
         {Object.entries(value).map(([name, field]: [string, unknown]) => (
           <Row key={name} name={visible(name)}>
-            <Fields value={field} type={typeOf(name, type, types)} types={types} meaning={meaningOf(type, name, field, Date.now())} />
+            <Fields
+              value={field}
+              type={typeOf(name, type, types)}
+              types={types}
+              askedAtMs={askedAtMs}
+              explanation={describePermitValue(type, name, field, askedAtMs)}
+            />
           </Row>
         ))}
       </dl>
     )
   }
-  if (meaning === null) return <Leaf value={value} type={type} />
+  if (explanation === null) return <Leaf value={value} type={type} />
   return (
     <>
-      <strong>{meaning}</strong>{' '}
+      <strong>{explanation}</strong>{' '}
       <span class="soft">
         <Leaf value={value} type={type} />
       </span>
@@ -124,14 +131,14 @@ function Leaf({ value, type }: { value: unknown; type: string }) {
   if (/^u?int/.test(type)) return <span class="amount">{visible(text)}</span>
   return (
     <span class="text">
-      <Written text={text} />
+      <ForeignText text={text} />
     </span>
   )
 }
 
 type Types = Readonly<Record<string, readonly { readonly name: string; readonly type: string }[]>>
 
-/** DOMAIN_TYPES: some apps leave the domain's own type out. */
+/** Falls back to DOMAIN_TYPES, since some apps omit EIP712Domain. */
 function typeOf(name: string, struct: string, types: Types): string {
   const fields = Object.hasOwn(types, struct) ? types[struct] : undefined
   const declared = fields?.find((field) => field.name === name)?.type
@@ -144,7 +151,7 @@ const DOMAIN_TYPES: ReadonlyMap<string, string> = new Map([
   ['chainId', 'uint256'],
 ])
 
-/** The wallet has checked the shape before it asks; what is missing all the same is shown as nothing. */
+/** The wallet has checked the shape; absent parts are shown empty. */
 function asTypedData(data: unknown): { types: Types; primaryType: string; domain: unknown; message: unknown } {
   const given = typeof data === 'object' && data !== null ? (data as Partial<ReturnType<typeof asTypedData>>) : {}
   const { types = {}, primaryType = '', domain = {}, message = {} } = given

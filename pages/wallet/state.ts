@@ -1,13 +1,13 @@
 import { Refusal } from './link.ts'
 import type { Link } from './link.ts'
 
-/** The answer of `pocketchain_walletState`, as far as the page shows it. */
+/** The part of `pocketchain_walletState` that the page shows. */
 export interface WalletState {
   readonly accounts: readonly { readonly address: string; readonly name: string; readonly source: string }[]
   readonly chains: readonly ChainState[]
   readonly sites: readonly SiteState[]
   readonly policy: Policy
-  /** whether others may pay for what sites ask */
+  /** whether sponsors may pay for batches of sites */
   readonly sponsorship: boolean
   readonly batches: readonly BatchState[]
 }
@@ -63,12 +63,12 @@ export interface CallsReceipt {
   readonly transactionHash: string
 }
 
-/** The page and the node are of one version, so that what it answers has the shape that is written down here. */
+/** The result is not checked: the page and the node have one version. */
 export async function readState(link: Link): Promise<WalletState> {
   return (await link.request('pocketchain_walletState')) as WalletState
 }
 
-/** Wei per account on the wallet's first chain; an account whose balance nobody tells is absent. */
+/** Wei per account on the wallet's first chain; an account is absent if its balance is unavailable. */
 export async function readBalances(link: Link, { accounts }: WalletState): Promise<ReadonlyMap<string, string>> {
   const balances = new Map<string, string>()
   const read = async (address: string) => {
@@ -91,8 +91,8 @@ export async function readUpgraded(link: Link, { accounts }: WalletState): Promi
 }
 
 /**
- * An id that an app chose is known to that app alone, so the status is asked in its name. The node tells everybody who knows an id that the
- * wallet made; so it is asked for batches of programs, which have no origin.
+ * A batch id that an app chose is valid for its origin only, so the status is requested in the name of the origin. Batches of programs have no
+ * web origin; the node answers for any id that the wallet generated.
  */
 export async function readStatus(link: Link, id: string, origin: string | null): Promise<CallsStatus> {
   const isSite = origin?.includes('://') === true
@@ -107,7 +107,7 @@ async function askNode(method: string, params: readonly unknown[]): Promise<unkn
   return result
 }
 
-/** What a status of EIP-5792 says, and whether it is final. */
+/** The status codes of EIP-5792. */
 export const STATUSES: Readonly<Record<number, { readonly name: string; readonly mood: 'waits' | 'good' | 'bad' }>> = {
   100: { name: 'Pending', mood: 'waits' },
   200: { name: 'Confirmed', mood: 'good' },

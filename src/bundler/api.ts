@@ -2,8 +2,8 @@ import { Address, Hex } from '../eth/index.ts'
 import type { Hash } from '../eth/index.ts'
 import { UserOperationJson } from '../jsonrpc/index.ts'
 import type { BundlerApi, ReputationEntry } from './methods.ts'
-import type { Overrides } from './node.ts'
-import { operationInJson, receiptJson } from './receipts.ts'
+import type { Overrides } from './stateoverrides.ts'
+import { includedOperationJson, receiptJson } from './receipts.ts'
 import type { BundlerService } from './service.ts'
 
 /** The methods of a bundler, JSON-ready. All throw RpcError with the codes of ERC-7769. */
@@ -53,8 +53,8 @@ async function byHash(service: BundlerService, hash: Hash): Promise<unknown> {
   const transaction = await service.transactionOf(hash)
   if (transaction === null) return null
   const outcome = service.outcomes.get(hash)
-  const found = await operationInJson(service.node, await service.entryPoints(), hash, transaction, async (entryPoint, operation) => {
-    // The account may delegate to another contract by now; an operation that we have sent is identified by its nonce.
+  const found = await includedOperationJson(service.node, await service.entryPoints(), hash, transaction, async (entryPoint, operation) => {
+    // The account may delegate to another contract since then; an operation that this bundler sent is identified by its nonce.
     const sent = outcome?.candidate.operation
     if (sent?.sender === operation.sender && sent.nonce === operation.nonce) return hash
     return service.hash(entryPoint, operation)
@@ -69,7 +69,7 @@ async function receipt(service: BundlerService, hash: Hash): Promise<unknown> {
   return transaction === null ? null : receiptJson(service.node, hash, transaction)
 }
 
-/** In percent of the base fee, plus the tip that the node proposes. */
+/** Percentages of the base fee; the node's proposed tip is added. */
 const SPEEDS = { slow: 110n, standard: 125n, fast: 150n } as const
 
 async function prices(service: BundlerService): Promise<unknown> {
@@ -80,8 +80,8 @@ async function prices(service: BundlerService): Promise<unknown> {
 
 async function status(service: BundlerService, hash: Hash): Promise<unknown> {
   const transaction = await service.transactionOf(hash)
-  const waiting = service.pool.get(hash)
-  if (waiting !== null) return { status: waiting.bundle === null ? 'not_submitted' : 'submitted', transactionHash: waiting.bundle }
+  const pooled = service.pool.get(hash)
+  if (pooled !== null) return { status: pooled.bundle === null ? 'not_submitted' : 'submitted', transactionHash: pooled.bundle }
   const outcome = service.outcomes.get(hash)
   if (outcome?.status === 'rejected') return { status: 'rejected', transactionHash: null, reason: outcome.reason?.message ?? null }
   if (transaction === null) return { status: 'not_found', transactionHash: null }
@@ -109,7 +109,7 @@ async function dumpReputation(service: BundlerService, at: unknown): Promise<unk
     address: Address.checksum(address),
     opsSeen: Hex.fromQuantity(Math.round(seen)),
     opsIncluded: Hex.fromQuantity(Math.round(included)),
-    status: service.reputations.standing(address),
+    status: service.reputations.status(address),
   }))
 }
 

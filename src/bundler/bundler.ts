@@ -8,18 +8,18 @@ import { BundlerService } from './service.ts'
 import type { ServiceOptions } from './service.ts'
 
 export interface BundlerOptions extends ServiceOptions {
-  /** the debug_bundler_ methods exist: false */
+  /** Enables the debug_bundler_ methods: false */
   readonly testMode?: boolean
 }
 
 /** An ERC-4337 bundler without a socket. */
 export interface Bundler {
   readonly address: Address
-  /** what the methods do */
+  /** the implementation of the methods */
   readonly api: () => Promise<BundlerApi>
   /** Throws RpcError; -32601 for other methods. */
   readonly request: (request: RpcRequest) => Promise<unknown>
-  /** Drops the operations that wait and ends the subscriptions. */
+  /** Drops the pooled operations and ends the subscriptions. */
   readonly close: () => Promise<void>
 }
 

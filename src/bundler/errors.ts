@@ -1,8 +1,8 @@
 import { RpcError } from '../jsonrpc/index.ts'
 
-/** What a bundler refuses, by ERC-7769; the order of facts and tests. */
+/** Codes of refusals (ERC-7769). */
 export const REFUSAL = {
-  /** a field, the EntryPoint, the authorization, or a replacement that offers too little */
+  /** a field, the EntryPoint, the authorization, or an underpriced replacement */
   invalid: -32602,
   /** account, factory or EntryPoint; the message names AAxx */
   account: -32500,
@@ -12,14 +12,14 @@ export const REFUSAL = {
   time: -32503,
   /** throttled or banned */
   reputation: -32504,
-  /** a rule that asks for a stake */
+  /** an operation that ERC-7562 allows with a higher stake */
   stake: -32505,
   aggregator: -32506,
   signature: -32507,
   deposit: -32508,
-  /** the call of the account, while it is estimated */
+  /** the account's call reverted during an estimate */
   reverted: -32521,
-  /** the bundler itself cannot */
+  /** the bundler cannot process the request */
   server: -32000,
 } as const
 

@@ -1,12 +1,14 @@
 import { Abi, DecodeError, Hex } from '../eth/index.ts'
+import type { EntryPoint, UserOperation } from '../eth/index.ts'
 import { refuse } from './errors.ts'
 import { reasonOf, refusalFor } from './failure.ts'
-import { ESTIMATE_CALL_GAS, ESTIMATE_PAYMASTER_GAS, ESTIMATE_POST_OP_GAS, ESTIMATE_RUNS, ESTIMATE_VERIFICATION_GAS } from './limits.ts'
-import type { Overrides } from './node.ts'
-import { atNonce, delegating, funded, together } from './overriding.ts'
+import { ESTIMATE_CALL_GAS, ESTIMATE_PAYMASTER_GAS, ESTIMATE_POST_OP_GAS, MAX_ESTIMATE_RUNS, ESTIMATE_VERIFICATION_GAS } from './limits.ts'
+import type { BundlerNode } from './node.ts'
+import { delegationOverride, depositSlot, mergeOverrides, nonceOverride } from './stateoverrides.ts'
+import type { Overrides } from './stateoverrides.ts'
 import { preVerificationOf } from './preverification.ts'
-import type { Stepped } from './steps.ts'
-import { assertCode, bundleGas, noncesAhead, validationSteps } from './validation.ts'
+import type { SimulatedCallResult } from './simulatedcalls.ts'
+import { assertCode, bundleGas, noncesAhead, validationCalls } from './validation.ts'
 import type { Candidate, ValidationDeps } from './validation.ts'
 
 export interface GasEstimate {
@@ -17,27 +19,27 @@ export interface GasEstimate {
   readonly paymasterPostOpGasLimit: bigint
 }
 
-// What is put on top of what was found, in percent: the real signature is checked by other branches than the one that stands in for it.
+// Margins in percent on top of the measured gas: the real signature may take other branches than the stub signature.
 const VERIFICATION_PERCENT = 130n
 const PAYMASTER_PERCENT = 130n
 const POST_OP_PERCENT = 120n
 const CALL_PERCENT = 110n
 const PRE_VERIFICATION_PERCENT = 110n
 
-/** Gas of a verification that ends with a signature that does not fit: as good as any for an estimate. */
-const ACCEPTABLE = /^AA(24|34)/
+/** A failed signature check: its gas is representative for an estimate. */
+const SIGNATURE_FAILURE = /^AA(24|34)/
 
 /**
- * Looks for the least limits under which it runs, each by halving what is left, with the payer's purse made full. Then once more with the purse as it
- * is, if the operation names a price. A signature that does not fit is no reason to refuse. Throws RpcError.
+ * Searches the lowest gas limits with which the operation succeeds, each by bisection, with ample funds for the payer. If the operation has
+ * a price, it then runs once with the real funds. An invalid signature is accepted. Throws RpcError.
  */
 export async function estimate(deps: ValidationDeps, candidate: Candidate, given: Overrides): Promise<GasEstimate> {
   const { node } = deps
   const { entryPoint, operation } = candidate
   const ahead = await noncesAhead(node, entryPoint, operation)
-  const standing = together(given, delegating(operation), ahead <= 0n ? {} : atNonce(entryPoint, operation))
-  await assertCode(node, operation, standing)
-  const search = new Search(deps, candidate, standing, together(standing, await funded(node, entryPoint, operation)))
+  const base = mergeOverrides(given, delegationOverride(operation), ahead <= 0n ? {} : nonceOverride(entryPoint, operation))
+  await assertCode(node, operation, base)
+  const search = new Search(deps, candidate, base, mergeOverrides(base, await fundedOverride(node, entryPoint, operation)))
   const limits = await search.limits()
   const now = await node.now()
   const { execution, data } = await preVerificationOf(node, entryPoint, { ...operation, ...limits }, now)
@@ -47,9 +49,22 @@ export async function estimate(deps: ValidationDeps, candidate: Candidate, given
   return found
 }
 
+/** In 0.6 the deposit has the lower 112 bits of its slot. */
+const DEPOSIT_BITS = 112n
+const AMPLE_WEI = 1n << 100n
+
+/** Gives the payer of an operation enough ether for any gas limit. */
+async function fundedOverride(node: BundlerNode, { address }: EntryPoint, { sender, paymaster }: UserOperation): Promise<Overrides> {
+  if (paymaster === null) return { [sender]: { balance: Hex.fromQuantity(AMPLE_WEI) } }
+  const slot = depositSlot(BigInt(paymaster))
+  const word = await node.quantity('eth_getStorageAt', address, slot, 'pending')
+  const rest = (word >> DEPOSIT_BITS) << DEPOSIT_BITS
+  return { [address]: { stateDiff: { [slot]: Hex.fromBytes32(rest | AMPLE_WEI) } } }
+}
+
 type Limits = Omit<GasEstimate, 'preVerificationGas'>
 
-const GREATEST: Limits = {
+const INITIAL_LIMITS: Limits = {
   verificationGasLimit: ESTIMATE_VERIFICATION_GAS,
   callGasLimit: 0n,
   paymasterVerificationGasLimit: ESTIMATE_PAYMASTER_GAS,
@@ -59,31 +74,31 @@ const GREATEST: Limits = {
 class Search {
   readonly #deps: ValidationDeps
   readonly #candidate: Candidate
-  readonly #standing: Overrides
+  readonly #base: Overrides
   readonly #funded: Overrides
-  readonly #unpacked: boolean
+  readonly #isUnpacked: boolean
 
-  constructor(deps: ValidationDeps, candidate: Candidate, standing: Overrides, fundedOverrides: Overrides) {
+  constructor(deps: ValidationDeps, candidate: Candidate, base: Overrides, funded: Overrides) {
     this.#deps = deps
-    this.#unpacked = candidate.entryPoint.version === '0.6'
+    this.#isUnpacked = candidate.entryPoint.version === '0.6'
     const { operation } = candidate
     const fee = operation.maxFeePerGas === 0n ? 1n : operation.maxFeePerGas
     this.#candidate = { ...candidate, operation: { ...operation, maxFeePerGas: fee } }
-    this.#standing = standing
-    this.#funded = fundedOverrides
+    this.#base = base
+    this.#funded = funded
   }
 
   async limits(): Promise<Limits> {
-    const sponsored = this.#candidate.operation.paymaster !== null && !this.#unpacked
-    const start: Limits = { ...GREATEST, ...(sponsored ? undefined : { paymasterVerificationGasLimit: 0n }) }
+    const sponsored = this.#candidate.operation.paymaster !== null && !this.#isUnpacked
+    const start: Limits = { ...INITIAL_LIMITS, ...(sponsored ? undefined : { paymasterVerificationGasLimit: 0n }) }
     const outcome = await this.#outcome(start)
-    if (outcome !== null && !ACCEPTABLE.test(outcome)) throw await this.#refusal(start)
-    const used = await this.#use()
-    const verificationGasLimit = await least(ESTIMATE_VERIFICATION_GAS, used.verification, async (gas) => {
+    if (outcome !== null && !SIGNATURE_FAILURE.test(outcome)) throw await this.#refusal(start)
+    const used = await this.#measureGasUsed()
+    const verificationGasLimit = await searchLeastGas(ESTIMATE_VERIFICATION_GAS, used.verification, async (gas) => {
       return (await this.#outcome({ ...start, verificationGasLimit: gas })) === outcome
     })
     const verification = percent(verificationGasLimit, VERIFICATION_PERCENT)
-    const callGasLimit = await least(ESTIMATE_CALL_GAS, used.call, async (gas) => (await this.#run(gas, 0n)).call.success)
+    const callGasLimit = await searchLeastGas(ESTIMATE_CALL_GAS, used.call, async (gas) => (await this.#run(gas, 0n)).call.success)
     const call = percent(callGasLimit, CALL_PERCENT)
     const postOp = used.context.length === 0 ? 0n : await this.#postOp(call, used.context)
     if (!sponsored)
@@ -93,7 +108,7 @@ class Search {
         paymasterVerificationGasLimit: 0n,
         paymasterPostOpGasLimit: 0n,
       }
-    const paymaster = await least(ESTIMATE_PAYMASTER_GAS, used.paymaster, async (gas) => {
+    const paymaster = await searchLeastGas(ESTIMATE_PAYMASTER_GAS, used.paymaster, async (gas) => {
       return (await this.#outcome({ ...start, paymasterVerificationGasLimit: gas })) === outcome
     })
     return {
@@ -104,7 +119,7 @@ class Search {
     }
   }
 
-  /** With nothing but what the operation says: AA21 and AA31 come out here. Throws RpcError. */
+  /** Simulates with the real funds, which reveals AA21 and AA31. Throws RpcError. */
   async confirm(found: GasEstimate): Promise<void> {
     const operation = { ...this.#candidate.operation, ...found }
     const { node, bundler } = this.#deps
@@ -113,22 +128,25 @@ class Search {
       [operation],
       bundler,
       bundleGas(this.#candidate.entryPoint, [operation]),
-      this.#standing,
+      this.#base,
     )
-    if (failure !== null && !ACCEPTABLE.test(failure.reason)) throw refusalFor(failure, operation)
+    if (failure !== null && !SIGNATURE_FAILURE.test(failure.reason)) throw refusalFor(failure, operation)
   }
 
-  /** What the EntryPoint says of these limits; null: nothing against them. */
+  /** Returns the EntryPoint's error with these limits; `null` if it accepts them. */
   async #outcome(limits: Limits): Promise<string | null> {
-    return (await this.#handled(limits))?.reason ?? null
+    return (await this.#handleOps(limits))?.reason ?? null
   }
 
   async #refusal(limits: Limits) {
-    const failure = await this.#handled(limits)
-    return refusalFor(failure ?? { reason: 'the state changed meanwhile; ask again', inner: null }, this.#candidate.operation)
+    const failure = await this.#handleOps(limits)
+    return refusalFor(
+      failure ?? { reason: 'the state changed during the estimate; send the request again', inner: null },
+      this.#candidate.operation,
+    )
   }
 
-  #handled(limits: Limits) {
+  #handleOps(limits: Limits) {
     const operation = { ...this.#candidate.operation, ...limits }
     const { node, bundler } = this.#deps
     return node.handleOps(
@@ -140,8 +158,8 @@ class Search {
     )
   }
 
-  /** One run with all the gas there is: where the searches begin. Throws RpcError -32521 when the account's call reverts. */
-  async #use() {
+  /** Runs once with maximum gas, as the start of the searches. Throws RpcError -32521 if the account's call reverts. */
+  async #measureGasUsed() {
     const { verification, call, paymaster, context } = await this.#run(ESTIMATE_CALL_GAS, 0n)
     if (!call.success) throw reverted(call.output)
     return { verification, call: call.gasUsed, paymaster, context }
@@ -157,34 +175,34 @@ class Search {
           paymaster: this.#candidate.operation.paymaster,
         },
       )
-    const found = await least(ESTIMATE_POST_OP_GAS, first.postOp.gasUsed, async (gas) => {
+    const found = await searchLeastGas(ESTIMATE_POST_OP_GAS, first.postOp.gasUsed, async (gas) => {
       return (await this.#run(callGas, gas, context)).postOp?.success === true
     })
     return percent(found, POST_OP_PERCENT)
   }
 
-  /** Creation, validations, the call with this gas, and what the paymaster does afterwards. */
+  /** Runs account creation, validations, the account's call and postOp. */
   async #run(callGas: bigint, postOpGas: bigint, context: Uint8Array = EMPTY) {
     const { entryPoint, operation, hash } = this.#candidate
-    const steps = validationSteps(this.#candidate, { account: ESTIMATE_VERIFICATION_GAS, paymaster: ESTIMATE_PAYMASTER_GAS })
-    const all = [...steps.all, { to: operation.sender, gas: callGas, data: entryPoint.execute(operation, hash) }]
+    const calls = validationCalls(this.#candidate, { account: ESTIMATE_VERIFICATION_GAS, paymaster: ESTIMATE_PAYMASTER_GAS })
+    const all = [...calls.all, { to: operation.sender, gas: callGas, data: entryPoint.execute(operation, hash) }]
     if (operation.paymaster !== null && context.length > 0)
       all.push({ to: operation.paymaster, gas: postOpGas, data: entryPoint.postOp(context, 1n, operation.maxFeePerGas) })
-    const results = await this.#deps.node.steps(entryPoint, all, this.#funded)
-    const paymaster = steps.paymaster === null ? undefined : results[steps.paymaster]
+    const results = await this.#deps.node.simulateCalls(entryPoint, all, this.#funded)
+    const paymaster = calls.paymaster === null ? undefined : results[calls.paymaster]
     return {
-      verification: results.slice(0, steps.account + 1).reduce((sum, { gasUsed }) => sum + gasUsed, 0n),
+      verification: results.slice(0, calls.account + 1).reduce((sum, { gasUsed }) => sum + gasUsed, 0n),
       paymaster: paymaster?.gasUsed ?? 0n,
       context: contextOf(paymaster),
-      call: results[steps.all.length] as Stepped, // one result for each step
-      postOp: results[steps.all.length + 1],
+      call: results[calls.all.length] as SimulatedCallResult, // one result for each call
+      postOp: results[calls.all.length + 1],
     }
   }
 }
 
 const EMPTY = new Uint8Array(0)
 
-function contextOf(paymaster: Stepped | undefined): Uint8Array {
+function contextOf(paymaster: SimulatedCallResult | undefined): Uint8Array {
   if (paymaster?.success !== true) return EMPTY
   try {
     return Abi.Reader(paymaster.output).bytes(0)
@@ -200,15 +218,15 @@ function reverted(output: Uint8Array) {
   return refuse('reverted', `execution reverted${reason === null ? '' : `: ${reason}`}`, { reason: reason ?? data, revertData: data })
 }
 
-/** The least gas that fits, up to a 32nd. `greatest` is known to fit; `likely` is where to look first. */
-async function least(greatest: bigint, likely: bigint, fits: (gas: bigint) => Promise<boolean>): Promise<bigint> {
+/** Returns the least sufficient gas, to within 1/32. `greatest` is sufficient; `likely` is tried first. */
+async function searchLeastGas(greatest: bigint, likely: bigint, fits: (gas: bigint) => Promise<boolean>): Promise<bigint> {
   let [fails, works] = [0n, greatest]
   let next = (likely * 66n) / 63n + 5_000n
-  for (let runs = 0; runs < ESTIMATE_RUNS && works - fails > works / 32n + 500n; runs++) {
+  for (let runs = 0; runs < MAX_ESTIMATE_RUNS && works - fails > works / 32n + 500n; runs++) {
     if (next <= fails || next >= works) next = (fails + works) / 2n
     if (await fits(next)) works = next
     else fails = next
-    // What is near was guessed; far above it there is nothing to look for.
+    // The first guesses are close, so the next values stay near them.
     next = works === greatest ? fails * 2n : fails === 0n ? works - works / 8n : (fails + works) / 2n
   }
   return works

@@ -8,13 +8,13 @@ import { RpcError } from '../jsonrpc/index.ts'
 const PAYMASTER = Address.from(`0x${'22'.repeat(20)}`)
 const OPERATION = UserOperation.of({ sender: Address.zero, nonce: 0n, paymaster: PAYMASTER })
 
-describe('what an EntryPoint reverts with', () => {
+describe('the revert data of an EntryPoint', () => {
   it('names the operation and the reason', () => {
     const data = encodeErrorResult({ abi: entryPoint07Abi, errorName: 'FailedOp', args: [3n, 'AA25 invalid account nonce'] })
     expect(failureOf(Hex.toBytes(data))).toEqual({ index: 3, reason: 'AA25 invalid account nonce', inner: null })
   })
 
-  it('and what the account said', () => {
+  it('includes the revert reason of the account', () => {
     const inner =
       '0x08c379a0000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000000036e6f210000000000000000000000000000000000000000000000000000000000'
     const data = encodeErrorResult({ abi: entryPoint07Abi, errorName: 'FailedOpWithRevert', args: [0n, 'AA33 reverted', inner] })
@@ -27,14 +27,14 @@ describe('what an EntryPoint reverts with', () => {
   })
 
   it.each(['0x', '0x12345678', '0x220266b6', '0x220266b6ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff'] as const)(
-    '%s is none',
+    '%s is not an EntryPoint error',
     (data) => {
       expect(failureOf(Hex.toBytes(data))).toBe(null)
     },
   )
 })
 
-// facts: -32500 but for those that have a code of their own.
+// ERC-7769: -32500 except for errors with a code of their own.
 it.each([
   ['AA10 sender already constructed', -32500],
   ['AA13 initCode failed or OOG', -32500],
@@ -54,11 +54,11 @@ it.each([
   ['AA41 too little verificationGas', -32500],
   ['AA50 postOp reverted', -32501],
   ['AA94 gas values overflow', -32602],
-])('%s is told with %i', (reason, code) => {
+])('%s has the code %i', (reason, code) => {
   expect(refusalFor({ reason, inner: null }, OPERATION)).toMatchObject({ code, message: reason })
 })
 
-it('the bytes of a revert are found where nodes put them', () => {
+it('revert data is found in the error formats of different nodes', () => {
   expect(revertDataOf(new RpcError(3, 'execution reverted', '0x1234'))).toEqual(Uint8Array.of(0x12, 0x34))
   expect(revertDataOf(new RpcError(-32000, 'reverted', { data: '0x12' }))).toEqual(Uint8Array.of(0x12))
   expect(revertDataOf(new RpcError(-32000, 'out of gas'))).toBe(null)

@@ -4,13 +4,13 @@ import { RpcError } from '../jsonrpc/index.ts'
 import { refuse } from './errors.ts'
 import type { Refusal } from './errors.ts'
 
-/** Why the EntryPoint would not run a bundle. */
+/** The reason why the EntryPoint reverted a bundle. */
 export interface Failure {
-  /** which of the operations; null: it does not say */
+  /** index of the operation; `null` if the error does not name one */
   readonly index: number | null
   /** `AA23 reverted` */
   readonly reason: string
-  /** what account, factory or paymaster reverted with, from 0.7 on */
+  /** revert data of account, factory or paymaster; `null` before 0.7 */
   readonly inner: Uint8Array | null
 }
 
@@ -19,7 +19,7 @@ const FAILED_OP_WITH_REVERT = Abi.selector('FailedOpWithRevert(uint256,string,by
 const SIGNATURE_FAILED = Abi.selector('SignatureValidationFailed(address)')
 const ERROR = Abi.selector('Error(string)')
 
-/** What an EntryPoint of any version reverted with; null for what is none of its errors. */
+/** Decodes the revert data of an EntryPoint of any version; `null` if it is none of its errors. */
 export function failureOf(revertData: Uint8Array): Failure | null {
   const selector = Hex.fromBytes(revertData.subarray(0, 4))
   const values = Abi.Reader(revertData.subarray(4))
@@ -37,7 +37,7 @@ export function failureOf(revertData: Uint8Array): Failure | null {
 
 const TEXT = new TextDecoder()
 
-/** By the first number in the text; what is not listed is the account's. */
+/** By the first error number in the text; all others are errors of the account. */
 const KINDS: readonly (readonly [pattern: RegExp, kind: Refusal])[] = [
   [/^AA(22|32)/, 'time'],
   [/^AA(24|34)/, 'signature'],
@@ -58,7 +58,7 @@ export function refusalFor({ reason, inner }: Omit<Failure, 'index'>, { paymaste
   return refuse(kind, said === null ? reason : `${reason}: ${said}`, data)
 }
 
-/** The text of Error(string); null for other data. */
+/** Returns the text of Error(string); `null` for other data. */
 export function reasonOf(revertData: Uint8Array): string | null {
   if (Hex.fromBytes(revertData.subarray(0, 4)) !== ERROR) return null
   try {
@@ -69,7 +69,7 @@ export function reasonOf(revertData: Uint8Array): string | null {
   }
 }
 
-/** The bytes that a call reverted with; null when the error says something else. */
+/** Returns the revert data of an RPC error; `null` if it has none. */
 export function revertDataOf(error: unknown): Uint8Array | null {
   if (!(error instanceof RpcError)) return null
   const { data } = error
@@ -77,12 +77,12 @@ export function revertDataOf(error: unknown): Uint8Array | null {
   return Hex.isHex(text) && text.length % 2 === 0 ? Hex.toBytes(text) : null
 }
 
-/** authorizer (20 bytes), validUntil (6), validAfter (6), from the lowest: what a validation answers. */
+/** The return value of a validation: authorizer (20 bytes), validUntil (6), validAfter (6), from the lowest. */
 export interface ValidationData {
-  /** null: none. An aggregator that would have to be asked */
+  /** `null` without an aggregator */
   readonly aggregator: Address | null
   readonly signatureFailed: boolean
-  /** seconds; 0n: for ever */
+  /** seconds; 0n without an end */
   readonly validUntil: bigint
   readonly validAfter: bigint
 }

@@ -1,11 +1,20 @@
 import type { Address, Hash } from '../eth/index.ts'
-import { CODE, defineMethods, jsonSchema, optional, required, schema } from '../jsonrpc/index.ts'
+import {
+  CODE,
+  UserOperationJson,
+  UserOperationReceiptJson,
+  defineMethods,
+  jsonSchema,
+  optional,
+  required,
+  schema,
+} from '../jsonrpc/index.ts'
 import type { Method, Schema } from '../jsonrpc/index.ts'
-import type { AccountOverride, Overrides } from './node.ts'
+import type { AccountOverride, Overrides } from './stateoverrides.ts'
 
-// The rows of the bundler's methods. This file is an entry point of its own, so that a node can list the methods without loading the bundler.
+// The rows of the bundler's methods, a second entry point of the module: a node lists the methods without loading the bundler.
 
-/** What the methods do. */
+/** The implementation of the methods. */
 export interface BundlerApi {
   readonly sendUserOperation: (operation: unknown, entryPoint: unknown) => Promise<Hash>
   readonly estimateUserOperationGas: (operation: unknown, entryPoint: unknown, overrides: Overrides) => Promise<unknown>
@@ -16,7 +25,7 @@ export interface BundlerApi {
   readonly gasPrice: () => Promise<unknown>
   readonly clearState: () => void
   readonly dumpMempool: (entryPoint: unknown) => Promise<unknown>
-  /** Returns the hash of the first transaction; null if nothing waits. */
+  /** Returns the hash of the first transaction; `null` if the pool is empty. */
   readonly sendBundleNow: () => Promise<Hash | null>
   readonly setBundlingMode: (mode: 'auto' | 'manual') => void
   readonly setReputation: (entries: readonly ReputationEntry[], entryPoint: unknown) => Promise<void>
@@ -37,45 +46,14 @@ export interface BundlerContext {
 
 const method = defineMethods<BundlerContext, unknown>()
 
-const { ADDRESS, BOOLEAN, BYTES, HASH, QUANTITY, STRING, component, listOf, orNull, record } = jsonSchema
+const { ADDRESS, HASH, QUANTITY, STRING, listOf, orNull, record } = jsonSchema
 
-const USER_OPERATION = record(
-  'user operation',
-  {
-    sender: ADDRESS,
-    nonce: QUANTITY,
-    callData: BYTES,
-    callGasLimit: QUANTITY,
-    verificationGasLimit: QUANTITY,
-    preVerificationGas: QUANTITY,
-    maxFeePerGas: QUANTITY,
-    maxPriorityFeePerGas: QUANTITY,
-    signature: BYTES,
-  },
-  {
-    initCode: BYTES,
-    paymasterAndData: BYTES,
-    factory: ADDRESS,
-    factoryData: BYTES,
-    paymaster: ADDRESS,
-    paymasterVerificationGasLimit: QUANTITY,
-    paymasterPostOpGasLimit: QUANTITY,
-    paymasterData: BYTES,
-    eip7702Auth: record('authorization', {
-      chainId: QUANTITY,
-      address: ADDRESS,
-      nonce: QUANTITY,
-      yParity: QUANTITY,
-      r: QUANTITY,
-      s: QUANTITY,
-    }),
-  },
-)
-
-const OPERATION = required('userOperation', schema.documented(USER_OPERATION))
+// The EntryPoint's version decides which fields an operation has, so the handler parses it.
+const OPERATION = required('userOperation', schema.documented(UserOperationJson.schema))
+const PARTIAL_OPERATION = required('userOperation', schema.documented(UserOperationJson.partialSchema))
 const ENTRY_POINT = required('entryPoint', schema.documented(ADDRESS))
 
-/** ERC-7769 gives the message. */
+/** The message is that of ERC-7769. */
 const OPERATION_HASH: Schema<Hash> = {
   json: HASH,
   parse: (value, path) => {
@@ -87,20 +65,20 @@ const OPERATION_HASH: Schema<Hash> = {
 
 const HASH_PARAM = required('userOpHash', OPERATION_HASH)
 
-/** Accounts of one override set. */
-const MOST_OVERRIDDEN = 1_000
+/** Limit of accounts in one override set. */
+const MAX_OVERRIDDEN_ACCOUNTS = 1_000
 
-/** The node reads the fields of an override, and refuses those that it does not support. */
+/** Only the addresses are parsed: the node parses the override of an account, and refuses fields that it does not support. */
 const OVERRIDES: Schema<Overrides> = stateOverrides()
 
 const MODE = schema.oneOf('auto', 'manual')
 
-/** Entries of one debug_bundler request. */
-const DEV_ENTRIES = 1_000
+/** Limit of entries in one debug_bundler request. */
+const MAX_DEV_ENTRIES = 1_000
 
 const REPUTATIONS = schema.arrayOf(
   schema.object({ address: schema.address, opsSeen: schema.integer, opsIncluded: schema.integer }),
-  DEV_ENTRIES,
+  MAX_DEV_ENTRIES,
 )
 
 const SENDER = '0xd1111111111111111111111111111111111111d1'
@@ -120,48 +98,48 @@ const EXAMPLE = {
 }
 
 const ESTIMATE_REFUSALS = {
-  [-32500]: 'the EntryPoint, the account or its factory refuses; the message begins with AAxx',
-  [-32501]: 'the paymaster refuses',
+  [-32500]: 'the EntryPoint, the account or its factory refuses the operation; the message begins with AAxx',
+  [-32501]: 'the paymaster refuses the operation',
   [-32503]: 'it is not valid yet, or has expired, or expires too soon',
   [-32508]: 'the deposit of the paymaster is too low',
 }
 
-/** The node answers these methods only if it runs a bundler. */
+/** The methods do not exist on a node without a bundler. */
 const ABSENT = { [CODE.methodNotFound]: 'the node runs without a bundler' }
 
 const REFUSALS = {
   ...ESTIMATE_REFUSALS,
   [-32502]: 'its validation breaks a rule of ERC-7562',
   [-32504]: 'the paymaster or the factory is throttled or banned',
-  [-32505]: 'its validation does what ERC-7562 asks a larger stake for',
-  [-32506]: 'the account wants an aggregator',
+  [-32505]: 'its validation requires a larger stake (ERC-7562)',
+  [-32506]: 'the account requires a signature aggregator',
   [-32507]: 'the signature is wrong',
 }
 
 const FEES = record('fees', { maxFeePerGas: QUANTITY, maxPriorityFeePerGas: QUANTITY })
 const FEE = { maxFeePerGas: '0x4a817c80', maxPriorityFeePerGas: '0xf4240' }
 
-/** ERC-7769, and the two methods of pimlico that clients use. */
+/** The methods of ERC-7769, and the two pimlico_ methods that clients use. */
 export const BUNDLER_METHODS: readonly Method<BundlerContext, unknown>[] = [
   method({
     name: 'eth_sendUserOperation',
-    doc: 'Checks a user operation, has it included with one of the next flashblocks and answers its hash; with both fees a tenth higher it replaces one of the same nonce.',
+    doc: 'Validates a user operation, sends it in a bundle with one of the next flashblocks and returns its hash; with both fees raised by 10 % it replaces one with the same nonce.',
     params: [OPERATION, ENTRY_POINT],
     result: HASH,
-    errors: { [CODE.server]: 'the bundler has no ether, or too much waits', ...REFUSALS, ...ABSENT },
+    errors: { [CODE.server]: 'the bundler has no ether, or the pool is full', ...REFUSALS, ...ABSENT },
     example: { params: [EXAMPLE, EP08], result: OP_HASH },
     handler: async ({ api }, [operation, entryPoint]) => (await api()).sendUserOperation(operation, entryPoint),
   }),
   method({
     name: 'eth_estimateUserOperationGas',
-    doc: 'Searches the gas limits of a user operation, whose limits, fees and signature may be missing or stand-ins.',
-    params: [OPERATION, ENTRY_POINT, optional('stateOverrides', OVERRIDES)],
+    doc: 'Estimates the gas limits of a user operation, whose limits, fees and signature may be missing or placeholders.',
+    params: [PARTIAL_OPERATION, ENTRY_POINT, optional('stateOverrides', OVERRIDES)],
     result: record(
       'gas limits',
       { preVerificationGas: QUANTITY, verificationGasLimit: QUANTITY, callGasLimit: QUANTITY },
       { paymasterVerificationGasLimit: QUANTITY, paymasterPostOpGasLimit: QUANTITY },
     ),
-    errors: { ...ESTIMATE_REFUSALS, [-32521]: "the account's own call reverts", ...ABSENT },
+    errors: { ...ESTIMATE_REFUSALS, [-32521]: "the account's call reverts", ...ABSENT },
     example: {
       params: [EXAMPLE, EP08],
       result: { preVerificationGas: '0xc350', verificationGasLimit: '0x186a0', callGasLimit: '0x4e20' },
@@ -171,11 +149,11 @@ export const BUNDLER_METHODS: readonly Method<BundlerContext, unknown>[] = [
   }),
   method({
     name: 'eth_getUserOperationByHash',
-    doc: 'A user operation and where it was included, or null while it is in no block, sealed or pre-confirmed.',
+    doc: 'Returns a user operation with its block and transaction, or null while it is in no block, sealed or pre-confirmed.',
     params: [HASH_PARAM],
     result: orNull(
       record('included user operation', {
-        userOperation: USER_OPERATION,
+        userOperation: UserOperationJson.schema,
         entryPoint: ADDRESS,
         transactionHash: HASH,
         blockHash: HASH,
@@ -188,33 +166,16 @@ export const BUNDLER_METHODS: readonly Method<BundlerContext, unknown>[] = [
   }),
   method({
     name: 'eth_getUserOperationReceipt',
-    doc: 'What became of a user operation, with its own logs and the receipt of its bundle, or null while it is in no block, sealed or pre-confirmed.',
+    doc: 'Returns the receipt of a user operation with its own logs and the receipt of its bundle, or null while it is in no block, sealed or pre-confirmed.',
     params: [HASH_PARAM],
-    result: orNull(
-      record(
-        'receipt of a user operation',
-        {
-          userOpHash: HASH,
-          entryPoint: ADDRESS,
-          sender: ADDRESS,
-          nonce: QUANTITY,
-          paymaster: orNull(ADDRESS),
-          actualGasCost: QUANTITY,
-          actualGasUsed: QUANTITY,
-          success: BOOLEAN,
-          logs: listOf(component('Log')),
-          receipt: component('Receipt'),
-        },
-        { reason: STRING },
-      ),
-    ),
+    result: orNull(UserOperationReceiptJson.schema.json),
     errors: ABSENT,
     example: { params: [OP_HASH], result: null },
     handler: async ({ api }, [hash]) => (await api()).userOperationReceipt(hash),
   }),
   method({
     name: 'eth_supportedEntryPoints',
-    doc: 'The EntryPoints of this chain that the bundler works with.',
+    doc: 'Returns the EntryPoints of this chain that the bundler supports.',
     params: [],
     result: listOf(ADDRESS),
     errors: ABSENT,
@@ -223,7 +184,7 @@ export const BUNDLER_METHODS: readonly Method<BundlerContext, unknown>[] = [
   }),
   method({
     name: 'pimlico_getUserOperationGasPrice',
-    doc: 'Fees with which a user operation is included now, at three speeds.',
+    doc: 'Returns fees for the inclusion of a user operation at three speeds.',
     params: [],
     result: record('fees by speed', { slow: FEES, standard: FEES, fast: FEES }),
     errors: ABSENT,
@@ -232,7 +193,7 @@ export const BUNDLER_METHODS: readonly Method<BundlerContext, unknown>[] = [
   }),
   method({
     name: 'pimlico_getUserOperationStatus',
-    doc: 'Whether a user operation waits (not_submitted), is on its way (submitted), was included, failed or rejected, or is not_found.',
+    doc: 'Returns the status of a user operation: not_submitted (in the pool), submitted (in a sent bundle), included, failed, rejected or not_found.',
     params: [HASH_PARAM],
     result: record('status', { status: STRING, transactionHash: orNull(HASH) }, { reason: orNull(STRING) }),
     errors: ABSENT,
@@ -244,11 +205,11 @@ export const BUNDLER_METHODS: readonly Method<BundlerContext, unknown>[] = [
 const OK = { enum: ['ok'] }
 const REPUTATION = record('reputation', { address: ADDRESS, opsSeen: QUANTITY, opsIncluded: QUANTITY }, { status: STRING })
 
-/** ERC-7769, "debug": for tests. */
+/** The debug methods of ERC-7769. */
 export const BUNDLER_DEV_METHODS: readonly Method<BundlerContext, unknown>[] = [
   method({
     name: 'debug_bundler_clearState',
-    doc: 'The bundler forgets what waits, and all reputations.',
+    doc: 'Clears the pool, the reputations and the outcomes of the bundler.',
     params: [],
     result: OK,
     errors: ABSENT,
@@ -257,16 +218,16 @@ export const BUNDLER_DEV_METHODS: readonly Method<BundlerContext, unknown>[] = [
   }),
   method({
     name: 'debug_bundler_dumpMempool',
-    doc: 'The user operations that wait or are on their way.',
+    doc: 'Returns the user operations of the pool, with those in sent bundles.',
     params: [ENTRY_POINT],
-    result: listOf(USER_OPERATION),
+    result: listOf(UserOperationJson.schema),
     errors: ABSENT,
     example: { params: [EP08], result: [EXAMPLE] },
     handler: async ({ api }, [entryPoint]) => (await api()).dumpMempool(entryPoint),
   }),
   method({
     name: 'debug_bundler_sendBundleNow',
-    doc: 'Sends what waits and answers the hash of the first transaction, or null when nothing does.',
+    doc: 'Sends the operations of the pool and returns the hash of the first transaction, or null if there are none.',
     params: [],
     result: orNull(HASH),
     errors: ABSENT,
@@ -275,7 +236,7 @@ export const BUNDLER_DEV_METHODS: readonly Method<BundlerContext, unknown>[] = [
   }),
   method({
     name: 'debug_bundler_setBundlingMode',
-    doc: 'With `manual` bundles go out by debug_bundler_sendBundleNow only, with `auto` by themselves.',
+    doc: 'With `manual` bundles are sent by debug_bundler_sendBundleNow only, with `auto` automatically.',
     params: [required('mode', MODE)],
     result: OK,
     errors: ABSENT,
@@ -284,7 +245,7 @@ export const BUNDLER_DEV_METHODS: readonly Method<BundlerContext, unknown>[] = [
   }),
   method({
     name: 'debug_bundler_setReputation',
-    doc: 'Sets how many user operations of an entity were seen and included.',
+    doc: 'Sets the numbers of user operations of an entity that were seen and included.',
     params: [required('reputations', REPUTATIONS), ENTRY_POINT],
     result: OK,
     errors: ABSENT,
@@ -293,7 +254,7 @@ export const BUNDLER_DEV_METHODS: readonly Method<BundlerContext, unknown>[] = [
   }),
   method({
     name: 'debug_bundler_dumpReputation',
-    doc: 'The reputations of all entities that are known, the same for every EntryPoint.',
+    doc: 'Returns the reputations of all entities, which are the same for every EntryPoint.',
     params: [ENTRY_POINT],
     result: listOf(REPUTATION),
     errors: ABSENT,
@@ -302,8 +263,8 @@ export const BUNDLER_DEV_METHODS: readonly Method<BundlerContext, unknown>[] = [
   }),
   method({
     name: 'debug_bundler_addUserOps',
-    doc: 'Puts user operations among those that wait without checking them.',
-    params: [required('userOperations', schema.arrayOf(schema.documented(USER_OPERATION), DEV_ENTRIES)), ENTRY_POINT],
+    doc: 'Adds user operations to the pool without validating them.',
+    params: [required('userOperations', schema.arrayOf(schema.documented(UserOperationJson.schema), MAX_DEV_ENTRIES)), ENTRY_POINT],
     result: OK,
     errors: ABSENT,
     example: { params: [[EXAMPLE], EP08], result: 'ok' },
@@ -324,6 +285,6 @@ function stateOverrides(): Schema<Overrides> {
       return value as AccountOverride // the node parses its fields
     },
   }
-  const { json, parse } = schema.mapOf(schema.address, unread, MOST_OVERRIDDEN)
+  const { json, parse } = schema.mapOf(schema.address, unread, MAX_OVERRIDDEN_ACCOUNTS)
   return { json, parse: (value, path) => Object.fromEntries(parse(value, path)) }
 }

@@ -1,33 +1,25 @@
-import { Abi, DecodeError, Hash, Hex } from '../eth/index.ts'
+import { Abi, DecodeError, Hex } from '../eth/index.ts'
 import type { Address, EntryPoint, UserOperation } from '../eth/index.ts'
 import { NodeView, schema } from '../jsonrpc/index.ts'
 import { refuse } from './errors.ts'
 import { failureOf, revertDataOf } from './failure.ts'
 import type { Failure } from './failure.ts'
-import { STEPPED, STEPPER, STEPS_CODE, Steps } from './steps.ts'
-import type { Step, Stepped } from './steps.ts'
+import { mergeOverrides } from './stateoverrides.ts'
+import type { Overrides } from './stateoverrides.ts'
+import { ENTRY_POINT_CODE, SIMULATOR_CALLER, SIMULATOR_CODE, SimulatedCalls } from './simulatedcalls.ts'
+import type { SimulatedCall, SimulatedCallResult } from './simulatedcalls.ts'
 
-/** geth's state override set: what a call is to find. */
-export interface AccountOverride {
-  readonly balance?: Hex
-  readonly nonce?: Hex
-  readonly code?: Hex
-  readonly state?: Readonly<Record<string, Hex>>
-  readonly stateDiff?: Readonly<Record<string, Hex>>
-}
-export type Overrides = Readonly<Record<string, AccountOverride>>
-
-/** What the bundler asks the node. */
+/** The bundler's requests to the node. */
 export class BundlerNode extends NodeView {
   readonly #codes = new Map<Address, Hex>()
 
-  /** Of a key, or of the whole nonce that the account has used last. */
+  /** Returns the account's next nonce under a key, with the key in its high bits. */
   async nonce({ address }: EntryPoint, sender: Address, key: bigint): Promise<bigint> {
     const answer = await this.read(address, Abi.call(GET_NONCE, [sender, key]))
     return BigInt(Hex.fromBytes(answer.subarray(0, 32)))
   }
 
-  /** Runs a bundle without sending it. null: it would go through, whatever the accounts' own calls do. */
+  /** Simulates a bundle. Returns `null` if the EntryPoint accepts it, even if calls of the accounts revert. */
   async handleOps(
     entryPoint: EntryPoint,
     operations: readonly UserOperation[],
@@ -46,18 +38,22 @@ export class BundlerNode extends NodeView {
     }
   }
 
-  /** Calls from the EntryPoint, one after the other in one state. */
-  async steps({ address }: EntryPoint, steps: readonly Step[], overrides: Overrides = {}): Promise<readonly Stepped[]> {
-    const own = this.#codes.get(address) ?? (await this.code(address))
-    this.#codes.set(address, own)
-    const staged = merged(overrides, { [address]: { code: STEPS_CODE }, [STEPPED]: { code: own } })
-    const call = { from: STEPPER, to: address, data: Steps.encode(steps), gas: STEPS_GAS }
-    const answer = schema.bytes.parse(await this.#call(call, staged), 'eth_call')
+  /** Runs calls from the EntryPoint's address one after the other on one state. */
+  async simulateCalls(
+    { address }: EntryPoint,
+    calls: readonly SimulatedCall[],
+    overrides: Overrides = {},
+  ): Promise<readonly SimulatedCallResult[]> {
+    const entryPointCode = this.#codes.get(address) ?? (await this.code(address))
+    this.#codes.set(address, entryPointCode)
+    const simulated = mergeOverrides(overrides, { [address]: { code: SIMULATOR_CODE }, [ENTRY_POINT_CODE]: { code: entryPointCode } })
+    const call = { from: SIMULATOR_CALLER, to: address, data: SimulatedCalls.encode(calls), gas: SIMULATION_GAS }
+    const answer = schema.bytes.parse(await this.#call(call, simulated), 'eth_call')
     try {
-      return Steps.decode(answer, steps.length)
+      return SimulatedCalls.decode(answer, calls.length)
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error
-      throw refuse('server', `the node takes no state overrides in eth_call, without which nothing can be simulated: ${error.message}`)
+      throw refuse('server', `the node ignores state overrides in eth_call, which simulations require: ${error.message}`)
     }
   }
 
@@ -68,29 +64,4 @@ export class BundlerNode extends NodeView {
 }
 
 const GET_NONCE = Abi.selector('getNonce(address,uint192)')
-const STEPS_GAS = Hex.fromQuantity(45_000_000)
-
-/** `over` wins, account by account and slot by slot. */
-export function merged(under: Overrides, over: Overrides): Overrides {
-  const result: Record<string, AccountOverride> = {}
-  for (const [name, account] of [...Object.entries(under), ...Object.entries(over)]) {
-    const key = name.toLowerCase()
-    const before = result[key]
-    const stateDiff = before?.state === undefined ? { ...before?.stateDiff, ...account.stateDiff } : {}
-    const state = before?.state === undefined ? account.state : { ...before.state, ...account.stateDiff, ...account.state }
-    const rest = { ...before, ...account }
-    delete rest.state
-    delete rest.stateDiff
-    result[key] = {
-      ...rest,
-      ...(state === undefined ? undefined : { state }),
-      ...(Object.keys(stateDiff).length === 0 || state !== undefined ? undefined : { stateDiff }),
-    }
-  }
-  return result
-}
-
-/** The slot of `key` in the mapping at `slot`. */
-export function mappingSlot(key: bigint, slot: Hash): Hash {
-  return Hash.keccak(Hex.toBytes(`0x${Hex.fromBytes32(key).slice(2)}${slot.slice(2)}`))
-}
+const SIMULATION_GAS = Hex.fromQuantity(45_000_000)

@@ -4,45 +4,44 @@ import { OPERATIONS_PER_SENDER, POOL_OPERATIONS, REPLACEMENT_PERCENT } from './l
 import { entitiesOf } from './reputation.ts'
 import type { Candidate, Codes } from './validation.ts'
 
-/** An operation that was accepted and is in no block yet. */
-export interface Waiting extends Candidate {
-  /** the bundle that it went out in; null: it waits */
+/** A user operation that was accepted and is in no block yet. */
+export interface PooledOperation extends Candidate {
+  /** the transaction that contains it; `null` before it is sent */
   bundle: Hash | null
-  /** bundles with it that failed as a whole */
+  /** the number of its bundles that failed */
   attempts: number
-  /** what ran when it was checked; empty where the rules are switched off */
+  /** hashes of the code that ran in its validation; empty without the rules of ERC-7562 */
   readonly codes: Codes
 }
 
-/** What waits, in the order in which it came. */
+/** The bundler's mempool, in the order of arrival. */
 export class Pool {
-  readonly #byHash = new Map<Hash, Waiting>()
-  readonly #bySlot = new Map<string, Waiting>()
+  readonly #byHash = new Map<Hash, PooledOperation>()
+  readonly #byNonce = new Map<string, PooledOperation>()
 
   get size(): number {
     return this.#byHash.size
   }
 
-  get(hash: Hash): Waiting | null {
+  get(hash: Hash): PooledOperation | null {
     return this.#byHash.get(hash) ?? null
   }
 
-  all(): readonly Waiting[] {
+  all(): readonly PooledOperation[] {
     return [...this.#byHash.values()]
   }
 
-  /** What holds the same nonce of the same account. */
-  rival({ entryPoint, operation }: Candidate): Waiting | null {
-    return this.#bySlot.get(slotOf(entryPoint.address, operation)) ?? null
+  /** Returns the pooled operation with the same sender and nonce. */
+  withSameNonce({ entryPoint, operation }: Candidate): PooledOperation | null {
+    return this.#byNonce.get(nonceKey(entryPoint.address, operation)) ?? null
   }
 
-  /** Throws RpcError -32602 unless it may come in, or in the place of what has its nonce. */
-  assertRoom(candidate: Candidate): void {
+  /** Throws RpcError -32602 unless the operation fits into the pool or replaces the one with its nonce. */
+  assertAcceptable(candidate: Candidate): void {
     if (this.#byHash.has(candidate.hash)) throw refuse('invalid', `already known: ${candidate.hash}`, { userOpHash: candidate.hash })
-    const rival = this.rival(candidate)
-    if (rival !== null) return assertBetter(candidate.operation, rival)
-    if (this.size >= POOL_OPERATIONS)
-      throw refuse('server', `${this.size} operations wait already, which is all there is room for; try again later`)
+    const existing = this.withSameNonce(candidate)
+    if (existing !== null) return assertReplaces(candidate.operation, existing)
+    if (this.size >= POOL_OPERATIONS) throw refuse('server', `${this.size} operations wait already, which is the limit; try again later`)
     const { sender } = candidate.operation
     const own = this.all().filter(({ operation }) => operation.sender === sender).length
     if (own >= OPERATIONS_PER_SENDER)
@@ -52,7 +51,7 @@ export class Pool {
       )
   }
 
-  /** STO-040: who pays for others, or makes them, sends nothing itself meanwhile. Throws RpcError -32502. */
+  /** STO-040: a paymaster or factory of a pooled operation is not the sender of another. Throws RpcError -32502. */
   assertRoles(operation: UserOperation): void {
     const entities = entitiesOf(operation)
     for (const { operation: other } of this.all()) {
@@ -68,54 +67,54 @@ export class Pool {
     }
   }
 
-  /** Answers what it took the place of. */
-  add(candidate: Candidate, codes: Codes): Waiting | null {
-    const rival = this.rival(candidate)
-    if (rival !== null) this.remove(rival.hash)
-    const waiting: Waiting = { ...candidate, bundle: null, attempts: 0, codes }
-    this.#byHash.set(candidate.hash, waiting)
-    this.#bySlot.set(slotOf(candidate.entryPoint.address, candidate.operation), waiting)
-    return rival
+  /** Returns the operation that was replaced. */
+  add(candidate: Candidate, codes: Codes): PooledOperation | null {
+    const existing = this.withSameNonce(candidate)
+    if (existing !== null) this.remove(existing.hash)
+    const pooled: PooledOperation = { ...candidate, bundle: null, attempts: 0, codes }
+    this.#byHash.set(candidate.hash, pooled)
+    this.#byNonce.set(nonceKey(candidate.entryPoint.address, candidate.operation), pooled)
+    return existing
   }
 
   remove(hash: Hash): void {
-    const waiting = this.#byHash.get(hash)
-    if (waiting === undefined) return
+    const pooled = this.#byHash.get(hash)
+    if (pooled === undefined) return
     this.#byHash.delete(hash)
-    this.#bySlot.delete(slotOf(waiting.entryPoint.address, waiting.operation))
+    this.#byNonce.delete(nonceKey(pooled.entryPoint.address, pooled.operation))
   }
 
   clear(): void {
     this.#byHash.clear()
-    this.#bySlot.clear()
+    this.#byNonce.clear()
   }
 
-  waitingOf(entity: Address): number {
+  countByEntity(entity: Address): number {
     return this.all().filter(({ operation }) => entitiesOf(operation).includes(entity)).length
   }
 
-  /** wei that a paymaster would owe for all that waits, but for one that is replaced. */
-  owedBy(paymaster: Address, entryPoint: Address, except: Candidate): bigint {
-    const rival = this.rival(except)
+  /** Returns the wei that the pooled operations of a paymaster may cost, without the one that `except` replaces. */
+  requiredDeposit(paymaster: Address, entryPoint: Address, except: Candidate): bigint {
+    const existing = this.withSameNonce(except)
     return this.all()
-      .filter((each) => each !== rival && each.entryPoint.address === entryPoint && each.operation.paymaster === paymaster)
+      .filter((each) => each !== existing && each.entryPoint.address === entryPoint && each.operation.paymaster === paymaster)
       .reduce((sum, each) => sum + each.entryPoint.prefundGas(each.operation) * each.operation.maxFeePerGas, 0n)
   }
 }
 
-function slotOf(entryPoint: Address, { sender, nonce }: UserOperation): string {
+function nonceKey(entryPoint: Address, { sender, nonce }: UserOperation): string {
   return `${entryPoint} ${sender} ${nonce}`
 }
 
-function assertBetter(operation: UserOperation, rival: Waiting): void {
-  if (rival.bundle !== null)
-    throw refuse('invalid', `the operation ${rival.hash} with this nonce is on its way in ${rival.bundle} and cannot be replaced any more`)
+function assertReplaces(operation: UserOperation, existing: PooledOperation): void {
+  if (existing.bundle !== null)
+    throw refuse('invalid', `the operation ${existing.hash} with this nonce was sent in ${existing.bundle} and cannot be replaced any more`)
   for (const fee of ['maxFeePerGas', 'maxPriorityFeePerGas'] as const) {
-    const least = (rival.operation[fee] * (100n + REPLACEMENT_PERCENT) + 99n) / 100n
+    const least = (existing.operation[fee] * (100n + REPLACEMENT_PERCENT) + 99n) / 100n
     if (operation[fee] < least)
       throw refuse(
         'invalid',
-        `replacement underpriced: ${fee} is ${operation[fee]} wei and must be at least ${least} to replace ${rival.hash}`,
+        `replacement underpriced: ${fee} is ${operation[fee]} wei and must be at least ${least} to replace ${existing.hash}`,
       )
   }
 }

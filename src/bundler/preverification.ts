@@ -3,26 +3,26 @@ import type { EntryPoint, UserOperation } from '../eth/index.ts'
 import type { BlockNow } from '../jsonrpc/index.ts'
 import type { BundlerNode } from './node.ts'
 
-// What a bundle costs and no gas limit of an operation pays for (alto's figures, of one operation alone in its bundle).
+// Gas of a bundle that no gas limit of an operation covers (alto's figures for a bundle with one operation).
 const FIXED_GAS = 9_830n
 const OPERATION_OVERHEAD_GAS = 7_260n
-/** Ten words of call data are copied for 92 gas. */
+/** Copying ten words of call data costs 92 gas. */
 const TEN_WORDS_GAS = 92n
 const TRANSACTION_GAS = BigInt(IntrinsicGas.TRANSACTION)
 const TOKEN_GAS = BigInt(IntrinsicGas.TOKEN)
 const FLOOR_TOKEN_GAS = BigInt(IntrinsicGas.FLOOR_TOKEN)
 const AUTHORIZATION_GAS = BigInt(IntrinsicGas.AUTHORIZATION)
 
-/** Where a chain of the OP stack says what a transaction's data costs on L1. */
+/** The GasPriceOracle predeploy of the OP stack, which computes the L1 data fee. */
 export const GAS_PRICE_ORACLE = Address.from('0x420000000000000000000000000000000000000f')
 const GET_L1_FEE = Abi.selector('getL1Fee(bytes)')
-/** What a transaction has around its call data: signature, fees, nonce. */
+/** Stands for signature, fees and nonce of the transaction. */
 const ENVELOPE = new Uint8Array(110).fill(0xff)
 
 export interface PreVerification {
-  /** gas of the bundle that no limit pays for */
+  /** gas of the bundle that no gas limit covers */
   readonly execution: bigint
-  /** the data fee on L1, in gas of this chain at the price that the operation will pay */
+  /** the L1 data fee in L2 gas at the operation's price */
   readonly data: bigint
 }
 
@@ -44,7 +44,7 @@ function executionGas(callData: Uint8Array, operation: UserOperation): bigint {
   return gas + authorization + floorGas(tokens, operation)
 }
 
-/** What the floor asks for beyond, when the operation does little but bring data. Half of its limits count as used. */
+/** Returns the excess of the calldata floor (EIP-7623) over the gas used, which is taken to be half of the limits. */
 function floorGas(tokens: bigint, { verificationGasLimit, callGasLimit }: UserOperation): bigint {
   const lacking = tokens * (FLOOR_TOKEN_GAS - TOKEN_GAS) - (verificationGasLimit + callGasLimit) / 2n
   return lacking > 0n ? lacking : 0n
@@ -61,7 +61,7 @@ async function dataGas(node: BundlerNode, callData: Uint8Array, operation: UserO
   return price === 0n ? 0n : (fee + price - 1n) / price
 }
 
-/** What the operation pays for a unit of gas now; what the block asks for when it names no price. */
+/** Returns the operation's current gas price; the base fee if it has no price. */
 export function gasPrice({ maxFeePerGas, maxPriorityFeePerGas }: UserOperation, { baseFee }: BlockNow): bigint {
   if (maxFeePerGas === 0n) return baseFee
   const price = baseFee + maxPriorityFeePerGas

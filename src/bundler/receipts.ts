@@ -1,6 +1,6 @@
 import { Abi, Address, DecodeError, Hash, Hex } from '../eth/index.ts'
 import type { EntryPoint, UserOperation } from '../eth/index.ts'
-import { UserOperationJson, schema } from '../jsonrpc/index.ts'
+import { UserOperationJson, UserOperationReceiptJson, schema } from '../jsonrpc/index.ts'
 import { reasonOf } from './failure.ts'
 import type { BundlerNode } from './node.ts'
 
@@ -15,8 +15,8 @@ const LOGS = arrayOf(LOG, 1_000_000)
 
 type Log = ReturnType<typeof LOG.parse>
 
-/** Which operations a bundle's logs tell of, and whether their own calls succeeded. */
-export function includedIn(logs: unknown): ReadonlyMap<Hash, boolean> {
+/** Returns the operations of a bundle by its logs, with the success of each account's call. */
+export function operationResults(logs: unknown): ReadonlyMap<Hash, boolean> {
   return new Map(
     LOGS.parse(logs, 'logs').flatMap(({ topics, data }) => {
       const operation = topics[1]
@@ -25,8 +25,8 @@ export function includedIn(logs: unknown): ReadonlyMap<Hash, boolean> {
   )
 }
 
-/** Where an operation went: from the EntryPoint's log of it, sealed or promised. null: it is in no block. */
-export async function placeOf(node: BundlerNode, entryPoints: readonly EntryPoint[], userOpHash: Hash): Promise<Hash | null> {
+/** Returns the transaction with the operation's event, sealed or pre-confirmed; `null` if it is in no block. */
+export async function transactionHashOf(node: BundlerNode, entryPoints: readonly EntryPoint[], userOpHash: Hash): Promise<Hash | null> {
   const filter = {
     address: entryPoints.map((each) => each.address),
     topics: [EVENT, userOpHash],
@@ -39,7 +39,7 @@ export async function placeOf(node: BundlerNode, entryPoints: readonly EntryPoin
 
 const FOUND = arrayOf(object({ transactionHash: hash }), 1_000)
 
-/** What eth_getUserOperationReceipt answers; null when the transaction is in no block, or does not tell of it. */
+/** Returns the result of eth_getUserOperationReceipt; `null` if the transaction is in no block or lacks the operation's event. */
 export async function receiptJson(node: BundlerNode, userOpHash: Hash, transaction: Hash): Promise<unknown> {
   const receipt = await node.ask('eth_getTransactionReceipt', transaction)
   if (receipt === null) return null
@@ -50,25 +50,24 @@ export async function receiptJson(node: BundlerNode, userOpHash: Hash, transacti
   if (log === undefined) return null
   const [, , sender, paymaster] = log.topics
   const values = Abi.Reader(log.data)
-  const [from, to] = [ownFrom(logs, at), at + 1]
-  const reason = failureIn(logs.slice(from, to), userOpHash)
-  return {
+  const [from, to] = [firstOwnLog(logs, at), at + 1]
+  return UserOperationReceiptJson.toJson({
     userOpHash,
-    entryPoint: Address.checksum(log.address),
-    sender: Address.checksum(lowBytes(sender)),
-    nonce: Hex.fromQuantity(values.word(0)),
-    paymaster: BigInt(paymaster ?? 0) === 0n ? null : Address.checksum(lowBytes(paymaster)),
-    actualGasCost: Hex.fromQuantity(values.word(2)),
-    actualGasUsed: Hex.fromQuantity(values.word(3)),
+    entryPoint: log.address,
+    sender: lowBytes(sender),
+    nonce: values.word(0),
+    paymaster: BigInt(paymaster ?? 0) === 0n ? null : lowBytes(paymaster),
+    actualGasCost: values.word(2),
+    actualGasUsed: values.word(3),
     success: values.word(1) !== 0n,
-    ...(reason === null ? undefined : { reason }),
-    logs: (wire as readonly unknown[]).slice(from, to), // LOGS has read it as an array
+    logs: (wire as readonly unknown[]).slice(from, to), // parsed as an array by LOGS
     receipt,
-  }
+    reason: revertReason(logs.slice(from, to), userOpHash) ?? undefined,
+  })
 }
 
-/** Behind the operation before it; of the first one, behind the validations. */
-function ownFrom(logs: readonly Log[], at: number): number {
+/** Logs of an operation begin after the event of the previous one; those of the first operation after the validations. */
+function firstOwnLog(logs: readonly Log[], at: number): number {
   for (let i = at - 1; i >= 0; i--) {
     const topic = logs[i]?.topics[0]
     if (topic === EVENT || topic === BEFORE_EXECUTION) return i + 1
@@ -76,7 +75,7 @@ function ownFrom(logs: readonly Log[], at: number): number {
   return 0
 }
 
-function failureIn(logs: readonly Log[], userOpHash: Hash): string | null {
+function revertReason(logs: readonly Log[], userOpHash: Hash): string | null {
   const log = logs.find(({ topics }) => (topics[0] === REVERTED || topics[0] === POST_OP_REVERTED) && topics[1] === userOpHash)
   if (log === undefined) return null
   const data = Abi.Reader(log.data).bytes(1)
@@ -87,8 +86,8 @@ function lowBytes(topic: Hash | undefined): Address {
   return Address.fromBigint(BigInt(topic ?? 0))
 }
 
-/** What eth_getUserOperationByHash answers: the operation as it stands in the bundle's call data. null: it is not there. */
-export async function operationInJson(
+/** Returns the result of eth_getUserOperationByHash, decoded from the bundle's call data; `null` if the bundle lacks the operation. */
+export async function includedOperationJson(
   node: BundlerNode,
   entryPoints: readonly EntryPoint[],
   userOpHash: Hash,

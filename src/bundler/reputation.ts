@@ -2,20 +2,20 @@ import type { Address, UserOperation } from '../eth/index.ts'
 import { refuse } from './errors.ts'
 import { REPUTATIONS, REPUTATION_FADE_MS, THROTTLED_OPERATIONS } from './limits.ts'
 
-/** What an entity (factory, paymaster, account that others pay for) has brought, and how much of it came through (ERC-7562). */
+/** The operations of an entity (factory or paymaster) that were seen and included (ERC-7562). */
 export interface Reputation {
   readonly seen: number
   readonly included: number
 }
 
-export type Standing = 'ok' | 'throttled' | 'banned'
+export type ReputationStatus = 'ok' | 'throttled' | 'banned'
 
 const MIN_INCLUSION_DENOMINATOR = 10
 const THROTTLING_SLACK = 10
 const BAN_SLACK = 50
 const FADE = 23 / 24
 
-/** Who brings operations that nobody can include is heard less, and then not any more. */
+/** Throttles, then bans, entities whose operations are rarely included (ERC-7562, GREP). */
 export class Reputations {
   readonly #entries = new Map<Address, { seen: number; included: number }>()
   readonly #now: () => number
@@ -26,38 +26,38 @@ export class Reputations {
     this.#fadedMs = now()
   }
 
-  saw(operation: UserOperation): void {
+  countSeen(operation: UserOperation): void {
     for (const entity of entitiesOf(operation)) this.#entry(entity).seen += 1
   }
 
-  included(operation: UserOperation): void {
+  countIncluded(operation: UserOperation): void {
     for (const entity of entitiesOf(operation)) this.#entry(entity).included += 1
   }
 
-  /** It never came to a bundle through no fault of theirs. */
-  forget(operation: UserOperation): void {
+  /** Reverts `countSeen` for an operation that was replaced before it was sent. */
+  uncountSeen(operation: UserOperation): void {
     for (const entity of entitiesOf(operation)) {
       const entry = this.#entry(entity)
       entry.seen = Math.max(0, entry.seen - 1)
     }
   }
 
-  /** Throws RpcError -32504. `waiting` counts an entity's operations in the pool. */
-  assert(operation: UserOperation, waiting: (entity: Address) => number): void {
+  /** Throws RpcError -32504. `pooledCount` returns the number of an entity's operations in the pool. */
+  assert(operation: UserOperation, pooledCount: (entity: Address) => number): void {
     for (const entity of entitiesOf(operation)) {
-      const standing = this.standing(entity)
-      const crowded = standing === 'throttled' && waiting(entity) >= THROTTLED_OPERATIONS
-      if (standing !== 'banned' && !crowded) continue
+      const status = this.status(entity)
+      const isOverLimit = status === 'throttled' && pooledCount(entity) >= THROTTLED_OPERATIONS
+      if (status !== 'banned' && !isOverLimit) continue
       const { seen, included } = this.#entry(entity)
       throw refuse(
         'reputation',
-        `${roleOf(entity, operation)} ${entity} is ${standing}: of ${Math.round(seen)} operations it brought, ${Math.round(included)} were included`,
-        { [roleOf(entity, operation)]: entity, status: standing },
+        `${roleOf(entity, operation)} ${entity} is ${status}: ${Math.round(included)} of its ${Math.round(seen)} operations were included`,
+        { [roleOf(entity, operation)]: entity, status },
       )
     }
   }
 
-  standing(entity: Address): Standing {
+  status(entity: Address): ReputationStatus {
     this.#fade()
     const entry = this.#entries.get(entity)
     if (entry === undefined) return 'ok'
@@ -100,7 +100,7 @@ export class Reputations {
   }
 }
 
-/** Who answers for an operation besides its sender. */
+/** Returns the factory and the paymaster, as far as the operation has them. */
 export function entitiesOf({ factory, paymaster }: UserOperation): readonly Address[] {
   return [factory, paymaster].filter((entity) => entity !== null)
 }

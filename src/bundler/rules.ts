@@ -1,16 +1,18 @@
 import { Abi, Address, Hash, Hex, UserOperation } from '../eth/index.ts'
 import { RpcError, schema } from '../jsonrpc/index.ts'
 import { refuse } from './errors.ts'
-import { LEAST_STAKE, LEAST_UNSTAKE_SECONDS } from './limits.ts'
-import type { BundlerNode, Overrides } from './node.ts'
+import { MIN_STAKE, MIN_UNSTAKE_SECONDS } from './limits.ts'
+import type { BundlerNode } from './node.ts'
+import type { Overrides } from './stateoverrides.ts'
 import type { Candidate, Codes } from './validation.ts'
 import { bundleGas } from './validation.ts'
 
-// ERC-7562: what a validation may look at, so that what was valid when it came is valid when it goes out, and one change cannot spoil many.
+// ERC-7562: restricts what validations access, so that an operation stays valid until it is included and one change of state cannot
+// invalidate many operations.
 
 type Role = 'account' | 'factory' | 'paymaster'
 
-/** Who is being asked, and what it may do beyond the others. */
+/** The entity whose validation runs. */
 interface Entity {
   readonly role: Role
   readonly address: Address
@@ -20,11 +22,11 @@ interface Violation {
   readonly rule: string
   readonly what: string
   readonly entity: Entity
-  /** with enough stake it would be allowed */
-  readonly curable: boolean
+  /** an entity with enough stake may do this */
+  readonly isAllowedWithStake: boolean
 }
 
-/** A frame of geth's erc7562Tracer, as far as the rules ask. */
+/** A frame of geth's erc7562Tracer, with the fields that the rules need. */
 interface Frame {
   readonly from: Address
   readonly to: Address | null
@@ -36,44 +38,44 @@ interface Frame {
   readonly slots: ReadonlySet<Hash>
   readonly written: ReadonlySet<Hash>
   readonly codeAccesses: readonly Address[]
-  /** what was called or looked at, with the size of its code */
+  /** addresses that were called or inspected, with the size of their code */
   readonly sizes: ReadonlyMap<Address, number>
   readonly calls: readonly Frame[]
 }
 
 /**
- * Traces the whole handleOps and holds the validation against the rules. Throws RpcError: -32502 for a breach, -32505 when whoever broke it has a stake,
- * but too little of it, -32000 when the node cannot trace so.
+ * Traces handleOps and checks the validation against the rules. Throws RpcError: -32502 for a violation, -32505 for one that the entity's
+ * stake is too low for, -32000 if the node lacks the tracer.
  */
 export async function assertRules(node: BundlerNode, candidate: Candidate, bundler: Address, overrides: Overrides): Promise<Codes> {
-  const trace = await traced(node, candidate, bundler, overrides)
-  const { found, visited } = violations(trace, candidate)
+  const trace = await traceBundle(node, candidate, bundler, overrides)
+  const { found, visited } = findViolations(trace, candidate)
   const stakes = new Map<Address, Stake>()
   for (const violation of found) {
-    const { entity, curable, rule, what } = violation
+    const { entity, isAllowedWithStake, rule, what } = violation
     const stake = stakes.get(entity.address) ?? (await stakeOf(node, candidate.entryPoint.address, entity.address))
     stakes.set(entity.address, stake)
-    if (curable && stake.amount >= LEAST_STAKE && stake.unstakeSeconds >= LEAST_UNSTAKE_SECONDS) continue
+    if (isAllowedWithStake && stake.amount >= MIN_STAKE && stake.unstakeSeconds >= MIN_UNSTAKE_SECONDS) continue
     const data = { rule, [entity.role]: entity.address }
     const who = `${entity.role} ${entity.address}`
-    if (curable && stake.amount > 0n)
+    if (isAllowedWithStake && stake.amount > 0n)
       throw refuse(
         'stake',
-        `${who} ${what} (${rule}) and may do so with a stake of ${LEAST_STAKE} wei for ${LEAST_UNSTAKE_SECONDS} s; it has ${stake.amount} wei for ${stake.unstakeSeconds} s`,
-        { ...data, minimumStake: Hex.fromQuantity(LEAST_STAKE), minimumUnstakeDelay: Hex.fromQuantity(LEAST_UNSTAKE_SECONDS) },
+        `${who} ${what} (${rule}) and may do so with a stake of ${MIN_STAKE} wei for ${MIN_UNSTAKE_SECONDS} s; it has ${stake.amount} wei for ${stake.unstakeSeconds} s`,
+        { ...data, minimumStake: Hex.fromQuantity(MIN_STAKE), minimumUnstakeDelay: Hex.fromQuantity(MIN_UNSTAKE_SECONDS) },
       )
-    throw refuse('rule', `${who} ${what}, which a validation must not (${rule} of ERC-7562)`, data)
+    throw refuse('rule', `${who} ${what}, which a validation must not do (${rule} of ERC-7562)`, data)
   }
   return codesOf(node, visited)
 }
 
-/** Without those that the operation makes itself. */
+/** Skips addresses that have no code before the operation. */
 async function codesOf(node: BundlerNode, addresses: ReadonlySet<Address>): Promise<Codes> {
   const codes = await Promise.all([...addresses].map(async (address) => [address, await node.code(address)] as const))
   return new Map(codes.filter(([, code]) => code !== '0x').map(([address, code]) => [address, Hash.keccak(Hex.toBytes(code))]))
 }
 
-/** COD-010: what ran when it came must be what runs when it goes out. null: it is. */
+/** COD-010: code that ran in the validation must not change before inclusion. Returns `null` if it is unchanged. */
 export async function changedCode(node: BundlerNode, codes: Codes): Promise<RpcError | null> {
   const now = await codesOf(node, new Set(codes.keys()))
   const changed = [...codes].find(([address, hash]) => now.get(address) !== hash)
@@ -81,7 +83,12 @@ export async function changedCode(node: BundlerNode, codes: Codes): Promise<RpcE
   return refuse('rule', `the code of ${changed[0]} has changed since the operation was checked (COD-010 of ERC-7562)`, { rule: 'COD-010' })
 }
 
-async function traced(node: BundlerNode, { entryPoint, operation }: Candidate, bundler: Address, overrides: Overrides): Promise<Trace> {
+async function traceBundle(
+  node: BundlerNode,
+  { entryPoint, operation }: Candidate,
+  bundler: Address,
+  overrides: Overrides,
+): Promise<Trace> {
   const data = Hex.fromBytes(entryPoint.handleOps([operation], bundler))
   const call = { from: bundler, to: entryPoint.address, data, gas: Hex.fromQuantity(bundleGas(entryPoint, [operation])) }
   const options = { tracer: 'erc7562Tracer', ...(Object.keys(overrides).length === 0 ? undefined : { stateOverrides: overrides }) }
@@ -89,26 +96,26 @@ async function traced(node: BundlerNode, { entryPoint, operation }: Candidate, b
     if (!(error instanceof RpcError)) throw error
     throw cannotTrace(error.message)
   })
-  if (typeof answer !== 'object' || answer === null || !('usedOpcodes' in answer)) throw cannotTrace('it answers something else')
-  const { keccak } = schema.object({ keccak: schema.maybe(schema.arrayOf(schema.bytes, MOST_PREIMAGES)) }).parse(answer, 'trace')
+  if (typeof answer !== 'object' || answer === null || !('usedOpcodes' in answer)) throw cannotTrace('its result has another format')
+  const { keccak } = schema.object({ keccak: schema.maybe(schema.arrayOf(schema.bytes, MAX_PREIMAGES)) }).parse(answer, 'trace')
   return { root: frameOf(answer, 'trace'), preimages: keccak ?? [] }
 }
 
 function cannotTrace(why: string): RpcError {
   return refuse(
     'server',
-    `the rules of ERC-7562 cannot be checked: the node has no debug_traceCall with erc7562Tracer (${why}); switch the rules off (rules: false), or take a node that has it`,
+    `the rules of ERC-7562 cannot be checked: the node has no debug_traceCall with erc7562Tracer (${why}); switch the rules off (rules: false), or use a node with this tracer`,
     { reason: 'no-tracer' },
   )
 }
 
 interface Trace {
   readonly root: Frame
-  /** of everything that was hashed */
+  /** of all hashes that were computed */
   readonly preimages: readonly Uint8Array[]
 }
 
-// --- whose turn it is -------------------------------------------------------------------------------------------------
+// --- entities ---------------------------------------------------------------------------------------------------------
 
 const VALIDATE_PAYMASTER = ['0.6', '0.7'].map((version) =>
   Abi.selector(
@@ -116,12 +123,12 @@ const VALIDATE_PAYMASTER = ['0.6', '0.7'].map((version) =>
   ),
 )
 
-interface Walked {
+interface ValidationAccesses {
   readonly found: readonly Violation[]
   readonly visited: ReadonlySet<Address>
 }
 
-function violations({ root, preimages }: Trace, { entryPoint, operation }: Candidate): Walked {
+function findViolations({ root, preimages }: Trace, { entryPoint, operation }: Candidate): ValidationAccesses {
   const found: Violation[] = []
   const visited = new Set<Address>()
   const hashed = new Map<Address, ReadonlySet<bigint>>()
@@ -131,7 +138,7 @@ function violations({ root, preimages }: Trace, { entryPoint, operation }: Candi
     return isAssociated(slot, holder, bases)
   }
   for (const frame of root.calls) {
-    // The EntryPoint calls itself for the first time when all validations are over.
+    // The EntryPoint's first call to itself ends the validations.
     if (frame.to === entryPoint.address && frame.type === 'CALL') break
     const entity = entityOf(frame, operation, entryPoint.senderCreator)
     if (entity === null) continue
@@ -164,7 +171,7 @@ interface Context {
   readonly creations: { count: number }
 }
 
-/** OP-011: what tells the block, the transaction or what is left. */
+/** OP-011: opcodes that depend on the block, the transaction or the remaining gas. */
 const BANNED: ReadonlyMap<number, string> = new Map([
   [0x32, 'ORIGIN'],
   [0x3a, 'GASPRICE'],
@@ -180,7 +187,7 @@ const BANNED: ReadonlyMap<number, string> = new Map([
   [0xfe, 'INVALID'],
   [0xff, 'SELFDESTRUCT'],
 ])
-/** OP-080: for those with a stake. */
+/** OP-080: allowed with a stake. */
 const BALANCES: ReadonlyMap<number, string> = new Map([
   [0x31, 'BALANCE'],
   [0x47, 'SELFBALANCE'],
@@ -189,8 +196,9 @@ const GAS = 0x5a
 
 function walk(frame: Frame, context: Context): void {
   const { entryPoint, found } = context
-  const add: Add = (rule, what, curable = false, entity = context.entity) => found.push({ rule, what, entity, curable })
-  // What happens inside the EntryPoint is its own affair; who may call it is looked at by the caller's frame.
+  const add: Add = (rule, what, isAllowedWithStake = false, entity = context.entity) =>
+    found.push({ rule, what, entity, isAllowedWithStake })
+  // The EntryPoint's own frames are exempt; the frame of the caller is checked for calls to it.
   if (frame.to === entryPoint && frame.type !== 'DELEGATECALL') return
   if (frame.to !== null && !isPrecompile(frame.to)) context.visited.add(frame.to)
   opcodes(frame, add)
@@ -199,13 +207,13 @@ function walk(frame: Frame, context: Context): void {
   storage(frame, context, add)
   for (const call of frame.calls) {
     if (call.to === entryPoint) entryPointCall(call, context, add)
-    else if (call.value > 0n && call.type === 'CALL') add('OP-061', `sends ${call.value} wei to ${call.to ?? 'nobody'}`)
+    else if (call.value > 0n && call.type === 'CALL') add('OP-061', `sends ${call.value} wei to ${call.to ?? 'a new contract'}`)
     walk(call, context)
   }
 }
 
-/** `curable`: by a stake of who answers for it, the one that is asked unless another is named. */
-type Add = (rule: string, what: string, curable?: boolean, entity?: Entity) => unknown
+/** `isAllowedWithStake` refers to the stake of `entity`, by default the entity whose validation runs. */
+type Add = (rule: string, what: string, isAllowedWithStake?: boolean, entity?: Entity) => unknown
 
 function opcodes({ opcodes: used, outOfGas }: Frame, add: Add): void {
   for (const op of used) {
@@ -213,13 +221,13 @@ function opcodes({ opcodes: used, outOfGas }: Frame, add: Add): void {
     if (banned !== undefined) add('OP-011', `uses ${banned}`)
     const balance = BALANCES.get(op)
     if (balance !== undefined) add('OP-080', `uses ${balance}`, true)
-    if (op === GAS) add('OP-012', 'uses GAS for something else than a call')
+    if (op === GAS) add('OP-012', 'uses GAS other than for a call')
     if (!isAssigned(op)) add('OP-013', `uses the unassigned opcode 0x${op.toString(16)}`)
   }
   if (outOfGas) add('OP-020', 'runs out of gas')
 }
 
-/** Ranges of opcodes that mean something. */
+/** Ranges of assigned opcodes. */
 const ASSIGNED: readonly (readonly [number, number])[] = [
   [0x00, 0x0b],
   [0x10, 0x1e],
@@ -235,14 +243,14 @@ function isAssigned(op: number): boolean {
   return ASSIGNED.some(([first, last]) => op >= first && op <= last)
 }
 
-/** OP-031: one CREATE2, that of the sender. OP-032: a sender that is being made may CREATE. EREP-060: a factory with a stake may do more. */
+/** OP-031: one CREATE2, that of the sender. OP-032: a sender in creation may CREATE. EREP-060: a staked factory may do more. */
 function creations(frame: Frame, { entity, operation, creations: made }: Context, add: Add): void {
   for (const { type, from, to } of frame.calls) {
     if (type === 'CREATE2') {
       made.count += 1
       if (entity.role !== 'factory') add('OP-031', 'uses CREATE2')
       else if (made.count > 1 || to !== operation.sender)
-        add('OP-031', `creates ${to ?? 'what fails'} with CREATE2 besides the sender`, true)
+        add('OP-031', `creates ${to ?? 'a contract'} with CREATE2 besides the sender`, true)
     }
     if (type !== 'CREATE') continue
     const ofSender = from === operation.sender && operation.factory !== null
@@ -250,14 +258,14 @@ function creations(frame: Frame, { entity, operation, creations: made }: Context
   }
 }
 
-/** OP-041, OP-042, OP-051, OP-062: whose code may be called or looked at. */
+/** OP-041, OP-042, OP-051, OP-062: which code may be called or inspected. */
 function accesses(frame: Frame, { operation, entryPoint }: Context, add: Add): void {
   for (const [address, size] of frame.sizes) {
     if (isPrecompile(address)) {
       if (!ALLOWED_PRECOMPILES.has(address)) add('OP-062', `calls the precompile ${address}`)
-    } else if (size === 0 && address !== operation.sender) add('OP-041', `calls or looks at ${address}, where no code is`)
+    } else if (size === 0 && address !== operation.sender) add('OP-041', `calls or inspects ${address}, which has no code`)
   }
-  if (frame.codeAccesses.includes(entryPoint)) add('OP-054', 'looks at the code of the EntryPoint')
+  if (frame.codeAccesses.includes(entryPoint)) add('OP-054', 'inspects the code of the EntryPoint')
 }
 
 function isPrecompile(address: Address): boolean {
@@ -282,7 +290,7 @@ function entryPointCall(call: Frame, { entity, operation }: Context, add: Add): 
   add('OP-055', `calls the EntryPoint (${selector})`)
 }
 
-/** STO-010 to STO-033, and OP-070: transient storage counts as storage. */
+/** STO-010 to STO-033. OP-070: transient storage counts as storage. */
 function storage(frame: Frame, { entity, operation, associated }: Context, add: Add): void {
   const owner = frame.type === 'DELEGATECALL' || frame.type === 'CALLCODE' ? frame.from : frame.to
   if (owner === null || owner === operation.sender) return
@@ -294,7 +302,7 @@ function storage(frame: Frame, { entity, operation, associated }: Context, add: 
     else if (associated(slot, entity.address)) add('STO-032', what, true)
     else add('STO-033', what, !writes)
   }
-  // Of a sender that stands it is free; of one that is being made, its factory needs the stake, whoever looks.
+  // Storage of an existing sender is unrestricted; that of a sender in creation requires a staked factory, for every entity.
   function ofSender(what: string): void {
     const { factory } = operation
     if (factory === null || factory === UserOperation.DELEGATION) return
@@ -302,7 +310,7 @@ function storage(frame: Frame, { entity, operation, associated }: Context, add: 
   }
 }
 
-/** Slots that hold something about an address: the one of its own number, and those of mappings by it (ERC-7562, "associated storage"). */
+/** Associated storage (ERC-7562): the slot with the address as its number, and slots of mappings keyed by the address. */
 function isAssociated(slot: Hash, holder: Address, bases: ReadonlySet<bigint>): boolean {
   const number = BigInt(slot)
   if (number === BigInt(holder)) return true
@@ -328,13 +336,13 @@ interface Stake {
 
 const GET_DEPOSIT_INFO = Abi.selector('getDepositInfo(address)')
 
-/** (deposit, staked, stake, unstakeDelaySec, withdrawTime). A stake that is being withdrawn is none. */
+/** Returns (deposit, staked, stake, unstakeDelaySec, withdrawTime). A stake in withdrawal counts as zero. */
 async function stakeOf(node: BundlerNode, entryPoint: Address, entity: Address): Promise<Stake> {
   const info = Abi.Reader(await node.read(entryPoint, Abi.call(GET_DEPOSIT_INFO, [entity])))
   return info.word(1) === 0n ? { amount: 0n, unstakeSeconds: 0n } : { amount: info.word(2), unstakeSeconds: info.word(3) }
 }
 
-// --- reading a trace --------------------------------------------------------------------------------------------------
+// --- trace decoding ---------------------------------------------------------------------------------------------------
 
 const { address, anything, arrayOf, boolean, hash, mapOf, maybe, object, quantity, string } = schema
 const COUNTS = mapOf(hash, anything, 100_000)
@@ -356,9 +364,9 @@ const FRAME = object({
   calls: maybe(arrayOf(anything, 100_000)),
 })
 
-const MOST_PREIMAGES = 100_000
+const MAX_PREIMAGES = 100_000
 
-/** Throws RpcError for what is no frame. */
+/** Throws RpcError for a malformed frame. */
 function frameOf(value: unknown, path: string): Frame {
   const read = FRAME.parse(value, path)
   const { reads, writes, transientReads, transientWrites } = read.accessedSlots ?? {}

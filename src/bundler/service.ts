@@ -2,38 +2,38 @@ import { Address, Hex, UserOperation, entryPoint } from '../eth/index.ts'
 import type { EntryPoint, Hash, PrivateKey } from '../eth/index.ts'
 import { ChainWatch } from '../jsonrpc/index.ts'
 import type { Rpc, RpcError } from '../jsonrpc/index.ts'
-import { Bundles, poorMessage } from './bundles.ts'
+import { Bundles, insufficientFundsMessage } from './bundles.ts'
 import { refuse } from './errors.ts'
 import { estimate } from './estimation.ts'
 import type { GasEstimate } from './estimation.ts'
-import { OUTCOMES, GATHER_MS, POLL_MS, SLOW_POLL_MS } from './limits.ts'
+import { OUTCOMES, BUNDLE_DELAY_MS, POLL_MS, SLOW_POLL_MS } from './limits.ts'
 import { BundlerNode } from './node.ts'
-import type { Overrides } from './node.ts'
+import type { Overrides } from './stateoverrides.ts'
 import { Pool } from './pool.ts'
-import type { Waiting } from './pool.ts'
+import type { PooledOperation } from './pool.ts'
 import { gasPrice } from './preverification.ts'
-import { placeOf } from './receipts.ts'
+import { transactionHashOf } from './receipts.ts'
 import { Reputations } from './reputation.ts'
 import { assertRules } from './rules.ts'
 import { bundleGas, validate } from './validation.ts'
 import type { Candidate, Codes, ValidationDeps } from './validation.ts'
 
 export interface ServiceOptions {
-  /** the node: ours, or any other that knows state overrides in eth_call */
+  /** this node, or another with state overrides in eth_call */
   readonly rpc: Rpc
-  /** of an account of its own that pays for bundles and is paid back by them; it must not delegate (EIP-7702) */
+  /** of the account that sends the bundles and receives the refunds; it must not delegate (EIP-7702) */
   readonly key: PrivateKey
-  /** those of 0.6, 0.7 and 0.8 where they are on every chain */
+  /** the canonical EntryPoints 0.6, 0.7 and 0.8 unless given */
   readonly entryPoints?: readonly EntryPoint[]
-  /** the rules of ERC-7562 hold for validations, which needs a node that traces with geth's erc7562Tracer: true */
+  /** Checks the rules of ERC-7562, which requires a node with geth's erc7562Tracer: true */
   readonly rules?: boolean
-  /** gets what breaks while nobody waits for it */
+  /** receives errors of background tasks */
   readonly onError?: (error: unknown) => void
-  /** milliseconds of a steady clock */
+  /** milliseconds of a monotonic clock */
   readonly now?: () => number
 }
 
-/** The end of an operation that no longer waits. */
+/** The final state of an operation that left the pool. */
 export interface Outcome {
   readonly candidate: Candidate
   readonly status: 'included' | 'failed' | 'rejected'
@@ -41,7 +41,7 @@ export interface Outcome {
   readonly reason: RpcError | null
 }
 
-/** The bundler: user operations in, bundles out. */
+/** The state of a bundler: pool, reputations, bundles and outcomes. */
 export class BundlerService {
   readonly node: BundlerNode
   readonly pool = new Pool()
@@ -53,11 +53,11 @@ export class BundlerService {
   readonly #candidates: readonly EntryPoint[]
   readonly #onError: (error: unknown) => void
   #entryPoints: readonly EntryPoint[] = []
-  /** null: no operation has come yet */
+  /** `null` before the first operation */
   #watch: ChainWatch | null = null
-  #gathering: ReturnType<typeof setTimeout> | null = null
+  #bundleTimer: ReturnType<typeof setTimeout> | null = null
   #isClosed = false
-  /** false: bundles go out only when told */
+  /** false: bundles are sent on request only */
   isAutomatic = true
 
   constructor({ rpc, key, entryPoints, rules = true, onError = () => undefined, now = () => performance.now() }: ServiceOptions) {
@@ -68,11 +68,12 @@ export class BundlerService {
     this.#onError = onError
     this.reputations = new Reputations(now)
     const events = {
-      included: (waiting: Waiting, transaction: Hash, success: boolean) => {
-        this.reputations.included(waiting.operation)
-        this.#end(waiting, { status: success ? 'included' : 'failed', transaction, reason: null })
+      included: (pooled: PooledOperation, transaction: Hash, success: boolean) => {
+        this.reputations.countIncluded(pooled.operation)
+        this.#recordOutcome(pooled, { status: success ? 'included' : 'failed', transaction, reason: null })
       },
-      dropped: (waiting: Waiting, reason: RpcError) => this.#end(waiting, { status: 'rejected', transaction: null, reason }),
+      dropped: (pooled: PooledOperation, reason: RpcError) =>
+        this.#recordOutcome(pooled, { status: 'rejected', transaction: null, reason }),
     }
     this.bundles = new Bundles(this.node, this.pool, key, events, now)
   }
@@ -81,7 +82,7 @@ export class BundlerService {
     return this.bundles.address
   }
 
-  /** Those that have code on this chain. */
+  /** Returns the EntryPoints that have code on this chain. */
   async entryPoints(): Promise<readonly EntryPoint[]> {
     if (this.#entryPoints.length < this.#candidates.length) {
       const codes = await Promise.all(this.#candidates.map(({ address }) => this.node.code(address)))
@@ -90,7 +91,7 @@ export class BundlerService {
     return this.#entryPoints
   }
 
-  /** Throws RpcError -32602 for one that is not supported. */
+  /** Throws RpcError -32602 for an unsupported EntryPoint. */
   async entryPoint(value: unknown): Promise<EntryPoint> {
     const all = await this.entryPoints()
     const found = Address.isAddress(value) ? all.find(({ address }) => address === Address.from(value)) : undefined
@@ -110,7 +111,7 @@ export class BundlerService {
     const delegating = at.version === '0.8' && operation.factory === UserOperation.DELEGATION
     const delegate = delegating ? (operation.authorization?.address ?? (await this.node.delegate(operation.sender))) : null
     if (delegating && delegate === null)
-      throw refuse('invalid', `the factory is 0x7702, but there is no eip7702Auth and ${operation.sender} delegates to nothing yet`)
+      throw refuse('invalid', `the factory is 0x7702, but there is no eip7702Auth and ${operation.sender} does not delegate yet`)
     const chainId = await this.node.chainId()
     return UserOperation.hash(operation, {
       version: at.version,
@@ -120,52 +121,52 @@ export class BundlerService {
     })
   }
 
-  /** Throws RpcError; then nothing has changed. */
+  /** Throws RpcError and leaves the state unchanged if the operation is refused. */
   async send(candidate: Candidate): Promise<Hash> {
     this.#assertOpen()
-    this.#listen()
-    this.pool.assertRoom(candidate)
+    this.#watchChain()
+    this.pool.assertAcceptable(candidate)
     const codes = await validate(this.#deps, candidate)
     await this.#assertFunds(candidate)
     if (this.#rules) this.pool.assertRoles(candidate.operation)
-    this.reputations.assert(candidate.operation, (entity) => this.pool.waitingOf(entity))
+    this.reputations.assert(candidate.operation, (entity) => this.pool.countByEntity(entity))
     await this.#assertDeposit(candidate)
-    // Others came in while this one was looked at.
+    // The pool may have changed during the validation.
     this.#assertOpen()
-    this.pool.assertRoom(candidate)
+    this.pool.assertAcceptable(candidate)
     this.add(candidate, codes)
     return candidate.hash
   }
 
-  /** Without looking at it. */
+  /** Adds an operation without validating it. */
   add(candidate: Candidate, codes: Codes = new Map()): void {
     this.#assertOpen()
-    this.#listen()
+    this.#watchChain()
     const replaced = this.pool.add(candidate, codes)
     this.outcomes.delete(candidate.hash)
     if (replaced !== null) {
-      this.reputations.forget(replaced.operation)
+      this.reputations.uncountSeen(replaced.operation)
       const reason = refuse('invalid', `replaced by ${candidate.hash}`)
-      this.#end(replaced, { status: 'rejected', transaction: null, reason })
+      this.#recordOutcome(replaced, { status: 'rejected', transaction: null, reason })
     }
-    this.reputations.saw(candidate.operation)
-    if (this.isAutomatic) this.#gather()
+    this.reputations.countSeen(candidate.operation)
+    if (this.isAutomatic) this.#scheduleBundle()
   }
 
   estimate(candidate: Candidate, overrides: Overrides): Promise<GasEstimate> {
     return estimate(this.#deps, candidate, overrides)
   }
 
-  /** The transaction that an operation is in, or on its way with; null: none. */
+  /** Returns the transaction that contains an operation, pending or included; `null` if there is none. */
   async transactionOf(hash: Hash): Promise<Hash | null> {
-    const waiting = this.pool.get(hash)
-    if (waiting !== null) return waiting.bundle
+    const pooled = this.pool.get(hash)
+    if (pooled !== null) return pooled.bundle
     const outcome = this.outcomes.get(hash)
     if (outcome !== undefined) return outcome.transaction
-    return placeOf(this.node, await this.entryPoints(), hash)
+    return transactionHashOf(this.node, await this.entryPoints(), hash)
   }
 
-  /** Bundles that are due go out now. */
+  /** Sends all bundles that are ready. */
   flush(): Promise<readonly Hash[]> {
     return this.bundles.send()
   }
@@ -177,7 +178,7 @@ export class BundlerService {
 
   close(): void {
     this.#isClosed = true
-    if (this.#gathering !== null) clearTimeout(this.#gathering)
+    if (this.#bundleTimer !== null) clearTimeout(this.#bundleTimer)
     this.#watch?.end()
     this.clearPool()
   }
@@ -188,25 +189,25 @@ export class BundlerService {
   }
 
   #assertOpen(): void {
-    if (this.#isClosed) throw refuse('server', 'the bundler is closed; ask one that runs')
+    if (this.#isClosed) throw refuse('server', 'the bundler is closed; send the operation to another one')
   }
 
-  /** A bundle that cannot be paid for helps nobody, so it is told to the first who asks. */
+  /** Refuses operations while the bundler's account cannot pay for a bundle. */
   async #assertFunds({ entryPoint: at, operation }: Candidate): Promise<void> {
     const [balance, now] = await Promise.all([this.node.quantity('eth_getBalance', this.address, 'pending'), this.node.now()])
     const cost = bundleGas(at, [operation]) * gasPrice(operation, now)
     if (balance < cost)
-      throw refuse('server', poorMessage(this.address, balance, cost), { reason: 'bundler-unfunded', bundler: this.address })
+      throw refuse('server', insufficientFundsMessage(this.address, balance, cost), { reason: 'bundler-unfunded', bundler: this.address })
   }
 
-  /** One deposit pays for all operations of a paymaster that wait. */
+  /** One deposit covers all pooled operations of a paymaster. */
   async #assertDeposit(candidate: Candidate): Promise<void> {
     const { entryPoint: at, operation } = candidate
     if (operation.paymaster === null) return
     const deposit = await this.node.deposit(at.address, operation.paymaster)
-    const owed = this.pool.owedBy(operation.paymaster, at.address, candidate) + at.prefundGas(operation) * operation.maxFeePerGas
+    const owed = this.pool.requiredDeposit(operation.paymaster, at.address, candidate) + at.prefundGas(operation) * operation.maxFeePerGas
     if (deposit >= owed) return
-    throw refuse('deposit', `AA31 paymaster deposit too low: ${deposit} wei, and what waits may cost ${owed} wei`, {
+    throw refuse('deposit', `AA31 paymaster deposit too low: ${deposit} wei, and the waiting operations may cost ${owed} wei`, {
       reason: 'AA31 paymaster deposit too low',
       paymaster: operation.paymaster,
       deposit: Hex.fromQuantity(deposit),
@@ -214,27 +215,27 @@ export class BundlerService {
     })
   }
 
-  // --- time ---------------------------------------------------------------------------------------------------------
+  // --- schedule -----------------------------------------------------------------------------------------------------
 
-  /** Each flashblock, and each block, settles what is out and sends what waits; where the node tells no news, a timer does. */
-  #listen(): void {
+  /** Each flashblock and each block processes receipts and sends bundles; a timer does so if the node has no subscriptions. */
+  #watchChain(): void {
     if (this.#isClosed) return
     this.#watch ??= new ChainWatch({
       rpc: this.#rpc,
-      tell: () => this.#tick(),
+      onActivity: () => this.#tick(),
       pollMs: POLL_MS,
       slowPollMs: SLOW_POLL_MS,
-      feeds: ['newFlashblocks', 'newHeads'].map((name) => ({ params: [name], isPulse: true })),
+      feeds: ['newFlashblocks', 'newHeads'].map((name) => ({ params: [name], isComplete: true })),
     })
   }
 
-  #gather(): void {
-    if (this.#gathering !== null) return
-    this.#gathering = setTimeout(() => {
-      this.#gathering = null
+  #scheduleBundle(): void {
+    if (this.#bundleTimer !== null) return
+    this.#bundleTimer = setTimeout(() => {
+      this.#bundleTimer = null
       this.#tick()
-    }, GATHER_MS)
-    if (typeof this.#gathering === 'object') this.#gathering.unref()
+    }, BUNDLE_DELAY_MS)
+    if (typeof this.#bundleTimer === 'object') this.#bundleTimer.unref()
   }
 
   #tick(): void {
@@ -254,14 +255,14 @@ export class BundlerService {
       })
   }
 
-  // One at a time. Whatever comes meanwhile is one more time afterwards.
+  // One run at a time; requests during a run cause one more run.
   #isTicking = false
   #isDue = false
 
-  #end(waiting: Waiting, outcome: Omit<Outcome, 'candidate'>): void {
+  #recordOutcome(pooled: PooledOperation, outcome: Omit<Outcome, 'candidate'>): void {
     const [oldest] = this.outcomes.keys()
     if (this.outcomes.size >= OUTCOMES && oldest !== undefined) this.outcomes.delete(oldest)
-    const { entryPoint: at, operation, hash } = waiting
+    const { entryPoint: at, operation, hash } = pooled
     this.outcomes.set(hash, { candidate: { entryPoint: at, operation, hash }, ...outcome })
   }
 }

@@ -4,34 +4,38 @@ import type { BlockNow } from '../jsonrpc/index.ts'
 import { refuse } from './errors.ts'
 import { refusalFor } from './failure.ts'
 import type { Failure, ValidationData } from './failure.ts'
-import { BUNDLE_BYTES, BUNDLE_GAS, LEAST_SECONDS_LEFT, NONCES_AHEAD } from './limits.ts'
-import type { BundlerNode, Overrides } from './node.ts'
-import { atNonce, delegating, together } from './overriding.ts'
+import { BUNDLE_BYTES, BUNDLE_GAS, MIN_SECONDS_LEFT, NONCES_AHEAD } from './limits.ts'
+import type { BundlerNode } from './node.ts'
+import type { Overrides } from './stateoverrides.ts'
+import { delegationOverride, mergeOverrides, nonceOverride } from './stateoverrides.ts'
 import { preVerificationOf } from './preverification.ts'
-import type { Step, Stepped } from './steps.ts'
+import type { SimulatedCall, SimulatedCallResult } from './simulatedcalls.ts'
 
-/** An operation with what it is checked against. */
+/** A user operation with its EntryPoint and hash. */
 export interface Candidate {
   readonly entryPoint: EntryPoint
   readonly operation: UserOperation
   readonly hash: Hash
 }
 
-/** The hash of each code that ran in a validation. */
+/** Hashes of the code that ran in a validation, by address. */
 export type Codes = ReadonlyMap<Address, Hash>
 
 export interface ValidationDeps {
   readonly node: BundlerNode
   /** the account that sends bundles */
   readonly bundler: Address
-  /** checks the rules of ERC-7562; null: they are switched off */
+  /** checks the rules of ERC-7562; `null` if they are switched off */
   readonly assertRules: ((candidate: Candidate, overrides: Overrides) => Promise<Codes>) | null
 }
 
-/** The L1 fee moves between an estimate and what comes after it: so many percent of it must be offered. */
+/** The required share of the L1 data fee, which may have risen since the estimate. */
 const DATA_FEE_PERCENT = 80n
 
-/** Answers what code ran, where the rules are checked. Checks in this order, the first one that fails is told: price, data and overhead, authorization, nonce, then the EntryPoint's own, then ERC-7562. Throws RpcError. */
+/**
+ * Returns the code that ran, if the rules are on. Checks price, size and overhead, authorization, nonce, the EntryPoint's validation,
+ * ERC-7562, in this order. Throws RpcError for the first check that fails.
+ */
 export async function validate(deps: ValidationDeps, candidate: Candidate): Promise<Codes> {
   const { node } = deps
   const { entryPoint, operation } = candidate
@@ -41,17 +45,17 @@ export async function validate(deps: ValidationDeps, candidate: Candidate): Prom
   await assertPreVerification(node, candidate, now)
   await assertAuthorization(node, operation)
   assertNonce(operation, ahead)
-  const overrides = together(delegating(operation), ahead === 0n ? {} : atNonce(entryPoint, operation))
+  const overrides = mergeOverrides(delegationOverride(operation), ahead === 0n ? {} : nonceOverride(entryPoint, operation))
   await assertAccepted(deps, candidate, overrides, now)
   return (await deps.assertRules?.(candidate, overrides)) ?? new Map()
 }
 
-/** How far its nonce is from the account's; negative: it was used. */
+/** Returns the distance of the operation's nonce from the account's; negative if it was used. */
 export async function noncesAhead(node: BundlerNode, entryPoint: EntryPoint, { sender, nonce }: UserOperation): Promise<bigint> {
   return nonce - (await node.nonce(entryPoint, sender, nonce >> 64n))
 }
 
-/** Gas that a bundle needs when each of its operations uses all it may. `sizeBytes`: of the call data, if it is known. */
+/** Returns the gas limit of a bundle whose operations use all of their limits. `sizeBytes`: size of the call data, if it is known. */
 export function bundleGas(
   entryPoint: EntryPoint,
   operations: readonly UserOperation[],
@@ -59,17 +63,17 @@ export function bundleGas(
 ): bigint {
   const limits = operations.reduce((sum, operation) => sum + entryPoint.gasLimits(operation) + OPERATION_MARGIN, BUNDLE_MARGIN)
   const authorizations = BigInt(operations.filter(({ authorization }) => authorization !== null).length)
-  // Calls keep a 64th back, one within the other; a byte of data costs 16, or 40 where little else is done (EIP-7623).
+  // Each of two nested calls retains a 64th (EIP-150); a byte of call data costs 16 gas, or 40 at the floor (EIP-7623).
   return (limits * 66n) / 63n + BigInt(sizeBytes) * 40n + authorizations * AUTHORIZATION_GAS
 }
 
 const BUNDLE_MARGIN = 60_000n
-/** What the EntryPoint does for an operation besides; AA95 wants 10,000 of it. */
+/** The EntryPoint's overhead per operation; AA95 requires 10,000 of it. */
 const OPERATION_MARGIN = 60_000n
-/** EIP-7702 takes 25,000 in advance. */
+/** EIP-7702 charges 25,000 in advance. */
 const AUTHORIZATION_GAS = 40_000n
 
-/** A bundle with nothing else in it must be a transaction that the chain takes. */
+/** A bundle with this operation alone must fit into a transaction. */
 function assertFits(entryPoint: EntryPoint, operation: UserOperation): void {
   const sizeBytes = entryPoint.handleOps([operation], Address.zero).length
   if (sizeBytes > BUNDLE_BYTES)
@@ -83,7 +87,7 @@ function assertPrice({ maxFeePerGas }: UserOperation, { baseFee }: BlockNow): vo
   if (maxFeePerGas >= baseFee) return
   throw refuse(
     'invalid',
-    `maxFeePerGas is ${maxFeePerGas} wei and must be at least the base fee of ${baseFee} wei; pimlico_getUserOperationGasPrice tells the prices of the moment`,
+    `maxFeePerGas is ${maxFeePerGas} wei and must be at least the base fee of ${baseFee} wei; pimlico_getUserOperationGasPrice returns current prices`,
     { maxFeePerGas: Hex.fromQuantity(maxFeePerGas), baseFeePerGas: Hex.fromQuantity(baseFee) },
   )
 }
@@ -94,7 +98,7 @@ async function assertPreVerification(node: BundlerNode, { entryPoint, operation 
   if (operation.preVerificationGas >= least) return
   throw refuse(
     'invalid',
-    `preVerificationGas is ${operation.preVerificationGas} and must be at least ${least}: ${execution} for the bundle and ${least - execution} for its data; eth_estimateUserOperationGas tells what to put there`,
+    `preVerificationGas is ${operation.preVerificationGas} and must be at least ${least}: ${execution} for the bundle and ${least - execution} for its data; eth_estimateUserOperationGas returns a sufficient value`,
     { preVerificationGas: Hex.fromQuantity(operation.preVerificationGas), required: Hex.fromQuantity(least) },
   )
 }
@@ -103,7 +107,7 @@ async function assertAuthorization(node: BundlerNode, operation: UserOperation):
   const { authorization, sender, factory } = operation
   if (authorization === null) {
     if (factory !== UserOperation.DELEGATION || (await node.delegate(sender)) !== null) return
-    throw refuse('invalid', `the factory is 0x7702, but there is no eip7702Auth and ${sender} delegates to nothing yet`)
+    throw refuse('invalid', `the factory is 0x7702, but there is no eip7702Auth and ${sender} does not delegate yet`)
   }
   const wrong = await wrongAuthorization(node, operation, authorization)
   if (wrong !== null) throw refuse('invalid', `invalid eip7702Auth: ${wrong}`)
@@ -115,10 +119,10 @@ async function wrongAuthorization(
   authorization: NonNullable<UserOperation['authorization']>,
 ): Promise<string | null> {
   const chainId = await node.chainId()
-  if (factory !== null && factory !== UserOperation.DELEGATION) return `it needs the factory 0x7702 or none, not ${factory}`
+  if (factory !== null && factory !== UserOperation.DELEGATION) return `it requires the factory 0x7702 or none, not ${factory}`
   if (authorization.chainId !== 0n && authorization.chainId !== BigInt(chainId))
     return `it is for chain ${authorization.chainId}, this is ${chainId}`
-  if (authorization.authority !== sender) return `it is signed by ${authorization.authority ?? 'nobody'}, not by the sender ${sender}`
+  if (authorization.authority !== sender) return `its signer is ${authorization.authority ?? 'not recoverable'}, not the sender ${sender}`
   const nonce = await node.quantity('eth_getTransactionCount', sender, 'pending')
   if (authorization.nonce !== nonce) return `its nonce is ${authorization.nonce}, the account's is ${nonce}`
   if ((await node.code(authorization.address)) === '0x') return `there is no code at ${authorization.address}`
@@ -126,30 +130,33 @@ async function wrongAuthorization(
 }
 
 /**
- * What has become of an authorization that was right: `good`, or not needed any more; `spent`: the account has used its nonce otherwise, and does not
- * run the code; `early`: a transaction before it is gone, and may come back.
+ * Returns the state of an authorization that was accepted: `valid`, also if the account delegates already; `used`: the account used its
+ * nonce otherwise and does not delegate; `premature`: an earlier transaction was reverted by a reorg and may be included again.
  */
-export async function authorizationNow(node: BundlerNode, { sender, authorization }: UserOperation): Promise<'good' | 'spent' | 'early'> {
-  if (authorization === null || (await node.delegate(sender)) === authorization.address) return 'good'
+export async function authorizationState(
+  node: BundlerNode,
+  { sender, authorization }: UserOperation,
+): Promise<'valid' | 'used' | 'premature'> {
+  if (authorization === null || (await node.delegate(sender)) === authorization.address) return 'valid'
   const nonce = await node.quantity('eth_getTransactionCount', sender, 'pending')
-  if (authorization.nonce === nonce) return 'good'
-  return authorization.nonce < nonce ? 'spent' : 'early'
+  if (authorization.nonce === nonce) return 'valid'
+  return authorization.nonce < nonce ? 'used' : 'premature'
 }
 
 function assertNonce({ nonce, sender }: UserOperation, ahead: bigint): void {
   const account = nonce - ahead
-  if (ahead < 0n) throw refuse('account', `AA25 invalid account nonce: ${nonce} was used, ${sender} is at ${account}`, NONCE)
+  if (ahead < 0n) throw refuse('account', `AA25 invalid account nonce: ${nonce} was used, the next nonce of ${sender} is ${account}`, NONCE)
   if (ahead > NONCES_AHEAD)
     throw refuse(
       'account',
-      `AA25 invalid account nonce: ${nonce} is more than ${NONCES_AHEAD} ahead of ${account}, where ${sender} is`,
+      `AA25 invalid account nonce: ${nonce} is more than ${NONCES_AHEAD} ahead of ${account}, the next nonce of ${sender}`,
       NONCE,
     )
 }
 
 const NONCE = { reason: 'AA25 invalid account nonce' }
 
-/** Throws RpcError unless the EntryPoint would take it, for some seconds yet. */
+/** Throws RpcError unless the EntryPoint accepts the operation for at least `MIN_SECONDS_LEFT`. */
 async function assertAccepted(deps: ValidationDeps, candidate: Candidate, overrides: Overrides, now: BlockNow): Promise<void> {
   const { entryPoint, operation } = candidate
   await assertCode(deps.node, operation, overrides)
@@ -159,19 +166,15 @@ async function assertAccepted(deps: ValidationDeps, candidate: Candidate, overri
   const { account, paymaster } = await validations(deps.node, candidate, overrides)
   const aggregator = account?.aggregator ?? null
   if (aggregator !== null)
-    throw refuse(
-      'aggregator',
-      `the account wants its signature checked by the aggregator ${aggregator}, and aggregators are not supported`,
-      {
-        aggregator,
-      },
-    )
+    throw refuse('aggregator', `the account requires the signature aggregator ${aggregator}, and aggregators are not supported`, {
+      aggregator,
+    })
   if (failure !== null) throw refusalFor(failure, operation)
   assertTime(account, 'AA22 expires too soon', operation, now)
   assertTime(paymaster, 'AA32 paymaster expires too soon', operation, now)
 }
 
-/** From 0.6 to 0.7 the EntryPoint reverts without a word when there is nobody to call. Throws RpcError. */
+/** EntryPoint 0.6 and 0.7 revert without a reason if the called address has no code. Throws RpcError. */
 export async function assertCode(node: BundlerNode, operation: UserOperation, overrides: Overrides): Promise<void> {
   const { sender, factory, paymaster } = operation
   const isEmpty = async (address: Address) => (overrides[address]?.code ?? (await node.code(address))) === '0x'
@@ -181,25 +184,25 @@ export async function assertCode(node: BundlerNode, operation: UserOperation, ov
 
 function assertTime(validation: ValidationData | null, reason: string, operation: UserOperation, { timestamp }: BlockNow): void {
   const until = validation?.validUntil ?? 0n
-  if (until === 0n || until >= BigInt(timestamp) + LEAST_SECONDS_LEFT) return
+  if (until === 0n || until >= BigInt(timestamp) + MIN_SECONDS_LEFT) return
   const failure: Omit<Failure, 'index'> = { reason: `${reason}: at ${until}, and it is ${timestamp}`, inner: null }
   throw refusalFor(failure, operation)
 }
 
-/** What account and paymaster answer; null for who was not asked, or reverted. */
+/** Returns the validation data of account and paymaster; `null` without a paymaster, or for a call that reverted. */
 async function validations(
   node: BundlerNode,
   candidate: Candidate,
   overrides: Overrides,
 ): Promise<{ readonly account: ValidationData | null; readonly paymaster: ValidationData | null }> {
-  const steps = validationSteps(candidate, {
+  const calls = validationCalls(candidate, {
     account: candidate.operation.verificationGasLimit,
     paymaster: paymasterGas(candidate.operation),
   })
-  const results = await node.steps(candidate.entryPoint, steps.all, overrides)
+  const results = await node.simulateCalls(candidate.entryPoint, calls.all, overrides)
   return {
-    account: accountData(results[steps.account]),
-    paymaster: paymasterData(steps.paymaster === null ? undefined : results[steps.paymaster]),
+    account: accountData(results[calls.account]),
+    paymaster: paymasterData(calls.paymaster === null ? undefined : results[calls.paymaster]),
   }
 }
 
@@ -207,33 +210,33 @@ function paymasterGas({ paymasterVerificationGasLimit, verificationGasLimit }: U
   return paymasterVerificationGasLimit === 0n ? verificationGasLimit : paymasterVerificationGasLimit
 }
 
-/** The calls of a validation, and where in the list they are. */
-export interface ValidationSteps {
-  readonly all: readonly Step[]
+/** The calls of a validation, with the indices of the account's and the paymaster's. */
+export interface ValidationCalls {
+  readonly all: readonly SimulatedCall[]
   readonly account: number
-  /** null: there is none */
+  /** `null` without a paymaster */
   readonly paymaster: number | null
 }
 
-export function validationSteps(
+export function validationCalls(
   { entryPoint, operation, hash }: Candidate,
   gas: { readonly account: bigint; readonly paymaster: bigint },
-): ValidationSteps {
+): ValidationCalls {
   const { sender, paymaster } = operation
   const prefund = entryPoint.prefundGas(operation) * operation.maxFeePerGas
-  const creation = creationStep(entryPoint, operation, gas.account)
-  const account: Step = {
+  const creation = creationCall(entryPoint, operation, gas.account)
+  const account: SimulatedCall = {
     to: sender,
     gas: gas.account,
     data: entryPoint.validateAccount(operation, hash, paymaster === null ? prefund : 0n),
   }
   const all = [...creation, account]
   if (paymaster === null) return { all, account: all.length - 1, paymaster: null }
-  const sponsor: Step = { to: paymaster, gas: gas.paymaster, data: entryPoint.validatePaymaster(operation, hash, prefund) }
-  return { all: [...all, sponsor], account: all.length - 1, paymaster: all.length }
+  const paymasterCall: SimulatedCall = { to: paymaster, gas: gas.paymaster, data: entryPoint.validatePaymaster(operation, hash, prefund) }
+  return { all: [...all, paymasterCall], account: all.length - 1, paymaster: all.length }
 }
 
-function creationStep(entryPoint: EntryPoint, operation: UserOperation, gas: bigint): readonly Step[] {
+function creationCall(entryPoint: EntryPoint, operation: UserOperation, gas: bigint): readonly SimulatedCall[] {
   const { factory, factoryData, sender } = operation
   if (factory === null) return []
   const to = entryPoint.senderCreator
@@ -244,12 +247,12 @@ function creationStep(entryPoint: EntryPoint, operation: UserOperation, gas: big
 const CREATE_SENDER = Abi.selector('createSender(bytes)')
 const INIT_SENDER = Abi.selector('initEip7702Sender(address,bytes)')
 
-function accountData(result: Stepped | undefined): ValidationData | null {
+function accountData(result: SimulatedCallResult | undefined): ValidationData | null {
   return result?.success === true && result.output.length >= 32 ? dataOf(result.output.subarray(0, 32)) : null
 }
 
 /** (context, validationData) */
-function paymasterData(result: Stepped | undefined): ValidationData | null {
+function paymasterData(result: SimulatedCallResult | undefined): ValidationData | null {
   return result?.success === true && result.output.length >= 64 ? dataOf(result.output.subarray(32, 64)) : null
 }
 

@@ -11,7 +11,7 @@ import { DEFAULT_FEE_PARAMETERS, DEFAULT_HARDFORK, SEQUENCER_FEE_VAULT, defaultG
 import { DEFAULT_CODE_SIZE_LIMIT, DEFAULT_TRANSACTION_GAS_CAP } from './genesis/genesis.ts'
 import type { Genesis } from './genesis/genesis.ts'
 import type { FlashblockEvent, HeadEvent, RewindEvent, SealedEvent } from './view/head.ts'
-import { DEFAULT_L1 } from './sequencing/l1.ts'
+import { DEFAULT_L1 } from './l1.ts'
 
 export const GENESIS_SECONDS = 1_700_000_000
 export const GENESIS_MS = GENESIS_SECONDS * 1_000
@@ -30,7 +30,7 @@ export const KEYS: readonly Hex[] = Array.from(
 export const RICH: readonly Address[] = KEYS.map((key) => Secp256k1.address(key))
 export const ALICE = RICH[0]!
 export const BOB = RICH[1]!
-export const NOBODY = Address.from('0x00000000000000000000000000000000000abcde')
+export const RECIPIENT = Address.from('0x00000000000000000000000000000000000abcde')
 
 /** Init code of a contract that emits one log with 42 as data and the first calldata word as topic. */
 export const LOGGER_INIT_CODE = Hex.toBytes('0x600e600c600039600e6000f3600035602a60005260206000a100')
@@ -97,7 +97,7 @@ export async function startedChain(...parameters: Parameters<typeof testChain>):
   return parts
 }
 
-/** A transfer of 1 wei to NOBODY by default, signed by the account of that index. */
+/** A transfer of 1 wei to RECIPIENT by default, signed by the account of that index. */
 export function signed(fields: TransactionFields = {}, account = 0): Transaction {
   return Transaction.sign({ ...TRANSFER, ...fields }, KEYS[account]!)
 }
@@ -106,7 +106,7 @@ const TRANSFER: TransactionFields = {
   type: 2,
   chainId: 31_337,
   gas: 21_000n,
-  to: NOBODY,
+  to: RECIPIENT,
   value: 1n,
   maxFeePerGas: 10n * GWEI,
   maxPriorityFeePerGas: 1n,

@@ -8,7 +8,7 @@ import {
   BOB,
   GENESIS_SECONDS,
   GWEI,
-  NOBODY,
+  RECIPIENT,
   flashblocksOf,
   hashesOf,
   receiptOf,
@@ -18,7 +18,7 @@ import {
   startedChain,
 } from './chain.fixture.ts'
 import type { TestChain } from './chain.fixture.ts'
-import { DEFAULT_L1 } from './sequencing/l1.ts'
+import { DEFAULT_L1 } from './l1.ts'
 import { SNAPSHOTS } from './limits.ts'
 import { PrunedState } from './state/history.ts'
 
@@ -199,9 +199,9 @@ describe('state history', () => {
     }
     const { view } = chain.head
     expect(chain.sealed.oldestStateBlock()).toBe(7)
-    for (let number = 7; number <= 12; number++) expect(view.state(view.byNumber(number)!).account(NOBODY)?.balance).toBe(BigInt(number))
+    for (let number = 7; number <= 12; number++) expect(view.state(view.byNumber(number)!).account(RECIPIENT)?.balance).toBe(BigInt(number))
     expect(() => view.state(view.byNumber(6)!)).toThrow(PrunedState)
-    expect(() => view.proof(view.byNumber(6)!, NOBODY, [])).toThrow(PrunedState)
+    expect(() => view.proof(view.byNumber(6)!, RECIPIENT, [])).toThrow(PrunedState)
     expect(view.byNumber(1)?.receipts).toHaveLength(2)
     await expect(chain.rollback(6)).rejects.toThrow('cannot go back 6 blocks: state is kept from block 7 on')
     await chain.rollback(5)
@@ -238,7 +238,7 @@ describe('concurrent changes', () => {
       chain.submit(txs[0]!),
       chain.mine(1),
       chain.submit(txs[1]!),
-      chain.edit((world) => world.setBalance(NOBODY, 0n)),
+      chain.edit((world) => world.setBalance(RECIPIENT, 0n)),
       chain.mine(1),
       chain.submit(txs[2]!),
       chain.increaseTime(10),
@@ -248,7 +248,7 @@ describe('concurrent changes', () => {
     expect(txs.map((tx) => chain.head.view.locate(tx.hash)?.block.header.number)).toEqual([1, 2, 3])
     const versions = events.map((event) => event.view.version)
     expect(versions).toEqual(versions.toSorted((a, b) => a - b))
-    expect(chain.head.view.state(chain.head.view.byNumber(2)!).account(NOBODY)?.balance).toBe(1n)
+    expect(chain.head.view.state(chain.head.view.byNumber(2)!).account(RECIPIENT)?.balance).toBe(1n)
   })
 
   test('a clock that jumps far ahead produces every block in between', async () => {

@@ -16,8 +16,8 @@ import { ViewFactory } from './view/viewfactory.ts'
 import { initialOverrides } from './sequencing/testoverrides.ts'
 import { OpenBlockRecord } from './sequencing/openblockrecord.ts'
 import type { TestOverrides } from './sequencing/testoverrides.ts'
-import { SimulatedL1 } from './sequencing/l1.ts'
-import type { L1Options } from './sequencing/l1.ts'
+import { SimulatedL1 } from './l1.ts'
+import type { L1Options } from './l1.ts'
 import { MIN_GAS_LIMIT, MINED_BLOCKS, MINE_BLOCKS } from './limits.ts'
 import { Mempool } from './pool/mempool.ts'
 import { BlockTicker } from './sequencing/blockticker.ts'
@@ -63,7 +63,7 @@ export interface ChainOptions {
 }
 
 /** Operations available to `importBlocks`. */
-export interface ImportSession {
+interface ImportSession {
   readonly sealed: SealedChain
   /** Makes the appended blocks durable. Throws store errors. */
   readonly flush: () => void

@@ -8,7 +8,7 @@ import {
   ETHER,
   GENESIS_MS,
   LOGGER_INIT_CODE,
-  NOBODY,
+  RECIPIENT,
   RICH,
   below,
   flashblocksOf,
@@ -26,7 +26,7 @@ import type { TestChain } from './chain.fixture.ts'
 import { GenesisMismatch, StateRootMismatch } from './genesis/openchain.ts'
 import { CorruptOpenBlockRecord } from './sequencing/openblockrecord.ts'
 import { PersistentStore } from './persistentstore.fixture.ts'
-import { DEFAULT_L1 } from './sequencing/l1.ts'
+import { DEFAULT_L1 } from './l1.ts'
 import { PrunedState, RewoundState } from './state/history.ts'
 import { StateNotInMemory } from './view/view.ts'
 
@@ -48,7 +48,7 @@ function balance({ chain }: Pick<TestChain, 'chain'>, address: Address, number =
   return view.state(view.byNumber(number)!).account(address)?.balance ?? 0n
 }
 
-/** Seals `count` blocks, each of which gives NOBODY one wei. */
+/** Seals `count` blocks, each of which gives RECIPIENT one wei. */
 async function giving(parts: TestChain, count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
     const nonce = parts.chain.head.view.state(parts.chain.head.view.head).account(ALICE)!.nonce
@@ -64,12 +64,12 @@ describe('a reopened chain', () => {
     await before.chain.mine(1)
     await before.chain.submit(signed({ nonce: 1n, to: Address.create(ALICE, 0n), data: new Uint8Array(32), gas: 100_000n, value: 0n }))
     await before.chain.mine(3, 100)
-    await before.chain.edit((world) => world.setBalance(NOBODY, 77n))
+    await before.chain.edit((world) => world.setBalance(RECIPIENT, 77n))
     const { chain, bugs } = await opened('manual', { store: before.store.reopened() })
     const { view } = chain.head
     expect(view.head).toEqual(before.chain.head.view.head)
     expect(chain.sealed.history.stateRoot()).toBe(before.chain.sealed.history.stateRoot())
-    expect(balance({ chain }, NOBODY)).toBe(77n)
+    expect(balance({ chain }, RECIPIENT)).toBe(77n)
     expect([...view.logs({ addresses: null, topics: [] }, 0, 9, false)]).toHaveLength(1)
     const [next] = await chain.mine(1)
     const [same] = await before.chain.mine(1)
@@ -128,18 +128,18 @@ describe('state that memory no longer holds', () => {
     await giving(parts, 2)
     await chain.edit((world) => world.setBalance(BOB, 5n))
     await giving(parts, 8)
-    for (let number = 0; number <= 10; number++) expect(balance(parts, NOBODY, number)).toBe(BigInt(number))
+    for (let number = 0; number <= 10; number++) expect(balance(parts, RECIPIENT, number)).toBe(BigInt(number))
     expect([1, 2, 10].map((number) => balance(parts, BOB, number))).toEqual([10_000n * ETHER, 5n, 5n])
     const { view } = chain.head
     expect(chain.sealed.history.size().versions).toBeLessThanOrEqual(3 * WINDOW + 1) // opened, filled, sealed
-    expect(() => view.proof(view.byNumber(2)!, NOBODY, [])).toThrow(StateNotInMemory)
-    expect(() => view.proof(view.byNumber(2)!, NOBODY, [])).toThrow('block 2 is too far behind the head')
-    expect(view.proof(view.byNumber(9)!, NOBODY, []).account?.balance).toBe(9n)
+    expect(() => view.proof(view.byNumber(2)!, RECIPIENT, [])).toThrow(StateNotInMemory)
+    expect(() => view.proof(view.byNumber(2)!, RECIPIENT, [])).toThrow('block 2 is too far behind the head')
+    expect(view.proof(view.byNumber(9)!, RECIPIENT, []).account?.balance).toBe(9n)
     expect(chain.sealed.oldestStateBlock()).toBe(0)
     parts.store.prune(4)
     expect(chain.sealed.oldestStateBlock()).toBe(4)
     expect(() => view.state(view.byNumber(3)!)).toThrow(PrunedState)
-    expect(balance(parts, NOBODY, 4)).toBe(4n)
+    expect(balance(parts, RECIPIENT, 4)).toBe(4n)
   })
 
   test('through a View older than memory equals what the View had, or is refused', async () => {
@@ -149,10 +149,10 @@ describe('state that memory no longer holds', () => {
     const seen = chain.head.view
     await giving(parts, 1)
     const unedited = chain.head.view
-    await chain.edit((world) => world.setBalance(NOBODY, 100n))
+    await chain.edit((world) => world.setBalance(RECIPIENT, 100n))
     const edited = chain.head.view
     await giving(parts, 10)
-    const read = (view: typeof seen, number: number) => view.state(view.byNumber(number)!).account(NOBODY)?.balance
+    const read = (view: typeof seen, number: number) => view.state(view.byNumber(number)!).account(RECIPIENT)?.balance
     expect([read(seen, 1), read(edited, 1), read(edited, 2)]).toEqual([1n, 1n, 100n])
     expect(() => read(unedited, 2)).toThrow(PrunedState)
     expect(read(unedited, 1)).toBe(1n)
@@ -168,8 +168,8 @@ describe('state that memory no longer holds', () => {
       throw new Error('disk full')
     }
     await expect(chain.mine(1)).rejects.toThrow('disk full')
-    await chain.edit((world) => world.setBalance(NOBODY, 100n))
-    expect(seen.state(seen.head).account(NOBODY)?.balance).toBe(1n)
+    await chain.edit((world) => world.setBalance(RECIPIENT, 100n))
+    expect(seen.state(seen.head).account(RECIPIENT)?.balance).toBe(1n)
     await giving(parts, 10)
     expect(() => seen.state(seen.head)).toThrow(PrunedState)
   })
@@ -182,15 +182,15 @@ describe('state that memory no longer holds', () => {
     const readers = [2, 3, 4].map((number) => old.state(old.byNumber(number)!))
     const blocks = [2, 3, 4].map((number) => old.byNumber(number)!)
     await chain.rollback(7)
-    await chain.edit((world) => world.setBalance(NOBODY, 50n))
+    await chain.edit((world) => world.setBalance(RECIPIENT, 50n))
     await giving(parts, 10)
-    expect(readers[0]!.account(NOBODY)?.balance).toBe(2n)
-    expect(old.state(blocks[0]!).account(NOBODY)?.balance).toBe(2n)
+    expect(readers[0]!.account(RECIPIENT)?.balance).toBe(2n)
+    expect(old.state(blocks[0]!).account(RECIPIENT)?.balance).toBe(2n)
     for (const index of [1, 2]) {
-      expect(() => readers[index]!.account(NOBODY)).toThrow(RewoundState)
+      expect(() => readers[index]!.account(RECIPIENT)).toThrow(RewoundState)
       expect(() => old.state(blocks[index]!)).toThrow(RewoundState)
     }
-    expect([3, 4].map((number) => balance(parts, NOBODY, number))).toEqual([50n, 51n])
+    expect([3, 4].map((number) => balance(parts, RECIPIENT, number))).toEqual([50n, 51n])
   })
 
   test('can be rewound to', async () => {
@@ -200,11 +200,11 @@ describe('state that memory no longer holds', () => {
     await chain.edit((world) => world.setBalance(BOB, 5n))
     await giving(parts, 10)
     await chain.rollback(10)
-    expect([chain.head.view.head.header.number, balance(parts, NOBODY), balance(parts, BOB)]).toEqual([2, 2n, 5n])
+    expect([chain.head.view.head.header.number, balance(parts, RECIPIENT), balance(parts, BOB)]).toEqual([2, 2n, 5n])
     expect(rewindsOf(events)[0]!.removed.map(({ header }) => header.number)).toEqual([12, 11, 10, 9, 8, 7, 6, 5, 4, 3])
     await giving(parts, 1)
     const again = await opened('manual', { store: parts.store.reopened() })
-    expect([balance(again, NOBODY), balance(again, BOB)]).toEqual([3n, 5n])
+    expect([balance(again, RECIPIENT), balance(again, BOB)]).toEqual([3n, 5n])
     parts.store.prune(2)
     await expect(chain.rollback(2)).rejects.toThrow('state is kept from block 2 on')
     await chain.reset()
@@ -217,7 +217,7 @@ describe('random operations', () => {
   const LOGGER = Address.create(ALICE, 0n)
 
   function stateOf(state: StateReader): unknown {
-    return [...RICH, NOBODY, LOGGER].map((address) => [
+    return [...RICH, RECIPIENT, LOGGER].map((address) => [
       state.account(address),
       state.storage(address, Hash.zero),
       [...state.slots(address)],
@@ -263,9 +263,9 @@ describe('random operations', () => {
           const removes = below(next, 3) === 0
           for (const chain of chains)
             await chain.edit((world) => {
-              if (removes) world.setAccount(NOBODY, null)
-              else world.setBalance(NOBODY, value + 1n)
-              if (!removes) world.setStorage(NOBODY, Hash.zero, value)
+              if (removes) world.setAccount(RECIPIENT, null)
+              else world.setBalance(RECIPIENT, value + 1n)
+              if (!removes) world.setStorage(RECIPIENT, Hash.zero, value)
               world.setStorage(BOB, Hash.zero, value)
             })
         },
@@ -313,7 +313,7 @@ describe('a full disk', () => {
 
   const changes: readonly [string, (parts: Opened) => Promise<unknown>][] = [
     ['mine', ({ chain }) => chain.mine(3)],
-    ['an edit', ({ chain }) => chain.edit((world) => world.setBalance(NOBODY, 9n))],
+    ['an edit', ({ chain }) => chain.edit((world) => world.setBalance(RECIPIENT, 9n))],
     ['a rollback', ({ chain }) => chain.rollback(1)],
     ['a rollback beyond memory', ({ chain }) => chain.rollback(6)],
     ['a revert', ({ chain }) => chain.revert('0x1')],
@@ -326,7 +326,7 @@ describe('a full disk', () => {
     const { chain, store, events, bugs } = parts
     await giving(parts, 7)
     await chain.snapshot()
-    await chain.edit((world) => world.setBalance(NOBODY, 70n))
+    await chain.edit((world) => world.setBalance(RECIPIENT, 70n))
     await chain.submit(signed({ nonce: 7n }))
     await chain.setNextTimestamp(1_800_000_000)
     chain.setMinGasPrice(3n)
@@ -340,7 +340,7 @@ describe('a full disk', () => {
     expect(chain.pool.size).toBe(1)
     expect(chain.minGasPrice).toBe(3n)
     expect(chain.snapshots).toHaveLength(1)
-    expect(balance(parts, NOBODY)).toBe(70n)
+    expect(balance(parts, RECIPIENT)).toBe(70n)
     // then the disk has space again
     await change(parts)
     const [block] = await chain.mine(1)
@@ -451,7 +451,7 @@ describe('announcements are durable', () => {
     })
     await chain.submit(signed())
     await clock.advance(4_000)
-    await chain.edit((world) => world.setBalance(NOBODY, 9n))
+    await chain.edit((world) => world.setBalance(RECIPIENT, 9n))
     await chain.rollback(1)
     await chain.reset()
     expect(new Set(seen)).toEqual(new Set(['block', 'edit', 'rewind']))
@@ -473,11 +473,11 @@ describe('a promise', () => {
     const parts = await opened('preconf', options)
     const { chain, clock } = parts
     await clock.advance(4_000)
-    await chain.edit((world) => world.setBalance(NOBODY, ETHER))
+    await chain.edit((world) => world.setBalance(RECIPIENT, ETHER))
     const txs = [
       signed({ to: null, data: LOGGER_INIT_CODE, gas: 200_000n, value: 0n }),
       signed({ nonce: 1n, to: Address.create(ALICE, 0n), data: Hex.toBytes(Hash.fromBigint(7n)), gas: 100_000n, value: 0n }),
-      Transaction.unsigned({ type: 2, chainId: 31_337, gas: 21_000n, to: BOB, value: 3n, maxFeePerGas: 10n ** 10n }, NOBODY),
+      Transaction.unsigned({ type: 2, chainId: 31_337, gas: 21_000n, to: BOB, value: 3n, maxFeePerGas: 10n ** 10n }, RECIPIENT),
     ]
     await chain.submit(txs[0]!)
     await clock.advance(200)
@@ -572,12 +572,12 @@ describe('an import', () => {
       if (number === 11) throw new Error('stopped')
     }
     await expect(importChain(chain, file, stop)).rejects.toThrow('stopped')
-    expect([chain.head.view.head.header.number, store.height, balance(parts, NOBODY)]).toEqual([1, 1, 1n])
+    expect([chain.head.view.head.header.number, store.height, balance(parts, RECIPIENT)]).toEqual([1, 1, 1n])
     expect(chain.sealed.history.stateRoot()).toBe(blocks[0]!.header.stateRoot)
     await importChain(chain, file)
     expect(chain.head.view.head.hash).toBe(blocks.at(-1)!.hash)
     const again = await opened('manual', { store: store.reopened() })
-    expect(balance(again, NOBODY)).toBe(12n)
+    expect(balance(again, RECIPIENT)).toBe(12n)
     const finalized = () => again.chain.head.view.byTag('finalized').header.number
     expect(finalized()).toBeLessThan(12)
     await importChain(again.chain, file)

@@ -21,9 +21,9 @@ export { CADENCES } from './sequencing/cadence.ts'
 export type { Cadence, CadenceKind } from './sequencing/cadence.ts'
 export { ManualClock, RealClock } from './sequencing/clock.ts'
 export type { Clock } from './sequencing/clock.ts'
-export { toBlockEnv } from './sequencing/environment.ts'
-export { DEFAULT_L1 } from './sequencing/l1.ts'
-export type { L1Options, L1Origin, SimulatedL1 } from './sequencing/l1.ts'
+export { toBlockEnv } from './view/environment.ts'
+export { DEFAULT_L1 } from './l1.ts'
+export type { L1Options, L1Origin, SimulatedL1 } from './l1.ts'
 export { CorruptOpenBlockRecord } from './sequencing/openblockrecord.ts'
 
 export type {

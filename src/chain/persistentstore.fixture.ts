@@ -10,45 +10,45 @@ import { PrunedState } from './state/history.ts'
 export class PersistentStore extends Store {
   /** Never null: the backend persists state. */
   declare readonly persistedState: PersistedState
-  readonly #shelf: PersistentShelf
+  readonly #backend: PersistentBackend
   flushes = 0
   /** Called before each flush; an error it throws acts like a full disk. */
   beforeFlush: () => void = () => undefined
 
-  constructor(shelf = new PersistentShelf()) {
-    super(shelf)
-    this.#shelf = shelf
-    shelf.beforeChange = () => {
+  constructor(backend = new PersistentBackend()) {
+    super(backend)
+    this.#backend = backend
+    backend.beforeChange = () => {
       this.flushes++
       this.beforeFlush()
     }
   }
 
-  /** A second store with what a new process would find. */
+  /** A second store with the data that a new process would read. */
   reopened(): PersistentStore {
-    return new PersistentStore(this.#shelf.copy())
+    return new PersistentStore(this.#backend.copy())
   }
 
   get currentOpenBlockRecord(): Uint8Array | null {
-    return this.#shelf.promises
+    return this.#backend.promises
   }
 
   /** A reopened store whose newest state does not match its root. */
   damaged(address: Address, account: Account): PersistentStore {
-    const shelf = this.#shelf.copy()
+    const backend = this.#backend.copy()
     const writes = { accounts: new Map([[address, account]]), storage: new Map(), codes: new Map() }
-    shelf.states.push(shelf.states.pop()!.with(writes))
-    return new PersistentStore(shelf)
+    backend.states.push(backend.states.pop()!.with(writes))
+    return new PersistentStore(backend)
   }
 
   /** Makes the state below `floor` unreadable. */
   prune(floor: number): void {
-    this.#shelf.floor = floor
+    this.#backend.floor = floor
   }
 }
 
 /** The memory backend with a full copy of the state after every block. */
-class PersistentShelf implements StorageBackend {
+class PersistentBackend implements StorageBackend {
   /** Enables checksum checks, as for records from a disk. */
   readonly isVolatile = false
   readonly state: StateBackend
@@ -64,8 +64,8 @@ class PersistentShelf implements StorageBackend {
     this.state = this.#stateShelf()
   }
 
-  copy(): PersistentShelf {
-    const copy = new PersistentShelf()
+  copy(): PersistentBackend {
+    const copy = new PersistentBackend()
     for (const change of this.#changes) copy.#apply(change)
     copy.floor = this.floor
     return copy

@@ -5,10 +5,10 @@ import type { Pocketchain } from '../index.ts'
 import type { Server } from '../server/index.ts'
 import { cadenceText } from './cadence.ts'
 import type { DevKeys } from './devkeys.ts'
-import { formatEther } from './ether.ts'
+import { formatEther } from './values.ts'
 import type { Paint } from './terminal.ts'
 
-/** Where the node is reached. */
+/** The URLs of the node. */
 export interface Urls {
   readonly http: string
   readonly ws: string
@@ -21,7 +21,7 @@ export function urlsOf({ url, wsUrl }: Pick<Server, 'url' | 'wsUrl'>): Urls {
   return { http: url, ws: wsUrl, public: `${url}/public`, publicWs: `${wsUrl}/public`, flashblocks: `${wsUrl}/flashblocks` }
 }
 
-/** What a person sees first. Its last line is what wrappers wait for. */
+/** Returns the banner. Wrappers wait for its last line, `Listening on HOST:PORT`. */
 export function banner(
   node: Pocketchain,
   server: Pick<Server, 'url' | 'wsUrl' | 'host' | 'port' | 'wallet' | 'sponsor' | 'paymaster'>,
@@ -38,7 +38,7 @@ ${paint.strong('Chain')}
   id           ${node.chain.config.chainId}
   blocks       ${cadenceText(node.chain.cadence)}
   genesis      ${node.chain.genesis.hash}
-${keptLine(node, data)}
+${dataLine(node, data)}
 ${paint.strong('Addresses')}
   HTTP         ${urls.http}
   WebSocket    ${urls.ws}
@@ -49,27 +49,26 @@ Listening on ${hostText(server.host)}:${server.port}
 `
 }
 
-function keptLine({ chain }: Pocketchain, data: string | null): string {
-  return data === null ? '' : `  kept in      ${resolve(data)} (block ${chain.head.view.head.header.number})\n`
+function dataLine({ chain }: Pocketchain, data: string | null): string {
+  return data === null ? '' : `  data         ${resolve(data)} (block ${chain.head.view.head.header.number})\n`
 }
 
-/** The link lets one browser in, once. */
-function walletLines(node: Pocketchain, { wallet: entrance }: Pick<Server, 'wallet'>, paint: Paint): string {
-  if (entrance === null) return ''
+function walletLines(node: Pocketchain, { wallet: page }: Pick<Server, 'wallet'>, paint: Paint): string {
+  if (page === null) return ''
   const { wallet } = node
-  const kept = wallet.keyring.accounts.filter(({ source }) => source === 'keystore').map(({ address }) => address)
-  const policy = wallet.approvals.policy === 'ask' ? '' : paint.dim(` (the policy is to ${wallet.approvals.policy} everything)`)
-  return `  wallet       ${entrance.link()}${policy}\n${kept.map((address) => `    keystore   ${Address.checksum(address)}\n`).join('')}`
+  const stored = wallet.keyring.accounts.filter(({ source }) => source === 'keystore').map(({ address }) => address)
+  const policy = wallet.approvals.policy === 'ask' ? '' : paint.dim(` (policy: ${wallet.approvals.policy} everything)`)
+  return `  wallet       ${page.link()}${policy}\n${stored.map((address) => `    keystore   ${Address.checksum(address)}\n`).join('')}`
 }
 
-/** Lines that can be pasted make Node, and Chromium on Linux, trust the address that is over TLS. */
+/** Includes the shell commands with which Node, and Chromium on Linux, trust the certificate. */
 function sponsorLines({ url, sponsor, paymaster }: Pick<Server, 'url' | 'sponsor' | 'paymaster'>, paint: Paint): string {
   if (paymaster === null) return ''
-  const fetched = `curl -so ca.pem ${url}/ca.pem`
+  const download = `curl -so ca.pem ${url}/ca.pem`
   const ledger = sponsor === null ? '' : `    ledger     ${sponsor.link()}\n`
   return `  sponsor      ${paymaster.url}
-${ledger}${paint.dim(`    Node       ${fetched} && export NODE_EXTRA_CA_CERTS=$PWD/ca.pem
-    Chromium   ${fetched} && certutil -d sql:$HOME/.pki/nssdb -A -t C,, -n pocketchain -i ca.pem`)}
+${ledger}${paint.dim(`    Node       ${download} && export NODE_EXTRA_CA_CERTS=$PWD/ca.pem
+    Chromium   ${download} && certutil -d sql:$HOME/.pki/nssdb -A -t C,, -n pocketchain -i ca.pem`)}
 `
 }
 
@@ -78,10 +77,10 @@ function accountLines(keys: DevKeys, paint: Paint): string {
   const balance = (i: number) => paint.dim(`${formatEther(keys.balances[i] ?? 0n)} ETH`)
   const addresses = keys.addresses.map((address, i) => `  (${i}) ${address}  ${balance(i)}`).join('\n')
   if (keys.secrets === null) {
-    return `${paint.strong('Accounts')}\n${addresses}\n\n  Private keys are not shown: the mnemonic is your own.\n`
+    return `${paint.strong('Accounts')}\n${addresses}\n\n  Private keys are not shown for your own mnemonic.\n`
   }
   const privateKeys = keys.secrets.privateKeys.map((key, i) => `  (${i}) ${key}`).join('\n')
-  const caution = keys.secrets.mnemonic === DEFAULT_MNEMONIC ? 'known to everybody' : 'shown here, kept nowhere'
+  const caution = keys.secrets.mnemonic === DEFAULT_MNEMONIC ? 'publicly known' : 'printed here only, not stored'
   return `${paint.strong('Accounts')}
 ${addresses}
 

@@ -1,26 +1,26 @@
 import type { ExitCode } from './exit.ts'
 import { run } from './run.ts'
 
-/** A command that runs in this process, and the world it was given. */
+/** A command that runs in this process. */
 export interface Started {
   readonly out: () => string
   readonly err: () => string
   /** resolves when the command ends */
   readonly exit: Promise<ExitCode>
-  /** resolves when stdout matches; rejects when the command ends before */
+  /** Resolves when stdout matches. Rejects if the command ends before. */
   readonly says: (pattern: RegExp) => Promise<string>
   /** as SIGINT does */
   readonly stop: () => void
 }
 
-export interface World {
+export interface TestTerminal {
   readonly env?: Readonly<Record<string, string>>
-  /** `/` has no configuration file above it */
+  /** `/` by default, which has no configuration file above it */
   readonly folder?: string
   readonly coloured?: boolean
 }
 
-export function start(argv: readonly string[], { env = {}, folder = '/', coloured = false }: World = {}): Started {
+export function start(argv: readonly string[], { env = {}, folder = '/', coloured = false }: TestTerminal = {}): Started {
   const stop = new AbortController()
   const waiting: (() => void)[] = []
   let [out, err] = ['', '']
@@ -49,14 +49,14 @@ export function start(argv: readonly string[], { env = {}, folder = '/', coloure
         }
         waiting.push(look)
         look()
-        exit.then((code) => reject(new Error(`ended with ${code} before it said ${pattern}: ${err}`)), reject)
+        exit.then((code) => reject(new Error(`ended with ${code} before it printed ${pattern}: ${err}`)), reject)
       }),
     stop: () => stop.abort(),
   }
 }
 
-/** A command that is expected to end by itself. */
-export async function finish(argv: readonly string[], world: World = {}): Promise<{ code: ExitCode; out: string; err: string }> {
+/** Runs a command that ends by itself. */
+export async function finish(argv: readonly string[], world: TestTerminal = {}): Promise<{ code: ExitCode; out: string; err: string }> {
   const { exit, out, err } = start(argv, world)
   return { code: await exit, out: out(), err: err() }
 }

@@ -3,33 +3,33 @@ import { CommandError, EXIT } from './exit.ts'
 import { OPTIONS, OPTION_ROWS, longName } from './options.ts'
 import type { Option, OptionName } from './options.ts'
 
-/** What was said on the command line, as text; an option that was not given is absent. */
-export type Given = ReadonlyMap<OptionName, string>
+/** The text of each flag that was given. */
+export type GivenFlags = ReadonlyMap<OptionName, string>
 
 export type CommandName = 'start' | 'demo'
 
-/** What the arguments ask for. */
-export interface Said {
+/** Arguments that select a command. */
+export interface ParsedArguments {
   readonly command: CommandName
-  readonly given: Given
-  /** of the demo */
+  readonly given: GivenFlags
+  /** `--headless` of the demo */
   readonly isHeadless: boolean
 }
 
-/** What was asked for instead of a start: a help page or the version. */
-export interface Printed {
-  /** null: the version */
+/** Arguments that ask for the help or the version. */
+export interface PrintRequest {
+  /** the help; null: the version */
   readonly print: string | null
 }
 
-/** Reads the arguments. Throws CommandError for an unknown command or flag, a missing value, and a flag that the demo cannot take. */
-export function readArguments(args: readonly string[]): Said | Printed {
+/** Parses the arguments. Throws CommandError for an unknown command or flag, a missing value, and a flag that the demo does not accept. */
+export function readArguments(args: readonly string[]): ParsedArguments | PrintRequest {
   const given = new Map<OptionName, string>()
   let printed = ''
-  const command = describe()
+  const command = startCommand()
   command.exitOverride().configureOutput({ writeOut: (text) => (printed += text), writeErr: () => undefined })
   for (const [name, row] of OPTION_ROWS) command.addOption(commanderOption(row, (value) => collect(given, name, row, value)))
-  const demo = describeDemo(command)
+  const demo = addDemoCommand(command)
   try {
     command.parse(args, { from: 'user' })
   } catch (error) {
@@ -38,44 +38,44 @@ export function readArguments(args: readonly string[]): Said | Printed {
     throw new CommandError(EXIT.usage, `${error.message.replace(/^error: /, '')}\nTry pocketchain --help.`)
   }
   if (command.getOptionValueSource('version') === 'cli') return { print: null }
-  for (const [name, row] of OPTION_ROWS) if (!given.has(name) && wasSwitched(command, row)) given.set(name, 'true')
+  for (const [name, row] of OPTION_ROWS) if (!given.has(name) && isSetOnCommandLine(command, row)) given.set(name, 'true')
   if (command.args[0] !== 'demo') return { command: 'start', given, isHeadless: false }
-  for (const name of given.keys()) assertOfDemo(name)
-  if (!given.has('port')) given.set('port', '0') // beside a node that may run on 8545
+  for (const name of given.keys()) assertDemoOption(name)
+  if (!given.has('port')) given.set('port', '0') // a node may be running on 8545
   return { command: 'demo', given, isHeadless: demo.opts()['headless'] === true }
 }
 
-function describe(): Command {
+function startCommand(): Command {
   const command = new Command('pocketchain')
   return command
-    .description('A layer 2 that pre-confirms every 200 ms, on your own machine.')
+    .description('A local layer 2 that pre-confirms every 200 ms.')
     .usage('[options] | demo [options]')
     .allowExcessArguments(true)
     .addHelpText('after', `\n${FOOTER}`)
-    .helpOption('-h, --help', 'print this page')
+    .helpOption('-h, --help', 'print this help')
     .helpCommand(false)
     .option('-V, --version', 'print the version')
     .action(() => {
       const [word] = command.args
       if (word !== undefined)
-        command.error(`error: unknown command ${JSON.stringify(word)}: there is demo, and without a command the node starts`)
+        command.error(`error: unknown command ${JSON.stringify(word)}: the only command is demo; without a command the node starts`)
     })
 }
 
 // --- the demo -------------------------------------------------------------------------------------------------------
 
-/** What the demo takes, beside --headless. The command above reads the values; here they are for the page of help. */
-function describeDemo(command: Command): Command {
+/** The values of the demo's options are parsed by the command above; here they are declared for its help. */
+function addDemoCommand(command: Command): Command {
   const demo = command
     .command('demo')
     .summary('a node, an app and a sponsored batch of two calls, step by step')
     .description(
-      'Starts a node, and in it an app, a customer without ether and a sponsor: the app asks for a batch of two calls, the sponsor pays its fee,\nand the chain pre-confirms and seals it. Each step is printed with its time. Nothing is kept, and no network is used.',
+      'Starts a node with an app, a customer without ether and a sponsor: the app sends a batch of two calls, the sponsor pays its fee, and the\nchain pre-confirms and seals it. Each step is printed with its duration. Nothing is written to disk but certificates, and no network is used.',
     )
     .usage('[options]')
     .allowExcessArguments(false)
     .addHelpText('after', `\n${DEMO_FOOTER}`)
-    .option('--headless', 'a script answers what the wallet asks; without it you do, on the page whose link is printed')
+    .option('--headless', 'approve by a script; by default you approve on the page whose link is printed')
     .action(() => undefined)
   for (const name of DEMO_OPTIONS) demo.addOption(new CommanderOption(OPTIONS[name].flag, description(OPTIONS[name], DEMO_DEFAULTS[name])))
   return demo
@@ -92,20 +92,20 @@ const DEMO_OPTIONS = [
   'noColor',
 ] as const satisfies readonly OptionName[]
 
-/** Where the demo's default is another than the node's. */
+/** Defaults of the demo that differ from those of the node. */
 const DEMO_DEFAULTS: Partial<Record<OptionName, string>> = { port: '0' }
 
-/** What the story cannot do without. */
-const NEEDED: Partial<Record<OptionName, string>> = { noBundler: 'the bundler', noSponsor: 'the sponsor', noWallet: 'the wallet' }
+/** Parts of the node that the demo requires. */
+const REQUIRED_PARTS: Partial<Record<OptionName, string>> = { noBundler: 'the bundler', noSponsor: 'the sponsor', noWallet: 'the wallet' }
 
-function assertOfDemo(name: OptionName): void {
+function assertDemoOption(name: OptionName): void {
   if (DEMO_OPTIONS.some((each) => each === name)) return
   const flag = `--${longName(OPTIONS[name].flag)}`
-  const why =
-    NEEDED[name] === undefined
-      ? `${flag} is not for the demo, which takes ${DEMO_OPTIONS.map((each) => `--${longName(OPTIONS[each].flag)}`).join(', ')}`
-      : `the demo needs ${NEEDED[name]}: leave ${flag} out`
-  throw new CommandError(EXIT.usage, `${why}\nTry pocketchain demo --help.`)
+  const reason =
+    REQUIRED_PARTS[name] === undefined
+      ? `${flag} is not an option of the demo, which accepts ${DEMO_OPTIONS.map((each) => `--${longName(OPTIONS[each].flag)}`).join(', ')}`
+      : `the demo requires ${REQUIRED_PARTS[name]}; remove ${flag}`
+  throw new CommandError(EXIT.usage, `${reason}\nTry pocketchain demo --help.`)
 }
 
 // --- options --------------------------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ function description(row: Option<unknown>, defaultText = row.defaultText): strin
   return shown === null ? row.help : `${row.help} (${shown})`
 }
 
-/** Defaults that need no words of their own. */
+/** Types of defaults that the help shows as they are. */
 const SHOWN: ReadonlySet<string> = new Set(['string', 'number'])
 
 function collect(given: Map<OptionName, string>, name: OptionName, row: Option<unknown>, value: string): string {
@@ -130,8 +130,8 @@ function collect(given: Map<OptionName, string>, name: OptionName, row: Option<u
   return joined
 }
 
-/** A flag that stood without a value. */
-function wasSwitched(command: Command, row: Option<unknown>): boolean {
+/** True for a flag without a value that was given. */
+function isSetOnCommandLine(command: Command, row: Option<unknown>): boolean {
   const key = new CommanderOption(row.flag).attributeName()
   return command.getOptionValueSource(key) === 'cli'
 }
@@ -139,20 +139,20 @@ function wasSwitched(command: Command, row: Option<unknown>): boolean {
 const FOOTER = `Examples:
   $ pocketchain                                   the chain on 127.0.0.1:8545
   $ pocketchain demo                              a sponsored batch from the click to the sealed block
-  $ pocketchain --port 0 --json                   any free port; machines read the first line
-  $ pocketchain --cadence instant                 a block for every transaction, as test suites like it
-  $ pocketchain -b 1 --flashblock-time 100        blocks every second, promised every 100 ms
+  $ pocketchain --port 0 --json                   any free port; the first line is JSON for programs
+  $ pocketchain --cadence instant                 a block for every transaction, for test suites
+  $ pocketchain -b 1 --flashblock-time 100        blocks every second, flashblocks every 100 ms
   $ pocketchain --clock manual --timestamp 1700000000   the same hashes in every run
   $ pocketchain --genesis genesis.json --import chain.rlp
 
-Every option is also a variable (POCKETCHAIN_BLOCK_TIME) and a key (blockTime) of the pocketchain.config.js or .json that is found
-from the current folder upward. Flags win over variables, variables over the file.
+Every option is also a variable (POCKETCHAIN_BLOCK_TIME) and a key (blockTime) of the nearest pocketchain.config.js or .json, from the
+current folder upward. Flags override variables, variables override the file.
 Exit codes: 0 stopped, 1 could not start, 2 wrong option, 3 unusable file.`
 
 const DEMO_FOOTER = `Examples:
-  $ pocketchain demo                              you answer, on a page in your browser
-  $ pocketchain demo --headless                   a script answers: for a first look, and for CI
+  $ pocketchain demo                              you approve, on a page in your browser
+  $ pocketchain demo --headless                   a script approves, for CI
   $ pocketchain demo --headless --cadence instant
-  $ pocketchain demo --sponsor-policies policies.json   what becomes of it under policies of your own
+  $ pocketchain demo --sponsor-policies policies.json   the same under your own policies
 
-Exit codes: 0 all of it happened, or you pressed Ctrl-C; 1 something did not, and the last line says what; 2 wrong option, 3 unusable file.`
+Exit codes: 0 completed or stopped by Ctrl-C; 1 a step failed, which the last line names; 2 wrong option, 3 unusable file.`

@@ -3,21 +3,21 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { CommandError, EXIT } from './exit.ts'
 
-/** Values of a configuration file, and where it lies. */
+/** A configuration file. */
 export interface ConfigFile {
   readonly path: string
   readonly values: Readonly<Record<string, unknown>>
 }
 
-/** Tried in this order in every folder. */
+/** File names in order of precedence. */
 const NAMES = ['pocketchain.config.js', 'pocketchain.config.mjs', 'pocketchain.config.json'] as const
 
-/** The nearest configuration file from `folder` upward, or null. Throws CommandError when it holds no object. */
+/** Returns the nearest configuration file from `folder` upward, or null. Throws CommandError if it cannot be read or is not an object. */
 export async function findConfig(folder: string): Promise<ConfigFile | null> {
   const path = nearest(folder)
   if (path === null) return null
   const values = path.endsWith('.json') ? fromJson(path) : await fromModule(path)
-  if (typeof values !== 'object' || values === null || Array.isArray(values)) throw broken(path, 'must hold one object of options')
+  if (typeof values !== 'object' || values === null || Array.isArray(values)) throw unusable(path, 'must contain one object of options')
   return { path, values: { ...values } }
 }
 
@@ -32,20 +32,20 @@ function fromJson(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8'))
   } catch (error) {
-    throw broken(path, `cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+    throw unusable(path, `cannot be read: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 
-/** The module's default export. */
+/** Returns the default export of a module. */
 async function fromModule(path: string): Promise<unknown> {
   try {
     const module: unknown = await import(pathToFileURL(path).href)
     return typeof module === 'object' && module !== null && 'default' in module ? module.default : null
   } catch (error) {
-    throw broken(path, `cannot be loaded: ${error instanceof Error ? error.message : String(error)}`)
+    throw unusable(path, `cannot be loaded: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 
-function broken(path: string, what: string): CommandError {
-  return new CommandError(EXIT.usage, `${path} ${what}`)
+function unusable(path: string, reason: string): CommandError {
+  return new CommandError(EXIT.usage, `${path} ${reason}`)
 }

@@ -3,7 +3,7 @@ import type { Pocketchain } from '../index.ts'
 import type { DevKeys } from './devkeys.ts'
 import { CommandError, EXIT } from './exit.ts'
 
-/** Writes the seven keys that anvil writes, for scripts that read them. The file is for its owner only: it may hold keys. */
+/** Writes the seven JSON keys of anvil's file. Mode 0600, because it may contain private keys. */
 export async function writeConfig(path: string, node: Pocketchain, keys: DevKeys): Promise<void> {
   const { header } = node.chain.genesis
   const config = {

@@ -1,10 +1,10 @@
-import { ALIASES, IGNORED, REFUSED } from './foreign.ts'
+import { ALIASES, IGNORED, REFUSED } from './compatflags.ts'
 import { OPTION_ROWS, SECTIONS, variableOf } from './options.ts'
 import type { Option, OptionName } from './options.ts'
 
 type Row = readonly [OptionName, Option<unknown>]
 
-/** The reference of all options as Markdown: what `docs/flags.md` holds. */
+/** Returns the reference of all options as Markdown, the content of `docs/flags.md`. */
 export function flagReference(): string {
   return [
     '# Options of the command',
@@ -12,27 +12,27 @@ export function flagReference(): string {
     'Generated from the option table by `npm run docs`; do not edit. From a clone, options go after `--`: `npm start -- --port 0`.',
     '',
     'Every option is a flag, an environment variable (`POCKETCHAIN_BLOCK_TIME` for `--block-time`) and a key of a configuration file:',
-    '`pocketchain.config.js`, `.mjs` (their default export) or `.json`, the first that is found from the current folder upward. Flags win over',
-    'variables, variables over the file. What may be given several times is a list separated by commas in a variable, a list in a file.',
+    '`pocketchain.config.js`, `.mjs` (their default export) or `.json`, the nearest one from the current folder upward. Flags override',
+    'variables, variables override the file. A repeatable option is a list separated by commas in a variable, and a list in a file.',
     '',
-    'Besides: `-h, --help` prints them all, `-V, --version` the version. `pocketchain demo` plays a sponsored batch on a node of its own and ends;',
-    '`pocketchain demo --help` has its options.',
+    '`-h, --help` prints all options, `-V, --version` the version. `pocketchain demo` runs a sponsored batch on its own node and ends;',
+    '`pocketchain demo --help` prints its options.',
     ...SECTIONS.flatMap(section),
     '',
     '## Flags of other nodes',
     '',
-    'Scripts written for anvil, Hardhat or Ganache may use these. They mean the same here:',
+    'These flags of anvil, Hardhat and Ganache are aliases:',
     '',
     ...table(
-      ['flag', 'stands for'],
+      ['flag', 'alias of'],
       Object.entries(ALIASES).map((pair) => pair.map(code)),
     ),
     '',
-    'These ask for something that is not built. Starting without it would look like success, so they end the command with exit code 2:',
+    'These flags select unsupported features and end the command with exit code 2:',
     '',
-    ...table(['flag', 'what it says'], refusals()),
+    ...table(['flag', 'message'], refusals()),
     '',
-    `These have no meaning here. They are named on stderr and ignored: ${Object.keys(IGNORED).map(code).join(', ')}.`,
+    `These flags have no effect; they are named on stderr and ignored: ${Object.keys(IGNORED).map(code).join(', ')}.`,
     '',
     '## Exit codes',
     '',
@@ -41,36 +41,36 @@ export function flagReference(): string {
   ].join('\n')
 }
 
-/** The test beside this file holds them against the codes of the command. */
+/** docs.test.ts compares them with the exit codes of the command. */
 export const EXIT_CODES: readonly (readonly [string, string])[] = [
-  ['0', 'stopped by Ctrl-C or SIGTERM; also after `--help`, `--version` and a demo that went through'],
-  ['1', 'could not start: a busy port, for example; or could not write its state file; a step of the demo failed'],
-  ['2', 'a flag, variable or configuration key that is wrong or not built'],
+  ['0', 'stopped by Ctrl-C or SIGTERM; also after `--help`, `--version` and a completed demo'],
+  ['1', 'could not start (such as a busy port) or not write its state file, or a step of the demo failed'],
+  ['2', 'a wrong or unsupported flag, variable or configuration key'],
   [
     '3',
-    'a genesis, chain, state, keystore or policy file, or a data directory, that cannot be used; the message names the field, the block or the reason',
+    'a genesis, chain, state, keystore or policy file, or a data directory, cannot be used; the message names the field, the block or the reason',
   ],
 ]
 
 function section(title: string): readonly string[] {
   const rows = OPTION_ROWS.filter(([, row]) => row.section === title)
-  return ['', `## ${title}`, '', ...table(['flag', 'what', 'default', 'key', 'variable'], rows.map(cells))]
+  return ['', `## ${title}`, '', ...table(['flag', 'description', 'default', 'key', 'variable'], rows.map(cells))]
 }
 
 function cells([key, row]: Row): readonly string[] {
-  const what = row.repeatable === true ? `${row.help}; may be given several times` : row.help
+  const description = row.repeatable === true ? `${row.help}; repeatable` : row.help
   const variables = [variableOf(row), ...(row.variables ?? [])]
-  return [code(row.flag), what, defaultOf(row), code(key), variables.map(code).join(', ')]
+  return [code(row.flag), description, defaultOf(row), code(key), variables.map(code).join(', ')]
 }
 
 function defaultOf(row: Option<unknown>): string {
   if (row.defaultText !== undefined) return row.defaultText
   if (typeof row.default === 'string') return code(row.default)
   if (typeof row.default === 'number') return String(row.default)
-  return row.default === false ? 'off' : 'none'
+  return row.default === false ? 'false' : 'none'
 }
 
-/** Flags that share a sentence share a line. */
+/** Flags with the same message share a row. */
 function refusals(): readonly (readonly string[])[] {
   const flags = Object.keys(REFUSED)
   return [...new Set(Object.values(REFUSED))].map((sentence) => [

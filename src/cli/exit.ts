@@ -1,17 +1,17 @@
 /** Exit codes of the command. */
 export const EXIT = {
   good: 0,
-  /** the node could not start, such as a busy port, or not leave its state file; a step of the demo failed */
+  /** the node could not start (such as a busy port) or not write its state file, or a step of the demo failed */
   failed: 1,
   /** a wrong flag, variable or configuration key */
   usage: 2,
-  /** a genesis, chain, state, keystore or policy file, or a data directory, that cannot be used */
+  /** a genesis, chain, state, keystore or policy file, or a data directory, cannot be used */
   file: 3,
 } as const
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
-/** Ends the command with a sentence for the person in front of it. */
+/** Ends the command with its message on stderr. */
 export class CommandError extends Error {
   readonly exitCode: ExitCode
 

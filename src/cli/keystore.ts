@@ -5,15 +5,15 @@ import { CommandError, EXIT } from './exit.ts'
 import type { Settings } from './options.ts'
 import type { Variables } from './settings.ts'
 
-/** The variable of the password. It is no option: what stands on a command line, every user of the machine can read. */
+/** The variable with the password. There is no flag for it: every user of the machine can read command lines. */
 const PASSWORD = 'POCKETCHAIN_KEYSTORE_PASSWORD'
 
-/** What --keystore names, opened; null: it names nothing. Throws CommandError. */
+/** Opens the file of --keystore; null without that option. Throws CommandError. */
 export async function keystoreOf(settings: Settings, env: Variables): Promise<Keystore | null> {
   const { keystore, keystorePasswordFile, noWallet } = settings
   if (keystore === null) {
     if (keystorePasswordFile === null) return null
-    throw new CommandError(EXIT.usage, '--keystore-password-file is for --keystore, which was not given')
+    throw new CommandError(EXIT.usage, '--keystore-password-file requires --keystore')
   }
   if (noWallet) throw new CommandError(EXIT.usage, '--keystore and --no-wallet exclude each other')
   const password = passwordOf(keystorePasswordFile, env)
@@ -30,7 +30,7 @@ function passwordOf(file: string | null, env: Variables): string {
   if (password !== undefined) return password
   throw new CommandError(
     EXIT.usage,
-    `--keystore needs a password: set ${PASSWORD}, or name a file that holds it with --keystore-password-file`,
+    `--keystore requires a password: set ${PASSWORD}, or name a file that contains it with --keystore-password-file`,
   )
 }
 

@@ -6,12 +6,12 @@ import { run } from './run.ts'
 const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
-    // Who asks twice does not want to wait for open requests.
+    // The second signal ends the process without waiting for open requests.
     if (stop.signal.aborted) process.exit(EXIT.good)
     stop.abort()
   })
 }
-// A reader that went away (`pocketchain | head`) is no reason to stop serving.
+// EPIPE: the node continues when the reader of its output ends (`pocketchain | head`).
 process.stdout.on('error', () => undefined)
 process.stderr.on('error', () => undefined)
 

@@ -1,4 +1,4 @@
-// Imported first: says in a sentence that this Node is too old, before a later file breaks in it.
+// Imported first, so that an unsupported Node version is reported before another file fails in it.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < 20 || (major === 20 && minor < 19)) {
   process.stderr.write(`pocketchain needs Node 20.19 or newer; this is ${process.versions.node}. Install a newer one and try again.\n`)

@@ -1,489 +1,411 @@
-import { ether, gas, hosts, integer, list, oneOf, orOff, seconds, text, timestamp, wei, yes } from './values.ts'
-import type { Reader } from './values.ts'
+import type { CadenceKind, PoolOrder } from '../chain/index.ts'
+import { COMPAT } from '../compat.ts'
+import type { CompatName, LatestState } from '../compat.ts'
+import type { Tier1Mode } from '../evm/index.ts'
+import type { ChainType } from '../index.ts'
+import { anything } from '../jsonrpc/schema.ts'
+import type { Schema } from '../jsonrpc/schema.ts'
+import type { Policy } from '../wallet/index.ts'
+import { blockGas, ether, host, listOf, nameOf, nullIfFalse, seconds, text, toggle, wei, wholeNumber } from './values.ts'
 
-/** One option: flag, variable, configuration key, help and docs are made from this row. */
+/** One option. Flag, variable, configuration key, help and docs derive from this row. */
 export interface Option<T> {
   /** as commander writes it: `-p, --port <number>` */
   readonly flag: string
-  readonly section: Section
+  /** title of its section in help and docs */
+  readonly section: string
   /** one line of help */
   readonly help: string
-  readonly read: Reader<T>
+  /** parses the text of a flag or variable and the value of a configuration file */
+  readonly schema: Schema<T>
   readonly default: T
-  /** what help says instead of the default's own text */
+  /** shown in the help instead of the default value */
   readonly defaultText?: string
-  /** variables beyond POCKETCHAIN_…, for those who come from another node */
+  /** variables of other nodes, beside POCKETCHAIN_… */
   readonly variables?: readonly string[]
   /** may be given several times; the values are joined by commas */
   readonly repeatable?: boolean
-  /** for a list in a configuration file whose items are no text; `source` says where it stands */
-  readonly readList?: (list: readonly unknown[], source: string) => T
 }
 
-/** Where the sponsor's policies stand: in a file of their own, or in the configuration file. */
-export type PolicyPlace =
+/** The sponsor's policies: the path of a file, or a list in the configuration file. */
+export type PolicySource =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'list'; readonly list: readonly unknown[]; readonly source: string }
 
-export type Section = (typeof SECTIONS)[number]
+/** Bits of entropy by the number of words of a mnemonic (BIP-39). */
+export const MNEMONIC_BITS = { '12': 128, '15': 160, '18': 192, '21': 224, '24': 256 } as const
 
-export const SECTIONS = [
-  'Server',
-  'Accounts',
-  'Wallet',
-  'User operations',
-  'Chain',
-  'Blocks and time',
-  'Gas and fees',
-  'Simulated L1',
-  'Storage',
-  'Start from files',
-  'Output',
-] as const
-
-export const CADENCE_NAMES = ['preconf', 'native', 'instant', 'manual'] as const
-export type CadenceName = (typeof CADENCE_NAMES)[number]
-
-/** Every option the command knows. The key is its name in a configuration file. */
+/** All options. The key is the name in a configuration file. */
 export const OPTIONS = {
-  port: option({
-    flag: '-p, --port <number>',
-    section: 'Server',
-    help: 'port for HTTP and WebSocket, 0 takes any free one',
-    read: integer(0, 65_535),
-    default: 8_545,
+  ...section('Server', {
+    port: option({
+      flag: '-p, --port <number>',
+      help: 'port for HTTP and WebSocket, 0 for any free port',
+      schema: wholeNumber(0, 65_535),
+      default: 8_545,
+    }),
+    host: option({
+      flag: '--host <address>',
+      help: 'address to listen on',
+      schema: text,
+      default: '127.0.0.1',
+      variables: ['ANVIL_IP_ADDR'],
+    }),
+    allowOrigin: option({
+      flag: '--allow-origin <origin>',
+      help: 'origin whose pages may use the node, * for all; pages on loopback always may',
+      schema: listOf(text),
+      default: [],
+      defaultText: 'loopback',
+      repeatable: true,
+    }),
+    allowHost: option({
+      flag: '--allow-host <name>',
+      help: 'host name or address other than loopback under which pages may reach the node; programs, which send no Origin, may use any name',
+      schema: listOf(host),
+      default: [],
+      defaultText: 'loopback',
+      repeatable: true,
+    }),
+    noCors: toggleOption({
+      flag: '--no-cors',
+      help: 'send no CORS headers; only pages of the node itself may use it',
+    }),
+    tlsFolder: optional({
+      flag: '--tls-folder <dir>',
+      help: 'folder of the https certificates and their certificate authority, which are created when first needed and valid on this machine only',
+      schema: text,
+      defaultText: '~/.pocketchain',
+    }),
+    compat: option({
+      flag: '--compat <profile>',
+      help: 'compatibility profile for behaviour in which nodes differ: default, geth, strict, or anvil, which includes --latest promised',
+      schema: nameOf<CompatName>(COMPAT),
+      default: 'default',
+    }),
+    clientVersion: optional({
+      flag: '--client-version <text>',
+      help: 'result of web3_clientVersion on the dedicated tier; tools such as hardhat-network-helpers accept known dev nodes only',
+      schema: text,
+      defaultText: 'anvil/v1.7.1/pocketchain/<version>',
+    }),
+    latest: optional({
+      flag: '--latest <state>',
+      help: 'state of reads at `latest`: sealed, or promised, which includes pre-confirmed transactions (for cast, forge and Ignition)',
+      schema: nameOf<LatestState>({ sealed: 0, promised: 0 }),
+      defaultText: 'sealed; promised with --compat anvil',
+    }),
+    workers: optional({
+      flag: '--workers <number>',
+      help: 'worker threads for long calls, 0 to run them on the main thread',
+      schema: wholeNumber(0, 64),
+      defaultText: 'cores minus one, at most 4; 2 on two cores, 0 on one',
+    }),
+    tier1: option({
+      flag: '--tier1 <mode>',
+      help: 'experimental compilation of hot bytecode: on compiles it, shadow also interprets it and reports differences',
+      schema: nameOf<Tier1Mode>({ off: 0, on: 0, shadow: 0 }),
+      default: 'off',
+    }),
+    autoImpersonate: toggleOption({
+      flag: '--auto-impersonate',
+      help: 'eth_sendTransaction works from any address',
+    }),
   }),
-  host: option({
-    flag: '--host <address>',
-    section: 'Server',
-    help: 'address to listen on',
-    read: text,
-    default: '127.0.0.1',
-    variables: ['ANVIL_IP_ADDR'],
+  ...section('Accounts', {
+    accounts: option({
+      flag: '-a, --accounts <number>',
+      help: 'number of dev accounts',
+      schema: wholeNumber(0, 1_000),
+      default: 10,
+    }),
+    balance: option({
+      flag: '--balance <eth>',
+      help: 'balance of each dev account',
+      schema: ether,
+      default: 10_000n * 10n ** 18n,
+      defaultText: '10000',
+    }),
+    mnemonic: optional({
+      flag: '-m, --mnemonic <words>',
+      help: 'mnemonic of the dev accounts',
+      schema: text,
+      defaultText: 'test test … junk',
+    }),
+    mnemonicRandom: optional({
+      flag: '--mnemonic-random [words]',
+      help: 'use a random mnemonic of 12, 15, 18, 21 or 24 words',
+      schema: nullIfFalse(nameOf<keyof typeof MNEMONIC_BITS>(MNEMONIC_BITS, { true: '12' })),
+    }),
+    derivationPath: option({
+      flag: '--derivation-path <path>',
+      help: 'derivation path of the dev accounts, without the index',
+      schema: text,
+      default: "m/44'/60'/0'/0/",
+    }),
   }),
-  allowOrigin: option({
-    flag: '--allow-origin <origin>',
-    section: 'Server',
-    help: 'let pages of this origin use the node, * for all; pages on loopback always may',
-    read: list,
-    default: [],
-    defaultText: 'loopback',
-    repeatable: true,
+  ...section('Wallet', {
+    noWallet: toggleOption({
+      flag: '--no-wallet',
+      help: 'start without the wallet; /wallet is 404',
+    }),
+    walletPolicy: option({
+      flag: '--wallet-policy <name>',
+      help: 'answer to requests of apps: ask the user on the approval page, approve all or reject all',
+      schema: nameOf<Policy>({ ask: 0, approve: 0, reject: 0 }),
+      default: 'ask',
+    }),
+    keystore: optional({
+      flag: '--keystore <file>',
+      help: 'file with further accounts of the wallet; its password is in POCKETCHAIN_KEYSTORE_PASSWORD',
+      schema: text,
+    }),
+    keystorePasswordFile: optional({
+      flag: '--keystore-password-file <file>',
+      help: 'file whose first line is the password of the keystore',
+      schema: text,
+    }),
+    allowHttpLoopback: toggleOption({
+      flag: '--allow-http-loopback',
+      help: 'accept http URLs of paymaster services on this machine; others must be https',
+    }),
   }),
-  allowHost: option({
-    flag: '--allow-host <name>',
-    section: 'Server',
-    help: 'a host name or address beyond loopback by which pages may reach this node; programs, which send no Origin, may use any name',
-    read: hosts,
-    default: [],
-    defaultText: 'loopback',
-    repeatable: true,
+  ...section('User operations', {
+    noBundler: toggleOption({
+      flag: '--no-bundler',
+      help: 'start without the bundler: no ERC-4337 methods, and no sponsored batches in the wallet',
+    }),
+    noSponsor: toggleOption({
+      flag: '--no-sponsor',
+      help: 'start without the gas sponsor; /paymaster and /sponsor are 404',
+    }),
+    sponsorPolicies: optional<PolicySource>({
+      flag: '--sponsor-policies <file>',
+      help: 'JSON file with the list of policies of the sponsor; a configuration file may contain the list itself',
+      schema: {
+        json: anything.json,
+        parse: (value, source) =>
+          Array.isArray(value) ? { kind: 'list', list: value, source } : { kind: 'file', path: text.parse(value, source) },
+      },
+      defaultText: 'sponsor everything',
+    }),
   }),
-  noCors: option({
-    flag: '--no-cors',
-    section: 'Server',
-    help: 'send no CORS headers; only pages served by the node itself may use it',
-    read: yes,
-    default: false,
+  ...section('Chain', {
+    chainId: optional({
+      flag: '--chain-id <number>',
+      help: 'chain id',
+      schema: wholeNumber(1, Number.MAX_SAFE_INTEGER),
+      defaultText: '31337, or that of the genesis file',
+    }),
+    chainType: option({
+      flag: '--chain-type <type>',
+      help: 'op: L1 attributes, data fees and predeploys of an OP chain; l1: none of these, as Ethereum',
+      schema: nameOf<ChainType>({ op: 0, l1: 0 }),
+      default: 'op',
+    }),
+    hardfork: optional({
+      flag: '--hardfork <name>',
+      help: 'hardfork, an OP name such as jovian or an L1 name such as prague',
+      schema: text,
+      defaultText: 'the newest',
+    }),
+    codeSizeLimit: optional({
+      flag: '--code-size-limit <bytes>',
+      help: 'maximum size of contract code',
+      schema: wholeNumber(1, 0xffff_ffff),
+      defaultText: '24576, EIP-170',
+    }),
+    disableCodeSizeLimit: toggleOption({
+      flag: '--disable-code-size-limit',
+      help: 'no limit on contract code',
+    }),
+    disableCreate2: toggleOption({
+      flag: '--disable-default-create2-deployer',
+      help: 'genesis without the CREATE2 factories, for scripts that deploy them',
+    }),
   }),
-  tlsFolder: optional({
-    flag: '--tls-folder <dir>',
-    section: 'Server',
-    help: 'where the certificates of https are kept: those of an authority of this machine alone, made when first needed',
-    read: text,
-    defaultText: '~/.pocketchain',
+  ...section('Blocks and time', {
+    cadence: optional({
+      flag: '--cadence <name>',
+      help: 'preconf: flashblocks every 200 ms; native: a block every 200 ms; instant: a block per transaction; manual: blocks on request',
+      schema: nameOf<CadenceKind>({ preconf: 0, native: 0, instant: 0, manual: 0 }, { automine: 'instant', flashblocks: 'preconf' }),
+      defaultText: 'preconf',
+    }),
+    noMining: toggleOption({
+      flag: '--no-mining',
+      help: 'the same as --cadence manual',
+    }),
+    blockTime: optional({
+      flag: '-b, --block-time <seconds>',
+      help: 'time between sealed blocks',
+      schema: seconds,
+      defaultText: '2; native 0.2',
+    }),
+    flashblockTime: optional({
+      flag: '--flashblock-time <ms>',
+      help: 'time between flashblocks, under preconf',
+      schema: wholeNumber(10, 60_000),
+      defaultText: '200',
+    }),
+    clock: option({
+      flag: '--clock <kind>',
+      help: 'real, or manual: time advances with pocketchain_tick only',
+      schema: nameOf<'real' | 'manual'>({ real: 0, manual: 0 }),
+      default: 'real',
+    }),
+    timestamp: optional({
+      flag: '--timestamp <seconds>',
+      help: 'Unix time of block 0',
+      schema: wholeNumber(1, 0xffff_ffff),
+      defaultText: 'now',
+    }),
+    seed: optional({
+      flag: '--seed <text>',
+      help: 'seed of all randomness; with --clock manual and --timestamp two runs give the same hashes',
+      schema: text,
+      defaultText: 'pocketchain',
+    }),
+    order: option({
+      flag: '--order <by>',
+      help: 'order of pool transactions: fees or fifo',
+      schema: nameOf<PoolOrder>({ fees: 0, fifo: 0 }),
+      default: 'fees',
+    }),
   }),
-  compat: option({
-    flag: '--compat <profile>',
-    section: 'Server',
-    help: 'behaviour where nodes differ: default, geth, strict, or anvil, which includes --latest promised',
-    read: oneOf(['default', 'geth', 'strict', 'anvil']),
-    default: 'default',
+  ...section('Gas and fees', {
+    gasLimit: optional({
+      flag: '--gas-limit <gas>',
+      help: 'gas limit of a block',
+      schema: blockGas,
+      defaultText: '60000000',
+    }),
+    baseFee: optional({
+      flag: '--block-base-fee-per-gas <wei>',
+      help: 'base fee of block 0',
+      schema: wei,
+      defaultText: '1000000000',
+    }),
+    transactionGasCap: optional({
+      flag: '--transaction-gas-cap <gas>',
+      help: 'maximum gas limit of a transaction (EIP-7825), 0 for no cap',
+      schema: wei,
+      defaultText: '16777216',
+    }),
+    minBaseFee: optional({
+      flag: '--min-base-fee <wei>',
+      help: 'minimum base fee',
+      schema: wei,
+      defaultText: '5000000',
+    }),
+    gasPrice: optional({
+      flag: '--gas-price <wei>',
+      help: 'minimum gas price of a transaction',
+      schema: wei,
+      defaultText: '0',
+    }),
   }),
-  clientVersion: optional({
-    flag: '--client-version <text>',
-    section: 'Server',
-    help: 'what web3_clientVersion returns on the dedicated tier; tools such as hardhat-network-helpers accept known dev nodes only',
-    read: text,
-    defaultText: 'anvil/v1.7.1/pocketchain/<version>',
+  ...section('Simulated L1', {
+    l1BaseFee: optional({
+      flag: '--l1-base-fee <wei>',
+      help: 'base fee of the simulated L1, which determines the data fee',
+      schema: wei,
+      defaultText: '1000000000',
+    }),
+    l1BlobBaseFee: optional({
+      flag: '--l1-blob-base-fee <wei>',
+      help: 'blob base fee of the simulated L1',
+      schema: wei,
+      defaultText: '1',
+    }),
   }),
-  latest: optional({
-    flag: '--latest <state>',
-    section: 'Server',
-    help: 'state that reads at `latest` see: sealed, or promised, which includes pre-confirmed transactions (for cast, forge and Ignition)',
-    read: oneOf(['sealed', 'promised']),
-    defaultText: 'sealed; promised with --compat anvil',
+  ...section('Storage', {
+    data: optional({
+      flag: '--data <dir>',
+      help: 'persist the chain in this directory and continue from it; every sealed block is durable before it is announced',
+      schema: text,
+      defaultText: 'in memory',
+    }),
+    prune: optional({
+      flag: '--prune <blocks>',
+      help: 'with --data: number of blocks whose state is kept; blocks, receipts and logs are all kept',
+      schema: wholeNumber(1, 1_000_000_000),
+      defaultText: 'all',
+    }),
+    stateHistory: optional({
+      flag: '--state-history <blocks>',
+      help: 'without --data: number of blocks whose state is kept; older state is error 4444',
+      schema: wholeNumber(1, 1_000_000_000),
+      defaultText: '8192',
+    }),
   }),
-  workers: optional({
-    flag: '--workers <number>',
-    section: 'Server',
-    help: 'threads for calls that take long, 0 to run them beside everything else',
-    read: integer(0, 64),
-    defaultText: 'one less than cores, but 2 on two, at most 4; none on a single one',
+  ...section('Start from files', {
+    genesis: optional({
+      flag: '--genesis <file>',
+      help: "genesis in geth's JSON format",
+      schema: text,
+    }),
+    import: optional({
+      flag: '--import <file>',
+      help: 'blocks to import before the start, in the RLP format of geth export',
+      schema: text,
+    }),
+    loadState: optional({
+      flag: '--load-state <file>',
+      help: "continue from a state file of pocketchain or anvil; of a genesis in geth's format, take the accounts",
+      schema: text,
+    }),
+    dumpState: optional({
+      flag: '--dump-state <file>',
+      help: 'write a state file when the node stops, which anvil reads too',
+      schema: text,
+    }),
+    state: optional({
+      flag: '--state <file>',
+      help: 'both: continue from this file if it exists, and write it when the node stops',
+      schema: text,
+    }),
+    stateInterval: optional({
+      flag: '-s, --state-interval <seconds>',
+      help: 'also write the state file at this interval',
+      schema: seconds,
+    }),
   }),
-  tier1: option({
-    flag: '--tier1 <mode>',
-    section: 'Server',
-    help: 'experimental, for code that burns much gas: on compiles it, shadow runs it both ways and reports differences',
-    read: oneOf(['off', 'on', 'shadow']),
-    default: 'off',
-  }),
-  autoImpersonate: option({
-    flag: '--auto-impersonate',
-    section: 'Server',
-    help: 'eth_sendTransaction works from any address',
-    read: yes,
-    default: false,
-  }),
-
-  accounts: option({
-    flag: '-a, --accounts <number>',
-    section: 'Accounts',
-    help: 'how many dev accounts',
-    read: integer(0, 1_000),
-    default: 10,
-  }),
-  balance: option({
-    flag: '--balance <eth>',
-    section: 'Accounts',
-    help: 'what each of them holds',
-    read: ether,
-    default: 10_000n * 10n ** 18n,
-    defaultText: '10000',
-  }),
-  mnemonic: optional({
-    flag: '-m, --mnemonic <words>',
-    section: 'Accounts',
-    help: 'the words their keys come from',
-    read: text,
-    defaultText: 'test test … junk',
-  }),
-  mnemonicRandom: optional({
-    flag: '--mnemonic-random [words]',
-    section: 'Accounts',
-    help: 'draw new words (12, 15, 18, 21 or 24) instead',
-    read: orOff(oneOf(['12', '15', '18', '21', '24'], { true: '12' })),
-  }),
-  derivationPath: option({
-    flag: '--derivation-path <path>',
-    section: 'Accounts',
-    help: 'where in the tree of keys the accounts begin',
-    read: text,
-    default: "m/44'/60'/0'/0/",
-  }),
-
-  noWallet: option({
-    flag: '--no-wallet',
-    section: 'Wallet',
-    help: 'start the node alone; nothing is at /wallet',
-    read: yes,
-    default: false,
-  }),
-  walletPolicy: option({
-    flag: '--wallet-policy <name>',
-    section: 'Wallet',
-    help: 'what becomes of what apps ask for: ask a person on the page, approve or reject it all',
-    read: oneOf(['ask', 'approve', 'reject']),
-    default: 'ask',
-  }),
-  keystore: optional({
-    flag: '--keystore <file>',
-    section: 'Wallet',
-    help: 'accounts of the wallet beyond the dev accounts, in a file that the password in POCKETCHAIN_KEYSTORE_PASSWORD opens',
-    read: text,
-  }),
-  keystorePasswordFile: optional({
-    flag: '--keystore-password-file <file>',
-    section: 'Wallet',
-    help: 'the first line of this file is the password',
-    read: text,
-  }),
-  allowHttpLoopback: option({
-    flag: '--allow-http-loopback',
-    section: 'Wallet',
-    help: 'a sponsor that an app names may be reached over http on this machine; otherwise it must be https',
-    read: yes,
-    default: false,
-  }),
-
-  noBundler: option({
-    flag: '--no-bundler',
-    section: 'User operations',
-    help: 'no bundler: the methods of ERC-4337 do not exist, and the wallet sponsors nothing',
-    read: yes,
-    default: false,
-  }),
-  noSponsor: option({
-    flag: '--no-sponsor',
-    section: 'User operations',
-    help: 'no gas sponsor; nothing is at /paymaster and /sponsor',
-    read: yes,
-    default: false,
-  }),
-  sponsorPolicies: optional<PolicyPlace>({
-    flag: '--sponsor-policies <file>',
-    section: 'User operations',
-    help: 'whom and what the sponsor pays for, as a list in JSON; in a configuration file the list itself may stand here',
-    read: (path) => ({ kind: 'file', path: text(path) }),
-    readList: (list, source) => ({ kind: 'list', list, source }),
-    defaultText: 'everything',
-  }),
-
-  chainId: optional({
-    flag: '--chain-id <number>',
-    section: 'Chain',
-    help: 'chain id',
-    read: integer(1, Number.MAX_SAFE_INTEGER),
-    defaultText: '31337, or that of the genesis file',
-  }),
-  chainType: option({
-    flag: '--chain-type <type>',
-    section: 'Chain',
-    help: 'op: L1 attributes, data fees and predeploys of an OP chain; l1: none of these, as Ethereum',
-    read: oneOf(['op', 'l1']),
-    default: 'op',
-  }),
-  hardfork: optional({
-    flag: '--hardfork <name>',
-    section: 'Chain',
-    help: 'newest rules in force, an OP name such as jovian or an L1 name such as prague',
-    read: text,
-    defaultText: 'the newest',
-  }),
-  codeSizeLimit: optional({
-    flag: '--code-size-limit <bytes>',
-    section: 'Chain',
-    help: 'largest contract code',
-    read: integer(1, 0xffff_ffff),
-    defaultText: '24576, EIP-170',
-  }),
-  disableCodeSizeLimit: option({
-    flag: '--disable-code-size-limit',
-    section: 'Chain',
-    help: 'no limit on contract code',
-    read: yes,
-    default: false,
-  }),
-  disableCreate2: option({
-    flag: '--disable-default-create2-deployer',
-    section: 'Chain',
-    help: 'a genesis without the CREATE2 factories, for scripts that deploy them',
-    read: yes,
-    default: false,
-  }),
-
-  cadence: optional({
-    flag: '--cadence <name>',
-    section: 'Blocks and time',
-    help: 'preconf: blocks promised every 200 ms; native: a block every 200 ms; instant: a block per transaction; manual: when told',
-    read: oneOf(CADENCE_NAMES, { automine: 'instant', flashblocks: 'preconf' }),
-    defaultText: 'preconf',
-  }),
-  noMining: option({
-    flag: '--no-mining',
-    section: 'Blocks and time',
-    help: 'the same as --cadence manual',
-    read: yes,
-    default: false,
-  }),
-  blockTime: optional({
-    flag: '-b, --block-time <seconds>',
-    section: 'Blocks and time',
-    help: 'time between sealed blocks',
-    read: seconds,
-    defaultText: '2; native 0.2',
-  }),
-  flashblockTime: optional({
-    flag: '--flashblock-time <ms>',
-    section: 'Blocks and time',
-    help: 'time between flashblocks, under preconf',
-    read: integer(10, 60_000),
-    defaultText: '200',
-  }),
-  clock: option({
-    flag: '--clock <kind>',
-    section: 'Blocks and time',
-    help: 'real, or manual: time stands still until pocketchain_tick moves it',
-    read: oneOf(['real', 'manual']),
-    default: 'real',
-  }),
-  timestamp: optional({
-    flag: '--timestamp <seconds>',
-    section: 'Blocks and time',
-    help: 'Unix time of block 0',
-    read: timestamp,
-    defaultText: 'now',
-  }),
-  seed: optional({
-    flag: '--seed <text>',
-    section: 'Blocks and time',
-    help: 'what randomness grows from; with --clock manual and --timestamp two runs give the same hashes',
-    read: text,
-    defaultText: 'pocketchain',
-  }),
-  order: option({
-    flag: '--order <by>',
-    section: 'Blocks and time',
-    help: 'order of waiting transactions: fees or fifo',
-    read: oneOf(['fees', 'fifo']),
-    default: 'fees',
-  }),
-
-  gasLimit: optional({
-    flag: '--gas-limit <gas>',
-    section: 'Gas and fees',
-    help: 'gas of a block',
-    read: gas,
-    defaultText: '60000000',
-  }),
-  baseFee: optional({
-    flag: '--block-base-fee-per-gas <wei>',
-    section: 'Gas and fees',
-    help: 'base fee of block 0',
-    read: wei,
-    defaultText: '1000000000',
-  }),
-  transactionGasCap: optional({
-    flag: '--transaction-gas-cap <gas>',
-    section: 'Gas and fees',
-    help: 'gas one transaction may ask for (EIP-7825), 0 for no cap',
-    read: wei,
-    defaultText: '16777216',
-  }),
-  minBaseFee: optional({
-    flag: '--min-base-fee <wei>',
-    section: 'Gas and fees',
-    help: 'the base fee never falls below',
-    read: wei,
-    defaultText: '5000000',
-  }),
-  gasPrice: optional({
-    flag: '--gas-price <wei>',
-    section: 'Gas and fees',
-    help: 'transactions that offer less are refused',
-    read: wei,
-    defaultText: '0',
-  }),
-
-  l1BaseFee: optional({
-    flag: '--l1-base-fee <wei>',
-    section: 'Simulated L1',
-    help: 'base fee of the simulated L1; the data fee follows from it',
-    read: wei,
-    defaultText: '1000000000',
-  }),
-  l1BlobBaseFee: optional({
-    flag: '--l1-blob-base-fee <wei>',
-    section: 'Simulated L1',
-    help: 'blob base fee of the simulated L1',
-    read: wei,
-    defaultText: '1',
-  }),
-
-  data: optional({
-    flag: '--data <dir>',
-    section: 'Storage',
-    help: 'keep the chain in this directory and go on from there; every sealed block is on disk before it is announced',
-    read: text,
-    defaultText: 'in memory',
-  }),
-  prune: optional({
-    flag: '--prune <blocks>',
-    section: 'Storage',
-    help: 'with --data: keep the state of so many blocks only; blocks, receipts and logs all stay',
-    read: integer(1, 1_000_000_000),
-    defaultText: 'all of it',
-  }),
-  stateHistory: optional({
-    flag: '--state-history <blocks>',
-    section: 'Storage',
-    help: 'without --data: blocks whose state stays readable; older answers code 4444',
-    read: integer(1, 1_000_000_000),
-    defaultText: '8192',
-  }),
-
-  genesis: optional({
-    flag: '--genesis <file>',
-    section: 'Start from files',
-    help: "genesis in geth's JSON format",
-    read: text,
-  }),
-  import: optional({
-    flag: '--import <file>',
-    section: 'Start from files',
-    help: 'blocks to run before the start, RLP as geth exports them',
-    read: text,
-  }),
-
-  loadState: optional({
-    flag: '--load-state <file>',
-    section: 'Start from files',
-    help: "go on from a state file, ours or anvil's; of a genesis in geth's format its accounts are taken",
-    read: text,
-  }),
-  dumpState: optional({
-    flag: '--dump-state <file>',
-    section: 'Start from files',
-    help: 'write the chain as a state file when the node ends, which anvil reads too',
-    read: text,
-  }),
-  state: optional({
-    flag: '--state <file>',
-    section: 'Start from files',
-    help: 'both: go on from this file when it is there, and write it at the end',
-    read: text,
-  }),
-  stateInterval: optional({
-    flag: '-s, --state-interval <seconds>',
-    section: 'Start from files',
-    help: 'write the state file every so often too',
-    read: seconds,
-  }),
-
-  configOut: optional({
-    flag: '--config-out <file>',
-    section: 'Output',
-    help: 'write accounts and settings as JSON, with the keys anvil uses',
-    read: text,
-  }),
-  quiet: option({
-    flag: '-q, --quiet',
-    section: 'Output',
-    help: 'print nothing but errors',
-    read: yes,
-    default: false,
-  }),
-  json: option({
-    flag: '--json',
-    section: 'Output',
-    help: 'one JSON line when ready, then one per event',
-    read: yes,
-    default: false,
-  }),
-  verbose: option({
-    flag: '-v, --verbose',
-    section: 'Output',
-    help: 'a line for every sealed block too',
-    read: yes,
-    default: false,
-  }),
-  noColor: option({
-    flag: '--no-color',
-    section: 'Output',
-    help: 'plain text',
-    read: yes,
-    default: false,
+  ...section('Output', {
+    configOut: optional({
+      flag: '--config-out <file>',
+      help: 'write accounts and settings as JSON with the keys of anvil',
+      schema: text,
+    }),
+    quiet: toggleOption({
+      flag: '-q, --quiet',
+      help: 'print errors only',
+    }),
+    json: toggleOption({
+      flag: '--json',
+      help: 'one JSON line when ready, then one per event',
+    }),
+    verbose: toggleOption({
+      flag: '-v, --verbose',
+      help: 'also print a line for every sealed block',
+    }),
+    noColor: toggleOption({
+      flag: '--no-color',
+      help: 'plain text',
+    }),
   }),
 } as const
 
-/** Options of the table, typed by their readers. */
+/** The value of each option, typed by its schema. */
 export type Settings = { readonly [K in OptionName]: (typeof OPTIONS)[K]['default'] }
 export type OptionName = keyof typeof OPTIONS
 
-/** The rows with their types forgotten, for those who treat all alike. */
+/** All rows, without the types of their values. */
 export const OPTION_ROWS: readonly (readonly [OptionName, Option<unknown>])[] = Object.entries(OPTIONS) as [OptionName, Option<unknown>][] // keys of the literal above
 
-/** `POCKETCHAIN_BLOCK_TIME` for `--block-time`: the long flag, so that help needs no second list. */
+/** Titles of the sections, in order. */
+export const SECTIONS: readonly string[] = [...new Set(OPTION_ROWS.map(([, row]) => row.section))]
+
+/** `POCKETCHAIN_BLOCK_TIME` for `--block-time`. */
 export function variableOf({ flag }: Option<unknown>): string {
   return `POCKETCHAIN_${longName(flag).toUpperCase().replaceAll('-', '_')}`
 }
@@ -497,11 +419,27 @@ export function takesValue(flag: string): boolean {
   return flag.includes('<') || flag.includes('[')
 }
 
-function option<T>(row: Omit<Option<T>, 'default'> & { readonly default: NoInfer<T> }): Option<T> {
+type OptionRow<T> = Omit<Option<T>, 'section'>
+
+/** Adds the title of their section to the rows. */
+function section<R extends Readonly<Record<string, OptionRow<unknown>>>>(
+  title: string,
+  rows: R,
+): { readonly [K in keyof R]: R[K] & { readonly section: string } } {
+  const titled = Object.entries(rows).map(([name, row]) => [name, { ...row, section: title }])
+  return Object.fromEntries(titled) as ReturnType<typeof section<R>> // the same keys, each with its section
+}
+
+function option<T>(row: Omit<OptionRow<T>, 'default'> & { readonly default: NoInfer<T> }): OptionRow<T> {
   return row
 }
 
-/** An option that may be absent: its default is decided where it is used. */
-function optional<T>(row: Omit<Option<T>, 'default'>): Option<T | null> {
+/** Boolean option, false by default. */
+function toggleOption(row: Omit<OptionRow<boolean>, 'schema' | 'default'>): OptionRow<boolean> {
+  return { ...row, schema: toggle, default: false }
+}
+
+/** Option with the default null; the module that uses it decides. */
+function optional<T>(row: Omit<OptionRow<T>, 'default'>): OptionRow<T | null> {
   return { ...row, default: null }
 }

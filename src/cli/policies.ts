@@ -1,33 +1,33 @@
 import { readFileSync } from 'node:fs'
 import type { PolicyJson } from '../paymaster/index.ts'
 import { CommandError, EXIT } from './exit.ts'
-import type { PolicyPlace, Settings } from './options.ts'
+import type { PolicySource, Settings } from './options.ts'
 
-/** The sponsor's policies, checked before anything starts; null: none are named. Throws CommandError that names the place and the field. */
-export async function policiesOf({ sponsorPolicies: place }: Pick<Settings, 'sponsorPolicies'>): Promise<readonly PolicyJson[] | null> {
-  if (place === null) return null
+/** Reads and validates the sponsor's policies; null without the option. Throws CommandError with the file and the field. */
+export async function policiesOf({ sponsorPolicies: source }: Pick<Settings, 'sponsorPolicies'>): Promise<readonly PolicyJson[] | null> {
+  if (source === null) return null
   const { parsePolicies } = await import('../paymaster/index.ts')
-  const policies = place.kind === 'file' ? listIn(place.path) : place.list
+  const policies = source.kind === 'file' ? readJson(source.path) : source.list
   try {
     parsePolicies(policies)
   } catch (error) {
-    if (error instanceof RangeError) throw unusable(place, error.message)
+    if (error instanceof RangeError) throw unusable(source, error.message)
     throw error
   }
-  return policies as readonly PolicyJson[] // that was just checked
+  return policies as readonly PolicyJson[] // validated by parsePolicies
 }
 
-function listIn(path: string): unknown {
+function readJson(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8'))
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw unusable({ kind: 'file', path }, error instanceof SyntaxError ? `is not JSON: ${why}` : `cannot be read: ${why}`)
+    const reason = error instanceof Error ? error.message : String(error)
+    throw unusable({ kind: 'file', path }, error instanceof SyntaxError ? `is not JSON: ${reason}` : `cannot be read: ${reason}`)
   }
 }
 
-/** A list in the configuration file is a wrong key of it; another file is a file that cannot be used. */
-function unusable(place: PolicyPlace, why: string): CommandError {
-  if (place.kind === 'list') return new CommandError(EXIT.usage, `${place.source}: ${why}`)
-  return new CommandError(EXIT.file, `--sponsor-policies ${place.path}: ${why}`)
+/** A list in the configuration file is exit code 2, a policy file 3. */
+function unusable(source: PolicySource, reason: string): CommandError {
+  if (source.kind === 'list') return new CommandError(EXIT.usage, `${source.source}: ${reason}`)
+  return new CommandError(EXIT.file, `--sponsor-policies ${source.path}: ${reason}`)
 }

@@ -22,7 +22,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('the command', () => {
-  test('says what one needs and ends the banner with the address', async () => {
+  test('prints a banner whose last line is the address', async () => {
     const command = start(['--port', '0'])
     const line = await command.says(/Listening on 127\.0\.0\.1:\d+\n$/)
     const port = /:(\d+)\n/.exec(line)?.[1]
@@ -35,7 +35,7 @@ describe('the command', () => {
     expect(command.err()).toBe('')
   })
 
-  test('under --json says it in one line, then one per event', async () => {
+  test('prints one JSON line when ready under --json, then one per event', async () => {
     const command = start(['--port', '0', '--json', '--chain-id', '901', '--accounts', '2', '--cadence', 'instant'])
     const ready = JSON.parse(await command.says(/^.*\n/))
     expect(ready).toMatchObject({
@@ -53,7 +53,7 @@ describe('the command', () => {
     expect(await command.exit).toBe(0)
   })
 
-  test('tells of a flashblock that holds transactions, once, and shows no key', async () => {
+  test('prints a flashblock with transactions once, and no private key', async () => {
     const command = start(['--port', '0'], { coloured: true })
     const url = `http://127.0.0.1:${/:(\d+)\n/.exec(await command.says(/Listening on .*\n/))?.[1]}`
     const banner = command.out().length
@@ -70,7 +70,7 @@ describe('the command', () => {
   test.each([
     [['--no-color'], {}],
     [[], { NO_COLOR: '1' }],
-  ])('is plain under %j %j', async (argv, env) => {
+  ])('prints no colours under %j %j', async (argv, env) => {
     const command = start(['--port', '0', ...argv], { coloured: true, env })
     await command.says(/Listening on .*\n/)
     expect(command.out()).not.toContain('\u001b')
@@ -78,7 +78,7 @@ describe('the command', () => {
     await command.exit
   })
 
-  test('is silent under --quiet', async () => {
+  test('prints nothing under --quiet', async () => {
     const port = await freePort()
     const command = start(['--quiet', '--port', String(port)])
     await answering(`http://127.0.0.1:${port}`)
@@ -86,7 +86,7 @@ describe('the command', () => {
     expect([await command.exit, command.out(), command.err()]).toEqual([0, '', ''])
   })
 
-  test("never prints the user's own words or their keys", async () => {
+  test('never prints the mnemonic of the user or its keys', async () => {
     const command = start(['--port', '0', '--mnemonic', OWN_WORDS])
     await command.says(/Listening on .*\n/)
     expect(command.out()).toContain('0x58A57ed9d8d624cBD12e2C467D34787555bB1b25')
@@ -100,7 +100,7 @@ describe('the command', () => {
     await json.exit
   })
 
-  test('draws other words each time under --mnemonic-random', async () => {
+  test('uses a new mnemonic each time under --mnemonic-random', async () => {
     const words: unknown[] = []
     for (const count of ['12', '24']) {
       const command = start(['--port', '0', '--json', '--mnemonic-random', count])
@@ -113,7 +113,7 @@ describe('the command', () => {
     expect(new Set(words).size).toBe(2)
   })
 
-  test('shows what the accounts hold, which with a genesis file is for the file to say', async () => {
+  test('prints the balances of the accounts, which a genesis file determines', async () => {
     const file = join(folder, 'genesis.json')
     writeFileSync(file, JSON.stringify({ gasLimit: '0x1c9c380', alloc: { [ACCOUNT]: { balance: String(5n * 10n ** 17n) } } }))
     const command = start(['--port', '0', '--accounts', '2', '--genesis', file])
@@ -124,7 +124,7 @@ describe('the command', () => {
     expect(await command.exit).toBe(0)
   })
 
-  test('writes what anvil writes with --config-out, for its owner only', async () => {
+  test('writes the keys of anvil with --config-out, with mode 0600', async () => {
     const file = join(folder, 'config.json')
     const command = start(['--port', '0', '--config-out', file, '--base-fee', '7', '--timestamp', '1700000000'])
     await command.says(/Listening on .*\n/)
@@ -138,7 +138,7 @@ describe('the command', () => {
       'gas_limit',
       'genesis_timestamp',
     ])
-    // The next block's base fee is the least there is, and the least tip comes on top.
+    // The minimum base fee of the next block plus the minimum tip.
     expect(config).toMatchObject({
       base_fee: '7',
       gas_price: '6000000',
@@ -150,7 +150,7 @@ describe('the command', () => {
     await command.exit
   })
 
-  test('writes no gas price with --config-out that it would refuse', async () => {
+  test('writes a gas price with --config-out that the node accepts', async () => {
     const file = join(folder, 'config.json')
     const command = start(['--port', '0', '--config-out', file, '--gas-price', '20000000000'])
     await command.says(/Listening on .*\n/)
@@ -166,7 +166,7 @@ describe('the command', () => {
 })
 
 describe('exit codes', () => {
-  test('1 when the port is taken, naming it', async () => {
+  test('1 if the port is in use, with its number', async () => {
     const taken = await occupied()
     const { port } = taken.address() as AddressInfo
     const { code, out, err } = await finish(['--port', String(port)])
@@ -179,12 +179,12 @@ describe('exit codes', () => {
 
   test.each([
     [['--nope'], 'unknown option'],
-    [['--fork-url', 'http://x'], 'forking another chain is not built'],
+    [['--fork-url', 'http://x'], 'forking another chain is not supported'],
     [['--hardfork', 'bedrock'], 'hardfork must be one of fjord'],
-    [['--mnemonic', 'not twelve words'], '--mnemonic: these are not'],
+    [['--mnemonic', 'not twelve words'], '--mnemonic: expected 12 to 24 words'],
     [['--mnemonic', OWN_WORDS, '--mnemonic-random'], 'exclude each other'],
     [['--derivation-path', 'x/1'], 'derivation path'],
-    [['--cadence', 'instant', '-b', '1'], '--block-time has no meaning'],
+    [['--cadence', 'instant', '-b', '1'], '--block-time has no effect under --cadence instant'],
   ])('2 for %j', async (argv, sentence) => {
     const { code, err } = await finish(['--port', '0', ...argv])
     expect([code, err]).toEqual([2, expect.stringContaining(sentence)])
@@ -220,7 +220,7 @@ describe('exit codes', () => {
 })
 
 describe('a chain from files', () => {
-  test('that is to be imported when the command is stopped is not, and the code is 0', async () => {
+  test('the import ends with exit code 0 if the command is stopped', async () => {
     const file = join(folder, 'chain.rlp')
     const standing = { clock: 'manual', timestamp: 1_700_000_000, cadence: 'manual' } as const
     await using node = await createPocketchain(standing)
@@ -250,7 +250,7 @@ describe('a chain from files', () => {
   })
 })
 
-/** The built command as users run it; `npm test` builds before. */
+/** `npm test` builds it before. */
 describe.skipIf(!existsSync(COMMAND))('the built command', () => {
   test.each(['SIGINT', 'SIGTERM'] as const)('ends with 0 on %s', async (signal) => {
     const child = spawn(process.execPath, [COMMAND, '--port', '0'], { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
@@ -304,7 +304,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** The vectors lie in the folder or one below. */
+/** The vectors are in the folder or one below. */
 function locate(base: string, name: string): string {
   return [join(base, name), join(base, 'tests', name)].find(existsSync) ?? join(base, name)
 }

@@ -4,44 +4,44 @@ import type { Settings } from './options.ts'
 import { readSettings } from './settings.ts'
 import type { Terminal } from './terminal.ts'
 
-/** The command: starts a node, tells what it does, and ends it when told to stop. Answers the exit code. */
+/** Runs the command: starts a node, prints its events, and closes it when `stop` is aborted. Returns the exit code. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<ExitCode> {
   try {
-    const asked = await readSettings(argv, terminal.env, terminal.folder)
-    if ('print' in asked) {
-      terminal.out(asked.print ?? `${(await import('../index.ts')).VERSION}\n`)
+    const invocation = await readSettings(argv, terminal.env, terminal.folder)
+    if ('print' in invocation) {
+      terminal.out(invocation.print ?? `${(await import('../index.ts')).VERSION}\n`)
       return EXIT.good
     }
-    for (const warning of asked.warnings) terminal.err(`pocketchain: ${warning}\n`)
-    if (asked.command === 'demo') return await (await import('./demo.ts')).demo(asked, terminal)
-    return await live(asked.settings, terminal)
+    for (const warning of invocation.warnings) terminal.err(`pocketchain: ${warning}\n`)
+    if (invocation.command === 'demo') return await (await import('./demo/demo.ts')).demo(invocation, terminal)
+    return await runNode(invocation.settings, terminal)
   } catch (error) {
-    if (terminal.stop.aborted && error === terminal.stop.reason) return EXIT.good // told to stop before it was up
+    if (terminal.stop.aborted && error === terminal.stop.reason) return EXIT.good // stopped before the node was ready
     if (!(error instanceof CommandError)) throw error
     terminal.err(`pocketchain: ${error.message}\n`)
     return error.exitCode
   }
 }
 
-/** The page of help and a wrong flag need none of this. */
-async function live(settings: Settings, terminal: Terminal): Promise<ExitCode> {
-  const { boot } = await import('./boot.ts')
-  const { devKeys, mnemonicOf } = await import('./devkeys.ts')
-  const { follow, greet } = await import('./output.ts')
+/** The modules are loaded here, so that the help and usage errors do not load them. */
+async function runNode(settings: Settings, terminal: Terminal): Promise<ExitCode> {
+  const { startNode } = await import('./startnode.ts')
+  const { devKeysOf, mnemonicOf } = await import('./devkeys.ts')
+  const { printEvents, printReady } = await import('./output.ts')
   const { keystoreOf } = await import('./keystore.ts')
   const { policiesOf } = await import('./policies.ts')
   const mnemonic = await mnemonicOf(settings)
   const keystore = await keystoreOf(settings, terminal.env)
   const policies = await policiesOf(settings)
-  const tell = (line: string) => terminal.err(`pocketchain: ${line}\n`)
+  const log = (line: string) => terminal.err(`pocketchain: ${line}\n`)
   const keys = keystore === null ? {} : { keystore }
-  const { node, server, dump } = await boot(settings, { mnemonic, keys, policies, stop: terminal.stop, tell })
+  const { node, server, dump } = await startNode(settings, { mnemonic, keys, policies, stop: terminal.stop, log })
   const stopped = aborted(terminal.stop)
   try {
-    await greet({ node, server, keys: devKeys(node, settings, mnemonic), settings, terminal })
-    const leave = follow(node, settings, terminal)
+    await printReady({ node, server, keys: devKeysOf(node, settings, mnemonic), settings, terminal })
+    const stopPrinting = printEvents(node, settings, terminal)
     await stopped
-    leave()
+    stopPrinting()
     await dump?.end()
   } finally {
     await node.close()

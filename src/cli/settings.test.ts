@@ -49,58 +49,58 @@ describe('flags', () => {
     expect(await settingsOf(argv)).toMatchObject(wanted)
   })
 
-  test('without any, every option has its default', async () => {
+  test('every option has its default without them', async () => {
     const settings = await settingsOf([])
     for (const [name, row] of OPTION_ROWS) expect([name, settings[name]]).toEqual([name, row.default])
   })
 
   test.each([
-    [['--port', '70000'], '--port must be a whole number from 0 to 65535, not "70000"'],
-    [['--port', 'x'], '--port must be a whole number'],
+    [['--port', '70000'], '--port: expected a whole number from 0 to 65535, got "70000"'],
+    [['--port', 'x'], '--port: expected a whole number'],
     [['--port'], "option '-p, --port <number>' argument missing"],
-    [['--chain-id', '-1'], '--chain-id must be a whole number'],
-    [['--balance', 'lots'], '--balance must be an amount of ETH'],
-    [['--cadence', 'sometimes'], '--cadence must be one of preconf, native, instant, manual, not "sometimes"'],
-    [['--gas-limit', '5'], '--gas-limit must be at least'],
-    [['--allow-host', 'https://a.example'], '--allow-host must be a host name such as node.example, not "https://a.example"'],
+    [['--chain-id', '-1'], '--chain-id: expected a whole number'],
+    [['--balance', 'lots'], '--balance: expected an amount of ETH'],
+    [['--cadence', 'sometimes'], '--cadence: expected one of preconf, native, instant, manual, got "sometimes"'],
+    [['--gas-limit', '5'], '--gas-limit: expected a whole number of gas from'],
+    [['--allow-host', 'https://a.example'], '--allow-host[0]: expected a host name such as node.example, got "https://a.example"'],
     [['--nonsense'], "unknown option '--nonsense'"],
-    [['--cadence', 'constructor'], '--cadence must be one of preconf, native, instant, manual, not "constructor"'],
-    [['constructor'], 'unknown command "constructor": there is demo'],
-    [['extra'], 'unknown command "extra": there is demo'],
+    [['--cadence', 'constructor'], '--cadence: expected one of preconf, native, instant, manual, got "constructor"'],
+    [['constructor'], 'unknown command "constructor": the only command is demo'],
+    [['extra'], 'unknown command "extra": the only command is demo'],
     [['--port', '1', 'demo', 'extra'], 'too many arguments'],
     [['--headless'], "unknown option '--headless'"],
     [['--no-sponsor', '--sponsor-policies', 'p.json'], '--no-sponsor and --sponsor-policies exclude each other'],
     [['--no-wallet', '--wallet-policy', 'ask'], '--no-wallet and --wallet-policy exclude each other'],
     [['--no-wallet', '--allow-http-loopback'], '--no-wallet and --allow-http-loopback exclude each other'],
-    [['--fork-url', 'http://x'], '--fork-url: forking another chain is not built'],
-    [['-f', 'http://x'], '-f: forking another chain is not built'],
+    [['--fork-url', 'http://x'], '--fork-url: forking another chain is not supported'],
+    [['-f', 'http://x'], '-f: forking another chain is not supported'],
     [['--fork-url=http://x'], '--fork-url: forking'],
-    [['--ipc'], '--ipc: a pipe is not built'],
+    [['--ipc'], '--ipc: IPC is not supported'],
   ])('%j is refused with exit code 2', async (argv, sentence) => {
     await expect(settingsOf(argv)).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining(sentence) })
   })
 
-  test('without meaning here are named once, their values skipped', async () => {
+  test('of other nodes without effect are named once, and their values skipped', async () => {
     const asked = await readSettings(['--threads', '4', '-j', '2', '--threads=8', '--steps-tracing', '-p', '9'], {}, folder)
-    if ('print' in asked) throw new Error('nothing was to be printed')
-    expect(asked.warnings).toEqual(['without meaning here, ignored: --threads, -j, --steps-tracing'])
+    if ('print' in asked) throw new Error('printed instead')
+    expect(asked.warnings).toEqual(['ignored flags of other nodes: --threads, -j, --steps-tracing'])
     expect(asked.settings.port).toBe(9)
   })
 })
 
 describe('sources', () => {
-  test('flags win over variables, variables over the file', async () => {
+  test('flags override variables, variables override the file', async () => {
     writeFileSync(join(folder, 'pocketchain.config.json'), '{"port":1,"accounts":1,"balance":1}')
     const settings = await settingsOf(['--port', '3'], { POCKETCHAIN_PORT: '2', POCKETCHAIN_ACCOUNTS: '2' })
     expect(settings).toMatchObject({ port: 3, accounts: 2, balance: 10n ** 18n })
   })
 
-  test('a variable can switch off what the file switched on', async () => {
+  test('a variable can set a boolean option of the file to false', async () => {
     writeFileSync(join(folder, 'pocketchain.config.json'), '{"noMining":true,"json":true}')
     expect(await settingsOf([], { POCKETCHAIN_NO_MINING: 'false' })).toMatchObject({ noMining: false, json: true })
   })
 
-  test('the file can say that no words are drawn', async () => {
+  test('false in the file disables the random mnemonic', async () => {
     writeFileSync(join(folder, 'pocketchain.config.json'), '{"mnemonicRandom":false}')
     expect(await settingsOf([])).toMatchObject({ mnemonicRandom: null })
     expect(await settingsOf(['--mnemonic-random'])).toMatchObject({ mnemonicRandom: '12' })
@@ -113,7 +113,7 @@ describe('sources', () => {
     expect(await settingsOf([], {}, below)).toMatchObject({ chainId: 7, allowOrigin: ['https://a.example'] })
   })
 
-  test('the policies of the sponsor may stand in the file itself', async () => {
+  test('the file may contain the policies of the sponsor', async () => {
     const file = join(folder, 'pocketchain.config.mjs')
     writeFileSync(file, 'export default { sponsorPolicies: [{ name: "mine", perDay: 5n }] }')
     const list = [{ name: 'mine', perDay: 5n }]
@@ -121,7 +121,7 @@ describe('sources', () => {
     expect(await settingsOf([], { POCKETCHAIN_SPONSOR_POLICIES: 'p.json' })).toMatchObject({ sponsorPolicies: { path: 'p.json' } })
   })
 
-  test('what overrules another may contradict it, what does not may not', async () => {
+  test('an option may contradict one of a lower rank, not one of the same or a higher rank', async () => {
     writeFileSync(join(folder, 'pocketchain.config.json'), '{"walletPolicy":"approve","noSponsor":true}')
     expect(await settingsOf(['--no-wallet'])).toMatchObject({ noWallet: true })
     expect(await settingsOf([], { POCKETCHAIN_NO_WALLET: '1' })).toMatchObject({ noWallet: true })
@@ -132,7 +132,7 @@ describe('sources', () => {
     expect(await settingsOf(['--sponsor-policies', 'p.json'], { POCKETCHAIN_NO_SPONSOR: 'false' })).toMatchObject({ noSponsor: false })
   })
 
-  test('are nothing to the demo, which takes flags alone, on any free port', async () => {
+  test('the demo reads flags only, and listens on any free port', async () => {
     writeFileSync(join(folder, 'pocketchain.config.json'), '{"port":1,"accounts":1,"prot":1}')
     const asked = await readSettings(['demo', '--headless', '--block-time', '1'], { POCKETCHAIN_NO_WALLET: '1' }, folder)
     expect(asked).toMatchObject({ command: 'demo', isHeadless: true, settings: { port: 0, blockTime: 1_000, noWallet: false } })
@@ -144,12 +144,35 @@ describe('sources', () => {
     expect(await settingsOf([], { ANVIL_IP_ADDR: '0.0.0.0' })).toMatchObject({ host: '0.0.0.0' })
   })
 
+  test('values of a module are read as their text is', async () => {
+    writeFileSync(
+      join(folder, 'pocketchain.config.mjs'),
+      'export default { port: 0, baseFee: 7n, balance: 0.5, blockTime: 2.5, quiet: "yes", json: 1, mnemonicRandom: 24, seed: 7, allowHost: ["a.example"] }',
+    )
+    expect(await settingsOf([])).toMatchObject({
+      port: 0,
+      baseFee: 7n,
+      balance: 5n * 10n ** 17n,
+      blockTime: 2_500,
+      quiet: true,
+      json: true,
+      mnemonicRandom: '24',
+      seed: '7',
+      allowHost: ['a.example'],
+    })
+  })
+
   test.each([
+    ['{"quiet":"maybe"}', 'quiet: expected true or false, got "maybe"'],
+    ['{"seed":""}', 'seed: expected text that is not empty, got ""'],
+    ['{"allowHost":["a/b"]}', 'allowHost[0]: expected a host name'],
+    ['{"allowHost":5}', 'allowHost: expected an array, got 5'],
+    ['{"baseFee":1.5}', 'baseFee: expected a whole number of wei, got 1.5'],
     ['{"prot":1}', 'prot is not an option'],
-    ['{"port":"x"}', 'port must be a whole number'],
-    ['{"port":{}}', 'port must be text, a number'],
+    ['{"port":"x"}', 'port: expected a whole number from 0 to 65535, got "x"'],
+    ['{"port":{}}', 'port: expected a whole number from 0 to 65535, got an object'],
     ['{', 'cannot be read'],
-    ['[1]', 'must hold one object of options'],
+    ['[1]', 'must contain one object of options'],
   ])('a file %s is refused by name', async (text, sentence) => {
     writeFileSync(join(folder, 'pocketchain.config.json'), text)
     await expect(settingsOf([])).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining(sentence) })
@@ -157,7 +180,7 @@ describe('sources', () => {
   })
 
   test('a wrong variable is named', async () => {
-    await expect(settingsOf([], { POCKETCHAIN_PORT: 'x' })).rejects.toThrow('POCKETCHAIN_PORT must be a whole number')
+    await expect(settingsOf([], { POCKETCHAIN_PORT: 'x' })).rejects.toThrow('POCKETCHAIN_PORT: expected a whole number')
   })
 })
 
@@ -173,7 +196,7 @@ describe('the table', () => {
     expect(takesValue(byName.get('mnemonicRandom')!.flag)).toBe(true)
   })
 
-  test('is all in the help, with examples', async () => {
+  test('is in the help, with examples', async () => {
     const asked = await readSettings(['--help'], {}, folder)
     const help = 'print' in asked ? (asked.print ?? '') : ''
     for (const [, row] of OPTION_ROWS) expect(help).toContain(`--${longName(row.flag)}`)

@@ -1,97 +1,91 @@
+import { RpcError } from '../jsonrpc/index.ts'
 import { findConfig } from './configfile.ts'
 import type { ConfigFile } from './configfile.ts'
 import { readArguments } from './command.ts'
-import type { CommandName, Given, Printed } from './command.ts'
+import type { CommandName, GivenFlags, PrintRequest } from './command.ts'
 import { CommandError, EXIT } from './exit.ts'
-import { translate } from './foreign.ts'
+import { translateFlags } from './compatflags.ts'
 import { OPTION_ROWS, longName, variableOf } from './options.ts'
 import type { Option, OptionName, Settings } from './options.ts'
-import { BadValue } from './values.ts'
 
 export type Variables = Readonly<Record<string, string | undefined>>
 
-/** Everything that was asked for, and what to say about it before the start. */
-export interface Asked {
+/** A command to run, with its settings. */
+export interface Invocation {
   readonly settings: Settings
+  /** lines for stderr */
   readonly warnings: readonly string[]
-  /** what to run */
   readonly command: CommandName
-  /** of the demo: a script answers in a person's stead */
+  /** of the demo: a script approves instead of the user */
   readonly isHeadless: boolean
 }
 
 /**
- * Flags win over variables, variables over the configuration file. The demo, which is the same wherever it is started, takes flags alone. Throws
- * CommandError with exit code 2.
+ * Reads the settings: flags override variables, variables override the configuration file. The demo reads flags only, so that it is the same
+ * everywhere. Throws CommandError with exit code 2.
  */
-export async function readSettings(argv: readonly string[], env: Variables, folder: string): Promise<Asked | Printed> {
-  const { args, ignored, refused } = translate(argv)
+export async function readSettings(argv: readonly string[], env: Variables, folder: string): Promise<Invocation | PrintRequest> {
+  const { args, ignored, refused } = translateFlags(argv)
   if (refused !== null) throw new CommandError(EXIT.usage, `${refused.flag}: ${refused.sentence}`)
-  const said = readArguments(args)
-  if ('print' in said) return said
-  const isDemo = said.command === 'demo'
+  const parsed = readArguments(args)
+  if ('print' in parsed) return parsed
+  const { command, given, isHeadless } = parsed
+  const isDemo = command === 'demo'
   const file = isDemo ? null : await findConfig(folder)
   assertKnownKeys(file)
-  const found = new Map(OPTION_ROWS.map(([name, row]) => [name, valueOf(name, row, said.given, isDemo ? {} : env, file)]))
-  assertConsistent(found)
-  const settings = Object.fromEntries([...found].map(([name, { value }]) => [name, value]))
-  const warnings = ignored.length === 0 ? [] : [`without meaning here, ignored: ${[...new Set(ignored)].join(', ')}`]
-  return { settings: settings as unknown as Settings, warnings, command: said.command, isHeadless: said.isHeadless } // each value was read by its own row
+  const resolved = new Map(OPTION_ROWS.map(([name, row]) => [name, resolve(name, row, given, isDemo ? {} : env, file)]))
+  assertConsistent(resolved)
+  const settings = Object.fromEntries([...resolved].map(([name, { value }]) => [name, value]))
+  const warnings = ignored.length === 0 ? [] : [`ignored flags of other nodes: ${[...new Set(ignored)].join(', ')}`]
+  return { settings: settings as unknown as Settings, warnings, command, isHeadless } // each value was parsed by the schema of its row
 }
 
-/** A value and who said it: the higher wins. */
-interface Found {
+/** The value of an option and its source. A higher rank overrides a lower one. */
+interface Resolved {
   readonly value: unknown
   readonly rank: (typeof RANK)[keyof typeof RANK]
   /** such as `--port` or `POCKETCHAIN_PORT` */
   readonly source: string
 }
 
-const RANK = { nobody: 0, file: 1, variable: 2, flag: 3 } as const
+const RANK = { default: 0, file: 1, variable: 2, flag: 3 } as const
 
-function valueOf(name: OptionName, row: Option<unknown>, given: Given, env: Variables, file: ConfigFile | null): Found {
-  const flag = given.get(name)
-  const long = `--${longName(row.flag)}`
-  if (flag !== undefined) return { value: read(row, flag, long), rank: RANK.flag, source: long }
+function resolve(name: OptionName, row: Option<unknown>, given: GivenFlags, env: Variables, file: ConfigFile | null): Resolved {
+  const flag = `--${longName(row.flag)}`
+  const text = given.get(name)
+  if (text !== undefined) return { value: parse(row, text, flag), rank: RANK.flag, source: flag }
   for (const variable of [variableOf(row), ...(row.variables ?? [])]) {
     const value = env[variable]
-    if (value !== undefined && value !== '') return { value: read(row, value, variable), rank: RANK.variable, source: variable }
+    if (value !== undefined && value !== '') return { value: parse(row, value, variable), rank: RANK.variable, source: variable }
   }
   const value = file?.values[name]
-  if (value === undefined || value === null) return { value: row.default, rank: RANK.nobody, source: long }
+  if (value === undefined || value === null) return { value: row.default, rank: RANK.default, source: flag }
   const source = `${file?.path}: ${name}`
-  const isList = row.readList !== undefined && Array.isArray(value)
-  return { value: isList ? row.readList?.(value, source) : read(row, textOf(value, source), source), rank: RANK.file, source }
+  return { value: parse(row, value, source), rank: RANK.file, source }
 }
 
-/** A switch and what has no meaning beside it. */
+/** Pairs of a boolean option and an option that has no effect with it. */
 const CONTRADICTIONS: readonly (readonly [OptionName, OptionName])[] = [
   ['noSponsor', 'sponsorPolicies'],
   ['noWallet', 'walletPolicy'],
   ['noWallet', 'allowHttpLoopback'],
 ]
 
-/** A flag may overrule what a variable or a file says, and silence it; but what nothing overruled is not left out in silence. Throws CommandError. */
-function assertConsistent(found: ReadonlyMap<OptionName, Found>): void {
-  for (const [off, beside] of CONTRADICTIONS) {
-    const [one, other] = [found.get(off), found.get(beside)]
-    if (one?.value !== true || other === undefined || other.rank < one.rank || other.value === false) continue
-    throw new CommandError(EXIT.usage, `${one.source} and ${other.source} exclude each other`)
+/** Throws CommandError for a contradiction. A boolean option of a higher rank overrides the other one instead. */
+function assertConsistent(resolved: ReadonlyMap<OptionName, Resolved>): void {
+  for (const pair of CONTRADICTIONS) {
+    const [off, other] = pair.map((name) => resolved.get(name))
+    if (off?.value !== true || other === undefined || other.rank < off.rank || other.value === false) continue
+    throw new CommandError(EXIT.usage, `${off.source} and ${other.source} exclude each other`)
   }
 }
 
-function textOf(value: unknown, source: string): string {
-  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return `${value}`
-  if (Array.isArray(value)) return value.map((item) => textOf(item, source)).join(',')
-  throw new CommandError(EXIT.usage, `${source} must be text, a number, true, false or a list of such`)
-}
-
-function read(row: Option<unknown>, value: string, source: string): unknown {
+function parse({ schema }: Option<unknown>, value: unknown, source: string): unknown {
   try {
-    return row.read(value)
+    return schema.parse(value, source)
   } catch (error) {
-    if (!(error instanceof BadValue)) throw error
-    throw new CommandError(EXIT.usage, `${source} ${error.message}`)
+    if (!(error instanceof RpcError)) throw error
+    throw new CommandError(EXIT.usage, error.message.replace(/^invalid /, ''))
   }
 }
 

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { finish, start } from './cli.fixture.ts'
-import type { World } from './cli.fixture.ts'
+import type { TestTerminal } from './cli.fixture.ts'
 
-const POLICIES = [{ name: 'mine', perDay: '1000', apiKeys: ['a key that nobody guesses'] }]
+const POLICIES = [{ name: 'mine', perDay: '1000', apiKeys: ['a-secret-api-key'] }]
 
 let folder = ''
 beforeEach(() => {
@@ -19,8 +19,8 @@ function file(name: string, text: string): string {
   return path
 }
 
-/** A node that runs for as long as `work` does. Answers what it printed. */
-async function running(argv: readonly string[], work: (url: string) => Promise<void>, world: World = {}): Promise<string> {
+/** Runs a node until `work` ends. Returns its output. */
+async function running(argv: readonly string[], work: (url: string) => Promise<void>, world: TestTerminal = {}): Promise<string> {
   const command = start(['--port', '0', '--json', '--tls-folder', join(folder, 'tls'), ...argv], world)
   try {
     const ready = JSON.parse(await command.says(/^.*\n/)) as { readonly urls: { readonly http: string } }
@@ -32,7 +32,7 @@ async function running(argv: readonly string[], work: (url: string) => Promise<v
   return command.out() + command.err()
 }
 
-/** The result, or the code of the error. */
+/** Returns the result, or the code of the error. */
 async function ask(url: string, method: string, ...params: readonly unknown[]): Promise<unknown> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
   const headers = { 'content-type': 'application/json', origin: 'http://localhost:3000' }
@@ -44,7 +44,7 @@ async function ask(url: string, method: string, ...params: readonly unknown[]): 
 const METHOD_NOT_FOUND = -32_601
 
 describe('the sponsor of the command', () => {
-  test('is there unless it is left out', async () => {
+  test('exists unless --no-sponsor is set', async () => {
     await running([], async (url) => {
       expect(await ask(url, 'pocketchain_sponsorStatus')).toMatchObject({ policies: [{ name: 'everything' }] })
       expect(await ask(`${url}/paymaster`, 'pm_getPaymasterData')).toBe(-32_602)
@@ -56,22 +56,22 @@ describe('the sponsor of the command', () => {
     })
   })
 
-  test('goes by the policies of a file, and tells no key of theirs', async () => {
+  test('applies the policies of a file, and prints no API key of them', async () => {
     const said = await running(['--sponsor-policies', file('policies.json', JSON.stringify(POLICIES))], async (url) => {
       const status = await ask(url, 'pocketchain_sponsorStatus')
       expect(status).toMatchObject({ policies: [{ name: 'mine', apiKeys: 1 }] })
-      expect(JSON.stringify(status)).not.toContain('nobody guesses')
+      expect(JSON.stringify(status)).not.toContain('a-secret-api-key')
     })
-    expect(said).not.toContain('nobody guesses')
+    expect(said).not.toContain('a-secret-api-key')
   })
 
-  test('goes by the policies of the configuration file', async () => {
+  test('applies the policies of the configuration file', async () => {
     file('pocketchain.config.json', JSON.stringify({ sponsorPolicies: POLICIES }))
     const work = async (url: string) => expect(await ask(url, 'pocketchain_sponsorStatus')).toMatchObject({ policies: [{ name: 'mine' }] })
     await running([], work, { folder })
   })
 
-  test('lacks what --no-bundler leaves out, and the wallet says so', async () => {
+  test('does not sponsor batches with --no-bundler, and the wallet reports no paymasterService', async () => {
     await running(['--no-bundler', '--wallet-policy', 'approve'], async (url) => {
       expect(await ask(url, 'eth_supportedEntryPoints')).toBe(METHOD_NOT_FOUND)
       const [account] = (await ask(`${url}/wallet`, 'eth_requestAccounts')) as readonly string[]
@@ -81,7 +81,7 @@ describe('the sponsor of the command', () => {
   })
 })
 
-describe('a sponsor that an app names over http on this machine', () => {
+describe('a paymaster URL over http on this machine', () => {
   test.each([
     [[], 4_200],
     [['--allow-http-loopback'], expect.objectContaining({ status: 'pending' })],
@@ -95,21 +95,21 @@ describe('a sponsor that an app names over http on this machine', () => {
   })
 })
 
-describe('policies that cannot be used', () => {
+describe('unusable policies', () => {
   test.each([
     ['nothing there', null, 'cannot be read'],
     ['no JSON', '[', 'is not JSON'],
     ['no list', '{}', 'policies'],
     ['a slip in a name', '[{"name":"a","perDai":"1"}]', 'policies[0].perDai'],
     ['an amount that is none', '[{"name":"a"},{"name":"b","total":"lots"}]', 'policies[1].total'],
-  ])('in a file with %s: 3, and the file is named', async (_, text, sentence) => {
+  ])('in a file with %s: exit code 3 and the path', async (_, text, sentence) => {
     const path = text === null ? join(folder, 'nothing.json') : file('policies.json', text)
     const { code, out, err } = await finish(['--port', '0', '--sponsor-policies', path])
     expect([code, out, err]).toEqual([3, '', expect.stringContaining(sentence)])
     expect(err).toContain(`--sponsor-policies ${path}: `)
   })
 
-  test('in the configuration file: 2, and the key is named', async () => {
+  test('in the configuration file: exit code 2 and the key', async () => {
     const path = file('pocketchain.config.json', '{"sponsorPolicies":[{"name":"a","until":"soon"}]}')
     const { code, err } = await finish(['--port', '0'], { folder })
     expect([code, err]).toEqual([2, expect.stringContaining(`${path}: sponsorPolicies: policies[0].until`)])

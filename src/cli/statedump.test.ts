@@ -44,7 +44,7 @@ function read(path: string): File {
 }
 
 describe('--state', () => {
-  test('writes the chain at the end and goes on from it at the next start', async () => {
+  test('writes the state when the node stops and continues from it at the next start', async () => {
     const file = join(folder, 'chain.json')
     const argv = ['--port', '0', '--json', '--cadence', 'instant', '--state', file]
     const first = start(argv)
@@ -60,7 +60,7 @@ describe('--state', () => {
     expect(readdirSync(folder)).toEqual(['chain.json'])
   })
 
-  test('seals what was promised before it writes', async () => {
+  test('seals the pending block before it writes', async () => {
     const file = join(folder, 'chain.json')
     const command = start(['--port', '0', '--json', '--state', file])
     const url = await urlOf(command)
@@ -70,7 +70,7 @@ describe('--state', () => {
     expect(read(file).accounts[STRANGER]).toMatchObject({ balance: '0x5' })
   })
 
-  test('means state.json in a folder', async () => {
+  test('a folder means state.json in it', async () => {
     await stopped(await up(['--state', folder]))
     expect(readdirSync(folder)).toEqual(['state.json'])
   })
@@ -84,7 +84,7 @@ describe('--dump-state and --load-state', () => {
     expect(read(to).accounts[STRANGER]).toMatchObject({ balance: '0x7' })
   })
 
-  test('say when blocks are left out', async () => {
+  test('report that blocks are left out', async () => {
     const file = join(folder, 'from.json')
     writeFileSync(file, JSON.stringify({ accounts: {}, blocks: [], best_block_number: 3 }))
     const command = await up(['--load-state', file])
@@ -95,7 +95,7 @@ describe('--dump-state and --load-state', () => {
     )
   })
 
-  test('keep the file as it was when there is no room for a new one', async () => {
+  test('keep the old file if the disk is full', async () => {
     const file = join(folder, 'chain.json')
     const command = await up(['--dump-state', file])
     mkdirSync(file)
@@ -119,13 +119,13 @@ test('--state-interval writes while the node runs', async () => {
 
 describe('the command ends', () => {
   test.each([
-    [['--state', 'a', '--dump-state', 'b'], '--state is --load-state and --dump-state in one'],
-    [['--state', 'a', '--load-state', 'b'], '--state is --load-state and --dump-state in one'],
-    [['--state', 'a', '--data', 'b'], '--data keeps the chain by itself'],
-    [['-s', '5'], '--state-interval says how often, and needs --state or --dump-state'],
-    [['--state-interval', '0', '--state', 'a'], '--state-interval must be a number of seconds'],
-    [['--dump-state', '/nowhere/at/all'], 'there is no folder /nowhere/at'],
-    [['--state', '/nowhere/at/all'], 'there is no folder /nowhere/at'],
+    [['--state', 'a', '--dump-state', 'b'], '--state replaces --load-state and --dump-state'],
+    [['--state', 'a', '--load-state', 'b'], '--state replaces --load-state and --dump-state'],
+    [['--state', 'a', '--data', 'b'], '--state and --data exclude each other'],
+    [['-s', '5'], '--state-interval requires --state or --dump-state'],
+    [['--state-interval', '0', '--state', 'a'], '--state-interval: expected a number of seconds'],
+    [['--dump-state', '/nowhere/at/all'], 'the folder /nowhere/at does not exist'],
+    [['--state', '/nowhere/at/all'], 'the folder /nowhere/at does not exist'],
   ])('with 2 for %j', async (argv, sentence) => {
     const { code, err } = await finish(['--port', '0', ...argv])
     expect([code, err]).toEqual([2, expect.stringContaining(sentence)])

@@ -4,74 +4,74 @@ import type { Pocketchain } from '../index.ts'
 import { CommandError, EXIT } from './exit.ts'
 import type { Settings } from './options.ts'
 
-/** Where a start finds its state file and where an end leaves one, as absolute paths; null: nowhere. */
+/** Absolute paths of the state files to load and to write; null: none. */
 export interface StatePaths {
-  /** null too when `--state` names a file that is not there yet */
+  /** also null if the file of `--state` does not exist yet */
   readonly load: { readonly path: string; readonly flag: string } | null
   readonly dump: { readonly path: string; readonly flag: string } | null
 }
 
 type StateSettings = Pick<Settings, 'state' | 'loadState' | 'dumpState' | 'stateInterval' | 'data'>
 
-/** Throws CommandError for flags that contradict each other, and for a place where no file can be. */
+/** Throws CommandError for contradicting flags, and for a path whose folder does not exist. */
 export function statePaths(settings: StateSettings): StatePaths {
   const { state, loadState, dumpState, stateInterval, data } = settings
   if (state !== null && data !== null) {
     throw new CommandError(
       EXIT.usage,
-      '--data keeps the chain by itself: --load-state begins a new directory from a file, --dump-state leaves a file, and --state would do both at every start',
+      '--state and --data exclude each other; with --data, use --load-state to start a new directory from a file, and --dump-state to write one',
     )
   }
   if (state !== null && (loadState !== null || dumpState !== null)) {
-    throw new CommandError(EXIT.usage, '--state is --load-state and --dump-state in one: give it alone, or the two without it')
+    throw new CommandError(EXIT.usage, '--state replaces --load-state and --dump-state; use it alone, or the two without it')
   }
-  const dump = place(state ?? dumpState, state === null ? '--dump-state' : '--state')
+  const dump = stateFileOf(state ?? dumpState, state === null ? '--dump-state' : '--state')
   if (stateInterval !== null && dump === null) {
-    throw new CommandError(EXIT.usage, '--state-interval says how often, and needs --state or --dump-state to say where')
+    throw new CommandError(EXIT.usage, '--state-interval requires --state or --dump-state')
   }
   if (dump !== null) assertWritable(dump)
-  const load = place(state ?? loadState, state === null ? '--load-state' : '--state')
+  const load = stateFileOf(state ?? loadState, state === null ? '--load-state' : '--state')
   return { load: load !== null && (state === null || existsSync(load.path)) ? load : null, dump }
 }
 
-/** In a directory it is the file `state.json`, as with anvil. */
-function place(given: string | null, flag: string): StatePaths['load'] {
+/** A directory means the file `state.json` in it, as with anvil. */
+function stateFileOf(given: string | null, flag: string): StatePaths['load'] {
   if (given === null) return null
   const path = resolve(given)
   return { path: isDirectory(path) ? join(path, 'state.json') : path, flag }
 }
 
-/** Better now than when all work is done. */
+/** Checked at start, so that the state is not lost at the end. */
 function assertWritable({ path, flag }: NonNullable<StatePaths['dump']>): void {
   const parent = dirname(path)
-  if (!isDirectory(parent)) throw new CommandError(EXIT.usage, `${flag} ${path}: there is no folder ${parent}`)
+  if (!isDirectory(parent)) throw new CommandError(EXIT.usage, `${flag} ${path}: the folder ${parent} does not exist`)
 }
 
 function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }
 
-/** Keeps a state file up to date: every so often, when told to, and once more at the end. */
+/** Writes a state file, at an interval if one is set, and at the end. */
 export class StateDump {
   readonly #node: Pocketchain
-  readonly #place: NonNullable<StatePaths['dump']>
+  readonly #file: NonNullable<StatePaths['dump']>
   readonly #timer: NodeJS.Timeout | null
   #writing: Promise<void> | null = null
 
-  /** `tell` gets a line about a file that could not be written on the way. */
-  constructor(node: Pocketchain, place: NonNullable<StatePaths['dump']>, intervalMs: number | null, tell: (line: string) => void) {
+  /** `log` receives a line if writing at an interval fails. */
+  constructor(node: Pocketchain, file: NonNullable<StatePaths['dump']>, intervalMs: number | null, log: (line: string) => void) {
     this.#node = node
-    this.#place = place
+    this.#file = file
     const write = () => {
-      // One that takes longer than the interval is not overtaken.
+      // Skipped while the previous one is still being written.
       this.#writing ??= this.#write()
-        .catch((error: unknown) => tell(this.#failure(error)))
+        .catch((error: unknown) => log(this.#failure(error)))
         .finally(() => (this.#writing = null))
     }
     this.#timer = intervalMs === null ? null : setInterval(write, intervalMs).unref()
   }
 
-  /** Seals what is promised and writes the chain as it is then. Throws CommandError. */
+  /** Seals the pending block and writes the state. Throws CommandError. */
   async end(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer)
     await this.#writing
@@ -83,18 +83,18 @@ export class StateDump {
     }
   }
 
-  /** Beside its place first: who reads there finds the old file or the new one. */
+  /** Writes a temporary file and renames it, so that readers find the old file or the new one. */
   async #write(): Promise<void> {
-    const { path } = this.#place
+    const { path } = this.#file
     const temporary = `${path}.${process.pid}.tmp`
     const file = openSync(temporary, 'w')
     try {
-      let turnEndsMs = performance.now() + TURN_MS
+      let sliceEndsMs = performance.now() + SLICE_MS
       for (const piece of this.#node.stateFile()) {
         writeSync(file, piece)
-        if (performance.now() < turnEndsMs) continue
-        await new Promise((next) => setImmediate(next))
-        turnEndsMs = performance.now() + TURN_MS
+        if (performance.now() < sliceEndsMs) continue
+        await new Promise((resume) => setImmediate(resume))
+        sliceEndsMs = performance.now() + SLICE_MS
       }
       fsyncSync(file)
       renameSync(temporary, path)
@@ -107,10 +107,10 @@ export class StateDump {
   }
 
   #failure(error: unknown): string {
-    const { path, flag } = this.#place
+    const { path, flag } = this.#file
     return `${flag} ${path} was not written: ${error instanceof Error ? error.message : String(error)}`
   }
 }
 
-/** Work between two turns of everybody else: well within a flashblock's 200 ms, and no longer than the shortest of 10 ms. */
-const TURN_MS = 5
+/** Time budget between two turns of the event loop: below the shortest flashblock interval, 10 ms. */
+const SLICE_MS = 5

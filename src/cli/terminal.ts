@@ -1,18 +1,18 @@
-/** The world around the command, handed in so that tests can be that world. */
+/** The process environment of the command, a parameter for tests. */
 export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly folder: string
-  /** stdout: what programs read */
+  /** writes to stdout */
   readonly out: (text: string) => void
-  /** stderr: what people are told besides */
+  /** writes to stderr */
   readonly err: (text: string) => void
-  /** stdout shows colours */
+  /** true if stdout supports colours */
   readonly coloured: boolean
   /** aborted by SIGINT and SIGTERM */
   readonly stop: AbortSignal
 }
 
-/** Colour codes, or nothing. */
+/** Formats text with ANSI colour codes, or returns it unchanged. */
 export interface Paint {
   readonly strong: (text: string) => string
   readonly good: (text: string) => string
@@ -25,7 +25,7 @@ export function paint(coloured: boolean): Paint {
   return { strong: code(1, 22), good: code(32, 39), bad: code(31, 39), dim: code(2, 22) }
 }
 
-/** https://no-color.org: set and not empty means no. */
+/** NO_COLOR (https://no-color.org): any value but the empty one disables colours. */
 export function isColoured({ noColor }: { readonly noColor: boolean }, terminal: Pick<Terminal, 'coloured' | 'env'>): boolean {
   return terminal.coloured && !noColor && (terminal.env['NO_COLOR'] ?? '') === ''
 }

@@ -29,7 +29,7 @@ async function textAt(url: string): Promise<string> {
 }
 
 describe('the sponsor of the command', () => {
-  test('has its address in the banner, with lines that make clients trust it', async () => {
+  test('has its URL in the banner, with the commands that make clients trust it', async () => {
     const command = start(['--port', '0', '--tls-folder', folder])
     const port = /:(\d+)\n$/.exec(await command.says(/Listening on .*\n$/))?.[1]
     const fetched = `curl -so ca.pem http://127.0.0.1:${port}/ca.pem && `
@@ -47,7 +47,7 @@ describe('the sponsor of the command', () => {
     await command.exit
   })
 
-  test('has it in the line of --json, and answers there for who trusts the certificate', async () => {
+  test('has its URL in the first line of --json, and serves clients that trust the certificate', async () => {
     const command = start(['--port', '0', '--json', '--tls-folder', folder])
     const { paymaster, urls } = JSON.parse(await command.says(/^.*\n/))
     expect(paymaster).toEqual({
@@ -64,7 +64,7 @@ describe('the sponsor of the command', () => {
     expect(command.err()).toBe('')
   })
 
-  test('is not mentioned when there is none', async () => {
+  test('is absent from the output without a sponsor', async () => {
     const quiet = start(['--port', '0', '--no-sponsor'])
     await quiet.says(/Listening on .*\n$/)
     expect(quiet.out()).not.toContain('paymaster')
@@ -76,7 +76,7 @@ describe('the sponsor of the command', () => {
     await json.exit
   })
 
-  test('a folder with damaged certificates is told of in a sentence, once, and the node serves all others', async () => {
+  test('a folder with damaged certificates is reported in one sentence, once, and HTTP works', async () => {
     const damaged = join(folder, '..')
     writeFileSync(join(damaged, 'ca.pem'), 'scribble')
     writeFileSync(join(damaged, 'ca-key.pem'), 'scribble')
@@ -88,7 +88,7 @@ describe('the sponsor of the command', () => {
     command.stop()
     expect(await command.exit).toBe(0)
     expect(command.err().split('\n')).toEqual([
-      expect.stringMatching(/nobody is served over TLS: .*ca-key\.pem cannot be used for TLS: it is no private key\. .*--tls-folder$/),
+      expect.stringMatching(/TLS connections fail: .*ca-key\.pem cannot be used for TLS: it is not a private key\. .*--tls-folder$/),
       '',
     ])
   })

@@ -1,104 +1,122 @@
 import { MIN_OP_GAS_LIMIT } from '../compat.ts'
+import { arrayOf, bigInteger, boolean, integer, mismatch, string } from '../jsonrpc/schema.ts'
+import type { Schema } from '../jsonrpc/schema.ts'
 
-/** Readers of option values: text from a flag, a variable or a configuration file becomes a typed value, or BadValue says what is wanted. */
+// Schemas of option values. A flag or a variable gives text, a configuration file a JSON or JavaScript value; one schema reads both.
 
-export type Reader<T> = (text: string) => T
+/** Items of a list option. */
+const LIST_ITEMS = 1_000
 
-export const text: Reader<string> = (value) => {
-  if (value === '') throw new BadValue('must not be empty')
-  return value
-}
+/** Text that is not empty. */
+export const text: Schema<string> = schemaOf('text that is not empty', string, (value, path) => {
+  const read = string.parse(toText(value), path)
+  return read === '' ? undefined : read
+})
 
-export function integer(least: number, most: number): Reader<number> {
-  return (value) => {
-    const number = /^\d+$/.test(value) ? Number(value) : Number.NaN
-    if (number >= least && number <= most) return number
-    throw new BadValue(`must be a whole number from ${least} to ${most}, not ${quoted(value)}`)
-  }
+/** A decimal or 0x integer within bounds. */
+export function wholeNumber(min: number, max: number): Schema<number> {
+  return schemaOf(`a whole number from ${min} to ${max}`, integer, (value, path) => {
+    const read = integer.parse(value, path)
+    return read >= min && read <= max ? read : undefined
+  })
 }
 
 /** Decimal or 0x. */
-export const wei: Reader<bigint> = (value) => {
-  if (/^(\d{1,78}|0x[0-9a-f]{1,64})$/i.test(value)) return BigInt(value)
-  throw new BadValue(`must be a whole number of wei, not ${quoted(value)}`)
+export const wei: Schema<bigint> = schemaOf('a whole number of wei', bigInteger, bigInteger.parse)
+
+/** Gas limit of a block, decimal or 0x. Below the minimum no block could contain its system deposits. */
+export const blockGas: Schema<bigint> = schemaOf(
+  `a whole number of gas from ${MIN_OP_GAS_LIMIT} to ${Number.MAX_SAFE_INTEGER}`,
+  bigInteger,
+  (value, path) => {
+    const read = bigInteger.parse(value, path)
+    return read >= MIN_OP_GAS_LIMIT && read <= BigInt(Number.MAX_SAFE_INTEGER) ? read : undefined
+  },
+)
+
+/** ETH with up to 18 decimals, parsed to wei. */
+export const ether: Schema<bigint> = schemaOf('an amount of ETH such as 10000 or 0.5', string, (value) => {
+  const [, whole, fraction = ''] = /^(\d{1,30})(?:\.(\d{1,18}))?$/.exec(String(toText(value))) ?? []
+  return whole === undefined ? undefined : BigInt(whole + fraction.padEnd(18, '0'))
+})
+
+/** Seconds with up to three decimals, parsed to milliseconds. */
+export const seconds: Schema<number> = schemaOf('a number of seconds such as 2 or 0.2', string, (value) => {
+  const digits = String(toText(value))
+  const milliseconds = /^\d{1,6}(\.\d{1,3})?$/.test(digits) ? Math.round(Number(digits) * 1_000) : 0
+  return milliseconds > 0 ? milliseconds : undefined
+})
+
+/** The keys of `names`, which the compiler checks to be all of `T`, and `synonyms` of them. */
+export function nameOf<T extends string>(names: Readonly<Record<T, unknown>>, synonyms: Readonly<Record<string, T>> = {}): Schema<T> {
+  const table = new Map<unknown, T>([...(Object.keys(names) as T[]).map((name) => [name, name] as const), ...Object.entries(synonyms)]) // Object.keys returns string[]
+  return schemaOf(`one of ${Object.keys(names).join(', ')}`, string, (value) => table.get(toText(value)))
 }
 
-/** Decimal or 0x. */
-export const gas: Reader<bigint> = (value) => {
-  if (!/^(\d{1,15}|0x[0-9a-f]{1,13})$/i.test(value)) throw new BadValue(`must be a whole number of gas, not ${quoted(value)}`)
-  const amount = BigInt(value)
-  if (amount < MIN_OP_GAS_LIMIT) throw new BadValue(`must be at least ${MIN_OP_GAS_LIMIT}, or no block could hold its system deposits`)
-  return amount
-}
+/** A boolean, or as text true, 1, yes, on, false, 0, no or off. */
+export const toggle: Schema<boolean> = schemaOf('true or false', boolean, toBoolean)
 
-/** ETH, up to 18 decimals; answers wei. */
-export const ether: Reader<bigint> = (value) => {
-  const [, whole, fraction = ''] = /^(\d{1,30})(?:\.(\d{1,18}))?$/.exec(value) ?? []
-  if (whole === undefined) throw new BadValue(`must be an amount of ETH such as 10000 or 0.5, not ${quoted(value)}`)
-  return BigInt(whole + fraction.padEnd(18, '0'))
-}
-
-/** Seconds with up to three decimals; answers milliseconds. */
-export const seconds: Reader<number> = (value) => {
-  const milliseconds = /^\d{1,6}(\.\d{1,3})?$/.test(value) ? Math.round(Number(value) * 1_000) : 0
-  if (milliseconds > 0) return milliseconds
-  throw new BadValue(`must be a number of seconds such as 2 or 0.2, not ${quoted(value)}`)
-}
-
-/** Unix time in seconds. */
-export const timestamp: Reader<number> = integer(1, 0xffff_ffff)
-
-export function oneOf<const T extends string>(words: readonly T[], synonyms: Readonly<Record<string, T>> = {}): Reader<T> {
-  return (value) => {
-    const word = words.find((each) => each === value) ?? (Object.hasOwn(synonyms, value) ? synonyms[value] : undefined)
-    if (word !== undefined) return word
-    throw new BadValue(`must be one of ${words.join(', ')}, not ${quoted(value)}`)
+/** null for a false `toggle`, else the value of `schema`. */
+export function nullIfFalse<T>(schema: Schema<T>): Schema<T | null> {
+  return {
+    json: schema.json,
+    parse: (value, path) => (toBoolean(value) === false ? null : schema.parse(value, path)),
   }
 }
 
-/** What a variable or a file says for a flag without value. */
-export const yes: Reader<boolean> = (value) => {
-  const known = WORDS.get(value.toLowerCase())
-  if (known !== undefined) return known
-  throw new BadValue(`must be true or false, not ${quoted(value)}`)
+function toBoolean(value: unknown): boolean | undefined {
+  return TOGGLE_WORDS.get(String(toText(value)).toLowerCase())
 }
 
-/** What is off unless it is said: a word for no says it is off. */
-export function orOff<T>(reader: Reader<T>): Reader<T | null> {
-  return (value) => (WORDS.get(value.toLowerCase()) === false ? null : reader(value))
-}
-
-const WORDS: ReadonlyMap<string, boolean> = new Map([
-  ['true', true],
-  ['1', true],
-  ['yes', true],
-  ['on', true],
-  ['false', false],
-  ['0', false],
-  ['no', false],
-  ['off', false],
+const TOGGLE_WORDS: ReadonlyMap<string, boolean> = new Map([
+  ...['true', '1', 'yes', 'on'].map((word) => [word, true] as const),
+  ...['false', '0', 'no', 'off'].map((word) => [word, false] as const),
 ])
 
-/** Separated by commas. */
-export const list: Reader<readonly string[]> = (value) => {
-  const items = value.split(',').map((item) => item.trim())
-  if (items.some((item) => item === '')) throw new BadValue(`must be a list separated by commas, not ${quoted(value)}`)
-  return items
+/** A list, or as text its items separated by commas. */
+export function listOf(item: Schema<string>): Schema<readonly string[]> {
+  const items = arrayOf(item, LIST_ITEMS)
+  return {
+    json: items.json,
+    parse: (value, path) => items.parse(typeof value === 'string' ? value.split(',').map((each) => each.trim()) : value, path),
+  }
 }
 
-/** Host names, each with or without a port, which does not count. */
-export const hosts: Reader<readonly string[]> = (value) => {
-  const names = list(value)
-  const wrong = names.find((name) => !/^([^\s:/?#@[\]]+|\[[\da-f:.]+\])(:\d{1,5})?$/i.test(name))
-  if (wrong !== undefined) throw new BadValue(`must be a host name such as node.example, not ${quoted(wrong)}`)
-  return names
+/** A host name or address with or without a port. */
+export const host: Schema<string> = schemaOf('a host name such as node.example', string, (value) =>
+  typeof value === 'string' && /^([^\s:/?#@[\]]+|\[[\da-f:.]+\])(:\d{1,5})?$/i.test(value) ? value : undefined,
+)
+
+/** A schema whose refusal is `expected …, got …`. `parse` may throw or return undefined to refuse a value. */
+function schemaOf<T>(expected: string, { json }: Schema<unknown>, parse: (value: unknown, path: string) => T | undefined): Schema<T> {
+  return {
+    json,
+    parse: (value, path) => {
+      const given = typeof value === 'bigint' ? String(value) : value // a configuration file may be a module
+      const read = attempt(() => parse(given, path))
+      if (read === undefined) throw mismatch(path, expected, given)
+      return read
+    },
+  }
 }
 
-function quoted(value: string): string {
-  return JSON.stringify(value)
+function attempt<T>(parse: () => T): T | undefined {
+  try {
+    return parse()
+  } catch {
+    return undefined
+  }
 }
 
-/** A value that an option cannot take; the message continues the option's name. */
-export class BadValue extends Error {
-  override readonly name = 'BadValue'
+/** Numbers and booleans of a configuration file as text. */
+function toText(value: unknown): unknown {
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : value
 }
+
+/** Formats wei as ETH: `10000` for 10^22 wei. */
+export function formatEther(amount: bigint): string {
+  const fraction = (amount % ETHER).toString().padStart(18, '0').replace(/0+$/, '')
+  return fraction === '' ? `${amount / ETHER}` : `${amount / ETHER}.${fraction}`
+}
+
+const ETHER = 10n ** 18n

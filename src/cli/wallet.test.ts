@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { finish, start } from './cli.fixture.ts'
-import type { World } from './cli.fixture.ts'
+import type { TestTerminal } from './cli.fixture.ts'
 
-/** Of the key 0x0707…07, under a password that guards nothing; scrypt with n 4,096, so that it opens at once. */
+/** The key 0x0707…07 with a test password; scrypt with n = 4,096, which is fast. */
 const KEYSTORE = {
   address: '4a62316623ad457f02cdc5d997ded67a383ec569',
   crypto: {
@@ -37,8 +37,8 @@ interface Ready {
   readonly wallet: { readonly url: string; readonly approvalUrl: string; readonly controlToken: string } | null
 }
 
-/** A node that runs for as long as `work` does. Answers what it printed. */
-async function running(argv: readonly string[], work: (ready: Ready) => Promise<void> | void, world: World = {}): Promise<string> {
+/** Runs a node until `work` ends. Returns its output. */
+async function running(argv: readonly string[], work: (ready: Ready) => Promise<void> | void, world: TestTerminal = {}): Promise<string> {
   const command = start(['--port', '0', '--json', ...argv], world)
   try {
     await work(JSON.parse(await command.says(/^.*\n/)) as Ready)
@@ -65,7 +65,7 @@ async function ask(
 }
 
 describe('the wallet of the command', () => {
-  test('has a link for a person in the banner', async () => {
+  test('has a one-time link in the banner', async () => {
     const command = start(['--port', '0'])
     await command.says(/Listening on .*\n$/)
     const [, link = ''] =
@@ -76,7 +76,7 @@ describe('the wallet of the command', () => {
     await command.exit
   })
 
-  test('has both credentials in the line of --json, and nowhere after it', async () => {
+  test('has both credentials in the first line of --json, and in no later output', async () => {
     let secrets: readonly string[] = []
     const said = await running(['--verbose', '--cadence', 'instant'], async (ready) => {
       const { url, approvalUrl, controlToken } = ready.wallet ?? { url: '', approvalUrl: '', controlToken: '' }
@@ -96,7 +96,7 @@ describe('the wallet of the command', () => {
     for (const secret of secrets) expect(rest.join('\n')).not.toContain(secret)
   })
 
-  test('is not there with --no-wallet', async () => {
+  test('does not exist with --no-wallet', async () => {
     const said = await running(['--no-wallet'], async ({ urls, wallet }) => {
       expect(wallet).toBe(null)
       expect((await fetch(`${urls.http}/wallet`)).status).toBe(404)
@@ -112,13 +112,13 @@ describe('the wallet of the command', () => {
   test.each([
     ['approve', expect.arrayContaining([expect.stringMatching(/^0x/)])],
     ['reject', expect.objectContaining({ code: 4001 })],
-  ])('--wallet-policy %s answers what apps ask', async (policy, wanted) => {
+  ])('--wallet-policy %s answers requests of apps', async (policy, wanted) => {
     await running(['--wallet-policy', policy], async (ready) => {
       expect(await ask(ready, 'eth_requestAccounts', [], { origin: 'http://localhost:3000' })).toEqual(wanted)
     })
   })
 
-  test.each(['variable', 'file'])('--keystore adds its accounts, its password from a %s, and its keys are told nowhere', async (kind) => {
+  test.each(['variable', 'file'])('--keystore adds its accounts, its password from a %s, and its keys are in no output', async (kind) => {
     const file = join(folder, 'password')
     writeFileSync(file, `${PASSWORD}\nnot this\n`)
     const argv = kind === 'file' ? ['--keystore-password-file', file] : []
@@ -136,7 +136,7 @@ describe('the wallet of the command', () => {
     for (const secret of [SECRET, PASSWORD]) expect(said).not.toContain(secret)
   })
 
-  test('the banner names the accounts of the keystore', async () => {
+  test('the banner lists the accounts of the keystore', async () => {
     const command = start(['--port', '0', '--keystore', keystore], { env: { POCKETCHAIN_KEYSTORE_PASSWORD: PASSWORD } })
     await command.says(/Listening on .*\n$/)
     expect(command.out().toLowerCase()).toContain(`keystore   ${KEPT}`)
@@ -146,10 +146,10 @@ describe('the wallet of the command', () => {
   })
 })
 
-describe('what cannot be started', () => {
+describe('the command does not start with', () => {
   const env = { POCKETCHAIN_KEYSTORE_PASSWORD: PASSWORD }
 
-  test('a keystore without its password, or with another one', async () => {
+  test('a keystore without its password or with a wrong one', async () => {
     const none = await finish(['--port', '0', '--keystore', keystore])
     expect([none.code, none.err]).toEqual([2, expect.stringContaining('POCKETCHAIN_KEYSTORE_PASSWORD')])
     const wrong = await finish(['--port', '0', '--keystore', keystore], { env: { POCKETCHAIN_KEYSTORE_PASSWORD: 'wrong one' } })
@@ -157,7 +157,7 @@ describe('what cannot be started', () => {
     expect(wrong.err).not.toContain('wrong one')
   })
 
-  test('a keystore that is missing or that others may read, and a password file that is missing', async () => {
+  test('a keystore that is missing or readable by others, or a missing password file', async () => {
     const missing = await finish(['--port', '0', '--keystore', join(folder, 'nothing')], { env })
     expect([missing.code, missing.err]).toEqual([3, expect.stringContaining('nothing')])
     const noPassword = await finish(['--port', '0', '--keystore', keystore, '--keystore-password-file', join(folder, 'nothing')])
@@ -169,9 +169,9 @@ describe('what cannot be started', () => {
   })
 
   test.each([
-    [['--wallet-policy', 'maybe'], 'must be one of ask, approve, reject'],
+    [['--wallet-policy', 'maybe'], '--wallet-policy: expected one of ask, approve, reject'],
     [['--keystore', 'x', '--no-wallet'], 'exclude each other'],
-    [['--keystore-password-file', 'x'], 'is for --keystore'],
+    [['--keystore-password-file', 'x'], 'requires --keystore'],
   ])('%j: 2', async (argv, sentence) => {
     const { code, err } = await finish(['--port', '0', ...argv])
     expect([code, err]).toEqual([2, expect.stringContaining(sentence)])

@@ -1,3 +1,4 @@
+import { offsetAt, slice, wordAt } from './abidata.ts'
 import { Address } from './address.ts'
 import { Bytes } from './bytes.ts'
 import { Hash } from './hash.ts'
@@ -5,8 +6,7 @@ import { DecodeError, Hex } from './hex.ts'
 
 /**
  * A value to encode. A bigint, a hash or an address is one word; bytes are `bytes`; an array is a tuple with a dynamic member, as all
- * tuples of
- * ERC-4337 are; `{ list }` is an array of such values.
+ * tuples of ERC-4337 are; `{ list }` is an array of such values.
  */
 export type AbiValue = bigint | Hash | Address | Uint8Array | readonly AbiValue[] | { readonly list: readonly AbiValue[] }
 
@@ -69,29 +69,21 @@ export interface AbiReader {
 const MOST_TUPLES = 4_096
 
 function reader(data: Uint8Array, base = 0): AbiReader {
-  const slice = (from: number, size: number): Uint8Array => {
-    if (from < 0 || size < 0 || from + size > data.length) throw new DecodeError('abi', `ends before byte ${from + size}`)
-    return data.subarray(from, from + size)
-  }
-  const bigintAt = (at: number) => BigInt(Hex.fromBytes(slice(at, 32)))
-  const numberAt = (at: number) => {
-    const value = bigintAt(at)
-    if (value > BigInt(data.length)) throw new DecodeError('abi', `points to byte ${value} of ${data.length}`)
-    return Number(value)
-  }
+  const word = (index: number) => base + index * 32
+  const tailAt = (index: number) => base + offsetAt(data, word(index))
   return {
-    word: (index) => bigintAt(base + index * 32),
-    hash: (index) => Hash.from(slice(base + index * 32, 32)),
-    address: (index) => Address.from(slice(base + index * 32 + 12, 20)),
+    word: (index) => wordAt(data, word(index)),
+    hash: (index) => Hash.from(slice(data, word(index), 32)),
+    address: (index) => Address.from(slice(data, word(index) + 12, 20)),
     bytes: (index) => {
-      const at = base + numberAt(base + index * 32)
-      return slice(at + 32, numberAt(at)).slice()
+      const at = tailAt(index)
+      return slice(data, at + 32, offsetAt(data, at)).slice()
     },
     tuples: (index) => {
-      const at = base + numberAt(base + index * 32)
-      const count = numberAt(at)
+      const at = tailAt(index)
+      const count = offsetAt(data, at)
       if (count > MOST_TUPLES) throw new DecodeError('abi', `has ${count} items`)
-      return Array.from({ length: count }, (_, i) => reader(data, at + 32 + numberAt(at + 32 + i * 32)))
+      return Array.from({ length: count }, (_, i) => reader(data, at + 32 + offsetAt(data, at + 32 + i * 32)))
     },
   }
 }

@@ -79,9 +79,9 @@ function laterFields(header: Header): RlpInput[] {
     header.parentBeaconBlockRoot,
     header.requestsHash,
   ]
-  const standing = later.filter((field) => field !== null)
-  if (later.slice(0, standing.length).includes(null)) throw new RangeError('a header field is null before one that is not')
-  return standing
+  const present = later.filter((field) => field !== null)
+  if (later.slice(0, present.length).includes(null)) throw new RangeError('a header field is null before one that is not')
+  return present
 }
 
 /** Throws DecodeError. */

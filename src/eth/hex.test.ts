@@ -23,16 +23,6 @@ it('reads a view of a larger buffer', () => {
   expect(Hex.fromBytes(whole.subarray(100, 170))).toBe(`0x${Buffer.from(whole.subarray(100, 170)).toString('hex')}`)
 })
 
-it('writes digits at an offset and no other bytes', () => {
-  fc.assert(
-    fc.property(bytes, fc.nat(4), (input, at) => {
-      const [text, size] = [new Uint8Array(input.length * 2 + 8).fill(0x2e), Math.max(0, input.length - at)]
-      expect(Hex.writeDigits(text, 3, input, at, size)).toBe(3 + size * 2)
-      expect(Buffer.from(text).toString()).toBe(`...${Buffer.from(input.subarray(at)).toString('hex')}`.padEnd(text.length, '.'))
-    }),
-  )
-})
-
 it.each(['', '0', '00', '1x00', '0X00', '0x0', '0x0g', '0xg0', '0x é0', `0x${'0'.repeat(200)}zz`, `0xzz${'0'.repeat(200)}`])(
   'refuses %j as bytes',
   (text) => {

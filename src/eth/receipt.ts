@@ -57,8 +57,7 @@ export const Receipt = { encode, encodeView, decode }
 
 /**
  * Returns the EIP-2718 form that the receipts trie and `debug_getRawReceipts` use. It contains a deposit's nonce and version since Canyon,
- * that is if
- * there is a version (op-geth, `DepositReceiptVersion`).
+ * that is if there is a version (op-geth, `DepositReceiptVersion`).
  */
 function encode(receipt: ConsensusReceipt): Uint8Array {
   const { type } = receipt
@@ -183,9 +182,11 @@ function chargesOperatorFee({ operatorFeeScalar, operatorFeeConstant }: L1Cost):
 
 const SCALAR_KNOWN = 1
 const CONSTANT_KNOWN = 2
+/** By value: a new array for each receipt took a tenth of the time of encoding a block. */
+const KNOWN_BYTES = [0, 1, 2, 3].map((known) => Uint8Array.of(known))
 
 /** One byte: which parts are not null, if JSON does not determine it. */
 function knownOperatorFee({ operatorFeeScalar, operatorFeeConstant }: L1Cost, isShown: boolean): Uint8Array | null {
   if (((operatorFeeScalar ?? null) !== null) === isShown && ((operatorFeeConstant ?? null) !== null) === isShown) return null
-  return Uint8Array.of((operatorFeeScalar === null ? 0 : SCALAR_KNOWN) | (operatorFeeConstant === null ? 0 : CONSTANT_KNOWN))
+  return KNOWN_BYTES[(operatorFeeScalar === null ? 0 : SCALAR_KNOWN) | (operatorFeeConstant === null ? 0 : CONSTANT_KNOWN)]! // both bits: 3
 }

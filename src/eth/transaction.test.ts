@@ -197,7 +197,7 @@ describe('a blob transaction in its network form', () => {
         blobVersionedHashes: fields.blobVersionedHashes,
         sidecars,
         maxFeePerBlobGas: 1n,
-      } as never, // viem wants a kzg there too
+      } as never, // viem's type requires a kzg here too
       { r: Hash.fromBigint(r), s: Hash.fromBigint(s), yParity: Number(v) },
     )
     const read = Transaction.decode(Hex.toBytes(network))

@@ -16,8 +16,7 @@ export interface AccessListItem {
 
 /**
  * One flat shape for all types, so that fee arithmetic needs no branches: a legacy `gasPrice` is both fee fields. Fields that a type lacks
- * are 0n, [] or
- * null.
+ * are 0n, [] or null.
  */
 export interface Transaction {
   readonly type: TransactionType
@@ -51,7 +50,7 @@ export type TransactionFields = Partial<Omit<Transaction, 'type' | 'hash' | 'fro
 }
 
 /** The fields of a deposit. */
-export type DepositTransactionFields = DepositFields & Pick<Transaction, 'from' | 'to' | 'value' | 'gas' | 'data'>
+export type DepositTransactionFields = DepositFields & DepositCall
 
 export interface DecodeOptions {
   /** Also accepts envelopes of `unsigned`. Only for bytes that this chain wrote, because anyone can forge such an envelope. */
@@ -61,6 +60,7 @@ export interface DecodeOptions {
 export const Transaction = { decode, fromRlp, encode, signingHash, sign, unsigned, deposit }
 
 type SignedType = Exclude<TransactionType, 0x7e>
+type DepositCall = Pick<Transaction, 'from' | 'to' | 'value' | 'gas' | 'data'>
 type Unsigned = Omit<Transaction, 'hash' | 'from' | 'v' | 'r' | 's' | 'deposit' | 'raw'>
 type Body = Unsigned & { readonly type: SignedType }
 
@@ -220,9 +220,9 @@ function hashItem(item: RlpItem, name: string): Hash {
 /** Encodes the envelope from the fields. */
 function encode(transaction: Transaction): Uint8Array {
   const { type, v, r, s } = transaction
-  if (transaction.deposit !== null) return encodeDeposit({ ...transaction, ...transaction.deposit })
+  if (transaction.deposit !== null) return encodeDeposit(transaction, transaction.deposit)
   if (type === 0x7e) throw new DecodeError('transaction.deposit', 'is missing')
-  return envelope(type, [...fieldsOf({ ...transaction, type }), v, r, s])
+  return envelope(type, [...fieldsOf(transaction), v, r, s])
 }
 
 /** Returns the hash that the sender signs: the fields without a signature, with the chain id in its place for legacy (EIP-155). */
@@ -246,8 +246,7 @@ function sign(fields: TransactionFields, privateKey: PrivateKey): Transaction {
 
 /**
  * Returns a transaction without a signature, for impersonated senders. The sender is stored in the signature (r, with s = 1), so that equal
- * transactions
- * of two senders have different hashes. `decode` rejects it by default.
+ * transactions of two senders have different hashes. `decode` rejects it by default.
  */
 function unsigned(fields: TransactionFields, from: Address): Transaction {
   return complete(withDefaults(fields), from, 0, Address.toBigint(from), IMPERSONATED_S)
@@ -322,7 +321,7 @@ function withDefaults(fields: TransactionFields, signedChainId: number | null = 
 const NO_BYTES = new Uint8Array(0)
 
 /** The fields before the signature, in the order of the type's envelope. */
-function fieldsOf(body: Body): RlpInput[] {
+function fieldsOf(body: Unsigned): RlpInput[] {
   const call = [body.gas, body.to ?? NO_BYTES, body.value, body.data]
   if (body.type === 0) return [body.nonce, body.maxFeePerGas, ...call]
   const accessList = body.accessList.map((item) => [item.address, item.storageKeys])
@@ -336,11 +335,10 @@ function fieldsOf(body: Body): RlpInput[] {
 
 /** A deposit's nonce is its receipt's `depositNonce`; it has no signature and pays no fee. */
 function deposit(fields: DepositTransactionFields): Transaction {
-  return depositOf(fields, encodeDeposit(fields))
+  return depositOf(fields, encodeDeposit(fields, fields))
 }
 
-function encodeDeposit(fields: DepositTransactionFields): Uint8Array {
-  const { sourceHash, from, to, mint, value, gas, isSystemTx, data } = fields
+function encodeDeposit({ from, to, value, gas, data }: DepositCall, { sourceHash, mint, isSystemTx }: DepositFields): Uint8Array {
   return Rlp.encodeTyped(0x7e, [sourceHash, from, to ?? NO_BYTES, mint, value, gas, isSystemTx ? 1 : 0, data])
 }
 

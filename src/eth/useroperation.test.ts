@@ -37,7 +37,7 @@ function hashOf(version: EntryPointVersion, more: Partial<UserOperationFields> =
 }
 
 describe('the hash of a user operation', () => {
-  // What getUserOpHash of the deployed EntryPoints answers.
+  // The results of getUserOpHash of the deployed EntryPoints.
   it.each([
     ['0.6', {}, '0x32be63b24458475d319b09cd4b49438fd265f668fa2b6fc3bddf3b162fa2c38c'],
     ['0.6', PAYMASTER, '0x01263c731faf90b02cc590156f7c34f1f39c2fbaaa33b3f21bc9beffa1f3eb37'],

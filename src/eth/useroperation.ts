@@ -7,18 +7,14 @@ import { DecodeError, Hex } from './hex.ts'
 /** The version of the EntryPoint (ERC-4337). */
 export type EntryPointVersion = '0.6' | '0.7' | '0.8'
 
-/**
- * One shape for all EntryPoint versions: `initCode` and `paymasterAndData` of 0.6 are split, and its two paymaster limits are 0. Gas and
- * fees are the
- * signed ones.
- */
+/** A user operation of any EntryPoint version: `initCode` and `paymasterAndData` of 0.6 are split, and its two paymaster limits are 0. */
 export interface UserOperation {
   readonly sender: Address
   /** key (192 bits) and sequence (64) */
   readonly nonce: bigint
-  /** `null` if the account exists. `UserOperation.DELEGATION`: its key delegates it to code (EIP-7702, since 0.8) */
+  /** `null` if the account exists; `UserOperation.DELEGATION` for an account that delegates by EIP-7702 (since 0.8) */
   readonly factory: Address | null
-  /** call data of the factory, or of the account that was just delegated */
+  /** call data of the factory, or of the new delegate's initialisation */
   readonly factoryData: Uint8Array
   readonly callData: Uint8Array
   readonly callGasLimit: bigint
@@ -62,7 +58,7 @@ export interface UserOperationDomain {
   readonly delegate?: Address
 }
 
-/** In place of a factory: the account is created by its own authorization (ERC-4337, "Support for EIP-7702 authorizations"). */
+/** Marks an account that its own authorization creates, in place of a factory (ERC-4337, "Support for EIP-7702 authorizations"). */
 const DELEGATION = Address.from(`0x7702${'0'.repeat(36)}`)
 
 export const UserOperation = { DELEGATION, of, pack, initCode, paymasterAndData, hash }
@@ -192,7 +188,7 @@ function hashTyped(operation: UserOperation, domain: UserOperationDomain): Hash 
 function hashedInitCode(operation: UserOperation, domain: UserOperationDomain): Uint8Array {
   if (operation.factory !== DELEGATION) return initCode(operation)
   const delegate = domain.delegate ?? operation.authorization?.address
-  if (delegate === undefined) throw new DecodeError('user operation.factory', 'is 0x7702, and nothing says what the sender delegates to')
+  if (delegate === undefined) throw new DecodeError('user operation.factory', 'is 0x7702, and the delegate of the sender is unknown')
   return Bytes.concat([Address.toBytes(delegate), operation.factoryData])
 }
 

@@ -4,7 +4,7 @@ import { AUTHORIZATION_REFUND } from './gas.ts'
 import { NONCE_MAX } from './state.ts'
 import type { World } from './world.ts'
 
-export interface AuthorizationResult {
+interface AuthorizationResult {
   /** added to the refund counter */
   readonly refund: bigint
   /** authorities that were read; they become warm even if their authorization is invalid */

@@ -26,7 +26,7 @@ const MILLION = 1_000_000n
 const DEFAULT_DA_SCALAR = 400n
 
 /** Fee parameters of the current block, as stored in L1Block. */
-export interface L1Parameters {
+interface L1Parameters {
   readonly baseFee: bigint
   readonly blobBaseFee: bigint
   readonly baseFeeScalar: bigint
@@ -38,7 +38,7 @@ export interface L1Parameters {
   readonly daFootprintGasScalar: bigint | null
 }
 
-export function l1Parameters(rules: Rules, reader: StateReader): L1Parameters {
+function l1Parameters(rules: Rules, reader: StateReader): L1Parameters {
   const scalars = reader.storage(L1_BLOCK, SCALARS_SLOT)
   const operator = rules.hasOp('isthmus') ? reader.storage(L1_BLOCK, OPERATOR_SLOT) : 0n
   return {

@@ -1,5 +1,5 @@
 /** The part of the WebAssembly API in use. TypeScript declares it only in the DOM library, which is not loaded. */
-export interface WebAssemblyApi {
+interface WebAssemblyApi {
   readonly Module: new (bytes: Uint8Array<ArrayBuffer>) => object
   readonly Instance: new (module: object, imports?: object) => { readonly exports: object }
   readonly Memory: new (options: { readonly initial: number }) => { readonly buffer: ArrayBuffer }

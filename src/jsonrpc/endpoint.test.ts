@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { Endpoint, JSON_WRITER } from './endpoint.ts'
 import { RpcError, toRpcErrorBy } from './errors.ts'
 
-/** Answers what it was asked, after a turn; `fail` is refused, `crash` is a bug. */
+/** Returns the params after a turn of the event loop; `fail` is refused, `crash` is a bug. */
 function service(maxItems = 3) {
   const calls: unknown[] = []
   const bugs: unknown[] = []
@@ -34,7 +34,7 @@ describe('Endpoint', () => {
     expect(await ask({ jsonrpc: '2.0', id: null, method: 'nothing' })).toEqual({ jsonrpc: '2.0', id: null, result: null })
   })
 
-  it('reads bytes as UTF-8 and refuses what is none, as what is no JSON', async () => {
+  it('reads bytes as UTF-8 and refuses other bytes as invalid JSON', async () => {
     const options = {
       call: (_: string, params: unknown) => params,
       toRpcError: toRpcErrorBy({ onBug: () => undefined }),
@@ -48,7 +48,7 @@ describe('Endpoint', () => {
     expect(await endpoint.handle('{', null)).toBe(parseError)
   })
 
-  it('hands on a refusal with its data, and keeps the words of a bug to itself', async () => {
+  it('returns a refusal with its data, and hides the message of a bug', async () => {
     const { ask, bugs } = service()
     const refusal = { code: 4001, message: 'no', data: { reason: 'rejected' } }
     expect(await ask({ jsonrpc: '2.0', id: 1, method: 'fail' })).toEqual({ jsonrpc: '2.0', id: 1, error: refusal })
@@ -57,7 +57,7 @@ describe('Endpoint', () => {
     expect(bugs).toEqual([[new Error('secret'), 'crash']])
   })
 
-  it('executes notifications and does not answer them, whatever comes of them', async () => {
+  it('executes notifications and does not answer them, also after an error', async () => {
     const { ask, calls } = service()
     expect(await ask({ jsonrpc: '2.0', method: 'echo', params: [] })).toBeNull()
     expect(await ask([{ jsonrpc: '2.0', method: 'fail' }])).toBeNull()
@@ -67,7 +67,7 @@ describe('Endpoint', () => {
     ])
   })
 
-  it('refuses what is no request, in words of JSON-RPC', async () => {
+  it('refuses invalid requests with the texts of JSON-RPC', async () => {
     const { ask, calls } = service()
     const invalid = { code: -32600, message: 'invalid request' }
     for (const body of [

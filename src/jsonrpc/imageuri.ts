@@ -1,6 +1,6 @@
 /**
- * True for a data: URI of an image, which whoever draws it fetches from nobody (ERC-7677): percent-encoded or base64, without quotes, angle brackets or
- * spaces, that end an attribute. What an <img> draws runs nothing, not even SVG.
+ * Returns whether `text` is a data: URI of an image (ERC-7677), which causes no request: percent-encoded or base64, without the quotes, angle
+ * brackets and spaces that end an attribute. An <img> executes no scripts, not even those of SVG.
  */
 export function isImageUri(text: string): boolean {
   return IMAGE.test(text)

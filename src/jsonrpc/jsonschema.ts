@@ -9,6 +9,7 @@ export const HASH: JsonSchema = hash.json
 export const ADDRESS: JsonSchema = address.json
 export const BOOLEAN: JsonSchema = boolean.json
 export const STRING: JsonSchema = string.json
+export const INTEGER: JsonSchema = { type: 'integer' }
 export const NULL: JsonSchema = { type: 'null' }
 
 export function listOf(item: JsonSchema): JsonSchema {

@@ -1,28 +1,28 @@
-/** geth's default. A client that batches more gains nothing and blocks everybody else meanwhile. */
+/** geth's default. A larger batch gains nothing and delays other clients. */
 export const BATCH_ITEMS = 1_000
 
-/** geth's default: what one batch may answer before the rest of it is refused. Single answers have no limit. */
+/** geth's default for the response to one batch, whose rest is then refused. Single responses have no limit. */
 export const BATCH_RESPONSE_BYTES = 25 * 1000 * 1000
 
-/** After so long a batch lets others in before its next item: a quarter of a flashblock. */
+/** A batch yields to the event loop after so long: a quarter of a flashblock. */
 export const BATCH_SLICE_MS = 50
 
-/** Characters of an error's message: it may repeat names that came in, and those can be as long as a body. */
+/** Characters of an error's message, which may repeat names of the request that are as long as a body. */
 export const ERROR_MESSAGE_CHARS = 4_096
 
-/** What a request to somebody else's server may take in all (name, connection, answer), and how long its answer may be, unless the caller says otherwise. */
+/** Defaults for a request to a foreign server: its time from name resolution to the last byte, and the size of its reply. */
 export const OUTBOUND_MS = 5_000
 export const OUTBOUND_REPLY_BYTES = 64 * 1024
 
-/** The same for another node that is read through: geth's eth_getLogs takes its time, and answers so much. */
+/** The same for a foreign node: geth's eth_getLogs is slow and large. */
 export const REMOTE_NODE_MS = 30_000
 export const REMOTE_NODE_REPLY_BYTES = 32 * 1024 * 1024
 
 /** Connections to one other node at once; further requests wait for one of them. */
 export const REMOTE_NODE_CONNECTIONS = 16
 
-/** Bytes that a user operation holds: with what the EntryPoint is told besides, a transaction of 128 KiB, geth's limit. */
+/** Bytes of a user operation: with the other arguments of handleOps, a transaction of 128 KiB, geth's limit. */
 export const OPERATION_BYTES = 120_000
 
-/** verificationGasLimit: with less no account can be asked. */
+/** verificationGasLimit: with less, no account can validate. */
 export const LEAST_VERIFICATION_GAS = 10_000n

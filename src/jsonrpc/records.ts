@@ -1,14 +1,14 @@
 /**
- * Where wallet and sponsor keep what must outlive the process, as bytes under text keys that begin with `wallet/` and `sponsor/`. The root injects
- * it: LMDB under `--data`, memory otherwise; in a browser it may be IndexedDB's copy.
+ * Durable records of wallet and sponsor: bytes under text keys that begin with `wallet/` and `sponsor/`. The node injects the implementation: LMDB
+ * with `--data`, memory otherwise; in a browser it may be a copy of IndexedDB.
  */
 export interface Records {
   get(key: string): Uint8Array | null
-  /** Durable when it returns. Null removes. */
+  /** Durable when it returns. Null removes the record. */
   put(key: string, value: Uint8Array | null): void
   /** in the order of the keys' bytes */
   entries(prefix: string): Iterable<[string, Uint8Array]>
-  /** All that `work` puts, durable when it returns, or nothing of it if it throws. Where there is none, each put stands for itself. */
+  /** Writes all puts of `work` or, if it throws, none; durable when it returns. Absent: each put is separate. */
   transaction?<T>(work: () => T): T
 }
 
@@ -22,7 +22,7 @@ export function memoryRecords(): Records {
   }
 }
 
-/** Records as JSON: what is kept is small and read by people who look for a fault. */
+/** Records as JSON, which is small here and readable in diagnosis. */
 export const JsonRecords = { get, put, entries, together }
 
 function get(records: Records, key: string): unknown {
@@ -38,7 +38,7 @@ function entries(records: Records, prefix: string): readonly (readonly [string, 
   return [...records.entries(prefix)].map(([key, bytes]) => [key, JSON.parse(TEXT.decode(bytes))])
 }
 
-/** In one transaction where there are any: on a disk it costs as much as one put. */
+/** Uses one transaction if the records have them, which costs as much as one put on a disk. */
 function together(records: Records, work: () => void): void {
   if (records.transaction === undefined) work()
   else records.transaction(work)

@@ -28,7 +28,7 @@ export function markdownReference(chapters: readonly Chapter[], { preface, facts
 
 export interface OpenRpcOptions {
   readonly version: string
-  /** schemas that are defined once and referred to by name */
+  /** schemas that are defined once and referenced by name */
   readonly components: Readonly<Record<string, JsonSchema>>
 }
 
@@ -108,7 +108,7 @@ function parameters({ params }: MethodDoc): readonly string[] {
   })
 }
 
-/** A schema in a few words; objects with their keys. */
+/** Returns a short description of a schema; an object with its keys. */
 function typeName(schema: JsonSchema): string {
   const { title, type, properties, items, oneOf } = schema
   if (isSchema(properties)) return `${typeof title === 'string' ? `${title} ` : ''}{ ${keys(schema).join(', ')} }`

@@ -6,7 +6,7 @@ import type { Schema } from './schema.ts'
 const ADDRESS = '0xF39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const HASH = `0x${'aB'.repeat(32)}`
 
-describe('what a schema reads', () => {
+describe('a schema parses', () => {
   it.each<[string, Schema<unknown>, unknown, unknown]>([
     ['a quantity', schema.quantity, '0x1f', 31n],
     ['a quantity with leading zeros', schema.quantity, '0x0001', 1n],
@@ -48,12 +48,12 @@ describe('what a schema reads', () => {
   })
 })
 
-it('every address is read as itself, whichever were read before', () => {
+it('the cache of addresses returns the right one', () => {
   const texts = [1, 2, 3, 1, 1, 2, 3, 3, 1, 2].map((n) => `0x${'aB'.repeat(19)}0${n}`)
   expect(texts.map((text) => schema.address.parse(text, 'it'))).toEqual(texts.map((text) => text.toLowerCase()))
 })
 
-describe('what a schema refuses', () => {
+describe('a schema refuses', () => {
   it.each<[string, Schema<unknown>, unknown, RegExp]>([
     ['a decimal quantity', schema.quantity, '10', /hex string without 0x prefix: "10"/],
     ['a number as quantity', schema.quantity, 10, /expected a hex string, got 10/],
@@ -104,7 +104,7 @@ describe('what a schema refuses', () => {
     expect(shape.parse({ c: false, a: true, d: 3 }, 'it')).toStrictEqual({ a: true, b: undefined, c: false })
   })
 
-  it('cuts what it quotes', () => {
+  it('cuts quoted values', () => {
     expect(() => schema.quantity.parse('z'.repeat(10_000), 'it')).toThrow(/^.{1,150}$/)
   })
 })

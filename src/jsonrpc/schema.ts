@@ -2,8 +2,8 @@ import { Address, BLOCK_TAGS, Hex } from '../eth/index.ts'
 import type { BlockTag, Hash } from '../eth/index.ts'
 import { invalidParams } from './errors.ts'
 
-// Written by hand rather than with a schema library: importing the smallest one costs 50 ms of start-up,
-// and its messages would be rewritten here anyway (every refusal names the parameter, in geth's words where it has some).
+// No schema library: importing the smallest one takes 50 ms of start-up, and every refusal needs a text of its own, which names the parameter in
+// geth's words.
 
 /** Turns one positional parameter into a typed value, or throws `RpcError` -32602 whose message names the parameter. */
 export interface Schema<T> {
@@ -17,7 +17,7 @@ export type JsonSchema = { readonly [key: string]: unknown }
 
 export type Infer<S> = S extends Schema<infer T> ? T : never
 
-/** What a block parameter says, before it is looked up in a View. */
+/** A block parameter before its look-up in a View. */
 export type BlockRef =
   | { readonly kind: 'tag'; readonly tag: BlockTag }
   | { readonly kind: 'number'; readonly number: number }
@@ -26,7 +26,7 @@ export type BlockRef =
 /** A schema whose value may be absent; `object` leaves its key out of `required`. */
 export interface MaybeSchema<T> extends Schema<T | undefined> {
   readonly maybe: true
-  /** set: absent reads as undefined, so nobody need ask */
+  /** an absent key is undefined without a call of `parse` */
   readonly skipped?: true
 }
 
@@ -38,7 +38,7 @@ export const quantity: Schema<bigint> = {
   parse: (value, path) => BigInt(quantityText(value, path)),
 }
 
-/** A 0x quantity of at most 64 bits: nonces (EIP-2681), and what withdrawals say. */
+/** A 0x quantity of at most 64 bits: nonces (EIP-2681) and withdrawals. */
 export const uint64: Schema<bigint> = {
   json: { title: 'quantity', type: 'string', pattern: '^0x0*[0-9a-fA-F]{1,16}$' },
   parse: (value, path) => {
@@ -54,7 +54,7 @@ export const quantityNumber: Schema<number> = {
   parse: (value, path) => safe(Number(quantityText(value, path)), path, value),
 }
 
-/** What test methods get: a JSON number, a 0x quantity or a decimal string; at most 2^53 - 1. */
+/** The integers of test methods: a JSON number, a 0x quantity or a decimal string; at most 2^53 - 1. */
 export const integer: Schema<number> = {
   json: {
     title: 'integer',
@@ -65,9 +65,14 @@ export const integer: Schema<number> = {
   },
   parse: (value, path) => {
     if (typeof value === 'string' && DECIMAL.test(value)) return safe(Number(value), path, value)
-    if (typeof value !== 'number') return quantityNumber.parse(value, path)
-    return safe(value, path, value)
+    return typeof value === 'number' ? safe(value, path, value) : quantityNumber.parse(value, path)
   },
+}
+
+/** A JSON number from 0 to 2^53 - 1. */
+export const wholeNumber: Schema<number> = {
+  json: { type: 'integer', minimum: 0 },
+  parse: (value, path) => safe(value, path, value),
 }
 
 /** As `integer`, for wei and gas: strings up to 256 bits. */
@@ -89,9 +94,9 @@ export const address: Schema<Address> = {
   },
 }
 
-/** null: it is none. */
+/** Returns null for an invalid address. */
 export function readAddress(value: unknown): Address | null {
-  // One request after another names the same contract: knowing it again takes a tenth of reading it, and so does whoever looks it up.
+  // Consecutive requests name the same contract. Comparing the text takes a tenth of parsing, and the same string object makes map look-ups faster.
   if (value === newest.text) return newest.address
   if (value === newer.text) return newer.address
   if (typeof value !== 'string' || !ADDRESS.test(value)) return null
@@ -100,7 +105,7 @@ export function readAddress(value: unknown): Address | null {
   return newest.address
 }
 
-/** The two that were read last. */
+/** The last two addresses. */
 let newest: { readonly text: string; readonly address: Address } = { text: Address.zero, address: Address.zero }
 let newer = newest
 
@@ -116,7 +121,7 @@ export const bytes: Schema<Uint8Array> = {
   json: { title: 'bytes', type: 'string', pattern: '^0x([0-9a-fA-F]{2})*$' },
   parse: (value, path) => {
     if (typeof value === 'string') {
-      // Reading it is looking at every digit: a look before would cost as much again, 30 us for 22 KB.
+      // Decoding checks every digit; a check before it would take as long again, 30 us for 22 KB.
       const read = readBytes(value)
       if (read !== null) return read
     }
@@ -126,7 +131,7 @@ export const bytes: Schema<Uint8Array> = {
   },
 }
 
-/** null: it is no hex of whole bytes. */
+/** Returns null for text that is not hex of whole bytes. */
 export function readBytes(text: string): Uint8Array | null {
   try {
     return Hex.toBytes(text)
@@ -165,7 +170,7 @@ export const string: Schema<string> = {
 /** Any JSON value, unread. */
 export const anything: Schema<unknown> = documented({})
 
-/** Documents a value that the handler parses, because its shape depends on something else. */
+/** Documents a value that the handler parses because its shape depends on other parameters. */
 export function documented(json: JsonSchema): Schema<unknown> {
   return { json, parse: (value) => value }
 }
@@ -185,6 +190,12 @@ export const blockNumber: Schema<Exclude<BlockRef, { kind: 'hash' }>> = {
   },
 }
 
+/** The hash of a block. */
+export const blockHash: Schema<BlockRef> = {
+  json: hash.json,
+  parse: (value, path) => ({ kind: 'hash', hash: hash.parse(value, path), requireCanonical: false }),
+}
+
 /** A tag, a number, a bare 32-byte hash, or an EIP-1898 object. */
 export const blockRef: Schema<BlockRef> = {
   json: {
@@ -201,9 +212,7 @@ export const blockRef: Schema<BlockRef> = {
   parse: (value, path) => {
     if (value === 'latest') return LATEST
     if (typeof value === 'object' && value !== null) return eip1898(value, path)
-    if (typeof value === 'string' && HASH.test(value)) {
-      return { kind: 'hash', hash: hash.parse(value, path), requireCanonical: false }
-    }
+    if (typeof value === 'string' && HASH.test(value)) return blockHash.parse(value, path)
     return blockNumber.parse(value, path)
   },
 }
@@ -260,30 +269,30 @@ export function maybe<T>(schema: Schema<T>): MaybeSchema<T> {
   }
 }
 
-/** As many as an integer has bits. */
+/** The bits of an integer. */
 const SHAPE_KEYS = 32
 
-/** Known keys by their schemas; unknown keys are ignored. Every key stands in the result, absent ones as undefined. */
+/** Known keys by their schemas; unknown keys are ignored. The result has every key, absent ones as undefined. */
 export function object<S extends Readonly<Record<string, Schema<unknown>>>>(shape: S): Schema<{ readonly [K in keyof S]: Infer<S[K]> }> {
   const entries = Object.entries(shape)
   if (entries.length > SHAPE_KEYS) throw new RangeError(`${entries.length} keys, an object's shape has at most ${SHAPE_KEYS}`)
   const properties = Object.fromEntries(entries.map(([key, schema]) => [key, schema.json]))
   const required = entries.filter(([, schema]) => !('maybe' in schema)).map(([key]) => key)
-  // Looking for a key that is absent is what costs most. So only those are looked at that are there, or must be: a bit for each.
+  // Reading absent keys is the largest cost, so only present and required keys are read: a bit for each.
   const bits = new Map(entries.map(([key], i) => [key, 1 << i]))
   const always = entries.reduce((sum, [, schema], i) => ('skipped' in schema ? sum : sum | (1 << i)), 0)
-  // A result begins as a copy of this one: V8 then knows its shape, and keys that are absent need no visit.
+  // The result is a copy of this one: it has a constant shape in V8, and absent keys need no write.
   const blank: Readonly<Record<string, unknown>> = Object.fromEntries(entries.map(([key]) => [key, undefined]))
   return {
     json: required.length === 0 ? { type: 'object', properties } : { type: 'object', properties, required },
     parse: (value, path) => {
       const source = record(value, path)
       const result: Record<string, unknown> = { ...blank }
-      let wanted = always
-      for (const key in source) wanted |= bits.get(key) ?? 0
-      // In the order of the shape, so that the first of two wrong keys is always the same one.
-      for (; wanted !== 0; wanted &= wanted - 1) {
-        const [key, schema] = entries[31 - Math.clz32(wanted & -wanted)] as (typeof entries)[number] // a bit has an entry
+      let present = always
+      for (const key in source) present |= bits.get(key) ?? 0
+      // In the order of the shape, so that the same one of two wrong keys is refused.
+      for (; present !== 0; present &= present - 1) {
+        const [key, schema] = entries[31 - Math.clz32(present & -present)] as (typeof entries)[number] // a bit has an entry
         result[key] = schema.parse(source[key], `${path}.${key}`)
       }
       return result as { readonly [K in keyof S]: Infer<S[K]> } // every key was parsed by its schema
@@ -332,7 +341,7 @@ export function atLeast(least: number, schema: Schema<number>): Schema<number> {
   }
 }
 
-/** The same values; a refusal gives this advice. */
+/** The same values; a refusal has `advice` as its reason. */
 export function explained<T>(advice: string, schema: Schema<T>): Schema<T> {
   return {
     json: schema.json,
@@ -346,9 +355,20 @@ export function explained<T>(advice: string, schema: Schema<T>): Schema<T> {
   }
 }
 
-/** The same values under a name that the documentation shows. */
+/** The same values with a title for the documentation. */
 export function titled<T>(title: string, schema: Schema<T>): Schema<T> {
   return { json: { title, ...schema.json }, parse: schema.parse }
+}
+
+/** Exactly one number, such as the version of a format. */
+export function constant<const T extends number>(expected: T): Schema<T> {
+  return {
+    json: { const: expected },
+    parse: (value, path) => {
+      if (value !== expected) throw mismatch(path, String(expected), value)
+      return expected
+    },
+  }
 }
 
 /** One of a few strings. */
@@ -397,8 +417,8 @@ function wrongHex(value: unknown, path: string, digits: number, noun: string) {
   return refused(path, `hex string has length ${got}, want ${digits} for ${noun}`)
 }
 
-function safe(value: number, path: string, given: unknown): number {
-  if (Number.isSafeInteger(value) && value >= 0) return value
+function safe(value: unknown, path: string, given: unknown): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
   throw refused(path, `expected a whole number from 0 to 2^53 - 1, got ${shown(given)}`)
 }
 
@@ -420,7 +440,7 @@ function shown(value: unknown): string {
   return typeof value === 'boolean' ? String(value) : 'an object'
 }
 
-/** Long values are cut: the message is for a person. */
+/** Cuts long values. */
 function quoted(value: string): string {
   return JSON.stringify(value.length > 80 ? `${value.slice(0, 77)}…` : value)
 }

@@ -1,59 +1,106 @@
 import { Address, Authorization, Hex, UserOperation } from '../eth/index.ts'
 import type { EntryPointVersion } from '../eth/index.ts'
+import { component, listOf } from './jsonschema.ts'
 import { LEAST_VERIFICATION_GAS, OPERATION_BYTES } from './limits.ts'
 import * as schema from './schema.ts'
+import type { JsonSchema } from './schema.ts'
+import { ADDRESS, BOOLEAN, BYTES, HASH, QUANTITY, STRING, jsonField, nullableField, optionalField, wireObject } from './wireobject.ts'
+import type { WireField, WireValues } from './wireobject.ts'
 
-// User operations as they travel: 0.6 with initCode and paymasterAndData, later versions in parts (ERC-7769).
+// User operations and their receipts in JSON (ERC-7769): 0.6 with initCode and paymasterAndData, later versions in parts.
 
-const { address, bytes, maybe, object, quantity, refused, uint64 } = schema
+const { refused } = schema
 
-const AMOUNTS = {
-  callGasLimit: maybe(quantity),
-  verificationGasLimit: maybe(quantity),
-  preVerificationGas: maybe(quantity),
-  maxFeePerGas: maybe(quantity),
-  maxPriorityFeePerGas: maybe(quantity),
-} as const
-
-const authorization = object({
-  chainId: quantity,
-  address,
-  nonce: uint64,
-  yParity: maybe(quantity),
-  v: maybe(quantity),
-  r: quantity,
-  s: quantity,
-})
-
-const COMMON = {
-  sender: address,
-  nonce: quantity,
-  callData: bytes,
-  signature: maybe(bytes),
-  eip7702Auth: maybe(authorization),
-  ...AMOUNTS,
-} as const
-const unpacked = object({ ...COMMON, initCode: maybe(bytes), paymasterAndData: maybe(bytes) })
-const inParts = object({
-  ...COMMON,
-  factory: maybe({ json: address.json, parse: factory }),
-  factoryData: maybe(bytes),
-  paymaster: maybe(address),
-  paymasterVerificationGasLimit: maybe(quantity),
-  paymasterPostOpGasLimit: maybe(quantity),
-  paymasterData: maybe(bytes),
-})
-
-/** `0x7702` alone stands for itself, padded to 20 bytes as the EntryPoint wants it. */
-function factory(value: unknown, path: string): Address {
-  return value === '0x7702' ? UserOperation.DELEGATION : address.parse(value, path)
+/** Limits, fees and signature may be missing in an estimate, and only there. */
+const SIGNED = {
+  callGasLimit: optionalField(QUANTITY),
+  verificationGasLimit: optionalField(QUANTITY),
+  preVerificationGas: optionalField(QUANTITY),
+  maxFeePerGas: optionalField(QUANTITY),
+  maxPriorityFeePerGas: optionalField(QUANTITY),
+  signature: optionalField(BYTES),
 }
 
-/** User operations as bundlers and paymaster services take them. */
-export const UserOperationJson = { read, write, authorization: authorizationJson }
+const COMMON = { sender: ADDRESS, nonce: QUANTITY, callData: BYTES, ...SIGNED }
+
+const UNPACKED = { initCode: optionalField(BYTES), paymasterAndData: optionalField(BYTES) }
+
+/** Clients may abbreviate `DELEGATION` to `0x7702`. */
+const FACTORY: WireField<Address> = {
+  schema: {
+    json: ADDRESS.schema.json,
+    parse: (value, path) => (value === '0x7702' ? UserOperation.DELEGATION : ADDRESS.schema.parse(value, path)),
+  },
+  toJson: (factory) => (factory === UserOperation.DELEGATION ? '0x7702' : Address.checksum(factory)),
+}
+
+const PARTS = {
+  factory: optionalField(FACTORY),
+  factoryData: optionalField(BYTES),
+  paymaster: optionalField(ADDRESS),
+  paymasterVerificationGasLimit: optionalField(QUANTITY),
+  paymasterPostOpGasLimit: optionalField(QUANTITY),
+  paymasterData: optionalField(BYTES),
+}
+
+/** `v` instead of `yParity` is accepted and not written. */
+const authorization = wireObject('authorization', {
+  chainId: QUANTITY,
+  address: ADDRESS,
+  nonce: { schema: schema.uint64, toJson: Hex.fromQuantity },
+  yParity: optionalField(QUANTITY),
+  v: optionalField(QUANTITY),
+  r: QUANTITY,
+  s: QUANTITY,
+})
+
+const AUTHORIZATION: WireField<Authorization> = {
+  schema: {
+    json: authorization.schema.json,
+    parse: (value, path) => {
+      const { v = 0n, ...fields } = authorization.schema.parse(value, path)
+      const yParity = Number(fields.yParity ?? (v >= 27n ? v - 27n : v))
+      return { ...fields, yParity, authority: Authorization.recover({ ...fields, yParity }) }
+    },
+  },
+  toJson: (signed) => authorization.toJson({ ...signed, yParity: BigInt(signed.yParity), v: undefined }),
+}
+
+const AUTHORIZED = { eip7702Auth: optionalField(AUTHORIZATION) }
+
+const TITLE = 'user operation'
+const unpacked = wireObject(TITLE, { ...COMMON, ...UNPACKED, ...AUTHORIZED })
+const inParts = wireObject(TITLE, { ...COMMON, ...PARTS, ...AUTHORIZED })
+const { json: partialSchema } = wireObject(TITLE, { ...COMMON, ...UNPACKED, ...PARTS, ...AUTHORIZED }).schema
+
+/** User operations as parameters and results of bundlers and paymaster services. */
+export const UserOperationJson = {
+  read,
+  write,
+  authorization: AUTHORIZATION.toJson,
+  /** JSON Schema of an operation of any EntryPoint version */
+  schema: { ...partialSchema, required: Object.keys(COMMON) } satisfies JsonSchema,
+  /** as `schema`, without limits, fees and signature among the required keys */
+  partialSchema,
+}
+
+/** The result of eth_getUserOperationReceipt. */
+export const UserOperationReceiptJson = wireObject('receipt of a user operation', {
+  userOpHash: HASH,
+  entryPoint: ADDRESS,
+  sender: ADDRESS,
+  nonce: QUANTITY,
+  paymaster: nullableField(ADDRESS),
+  actualGasCost: QUANTITY,
+  actualGasUsed: QUANTITY,
+  success: BOOLEAN,
+  logs: jsonField(listOf(component('Log'))),
+  receipt: jsonField(component('Receipt')),
+  reason: optionalField(STRING),
+})
 
 export interface ReadOptions {
-  /** an estimate: limits, fees and signature may be missing */
+  /** for an estimate: limits, fees and signature may be missing */
   readonly partial: boolean
 }
 
@@ -68,13 +115,13 @@ function read(value: unknown, version: EntryPointVersion, options: ReadOptions):
 }
 
 function readUnpacked(value: unknown): UserOperation {
-  const read = unpacked.parse(value, PATH)
-  const { initCode = EMPTY, paymasterAndData = EMPTY } = read
+  const fields = unpacked.schema.parse(value, PATH)
+  const { initCode = EMPTY, paymasterAndData = EMPTY } = fields
   if (initCode.length > 0 && initCode.length < 20) throw refused(`${PATH}.initCode`, 'must be empty or begin with a factory (20 bytes)')
   if (paymasterAndData.length > 0 && paymasterAndData.length < 20)
     throw refused(`${PATH}.paymasterAndData`, 'must be empty or begin with a paymaster (20 bytes)')
   return UserOperation.of({
-    ...commonOf(read),
+    ...commonOf(fields),
     factory: initCode.length === 0 ? null : Address.from(initCode.subarray(0, 20)),
     factoryData: initCode.subarray(20),
     paymaster: paymasterAndData.length === 0 ? null : Address.from(paymasterAndData.subarray(0, 20)),
@@ -85,54 +132,36 @@ function readUnpacked(value: unknown): UserOperation {
 const EMPTY = new Uint8Array(0)
 
 function readParts(value: unknown): UserOperation {
-  const read = inParts.parse(value, PATH)
-  if (read.factory === undefined && (read.factoryData?.length ?? 0) > 0)
-    throw refused(`${PATH}.factoryData`, 'comes without a factory; they stand together or not at all')
-  if (read.factory !== undefined && read.factoryData === undefined && read.factory !== UserOperation.DELEGATION)
-    throw refused(`${PATH}.factoryData`, 'is missing beside the factory; they stand together or not at all')
-  const rest = [
-    read.paymasterVerificationGasLimit,
-    read.paymasterPostOpGasLimit,
-    read.paymasterData?.length === 0 ? undefined : read.paymasterData,
-  ]
-  if (read.paymaster === undefined && rest.some((part) => part !== undefined && part !== 0n))
-    throw refused(`${PATH}.paymaster`, 'is missing beside the other paymaster fields; they stand together or not at all')
+  const fields = inParts.schema.parse(value, PATH)
+  if (fields.factory === undefined && (fields.factoryData?.length ?? 0) > 0)
+    throw refused(`${PATH}.factoryData`, 'comes without a factory; both are required together')
+  if (fields.factory !== undefined && fields.factoryData === undefined && fields.factory !== UserOperation.DELEGATION)
+    throw refused(`${PATH}.factoryData`, 'is missing beside the factory; both are required together')
+  const { paymasterVerificationGasLimit = 0n, paymasterPostOpGasLimit = 0n, paymasterData = EMPTY } = fields
+  const hasPaymasterField = paymasterVerificationGasLimit > 0n || paymasterPostOpGasLimit > 0n || paymasterData.length > 0
+  if (fields.paymaster === undefined && hasPaymasterField)
+    throw refused(`${PATH}.paymaster`, 'is missing beside the other paymaster fields; they are required together')
   return UserOperation.of({
-    ...commonOf(read),
-    factory: read.factory ?? null,
-    factoryData: read.factoryData ?? EMPTY,
-    paymaster: read.paymaster ?? null,
-    paymasterVerificationGasLimit: read.paymasterVerificationGasLimit ?? 0n,
-    paymasterPostOpGasLimit: read.paymasterPostOpGasLimit ?? 0n,
-    paymasterData: read.paymasterData ?? EMPTY,
+    ...commonOf(fields),
+    factory: fields.factory ?? null,
+    factoryData: fields.factoryData ?? EMPTY,
+    paymaster: fields.paymaster ?? null,
+    paymasterVerificationGasLimit,
+    paymasterPostOpGasLimit,
+    paymasterData,
   })
 }
 
-type Common = ReturnType<typeof unpacked.parse> | ReturnType<typeof inParts.parse>
+type Common = WireValues<typeof COMMON & typeof AUTHORIZED>
 
-function commonOf(read: Common) {
-  const { eip7702Auth } = read
-  return {
-    sender: read.sender,
-    nonce: read.nonce,
-    callData: read.callData,
-    signature: read.signature ?? EMPTY,
-    callGasLimit: read.callGasLimit ?? 0n,
-    verificationGasLimit: read.verificationGasLimit ?? 0n,
-    preVerificationGas: read.preVerificationGas ?? 0n,
-    maxFeePerGas: read.maxFeePerGas ?? 0n,
-    maxPriorityFeePerGas: read.maxPriorityFeePerGas ?? 0n,
-    authorization: eip7702Auth === undefined ? null : authorizationOf(eip7702Auth),
-  }
+function commonOf(fields: Common) {
+  const { sender, nonce, callData, signature = EMPTY, eip7702Auth } = fields
+  const { callGasLimit = 0n, verificationGasLimit = 0n, preVerificationGas = 0n, maxFeePerGas = 0n, maxPriorityFeePerGas = 0n } = fields
+  const gas = { callGasLimit, verificationGasLimit, preVerificationGas, maxFeePerGas, maxPriorityFeePerGas }
+  return { sender, nonce, callData, signature, ...gas, authorization: eip7702Auth ?? null }
 }
 
-function authorizationOf(read: ReturnType<typeof authorization.parse>): Authorization {
-  const { chainId, address: delegate, nonce, r, s, yParity = (read.v ?? 0n) >= 27n ? (read.v ?? 27n) - 27n : (read.v ?? 0n) } = read
-  const signed = { chainId, address: delegate, nonce, yParity: Number(yParity), r, s }
-  return { ...signed, authority: Authorization.recover(signed) }
-}
-
-/** The EntryPoint adds limits and fees up in words that hold no more (AA94). */
+/** The EntryPoint limits gas and fees to 120 bits (AA94). */
 function assertWidths(operation: UserOperation): void {
   const { callData, factoryData, paymasterData, signature } = operation
   const sizeBytes = callData.length + factoryData.length + paymasterData.length + signature.length
@@ -150,61 +179,34 @@ const LIMITS = ['callGasLimit', 'verificationGasLimit', 'paymasterVerificationGa
 const FEES = ['maxFeePerGas', 'maxPriorityFeePerGas'] as const
 
 function assertComplete(value: unknown, operation: UserOperation, version: EntryPointVersion): void {
-  const given = value as Readonly<Record<string, unknown>> // it was parsed as an object
+  const given = value as Readonly<Record<string, unknown>> // parsed as an object before
   const paymaster =
     operation.paymaster === null || version === '0.6' ? [] : (['paymasterVerificationGasLimit', 'paymasterPostOpGasLimit'] as const)
-  for (const name of ['signature', ...Object.keys(AMOUNTS), ...paymaster])
+  for (const name of [...Object.keys(SIGNED), ...paymaster])
     if (given[name] === undefined || given[name] === null) throw refused(`${PATH}.${name}`, 'missing value')
   if (operation.verificationGasLimit < LEAST_VERIFICATION_GAS)
     throw refused(`${PATH}.verificationGasLimit`, `${operation.verificationGasLimit} is less than ${LEAST_VERIFICATION_GAS}`)
   if (operation.preVerificationGas === 0n) throw refused(`${PATH}.preVerificationGas`, 'must be more than 0')
 }
 
-/** As it came in. */
 function write(operation: UserOperation, version: EntryPointVersion): Readonly<Record<string, unknown>> {
-  const head = {
-    sender: Address.checksum(operation.sender),
-    nonce: Hex.fromQuantity(operation.nonce),
-    callData: Hex.fromBytes(operation.callData),
-    callGasLimit: Hex.fromQuantity(operation.callGasLimit),
-    verificationGasLimit: Hex.fromQuantity(operation.verificationGasLimit),
-    preVerificationGas: Hex.fromQuantity(operation.preVerificationGas),
-    maxFeePerGas: Hex.fromQuantity(operation.maxFeePerGas),
-    maxPriorityFeePerGas: Hex.fromQuantity(operation.maxPriorityFeePerGas),
-    signature: Hex.fromBytes(operation.signature),
-    ...(operation.authorization === null ? undefined : { eip7702Auth: authorizationJson(operation.authorization) }),
+  const { factory, factoryData, paymaster } = operation
+  const eip7702Auth = operation.authorization ?? undefined
+  if (version === '0.6') {
+    const paymasterAndData = UserOperation.paymasterAndData(operation, '0.6')
+    return unpacked.toJson({ ...operation, initCode: UserOperation.initCode(operation), paymasterAndData, eip7702Auth })
   }
-  if (version === '0.6')
-    return {
-      ...head,
-      initCode: Hex.fromBytes(UserOperation.initCode(operation)),
-      paymasterAndData: Hex.fromBytes(UserOperation.paymasterAndData(operation, '0.6')),
-    }
-  return { ...head, ...factoryJson(operation), ...paymasterJson(operation) }
+  return inParts.toJson({
+    ...operation,
+    ...(factory === null ? { factory: undefined, factoryData: undefined } : { factory, factoryData }),
+    ...(paymaster === null ? NO_PAYMASTER : { paymaster }),
+    eip7702Auth,
+  })
 }
 
-function factoryJson({ factory: maker, factoryData }: UserOperation) {
-  if (maker === null) return undefined
-  return { factory: maker === UserOperation.DELEGATION ? '0x7702' : Address.checksum(maker), factoryData: Hex.fromBytes(factoryData) }
-}
-
-function paymasterJson(operation: UserOperation) {
-  if (operation.paymaster === null) return undefined
-  return {
-    paymaster: Address.checksum(operation.paymaster),
-    paymasterVerificationGasLimit: Hex.fromQuantity(operation.paymasterVerificationGasLimit),
-    paymasterPostOpGasLimit: Hex.fromQuantity(operation.paymasterPostOpGasLimit),
-    paymasterData: Hex.fromBytes(operation.paymasterData),
-  }
-}
-
-function authorizationJson({ chainId, address: delegate, nonce, yParity, r, s }: Authorization) {
-  return {
-    chainId: Hex.fromQuantity(chainId),
-    address: Address.checksum(delegate),
-    nonce: Hex.fromQuantity(nonce),
-    yParity: Hex.fromQuantity(yParity),
-    r: Hex.fromQuantity(r),
-    s: Hex.fromQuantity(s),
-  }
+const NO_PAYMASTER = {
+  paymaster: undefined,
+  paymasterVerificationGasLimit: undefined,
+  paymasterPostOpGasLimit: undefined,
+  paymasterData: undefined,
 }

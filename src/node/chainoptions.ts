@@ -5,20 +5,20 @@ import { STATE_HISTORY_BLOCKS } from '../compat.ts'
 import { Address, Hash } from '../eth/index.ts'
 import { StorageError } from '../store/index.ts'
 import type { Store } from '../store/index.ts'
-import { GAS_LIMIT, beginningOf, feeParametersOf, genesisOf } from './genesis.ts'
+import { GAS_LIMIT, storedTimestamp, feeParametersOf, genesisOf } from './genesis.ts'
 import type { DevAccount } from './keys.ts'
 import type { PocketchainOptions, StartOptions } from './options.ts'
-import type { Loaded } from './statefile.ts'
+import type { LoadedState } from './statefile.ts'
 
 export interface ChainDeps {
   readonly clock: Clock
   readonly store: Store
-  /** null: no state file */
-  readonly loaded: Loaded | null
+  /** null: the chain starts without a state file */
+  readonly loaded: LoadedState | null
 }
 
 export function chainOptionsOf(options: StartOptions, accounts: readonly DevAccount[], { clock, store, loaded }: ChainDeps): ChainOptions {
-  const genesis = loaded?.genesis ?? genesisOf({ ...options, ...beginningOf(options, store) }, accounts, clock)
+  const genesis = loaded?.genesis ?? genesisOf({ ...options, ...storedTimestamp(options, store) }, accounts, clock)
   const { cadence = 'preconf' } = options
   return {
     genesis,
@@ -48,7 +48,7 @@ export function clockOf({ clock = 'real', timestamp }: PocketchainOptions): Cloc
   return clock === 'real' ? new RealClock() : new ManualClock(timestamp === undefined ? Date.now() : timestamp * 1_000)
 }
 
-/** A genesis block does not contain its chain id, and transactions signed for another one would be replayed. Throws StorageError. */
+/** Checks the chain id of a data directory, which a genesis block does not contain: transactions of another chain would be replayed. Throws StorageError. */
 export function assertChainId({ records, height }: Store, chainId: number): void {
   const stored = records.get(CHAIN_ID_RECORD)
   const kept = stored === null ? null : Buffer.from(stored).toString()

@@ -12,26 +12,26 @@ import { Secp256k1 } from '../eth/index.ts'
 import { OP_FORKS } from '../evm/index.ts'
 import type { L1Fork, OpFork } from '../evm/index.ts'
 import type { Store } from '../store/index.ts'
-import { bundlerKey, hasDefaultWords, sponsorKeys } from './keys.ts'
+import { bundlerKey, hasDefaultMnemonic, sponsorKeys } from './keys.ts'
 import type { DevAccount } from './keys.ts'
 import type { StartOptions, GenesisCalls, PocketchainOptions } from './options.ts'
 
 const CHAIN_ID = 31_337
 const ETHER = 10n ** 18n
 export const GAS_LIMIT = 60_000_000n
-/** Pays for bundles, which pay it back. */
+/** Balance of the bundler's account, which pays the gas of bundles and is refunded by them. */
 const BUNDLER_BALANCE = 1_000n * ETHER
-/** What the sponsor has for deposits, beside those that its paymasters begin with. */
+/** Balance of the sponsor for deposits beyond the initial ones. */
 const SPONSOR_BALANCE = 1_000n * ETHER
 const SPONSOR_DEPOSIT = 100n * ETHER
 const BASE_FEE = 1_000_000_000n
 
-/** The sponsor's paymasters with their deposits. A chain is the same with a sponsor and without: it is started again either way. */
+/** Returns the calls that deploy the sponsor's paymasters and their deposits. They are part of every genesis, so that a chain can be restarted with or without a sponsor. */
 export async function genesisCallsOf(options: PocketchainOptions): Promise<GenesisCalls> {
   const { genesis, stateFile, chainId = CHAIN_ID } = options
   if (genesis !== undefined) return []
   // A state file may be of another chain.
-  if (chainId === CHAIN_ID && hasDefaultWords(options) && stateFile === undefined) return 'precomputed'
+  if (chainId === CHAIN_ID && hasDefaultMnemonic(options) && stateFile === undefined) return 'precomputed'
   const { depositCall, sponsorDeployments } = await import('../paymaster/index.ts')
   const { owner, signer } = sponsorKeys(options)
   const deployments = sponsorDeployments(Secp256k1.address(owner), Secp256k1.address(signer))
@@ -48,7 +48,7 @@ export function genesisOf(options: StartOptions, accounts: readonly DevAccount[]
   }
   const hardfork = hardforkOf(options)
   if (options.genesis !== undefined) {
-    // A file without rules gets ours from block 1 on: its own block 0 keeps the fields it has.
+    // A genesis without hardforks gets the configured one from block 1 on; block 0 keeps its fields.
     const genesis = parseGenesis(options.genesis, (time) => configOf(options.chainId ?? CHAIN_ID, hardfork, time + 1, limits))
     const { chainId, codeSizeLimit, transactionGasCap } = options
     const chosen = Object.entries({ chainId, codeSizeLimit, transactionGasCap }).filter(([, value]) => value !== undefined)
@@ -72,8 +72,8 @@ export function genesisOf(options: StartOptions, accounts: readonly DevAccount[]
   })
 }
 
-/** A chain that goes on began when it began. */
-export function beginningOf({ timestamp }: PocketchainOptions, store: Store): Pick<PocketchainOptions, 'timestamp'> {
+/** Returns the timestamp of a stored block 0, unless the options set one. */
+export function storedTimestamp({ timestamp }: PocketchainOptions, store: Store): Pick<PocketchainOptions, 'timestamp'> {
   const stored = store.timestampOf(0)
   return timestamp !== undefined || stored === null ? {} : { timestamp: stored }
 }
@@ -98,13 +98,13 @@ function l1ForkOf(name: string): L1Fork {
   )
 }
 
-/** The newest OP fork that runs on the L1 rules of that name. */
-const RUNS_ON: Readonly<Record<string, OpFork>> = { cancun: 'holocene', prague: 'jovian', osaka: 'azul', latest: DEFAULT_HARDFORK }
+/** The newest OP fork based on each L1 fork. */
+const OP_FORK_OF: Readonly<Record<string, OpFork>> = { cancun: 'holocene', prague: 'jovian', osaka: 'azul', latest: DEFAULT_HARDFORK }
 
 function opForkOf(name: string): OpFork {
-  const fork = OP_FORKS.find((each) => each === name.toLowerCase()) ?? RUNS_ON[name.toLowerCase()]
-  // What came before charged data fees by rules that are not built.
+  const fork = OP_FORKS.find((each) => each === name.toLowerCase()) ?? OP_FORK_OF[name.toLowerCase()]
+  // Earlier forks have other data fee rules, which are not supported.
   if (fork !== undefined && OP_FORKS.indexOf(fork) >= OP_FORKS.indexOf('fjord')) return fork
-  const known = [...OP_FORKS.slice(OP_FORKS.indexOf('fjord')), ...Object.keys(RUNS_ON)]
+  const known = [...OP_FORKS.slice(OP_FORKS.indexOf('fjord')), ...Object.keys(OP_FORK_OF)]
   throw new RangeError(`hardfork must be one of ${known.join(', ')}, not ${JSON.stringify(name)}`)
 }

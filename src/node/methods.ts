@@ -7,10 +7,10 @@ import { SPONSOR_METHODS } from '../paymaster/methods.ts'
 import { CHAPTERS as NODE_CHAPTERS } from '../rpc/index.ts'
 import type { Caller } from '../rpc/index.ts'
 import { CALLS_STATUS_METHOD } from '../wallet/index.ts'
-import type { Batches, WalletFace } from '../wallet/index.ts'
+import type { Batches, WalletApi } from '../wallet/index.ts'
 
-/** The chapters of other modules, by the chapter of the node that they follow in the reference. */
-const FOLLOWING: ReadonlyMap<string, readonly Chapter[]> = new Map([
+/** Chapters of other modules, by the chapter of the node after which the reference has them. */
+const CHAPTERS_AFTER: ReadonlyMap<string, readonly Chapter[]> = new Map([
   [
     'Sending and signing',
     [
@@ -27,12 +27,12 @@ const FOLLOWING: ReadonlyMap<string, readonly Chapter[]> = new Map([
   ],
 ])
 
-/** Every method of `POST /`, whichever module answers it, in the order of the reference. */
-export const CHAPTERS: readonly Chapter[] = NODE_CHAPTERS.flatMap((chapter) => [chapter, ...(FOLLOWING.get(chapter.title) ?? [])])
+/** All methods of `POST /`, of every module, in the order of the reference. */
+export const CHAPTERS: readonly Chapter[] = NODE_CHAPTERS.flatMap((chapter) => [chapter, ...(CHAPTERS_AFTER.get(chapter.title) ?? [])])
 
-/** The products that a node runs; null: the node does not run it, and its methods do not exist. */
+/** The products of a node; null if the node runs without one, whose methods then do not exist. */
 export interface Products {
-  readonly wallet: Pick<WalletFace, 'callsStatus'> | null
+  readonly wallet: Pick<WalletApi, 'callsStatus'> | null
   readonly bundler: BundlerContext | null
   readonly sponsor: SponsorContext | null
 }
@@ -46,7 +46,7 @@ export function productRoutes({ wallet, bundler, sponsor }: Products): readonly 
   ]
 }
 
-/** At the node's url anyone who has an id that the wallet made may read the batch. */
-function batchesOf(wallet: Pick<WalletFace, 'callsStatus'>): Pick<Batches, 'status'> {
+/** At `POST /` every caller may read a batch by an id that the wallet generated. */
+function batchesOf(wallet: Pick<WalletApi, 'callsStatus'>): Pick<Batches, 'status'> {
   return { status: (id, { origin }) => wallet.callsStatus(id, origin) }
 }

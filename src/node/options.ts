@@ -7,54 +7,54 @@ import type { Keys, WalletOptions } from '../wallet/index.ts'
 
 export type ChainType = 'op' | 'l1'
 
-/** Everything has a default; `createPocketchain({})` is the chain that `npx pocketchain` starts. */
+/** All options have defaults; `createPocketchain({})` is the chain of `npx pocketchain`. */
 export interface PocketchainOptions {
   /** 31337; with a genesis, that of the file */
   readonly chainId?: number
-  /** when blocks come: `preconf` */
+  /** `preconf` by default */
   readonly cadence?: Cadence | CadenceKind
-  /** `manual`: time stands still until the clock is advanced */
+  /** `real` by default; `manual`: time advances with pocketchain_tick only */
   readonly clock?: Clock | 'real' | 'manual'
-  /** same seed, same clock and same timestamp: same block hashes */
+  /** the same seed, clock and timestamp give the same block hashes */
   readonly seed?: string
-  /** order of waiting transactions: `fees` */
+  /** order of pool transactions, `fees` by default */
   readonly order?: PoolOrder
-  /** where nodes disagree: `default` */
+  /** profile for behaviour in which nodes differ, `default` by default */
   readonly compat?: CompatName
   /** what `web3_clientVersion` returns on the dedicated tier: `anvil/v1.7.1/pocketchain/<version>`, since tools accept known dev nodes only */
   readonly clientVersion?: string
-  /** the state that reads at `latest` see: `sealed`; `promised` includes pre-confirmed transactions */
+  /** the state that reads at `latest` see, `sealed` by default; `promised` includes pre-confirmed transactions */
   readonly latest?: LatestState
 
-  /** dev accounts: 10 of the words `test test … junk`, 10,000 ETH each */
+  /** number of dev accounts, 10 by default */
   readonly accounts?: number
   readonly mnemonic?: string
-  /** without the index: `m/44'/60'/0'/0` */
+  /** without the index, `m/44'/60'/0'/0` by default */
   readonly derivationPath?: string
   /** wei */
   readonly balance?: bigint
   /** eth_sendTransaction works from any address */
   readonly autoImpersonate?: boolean
 
-  /** text of a genesis in geth's format; accounts are then funded by the file alone */
+  /** text of a genesis in geth's format, which then determines all balances */
   readonly genesis?: string
-  /** RLP blocks to execute before the first block of our own */
+  /** RLP blocks to import before the start */
   readonly importedChain?: Uint8Array
-  /** told of every imported block; what it throws stops the import, and `createPocketchain` rejects with it */
+  /** called after every imported block; an exception ends the import, and `createPocketchain` rejects with it */
   readonly onImported?: (blockNumber: number) => void
   /**
-   * a state file of ours or of anvil, or a genesis of geth, of which the accounts count: what the chain goes on from. A file with a genesis of its
-   * own wins over the options that make one
+   * state file of pocketchain or anvil, or a genesis of geth of which the accounts are taken. A genesis in the file overrides the options of the
+   * default genesis
    */
   readonly stateFile?: Uint8Array
-  /** Unix time of block 0, seconds: now */
+  /** Unix time of block 0, seconds; the current time by default */
   readonly timestamp?: number
   /**
-   * `op`: an OP chain with L1 attributes first in every block, data fees and predeploys. `l1`: none of these; EntryPoints, Multicall3, CREATE2
-   * factories, sponsor and accounts stay. Without meaning for a genesis file that has a `config`
+   * `op` by default: an OP chain with L1 attributes first in every block, data fees and predeploys. `l1`: none of these; EntryPoints, Multicall3,
+   * CREATE2 factories, sponsor and accounts stay. A genesis file with a `config` overrides it
    */
   readonly chainType?: ChainType
-  /** newest rules in force, an OP fork or the L1 fork it runs on */
+  /** an OP fork, or the L1 fork that it is based on */
   readonly hardfork?: string
   /** bytes; null: no limit */
   readonly codeSizeLimit?: number | null
@@ -62,11 +62,11 @@ export interface PocketchainOptions {
   readonly transactionGasCap?: bigint | null
   /** false: the default genesis lacks the CREATE2 factories, for scripts that deploy them by their known transactions */
   readonly factories?: boolean
-  /** a directory where the chain is kept, and goes on from when it was kept there before: in memory */
+  /** directory in which the chain is persisted and from which it continues; in memory by default */
   readonly data?: string
-  /** with `data`: blocks whose state stays readable; blocks, receipts and logs all stay: unlimited */
+  /** with `data`: number of blocks whose state is kept, all by default; blocks, receipts and logs are all kept */
   readonly prune?: number
-  /** without `data`: blocks whose state stays readable: 8,192 */
+  /** without `data`: number of blocks whose state is kept, 8,192 by default */
   readonly stateHistory?: number
 
   /** of a block */
@@ -75,41 +75,40 @@ export interface PocketchainOptions {
   readonly baseFee?: bigint
   /** wei */
   readonly minBaseFee?: bigint
-  /** wei; transactions that offer less are refused */
+  /** wei; transactions below it are refused */
   readonly minGasPrice?: bigint
   /** wei */
   readonly l1BaseFee?: bigint
   /** wei */
   readonly l1BlobBaseFee?: bigint
 
-  /** the wallet beside the chain, whose accounts are the dev accounts and those given here; false: there is none */
+  /** the wallet, whose accounts are the dev accounts and those of `keys`; false: no wallet */
   readonly wallet?: WalletChoices | false
 
-  /** the ERC-4337 bundler beside the chain, loaded when it is first asked; false: there is none */
+  /** the ERC-4337 bundler, loaded at its first request; false: no bundler */
   readonly bundler?: BundlerChoices | false
 
   /**
-   * the gas sponsor (ERC-7677) beside the chain, loaded when it is first asked, and at once when it has promised to pay for what did not come yet;
-   * false: there is none
+   * the gas sponsor (ERC-7677), loaded at its first request, or at start if its ledger has open promises; false: no sponsor
    */
   readonly sponsor?: SponsorChoices | false
 
   /**
-   * threads for calls that take long, started when they are needed: one for each core but the first, two on two cores, at most 4, none on a single
-   * one. 0: such calls hold everybody up
+   * worker threads for long calls, started when needed. The default is the number of cores minus one, at most 4, but 2 on two cores; 0 runs
+   * such calls on the main thread
    */
   readonly workers?: number
 
-  /** experimental: what happens to code that burns much gas, for all chains of the process: `off`, it is interpreted */
+  /** experimental: compilation of hot bytecode, for all chains of the process; `off` by default */
   readonly tier1?: Tier1Mode
 
-  /** gets what a person should know of the start; written to stderr unless given */
+  /** receives notes about the start; written to stderr by default */
   readonly onNote?: (line: string) => void
-  /** gets what broke inside although the node lives on; written to stderr unless given */
+  /** receives internal errors after which the node continues; written to stderr by default */
   readonly onError?: (error: unknown) => void
 }
 
-/** Options of a start, with whom it tells what, and what is done in block 0 of a chain that has none of its own. */
+/** Options of a start with its callbacks and the calls of the default genesis. */
 export interface StartOptions extends PocketchainOptions {
   readonly onNote: (line: string) => void
   readonly onError: (error: unknown) => void
@@ -118,29 +117,29 @@ export interface StartOptions extends PocketchainOptions {
 
 export type GenesisCalls = NonNullable<DefaultGenesisOptions['calls']>
 
-/** What may be chosen of the wallet. Its first chain is the node beside it, its records lie where the chain's do. */
+/** Options of the wallet. Its first chain is the node, and its records are stored with the chain's. */
 export interface WalletChoices extends Omit<
   WalletOptions,
   'keyring' | 'records' | 'chains' | 'onError' | 'approvalUrl' | 'admits' | 'sponsor'
 > {
-  /** further chains, each with its connection */
+  /** further chains, each with its RPC connection */
   readonly chains?: WalletOptions['chains']
-  /** keys beyond those of the dev accounts: what a keystore file holds, or keys that end with the process */
+  /** keys other than those of the dev accounts, of a keystore file or in memory */
   readonly keys?: Omit<Keys, 'dev'>
 }
 
-/** What may be chosen of the bundler. */
+/** Options of the bundler. */
 export interface BundlerChoices {
-  /** of the account that sends bundles; one that follows from the mnemonic and the derivation path unless given. The default genesis gives it ether */
+  /** key of the account that sends bundles, derived from mnemonic and derivation path by default. The default genesis funds it */
   readonly key?: PrivateKey
-  /** ERC-7562 holds for validations: true */
+  /** boolean, true by default: enforce ERC-7562 */
   readonly rules?: boolean
 }
 
-/** What may be chosen of the sponsor. Its ledger lies where the chain's records do. */
+/** Options of the sponsor. Its ledger is stored with the chain's records. */
 export interface SponsorChoices extends Omit<PaymasterOptions, 'rpc' | 'signer' | 'owner' | 'records' | 'onNote' | 'onError'> {
-  /** signs what is sponsored; one that follows from the mnemonic and the derivation path unless given. The default genesis has paymasters for that one only */
+  /** key that signs sponsorships, derived from mnemonic and derivation path by default. The default genesis has paymasters for the derived one only */
   readonly signer?: PrivateKey
-  /** pays deployments and deposits; as `signer`. The default genesis gives ether to the one that follows from the words */
+  /** key that pays deployments and deposits, derived like `signer`. The default genesis funds the derived one */
   readonly owner?: PrivateKey
 }

@@ -7,7 +7,7 @@ import type { Rpc, RpcRequest } from '../jsonrpc/index.ts'
 import type { Paymaster } from '../paymaster/index.ts'
 import { DevAccounts, createRpc } from '../rpc/index.ts'
 import type { NodeRpc, Workers } from '../rpc/index.ts'
-import type { ListenOptions, Served, Server } from '../server/index.ts'
+import type { ListenOptions, ServerDeps, Server } from '../server/index.ts'
 import { MemoryStorage, Store, mergeAccounts, openLmdb, stateFileText } from '../store/index.ts'
 import type { StorageBackend } from '../store/index.ts'
 import { Publisher } from '../stream/index.ts'
@@ -23,7 +23,7 @@ import { productRoutes } from './methods.ts'
 import type { PocketchainOptions, StartOptions } from './options.ts'
 import { assertLedger, sponsorOf } from './sponsor.ts'
 import type { Sponsor } from './sponsor.ts'
-import { loadedOf } from './statefile.ts'
+import { loadStateFile } from './statefile.ts'
 import { workersOf } from './threads.ts'
 import { VERSION } from './version.ts'
 import { NodeWallet } from './wallet.ts'
@@ -67,7 +67,7 @@ export async function createPocketchain(options: PocketchainOptions = {}): Promi
   if (options.tier1 !== undefined) configureTier1({ mode: options.tier1 })
   const storage = await openStorage(options)
   try {
-    return await started(options, storage)
+    return await createNode(options, storage)
   } catch (error) {
     await storage.close()
     throw error
@@ -86,13 +86,13 @@ async function openStorage({ data, prune, stateHistory }: PocketchainOptions): P
   return openLmdb(data)
 }
 
-async function started(given: PocketchainOptions, storage: StorageBackend): Promise<Pocketchain> {
+async function createNode(given: PocketchainOptions, storage: StorageBackend): Promise<Pocketchain> {
   const { onNote = writeNote, onError = writeError } = given
   const options: StartOptions = { ...given, onNote, onError, genesisCalls: await genesisCallsOf(given) }
   const accounts = accountsOf(options)
   const clock = clockOf(options)
   // Before the store, whose index covers the blocks that are in the storage when it is opened.
-  const loaded = loadedOf(options, accounts, clock, storage)
+  const loaded = loadStateFile(options, accounts, clock, storage)
   const store = new Store(storage, { stateBlocks: options.prune ?? null })
   if (options.sponsor !== false) await assertLedger(store.records)
   const chain = await chainOf(options, accounts, { clock, store, loaded })
@@ -101,7 +101,7 @@ async function started(given: PocketchainOptions, storage: StorageBackend): Prom
   const clientVersion = `pocketchain/${VERSION}/${process.platform}-${process.arch}/node${process.versions.node}`
   const compat = compatOf(options)
   const workers = workersOf(options, chain, compat, onError)
-  // The products send their requests to the node, and the node answers their methods.
+  // The products use the node's Rpc port, and their methods are routes of the node.
   const node = (): NodeRpc => rpc
   const wallet = options.wallet === false ? null : new NodeWallet()
   const bundler = options.bundler === false ? null : bundlerOf(options, node)
@@ -112,7 +112,7 @@ async function started(given: PocketchainOptions, storage: StorageBackend): Prom
     compat,
     parallel: workers,
     sharing: workers?.sharing ?? null,
-    routes: productRoutes({ wallet: wallet?.face ?? null, bundler, sponsor }),
+    routes: productRoutes({ wallet: wallet?.api ?? null, bundler, sponsor }),
     clientVersion,
     devClientVersion: options.clientVersion ?? `${DEV_CLIENT}/pocketchain/${VERSION}`,
     onBug: onError,
@@ -184,7 +184,7 @@ function assemble(parts: Parts): Pocketchain {
     subscribe: rpc.subscribe,
     listen: async (where = {}) => {
       if (closed !== null) throw new Error('the node is closed; it opens no port any more')
-      const server = open({ ...parts, publisher, walletFace: parts.wallet?.face ?? null, paymaster: parts.sponsor }, { port: 0, ...where })
+      const server = open({ ...parts, publisher, walletApi: parts.wallet?.api ?? null, paymaster: parts.sponsor }, { port: 0, ...where })
       servers.push(server)
       parts.wallet?.addServer(await server)
       return server
@@ -214,13 +214,13 @@ async function shutDown(
 }
 
 /** The curves of the precompiles take 50 ms to load, which would delay the first answer, or a flashblock later. */
-const CURVES_AFTER_MS = 1_000
+const PRECOMPILES_DELAY_MS = 1_000
 
 /** The server is loaded at the first `listen`. */
-async function open(served: Served, options: ListenOptions): Promise<Server> {
+async function open(deps: ServerDeps, options: ListenOptions): Promise<Server> {
   const { Server } = await import('../server/index.ts')
-  const server = await Server.listen(served, options)
-  setTimeout(() => void loadPrecompiles().catch(served.onError), CURVES_AFTER_MS).unref()
+  const server = await Server.listen(deps, options)
+  setTimeout(() => void loadPrecompiles().catch(deps.onError), PRECOMPILES_DELAY_MS).unref()
   return server
 }
 

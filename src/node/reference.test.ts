@@ -10,7 +10,7 @@ const ROWS = CHAPTERS.flatMap(({ methods }) => methods)
 const NAMES = new Set(ROWS.map(({ name }) => name))
 
 describe('the method tables', () => {
-  it('have each name once', () => {
+  it('have no duplicate names', () => {
     expect(ROWS.map(({ name }) => name)).toEqual([...NAMES])
   })
 
@@ -34,18 +34,18 @@ describe('the method tables', () => {
     }
   })
 
-  it('knows every method that the public tier lists', () => {
+  it('contain every method of the public tier', () => {
     for (const name of [...PUBLIC_METHODS, ...PUBLIC_REFUSALS.keys()]) expect(NAMES.has(name), name).toBe(true)
   })
 })
 
 // `npm run docs` runs these with --update, which writes the files.
 describe('the committed reference', () => {
-  it('methods.md is what the table says', async () => {
+  it('methods.md is generated from the tables', async () => {
     await expect(methodReference()).toMatchFileSnapshot(`${DOCS}methods.md`)
   })
 
-  it('openrpc.json is what the table says', async () => {
+  it('openrpc.json is generated from the tables', async () => {
     await expect(`${JSON.stringify(openRpcDocument(VERSION), null, 1)}\n`).toMatchFileSnapshot(`${DOCS}openrpc.json`)
   })
 })

@@ -13,12 +13,12 @@ export interface Sponsor extends Paymaster {
   readonly renew: () => Promise<void>
 }
 
-/** The ledger is kept in `kept`. */
-export function sponsorOf(options: StartOptions, rpc: () => Rpc, kept: Records): Sponsor {
+/** `stored`: the records that contain the ledger. */
+export function sponsorOf(options: StartOptions, rpc: () => Rpc, stored: Records): Sponsor {
   const { onNote, onError } = options
   const choices = options.sponsor || {}
   let loaded: Promise<Paymaster> | null = null
-  let records = kept
+  let records = stored
   const load = (): Promise<Paymaster> =>
     (loaded ??= import('../paymaster/index.ts').then(({ createPaymaster }) =>
       createPaymaster({ ...sponsorKeys(options), ...choices, rpc: rpc(), records, onNote, onError }),
@@ -30,7 +30,7 @@ export function sponsorOf(options: StartOptions, rpc: () => Rpc, kept: Records):
     settled: async () => (await load()).settled(),
     close: async () => (await loaded)?.close(),
     prepare: async () => {
-      if (Object.keys(choices).length > 0 || hasPromised(records)) await load()
+      if (Object.keys(choices).length > 0 || hasOpenPromises(records)) await load()
     },
     renew: async () => {
       const before = loaded
@@ -43,7 +43,7 @@ export function sponsorOf(options: StartOptions, rpc: () => Rpc, kept: Records):
 
 /** Runs before anything is written. Throws StorageError for a ledger that is newer than this program or unreadable. */
 export async function assertLedger(records: Records): Promise<void> {
-  if (!hasPromised(records)) return
+  if (!hasOpenPromises(records)) return
   const { LedgerFormat, UnreadableLedger } = await import('../paymaster/index.ts')
   try {
     LedgerFormat.assert(records)
@@ -52,8 +52,8 @@ export async function assertLedger(records: Records): Promise<void> {
   }
 }
 
-/** An operation that an earlier process promised to pay for may be used at any moment. */
-function hasPromised(records: Records): boolean {
+/** A user operation that an earlier process promised to sponsor may be sent at any time. */
+function hasOpenPromises(records: Records): boolean {
   const [first] = records.entries('sponsor/')
   return first !== undefined
 }

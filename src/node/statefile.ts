@@ -6,18 +6,23 @@ import { genesisOf } from './genesis.ts'
 import type { StartOptions } from './options.ts'
 import type { DevAccount } from './keys.ts'
 
-/** What a state file makes of a start. */
-export interface Loaded {
-  /** null: that of the options */
+/** The content of a state file, as a start uses it. */
+export interface LoadedState {
+  /** null: the genesis of the options */
   readonly genesis: Genesis | null
-  /** of the newest block that lies on the storage; null: none does, or the storage keeps it */
+  /** state of the newest stored block; null if no blocks were stored, or the storage has the state */
   readonly headState: WriteSet | null
-  /** what is laid over block 0 when the file's blocks are not */
+  /** accounts to merge into block 0 if the blocks of the file are not used */
   readonly accounts: StateFile['accounts']
 }
 
-/** Lays the file's blocks on the storage, if it has any that can be. Throws StateFileError, and RangeError for a storage that is not empty. */
-export function loadedOf(options: StartOptions, accounts: readonly DevAccount[], clock: Clock, storage: StorageBackend): Loaded | null {
+/** Stores the blocks of the state file, if they can be used. Throws StateFileError, and RangeError if the storage is not empty. */
+export function loadStateFile(
+  options: StartOptions,
+  accounts: readonly DevAccount[],
+  clock: Clock,
+  storage: StorageBackend,
+): LoadedState | null {
   const { stateFile, chainId, onNote } = options
   if (stateFile === undefined) return null
   if (storage.height >= 0)
@@ -25,16 +30,16 @@ export function loadedOf(options: StartOptions, accounts: readonly DevAccount[],
       'a state file is for a new chain, and the data directory holds one; leave one of the two out, or take a new directory',
     )
   const file = readStateFile(stateFile)
-  const told = file.own?.chainId ?? file.anvil?.chainId ?? null
-  if (told !== null && chainId !== undefined && told !== chainId) {
-    throw new StateFileError('chain id', `is ${told}, and ${chainId} was asked for; leave the chain id out, or take another file`)
+  const fileChainId = file.own?.chainId ?? file.anvil?.chainId ?? null
+  if (fileChainId !== null && chainId !== undefined && fileChainId !== chainId) {
+    throw new StateFileError('chain id', `is ${fileChainId}, and ${chainId} was asked for; leave the chain id out, or take another file`)
   }
   const note = (reason: string) => onNote(`the blocks of the state file are left out: ${reason}; its accounts are laid over block 0`)
   const over = { genesis: null, headState: null, accounts: file.accounts }
   if (file.leftOut !== null) note(file.leftOut)
   const records = file.own?.records ?? file.anvil?.records
   if (records === undefined) return over
-  const genesis = file.own?.genesis ?? genesisOf(told === null ? options : { ...options, chainId: told }, accounts, clock)
+  const genesis = file.own?.genesis ?? genesisOf(fileChainId === null ? options : { ...options, chainId: fileChainId }, accounts, clock)
   const headState = file.own === null ? overlayState(genesis.state, writeSetOf(file.accounts)) : writeSetOf(file.accounts, true)
   if (storeBlocks(storage, records, genesis, headState))
     return { genesis, headState: storage.state === null ? headState : null, accounts: [] }

@@ -3,7 +3,7 @@ import { CODE, RpcError, isLoopbackName } from '../jsonrpc/index.ts'
 import type { Records, Rpc } from '../jsonrpc/index.ts'
 import type { Server } from '../server/index.ts'
 import { Keyring, createWallet, embeddedChain } from '../wallet/index.ts'
-import type { Wallet, WalletChain, WalletFace } from '../wallet/index.ts'
+import type { Wallet, WalletChain, WalletApi } from '../wallet/index.ts'
 import type { DevAccount } from './keys.ts'
 import type { WalletChoices } from './options.ts'
 
@@ -17,17 +17,17 @@ interface WalletDeps {
 
 /** The current wallet of a node. */
 export class NodeWallet {
-  /** of the current wallet: a server outlives a wallet that is renewed */
-  readonly face: WalletFace = {
-    handle: (body, caller) => this.current.face.handle(body, caller),
-    provider: (origin) => this.current.face.provider(origin),
+  /** delegates to the current wallet, because a server outlives a renewed wallet */
+  readonly api: WalletApi = {
+    handle: (body, caller) => this.current.api.handle(body, caller),
+    provider: (origin) => this.current.api.provider(origin),
     control: {
-      request: (request, options) => this.current.face.control.request(request, options),
-      subscribe: (listener) => this.current.face.control.subscribe(listener),
+      request: (request, options) => this.current.api.control.request(request, options),
+      subscribe: (listener) => this.current.api.control.subscribe(listener),
     },
-    callsStatus: (id, origin) => this.current.face.callsStatus(id, origin),
+    callsStatus: (id, origin) => this.current.api.callsStatus(id, origin),
   }
-  /** that have listened, open and closed */
+  /** all servers of the node, including closed ones */
   readonly #servers: Server[] = []
   #create: ((records: Records) => Wallet) | null = null
   #current: Wallet | null = null
@@ -80,12 +80,12 @@ function walletOf(
   })
 }
 
-/** The origins of the paymaster over TLS. Apps use localhost too, for which the certificate is valid as well. */
+/** Returns the https origins of the paymaster. The certificate is also valid for localhost. */
 function originsOf({ httpsUrl, port }: Server): readonly string[] {
   return isLoopbackName(new URL(httpsUrl).hostname) ? [httpsUrl, `https://localhost:${port}`] : [httpsUrl]
 }
 
-/** PEM, of all ports: each may have its own certificate. */
+/** Certificates of all servers, PEM: each may have its own. */
 function authorityOf(servers: readonly Server[]): string {
   return [...new Set(servers.map((server) => server.ca()))].join('\n')
 }

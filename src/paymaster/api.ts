@@ -1,5 +1,5 @@
 import { Address, Hex } from '../eth/index.ts'
-import type { DepositWatch } from './deposit.ts'
+import type { DepositMonitor } from './deposit.ts'
 import type { SponsorDeployment } from './deployment.ts'
 import type { Entry } from './entry.ts'
 import type { Faults } from './faults.ts'
@@ -8,12 +8,13 @@ import type { LedgerQuery, SponsorApi } from './methods.ts'
 import type { SponsorNode } from './node.ts'
 import { policyJson } from './policy.ts'
 import type { Policy } from './policy.ts'
-import type { SetUp } from './setup.ts'
+import type { LedgerEntry, LedgerPage, PaymasterStatus, PolicyStatus, SponsorStatus } from './results.ts'
+import type { PaymasterDeployer } from './deployer.ts'
 
 export interface SponsorParts {
   readonly node: SponsorNode
-  readonly setUp: SetUp
-  readonly deposits: DepositWatch
+  readonly deployer: PaymasterDeployer
+  readonly deposits: DepositMonitor
   readonly faults: Faults
   readonly ledger: Ledger
   readonly deployments: readonly SponsorDeployment[]
@@ -25,7 +26,7 @@ export interface SponsorParts {
   readonly setPolicies: (policies: readonly Policy[]) => void
 }
 
-/** The methods of the operator, JSON-ready. All throw RpcError. */
+/** The operator's methods, JSON-ready. All throw RpcError. */
 export function sponsorApi(parts: SponsorParts): SponsorApi {
   return {
     status: () => status(parts),
@@ -38,11 +39,11 @@ export function sponsorApi(parts: SponsorParts): SponsorApi {
       if (policies !== undefined) parts.setPolicies(policies)
       return policiesJson(parts)
     },
-    deposit: (version, wei) => parts.setUp.deposit(version, wei),
+    deposit: (version, wei) => parts.deployer.deposit(version, wei),
   }
 }
 
-async function status(parts: SponsorParts): Promise<unknown> {
+async function status(parts: SponsorParts): Promise<SponsorStatus> {
   const { owner, signer, sponsor, validForSeconds, faults, ledger, deployments } = parts
   const paymasters = await Promise.all(deployments.map((each) => paymasterJson(parts, each)))
   const { reserved, settled } = ledger.totals
@@ -60,7 +61,7 @@ async function status(parts: SponsorParts): Promise<unknown> {
   }
 }
 
-async function paymasterJson({ node, deposits }: SponsorParts, deployment: SponsorDeployment): Promise<unknown> {
+async function paymasterJson({ node, deposits }: SponsorParts, deployment: SponsorDeployment): Promise<PaymasterStatus> {
   const { version, entryPoint, address } = deployment
   const [deployed, now] = await Promise.all([node.hasCode(address), deposits.read(deployment)])
   return {
@@ -74,19 +75,18 @@ async function paymasterJson({ node, deposits }: SponsorParts, deployment: Spons
   }
 }
 
-async function policiesJson({ node, ledger, policies: all }: SponsorParts): Promise<unknown> {
+async function policiesJson({ node, ledger, policies: all }: SponsorParts): Promise<readonly PolicyStatus[]> {
   const { timestamp } = await node.now()
   return all().map((policy) => {
     const { reserved, settled, today, users, left } = ledger.budget(policy, timestamp)
-    const [held, spent, ofToday] = [reserved, settled, today].map(Hex.fromQuantity)
-    const use = { reserved: held, settled: spent, today: ofToday, users }
+    const use = { reserved: Hex.fromQuantity(reserved), settled: Hex.fromQuantity(settled), today: Hex.fromQuantity(today), users }
     return { ...policyJson(policy), use, left: left === null ? null : Hex.fromQuantity(left) }
   })
 }
 
 // --- the ledger -------------------------------------------------------------------------------------------------------
 
-function ledgerPage({ ledger, setUp }: SponsorParts, { limit, before, sender, state }: LedgerQuery): unknown {
+function ledgerPage({ ledger, deployer }: SponsorParts, { limit, before, sender, state }: LedgerQuery): LedgerPage {
   const query = {
     ...(limit === undefined ? null : { limit }),
     ...(before === undefined ? null : { before }),
@@ -94,10 +94,10 @@ function ledgerPage({ ledger, setUp }: SponsorParts, { limit, before, sender, st
     ...(state === undefined ? null : { state }),
   }
   const { entries, next } = ledger.entries(query)
-  return { entries: entries.map((entry) => entryJson(entry, setUp)), next }
+  return { entries: entries.map((entry) => entryJson(entry, deployer)), next }
 }
 
-function entryJson(entry: Entry, setUp: SetUp): unknown {
+function entryJson(entry: Entry, deployer: PaymasterDeployer): LedgerEntry {
   const { id, at, state, stage, version, policy, validUntil, place, success, reason, message, reasons, callCount } = entry
   return {
     id,
@@ -106,7 +106,7 @@ function entryJson(entry: Entry, setUp: SetUp): unknown {
     stage,
     version,
     entryPoint: Address.checksum(entry.entryPoint),
-    paymaster: Address.checksum(entry.paymaster ?? setUp.of(version).address),
+    paymaster: Address.checksum(entry.paymaster ?? deployer.of(version).address),
     policy,
     sender: Address.checksum(entry.sender),
     nonce: Hex.fromQuantity(entry.nonce),

@@ -65,15 +65,15 @@ describe('the calls of an account', () => {
         ],
       }),
     ],
-  ])('are read from %s', (_, data) => {
+  ])('are decoded from %s', (_, data) => {
     expect(read(data)).toEqual(READ)
   })
 
-  it('are read from a single call', () => {
+  it('are decoded from a single call', () => {
     expect(read(encodeFunctionData({ abi: single, args: [B, 7n, '0x'] }))).toEqual([READ[1]])
   })
 
-  it('have no values in SimpleAccount 0.6, nor where 0.7 gets an empty list', () => {
+  it('have no values in SimpleAccount 0.6, and with an empty list in 0.7', () => {
     const none = READ.map((call) => ({ ...call, value: 0n }))
     expect(
       read(
@@ -89,16 +89,16 @@ describe('the calls of an account', () => {
     expect(read(encodeFunctionData({ abi: columns07, args: [[A, B], [], [TRANSFER, '0x']] }))).toEqual(none)
   })
 
-  it('go to the account itself where the chain id does not count', () => {
+  it('target the account itself in executeWithoutChainIdValidation', () => {
     const data = encodeFunctionData({ abi, functionName: 'executeWithoutChainIdValidation', args: [[TRANSFER]] })
     expect(read(data)).toEqual([{ to: SENDER, value: 0n, selector: '0xa9059cbb' }])
   })
 
-  it('are none for an operation that only deploys', () => {
+  it('are an empty list for an operation that only deploys', () => {
     expect(read('0x')).toEqual([])
   })
 
-  it('keep what little data a call has', () => {
+  it('keep data of fewer than four bytes', () => {
     expect(read(encodeFunctionData({ abi: single, args: [A, 0n, '0x12'] }))).toEqual([{ to: A, value: 0n, selector: '0x12' }])
   })
 
@@ -118,11 +118,11 @@ describe('the calls of an account', () => {
       'more calls than are read',
       encodeFunctionData({ abi, functionName: 'executeBatch', args: [Array.from({ length: INNER_CALLS + 1 }, () => TWO[1])] }),
     ],
-  ])('cannot be read from %s', (_, data) => {
+  ])('cannot be decoded from %s', (_, data) => {
     expect(read(data)).toBeNull()
   })
 
-  it('are what was put in, however many, and whatever is cut off never breaks the reader', () => {
+  it('are the encoded ones in any number, and truncated data never throws', () => {
     const call = fc.record({
       to: fc.bigInt({ min: 0n, max: 2n ** 160n - 1n }).map((n) => Address.fromBigint(n)),
       value: fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }),

@@ -2,17 +2,17 @@ import { Abi, DecodeError, Hex } from '../eth/index.ts'
 import type { AbiReader, Address } from '../eth/index.ts'
 import { INNER_CALLS } from './limits.ts'
 
-/** A call that an account makes. */
+/** A call by an account. */
 export interface InnerCall {
   readonly to: Address
   readonly value: bigint
-  /** the first four bytes of the data, or as many as there are; null: no data, a plain transfer of ether */
+  /** the first four bytes of the data, or all if there are fewer; `null` without data, as in a plain transfer */
   readonly selector: Hex | null
 }
 
 /**
- * What `sender` calls when it is called with `callData`, by the interfaces of ERC-7821, SimpleAccount 0.6 and 0.7 and Coinbase Smart Wallet. Null: it
- * cannot be read. An account that does something else under these names is not found out: nobody can but by running it.
+ * Decodes the calls that `sender` makes for `callData`, by the interfaces of ERC-7821, SimpleAccount 0.6 and 0.7 and Coinbase Smart Wallet.
+ * Returns `null` if they cannot be decoded. Accounts with other semantics under these selectors are not detected.
  */
 export function innerCalls(sender: Address, callData: Uint8Array): readonly InnerCall[] | null {
   if (callData.length === 0) return []
@@ -38,7 +38,7 @@ const READERS: ReadonlyMap<Hex, Read> = new Map<Hex, Read>([
   [Abi.selector('executeWithoutChainIdValidation(bytes[])'), (data, sender) => toItself(listAt(data, 0), sender)],
 ])
 
-/** ERC-7821: one batch, with or without data of its own behind it. Batches of batches (0x…78210002) are not read. */
+/** ERC-7821: one batch, with or without opData. Batches of batches (0x…78210002) are not decoded. */
 function inMode(data: Uint8Array): readonly InnerCall[] | null {
   const reader = Abi.Reader(data)
   const mode = reader.hash(0).slice(0, 22)
@@ -56,7 +56,7 @@ interface List {
   readonly at: AbiReader
 }
 
-/** The array that the word `index` points to. Throws DecodeError when it is not there, or longer than anything that is read. */
+/** Returns the array at the offset in word `index`. Throws DecodeError if it is out of range or too long. */
 function listAt(data: Uint8Array, index: number): List {
   const start = Abi.Reader(data).word(index)
   if (start > BigInt(data.length)) throw new DecodeError('abi', `points to byte ${start} of ${data.length}`)
@@ -65,7 +65,7 @@ function listAt(data: Uint8Array, index: number): List {
   return { count: Number(count), at: Abi.Reader(data, Number(start) + 32) }
 }
 
-/** Without values each is 0: SimpleAccount 0.7 takes an empty list for that. */
+/** Without values each is 0: SimpleAccount 0.7 accepts an empty list for this. */
 function inColumns(targets: List, values: List | null, datas: List): readonly InnerCall[] | null {
   const isPlain = values === null || values.count === 0
   if (targets.count !== datas.count || (!isPlain && values.count !== targets.count)) return null

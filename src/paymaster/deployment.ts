@@ -2,7 +2,7 @@ import { Abi, Address, Bytes, ENTRY_POINTS, Hash, Hex } from '../eth/index.ts'
 import type { EntryPointVersion } from '../eth/index.ts'
 import artifact from './paymasters.json' with { type: 'json' }
 
-/** How the paymaster of an EntryPoint version comes to a chain: by a call of `deployer` with `data`, by anybody. */
+/** The deployment of an EntryPoint version's paymaster: a call of `deployer` with `data`, from any account. */
 export interface SponsorDeployment {
   readonly version: EntryPointVersion
   readonly entryPoint: Address
@@ -13,7 +13,7 @@ export interface SponsorDeployment {
   readonly data: Uint8Array
 }
 
-/** The paymasters of these two, the newest version first. Another signer or owner has other ones, since both are part of the code. */
+/** Returns the paymasters of this owner and signer, the newest version first. Both are part of the code and thus of the address. */
 export function sponsorDeployments(owner: Address, signer: Address): readonly SponsorDeployment[] {
   return VERSIONS.map((version) => deploymentOf(version, owner, signer))
 }
@@ -37,7 +37,7 @@ function deploymentOf(version: EntryPointVersion, owner: Address, signer: Addres
 
 const DEPOSIT_TO = Abi.selector('depositTo(address)')
 
-/** What the EntryPoint is called with, by whoever pays, to raise a paymaster's deposit. */
+/** Returns the call of the EntryPoint that raises a paymaster's deposit, from any account. */
 export function depositCall({ entryPoint, address }: SponsorDeployment): { readonly to: Address; readonly data: Uint8Array } {
   return { to: entryPoint, data: Abi.call(DEPOSIT_TO, [address]) }
 }

@@ -4,15 +4,15 @@ import type { SponsorDeployment } from './deployment.ts'
 import { LOW_DEPOSIT } from './limits.ts'
 import type { SponsorNode } from './node.ts'
 
-export interface DepositWatchOptions {
+export interface DepositMonitorOptions {
   readonly deployments: readonly SponsorDeployment[]
-  /** wei that a paymaster may still have to pay */
+  /** Returns the wei reserved for a paymaster. */
   readonly reservedOf: (paymaster: Address) => bigint
-  /** gets a line when a deposit becomes low: once, until it is not low any more */
+  /** receives a line once per deposit that becomes low */
   readonly onLow: (line: string) => void
 }
 
-export interface DepositNow {
+export interface DepositState {
   /** wei in the EntryPoint */
   readonly deposit: bigint
   readonly reserved: bigint
@@ -20,37 +20,37 @@ export interface DepositNow {
   readonly isLow: boolean
 }
 
-/** What the paymasters have in their EntryPoints, looked at with every request and every block. */
-export class DepositWatch {
+/** Checks the paymasters' deposits in their EntryPoints, at each request and each block. */
+export class DepositMonitor {
   readonly #node: SponsorNode
-  readonly #options: DepositWatchOptions
+  readonly #options: DepositMonitorOptions
   readonly #low = new Set<EntryPointVersion>()
 
-  constructor(node: SponsorNode, options: DepositWatchOptions) {
+  constructor(node: SponsorNode, options: DepositMonitorOptions) {
     this.#node = node
     this.#options = options
   }
 
   /** Rejects when the node does not answer. */
-  async read(deployment: SponsorDeployment): Promise<DepositNow> {
+  async read(deployment: SponsorDeployment): Promise<DepositState> {
     const deposit = await this.#node.deposit(deployment.entryPoint, deployment.address)
     const reserved = this.#options.reservedOf(deployment.address)
     return { deposit, reserved, isLow: deposit < LOW_DEPOSIT || deposit < reserved }
   }
 
-  /** As `read`, of a paymaster that is in use: tells when it is low. */
-  async watch(deployment: SponsorDeployment): Promise<DepositNow> {
+  /** Reads the deposit of a paymaster in use and reports it if it is low. */
+  async check(deployment: SponsorDeployment): Promise<DepositState> {
     const now = await this.read(deployment)
     this.#report(deployment, now)
     return now
   }
 
-  /** What is not in use is nobody's worry. */
-  async look(isUsed: (version: EntryPointVersion) => boolean): Promise<void> {
-    await Promise.all(this.#options.deployments.filter(({ version }) => isUsed(version)).map((each) => this.watch(each)))
+  /** Paymasters that are not deployed have no deposit to check. */
+  async checkDeployed(isDeployed: (version: EntryPointVersion) => boolean): Promise<void> {
+    await Promise.all(this.#options.deployments.filter(({ version }) => isDeployed(version)).map((each) => this.check(each)))
   }
 
-  #report({ version, address }: SponsorDeployment, { deposit, reserved, isLow }: DepositNow): void {
+  #report({ version, address }: SponsorDeployment, { deposit, reserved, isLow }: DepositState): void {
     if (!isLow) this.#low.delete(version)
     if (!isLow || this.#low.has(version)) return
     this.#low.add(version)

@@ -8,73 +8,73 @@ import type { PolicyReason, Reason } from './policy.ts'
 export const ENTRY_STATES = ['reserved', 'included', 'settled', 'expired', 'refused'] as const
 export type EntryState = (typeof ENTRY_STATES)[number]
 
-/** Where the chain told of it. */
+/** The position of an entry's event in the chain. */
 export interface Place {
   readonly blockNumber: number
-  /** null: not sealed yet */
+  /** `null` before the block is sealed */
   readonly blockHash: Hash | null
-  /** null: no transaction did it, but a block's time */
+  /** `null` if the time of a block caused the state */
   readonly transactionHash: Hash | null
 }
 
-/** A line of the ledger. Never changed, only replaced. */
+/** A line of the ledger, immutable. */
 export interface Entry {
-  /** later ones have greater ids */
+  /** ascending */
   readonly id: number
   /** Unix time, milliseconds */
   readonly at: number
   readonly state: EntryState
-  /** what was asked for; what is reserved is always final */
+  /** the method that was called; reservations are always final */
   readonly stage: 'stub' | 'final'
-  /** of the chain's clock when it was signed last: days since 1970, UTC */
+  /** day of the latest signature by the chain's clock: days since 1970, UTC */
   readonly day: number
   readonly chainId: number
   readonly version: EntryPointVersion
   readonly entryPoint: Address
-  /** null: refused */
+  /** `null` for refusals */
   readonly paymaster: Address | null
-  /** null: refused by none of them, or found on the chain without a reservation */
+  /** `null` for a refusal by no policy in particular, and for an operation found on the chain without a reservation */
   readonly policy: string | null
   readonly sender: Address
   readonly nonce: bigint
-  /** as it is on the chain, else as it was signed last; null: not known */
+  /** of the operation on the chain, else of the latest signature; `null` if unknown */
   readonly userOpHash: Hash | null
-  /** all that were signed for this nonce, the newest last */
+  /** hashes of all signed operations of this nonce, the newest last */
   readonly signed: readonly Hash[]
-  /** the first of them; null: they cannot be read */
+  /** the first of them; `null` if they cannot be decoded */
   readonly calls: readonly InnerCall[] | null
   readonly callCount: number
-  /** wei, the most that the chain can charge for anything that was signed for this nonce; null: nobody knew yet */
+  /** in wei, the highest possible cost of any operation that was signed for this nonce; `null` for a stub */
   readonly maxCost: bigint | null
-  /** wei, as charged */
+  /** charged cost in wei */
   readonly cost: bigint | null
-  /** Unix seconds; 0: for ever */
+  /** Unix seconds; 0 without an end */
   readonly validUntil: number | null
   readonly place: Place | null
   /** of the account's own calls */
   readonly success: boolean | null
-  /** why it was refused, or came to nothing: its time ran out, or its nonce was used by another operation */
+  /** cause of a refusal or an expiry */
   readonly reason: Reason | 'ran-out' | 'nonce-used' | null
   readonly message: string | null
-  /** of each policy that was asked */
+  /** of each policy that was evaluated */
   readonly reasons: readonly PolicyReason[]
 }
 
-/** Entries as they are kept. */
+/** Entries in stored records. */
 export const EntryJson = { key, idOf, write, read }
 
-/** Ids lie in their order. */
+/** Record keys sort by id. */
 function key(prefix: string, id: number): string {
   return `${prefix}${String(id).padStart(12, '0')}`
 }
 
-/** The other way round; 0 for what is no such key. */
+/** Returns the id in a record key; 0 if it has none. */
 function idOf(prefix: string, name: string): number {
   const id = Number(name.slice(prefix.length))
   return Number.isSafeInteger(id) ? id : 0
 }
 
-/** What is only pre-confirmed is kept as reserved: the block may be gone when somebody reads it. */
+/** Stores a pre-confirmed entry as reserved: its block may not exist after a restart. */
 function write(entry: Entry): Readonly<Record<string, unknown>> {
   const isPromised = entry.state === 'included'
   const { nonce, calls, maxCost, cost } = isPromised ? { ...entry, cost: null } : entry
@@ -89,7 +89,7 @@ function write(entry: Entry): Readonly<Record<string, unknown>> {
 }
 
 const { address, maybe, object, oneOf, quantity } = schema
-const KEPT = object({
+const STORED = object({
   state: oneOf(...ENTRY_STATES),
   sender: address,
   entryPoint: address,
@@ -99,10 +99,10 @@ const KEPT = object({
   cost: maybe(quantity),
 })
 
-/** Only `write` makes such records: what budgets hang on is looked at, the rest is taken as it stands. Throws RpcError for what is no entry. */
+/** Checks the fields that budgets depend on; `write` guarantees the others. Throws RpcError for a malformed entry. */
 function read(value: unknown): Entry {
-  const kept = KEPT.parse(value, 'entry')
-  const rest = value as Omit<Entry, 'nonce' | 'maxCost' | 'cost' | 'calls'> & { readonly calls: readonly KeptCall[] | null } // as write left it
+  const kept = STORED.parse(value, 'entry')
+  const rest = value as Omit<Entry, 'nonce' | 'maxCost' | 'cost' | 'calls'> & { readonly calls: readonly StoredCall[] | null } // as write left it
   if (!Number.isSafeInteger(rest.id) || !Number.isSafeInteger(rest.chainId)) throw new RangeError('an entry has an id and a chain')
   return {
     ...rest,
@@ -113,7 +113,7 @@ function read(value: unknown): Entry {
   }
 }
 
-interface KeptCall {
+interface StoredCall {
   readonly to: Address
   readonly value: Hex
   readonly selector: Hex | null

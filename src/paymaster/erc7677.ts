@@ -1,32 +1,31 @@
 import { Address, ENTRY_POINTS } from '../eth/index.ts'
-import { defineMethods, jsonSchema, optional, required, schema } from '../jsonrpc/index.ts'
+import { UserOperationJson, defineMethods, optional, required, schema } from '../jsonrpc/index.ts'
 import type { Method } from '../jsonrpc/index.ts'
+import { ADDRESS, BYTES, QUANTITY, STRING, record } from '../jsonrpc/jsonschema.ts'
 import type { Stage } from './faults.ts'
 
 /** The sender of a request. */
 export interface PaymasterCaller {
   readonly apiKey: string | null
-  /** ends when the caller is gone */
+  /** aborted when the caller disconnects */
   readonly signal?: AbortSignal
 }
 
-/** One body that is being answered. */
+/** One HTTP body in progress. */
 export interface Exchange extends PaymasterCaller {
-  /** the fault http-500 was in force: the response has that status */
-  isBroken: boolean
+  /** set by the fault http-500: the response has this status */
+  isServerError: boolean
 }
 
 export type Args = readonly [operation: unknown, entryPoint: Address, chainId: bigint, context?: unknown]
 export type Answer = (stage: Stage, args: Args, caller: Exchange) => Promise<unknown>
 
 const PARAMS = [
-  required('userOperation', schema.anything),
+  required('userOperation', schema.documented(UserOperationJson.partialSchema)),
   required('entryPoint', schema.address),
   required('chainId', schema.quantity),
   optional('context', schema.anything),
 ] as const
-
-const { ADDRESS, BYTES, QUANTITY, STRING, record } = jsonSchema
 
 const PAYMASTER_FIELDS = {
   paymaster: ADDRESS,
@@ -44,11 +43,11 @@ const EXAMPLE_PARAMS = [
 
 const method = defineMethods<Answer, Exchange>()
 
-/** ERC-7677. EntryPoint 0.6 has paymasterAndData, later ones have the parts. */
+/** ERC-7677. EntryPoint 0.6 uses paymasterAndData, later versions the separate fields. */
 export const ERC7677_METHODS: readonly Method<Answer, Exchange>[] = [
   method({
     name: 'pm_getPaymasterStubData',
-    doc: 'Paymaster fields of the right length for a gas estimate, which no chain accepts.',
+    doc: 'Returns stub paymaster fields for a gas estimate, of the length of signed ones.',
     params: PARAMS,
     result: record('paymaster fields', {}, { ...PAYMASTER_FIELDS, sponsor: record('sponsor', { name: STRING }, { icon: STRING }) }),
     example: { params: EXAMPLE_PARAMS, result: { paymasterAndData: '0x' } },
@@ -56,7 +55,7 @@ export const ERC7677_METHODS: readonly Method<Answer, Exchange>[] = [
   }),
   method({
     name: 'pm_getPaymasterData',
-    doc: 'The signed paymaster fields of an operation that a policy grants.',
+    doc: 'Returns signed paymaster fields for an operation that a policy grants.',
     params: PARAMS,
     result: record('paymaster fields', {}, PAYMASTER_FIELDS),
     example: { params: EXAMPLE_PARAMS, result: { paymasterAndData: '0x' } },

@@ -1,8 +1,8 @@
 import { schema } from '../jsonrpc/index.ts'
 import type { Schema } from '../jsonrpc/index.ts'
-import { MOST_FAULT_DELAY_MS } from './limits.ts'
+import { MAX_FAULT_DELAY_MS } from './limits.ts'
 
-/** What a test can have the service do wrong. The last three are wrong in the final answer, or in both. */
+/** Faults for tests of apps and wallets. The last four alter the signed data or the named paymaster. */
 export const FAULT_KINDS = ['refuse', 'http-500', 'slow', 'wrong-signature', 'expired', 'differ', 'empty-deposit'] as const
 export type FaultKind = (typeof FAULT_KINDS)[number]
 
@@ -10,30 +10,30 @@ export interface Fault {
   readonly kind: FaultKind
   /** of `slow`: 10,000 */
   readonly delayMs?: number
-  /** after so many requests that it was for it is over; it stays unless given */
+  /** ends after this many requests; unlimited unless given */
   readonly times?: number
 }
 
-/** Which of the two requests it is for. */
+/** The method of a request: pm_getPaymasterStubData or pm_getPaymasterData. */
 export type Stage = 'stub' | 'final'
 
 interface FaultRow {
   readonly stages: readonly Stage[]
-  /** what is signed under it nobody can use, so nothing is reserved for it */
-  readonly isUseless: boolean
+  /** the signature is unusable, so nothing is reserved */
+  readonly isUnusable: boolean
 }
 
 export const FAULTS: Readonly<Record<FaultKind, FaultRow>> = {
-  refuse: { stages: ['stub', 'final'], isUseless: true },
-  'http-500': { stages: ['stub', 'final'], isUseless: true },
-  slow: { stages: ['stub', 'final'], isUseless: false },
-  'wrong-signature': { stages: ['final'], isUseless: true },
-  expired: { stages: ['final'], isUseless: true },
-  differ: { stages: ['final'], isUseless: true },
-  'empty-deposit': { stages: ['stub', 'final'], isUseless: true },
+  refuse: { stages: ['stub', 'final'], isUnusable: true },
+  'http-500': { stages: ['stub', 'final'], isUnusable: true },
+  slow: { stages: ['stub', 'final'], isUnusable: false },
+  'wrong-signature': { stages: ['final'], isUnusable: true },
+  expired: { stages: ['final'], isUnusable: true },
+  differ: { stages: ['final'], isUnusable: true },
+  'empty-deposit': { stages: ['stub', 'final'], isUnusable: true },
 }
 
-/** The fault that holds now. */
+/** Holds the current fault. */
 export class Faults {
   #current: Fault | null = null
 
@@ -45,7 +45,7 @@ export class Faults {
     this.#current = fault
   }
 
-  /** The fault that a request of this stage meets; null: none. One of those that it was set for is used up. */
+  /** Returns the fault that applies to a request of this stage and decrements its count. */
   take(stage: Stage): Fault | null {
     const fault = this.#current
     if (fault === null || !FAULTS[fault.kind].stages.includes(stage)) return null
@@ -65,9 +65,9 @@ export const FAULT: Schema<Fault> = schema.titled('fault', {
   parse: (value, path) => {
     const { kind, delayMs, times } = FIELDS.parse(value, path)
     if (delayMs !== undefined && kind !== 'slow') throw schema.refused(`${path}.delayMs`, `only the fault slow has a delay, not ${kind}`)
-    if (delayMs !== undefined && delayMs > MOST_FAULT_DELAY_MS)
-      throw schema.refused(`${path}.delayMs`, `${delayMs} is more than ${MOST_FAULT_DELAY_MS}`)
-    if (times === 0) throw schema.refused(`${path}.times`, 'must be 1 or more; null instead of a fault ends it')
+    if (delayMs !== undefined && delayMs > MAX_FAULT_DELAY_MS)
+      throw schema.refused(`${path}.delayMs`, `${delayMs} is more than ${MAX_FAULT_DELAY_MS}`)
+    if (times === 0) throw schema.refused(`${path}.times`, 'must be 1 or more; null instead of a fault removes it')
     return { kind, ...(delayMs === undefined ? null : { delayMs }), ...(times === undefined ? null : { times }) }
   },
 })

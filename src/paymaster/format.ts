@@ -1,18 +1,18 @@
 import { JsonRecords } from '../jsonrpc/index.ts'
 import type { Records } from '../jsonrpc/index.ts'
 
-/** Of all that the ledger keeps. It rises when a program from before would misread what is kept from then on. */
+/** Version of the ledger's records. It is raised when older programs would misread newer records. */
 export const LEDGER_FORMAT = 1
 
 const KEY = 'sponsor/format'
 
-/** In which shape a ledger is kept: told with its first promise. Where it is not told, nothing was promised, or it is the first one. */
-export const LedgerFormat = { assert, isTold, tell }
+/** The stored version, written with the first reservation. Records without one are of version 1, or empty. */
+export const LedgerFormat = { assert, isRecorded, record }
 
 /** Throws UnreadableLedger. */
 function assert(records: Records): void {
-  if (!isTold(records)) return
-  const format = told(records)
+  if (!isRecorded(records)) return
+  const format = recordedFormat(records)
   if (typeof format === 'number' && format > LEDGER_FORMAT) {
     const what = `was written by a newer pocketchain (format ${format}, this one reads up to ${LEDGER_FORMAT}); use that version`
     throw new UnreadableLedger('newer-format', what)
@@ -20,16 +20,16 @@ function assert(records: Records): void {
   if (format !== LEDGER_FORMAT) throw new UnreadableLedger('corrupt', 'is damaged (its format cannot be read); restore it from a copy')
 }
 
-function isTold(records: Records): boolean {
+function isRecorded(records: Records): boolean {
   return records.get(KEY) !== null
 }
 
-function tell(records: Records): void {
+function record(records: Records): void {
   JsonRecords.put(records, KEY, LEDGER_FORMAT)
 }
 
-/** undefined: it is no JSON */
-function told(records: Records): unknown {
+/** Returns undefined for malformed JSON. */
+function recordedFormat(records: Records): unknown {
   try {
     return JsonRecords.get(records, KEY)
   } catch {
@@ -37,7 +37,7 @@ function told(records: Records): unknown {
   }
 }
 
-/** What was promised cannot be read, so nothing may be promised. Nothing was overwritten. The message says what to do. */
+/** The ledger cannot be read, so nothing may be reserved. No record was overwritten. The message says what to do. */
 export class UnreadableLedger extends Error {
   override readonly name = 'UnreadableLedger'
   readonly reason: 'newer-format' | 'corrupt'

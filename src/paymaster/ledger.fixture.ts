@@ -3,7 +3,7 @@ import { memoryRecords } from '../jsonrpc/index.ts'
 import type { Records } from '../jsonrpc/index.ts'
 import type { Charge, Entry, Ledger, Terms } from './ledger.ts'
 import { parsePolicies } from './policyschema.ts'
-import type { Ask, Policy } from './policy.ts'
+import type { PolicyInput, Policy } from './policy.ts'
 
 export const CHAIN = 31_337
 /** The chain's clock: some noon. */
@@ -21,7 +21,7 @@ export function policyOf(limits: object = {}): readonly Policy[] {
   return parsePolicies([{ name: 'p', ...limits }])
 }
 
-export function ask(over: Partial<Ask> = {}): Ask {
+export function input(over: Partial<PolicyInput> = {}): PolicyInput {
   return {
     chainId: CHAIN,
     version: '0.8',
@@ -45,7 +45,7 @@ export interface At {
   readonly cost?: bigint
   readonly number?: number
   readonly fork?: number
-  /** false: in the block under construction */
+  /** false for the block under construction */
   readonly isSealed?: boolean
 }
 
@@ -69,14 +69,14 @@ export function charge(entry: Pick<Entry, 'entryPoint' | 'sender' | 'nonce'>, at
   }
 }
 
-/** Reserves, or says why not. */
-export function granted(ledger: Ledger, policies: readonly Policy[], over: Partial<Ask> = {}, signed: Partial<Terms> = {}): Entry {
-  const reservation = ledger.reserve(policies, ask(over), terms(signed))
+/** Reserves; throws the reason of a refusal. */
+export function granted(ledger: Ledger, policies: readonly Policy[], over: Partial<PolicyInput> = {}, signed: Partial<Terms> = {}): Entry {
+  const reservation = ledger.reserve(policies, input(over), terms(signed))
   if (!reservation.isGranted) throw new Error(`refused: ${reservation.message}`)
   return reservation.entry
 }
 
-/** What a ledger says of itself, in text that can be compared. What is pre-confirmed counts as reserved: only memory knows of it. */
+/** The state of a ledger as comparable text. Pre-confirmed entries count as reserved, because they are in memory only. */
 export function pictureOf(ledger: Ledger, policies: readonly Policy[], now: number): string {
   const { reserved, included, ...counts } = ledger.counts
   const budgets = policies.map((policy) => [policy.name, ledger.budget(policy, now)])
@@ -84,20 +84,20 @@ export function pictureOf(ledger: Ledger, policies: readonly Policy[], now: numb
     [1, 2, 3].map((n) => [
       policy.name,
       n,
-      ledger.decide([onlyPerUser(policy)], ask({ sender: account(n), nonce: 99n, maxCost: 2n ** 255n, now })),
+      ledger.decide([onlyPerUser(policy)], input({ sender: account(n), nonce: 99n, maxCost: 2n ** 255n, now })),
     ]),
   )
   const picture = { counts: { ...counts, open: reserved + included }, totals: ledger.totals, budgets, users }
   return JSON.stringify(picture, (_, value: unknown) => (typeof value === 'bigint' ? `${value} wei` : value))
 }
 
-/** Asked for too much, it says what is left for the account. */
+/** Reads the remaining budget of an account from a refusal. */
 function onlyPerUser({ name, perUser }: Policy): Policy {
   const [policy] = parsePolicies([{ name, perUser: perUser ?? 2n ** 254n }])
   return policy as Policy // one in, one out
 }
 
-/** Records that remember each put. */
+/** Records with a log of all puts. */
 export function loggedRecords(): Records & { readonly puts: (readonly [key: string, value: Uint8Array | null])[] } {
   const records = memoryRecords()
   const puts: (readonly [string, Uint8Array | null])[] = []
@@ -111,7 +111,7 @@ export function loggedRecords(): Records & { readonly puts: (readonly [key: stri
   }
 }
 
-/** As a process finds them that starts after one that ended behind its `count`th put. */
+/** Returns the records after the first `count` puts. */
 export function recordsAfter(puts: readonly (readonly [key: string, value: Uint8Array | null])[], count: number): Records {
   const records = memoryRecords()
   for (const [key, value] of puts.slice(0, count)) records.put(key, value)

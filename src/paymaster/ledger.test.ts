@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createPocketchain } from '../index.ts'
 import { JsonRecords, memoryRecords } from '../jsonrpc/index.ts'
-import { CHAIN, DAY, FOREIGN, NOON, PAYMASTER, account, ask, block, charge, granted, hashOf } from './ledger.fixture.ts'
+import { CHAIN, DAY, FOREIGN, NOON, PAYMASTER, account, input, block, charge, granted, hashOf } from './ledger.fixture.ts'
 import { loggedRecords, pictureOf, policyOf, recordsAfter, terms } from './ledger.fixture.ts'
 import { UnreadableLedger } from './format.ts'
 import { Ledger } from './ledger.ts'
@@ -23,7 +23,7 @@ function stateOf(ledger: Ledger, { id }: Entry): Entry | undefined {
 }
 
 describe('a reservation', () => {
-  it('is in the records before it is answered', () => {
+  it('is stored before it is returned', () => {
     const records = loggedRecords()
     const entry = granted(new Ledger(records), policyOf({ total: '10' }), { calls: [{ to: FOREIGN, value: 7n, selector: null }] })
     expect(records.puts.map(([key]) => key)).toEqual(['sponsor/format', 'sponsor/entry/000000000001'])
@@ -32,17 +32,17 @@ describe('a reservation', () => {
     expect(entry).toMatchObject({ state: 'reserved', policy: 'p', paymaster: PAYMASTER, maxCost: 10n, cost: null, validUntil: NOON + 300 })
   })
 
-  it('holds back what it may cost: of 100 that ask for a budget for 10, 10 get it', () => {
+  it('reserves the highest cost: a budget for 10 grants 10 of 100 requests', () => {
     const ledger = new Ledger(memoryRecords())
     const policies = policyOf({ total: '100' })
-    const answers = Array.from({ length: 100 }, (_, i) => ledger.reserve(policies, ask({ sender: account(i) }), terms()))
+    const answers = Array.from({ length: 100 }, (_, i) => ledger.reserve(policies, input({ sender: account(i) }), terms()))
     expect(answers.filter(({ isGranted }) => isGranted)).toHaveLength(10)
     expect(answers[10]).toMatchObject({ isGranted: false, reason: 'total', policy: 'p' })
     expect(ledger.budget(policies[0]!, NOON)).toEqual({ reserved: 100n, settled: 0n, today: 100n, users: 10, left: 0n })
     expect(ledger.reservedOf(PAYMASTER)).toBe(100n)
   })
 
-  it('of a nonce counts once, at the greatest cost that was signed for it', () => {
+  it('of a nonce counts once, at the highest signed cost', () => {
     const ledger = new Ledger(memoryRecords())
     const policies = policyOf({ total: '10', perDay: '10', perUser: '10' })
     const first = granted(ledger, policies, { maxCost: 4n }, { userOpHash: hashOf('a') })
@@ -51,20 +51,20 @@ describe('a reservation', () => {
     const third = granted(ledger, policies, { maxCost: 2n }, { userOpHash: hashOf('c') })
     expect(third).toMatchObject({ id: first.id, maxCost: 10n, validUntil: NOON + 900, signed: ['a', 'b', 'c'].map(hashOf) })
     expect(ledger.totals).toEqual({ reserved: 10n, settled: 0n })
-    expect([ask(), ask({ nonce: 1n })].map((nonce) => ledger.reservedOf(PAYMASTER, nonce))).toEqual([0n, 10n])
-    // Nothing is left for anybody else, and not more for this one.
-    expect(ledger.reserve(policies, ask({ maxCost: 11n }), terms())).toMatchObject({ reason: 'per-user' })
-    expect(ledger.reserve(policies, ask({ nonce: 1n, maxCost: 1n }), terms())).toMatchObject({ isGranted: false })
-    expect(ledger.decide(policies, ask({ maxCost: null })).isGranted).toBe(true)
-    expect(ledger.decide(policies, ask({ maxCost: null, nonce: 1n })).isGranted).toBe(false)
+    expect([input(), input({ nonce: 1n })].map((nonce) => ledger.reservedOf(PAYMASTER, nonce))).toEqual([0n, 10n])
+    // The budget is exhausted, also for this account.
+    expect(ledger.reserve(policies, input({ maxCost: 11n }), terms())).toMatchObject({ reason: 'per-user' })
+    expect(ledger.reserve(policies, input({ nonce: 1n, maxCost: 1n }), terms())).toMatchObject({ isGranted: false })
+    expect(ledger.decide(policies, input({ maxCost: null })).isGranted).toBe(true)
+    expect(ledger.decide(policies, input({ maxCost: null, nonce: 1n })).isGranted).toBe(false)
   })
 
-  it('of a nonce that is signed again the next day belongs to that day', () => {
+  it('of a nonce that is signed again the next day counts for that day', () => {
     const ledger = new Ledger(memoryRecords())
     const policies = policyOf({ perDay: '10' })
     granted(ledger, policies)
     expect(granted(ledger, policies, { now: NOON + DAY, nonce: 5n }).day).toBe(Math.floor(NOON / DAY) + 1)
-    expect(ledger.reserve(policies, ask({ now: NOON + DAY }), terms())).toMatchObject({ reason: 'per-day' })
+    expect(ledger.reserve(policies, input({ now: NOON + DAY }), terms())).toMatchObject({ reason: 'per-day' })
     expect(ledger.budget(policies[0]!, NOON)).toMatchObject({ today: 10n, left: 0n })
     expect(ledger.budget(policies[0]!, NOON + 2 * DAY)).toMatchObject({ today: 0n, left: 10n })
   })
@@ -77,7 +77,7 @@ describe('a reservation', () => {
       { name: 'c', senders: [account(9)] },
     ])
     const names = [0, 1, 2].map((nonce) => {
-      const answer = ledger.reserve(policies, ask({ nonce: BigInt(nonce) }), terms())
+      const answer = ledger.reserve(policies, input({ nonce: BigInt(nonce) }), terms())
       return answer.isGranted ? answer.policy.name : answer.reasons.map(({ reason }) => reason)
     })
     expect(names).toEqual(['a', 'b', ['total', 'per-user', 'sender']])
@@ -92,30 +92,30 @@ describe('a reservation', () => {
     expect(entry?.signed.at(-1)).toBe(hashOf(`${SIGNED_HASHES + 2}`))
   })
 
-  it('needs a cost', () => {
+  it('requires a cost', () => {
     const records = loggedRecords()
-    expect(() => new Ledger(records).reserve([ANY], ask({ maxCost: null }), terms())).toThrow(RangeError)
+    expect(() => new Ledger(records).reserve([ANY], input({ maxCost: null }), terms())).toThrow(RangeError)
     expect(records.puts).toEqual([])
   })
 
-  it('is refused when too many are open, but for what is held already', () => {
+  it('is refused when too many are open, except for a reserved nonce', () => {
     const ledger = new Ledger(memoryRecords())
     for (let i = 0; i < OPEN_ENTRIES; i++) granted(ledger, [ANY], { nonce: BigInt(i) })
-    expect(ledger.reserve([ANY], ask({ nonce: -1n }), terms())).toMatchObject({ isGranted: false, reason: 'too-many-open' })
-    expect(ledger.reserve([ANY], ask({ nonce: 5n }), terms())).toMatchObject({ isGranted: true })
-    ledger.settle(CHAIN, charge(ask({ nonce: 5n })), true)
-    expect(ledger.reserve([ANY], ask({ nonce: 20_000n }), terms())).toMatchObject({ isGranted: true })
+    expect(ledger.reserve([ANY], input({ nonce: -1n }), terms())).toMatchObject({ isGranted: false, reason: 'too-many-open' })
+    expect(ledger.reserve([ANY], input({ nonce: 5n }), terms())).toMatchObject({ isGranted: true })
+    ledger.settle(CHAIN, charge(input({ nonce: 5n })), true)
+    expect(ledger.reserve([ANY], input({ nonce: 20_000n }), terms())).toMatchObject({ isGranted: true })
   })
 })
 
-describe('records that a newer program keeps', () => {
-  it('are refused by name, and nothing of them is overwritten', () => {
+describe('records of a newer version', () => {
+  it('are refused with an error and not overwritten', () => {
     const kept = loggedRecords()
     granted(new Ledger(kept), [ANY])
     const newer = loggedRecords()
     for (const [key, value] of kept.puts) newer.put(key, value)
     JsonRecords.put(newer, 'sponsor/format', 2)
-    // What a process that ended in the middle of it has left to do.
+    // The journal of an interrupted roll-up.
     JsonRecords.put(newer, 'sponsor/folding', { ids: [1], puts: [] })
     const before = newer.puts.length
     expect(() => new Ledger(newer)).toThrow(UnreadableLedger)
@@ -123,7 +123,7 @@ describe('records that a newer program keeps', () => {
     expect(newer.puts).toHaveLength(before)
   })
 
-  it.each(['0', '"x"', '{bad', 'null', ''])('are told from damaged ones: %s', (format) => {
+  it.each(['0', '"x"', '{bad', 'null', ''])('are distinguished from damaged ones: %s', (format) => {
     const records = memoryRecords()
     granted(new Ledger(records), [ANY])
     records.put('sponsor/format', Buffer.from(format))
@@ -135,7 +135,7 @@ describe('records that a newer program keeps', () => {
     expect([...records.entries('sponsor/')]).toEqual(kept)
   })
 
-  it('are none from before formats were told, which are gone on with', () => {
+  it('records without a version are continued', () => {
     const records = memoryRecords()
     const entry = granted(new Ledger(records), [ANY])
     records.put('sponsor/format', null)
@@ -146,8 +146,8 @@ describe('records that a newer program keeps', () => {
   })
 })
 
-describe('what cannot be written', () => {
-  it('changes nothing, and is told to who asks', () => {
+describe('a failed write', () => {
+  it('changes nothing, and throws to the caller', () => {
     const records = memoryRecords()
     let isFull = false
     const disk = { ...records, put: (key: string, value: Uint8Array | null) => (isFull ? full() : records.put(key, value)) }
@@ -157,10 +157,10 @@ describe('what cannot be written', () => {
     const before = [pictureOf(ledger, policies, NOON), ledger.entries()]
     isFull = true
     const attempts = [
-      () => ledger.reserve(policies, ask({ nonce: 9n }), terms()),
-      () => ledger.reserve(policies, ask({ nonce: 1n, maxCost: 20n }), terms()),
-      () => ledger.together(() => entries.forEach((entry) => ledger.settle(CHAIN, charge(entry), true))),
-      () => ledger.settle(CHAIN, charge(ask({ nonce: 77n })), true),
+      () => ledger.reserve(policies, input({ nonce: 9n }), terms()),
+      () => ledger.reserve(policies, input({ nonce: 1n, maxCost: 20n }), terms()),
+      () => ledger.atomically(() => entries.forEach((entry) => ledger.settle(CHAIN, charge(entry), true))),
+      () => ledger.settle(CHAIN, charge(input({ nonce: 77n })), true),
       () => ledger.expire(CHAIN, sealed(9, NOON + 1_000)),
     ]
     for (const attempt of attempts) expect(attempt).toThrow('the disk is full')
@@ -171,7 +171,7 @@ describe('what cannot be written', () => {
     expect(pictureOf(new Ledger(records), policies, NOON)).toBe(pictureOf(ledger, policies, NOON))
   })
 
-  it('of a block goes into one transaction, where there are any', () => {
+  it('the changes of a block are one transaction, if the records support them', () => {
     const records = loggedRecords()
     const ledger = new Ledger({
       ...records,
@@ -184,7 +184,7 @@ describe('what cannot be written', () => {
     })
     const transactions: number[] = []
     const entries = [0n, 1n, 2n].map((nonce) => granted(ledger, [ANY], { nonce }))
-    ledger.together(() => entries.forEach((entry) => ledger.settle(CHAIN, charge(entry), true)))
+    ledger.atomically(() => entries.forEach((entry) => ledger.settle(CHAIN, charge(entry), true)))
     ledger.retract(CHAIN, 0)
     expect(transactions, 'the first one tells the format').toEqual([2, 1, 1, 3, 3])
   })
@@ -195,15 +195,15 @@ function full(): never {
 }
 
 describe('a refusal', () => {
-  it('changes no budget and no record until it is flushed', () => {
+  it('changes no budget, and no record before flush', () => {
     const records = loggedRecords()
     const ledger = new Ledger(records)
     const policies = policyOf({ total: '5' })
-    const decision = ledger.reserve(policies, ask(), terms())
+    const decision = ledger.reserve(policies, input(), terms())
     expect(decision.isGranted).toBe(false)
-    if (!decision.isGranted) ledger.refuse(ask(), 'final', decision)
+    if (!decision.isGranted) ledger.refuse(input(), 'final', decision)
     const reasons = Array.from({ length: 50 }, (_, i) => ({ policy: `p${i}`, reason: 'total' as const, message: 'y'.repeat(5_000) }))
-    ledger.refuse(ask({ maxCost: null, calls: null }), 'stub', { ...refusal('fault', 'x'.repeat(5_000)), reasons })
+    ledger.refuse(input({ maxCost: null, calls: null }), 'stub', { ...refusal('fault', 'x'.repeat(5_000)), reasons })
     expect(records.puts).toEqual([])
     expect(ledger.totals).toEqual({ reserved: 0n, settled: 0n })
     expect(ledger.counts).toMatchObject({ reserved: 0, refused: 2 })
@@ -225,11 +225,11 @@ describe('a refusal', () => {
     expect(again[0]?.reasons.map(({ message }) => message.length)).toEqual(Array(REFUSAL_REASONS).fill(REFUSAL_CHARS))
   })
 
-  it('pushes out the oldest ones, in the records too', () => {
+  it('replaces the oldest ones, also in the records', () => {
     const records = memoryRecords()
     const ledger = new Ledger(records)
     for (let i = 0; i < REFUSALS * 2; i++) {
-      ledger.refuse(ask({ nonce: BigInt(i) }), 'stub', refusal('fault', 'no'))
+      ledger.refuse(input({ nonce: BigInt(i) }), 'stub', refusal('fault', 'no'))
       if (i % 130 === 0) ledger.flush()
     }
     ledger.flush()
@@ -243,8 +243,8 @@ describe('a refusal', () => {
   })
 })
 
-describe('what the chain tells', () => {
-  it('settles a reservation with what it cost, once', () => {
+describe('a charge of the chain', () => {
+  it('settles a reservation with its cost, once', () => {
     const records = loggedRecords()
     const ledger = new Ledger(records)
     const entry = granted(ledger, policyOf({ total: '10' }), {}, { userOpHash: hashOf('x') })
@@ -261,7 +261,7 @@ describe('what the chain tells', () => {
     expect(records.puts, 'the format, and the entry twice').toHaveLength(3)
   })
 
-  it('holds the whole back while it is only pre-confirmed, and forgets that when the promise is gone', () => {
+  it('keeps the whole reservation while pre-confirmed, and is reverted with the block under construction', () => {
     const records = loggedRecords()
     const ledger = new Ledger(records)
     const entry = granted(ledger, [ANY])
@@ -274,7 +274,7 @@ describe('what the chain tells', () => {
     expect(records.puts, 'the format and the entry').toHaveLength(2)
   })
 
-  it('keeps a promise out of the records, even when it is signed once more', () => {
+  it('is not stored while pre-confirmed, also when the operation is signed again', () => {
     const records = memoryRecords()
     const ledger = new Ledger(records)
     const entry = granted(ledger, [ANY])
@@ -284,7 +284,7 @@ describe('what the chain tells', () => {
     expect(stateOf(new Ledger(records), entry)).toMatchObject({ state: 'reserved', maxCost: 12n, cost: null, place: null })
   })
 
-  it('frees what is held for a nonce that somebody else has used', () => {
+  it('frees the reservation of a nonce that another operation used', () => {
     const ledger = new Ledger(memoryRecords())
     const entry = granted(ledger, [ANY])
     ledger.settle(CHAIN, charge(entry, {}, { paymaster: FOREIGN }), false)
@@ -296,7 +296,7 @@ describe('what the chain tells', () => {
     ['another account', { sender: account(2) }],
     ['another nonce', { nonce: 1n }],
     ['another EntryPoint', { entryPoint: FOREIGN }],
-  ])('does not take %s for it', (_, over) => {
+  ])('does not match %s', (_, over) => {
     const ledger = new Ledger(memoryRecords())
     const entry = granted(ledger, [ANY])
     ledger.settle(CHAIN, charge(entry, {}, { paymaster: FOREIGN, ...over }), false)
@@ -304,7 +304,7 @@ describe('what the chain tells', () => {
     expect(stateOf(ledger, entry)).toEqual(entry)
   })
 
-  it('settles, of several policies that signed for a nonce, the one whose signature was used; the others are free', () => {
+  it('settles the policy whose signature was used and frees the others of the nonce', () => {
     const ledger = new Ledger(memoryRecords())
     const policies = parsePolicies([{ name: 'a' }, { name: 'b' }])
     const a = granted(ledger, policies, { policy: 'a' }, { userOpHash: hashOf('a') })
@@ -317,10 +317,10 @@ describe('what the chain tells', () => {
     expect(ledger.totals).toEqual({ reserved: 0n, settled: 4n })
   })
 
-  it('enters what our paymaster paid for and nobody knows of', () => {
+  it('of our paymaster without a reservation becomes an entry', () => {
     const records = memoryRecords()
     const ledger = new Ledger(records)
-    ledger.settle(CHAIN, charge(ask(), { cost: 9n }), true)
+    ledger.settle(CHAIN, charge(input(), { cost: 9n }), true)
     expect(ledger.entries().entries).toMatchObject([{ state: 'settled', policy: null, cost: 9n, version: '0.8' }])
     expect(ledger.totals.settled).toBe(9n)
     ledger.retract(CHAIN, 6)
@@ -328,7 +328,7 @@ describe('what the chain tells', () => {
     expect(new Ledger(records).totals.settled).toBe(0n)
   })
 
-  it('lets run out what no later block takes, and nothing before', () => {
+  it('reservations expire with the first later block, and not before', () => {
     const ledger = new Ledger(memoryRecords())
     const entry = granted(ledger, [ANY])
     const endless = granted(ledger, [ANY], { nonce: 1n }, { validUntil: 0 })
@@ -348,7 +348,7 @@ describe('what the chain tells', () => {
     expect(stateOf(ledger, promised)?.state).toBe('included')
   })
 
-  it('is taken back with the blocks that told it, and only with them', () => {
+  it('is reverted with its block only', () => {
     const ledger = new Ledger(memoryRecords())
     const [old, settled, overtaken, over, waiting] = [0n, 1n, 2n, 3n, 4n].map((nonce) => granted(ledger, [ANY], { nonce })) as [
       Entry,
@@ -376,12 +376,12 @@ describe('what the chain tells', () => {
       ...Array<string>(3).fill('reserved'),
     ])
     expect(ledger.totals).toEqual({ reserved: 40n, settled: 4n })
-    // And comes again, with another cost.
+    // Included again with another cost.
     ledger.settle(CHAIN, charge(settled, { number: 6, fork: 1, cost: 7n }), true)
     expect(ledger.totals).toEqual({ reserved: 30n, settled: 11n })
   })
 
-  it('is believed against what ran out before', () => {
+  it('settles an expired reservation', () => {
     const ledger = new Ledger(memoryRecords())
     const entry = granted(ledger, [ANY])
     ledger.expire(CHAIN, sealed(9, NOON + 301))
@@ -391,11 +391,11 @@ describe('what the chain tells', () => {
 })
 
 describe('the pages', () => {
-  it('go from the newest to the oldest, each entry once', () => {
+  it('list each entry once, the newest first', () => {
     const ledger = new Ledger(memoryRecords())
     for (let i = 0; i < 7; i++) {
       granted(ledger, [ANY], { nonce: BigInt(i) })
-      ledger.refuse(ask(), 'stub', refusal('fault', 'no'))
+      ledger.refuse(input(), 'stub', refusal('fault', 'no'))
     }
     const ids: number[] = []
     for (let before: number | null | undefined; before !== null;) {
@@ -407,11 +407,11 @@ describe('the pages', () => {
     expect(ids).toEqual(ids.toSorted((a, b) => b - a))
   })
 
-  it('can be of an account or a state, and have a limit', () => {
+  it('can be filtered by account and state, and limited', () => {
     const ledger = new Ledger(memoryRecords())
     for (let i = 0; i < PAGE_ENTRIES + 1; i++) granted(ledger, [ANY], { sender: account(i) })
-    ledger.settle(CHAIN, charge(ask({ sender: account(3) })), true)
-    ledger.refuse(ask({ sender: account(3) }), 'final', refusal('fault', 'no'))
+    ledger.settle(CHAIN, charge(input({ sender: account(3) })), true)
+    ledger.refuse(input({ sender: account(3) }), 'final', refusal('fault', 'no'))
     const count = (query: object) => ledger.entries(query).entries.length
     expect([{}, { limit: 10_000 }, { limit: 0 }, { sender: account(3) }, { state: 'settled' }, { state: 'refused' }].map(count)).toEqual([
       PAGE_ENTRIES,
@@ -425,13 +425,13 @@ describe('the pages', () => {
   })
 })
 
-describe('a record that is no entry', () => {
+describe('a record that is not an entry', () => {
   it.each([
     ['another shape', { hello: 1 }],
     ['no id', { state: 'reserved', sender: account(1), entryPoint: FOREIGN, nonce: '0x0', chainId: CHAIN }],
     ['no number', { state: 'reserved', sender: account(1), entryPoint: FOREIGN, nonce: 'one', chainId: CHAIN, id: 1 }],
     ['a state that there is not', { state: 'paid', sender: account(1), entryPoint: FOREIGN, nonce: '0x0', chainId: CHAIN, id: 1 }],
-  ])('is told and left out: %s', (_, value) => {
+  ])('is reported and ignored: %s', (_, value) => {
     const records = memoryRecords()
     const entry = granted(new Ledger(records), [ANY])
     records.put('sponsor/entry/000000000007', new TextEncoder().encode(JSON.stringify(value)))
@@ -439,16 +439,16 @@ describe('a record that is no entry', () => {
     const ledger = new Ledger(records, { onError: (error) => errors.push(error) })
     expect(ledger.entries().entries).toEqual([entry])
     expect(errors).toMatchObject([{ message: expect.stringContaining('sponsor/entry/000000000007') }])
-    expect(() => new Ledger(records)).toThrow('is no entry')
-    // Nor is anything written over it.
+    expect(() => new Ledger(records)).toThrow('is not an entry')
+    // The record is not overwritten.
     expect(granted(ledger, [ANY], { nonce: 1n }).id).toBe(8)
   })
 
-  it('of refusals is told and left out, and the budgets hold', () => {
+  it('of refusals is reported and ignored, without effect on budgets', () => {
     const records = memoryRecords()
     const before = new Ledger(records)
     const entry = granted(before, [ANY])
-    before.refuse(ask(), 'final', refusal('fault', 'told to'))
+    before.refuse(input(), 'final', refusal('fault', 'told to'))
     before.flush()
     const [[key] = ['']] = [...records.entries('sponsor/refusals/')]
     for (const value of ['{"hello":1}', '[{"state":"refused"}]']) {
@@ -461,8 +461,8 @@ describe('a record that is no entry', () => {
   })
 })
 
-describe('the place in the chain', () => {
-  it('is kept for each chain', () => {
+describe('the cursor', () => {
+  it('is stored per chain', () => {
     const records = memoryRecords()
     const cursor = { head: sealed(9, NOON), trail: [[9, block(9)]] } as const
     new Ledger(records).putCursor(CHAIN, cursor)
@@ -471,8 +471,8 @@ describe('the place in the chain', () => {
   })
 })
 
-describe('folding', () => {
-  const keep = { closed: 4, together: 3 }
+describe('rolling up', () => {
+  const keep = { closed: 4, batch: 3 }
   const policies = parsePolicies([{ name: 'p', total: '1000', perUser: '400', perDay: '600' }])
 
   function filled(records = loggedRecords()) {
@@ -487,16 +487,16 @@ describe('folding', () => {
       if (i % 4 !== 0) ledger.settle(CHAIN, charge(entry, { cost: BigInt(i) }), true)
       else if (i % 8 === 0) ledger.settle(CHAIN, charge(entry, {}, { paymaster: FOREIGN }), false)
     }
-    ledger.settle(CHAIN, charge(ask({ nonce: 77n }), { cost: 5n }), true)
+    ledger.settle(CHAIN, charge(input({ nonce: 77n }), { cost: 5n }), true)
     return { ledger, records }
   }
 
-  it('keeps every sum, of accounts and days too, and all that is open', () => {
+  it('keeps all sums, also by account and day, and all open entries', () => {
     const { ledger, records } = filled()
     const before = pictureOf(ledger, policies, NOON + DAY)
     ledger.flush()
     const { entries } = ledger.entries()
-    expect(entries.filter(({ state }) => state !== 'reserved').length).toBeLessThan(keep.closed + keep.together)
+    expect(entries.filter(({ state }) => state !== 'reserved').length).toBeLessThan(keep.closed + keep.batch)
     expect(entries.filter(({ state }) => state === 'reserved')).toHaveLength(3)
     expect([...records.entries('sponsor/entry/')]).toHaveLength(entries.length)
     expect(pictureOf(ledger, policies, NOON + DAY)).toBe(before)
@@ -504,7 +504,7 @@ describe('folding', () => {
     expect(ledger.budget(policies[0]!, NOON).today).toBeGreaterThan(0n)
   })
 
-  it('may end after any put: the next process has the same sums', () => {
+  it('can be interrupted after any put: the next process has the same sums', () => {
     const { ledger, records } = filled()
     const before = pictureOf(ledger, policies, NOON + DAY)
     const from = records.puts.length
@@ -516,7 +516,7 @@ describe('folding', () => {
     }
   })
 
-  it('gives new entries ids of their own', () => {
+  it('does not reuse ids', () => {
     const { ledger, records } = filled()
     ledger.flush()
     const newest = ledger.entries().entries[0]?.id ?? 0
@@ -569,24 +569,24 @@ const step = (goesBack: boolean): fc.Arbitrary<Step> =>
     { weight: goesBack ? 2 : 0, arbitrary: fc.record({ kind: fc.constant('back' as const), blocks: fc.nat(4) }) },
   )
 
-/** A chain that a ledger pays on, and what went where as the test knows it. */
+/** A chain with a ledger, and the expected state. */
 class Play {
   readonly records = loggedRecords()
-  readonly keep: { readonly closed: number; readonly together: number }
+  readonly keep: { readonly closed: number; readonly batch: number }
   ledger: Ledger
   now = NOON
   fork = 0
-  /** by number, what each block has charged, and its time */
+  /** charges and time of each block by number */
   blocks: { readonly charges: readonly { readonly policy: string; readonly wei: bigint }[]; readonly time: number }[] = [
     { charges: [], time: NOON },
   ]
-  /** what going back may have added to what is held, by policy: what was settled for less may cost the whole now */
+  /** by policy, the amount that a reorg may have added to reservations: settled operations count with their highest cost again */
   slack = new Map<string, bigint>()
-  /** ids of what was answered, by how many puts there were then */
+  /** ids of returned entries with the number of puts at that time */
   readonly answered: { readonly puts: number; readonly id: number; readonly wei: bigint }[] = []
   #nonces = 0
 
-  constructor(keep: { readonly closed: number; readonly together: number }) {
+  constructor(keep: { readonly closed: number; readonly batch: number }) {
     this.keep = keep
     this.ledger = new Ledger(this.records, { keep })
   }
@@ -602,8 +602,8 @@ class Play {
   }
 
   #reserve({ sender, nonce, wei, policy }: Extract<Step, { kind: 'reserve' }>): void {
-    // A nonce that was used is never asked for again: accounts go on.
-    const asked = ask({ sender: account(sender), nonce: BigInt(this.#nonces * 10 + nonce), maxCost: BigInt(wei), now: this.now, policy })
+    // Used nonces are not requested again.
+    const asked = input({ sender: account(sender), nonce: BigInt(this.#nonces * 10 + nonce), maxCost: BigInt(wei), now: this.now, policy })
     const answer = this.ledger.reserve(BUDGETS, asked, terms({ validUntil: this.now + 300 }))
     if (answer.isGranted) this.answered.push({ puts: this.records.puts.length, id: answer.entry.id, wei: BigInt(wei) })
     else this.ledger.refuse(asked, 'final', answer)
@@ -649,7 +649,7 @@ class Play {
   }
 }
 
-/** By hand, over all entries: what the ledger keeps as running sums. */
+/** Computes the ledger's sums from all entries. */
 function assertBudgets(play: Play): void {
   const { ledger, now } = play
   const { entries } = ledger.entries()
@@ -676,11 +676,11 @@ function assertBudgets(play: Play): void {
 }
 
 describe.each([
-  ['no block is taken back', false, { closed: 5_000, together: 64 }],
-  ['blocks are taken back', true, { closed: 5_000, together: 64 }],
-  ['old entries are folded', false, { closed: 3, together: 2 }],
-])('in any sequence where %s', (_, goesBack, keep) => {
-  it('no budget is exceeded, and a ledger over the same records says the same', () => {
+  ['no block is taken back', false, { closed: 5_000, batch: 64 }],
+  ['blocks are taken back', true, { closed: 5_000, batch: 64 }],
+  ['old entries are rolled up', false, { closed: 3, batch: 2 }],
+])('any sequence where %s', (_, goesBack, keep) => {
+  it('exceeds no budget, and a ledger over the same records is equal', () => {
     fc.assert(
       fc.property(fc.array(step(goesBack), { minLength: 10, maxLength: 90, size: 'max' }), (steps) => {
         const play = new Play(keep)
@@ -695,7 +695,7 @@ describe.each([
     )
   })
 
-  it('a process that ends after any put has promised nothing that the next one does not know', () => {
+  it('a process that ends after any put has returned no entry that the next one lacks', () => {
     fc.assert(
       fc.property(fc.array(step(goesBack), { maxLength: 70, size: 'max' }), (steps) => {
         const play = new Play(keep)
@@ -717,7 +717,7 @@ describe.each([
 })
 
 describe('on a disk', () => {
-  it('one that a newer program keeps is refused as the whole directory would be, and left as it is', async () => {
+  it('a ledger of a newer version is refused with the data directory, and not changed', async () => {
     const data = mkdtempSync(join(tmpdir(), 'pocketchain-ledger-'))
     try {
       const node = await createPocketchain({ data, cadence: 'instant' })
@@ -741,7 +741,7 @@ describe('on a disk', () => {
     }
   })
 
-  it('a reservation is there after a restart', async () => {
+  it('a reservation is kept over a restart', async () => {
     const data = mkdtempSync(join(tmpdir(), 'pocketchain-ledger-'))
     try {
       const node = await createPocketchain({ data, cadence: 'instant' })

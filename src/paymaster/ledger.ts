@@ -2,16 +2,16 @@ import { entryPointVersion } from '../eth/index.ts'
 import type { Address, Hash } from '../eth/index.ts'
 import { JsonRecords } from '../jsonrpc/index.ts'
 import type { Records } from '../jsonrpc/index.ts'
-import { Book, isOpen } from './book.ts'
-import type { NonceOf } from './book.ts'
+import { LedgerEntries, isOpen } from './ledgerentries.ts'
+import type { NonceOf } from './ledgerentries.ts'
 import type { InnerCall } from './calls.ts'
 import type { Entry, EntryState, Place } from './entry.ts'
-import { Folds } from './folds.ts'
+import { RollUps } from './rollups.ts'
 import { LedgerFormat } from './format.ts'
 import {
   CLOSED_ENTRIES,
   ENTRY_CALLS,
-  FOLDED_TOGETHER,
+  ROLL_UP_BATCH,
   OPEN_ENTRIES,
   PAGE_ENTRIES,
   REFUSAL_CHARS,
@@ -19,18 +19,18 @@ import {
   SIGNED_HASHES,
 } from './limits.ts'
 import { decide, refusal } from './policy.ts'
-import type { Ask, Decision, Policy, Refusal, Spent } from './policy.ts'
+import type { PolicyInput, Decision, Policy, Refusal, Spent } from './policy.ts'
 import { Refusals } from './refusals.ts'
-import { Tallies, dayOf } from './tallies.ts'
+import { Totals, dayOf } from './totals.ts'
 
 export type { Entry, EntryState, Place } from './entry.ts'
 
-/** What a final answer is signed with. */
+/** The terms of a signature. */
 export interface Terms {
   readonly paymaster: Address
-  /** Unix seconds, the last second in which the chain takes it; 0: for ever */
+  /** Unix seconds, the last second in which the chain accepts the operation; 0 without an end */
   readonly validUntil: number
-  /** null: it hangs on what nobody has told (a delegate) */
+  /** `null` if it depends on an unknown delegate */
   readonly userOpHash: Hash | null
 }
 
@@ -40,12 +40,12 @@ export interface Reservation {
   readonly entry: Entry
 }
 
-/** What the chain tells of an operation (UserOperationEvent), ours or another's. */
+/** A UserOperationEvent, of any paymaster. */
 export interface Charge {
   readonly entryPoint: Address
   readonly sender: Address
   readonly nonce: bigint
-  /** the zero address: the account itself */
+  /** the zero address if the account pays */
   readonly paymaster: Address
   readonly userOpHash: Hash
   readonly success: boolean
@@ -54,34 +54,34 @@ export interface Charge {
   readonly place: Place
 }
 
-/** A sealed block up to which the chain was looked at. */
-export interface Looked {
+/** The newest sealed block that was processed. */
+export interface ProcessedBlock {
   readonly number: number
   readonly hash: Hash
   /** Unix seconds */
   readonly timestamp: number
 }
 
-/** How far a chain was looked at, and what it looked like before: numbers and hashes, the newest last. */
+/** The newest processed block, and number and hash of older ones, the newest last. */
 export interface Cursor {
-  readonly head: Looked
+  readonly head: ProcessedBlock
   readonly trail: readonly (readonly [number: number, hash: Hash])[]
 }
 
-/** What a policy has given away and holds back. Wei. */
+/** What a policy has spent and reserved, in wei. */
 export interface BudgetUse {
   readonly reserved: bigint
   readonly settled: bigint
-  /** of both, what belongs to the day */
+  /** both, for the current day */
   readonly today: bigint
-  /** accounts that it has paid for, or holds something back for */
+  /** accounts with a settled or reserved operation */
   readonly users: number
-  /** what total and perDay leave; null: neither is limited */
+  /** the remainder under total and perDay; `null` if neither is limited */
   readonly left: bigint | null
 }
 
 export interface EntryQuery {
-  /** 1 … PAGE_ENTRIES, which it is unless given */
+  /** 1 … PAGE_ENTRIES, the default */
   readonly limit?: number
   /** only entries with a lower id */
   readonly before?: number
@@ -92,80 +92,80 @@ export interface EntryQuery {
 export interface LedgerOptions {
   /** Unix time, milliseconds */
   readonly now?: () => number
-  /** gets what a record that cannot be read says */
+  /** receives errors of records that cannot be decoded */
   readonly onError?: (error: unknown) => void
-  /** closed entries that are kept whole, and how many beyond them are folded together: CLOSED_ENTRIES, FOLDED_TOGETHER */
-  readonly keep?: { readonly closed: number; readonly together: number }
+  /** closed entries that are kept whole, and how many are rolled up at once: CLOSED_ENTRIES, ROLL_UP_BATCH */
+  readonly keep?: { readonly closed: number; readonly batch: number }
 }
 
 const ENTRIES = 'sponsor/entry/'
 const CURSORS = 'sponsor/cursor/'
-const KEEP = { closed: CLOSED_ENTRIES, together: FOLDED_TOGETHER }
+const KEEP = { closed: CLOSED_ENTRIES, batch: ROLL_UP_BATCH }
 
 /**
- * What was promised, what the chain charged for it, and what was refused. A promise is kept before it is answered. Everything is synchronous: between
- * a look at a budget and its reservation nobody else comes.
- *
- * Records of an older process are taken over as they are: whoever watches the chain says what has happened since.
+ * Reservations, charges of the chain and refusals. A reservation is durable before its response is sent. All methods are synchronous, so no
+ * other request runs between a budget check and its reservation. Records of an earlier process are loaded as they are; `Settlement` then
+ * processes the blocks since.
  */
 export class Ledger {
   readonly #records: Records
   readonly #now: () => number
-  readonly #keep: { readonly closed: number; readonly together: number }
-  readonly #tallies: Tallies
-  readonly #folds: Folds
+  readonly #keep: { readonly closed: number; readonly batch: number }
+  readonly #totals: Totals
+  readonly #rollUps: RollUps
   readonly #refusals: Refusals
-  readonly #book: Book
+  readonly #entries: LedgerEntries
   #nextId: number
 
-  /** Throws UnreadableLedger for records of another version; then nothing has changed. */
+  /** Throws UnreadableLedger for records of another version, without a change. */
   constructor(records: Records, { now = Date.now, onError = rethrow, keep = KEEP }: LedgerOptions = {}) {
     LedgerFormat.assert(records)
     this.#records = records
     this.#now = now
     this.#keep = keep
-    this.#folds = new Folds(records, ENTRIES)
-    this.#tallies = new Tallies(this.#folds)
+    this.#rollUps = new RollUps(records, ENTRIES)
+    this.#totals = new Totals(this.#rollUps)
     this.#refusals = new Refusals(records, onError)
-    this.#book = new Book(records, this.#tallies, ENTRIES)
-    const lastId = this.#book.load(onError)
-    // What is folded is older than what is kept.
+    this.#entries = new LedgerEntries(records, this.#totals, ENTRIES)
+    const lastId = this.#entries.load(onError)
+    // Rolled-up entries are older than the kept ones.
     this.#nextId = Math.max(lastId, this.#refusals.lastId) + 1
   }
 
-  // --- grants ---------------------------------------------------------------------------------------------------------
+  // --- reservations ---------------------------------------------------------------------------------------------------
 
-  /** What the policies say now. Nothing is reserved and nothing recorded. */
-  decide(policies: readonly Policy[], ask: Ask): Decision {
-    const decision = decide(policies, ask, (policy) => this.#spent(policy, ask))
-    if (!decision.isGranted || this.#book.openCount < OPEN_ENTRIES || this.#heldBy(decision.policy, ask) !== undefined) return decision
-    return refusal('too-many-open', `${OPEN_ENTRIES} reservations are open, which is all there may be: wait until some are used or run out`)
+  /** Evaluates the policies without a reservation or a record. */
+  decide(policies: readonly Policy[], input: PolicyInput): Decision {
+    const decision = decide(policies, input, (policy) => this.#spent(policy, input))
+    if (!decision.isGranted || this.#entries.openCount < OPEN_ENTRIES || this.#openReservation(decision.policy, input) !== undefined)
+      return decision
+    return refusal('too-many-open', `${OPEN_ENTRIES} reservations are open, which is the limit: wait until some are used or expire`)
   }
 
   /**
-   * Decides, and holds back what the first policy that grants may have to pay: durable when it returns. An operation that was signed before (the same
-   * sender, nonce and policy) is held once, at its greatest cost. Throws RangeError without a cost.
+   * Evaluates the policies and reserves the operation's highest cost under the first policy that grants; durable when it returns.
+   * Operations of one sender, nonce and policy count once, at the highest cost. Throws RangeError without a cost.
    */
-  reserve(policies: readonly Policy[], ask: Ask, terms: Terms): Reservation | Refusal {
-    const { maxCost } = ask
-    if (maxCost === null) throw new RangeError('what is reserved has a cost')
-    const decision = this.decide(policies, ask)
+  reserve(policies: readonly Policy[], input: PolicyInput, terms: Terms): Reservation | Refusal {
+    const { maxCost } = input
+    if (maxCost === null) throw new RangeError('a reservation requires a cost')
+    const decision = this.decide(policies, input)
     if (!decision.isGranted) return decision
     const { policy } = decision
-    const held = this.#heldBy(policy, ask)
-    const entry = held === undefined ? this.#entryOf(ask, policy, maxCost, terms) : raised(held, ask, maxCost, terms)
-    this.#book.put(entry)
+    const held = this.#openReservation(policy, input)
+    const entry = held === undefined ? this.#entryOf(input, policy, maxCost, terms) : raisedReservation(held, input, maxCost, terms)
+    this.#entries.put(entry)
     return { isGranted: true, policy, entry }
   }
 
-  /** A refusal that was answered. It is written with the next `flush`. */
-  refuse(ask: Ask, stage: Entry['stage'], { reason, message, policy, reasons }: Refusal): Entry {
+  /** Records a refusal. The next `flush` writes it. */
+  refuse(input: PolicyInput, stage: Entry['stage'], { reason, message, policy, reasons }: Refusal): Entry {
     const entry: Entry = {
-      ...this.#frame(ask),
+      ...this.#baseEntry(input),
       state: 'refused',
       stage,
       policy,
-      maxCost: ask.maxCost,
+      maxCost: input.maxCost,
       reason,
       message: message.slice(0, REFUSAL_CHARS),
       reasons: reasons.slice(0, REFUSAL_REASONS).map((each) => ({ ...each, message: each.message.slice(0, REFUSAL_CHARS) })),
@@ -174,12 +174,12 @@ export class Ledger {
     return entry
   }
 
-  #entryOf(ask: Ask, policy: Policy, maxCost: bigint, { paymaster, validUntil, userOpHash }: Terms): Entry {
+  #entryOf(input: PolicyInput, policy: Policy, maxCost: bigint, { paymaster, validUntil, userOpHash }: Terms): Entry {
     const signed = userOpHash === null ? [] : [userOpHash]
-    return { ...this.#frame(ask), policy: policy.name, paymaster, validUntil, userOpHash, signed, maxCost }
+    return { ...this.#baseEntry(input), policy: policy.name, paymaster, validUntil, userOpHash, signed, maxCost }
   }
 
-  #frame({ chainId, version, entryPoint, sender, nonce, calls, now }: Ask): Entry {
+  #baseEntry({ chainId, version, entryPoint, sender, nonce, calls, now }: PolicyInput): Entry {
     return {
       ...BLANK,
       id: this.#nextId++,
@@ -190,87 +190,88 @@ export class Ledger {
       entryPoint,
       sender,
       nonce,
-      ...shown(calls),
+      ...callSummary(calls),
     }
   }
 
-  #spent(policy: Policy, ask: Ask): Spent {
-    const held = this.#heldBy(policy, ask)
-    const today = dayOf(ask.now)
+  #spent(policy: Policy, input: PolicyInput): Spent {
+    const held = this.#openReservation(policy, input)
+    const today = dayOf(input.now)
     const own = held?.maxCost ?? 0n
     return {
-      total: this.#tallies.total(policy.name) - own,
-      today: this.#tallies.day(policy.name, today) - (held?.day === today ? own : 0n),
-      user: this.#tallies.user(policy.name, ask.sender) - own,
+      total: this.#totals.total(policy.name) - own,
+      today: this.#totals.day(policy.name, today) - (held?.day === today ? own : 0n),
+      user: this.#totals.user(policy.name, input.sender) - own,
     }
   }
 
-  #heldBy(policy: Policy, ask: Ask): Entry | undefined {
-    return this.#book.of(ask).find((entry) => isOpen(entry) && entry.policy === policy.name)
+  #openReservation(policy: Policy, input: PolicyInput): Entry | undefined {
+    return this.#entries.of(input).find((entry) => isOpen(entry) && entry.policy === policy.name)
   }
 
-  // --- what the chain says ------------------------------------------------------------------------------------------------
+  // --- chain --------------------------------------------------------------------------------------------------------------
 
   /**
-   * All that the block under construction tells of. What it does not tell of any more is reserved again. Not written: the block may be taken back at
-   * any moment, and a later process looks for itself. The whole cost stays held until the block is sealed.
+   * Applies all charges of the block under construction and reopens entries that it no longer contains. Not written: a later process reads
+   * the block itself. The full reservation is held until the block is sealed.
    */
   include(chainId: number, charges: readonly Charge[]): void {
-    const told = new Map<number, Charge>()
+    const chargeByEntry = new Map<number, Charge>()
     for (const charge of charges) {
-      const entry = this.#meant(chainId, charge, isOpen)
-      if (entry !== undefined) told.set(entry.id, charge)
+      const entry = this.#entryOfCharge(chainId, charge, isOpen)
+      if (entry !== undefined) chargeByEntry.set(entry.id, charge)
     }
     for (const entry of this.open()) {
       if (entry.chainId !== chainId) continue
-      const charge = told.get(entry.id)
-      if (charge !== undefined) this.#book.hold({ ...charged(entry, charge), state: 'included' })
-      else if (entry.state === 'included') this.#book.hold(reopened(entry))
+      const charge = chargeByEntry.get(entry.id)
+      if (charge !== undefined) this.#entries.hold({ ...charged(entry, charge), state: 'included' })
+      else if (entry.state === 'included') this.#entries.hold(reopened(entry))
     }
   }
 
   /**
-   * A sealed block tells of an operation: what was held for its nonce is settled with what it cost, or free again when it was not ours. One that we
-   * pay for and know nothing of is entered as it is. `isOurs`: paid by a paymaster of ours. Told again, nothing changes.
+   * Applies a charge of a sealed block: settles the reservation of its nonce, or expires it if another operation used the nonce. A charge
+   * of our paymaster without a reservation becomes an entry. `isOurs`: paid by one of our paymasters. Idempotent.
    */
   settle(chainId: number, charge: Charge, isOurs: boolean): void {
-    const all = this.#book.of({ chainId, ...charge })
-    const meant = isOurs ? this.#meant(chainId, charge, anyState) : undefined
+    const all = this.#entries.of({ chainId, ...charge })
+    const meant = isOurs ? this.#entryOfCharge(chainId, charge, isAny) : undefined
     const { place } = charge
-    this.together(() => {
-      if (isOurs && meant === undefined) this.#book.put(this.#found(chainId, charge))
-      if (meant !== undefined && !isSettledBy(meant, charge)) this.#book.put({ ...charged(meant, charge), state: 'settled' })
+    this.atomically(() => {
+      if (isOurs && meant === undefined) this.#entries.put(this.#unreservedEntry(chainId, charge))
+      if (meant !== undefined && !isSettledBy(meant, charge)) this.#entries.put({ ...charged(meant, charge), state: 'settled' })
       for (const entry of all)
-        if (entry.id !== meant?.id && isOpen(entry)) this.#book.put({ ...reopened(entry), state: 'expired', reason: 'nonce-used', place })
+        if (entry.id !== meant?.id && isOpen(entry))
+          this.#entries.put({ ...reopened(entry), state: 'expired', reason: 'nonce-used', place })
     })
   }
 
-  /** The chain went back behind `after`, or may have: what it told since is not said. */
+  /** Reverts all charges of blocks after `after`, for a reorg. */
   retract(chainId: number, after: number): void {
-    this.together(() => {
-      for (const entry of this.#book.all()) {
+    this.atomically(() => {
+      for (const entry of this.#entries.all()) {
         if (entry.chainId !== chainId || entry.place === null || entry.place.blockNumber <= after) continue
-        if (entry.state === 'included') this.#book.hold(reopened(entry))
-        else if (isUnknown(entry)) this.#book.remove(entry)
-        else this.#book.put(reopened(entry))
+        if (entry.state === 'included') this.#entries.hold(reopened(entry))
+        else if (isUnreserved(entry)) this.#entries.remove(entry)
+        else this.#entries.put(reopened(entry))
       }
     })
   }
 
-  /** No later block takes what ran out before the time of this one; everything up to it was looked at. */
-  expire(chainId: number, { number, hash, timestamp }: Looked): void {
+  /** Expires reservations that ended before the time of this block; all blocks up to it were processed. */
+  expire(chainId: number, { number, hash, timestamp }: ProcessedBlock): void {
     const place = { blockNumber: number, blockHash: hash, transactionHash: null }
     const isOver = ({ validUntil }: Entry) => validUntil !== null && validUntil !== 0 && validUntil < timestamp
-    this.together(() => {
+    this.atomically(() => {
       for (const entry of this.open())
         if (entry.chainId === chainId && entry.state === 'reserved' && isOver(entry))
-          this.#book.put({ ...entry, state: 'expired', reason: 'ran-out', place })
+          this.#entries.put({ ...entry, state: 'expired', reason: 'ran-out', place })
     })
   }
 
-  /** Which of the entries of a nonce an operation is: the one that was signed with its hash, else an open one, else the newest. */
-  #meant(chainId: number, charge: Charge, isAsked: (entry: Entry) => boolean): Entry | undefined {
-    const ours = this.#book.of({ chainId, ...charge }).filter((entry) => entry.paymaster === charge.paymaster && isAsked(entry))
+  /** Returns the entry of a charge: the one with its hash, else an open one, else the newest. */
+  #entryOfCharge(chainId: number, charge: Charge, isCandidate: (entry: Entry) => boolean): Entry | undefined {
+    const ours = this.#entries.of({ chainId, ...charge }).filter((entry) => entry.paymaster === charge.paymaster && isCandidate(entry))
     return (
       ours.find((entry) => isSettledBy(entry, charge)) ??
       ours.find(({ signed }) => signed.includes(charge.userOpHash)) ??
@@ -279,65 +280,65 @@ export class Ledger {
     )
   }
 
-  /** Signed by ours, and by nobody that this ledger knows: it was folded, or the records were lost. */
-  #found(chainId: number, charge: Charge): Entry {
+  /** The entry of a charge without a reservation: it was rolled up, or the records were lost. */
+  #unreservedEntry(chainId: number, charge: Charge): Entry {
     const id = this.#nextId++
     const { entryPoint, sender, nonce, paymaster } = charge
-    // Another address than the usual ones nobody signs for.
+    // Only the canonical EntryPoints are supported.
     const version = entryPointVersion(entryPoint) ?? '0.8'
     const frame = { ...BLANK, id, at: this.#now(), chainId, version, entryPoint, sender, nonce, paymaster, maxCost: charge.cost }
     return { ...charged(frame, charge), state: 'settled' }
   }
 
-  // --- questions --------------------------------------------------------------------------------------------------------
+  // --- queries ----------------------------------------------------------------------------------------------------------
 
   /** `now`: the chain's clock, Unix seconds. */
   budget(policy: Policy, now: number): BudgetUse {
-    const { reserved, settled, users } = this.#tallies.use(policy.name)
-    const today = this.#tallies.day(policy.name, dayOf(now))
-    const rooms = [roomIn(policy.total, reserved + settled), roomIn(policy.perDay, today)].flatMap((room) => room ?? [])
+    const { reserved, settled, users } = this.#totals.use(policy.name)
+    const today = this.#totals.day(policy.name, dayOf(now))
+    const rooms = [remainingOf(policy.total, reserved + settled), remainingOf(policy.perDay, today)].flatMap((room) => room ?? [])
     const left = rooms.length === 0 ? null : rooms.reduce((a, b) => (a < b ? a : b))
     return { reserved, settled, today, users, left }
   }
 
   /**
-   * wei that a paymaster may have to pay beside what the block under construction has taken from its deposit already; `except`: and beside what is
-   * held for this nonce
+   * Returns the wei that a paymaster may still be charged, without operations in the block under construction. `except` leaves out the
+   * reservation of a nonce.
    */
   reservedOf(paymaster: Address, except?: NonceOf): bigint {
     const own =
-      except === undefined ? [] : this.#book.of(except).filter((entry) => entry.state === 'reserved' && entry.paymaster === paymaster)
-    return own.reduce((wei, { maxCost }) => wei - (maxCost ?? 0n), this.#tallies.waitingFor(paymaster))
+      except === undefined ? [] : this.#entries.of(except).filter((entry) => entry.state === 'reserved' && entry.paymaster === paymaster)
+    return own.reduce((wei, { maxCost }) => wei - (maxCost ?? 0n), this.#totals.waitingFor(paymaster))
   }
 
-  /** wei, of all policies: `settled` is what the chain has charged */
+  /** in wei over all policies; `settled` was charged by the chain */
   get totals(): { readonly reserved: bigint; readonly settled: bigint } {
-    return this.#tallies.totals
+    return this.#totals.totals
   }
 
-  /** refusals: as far as they are kept */
+  /** Counts by state; `refused` counts the kept refusals. */
   get counts(): Readonly<Record<EntryState, number>> {
-    return { ...this.#tallies.counts, refused: this.#refusals.all.length }
+    return { ...this.#totals.counts, refused: this.#refusals.all.length }
   }
 
-  /** how often an entry was written */
+  /** number of entry writes */
   get writes(): number {
-    return this.#book.writes
+    return this.#entries.writes
   }
 
   get hasOpen(): boolean {
-    return this.#book.openCount > 0
+    return this.#entries.openCount > 0
   }
 
-  /** Reserved and included, in the order in which they became that. */
+  /** Returns reserved and included entries, in the order of their opening. */
   open(): readonly Entry[] {
-    return this.#book.open()
+    return this.#entries.open()
   }
 
-  /** The newest first. `next`: what comes after is asked for with `before`; null: nothing. */
+  /** Returns entries, the newest first. `next` is the `before` of the next page; `null` at the end. */
   entries({ limit = PAGE_ENTRIES, before, sender, state }: EntryQuery = {}): { entries: readonly Entry[]; next: number | null } {
     const most = Math.min(Math.max(Math.trunc(limit), 1), PAGE_ENTRIES)
-    const pool = state === 'refused' ? [] : this.#book.all()
+    const pool = state === 'refused' ? [] : this.#entries.all()
     const refused = state === undefined || state === 'refused' ? this.#refusals.all : []
     const wanted = [...pool, ...refused].filter(
       (entry) =>
@@ -350,7 +351,7 @@ export class Ledger {
     return { entries, next: sorted.length > most ? (entries.at(-1)?.id ?? null) : null }
   }
 
-  // --- where the chain was looked at ------------------------------------------------------------------------------------
+  // --- cursor -----------------------------------------------------------------------------------------------------------
 
   cursor(chainId: number): Cursor | null {
     const value = JsonRecords.get(this.#records, `${CURSORS}${chainId}`)
@@ -361,25 +362,25 @@ export class Ledger {
     JsonRecords.put(this.#records, `${CURSORS}${chainId}`, cursor)
   }
 
-  /** Writes refusals, and folds what is old. Whoever watches the chain calls it now and then, and at the end. */
+  /** Writes refusals and rolls up old entries. `Settlement` calls it after each block and at the end. */
   flush(): void {
     this.#refusals.flush()
-    const { closed, together } = this.#keep
-    while (this.#book.closedCount >= closed + together) this.#fold(together)
+    const { closed, batch } = this.#keep
+    while (this.#entries.closedCount >= closed + batch) this.#rollUp(batch)
   }
 
-  #fold(count: number): void {
-    const folded = this.#book.oldestClosed(count)
-    this.#folds.fold(folded)
-    for (const entry of folded) {
-      this.#book.release(entry)
-      this.#tallies.noteFolded(entry)
+  #rollUp(count: number): void {
+    const rolledUp = this.#entries.oldestClosed(count)
+    this.#rollUps.add(rolledUp)
+    for (const entry of rolledUp) {
+      this.#entries.release(entry)
+      this.#totals.markRolledUp(entry)
     }
   }
 
-  /** All that `work` changes is written in one go. When it cannot be, nothing has changed, and what it throws is thrown on. */
-  together(work: () => void): void {
-    this.#book.together(work)
+  /** Writes all changes of `work` at once. If that fails, no change remains and the error is rethrown. */
+  atomically(work: () => void): void {
+    this.#entries.atomically(work)
   }
 }
 
@@ -403,16 +404,16 @@ const BLANK: Omit<Entry, 'id' | 'at' | 'chainId' | 'version' | 'entryPoint' | 's
   reasons: [],
 }
 
-function shown(calls: readonly InnerCall[] | null): Pick<Entry, 'calls' | 'callCount'> {
+function callSummary(calls: readonly InnerCall[] | null): Pick<Entry, 'calls' | 'callCount'> {
   return { calls: calls && calls.slice(0, ENTRY_CALLS), callCount: calls?.length ?? 0 }
 }
 
-function anyState(): boolean {
+function isAny(): boolean {
   return true
 }
 
-/** The chain told of it, nobody had asked. */
-function isUnknown({ policy, state }: Entry): boolean {
+/** Found on the chain without a reservation. */
+function isUnreserved({ policy, state }: Entry): boolean {
   return policy === null && state === 'settled'
 }
 
@@ -420,12 +421,12 @@ function isSettledBy({ state, place, userOpHash }: Entry, charge: Charge): boole
   return state === 'settled' && place?.blockHash === charge.place.blockHash && userOpHash === charge.userOpHash
 }
 
-/** Signed once more: either signature may be the one that is used. */
-function raised(held: Entry, { now, calls }: Ask, maxCost: bigint, { validUntil, userOpHash }: Terms): Entry {
+/** Either of the signed operations may be used. */
+function raisedReservation(held: Entry, { now, calls }: PolicyInput, maxCost: bigint, { validUntil, userOpHash }: Terms): Entry {
   const known = held.maxCost ?? 0n
   return {
     ...held,
-    ...shown(calls),
+    ...callSummary(calls),
     day: dayOf(now),
     maxCost: maxCost > known ? maxCost : known,
     validUntil: held.validUntil === 0 || validUntil === 0 ? 0 : Math.max(held.validUntil ?? 0, validUntil),
@@ -438,12 +439,12 @@ function charged(entry: Entry, { userOpHash, cost, success, place }: Charge): En
   return { ...entry, userOpHash, cost, success, place, reason: null }
 }
 
-/** As it was before the chain said anything. */
+/** Returns the entry without its charge. */
 function reopened(entry: Entry): Entry {
   return { ...entry, state: 'reserved', userOpHash: entry.signed.at(-1) ?? null, cost: null, success: null, place: null, reason: null }
 }
 
-function roomIn(limit: bigint | null, spent: bigint): bigint | null {
+function remainingOf(limit: bigint | null, spent: bigint): bigint | null {
   if (limit === null) return null
   return limit > spent ? limit - spent : 0n
 }

@@ -1,24 +1,26 @@
 import { ENTRY_POINTS } from '../eth/index.ts'
 import type { Address, EntryPointVersion, Hash } from '../eth/index.ts'
-import { CODE, defineMethods, jsonSchema, optional, required, schema } from '../jsonrpc/index.ts'
+import { CODE, defineMethods, optional, required, schema } from '../jsonrpc/index.ts'
 import type { JsonSchema, Method, Schema } from '../jsonrpc/index.ts'
+import { ADDRESS, BOOLEAN, BYTES, HASH, QUANTITY, STRING, listOf, orNull, record } from '../jsonrpc/jsonschema.ts'
 import { ENTRY_STATES } from './entry.ts'
 import type { EntryState } from './entry.ts'
 import { FAULT } from './faults.ts'
 import type { Fault } from './faults.ts'
-import type { Policy } from './policy.ts'
+import type { Policy, PolicyFields } from './policy.ts'
 import { POLICY_LIST } from './policyschema.ts'
+import type { LedgerEntry, LedgerPage, PaymasterStatus, PolicyStatus, SponsorStatus } from './results.ts'
 
-// The rows of the sponsor's methods. This file is an entry point of its own, so that a node can list the methods without loading the sponsor.
+// The rows of the sponsor's methods, a second entry point of the module: a node lists the methods without loading the sponsor.
 
-/** What the methods do. */
+/** The implementation of the methods. */
 export interface SponsorApi {
-  readonly status: () => Promise<unknown>
-  readonly ledger: (query: LedgerQuery) => unknown
+  readonly status: () => Promise<SponsorStatus>
+  readonly ledger: (query: LedgerQuery) => LedgerPage
   /** Returns the fault in force. */
   readonly setFault: (fault: Fault | null) => Fault | null
-  /** undefined: the policies stay. Returns all policies with their use. */
-  readonly setPolicies: (policies: readonly Policy[] | undefined) => Promise<unknown>
+  /** Replaces the policies if given. Returns all policies with their use. */
+  readonly setPolicies: (policies: readonly Policy[] | undefined) => Promise<readonly PolicyStatus[]>
   readonly deposit: (version: EntryPointVersion, wei: bigint) => Promise<Hash>
 }
 
@@ -34,9 +36,10 @@ export interface SponsorContext {
   readonly api: () => Promise<SponsorApi>
 }
 
-const method = defineMethods<SponsorContext, unknown>()
+/** A JSON Schema per key. */
+type Schemas<T> = { readonly [K in keyof T]-?: JsonSchema }
 
-const { ADDRESS, BOOLEAN, BYTES, HASH, QUANTITY, STRING, listOf, orNull, record } = jsonSchema
+const method = defineMethods<SponsorContext, unknown>()
 
 const NUMBER: JsonSchema = { type: 'integer', minimum: 0 }
 const VERSION: Schema<EntryPointVersion> = schema.oneOf(...(Object.keys(ENTRY_POINTS) as EntryPointVersion[])) // keys of that record
@@ -52,13 +55,10 @@ const POLICY_FIELDS = {
   perDay: AMOUNT,
   total: AMOUNT,
   until: { title: 'ISO date or Unix seconds', type: ['string', 'integer'] },
-}
+  apiKeys: { title: 'number', ...NUMBER },
+} satisfies Schemas<Omit<PolicyFields, 'name'>>
 const USE = record('use', { reserved: QUANTITY, settled: QUANTITY, today: QUANTITY, users: NUMBER })
-const POLICY_SHOWN = record(
-  'policy and what is used of it',
-  { name: STRING, use: USE, left: orNull(QUANTITY) },
-  { ...POLICY_FIELDS, apiKeys: { title: 'how many', ...NUMBER } },
-)
+const POLICY_SHOWN = record('policy and its use', { name: STRING, use: USE, left: orNull(QUANTITY) }, POLICY_FIELDS)
 const POLICY_EXAMPLE = { name: 'everything', use: { reserved: '0x0', settled: '0x0', today: '0x0', users: 0 }, left: null }
 
 const PAYMASTER = record('paymaster', {
@@ -69,7 +69,7 @@ const PAYMASTER = record('paymaster', {
   deposit: QUANTITY,
   reserved: QUANTITY,
   isLow: BOOLEAN,
-})
+} satisfies Schemas<PaymasterStatus>)
 
 const STATE: Schema<EntryState> = schema.oneOf(...ENTRY_STATES)
 
@@ -83,7 +83,7 @@ const QUERY: Schema<LedgerQuery> = schema.titled(
   }),
 )
 
-/** Paid by a transaction: 0 wei would be a transaction without effect. */
+/** A deposit of 0 wei would be a transaction without effect. */
 const WEI: Schema<bigint> = {
   json: schema.bigInteger.json,
   parse: (value, path) => {
@@ -106,7 +106,7 @@ const ENTRY = record('decision', {
   nonce: QUANTITY,
   userOpHash: orNull(HASH),
   calls: orNull(listOf(record('call', { to: ADDRESS, value: QUANTITY, selector: orNull(BYTES) }))),
-  callCount: { title: 'of which the first ones are shown', ...NUMBER },
+  callCount: { title: 'number of calls; `calls` has the first ones', ...NUMBER },
   maxCost: orNull(QUANTITY),
   cost: orNull(QUANTITY),
   validUntil: orNull(NUMBER),
@@ -116,22 +116,22 @@ const ENTRY = record('decision', {
   reason: orNull(STRING),
   message: orNull(STRING),
   reasons: listOf(record('reason', { policy: STRING, reason: STRING, message: STRING })),
-})
+} satisfies Schemas<LedgerEntry>)
 
 const PAYMASTER_ADDRESS = '0x2222222222222222222222222222222222222222'
 const OWNER = '0xd1111111111111111111111111111111111111d1'
 const EP08 = '0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108'
 const TX_HASH = '0x3fbac8b19b59077cd29bbacc3815d73577b45a4d976cae80b04c98c793684c07'
 
-/** The node answers these methods only if it runs a sponsor. */
+/** The methods do not exist on a node without a sponsor. */
 const ABSENT = { [CODE.methodNotFound]: 'the node runs without a sponsor' }
 const CONTROL = { [CODE.unauthorized]: 'the request has an Origin and no control credential' }
 
-/** For the operator and for tests. Operations are sponsored at `POST /paymaster`. */
+/** Methods for the operator and for tests. `POST /paymaster` sponsors operations. */
 export const SPONSOR_METHODS: readonly Method<SponsorContext, unknown>[] = [
   method({
     name: 'pocketchain_sponsorStatus',
-    doc: 'The sponsor: its paymasters with their deposits, its policies with what is used of their budgets, and how many operations are in which state.',
+    doc: 'Returns the state of the sponsor: paymasters with their deposits, policies with the use of their budgets, and the numbers of operations by state.',
     params: [],
     result: record('status', {
       name: STRING,
@@ -144,7 +144,7 @@ export const SPONSOR_METHODS: readonly Method<SponsorContext, unknown>[] = [
       policies: listOf(POLICY_SHOWN),
       counts: record('counts', { reserved: NUMBER, included: NUMBER, settled: NUMBER, expired: NUMBER, refused: NUMBER }),
       totals: record('wei', { reserved: QUANTITY, settled: QUANTITY }),
-    }),
+    } satisfies Schemas<SponsorStatus>),
     errors: ABSENT,
     example: {
       params: [],
@@ -175,7 +175,7 @@ export const SPONSOR_METHODS: readonly Method<SponsorContext, unknown>[] = [
   }),
   method({
     name: 'pocketchain_sponsorLedger',
-    doc: 'Every decision of the sponsor, newest first: for whom, for which calls, at what cost, why refused; `before` is the `next` of the page before.',
+    doc: 'Returns the decisions of the sponsor, newest first, with sender, calls, cost and reason of refusal; `before` is the `next` of the previous page.',
     params: [optional('query', QUERY)],
     result: record('page', { entries: listOf(ENTRY), next: orNull(NUMBER) }),
     errors: ABSENT,
@@ -184,7 +184,7 @@ export const SPONSOR_METHODS: readonly Method<SponsorContext, unknown>[] = [
   }),
   method({
     name: 'pocketchain_sponsorFault',
-    doc: 'From now on the sponsor fails in this way, for so many requests or until it is told null, and answers what holds now.',
+    doc: 'Sets a fault that the sponsor applies to its next requests (`times`, or until null is set), and returns the current fault.',
     params: [required('fault', schema.nullable(FAULT))],
     control: 'always',
     result: orNull(FAULT.json),
@@ -194,7 +194,7 @@ export const SPONSOR_METHODS: readonly Method<SponsorContext, unknown>[] = [
   }),
   method({
     name: 'pocketchain_sponsorPolicies',
-    doc: 'Takes these policies in the place of those there are, when given, until the node ends, and answers all of them; what was spent under a name stays spent.',
+    doc: 'Replaces the policies, if given, until the node stops, and returns all policies with their use; the use of a name continues under a new policy of that name.',
     params: [optional('policies', POLICY_LIST)],
     control: 'with-arguments',
     result: listOf(POLICY_SHOWN),
@@ -204,11 +204,11 @@ export const SPONSOR_METHODS: readonly Method<SponsorContext, unknown>[] = [
   }),
   method({
     name: 'pocketchain_sponsorDeposit',
-    doc: "Pays this many wei from the owner's account into the deposit of the paymaster of an EntryPoint version, which is deployed before if it does not stand.",
+    doc: "Deposits wei from the owner's account for the paymaster of an EntryPoint version, which is deployed first if necessary, and returns the transaction's hash.",
     params: [required('version', VERSION), required('wei', WEI)],
     control: 'always',
     result: HASH,
-    errors: { [CODE.server]: "the owner's account cannot pay, or the chain lacks what is needed", ...ABSENT, ...CONTROL },
+    errors: { [CODE.server]: "the owner's account cannot pay, or the chain lacks a required contract", ...ABSENT, ...CONTROL },
     example: { params: ['0.8', '0xde0b6b3a7640000'], result: TX_HASH },
     handler: async ({ api }, [version, wei]) => (await api()).deposit(version, wei),
   }),

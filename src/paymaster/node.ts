@@ -2,7 +2,7 @@ import { Hex, Secp256k1, Transaction } from '../eth/index.ts'
 import type { Address, Hash, PrivateKey } from '../eth/index.ts'
 import { NodeView } from '../jsonrpc/index.ts'
 
-/** A transaction of the owner, before its nonce and fees are known. */
+/** A transaction of the owner, before nonce and fees are set. */
 export interface OwnerCall {
   readonly to: Address
   readonly data: Uint8Array
@@ -11,7 +11,7 @@ export interface OwnerCall {
   readonly gas: bigint
 }
 
-/** What the sponsor asks the node, and sends it. */
+/** The sponsor's requests to the node. */
 export class SponsorNode extends NodeView {
   async hasCode(address: Address): Promise<boolean> {
     return (await this.code(address)) !== '0x'
@@ -25,7 +25,7 @@ export class SponsorNode extends NodeView {
     return (await this.ask('eth_getTransactionReceipt', transaction)) !== null
   }
 
-  /** Signs and sends, one after the other. Throws RpcError; then what comes after the refused one was not sent. */
+  /** Signs and sends the calls in order. Throws RpcError for the first refused one; later ones are not sent. */
   async send(calls: readonly OwnerCall[], key: PrivateKey): Promise<readonly Hash[]> {
     const from = Secp256k1.address(key)
     const [chainId, nonce, fees] = await Promise.all([

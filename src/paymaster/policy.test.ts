@@ -3,7 +3,7 @@ import { Address, ENTRY_POINTS } from '../eth/index.ts'
 import { API_KEY_CHARS, POLICIES, POLICY_ITEMS, POLICY_NAME_CHARS } from './limits.ts'
 import { DEFAULT_POLICIES, decide, policyJson, refusal } from './policy.ts'
 import { parsePolicies } from './policyschema.ts'
-import type { Ask, Decision, PolicyJson, Reason, Spent } from './policy.ts'
+import type { PolicyInput, Decision, PolicyJson, Reason, Spent } from './policy.ts'
 
 const SENDER = Address.from(`0x${'5e'.repeat(20)}`)
 const OTHER = Address.from(`0x${'0e'.repeat(20)}`)
@@ -12,7 +12,7 @@ const TRANSFER = { to: COIN, value: 0n, selector: '0xa9059cbb' } as const
 const ETHER = { to: COIN, value: 1n, selector: null } as const
 const NOON = Date.parse('2026-06-01T12:00:00Z') / 1_000
 
-const ASK: Ask = {
+const ASK: PolicyInput = {
   chainId: 31_337,
   version: '0.8',
   entryPoint: ENTRY_POINTS['0.8'],
@@ -26,20 +26,20 @@ const ASK: Ask = {
 }
 const NOTHING: Spent = { total: 0n, today: 0n, user: 0n }
 
-function asked(policies: readonly Omit<PolicyJson, 'name'>[], ask: Partial<Ask> = {}, spent: Partial<Spent> = {}): Decision {
+function decisionOf(policies: readonly Omit<PolicyJson, 'name'>[], input: Partial<PolicyInput> = {}, spent: Partial<Spent> = {}): Decision {
   const named = policies.map((policy, i) => ({ name: `p${i}`, ...policy }))
-  return decide(parsePolicies(named), { ...ASK, ...ask }, () => ({ ...NOTHING, ...spent }))
+  return decide(parsePolicies(named), { ...ASK, ...input }, () => ({ ...NOTHING, ...spent }))
 }
 
 const granted = (decision: Decision) => (decision.isGranted ? decision.policy.name : decision.reason)
 
 describe('a policy', () => {
-  it('grants everything to everybody when nothing is said', () => {
+  it('without limits grants every operation', () => {
     expect(granted(decide(parsePolicies(DEFAULT_POLICIES), ASK, () => NOTHING))).toBe('everything')
-    expect(granted(asked([{}], { calls: null, maxCost: 2n ** 200n }))).toBe('p0')
+    expect(granted(decisionOf([{}], { calls: null, maxCost: 2n ** 200n }))).toBe('p0')
   })
 
-  it.each<[Reason, Omit<PolicyJson, 'name'>, Partial<Ask>, Partial<Spent>]>([
+  it.each<[Reason, Omit<PolicyJson, 'name'>, Partial<PolicyInput>, Partial<Spent>]>([
     ['chain', { chains: [1, 8453] }, {}, {}],
     ['entry-point', { entryPoints: [ENTRY_POINTS['0.6']] }, {}, {}],
     ['sender', { senders: [OTHER] }, {}, {}],
@@ -60,7 +60,7 @@ describe('a policy', () => {
     ['contract', { contracts: [{ address: COIN, selectors: ['transfer(address,uint256)'] }] }, { calls: [ETHER] }, {}],
     ['contract', { contracts: [{ address: COIN, selectors: ['none'] }] }, {}, {}],
     ['contract', { contracts: [{ address: COIN, selectors: ['0xa9059cbb'] }] }, { calls: [{ ...TRANSFER, selector: '0xa9' }] }, {}],
-    // Some accounts take it for themselves.
+    // Some accounts interpret the zero address as themselves.
     ['contract', { contracts: [{ address: Address.zero }] }, { calls: [{ ...TRANSFER, to: Address.zero }] }, {}],
     ['per-operation', { perOperation: '99' }, {}, {}],
     ['per-operation', { perOperation: '0' }, { maxCost: null }, {}],
@@ -69,12 +69,12 @@ describe('a policy', () => {
     ['total', { total: '199' }, {}, { total: 100n }],
     ['total', { total: '199' }, { maxCost: null }, { total: 199n }],
     ['total', { total: '199' }, { maxCost: null }, { total: 500n }],
-  ])('refuses with the reason %s (case %#)', (reason, policy, ask, spent) => {
-    const decision = asked([policy], ask, spent)
+  ])('refuses with the reason %s (case %#)', (reason, policy, input, spent) => {
+    const decision = decisionOf([policy], input, spent)
     expect(decision).toMatchObject({ isGranted: false, reason, policy: 'p0', reasons: [{ policy: 'p0', reason }] })
   })
 
-  it.each<[Omit<PolicyJson, 'name'>, Partial<Ask>, Partial<Spent>]>([
+  it.each<[Omit<PolicyJson, 'name'>, Partial<PolicyInput>, Partial<Spent>]>([
     [{ chains: [1, 31_337] }, {}, {}],
     [{ entryPoints: ['0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108'] }, {}, {}],
     [{ senders: [OTHER, `0x${'5E'.repeat(20)}`] }, {}, {}],
@@ -92,16 +92,16 @@ describe('a policy', () => {
     [{ perDay: '0xc8' }, {}, { today: 100n }],
     [{ total: '200' }, {}, { total: 100n }],
     [{ total: '101' }, { maxCost: null }, { total: 100n }],
-  ])('grants at its edge (case %#)', (policy, ask, spent) => {
-    expect(granted(asked([policy], ask, spent))).toBe('p0')
+  ])('grants at its limit (case %#)', (policy, input, spent) => {
+    expect(granted(decisionOf([policy], input, spent))).toBe('p0')
   })
 
-  it('says what is left and for what', () => {
-    const decision = asked([{ perDay: '250' }], {}, { today: 200n })
+  it('states the remaining budget and its kind', () => {
+    const decision = decisionOf([{ perDay: '250' }], {}, { today: 200n })
     expect(decision).toMatchObject({ message: 'policy "p0": the operation may cost 100 wei, 50 of 250 wei are left for today' })
   })
 
-  it('does not look at budgets for who may not ask', () => {
+  it('does not read budgets for unauthorised requests', () => {
     const looked: string[] = []
     const policies = parsePolicies([{ name: 'mine', apiKeys: ['k'], total: '1', perUser: '1', perDay: '1' }])
     decide(policies, ASK, ({ name }) => (looked.push(name), NOTHING))
@@ -110,12 +110,12 @@ describe('a policy', () => {
 })
 
 describe('several policies', () => {
-  it('are asked in their order, and the first that grants wins', () => {
-    expect(granted(asked([{ senders: [OTHER] }, { perOperation: '100' }, {}]))).toBe('p1')
+  it('are evaluated in order, and the first that grants wins', () => {
+    expect(granted(decisionOf([{ senders: [OTHER] }, { perOperation: '100' }, {}]))).toBe('p1')
   })
 
-  it('refuse with the reason of the one that came closest, and tell the others', () => {
-    const decision = asked([{ chains: [1] }, { total: '1' }, { senders: [OTHER] }])
+  it('refuse with the reason of the policy with the most passed checks, and list the others', () => {
+    const decision = decisionOf([{ chains: [1] }, { total: '1' }, { senders: [OTHER] }])
     expect(decision).toMatchObject({ reason: 'total', policy: 'p1' })
     expect(decision.isGranted ? [] : decision.reasons.map(({ policy, reason }) => [policy, reason])).toEqual([
       ['p0', 'chain'],
@@ -124,19 +124,19 @@ describe('several policies', () => {
     ])
   })
 
-  it('can be chosen by name, which grants nothing that the policy does not', () => {
+  it('can be selected by name, with the same checks', () => {
     const policies = [{ senders: [OTHER] }, {}] as const
-    expect(granted(asked(policies, { policy: 'p1' }))).toBe('p1')
-    expect(granted(asked(policies, { policy: 'p0' }))).toBe('sender')
-    expect(asked(policies, { policy: 'nobody' })).toMatchObject({
+    expect(granted(decisionOf(policies, { policy: 'p1' }))).toBe('p1')
+    expect(granted(decisionOf(policies, { policy: 'p0' }))).toBe('sender')
+    expect(decisionOf(policies, { policy: 'unknown' })).toMatchObject({
       reason: 'policy',
       policy: null,
-      message: expect.stringContaining('"nobody"'),
+      message: expect.stringContaining('"unknown"'),
     })
-    expect(granted(asked([]))).toBe('policy')
+    expect(granted(decisionOf([]))).toBe('policy')
   })
 
-  it('stand beside refusals that none of them has spoken', () => {
+  it('are not part of refusals with other causes', () => {
     expect(refusal('deposit-too-low', 'the deposit is empty')).toEqual({
       isGranted: false,
       reason: 'deposit-too-low',
@@ -148,7 +148,7 @@ describe('several policies', () => {
 })
 
 describe('policies as JSON', () => {
-  it('come out as they went in, but for the keys', () => {
+  it('are returned as configured, without the keys', () => {
     const [policy] = parsePolicies([
       {
         name: 'all',
@@ -184,13 +184,13 @@ describe('policies as JSON', () => {
     expect(JSON.stringify(json)).not.toContain('secret')
   })
 
-  it('keep no key, not even inside', () => {
+  it('store no API key', () => {
     const [policy] = parsePolicies([{ name: 'p', apiKeys: ['a secret'] }])
     expect(Buffer.from(JSON.stringify(policy)).includes('a secret')).toBe(false)
     expect(policy?.apiKeys?.map((digest) => digest.length)).toEqual([32])
   })
 
-  it('take null for what is not there', () => {
+  it('accept null for absent fields', () => {
     expect(policyJson(parsePolicies([{ name: 'p', chains: null, total: null, until: null }])[0]!)).toEqual({ name: 'p' })
   })
 

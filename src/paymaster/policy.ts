@@ -3,24 +3,41 @@ import type { EntryPointVersion } from '../eth/index.ts'
 import type { InnerCall } from './calls.ts'
 import { API_KEY_CHARS, POLICY_NAME_CHARS } from './limits.ts'
 
-/** A policy as it stands in a config file. What is left out is not limited. */
+/** A policy in JSON. An absent field is not limited. */
 export interface PolicyJson {
   readonly name: string
   readonly chains?: readonly number[]
   readonly entryPoints?: readonly string[]
-  /** the calls that the account makes: all of them must be listed. `selectors`: `transfer(address,uint256)`, `0xa9059cbb`, or `none` for plain ether */
+  /** the permitted calls of the account. `selectors`: `transfer(address,uint256)`, `0xa9059cbb`, or `none` for plain ether */
   readonly contracts?: readonly { readonly address: string; readonly selectors?: readonly string[] }[]
   readonly senders?: readonly string[]
-  /** one of them must come with the request */
+  /** the request must carry one of them */
   readonly apiKeys?: readonly string[]
   /** wei, as decimal or 0x text or as bigint */
   readonly perOperation?: string | bigint
   readonly perUser?: string | bigint
-  /** of the chain's clock, UTC */
+  /** per UTC day of the chain's clock */
   readonly perDay?: string | bigint
   readonly total?: string | bigint
-  /** ISO 8601, or Unix time in seconds: from then on nothing is granted */
+  /** ISO 8601, or Unix time in seconds: the policy ends then */
   readonly until?: string | number
+}
+
+/** The fields of a policy as results show them: the number of API keys instead of the keys, amounts in wei as quantities. */
+export interface PolicyFields {
+  readonly name: string
+  readonly chains?: readonly number[]
+  readonly entryPoints?: readonly string[]
+  readonly contracts?: readonly { readonly address: string; readonly selectors?: readonly string[] }[]
+  readonly senders?: readonly string[]
+  /** number of API keys */
+  readonly apiKeys?: number
+  readonly perOperation?: string
+  readonly perUser?: string
+  readonly perDay?: string
+  readonly total?: string
+  /** Unix time, seconds */
+  readonly until?: number
 }
 
 export interface Policy {
@@ -29,7 +46,7 @@ export interface Policy {
   readonly entryPoints: ReadonlySet<Address> | null
   readonly contracts: readonly PolicyContract[] | null
   readonly senders: ReadonlySet<Address> | null
-  /** sha-256 of each: the keys themselves are not kept */
+  /** sha-256 of each key; the keys are not kept */
   readonly apiKeys: readonly Uint8Array[] | null
   /** wei */
   readonly perOperation: bigint | null
@@ -42,16 +59,16 @@ export interface Policy {
 
 export interface PolicyContract {
   readonly address: Address
-  /** as they were given, by selector; PLAIN: ether without data. null: any */
+  /** texts as configured, by selector; PLAIN for ether without data; `null` for any */
   readonly selectors: ReadonlyMap<string, string> | null
 }
 
 export const PLAIN = 'none'
 
-/** What stands for nothing else: everybody is sponsored for everything. */
+/** Sponsors every operation. */
 export const DEFAULT_POLICIES: readonly PolicyJson[] = [{ name: 'everything' }]
 
-/** Why a policy does not grant, or nobody was asked: for machines. */
+/** Machine-readable cause of a refusal. */
 export type Reason =
   | 'policy'
   | 'chain'
@@ -70,25 +87,25 @@ export type Reason =
   | 'fault'
   | 'not-deployed'
 
-/** What is to be decided. */
-export interface Ask {
+/** The facts that policies are evaluated with. */
+export interface PolicyInput {
   readonly chainId: number
   readonly version: EntryPointVersion
   readonly entryPoint: Address
   readonly sender: Address
   readonly nonce: bigint
-  /** null: the call data cannot be read */
+  /** `null` if the call data cannot be decoded */
   readonly calls: readonly InnerCall[] | null
   readonly apiKey: string | null
-  /** wei, the most that the chain can charge; null: not known yet (stub) */
+  /** the highest possible cost in wei; `null` for a stub */
   readonly maxCost: bigint | null
   /** the chain's clock, Unix seconds */
   readonly now: number
-  /** the only policy that is asked; null: each in its turn */
+  /** the only policy to evaluate; `null` for all in order */
   readonly policy: string | null
 }
 
-/** What a policy has given away, and holds back, without what it holds for the very nonce that is asked for: that counts once. Wei. */
+/** What a policy has spent and reserved in wei, without the reservation of the nonce in question. */
 export interface Spent {
   readonly total: bigint
   readonly today: bigint
@@ -98,64 +115,67 @@ export interface Spent {
 export interface PolicyReason {
   readonly policy: string
   readonly reason: Reason
-  /** with figures, for people */
+  /** text with figures */
   readonly message: string
 }
 
 export interface Refusal {
   readonly isGranted: false
-  /** of the policy that came closest to a grant */
+  /** of the policy that passed the most checks */
   readonly reason: Reason
   readonly policy: string | null
   readonly message: string
-  /** of each policy that was asked */
+  /** of each policy that was evaluated */
   readonly reasons: readonly PolicyReason[]
 }
 
 export type Decision = { readonly isGranted: true; readonly policy: Policy } | Refusal
 
-/** The first policy that grants wins. Pure. */
-export function decide(policies: readonly Policy[], ask: Ask, spentOf: (policy: Policy) => Spent): Decision {
-  const asked = ask.policy === null ? policies : policies.filter(({ name }) => name === ask.policy)
+/** Returns the first policy that grants the operation, or a refusal. Pure. */
+export function decide(policies: readonly Policy[], input: PolicyInput, spentOf: (policy: Policy) => Spent): Decision {
+  const asked = input.policy === null ? policies : policies.filter(({ name }) => name === input.policy)
   const failures: Failure[] = []
   for (const policy of asked) {
-    const failure = failureOf(policy, ask, spentOf)
+    const failure = failureOf(policy, input, spentOf)
     if (failure === null) return { isGranted: true, policy }
     failures.push(failure)
   }
-  return refusalOf(failures, ask)
+  return refusalOf(failures, input)
 }
 
-/** A refusal that no policy has spoken: a deposit, a fault. */
+/** Returns a refusal that no policy caused, such as a fault or a low deposit. */
 export function refusal(reason: Reason, message: string, policy: string | null = null): Refusal {
   return { isGranted: false, reason, policy, message, reasons: [] }
 }
 
 interface Failure extends PolicyReason {
-  /** how many checks were passed */
+  /** number of passed checks */
   readonly passed: number
 }
 
-function failureOf(policy: Policy, ask: Ask, spentOf: (policy: Policy) => Spent): Failure | null {
+function failureOf(policy: Policy, input: PolicyInput, spentOf: (policy: Policy) => Spent): Failure | null {
   for (const [passed, check] of CHECKS.entries()) {
-    const failed = check(policy, ask, spentOf)
+    const failed = check(policy, input, spentOf)
     if (failed !== null) return { policy: policy.name, reason: failed[0], message: failed[1], passed }
   }
   return null
 }
 
-function refusalOf(failures: readonly Failure[], ask: Ask): Refusal {
+function refusalOf(failures: readonly Failure[], input: PolicyInput): Refusal {
   const [closest] = failures.toSorted((a, b) => b.passed - a.passed)
   if (closest === undefined)
-    return refusal('policy', ask.policy === null ? 'there is no policy' : `there is no policy "${ask.policy.slice(0, POLICY_NAME_CHARS)}"`)
+    return refusal(
+      'policy',
+      input.policy === null ? 'there is no policy' : `there is no policy "${input.policy.slice(0, POLICY_NAME_CHARS)}"`,
+    )
   const reasons = failures.map(({ policy, reason, message }) => ({ policy, reason, message }))
   const message = `policy "${closest.policy}": ${closest.message}`
   return { isGranted: false, reason: closest.reason, policy: closest.policy, message, reasons }
 }
 
-type Check = (policy: Policy, ask: Ask, spentOf: (policy: Policy) => Spent) => readonly [Reason, string] | null
+type Check = (policy: Policy, input: PolicyInput, spentOf: (policy: Policy) => Spent) => readonly [Reason, string] | null
 
-/** In the order in which they are made: who may not ask at all does not learn what is left. */
+/** In order of evaluation: an unauthorised caller does not learn remaining budgets. */
 const CHECKS: readonly Check[] = [
   ({ chains }, { chainId }) => (chains === null || chains.has(chainId) ? null : ['chain', `chain ${chainId} is not sponsored`]),
   ({ entryPoints }, { entryPoint, version }) =>
@@ -163,12 +183,12 @@ const CHECKS: readonly Check[] = [
   ({ apiKeys }, { apiKey }) => apiKeyFailure(apiKeys, apiKey),
   ({ senders }, { sender }) => (senders === null || senders.has(sender) ? null : ['sender', `${sender} is not sponsored`]),
   ({ until }, { now }) =>
-    until === null || now < until ? null : ['ended', `it ended at ${when(until)}; the chain's clock says ${when(now)}`],
+    until === null || now < until ? null : ['ended', `it ended at ${when(until)}; the chain's time is ${when(now)}`],
   ({ contracts }, { calls }) => (contracts === null ? null : contractFailure(contracts, calls)),
-  ({ perOperation }, { maxCost }) => roomFailure('per-operation', perOperation, 0n, maxCost),
-  (policy, { maxCost }, spentOf) => roomFailure('per-user', policy.perUser, policy.perUser === null ? 0n : spentOf(policy).user, maxCost),
-  (policy, { maxCost }, spentOf) => roomFailure('per-day', policy.perDay, policy.perDay === null ? 0n : spentOf(policy).today, maxCost),
-  (policy, { maxCost }, spentOf) => roomFailure('total', policy.total, policy.total === null ? 0n : spentOf(policy).total, maxCost),
+  ({ perOperation }, { maxCost }) => budgetFailure('per-operation', perOperation, 0n, maxCost),
+  (policy, { maxCost }, spentOf) => budgetFailure('per-user', policy.perUser, policy.perUser === null ? 0n : spentOf(policy).user, maxCost),
+  (policy, { maxCost }, spentOf) => budgetFailure('per-day', policy.perDay, policy.perDay === null ? 0n : spentOf(policy).today, maxCost),
+  (policy, { maxCost }, spentOf) => budgetFailure('total', policy.total, policy.total === null ? 0n : spentOf(policy).total, maxCost),
 ]
 
 type Budget = 'per-operation' | 'per-user' | 'per-day' | 'total'
@@ -180,8 +200,8 @@ const BUDGETS: Readonly<Record<Budget, string>> = {
   total: 'in all',
 }
 
-/** Without a price something must be left. */
-function roomFailure(reason: Budget, limit: bigint | null, spent: bigint, maxCost: bigint | null): readonly [Reason, string] | null {
+/** A stub has no cost yet: the remainder must be positive. */
+function budgetFailure(reason: Budget, limit: bigint | null, spent: bigint, maxCost: bigint | null): readonly [Reason, string] | null {
   if (limit === null) return null
   const left = limit > spent ? limit - spent : 0n
   const of = `${left} of ${limit} wei are left ${BUDGETS[reason]}`
@@ -198,7 +218,7 @@ function contractFailure(contracts: readonly PolicyContract[], calls: readonly I
   return ['contract', `a call to ${wrong.to} with ${what} is not sponsored`]
 }
 
-/** ERC-7821 accounts take the zero address for themselves, others for what it says: nobody can tell, so no policy covers it. */
+/** The zero address means the account itself (ERC-7821) or the address, depending on the account, so no policy covers it. */
 function isCovered({ address, selectors }: PolicyContract, { to, selector }: InnerCall): boolean {
   if (to !== address || to === Address.zero) return false
   return selectors === null || selectors.has(selector ?? PLAIN)
@@ -210,7 +230,7 @@ function apiKeyFailure(digests: readonly Uint8Array[] | null, key: string | null
   return isOneOf(digests, digestOf(key.slice(0, API_KEY_CHARS + 1))) ? null : ['api-key', "the request's API key is not one of this policy"]
 }
 
-/** All are compared, each to its end: the time tells nothing. */
+/** Compares all digests in full, in constant time. */
 function isOneOf(digests: readonly Uint8Array[], digest: Uint8Array): boolean {
   let isFound = 0
   for (const each of digests) {
@@ -230,11 +250,12 @@ function when(seconds: number): string {
   return Number.isNaN(date.getTime()) ? `${seconds} s` : date.toISOString()
 }
 
-// --- as JSON --------------------------------------------------------------------------------------------------------------
+// --- JSON -----------------------------------------------------------------------------------------------------------------
 
-/** As it came in, without API keys: only how many there are. Amounts are quantities, `until` Unix seconds; absent values are left out. */
-export function policyJson(policy: Policy): Readonly<Record<string, unknown>> {
+export function policyJson(policy: Policy): PolicyFields {
   const { name, chains, entryPoints, contracts, senders, apiKeys, until } = policy
+  const amounts: { [K in (typeof AMOUNTS)[number]]?: Hex } = {}
+  for (const key of AMOUNTS) if (policy[key] !== null) amounts[key] = Hex.fromQuantity(policy[key])
   return {
     name,
     ...(chains && { chains: [...chains] }),
@@ -242,7 +263,7 @@ export function policyJson(policy: Policy): Readonly<Record<string, unknown>> {
     ...(contracts && { contracts: contracts.map(contractJson) }),
     ...(senders && { senders: [...senders].map(Address.checksum) }),
     ...(apiKeys && { apiKeys: apiKeys.length }),
-    ...Object.fromEntries(AMOUNTS.flatMap((key) => (policy[key] === null ? [] : [[key, Hex.fromQuantity(policy[key])]]))),
+    ...amounts,
     ...(until !== null && { until }),
   }
 }
@@ -251,4 +272,4 @@ function contractJson({ address, selectors }: PolicyContract) {
   return { address: Address.checksum(address), ...(selectors && { selectors: [...selectors.values()] }) }
 }
 
-export const AMOUNTS = ['perOperation', 'perUser', 'perDay', 'total'] as const
+const AMOUNTS = ['perOperation', 'perUser', 'perDay', 'total'] as const

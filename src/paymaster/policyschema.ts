@@ -6,7 +6,7 @@ import { API_KEY_CHARS, POLICIES, POLICY_ITEMS, POLICY_NAME_CHARS } from './limi
 import { PLAIN, digestOf } from './policy.ts'
 import type { Policy, PolicyContract } from './policy.ts'
 
-// Policies as they are written: in a configuration file, a policy file, an option and a param. One schema reads all of them.
+// The one parser of policies: in configuration files, policy files, options and parameters.
 
 const { arrayOf, explained, maybe, refused, strictObject, titled } = schema
 
@@ -16,7 +16,7 @@ const CHAIN_ID: Schema<number> = explained('must be a chain id, such as 31337', 
 
 const ADDRESS: Schema<Address> = explained('must be an address: 0x and 40 hex digits', schema.address)
 
-/** Types have their full names in a signature that is hashed. */
+/** Function signatures need full type names before they are hashed. */
 const SIGNATURE = /^[A-Za-z_$][\w$]*\((?:[\w$,()[\]]*)\)$/
 const SHORT_TYPE = /[(,](?:uint|int|fixed|ufixed|byte)(?=[,)[])/
 
@@ -48,21 +48,21 @@ const AMOUNT: Schema<bigint> = {
 
 const WEI = /^(?:0x[0-9a-fA-F]{1,64}|[0-9]{1,78})$/
 
-/** The last second of the year 9999. A number in JSON may be any. */
-const MOST_SECONDS = 253_402_300_799
-/** A date alone is its first second in UTC. A time has its zone, because it would be another one on each machine. */
+/** The last second of the year 9999, the limit of valid dates. */
+const MAX_SECONDS = 253_402_300_799
+/** A date alone is its first second in UTC. A time requires a zone, so that it is the same on each machine. */
 const ISO = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2}))?$/
 
 const TIME: Schema<number> = {
   json: { title: 'ISO date or Unix seconds', type: ['string', 'integer'] },
   parse: (value, path) => {
     const seconds = typeof value === 'string' && ISO.test(value) ? Math.floor(Date.parse(value) / 1_000) : value
-    if (typeof seconds === 'number' && Number.isSafeInteger(seconds) && seconds >= 0 && seconds <= MOST_SECONDS) return seconds
+    if (typeof seconds === 'number' && Number.isSafeInteger(seconds) && seconds >= 0 && seconds <= MAX_SECONDS) return seconds
     throw refused(path, 'must be a date in ISO 8601 with its zone, such as 2026-12-31T00:00:00Z, or Unix time in seconds')
   },
 }
 
-/** Unknown keys are refused: a limit with a misspelt name would be none. */
+/** Unknown keys are refused: a misspelt limit would not limit anything. */
 const FIELDS = strictObject({
   name: NAME,
   chains: maybe(arrayOf(CHAIN_ID, POLICY_ITEMS)),
@@ -99,7 +99,7 @@ const POLICY: Schema<Policy> = {
 
 const LIST = arrayOf(POLICY, POLICIES)
 
-/** The policies of one sponsor: each name once. */
+/** The policies of one sponsor; names are unique. */
 export const POLICY_LIST: Schema<readonly Policy[]> = {
   json: LIST.json,
   parse: (value, path) => {
@@ -110,7 +110,7 @@ export const POLICY_LIST: Schema<readonly Policy[]> = {
   },
 }
 
-/** For policies that are no param. Throws RangeError that names the path, such as `policies[0].perDay`. */
+/** Parses policies outside of a request. Throws RangeError with the path, such as `policies[0].perDay`. */
 export function parsePolicies(value: unknown): readonly Policy[] {
   try {
     return POLICY_LIST.parse(value, 'policies')

@@ -2,22 +2,22 @@ import { JsonRecords } from '../jsonrpc/index.ts'
 import type { Records } from '../jsonrpc/index.ts'
 import { EntryJson } from './entry.ts'
 import type { Entry } from './entry.ts'
-import { REFUSALS, REFUSALS_TOGETHER } from './limits.ts'
+import { REFUSALS, REFUSALS_PER_RECORD } from './limits.ts'
 
 const PAGES = 'sponsor/refusals/'
 
 /**
- * The newest refusals, several in a record. They are written when `flush` is called and not before: nothing hangs on them, and whoever has requests
- * refused does not keep the disk busy.
+ * The newest refusals, several per record. They are written by `flush` only: no budget depends on them, and refused requests cause no disk
+ * writes.
  */
 export class Refusals {
   readonly #records: Records
   /** the oldest first */
   #pages: Page[]
-  /** keys of pages that were written and are no longer kept */
+  /** keys of stored pages that are no longer kept */
   readonly #gone: string[] = []
 
-  /** `onError` gets what a record that cannot be read says; it is left out. */
+  /** `onError` receives errors of records that cannot be decoded; they are skipped. */
   constructor(records: Records, onError: (error: unknown) => void) {
     this.#records = records
     this.#pages = JsonRecords.entries(records, PAGES).flatMap(([key, value]) => {
@@ -25,7 +25,7 @@ export class Refusals {
         const entries = (value as readonly unknown[]).map(EntryJson.read) // only `flush` writes it
         return [{ key, entries, isWritten: true, wasWritten: true }]
       } catch (error) {
-        onError(new Error(`the record ${key} holds no refusals of the sponsor's ledger and is left out`, { cause: error }))
+        onError(new Error(`the record ${key} does not contain refusals of the sponsor's ledger and is ignored`, { cause: error }))
         return []
       }
     })
@@ -35,18 +35,18 @@ export class Refusals {
     return this.#pages.flatMap(({ entries }) => entries)
   }
 
-  /** of those that are kept; 0: there are none */
+  /** the newest id; 0 without refusals */
   get lastId(): number {
     return this.#pages.at(-1)?.entries.at(-1)?.id ?? 0
   }
 
   add(entry: Entry): void {
     const last = this.#pages.at(-1)
-    if (last === undefined || last.entries.length >= REFUSALS_TOGETHER)
+    if (last === undefined || last.entries.length >= REFUSALS_PER_RECORD)
       this.#pages.push({ key: EntryJson.key(PAGES, entry.id), entries: [entry], isWritten: false, wasWritten: false })
     else this.#pages[this.#pages.length - 1] = { ...last, entries: [...last.entries, entry], isWritten: false }
     const [oldest] = this.#pages
-    if (this.#pages.length <= REFUSALS / REFUSALS_TOGETHER || oldest === undefined) return
+    if (this.#pages.length <= REFUSALS / REFUSALS_PER_RECORD || oldest === undefined) return
     this.#pages = this.#pages.slice(1)
     if (oldest.wasWritten) this.#gone.push(oldest.key)
   }
@@ -62,11 +62,11 @@ export class Refusals {
 }
 
 interface Page {
-  /** after its first entry's id: pages lie in their order */
+  /** contains the id of the first entry, so that pages sort by id */
   readonly key: string
   readonly entries: readonly Entry[]
-  /** as it is now */
+  /** the stored page is up to date */
   readonly isWritten: boolean
-  /** at all */
+  /** the page is stored */
   readonly wasWritten: boolean
 }

@@ -14,7 +14,7 @@ import {
   toRpcErrorBy,
 } from '../jsonrpc/index.ts'
 import { innerCalls } from './calls.ts'
-import type { DepositWatch } from './deposit.ts'
+import type { DepositMonitor } from './deposit.ts'
 import type { SponsorDeployment } from './deployment.ts'
 import type { Entry } from './entry.ts'
 import { ERC7677_METHODS } from './erc7677.ts'
@@ -25,33 +25,33 @@ import type { Ledger, Terms } from './ledger.ts'
 import { BATCH_ITEMS, FAULT_DELAY_MS, POST_OP_GAS } from './limits.ts'
 import type { SponsorNode } from './node.ts'
 import { refusal } from './policy.ts'
-import type { Ask, Policy, Reason, Refusal } from './policy.ts'
-import { NotDeployed } from './setup.ts'
-import type { SetUp } from './setup.ts'
+import type { PolicyInput, Policy, Reason, Refusal } from './policy.ts'
+import { NotDeployed } from './deployer.ts'
+import type { PaymasterDeployer } from './deployer.ts'
 import { PaymasterData } from './signer.ts'
 
 export interface ServiceParts {
   readonly node: SponsorNode
-  readonly setUp: SetUp
-  readonly deposits: DepositWatch
+  readonly deployer: PaymasterDeployer
+  readonly deposits: DepositMonitor
   readonly faults: Faults
   readonly ledger: Ledger
-  /** those that hold now */
+  /** the current policies */
   readonly policies: () => readonly Policy[]
   readonly signer: PrivateKey
-  /** what wallets show */
+  /** shown by wallets */
   readonly sponsor: { readonly name: string; readonly icon: string | null }
   readonly validForSeconds: number
   readonly onError: (error: unknown) => void
-  /** the chain is watched: before that nothing is promised */
-  readonly watching: () => Promise<unknown>
+  /** resolves once the chain is watched; reservations require it */
+  readonly ensureWatching: () => Promise<unknown>
 }
 
-/** What is refused says so as Coinbase's service does, whose errors apps know. */
+/** Codes of Coinbase's paymaster service, which apps handle. */
 const SPONSOR_CODE = {
-  /** a policy, or a fault on demand */
+  /** refused by a policy or a fault */
   denied: -32001,
-  /** nobody's fault who asks: the paymaster does not stand, or has no money */
+  /** the paymaster is not deployed or its deposit is too low */
   unavailable: -32003,
 } as const
 
@@ -75,64 +75,64 @@ export class Service {
 
   /** Never rejects. */
   async handle(body: Uint8Array, caller: PaymasterCaller): Promise<{ readonly status: number; readonly body: string }> {
-    const exchange: Exchange = { ...caller, isBroken: false }
+    const exchange: Exchange = { ...caller, isServerError: false }
     const response = await this.#endpoint.handle(body, exchange)
-    return { status: exchange.isBroken ? 500 : 200, body: response ?? '' }
+    return { status: exchange.isServerError ? 500 : 200, body: response ?? '' }
   }
 
   async #answer(stage: Stage, args: Args, caller: Exchange): Promise<unknown> {
-    const { node, faults, policies, watching } = this.#parts
+    const { node, faults, policies, ensureWatching } = this.#parts
     const chainId = await node.chainId()
-    const asked = readRequest(stage, args, chainId, policies())
+    const parsed = readRequest(stage, args, chainId, policies())
     const { timestamp } = await node.now()
-    const asking: Request = { ...asked, stage, ask: askOf(asked, chainId, timestamp, caller) }
+    const received: Request = { ...parsed, stage, input: policyInputOf(parsed, chainId, timestamp, caller) }
     const fault = faults.take(stage)
-    const now = fault === null ? timestamp : await this.#meet(fault, asking, caller)
-    const request = { ...asking, ask: { ...asking.ask, now } }
+    const now = fault === null ? timestamp : await this.#applyFault(fault, received, caller)
+    const request = { ...received, input: { ...received.input, now } }
     this.#decide(request)
     if (stage === 'stub') {
-      const { paymaster, deposit } = await this.#standing(request, fault)
+      const { paymaster, deposit } = await this.#payer(request, fault)
       this.#assertDeposit(request, deposit)
       return this.#json(request, paymaster, { ...request.operation, paymasterData: PaymasterData.STUB })
     }
-    await watching()
+    await ensureWatching()
     const delegate = await this.#delegateOf(request)
-    const { paymaster, deposit } = await this.#standing(request, fault)
-    if (caller.signal?.aborted === true) throw new RpcError(CODE.timeout, 'the caller is gone: nothing was signed')
-    // From here on nobody else comes in between.
+    const { paymaster, deposit } = await this.#payer(request, fault)
+    if (caller.signal?.aborted === true) throw new RpcError(CODE.timeout, 'the caller has disconnected: nothing was signed')
+    // Synchronous from here on: no other request is decided in between.
     return this.#grant(request, { paymaster, fault, deposit, delegate })
   }
 
-  /** What a fault does before anything is looked at. Answers the chain's time afterwards. */
-  async #meet(fault: Fault, request: Request, exchange: Exchange): Promise<number> {
-    const why = refusal('fault', `the sponsor was told to fail: ${fault.kind}`)
+  /** Applies a fault before the policies. Returns the chain's time afterwards. */
+  async #applyFault(fault: Fault, request: Request, exchange: Exchange): Promise<number> {
+    const why = refusal('fault', `the fault ${fault.kind} is set`)
     if (fault.kind === 'refuse') throw this.#refused(request, why)
     if (fault.kind === 'http-500') {
       this.#record(request, why)
-      exchange.isBroken = true
+      exchange.isServerError = true
       throw new RpcError(CODE.internal, why.message)
     }
-    if (fault.kind !== 'slow') return request.ask.now
-    await passed(fault.delayMs ?? FAULT_DELAY_MS, exchange.signal)
+    if (fault.kind !== 'slow') return request.input.now
+    await delay(fault.delayMs ?? FAULT_DELAY_MS, exchange.signal)
     return (await this.#parts.node.now()).timestamp
   }
 
-  /** Throws RpcError for what no policy grants. */
+  /** Throws RpcError for a refusal by the policies. */
   #decide(request: Request): void {
-    const decision = this.#parts.ledger.decide(this.#parts.policies(), request.ask)
+    const decision = this.#parts.ledger.decide(this.#parts.policies(), request.input)
     if (!decision.isGranted) throw this.#refused(request, decision)
   }
 
-  /** The paymaster that pays, when it stands, and what it has. */
-  async #standing(request: Request, fault: Fault | null): Promise<Pick<Grounds, 'paymaster' | 'deposit'>> {
-    const { setUp } = this.#parts
+  /** Returns the paying paymaster, deployed if necessary, with its deposit. */
+  async #payer(request: Request, fault: Fault | null): Promise<Pick<GrantContext, 'paymaster' | 'deposit'>> {
+    const { deployer } = this.#parts
     const { version } = request.entryPoint
     try {
       const deposit = await this.#depositOf(version)
-      if (fault?.kind !== 'empty-deposit') return { paymaster: setUp.of(version), deposit }
+      if (fault?.kind !== 'empty-deposit') return { paymaster: deployer.of(version), deposit }
       const other = version === '0.8' ? '0.7' : '0.8'
-      await setUp.ensure(other)
-      return { paymaster: setUp.of(other), deposit }
+      await deployer.ensureDeployed(other)
+      return { paymaster: deployer.of(other), deposit }
     } catch (error) {
       if (!(error instanceof NotDeployed)) throw error
       this.#record(request, refusal('not-deployed', error.message))
@@ -140,49 +140,49 @@ export class Service {
     }
   }
 
-  /** wei. Deploys before when it has to: at first, and again when the chain went back behind that. Throws NotDeployed. */
+  /** Returns the deposit in wei. Deploys the paymaster at the first use, and again after a reorg that removed it. Throws NotDeployed. */
   async #depositOf(version: EntryPointVersion): Promise<bigint> {
-    const { deposits, setUp } = this.#parts
-    await setUp.ensure(version)
-    const { deposit } = await deposits.watch(setUp.of(version))
-    if (deposit > 0n || (await setUp.stillStands(version))) return deposit
+    const { deposits, deployer } = this.#parts
+    await deployer.ensureDeployed(version)
+    const { deposit } = await deposits.check(deployer.of(version))
+    if (deposit > 0n || (await deployer.isStillDeployed(version))) return deposit
     return this.#depositOf(version)
   }
 
-  /** What is reserved for others is theirs. */
+  /** Throws RpcError unless the deposit without other reservations covers the operation. */
   #assertDeposit(request: Request, deposit: bigint): void {
-    const { setUp, ledger } = this.#parts
-    const { ask } = request
-    const { address, entryPoint: at, version } = setUp.of(request.entryPoint.version)
-    const left = deposit - ledger.reservedOf(address, ask)
-    if (left > 0n && left >= (ask.maxCost ?? 0n)) return
-    const wanted = ask.maxCost === null ? '' : `the operation may cost ${ask.maxCost} wei, `
+    const { deployer, ledger } = this.#parts
+    const { input } = request
+    const { address, entryPoint: at, version } = deployer.of(request.entryPoint.version)
+    const left = deposit - ledger.reservedOf(address, input)
+    if (left > 0n && left >= (input.maxCost ?? 0n)) return
+    const wanted = input.maxCost === null ? '' : `the operation may cost ${input.maxCost} wei, `
     const message = `${wanted}${left > 0n ? left : 0n} wei are left of the paymaster's deposit in EntryPoint ${version} (${deposit} wei)`
     throw this.#refused(request, refusal('deposit-too-low', message), { paymaster: address, entryPoint: at })
   }
 
-  #grant(request: Request, { paymaster, fault, deposit, delegate }: Grounds): unknown {
+  #grant(request: Request, { paymaster, fault, deposit, delegate }: GrantContext): unknown {
     const { ledger, policies, signer, validForSeconds } = this.#parts
-    const { ask, entryPoint: at } = request
+    const { input, entryPoint: at } = request
     this.#assertDeposit(request, deposit)
-    const validUntil = fault?.kind === 'expired' ? Math.max(ask.now - 1, 1) : ask.now + validForSeconds
+    const validUntil = fault?.kind === 'expired' ? Math.max(input.now - 1, 1) : input.now + validForSeconds
     const limited = { ...request.operation, paymaster: paymaster.address }
-    const key = fault?.kind === 'wrong-signature' ? NOBODY : signer
-    const domain = { version: at.version, chainId: ask.chainId, paymaster: paymaster.address }
+    const key = fault?.kind === 'wrong-signature' ? UNRELATED_KEY : signer
+    const domain = { version: at.version, chainId: input.chainId, paymaster: paymaster.address }
     const signed = PaymasterData.sign(limited, domain, validUntil, key)
     const paymasterData = fault?.kind === 'differ' ? Uint8Array.of(...signed, 0xff) : signed
     const operation: UserOperation = { ...limited, paymasterData }
-    if (fault !== null && FAULTS[fault.kind].isUseless) {
-      this.#record(request, refusal('fault', `the sponsor was told to fail: ${fault.kind}; what it signed nobody can use`))
+    if (fault !== null && FAULTS[fault.kind].isUnusable) {
+      this.#record(request, refusal('fault', `the fault ${fault.kind} is set; the signature is unusable`))
       return this.#json(request, paymaster, operation)
     }
-    const terms: Terms = { paymaster: paymaster.address, validUntil, userOpHash: hashOf(operation, at, ask.chainId, delegate) }
-    const reserved = ledger.reserve(policies(), ask, terms)
+    const terms: Terms = { paymaster: paymaster.address, validUntil, userOpHash: hashOf(operation, at, input.chainId, delegate) }
+    const reserved = ledger.reserve(policies(), input, terms)
     if (!reserved.isGranted) throw this.#refused(request, reserved)
     return this.#json(request, paymaster, operation)
   }
 
-  /** The code that the account delegates to is part of the hash; null: it does not delegate, or nobody knows yet. */
+  /** Returns the account's delegate, which is part of the hash; `null` if it does not delegate, or the delegate is unknown. */
   async #delegateOf({ operation }: Request): Promise<Address | null> {
     if (operation.factory !== UserOperation.DELEGATION) return null
     return operation.authorization?.address ?? (await this.#parts.node.delegate(operation.sender))
@@ -202,77 +202,82 @@ export class Service {
     }
   }
 
-  /** Anybody may ask: which policies there are and what is left of them stands in the ledger only, in the line that `data.entry` names. */
+  /** The response does not name policies or remaining budgets, because any client may send requests; the ledger's entry `data.entry` does. */
   #refused(request: Request, refused: Refusal, more: object = {}): RpcError {
     const { id } = this.#record(request, refused)
     const { reason } = refused
     const isUnavailable = UNAVAILABLE.has(reason)
-    const message = `${isUnavailable ? 'unavailable' : 'request denied'} - ${toldOf(refused)}`
+    const message = `${isUnavailable ? 'unavailable' : 'request denied'} - ${publicReason(refused)}`
     return new RpcError(isUnavailable ? SPONSOR_CODE.unavailable : SPONSOR_CODE.denied, message, { reason, entry: id, ...more })
   }
 
-  #record({ ask, stage }: Request, refused: Refusal): Entry {
-    return this.#parts.ledger.refuse(ask, stage, refused)
+  #record({ input, stage }: Request, refused: Refusal): Entry {
+    return this.#parts.ledger.refuse(input, stage, refused)
   }
 }
 
-/** What says only what the request itself says is told as it is. */
-function toldOf({ reason, policy, message, reasons }: Refusal): string {
-  return GUARDED.get(reason) ?? reasons.find((each) => each.policy === policy)?.message ?? message
+/** Returns the policy's message, if it depends on the request only. */
+function publicReason({ reason, policy, message, reasons }: Refusal): string {
+  return CONFIDENTIAL_REASONS.get(reason) ?? reasons.find((each) => each.policy === policy)?.message ?? message
 }
 
-/** Whose words tell what others have used, or what an operator has decided. */
-const GUARDED: ReadonlyMap<Reason, string> = new Map([
-  ['ended', 'nothing is sponsored any more'],
-  ['per-operation', 'the operation may cost more than is sponsored at once'],
-  ['per-user', 'what is sponsored for this account does not cover it any more'],
-  ['per-day', 'what is sponsored in a day does not cover it today'],
-  ['total', 'what is sponsored in all does not cover it any more'],
-  ['too-many-open', 'too many operations are promised and not sent yet: wait until some are used or run out'],
-  ['deposit-too-low', "what is free of the paymaster's deposit does not cover it"],
+/** Messages that would reveal the use of other callers, or settings of the operator. */
+const CONFIDENTIAL_REASONS: ReadonlyMap<Reason, string> = new Map([
+  ['ended', 'sponsoring has ended'],
+  ['per-operation', 'the operation may cost more than the limit per operation'],
+  ['per-user', 'the budget of this account does not cover it'],
+  ['per-day', 'the budget of this day does not cover it'],
+  ['total', 'the total budget does not cover it'],
+  ['too-many-open', 'too many operations are reserved and not sent yet: wait until some are used or expire'],
+  ['deposit-too-low', "the paymaster's free deposit does not cover it"],
 ])
 
-/** A key that no paymaster has as its signer. */
-const NOBODY: PrivateKey = Hash.toBytes(Hash.ofText('the signer of nobody'))
+/** No paymaster has this signer. */
+const UNRELATED_KEY: PrivateKey = Hash.toBytes(Hash.ofText('an unrelated signer'))
 
 const UNAVAILABLE: ReadonlySet<Reason> = new Set(['deposit-too-low', 'not-deployed'])
 
-/** A request as it was read. */
-interface Asked {
+/** A parsed request. */
+interface ParsedRequest {
   readonly entryPoint: EntryPoint
-  /** with the gas that its paymaster may use, without paymaster */
+  /** with the paymaster's gas limits, without the paymaster */
   readonly operation: UserOperation
-  /** the only policy that may pay; null: any */
+  /** the only policy that may pay; `null` for any */
   readonly policy: string | null
   readonly maxCost: bigint | null
 }
 
-interface Request extends Asked {
+interface Request extends ParsedRequest {
   readonly stage: Stage
-  readonly ask: Ask
+  readonly input: PolicyInput
 }
 
-/** What was looked up before the decision. */
-interface Grounds {
+/** Facts that were read from the node before the reservation. */
+interface GrantContext {
   readonly paymaster: SponsorDeployment
   readonly fault: Fault | null
   readonly deposit: bigint
   readonly delegate: Address | null
 }
 
-function askOf({ entryPoint: at, operation, policy, maxCost }: Asked, chainId: number, now: number, { apiKey }: PaymasterCaller): Ask {
+function policyInputOf(
+  { entryPoint: at, operation, policy, maxCost }: ParsedRequest,
+  chainId: number,
+  now: number,
+  { apiKey }: PaymasterCaller,
+): PolicyInput {
   const { sender, nonce, callData } = operation
   const calls = innerCalls(sender, callData)
   return { chainId, version: at.version, entryPoint: at.address, sender, nonce, calls, apiKey, maxCost, now, policy }
 }
 
-/** null: what the account delegates to is told with the operation, if at all. */
+/** Returns `null` if the delegate is unknown. */
 function hashOf(operation: UserOperation, { version, address }: EntryPoint, chainId: number, delegate: Address | null): Hash | null {
   if (operation.factory === UserOperation.DELEGATION && delegate === null) return null
   return UserOperation.hash(operation, { version, entryPoint: address, chainId, ...(delegate === null ? null : { delegate }) })
 }
 
-function passed(ms: number, signal: AbortSignal | undefined): Promise<void> {
+function delay(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer)
@@ -284,14 +289,14 @@ function passed(ms: number, signal: AbortSignal | undefined): Promise<void> {
   })
 }
 
-// --- reading ----------------------------------------------------------------------------------------------------------
+// --- parsing ----------------------------------------------------------------------------------------------------------
 
 const BY_ADDRESS: ReadonlyMap<Address, EntryPoint> = new Map(
   (Object.keys(ENTRY_POINTS) as EntryPointVersion[]).map((version) => [ENTRY_POINTS[version], entryPoint(version)]), // keys of that record
 )
 
-/** Throws RpcError -32602 that names what is wrong. */
-function readRequest(stage: Stage, [value, at, wanted, context]: Args, chainId: number, policies: readonly Policy[]): Asked {
+/** Throws RpcError -32602 with the path of the invalid value. */
+function readRequest(stage: Stage, [value, at, wanted, context]: Args, chainId: number, policies: readonly Policy[]): ParsedRequest {
   const found = BY_ADDRESS.get(at)
   if (found === undefined) {
     const known = [...BY_ADDRESS.values()].map(({ version, address }) => `${Address.checksum(address)} (${version})`).join(', ')
@@ -305,7 +310,7 @@ function readRequest(stage: Stage, [value, at, wanted, context]: Args, chainId: 
 
 const AMOUNTS = ['callGasLimit', 'verificationGasLimit', 'preVerificationGas', 'maxFeePerGas', 'maxPriorityFeePerGas'] as const
 
-/** Whatever paymaster an operation names, it is ours that is asked for. */
+/** Paymaster fields of the request are ignored: the response replaces them. */
 const PAYMASTER_FIELDS = {
   paymaster: null,
   paymasterData: null,
@@ -317,13 +322,13 @@ const PAYMASTER_FIELDS = {
 function readOperation(stage: Stage, value: unknown, { version }: EntryPoint): UserOperation {
   const bare = typeof value === 'object' && value !== null ? { ...value, ...PAYMASTER_FIELDS, signature: null } : value
   const operation = UserOperationJson.read(bare, version, { partial: true })
-  const given = value as Readonly<Record<string, unknown>> // it was read as an object
+  const given = value as Readonly<Record<string, unknown>> // parsed as an object before
   const missing = stage === 'stub' ? undefined : AMOUNTS.find((name) => given[name] === undefined || given[name] === null)
-  if (missing !== undefined) throw invalidParams(`invalid ${PATH}.${missing}: missing value; what is signed holds all gas limits and fees`)
+  if (missing !== undefined) throw invalidParams(`invalid ${PATH}.${missing}: missing value; the signature covers all gas limits and fees`)
   if (version === '0.6') return operation
   const limit = (name: 'paymasterVerificationGasLimit' | 'paymasterPostOpGasLimit', ours: bigint) =>
     GAS.parse(given[name], `${PATH}.${name}`) ?? ours
-  // Stand-ins of a client that does not know better are not meant.
+  // Clients send 0 as a placeholder.
   const verification = limit('paymasterVerificationGasLimit', 0n)
   return {
     ...operation,
@@ -342,7 +347,7 @@ const GAS = {
   },
 }
 
-/** `policy` of the context; what Pimlico and Coinbase call it is meant when there is one of that name, and else for their services. */
+/** Reads `policy` of the context. The keys of Pimlico and Coinbase select a policy of that name, and are otherwise ignored. */
 function policyOf(context: unknown, policies: readonly Policy[]): string | null {
   if (context === undefined || context === null) return null
   if (typeof context !== 'object' || Array.isArray(context)) throw invalidParams('invalid argument 3 (context): expected an object or null')

@@ -8,7 +8,7 @@ import { memoryRecords, schema } from '../jsonrpc/index.ts'
 import type { Records, Rpc, RpcRequest } from '../jsonrpc/index.ts'
 import { depositCall, sponsorDeployments } from './deployment.ts'
 import { Ledger } from './ledger.ts'
-import type { Entry, LedgerOptions, Looked } from './ledger.ts'
+import type { Entry, LedgerOptions, ProcessedBlock } from './ledger.ts'
 import { parsePolicies } from './policyschema.ts'
 import type { Policy } from './policy.ts'
 import { Settlement } from './settlement.ts'
@@ -36,7 +36,7 @@ export interface Account {
   readonly address: Address
 }
 
-/** A chain with a paymaster and accounts, its ledger, and who watches for it. */
+/** A chain with a paymaster, accounts, a ledger and its settlement. */
 export class Scene {
   readonly node: Pocketchain
   readonly clock: ManualClock
@@ -74,14 +74,14 @@ export class Scene {
     this.settlement = this.watch()
   }
 
-  /** Over another way to the node, as it may be. */
+  /** Over another Rpc. */
   watch(rpc: Rpc = this.node, options: LedgerOptions = {}): Settlement {
     this.ledger = new Ledger(this.records, options)
     return (this.settlement = this.watcher(this.ledger, rpc))
   }
 
-  /** Beside the scene's own. */
-  watcher(ledger: Ledger, rpc: Rpc = this.node, onHead: (head: Looked) => void = () => {}): Settlement {
+  /** In addition to the scene's own. */
+  watcher(ledger: Ledger, rpc: Rpc = this.node, onHead: (head: ProcessedBlock) => void = () => {}): Settlement {
     return new Settlement({
       rpc,
       ledger,
@@ -93,7 +93,7 @@ export class Scene {
     })
   }
 
-  /** As if the process had ended here: nothing more is written. */
+  /** Simulates the end of the process: nothing more is written. */
   async restart(rpc: Rpc = this.node): Promise<void> {
     await this.settlement.close()
     await this.watch(rpc).start()
@@ -104,39 +104,39 @@ export class Scene {
     await this.node.close()
   }
 
-  ask(method: string, ...params: readonly unknown[]): Promise<unknown> {
+  request(method: string, ...params: readonly unknown[]): Promise<unknown> {
     return this.node.request({ method, params })
   }
 
   async mine(count = 1, seconds?: number): Promise<void> {
-    await this.ask('anvil_mine', count, ...(seconds === undefined ? [] : [seconds]))
+    await this.request('anvil_mine', count, ...(seconds === undefined ? [] : [seconds]))
   }
 
   async head(): Promise<{ readonly number: number; readonly timestamp: number }> {
-    return HEAD.parse(await this.ask('eth_getBlockByNumber', 'latest', false), 'block')
+    return HEAD.parse(await this.request('eth_getBlockByNumber', 'latest', false), 'block')
   }
 
   async now(): Promise<number> {
-    return HEAD.parse(await this.ask('eth_getBlockByNumber', 'pending', false), 'block').timestamp
+    return HEAD.parse(await this.request('eth_getBlockByNumber', 'pending', false), 'block').timestamp
   }
 
   deposit(): Promise<bigint> {
     return this.#read(Abi.call(BALANCE_OF, [PAYMASTER]))
   }
 
-  /** An account that has no ether; it is known to the chain as one that delegates. */
+  /** Creates a delegating account without ether. */
   async account(name: string): Promise<Account> {
     const key = keyOf(`account ${name}`)
     const address = Secp256k1.address(key)
-    await this.ask('anvil_setCode', address, DELEGATED)
+    await this.request('anvil_setCode', address, DELEGATED)
     return { key, address }
   }
 
   async sendAll(calls: readonly { readonly to: Address; readonly data: Uint8Array; readonly value: bigint }[]): Promise<void> {
     const from = this.node.accounts[0]?.address
     for (const { to, data, value } of calls)
-      await this.ask('eth_sendTransaction', { from, to, data: Hex.fromBytes(data), value: Hex.fromQuantity(value), gas: '0x4c4b40' })
-    if ((await this.ask('eth_getCode', PAYMASTER, 'latest')) === '0x') await this.mine()
+      await this.request('eth_sendTransaction', { from, to, data: Hex.fromBytes(data), value: Hex.fromQuantity(value), gas: '0x4c4b40' })
+    if ((await this.request('eth_getCode', PAYMASTER, 'latest')) === '0x') await this.mine()
   }
 
   /** Reserves and signs, as the service does. */
@@ -171,14 +171,14 @@ export class Scene {
     return { operation, entry: reservation.entry }
   }
 
-  /** That the account pays for itself. */
+  /** An operation that the account pays for. */
   async own({ key, address: sender }: Account, nonce?: bigint): Promise<UserOperation> {
-    await this.ask('anvil_setBalance', sender, Hex.fromQuantity(ETHER))
+    await this.request('anvil_setBalance', sender, Hex.fromQuantity(ETHER))
     const draft = await this.#draft(sender, nonce, 2n * GWEI)
     return signed({ ...draft, paymaster: null, paymasterVerificationGasLimit: 0n }, key)
   }
 
-  /** What a bundler sends. */
+  /** Sends a bundle. */
   async bundle(...operations: readonly UserOperation[]): Promise<void> {
     await this.sendAll([{ to: EP.address, data: EP.handleOps(operations, BENEFICIARY), value: 0n }])
   }
@@ -202,7 +202,7 @@ export class Scene {
   }
 
   async #read(data: Uint8Array): Promise<bigint> {
-    return schema.quantity.parse(await this.ask('eth_call', { to: EP.address, data: Hex.fromBytes(data) }, 'pending'), 'eth_call')
+    return schema.quantity.parse(await this.request('eth_call', { to: EP.address, data: Hex.fromBytes(data) }, 'pending'), 'eth_call')
   }
 }
 
@@ -230,7 +230,7 @@ function signed(operation: UserOperation, key: PrivateKey): UserOperation {
   return { ...operation, signature: Bytes.concat([...words, Uint8Array.of(27 + yParity)]) }
 }
 
-/** A way to the node on which `over` may answer in its place, or after it. */
-export function between(node: Rpc, over: (request: RpcRequest, ask: () => Promise<unknown>) => Promise<unknown>): Rpc {
+/** An Rpc whose responses `over` may replace or delay. */
+export function between(node: Rpc, over: (request: RpcRequest, forward: () => Promise<unknown>) => Promise<unknown>): Rpc {
   return { request: (request) => over(request, () => node.request(request)), subscribe: node.subscribe }
 }

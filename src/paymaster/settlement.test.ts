@@ -8,7 +8,7 @@ import { ETHER, PAYMASTER, START, Scene, between } from './settlement.fixture.ts
 import type { Settlement } from './settlement.ts'
 
 describe('a sponsored operation', () => {
-  it('is settled with what the chain has charged, to the wei', async () => {
+  it('is settled with its charge, to the wei', async () => {
     const scene = await Scene.open()
     const before = await scene.deposit()
     const alice = await scene.account('alice')
@@ -34,7 +34,7 @@ describe('a sponsored operation', () => {
     expect(scene.of(entries[2]!)?.cost).toBeLessThan(entries[2]?.maxCost ?? 0n)
   })
 
-  it('is followed without being asked, from the promise to the sealed block', async () => {
+  it('is followed automatically from pre-confirmation to the sealed block', async () => {
     const scene = await Scene.open({ cadence: 'preconf' })
     const { operation, entry } = await scene.grant(await scene.account('alice'))
     await scene.bundle(operation)
@@ -47,22 +47,22 @@ describe('a sponsored operation', () => {
     expect(scene.ledger.totals).toEqual({ reserved: 0n, settled: ETHER - (await scene.deposit()) })
   })
 
-  it('is reserved again when its promise is taken back', async () => {
+  it('is reserved again when its pre-confirmation is revoked', async () => {
     const scene = await Scene.open({ cadence: 'preconf' })
     const alice = await scene.account('alice')
     await scene.clock.advance(2_000)
-    const snapshot = await scene.ask('evm_snapshot')
+    const snapshot = await scene.request('evm_snapshot')
     const { operation, entry } = await scene.grant(alice)
     await scene.bundle(operation)
     await scene.clock.advance(200)
     await scene.settlement.settled()
     expect(scene.of(entry)?.state).toBe('included')
-    await scene.ask('evm_revert', snapshot)
+    await scene.request('evm_revert', snapshot)
     await scene.settlement.settled()
     expect(scene.of(entry)).toEqual(entry)
   })
 
-  it('frees its reservation when another one has used its nonce', async () => {
+  it('frees its reservation when another operation used the nonce', async () => {
     const scene = await Scene.open()
     const alice = await scene.account('alice')
     const { entry } = await scene.grant(alice)
@@ -72,7 +72,7 @@ describe('a sponsored operation', () => {
     expect(scene.ledger.totals).toEqual({ reserved: 0n, settled: 0n })
   })
 
-  it('that no reservation is known for is entered as it was charged', async () => {
+  it('without a reservation is entered with its charge', async () => {
     const scene = await Scene.open()
     const { operation } = await scene.grant(await scene.account('alice'))
     await scene.settlement.close()
@@ -85,15 +85,15 @@ describe('a sponsored operation', () => {
     await other.settlement.close()
   })
 
-  it('runs out when a sealed block is later than its time, and not a second before', async () => {
+  it('expires with the first sealed block after its end, and not a second before', async () => {
     const scene = await Scene.open()
     const { entry } = await scene.grant(await scene.account('alice'))
     const validUntil = entry.validUntil ?? 0
-    await scene.ask('evm_setNextBlockTimestamp', validUntil)
+    await scene.request('evm_setNextBlockTimestamp', validUntil)
     await scene.mine()
     await scene.settlement.settled()
     expect(scene.of(entry)?.state).toBe('reserved')
-    await scene.ask('evm_setNextBlockTimestamp', validUntil + 1)
+    await scene.request('evm_setNextBlockTimestamp', validUntil + 1)
     await scene.settlement.settled()
     expect(scene.of(entry)?.state).toBe('reserved')
     await scene.mine()
@@ -101,10 +101,10 @@ describe('a sponsored operation', () => {
     expect(scene.of(entry)).toMatchObject({ state: 'expired', reason: 'ran-out' })
   })
 
-  it('in the last block that takes it is settled, not expired', async () => {
+  it('in the last valid block is settled, not expired', async () => {
     const scene = await Scene.open()
     const { entry, operation } = await scene.grant(await scene.account('alice'))
-    await scene.ask('evm_setNextBlockTimestamp', entry.validUntil)
+    await scene.request('evm_setNextBlockTimestamp', entry.validUntil)
     await scene.bundle(operation)
     await scene.mine(1, 100)
     await scene.settlement.settled()
@@ -112,8 +112,8 @@ describe('a sponsored operation', () => {
   })
 })
 
-describe('who listens', () => {
-  it('is told each newest block once, and what it throws stops nothing', async () => {
+describe('the onHead callback', () => {
+  it('receives each newest block once, and its errors are contained', async () => {
     const scene = await Scene.open()
     const heads: number[] = []
     const settlement = scene.watcher(new Ledger(memoryRecords()), scene.node, ({ number }) => {
@@ -136,18 +136,18 @@ describe('who listens', () => {
   })
 })
 
-describe('a chain that goes back', () => {
+describe('a reorg', () => {
   it.each([
-    ['evm_revert', (scene: Scene, snapshot: unknown) => scene.ask('evm_revert', snapshot)],
-    ['anvil_reorg', (scene: Scene) => scene.ask('anvil_reorg', 3, [])],
-  ])('by %s takes back what it told, and may tell it anew', async (_, goBack) => {
+    ['evm_revert', (scene: Scene, snapshot: unknown) => scene.request('evm_revert', snapshot)],
+    ['anvil_reorg', (scene: Scene) => scene.request('anvil_reorg', 3, [])],
+  ])('by %s reverts charges, which may be included again', async (_, goBack) => {
     const scene = await Scene.open()
     const alice = await scene.account('alice')
     const early = await scene.grant(alice)
     await scene.bundle(early.operation)
     await scene.mine(2)
     await scene.settlement.settled()
-    const snapshot = await scene.ask('evm_snapshot')
+    const snapshot = await scene.request('evm_snapshot')
     const late = await scene.grant(alice)
     await scene.bundle(late.operation)
     await scene.mine(2)
@@ -164,38 +164,38 @@ describe('a chain that goes back', () => {
     expect(scene.ledger.totals).toEqual({ reserved: 0n, settled: ETHER - (await scene.deposit()) })
   })
 
-  it('is noticed without being asked when it takes an operation with it', async () => {
+  it('is detected automatically when it removes an operation', async () => {
     const scene = await Scene.open()
-    const snapshot = await scene.ask('evm_snapshot')
+    const snapshot = await scene.request('evm_snapshot')
     const { operation, entry } = await scene.grant(await scene.account('alice'))
     await scene.bundle(operation)
     await expect.poll(() => scene.of(entry)?.state).toBe('settled')
-    await scene.ask('evm_revert', snapshot)
+    await scene.request('evm_revert', snapshot)
     await expect.poll(() => scene.of(entry)?.state).toBe('reserved')
   })
 
-  it('lets what had run out be held again', async () => {
+  it('reserves expired operations again', async () => {
     const scene = await Scene.open()
-    const snapshot = await scene.ask('evm_snapshot')
+    const snapshot = await scene.request('evm_snapshot')
     const { entry } = await scene.grant(await scene.account('alice'))
     await scene.mine(1, 1)
-    await scene.ask('evm_increaseTime', 1_000)
+    await scene.request('evm_increaseTime', 1_000)
     await scene.mine()
     await scene.settlement.settled()
     expect(scene.of(entry)?.state).toBe('expired')
-    await scene.ask('evm_revert', snapshot)
+    await scene.request('evm_revert', snapshot)
     await scene.settlement.settled()
     expect(scene.of(entry)).toEqual(entry)
   })
 
-  it('far beyond what is remembered block by block is found where it parted', async () => {
+  it('deeper than the consecutive trail is processed from the last common block', async () => {
     const scene = await Scene.open()
     const began = (await scene.head()).number
     const alice = await scene.account('alice')
     const first = await scene.grant(alice)
     await scene.bundle(first.operation)
     await scene.settlement.settled()
-    const snapshot = await scene.ask('evm_snapshot')
+    const snapshot = await scene.request('evm_snapshot')
     const second = await scene.grant(alice)
     await scene.bundle(second.operation)
     for (let i = 0; i < TRAIL * 2; i++) {
@@ -205,26 +205,26 @@ describe('a chain that goes back', () => {
     const trail = scene.ledger.cursor(31_337)?.trail ?? []
     expect(trail.length).toBeLessThanOrEqual(TRAIL)
     expect(trail[0]?.[0]).toBe(began)
-    await scene.ask('evm_revert', snapshot)
+    await scene.request('evm_revert', snapshot)
     await scene.settlement.settled()
     expect([first, second].map(({ entry }) => scene.of(entry)?.state)).toEqual(['settled', 'reserved'])
     expect(scene.ledger.totals.settled).toBe(ETHER - (await scene.deposit()))
   })
 
-  it('while it is looked at is looked at again', async () => {
+  it('during processing causes another attempt', async () => {
     const scene = await Scene.open()
     const alice = await scene.account('alice')
-    const snapshot = await scene.ask('evm_snapshot')
+    const snapshot = await scene.request('evm_snapshot')
     const { operation, entry } = await scene.grant(alice)
     await scene.settlement.close()
     await scene.bundle(operation)
     let hasGoneBack = false
-    const rpc = between(scene.node, async ({ method }, ask) => {
-      const answer = await ask()
+    const rpc = between(scene.node, async ({ method }, forward) => {
+      const answer = await forward()
       if (method !== 'eth_getLogs' || hasGoneBack) return answer
       expect(answer).toHaveLength(1)
       hasGoneBack = true
-      await scene.ask('evm_revert', snapshot)
+      await scene.request('evm_revert', snapshot)
       await scene.mine(3)
       return answer
     })
@@ -234,7 +234,7 @@ describe('a chain that goes back', () => {
     expect(scene.ledger.totals.settled).toBe(0n)
   })
 
-  it('and is another one altogether keeps nothing of what it told', async () => {
+  it('without a common block reverts all charges', async () => {
     const records = memoryRecords()
     const before = await Scene.open({}, records)
     const { operation, entry } = await before.grant(await before.account('alice'))
@@ -245,7 +245,7 @@ describe('a chain that goes back', () => {
     await before.settlement.close()
     const after = await Scene.open({ timestamp: START - 50 }, records)
     expect(after.of(entry)).toEqual(entry)
-    // The signature is good there, too.
+    // The signature is valid on the new chain.
     await after.account('alice')
     await after.bundle(operation)
     await after.settlement.settled()
@@ -255,7 +255,7 @@ describe('a chain that goes back', () => {
 })
 
 describe('after a restart', () => {
-  it('finds what has happened meanwhile', async () => {
+  it('processes blocks since the last run', async () => {
     const scene = await Scene.open()
     const alice = await scene.account('alice')
     const { operation, entry } = await scene.grant(alice)
@@ -268,29 +268,29 @@ describe('after a restart', () => {
     expect(scene.ledger.totals).toEqual({ reserved: 0n, settled: ETHER - (await scene.deposit()) })
   })
 
-  it('takes back what has gone meanwhile', async () => {
+  it('reverts charges that a reorg removed since', async () => {
     const scene = await Scene.open()
-    const snapshot = await scene.ask('evm_snapshot')
+    const snapshot = await scene.request('evm_snapshot')
     const { operation, entry } = await scene.grant(await scene.account('alice'))
     await scene.bundle(operation)
     await scene.settlement.settled()
     await scene.settlement.close()
-    await scene.ask('evm_revert', snapshot)
+    await scene.request('evm_revert', snapshot)
     await scene.mine(4)
     await scene.watch().start()
     expect(scene.of(entry)).toEqual(entry)
   })
 
-  it('takes back what has gone meanwhile, too, when it ended before it wrote how far it was', async () => {
+  it('reverts such charges also without the latest cursor', async () => {
     const records = loggedRecords()
     const scene = await Scene.open({}, records)
-    const snapshot = await scene.ask('evm_snapshot')
+    const snapshot = await scene.request('evm_snapshot')
     const { operation, entry } = await scene.grant(await scene.account('alice'))
     await scene.bundle(operation)
     await scene.settlement.settled()
     await scene.settlement.close()
     const settled = records.puts.findLastIndex(([key]) => key.startsWith('sponsor/entry/'))
-    await scene.ask('evm_revert', snapshot)
+    await scene.request('evm_revert', snapshot)
     await scene.mine(4)
     const later = another(scene, recordsAfter(records.puts, settled + 1))
     expect(later.ledger.totals.settled).toBeGreaterThan(0n)
@@ -299,7 +299,7 @@ describe('after a restart', () => {
     await later.settlement.close()
   })
 
-  it('looks at many blocks in pages, and for many accounts in several requests', async () => {
+  it('requests logs in block ranges, and in several requests for many accounts', async () => {
     const scene = await Scene.open()
     const alice = await scene.account('alice')
     for (let i = 0; i < LOG_SENDERS; i++) granted(scene.ledger, policyOf(), { sender: account(i) }, { validUntil: 0 })
@@ -311,13 +311,13 @@ describe('after a restart', () => {
     await scene.mine(LOG_BLOCKS)
     const ranges = new Set<string>()
     let requests = 0
-    const rpc = between(scene.node, ({ method, params }, ask) => {
+    const rpc = between(scene.node, ({ method, params }, forward) => {
       const [filter] = (params ?? []) as readonly { readonly fromBlock: string; readonly toBlock: string }[]
       if (method === 'eth_getLogs' && filter?.toBlock !== 'pending') {
         requests++
         ranges.add(`${filter?.fromBlock} ${filter?.toBlock}`)
       }
-      return ask()
+      return forward()
     })
     await scene.watch(rpc).start()
     expect(scene.of(entry)).toMatchObject({ state: 'expired', reason: 'nonce-used' })
@@ -328,7 +328,7 @@ describe('after a restart', () => {
     expect(requests).toBe(3 + 2)
   })
 
-  it('at any moment has the same in the end, whatever was the last thing that was written', async () => {
+  it('after any last write leads to the same state', async () => {
     const records = loggedRecords()
     const scene = await Scene.open({}, records)
     const alice = await scene.account('alice')
@@ -350,7 +350,7 @@ describe('after a restart', () => {
     }
   })
 
-  it('goes on when the chain went on, and writes its place only when something happened', async () => {
+  it('continues at the cursor, which is written only after changes', async () => {
     const records = loggedRecords()
     const scene = await Scene.open({}, records)
     const count = records.puts.length
@@ -367,13 +367,13 @@ describe('after a restart', () => {
 })
 
 describe('another node', () => {
-  it('that tells neither news nor what is pre-confirmed is looked at now and then', async () => {
+  it('without subscriptions and pending logs is polled', async () => {
     const scene = await Scene.open()
     await scene.settlement.close()
     const refused: string[] = []
     const poor = {
-      ...between(scene.node, ({ method, params }, ask) => {
-        if (method !== 'eth_getLogs' || !JSON.stringify(params).includes('pending')) return ask()
+      ...between(scene.node, ({ method, params }, forward) => {
+        if (method !== 'eth_getLogs' || !JSON.stringify(params).includes('pending')) return forward()
         refused.push(method)
         throw new RpcError(CODE.server, 'pending logs are not supported')
       }),
@@ -383,24 +383,24 @@ describe('another node', () => {
     const { operation, entry } = await scene.grant(await scene.account('alice'))
     await scene.settlement.settled()
     await scene.settlement.settled()
-    // Once a block is often enough.
+    // Once per block.
     expect(refused).toHaveLength(1)
     await scene.bundle(operation)
     await expect.poll(() => scene.of(entry)?.state, { timeout: 5_000 }).toBe('settled')
     expect(scene.errors).toEqual([])
   })
 
-  it('that does not answer is told once, loses nothing, and is looked at again', async () => {
+  it('that fails is reported once and polled again, without loss', async () => {
     const scene = await Scene.open()
     await scene.settlement.close()
     let isDown = false
-    const rpc = between(scene.node, (_, ask) => (isDown ? Promise.reject(new Error('nobody there')) : ask()))
+    const rpc = between(scene.node, (_, forward) => (isDown ? Promise.reject(new Error('node stopped')) : forward()))
     await scene.watch(rpc).start()
     const { operation, entry } = await scene.grant(await scene.account('alice'))
     isDown = true
     await scene.bundle(operation)
     await scene.mine(2)
-    await expect(scene.settlement.settled()).rejects.toThrow('nobody there')
+    await expect(scene.settlement.settled()).rejects.toThrow('node stopped')
     expect(scene.of(entry)).toEqual(entry)
     isDown = false
     await scene.settlement.settled()
@@ -408,15 +408,15 @@ describe('another node', () => {
     expect(scene.errors.length).toBeLessThanOrEqual(1)
   })
 
-  it('that does not answer at the start is refused', async () => {
+  it('that fails at the start causes an error', async () => {
     const scene = await Scene.open()
     await scene.settlement.close()
-    const rpc = between(scene.node, () => Promise.reject(new Error('nobody there')))
-    await expect(scene.watch(rpc).start()).rejects.toThrow('nobody there')
+    const rpc = between(scene.node, () => Promise.reject(new Error('node stopped')))
+    await expect(scene.watch(rpc).start()).rejects.toThrow('node stopped')
   })
 })
 
-/** Another sponsor with the same keys, or the same one after its end. */
+/** Another sponsor with the same keys, or the same one after a restart. */
 function another(scene: Scene, records: Records = memoryRecords()): { readonly ledger: Ledger; readonly settlement: Settlement } {
   const ledger = new Ledger(records)
   return { ledger, settlement: scene.watcher(ledger) }

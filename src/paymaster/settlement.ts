@@ -1,13 +1,13 @@
 import { Abi, Address, Hash, Hex } from '../eth/index.ts'
 import { ChainWatch, RpcError, schema } from '../jsonrpc/index.ts'
 import type { Rpc } from '../jsonrpc/index.ts'
-import type { Charge, Cursor, Ledger, Looked } from './ledger.ts'
+import type { Charge, Cursor, Ledger, ProcessedBlock } from './ledger.ts'
 import {
   CURSOR_BLOCKS,
   LOGS_READ,
   LOG_BLOCKS,
   LOG_SENDERS,
-  LOOKS_TOGETHER,
+  SCAN_ATTEMPTS,
   LOOK_BACK_BLOCKS,
   POLL_MS,
   SLOW_POLL_MS,
@@ -19,31 +19,31 @@ export interface SettlementOptions {
   readonly ledger: Ledger
   readonly chainId: number
   readonly entryPoints: readonly Address[]
-  /** ours */
+  /** addresses of our paymasters */
   readonly paymasters: readonly Address[]
-  /** Told once when the chain cannot be looked at, until it can again; and what a listener of `onHead` throws. */
+  /** receives the first of consecutive failures to read the chain, and errors of `onHead` */
   readonly onError: (error: unknown) => void
-  /** told after a look that found another newest sealed block than the one before */
-  readonly onHead?: (head: Looked) => void
+  /** called when the newest sealed block has changed */
+  readonly onHead?: (head: ProcessedBlock) => void
 }
 
 /**
- * Watches what the EntryPoints tell (UserOperationEvent) and has the ledger follow: pre-confirmed, sealed, taken back, run out. It looks when the node
- * tells of a flashblock or a block, and at intervals; one look at a time. Sealed blocks are looked at in their order and each once, up to the cursor
- * that is kept; a chain that went back is looked at again from the last block that is still there.
+ * Applies UserOperationEvents of the EntryPoints to the ledger: pre-confirmed, sealed, removed by a reorg; and expires reservations. It
+ * runs at each flashblock and block and at intervals, one run at a time. Sealed blocks are processed in order and once, up to the stored
+ * cursor; after a reorg from the last common block.
  */
 export class Settlement {
   readonly #options: SettlementOptions
-  /** null: not looked at yet */
+  /** `null` before the first run */
   #cursor: Cursor | null = null
-  /** the block number of the cursor that is kept, and the writes of the ledger that it stands behind */
-  #kept = { number: -1, writes: -1 }
+  /** block number of the stored cursor, and the ledger's write count at that time */
+  #persisted = { number: -1, writes: -1 }
   #running: Promise<void> = Promise.resolve()
   #next: Promise<void> | null = null
-  /** null: not started, or closed before */
+  /** `null` before `start` and after an early close */
   #watch: ChainWatch | null = null
-  /** the newest block when the node refused to tell of the block under construction: it is not asked again before the next */
-  #refusedAt: Hash | null = null
+  /** the head at which the node refused pending logs: they are requested again at the next head */
+  #pendingLogsRefusedAt: Hash | null = null
   #isFailing = false
   #isClosed = false
 
@@ -51,39 +51,42 @@ export class Settlement {
     this.#options = options
   }
 
-  /** The newest sealed block that was looked at; null before `start`. */
-  get head(): Looked | null {
+  /** The newest processed block; `null` before `start`. */
+  get head(): ProcessedBlock | null {
     return this.#cursor?.head ?? null
   }
 
-  /** Looks at what has happened since the process before, then goes on by itself. Nothing may be reserved before. Throws RpcError when the node does not answer. */
+  /**
+   * Processes the blocks since the last run, then watches the chain. Required before reservations. Throws RpcError if the node does not
+   * respond.
+   */
   async start(): Promise<void> {
     const { rpc, ledger, chainId, entryPoints } = this.#options
     this.#cursor = ledger.cursor(chainId)
-    // A process that ended on its way has told the ledger more than the cursor says, and the chain may have gone back since.
+    // A process that ended early may have applied more than the cursor covers, and a reorg may have happened since.
     if (this.#cursor !== null) ledger.retract(chainId, this.#cursor.head.number)
     await this.settled()
     if (this.#isClosed) return
     this.#watch = new ChainWatch({
       rpc,
-      tell: () => this.#look(),
+      onActivity: () => this.#scheduleProcessing(),
       pollMs: POLL_MS,
       slowPollMs: SLOW_POLL_MS,
       feeds: [
-        { params: ['newHeads'], isPulse: true },
-        // What nobody has reserved cannot be pre-confirmed.
-        { params: ['newFlashblocks'], isNews: () => ledger.hasOpen },
-        // A chain that goes back tells it here and nowhere else.
-        { params: ['logs', { address: entryPoints, topics: [EVENT] }], isNews: isRemoved },
+        { params: ['newHeads'], isComplete: true },
+        // Without reservations there is nothing to pre-confirm.
+        { params: ['newFlashblocks'], isRelevant: () => ledger.hasOpen },
+        // Removed logs are the only notification of a reorg.
+        { params: ['logs', { address: entryPoints, topics: [EVENT] }], isRelevant: isRemoved },
       ],
     })
   }
 
-  /** Has looked at everything up to what is the head and the block under construction now. Throws RpcError when the node does not answer. */
+  /** Resolves once the current head and the block under construction are processed. Throws RpcError if the node does not respond. */
   settled(): Promise<void> {
     this.#next ??= this.#running.then(() => {
       this.#next = null
-      const look = this.#isClosed ? Promise.resolve() : this.#lookUp()
+      const look = this.#isClosed ? Promise.resolve() : this.#processBlocks()
       this.#running = look.catch(nothing)
       return look
     })
@@ -95,10 +98,10 @@ export class Settlement {
     this.#isClosed = true
     this.#watch?.end()
     await this.#running
-    this.#keep(true)
+    this.#persist(true)
   }
 
-  #look(): void {
+  #scheduleProcessing(): void {
     if (this.#isClosed) return
     this.settled().then(
       () => (this.#isFailing = false),
@@ -109,26 +112,26 @@ export class Settlement {
     )
   }
 
-  // --- looking --------------------------------------------------------------------------------------------------------
+  // --- processing -----------------------------------------------------------------------------------------------------
 
-  async #lookUp(): Promise<void> {
+  async #processBlocks(): Promise<void> {
     const { ledger, chainId, onHead } = this.#options
     const before = this.#cursor?.head.hash
-    for (let look = 0; look < LOOKS_TOGETHER; look++) {
+    for (let attempt = 0; attempt < SCAN_ATTEMPTS; attempt++) {
       const head = await this.#block('latest')
       if (head === null) return
-      const from = await this.#lastCommon(head)
-      if (await this.#scan(from, head)) break
+      const from = await this.#commonAncestor(head)
+      if (await this.#settleBlocks(from, head)) break
     }
     const head = this.#cursor?.head
     if (head === undefined) return
     ledger.expire(chainId, head)
-    if (ledger.hasOpen) ledger.include(chainId, await this.#promised(head))
-    this.#keep(false)
-    if (head.hash !== before && onHead !== undefined) this.#telling(() => onHead(head))
+    if (ledger.hasOpen) ledger.include(chainId, await this.#preConfirmedCharges(head))
+    this.#persist(false)
+    if (head.hash !== before && onHead !== undefined) this.#notify(() => onHead(head))
   }
 
-  #telling(tell: () => void): void {
+  #notify(tell: () => void): void {
     try {
       tell()
     } catch (error) {
@@ -136,15 +139,15 @@ export class Settlement {
     }
   }
 
-  /** The number of the newest block that was looked at and is still there; what came after it is taken back. -1: none is. */
-  async #lastCommon(head: Header): Promise<number> {
+  /** Returns the number of the newest processed block that is still canonical, and reverts the charges after it; -1 if there is none. */
+  async #commonAncestor(head: Header): Promise<number> {
     const { ledger, chainId } = this.#options
     const cursor = this.#cursor
-    // A chain that nobody has asked us to pay on has nothing to tell.
-    if (cursor === null) return ledger.hasOpen ? lookBack(head) : head.number
+    // Without reservations older blocks are not relevant.
+    if (cursor === null) return ledger.hasOpen ? backfillStart(head) : head.number
     if (head.hash === cursor.head.hash || head.parentHash === cursor.head.hash) return cursor.head.number
     for (let at = cursor.trail.length - 1; at >= 0; at--) {
-      const [number, hash] = cursor.trail[at] as Step // it is in range
+      const [number, hash] = cursor.trail[at] as TrailBlock // it is in range
       if (number > head.number) continue
       const block = number === head.number ? head : await this.#block(Hex.fromQuantity(number))
       if (block?.hash !== hash) continue
@@ -155,16 +158,16 @@ export class Settlement {
     }
     ledger.retract(chainId, -1)
     this.#cursor = null
-    return lookBack(head)
+    return backfillStart(head)
   }
 
-  /** Tells the ledger of all blocks behind `from`. False: the chain went back meanwhile, and nothing of it counts. */
-  async #scan(from: number, head: Header): Promise<boolean> {
+  /** Applies the blocks after `from` to the ledger. Returns false if a reorg happened in the meantime; then they are reverted. */
+  async #settleBlocks(from: number, head: Header): Promise<boolean> {
     const { ledger, chainId } = this.#options
     for (let first = from + 1; first <= head.number; first += LOG_BLOCKS) {
       const last = Math.min(first + LOG_BLOCKS - 1, head.number)
       const charges = await this.#charges(Hex.fromQuantity(first), Hex.fromQuantity(last))
-      ledger.together(() => charges.forEach((charge) => ledger.settle(chainId, charge, this.#isOurs(charge))))
+      ledger.atomically(() => charges.forEach((charge) => ledger.settle(chainId, charge, this.#isOurs(charge))))
     }
     if (from < head.number && (await this.#block(Hex.fromQuantity(head.number)))?.hash !== head.hash) {
       ledger.retract(chainId, from)
@@ -173,19 +176,19 @@ export class Settlement {
     const { number, hash, timestamp } = head
     const trail = this.#cursor?.trail ?? []
     const isKnown = trail.at(-1)?.[1] === hash
-    this.#cursor = { head: { number, hash, timestamp }, trail: isKnown ? trail : thinned([...trail, [number, hash]]) }
+    this.#cursor = { head: { number, hash, timestamp }, trail: isKnown ? trail : thinTrail([...trail, [number, hash]]) }
     return true
   }
 
-  /** What the block under construction tells, and those that were sealed in this very moment. */
-  async #promised({ number, hash: head }: Looked): Promise<readonly Charge[]> {
-    if (this.#refusedAt === head) return []
+  /** Returns the charges of the block under construction, and of blocks that were sealed since. */
+  async #preConfirmedCharges({ number, hash: head }: ProcessedBlock): Promise<readonly Charge[]> {
+    if (this.#pendingLogsRefusedAt === head) return []
     try {
       return await this.#charges(Hex.fromQuantity(number + 1), 'pending')
     } catch (error) {
-      // Many nodes tell no logs of it; then the sealed block will.
+      // Many nodes have no pending logs; the sealed block then has them.
       if (!(error instanceof RpcError)) throw error
-      this.#refusedAt = head
+      this.#pendingLogsRefusedAt = head
       return []
     }
   }
@@ -194,18 +197,18 @@ export class Settlement {
     return this.#options.paymasters.includes(paymaster)
   }
 
-  /** What our paymasters paid, and what the accounts did that something is reserved for; in its order. */
+  /** Returns the charges of our paymasters and of senders with reservations, in chain order. */
   async #charges(fromBlock: Hex, toBlock: Hex | 'pending'): Promise<readonly Charge[]> {
     const { entryPoints, paymasters, ledger, chainId } = this.#options
     const senders = [...new Set(ledger.open().flatMap((entry) => (entry.chainId === chainId ? [entry.sender] : [])))]
     const filters: (readonly (Hash | null | readonly Hash[])[])[] = [[EVENT, null, null, paymasters.map(wordOf)]]
     for (let at = 0; at < senders.length; at += LOG_SENDERS) filters.push([EVENT, null, senders.slice(at, at + LOG_SENDERS).map(wordOf)])
-    const told = new Map<string, Told>()
+    const logs = new Map<string, EventLog>()
     for (const topics of filters) {
-      const logs = await this.#ask('eth_getLogs', { address: entryPoints, topics, fromBlock, toBlock })
-      for (const log of LOGS.parse(logs, 'eth_getLogs')) told.set(`${log.blockNumber} ${log.logIndex}`, log)
+      const answer = await this.#ask('eth_getLogs', { address: entryPoints, topics, fromBlock, toBlock })
+      for (const log of LOGS.parse(answer, 'eth_getLogs')) logs.set(`${log.blockNumber} ${log.logIndex}`, log)
     }
-    return [...told.values()].toSorted((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex).map(chargeOf)
+    return [...logs.values()].toSorted((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex).map(chargeOf)
   }
 
   async #block(which: Hex | 'latest'): Promise<Header | null> {
@@ -217,20 +220,20 @@ export class Settlement {
     return this.#options.rpc.request({ method, params })
   }
 
-  /** After what the ledger was told: a process that ends between the two has it told again. */
-  #keep(isLast: boolean): void {
+  /** Stored after the ledger's changes: a process that ends in between applies them again. */
+  #persist(isLast: boolean): void {
     const { ledger, chainId } = this.#options
     ledger.flush()
     if (this.#cursor === null) return
     const { number } = this.#cursor.head
-    const isDue = isLast ? number !== this.#kept.number : Math.abs(number - this.#kept.number) >= CURSOR_BLOCKS
-    if (!isDue && ledger.writes === this.#kept.writes) return
+    const isDue = isLast ? number !== this.#persisted.number : Math.abs(number - this.#persisted.number) >= CURSOR_BLOCKS
+    if (!isDue && ledger.writes === this.#persisted.writes) return
     ledger.putCursor(chainId, this.#cursor)
-    this.#kept = { number, writes: ledger.writes }
+    this.#persisted = { number, writes: ledger.writes }
   }
 }
 
-type Step = Cursor['trail'][number]
+type TrailBlock = Cursor['trail'][number]
 
 const EVENT = Hash.ofText('UserOperationEvent(bytes32,address,address,uint256,bool,uint256,uint256)')
 
@@ -250,9 +253,9 @@ const LOGS = arrayOf(
 )
 
 type Header = ReturnType<typeof HEADER.parse>
-type Told = ReturnType<typeof LOGS.parse>[number]
+type EventLog = ReturnType<typeof LOGS.parse>[number]
 
-function chargeOf({ address: entryPoint, topics, data, blockNumber, blockHash, transactionHash }: Told): Charge {
+function chargeOf({ address: entryPoint, topics, data, blockNumber, blockHash, transactionHash }: EventLog): Charge {
   const [, userOpHash = Hash.zero, sender, paymaster] = topics
   const values = Abi.Reader(data)
   return {
@@ -275,13 +278,13 @@ function wordOf(account: Address): Hash {
   return Hash.fromBigint(Address.toBigint(account))
 }
 
-/** Behind it no signature can be open any more. */
-function lookBack({ number }: Header): number {
+/** No signature lasts longer than this many blocks. */
+function backfillStart({ number }: Header): number {
   return Math.max(-1, number - LOOK_BACK_BLOCKS)
 }
 
-/** Of the older ones every second goes: the further back, the further apart, and the first one stays. */
-function thinned(trail: readonly Step[]): readonly Step[] {
+/** Removes every second of the older blocks, so that distances grow with age; the first one stays. */
+function thinTrail(trail: readonly TrailBlock[]): readonly TrailBlock[] {
   if (trail.length <= TRAIL) return trail
   const fresh = trail.length - TRAIL / 4
   return trail.filter((_, i) => i >= fresh || i % 2 === 0)

@@ -1,35 +1,35 @@
 import { Bytes, Hash, Hex, Secp256k1, TypedData, UserOperation } from '../eth/index.ts'
 import type { Address, EntryPointVersion, PrivateKey } from '../eth/index.ts'
-import { LEAST_PAYMASTER_GAS } from './limits.ts'
+import { MIN_PAYMASTER_GAS } from './limits.ts'
 
-/** Where a promise to pay holds. */
+/** The chain and contract that a signature is valid for. */
 export interface SponsorDomain {
   readonly version: EntryPointVersion
   readonly chainId: number
   readonly paymaster: Address
 }
 
-/** What our paymasters read behind their address (and gas limits): validAfter (6 bytes) ‖ validUntil (6) ‖ signature (65). */
+/** The data after the paymaster's address and gas limits: validAfter (6 bytes) ‖ validUntil (6) ‖ signature (65). */
 export const PaymasterData = { BYTES: 77, STUB: stub(), sign, digest, verificationGas }
 
 /**
- * With which gas is estimated. It takes the way of a final one through the contract up to the comparison of two addresses, never ends, and has
- * 6 zero bytes, where a final one has 8 at least: what is estimated with it is enough.
+ * The stub for gas estimates. The contract processes it like a valid signature up to the comparison of two addresses; it has 6 zero bytes,
+ * where a signed one has at least 8, so that its calldata costs no less.
  */
 function stub(): Uint8Array {
   const signature = Hex.toBytes(`0x${'ff'.repeat(15)}${'12'.repeat(17)}${'7a'.repeat(32)}1c`)
-  // The highest bit would say that these are numbers of blocks, and with that bit in one of them only the contract looks no further.
+  // The highest bit would mark block numbers, and the contract returns early if only one of them has it.
   return Bytes.concat([uint48(0), uint48(2 ** 47 - 1), signature])
 }
 
-/** From ever on and until `validUntil` (Unix seconds). Throws DecodeError for limits or fees that do not fit 16 bytes. */
+/** Signs for use until `validUntil` (Unix seconds). Throws DecodeError for limits or fees that do not fit 16 bytes. */
 function sign(operation: UserOperation, domain: SponsorDomain, validUntil: number, key: PrivateKey): Uint8Array {
   const { r, s, yParity } = Secp256k1.sign(digest(operation, domain, validUntil), key)
   const signature = [r, s].map((word) => Hash.toBytes(Hash.fromBigint(word)))
   return Bytes.concat([uint48(0), uint48(validUntil), ...signature, Uint8Array.of(27 + yParity)])
 }
 
-/** What the signer signs: all of an operation but the account's signature and the paymaster's own data. */
+/** Returns the hash that the signer signs: all fields but the account's signature and the paymaster's data. */
 function digest(operation: UserOperation, { version, chainId, paymaster }: SponsorDomain, validUntil: number): Hash {
   const validity = { validAfter: 0, validUntil }
   return TypedData.hash({
@@ -45,9 +45,9 @@ function packed(operation: UserOperation) {
   return { accountGasLimits, gasFees }
 }
 
-/** Gas that the contract takes to look at an operation: what it hashes it copies into its memory before. */
+/** Returns the gas of the contract's validation, which copies the hashed data into memory. */
 function verificationGas({ callData, factoryData }: UserOperation): bigint {
-  return LEAST_PAYMASTER_GAS + BigInt(callData.length + factoryData.length)
+  return MIN_PAYMASTER_GAS + BigInt(callData.length + factoryData.length)
 }
 
 function uint48(value: number): Uint8Array {

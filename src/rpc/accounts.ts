@@ -10,7 +10,7 @@ export class DevAccounts {
   readonly #impersonated = new Set<Address>()
   #impersonateAll = false
 
-  /** Throws DecodeError when one of the keys is none. */
+  /** Throws DecodeError for an invalid key. */
   constructor(privateKeys: readonly PrivateKey[]) {
     this.#keys = new Map(privateKeys.map((key) => [Secp256k1.address(key), key]))
   }
@@ -24,17 +24,17 @@ export class DevAccounts {
     this.#impersonated.add(address)
   }
 
-  /** False: it was not impersonated. */
+  /** Returns false if the address was not impersonated. */
   stopImpersonating(address: Address): boolean {
     return this.#impersonated.delete(address)
   }
 
-  /** On: every address may send without a signature. */
+  /** `on`: every address may send without a signature. */
   setAutoImpersonation(on: boolean): void {
     this.#impersonateAll = on
   }
 
-  /** True when `eth_sendTransaction` may send from this address. */
+  /** Returns whether `eth_sendTransaction` may send from this address. */
   canSend(address: Address): boolean {
     return this.#keys.has(address) || this.#impersonateAll || this.#impersonated.has(address)
   }
@@ -47,7 +47,7 @@ export class DevAccounts {
     return Transaction.unsigned(fields, from)
   }
 
-  /** Throws UnknownAccount: nobody can sign for an impersonated one either. */
+  /** Throws UnknownAccount, also for an impersonated one, which has no key. */
   sign(address: Address, digest: Hash): Signature {
     const key = this.#keys.get(address)
     if (key === undefined) throw new UnknownAccount(address)

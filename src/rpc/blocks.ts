@@ -7,13 +7,13 @@ import { CODE, RpcError } from '../jsonrpc/index.ts'
 import { LATEST } from '../jsonrpc/schema.ts'
 import type { BlockRef } from '../jsonrpc/schema.ts'
 
-/** The block a parameter names in this View; null when there is none. Absent means latest. */
+/** Returns the block of a parameter, `latest` by default, or null. */
 export function findBlock(view: View, ref: BlockRef = LATEST): Block | null {
   if (ref.kind === 'tag') return view.byTag(ref.tag)
   return ref.kind === 'number' ? view.byNumber(ref.number) : view.byHash(ref.hash)
 }
 
-/** The number of the sealed block that a parameter names, of which nothing is read; null when it names none, or the one under construction. */
+/** Returns the number of the sealed block of a parameter without reading it; null for the block under construction and an unknown one. */
 export function sealedNumber(view: View, ref: BlockRef = LATEST): number | null {
   if (ref.kind === 'tag') return TAGGED[ref.tag](view)
   if (ref.kind === 'hash') return view.numberOf(ref.hash)
@@ -28,14 +28,14 @@ const TAGGED: Readonly<Record<BlockTag, (view: View) => number | null>> = {
   earliest: () => 0,
 }
 
-/** As `findBlock`, for methods that cannot answer null. Throws RpcError -32001 that names the block. */
+/** As `findBlock`, for methods without a null result. Throws RpcError -32001 that names the block. */
 export function requireBlock(view: View, ref: BlockRef = LATEST): Block {
   const block = findBlock(view, ref)
   if (block === null) throw blockNotFound(ref, view)
   return block
 }
 
-/** The block whose state a method reads: with `--latest promised`, `latest` and no block at all are the pending block. */
+/** Returns the block whose state a method reads: with `--latest promised`, `latest` and no block at all are the pending block. */
 export function stateRef({ latestState }: Compat, ref: BlockRef = LATEST): BlockRef {
   return latestState === 'promised' && ref.kind === 'tag' && ref.tag === 'latest' ? PENDING : ref
 }
@@ -47,12 +47,12 @@ export function requireStateBlock(view: View, compat: Compat, ref?: BlockRef): B
   return requireBlock(view, stateRef(compat, ref))
 }
 
-/** State after the block. Throws RpcError -32001, and PrunedState (code 4444) when that history is gone. */
+/** Returns the state after the block. Throws RpcError -32001, and PrunedState (code 4444). */
 export function requireState(view: View, compat: Compat, ref?: BlockRef): StateReader {
   return view.state(requireStateBlock(view, compat, ref))
 }
 
-/** A transaction with its place: sealed first, then pre-confirmed, then in the pool, where it has none. */
+/** Finds a sealed, a pre-confirmed or a pooled transaction; a pooled one has no place. */
 export function findTransaction(
   { head, pool }: Chain,
   hash: Hash,

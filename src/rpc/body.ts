@@ -1,10 +1,10 @@
 import { JsonStream } from './texts.ts'
 import type { JsonBytes } from './texts.ts'
 
-/** What answers a request: whole as text, as bytes or in pieces that lie ready; or made while it is sent. */
+/** The body of a response: text, bytes, pieces, or a stream that is made while it is sent. */
 export type Body = string | Uint8Array | readonly Uint8Array[] | JsonAnswer | JsonStream
 
-/** The answer to one call whose result is bytes. They are sent between the ends of the envelope, not copied into it. */
+/** The response to one call whose result is bytes, which are sent without copying them into the envelope. */
 export class JsonAnswer {
   /** as JSON */
   readonly id: string
@@ -24,10 +24,10 @@ export function envelopeHead(id: string): Uint8Array {
   return Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":`)
 }
 
-export const ENVELOPE_TAIL: Uint8Array = new TextEncoder().encode('}') // also where this file is loaded in a page, which has no Buffer
+export const ENVELOPE_TAIL: Uint8Array = new TextEncoder().encode('}') // browsers lack Buffer
 
-/** The answer to one call whose result is a stream: what lies ready of it, then the rest. What breaks the rest is thrown as `outward` has it. */
-export function envelopeStream(begun: readonly Uint8Array[], result: JsonStream, outward: (error: unknown) => Error): JsonStream {
+/** The response to one call whose result is a stream: the pieces in `begun`, then the rest. Errors of the rest are thrown as `toRpcError` returns them. */
+export function envelopeStream(begun: readonly Uint8Array[], result: JsonStream, toRpcError: (error: unknown) => Error): JsonStream {
   const ready: (Uint8Array | null)[] = [...begun]
   const next = (): Uint8Array | null => {
     const [piece] = ready.splice(0, 1)
@@ -43,7 +43,7 @@ export function envelopeStream(begun: readonly Uint8Array[], result: JsonStream,
         const value = next()
         return value === null ? END : { done: false, value }
       } catch (error) {
-        throw outward(error)
+        throw toRpcError(error)
       }
     },
     return: () => {
@@ -56,7 +56,7 @@ export function envelopeStream(begun: readonly Uint8Array[], result: JsonStream,
 
 const END: IteratorResult<Uint8Array> = { done: true, value: undefined }
 
-/** All of a body as text; a stream is read to its end. */
+/** Returns a body as text; reads a stream to its end. */
 export function textOf(body: Body): string {
   if (typeof body === 'string') return body
   if (body instanceof Uint8Array) return Buffer.from(body).toString()

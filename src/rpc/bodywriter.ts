@@ -1,12 +1,12 @@
 import { ENVELOPE_TAIL, JsonAnswer, envelopeHead, envelopeStream, textOf } from './body.ts'
 import type { Body } from './body.ts'
 import type { BatchItem, Id, ResponseWriter, ToRpcError } from '../jsonrpc/index.ts'
-import { SMALL_ANSWER_BYTES, WHOLE_ANSWER_BYTES } from './limits.ts'
+import { SMALL_RESULT_BYTES, WHOLE_RESULT_BYTES } from './limits.ts'
 import { JsonBytes, JsonStream, JsonText } from './texts.ts'
 
 /**
  * Writes the results of the node's methods: JSON-ready values, or JSON already as text, bytes or a stream of bytes. `hexMethods` return hex only, in which
- * nothing has to be escaped: to find that out by looking takes 0.1 us.
+ * needs no escaping: a check of the text would take 0.1 us.
  */
 export function bodyWriter(toRpcError: ToRpcError, hexMethods: ReadonlySet<string>): ResponseWriter<Body> {
   return {
@@ -32,14 +32,14 @@ export function jsonOf(result: unknown): unknown {
 }
 
 function ofBytes(id: Id, result: JsonBytes): Body {
-  if (result.bytes.length > SMALL_ANSWER_BYTES) return new JsonAnswer(JSON.stringify(id), result)
+  if (result.bytes.length > SMALL_RESULT_BYTES) return new JsonAnswer(JSON.stringify(id), result)
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${textOf(result.bytes)}}`
 }
 
 /** One body if the stream ends soon. An error until then is answered like any other refusal. */
 function ofStream(id: Id, result: JsonStream, toRpcError: (error: unknown) => Error): Body {
   const pieces = [envelopeHead(JSON.stringify(id))]
-  for (let size = 0; size < WHOLE_ANSWER_BYTES;) {
+  for (let size = 0; size < WHOLE_RESULT_BYTES;) {
     const chunk = result.next()
     pieces.push(chunk ?? ENVELOPE_TAIL)
     if (chunk === null) return pieces
@@ -48,7 +48,7 @@ function ofStream(id: Id, result: JsonStream, toRpcError: (error: unknown) => Er
   return envelopeStream(pieces, result, toRpcError)
 }
 
-/** An item of a batch is never sent in parts: a stream is collected as long as it keeps to the limit. */
+/** An item of a batch is not streamed: a stream is collected up to the limit. */
 function item(body: Body, limitBytes: number): BatchItem | null {
   if (typeof body === 'string') return body
   if (body instanceof JsonAnswer) return body.pieces
@@ -72,7 +72,7 @@ function join(items: readonly BatchItem[]): Body {
   return pieces
 }
 
-/** JSON.stringify without the 0.2 us that it takes to find that a quantity or a word has nothing to escape. */
+/** As JSON.stringify, but 0.2 us faster for a quantity or a word. */
 function textOfValue(value: unknown): string {
   if (typeof value === 'string' && value.length <= PLAIN_CHARS && PLAIN.test(value)) return `"${value}"`
   return Number.isSafeInteger(value) ? String(value) : JSON.stringify(value)

@@ -147,7 +147,7 @@ describe('single fields', () => {
     raw: new Uint8Array(0),
   }
 
-  it('in the pool nothing says where a transaction is, and its price is the most it may pay', () => {
+  it('a pooled transaction has no place, and its price is its cap', () => {
     const nowhere = { blockHash: null, blockNumber: null, blockTimestamp: null, transactionIndex: null }
     expect(transactionJson(tx, null)).toMatchObject({ ...nowhere, gasPrice: '0x64', yParity: '0x1', v: '0x1', to: null, input: '0x01' })
   })
@@ -159,7 +159,7 @@ describe('single fields', () => {
     for (const key of ['yParity', 'accessList', 'maxFeePerGas']) expect(legacy).not.toHaveProperty(key)
   })
 
-  it('a system deposit says so', () => {
+  it('a system deposit is marked', () => {
     const deposit = { sourceHash: Hash.zero, mint: 7n, isSystemTx: true }
     expect(transactionJson({ ...tx, type: 0x7e, deposit }, null)).toMatchObject({ isSystemTx: true, mint: '0x7', type: '0x7e' })
   })
@@ -172,12 +172,12 @@ describe('single fields', () => {
     expect(misfits(BLOCK, shown)).toEqual([])
   })
 
-  it('a receipt that is not there is a bug', () => {
+  it('a missing receipt is a bug', () => {
     expect(() => receiptJson({ block: OLD_BLOCK, index: 0 })).toThrow('block 7 has no receipt 0')
   })
 })
 
-/** Keys that the schema does not know, and required ones that are missing. */
+/** Keys that the schema lacks, and missing required keys. */
 function misfits(schema: Shown, value: Shown): readonly string[] {
   const known = Object.keys(schema['properties'] as Shown)
   const missing = (schema['required'] as string[]).filter((key) => !(key in value))

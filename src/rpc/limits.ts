@@ -1,7 +1,7 @@
-/** What a public batch may take before its rest is refused; geth's default for one HTTP answer. The owner's tests may take longer. */
+/** Time of a batch on the public tier before its rest is refused; geth's default for one HTTP response. */
 export const PUBLIC_BATCH_MS = 30_000
 
-/** Only what waits can be timed out (handlers run synchronously). Longer than the 6 s of eth_sendRawTransactionSync. */
+/** For handlers that wait: synchronous ones cannot be interrupted. Longer than the 6 s of eth_sendRawTransactionSync. */
 export const METHOD_TIME_MS = 30_000
 
 /** geth's "exceed max addresses or topics per search position". */
@@ -10,10 +10,10 @@ export const FILTER_ALTERNATIVES = 1_000
 /** LOG4 is the widest. */
 export const FILTER_TOPICS = 4
 
-/** Filters of eth_newFilter and its like, counted per tier so that the public one cannot starve the owner's. */
+/** Installed filters, per tier, so that the public tier cannot exhaust those of the dedicated tier. */
 export const FILTERS_PER_TIER = 1_000
 
-/** geth's: a filter that nobody asked for this long is gone. */
+/** geth's: a filter that is not polled for so long is removed. */
 export const FILTER_IDLE_MS = 5 * 60_000
 
 /** Changes kept for a filter between two polls (an idle block filter under anvil_mine reaches it first). */
@@ -25,68 +25,65 @@ export const SLOTS_PER_REQUEST = 1_024
 /** Gas of one eth_call, eth_estimateGas or eth_simulateV1 request (geth and reth: RPC gas cap). */
 export const CALL_GAS = 50_000_000n
 
-/** What one of them may take (geth: RPC EVM timeout). CALL_GAS ends nearly all of them long before. */
+/** Time of one of them (geth: RPC EVM timeout). CALL_GAS ends nearly all of them long before. */
 export const CALL_TIME_MS = 5_000
 
 /**
- * What one of them, or a trace, takes of everybody's time before it begins anew in a thread of its own: an eighth of a flashblock, 20 Mgas. The
- * first call of a process takes 15 ms whatever it does.
+ * Time of one of them, or of a trace, on the main thread before it starts again in a worker thread: an eighth of a flashblock, 20 Mgas. The
+ * first call of a process takes 15 ms.
  */
 export const MAIN_THREAD_MS = 25
 
-/**
- * While no thread stands, so many of them: what runs for the first time takes several times as long, and a thread that it would be begun anew in takes
- * 130 ms to start, with everybody who comes meanwhile behind it.
- */
+/** While no thread has started, so many times as long: first runs are several times slower, and a thread takes 130 ms to start. */
 export const FIRST_MAIN_THREAD_TIMES = 4
 
-/** The same while others wait for a thread already: ten times what a small call takes. */
+/** The same while other requests wait for a thread: ten times the duration of a small call. */
 export const BUSY_MAIN_THREAD_MS = 2
 
-/** A request that takes so long is worth a thread when several come at once: to be told and to answer takes two of them 0.1 ms of CPU each. */
+/** Shorter requests are not offloaded: the messages take 0.1 ms of CPU in both threads. */
 export const SHARED_MS = 0.4
 
-/** So much more often than not, requests of its like must have taken so long: the machine is busy now and then. */
+/** A call key is offloaded after so many more long requests than short ones, because a busy machine delays single requests. */
 export const LONG_AFTER = 4
 
-/** When those that had waited have taken so much longer than those that had not, a thread is started for the next ones: that takes 130 ms and the state once more. */
+/** Time of long requests that had waited, minus that of others, after which a thread is started: it takes 130 ms and a copy of the state. */
 export const OFFLOAD_START_MS = 250
 
-/** Of what is shared, so many may wait; more are worked out here, as if there were no threads. */
+/** Offloaded requests that may wait; more of them run on the main thread. */
 export const SHARED_WAITING = 128
 
-/** Kinds of requests that are known to take long: contracts and their functions. */
+/** Call keys whose durations are recorded. */
 export const KNOWN_CALL_KEYS = 256
 
-/** Requests that wait for such a thread: a suite asks for so many at once. Who has waited METHOD_TIME_MS is answered without. */
+/** Requests that wait for a thread: test suites send so many at once. METHOD_TIME_MS limits the wait. */
 export const WAITING_TASKS = 256
 
-/** Without work for so long a thread is ended, and its copy of the state with it; the next one takes 130 ms and more to start. */
+/** A thread that is idle for so long is ended, which frees its copy of the state; the next one takes at least 130 ms to start. */
 export const THREAD_IDLE_MS = 5 * 60_000
 
-/** So long after its time is up a thread that does not answer is given up: one that keeps to its deadline needs a few milliseconds. */
+/** A thread that misses its deadline by so much is terminated; a working one needs a few milliseconds. */
 export const THREAD_GRACE_MS = 10_000
 
-/** What the traces of one answer may hold: a struct log has some 300 bytes, and the whole of it passes through memory three times. */
+/** Bytes of the traces of one response: a struct log has some 300 bytes, and three copies of the whole are in memory. */
 export const TRACE_BYTES = 128 * 1024 * 1024
 
-/** What debug_trace* may take unless its `timeout` says otherwise (geth: 5 s for each transaction), and what that may say. */
+/** Default and longest `timeout` of debug_trace* (geth: 5 s for each transaction). */
 export const TRACE_TIME_MS = 10_000
 export const TRACE_TIME_MOST_MS = 120_000
 
-/** Transactions of one page of Otterscan's methods, which asks for 25; the rest of a block comes with them. */
+/** Transactions of one page of Otterscan's methods, which requests 25; the rest of a block is added. */
 export const OTTERSCAN_PAGE = 100
 
-/** Transactions, from the oldest on, among which the one is looked for that created a contract itself. A later one is found by the state. */
+/** The oldest transactions of a contract that are searched for its creation; later ones are found by the states. */
 export const CREATION_CANDIDATES = 64
 
-/** What it may take to run the block again in which another contract created one. */
+/** Time of executing the block again in which another contract created a contract. */
 export const CREATION_TIME_MS = 1_000
 
-/** Tracers that one muxTracer may hold; there are seven. */
+/** Tracers of one muxTracer; there are seven. */
 export const TRACERS_AT_ONCE = 16
 
-/** Runs in which eth_createAccessList looks for a list that no longer grows; real calls need two or three. */
+/** Runs of eth_createAccessList until the list no longer grows; real calls need two or three. */
 export const ACCESS_LIST_RUNS = 16
 
 /** Items of one access list, keys of one item, blobs: 10,000 keys cost 19 Mgas, more than a Base transaction may have. */
@@ -115,7 +112,7 @@ export const SIMULATED_CALLS = 10_000
 
 /** Blocks and percentiles of one eth_feeHistory (geth). */
 export const FEE_HISTORY_BLOCKS = 1_024
-/** Transactions whose tips one of them looks at, 5 us each: it answers for fewer blocks when those hold more. */
+/** Transactions whose tips one of them reads, 5 us each: it returns fewer blocks if they have more. */
 export const FEE_HISTORY_TRANSACTIONS = 5_000
 export const FEE_HISTORY_PERCENTILES = 100
 
@@ -128,45 +125,45 @@ export const SUBSCRIPTIONS_PER_CONNECTION = 1_024
 /** Transactions that one transactionReceipts subscription watches (geth). */
 export const WATCHED_TRANSACTIONS = 200
 
-/** Chain time that a test may set, in seconds: the year 5138. What lies beyond was meant as milliseconds. */
+/** Chain time that a test may set, in seconds: the year 5138. A later value is probably in milliseconds. */
 export const LATEST_SECONDS = 100_000_000_000
 
 /** From one block to the next, when a test sets the interval of timestamps: a year. */
 export const MOST_SECONDS_APART = 31_536_000
 
-/** Blocks that one mine_detailed call may answer, each with its whole transactions. */
+/** Blocks of one mine_detailed call, each with full transactions. */
 export const DETAILED_BLOCKS = 1_000
 
-/** Accounts that one tenderly_setBalance call may name. */
+/** Accounts of one tenderly_setBalance call. */
 export const ACCOUNTS_PER_EDIT = 1_000
 
-/** Transactions that one anvil_reorg call may put into its new blocks. */
+/** Transactions of one anvil_reorg call. */
 export const REORG_TRANSACTIONS = 10_000
 
-/** Slots of a token that are tried when looking for the one that holds a balance; balanceOf of real tokens reads fewer than ten. */
+/** Slots of a token that are tried as the slot of a balance; balanceOf of real tokens reads fewer than ten. */
 export const TOKEN_SLOTS = 256
 
-/** Time between two blocks that a test may set, in milliseconds. Shorter than the least, sealing would never end. */
+/** Block time that a test may set. Below the minimum the chain would only seal. */
 export const LEAST_INTERVAL_MS = 100
 export const MOST_INTERVAL_MS = 86_400_000
 
-/** What one pocketchain_tick may step over, in milliseconds: an hour is 18,000 flashblocks. */
+/** Time of one pocketchain_tick: an hour is 18,000 flashblocks. */
 export const TICK_MS = 3_600_000
 
-/** Of it at one go, before others are answered: 50 flashblocks take about 30 ms. */
+/** Part of it before the event loop runs: 50 flashblocks take about 30 ms. */
 export const TICK_STEP_MS = 10_000
 
-/** A stream that ends within so much is answered in one piece; of a longer one no more than this and a chunk is held for its reader. */
-export const WHOLE_ANSWER_BYTES = 512 * 1024
+/** A shorter stream is sent as one piece; of a longer one, at most this and a chunk are held for its reader. */
+export const WHOLE_RESULT_BYTES = 512 * 1024
 
-/** Sealed blocks and receipt lists kept as JSON text, so that what is asked again is not written again: forty blocks of 500 transfers. */
+/** JSON of sealed blocks and receipt lists in the cache: forty blocks of 500 transfers. */
 export const BLOCK_TEXT_BYTES = 32 * 1024 * 1024
 
-/** A longer text is only kept when it is asked for a second time: who reads a chain from end to end asks for each block once. */
+/** A longer text is cached at its second request: an indexer requests each block once. */
 export const LONG_TEXT_BYTES = 32 * 1024
 
-/** Long texts that were asked for once, by their names (100 bytes each). */
-export const ASKED_TEXTS = 1_000
+/** Keys of long texts that were requested once (100 bytes each). */
+export const REQUESTED_TEXTS = 1_000
 
-/** Results in bytes up to here are put into the answer as text, in one piece: that is cheaper to send than three. */
-export const SMALL_ANSWER_BYTES = 16 * 1024
+/** Shorter results in bytes are copied into the response, because one piece is cheaper to send than three. */
+export const SMALL_RESULT_BYTES = 16 * 1024

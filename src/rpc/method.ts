@@ -9,7 +9,7 @@ export type { JsonSchema, Param, Schema, Values } from '../jsonrpc/index.ts'
 /** A row of the node's own methods. */
 export interface Method extends Rows.Method<Context, Caller> {
   /** for methods that a worker thread can execute (`computed.ts`) */
-  readonly computed?: (ground: ComputeDeps, args: readonly unknown[]) => unknown
+  readonly computed?: (deps: ComputeDeps, args: readonly unknown[]) => unknown
 }
 
 /** A row before the types of its params are erased. */

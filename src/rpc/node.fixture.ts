@@ -13,17 +13,17 @@ import type { NodeRpc } from './noderpc.ts'
 import { Workers } from './workers/pool.ts'
 import type { WorkersOptions } from './workers/pool.ts'
 
-/** A whole node below the server: real rooms, a clock that only the test moves, nothing random. */
+/** A node without a server: real modules, a clock that only the test moves, nothing random. */
 export interface TestNode {
   readonly chain: Chain
   readonly clock: ManualClock
   readonly rpc: NodeRpc
-  /** what the node reported as its own bugs */
+  /** the bugs that the node reported */
   readonly bugs: unknown[]
   readonly workers: Workers | null
-  /** Answers the result; throws RpcError. */
+  /** Returns the result; throws RpcError. */
   readonly ask: (method: string, ...params: readonly unknown[]) => Promise<unknown>
-  /** Signs with the first account's key and submits. Answers the hash. */
+  /** Signs with the first account's key and submits. Returns the hash. */
   readonly send: (fields: Partial<TransactionFields>) => Promise<Hash>
   /** Signs with the first account's key and the next nonce. */
   readonly sign: (fields: Partial<TransactionFields>) => Transaction
@@ -38,10 +38,10 @@ export interface TestNodeOptions {
   readonly methodTimeMs?: number
   /** methods of other modules: none */
   readonly routes?: readonly Route<Caller>[]
-  /** moves by itself, unlike the manual one */
+  /** a manual clock by default */
   readonly clock?: Clock
   /** threads for heavy requests: none unless given */
-  readonly workers?: Pick<WorkersOptions, 'most' | 'start' | 'mainThreadMs' | 'idleMs' | 'waitingMost'>
+  readonly workers?: Pick<WorkersOptions, 'maxThreads' | 'start' | 'mainThreadMs' | 'idleMs' | 'maxWaiting'>
 }
 
 export { GENESIS_SECONDS, LOGGER_INIT_CODE }
@@ -53,7 +53,7 @@ export const DEDICATED: Caller = { tier: 'dedicated', session: null }
 export const PUBLIC: Caller = { tier: 'public', session: null }
 
 const RICH: readonly Address[] = [ALICE]
-/** where the first transaction of ALICE puts the logger */
+/** the address of the logger if ALICE's first transaction deploys it */
 export const LOGGER = Address.create(ALICE, 0n)
 
 export async function testNode(options: TestNodeOptions = {}): Promise<TestNode> {

@@ -4,7 +4,7 @@ import { RewoundState } from '../chain/index.ts'
 import { JsonAnswer, textOf } from './body.ts'
 import type { Caller } from './context.ts'
 import { BATCH_ITEMS, BATCH_RESPONSE_BYTES, BATCH_SLICE_MS, ERROR_MESSAGE_CHARS } from '../jsonrpc/index.ts'
-import { PUBLIC_BATCH_MS, SMALL_ANSWER_BYTES, WHOLE_ANSWER_BYTES } from './limits.ts'
+import { PUBLIC_BATCH_MS, SMALL_RESULT_BYTES, WHOLE_RESULT_BYTES } from './limits.ts'
 import { COMPAT } from '../compat.ts'
 import { DevAccounts } from './accounts.ts'
 import { createRpc } from './noderpc.ts'
@@ -150,7 +150,7 @@ describe('batches', () => {
     expect(JSON.parse(textOf(body ?? ''))).toEqual([1, 2].map((id) => ({ jsonrpc: '2.0', id, result: `0x${before.toString(16)}` })))
   })
 
-  it('lets others in between items that take long', async () => {
+  it('yields to other requests between long items', async () => {
     const slow = await slowNode(2 * BATCH_SLICE_MS)
     let others = 0
     setImmediate(() => others++)
@@ -187,21 +187,21 @@ describe('batches', () => {
 
 const CALL = { jsonrpc: '2.0', id: 1, method: 'eth_chainId' }
 
-/** Its clock says that so many milliseconds pass whenever it is looked at. */
+/** Its clock advances by so many milliseconds at each read. */
 function slowNode(stepMs: number): Promise<TestNode> {
   let nowMs = 0
   return testNode({ now: () => (nowMs += stepMs) })
 }
 
-describe('what goes wrong inside', () => {
-  it('a value nested too deep to be shown is refused like any other', async () => {
+describe('an internal error', () => {
+  it('of a value that is nested too deep for a message is a refusal', async () => {
     const nested = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
     const body = `{"jsonrpc":"2.0","id":1,"method":"eth_feeHistory","params":["0x1","latest",[${nested}]]}`
     expect(await answer(body)).toEqual(failure(1, -32602, expect.stringContaining('argument 2 (rewardPercentiles)[0]')))
     expect(node.bugs).toEqual([])
   })
 
-  it('a message that repeats what came in is cut', async () => {
+  it('has a message of limited length', async () => {
     const data = { types: { R: [] }, primaryType: 'R'.repeat(100_000), domain: {}, message: {} }
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_signTypedData_v4', params: [ALICE, data] })
     const { error } = (await answer(body)) as { error: { code: number; message: string } } // it is refused
@@ -228,7 +228,7 @@ describe('what goes wrong inside', () => {
 })
 
 describe('the time limit', () => {
-  it('ends what waits too long with -32002', async () => {
+  it('ends a long wait with -32002', async () => {
     const slow = await testNode({ methodTimeMs: 20 })
     const raw = Hex.fromBytes(slow.sign({ to: Address.zero, gas: 21_000n }).raw)
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransactionSync', params: [raw] })
@@ -336,14 +336,14 @@ describe('answers that are JSON already', () => {
       },
     ))
 
-  it('a long stream is made as it is read, and ended when it is not', async () => {
+  it('a long stream is generated on demand, and ended if the reader stops', async () => {
     const log: string[] = []
     await withStream(
       () => new JsonStream(chunks(10, log)),
       async () => {
         const { body } = await node.rpc.handle(LOGS, DEDICATED)
         if (!(body instanceof JsonStream)) throw new Error('not a stream')
-        const ready = Math.ceil(WHOLE_ANSWER_BYTES / CHUNK.length)
+        const ready = Math.ceil(WHOLE_RESULT_BYTES / CHUNK.length)
         expect(log).toHaveLength(ready)
         for (let i = 0; i < 2 + ready; i++) body.next() // the envelope's head, the bracket, what lies ready
         expect(log).toHaveLength(ready)
@@ -377,7 +377,7 @@ describe('answers that are JSON already', () => {
     )
   })
 
-  it('in a batch it is whole, among others', () =>
+  it('in a batch it is complete', () =>
     withStream(
       () => new JsonStream(chunks(10)),
       async () => {
@@ -386,7 +386,7 @@ describe('answers that are JSON already', () => {
       },
     ))
 
-  it('a batch whose limit it passes gets an error in its place, and no more of it is made than the limit', async () => {
+  it('above the limit of a batch it is replaced by an error, and is generated up to the limit only', async () => {
     const log: string[] = []
     const most = BATCH_RESPONSE_BYTES / CHUNK.length
     await withStream(
@@ -399,7 +399,7 @@ describe('answers that are JSON already', () => {
     )
   })
 
-  it('what breaks it early is an error like any other, of a batch at any time', async () => {
+  it('an early error of it is an error response, in a batch at any time', async () => {
     const bug = new Error('secret')
     const refused = new RewoundState(7)
     for (const [error, code, bugs] of [
@@ -419,7 +419,7 @@ describe('answers that are JSON already', () => {
     }
   })
 
-  it('what breaks it later is thrown to the reader as a refusal, and reported once if it is a bug', async () => {
+  it('a later error of it is thrown to the reader as RpcError, and reported once if it is a bug', async () => {
     const bug = new Error('secret')
     await withStream(
       () => new JsonStream(chunks(50, [], bug)),
@@ -432,7 +432,7 @@ describe('answers that are JSON already', () => {
     )
   })
 
-  it('bytes are sent as they lie', async () => {
+  it('bytes are sent without encoding', async () => {
     const result = new JsonBytes(Buffer.from('{"a":"ü"}'))
     await withStream(
       () => result,
@@ -445,8 +445,8 @@ describe('answers that are JSON already', () => {
     )
   })
 
-  it('many bytes are sent as they lie', async () => {
-    const result = new JsonBytes(Buffer.from(`"${'x'.repeat(SMALL_ANSWER_BYTES)}"`))
+  it('many bytes are sent without a copy', async () => {
+    const result = new JsonBytes(Buffer.from(`"${'x'.repeat(SMALL_RESULT_BYTES)}"`))
     await withStream(
       () => result,
       async () => {
@@ -486,7 +486,7 @@ it('a call that is refused or breaks in the middle of a batch is answered in its
   expect(bugs).toEqual([[new RangeError('a bug'), method]])
 })
 
-describe('batches that let each other in answer as they would alone', () => {
+describe('concurrent batches have the answers of single ones', () => {
   const digits = (id: number) => `0x${String(id).padStart(64, '0')}`
   const idsOf = (batch: number) => Array.from({ length: 40 }, (_, i) => 100 * batch + i)
   const call = (id: number) => {
@@ -508,7 +508,7 @@ describe('batches that let each other in answer as they would alone', () => {
     await expectOwnAnswers(node, node.rpc)
   })
 
-  it('while an item is worked out elsewhere', async () => {
+  it('while an item runs in a thread', async () => {
     let asked = 0
     const compute = async () => {
       asked++

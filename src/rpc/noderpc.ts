@@ -17,7 +17,7 @@ import { BlockTexts } from './texts.ts'
 export interface RpcOptions extends Omit<Context, 'filters' | 'texts' | 'parallel' | 'sharing' | 'methodNames'> {
   /** none unless given */
   readonly parallel?: Context['parallel']
-  /** by `parallel`; none unless given */
+  /** of `parallel`; none unless given */
   readonly sharing?: Context['sharing']
   /** the methods of other modules that are answered at the same endpoint: none */
   readonly routes?: readonly Route<Caller>[]
@@ -121,7 +121,7 @@ function handle(body: Response): Handled | Promise<Handled> {
   return body instanceof Promise ? body.then((awaited) => ({ body: awaited })) : { body }
 }
 
-/** A request that stands alone gets an HTTP status of its own (interface 4.3). */
+/** A refusal outside of a batch has an HTTP status of its own (interface 4.3). */
 function handlePublic(endpoint: Endpoint<Caller, Body>, body: string | Uint8Array, caller: Caller): Handled | Promise<Handled> {
   const message = parseBody(body)
   const response = endpoint.handleMessage(message, caller)
@@ -136,7 +136,7 @@ function assertPublic(name: string): void {
 }
 
 const NEEDS_CONTROL =
-  'changes the sponsor, and this request has an Origin without the control credential; open a link to /sponsor or /wallet in this browser (the ' +
+  'requires the control credential, and this request has an Origin without it; open a link to /sponsor or /wallet in this browser (the ' +
   'terminal prints them at start, and pocketchain_walletLink with the control token returns another), or send Authorization: Bearer <control token>'
 
 /** Browsers send an Origin with every POST and WebSocket, programs send none: a request with an Origin needs the control credential. */
@@ -153,7 +153,7 @@ function namesOf(routes: ReadonlyMap<string, unknown>, tier: Caller['tier']): re
 
 // --- subscriptions in process ---------------------------------------------------------------------------------------
 
-/** A session of one subscription. Results that arrive before `eth_subscribe` returns belong to it, too. */
+/** A session of one subscription, which also receives results that arrive before `eth_subscribe` returns. */
 async function subscribe(router: Router<Caller>, params: readonly unknown[], listener: (result: unknown) => void) {
   const ends: (() => void)[] = []
   const session: Session = {

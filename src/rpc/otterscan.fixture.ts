@@ -1,11 +1,11 @@
 import { Hex } from '../eth/index.ts'
 import type { Address } from '../eth/index.ts'
 
-/** The contract pays the one, and leaves what it has to the other. */
+/** The recipients of the contract's payments and of its self-destruction. */
 export const PAID: Address = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8' as Address // lower case
 export const HEIR: Address = '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc' as Address // lower case
 
-/** What a call does whose data is this byte. Without data the contract only takes value. */
+/** The first byte of the call data selects the action. Without data the contract only receives value. */
 export const DO = { everything: '0x01', payAndRevert: '0x02', callThatReverts: '0x03', selfDestruct: '0x04', createInVain: '0x05' } as const
 
 const RUNTIME = [

@@ -1,6 +1,6 @@
 import { CODE, RpcError } from '../jsonrpc/index.ts'
 
-/** All that the public tier answers (DESIGN 4). Anything else does not exist there: -32601. */
+/** The methods of the public tier. All others are -32601 there. */
 export const PUBLIC_METHODS: ReadonlySet<string> = new Set([
   'web3_clientVersion',
   'web3_sha3',
@@ -61,7 +61,7 @@ export const PUBLIC_METHODS: ReadonlySet<string> = new Set([
   'eth_unsubscribe',
 ])
 
-/** What the public tier names but refuses. Alone in an HTTP request the answer is also HTTP 403 (interface 4.3). */
+/** Methods that the public tier refuses by name; a single HTTP request gets status 403 (interface 4.3). */
 export const PUBLIC_REFUSALS: ReadonlyMap<string, RpcError> = new Map([
   [
     'eth_getBlockReceipts',

@@ -4,7 +4,7 @@ import { CODE, RpcError } from '../jsonrpc/index.ts'
 import type { Schema } from './method.ts'
 import { bytes, refused } from '../jsonrpc/schema.ts'
 
-/** A signed transaction as bytes; its parsing names what is wrong with them. */
+/** A signed transaction as bytes. */
 export const rawTransaction: Schema<Transaction> = {
   json: { ...bytes.json, title: 'signed transaction' },
   parse: (value, path) => {
@@ -19,10 +19,7 @@ export const rawTransaction: Schema<Transaction> = {
   },
 }
 
-/**
- * As the pool does, but before decoding: recovering the authorities of 4 MB takes 4 s. A blob transaction comes with its
- * blobs, which do not count.
- */
+/** The pool's limit, checked before decoding: recovering the authorities of 4 MB takes 4 s. The blobs of a blob transaction do not count. */
 function refuseOversized(raw: Uint8Array): void {
   if (raw[0] === 3 || raw.length <= TRANSACTION_BYTES) return
   throw new RpcError(CODE.server, `oversized data: transaction size ${raw.length}, limit ${TRANSACTION_BYTES}`)

@@ -16,12 +16,12 @@ const REJECTED: ReadonlySet<string> = new Set([
   'fee-cap-below-base-fee',
 ])
 
-/** Refusals of lower rooms get their code here. Null: it is no refusal but a bug. */
+/** Returns the RpcError for a refusal of a lower layer, or null for a bug. */
 export function refusalOf(error: unknown, compat: Compat): RpcError | null {
   if (error instanceof UnknownAccount) return new RpcError(compat.unknownAccountCode, error.message)
   if (error instanceof RpcError) return error
   if (error instanceof OutOfTime || error instanceof EngineOutOfMemory) return new RpcError(CODE.server, error.message)
-  // Only where code cannot be loaded at once, in a browser: `loadPrecompiles` has not got there yet.
+  // In a browser, where code cannot be loaded synchronously, `loadPrecompiles` may still be running.
   if (error instanceof PrecompileNotLoaded) return new RpcError(CODE.server, 'a precompile of this call is still loading; ask again')
   if (error instanceof StateNotInMemory) return new RpcError(CODE.pruned, error.message)
   if (error instanceof PrunedState)
@@ -31,7 +31,7 @@ export function refusalOf(error: unknown, compat: Compat): RpcError | null {
     )
   if (error instanceof RewoundState)
     return new RpcError(CODE.notFound, 'the block was taken back by a reorg, revert or reset meanwhile; ask for it again by number or tag')
-  // The disk is full, or its bytes are not what was written.
+  // The disk is full or damaged.
   if (error instanceof StorageError || error instanceof CorruptRecord || error instanceof CorruptSection)
     return new RpcError(CODE.server, error.message)
   if (error instanceof PoolError || error instanceof InvalidTransaction)

@@ -1,34 +1,9 @@
 import { WIRE_OBJECTS } from '../eth/index.ts'
 import type { FieldCodec, FieldRow } from '../eth/index.ts'
+import { ADDRESS, BOOLEAN, BYTES, HASH, QUANTITY, listOf, orNull, record } from '../jsonrpc/jsonschema.ts'
 import type { JsonSchema } from './method.ts'
-import { address, boolean, bytes, hash, quantity, string } from '../jsonrpc/schema.ts'
 
-// JSON Schemas of results. Required fields are always present; the others depend on the fork, the transaction type or the cadence.
-
-export const QUANTITY: JsonSchema = quantity.json
-export const BYTES: JsonSchema = bytes.json
-export const HASH: JsonSchema = hash.json
-export const ADDRESS: JsonSchema = address.json
-export const BOOLEAN: JsonSchema = boolean.json
-export const STRING: JsonSchema = string.json
-export const NULL: JsonSchema = { type: 'null' }
-
-export function listOf(item: JsonSchema): JsonSchema {
-  return { type: 'array', items: item }
-}
-
-export function orNull(schema: JsonSchema): JsonSchema {
-  return { oneOf: [schema, NULL] }
-}
-
-/** An object with `required` keys and keys that may be absent. */
-export function record(
-  title: string,
-  required: Readonly<Record<string, JsonSchema>>,
-  more: Readonly<Record<string, JsonSchema>> = {},
-): JsonSchema {
-  return { title, type: 'object', required: Object.keys(required), properties: { ...required, ...more } }
-}
+// JSON Schemas of the objects in results. Required fields are always present; the others depend on the fork, the transaction type or the cadence.
 
 const SCHEMAS: Readonly<Record<Exclude<FieldCodec, 'hashes' | 'objects' | 'hidden' | 'logs' | 'transactions'>, JsonSchema>> = {
   hash: HASH,

@@ -30,7 +30,7 @@ import { TIME_METHODS } from './methods/time.ts'
 import { TRACE_METHODS } from './methods/trace.ts'
 import { TRANSACTION_METHODS } from './methods/transactions.ts'
 import { TXPOOL_METHODS } from './methods/txpool.ts'
-import { ADDRESS, BYTES, HASH, QUANTITY } from './results.ts'
+import { ADDRESS, BYTES, HASH, QUANTITY } from '../jsonrpc/jsonschema.ts'
 
 const MODULES = method({
   name: 'rpc_modules',

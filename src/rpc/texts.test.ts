@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Hash } from '../eth/index.ts'
-import { ASKED_TEXTS, LONG_TEXT_BYTES } from './limits.ts'
+import { REQUESTED_TEXTS, LONG_TEXT_BYTES } from './limits.ts'
 import { BlockTexts, JsonStream } from './texts.ts'
 import type { BlockForm, JsonBytes } from './texts.ts'
 
@@ -19,7 +19,7 @@ describe('a stream', () => {
     }
   }
 
-  it('makes a chunk when it is asked for it, never an empty one', () => {
+  it('generates a chunk on demand, never an empty one', () => {
     const [made, end]: [string[], string[]] = [[], []]
     const stream = new JsonStream(counted(made, end))
     expect(made).toEqual([])
@@ -31,7 +31,7 @@ describe('a stream', () => {
     expect(end).toEqual(['end'])
   })
 
-  it('that is ended makes no more and lets go, whether it is read by hand or by a loop', () => {
+  it('that is ended generates nothing more and releases its source', () => {
     const [made, end]: [string[], string[]] = [[], []]
     const stream = new JsonStream(counted(made, end))
     stream.next()
@@ -85,7 +85,7 @@ describe('block texts', () => {
     expect(asked).toHaveLength(4)
   })
 
-  it('are not kept when they are long and asked for once; those asked for twice are', () => {
+  it('that are long are cached at their second request', () => {
     const texts = new BlockTexts()
     const [long, other] = [write(LONG_TEXT_BYTES), hashes.slice(1)]
     const ask = (hash = hashes[0]!) => texts.get('receipts', hash, long)
@@ -102,7 +102,7 @@ describe('block texts', () => {
     expect(few.get('receipts', other[0]!, long)).not.toBe(again)
   })
 
-  it('of whoever reads a whole chain are forgotten one by one', () => {
+  it('of an indexer are dropped one by one', () => {
     const texts = new BlockTexts()
     // a text that is kept is counted
     const ask = (number: number) => {
@@ -110,11 +110,11 @@ describe('block texts', () => {
       texts.get('receipts', Hash.fromBigint(BigInt(number)), write(LONG_TEXT_BYTES))
       return texts.sizeBytes > before
     }
-    for (let number = 0; number < ASKED_TEXTS + 10; number++) expect(ask(number)).toBe(false)
+    for (let number = 0; number < REQUESTED_TEXTS + 10; number++) expect(ask(number)).toBe(false)
     expect([ask(9), ask(12), texts.sizeBytes]).toEqual([false, true, LONG_TEXT_BYTES])
   })
 
-  it('make room by forgetting what was asked longest ago', () => {
+  it('are evicted in the order of their last request', () => {
     const texts = new BlockTexts(350)
     const [first, second] = hashes.map((hash) => texts.get('block', hash, write()))
     expect(texts.sizeBytes).toBe(300)

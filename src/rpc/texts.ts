@@ -1,6 +1,6 @@
 import type { Hash } from '../eth/index.ts'
 import { detachBuffer } from '../store/index.ts'
-import { ASKED_TEXTS, BLOCK_TEXT_BYTES, LONG_TEXT_BYTES } from './limits.ts'
+import { REQUESTED_TEXTS, BLOCK_TEXT_BYTES, LONG_TEXT_BYTES } from './limits.ts'
 
 /** A result in JSON, which dispatch inserts into the response. */
 export class JsonText {
@@ -11,7 +11,7 @@ export class JsonText {
   }
 }
 
-/** A result that is JSON already, in UTF-8. It is sent as it lies, neither copied nor encoded. */
+/** A result that is JSON already, in UTF-8. It is sent without copying or encoding. */
 export class JsonBytes {
   readonly bytes: Uint8Array
 
@@ -82,15 +82,14 @@ export type BlockForm = 'block' | 'full block' | 'receipts'
 
 /**
  * Sealed blocks and receipt lists as JSON. They are immutable and cached from the first request on, a long one from the second on: its
- * first text is in a
- * pooled buffer, which is sent and released, because fresh memory takes as long as writing the text.
+ * first text is in a pooled buffer, which is sent and released, because fresh memory takes as long as writing the text.
  */
 export class BlockTexts {
   readonly #limitBytes: number
   /** by form and hash, least recently asked first */
   readonly #texts = new Map<string, JsonBytes>()
   /** long ones that were written once and not kept, the first asked first */
-  readonly #asked = new Set<string>()
+  readonly #requested = new Set<string>()
   #sizeBytes = 0
 
   constructor(limitBytes = BLOCK_TEXT_BYTES) {
@@ -120,10 +119,10 @@ export class BlockTexts {
   }
 
   #isFirst(key: string): boolean {
-    if (this.#asked.delete(key)) return false
-    this.#asked.add(key)
-    const [oldest] = this.#asked
-    if (this.#asked.size > ASKED_TEXTS && oldest !== undefined) this.#asked.delete(oldest)
+    if (this.#requested.delete(key)) return false
+    this.#requested.add(key)
+    const [oldest] = this.#requested
+    if (this.#requested.size > REQUESTED_TEXTS && oldest !== undefined) this.#requested.delete(oldest)
     return true
   }
 

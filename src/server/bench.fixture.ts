@@ -9,12 +9,12 @@ import { createPocketchain } from '../index.ts'
 import type { Pocketchain, PocketchainOptions } from '../index.ts'
 import type { ListenOptions, Server } from './index.ts'
 
-/** A node on a free port whose time stands still. */
+/** A node with a manual clock on a free port. */
 export interface Bench extends AsyncDisposable {
   readonly node: Pocketchain
   readonly clock: ManualClock
   readonly server: Server
-  /** what the server reported as bugs */
+  /** errors that the server reported */
   readonly errors: unknown[]
 }
 
@@ -39,7 +39,7 @@ export interface Asked {
   readonly body?: string | Uint8Array
 }
 
-/** One request on a connection of its own. A body is JSON unless the headers say otherwise. */
+/** Sends one request on its own connection. The content type is JSON by default. */
 export function ask(server: Server, { method = 'POST', path = '/', headers = {}, body }: Asked): Promise<Response> {
   return new Promise((resolve, reject) => {
     const type = body === undefined ? {} : { 'content-type': 'application/json' }
@@ -59,17 +59,17 @@ export function call(method: string, params: readonly unknown[] = [], id: unknow
   return JSON.stringify({ jsonrpc: '2.0', id, method, params })
 }
 
-/** A WebSocket client that keeps what it gets. */
+/** A WebSocket client that buffers its messages. */
 export interface Client extends AsyncDisposable {
   readonly ws: WebSocket
   readonly messages: { readonly data: Buffer; readonly binary: boolean }[]
   readonly send: (message: string) => void
-  /** the JSON of the next message that was not taken yet */
+  /** Returns the next message as JSON. */
   readonly next: () => Promise<unknown>
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>
 }
 
-/** Rejects with the status in the message when the server refuses. */
+/** Opens a WebSocket. Rejects with the status in the message if the server refuses. */
 export function dial(server: Pick<Server, 'wsUrl'>, path = '/', options: ClientOptions = {}): Promise<Client> {
   const ws = new WebSocket(`${server.wsUrl}${path}`, options)
   const messages: Client['messages'] = []
@@ -102,7 +102,7 @@ export function dial(server: Pick<Server, 'wsUrl'>, path = '/', options: ClientO
   })
 }
 
-/** Bytes as they are, for what no proper client sends. Answers all that came until the server closed. */
+/** Sends raw bytes, for requests that no client library sends. Returns everything received until the server closed. */
 export function raw(server: Server, bytes: string): Promise<string> {
   return new Promise((resolve) => {
     let answer = ''
@@ -113,7 +113,7 @@ export function raw(server: Server, bytes: string): Promise<string> {
   })
 }
 
-/** Turns of the event loop until it is so; the test's own time limit ends it. */
+/** Yields to the event loop until the condition holds; the time limit of the test ends it. */
 export async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve))
 }

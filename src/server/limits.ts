@@ -12,7 +12,7 @@ export const PUBLIC_BODY_BYTES = 1024 * 1024
 /** A message on a WebSocket of the dedicated tier (geth: 32 MiB). The connection is closed with 1009 beyond. */
 export const DEDICATED_MESSAGE_BYTES = 32 * 1024 * 1024
 
-/** A message from a reader of the flashblock stream, which sends none. */
+/** A message from a subscriber of the flashblock stream; the protocol has none. */
 export const STREAM_MESSAGE_BYTES = 4 * 1024
 
 /** Concurrent requests of one WebSocket; the socket is not read while there are more. */
@@ -21,19 +21,19 @@ export const REQUESTS_IN_FLIGHT = 1_000
 /** Bytes a WebSocket client may leave unread; beyond, its connection is closed. Twice the largest answer of geth's default limit. */
 export const SLOW_CLIENT_BYTES = 50 * 1024 * 1024
 
-/** The same for the public tier and for readers of the stream (100 busy flashblocks). */
-export const SLOW_READER_BYTES = 8 * 1024 * 1024
+/** The same for the public tier and for subscribers of the stream (100 busy flashblocks). */
+export const SLOW_SUBSCRIBER_BYTES = 8 * 1024 * 1024
 
-/** Readers of the flashblock stream (the public proxies: 100 per instance). HTTP 429 beyond. */
+/** Subscribers of the flashblock stream (the public proxies: 100 per instance). HTTP 429 beyond. */
 export const STREAM_SUBSCRIBERS = 100
 
 /** A WebSocket that did not answer the previous ping is closed. */
 export const PING_INTERVAL_MS = 30_000
 
-/** Longer than clients keep an idle connection, so that the server never closes one while a request is on its way. */
+/** Longer than clients keep an idle connection, so that the server never closes one while a request is in transit. */
 export const KEEP_ALIVE_MS = 75_000
 
-/** Added to the time in the `Keep-Alive` header, as node:http does: a request may be on its way. */
+/** Added to the time in the `Keep-Alive` header, as node:http does: a request may be in transit. */
 export const KEEP_ALIVE_GRACE_MS = 1_000
 
 /** Time limit of a TLS handshake, from the first byte. */
@@ -70,7 +70,7 @@ export const HELD_BYTES = 1024
 export const CLOSING_MS = 1_000
 
 /** Cached decisions per Host and Origin value. */
-export const REMEMBERED_VERDICTS = 256
+export const CACHED_DECISIONS = 256
 
 /** A request head on the raw HTTP path; clients send 100-400 bytes. Longer ones are handed to node:http. */
 export const RAW_HEAD_BYTES = 4 * 1024
@@ -82,19 +82,19 @@ export const RAW_CACHED_HEADS = 1_000
 export const LATE_TICKS = 10
 export const LATE_MS = 2_000
 
-/** A request to the wallet: a batch of 128 KiB of call data as hex, typed data, or several questions at once. Over HTTP and WebSocket. */
+/** A request to the wallet: a batch of 128 KiB of call data as hex, typed data, or several requests at once. Over HTTP and WebSocket. */
 export const WALLET_BODY_BYTES = 1024 * 1024
 
 /** A request to the gas sponsor: an operation with 128 KiB of call data as hex, several times. */
 export const PAYMASTER_BODY_BYTES = 1024 * 1024
 
-/** Links to the approval page that were not opened yet; the oldest end first. */
+/** One-time links that were not redeemed yet; the oldest is dropped first. */
 export const WALLET_LINKS = 100
 
-/** Browsers that may approve; the oldest end first. */
+/** Browser sessions with the control credential; the oldest is dropped first. */
 export const WALLET_SESSIONS = 100
 
-/** Requests of one connection to the wallet that wait, mostly for a person; the socket is not read while there are more. */
+/** Concurrent requests of one WebSocket to the wallet, most of which wait for the user; the socket is not read while there are more. */
 export const WALLET_REQUESTS_IN_FLIGHT = 200
 
 /** An origin of a site, characters: a host name has at most 253. */

@@ -22,10 +22,10 @@ export const PAYMASTER_PATHS: ReadonlySet<string> = new Set(['/paymaster', '/pay
 /** The page of the sponsor's payments and refusals; its files are below it. */
 export const SPONSOR_PATH = '/sponsor'
 
-/** POST: whether the request holds the control credential. A page asks before a link's page secret replaces the one it keeps. */
+/** POST: returns whether the request holds the control credential. Pages check it before a link's page secret replaces the stored one. */
 export const SESSION_PATH = '/session'
 
-/** The certificate that TLS clients have to trust. */
+/** The certificate that TLS clients must trust. */
 export const CA_PATH = '/ca.pem'
 
 export function isWalletPath(path: string): boolean {

@@ -2,24 +2,23 @@ import { createServer } from 'node:http'
 import type { Server as HttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { isIPv6 } from 'node:net'
-import { Guard } from './guard.ts'
-import type { GuardOptions } from './guard.ts'
+import { Guard } from './access/guard.ts'
+import type { GuardOptions } from './access/guard.ts'
 import { ProtocolDetector, takeConnectionListener } from './http/connections.ts'
-import type { ConnectionHandler } from './http/connections.ts'
-import { Health } from './health.ts'
-import type { Status } from './health.ts'
+import { Health } from './endpoints/health.ts'
+import type { Status } from './endpoints/health.ts'
 import { Http } from './http/http.ts'
 import { CLOSING_MS, KEEP_ALIVE_MS, MAX_CONNECTIONS, REQUEST_MS } from './limits.ts'
 import { ignoreUpgrade, isWebSocketUpgrade } from './http/upgrade.ts'
-import { linkTo } from './links.ts'
-import type { Served } from './port.ts'
+import { linkTo } from './access/links.ts'
+import type { ServerDeps } from './deps.ts'
 import { RawHttp } from './http/raw.ts'
 import { SPONSOR_PATH, WALLET_PATH } from './routes.ts'
-import { SponsorDoor } from './sponsor.ts'
-import { Sockets } from './sockets.ts'
+import { SponsorEndpoint } from './endpoints/sponsor.ts'
+import { WebSockets } from './ws/websockets.ts'
 import { Tls } from './tls/tls.ts'
-import { WalletDoor } from './wallet.ts'
-import { WalletKeys } from './walletkeys.ts'
+import { WalletEndpoint } from './endpoints/wallet.ts'
+import { ControlKeys } from './access/controlkeys.ts'
 
 export interface ListenOptions extends GuardOptions {
   /** 127.0.0.1 by default */
@@ -32,27 +31,18 @@ export interface ListenOptions extends GuardOptions {
   readonly tlsFolder?: string | null
 }
 
-/** Address and secrets of a running wallet. The secrets are valid until the server closes. */
-export interface WalletEntrance {
-  /** address of the page, of `POST` and of `WS` */
+/** URL and credentials of the page of the wallet or the sponsor. One session admits a browser to both pages. The credentials end with the server. */
+export interface PageAccess {
+  /** URL of the page; of the wallet, also of its JSON-RPC by `POST` and `WS` */
   readonly url: string
-  /** `Authorization: Bearer …` of programs that approve. It allows signing with every account. */
+  /** `Authorization: Bearer …` of programs with the control credential. With a wallet it allows signing with every account. */
   readonly controlToken: string
-  /** Returns a link, valid once, that allows one browser to approve. */
+  /** Returns a one-time link, which gives one browser the control credential. */
   readonly link: () => string
 }
 
-/** The page of the sponsor. A link to it also admits the browser to the wallet's page, and the reverse. */
-export interface SponsorEntrance {
-  readonly url: string
-  /** `Authorization: Bearer …` for requests with an Origin that change the sponsor; the same token as the wallet's */
-  readonly controlToken: string
-  /** Returns a link that lets one browser change the sponsor, for one use. */
-  readonly link: () => string
-}
-
-/** Addresses of the ERC-7677 service. */
-export interface PaymasterEntrance {
+/** URLs of the ERC-7677 service. */
+export interface PaymasterEndpoints {
   /** https, as a `paymasterService` must be; for clients that trust `Server.ca()` */
   readonly url: string
   readonly httpUrl: string
@@ -61,12 +51,13 @@ export interface PaymasterEntrance {
 interface Parts {
   readonly http: HttpServer
   readonly detector: ProtocolDetector
-  readonly raw: ConnectionHandler | null
+  /** null: node:http serves every connection */
+  readonly raw: RawHttp | null
   readonly tls: Tls
-  readonly sockets: Sockets
+  readonly sockets: WebSockets
   readonly health: Health
   readonly guard: Guard
-  readonly keys: WalletKeys | null
+  readonly keys: ControlKeys | null
   readonly hasWallet: boolean
   readonly hasSponsor: boolean
 }
@@ -75,36 +66,29 @@ interface Parts {
 export class Server {
   readonly host: string
   readonly port: number
-  readonly #http: HttpServer
-  readonly #detector: ProtocolDetector
-  readonly #raw: ConnectionHandler | null
-  readonly #tls: Tls
-  readonly #sockets: Sockets
-  readonly #health: Health
-  readonly #keys: WalletKeys | null
-  readonly #guard: Guard
-  readonly #hasWallet: boolean
-  readonly #hasSponsor: boolean
+  readonly #parts: Parts
+  /** host and port in URLs */
+  readonly #authority: string
   #closed: Promise<void> | null = null
 
   /** Opens the port. Throws ListenError if that fails. */
-  static async listen(served: Served, options: ListenOptions): Promise<Server> {
+  static async listen(deps: ServerDeps, options: ListenOptions): Promise<Server> {
     const host = options.host ?? '127.0.0.1'
     const guard = new Guard({ ...options, allowHosts: [...(options.allowHosts ?? []), hostText(host)] })
-    const health = new Health(served.chain)
-    const { walletFace = null, paymaster = null, onError } = served
-    const keys = walletFace === null && paymaster === null ? null : new WalletKeys()
-    const sockets = new Sockets(served, guard, keys)
-    const door = walletFace === null || keys === null ? null : new WalletDoor(served, walletFace, keys, guard)
-    const sponsor = paymaster === null || keys === null ? null : new SponsorDoor(paymaster, keys, onError)
+    const health = new Health(deps.chain)
+    const { walletApi = null, paymaster = null, onError } = deps
+    const keys = walletApi === null && paymaster === null ? null : new ControlKeys()
+    const sockets = new WebSockets(deps, guard, keys)
+    const wallet = walletApi === null || keys === null ? null : new WalletEndpoint(deps, walletApi, keys, guard)
+    const sponsor = paymaster === null || keys === null ? null : new SponsorEndpoint(paymaster, keys, onError)
     const tls = new Tls({ folder: options.tlsFolder, host, admit: (socket) => detector.accept(socket, true), onError })
-    const pages = new Http(served, guard, health, { wallet: door, sponsor, ca: () => tls.ca(), keys })
+    const handler = new Http(deps, guard, health, { wallet, sponsor, ca: () => tls.ca(), keys })
     const http = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_MS }, (request, response) =>
-      pages.serve(request, response),
+      handler.serve(request, response),
     )
     http.maxConnections = MAX_CONNECTIONS
     const connect = takeConnectionListener(http)
-    const raw = options.rawHttp === false ? null : new RawHttp(pages, guard, connect)
+    const raw = options.rawHttp === false ? null : new RawHttp(handler, guard, connect)
     const detector = new ProtocolDetector(raw, connect, (socket) => tls.accept(socket))
     http.on('connection', (socket) => detector.accept(socket))
     http.on('upgrade', (request, socket, head) => {
@@ -118,45 +102,35 @@ export class Server {
       health.close()
       throw new ListenError(options.port, host, error)
     }
-    http.on('error', served.onError)
-    return new Server(
-      { http, detector, raw, tls, sockets, health, guard, keys, hasWallet: door !== null, hasSponsor: sponsor !== null },
-      host,
-    )
+    http.on('error', onError)
+    const parts = { http, detector, raw, tls, sockets, health, guard, keys, hasWallet: wallet !== null, hasSponsor: sponsor !== null }
+    return new Server(parts, host, http.address() as AddressInfo) // listens on TCP, never on a pipe
   }
 
-  private constructor({ http, detector, raw, tls, sockets, health, guard, keys, hasWallet, hasSponsor }: Parts, host: string) {
-    this.#guard = guard
-    this.#keys = keys
-    this.#hasWallet = hasWallet
-    this.#hasSponsor = hasSponsor
-    this.#http = http
-    this.#detector = detector
-    this.#raw = raw
-    this.#tls = tls
-    this.#sockets = sockets
-    this.#health = health
+  private constructor(parts: Parts, host: string, { address, port }: AddressInfo) {
+    this.#parts = parts
+    this.#authority = authority(reachableHost(host, address), port)
     this.host = host
-    this.port = (http.address() as AddressInfo).port // listens on TCP, never on a pipe
+    this.port = port
   }
 
   /** Address for clients on this machine. */
   get url(): string {
-    return `http://${authority(reachable(this.host), this.port)}`
+    return `http://${this.#authority}`
   }
 
   get wsUrl(): string {
-    return `ws://${authority(reachable(this.host), this.port)}`
+    return `ws://${this.#authority}`
   }
 
-  /** The same over TLS; clients have to trust `ca()`. */
+  /** The same over TLS; clients must trust `ca()`. */
   get httpsUrl(): string {
-    return `https://${authority(reachable(this.host), this.port)}`
+    return `https://${this.#authority}`
   }
 
-  /** Returns the certificate that TLS clients have to trust, PEM; created when first needed. Throws AuthorityError. */
+  /** Returns the certificate that TLS clients must trust, PEM; created when first needed. Throws AuthorityError. */
   ca(): string {
-    return this.#tls.ca()
+    return this.#parts.tls.ca()
   }
 
   get isClosed(): boolean {
@@ -165,43 +139,43 @@ export class Server {
 
   /** Returns whether pages of that origin may use the node. */
   admits(origin: string): boolean {
-    return this.#guard.admitsPage({ origin, host: new URL(this.url).host })
+    return this.#parts.guard.admitsPage({ origin, host: this.#authority })
   }
 
   /** null if the node runs without a wallet. */
-  get wallet(): WalletEntrance | null {
-    return this.#hasWallet ? this.#entrance(WALLET_PATH) : null
+  get wallet(): PageAccess | null {
+    return this.#parts.hasWallet ? this.#pageAccess(WALLET_PATH) : null
   }
 
-  /** Where the sponsor is shown and changed; null: there is none. */
-  get sponsor(): SponsorEntrance | null {
-    return this.#hasSponsor ? this.#entrance(SPONSOR_PATH) : null
+  /** null if the node runs without a sponsor. */
+  get sponsor(): PageAccess | null {
+    return this.#parts.hasSponsor ? this.#pageAccess(SPONSOR_PATH) : null
   }
 
-  #entrance(path: string): WalletEntrance | null {
-    const keys = this.#keys
+  #pageAccess(path: string): PageAccess | null {
+    const { keys } = this.#parts
     const url = `${this.url}${path}`
     return keys === null ? null : { url, controlToken: keys.controlToken, link: () => linkTo(url, keys.link()) }
   }
 
   /** The ERC-7677 service; null if the node runs without one. */
-  get paymaster(): PaymasterEntrance | null {
-    const at = (origin: string) => `${origin}/paymaster/rpc`
-    return this.#hasSponsor ? { url: at(this.httpsUrl), httpUrl: at(this.url) } : null
+  get paymaster(): PaymasterEndpoints | null {
+    const path = '/paymaster/rpc'
+    return this.#parts.hasSponsor ? { url: `${this.httpsUrl}${path}`, httpUrl: `${this.url}${path}` } : null
   }
 
   /** Open WebSocket connections. */
   get socketCount(): number {
-    return this.#sockets.count
+    return this.#parts.sockets.count
   }
 
   /** Open connections that the raw HTTP path serves: every request so far was in its form. */
   get rawConnectionCount(): number {
-    return this.#raw?.count ?? 0
+    return this.#parts.raw?.count ?? 0
   }
 
   status(): Status {
-    return this.#health.status()
+    return this.#parts.health.status()
   }
 
   /** Accepts no more requests, lets the running ones finish within CLOSING_MS, then closes every connection. */
@@ -210,20 +184,21 @@ export class Server {
   }
 
   async #close(): Promise<void> {
-    const ended = new Promise<void>((resolve) => this.#http.close(() => resolve()))
-    this.#http.closeIdleConnections()
-    this.#tls.close()
-    this.#detector.close()
-    this.#raw?.close()
-    this.#sockets.close()
+    const { http, tls, detector, raw, sockets, health } = this.#parts
+    const ended = new Promise<void>((resolve) => http.close(() => resolve()))
+    http.closeIdleConnections()
+    tls.close()
+    detector.close()
+    raw?.close()
+    sockets.close()
     const timeLimit = setTimeout(() => {
-      this.#sockets.terminate()
-      this.#raw?.terminate()
-      this.#http.closeAllConnections()
+      sockets.terminate()
+      raw?.terminate()
+      http.closeAllConnections()
     }, CLOSING_MS)
     await ended
     clearTimeout(timeLimit)
-    this.#health.close()
+    health.close()
   }
 }
 
@@ -241,23 +216,26 @@ function authority(host: string, port: number): string {
   return `${hostText(host)}:${port}`
 }
 
-/** As it stands in a URL. */
+/** Returns a host in its URL form. */
 function hostText(host: string): string {
   return isIPv6(host) ? `[${host}]` : host
 }
 
-/** An address that a client can connect to: loopback where the server listens on every address. */
-function reachable(host: string): string {
-  return EVERY_ADDRESS[host] ?? host
+/**
+ * Returns a host that clients on this machine can connect to: loopback if the server listens on every address, and the bound address for
+ * `localhost`, which clients may resolve to the other IP version.
+ */
+function reachableHost(host: string, boundAddress: string): string {
+  return LOOPBACK_OF[host] ?? (host.toLowerCase() === 'localhost' ? boundAddress : host)
 }
 
-const EVERY_ADDRESS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
+const LOOPBACK_OF: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
 
 const REASONS: Readonly<Record<string, (port: number, host: string) => string>> = {
   EADDRINUSE: (port, host) => `port ${port} on ${host} is in use; stop what uses it or choose another with --port (0 takes any free one)`,
   EACCES: (port, host) => `port ${port} on ${host} may not be used without privileges; choose one above 1023 with --port`,
   EADDRNOTAVAIL: (_, host) => `${host} is not an address of this machine`,
-  ENOTFOUND: (_, host) => `${host} is not the name of an address`,
+  ENOTFOUND: (_, host) => `the host name ${host} cannot be resolved`,
 }
 
 /** The server could not open its port. */

@@ -31,7 +31,7 @@ const SECOND = defineChain({
 })
 
 describe('the connector in wagmi', () => {
-  it('connects once the wallet was asked', async ({ chain, wallet }) => {
+  it('connects after the approval', async ({ chain, wallet }) => {
     const { config, connector } = appOn(chain, wallet)
     const connecting = connect(config, { connector })
     const prompt = await wallet.approvals.next()
@@ -44,7 +44,7 @@ describe('the connector in wagmi', () => {
     expect(wallet.sites.list().flatMap(({ accounts }) => accounts)).toEqual([])
   })
 
-  it('says that the user refused', async ({ chain, wallet }) => {
+  it('rejects with UserRejectedRequestError if the user rejects', async ({ chain, wallet }) => {
     const { config, connector } = appOn(chain, wallet)
     wallet.approvals.setPolicy('reject')
     await expect(connect(config, { connector })).rejects.toMatchObject({ code: 4001 })

@@ -1,4 +1,4 @@
-/** An EIP-1193 provider as the connector uses one: `wallet.provider(origin)`, or what EIP-6963 announced. */
+/** The used part of an EIP-1193 provider: `wallet.provider(origin)`, or one announced by EIP-6963. */
 export interface ConnectorProvider {
   request(request: { readonly method: string; readonly params?: unknown }): Promise<unknown>
   on(event: string, listener: Listener): unknown
@@ -7,16 +7,16 @@ export interface ConnectorProvider {
 
 type Listener = (value: unknown) => void
 
-/** Where the connector finds the wallet. */
+/** The wallet of the connector. */
 export type ConnectorOptions =
-  /** one that is there already */
+  /** an existing provider */
   | { readonly provider: ConnectorProvider }
-  /** the wallet of a fixture, or `createPocketchain().wallet`, as the app of this origin (`http://localhost:3000` unless said) sees it */
+  /** the wallet of a fixture or of `createPocketchain`, for the app of this origin, `http://localhost:3000` by default */
   | { readonly wallet: { provider(origin: string): ConnectorProvider }; readonly origin?: string }
 
 type Address = `0x${string}`
 
-/** A chain of wagmi's configuration: what of it the connector needs. */
+/** The used part of a chain in the wagmi configuration. */
 interface ConfiguredChain {
   readonly id: number
   readonly name: string
@@ -25,7 +25,7 @@ interface ConfiguredChain {
   readonly blockExplorers?: { readonly [name: string]: { readonly url: string } } | undefined
 }
 
-/** What wagmi hands to a connector: `CreateConnectorFn`'s parameter, as far as it is used. */
+/** The used part of the parameter of wagmi's `CreateConnectorFn`. */
 interface ConnectorConfig<C extends ConfiguredChain> {
   readonly chains: readonly C[]
   readonly emitter: {
@@ -58,27 +58,27 @@ const DEFAULT_ORIGIN = 'http://localhost:3000'
 const UNRECOGNIZED_CHAIN = 4902
 
 /**
- * A connector for wagmi's `createConfig({ connectors: [pocketchainConnector({ wallet })] })`. Unlike wagmi's mock it is a wallet: it asks, batches,
- * and refuses with the codes an app meets elsewhere. Errors of the wallet reach wagmi as they are.
+ * Returns a connector for wagmi's `createConfig({ connectors: [pocketchainConnector({ wallet })] })`. Unlike wagmi's mock connector it has approvals,
+ * batches and the error codes of wallets. Errors of the wallet are passed on unchanged.
  */
 export function pocketchainConnector(options: ConnectorOptions) {
   const provider = providerOf(options)
   return <C extends ConfiguredChain>(config: ConnectorConfig<C>) => {
-    const ask = (method: string, ...params: unknown[]): Promise<unknown> => provider.request({ method, params })
-    const accounts = async (): Promise<readonly Address[]> => (await ask('eth_accounts')) as Address[] // the wallet's own answer
-    const chainId = async (): Promise<number> => Number(await ask('eth_chainId'))
-    // What EIP-1193 says each of them brings.
-    const heard: Readonly<Record<string, Listener>> = {
+    const request = (method: string, ...params: unknown[]): Promise<unknown> => provider.request({ method, params })
+    const accounts = async (): Promise<readonly Address[]> => (await request('eth_accounts')) as Address[] // result of the method
+    const chainId = async (): Promise<number> => Number(await request('eth_chainId'))
+    // Parameter types of EIP-1193.
+    const handlers: Readonly<Record<string, Listener>> = {
       accountsChanged: (changed) => connector.onAccountsChanged(changed as string[]),
       chainChanged: (changed) => connector.onChainChanged(changed as string),
       disconnect: () => connector.onDisconnect(),
       message: (message) => connector.onMessage(message as { type: string; data?: unknown }),
     }
     let isListening = false
-    const listen = (wanted: boolean): void => {
+    const setListening = (wanted: boolean): void => {
       if (isListening === wanted) return
       isListening = wanted
-      for (const [event, listener] of Object.entries(heard)) {
+      for (const [event, listener] of Object.entries(handlers)) {
         if (wanted) provider.on(event, listener)
         else provider.removeListener(event, listener)
       }
@@ -90,11 +90,11 @@ export function pocketchainConnector(options: ConnectorOptions) {
       type: 'pocketchain',
       rdns: 'dev.pocketchain',
 
-      /** Asks to see accounts unless the wallet shows some already; then to switch the chain when another one is wanted. */
+      /** Requests accounts unless some are permitted, then switches the chain if another one is requested. */
       async connect<WithCapabilities extends boolean = false>(parameters: ConnectParameters<WithCapabilities> = {}) {
         const { chainId: wanted, isReconnecting = false, withCapabilities = false } = parameters
-        const seen = await (isReconnecting ? accounts() : (ask('eth_requestAccounts') as Promise<readonly Address[]>))
-        listen(true)
+        const seen = await (isReconnecting ? accounts() : (request('eth_requestAccounts') as Promise<readonly Address[]>))
+        setListening(true)
         const before = await chainId()
         const after = wanted === undefined || wanted === before ? before : (await connector.switchChain({ chainId: wanted })).id
         const shown = withCapabilities ? seen.map((address) => ({ address, capabilities: {} })) : seen
@@ -102,8 +102,8 @@ export function pocketchainConnector(options: ConnectorOptions) {
       },
 
       async disconnect(): Promise<void> {
-        listen(false)
-        await ask('wallet_revokePermissions', { eth_accounts: {} })
+        setListening(false)
+        await request('wallet_revokePermissions', { eth_accounts: {} })
       },
 
       getAccounts: accounts,
@@ -112,7 +112,7 @@ export function pocketchainConnector(options: ConnectorOptions) {
 
       isAuthorized: async (): Promise<boolean> => (await accounts()).length > 0,
 
-      /** A chain that the wallet lacks is added first, from the configuration; each is a question of its own. */
+      /** Adds a chain that the wallet lacks from the configuration; adding and switching are approved separately. */
       async switchChain({
         chainId: id,
         addEthereumChainParameter = {},
@@ -124,11 +124,11 @@ export function pocketchainConnector(options: ConnectorOptions) {
         if (chain === undefined) throw new Error(`chain ${id} is not among the chains of the wagmi configuration; add it to createConfig`)
         const wanted = `0x${id.toString(16)}`
         try {
-          await ask('wallet_switchEthereumChain', { chainId: wanted })
+          await request('wallet_switchEthereumChain', { chainId: wanted })
         } catch (error) {
           if (codeOf(error) !== UNRECOGNIZED_CHAIN) throw error
-          await ask('wallet_addEthereumChain', { ...proposalOf(chain, addEthereumChainParameter), chainId: wanted })
-          if ((await chainId()) !== id) await ask('wallet_switchEthereumChain', { chainId: wanted })
+          await request('wallet_addEthereumChain', { ...addChainParameter(chain, addEthereumChainParameter), chainId: wanted })
+          if ((await chainId()) !== id) await request('wallet_switchEthereumChain', { chainId: wanted })
         }
         config.emitter.emit('change', { chainId: id })
         return chain
@@ -136,13 +136,13 @@ export function pocketchainConnector(options: ConnectorOptions) {
 
       onAccountsChanged(changed: string[]): void {
         if (changed.length === 0) connector.onDisconnect()
-        else config.emitter.emit('change', { accounts: changed as Address[] }) // as the wallet writes them
+        else config.emitter.emit('change', { accounts: changed as Address[] }) // addresses of the wallet
       },
       onChainChanged(changed: string): void {
         config.emitter.emit('change', { chainId: Number(changed) })
       },
       onDisconnect(): void {
-        listen(false)
+        setListening(false)
         config.emitter.emit('disconnect')
       },
       onMessage(message: { type: string; data?: unknown }): void {
@@ -157,14 +157,14 @@ function providerOf(options: ConnectorOptions): ConnectorProvider {
   return 'provider' in options ? options.provider : options.wallet.provider(options.origin ?? DEFAULT_ORIGIN)
 }
 
-function proposalOf(chain: ConfiguredChain, over: ChainParameter): ChainParameter {
+function addChainParameter(chain: ConfiguredChain, overrides: ChainParameter): ChainParameter {
   const explorers = Object.values(chain.blockExplorers ?? {}).map(({ url }) => url)
   return {
     chainName: chain.name,
     nativeCurrency: chain.nativeCurrency,
     rpcUrls: chain.rpcUrls.default.http,
     ...(explorers.length === 0 ? {} : { blockExplorerUrls: explorers }),
-    ...Object.fromEntries(Object.entries(over).filter(([, value]) => value !== undefined)),
+    ...Object.fromEntries(Object.entries(overrides).filter(([, value]) => value !== undefined)),
   }
 }
 

@@ -4,20 +4,20 @@ import { startChain, useSnapshot, useWallet } from './run.ts'
 import type { FixtureOptions, TestFixtures, Use } from './run.ts'
 
 export interface PlaywrightOptions extends FixtureOptions {
-  /** where the app under test expects the node; any free port unless said */
+  /** port of the node, any free one by default */
   readonly port?: number
-  /** true: the wallet is `window.ethereum` in every page, too, for apps that do not look for wallets by EIP-6963 */
+  /** boolean, false by default: the wallet is also `window.ethereum`, for apps without EIP-6963 */
   readonly ethereum?: boolean
 }
 
-/** A browser context of Playwright, as far as it is used. */
+/** The used part of Playwright's BrowserContext. */
 export interface InjectedContext {
   addInitScript(script: { content: string }): Promise<unknown>
 }
 
-/** What `test.extend` of Playwright takes, written down so that nothing of Playwright is imported. */
+/** Argument of Playwright's `test.extend`, declared here so that Playwright is not imported. */
 export interface PlaywrightFixtures<Context extends InjectedContext> {
-  /** a worker's chain, and the port that pages reach it by */
+  /** chain and server of a worker */
   readonly pocketchain: [(context: object, use: Use<ServedChain>) => Promise<void>, { scope: 'worker' }]
   readonly chain: (context: { readonly pocketchain: ServedChain }, use: Use<Pocketchain>) => Promise<void>
   readonly wallet: (context: Pick<TestFixtures, 'chain'>, use: Use<Wallet>) => Promise<void>
@@ -33,9 +33,9 @@ export interface ServedChain {
   readonly server: Server
 }
 
-/** What a test of Playwright gets; `context` and `page` are Playwright's own, with the wallet in every page. */
+/** Fixtures of a Playwright test; `context` and `page` are Playwright's, with the wallet in every page. */
 export interface PlaywrightTestFixtures extends TestFixtures {
-  /** a link that lets this test's browser approve on the wallet's page, once */
+  /** one-time link to the approval page for the browser of this test */
   readonly approvalUrl: string
 }
 
@@ -45,13 +45,13 @@ export interface PlaywrightWorkerFixtures {
 
 /**
  * `test.extend<PlaywrightTestFixtures, PlaywrightWorkerFixtures>(playwrightFixtures())` gives each test `{ chain, wallet, approvalUrl }` and puts
- * the wallet into its pages, where apps find it by EIP-6963. The test answers by `wallet.approvals`, or on the page behind `approvalUrl`.
+ * the wallet into its pages, where apps discover it by EIP-6963. The test approves by `wallet.approvals`, or on the page of `approvalUrl`.
  */
 export function playwrightFixtures<Context extends InjectedContext>(options: PlaywrightOptions = {}): PlaywrightFixtures<Context> {
   const { port = 0, ethereum = false, ...chosen } = options
   return {
     pocketchain: [
-      // oxlint-disable-next-line no-empty-pattern -- the runner reads the braces to learn what is needed
+      // oxlint-disable-next-line no-empty-pattern -- the runner parses the parameter
       async ({}, use) => {
         const chain = await startChain(chosen)
         const server = await chain.listen({ port })
@@ -63,12 +63,12 @@ export function playwrightFixtures<Context extends InjectedContext>(options: Pla
     chain: ({ pocketchain }, use) => useSnapshot(pocketchain.chain, use),
     wallet: ({ chain }, use) => useWallet(chain, use),
     approvalUrl: async ({ pocketchain, wallet }, use) => {
-      void wallet // answers what is asked there
+      void wallet // a dependency: renewed before the test
       await use(linkOf(pocketchain.server))
     },
     context: async ({ context, pocketchain, wallet }, use) => {
-      void wallet // is new before a page finds it
-      await context.addInitScript({ content: await injected(pocketchain.server, ethereum) })
+      void wallet // a dependency: renewed before a page loads it
+      await context.addInitScript({ content: await injectedScript(pocketchain.server, ethereum) })
       await use(context)
     },
   }
@@ -80,13 +80,13 @@ function linkOf({ wallet }: Server): string {
 }
 
 /**
- * The wallet's own script, run in every page before the page's. It takes the node's address from its script element, so it gets one; in the
- * wallet's own page it stays out.
+ * Returns provider.js wrapped for an init script. provider.js reads the URL of the node from `document.currentScript`, so an element is set. Pages of
+ * the node itself do not get it.
  */
-async function injected({ url }: Server, ethereum: boolean): Promise<string> {
+async function injectedScript({ url }: Server, ethereum: boolean): Promise<string> {
   const source = `${url}/wallet/provider.js`
   const response = await fetch(source)
-  if (!response.ok) throw new Error(`${source} answers ${response.status}: ${await response.text()}`)
+  if (!response.ok) throw new Error(`${source} returned status ${response.status}: ${await response.text()}`)
   return `if (location.origin !== ${JSON.stringify(url)} && /^https?:$/.test(location.protocol)) {
   const script = Object.assign(document.createElement('script'), { src: ${JSON.stringify(source)} })
   if (${String(ethereum)}) script.dataset.ethereum = ''

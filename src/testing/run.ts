@@ -1,21 +1,21 @@
 import { createPocketchain } from '../index.ts'
 import type { Pocketchain, PocketchainOptions, Wallet } from '../index.ts'
 
-/** `createPocketchain`'s own options, with other defaults: `cadence: 'instant'`, and a question of the wallet that nobody answers is refused after 2 s. */
+/** The options of `createPocketchain` with other defaults: `cadence: 'instant'`, and unanswered questions of the wallet are rejected after 2 s. */
 export type FixtureOptions = PocketchainOptions
 
-/** What the fixtures of both runners give to a test. */
+/** The fixtures of both runners. */
 export interface TestFixtures {
-  /** when the test has ended, it is as it was before: blocks, state, the pool, time, the sponsor with its faults, policies and ledger */
+  /** restored after each test: blocks, state, pool, time, and the sponsor with its faults, policies and ledger */
   readonly chain: Pocketchain
-  /** `chain.wallet`: nobody is connected, nothing was asked or sent */
+  /** `chain.wallet`, without connected sites, questions and batches */
   readonly wallet: Wallet
 }
 
-/** How Vitest and Playwright both hand out a value: the promise ends with the test. */
+/** Callback of both runners that passes a fixture to the test and resolves at its end. */
 export type Use<T> = (value: T) => Promise<void>
 
-/** Long enough for a test that answers, short enough for the runner's own limit: what fails is a sentence, not the clock. */
+/** Below the time limits of the runners, so that an unanswered question fails with its own message. */
 const ANSWER_WITHIN_MS = 2_000
 
 export async function startChain({ wallet = {}, ...options }: FixtureOptions): Promise<Pocketchain> {
@@ -25,12 +25,12 @@ export async function startChain({ wallet = {}, ...options }: FixtureOptions): P
     ...options,
     wallet: { answerWithinMs: ANSWER_WITHIN_MS, ...wallet },
   })
-  await readMethods(chain)
+  await loadMethods(chain)
   return chain
 }
 
-/** A wallet reads the files of its methods when the first one is asked for: here, and not in the time that a test has for its first question. */
-async function readMethods({ wallet }: Pocketchain): Promise<void> {
+/** Loads the methods of the wallet, which it does at the first request, before the time limit of the first test starts. */
+async function loadMethods({ wallet }: Pocketchain): Promise<void> {
   const provider = wallet.provider()
   await provider.request({ method: 'eth_chainId' })
   provider.close()
@@ -46,7 +46,7 @@ export async function useSnapshot(chain: Pocketchain, use: Use<Pocketchain>): Pr
   }
 }
 
-/** Throws, when the test has ended, an Error with a sentence for each question that nobody answered. */
+/** After the test, throws an Error with a sentence for each unanswered question. */
 export async function useWallet(chain: Pocketchain, use: Use<Wallet>): Promise<void> {
   try {
     await use(chain.wallet)

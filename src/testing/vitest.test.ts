@@ -4,53 +4,53 @@ import type { VitestContext } from './vitest.ts'
 
 const it = test.extend<VitestContext>(vitestFixtures({ wallet: { answerWithinMs: 200 } }))
 const APP = 'http://localhost:3000'
-const SOMEBODY = '0x00000000000000000000000000000000005eed01'
+const RECIPIENT = '0x00000000000000000000000000000000005eed01'
 
 describe('the fixture of Vitest', () => {
-  it('hands out a chain on which a transaction is sealed at once', async ({ chain }) => {
+  it('provides a chain that seals each transaction at once', async ({ chain }) => {
     const [from] = chain.accounts
-    const hash = await chain.request({ method: 'eth_sendTransaction', params: [{ from: from?.address, to: SOMEBODY, value: '0x1' }] })
+    const hash = await chain.request({ method: 'eth_sendTransaction', params: [{ from: from?.address, to: RECIPIENT, value: '0x1' }] })
     expect(await chain.request({ method: 'eth_getTransactionReceipt', params: [hash] })).toMatchObject({ status: '0x1' })
   })
 
-  it('gives the next test the chain as it was', async ({ chain }) => {
+  it('restores the chain for the next test', async ({ chain }) => {
     expect(await chain.request({ method: 'eth_blockNumber', params: [] })).toBe('0x0')
-    expect(await chain.request({ method: 'eth_getBalance', params: [SOMEBODY, 'latest'] })).toBe('0x0')
+    expect(await chain.request({ method: 'eth_getBalance', params: [RECIPIENT, 'latest'] })).toBe('0x0')
   })
 
-  it('hands out a wallet that a script answers', async ({ chain, wallet }) => {
+  it('provides a wallet that a script approves', async ({ chain, wallet }) => {
     const provider = wallet.provider(APP)
     const connecting = provider.request({ method: 'eth_requestAccounts' })
     const connect = await wallet.approvals.next({ kind: 'connect', origin: APP })
     connect.approve()
     const [account] = (await connecting) as string[]
-    const sending = provider.request({ method: 'eth_sendTransaction', params: [{ from: account, to: SOMEBODY, value: '0x5' }] })
+    const sending = provider.request({ method: 'eth_sendTransaction', params: [{ from: account, to: RECIPIENT, value: '0x5' }] })
     const prompt = await wallet.approvals.next()
     expect(prompt.question).toMatchObject({ kind: 'send', account: account?.toLowerCase() })
     prompt.approve()
     await sending
-    expect(await chain.request({ method: 'eth_getBalance', params: [SOMEBODY, 'latest'] })).toBe('0x5')
+    expect(await chain.request({ method: 'eth_getBalance', params: [RECIPIENT, 'latest'] })).toBe('0x5')
     wallet.approvals.setPolicy('approve')
   })
 
-  it('gives the next test a wallet that knows nobody', async ({ wallet }) => {
+  it('provides a wallet without sites to the next test', async ({ wallet }) => {
     expect(wallet.approvals.policy).toBe('ask')
     expect(wallet.sites.list()).toEqual([])
     expect(await wallet.provider(APP).request({ method: 'eth_accounts' })).toEqual([])
   })
 
-  it('hands out a sponsor that fails when it is told to', async ({ chain }) => {
+  it('provides a sponsor with simulated faults', async ({ chain }) => {
     expect(await chain.request({ method: 'pocketchain_sponsorFault', params: [{ kind: 'refuse' }] })).toMatchObject({ kind: 'refuse' })
-    const policies = [{ name: 'nobody', total: '0' }]
-    expect(await chain.request({ method: 'pocketchain_sponsorPolicies', params: [policies] })).toMatchObject([{ name: 'nobody' }])
+    const policies = [{ name: 'paused', total: '0' }]
+    expect(await chain.request({ method: 'pocketchain_sponsorPolicies', params: [policies] })).toMatchObject([{ name: 'paused' }])
   })
 
-  it('gives the next test a sponsor as it was', async ({ chain }) => {
+  it('restores the sponsor for the next test', async ({ chain }) => {
     const status = await chain.request({ method: 'pocketchain_sponsorStatus', params: [] })
     expect(status).toMatchObject({ fault: null, policies: [{ name: 'everything' }] })
   })
 
-  it('refuses a question that nobody answers, with a sentence that says what to write', async ({ wallet }) => {
+  it('rejects an unanswered question with a message that contains the missing call', async ({ wallet }) => {
     const connecting = wallet.provider(APP).request({ method: 'eth_requestAccounts' })
     await expect(connecting).rejects.toMatchObject({
       code: 4001,
@@ -61,7 +61,7 @@ describe('the fixture of Vitest', () => {
     expect(() => wallet.approvals.assertAnswered()).toThrow(/nobody answered/)
   })
 
-  it('fails a test that ended before it answered', async ({ chain }) => {
+  it('fails a test that ends with an unanswered question', async ({ chain }) => {
     const forgetful = vitestFixtures().wallet({ chain }, async (wallet) => {
       const asked = new Promise((resolve) => wallet.approvals.subscribe(resolve))
       wallet

@@ -2,22 +2,22 @@ import type { Pocketchain, Wallet } from '../index.ts'
 import { startChain, useSnapshot, useWallet } from './run.ts'
 import type { FixtureOptions, TestFixtures, Use } from './run.ts'
 
-/** What `test.extend` of Vitest takes, written down so that nothing of Vitest is imported. */
+/** Argument of Vitest's `test.extend`, declared here so that Vitest is not imported. */
 export interface VitestFixtures {
-  /** the chain of a file, which `chain` hands to each test */
+  /** the chain of a test file */
   readonly pocketchain: [(context: object, use: Use<Pocketchain>) => Promise<void>, { scope: 'file' }]
   readonly chain: (context: { readonly pocketchain: Pocketchain }, use: Use<Pocketchain>) => Promise<void>
   readonly wallet: (context: Pick<TestFixtures, 'chain'>, use: Use<Wallet>) => Promise<void>
 }
 
 /**
- * `test.extend<VitestContext>(vitestFixtures())` gives each test `{ chain, wallet }`. Both runners find out what a fixture needs by
- * reading the braces of its first parameter, so these stay as they are.
+ * `test.extend<VitestContext>(vitestFixtures())` gives each test `{ chain, wallet }`. Both runners parse the destructured first parameter of a
+ * fixture to find its dependencies.
  */
 export function vitestFixtures(options: FixtureOptions = {}): VitestFixtures {
   return {
     pocketchain: [
-      // oxlint-disable-next-line no-empty-pattern -- the runner reads the braces
+      // oxlint-disable-next-line no-empty-pattern -- the runner parses the parameter
       async ({}, use) => {
         const chain = await startChain(options)
         await use(chain)

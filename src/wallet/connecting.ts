@@ -1,5 +1,6 @@
 import { Hex } from '../eth/index.ts'
 import type { Address } from '../eth/index.ts'
+import { within } from './approvals/timing.ts'
 import { chainLabel } from './chains/chain.ts'
 import type { WalletChain } from './chains/chain.ts'
 import type { WalletContext } from './context.ts'
@@ -9,8 +10,8 @@ import type { Asker } from './method.ts'
 import type { AccountLabel } from './question.ts'
 
 /**
- * The accounts that the origin may see, after asking the person for them. `isNew`: asks although the origin is connected, so that other
- * accounts can be chosen. Throws RpcError 4001, 4100, -32005.
+ * Returns the accounts that the origin may see, after a connect question if it has none. `isNew`: asks even if the origin is connected, so
+ * that other accounts can be chosen. Throws RpcError 4001, 4100, -32005.
  */
 export async function connect(wallet: WalletContext, method: string, asker: Asker, isNew = false): Promise<readonly Address[]> {
   const { origin, signal } = asker
@@ -28,24 +29,21 @@ export async function connect(wallet: WalletContext, method: string, asker: Aske
   return [...wallet.sites.get(origin).accounts]
 }
 
-/** The chain that the origin is on. */
+/** The selected chain of the origin. */
 export function selectedChain(wallet: Pick<WalletContext, 'sites' | 'chains'>, origin: string): WalletChain {
   return wallet.chains.get(wallet.sites.get(origin).chainId) ?? wallet.chains.default
 }
 
-/** All of the wallet's; those that the origin sees already come first. */
+/** All accounts of the wallet, those of the origin first. */
 async function accountLabels({ keyring }: WalletContext, chain: WalletChain, first: readonly Address[]): Promise<readonly AccountLabel[]> {
-  const place = (address: Address): number => (first.includes(address) ? first.indexOf(address) : first.length)
-  const ordered = keyring.accounts.toSorted((a, b) => place(a.address) - place(b.address))
+  const rank = (address: Address): number => (first.includes(address) ? first.indexOf(address) : first.length)
+  const ordered = keyring.accounts.toSorted((a, b) => rank(a.address) - rank(b.address))
   return Promise.all(ordered.map(async ({ address, name }) => ({ address, name, balance: await balanceOf(chain, address) })))
 }
 
-/** null: the chain did not say in time. A question does not wait for a chain that is down. */
+/** null without an answer in time: a question does not wait for a chain that is down. */
 async function balanceOf({ rpc }: WalletChain, address: Address): Promise<Hex | null> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<null>((resolve) => (timer = setTimeout(resolve, BALANCE_WAIT_MS, null)))
-  const asked = rpc.request({ method: 'eth_getBalance', params: [address, 'pending'] }).catch(() => null)
-  const balance = await Promise.race([asked, late])
-  clearTimeout(timer)
+  const request = rpc.request({ method: 'eth_getBalance', params: [address, 'pending'] }).catch(() => null)
+  const balance = await within(BALANCE_WAIT_MS, request, () => null)
   return Hex.isHex(balance) ? balance : null
 }

@@ -6,7 +6,7 @@ import type { Keyring } from './keys/keyring.ts'
 import type { WalletSettings } from './settings.ts'
 import type { Sites } from './sites.ts'
 
-/** What the methods of the wallet work with; one per wallet. */
+/** The parts of a wallet, as its methods use them. */
 export interface WalletContext {
   readonly chains: Chains
   readonly keyring: Keyring
@@ -15,6 +15,6 @@ export interface WalletContext {
   readonly batches: Batches
   readonly records: Records
   readonly settings: WalletSettings
-  /** a bug, or what went wrong while nobody waited for it */
+  /** receives bugs and errors of background work */
   readonly onError: (error: unknown) => void
 }

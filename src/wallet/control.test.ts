@@ -227,7 +227,7 @@ describe('a page', () => {
       const { asked, question } = await asking(wallet)
       const params = example.params.map((each, i) => (i === 0 && /approve|reject/.test(name) ? question.id : each))
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: name, params })
-      const answer = await wallet.face.handle(body, { origin: ORIGIN, isControl: false, signal: null })
+      const answer = await wallet.api.handle(body, { origin: ORIGIN, isControl: false, signal: null })
       expect(JSON.parse(answer ?? '')).toMatchObject({ error: { code: 4100 } })
       expect(await refusal(wallet.provider(ORIGIN).request({ method: name, params }))).toMatchObject({ code: 4200 })
       expect(wallet.approvals.pending).toEqual([question])

@@ -10,11 +10,11 @@ import { readParams } from './request.ts'
 import type { AnswerRequest, ProviderRequest } from './request.ts'
 import { LOCAL_ORIGIN } from './sites.ts'
 
-/** The wallet in the hand of the one who answers its questions. Whoever reaches it has shown the control credential, or is the process itself. */
+/** Answers questions and administers the wallet. For callers with the control credential, or in process. */
 export interface Control {
-  /** One of CONTROL_METHODS. Throws RpcError; -32601 for another name. `signal`: aborted when nobody wants the answer any more. */
+  /** One of CONTROL_METHODS. Throws RpcError; -32601 for another name. `signal`: aborted when the caller disconnects. */
   readonly request: (request: ProviderRequest, options?: { readonly signal?: AbortSignal | null }) => Promise<unknown>
-  /** `listener` gets the questions that wait, in the order of `Approvals.pending`, at once and after every change, until what it returns is called. Changes of one turn come as one. */
+  /** Calls `listener` with the pending questions, in the order of `Approvals.pending`, at once and after changes; changes in one microtask are one call. Returns the function that unsubscribes. */
   readonly subscribe: (listener: (pending: readonly Question[]) => void) => () => void
 }
 
@@ -30,22 +30,22 @@ export function createControl(wallet: WalletContext, answer: AnswerRequest): Con
   })
   return {
     request: async ({ method, params }, { signal = null } = {}) => router.call(method, params, { origin: LOCAL_ORIGIN, signal }, false),
-    subscribe: (listener) => pendingOf(wallet, listener),
+    subscribe: (listener) => subscribePending(wallet, listener),
   }
 }
 
-/** What the control methods work with. */
+/** The context of the control methods. */
 interface ControlContext extends WalletContext {
-  /** the requests of apps */
+  /** answers a request of an app */
   readonly answer: AnswerRequest
 }
 
 const controlMethod = defineMethods<ControlContext, Asker>()
 
-function pendingOf({ approvals, onError }: WalletContext, listener: (pending: readonly Question[]) => void): () => void {
+function subscribePending({ approvals, onError }: WalletContext, listener: (pending: readonly Question[]) => void): () => void {
   let isDue = false
   let isOver = false
-  const tell = () => {
+  const notify = () => {
     isDue = false
     if (isOver) return
     try {
@@ -57,9 +57,9 @@ function pendingOf({ approvals, onError }: WalletContext, listener: (pending: re
   const end = approvals.subscribe(() => {
     if (isDue) return
     isDue = true
-    queueMicrotask(tell)
+    queueMicrotask(notify)
   })
-  tell()
+  notify()
   return () => {
     isOver = true
     end()
@@ -88,7 +88,7 @@ const ERROR_CODE: Schema<number> = {
   },
 }
 
-/** As a browser names it: scheme and host, nothing behind. */
+/** Scheme, host and port, as in an Origin header. */
 const WEB_ORIGIN: Schema<string> = {
   json: { title: 'origin', type: 'string', pattern: '^[a-z][a-z0-9+.-]*://[^/\\s]+$', maxLength: ORIGIN_CHARS },
   parse: (value, path) => {
@@ -99,12 +99,12 @@ const WEB_ORIGIN: Schema<string> = {
 
 const PROVIDER_REQUEST = schema.object({ method: schema.string, params: schema.maybe(schema.anything) })
 
-/** For the holder of the control credential alone. */
+/** They need the control credential. */
 export const CONTROL_METHODS: ReadonlyMap<string, Method<ControlContext, Asker>> = new Map(
   [
     controlMethod({
       name: 'pocketchain_approvals',
-      doc: 'The questions that wait for an answer: one of each site in turn, those of one site oldest first; the first one stays the first until it is answered or withdrawn.',
+      doc: 'The pending questions: one of each site in turn, those of one site oldest first; the first one stays the first until it is answered or withdrawn.',
       params: [],
       result: QUESTIONS,
       example: { params: [], result: [] },
@@ -128,7 +128,7 @@ export const CONTROL_METHODS: ReadonlyMap<string, Method<ControlContext, Asker>>
     }),
     controlMethod({
       name: 'pocketchain_setApprovalPolicy',
-      doc: 'What becomes of questions that no rule answers, those that wait included: `ask` lets them wait, `approve` and `reject` answer them.',
+      doc: 'The policy for questions that no rule answers, pending ones included: `ask` leaves them pending, `approve` and `reject` answer them.',
       params: [required('policy', POLICY)],
       result: NULL,
       example: { params: ['approve'], result: null },
@@ -136,7 +136,7 @@ export const CONTROL_METHODS: ReadonlyMap<string, Method<ControlContext, Asker>>
     }),
     controlMethod({
       name: 'pocketchain_walletState',
-      doc: 'Accounts, chains, connected sites, the approval policy, whether sponsors may pay, the questions that wait and the latest batches.',
+      doc: 'Accounts, chains, connected sites, the approval policy, whether sponsors may pay, the pending questions and the latest batches.',
       params: [],
       result: { type: 'object', required: ['accounts', 'chains', 'sites', 'policy', 'latencyMs', 'sponsorship', 'approvals', 'batches'] },
       example: {
@@ -156,7 +156,7 @@ export const CONTROL_METHODS: ReadonlyMap<string, Method<ControlContext, Asker>>
     }),
     controlMethod({
       name: 'pocketchain_walletRequest',
-      doc: 'Answers a request as if that origin had made it: for the approval page, which has the origin from the browser.',
+      doc: 'Performs a request in the name of an origin: for the approval page, which has the origin from the browser.',
       params: [required('origin', WEB_ORIGIN), required('request', PROVIDER_REQUEST)],
       result: {},
       errors: { 4100: 'as the provider answers that origin; so with every other code of the method' },
@@ -168,7 +168,7 @@ export const CONTROL_METHODS: ReadonlyMap<string, Method<ControlContext, Asker>>
     }),
     controlMethod({
       name: 'pocketchain_walletLink',
-      doc: 'A new link to the page where a person answers: it lets one browser in, once; the part behind its # stays in the browser.',
+      doc: 'A new link to the approval page, valid once for one browser; the part after its # stays in the browser.',
       params: [],
       result: schema.string.json,
       errors: { [CODE.server]: 'no port is open, so there is no page' },
@@ -178,13 +178,13 @@ export const CONTROL_METHODS: ReadonlyMap<string, Method<ControlContext, Asker>>
           'http://127.0.0.1:8545/wallet?key=5f0d6c1b9a8e7d3c2b1a0f9e8d7c6b5a49382716f5e4d3c2b1a09f8e7d6c5b4a#secret=0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8f9',
       },
       handler: ({ settings: { approvalUrl = null } }) => {
-        if (approvalUrl === null) throw new RpcError(CODE.server, 'this wallet has no page: it is served by nobody', { reason: 'no-page' })
+        if (approvalUrl === null) throw new RpcError(CODE.server, 'this wallet has no page: no server serves it', { reason: 'no-page' })
         return approvalUrl()
       },
     }),
     controlMethod({
       name: 'pocketchain_disconnectSite',
-      doc: 'Takes back what an origin was allowed.',
+      doc: 'Removes the permissions of an origin.',
       params: [required('origin', schema.string)],
       result: NULL,
       example: { params: [ORIGIN], result: null },
@@ -211,19 +211,19 @@ export const CONTROL_METHODS: ReadonlyMap<string, Method<ControlContext, Asker>>
       doc: 'Takes the code off an account that was upgraded (EIP-7702), on a chain, the first one unless said; returns the hash of the transaction that does it.',
       params: [required('account', schema.address), optional('chainId', schema.quantity)],
       result: schema.hash.json,
-      errors: { [WALLET_CODE.unauthorized]: 'the account is none of the wallet, or everybody knows its key and the chain is a real one' },
+      errors: { [WALLET_CODE.unauthorized]: 'the account is not in the wallet, or its key is public and the chain is a real one' },
       example: { params: [ALICE], result: `0x${'c9'.repeat(32)}` },
       handler: async (wallet, [account, chainId]) => {
         const chain = chainId === undefined ? wallet.chains.default : wallet.chains.get(Number(chainId))
         if (chain === null) throw invalidParams(`the wallet has no chain ${chainId}`, { reason: 'unknown-chain' })
-        const { downgrade } = await import('./batches/downgrade.ts') // a start needs nothing of what sends
+        const { downgrade } = await import('./batches/downgrade.ts') // loads the sending code on first use
         return downgrade(wallet, chain, account)
       },
     }),
   ].map((method) => [method.name, method]),
 )
 
-/** Everything the wallet's own page shows besides a question. */
+/** The data of the page's overview. */
 function stateOf({ keyring, chains, sites, approvals, batches, settings }: WalletContext): unknown {
   return {
     accounts: keyring.accounts,
@@ -244,7 +244,7 @@ function stateOf({ keyring, chains, sites, approvals, batches, settings }: Walle
   }
 }
 
-/** Absent keys are left out: a choice says what it says, not what it does not. */
+/** Omits absent keys, for exactOptionalPropertyTypes. */
 function choiceSchema(): Schema<Choice> {
   const { json, parse } = schema.object({ accounts: schema.maybe(schema.arrayOf(schema.address, CHOSEN_ACCOUNTS)) })
   return {
@@ -256,7 +256,7 @@ function choiceSchema(): Schema<Choice> {
   }
 }
 
-/** The result of what has none. */
+/** The JSON-RPC result of a function without one. */
 function nothing(done: void): null {
   return done ?? null
 }
@@ -267,7 +267,7 @@ function notAdmitted(origin: string): RpcError {
 }
 
 function startedWithout(): RpcError {
-  const message = 'this wallet was started without sponsorship (the option sponsorship is false), and nobody can switch it on'
+  const message = 'this wallet was started without sponsorship (the option sponsorship is false), and it cannot be switched on'
   return new RpcError(CODE.server, message, { reason: 'sponsorship-off' })
 }
 

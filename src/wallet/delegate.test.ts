@@ -41,7 +41,7 @@ describe('encodeExecute', () => {
 
   it('refuses what no delegate can do', () => {
     expect(() => encodeExecute([call(null, 0n, 1)])).toThrow(RangeError)
-    expect(() => encodeExecute([call(BOB, 0n, 1)], BOB)).toThrow(`nobody knows how ${BOB} takes a batch`)
+    expect(() => encodeExecute([call(BOB, 0n, 1)], BOB)).toThrow(`the delegate ${BOB} is unknown`)
   })
 })
 

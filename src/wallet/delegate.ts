@@ -3,7 +3,7 @@ import type { AbiValue } from '../eth/index.ts'
 import type { Call } from './batches/call.ts'
 import pocketAccount from './delegate.json' with { type: 'json' }
 
-/** The code that accounts are upgraded to, and how to put it on a chain that lacks it: a call of `deployer` with `deployment` as its data. */
+/** The delegate of upgraded accounts. A call of `deployer` with the data `deployment` deploys it. */
 export const DELEGATE = {
   name: pocketAccount.name,
   address: Address.from(pocketAccount.address),
@@ -11,12 +11,12 @@ export const DELEGATE = {
   deployment: Hex.toBytes(`${pocketAccount.salt}${pocketAccount.initCode.slice(2)}`),
 } as const
 
-/** True for a delegate that we can make an account do a batch through. */
+/** True for a delegate whose batch call the wallet can encode. */
 export function isKnownDelegate(address: Address): boolean {
   return KNOWN.has(address)
 }
 
-/** Null: not known. */
+/** null if it is unknown */
 export function delegateName(address: Address): string | null {
   return KNOWN.get(address)?.name ?? null
 }
@@ -27,7 +27,7 @@ export function delegateName(address: Address): string | null {
  */
 export function encodeExecute(calls: readonly Call[], delegate: Address = DELEGATE.address): Uint8Array {
   const known = KNOWN.get(delegate)
-  if (known === undefined) throw new RangeError(`nobody knows how ${delegate} takes a batch`)
+  if (known === undefined) throw new RangeError(`the delegate ${delegate} is unknown, so a batch cannot be encoded for it`)
   return known.encode(batchOf(calls))
 }
 
@@ -41,7 +41,7 @@ type BatchValue = { readonly list: readonly AbiValue[] }
 
 const EXECUTE = Abi.selector('execute(bytes32,bytes)')
 const EXECUTE_BATCH = Abi.selector('executeBatch((address,uint256,bytes)[])')
-/** ERC-7821: all or nothing, without extras. */
+/** The mode of ERC-7821 for atomic execution without opData. */
 const ALL_OR_NOTHING = 1n << 248n
 
 /** Delegates that need no initialisation and whose batch sends a call for the zero address there. */

@@ -21,7 +21,7 @@ export const WALLET_CODE = {
   atomicityUnsupported: 5760,
 } as const
 
-/** interface 7.2, 7.3: what the contract's rows say word for word. `data.reason` tells a program which of a code's meanings it is. */
+/** Messages of interface 7.2 and 7.3, verbatim. `data.reason` distinguishes the meanings of a code. */
 export function rejected(message = 'User rejected the request', reason = 'rejected'): RpcError {
   return new RpcError(WALLET_CODE.rejected, message, { reason })
 }
@@ -39,12 +39,12 @@ export function unrecognizedChain(
   return new RpcError(WALLET_CODE.unrecognizedChain, `Unrecognized chain ID: ${detail}`, data)
 }
 
-/** interface 7.3: what is wrong stands behind the contract's words. */
+/** interface 7.3: the message of the contract, then the detail. */
 export function unreadable(detail: string, reason = 'invalid-request', data: Readonly<Record<string, unknown>> = {}): RpcError {
   return invalidParams(`The wallet cannot parse the request: ${detail}`, { reason, ...data })
 }
 
-/** What a schema refuses without a word for programs, as `unreadable`. */
+/** Converts a schema's -32602 without data to `unreadable`. */
 export function readable<T>(read: () => T): T {
   try {
     return read()
@@ -60,7 +60,7 @@ export function walletErrors(onError: (error: unknown) => void): ToRpcError {
   return toRpcErrorBy({ onBug: onError, bug: { message, data: { reason: 'internal' } } })
 }
 
-/** interface 7.3: nobody marked it as optional. */
+/** interface 7.3 */
 export function unsupportedCapability(
   capability: string,
   message = 'The wallet does not support a capability that was not marked as optional',
@@ -68,7 +68,7 @@ export function unsupportedCapability(
   return new RpcError(WALLET_CODE.unsupportedCapability, message, { reason: 'unsupported-capability', capability })
 }
 
-/** interface 7.4: the owner or the person has switched it off; the app may send the same without a sponsor. */
+/** interface 7.4: sponsorship is switched off; the app may send the same batch without a sponsor. */
 export function sponsorshipOff(reason: 'sponsorship-off' | 'sponsorship-off-for-site', detail: string): RpcError {
   return new RpcError(WALLET_CODE.unauthorized, 'Paymaster service not supported', { reason, capability: 'paymasterService', detail })
 }
@@ -78,12 +78,12 @@ export function invalidSponsorUrl(reason: string, detail: string): RpcError {
   return new RpcError(WALLET_CODE.unsupportedMethod, 'Invalid paymaster URL', { reason, detail })
 }
 
-/** interface 7.4: what answers there refuses, fails, or answers what is no answer. `cause` is its own error. */
+/** interface 7.4: the service refuses, fails, or sends an invalid reply. `cause` is its error. */
 export function sponsorFailed(reason: string, detail: string, more: Readonly<Record<string, unknown>> = {}): RpcError {
   return new RpcError(WALLET_CODE.paymaster, 'Paymaster service error', { reason, detail, ...more })
 }
 
-/** interface 7.4: `why` it is not to be had there, for programs. */
+/** interface 7.4: `why`: a reason for programs. */
 export function sponsorRequired(why: string): RpcError {
   const data = { reason: 'unsupported-capability', capability: 'paymasterService', why }
   return new RpcError(WALLET_CODE.unsupportedCapability, 'Paymaster capability required', data)

@@ -1,4 +1,4 @@
-/** Everything that could grow without end in this room. */
+/** The limits of the wallet, each with its reason. */
 
 /** Calls of one batch; more are 5740. */
 export const BATCH_CALLS = 100
@@ -15,7 +15,7 @@ export const BATCH_ID_CHARS = 8_194
 /** Origins that are connected; and as many that are not, but have chosen a chain, are remembered. */
 export const SITES = 1_000
 
-/** Of one provider: a page that forgets to end them. */
+/** Subscriptions of one provider, for pages that do not end them. */
 export const SUBSCRIPTIONS_PER_PROVIDER = 100
 
 /** Items of one JSON-RPC batch: each may wait for a person. */
@@ -27,7 +27,7 @@ export const SIGNED_BYTES = 256 * 1024
 /** Characters of an origin: a host name has at most 253. */
 export const ORIGIN_CHARS = 300
 
-/** So long a question waits for the balances that it shows. */
+/** Time for the balances in a connect question. */
 export const BALANCE_WAIT_MS = 1_000
 
 /**
@@ -43,7 +43,7 @@ export const WAITING_QUESTIONS = 200
  */
 export const WAITING_QUESTIONS_PER_ORIGIN = 20
 
-/** Answered questions whose answer is remembered, so that a second one can be told how the first went. */
+/** Answered questions whose outcome is kept for the error of a second answer. */
 export const REMEMBERED_ANSWERS = 1_000
 
 /** Calls of `approvals.next()` that wait for a question. */
@@ -52,7 +52,7 @@ export const WAITING_PROMPTS = 1_000
 /** Answers of one recording. */
 export const RECORDED_ANSWERS = 10_000
 
-/** Chains in all; a further one is refused with -32005. Each is a line that a person has said yes to. */
+/** Chains in all; a further one is refused with -32005. Each was approved by a person. */
 export const CHAINS = 200
 
 /** Urls of one chain, of each kind. Each rpc url is asked for its chain id once. */
@@ -70,13 +70,17 @@ export const PROBE_BYTES = 16 * 1024
 
 /**
  * Work of one keystore file: scrypt's 128 * n * r bytes and n * r * p steps, pbkdf2's iterations. geth and cast write 256 MiB, 2^21 steps
- * and 262,144 iterations; a file could ask for years.
+ * and 262,144 iterations; without a limit a file could take years.
  */
 export const SCRYPT_BYTES = 512 * 1024 * 1024
 export const SCRYPT_STEPS = 2 ** 23
 export const PBKDF2_ITERATIONS = 10_000_000
 
-/** A keystore file has 500 bytes. And so many of them are opened at once: each takes a second. */
+/** Less work does not protect a password. */
+export const LEAST_SCRYPT_N = 1_024
+export const LEAST_PBKDF2_ITERATIONS = 1_000
+
+/** Bytes of one keystore file, which has about 500, and files of one directory: opening one takes a second. */
 export const KEYSTORE_FILE_BYTES = 64 * 1024
 export const KEYSTORE_FILES = 100
 
@@ -130,7 +134,7 @@ export const CHOSEN_ACCOUNTS = 1_000
 /** What a preview may take in all, ms: after it the question is asked without one. */
 export const PREVIEW_MS = 5_000
 
-/** Log entries of one simulation that are looked at; more make the preview unavailable, because nobody could say what is behind them. */
+/** Log entries of one simulation that are looked at; more make the preview unavailable, since the rest would be unchecked. */
 export const PREVIEW_LOGS = 10_000
 
 /** Tokens and permissions that a preview asks the chain about. */
@@ -166,8 +170,8 @@ export const DESCRIBE_MS = 2_000
 export const WARNING_MS = 2_000
 export const WARNED_RECIPIENTS = 50
 
-/** Of one account, those it has sent something to, the newest: to tell them from strangers and from who looks like them. */
-export const ACQUAINTANCES = 500
+/** Known recipients of one account, the newest: new and look-alike recipients are warned about. */
+export const KNOWN_RECIPIENTS = 500
 
 /** Warnings of one question; the gravest stay. */
 export const WARNINGS = 50

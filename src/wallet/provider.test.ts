@@ -506,14 +506,14 @@ describe('questions that have lost their reason', () => {
   })
 })
 
-describe('the face', () => {
+describe('the API for servers', () => {
   const stranger = { origin: null, isControl: false, signal: null }
   const page = { origin: ORIGIN, isControl: false, signal: null }
   const control = { origin: null, isControl: true, signal: null }
   const call = (method: string, params: unknown[] = []) => ({ jsonrpc: '2.0', id: 1, method, params })
 
   async function ask(wallet: ReturnType<typeof open>['wallet'], body: unknown, caller: typeof stranger | typeof page): Promise<unknown> {
-    const answer = await wallet.face.handle(JSON.stringify(body), caller)
+    const answer = await wallet.api.handle(JSON.stringify(body), caller)
     return answer === null ? null : JSON.parse(answer)
   }
 

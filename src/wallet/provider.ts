@@ -7,7 +7,7 @@ import type { AnswerRequest, ProviderRequest } from './request.ts'
 import type { SiteChange } from './sites.ts'
 import { Subscriptions } from './subscriptions.ts'
 
-/** What each event of EIP-1193 hands to its listeners. */
+/** The events of EIP-1193 and their values. */
 export interface ProviderEvents {
   connect: { readonly chainId: Hex }
   disconnect: RpcError
@@ -25,18 +25,18 @@ export type ProviderMessage =
 
 /** EIP-1193, for one origin. Errors have `code`, `message` and `data`. */
 export interface Provider {
-  /** Rejects with RpcError only. `signal`: nobody waits any more, a question is withdrawn. */
+  /** Rejects with RpcError only. `signal`: cancels the request, which withdraws its question. */
   request(request: ProviderRequest, options?: { readonly signal?: AbortSignal | null }): Promise<unknown>
   on<E extends ProviderEvent>(event: E, listener: (value: ProviderEvents[E]) => void): this
   removeListener<E extends ProviderEvent>(event: E, listener: (value: ProviderEvents[E]) => void): this
-  /** Ends its subscriptions and withdraws its questions. What was permitted stays. */
+  /** Ends its subscriptions and withdraws its questions. Permissions stay. */
   close(): void
 }
 
 type Listener = (value: never) => void
 
 /**
- * One connection of one origin; what one of them changes, all of the origin are told.
+ * One connection of one origin. All connections of an origin receive its events.
  *
  * All state is in the constructor's closure: apps wrap a provider in a Proxy, where `#private` members throw, and take methods off it, where
  * `this` is lost.
@@ -49,11 +49,11 @@ export class SiteProvider implements Provider {
 
   constructor(wallet: WalletContext, answer: AnswerRequest, origin: string, onClose: (provider: SiteProvider) => void) {
     const listeners = new Map<ProviderEvent, Set<Listener>>()
-    /** of the requests under way: one signal for all would collect a listener of each, of which Node warns */
-    const underWay = new Set<AbortController>()
+    /** one for each request: listeners on a shared signal would reach the limit above which Node warns */
+    const openRequests = new Set<AbortController>()
     let isClosed = false
 
-    /** A listener that throws is reported, and the others are called all the same. */
+    /** The error of a listener is reported, and the others are still called. */
     const emit = <E extends ProviderEvent>(event: E, value: ProviderEvents[E]): void => {
       for (const listener of [...(listeners.get(event) ?? [])]) {
         try {
@@ -88,13 +88,17 @@ export class SiteProvider implements Provider {
 
     this.request = async (request, { signal = null } = {}) => {
       if (isClosed) throw disconnected()
-      const gone = new AbortController()
-      const asker: Asker = { origin, signal: signal === null ? gone.signal : AbortSignal.any([gone.signal, signal]), subscriptions }
-      underWay.add(gone)
+      const controller = new AbortController()
+      const asker: Asker = {
+        origin,
+        signal: signal === null ? controller.signal : AbortSignal.any([controller.signal, signal]),
+        subscriptions,
+      }
+      openRequests.add(controller)
       try {
         return await answer(request, asker)
       } finally {
-        underWay.delete(gone)
+        openRequests.delete(controller)
       }
     }
 
@@ -113,12 +117,12 @@ export class SiteProvider implements Provider {
       isClosed = true
       for (const end of ends) end()
       subscriptions.close()
-      for (const gone of underWay) gone.abort()
+      for (const controller of openRequests) controller.abort()
       onClose(this)
       emit('disconnect', disconnected())
     }
 
-    // The code that was given the provider has had time to add listeners.
+    // In a microtask, so that the caller can add listeners first.
     queueMicrotask(() => {
       if (!isClosed) emit('connect', { chainId: Hex.fromQuantity(wallet.sites.get(origin).chainId) })
     })

@@ -5,7 +5,7 @@ import type { WalletContext } from './context.ts'
 import { WALLET_CODE, readable, unauthorized, unreadable, walletErrors } from './errors.ts'
 import type { Asker } from './method.ts'
 
-/** EIP-1193: what an app hands to `request`. */
+/** The argument of EIP-1193 `request`. */
 export interface ProviderRequest {
   readonly method: string
   readonly params?: unknown
@@ -64,7 +64,7 @@ function nameOf(request: ProviderRequest): string {
   return method
 }
 
-/** Switched off by the wallet's owner. Throws RpcError 4100. */
+/** Throws RpcError 4100 for a method that the wallet's owner has switched off. */
 function assertEnabled({ settings }: WalletContext, name: string): void {
   if (!settings.disabledMethods.includes(name)) return
   const data = { reason: 'method-disabled', method: name }
@@ -77,9 +77,9 @@ function withoutTail(list: readonly unknown[]): readonly unknown[] {
   return list.slice(0, list.findLastIndex((each) => each !== undefined) + 1)
 }
 
-// --- what the wallet does not answer itself -----------------------------------------------------------------------------
+// --- requests for the node -----------------------------------------------------------------------------
 
-/** Reading needs nobody's leave: the node's own url would answer the same. */
+/** Needs no permission: the node's own url answers the same. */
 async function forward(wallet: WalletContext, { method, params }: ProviderRequest, { origin }: Asker): Promise<unknown> {
   if (!FORWARDED.test(method) || NOT_FORWARDED.has(method)) throw unsupported(method)
   assertEnabled(wallet, method)
@@ -96,7 +96,7 @@ async function forward(wallet: WalletContext, { method, params }: ProviderReques
 
 const FORWARDED = /^(eth|net|web3)_\w+$/
 
-/** What a node may sign with keys of its own, past every question. */
+/** Methods with which a node could sign with its own keys, without a question. */
 const NOT_FORWARDED: ReadonlySet<string> = new Set([
   'eth_sign',
   'eth_signTransaction',
@@ -118,8 +118,8 @@ function unsupported(method: string, detail?: string): RpcError {
 const NODE_ONLY = /^(anvil|hardhat|ganache|evm|debug|trace|txpool|engine|admin|miner|pocketchain|base|ots|erigon|tenderly|testing|rpc)_/
 
 const INSTEAD: ReadonlyMap<string, string> = new Map([
-  ['eth_sign', 'it signs whatever it is given; personal_sign signs a message that says that it is one'],
-  ['eth_signTransaction', 'what is signed is sent; use eth_sendTransaction'],
+  ['eth_sign', 'it signs any hash; use personal_sign, which signs a prefixed message'],
+  ['eth_signTransaction', 'the wallet sends what it signs; use eth_sendTransaction'],
   ['eth_signTypedData', 'use eth_signTypedData_v4'],
   ['eth_signTypedData_v1', 'use eth_signTypedData_v4'],
   ['eth_signTypedData_v3', 'use eth_signTypedData_v4'],

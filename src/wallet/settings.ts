@@ -1,6 +1,6 @@
 import type { OutboundOptions } from '../jsonrpc/index.ts'
 
-/** What the owner of a wallet may choose. */
+/** The settings of a wallet. */
 export interface WalletSettings {
   /** interface 8: calls of a batch, 100 */
   readonly maxCalls: number
@@ -10,26 +10,26 @@ export interface WalletSettings {
   readonly confirmation: 'preconfirmed' | 'sealed'
   /** methods that are answered with 4100 */
   readonly disabledMethods: readonly string[]
-  /** a new link to the page where a person answers, for one use; throws RpcError when no port is open. Absent or null: there is no page */
+  /** returns a new one-time link to the approval page; throws RpcError when no port is open. Absent or null: there is no page */
   readonly approvalUrl?: (() => string) | null
-  /** which pages may use the wallet, by origin, when the page of the wallet asks for one of them; absent or null: all */
+  /** whether the wallet's page may send requests for this origin; absent or null: always */
   readonly admits?: ((origin: string) => boolean) | null
-  /** false: nobody may pay in place of an account, and who asks for it gets 4100; true */
+  /** false: batches with a sponsor are refused with 4100; default: true */
   readonly sponsorship: boolean
-  /** chains on which nobody may pay in place of an account: `supported` is false there, and who asks for it gets 5700; none */
+  /** chains without sponsors: `supported` is false, and batches with a sponsor are refused with 5700; default: none */
   readonly unsponsoredChains: readonly number[]
-  /** the sponsor of the same process; null: there is none */
+  /** the sponsor of the same process, or null */
   readonly sponsor: EmbeddedSponsor | null
   /** sponsors on a loopback name may be reached, by http too; false: by https only, and no private address but the embedded sponsor's */
   readonly allowHttpLoopback: boolean
-  /** sends what goes to sponsors instead of us; see OutboundOptions */
+  /** replaces the HTTP client for sponsors; see OutboundOptions */
   readonly fetch?: OutboundOptions['fetch']
 }
 
-/** The sponsor beside the node, which is on loopback and has a certificate of nobody else. */
+/** The sponsor in the node's process, on loopback with a certificate of its own CA. */
 export interface EmbeddedSponsor {
-  /** where it is now, such as `https://127.0.0.1:8545`: exactly these and no others */
+  /** its present origins, such as `https://127.0.0.1:8545` */
   readonly origins: () => readonly string[]
-  /** the certificate (PEM) of who signed its own */
+  /** the certificate of its CA, as PEM */
   readonly ca: () => string
 }

@@ -5,10 +5,10 @@ import type { Chains } from './chains/chains.ts'
 import { unauthorized } from './errors.ts'
 import { SITES } from './limits.ts'
 
-/** What a caller in the same process is called unless it names an origin. */
+/** The default origin of callers in the same process. */
 export const LOCAL_ORIGIN = 'local'
 
-/** What an origin was allowed, and what it has selected. A value: a change makes a new one. */
+/** Permissions and selected chain of an origin. Immutable. */
 export interface Site {
   /** as the browser named it; `local` in process */
   readonly origin: string
@@ -17,7 +17,7 @@ export interface Site {
   readonly chainId: number
   /** Unix time, milliseconds; null: not connected */
   readonly connectedAt: number | null
-  /** false: a person has switched off that others pay for what it asks */
+  /** false: sponsorship is switched off for this site */
   readonly sponsorship: boolean
 }
 
@@ -26,7 +26,7 @@ export interface SiteChange {
   readonly before: Site
 }
 
-/** The permissions of all origins. Nobody but the one who answers questions may give one. */
+/** The permissions of all origins, which only an approved question grants. */
 export class Sites {
   readonly #records: Records
   readonly #chains: Chains
@@ -35,7 +35,7 @@ export class Sites {
   readonly #listeners = new Set<(change: SiteChange) => void>()
   #isSponsorshipOn: boolean
 
-  /** `isOurs`: kept permissions for other accounts sleep until the wallet has them again. */
+  /** `isOurs`: kept permissions for other accounts are inactive until the wallet has the account again. */
   constructor(records: Records, chains: Chains, onError: (error: unknown) => void, isOurs: (address: Address) => boolean = () => true) {
     this.#records = records
     this.#chains = chains
@@ -48,19 +48,19 @@ export class Sites {
     }
   }
 
-  /** An origin that nobody knows is on the default chain and may see nothing; so is one whose chain the wallet has no more. */
+  /** An unknown origin has the default chain and no accounts. A removed chain is replaced by the default one. */
   get(origin: string): Site {
     const site = this.#sites.get(origin)
     if (site === undefined) return { origin, accounts: [], chainId: this.#chains.default.chainId, connectedAt: null, sponsorship: true }
     return this.#chains.get(site.chainId) === null ? { ...site, chainId: this.#chains.default.chainId } : site
   }
 
-  /** Connected ones, the newest last. */
+  /** The connected sites, the newest last. */
   list(): readonly Site[] {
     return [...this.#sites.keys()].map((origin) => this.get(origin)).filter(({ accounts }) => accounts.length > 0)
   }
 
-  /** Throws RpcError -32005 when one more origin is too many. To be asked before a person is. */
+  /** Throws RpcError -32005 when one more origin is too many. To be called before the question. */
   assertRoom(origin: string): void {
     if (typeof this.#sites.get(origin)?.connectedAt === 'number') return
     const connected = [...this.#sites.values()].filter(({ connectedAt }) => connectedAt !== null).length
@@ -88,19 +88,19 @@ export class Sites {
     this.#put({ ...this.get(origin), chainId })
   }
 
-  /** False: a person has switched off that others pay, for every site. */
+  /** False if sponsorship is switched off for all sites. */
   get isSponsorshipOn(): boolean {
     return this.#isSponsorshipOn
   }
 
-  /** Null: for every site, whatever is said of one of them stays. What is switched off for one stays so when it is disconnected. */
+  /** `origin`: null for the global switch, which leaves those of single sites unchanged. A site's switch survives its disconnection. */
   setSponsorship(isOn: boolean, origin: string | null): void {
     if (origin !== null) return this.#put({ ...this.get(origin), sponsorship: isOn })
     this.#isSponsorshipOn = isOn
     JsonRecords.put(this.#records, SWITCH, isOn ? null : 'off')
   }
 
-  /** Told after the change. Answers what ends it. */
+  /** Calls `listener` after each change. Returns the function that unsubscribes. */
   subscribe(listener: (change: SiteChange) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
@@ -118,15 +118,15 @@ export class Sites {
     }
   }
 
-  /** Of an origin that was allowed nothing only another chain than the default is worth a record, and only so many of them; and what a person has set. */
+  /** An unconnected origin is kept only if its chain or its sponsorship switch differs from the default, the newest SITES of those with a chain only. */
   #keep(site: Site): void {
-    const isWorth = site.connectedAt !== null || site.chainId !== this.#chains.default.chainId || !site.sponsorship
-    if (site.connectedAt === null) this.#sites.delete(site.origin) // to be the newest of those
-    if (isWorth) this.#sites.set(site.origin, site)
+    const isKept = site.connectedAt !== null || site.chainId !== this.#chains.default.chainId || !site.sponsorship
+    if (site.connectedAt === null) this.#sites.delete(site.origin) // to be inserted as the newest
+    if (isKept) this.#sites.set(site.origin, site)
     const { origin, ...kept } = site
-    JsonRecords.put(this.#records, PREFIX + origin, isWorth ? kept : null)
-    const strangers = [...this.#sites.values()].filter(({ connectedAt, sponsorship }) => connectedAt === null && sponsorship)
-    for (const { origin: oldest } of strangers.slice(0, Math.max(0, strangers.length - SITES))) {
+    JsonRecords.put(this.#records, PREFIX + origin, isKept ? kept : null)
+    const unconnected = [...this.#sites.values()].filter(({ connectedAt, sponsorship }) => connectedAt === null && sponsorship)
+    for (const { origin: oldest } of unconnected.slice(0, Math.max(0, unconnected.length - SITES))) {
       this.#sites.delete(oldest)
       JsonRecords.put(this.#records, PREFIX + oldest, null)
     }
@@ -134,24 +134,23 @@ export class Sites {
 }
 
 /**
- * The account that is meant: `wanted` when the site may use it, the selected one unless named. Throws RpcError 4100 for a site that is not
- * connected, or not to that account.
+ * Returns `requested`, by default the selected account. Throws RpcError 4100 if the site is not connected, or not to that account.
  */
-export function permittedAccount({ origin, accounts }: Site, wanted?: Address): Address {
+export function permittedAccount({ origin, accounts }: Site, requested?: Address): Address {
   const [selected] = accounts
   if (selected === undefined) {
     throw unauthorized({ reason: 'not-connected', origin }, `${origin} is not connected; ask with eth_requestAccounts first`)
   }
-  if (wanted === undefined) return selected
-  if (accounts.includes(wanted)) return wanted
-  throw unauthorized({ reason: 'account-not-permitted', account: wanted }, `${origin} is connected, but not to ${wanted}`)
+  if (requested === undefined) return selected
+  if (accounts.includes(requested)) return requested
+  throw unauthorized({ reason: 'account-not-permitted', account: requested }, `${origin} is connected, but not to ${requested}`)
 }
 
 const PREFIX = 'wallet/site/'
 /** `off`, or no record */
 const SWITCH = 'wallet/sponsorship'
 
-/** null: it is none. */
+/** null if the record is invalid */
 function readSite(origin: string, value: unknown): Site | null {
   if (typeof value !== 'object' || value === null) return null
   const { accounts, chainId, connectedAt, sponsorship } = value as Readonly<Record<string, unknown>> // any JSON object has this shape

@@ -2,20 +2,20 @@ import { CODE, RpcError } from '../jsonrpc/index.ts'
 import type { Rpc } from '../jsonrpc/index.ts'
 import { SUBSCRIPTIONS_PER_PROVIDER } from './limits.ts'
 
-/** What a node tells one provider (`eth_subscribe`). */
+/** The `eth_subscribe` subscriptions of one provider. */
 export class Subscriptions {
-  readonly #tell: (subscription: string, result: unknown) => void
+  readonly #onResult: (subscription: string, result: unknown) => void
   readonly #onError: (error: unknown) => void
-  /** null: on its way */
+  /** null until the node has answered */
   readonly #open = new Map<string, (() => Promise<void>) | null>()
   #isClosed = false
 
-  constructor(tell: (subscription: string, result: unknown) => void, onError: (error: unknown) => void) {
-    this.#tell = tell
+  constructor(onResult: (subscription: string, result: unknown) => void, onError: (error: unknown) => void) {
+    this.#onResult = onResult
     this.#onError = onError
   }
 
-  /** Answers the subscription's name, which nobody can guess. Throws RpcError: the node's, -32005 when there are too many. */
+  /** Returns a random subscription id. Throws RpcError: that of the node, -32005 when there are too many. */
   async start(rpc: Rpc, params: readonly unknown[]): Promise<string> {
     if (this.#open.size >= SUBSCRIPTIONS_PER_PROVIDER) {
       const message = `too many subscriptions: at most ${SUBSCRIPTIONS_PER_PROVIDER} for one provider; end one with eth_unsubscribe`
@@ -25,7 +25,7 @@ export class Subscriptions {
     this.#open.set(id, null)
     try {
       const end = await rpc.subscribe(params, (result) => {
-        if (this.#open.has(id)) this.#tell(id, result)
+        if (this.#open.has(id)) this.#onResult(id, result)
       })
       if (this.#open.has(id)) this.#open.set(id, end)
       else await end()
@@ -37,16 +37,16 @@ export class Subscriptions {
     return id
   }
 
-  /** False: there is no such one. */
+  /** False if there is none with this id. */
   end(id: string): boolean {
     const end = this.#open.get(id)
     if (!this.#open.delete(id)) return false
-    // Nobody waits for it, and a node that is gone has ended it, too.
+    // Not awaited: an unreachable node has ended it too.
     end?.().catch(this.#onError)
     return true
   }
 
-  /** The site is on another chain now: what the old one tells would be taken for the new one's. */
+  /** For a site that switched its chain, so that it receives no results of the former one. */
   endAll(): void {
     for (const id of [...this.#open.keys()]) this.end(id)
   }

@@ -9,8 +9,8 @@ import type { WalletContext } from './context.ts'
 import { createControl } from './control.ts'
 import type { Control } from './control.ts'
 import { rejected, unauthorized } from './errors.ts'
-import { createFace } from './face.ts'
-import type { WalletFace } from './face.ts'
+import { createApi } from './api.ts'
+import type { WalletApi } from './api.ts'
 import type { Keyring } from './keys/keyring.ts'
 import { BATCH_CALLS, BATCH_DATA_BYTES, ORIGIN_CHARS } from './limits.ts'
 import { SiteProvider } from './provider.ts'
@@ -23,26 +23,26 @@ import { LOCAL_ORIGIN, Sites } from './sites.ts'
 import type { Site, SiteChange } from './sites.ts'
 
 export interface WalletOptions extends Partial<WalletSettings> {
-  /** the first is the one that new sites are on */
+  /** the first is the default of new sites */
   readonly chains: readonly WalletChain[]
   readonly keyring: Keyring
-  /** what must outlive the process: sites, chains, batches; memory unless given */
+  /** storage of sites, chains and batches; default: memory */
   readonly records?: Records
-  /** what becomes of a question that no rule answers: `ask` */
+  /** for questions that no rule answers; default: `ask` */
   readonly policy?: Policy
-  /** so late rules, policy and recordings answer: 0 */
+  /** delay of automatic answers; default: 0 */
   readonly latencyMs?: number
-  /** a question that nobody answers by then is refused; null, the default: it waits */
+  /** a question without an answer by then is refused; null, the default: no limit */
   readonly answerWithinMs?: number | null
-  /** how chains that are added are reached: JSON-RPC over HTTP */
+  /** opens the connection to an added chain; default: JSON-RPC over HTTP */
   readonly connect?: Connect
-  /** with which that is done, and sponsors are asked */
+  /** HTTP client for added chains and sponsors */
   readonly fetch?: OutboundOptions['fetch']
-  /** gets what went wrong while nobody waited for it; the console unless given */
+  /** receives bugs and errors of background work; default: the console */
   readonly onError?: (error: unknown) => void
 }
 
-/** A wallet: what a person sees on its page, a script answers and an app talks to. */
+/** A wallet for apps (`provider`, `api`) and for the answers of persons and scripts (`approvals`, `control`). */
 export interface Wallet {
   readonly approvals: Approvals
   readonly chains: Chains
@@ -50,18 +50,18 @@ export interface Wallet {
   readonly sites: Sites
   readonly batches: Batches
   readonly settings: WalletSettings
-  /** EIP-1193 for an origin, `local` unless said; each call opens another connection. Throws RangeError for an origin that is none. */
+  /** Opens an EIP-1193 connection of an origin, by default `local`. Throws RangeError for an invalid origin. */
   readonly provider: (origin?: string) => Provider
-  /** what answers the questions, as JSON-RPC methods */
+  /** the control methods */
   readonly control: Control
-  /** what a server talks to */
-  readonly face: WalletFace
-  /** Refuses whatever waits, and ends every provider. */
+  /** the interface for servers */
+  readonly api: WalletApi
+  /** Refuses pending questions and closes every provider. */
   readonly close: () => Promise<void>
   readonly [Symbol.asyncDispose]: () => Promise<void>
 }
 
-/** Throws RangeError for settings that cannot be. */
+/** Throws RangeError for invalid settings. */
 export function createWallet(options: WalletOptions): Wallet {
   const wallet = contextOf(options)
   const answer = createProviderRequests(wallet)
@@ -84,8 +84,8 @@ export function createWallet(options: WalletOptions): Wallet {
     await wallet.batches.close()
   }
   const { approvals, chains, keyring, sites, batches, settings } = wallet
-  const face = createFace(wallet, answer, { provider, control })
-  return { approvals, chains, keyring, sites, batches, settings, provider, control, face, close, [Symbol.asyncDispose]: close }
+  const api = createApi(wallet, answer, { provider, control })
+  return { approvals, chains, keyring, sites, batches, settings, provider, control, api, close, [Symbol.asyncDispose]: close }
 }
 
 function contextOf(options: WalletOptions): WalletContext {
@@ -102,7 +102,7 @@ function contextOf(options: WalletOptions): WalletContext {
 }
 
 function log(error: unknown): void {
-  // oxlint-disable-next-line no-console -- the only place that a program and a page both have
+  // oxlint-disable-next-line no-console -- exists in Node and in browsers
   console.error(error)
 }
 
@@ -122,9 +122,9 @@ function sponsoringOf(options: WalletOptions) {
   return { sponsorship, unsponsoredChains, sponsor, allowHttpLoopback, ...(fetch === undefined ? {} : { fetch }) }
 }
 
-// --- questions that have lost their reason --------------------------------------------------------------------------------
+// --- obsolete questions --------------------------------------------------------------------------------
 
-/** What waits was asked of an account that is not permitted any more, or for a chain that is not selected any more (EIP-3326). */
+/** Withdraws questions about an account that is not permitted any more, or a chain that is not selected any more (EIP-3326). */
 function withdrawStale({ approvals, chains }: WalletContext, { site }: SiteChange): void {
   for (const question of approvals.pending) {
     if (question.origin !== site.origin) continue

@@ -181,7 +181,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     const shown = card(page, 'send')
     await shown.waitFor()
     expect(await shown.getByTestId('change').allInnerTexts()).toEqual([
-      expect.stringMatching(/Gives away\s+−2\s+ETH/),
+      expect.stringMatching(/Sends\s+−2\s+ETH/),
       expect.stringMatching(/Receives\s+\+1\.5\s+CAKE/),
     ])
     expect(await shown.getByTestId('allowance').innerText()).toMatch(/may take any amount of CAKE\s+until it is revoked/)

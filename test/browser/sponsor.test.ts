@@ -7,7 +7,7 @@ import { createPocketchain } from '../../src/index.ts'
 import type { Pocketchain, Server, SponsorChoices } from '../../src/index.ts'
 import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
 
-// The page of the sponsor, beside a node whose wallet sends what the sponsor pays for.
+// The sponsor's page of a node whose wallet sends sponsored operations.
 
 const ORIGIN = 'http://shop.localhost:3000'
 const FRIEND = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
@@ -25,7 +25,7 @@ interface Scene {
   readonly page: Page
   readonly account: string
   readonly ask: (method: string, ...params: readonly unknown[]) => Promise<unknown>
-  /** A batch that the sponsor is to pay for. Answers once the wallet has handed it over; throws what the app gets. */
+  /** Sends a sponsored batch. Resolves once the wallet has sent it; rejects with the app's error. */
   readonly send: (...calls: readonly object[]) => Promise<unknown>
 }
 
@@ -71,7 +71,7 @@ describe.skipIf(NO_BROWSER !== null)(`the page of the sponsor${NO_BROWSER === nu
     return { node, server, context, page, account, ask, send }
   }
 
-  /** In the place of the scene that every test has. */
+  /** Replaces the scene of the test. */
   async function reopen(sponsor: SponsorChoices): Promise<void> {
     await scene.context.close()
     await scene.node.close()
@@ -82,7 +82,7 @@ describe.skipIf(NO_BROWSER !== null)(`the page of the sponsor${NO_BROWSER === nu
   const entries = (state: string): Locator => scene.page.locator(`[data-testid="entry"][data-state="${state}"]`)
   const textOf = (locator: Locator): Promise<string> => locator.innerText()
 
-  it('without entries tells how to get one from this very node, and whom to trust for it', async () => {
+  it('without entries shows how to use this node, and its certificate authority', async () => {
     const { page, context, server } = scene
     const host = `127.0.0.1:${server.port}`
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
@@ -102,7 +102,7 @@ describe.skipIf(NO_BROWSER !== null)(`the page of the sponsor${NO_BROWSER === nu
     expect(await authority.text()).toBe(server.ca())
   })
 
-  it('an operation comes up by itself, waits as reserved, and is settled at its cost', async () => {
+  it('shows an operation as reserved and then as settled with its cost', async () => {
     const { page, context, ask, send } = scene
     await ask('pocketchain_sponsorPolicies', [{ name: 'coffee', total: String(ETHER / 100n), perDay: String(ETHER / 200n) }])
     await ask('debug_bundler_setBundlingMode', 'manual')
@@ -134,7 +134,7 @@ describe.skipIf(NO_BROWSER !== null)(`the page of the sponsor${NO_BROWSER === nu
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(transactionHash)
   })
 
-  it('what is refused says why, and what each policy says of it', async () => {
+  it('shows the reason of a refusal and the result of each policy', async () => {
     const { ask, send } = scene
     await ask('pocketchain_sponsorPolicies', [
       { name: 'coffee', contracts: [{ address: WETH }] },
@@ -189,7 +189,7 @@ describe.skipIf(NO_BROWSER !== null)(`the page of the sponsor${NO_BROWSER === nu
     expect(await all()).toEqual(['refused', 'settled'])
   })
 
-  it('turns to older entries, and back', async () => {
+  it('pages to older entries and back', async () => {
     await scene.ask('pocketchain_sponsorFault', { kind: 'refuse' })
     for (let nonce = 0; nonce < 30; nonce++) await refusedStub(scene, STRANGER, nonce)
     await at('entry').nth(24).waitFor()
@@ -203,7 +203,7 @@ describe.skipIf(NO_BROWSER !== null)(`the page of the sponsor${NO_BROWSER === nu
     const older = await ids()
     expect([older.length, await at('newer').isDisabled(), await at('older').isDisabled()]).toEqual([5, false, true])
     expect(Math.max(...older)).toBeLessThan(Math.min(...newest))
-    // What comes meanwhile does not move the page under the reader.
+    // New entries do not move an older page.
     await refusedStub(scene, STRANGER, 30)
     await at('total-refused').filter({ hasText: '31' }).waitFor()
     expect(await ids()).toEqual(older)
@@ -212,7 +212,7 @@ describe.skipIf(NO_BROWSER !== null)(`the page of the sponsor${NO_BROWSER === nu
     expect(await ids()).toEqual([newest[0]! + 1, ...newest.slice(0, -1)])
   })
 
-  it('makes the sponsor fail in each way, says so while it does, and ends it', async () => {
+  it('sets each fault, shows it, and ends it', async () => {
     const { server, page, ask } = scene
     const now = async () => ((await ask('pocketchain_sponsorStatus')) as { fault: { kind: string } | null }).fault?.kind ?? null
     expect([await at('fault-banner').count(), await at('fault-none').getAttribute('aria-pressed')]).toEqual([0, 'true'])
@@ -234,7 +234,7 @@ describe.skipIf(NO_BROWSER !== null)(`the page of the sponsor${NO_BROWSER === nu
     expect(await now()).toBe(null)
   })
 
-  it('marks a low deposit, and adds to it', async () => {
+  it('marks a low deposit and raises it', async () => {
     const { page, ask } = scene
     const lows = page.locator('[data-testid^="paymaster-"][data-low="true"]')
     expect([await textOf(at('deposit-0.8')), await lows.count()]).toEqual(['100 ETH', 0])
@@ -252,7 +252,7 @@ describe.skipIf(NO_BROWSER !== null)(`the page of the sponsor${NO_BROWSER === nu
     expect(await textOf(at('paymaster-0.8'))).toMatch(/Paid by\s+0x/)
   })
 
-  it('a deposit that the owner cannot pay is said', async () => {
+  it('reports a deposit that the owner cannot pay', async () => {
     const { ask } = scene
     const { owner } = (await ask('pocketchain_sponsorStatus')) as { owner: Hex }
     await ask('anvil_setBalance', owner, '0x1')
@@ -261,7 +261,7 @@ describe.skipIf(NO_BROWSER !== null)(`the page of the sponsor${NO_BROWSER === nu
     expect(await textOf(at('deposit-0.7'))).toBe('100 ETH')
   })
 
-  it('asks one thing at a time, each second, and nothing while nobody looks', async () => {
+  it('sends one request at a time, each second, and none while hidden', async () => {
     const { page, ask } = scene
     let isHeld = true
     const held: Route[] = []
@@ -278,7 +278,7 @@ describe.skipIf(NO_BROWSER !== null)(`the page of the sponsor${NO_BROWSER === nu
       count.open -= 1
     })
     await page.waitForRequest((request) => (request.postData() ?? '').includes('sponsorStatus'))
-    // A slow node: the page wants news twice meanwhile, and gets them by one request behind the one that is under way.
+    // A slow node: two refreshes during a request cause one more request.
     await at('fault-refuse').click()
     await at('fault-slow').click()
     await expect.poll(async () => ((await ask('pocketchain_sponsorStatus')) as { fault: { kind: string } }).fault.kind).toBe('slow')
@@ -302,7 +302,7 @@ describe.skipIf(NO_BROWSER !== null)(`the page of the sponsor${NO_BROWSER === nu
     await at('fault-banner').waitFor({ state: 'detached' })
   })
 
-  it('keeps what it knows when the node goes, and says that it is old', async () => {
+  it('keeps the last known state when the node stops, and marks it', async () => {
     const { node, send } = scene
     await send({ to: FRIEND })
     await entries('settled').waitFor()
@@ -312,14 +312,14 @@ describe.skipIf(NO_BROWSER !== null)(`the page of the sponsor${NO_BROWSER === nu
     expect(await entries('settled').count()).toBe(1)
   })
 
-  it('names of others are text, with what hides in them named', async () => {
+  it('shows external names as text, with control characters named', async () => {
     await reopen({ name: 'Corner\u202EeeffoC <b>', policies: [{ name: '<img src=x onerror=alert(1)>' }] })
     expect(await textOf(at('sponsor-name'))).toBe('Corner⟨U+202E⟩eeffoC <b>')
     expect(await textOf(at('policy'))).toContain('<img src=x onerror=alert(1)>')
     expect(await scene.page.locator('img').count()).toBe(0)
   })
 
-  it('on a phone nothing is wider than the screen', async () => {
+  it('fits the width of a phone', async () => {
     const { page, ask, send } = scene
     const fits = async () => {
       for (const width of [320, 390, 700, 901]) {
@@ -336,13 +336,13 @@ describe.skipIf(NO_BROWSER !== null)(`the page of the sponsor${NO_BROWSER === nu
     await entries('settled').getByTestId('details').click()
     await fits()
     await page.setViewportSize({ width: 390, height: 800 })
-    // What is drawn as cards is still a table to those who listen.
+    // The cards keep the roles of a table.
     expect(await page.getByRole('table', { name: 'Ledger' }).getByRole('row').count()).toBe(4)
     expect(await page.getByRole('columnheader').count()).toBe(7)
   })
 })
 
-/** A browser says so itself when an answer is an error or nobody answers; a page can do nothing about it. */
+/** Browsers log failed requests themselves. */
 function isOutage(text: string): boolean {
   return text.startsWith('Failed to load resource')
 }
@@ -363,7 +363,7 @@ async function refusedStub({ server }: Scene, sender: string, nonce: number): Pr
   expect(await answer.json()).toMatchObject({ error: { data: { reason: 'fault' } } })
 }
 
-/** Run in the page: it is told that nobody sees it, or that somebody does again. */
+/** Runs in the page: simulates hiding and showing it. */
 const [HIDE, SHOW] = ['hidden', 'visible'].map(
   (state) => `{
   Object.defineProperty(document, 'visibilityState', { configurable: true, value: '${state}' })

@@ -1,4 +1,4 @@
-// The accounts that factories make and the paymasters that sponsor them, each through the real EntryPoint of its version on a real chain.
+// Accounts of factories and the paymasters that sponsor them, each through the real EntryPoint of its version on a real chain.
 import { createSign, generateKeyPairSync } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createPocketchain } from 'pocketchain'
@@ -49,7 +49,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { contracts } from '../../src/wallet/preview/contracts.fixture.ts'
 
 const ROOT = new URL('../..', import.meta.url)
-// The shape is the build script's; test/chain/predeploys.test.ts proves that the file is its output.
+// The build script defines the type; test/predeploys.test.ts checks that the file is its output.
 const sponsors = JSON.parse(readFileSync(new URL('src/paymaster/paymasters.json', ROOT), 'utf8')) as {
   readonly deployer: Address
   readonly salt: Hex
@@ -73,7 +73,7 @@ const { Coin, Card, Thing, Faults } = contracts()
 const owner = privateKeyToAccount(keccak256('0x0a11ce'))
 const other = privateKeyToAccount(keccak256('0x0b0b'))
 const sponsor = privateKeyToAccount(keccak256('0x5905'))
-/** Keys of the standard mnemonic, for which Base's answers are known. */
+/** Keys of the standard mnemonic, for which Base's addresses are recorded. */
 const FIRST: Address = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const SECOND: Address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 
@@ -83,7 +83,7 @@ const ENTRY_POINTS = {
   '0.7': { address: '0x0000000071727De22E5E9d8BAf0edAc6f37da032', abi: entryPoint07Abi },
   '0.8': { address: '0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108', abi: entryPoint08Abi },
 } as const
-/** What the three have in common. */
+/** The common functions of the three. */
 const entryPointAbi = parseAbi([
   'struct StakeInfo { uint256 deposit; bool staked; uint112 stake; uint32 unstakeDelaySec; uint48 withdrawTime; }',
   'function balanceOf(address) view returns (uint256)',
@@ -126,7 +126,7 @@ afterEach(() => node.close())
 describe.each(['1', '1.1'] as const)("the smart wallet of Base's factory %s", (version) => {
   const { factory, account: implementation } = SMART_WALLETS[version]
 
-  it('is made by its factory and acts, in one user operation', async () => {
+  it('is deployed by its factory and executes calls in one user operation', async () => {
     const account = await walletOf({ version })
     await fund(account.address)
     const op = await signed(account, { calls: [{ to: FOREIGN, value: 7n }], deploy: true })
@@ -134,7 +134,7 @@ describe.each(['1', '1.1'] as const)("the smart wallet of Base's factory %s", (v
     expect(result).toMatchObject({ success: true, sender: account.address })
     expect(await balance(FOREIGN)).toBe(7n)
     expect(await read(account.address, account.abi, 'implementation')).toBe(implementation)
-    // The proxy is byte for byte the one that sponsors and libraries look for on Base.
+    // The proxy equals the one on Base, whose code sponsors and libraries check.
     expect(await client().getCode({ address: account.address })).toBe(
       '0x363d3d373d3d363d7f360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc545af43d6000803e6038573d6000fd5b3d6000f3',
     )
@@ -148,13 +148,13 @@ describe.each(['1', '1.1'] as const)("the smart wallet of Base's factory %s", (v
     expect(await balance(FOREIGN)).toBe(10n)
   })
 
-  it('has the address that viem expects, with ether that was sent ahead', async () => {
+  it('has the address that viem expects, with ether that was sent before the deployment', async () => {
     const account = await walletOf({ version, owners: [owner, other], nonce: 5n })
     const args = [[pad(owner.address), pad(other.address)], 5n] as const
     await send(factory, encodeFunctionData({ abi: account.factory.abi, functionName: 'createAccount', args }), { value: 3n })
     expect(await read(account.address, account.abi, 'isOwnerAddress', [other.address])).toBe(true)
     expect(await read(account.address, account.abi, 'ownerCount')).toBe(2n)
-    // Asked again, it hands the ether on and changes nothing.
+    // A second call forwards its ether and changes nothing.
     await send(factory, encodeFunctionData({ abi: account.factory.abi, functionName: 'createAccount', args }), { value: 4n })
     expect(await balance(account.address)).toBe(7n)
     const hash = await read(factory, account.factory.abi, 'initCodeHash')
@@ -162,7 +162,7 @@ describe.each(['1', '1.1'] as const)("the smart wallet of Base's factory %s", (v
     expect(getCreate2Address({ from: factory, salt, bytecodeHash: hash as Hex })).toBe(account.address)
   })
 
-  it('is made for somebody, or not at all', async () => {
+  it('is not deployed without a valid owner', async () => {
     const { factory: its, abi } = await walletOf({ version })
     const create = (owners: readonly Hex[]) => encodeFunctionData({ abi: its.abi, functionName: 'createAccount', args: [owners, 0n] })
     const reasons = [[], ['0x1234'], [pad(FIRST), pad(FIRST)], [toHex(1n << 160n, { size: 32 })]] as const
@@ -175,7 +175,7 @@ describe.each(['1', '1.1'] as const)("the smart wallet of Base's factory %s", (v
     expect(names).toEqual(['OwnerRequired', 'InvalidOwnerBytesLength', 'AlreadyOwner', 'InvalidEthereumAddressOwner'])
   })
 
-  it('cannot be initialised by a stranger, neither the account nor the contract it runs', async () => {
+  it('cannot be initialised by others, neither the account nor its implementation', async () => {
     const account = await deployed({ version })
     const data = encodeFunctionData({ abi: account.abi, functionName: 'initialize', args: [[pad(FOREIGN)]] })
     for (const to of [account.address, implementation]) {
@@ -187,7 +187,7 @@ describe.each(['1', '1.1'] as const)("the smart wallet of Base's factory %s", (v
 
 describe('the smart wallet', () => {
   it('has the addresses that Base gives the same owners', async () => {
-    // Answers of 0x0BA5…428a on Ethereum and Base, as viem's own tests record them.
+    // Results of 0x0BA5…428a on Ethereum and Base, from viem's tests.
     const at = async (owners: readonly Address[], nonce: bigint) => (await walletOf({ version: '1', owners, nonce })).address
     expect(await Promise.all([at([FIRST], 0n), at([SECOND], 0n), at([FIRST, SECOND], 0n), at([FIRST, SECOND], 1n)])).toEqual([
       '0xBb0c1d5E7f530e8e648150fc7Cf30912575523E8',
@@ -197,7 +197,7 @@ describe('the smart wallet', () => {
     ])
   })
 
-  it('signs messages and typed data, before it stands and after', async () => {
+  it('signs messages and typed data, before its deployment and after', async () => {
     const typed = {
       domain: { name: 'App', chainId: 31337 },
       types: { Order: [{ name: 'amount', type: 'uint256' }] },
@@ -226,7 +226,7 @@ describe('the smart wallet', () => {
     ])
   })
 
-  it('takes no signature of its owner that is for another account, plain, or of another key', async () => {
+  it('refuses a signature for another account, a plain one, and one of another key', async () => {
     const account = await deployed()
     const second = await deployed({ nonce: 1n })
     const stranger = await walletOf({ owners: [other], address: account.address })
@@ -243,7 +243,7 @@ describe('the smart wallet', () => {
     }
   })
 
-  it('can belong to a passkey', async () => {
+  it('can have a passkey as owner', async () => {
     const owners = [passkey()]
     const account = await walletOf({ owners })
     await fund(account.address)
@@ -259,15 +259,15 @@ describe('the smart wallet', () => {
 
   it.each([
     ['another key has signed', { owners: [other] }],
-    ['nobody has that index', { ownerIndex: 3 }],
-  ])('refuses an operation when %s', async (_, parameters) => {
+    ['no owner has that index', { ownerIndex: 3 }],
+  ])('refuses an operation if %s', async (_, parameters) => {
     const account = await deployed()
     const liar = await walletOf({ ...parameters, address: account.address })
     const op = await signed(liar, { calls: [{ to: FOREIGN, value: 7n }] })
     await refused('0.6', op, 'AA24 signature error')
   })
 
-  it('refuses the signatures that estimates are made with, without a revert', async () => {
+  it('refuses the dummy signatures of gas estimation without a revert', async () => {
     for (const [nonce, whose] of [owner, passkey()].entries()) {
       const account = await deployed({ owners: [whose], nonce: BigInt(nonce) })
       const op = await signed(account, { calls: [{ to: FOREIGN, value: 7n }] })
@@ -285,11 +285,11 @@ describe('the smart wallet', () => {
       expect(await handle('0.6', op, chain)).toMatchObject({ success: true })
       expect(await read(account.address, account.abi, 'isOwnerAddress', [other.address], chain)).toBe(true)
     }
-    // An ordinary operation of one chain is nothing on the other.
+    // An ordinary operation is valid on one chain only.
     await refused('0.6', await signed(account, { calls: [{ to: FOREIGN, value: 1n }] }), 'AA24 signature error', base)
   })
 
-  it('does nothing else without the chain id', async () => {
+  it('executes no other calls without the chain id', async () => {
     const account = await deployed()
     const spend = encodeFunctionData({ abi: account.abi, functionName: 'execute', args: [FOREIGN, 5n, '0x'] })
     const result = await handle('0.6', await replayable(account, [spend]))
@@ -303,7 +303,7 @@ describe('the smart wallet', () => {
     await refused('0.6', await signed(account, { calls: [{ to: FOREIGN }], key: 8453n }), 'AA23 reverted')
   })
 
-  it('obeys its owners, itself and the entry point, and nobody else', async () => {
+  it('accepts calls of its owners, itself and the EntryPoint only', async () => {
     const account = await deployed()
     const execute = encodeFunctionData({ abi: account.abi, functionName: 'execute', args: [FOREIGN, 5n, '0x'] })
     await fund(owner.address)
@@ -322,7 +322,7 @@ describe('the smart wallet', () => {
     }
   })
 
-  it('keeps its list of owners straight', async () => {
+  it('keeps its list of owners consistent', async () => {
     const account = await deployed({ owners: [owner, other] })
     const names: string[] = []
     const { address, abi } = account
@@ -350,7 +350,7 @@ describe('the smart wallet', () => {
     expect(await read(address, abi, 'ownerAtIndex', [0n])).toBe('0x')
   })
 
-  it('can be upgraded, to what can be', async () => {
+  it('can be upgraded to an upgradeable implementation', async () => {
     const account = await deployed({ version: '1' })
     const { address, abi } = account
     await fund(owner.address)
@@ -364,7 +364,7 @@ describe('the smart wallet', () => {
     expect(await read(address, abi, 'isOwnerAddress', [owner.address])).toBe(true)
   })
 
-  it('passes on why a call failed, and takes tokens that ask first', async () => {
+  it('forwards the revert data of a call, and receives tokens with receiver hooks', async () => {
     const account = await deployed()
     const { Faults: faults } = await put({ Faults })
     const op = await signed(account, {
@@ -382,7 +382,7 @@ describe('the smart wallet', () => {
 })
 
 describe('the account with one owner, for EntryPoint 0.7', () => {
-  it('is made by its factory and acts, in one user operation', async () => {
+  it('is deployed by its factory and executes calls in one user operation', async () => {
     const account = await addressOf(owner.address)
     await fund(account)
     const { Coin: coin } = await put({ Coin })
@@ -424,13 +424,13 @@ describe('the account with one owner, for EntryPoint 0.7', () => {
     expect(decodeErrorResult({ abi: ownedAbi, data: reason }).errorName).toBe('OwnerRequired')
   })
 
-  it('refuses what another key has signed', async () => {
+  it('refuses an operation of another key', async () => {
     const account = await makeOwned(owner.address)
     await fund(account)
     await refused('0.7', await owned({ calls: [[FOREIGN, 5n, '0x']], key: other }), 'AA24 signature error')
   })
 
-  it('obeys its owner without a bundler, and nobody else', async () => {
+  it('accepts calls of its owner without a bundler, and of no other caller', async () => {
     const account = await makeOwned(owner.address)
     await fund(account)
     await fund(owner.address)
@@ -444,7 +444,7 @@ describe('the account with one owner, for EntryPoint 0.7', () => {
     }
   })
 
-  it('signs nested messages (ERC-7739), which no other account of its owner takes', async () => {
+  it('signs nested messages (ERC-7739), which are invalid for other accounts of its owner', async () => {
     const account = await makeOwned(owner.address)
     const second = await makeOwned(owner.address, 1n)
     const wallet = createWalletClient({ account: owner, chain: foundry, transport: custom(node) })
@@ -462,7 +462,7 @@ describe.each(['0.6', '0.7', '0.8'] as const)('the paymaster for EntryPoint %s',
   let paymaster: Address
   let sender: Address
   let coin: Address
-  /** Of an account that has no ether. */
+  /** An operation of an account without ether. */
   let draft: Draft
 
   beforeEach(async () => {
@@ -472,7 +472,7 @@ describe.each(['0.6', '0.7', '0.8'] as const)('the paymaster for EntryPoint %s',
     ;({ sender } = draft.op)
   })
 
-  it('pays for what its signer has signed', async () => {
+  it('pays for an operation that its signer has signed', async () => {
     const before = await deposit(entryPoint, paymaster)
     const result = await handle(version, await sponsored({}))
     expect(result).toMatchObject({ success: true, sender, paymaster })
@@ -482,7 +482,7 @@ describe.each(['0.6', '0.7', '0.8'] as const)('the paymaster for EntryPoint %s',
     expect(await balance(BUNDLER)).toBe(result.actualGasCost)
   })
 
-  it('stands where owner and signer say, on every chain', async () => {
+  it('has an address that depends on owner and signer, on every chain', async () => {
     const functions = ['owner', 'signer', 'entryPoint']
     expect(await Promise.all(functions.map((name) => read(paymaster, paymasterAbi, name)))).toEqual([
       owner.address,
@@ -503,9 +503,9 @@ describe.each(['0.6', '0.7', '0.8'] as const)('the paymaster for EntryPoint %s',
     ['the key for another chain', { chainId: 8453 }, 'AA34 signature error'],
     ['the key for another paymaster', { verifyingContract: FOREIGN }, 'AA34 signature error'],
     ['the key for another entry point', { version: '0.5' }, 'AA34 signature error'],
-    ['nobody', { key: null }, 'AA34 signature error'],
-    ['the key, and it has run out', { validUntil: later(-10) }, 'AA32 paymaster expired or not due'],
-    ['the key, and it is not yet time', { validAfter: later(1_000) }, 'AA32 paymaster expired or not due'],
+    ['no key', { key: null }, 'AA34 signature error'],
+    ['the key, after its validity', { validUntil: later(-10) }, 'AA32 paymaster expired or not due'],
+    ['the key, before its validity', { validAfter: later(1_000) }, 'AA32 paymaster expired or not due'],
   ])('refuses what was signed by %s', async (_, terms, message) => {
     await refused(version, await sponsored(terms), message)
   })
@@ -517,7 +517,7 @@ describe.each(['0.6', '0.7', '0.8'] as const)('the paymaster for EntryPoint %s',
     },
   )
 
-  it('gives its deposit to its owner and to nobody else', async () => {
+  it('pays its deposit out to its owner only', async () => {
     const call = (functionName: 'withdraw', value: bigint) =>
       encodeFunctionData({ abi: paymasterAbi, functionName, args: [FOREIGN, value] })
     const reason = await revertOf({ from: sponsor.address, to: paymaster, data: call('withdraw', 5n) })
@@ -528,7 +528,7 @@ describe.each(['0.6', '0.7', '0.8'] as const)('the paymaster for EntryPoint %s',
     expect(await deposit(entryPoint, paymaster)).toBe(parseEther('1') - 5n)
   })
 
-  it('can be staked by its owner, who gets the stake back', async () => {
+  it('can be staked by its owner, who can withdraw the stake', async () => {
     await fund(owner.address)
     const stake = encodeFunctionData({ abi: paymasterAbi, functionName: 'addStake', args: [60] })
     const unlock = encodeFunctionData({ abi: paymasterAbi, functionName: 'unlockStake' })
@@ -545,7 +545,7 @@ describe.each(['0.6', '0.7', '0.8'] as const)('the paymaster for EntryPoint %s',
     expect(await balance(FOREIGN)).toBe(9n)
   })
 
-  it('answers the entry point only', async () => {
+  it('accepts calls of the EntryPoint only', async () => {
     const op = await sponsored({})
     const data = encodeFunctionData({
       abi: validationAbi(version),
@@ -556,7 +556,7 @@ describe.each(['0.6', '0.7', '0.8'] as const)('the paymaster for EntryPoint %s',
     expect(decodeErrorResult({ abi: paymasterAbi, data: reason }).errorName).toBe('PaymasterUnauthorized')
   })
 
-  it('validates as ERC-7562 allows without stake, and so do account and factory', async () => {
+  it('follows the validation rules of ERC-7562 for unstaked entities, as do account and factory', async () => {
     const op = await sponsored({})
     const abi = validationAbi(version)
     const validation = (functionName: string) =>
@@ -571,7 +571,7 @@ describe.each(['0.6', '0.7', '0.8'] as const)('the paymaster for EntryPoint %s',
     await sound({ from: entryPoint, to: sender, data: validation('validateUserOp') }, { own: true })
   })
 
-  /** The paymaster's signature comes first, then what the terms change, then the account's signature over all. */
+  /** The paymaster signs first, then the terms are changed, then the account signs the result. */
   async function sponsored(terms: Partial<Terms>): Promise<Operation> {
     const limits = { paymasterVerificationGasLimit: 100_000n, paymasterPostOpGasLimit: 1n }
     const op: Operation = { ...draft.op, ...(version !== '0.6' && limits) }
@@ -641,7 +641,7 @@ const GAS = {
 } as const
 const ANY: readonly Version[] = ['0.6', '0.7', '0.8']
 
-/** What a bundler or a sender might change after the paymaster has signed. */
+/** Fields that a bundler or a sender may change after the paymaster has signed. */
 const CHANGES: readonly (readonly [field: string, versions: readonly Version[], change: Terms['change']])[] = [
   ['nonce', ANY, () => ({ nonce: 5n << 64n })],
   ['init code', ['0.6'], (op) => ({ initCode: `${op.initCode ?? '0x'}00` })],
@@ -670,7 +670,7 @@ function walletOf(parameters: WalletParameters = {}, chain = node) {
   return toCoinbaseSmartAccount({ client: client(chain), version: '1.1', owners: [owner], ...parameters })
 }
 
-/** One that stands and has ether. */
+/** A deployed account with ether. */
 async function deployed(parameters: WalletParameters = {}, chain = node): Promise<Wallet> {
   const account = await walletOf(parameters, chain)
   const { factory, factoryData } = await account.getFactoryArgs()
@@ -712,7 +712,7 @@ async function replayable(account: Wallet, calls: readonly Hex[], key = 8453n): 
   return { ...op, signature: encodeAbiParameters(WRAPPER, [{ ownerIndex: 0n, signatureData }]) }
 }
 
-/** A key of an authenticator that asks nobody. */
+/** A key of an authenticator without user interaction. */
 function passkey(): WebAuthnAccount {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const { x = '', y = '' } = publicKey.export({ format: 'jwk' })
@@ -720,7 +720,7 @@ function passkey(): WebAuthnAccount {
   const getFn = async (options?: { readonly publicKey?: { readonly challenge: unknown } }) => {
     const challenge = Buffer.from(options?.publicKey?.challenge as ArrayBuffer).toString('base64url') // as WebAuthn says
     const clientDataJSON = Buffer.from(`{"type":"webauthn.get","challenge":"${challenge}","origin":"http://localhost","crossOrigin":false}`)
-    // Hash of the relying party, the flag "present", a counter.
+    // Hash of the relying party id, the flag UP, a counter.
     const authenticatorData = Buffer.from(hexToBytes(concat([sha256(toHex('localhost')), '0x01', '0x00000001'])))
     const message = Buffer.concat([authenticatorData, hexToBytes(sha256(clientDataJSON))])
     const signature = createSign('sha256').update(message).sign(privateKey)
@@ -757,7 +757,7 @@ function signAsMessage(op: Operation, key: typeof owner): Promise<Hex> {
   return key.signMessage({ message: { raw: hashOf('0.7', op) } })
 }
 
-/** An account that has no ether and, but for 0.8, no code yet: its operation, and who signs it in the end. */
+/** An account without ether and, except for 0.8, without code: its operation, and the function that signs it. */
 async function beggar(version: Version, call: Calls[number]): Promise<Draft> {
   if (version === '0.6') {
     const account = await walletOf()
@@ -840,7 +840,7 @@ function hashOf(version: Version, op: Operation, chainId = 31337): Hex {
   return getUserOperationHash({ chainId, entryPointAddress: ENTRY_POINTS[version].address, entryPointVersion: version, userOperation })
 }
 
-/** As the entry point takes it. */
+/** Returns the parameter of handleOps. */
 function onChain(version: Version, op: Operation) {
   return version === '0.6' ? op : toPackedUserOperation(op as UserOperation<'0.7'>) // it has the fields of 0.7
 }
@@ -850,7 +850,7 @@ function handleOps(version: Version, op: Operation): Hex {
   return encodeFunctionData({ abi, functionName: 'handleOps', args: [[onChain(version, op)], BUNDLER] })
 }
 
-/** Runs it in a transaction. @returns what the entry point reports */
+/** Runs the operation in a transaction. Returns the event of the EntryPoint. */
 async function handle(version: Version, op: Operation, chain = node) {
   const { logs } = await send(ENTRY_POINTS[version].address, handleOps(version, op), { chain })
   const [event] = parseEventLogs({ abi: entryPointAbi, eventName: 'UserOperationEvent', logs })
@@ -859,7 +859,7 @@ async function handle(version: Version, op: Operation, chain = node) {
   return { ...event.args, reason: failure?.args.revertReason ?? null }
 }
 
-/** The entry point says why, in a call; a transaction changes nothing. */
+/** Expects an error of the EntryPoint in eth_call, and a transaction without effect. */
 async function refused(version: Version, op: Operation, message: string, chain = node): Promise<void> {
   const { address, abi } = ENTRY_POINTS[version]
   const data = handleOps(version, op)
@@ -872,7 +872,7 @@ async function refused(version: Version, op: Operation, message: string, chain =
   expect(await traces(version, op, chain)).toEqual(before)
 }
 
-/** What an operation changes first: nonce, code and ether of the sender, deposit of the paymaster, ether of the bundler. */
+/** The state that an operation changes: nonce, code and ether of the sender, deposit of the paymaster, ether of the bundler. */
 async function traces(version: Version, op: Operation, chain: Pocketchain) {
   const paymaster = op.paymaster ?? (op.paymasterAndData?.slice(0, 42) as Address | undefined)
   const sponsored = paymaster !== undefined && paymaster.length === 42
@@ -914,20 +914,20 @@ const BANNED = new Set(
   ),
 )
 
-/** A call of the validation, run alone: nothing banned, and no storage but (`own`) that of an account, which is its sender. */
+/** Traces a call of the validation: no banned opcode, and no storage except (`own`) that of an account, which is the sender. */
 async function sound(call: { from: Address; to: Address; data: Hex }, { own = false } = {}): Promise<void> {
   const trace = await node.request({ method: 'debug_traceCall', params: [call, 'latest', { disableStack: true }] })
   const { failed, structLogs } = trace as { failed: boolean; structLogs: readonly { op: string; depth: number }[] }
   expect(failed).toBe(false)
   const ops = structLogs.map(({ op }) => op)
   expect(ops.filter((op) => BANNED.has(op))).toEqual([])
-  // OP-012: how much gas is left may only be asked to hand it on.
+  // OP-012: GAS is allowed only before a call.
   expect(ops.filter((op, i) => op === 'GAS' && !ops[i + 1]?.endsWith('CALL'))).toEqual([])
   const stores = structLogs.filter(({ op, depth }) => /^(SLOAD|SSTORE|TLOAD|TSTORE)$/.test(op) && depth === 1)
   if (!own) expect(stores).toEqual([])
 }
 
-/** Tokens whose contracts ask the receiver. */
+/** Tokens with receiver hooks. */
 async function giveTokens(to: Address): Promise<void> {
   const { Card: card, Thing: thing } = await put({ Card, Thing })
   await send(card, encodeFunctionData({ abi: Card.abi, functionName: 'mint', args: [to, 1n] }))
@@ -960,7 +960,7 @@ async function send(
   return receipt
 }
 
-/** The data it reverts with. */
+/** Returns the revert data. */
 async function revertOf(call: { from: Address; to: Address; data: Hex }, chain = node): Promise<Hex> {
   const refusal: unknown = await chain.request({ method: 'eth_call', params: [call, 'latest'] }).then(
     () => null,
@@ -999,7 +999,7 @@ function richest(chain: Pocketchain): Address {
   return chain.accounts[0]?.address ?? zeroAddress
 }
 
-/** The second chain of a test is always Base by its id. */
+/** The second chain of a test has the id of Base. */
 function chainOf(chain: Pocketchain) {
   return defineChain({ ...foundry, id: chain === node ? foundry.id : 8453 })
 }

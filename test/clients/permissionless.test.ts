@@ -15,13 +15,13 @@ import * as eth from '../../src/eth/index.ts'
 import * as rpc from '../../src/rpc/index.ts'
 import { appFolder } from '../apps.fixture.ts'
 
-// An app with packages of its own, in a process of its own: test/apps/permissionless.
+// An app with its own packages in another process: test/apps/permissionless.
 
 const { Abi, Address, ENTRY_POINTS, Hash, Hex } = eth
 const CREATE2 = Address.from('0x4e59b44847b379578588920ca78fbf26c0b4956c')
 const APP = appFolder('permissionless')
 
-/** At the addresses that permissionless and viem have for every chain: deployed there as anybody may, with salt 0. */
+/** Contracts at the canonical addresses of permissionless and viem, deployed with salt 0. */
 const DEPLOYED = [
   ['0x9406cc6185a346906296840746125a0e44976454', simpleAccountFactory06, '0.6'],
   ['0x91e60e0613810449d098b0b5ec8b51a0fe8c8985', simpleAccountFactory07, '0.7'],
@@ -30,13 +30,13 @@ const DEPLOYED = [
 ] as const
 
 describe.skipIf(APP === null)('permissionless', () => {
-  /** what the node had to tell of itself */
+  /** the node's log lines */
   const bugs: unknown[] = []
   let node: Pocketchain
   let server: Server
 
   beforeAll(async () => {
-    // The app waits for what it sends to be sealed, as viem reads it then.
+    // The app waits for sealed blocks, which viem reads.
     node = await createPocketchain({
       wallet: false,
       cadence: { kind: 'preconf', blockTimeMs: 1_000, flashblockMs: 200 },
@@ -82,7 +82,7 @@ describe.skipIf(APP === null)('permissionless', () => {
     }
   })
 
-  it('costs the sponsor what the chain says, to the wei', async () => {
+  it('has the cost of the chain in the ledger, to the wei', async () => {
     const entries = await ledgerOf(ask)
     const { paymasters } = (await ask('pocketchain_sponsorStatus')) as { paymasters: readonly { version: '0.6'; address: string }[] }
     for (const { version, address } of paymasters) {
@@ -113,7 +113,7 @@ describe.skipIf(APP === null)('permissionless', () => {
 
 type Environment = Readonly<Record<string, string>>
 
-/** A line of what the app prints; amounts in decimals. */
+/** A line of the app's output; amounts in decimals. */
 interface Operation {
   readonly name: string
   readonly version: string

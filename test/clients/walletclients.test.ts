@@ -1,4 +1,4 @@
-// The wallet as apps meet it: the libraries that they are made of, each through its own calls, answered by script.
+// The wallet with client libraries, each through its own calls, with answers by script.
 import {
   connect,
   createConfig,
@@ -24,7 +24,7 @@ const ORIGIN = 'https://app.example'
 const SECOND_CHAIN = 424_242
 const BOB: Address = '0x000000000000000000000000000000000000b0b0'
 const CAROL: Address = '0x00000000000000000000000000000000000ca201'
-/** takes no call: revert(0, 0) */
+/** reverts every call: revert(0, 0) */
 const REFUSES: Address = '0x00000000000000000000000000000000000f0f0f'
 
 let node: Pocketchain
@@ -46,11 +46,11 @@ afterAll(async () => {
   await second.close()
 })
 
-// Each test has accounts of its own, so that none begins with a delegation or a nonce of another.
+// Each test has its own account, without delegations and nonces of other tests.
 let used = 0
 beforeEach(() => {
   used += 1
-  const { privateKey, address } = node.accounts[used % node.accounts.length] as (typeof node.accounts)[number] // within
+  const { privateKey, address } = node.accounts[used % node.accounts.length] as (typeof node.accounts)[number] // the index is in range
   alice = address
   const keyring = Keyring.of({ dev: [privateKey] })
   wallet = createWallet({ chains: [embeddedChain(node)], keyring, answerWithinMs: 10_000 })
@@ -62,7 +62,7 @@ afterEach(async () => {
   await wallet.close()
 })
 
-/** Approves what is asked, which must be these questions in this order, and answers them. */
+/** Approves the next questions, which must have these kinds in this order, and returns them. */
 async function approve(...kinds: readonly QuestionKind[]): Promise<readonly Question[]> {
   const questions: Question[] = []
   for (const kind of kinds) {
@@ -74,7 +74,7 @@ async function approve(...kinds: readonly QuestionKind[]): Promise<readonly Ques
   return questions
 }
 
-/** Both, the app's side and the person's. Fails at once when the app is refused. */
+/** Awaits the app's request and its approvals. Fails immediately if the request is refused. */
 async function approved<T>(asked: Promise<T>, ...kinds: readonly QuestionKind[]): Promise<T> {
   const [answer] = await Promise.all([asked, approve(...kinds)])
   return answer
@@ -84,7 +84,7 @@ function balance(address: Address): Promise<unknown> {
   return node.request({ method: 'eth_getBalance', params: [address, 'pending'] })
 }
 
-/** By how much the balance of `address` grows while `work` runs. */
+/** Returns how much the balance of `address` grows while `work` runs. */
 async function gained(address: Address, work: () => Promise<unknown>): Promise<bigint> {
   const before = BigInt(String(await balance(address)))
   await work()
@@ -140,7 +140,7 @@ describe('viem', () => {
     expect(sum).toBe(parseEther('1'))
   })
 
-  it('learns that a person refused', async () => {
+  it('gets UserRejectedRequestError after a rejection', async () => {
     const sum = await gained(BOB, async () => {
       const asked = client.sendTransaction({ account: alice, to: BOB, value: 1n }).catch((error: unknown) => error)
       ;(await wallet.approvals.next()).reject()
@@ -149,7 +149,7 @@ describe('viem', () => {
     expect(sum).toBe(0n)
   })
 
-  it('sends a batch call by call, waits for it, and is told that a part of it failed', async () => {
+  it('sends a batch call by call, waits for it, and gets the failure of a part', async () => {
     const calls = [{ to: BOB, value: 1n }, { to: REFUSES }, { to: CAROL, value: 2n }]
     const sum = await gained(CAROL, async () => {
       const { id } = await approved(client.sendCalls({ account: alice, calls }), 'batch')
@@ -160,7 +160,7 @@ describe('viem', () => {
     expect(sum).toBe(2n)
   })
 
-  it('sends a batch as one, after the account was upgraded, and waits for it', async () => {
+  it('sends an atomic batch after an upgrade of the account, and waits for it', async () => {
     const calls = [
       { to: BOB, value: 1n },
       { to: CAROL, value: 2n },
@@ -176,7 +176,7 @@ describe('viem', () => {
     expect(capabilities).toMatchObject({ atomic: { status: 'supported' } })
   })
 
-  it('reads what the account can do', async () => {
+  it('reads the capabilities of the account', async () => {
     expect(await client.getCapabilities({ account: alice, chainId: 31_337 })).toMatchObject({
       atomic: { status: 'ready' },
       paymasterService: { supported: true },
@@ -196,7 +196,7 @@ describe('viem', () => {
     expect(await second.request({ method: 'eth_getTransactionReceipt', params: [hash] })).toMatchObject({ status: '0x1' })
   })
 
-  it('is told that a chain is unknown', async () => {
+  it('gets the error of an unknown chain', async () => {
     const asked = client.switchChain({ id: 5 })
     await expect(asked).rejects.toMatchObject({ name: 'SwitchChainError', code: 4902 })
     expect(wallet.approvals.pending).toEqual([])
@@ -204,12 +204,12 @@ describe('viem', () => {
 })
 
 describe('wagmi', () => {
-  // Its connector looks for a provider in pages only.
+  // Its connector requires `window`.
   beforeAll(() => void vi.stubGlobal('window', new EventTarget()))
   afterAll(() => void vi.unstubAllGlobals())
 
   function configOf(chains: readonly [Chain, ...Chain[]]) {
-    // The connector of every injected wallet, as EIP-6963 hands it over.
+    // The connector of an injected wallet (EIP-6963).
     const target = { id: 'pocketchain', name: 'pocketchain', provider: provider as never }
     const transports = Object.fromEntries(chains.map(({ id }) => [id, custom(provider)]))
     return createConfig({
@@ -230,7 +230,7 @@ describe('wagmi', () => {
     return config
   }
 
-  it('connects, and notices that the person took it back', async () => {
+  it('connects, and disconnects after a revocation by the person', async () => {
     const config = await connectedConfig()
     expect(getAccount(config).status).toBe('connected')
     const status = new Promise((resolve) => config.subscribe((state) => state.status, resolve))
@@ -277,7 +277,7 @@ describe('wagmi', () => {
     expect(await getCapabilities(config, { chainId: 31_337 })).toMatchObject({ atomic: { status: 'supported' } })
   })
 
-  it('adds the chain that it switches to when the wallet lacks it, and switches back', async () => {
+  it('adds a missing chain when it switches to it, and switches back', async () => {
     const here = chainOf(node)
     const config = await connectedConfig([here, chainOf(second, server.url)])
     await approved(switchChain(config, { chainId: SECOND_CHAIN }), 'addChain', 'switchChain')

@@ -217,7 +217,7 @@ interface SeenBlock {
 
 type BlockJson = HeaderJson & { readonly transactions: readonly string[] }
 
-const RECOVERY = /pocketchain: (kept|had to take back) \d+ promises of the last run.*\n/g
+const RECOVERY = /pocketchain: (kept|retracted) \d+ promises of the last run.*\n/g
 
 async function all(node: Command, calls: readonly Call[]): Promise<unknown[]> {
   const answers: unknown[] = []

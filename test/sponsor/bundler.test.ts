@@ -1,4 +1,4 @@
-// The bundler beside the node as clients meet it: viem's account clients over HTTP, and every refusal by hand.
+// The bundler of a node: viem's account clients over HTTP, and each refusal.
 import simpleAccountFactory from 'aa07/artifacts/SimpleAccountFactory.json' with { type: 'json' }
 import simple7702Account from 'aa08/artifacts/Simple7702Account.json' with { type: 'json' }
 import { createPocketchain } from 'pocketchain'
@@ -108,13 +108,13 @@ describe('with viem', () => {
     expect(logs.every(({ address }) => address.toLowerCase() === entryPoint08Address.toLowerCase())).toBe(true)
     const found = await bundler.getUserOperation({ hash })
     expect(found).toMatchObject({ transactionHash: receipt.transactionHash, userOperation: { sender: owner.address } })
-    // Again, now that it delegates already: viem looks at the newest sealed block.
+    // The account delegates already: viem reads the newest sealed block.
     await sealed()
     const again = await bundler.sendUserOperation({ account, calls })
     expect((await bundler.waitForUserOperationReceipt({ hash: again, timeout: 5_000 })).success).toBe(true)
   })
 
-  it('an account of 0.7 is made by its factory with its first operation', async () => {
+  it('an account of 0.7 is created by its factory with its first operation', async () => {
     const { client, bundler } = clients()
     const account = await simpleAccount(client)
     await ask('anvil_setBalance', await account.getAddress(), numberToHex(parseEther('1')))
@@ -125,7 +125,7 @@ describe('with viem', () => {
     expect(await client.getCode({ address: sender, blockTag: 'pending' })).toBeDefined()
   })
 
-  it('a call that reverts is told while it is estimated', async () => {
+  it('a reverting call is reported by the estimate', async () => {
     const { client, bundler } = clients()
     const account = await simpleAccount(client)
     await ask('anvil_setBalance', await account.getAddress(), numberToHex(parseEther('1')))
@@ -134,7 +134,7 @@ describe('with viem', () => {
     expect(await ask('debug_bundler_dumpMempool', entryPoint07Address)).toEqual([])
   })
 
-  it('a smart wallet of 0.6 is made by its factory with its first operation', async () => {
+  it('a smart wallet of 0.6 is created by its factory with its first operation', async () => {
     const { client, bundler } = clients()
     const owner = privateKeyToAccount(generatePrivateKey())
     const smart = await toCoinbaseSmartAccount({ client, owners: [owner], version: '1.1' })
@@ -217,7 +217,7 @@ async function simpleAccount(client: ReturnType<typeof clients>['client']) {
   })
 }
 
-// --- accounts that are nothing but an answer --------------------------------------------------------------------------
+// --- accounts with constant responses --------------------------------------------------------------------------------
 
 let made = 0
 
@@ -227,7 +227,7 @@ async function withCode(code: Hex): Promise<Address> {
   return address
 }
 
-/** Code that answers these words to whatever it is asked. */
+/** Code that returns these words for any call. */
 function answering(...words: readonly bigint[]): Hex {
   const stores = words.map((word, i) =>
     concatHex(['0x7f', numberToHex(word, { size: 32 }), '0x60', numberToHex(i * 32, { size: 1 }), '0x52']),
@@ -235,7 +235,7 @@ function answering(...words: readonly bigint[]): Hex {
   return concatHex([...stores, '0x60', numberToHex(words.length * 32, { size: 1 }), '0x5f', '0xf3'])
 }
 
-/** An account whose every signature gets this answer, with a deposit for its gas. */
+/** An account that returns this validation data for any signature, with a deposit for its gas. */
 async function account(version: Version, validationData = 0n): Promise<Address> {
   const address = await withCode(answering(validationData))
   await depositTo(version, address)
@@ -299,7 +299,7 @@ async function included(hash: Hex): Promise<unknown> {
 }
 
 describe.each(['0.6', '0.7', '0.8'] as const)('an operation of EntryPoint %s', (version) => {
-  it('is included with the next flashblock and told with its own logs', async () => {
+  it('is included with the next flashblock and has its own logs in the receipt', async () => {
     const { sender, sent, hash } = await plain(version)
     const receipt = (await included(hash)) as { success: boolean; logs: unknown[]; receipt: { logs: unknown[]; status: string } }
     expect(receipt).toMatchObject({ userOpHash: hash, success: true, nonce: '0x0', paymaster: null })
@@ -320,7 +320,7 @@ describe.each(['0.6', '0.7', '0.8'] as const)('an operation of EntryPoint %s', (
     expect(await ask('eth_getUserOperationByHash', hash)).toEqual(found)
   })
 
-  it('is estimated with limits under which it runs', async () => {
+  it('succeeds with the estimated limits', async () => {
     const sender = await account(version)
     const sponsor = await paymaster(version)
     const whole = await operation(sender, sponsored(sponsor, version))
@@ -330,7 +330,7 @@ describe.each(['0.6', '0.7', '0.8'] as const)('an operation of EntryPoint %s', (
     expect(await included(hash as Hex)).toMatchObject({ success: true })
   })
 
-  it('waits for the nonces before it', async () => {
+  it('waits for earlier nonces', async () => {
     const sender = await account(version)
     const [first, second] = [await operation(sender), await operation(sender, { nonce: '0x1' })]
     const later = (await ask('eth_sendUserOperation', second, VERSIONS[version])) as Hex
@@ -340,7 +340,7 @@ describe.each(['0.6', '0.7', '0.8'] as const)('an operation of EntryPoint %s', (
     expect(await included(later)).toMatchObject({ nonce: '0x1' })
   })
 
-  it('is refused by its code, and nothing is sent', async () => {
+  it('is refused with its code, and nothing is sent', async () => {
     const day = BigInt(Math.floor(Date.now() / 1_000))
     const fine = await account(version)
     const rows: readonly (readonly [name: string, code: number, message: string, Fields | Promise<Fields>])[] = [
@@ -401,7 +401,7 @@ function authorization(): Fields {
 }
 
 describe('an estimate', () => {
-  it('is refused when the own call of the account reverts, with what it reverts with', async () => {
+  it('is refused with the revert data when the call of the account reverts', async () => {
     // Its validation is a call of four words and more, its execution has none.
     const sender = await withCode('0x366008575f5ffd005b5f5f5260205ff3')
     await depositTo('0.8', sender)
@@ -412,7 +412,7 @@ describe('an estimate', () => {
     })
   })
 
-  it('is refused when nobody can pay for it, unless an override makes the payer rich', async () => {
+  it('is refused without funds, unless an override provides them', async () => {
     const sender = await withCode(answering(0n))
     const sent = await operation(sender, { paymasterVerificationGasLimit: undefined })
     await expect(ask('eth_estimateUserOperationGas', sent, entryPoint08Address)).rejects.toMatchObject({
@@ -446,7 +446,7 @@ describe('the pool', () => {
     }
   })
 
-  it('takes a replacement that offers a tenth more of both fees', async () => {
+  it('accepts a replacement with both fees raised by 10 %', async () => {
     const sender = await account('0.8')
     const fees = (percent: bigint, tipPercent = percent) => ({
       maxFeePerGas: numberToHex((10_000_000_000n * percent) / 100n),
@@ -468,7 +468,7 @@ describe('the pool', () => {
     expect(await included(better as Hex)).toMatchObject({ success: true })
   })
 
-  it('sends one bundle for many accounts and leaves out who cannot be included', async () => {
+  it('sends one bundle for many accounts without failing operations', async () => {
     const hashes: Hex[] = []
     const turncoat = await account('0.7')
     for (const sender of [await account('0.7'), turncoat, await account('0.7')])
@@ -515,7 +515,7 @@ describe('the pool', () => {
     }
   })
 
-  it('drops an authorization whose nonce its account has used otherwise, before a bundle fails over it', async () => {
+  it('drops an authorization with a used nonce before the bundle', async () => {
     const delegate = await withCode(answering(0n))
     const owner = privateKeyToAccount(generatePrivateKey())
     await depositTo('0.8', owner.address)
@@ -533,7 +533,7 @@ describe('the pool', () => {
     })
   })
 
-  it('holds an authorization back while its account has gone back behind it, and needs none of one that runs the code', async () => {
+  it('defers an authorization after a reorg of its account, and needs none for a delegating account', async () => {
     const delegate = await withCode(answering(0n))
     const owner = privateKeyToAccount(generatePrivateKey())
     await depositTo('0.8', owner.address)
@@ -557,7 +557,7 @@ describe('the pool', () => {
     expect(await included(next)).toMatchObject({ success: true })
   })
 
-  it('drops an authorization in the end, when its account stays behind it', async () => {
+  it('drops an authorization whose account does not reach its nonce', async () => {
     const delegate = await withCode(answering(0n))
     const owner = privateKeyToAccount(generatePrivateKey())
     await depositTo('0.8', owner.address)
@@ -570,11 +570,11 @@ describe('the pool', () => {
     for (let i = 0; i < 3; i++) expect(await ask('debug_bundler_sendBundleNow')).toBe(null)
     expect(await ask('pimlico_getUserOperationStatus', sent)).toMatchObject({
       status: 'rejected',
-      reason: expect.stringMatching(/eip7702Auth: its nonce is 3, and the chain took back/),
+      reason: expect.stringMatching(/eip7702Auth: its nonce is 3, and a reorg removed earlier transactions of/),
     })
   })
 
-  it('sends whatever it takes, also what fills a bundle to the last word', async () => {
+  it('sends every accepted operation, also one that fills a bundle', async () => {
     const longest = {
       callData: `0x${'00'.repeat(119_392)}`,
       callGasLimit: numberToHex(500_000),
@@ -592,7 +592,7 @@ describe('the pool', () => {
     expect(await included(hash)).toMatchObject({ success: true })
   })
 
-  it('drops what waits behind a nonce that nobody sends', async () => {
+  it('drops an operation behind a missing nonce', async () => {
     const key = generatePrivateKey()
     await ask('anvil_setBalance', privateKeyToAccount(key).address, numberToHex(parseEther('1')))
     let nowMs = 0
@@ -612,10 +612,10 @@ describe('the pool', () => {
     await request('debug_bundler_sendBundleNow')
     expect(await request('pimlico_getUserOperationStatus', second)).toMatchObject({
       status: 'rejected',
-      reason: expect.stringContaining('nothing waits before it'),
+      reason: expect.stringContaining('the operation before it is missing'),
     })
     expect(await request('pimlico_getUserOperationStatus', third)).toMatchObject({ status: 'not_submitted' })
-    // Its turn has come: nothing is before it any more.
+    // No earlier nonce is missing any more.
     await request('debug_bundler_sendBundleNow')
     nowMs = 60_000
     await request('debug_bundler_sendBundleNow')
@@ -623,7 +623,7 @@ describe('the pool', () => {
     await own.close()
   })
 
-  it('takes nothing once it is closed, not even untested', async () => {
+  it('accepts nothing after close, not even without validation', async () => {
     const own = createBundler({ rpc: node, key: generatePrivateKey(), testMode: true })
     const sent = await operation(await account('0.8'))
     await own.close()
@@ -633,13 +633,13 @@ describe('the pool', () => {
     ] as const) {
       await expect(own.request({ method, params })).rejects.toMatchObject({
         code: -32000,
-        message: 'the bundler is closed; ask one that runs',
+        message: 'the bundler is closed; send the operation to another one',
       })
     }
     expect(await own.request({ method: 'debug_bundler_dumpMempool', params: [entryPoint08Address] })).toEqual([])
   })
 
-  it('works with a node that tells no news', async () => {
+  it('works with a node without subscriptions', async () => {
     const silent: Rpc = { request: (request) => node.request(request), subscribe: () => Promise.reject(new RpcError(-32601, 'no news')) }
     const key = generatePrivateKey()
     await ask('anvil_setBalance', privateKeyToAccount(key).address, numberToHex(parseEther('1')))
@@ -651,7 +651,7 @@ describe('the pool', () => {
     await own.close()
   })
 
-  it('sends again what the pool of the node has lost, and dearer what nobody includes', async () => {
+  it('sends lost bundles again, and stuck ones with higher fees', async () => {
     await using still = await createPocketchain({ cadence: 'manual', wallet: false })
     const key = generatePrivateKey()
     let nowMs = 0
@@ -684,7 +684,7 @@ describe('the pool', () => {
     }
   })
 
-  it('takes an operation again whose block was taken back', async () => {
+  it('accepts an operation again after a reorg of its block', async () => {
     await ask('debug_bundler_setBundlingMode', 'auto')
     const sender = await account('0.8')
     const snapshot = await ask('evm_snapshot')
@@ -697,7 +697,7 @@ describe('the pool', () => {
     expect(await included(hash)).toMatchObject({ success: true })
   })
 
-  it('refuses who is banned', async () => {
+  it('refuses banned entities', async () => {
     const sponsor = await paymaster('0.8')
     const sent = await operation(await account('0.8'), sponsored(sponsor, '0.8'))
     const reputation = { address: sponsor, opsSeen: '0x3e8', opsIncluded: '0x0' }
@@ -707,7 +707,7 @@ describe('the pool', () => {
     expect(await ask('debug_bundler_dumpMempool', entryPoint08Address)).toEqual([])
   })
 
-  it('holds no more than a paymaster can pay for', async () => {
+  it('accepts operations up to the deposit of their paymaster', async () => {
     const price = { maxFeePerGas: numberToHex(10n ** 10n), maxPriorityFeePerGas: '0x1' }
     // One operation may cost 430,000 gas.
     const sponsor = await paymaster('0.8', 0n, 430_000n * 10n ** 10n)
@@ -790,7 +790,7 @@ describe('the rules of ERC-7562', () => {
     expect(await included((await send()) as Hex)).toMatchObject({ success: true })
   })
 
-  it('drop what was checked with other code', async () => {
+  it('drop operations after a change of validated code', async () => {
     await ask('debug_bundler_setBundlingMode', 'manual')
     const sender = await account('0.8')
     const hash = await ask('eth_sendUserOperation', await operation(sender), entryPoint08Address)
@@ -803,7 +803,7 @@ describe('the rules of ERC-7562', () => {
     await ask('debug_bundler_setBundlingMode', 'auto')
   })
 
-  it('do not let a paymaster be a sender meanwhile', async () => {
+  it('do not accept a paymaster of the pool as a sender', async () => {
     await ask('debug_bundler_setBundlingMode', 'manual')
     const sponsor = await paymaster('0.8')
     await ask('eth_sendUserOperation', await operation(await account('0.8'), sponsored(sponsor, '0.8')), entryPoint08Address)
@@ -816,7 +816,7 @@ describe('the rules of ERC-7562', () => {
     await ask('debug_bundler_setBundlingMode', 'auto')
   })
 
-  it('are never skipped silently: a node that cannot trace is refused, unless they are switched off', async () => {
+  it('are not skipped: a node without the tracer is refused, unless they are switched off', async () => {
     const untracing: Rpc = {
       subscribe: (params, listener) => node.subscribe(params, listener),
       request: async (request) => {
@@ -837,7 +837,7 @@ describe('the rules of ERC-7562', () => {
   })
 })
 
-describe('what is asked wrongly', () => {
+describe('invalid parameters', () => {
   it.each([
     ['eth_sendUserOperation', [{}, BOB], -32602, 'not supported'],
     ['eth_sendUserOperation', [{}, entryPoint08Address], -32602, 'sender'],
@@ -856,17 +856,17 @@ describe('what is asked wrongly', () => {
   })
 })
 
-describe('beside the chain', () => {
+describe('the bundler of a node', () => {
   it('supports the three EntryPoints', async () => {
     expect(await ask('eth_supportedEntryPoints')).toEqual([entryPoint08Address, entryPoint07Address, entryPoint06Address])
   })
 
-  it('is not there when it is switched off', async () => {
+  it('is absent when it is switched off', async () => {
     await using plainNode = await createPocketchain({ bundler: false, wallet: false })
     await expect(plainNode.request({ method: 'eth_supportedEntryPoints' })).rejects.toMatchObject({ code: -32601 })
   })
 
-  it('says what to fund when it has no ether', async () => {
+  it('names the account to fund without ether', async () => {
     const key = generatePrivateKey()
     await using poor = await createPocketchain({ wallet: false, bundler: { key } })
     const { address } = privateKeyToAccount(key)

@@ -1,4 +1,4 @@
-// The sponsor beside the node as clients meet it: viem's paymaster and account clients over HTTP, and every refusal and fault by hand.
+// The sponsor of a node: viem's paymaster and account clients over HTTP, and each refusal and fault.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -122,7 +122,7 @@ async function status(at = node.sponsor): Promise<Status> {
   return (await at.control({ method: 'pocketchain_sponsorStatus' })) as Status
 }
 
-/** When nothing is under way that changes it by itself. */
+/** Waits until the ledger is settled. */
 async function calm(): Promise<Status> {
   await sealed()
   return status()
@@ -134,11 +134,11 @@ async function paymasterOf(version: Version) {
   return found
 }
 
-// --- accounts that take any signature ---------------------------------------------------------------------------------
+// --- accounts that accept any signature-------------------------------------------------------------------------------
 
 let made = 0
 
-/** Its code answers 0 to whatever it is asked: fine. */
+/** Its code returns 0, a valid signature, for any call. */
 async function account(): Promise<Address> {
   const address = pad(numberToHex((made += 1) + 0x5b0000), { size: 20 })
   await ask('anvil_setCode', address, '0x5f5f5260205ff3')
@@ -159,7 +159,7 @@ function maxCostOf(op: Fields, version: Version): bigint {
   return fee * (version === '0.6' ? call + verification * 3n + pre : call + verification + pre + 30_001n)
 }
 
-/** The final answer over HTTP-less ways, put into the operation. */
+/** Returns the operation with signed paymaster fields, requested without HTTP. */
 async function sponsored(version: Version, op: Fields, asking: Asking = {}): Promise<Fields> {
   const { result, error } = await pm('', [op, ENTRY_POINTS[version], CHAIN, null], asking)
   if (result === undefined) throw new Error(JSON.stringify(error))
@@ -211,7 +211,7 @@ async function codeAccount(version: Version) {
 }
 
 describe('with viem', () => {
-  it.each(VERSIONS)('an operation of EntryPoint %s is sponsored, and the ledger says what the chain charged', async (version) => {
+  it.each(VERSIONS)('an operation of EntryPoint %s is sponsored, and the ledger has its charge', async (version) => {
     const { bundler } = clients()
     await sealed()
     const before = await paymasterOf(version)
@@ -238,7 +238,7 @@ describe('with viem', () => {
     expect(after.reserved).toBe('0x0')
   })
 
-  it('an account that its own key delegates does two calls in its first operation', async () => {
+  it('an account that its own key delegates makes two calls in its first operation', async () => {
     const owner = privateKeyToAccount(generatePrivateKey())
     const { client, bundler } = clients()
     const smart = await toSimple7702SmartAccount({ client, owner })
@@ -258,7 +258,7 @@ describe('with viem', () => {
     expect(await client.getBalance({ address: owner.address, blockTag: 'pending' })).toBe(0n)
   })
 
-  it('a smart wallet of 0.6 is made by its factory with its first operation', async () => {
+  it('a smart wallet of 0.6 is created by its factory with its first operation', async () => {
     const { client, bundler } = clients()
     const smart = await toCoinbaseSmartAccount({ client, owners: [privateKeyToAccount(generatePrivateKey())], version: '1.1' })
     const hash = await bundler.sendUserOperation({ account: smart, calls: [{ to: BOB, value: 0n }] })
@@ -266,12 +266,12 @@ describe('with viem', () => {
   })
 })
 
-// --- what is answered -------------------------------------------------------------------------------------------------
+// --- responses --------------------------------------------------------------------------------------------------------
 
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/
 const zeros = (data: Hex) => hexToBytes(data).filter((byte) => byte === 0).length
 
-describe.each(VERSIONS)('the answers for EntryPoint %s', (version) => {
+describe.each(VERSIONS)('the responses for EntryPoint %s', (version) => {
   const dataOf = (result: Fields) => (version === '0.6' ? slice(result['paymasterAndData'] as Hex, 20) : (result['paymasterData'] as Hex))
 
   it('have the shape of the version: the stub with the sponsor, the final one without', async () => {
@@ -299,7 +299,7 @@ describe.each(VERSIONS)('the answers for EntryPoint %s', (version) => {
     }
   })
 
-  it('are signed by the signer, of all that the account signs', async () => {
+  it('are signed by the signer over all fields that the account signs', async () => {
     const op = await operation(await account())
     const { address } = await paymasterOf(version)
     const data = dataOf((await pm('', [op, ENTRY_POINTS[version], CHAIN])).result ?? {})
@@ -311,13 +311,13 @@ describe.each(VERSIONS)('the answers for EntryPoint %s', (version) => {
     expect(Math.abs(validUntil - Number(block.timestamp) - 300)).toBeLessThan(10)
   })
 
-  it('a stub is enough to be estimated with, and its signature is of nobody that anybody knows', async () => {
+  it('a stub suffices for estimates, and its signature is of an unknown key', async () => {
     const op = await operation(await account(), { signature: '0x1234' })
     const { callGasLimit: _, verificationGasLimit: __, preVerificationGas: ___, ...partial } = op
     const { sponsor: ____, ...stub } = (await pm('Stub', [partial, ENTRY_POINTS[version], CHAIN])).result ?? {}
     const limits = (await ask('eth_estimateUserOperationGas', { ...partial, ...stub }, ENTRY_POINTS[version])) as Fields
     const { paymasterVerificationGasLimit: measured, ...own } = limits
-    // What the stub proposes wins, as it does with viem.
+    // The stub's proposals take precedence, as in viem.
     if (measured !== undefined) expect(BigInt(measured as Hex)).toBeLessThan(60_000n)
     const ready = await sponsored(version, { ...partial, ...own, ...stub })
     const { signature: _____, ...told } = ready
@@ -327,7 +327,7 @@ describe.each(VERSIONS)('the answers for EntryPoint %s', (version) => {
     expect(stranger).not.toBe((await status()).signer)
   })
 
-  it('a stub goes the way of a final one: what is measured with it is enough, where a client takes that and not what the stub proposes', async () => {
+  it('a stub takes the path of a signed one: the gas measured with it suffices', async () => {
     const op = await operation(await account(), { signature: '0x1234' })
     const { callGasLimit: _, verificationGasLimit: __, preVerificationGas: ___, ...partial } = op
     const { paymaster, paymasterData, paymasterAndData } = (await pm('Stub', [partial, ENTRY_POINTS[version], CHAIN])).result ?? {}
@@ -338,7 +338,7 @@ describe.each(VERSIONS)('the answers for EntryPoint %s', (version) => {
     expect(await included(await ask('eth_sendUserOperation', ready, ENTRY_POINTS[version]))).toMatchObject({ success: true })
   })
 
-  it('the gas that the stub proposes is enough for much call data', async () => {
+  it('the gas that the stub proposes suffices for large call data', async () => {
     const callData = `0x${'ab'.repeat(60_000)}` as const
     const op = await operation(await account(), { callData, signature: '0x1234' })
     const { callGasLimit: _, verificationGasLimit: __, preVerificationGas: ___, ...partial } = op
@@ -348,7 +348,7 @@ describe.each(VERSIONS)('the answers for EntryPoint %s', (version) => {
     expect(await included(await ask('eth_sendUserOperation', ready, ENTRY_POINTS[version]))).toMatchObject({ success: true })
   })
 
-  it('a final one is of one operation: another fee is refused by the chain', async () => {
+  it('a signature is valid for one operation: the chain refuses another fee', async () => {
     const ready = await sponsored(version, await operation(await account()))
     const dearer = { ...ready, maxFeePerGas: numberToHex(BigInt(ready['maxFeePerGas'] as Hex) + 1n) }
     await expect(ask('eth_sendUserOperation', dearer, ENTRY_POINTS[version])).rejects.toMatchObject({ code: -32507 })
@@ -391,7 +391,7 @@ function requestHash(version: Version, op: Fields, paymaster: Address, validUnti
 const EXECUTE = (to: Address, data: Hex) =>
   encodeFunctionData({ abi: parseAbi(['function execute(address,uint256,bytes)']), args: [to, 0n, data] })
 
-describe('what is not sponsored', () => {
+describe('an operation that is not sponsored', () => {
   const cents = '1000000000'
   type Row = [reason: string, stages: 'both' | 'final', policy: Fields, more?: { op?: Fields; context?: unknown }]
   const rows: readonly Row[] = [
@@ -461,7 +461,7 @@ describe('what is not sponsored', () => {
     expect((await pm('', params)).result).toBeDefined()
   })
 
-  it('has the reasons of all policies in the ledger, tells the caller no name and no figure, and takes the first that grants', async () => {
+  it('has the reasons of all policies in the ledger, without names and figures in the response', async () => {
     await ask('pocketchain_sponsorPolicies', [
       { name: 'friends', senders: [BOB] },
       { name: 'rich', total: '12345' },
@@ -485,7 +485,7 @@ describe('what is not sponsored', () => {
     expect((await pm('', params, { apiKey: 'key 2' })).result).toBeDefined()
   })
 
-  it('a context chooses a policy by its name; names of other services are for them', async () => {
+  it('a context selects a policy by name; keys of other services are ignored', async () => {
     await ask('pocketchain_sponsorPolicies', [{ name: 'closed', total: '0' }, { name: 'open' }])
     const op = await operation(await account())
     const by = (context: unknown) => pm('Stub', [op, entryPoint08Address, CHAIN, context])
@@ -496,7 +496,7 @@ describe('what is not sponsored', () => {
   })
 })
 
-describe('what is asked wrongly', () => {
+describe('an invalid request', () => {
   const at = [entryPoint08Address, CHAIN, null]
 
   it.each<[name: string, make: (op: Fields) => unknown, code: number, message: string]>([
@@ -539,7 +539,7 @@ describe('what is asked wrongly', () => {
     },
   )
 
-  it('is answered by the rules of JSON-RPC', async () => {
+  it('has the response of JSON-RPC', async () => {
     const handle = async (body: string) => node.sponsor.handle(new TextEncoder().encode(body), { apiKey: null })
     expect(JSON.parse((await handle('{')).body)).toMatchObject({ error: { code: -32700 } })
     expect(JSON.parse((await handle('{"id":1}')).body)).toMatchObject({ error: { code: -32600 } })
@@ -570,14 +570,14 @@ describe('what is asked wrongly', () => {
 // --- faults -----------------------------------------------------------------------------------------------------------
 
 describe('a fault on demand', () => {
-  const useless = [
+  const unusable = [
     ['wrong-signature', -32507, 'AA34'],
     ['expired', -32503, 'AA32'],
     ['differ', -32507, 'AA34'],
     ['empty-deposit', -32508, 'AA31'],
   ] as const
 
-  it.each(VERSIONS.flatMap((version) => useless.map((row) => [version, ...row] as const)))(
+  it.each(VERSIONS.flatMap((version) => unusable.map((row) => [version, ...row] as const)))(
     'EntryPoint %s, %s: the bundler refuses what is signed, and nothing is reserved',
     async (version, kind, code, message) => {
       const before = await calm()
@@ -603,7 +603,7 @@ describe('a fault on demand', () => {
     },
   )
 
-  it('refuse: so many times, then no more', async () => {
+  it('refuse: the given number of times', async () => {
     const before = await calm()
     const params = [await operation(await account()), entryPoint08Address, CHAIN]
     await ask('pocketchain_sponsorFault', { kind: 'refuse', times: 2 })
@@ -615,7 +615,7 @@ describe('a fault on demand', () => {
     expect((await pm('Stub', params)).result).toBeDefined()
   })
 
-  it('http-500: the whole answer is one, over HTTP too', async () => {
+  it('http-500: the status of the whole response, also over HTTP', async () => {
     const before = await calm()
     const params = [await operation(await account()), entryPoint08Address, CHAIN]
     await ask('pocketchain_sponsorFault', { kind: 'http-500' })
@@ -630,7 +630,7 @@ describe('a fault on demand', () => {
     expect((await status()).totals).toEqual(before.totals)
   })
 
-  it('slow: as late as it was told, and nothing is promised to who has gone meanwhile', async () => {
+  it('slow: after the given delay, without a reservation for a disconnected caller', async () => {
     const sender = await account()
     const params = [await operation(sender), entryPoint08Address, CHAIN]
     await ask('pocketchain_sponsorFault', { kind: 'slow', delayMs: 200, times: 1 })
@@ -645,7 +645,7 @@ describe('a fault on demand', () => {
     expect(await ledger({ sender })).toEqual([])
   })
 
-  it('wrong-signature is for the final answer alone: a stub does not use it up', async () => {
+  it('wrong-signature applies to signed responses only: a stub does not decrement it', async () => {
     const params = [await operation(await account()), entryPoint08Address, CHAIN]
     await ask('pocketchain_sponsorFault', { kind: 'wrong-signature', times: 1 })
     await pm('Stub', params)
@@ -661,7 +661,7 @@ describe('a fault on demand', () => {
     [{ kind: 'refuse', times: -1 }, 'times'],
     [{ kind: 'refuse', delayMs: 5 }, 'delayMs'],
     [{ kind: 'slow', delayMs: 3_600_001 }, 'delayMs'],
-  ])('that is none is refused: %j', async (fault, message) => {
+  ])('that is invalid is refused: %j', async (fault, message) => {
     await expect(ask('pocketchain_sponsorFault', fault)).rejects.toMatchObject({ code: -32602, message: expect.stringContaining(message) })
     expect((await status())['fault']).toBe(null)
   })
@@ -670,7 +670,7 @@ describe('a fault on demand', () => {
 // --- budgets ----------------------------------------------------------------------------------------------------------
 
 describe('a budget', () => {
-  it('for 10 operations: of 100 that ask at once exactly 10 are sponsored', async () => {
+  it('for 10 operations sponsors exactly 10 of 100 concurrent requests', async () => {
     const senders = await Promise.all(Array.from({ length: 100 }, () => account()))
     const price = await operation(BOB)
     const each = maxCostOf(price, '0.8')
@@ -697,7 +697,7 @@ describe('a budget', () => {
     for (const { error } of answers) if (error !== undefined) expect(error).toMatchObject({ code: -32001, data: { reason: 'total' } })
     const held = async () => BigInt((await status()).totals.reserved) - BigInt(before.totals.reserved)
     expect(await held()).toBe(each * 10n)
-    // All ten are good, and what they did not use is free again.
+    // All ten are valid, and their unused budget is free again.
     const hashes = await Promise.all(
       granted.map(({ sender, result }) =>
         ask('eth_sendUserOperation', { ...price, sender, ...result, signature: '0x12' }, entryPoint08Address),
@@ -712,14 +712,14 @@ describe('a budget', () => {
     expect(BigInt(policy?.left ?? 0)).toBe(each * 10n - cost)
   })
 
-  it('is held once for one nonce, however often it is signed', async () => {
+  it('is reserved once per nonce', async () => {
     const op = await operation(await account())
     await ask('pocketchain_sponsorPolicies', [{ name: 'once', total: String(maxCostOf(op, '0.8')) }])
     for (let i = 0; i < 3; i++) expect((await pm('', [op, entryPoint08Address, CHAIN])).result).toBeDefined()
     expect((await pm('', [{ ...op, nonce: '0x1' }, entryPoint08Address, CHAIN])).error?.data).toMatchObject({ reason: 'total' })
   })
 
-  it('is free again when time has run out', async () => {
+  it('is free again after the expiry', async () => {
     await using other = await createPocketchain({
       wallet: false,
       clock: 'manual',
@@ -736,10 +736,10 @@ describe('a budget', () => {
   })
 })
 
-// --- the methods that steer it ----------------------------------------------------------------------------------------
+// --- methods of the operator -----------------------------------------------------------------------------------------
 
-describe('the methods beside the node', () => {
-  it('policies are taken at run time, and no API key comes out again', async () => {
+describe('the methods of the operator', () => {
+  it('policies are replaced at run time, and no API key is returned', async () => {
     const policies = [
       { name: 'a', chains: [31_337], perDay: '5', apiKeys: ['top secret'], contracts: [{ address: BOB, selectors: ['ping()'] }] },
     ]
@@ -767,7 +767,7 @@ describe('the methods beside the node', () => {
     [[{ name: 'a' }, { name: 'a' }], '(policies)[1].name'],
     [[{ name: 'a', budget: '5' }], '(policies)[0].budget'],
     [[{ name: 'a', total: -1 }], '(policies)[0].total'],
-  ])('policies that are none change nothing: %j', async (policies, message) => {
+  ])('invalid policies change nothing: %j', async (policies, message) => {
     await expect(ask('pocketchain_sponsorPolicies', policies)).rejects.toMatchObject({
       code: -32602,
       message: expect.stringContaining(message),
@@ -807,7 +807,7 @@ describe('the methods beside the node', () => {
     })
   })
 
-  it('are not there without a sponsor, and not on the public tier', async () => {
+  it('are absent without a sponsor and on the public tier', async () => {
     await using bare = await createPocketchain({ wallet: false, sponsor: false })
     await expect(bare.request({ method: 'pocketchain_sponsorStatus' })).rejects.toMatchObject({ code: -32601 })
     expect(() => bare.sponsor).toThrow('without a sponsor')
@@ -823,11 +823,11 @@ describe('the methods beside the node', () => {
     expect(await response.json()).toMatchObject({ error: { code: -32601 } })
   })
 
-  it('options that cannot be are refused at the start', async () => {
+  it('invalid options are refused at the start', async () => {
     const wrong = (sponsor: NonNullable<PocketchainOptions['sponsor']>) => createPocketchain({ wallet: false, sponsor })
     await expect(wrong({ name: '' })).rejects.toThrow(RangeError)
     await expect(wrong({ icon: 'https://example.org/icon.png' })).rejects.toThrow('data: URI')
-    // Wallets would not draw it.
+    // Wallets do not show it.
     await expect(wrong({ icon: 'data:image/svg+xml;utf8,<svg/>' })).rejects.toThrow('encoded')
     await expect(wrong({ validForSeconds: 0 })).rejects.toThrow('validForSeconds')
     await expect(wrong({ depositWei: -1n })).rejects.toThrow('depositWei')
@@ -848,10 +848,10 @@ function checksummed(address: string): Address {
 
 // --- deposits and deployment ------------------------------------------------------------------------------------------
 
-describe('a sponsor elsewhere', () => {
+describe('a sponsor on another chain', () => {
   const key = () => generatePrivateKey()
 
-  it('deploys its paymaster when it is first asked, by its owner, once', async () => {
+  it('deploys its paymaster with the first request, once', async () => {
     const [owner, signer] = [key(), key()]
     await ask('anvil_setBalance', privateKeyToAccount(owner).address, numberToHex(parseEther('30')))
     const at = createPaymaster({ rpc: node, owner, signer })
@@ -877,14 +877,14 @@ describe('a sponsor elsewhere', () => {
     await at.settled()
     expect(await status(at)).toMatchObject({ counts: { reserved: 4 } })
     await at.close()
-    // A sponsor that comes later finds it.
+    // A second sponsor uses the deployed one.
     const again = createPaymaster({ rpc: node, owner, signer })
     await sponsored('0.8', await operation(await account()), { at: again })
     expect(await ask('eth_getTransactionCount', privateKeyToAccount(owner).address, 'pending')).toBe('0x2')
     await again.close()
   })
 
-  it('names the account to fund when it cannot', async () => {
+  it('names the account to fund', async () => {
     const [owner, signer] = [key(), key()]
     const { address } = privateKeyToAccount(owner)
     const at = createPaymaster({ rpc: node, owner, signer })
@@ -905,7 +905,7 @@ describe('a sponsor elsewhere', () => {
     await at.close()
   })
 
-  it('deploys nothing for what no policy grants', async () => {
+  it('deploys nothing for refused operations', async () => {
     const [owner, signer] = [key(), key()]
     await ask('anvil_setBalance', privateKeyToAccount(owner).address, numberToHex(parseEther('30')))
     const at = createPaymaster({ rpc: node, owner, signer, policies: [{ name: 'nobody', senders: [] }] })
@@ -914,7 +914,7 @@ describe('a sponsor elsewhere', () => {
     await at.close()
   })
 
-  it('tells once that a deposit is low, and again when it became low again', async () => {
+  it('reports a low deposit once, and again when it becomes low again', async () => {
     const [owner, signer] = [key(), key()]
     await ask('anvil_setBalance', privateKeyToAccount(owner).address, numberToHex(parseEther('30')))
     const notes: string[] = []
@@ -934,7 +934,7 @@ describe('a sponsor elsewhere', () => {
     await at.close()
   })
 
-  it('deploys it again when the chain went back behind that', async () => {
+  it('deploys it again after a reorg', async () => {
     const owner = key()
     const genesis = genesisOf(['EntryPoint 0.8', 'SenderCreator 0.8', 'CREATE2 deployer'], owner)
     await using other = await createPocketchain({ genesis, wallet: false, sponsor: { owner }, cadence: 'instant' })
@@ -947,7 +947,7 @@ describe('a sponsor elsewhere', () => {
     }
   })
 
-  it('holds back anew what it had paid for when the chain begins anew, and settles it there', async () => {
+  it('reserves paid operations again on a reset chain, and settles them there', async () => {
     await using other = await createPocketchain({ wallet: false, cadence: 'instant' })
     const at = other.sponsor
     const sender = await account()
@@ -977,7 +977,7 @@ describe('a sponsor elsewhere', () => {
     await at.close()
   })
 
-  it('says what a chain lacks: an EntryPoint, the CREATE2 deployer', async () => {
+  it('names the missing contract: an EntryPoint, the CREATE2 deployer', async () => {
     const owner = key()
     await using empty = await createPocketchain({ genesis: genesisOf([], owner), wallet: false, sponsor: { owner } })
     const params = [await operation(BOB), entryPoint08Address, CHAIN]
@@ -996,7 +996,7 @@ describe('a sponsor elsewhere', () => {
     })
   })
 
-  it('sets itself up on a genesis of its own', async () => {
+  it('deploys its paymasters on a custom genesis', async () => {
     const owner = key()
     const genesis = genesisOf(['EntryPoint 0.8', 'SenderCreator 0.8', 'CREATE2 deployer'], owner)
     await using other = await createPocketchain({ genesis, wallet: false, sponsor: { owner } })
@@ -1038,7 +1038,7 @@ function genesisOf(names: readonly string[], owner: Hex): string {
   })
 }
 
-describe('the chain that everybody gets', () => {
+describe('the default genesis', () => {
   const genesis = (calls: NonNullable<DefaultGenesisOptions['calls']>) =>
     defaultGenesis({
       chainId: 31_337,
@@ -1053,7 +1053,7 @@ describe('the chain that everybody gets', () => {
       calls,
     }).state
 
-  it('has what the calls of the sponsor make, which scripts/sponsor.mjs has prepared', async () => {
+  it('contains the sponsor contracts that scripts/sponsor.mjs prepared', async () => {
     const { owner, signer } = await status()
     const deployments = sponsorDeployments(CoreAddress.from(owner), CoreAddress.from(signer))
     const run = genesis(
@@ -1078,7 +1078,7 @@ describe('the chain that everybody gets', () => {
       { mnemonic: 'legal winner thank year wave sausage worth useful legal winner thank yellow', codeSizeLimit: 2_000 },
     ],
     ['the same under another chain id', { chainId: 5, codeSizeLimit: 2_000 }],
-  ])('has paymasters with deposits under %s, too', async (_, options) => {
+  ])('has paymasters with deposits under %s', async (_, options) => {
     await using other = await createPocketchain({ wallet: false, ...options })
     const { paymasters, owner } = await status(other.sponsor)
     expect(paymasters.map(({ deployed, deposit }) => ({ deployed, deposit }))).toEqual(
@@ -1098,8 +1098,8 @@ describe('the chain that everybody gets', () => {
 
 // --- restart ----------------------------------------------------------------------------------------------------------
 
-describe('a sponsor whose ledger is kept', () => {
-  it('goes on: what was promised is held, and settled when it comes', async () => {
+describe('a sponsor with a stored ledger', () => {
+  it('continues: reservations are kept and settled', async () => {
     const data = mkdtempSync(join(tmpdir(), 'sponsor-'))
     try {
       const options = { data, wallet: false, sponsor: { policies: [{ name: 'kept', total: String(parseEther('1')) }] } } as const

@@ -11,9 +11,9 @@ import { begin, launch } from '../command.fixture.ts'
 import type { Command } from '../command.fixture.ts'
 import { Random } from '../evm/fuzz/random.ts'
 
-// The sponsor's process is killed at any moment: what it promised to pay stands in its ledger afterwards, and what the chain charged, too.
+// The sponsor's process is killed at random moments: the ledger must contain all signed operations and all charges afterwards.
 
-/** `CRASH_ROUNDS=50 npx vitest run test/sponsor/sponsorcrash.test.ts` kills more often. */
+/** `CRASH_ROUNDS=50 npx vitest run test/sponsorcrash.test.ts` runs more rounds. */
 const ROUNDS = Number(process.env['CRASH_ROUNDS'] ?? 4)
 const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000)
 /** Each begins with a new directory. */
@@ -23,7 +23,7 @@ const FLAGS = ['--block-time', '1', '--flashblock-time', '100']
 const LANES = 8
 const ETHER = 10n ** 18n
 const WETH = '0x4200000000000000000000000000000000000006'
-/** Some thirty operations: it is used up within a few rounds. */
+/** About thirty operations: exhausted within a few rounds. */
 const TIGHT = 10n ** 16n
 const POLICIES = [{ name: 'plenty' }, { name: 'tight', total: `0x${TIGHT.toString(16)}` }] as const
 const REFUSED = -32001
@@ -53,10 +53,10 @@ async function kill({ kill: now }: Command, name: string): Promise<void> {
   expect({ signal, err: err.replaceAll(RECOVERY, '') }, name).toEqual({ signal: 'SIGKILL', err: '' })
 }
 
-const RECOVERY = /pocketchain: (kept|had to take back) \d+ promises of the last run.*\n/g
+const RECOVERY = /pocketchain: (kept|retracted) \d+ promises of the last run.*\n/g
 
 describe('a sponsor that is killed under load', () => {
-  it(`has lost nothing that it signed or paid (seed ${SEED})`, { timeout: 60_000 + ROUNDS * 30_000 }, async () => {
+  it(`loses no reservation and no charge (seed ${SEED})`, { timeout: 60_000 + ROUNDS * 30_000 }, async () => {
     const totals = { granted: 0, refused: 0, included: 0, settled: 0, abandoned: 0 }
     for (let first = 0; first < ROUNDS; first += ROUNDS_PER_DIRECTORY) {
       const life = new Life(join(data, String(first)))
@@ -71,7 +71,7 @@ describe('a sponsor that is killed under load', () => {
   })
 })
 
-/** A directory through many lives of its process. */
+/** A data directory over many processes. */
 class Life {
   readonly #data: string
   readonly #promises = new Promises()
@@ -81,7 +81,7 @@ class Life {
     this.#data = directory
   }
 
-  /** Starts, looks whether everything is there, loads, and is killed. */
+  /** Starts, checks the ledger, runs under load, and is killed. */
   async round(random: Random, name: string): Promise<void> {
     if (random.chance(0.25)) await this.#killedAtStart(random)
     const node = await this.#begin(name)
@@ -91,7 +91,7 @@ class Life {
     await load.stop()
   }
 
-  /** A last look. */
+  /** The final check. */
   async end(): Promise<void> {
     const node = await this.#begin('at the end')
     await kill(node, 'at the end')
@@ -127,9 +127,9 @@ class Life {
   }
 }
 
-/** What clients were told and may rely on, whatever becomes of the process. */
+/** The responses that clients received and may rely on. */
 class Promises {
-  /** sender, nonce and policy → the most that a signature was given for */
+  /** sender, nonce and policy → the highest signed cost */
   readonly granted = new Map<string, bigint>()
   /** id of a settled entry → its cost */
   readonly settled = new Map<string, string | null>()
@@ -152,7 +152,7 @@ function grantOf({
   return `${sender.toLowerCase()} ${BigInt(nonce)} ${policy}`
 }
 
-/** Clients that have operations sponsored and sent, as fast as the node answers, until it is gone. */
+/** Clients that sponsor and send operations continuously, until the process ends. */
 class Load {
   readonly #node: Command
   readonly #promises: Promises
@@ -172,13 +172,13 @@ class Load {
     this.#running = [...lanes, this.#watch()].map((task) => task.catch(this.#dead))
   }
 
-  /** Resolves when nothing of it is under way any more. Rejects with what a node that lived answered wrongly. */
+  /** Resolves when all requests have ended. Rejects with the first wrong response of a running node. */
   async stop(): Promise<void> {
     this.#isStopped = true
     await Promise.all(this.#running)
   }
 
-  /** What a dead node does to its clients is no finding. */
+  /** Errors of a killed node are expected. */
   readonly #dead = (error: unknown): void => {
     const isGone = error instanceof TypeError || error instanceof SyntaxError || (error instanceof Error && 'cause' in error)
     if (!isGone) throw error
@@ -211,7 +211,7 @@ class Load {
       this.#totals.abandoned++
       return
     }
-    // Whoever asks twice for one nonce holds two signatures, and sends whichever he likes.
+    // A client with two signatures for one nonce may send either.
     if (fate === 1) await ask()
     await operations.send(prepared)
     await this.#included(prepared.hash)
@@ -234,7 +234,7 @@ class Load {
     }
   }
 
-  /** Remembers what is settled, and that no budget is ever exceeded. */
+  /** Records settled entries and checks that no budget is exceeded. */
   async #watch(): Promise<void> {
     while (!this.#isStopped) {
       const entries = await ledgerOf(this.#node.ask, { state: 'settled' })
@@ -269,7 +269,7 @@ function asking(url: string) {
   }
 }
 
-/** Ledger and chain, once the sponsor has read everything that the chain has. Fails with what they disagree in. */
+/** Compares the ledger with the chain after the settlement of all blocks. */
 async function agreed({ ask }: Command, name: string) {
   const paymaster = await paymaster08(ask)
   const ends = performance.now() + 10_000
@@ -305,20 +305,20 @@ async function depositOf(ask: Command['ask'], paymaster: string): Promise<bigint
   return BigInt(String(await ask('eth_call', { to: eth.ENTRY_POINTS['0.8'], data }, 'pending')))
 }
 
-/** By policy, what is spent or may be. */
+/** Spent and reserved wei by policy. */
 async function usesOf(ask: Command['ask']): Promise<ReadonlyMap<string, bigint>> {
   const { policies } = (await ask('pocketchain_sponsorStatus')) as Status
   return new Map(policies.map(({ name, use }) => [name, BigInt(use.reserved) + BigInt(use.settled)]))
 }
 
-/** What is not sealed may still cost as much as was signed for. */
+/** Operations that are not sealed count with their highest cost. */
 function usedOf(entries: readonly Entry[], policy: string): bigint {
   const own = entries.filter((entry) => entry.policy === policy && ['reserved', 'included', 'settled'].includes(entry.state))
   return own.reduce((sum, { state, cost, maxCost }) => sum + BigInt((state === 'settled' ? cost : maxCost) ?? 0), 0n)
 }
 
 describe('100 final calls at once against a budget for 10', () => {
-  it('are granted 10 times, also when the process is killed meanwhile and asked again', { timeout: 120_000 }, async () => {
+  it('are granted 10 times, also when the process is killed and restarted', { timeout: 120_000 }, async () => {
     const node = await start(data)
     const form = await Form.of(node)
     await form.allow(node, 10n)
@@ -330,17 +330,17 @@ describe('100 final calls at once against a budget for 10', () => {
     expect(await reserved(again)).toHaveLength(10)
     const second = await Promise.all(people('second').map((who) => form.ask(again, who)))
     expect(second.filter((granted) => granted)).toHaveLength(0)
-    // One wei less than two more, and there is one more.
+    // One wei less than the cost of two more grants one more.
     await form.allow(again, 12n, -1n)
     const third = await Promise.all(people('third').map((who) => form.ask(again, who)))
     expect(third.filter((granted) => granted)).toHaveLength(1)
-    // Whoever was granted it holds it: asked again for the same nonce, nothing more is spent.
+    // A second request for a granted nonce spends nothing.
     expect(await form.ask(again, people('first')[first.indexOf(true)]!)).toBe(true)
     expect(await reserved(again)).toHaveLength(11)
     await kill(again, 'at the end')
   })
 
-  it.each([1, 2])('is never granted more often when it is killed in the middle (%i)', { timeout: 120_000 }, async (turn) => {
+  it.each([1, 2])('are not granted more often when the process is killed during the calls (%i)', { timeout: 120_000 }, async (turn) => {
     const random = new Random(SEED, 1_000 + turn)
     const node = await start(data)
     const form = await Form.of(node)
@@ -370,7 +370,7 @@ async function reserved({ ask }: Command): Promise<readonly Entry[]> {
   return (await ledgerOf(ask, { state: 'reserved' })).filter(({ policy }) => policy === 'ten')
 }
 
-/** One operation, the same for everybody but for the sender: each may cost exactly the same. */
+/** One operation per sender, all with the same highest cost. */
 class Form {
   readonly #fields: Readonly<Record<string, unknown>>
   readonly #maxCost: bigint
@@ -388,13 +388,13 @@ class Form {
     this.#maxCost = maxCost
   }
 
-  /** From now on, so many may be sponsored. */
+  /** Sets a budget for this number of operations. */
   async allow({ ask }: Command, count: bigint, moreWei = 0n): Promise<void> {
     const total = `0x${(count * this.#maxCost + moreWei).toString(16)}`
     await ask('pocketchain_sponsorPolicies', [{ name: 'ten', total }])
   }
 
-  /** Whether it is sponsored. Rejects when the service is gone. */
+  /** Returns whether the operation is sponsored. Rejects when the service has ended. */
   async ask({ url }: Command, sender: string): Promise<boolean> {
     try {
       await asking(`${url}/paymaster`)('pm_getPaymasterData', { ...this.#fields, sender }, eth.ENTRY_POINTS['0.8'], '0x7a69', {})

@@ -1,5 +1,5 @@
-// Sponsored operations as apps make them: viem's bundler, paymaster and account clients over HTTP and HTTPS. No account holds any ether, and what the
-// sponsor's ledger says, the EntryPoint has charged.
+// Sponsored operations of apps: viem's bundler, paymaster and account clients over HTTP and HTTPS. No account has ether, and the ledger equals
+// the charges of the EntryPoint.
 import { request as httpsRequest } from 'node:https'
 import simpleAccountFactory06 from 'aa06/artifacts/SimpleAccountFactory.json' with { type: 'json' }
 import simple7702Account from 'aa08/artifacts/Simple7702Account.json' with { type: 'json' }
@@ -48,13 +48,13 @@ import { appFolder, compiled } from '../apps.fixture.ts'
 const CREATE2 = '0x4e59b44847b379578588920ca78fbf26c0b4956c'
 const WETH: Address = '0x4200000000000000000000000000000000000006'
 const BOB: Address = '0x000000000000000000000000000000000000b0b0'
-/** Of our genesis: accounts for 0.7 that one key owns (contracts/src/OwnedAccount.sol). */
+/** Accounts of the default genesis for 0.7 with one owner key (contracts/src/OwnedAccount.sol). */
 const OWNED_ACCOUNT_FACTORY: Address = '0x8c2c918ec24c6349b142dab84324aaa3ec772a35'
 const ENTRY_POINTS = { '0.6': entryPoint06Address, '0.7': entryPoint07Address, '0.8': entryPoint08Address } as const
 type Version = keyof typeof ENTRY_POINTS
 const SOLADY = appFolder('solady')
 
-/** what the node had to tell of itself */
+/** the node's log lines */
 const bugs: unknown[] = []
 let node: Pocketchain
 let server: Server
@@ -63,7 +63,7 @@ let sponsor: Status
 let soladyFactory: Address | null = null
 let simpleFactory06: Address
 
-/** The part of pocketchain_sponsorStatus that is looked at. */
+/** The checked part of pocketchain_sponsorStatus. */
 interface Status {
   readonly name: string
   readonly paymasters: readonly { readonly version: Version; readonly address: Address; readonly deposit: Hex; readonly reserved: Hex }[]
@@ -114,7 +114,7 @@ function publicClient() {
   return createPublicClient({ chain, transport: http(), pollingInterval: 20 })
 }
 
-/** As an app has them: everything by HTTP, at the urls of the banner. */
+/** The clients of an app, over HTTP at the URLs of the banner. */
 function clients(paymaster: PaymasterClient = createPaymasterClient({ transport: http(`${server.url}/paymaster`) })) {
   const client = publicClient()
   return { client, paymaster, bundler: createBundlerClient({ client, paymaster, transport: http(server.url), pollingInterval: 20 }) }
@@ -165,14 +165,14 @@ const SOLADY_KIND: Kind = {
 }
 
 describe.each(KINDS)('$name', (kind) => {
-  it('needs no ether for its first operation, nor for the second', () => completes(kind))
+  it('needs no ether for its first and second operation', () => completes(kind))
 })
 
 describe.skipIf(SOLADY === null)('with a factory compiled from its sources', () => {
-  it(`${SOLADY_KIND.name} needs no ether for its first operation, nor for the second`, () => completes(SOLADY_KIND))
+  it(`${SOLADY_KIND.name} needs no ether for its first and second operation`, () => completes(SOLADY_KIND))
 })
 
-/** Two operations of a new account, one with a call and one with two. Whatever it costs, the sponsor pays. */
+/** Two sponsored operations of a new account, one with a call and one with two. */
 async function completes({ version, account: make, delegates = false }: Kind): Promise<void> {
   const owner = privateKeyToAccount(generatePrivateKey())
   const { client, bundler } = clients()
@@ -220,7 +220,7 @@ function paymasterOf(version: Version) {
   return found
 }
 
-/** What the EntryPoint holds for our paymaster, on the block under construction. */
+/** The paymaster's deposit on the block under construction. */
 async function deposit(version: Version): Promise<bigint> {
   const { address } = paymasterOf(version)
   const abi = entryPoint06Abi // the same in all versions
@@ -233,7 +233,7 @@ async function deposit(version: Version): Promise<bigint> {
   })
 }
 
-/** The line of the ledger, once the sponsor has seen the block. */
+/** The ledger entry, once the block is processed. */
 async function paidEntry(sender: Address, hash: string) {
   const ends = performance.now() + 5_000
   for (;;) {
@@ -275,7 +275,7 @@ async function simpleAccount06(client: Client, owner: PrivateKeyAccount): Promis
 
 type Calls = readonly { readonly to: Address; readonly value?: bigint | undefined; readonly data?: Hex | undefined }[]
 
-/** An account whose owner signs the operation's hash as a message, made by a factory. */
+/** A factory account whose owner signs the operation's hash as a message. */
 async function made(
   client: Client,
   owner: PrivateKeyAccount,
@@ -325,7 +325,7 @@ describe('the service', () => {
     await expect(secure(url, undefined, { method: 'pm_getPaymasterStubData', params: [] })).rejects.toThrow(/certificate/)
   })
 
-  it('that refuses leaves account, bundler and budget as they were', async () => {
+  it('a refusal changes neither account, bundler nor budget', async () => {
     await ask('pocketchain_sponsorPolicies', [{ name: 'others only', senders: [BOB] }])
     try {
       const { client, bundler } = clients()
@@ -344,12 +344,12 @@ describe('the service', () => {
     }
   })
 
-  it('pays for an operation whose call fails, and says so', async () => {
+  it('pays for an operation with a failing call, and reports it', async () => {
     const refuses: Address = '0x00000000000000000000000000000000000f0f0f'
     await ask('anvil_setCode', refuses, '0x5f5ffd')
     const { client, bundler } = clients()
     const account = await ownedAccount(client, privateKeyToAccount(generatePrivateKey()))
-    // With limits of its own, nobody looks beforehand whether the call would do.
+    // With given limits, the call is not simulated before.
     const limits = { callGasLimit: 100_000n, verificationGasLimit: 500_000n, preVerificationGas: 200_000n }
     const paymasterLimits = { paymasterVerificationGasLimit: 100_000n, paymasterPostOpGasLimit: 0n }
     const hash = await bundler.sendUserOperation({ account, calls: [{ to: refuses }], ...limits, ...paymasterLimits })
@@ -359,7 +359,7 @@ describe('the service', () => {
     expect({ success: entry.success, cost: BigInt(entry.cost ?? 0) }).toEqual({ success: false, cost: actualGasCost })
   })
 
-  it('takes back what it has noted when the chain takes back the block, and notes it anew', async () => {
+  it('reverts a charge after a reorg, and applies it again', async () => {
     const url = (path: string) => createPublicClient({ transport: http(`${server.url}${path}`) })
     const asking =
       (path: string) =>
@@ -381,7 +381,7 @@ describe('the service', () => {
     expect(await paidEntry(sender.address, prepared.hash)).toMatchObject({ id, success: true })
   })
 
-  it('has charged its ledger what the chain charged its paymasters, to the wei', async () => {
+  it('has the charges of its paymasters in the ledger, to the wei', async () => {
     await ask('anvil_mine')
     const now = await settled()
     const entries = await ledgerOf(ask)
@@ -400,7 +400,7 @@ describe('the service', () => {
   })
 })
 
-/** What the sponsor says once it holds nothing back any more: everything is sealed, and it has seen that. */
+/** The sponsor's status once no reservation is open. */
 async function settled(): Promise<Status> {
   const ends = performance.now() + 5_000
   for (;;) {

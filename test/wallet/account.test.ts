@@ -30,7 +30,7 @@ import { contracts } from '../../src/wallet/preview/contracts.fixture.ts'
 import { ANVIL, startAnvil } from '../anvil.fixture.ts'
 
 const ROOT = new URL('../..', import.meta.url)
-// The shape is the build script's; test/chain/predeploys.test.ts proves that the file is its output.
+// The build script defines the type; test/predeploys.test.ts checks that the file is its output.
 const delegate = JSON.parse(readFileSync(new URL('src/wallet/delegate.json', ROOT), 'utf8')) as Record<
   'address' | 'deployer' | 'salt' | 'initCode',
   Hex
@@ -63,7 +63,7 @@ beforeEach(async () => (node = await start()))
 afterEach(() => node.close())
 
 describe('the account contract', () => {
-  it('stands at its address from the first block on, on every chain', async () => {
+  it('is deployed at its address from the first block on, on every chain', async () => {
     const { deployer, salt, initCode } = delegate
     expect(getCreate2Address({ from: deployer, salt, bytecode: initCode }).toLowerCase()).toBe(ACCOUNT)
     await using other = await createPocketchain({ chainId: 8453, cadence: 'instant' })
@@ -85,14 +85,14 @@ describe('the account contract', () => {
     const there = createPublicClient({ chain: foundry, transport: http(anvil.url), pollingInterval: 10 })
     expect(await there.waitForTransactionReceipt({ hash })).toMatchObject({ status: 'success' })
     const code = await anvil.ask<Hex>('eth_getCode', ACCOUNT, 'latest')
-    expect(code).toBe(await client(node).getCode({ address: ACCOUNT })) // both are chain 31337
+    expect(code).toBe(await client(node).getCode({ address: ACCOUNT })) // both have chain id 31337
   })
 
-  it('names what it can', async () => {
+  it('reports the interfaces and modes that it supports', async () => {
     const read = (functionName: 'supportsExecutionMode' | 'supportsInterface', arg: Hex) =>
       client(node).readContract({ address: ACCOUNT, abi, functionName, args: [arg] })
     expect(await read('supportsExecutionMode', BATCH)).toBe(true)
-    // Bytes 10 on are for whoever needs them (ERC-7821).
+    // ERC-7821 ignores the bytes from 10 on.
     expect(await read('supportsExecutionMode', `${BATCH.slice(0, 22)}${'77'.repeat(22)}` as Hex)).toBe(true)
     for (const mode of ['0x00', '0x0101', '0xff', `0x0100${'0'.repeat(8)}78210001`]) {
       expect(await read('supportsExecutionMode', mode.padEnd(66, '0') as Hex), mode).toBe(false)
@@ -107,7 +107,7 @@ describe('the account contract', () => {
 })
 
 describe('an upgraded account', () => {
-  it('becomes one and does a batch in one transaction', async () => {
+  it('is upgraded and executes a batch in one transaction', async () => {
     const coin = await deploy('Coin', Coin, ['Coin', 'COIN', 6])
     await call(coin, Coin.abi, 'transfer', [owner.address, 100n])
     const receipt = await upgrade([
@@ -122,14 +122,14 @@ describe('an upgraded account', () => {
     expect(receipt.logs.map(({ address }) => address)).toEqual([coin, coin])
   })
 
-  it('sends what is meant for the zero address to the zero address', async () => {
+  it('sends to the zero address', async () => {
     const before = await client(node).getBalance({ address: ZERO })
     const receipt = await upgrade([[ZERO, 1_000n, '0x']])
     expect(receipt.status).toBe('success')
     expect(await client(node).getBalance({ address: ZERO })).toBe(before + 1_000n)
   })
 
-  it('does nothing when one call reverts, and says why in the words of that call', async () => {
+  it('has no effect if a call reverts, with the revert data of that call', async () => {
     const faults = await deploy('Faults', Faults, [])
     await upgrade([])
     const calls: Calls = [
@@ -143,11 +143,11 @@ describe('an upgraded account', () => {
     expect(await client(node).getBalance({ address: FOREIGN })).toBe(0n)
   })
 
-  it('obeys nobody else', async () => {
+  it('refuses other callers', async () => {
     await upgrade([])
     const reason = await revertOf({ from: FOREIGN, to: owner.address, data: execute([[FOREIGN, 1n, '0x']]) })
     expect(decodeErrorResult({ abi, data: reason })).toMatchObject({ errorName: 'AccountUnauthorized' })
-    // Nor does the contract itself, which has no key.
+    // The contract itself has no owner.
     expect(await revertOf({ from: owner.address, to: ACCOUNT, data: execute([]) })).not.toBe('0x')
   })
 
@@ -173,7 +173,7 @@ describe('an upgraded account', () => {
     if (error !== null) expect(decodeErrorResult({ abi, data: reason }).errorName).toBe(error)
   })
 
-  it('still takes ether with any message, and tokens that ask first', async () => {
+  it('receives ether with any data, and tokens with receiver hooks', async () => {
     await upgrade([])
     const card = await deploy('Card', Card, [])
     const thing = await deploy('Thing', Thing, [])
@@ -204,7 +204,7 @@ describe('signatures of an upgraded account', () => {
 
   beforeEach(() => upgrade([]))
 
-  it('of messages hold, plain and nested (ERC-7739)', async () => {
+  it('of messages are valid, plain and nested (ERC-7739)', async () => {
     const verify = (signature: Hex, message = 'hello') => client(node).verifyMessage({ address: owner.address, message, signature })
     const plain = await owner.signMessage({ message: 'hello' })
     expect(await verify(plain)).toBe(true)
@@ -216,26 +216,26 @@ describe('signatures of an upgraded account', () => {
     expect(await isValid(hashMessage('hello'), nested)).toBe(true)
   })
 
-  it('of typed data hold, plain and nested (ERC-7739)', async () => {
+  it('of typed data are valid, plain and nested (ERC-7739)', async () => {
     const plain = await owner.signTypedData(typed)
     expect(await client(node).verifyTypedData({ ...typed, address: owner.address, signature: plain })).toBe(true)
     expect(await isValid(hashTypedData(typed), plain)).toBe(true)
     const nested = await signTypedData(signer(), { ...typed, account: owner, verifierDomain })
     expect(await client(node).verifyTypedData({ ...typed, address: owner.address, signature: nested })).toBe(true)
     expect(await client(node).verifyTypedData({ ...typed, message: { amount: 4n }, address: owner.address, signature: nested })).toBe(false)
-    // The inner signature alone is for the nested hash and for nothing else.
+    // The inner signature is valid for the nested hash only.
     const inner = await owner.sign({ hash: nestTypedData({ ...typed, verifierDomain }) })
     expect(await isValid(hashTypedData(typed), inner)).toBe(false)
   })
 
-  it('of another key, or cut short, do not', async () => {
+  it('of another key, or truncated, are invalid', async () => {
     const other = privateKeyToAccount(keccak256('0x0b0b'))
     const signature = await other.signMessage({ message: 'hello' })
     expect(await client(node).verifyMessage({ address: owner.address, message: 'hello', signature })).toBe(false)
     for (const cut of ['0x', signature.slice(0, 20), `${signature}00`]) expect(await isValid(hashMessage('hello'), cut as Hex)).toBe(false)
   })
 
-  it('are known to be nested ones by whoever asks', async () => {
+  it('are detected as nested ones (ERC-7739)', async () => {
     const asked: Hex = `0x${'7739'.repeat(16)}`
     const answer = await client(node).readContract({ address: owner.address, abi, functionName: 'isValidSignature', args: [asked, '0x'] })
     expect(answer).toBe('0x77390001')
@@ -272,7 +272,7 @@ describe('user operations through EntryPoint 0.8', () => {
       args: [[toPackedUserOperation({ ...request, signature })], FOREIGN],
     })
 
-  it('run when its key has signed them, and pay for themselves', async () => {
+  it('run if its key has signed them, and pay for themselves', async () => {
     await upgrade([])
     const before = await client(node).getBalance({ address: owner.address })
     const sent = await rich().sendTransaction({ to: ENTRY_POINT, data: handle(await owner.sign({ hash })) })
@@ -290,7 +290,7 @@ describe('user operations through EntryPoint 0.8', () => {
     expect(nonce).toBe(1n)
   })
 
-  it('are refused when another key has', async () => {
+  it('are refused if another key has signed them', async () => {
     await upgrade([])
     const other = privateKeyToAccount(keccak256('0x0b0b'))
     const reason = await revertOf({ from: node.accounts[0]?.address ?? ZERO, to: ENTRY_POINT, data: handle(await other.sign({ hash })) })
@@ -336,7 +336,7 @@ function body(calls: Calls): Hex {
   return `0x${encodeFunctionData({ abi: bodyAbi, functionName: 'body', args }).slice(10)}`
 }
 
-/** The data it reverts with. */
+/** Returns the revert data. */
 async function revertOf(call: { from: Address; to: Address; data: Hex }): Promise<Hex> {
   const refusal: unknown = await node.request({ method: 'eth_call', params: [call, 'latest'] }).then(
     () => null,

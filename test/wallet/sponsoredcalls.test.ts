@@ -6,29 +6,29 @@ import { createPocketchain } from '../../src/index.ts'
 import type { Pocketchain } from '../../src/index.ts'
 import { createRemoteRpc } from '../../src/rpc/index.ts'
 import { without } from '../../src/wallet/batches/calls.fixture.ts'
-import { BURNER, LOGGER, REVERTER, creating, deploy, sender } from '../../src/wallet/batches/sending.fixture.ts'
-import type { Sender } from '../../src/wallet/batches/sending.fixture.ts'
+import { BURNER, LOGGER, REVERTER, creating, deploy, sender } from '../../src/wallet/batches/sender.fixture.ts'
+import type { Sender } from '../../src/wallet/batches/sender.fixture.ts'
 import { Keyring, embeddedChain } from '../../src/wallet/index.ts'
 import type { BatchQuestion, Question, WalletOptions } from '../../src/wallet/index.ts'
 import { contracts } from '../../src/wallet/preview/contracts.fixture.ts'
 import { ORIGIN, refusal } from '../../src/wallet/wallet.fixture.ts'
 import { openDoor } from '../sponsor/sponsor.fixture.ts'
 
-// Batches that somebody else pays for, through a real node, its bundler and its sponsor; what the sponsor itself cannot do wrong, a door before it does.
+// Sponsored batches through a real node, its bundler and its sponsor. A proxy before the sponsor adds faults that the sponsor does not have.
 
 const node = await createPocketchain({ cadence: 'instant', accounts: 150, onNote: () => {} })
 const door = await openDoor(node)
 afterAll(() => node.close())
 
 const ask = (method: string, ...params: readonly unknown[]) => node.request({ method, params })
-const MINE = Address.from('0xdeaddeaddeaddeaddeaddeaddeaddeaddeaddead')
+const RECIPIENT = Address.from('0xdeaddeaddeaddeaddeaddeaddeaddeaddeaddead')
 const [LOGS, REVERTS, BURNS] = [
   await deploy(node, creating(LOGGER)),
   await deploy(node, creating(REVERTER)),
   await deploy(node, creating(BURNER)),
 ]
 const paymaster = await deployedPaymaster()
-const GIFT = { to: MINE, value: '0x1' }
+const GIFT = { to: RECIPIENT, value: '0x1' }
 
 beforeEach(() => door.reset())
 afterEach(async () => {
@@ -44,7 +44,7 @@ async function deployedPaymaster(): Promise<Address> {
 
 // --- accounts and wallets -----------------------------------------------------------------------------------------------
 
-/** Each test has an account that nobody used before. */
+/** Each test has an unused account. */
 let used = 9
 function nextAccount() {
   const account = node.accounts[(used += 1)]
@@ -52,21 +52,21 @@ function nextAccount() {
   return account
 }
 
-interface Guest extends Omit<Sender, 'send'> {
+interface TestSite extends Omit<Sender, 'send'> {
   readonly account: Address
-  /** the questions that were asked, in their order */
+  /** the questions in the order in which they were asked */
   readonly questions: Question[]
-  /** wallet_sendCalls of one gift to a friend that the sponsor at the door pays for, unless said. Answers the id. */
+  /** Calls wallet_sendCalls, by default with one sponsored transfer. Returns the id. */
   readonly send: (request?: Readonly<Record<string, unknown>>) => Promise<string>
 }
 
-type GuestOptions = Partial<WalletOptions> & { readonly key?: Uint8Array }
+type SiteOptions = Partial<WalletOptions> & { readonly key?: Uint8Array }
 
-/** A site that is connected to one account, in a wallet that may ask sponsors on this computer and says yes. */
-function guest({ key = nextAccount().privateKey, ...options }: GuestOptions = {}, at: Pocketchain = node): Guest {
+/** A site connected to one account, in a wallet that approves everything and allows loopback sponsors. */
+function openSite({ key = nextAccount().privateKey, ...options }: SiteOptions = {}, at: Pocketchain = node): TestSite {
   const opened = sender(at, { allowHttpLoopback: true, keyring: Keyring.of({ dev: [key] }), ...options })
   const { wallet, ask: request } = opened
-  const account = wallet.keyring.accounts[0]?.address as Address // of one key
+  const account = wallet.keyring.accounts[0]?.address as Address // the keyring has one key
   wallet.sites.connect(ORIGIN, [account])
   const questions: Question[] = []
   onTestFinished(wallet.approvals.subscribe((event) => void (event.type === 'asked' && questions.push(event.question))))
@@ -81,9 +81,9 @@ function sponsoredBy(more: Readonly<Record<string, unknown>> = {}) {
   return { paymasterService: { url: door.url, ...more } }
 }
 
-/** With an account that was upgraded before, so that nothing but the batch is asked. */
-async function upgraded(options: GuestOptions = {}): Promise<Guest> {
-  const opened = guest(options)
+/** With an upgraded account, so that the batch is the only question. */
+async function upgraded(options: SiteOptions = {}): Promise<TestSite> {
+  const opened = openSite(options)
   await opened.settled(await opened.send())
   // The wallet reports inclusion as soon as it is pre-confirmed; the bundler removes the operation when it processes the same flashblock.
   await vi.waitFor(async () => expect(await ask('debug_bundler_dumpMempool', ENTRY_POINTS['0.8'])).toEqual([]))
@@ -94,7 +94,7 @@ async function upgraded(options: GuestOptions = {}): Promise<Guest> {
 
 function batchIn(questions: readonly Question[]): BatchQuestion {
   const found = questions.findLast((question) => question.kind === 'batch')
-  if (found?.kind !== 'batch') throw new Error('no batch was asked about')
+  if (found?.kind !== 'batch') throw new Error('there was no question about a batch')
   return found
 }
 
@@ -103,8 +103,8 @@ const kinds = (questions: readonly Question[]) => questions.map(({ kind }) => ki
 const balanceOf = async (address: Address) => BigInt((await ask('eth_getBalance', address, 'pending')) as string)
 const codeOf = async (address: Address) => ask('eth_getCode', address, 'pending')
 
-/** Everything that would show that something was sent. */
-async function traces({ wallet, account }: Guest): Promise<unknown> {
+/** Returns the state that any sent transaction would change. */
+async function visibleState({ wallet, account }: TestSite): Promise<unknown> {
   return {
     balance: await balanceOf(account),
     nonce: await ask('eth_getTransactionCount', account, 'pending'),
@@ -117,13 +117,13 @@ async function traces({ wallet, account }: Guest): Promise<unknown> {
 }
 
 /** Operation, EntryPoint, chain id and context. */
-type Asked = readonly [Readonly<Record<string, string>>, string, string, unknown]
+type SponsorParams = readonly [Readonly<Record<string, string>>, string, string, unknown]
 
-// --- what goes well -------------------------------------------------------------------------------------------------------
+// --- success ----------------------------------------------------------------------------------------------------------------
 
 describe('a sponsored batch', () => {
-  it('of an account that has to be upgraded costs it nothing: consent, then the batch, then one operation', async () => {
-    const opened = guest()
+  it('of a plain account costs it nothing, with an upgrade question, a batch question and one operation', async () => {
+    const opened = openSite()
     const { account, questions, errors } = opened
     const before = await balanceOf(account)
     const id = await opened.send({ calls: [GIFT, { to: LOGS, data: `0x${'07'.padStart(64, '0')}` }] })
@@ -146,7 +146,7 @@ describe('a sponsored batch', () => {
     expect(errors).toEqual([])
   })
 
-  it('of an account that was upgraded asks one question; one call is an operation, too', async () => {
+  it('of an upgraded account asks one question, and a single call is an operation, too', async () => {
     const opened = await upgraded()
     const status = await opened.settled(await opened.send())
     expect(status).toMatchObject({ status: 200, atomic: true })
@@ -154,8 +154,8 @@ describe('a sponsored batch', () => {
     expect(batchIn(opened.questions)).toMatchObject({ execution: 'sponsored', warnings: [] })
   })
 
-  it('of an account without any ether goes through, and leaves it without any', async () => {
-    const opened = guest()
+  it('of an account without ether succeeds, and leaves it without ether', async () => {
+    const opened = openSite()
     await ask('anvil_setBalance', opened.account, '0x0')
     const id = await opened.send({ calls: [{ to: LOGS, data: '0x01' }] })
     expect(await opened.settled(id)).toMatchObject({ status: 200 })
@@ -163,12 +163,12 @@ describe('a sponsored batch', () => {
     expect(codes(batchIn(opened.questions))).toEqual([])
   })
 
-  it('tells the sponsor what ERC-7677 wants: four parameters, no signature, the context of the app, gas only in the end', async () => {
-    const opened = guest()
+  it('sends the sponsor the four parameters of ERC-7677, without signature, and with gas in the final request', async () => {
+    const opened = openSite()
     await opened.send({ capabilities: sponsoredBy({ context: { policy: 'everything', mine: [1, null] } }) })
     await opened.send()
     expect(door.methods).toEqual(['pm_getPaymasterStubData', 'pm_getPaymasterData', 'pm_getPaymasterStubData', 'pm_getPaymasterData'])
-    const [stub, final, second] = door.params as unknown as readonly Asked[] // as asserted
+    const [stub, final, second] = door.params as unknown as readonly SponsorParams[] // as asserted
     expect(stub?.slice(1)).toEqual([ENTRY_POINTS['0.8'], '0x7a69', { policy: 'everything', mine: [1, null] }])
     expect(second?.slice(1)).toEqual([ENTRY_POINTS['0.8'], '0x7a69', {}])
     for (const params of door.params) expect(params[0]).not.toHaveProperty('signature')
@@ -178,7 +178,7 @@ describe('a sponsored batch', () => {
     }
   })
 
-  it('whose calls revert is asked about with the reason, and is 500 when it is approved all the same', async () => {
+  it('whose calls revert is shown with the reason, and is 500 if it is approved', async () => {
     const opened = await upgraded()
     const before = await balanceOf(opened.account)
     const id = await opened.send({ calls: [GIFT, { to: REVERTS, value: '0x0' }] })
@@ -193,7 +193,7 @@ describe('a sponsored batch', () => {
     expect(await balanceOf(opened.account)).toBe(before)
   })
 
-  it('that sends more than the account has, or burns all gas there is, is asked about with that', async () => {
+  it('that sends more than the account has, or burns all gas, is shown with a warning', async () => {
     const poor = await upgraded()
     await ask('anvil_setBalance', poor.account, '0x0')
     const id = await poor.send()
@@ -205,7 +205,7 @@ describe('a sponsored batch', () => {
     expect(await burning.settled(burnt)).toMatchObject({ status: 500 })
   })
 
-  it('has the gas that the app chooses for its calls', async () => {
+  it('has the gasLimitOverride of its calls', async () => {
     const opened = await upgraded()
     const plain = batchIn((await opened.settled(await opened.send()), opened.questions)).fee.gas
     const id = await opened.send({ calls: [{ ...GIFT, capabilities: { gasLimitOverride: { value: '0x100000' } } }] })
@@ -214,10 +214,10 @@ describe('a sponsored batch', () => {
     expect(await opened.settled(id)).toMatchObject({ status: 200 })
   })
 
-  it('is looked at as it will run: contracts see the price that is paid, though the account has nothing to pay it with', async () => {
+  it('is simulated with the real gas price, though the account has no ether', async () => {
     const opened = await upgraded()
     await ask('anvil_setBalance', opened.account, '0x0')
-    // The one stops when gas has no price, the other one when it has.
+    // One contract reverts if the gas price is zero, the other if it is not.
     const [priced, free] = [await deploy(node, creating('3a60095760006000fd5b00')), await deploy(node, creating('3a600557005b60006000fd'))]
     await opened.send({ calls: [{ to: priced }] })
     expect(batchIn(opened.questions)).toMatchObject({ preview: { status: 'success' } })
@@ -225,8 +225,8 @@ describe('a sponsored batch', () => {
     expect(batchIn(opened.questions)).toMatchObject({ preview: { status: 'reverted' } })
   })
 
-  it('runs through the code that the account has, when it is one that we know', async () => {
-    const opened = guest()
+  it('uses the present delegate of the account if the wallet supports it', async () => {
+    const opened = openSite()
     const simple = Address.from('0xe6cae83bde06e4c305530e199d7217f42808555b')
     const { default: artifact } = await import('aa08/artifacts/Simple7702Account.json', { with: { type: 'json' } })
     const data = `0x${'0'.repeat(64)}${artifact.bytecode.slice(2)}`
@@ -242,8 +242,8 @@ describe('a sponsored batch', () => {
     expect(await codeOf(opened.account)).toBe(`0xef0100${simple.slice(2)}`)
   })
 
-  it('comes behind another one that is under way, upgrade or not', async () => {
-    const opened = guest()
+  it('follows a pending one, with or without an upgrade', async () => {
+    const opened = openSite()
     const ids = [await opened.send(), await opened.send(), await opened.send()]
     for (const id of ids) expect(await opened.settled(id)).toMatchObject({ status: 200 })
     expect(kinds(opened.questions)).toEqual(['upgrade', 'batch', 'batch', 'batch'])
@@ -258,9 +258,9 @@ describe('a sponsored batch', () => {
     expect(await balanceOf(opened.account)).toBe(before - 2n)
   })
 
-  it('is prepared anew when another one of the account is included meanwhile, or takes the code off it', async () => {
+  it('is planned again if another transaction of the account is included meanwhile, or removes its code', async () => {
     const account = nextAccount()
-    const [opened, beside] = [await upgraded({ key: account.privateKey }), guest({ key: account.privateKey })]
+    const [opened, beside] = [await upgraded({ key: account.privateKey }), openSite({ key: account.privateKey })]
     let meanwhile: (() => Promise<unknown>) | null = async () => beside.settled(await beside.send())
     door.after = async (_, result) => {
       const work = meanwhile
@@ -275,45 +275,45 @@ describe('a sponsored batch', () => {
     expect(kinds(opened.questions)).toEqual(['batch', 'upgrade', 'batch'])
   })
 
-  it('of five accounts at a time, and two of each, all go through', async () => {
-    const guests = Array.from({ length: 5 }, () => guest())
-    const before = await balanceOf(MINE)
+  it('succeeds for five accounts concurrently, with two batches each', async () => {
+    const guests = Array.from({ length: 5 }, () => openSite())
+    const before = await balanceOf(RECIPIENT)
     const sent = await Promise.all(guests.flatMap((each) => [each.send(), each.send()].map(async (id) => each.settled(await id))))
     expect(sent.map(({ status }) => status)).toEqual(Array(10).fill(200))
-    expect(await balanceOf(MINE)).toBe(before + 10n)
+    expect(await balanceOf(RECIPIENT)).toBe(before + 10n)
     expect(guests.flatMap(({ errors }) => errors)).toEqual([])
   })
 
-  it('that the person refuses is 4001, and its id is free', async () => {
+  it('that the person rejects is 4001, and its id is free', async () => {
     const opened = await upgraded({ policy: 'approve' })
     opened.wallet.approvals.setPolicy('reject')
-    const before = await traces(opened)
+    const before = await visibleState(opened)
     expect(await refusal(opened.send({ id: 'mine' }))).toMatchObject({ code: 4001 })
-    expect(await traces(opened)).toEqual(before)
+    expect(await visibleState(opened)).toEqual(before)
     opened.wallet.approvals.setPolicy('approve')
     expect(await opened.settled(await opened.send({ id: 'mine' }))).toMatchObject({ status: 200 })
     expect(await refusal(opened.send({ id: 'mine' }))).toMatchObject({ code: 5720 })
   })
 
-  it('for which the person refuses the upgrade is 5750, and the account is as it was', async () => {
-    const opened = guest()
+  it('whose upgrade the person rejects is 5750, and leaves the account unchanged', async () => {
+    const opened = openSite()
     opened.wallet.approvals.rule((question) => (question.kind === 'upgrade' ? 'reject' : null))
-    const before = await traces(opened)
+    const before = await visibleState(opened)
     expect(await refusal(opened.send())).toMatchObject({ code: 5750 })
     expect(kinds(opened.questions)).toEqual(['upgrade'])
-    expect(await traces(opened)).toEqual(before)
+    expect(await visibleState(opened)).toEqual(before)
   })
 
-  it('goes through a node that is reached over a network', async () => {
+  it('works with a node over HTTP', async () => {
     const server = await node.listen()
     onTestFinished(() => server.close())
-    const opened = guest({ chains: [{ ...embeddedChain(node), rpc: createRemoteRpc(server.url), isEmbedded: false }] })
+    const opened = openSite({ chains: [{ ...embeddedChain(node), rpc: createRemoteRpc(server.url), isEmbedded: false }] })
     expect(await opened.settled(await opened.send())).toMatchObject({ status: 200 })
     expect(await opened.settled(await opened.send())).toMatchObject({ status: 200 })
     expect(opened.errors).toEqual([])
   })
 
-  it('goes through a node that cannot simulate, which the question says where it matters', async () => {
+  it('works with a node without eth_simulateV1, with a warning in the question', async () => {
     const opened = await upgraded({ chains: [{ ...embeddedChain(node), rpc: without(node, 'eth_simulateV1') }] })
     const gift = await opened.send()
     expect(batchIn(opened.questions)).toMatchObject({ preview: { status: 'success', changes: [{ amount: '-1' }] }, warnings: [] })
@@ -326,7 +326,7 @@ describe('a sponsored batch', () => {
     expect(BigInt(batchIn(opened.questions).fee.gas)).toBeGreaterThan(500_000n)
   })
 
-  it('that nobody waits for any more is asked of nobody', async () => {
+  it('whose request was aborted asks no question', async () => {
     const opened = await upgraded()
     const gone = new AbortController()
     door.before = () => {
@@ -345,26 +345,26 @@ describe('a sponsored batch', () => {
     expect(opened.questions).toEqual([])
   })
 
-  it('is signed by no key that everybody knows on a chain where money is real', async () => {
-    const opened = guest({ chains: [{ ...embeddedChain(node), isEmbedded: false, chainId: 8453, name: 'Base' }] })
+  it('is not signed by a dev account on a real chain', async () => {
+    const opened = openSite({ chains: [{ ...embeddedChain(node), isEmbedded: false, chainId: 8453, name: 'Base' }] })
     opened.wallet.sites.selectChain(ORIGIN, 8453)
     expect(await refusal(opened.send({ chainId: '0x2105' }))).toMatchObject({ code: 4100, data: { reason: 'dev-account-on-real-chain' } })
     expect(door.methods).toEqual([])
   })
 })
 
-// --- what does not --------------------------------------------------------------------------------------------------------
+// --- refusals -----------------------------------------------------------------------------------------------------------------
 
 interface Wrong {
   readonly why: string
   readonly code: number
   readonly message: string | RegExp
   readonly data: object
-  /** what of the capability is another one */
+  /** fields that replace those of the capability */
   readonly capability?: Readonly<Record<string, unknown>>
   readonly request?: Readonly<Record<string, unknown>>
-  readonly options?: GuestOptions
-  readonly prepare?: (opened: Guest) => unknown
+  readonly options?: SiteOptions
+  readonly prepare?: (opened: TestSite) => unknown
 }
 
 const INVALID_URL = { code: 4200, message: 'Invalid paymaster URL' }
@@ -382,42 +382,42 @@ const spoil = (change: (result: Readonly<Record<string, unknown>>) => object, on
 const STUB = 'pm_getPaymasterStubData'
 const FINAL = 'pm_getPaymasterData'
 
-/** Of a service, which a batch may do without when it says so. */
+/** Failures of a service, which an optional sponsor tolerates. */
 const UNUSABLE: readonly Wrong[] = [
-  { why: 'a url that is none', ...INVALID_URL, data: { reason: 'url' }, capability: { url: 'no url' } },
-  { why: 'a url by http', ...INVALID_URL, data: { reason: 'scheme' }, capability: { url: 'http://sponsor.example/rpc' } },
-  { why: 'a url on this computer', ...INVALID_URL, data: {}, options: { allowHttpLoopback: false } },
+  { why: 'an invalid url', ...INVALID_URL, data: { reason: 'url' }, capability: { url: 'no url' } },
+  { why: 'an http url', ...INVALID_URL, data: { reason: 'scheme' }, capability: { url: 'http://sponsor.example/rpc' } },
+  { why: 'a loopback url', ...INVALID_URL, data: {}, options: { allowHttpLoopback: false } },
   { why: 'a url in a private network', ...INVALID_URL, data: { reason: 'forbidden' }, capability: { url: 'https://10.0.0.1/rpc' } },
-  { why: 'a url where nobody is', ...INVALID_URL, data: { reason: 'unreachable' }, capability: { url: 'http://127.0.0.1:1023/rpc' } },
+  { why: 'a url without a server', ...INVALID_URL, data: { reason: 'unreachable' }, capability: { url: 'http://127.0.0.1:1023/rpc' } },
   { why: 'a sponsor that refuses', ...FAILED, data: { reason: 'refused', cause: { code: -32001 } }, prepare: fault('refuse') },
   {
     why: 'a sponsor without such a policy',
     ...FAILED,
     data: { reason: 'refused' },
-    capability: { context: { policy: 'nobody has it' } },
+    capability: { context: { policy: 'unknown' } },
   },
-  { why: 'a sponsor that is broken', ...FAILED, data: { status: 500 }, prepare: fault('http-500') },
+  { why: 'a sponsor with an internal error', ...FAILED, data: { status: 500 }, prepare: fault('http-500') },
   {
-    why: 'an answer that is no JSON',
+    why: 'a response that is no JSON',
     ...FAILED,
     data: { reason: 'malformed' },
     prepare: () => (door.before = () => ({ status: 200, body: '<html>' })),
   },
   {
-    why: 'a sponsor that signs wrongly',
+    why: 'a sponsor with an invalid signature',
     ...FAILED,
     data: { reason: 'paymaster-refused', cause: { message: 'AA34 signature error' } },
     prepare: fault('wrong-signature'),
   },
   {
-    why: 'a sponsor whose word is over',
+    why: 'a sponsor whose validity has ended',
     ...FAILED,
     data: { reason: 'paymaster-refused', cause: { message: 'AA32 paymaster expired or not due' } },
     prepare: fault('expired'),
   },
-  { why: 'a final answer of another length', ...FAILED, data: { reason: 'length-changed' }, prepare: fault('differ') },
+  { why: 'final data of another length', ...FAILED, data: { reason: 'length-changed' }, prepare: fault('differ') },
   {
-    why: 'a longer final answer',
+    why: 'longer final data',
     ...FAILED,
     data: { reason: 'length-changed', stubBytes: 77, finalBytes: 78 },
     prepare: spoil(({ paymasterData }) => ({ paymasterData: `${String(paymasterData)}00` }), FINAL),
@@ -429,43 +429,43 @@ const UNUSABLE: readonly Wrong[] = [
     prepare: fault('empty-deposit'),
   },
   {
-    why: 'another paymaster in the end',
+    why: 'another paymaster in the final data',
     ...FAILED,
-    data: { reason: 'paymaster-changed', final: MINE },
-    prepare: spoil(() => ({ paymaster: MINE }), FINAL),
+    data: { reason: 'paymaster-changed', final: RECIPIENT },
+    prepare: spoil(() => ({ paymaster: RECIPIENT }), FINAL),
   },
   {
     why: 'a paymaster that is no contract',
     ...FAILED,
     data: { reason: 'paymaster-refused' },
-    prepare: spoil(() => ({ paymaster: MINE })),
+    prepare: spoil(() => ({ paymaster: RECIPIENT })),
   },
   {
-    why: 'a paymaster that is nobody, so that the account would pay',
+    why: 'the zero address as paymaster',
     ...FAILED,
     data: { reason: 'malformed' },
     prepare: spoil(() => ({ paymaster: Address.zero })),
   },
   {
-    why: 'more gas for the paymaster than any needs',
+    why: 'too much paymaster verification gas',
     ...FAILED,
     data: { reason: 'too-much-gas', field: 'paymasterVerificationGasLimit' },
     prepare: spoil(() => ({ paymasterVerificationGasLimit: '0xffffffffffffffffffffffffffffff' })),
   },
   {
-    why: 'more gas for afterwards in the end',
+    why: 'too much postOp gas in the final data',
     ...FAILED,
     data: { reason: 'too-much-gas', field: 'paymasterPostOpGasLimit' },
     prepare: spoil(() => ({ paymasterPostOpGasLimit: '0x4c4b41' }), FINAL),
   },
   {
-    why: 'gas that is no number of gas',
+    why: 'a gas limit of more than 120 bits',
     ...FAILED,
     data: { reason: 'malformed' },
     prepare: spoil(() => ({ paymasterPostOpGasLimit: `0x${'f'.repeat(64)}` }), STUB),
   },
   {
-    why: 'too little gas for the paymaster',
+    why: 'too little paymaster gas',
     ...FAILED,
     data: { reason: 'paymaster-refused' },
     prepare: spoil(() => ({ paymasterVerificationGasLimit: '0x100' }), FINAL),
@@ -482,27 +482,27 @@ const REFUSED: readonly Wrong[] = [
     capability: { url: undefined },
   },
   {
-    why: 'a url that is no text',
+    why: 'a url that is no string',
     code: -32602,
     message: /^The wallet cannot parse the request: .*paymasterService\.url/,
     data: { reason: 'invalid-request' },
     capability: { url: 1 },
   },
-  { why: 'a sponsor in a wallet that has none', ...OFF, data: { reason: 'sponsorship-off' }, options: { sponsorship: false } },
+  { why: 'a sponsor in a wallet without sponsorship', ...OFF, data: { reason: 'sponsorship-off' }, options: { sponsorship: false } },
   {
-    why: 'a sponsor of a site that may have none',
+    why: 'a sponsor for a site without sponsorship',
     ...OFF,
     data: { reason: 'sponsorship-off-for-site' },
     prepare: ({ wallet }) => wallet.sites.setSponsorship(false, ORIGIN),
   },
   {
-    why: 'a sponsor on a chain that is taken out',
+    why: 'a sponsor on an excluded chain',
     ...REQUIRED,
     data: { reason: 'unsupported-capability', why: 'chain-excluded' },
     options: { unsponsoredChains: [31_337] },
   },
   {
-    why: 'a sponsor for an account that runs unknown code',
+    why: 'a sponsor for an account with an unknown delegate',
     ...REQUIRED,
     data: { why: 'foreign-delegate' },
     prepare: ({ account }) => ask('anvil_setCode', account, `0xef0100${LOGS.slice(2)}`),
@@ -514,14 +514,14 @@ const REFUSED: readonly Wrong[] = [
     request: { calls: [{ ...GIFT, capabilities: { paymasterService: { url: 'https://sponsor.example' } } }] },
   },
   {
-    why: 'calls that make an operation too large for bundlers',
+    why: 'calls that exceed the operation size of bundlers',
     code: 5740,
     message: 'The batch is too large for the wallet to process',
     data: { reason: 'transaction-too-large' },
     request: { calls: [{ to: LOGS, data: `0x${'07'.repeat(121_000)}` }] },
   },
   {
-    why: 'calls that are too large before it says what is wrong with the sponsor',
+    why: 'calls that are too large, also with an invalid sponsor',
     code: 5740,
     message: 'The batch is too large for the wallet to process',
     data: { reason: 'transaction-too-large' },
@@ -538,39 +538,39 @@ const REFUSED: readonly Wrong[] = [
 ]
 
 describe('wallet_sendCalls refuses', () => {
-  it.each(REFUSED)('$why with $code before anybody is asked, and nothing happened', async (row) => {
+  it.each(REFUSED)('$why with $code, without a question and without effect', async (row) => {
     const { code, message, data, capability, request, options, prepare } = row
-    const opened = guest(options)
+    const opened = openSite(options)
     await prepare?.(opened)
-    const before = await traces(opened)
+    const before = await visibleState(opened)
     const refused = await refusal(opened.send({ id: 'mine', capabilities: sponsoredBy(capability), ...request }))
     expect(refused).toMatchObject({ code, message: typeof message === 'string' ? message : expect.stringMatching(message), data })
     expect(opened.questions).toEqual([])
-    expect(await traces(opened)).toEqual(before)
+    expect(await visibleState(opened)).toEqual(before)
     expect(opened.wallet.batches.has({ origin: ORIGIN, from: opened.account, id: 'mine' }), 'its id is free').toBe(false)
     expect(opened.errors).toEqual([])
   })
 
-  it('a sponsor that says nothing for five seconds with 4300', async () => {
-    const opened = guest()
+  it('a sponsor that does not respond for five seconds with 4300', async () => {
+    const opened = openSite()
     await fault('slow', { delayMs: 20_000, times: 1 })()
     expect(await refusal(opened.send())).toMatchObject({ ...FAILED, data: { reason: 'timeout' } })
     expect(opened.questions).toEqual([])
   })
 
-  it('a sponsor where no bundler is, or none for such accounts, with 5700', async () => {
+  it('a sponsor without a bundler, or without one for EntryPoint 0.8, with 5700', async () => {
     const bare = await createPocketchain({ cadence: 'instant', bundler: false })
     onTestFinished(() => bare.close())
     const { privateKey } = bare.accounts[0] as { privateKey: Uint8Array } // a node has ten
-    const opened = guest({ key: privateKey }, bare)
+    const opened = openSite({ key: privateKey }, bare)
     expect(await refusal(opened.send())).toMatchObject({ ...REQUIRED, data: { why: 'no-bundler' } })
     expect(door.methods).toEqual([])
   })
 })
 
-describe('a sponsor that is optional', () => {
-  it.each(UNUSABLE)('is done without for $why: the account pays, and is told so', async ({ capability, options, prepare }) => {
-    const opened = guest(options)
+describe('an optional sponsor', () => {
+  it.each(UNUSABLE)('is replaced by the account for $why, with a warning', async ({ capability, options, prepare }) => {
+    const opened = openSite(options)
     await prepare?.(opened)
     const before = await balanceOf(opened.account)
     const id = await opened.send({ capabilities: sponsoredBy({ ...capability, optional: true }) })
@@ -586,23 +586,23 @@ describe('a sponsor that is optional', () => {
     expect(opened.errors).toEqual([])
   })
 
-  it.each(UNUSABLE)('is 4300 for $why when the account cannot pay either', async ({ capability, options, prepare }) => {
-    const opened = guest(options)
+  it.each(UNUSABLE)('is 4300 for $why if the account cannot pay either', async ({ capability, options, prepare }) => {
+    const opened = openSite(options)
     await ask('anvil_setBalance', opened.account, '0x0')
     await prepare?.(opened)
-    const before = await traces(opened)
+    const before = await visibleState(opened)
     const refused = await refusal(
       opened.send({ calls: [{ to: LOGS, data: '0x' }], capabilities: sponsoredBy({ ...capability, optional: true }) }),
     )
     expect(refused).toMatchObject({ ...FAILED, data: { reason: 'cannot-pay', cause: { code: expect.any(Number) } } })
     expect(opened.questions).toEqual([])
-    expect(await traces(opened)).toEqual(before)
+    expect(await visibleState(opened)).toEqual(before)
   })
 
   it.each(REFUSED.filter(({ code, why }) => [4100, 5700].includes(code) && why !== 'a sponsor of one call'))(
     'is not looked for with $why, and nobody needs to know',
     async ({ capability, options, prepare }) => {
-      const opened = guest(options)
+      const opened = openSite(options)
       await prepare?.(opened)
       const id = await opened.send({ capabilities: sponsoredBy({ ...capability, optional: true }) })
       expect(batchIn(opened.questions)).toMatchObject({ execution: 'single', fee: { sponsor: null } })
@@ -612,16 +612,16 @@ describe('a sponsor that is optional', () => {
     },
   )
 
-  it('and fails leaves the batch as it would be without: atomic where it must be, one by one where not', async () => {
+  it('that fails leaves the batch as without a sponsor: atomic if required, else sequential', async () => {
     await fault('refuse')()
-    const opened = guest()
+    const opened = openSite()
     const request = { calls: [GIFT, GIFT], capabilities: sponsoredBy({ optional: true }) }
     expect(await opened.settled(await opened.send(request))).toMatchObject({ status: 200, atomic: false })
     expect(await opened.settled(await opened.send({ ...request, atomicRequired: true }))).toMatchObject({ status: 200, atomic: true })
     expect(kinds(opened.questions)).toEqual(['batch', 'upgrade', 'batch'])
   })
 
-  it('and pays is no different from one that is not', async () => {
+  it('that pays equals a required one', async () => {
     const opened = await upgraded()
     const id = await opened.send({ capabilities: sponsoredBy({ optional: true }) })
     expect(batchIn(opened.questions)).toMatchObject({ execution: 'sponsored', warnings: [] })
@@ -629,18 +629,18 @@ describe('a sponsor that is optional', () => {
   })
 })
 
-// --- while the person reads -------------------------------------------------------------------------------------------------
+// --- changes before the answer ----------------------------------------------------------------------------------------------
 
-describe('after the yes', () => {
-  /** The question about a batch that is on its way to its answer. */
-  async function asking(opened: Guest, capability: object = {}) {
+describe('after the approval', () => {
+  /** Sends a batch and returns its waiting question. */
+  async function asking(opened: TestSite, capability: object = {}) {
     opened.wallet.approvals.setPolicy('ask')
     const sent = opened.send({ capabilities: sponsoredBy(capability as Readonly<Record<string, unknown>>) })
-    sent.catch(() => {}) // looked at by the test
+    sent.catch(() => {}) // awaited by the test
     return { sent, prompt: await opened.wallet.approvals.next({ kind: 'batch' }) }
   }
 
-  it('what the sponsor has signed is used as it is', async () => {
+  it('the quote of the sponsor is used unchanged', async () => {
     const opened = await upgraded()
     const { sent, prompt } = await asking(opened)
     prompt.approve()
@@ -648,7 +648,7 @@ describe('after the yes', () => {
     expect(door.methods).toEqual([STUB, FINAL])
   })
 
-  it('it is asked again when the fees have risen, and nobody else is', async () => {
+  it('a new quote is requested if the fees have risen, without another question', async () => {
     const opened = await upgraded()
     const { sent, prompt } = await asking(opened)
     const fee = BigInt(batchIn(opened.questions).fee.maxFeePerGas)
@@ -666,9 +666,9 @@ describe('after the yes', () => {
     expect(signed[3]).toBeGreaterThan(fee * 3n)
   })
 
-  it('it is asked again when the nonce was used meanwhile', async () => {
+  it('a new quote is requested if the nonce was used meanwhile', async () => {
     const account = nextAccount()
-    const [opened, beside] = [await upgraded({ key: account.privateKey }), guest({ key: account.privateKey })]
+    const [opened, beside] = [await upgraded({ key: account.privateKey }), openSite({ key: account.privateKey })]
     const { sent, prompt } = await asking(opened)
     await beside.settled(await beside.send())
     door.reset()
@@ -678,9 +678,9 @@ describe('after the yes', () => {
     expect(kinds(opened.questions)).toEqual(['batch'])
   })
 
-  it('it is asked again when somebody else waits in the bundler with the nonce, and comes behind', async () => {
+  it('a new quote with the next nonce is requested if another operation waits in the bundler', async () => {
     const account = nextAccount()
-    const [opened, beside] = [await upgraded({ key: account.privateKey }), guest({ key: account.privateKey })]
+    const [opened, beside] = [await upgraded({ key: account.privateKey }), openSite({ key: account.privateKey })]
     await ask('debug_bundler_setBundlingMode', 'manual')
     const { sent, prompt } = await asking(opened)
     const other = await beside.send()
@@ -694,19 +694,19 @@ describe('after the yes', () => {
     expect(kinds(opened.questions)).toEqual(['batch'])
   })
 
-  it('a sponsor that has changed its mind is 4300, and nothing is sent', async () => {
+  it('a sponsor that refuses now is 4300, and nothing is sent', async () => {
     const opened = await upgraded()
     const { sent, prompt } = await asking(opened)
     await fault('refuse')()
     await outdate(opened)
-    const before = await traces(opened)
+    const before = await visibleState(opened)
     prompt.approve()
     expect(await refusal(sent)).toMatchObject({ ...FAILED, data: { reason: 'refused' } })
-    expect(await traces(opened)).toEqual(before)
+    expect(await visibleState(opened)).toEqual(before)
     expect(kinds(opened.questions)).toEqual(['batch'])
   })
 
-  it('an optional one that has changed its mind makes another question, of what the account pays', async () => {
+  it('an optional sponsor that refuses now leads to another question, in which the account pays', async () => {
     const opened = await upgraded()
     const { sent, prompt } = await asking(opened, { optional: true })
     await fault('refuse')()
@@ -719,7 +719,7 @@ describe('after the yes', () => {
     expect(await opened.settled(await sent)).toMatchObject({ status: 200 })
   })
 
-  it('another sponsor at the same place makes another question', async () => {
+  it('another sponsor at the same url leads to another question', async () => {
     const opened = await upgraded()
     const { sent, prompt } = await asking(opened)
     await outdate(opened)
@@ -731,7 +731,7 @@ describe('after the yes', () => {
     expect(await opened.settled(await sent)).toMatchObject({ status: 200 })
   })
 
-  it('calls that would now do something else make another question', async () => {
+  it('calls that have another outcome now lead to another question', async () => {
     const opened = await upgraded()
     const { sent, prompt } = await asking(opened)
     await ask('anvil_setBalance', opened.account, '0x0')
@@ -742,29 +742,29 @@ describe('after the yes', () => {
     expect(await refusal(sent)).toMatchObject({ code: 4001 })
   })
 
-  it('a deposit that is gone is 4300, whatever was signed before', async () => {
+  it('a withdrawn deposit is 4300, also with a valid quote', async () => {
     const opened = await upgraded()
     const { sent, prompt } = await asking(opened)
     const deposit = await setDeposit(0n)
     onTestFinished(async () => {
       await setDeposit(deposit)
     })
-    const before = await traces(opened)
+    const before = await visibleState(opened)
     prompt.approve()
     expect(await refusal(sent)).toMatchObject({ ...FAILED, data: { reason: expect.stringMatching(/refused/) } })
-    expect(await traces(opened)).toEqual(before)
+    expect(await visibleState(opened)).toEqual(before)
   })
 
-  it('a sponsor that the bundler takes nothing from is 4300; an optional one makes another question', async () => {
+  it('a sponsor that the bundler refuses is 4300; an optional one leads to another question', async () => {
     const opened = await upgraded()
     const banned = [{ address: paymaster, opsSeen: 100_000, opsIncluded: 0 }]
     await ask('debug_bundler_setReputation', banned, ENTRY_POINTS['0.8'])
-    const before = await traces(opened)
+    const before = await visibleState(opened)
     expect(await refusal(opened.send({ id: 'mine' }))).toMatchObject({
       ...FAILED,
       data: { reason: 'paymaster-refused', cause: { code: -32504, data: { paymaster } } },
     })
-    expect(await traces(opened)).toEqual(before)
+    expect(await visibleState(opened)).toEqual(before)
     const id = await opened.send({ id: 'mine', capabilities: sponsoredBy({ optional: true }) })
     expect(opened.questions.map((question) => question.kind === 'batch' && question.execution)).toEqual([
       'sponsored',
@@ -774,7 +774,7 @@ describe('after the yes', () => {
     expect(await opened.settled(id)).toMatchObject({ status: 200 })
   })
 
-  it('nobody pays any more when that was switched off meanwhile', async () => {
+  it('sponsorship that was switched off meanwhile is 4100', async () => {
     const opened = await upgraded()
     const { sent, prompt } = await asking(opened)
     opened.wallet.sites.setSponsorship(false, ORIGIN)
@@ -782,8 +782,8 @@ describe('after the yes', () => {
     expect(await refusal(sent)).toMatchObject(OFF)
   })
 
-  /** The sponsor is asked again, and does not answer before it is told to. */
-  async function held(opened: Guest): Promise<() => void> {
+  /** Requests a new quote, and delays its final response until the returned function is called. */
+  async function held(opened: TestSite): Promise<() => void> {
     const prompt = await opened.wallet.approvals.next({ kind: 'batch' })
     await outdate(opened)
     let answer = (): void => {}
@@ -801,21 +801,21 @@ describe('after the yes', () => {
     return answer
   }
 
-  it('nobody pays any more when that is switched off while the sponsor is asked again', async () => {
+  it('sponsorship that is switched off during the new request is 4100', async () => {
     const opened = await upgraded()
     opened.wallet.approvals.setPolicy('ask')
     const sent = opened.send({ id: 'mine' })
-    sent.catch(() => {}) // looked at below
+    sent.catch(() => {}) // awaited below
     const answer = await held(opened)
     opened.wallet.sites.setSponsorship(false, ORIGIN)
-    const before = await traces(opened)
+    const before = await visibleState(opened)
     answer()
     expect(await refusal(sent)).toMatchObject(OFF)
-    expect(await traces(opened)).toEqual(before)
+    expect(await visibleState(opened)).toEqual(before)
     expect(opened.wallet.batches.has({ origin: ORIGIN, from: opened.account, id: 'mine' })).toBe(false)
   })
 
-  it('an optional one makes another question when that is switched off while it is asked again', async () => {
+  it('an optional sponsor that is switched off during the new request leads to another question', async () => {
     const opened = await upgraded()
     opened.wallet.approvals.setPolicy('ask')
     const sent = opened.send({ capabilities: sponsoredBy({ optional: true }) })
@@ -828,33 +828,33 @@ describe('after the yes', () => {
     expect(await opened.settled(await sent)).toMatchObject({ status: 200 })
   })
 
-  it('a wallet that is closed while the sponsor is asked again signs nothing', async () => {
+  it('a wallet that is closed during the new request signs nothing', async () => {
     const opened = await upgraded()
     opened.wallet.approvals.setPolicy('ask')
     const sent = opened.send()
-    sent.catch(() => {}) // looked at below
+    sent.catch(() => {}) // awaited below
     const answer = await held(opened)
-    const before = await traces(opened)
+    const before = await visibleState(opened)
     await opened.wallet.close()
     answer()
     expect(await refusal(sent)).toMatchObject({ code: 4900, data: { reason: 'wallet-closed' } })
-    expect(await traces(opened)).toEqual(before)
+    expect(await visibleState(opened)).toEqual(before)
   })
 
-  /** The quote is one for a nonce that was used. */
-  async function outdate({ account }: Guest): Promise<void> {
+  /** Makes the quote's nonce a used one. */
+  async function outdate({ account }: TestSite): Promise<void> {
     const slot = nonceSlot(account)
     const now = BigInt((await ask('eth_getStorageAt', ENTRY_POINTS['0.8'], slot, 'pending')) as string)
     await ask('anvil_setStorageAt', ENTRY_POINTS['0.8'], slot, numberToHex(now + 1n, { size: 32 }))
   }
 })
 
-/** EntryPoint 0.8 counts operations of an account under key 0 in its second slot: mapping of mappings. */
+/** EntryPoint 0.8 has the nonces of an account in slot 1, a mapping of mappings. */
 function nonceSlot(account: Address): ViemHex {
   return keccak256(`${pad('0x00')}${keccak256(`${pad(account)}${numberToHex(1, { size: 32 }).slice(2)}`).slice(2)}`)
 }
 
-/** Answers what it was. */
+/** Returns the previous value. */
 async function setDeposit(wei: bigint, holder: Address = paymaster): Promise<bigint> {
   const before = await depositOf(holder)
   await ask('anvil_setStorageAt', ENTRY_POINTS['0.8'], depositSlot(holder), numberToHex(wei, { size: 32 }))
@@ -865,15 +865,15 @@ async function depositOf(holder: Address): Promise<bigint> {
   return BigInt((await ask('eth_getStorageAt', ENTRY_POINTS['0.8'], depositSlot(holder), 'pending')) as string)
 }
 
-/** The first slot of EntryPoint 0.8 is the mapping of deposits. */
+/** EntryPoint 0.8 has the deposits in slot 0, a mapping. */
 function depositSlot(holder: Address): ViemHex {
   return keccak256(`${pad(holder)}${pad('0x00').slice(2)}`)
 }
 
-// --- sponsors of another kind ---------------------------------------------------------------------------------------------
+// --- other sponsors ---------------------------------------------------------------------------------------------------------
 
-describe('a sponsor of another kind', () => {
-  it('that says at once that its answer is final is not asked twice', async () => {
+describe('a sponsor', () => {
+  it('whose stub data is final gets one request only', async () => {
     const generous = await generousPaymaster()
     const opened = await upgraded()
     door.before = () => result({ paymaster: generous, paymasterData: '0x', paymasterPostOpGasLimit: '0x1', isFinal: true })
@@ -882,7 +882,7 @@ describe('a sponsor of another kind', () => {
     expect(batchIn(opened.questions).fee.sponsor).toMatchObject({ name: null, icon: null, paymaster: generous })
   })
 
-  it('whose money is gone takes a batch that waits with it; the next one takes its place, and those behind it go on', async () => {
+  it('without deposit drops a waiting batch; the next one uses its nonce, and later ones proceed', async () => {
     const generous = await generousPaymaster()
     const opened = await upgraded()
     await ask('debug_bundler_setBundlingMode', 'manual')
@@ -899,7 +899,7 @@ describe('a sponsor of another kind', () => {
     for (const id of [second, third]) expect(await opened.settled(id)).toMatchObject({ status: 200 })
   })
 
-  it('that waits with an upgrade behind one that was dropped holds nothing up', async () => {
+  it('with an upgrade behind a dropped operation delays nothing', async () => {
     const opened = await upgraded()
     await ask('debug_bundler_setBundlingMode', 'manual')
     const first = await opened.send()
@@ -914,7 +914,7 @@ describe('a sponsor of another kind', () => {
     expect(kinds(opened.questions)).toEqual(['batch', 'upgrade', 'batch', 'upgrade', 'batch'])
   })
 
-  it('that takes a coin for it is shown with what it takes, and warned of', async () => {
+  it('that takes a token in payment is shown with the amount, and a warning', async () => {
     const opened = await upgraded()
     const { coin, toll } = await tollPaymaster(opened.account)
     door.before = () => result({ paymaster: toll, paymasterData: '0x', paymasterPostOpGasLimit: '0x186a0' })
@@ -931,7 +931,7 @@ describe('a sponsor of another kind', () => {
     expect(await coinsOf(coin, toll)).toBe(5n)
   })
 
-  it('that may take a coin is warned of, whether it is allowed now or was before', async () => {
+  it('with an allowance for a token has a warning, whether the allowance is new or old', async () => {
     const opened = await upgraded()
     const { coin, toll } = await tollPaymaster(opened.account)
     const generous = await generousPaymaster(toll)
@@ -950,7 +950,7 @@ describe('a sponsor of another kind', () => {
     expect(batchIn(opened.questions).warnings).toEqual([])
   })
 
-  it('that takes its time holds up no other question of the site for longer than a preview may', async () => {
+  it('that is slow delays other questions of the site no longer than SPONSOR_LINE_MS', async () => {
     const opened = await upgraded()
     opened.wallet.approvals.setPolicy('ask')
     let answer = (): void => {}
@@ -976,7 +976,7 @@ describe('a sponsor of another kind', () => {
     return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', id: 1, result: fields }) }
   }
 
-  /** Pays for everybody and asks nothing: answers an empty context, and 0. */
+  /** A paymaster that pays for every operation: returns an empty context, and 0. */
   async function generousPaymaster(at: Address | null = null): Promise<Address> {
     const address = at ?? Address.from(`0x${(used += 1).toString(16).padStart(40, '7')}`)
     await ask('anvil_setCode', address, '0x60406000526000602052600060405260606000f3')

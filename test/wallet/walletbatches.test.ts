@@ -7,7 +7,7 @@ import { Keyring, createWallet } from '../../src/wallet/index.ts'
 import type { CallsStatus, Wallet, WalletChain } from '../../src/wallet/index.ts'
 import { ANVIL, startAnvil } from '../anvil.fixture.ts'
 
-// Batches against nodes that are not in the same process, and as viem sends them.
+// Batches against external nodes, and batches of viem.
 
 const { accounts } = await createPocketchain({ cadence: 'manual' })
 const [alice, bob] = accounts.map(({ address }) => address)
@@ -57,7 +57,7 @@ const two = [
 ]
 
 describe.skipIf(ANVIL === null)('on anvil', () => {
-  it('an account is upgraded, with our code put there before, and runs batches from then on', async () => {
+  it('upgrades an account, after it has deployed the delegate, and sends its batches through it', async () => {
     const { running, wallet } = await anvil()
     const { provider, send, status } = await connected(wallet)
     await running.ask('anvil_setCoinbase', MINE)
@@ -65,15 +65,15 @@ describe.skipIf(ANVIL === null)('on anvil', () => {
     expect(await provider.request({ method: 'wallet_getCapabilities', params: [alice] })).toMatchObject({ '0x7a69': ready })
     const first = await status(await send({ atomicRequired: true, calls: [...two, { to: `0x${'0'.repeat(40)}`, value: '0x5' }] }))
     expect(first).toMatchObject({ status: 200, atomic: true, receipts: [{ status: '0x1', logs: [] }] })
-    expect(await running.ask('eth_getBalance', `0x${'0'.repeat(40)}`, 'latest'), 'a burn is a burn').toBe('0x5')
+    expect(await running.ask('eth_getBalance', `0x${'0'.repeat(40)}`, 'latest'), 'burned ether').toBe('0x5')
     expect(await running.ask<string>('eth_getCode', alice, 'latest')).toMatch(/^0xef0100/)
-    expect(await running.ask('eth_getTransactionCount', alice, 'latest'), 'our code, the batch, the authorization').toBe('0x3')
+    expect(await running.ask('eth_getTransactionCount', alice, 'latest'), 'deployment, batch and authorization').toBe('0x3')
     const supported = { atomic: { status: 'supported' } }
     expect(await provider.request({ method: 'wallet_getCapabilities', params: [alice] })).toMatchObject({ '0x7a69': supported })
     expect(await status(await send({ calls: two }))).toMatchObject({ status: 200, atomic: true })
   })
 
-  it('calls go one after the other from a plain account, and one call alone', async () => {
+  it('sends the calls of a plain account as transactions, and a single call as one', async () => {
     const { wallet } = await anvil()
     const { send, status } = await connected(wallet)
     const both = await status(await send({ calls: two }))
@@ -82,7 +82,7 @@ describe.skipIf(ANVIL === null)('on anvil', () => {
     expect(await status(await send({ calls: two.slice(1) }))).toMatchObject({ status: 200 })
   })
 
-  it('what must be atomic is 5710 before Prague', async () => {
+  it('refuses an atomic batch with 5710 before Prague', async () => {
     const { wallet } = await anvil('--hardfork', 'cancun')
     const { provider, send, status } = await connected(wallet)
     const asked = send({ atomicRequired: true, calls: two })
@@ -92,7 +92,7 @@ describe.skipIf(ANVIL === null)('on anvil', () => {
     expect(await status(await send({ calls: two }))).toMatchObject({ status: 200, atomic: false })
   })
 
-  it('a batch waits for its block, and is told of a call that reverts', async () => {
+  it('reports a pending batch after its block, with a call that reverts', async () => {
     const { running, wallet } = await anvil('--no-mining')
     const { send } = await connected(wallet)
     await running.ask('anvil_setCode', MINE, '0x60006000fd')
@@ -104,12 +104,12 @@ describe.skipIf(ANVIL === null)('on anvil', () => {
     expect(await waiting).toMatchObject({ status: 600, capabilities: { status: { reason: 'partly' } } })
   })
 
-  it('a transaction that the node has dropped is sent again, once', async () => {
+  it('submits a transaction again, once, that the node has dropped', async () => {
     const { running, wallet } = await anvil('--no-mining')
     const { send } = await connected(wallet)
     const id = await send({ calls: two.slice(1) })
     await running.ask('anvil_dropAllTransactions')
-    // Behind one url may be many nodes, so that takes some seconds; polling is what the wallet does by itself.
+    // One url may have several nodes, so this takes UNKNOWN_MS.
     await expect.poll(() => running.ask('txpool_status'), { timeout: 20_000 }).toMatchObject({ pending: '0x1' })
     await running.ask('evm_mine')
     expect(await wallet.batches.status(id, { origin: 'https://app.example', waitMs: 5_000 })).toMatchObject({ status: 200 })
@@ -117,7 +117,7 @@ describe.skipIf(ANVIL === null)('on anvil', () => {
 })
 
 describe('viem', () => {
-  it('sends a batch and has its receipts with one request for its status', async () => {
+  it('sends a batch and gets its receipts with one status request', async () => {
     await using node = await createPocketchain()
     const requests: string[] = []
     const wallet = walletOn({

@@ -6,7 +6,7 @@ import type { Genesis } from './genesis.ts'
 import { InconsistentWrites, StateHistory } from '../state/history.ts'
 
 /** Block 0, and the state to continue from: that of the store's newest block, or genesis for an empty store. */
-export interface OpenedChain {
+interface OpenedChain {
   readonly genesis: Block
   readonly history: StateHistory
 }

@@ -8,7 +8,7 @@ import type { SealedChain } from '../view/sealedchain.ts'
 import type { ChainTime } from '../sequencing/chaintime.ts'
 import { assertAdmissible } from './validation.ts'
 
-export interface AdmissionDeps {
+interface AdmissionDeps {
   readonly config: ChainConfig
   readonly sealed: SealedChain
   readonly pool: Mempool

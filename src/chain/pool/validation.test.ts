@@ -3,7 +3,7 @@ import { Address, Authorization, Hash, Transaction } from '../../eth/index.ts'
 import type { TransactionFields } from '../../eth/index.ts'
 import { World, rulesAt } from '../../evm/index.ts'
 import type { ChainConfig } from '../../evm/index.ts'
-import { ALICE, BOB, ETHER, GENESIS_SECONDS, GWEI, KEYS, NOBODY, signed, testChain, testGenesis } from '../chain.fixture.ts'
+import { ALICE, BOB, ETHER, GENESIS_SECONDS, GWEI, KEYS, RECIPIENT, signed, testChain, testGenesis } from '../chain.fixture.ts'
 import type { TestChain } from '../chain.fixture.ts'
 import { TRANSACTION_BYTES } from '../limits.ts'
 import { PoolError } from './mempool.ts'
@@ -19,7 +19,7 @@ beforeAll(async () => {
   history = new StateHistory(testGenesis().state)
   const world = new World(history.at(0))
   world.setCode(BOB, new Uint8Array([0x00]))
-  world.setBalance(NOBODY, ETHER)
+  world.setBalance(RECIPIENT, ETHER)
   history.apply(world.writes())
 })
 
@@ -49,7 +49,7 @@ function message(tx: Transaction, where: AdmissionContext = entrance()): string 
 }
 
 const blob: TransactionFields = { type: 3, maxFeePerBlobGas: 1n, blobVersionedHashes: [Hash.from(`0x01${'00'.repeat(31)}`)] }
-const authorization = Authorization.sign({ chainId: 0n, address: NOBODY, nonce: 0n }, KEYS[2]!)
+const authorization = Authorization.sign({ chainId: 0n, address: RECIPIENT, nonce: 0n }, KEYS[2]!)
 
 describe('admissible transactions', () => {
   test.each<[string, TransactionFields]>([
@@ -71,7 +71,7 @@ describe('admissible transactions', () => {
   })
 
   test('an impersonated contract', () => {
-    const tx = Transaction.unsigned({ chainId: 31_337, gas: 21_000n, to: NOBODY, maxFeePerGas: GWEI }, BOB)
+    const tx = Transaction.unsigned({ chainId: 31_337, gas: 21_000n, to: RECIPIENT, maxFeePerGas: GWEI }, BOB)
     expect(isImpersonated(tx)).toBe(true)
     expect(message(tx)).toBe('enters')
   })
@@ -112,7 +112,7 @@ describe('refused transactions, with the messages that clients match', () => {
     const deposit = Transaction.deposit({
       sourceHash: Hash.zero,
       from: ALICE,
-      to: NOBODY,
+      to: RECIPIENT,
       mint: 0n,
       value: 0n,
       gas: 21_000n,

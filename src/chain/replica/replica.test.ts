@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Address, EMPTY_CODE_HASH, Hash } from '../../eth/index.ts'
 import type { Account, StateReader, WriteSet } from '../../evm/index.ts'
-import { ALICE, NOBODY, signed, startedChain, testChain } from '../chain.fixture.ts'
+import { ALICE, RECIPIENT, signed, startedChain, testChain } from '../chain.fixture.ts'
 import { StateSync } from './statesync.ts'
 import { SYNC_KEYS, SYNC_CHUNK_KEYS, SYNC_VERSIONS } from '../limits.ts'
 import { Replica } from './replica.ts'
@@ -214,8 +214,8 @@ describe('a partial view', () => {
       [rebuilt.head, view.head],
       [rebuilt.byNumber(299)!, parent],
     ] as const) {
-      expect(stateOf(rebuilt.state(mine), [ALICE, NOBODY])).toEqual(stateOf(view.state(theirs), [ALICE, NOBODY]))
-      expect(rebuilt.rootsWith(mine, NOTHING, NOBODY)).toEqual(view.rootsWith(theirs, NOTHING, NOBODY))
+      expect(stateOf(rebuilt.state(mine), [ALICE, RECIPIENT])).toEqual(stateOf(view.state(theirs), [ALICE, RECIPIENT]))
+      expect(rebuilt.rootsWith(mine, NOTHING, RECIPIENT)).toEqual(view.rootsWith(theirs, NOTHING, RECIPIENT))
     }
     await chain.stop()
   })

@@ -6,7 +6,7 @@ import type { Mempool } from '../pool/mempool.ts'
 import type { Sequencer } from './sequencer.ts'
 import type { Mutex } from '../mutex.ts'
 
-export interface BlockTickerDeps {
+interface BlockTickerDeps {
   readonly clock: Clock
   readonly mutex: Mutex
   readonly sequencer: Sequencer

@@ -5,7 +5,7 @@ import { GAS_PER_BLOB, InvalidTransaction } from '../../evm/index.ts'
 import type { ChainConfig } from '../../evm/index.ts'
 import { BlockBuilder, BlockFull } from './builder.ts'
 import type { BlockAttributes } from './builder.ts'
-import { ALICE, ETHER, GENESIS_SECONDS, GWEI, NOBODY, receiptOf, signed, startedChain, testChain } from '../chain.fixture.ts'
+import { ALICE, ETHER, GENESIS_SECONDS, GWEI, RECIPIENT, receiptOf, signed, startedChain, testChain } from '../chain.fixture.ts'
 
 const MESSAGE_PASSER = Address.from('0x4200000000000000000000000000000000000016')
 
@@ -13,7 +13,7 @@ const ATTRIBUTES: BlockAttributes = {
   timestamp: GENESIS_SECONDS + 1,
   timestampMs: null,
   prevRandao: Hash.zero,
-  feeRecipient: NOBODY,
+  feeRecipient: RECIPIENT,
   gasLimit: 1_000_000n,
   extraData: new Uint8Array(),
   parentBeaconBlockRoot: null,
@@ -135,11 +135,11 @@ describe('a block', () => {
   })
 
   test('of L1 pays its withdrawals and has their root', () => {
-    const withdrawal = { index: 0n, validatorIndex: 1n, address: NOBODY, amount: 3n }
+    const withdrawal = { index: 0n, validatorIndex: 1n, address: RECIPIENT, amount: 3n }
     const { builder, history } = builderOf({ withdrawals: [withdrawal] }, false)
     const { block, writes } = builder.seal()
-    expect(history.at(history.version).account(NOBODY)?.balance).toBe(3n * GWEI)
-    expect(writes.accounts.get(NOBODY)?.balance).toBe(3n * GWEI)
+    expect(history.at(history.version).account(RECIPIENT)?.balance).toBe(3n * GWEI)
+    expect(writes.accounts.get(RECIPIENT)?.balance).toBe(3n * GWEI)
     const { block: bare } = builderOf({}, false).builder.seal()
     expect(block.header.withdrawalsRoot).not.toBe(bare.header.withdrawalsRoot)
   })

@@ -14,7 +14,7 @@ import {
   rulesAt,
 } from '../../evm/index.ts'
 import type { BlockContext, ChainConfig, Executed, Rules, StateReader, WriteSet } from '../../evm/index.ts'
-import { toBlockEnv } from './environment.ts'
+import { toBlockEnv } from '../view/environment.ts'
 import { nextBaseFee } from './basefee.ts'
 import { OrderedTrie, Trie } from '../state/trie.ts'
 import { isImpersonated } from '../pool/validation.ts'

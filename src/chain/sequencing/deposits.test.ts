@@ -6,7 +6,7 @@ import type { OpFork } from '../../evm/index.ts'
 import { testChain } from '../chain.fixture.ts'
 import { opConfig } from '../genesis/defaultgenesis.ts'
 import { baseTimeDeposit, l1AttributesDeposit } from './deposits.ts'
-import type { L1Options, L1Origin } from './l1.ts'
+import type { L1Options, L1Origin } from '../l1.ts'
 
 const { chain } = testChain('manual')
 

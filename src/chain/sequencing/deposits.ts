@@ -3,7 +3,7 @@ import { Address, Hash, Hex, SourceHash, Transaction } from '../../eth/index.ts'
 import type { Block } from '../../eth/index.ts'
 import { L1_BLOCK } from '../../evm/index.ts'
 import type { Rules } from '../../evm/index.ts'
-import type { L1Options, L1Origin } from './l1.ts'
+import type { L1Options, L1Origin } from '../l1.ts'
 
 const DEPOSITOR = Address.from('0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001')
 const BASE_TIME = Address.from('0x4200000000000000000000000000000000000030')

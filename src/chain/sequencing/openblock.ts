@@ -5,7 +5,7 @@ import type { BlockAttributes, BlockBuilder } from './builder.ts'
 import { OpenBlockRecord } from './openblockrecord.ts'
 
 /** A flashblock and the block up to it. `flashblock` holds only the transactions from `firstTransaction` on. */
-export interface PublishedFlashblock {
+interface PublishedFlashblock {
   readonly block: Block
   readonly index: number
   readonly flashblock: Flashblock

@@ -4,7 +4,7 @@ import type { WriteSet } from '../../evm/index.ts'
 import { MemoryStore } from '../../store/index.ts'
 import { flashblocksOf, hashesOf, receiptOf, rewindsOf, sealedOf, signed, startedChain, testChain } from '../chain.fixture.ts'
 import { RealClock } from './clock.ts'
-import { DEFAULT_L1 } from './l1.ts'
+import { DEFAULT_L1 } from '../l1.ts'
 
 /** Throws once in `append`, like a full disk. */
 class BreakableStore extends MemoryStore {

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { Hash } from '../../eth/index.ts'
-import { ALICE, NOBODY, testChain } from '../chain.fixture.ts'
+import { ALICE, RECIPIENT, testChain } from '../chain.fixture.ts'
 import type { Chain } from '../chain.ts'
 
 const WETH = '0x4200000000000000000000000000000000000006'
 
 async function disturb(chain: Chain): Promise<void> {
   await chain.edit((world) => {
-    world.setBalance(NOBODY, 5n)
-    world.setStorage(NOBODY, Hash.zero, 5n)
+    world.setBalance(RECIPIENT, 5n)
+    world.setStorage(RECIPIENT, Hash.zero, 5n)
     world.setAccount(ALICE, null)
     world.setCode(WETH as typeof ALICE, new Uint8Array([1])) // a lower-case address
     world.setStorage(WETH as typeof ALICE, Hash.fromBigint(77n), 5n)
@@ -30,7 +30,7 @@ describe.each([
       await chain.reset()
       expect(chain.head.view.head.hash).toBe(chain.genesis.hash)
       expect(chain.sealed.history.stateRoot()).toBe(chain.genesis.header.stateRoot)
-      expect(chain.head.view.state(chain.head.view.head).storage(NOBODY, Hash.zero)).toBe(0n)
+      expect(chain.head.view.state(chain.head.view.head).storage(RECIPIENT, Hash.zero)).toBe(0n)
     }
     const [block] = await chain.mine(1)
     expect(block?.hash).toBe(expected?.hash)

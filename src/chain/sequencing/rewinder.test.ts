@@ -7,7 +7,7 @@ import {
   ETHER,
   GENESIS_SECONDS,
   GWEI,
-  NOBODY,
+  RECIPIENT,
   hashesOf,
   receiptOf,
   rewindsOf,
@@ -37,25 +37,25 @@ function balanceOf({ chain }: TestChain, address: Address, tag: 'latest' | 'pend
 describe('an edit', () => {
   test('is an event of its own, visible at once under latest and pending', async () => {
     const parts = await startedChain()
-    await parts.chain.edit((world) => world.setBalance(NOBODY, 5n))
+    await parts.chain.edit((world) => world.setBalance(RECIPIENT, 5n))
     const edits = parts.events.filter((event) => event.kind === 'edit')
     expect(edits).toHaveLength(1)
-    expect(edits[0]!.writes.accounts.get(NOBODY)?.balance).toBe(5n)
-    expect([balanceOf(parts, NOBODY), balanceOf(parts, NOBODY, 'pending')]).toEqual([5n, 5n])
+    expect(edits[0]!.writes.accounts.get(RECIPIENT)?.balance).toBe(5n)
+    expect([balanceOf(parts, RECIPIENT), balanceOf(parts, RECIPIENT, 'pending')]).toEqual([5n, 5n])
     await parts.clock.advance(4_000)
-    expect(balanceOf(parts, NOBODY)).toBe(5n)
+    expect(balanceOf(parts, RECIPIENT)).toBe(5n)
   })
 
   test('after a View was taken is not visible through it, also after a rewind', async () => {
     const { chain } = await chainOf(1)
     const mark = await chain.snapshot()
-    await chain.edit((world) => world.setBalance(NOBODY, 1n))
+    await chain.edit((world) => world.setBalance(RECIPIENT, 1n))
     const { view } = chain.head
-    const read = () => view.state(view.head).account(NOBODY)?.balance ?? 0n
-    await chain.edit((world) => world.setBalance(NOBODY, 2n))
+    const read = () => view.state(view.head).account(RECIPIENT)?.balance ?? 0n
+    await chain.edit((world) => world.setBalance(RECIPIENT, 2n))
     expect(read()).toBe(1n)
     await chain.revert(mark)
-    await chain.edit((world) => world.setBalance(NOBODY, 3n))
+    await chain.edit((world) => world.setBalance(RECIPIENT, 3n))
     expect(view.head.hash).toBe(chain.head.view.head.hash)
     expect(read).toThrow(RewoundState)
   })
@@ -75,7 +75,7 @@ describe('an edit', () => {
 
   test('discards an open block without promises and announces it', async () => {
     const parts = await startedChain()
-    await parts.chain.edit((world) => world.setBalance(NOBODY, 5n))
+    await parts.chain.edit((world) => world.setBalance(RECIPIENT, 5n))
     expect(parts.events.map((event) => event.kind)).toEqual(['block', 'rewind', 'edit', 'block'])
     expect(rewindsOf(parts.events)[0]!.retracted?.header.number).toBe(1)
   })
@@ -184,12 +184,12 @@ describe('a rollback', () => {
     ])
     expect(chain.head.view.head).toBe(blocks[0])
     expect(sent.map((tx) => chain.head.view.locate(tx.hash) !== null)).toEqual([true, false, false, false])
-    expect(balanceOf(parts, NOBODY)).toBe(1n)
+    expect(balanceOf(parts, RECIPIENT)).toBe(1n)
     expect(chain.pool.size).toBe(0)
     const again = signed({ nonce: 1n, value: 9n })
     await chain.submit(again)
     await chain.mine(1)
-    expect(balanceOf(parts, NOBODY)).toBe(10n)
+    expect(balanceOf(parts, RECIPIENT)).toBe(10n)
   })
 
   test('under preconf announces the open block as retracted', async () => {

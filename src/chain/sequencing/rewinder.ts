@@ -10,7 +10,7 @@ import type { Sequencer } from './sequencer.ts'
 import type { Snapshots } from './snapshots.ts'
 import type { ChainTime } from './chaintime.ts'
 
-export interface RewinderDeps {
+interface RewinderDeps {
   readonly sealed: SealedChain
   readonly sequencer: Sequencer
   readonly snapshots: Snapshots

@@ -10,7 +10,7 @@ import {
   GWEI,
   KEYS,
   LOGGER_INIT_CODE,
-  NOBODY,
+  RECIPIENT,
   below,
   flashblocksOf,
   hashesOf,
@@ -106,11 +106,13 @@ describe('the schedule', () => {
     await clock.advance(400)
     const everything = { addresses: null, topics: [] }
     for (const { view } of flashblocksOf(events)) {
-      const knows = view.locate(log.hash) !== null
+      const isIncluded = view.locate(log.hash) !== null
       const state = view.state(view.byTag('pending'))
-      expect(state.account(ALICE)?.nonce).toBe(knows ? 2n : 0n)
-      expect(state.account(ALICE)!.balance < 10_000n * ETHER).toBe(knows)
-      expect([...view.logs(everything, 0, 9, true)].map(({ log: entry }) => entry.topics[0])).toEqual(knows ? [Hash.fromBigint(7n)] : [])
+      expect(state.account(ALICE)?.nonce).toBe(isIncluded ? 2n : 0n)
+      expect(state.account(ALICE)!.balance < 10_000n * ETHER).toBe(isIncluded)
+      expect([...view.logs(everything, 0, 9, true)].map(({ log: entry }) => entry.topics[0])).toEqual(
+        isIncluded ? [Hash.fromBigint(7n)] : [],
+      )
     }
     expect(flashblocksOf(events).at(-1)!.view.locate(log.hash)).not.toBeNull()
   })
@@ -183,7 +185,7 @@ describe('a promise', () => {
       call(1n, 1n),
       signed({ type: 0 }, 1),
       signed({ to: null, data: FAILING_INIT_CODE, gas: 100_000n }, 2),
-      signed({ nonce: 1n, type: 1, accessList: [{ address: NOBODY, storageKeys: [Hash.zero] }], gas: 50_000n }, 1),
+      signed({ nonce: 1n, type: 1, accessList: [{ address: RECIPIENT, storageKeys: [Hash.zero] }], gas: 50_000n }, 1),
       call(2n, 2n),
       // value to a contract that accepts it, and a call that runs out of gas
       signed({ nonce: 3n, to: logger, data: Hex.toBytes(Hash.fromBigint(3n)), gas: 100_000n }),
@@ -300,7 +302,7 @@ describe('a transaction that cannot be executed', () => {
   test.each(['preconf', 'native', 'manual'] as const)('because an authorization used its nonce is removed under %s', async (kind) => {
     const { chain, clock } = await startedChain(kind)
     const [cheap, next] = [0n, 1n].map((nonce) => signed({ nonce, maxFeePerGas: 1n }, 1))
-    const authorization = Authorization.sign({ chainId: 31_337n, address: NOBODY, nonce: 0n }, Hex.toBytes(KEYS[1]!))
+    const authorization = Authorization.sign({ chainId: 31_337n, address: RECIPIENT, nonce: 0n }, Hex.toBytes(KEYS[1]!))
     const takes = signed({ type: 4, gas: 100_000n, authorizationList: [authorization] })
     for (const tx of [cheap!, next!, takes]) await chain.submit(tx)
     await clock.advance(200)

@@ -12,7 +12,7 @@ import type { Head, HeadEvent } from '../view/head.ts'
 import type { ViewFactory } from '../view/viewfactory.ts'
 import type { OpenBlockRecord } from './openblockrecord.ts'
 import type { TestOverrides } from './testoverrides.ts'
-import type { SimulatedL1 } from './l1.ts'
+import type { SimulatedL1 } from '../l1.ts'
 import type { Mempool } from '../pool/mempool.ts'
 import { OpenBlock } from './openblock.ts'
 import type { SealedChain } from '../view/sealedchain.ts'
@@ -20,7 +20,7 @@ import type { Snapshots } from './snapshots.ts'
 import { timestampMsOf } from './chaintime.ts'
 import type { ChainTime } from './chaintime.ts'
 
-export interface SequencerDeps {
+interface SequencerDeps {
   readonly config: ChainConfig
   readonly sealed: SealedChain
   readonly snapshots: Snapshots

@@ -6,7 +6,7 @@ import type { SealedChain } from '../view/sealedchain.ts'
 import type { ChainTime, TimeSnapshot } from './chaintime.ts'
 
 /** Chain state to revert to: the newest block, the state version after it, the time, pool and overrides. */
-export interface Snapshot {
+interface Snapshot {
   readonly number: number
   readonly version: number
   readonly time: TimeSnapshot
@@ -14,7 +14,7 @@ export interface Snapshot {
   readonly overrides: TestOverrides
 }
 
-export interface SnapshotsDeps {
+interface SnapshotsDeps {
   readonly sealed: SealedChain
   readonly pool: Mempool
   readonly time: ChainTime

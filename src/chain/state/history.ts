@@ -8,7 +8,7 @@ import type { AccountLeaf, AccountProof, AccountTrie, StorageTrie } from './proo
 import { WriteSetBuilder } from './writesetbuilder.ts'
 
 /** Counters for metrics. */
-export interface StateSize {
+interface StateSize {
   /** Accounts that exist at some readable version. */
   readonly accounts: number
   /** Slots that are non-zero at some readable version. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Address, Hash, Hex } from '../../eth/index.ts'
 import type { LogFilter } from './blockstore.ts'
-import { ALICE, ETHER, LOGGER_INIT_CODE, NOBODY, flashblocksOf, sealedOf, signed, startedChain } from '../chain.fixture.ts'
+import { ALICE, ETHER, LOGGER_INIT_CODE, RECIPIENT, flashblocksOf, sealedOf, signed, startedChain } from '../chain.fixture.ts'
 import { RewoundState } from '../state/history.ts'
 import { verify } from '../state/trie.fixture.ts'
 
@@ -84,15 +84,15 @@ describe('state', () => {
     const later = chain.head.view
     await clock.advance(10_000)
     for (let number = 0; number <= 4; number++)
-      expect(view.state(view.byNumber(number)!).account(NOBODY)?.balance ?? 0n).toBe(BigInt(number) * ETHER)
-    expect(later.state(later.pending!).account(NOBODY)?.balance).toBe(5n * ETHER)
+      expect(view.state(view.byNumber(number)!).account(RECIPIENT)?.balance ?? 0n).toBe(BigInt(number) * ETHER)
+    expect(later.state(later.pending!).account(RECIPIENT)?.balance).toBe(5n * ETHER)
   })
 
   test('of an earlier flashblock stays readable through its View', async () => {
     const { chain, clock, events } = await startedChain()
     await chain.submit(signed({ value: ETHER }))
     await clock.advance(400)
-    const balances = flashblocksOf(events).map(({ view }) => view.state(view.pending!).account(NOBODY)?.balance ?? 0n)
+    const balances = flashblocksOf(events).map(({ view }) => view.state(view.pending!).account(RECIPIENT)?.balance ?? 0n)
     expect(balances).toEqual([0n, ETHER, ETHER])
   })
 
@@ -109,20 +109,20 @@ describe('state', () => {
     expect(chain.head.view.head.header.number).toBe(2)
     for (const block of [old.pending!, old.head]) {
       expect(() => old.state(block)).toThrow(RewoundState)
-      expect(() => old.proof(block, NOBODY, [])).toThrow(RewoundState)
+      expect(() => old.proof(block, RECIPIENT, [])).toThrow(RewoundState)
     }
-    expect(old.state(old.byNumber(0)!).account(NOBODY)).toBeNull()
+    expect(old.state(old.byNumber(0)!).account(RECIPIENT)).toBeNull()
   })
 
   test('of a discarded pending block is refused; that of its head is not', async () => {
     const { chain, clock } = await startedChain()
     await clock.advance(200)
     const { view: old } = chain.head
-    await chain.edit((world) => world.setBalance(NOBODY, 5n))
+    await chain.edit((world) => world.setBalance(RECIPIENT, 5n))
     expect(() => old.state(old.pending!)).toThrow(RewoundState)
     // the state before the edit
-    expect(old.state(old.head).account(NOBODY)).toBeNull()
-    expect(chain.head.view.state(chain.head.view.head).account(NOBODY)?.balance).toBe(5n)
+    expect(old.state(old.head).account(RECIPIENT)).toBeNull()
+    expect(chain.head.view.state(chain.head.view.head).account(RECIPIENT)?.balance).toBe(5n)
   })
 
   test('of a pending block that was sealed since stays the same', async () => {
@@ -132,7 +132,7 @@ describe('state', () => {
     const { view: old } = chain.head
     await chain.submit(signed({ nonce: 1n, value: ETHER }))
     await clock.advance(6_000)
-    expect(old.state(old.pending!).account(NOBODY)?.balance).toBe(ETHER)
+    expect(old.state(old.pending!).account(RECIPIENT)?.balance).toBe(ETHER)
   })
 
   test('is proven against the block’s own state root, pending included', async () => {
@@ -183,7 +183,7 @@ describe('logs', () => {
     const { view } = chain.head
     const topics = (...values: bigint[]): LogFilter => ({ addresses: null, topics: [new Set(values.map(Hash.fromBigint))] })
     expect(topicsOf(view, 0, 2, true, topics(2n, 3n)).map(([topic]) => topic)).toEqual([2, 3])
-    expect(topicsOf(view, 0, 2, true, { addresses: new Set([NOBODY]), topics: [] })).toEqual([])
+    expect(topicsOf(view, 0, 2, true, { addresses: new Set([RECIPIENT]), topics: [] })).toEqual([])
     expect(topicsOf(view, 0, 2, true, { addresses: new Set([LOGGER]), topics: [null] })).toHaveLength(3)
     expect(topicsOf(view, 0, 2, true, { addresses: null, topics: [null, new Set([Hash.fromBigint(1n)])] })).toEqual([])
   })

@@ -10,7 +10,7 @@ import type {
   TransactionLocation,
   LocatedLog,
 } from './blockstore.ts'
-import { toBlockEnv } from '../sequencing/environment.ts'
+import { toBlockEnv } from './environment.ts'
 import { PersistedStateReader } from '../state/persistedreader.ts'
 import { logsOfBlock } from './logs.ts'
 import type { AccountProof } from '../state/proof.ts'
@@ -18,7 +18,7 @@ import { PrunedState, RewoundState } from '../state/history.ts'
 import type { Roots, StateHistory } from '../state/history.ts'
 
 /** Contents of a View. */
-export interface ViewParts {
+interface ViewParts {
   readonly version: number
   readonly config: ChainConfig
   readonly head: Block

@@ -1,16 +1,16 @@
 import type { Block } from '../../eth/index.ts'
 import type { ChainConfig } from '../../evm/index.ts'
 import { FINALIZED_EPOCHS, SAFE_EPOCHS } from '../../compat.ts'
-import type { TestOverrides } from '../sequencing/testoverrides.ts'
-import type { SimulatedL1 } from '../sequencing/l1.ts'
+import type { SimulatedL1 } from '../l1.ts'
 import type { SealedChain } from './sealedchain.ts'
 import { View } from './view.ts'
 
-export interface ViewFactoryDeps {
+interface ViewFactoryDeps {
   readonly config: ChainConfig
   readonly sealed: SealedChain
   readonly l1: SimulatedL1
-  readonly overrides: TestOverrides
+  /** `nextBaseFee` in wei, of the next block only; it may change. */
+  readonly overrides: { readonly nextBaseFee: bigint | null }
 }
 
 /** Creates Views of the current chain, with its safe and finalized blocks. */

@@ -27,7 +27,7 @@ import {
 } from '../runtime/layout.ts'
 
 /** Data shared by all functions of a module. */
-export interface CompilationUnit {
+interface CompilationUnit {
   readonly code: Uint8Array
   readonly rules: OpcodeRules
   /** index of a block, which is that of its function, by the address of its first op */

@@ -4,7 +4,7 @@
 export const I32 = 0x7f
 export const I64 = 0x7e
 export const V128 = 0x7b
-export const NO_RESULT = 0x40
+const NO_RESULT = 0x40
 
 /** Growable buffer with the number encodings of the format. */
 export class Writer {
@@ -260,7 +260,7 @@ export type Import =
   | { readonly kind: 'memory'; readonly name: string }
 
 /** A module whose functions have one type. `bodies` include locals and `end`. */
-export interface ModuleSpec {
+interface ModuleSpec {
   readonly imports: readonly Import[]
   readonly signature: Signature
   readonly bodies: readonly Uint8Array[]

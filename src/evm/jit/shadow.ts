@@ -27,7 +27,7 @@ interface Runtime {
 }
 
 /** An instance whose state can be reverted. */
-export interface ShadowedHost extends TierHost {
+interface ShadowedHost extends TierHost {
   readonly runtime: TierHost['runtime'] & Runtime
   word(at: number): bigint
 }

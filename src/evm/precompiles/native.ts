@@ -2,7 +2,7 @@ import wasm from '../wasm/native.ts'
 import { WebAssembly } from '../webassembly.ts'
 
 /** Exports of src/evm/runtime/native.ts. Functions without arguments return an address. */
-export interface NativeExports {
+interface NativeExports {
   readonly memory: { readonly buffer: ArrayBuffer }
   blake2State(): number
   blake2Message(): number

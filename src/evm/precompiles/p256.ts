@@ -15,7 +15,7 @@ interface Signature {
 }
 
 /** Returns the big-endian x of digest/s · G + r/s · key; null at infinity. */
-export type Recover = (p256: Curve, signature: Signature) => Uint8Array | null
+type Recover = (p256: Curve, signature: Signature) => Uint8Array | null
 
 const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
 

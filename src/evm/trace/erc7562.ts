@@ -6,7 +6,7 @@ import { OP } from '../opcodes.ts'
 import type { Trace, TraceContext } from './trace.ts'
 import type { OpContext, Tracer } from './tracer.ts'
 
-export interface Erc7562Options {
+interface Erc7562Options {
   readonly withLog: boolean
   /** opcodes that are not counted; null: geth's default, those without a rule */
   readonly ignoredOpcodes: readonly number[] | null

@@ -5,7 +5,7 @@ import type { CallFrame } from './frames.ts'
 import type { Trace, TraceContext } from './trace.ts'
 import type { CallKind } from './tracer.ts'
 
-export interface FlatOptions {
+interface FlatOptions {
   /** error messages of Parity */
   readonly convertParityErrors: boolean
   /** includes CALL and STATICCALL of precompiles */

@@ -29,7 +29,7 @@ export interface CallFrame {
   readonly calls: this[]
 }
 
-export interface FrameLog {
+interface FrameLog {
   readonly address: Address
   readonly topics: readonly Hash[]
   readonly data: Uint8Array

@@ -6,7 +6,7 @@ import { OP } from '../opcodes.ts'
 import type { Trace, TraceContext } from './trace.ts'
 import type { FrameEntry, OpContext, Tracer } from './tracer.ts'
 
-export interface PrestateOptions {
+interface PrestateOptions {
   /** only what changed, before and after, instead of everything touched */
   readonly diffMode: boolean
   readonly disableCode: boolean

@@ -8,7 +8,7 @@ import { TextBuffer } from './textbuffer.ts'
 import type { Trace, TraceContext } from './trace.ts'
 import type { FrameEntry, FrameExit, OpContext, Tracer } from './tracer.ts'
 
-export interface StructLogOptions {
+interface StructLogOptions {
   readonly disableStorage: boolean
   readonly disableStack: boolean
   readonly enableMemory: boolean

@@ -3,14 +3,14 @@ import { ChainWatch } from './chainwatch.ts'
 import type { Feed } from './chainwatch.ts'
 import type { Rpc } from './rpc.ts'
 
-/** A node with these subscriptions, and what became of them. */
+/** A node with these subscriptions, and a record of them. */
 function nodeWith(kinds: readonly string[]) {
   const listeners = new Map<unknown, (result: unknown) => void>()
   const ended: unknown[] = []
   let answer = (): void => {}
   const held = new Promise<void>((resolve) => (answer = resolve))
   const rpc: Rpc = {
-    request: () => Promise.reject(new Error('nobody asks')),
+    request: () => Promise.reject(new Error('not used')),
     subscribe: async ([kind], listener) => {
       await held
       if (!kinds.includes(String(kind))) throw new Error('no such subscription')
@@ -18,20 +18,20 @@ function nodeWith(kinds: readonly string[]) {
       return async () => void ended.push(kind)
     },
   }
-  const tell = (kind: string, result: unknown = null) => listeners.get(kind)?.(result)
-  return { rpc, answer, tell, listeners, ended }
+  const notify = (kind: string, result: unknown = null) => listeners.get(kind)?.(result)
+  return { rpc, answer, notify, listeners, ended }
 }
 
 function watched(rpc: Rpc, feeds: readonly Feed[], pollMs: number, slowPollMs: number) {
   const seen = { count: 0 }
-  return { seen, watch: new ChainWatch({ rpc, feeds, pollMs, slowPollMs, tell: () => seen.count++ }) }
+  return { seen, watch: new ChainWatch({ rpc, feeds, pollMs, slowPollMs, onActivity: () => seen.count++ }) }
 }
 
 const HOUR = 3_600_000
-const HEADS: Feed = { params: ['newHeads'], isPulse: true }
+const HEADS: Feed = { params: ['newHeads'], isComplete: true }
 
 describe('a watch', () => {
-  it('tells at intervals where the node tells nothing, until it is ended', async () => {
+  it('reports activity at intervals without subscriptions, until it is ended', async () => {
     const { rpc, answer } = nodeWith([])
     const { seen, watch } = watched(rpc, [HEADS], 5, HOUR)
     answer()
@@ -42,7 +42,7 @@ describe('a watch', () => {
     expect(seen.count).toBe(count)
   })
 
-  it('tells at the slow interval where there is a pulse', async () => {
+  it('reports activity at the slow interval with a complete subscription', async () => {
     const { rpc, answer } = nodeWith(['newHeads'])
     const { seen, watch } = watched(rpc, [HEADS], HOUR, 5)
     answer()
@@ -50,21 +50,21 @@ describe('a watch', () => {
     watch.end()
   })
 
-  it('tells once when the pulse begins, then of all that is news, and of nothing when it was ended', async () => {
-    const { rpc, answer, tell, listeners } = nodeWith(['newHeads', 'logs'])
-    const { seen, watch } = watched(rpc, [HEADS, { params: ['logs'], isNews: (log) => log === 'removed' }], HOUR, HOUR)
+  it('reports activity once after the complete subscription, then for relevant notifications, and not after its end', async () => {
+    const { rpc, answer, notify, listeners } = nodeWith(['newHeads', 'logs'])
+    const { seen, watch } = watched(rpc, [HEADS, { params: ['logs'], isRelevant: (log) => log === 'removed' }], HOUR, HOUR)
     answer()
     await expect.poll(() => [listeners.size, seen.count]).toEqual([2, 1])
-    tell('newHeads')
-    tell('logs', 'new')
-    tell('logs', 'removed')
+    notify('newHeads')
+    notify('logs', 'new')
+    notify('logs', 'removed')
     expect(seen.count).toBe(3)
     watch.end()
-    tell('newHeads')
+    notify('newHeads')
     expect(seen.count).toBe(3)
   })
 
-  it('without a pulse goes on as before beside what the node tells', async () => {
+  it('keeps the short interval without a complete subscription', async () => {
     const { rpc, answer, listeners } = nodeWith(['logs'])
     const { seen, watch } = watched(rpc, [HEADS, { params: ['logs'] }], 5, HOUR)
     answer()
@@ -74,7 +74,7 @@ describe('a watch', () => {
     watch.end()
   })
 
-  it('ends its subscriptions, those too that come afterwards', async () => {
+  it('ends its subscriptions, also those that open after its end', async () => {
     const early = nodeWith(['newHeads', 'logs'])
     const { watch } = watched(early.rpc, [HEADS, { params: ['logs'] }], HOUR, HOUR)
     early.answer()

@@ -4,24 +4,24 @@ import type { Rpc } from './rpc.ts'
 export interface Feed {
   /** of eth_subscribe */
   readonly params: readonly unknown[]
-  /** which of what it tells counts; all unless given */
-  readonly isNews?: (result: unknown) => boolean
-  /** true: where the node has it, nothing happens that it does not tell of; it need be asked only now and then */
-  readonly isPulse?: boolean
+  /** filters the notifications; all of them unless given */
+  readonly isRelevant?: (result: unknown) => boolean
+  /** true: the notifications cover all events, so slow polling suffices if the node has this subscription */
+  readonly isComplete?: boolean
 }
 
 export interface ChainWatchOptions {
   readonly rpc: Rpc
   readonly feeds: readonly Feed[]
-  /** told when something may have happened; does not throw */
-  readonly tell: () => void
-  /** how often to tell without news: from a node that has no pulse */
+  /** called when something may have happened; does not throw */
+  readonly onActivity: () => void
+  /** the interval without a complete subscription */
   readonly pollMs: number
-  /** and from one that has: a connection may be gone, and nobody tells that a chain went back */
+  /** the interval with one: the connection may be lost, and a rewind is not notified */
   readonly slowPollMs: number
 }
 
-/** Tells when something may have happened on a chain, from now until it is ended: by what its node tells, and at intervals. */
+/** Calls `onActivity` for notifications of a node and at intervals, until `end`. */
 export class ChainWatch {
   readonly #options: ChainWatchOptions
   readonly #ends: (() => Promise<void>)[] = []
@@ -30,7 +30,7 @@ export class ChainWatch {
 
   constructor(options: ChainWatchOptions) {
     this.#options = options
-    this.#timer = every(options.pollMs, options.tell)
+    this.#timer = every(options.pollMs, options.onActivity)
     for (const feed of options.feeds) void this.#subscribe(feed)
   }
 
@@ -40,30 +40,30 @@ export class ChainWatch {
     for (const end of this.#ends.splice(0)) void end().catch(nothing)
   }
 
-  async #subscribe({ params, isNews = anything, isPulse = false }: Feed): Promise<void> {
-    const { rpc, tell, slowPollMs } = this.#options
+  async #subscribe({ params, isRelevant = anything, isComplete = false }: Feed): Promise<void> {
+    const { rpc, onActivity, slowPollMs } = this.#options
     try {
       const end = await rpc.subscribe(params, (result) => {
-        if (!this.#isOver && isNews(result)) tell()
+        if (!this.#isOver && isRelevant(result)) onActivity()
       })
       if (this.#isOver) return await end()
       this.#ends.push(end)
-      if (!isPulse) return
+      if (!isComplete) return
       clearInterval(this.#timer)
-      this.#timer = every(slowPollMs, tell)
-      // What came before the node knew that somebody listens.
-      tell()
+      this.#timer = every(slowPollMs, onActivity)
+      // For events before the subscription.
+      onActivity()
     } catch {
-      // The node has no such subscription, or none at all: the interval stays.
+      // The node has no such subscription: the interval stays.
     }
   }
 }
 
-/** Node would not end while it waits; a browser has plain numbers. */
+/** The interval does not keep a Node process alive; in a browser it is a number without `unref`. */
 function every(ms: number, run: () => void): ReturnType<typeof setInterval> {
   const timer: unknown = setInterval(run, ms)
   if (hasUnref(timer)) timer.unref()
-  return timer as ReturnType<typeof setInterval> // what it was before it was looked at
+  return timer as ReturnType<typeof setInterval> // the value of setInterval
 }
 
 function hasUnref(timer: unknown): timer is { unref(): void } {

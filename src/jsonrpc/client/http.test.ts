@@ -37,7 +37,7 @@ async function refusal(promise: Promise<unknown>): Promise<RpcError> {
   return error as RpcError
 }
 
-describe('against a node of ours over HTTP', () => {
+describe('with a pocketchain node', () => {
   async function node(): Promise<ReturnType<typeof createRemoteRpc>> {
     const chain = await createPocketchain({ cadence: 'instant' })
     const server = await chain.listen({ port: 0 })
@@ -54,7 +54,7 @@ describe('against a node of ours over HTTP', () => {
     expect((await refusal(rpc.request({ method: 'eth_nothing' }))).code).toBe(CODE.methodNotFound)
   })
 
-  it('answers to requests that run at once find their callers', async () => {
+  it('replies of concurrent requests reach their callers', async () => {
     const rpc = await node()
     const numbers = Array.from({ length: 60 }, (_, i) => i)
     const hashes = await Promise.all(
@@ -73,11 +73,11 @@ describe('against a node of ours over HTTP', () => {
   })
 })
 
-describe('against a node that is none of ours', () => {
+describe('with a foreign node', () => {
   const reply = async (body: string, status = 200): Promise<unknown> =>
     createRemoteRpc(await answering(body, status)).request({ method: 'eth_call' })
 
-  it('code, message and data of an error come as they are, with any HTTP status', async () => {
+  it('code, message and data of an error are passed on, with any HTTP status', async () => {
     const error = await refusal(
       reply('{"jsonrpc":"2.0","id":$id,"error":{"code":3,"message":"execution reverted","data":"0x08c379a0"}}', 500),
     )
@@ -109,7 +109,7 @@ describe('against a node that is none of ours', () => {
     expect(error.message).not.toContain('/key')
   })
 
-  it('one that does not answer is named with the reason', async () => {
+  it('an unreachable one is refused with the reason', async () => {
     const url = await answering('')
     await ending.splice(0)[0]?.()
     const error = await refusal(createRemoteRpc(url).request({ method: 'eth_chainId' }))
@@ -117,12 +117,12 @@ describe('against a node that is none of ours', () => {
     expect(error.message).not.toContain('/key')
   })
 
-  it('a name that leads into a private network is not asked', async () => {
+  it('a name with a private address is not requested', async () => {
     const rpc = createRemoteRpc('https://rpc.example', { lookup: async () => ['10.0.0.7'] })
     expect((await refusal(rpc.request({ method: 'eth_chainId' }))).data).toEqual({ reason: 'forbidden' })
   })
 
-  it('a url that is never fetched is refused before anything is asked', () => {
+  it('a forbidden url is refused before any request', () => {
     expect(() => createRemoteRpc('http://rpc.example')).toThrow(OutboundError)
     expect(() => createRemoteRpc('https://169.254.169.254')).toThrow(OutboundError)
     expect(() => createRemoteRpc('http://10.0.0.1', { reach: 'anywhere' })).not.toThrow()

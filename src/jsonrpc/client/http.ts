@@ -7,11 +7,11 @@ import { OutboundError, checkedUrl } from './outboundtarget.ts'
 import type { Rpc, RpcRequest } from './rpc.ts'
 
 /**
- * A node elsewhere, over HTTP. What it refuses comes back as RpcError with its code, message and data; when nothing comes
- * back, or what is no answer, RpcError -32000 with `data.reason` (`unreachable`, `forbidden`, `malformed` …). There is no `subscribe`
- * over HTTP (RpcError -32601): whoever wants news asks again.
+ * Connects to a foreign node over HTTP. Errors of the node are thrown as RpcError with its code, message and data; a missing or malformed reply is
+ * RpcError -32000 with `data.reason` (`unreachable`, `forbidden`, `malformed` …). `subscribe` rejects with RpcError -32601, because HTTP has no
+ * subscriptions.
  *
- * `reach` is `loopback` unless said. Throws OutboundError for a url that is never fetched.
+ * `reach` is `loopback` by default. Throws OutboundError for a url that is never fetched.
  */
 export function createRemoteRpc(url: string, options: OutboundOptions = {}): Rpc {
   const reach = options.reach ?? 'loopback'
@@ -32,7 +32,7 @@ export function createRemoteRpc(url: string, options: OutboundOptions = {}): Rpc
 
 const JSON_HEADERS = { 'content-type': 'application/json' }
 
-/** An error object counts whatever the HTTP status is; nodes send both. Throws RpcError. */
+/** An error object has priority over the HTTP status, because nodes send both. Throws RpcError. */
 function resultOf({ status, body }: OutboundReply, id: number, origin: string): unknown {
   const answer = parsed(body)
   if (answer === null) throw malformed(origin, status, 'which is no JSON-RPC answer')

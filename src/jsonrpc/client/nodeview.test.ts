@@ -4,10 +4,10 @@ import { testNode } from '../../rpc/node.fixture.ts'
 import type { TestNode } from '../../rpc/node.fixture.ts'
 import { NodeView } from './nodeview.ts'
 
-const SOMEBODY = Address.from(`0x${'5e'.repeat(20)}`)
+const ACCOUNT = Address.from(`0x${'5e'.repeat(20)}`)
 const NOWHERE = Address.from(`0x${'0e'.repeat(20)}`)
 
-/** Counts what the node is asked, and lets the first so many questions fail. */
+/** Counts requests, and fails the first ones. */
 function viewOf({ rpc }: TestNode, failures = 0) {
   const asked: string[] = []
   const request: typeof rpc.request = (question) => {
@@ -20,15 +20,15 @@ function viewOf({ rpc }: TestNode, failures = 0) {
 describe('a view of a node', () => {
   it('is of the block under construction', async () => {
     const node = await testNode()
-    await node.ask('anvil_setCode', SOMEBODY, Delegation.text(NOWHERE))
+    await node.ask('anvil_setCode', ACCOUNT, Delegation.text(NOWHERE))
     const { view } = viewOf(node)
     const { header } = node.chain.head.view.byTag('pending')
     expect(await view.now()).toEqual({ baseFee: header.baseFeePerGas, timestamp: header.timestamp })
-    expect(await view.delegate(SOMEBODY)).toBe(NOWHERE)
+    expect(await view.delegate(ACCOUNT)).toBe(NOWHERE)
     expect(await view.delegate(NOWHERE)).toBeNull()
   })
 
-  it('asks for the chain id once, and again when it was not told', async () => {
+  it('requests the chain id once, and again after an error', async () => {
     const { view, asked } = viewOf(await testNode(), 1)
     await expect(view.chainId()).rejects.toThrow('nobody is there')
     const ids = await Promise.all([view.chainId(), view.chainId()])
@@ -38,6 +38,6 @@ describe('a view of a node', () => {
 
   it('finds no deposit where there is no EntryPoint', async () => {
     const { view } = viewOf(await testNode())
-    expect(await view.deposit(NOWHERE, SOMEBODY)).toBe(0n)
+    expect(await view.deposit(NOWHERE, ACCOUNT)).toBe(0n)
   })
 })

@@ -3,7 +3,7 @@ import type { Address } from '../../eth/index.ts'
 import type { Rpc } from './rpc.ts'
 import { bytes, maybe, object, quantity, quantityNumber } from '../schema.ts'
 
-/** Of the block under construction. */
+/** The block under construction. */
 export interface BlockNow {
   /** wei */
   readonly baseFee: bigint
@@ -11,7 +11,7 @@ export interface BlockNow {
   readonly timestamp: number
 }
 
-/** What rooms beside a node ask it: always of the block under construction, where what is promised has happened. Every verb throws RpcError. */
+/** Reads a node at the block under construction, which includes pre-confirmed transactions. Every method throws RpcError. */
 export class NodeView {
   readonly #rpc: Rpc
   #chainId: Promise<number> | null = null
@@ -28,7 +28,7 @@ export class NodeView {
     return quantity.parse(await this.ask(method, ...params), method)
   }
 
-  /** Asked once; a node that could not say is asked again. */
+  /** Requested once; after an error it is requested again. */
   chainId(): Promise<number> {
     this.#chainId ??= this.quantity('eth_chainId').then(Number)
     this.#chainId.catch(() => (this.#chainId = null))
@@ -45,20 +45,20 @@ export class NodeView {
     return Hex.isHex(code) ? code : '0x'
   }
 
-  /** Whom the account delegates to (EIP-7702); null: nobody. */
+  /** The delegate of the account (EIP-7702), or null. */
   async delegate(address: Address): Promise<Address | null> {
     return Delegation.ofText(await this.code(address))
   }
 
-  /** What a contract answers. */
+  /** Returns the output of a contract call. */
   async read(to: Address, data: Uint8Array): Promise<Uint8Array> {
     return bytes.parse(await this.ask('eth_call', { to, data: Hex.fromBytes(data) }, 'pending'), 'eth_call')
   }
 
-  /** wei that somebody has in an EntryPoint. */
+  /** The deposit of `holder` in an EntryPoint, in wei. */
   async deposit(entryPoint: Address, holder: Address): Promise<bigint> {
     const word = (await this.read(entryPoint, Abi.call(BALANCE_OF, [holder]))).subarray(0, 32)
-    // Where there is no EntryPoint there is nothing.
+    // Without an EntryPoint the output is empty.
     return word.length === 0 ? 0n : BigInt(Hex.fromBytes(word))
   }
 }

@@ -27,7 +27,7 @@ async function serve(listener: RequestListener, secure = false): Promise<number>
 
 const hello: RequestListener = (_, response) => response.end('hello')
 
-/** A server that counts who reaches it. */
+/** A server that counts its connections. */
 async function counted(secure = false): Promise<{ port: number; requests: IncomingMessage[] }> {
   const requests: IncomingMessage[] = []
   const port = await serve((request, response) => {
@@ -84,7 +84,7 @@ describe('urls that are not fetched', () => {
     ['https://[64:ff9b::a00:1]', 'forbidden'],
   ])('%s: %s', (url, reason) => expect(urlReason(url)).toBe(reason))
 
-  it('names of this computer are let through where they are wanted, by http too; others are not', () => {
+  it('names of this computer are allowed with reach loopback, also by http; others are not', () => {
     for (const url of [
       'http://127.0.0.1:8545',
       'http://localhost:8545',
@@ -101,7 +101,7 @@ describe('urls that are not fetched', () => {
     expect(urlReason('http://127.0.0.1:6379', 'loopback')).toBe('port')
   })
 
-  it('an owner may name a computer of his own network', () => {
+  it('an owner may use a computer of the local network', () => {
     expect(urlReason('http://10.0.0.1:8545', 'anywhere')).toBeNull()
     expect(urlReason('ftp://10.0.0.1', 'anywhere')).toBe('scheme')
     expect(urlReason('http://user@10.0.0.1', 'anywhere')).toBe('credentials')
@@ -119,19 +119,19 @@ describe('names', () => {
     },
   )
 
-  it('that lead to the internet and to this computer at once are refused', async () => {
+  it('with public and loopback addresses are refused', async () => {
     const { port, requests } = await counted(true)
     const fetched = guardedFetch(`https://rpc.example:${port}`, { lookup: async () => ['1.1.1.1', '127.0.0.1'], ca: TEST_CERTIFICATE })
     expect(await reasonOf(fetched)).toBe('forbidden')
     expect(requests).toHaveLength(0)
   })
 
-  it('of this computer that lead elsewhere are refused', async () => {
+  it('of this computer with other addresses are refused', async () => {
     const fetched = guardedFetch('http://app.localhost:1234', { reach: 'loopback', lookup: async () => ['1.1.1.1'] })
     expect(await reasonOf(fetched)).toBe('forbidden')
   })
 
-  it('are looked up once: the connection goes to the address that was checked', async () => {
+  it('are resolved once: the connection goes to the checked address', async () => {
     const { port, requests } = await counted(true)
     const looked: string[] = []
     const lookup = async (name: string): Promise<readonly string[]> => {
@@ -145,7 +145,7 @@ describe('names', () => {
     expect(requests[0]?.url).toBe('/path?key=1')
   })
 
-  it('without an address, or with what is none, cannot be reached', async () => {
+  it('without a valid address are unreachable', async () => {
     expect(await reasonOf(guardedFetch('https://rpc.example', { lookup: async () => [] }))).toBe('unreachable')
     expect(await reasonOf(guardedFetch('https://rpc.example', { lookup: async () => ['rpc.example'] }))).toBe('unreachable')
     expect(await reasonOf(guardedFetch('https://rpc.example', { lookup: () => Promise.reject(new Error('ENOTFOUND')) }))).toBe(
@@ -153,15 +153,15 @@ describe('names', () => {
     )
   })
 
-  it('below localhost need no resolver that knows them', async () => {
+  it('below localhost need no resolver', async () => {
     const { port } = await counted()
     const reply = await guardedFetch(`http://any.name.localhost:${port}`, { reach: 'loopback' })
     expect(text(reply.body)).toBe('hello')
   })
 })
 
-describe('answers', () => {
-  it('come with their status, whatever it is', async () => {
+describe('replies', () => {
+  it('are returned with any status', async () => {
     const port = await serve((_, response) => response.writeHead(503).end('busy'))
     const reply = await guardedFetch(`http://127.0.0.1:${port}`, { reach: 'loopback' })
     expect(reply.status).toBe(503)
@@ -175,7 +175,7 @@ describe('answers', () => {
     expect(requests).toHaveLength(0)
   })
 
-  it('that are too long are given up, whether or not they say so', async () => {
+  it('that are too long are aborted, with and without a content-length', async () => {
     const port = await serve((_, response) => {
       response.write('x'.repeat(600))
       response.end('x'.repeat(600))
@@ -185,7 +185,7 @@ describe('answers', () => {
     expect((await guardedFetch(url, { reach: 'loopback', maxReplyBytes: 1_200 })).body).toHaveLength(1_200)
   })
 
-  it('that never begin, never end or trickle are given up in time', async () => {
+  it('that never begin, never end or trickle are aborted in time', async () => {
     const silent = await serve(() => {})
     const endless = await serve((_, response) => {
       const timer = setInterval(() => response.write('x'), 5)
@@ -196,11 +196,11 @@ describe('answers', () => {
     }
   })
 
-  it('of a resolver that never answers neither', async () => {
+  it('are not awaited when the resolver never answers', async () => {
     expect(await reasonOf(guardedFetch('https://rpc.example', { lookup: () => new Promise(() => {}), timeoutMs: 40 }))).toBe('timeout')
   })
 
-  it('that break off are none', async () => {
+  it('that are cut off are errors', async () => {
     const port = await serve((_, response) => {
       response.writeHead(200, { 'content-length': '100' })
       response.write('half', () => response.destroy())
@@ -208,7 +208,7 @@ describe('answers', () => {
     expect(await reasonOf(guardedFetch(`http://127.0.0.1:${port}`, { reach: 'loopback' }))).toBe('unreachable')
   })
 
-  it('a refused connection and a certificate of nobody say so, without the path of the url', async () => {
+  it('a refused connection and an untrusted certificate are named, without the path of the url', async () => {
     const port = await serve(hello, true)
     const untrusted = guardedFetch(`https://localhost:${port}/secret-key`, { reach: 'loopback' })
     await expect(untrusted).rejects.toThrow(`https://localhost:${port} cannot be reached: DEPTH_ZERO_SELF_SIGNED_CERT`)
@@ -219,7 +219,7 @@ describe('answers', () => {
   })
 })
 
-describe('what goes wrong', () => {
+describe('an error', () => {
   const thrown = async (url: string, options: OutboundOptions = {}): Promise<OutboundError> => {
     const error: unknown = await guardedFetch(url, { reach: 'loopback', timeoutMs: 200, ...options }).then(
       () => new Error('it was answered'),
@@ -229,7 +229,7 @@ describe('what goes wrong', () => {
     throw error
   }
 
-  it('before the other side was reached is told from what comes after', async () => {
+  it('before the server was reached differs from a later one', async () => {
     const secure = await serve(hello, true)
     const plain = await serve(hello)
     const silent = await serve(() => {})
@@ -245,14 +245,14 @@ describe('what goes wrong', () => {
       thrown(`http://127.0.0.1:${silent}`),
       thrown(`http://127.0.0.1:${broken}`),
       thrown(`http://127.0.0.1:${plain}`, { maxReplyBytes: 1 }),
-      // Nobody can tell what a browser has reached.
+      // In a browser it is unknown whether the server was reached.
       thrown(`http://127.0.0.1:${silent}`, { fetch: globalThis.fetch }),
     ]
     expect((await Promise.all(before)).map(({ isConnected }) => isConnected)).toEqual(before.map(() => false))
     expect((await Promise.all(after)).map(({ isConnected }) => isConnected)).toEqual(after.map(() => true))
   })
 
-  it('on a kept connection came after the other side was reached', async () => {
+  it('on a kept connection comes after the server was reached', async () => {
     let isSilent = false
     const port = await serve((_, response) => void (isSilent || response.end('hello')))
     const outbound = new Outbound({ reach: 'loopback', connections: 1 })
@@ -264,7 +264,7 @@ describe('what goes wrong', () => {
 })
 
 describe('requests', () => {
-  it('send their body and headers, and nothing that anybody else has left', async () => {
+  it('send their body and headers, and no cookies or credentials', async () => {
     const seen: { method: string | undefined; headers: IncomingMessage['headers']; body: string }[] = []
     const port = await serve((request, response) => {
       let body = ''
@@ -288,14 +288,14 @@ describe('requests', () => {
     expect(seen[1]?.headers.origin).toBeUndefined()
   })
 
-  it('end when their caller goes, with what the caller says', async () => {
+  it('end with the reason of their signal', async () => {
     const controller = new AbortController()
     const port = await serve(() => controller.abort(new Error('the app has gone')))
     const fetched = guardedFetch(`http://127.0.0.1:${port}`, { reach: 'loopback', signal: controller.signal })
     await expect(fetched).rejects.toThrow('the app has gone')
   })
 
-  it('use a kept connection again, and a new one when the other side has closed it', async () => {
+  it('use a kept connection again, and a new one when the server has closed it', async () => {
     const sockets = new Set<unknown>()
     const port = await serve((request, response) => {
       sockets.add(request.socket)
@@ -310,7 +310,7 @@ describe('requests', () => {
     expect(sockets.size).toBe(2)
   })
 
-  it('are sent again when a kept connection ends under them, and once only when an answer had begun', async () => {
+  it('are sent again when a kept connection ends, but not after the start of a reply', async () => {
     const urls: unknown[] = []
     const ended = new Set<unknown>()
     const port = await serve((request, response) => {
@@ -330,7 +330,7 @@ describe('requests', () => {
   })
 })
 
-describe('where nobody can look a name up (a browser), or the owner sends himself', () => {
+describe('without name resolution (a browser), or with a proxy of the owner', () => {
   const fetched = (options: OutboundOptions = {}): OutboundOptions => ({ reach: 'loopback', fetch: globalThis.fetch, ...options })
 
   it('the checks of the url hold, and so do the limits', async () => {

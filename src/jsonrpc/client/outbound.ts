@@ -5,19 +5,19 @@ import { OutboundError, checkedUrl } from './outboundtarget.ts'
 import type { Reach } from './outboundtarget.ts'
 
 export interface OutboundOptions {
-  /** `public` unless said */
+  /** `public` by default */
   readonly reach?: Reach
-  /** from the first look at the name to the last byte of the answer; OUTBOUND_MS unless said */
+  /** from name resolution to the last byte of the reply; OUTBOUND_MS by default */
   readonly timeoutMs?: number
-  /** OUTBOUND_REPLY_BYTES unless said */
+  /** OUTBOUND_REPLY_BYTES by default */
   readonly maxReplyBytes?: number
-  /** all addresses of a name; the system's resolver unless said */
+  /** returns all addresses of a name; the system's resolver by default */
   readonly lookup?: Lookup
-  /** connections at once that are kept for the next request; one that ends with its request unless said */
+  /** connections that are kept for further requests; none by default */
   readonly connections?: number
   /** certificates (PEM) that are trusted besides the system's */
   readonly ca?: string
-  /** sends instead of us, and without our checks of addresses: an owner's proxy, a test */
+  /** sends the requests, without the checks of addresses: for a proxy of the owner or a test */
   readonly fetch?: typeof globalThis.fetch
 }
 
@@ -27,9 +27,9 @@ export function guardedFetch(url: string, request: OutboundRequest & OutboundOpt
 }
 
 /**
- * Every url that somebody else chose is fetched through this: what it names is checked, its addresses are looked up once and checked, and
- * the connection goes to one of those addresses (a second look-up might be told another). No redirects, no cookies, no
- * credentials, a time limit, a limit to the answer. In a browser, where nobody can look a name up, only the url is checked.
+ * Fetches urls from untrusted sources: checks the url, resolves its name once, checks the addresses and connects to one of them (a second
+ * resolution could return another one). No redirects, cookies and credentials; limits time and size of the reply. In a browser, which cannot
+ * resolve names, only the url is checked.
  */
 export class Outbound {
   readonly #options: OutboundOptions
@@ -39,7 +39,7 @@ export class Outbound {
     this.#options = options
   }
 
-  /** Any status is an answer but a redirect. Throws OutboundError; what `request.signal` says when that ended it. */
+  /** Returns a reply of any status but a redirect. Throws OutboundError, and the reason of `request.signal`. */
   async fetch(url: string, request: OutboundRequest = {}): Promise<OutboundReply> {
     const { reach = 'public' } = this.#options
     const timeoutMs = request.timeoutMs ?? this.#options.timeoutMs ?? OUTBOUND_MS
@@ -68,7 +68,7 @@ export class Outbound {
   }
 }
 
-/** A page cannot see where a redirect leads, nor what address it reaches: the browser's own rules hold there. */
+/** A page sees neither the target of a redirect nor the address of a name, so the browser's rules apply. */
 function fetchTransport(fetch: typeof globalThis.fetch, maxReplyBytes: number): Transport {
   return async (url, { method = 'GET', headers, body }, signal, connected) => {
     connected()
@@ -93,7 +93,7 @@ async function read(stream: ReadableStream<Uint8Array> | null, url: URL, maxRepl
   try {
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) reply.add(piece.value)
   } catch (error) {
-    // The other side stops sending; that it may fail to say so changes nothing.
+    // Stops the transfer; errors of the cancellation do not matter.
     reader.cancel().catch(() => {})
     throw error
   }
@@ -106,9 +106,9 @@ function redirected(url: URL, status: number): OutboundError {
   return new OutboundError('redirect', `${url.origin} answered with a redirect (HTTP ${status}), which is not followed`, true)
 }
 
-/** Without the address: who may not know it could otherwise read it off the refusal. */
+/** Without the address, which the requester may not be allowed to learn. */
 function causeOf(error: unknown): string {
-  const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } } // whatever was thrown; both are looked at below
+  const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } } // any thrown value; both are checked below
   const named = [code, cause?.code].find((value) => typeof value === 'string')
   return typeof named === 'string' ? named : 'the connection failed'
 }

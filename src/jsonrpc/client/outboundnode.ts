@@ -10,17 +10,17 @@ export interface NodeTransportOptions {
   readonly reach: Reach
   readonly maxReplyBytes: number
   readonly lookup?: Lookup
-  /** connections that are kept for the next request; none unless said */
+  /** connections that are kept for further requests; none by default */
   readonly connections?: number
   /** PEM */
   readonly ca?: string
 }
 
-/** Requests of Node: names are looked up here, and connections go to the addresses that were found and checked. */
+/** Sends requests in Node: resolves names, and connects to the checked addresses. */
 export async function nodeTransport(options: NodeTransportOptions): Promise<Transport> {
   const { reach, maxReplyBytes, lookup = systemLookup, connections, ca } = options
   const [http, https, tls] = await Promise.all([import('node:http'), import('node:https'), import('node:tls')])
-  // Idle sockets of an agent do not keep the process alive, so nobody need close it.
+  // Idle sockets of an agent do not keep the process alive, so it needs no close.
   const kept = { keepAlive: connections !== undefined, ...(connections === undefined ? {} : { maxSockets: connections }) }
   const trusted = ca === undefined ? {} : { ca: [...tls.rootCertificates, ca] }
   const secure = { send: https.request, agent: new https.Agent({ ...kept, ...trusted }) as Agent } // all that differs is inside
@@ -36,7 +36,7 @@ export async function nodeTransport(options: NodeTransportOptions): Promise<Tran
   }
 }
 
-/** A connection that was kept has been made before. */
+/** A kept connection is connected already. */
 function telling(request: ClientRequest, isSecure: boolean, connected: () => void): ClientRequest {
   return request.once('socket', (socket) => {
     if (request.reusedSocket) connected()
@@ -45,15 +45,15 @@ function telling(request: ClientRequest, isSecure: boolean, connected: () => voi
 }
 
 function headersOf(given: Readonly<Record<string, string>>, body: string | undefined): Record<string, string> {
-  // A compressed answer would have to be unpacked under the same limit: it is not asked for.
+  // A compressed reply would need the same limit for its content, so it is not accepted.
   const headers = { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'pocketchain', ...given }
   return body === undefined ? headers : { ...headers, 'content-length': String(Buffer.byteLength(body)) }
 }
 
-/** Throws OutboundError when one of them may not be reached, and what the resolver throws. */
+/** Throws OutboundError for a forbidden address, and the errors of the resolver. */
 async function checkedAddresses(hostname: string, reach: Reach, lookup: Lookup, signal: AbortSignal): Promise<readonly string[]> {
   const bare = bareHost(hostname)
-  if (PublicAddress.parse(bare) !== null) return [bare] // `checkedUrl` has looked at it
+  if (PublicAddress.parse(bare) !== null) return [bare] // `checkedUrl` has checked it
   const found = await untilAborted(lookup(bare), signal)
   const addresses = found.map(PublicAddress.parse).filter((address) => address !== null)
   if (addresses.length === 0 || addresses.length < found.length) throw new OutboundError('unreachable', `${hostname} has no address`)
@@ -62,13 +62,13 @@ async function checkedAddresses(hostname: string, reach: Reach, lookup: Lookup, 
 }
 
 async function systemLookup(hostname: string): Promise<readonly string[]> {
-  // Resolvers need not know the names below localhost.
+  // Not every resolver has the names below localhost.
   const { lookup } = await import('node:dns/promises')
   const found = await lookup(isLoopbackName(hostname) ? 'localhost' : hostname, { all: true })
   return found.map(({ address }) => address)
 }
 
-/** A resolver cannot be stopped, but need not be waited for. */
+/** A resolver cannot be cancelled, but the wait for it can. */
 function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(signal.reason as Error) // what ends a fetch is an error
@@ -80,7 +80,7 @@ function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
 
 type Answer = (error: Error | null, address: string | LookupAddress[], family?: number) => void
 
-/** A resolver for `net.connect` that knows nothing but these. */
+/** A resolver for `net.connect` that returns only these addresses. */
 function toThese(addresses: readonly string[]) {
   const all = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
   return (_hostname: string, { all: wantsAll }: LookupOptions, answer: Answer): void => {
@@ -91,7 +91,7 @@ function toThese(addresses: readonly string[]) {
   }
 }
 
-/** `mayRepeat`: the other side may have closed a kept connection just when this was sent; then it is sent again, on a new one. */
+/** `mayRepeat`: the server may close a kept connection while the request is sent; it is then sent again on a new one. */
 async function answerOf(
   begin: () => ClientRequest,
   body: string | undefined,
@@ -104,7 +104,7 @@ async function answerOf(
   try {
     return await received(request, body, emptyReply())
   } catch (error) {
-    const { code } = error as { code?: unknown } // whatever was thrown
+    const { code } = error as { code?: unknown } // any thrown value
     if (mayRepeat && !hasBegun && request.reusedSocket && code === 'ECONNRESET') return answerOf(begin, body, emptyReply, false)
     throw error
   }

@@ -5,7 +5,7 @@ export interface OutboundRequest {
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
   readonly signal?: AbortSignal | null
-  /** so long this one may take; as the Outbound's options say unless given */
+  /** of this request; that of the Outbound's options by default */
   readonly timeoutMs?: number
 }
 
@@ -14,13 +14,13 @@ export interface OutboundReply {
   readonly body: Uint8Array
 }
 
-/** Sends one request; what was checked is what it goes to. `connected` is called when the other side is reached. */
+/** Sends one request to the checked target. `connected` is called when the server is reached. */
 export type Transport = (url: URL, request: OutboundRequest, signal: AbortSignal, connected: () => void) => Promise<OutboundReply>
 
 /** All addresses of a name, as text. */
 export type Lookup = (hostname: string) => Promise<readonly string[]>
 
-/** The body of an answer as it comes in. */
+/** Collects the body of a reply. */
 export class ReplyBytes {
   readonly #url: URL
   readonly #most: number
@@ -32,7 +32,7 @@ export class ReplyBytes {
     this.#most = maxReplyBytes
   }
 
-  /** Throws OutboundError when it is too much. */
+  /** Throws OutboundError above the limit. */
   add(piece: Uint8Array): void {
     this.#size += piece.length
     if (this.#size > this.#most)

@@ -1,12 +1,12 @@
 import { PublicAddress } from './publicaddress.ts'
 
 /**
- * How far a request may go. `public`: https, to addresses of the internet. `loopback`: also http and https to a name of this computer.
- * `anywhere`: http and https to whatever the url names, for urls that the owner wrote himself.
+ * The allowed targets of requests. `public`: https to public addresses. `loopback`: also http and https to a name of this computer. `anywhere`: http
+ * and https to any target, for urls that the owner configured.
  */
 export type Reach = 'public' | 'loopback' | 'anywhere'
 
-/** What a url may not be, before any name is looked up. Throws OutboundError. */
+/** Checks a url before name resolution. Throws OutboundError. */
 export function checkedUrl(text: string, reach: Reach = 'public'): URL {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null) throw new OutboundError('url', 'it is not a url')
@@ -25,7 +25,7 @@ export function checkedUrl(text: string, reach: Reach = 'public'): URL {
   return url
 }
 
-/** Every address of a name must be one that may be reached: a name that leads to both kinds is an attack. Throws OutboundError. */
+/** All addresses of a name must be allowed: a mixture is an attack. Throws OutboundError. */
 export function assertReachable(hostname: string, addresses: readonly bigint[], reach: Reach): void {
   if (reach === 'anywhere') return
   const isAllowed = reach === 'loopback' && isLoopbackName(hostname) ? PublicAddress.isLoopback : PublicAddress.isPublic
@@ -33,19 +33,19 @@ export function assertReachable(hostname: string, addresses: readonly bigint[], 
   throw new OutboundError('forbidden', `${hostname} is an address of this computer or of a private network, which is not fetched`)
 }
 
-/** As `URL.hostname` spells it. A name whose end is `.localhost` cannot be anybody else's (RFC 6761). */
+/** `name`: a `URL.hostname`. Names below `.localhost` are loopback (RFC 6761). */
 export function isLoopbackName(hostname: string): boolean {
   if (hostname === 'localhost' || hostname.endsWith('.localhost')) return true
   const address = PublicAddress.parse(bareHost(hostname))
   return address !== null && PublicAddress.isLoopback(address)
 }
 
-/** Without the brackets of IPv6, and the dot that ends a full name. */
+/** Removes the brackets of IPv6 and the trailing dot of a full name. */
 export function bareHost(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
 }
 
-/** The Fetch standard's, as far as something listens there that does what a line of text tells it, and a few databases. */
+/** The Fetch standard's bad ports with text protocols, and a few databases. */
 const BAD_PORTS: ReadonlySet<number> = new Set([
   1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110, 111, 113, 115, 117,
   119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636,
@@ -55,10 +55,10 @@ const BAD_PORTS: ReadonlySet<number> = new Set([
 
 export type OutboundReason = 'url' | 'scheme' | 'credentials' | 'port' | 'forbidden' | 'unreachable' | 'redirect' | 'timeout' | 'too-large'
 
-/** Why nothing came back. The message names the origin of the url, never its path or query: those hold access keys. */
+/** A request without a reply. The message names the origin of the url, never its path or query, which may contain access keys. */
 export class OutboundError extends Error {
   readonly reason: OutboundReason
-  /** the other side had been reached, its certificate was right, and what went wrong came after that; where nobody can tell, it had */
+  /** the server was reached and its certificate was valid before the error; true if that is unknown */
   readonly isConnected: boolean
 
   constructor(reason: OutboundReason, message: string, isConnected = false) {

@@ -6,7 +6,7 @@ import { PublicAddress } from './publicaddress.ts'
 
 const isPublic = (text: string): boolean => PublicAddress.isPublic(PublicAddress.parse(text) ?? expect.fail(`${text} was not read`))
 
-describe('addresses that are not the internet', () => {
+describe('addresses that are not public', () => {
   it.each([
     ['this host', '0.0.0.0'],
     ['loopback', '127.0.0.1'],
@@ -83,7 +83,7 @@ it.each([
   '::1.2.3',
 ])('%j is no address', (text) => expect(PublicAddress.parse(text)).toBeNull())
 
-it('reads exactly what the platform reads', () => {
+it('parses the same texts as the platform', () => {
   const group = fc.oneof(
     fc.integer({ min: 0, max: 0xffff }).map((n) => n.toString(16)),
     fc.constantFrom('', '0', 'ffff', '1.2.3.4', '10000'),
@@ -103,7 +103,7 @@ it('reads exactly what the platform reads', () => {
   )
 })
 
-it('reads what the resolver answers', async () => {
+it('parses the addresses of the resolver', async () => {
   for (const { address } of await lookup('localhost', { all: true }))
     expect(PublicAddress.isLoopback(PublicAddress.parse(address) as bigint)).toBe(true)
 })

@@ -1,13 +1,13 @@
-/** Which IP addresses belong to the internet, and not to this computer or its network. Plain, so that a browser page can ask too. */
+/** Classifies IP addresses as public, or as those of this computer or its network. Runs in browsers. */
 export const PublicAddress = { parse, isPublic, isLoopback }
 
-/** An address as 128 bits; IPv4 as `::ffff:0:0/96`. Null when the text is none. A zone (`%eth0`) is no part of it. */
+/** Returns an address as 128 bits, IPv4 as `::ffff:0:0/96`, without its zone (`%eth0`); null for other text. */
 function parse(text: string): bigint | null {
   const bare = text.split('%', 1)[0] as string // there is always a first part
   return bare.includes(':') ? ipv6(bare) : ipv4(bare)
 }
 
-/** False for whatever the IANA registries of special-purpose addresses keep from the internet, and for clouds' metadata services. */
+/** Returns false for the special-purpose addresses of IANA's registries and for metadata services of clouds. */
 function isPublic(address: bigint): boolean {
   const inner = carried(address)
   if (inner !== null) return !PRIVATE_IPV4.some((range) => within(inner, range))
@@ -18,7 +18,7 @@ function isLoopback(address: bigint): boolean {
   return address === 1n || (address >> 32n === MAPPED && within(address & LOW_32, LOOPBACK_IPV4))
 }
 
-/** The IPv4 address that is reached through this one: itself, or the one behind a NAT64 translator (RFC 6052). */
+/** Returns the IPv4 address of an IPv4-mapped address or of one behind a NAT64 translator (RFC 6052). */
 function carried(address: bigint): bigint | null {
   const prefix = address >> 32n
   return prefix === MAPPED || prefix === NAT64 ? address & LOW_32 : null
@@ -54,8 +54,8 @@ const PRIVATE_IPV4 = [
   '10.0.0.0/8',
   '100.64.0.0/10', // carrier-grade NAT; Alibaba's metadata
   '127.0.0.0/8',
-  '168.63.129.16/32', // Azure's wire server, the one metadata address that looks public
-  '169.254.0.0/16', // link-local, and nearly everybody's metadata
+  '168.63.129.16/32', // Azure's wire server, a metadata service at a public address
+  '169.254.0.0/16', // link-local, and the metadata of most clouds
   '172.16.0.0/12',
   '192.0.0.0/24', // protocol assignments; Oracle's metadata
   '192.0.2.0/24', // documentation
@@ -68,7 +68,7 @@ const PRIVATE_IPV4 = [
   '240.0.0.0/4', // reserved, broadcast
 ].map(range)
 
-/** Everything else is loopback, unspecified, unique local (AWS's metadata), link-local, site-local, multicast or nobody's. */
+/** Everything else is loopback, unspecified, unique local (AWS's metadata), link-local, site-local, multicast or unassigned. */
 const GLOBAL_UNICAST = range('2000::/3')
 
 const PRIVATE_IPV6 = [
@@ -94,7 +94,7 @@ function ipv6(text: string): bigint | null {
   return missing < 1 ? null : joined([...head, ...Array<number>(missing).fill(0), ...tail])
 }
 
-/** The 16-bit groups of one half; an IPv4 address at the end of the last is two of them. */
+/** The 16-bit groups of one half; an IPv4 address at the end of the second half is two of them. */
 function groups(half: string, isLast: boolean): readonly number[] | null {
   if (half === '') return []
   const texts = half.split(':')

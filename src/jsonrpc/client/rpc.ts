@@ -5,11 +5,11 @@ export interface RpcRequest {
 }
 
 /**
- * The one way in which wallet, bundler and paymaster reach a node: ours in the same process, or any other over a wire.
- * Values are JSON-ready. Refusals are RpcError with the node's code, message and data.
+ * The port through which wallet, bundler and paymaster use a node, in the same process or over HTTP. Values are JSON-ready. Errors are RpcError with
+ * the node's code, message and data.
  */
 export interface Rpc {
   readonly request: (request: RpcRequest) => Promise<unknown>
-  /** `eth_subscribe` with these params; `listener` gets each result. Answers what ends it. */
+  /** `eth_subscribe` with these params; `listener` receives each result. Returns the function that ends it. */
   readonly subscribe: (params: readonly unknown[], listener: (result: unknown) => void) => Promise<() => Promise<void>>
 }

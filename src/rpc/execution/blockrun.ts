@@ -5,21 +5,21 @@ import { beginBlock, executeTransaction, StateOverlay, World } from '../../evm/i
 import type { BlockContext, Deadline, ExecuteOptions, Executed, StateReader, TraceBudget, TraceFactory } from '../../evm/index.ts'
 
 /**
- * A block that runs again on the state before it, one transaction after the other: receipts keep neither what a
- * transaction returned nor how it came to that. Whoever makes one releases it.
+ * Executes a block again on the state before it, transaction by transaction, because receipts have neither outputs nor traces. Its creator
+ * releases it.
  */
 export class BlockRun {
   readonly #block: Block
   readonly #context: BlockContext
   readonly #before: StateOverlay
   readonly #deadline: Deadline | null
-  /** the fast one first; from the first trace on one that can be listened to */
+  /** traced from the first traced transaction on; the untraced one is faster */
   #world: World
   #isTraced = false
   #next = 0
   #logIndex = 0
 
-  /** Throws PrunedState when the state before the block is gone. `deadline`: of the whole run; null: none. */
+  /** `deadline`: of the whole run; null: none. Throws PrunedState if the state before the block is pruned. */
   constructor(view: View, block: Block, deadline: Deadline | null = null) {
     const parent = view.byNumber(block.header.number - 1)
     if (parent === null) throw new Error(`block ${block.header.number} has no parent in this view`)
@@ -32,7 +32,7 @@ export class BlockRun {
     beginBlock(this.#context, this.#world)
   }
 
-  /** Runs transactions until the next one is that with `index`. */
+  /** Runs the transactions before `index`. */
   skipTo(index: number): void {
     while (this.#next < index) this.next()
   }
@@ -42,11 +42,11 @@ export class BlockRun {
     return this.#run(this.#transaction())
   }
 
-  /** Runs the next transaction under a tracer and answers the story: geth's JSON. Throws TraceTooLarge, OutOfTime. */
+  /** Runs the next transaction under a tracer and returns geth's JSON. Throws TraceTooLarge, OutOfTime. */
   trace(make: TraceFactory, budget: TraceBudget): string {
     const tx = this.#transaction()
     const before = this.state()
-    if (!this.#isTraced) this.#listen()
+    if (!this.#isTraced) this.#enableTracing()
     const { hash: blockHash, header } = this.#block
     const place = {
       blockHash,
@@ -70,7 +70,7 @@ export class BlockRun {
     this.#world.release()
   }
 
-  #listen(): void {
+  #enableTracing(): void {
     this.#world.release()
     this.#world = new World(this.#before, { traced: true })
     this.#isTraced = true

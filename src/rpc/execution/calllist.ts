@@ -12,14 +12,14 @@ interface Call extends Pick<Entered, 'kind' | 'depth' | 'from' | 'to' | 'value' 
   failed: boolean
 }
 
-/** What a call takes besides its bytes, once written down. */
+/** Bytes of the JSON of a call besides its data. */
 const CALL_BYTES = 300
 
-/** The calls of a transaction, the outermost one first, each before those that it makes. */
+/** The calls of a transaction in order, each before its inner calls. */
 class CallList implements Tracer {
   readonly calls: Call[] = []
   readonly #budget: TraceBudget
-  /** those that have not ended */
+  /** calls that have not returned */
   readonly #open: Call[] = []
 
   constructor(budget: TraceBudget) {
@@ -44,19 +44,19 @@ class CallList implements Tracer {
 
 const NOTHING = new Uint8Array()
 
-/** Every call as Otterscan shows it. What has no value of its own has null. */
+/** Every call in Otterscan's form. The value of a DELEGATECALL is null. */
 export const callEntries: TraceFactory = listing((calls) => calls.map(entryJson))
 
-/** Which wei moved and which contracts came and went inside of a transaction, tried moves that were taken back included (erigon). */
+/** Inner transfers, creations and self-destructions, reverted ones included (erigon). */
 export const operations: TraceFactory = listing((calls) => calls.filter(isOperation).map(operationJson))
 
-/** Who created `address`, or null. */
+/** The creator of `address`, or null. */
 export function creatorOf(address: Address): TraceFactory {
-  return listing((calls) => lasting(calls).findLast(({ kind, to }) => to === address && CREATIONS.has(kind))?.from ?? null)
+  return listing((calls) => effective(calls).findLast(({ kind, to }) => to === address && CREATIONS.has(kind))?.from ?? null)
 }
 
-/** Calls that neither failed nor stand in one that did. */
-function lasting(calls: readonly Call[]): readonly Call[] {
+/** Calls whose effects were not reverted. */
+function effective(calls: readonly Call[]): readonly Call[] {
   let failedDepth = Infinity
   return calls.filter(({ depth, failed }) => {
     if (depth <= failedDepth) failedDepth = failed ? depth : Infinity
@@ -64,10 +64,10 @@ function lasting(calls: readonly Call[]): readonly Call[] {
   })
 }
 
-function listing(story: (calls: readonly Call[]) => unknown): TraceFactory {
+function listing(resultOf: (calls: readonly Call[]) => unknown): TraceFactory {
   return ({ budget }) => {
     const list = new CallList(budget)
-    return { tracer: list, json: () => JSON.stringify(story(list.calls)) }
+    return { tracer: list, json: () => JSON.stringify(resultOf(list.calls)) }
   }
 }
 
@@ -93,7 +93,7 @@ const OPERATIONS: ReadonlyMap<string, number> = new Map([
 
 const CREATIONS: ReadonlySet<string> = new Set(['CREATE', 'CREATE2'])
 
-/** The transaction itself is shown anyway. */
+/** The transaction itself, at depth 0, is not listed. */
 function isOperation({ kind, depth, value }: Call): boolean {
   return depth > 0 && OPERATIONS.has(kind) && (kind !== 'CALL' || (value ?? 0n) !== 0n)
 }

@@ -11,7 +11,7 @@ import { feesOf, messageOf, senderOf } from './request.ts'
 import type { CallRequest } from './request.ts'
 import { failure } from './revert.ts'
 
-/** Where a call runs: the state after a block and that block's own environment. Pending and sealed alike (law 2). */
+/** The state after a block and the environment of that block, pending or sealed. */
 export interface Site {
   readonly state: StateReader
   readonly context: BlockContext
@@ -24,7 +24,7 @@ export function siteOf(view: View, block: Block): Site {
 export interface CallSetup {
   /** of the request: CALL_TIME_MS from now unless given */
   readonly deadline?: Deadline
-  /** somebody will listen: an access list, a tracer */
+  /** for an access list or a tracer */
   readonly traced?: boolean
 }
 
@@ -33,7 +33,7 @@ export interface Overrides {
   readonly block?: BlockOverrides | undefined
 }
 
-/** Runs `work` with a call, which is there for that long. Throws RpcError for overrides that contradict each other. */
+/** Runs `work` with a call, and releases it afterwards. Throws RpcError for overrides that contradict each other. */
 export function withCall<T>(
   site: Site,
   request: CallRequest,
@@ -49,16 +49,16 @@ export function withCall<T>(
   }
 }
 
-/** Has `hear` take what a call answers, and nothing more: most of them pay nothing and change nothing, and that takes two thirds of the time. Throws as `Call.run` does. */
-export function answerOf<T>(site: Site, request: CallRequest, overrides: Overrides, deadline: Deadline, hear: OnCallResult<T>): T {
-  const { to, gas: asked, data = NO_BYTES } = request
+/** Passes the output of a call to `onResult`. A plain call pays nothing and changes nothing, and takes two thirds of the time of `Call.run`. Throws as that does. */
+export function answerOf<T>(site: Site, request: CallRequest, overrides: Overrides, deadline: Deadline, onResult: OnCallResult<T>): T {
+  const { to, gas: requested, data = NO_BYTES } = request
   if (to === undefined || !isPlain(request, overrides)) {
     const { outcome, output } = withCall(site, request, overrides, (call) => call.run(), { deadline })
-    return hear(outcome, output, 0, output.length)
+    return onResult(outcome, output, 0, output.length)
   }
-  const gas = asked === undefined || asked > CALL_GAS ? MOST_GAS : Number(asked)
+  const gas = requested === undefined || requested > CALL_GAS ? MOST_GAS : Number(requested)
   try {
-    return executeCall({ from: senderOf(request), to, data, gas }, withoutBaseFee(site.context), site.state, deadline, hear)
+    return executeCall({ from: senderOf(request), to, data, gas }, withoutBaseFee(site.context), site.state, deadline, onResult)
   } catch (error) {
     throw error instanceof InvalidTransaction ? refused(error, gas) : error
   }
@@ -66,7 +66,7 @@ export function answerOf<T>(site: Site, request: CallRequest, overrides: Overrid
 
 const MOST_GAS = Number(CALL_GAS)
 
-/** No value, no prices, no lists, nothing overridden. With Tier 1, on or compared, calls go the general way. */
+/** A call without value, prices, lists and overrides. With Tier 1 all calls take the general path. */
 function isPlain(request: CallRequest, { state, block }: Overrides): boolean {
   return (
     state === undefined &&
@@ -96,7 +96,7 @@ const ESTIMATE_ERROR_PERMILLE = 15n
 /** EIP-150: what a call that sends value adds for its callee. */
 const CALL_STIPEND = 2_300n
 
-/** One call on a state of its own, ready to run again and again. */
+/** A call on a state of its own, which can run several times. */
 export class Call {
   readonly #world: World
   readonly #context: BlockContext
@@ -128,7 +128,7 @@ export class Call {
     return this.#context
   }
 
-  /** The gas of eth_call: what is asked for, at most the cap, and no more than the sender can pay for. */
+  /** The gas of eth_call: the requested gas, at most the cap and what the sender can pay for. */
   get gas(): bigint {
     const { gas } = this.#request
     if (gas !== undefined) return least(gas, CALL_GAS)
@@ -137,14 +137,14 @@ export class Call {
     return affordable === null || affordable < TRANSFER_GAS ? CALL_GAS : least(affordable, CALL_GAS)
   }
 
-  /** Runs it; the state is then as before. Throws RpcError -32000 when it could not be included. */
+  /** Runs the call and restores the state. Throws RpcError -32000 for a call that no block could include. */
   run(gas: bigint = this.gas, change: Partial<CallRequest> = NO_CHANGE, more: ExecuteOptions = NO_CHANGE): Executed {
     const result = this.#attempt(gas, change, more)
     if (result instanceof InvalidTransaction) throw refused(result, gas)
     return result
   }
 
-  /** Runs it under a tracer and answers the story; what it did stays. `base`: the state that this call is on top of. Throws RpcError. */
+  /** Runs the call under a tracer and returns its JSON; state changes stay. `base`: the state below the overrides. Throws RpcError. */
   trace(base: StateReader, make: TraceFactory, budget: TraceBudget): string {
     const before = new StateOverlay(base)
     before.apply(this.#world.writes())
@@ -159,7 +159,7 @@ export class Call {
     }
   }
 
-  /** The least gas limit under which it succeeds, as geth searches it. Throws RpcError. */
+  /** Returns the least gas limit with which the call succeeds, by geth's search. Throws RpcError. */
   estimate(compat: Compat): bigint {
     const most = this.#mostGas()
     if (this.#isPlainTransfer() && this.#succeeds(TRANSFER_GAS)) return TRANSFER_GAS
@@ -173,7 +173,7 @@ export class Call {
   #search(first: Executed, most: bigint): bigint {
     let fails = first.gasUsed - 1n
     let works = most
-    // Nearly always enough: what was used before refunds, and the 64th that a call must leave behind.
+    // Nearly always sufficient: the gas before refunds, and the 64th that a call leaves to its caller.
     const likely = ((first.gasUsedBeforeRefund + CALL_STIPEND) * 64n) / 63n
     if (likely < works) {
       if (this.#succeeds(likely)) works = likely
@@ -191,7 +191,7 @@ export class Call {
     const mark = this.#world.checkpoint()
     const request = change === NO_CHANGE ? this.#request : { ...this.#request, ...change }
     const options = more === NO_CHANGE ? this.#options : { ...this.#options, ...more }
-    // Its nonce is not looked at.
+    // The nonce is not checked.
     const message = messageOf(request, gas, request.nonce ?? 0n, this.#context.env.baseFeePerGas)
     try {
       return executeTransaction(message, this.#context, this.#world, options)
@@ -215,7 +215,7 @@ export class Call {
     return to !== undefined && (data === undefined || data.length === 0) && this.#world.codeAt(to).length === 0
   }
 
-  /** Asked for, or the block's limit; at most a transaction's cap (EIP-7825), what the sender can pay for, and our own cap. */
+  /** The requested gas or the block's limit; at most the cap of a transaction (EIP-7825), what the sender can pay for, and CALL_GAS. */
   #mostGas(): bigint {
     const { gas } = this.#request
     let most = gas !== undefined && gas >= TRANSFER_GAS ? gas : this.#context.env.gasLimit
@@ -226,7 +226,7 @@ export class Call {
     return least(most, CALL_GAS)
   }
 
-  /** null: nothing is paid. 0n when not even the value can be. */
+  /** Null for a free call; 0n if the sender cannot pay the value. */
   #affordableGas(): bigint | null {
     if (this.#maxFee === 0n) return null
     const left = this.#world.balance(senderOf(this.#request)) - (this.#request.value ?? 0n)
@@ -236,7 +236,7 @@ export class Call {
 
 const OUT_OF_GAS = 'out of gas'
 
-/** Without a price nothing is paid, and so BASEFEE reads 0 (geth, reth) unless the caller overrode it. */
+/** A call without a price is free, so BASEFEE is 0 (geth, reth) unless the caller overrides it. */
 function withoutBaseFee(context: BlockContext, overrides?: BlockOverrides): BlockContext {
   if (context.env.baseFeePerGas === null || overrides?.baseFeePerGas !== undefined) return context
   let free = withoutBaseFees.get(context)
@@ -246,7 +246,7 @@ function withoutBaseFee(context: BlockContext, overrides?: BlockOverrides): Bloc
 
 const withoutBaseFees = new WeakMap<BlockContext, BlockContext>()
 
-/** A higher gas limit would cure it. */
+/** A higher gas limit avoids the error. */
 function isAboutGas(error: InvalidTransaction): boolean {
   return error.code === 'intrinsic-gas' || error.code === 'floor-gas'
 }

@@ -11,9 +11,9 @@ import type { ComputeDeps, Parallel, Sharing } from './workerport.ts'
 /** A method that computes its result from one View, however long that takes. */
 export interface ComputedRow<P extends readonly Param<unknown>[]> extends Omit<MethodDoc<P>, 'timeLimitMs'> {
   /** Returns the JSON-ready result, the same in every thread. Synchronous; throws RpcError and the errors that `refusalOf` translates. */
-  readonly compute: (ground: ComputeDeps, args: Values<P>) => unknown
-  /** What `compute` reads. Called when that has started and run out of time, so the named blocks exist. */
-  readonly needs: (ground: ComputeDeps, args: Values<P>) => ViewScope
+  readonly compute: (deps: ComputeDeps, args: Values<P>) => unknown
+  /** The data that `compute` reads. Called after `compute` ran out of time, so the blocks exist. */
+  readonly needs: (deps: ComputeDeps, args: Values<P>) => ViewScope
   /** The call key: requests with the same one take about as long, and `needs` can be called before `compute`. null or absent: unknown. */
   readonly callKeyOf?: (args: Values<P>) => string | null
 }
@@ -29,7 +29,7 @@ export function computed<const P extends readonly Param<unknown>[]>({ compute, n
     return callKey === null ? null : `${row.name} ${callKey}`
   }
   const record = (sharing: Sharing, { limitMs, spentMs: tookMs }: TimeBudget, args: Values<P>) => {
-    if (limitMs === null || (tookMs < SHARED_MS && !sharing.isWary)) return
+    if (limitMs === null || (tookMs < SHARED_MS && !sharing.needsAllTimes)) return
     const callKey = keyOf(args)
     if (callKey !== null) sharing.ran({ callKey, limitMs, tookMs })
   }
@@ -37,7 +37,7 @@ export function computed<const P extends readonly Param<unknown>[]>({ compute, n
     const callKey = keyOf(args)
     return callKey === null ? null : sharing.limitMs(callKey)
   }
-  const begun = ({ chain, compat }: Context, parallel: Parallel, sharing: Sharing | null, args: Values<P>) => {
+  const onMainThread = ({ chain, compat }: Context, parallel: Parallel, sharing: Sharing | null, args: Values<P>) => {
     const { view } = chain.head
     const budget = new TimeBudget(parallel.mainThreadMs)
     try {
@@ -50,31 +50,31 @@ export function computed<const P extends readonly Param<unknown>[]>({ compute, n
       const here = withFullTime(view, compat)
       const look = { view, needs: needs(here, args) }
       const task = { method: row.name, args, look: () => look, limitMs, spentMs, isShared: false }
-      return elsewhere(parallel, task, () => compute(here, args))
+      return inThread(parallel, task, () => compute(here, args))
     }
   }
-  const shared = (context: Context, parallel: Parallel, sharing: Sharing, args: Values<P>, limitMs: number) => {
+  const offloaded = (context: Context, parallel: Parallel, sharing: Sharing, args: Values<P>, limitMs: number) => {
     const { chain, compat } = context
     const look = () => ({ view: chain.head.view, needs: needs(withFullTime(chain.head.view, compat), args) })
     const task = { method: row.name, args, look, limitMs, spentMs: 0, isShared: true }
-    return elsewhere(parallel, task, () => begun(context, parallel, sharing, args))
+    return inThread(parallel, task, () => onMainThread(context, parallel, sharing, args))
   }
   return {
     ...method({
       ...row,
-      // It ends by its own limit, wherever it runs.
+      // Its own deadline ends it, in any thread.
       timeLimitMs: Infinity,
       handler: (context, args: Values<P>, _, isAlone) => {
         const { chain, compat, parallel } = context
         if (parallel === null) return compute(withFullTime(chain.head.view, compat), args)
         // Items of a batch and requests in process run one after the other.
         const sharing = isAlone ? context.sharing : null
-        if (sharing?.isCrowded !== true) return begun(context, parallel, sharing, args)
+        if (sharing?.isBurst !== true) return onMainThread(context, parallel, sharing, args)
         const limitMs = sharedLimitMs(sharing, args)
-        return limitMs === null ? begun(context, parallel, sharing, args) : shared(context, parallel, sharing, args, limitMs)
+        return limitMs === null ? onMainThread(context, parallel, sharing, args) : offloaded(context, parallel, sharing, args, limitMs)
       },
     }),
-    computed: (ground, args) => compute(ground, args as Values<P>), // parsed by the schemas of the same row
+    computed: (deps, args) => compute(deps, args as Values<P>), // parsed by the schemas of the same row
   }
 }
 
@@ -82,7 +82,7 @@ function withFullTime(view: View, compat: Compat): ComputeDeps {
   return { view, compat, deadline: (limitMs) => new Deadline(limitMs) }
 }
 
-async function elsewhere(parallel: Parallel, task: Parameters<Parallel['compute']>[0], here: () => unknown): Promise<unknown> {
+async function inThread(parallel: Parallel, task: Parameters<Parallel['compute']>[0], here: () => unknown): Promise<unknown> {
   return (await parallel.compute(task)) ?? here()
 }
 

@@ -7,15 +7,15 @@ import { creatorOf } from './calllist.ts'
 import { CREATION_CANDIDATES } from '../limits.ts'
 import { withinBudget, withRun } from './tracing.ts'
 
-/** How a contract came to be: in which transaction, and who created it, an account or a contract. */
+/** The transaction that created a contract, and the account or contract that did it. */
 export interface Creation {
   readonly hash: Hash
   readonly creator: Address
 }
 
 /**
- * Null: there is no contract now, or no transaction created it. A transaction that created it itself is in the index; for others the block in which
- * the code came is looked for in the states, and runs again. Throws PrunedState when that one's state is gone, OutOfTime.
+ * Returns null without a contract, or if no transaction created it. The index has transactions that create a contract directly; for others a binary
+ * search over states finds the block, which is executed again. Throws PrunedState if the state of that block is pruned, and OutOfTime.
  */
 export function creationOf(view: View, address: Address, deadline: Deadline): Creation | null {
   if (!hasCode(view.state(view.head), address)) return null
@@ -36,7 +36,6 @@ function indexed(view: View, address: Address): Creation | null {
   return null
 }
 
-/** What receiptJson shows. */
 interface Shown {
   readonly transactionHash: Hash
   readonly from: Address
@@ -62,7 +61,7 @@ function traced(view: View, address: Address, deadline: Deadline): Creation | nu
   )
 }
 
-/** The first block after which the address has code that it has kept, or the first whose state is known. */
+/** Returns the first block whose state has the code, or the first one whose state is kept. */
 function firstWithCode(view: View, address: Address): Block {
   let [low, high] = [0, view.head.header.number]
   while (low < high) {

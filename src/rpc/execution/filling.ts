@@ -9,38 +9,38 @@ import { assertChain, typeOf } from './request.ts'
 import type { CallRequest } from './request.ts'
 import { refused } from '../../jsonrpc/schema.ts'
 
-// What a request lacks to be a transaction, the nonce aside: who fills that in knows what else is under way.
+// Fills in the missing fields of a transaction request. The nonce comes from the caller, because it depends on other transactions in progress.
 
-/** Where the transaction is to follow. */
-export interface Footing {
+/** The block that the transaction follows, and its prices. */
+export interface FeeContext {
   readonly view: View
   /** gas is estimated on the state after it */
   readonly block: Block
-  /** wei per gas that it will meet; null before London */
+  /** wei per gas of the next block; null before London */
   readonly baseFee: bigint | null
-  /** wei per gas that a legacy transaction offers, and the least that any does */
+  /** wei per gas of a legacy transaction, and the least of any */
   readonly gasPrice: bigint
 }
 
 export type Priced = CallRequest & { readonly gas: bigint }
 
-/** With fees and gas. Throws RpcError: fees that contradict each other, or what the estimate says. */
-export function priced(request: CallRequest, footing: Footing, compat: Compat): Priced {
-  const whole = { ...request, ...fees(request, footing) }
-  const site = siteOf(footing.view, footing.block)
+/** Adds fees and gas. Throws RpcError for fees that contradict each other, and the errors of the estimate. */
+export function priced(request: CallRequest, feeContext: FeeContext, compat: Compat): Priced {
+  const whole = { ...request, ...fees(request, feeContext) }
+  const site = siteOf(feeContext.view, feeContext.block)
   return { ...whole, gas: request.gas ?? withCall(site, whole, {}, (call) => call.estimate(compat)) }
 }
 
 /**
- * Tools made for anvil and Hardhat send a whole block's gas with every transaction. Where we sign it, such a limit is
- * lowered to what a transaction may have here; one above the block's is left as it is, to be refused.
+ * Tools for anvil and Hardhat set the gas of a whole block in every transaction. Before the node signs it, such a limit is lowered to the cap of
+ * a transaction; one above the gas limit of the block stays and is refused.
  */
 export function withinBlock(request: CallRequest, { gasLimit, maxTransactionGas }: Chain): CallRequest {
   const { gas } = request
   return gas === undefined || gas > gasLimit || gas <= maxTransactionGas ? request : { ...request, gas: maxTransactionGas }
 }
 
-/** What is signed. */
+/** Returns the fields to be signed. */
 export function fieldsOf(request: Priced, nonce: bigint, { chainId }: ChainConfig): TransactionFields {
   return {
     type: typeOf(request),
@@ -57,7 +57,7 @@ export function fieldsOf(request: Priced, nonce: bigint, { chainId }: ChainConfi
   }
 }
 
-/** Throws RpcError -32602 that names `path` for what can be called but not sent. */
+/** Throws RpcError -32602 that names `path` for a request that can be called but not sent. */
 export function refuseUnsendable(request: CallRequest, config: ChainConfig, path: string): void {
   const refuse = (reason: string) => refused(path, reason)
   assertChain(request.chainId, config, path)
@@ -71,7 +71,7 @@ export function refuseUnsendable(request: CallRequest, config: ChainConfig, path
 }
 
 /** A cap of twice the base fee and the tip lets the base fee double before the transaction gets stuck (geth). */
-function fees(request: CallRequest, { view, baseFee, gasPrice }: Footing): Partial<CallRequest> {
+function fees(request: CallRequest, { view, baseFee, gasPrice }: FeeContext): Partial<CallRequest> {
   if (request.gasPrice !== undefined) return {}
   if (baseFee === null || typeOf(request) < 2) return { gasPrice }
   const cap = request.maxFeePerGas

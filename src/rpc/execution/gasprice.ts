@@ -5,30 +5,30 @@ import type { Block, Header } from '../../eth/index.ts'
 import { blobBaseFee, nextExcessBlobGas, rulesAt } from '../../evm/index.ts'
 import type { ChainConfig, Rules } from '../../evm/index.ts'
 
-/** op-geth's and op-reth's floor: an idle L2 takes any tip, and wallets want to see one. */
+/** The floor of op-geth and op-reth. */
 const OP_LEAST_TIP = 1_000_000n
-/** What geth answers on an L1 whose blocks say nothing. */
+/** geth's tip on an L1 without samples. */
 const L1_LEAST_TIP = 1_000_000_000n
-/** geth's oracle: the lowest tips of so many blocks, and which of them all. */
+/** geth's oracle: the lowest tips of the last blocks, and a percentile of them. */
 const SAMPLED_BLOCKS = 20
 const SAMPLES_PER_BLOCK = 3
 const SAMPLE_PERCENTILE = 60
-/** geth leaves out tips below this; they come from the block's own builder */
+/** geth ignores tips below this: they come from the block's builder */
 const IGNORED_TIP = 2n
 
-/** Wei per gas that the next transaction meets: the pending block's, or what follows from the head. 0n before London. */
-export function comingBaseFee(view: View): bigint {
+/** Wei per gas of the pending block, or of the block after the head. 0n before London. */
+export function nextBlockBaseFee(view: View): bigint {
   if (view.pending !== null) return view.pending.header.baseFeePerGas ?? 0n
   return view.nextBaseFee ?? baseFeeAfter(view.head.header, view.config)
 }
 
 /** A price for a legacy transaction, in wei per gas: enough for the coming block and for a call "in" the last one. */
-export function suggestedGasPrice(view: View, last = view.head, coming = comingBaseFee(view)): bigint {
+export function suggestedGasPrice(view: View, last = view.head, coming = nextBlockBaseFee(view)): bigint {
   const baseFee = last.header.baseFeePerGas ?? 0n
   return (coming > baseFee ? coming : baseFee) + suggestedTip(view)
 }
 
-/** The same, and no less than the pool asks for (`--gas-price`, `anvil_setMinGasPrice`). */
+/** The same, at least the pool's minimum (`--gas-price`, `anvil_setMinGasPrice`). */
 export function offeredGasPrice(view: View, { minGasPrice }: Chain): bigint {
   const suggested = suggestedGasPrice(view)
   return suggested > minGasPrice ? suggested : minGasPrice
@@ -51,12 +51,12 @@ export function blobFeeAfter(header: Header, config: ChainConfig): bigint {
   return header.excessBlobGas === null ? 0n : blobFee(nextExcessBlobGas(header, rules), rules)
 }
 
-/** A tip with which a transaction is taken soon, in wei per gas. */
+/** A tip for prompt inclusion, in wei per gas. */
 export function suggestedTip(view: View): bigint {
   return view.config.op === null ? sampledTip(view) : rollupTip(view.head)
 }
 
-/** What the transactions of a block paid above its base fee, ascending, with the gas that they used. Deposits pay nothing and do not count. */
+/** The tips of a block in ascending order, with the gas of their transactions. Deposits pay nothing and do not count. */
 export function tipsOf(
   { baseFeePerGas }: Header,
   payments: readonly GasPayment[],

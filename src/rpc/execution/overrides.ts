@@ -22,13 +22,13 @@ const accountOverride = object({
 export type AccountOverride = Partial<Infer<typeof accountOverride>>
 export type StateOverrides = ReadonlyMap<Address, AccountOverride>
 
-/** Accounts as a call is to find them. `state` replaces the storage, `stateDiff` patches it. */
+/** Accounts as a call reads them. `state` replaces the storage, `stateDiff` patches it. */
 export const stateOverrides: Schema<StateOverrides> = mapOf<Address, AccountOverride>(address, accountOverride, OVERRIDDEN_ACCOUNTS)
 
 /** EIP-4895, amounts in gwei. */
 export const withdrawal = object({ index: uint64, validatorIndex: uint64, address, amount: uint64 })
 
-/** The block that a call is to find itself in. Absent fields stay as they are. */
+/** The block environment of a call. Absent fields keep their values. */
 export const blockOverrides = object({
   number: maybe(quantityNumber),
   difficulty: maybe(quantity),
@@ -44,7 +44,7 @@ export const blockOverrides = object({
 
 export type BlockOverrides = Infer<typeof blockOverrides>
 
-/** What became of the precompiles: the options under which the call must run. */
+/** Moved and overridden precompiles, as options of the executor. */
 export type PrecompilePlaces = Required<Pick<ExecuteOptions, 'movedPrecompiles' | 'maskedPrecompiles'>>
 
 const NOWHERE: PrecompilePlaces = { movedPrecompiles: new Map(), maskedPrecompiles: new Set() }
@@ -89,7 +89,7 @@ export function overrideBlock(context: BlockContext, overrides: BlockOverrides |
   }
 }
 
-/** A precompile that is overridden in any way is an ordinary account from then on; moved, it works at its new address. */
+/** An overridden precompile becomes an ordinary account; a moved one works at its new address. */
 function placePrecompile(
   target: Address,
   override: AccountOverride,
@@ -115,7 +115,7 @@ function overrideAccount(world: World, target: Address, override: AccountOverrid
   if (code !== undefined) world.setCode(target, code)
   if (balance !== undefined) world.setBalance(target, balance)
   if (state !== undefined) world.clearStorage(target)
-  // Storage needs an account to hang on.
+  // Storage needs an account.
   if ((state ?? stateDiff) !== undefined && world.account(target) === null) world.setBalance(target, 0n)
   for (const [slot, value] of state ?? stateDiff ?? []) world.setStorage(target, slot, BigInt(value))
 }

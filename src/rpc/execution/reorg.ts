@@ -4,12 +4,12 @@ import { UnknownAccount } from '../accounts.ts'
 import type { Context } from '../context.ts'
 import { invalidParams } from '../../jsonrpc/index.ts'
 import { fieldsOf, priced, refuseUnsendable, withinBlock } from './filling.ts'
-import type { Footing } from './filling.ts'
+import type { FeeContext } from './filling.ts'
 import { baseFeeAfter, suggestedGasPrice } from './gasprice.ts'
 import { assertChain } from './request.ts'
 import type { CallRequest } from './request.ts'
 
-/** A transaction, or what one is to be made from. */
+/** A transaction, or the request for one. */
 export type Sendable = { readonly tx: Transaction } | { readonly request: CallRequest }
 
 interface Wanted {
@@ -18,8 +18,8 @@ interface Wanted {
 }
 
 /**
- * The transactions of a reorg. What a request lacks comes from the block that the new ones follow on: the nonce counts on
- * from there in the order of the new blocks. Throws RpcError; RangeError is left to the chain.
+ * Returns the transactions of a reorg. Missing fields come from the block that the new blocks follow; nonces continue from there in their
+ * order. Throws RpcError.
  */
 export function reorgTransactions(
   context: Context,
@@ -28,18 +28,18 @@ export function reorgTransactions(
 ): readonly { readonly tx: Transaction; readonly block: number }[] {
   const { view } = context.chain.head
   const base = view.byNumber(view.head.header.number - depth)
-  // Deeper than the chain is high: the chain refuses that itself, with no need of the transactions.
+  // The chain refuses a depth above its height.
   if (base === null) return []
-  const maker = new Maker(context, view, base)
-  const made: { tx: Transaction; block: number }[] = []
+  const builder = new TransactionBuilder(context, view, base)
+  const built: { tx: Transaction; block: number }[] = []
   for (const { what, block } of wanted.toSorted((a, b) => a.block - b.block)) {
-    made.push({ tx: maker.make(what), block })
+    built.push({ tx: builder.build(what), block })
   }
-  return made
+  return built
 }
 
-/** Makes transactions that follow one another on one block. */
-class Maker {
+/** Builds consecutive transactions on one block. */
+class TransactionBuilder {
   readonly #context: Context
   readonly #view: View
   readonly #base: Block
@@ -51,7 +51,7 @@ class Maker {
     this.#base = base
   }
 
-  make(what: Sendable): Transaction {
+  build(what: Sendable): Transaction {
     const tx = 'tx' in what ? what.tx : this.#fromRequest(what.request)
     if (tx.deposit !== null) throw invalidParams('a deposit transaction comes from L1 and cannot be sent')
     if (tx.chainId !== null) assertChain(BigInt(tx.chainId), this.#view.config, 'transaction')
@@ -65,11 +65,11 @@ class Maker {
     if (!this.#context.accounts.canSend(from)) throw new UnknownAccount(from)
     refuseUnsendable(request, this.#view.config, 'transaction')
     const nonce = request.nonce ?? this.#nonces.get(from) ?? this.#view.state(this.#base).account(from)?.nonce ?? 0n
-    const whole = priced(withinBlock(request, this.#context.chain), this.#footing(), this.#context.compat)
+    const whole = priced(withinBlock(request, this.#context.chain), this.#feeContext(), this.#context.compat)
     return this.#context.accounts.transaction(fieldsOf(whole, nonce, this.#view.config), from)
   }
 
-  #footing(): Footing {
+  #feeContext(): FeeContext {
     const block = this.#base
     const view = this.#view
     const coming = baseFeeAfter(block.header, view.config)

@@ -7,7 +7,7 @@ import { BlockRun } from './blockrun.ts'
 import { blockJson, transactionJson } from '../json.ts'
 import type { Json } from '../json.ts'
 
-/** A sealed block with whole transactions and what each of them returned: `output`, and `revertReason` when it gave one. */
+/** Returns a sealed block with full transactions, each with its `output` and, if it has one, its `revertReason`. */
 export function replayed(view: View, block: Block): Json {
   const executed = replay(view, block)
   const transactions = block.transactions.map((tx, index) => ({ ...transactionJson(tx, { block, index }), ...outputJson(executed[index]) }))

@@ -43,7 +43,7 @@ describe('the call object', () => {
     expect(refusal({ accessList: [{ address: BOB }] })).toContain('accessList[0].storageKeys')
   })
 
-  it('recovers who signed an authorization, with yParity or v', () => {
+  it('recovers the authority of an authorization, with yParity or v', () => {
     const signed = Authorization.sign({ chainId: 1n, address: Address.from(BOB), nonce: 0n }, KEY)
     const entry = { chainId: '0x1', address: BOB, nonce: '0x0', r: `0x${signed.r.toString(16)}`, s: `0x${signed.s.toString(16)}` }
     const v = `0x${(27 + signed.yParity).toString(16)}`
@@ -56,7 +56,7 @@ describe('the call object', () => {
     expect(list?.map(({ authority }) => authority)).toEqual([Secp256k1.address(KEY), Secp256k1.address(KEY)])
   })
 
-  it('takes an authorization without a signature, which nobody gave', () => {
+  it('takes an authorization without a signature, which has no authority', () => {
     const list = parse({ authorizationList: [{ chainId: '0x1', address: BOB, nonce: '0x0' }] }).authorizationList
     expect(list?.[0]?.authority).toBeNull()
   })

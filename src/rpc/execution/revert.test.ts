@@ -66,7 +66,7 @@ describe('the error of a failed call', () => {
     expect(failure(ended({ kind: 'revert' }, CUSTOM_ERROR), COMPAT.geth)?.message).toBe('execution reverted')
   })
 
-  it('has no data and never says reverted for a halt', () => {
+  it('has no data for a halt, which is not called a revert', () => {
     const error = failure(ended({ kind: 'halt', reason: 'out of gas' }, '0x'), COMPAT.geth)
     expect(error).toMatchObject({ code: -32_000, message: 'out of gas', data: undefined })
   })

@@ -11,7 +11,7 @@ export function failure({ outcome, output }: Executed, compat: Compat): RpcError
   return outcome.kind === 'success' ? null : failed(outcome, Hex.fromBytes(output), compat)
 }
 
-/** A halt carries no data and is never called a revert. */
+/** A halt has no data and is not reported as a revert. */
 export function failed(outcome: Outcome, output: Hex, compat: Compat): RpcError {
   if (outcome.kind === 'halt') return new RpcError(CODE.server, outcome.reason)
   const message = compat.revertReasonInMessage ? revertMessage(Hex.toBytes(output)) : REVERTED

@@ -7,24 +7,24 @@ import type { Site } from './calls.ts'
 import { CALL_TIME_MS, TOKEN_SLOTS } from '../limits.ts'
 import type { CallRequest } from './request.ts'
 
-/** A slot, with the account that it belongs to: behind a proxy this is not always the token itself. */
+/** A slot and its account, which is not the token itself behind some proxies. */
 export interface Place {
   readonly address: Address
   readonly slot: Hash
 }
 
-/** A number that no token answers by chance, small enough for one that packs its balances into 96 bits. */
+/** A value that no balance has by chance, small enough for tokens with balances of 96 bits. */
 const PROBE = 0x706f636b6574n
 
 /**
- * The slot that a getter (`balanceOf(…)`, `allowance(…)`) of a token answers from, found by trying each one that it reads:
- * the right one makes it answer whatever stands there, the probe as well as `amount`. null: none does.
+ * Returns the slot that a getter (`balanceOf(…)`, `allowance(…)`) of a token returns, or null. Each slot that the getter reads is overridden with
+ * the probe and with `amount`; the result must be the same value.
  */
 export function tokenSlot(view: View, token: Address, data: Uint8Array, amount: bigint): Place | null {
   const site = siteOf(view, view.byTag('pending'))
   const getter: Getter = { site, request: { to: token, data }, deadline: new Deadline(CALL_TIME_MS) }
   for (const place of slotsRead(getter).slice(0, TOKEN_SLOTS)) {
-    if (answer(getter, place, PROBE) === PROBE && answer(getter, place, amount) === amount) return place
+    if (resultWith(getter, place, PROBE) === PROBE && resultWith(getter, place, amount) === amount) return place
   }
   return null
 }
@@ -32,7 +32,7 @@ export function tokenSlot(view: View, token: Address, data: Uint8Array, amount: 
 interface Getter {
   readonly site: Site
   readonly request: CallRequest
-  /** for all that is tried */
+  /** for all attempts */
   readonly deadline: Deadline
 }
 
@@ -41,8 +41,8 @@ function slotsRead({ site, request, deadline }: Getter): readonly Place[] {
   return (accessList ?? []).flatMap(({ address, storageKeys }) => storageKeys.map((slot) => ({ address, slot })))
 }
 
-/** What the getter answers when `value` stands in the slot; null when it answers no number. */
-function answer({ site, request, deadline }: Getter, { address, slot }: Place, value: bigint): bigint | null {
+/** Returns the result of the getter with `value` in the slot; null if it is no number. */
+function resultWith({ site, request, deadline }: Getter, { address, slot }: Place, value: bigint): bigint | null {
   const state = new Map([[address, { stateDiff: new Map([[slot, Hash.fromBigint(value)]]) }]])
   const { outcome, output } = withCall(site, request, { state }, (call) => call.run(), { deadline })
   return outcome.kind === 'success' && output.length === 32 ? BigInt(Hex.fromBytes(output)) : null

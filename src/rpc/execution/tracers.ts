@@ -13,7 +13,7 @@ import { TRACE_TIME_MOST_MS, TRACERS_AT_ONCE } from '../limits.ts'
 import { anything, arrayOf, boolean, integer, mapOf, maybe, mismatch, object, refused, string } from '../../jsonrpc/schema.ts'
 import type { Infer, Schema } from '../../jsonrpc/schema.ts'
 
-/** A flag that is false unless it is set. */
+/** A boolean, false by default. */
 const flag: Schema<boolean> & { readonly maybe: true } = {
   maybe: true,
   json: boolean.json,
@@ -37,7 +37,7 @@ const DURATION = /^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$/
 const PART = /([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)/g
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 
-/** geth's TraceConfig. `reexec` says how far back to look for a state, which is not needed here. */
+/** geth's TraceConfig. `reexec` limits geth's search for a state and has no effect here. */
 export const TRACE_OPTIONS = {
   tracer: maybe(string),
   tracerConfig: maybe(anything),
@@ -54,14 +54,14 @@ export const traceOptions = object(TRACE_OPTIONS)
 
 export type TraceOptions = Infer<typeof traceOptions>
 
-/** The tracer that the options name: without one, the logger of opcodes. Throws RpcError -32602; `path` names the options. */
+/** Returns the tracer that the options name, by default the struct logger. Throws RpcError -32602; `path` names the options. */
 export function tracerOf(options: TraceOptions | undefined, path: string): TraceFactory {
   if (options?.tracer !== undefined) return named(options.tracer, options.tracerConfig, path)
   const { disableStorage = false, disableStack = false, enableMemory = false, enableReturnData = false, limit = 0 } = options ?? {}
   return (start) => structLogTrace(start, { disableStorage, disableStack, enableMemory, enableReturnData, limit })
 }
 
-/** Reads a tracer's own options. */
+/** Parses the options of one tracer. */
 type Reader = (config: unknown, path: string) => TraceFactory
 
 const callOptions = object({ onlyTopCall: flag, withLog: flag })
@@ -71,8 +71,8 @@ const erc7562Options = object({ withLog: flag, ignoredOpcodes: maybe(arrayOf(int
 const muxOptions = mapOf(string, anything, TRACERS_AT_ONCE)
 
 const TRACERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
-  ['callTracer', (config, path) => made(callOptions.parse(config, path), callTrace)],
-  ['flatCallTracer', (config, path) => made(flatOptions.parse(config, path), flatCallTrace)],
+  ['callTracer', (config, path) => withOptions(callOptions.parse(config, path), callTrace)],
+  ['flatCallTracer', (config, path) => withOptions(flatOptions.parse(config, path), flatCallTrace)],
   ['prestateTracer', prestate],
   ['4byteTracer', () => selectorTrace],
   ['erc7562Tracer', erc7562],
@@ -87,19 +87,19 @@ function named(name: string, config: unknown, path: string): TraceFactory {
   throw mismatch(`${path}.tracer`, `one of ${known} (tracers in JavaScript are not run)`, name)
 }
 
-function made<O>(options: O, make: (start: Parameters<TraceFactory>[0], options: O) => ReturnType<TraceFactory>): TraceFactory {
+function withOptions<O>(options: O, make: (start: Parameters<TraceFactory>[0], options: O) => ReturnType<TraceFactory>): TraceFactory {
   return (start) => make(start, options)
 }
 
 function prestate(config: unknown, path: string): TraceFactory {
   const options = prestateOptions.parse(config, path)
   if (options.diffMode && options.includeEmpty) throw refused(path, 'cannot use diffMode with includeEmpty')
-  return made(options, prestateTrace)
+  return withOptions(options, prestateTrace)
 }
 
 function erc7562(config: unknown, path: string): TraceFactory {
   const { withLog, ignoredOpcodes } = erc7562Options.parse(config, path)
-  return made({ withLog, ignoredOpcodes: ignoredOpcodes ?? null }, erc7562Trace)
+  return withOptions({ withLog, ignoredOpcodes: ignoredOpcodes ?? null }, erc7562Trace)
 }
 
 function mux(config: unknown, path: string): TraceFactory {

@@ -13,7 +13,7 @@ export function includedAt(view: View, transactionHash: Hash): LocatedTransactio
   return place
 }
 
-/** The block, and the state that it runs on. */
+/** Returns the block and the state before it. */
 export function needsOfRun(view: View, block: Block): ViewScope {
   const { number } = block.header
   const parent = view.byNumber(number - 1)
@@ -29,7 +29,7 @@ export function withRun<T>(view: View, block: Block, deadline: Deadline, work: (
   }
 }
 
-/** What a tracer tells of the transaction at a place. */
+/** Returns the result of a tracer for the transaction at a place. */
 export function traceAt(
   view: View,
   { block, index }: LocatedTransaction,
@@ -43,7 +43,7 @@ export function traceAt(
   })
 }
 
-/** One budget for all that one answer holds. Throws RpcError -32003 when that is more. */
+/** Runs `work` with the budget of one answer. Throws RpcError -32003 if the traces are larger. */
 export function withinBudget<T>(work: (budget: TraceBudget) => T): T {
   try {
     return work(new TraceBudget(TRACE_BYTES))

@@ -27,7 +27,7 @@ export interface Task {
   readonly limitMs: number
   /** of the limit, before */
   readonly spentMs: number
-  /** offloaded, although it would not take too long here: it waits a moment for a thread that runs already, and reads the newest View */
+  /** offloaded, although it would not take too long on the main thread: it waits for a thread that has started, and reads the newest View */
   readonly isShared: boolean
 }
 
@@ -50,11 +50,11 @@ export interface Parallel {
 
 /** Decides which requests start in worker threads: long ones that arrive several at once. */
 export interface Sharing {
-  /** Several such requests are here, as far as can be seen: rarely true. */
-  readonly isCrowded: boolean
+  /** true while several such requests are waiting, as far as can be detected */
+  readonly isBurst: boolean
   /** The time limit in a thread that should get the request now; null: it should start on the main thread. */
   readonly limitMs: (callKey: string) => number | null
-  /** Records a request that ran on the main thread: each one while `isWary`, otherwise those that took SHARED_MS. */
+  /** Records a request that ran on the main thread: each one while `needsAllTimes` is true, otherwise those that took SHARED_MS. */
   readonly ran: (request: Measured) => void
-  readonly isWary: boolean
+  readonly needsAllTimes: boolean
 }

@@ -6,7 +6,7 @@ import { FILTER_CHANGES, FILTER_IDLE_MS, FILTERS_PER_TIER } from '../limits.ts'
 import type { LogQuery } from './logfilter.ts'
 import { randomId } from './randomid.ts'
 
-/** A log that came, or (`removed`) one that a reorganisation took away. */
+/** A new log, or (`removed`) one that a reorganisation removed. */
 export interface LogChange {
   readonly placed: LocatedLog
   readonly removed: boolean
@@ -32,7 +32,7 @@ interface Filter {
   overflowed: boolean
 }
 
-/** What eth_newFilter and its like install. Listens to the chain only while there is a filter. */
+/** The installed filters. Subscribes to the chain only while there is one. */
 export class Filters {
   readonly #chain: Chain
   readonly #now: () => number
@@ -41,13 +41,13 @@ export class Filters {
   /** transactions of the pending block whose logs were delivered */
   #promised = 0
 
-  /** `now`: milliseconds of any steady clock; filters idle by people's time, not by the chain's. */
+  /** `now`: milliseconds of a monotonic clock; filters expire by it, not by the chain's clock. */
   constructor(chain: Chain, now: () => number = () => performance.now()) {
     this.#chain = chain
     this.#now = now
   }
 
-  /** Answers the filter's id: random, because it is all that guards a filter on the public tier. */
+  /** Returns the filter's id. It is random, because it alone protects a filter on the public tier. */
   install(what: FilterKind, tier: Tier): string {
     this.#sweep()
     const count = [...this.#filters.values()].filter((filter) => filter.tier === tier).length
@@ -60,7 +60,7 @@ export class Filters {
     return id
   }
 
-  /** What happened since the last call. Throws RpcError -32000 for an unknown, expired or overflowed filter. */
+  /** Returns the changes since the last call. Throws RpcError -32000 for an unknown, expired or overflowed filter. */
   changes(id: string): FilterChanges {
     const filter = this.#alive(id)
     if (filter.overflowed) {
@@ -71,21 +71,21 @@ export class Filters {
     return { kind: 'hashes', hashes: filter.hashes.splice(0) }
   }
 
-  /** What a log filter asks for. Throws RpcError -32000 for an unknown filter or one that is not about logs. */
+  /** Throws RpcError -32000 for an unknown filter or one that is not a log filter. */
   query(id: string): LogQuery {
     const { what } = this.#alive(id)
     if (what.kind !== 'logs') throw new RpcError(CODE.server, `filter not found: ${id} is not a log filter`)
     return what.query
   }
 
-  /** False: there was none. */
+  /** Returns false for an unknown filter. */
   remove(id: string): boolean {
     const existed = this.#filters.delete(id)
     if (this.#filters.size === 0) this.close()
     return existed
   }
 
-  /** Stops listening; filters that remain get nothing more. */
+  /** Removes all filters and the subscriptions to the chain. */
   close(): void {
     for (const stop of this.#stops.splice(0)) stop()
     this.#filters.clear()
@@ -135,7 +135,7 @@ export class Filters {
     }
   }
 
-  /** With `toBlock: pending` each log comes once, when it is promised; otherwise when its block is sealed. */
+  /** With `toBlock: pending` each log is delivered once, when it is promised; otherwise when its block is sealed. */
   *#logChanges(event: Exclude<HeadEvent, { kind: 'edit' }>, query: LogQuery): Iterable<LogChange> {
     const withPending = query.to?.kind === 'tag' && query.to.tag === 'pending'
     if (event.kind === 'rewind') {
@@ -155,7 +155,7 @@ function* changesOf(block: Block, query: LogQuery, removed: boolean, first = 0):
   for (const placed of logsOfBlock(block, query.filter, first)) yield { placed, removed }
 }
 
-/** Numbers bound what is delivered; tags do not. A filter of one block hash never sees a new block. */
+/** Numbers limit the delivered blocks, tags do not. A filter of one block hash has no changes. */
 function covers({ from, to, blockHash }: LogQuery, number: number): boolean {
   if (blockHash !== undefined) return false
   if (from?.kind === 'number' && number < from.number) return false

@@ -6,7 +6,7 @@ import { logFilter, logQuery } from './logfilter.ts'
 const ADDRESS = '0xF39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const HASH = `0x${'aB'.repeat(32)}`
 
-describe('what a filter refuses', () => {
+describe('a filter refuses', () => {
   it.each<[string, Schema<unknown>, unknown, RegExp]>([
     ['five topics', logQuery, { topics: [null, null, null, null, null] }, /exceed max topics/],
     ['too many addresses', logQuery, { address: new Array(1001).fill(ADDRESS) }, /1001 items, at most 1000/],

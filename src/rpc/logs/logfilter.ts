@@ -42,7 +42,7 @@ export const logQuery: Schema<LogQuery> = {
   },
 }
 
-/** Addresses and topics alone: what the `logs` and `pendingLogs` subscriptions take. */
+/** Addresses and topics: the option of the `logs` and `pendingLogs` subscriptions. */
 export const logFilter: Schema<LogFilter> = {
   json: LIVE.json,
   parse: (value, path) => {
@@ -51,7 +51,7 @@ export const logFilter: Schema<LogFilter> = {
   },
 }
 
-/** No addresses, no alternatives, or null among them: anything matches. */
+/** Empty lists, and lists with null, match anything. */
 function logFilterOf(
   addresses: readonly Address[] | undefined,
   topics: readonly (readonly (Hash | null)[] | null)[] | undefined,

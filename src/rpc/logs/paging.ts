@@ -4,8 +4,8 @@ import type { Address } from '../../eth/index.ts'
 import { JsonText } from '../texts.ts'
 
 /**
- * Pages of the transactions of an address, the newest first. A page has `size` of them, and then the rest of the last block, so that the next
- * page begins with another block. Its flags: nothing is newer than it, nothing is older.
+ * A page of the transactions of an address, the newest first: `size` of them and the rest of the last block, so that the next page begins with
+ * another block. `firstPage`: nothing is newer; `lastPage`: nothing is older.
  */
 interface Page {
   readonly places: readonly TransactionLocation[]
@@ -13,14 +13,14 @@ interface Page {
   readonly lastPage: boolean
 }
 
-/** In blocks below `block`; 0: from the newest on. */
+/** Returns the page below `block`; 0: the newest one. */
 export function pageBefore(view: View, address: Address, block: number, size: number): JsonText {
   const end = block === 0 ? Infinity : block
   const { places, isLast } = taken(view.transactionsBefore(address, end), size)
   return pageJson(view, { places, firstPage: end === Infinity || isNone(view.transactionsFrom(address, end)), lastPage: isLast })
 }
 
-/** In blocks above `block`, those next to it; 0: from the oldest on. */
+/** Returns the page directly above `block`; 0: the oldest one. */
 export function pageAfter(view: View, address: Address, block: number, size: number): JsonText {
   const start = block === 0 ? 0 : block + 1
   const { places, isLast } = taken(view.transactionsFrom(address, start), size)
@@ -42,7 +42,7 @@ function isNone(places: Iterable<TransactionLocation>): boolean {
   return true
 }
 
-/** Made of what the store prints: nothing is decoded. */
+/** Concatenates the JSON of the store without decoding it. */
 function pageJson(view: View, { places, firstPage, lastPage }: Page): JsonText {
   const transactions = places.map((place) => text(view.transactionJsonBytes(place)))
   const receipts = places.map((place) => timed(text(view.receiptJsonBytes(place)), view.timestampOf(place.number) ?? 0)) // they are there

@@ -36,7 +36,7 @@ export class Feeds {
     })
   }
 
-  /** Logs of sealed blocks; after a rewind those that are gone, with `removed: true`. */
+  /** Logs of sealed blocks; after a rewind the removed ones, with `removed: true`. */
   logs(filter: LogFilter, sink: Sink): End {
     return this.#listen((news) => {
       notify(news.removedLogs(), filter, sink)
@@ -67,7 +67,7 @@ export class Feeds {
     })
   }
 
-  /** Receipts of a sealed block that are waited for, in one array; null: all of them. */
+  /** The receipts of `hashes` in a sealed block, as one array; null: all receipts. */
   receipts(hashes: ReadonlySet<Hash> | null, sink: Sink): End {
     return this.#listen((news) => {
       const wanted = (news.sealed?.transactions ?? []).flatMap((tx, i) => (hashes === null || hashes.has(tx.hash) ? [i] : []))
@@ -100,10 +100,10 @@ export class Feeds {
   #begin(): End {
     const { head } = this.#chain
     this.#announced = announcedOf(head.view.pending)
-    return head.subscribe((event) => this.#hear(event))
+    return head.subscribe((event) => this.#onHeadEvent(event))
   }
 
-  #hear(event: HeadEvent): void {
+  #onHeadEvent(event: HeadEvent): void {
     const fresh = freshIn(event, this.#announced)
     const news = newsOf(event, fresh, retractedIn(event, this.#announced))
     if (event.kind === 'rewind') this.#announced = announcedOf(event.view.pending)

@@ -32,7 +32,7 @@ const TEST_HAND = [
 ].flat()
 
 const UINT256 = `0x1${'0'.repeat(64)}`
-const NOBODY = '0x00000000000000000000000000000000000000ff'
+const EMPTY = '0x00000000000000000000000000000000000000ff'
 const RAW_WITH_HOLES = '0x02c0'
 
 type Bad = readonly [params: readonly unknown[], message: string, code?: number]
@@ -96,29 +96,29 @@ const BAD: Readonly<Record<string, readonly Bad[]>> = {
   getGenesisTime: [[[1], 'too many arguments']],
   setBalance: [
     [['0x12', '0x1'], 'invalid argument 0 (address'],
-    [[NOBODY, UINT256], 'invalid argument 1 (wei)'],
-    [[NOBODY], 'argument 1 (wei)'],
+    [[EMPTY, UINT256], 'invalid argument 1 (wei)'],
+    [[EMPTY], 'argument 1 (wei)'],
   ],
   setAccountBalance: [[['0x12', '0x1'], 'invalid argument 0 (address)']],
-  addBalance: [[[NOBODY, 'much'], 'invalid argument 1 (wei)']],
+  addBalance: [[[EMPTY, 'much'], 'invalid argument 1 (wei)']],
   setCode: [
-    [[NOBODY, '0x123'], 'invalid argument 1 (code): hex string of odd length'],
-    [[NOBODY, 'code'], 'invalid argument 1 (code)'],
+    [[EMPTY, '0x123'], 'invalid argument 1 (code): hex string of odd length'],
+    [[EMPTY, 'code'], 'invalid argument 1 (code)'],
   ],
-  setAccountCode: [[[NOBODY, '0x123'], 'invalid argument 1 (code): hex string of odd length']],
-  setNonce: [[[NOBODY, '0x10000000000000000'], 'invalid argument 1 (nonce)']],
-  setAccountNonce: [[[NOBODY, -1], 'invalid argument 1 (nonce)']],
+  setAccountCode: [[[EMPTY, '0x123'], 'invalid argument 1 (code): hex string of odd length']],
+  setNonce: [[[EMPTY, '0x10000000000000000'], 'invalid argument 1 (nonce)']],
+  setAccountNonce: [[[EMPTY, -1], 'invalid argument 1 (nonce)']],
   setStorageAt: [
-    [[NOBODY, UINT256, '0x1'], 'invalid argument 1 (slot)'],
-    [[NOBODY, '0x0', UINT256], 'invalid argument 2 (value)'],
+    [[EMPTY, UINT256, '0x1'], 'invalid argument 1 (slot)'],
+    [[EMPTY, '0x0', UINT256], 'invalid argument 2 (value)'],
   ],
-  setAccountStorageAt: [[[NOBODY, '0x0', 'one'], 'invalid argument 2 (value)']],
+  setAccountStorageAt: [[[EMPTY, '0x0', 'one'], 'invalid argument 2 (value)']],
   dealERC20: [
-    [[NOBODY, NOBODY, '0x1'], 'unable to set the ERC20 balance: no slot found', CODE.server],
-    [[NOBODY, NOBODY], 'missing value for required argument 2 (amount)'],
+    [[EMPTY, EMPTY, '0x1'], 'unable to set the ERC20 balance: no slot found', CODE.server],
+    [[EMPTY, EMPTY], 'missing value for required argument 2 (amount)'],
   ],
-  setERC20Balance: [[[NOBODY, 'token', '0x1'], 'invalid argument 1 (token)']],
-  setERC20Allowance: [[[NOBODY, NOBODY, NOBODY, '0x1'], 'unable to set the ERC20 allowance: no slot found', CODE.server]],
+  setERC20Balance: [[[EMPTY, 'token', '0x1'], 'invalid argument 1 (token)']],
+  setERC20Allowance: [[[EMPTY, EMPTY, EMPTY, '0x1'], 'unable to set the ERC20 allowance: no slot found', CODE.server]],
   snapshot: [[[1], 'too many arguments']],
   revert: [
     [['last'], 'invalid argument 0 (id)'],
@@ -129,12 +129,12 @@ const BAD: Readonly<Record<string, readonly Bad[]>> = {
     [[9], 'cannot go back 9 blocks: the chain has 3'],
     [['deep'], 'invalid argument 0 (depth)'],
     [[{}], 'invalid argument 0 (depth).depth'],
-    [[1, [[{ from: ALICE, to: NOBODY }, 1]]], 'block 1 is outside a reorg of 1 blocks'],
+    [[1, [[{ from: ALICE, to: EMPTY }, 1]]], 'block 1 is outside a reorg of 1 blocks'],
     [[1, [[RAW_WITH_HOLES, 0]]], 'invalid argument 1 (transactions)[0][0]'],
     [[1, [{ from: ALICE }]], 'expected a pair [transaction, block]'],
-    [[1, [[{ to: NOBODY }, 0]]], 'missing "from"'],
-    [[1, [[{ from: NOBODY, to: ALICE }, 0]]], 'unknown account', CODE.server],
-    [[1, [[{ from: ALICE, to: NOBODY, chainId: '0x1' }, 0]]], "chainId does not match node's"],
+    [[1, [[{ to: EMPTY }, 0]]], 'missing "from"'],
+    [[1, [[{ from: EMPTY, to: ALICE }, 0]]], 'unknown account', CODE.server],
+    [[1, [[{ from: ALICE, to: EMPTY, chainId: '0x1' }, 0]]], "chainId does not match node's"],
     [[{ depth: 1, txBlockPairs: [] }, []], 'given twice'],
   ],
   rollback: [
@@ -175,7 +175,7 @@ describe('the test hand refuses bad input and nothing has changed', () => {
   beforeAll(async () => {
     node = await testNode()
     await node.ask('anvil_mine', 3)
-    await node.send({ to: Address.from(NOBODY), gas: 21_000n })
+    await node.send({ to: Address.from(EMPTY), gas: 21_000n })
   })
 
   it.each(TEST_HAND.map(({ name }) => [name]))('%s', async (name) => {
@@ -209,8 +209,8 @@ async function stateOf({ chain, ask }: TestNode): Promise<unknown> {
   const { head } = chain.head.view
   return {
     head: head.hash,
-    stateOfNobody: [await ask('eth_getBalance', NOBODY), await ask('eth_getCode', NOBODY), await ask('eth_getStorageAt', NOBODY, '0x0')],
-    nonce: await ask('eth_getTransactionCount', NOBODY, 'pending'),
+    stateOfEmpty: [await ask('eth_getBalance', EMPTY), await ask('eth_getCode', EMPTY), await ask('eth_getStorageAt', EMPTY, '0x0')],
+    nonce: await ask('eth_getTransactionCount', EMPTY, 'pending'),
     pool: chain.pool.all().map((tx) => tx.hash),
     cadence: chain.cadence,
     clock: chain.clock.nowMs(),

@@ -1,21 +1,23 @@
 import type { View } from '../../chain/index.ts'
 import { Hex } from '../../eth/index.ts'
-import type { Block, Hash } from '../../eth/index.ts'
+import type { Hash } from '../../eth/index.ts'
 import { findBlock, sealedNumber } from '../blocks.ts'
 import type { Context } from '../context.ts'
 import { blockJson, headerJson, ommerJson, receiptsJson } from '../json.ts'
 import type { Json } from '../json.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method } from '../method.ts'
-import { BLOCK, HEADER, QUANTITY, RECEIPT, listOf, orNull } from '../results.ts'
-import { blockNumber, blockRef, boolean, hash, quantityNumber } from '../../jsonrpc/schema.ts'
+import { QUANTITY, listOf, orNull } from '../../jsonrpc/jsonschema.ts'
+import { BLOCK, HEADER, RECEIPT } from '../results.ts'
+import { blockHash, blockNumber, blockRef, boolean, quantityNumber } from '../../jsonrpc/schema.ts'
 import type { BlockRef } from '../../jsonrpc/schema.ts'
 import type { JsonBytes } from '../texts.ts'
+import { byNumberAndHash, show } from './byblock.ts'
+import { BLOCK_HASH } from './examples.ts'
 
-const HASH_EXAMPLE = '0xd226371d0b1551adb03fb52b71f08e3e11247fe9b1af994768af8cdaa8e7dcd7'
-const BLOCK_EXAMPLE = { number: '0x1b4', hash: HASH_EXAMPLE, timestamp: '0x6553f100', transactions: [] }
+const BLOCK_EXAMPLE = { number: '0x1b4', hash: BLOCK_HASH, timestamp: '0x6553f100', transactions: [] }
 
-/** Blocks and what is counted in them. Unknown blocks are null; `pending` is the block under construction, or the latest. */
+/** Unknown blocks are null; `pending` is the block under construction, or the latest. */
 export const BLOCK_METHODS: readonly Method[] = [
   method({
     name: 'eth_getBlockByNumber',
@@ -28,42 +30,28 @@ export const BLOCK_METHODS: readonly Method[] = [
   method({
     name: 'eth_getBlockByHash',
     doc: 'A sealed block by hash.',
-    params: [required('hash', hash), optional('full transactions', boolean)],
+    params: [required('hash', blockHash), optional('full transactions', boolean)],
     result: orNull(BLOCK),
-    example: { params: [HASH_EXAMPLE, false], result: BLOCK_EXAMPLE },
-    handler: (context, [hash, full]) => blockText(context, { kind: 'hash', hash, requireCanonical: false }, full ?? false),
+    example: { params: [BLOCK_HASH, false], result: BLOCK_EXAMPLE },
+    handler: (context, [ref, full]) => blockText(context, ref, full ?? false),
   }),
-  method({
-    name: 'eth_getHeaderByNumber',
-    doc: 'A header by number or tag.',
-    params: [required('block', blockNumber)],
-    result: orNull(HEADER),
-    example: { params: ['latest'], result: { number: '0x1b4', hash: HASH_EXAMPLE } },
-    handler: ({ chain }, [ref]) => show(findBlock(chain.head.view, ref), headerJson),
+  ...byNumberAndHash({
+    byNumber: 'eth_getHeaderByNumber',
+    byHash: 'eth_getHeaderByHash',
+    doc: 'A header by number, tag or hash.',
+    params: [],
+    result: HEADER,
+    example: { params: [], result: { number: '0x1b4', hash: BLOCK_HASH } },
+    read: headerJson,
   }),
-  method({
-    name: 'eth_getHeaderByHash',
-    doc: 'A header by hash.',
-    params: [required('hash', hash)],
-    result: orNull(HEADER),
-    example: { params: [HASH_EXAMPLE], result: { number: '0x1b4', hash: HASH_EXAMPLE } },
-    handler: ({ chain }, [hash]) => show(chain.head.view.byHash(hash), headerJson),
-  }),
-  method({
-    name: 'eth_getBlockTransactionCountByNumber',
+  ...byNumberAndHash({
+    byNumber: 'eth_getBlockTransactionCountByNumber',
+    byHash: 'eth_getBlockTransactionCountByHash',
     doc: 'How many transactions a block has; under `pending`, so far.',
-    params: [required('block', blockNumber)],
-    result: orNull(QUANTITY),
-    example: { params: ['pending'], result: '0x3' },
-    handler: ({ chain }, [ref]) => show(findBlock(chain.head.view, ref), transactionCount),
-  }),
-  method({
-    name: 'eth_getBlockTransactionCountByHash',
-    doc: 'How many transactions a block has.',
-    params: [required('hash', hash)],
-    result: orNull(QUANTITY),
-    example: { params: [HASH_EXAMPLE], result: '0x3' },
-    handler: ({ chain }, [hash]) => show(chain.head.view.byHash(hash), transactionCount),
+    params: [],
+    result: QUANTITY,
+    example: { params: [], result: '0x3' },
+    read: ({ transactions }) => Hex.fromQuantity(transactions.length),
   }),
   method({
     name: 'eth_getBlockReceipts',
@@ -71,44 +59,33 @@ export const BLOCK_METHODS: readonly Method[] = [
     params: [required('block', blockRef)],
     result: orNull(listOf(RECEIPT)),
     errors: { [-32004]: 'on the public endpoint, there with HTTP status 403' },
-    example: { params: ['pending'], result: [{ transactionHash: HASH_EXAMPLE, status: '0x1', gasUsed: '0x5208' }] },
+    example: { params: ['pending'], result: [{ transactionHash: BLOCK_HASH, status: '0x1', gasUsed: '0x5208' }] },
     handler: (context, [ref]) => receiptsText(context, ref),
   }),
-  method({
-    name: 'eth_getUncleCountByBlockNumber',
-    doc: 'How many uncles a block has: none, but on imported chains from before the merge.',
-    params: [required('block', blockNumber)],
-    result: orNull(QUANTITY),
-    example: { params: ['latest'], result: '0x0' },
-    handler: ({ chain }, [ref]) => show(findBlock(chain.head.view, ref), ommerCount),
+  ...byNumberAndHash({
+    byNumber: 'eth_getUncleCountByBlockNumber',
+    byHash: 'eth_getUncleCountByBlockHash',
+    doc: 'How many uncles a block has: none, except on imported chains from before the merge.',
+    params: [],
+    result: QUANTITY,
+    example: { params: [], result: '0x0' },
+    read: ({ ommers }) => Hex.fromQuantity(ommers.length),
   }),
-  method({
-    name: 'eth_getUncleCountByBlockHash',
-    doc: 'As eth_getUncleCountByBlockNumber, by hash.',
-    params: [required('hash', hash)],
-    result: orNull(QUANTITY),
-    example: { params: [HASH_EXAMPLE], result: '0x0' },
-    handler: ({ chain }, [hash]) => show(chain.head.view.byHash(hash), ommerCount),
-  }),
-  method({
-    name: 'eth_getUncleByBlockNumberAndIndex',
+  ...byNumberAndHash({
+    byNumber: 'eth_getUncleByBlockNumberAndIndex',
+    byHash: 'eth_getUncleByBlockHashAndIndex',
     doc: 'An uncle of a block, or null.',
-    params: [required('block', blockNumber), required('index', quantityNumber)],
-    result: orNull(BLOCK),
-    example: { params: ['latest', '0x0'], result: null },
-    handler: ({ chain }, [ref, index]) => show(findBlock(chain.head.view, ref), (block) => ommer(block, index)),
-  }),
-  method({
-    name: 'eth_getUncleByBlockHashAndIndex',
-    doc: 'An uncle of a block by its hash, or null.',
-    params: [required('hash', hash), required('index', quantityNumber)],
-    result: orNull(BLOCK),
-    example: { params: [HASH_EXAMPLE, '0x0'], result: null },
-    handler: ({ chain }, [hash, index]) => show(chain.head.view.byHash(hash), (block) => ommer(block, index)),
+    params: [required('index', quantityNumber)],
+    result: BLOCK,
+    example: { params: ['0x0'], result: null },
+    read: ({ ommers }, [index]) => {
+      const header = ommers[index]
+      return header === undefined ? null : ommerJson(header)
+    },
   }),
 ]
 
-/** A sealed block as it is kept in JSON; the one under construction is another one each time. */
+/** The JSON of a sealed block is cached. */
 function blockText({ chain: { head }, texts }: Context, ref: BlockRef, full: boolean): JsonBytes | Json | null {
   const { view } = head
   const number = sealedNumber(view, ref)
@@ -127,21 +104,4 @@ function hashOf(view: View, number: number): Hash {
   const hash = view.blockHash(number)
   if (hash === null) throw new Error(`block ${number} is missing`)
   return hash
-}
-
-function show<T>(block: Block | null, as: (block: Block) => T): T | null {
-  return block === null ? null : as(block)
-}
-
-function transactionCount(block: Block): Hex {
-  return Hex.fromQuantity(block.transactions.length)
-}
-
-function ommerCount(block: Block): Hex {
-  return Hex.fromQuantity(block.ommers.length)
-}
-
-function ommer(block: Block, index: number): Json | null {
-  const header = block.ommers[index]
-  return header === undefined ? null : ommerJson(header)
 }

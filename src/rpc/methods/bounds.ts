@@ -3,7 +3,7 @@ import type { Schema } from '../method.ts'
 import { LATEST_SECONDS } from '../limits.ts'
 import { integer, refused } from '../../jsonrpc/schema.ts'
 
-/** A value of `schema` that is at most `most`; `unit` is what the message calls it. */
+/** Values up to `most`; the message names the `unit`. */
 export function atMost<T extends number | bigint>(schema: Schema<T>, most: T, unit: string): Schema<T> {
   return {
     json: schema.json,
@@ -29,7 +29,7 @@ export function tooLate(path: string, seconds: number): Error {
   return refused(path, `${seconds} s is later than ${LATEST_SECONDS} s, the year 5138; it takes seconds, not milliseconds`)
 }
 
-/** Runs what may say with a RangeError that a value does not fit the chain as it stands. Throws RpcError -32602 in its words. */
+/** Turns a RangeError of `work`, a value that does not fit the chain, into RpcError -32602 with the same message. */
 export async function fitting<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()

@@ -10,12 +10,10 @@ import { method, optional, required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { withdrawal } from '../execution/overrides.ts'
 import { rawTransaction } from '../rawtransaction.ts'
-import { BOOLEAN, BYTES, QUANTITY, listOf, record } from '../results.ts'
+import { BOOLEAN, BYTES, QUANTITY, listOf, record } from '../../jsonrpc/jsonschema.ts'
 import { address, arrayOf, bytes, hash, maybe, nullable, object, quantityNumber } from '../../jsonrpc/schema.ts'
 import type { Infer } from '../../jsonrpc/schema.ts'
-
-const FEE_RECIPIENT = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
-const PARENT = '0xd226371d0b1551adb03fb52b71f08e3e11247fe9b1af994768af8cdaa8e7dcd7'
+import { BLOCK_HASH, BOB } from './examples.ts'
 
 const payloadAttributes = object({
   timestamp: quantityNumber,
@@ -45,11 +43,11 @@ export const BUILD_METHODS: readonly Method[] = [
     errors: { [CODE.server]: 'a transaction cannot be included, or the parent is not the head' },
     example: {
       params: [
-        PARENT,
+        BLOCK_HASH,
         {
           timestamp: '0x228',
           prevRandao: Hash.zero,
-          suggestedFeeRecipient: FEE_RECIPIENT,
+          suggestedFeeRecipient: BOB,
           withdrawals: [],
           parentBeaconBlockRoot: Hash.zero,
         },
@@ -57,7 +55,7 @@ export const BUILD_METHODS: readonly Method[] = [
         '0x',
       ],
       result: {
-        executionPayload: { parentHash: PARENT, blockNumber: '0x37' },
+        executionPayload: { parentHash: BLOCK_HASH, blockNumber: '0x37' },
         blockValue: '0x0',
         blobsBundle: {},
         shouldOverrideBuilder: false,
@@ -112,7 +110,7 @@ function gasLimitTowards(target: bigint, parent: bigint): bigint {
   return target > parent - step ? target : parent - step
 }
 
-/** As the engine API shows a built block; it holds no blobs and no requests, since nobody deposits here. */
+/** As engine_getPayload returns it, without blobs and requests: there is no deposit contract. */
 function payload(block: Block): Json {
   const { header } = block
   const baseFee = header.baseFeePerGas ?? 0n

@@ -4,11 +4,11 @@ import type { Compat } from '../../compat.ts'
 import { LEAST_INTERVAL_MS, MOST_INTERVAL_MS } from '../limits.ts'
 import { required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
-import { BOOLEAN, orNull } from '../results.ts'
+import { BOOLEAN, orNull } from '../../jsonrpc/jsonschema.ts'
 import { boolean, integer, refused } from '../../jsonrpc/schema.ts'
 import { commands, named } from './named.ts'
 
-/** anvil and ganache say seconds, hardhat says milliseconds, both under one name; nobody waits 1,000 s for a block. */
+/** anvil and ganache take seconds, hardhat takes milliseconds under the same name. Block times of 1,000 s are not used. */
 const FIRST_MILLISECONDS = 1_000
 
 const json = {
@@ -19,10 +19,10 @@ const json = {
   ],
 }
 
-/** Seconds, fractions too. The value is in milliseconds. */
+/** Seconds, also fractions; parses to milliseconds. */
 const seconds: Schema<number> = { json, parse: (value, path) => interval(amount(value, path) * 1_000, path) }
 
-/** Below 1,000 seconds, from 1,000 on milliseconds. The value is in milliseconds. */
+/** Seconds below 1,000, otherwise milliseconds; parses to milliseconds. */
 const secondsOrMilliseconds: Schema<number> = {
   json,
   parse: (value, path) => {
@@ -31,10 +31,9 @@ const secondsOrMilliseconds: Schema<number> = {
   },
 }
 
-/** When blocks come. */
 export const CADENCE_METHODS: readonly Method[] = [
   ...commands(['evm_setAutomine', 'anvil_setAutomine'], {
-    doc: 'True seals a block for each transaction at once (the instant cadence), false only when told (manual).',
+    doc: 'True seals a block for each transaction at once (the instant cadence), false seals on request only (manual).',
     params: [required('enabled', boolean)],
     example: [true],
     handler: ({ chain }, [enabled]) => chain.setCadence(enabled ? CADENCES.instant : CADENCES.manual),
@@ -59,19 +58,19 @@ export const CADENCE_METHODS: readonly Method[] = [
     handler: ({ chain, compat }) => takesEffectAtOnce(chain.cadence.kind, compat),
   }),
   ...commands(['evm_setIntervalMining'], {
-    doc: 'Seals a block every so many seconds (from 1,000 on: milliseconds, as hardhat counts), with flashblocks in between; 0 seals only when told.',
+    doc: 'Seals a block every so many seconds (from 1,000 on: milliseconds, as hardhat counts), with flashblocks in between; 0 seals on request only.',
     params: [required('interval', secondsOrMilliseconds)],
     example: [5],
     handler: ({ chain }, [intervalMs]) => chain.setCadence(every(intervalMs)),
   }),
   ...commands(['anvil_setIntervalMining'], {
-    doc: 'Seals a block every so many seconds, with flashblocks in between; 0 seals only when told.',
+    doc: 'Seals a block every so many seconds, with flashblocks in between; 0 seals on request only.',
     params: [required('seconds', seconds)],
     example: [5],
     handler: ({ chain }, [intervalMs]) => chain.setCadence(every(intervalMs)),
   }),
   ...named(['anvil_getIntervalMining'], {
-    doc: 'The seconds from one block to the next; null when blocks do not come by the clock.',
+    doc: 'The block time in seconds; null if blocks do not follow the clock.',
     params: [],
     result: orNull({ type: 'number' }),
     example: { params: [], result: 2 },

@@ -52,7 +52,7 @@ describe('eth_call', () => {
     await expect(strict.ask('eth_call', { data: '0x00' }, 'latest')).rejects.toMatchObject({ code: -32_602 })
   })
 
-  it('answers alike what a call leaves open and what it names to the same effect', async () => {
+  it('has the same result with defaults and with explicit values', async () => {
     const { ask } = await testNode()
     const codes = [returns('3a'), returns('5a'), returns('48'), READS_SLOT_0, WRITES_SLOT_0, REVERTS, INVALID, FOREVER, '0x', '0x5b600b56']
     for (const bytecode of codes) {
@@ -140,7 +140,7 @@ describe('eth_call', () => {
     }
   })
 
-  it('never calls a halt a revert, and gives it no data', async () => {
+  it('does not report a halt as a revert, and has no data for it', async () => {
     const { ask } = await testNode()
     for (const bytecode of [INVALID, FOREVER]) {
       const error = await ask('eth_call', { to: NEW, gas: '0x186a0' }, 'latest', code(bytecode)).catch((reason: unknown) => reason)
@@ -166,7 +166,7 @@ describe('eth_call', () => {
     expect(await baseFee({}, { baseFeePerGas: '0x7' })).toBe(word(7))
   })
 
-  it('asks for the balance only when there is a value or a price', async () => {
+  it('checks the balance only with a value or a price', async () => {
     const { ask } = await testNode()
     expect(await ask('eth_call', { from: NEW, to: BOB })).toBe('0x')
     const words = /insufficient funds for gas \* price \+ value: address 0x\w{40} have 0 want 1/
@@ -314,7 +314,7 @@ describe('eth_estimateGas', () => {
     expect(estimate).toBeGreaterThanOrEqual(46_000n)
   })
 
-  it('sees what is pending', async () => {
+  it('reads the pending state', async () => {
     const { ask, send, clock, chain } = await testNode({ cadence: PRECONF })
     await send({ to: NEW, value: 10n })
     await clock.advance(200)
@@ -341,7 +341,7 @@ describe('eth_createAccessList', () => {
     expect(list).toMatchObject({ accessList: [{ address: NEW, storageKeys: [word(0)] }], error: 'execution reverted' })
   })
 
-  it('gives up on a call that touches one more slot whenever it is told of those before', async () => {
+  it('refuses a call that touches one more slot with every list', async () => {
     const { ask } = await testNode()
     // Reads slot after slot until one costs more than 1,000 gas, which is the first cold one.
     const chases = '0x5f5b5a8154505a90036103e8106016576001016001565b00'

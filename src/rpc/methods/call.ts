@@ -20,6 +20,7 @@ import type { CallRequest } from '../execution/request.ts'
 import { failed } from '../execution/revert.ts'
 import { LATEST, address, arrayOf, blockRef, bytes, hash, object, quantity } from '../../jsonrpc/schema.ts'
 import type { BlockRef } from '../../jsonrpc/schema.ts'
+import { ALICE, BOB, WETH } from './examples.ts'
 
 const REVERT_ERRORS = {
   [CODE.server]: 'the call reverted (`execution reverted`, data: the revert bytes), halted, or cannot be paid for',
@@ -34,10 +35,6 @@ const CALL_PARAMS = [
   optional('blockOverrides', blockOverrides),
 ] as const
 
-const WETH = '0x4200000000000000000000000000000000000006'
-const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
-const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
-
 const accessListResult = object({
   accessList: arrayOf(object({ address, storageKeys: arrayOf(hash, Infinity) }), Infinity),
   gasUsed: quantity,
@@ -46,7 +43,7 @@ const accessListResult = object({
 export const CALL_METHODS: readonly Method[] = [
   computed({
     name: 'eth_call',
-    doc: 'Executes a message call on the state after a block, in that block, and returns what it returned; nothing is changed.',
+    doc: 'Executes a message call on the state after a block, in the environment of that block, and returns its output; nothing is changed.',
     params: CALL_PARAMS,
     result: bytes.json,
     errors: REVERT_ERRORS,
@@ -55,11 +52,11 @@ export const CALL_METHODS: readonly Method[] = [
       result: '0x0000000000000000000000000000000000000000000000000000000000000012',
     },
     needs: (deps, [, block, , env]) => needsOf(deps, block, env),
-    callKeyOf: plainLike,
-    compute: (ground, [request, block, state, env]) => {
-      const { compat } = ground
+    callKeyOf: contractAndSelector,
+    compute: (deps, [request, block, state, env]) => {
+      const { compat } = deps
       requireTarget(request, block, compat)
-      return answerAt(ground, request, block, { state, block: env }, (outcome, bytes, at, size) => {
+      return answerAt(deps, request, block, { state, block: env }, (outcome, bytes, at, size) => {
         const data = Hex.fromRange(bytes, at, size)
         if (outcome.kind === 'success') return data
         throw failed(outcome, data, compat)
@@ -74,33 +71,34 @@ export const CALL_METHODS: readonly Method[] = [
     errors: REVERT_ERRORS,
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: '0x5208' },
     needs: (deps, [, block, , env]) => needsOf(deps, block ?? estimateBlock(deps.compat), env),
-    compute: (ground, [request, block, state, env]) => {
-      const { compat } = ground
+    compute: (deps, [request, block, state, env]) => {
+      const { compat } = deps
       const at = block ?? estimateBlock(compat)
-      return Hex.fromQuantity(callAt(ground, request, at, { state, block: env }, (call) => call.estimate(compat)))
+      return Hex.fromQuantity(callAt(deps, request, at, { state, block: env }, (call) => call.estimate(compat)))
     },
-    callKeyOf: plainLike,
+    callKeyOf: contractAndSelector,
   }),
   computed({
     name: 'eth_createAccessList',
-    doc: 'Answers the EIP-2930 access list of everything a transaction touches, and the gas it uses with that list.',
+    doc: 'Returns the EIP-2930 access list of everything that a transaction touches, and its gas with that list.',
     params: [required('call', callRequest), optional('block', blockRef), optional('stateOverrides', stateOverrides)],
     result: accessListResult.json,
     errors: { ...REVERT_ERRORS, [CODE.server]: 'the call cannot be paid for, or what it touches depends on what is warm without end' },
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: { accessList: [], gasUsed: '0x5208' } },
     needs: (deps, [, block]) => needsOf(deps, block),
-    compute: (ground, [request, block, state]) =>
-      callAt(ground, request, block, { state }, (call) => createAccessList(call, request), true),
+    compute: (deps, [request, block, state]) => callAt(deps, request, block, { state }, (call) => createAccessList(call, request), true),
   }),
 ]
 
-/** The contract and its function; null for what may name a block that is not there, or code of its own. */
-function plainLike([{ to, data }, block, state, env]: readonly [CallRequest, (BlockRef | undefined)?, unknown?, unknown?]): string | null {
+/** Null for a call with overrides or with another block than the latest. */
+function contractAndSelector([{ to, data }, block, state, env]: readonly [CallRequest, (BlockRef | undefined)?, unknown?, unknown?]):
+  | string
+  | null {
   const isPlain = to !== undefined && state === undefined && env === undefined && (block === undefined || block === LATEST)
   return isPlain ? `${to}${data === undefined ? '' : Hex.fromRange(data, 0, Math.min(4, data.length))}` : null
 }
 
-/** Runs `work` with the call on one View (law 1). */
+/** Runs `work` with the call on one View. */
 function callAt<T>(
   { view, compat, deadline }: ComputeDeps,
   request: CallRequest,
@@ -121,13 +119,13 @@ function answerAt<T>(
   request: CallRequest,
   ref: BlockRef | undefined,
   overrides: Overrides,
-  hear: OnCallResult<T>,
+  onResult: OnCallResult<T>,
 ): T {
   assertChain(request.chainId, view.config, 'argument 0 (call)')
-  return answerOf(siteOf(view, requireStateBlock(view, compat, ref)), request, overrides, deadline(CALL_TIME_MS), hear)
+  return answerOf(siteOf(view, requireStateBlock(view, compat, ref)), request, overrides, deadline(CALL_TIME_MS), onResult)
 }
 
-/** The block and its state. Under another number the call sees the hashes below that one. */
+/** With an overridden number the call reads the block hashes below it. */
 function needsOf({ view, compat }: ComputeDeps, ref: BlockRef | undefined, overrides?: BlockOverrides): ViewScope {
   const block = requireStateBlock(view, compat, ref)
   return { states: [block], blocks: [], hashesBelow: [overrides?.number ?? block.header.number] }
@@ -146,7 +144,7 @@ function requireTarget({ to, data }: CallRequest, block: BlockRef | undefined, c
   if (block === undefined && compat.callNeedsToAndBlock) throw invalidParams('missing value for required argument 1 (block)')
 }
 
-/** Runs with the list of the run before until the list no longer grows: a warm slot can lead down another path. Throws RpcError -32000 when it never ends. */
+/** Runs with the list of the previous run until the list no longer grows, because a warm slot can change the path. Throws RpcError -32000 if it never ends. */
 function createAccessList(call: Call, request: CallRequest) {
   let known = new AccessedSlots()
   for (const item of request.accessList ?? []) known.add(item)
@@ -174,7 +172,6 @@ function failureText({ outcome }: Executed): string | null {
   return outcome.kind === 'revert' ? 'execution reverted' : outcome.reason
 }
 
-/** An access list while it grows. */
 class AccessedSlots {
   readonly #slots = new Map<Address, Set<Hash>>()
 
@@ -184,7 +181,7 @@ class AccessedSlots {
     this.#slots.set(target, slots)
   }
 
-  /** entries in all; grows whenever the list does */
+  /** addresses and slots */
   get size(): number {
     let size = this.#slots.size
     for (const slots of this.#slots.values()) size += slots.size

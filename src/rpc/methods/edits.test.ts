@@ -27,7 +27,7 @@ describe('balances', () => {
     expect(await ask('eth_getBalance', STRANGER)).toBe(MOST)
   })
 
-  it('lets blocks go on when the fee recipient has all there can be', async () => {
+  it('does not stop blocks when the fee recipient has the largest balance', async () => {
     const { ask, chain, send } = await testNode()
     await ask('anvil_setBalance', chain.coinbase, MOST)
     const hash = await send({ to: STRANGER, gas: 21_000n })
@@ -63,7 +63,7 @@ describe('accounts', () => {
     expect(await ask(getter, STRANGER, ...keys, 'pending')).toBe(expected)
   })
 
-  it('an account set to nothing is not there: the next block has the root it had', async () => {
+  it('an account set to zero is removed: the next block has the former root', async () => {
     const [plain, edited] = await Promise.all([testNode(), testNode()])
     await edited.ask('anvil_setBalance', STRANGER, '0x5')
     await edited.ask('anvil_setStorageAt', OTHER, '0x0', '0x1')
@@ -91,7 +91,7 @@ describe('accounts', () => {
 })
 
 describe('an edit under preconf', () => {
-  it('seals what is promised, is announced once, and opens a block anew', async () => {
+  it('seals the pending block, is announced once, and opens a new one', async () => {
     const { ask, send, clock, chain } = await testNode({ cadence: PRECONF })
     const hash = await send({ to: STRANGER, value: 1n })
     await clock.advance(200)

@@ -5,27 +5,25 @@ import type { World } from '../../evm/index.ts'
 import { ACCOUNTS_PER_EDIT } from '../limits.ts'
 import { required } from '../method.ts'
 import type { Method } from '../method.ts'
-import { BOOLEAN } from '../results.ts'
+import { BOOLEAN } from '../../jsonrpc/jsonschema.ts'
 import { address, bigInteger, bytes, oneOrMany, storageSlot } from '../../jsonrpc/schema.ts'
 import { atMost } from './bounds.ts'
-import { commands, familiar, named } from './named.ts'
-
-const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
-const WETH = '0x4200000000000000000000000000000000000006'
+import { commands, prefixed, named } from './named.ts'
+import { ALICE, WETH } from './examples.ts'
 
 /** EIP-2681 */
 const nonce = atMost(bigInteger, 2n ** 64n - 1n, 'transactions')
 const addresses = oneOrMany(address, ACCOUNTS_PER_EDIT)
 
-/** State set by hand. What is promised is sealed first; then the change holds under latest and pending alike. */
+/** State changes of tests. The pending block is sealed first, so that the change is visible under latest and pending. */
 export const EDIT_METHODS: readonly Method[] = [
-  ...commands([...familiar('setBalance'), 'evm_setAccountBalance'], {
+  ...commands([...prefixed('setBalance'), 'evm_setAccountBalance'], {
     doc: 'Sets the balance of an account in wei.',
     params: [required('address', address), required('wei', bigInteger)],
     example: [ALICE, '0xde0b6b3a7640000'],
     handler: ({ chain }, [target, wei]) => edit(chain, [target], (world) => world.setBalance(target, wei)),
   }),
-  ...commands(familiar('addBalance'), {
+  ...commands(prefixed('addBalance'), {
     doc: 'Adds wei to the balance of an account, at most up to 2^256 - 1.',
     params: [required('address', address), required('wei', bigInteger)],
     example: [ALICE, '0xde0b6b3a7640000'],
@@ -47,19 +45,19 @@ export const EDIT_METHODS: readonly Method[] = [
       return edit(chain, targets, (world) => targets.forEach((target) => world.addBalance(target, wei)))
     },
   }),
-  ...commands([...familiar('setCode'), 'evm_setAccountCode'], {
+  ...commands([...prefixed('setCode'), 'evm_setAccountCode'], {
     doc: 'Sets the code of an account, whatever its size; its nonce and storage stay.',
     params: [required('address', address), required('code', bytes)],
     example: [ALICE, '0x6001600055'],
     handler: ({ chain }, [target, code]) => edit(chain, [target], (world) => world.setCode(target, code)),
   }),
-  ...commands([...familiar('setNonce'), 'evm_setAccountNonce'], {
+  ...commands([...prefixed('setNonce'), 'evm_setAccountNonce'], {
     doc: 'Sets the nonce of an account, lower ones too; pooled transactions whose nonce has passed are dropped.',
     params: [required('address', address), required('nonce', nonce)],
     example: [ALICE, '0x2a'],
     handler: ({ chain }, [target, value]) => edit(chain, [target], (world) => world.setNonce(target, value)),
   }),
-  ...named([...familiar('setStorageAt'), 'evm_setAccountStorageAt'], {
+  ...named([...prefixed('setStorageAt'), 'evm_setAccountStorageAt'], {
     doc: 'Sets one storage slot of an account.',
     params: [required('address', address), required('slot', storageSlot), required('value', bigInteger)],
     result: BOOLEAN,
@@ -71,7 +69,7 @@ export const EDIT_METHODS: readonly Method[] = [
   }),
 ]
 
-/** As a transaction would leave it: accounts with nothing in them are not there (EIP-161). */
+/** Removes accounts that are empty afterwards, as a transaction does (EIP-161). */
 function edit(chain: Chain, targets: readonly Address[], change: (world: World) => void): Promise<void> {
   return chain.edit((world) => {
     change(world)
@@ -89,7 +87,7 @@ function holdsStorage(world: World, target: Address): boolean {
   return false
 }
 
-/** Storage belongs to an account, if to an empty one. */
+/** Storage needs an account, which may be empty. */
 function setStorage(world: World, target: Address, slot: Hash, value: bigint): void {
   if (world.account(target) === null) world.setBalance(target, 0n)
   world.setStorage(target, slot, value)

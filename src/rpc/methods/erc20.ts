@@ -7,35 +7,33 @@ import type { Method } from '../method.ts'
 import { address, bigInteger } from '../../jsonrpc/schema.ts'
 import { tokenSlot } from '../execution/tokenslot.ts'
 import { commands } from './named.ts'
-
-const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
-const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
-const WETH = '0x4200000000000000000000000000000000000006'
+import { ALICE, BOB, WETH } from './examples.ts'
 
 const BALANCE_OF = '70a08231'
 const ALLOWANCE = 'dd62ed3e'
 
-const ERRORS = { [CODE.server]: 'the token keeps that number in no slot of its own' }
+const ERRORS = { [CODE.server]: 'the token does not store that number in one slot' }
 
-/** Tokens out of thin air: the slot behind a getter is found by trying, and written. */
+/** Token balances without a transfer: finds the slot behind a getter by trial, and writes it. */
 export const ERC20_METHODS: readonly Method[] = [
   ...commands(['anvil_dealERC20', 'hardhat_dealERC20', 'anvil_setERC20Balance'], {
-    doc: "Sets what an account holds of an ERC-20 token, without a transfer: the token's total supply stays.",
+    doc: "Sets the balance of an account of an ERC-20 token, without a transfer: the token's total supply stays.",
     params: [required('address', address), required('token', address), required('amount', bigInteger)],
     errors: ERRORS,
     example: [ALICE, WETH, '0xde0b6b3a7640000'],
-    handler: (context, [holder, token, amount]) => set(context, token, callData(BALANCE_OF, holder), amount, 'balance'),
+    handler: (context, [holder, token, amount]) => setSlot(context, token, callData(BALANCE_OF, holder), amount, 'balance'),
   }),
   ...commands(['anvil_setERC20Allowance'], {
     doc: "Sets how much of an owner's ERC-20 tokens a spender may take.",
     params: [required('owner', address), required('spender', address), required('token', address), required('amount', bigInteger)],
     errors: ERRORS,
     example: [ALICE, BOB, WETH, '0xde0b6b3a7640000'],
-    handler: (context, [owner, spender, token, amount]) => set(context, token, callData(ALLOWANCE, owner, spender), amount, 'allowance'),
+    handler: (context, [owner, spender, token, amount]) =>
+      setSlot(context, token, callData(ALLOWANCE, owner, spender), amount, 'allowance'),
   }),
 ]
 
-async function set(context: Context, token: Address, data: Uint8Array, amount: bigint, what: string): Promise<void> {
+async function setSlot(context: Context, token: Address, data: Uint8Array, amount: bigint, what: string): Promise<void> {
   const place = tokenSlot(context.chain.head.view, token, data, amount)
   if (place === null) throw new RpcError(CODE.server, `unable to set the ERC20 ${what}: no slot found in token ${token}`)
   await context.chain.edit((world) => world.setStorage(place.address, place.slot, amount))

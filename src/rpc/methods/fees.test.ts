@@ -59,7 +59,7 @@ describe('eth_feeHistory', () => {
     expect(history.gasUsedRatio[1]).toBeCloseTo(Number(block?.header.gasUsed) / Number(block?.header.gasLimit))
   })
 
-  it('takes the count as a number too, and is shorter than asked at the start of the chain', async () => {
+  it('takes the count as a number too, and is shorter at the start of the chain', async () => {
     const { ask } = await testNode()
     const history = (await ask('eth_feeHistory', 10, 'latest')) as FeeHistory
     expect(history.gasUsedRatio).toHaveLength(1)
@@ -75,7 +75,7 @@ describe('eth_feeHistory', () => {
     expect(await ask('eth_feeHistory', 1, '0x0')).toMatchObject({ baseFeePerGas: [expect.any(String), '0x2a'] })
   })
 
-  it('counts the pending block when asked for it', async () => {
+  it('counts the pending block on request', async () => {
     const { ask, chain } = await testNode({ cadence: PRECONF })
     expect(await ask('eth_feeHistory', '0x1', 'pending')).toMatchObject({ oldestBlock: '0x1' })
     expect(await ask('eth_feeHistory', '0x1', 'latest')).toMatchObject({ oldestBlock: '0x0' })

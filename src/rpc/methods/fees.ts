@@ -4,11 +4,11 @@ import type { Header } from '../../eth/index.ts'
 import { GAS_PER_BLOB, rulesAt } from '../../evm/index.ts'
 import type { ChainConfig } from '../../evm/index.ts'
 import { invalidParams } from '../../jsonrpc/index.ts'
-import { baseFeeAfter, blobFeeAfter, blobFeeIn, comingBaseFee, offeredGasPrice, suggestedTip, tipsOf } from '../execution/gasprice.ts'
+import { baseFeeAfter, blobFeeAfter, blobFeeIn, nextBlockBaseFee, offeredGasPrice, suggestedTip, tipsOf } from '../execution/gasprice.ts'
 import { FEE_HISTORY_BLOCKS, FEE_HISTORY_PERCENTILES, FEE_HISTORY_TRANSACTIONS } from '../limits.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
-import { QUANTITY, listOf, record } from '../results.ts'
+import { QUANTITY, listOf, record } from '../../jsonrpc/jsonschema.ts'
 import { blockNumber, integer, mismatch, refused } from '../../jsonrpc/schema.ts'
 import type { Infer } from '../../jsonrpc/schema.ts'
 
@@ -32,7 +32,7 @@ const FEE_HISTORY = record(
 export const FEE_METHODS: readonly Method[] = [
   method({
     name: 'eth_gasPrice',
-    doc: 'Suggests a gas price for legacy transactions, in wei: the suggested tip above the base fee of the last and of the coming block.',
+    doc: 'Suggests a gas price for legacy transactions, in wei: the suggested tip above the base fees of the last and the next block.',
     params: [],
     result: QUANTITY,
     example: { params: [], result: '0x3baa0c40' },
@@ -48,15 +48,15 @@ export const FEE_METHODS: readonly Method[] = [
   }),
   method({
     name: 'eth_baseFee',
-    doc: 'Answers the base fee of the coming block, in wei.',
+    doc: 'Returns the base fee of the next block, in wei.',
     params: [],
     result: QUANTITY,
     example: { params: [], result: '0x3b20b800' },
-    handler: ({ chain }) => Hex.fromQuantity(comingBaseFee(chain.head.view)),
+    handler: ({ chain }) => Hex.fromQuantity(nextBlockBaseFee(chain.head.view)),
   }),
   method({
     name: 'eth_blobBaseFee',
-    doc: 'Answers the fee per blob gas at the head, in wei; 1 on an OP chain, which has no blobs.',
+    doc: 'Returns the fee per blob gas at the head, in wei; 1 on an OP chain, which has no blobs.',
     params: [],
     result: QUANTITY,
     example: { params: [], result: '0x1' },
@@ -67,7 +67,7 @@ export const FEE_METHODS: readonly Method[] = [
   }),
   method({
     name: 'eth_feeHistory',
-    doc: 'Answers base fees, gas used and tips (as percentiles weighted by gas) of the blocks up to the newest one asked for; `pending` counts the block under construction.',
+    doc: 'Returns base fees, gas used and tips (as percentiles weighted by gas) of the blocks up to `newestBlock`; `pending` counts the block under construction.',
     params: [required('blockCount', integer), required('newestBlock', blockNumber), optional('rewardPercentiles', percentiles)],
     result: FEE_HISTORY,
     example: {
@@ -88,7 +88,7 @@ export const FEE_METHODS: readonly Method[] = [
 function history(view: View, count: number, newest: Infer<typeof blockNumber>, wanted: readonly number[]) {
   const headers = lastHeaders(view, Math.min(count, FEE_HISTORY_BLOCKS), newest)
   const reward = wanted.length === 0 ? null : lastRewards(view, headers, wanted)
-  // Fewer than asked for are an answer, too.
+  // The specification allows fewer blocks than requested.
   if (reward !== null) headers.splice(0, headers.length - reward.length)
   const first = headers[0]
   const last = headers[headers.length - 1]
@@ -106,18 +106,18 @@ function history(view: View, count: number, newest: Infer<typeof blockNumber>, w
   }
 }
 
-/** As the block after it has it or will have it: a test may have chosen another than what follows from this one. */
+/** Reads the next block, because a test may have set another base fee than the one that follows from this block. */
 function followingBaseFee(view: View, header: Header): bigint {
-  if (header.number === view.head.header.number) return comingBaseFee(view)
+  if (header.number === view.head.header.number) return nextBlockBaseFee(view)
   return view.headerOf(header.number + 1)?.baseFeePerGas ?? baseFeeAfter(header, view.config)
 }
 
-/** Oldest first; fewer than asked for when the chain is younger. */
+/** Oldest first, at most as many as the chain has. */
 function lastHeaders(view: View, count: number, newest: Infer<typeof blockNumber>): Header[] {
   const last = newest.kind === 'tag' ? view.byTag(newest.tag).header : view.headerOf(newest.number)
   if (last === null) {
-    const asked = newest.kind === 'number' ? newest.number : newest.tag
-    throw invalidParams(`request beyond head block: requested ${asked}, head ${view.head.header.number}`)
+    const requested = newest.kind === 'number' ? newest.number : newest.tag
+    throw invalidParams(`request beyond head block: requested ${requested}, head ${view.head.header.number}`)
   }
   const headers: Header[] = count === 0 ? [] : [last]
   for (let number = last.number - 1; number >= 0 && headers.length < count; number--) {
@@ -127,7 +127,7 @@ function lastHeaders(view: View, count: number, newest: Infer<typeof blockNumber
   return headers.reverse()
 }
 
-/** Of the last of these blocks: as many as have FEE_HISTORY_TRANSACTIONS together, at least one. */
+/** Covers the last blocks that have FEE_HISTORY_TRANSACTIONS in sum, at least one block. */
 function lastRewards(view: View, headers: readonly Header[], wanted: readonly number[]): (readonly Hex[])[] {
   const all: (readonly Hex[])[] = []
   let transactions = 0
@@ -141,7 +141,7 @@ function lastRewards(view: View, headers: readonly Header[], wanted: readonly nu
   return all.reverse()
 }
 
-/** The tip up to which the given share of the block's gas was paid for. */
+/** Returns the tip at each percentile of the block's gas. */
 function rewards(tips: ReturnType<typeof tipsOf>, wanted: readonly number[]): readonly Hex[] {
   const total = tips.reduce((sum, { gasUsed }) => sum + Number(gasUsed), 0)
   let index = 0

@@ -4,19 +4,19 @@ import type { Address, TransactionFields } from '../../eth/index.ts'
 import type { Context } from '../context.ts'
 import { CODE, invalidParams } from '../../jsonrpc/index.ts'
 import { fieldsOf, priced, refuseUnsendable, withinBlock } from '../execution/filling.ts'
-import type { Footing } from '../execution/filling.ts'
-import { comingBaseFee, offeredGasPrice } from '../execution/gasprice.ts'
+import type { FeeContext } from '../execution/filling.ts'
+import { nextBlockBaseFee, offeredGasPrice } from '../execution/gasprice.ts'
 import { transactionJson } from '../json.ts'
 import { method, required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { phantom } from '../execution/phantom.ts'
 import { callRequest, senderOf } from '../execution/request.ts'
 import type { CallRequest } from '../execution/request.ts'
-import { TRANSACTION, record } from '../results.ts'
+import { record } from '../../jsonrpc/jsonschema.ts'
+import { TRANSACTION } from '../results.ts'
 import { bytes } from '../../jsonrpc/schema.ts'
+import { ALICE, BOB } from './examples.ts'
 
-const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
-const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const UNSIGNED = '0x02eb827a6980830f4240847650b2408252089470997970c51812dc3a010c7d01b50e0d17dc79c80180c0808080'
 const FILLED = {
   raw: UNSIGNED,
@@ -26,7 +26,7 @@ const FILLED = {
 export const FILL_METHODS: readonly Method[] = [
   method({
     name: 'eth_fillTransaction',
-    doc: 'Fills in what a transaction lacks (nonce, gas, fees, chain id) and returns it unsigned.',
+    doc: 'Fills in the missing fields of a transaction (nonce, gas, fees, chain id) and returns it unsigned.',
     params: [required('transaction', callRequest)],
     result: record('filled transaction', { raw: bytes.json, tx: TRANSACTION }),
     errors: { [CODE.server]: 'the gas estimate failed' },
@@ -38,21 +38,21 @@ export const FILL_METHODS: readonly Method[] = [
   }),
 ]
 
-/** Estimated on what is pre-confirmed, which it may depend on. */
+/** Estimates on the pre-confirmed state, on which the transaction may depend. */
 export function fill({ chain, compat }: Context, request: CallRequest): TransactionFields {
   refuseUnsendable(request, chain.config, 'argument 0 (transaction)')
-  const whole = priced(withinBlock(request, chain), atTheTip(chain), compat)
+  const whole = priced(withinBlock(request, chain), pendingFeeContext(chain), compat)
   return fieldsOf(whole, request.nonce ?? nextNonce(chain, senderOf(request)), chain.config)
 }
 
-function atTheTip(chain: Chain): Footing {
+function pendingFeeContext(chain: Chain): FeeContext {
   const { view } = chain.head
   const block = view.byTag('pending')
-  const baseFee = block.header.baseFeePerGas === null ? null : comingBaseFee(view)
+  const baseFee = block.header.baseFeePerGas === null ? null : nextBlockBaseFee(view)
   return { view, block, baseFee, gasPrice: offeredGasPrice(view, chain) }
 }
 
-/** After all that is pre-confirmed and all that follows on it in the pool. */
+/** Counts pre-confirmed transactions and consecutive ones in the pool. */
 function nextNonce(chain: Chain, sender: Address): bigint {
   const { view } = chain.head
   const nonce = view.state(view.byTag('pending')).account(sender)?.nonce ?? 0n

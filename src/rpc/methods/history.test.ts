@@ -60,7 +60,7 @@ describe.each(CADENCES)('snapshots under %s', (_, cadence) => {
     expect(await ask('evm_snapshot')).not.toBe(first)
   })
 
-  it('hold what was promised when they were taken', async () => {
+  it('include the pending block of their time', async () => {
     const node = await testNode({ cadence })
     const hash = await node.send({ to: STRANGER, value: 1n })
     await node.clock.advance(200)
@@ -106,7 +106,7 @@ describe.each(CADENCES)('anvil_reorg under %s', (_, cadence) => {
 })
 
 describe('anvil_reorg', () => {
-  it('counts nonces from the block that the new ones follow on, also when a block is sealed before its turn comes', async () => {
+  it('counts nonces from the block that the new ones follow, also when a block is sealed in between', async () => {
     const node = await testNode()
     await node.send({ to: STRANGER, gas: 21_000n })
     await node.chain.mine(1)
@@ -119,7 +119,7 @@ describe('anvil_reorg', () => {
     expect(transactions.slice(1)).toMatchObject([{ from: ALICE, nonce: '0x1', value: '0x5' }])
   })
 
-  it('fills its requests in as sending does: a type that is named is kept, what cannot be sent is refused', async () => {
+  it('fills in its requests as sending does: a given type is kept, requests that cannot be sent are refused', async () => {
     const node = await testNode()
     await node.chain.mine(2)
     await node.ask('anvil_reorg', 1, [[{ from: ALICE, to: STRANGER, value: '0x1', type: '0x0' }, 0]])
@@ -149,7 +149,7 @@ describe('anvil_reorg', () => {
     expect(userTransactions(node, 1)).toHaveLength(1)
   })
 
-  it('leaves out what cannot be included', async () => {
+  it('leaves out transactions that cannot be included', async () => {
     const node = await testNode()
     await node.ask('anvil_mine', 1)
     await node.ask('anvil_reorg', 1, [
@@ -159,7 +159,7 @@ describe('anvil_reorg', () => {
     expect(userTransactions(node, 1)).toEqual([signed(0n).hash])
   })
 
-  it('tells a log filter once about each log that is gone', async () => {
+  it('reports each removed log to a filter once', async () => {
     const node = await testNode()
     await node.send({ data: LOGGER_INIT_CODE })
     await node.ask('anvil_mine', 1)

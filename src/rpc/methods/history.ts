@@ -7,15 +7,13 @@ import { rawTransaction } from '../rawtransaction.ts'
 import { reorgTransactions } from '../execution/reorg.ts'
 import type { Sendable } from '../execution/reorg.ts'
 import { callRequest } from '../execution/request.ts'
-import { BOOLEAN, QUANTITY } from '../results.ts'
+import { BOOLEAN, QUANTITY } from '../../jsonrpc/jsonschema.ts'
 import { anything, arrayOf, bigInteger, integer, maybe, object, refused } from '../../jsonrpc/schema.ts'
 import { fitting } from './bounds.ts'
-import { commands, familiar, named } from './named.ts'
+import { commands, prefixed, named } from './named.ts'
+import { ALICE, BOB } from './examples.ts'
 
-const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
-const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
-
-/** A signed transaction as bytes, or the request of one. */
+/** A signed transaction as bytes, or a transaction request. */
 const sendable: Schema<Sendable> = {
   json: { oneOf: [rawTransaction.json, callRequest.json] },
   parse: (value, path) => {
@@ -58,7 +56,7 @@ const DEPTH_ERRORS = { [-32602]: 'deeper than the chain is high, or than its sta
 
 const resetShape = object({ forking: maybe(object({ jsonRpcUrl: anything, blockNumber: anything })) })
 
-/** What viem sends when it is told nothing names neither a url nor a block. */
+/** viem sends `forking` without a url and a block by default. */
 const noFork: Schema<null> = {
   json: { title: 'reset options', ...resetShape.json },
   parse: (value, path) => {
@@ -68,24 +66,24 @@ const noFork: Schema<null> = {
   },
 }
 
-/** Ways back. Subscribers hear what is removed before what comes instead. */
+/** Snapshots, reverts and reorgs. Subscribers receive removed blocks before the new ones. */
 export const HISTORY_METHODS: readonly Method[] = [
   ...named(['evm_snapshot', 'anvil_snapshot'], {
-    doc: 'Remembers the chain as it stands (blocks, state, pool, time), seals what is promised first, and returns the id to go back with.',
+    doc: 'Seals the pending block, takes a snapshot of the chain (blocks, state, pool, time) and returns its id.',
     params: [],
     result: QUANTITY,
     example: { params: [], result: '0x1' },
     handler: ({ chain }) => chain.snapshot(),
   }),
   ...named(['evm_revert', 'anvil_revert'], {
-    doc: 'Goes back to a snapshot, which uses it and all later ones up; false when there is no such snapshot.',
+    doc: 'Reverts to a snapshot, which removes it and all later ones; false for an unknown snapshot.',
     params: [required('id', bigInteger)],
     result: BOOLEAN,
     example: { params: ['0x1'], result: true },
     handler: ({ chain }, [id]) => chain.revert(Hex.fromQuantity(id)),
   }),
   ...commands(['anvil_reorg'], {
-    doc: 'Replaces the last `depth` blocks by as many others that hold only the given transactions, each in the new block whose place it names (from 0); one that cannot be included is left out.',
+    doc: 'Replaces the last `depth` blocks by as many others that hold only the given transactions, each in the new block of its index (from 0); one that cannot be included is left out.',
     params: [required('depth', depthOrOptions), optional('transactions', pairs)],
     errors: { ...DEPTH_ERRORS, [-32000]: 'unknown account, or a failed gas estimate' },
     timeLimitMs: Infinity,
@@ -98,16 +96,16 @@ export const HISTORY_METHODS: readonly Method[] = [
     },
   }),
   ...commands(['anvil_rollback'], {
-    doc: 'Forgets the last `depth` blocks (1 by default) and what is promised; their transactions do not come back.',
+    doc: 'Removes the last `depth` blocks (1 by default) and the pending block; their transactions do not return to the pool.',
     params: [optional('depth', integer)],
     errors: DEPTH_ERRORS,
     example: [1],
     handler: ({ chain }, [depth = 1]) => fitting(() => chain.rollback(depth)),
   }),
-  ...commands(familiar('reset'), {
-    doc: "Goes back to the genesis with an empty pool, the clock's own time and no snapshots; the cadence and impersonated accounts stay.",
+  ...commands(prefixed('reset'), {
+    doc: "Resets the chain to the genesis with an empty pool, the clock's own time and no snapshots; the cadence and impersonated accounts stay.",
     params: [optional('options', noFork)],
-    errors: { [-32602]: 'it asks for a fork' },
+    errors: { [-32602]: 'the options name a fork' },
     example: [],
     handler: ({ chain }) => chain.reset(),
   }),

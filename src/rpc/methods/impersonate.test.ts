@@ -20,7 +20,7 @@ describe('impersonation', () => {
     expect(await ask('anvil_stopImpersonatingAccount', STRANGER)).toBeNull()
   })
 
-  it('lists the account and gives it no key to sign with', async () => {
+  it('lists the account, which has no key to sign with', async () => {
     const { ask } = await rich()
     await ask('anvil_impersonateAccount', STRANGER)
     expect(await ask('eth_accounts')).toContain(STRANGER)

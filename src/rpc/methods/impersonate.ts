@@ -1,21 +1,19 @@
 import { required } from '../method.ts'
 import type { Method } from '../method.ts'
-import { BOOLEAN } from '../results.ts'
+import { BOOLEAN } from '../../jsonrpc/jsonschema.ts'
 import { address, boolean } from '../../jsonrpc/schema.ts'
-import { commands, familiar, named } from './named.ts'
+import { commands, prefixed, named } from './named.ts'
+import { WETH } from './examples.ts'
 
-const WETH = '0x4200000000000000000000000000000000000006'
-
-/** Sending from addresses whose keys nobody here has. */
 export const IMPERSONATE_METHODS: readonly Method[] = [
-  ...commands(familiar('impersonateAccount'), {
+  ...commands(prefixed('impersonateAccount'), {
     doc: 'Lets eth_sendTransaction send from this address without a signature, contracts included.',
     params: [required('address', address)],
     example: [WETH],
     handler: ({ accounts }, [target]) => accounts.impersonate(target),
   }),
   ...commands(['anvil_stopImpersonatingAccount', 'ganache_stopImpersonatingAccount'], {
-    doc: 'Ends what impersonateAccount began.',
+    doc: 'Ends the impersonation of an address.',
     params: [required('address', address)],
     example: [WETH],
     handler: ({ accounts }, [target]) => {
@@ -23,13 +21,13 @@ export const IMPERSONATE_METHODS: readonly Method[] = [
     },
   }),
   ...named(['hardhat_stopImpersonatingAccount'], {
-    doc: 'Ends what impersonateAccount began; false when the address was not impersonated.',
+    doc: 'Ends the impersonation of an address; false if it was not impersonated.',
     params: [required('address', address)],
     result: BOOLEAN,
     example: { params: [WETH], result: true },
     handler: ({ accounts }, [target]) => accounts.stopImpersonating(target),
   }),
-  ...commands(familiar('autoImpersonateAccount'), {
+  ...commands(prefixed('autoImpersonateAccount'), {
     doc: 'True lets eth_sendTransaction send from every address.',
     params: [required('enabled', boolean)],
     example: [true],

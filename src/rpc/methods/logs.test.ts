@@ -72,7 +72,7 @@ describe('eth_getLogs over sealed blocks', () => {
     expect(await node.numbers(filter)).toEqual(expected)
   })
 
-  it('by block hash, whatever the range says', async () => {
+  it('by block hash, with any range', async () => {
     const blockHash = node.chain.head.view.byNumber(2)?.hash
     expect(await node.numbers({ blockHash })).toEqual([2, 20])
     expect(await node.numbers({ blockHash, fromBlock: '0x3', toBlock: '0x1' })).toEqual([2, 20])
@@ -130,7 +130,7 @@ describe('eth_getLogs over sealed blocks', () => {
 })
 
 describe('eth_getLogs and the pending block', () => {
-  it('covers pre-confirmed logs exactly as asked', async () => {
+  it('covers pre-confirmed logs of the range only', async () => {
     const node = await withLogger({ cadence: PRECONF })
     await node.emit(1)
     await node.chain.mine(1)
@@ -304,7 +304,7 @@ describe('filters', () => {
     expect(await changes(node, id)).toEqual(['+1@2'])
   })
 
-  it('announce what a reorganisation removed, then what came instead', async () => {
+  it('report removed logs of a reorganisation before the new ones', async () => {
     const node = await withLogger()
     const id = await node.ask('eth_newFilter', {})
     const pending = await node.ask('eth_newFilter', { toBlock: 'pending' })
@@ -354,7 +354,7 @@ describe('filters', () => {
     await expect(node.ask('eth_getFilterChanges', 'abc')).rejects.toMatchObject({ code: -32602 })
   })
 
-  it('expire when nobody asks, by people’s time', async () => {
+  it('expire without polls, by a monotonic clock', async () => {
     let now = 0
     const node = await withLogger({ now: () => now })
     const [idle, polled] = [await node.ask('eth_newFilter', {}), await node.ask('eth_newFilter', {})]

@@ -10,24 +10,24 @@ import { logQuery } from '../logs/logfilter.ts'
 import type { LogQuery } from '../logs/logfilter.ts'
 import { pendingLogs, sealedLogs, withItems } from '../logtext.ts'
 import { method, required } from '../method.ts'
-import { BOOLEAN, HASH, LOG, QUANTITY, listOf } from '../results.ts'
+import { BOOLEAN, HASH, QUANTITY, listOf } from '../../jsonrpc/jsonschema.ts'
+import { LOG } from '../results.ts'
 import { quantity } from '../../jsonrpc/schema.ts'
 import { JsonStream } from '../texts.ts'
 import type { Method, Schema } from '../method.ts'
+import { WETH } from './examples.ts'
 
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
-const WETH = '0x4200000000000000000000000000000000000006'
 const LOG_EXAMPLE = { address: WETH, topics: [TRANSFER], data: '0x01', blockNumber: '0x1b4', logIndex: '0x0', removed: false }
 const ID_EXAMPLE = '0x3a1b5c7d9e0f11223344556677889900'
-const FILTER_ERRORS = { [-32000]: 'filter not found: it was never installed, was uninstalled, or nobody asked for it in 5 minutes' }
+const FILTER_ERRORS = { [-32000]: 'filter not found: it was never installed, was uninstalled, or was not polled for 5 minutes' }
 
-/** A filter's id, as it was given out. */
+/** The id of an installed filter. */
 const filterId: Schema<string> = {
   json: quantity.json,
   parse: (value, path) => Hex.fromQuantity(quantity.parse(value, path)),
 }
 
-/** Logs by query, and the filters that collect what happens between two polls. */
 export const LOG_METHODS: readonly Method[] = [
   method({
     name: 'eth_getLogs',
@@ -86,7 +86,7 @@ export const LOG_METHODS: readonly Method[] = [
   }),
   method({
     name: 'eth_getFilterLogs',
-    doc: 'Everything a log filter asks for, as eth_getLogs would answer it now.',
+    doc: 'All logs that match a log filter, as eth_getLogs would return them now.',
     params: [required('filter id', filterId)],
     result: listOf(LOG),
     errors: FILTER_ERRORS,
@@ -98,7 +98,7 @@ export const LOG_METHODS: readonly Method[] = [
   }),
   method({
     name: 'eth_uninstallFilter',
-    doc: 'Removes a filter. False: there was none.',
+    doc: 'Removes a filter; false for an unknown one.',
     params: [required('filter id', filterId)],
     result: BOOLEAN,
     example: { params: [ID_EXAMPLE], result: true },
@@ -108,7 +108,7 @@ export const LOG_METHODS: readonly Method[] = [
 
 // --- the range (interface 2.1) --------------------------------------------------------------------------------------
 
-/** However many there are: they are read while they are sent. */
+/** Logs are read while they are sent, so their number is not limited on the dedicated tier. */
 function logsOf(view: View, query: LogQuery, compat: Compat, tier: Caller['tier']): JsonStream | readonly never[] {
   assertOneKind(query, compat)
   const { filter } = query
@@ -135,7 +135,7 @@ function blockOf(view: View, hash: Hash): Range {
   return { from: number, to: number, withPending: false }
 }
 
-/** Both ends default to latest. null for a range that begins beyond the head: open-ended as a poller's, or with `logRangeBeyondHead: 'clipped'`. */
+/** Both ends default to latest. Null for an open range that starts above the head, as a polling client may ask for. */
 function rangeOf(view: View, { from, to }: LogQuery, { logRangeBeyondHead }: Compat): Range | null {
   const head = view.head.header.number
   const first = placeOf(view, from)
@@ -157,13 +157,13 @@ function rangeOf(view: View, { from, to }: LogQuery, { logRangeBeyondHead }: Com
   return { from: first, to: last, withPending }
 }
 
-/** `pending` stands for the block under construction, without one for the latest (which then has no pending part). */
+/** `pending` is the block under construction, or the latest one if there is none. */
 function placeOf(view: View, end: LogQuery['from']): number {
   if (end === undefined) return view.head.header.number
   return end.kind === 'number' ? end.number : view.byTag(end.tag).header.number
 }
 
-/** A filter may name blocks that do not exist yet. */
+/** A filter may end at a block that does not exist yet. */
 function withinHead(query: LogQuery, view: View): LogQuery {
   const head = view.head.header.number
   return query.to?.kind === 'number' && query.to.number > head ? { ...query, to: { kind: 'tag', tag: 'latest' } } : query
@@ -180,7 +180,7 @@ function assertOrder(from: number, to: number): void {
   throw invalidParams(`invalid argument 0 (filter): invalid block range params: fromBlock ${first} is above toBlock ${last}`)
 }
 
-/** Says which range works, in the words that ponder and others read, and once more as data. */
+/** The refusal gives a range that works, in the text that ponder and others parse and as data. */
 function assertShort(view: View, filter: LogFilter, from: number, to: number): void {
   if (to - from <= PUBLIC_LOG_RANGE_BLOCKS) return
   throw tooMuch(
@@ -190,20 +190,20 @@ function assertShort(view: View, filter: LogFilter, from: number, to: number): v
   )
 }
 
-/** By counting, before anything is read. One block is always answered: no range is shorter. */
+/** Counts before reading. One block is always answered, because no range is shorter. */
 function assertFew(view: View, filter: LogFilter, from: number, to: number): void {
   const few = lastWithFew(view, filter, from, to)
   if (few < to) throw tooMuch(`query may have more than ${PUBLIC_LOG_RESULTS} results`, from, few)
 }
 
-/** The last block up to `to` before which no more than PUBLIC_LOG_RESULTS can match; `from` itself always will do. */
+/** Returns the last block up to `to` until which at most PUBLIC_LOG_RESULTS logs can match, at least `from`. */
 function lastWithFew(view: View, filter: LogFilter, from: number, to: number): number {
-  const areTooMany = (last: number) => view.countLogs(filter, from, last) > PUBLIC_LOG_RESULTS
-  if (from >= to || !areTooMany(to)) return to
+  const exceeds = (last: number) => view.countLogs(filter, from, last) > PUBLIC_LOG_RESULTS
+  if (from >= to || !exceeds(to)) return to
   let [few, many] = [from, to]
   while (many - few > 1) {
     const middle = (few + many) >> 1
-    if (areTooMany(middle)) many = middle
+    if (exceeds(middle)) many = middle
     else few = middle
   }
   return few

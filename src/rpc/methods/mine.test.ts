@@ -56,7 +56,7 @@ describe('{anvil,hardhat,ganache}_mine', () => {
     expect(heightAndTime(node)).toEqual([8, 6 + 120])
   })
 
-  it('seals what is promised and what waits', async () => {
+  it('seals the pending block and the pool', async () => {
     const node = await testNode({ cadence: PRECONF })
     const promised = await node.send({ to: ALICE })
     await node.clock.advance(200)
@@ -90,7 +90,7 @@ describe.each(['anvil_mine_detailed', 'evm_mine_detailed'])('%s', (name) => {
     expect(sent[2]).not.toHaveProperty('revertReason')
   })
 
-  it('knows the state that a test has set, and impersonated contracts', async () => {
+  it('reads the state that a test has set, and impersonated contracts', async () => {
     const node = await testNode()
     await node.ask('anvil_setCode', STRANGER, '0x60005460005260206000f3')
     await node.ask('anvil_setStorageAt', STRANGER, '0x0', '0x2a')

@@ -5,10 +5,11 @@ import { DETAILED_BLOCKS, LATEST_SECONDS } from '../limits.ts'
 import { method, optional } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
 import { replayed } from '../execution/replay.ts'
-import { BLOCK, STRING, listOf } from '../results.ts'
+import { STRING, listOf } from '../../jsonrpc/jsonschema.ts'
+import { BLOCK } from '../results.ts'
 import { integer, maybe, object } from '../../jsonrpc/schema.ts'
 import { atMost, fitting, timestamp, tooLate } from './bounds.ts'
-import { commands, familiar, named } from './named.ts'
+import { commands, prefixed, named } from './named.ts'
 
 const ERRORS = { [-32602]: 'too many blocks, or a timestamp that is not above the head' }
 
@@ -16,11 +17,11 @@ const blockCount = atMost(integer, MINE_BLOCKS, 'blocks')
 
 interface MineOptions {
   readonly blocks: number
-  /** seconds, of the first block; absent: as the chain's time says */
+  /** of the first block, in seconds; undefined: the chain's time */
   readonly timestamp: number | undefined
 }
 
-/** ganache's object; hardhat's bare timestamp stands for it as well. */
+/** ganache's object, or hardhat's bare timestamp. */
 function mineOptions(count: Schema<number>): Schema<MineOptions> {
   const shape = object({ blocks: maybe(count), timestamp: maybe(timestamp) })
   return {
@@ -33,11 +34,10 @@ function mineOptions(count: Schema<number>): Schema<MineOptions> {
   }
 }
 
-/** Blocks on demand, under any cadence. */
 export const MINE_METHODS: readonly Method[] = [
   method({
     name: 'evm_mine',
-    doc: 'Seals a block now, or as many as `blocks` says, the first one with `timestamp` when that is given (seconds).',
+    doc: 'Seals one block now, or `blocks` of them; `timestamp` (seconds) is that of the first one.',
     params: [optional('options', mineOptions(blockCount))],
     result: STRING,
     errors: ERRORS,
@@ -48,7 +48,7 @@ export const MINE_METHODS: readonly Method[] = [
       return '0x0'
     },
   }),
-  ...commands(familiar('mine'), {
+  ...commands(prefixed('mine'), {
     doc: 'Seals so many blocks (1 by default), each `intervalSeconds` after the one before it when that is above zero.',
     params: [optional('blocks', blockCount), optional('intervalSeconds', timestamp)],
     errors: ERRORS,
@@ -60,7 +60,7 @@ export const MINE_METHODS: readonly Method[] = [
     },
   }),
   ...named(['anvil_mine_detailed', 'evm_mine_detailed'], {
-    doc: 'As evm_mine, but answers the new blocks with whole transactions, each with its `output` and, where there is one, its `revertReason`.',
+    doc: 'As evm_mine, but returns the new blocks with full transactions, each with its `output` and, if it has one, its `revertReason`.',
     params: [optional('options', mineOptions(atMost(integer, DETAILED_BLOCKS, 'blocks')))],
     result: listOf(BLOCK),
     errors: ERRORS,

@@ -1,18 +1,18 @@
 import { method } from '../method.ts'
 import type { Method, MethodRow, Param } from '../method.ts'
-import { BOOLEAN, NULL } from '../results.ts'
+import { BOOLEAN, NULL } from '../../jsonrpc/jsonschema.ts'
 
-// Other dev nodes have the same methods under different prefixes. Each name has a row of its own, made from one description.
+// Other dev nodes have the same methods under different prefixes. Each name is a row of its own.
 
-/** The prefixes under which viem's test client asks in its three modes. */
+/** The prefixes of viem's test client in its three modes. */
 const FAMILIES = ['anvil', 'hardhat', 'ganache']
 
 /** `anvil_x`, `hardhat_x` and `ganache_x`. */
-export function familiar(name: string): readonly string[] {
+export function prefixed(name: string): readonly string[] {
   return FAMILIES.map((family) => `${family}_${name}`)
 }
 
-/** One row under each of its names. */
+/** Returns one row for each name. */
 export function named<const P extends readonly Param<unknown>[]>(
   names: readonly string[],
   row: Omit<MethodRow<P>, 'name'>,
@@ -20,12 +20,11 @@ export function named<const P extends readonly Param<unknown>[]>(
   return names.map((name) => method({ ...row, name }))
 }
 
-/** A command without the parts that all commands share. */
 type Command<P extends readonly Param<unknown>[]> = Omit<MethodRow<P>, 'name' | 'result' | 'example'> & {
   readonly example: readonly unknown[]
 }
 
-/** Methods without a result: they answer null like anvil, and under the other prefixes `true` like those nodes. */
+/** Returns methods without a result: null as in anvil, `true` under the prefixes of the other nodes. */
 export function commands<const P extends readonly Param<unknown>[]>(
   names: readonly string[],
   { example, handler, ...row }: Command<P>,
@@ -45,5 +44,5 @@ export function commands<const P extends readonly Param<unknown>[]>(
   })
 }
 
-/** The whole families of hardhat and ganache, and what only ganache had. */
+/** The methods of hardhat and ganache. */
 const ANSWERS_TRUE = /^(hardhat_|ganache_|miner_|evm_setAccount)/

@@ -10,7 +10,7 @@ const CADENCES = [
 ] as const
 
 describe.each(CADENCES)('the base fee of the next block under %s', (_, cadence) => {
-  it('is known before the block: who asks and who sends reckons with it', async () => {
+  it('applies before the block to estimates and to sends', async () => {
     const { ask, clock } = await testNode({ cadence })
     expect(await ask('anvil_setNextBlockBaseFeePerGas', DEAR)).toBeNull()
     expect(await ask('eth_baseFee')).toBe(`0x${DEAR.toString(16)}`)
@@ -36,7 +36,7 @@ describe.each(CADENCES)('the base fee of the next block under %s', (_, cadence) 
   })
 })
 
-describe('what else coming blocks are made with', () => {
+describe('other settings of coming blocks', () => {
   it.each(['hardhat_setPrevRandao', 'anvil_setPrevRandao', 'anvil_setNextBlockPrevRandao'])('%s holds for one block', async (name) => {
     const { ask, chain } = await testNode()
     const chosen = `0x${'2a'.padStart(64, '0')}`

@@ -1,18 +1,16 @@
 import { required } from '../method.ts'
 import type { Method } from '../method.ts'
-import { BOOLEAN } from '../results.ts'
+import { BOOLEAN } from '../../jsonrpc/jsonschema.ts'
 import { address, bigInteger, storageSlot } from '../../jsonrpc/schema.ts'
 import { atMost, fitting } from './bounds.ts'
-import { commands, familiar, named } from './named.ts'
-
-const SEQUENCER_FEE_VAULT = '0x4200000000000000000000000000000000000011'
+import { commands, prefixed, named } from './named.ts'
+import { SEQUENCER_FEE_VAULT } from './examples.ts'
 
 /** geth's params.MaxGasLimit */
 const gasLimit = atMost(bigInteger, 2n ** 63n - 1n, 'gas')
-/** Beyond it nobody could pay for one gas: all ether there is comes to less than 2^128 wei. */
+/** All ether is less than 2^128 wei, so no one unit of gas can cost more. */
 const price = atMost(bigInteger, 2n ** 128n - 1n, 'wei')
 
-/** What coming blocks are made with. */
 export const NEXT_BLOCK_METHODS: readonly Method[] = [
   ...named(['evm_setBlockGasLimit', 'anvil_setBlockGasLimit'], {
     doc: 'Sets the gas limit of coming blocks.',
@@ -25,19 +23,19 @@ export const NEXT_BLOCK_METHODS: readonly Method[] = [
       return true
     },
   }),
-  ...commands(familiar('setCoinbase'), {
+  ...commands(prefixed('setCoinbase'), {
     doc: 'Sets the fee recipient of coming blocks.',
     params: [required('address', address)],
     example: [SEQUENCER_FEE_VAULT],
     handler: ({ chain }, [target]) => chain.setCoinbase(target),
   }),
-  ...commands(familiar('setNextBlockBaseFeePerGas'), {
+  ...commands(prefixed('setNextBlockBaseFeePerGas'), {
     doc: 'Sets the base fee of the next block in wei; those after it follow from it.',
     params: [required('wei', price)],
     example: ['0x3b9aca00'],
     handler: ({ chain }, [wei]) => chain.setNextBaseFee(wei),
   }),
-  ...commands(familiar('setMinGasPrice'), {
+  ...commands(prefixed('setMinGasPrice'), {
     doc: 'Sets the least that a transaction must offer per gas to enter the pool, in wei.',
     params: [required('wei', price)],
     example: ['0x3b9aca00'],

@@ -2,12 +2,12 @@ import { Hex, keccak256 } from '../../eth/index.ts'
 import { chainForks } from '../forks.ts'
 import { method, required } from '../method.ts'
 import type { Method } from '../method.ts'
-import { ADDRESS, BOOLEAN, HASH, QUANTITY, STRING, listOf, record } from '../results.ts'
+import { ADDRESS, BOOLEAN, HASH, QUANTITY, STRING, listOf, record } from '../../jsonrpc/jsonschema.ts'
 import { bytes } from '../../jsonrpc/schema.ts'
+import { ALICE, BLOCK_HASH, SEQUENCER_FEE_VAULT } from './examples.ts'
 
 const RESOURCE = record('resource', { disabled: BOOLEAN }, { oldestBlock: QUANTITY, deleteStrategy: { type: 'object' } })
 
-/** What the node is, and where its chain stands. */
 export const NODE_METHODS: readonly Method[] = [
   method({
     name: 'web3_clientVersion',
@@ -33,22 +33,8 @@ export const NODE_METHODS: readonly Method[] = [
     example: { params: [], result: '31337' },
     handler: ({ chain }) => String(chain.config.chainId),
   }),
-  method({
-    name: 'net_listening',
-    doc: 'Always true.',
-    params: [],
-    result: BOOLEAN,
-    example: { params: [], result: true },
-    handler: () => true,
-  }),
-  method({
-    name: 'net_peerCount',
-    doc: 'Always zero: this chain has one sequencer and no peers.',
-    params: [],
-    result: QUANTITY,
-    example: { params: [], result: '0x0' },
-    handler: () => '0x0',
-  }),
+  constant('net_listening', true, { doc: 'Always true.', result: BOOLEAN }),
+  constant('net_peerCount', '0x0', { doc: 'Always zero: this chain has one sequencer and no peers.', result: QUANTITY }),
   method({
     name: 'eth_chainId',
     doc: 'The EIP-155 chain id.',
@@ -65,46 +51,32 @@ export const NODE_METHODS: readonly Method[] = [
     example: { params: [], result: '0x1b4' },
     handler: ({ chain }) => Hex.fromQuantity(chain.head.view.head.header.number),
   }),
-  method({
-    name: 'eth_syncing',
-    doc: 'Always false: blocks are made here.',
-    params: [],
-    result: BOOLEAN,
-    example: { params: [], result: false },
-    handler: () => false,
-  }),
+  constant('eth_syncing', false, { doc: 'Always false: blocks are produced here.', result: BOOLEAN }),
   method({
     name: 'eth_accounts',
     doc: 'The development accounts, whose keys this node holds.',
     params: [],
     result: listOf(ADDRESS),
-    example: { params: [], result: ['0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'] },
+    example: { params: [], result: [ALICE] },
     handler: ({ accounts }) => accounts.addresses,
   }),
   method({
     name: 'eth_coinbase',
-    doc: 'Who gets the priority fees of the block under construction.',
+    doc: 'The fee recipient of the block under construction.',
     params: [],
     result: ADDRESS,
-    example: { params: [], result: '0x4200000000000000000000000000000000000011' },
+    example: { params: [], result: SEQUENCER_FEE_VAULT },
     handler: ({ chain }) => chain.head.view.byTag('pending').header.coinbase,
   }),
   method({
     name: 'eth_mining',
-    doc: 'False under the manual cadence, where blocks come only when told; else true.',
+    doc: 'False under the manual cadence, where blocks come on request only; otherwise true.',
     params: [],
     result: BOOLEAN,
     example: { params: [], result: true },
     handler: ({ chain }) => chain.cadence.kind !== 'manual',
   }),
-  method({
-    name: 'eth_hashrate',
-    doc: 'Always zero: nothing is proved by work.',
-    params: [],
-    result: QUANTITY,
-    example: { params: [], result: '0x0' },
-    handler: () => '0x0',
-  }),
+  constant('eth_hashrate', '0x0', { doc: 'Always zero: there is no proof of work.', result: QUANTITY }),
   method({
     name: 'eth_config',
     doc: 'The rules in force, the next and the last known ones (EIP-7910).',
@@ -119,7 +91,7 @@ export const NODE_METHODS: readonly Method[] = [
   }),
   method({
     name: 'eth_capabilities',
-    doc: 'From which block on this node can answer about what.',
+    doc: 'The oldest block for which this node has state, transactions, logs and receipts.',
     params: [],
     result: record('capabilities', {
       head: record('head', { number: QUANTITY, hash: HASH }),
@@ -133,7 +105,7 @@ export const NODE_METHODS: readonly Method[] = [
     example: {
       params: [],
       result: {
-        head: { number: '0x1b4', hash: '0xd226371d0b1551adb03fb52b71f08e3e11247fe9b1af994768af8cdaa8e7dcd7' },
+        head: { number: '0x1b4', hash: BLOCK_HASH },
         blocks: { disabled: false, oldestBlock: '0x0' },
       },
     },
@@ -153,3 +125,7 @@ export const NODE_METHODS: readonly Method[] = [
     },
   }),
 ]
+
+function constant(name: string, value: unknown, { doc, result }: Pick<Method, 'doc' | 'result'>): Method {
+  return method({ name, doc, params: [], result, example: { params: [], result: value }, handler: () => value })
+}

@@ -2,26 +2,24 @@ import type { Chain } from '../../chain/index.ts'
 import { Hex } from '../../eth/index.ts'
 import { rulesAt } from '../../evm/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
-import { comingBaseFee, suggestedGasPrice } from '../execution/gasprice.ts'
+import { nextBlockBaseFee, suggestedGasPrice } from '../execution/gasprice.ts'
 import type { Json } from '../json.ts'
 import { required } from '../method.ts'
 import type { Method } from '../method.ts'
-import { HASH, NULL, QUANTITY, STRING, record } from '../results.ts'
+import { HASH, INTEGER, NULL, QUANTITY, STRING, record } from '../../jsonrpc/jsonschema.ts'
 import { boolean, string } from '../../jsonrpc/schema.ts'
-import { commands, familiar, named } from './named.ts'
+import { commands, prefixed, named } from './named.ts'
+import { BLOCK_HASH } from './examples.ts'
 
-const NUMBER = { type: 'integer' }
-const HASH_EXAMPLE = '0xd226371d0b1551adb03fb52b71f08e3e11247fe9b1af994768af8cdaa8e7dcd7'
-const ENVIRONMENT = record('environment', { baseFee: QUANTITY, chainId: NUMBER, gasLimit: QUANTITY, gasPrice: QUANTITY })
+const ENVIRONMENT = record('environment', { baseFee: QUANTITY, chainId: INTEGER, gasLimit: QUANTITY, gasPrice: QUANTITY })
 
-/** The node as anvil and hardhat describe theirs. */
 export const NODE_INFO_METHODS: readonly Method[] = [
   ...named(['anvil_nodeInfo'], {
     doc: 'The head, the fork and the settings of this node, in the form of anvil.',
     params: [],
     result: record('node information', {
       currentBlockNumber: QUANTITY,
-      currentBlockTimestamp: NUMBER,
+      currentBlockTimestamp: INTEGER,
       currentBlockHash: HASH,
       hardFork: STRING,
       transactionOrder: { enum: ['fees', 'fifo'] },
@@ -34,7 +32,7 @@ export const NODE_INFO_METHODS: readonly Method[] = [
       result: {
         currentBlockNumber: '0x0',
         currentBlockTimestamp: 1_700_000_000,
-        currentBlockHash: HASH_EXAMPLE,
+        currentBlockHash: BLOCK_HASH,
         hardFork: 'jovian',
         transactionOrder: 'fees',
         environment: { baseFee: '0x3b9aca00', chainId: 31_337, gasLimit: '0x1c9c380', gasPrice: '0x77359400' },
@@ -45,15 +43,15 @@ export const NODE_INFO_METHODS: readonly Method[] = [
     handler: ({ chain }) => nodeInfo(chain),
   }),
   ...named(['anvil_metadata', 'hardhat_metadata'], {
-    doc: 'The version of this node, the id of this run of it, the head and the snapshots that can be gone back to.',
+    doc: 'The version and the instance id of this node, the head and the snapshots.',
     params: [],
     result: record('metadata', {
       clientVersion: STRING,
       clientSemver: STRING,
-      clientCommitSha: { type: ['string', 'null'] },
-      chainId: NUMBER,
+      clientCommitSha: NULL,
+      chainId: INTEGER,
       instanceId: HASH,
-      latestBlockNumber: NUMBER,
+      latestBlockNumber: INTEGER,
       latestBlockHash: HASH,
       forkedNetwork: NULL,
       snapshots: { type: 'object' },
@@ -65,11 +63,11 @@ export const NODE_INFO_METHODS: readonly Method[] = [
         clientSemver: '0.1.0',
         clientCommitSha: null,
         chainId: 31_337,
-        instanceId: HASH_EXAMPLE,
+        instanceId: BLOCK_HASH,
         latestBlockNumber: 0,
-        latestBlockHash: HASH_EXAMPLE,
+        latestBlockHash: BLOCK_HASH,
         forkedNetwork: null,
-        snapshots: { '0x1': [0, HASH_EXAMPLE] },
+        snapshots: { '0x1': [0, BLOCK_HASH] },
       },
     },
     handler: ({ chain, clientVersion, devClientVersion }) => ({
@@ -80,13 +78,13 @@ export const NODE_INFO_METHODS: readonly Method[] = [
       ...metadata(chain),
     }),
   }),
-  ...commands(familiar('setLoggingEnabled'), {
-    doc: 'Accepted and without effect: what the node prints is set where it is started.',
+  ...commands(prefixed('setLoggingEnabled'), {
+    doc: 'Accepted without effect: the command line decides what the node prints.',
     params: [required('enabled', boolean)],
     example: [true],
     handler: () => undefined,
   }),
-  ...named(familiar('setRpcUrl'), {
+  ...named(prefixed('setRpcUrl'), {
     doc: 'Always refused: this chain is not a fork of another one.',
     params: [required('url', string)],
     result: NULL,
@@ -109,7 +107,7 @@ function nodeInfo(chain: Chain): Json {
     hardFork: rules.op ?? rules.l1,
     transactionOrder: chain.pool.order,
     environment: {
-      baseFee: Hex.fromQuantity(comingBaseFee(view)),
+      baseFee: Hex.fromQuantity(nextBlockBaseFee(view)),
       chainId: chain.config.chainId,
       gasLimit: Hex.fromQuantity(chain.gasLimit),
       gasPrice: Hex.fromQuantity(suggestedGasPrice(view)),

@@ -74,7 +74,7 @@ describe('pages of the transactions of an address', () => {
     }
   })
 
-  test('never split a block, and are otherwise no longer than asked', async () => {
+  test('never split a block, and are otherwise as long as requested', async () => {
     const node = await testNode()
     await busy(20, node)
     for (const page of [...(await olderPages(node, ALICE, 4)), ...(await newerPages(node, ALICE, 4))]) {
@@ -104,7 +104,7 @@ describe('pages of the transactions of an address', () => {
     }
   })
 
-  test('forget what a rewind took, and find what came instead', async () => {
+  test('have no removed transactions after a rewind, but the new ones', async () => {
     const node = await testNode()
     const kept = await busy(6, node)
     const snapshot = await node.ask('evm_snapshot')
@@ -166,7 +166,7 @@ describe('the creator of a contract', () => {
     expect(await node.ask('ots_getContractCreator', factory)).toMatchObject({ creator: ALICE })
   })
 
-  test('is nobody for what the genesis or a test put there, or for a creation that failed', async () => {
+  test('is null for contracts of the genesis or of a test, and for a failed creation', async () => {
     const node = await testNode()
     await node.ask('evm_mine')
     await node.ask('anvil_setCode', EVE, '0x00')
@@ -178,7 +178,7 @@ describe('the creator of a contract', () => {
     expect(await node.ask('ots_getContractCreator', Address.create(ALICE, 0n))).toBe(null)
   })
 
-  test('is not known when it was another contract, and the state of then is gone', async () => {
+  test('is unknown for a contract of another contract whose state is pruned', async () => {
     const node = await testNode({ historyBlocks: 4 })
     const [factory, child] = [Address.create(ALICE, 0n), Address.create(Address.create(ALICE, 0n), 1n)]
     await node.send({ to: null, data: OTTER_INIT_CODE })

@@ -15,16 +15,19 @@ import { method, required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { pageAfter, pageBefore } from '../logs/paging.ts'
 import type { ComputeDeps } from '../execution/workerport.ts'
-import { ADDRESS, BLOCK, BOOLEAN, BYTES, HASH, HEADER, QUANTITY, RECEIPT, TRANSACTION, listOf, orNull, record } from '../results.ts'
+import { ADDRESS, BOOLEAN, BYTES, HASH, INTEGER, QUANTITY, listOf, orNull, record } from '../../jsonrpc/jsonschema.ts'
+import { BLOCK, HEADER, RECEIPT, TRANSACTION } from '../results.ts'
 import { address, blockNumber, blockRef, hash, integer, refused } from '../../jsonrpc/schema.ts'
 import type { BlockRef, Schema } from '../../jsonrpc/schema.ts'
 import { JsonText } from '../texts.ts'
 import { includedAt, needsOfRun, traceAt, withinBudget, withRun } from '../execution/tracing.ts'
+import { byNumberAndHash, show } from './byblock.ts'
+import { ALICE, TRANSACTION_HASH } from './examples.ts'
 
-// Otterscan is an explorer that runs in the browser and asks its node for what the standard methods lack. The shapes are erigon's, for which it was
-// written; where anvil's are others (the order of pages, what counts as internal), Otterscan reads erigon's.
+// Otterscan is an explorer in the browser that needs methods beyond the standard ones. It was written for erigon, so the shapes are erigon's where
+// anvil's differ (the order of pages, which calls are internal).
 
-/** What these methods can do, in the numbers of Otterscan. */
+/** Otterscan's version of this set of methods. */
 const API_LEVEL = 8
 
 /** Otterscan sends block numbers as JSON numbers. */
@@ -48,7 +51,6 @@ const pageSize: Schema<number> = {
   },
 }
 
-const NUMBER = { type: 'integer' }
 const DETAILS = record('block details', {
   block: HEADER,
   issuance: record('issuance', { blockReward: QUANTITY, uncleReward: QUANTITY, issuance: QUANTITY }),
@@ -57,14 +59,14 @@ const DETAILS = record('block details', {
 const PAGE = record('page', { txs: listOf(TRANSACTION), receipts: listOf(RECEIPT), firstPage: BOOLEAN, lastPage: BOOLEAN })
 const ENTRY = record('call', {
   type: { type: 'string' },
-  depth: NUMBER,
+  depth: INTEGER,
   from: ADDRESS,
   to: ADDRESS,
   value: orNull(QUANTITY),
   input: BYTES,
   output: BYTES,
 })
-const OPERATION = record('operation', { type: NUMBER, from: ADDRESS, to: ADDRESS, value: QUANTITY })
+const OPERATION = record('operation', { type: INTEGER, from: ADDRESS, to: ADDRESS, value: QUANTITY })
 
 const TRACE_ERRORS = {
   [CODE.server]: 'there is no such transaction, or running it again took too long',
@@ -72,36 +74,34 @@ const TRACE_ERRORS = {
   [CODE.pruned]: 'the state before it is no longer kept',
 }
 
-const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
 const CONTRACT = '0x5fbdb2315678afecb367f032d93f642f64180aa3'
-const HASH_EXAMPLE = '0x205405746564cbcf1dd53fb5ac92c7622d3792d82f03c59d9baddf2443d91864'
 const DETAILS_EXAMPLE = {
-  block: { number: '0x1', hash: HASH_EXAMPLE, transactionCount: 1 },
+  block: { number: '0x1', hash: TRANSACTION_HASH, transactionCount: 1 },
   issuance: { blockReward: '0x0', uncleReward: '0x0', issuance: '0x0' },
   totalFees: '0x1319718a5000',
 }
 const PAGE_EXAMPLE = {
-  txs: [{ hash: HASH_EXAMPLE, blockNumber: '0x1' }],
-  receipts: [{ transactionHash: HASH_EXAMPLE, timestamp: '0x6553f100' }],
+  txs: [{ hash: TRANSACTION_HASH, blockNumber: '0x1' }],
+  receipts: [{ transactionHash: TRANSACTION_HASH, timestamp: '0x6553f100' }],
   firstPage: true,
   lastPage: true,
 }
 
-/** What Otterscan asks beyond the standard methods. */
+/** The methods that Otterscan uses beyond the standard ones. */
 export const OTTERSCAN_METHODS: readonly Method[] = [
   method({
     name: 'erigon_getHeaderByNumber',
-    doc: 'A header by number or tag: what Otterscan asks first, to see that there is a node.',
+    doc: 'A header by number or tag; the first request of Otterscan.',
     params: [required('block', anyNumber)],
     result: orNull(HEADER),
-    example: { params: [1], result: { number: '0x1', hash: HASH_EXAMPLE } },
+    example: { params: [1], result: { number: '0x1', hash: TRANSACTION_HASH } },
     handler: ({ chain }, [ref]) => show(findBlock(chain.head.view, ref), headerJson),
   }),
   method({
     name: 'ots_getApiLevel',
-    doc: 'The level of these methods, in the numbers of Otterscan.',
+    doc: "Otterscan's version of this set of methods.",
     params: [],
-    result: NUMBER,
+    result: INTEGER,
     example: { params: [], result: API_LEVEL },
     handler: () => API_LEVEL,
   }),
@@ -114,44 +114,41 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
     example: { params: [CONTRACT, 'latest'], result: true },
     handler: ({ chain, compat }, [address, ref]) => hasCode(requireState(chain.head.view, compat, ref), address),
   }),
-  method({
-    name: 'ots_getBlockDetails',
-    doc: 'A block without its transactions, but with their number (`transactionCount`) and what they paid for gas; null where there is none.',
-    params: [required('block', anyNumber)],
-    result: orNull(DETAILS),
-    example: { params: [1], result: DETAILS_EXAMPLE },
-    handler: ({ chain }, [ref]) => show(findBlock(chain.head.view, ref), detailsJson),
-  }),
-  method({
-    name: 'ots_getBlockDetailsByHash',
-    doc: 'As ots_getBlockDetails, by hash.',
-    params: [required('hash', hash)],
-    result: orNull(DETAILS),
-    example: { params: [HASH_EXAMPLE], result: DETAILS_EXAMPLE },
-    handler: ({ chain }, [hash]) => show(chain.head.view.byHash(hash), detailsJson),
+  ...byNumberAndHash({
+    byNumber: 'ots_getBlockDetails',
+    number: anyNumber,
+    byHash: 'ots_getBlockDetailsByHash',
+    doc: 'A block without its transactions, but with their number (`transactionCount`) and their fees; null for an unknown block.',
+    params: [],
+    result: DETAILS,
+    example: { params: [], result: DETAILS_EXAMPLE },
+    read: detailsJson,
   }),
   method({
     name: 'ots_getBlockTransactions',
-    doc: 'A page of a block: transactions with no more of their input than the selector, and their receipts without logs; page 0 has the last ones, and `transactionCount` counts all.',
+    doc: 'A page of a block: transactions whose input is cut to the selector, and their receipts without logs; page 0 has the last ones, and `transactionCount` counts all.',
     params: [required('block', anyNumber), required('page', integer), required('page size', pageSize)],
     result: orNull(record('page of a block', { fullblock: BLOCK, receipts: listOf(RECEIPT) })),
     example: {
       params: [1, 0, 25],
-      result: { fullblock: { number: '0x1', transactions: [{ hash: HASH_EXAMPLE }], transactionCount: 1 }, receipts: [{ status: '0x1' }] },
+      result: {
+        fullblock: { number: '0x1', transactions: [{ hash: TRANSACTION_HASH }], transactionCount: 1 },
+        receipts: [{ status: '0x1' }],
+      },
     },
     handler: ({ chain }, [ref, page, size]) => show(findBlock(chain.head.view, ref), (block) => blockPage(block, page, size)),
   }),
   method({
     name: 'ots_getTransactionBySenderAndNonce',
-    doc: 'The hash of the transaction that an account sent with a nonce, sealed or pre-confirmed, or null; where a test has set a nonce back, it may be missed.',
+    doc: 'The hash of the transaction that an account sent with a nonce, sealed or pre-confirmed, or null; it may be missing after a test has lowered a nonce.',
     params: [required('sender', address), required('nonce', integer)],
     result: orNull(HASH),
-    example: { params: [ALICE, 0], result: HASH_EXAMPLE },
+    example: { params: [ALICE, 0], result: TRANSACTION_HASH },
     handler: ({ chain }, [sender, nonce]) => sentWith(chain.head.view, sender, BigInt(nonce)),
   }),
   method({
     name: 'ots_searchTransactionsBefore',
-    doc: 'Sealed transactions in blocks below one (0: from the newest on) that an address sent, received or was created by, the newest first, never a part of a block; calls inside of others are not searched.',
+    doc: 'Sealed transactions in blocks below one (0: from the newest on) that an address sent, received or was created by, the newest first, always whole blocks; inner calls are not searched.',
     params: [required('address', address), required('block', integer), required('page size', pageSize)],
     result: PAGE,
     example: { params: [ALICE, 0, 25], result: PAGE_EXAMPLE },
@@ -167,40 +164,40 @@ export const OTTERSCAN_METHODS: readonly Method[] = [
   }),
   method({
     name: 'ots_getContractCreator',
-    doc: 'In which transaction a contract was created, and by which account or contract; null where there is none, and for what the genesis or a test put there.',
+    doc: 'The transaction that created a contract, and the account or contract that did it; null without a contract, and for one that the genesis or a test put there.',
     params: [required('address', address)],
     result: orNull(record('creation', { hash: HASH, creator: ADDRESS })),
     errors: {
       [CODE.server]: 'another contract created it, and running that block again took too long',
       [CODE.pruned]: 'another contract created it, at a time whose state is no longer kept',
     },
-    example: { params: [CONTRACT], result: { hash: HASH_EXAMPLE, creator: ALICE } },
+    example: { params: [CONTRACT], result: { hash: TRANSACTION_HASH, creator: ALICE } },
     handler: ({ chain }, [address]) => creationOf(chain.head.view, address, new Deadline(CREATION_TIME_MS)),
   }),
-  told('ots_getInternalOperations', operations, {
-    doc: 'Runs a transaction again and answers what its inner calls moved: 0 transfer, 1 self-destruction, 2 and 3 creation (CREATE, CREATE2).',
+  traceMethod('ots_getInternalOperations', operations, {
+    doc: 'Executes a transaction again and returns the operations of its inner calls: 0 transfer, 1 self-destruction, 2 and 3 creation (CREATE, CREATE2).',
     result: listOf(OPERATION),
     example: [{ type: 0, from: CONTRACT, to: ALICE, value: '0x5' }],
   }),
   computed({
     name: 'ots_getTransactionError',
-    doc: 'Runs a transaction again and answers what it reverted with; `0x` when it did not revert.',
+    doc: 'Executes a transaction again and returns its revert data; `0x` if it did not revert.',
     params: [required('hash', hash)],
     result: BYTES,
     errors: TRACE_ERRORS,
-    example: { params: [HASH_EXAMPLE], result: '0x' },
+    example: { params: [TRANSACTION_HASH], result: '0x' },
     needs: ({ view }, [transactionHash]) => needsOfRun(view, includedAt(view, transactionHash).block),
-    compute: (ground, [transactionHash]) => revertData(ground, transactionHash),
+    compute: (deps, [transactionHash]) => revertData(deps, transactionHash),
   }),
-  told('ots_traceTransaction', callEntries, {
-    doc: 'Runs a transaction again and answers its calls as a list, each before those that it makes.',
+  traceMethod('ots_traceTransaction', callEntries, {
+    doc: 'Executes a transaction again and returns its calls as a list, each before its inner calls.',
     result: listOf(ENTRY),
     example: [{ type: 'CALL', depth: 0, from: ALICE, to: CONTRACT, value: '0x0', input: '0x', output: '0x' }],
   }),
 ]
 
-/** A method that answers what a tracer tells of a transaction. */
-function told(
+/** Returns a method that executes a transaction again under a tracer. */
+function traceMethod(
   name: string,
   make: TraceFactory,
   { doc, result, example }: Pick<Method, 'doc' | 'result'> & { readonly example: unknown },
@@ -211,7 +208,7 @@ function told(
     params: [required('hash', hash)],
     result,
     errors: TRACE_ERRORS,
-    example: { params: [HASH_EXAMPLE], result: example },
+    example: { params: [TRANSACTION_HASH], result: example },
     needs: ({ view }, [transactionHash]) => needsOfRun(view, includedAt(view, transactionHash).block),
     compute: ({ view, deadline }, [transactionHash]) => {
       const place = includedAt(view, transactionHash)
@@ -229,11 +226,7 @@ function revertData({ view, deadline }: ComputeDeps, transactionHash: Hash): Hex
   })
 }
 
-function show<T>(block: Block | null, as: (block: Block) => T): T | null {
-  return block === null ? null : as(block)
-}
-
-/** A block with the two that Otterscan wants besides. Nothing is mined for a reward here. */
+/** Adds the fields that Otterscan reads. There are no block rewards. */
 function countedBlock(block: Block): Json {
   return { ...blockJson(block, false), totalDifficulty: '0x0', transactionCount: block.transactions.length }
 }

@@ -44,7 +44,7 @@ it('pocketchain_tick refuses to move a real clock', async () => {
   rpc.close()
 })
 
-it('pocketchain_info says what runs here', async () => {
+it('pocketchain_info describes the node', async () => {
   const { ask, chain, clock } = await testNode({ cadence: PRECONF })
   await clock.advance(2_400)
   await ask('evm_increaseTime', 100)

@@ -6,27 +6,25 @@ import type { Json } from '../json.ts'
 import { TICK_MS, TICK_STEP_MS } from '../limits.ts'
 import { method, required } from '../method.ts'
 import type { Method } from '../method.ts'
-import { HASH, QUANTITY, STRING, record } from '../results.ts'
+import { HASH, INTEGER, QUANTITY, STRING, record } from '../../jsonrpc/jsonschema.ts'
 import { integer } from '../../jsonrpc/schema.ts'
 import { atMost } from './bounds.ts'
+import { BLOCK_HASH } from './examples.ts'
 
-const NUMBER = { type: 'integer' }
-const CLOCK = record('clock', { kind: { enum: ['real', 'manual'] }, nowMs: NUMBER, chainMs: NUMBER })
+const CLOCK = record('clock', { kind: { enum: ['real', 'manual'] }, nowMs: INTEGER, chainMs: INTEGER })
 const HEAD = record('head', { number: QUANTITY, hash: HASH, timestamp: QUANTITY })
 const CADENCE = record(
   'cadence',
   { kind: { enum: ['preconf', 'native', 'instant', 'manual'] } },
-  { blockTimeMs: NUMBER, flashblockMs: NUMBER },
+  { blockTimeMs: INTEGER, flashblockMs: INTEGER },
 )
-const HASH_EXAMPLE = '0xd226371d0b1551adb03fb52b71f08e3e11247fe9b1af994768af8cdaa8e7dcd7'
 
-/** What only this node has. */
 export const POCKETCHAIN_METHODS: readonly Method[] = [
   method({
     name: 'pocketchain_tick',
-    doc: 'Moves a manual clock on by so many milliseconds, runs all that falls due and returns where the chain stands then.',
+    doc: 'Advances a manual clock by so many milliseconds, runs everything that is due and returns the new head.',
     params: [required('milliseconds', atMost(integer, TICK_MS, 'milliseconds'))],
-    result: record('tick', { nowMs: NUMBER, blockNumber: QUANTITY, flashblockIndex: NUMBER }),
+    result: record('tick', { nowMs: INTEGER, blockNumber: QUANTITY, flashblockIndex: INTEGER }),
     errors: { [CODE.server]: 'the clock is the real one' },
     timeLimitMs: Infinity,
     example: { params: [200], result: { nowMs: 1_700_000_000_200, blockNumber: '0x0', flashblockIndex: 1 } },
@@ -42,7 +40,7 @@ export const POCKETCHAIN_METHODS: readonly Method[] = [
   }),
   method({
     name: 'pocketchain_info',
-    doc: 'What this node is, when its blocks come and where its chain stands.',
+    doc: 'The version, cadence, clock and head of this node.',
     params: [],
     result: record('node', {
       clientVersion: STRING,
@@ -52,19 +50,19 @@ export const POCKETCHAIN_METHODS: readonly Method[] = [
       cadence: CADENCE,
       clock: CLOCK,
       head: HEAD,
-      flashblockIndex: NUMBER,
+      flashblockIndex: INTEGER,
       gasLimit: QUANTITY,
     }),
     example: {
       params: [],
       result: {
         clientVersion: 'pocketchain/0.1.0/linux-x64/node20.20.2',
-        instanceId: HASH_EXAMPLE,
+        instanceId: BLOCK_HASH,
         chainId: '0x7a69',
-        genesisHash: HASH_EXAMPLE,
+        genesisHash: BLOCK_HASH,
         cadence: { kind: 'preconf', blockTimeMs: 2_000, flashblockMs: 200 },
         clock: { kind: 'real', nowMs: 1_700_000_000_200, chainMs: 1_700_000_000_200 },
-        head: { number: '0x1b4', hash: HASH_EXAMPLE, timestamp: '0x6553f100' },
+        head: { number: '0x1b4', hash: BLOCK_HASH, timestamp: '0x6553f100' },
         flashblockIndex: 3,
         gasLimit: '0x3938700',
       },

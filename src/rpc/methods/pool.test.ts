@@ -17,7 +17,7 @@ describe('dropTransaction', () => {
     expect(await ask('eth_getTransactionByHash', hash)).toBeNull()
   })
 
-  it('cannot take back what is pre-confirmed', async () => {
+  it('cannot drop pre-confirmed transactions', async () => {
     const { ask, send, clock } = await testNode({ cadence: PRECONF })
     const hash = await send({ to: STRANGER })
     await clock.advance(200)

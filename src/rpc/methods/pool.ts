@@ -1,36 +1,34 @@
 import { required } from '../method.ts'
 import type { Method } from '../method.ts'
-import { BOOLEAN, HASH, orNull } from '../results.ts'
+import { BOOLEAN, HASH, orNull } from '../../jsonrpc/jsonschema.ts'
 import { address, hash } from '../../jsonrpc/schema.ts'
-import { commands, familiar, named } from './named.ts'
+import { commands, prefixed, named } from './named.ts'
+import { ALICE, TRANSACTION_HASH } from './examples.ts'
 
-const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
-const SENT = '0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b'
-
-/** Taking transactions out of the pool. What a flashblock holds is no longer in it. */
+/** Removal from the pool, which no longer has the transactions of flashblocks. */
 export const POOL_METHODS: readonly Method[] = [
   ...named(['anvil_dropTransaction', 'ganache_dropTransaction'], {
-    doc: 'Takes a transaction out of the pool and returns its hash; null when it is not there.',
+    doc: 'Removes a transaction from the pool and returns its hash; null for an unknown one.',
     params: [required('hash', hash)],
     result: orNull(HASH),
-    example: { params: [SENT], result: SENT },
+    example: { params: [TRANSACTION_HASH], result: TRANSACTION_HASH },
     handler: ({ chain }, [sent]) => (chain.pool.drop(sent) ? sent : null),
   }),
   ...named(['hardhat_dropTransaction'], {
-    doc: 'Takes a transaction out of the pool; false when it is not there.',
+    doc: 'Removes a transaction from the pool; false for an unknown one.',
     params: [required('hash', hash)],
     result: BOOLEAN,
-    example: { params: [SENT], result: true },
+    example: { params: [TRANSACTION_HASH], result: true },
     handler: ({ chain }, [sent]) => chain.pool.drop(sent),
   }),
-  ...commands(familiar('dropAllTransactions'), {
+  ...commands(prefixed('dropAllTransactions'), {
     doc: 'Empties the pool.',
     params: [],
     example: [],
     handler: ({ chain }) => chain.pool.dropAll(),
   }),
-  ...commands(familiar('removePoolTransactions'), {
-    doc: 'Takes all transactions of one sender out of the pool.',
+  ...commands(prefixed('removePoolTransactions'), {
+    doc: 'Removes all transactions of one sender from the pool.',
     params: [required('address', address)],
     example: [ALICE],
     handler: ({ chain }, [sender]) => chain.pool.dropSender(sender),

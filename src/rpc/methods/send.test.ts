@@ -13,7 +13,7 @@ function signed({ chain }: TestNode, nonce: bigint, more: object = {}): Transact
 }
 
 describe('eth_sendRawTransaction', () => {
-  it('answers the hash, and the pool refuses in the words that clients match', async () => {
+  it('returns the hash, and the pool refuses with the texts that clients match', async () => {
     const node = await testNode()
     const tx = signed(node, 0n)
     const send = (transaction: Transaction) => node.ask('eth_sendRawTransaction', Hex.fromBytes(transaction.raw))
@@ -97,7 +97,7 @@ describe('eth_sendTransaction', () => {
     expect(Transaction.decode(tx?.raw ?? new Uint8Array()).from).toBe(ALICE)
   })
 
-  it('gives concurrent sends consecutive nonces, and none to one that fails', async () => {
+  it('assigns consecutive nonces to concurrent sends, and none to a failed one', async () => {
     const { ask, chain } = await testNode()
     const send = (value: bigint) => ask('eth_sendTransaction', { from: ALICE, to: BOB, value: Hex.fromQuantity(value) })
     const sent = await Promise.allSettled(Array.from({ length: 21 }, (_, i) => send(i === 10 ? 10n ** 30n : 1n)))
@@ -116,7 +116,7 @@ describe('eth_sendTransaction', () => {
     expect(chain.head.view.head.header.number).toBe(3)
   })
 
-  it('takes the type from what is given', async () => {
+  it('derives the type from the fields', async () => {
     const { ask, chain } = await testNode()
     const sent = async (more: object) => chain.pool.get((await ask('eth_sendTransaction', { from: ALICE, to: BOB, ...more })) as Hash)
     expect(await sent({ gasPrice: '0x77359400' })).toMatchObject({ type: 0, maxFeePerGas: 2_000_000_000n })
@@ -141,7 +141,7 @@ describe('eth_sendTransaction', () => {
     expect(await ask('eth_getTransactionReceipt', hash)).toMatchObject({ from, status: '0x1' })
   })
 
-  it('says why it cannot send', async () => {
+  it('is refused with the reason', async () => {
     const { ask } = await testNode()
     const refused = { code: -32_602 }
     await expect(ask('eth_sendTransaction', { to: BOB })).rejects.toMatchObject(refused)
@@ -174,7 +174,7 @@ describe('eth_sendTransaction', () => {
     expect(chain.pool.size).toBe(0)
   })
 
-  it('goes on after a send that failed', async () => {
+  it('continues after a failed send', async () => {
     const { ask } = await testNode()
     const bad = ask('eth_sendTransaction', { from: ALICE, to: BOB, value: Hex.fromQuantity(10n ** 24n) })
     const good = ask('eth_sendTransaction', { from: ALICE, to: BOB })
@@ -184,7 +184,7 @@ describe('eth_sendTransaction', () => {
 })
 
 describe('oversized transactions', () => {
-  it('are refused in the words of the pool before they are decoded', async () => {
+  it('are refused with the text of the pool before they are decoded', async () => {
     const { ask } = await testNode()
     const garbage = `0x04${'00'.repeat(TRANSACTION_BYTES)}`
     await expect(ask('eth_sendRawTransaction', garbage)).rejects.toMatchObject({

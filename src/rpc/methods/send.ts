@@ -14,6 +14,7 @@ import { submit } from '../submission.ts'
 import { hash, integer } from '../../jsonrpc/schema.ts'
 import { fill, requireSender } from './fill.ts'
 import { submitAndWait } from './wait.ts'
+import { ALICE, BOB, TRANSACTION_HASH } from './examples.ts'
 
 const POOL_ERRORS = {
   [CODE.server]:
@@ -21,38 +22,35 @@ const POOL_ERRORS = {
 }
 const SEND_ERRORS = { [CODE.server]: 'unknown account, a failed gas estimate, or a refusal of the pool' }
 
-const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
-const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const RAW =
   '0x02f86b827a6980830f424084773594008252089470997970c51812dc3a010c7d01b50e0d17dc79c80180c080a0387035d1da7342338128c8c7ebebe123ef21c8cc2b2ab37640bba04939938965a07bf54772597f1e144c2bd05d4b790751b6bddeedcc143295f750fa30f34b6649'
-const HASH = '0xc9ec3caa78e68e4aab5d188c7fe6c0815e29ad62507fe729dbd32681405715dc'
 
 export const SEND_METHODS: readonly Method[] = [
   method({
     name: 'eth_sendRawTransaction',
-    doc: 'Takes a signed transaction into the pool and returns its hash; it is pre-confirmed with the next flashblock.',
+    doc: 'Adds a signed transaction to the pool and returns its hash; the next flashblock pre-confirms it.',
     params: [required('transaction', rawTransaction)],
     result: hash.json,
     errors: POOL_ERRORS,
-    example: { params: [RAW], result: HASH },
+    example: { params: [RAW], result: TRANSACTION_HASH },
     handler: (context, [tx]) => submit(context, tx),
   }),
   method({
     name: 'eth_sendRawTransactionSync',
-    doc: 'Takes a signed transaction into the pool and returns its receipt as soon as a flashblock or block has it (EIP-7966).',
+    doc: 'Adds a signed transaction to the pool and returns its receipt once a flashblock or block has it (EIP-7966).',
     params: [required('transaction', rawTransaction), optional('timeoutMs', integer)],
     result: RECEIPT,
     errors: { ...POOL_ERRORS, [CODE.unconfirmed]: 'accepted, but there was no receipt in time; data is the hash' },
-    example: { params: [RAW, 2_000], result: { transactionHash: HASH, blockNumber: '0x1', status: '0x1' } },
+    example: { params: [RAW, 2_000], result: { transactionHash: TRANSACTION_HASH, blockNumber: '0x1', status: '0x1' } },
     handler: (context, [tx, timeoutMs]) => submitAndWait(context, tx, timeoutMs),
   }),
   method({
     name: 'eth_sendTransaction',
-    doc: 'Fills in what a transaction lacks (nonce, gas, fees), signs it with the account of `from` and takes it into the pool.',
+    doc: 'Fills in the missing fields of a transaction (nonce, gas, fees), signs it with the account of `from` and adds it to the pool.',
     params: [required('transaction', callRequest)],
     result: hash.json,
     errors: SEND_ERRORS,
-    example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: HASH },
+    example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: TRANSACTION_HASH },
     handler: (context, [request]) => {
       const from = requireSender(request)
       if (!context.accounts.canSend(from)) throw new UnknownAccount(from)
@@ -65,7 +63,7 @@ export const SEND_METHODS: readonly Method[] = [
     params: [required('transaction', callRequest)],
     result: hash.json,
     errors: SEND_ERRORS,
-    example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: HASH },
+    example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: TRANSACTION_HASH },
     handler: (context, [request]) => {
       const from = requireSender(request)
       return submit(context, () => Transaction.unsigned(fillToSend(context, request), from))

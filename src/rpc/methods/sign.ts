@@ -7,11 +7,10 @@ import { callRequest } from '../execution/request.ts'
 import { address, anything, bytes, refused } from '../../jsonrpc/schema.ts'
 import { fill, requireSender } from './fill.ts'
 import { named } from './named.ts'
+import { ALICE, BOB } from './examples.ts'
 
 const UNKNOWN_ACCOUNT = { [CODE.server]: 'unknown account' }
 
-const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
-const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const SIGNED_MESSAGE =
   '0xa114c834af73872c6c9efe918d85b0b1b34a486d10f9011e2630e28417c828c060dbd65cda67e73d52ebb7c555260621dbc1b0b4036acb61086bba091ac3f1641b'
 const SIGNED_DATA =
@@ -20,7 +19,7 @@ const SIGNED_DATA =
 export const SIGN_METHODS: readonly Method[] = [
   method({
     name: 'eth_signTransaction',
-    doc: 'Fills in what a transaction lacks and returns it signed by the account of `from`, without sending it.',
+    doc: 'Fills in the missing fields of a transaction and returns it signed by the account of `from`, without sending it.',
     params: [required('transaction', callRequest)],
     result: bytes.json,
     errors: { [CODE.server]: 'unknown account, or the gas estimate failed' },

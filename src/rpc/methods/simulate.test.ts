@@ -54,7 +54,7 @@ describe('eth_simulateV1', () => {
     expect(node.bugs).toEqual([])
   })
 
-  it('builds blocks that hash like real ones and hang together', async () => {
+  it('builds blocks with the hashes of real ones, each on its parent', async () => {
     const node = await testNode()
     const [head] = await node.chain.mine(1)
     const [first, second] = await simulate(node, [{}, {}])
@@ -64,7 +64,7 @@ describe('eth_simulateV1', () => {
     expect(BigInt(second?.timestamp ?? 0) - BigInt(first?.timestamp ?? 0)).toBe(2n)
   })
 
-  it('fills gaps between block numbers, whose hashes BLOCKHASH knows', async () => {
+  it('fills gaps between block numbers, whose hashes BLOCKHASH returns', async () => {
     const node = await testNode()
     const blocks = await simulate(node, [
       {
@@ -77,7 +77,7 @@ describe('eth_simulateV1', () => {
     expect(blocks[3]?.calls[0]?.returnData).toBe(blocks[1]?.hash)
   })
 
-  it('answers each failed call with its error and goes on', async () => {
+  it('returns the error of a failed call and continues', async () => {
     const node = await testNode()
     const [block] = await simulate(node, [
       {
@@ -121,7 +121,7 @@ describe('eth_simulateV1', () => {
     expect((await simulate(node, [contract], validation))[0]?.calls[0]?.status).toBe('0x1')
   })
 
-  it('refuses what a block cannot hold', async () => {
+  it('refuses calls that do not fit a block', async () => {
     const node = await testNode()
     await expect(simulate(node, [{ calls: [{ gas: '0x5208' }], blockOverrides: { gasLimit: '0x5207' } }])).rejects.toMatchObject({
       code: -38_015,
@@ -145,7 +145,7 @@ describe('eth_simulateV1', () => {
     await expect(simulate(node, [{ calls: Array.from({ length: 5_001 }, () => ({})) }])).rejects.toMatchObject({ code: -38_026 })
   })
 
-  it('runs on what is pending', async () => {
+  it('runs on the pending state', async () => {
     const node = await testNode({ cadence: PRECONF })
     await node.send({ to: NEW, value: 3n })
     await node.clock.advance(200)

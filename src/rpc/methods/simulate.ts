@@ -6,14 +6,13 @@ import { optional, required } from '../method.ts'
 import type { Method } from '../method.ts'
 import { blockOverrides, stateOverrides } from '../execution/overrides.ts'
 import { callRequest } from '../execution/request.ts'
-import { BLOCK, BYTES, LOG, QUANTITY, listOf, record } from '../results.ts'
+import { BYTES, QUANTITY, listOf, record } from '../../jsonrpc/jsonschema.ts'
+import { BLOCK, LOG } from '../results.ts'
 import { arrayOf, blockRef, boolean, maybe, object } from '../../jsonrpc/schema.ts'
 import { Simulation } from '../simulate/simulation.ts'
+import { ALICE, BOB } from './examples.ts'
 
-const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
-const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
-
-// The numbers of blocks and calls are limited with codes of their own, so the lists themselves are not.
+// Too many blocks or calls have error codes of their own, so the lists accept more.
 const simulation = object({
   blockStateCalls: arrayOf(
     object({
@@ -62,13 +61,13 @@ export const SIMULATION_METHODS: readonly Method[] = [
       const base = requireStateBlock(view, compat, ref)
       return { states: [base], blocks: [], hashesBelow: [base.header.number + 1] }
     },
-    compute: ({ view, compat, deadline }, [asked, ref]) => {
+    compute: ({ view, compat, deadline }, [request, ref]) => {
       const options = {
-        validation: asked.validation ?? false,
-        traceTransfers: asked.traceTransfers ?? false,
-        fullTransactions: asked.returnFullTransactions ?? false,
+        validation: request.validation ?? false,
+        traceTransfers: request.traceTransfers ?? false,
+        fullTransactions: request.returnFullTransactions ?? false,
       }
-      return new Simulation(view, requireStateBlock(view, compat, ref), options, deadline(CALL_TIME_MS)).run(asked.blockStateCalls)
+      return new Simulation(view, requireStateBlock(view, compat, ref), options, deadline(CALL_TIME_MS)).run(request.blockStateCalls)
     },
   }),
 ]

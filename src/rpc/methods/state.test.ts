@@ -119,7 +119,7 @@ describe('slots', () => {
     expect(await node.ask('eth_getStorageValues', { [WETH]: many })).toHaveProperty(WETH)
   })
 
-  it('eth_getProof repeats keys as they came: whole or as a quantity', async () => {
+  it('eth_getProof repeats keys in their form: 32 bytes or a quantity', async () => {
     const node = await testNode()
     const whole = Hash.fromBigint(1n)
     const proof = await node.ask('eth_getProof', BOB, ['0x00', whole], 'latest')

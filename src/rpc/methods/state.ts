@@ -8,16 +8,15 @@ import type { Json } from '../json.ts'
 import { SLOTS_PER_REQUEST } from '../limits.ts'
 import { method, optional, required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
-import { ADDRESS, BYTES, HASH, QUANTITY, listOf, orNull, record } from '../results.ts'
+import { ADDRESS, BYTES, HASH, QUANTITY, listOf, orNull, record } from '../../jsonrpc/jsonschema.ts'
 import { address, arrayOf, blockRef, mapOf, storageSlot } from '../../jsonrpc/schema.ts'
+import { ALICE, WETH } from './examples.ts'
 
-const ACCOUNT = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
-const WETH = '0x4200000000000000000000000000000000000006'
 const ZERO_SLOT = `0x${'0'.repeat(64)}`
 
 const ERRORS = { [-32001]: 'there is no such block', 4444: 'the state after that block is no longer kept' }
 
-/** A storage key and how the answer repeats it: 32 bytes as they came, anything shorter as a quantity (geth). */
+/** A storage key and its form in the result: 32 bytes stay, a shorter key becomes a quantity (geth). */
 const proofKey: Schema<{ readonly slot: Hash; readonly shown: string }> = {
   json: storageSlot.json,
   parse: (value, path) => {
@@ -27,7 +26,7 @@ const proofKey: Schema<{ readonly slot: Hash; readonly shown: string }> = {
   },
 }
 
-/** What accounts hold. Every one takes a block last, `latest` when it is left out. */
+/** The last parameter of each is a block, `latest` by default. */
 export const STATE_METHODS: readonly Method[] = [
   method({
     name: 'eth_getBalance',
@@ -35,7 +34,7 @@ export const STATE_METHODS: readonly Method[] = [
     params: [required('address', address), optional('block', blockRef)],
     result: QUANTITY,
     errors: ERRORS,
-    example: { params: [ACCOUNT, 'latest'], result: '0x21e19e0c9bab2400000' },
+    example: { params: [ALICE, 'latest'], result: '0x21e19e0c9bab2400000' },
     handler: ({ chain, compat }, [address, block]) => {
       const account = requireState(chain.head.view, compat, block).account(address)
       return Hex.fromQuantity(account?.balance ?? 0n)
@@ -47,7 +46,7 @@ export const STATE_METHODS: readonly Method[] = [
     params: [required('address', address), optional('block', blockRef)],
     result: QUANTITY,
     errors: ERRORS,
-    example: { params: [ACCOUNT, 'pending'], result: '0x5' },
+    example: { params: [ALICE, 'pending'], result: '0x5' },
     handler: ({ chain, compat }, [address, block]) => {
       const nonce = requireState(chain.head.view, compat, block).account(address)?.nonce ?? 0n
       const pending = block?.kind === 'tag' && block.tag === 'pending'
@@ -60,7 +59,7 @@ export const STATE_METHODS: readonly Method[] = [
     params: [required('address', address), optional('block', blockRef)],
     result: BYTES,
     errors: ERRORS,
-    example: { params: [ACCOUNT, 'latest'], result: '0x' },
+    example: { params: [ALICE, 'latest'], result: '0x' },
     handler: ({ chain, compat }, [address, block]) => Hex.fromBytes(codeOf(requireState(chain.head.view, compat, block), address)),
   }),
   method({
@@ -70,7 +69,7 @@ export const STATE_METHODS: readonly Method[] = [
     result: orNull(record('account', { balance: QUANTITY, nonce: QUANTITY, codeHash: HASH, storageRoot: HASH })),
     errors: ERRORS,
     example: {
-      params: [ACCOUNT, 'latest'],
+      params: [ALICE, 'latest'],
       result: { balance: '0x21e19e0c9bab2400000', nonce: '0x5', codeHash: EMPTY_CODE_HASH, storageRoot: EMPTY_ROOT },
     },
     handler: ({ chain }, [address, block]) => {
@@ -87,10 +86,10 @@ export const STATE_METHODS: readonly Method[] = [
     params: [required('address', address), optional('block', blockRef)],
     result: record('account', { balance: QUANTITY, nonce: QUANTITY, code: BYTES }),
     errors: ERRORS,
-    example: { params: [ACCOUNT, 'latest'], result: { balance: '0x21e19e0c9bab2400000', nonce: '0x5', code: '0x' } },
+    example: { params: [ALICE, 'latest'], result: { balance: '0x21e19e0c9bab2400000', nonce: '0x5', code: '0x' } },
     handler: ({ chain, compat }, [address, block]) => {
       const state = requireState(chain.head.view, compat, block)
-      const { balance, nonce } = state.account(address) ?? NOBODY
+      const { balance, nonce } = state.account(address) ?? EMPTY_ACCOUNT
       return { balance: Hex.fromQuantity(balance), nonce: Hex.fromQuantity(nonce), code: Hex.fromBytes(codeOf(state, address)) }
     },
   }),
@@ -131,8 +130,8 @@ export const STATE_METHODS: readonly Method[] = [
     }),
     errors: ERRORS,
     example: {
-      params: [ACCOUNT, [], 'latest'],
-      result: { address: ACCOUNT, accountProof: ['0xf90211…'], balance: '0x1', codeHash: EMPTY_CODE_HASH, nonce: '0x0', storageProof: [] },
+      params: [ALICE, [], 'latest'],
+      result: { address: ALICE, accountProof: ['0xf90211…'], balance: '0x1', codeHash: EMPTY_CODE_HASH, nonce: '0x0', storageProof: [] },
     },
     handler: ({ chain }, [address, keys, block]) => {
       const { view } = chain.head
@@ -151,7 +150,7 @@ function codeOf(state: StateReader, address: Address): Uint8Array {
 }
 
 const NO_CODE = new Uint8Array(0)
-const NOBODY = { balance: 0n, nonce: 0n }
+const EMPTY_ACCOUNT = { balance: 0n, nonce: 0n }
 
 function storageValues(state: StateReader, wanted: ReadonlyMap<Address, readonly Hash[]>): Json {
   let count = 0

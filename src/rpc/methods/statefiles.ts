@@ -8,11 +8,11 @@ import type { StateAccount } from '../../store/index.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { optional, required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
-import { BOOLEAN } from '../results.ts'
+import { BOOLEAN } from '../../jsonrpc/jsonschema.ts'
 import { boolean, bytes, refused } from '../../jsonrpc/schema.ts'
-import { familiar, named } from './named.ts'
+import { prefixed, named } from './named.ts'
 
-/** The bytes of a state file; what is wrong in it is named by its path. */
+/** The bytes of a state file; a refusal names the path of the wrong value. */
 const accountsOfFile: Schema<readonly StateAccount[]> = {
   json: { ...bytes.json, title: 'state file' },
   parse: (value, path) => {
@@ -26,20 +26,20 @@ const accountsOfFile: Schema<readonly StateAccount[]> = {
   },
 }
 
-/** The whole state as one value, in anvil's form. */
+/** State files in anvil's format. */
 export const STATE_FILE_METHODS: readonly Method[] = [
-  ...named(familiar('dumpState'), {
-    doc: 'Seals what is promised and returns the chain as a state file (JSON, packed by gzip): for anvil_loadState, --load-state, and anvil.',
-    // anvil's: whether states of older blocks come along, which they never do here.
+  ...named(prefixed('dumpState'), {
+    doc: 'Seals the pending block and returns the chain as a state file (gzipped JSON) for anvil_loadState, --load-state and anvil.',
+    // anvil includes the states of older blocks; this node never does.
     params: [optional('preserveHistoricalStates', boolean)],
     result: { title: 'state file', ...bytes.json },
     errors: { [-32000]: 'the blocks take more room than a state file has' },
     timeLimitMs: Infinity,
     example: { params: [], result: '0x1f8b08000000000000…' },
-    handler: async ({ chain }) => Hex.fromBytes(await packed(await textAtRest(chain))),
+    handler: async ({ chain }) => Hex.fromBytes(await packed(await sealedText(chain))),
   }),
-  ...named(familiar('loadState'), {
-    doc: 'Lays the accounts of a state file over the state after the head: balance, nonce and code are replaced, and the slots it names; its blocks are not taken.',
+  ...named(prefixed('loadState'), {
+    doc: 'Merges the accounts of a state file into the state after the head: balance, nonce, code and the given slots are replaced; its blocks are ignored.',
     params: [required('state', accountsOfFile)],
     result: BOOLEAN,
     timeLimitMs: Infinity,
@@ -51,8 +51,8 @@ export const STATE_FILE_METHODS: readonly Method[] = [
   }),
 ]
 
-/** The first piece is there when nothing is open; the rest tells of the same moment. */
-async function textAtRest(chain: Chain): Promise<Iterable<string>> {
+/** Reads the first piece while no block is open; the rest belongs to the same block. */
+async function sealedText(chain: Chain): Promise<Iterable<string>> {
   const text = stateFileText(chain)
   const first = await chain.readSealed(() => text.next())
   return (function* () {
@@ -61,7 +61,7 @@ async function textAtRest(chain: Chain): Promise<Iterable<string>> {
   })()
 }
 
-/** Packed by another thread, so that everybody has a turn between two pieces. */
+/** zlib compresses in its own thread, so the event loop runs between two pieces. */
 async function packed(text: Iterable<string>): Promise<Uint8Array> {
   const gzip = createGzip({ level: constants.Z_BEST_SPEED })
   const pieces = Readable.from(text)

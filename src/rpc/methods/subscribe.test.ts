@@ -7,20 +7,20 @@ import type { TestNode, TestNodeOptions } from '../node.fixture.ts'
 
 const BOB = Address.from('0x70997970c51812dc3a010c7d01b50e0d17dc79c8')
 
-interface Heard {
+interface Notification {
   readonly id: string
   readonly result: unknown
 }
 
-/** A node, and one connection that writes down what it is told. */
+/** A node, and one connection that records its notifications. */
 interface Connected extends TestNode {
-  readonly subscribe: (kind: string, option?: unknown) => Promise<Told>
+  readonly subscribe: (kind: string, option?: unknown) => Promise<Subscription>
   readonly caller: Caller
-  readonly hangUp: () => void
-  readonly heard: readonly Heard[]
+  readonly disconnect: () => void
+  readonly notifications: readonly Notification[]
 }
 
-interface Told {
+interface Subscription {
   readonly id: string
   readonly results: () => readonly Json[]
 }
@@ -37,18 +37,18 @@ afterEach(async () => {
 async function connected(options: TestNodeOptions = {}): Promise<Connected> {
   const node = await testNode(options)
   running.push(node)
-  const heard: Heard[] = []
+  const notifications: Notification[] = []
   const ends: (() => void)[] = []
   const session = {
-    notify: (id: string, result: unknown) => heard.push({ id, result }) > 0,
+    notify: (id: string, result: unknown) => notifications.push({ id, result }) > 0,
     onClose: (end: () => void) => void ends.push(end),
   }
   const caller: Caller = { tier: 'dedicated', session }
   const subscribe = async (kind: string, option?: unknown) => {
     const id = (await node.rpc.request({ method: 'eth_subscribe', params: [kind, option] }, caller)) as string
-    return { id, results: () => heard.filter((item) => item.id === id).map(({ result }) => result as Json) }
+    return { id, results: () => notifications.filter((item) => item.id === id).map(({ result }) => result as Json) }
   }
-  return { ...node, subscribe, caller, heard, hangUp: () => ends.forEach((end) => end()) }
+  return { ...node, subscribe, caller, notifications, disconnect: () => ends.forEach((end) => end()) }
 }
 
 /** Deploys the logger and seals it. */
@@ -85,7 +85,7 @@ describe('subscribing', () => {
   })
 
   it('ends by its id, once, and with the connection', async () => {
-    const { subscribe, chain, rpc, caller, hangUp } = await connected()
+    const { subscribe, chain, rpc, caller, disconnect } = await connected()
     const first = await subscribe('newHeads')
     const second = await subscribe('newHeads')
     expect(await rpc.request({ method: 'eth_unsubscribe', params: [first.id] }, caller)).toBe(true)
@@ -93,7 +93,7 @@ describe('subscribing', () => {
     await chain.mine(1)
     expect(first.results()).toEqual([])
     expect(second.results()).toHaveLength(1)
-    hangUp()
+    disconnect()
     await chain.mine(1)
     expect(second.results()).toHaveLength(1)
   })
@@ -104,16 +104,16 @@ describe('subscribing', () => {
     await expect(subscribe('newHeads')).rejects.toMatchObject({ code: -32_005 })
   })
 
-  it('ends by itself on a connection that had gone before it was opened', async () => {
+  it('ends on a connection that was closed before', async () => {
     const { rpc, chain } = await connected()
-    let told = 0
-    const session = { notify: () => ++told < 0, onClose: () => undefined }
+    let count = 0
+    const session = { notify: () => ++count < 0, onClose: () => undefined }
     await rpc.request({ method: 'eth_subscribe', params: ['newHeads'] }, { tier: 'dedicated', session })
     await chain.mine(3)
-    expect(told).toBe(1)
+    expect(count).toBe(1)
   })
 
-  it('gives all subscribers the same object', async () => {
+  it('sends the same object to all subscribers', async () => {
     const { subscribe, chain } = await connected()
     const first = await subscribe('newHeads')
     const second = await subscribe('newHeads')
@@ -123,7 +123,7 @@ describe('subscribing', () => {
 })
 
 describe('newHeads', () => {
-  it('tells sealed blocks only', async () => {
+  it('notifies sealed blocks only', async () => {
     const { subscribe, clock, chain } = await connected({ cadence: PRECONF })
     const heads = await subscribe('newHeads')
     await clock.advance(1_999)
@@ -136,7 +136,7 @@ describe('newHeads', () => {
 })
 
 describe('pendingLogs', () => {
-  it('tells each log once, when it is promised, one per notification', async () => {
+  it('notifies each log once, when it is promised', async () => {
     const node = await connected({ cadence: PRECONF })
     await deploy(node)
     const pending = await node.subscribe('pendingLogs')
@@ -165,7 +165,7 @@ describe('pendingLogs', () => {
     expect(sealed.results()[1]).toMatchObject(promised)
   })
 
-  it('tells a subscriber in the middle of a block only what comes', async () => {
+  it('notifies only later logs to a subscriber in the middle of a block', async () => {
     const node = await connected({ cadence: PRECONF })
     await deploy(node)
     await log(node, 1)
@@ -176,7 +176,7 @@ describe('pendingLogs', () => {
     expect(topicsOf(pending.results())).toEqual([[2, false]])
   })
 
-  it('tells what a cadence without promises seals', async () => {
+  it('notifies sealed logs under a cadence without promises', async () => {
     for (const cadence of [MANUAL, { kind: 'instant' }, { kind: 'native', blockTimeMs: 200 }] as const) {
       const node = await connected({ cadence })
       await deploy(node)
@@ -199,7 +199,7 @@ describe('pendingLogs', () => {
     expect(topicsOf(two.results())).toEqual([[2, false]])
   })
 
-  it('takes back what is retracted', async () => {
+  it('notifies retracted logs as removed', async () => {
     const node = await connected({ cadence: PRECONF })
     await deploy(node)
     await node.clock.advance(2_000)
@@ -217,7 +217,7 @@ describe('pendingLogs', () => {
 })
 
 describe('logs', () => {
-  it('tells what a rewind removed, oldest first and each once, then what replaces it', async () => {
+  it('notifies removed logs of a rewind, oldest first and each once, then the new ones', async () => {
     const node = await connected()
     await deploy(node)
     const sealed = await node.subscribe('logs')
@@ -233,7 +233,7 @@ describe('logs', () => {
       3,
       transactions.slice(0, 2).map((tx) => ({ tx, block: 1 })),
     )
-    const told = [
+    const notified = [
       [1, false],
       [2, false],
       [3, false],
@@ -243,8 +243,8 @@ describe('logs', () => {
       [1, false],
       [2, false],
     ]
-    expect(topicsOf(sealed.results())).toEqual(told)
-    expect(topicsOf(pending.results())).toEqual(told)
+    expect(topicsOf(sealed.results())).toEqual(notified)
+    expect(topicsOf(pending.results())).toEqual(notified)
     expect(
       sealed
         .results()
@@ -267,7 +267,7 @@ describe('flashblocks', () => {
     expect(second?.['transactions']).toMatchObject([{ type: '0x7e' }, { from: ALICE, blockHash: null, blockNumber: '0x1' }])
   })
 
-  it('tell their transactions once: hashes, or objects with what the receipt says', async () => {
+  it('notify their transactions once: hashes, or objects with the fields of the receipt', async () => {
     const node = await connected({ cadence: PRECONF })
     const hashes = await node.subscribe('newFlashblockTransactions')
     const full = await node.subscribe('newFlashblockTransactions', true)
@@ -290,7 +290,7 @@ describe('flashblocks', () => {
 })
 
 describe('transactions of the pool', () => {
-  it('are told when they can be executed', async () => {
+  it('are notified when they can be executed', async () => {
     const node = await connected()
     const hashes = await node.subscribe('newPendingTransactions')
     const full = await node.subscribe('newPendingTransactions', true)
@@ -303,7 +303,7 @@ describe('transactions of the pool', () => {
 })
 
 describe('transactionReceipts', () => {
-  it('tells those that are waited for, when they are sealed', async () => {
+  it('notifies the watched receipts when they are sealed', async () => {
     const node = await connected()
     const first = await node.send({ to: BOB })
     const second = await node.send({ to: BOB })
@@ -316,7 +316,7 @@ describe('transactionReceipts', () => {
 })
 
 describe('syncing', () => {
-  it('tells once that there is nothing to catch up with', async () => {
+  it('notifies false once', async () => {
     const { subscribe, chain } = await connected()
     const feed = await subscribe('syncing')
     await chain.mine(1)

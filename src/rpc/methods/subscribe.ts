@@ -9,10 +9,11 @@ import { randomId } from '../logs/randomid.ts'
 import { anything, arrayOf, boolean, hash, maybe, object, quantity, string } from '../../jsonrpc/schema.ts'
 import { feedsOf } from '../logs/subscriptions.ts'
 import type { End, Feeds, Sink } from '../logs/subscriptions.ts'
+import { WETH } from './examples.ts'
 
-/** One kind of subscription, with the type of its option forgotten. */
+/** A kind of subscription; the type of its option is erased. */
 interface Kind {
-  /** `option` as it was sent; throws RpcError -32602 */
+  /** Parses `option`. Throws RpcError -32602. */
   readonly open: (feeds: Feeds, option: unknown, sink: Sink) => End
 }
 
@@ -45,7 +46,7 @@ export const SUBSCRIPTION_METHODS: readonly Method[] = [
       [CODE.limitExceeded]: `the connection has ${SUBSCRIPTIONS_PER_CONNECTION} subscriptions`,
     },
     example: {
-      params: ['pendingLogs', { address: '0x4200000000000000000000000000000000000006' }],
+      params: ['pendingLogs', { address: WETH }],
       result: '0x9ce59a13059e417087c02d3236a0b1cc',
     },
     handler: ({ chain }, [name, option], { session }) => {
@@ -68,7 +69,7 @@ export const SUBSCRIPTION_METHODS: readonly Method[] = [
   }),
   method({
     name: 'eth_unsubscribe',
-    doc: 'Ends a subscription of this connection; false when it has no such one.',
+    doc: 'Ends a subscription of this connection; false for an unknown one.',
     params: [required('subscription', string)],
     result: boolean.json,
     errors: { [CODE.methodNotFound]: 'there is no connection to notify: HTTP has none' },
@@ -92,15 +93,15 @@ function subscriptionsOf(session: Session): Map<string, End> {
   return subscriptions
 }
 
-/** False: there was no such one. */
+/** Returns false for an unknown id. */
 function finish(subscriptions: Map<string, End>, id: string): boolean {
   subscriptions.get(id)?.()
   return subscriptions.delete(id)
 }
 
 /**
- * False: the connection is gone, and may have been when the subscription was opened late in a batch. The chain must not
- * stumble over a listener in the same process: what that one throws is its own business.
+ * Returns false if the connection has ended, which may precede the subscription in a batch. An error of a listener in the same process is
+ * rethrown outside of the chain's call stack.
  */
 function notify(session: Session, id: Hex, result: unknown): boolean {
   try {
@@ -113,7 +114,7 @@ function notify(session: Session, id: Hex, result: unknown): boolean {
   }
 }
 
-/** As op-reth: told once that there is nothing to catch up with. */
+/** Sends one `false`, as op-reth does. */
 function inSync(sink: Sink): End {
   sink(false)
   return () => undefined

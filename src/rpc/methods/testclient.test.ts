@@ -53,7 +53,7 @@ async function clientOf(mode: Mode, cadence: Cadence) {
 
 describe.each(MODES)("viem's test client in mode %s", (mode) => {
   describe.each([INSTANT, PRECONF].map((cadence) => [cadence.kind, cadence] as const))('under %s', (_, cadence) => {
-    it('mines as many blocks as asked', async () => {
+    it('mines the requested number of blocks', async () => {
       const { client } = await clientOf(mode, cadence)
       await client.mine({ blocks: 3 })
       expect(await client.getBlockNumber()).toBe(3n)
@@ -121,7 +121,7 @@ describe.each(MODES)("viem's test client in mode %s", (mode) => {
       expect(await client.getBalance({ address: STRANGER, blockNumber: 0n })).toBe(parseEther('7'))
     })
 
-    it('keeps what is promised when state is set', async () => {
+    it('keeps promised transactions when state is set', async () => {
       const { client, receiptOf, hasReceipt, pay } = await clientOf(mode, cadence)
       const hash = await pay()
       await receiptOf(hash)
@@ -222,7 +222,7 @@ describe.each(MODES)("viem's test client in mode %s", (mode) => {
       expect(await client.getBlockNumber()).toBe(1n)
     })
 
-    it('sets what coming blocks are made with', async () => {
+    it('sets the environment of coming blocks', async () => {
       const { client, pay } = await clientOf(mode, cadence)
       await client.setCoinbase({ address: STRANGER })
       await client.setBlockGasLimit({ gasLimit: 20_000_000n })
@@ -236,7 +236,7 @@ describe.each(MODES)("viem's test client in mode %s", (mode) => {
       await client.setMinGasPrice({ gasPrice: parseEther('0.001') })
       const cheap = { account: ALICE, chain: null, to: STRANGER, gas: 100_000n, gasPrice: 10_000_000_000n } as const
       await expect(client.sendTransaction(cheap)).rejects.toThrow('underpriced')
-      // Who leaves the price to the node is given one that it takes.
+      // The node fills in a price that its pool accepts.
       await pay()
     })
   })

@@ -21,7 +21,7 @@ describe('evm_setTime', () => {
     expect(chain.head.view.head.header.timestamp).toBe(GENESIS_SECONDS + 500)
   })
 
-  it('goes back as far as the head lets it', async () => {
+  it('goes back to the time of the head at most', async () => {
     const { ask, chain } = await testNode()
     await ask('evm_mine', GENESIS_SECONDS + 500)
     expect(await ask('anvil_setTime', GENESIS_SECONDS)).toBe(0)

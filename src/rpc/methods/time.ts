@@ -2,14 +2,12 @@ import type { Chain } from '../../chain/index.ts'
 import { LATEST_SECONDS, MOST_SECONDS_APART } from '../limits.ts'
 import { required } from '../method.ts'
 import type { Method, Schema } from '../method.ts'
-import { BOOLEAN } from '../results.ts'
+import { BOOLEAN, INTEGER } from '../../jsonrpc/jsonschema.ts'
 import { integer, refused } from '../../jsonrpc/schema.ts'
 import { fitting, timestamp, tooLate } from './bounds.ts'
-import { commands, familiar, named } from './named.ts'
+import { commands, prefixed, named } from './named.ts'
 
-const NUMBER = { type: 'integer' }
-
-/** ganache takes what Date.now() says, anvil both: seconds up to the year 5138, beyond it milliseconds. */
+/** ganache takes milliseconds, anvil also seconds: a value after the year 5138 is in milliseconds. */
 const moment: Schema<number> = {
   json: integer.json,
   parse: (value, path) => {
@@ -31,12 +29,11 @@ function intervalOf(unitMs: number): Schema<number> {
   }
 }
 
-/** The chain's time, which is the clock's unless a test moves it. */
 export const TIME_METHODS: readonly Method[] = [
   ...named(['evm_increaseTime', 'anvil_increaseTime'], {
-    doc: "Moves the chain's time on by so many seconds and returns how far it is from the clock now, in seconds.",
+    doc: "Advances the chain's time by so many seconds and returns its distance from the clock, in seconds.",
     params: [required('seconds', timestamp)],
-    result: NUMBER,
+    result: INTEGER,
     errors: { [-32602]: 'the time would be later than the year 5138' },
     example: { params: [3_600], result: 3_600 },
     handler: ({ chain }, [seconds]) => {
@@ -46,14 +43,14 @@ export const TIME_METHODS: readonly Method[] = [
     },
   }),
   ...named(['evm_setTime', 'anvil_setTime'], {
-    doc: "Sets the chain's time, from which it runs on, and returns the seconds by which it jumped ahead; takes seconds or milliseconds since 1970.",
+    doc: "Sets the chain's time and returns the seconds by which it jumped ahead; takes seconds or milliseconds since 1970.",
     params: [required('time', moment)],
-    result: NUMBER,
+    result: INTEGER,
     example: { params: [1_900_000_000], result: 104_729_006 },
     handler: ({ chain }, [seconds]) => setTime(chain, seconds),
   }),
   ...commands(['evm_setNextBlockTimestamp', 'anvil_setNextBlockTimestamp'], {
-    doc: 'Gives the next block exactly this timestamp, in seconds; time runs on from there.',
+    doc: 'Sets the timestamp of the next block, in seconds; time continues from there.',
     params: [required('timestamp', timestamp)],
     errors: { [-32602]: 'not above the timestamp of the last block' },
     example: [1_900_000_000],
@@ -66,12 +63,12 @@ export const TIME_METHODS: readonly Method[] = [
     handler: ({ chain }, [seconds]) => chain.setTimestampInterval(seconds),
   }),
   ...commands(['hardhat_setBlockTimestampInterval'], {
-    doc: "As anvil_setBlockTimestampInterval, but in milliseconds, which is what viem's test client sends in hardhat mode.",
+    doc: "As anvil_setBlockTimestampInterval, but in milliseconds, as viem's test client sends it in hardhat mode.",
     params: [required('milliseconds', intervalOf(1))],
     example: [12_000],
     handler: ({ chain }, [seconds]) => chain.setTimestampInterval(seconds),
   }),
-  ...named(familiar('removeBlockTimestampInterval'), {
+  ...named(prefixed('removeBlockTimestampInterval'), {
     doc: 'Lets timestamps follow the clock again; false when they already did.',
     params: [],
     result: BOOLEAN,
@@ -85,7 +82,7 @@ export const TIME_METHODS: readonly Method[] = [
   ...named(['anvil_getGenesisTime'], {
     doc: 'The timestamp of the genesis block in seconds.',
     params: [],
-    result: NUMBER,
+    result: INTEGER,
     example: { params: [], result: 1_700_000_000 },
     handler: ({ chain }) => chain.genesis.header.timestamp,
   }),

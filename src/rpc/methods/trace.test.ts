@@ -31,7 +31,7 @@ describe('debug_traceTransaction', () => {
     expect(await ask('debug_traceTransaction', hash)).toEqual({ gas: 21_000, failed: false, returnValue: '0x', structLogs: [] })
   })
 
-  it('tells the opcodes of a creation, from the first to its RETURN', async () => {
+  it('logs the opcodes of a creation, from the first to its RETURN', async () => {
     const node = await testNode({ cadence: MANUAL })
     const hash = await node.send({ data: LOGGER_INIT_CODE })
     await node.ask('evm_mine')
@@ -45,7 +45,7 @@ describe('debug_traceTransaction', () => {
     }
   })
 
-  it('finds a pre-confirmed transaction where it is, behind those before it', async () => {
+  it('executes the transactions before a pre-confirmed one', async () => {
     const node = await testNode({ cadence: PRECONF })
     await node.send({ data: LOGGER_INIT_CODE })
     const hash = await node.send({ to: LOGGER, data: new Uint8Array(32) })
@@ -61,7 +61,7 @@ describe('debug_traceTransaction', () => {
     })
   })
 
-  it('tells with prestateTracer what the transactions before it left', async () => {
+  it('shows the state after earlier transactions with prestateTracer', async () => {
     const node = await testNode({ cadence: MANUAL })
     const first = await node.send({ to: BOB, value: 7n })
     const second = await node.send({ to: BOB, value: 5n })
@@ -76,14 +76,14 @@ describe('debug_traceTransaction', () => {
     })
   })
 
-  it('says that there is none', async () => {
+  it('refuses an unknown transaction', async () => {
     const { ask, send } = await testNode({ cadence: MANUAL })
     const error = { code: -32_000, message: 'transaction not found' }
     await expect(ask('debug_traceTransaction', ONE)).rejects.toMatchObject(error)
     await expect(ask('debug_traceTransaction', await send({ to: BOB }))).rejects.toMatchObject(error)
   })
 
-  it('says so when the state before it is no longer kept', async () => {
+  it('answers 4444 when the state before it is pruned', async () => {
     const { ask, chain, send } = await testNode({ cadence: MANUAL, historyBlocks: 4 })
     const hash = await send({ to: BOB })
     await chain.mine(10)
@@ -93,7 +93,7 @@ describe('debug_traceTransaction', () => {
     expect(await ask('debug_traceBlockByNumber', '0x9', CALL_TRACER)).toHaveLength(1)
   })
 
-  it('is not there on the public tier', async () => {
+  it('does not exist on the public tier', async () => {
     const { rpc, hash } = await withTransfer()
     const { body } = await rpc.handle(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'debug_traceTransaction', params: [hash] }), PUBLIC)
     expect(JSON.parse(textOf(body!))).toMatchObject({ error: { code: -32_601 } })
@@ -106,13 +106,13 @@ interface Step {
 }
 
 describe('debug_traceBlockByNumber and debug_traceBlockByHash', () => {
-  it('tell all transactions of a block in their order, the deposit first', async () => {
+  it('trace all transactions of a block in their order, the deposit first', async () => {
     const { ask, hash } = await withTransfer()
     const block = (await ask('eth_getBlockByNumber', 'latest', false)) as { hash: string; transactions: string[] }
-    const told = (await ask('debug_traceBlockByNumber', 'latest', CALL_TRACER)) as { txHash: string; result: { gasUsed: string } }[]
-    expect(told.map(({ txHash }) => txHash)).toEqual(block.transactions)
-    expect(told.at(-1)).toMatchObject({ txHash: hash, result: { from: ALICE, to: BOB, value: '0x7', gasUsed: '0x5208' } })
-    expect(await ask('debug_traceBlockByHash', block.hash, CALL_TRACER)).toEqual(told)
+    const traces = (await ask('debug_traceBlockByNumber', 'latest', CALL_TRACER)) as { txHash: string; result: { gasUsed: string } }[]
+    expect(traces.map(({ txHash }) => txHash)).toEqual(block.transactions)
+    expect(traces.at(-1)).toMatchObject({ txHash: hash, result: { from: ALICE, to: BOB, value: '0x7', gasUsed: '0x5208' } })
+    expect(await ask('debug_traceBlockByHash', block.hash, CALL_TRACER)).toEqual(traces)
   })
 
   it('name place and block in flat traces', async () => {
@@ -121,12 +121,12 @@ describe('debug_traceBlockByNumber and debug_traceBlockByHash', () => {
       hash: string
       transactions: string[]
     }
-    const told = (await ask('debug_traceBlockByNumber', 'latest', { tracer: 'flatCallTracer' })) as { result: unknown[] }[]
+    const traces = (await ask('debug_traceBlockByNumber', 'latest', { tracer: 'flatCallTracer' })) as { result: unknown[] }[]
     const place = { blockHash, blockNumber: 1, transactionHash: hash, transactionPosition: transactions.length - 1 }
-    expect(told.at(-1)?.result).toEqual([expect.objectContaining({ ...place, traceAddress: [], subtraces: 0, type: 'call' })])
+    expect(traces.at(-1)?.result).toEqual([expect.objectContaining({ ...place, traceAddress: [], subtraces: 0, type: 'call' })])
   })
 
-  it('refuse the genesis and what is not there', async () => {
+  it('refuse the genesis and unknown blocks', async () => {
     const { ask } = await withTransfer()
     await expect(ask('debug_traceBlockByNumber', '0x0')).rejects.toMatchObject({ code: -32_000, message: 'genesis is not traceable' })
     await expect(ask('debug_traceBlockByNumber', '0x9')).rejects.toMatchObject({ code: -32_000, message: 'block #9 not found' })
@@ -152,7 +152,7 @@ describe('debug_traceCall', () => {
     expect(post[NEW]).toEqual({ storage: { [SLOT_0]: ONE.replace(/1$/, '2') } })
   })
 
-  it('stands before the transaction that txIndex names', async () => {
+  it('runs before the transaction of txIndex', async () => {
     const node = await testNode({ cadence: MANUAL })
     await node.send({ data: LOGGER_INIT_CODE })
     await node.ask('evm_mine')
@@ -165,7 +165,7 @@ describe('debug_traceCall', () => {
     await expect(opcodes({ txIndex: '0x63' })).rejects.toMatchObject({ code: -32_000 })
   })
 
-  it('tells of what reverts and halts instead of refusing', async () => {
+  it('traces reverts and halts instead of refusing them', async () => {
     const { ask } = await testNode()
     const run = (code: string) =>
       ask('debug_traceCall', { to: NEW, gas: '0x186a0' }, 'latest', { ...CALL_TRACER, stateOverrides: { [NEW]: { code } } })
@@ -183,7 +183,7 @@ describe('debug_traceCall', () => {
     expect(structLogs.filter((log) => typeof log === 'object' && log !== null && 'error' in log)).toHaveLength(1)
   })
 
-  it('says why a call cannot be run', async () => {
+  it('refuses an invalid call with the reason', async () => {
     const { ask } = await testNode()
     const call = { from: NEW, to: BOB, value: '0x1' }
     await expect(ask('debug_traceCall', call, 'latest')).rejects.toMatchObject({
@@ -198,7 +198,7 @@ describe('tracers', () => {
   const call = { to: NEW, data: `${BOB}${'0'.repeat(24)}` }
   const tell = (node: TestNode, options: object) => node.ask('debug_traceCall', call, 'latest', { stateOverrides: TWO, ...options })
 
-  it('tell inner calls, or the outermost only', async () => {
+  it('record inner calls, or the outermost only', async () => {
     const node = await testNode()
     expect(await tell(node, CALL_TRACER)).toMatchObject({ calls: [{ from: NEW, to: BOB, type: 'CALL' }] })
     expect(await tell(node, { ...CALL_TRACER, tracerConfig: { onlyTopCall: true } })).not.toHaveProperty('calls')
@@ -209,7 +209,7 @@ describe('tracers', () => {
     expect(await tell(node, { tracer: '4byteTracer' })).toEqual({ [`${BOB.slice(0, 10)}-28`]: 2 })
   })
 
-  it('tell nothing', async () => {
+  it('record nothing', async () => {
     expect(await tell(await testNode(), { tracer: 'noopTracer' })).toEqual({})
   })
 
@@ -232,7 +232,7 @@ describe('tracers', () => {
     await expect(tell(node, both)).rejects.toMatchObject({ code: -32_602 })
   })
 
-  it('leave out what the logger is not asked for, and add what it is', async () => {
+  it('apply the options of the struct logger', async () => {
     const node = await testNode()
     const logs = async (options: object) => ((await tell(node, options)) as { structLogs: Record<string, unknown>[] }).structLogs
     const all = await logs({})
@@ -247,7 +247,7 @@ describe('tracers', () => {
     expect((await logs({ stateOverrides, disableStorage: true })).some((log) => 'storage' in log)).toBe(false)
   })
 
-  it('stop after the timeout that was asked for', async () => {
+  it('stop after the given timeout', async () => {
     const node = await testNode()
     const stateOverrides = { [NEW]: { code: FOREVER } }
     const run = (timeout: unknown) => tell(node, { tracer: 'noopTracer', stateOverrides, timeout })
@@ -255,7 +255,7 @@ describe('tracers', () => {
     for (const timeout of ['soon', 5, '1h']) await expect(run(timeout)).rejects.toMatchObject({ code: -32_602 })
   })
 
-  it('say so when there is too much to tell', async () => {
+  it('refuse traces that are too large', async () => {
     const node = await testNode()
     const run = () => tell(node, { stateOverrides: { [NEW]: { code: FOREVER } }, timeout: '60s' })
     await expect(run()).rejects.toMatchObject({ code: -32_003, message: expect.stringMatching(/larger than 134217728 bytes/) as unknown })

@@ -1,5 +1,5 @@
 import type { ViewScope, View } from '../../chain/index.ts'
-import type { Block, Hash } from '../../eth/index.ts'
+import type { Block } from '../../eth/index.ts'
 import type { Deadline, TraceBudget } from '../../evm/index.ts'
 import { findBlock, stateRef } from '../blocks.ts'
 import { siteOf, withCall } from '../execution/calls.ts'
@@ -8,18 +8,19 @@ import { computed } from '../execution/computed.ts'
 import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import { TRACE_BYTES, TRACE_TIME_MS } from '../limits.ts'
 import { optional, required } from '../method.ts'
-import type { JsonSchema, Method } from '../method.ts'
+import type { JsonSchema, Method, Param } from '../method.ts'
 import { blockOverrides, stateOverrides } from '../execution/overrides.ts'
 import type { ComputeDeps } from '../execution/workerport.ts'
 import { assertChain, callRequest } from '../execution/request.ts'
 import type { CallRequest } from '../execution/request.ts'
-import { HASH, listOf, record } from '../results.ts'
-import { blockNumber, blockRef, hash, LATEST, maybe, object, quantityNumber } from '../../jsonrpc/schema.ts'
+import { HASH, listOf, record } from '../../jsonrpc/jsonschema.ts'
+import { LATEST, blockHash, blockNumber, blockRef, hash, maybe, object, quantityNumber } from '../../jsonrpc/schema.ts'
 import type { BlockRef, Infer } from '../../jsonrpc/schema.ts'
 import { JsonText } from '../texts.ts'
 import { TRACE_OPTIONS, tracerOf, traceOptions } from '../execution/tracers.ts'
 import type { TraceOptions } from '../execution/tracers.ts'
 import { includedAt, needsOfRun, traceAt, withinBudget, withRun } from '../execution/tracing.ts'
+import { ALICE, BLOCK_HASH, BOB, TRANSACTION_HASH } from './examples.ts'
 
 const callOptions = object({
   ...TRACE_OPTIONS,
@@ -30,7 +31,7 @@ const callOptions = object({
 
 type CallOptions = Infer<typeof callOptions>
 
-const TRACE: JsonSchema = { title: 'what the tracer tells; unless one is named { gas, failed, returnValue, structLogs }' }
+const TRACE: JsonSchema = { title: 'the result of the tracer, by default { gas, failed, returnValue, structLogs }' }
 
 const ERRORS = {
   [CODE.server]: 'there is no such block or transaction, it is the genesis, or the execution took too long (option `timeout`)',
@@ -38,92 +39,81 @@ const ERRORS = {
   [CODE.pruned]: 'the state before it is no longer kept',
 }
 
-const TRANSACTION_HASH = '0x3fbac8b19b59077cd29bbacc3815d73577b45a4d976cae80b04c98c793684c07'
-const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
-const BOB = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const TRANSFER = { gas: 21_000, failed: false, returnValue: '0x', structLogs: [] }
 const CALL = { from: ALICE, gas: '0x5208', gasUsed: '0x5208', to: BOB, input: '0x', value: '0x1', type: 'CALL' }
 
-/** geth's tracers: callTracer, flatCallTracer, prestateTracer, 4byteTracer, erc7562Tracer, muxTracer, noopTracer and the logger of opcodes. */
+/** geth's tracers: callTracer, flatCallTracer, prestateTracer, 4byteTracer, erc7562Tracer, muxTracer, noopTracer and the struct logger. */
 export const TRACE_METHODS: readonly Method[] = [
   computed({
     name: 'debug_traceTransaction',
-    doc: 'Runs a transaction again where it was included, sealed or pre-confirmed, and answers what a tracer (the logger of opcodes unless one is named) saw of it.',
+    doc: 'Executes a transaction again at its place, sealed or pre-confirmed, and returns the result of a tracer, by default the struct logger.',
     params: [required('hash', hash), optional('options', traceOptions)],
     result: TRACE,
     errors: ERRORS,
     example: { params: [TRANSACTION_HASH], result: TRANSFER },
     needs: ({ view }, [transactionHash]) => needsOfRun(view, includedAt(view, transactionHash).block),
-    compute: (ground, [transactionHash, options]) => {
-      const place = includedAt(ground.view, transactionHash)
-      return traced(ground, options, (budget, deadline) => traceAt(ground.view, place, tracerOf(options, PATH), budget, deadline))
+    compute: (deps, [transactionHash, options]) => {
+      const place = includedAt(deps.view, transactionHash)
+      return traced(deps, options, (budget, deadline) => traceAt(deps.view, place, tracerOf(options, PATH), budget, deadline))
     },
   }),
-  computed({
-    name: 'debug_traceBlockByNumber',
-    doc: 'Runs a block again and answers, for each of its transactions, what a tracer saw of it.',
-    params: [required('block', blockNumber), optional('options', traceOptions)],
-    result: listOf(record('traced transaction', { txHash: HASH, result: TRACE })),
-    errors: ERRORS,
-    example: { params: ['0x1', { tracer: 'callTracer' }], result: [{ txHash: TRANSACTION_HASH, result: CALL }] },
-    needs: ({ view }, [ref]) => needsOfRun(view, blockAt(view, ref)),
-    compute: (ground, [ref, options]) => tracedBlock(ground, ref, options),
-  }),
-  computed({
-    name: 'debug_traceBlockByHash',
-    doc: 'Runs a block again and answers, for each of its transactions, what a tracer saw of it.',
-    params: [required('hash', hash), optional('options', traceOptions)],
-    result: listOf(record('traced transaction', { txHash: HASH, result: TRACE })),
-    errors: ERRORS,
-    example: {
-      params: ['0x80e911b62f552f563a2544dfef5eb39ec8863d9082c998ca6b657f76e19de38e', { tracer: 'callTracer' }],
-      result: [{ txHash: TRANSACTION_HASH, result: CALL }],
-    },
-    needs: ({ view }, [blockHash]) => needsOfRun(view, blockAt(view, refOf(blockHash))),
-    compute: (ground, [blockHash, options]) => tracedBlock(ground, refOf(blockHash), options),
-  }),
+  tracedBlocks('debug_traceBlockByNumber', required('block', blockNumber), '0x1'),
+  tracedBlocks('debug_traceBlockByHash', required('hash', blockHash), BLOCK_HASH),
   computed({
     name: 'debug_traceCall',
-    doc: 'Executes a message call on the state after a block, or before its transaction `txIndex`, and answers what a tracer saw of it; nothing is changed.',
+    doc: 'Executes a message call on the state after a block, or before its transaction `txIndex`, and returns the result of a tracer; nothing is changed.',
     params: [required('call', callRequest), optional('block', blockRef), optional('options', callOptions)],
     result: TRACE,
     errors: ERRORS,
     example: { params: [{ from: ALICE, to: BOB, value: '0x1', gas: '0x5208' }, 'latest', { tracer: 'callTracer' }], result: CALL },
     needs: ({ view, compat }, [, ref, options]) => needsOfCall(view, blockAt(view, stateRef(compat, ref)), options),
-    compute: (ground, [request, ref, options]) => tracedCall(ground, request, ref, options),
+    compute: (deps, [request, ref, options]) => tracedCall(deps, request, ref, options),
   }),
 ]
 
-/** The options stand second in all of these but debug_traceCall. */
+/** The path of the options, in all methods but debug_traceCall. */
 const PATH = 'argument 1 (options)'
 
-function tracedBlock(ground: ComputeDeps, ref: BlockRef, options: TraceOptions | undefined): JsonText {
-  const { view } = ground
+function tracedBlocks(name: string, param: Param<BlockRef>, example: string): Method {
+  return computed({
+    name,
+    doc: 'Executes a block again and returns what a tracer recorded of each of its transactions.',
+    params: [param, optional('options', traceOptions)],
+    result: listOf(record('traced transaction', { txHash: HASH, result: TRACE })),
+    errors: ERRORS,
+    example: { params: [example, { tracer: 'callTracer' }], result: [{ txHash: TRANSACTION_HASH, result: CALL }] },
+    needs: ({ view }, [ref]) => needsOfRun(view, blockAt(view, ref)),
+    compute: (deps, [ref, options]) => tracedBlock(deps, ref, options),
+  })
+}
+
+function tracedBlock(deps: ComputeDeps, ref: BlockRef, options: TraceOptions | undefined): JsonText {
+  const { view } = deps
   const block = blockAt(view, ref)
   if (block.header.number === 0) throw new RpcError(CODE.server, 'genesis is not traceable')
   const make = tracerOf(options, PATH)
-  return traced(ground, options, (budget, deadline) =>
+  return traced(deps, options, (budget, deadline) =>
     withRun(view, block, deadline, (run) => {
-      const told = block.transactions.map((tx) => `{"txHash":"${tx.hash}","result":${run.trace(make, budget)}}`)
-      return `[${told.join(',')}]`
+      const traces = block.transactions.map((tx) => `{"txHash":"${tx.hash}","result":${run.trace(make, budget)}}`)
+      return `[${traces.join(',')}]`
     }),
   )
 }
 
-function tracedCall(ground: ComputeDeps, request: CallRequest, ref?: BlockRef, options?: CallOptions): JsonText {
-  const { view, compat } = ground
+function tracedCall(deps: ComputeDeps, request: CallRequest, ref?: BlockRef, options?: CallOptions): JsonText {
+  const { view, compat } = deps
   const block = blockAt(view, stateRef(compat, ref))
   assertChain(request.chainId, view.config, 'argument 0 (call)')
   const make = tracerOf(options, 'argument 2 (options)')
   const overrides = { state: options?.stateOverrides, block: options?.blockOverrides }
-  return traced(ground, options, (budget, deadline) =>
+  return traced(deps, options, (budget, deadline) =>
     onSite(view, block, options?.txIndex, deadline, (site) =>
       withCall(site, request, overrides, (call) => call.trace(site.state, make, budget), { deadline, traced: true }),
     ),
   )
 }
 
-/** After a block; with `txIndex`, before that transaction of it. */
+/** Runs `work` on the state after the block or, with `txIndex`, before that transaction. */
 function onSite<T>(view: View, block: Block, txIndex: number | undefined, deadline: Deadline, work: (site: Site) => T): T {
   if (txIndex === undefined) return work(siteOf(view, block))
   if (txIndex >= block.transactions.length) {
@@ -135,15 +125,11 @@ function onSite<T>(view: View, block: Block, txIndex: number | undefined, deadli
   })
 }
 
-/** Under another number the call sees the hashes below that one. */
+/** With an overridden number the call reads the block hashes below it. */
 function needsOfCall(view: View, block: Block, options: CallOptions | undefined): ViewScope {
   const { number } = block.header
   const hashesBelow = [number, options?.blockOverrides?.number ?? number]
   return options?.txIndex === undefined ? { states: [block], blocks: [], hashesBelow } : { ...needsOfRun(view, block), hashesBelow }
-}
-
-function refOf(blockHash: Hash): BlockRef {
-  return { kind: 'hash', hash: blockHash, requireCanonical: false }
 }
 
 function blockAt(view: View, ref: BlockRef = LATEST): Block {
@@ -153,7 +139,7 @@ function blockAt(view: View, ref: BlockRef = LATEST): Block {
   throw new RpcError(CODE.server, `block ${name} not found`)
 }
 
-/** One budget of bytes and of time for all that one answer holds. */
+/** Runs `work` with the budget of bytes and time of one answer. */
 function traced(
   { deadline }: ComputeDeps,
   options: TraceOptions | undefined,

@@ -4,7 +4,8 @@ import { transactionJson } from '../json.ts'
 import type { Json } from '../json.ts'
 import { method, required } from '../method.ts'
 import type { Method } from '../method.ts'
-import { QUANTITY, STRING, TRANSACTION, record } from '../results.ts'
+import { QUANTITY, STRING, record } from '../../jsonrpc/jsonschema.ts'
+import { TRANSACTION } from '../results.ts'
 import { address } from '../../jsonrpc/schema.ts'
 
 const ACCOUNT = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
@@ -16,7 +17,7 @@ const TRANSACTION_EXAMPLE = { from: ACCOUNT.toLowerCase(), nonce: '0x5', type: '
 export const TXPOOL_METHODS: readonly Method[] = [
   method({
     name: 'txpool_status',
-    doc: 'How many pooled transactions can be executed, and how many wait for an earlier nonce.',
+    doc: 'The numbers of pooled transactions that can be executed, and of those that wait for an earlier nonce.',
     params: [],
     result: record('pool status', { pending: QUANTITY, queued: QUANTITY }),
     example: { params: [], result: { pending: '0x1', queued: '0x0' } },

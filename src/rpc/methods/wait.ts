@@ -8,37 +8,29 @@ import { RECEIPT_WAIT_MS } from '../limits.ts'
 import { submit } from '../submission.ts'
 
 /**
- * Takes the transaction into the pool and answers its receipt as soon as the chain announces a block that has it. Throws RpcError: -32602 for
- * a time that is too long (unless said or 0: RECEIPT_WAIT_MS), and code 4 with the hash as data when it is over.
+ * Adds the transaction to the pool and returns its receipt once the chain announces a block that has it. `timeoutMs` is RECEIPT_WAIT_MS by
+ * default or if 0. Throws RpcError -32602 for a longer time, and code 4 with the hash as data after the time-out.
  */
 export async function submitAndWait(context: Context, tx: Transaction, timeoutMs: number | undefined): Promise<Json> {
   const limitMs = limitOf(timeoutMs)
   await submit(context, tx)
   const { chain } = context
-  const { promise, resolve, reject } = withResolvers<Json>()
-  const look = (view: View) => {
-    const place = view.locate(tx.hash)
-    if (place !== null) resolve(receiptJson(place))
-  }
-  const end = chain.head.subscribe(({ view }) => look(view))
   const reason = `the transaction was added to the mempool but wasn't confirmed within ${limitMs} ms`
-  const timer = setTimeout(() => reject(new RpcError(CODE.unconfirmed, reason, tx.hash)), limitMs)
-  look(chain.head.view)
-  return promise.finally(() => {
-    end()
-    clearTimeout(timer)
+  return new Promise<Json>((resolve, reject) => {
+    const timer = setTimeout(() => {
+      end()
+      reject(new RpcError(CODE.unconfirmed, reason, tx.hash))
+    }, limitMs)
+    const resolveIn = (view: View) => {
+      const place = view.locate(tx.hash)
+      if (place === null) return
+      end()
+      clearTimeout(timer)
+      resolve(receiptJson(place))
+    }
+    const end = chain.head.subscribe(({ view }) => resolveIn(view))
+    resolveIn(chain.head.view)
   })
-}
-
-/** Promise.withResolvers, which Node 20 lacks. */
-function withResolvers<T>() {
-  let resolve!: (value: T) => void
-  let reject!: (reason: unknown) => void
-  const promise = new Promise<T>((accept, refuse) => {
-    resolve = accept
-    reject = refuse
-  })
-  return { promise, resolve, reject }
 }
 
 function limitOf(timeoutMs: number | undefined): number {

@@ -20,7 +20,7 @@ export const SIMULATION_CODE = {
   halted: -32015,
 } as const
 
-/** Whatever else is wrong with a call is a wrong parameter. */
+/** All other errors of a call are -32602. */
 const CODES: Readonly<Partial<Record<InvalidTransactionCode, number>>> = {
   'nonce-too-low': SIMULATION_CODE.nonceTooLow,
   'nonce-too-high': SIMULATION_CODE.nonceTooHigh,

@@ -35,22 +35,21 @@ export interface SimulationOptions {
   readonly fullTransactions: boolean
 }
 
-/** Between blocks whose time is not given: the slot of L1, the block time of the OP Stack. */
+/** Default time between blocks: the slot of L1, the block time of the OP Stack. */
 const L1_BLOCK_SECONDS = 12
 const OP_BLOCK_SECONDS = 2
 const ETHER = Address.from('0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee')
 
-/** One call as it went. */
-interface Measured {
+interface ExecutedCall {
   readonly tx: Transaction
   readonly executed: Executed
-  /** the logs that count: without those of traced transfers */
+  /** without the logs of traced transfers */
   readonly receipt: Receipt
-  /** the gas limit was cut to what the whole simulation has left */
+  /** the gas limit was lowered to the remaining gas of the simulation */
   readonly capped: boolean
 }
 
-/** Blocks on top of a block of a View, one after the other on one copy of its state; nothing of it stays. Runs once. */
+/** Executes blocks on top of a block of a View, on one copy of its state. Runs once. */
 export class Simulation {
   readonly #view: View
   readonly #base: Block
@@ -72,7 +71,7 @@ export class Simulation {
     this.#hashes.set(base.header.number, Header.hash(base.header))
   }
 
-  /** Answers the blocks as eth_simulateV1 does. Throws RpcError; then no block is answered. */
+  /** Returns the result of eth_simulateV1. Throws RpcError. */
   run(requested: readonly RequestedBlock[]): readonly Json[] {
     const seconds = this.#view.config.op === null ? L1_BLOCK_SECONDS : OP_BLOCK_SECONDS
     try {
@@ -89,7 +88,7 @@ export class Simulation {
     const context = this.#context(frame, planned, rules)
     const places = overrideState(this.#world, planned.state, rules)
     beginBlock(context, this.#world)
-    const ran: Measured[] = []
+    const ran: ExecutedCall[] = []
     for (const request of planned.calls) ran.push(this.#call(request, context, places, ran))
     const block = this.#seal(frame, context, planned, ran)
     this.#parent = block.header
@@ -98,7 +97,7 @@ export class Simulation {
     return { ...blockJson(block, fullTransactions), calls: callsJson(ran, block, traceTransfers) }
   }
 
-  #call(request: CallRequest, context: BlockContext, places: PrecompilePlaces, before: readonly Measured[]): Measured {
+  #call(request: CallRequest, context: BlockContext, places: PrecompilePlaces, before: readonly ExecutedCall[]): ExecutedCall {
     this.#deadline.check()
     const { validation, traceTransfers } = this.#options
     const spent = before.at(-1)?.receipt.cumulativeGasUsed ?? 0n
@@ -108,7 +107,7 @@ export class Simulation {
     assertChain(request.chainId, context.config, 'argument 0 (simulation).calls')
     if (validation) this.#assertNonce(message)
     const free = !validation && message.maxFeePerGas === 0n && message.maxPriorityFeePerGas === 0n
-    // A contract may send, even in validation: geth asks neither for EIP-3607 nor for the gas cap of EIP-7825.
+    // As in geth, EIP-3607 and the gas cap of EIP-7825 do not apply, even with validation.
     const options = { ...places, skipNonce: true, skipGasCap: true, skipFees: free, transferLogs: traceTransfers, deadline: this.#deadline }
     const executed = this.#execute(message, context, options)
     this.#gasLeft -= executed.gasUsed
@@ -129,7 +128,7 @@ export class Simulation {
     }
   }
 
-  /** What is asked for or what the block has left, and of that at most what the simulation has left. */
+  /** The requested gas or the remaining gas of the block, at most the remaining gas of the simulation. */
   #gasFor(request: CallRequest, left: bigint): { readonly gas: bigint; readonly capped: boolean } {
     const wanted = request.gas ?? left
     if (wanted > left) {
@@ -148,7 +147,7 @@ export class Simulation {
     throw refusedCall(new InvalidTransaction(low ? 'nonce-too-low' : 'nonce-too-high', reason), gas)
   }
 
-  #receipt(message: Message, executed: Executed, spent: bigint, before: readonly Measured[], rules: Rules): Receipt {
+  #receipt(message: Message, executed: Executed, spent: bigint, before: readonly ExecutedCall[], rules: Rules): Receipt {
     const logs = this.#options.traceTransfers ? executed.logs.filter(({ address }) => address !== ETHER) : executed.logs
     const byzantium = rules.has('byzantium')
     const last = before.at(-1)?.receipt
@@ -171,7 +170,7 @@ export class Simulation {
     }
   }
 
-  #seal(frame: Header, context: BlockContext, { withdrawals }: PlannedBlock, ran: readonly Measured[]): Block {
+  #seal(frame: Header, context: BlockContext, { withdrawals }: PlannedBlock, ran: readonly ExecutedCall[]): Block {
     const { rules } = context
     const receipts = ran.map(({ receipt }) => receipt)
     const logs = receipts.flatMap((receipt) => receipt.logs)
@@ -193,7 +192,7 @@ export class Simulation {
     return { ...parts, hash: Header.hash(header), receipts, timestampMs: null, sizeBytes: Block.encode(parts).length }
   }
 
-  /** The header with what is fixed before the first call. Recipient, gas limit and difficulty go on from block to block. */
+  /** The fields that are fixed before the first call. Recipient, gas limit and difficulty are inherited from the parent. */
   #frame({ number, timestamp, overrides }: PlannedBlock, rules: Rules): Header {
     const parent = this.#parent
     const cancun = rules.has('cancun')
@@ -250,7 +249,7 @@ function withdrawalsRoot(rules: Rules, withdrawals: readonly Withdrawal[], stora
  * Log indices count every log that is shown, so traced transfers count here though not in the receipts. The recorded
  * answers of execution-apis also count the transfer of a call that then failed.
  */
-function callsJson(ran: readonly Measured[], block: Block, traceTransfers: boolean): readonly Json[] {
+function callsJson(ran: readonly ExecutedCall[], block: Block, traceTransfers: boolean): readonly Json[] {
   let logIndex = 0
   return ran.map(({ tx, executed, capped }, transactionIndex) => {
     const { outcome, output, logs, gasUsed, gasUsedBeforeRefund } = executed

@@ -3,30 +3,28 @@ import type { PartialView } from '../../chain/index.ts'
 import type { Task } from '../execution/workerport.ts'
 import type { JsonText } from '../texts.ts'
 
-/** Throws what `toPartialView` throws. */
-export type Cut = (task: Task) => PartialView
-
-/** A task, and the one who waits for it. */
+/** A task in the queue, with the promise of its caller. */
 export class Job {
   readonly task: Task
-  readonly #cut: Cut
-  /** null: to be worked out by whoever asked */
+  readonly #slice: (task: Task) => PartialView
+  /** null: the caller has to compute the result itself */
   readonly resolve: (answer: JsonText | null) => void
   readonly reject: (error: unknown) => void
 
-  constructor(task: Task, cut: Cut, resolve: Job['resolve'], reject: Job['reject']) {
+  /** `slice` throws the errors of `toPartialView`. */
+  constructor(task: Task, slice: (task: Task) => PartialView, resolve: Job['resolve'], reject: Job['reject']) {
     this.task = task
-    this.#cut = cut
+    this.#slice = slice
     this.resolve = resolve
     this.reject = reject
   }
 
-  /** As it is to be cut now: chains go on while a job waits. Null: what it needs is gone, and it was rejected. */
+  /** Returns the slice of the present chain, which may have changed while the job waited. Null: the job was settled, because its state is gone. */
   slice(): PartialView | null {
     try {
-      return this.#cut(this.task)
+      return this.#slice(this.task)
     } catch (error) {
-      // State that only the store holds stays where the store is.
+      // A thread has the state in memory only, so the main thread reads the storage.
       if (error instanceof StateNotInMemory) this.resolve(null)
       else this.reject(error)
       return null

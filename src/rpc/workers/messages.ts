@@ -2,10 +2,10 @@ import type { StateSyncStep, PartialView } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
 import type { ChainConfig, Tier1Settings } from '../../evm/index.ts'
 
-// What threads tell each other. All of it is plain data, as structured cloning wants it.
+// The messages between the main thread and a worker thread: plain data, for structured cloning.
 
-export interface BeginMessage {
-  readonly kind: 'begin'
+export interface InitMessage {
+  readonly kind: 'init'
   readonly config: ChainConfig
   readonly compat: Compat
   readonly tier1: Omit<Tier1Settings, 'onMismatch'>
@@ -15,33 +15,33 @@ export interface TaskMessage {
   readonly kind: 'task'
   readonly method: string
   readonly args: readonly unknown[]
-  /** null: that of the task before */
+  /** null: that of the previous task */
   readonly slice: PartialView | null
-  /** of its time, before */
+  /** of its time limit, before this message */
   readonly spentMs: number
 }
 
-/** First `begin`, then the state, then tasks: the next one when the last one was answered. */
-export type ToThread = BeginMessage | { readonly kind: 'feed'; readonly steps: readonly StateSyncStep[] } | TaskMessage
+/** One `init`, then the state, then tasks: the next one when the last one was answered. */
+export type ToThread = InitMessage | { readonly kind: 'sync'; readonly steps: readonly StateSyncStep[] } | TaskMessage
 
 export type FromThread =
-  /** it has loaded what it needs */
+  /** its modules are loaded */
   | { readonly kind: 'ready' }
   /** JSON */
   | { readonly kind: 'answer'; readonly text: string }
   | { readonly kind: 'refusal'; readonly code: number; readonly message: string; readonly data: unknown }
   | { readonly kind: 'bug'; readonly report: string }
 
-/** A thread, seen from the one that started it. */
+/** A worker thread, as its parent uses it. */
 export interface Thread {
   readonly post: (message: ToThread) => void
-  /** Once, before anything is posted. `ended`: it has ended, for this reason. */
-  readonly listen: (heard: (message: FromThread) => void, ended: (why: string) => void) => void
-  /** The program stays while a thread is held. It begins unheld. */
+  /** Called once, before the first message is posted. `onEnd` receives the reason. */
+  readonly listen: (onMessage: (message: FromThread) => void, onEnd: (why: string) => void) => void
+  /** A held thread keeps the process alive; a new thread is not held. */
   readonly hold: (isHeld: boolean) => void
-  /** Resolves when it has ended, whatever it was doing. */
+  /** Terminates the thread, also during a computation. */
   readonly end: () => Promise<void>
 }
 
-/** Null: there are no threads here. */
+/** Null: this platform has no threads. */
 export type StartThread = () => Promise<Thread | null>

@@ -1,9 +1,9 @@
 import type { StartThread } from './messages.ts'
 
-/** Beside this file once it is compiled; sources run without threads. */
+/** In the same folder of the compiled program; null when the sources run. */
 const ENTRY = import.meta.url.endsWith('.js') ? new URL('./entry.js', import.meta.url) : null
 
-/** Starts threads of Node. What that needs is loaded with the first one: a browser never gets there. */
+/** Starts threads of Node. Imports `node:worker_threads` with the first one, because browsers lack it. */
 export function nodeThreads(entry: URL | null = ENTRY): StartThread {
   return async () => {
     if (entry === null) return null
@@ -12,12 +12,12 @@ export function nodeThreads(entry: URL | null = ENTRY): StartThread {
     worker.unref()
     return {
       post: (message) => worker.postMessage(message, []),
-      listen: (heard, ended) => {
-        let why = 'it ended by itself'
-        worker.on('message', heard)
+      listen: (onMessage, onEnd) => {
+        let why = 'it exited'
+        worker.on('message', onMessage)
         worker.on('messageerror', (error) => (why = error.message))
         worker.on('error', (error: unknown) => (why = error instanceof Error ? (error.stack ?? error.message) : String(error)))
-        worker.on('exit', () => ended(why))
+        worker.on('exit', () => onEnd(why))
       },
       hold: (isHeld) => (isHeld ? worker.ref() : worker.unref()),
       end: async () => {

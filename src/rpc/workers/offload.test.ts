@@ -4,86 +4,90 @@ import { OffloadPolicy } from './offload.ts'
 
 const LIMIT_MS = 5_000
 
-let begun = 0
-const threads = { isSharing: false, hasTime: true }
+let started = 0
+const threads = { hasOffloaded: false, hasCapacity: true }
 let policy: OffloadPolicy
 
 beforeEach(() => {
-  begun = 0
-  Object.assign(threads, { isSharing: false, hasTime: true })
-  policy = new OffloadPolicy({ isSharing: () => threads.isSharing, hasTime: () => threads.hasTime, begin: () => void begun++ })
+  started = 0
+  Object.assign(threads, { hasOffloaded: false, hasCapacity: true })
+  policy = new OffloadPolicy({
+    hasOffloaded: () => threads.hasOffloaded,
+    hasCapacity: () => threads.hasCapacity,
+    start: () => void started++,
+  })
 })
 
-function ran(tookMs: number, times = 1, callKey = 'like'): void {
+function ran(tookMs: number, times = 1, callKey = 'call key'): void {
   for (let i = 0; i < times; i++) policy.ran({ callKey, limitMs: LIMIT_MS, tookMs })
 }
 
-/** The turn of the loop in which waiting sockets are read, and the one that follows it. */
+/** Waits for turns of the event loop: the first one reads waiting sockets. */
 async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-describe('a crowd', () => {
-  it('is one as long as somebody may have waited for a request that took long', async () => {
-    expect(policy.isCrowded).toBe(false)
+describe('a burst', () => {
+  it('lasts while requests may be waiting behind one that took long', async () => {
+    expect(policy.isBurst).toBe(false)
     ran(SHARED_MS)
-    expect(policy.isCrowded).toBe(true)
+    expect(policy.isBurst).toBe(true)
     await turns(1)
-    expect(policy.isCrowded).toBe(true)
+    expect(policy.isBurst).toBe(true)
     ran(SHARED_MS)
     await turns(1)
-    expect(policy.isCrowded).toBe(true)
+    expect(policy.isBurst).toBe(true)
     await turns(2)
-    expect(policy.isCrowded).toBe(false)
+    expect(policy.isBurst).toBe(false)
   })
 
-  it('is over after the turn in which those are read who waited', async () => {
+  it('ends after the turn that reads the waiting sockets', async () => {
     ran(SHARED_MS)
     await turns(2)
-    expect(policy.isCrowded).toBe(false)
+    expect(policy.isBurst).toBe(false)
   })
 
-  it('is none behind requests that were short', () => {
+  it('does not start behind short requests', () => {
     ran(SHARED_MS * 0.99, 100)
-    expect([policy.isCrowded, policy.isWary]).toEqual([false, false])
+    expect([policy.isBurst, policy.needsAllTimes]).toEqual([false, false])
   })
 
-  it('lasts as long as something is shared', () => {
-    threads.isSharing = true
-    expect(policy.isCrowded).toBe(true)
+  it('lasts while a request is offloaded', () => {
+    threads.hasOffloaded = true
+    expect(policy.isBurst).toBe(true)
   })
 })
 
-describe('what is shared', () => {
-  it('took long several times, and other requests are none of it', () => {
+describe('a call key', () => {
+  it('is offloaded after several long requests, others are not', () => {
     ran(SHARED_MS, LONG_AFTER - 1)
-    expect(policy.limitMs('like')).toBe(null)
+    expect(policy.limitMs('call key')).toBe(null)
     ran(SHARED_MS)
-    expect(policy.limitMs('like')).toBe(LIMIT_MS)
+    expect(policy.limitMs('call key')).toBe(LIMIT_MS)
     expect(policy.limitMs('another')).toBe(null)
   })
 
-  it('is forgotten when it is short more often, and so is what was long only once', () => {
+  it('is no longer offloaded when its requests are short more often, and is dropped in the end', () => {
     ran(SHARED_MS, 100)
     ran(SHARED_MS / 2, LONG_AFTER)
-    expect(policy.limitMs('like')).toBe(LIMIT_MS)
+    expect(policy.limitMs('call key')).toBe(LIMIT_MS)
     ran(SHARED_MS / 2)
-    expect(policy.limitMs('like')).toBe(null)
-    expect(policy.isWary).toBe(true)
+    expect(policy.limitMs('call key')).toBe(null)
+    expect(policy.needsAllTimes).toBe(true)
     ran(SHARED_MS / 2, LONG_AFTER - 1)
-    expect(policy.isWary).toBe(false)
+    expect(policy.needsAllTimes).toBe(false)
   })
 
-  it('begins here while no thread has time', () => {
+  it('is not offloaded while no thread has capacity', () => {
     ran(SHARED_MS, LONG_AFTER)
-    threads.hasTime = false
-    expect(policy.limitMs('like')).toBe(null)
+    threads.hasCapacity = false
+    expect(policy.limitMs('call key')).toBe(null)
   })
 
-  it('is of so many kinds at most', () => {
+  it('is one of a limited number', () => {
     ran(SHARED_MS, LONG_AFTER, 'first')
-    for (let i = 1; i < KNOWN_CALL_KEYS; i++) ran(SHARED_MS, 1, `like ${i}`)
-    ran(SHARED_MS, 1, 'like 1')
+    for (let i = 1; i < KNOWN_CALL_KEYS; i++) ran(SHARED_MS, 1, `call key ${i}`)
+    ran(SHARED_MS, 1, 'call key 1')
     expect(policy.limitMs('first')).toBe(LIMIT_MS)
     ran(SHARED_MS, 1, 'one more')
     expect(policy.limitMs('first')).toBe(null)
@@ -93,42 +97,42 @@ describe('what is shared', () => {
 describe('a thread', () => {
   const EACH_MS = OFFLOAD_START_MS / 10
 
-  it('is started when those who had waited took long enough, and again when as much has come together', async () => {
+  it('is started when requests that had waited took long enough in sum, and again after the same sum', async () => {
     for (let i = 0; i < LONG_AFTER; i++) {
       ran(EACH_MS)
       await turns(3)
     }
-    // The first of a row waits for nobody.
+    // The first request of a burst has not waited.
     ran(EACH_MS, 10)
-    expect(begun).toBe(0)
+    expect(started).toBe(0)
     ran(EACH_MS)
-    expect(begun).toBe(1)
+    expect(started).toBe(1)
     ran(EACH_MS, 9)
-    expect(begun).toBe(1)
+    expect(started).toBe(1)
     ran(EACH_MS)
-    expect(begun).toBe(2)
+    expect(started).toBe(2)
   })
 
-  it('is started for none that are not known to take long', () => {
-    for (let i = 0; i < 50; i++) ran(EACH_MS, 1, `like ${i}`)
-    expect(begun).toBe(0)
+  it('is not started for call keys that were not long before', () => {
+    for (let i = 0; i < 50; i++) ran(EACH_MS, 1, `call key ${i}`)
+    expect(started).toBe(0)
   })
 
-  it('is started for nobody who asks one thing after another', async () => {
+  it('is not started for requests that follow one another', async () => {
     for (let i = 0; i < 50; i++) {
       ran(EACH_MS)
       await turns(3)
     }
-    expect(begun).toBe(0)
+    expect(started).toBe(0)
   })
 
-  it('is started for nobody who asks one thing after another while flashblocks come between an answer and the next question', async () => {
+  it('is not started for requests that follow one another with flashblocks in between', async () => {
     for (let i = 0; i < 50; i++) {
       ran(EACH_MS, 2)
       await turns(3)
       ran(EACH_MS)
       await turns(3)
     }
-    expect(begun).toBe(0)
+    expect(started).toBe(0)
   })
 })

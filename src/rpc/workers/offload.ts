@@ -2,13 +2,13 @@ import { OFFLOAD_START_MS, KNOWN_CALL_KEYS, LONG_AFTER, SHARED_MS } from '../lim
 import type { Measured, Sharing } from '../execution/workerport.ts'
 
 /** The state of the worker threads that offloading depends on. */
-export interface Shared {
+export interface ThreadStatus {
   /** an offloaded request waits or runs */
-  readonly isSharing: () => boolean
+  readonly hasOffloaded: () => boolean
   /** a thread will soon be free */
-  readonly hasTime: () => boolean
+  readonly hasCapacity: () => boolean
   /** Starts a thread for the next requests, unless there is one. */
-  readonly begin: () => void
+  readonly start: () => void
 }
 
 /**
@@ -17,29 +17,29 @@ export interface Shared {
  * next request arrives later.
  */
 export class OffloadPolicy implements Sharing {
-  readonly #threads: Shared
+  readonly #threads: ThreadStatus
   /** by call key: how often requests took long more than they did not, and their time limit */
   readonly #keys = new Map<string, { readonly long: number; readonly limitMs: number }>()
-  /** requests that took long here and may still have others behind them */
+  /** long requests that may still have others behind them */
   #passing = 0
   /** time of long requests that had waited, minus time of those that had not: a single request may have waited for a flashblock */
   #waitedMs = 0
 
-  constructor(threads: Shared) {
+  constructor(threads: ThreadStatus) {
     this.#threads = threads
   }
 
-  get isCrowded(): boolean {
-    return this.#passing > 0 || this.#threads.isSharing()
+  get isBurst(): boolean {
+    return this.#passing > 0 || this.#threads.hasOffloaded()
   }
 
-  get isWary(): boolean {
+  get needsAllTimes(): boolean {
     return this.#keys.size > 0
   }
 
   limitMs(callKey: string): number | null {
     const limitMs = this.#knownMs(callKey)
-    return limitMs !== null && this.#threads.hasTime() ? limitMs : null
+    return limitMs !== null && this.#threads.hasCapacity() ? limitMs : null
   }
 
   ran(request: Measured): void {
@@ -59,7 +59,7 @@ export class OffloadPolicy implements Sharing {
     this.#waitedMs = Math.max(0, this.#waitedMs + ms)
     if (this.#waitedMs < OFFLOAD_START_MS) return
     this.#waitedMs = 0
-    this.#threads.begin()
+    this.#threads.start()
   }
 
   #wasLong({ callKey, limitMs }: Measured): void {

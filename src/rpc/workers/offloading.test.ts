@@ -10,14 +10,14 @@ import type { Threads } from './threads.fixture.ts'
 const HERE = Address.from('0x00000000000000000000000000000000c0ffee00')
 /** Burns all gas but 30,000, then returns slot 0. */
 const LONG = Hex.toBytes('0x5b620075305a116000575f545f5260205ff3')
-/** Two milliseconds: less is not shared, and of what takes 25 nobody waits for the end. */
+/** Takes two milliseconds: shorter requests are not offloaded, and those of 25 ms go to a thread anyway. */
 const LONG_GAS = '0x1e8480'
 const MAIN_THREAD_MS = 1_000
 
 const nodes: TestNode[] = []
 
-async function started(own: Threads, most = 2): Promise<TestNode> {
-  const node = await testNode({ workers: { start: own.start, most, mainThreadMs: MAIN_THREAD_MS } })
+async function started(own: Threads, maxThreads = 2): Promise<TestNode> {
+  const node = await testNode({ workers: { start: own.start, maxThreads, mainThreadMs: MAIN_THREAD_MS } })
   nodes.push(node)
   await put(node, 1n)
   return node
@@ -30,7 +30,7 @@ async function put(node: TestNode, value: bigint): Promise<void> {
   })
 }
 
-/** As it comes from a socket. @returns the number that it answers */
+/** Sends a request as a socket does, and returns the number in its answer. */
 async function ask(node: TestNode, { data = '0x', block = 'latest' } = {}): Promise<bigint> {
   const request = { jsonrpc: '2.0', id: 1, method: 'eth_call', params: [{ to: HERE, gas: LONG_GAS, data }, block] }
   const { body } = await node.rpc.handle(Buffer.from(JSON.stringify(request)), DEDICATED)
@@ -41,7 +41,7 @@ function together(node: TestNode, count: number, more = {}): Promise<bigint[]> {
   return Promise.all(Array.from({ length: count }, () => ask(node, more)))
 }
 
-/** Until a thread stands: those that it does not come for are worked out here. */
+/** Repeats bursts until a thread has started. */
 async function crowded(node: TestNode, own: Threads): Promise<void> {
   while (own.tasks() === 0) {
     await together(node, 4)
@@ -59,8 +59,8 @@ afterEach(async () => {
   }
 })
 
-describe('several that take long at once', () => {
-  it('are worked out in threads from their start, as they would be here', async () => {
+describe('long requests that arrive at once', () => {
+  it('run in threads from their start, with the answers of the main thread', async () => {
     const own = threads()
     const node = await started(own)
     await crowded(node, own)
@@ -72,7 +72,7 @@ describe('several that take long at once', () => {
     expect(own.started.length).toBe(2)
   }, 30_000)
 
-  it('look at a state that there was between the question and the answer, and at all that was answered before the question', async () => {
+  it('read a state between request and answer, with everything that was answered before the request', async () => {
     const own = threads()
     const node = await started(own, 1)
     await crowded(node, own)
@@ -84,7 +84,7 @@ describe('several that take long at once', () => {
     expect(own.started.length).toBe(1)
   }, 30_000)
 
-  it('are answered although what they were asked of is taken back while they wait', async () => {
+  it('are answered although their block is rewound while they wait', async () => {
     const own = threads()
     const node = await started(own, 1)
     await crowded(node, own)
@@ -102,7 +102,7 @@ describe('several that take long at once', () => {
     expect(new Set(await later)).toEqual(new Set([3n]))
   }, 30_000)
 
-  it('are worked out here when they name another block than the latest', async () => {
+  it('run on the main thread when they name another block than the latest', async () => {
     const own = threads()
     const node = await started(own)
     await crowded(node, own)
@@ -127,7 +127,7 @@ describe('several that take long at once', () => {
   }, 30_000)
 })
 
-describe('no thread is for', () => {
+describe('no thread runs', () => {
   it('one request after another, however long each takes', async () => {
     const own = threads()
     const node = await started(own)
@@ -140,7 +140,7 @@ describe('no thread is for', () => {
     expect(own.started).toEqual([])
   }, 30_000)
 
-  it('the items of a batch, and requests in process: one comes after the other', async () => {
+  it('the items of a batch, and requests in process: they run one after the other', async () => {
     const own = threads()
     const node = await started(own)
     await crowded(node, own)
@@ -155,7 +155,7 @@ describe('no thread is for', () => {
     expect(own.tasks() - before).toBeLessThanOrEqual(4)
   }, 30_000)
 
-  it('what is not known to take long, whatever else is shared', async () => {
+  it('requests whose call key was not long before, whatever else is offloaded', async () => {
     const own = threads()
     const node = await started(own)
     await crowded(node, own)

@@ -8,69 +8,69 @@ import type { TestNode } from '../node.fixture.ts'
 import type { FromThread, Thread, ToThread } from './messages.ts'
 import type { Workers } from './pool.ts'
 
-const LIKE = 'like'
+const CALL_KEY = 'call key'
 const LIMIT_MS = 5_000
 
-/** Threads that do only what the test says. */
-class Marionette {
-  readonly told: ToThread[] = []
-  #heard: (message: FromThread) => void = () => {}
-  #ended: (why: string) => void = () => {}
-  /** what it does while it is told about the chain */
-  onBegin = (): void => {}
+/** A thread that the test controls. */
+class ControlledThread {
+  readonly posted: ToThread[] = []
+  #onMessage: (message: FromThread) => void = () => {}
+  #onEnd: (why: string) => void = () => {}
+  /** runs while the thread receives the state */
+  onInit = (): void => {}
   readonly thread: Thread = {
     post: (message) => {
-      this.told.push(message)
-      if (message.kind === 'begin') this.onBegin()
+      this.posted.push(message)
+      if (message.kind === 'init') this.onInit()
     },
-    listen: (heard, ended) => {
-      this.#heard = heard
-      this.#ended = ended
+    listen: (onMessage, onEnd) => {
+      this.#onMessage = onMessage
+      this.#onEnd = onEnd
     },
     hold: () => {},
     end: () => Promise.resolve(),
   }
 
   ready(): void {
-    this.#heard({ kind: 'ready' })
+    this.#onMessage({ kind: 'ready' })
   }
 
   answer(text = '"0x"'): void {
-    this.#heard({ kind: 'answer', text })
+    this.#onMessage({ kind: 'answer', text })
   }
 
   break(): void {
-    this.#ended('it broke')
+    this.#onEnd('it broke')
   }
 
   get tasks() {
-    return this.told.filter((message) => message.kind === 'task')
+    return this.posted.filter((message) => message.kind === 'task')
   }
 }
 
 interface Stage {
   readonly node: TestNode
   readonly workers: Workers
-  readonly threads: Marionette[]
-  /** how often one was to be started */
+  readonly threads: ControlledThread[]
+  /** Returns how many starts were attempted. */
   readonly starts: () => number
-  /** @returns what becomes of a task at the head */
+  /** Runs a task at the head, and returns its answer. */
   readonly ask: (isShared: boolean, view?: View) => Promise<string | null>
 }
 
 const nodes: TestNode[] = []
 
-async function staged(most: number, canStart = (_count: number) => true, prepare = (_each: Marionette) => {}): Promise<Stage> {
-  const threads: Marionette[] = []
+async function staged(maxThreads: number, canStart = (_count: number) => true, prepare = (_each: ControlledThread) => {}): Promise<Stage> {
+  const threads: ControlledThread[] = []
   let starts = 0
   const start = async () => {
     if (!canStart(++starts)) throw new Error('no more threads')
-    const marionette = new Marionette()
-    threads.push(marionette)
-    prepare(marionette)
-    return marionette.thread
+    const each = new ControlledThread()
+    threads.push(each)
+    prepare(each)
+    return each.thread
   }
-  const node = await testNode({ workers: { start, most } })
+  const node = await testNode({ workers: { start, maxThreads } })
   nodes.push(node)
   const { workers } = node
   if (workers === null) throw new Error('a node with threads')
@@ -85,17 +85,17 @@ async function staged(most: number, canStart = (_count: number) => true, prepare
   return { node, workers, threads, starts: () => starts, ask }
 }
 
-/** The first thread, as a crowd starts it. */
-async function begun(stage: Stage): Promise<Marionette> {
-  for (let i = 0; i <= LONG_AFTER; i++) stage.workers.sharing.ran({ callKey: LIKE, limitMs: LIMIT_MS, tookMs: OFFLOAD_START_MS })
+/** Returns the first thread, which a burst starts. */
+async function startedByBurst(stage: Stage): Promise<ControlledThread> {
+  for (let i = 0; i <= LONG_AFTER; i++) stage.workers.sharing.ran({ callKey: CALL_KEY, limitMs: LIMIT_MS, tookMs: OFFLOAD_START_MS })
   await turns()
   const [first] = stage.threads
-  if (first === undefined) throw new Error('a crowd starts a thread')
+  if (first === undefined) throw new Error('a burst starts a thread')
   return first
 }
 
-async function stood(stage: Stage): Promise<Marionette> {
-  const first = await begun(stage)
+async function loaded(stage: Stage): Promise<ControlledThread> {
+  const first = await startedByBurst(stage)
   first.ready()
   return first
 }
@@ -113,32 +113,32 @@ afterEach(async () => {
   }
 })
 
-describe('a thread that a crowd starts', () => {
-  it('has no time before it has loaded', async () => {
+describe('a thread that a burst starts', () => {
+  it('has no capacity before it has loaded', async () => {
     const stage = await staged(2)
-    const first = await begun(stage)
-    expect(stage.workers.sharing.limitMs(LIKE)).toBe(null)
+    const first = await startedByBurst(stage)
+    expect(stage.workers.sharing.limitMs(CALL_KEY)).toBe(null)
     first.ready()
-    expect(stage.workers.sharing.limitMs(LIKE)).toBe(LIMIT_MS)
+    expect(stage.workers.sharing.limitMs(CALL_KEY)).toBe(LIMIT_MS)
     expect(stage.starts()).toBe(1)
   })
 
-  it('has time when it has loaded before it was told of the chain', async () => {
-    const stage = await staged(1, undefined, (each) => (each.onBegin = () => each.ready()))
-    await begun(stage)
-    expect(stage.workers.sharing.limitMs(LIKE)).toBe(LIMIT_MS)
+  it('has capacity when it has loaded before it received the state', async () => {
+    const stage = await staged(1, undefined, (each) => (each.onInit = () => each.ready()))
+    await startedByBurst(stage)
+    expect(stage.workers.sharing.limitMs(CALL_KEY)).toBe(LIMIT_MS)
   })
 
-  it('is none after the end of all', async () => {
+  it('is not started after close', async () => {
     const stage = await staged(1)
     await stage.workers.close()
-    await expect(begun(stage)).rejects.toThrow('a crowd starts a thread')
+    await expect(startedByBurst(stage)).rejects.toThrow('a burst starts a thread')
     expect(stage.starts()).toBe(0)
   })
 
-  it('is not joined by another for those who wait until the last one has loaded', async () => {
+  it('is followed by another one only after it has loaded', async () => {
     const stage = await staged(4)
-    const first = await stood(stage)
+    const first = await loaded(stage)
     const asked = [1, 2, 3].map(() => stage.ask(true))
     await turns()
     expect([first.tasks.length, stage.starts()]).toEqual([1, 2])
@@ -151,9 +151,9 @@ describe('a thread that a crowd starts', () => {
     expect(await Promise.all(asked)).toEqual(['"0x"', '"0x"', '"0x"'])
   })
 
-  it('is not tried again when there can be no more: who waits is served by those that stand', async () => {
+  it('is not tried again after a failed start: started threads serve the queue', async () => {
     const stage = await staged(4, (count) => count === 1)
-    const first = await stood(stage)
+    const first = await loaded(stage)
     const asked = [stage.ask(true), stage.ask(true)]
     await turns(50)
     expect(stage.starts()).toBe(2)
@@ -163,15 +163,15 @@ describe('a thread that a crowd starts', () => {
     expect(stage.node.bugs.splice(0)).toEqual([expect.objectContaining({ message: 'no more threads' })])
   })
 
-  it('is not tried again when it breaks before it does anything', async () => {
-    const breaks = (each: Marionette) => {
+  it('is not tried again when it ends before its first job', async () => {
+    const breaks = (each: ControlledThread) => {
       each.ready()
       each.break()
     }
     const stage = await staged(4, undefined, (each) => {
-      if (stage.starts() > 1) each.onBegin = () => breaks(each)
+      if (stage.starts() > 1) each.onInit = () => breaks(each)
     })
-    const first = await stood(stage)
+    const first = await loaded(stage)
     const asked = [stage.ask(true), stage.ask(true)]
     await turns(50)
     expect(stage.starts()).toBe(2)
@@ -181,20 +181,20 @@ describe('a thread that a crowd starts', () => {
     expect(stage.node.bugs.splice(0).length).toBe(1)
   })
 
-  it('leaves the work here when not even the first can be started', async () => {
+  it('leaves the work to the main thread when the first start fails', async () => {
     const stage = await staged(2, () => false)
-    for (let i = 0; i <= LONG_AFTER; i++) stage.workers.sharing.ran({ callKey: LIKE, limitMs: LIMIT_MS, tookMs: OFFLOAD_START_MS })
+    for (let i = 0; i <= LONG_AFTER; i++) stage.workers.sharing.ran({ callKey: CALL_KEY, limitMs: LIMIT_MS, tookMs: OFFLOAD_START_MS })
     await turns()
     expect(stage.node.bugs.splice(0).length).toBe(1)
     expect([await stage.ask(true), await stage.ask(false), stage.starts()]).toEqual([null, null, 1])
-    expect(stage.workers.sharing.limitMs(LIKE)).toBe(null)
+    expect(stage.workers.sharing.limitMs(CALL_KEY)).toBe(null)
   })
 })
 
-describe('what is shared', () => {
-  it('tells a thread of one View once', async () => {
+describe('an offloaded task', () => {
+  it('posts the slice of one View once', async () => {
     const stage = await staged(1)
-    const first = await stood(stage)
+    const first = await loaded(stage)
     const { view } = stage.node.chain.head
     const asked = [stage.ask(true, view), stage.ask(true, view), stage.ask(false, view), stage.ask(true, view)]
     for (let i = 0; i < 4; i++) first.answer()
@@ -206,9 +206,9 @@ describe('what is shared', () => {
     expect(first.tasks.map(({ slice }) => slice?.head.header.number ?? null)).toEqual([0, null, 0, 0, 1])
   })
 
-  it('tells it anew when the chain went on between, or was taken back', async () => {
+  it('posts the slice again after a block or a rewind', async () => {
     const stage = await staged(1)
-    const first = await stood(stage)
+    const first = await loaded(stage)
     const { chain } = stage.node
     const seen: Hash[] = []
     const ask = async () => {
@@ -227,23 +227,23 @@ describe('what is shared', () => {
     expect(first.tasks.map(({ slice }) => slice?.head.hash ?? null)).toEqual(seen)
   })
 
-  it('is left to whoever asked when no thread can follow to where it looks, and such threads are ended', async () => {
+  it('returns to the main thread when no thread can follow to its state, and such threads are ended', async () => {
     const stage = await staged(1)
     const { view } = stage.node.chain.head
     await stage.node.chain.mine(1)
     await stage.node.chain.edit((world) => world.setBalance(ALICE, 1n))
-    await stood(stage)
+    await loaded(stage)
     expect(await stage.ask(true, view)).toBe(null)
-    expect(stage.workers.sharing.limitMs(LIKE)).toBe(null)
-    await begun(stage)
+    expect(stage.workers.sharing.limitMs(CALL_KEY)).toBe(null)
+    await startedByBurst(stage)
     stage.threads[1]?.ready()
-    expect(stage.workers.sharing.limitMs(LIKE)).toBe(LIMIT_MS)
+    expect(stage.workers.sharing.limitMs(CALL_KEY)).toBe(LIMIT_MS)
     expect(stage.starts()).toBe(2)
   })
 
-  it('is left to whoever asked when all threads turn out to work on something long, one in each turn of the loop', async () => {
+  it('returns to the main thread when all threads turn out to be busy for long, one per turn of the event loop', async () => {
     const stage = await staged(1)
-    const first = await stood(stage)
+    const first = await loaded(stage)
     const held = stage.ask(true)
     const left: number[] = []
     const asked = [1, 2, 3].map((each) => stage.ask(true).then((answer) => answer === null && left.push(each)))
@@ -255,9 +255,9 @@ describe('what is shared', () => {
     expect(await held).toBe('"0x"')
   })
 
-  it('waits on when a thread has time again before that', async () => {
+  it('stays in the queue when a thread has capacity again before that', async () => {
     const stage = await staged(1)
-    const first = await stood(stage)
+    const first = await loaded(stage)
     const asked = [stage.ask(true), stage.ask(true)]
     first.answer()
     await pause(MAIN_THREAD_MS / 2)
@@ -267,67 +267,67 @@ describe('what is shared', () => {
     expect(first.tasks.length).toBe(2)
   })
 
-  it('waits for those that are short alone, and not in masses', async () => {
+  it('waits behind short tasks only, and behind a limited number of them', async () => {
     const stage = await staged(1)
-    const first = await stood(stage)
+    const first = await loaded(stage)
     const { sharing } = stage.workers
     const asked = Array.from({ length: SHARED_WAITING }, () => stage.ask(true))
-    expect(sharing.limitMs(LIKE)).toBe(LIMIT_MS)
+    expect(sharing.limitMs(CALL_KEY)).toBe(LIMIT_MS)
     asked.push(stage.ask(true))
-    expect(sharing.limitMs(LIKE)).toBe(null)
-    expect(sharing.isCrowded).toBe(true)
+    expect(sharing.limitMs(CALL_KEY)).toBe(null)
+    expect(sharing.isBurst).toBe(true)
     for (let i = 0; i <= SHARED_WAITING; i++) first.answer()
     await Promise.all(asked)
     await turns()
-    expect([sharing.isCrowded, sharing.limitMs(LIKE)]).toEqual([false, LIMIT_MS])
+    expect([sharing.isBurst, sharing.limitMs(CALL_KEY)]).toEqual([false, LIMIT_MS])
     const long = stage.ask(false)
-    expect(sharing.limitMs(LIKE)).toBe(null)
+    expect(sharing.limitMs(CALL_KEY)).toBe(null)
     first.answer()
     await long
-    expect(sharing.limitMs(LIKE)).toBe(LIMIT_MS)
+    expect(sharing.limitMs(CALL_KEY)).toBe(LIMIT_MS)
   })
 
-  it('goes to a thread that does nothing while another takes long', async () => {
+  it('goes to an idle thread while another one is busy', async () => {
     const stage = await staged(2)
-    const first = await stood(stage)
+    const first = await loaded(stage)
     const asked = [stage.ask(false), stage.ask(true)]
     await turns()
-    expect(stage.workers.sharing.limitMs(LIKE)).toBe(null)
+    expect(stage.workers.sharing.limitMs(CALL_KEY)).toBe(null)
     stage.threads[1]?.ready()
     stage.threads[1]?.answer()
-    expect(stage.workers.sharing.limitMs(LIKE)).toBe(LIMIT_MS)
+    expect(stage.workers.sharing.limitMs(CALL_KEY)).toBe(LIMIT_MS)
     first.answer()
     await Promise.all(asked)
   })
 
-  it('does not wait for one that takes longer than it should', async () => {
+  it('does not wait for a thread that has been busy for too long', async () => {
     const stage = await staged(1)
-    const first = await stood(stage)
+    const first = await loaded(stage)
     const asked = stage.ask(true)
     const startMs = performance.now()
     const now = vi.spyOn(performance, 'now').mockReturnValue(startMs + MAIN_THREAD_MS + 1)
-    expect(stage.workers.sharing.limitMs(LIKE)).toBe(null)
+    expect(stage.workers.sharing.limitMs(CALL_KEY)).toBe(null)
     now.mockRestore()
     first.answer()
     await asked
   })
 
-  it('is counted no more when its thread ended under it', async () => {
+  it('is no longer counted when its thread has ended', async () => {
     const stage = await staged(1)
-    const first = await stood(stage)
+    const first = await loaded(stage)
     const asked = stage.ask(true)
     first.break()
     await expect(asked).rejects.toMatchObject({ code: -32_603 })
     await turns()
-    expect(stage.workers.sharing.isCrowded).toBe(false)
+    expect(stage.workers.sharing.isBurst).toBe(false)
     expect(stage.node.bugs.splice(0).length).toBe(1)
   })
 })
 
-describe('the time beside everybody else', () => {
-  it('is short while more take long than there are threads, whatever is shared', async () => {
+describe('the time on the main thread', () => {
+  it('is short while there are more long requests than threads, whatever is offloaded', async () => {
     const stage = await staged(1)
-    const first = await stood(stage)
+    const first = await loaded(stage)
     const shared = [stage.ask(true), stage.ask(true)]
     expect(stage.workers.mainThreadMs).toBe(MAIN_THREAD_MS)
     first.answer()

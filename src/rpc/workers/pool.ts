@@ -8,85 +8,84 @@ import type { JsonText } from '../texts.ts'
 import { OffloadPolicy } from './offload.ts'
 import { Job } from './job.ts'
 import { WorkerHandle } from './workerhandle.ts'
-import type { RunnerParts } from './workerhandle.ts'
+import type { WorkerDeps } from './workerhandle.ts'
 
-export interface WorkersOptions extends Omit<RunnerParts, 'onIdle' | 'onEnd'> {
-  /** threads at a time */
-  readonly most: number
+export interface WorkersOptions extends Omit<WorkerDeps, 'onIdle' | 'onEnd'> {
+  readonly maxThreads: number
   /** requests that may wait; WAITING_TASKS unless given */
-  readonly waitingMost?: number
+  readonly maxWaiting?: number
   /** MAIN_THREAD_MS unless given */
   readonly mainThreadMs?: number
 }
 
 /**
- * Threads that heavy requests are worked out in. Each starts when a request finds all others at work, the first with the first request. One
- * that breaks or has fallen too far behind the chain is replaced when the next request needs one. What is shared waits for a thread that stands:
- * to start one takes a hundred times as long as such a request.
+ * The pool of worker threads for long requests. A thread starts when a request finds all others busy, the first with the first request. One that
+ * crashes or has fallen too far behind the chain is replaced when the next request needs one. Offloaded requests wait for a thread that has
+ * started: a start takes a hundred times as long as such a request.
  */
 export class Workers implements Parallel {
   readonly #mainThreadMs: number
   readonly #options: WorkersOptions
-  readonly #waitingMost: number
-  /** each with what resolves when it has started */
-  readonly #runners = new Map<WorkerHandle, Promise<void>>()
+  readonly #maxWaiting: number
+  /** each with the promise of its start */
+  readonly #handles = new Map<WorkerHandle, Promise<void>>()
   readonly #waiting: Job[] = []
-  /** tells which requests are shared */
+  /** decides which requests are offloaded */
   readonly sharing: Sharing = new OffloadPolicy({
-    isSharing: () => this.#at.shared > 0,
-    hasTime: () => this.#hasTime,
-    begin: () => {
-      if (this.#isOpen && this.#runners.size === 0) this.#start(null)
+    hasOffloaded: () => this.#counts.shared > 0,
+    hasCapacity: () => this.#hasCapacity,
+    start: () => {
+      if (this.#isOpen && this.#handles.size === 0) this.#start(null)
     },
   })
 
-  /** tasks that wait or are being worked on: of those that are shared, and of those that took too long */
-  readonly #at = { shared: 0, long: 0 }
-  /** the newest slice of what is shared, and of what it was cut */
+  /** tasks that wait or run: offloaded ones, and those that took too long on the main thread */
+  readonly #counts = { shared: 0, long: 0 }
+  /** the newest slice for offloaded tasks */
   #shared: { readonly view: View; readonly block: Block; readonly slice: PartialView } | null = null
-  #watching: NodeJS.Timeout | null = null
-  /** threads at a time; fewer than wished for when another could not be started */
-  #most: number
-  /** false: closed, or no thread can be started here */
+  #capacityTimer: NodeJS.Timeout | null = null
+  /** lower than the option once a thread could not be started */
+  #maxThreads: number
+  /** false: closed, or no thread can be started */
   #isOpen = true
   #isClosed = false
 
   constructor(options: WorkersOptions) {
     this.#options = options
-    this.#most = options.most
-    this.#waitingMost = options.waitingMost ?? WAITING_TASKS
+    this.#maxThreads = options.maxThreads
+    this.#maxWaiting = options.maxWaiting ?? WAITING_TASKS
     this.#mainThreadMs = options.mainThreadMs ?? MAIN_THREAD_MS
   }
 
-  /** While heavy requests wait for a thread, more of them will come: a hundred stretches in one turn would hold up two seconds of flashblocks. */
+  /** Short while more long requests run than there are threads: a hundred full time slices in one turn would delay two seconds of flashblocks. */
   get mainThreadMs(): number {
-    if (this.#isOpen && this.#runners.size === 0) return this.#mainThreadMs * FIRST_MAIN_THREAD_TIMES
-    return this.#at.long > this.#most ? Math.min(this.#mainThreadMs, BUSY_MAIN_THREAD_MS) : this.#mainThreadMs
+    if (this.#isOpen && this.#handles.size === 0) return this.#mainThreadMs * FIRST_MAIN_THREAD_TIMES
+    return this.#counts.long > this.#maxThreads ? Math.min(this.#mainThreadMs, BUSY_MAIN_THREAD_MS) : this.#mainThreadMs
   }
 
   async compute(task: Task): Promise<JsonText | null> {
     const kind = task.isShared ? 'shared' : 'long'
-    this.#at[kind]++
+    this.#counts[kind]++
     try {
-      return await this.#answer(task)
+      return await this.#enqueue(task)
     } finally {
-      this.#at[kind]--
+      this.#counts[kind]--
     }
   }
 
-  #answer(task: Task): Promise<JsonText | null> {
+  #enqueue(task: Task): Promise<JsonText | null> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) return reject(closing())
       if (!this.#isOpen) return resolve(null)
-      this.#waiting.push(new Job(task, this.#cut, resolve, reject))
-      this.#serve()
-      if (task.isShared) this.#watch()
-      if (this.#waiting.length > this.#waitingMost) this.#waiting.pop()?.reject(tooMany(this.#waitingMost))
+      this.#waiting.push(new Job(task, this.#slice, resolve, reject))
+      this.#dispatch()
+      if (task.isShared) this.#watchCapacity()
+      if (this.#waiting.length > this.#maxWaiting) this.#waiting.pop()?.reject(tooMany(this.#maxWaiting))
     })
   }
 
-  /** Those that are shared look at one block of one View, a flashblock long: the slice is the same object, and threads are told it once. */
-  readonly #cut = ({ look, isShared }: Task): PartialView => {
+  /** Offloaded tasks read one block of one View during a flashblock: their slice is one object, which a thread receives once. */
+  readonly #slice = ({ look, isShared }: Task): PartialView => {
     const { view, needs } = look()
     const [block] = needs.states
     if (!isShared || block === undefined) return toPartialView(view, needs)
@@ -97,106 +96,103 @@ export class Workers implements Parallel {
     return slice
   }
 
-  /** Ends the threads, whatever they do; who waits is refused, and who comes later: the rest of a batch would hold up the process that closes. */
+  /** Ends the threads and refuses waiting and later requests: the rest of a batch would delay the exit of the process. */
   async close(): Promise<void> {
     this.#isOpen = false
     this.#isClosed = true
     const why = closing()
-    if (this.#watching !== null) clearTimeout(this.#watching)
+    if (this.#capacityTimer !== null) clearTimeout(this.#capacityTimer)
     for (const job of this.#waiting.splice(0)) job.reject(why)
-    const runners = [...this.#runners]
-    this.#runners.clear()
-    await Promise.all(runners.flatMap(([worker, started]) => [worker.end(why), started]))
+    const handles = [...this.#handles]
+    this.#handles.clear()
+    await Promise.all(handles.flatMap(([worker, started]) => [worker.end(why), started]))
   }
 
-  /** First come, first served. */
-  #serve(): void {
-    for (let [job] = this.#waiting; job !== undefined && this.#hasRoom; [job] = this.#waiting) {
+  /** First in, first out. */
+  #dispatch(): void {
+    for (let [job] = this.#waiting; job !== undefined && this.#canTakeJob; [job] = this.#waiting) {
       if (job.task.isShared && this.#idle.length === 0) return this.#grow()
       const slice = job.slice()
       this.#waiting.shift()
-      if (slice !== null) this.#placeOrRefuse(job, slice)
+      if (slice === null) continue
+      try {
+        this.#assign(job, slice)
+      } catch (error) {
+        job.reject(error)
+      }
     }
   }
 
-  /** What is shared is let go, to be worked out here, when all threads have worked for so long that it might have to wait for seconds. */
-  #watch(): void {
-    if (this.#watching !== null || this.#waiting.length === 0) return
-    this.#watching = setTimeout(() => {
-      this.#watching = null
-      if (this.#hasTime) this.#watch()
-      else this.#letGo()
+  /** Returns offloaded jobs to the main thread once all threads have been busy so long that they might wait for seconds. */
+  #watchCapacity(): void {
+    if (this.#capacityTimer !== null || this.#waiting.length === 0) return
+    this.#capacityTimer = setTimeout(() => {
+      this.#capacityTimer = null
+      if (this.#hasCapacity) this.#watchCapacity()
+      else this.#returnShared()
     }, MAIN_THREAD_MS)
   }
 
-  /** One in each turn of the loop: a hundred of them would hold up flashblocks. */
-  #letGo(): void {
+  /** One per turn of the event loop: a hundred of them would delay flashblocks. */
+  #returnShared(): void {
     const at = this.#waiting.findIndex(({ task }) => task.isShared)
     if (at < 0) return
     for (const job of this.#waiting.splice(at, 1)) job.resolve(null)
-    setImmediate(() => (this.#hasTime ? this.#watch() : this.#letGo()))
+    setImmediate(() => (this.#hasCapacity ? this.#watchCapacity() : this.#returnShared()))
   }
 
-  /** One thread more for those who wait, when the last one stands. */
+  /** Starts one more thread, unless one is still starting. */
   #grow(): void {
-    if ([...this.#runners.keys()].every((worker) => worker.stands)) this.#start(null)
+    if ([...this.#handles.keys()].every((worker) => worker.hasStarted)) this.#start(null)
   }
 
-  /** For what is shared. Behind a task that takes seconds it would wait for as long. */
-  get #hasTime(): boolean {
+  /** An offloaded task would wait for seconds behind a long one. */
+  get #hasCapacity(): boolean {
     if (this.#idle.length > 0) return true
-    const hasRoom = this.#at.long === 0 && this.#waiting.length < Math.min(SHARED_WAITING, this.#waitingMost)
-    return hasRoom && [...this.#runners.keys()].some((worker) => worker.hasTimeSoon)
+    const hasRoom = this.#counts.long === 0 && this.#waiting.length < Math.min(SHARED_WAITING, this.#maxWaiting)
+    return hasRoom && [...this.#handles.keys()].some((worker) => worker.isBusyBriefly)
   }
 
-  get #hasRoom(): boolean {
-    return this.#runners.size < this.#most || this.#idle.length > 0
+  get #canTakeJob(): boolean {
+    return this.#handles.size < this.#maxThreads || this.#idle.length > 0
   }
 
   get #idle(): readonly WorkerHandle[] {
-    return [...this.#runners.keys()].filter((worker) => worker.isIdle)
+    return [...this.#handles.keys()].filter((worker) => worker.isIdle)
   }
 
-  /** Whatever goes wrong with one job is not for those behind it. */
-  #placeOrRefuse(job: Job, slice: PartialView): void {
-    try {
-      this.#place(job, slice)
-    } catch (error) {
-      job.reject(error)
-    }
-  }
-
-  /** There is room. */
-  #place(job: Job, slice: PartialView): void {
+  #assign(job: Job, slice: PartialView): void {
     const idle = this.#idle
-    if (idle.some((worker) => worker.take(job, slice))) return
-    if (job.task.isShared) return this.#unplaced(job, idle)
+    if (idle.some((worker) => worker.run(job, slice))) return
+    // The idle threads cannot follow to the state of the slice.
+    if (job.task.isShared) {
+      for (const worker of idle) this.#discard(worker)
+      return job.resolve(null)
+    }
     const [behind] = idle
-    if (behind !== undefined && this.#runners.size >= this.#most) this.#giveUp(behind)
+    if (behind !== undefined && this.#handles.size >= this.#maxThreads) this.#discard(behind)
     this.#start(job)
   }
 
-  /** Threads that cannot follow to the newest state are of no use to a crowd; it will have another. */
-  #unplaced(job: Job, behind: readonly WorkerHandle[]): void {
-    for (const worker of behind) this.#giveUp(worker)
-    job.resolve(null)
-  }
-
-  #giveUp(behind: WorkerHandle): void {
-    this.#runners.delete(behind)
-    behind.end().catch(this.#options.onBug)
+  #discard(worker: WorkerHandle): void {
+    this.#handles.delete(worker)
+    worker.end().catch(this.#options.onBug)
   }
 
   #start(job: Job | null): void {
-    const worker = new WorkerHandle({ ...this.#options, onIdle: () => this.#serve(), onEnd: (each, stood) => this.#lost(each, stood) })
-    this.#runners.set(worker, worker.begin(job))
+    const worker = new WorkerHandle({
+      ...this.#options,
+      onIdle: () => this.#dispatch(),
+      onEnd: (each, hadStarted) => this.#onEnd(each, hadStarted),
+    })
+    this.#handles.set(worker, worker.start(job))
   }
 
-  #lost(worker: WorkerHandle, stood: boolean): void {
-    this.#runners.delete(worker)
-    if (!stood) this.#most = this.#runners.size
-    if (this.#most === 0) this.#isOpen = false
-    if (this.#isOpen) this.#serve()
+  #onEnd(worker: WorkerHandle, hadStarted: boolean): void {
+    this.#handles.delete(worker)
+    if (!hadStarted) this.#maxThreads = this.#handles.size
+    if (this.#maxThreads === 0) this.#isOpen = false
+    if (this.#isOpen) this.#dispatch()
     else for (const job of this.#waiting.splice(0)) job.resolve(null)
   }
 }

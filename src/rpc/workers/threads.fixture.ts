@@ -2,46 +2,46 @@ import { build } from '../../../scripts/setup.mjs'
 import type { StartThread, Thread, ToThread } from './messages.ts'
 import { nodeThreads } from './nodethread.ts'
 
-/** Threads as the product has them, and what they were told. */
+/** Worker threads of Node, with a record of the messages to them. */
 export interface Threads {
   readonly start: StartThread
   readonly started: Thread[]
-  /** why each of them ended, when it has */
+  /** each resolves with the reason when its thread has ended */
   readonly ended: Promise<string>[]
-  /** kinds of the messages to all of them, in order */
-  readonly told: ToThread['kind'][]
-  /** how many tasks they were given */
+  /** kinds of the messages to all threads, in order */
+  readonly posted: ToThread['kind'][]
+  /** Returns how many tasks were posted. */
   readonly tasks: () => number
 }
 
-/** Threads begin with compiled code: brings it up to date. */
+/** Builds the compiled program, which threads run. */
 export function buildThreads(): void {
   build()
 }
 
-/** After `buildThreads`. */
+/** Requires `buildThreads`. */
 export function threads(): Threads {
   const startNode = nodeThreads(new URL('../../../dist/rpc/workers/entry.js', import.meta.url))
   const started: Thread[] = []
   const ended: Promise<string>[] = []
-  const told: ToThread['kind'][] = []
+  const posted: ToThread['kind'][] = []
   const start = async () => {
     const thread = await startNode()
-    if (thread === null) throw new Error('there are no threads here')
+    if (thread === null) throw new Error('this platform has no threads')
     started.push(thread)
     let end: (why: string) => void = () => {}
     ended.push(new Promise((resolve) => (end = resolve)))
-    const listen: Thread['listen'] = (heard, over) => {
-      thread.listen(heard, (why) => {
+    const listen: Thread['listen'] = (onMessage, onEnd) => {
+      thread.listen(onMessage, (why) => {
         end(why)
-        over(why)
+        onEnd(why)
       })
     }
     const post = (message: ToThread) => {
-      told.push(message.kind)
+      posted.push(message.kind)
       thread.post(message)
     }
     return { ...thread, post, listen }
   }
-  return { start, started, ended, told, tasks: () => told.filter((kind) => kind === 'task').length }
+  return { start, started, ended, posted, tasks: () => posted.filter((kind) => kind === 'task').length }
 }

@@ -3,46 +3,50 @@ import type { View } from '../../chain/index.ts'
 import type { Compat } from '../../compat.ts'
 import { configureTier1, Deadline } from '../../evm/index.ts'
 import { CALL_METHODS } from '../methods/call.ts'
+import type { Method } from '../method.ts'
+import { OTTERSCAN_METHODS } from '../methods/otterscan.ts'
 import { SIMULATION_METHODS } from '../methods/simulate.ts'
 import { TRACE_METHODS } from '../methods/trace.ts'
 import { refusalOf } from '../refusals.ts'
 import { JsonText } from '../texts.ts'
-import type { BeginMessage, FromThread, TaskMessage, ToThread } from './messages.ts'
+import type { FromThread, InitMessage, TaskMessage, ToThread } from './messages.ts'
 
-const METHODS = new Map([...CALL_METHODS, ...SIMULATION_METHODS, ...TRACE_METHODS].map((row) => [row.name, row]))
+/** The rows that a thread can compute: not all of `table.ts`, whose imports would delay the start. */
+export const THREAD_METHODS: ReadonlyMap<string, Method> = new Map(
+  [...CALL_METHODS, ...SIMULATION_METHODS, ...TRACE_METHODS, ...OTTERSCAN_METHODS].map((row) => [row.name, row]),
+)
 
 /** Handles the messages to a worker thread. `post` sends its answers. */
 export function threadService(post: (message: FromThread) => void): (message: ToThread) => void {
-  let begun: Begun | null = null
+  let state: ThreadState | null = null
   post({ kind: 'ready' })
   return (message) => {
-    if (message.kind === 'begin') begun = begin(message)
-    else if (begun === null) throw new Error(`"${message.kind}" before "begin"`)
-    else if (message.kind === 'feed') for (const step of message.steps) begun.replica.apply(step)
-    else post(answer(message, begun))
+    if (message.kind === 'init') state = init(message)
+    else if (state === null) throw new Error(`"${message.kind}" before "init"`)
+    else if (message.kind === 'sync') for (const step of message.steps) state.replica.apply(step)
+    else post(answer(message, state))
   }
 }
 
-/** The state of a thread. */
-interface Begun {
+interface ThreadState {
   readonly replica: Replica
   /** of the last task; null: no task yet */
   view: View | null
   readonly compat: Compat
 }
 
-function begin({ config, compat, tier1 }: BeginMessage): Begun {
+function init({ config, compat, tier1 }: InitMessage): ThreadState {
   configureTier1(tier1)
   return { replica: new Replica(config), view: null, compat }
 }
 
-function answer({ method, args, slice, spentMs }: TaskMessage, begun: Begun): FromThread {
-  const { replica, compat } = begun
+function answer({ method, args, slice, spentMs }: TaskMessage, state: ThreadState): FromThread {
+  const { replica, compat } = state
   try {
-    if (slice !== null) begun.view = replica.view(slice)
-    const { view } = begun
+    if (slice !== null) state.view = replica.view(slice)
+    const { view } = state
     if (view === null) throw new Error('the first task has no slice')
-    const compute = METHODS.get(method)?.computed
+    const compute = THREAD_METHODS.get(method)?.computed
     if (compute === undefined) throw new Error(`${method} cannot run in a thread`)
     const deadline = (limitMs: number) => new Deadline(limitMs, spentMs)
     const result = compute({ view, compat, deadline }, args)

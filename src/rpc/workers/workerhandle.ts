@@ -10,57 +10,56 @@ import { JsonText } from '../texts.ts'
 import type { Job } from './job.ts'
 import type { FromThread, StartThread, Thread } from './messages.ts'
 
-export interface RunnerParts {
+export interface WorkerDeps {
   readonly history: StateHistory
-  /** of the newest sealed block, on which most requests look: older than the open one's, and what an edit or a revert leaves */
+  /** version of the newest sealed block, which most requests read: older than the pending block's and that of an edit or a revert */
   readonly headVersion: () => number
   readonly config: ChainConfig
   readonly compat: Compat
   readonly start: StartThread
   /** THREAD_IDLE_MS unless given */
   readonly idleMs?: number
-  /** gets what broke in a thread, and why one ended */
+  /** receives the bugs of a thread, and why one ended */
   readonly onBug: (error: unknown) => void
-  /** it can take a job */
+  /** the thread can run a job */
   readonly onIdle: () => void
-  /** it is gone; `stood` false: it never was a thread that works */
-  readonly onEnd: (runner: WorkerHandle, stood: boolean) => void
+  /** the thread has ended; `hadStarted` is false if it never worked */
+  readonly onEnd: (worker: WorkerHandle, hadStarted: boolean) => void
 }
 
-/** `told`: about the chain, for nobody yet; it is still loading */
-type State = 'starting' | 'told' | 'idle' | 'busy' | 'ended'
+/** `loading`: the thread has the state, has no job yet and is still importing its modules */
+type State = 'starting' | 'loading' | 'idle' | 'busy' | 'ended'
 
-/** One thread and what it knows. It does one job at a time. */
+/** The main thread's handle of one worker thread, which runs one job at a time. */
 export class WorkerHandle {
-  readonly #parts: RunnerParts
-  readonly #feed: StateSync
+  readonly #deps: WorkerDeps
+  readonly #sync: StateSync
   #thread: Thread | null = null
   #state: State = 'starting'
   #isReady = false
   #job: Job | null = null
-  /** that the thread was told last */
+  /** the last slice that was posted */
   #slice: PartialView | null = null
-  /** when it got its job */
+  /** start of the job */
   #sinceMs = 0
-  /** until a job, or the rest before the next one, has lasted too long */
+  /** limits the time of a job, or the idle time before the next one */
   #timer: NodeJS.Timeout | null = null
 
-  constructor(parts: RunnerParts) {
-    this.#parts = parts
-    this.#feed = new StateSync(parts.history)
+  constructor(deps: WorkerDeps) {
+    this.#deps = deps
+    this.#sync = new StateSync(deps.history)
   }
 
   get isIdle(): boolean {
     return this.#state === 'idle'
   }
 
-  /** It has started. */
-  get stands(): boolean {
+  get hasStarted(): boolean {
     return this.#state === 'idle' || this.#state === 'busy'
   }
 
-  /** It works, and has not done so for longer than what is short enough to be shared. */
-  get hasTimeSoon(): boolean {
+  /** The current job has not taken longer than an offloaded one may. */
+  get isBusyBriefly(): boolean {
     return this.#state === 'busy' && performance.now() - this.#sinceMs < MAIN_THREAD_MS
   }
 
@@ -68,95 +67,91 @@ export class WorkerHandle {
     return this.#state === 'ended'
   }
 
-  /**
-   * Starts the thread, tells it the whole state as it was at the oldest version that the job needs, and lets it do the job; null: for whoever
-   * comes. Others have turns meanwhile.
-   */
-  async begin(job: Job | null): Promise<void> {
+  /** Starts the thread, posts the whole state at the oldest version that the job reads, and runs the job, if there is one. Yields to the event loop. */
+  async start(job: Job | null): Promise<void> {
     this.#job = job
     try {
-      await this.#start()
-      if (this.#state === 'starting') await this.#teach(job)
-      if (this.#state === 'starting') this.#doFirst(job)
+      await this.#startThread()
+      if (this.#state === 'starting') await this.#postState(job)
+      if (this.#state === 'starting') this.#runFirst(job)
     } catch (error) {
-      // The version that it began with is gone, and so is what the job needs.
-      const refusal = refusalOf(error, this.#parts.compat)
-      if (refusal === null) this.#parts.onBug(error)
-      this.end(refusal ?? broken()).catch(this.#parts.onBug)
-      this.#parts.onEnd(this, refusal !== null || job !== null)
+      // The version of the start was pruned meanwhile, and with it what the job reads.
+      const refusal = refusalOf(error, this.#deps.compat)
+      if (refusal === null) this.#deps.onBug(error)
+      this.end(refusal ?? crashed()).catch(this.#deps.onBug)
+      this.#deps.onEnd(this, refusal !== null || job !== null)
     }
   }
 
-  /** False: it cannot follow to where the slice is. */
-  take(job: Job, slice: PartialView): boolean {
-    const steps = this.#feed.catchUp(slice.versions.values())
+  /** Returns false if the thread cannot follow to the state of the slice. */
+  run(job: Job, slice: PartialView): boolean {
+    const steps = this.#sync.catchUp(slice.versions.values())
     if (steps === null || this.#thread === null) return false
     const { method, args, limitMs, spentMs } = job.task
-    const isKnown = steps.length === 0 && slice === this.#slice
-    if (steps.length > 0) this.#thread.post({ kind: 'feed', steps })
-    this.#thread.post({ kind: 'task', method, args, slice: isKnown ? null : slice, spentMs })
+    const isPosted = steps.length === 0 && slice === this.#slice
+    if (steps.length > 0) this.#thread.post({ kind: 'sync', steps })
+    this.#thread.post({ kind: 'task', method, args, slice: isPosted ? null : slice, spentMs })
     this.#slice = slice
     this.#thread.hold(true)
     this.#state = 'busy'
     this.#sinceMs = performance.now()
     this.#job = job
     this.#stopTimer()
-    this.#timer = setTimeout(() => this.#giveUp(limitMs), limitMs - spentMs + THREAD_GRACE_MS)
+    this.#timer = setTimeout(() => this.#onOverdue(limitMs), limitMs - spentMs + THREAD_GRACE_MS)
     return true
   }
 
-  /** Ends the thread. A job that it has is refused with `why`. */
+  /** Ends the thread, and refuses its job with `why`. */
   async end(why: RpcError = NO_JOB): Promise<void> {
     this.#state = 'ended'
     this.#takeJob()?.reject(why)
     await this.#thread?.end()
   }
 
-  async #start(): Promise<void> {
-    const thread = await this.#parts.start()
+  async #startThread(): Promise<void> {
+    const thread = await this.#deps.start()
     if (this.#hasEnded) return thread?.end()
-    if (thread === null) return this.#lost(null)
+    if (thread === null) return this.#onThreadEnd(null)
     this.#thread = thread
     thread.listen(
-      (message) => this.#heard(message),
-      (why) => this.#lost(why),
+      (message) => this.#onMessage(message),
+      (why) => this.#onThreadEnd(why),
     )
     thread.hold(true)
   }
 
-  async #teach(job: Job | null): Promise<void> {
-    const { config, compat } = this.#parts
-    const versions = job?.slice()?.versions.values() ?? [this.#parts.headVersion()]
+  async #postState(job: Job | null): Promise<void> {
+    const { config, compat } = this.#deps
+    const versions = job?.slice()?.versions.values() ?? [this.#deps.headVersion()]
     const { mode, promoteAtGas, operationsPerFunction } = tier1.settings
-    this.#thread?.post({ kind: 'begin', config, compat, tier1: { mode, promoteAtGas, operationsPerFunction } })
-    const breath = new TimeSlice()
-    for (const step of this.#feed.start(Math.min(...versions, this.#parts.history.version))) {
-      this.#thread?.post({ kind: 'feed', steps: [step] })
-      await breath.yieldIfExpired()
+    this.#thread?.post({ kind: 'init', config, compat, tier1: { mode, promoteAtGas, operationsPerFunction } })
+    const timeSlice = new TimeSlice()
+    for (const step of this.#sync.start(Math.min(...versions, this.#deps.history.version))) {
+      this.#thread?.post({ kind: 'sync', steps: [step] })
+      await timeSlice.yieldIfExpired()
       if (this.#hasEnded) return
     }
   }
 
-  #doFirst(job: Job | null): void {
-    if (job === null) return this.#await()
+  #runFirst(job: Job | null): void {
+    if (job === null) {
+      // An offloaded job would wait 130 ms for the modules to load.
+      if (this.#isReady) this.#becomeIdle()
+      else this.#state = 'loading'
+      return
+    }
     const slice = job.slice()
-    if (slice !== null && this.take(job, slice)) return
-    // What it needs lies too far apart, or is gone by now and it was told so.
+    if (slice !== null && this.run(job, slice)) return
+    // The versions that the job reads lie too far apart; or they are gone, and `slice` has settled it.
     job.resolve(null)
     this.#takeJob()
-    this.#rest()
+    this.#becomeIdle()
   }
 
-  /** For whoever comes, when it has loaded: what is shared would wait for that, 130 ms. */
-  #await(): void {
-    if (this.#isReady) this.#rest()
-    else this.#state = 'told'
-  }
-
-  #heard(message: FromThread): void {
+  #onMessage(message: FromThread): void {
     if (message.kind === 'ready') {
       this.#isReady = true
-      if (this.#state === 'told') this.#rest()
+      if (this.#state === 'loading') this.#becomeIdle()
       return
     }
     const job = this.#takeJob()
@@ -164,41 +159,40 @@ export class WorkerHandle {
     if (message.kind === 'answer') job.resolve(new JsonText(message.text))
     else if (message.kind === 'refusal') job.reject(new RpcError(message.code, message.message, message.data))
     else {
-      this.#parts.onBug(new Error(`${job.task.method} broke in its thread: ${message.report}`))
-      job.reject(broken())
+      this.#deps.onBug(new Error(`${job.task.method} crashed in its thread: ${message.report}`))
+      job.reject(crashed())
     }
-    this.#rest()
+    this.#becomeIdle()
   }
 
-  #rest(): void {
+  #becomeIdle(): void {
     this.#state = 'idle'
     this.#thread?.hold(false)
-    this.#timer = setTimeout(() => this.#retire(), this.#parts.idleMs ?? THREAD_IDLE_MS).unref()
-    this.#parts.onIdle()
+    this.#timer = setTimeout(() => this.#endThread(), this.#deps.idleMs ?? THREAD_IDLE_MS).unref()
+    this.#deps.onIdle()
   }
 
-  #retire(): void {
-    this.end().catch(this.#parts.onBug)
-    this.#parts.onEnd(this, true)
+  #endThread(why?: RpcError): void {
+    this.end(why).catch(this.#deps.onBug)
+    this.#deps.onEnd(this, true)
   }
 
-  /** `why` null: there are no threads here. */
-  #lost(why: string | null): void {
+  /** `why` null: this platform has no threads. */
+  #onThreadEnd(why: string | null): void {
     if (this.#hasEnded) return
-    const isForNobody = this.#job === null && !this.stands
+    const wasUnused = this.#job === null && !this.hasStarted
     this.#state = 'ended'
-    if (why !== null) this.#parts.onBug(new Error(`a thread for heavy requests has ended: ${why}`))
+    if (why !== null) this.#deps.onBug(new Error(`a thread for heavy requests has ended: ${why}`))
     const job = this.#takeJob()
     if (this.#isReady) job?.reject(new RpcError(CODE.internal, 'the thread that worked on this request has ended; ask again'))
     else job?.resolve(null)
-    this.#parts.onEnd(this, this.#isReady && !isForNobody)
+    this.#deps.onEnd(this, this.#isReady && !wasUnused)
   }
 
-  /** It does not even keep to its deadline. */
-  #giveUp(limitMs: number): void {
-    this.#parts.onBug(new Error(`${this.#job?.task.method} did not end in time; its thread is given up`))
-    this.end(new RpcError(CODE.server, new OutOfTime(limitMs).message)).catch(this.#parts.onBug)
-    this.#parts.onEnd(this, true)
+  /** The thread missed its own deadline. */
+  #onOverdue(limitMs: number): void {
+    this.#deps.onBug(new Error(`${this.#job?.task.method} did not end in time; its thread is terminated`))
+    this.#endThread(new RpcError(CODE.server, new OutOfTime(limitMs).message))
   }
 
   #takeJob(): Job | null {
@@ -216,7 +210,7 @@ export class WorkerHandle {
 
 const NO_JOB = new RpcError(CODE.internal, 'an idle thread was ended')
 
-/** The words of a bug may hold anything, so the client does not get them. */
-function broken(): RpcError {
+/** The message of a bug may contain anything, so the client does not get it. */
+function crashed(): RpcError {
   return new RpcError(CODE.internal, 'method handler crashed')
 }

@@ -13,10 +13,7 @@ const MOST_GAS = '0x2faf080'
 
 /** Burns all gas but 30,000, then returns slot 0. */
 const LONG = '0x5b620075305a116000575f545f5260205ff3'
-/**
- * Reads a slot that another run does not read, so that its access list grows without end; then burns all gas in the smallest coins, every one
- * of which somebody listens to.
- */
+/** Reads a slot that another run does not read, so that its access list grows without end; then burns all gas in cheap traced opcodes. */
 const GROWS = `0x5a5450${'5b'.repeat(1_000)}620075305a1160035700`
 /** Returns the hash of block 3. */
 const HASH_OF_3 = '0x6003405f5260205ff3'
@@ -28,8 +25,8 @@ const ROUNDS = '0x610bb85b6001900380600357005b'
 const SLOT_0 = '0x5f545f5260205ff3'
 
 const nodes: TestNode[] = []
-/** Everything that looks at the clock goes to a thread at once. */
-const through = ({ start }: Threads, most = 1, mainThreadMs = 0) => ({ start, most, mainThreadMs })
+/** With no time on the main thread, each request that checks its deadline goes to a thread. */
+const through = ({ start }: Threads, maxThreads = 1, mainThreadMs = 0) => ({ start, maxThreads, mainThreadMs })
 
 async function started(options: TestNodeOptions): Promise<TestNode> {
   const node = await testNode(options)
@@ -49,7 +46,7 @@ function endless(node: TestNode): Promise<unknown> {
   return node.ask('eth_createAccessList', { to: HERE, gas: MOST_GAS }, 'latest', code(GROWS))
 }
 
-/** Puts the long contract and a number into the chain's state. */
+/** Sets the code of the long contract and its slot 0. */
 async function settle(node: TestNode, value: bigint): Promise<void> {
   await node.chain.edit((world) => {
     world.setCode(HERE, Hex.toBytes(LONG))
@@ -57,7 +54,7 @@ async function settle(node: TestNode, value: bigint): Promise<void> {
   })
 }
 
-/** What it came to, in a form that can be compared. */
+/** Returns the result or the error in a comparable form. */
 async function outcome(asked: Promise<unknown>): Promise<unknown> {
   try {
     return { result: await asked }
@@ -78,10 +75,10 @@ afterEach(async () => {
 })
 
 describe('a heavy request', () => {
-  it('leaves flashblocks and everybody else alone, and ends at its limit of time', async () => {
+  it('delays neither flashblocks nor other requests, and ends at its time limit', async () => {
     const own = threads()
-    const node = await started({ cadence: CADENCES.preconf, clock: new RealClock(), workers: { start: own.start, most: 2 } })
-    // What runs for the first time takes longer.
+    const node = await started({ cadence: CADENCES.preconf, clock: new RealClock(), workers: { start: own.start, maxThreads: 2 } })
+    // The first run is slower.
     await node.ask('eth_call', { to: HERE }, 'pending', code(SLOT_0))
     const flashblocks: number[] = []
     let isOver = false
@@ -99,7 +96,7 @@ describe('a heavy request', () => {
     expect(own.tasks()).toBeGreaterThan(0)
   }, 20_000)
 
-  it('is begun beside everybody else: what is short never meets a thread, and none is started', async () => {
+  it('starts on the main thread: a short one reaches no thread, and none is started', async () => {
     const own = threads()
     const node = await started({ workers: through(own, 2, 1_000) })
     expect(await node.ask('eth_call', { to: HERE }, 'latest', code(SLOT_0))).toBe(ZERO)
@@ -108,7 +105,7 @@ describe('a heavy request', () => {
     expect(own.started).toEqual([])
   })
 
-  it('may take longer while no thread stands: what runs for the first time is slow, and a thread takes its time to start', async () => {
+  it('may take longer on the main thread while no thread has started', async () => {
     const own = threads()
     const node = await started({ workers: through(own, 1, 5) })
     expect(node.workers?.mainThreadMs).toBe(20)
@@ -118,7 +115,7 @@ describe('a heavy request', () => {
     expect(node.workers?.mainThreadMs).toBe(5)
   })
 
-  it('is answered as it would be here', async () => {
+  it('has the same answer as on the main thread', async () => {
     const own = threads()
     const [there, here] = [await started({ cadence: PRECONF, workers: through(own) }), await started({ cadence: PRECONF })]
     for (const node of [there, here]) {
@@ -174,11 +171,11 @@ describe('a heavy request', () => {
       const [mine, theirs] = [await outcome(there.ask(method, ...params)), await outcome(here.ask(method, ...params))]
       expect(mine, `${method} ${JSON.stringify(params)}`).toEqual(theirs)
     }
-    // All but the overrides that contradict each other, which are refused before anybody looks at the clock.
+    // All but the contradicting overrides, which are refused before the deadline is checked.
     expect(own.tasks()).toBe(requests.length - 1)
   }, 60_000)
 
-  it('sees the state as it was when it was asked, whatever the chain does meanwhile', async () => {
+  it('reads the state at the time of the request, whatever the chain does meanwhile', async () => {
     const own = threads()
     const node = await started({ workers: through(own) })
     const { chain } = node
@@ -203,7 +200,7 @@ describe('a heavy request', () => {
     expect(own.tasks()).toBe(10)
   })
 
-  it('goes on in a new thread when the old one has fallen too far behind, or never knew a block that old', async () => {
+  it('continues in a new thread when the old one has fallen too far behind, or lacks so old a block', async () => {
     const own = threads()
     const node = await started({ workers: through(own) })
     await settle(node, 1n)
@@ -216,7 +213,7 @@ describe('a heavy request', () => {
     expect(own.started.length).toBe(3)
   })
 
-  it('is refused when what it waits to look at was taken back', async () => {
+  it('is refused when the block that it reads was rewound', async () => {
     const own = threads()
     const node = await started({ workers: through(own) })
     await settle(node, 1n)
@@ -230,7 +227,7 @@ describe('a heavy request', () => {
 })
 
 describe('threads', () => {
-  it('that break refuse what they work on, and the next request has a new one', async () => {
+  it('that crash refuse their request, and the next request has a new one', async () => {
     const own = threads()
     const node = await started({ workers: through(own) })
     await settle(node, 1n)
@@ -245,16 +242,16 @@ describe('threads', () => {
     ])
   })
 
-  it('have a queue before them, and beyond its limit refuse at once', async () => {
+  it('have a queue, and requests beyond its limit are refused at once', async () => {
     const own = threads()
-    const node = await started({ workers: { ...through(own), waitingMost: 3 } })
+    const node = await started({ workers: { ...through(own), maxWaiting: 3 } })
     const asked = Array.from({ length: 4 }, () => outcome(endless(node)))
     expect(await outcome(endless(node))).toMatchObject({ code: -32_005, message: expect.stringMatching(/too many heavy requests/) })
     await node.workers?.close()
     for (const answer of await Promise.all(asked)) expect(answer).toMatchObject({ code: -32_000, message: 'the node is closing' })
   })
 
-  it('share the work, and no more of them start than are allowed', async () => {
+  it('share the work, and no more than the limit start', async () => {
     const own = threads()
     const node = await started({ workers: through(own, 2) })
     await settle(node, 1n)
@@ -263,7 +260,7 @@ describe('threads', () => {
     expect(own.started.length).toBe(2)
   })
 
-  it('end when the node closes, busy or still starting; what is heavy and comes later is refused', async () => {
+  it('end when the node closes, busy or still starting; later heavy requests are refused', async () => {
     const own = threads()
     const node = await started({ workers: through(own, 2) })
     await settle(node, 1n)
@@ -276,22 +273,24 @@ describe('threads', () => {
     expect(own.tasks()).toBe(2)
   })
 
-  it('are ended when nobody has needed them for long, and start again when somebody does', async () => {
+  it('are ended after the idle time, and start again with the next heavy request', async () => {
     const own = threads()
     const node = await started({ workers: { ...through(own), idleMs: 1 } })
     await settle(node, 1n)
     await long(node)
     const first = own.ended[0]
-    expect(await first).toBe('it ended by itself')
+    expect(await first).toBe('it exited')
     expect(await long(node)).toBe(Hash.fromBigint(1n))
     expect(own.started.length).toBe(2)
   })
 
-  it('that cannot be started leave the work here', async () => {
-    const without = await started({ workers: { start: nodeThreads(null), most: 1, mainThreadMs: 0 } })
+  it('that cannot be started leave the work to the main thread', async () => {
+    const without = await started({ workers: { start: nodeThreads(null), maxThreads: 1, mainThreadMs: 0 } })
     await settle(without, 1n)
     expect(await long(without)).toBe(Hash.fromBigint(1n))
-    const broken = await started({ workers: { start: nodeThreads(new URL('./absent.js', import.meta.url)), most: 1, mainThreadMs: 0 } })
+    const broken = await started({
+      workers: { start: nodeThreads(new URL('./absent.js', import.meta.url)), maxThreads: 1, mainThreadMs: 0 },
+    })
     await settle(broken, 1n)
     expect(await long(broken)).toBe(Hash.fromBigint(1n))
     expect(await long(broken)).toBe(Hash.fromBigint(1n))

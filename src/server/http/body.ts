@@ -1,29 +1,50 @@
 import type { IncomingMessage } from 'node:http'
+import { text } from './answer.ts'
+import type { Answer } from './answer.ts'
 
-/** A complete request body; null if it is longer than the limit, undefined if the client has disconnected. */
-export type Body = Uint8Array | null | undefined
+/** Receives a complete JSON body, or the refusal of its content type (415) or size (413). Not called if the client disconnects. */
+export interface BodyHandlers {
+  readonly onBody: (body: Uint8Array) => void
+  readonly onRefused: (refusal: Answer) => void
+}
 
-/** Reads the request body and calls `onBody` once. A callback instead of a promise: most requests are answered in the turn that reads them. */
-export function readBody(request: IncomingMessage, limitBytes: number, onBody: (body: Body) => void): void {
-  if (Number(request.headers['content-length'] ?? 0) > limitBytes) return onBody(null)
+/** Reads a JSON body. Callbacks instead of a promise: most requests are answered in the turn that reads them. */
+export function readJsonBody(request: IncomingMessage, limitBytes: number, { onBody, onRefused }: BodyHandlers): void {
+  const refusal = contentTypeRefusal(request)
+  if (refusal !== null) return onRefused(refusal)
+  const tooLarge = () => onRefused(text(413, `request body too large: at most ${limitBytes} bytes`))
+  if (Number(request.headers['content-length'] ?? 0) > limitBytes) return tooLarge()
   let first: Buffer | null = null
   let rest: Buffer[] | null = null
   let sizeBytes = 0
-  let isDone = false
-  const end = (body: Body) => {
-    if (isDone) return
-    isDone = true
-    onBody(body)
-  }
   request.on('data', (chunk: Buffer) => {
+    const isOverLimit = sizeBytes > limitBytes
     sizeBytes += chunk.length
-    if (sizeBytes > limitBytes) return end(null)
+    if (isOverLimit) return
+    if (sizeBytes > limitBytes) return tooLarge()
     // Most bodies are one chunk, which is used without a copy.
     if (first === null) first = chunk
     else (rest ??= [first]).push(chunk)
   })
-  request.on('end', () => end(rest === null ? (first ?? EMPTY) : Buffer.concat(rest)))
-  request.on('close', () => end(undefined))
+  request.on('end', () => {
+    if (sizeBytes <= limitBytes) onBody(rest === null ? (first ?? EMPTY) : Buffer.concat(rest))
+  })
 }
 
 const EMPTY = new Uint8Array(0)
+
+/** Returns the 415 for a body that is not plain JSON, or null. */
+export function contentTypeRefusal({ headers }: Pick<IncomingMessage, 'headers'>): Answer | null {
+  const encoding = headers['content-encoding'] ?? 'identity'
+  if (encoding !== 'identity') return text(415, 'invalid content encoding, only identity is supported')
+  const type = headers['content-type'] ?? ''
+  if (CONTENT_TYPES.has(type) || CONTENT_TYPES.has(mediaType(type))) return null
+  return text(415, 'invalid content type, only application/json is supported')
+}
+
+/** `Application/JSON; charset=utf-8` is `application/json`. */
+function mediaType(type: string): string {
+  return (type.split(';', 1)[0] ?? '').trim().toLowerCase()
+}
+
+const CONTENT_TYPES: ReadonlySet<string> = new Set(['application/json', 'application/json-rpc', 'application/jsonrequest'])

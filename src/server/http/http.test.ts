@@ -70,7 +70,7 @@ describe('HTTP', () => {
     }
   })
 
-  test('answers what only notifies with an empty body', async () => {
+  test('answers notifications with an empty body', async () => {
     await using bench = await setUp()
     const notification = '{"jsonrpc":"2.0","method":"eth_chainId","params":[]}'
     for (const body of [notification, `[${notification},${notification}]`]) {
@@ -82,7 +82,7 @@ describe('HTTP', () => {
   test.each([
     ['/', DEDICATED_BODY_BYTES],
     ['/public', PUBLIC_BODY_BYTES],
-  ])('takes a body of the limit at %s and no more, whether its length is announced or not', async (path, limitBytes) => {
+  ])('accepts a body up to the limit at %s, with and without Content-Length', async (path, limitBytes) => {
     await using bench = await setUp()
     const fits = call('eth_chainId').padEnd(limitBytes)
     expect((await ask(bench.server, { path, body: fits })).status).toBe(200)
@@ -92,7 +92,7 @@ describe('HTTP', () => {
     expect(chunked.status).toBe(413)
   })
 
-  test('refuses compressed bodies instead of reading noise', async () => {
+  test('refuses compressed bodies', async () => {
     await using bench = await setUp()
     const { status } = await ask(bench.server, { body: call('eth_chainId'), headers: { 'content-encoding': 'gzip' } })
     expect(status).toBe(415)
@@ -108,7 +108,7 @@ describe('HTTP', () => {
     expect((await ask(bench.server, { body: receipts })).status).toBe(200)
   })
 
-  test('hides the dev accounts and the test hand on the public tier', async () => {
+  test('hides the dev accounts and dev methods on the public tier', async () => {
     await using bench = await setUp()
     for (const method of ['eth_accounts', 'eth_sendTransaction', 'evm_mine', 'anvil_setBalance', 'debug_getRawBlock']) {
       const { body } = await ask(bench.server, { path: '/public', body: call(method) })
@@ -136,7 +136,7 @@ describe('HTTP', () => {
     expect(ports.size).toBe(1)
   })
 
-  test('forgets a client that leaves in the middle of its body, and lives on', async () => {
+  test('continues after a client that disconnects in the middle of its body', async () => {
     await using bench = await setUp()
     const leaving = request({
       host: bench.server.host,
@@ -153,7 +153,7 @@ describe('HTTP', () => {
     expect(bench.errors).toEqual([])
   })
 
-  test('serves a request that offers another protocol, as the first one of a Java client does', async () => {
+  test('serves a request with an Upgrade to another protocol, as the first one of a Java client has', async () => {
     await using bench = await setUp()
     const body = call('eth_chainId')
     const answer = await raw(
@@ -166,7 +166,7 @@ describe('HTTP', () => {
     expect(answer).toContain(JSON.stringify(CHAIN_ID))
   })
 
-  test('turns a crash of the handler into 500 and -32603, reports it, and lives on', async () => {
+  test('answers 500 with -32603 if the handler throws, and reports the error', async () => {
     await using bench = await setUp()
     const { Server } = await import('../index.ts')
     const errors: unknown[] = []
@@ -190,7 +190,7 @@ describe('HTTP', () => {
   })
 })
 
-describe('who may use the node', () => {
+describe('access to the node', () => {
   const PAGES = [
     ['none', undefined, true],
     ['localhost', 'http://localhost:3000', true],
@@ -266,13 +266,13 @@ describe('who may use the node', () => {
     expect((await ask(bench.server, { method: 'GET', path: '/wallet', headers: { host } })).status).toBe(403)
   })
 
-  test('by the host that it listens on, without being told so', async () => {
+  test('admits the host that it listens on without an option', async () => {
     await using bench = await setUp({ host: '0.0.0.0' })
     const headers = { host: '0.0.0.0:8545', origin: 'http://0.0.0.0:8545' }
     expect((await ask(bench.server, { headers, body: call('eth_chainId') })).status).toBe(200)
   })
 
-  test('lets in what was configured', async () => {
+  test('admits configured origins and hosts', async () => {
     await using bench = await setUp({ allowOrigins: ['https://app.example/'], allowHosts: ['node.example'] })
     const admitted = await ask(bench.server, {
       headers: { origin: 'https://app.example', host: 'node.example' },
@@ -325,7 +325,7 @@ describe('who may use the node', () => {
     expect(refused.headers['access-control-allow-origin']).toBeUndefined()
   })
 
-  test('without CORS only pages of the node itself remain', async () => {
+  test('without CORS only pages of the node itself are admitted', async () => {
     await using bench = await setUp({ cors: false })
     const own = await ask(bench.server, { headers: { origin: bench.server.url }, body: call('eth_chainId') })
     expect([own.status, own.headers['access-control-allow-origin']]).toEqual([200, undefined])
@@ -334,7 +334,7 @@ describe('who may use the node', () => {
 })
 
 describe('probes', () => {
-  test('say where the head is and how old', async () => {
+  test('return the head and its age', async () => {
     await using bench = await setUp()
     await bench.clock.advance(2_500)
     const { body } = await ask(bench.server, { method: 'GET', path: '/health' })
@@ -367,7 +367,7 @@ describe('probes', () => {
     expect((await ask(bench.server, { method: 'GET', path: '/readyz' })).status).toBe(200)
   })
 
-  test('a browser gets a page, everybody else JSON', async () => {
+  test('returns HTML to browsers and JSON to other clients', async () => {
     await using bench = await setUp()
     const page = await ask(bench.server, { method: 'GET', headers: { accept: 'text/html,application/xhtml+xml' } })
     expect([page.headers['content-type'], page.body.slice(0, 15)]).toEqual(['text/html; charset=utf-8', '<!doctype html>'])
@@ -376,7 +376,7 @@ describe('probes', () => {
 })
 
 describe('the port', () => {
-  test('that is taken is named in the error', async () => {
+  test('that is in use is named in the error', async () => {
     await using bench = await setUp()
     const { ListenError } = await import('../index.ts')
     const second = bench.node.listen({ port: bench.server.port })
@@ -392,7 +392,7 @@ describe('the port', () => {
     expect(again.port).toBe(bench.server.port)
   })
 
-  test('opens no more once the node is closed, and is closed with it when it was just opening', async () => {
+  test('is not opened after the node is closed, and is closed with it while it is opening', async () => {
     const bench = await setUp()
     const opening = bench.node.listen()
     await bench.node.close()

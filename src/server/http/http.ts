@@ -3,46 +3,45 @@ import type { Caller } from '../../rpc/index.ts'
 import { HTML_TYPE, JSON_TYPE, TEXT_TYPE, json, text } from './answer.ts'
 import type { Answer } from './answer.ts'
 import { AuthorityError } from '../tls/authority.ts'
-import { readBody } from './body.ts'
-import { callerOf } from '../caller.ts'
+import { readJsonBody } from './body.ts'
+import { callerOf } from '../access/caller.ts'
 import { NO_CODING, acceptedCoding } from './coding.ts'
 import type { AcceptedCoding } from './coding.ts'
-import { unsuitableContent } from './content.ts'
-import type { Guard } from '../guard.ts'
-import type { Health } from '../health.ts'
+import type { Guard } from '../access/guard.ts'
+import type { Health } from '../endpoints/health.ts'
 import { DEDICATED_BODY_BYTES, PUBLIC_BODY_BYTES } from '../limits.ts'
-import { page } from '../page.ts'
-import { CRASHED } from '../port.ts'
-import type { Reply, Served } from '../port.ts'
+import { frontPage } from '../endpoints/frontpage.ts'
+import { CRASHED } from '../deps.ts'
+import type { Reply, ServerDeps } from '../deps.ts'
 import { send } from './response.ts'
-import { CA_PATH, PROBE_PATHS, RPC_PATHS, SESSION_PATH, STREAM_PATHS, isWalletPath, pathOf } from '../routes.ts'
+import { CA_PATH, PAYMASTER_PATHS, PROBE_PATHS, RPC_PATHS, SESSION_PATH, STREAM_PATHS, isWalletPath, pathOf } from '../routes.ts'
 import type { Tier } from '../routes.ts'
-import type { SponsorDoor } from '../sponsor.ts'
-import type { WalletDoor } from '../wallet.ts'
-import type { WalletKeys } from '../walletkeys.ts'
+import type { SponsorEndpoint } from '../endpoints/sponsor.ts'
+import type { WalletEndpoint } from '../endpoints/wallet.ts'
+import type { ControlKeys } from '../access/controlkeys.ts'
 
 /** Endpoints of other modules on this port; absent if the node runs without them. */
-export interface Doors {
-  readonly wallet?: WalletDoor | null
-  readonly sponsor?: SponsorDoor | null
+export interface Endpoints {
+  readonly wallet?: WalletEndpoint | null
+  readonly sponsor?: SponsorEndpoint | null
   /** Returns the certificate of the authority that TLS uses, PEM. Throws AuthorityError. */
   readonly ca?: () => string
-  /** of the control credential; absent or null: there is neither wallet nor sponsor */
-  readonly keys?: WalletKeys | null
+  /** the control credential; absent or null if the node has neither wallet nor sponsor */
+  readonly keys?: ControlKeys | null
 }
 
 /** Answers HTTP requests. Envelope and status codes are geth's (`rpc/http.go`). */
 export class Http {
-  readonly #served: Served
+  readonly #deps: ServerDeps
   readonly #guard: Guard
   readonly #health: Health
-  readonly #wallet: WalletDoor | null
-  readonly #sponsor: SponsorDoor | null
+  readonly #wallet: WalletEndpoint | null
+  readonly #sponsor: SponsorEndpoint | null
   readonly #ca: (() => string) | null
-  readonly #keys: WalletKeys | null
+  readonly #keys: ControlKeys | null
 
-  constructor(served: Served, guard: Guard, health: Health, { wallet = null, sponsor = null, ca, keys = null }: Doors = {}) {
-    this.#served = served
+  constructor(deps: ServerDeps, guard: Guard, health: Health, { wallet = null, sponsor = null, ca, keys = null }: Endpoints = {}) {
+    this.#deps = deps
     this.#guard = guard
     this.#health = health
     this.#wallet = wallet
@@ -66,19 +65,17 @@ export class Http {
     const tier = RPC_PATHS[path]
     if (path === SESSION_PATH && this.#keys !== null)
       return this.#send(response, json(200, { isControl: this.#keys.isControl(request.headers) }), cors)
-    if (this.#sponsor?.takes(path) === true) return this.#sponsor.post(request, response, cors)
+    if (this.#sponsor !== null && PAYMASTER_PATHS.has(path)) return this.#sponsor.post(request, response, cors)
     if (tier === undefined) return this.#send(response, this.#notForPost(path, request), cors)
-    const unsuitable = unsuitableContent(request)
-    if (unsuitable !== null) return this.#send(response, unsuitable, cors)
-    const limitBytes = BODY_BYTES[tier]
-    readBody(request, limitBytes, (body) => {
-      if (body === undefined) return
-      if (body === null) return this.#send(response, text(413, `request body too large: at most ${limitBytes} bytes`), cors)
-      const accepts = acceptedCoding(request.headers)
-      const answer = this.call(body, this.callerOf(tier, request.headers))
-      // Most answers are computed synchronously, and a promise would cost as much as computing them.
-      if (answer instanceof Promise) void answer.then((late) => this.#send(response, late, cors, accepts))
-      else this.#send(response, answer, cors, accepts)
+    readJsonBody(request, BODY_BYTES[tier], {
+      onBody: (body) => {
+        const accepts = acceptedCoding(request.headers)
+        const answer = this.call(body, this.callerOf(tier, request.headers))
+        // Most answers are computed synchronously, and a promise would cost as much as computing them.
+        if (answer instanceof Promise) void answer.then((late) => this.#send(response, late, cors, accepts))
+        else this.#send(response, answer, cors, accepts)
+      },
+      onRefused: (refusal) => this.#send(response, refusal, cors),
     })
   }
 
@@ -92,12 +89,12 @@ export class Http {
   }
 
   /** Receives bugs, also those that occur while a response is being sent. */
-  readonly onError = (error: unknown): void => this.#served.onError(error)
+  readonly onError = (error: unknown): void => this.#deps.onError(error)
 
   /** Answers a JSON-RPC body. Never throws or rejects: an error becomes a response with status 500. */
   call(body: Uint8Array, caller: Caller): Answer | Promise<Answer> {
     try {
-      const reply = this.#served.rpc.handle(body, caller)
+      const reply = this.#deps.rpc.handle(body, caller)
       return reply instanceof Promise ? reply.then(answerOf).catch(this.#crashed) : answerOf(reply)
     } catch (error) {
       return this.#crashed(error)
@@ -105,7 +102,7 @@ export class Http {
   }
 
   readonly #crashed = (error: unknown): Answer => {
-    this.#served.onError(error)
+    this.#deps.onError(error)
     return { status: 500, type: JSON_TYPE, body: CRASHED }
   }
 
@@ -132,15 +129,15 @@ export class Http {
 
   #front(accept: string | undefined): Answer {
     const status = this.#health.status()
-    if (accept?.includes('text/html') !== true) return json(200, { client: this.#served.clientVersion, ...status })
-    const has = { wallet: this.#wallet !== null, sponsor: this.#sponsor !== null, tls: this.#ca !== null }
-    return { status: 200, type: HTML_TYPE, body: page(this.#served.clientVersion, status, has), headers: PAGE_HEADERS }
+    if (accept?.includes('text/html') !== true) return json(200, { client: this.#deps.clientVersion, ...status })
+    const features = { wallet: this.#wallet !== null, sponsor: this.#sponsor !== null, tls: this.#ca !== null }
+    return { status: 200, type: HTML_TYPE, body: frontPage(this.#deps.clientVersion, status, features), headers: PAGE_HEADERS }
   }
 
   /** `/livez` is 200 as long as the process answers. */
   #probe(path: string): Answer {
     const status = this.#health.status()
-    return json(status.ready || path === '/livez' ? 200 : 503, { client: this.#served.clientVersion, ...status })
+    return json(status.ready || path === '/livez' ? 200 : 503, { client: this.#deps.clientVersion, ...status })
   }
 }
 

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { call, setUp } from '../bench.fixture.ts'
 import type { Bench } from '../bench.fixture.ts'
 import { Server } from '../index.ts'
-import type { Served } from '../index.ts'
+import type { ServerDeps } from '../index.ts'
 
 export const CHAIN_ID = call('eth_chainId')
 export const HEAD = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n'
@@ -18,7 +18,7 @@ export interface Pair extends AsyncDisposable {
   readonly nodeHttp: Server
 }
 
-export type Handle = Served['rpc']['handle']
+export type Handle = ServerDeps['rpc']['handle']
 
 /** With the raw HTTP path and without. `handle`: one JSON-RPC handler, or one for each; the node's own by default. */
 export async function twoServers(

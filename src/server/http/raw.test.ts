@@ -4,8 +4,8 @@ import { WebSocket } from 'ws'
 import { JsonStream } from '../../rpc/index.ts'
 import { call, dial, setUp, until } from '../bench.fixture.ts'
 import { takeConnectionListener } from './connections.ts'
-import { Guard } from '../guard.ts'
-import { Health } from '../health.ts'
+import { Guard } from '../access/guard.ts'
+import { Health } from '../endpoints/health.ts'
 import { Http } from './http.ts'
 import type { Reply } from '../index.ts'
 import { MAX_CONNECTIONS, PUBLIC_BODY_BYTES, RAW_CACHED_HEADS, RAW_HEAD_BYTES } from '../limits.ts'
@@ -25,7 +25,7 @@ describe('the raw HTTP path answers as node:http does', () => {
     ['the public tier', post(CHAIN_ID, [], '/public')],
     ['a refusal of the public tier', post(call('eth_getBlockReceipts', ['latest']), [], '/public')],
     ['a method that the public tier lacks', post(call('anvil_setBalance'), [], '/public')],
-    ['a method that nobody has', post(call('eth_noSuch'))],
+    ['an unknown method', post(call('eth_noSuch'))],
     ['a name that is not ASCII', post(call('eth_☃', [], '🜁'))],
     ['a name of Latin letters', post(call('eth_é'))],
     ['wrong params', post(call('eth_getBalance', ['0x1']))],
@@ -251,12 +251,12 @@ describe('a connection of the raw HTTP path', () => {
     await until(() => waiting.length === 1)
     connection.reset()
     await until(() => pair.raw.rawConnectionCount === 0)
-    waiting.shift()?.({ body: '"for nobody"' })
+    waiting.shift()?.({ body: '"late"' })
     const next = await Connection.open(pair.raw)
     await next.deliver([GOOD])
     await until(() => waiting.length === 1)
-    waiting.shift()?.({ body: '"for somebody"' })
-    expect(await next.answer()).toContain('"for somebody"')
+    waiting.shift()?.({ body: '"next"' })
+    expect(await next.answer()).toContain('"next"')
     next.destroy()
     expect(errors).toEqual([])
   })

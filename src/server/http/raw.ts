@@ -5,8 +5,8 @@ import { discard, sizeOf } from './answer.ts'
 import type { Answer, CompleteBody } from './answer.ts'
 import { acceptedCoding } from './coding.ts'
 import type { ConnectionHandler } from './connections.ts'
-import { unsuitableContent } from './content.ts'
-import type { Guard } from '../guard.ts'
+import { contentTypeRefusal } from './body.ts'
+import type { Guard } from '../access/guard.ts'
 import type { Http } from './http.ts'
 import {
   HELD_BYTES,
@@ -129,7 +129,7 @@ export class RawHttp implements ConnectionHandler {
 
   #judge(text: string): AcceptedHead | null {
     const head = parseHead(text)
-    if (head === null || this.#guard.refusal(head.headers) !== null || unsuitableContent(head) !== null) return null
+    if (head === null || this.#guard.refusal(head.headers) !== null || contentTypeRefusal(head) !== null) return null
     const { tier, headers, bodyBytes } = head
     const origin = headers['origin']
     const options = { cors: this.#guard.corsHeaders(origin), accepts: acceptedCoding(headers), onError: this.#http.onError }

@@ -12,7 +12,7 @@ import type { Body } from '../../rpc/index.ts'
 import { call, dial, setUp, until } from '../bench.fixture.ts'
 import type { Bench } from '../bench.fixture.ts'
 import { Server } from '../index.ts'
-import { COMPRESS_BYTES, SLOW_READER_BYTES } from '../limits.ts'
+import { COMPRESS_BYTES, SLOW_SUBSCRIBER_BYTES } from '../limits.ts'
 
 const CHUNK_BYTES = 256 * 1024
 const GOOD = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}'
@@ -127,7 +127,7 @@ describe.each([
     client.write(GOOD)
     const before = process.memoryUsage().arrayBuffers
     await settled(() => made.made)
-    // What the kernel took: it lets a socket grow to some megabytes on loopback.
+    // Bytes in the kernel's buffers, which grow to some megabytes on loopback.
     expect(made.sizeBytes).toBeGreaterThan(CHUNK_BYTES)
     expect(made.sizeBytes).toBeLessThan(24_000_000)
     globalThis.gc?.()
@@ -155,7 +155,7 @@ describe.each([
         await until(() => streams.length === 1)
         if (isRead) await until(() => client.sizeBytes > 2_000_000)
         client.socket[leave]()
-        // Who only says that it will ask no more may still read.
+        // A client that closes its side may still read.
         if (leave === 'end') client.socket.destroy()
         await until(() => streams[0]?.ended === 1)
         streams.length = 0
@@ -215,7 +215,7 @@ describe.each([
       await unlucky.rest()
       ends.push(...unlucky.errors)
     }
-    // One in ten times the kernel tells a reset as an end; what came is no JSON then, its last brace is missing.
+    // One in ten times the kernel reports a reset as an end; the received text is then not JSON, because its last brace is missing.
     expect(new Set(ends)).toEqual(new Set(['ECONNRESET']))
   })
 
@@ -253,7 +253,7 @@ test('64 clients that do not read hold about one chunk each', { timeout: 60_000 
   // Others are served meanwhile.
   expect((await fetch(`${served.server.url}/livez`)).status).toBe(200)
   expect(taken).toBeLessThan(64 * 24_000_000)
-  // A chunk that is being sent and one that was just made; garbage of the same size that nobody collected yet.
+  // The chunk being sent, the next one, and garbage of the same size that is not collected yet.
   expect(held).toBeLessThan(64 * 4 * CHUNK_BYTES + 100_000_000)
   for (const client of clients) client.socket.resetAndDestroy()
   await until(() => streams.every(({ ended }) => ended === 1))
@@ -468,7 +468,7 @@ describe('a stream over WebSocket', () => {
     await using served = await serving(() => (calls++ === 0 ? made.stream() : `"${'x'.repeat(1_000_000)}"`))
     const client = await dial(served.server, '/public')
     client.ws.pause()
-    for (let i = 0; i <= SLOW_READER_BYTES / 1_000_000 + 1; i++) client.send('{}')
+    for (let i = 0; i <= SLOW_SUBSCRIBER_BYTES / 1_000_000 + 1; i++) client.send('{}')
     await until(() => made.ended === 1)
     client.ws.terminate()
     expect(served.errors).toEqual([])
@@ -493,7 +493,7 @@ describe('a stream over WebSocket', () => {
 test('eth_getLogs and eth_getBlockReceipts as they come from a node', async () => {
   const from = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
   await using own = await setUp({}, { cadence: 'manual' })
-  // LOG0 of 32 KiB that nobody wrote to
+  // LOG0 of 32 KiB of zeros
   const init = '0x600780600b6000396000f3' + '6180005fa000'.padEnd(14, '0')
   await own.node.request({ method: 'eth_sendTransaction', params: [{ from, data: init, gas: '0x40000' }] })
   await own.node.request({ method: 'anvil_mine', params: ['0x1'] })

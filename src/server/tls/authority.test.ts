@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { build } from 'vite'
-import { AuthorityError, identify, keptAuthority, passingAuthority } from './authority.ts'
+import { AuthorityError, identify, storedAuthority, temporaryAuthority } from './authority.ts'
 import { serverCertificate } from './certificate.ts'
 import { scratch } from './tls.fixture.ts'
 
@@ -18,25 +18,25 @@ function contents(folder: string): Record<string, string> {
 }
 
 describe('the authority in its folder', () => {
-  test('is made with the folder, the key for nobody else to read, and is the same the next time', () => {
+  test('is created with the folder, with a key of mode 0600, and is the same the next time', () => {
     using place = scratch()
     const folder = join(place.path, 'not', 'there')
-    const first = keptAuthority(folder, NOW_MS)
+    const first = storedAuthority(folder, NOW_MS)
     expect(readdirSync(folder).toSorted()).toEqual(['ca-key.pem', 'ca.pem'])
     expect(first.pem).toBe(readFileSync(join(folder, 'ca.pem'), 'utf8'))
     const before = contents(folder)
-    expect(keptAuthority(folder, NOW_MS + 300 * DAY_MS).pem).toBe(first.pem)
+    expect(storedAuthority(folder, NOW_MS + 300 * DAY_MS).pem).toBe(first.pem)
     expect(contents(folder)).toEqual(before)
     if (process.platform === 'win32') return
     expect(['ca-key.pem', 'ca.pem'].map((name) => statSync(join(folder, name)).mode & 0o777)).toEqual([0o600, 0o644])
     expect(statSync(folder).mode & 0o777).toBe(0o700)
   })
 
-  test('is finished when the one that made it ended between its two files', () => {
+  test('is completed if a process ended between writing its two files', () => {
     using place = scratch()
-    const { key, pem } = keptAuthority(place.path, NOW_MS)
+    const { key, pem } = storedAuthority(place.path, NOW_MS)
     rmSync(join(place.path, 'ca.pem'))
-    const again = keptAuthority(place.path, NOW_MS)
+    const again = storedAuthority(place.path, NOW_MS)
     expect(again.key.equals(key)).toBe(true)
     expect(again.pem).not.toBe(pem)
     expect(new X509Certificate(again.pem).subject).toBe(new X509Certificate(pem).subject)
@@ -48,9 +48,9 @@ describe('the authority in its folder', () => {
     ['when a clock was put back', -3],
   ])('gets a new certificate with the same key %s', (_, days) => {
     using place = scratch()
-    const first = keptAuthority(place.path, NOW_MS)
+    const first = storedAuthority(place.path, NOW_MS)
     const nowMs = NOW_MS + days * DAY_MS
-    const later = keptAuthority(place.path, nowMs)
+    const later = storedAuthority(place.path, nowMs)
     expect(later.key.equals(first.key)).toBe(true)
     expect(later.pem).not.toBe(first.pem)
     expect(readFileSync(join(place.path, 'ca.pem'), 'utf8')).toBe(later.pem)
@@ -58,17 +58,17 @@ describe('the authority in its folder', () => {
     const [old, renewed] = [new X509Certificate(first.pem), new X509Certificate(later.pem)]
     expect(Date.parse(renewed.validFrom)).toBeLessThan(nowMs)
     expect(Date.parse(renewed.validTo)).toBe(nowMs + 3_650 * DAY_MS)
-    // Who trusts the old one takes what the new one signs, as long as the old one lasts.
+    // Clients that trust the old certificate accept those that the new one signs, until the old one ends.
     const server = new X509Certificate(identify(later, ['localhost'], nowMs).cert)
     expect([server.checkIssued(old), server.verify(old.publicKey)]).toEqual([true, true])
-    expect(keptAuthority(place.path, nowMs).pem).toBe(later.pem)
+    expect(storedAuthority(place.path, nowMs).pem).toBe(later.pem)
   })
 
-  test('what it signs lasts shorter than itself, and is to be renewed before that', () => {
+  test('its certificates end before itself and are renewed before that', () => {
     using place = scratch()
     const nowMs = NOW_MS + (3_650 - 427 - 1) * DAY_MS
-    keptAuthority(place.path, NOW_MS)
-    const authority = keptAuthority(place.path, nowMs)
+    storedAuthority(place.path, NOW_MS)
+    const authority = storedAuthority(place.path, nowMs)
     const { cert, renewMs } = identify(authority, ['localhost'], nowMs)
     const endMs = Date.parse(new X509Certificate(cert).validTo)
     expect(endMs).toBe(nowMs + 397 * DAY_MS)
@@ -77,40 +77,50 @@ describe('the authority in its folder', () => {
   })
 
   const DAMAGES: readonly (readonly [name: string, file: string, text: (folder: string) => string | null, reason: string])[] = [
-    ['a certificate that is none', 'ca.pem', () => 'not a certificate', 'it is no certificate'],
-    ['an empty certificate', 'ca.pem', () => '', 'it is no certificate'],
-    ['a certificate cut short', 'ca.pem', (folder) => readFileSync(join(folder, 'ca.pem'), 'utf8').slice(0, 300), 'it is no certificate'],
-    ['no authority', 'ca.pem', serverOf, 'it is not one that pocketchain made'],
-    ['the certificate of another one', 'ca.pem', () => passingAuthority([], NOW_MS).pem, 'it does not belong to the key in ca-key.pem'],
-    ['a key that is none', 'ca-key.pem', () => 'not a key', 'it is no private key'],
+    ['an invalid certificate', 'ca.pem', () => 'not a certificate', 'it is not a certificate'],
+    ['an empty certificate', 'ca.pem', () => '', 'it is not a certificate'],
+    [
+      'a truncated certificate',
+      'ca.pem',
+      (folder) => readFileSync(join(folder, 'ca.pem'), 'utf8').slice(0, 300),
+      'it is not a certificate',
+    ],
+    ['a server certificate', 'ca.pem', serverOf, 'it was not created by pocketchain'],
+    [
+      'the certificate of another authority',
+      'ca.pem',
+      () => temporaryAuthority([], NOW_MS).pem,
+      'it does not belong to the key in ca-key.pem',
+    ],
+    ['an invalid key', 'ca-key.pem', () => 'not a key', 'it is not a private key'],
     ['a key of another kind', 'ca-key.pem', otherKind, 'its key is not on the curve P-256'],
-    ['no key', 'ca-key.pem', () => null, 'it is missing'],
+    ['a missing key', 'ca-key.pem', () => null, 'it is missing'],
   ]
 
-  test.each(DAMAGES)('%s: says so in one sentence, and overwrites nothing', (_, name, text, reason) => {
+  test.each(DAMAGES)('%s is reported in one sentence, and nothing is overwritten', (_, name, text, reason) => {
     using place = scratch()
-    keptAuthority(place.path, NOW_MS)
+    storedAuthority(place.path, NOW_MS)
     const file = join(place.path, name)
     const damaged = text(place.path)
     if (damaged === null) rmSync(file)
     else writeFileSync(file, damaged)
     const before = contents(place.path)
     for (const nowMs of [NOW_MS, NOW_MS + 4_000 * DAY_MS]) {
-      const attempt = () => keptAuthority(place.path, nowMs)
+      const attempt = () => storedAuthority(place.path, nowMs)
       expect(attempt).toThrow(AuthorityError)
       expect(attempt).toThrow(
-        `${file} cannot be used for TLS: ${reason}. Nothing was overwritten; restore it, or remove ca.pem and ca-key.pem to have new ones made, ` +
+        `${file} cannot be used for TLS: ${reason}. Nothing was overwritten; restore it, or remove ca.pem and ca-key.pem to create new ones, ` +
           'or choose another folder with --tls-folder',
       )
     }
     expect(contents(place.path)).toEqual(before)
   })
 
-  test('that cannot be kept says where, and what to do', () => {
+  test('that cannot be stored is reported with the folder and the option', () => {
     using place = scratch()
     const file = join(place.path, 'file')
     writeFileSync(file, '')
-    const attempt = () => keptAuthority(join(file, 'folder'), NOW_MS)
+    const attempt = () => storedAuthority(join(file, 'folder'), NOW_MS)
     expect(attempt).toThrow(AuthorityError)
     expect(attempt).toThrow(/^.*file.folder.*--tls-folder$/)
     expect(readFileSync(file, 'utf8')).toBe('')
@@ -120,28 +130,28 @@ describe('the authority in its folder', () => {
     using place = scratch()
     symlinkSync(join(place.path, 'nowhere'), join(place.path, 'link'))
     for (const folder of ['/proc/pocketchain', join(place.path, 'link', 'deep', 'deeper'), join(place.path, 'link')])
-      expect(() => keptAuthority(folder, NOW_MS)).toThrow(`cannot be kept in ${folder}: `)
+      expect(() => storedAuthority(folder, NOW_MS)).toThrow(`cannot be stored in ${folder}: `)
     expect(readdirSync(place.path)).toEqual(['link'])
   })
 
   test.skipIf(process.platform === 'win32' || process.getuid?.() === 0)('that may not be read says so', () => {
     using place = scratch()
-    keptAuthority(place.path, NOW_MS)
+    storedAuthority(place.path, NOW_MS)
     chmodSync(join(place.path, 'ca-key.pem'), 0)
-    expect(() => keptAuthority(place.path, NOW_MS)).toThrow(/ca-key\.pem cannot be read: .*--tls-folder$/)
+    expect(() => storedAuthority(place.path, NOW_MS)).toThrow(/ca-key\.pem cannot be read: .*--tls-folder$/)
   })
 })
 
-describe('an authority that is kept nowhere', () => {
-  test('is another one each time', () => {
-    const [one, other] = [passingAuthority(['192.168.1.5'], NOW_MS), passingAuthority(['192.168.1.5'], NOW_MS)]
+describe('a temporary authority', () => {
+  test('differs each time', () => {
+    const [one, other] = [temporaryAuthority(['192.168.1.5'], NOW_MS), temporaryAuthority(['192.168.1.5'], NOW_MS)]
     expect(one.key.equals(other.key)).toBe(false)
     expect(new X509Certificate(one.pem).ca).toBe(true)
   })
 })
 
-describe('several processes that make it at once', () => {
-  test('end up with one and the same', { timeout: 60_000 }, async () => {
+describe('several processes that create it at once', () => {
+  test('use the same one', { timeout: 60_000 }, async () => {
     using place = scratch()
     const program = await programIn(place.path)
     for (let round = 0; round < 3; round++) {
@@ -152,7 +162,7 @@ describe('several processes that make it at once', () => {
       for (const { go } of processes) go()
       const said = await Promise.all(processes.map(({ end }) => end))
       expect(new Set(said).size, said.join('\n')).toBe(1)
-      expect(said[0]).toBe(keptAuthority(folder, Date.now()).pem)
+      expect(said[0]).toBe(storedAuthority(folder, Date.now()).pem)
       expect(readdirSync(folder)).toHaveLength(2)
     }
   })
@@ -174,8 +184,8 @@ async function programIn(folder: string): Promise<string> {
   const entry = join(folder, 'entry.ts')
   writeFileSync(
     entry,
-    `import { keptAuthority } from ${JSON.stringify(fileURLToPath(new URL('./authority.ts', import.meta.url)))}
-     process.stdin.once('data', () => { process.stdout.write(keptAuthority(process.argv[2], Date.now()).pem); process.exit() })
+    `import { storedAuthority } from ${JSON.stringify(fileURLToPath(new URL('./authority.ts', import.meta.url)))}
+     process.stdin.once('data', () => { process.stdout.write(storedAuthority(process.argv[2], Date.now()).pem); process.exit() })
      process.stdout.write('up')`,
   )
   await build({

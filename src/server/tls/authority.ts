@@ -5,61 +5,61 @@ import { dirname, join } from 'node:path'
 import { authorityCertificate, authorityName, serverCertificate } from './certificate.ts'
 import type { Issuer } from './certificate.ts'
 
-/** Who vouches for this server: clients that trust it accept the certificates it signs. */
+/** A certificate authority. Clients that trust it accept the certificates that it signs. */
 export interface Authority extends Issuer {
   /** its own certificate, PEM */
   readonly pem: string
 }
 
-/** What a server shows. */
+/** Certificate and key of a server. */
 export interface Identity {
-  /** PEM; the authority's follows, so that it can be named by its key (Chromium's --ignore-certificate-errors-spki-list) */
+  /** PEM; the certificate of the authority follows, for clients that identify it by its key (Chromium's --ignore-certificate-errors-spki-list) */
   readonly cert: string
   readonly key: string
-  /** Unix milliseconds; another one takes its place from then on */
+  /** Unix milliseconds, when the certificate is to be replaced */
   readonly renewMs: number
 }
 
-/** All of loopback: `localhost` stands for the names below it, too. */
+/** All of loopback; `localhost` includes the names below it. */
 export const LOOPBACK_NAMES: readonly string[] = ['localhost', '127.0.0.0/8', '::1']
 
 const DAY_MS = 86_400_000
-/** People make a browser trust it by hand, so it lasts. */
+/** Long, because users add it to trust stores manually. */
 const AUTHORITY_MS = 3_650 * DAY_MS
-/** Browsers take no more of one that is not made by hand: 398 days. */
+/** Browsers accept at most 398 days. */
 const SERVER_MS = 397 * DAY_MS
 const RENEWED_BEFORE_MS = 30 * DAY_MS
-/** The clocks of two machines differ. */
+/** Allows for clock differences between machines. */
 const BACKDATED_MS = DAY_MS
 
 /**
- * The authority kept in a folder, for loopback alone. What is missing is made, and the certificate is renewed, with the same key, before it
- * ends: who trusts the old one goes on to. Throws AuthorityError for files that cannot be used, which stay as they are.
+ * Returns the authority stored in a folder, limited to loopback. Missing files are created, and the certificate is renewed with the same key before it
+ * ends: clients that trust the old one trust the new one. Throws AuthorityError for unusable files, which are not changed.
  */
-export function keptAuthority(folder: string, nowMs: number): Authority {
-  const kept = new Kept(folder)
+export function storedAuthority(folder: string, nowMs: number): Authority {
+  const files = new AuthorityFiles(folder)
   // In this order: the certificate is written last, so where there is one there is a key.
-  const found = kept.read(CERTIFICATE)
-  const foundKey = kept.read(KEY)
-  if (found !== null && foundKey === null) throw kept.damage(KEY, 'it is missing')
-  const key = kept.key(foundKey ?? kept.first(KEY, newKeyText(), 0o600))
-  const pem = found ?? kept.first(CERTIFICATE, newCertificate(key, nowMs), 0o644)
-  const certificate = kept.certificate(pem, key)
+  const found = files.read(CERTIFICATE)
+  const foundKey = files.read(KEY)
+  if (found !== null && foundKey === null) throw files.damage(KEY, 'it is missing')
+  const key = files.key(foundKey ?? files.first(KEY, newKeyText(), 0o600))
+  const pem = found ?? files.first(CERTIFICATE, newCertificate(key, nowMs), 0o644)
+  const certificate = files.certificate(pem, key)
   const endMs = Date.parse(certificate.validTo)
-  const isFresh = Date.parse(certificate.validFrom) <= nowMs && nowMs < endMs - SERVER_MS - RENEWED_BEFORE_MS
-  if (isFresh) return { key, pem, endMs }
+  const isCurrent = Date.parse(certificate.validFrom) <= nowMs && nowMs < endMs - SERVER_MS - RENEWED_BEFORE_MS
+  if (isCurrent) return { key, pem, endMs }
   const renewed = newCertificate(key, nowMs)
-  kept.replace(CERTIFICATE, renewed, 0o644)
+  files.replace(CERTIFICATE, renewed, 0o644)
   return { key, pem: renewed, endMs: nowMs + AUTHORITY_MS }
 }
 
-/** An authority that ends with the process and is kept nowhere, for loopback and `names`. */
-export function passingAuthority(names: readonly string[], nowMs: number): Authority {
+/** Returns a new authority in memory, for loopback and `names`. */
+export function temporaryAuthority(names: readonly string[], nowMs: number): Authority {
   const key = newKey()
   return { key, pem: newCertificate(key, nowMs, names), endMs: nowMs + AUTHORITY_MS }
 }
 
-/** A new key for a server and its certificate. */
+/** Returns a new key for a server and its certificate. */
 export function identify(authority: Authority, names: readonly string[], nowMs: number): Identity {
   const key = newKey()
   const endMs = nowMs + SERVER_MS
@@ -87,49 +87,49 @@ const CURVE = 'prime256v1'
 const CERTIFICATE = 'ca.pem'
 const KEY = 'ca-key.pem'
 
-/** The two files of an authority. Each is written whole beside its place and put there at once. */
-class Kept {
+/** The two files of an authority. Each is written to a temporary file and then linked or renamed. */
+class AuthorityFiles {
   readonly #folder: string
 
   constructor(folder: string) {
     this.#folder = folder
   }
 
-  /** null: there is none */
+  /** Returns null if the file does not exist. */
   read(name: string): string | null {
     try {
       return readFileSync(this.#path(name), 'utf8')
     } catch (error) {
       if (codeOf(error) === 'ENOENT') return null
-      throw this.#trouble(`${this.#path(name)} cannot be read`, error)
+      throw this.#folderError(`${this.#path(name)} cannot be read`, error)
     }
   }
 
   key(text: string): KeyObject {
     const key = attempt(() => createPrivateKey(text))
-    if (key === null) throw this.damage(KEY, 'it is no private key')
+    if (key === null) throw this.damage(KEY, 'it is not a private key')
     if (key.asymmetricKeyDetails?.namedCurve !== CURVE) throw this.damage(KEY, 'its key is not on the curve P-256')
     return key
   }
 
   certificate(pem: string, key: KeyObject): X509Certificate {
     const certificate = attempt(() => new X509Certificate(pem))
-    if (certificate === null) throw this.damage(CERTIFICATE, 'it is no certificate')
+    if (certificate === null) throw this.damage(CERTIFICATE, 'it is not a certificate')
     if (!certificate.checkPrivateKey(key)) throw this.damage(CERTIFICATE, `it does not belong to the key in ${KEY}`)
     const isOurs = certificate.ca && certificate.subject.endsWith(`CN=${authorityName(key)}`)
-    if (!isOurs) throw this.damage(CERTIFICATE, 'it is not one that pocketchain made')
+    if (!isOurs) throw this.damage(CERTIFICATE, 'it was not created by pocketchain')
     return certificate
   }
 
-  /** What stands in the file: `text`, unless another process was first. */
+  /** Creates the file. Returns its content: `text`, unless another process was first. */
   first(name: string, text: string, mode: number): string {
-    this.#write(name, text, mode, (fresh, path) => {
+    this.#write(name, text, mode, (temporary, path) => {
       try {
-        linkSync(fresh, path)
+        linkSync(temporary, path)
       } catch (error) {
         if (codeOf(error) !== 'EEXIST') throw error
       } finally {
-        rmSync(fresh)
+        rmSync(temporary)
       }
     })
     return this.read(name) ?? text
@@ -142,24 +142,24 @@ class Kept {
   damage(name: string, reason: string): AuthorityError {
     return new AuthorityError(
       `${this.#path(name)} cannot be used for TLS: ${reason}. Nothing was overwritten; restore it, or remove ${CERTIFICATE} and ${KEY} ` +
-        `to have new ones made, or choose another folder with --tls-folder`,
+        `to create new ones, or choose another folder with --tls-folder`,
     )
   }
 
-  #write(name: string, text: string, mode: number, settle: (fresh: string, path: string) => void): void {
+  #write(name: string, text: string, mode: number, settle: (temporary: string, path: string) => void): void {
     const path = this.#path(name)
-    const fresh = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
+    const temporary = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
     try {
       makeFolder(this.#folder)
-      writeThrough(fresh, text, mode)
-      settle(fresh, path)
+      writeThrough(temporary, text, mode)
+      settle(temporary, path)
     } catch (error) {
-      rmSync(fresh, { force: true })
-      throw this.#trouble(`the certificates for TLS cannot be kept in ${this.#folder}`, error)
+      rmSync(temporary, { force: true })
+      throw this.#folderError(`the certificates for TLS cannot be stored in ${this.#folder}`, error)
     }
   }
 
-  #trouble(what: string, cause: unknown): AuthorityError {
+  #folderError(what: string, cause: unknown): AuthorityError {
     const reason = cause instanceof Error ? cause.message : String(cause)
     return new AuthorityError(`${what}: ${reason}. Choose a folder that can be read and written with --tls-folder`, { cause })
   }
@@ -170,8 +170,8 @@ class Kept {
 }
 
 /**
- * With those above it. Node's own `recursive` tries for ever, and with it stops the whole process, where something exists and ENOENT says that nothing
- * can be made in it: /proc, or a link to nowhere.
+ * Creates a folder and its parents. `mkdirSync` with `recursive` loops for ever and blocks the process below a folder that exists but in which creating
+ * an entry fails with ENOENT: /proc, or a dangling symbolic link.
  */
 function makeFolder(path: string, mayGoUp = true): void {
   try {
@@ -186,7 +186,7 @@ function makeFolder(path: string, mayGoUp = true): void {
   }
 }
 
-/** A crash of the machine must not leave an empty file under the name that it gets next. */
+/** Flushed before it is renamed, so that a crash of the machine leaves no empty file under its name. */
 function writeThrough(path: string, text: string, mode: number): void {
   const file = openSync(path, 'wx', mode)
   try {
@@ -197,7 +197,7 @@ function writeThrough(path: string, text: string, mode: number): void {
   }
 }
 
-/** null: it throws */
+/** Returns null if `work` throws. */
 function attempt<T>(work: () => T): T | null {
   try {
     return work()
@@ -210,7 +210,7 @@ function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : null
 }
 
-/** There are no certificates to speak TLS with. */
+/** The certificates for TLS are missing and cannot be created, or cannot be read. */
 export class AuthorityError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)

@@ -30,7 +30,7 @@ function pair(names: readonly string[], permitted = LOOPBACK_NAMES, nowMs = Date
   }
 }
 
-/** What openssl says of the server's certificate to a client that trusts the authority. */
+/** Returns openssl's verdict on the server's certificate for a client that trusts the authority. */
 function verify({ authority, server }: Pair, ...args: readonly string[]) {
   using folder = scratch()
   const ca = join(folder.path, 'ca.pem')
@@ -43,7 +43,7 @@ function textOf(pem: string): string {
 }
 
 describe('certificates, as Node reads them', () => {
-  test('say who they are for, and who signed them', () => {
+  test('contain their names and their issuer', () => {
     const { authority, server } = pair([...OURS, '127.0.0.9', 'fd00::1:0:2'])
     const [ca, leaf] = [new X509Certificate(authority), new X509Certificate(server)]
     expect([ca.ca, leaf.ca]).toEqual([true, false])
@@ -57,7 +57,7 @@ describe('certificates, as Node reads them', () => {
     expect(leaf.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1'])
   })
 
-  test('are told apart: by their numbers, and two authorities by their names', () => {
+  test('have unique serial numbers, and two authorities have different subjects', () => {
     const [one, other] = [pair(OURS), pair(OURS)]
     const numbers = [one, other].flatMap(({ authority, server }) => [authority, server]).map((pem) => new X509Certificate(pem).serialNumber)
     expect(new Set(numbers).size).toBe(4)
@@ -68,7 +68,7 @@ describe('certificates, as Node reads them', () => {
     expect(again()).not.toBe(again())
   })
 
-  test('end with their authority at the latest, and say times after 2049', () => {
+  test('end no later than their authority, also after 2049', () => {
     const nowMs = Date.UTC(2049, 11, 20)
     const { authority, server } = pair(OURS, LOOPBACK_NAMES, nowMs)
     const [ca, leaf] = [new X509Certificate(authority), new X509Certificate(server)]
@@ -78,17 +78,17 @@ describe('certificates, as Node reads them', () => {
   })
 })
 
-// Skipped where nobody else judges: openssl is not installed.
+// Skipped if openssl is not installed.
 describe.skipIf(NO_OPENSSL !== null)('certificates, as openssl judges them', () => {
   test.each([
     ['-verify_hostname', 'localhost'],
     ['-verify_ip', '127.0.0.1'],
     ['-verify_ip', '::1'],
-  ])('good: %s %s', (flag, name) => {
+  ])('valid: %s %s', (flag, name) => {
     expect(verify(pair(OURS), flag, name)).toEqual({ isGood: true, said: 'stdin: OK\n' })
   })
 
-  test('good: a name below localhost, and an address of the rest of loopback', () => {
+  test('valid: a name below localhost, and another loopback address', () => {
     expect(verify(pair(['app.localhost', '127.8.7.6']), '-verify_hostname', 'app.localhost').isGood).toBe(true)
     expect(verify(pair(['app.localhost', '127.8.7.6']), '-verify_ip', '127.8.7.6').isGood).toBe(true)
   })
@@ -96,7 +96,7 @@ describe.skipIf(NO_OPENSSL !== null)('certificates, as openssl judges them', () 
   test.each([
     ['-verify_hostname', 'evil.example', 'hostname mismatch'],
     ['-verify_ip', '10.0.0.1', 'IP address mismatch'],
-  ])('refused for who is called otherwise: %s %s', (flag, name, reason) => {
+  ])('refused for another host: %s %s', (flag, name, reason) => {
     const { isGood, said } = verify(pair(OURS), flag, name)
     expect([isGood, said]).toEqual([false, expect.stringContaining(reason)])
   })
@@ -120,13 +120,13 @@ describe.skipIf(NO_OPENSSL !== null)('certificates, as openssl judges them', () 
     expect(verify({ authority, server: leaf }, '-untrusted', join(folder.path, 'middle.pem')).isGood).toBe(false)
   })
 
-  test('an authority beyond loopback speaks for its own host as well, and for no other', () => {
+  test('an authority of another host signs for that host and loopback only', () => {
     const permitted = [...LOOPBACK_NAMES, 'box', '192.168.1.5', 'fd00::5']
     for (const name of ['box', '192.168.1.5', 'fd00::5']) expect(verify(pair([...OURS, name], permitted)).isGood).toBe(true)
     for (const name of ['boxes', '192.168.1.6', 'fd00::6']) expect(verify(pair([...OURS, name], permitted)).isGood).toBe(false)
   })
 
-  test('the constraints are there, and critical', () => {
+  test('the name constraints are critical', () => {
     const { authority, server } = pair(OURS)
     const text = textOf(authority)
     expect(text).toMatch(

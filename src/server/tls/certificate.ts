@@ -3,10 +3,10 @@ import { createHash, createPublicKey, randomBytes, sign } from 'node:crypto'
 import { isIP } from 'node:net'
 import * as Der from './der.ts'
 
-/** Who signs certificates, by a key on the curve P-256. */
+/** The issuer of certificates, with a key on the curve P-256. */
 export interface Issuer {
   readonly key: KeyObject
-  /** Unix milliseconds; what it signs ends no later */
+  /** Unix milliseconds; its certificates end no later */
   readonly endMs: number
 }
 
@@ -16,9 +16,9 @@ export interface Validity {
 }
 
 /**
- * A certificate authority that can speak for `names` alone (RFC 5280, 4.2.1.10, critical) and for nothing but TLS servers, so that whoever
- * steals its key can deceive nobody about any other host. `names` are host names, which include all below them, and addresses;
- * `127.0.0.0/8` stands for all of loopback. Its own name follows from the key: a renewed one takes the place of the old. PEM.
+ * Returns the certificate of an authority, PEM. It is limited to `names` (RFC 5280, 4.2.1.10, critical) and to TLS servers, so that a stolen key cannot
+ * sign for other hosts. `names`: host names, which include the names below them, addresses, and `127.0.0.0/8`. The subject is derived from the key, so
+ * that a renewed certificate replaces the old one.
  */
 export function authorityCertificate(key: KeyObject, names: readonly string[], validity: Validity): string {
   const publicKey = publicKeyOf(key)
@@ -32,7 +32,7 @@ export function authorityCertificate(key: KeyObject, names: readonly string[], v
   return signed(key, { subject: authorityName(key), publicKey, validity, extensions })
 }
 
-/** The certificate of a server that answers to `names`: host names and addresses. PEM. */
+/** Returns the certificate of a server for `names`, host names and addresses, PEM. */
 export function serverCertificate(issuer: Issuer, key: KeyObject, names: readonly string[], validity: Validity): string {
   const publicKey = publicKeyOf(key)
   const extensions = [
@@ -47,7 +47,7 @@ export function serverCertificate(issuer: Issuer, key: KeyObject, names: readonl
   return signed(issuer.key, { subject: 'pocketchain', publicKey, validity: { ...validity, endMs }, extensions })
 }
 
-/** What the authority of that key is called. Two machines' authorities must not pass for one another in a browser that trusts both. */
+/** Returns the subject of the authority with that key. It differs between machines, because a browser may trust several. */
 export function authorityName(key: KeyObject): string {
   return `pocketchain local CA ${Buffer.from(keyId(publicKeyOf(key))).toString('hex', 0, 4)}`
 }
@@ -90,7 +90,7 @@ function generalName(name: string): Uint8Array {
   return isIP(name) === 0 ? Der.taggedBytes(DNS_NAME, Buffer.from(name)) : Der.taggedBytes(IP_ADDRESS, addressBytes(name))
 }
 
-/** A host name with all below it, or addresses: their bytes, and those of the mask. */
+/** A GeneralName of a host name and the names below it, or of an address range as address and mask. */
 function subtree(name: string): Uint8Array {
   const [address = '', prefixBits] = name.split('/')
   if (isIP(address) === 0) return generalName(address)
@@ -111,7 +111,7 @@ function addressBytes(address: string): Uint8Array {
   return Buffer.from(groups.map((group) => group.padStart(4, '0')).join(''), 'hex')
 }
 
-/** Without the name of an interface, and without digits in the manner of IPv4. */
+/** Normalises an IPv6 address, without zone and without a dotted IPv4 part. */
 function canonical(address: string): string {
   return new URL(`http://[${address.split('%', 1)[0]}]`).hostname.slice(1, -1)
 }
@@ -120,7 +120,7 @@ function publicKeyOf(key: KeyObject): Uint8Array {
   return createPublicKey(key).export({ type: 'spki', format: 'der' })
 }
 
-/** A name for the key, RFC 7093, 2 (4). */
+/** Key identifier, RFC 7093, 2 (4). */
 function keyId(publicKey: Uint8Array): Uint8Array {
   return createHash('sha256').update(publicKey).digest().subarray(0, 20)
 }
@@ -132,7 +132,7 @@ function pem(der: Uint8Array): string {
   return `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`
 }
 
-/** Numbers of the choices of a GeneralName, RFC 5280, 4.2.1.6. */
+/** Tags of the choices of a GeneralName, RFC 5280, 4.2.1.6. */
 const DNS_NAME = 2
 const IP_ADDRESS = 7
 

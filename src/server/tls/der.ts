@@ -1,10 +1,10 @@
-/** Writes the values of ASN.1 that a certificate is made of, each in the one way that DER (X.690) allows. */
+/** Encodes the ASN.1 values of a certificate in DER (X.690). */
 
 export function sequence(...items: readonly Uint8Array[]): Uint8Array {
   return value(0x30, ...items)
 }
 
-/** Of one element: with more, DER wants them sorted. */
+/** A SET of one element; DER requires several to be sorted. */
 export function setOf(item: Uint8Array): Uint8Array {
   return value(0x31, item)
 }
@@ -13,16 +13,16 @@ export function yes(): Uint8Array {
   return value(0x01, Uint8Array.of(0xff))
 }
 
-/** A number that is not negative, below 128. */
+/** A non-negative integer below 128. */
 export function smallInteger(number: number): Uint8Array {
   return value(0x02, Uint8Array.of(number))
 }
 
-/** A number that is not negative, big endian. */
+/** A non-negative integer, big endian. */
 export function integer(magnitude: Uint8Array): Uint8Array {
   const start = magnitude.findIndex((byte) => byte !== 0)
   const digits = start < 0 ? Uint8Array.of(0) : magnitude.subarray(start)
-  // The first bit would be taken for a sign.
+  // A leading one bit would make it negative.
   return (digits[0] ?? 0) < 0x80 ? value(0x02, digits) : value(0x02, Uint8Array.of(0), digits)
 }
 
@@ -36,7 +36,7 @@ export function octets(bytes: Uint8Array): Uint8Array {
   return value(0x04, bytes)
 }
 
-/** `unusedBits`: how many of the last byte do not count. */
+/** `unusedBits`: number of unused bits in the last byte. */
 export function bits(bytes: Uint8Array, unusedBits = 0): Uint8Array {
   return value(0x03, Uint8Array.of(unusedBits), bytes)
 }
@@ -45,18 +45,18 @@ export function utf8(text: string): Uint8Array {
   return value(0x0c, Buffer.from(text))
 }
 
-/** To the second. Certificates write the years up to 2049 with two digits (RFC 5280, 4.1.2.5). */
+/** In seconds. Years up to 2049 have two digits (RFC 5280, 4.1.2.5). */
 export function time(unixMs: number): Uint8Array {
   const digits = `${new Date(unixMs).toISOString().slice(0, 19).replaceAll(/[-:T]/g, '')}Z`
   return digits < '2050' ? value(0x17, Buffer.from(digits.slice(2))) : value(0x18, Buffer.from(digits))
 }
 
-/** A value under a number that only its context explains: `items` make it up, and it says that they do. */
+/** A constructed value with a context-specific tag. */
 export function tagged(number: number, ...items: readonly Uint8Array[]): Uint8Array {
   return value(0xa0 | number, ...items)
 }
 
-/** The same for what is nothing but bytes. */
+/** A primitive value with a context-specific tag. */
 export function taggedBytes(number: number, bytes: Uint8Array): Uint8Array {
   return value(0x80 | number, bytes)
 }
@@ -73,7 +73,7 @@ function lengthOf(lengthBytes: number): readonly number[] {
   return [0x80 | digits.length, ...digits]
 }
 
-/** Seven bits a byte, the first bit of all but the last set. */
+/** Seven bits per byte, with the first bit set in all but the last. */
 function base128(number: number): readonly number[] {
   const digits = [number % 128]
   for (let rest = Math.floor(number / 128); rest > 0; rest = Math.floor(rest / 128)) digits.unshift(0x80 | (rest % 128))

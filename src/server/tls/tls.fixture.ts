@@ -8,7 +8,7 @@ import type { ConnectionOptions, TLSSocket } from 'node:tls'
 import type { Asked, Response } from '../bench.fixture.ts'
 import type { Server } from '../index.ts'
 
-/** A sentence when there is nobody else to judge certificates; null: openssl is there. */
+/** Returns a skip reason if openssl is missing, or null. */
 export const NO_OPENSSL = spawnSync('openssl', ['version']).status === 0 ? null : 'openssl is not installed'
 
 export interface Judgement {
@@ -29,7 +29,7 @@ export function scratch(): Disposable & { readonly path: string } {
 }
 
 export interface SecurelyAsked extends Asked {
-  /** PEM of whom the client trusts; nobody but the public ones unless said */
+  /** PEM of the trusted authority; by default the public ones */
   readonly ca?: string
   /** by which the server is called; `localhost` unless said */
   readonly name?: string

@@ -18,13 +18,13 @@ import type { TlsOptions } from './tls.ts'
 
 const CHAIN_ID = call('eth_chainId')
 const GOOD = `POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${CHAIN_ID.length}\r\n\r\n${CHAIN_ID}`
-/** kept nowhere */
+/** in memory */
 const PASSING = { tlsFolder: null } as const
 
 describe.each([true, false])('TLS on the port of HTTP (rawHttp: %s)', (rawHttp) => {
   const listen = { ...PASSING, rawHttp }
 
-  test('answers who trusts the authority, as it answers without TLS', async () => {
+  test('answers clients that trust the authority as it does without TLS', async () => {
     await using bench = await setUp(listen)
     const { server } = bench
     const ca = server.ca()
@@ -59,14 +59,14 @@ describe.each([true, false])('TLS on the port of HTTP (rawHttp: %s)', (rawHttp) 
     ['as localhost', { servername: 'localhost' }],
     ['by a name below localhost', { servername: 'app.localhost' }],
     ['by a deeper name', { servername: 'a.b-2.localhost' }],
-  ])('called %s, it shows a certificate for that', async (_, where) => {
+  ])('has a certificate for the server name %s', async (_, where) => {
     await using bench = await setUp(listen)
     const socket = await shake(bench.server, { ca: bench.server.ca(), ...where })
     expect(socket.authorized).toBe(true)
     socket.destroy()
   })
 
-  test('is refused by who does not trust the authority, or knows another one', async () => {
+  test('is refused by clients that do not trust the authority', async () => {
     await using bench = await setUp(listen)
     await using other = await setUp(listen)
     await expect(askSecurely(bench.server, { body: CHAIN_ID })).rejects.toMatchObject({ code: 'SELF_SIGNED_CERT_IN_CHAIN' })
@@ -78,7 +78,7 @@ describe.each([true, false])('TLS on the port of HTTP (rawHttp: %s)', (rawHttp) 
     expect(bench.errors).toEqual([])
   })
 
-  test('a WebSocket', async () => {
+  test('accepts a WebSocket', async () => {
     await using bench = await setUp(listen)
     await using client = await dial({ wsUrl: `wss://localhost:${bench.server.port}` }, '/', { ca: bench.server.ca() })
     client.send(CHAIN_ID)
@@ -92,7 +92,7 @@ describe.each([true, false])('TLS on the port of HTTP (rawHttp: %s)', (rawHttp) 
     expect(bench.server.socketCount).toBe(2)
   })
 
-  test('one connection after the other request, and large answers, whole', async () => {
+  test('serves several requests of a connection, and complete large answers', async () => {
     await using bench = await setUp(listen)
     const chunks = function* () {
       for (let i = 0; i < 40; i++) yield Buffer.alloc(100_000, `${i % 10}`)
@@ -124,7 +124,7 @@ describe.each([true, false])('TLS on the port of HTTP (rawHttp: %s)', (rawHttp) 
     expect(bench.errors).toEqual([])
   })
 
-  test('noise, half a greeting and silence harm nobody else', async () => {
+  test('invalid data, a partial ClientHello and silence do not affect other clients', async () => {
     await using bench = await setUp(listen)
     const { server } = bench
     const kept = await shake(server, { ca: server.ca() })
@@ -137,9 +137,9 @@ describe.each([true, false])('TLS on the port of HTTP (rawHttp: %s)', (rawHttp) 
         socket.on('close', () => resolve())
         open.push(socket)
       })
-    // Those who wait for more are left waiting.
+    // Incomplete ones stay open.
     for (const half of ['', '\x16', '\x16\x03', '\x16\x03\x01', '\x16\x03\x01\x02\0\x01\0\x01\xfc']) void speak(half)
-    // Of those who say what nobody can mean the server takes leave.
+    // Invalid ones are closed.
     for (const noise of [
       '\x16garbage'.padEnd(3_000, 'x'),
       '\x16\x03\x01\0\x05\x01\0\0\x01\x03',
@@ -154,7 +154,7 @@ describe.each([true, false])('TLS on the port of HTTP (rawHttp: %s)', (rawHttp) 
     expect(bench.errors).toEqual([])
   })
 
-  test('a client that goes in the middle of the greeting, at any byte', async () => {
+  test('a client may disconnect after any byte of the ClientHello', async () => {
     await using bench = await setUp(listen)
     const greeting = await greetingOf()
     for (let length = 1; length < greeting.length; length += 13) {
@@ -168,7 +168,7 @@ describe.each([true, false])('TLS on the port of HTTP (rawHttp: %s)', (rawHttp) 
     expect(bench.errors).toEqual([])
   })
 
-  test('who goes before both have agreed gives the place back at once', async () => {
+  test('a client that disconnects during the handshake no longer counts as a connection', async () => {
     await using bench = await setUp(listen)
     const { server } = bench
     const ca = server.ca()
@@ -183,7 +183,7 @@ describe.each([true, false])('TLS on the port of HTTP (rawHttp: %s)', (rawHttp) 
     expect(bench.errors).toEqual([])
   })
 
-  test('a greeting byte by byte is understood', async () => {
+  test('a ClientHello may arrive byte by byte', async () => {
     await using bench = await setUp(listen)
     const greeting = await greetingOf()
     const socket = connect({ port: bench.server.port, host: bench.server.host, noDelay: true })
@@ -197,7 +197,7 @@ describe.each([true, false])('TLS on the port of HTTP (rawHttp: %s)', (rawHttp) 
     socket.destroy()
   })
 
-  test('counts among the connections', { timeout: 30_000 }, async () => {
+  test('counts towards the connection limit', { timeout: 30_000 }, async () => {
     await using bench = await setUp(listen)
     const ca = bench.server.ca()
     const open: (Socket | TLSSocket)[] = []
@@ -218,7 +218,7 @@ describe.each([true, false])('TLS on the port of HTTP (rawHttp: %s)', (rawHttp) 
     for (const socket of open) socket.destroy()
   })
 
-  test('closing hangs up on the idle and the unfinished at once, and lets the busy have their answer', async () => {
+  test('closing ends idle connections and handshakes at once, and the others after their response', async () => {
     await using bench = await setUp(listen)
     const waiting: ((reply: Reply) => void)[] = []
     const rpc = { handle: () => new Promise<Reply>((resolve) => waiting.push(resolve)) }
@@ -242,7 +242,7 @@ describe.each([true, false])('TLS on the port of HTTP (rawHttp: %s)', (rawHttp) 
     expect(bench.errors).toEqual([])
   })
 
-  test('TLS inside TLS, and in the middle of a connection, is noise', async () => {
+  test('TLS inside TLS, and in the middle of a connection, is invalid data', async () => {
     await using bench = await setUp(listen)
     const greeting = await greetingOf()
     const inside = await shake(bench.server, { ca: bench.server.ca() })
@@ -259,9 +259,9 @@ describe.each([true, false])('TLS on the port of HTTP (rawHttp: %s)', (rawHttp) 
   })
 })
 
-describe('greetings that do not end', () => {
+describe('handshakes that do not end', () => {
   // On the raw HTTP path: node:http ends a connection whose other side has closed, over TLS or not.
-  test('who says no more after the request still gets the answer', async () => {
+  test('a client that closes its side after the request gets the response', async () => {
     await using bench = await setUp(PASSING)
     const { server } = bench
     const waiting: ((reply: Reply) => void)[] = []
@@ -300,7 +300,7 @@ describe('greetings that do not end', () => {
     },
   )
 
-  test('who sends a byte now and then is not waited for longer', async () => {
+  test('single bytes do not extend the time limit', async () => {
     const tls = tlsOf({ folder: null, handshakeMs: 1_000 })
     await using door = await doorTo(tls)
     const greeting = await greetingOf()
@@ -324,7 +324,7 @@ describe('greetings that do not end', () => {
           this.end('\x16')
         }),
     ],
-  ])('who %s is not waited for', async (_, dial) => {
+  ])('a client that %s is disconnected', async (_, dial) => {
     const tls = tlsOf({ folder: null })
     let gone: () => void = () => undefined
     const isGone = new Promise<void>((resolve) => (gone = resolve))
@@ -347,7 +347,7 @@ describe('greetings that do not end', () => {
 })
 
 describe('the certificates of a server', () => {
-  test('cost nothing before they are needed, and are kept in the folder from then on', async () => {
+  test('are created when first needed and stored in the folder', async () => {
     using place = scratch()
     const folder = join(place.path, 'tls')
     await using bench = await setUp({ tlsFolder: folder })
@@ -369,7 +369,7 @@ describe('the certificates of a server', () => {
     try {
       await using bench = await setUp({})
       const { status, body } = await ask(bench.server, { method: 'GET', path: '/ca.pem' })
-      expect([status, body]).toEqual([503, expect.stringContaining('there is no home folder to keep the certificates for TLS in')])
+      expect([status, body]).toEqual([503, expect.stringContaining('there is no home folder for the TLS certificates')])
       expect(existsSync(join(home, '.pocketchain'))).toBe(false)
       await expect(shake(bench.server)).rejects.toThrow('alert internal error')
       expect(bench.errors).toEqual([expect.objectContaining({ name: 'AuthorityError' })])
@@ -379,7 +379,7 @@ describe('the certificates of a server', () => {
     }
   })
 
-  test('GET /ca.pem makes them, and is for everybody who may use the node', async () => {
+  test('GET /ca.pem creates them, and serves every admitted client', async () => {
     using place = scratch()
     const folder = join(place.path, 'tls')
     await using bench = await setUp({ tlsFolder: folder })
@@ -391,13 +391,13 @@ describe('the certificates of a server', () => {
     for (const method of ['POST', 'PUT']) expect((await ask(bench.server, { method, path: '/ca.pem' })).status).toBe(405)
   })
 
-  test('a folder that is damaged: one sentence, everything else works, and TLS does as soon as it is whole', async () => {
+  test('a damaged folder is reported once, HTTP works, and TLS works once it is repaired', async () => {
     using place = scratch()
     writeFileSync(join(place.path, 'ca.pem'), 'scribble')
     writeFileSync(join(place.path, 'ca-key.pem'), 'scribble')
     await using bench = await setUp({ tlsFolder: place.path })
     const { server, errors } = bench
-    expect(() => server.ca()).toThrow(/ca-key\.pem cannot be used for TLS: it is no private key\. Nothing was overwritten/)
+    expect(() => server.ca()).toThrow(/ca-key\.pem cannot be used for TLS: it is not a private key\. Nothing was overwritten/)
     const { status, body } = await ask(server, { method: 'GET', path: '/ca.pem' })
     expect([status, body]).toEqual([503, expect.stringMatching(/ca-key\.pem cannot be used for TLS.*--tls-folder\n$/)])
     for (let i = 0; i < 3; i++) await expect(shake(server, { rejectUnauthorized: false })).rejects.toThrow('alert internal error')
@@ -413,7 +413,7 @@ describe('the certificates of a server', () => {
     expect(server.ca()).toBe(ca)
   })
 
-  test('an address beyond loopback has an authority of its own, which lies on no disk', async () => {
+  test('an address other than loopback has its own authority in memory', async () => {
     using place = scratch()
     const tls = tlsOf({ folder: place.path, host: '192.168.1.5' })
     const text = tls.ca()
@@ -424,7 +424,7 @@ describe('the certificates of a server', () => {
     }
   })
 
-  test('are renewed while the server runs, and names asked for are bounded', async () => {
+  test('are renewed while the server runs, and cached for a limited number of names', async () => {
     using place = scratch()
     await using bench = await setUp(PASSING)
     const { errors } = bench
@@ -470,7 +470,7 @@ describe('the certificates of a server', () => {
 })
 
 describe('the wallet over TLS', () => {
-  test('a link lets a browser in with a cookie that only TLS carries, and our own page may approve', async () => {
+  test('a link gives a browser a Secure cookie, and the approval page may approve', async () => {
     await using bench = await setUp(PASSING)
     const { server } = bench
     const ca = server.ca()
@@ -491,14 +491,14 @@ describe('the wallet over TLS', () => {
     for (const origin of ['https://localhost:1', 'http://localhost:3000']) expect(await approvals(origin)).toMatchObject({ error: {} })
   })
 
-  test('without TLS the cookie is the one it was', async () => {
+  test('without TLS the cookie has no prefix', async () => {
     await using bench = await setUp(PASSING)
     const link = new URL(bench.server.wallet?.link() ?? '')
     const { headers } = await ask(bench.server, { method: 'GET', path: link.pathname + link.search })
     expect(headers['set-cookie']?.[0]).toMatch(/^pocketchain_wallet_\d+=[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Strict$/)
   })
 
-  test('the page hears of questions by its socket', async () => {
+  test('the approval page receives questions over its WebSocket', async () => {
     await using bench = await setUp(PASSING)
     const { server } = bench
     await using client = await dial({ wsUrl: `wss://localhost:${server.port}` }, '/wallet', { ca: server.ca() })
@@ -508,13 +508,13 @@ describe('the wallet over TLS', () => {
   })
 })
 
-// Skipped where nobody else judges: openssl is not installed.
+// Skipped if openssl is not installed.
 describe.skipIf(NO_OPENSSL !== null)('openssl s_client', () => {
   test.each([
     ['localhost', ['-servername', 'localhost', '-verify_hostname', 'localhost'], true],
     ['127.0.0.1', ['-noservername', '-verify_ip', '127.0.0.1'], true],
     ['TLS 1.2', ['-tls1_2', '-servername', 'localhost', '-verify_hostname', 'localhost'], true],
-    ['a client that wants HTTP/2 or HTTP/1.1', ['-alpn', 'h2,http/1.1', '-verify_ip', '127.0.0.1'], true],
+    ['a client that offers HTTP/2 and HTTP/1.1', ['-alpn', 'h2,http/1.1', '-verify_ip', '127.0.0.1'], true],
     ['another name', ['-servername', 'evil.example', '-verify_hostname', 'evil.example'], false],
     ['another address', ['-noservername', '-verify_ip', '10.0.0.1'], false],
     ['TLS 1.1', ['-tls1_1', '-cipher', 'ALL:@SECLEVEL=0'], false],
@@ -531,7 +531,7 @@ describe.skipIf(NO_OPENSSL !== null)('openssl s_client', () => {
     if (isGood) expect(said).toContain('Verify return code: 0 (ok)')
   })
 
-  test.each([true, false])('tells the end of an answer over HTTP/1.0 from a broken one (whole: %s)', async (isWhole) => {
+  test.each([true, false])('distinguishes a complete HTTP/1.0 response from an aborted one (complete: %s)', async (isWhole) => {
     await using bench = await setUp(PASSING)
     const chunks = function* () {
       yield Buffer.from('[1,')
@@ -583,7 +583,7 @@ function tlsOf(options: Partial<TlsOptions>): Tls {
   return new Tls({ host: '127.0.0.1', admit: fail, onError: fail, ...options })
 }
 
-/** What Node's client says first. */
+/** The ClientHello of Node's client. */
 async function greetingOf(): Promise<Buffer> {
   let hear: (bytes: Buffer) => void = () => undefined
   const heard = new Promise<Buffer>((resolve) => (hear = resolve))

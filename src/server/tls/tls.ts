@@ -5,7 +5,7 @@ import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { createSecureContext, createServer } from 'node:tls'
 import type { SecureContext, Server as TlsServer, TLSSocket } from 'node:tls'
-import { AuthorityError, identify, keptAuthority, passingAuthority } from './authority.ts'
+import { AuthorityError, identify, storedAuthority, temporaryAuthority } from './authority.ts'
 import type { Authority } from './authority.ts'
 import { HANDSHAKE_MS, TLS_NAMES } from '../limits.ts'
 
@@ -36,21 +36,21 @@ export function isSecure({ socket }: Pick<IncomingMessage, 'socket'>): boolean {
 export class Tls {
   readonly #options: TlsOptions
   readonly #names: readonly string[]
-  /** the address, if the authority of the folder may not sign for it */
-  readonly #beyond: string | null
+  /** the host, if it is not loopback and the stored authority cannot sign for it */
+  readonly #otherHost: string | null
   #authority: Authority | null = null
   #server: TlsServer | null = null
   #renewMs = 0
   /** one per name below localhost, because clients accept no wildcard there */
   readonly #contexts = new Map<string, SecureContext>()
   /** connections whose handshake is not complete, with its timer */
-  readonly #opening = new Map<Socket, NodeJS.Timeout>()
+  readonly #handshaking = new Map<Socket, NodeJS.Timeout>()
   #reported = ''
 
   constructor(options: TlsOptions) {
     const name = nameOf(options.host)
     this.#options = options
-    this.#beyond = name === null || isLoopbackName(name) ? null : name
+    this.#otherHost = name === null || isLoopbackName(name) ? null : name
     this.#names = [...new Set(['localhost', '127.0.0.1', '::1', ...(name === null ? [] : [name])])]
   }
 
@@ -59,13 +59,13 @@ export class Tls {
     return this.#authorityNow().pem
   }
 
-  /** Takes over a connection with the bytes received. It counts towards the server's MAX_CONNECTIONS. */
+  /** Starts the handshake on a connection, which counts towards MAX_CONNECTIONS. */
   accept(socket: Socket): void {
     const server = this.#serverFor(socket)
     if (server === null) return
-    this.#opening.set(socket, setTimeout(() => socket.destroy(), this.#handshakeMs).unref())
+    this.#handshaking.set(socket, setTimeout(() => socket.destroy(), this.#handshakeMs).unref())
     socket.on('error', ignore)
-    socket.once('close', () => this.#settled(socket))
+    socket.once('close', () => this.#endHandshake(socket))
     // http.Server accepts half-open sockets. A client that leaves during the handshake would count as a connection until the time limit.
     socket.allowHalfOpen = false
     server.emit('connection', socket)
@@ -73,25 +73,25 @@ export class Tls {
 
   /** Closes connections whose handshake is not complete; the others belong to `admit`. */
   close(): void {
-    for (const socket of this.#opening.keys()) socket.destroy()
+    for (const socket of this.#handshaking.keys()) socket.destroy()
   }
 
-  #settled(socket: Socket): void {
-    clearTimeout(this.#opening.get(socket))
-    this.#opening.delete(socket)
+  #endHandshake(socket: Socket): void {
+    clearTimeout(this.#handshaking.get(socket))
+    this.#handshaking.delete(socket)
   }
 
-  #agreed(secure: TLSSocket): void {
-    const end = endOf(secure)
-    const socket = [...this.#opening.keys()].find((each) => endOf(each) === end)
+  #onHandshakeDone(secure: TLSSocket): void {
+    const peer = peerOf(secure)
+    const socket = [...this.#handshaking.keys()].find((each) => peerOf(each) === peer)
     if (socket === undefined) return void secure.destroy() // closed meanwhile
-    this.#settled(socket)
+    this.#endHandshake(socket)
     // An HTTP client that has closed its side still gets the response.
     secure.allowHalfOpen = true
     this.#options.admit(secure)
   }
 
-  /** null if there is none; the client has been sent an alert. */
+  /** Returns null if there is no usable certificate; the client gets an alert. */
   #serverFor(socket: Socket): TlsServer | null {
     try {
       const server = this.#serverNow()
@@ -131,18 +131,18 @@ export class Tls {
       handshakeTimeout: this.#handshakeMs,
       SNICallback: (name, answer) => answer(null, this.#contextFor(name)),
     })
-    server.on('secureConnection', (secure) => this.#agreed(secure))
-    // Noise, a client that does not trust the authority, or one that left: not an error of the server.
+    server.on('secureConnection', (secure) => this.#onHandshakeDone(secure))
+    // Invalid data, a client that does not trust the authority, or one that disconnected: not an error of the server.
     server.on('tlsClientError', (_, socket) => socket.destroy())
     return server
   }
 
   /** undefined: the server's default context */
-  #contextFor(asked: string): SecureContext | undefined {
-    const name = asked.toLowerCase()
+  #contextFor(serverName: string): SecureContext | undefined {
+    const name = serverName.toLowerCase()
     if (!BELOW_LOCALHOST.test(name) || this.#names.includes(name)) return undefined
-    const known = this.#contexts.get(name)
-    if (known !== undefined) return known
+    const cached = this.#contexts.get(name)
+    if (cached !== undefined) return cached
     const { cert, key } = identify(this.#authorityNow(), [name, ...this.#names], this.#nowMs())
     const context = createSecureContext({ cert, key })
     if (this.#contexts.size >= TLS_NAMES) this.#contexts.clear()
@@ -159,9 +159,9 @@ export class Tls {
 
   /** The stored authority is limited to loopback. Another host gets one in memory, so that no key that could sign for it is on a disk. */
   #find(nowMs: number): Authority {
-    const { folder = homeFolder() } = this.#options
-    if (folder !== null && this.#beyond === null) return keptAuthority(folder, nowMs)
-    return this.#authority ?? passingAuthority(this.#beyond === null ? [] : [this.#beyond], nowMs)
+    const { folder = defaultFolder() } = this.#options
+    if (folder !== null && this.#otherHost === null) return storedAuthority(folder, nowMs)
+    return this.#authority ?? temporaryAuthority(this.#otherHost === null ? [] : [this.#otherHost], nowMs)
   }
 
   get #handshakeMs(): number {
@@ -173,21 +173,21 @@ export class Tls {
   }
 }
 
-/** Throws AuthorityError if the user has no home folder; the working directory is no place for keys. */
-function homeFolder(): string {
+/** Throws AuthorityError if the user has no home folder; keys are not written to the working directory. */
+function defaultFolder(): string {
   let home = ''
-  let why = 'HOME is not the path of a folder'
+  let reason = 'HOME is not the path of a folder'
   try {
     home = homedir()
   } catch (error) {
-    why = error instanceof Error ? error.message : String(error)
+    reason = error instanceof Error ? error.message : String(error)
   }
   if (isAbsolute(home)) return join(home, '.pocketchain')
-  throw new AuthorityError(`there is no home folder to keep the certificates for TLS in (${why}). Choose a folder with --tls-folder`)
+  throw new AuthorityError(`there is no home folder for the TLS certificates (${reason}). Choose a folder with --tls-folder`)
 }
 
 /** Identifies a connection: a TLS socket is another object than the one below it, but has the same peer. */
-function endOf({ remoteAddress, remotePort }: Socket): string {
+function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`
 }
 

@@ -53,7 +53,7 @@ class World implements PageSource {
     for (const block of this.blocks.slice(this.index.next)) this.index.append(recordOf(block))
   }
 
-  /** What the index should find, oldest first. */
+  /** The expected results of the index, oldest first. */
   positions(address: Uint8Array, roles: readonly Role[]): readonly TransactionPosition[] {
     return this.blocks.flatMap(({ number, parties }) =>
       (parties ?? []).flatMap((parts, index) => (roles.some((role) => parts[role] === address) ? [{ block: number, index }] : [])),

@@ -28,7 +28,7 @@ const SMALL: IndexLimits = {
   intersectFactor: 8,
 }
 
-/** What a storage keeps of an index. */
+/** The parts of an index that a storage backend persists. */
 class Saved implements PageSource {
   readonly heads = new Map<number, Uint8Array>()
   readonly pages = new Map<number, Map<number, Uint8Array>>()
@@ -89,7 +89,7 @@ class World {
     this.reopen()
   }
 
-  /** What was not saved is lost. */
+  /** Unsaved changes are lost. */
   reopen(): void {
     this.blocks = [...this.#durable]
     this.index = new ItemIndex(this.saved, heads(this.saved), this.limits)

@@ -11,9 +11,9 @@ export const KIND = { block: 1, transaction: 2, address: 3, topic: 4, sender: 8,
 export const POSITION_MASK = 0xff_ffff
 /** The key has several items: the row holds the offset of their list instead of a position. */
 export const MANY = 0x100_0000
-export const LOW_KEY_SHIFT = 25
+const LOW_KEY_SHIFT = 25
 /** the factor of a key's upper 32 bits */
-export const HIGH_KEY = 128
+const HIGH_KEY = 128
 
 /**
  * Writes the row of a value of 20 or 32 bytes. Similar values (consecutive numbers, addresses with zeros) spread evenly. A deliberate

@@ -13,7 +13,7 @@ it('sorts arbitrary rows by key and position', () => {
       const rows = Uint32Array.from(pairs.flat())
       const expected = rows.slice()
       new BigUint64Array(expected.buffer).sort()
-      // What follows the counted rows is not looked at.
+      // Rows after the counted ones are not read.
       expect(sorter.sort(Uint32Array.of(...rows, 1, 1), pairs.length)).toEqual(expected)
     }),
   )

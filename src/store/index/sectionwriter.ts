@@ -2,7 +2,7 @@ import { MANY, highOf, lowOf } from './keys.ts'
 import { LONG, PAGE_HEAD, PIECE_BYTES, checksum } from './page.ts'
 import type { NewPage } from './pages.ts'
 
-export interface WriterLimits {
+interface WriterLimits {
   readonly pageBytes: number
   readonly inlineBytes: number
 }

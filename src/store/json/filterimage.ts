@@ -17,7 +17,7 @@ import { DIRECT_FILTER_VALUES } from './limits.ts'
 const MATCH_NONE: readonly Uint8Array[] = []
 
 /** A filter as laid out in the writer's memory (writer/layout.ts), its hash tables still empty. */
-export interface FilterImage {
+interface FilterImage {
   readonly bytes: Uint8Array
   /** indices of the lists that have a hash table for the writer to fill */
   readonly tables: readonly number[]

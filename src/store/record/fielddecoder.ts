@@ -13,47 +13,41 @@ export interface RecordReferences {
 }
 
 /** Returns the fields of one object of a record instead of those that it visits. A method throws RangeError for an absent field that is not optional. */
-export class FieldDecoder implements FieldVisitor {
+export class FieldDecoder extends FieldReader implements FieldVisitor {
   readonly isDecoder = true
-  readonly #fields: FieldReader
   readonly #references: RecordReferences
   /** decodes the items of lists */
   #items: FieldDecoder | null = null
   readonly #record: Uint8Array
 
   constructor(record: Uint8Array, references: RecordReferences) {
+    super(record)
     this.#record = record
-    this.#fields = new FieldReader(record)
     this.#references = references
   }
 
-  /** Switches to the object that begins at `at`. Returns its end. */
-  open(at: number): number {
-    return this.#fields.open(at)
-  }
-
   hash(_: string, tag: number): Hash {
-    return this.#fields.hash(tag)
+    return this.readHash(tag)
   }
 
   optionalHash(_: string, tag: number): Hash | null {
-    return this.#fields.has(tag) ? this.#fields.hash(tag) : null
+    return this.has(tag) ? this.readHash(tag) : null
   }
 
   quantity(_: string, tag: number): bigint {
-    return this.#fields.quantity(tag)
+    return this.readQuantity(tag)
   }
 
   optionalQuantity(_: string, tag: number): bigint | null {
-    return this.#fields.has(tag) ? this.#fields.quantity(tag) : null
+    return this.has(tag) ? this.readQuantity(tag) : null
   }
 
   number(_: string, tag: number): number {
-    return this.#fields.number(tag)
+    return this.readNumber(tag)
   }
 
   optionalNumber(_: string, tag: number): number | null {
-    return this.#fields.has(tag) ? this.#fields.number(tag) : null
+    return this.has(tag) ? this.readNumber(tag) : null
   }
 
   nullableHash(_: string, tag: number): Hash | null {
@@ -61,29 +55,29 @@ export class FieldDecoder implements FieldVisitor {
   }
 
   hashes(_: string, tag: number): readonly Hash[] {
-    return this.#fields.hashes(tag)
+    return this.readHashes(tag)
   }
 
   optionalHashes(_: string, tag: number): readonly Hash[] | null {
-    return this.#fields.has(tag) ? this.#fields.hashes(tag) : null
+    return this.has(tag) ? this.readHashes(tag) : null
   }
 
   address(_: string, tag: number): Address {
-    return this.#fields.address(tag)
+    return this.readAddress(tag)
   }
 
   transactionType(_: string, tag: number): TransactionType {
-    const type = this.#fields.number(tag)
+    const type = this.readNumber(tag)
     if (!isTransactionType(type)) throw new RangeError(`a record holds the transaction type ${type}`)
     return type
   }
 
   bytes(_: string, tag: number): Uint8Array {
-    return this.#fields.bytes(tag)
+    return this.readBytes(tag)
   }
 
   bloom(_: string, tag: number): Uint8Array {
-    return this.#fields.bloom(tag)
+    return this.readBloom(tag)
   }
 
   boolean(_: string, value: boolean): boolean {
@@ -91,24 +85,24 @@ export class FieldDecoder implements FieldVisitor {
   }
 
   flag(_: string, tag: number): boolean {
-    return this.#fields.has(tag)
+    return this.has(tag)
   }
 
   objects<T>(_: string, tag: number, __: string, ___: unknown, fields: FieldsOf<T>): readonly T[] {
     const items = (this.#items ??= new FieldDecoder(this.#record, this.#references))
-    return this.#fields.objects(tag, items, () => fields(items, NO_VALUE as T))
+    return this.readObjects(tag, items, () => fields(items, NO_VALUE as T))
   }
 
   optionalObjects<T>(key: string, tag: number, title: string, values: unknown, fields: FieldsOf<T>): readonly T[] | null {
-    return this.#fields.has(tag) ? this.objects(key, tag, title, values, fields) : null
+    return this.has(tag) ? this.objects(key, tag, title, values, fields) : null
   }
 
   group<T>(firstTag: number, _: T | null, fields: FieldsOf<T>): T | null {
-    return this.#fields.has(firstTag) ? fields(this, NO_VALUE as T) : null
+    return this.has(firstTag) ? fields(this, NO_VALUE as T) : null
   }
 
   hidden(tag: number): Uint8Array | null {
-    return this.#fields.has(tag) ? this.#fields.bytes(tag) : null
+    return this.has(tag) ? this.readBytes(tag) : null
   }
 
   blockHash(): Hash {
@@ -156,7 +150,7 @@ export class FieldDecoder implements FieldVisitor {
   }
 
   receiver(_: string, tag: number): Address | null {
-    return this.#fields.has(tag) ? this.#fields.address(tag) : null
+    return this.has(tag) ? this.readAddress(tag) : null
   }
 
   receiverReference(_: string, __: number, ___: number, value: Address | null): Address | null {

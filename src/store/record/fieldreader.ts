@@ -1,4 +1,5 @@
-import { Address, Hash } from '../../eth/index.ts'
+import { Hex } from '../../eth/index.ts'
+import type { Address, Hash } from '../../eth/index.ts'
 import { ADDRESS, BLOOM, BYTES, END, HASH, HASHES, HIDDEN, OBJECTS, QUANTITY } from '../writer/layout.ts'
 import { bloomAt, bloomSize } from './bloom.ts'
 import { TAGS } from './fieldtags.ts'
@@ -22,7 +23,7 @@ export class FieldReader {
       const tag = this.#bytes[at++] ?? END
       if (tag === END) return at
       this.#offsets[tag] = at
-      at += payloadSize(KINDS[tag] ?? END, this.#bytes, this.#view, at)
+      at += sizeAt(tag, this.#bytes, this.#view, at)
     }
   }
 
@@ -30,15 +31,15 @@ export class FieldReader {
     return this.#offsets[tag] !== 0
   }
 
-  hash(tag: number): Hash {
+  readHash(tag: number): Hash {
     return hashAt(this.#bytes, this.#offset(tag))
   }
 
-  address(tag: number): Address {
+  readAddress(tag: number): Address {
     return addressAt(this.#bytes, this.#offset(tag))
   }
 
-  quantity(tag: number): bigint {
+  readQuantity(tag: number): bigint {
     const at = this.#offset(tag)
     const size = this.#bytes[at]!
     // The words read end where the integer ends; the bytes before it, which the record's head guarantees, are cut off.
@@ -51,29 +52,29 @@ export class FieldReader {
   }
 
   /** A quantity below 2^53. */
-  number(tag: number): number {
+  readNumber(tag: number): number {
     const at = this.#offset(tag)
     let value = 0
     for (let i = at + 1; i <= at + this.#bytes[at]!; i++) value = value * 256 + this.#bytes[i]!
     return value
   }
 
-  bytes(tag: number): Uint8Array {
+  readBytes(tag: number): Uint8Array {
     const at = this.#offset(tag)
     return bytesAt(this.#bytes, at + 4, this.#view.getUint32(at, true))
   }
 
-  bloom(tag: number): Uint8Array {
+  readBloom(tag: number): Uint8Array {
     return bloomAt(this.#bytes, this.#offset(tag))
   }
 
-  hashes(tag: number): readonly Hash[] {
+  readHashes(tag: number): readonly Hash[] {
     const at = this.#offset(tag)
     return Array.from({ length: this.#view.getUint32(at, true) }, (_, i) => hashAt(this.#bytes, at + 4 + i * 32))
   }
 
   /** Reads a list of objects: opens `each`, which reads the same record, at every item, then calls `read`. */
-  objects<T>(tag: number, each: { open(at: number): number }, read: () => T): readonly T[] {
+  readObjects<T>(tag: number, each: { open(at: number): number }, read: () => T): readonly T[] {
     let at = this.#offset(tag)
     const count = this.#view.getUint32(at, true)
     at += 4
@@ -92,26 +93,30 @@ export class FieldReader {
   }
 }
 
+const VARIABLE = -1
+const HAS_LENGTH = new Set([QUANTITY, BYTES, HIDDEN, BLOOM, HASHES, OBJECTS])
 const KINDS = Uint8Array.from(TAGS, ({ kind }) => kind)
 
-/** By kind; 0 for kinds without payload. */
-const FIXED_SIZES = new Uint8Array(32)
-FIXED_SIZES[HASH] = 32
-FIXED_SIZES[ADDRESS] = 20
+/** Size of the payload by tag: 0 for kinds without one. */
+const SIZES = Int8Array.from(KINDS, (kind) => (kind === HASH ? 32 : kind === ADDRESS ? 20 : HAS_LENGTH.has(kind) ? VARIABLE : 0))
 
-function payloadSize(kind: number, bytes: Uint8Array, view: DataView, at: number): number {
+function sizeAt(tag: number, bytes: Uint8Array, view: DataView, at: number): number {
+  const size = SIZES[tag] ?? 0
+  return size === VARIABLE ? variableSize(KINDS[tag]!, bytes, view, at) : size
+}
+
+function variableSize(kind: number, bytes: Uint8Array, view: DataView, at: number): number {
   if (kind === QUANTITY) return 1 + bytes[at]!
   if (kind === BYTES || kind === HIDDEN) return 4 + view.getUint32(at, true)
   if (kind === BLOOM) return bloomSize(bytes, at)
   if (kind === HASHES) return 4 + view.getUint32(at, true) * 32
-  if (kind === OBJECTS) return objectsSize(bytes, view, at)
-  return FIXED_SIZES[kind]!
+  return objectsSize(bytes, view, at)
 }
 
 function objectsSize(bytes: Uint8Array, view: DataView, start: number): number {
   let at = start + 4
   for (let left = view.getUint32(start, true); left > 0; left--) {
-    for (let tag = bytes[at++] ?? END; tag !== END; tag = bytes[at++] ?? END) at += payloadSize(KINDS[tag] ?? END, bytes, view, at)
+    for (let tag = bytes[at++] ?? END; tag !== END; tag = bytes[at++] ?? END) at += sizeAt(tag, bytes, view, at)
   }
   return at - start
 }
@@ -128,11 +133,16 @@ export function u64At(view: DataView, at: number): number {
 }
 
 export function hashAt(bytes: Uint8Array, at: number): Hash {
-  return Hash.from(bytes.subarray(at, at + 32))
+  return hexAt(bytes, at, 32) as Hash // of its size
 }
 
 export function addressAt(bytes: Uint8Array, at: number): Address {
-  return Address.from(bytes.subarray(at, at + 20))
+  return hexAt(bytes, at, 20) as Address // of its size
+}
+
+function hexAt(bytes: Uint8Array, at: number, size: number): Hex {
+  if (at + size > bytes.length) throw new RangeError('an object of a record ends beyond the record')
+  return Hex.fromRange(bytes, at, size)
 }
 
 /** Returns a Uint8Array even if the record is a Buffer. */

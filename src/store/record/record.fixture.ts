@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
-import { ALICE, GWEI, KEYS, LOGGER_INIT_CODE, NOBODY, sealedOf, signed, startedChain, testChain } from '../../chain/chain.fixture.ts'
+import { ALICE, GWEI, KEYS, LOGGER_INIT_CODE, RECIPIENT, sealedOf, signed, startedChain, testChain } from '../../chain/chain.fixture.ts'
 import type { CadenceKind } from '../../chain/index.ts'
 import { importChain, parseGenesis } from '../../chain/index.ts'
 import { bytes, hasVectors, text } from '../../chain/vectors.fixture.ts'
@@ -31,7 +31,7 @@ export async function chainBlocks(kind: CadenceKind): Promise<readonly Block[]> 
   await chain.submit(signed({ ...call(2n, 2n), type: 1, maxFeePerGas: 10n * GWEI, accessList }))
   await chain.submit(signed({ ...call(3n, 3n), accessList }))
   await chain.submit(signed({ ...call(4n, 4n), type: 4, authorizationList }))
-  await chain.submit(signed({ to: NOBODY }, 2))
+  await chain.submit(signed({ to: RECIPIENT }, 2))
   await seal()
   await chain.submit(signed(call(5n, 5n)))
   await seal()
@@ -81,7 +81,7 @@ export function bloomOfBits(count: number): Uint8Array {
   return bloom
 }
 
-export const someLog: fc.Arbitrary<Log> = record({
+const someLog: fc.Arbitrary<Log> = record({
   address: someAddress,
   topics: fc.array(someHash, { maxLength: 4 }),
   data: fc.oneof(
@@ -192,9 +192,9 @@ const someHeader: fc.Arbitrary<Header> = record({
   excessBlobGas: uint(64),
   parentBeaconBlockRoot: someHash,
   requestsHash: someHash,
-  standing: fc.constantFrom(0, 1, 2, 5, 6),
-}).map(({ standing, ...header }) => {
-  const until = <T>(place: number, value: T): T | null => (place < standing ? value : null)
+  laterCount: fc.constantFrom(0, 1, 2, 5, 6),
+}).map(({ laterCount, ...header }) => {
+  const until = <T>(index: number, value: T): T | null => (index < laterCount ? value : null)
   return {
     ...header,
     baseFeePerGas: until(0, header.baseFeePerGas),

@@ -84,7 +84,7 @@ export class BlockRecord {
   nonceOf(index: number): bigint {
     const fields = new FieldReader(this.bytes)
     fields.open(this.#u32(this.#row(index) + layout.T_FIELDS))
-    return fields.quantity(NONCE)
+    return fields.readQuantity(NONCE)
   }
 
   /** Returns the index of the transaction that emitted a log. Throws RangeError if the block has no such log. */

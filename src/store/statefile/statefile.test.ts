@@ -11,7 +11,7 @@ import { accountsText } from './accounts.ts'
 import { StateFileError } from './jsonfield.ts'
 import { storeBlocks, overlayState, readStateAccounts, readStateFile, stateFileText, writeSetOf } from './index.ts'
 
-/** What anvil 1.7.1 answered to anvil_dumpState: blocks 0 to 9, transactions of types 0, 1, 2 and 4, two of an impersonated sender, one creation. */
+/** The result of anvil_dumpState of anvil 1.7.1: blocks 0 to 9, transactions of types 0, 1, 2 and 4, two of an impersonated sender, one creation. */
 const ANVIL = readFileSync(new URL('anvil.fixture.hex', import.meta.url))
 
 const SENDER = RICH[0]!

@@ -59,7 +59,7 @@ export class PromiseLog {
   }
 }
 
-export interface PromiseLogEntry {
+interface PromiseLogEntry {
   readonly promises: Uint8Array | null
   readonly commit: number
   readonly sequence: number
@@ -84,7 +84,7 @@ const NONE = -1
 const NO_BYTES = new Uint8Array()
 
 /** The disk accepted only a part, as a full one does. */
-export class ShortWrite extends Error {
+class ShortWrite extends Error {
   override readonly name = 'ShortWrite'
   readonly code = 'ENOSPC'
 }

@@ -147,7 +147,7 @@ describe('the stored state', () => {
     expect(state().floor).toBe(PRUNED_BLOCKS_PER_COMMIT)
     expect(state().at(PRUNED_BLOCKS_PER_COMMIT).account(ALICE)).toEqual(account(BigInt(PRUNED_BLOCKS_PER_COMMIT)))
     await reopen()
-    // what was asked for once goes on with every commit
+    // one request continues with every commit
     seal(writes())
     seal(writes())
     expect(state().floor).toBe(blocks - 1)
@@ -195,7 +195,7 @@ describe('the stored state', () => {
   })
 })
 
-/** What may happen to the state of a chain, over few keys so that they meet. */
+/** Operations on the state of a chain, over few keys so that they collide. */
 type Step =
   | { readonly kind: 'seal'; readonly writes: WriteSet }
   | { readonly kind: 'edit'; readonly writes: WriteSet }

@@ -26,7 +26,7 @@ import { copyOf, numberKey, guardedRead } from './environment.ts'
 import type { Environment, Table, Tables } from './environment.ts'
 
 /** The blocks whose state is stored. */
-export interface StateRange {
+interface StateRange {
   readonly floor: number
   readonly height: number
 }

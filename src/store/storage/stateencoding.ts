@@ -11,9 +11,9 @@ import { StorageError } from './backend.ts'
  * ordered by block.
  */
 
-export const ACCOUNT_KEY_BYTES = 1 + 20
-export const SLOT_KEY_BYTES = ACCOUNT_KEY_BYTES + 32
-export const SINCE_BYTES = 4
+const ACCOUNT_KEY_BYTES = 1 + 20
+const SLOT_KEY_BYTES = ACCOUNT_KEY_BYTES + 32
+const SINCE_BYTES = 4
 /** a cell without a value */
 export const CELL_HEAD_BYTES = SINCE_BYTES + 4
 /** an account with all its 2 + 8 + 32 + 32 bytes */

@@ -77,7 +77,7 @@ function callOf(value: bigint): CallView {
   return { to: BOB, value: `0x${value.toString(16)}`, data: '0x', gasLimitOverride: null, ...unknown }
 }
 
-/** What a promise that must be refused is refused with. */
+/** The error of a promise that must reject. */
 export async function refusalOf(asked: Promise<unknown>): Promise<{ code: number; message: string; reason: unknown }> {
   const answer: unknown = await asked.then(
     () => null,
@@ -87,7 +87,7 @@ export async function refusalOf(asked: Promise<unknown>): Promise<{ code: number
   return { code: answer.code, message: answer.message, reason: (answer.data as { reason?: unknown } | undefined)?.reason }
 }
 
-/** The same of a call that throws. */
+/** The error of a function that must throw. */
 export function refusalBy(run: () => unknown): Promise<{ code: number; message: string; reason: unknown }> {
   return refusalOf(Promise.resolve().then(run))
 }

@@ -52,7 +52,7 @@ describe('a question', () => {
     )
   })
 
-  it('is refused when it nests so deep that nobody could be shown it', async () => {
+  it('is refused with -32602 when it nests too deeply to be shown', async () => {
     const nested = (levels: number): unknown => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`)
     const approvals = new Approvals()
     const refused = await refusalOf(approvals.ask({ ...signDraft(), typedData: nested(QUESTION_DEPTH) } as never))
@@ -62,14 +62,14 @@ describe('a question', () => {
     expect(approvals.pending).toHaveLength(1)
   })
 
-  it('is refused when JSON cannot hold it, and leaves the queue as it was', async () => {
+  it('is refused when it cannot be JSON, and leaves the queue unchanged', async () => {
     const approvals = new Approvals()
     const refused = await refusalOf(approvals.ask({ ...signDraft(), typedData: { amount: 1n } } as never))
     expect(refused).toMatchObject({ code: -32602, reason: 'not-json' })
     expect(approvals.pending).toEqual([])
   })
 
-  it('stands behind those that are older, even when the clock is set back', () => {
+  it('is queued behind older ones, even when the clock is set back', () => {
     let now = 5_000
     const approvals = new Approvals({ now: () => now })
     void approvals.ask(signDraft(ORIGIN, 'first'))
@@ -80,15 +80,15 @@ describe('a question', () => {
   })
 })
 
-describe('a refusal', () => {
-  it('is 4001 unless said otherwise', async () => {
+describe('a rejection', () => {
+  it('is 4001 by default', async () => {
     const approvals = new Approvals()
     const asked = approvals.ask(sendDraft(1n))
     approvals.reject()
     expect(await refusalOf(asked)).toEqual({ code: 4001, message: 'User rejected the request', reason: 'rejected' })
   })
 
-  it("is the question's own when it has one", async () => {
+  it('is the error that the question declares', async () => {
     const approvals = new Approvals()
     const rejection = () => new RpcError(5750, 'EIP-7702 upgrade rejected for this chain and account', { reason: 'upgrade-rejected' })
     const asked = approvals.ask(upgradeDraft(), { rejection })
@@ -97,7 +97,7 @@ describe('a refusal', () => {
     expect(await refusalOf(asked)).toEqual({ code: 5750, message: text, reason: 'upgrade-rejected' })
   })
 
-  it('carries the code and the words of the one who refuses', async () => {
+  it('carries the given code and message', async () => {
     const approvals = new Approvals()
     const first = approvals.ask(signDraft())
     const second = approvals.ask(signDraft())
@@ -107,7 +107,7 @@ describe('a refusal', () => {
     expect(await refusalOf(second)).toMatchObject({ code: 4100, message: 'User rejected the request' })
   })
 
-  it('with a code that is none is no answer', async () => {
+  it('with an invalid code is refused and does not answer', async () => {
     const approvals = new Approvals()
     void approvals.ask(signDraft())
     expect(await refusalBy(() => approvals.reject(undefined, 1.5))).toMatchObject({ code: -32602, reason: 'code' })
@@ -127,7 +127,7 @@ describe('an answer', () => {
     await second
   })
 
-  it('comes once: a second one learns how the first went', async () => {
+  it('is given once: a second one is refused with the outcome of the first', async () => {
     const approvals = new Approvals()
     const asked = approvals.ask(signDraft())
     const { id } = approvals.pending[0]!
@@ -141,7 +141,7 @@ describe('an answer', () => {
     await refusalOf(refused)
   })
 
-  it('to what the policy answered learns that, too', async () => {
+  it('to a question that the policy answered is refused with that outcome', async () => {
     const approvals = new Approvals({ policy: 'reject' })
     const ids: string[] = []
     approvals.subscribe(({ question }) => ids.push(question.id))
@@ -150,7 +150,7 @@ describe('an answer', () => {
     expect(message).toBe(`question ${ids[0]} was rejected already, by the policy`)
   })
 
-  it('to an unknown id, or when nothing waits, is refused', async () => {
+  it('to an unknown id, or with nothing pending, is refused', async () => {
     const approvals = new Approvals()
     const unknown = '0'.repeat(32)
     expect(await refusalBy(() => approvals.approve(unknown))).toMatchObject({ code: -32602, reason: 'unknown-question' })
@@ -158,7 +158,7 @@ describe('an answer', () => {
     expect(await refusalBy(() => approvals.reject())).toMatchObject({ code: -32602, reason: 'nothing-pending' })
   })
 
-  it('is remembered for as many questions as limits.ts says', async () => {
+  it('is remembered for the newest REMEMBERED_ANSWERS questions', async () => {
     const approvals = new Approvals({ policy: 'approve' })
     const first = (await approvals.ask(signDraft())).id
     for (let i = 0; i < REMEMBERED_ANSWERS - 1; i++) await approvals.ask(signDraft())
@@ -169,7 +169,7 @@ describe('an answer', () => {
 })
 
 describe('connecting', () => {
-  it('shows all accounts unless some are chosen, the first of which is selected', async () => {
+  it('reveals all accounts unless some are chosen, the first of which is selected', async () => {
     const approvals = new Approvals()
     const all = approvals.ask(connectDraft())
     approvals.approve()
@@ -180,7 +180,7 @@ describe('connecting', () => {
     expect((await some).accounts).toEqual([BOB])
   })
 
-  it('refuses accounts that were not offered, none, and a choice where there is none; the question still waits', async () => {
+  it('refuses accounts that were not offered, an empty list, and accounts for another kind; the question stays pending', async () => {
     const approvals = new Approvals()
     void approvals.ask(connectDraft())
     const stranger = await refusalBy(() => approvals.approve(undefined, { accounts: [ALICE, TOKEN] }))
@@ -194,7 +194,7 @@ describe('connecting', () => {
     expect(approvals.pending).toHaveLength(2)
   })
 
-  it('twice is one question, whose answer both get', async () => {
+  it('twice is one question, whose answer resolves both requests', async () => {
     const approvals = new Approvals()
     const both = [
       approvals.ask(connectDraft()),
@@ -211,7 +211,7 @@ describe('connecting', () => {
     expect(second).toEqual(first)
   })
 
-  it('of another origin, or to other accounts, is a question of its own', () => {
+  it('of another origin, or to other accounts, is a separate question', () => {
     const approvals = new Approvals()
     void approvals.ask(connectDraft())
     void approvals.ask(connectDraft(OTHER))
@@ -219,7 +219,7 @@ describe('connecting', () => {
     expect(approvals.pending).toHaveLength(3)
   })
 
-  it('goes on for the one who still waits when the other has gone', async () => {
+  it('stays pending for one request when the other is aborted', async () => {
     const approvals = new Approvals()
     const gone = new AbortController()
     const first = approvals.ask(connectDraft(), { signal: gone.signal })
@@ -233,7 +233,7 @@ describe('connecting', () => {
 })
 
 describe('next', () => {
-  it('gives a question that was asked before', async () => {
+  it('returns a question that is already pending', async () => {
     const approvals = new Approvals()
     const asked = approvals.ask(signDraft())
     const prompt = await approvals.next()
@@ -241,7 +241,7 @@ describe('next', () => {
     expect(await asked).toEqual({ id: prompt.question.id, accounts: null })
   })
 
-  it('waits for a question that is asked after', async () => {
+  it('waits for a question that is asked later', async () => {
     const approvals = new Approvals()
     const next = approvals.next()
     const asked = approvals.ask(connectDraft())
@@ -250,7 +250,7 @@ describe('next', () => {
     expect((await asked).accounts).toEqual([BOB])
   })
 
-  it('gives every question once, the oldest first, to the calls in their order', async () => {
+  it('returns each question once, the oldest first, to the calls in their order', async () => {
     const approvals = new Approvals()
     const early = [approvals.next(), approvals.next()]
     for (const text of ['1', '2', '3', '4']) void approvals.ask(signDraft(ORIGIN, text))
@@ -258,7 +258,7 @@ describe('next', () => {
     expect(prompts.map(({ question }) => question.kind === 'sign' && question.text)).toEqual(['1', '2', '3', '4'])
   })
 
-  it('leaves what does not fit to others', async () => {
+  it('leaves questions that do not match its filter', async () => {
     const approvals = new Approvals()
     const send = approvals.next({ kind: 'send' })
     const other = approvals.next({ origin: OTHER })
@@ -271,14 +271,14 @@ describe('next', () => {
     expect((await any).question).toMatchObject({ kind: 'sign', origin: ORIGIN })
   })
 
-  it('refuses through the prompt, with code and words', async () => {
+  it('rejects through the prompt, with code and message', async () => {
     const approvals = new Approvals()
     const asked = approvals.ask(signDraft())
     ;(await approvals.next()).reject(4900, 'gone')
     expect(await refusalOf(asked)).toMatchObject({ code: 4900, message: 'gone' })
   })
 
-  it('leaves the page free to answer what a script has in hand; the script then learns it', async () => {
+  it('lets the page answer a question that a script holds; the answer of the script is then refused', async () => {
     const approvals = new Approvals()
     const asked = approvals.ask(signDraft())
     const prompt = await approvals.next()
@@ -287,7 +287,7 @@ describe('next', () => {
     expect(await refusalBy(() => prompt.reject())).toMatchObject({ code: -32602, reason: 'already-answered' })
   })
 
-  it('has a limit of calls that wait', async () => {
+  it('limits the calls that wait', async () => {
     const approvals = new Approvals()
     const waiting = Array.from({ length: WAITING_PROMPTS }, () => approvals.next().catch(() => null))
     await expect(approvals.next()).rejects.toThrow(`${WAITING_PROMPTS} calls of next() wait`)
@@ -296,8 +296,8 @@ describe('next', () => {
   })
 })
 
-describe('a question that another one replaces', () => {
-  it('cannot be approved any more, nor does its approval reach the other', async () => {
+describe('a replaced question', () => {
+  it('cannot be approved, and its approval does not approve the replacement', async () => {
     const approvals = new Approvals()
     const before = approvals.ask(sendDraft(1n))
     const prompt = await approvals.next()
@@ -317,7 +317,7 @@ describe('a question that another one replaces', () => {
     expect((await after).id).toBe(replacement!.id)
   })
 
-  it('may have been approved: its approval is not the one of the other', async () => {
+  it('may have been approved: that does not approve the replacement', async () => {
     const approvals = new Approvals()
     const before = approvals.ask(sendDraft(1n))
     approvals.approve()
@@ -329,8 +329,8 @@ describe('a question that another one replaces', () => {
   })
 })
 
-describe('a question that is withdrawn', () => {
-  it('leaves the queue when the one who asked has gone', async () => {
+describe('a withdrawn question', () => {
+  it('is removed when its request is aborted', async () => {
     const approvals = new Approvals()
     const gone = new AbortController()
     const asked = approvals.ask(signDraft(), { signal: gone.signal })
@@ -341,7 +341,7 @@ describe('a question that is withdrawn', () => {
     expect((await refusalBy(() => approvals.approve(id))).message).toContain(`question ${id} was withdrawn`)
   })
 
-  it('is not asked when the one who asks has gone before', async () => {
+  it('is not asked when its request was aborted before', async () => {
     const approvals = new Approvals()
     const events: ApprovalEvent[] = []
     approvals.subscribe((event) => events.push(event))
@@ -349,7 +349,7 @@ describe('a question that is withdrawn', () => {
     expect(events).toEqual([])
   })
 
-  it('takes the reason of the one who withdraws it, once', async () => {
+  it('rejects with the given reason, once', async () => {
     const approvals = new Approvals()
     const asked = approvals.ask(signDraft())
     const { id } = approvals.pending[0]!
@@ -358,7 +358,7 @@ describe('a question that is withdrawn', () => {
     expect(await refusalOf(asked)).toEqual({ code: 4100, message: 'disconnected', reason: 'disconnected' })
   })
 
-  it('no longer listens to the signal of one who was answered', async () => {
+  it('removes its abort listener when it is answered', async () => {
     const approvals = new Approvals()
     const signal = new AbortController()
     const removed = vi.spyOn(signal.signal, 'removeEventListener')
@@ -372,7 +372,7 @@ describe('a question that is withdrawn', () => {
 })
 
 describe('the policy', () => {
-  it('answers what comes, and what waits already', async () => {
+  it('answers new and pending questions', async () => {
     const approvals = new Approvals()
     const waiting = approvals.ask(signDraft())
     approvals.setPolicy('approve')
@@ -386,7 +386,7 @@ describe('the policy', () => {
     expect(approvals.policy).toBe('ask')
   })
 
-  it('leaves alone what a script has in hand', async () => {
+  it('does not answer a question that a script holds', async () => {
     const approvals = new Approvals()
     const asked = approvals.ask(signDraft())
     const prompt = await approvals.next()
@@ -395,7 +395,7 @@ describe('the policy', () => {
     await asked
   })
 
-  it('yields to rules, of which the first that answers wins', async () => {
+  it('applies after the rules, of which the first that answers wins', async () => {
     const approvals = new Approvals({ policy: 'approve' })
     approvals.rule(({ kind }) => (kind === 'sign' ? 'reject' : null))
     const remove = approvals.rule(({ kind }) => (kind === 'send' ? 'reject' : 'approve'))
@@ -406,26 +406,26 @@ describe('the policy', () => {
     await refusalOf(approvals.ask(signDraft()))
   })
 
-  it('is asked about what waits when a rule comes', async () => {
+  it('is applied to pending questions when a rule is added', async () => {
     const approvals = new Approvals()
     const asked = approvals.ask(signDraft())
     approvals.rule(() => 'approve')
     await asked
   })
 
-  it('comes too late when a rule has answered with its own hands', async () => {
+  it('does not apply when a rule has called approve() itself', async () => {
     const approvals = new Approvals()
-    const told: string[] = []
-    approvals.subscribe(({ type }) => told.push(type))
+    const events: string[] = []
+    approvals.subscribe(({ type }) => events.push(type))
     approvals.rule(({ id }) => {
       approvals.approve(id)
       return 'reject'
     })
     await approvals.ask(signDraft())
-    expect(told).toEqual(['asked', 'answered'])
+    expect(events).toEqual(['asked', 'answered'])
   })
 
-  it('is not asked when a rule fails: the question is refused with a sentence', async () => {
+  it('is not applied when a rule throws: the question is refused with a sentence', async () => {
     const approvals = new Approvals({ policy: 'approve' })
     approvals.rule(() => {
       throw new Error('no such token')
@@ -437,11 +437,11 @@ describe('the policy', () => {
   })
 })
 
-describe('with a clock', () => {
+describe('latency and timeouts', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
-  it('answers by itself that late, and shows the question meanwhile', async () => {
+  it('delays automatic answers by latencyMs, with the question pending meanwhile', async () => {
     const approvals = new Approvals({ policy: 'approve', latencyMs: 300 })
     const asked = approvals.ask(signDraft())
     await vi.advanceTimersByTimeAsync(299)
@@ -451,7 +451,7 @@ describe('with a clock', () => {
     expect(approvals.pending).toEqual([])
   })
 
-  it('lets a person be faster than the policy', async () => {
+  it('lets a person answer before the policy does', async () => {
     const approvals = new Approvals({ policy: 'approve', latencyMs: 300 })
     const asked = approvals.ask(signDraft())
     approvals.reject()
@@ -460,7 +460,7 @@ describe('with a clock', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('drops an answer on its way when the policy changes, and hands the question to the script that waits', async () => {
+  it('drops a delayed answer when the policy changes, and returns the question to the script that waits', async () => {
     const approvals = new Approvals({ policy: 'approve', latencyMs: 300 })
     const asked = approvals.ask(signDraft())
     const next = approvals.next()
@@ -472,7 +472,7 @@ describe('with a clock', () => {
     await asked
   })
 
-  it('keeps the clock of an answer on its way when nothing changes for it', async () => {
+  it('keeps the delay of an answer that a change does not affect', async () => {
     const approvals = new Approvals({ policy: 'approve', latencyMs: 300 })
     const asked = approvals.ask(signDraft())
     await vi.advanceTimersByTimeAsync(200)
@@ -481,7 +481,7 @@ describe('with a clock', () => {
     await asked
   })
 
-  it('takes another latency for what comes then', async () => {
+  it('applies a new latency to later answers', async () => {
     const approvals = new Approvals({ policy: 'approve' })
     await approvals.ask(signDraft())
     approvals.setLatency(50)
@@ -493,7 +493,7 @@ describe('with a clock', () => {
     expect(() => new Approvals({ answerWithinMs: Infinity })).toThrow(RangeError)
   })
 
-  it('fails a question that nobody answers, with a sentence that says what to do', async () => {
+  it('refuses a question without an answer, with a sentence that says what to do', async () => {
     const approvals = new Approvals({ answerWithinMs: 2_000 })
     const asked = refusalOf(approvals.ask(connectDraft()))
     await vi.advanceTimersByTimeAsync(2_000)
@@ -506,7 +506,7 @@ describe('with a clock', () => {
     approvals.assertAnswered()
   })
 
-  it('says so when a script has taken the question and forgot it', async () => {
+  it('names next() when a script received the question and did not answer it', async () => {
     const approvals = new Approvals({ answerWithinMs: 2_000 })
     const asked = refusalOf(approvals.ask(signDraft()))
     await approvals.next()
@@ -514,14 +514,14 @@ describe('with a clock', () => {
     expect((await asked).message).toContain('next() has handed it out, but neither approve() nor reject()')
   })
 
-  it('does not end the patience with what is answered by itself later', async () => {
+  it('does not apply answerWithinMs to a question with a delayed automatic answer', async () => {
     const approvals = new Approvals({ answerWithinMs: 100, latencyMs: 300, policy: 'approve' })
     const asked = approvals.ask(signDraft())
     await vi.advanceTimersByTimeAsync(300)
     await asked
   })
 
-  it('fails a next() for which nothing comes, with a sentence that names what waits instead', async () => {
+  it('rejects a next() that times out, with a sentence that names the pending questions', async () => {
     const approvals = new Approvals({ answerWithinMs: 2_000 })
     const asked = approvals.ask(signDraft())
     const next = approvals.next({ kind: 'send', timeoutMs: 500 }).catch((error: unknown) => String(error))
@@ -539,7 +539,7 @@ describe('with a clock', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('gives nothing to a next() that has given up', async () => {
+  it('returns no question to a next() that has timed out', async () => {
     const approvals = new Approvals()
     const next = approvals.next({ timeoutMs: 10 }).catch(() => null)
     await vi.advanceTimersByTimeAsync(10)
@@ -550,7 +550,7 @@ describe('with a clock', () => {
 })
 
 describe('the end of a test', () => {
-  it('fails with a sentence for every question that waits', async () => {
+  it('fails with a sentence for each pending question', async () => {
     const approvals = new Approvals({ now: () => 0 })
     approvals.assertAnswered()
     void approvals.ask(signDraft())
@@ -562,7 +562,7 @@ describe('the end of a test', () => {
     expect(approvals.pending).toHaveLength(2)
   })
 
-  it('leaves the next test a queue as new', async () => {
+  it('resets the queue for the next test', async () => {
     const approvals = new Approvals({ policy: 'ask' })
     approvals.rule(({ kind }) => (kind === 'sign' ? 'reject' : null))
     approvals.setLatency(1_000)
@@ -578,7 +578,7 @@ describe('the end of a test', () => {
     expect(approvals.pending).toHaveLength(1)
   })
 
-  it('refuses everything once closed', async () => {
+  it('refuses everything after close()', async () => {
     const approvals = new Approvals({ policy: 'ask' })
     const asked = refusalOf(approvals.ask(signDraft()))
     const next = approvals.next({ kind: 'send' }).catch((error: unknown) => String(error))
@@ -591,7 +591,7 @@ describe('the end of a test', () => {
 })
 
 describe('the queue', () => {
-  it('has a limit for each origin that does not touch the others', async () => {
+  it('has a limit for each origin that does not affect other origins', async () => {
     const approvals = new Approvals()
     for (let i = 0; i < WAITING_QUESTIONS_PER_ORIGIN; i++) void approvals.ask(signDraft())
     expect(await refusalOf(approvals.ask(signDraft()))).toMatchObject({ code: -32005, reason: 'too-many-questions' })
@@ -600,14 +600,14 @@ describe('the queue', () => {
     expect(approvals.pending).toHaveLength(WAITING_QUESTIONS_PER_ORIGIN + 1)
   })
 
-  it('has a limit for those who wait for one answer', async () => {
+  it('limits the requests that wait for one answer', async () => {
     const approvals = new Approvals()
     for (let i = 0; i < WAITING_QUESTIONS_PER_ORIGIN; i++) void approvals.ask(connectDraft())
     expect(await refusalOf(approvals.ask(connectDraft()))).toMatchObject({ code: -32005, reason: 'too-many-questions' })
     expect(approvals.pending).toHaveLength(1)
   })
 
-  it('has a limit in all', async () => {
+  it('has a total limit', async () => {
     const approvals = new Approvals()
     for (let i = 0; i < WAITING_QUESTIONS; i++) void approvals.ask(signDraft(`http://${i}.example`))
     const before = approvals.pending
@@ -622,29 +622,29 @@ describe('the queue', () => {
     expect(approvals.pending).toHaveLength(WAITING_QUESTIONS)
   })
 
-  /** Twelve sites ask as much as they may: the first eight fill the queue. */
+  /** Twelve sites with as many questions as they may ask fill the queue. */
   function flooded(approvals: Approvals): Promise<unknown>[] {
     const sites = Array.from({ length: 12 }, (_, i) => `http://${i}.example`)
     const asks = Array.from({ length: WAITING_QUESTIONS_PER_ORIGIN }, (_, n) => n)
     return sites.flatMap((site) => asks.map((n) => approvals.ask(signDraft(site, String(n))).catch((error: unknown) => error)))
   }
 
-  it('has room for a thirteenth site when twelve have filled it, and its turn comes after one question of each', async () => {
+  it('admits a thirteenth site when twelve have filled it, after one question of each', async () => {
     const approvals = new Approvals()
-    const told: string[] = []
+    const events: string[] = []
     void flooded(approvals)
     const before = approvals.pending
     expect(before).toHaveLength(WAITING_QUESTIONS)
-    approvals.subscribe(({ type, question }) => told.push(`${type} ${question.origin}`))
+    approvals.subscribe(({ type, question }) => events.push(`${type} ${question.origin}`))
     void approvals.ask(signDraft(ORIGIN))
     const after = approvals.pending
     expect(after).toHaveLength(WAITING_QUESTIONS)
     expect(after[0]).toBe(before[0])
     expect(after.findIndex(({ origin }) => origin === ORIGIN)).toBe(12)
     const [left] = before.filter((question) => !after.includes(question))
-    const mates = before.filter(({ origin }) => origin === left?.origin)
-    expect([mates.indexOf(left!), mates.length]).toEqual([mates.length - 1, Math.max(...countsOf(before))])
-    expect(told).toEqual([`withdrawn ${left?.origin}`, `asked ${ORIGIN}`])
+    const ownQuestions = before.filter(({ origin }) => origin === left?.origin)
+    expect([ownQuestions.indexOf(left!), ownQuestions.length]).toEqual([ownQuestions.length - 1, Math.max(...countsOf(before))])
+    expect(events).toEqual([`withdrawn ${left?.origin}`, `asked ${ORIGIN}`])
   })
 
   it('refuses the displaced question with a sentence that says what to do and does not name the other site', async () => {
@@ -665,7 +665,7 @@ describe('the queue', () => {
         'too many requests: 200 questions wait for an answer, and this site has the most of them, so its newest one was withdrawn for another site; ask again when one of yours is answered',
       )
     }
-    // No site has more than one question more than the newcomer, and none was taken below it.
+    // All sites, the new one included, have the same share, give or take one.
     const counts = countsOf(approvals.pending)
     expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1)
   })
@@ -674,7 +674,7 @@ describe('the queue', () => {
     ['names below localhost, of one port', (i: number) => `http://a${i}.localhost:3000`, 'http://localhost:5173'],
     ['addresses of this computer, of one port', (i: number) => `http://127.0.0.${i + 1}:3000`, 'http://127.0.0.1:5173'],
     ['names below one domain', (i: number) => `https://a${i}.evil.example`, 'https://shop.example.org'],
-  ])('has room for another site when the pages of one server have filled it: %s', async (_, nameOf, other) => {
+  ])('admits another site when the pages of one server have filled it: %s', async (_, nameOf, other) => {
     const approvals = new Approvals()
     const settled: unknown[] = []
     for (let i = 0; i < WAITING_QUESTIONS; i++) void approvals.ask(signDraft(nameOf(i))).catch((error: unknown) => settled.push(error))
@@ -688,7 +688,39 @@ describe('the queue', () => {
     expect(settled).toEqual(settled.map(() => expect.objectContaining({ code: -32005 })))
   })
 
-  it('takes all programs for one site', async () => {
+  it('does not displace a question that next() has returned', async () => {
+    const approvals = new Approvals()
+    void flooded(approvals)
+    const largest = approvals.pending.at(-1)?.origin
+    const ofLargest = approvals.pending.filter(({ origin }) => origin === largest)
+    const handedOut = await Promise.all(ofLargest.map(({ origin }) => approvals.next({ origin })))
+    for (let i = 0; i < WAITING_QUESTIONS_PER_ORIGIN; i++) void approvals.ask(signDraft(ORIGIN)).catch(() => null)
+    for (const { question } of handedOut) expect(approvals.find(question.id)).toBe(question)
+    expect(approvals.pending).toHaveLength(WAITING_QUESTIONS)
+    expect(approvals.pending.filter(({ origin }) => origin === ORIGIN).length).toBeGreaterThan(1)
+  })
+
+  it('refuses a question when next() has returned every one that could be displaced', async () => {
+    const approvals = new Approvals()
+    void flooded(approvals)
+    const before = approvals.pending
+    for (let i = 0; i < WAITING_QUESTIONS; i++) await approvals.next()
+    expect(await refusalOf(approvals.ask(signDraft(ORIGIN)))).toMatchObject({ code: -32005, reason: 'too-many-questions' })
+    expect(approvals.pending).toEqual(before)
+  })
+
+  it('gives a replacement the slot of the question that it replaces: at the limit of its origin, and in a full queue', async () => {
+    const approvals = new Approvals()
+    void flooded(approvals)
+    const before = approvals.pending
+    const replaced = before.findLast(({ origin }) => origin === 'http://0.example')
+    void approvals.ask(signDraft('http://0.example', 'replacement'), { replaces: replaced?.id ?? null })
+    const kept = approvals.pending.filter((question) => question.replaces === null)
+    expect(kept).toEqual(before.filter((question) => question !== replaced))
+    expect(approvals.pending).toHaveLength(WAITING_QUESTIONS)
+  })
+
+  it('counts all programs as one site', async () => {
     const approvals = new Approvals()
     for (let i = 0; i < WAITING_QUESTIONS_PER_ORIGIN; i++) void approvals.ask(signDraft(`script ${i}`))
     const message = 'too many requests: 20 questions of programs wait for an answer already; ask again when one of them is answered'
@@ -697,7 +729,7 @@ describe('the queue', () => {
     expect(approvals.pending[1]?.origin).toBe(ORIGIN)
   })
 
-  it('is left as it is by a question that JSON cannot hold, even when it is full', async () => {
+  it('is unchanged by a question that cannot be JSON, even when it is full', async () => {
     const approvals = new Approvals()
     void flooded(approvals)
     const before = approvals.pending
@@ -706,7 +738,7 @@ describe('the queue', () => {
     expect(approvals.pending).toEqual(before)
   })
 
-  it('gives the sites turns: on the page, to next() and to answers without an id', async () => {
+  it('alternates between sites on the page, in next() and for answers without an id', async () => {
     const approvals = new Approvals()
     const order: string[] = []
     const ask = (origin: string, text: string) =>
@@ -721,7 +753,7 @@ describe('the queue', () => {
     expect(approvals.pending.map(textOf)).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3'])
     expect(textOf((await approvals.next()).question)).toBe('a1')
     expect(textOf((await approvals.next()).question)).toBe('b1')
-    // The second question of the site in front leaves: the first one stays.
+    // Removing the second question of the first site keeps its first one in place.
     approvals.reject(approvals.pending[3]?.id)
     expect(approvals.pending.map(textOf)).toEqual(['a1', 'b1', 'c1', 'a3', 'b2'])
     for (let i = 0; i < 5; i++) approvals.approve()
@@ -729,10 +761,10 @@ describe('the queue', () => {
     expect(order).toEqual(['not a2', 'a1', 'b1', 'c1', 'a3', 'b2'])
   })
 
-  it('tells of every question once when it comes and once when it goes', async () => {
+  it('emits one event when a question is asked and one when it ends', async () => {
     const approvals = new Approvals()
-    const told: string[] = []
-    const end = approvals.subscribe((event) => told.push(`${event.type} ${event.question.kind}`))
+    const events: string[] = []
+    const end = approvals.subscribe((event) => events.push(`${event.type} ${event.question.kind}`))
     const asked = approvals.ask(signDraft())
     approvals.approve()
     await asked
@@ -741,16 +773,16 @@ describe('the queue', () => {
     await sent
     end()
     void approvals.ask(connectDraft())
-    expect(told).toEqual(['asked sign', 'answered sign', 'asked send', 'withdrawn send'])
+    expect(events).toEqual(['asked sign', 'answered sign', 'asked send', 'withdrawn send'])
   })
 
-  it('lets a listener answer at once', async () => {
+  it('lets a listener answer a question in its event', async () => {
     const approvals = new Approvals()
     approvals.subscribe(({ type, question }) => type === 'asked' && approvals.approve(question.id))
     await approvals.ask(signDraft())
   })
 
-  it('goes on when a listener fails', async () => {
+  it('continues when a listener throws', async () => {
     const errors: unknown[] = []
     const approvals = new Approvals({ policy: 'approve', onError: (error) => errors.push(error) })
     approvals.subscribe(() => {
@@ -761,7 +793,7 @@ describe('the queue', () => {
   })
 })
 
-/** How many questions each site has. */
+/** The number of questions of each site. */
 function countsOf(pending: readonly Question[]): readonly number[] {
   return [...new Set(pending.map(({ origin }) => origin))].map((site) => pending.filter(({ origin }) => origin === site).length)
 }

@@ -2,44 +2,44 @@ import { RpcError, invalidParams } from '../../jsonrpc/index.ts'
 import { Answer } from './answer.ts'
 import type { AnsweredBy } from './answer.ts'
 import { WALLET_CODE, rejected } from '../errors.ts'
-import { Journal } from './journal.ts'
+import { ApprovalHistory } from './history.ts'
 import { WAITING_QUESTIONS_PER_ORIGIN } from '../limits.ts'
-import { Prompts, fits } from './prompts.ts'
+import { PromptWaiters, matchesFilter } from './prompts.ts'
 import type { Prompt, PromptFilter } from './prompts.ts'
 import type { Choice, Draft, Question } from '../question.ts'
 import { nameOf } from './recording.ts'
 import type { Recording } from './recording.ts'
 import type { Policy, Rule } from './rules.ts'
-import { after, delay } from './timing.ts'
-import { Turns, crowded, displaced } from './turns.ts'
-import { Deciders } from './verdict.ts'
-import type { Decision, Verdict } from './verdict.ts'
-import { Waiting } from './waiting.ts'
-import type { Approved, Asker } from './waiting.ts'
+import { after, checkedDelay } from './timing.ts'
+import { ApprovalQueue, queueFull, displacedError } from './queue.ts'
+import { PolicyEngine } from './policyengine.ts'
+import type { Decision, Verdict } from './policyengine.ts'
+import { PendingQuestion } from './pending.ts'
+import type { Approved, Requester } from './pending.ts'
 
 export type { Answer, AnsweredBy } from './answer.ts'
 export type { Prompt, PromptFilter } from './prompts.ts'
-export type { Approved } from './waiting.ts'
+export type { Approved } from './pending.ts'
 
 export interface ApprovalsOptions {
-  /** `ask` */
+  /** default: `ask` */
   readonly policy?: Policy
-  /** 0: what answers by itself answers at once */
+  /** delay of automatic answers; default: 0 */
   readonly latencyMs?: number
-  /** null, the default: a question waits for as long as the one who asked it does */
+  /** a question that is not answered by then is refused; null, the default: no limit */
   readonly answerWithinMs?: number | null
   /** Unix time in milliseconds */
   readonly now?: () => number
-  /** gets what a listener throws; unless given, it is thrown again where nothing can catch it */
+  /** receives what a listener throws; by default it is thrown in a microtask */
   readonly onError?: (error: unknown) => void
 }
 
 export interface AskOptions {
-  /** aborted when nobody wants the answer any more: the question is withdrawn */
+  /** aborted when the request is cancelled: the question is withdrawn */
   readonly signal?: AbortSignal | null
-  /** id of the question that this one stands for. When that one still waits, it is withdrawn */
+  /** id of the question that this one replaces; it is withdrawn if it is still pending */
   readonly replaces?: string | null
-  /** what a refusal without a code of its own becomes: 4001 */
+  /** the error of a rejection without a code; default: 4001 */
   readonly rejection?: () => RpcError
 }
 
@@ -49,15 +49,15 @@ export type ApprovalEvent =
   | { readonly type: 'withdrawn'; readonly question: Question; readonly reason: RpcError }
 
 /**
- * The one queue of questions under both hands, the person's and the script's. Every question is answered once, by whoever comes first, or
- * withdrawn. In this order it is offered to: a recording that is replayed, the rules (the first that answers), the policy, scripts that
- * wait in `next`. Meanwhile a person sees it on the page and may answer it there.
+ * The queue of questions that a person answers on the page and a script answers in process. Each question is answered once, by the first
+ * answer, or withdrawn. Precedence: a replayed recording, the first rule that answers, the policy, a script that waits in `next`. A pending
+ * question is also on the page, where a person can answer it.
  */
 export class Approvals {
-  readonly #waiting = new Turns()
-  readonly #prompts = new Prompts()
-  readonly #journal = new Journal()
-  readonly #deciders: Deciders
+  readonly #queue = new ApprovalQueue()
+  readonly #promptWaiters = new PromptWaiters()
+  readonly #history = new ApprovalHistory()
+  readonly #policyEngine: PolicyEngine
   readonly #listeners = new Set<{ readonly listener: (event: ApprovalEvent) => void }>()
   readonly #initial: { readonly policy: Policy; readonly latencyMs: number }
   readonly #answerWithinMs: number | null
@@ -67,13 +67,13 @@ export class Approvals {
   #askedAt = 0
   #isClosed = false
 
-  /** Throws RangeError for times that no timer can keep. */
+  /** Throws RangeError for delays that a timer cannot keep. */
   constructor(options: ApprovalsOptions = {}) {
     const { policy = 'ask', latencyMs = 0, answerWithinMs = null, now = Date.now, onError = throwLater } = options
-    this.#initial = { policy, latencyMs: delay(latencyMs, 'latencyMs') }
+    this.#initial = { policy, latencyMs: checkedDelay(latencyMs, 'latencyMs') }
     this.#latencyMs = latencyMs
-    this.#answerWithinMs = answerWithinMs === null ? null : delay(answerWithinMs, 'answerWithinMs')
-    this.#deciders = new Deciders(policy)
+    this.#answerWithinMs = answerWithinMs === null ? null : checkedDelay(answerWithinMs, 'answerWithinMs')
+    this.#policyEngine = new PolicyEngine(policy)
     this.#now = now
     this.#onError = onError
   }
@@ -81,10 +81,9 @@ export class Approvals {
   // --- asking -------------------------------------------------------------------------------------------------------
 
   /**
-   * Resolves when the question is approved. Rejects with RpcError: the refusal (4001 with reason `rejected`, unless who refused or `rejection`
-   * says otherwise); 4001 with reason `unanswered`, `withdrawn`, `superseded`, `replay-mismatch` or `rule-failed`; -32005 when too many wait,
-   * also while this one waits already, if its site has the most and a site with fewer asks;
-   * 4900 when the wallet is closed; -32602 for a draft that JSON cannot hold.
+   * Resolves when the question is approved. Rejects with RpcError: the rejection (by default 4001 with reason `rejected`); 4001 with reason `unanswered`, `withdrawn`, `superseded`, `replay-mismatch` or `rule-failed`; -32005 when the
+   * queue is full, also later, if this question is displaced by one of another site; 4900 when the wallet is closed; -32602 for a draft that
+   * cannot be JSON.
    */
   async ask(draft: Draft, options: AskOptions = {}): Promise<Approved> {
     const { signal = null, replaces = null, rejection = rejected } = options
@@ -93,25 +92,25 @@ export class Approvals {
     return new Promise((resolve, refuse) => this.#ask(draft, replaces, { resolve, refuse, rejection, signal }))
   }
 
-  /** Ends a question that has lost its reason, such as when the site was disconnected. Its askers get `reason`. One that no longer waits is left alone. */
+  /** Withdraws a question, such as when its site was disconnected; its requests reject with `reason`. Without effect if it is not pending. */
   withdraw(id: string, reason: RpcError): void {
-    const waiting = this.#waiting.get(id)
-    if (waiting !== null) this.#withdraw(waiting, reason)
+    const pending = this.#queue.get(id)
+    if (pending !== null) this.#withdraw(pending, reason)
   }
 
-  // --- looking ------------------------------------------------------------------------------------------------------
+  // --- reading ------------------------------------------------------------------------------------------------------
 
-  /** One question of each site in turn, the questions of one site oldest first. The first one changes only when it leaves. */
+  /** One question of each site in turn, the questions of one site oldest first. The first one changes only when it is answered or withdrawn. */
   get pending(): readonly Question[] {
-    return this.#waiting.inOrder().map(({ question }) => question)
+    return this.#queue.inOrder().map(({ question }) => question)
   }
 
-  /** null: it does not wait, or never did. */
+  /** null if it is not pending. */
   find(id: string): Question | null {
-    return this.#waiting.get(id)?.question ?? null
+    return this.#queue.get(id)?.question ?? null
   }
 
-  /** `listener` gets every event until what it returns is called. */
+  /** Calls `listener` with every event. Returns the function that unsubscribes. */
   subscribe(listener: (event: ApprovalEvent) => void): () => void {
     const added = { listener }
     this.#listeners.add(added)
@@ -121,49 +120,49 @@ export class Approvals {
   // --- answering ----------------------------------------------------------------------------------------------------
 
   /**
-   * The first question of `pending` that fits and that no call of `next` has handed out yet; waits for one. Questions that a rule, the policy or a
-   * recording answers are not handed out. Calls that wait are served in their order. Rejects with an Error that says what was waited for.
+   * Resolves with the first question of `pending` that matches and that no call of `next` has returned yet, or waits for one. Questions that
+   * are answered automatically are not returned. Calls that wait are served in their order. Rejects with an Error after the timeout.
    */
   async next(filter: PromptFilter = {}): Promise<Prompt> {
     if (this.#isClosed) throw new Error('the wallet is closed: no question will come')
     const { timeoutMs = this.#answerWithinMs } = filter
-    if (timeoutMs !== null) delay(timeoutMs, 'timeoutMs')
-    for (const waiting of this.#waiting.inOrder()) {
-      if (waiting.isOpen && fits(waiting.question, filter)) return this.#handOut(waiting)
+    if (timeoutMs !== null) checkedDelay(timeoutMs, 'timeoutMs')
+    for (const pending of this.#queue.inOrder()) {
+      if (pending.isOpen && matchesFilter(pending.question, filter)) return this.#handOut(pending)
     }
-    return this.#prompts.wait(filter, timeoutMs, (ms) => this.#nothingCame(filter, ms))
+    return this.#promptWaiters.wait(filter, timeoutMs, (ms) => this.#timeoutMessage(filter, ms))
   }
 
-  /** `id`: the first of `pending` unless said. Throws RpcError -32602 when it does not wait (any more), or does not offer what `choice` chooses. */
+  /** `id`: default is the first of `pending`. Throws RpcError -32602 if it is not pending, or does not offer an account of `choice`. */
   approve(id?: string, choice: Choice = {}): void {
-    const waiting = this.#waitingFor(id)
-    this.#answer(waiting, Answer.approved(waiting.question, choice), 'hand')
+    const pending = this.#required(id)
+    this.#answer(pending, Answer.approved(pending.question, choice), 'manual')
   }
 
-  /** `id`: the first of `pending` unless said. `code`: the question's own unless said, 4001 or 5750. Throws RpcError -32602 as `approve` does. */
+  /** `id`: default is the first of `pending`. `code`: default is that of the question, 4001 or 5750. Throws RpcError -32602 as `approve`. */
   reject(id?: string, code?: number, message?: string): void {
-    this.#answer(this.#waitingFor(id), Answer.rejected(code, message), 'hand')
+    this.#answer(this.#required(id), Answer.rejected(code, message), 'manual')
   }
 
-  // --- answering without a hand -------------------------------------------------------------------------------------
+  // --- automatic answers --------------------------------------------------------------------------------------------
 
   get policy(): Policy {
-    return this.#deciders.policy
+    return this.#policyEngine.policy
   }
 
-  /** Holds for the questions that wait, too, but for those that `next` has handed out: a script has them in hand. */
+  /** Applies to pending questions too, except those that `next` has returned: their script answers them. */
   setPolicy(policy: Policy): void {
-    this.#deciders.policy = policy
-    this.#decideAgain()
+    this.#policyEngine.policy = policy
+    this.#redecide()
   }
 
-  /** Adds a rule behind those that there are, for the questions that wait as for those to come. Returns what removes it. */
+  /** Adds a rule after the existing ones, for pending questions too. Returns a function that removes it. */
   rule(rule: Rule): () => void {
-    const remove = this.#deciders.add(rule)
-    this.#decideAgain()
+    const remove = this.#policyEngine.add(rule)
+    this.#redecide()
     return () => {
       remove()
-      this.#decideAgain()
+      this.#redecide()
     }
   }
 
@@ -171,44 +170,44 @@ export class Approvals {
     return this.#latencyMs
   }
 
-  /** From now on rules, policy and recordings answer that late. Throws RangeError. */
+  /** Delays later answers of rules, policy and recordings. Throws RangeError. */
   setLatency(ms: number): void {
-    this.#latencyMs = delay(ms, 'latency')
+    this.#latencyMs = checkedDelay(ms, 'latency')
   }
 
-  /** Begins a recording. What is answered from now on is appended to it, until the next one begins. */
+  /** Begins a recording, to which answers are appended until the next one begins. */
   record(): Recording {
-    return this.#journal.record()
+    return this.#history.record()
   }
 
   /**
-   * Answers every question as it was recorded, instead of rules and policy, until what it returns is called. A question that does not come as
-   * recorded is refused: 4001, reason `replay-mismatch`, with a sentence that `assertAnswered` repeats. Throws Error for what is no recording.
+   * Answers every question from a recording instead of rules and policy, until the returned function is called. A question that differs from the
+   * recording is refused with 4001, reason `replay-mismatch`; `assertAnswered` reports it. Throws Error for an invalid recording.
    */
   replay(recording: Recording): () => void {
-    const end = this.#deciders.replay(recording)
-    this.#decideAgain()
+    const end = this.#policyEngine.replay(recording)
+    this.#redecide()
     return end
   }
 
   // --- the end ------------------------------------------------------------------------------------------------------
 
   /**
-   * For the end of a test. Throws one Error with a sentence for every question that waits, every one that nobody answered in time, every
-   * mismatch of a recording, every rule that failed and every recorded answer that was not asked for.
+   * For the end of a test. Throws one Error with a sentence for each pending question, each that was not answered in time, each mismatch of a
+   * recording, each rule that failed and each recorded answer whose question was not asked.
    */
   assertAnswered(): void {
-    const waiting = this.#waiting.inOrder().map((each) => this.#forgotten(each))
-    const sentences = [...this.#journal.takeComplaints(), ...waiting, ...this.#deciders.missed]
+    const pending = this.#queue.inOrder().map((each) => this.#unansweredMessage(each))
+    const sentences = [...this.#history.takeProblems(), ...pending, ...this.#policyEngine.unusedAnswers]
     if (sentences.length > 0) throw new Error(sentences.join('\n'))
   }
 
-  /** As new, for the next test: what waits is refused, rules, recordings and complaints are forgotten, policy and latency are as given at first. */
+  /** Refuses pending questions, removes rules, recordings and reported failures, and restores the initial policy and latency. */
   reset(): void {
-    this.#deciders.clear(this.#initial.policy)
+    this.#policyEngine.clear(this.#initial.policy)
     this.#latencyMs = this.#initial.latencyMs
     this.#end(() => withdrawn('the wallet was reset before it was answered'), 'the wallet was reset: no question came')
-    this.#journal.clear()
+    this.#history.clear()
   }
 
   /** Throws RpcError 4900 when the wallet is closed. */
@@ -216,72 +215,72 @@ export class Approvals {
     if (this.#isClosed) throw closed()
   }
 
-  /** Refuses everything that waits, and everything that comes. */
+  /** Refuses pending and later questions. */
   close(): void {
     this.#isClosed = true
     this.#end(closed, 'the wallet was closed: no question came')
   }
 
   #end(reason: () => RpcError, sentence: string): void {
-    for (const waiting of this.#waiting.inOrder()) this.#withdraw(waiting, reason())
-    this.#prompts.refuseAll(sentence)
+    for (const pending of this.#queue.inOrder()) this.#withdraw(pending, reason())
+    this.#promptWaiters.refuseAll(sentence)
   }
 
-  // --- the way of a question ----------------------------------------------------------------------------------------
+  // --- life of a question -------------------------------------------------------------------------------------------
 
-  #ask(draft: Draft, replaces: string | null, asker: Asker): void {
-    const twin = replaces === null ? this.#twinOf(draft) : null
-    if (twin !== null) return this.#join(twin, asker)
-    // Whatever refuses the question throws before anything has changed.
-    const displacedOne = this.#waiting.displacedBy(draft.origin)
-    const waiting = this.#created(draft, replaces)
-    this.#waiting.add(waiting)
-    this.#join(waiting, asker)
-    if (replaces !== null) this.#supersede(replaces, waiting.question.id)
-    if (displacedOne !== null && this.#has(displacedOne)) this.#withdraw(displacedOne, displaced())
-    this.#emit({ type: 'asked', question: waiting.question })
-    if (this.#has(waiting)) this.#apply(waiting, this.#deciders.decide(waiting.question)) // a listener may have answered it
+  #ask(draft: Draft, replaces: string | null, requester: Requester): void {
+    const duplicate = replaces === null ? this.#duplicateOf(draft) : null
+    if (duplicate !== null) return this.#join(duplicate, requester)
+    // Both can throw, so they precede every change.
+    const displaced = this.#queue.questionToDisplace(draft.origin, replaces === null ? null : this.#queue.get(replaces))
+    const pending = this.#created(draft, replaces)
+    this.#queue.add(pending)
+    this.#join(pending, requester)
+    if (replaces !== null) this.#supersede(replaces, pending.question.id)
+    if (displaced !== null && this.#has(displaced)) this.#withdraw(displaced, displacedError())
+    this.#emit({ type: 'asked', question: pending.question })
+    if (this.#has(pending)) this.#apply(pending, this.#policyEngine.decide(pending.question)) // a listener may have answered it
   }
 
-  #created(draft: Draft, replaces: string | null): Waiting {
-    // Never earlier than the one before, so that the order within a site is that of age even when a clock is set back.
+  #created(draft: Draft, replaces: string | null): PendingQuestion {
+    // Monotonic, so that the order within a site is that of createdAt even if the clock is set back.
     this.#askedAt = Math.max(this.#askedAt, this.#now())
-    return new Waiting(draft, this.#askedAt, replaces)
+    return new PendingQuestion(draft, this.#askedAt, replaces)
   }
 
-  #join(waiting: Waiting, asker: Asker): void {
-    waiting.join(asker, withdrawn, () => this.#withdraw(waiting, withdrawn()))
+  #join(pending: PendingQuestion, requester: Requester): void {
+    pending.join(requester, withdrawn, () => this.#withdraw(pending, withdrawn()))
   }
 
-  /** On to the answer that was decided, or to the hand. */
-  #apply(waiting: Waiting, verdict: Verdict): void {
-    if (!this.#has(waiting)) return // a rule answered it with its own hands
-    waiting.stop()
-    if (verdict instanceof RpcError) return this.#fail(waiting, verdict)
-    waiting.decision = verdict
-    if (verdict !== null) return this.#answerLater(waiting, verdict)
+  /** Schedules the automatic answer, or hands the question to a script that waits. */
+  #apply(pending: PendingQuestion, verdict: Verdict): void {
+    if (!this.#has(pending)) return // a rule called approve() or reject() itself
+    pending.stop()
+    if (verdict instanceof RpcError) return this.#fail(pending, verdict)
+    pending.decision = verdict
+    if (verdict !== null) return this.#answerLater(pending, verdict)
     const limitMs = this.#answerWithinMs
-    if (limitMs !== null) waiting.stop = after(limitMs, () => this.#fail(waiting, rejected(this.#forgotten(waiting), 'unanswered')))
-    this.#prompts.take(waiting.question)?.(this.#handOut(waiting))
+    if (limitMs !== null) pending.stop = after(limitMs, () => this.#fail(pending, rejected(this.#unansweredMessage(pending), 'unanswered')))
+    this.#promptWaiters.take(pending.question)?.(this.#handOut(pending))
   }
 
-  #answerLater(waiting: Waiting, { answer, by }: Decision): void {
-    if (this.#latencyMs === 0) return this.#answer(waiting, answer, by)
-    waiting.stop = after(this.#latencyMs, () => this.#answer(waiting, answer, by))
+  #answerLater(pending: PendingQuestion, { answer, by }: Decision): void {
+    if (this.#latencyMs === 0) return this.#answer(pending, answer, by)
+    pending.stop = after(this.#latencyMs, () => this.#answer(pending, answer, by))
   }
 
-  /** A script that has a question in hand keeps it, and what a recording says of one stands. */
-  #decideAgain(): void {
-    for (const waiting of this.#waiting.inOrder()) {
-      if (waiting.isHandedOut || waiting.decision?.by === 'recording') continue
-      const verdict = this.#deciders.decide(waiting.question)
-      if (verdict instanceof RpcError || !isSame(waiting.decision, verdict)) this.#apply(waiting, verdict)
+  /** Leaves questions alone that a script holds or a recording answers. */
+  #redecide(): void {
+    for (const pending of this.#queue.inOrder()) {
+      if (pending.isHandedOut || pending.decision?.by === 'recording') continue
+      const verdict = this.#policyEngine.decide(pending.question)
+      if (verdict instanceof RpcError || !isSame(pending.decision, verdict)) this.#apply(pending, verdict)
     }
   }
 
-  #handOut(waiting: Waiting): Prompt {
-    waiting.isHandedOut = true
-    const { question } = waiting
+  #handOut(pending: PendingQuestion): Prompt {
+    pending.isHandedOut = true
+    const { question } = pending
     return {
       question,
       approve: (choice) => this.approve(question.id, choice),
@@ -289,36 +288,36 @@ export class Approvals {
     }
   }
 
-  #answer(waiting: Waiting, answer: Answer, by: AnsweredBy): void {
-    const { question } = waiting
-    this.#leave(waiting, `was ${answer.type} already, ${BY[by]}`)
-    this.#journal.note(question, answer)
-    waiting.answer(answer)
+  #answer(pending: PendingQuestion, answer: Answer, by: AnsweredBy): void {
+    const { question } = pending
+    this.#remove(pending, `was ${answer.type} already, ${BY[by]}`)
+    this.#history.recordAnswer(question, answer)
+    pending.answer(answer)
     this.#emit({ type: 'answered', question, outcome: answer, by })
   }
 
-  #withdraw(waiting: Waiting, reason: RpcError): void {
-    this.#leave(waiting, `was withdrawn: ${reason.message.slice(0, 500)}`)
-    waiting.refuse(reason)
-    this.#emit({ type: 'withdrawn', question: waiting.question, reason })
+  #withdraw(pending: PendingQuestion, reason: RpcError): void {
+    this.#remove(pending, `was withdrawn: ${reason.message.slice(0, 500)}`)
+    pending.refuse(reason)
+    this.#emit({ type: 'withdrawn', question: pending.question, reason })
   }
 
-  #fail(waiting: Waiting, reason: RpcError): void {
-    this.#journal.complain(reason.message)
-    this.#withdraw(waiting, reason)
+  #fail(pending: PendingQuestion, reason: RpcError): void {
+    this.#history.reportProblem(reason.message)
+    this.#withdraw(pending, reason)
   }
 
-  #leave(waiting: Waiting, past: string): void {
-    this.#waiting.delete(waiting)
-    this.#journal.remember(waiting.question.id, past)
+  #remove(pending: PendingQuestion, outcome: string): void {
+    this.#queue.delete(pending)
+    this.#history.setOutcome(pending.question.id, outcome)
   }
 
   #supersede(id: string, by: string): void {
     const reason = `what it asked about has changed: question ${by} stands for it now`
-    const waiting = this.#waiting.get(id)
-    if (waiting !== null) return this.#withdraw(waiting, rejected(reason, 'superseded'))
-    const past = this.#journal.pastOf(id)
-    if (past !== null) this.#journal.remember(id, `${past}; ${reason}`)
+    const pending = this.#queue.get(id)
+    if (pending !== null) return this.#withdraw(pending, rejected(reason, 'superseded'))
+    const outcome = this.#history.outcomeOf(id)
+    if (outcome !== null) this.#history.setOutcome(id, `${outcome}; ${reason}`)
   }
 
   #emit(event: ApprovalEvent): void {
@@ -331,39 +330,39 @@ export class Approvals {
     }
   }
 
-  // --- what waits ---------------------------------------------------------------------------------------------------
+  // --- pending questions --------------------------------------------------------------------------------------------
 
-  #has({ question }: Waiting): boolean {
-    return this.#waiting.get(question.id) !== null
+  #has({ question }: PendingQuestion): boolean {
+    return this.#queue.get(question.id) !== null
   }
 
-  #waitingFor(id: string | undefined): Waiting {
-    const found = id === undefined ? this.#waiting.first : this.#waiting.get(id)
+  #required(id: string | undefined): PendingQuestion {
+    const found = id === undefined ? this.#queue.first : this.#queue.get(id)
     if (found !== null) return found
     if (id === undefined) throw invalidParams('no question waits for an answer', { reason: 'nothing-pending' })
-    const past = this.#journal.pastOf(id)
-    throw past === null ? unknownQuestion(id) : invalidParams(`question ${id} ${past}`, { reason: 'already-answered', id })
+    const outcome = this.#history.outcomeOf(id)
+    throw outcome === null ? unknownQuestion(id) : invalidParams(`question ${id} ${outcome}`, { reason: 'already-answered', id })
   }
 
-  #twinOf(draft: Draft): Waiting | null {
-    for (const waiting of this.#waiting.all()) {
-      if (!waiting.isTwinOf(draft)) continue
-      if (waiting.askers < WAITING_QUESTIONS_PER_ORIGIN) return waiting
-      throw crowded(`${waiting.askers} requests of ${draft.origin} to connect wait`)
+  #duplicateOf(draft: Draft): PendingQuestion | null {
+    for (const pending of this.#queue.all()) {
+      if (!pending.isDuplicateOf(draft)) continue
+      if (pending.requesterCount < WAITING_QUESTIONS_PER_ORIGIN) return pending
+      throw queueFull(`${pending.requesterCount} requests of ${draft.origin} to connect wait`)
     }
     return null
   }
 
-  // --- sentences ----------------------------------------------------------------------------------------------------
+  // --- messages -----------------------------------------------------------------------------------------------------
 
-  #forgotten({ question, isHandedOut }: Waiting): string {
+  #unansweredMessage({ question, isHandedOut }: PendingQuestion): string {
     const { method, origin, kind, createdAt } = question
     const waits = `nobody answered: ${method} of ${origin} waits for approval (${kind}) since ${Math.max(0, this.#now() - createdAt)} ms`
     if (isHandedOut) return `${waits}; next() has handed it out, but neither approve() nor reject() of what it gave was called`
     return `${waits}; answer it with (await wallet.approvals.next()).approve(), a rule, or wallet.approvals.setPolicy('approve')`
   }
 
-  #nothingCame({ kind, origin }: PromptFilter, timeoutMs: number): string {
+  #timeoutMessage({ kind, origin }: PromptFilter, timeoutMs: number): string {
     const wanted = `${kind === undefined ? '' : ` of kind ${kind}`}${origin === undefined ? '' : ` of ${origin}`}`
     const names = this.pending.slice(0, 5).map(nameOf)
     const others = names.length === 0 ? 'no other waits' : `those that wait are ${names.join(', ')}`
@@ -373,7 +372,7 @@ export class Approvals {
 }
 
 const BY: Readonly<Record<AnsweredBy, string>> = {
-  hand: 'by hand or by script',
+  manual: 'by hand or by script',
   rule: 'by a rule',
   policy: 'by the policy',
   recording: 'by a recording',
@@ -383,7 +382,7 @@ function isSame(a: Decision | null, b: Decision | null): boolean {
   return a?.answer.type === b?.answer.type && a?.by === b?.by
 }
 
-/** A listener that breaks must not break the queue. */
+/** A listener that throws must not break the queue. */
 function throwLater(error: unknown): void {
   queueMicrotask(() => {
     throw error

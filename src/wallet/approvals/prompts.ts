@@ -2,7 +2,7 @@ import { WAITING_PROMPTS } from '../limits.ts'
 import type { Choice, Question, QuestionKind } from '../question.ts'
 import { after } from './timing.ts'
 
-/** A question in the hands of a script. Its answers are for this very question; they throw as those of `Approvals` do. */
+/** A question that `next()` returned to a script. `approve` and `reject` answer it, and throw as those of `Approvals`. */
 export interface Prompt {
   readonly question: Question
   readonly approve: (choice?: Choice) => void
@@ -12,37 +12,37 @@ export interface Prompt {
 export interface PromptFilter {
   readonly kind?: QuestionKind
   readonly origin?: string
-  /** as long as a question may wait for its answer, unless said; null: without end */
+  /** default: `answerWithinMs`; null: no limit */
   readonly timeoutMs?: number | null
 }
 
-/** Scripts that wait for a question, in the order in which they came. */
-export class Prompts {
+/** Calls of `next()` that wait for a question, in their order. */
+export class PromptWaiters {
   readonly #waiting = new Set<WaitingPrompt>()
 
-  /** `late`: the sentence when no question came in time. */
-  wait(filter: PromptFilter, timeoutMs: number | null, late: (timeoutMs: number) => string): Promise<Prompt> {
+  /** `timeoutMessage`: the error message after `timeoutMs`. */
+  wait(filter: PromptFilter, timeoutMs: number | null, timeoutMessage: (timeoutMs: number) => string): Promise<Prompt> {
     if (this.#waiting.size >= WAITING_PROMPTS) throw new Error(`${WAITING_PROMPTS} calls of next() wait for a question already`)
     return new Promise((resolve, refuse) => {
       const waiting: WaitingPrompt = { filter, resolve, refuse, stop: () => {} }
       this.#waiting.add(waiting)
-      if (timeoutMs !== null) waiting.stop = after(timeoutMs, () => this.#leave(waiting).refuse(new Error(late(timeoutMs))))
+      if (timeoutMs !== null) waiting.stop = after(timeoutMs, () => this.#remove(waiting).refuse(new Error(timeoutMessage(timeoutMs))))
     })
   }
 
-  /** To the first that waits for such a question; null: nobody does. */
+  /** Removes the first waiter whose filter matches and returns its `resolve`; null if there is none. */
   take(question: Question): ((prompt: Prompt) => void) | null {
     for (const waiting of this.#waiting) {
-      if (fits(question, waiting.filter)) return this.#leave(waiting).resolve
+      if (matchesFilter(question, waiting.filter)) return this.#remove(waiting).resolve
     }
     return null
   }
 
   refuseAll(sentence: string): void {
-    for (const waiting of [...this.#waiting]) this.#leave(waiting).refuse(new Error(sentence))
+    for (const waiting of [...this.#waiting]) this.#remove(waiting).refuse(new Error(sentence))
   }
 
-  #leave(waiting: WaitingPrompt): WaitingPrompt {
+  #remove(waiting: WaitingPrompt): WaitingPrompt {
     waiting.stop()
     this.#waiting.delete(waiting)
     return waiting
@@ -56,6 +56,6 @@ interface WaitingPrompt {
   stop: () => void
 }
 
-export function fits(question: Question, { kind, origin }: PromptFilter): boolean {
+export function matchesFilter(question: Question, { kind, origin }: PromptFilter): boolean {
   return (kind === undefined || kind === question.kind) && (origin === undefined || origin === question.origin)
 }

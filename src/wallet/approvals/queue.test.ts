@@ -7,12 +7,12 @@ import { WAITING_QUESTIONS, WAITING_QUESTIONS_PER_ORIGIN } from '../limits.ts'
 import type { Prompt } from './prompts.ts'
 import type { Draft, Question, QuestionKind } from '../question.ts'
 
-// Whatever happens to the queue in whatever order, its promises hold.
+// Invariants of the queue under any sequence of steps.
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** One thing that an app, a person, a script or the owner of the wallet does. Numbers choose among what there is. */
+/** A step of an app, a person, a script or the owner of the wallet. Numbers are indexes into the existing items. */
 type Step =
   | { readonly does: 'ask'; readonly draft: Draft; readonly replaces: number | null }
   | { readonly does: 'approve' | 'reject' | 'withdraw' | 'leave' | 'settle'; readonly which: number }
@@ -43,20 +43,20 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 type Outcome = { readonly id: string } | { readonly code: number }
 
-/** A queue, and everything that it owes to anybody. */
-class Play {
+/** A queue with its events, the outcome of each request and the prompts it has returned. */
+class Simulation {
   readonly approvals = new Approvals({ answerWithinMs: 50 })
-  /** of every question, what was told of it */
-  readonly told = new Map<string, string[]>()
+  /** the events of each question */
+  readonly events = new Map<string, string[]>()
   readonly outcomes: (Outcome | null)[] = []
   readonly handed: Prompt[] = []
-  /** calls of next() that have neither got a question nor failed */
-  hoping = 0
+  /** calls of next() that have neither resolved nor rejected */
+  waitingPrompts = 0
   readonly #leaves: AbortController[] = []
   readonly #rules: (() => void)[] = []
 
   constructor() {
-    this.approvals.subscribe(({ type, question }) => this.told.set(question.id, [...(this.told.get(question.id) ?? []), type]))
+    this.approvals.subscribe(({ type, question }) => this.events.set(question.id, [...(this.events.get(question.id) ?? []), type]))
   }
 
   take(next: Step): void {
@@ -75,7 +75,7 @@ class Play {
     const at = this.outcomes.push(null) - 1
     const leave = new AbortController()
     this.#leaves.push(leave)
-    const id = replaces === null ? null : ([...this.told.keys()][replaces] ?? null)
+    const id = replaces === null ? null : ([...this.events.keys()][replaces] ?? null)
     this.approvals.ask(asked, { signal: leave.signal, replaces: id }).then(
       (approved) => this.#settle(at, approved),
       (error: RpcError) => this.#settle(at, error),
@@ -88,20 +88,20 @@ class Play {
   }
 
   #next(wanted: QuestionKind | null): void {
-    this.hoping++
+    this.waitingPrompts++
     this.approvals.next(wanted === null ? {} : { kind: wanted }).then(
-      (prompt) => void (this.hoping--, this.handed.push(prompt)),
-      () => void this.hoping--,
+      (prompt) => void (this.waitingPrompts--, this.handed.push(prompt)),
+      () => void this.waitingPrompts--,
     )
   }
 
-  /** An answer is taken if the question waits, and refused if it does not: never anything between. */
+  /** An answer is accepted if and only if the question is pending. */
   #answer(does: 'approve' | 'reject' | 'withdraw' | 'settle', at: number): void {
     const prompt = this.handed[at]
-    const id = does === 'settle' ? prompt?.question.id : [...this.told.keys()][at]
+    const id = does === 'settle' ? prompt?.question.id : [...this.events.keys()][at]
     if (id === undefined) return
     const waits = this.approvals.find(id) !== null
-    const told = this.told.get(id)?.length
+    const events = this.events.get(id)?.length
     try {
       if (does === 'withdraw') this.approvals.withdraw(id, new RpcError(4100, 'gone'))
       else if (does === 'settle') prompt?.approve()
@@ -111,31 +111,31 @@ class Play {
       expect(waits).toBe(false)
       expect(error).toMatchObject({ code: -32602, data: { reason: 'already-answered' } })
     }
-    expect(this.told.get(id)).toHaveLength(waits ? 2 : (told ?? 0))
+    expect(this.events.get(id)).toHaveLength(waits ? 2 : (events ?? 0))
     expect(this.approvals.find(id)).toBeNull()
   }
 
-  /** What holds at any moment. */
+  /** Checks the invariants. */
   check(): void {
     const { pending } = this.approvals
-    // Neither more nor less than those that no end was told of; of one site in the order in which they were told of.
-    const open = [...this.told].filter(([, told]) => told.length === 1).map(([id]) => id)
+    // Pending are exactly the questions without a final event; those of one site in the order of their first event.
+    const open = [...this.events].filter(([, events]) => events.length === 1).map(([id]) => id)
     expect(pending.map(({ id }) => id).toSorted()).toEqual(open.toSorted())
     for (const site of new Set(pending.map(siteOf))) {
       const own = pending.filter((question) => siteOf(question) === site)
       expect(own.map(({ id }) => id)).toEqual(open.filter((id) => own.some((question) => question.id === id)))
       expect(own.map(({ createdAt }) => createdAt)).toEqual(own.map(({ createdAt }) => createdAt).toSorted((a, b) => a - b))
     }
-    expectTurns(pending)
+    expectRoundRobin(pending)
     this.#checkFirst(pending)
-    for (const told of this.told.values()) expect([['asked'], ['asked', 'answered'], ['asked', 'withdrawn']]).toContainEqual(told)
+    for (const events of this.events.values()) expect([['asked'], ['asked', 'answered'], ['asked', 'withdrawn']]).toContainEqual(events)
     const handed = this.handed.map(({ question }) => question.id)
     expect(new Set(handed).size).toBe(handed.length)
   }
 
   #first: Question | null = null
 
-  /** The first question stays the first until it leaves. */
+  /** The first question stays the first until it is removed. */
   #checkFirst([first]: readonly Question[]): void {
     const before = this.#first
     if (before !== null && this.approvals.find(before.id) !== null) expect(first).toBe(before)
@@ -145,8 +145,8 @@ class Play {
 
 const siteOf = ({ origin }: Question): string => (origin.includes('://') ? origin : 'local')
 
-/** In round n every site with at least n questions has one, each round in the order of the round before. */
-function expectTurns(pending: readonly Question[]): void {
+/** Round n has one question of each site with at least n, in the order of the round before. */
+function expectRoundRobin(pending: readonly Question[]): void {
   const sites = pending.map(siteOf)
   const order = [...new Set(sites)]
   const countOf = (site: string): number => sites.filter((each) => each === site).length
@@ -156,59 +156,59 @@ function expectTurns(pending: readonly Question[]): void {
 }
 
 describe('any sequence of steps', () => {
-  it('leaves no promise open, answers no question twice, keeps the first question and takes one of each site in turn', async () => {
+  it('settles every promise, answers no question twice, keeps the first question first and alternates between sites', async () => {
     const sequence = fc.array(step, { minLength: 1, maxLength: 40 })
     await fc.assert(
       fc.asyncProperty(sequence, async (steps) => {
-        const play = new Play()
+        const simulation = new Simulation()
         for (const next of steps) {
-          play.take(next)
+          simulation.take(next)
           await vi.advanceTimersByTimeAsync(next.does === 'wait' ? next.ms : 0)
-          play.check()
+          simulation.check()
         }
-        play.approvals.close()
+        simulation.approvals.close()
         await vi.advanceTimersByTimeAsync(0)
-        play.check()
-        expect(play.approvals.pending).toEqual([])
-        expect(play.outcomes).not.toContain(null)
-        expect(play.hoping).toBe(0)
+        simulation.check()
+        expect(simulation.approvals.pending).toEqual([])
+        expect(simulation.outcomes).not.toContain(null)
+        expect(simulation.waitingPrompts).toBe(0)
         expect(vi.getTimerCount()).toBe(0)
       }),
       { numRuns: 500 },
     )
   })
 
-  it('ends by itself, without anybody who closes it, when patience has an end', async () => {
+  it('settles every request without close() when answerWithinMs is set', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 30 }), async (steps) => {
-        const play = new Play()
-        for (const next of steps) play.take(next)
-        // 60 ms of latency, and 50 of patience once a change of policy has taken the answer back.
+        const simulation = new Simulation()
+        for (const next of steps) simulation.take(next)
+        // 60 ms of latency, and 50 ms of answerWithinMs after a change of policy drops the answer.
         await vi.advanceTimersByTimeAsync(120)
-        expect(play.approvals.pending).toEqual([])
-        expect(play.outcomes).not.toContain(null)
-        expect(play.hoping).toBe(0)
+        expect(simulation.approvals.pending).toEqual([])
+        expect(simulation.outcomes).not.toContain(null)
+        expect(simulation.waitingPrompts).toBe(0)
       }),
       { numRuns: 300 },
     )
   })
 
-  it('approves nothing that nobody approved', async () => {
-    const sober = step.filter(
+  it('approves nothing without an approval', async () => {
+    const withoutApprovals = step.filter(
       (each) => !['approve', 'settle'].includes(each.does) && !(each.does === 'policy' && each.policy === 'approve'),
     )
     const steps = fc.array(
-      sober.filter((each) => each.does !== 'rule' || each.verdict === 'reject'),
+      withoutApprovals.filter((each) => each.does !== 'rule' || each.verdict === 'reject'),
       { maxLength: 40 },
     )
     await fc.assert(
       fc.asyncProperty(steps, async (taken) => {
-        const play = new Play()
-        for (const next of taken) play.take(next)
+        const simulation = new Simulation()
+        for (const next of taken) simulation.take(next)
         await vi.advanceTimersByTimeAsync(120)
-        play.approvals.close()
+        simulation.approvals.close()
         await vi.advanceTimersByTimeAsync(0)
-        for (const outcome of play.outcomes) expect(outcome).toHaveProperty('code')
+        for (const outcome of simulation.outcomes) expect(outcome).toHaveProperty('code')
       }),
       { numRuns: 200 },
     )
@@ -218,14 +218,14 @@ describe('any sequence of steps', () => {
 describe('a queue that sites flood', () => {
   const SITES = 16
   const flooding = fc.record({
-    // Which site asks next, far more often than a person answers.
+    // The site that asks next.
     asks: fc.array(fc.nat(SITES - 1), { minLength: 250, maxLength: 500 }),
-    // After how many questions a person answers the first one.
+    // The first question is answered after this number of questions.
     every: fc.integer({ min: 3, max: 60 }),
   })
   const drafts = Array.from({ length: SITES }, (_, i) => signDraft(i === 0 ? 'local' : `https://site-${i}.example`))
 
-  it('has room for a site with few questions, takes it from the site with the most, and refuses no question without a code', async () => {
+  it('admits a site with few questions, displaces one of the site with the most, and refuses with -32005 only', async () => {
     await fc.assert(
       fc.asyncProperty(flooding, async ({ asks, every }) => {
         const approvals = new Approvals()
@@ -246,10 +246,10 @@ describe('a queue that sites flood', () => {
           if (!isTaken) expect(after.map(({ id }) => id)).toEqual(before.map(({ id }) => id))
           if (after.length > WAITING_QUESTIONS || (before.length > 0 && after[0] !== before[0])) expect([at, after]).toBeNull()
           if (at % every !== 0) continue
-          expectTurns(after)
+          expectRoundRobin(after)
           approvals.approve()
           answered++
-          // The site whose question was answered has another turn at once only if no other site waits.
+          // The site whose question was answered is first again only if no other site has one.
           const left = approvals.pending
           const isAlone = left.every(({ origin: each }) => each === after[0]?.origin)
           if (!isAlone) expect(left[0]?.origin).not.toBe(after[0]?.origin)

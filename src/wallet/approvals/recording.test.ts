@@ -4,7 +4,7 @@ import { ACCOUNTS, BOB, ORIGIN, OTHER, connectDraft, refusalOf, sendDraft, signD
 import { RECORDED_ANSWERS } from '../limits.ts'
 import type { Recording } from './recording.ts'
 
-/** Connect with the second account, refuse a message, approve one of another page, send. As it comes back from a file. */
+/** A recording after a JSON round trip: connect with the second account, reject a message, approve one of another page, send. */
 async function session(): Promise<Recording> {
   const approvals = new Approvals()
   const recording = approvals.record()
@@ -20,7 +20,7 @@ async function session(): Promise<Recording> {
 }
 
 describe('a recording', () => {
-  it('holds every answer of a session as JSON', async () => {
+  it('holds each answer of a session as JSON', async () => {
     expect(await session()).toEqual({
       version: 1,
       answers: [
@@ -38,7 +38,7 @@ describe('a recording', () => {
     })
   })
 
-  it('does not hold what was withdrawn, nor what came before or after it', async () => {
+  it('holds no withdrawn question, and no answer from before or after it', async () => {
     const approvals = new Approvals({ policy: 'approve' })
     await approvals.ask(signDraft())
     const recording = approvals.record()
@@ -53,7 +53,7 @@ describe('a recording', () => {
     expect(recording.answers).toEqual([])
   })
 
-  it('has a limit, and says when it is reached', async () => {
+  it('has a limit, and reports when it is reached', async () => {
     const approvals = new Approvals({ policy: 'approve' })
     const recording = approvals.record()
     for (let i = 0; i < RECORDED_ANSWERS; i++) await approvals.ask(signDraft())
@@ -65,7 +65,7 @@ describe('a recording', () => {
 })
 
 describe('a replay', () => {
-  it('answers as it was recorded, whichever page is first', async () => {
+  it('answers from the recording, whichever page asks first', async () => {
     const approvals = new Approvals()
     approvals.replay(await session())
     await approvals.ask(signDraft(OTHER))
@@ -75,7 +75,7 @@ describe('a replay', () => {
     approvals.assertAnswered()
   })
 
-  it('wins over rules and policy, and answers what waits', async () => {
+  it('has precedence over rules and policy, and answers pending questions', async () => {
     const approvals = new Approvals()
     const asked = approvals.ask(connectDraft())
     approvals.replay(await session())
@@ -85,18 +85,18 @@ describe('a replay', () => {
     expect(await refusalOf(approvals.ask(signDraft()))).toMatchObject({ message: 'not today' })
   })
 
-  it('fails what comes in its stead with a sentence that names both', async () => {
+  it('refuses a question that differs with a sentence that names both', async () => {
     const approvals = new Approvals({ policy: 'approve' })
     approvals.replay(await session())
     const sentence =
       'the recording expects eth_requestAccounts of http://localhost:3000 (connect) next, but eth_sendTransaction of http://localhost:3000 (send) came'
     expect(await refusalOf(approvals.ask(sendDraft(1n)))).toEqual({ code: 4001, message: sentence, reason: 'replay-mismatch' })
     expect(() => approvals.assertAnswered()).toThrow(sentence)
-    // Nothing of the recording was used up.
+    // No recorded answer was used.
     await approvals.ask(connectDraft())
   })
 
-  it('fails what comes when it has ended', async () => {
+  it('refuses a question after its last answer', async () => {
     const approvals = new Approvals()
     approvals.replay({ version: 1, answers: [] })
     expect(await refusalOf(approvals.ask(connectDraft()))).toMatchObject({
@@ -106,7 +106,7 @@ describe('a replay', () => {
     })
   })
 
-  it('fails when an account it is to show is not offered', async () => {
+  it('refuses a connect question that does not offer a recorded account', async () => {
     const approvals = new Approvals()
     approvals.replay(await session())
     const { message, reason } = await refusalOf(approvals.ask(connectDraft(ORIGIN, ACCOUNTS.slice(0, 1))))
@@ -114,7 +114,7 @@ describe('a replay', () => {
     expect(message).toContain(`to offer ${BOB}`)
   })
 
-  it('ends with a sentence for every answer that nothing came for', async () => {
+  it('reports a sentence for each recorded answer that was not used', async () => {
     const approvals = new Approvals()
     const end = approvals.replay(await session())
     await approvals.ask(connectDraft())
@@ -129,7 +129,7 @@ describe('a replay', () => {
     expect(approvals.pending).toHaveLength(1)
   })
 
-  it('does not need what was asked again then, and answers again what is asked again now', async () => {
+  it('skips recorded replacement questions, and repeats the answer for new ones', async () => {
     const recorder = new Approvals({ policy: 'approve' })
     const recording = recorder.record()
     const { id } = await recorder.ask(sendDraft(1n))
@@ -152,7 +152,7 @@ describe('a replay', () => {
     stormy.assertAnswered()
   })
 
-  it('takes nothing but a recording', () => {
+  it('throws for an invalid recording', () => {
     const approvals = new Approvals()
     const answer = { origin: ORIGIN, method: 'personal_sign', kind: 'sign', isAgain: false, answer: { type: 'approved', accounts: null } }
     const wrong = [

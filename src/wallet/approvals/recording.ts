@@ -2,7 +2,7 @@ import type { Address } from '../../eth/index.ts'
 import type { Answer } from './answer.ts'
 import type { Question, QuestionKind } from '../question.ts'
 
-/** The answers of a session in their order, as JSON: to be kept in a file and given to `replay`. */
+/** The answers of a session in their order, as JSON, for `replay`. */
 export interface Recording {
   readonly version: 1
   readonly answers: readonly RecordedAnswer[]
@@ -12,35 +12,36 @@ export interface RecordedAnswer {
   readonly origin: string
   readonly method: string
   readonly kind: QuestionKind
-  /** the question stood for another one, because what that asked about had changed */
+  /** the question replaced another one whose contents had changed */
   readonly isAgain: boolean
   readonly answer: Answer
 }
 
 /**
- * A recording that answers questions. Every origin has its own order: two pages need not ask in the same order as when they were recorded.
- * Nor need a fee have risen again at the same moment: what is asked again is answered as before, and what was asked again then is left out.
+ * Answers questions from a recording. Order counts within one origin only, since two pages may ask in another order than when they were
+ * recorded. Replacement questions depend on timing (a fee that rises): one that was not recorded gets the answer of the question before it,
+ * and a recorded one that is not asked is skipped.
  */
 export class Replay {
-  #left: readonly RecordedAnswer[]
-  /** what each origin was answered last */
+  #remaining: readonly RecordedAnswer[]
+  /** the last answer of each origin */
   readonly #last = new Map<string, RecordedAnswer>()
 
-  /** Throws Error for what is no recording. */
+  /** Throws Error for an invalid recording. */
   constructor(recording: Recording) {
     if (!isRecording(recording)) throw new Error(`not a recording: expected ${SHAPE}`)
-    this.#left = recording.answers
+    this.#remaining = recording.answers
   }
 
-  /** What no question has come for. */
-  get left(): readonly RecordedAnswer[] {
-    return this.#left.filter(({ isAgain }) => !isAgain)
+  /** Recorded answers whose question was not asked. */
+  get remaining(): readonly RecordedAnswer[] {
+    return this.#remaining.filter(({ isAgain }) => !isAgain)
   }
 
-  /** The answer to `question`, or a sentence why there is none. */
+  /** Returns the answer to `question`, or a sentence that says why there is none. */
   take(question: Question): Answer | string {
     const isAgain = question.replaces !== null
-    const next = this.#left.find((each) => each.origin === question.origin && (isAgain || !each.isAgain))
+    const next = this.#remaining.find((each) => each.origin === question.origin && (isAgain || !each.isAgain))
     if (isAgain && (next === undefined || !next.isAgain || !isFor(next, question))) {
       const last = this.#last.get(question.origin)
       if (last !== undefined && isFor(last, question)) return last.answer
@@ -48,9 +49,9 @@ export class Replay {
     const fault = mismatch(next, question)
     if (next === undefined || fault !== null) return fault ?? ''
     this.#last.set(question.origin, next)
-    // Those before it that were asked again have had their chance.
-    const at = this.#left.indexOf(next)
-    this.#left = this.#left.filter((each, i) => i > at || (i < at && each.origin !== question.origin))
+    // Also drops the recorded replacement questions before it, which were not asked.
+    const at = this.#remaining.indexOf(next)
+    this.#remaining = this.#remaining.filter((each, i) => i > at || (i < at && each.origin !== question.origin))
     return next.answer
   }
 }
@@ -61,13 +62,13 @@ function isFor(recorded: RecordedAnswer, { kind, method }: Question): boolean {
   return recorded.kind === kind && recorded.method === method
 }
 
-/** null: the answer is for this question. */
+/** null if the answer is for this question. */
 function mismatch(next: RecordedAnswer | undefined, question: Question): string | null {
   const came = `${nameOf(question)} came`
   if (next === undefined) return `the recording holds no further answer for ${question.origin}, but ${came}`
   if (!isFor(next, question)) return `the recording expects ${nameOf(next)} next, but ${came}`
-  const stranger = strangerIn(next.answer, question)
-  return stranger === null ? null : `the recording expects ${nameOf(next)} to offer ${stranger}, but ${came} without it`
+  const missing = missingAccount(next.answer, question)
+  return missing === null ? null : `the recording expects ${nameOf(next)} to offer ${missing}, but ${came} without it`
 }
 
 /** Such as `eth_requestAccounts of http://localhost:3000 (connect)`. */
@@ -75,12 +76,12 @@ export function nameOf({ origin, method, kind }: Pick<Question, 'origin' | 'meth
   return `${method} of ${origin} (${kind})`
 }
 
-function strangerIn(answer: Answer, question: Question): Address | null {
+function missingAccount(answer: Answer, question: Question): Address | null {
   if (answer.type !== 'approved' || question.kind !== 'connect') return null
   return answer.accounts?.find((address) => !question.accounts.some((offered) => offered.address === address)) ?? null
 }
 
-/** It may come from a file that people edit. */
+/** Checked in full, since a recording may come from an edited file. */
 function isRecording(value: unknown): boolean {
   const { version, answers } = fieldsOf(value)
   return version === 1 && Array.isArray(answers) && answers.every(isRecordedAnswer)

@@ -6,7 +6,7 @@ import { approveKind, approveOrigin, approveUnder, rejectKind, rejectOrigin } fr
 import type { Rule } from './rules.ts'
 import { openWallet, refusal, startNode } from '../wallet.fixture.ts'
 
-/** What a rule alone makes of a question. */
+/** The policy decision for a question under one rule. */
 async function verdict(rule: Rule, draft: Draft): Promise<'approved' | 'rejected' | 'left'> {
   const approvals = new Approvals()
   approvals.rule(rule)
@@ -30,7 +30,7 @@ const allowance = (isSpent: boolean): Allowance => {
 describe('approveUnder', () => {
   const rule = approveUnder(ETHER)
 
-  it('approves what sends less and leaves what sends as much or more', async () => {
+  it('approves less than the limit and ignores the limit or more', async () => {
     expect(await verdict(rule, sendDraft(0n))).toBe('approved')
     expect(await verdict(rule, sendDraft(ETHER - 1n))).toBe('approved')
     expect(await verdict(rule, sendDraft(ETHER))).toBe('left')
@@ -42,10 +42,10 @@ describe('approveUnder', () => {
     expect(await verdict(rule, batchDraft([ETHER / 2n, ETHER / 2n]))).toBe('left')
   })
 
-  it('counts what the preview says that leaves, when that is more than the values of the calls', async () => {
+  it('counts the loss in the preview when it exceeds the values of the calls', async () => {
     expect(await verdict(rule, batchDraft([0n], { changes: [change(-ETHER)] }))).toBe('left')
     expect(await verdict(rule, batchDraft([0n], { changes: [change(1n - ETHER)] }))).toBe('approved')
-    // What comes back does not make what was given less: whoever gets it need not give it back when it is sent.
+    // An inflow does not reduce the outflow: its sender may not return it when the calls are sent.
     expect(await verdict(rule, batchDraft([ETHER], { changes: [change(0n)] }))).toBe('left')
     expect(await verdict(rule, sendDraft(0n, { changes: [change(5n * ETHER)] }))).toBe('approved')
   })
@@ -56,7 +56,7 @@ describe('approveUnder', () => {
     expect(await verdict(rule, sendDraft(0n, {}, { most: '0xde0b6b3a7640000', sponsor: { name: null, host: 'x' } }))).toBe('approved')
   })
 
-  it('leaves what is not measured in wei', async () => {
+  it('ignores outflows that are not in wei', async () => {
     expect(await verdict(rule, batchDraft([0n], { changes: [change(-1n, 'erc20')] }))).toBe('left')
     expect(await verdict(rule, batchDraft([0n], { changes: [change(-1n, 'erc721')] }))).toBe('left')
     expect(await verdict(rule, batchDraft([0n], { changes: [change(1n, 'erc20')] }))).toBe('approved')
@@ -64,14 +64,14 @@ describe('approveUnder', () => {
     expect(await verdict(rule, batchDraft([0n], { allowances: [allowance(true)] }))).toBe('approved')
   })
 
-  it('leaves what a sponsor is paid for that may take tokens of the account', async () => {
+  it('ignores a batch whose sponsor may take tokens of the account', async () => {
     const sponsored = sendDraft(0n, {}, { sponsor: { name: null, host: 'x' } })
     expect(await verdict(rule, sponsored)).toBe('approved')
     const warnings = [{ code: 'sponsor-allowance', level: 'danger', text: 'The sponsor at x may take COIN from the account.' }] as const
     expect(await verdict(rule, { ...sponsored, warnings })).toBe('left')
   })
 
-  it('leaves what nobody could preview, and what spends nothing', async () => {
+  it('ignores a batch without preview, and a question that spends nothing', async () => {
     expect(await verdict(rule, sendDraft(1n, { status: 'unavailable', error: 'no answer' }))).toBe('left')
     expect(await verdict(rule, sendDraft(1n, { status: 'reverted', error: 'no' }))).toBe('approved')
     expect(await verdict(rule, signDraft())).toBe('left')
@@ -86,7 +86,7 @@ describe('rules for origins and kinds', () => {
     for (const draft of [connectDraft(ORIGIN), sendDraft(1n)]) expect(await verdict(rule, draft)).toBe('left')
   })
 
-  it('look at the whole origin, not at how it begins', async () => {
+  it('match the whole origin, not a prefix', async () => {
     expect(await verdict(approveOrigin('http://localhost:3000'), signDraft('http://localhost:30001'))).toBe('left')
     expect(await verdict(approveOrigin('http://localhost:3000', OTHER), signDraft(OTHER))).toBe('approved')
   })
@@ -98,7 +98,7 @@ describe('rules for origins and kinds', () => {
     expect(await verdict(rejectKind('sign'), connectDraft())).toBe('left')
   })
 
-  it('work together: what a rule before rejects, one behind does not approve', async () => {
+  it('apply in order: a later rule does not approve what an earlier one rejects', async () => {
     const approvals = new Approvals()
     approvals.rule(rejectOrigin(OTHER))
     approvals.rule(approveKind('connect'))
@@ -108,7 +108,7 @@ describe('rules for origins and kinds', () => {
 })
 
 describe('on a chain', () => {
-  it('approve what is under 1 ETH, refuse another origin and leave the rest; the session can be replayed', async () => {
+  it('approve less than 1 ETH, reject another origin and ignore the rest; the session can be replayed', async () => {
     const node = await startNode()
     const [alice, bob] = node.accounts.map(({ address }) => address)
     const balance = () => node.request({ method: 'eth_getBalance', params: [bob, 'latest'] }).then((hex) => BigInt(String(hex)))
@@ -128,7 +128,7 @@ describe('on a chain', () => {
     await app.request({ method: 'eth_requestAccounts' })
     await app.request(send(ETHER / 2n))
     expect(await balance()).toBe(before + ETHER / 2n)
-    // The fee is on top.
+    // The fee is added.
     const large = app.request(send(ETHER - 1n))
     ;(await wallet.approvals.next({ kind: 'send' })).reject()
     expect(await refusal(large)).toMatchObject({ code: 4001 })

@@ -1,15 +1,15 @@
 import type { Question, QuestionKind } from '../question.ts'
 
-/** What becomes of a question that no rule answers: it waits, or it is answered at once. */
+/** For questions that no rule answers: `ask` leaves them pending, `approve` and `reject` answer them. */
 export type Policy = 'ask' | 'approve' | 'reject'
 
-/** Answers a question, or leaves it (null) to the rules after it and to the policy. */
+/** Answers a question; null leaves it to the rules added later and to the policy. */
 export type Rule = (question: Question) => 'approve' | 'reject' | null
 
 /**
- * Approves a transaction or a batch through which the account loses less than `limitWei` of the chain's currency: the values of its calls, or what the
- * preview says that leaves the account when that is more, and the highest fee unless a sponsor pays. What cannot be expressed in wei (a
- * token that leaves, an allowance that stays) and what nobody could preview is under no limit: such a question is left to others.
+ * Approves a transaction or a batch that costs the account less than `limitWei` of the chain's currency: the larger of the values of its calls
+ * and the loss in the preview, plus the highest fee unless a sponsor pays. Returns null for an outflow that is not in wei (a token transfer,
+ * a lasting allowance) and for a batch without a preview.
  */
 export function approveUnder(limitWei: bigint): Rule {
   return (question) => {
@@ -26,22 +26,21 @@ export function rejectKind(...kinds: readonly QuestionKind[]): Rule {
   return (question) => (kinds.includes(question.kind) ? 'reject' : null)
 }
 
-/** Origins as the browser names them, such as `http://localhost:3000`. */
+/** Origins such as `http://localhost:3000`. */
 export function approveOrigin(...origins: readonly string[]): Rule {
   return (question) => (origins.includes(question.origin) ? 'approve' : null)
 }
 
-/** Everything that these origins ask. */
 export function rejectOrigin(...origins: readonly string[]): Rule {
   return (question) => (origins.includes(question.origin) ? 'reject' : null)
 }
 
-/** Wei that leave the account at most; null: the question spends nothing, or more than wei. */
+/** The maximum outflow in wei; null if the question spends nothing, or something other than wei. */
 function outflowOf(question: Question): bigint | null {
   if (question.kind !== 'send' && question.kind !== 'batch') return null
   const { calls, preview, fee, warnings } = question
   if (preview.status === 'unavailable') return null
-  // Of the calls, or one from before that the sponsor holds: what it takes in the end no preview can promise.
+  // A lasting allowance, new or already held by the sponsor: no preview bounds what its holder takes.
   if (preview.allowances.some(({ isSpent }) => !isSpent) || warnings.some(({ code }) => code === 'sponsor-allowance')) return null
   const losses = preview.changes.filter(({ amount }) => amount.startsWith('-'))
   if (losses.some(({ asset }) => asset !== 'native')) return null

@@ -16,8 +16,8 @@ import { BATCH_KEPT_MS, OLD_BATCHES } from '../limits.ts'
 import { Batches, randomBatchId } from './batches.ts'
 import { BatchRecord } from './batchrecord.ts'
 import { Chains } from '../chains/chains.ts'
-import { LOGGER, REVERTER, creating, deploy, sender } from './sending.fixture.ts'
-import type { Sender } from './sending.fixture.ts'
+import { LOGGER, REVERTER, creating, deploy, sender } from './sender.fixture.ts'
+import type { Sender } from './sender.fixture.ts'
 import { ORIGIN, refusal, startNode } from '../wallet.fixture.ts'
 
 const ZERO_HASH = `0x${'0'.repeat(64)}`
@@ -25,7 +25,7 @@ const instant = await startNode()
 const reverter = await deploy(instant, creating(REVERTER))
 const logger = await deploy(instant, creating(LOGGER))
 
-/** A node whose time stands still. */
+/** A node with a manual clock. */
 async function manual(options: PocketchainOptions = {}): Promise<{ readonly node: Pocketchain; readonly clock: ManualClock }> {
   const clock = new ManualClock(1_700_000_000_000)
   const node = await createPocketchain({ clock, timestamp: 1_700_000_000, ...options })
@@ -39,7 +39,7 @@ function heard({ wallet }: Sender): BatchChange[] {
   return changes
 }
 
-/** Looks at once, without waiting for a change. */
+/** Returns the status without waiting for a change. */
 function now({ wallet }: Sender, id: string) {
   return wallet.batches.status(id, { origin: ORIGIN, waitMs: 0 })
 }
@@ -82,7 +82,7 @@ describe('the status of a batch', () => {
     expect(kept['from']).toBe(alice)
   })
 
-  it('is 500 when all of it reverted', async () => {
+  it('is 500 if all calls reverted', async () => {
     const mine = sender(instant)
     const calls = [{ to: reverter }, { to: reverter }]
     const single = await mine.settled(await mine.send({ calls: calls.slice(1) }))
@@ -97,7 +97,7 @@ describe('the status of a batch', () => {
     expect(many.receipts).toHaveLength(2)
   })
 
-  it('is 500 for an atomic batch of which one call reverts, and nothing of the others stays', async () => {
+  it('is 500 for an atomic batch with a call that reverts, and the other calls have no effect', async () => {
     const mine = sender(instant)
     const before = await mine.ask('eth_getBalance', reverter, 'latest')
     const calls = [{ to: logger }, { to: mine.bob, value: '0x1' }, { to: reverter }]
@@ -108,7 +108,7 @@ describe('the status of a batch', () => {
     await instant.request({ method: 'anvil_setCode', params: [mine.alice, '0x'] })
   })
 
-  it('is 600 when some calls of a sequence reverted, and tells which', async () => {
+  it('is 600 if some calls of a sequence reverted, and names them', async () => {
     const mine = sender(instant)
     const calls = [{ to: mine.bob, value: '0x1' }, { to: reverter }, { to: logger }]
     const { receipts, ...rest } = await mine.settled(await mine.send({ calls }))
@@ -120,7 +120,7 @@ describe('the status of a batch', () => {
     expect(receipts?.map(({ status }) => status)).toEqual(['0x1', '0x0', '0x1'])
   })
 
-  it('is unknown to other origins, but for ids that the wallet made and whoever knows them', async () => {
+  it('is hidden from other origins, except by an id that the wallet made', async () => {
     const mine = sender(instant)
     const theirs = sender(instant, {}, 'https://other.example')
     const [own, chosen] = [await mine.send({ calls: [{ to: mine.bob }] }), await mine.send({ id: 'chosen', calls: [{ to: mine.bob }] })]
@@ -137,7 +137,7 @@ describe('the status of a batch', () => {
     expect(await refusal(mine.ask('wallet_getCallsStatus', 1))).toMatchObject({ code: -32602 })
   })
 
-  it('is held back while the batch is pending, and comes with the flashblock', async () => {
+  it('is returned with the flashblock that includes a pending batch', async () => {
     const { node, clock } = await manual()
     const mine = sender(node)
     const id = await mine.send({ calls: [{ to: mine.bob, value: '0x1' }] })
@@ -159,7 +159,7 @@ describe('the status of a batch', () => {
     expect(sealed.receipts?.[0]?.blockHash).not.toBe(ZERO_HASH)
   })
 
-  it('is held back no longer than the time that was set, or than the asker waits', async () => {
+  it('is returned after the time limit, or when the request is aborted', async () => {
     const { node } = await manual()
     const mine = sender(node)
     const id = await mine.send({ calls: [{ to: mine.bob }] })
@@ -173,7 +173,7 @@ describe('the status of a batch', () => {
     expect(await closing).toMatchObject({ status: 100 })
   })
 
-  it('stays 100 until blocks are sealed where the wallet is set to that', async () => {
+  it('stays 100 until the block is sealed if the wallet is set to sealed blocks', async () => {
     const { node, clock } = await manual()
     const mine = sender(node, { confirmation: 'sealed' })
     const id = await mine.send({ calls: [{ to: mine.bob, value: '0x1' }] })
@@ -188,8 +188,8 @@ describe('the status of a batch', () => {
   })
 })
 
-describe('a batch that was pre-confirmed and is no more', () => {
-  it('is 100 again while it waits in the pool, then 200, and the site is told each time', async () => {
+describe('a batch whose pre-confirmation was reverted', () => {
+  it('is 100 again while it waits in the pool, then 200, with an event for each change', async () => {
     const { node, clock } = await manual()
     const mine = sender(node)
     const changes = heard(mine)
@@ -198,7 +198,7 @@ describe('a batch that was pre-confirmed and is no more', () => {
     const id = await mine.send({ id: 'back', calls: [{ to: mine.bob, value: '0x1' }] })
     await clock.advance(200)
     expect(await now(mine, id)).toMatchObject({ status: 200 })
-    // A block that is built and forgotten takes the place of the open one.
+    // Building a detached block discards the open one.
     await node.chain
       .buildDetached(
         { timestamp: 1_700_000_100, timestampMs: 1_700_000_100_000, prevRandao: ZERO_HASH as Hash, gasLimit: 60_000_000n } as never, // what every attribute needs
@@ -213,7 +213,7 @@ describe('a batch that was pre-confirmed and is no more', () => {
     expect(messages).toEqual([200, 100, 200].map((status) => ({ type: 'wallet_callsStatus', data: { id: 'back', status } })))
   })
 
-  it.each(['evm_revert', 'anvil_reorg'])('is 400 when %s lets it vanish, and is not sent again', async (method) => {
+  it.each(['evm_revert', 'anvil_reorg'])('is 400 after %s has removed it, and is not submitted again', async (method) => {
     const { node, clock } = await manual()
     const mine = sender(node)
     await clock.advance(4_000)
@@ -231,7 +231,7 @@ describe('a batch that was pre-confirmed and is no more', () => {
     expect(await node.request({ method: 'txpool_status', params: [] })).toEqual({ pending: '0x0', queued: '0x0' })
   })
 
-  it('is 400 also when its block had been sealed', async () => {
+  it('is 400 also if its block had been sealed', async () => {
     const { node, clock } = await manual()
     const mine = sender(node)
     await clock.advance(4_000)
@@ -244,8 +244,8 @@ describe('a batch that was pre-confirmed and is no more', () => {
   })
 })
 
-describe('a batch that never gets on chain', () => {
-  it('is 400 when the node has lost it', async () => {
+describe('a batch that is never included', () => {
+  it('is 400 if the node has lost it', async () => {
     const { node } = await manual()
     const mine = sender(node)
     const id = await mine.send({ calls: [{ to: mine.bob, value: '0x1' }] })
@@ -253,7 +253,7 @@ describe('a batch that never gets on chain', () => {
     expect(await now(mine, id)).toMatchObject({ status: 400, capabilities: { status: { reason: 'dropped' } } })
   })
 
-  it('is 400 when another transaction took its nonce', async () => {
+  it('is 400 if another transaction used its nonce', async () => {
     const { node, clock } = await manual()
     const mine = sender(node)
     const id = await mine.send({ calls: [{ to: mine.bob, value: '0x1' }] })
@@ -270,7 +270,7 @@ describe('a batch that never gets on chain', () => {
     expect(replaced).not.toHaveProperty('receipts')
   })
 
-  it('is 600 when the node took only the first transactions, and says why it refused the rest', async () => {
+  it('is 600 if the node accepted only the first transactions, with the reason of the refusal', async () => {
     const { node, clock } = await manual()
     let taken = 0
     const chain = obstructed(node, ({ method }) => {
@@ -289,8 +289,8 @@ describe('a batch that never gets on chain', () => {
   })
 })
 
-describe('a node of somebody else', () => {
-  it('that has lost a transaction gets it once more', async () => {
+describe('an external node', () => {
+  it('gets a transaction again that it has lost', async () => {
     const { node, clock } = await manual()
     let time = 1_700_000_000_000
     const { chain, batches } = bare(node, { now: () => time })
@@ -304,7 +304,7 @@ describe('a node of somebody else', () => {
     expect(await batches.status(id, { origin: ORIGIN, waitMs: 0 })).toMatchObject({ status: 200 })
   })
 
-  it('gets it once, and not on a chain that went back behind the batch', async () => {
+  it('gets it again once only, and not if the chain was rewound beyond the batch', async () => {
     const { node, clock } = await manual()
     let time = 1_700_000_000_000
     const { chain, batches } = bare(node, { now: () => time })
@@ -324,7 +324,7 @@ describe('a node of somebody else', () => {
     expect(await node.request({ method: 'txpool_status', params: [] })).toEqual({ pending: '0x0', queued: '0x0' })
   })
 
-  it('whose answer was lost counts as one that has the transaction, or gets it', async () => {
+  it('whose response was lost is assumed to have the transaction, or gets it again', async () => {
     const { node, clock } = await manual()
     let isDown = false
     let hasFailed = false
@@ -346,7 +346,7 @@ describe('a node of somebody else', () => {
     expect(await batches.status(id, { origin: ORIGIN, waitMs: 0 })).toMatchObject({ status: 200 })
   })
 
-  it('that cannot be reached leaves the status as it was', async () => {
+  it('that cannot be reached leaves the status unchanged', async () => {
     const { node, clock } = await manual()
     let isDown = false
     const chain = obstructed(node, () => {
@@ -362,10 +362,10 @@ describe('a node of somebody else', () => {
   })
 })
 
-describe('an account that is being upgraded', () => {
+describe('an account with a pending upgrade', () => {
   const atomic = (to: Address) => ({ atomicRequired: true, calls: [{ to, value: '0x1' }, { to }] })
 
-  it('loses nothing that is sent before the block of its upgrade', async () => {
+  it('loses no transaction that is sent before the block of its upgrade', async () => {
     await using node = await createPocketchain()
     const mine = sender(node)
     const ids = await Promise.all([1, 2, 3].map(() => mine.send(atomic(mine.bob))))
@@ -376,7 +376,7 @@ describe('an account that is being upgraded', () => {
     expect(mine.errors).toEqual([])
   })
 
-  it('loses nothing that is sent before the block of its downgrade', async () => {
+  it('loses no transaction that is sent before the block of its downgrade', async () => {
     await using node = await createPocketchain()
     const mine = sender(node)
     await mine.send(atomic(mine.bob))
@@ -386,7 +386,7 @@ describe('an account that is being upgraded', () => {
     expect(await mine.ask('eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x1' })
   })
 
-  it('sends nothing else while that block does not come, and says so', async () => {
+  it('sends nothing else before that block, and refuses with the reason', async () => {
     const { node, clock } = await manual()
     const mine = sender(node)
     const id = await mine.send(atomic(mine.bob))
@@ -395,7 +395,7 @@ describe('an account that is being upgraded', () => {
     const refusals = await Promise.all(asked.map(refusal))
     for (const each of refusals) expect(each).toMatchObject({ code: -32000, data: { reason: 'upgrade-waits' } })
     expect(await mine.ask('eth_getTransactionCount', mine.alice, 'pending')).toBe(nonce)
-    // Another account is not held up, and neither is what takes a nonce that the app names.
+    // Other accounts do not wait, nor do transactions with a nonce of the app.
     await mine.ask('eth_sendTransaction', { from: mine.bob, to: mine.bob })
     await mine.ask('eth_sendTransaction', { to: mine.bob, nonce: '0x5' })
     await clock.advance(200)
@@ -405,7 +405,7 @@ describe('an account that is being upgraded', () => {
 })
 
 describe('batches', () => {
-  it('are kept before their first transaction is sent, and go on with the next wallet over the same records', async () => {
+  it('are stored before their first transaction is sent, and tracked by the next wallet over the same records', async () => {
     const { node, clock } = await manual()
     const records = memoryRecords()
     let sees: unknown = null
@@ -422,7 +422,7 @@ describe('batches', () => {
     expect(await refusal(second.send({ id, calls: [{ to: second.bob }] }))).toMatchObject({ code: 5720 })
   })
 
-  it('survive a restart of node and wallet over one directory', async () => {
+  it('survive a restart of the node and the wallet over one directory', async () => {
     const data = await mkdtemp(join(tmpdir(), 'pocketchain-batches-'))
     onTestFinished(() => rm(data, { recursive: true, force: true }))
     const run = async <T>(work: (mine: Sender, node: Pocketchain) => Promise<T>): Promise<T> => {
@@ -450,7 +450,7 @@ describe('batches', () => {
     })
   })
 
-  it('are listed with the newest first', async () => {
+  it('are listed newest first', async () => {
     const mine = sender(instant)
     for (const id of ['first', 'second', 'third']) await mine.send({ id, calls: [{ to: mine.bob }] })
     await mine.settled('third')
@@ -460,17 +460,7 @@ describe('batches', () => {
     expect(latest[0]?.transactionHashes).toHaveLength(1)
   })
 
-  it('that are given up are not looked for any more', async () => {
-    const { node, clock } = await manual()
-    const mine = sender(node)
-    const id = await mine.send({ calls: [{ to: mine.bob }] })
-    mine.wallet.batches.abandon()
-    expect(mine.wallet.batches.latest(1)).toMatchObject([{ id, status: 400 }])
-    await clock.advance(200)
-    expect(await now(mine, id), 'but what is there is there').toMatchObject({ status: 200 })
-  })
-
-  it('are forgotten after a day, when there are many; records that are none are left out', async () => {
+  it('are removed after a day if there are many; unreadable records are left out', async () => {
     const { node } = await manual()
     const records = memoryRecords()
     const many = OLD_BATCHES + 3
@@ -485,7 +475,7 @@ describe('batches', () => {
     expect(errors).toHaveLength(1)
   })
 
-  it('listen to a chain only while one of them is open', async () => {
+  it('watch a chain only while one of them is open', async () => {
     const { node, clock } = await manual()
     let listening = 0
     const chain = embeddedChain(node)
@@ -510,7 +500,7 @@ describe('batches', () => {
   })
 })
 
-/** A wallet's batches without the wallet, over a node that counts as somebody else's. */
+/** Batches without a wallet, over a node that counts as external. */
 function bare(node: Pocketchain, options: { readonly now: () => number; readonly records?: Records }, given?: WalletChain) {
   const { records = memoryRecords(), now: clock } = options
   const errors: unknown[] = []
@@ -572,7 +562,7 @@ function settledRecord(id: string, createdAt: number): BatchRecord {
         raw: '0x',
         nonce: 0,
         isPreparation: false,
-        fate: { kind: 'never', reason: 'replaced', message: 'long ago' },
+        inclusion: { kind: 'never', reason: 'replaced', message: 'long ago' },
       },
     ],
     operation: null,
@@ -580,7 +570,7 @@ function settledRecord(id: string, createdAt: number): BatchRecord {
   }
 }
 
-/** The node's chain, with `look` at every request before it. */
+/** The node's chain, with `look` called before each request. */
 function obstructed(node: Pocketchain, look: (request: RpcRequest) => void): WalletChain {
   const rpc = {
     subscribe: node.subscribe,
@@ -592,7 +582,7 @@ function obstructed(node: Pocketchain, look: (request: RpcRequest) => void): Wal
   return { ...embeddedChain(node), rpc }
 }
 
-/** The first look of a wallet that has started sends what the node has forgotten. */
+/** The first update after a start submits again what the node has lost. */
 async function afterTick(id: string, mine: Sender, clock: ManualClock): Promise<string> {
   await now(mine, id)
   await clock.advance(200)

@@ -3,31 +3,32 @@ import type { Address, Hash } from '../../eth/index.ts'
 import type { Records } from '../../jsonrpc/index.ts'
 import { ChainWatch, CODE, RpcError } from '../../jsonrpc/index.ts'
 import { BatchRecord } from './batchrecord.ts'
-import type { BatchOperation, BatchTransaction, Fate, StatusCode } from './batchrecord.ts'
+import type { BatchOperation, BatchTransaction, StatusCode } from './batchrecord.ts'
+import { BatchStore } from './batchstore.ts'
+import type { BatchSummary } from './batchstore.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import type { Chains } from '../chains/chains.ts'
 import { WALLET_CODE } from '../errors.ts'
-import { lookAt } from './fates.ts'
+import { KeyedMutex } from './keyedmutex.ts'
 import { OPEN_BATCHES, POLL_MS, SLOW_POLL_MS, UPGRADE_LOOK_MS, UPGRADE_WAIT_MS } from '../limits.ts'
-import { handOperation, isUpgrading, lookAtOperation, operationNonce } from './operationfate.ts'
-import { Turns, hand, isOver, turnOf } from './sending.ts'
-import { BatchShelf } from './shelf.ts'
-import type { BatchSummary } from './shelf.ts'
-import { recordOf } from './signedbatch.ts'
+import { isPendingUpgrade, operationNonce, submitOperation, trackOperation } from './operationtracker.ts'
+import { toBatchRecord } from './signedbatch.ts'
 import type { SignedBatch } from './signedbatch.ts'
 import { statusOf } from './status.ts'
 import type { CallsStatus } from './status.ts'
-import { StatusWaits } from './statuswaits.ts'
+import { StatusWaiters } from './statuswaiters.ts'
 import { after } from '../approvals/timing.ts'
+import { notIncluded, trackTransactions } from './transactiontracker.ts'
+import { accountKey, isIncludedOrDropped, submitTransaction } from './transactions.ts'
 
 export type { CallsReceipt, StatusCode } from './batchrecord.ts'
-export type { SentOperation } from './operationfate.ts'
-export type { BatchSummary } from './shelf.ts'
+export type { SentOperation } from './operationtracker.ts'
+export type { BatchSummary } from './batchstore.ts'
 export { randomBatchId } from './signedbatch.ts'
 export type { SignedBatch } from './signedbatch.ts'
 export type { CallsStatus } from './status.ts'
 
-/** Told whenever the status of a batch is another one than before. */
+/** Emitted when the status of a batch has changed. */
 export interface BatchChange {
   readonly origin: string
   readonly id: string
@@ -37,250 +38,249 @@ export interface BatchChange {
 export interface BatchesOptions {
   readonly chains: Chains
   readonly records: Records
-  /** when a batch counts as done */
+  /** when the status of a batch becomes 200 */
   readonly settings: { readonly confirmation: 'preconfirmed' | 'sealed' }
   readonly onError: (error: unknown) => void
-  /** Unix time, milliseconds */
+  /** Unix time, milliseconds; default: Date.now */
   readonly now?: () => number
 }
 
 export interface StatusQuery {
-  /** null: whoever knows an id that the wallet made */
+  /** null: any batch whose id the wallet made, since that id is a secret */
   readonly origin: string | null
-  /** so long a pending batch is waited for */
+  /** how long to wait for a pending batch to change, milliseconds */
   readonly waitMs: number
   readonly signal?: AbortSignal | null
 }
 
 /**
- * The batches that were submitted, until they are settled and for a day after. Each is kept before its first transaction is sent, and looked for on its
- * chain until its blocks are sealed or nothing will come of it; a wallet that starts goes on with those of the one before.
+ * The submitted batches. Each is stored before its first transaction is sent, tracked on its chain until its blocks are sealed or it can no longer be
+ * included, and kept for a day after. A wallet that restarts over the same records continues to track them.
  */
 export class Batches {
-  /** for all that takes an account's next nonce */
-  readonly turns = new Turns()
+  /** under `accountKey`: all that takes an account's next nonce */
+  readonly mutex = new KeyedMutex()
   readonly #options: BatchesOptions
   readonly #now: () => number
-  readonly #shelf: BatchShelf
-  readonly #waits = new StatusWaits()
+  readonly #store: BatchStore
+  readonly #waiters = new StatusWaiters()
   readonly #watches = new Map<number, ChainWatch>()
-  readonly #looks = new Map<string, Promise<BatchRecord>>()
-  /** keys of those from before the start that nobody has looked for yet: the node may have forgotten them with its own restart */
+  /** the update in progress of each batch, by key */
+  readonly #updates = new Map<string, Promise<BatchRecord>>()
+  /** keys of batches from before the start that have not been updated since: the node may have lost its pool in a restart of its own */
   readonly #resumed = new Set<string>()
-  /** keys of those that are being sent: they are not looked for yet */
-  readonly #sending = new Set<string>()
-  /** when the node was last seen to know a transaction, or the bundler an operation; absent: when it was sent */
-  readonly #knownAt = new Map<Hash, number>()
-  /** of no batch, but with an authorization of their sender; by `turnOf` */
-  readonly #authorizing = new Map<string, Hash>()
+  /** keys of batches whose transactions are being sent; they are not updated meanwhile */
+  readonly #submitting = new Set<string>()
+  /** when the node last had a transaction, or the bundler an operation; initially when it was sent */
+  readonly #lastSeenAt = new Map<Hash, number>()
+  /** transactions outside of batches that carry an authorization of their sender, by `accountKey` */
+  readonly #authorizations = new Map<string, Hash>()
   readonly #listeners = new Set<(change: BatchChange) => void>()
   #isClosed = false
 
   constructor(options: BatchesOptions) {
     this.#options = options
     this.#now = options.now ?? Date.now
-    this.#shelf = new BatchShelf(options.records, options.onError)
-    for (const record of this.#shelf.open()) this.#resumed.add(BatchRecord.key(record))
-    this.#shelf.forgetOld(this.#now())
-    // Not before the one who makes the wallet has finished.
+    this.#store = new BatchStore(options.records, options.onError)
+    for (const record of this.#store.open()) this.#resumed.add(BatchRecord.key(record))
+    this.#store.prune(this.#now())
+    // A microtask later: the caller is still constructing the wallet.
     if (this.#resumed.size > 0) queueMicrotask(() => this.#resume())
   }
 
-  /** True when the app's id is taken: 5720. */
+  /** True if the app has used this id for this account: 5720. */
   has(key: Pick<BatchRecord, 'origin' | 'from' | 'id'>): boolean {
-    return this.#shelf.get(BatchRecord.key(key)) !== null
+    return this.#store.find(BatchRecord.key(key)) !== null
   }
 
   /**
-   * Keeps the batch, then sends its transactions in order, or its operation. Answers when the node has all of them, or the first ones: what became of the
-   * rest the status tells. Throws RpcError when it has none: the batch is then none, and its id is free.
+   * Stores the batch, then sends its transactions in order, or its operation. Resolves when the node has accepted the first one; the status reports a
+   * refusal of later ones. Throws RpcError if the node has accepted none: the batch is then removed, and its id is free.
    */
   async submit(batch: SignedBatch): Promise<BatchRecord> {
     this.#assertRoom()
-    const record = await recordOf(batch, this.#now())
+    const record = await toBatchRecord(batch, this.#now())
     const key = BatchRecord.key(record)
-    if (this.#shelf.get(key) !== null) throw duplicateId(record.id)
-    this.#sending.add(key)
-    this.#shelf.put(record)
+    if (this.#store.find(key) !== null) throw duplicateId(record.id)
+    this.#submitting.add(key)
+    this.#store.put(record)
     try {
       return await (record.operation === null
-        ? this.#send(record, batch.chain)
-        : this.#sendOperation(record, record.operation, batch.chain))
+        ? this.#submitTransactions(record, batch.chain)
+        : this.#submitOperation(record, record.operation, batch.chain))
     } finally {
-      this.#sending.delete(key)
-      this.#shelf.forgetOld(this.#now())
+      this.#submitting.delete(key)
+      this.#store.prune(this.#now())
       this.#watchOpen()
-      // Its block may have come while it was sent, and no other one need follow.
-      if (this.#shelf.get(key) !== null) void this.#look(key).catch(this.#options.onError)
+      // The block may have arrived during the submission, and no further one needs to follow.
+      if (this.#store.find(key) !== null) this.#updateInBackground(key)
     }
   }
 
-  /** Looks at the chain first. Throws RpcError 5730 for a batch that the asker does not know. */
+  /** Returns the current status, after a request to the chain. Throws RpcError 5730 for a batch that the origin has not submitted. */
   async status(id: string, { origin, waitMs, signal = null }: StatusQuery): Promise<CallsStatus> {
-    const key = this.#shelf.find(id, origin)
+    const key = this.#store.keyOf(id, origin)
     const { confirmation } = this.#options.settings
-    const status = statusOf(await this.#look(key, true), confirmation)
+    const status = statusOf(await this.#update(key, true), confirmation)
     if (status.status !== 100 || waitMs <= 0) return status
-    await this.#waits.wait(key, waitMs, signal)
-    return statusOf(this.#shelf.known(key), confirmation)
+    await this.#waiters.wait(key, waitMs, signal)
+    return statusOf(this.#store.get(key), confirmation)
   }
 
-  /** Throws RpcError 5730 for a batch that the origin does not know. */
+  /** Throws RpcError 5730 for a batch that the origin has not submitted. */
   assertKnown(id: string, origin: string | null): void {
-    this.#shelf.find(id, origin)
+    this.#store.keyOf(id, origin)
   }
 
-  /** Told after the change. Answers what ends it. */
+  /** Calls `listener` after each change of a status. Returns a function that ends the subscription. */
   subscribe(listener: (change: BatchChange) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
 
-  /** The newest first. */
+  /** Returns the newest batches, the newest first. */
   latest(count: number): readonly BatchSummary[] {
-    return this.#shelf.latest(count)
+    return this.#store.latest(count)
   }
 
-  /** Gives up all that is not settled: nothing is looked for or sent again. For tests that put a chain back to where it was. */
-  abandon(): void {
-    for (const record of this.#shelf.open()) {
-      const { transactions, operation } = record
-      this.#replace(record, { transactions: transactions.map(givenUp), operation: operation === null ? null : givenUp(operation) })
-    }
-    this.#resumed.clear()
-    this.#watchOpen()
-  }
-
-  /** Those who wait for a status are answered; what is open goes on with the next wallet over the same records. */
+  /** Answers pending status requests and stops tracking; the next wallet over the same records continues. */
   async close(): Promise<void> {
     this.#isClosed = true
     for (const watch of this.#watches.values()) watch.end()
     this.#watches.clear()
-    this.#waits.close()
-    await Promise.allSettled(this.#looks.values())
+    this.#waiters.close()
+    await Promise.allSettled(this.#updates.values())
     this.#listeners.clear()
   }
 
-  // --- sending ----------------------------------------------------------------------------------------------------------
+  // --- submission ---------------------------------------------------------------------------------------------------------
 
   #assertRoom(): void {
-    if (this.#shelf.openCount < OPEN_BATCHES) return
-    const message = `${this.#shelf.openCount} batches are under way, which is all there may be; wait until some are settled`
+    if (this.#store.openCount < OPEN_BATCHES) return
+    const message = `${this.#store.openCount} batches are pending, the maximum; wait until some of them are final`
     throw new RpcError(CODE.limitExceeded, message, { reason: 'too-many-batches', limit: OPEN_BATCHES })
   }
 
-  async #send(record: BatchRecord, chain: WalletChain): Promise<BatchRecord> {
+  async #submitTransactions(record: BatchRecord, chain: WalletChain): Promise<BatchRecord> {
     for (const [at, { raw, hash, isPreparation }] of record.transactions.entries()) {
-      const handed = await hand(chain, raw, hash)
-      this.#knownAt.set(hash, this.#now())
-      // Whether the node has it will be seen; if not, it gets it once more.
-      if (handed.kind !== 'refused') continue
-      const { error } = handed
+      const result = await submitTransaction(chain, raw, hash)
+      this.#lastSeenAt.set(hash, this.#now())
+      // If the result is unknown the tracker finds out, and submits it again if need be.
+      if (result.kind !== 'rejected') continue
+      const { error } = result
       const isNothingSent = record.transactions.slice(0, at).every((each) => each.isPreparation)
       if (isPreparation || isNothingSent) {
         this.#remove(record)
         throw error
       }
-      const transactions = record.transactions.map((each, i) => (i < at ? each : refused(each, error, i === at)))
+      const transactions = record.transactions.map((each, i) => (i < at ? each : refused(each, i === at ? error.message : NOT_SENT)))
       return this.#replace(record, { transactions })
     }
     return record
   }
 
-  async #sendOperation(record: BatchRecord, operation: BatchOperation, chain: WalletChain): Promise<BatchRecord> {
-    const handed = await handOperation(chain, operation)
-    this.#knownAt.set(operation.hash, this.#now())
-    if (handed.kind !== 'refused') return record
+  async #submitOperation(record: BatchRecord, operation: BatchOperation, chain: WalletChain): Promise<BatchRecord> {
+    const result = await submitOperation(chain, operation)
+    this.#lastSeenAt.set(operation.hash, this.#now())
+    if (result.kind !== 'rejected') return record
     this.#remove(record)
-    throw handed.error
+    throw result.error
   }
 
+  // --- nonces -------------------------------------------------------------------------------------------------------------
+
   /**
-   * The nonce that the account's next user operation has, under key 0, on the pending state: the first one from `least` on that no operation of the wallet
-   * holds which waits. Where one of them was dropped, those behind it wait for what takes its place. To be asked and used under the account's turn. Throws
-   * RpcError.
+   * Returns the nonce of the account's next user operation under key 0, in the pending state: the first one from `least` that no waiting operation of the
+   * wallet has. It therefore fills the gap that a dropped operation leaves. Call it under the account's mutex. Throws RpcError.
    */
   async nextOperationNonce(chain: WalletChain, account: Address, entryPoint: Address = ENTRY_POINTS['0.8'], least = 0n): Promise<bigint> {
     const open = this.#openOf(chain.chainId, account).filter(({ operation }) => operation?.entryPoint === entryPoint)
-    const looked = await Promise.all(open.map((record) => this.#look(BatchRecord.key(record), true)))
+    const updated = await Promise.all(open.map((record) => this.#update(BatchRecord.key(record), true)))
     const next = await operationNonce(chain, account, entryPoint, 0n, 'pending')
-    const held = new Set(looked.flatMap(({ operation }) => (operation?.fate.kind === 'waiting' ? [BigInt(operation.nonce)] : [])))
+    const used = new Set(updated.flatMap(({ operation }) => (operation?.inclusion.kind === 'waiting' ? [BigInt(operation.nonce)] : [])))
     let nonce = next > least ? next : least
-    while (held.has(nonce)) nonce += 1n
+    while (used.has(nonce)) nonce += 1n
     return nonce
   }
 
   /**
-   * Resolves when no authorization of the account waits for its block: it takes a nonce of its own behind that of its transaction (EIP-7702), which
-   * pools do not count, so that what was signed meanwhile would be lost. Throws RpcError when it takes too long.
+   * Resolves when no authorization of the account waits for its block. An authorization uses a nonce of its own behind that of its transaction
+   * (EIP-7702), which pools do not count, so a transaction signed meanwhile would be lost. Throws RpcError after UPGRADE_WAIT_MS.
    */
-  async upgraded(chain: WalletChain, account: Address): Promise<void> {
+  async waitForUpgrade(chain: WalletChain, account: Address): Promise<void> {
     const end = this.#now() + UPGRADE_WAIT_MS
-    for (let hash = await this.#upgrading(chain, account); hash !== null; hash = await this.#upgrading(chain, account)) {
-      if (this.#isClosed || this.#now() >= end) throw upgradeWaits(hash)
+    for (let hash = await this.#pendingUpgrade(chain, account); hash !== null; hash = await this.#pendingUpgrade(chain, account)) {
+      if (this.#isClosed || this.#now() >= end) throw upgradePending(hash)
       await new Promise((resolve) => after(UPGRADE_LOOK_MS, () => resolve(null)))
     }
   }
 
-  /** `upgraded` waits for it, too. */
-  noteAuthorization(chain: WalletChain, account: Address, hash: Hash): void {
-    this.#authorizing.set(turnOf(chain, account), hash)
+  /** Adds a transaction that `waitForUpgrade` waits for. */
+  addAuthorization(chain: WalletChain, account: Address, hash: Hash): void {
+    this.#authorizations.set(accountKey(chain, account), hash)
   }
 
-  /** Of an authorization that waits; null: none does. */
-  async #upgrading(chain: WalletChain, account: Address): Promise<Hash | null> {
-    const turn = turnOf(chain, account)
-    const single = this.#authorizing.get(turn)
-    if (single !== undefined && !(await isOver(chain, single))) return single
-    this.#authorizing.delete(turn)
-    for (const upgrade of this.#openOf(chain.chainId, account).filter((record) => waitingUpgrade(record) !== null)) {
-      const looked = await this.#look(BatchRecord.key(upgrade), true)
-      const hash = waitingUpgrade(looked)
-      if (hash !== null && !(await this.#isStranded(chain, looked))) return hash
+  /** Returns the hash of a transaction or operation whose authorization waits for its block; null: there is none. */
+  async #pendingUpgrade(chain: WalletChain, account: Address): Promise<Hash | null> {
+    const key = accountKey(chain, account)
+    const single = this.#authorizations.get(key)
+    if (single !== undefined && !(await isIncludedOrDropped(chain, single))) return single
+    this.#authorizations.delete(key)
+    for (const upgrade of this.#openOf(chain.chainId, account).filter((record) => pendingUpgradeIn(record) !== null)) {
+      const updated = await this.#update(BatchRecord.key(upgrade), true)
+      const hash = pendingUpgradeIn(updated)
+      if (hash !== null && !(await this.#hasNonceGap(chain, updated))) return hash
     }
     return null
   }
 
-  /** What came before it was dropped: its block does not come before something else takes that place. */
-  async #isStranded(chain: WalletChain, { from, operation }: BatchRecord): Promise<boolean> {
+  /** True if an operation before it was dropped: it cannot be included before another one uses that nonce. */
+  async #hasNonceGap(chain: WalletChain, { from, operation }: BatchRecord): Promise<boolean> {
     if (operation === null) return false
     return (await this.nextOperationNonce(chain, from, operation.entryPoint)) < BigInt(operation.nonce)
   }
 
   #openOf(chainId: number, account: Address): readonly BatchRecord[] {
-    return this.#shelf.open().filter((record) => record.chainId === chainId && record.from === account)
+    return this.#store.open().filter((record) => record.chainId === chainId && record.from === account)
   }
 
-  // --- looking ----------------------------------------------------------------------------------------------------------
+  // --- tracking -----------------------------------------------------------------------------------------------------------
 
-  /** One look at a time for each batch. `isAsked`: also at what is settled, and not before now. */
-  async #look(key: string, isAsked = false): Promise<BatchRecord> {
-    const running = this.#looks.get(key)
-    if (running !== undefined && !isAsked) return running
-    if (running !== undefined) await running
-    if (running !== undefined && this.#looks.has(key)) return this.#look(key, isAsked)
-    const look = this.#lookNow(key, isAsked).finally(() => this.#looks.delete(key))
-    this.#looks.set(key, look)
-    return look
+  /**
+   * Updates a batch from its chain; one update at a time for each batch. `isForced`: also a final batch, and with requests sent after this call.
+   */
+  async #update(key: string, isForced = false): Promise<BatchRecord> {
+    const running = this.#updates.get(key)
+    if (running !== undefined) {
+      const record = await running
+      if (!isForced) return record
+      if (this.#updates.has(key)) return this.#update(key, isForced)
+    }
+    const update = this.#updateNow(key, isForced).finally(() => this.#updates.delete(key))
+    this.#updates.set(key, update)
+    return update
   }
 
-  async #lookNow(key: string, isAsked: boolean): Promise<BatchRecord> {
-    const record = this.#shelf.known(key)
+  #updateInBackground(key: string): void {
+    void this.#update(key).catch(this.#options.onError)
+  }
+
+  async #updateNow(key: string, isForced: boolean): Promise<BatchRecord> {
+    const record = this.#store.get(key)
     const chain = this.#options.chains.get(record.chainId)
-    if (chain === null || this.#sending.has(key) || this.#isClosed) return record
-    if (!isAsked && !BatchRecord.isOpen(record)) return record
+    if (chain === null || this.#submitting.has(key) || this.#isClosed) return record
+    if (!isForced && !BatchRecord.isOpen(record)) return record
     try {
-      const ground = { now: this.#now(), knownAt: this.#knownAt, isResumed: this.#resumed.has(key) }
+      const context = { now: this.#now(), lastSeenAt: this.#lastSeenAt, isResumed: this.#resumed.has(key) }
       const changes =
         record.operation === null
-          ? { transactions: await lookAt(chain, record, ground) }
-          : { operation: await lookAtOperation(chain, record, ground) }
+          ? { transactions: await trackTransactions(chain, record, context) }
+          : { operation: await trackOperation(chain, record, record.operation, context) }
       this.#resumed.delete(key)
-      // It may have been given up meanwhile.
-      const current = this.#shelf.get(key)
-      return current === record ? this.#replace(record, changes) : (current ?? record)
+      // It may have been pruned during the update.
+      return this.#store.find(key) === null ? record : this.#replace(record, changes)
     } catch (error) {
-      // A chain that cannot be reached now is asked again.
+      // The next update tries a chain again that does not respond now.
       if (!(error instanceof RpcError)) this.#options.onError(error)
       return record
     }
@@ -288,15 +288,15 @@ export class Batches {
 
   #resume(): void {
     if (this.#isClosed) return
-    for (const key of [...this.#resumed]) void this.#look(key).catch(this.#options.onError)
+    for (const key of this.#resumed) this.#updateInBackground(key)
     this.#watchOpen()
   }
 
-  /** Listens to the chains that have open batches, and to no others. */
+  /** Watches exactly the chains that have open batches. */
   #watchOpen(): void {
     if (this.#isClosed) return
-    const open = new Set(this.#shelf.open().map(({ chainId }) => chainId))
-    for (const [chainId, watch] of [...this.#watches]) {
+    const open = new Set(this.#store.open().map(({ chainId }) => chainId))
+    for (const [chainId, watch] of this.#watches) {
       if (open.has(chainId)) continue
       watch.end()
       this.#watches.delete(chainId)
@@ -304,49 +304,46 @@ export class Batches {
     for (const chainId of open) {
       const chain = this.#options.chains.get(chainId)
       if (chain === null || this.#watches.has(chainId)) continue
-      this.#watches.set(chainId, this.#watchOf(chain))
+      const feeds = FEEDS.map((name) => ({ params: [name], isComplete: true }))
+      const onActivity = () => this.#updateChain(chainId)
+      this.#watches.set(chainId, new ChainWatch({ rpc: chain.rpc, feeds, pollMs: POLL_MS, slowPollMs: SLOW_POLL_MS, onActivity }))
     }
   }
 
-  #watchOf({ rpc, chainId }: WalletChain): ChainWatch {
-    const feeds = FEEDS.map((name) => ({ params: [name], isPulse: true }))
-    return new ChainWatch({ rpc, feeds, pollMs: POLL_MS, slowPollMs: SLOW_POLL_MS, tell: () => this.#lookAtAll(chainId) })
-  }
-
-  #lookAtAll(chainId: number): void {
-    for (const record of this.#shelf.open()) {
-      if (record.chainId === chainId) void this.#look(BatchRecord.key(record)).catch(this.#options.onError)
+  #updateChain(chainId: number): void {
+    for (const record of this.#store.open()) {
+      if (record.chainId === chainId) this.#updateInBackground(BatchRecord.key(record))
     }
   }
 
-  // --- keeping ----------------------------------------------------------------------------------------------------------
+  // --- storage ------------------------------------------------------------------------------------------------------------
 
   #remove(record: BatchRecord): void {
-    this.#forget(record)
-    this.#shelf.remove(record)
+    this.#forgetLastSeen(record)
+    this.#store.remove(record)
   }
 
-  #forget(record: BatchRecord): void {
-    for (const { hash } of BatchRecord.parts(record)) this.#knownAt.delete(hash)
+  #forgetLastSeen(record: BatchRecord): void {
+    for (const { hash } of BatchRecord.parts(record)) this.#lastSeenAt.delete(hash)
   }
 
-  /** Writes and tells only what has changed. */
+  /** Stores the changes, if there are any, and emits an event if they change the status. */
   #replace(record: BatchRecord, changes: Partial<Pick<BatchRecord, 'transactions' | 'operation'>>): BatchRecord {
     const next = { ...record, ...changes }
     const isSame = next.operation === record.operation && next.transactions.every((each, i) => each === record.transactions[i])
     if (isSame) return record
     const { status } = statusOf(next, this.#options.settings.confirmation)
     const changed: BatchRecord = { ...next, status }
-    this.#shelf.put(changed)
-    if (!BatchRecord.isOpen(changed)) this.#forget(changed)
+    this.#store.put(changed)
+    if (!BatchRecord.isOpen(changed)) this.#forgetLastSeen(changed)
     if (BatchRecord.isOpen(changed) !== BatchRecord.isOpen(record)) this.#watchOpen()
-    if (status !== record.status) this.#tell(changed)
+    if (status !== record.status) this.#notify(changed)
     return changed
   }
 
-  #tell(record: BatchRecord): void {
+  #notify(record: BatchRecord): void {
     const { origin, id, status } = record
-    this.#waits.wake(BatchRecord.key(record))
+    this.#waiters.notify(BatchRecord.key(record))
     for (const listener of [...this.#listeners]) {
       try {
         listener({ origin, id, status })
@@ -357,7 +354,7 @@ export class Batches {
   }
 }
 
-/** What a node may tell of its blocks. */
+/** The subscriptions of a node that a new block triggers. */
 const FEEDS = ['newFlashblocks', 'newHeads']
 
 /** interface 7.3. */
@@ -368,29 +365,22 @@ export function duplicateId(id: string): RpcError {
   })
 }
 
-/** What is not yet included and has an authorization of the account itself; null: nothing has. */
-function waitingUpgrade({ transactions, operation }: BatchRecord): Hash | null {
-  if (operation !== null) return isUpgrading(operation) ? operation.hash : null
-  return transactions.find(({ raw, fate }) => raw.startsWith(UPGRADE_PREFIX) && fate.kind === 'waiting')?.hash ?? null
+/** Returns the hash of the part that waits with an authorization of the account; null: there is none. */
+function pendingUpgradeIn({ transactions, operation }: BatchRecord): Hash | null {
+  if (operation !== null) return isPendingUpgrade(operation) ? operation.hash : null
+  return transactions.find(({ raw, inclusion }) => raw.startsWith(UPGRADE_PREFIX) && inclusion.kind === 'waiting')?.hash ?? null
 }
 
-/** Transactions of type 4 carry authorizations, and the wallet signs no others than of their sender. */
+/** Type 4 (EIP-7702): the wallet signs authorizations of the sender only. */
 const UPGRADE_PREFIX = '0x04'
 
-function upgradeWaits(hash: Hash): RpcError {
-  const message = `the account is being upgraded or downgraded by ${hash}, which waits for its block: nobody knows the nonce after it; nothing was sent, ask again when the block has come`
+function upgradePending(hash: Hash): RpcError {
+  const message = `the account is being upgraded or downgraded by ${hash}, which waits for its block: the nonce after it is not known yet; nothing was sent, send it again when the block has come`
   return new RpcError(CODE.server, message, { reason: 'upgrade-waits', hash })
 }
 
-function refused(transaction: BatchTransaction, refusal: RpcError, isItself: boolean): BatchTransaction {
-  const message = isItself ? refusal.message : 'an earlier transaction of the batch was refused, so this one was not sent'
-  const fate: Fate = { kind: 'never', reason: 'refused', message }
-  return { ...transaction, fate }
-}
+const NOT_SENT = 'an earlier transaction of the batch was refused, so this one was not sent'
 
-function givenUp<T extends BatchTransaction | BatchOperation>(part: T): T {
-  const { fate } = part
-  if (fate.kind === 'included') return fate.isSealed ? part : { ...part, fate: { ...fate, isSealed: true } }
-  if (fate.kind === 'never') return part
-  return { ...part, fate: { kind: 'never', reason: 'dropped', message: 'the wallet was told to give it up' } }
+function refused(transaction: BatchTransaction, message: string): BatchTransaction {
+  return { ...transaction, inclusion: notIncluded('refused', message) }
 }

@@ -3,77 +3,77 @@ import type { Hex } from '../../eth/index.ts'
 import type { Records } from '../../jsonrpc/index.ts'
 import { JsonRecords } from '../../jsonrpc/index.ts'
 
-/** A batch that was submitted, as it is kept: JSON as it stands. Never changed, only replaced. */
+/** A submitted batch. Immutable: an update replaces the record. */
 export interface BatchRecord {
   readonly id: string
   readonly origin: string
   readonly from: Address
   readonly chainId: number
-  /** the wallet made the id, and nobody can guess it */
+  /** true: the id is the wallet's, 32 random bytes */
   readonly isOwnId: boolean
   readonly atomic: boolean
   readonly execution: 'single' | 'sequential' | 'delegated' | 'sponsored'
   readonly callCount: number
   /** Unix time, milliseconds */
   readonly createdAt: number
-  /** the newest sealed block when it was signed: a chain without it is another one, or went back behind the batch */
+  /** latest block when the batch was signed: a chain without that block is another chain, or was rewound beyond the batch. null: the node did not return it */
   readonly anchor: Hash | null
-  /** by nonce; of a sponsored batch there are none: a bundler sends its operation */
+  /** by nonce; empty if the batch is sponsored */
   readonly transactions: readonly BatchTransaction[]
-  /** what all calls of a sponsored batch are; null: it has transactions */
+  /** the user operation of a sponsored batch; null: it has transactions */
   readonly operation: BatchOperation | null
-  /** as it was told last */
+  /** as of the last update */
   readonly status: StatusCode
 }
 
-/** 100 pending, 200 done, 400 will never be on chain, 500 reverted, 600 done in part (EIP-5792). */
+/** EIP-5792: 100 pending, 200 confirmed, 400 failed offchain, 500 reverted, 600 partially reverted. */
 export type StatusCode = 100 | 200 | 400 | 500 | 600
 
 export interface BatchTransaction {
   readonly hash: Hash
   readonly raw: Hex
   readonly nonce: number
-  /** true: puts our delegate's code on the chain, and is no part of what the app asked for */
+  /** true: deploys the wallet's delegate, and is no call of the app */
   readonly isPreparation: boolean
-  readonly fate: Fate
+  readonly inclusion: Inclusion
 }
 
-/** A user operation (ERC-4337), signed. */
+/** A signed user operation (ERC-4337). */
 export interface BatchOperation {
-  /** its own, of which no block knows: its bundle's transaction has another one */
+  /** userOpHash, not the hash of the bundle's transaction */
   readonly hash: Hash
   readonly entryPoint: Address
-  /** quantity: key and sequence */
+  /** quantity: key (192 bits) and sequence (64 bits) */
   readonly nonce: Hex
-  /** as eth_sendUserOperation takes it */
+  /** parameter of eth_sendUserOperation */
   readonly json: Readonly<Record<string, unknown>>
-  /** of an included one: `receipt` is its bundle's, with the operation's own logs and success */
-  readonly fate: Fate
+  /** if included, `receipt` is the bundle's with the logs and the success of this operation */
+  readonly inclusion: Inclusion
 }
 
-/** What became of a transaction or an operation. */
-export type Fate =
+/** The state of a transaction or user operation on its way into a block. */
+export type Inclusion =
   | {
       readonly kind: 'waiting'
-      /** it was pre-confirmed before, and that was taken back */
+      /** true: it was pre-confirmed, and that was reverted */
       readonly isRetracted: boolean
-      /** how often it was sent once more */
+      /** number of times it was submitted again */
       readonly resent: number
     }
   | {
       readonly kind: 'included'
       readonly isSealed: boolean
       readonly receipt: CallsReceipt
-      /** why an operation failed, in the words of its bundler; absent: it did not, or nobody said */
+      /** revert reason of an operation as its bundler reports it; absent: it succeeded, or no reason was reported */
       readonly reason?: string
     }
   | { readonly kind: 'never'; readonly reason: 'refused' | 'dropped' | 'replaced'; readonly message: string }
 
-/** EIP-5792: exactly these fields. */
+/** EIP-5792 allows exactly these fields. */
 export interface CallsReceipt {
   readonly logs: readonly { readonly address: Address; readonly data: Hex; readonly topics: readonly Hash[] }[]
   readonly status: Hex
-  /** 32 zero bytes until the block is sealed */
+  /** zero until the block is sealed */
   readonly blockHash: Hash
   readonly blockNumber: Hex
   readonly gasUsed: Hex
@@ -82,14 +82,14 @@ export interface CallsReceipt {
 
 export const BatchRecord = { isOpen, parts, key, put, remove, all }
 
-export const WAITING: Fate = { kind: 'waiting', isRetracted: false, resent: 0 }
+export const WAITING: Inclusion = { kind: 'waiting', isRetracted: false, resent: 0 }
 
-/** True while something can still become of it. */
+/** True while a transaction waits, or its block is not sealed. */
 function isOpen(record: BatchRecord): boolean {
-  return parts(record).some(({ fate }) => fate.kind === 'waiting' || (fate.kind === 'included' && !fate.isSealed))
+  return parts(record).some(({ inclusion }) => inclusion.kind === 'waiting' || (inclusion.kind === 'included' && !inclusion.isSealed))
 }
 
-/** Everything that has a fate. */
+/** Returns the transactions and the operation. */
 function parts({ transactions, operation }: BatchRecord): readonly (BatchTransaction | BatchOperation)[] {
   return operation === null ? transactions : [...transactions, operation]
 }
@@ -101,31 +101,54 @@ function key({ origin, from, id }: Pick<BatchRecord, 'origin' | 'from' | 'id'>):
 
 const PREFIX = 'wallet/batch/'
 
-/** Ids may be long; the record's name is not. Beginning with the time, they lie in their order. */
-function place(record: BatchRecord): string {
+/** The key is short, though an id may have 8,194 characters, and sorts by time. */
+function storageKey(record: BatchRecord): string {
   return `${PREFIX}${String(record.createdAt).padStart(15, '0')}/${Hash.ofText(key(record)).slice(2, 34)}`
 }
 
 function put(records: Records, record: BatchRecord): void {
-  JsonRecords.put(records, place(record), record)
+  const { transactions, operation } = record
+  const stored = { ...record, transactions: transactions.map(toStored), operation: operation === null ? null : toStored(operation) }
+  JsonRecords.put(records, storageKey(record), stored)
 }
 
 function remove(records: Records, record: BatchRecord): void {
-  JsonRecords.put(records, place(record), null)
+  JsonRecords.put(records, storageKey(record), null)
 }
 
-/** Oldest first. What is not readable is told to `onError` and left out. */
+/** Returns all records, oldest first. Reports an unreadable one to `onError` and leaves it out. */
 function all(records: Records, onError: (error: unknown) => void): readonly BatchRecord[] {
   return JsonRecords.entries(records, PREFIX).flatMap(([name, value]) => {
-    // Those from before there were sponsors say nothing of an operation.
-    if (isRecord(value)) return [{ ...value, operation: value.operation ?? null }]
+    if (isStoredRecord(value)) {
+      const { transactions, operation = null } = value
+      return [{ ...value, transactions: transactions.map(fromStored), operation: operation === null ? null : fromStored(operation) }]
+    }
     onError(new Error(`the record ${name} is no batch and is left out`))
     return []
   })
 }
 
-/** Only this file writes such records: what tells that one is whole is enough. */
-function isRecord(value: unknown): value is BatchRecord {
+// --- storage format -----------------------------------------------------------------------------------------------------
+
+/** The stored JSON names `inclusion` `fate`. */
+type Stored<T> = Omit<T, 'inclusion'> & { readonly fate: Inclusion }
+
+type StoredRecord = Omit<BatchRecord, 'transactions' | 'operation'> & {
+  readonly transactions: readonly Stored<BatchTransaction>[]
+  /** absent in records written before batches could be sponsored */
+  readonly operation?: Stored<BatchOperation> | null
+}
+
+function toStored<T extends { readonly inclusion: Inclusion }>({ inclusion, ...rest }: T) {
+  return { ...rest, fate: inclusion }
+}
+
+function fromStored<T extends { readonly fate: Inclusion }>({ fate, ...rest }: T) {
+  return { ...rest, inclusion: fate }
+}
+
+/** Only this file writes these records, so a few fields identify a complete one. */
+function isStoredRecord(value: unknown): value is StoredRecord {
   if (typeof value !== 'object' || value === null) return false
   const { id, origin, from, chainId, transactions } = value as Readonly<Record<string, unknown>> // any JSON object has this shape
   const isNamed = typeof id === 'string' && typeof origin === 'string' && Address.isAddress(from)

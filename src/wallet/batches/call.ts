@@ -1,20 +1,20 @@
 import { Hex } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
 
-/** One call of a batch, or all that a transaction does. */
+/** A call of a batch, or of a single transaction. */
 export interface Call {
   /** null: creates a contract */
   readonly to: Address | null
   /** wei */
   readonly value: bigint
   readonly data: Uint8Array
-  /** gas, of the app's choice; null: estimated */
+  /** gas limit that the app requested; null: estimated */
   readonly gasLimitOverride: bigint | null
 }
 
 export const Call = { toRequest }
 
-/** A call as nodes take it, in `eth_call`, `eth_estimateGas` and `eth_simulateV1`. `to` stands even for zero. */
+/** Returns the call as a parameter of `eth_call`, `eth_estimateGas` and `eth_simulateV1`. */
 function toRequest(call: Call, from: Address): CallRequestJson {
   const { to, value, data } = call
   return { from, ...(to === null ? {} : { to }), value: Hex.fromQuantity(value), input: Hex.fromBytes(data) }

@@ -9,7 +9,7 @@ import type { ContractName } from '../preview/contracts.fixture.ts'
 
 const built = contracts()
 
-/** The contracts of the fixture on a chain, and calls to them. */
+/** The deployed contracts of the fixture, and calls to them. */
 export class Deployed {
   readonly at: Readonly<Record<ContractName, Address>>
 
@@ -17,7 +17,7 @@ export class Deployed {
     this.at = at
   }
 
-  /** `from` gets all coins, card 7 and ten of thing 3. Sealed or not, the pending state has them. */
+  /** Deploys the contracts. `from` gets all coins, card 7 and ten of thing 3, at least in the pending state. */
   static async on(node: Rpc, from: Address): Promise<Deployed> {
     const create = async (name: ContractName, args: readonly unknown[]): Promise<Address> => {
       const nonce = BigInt((await node.request({ method: 'eth_getTransactionCount', params: [from, 'pending'] })) as Hex) // a quantity

@@ -35,8 +35,8 @@ describe('the request of wallet_sendCalls', () => {
     ['has a chain id in capitals', { ...GOOD, chainId: '0x14A34' }],
     ['has a chain id in decimal', { ...GOOD, chainId: '8453' }],
     ['has a chain id that is a number', { ...GOOD, chainId: 31337 }],
-    ['does not say whether it must be atomic', { ...GOOD, atomicRequired: undefined }],
-    ['says that with a text', { ...GOOD, atomicRequired: 'true' }],
+    ['has no atomicRequired', { ...GOOD, atomicRequired: undefined }],
+    ['has a string as atomicRequired', { ...GOOD, atomicRequired: 'true' }],
     ['has no calls', { ...GOOD, calls: undefined }],
     ['has a list of no calls', { ...GOOD, calls: [] }],
     ['has calls that are an object', { ...GOOD, calls: { 0: { to: TO } } }],
@@ -57,15 +57,15 @@ describe('the request of wallet_sendCalls', () => {
     ['names a sponsor whose url is an object', { ...GOOD, capabilities: { paymasterService: { url: new URL('https://s.example') } } }],
     ['names several sponsors', { ...GOOD, capabilities: { paymasterService: [{ url: 'https://s.example' }] } }],
     [
-      'tells a sponsor more than is sent',
+      'has a context above SPONSOR_CONTEXT_BYTES',
       { ...GOOD, capabilities: { paymasterService: { url: '', context: 'é'.repeat(SPONSOR_CONTEXT_BYTES / 2) } } },
     ],
-    ['tells a sponsor what is no JSON', { ...GOOD, capabilities: { paymasterService: { url: '', context: { wei: 1n } } } }],
-    ['tells a sponsor what holds itself', { ...GOOD, capabilities: { paymasterService: { url: '', context: CIRCLE } } }],
-    ['overrides the gas of a call with nothing', { ...GOOD, calls: [{ to: TO, capabilities: { gasLimitOverride: {} } }] }],
-    ['overrides it with zero', { ...GOOD, calls: [{ to: TO, capabilities: { gasLimitOverride: { value: '0x0' } } }] }],
-    ['overrides it with a number', { ...GOOD, calls: [{ to: TO, capabilities: { gasLimitOverride: { value: 21000 } } }] }],
-    ['overrides it with a bare quantity', { ...GOOD, calls: [{ to: TO, capabilities: { gasLimitOverride: '0x5208' } }] }],
+    ['has a context that is no JSON', { ...GOOD, capabilities: { paymasterService: { url: '', context: { wei: 1n } } } }],
+    ['has a cyclic context', { ...GOOD, capabilities: { paymasterService: { url: '', context: CIRCLE } } }],
+    ['has an empty gasLimitOverride', { ...GOOD, calls: [{ to: TO, capabilities: { gasLimitOverride: {} } }] }],
+    ['has a gasLimitOverride of zero', { ...GOOD, calls: [{ to: TO, capabilities: { gasLimitOverride: { value: '0x0' } } }] }],
+    ['has a number as gasLimitOverride', { ...GOOD, calls: [{ to: TO, capabilities: { gasLimitOverride: { value: 21000 } } }] }],
+    ['has a bare quantity as gasLimitOverride', { ...GOOD, calls: [{ to: TO, capabilities: { gasLimitOverride: '0x5208' } }] }],
   ])('that %s is -32602', (_, request) => {
     expect(refusalOf(request)).toMatchObject({
       code: -32602,
@@ -74,11 +74,11 @@ describe('the request of wallet_sendCalls', () => {
     })
   })
 
-  it.each(['1.0', '2.0', '', '2.0.1'])('of version %j is -32000, whatever else is wrong with it', (version) => {
+  it.each(['1.0', '2.0', '', '2.0.1'])('of version %j is -32000, also with other errors', (version) => {
     expect(refusalOf({ version })).toMatchObject({ code: -32000, message: 'Version not supported', data: { supported: ['2.0.0'] } })
   })
 
-  it('may lack what viem leaves out, also as keys that are undefined or null', () => {
+  it('may omit what viem omits, also with undefined or null values', () => {
     const bare = callsRequest.parse(GOOD, 'batch')
     expect(bare).toEqual({
       id: null,
@@ -96,7 +96,7 @@ describe('the request of wallet_sendCalls', () => {
     ).toEqual(bare)
   })
 
-  it('names a sponsor at batch level, with what it is to know', () => {
+  it('names a sponsor at batch level, with its context', () => {
     const paymasterOf = (paymasterService: unknown) => callsRequest.parse({ ...GOOD, capabilities: { paymasterService } }, 'batch')
     expect(paymasterOf({ url: 'https://s.example' })).toMatchObject({
       paymaster: { url: 'https://s.example', context: null, isOptional: false },
@@ -109,14 +109,14 @@ describe('the request of wallet_sendCalls', () => {
       expect(paymasterOf({ url: '', optional }).paymaster, String(optional)).toMatchObject({ isOptional: false })
   })
 
-  it('keeps the context as it was when it was read', () => {
+  it('copies the context', () => {
     const context = { policy: 'all' }
     const { paymaster } = callsRequest.parse({ ...GOOD, capabilities: { paymasterService: { url: '', context } } }, 'batch')
     context.policy = 'none'
     expect(paymaster?.context).toEqual({ policy: 'all' })
   })
 
-  it('needs a sponsor at a call in vain, unless it is optional', () => {
+  it('requires an unsupported capability if a call names a sponsor that is not optional', () => {
     const sponsored = (optional: boolean) => ({ paymasterService: { url: 'https://s.example', optional } })
     const calls = [
       { to: TO, capabilities: sponsored(true) },
@@ -128,11 +128,11 @@ describe('the request of wallet_sendCalls', () => {
     expect(callsRequest.parse({ ...GOOD, calls: calls.slice(0, 1) }, 'batch')).toMatchObject({ paymaster: null, required: [] })
   })
 
-  it('keeps an id as it is', () => {
+  it('keeps an id unchanged', () => {
     expect(callsRequest.parse({ ...GOOD, id: 'My-Id ✓' }, 'batch').id).toBe('My-Id ✓')
   })
 
-  it('reads empty data, the zero address and gas of its own choice', () => {
+  it('may have empty data, the zero address and a gas limit', () => {
     const zero = `0x${'0'.repeat(40)}`
     const calls = [{ to: zero, value: '0x00ff', data: '0x', capabilities: { gasLimitOverride: { value: '0xffff' } } }]
     expect(callsRequest.parse({ ...GOOD, calls }, 'batch').calls).toEqual([
@@ -140,7 +140,7 @@ describe('the request of wallet_sendCalls', () => {
     ])
   })
 
-  it('needs every capability that is not marked as optional with true', () => {
+  it('requires every capability that is not marked `optional: true`', () => {
     const request = {
       ...GOOD,
       capabilities: { a: {}, b: { optional: true }, c: { optional: false }, d: true, e: { optional: 'true' }, gasLimitOverride: {} },

@@ -8,19 +8,19 @@ import { BATCH_ID_CHARS, REQUESTED_CAPABILITIES, TRANSACTION_BYTES } from '../li
 import { PAYMASTER_SERVICE, paymasterCapability } from '../sponsorship/capability.ts'
 import type { PaymasterCapability } from '../sponsorship/capability.ts'
 
-/** The parameter of wallet_sendCalls (interface 2.6, EIP-5792), read. */
+/** The parsed parameter of wallet_sendCalls (interface 2.6, EIP-5792). */
 export interface CallsRequest {
-  /** null: the wallet makes one */
+  /** null: the wallet generates one */
   readonly id: string | null
   /** null: the selected account */
   readonly from: Address | null
-  /** as it was written; a chain the wallet knows has a smaller id than 2^53 */
+  /** as in the request; ids of the wallet's chains are below 2^53 */
   readonly chainId: string
   readonly isAtomic: boolean
   readonly calls: readonly Call[]
   /** null: the account pays */
   readonly paymaster: PaymasterCapability | null
-  /** names of those that are there and not marked as optional, and that the wallet does not have there */
+  /** names of unsupported capabilities that are not marked as optional */
   readonly required: readonly string[]
 }
 
@@ -29,7 +29,7 @@ const VERSION = '2.0.0'
 const CHAIN_ID = /^0x([1-9a-f]+[0-9a-f]*|0)$/
 const GAS_LIMIT_OVERRIDE = 'gasLimitOverride'
 
-/** An object of named capabilities; absent, undefined and null are one thing, for itself and for each of them. */
+/** An object of named capabilities; undefined and null count as absent, for it and for each of them. */
 const capabilities: Schema<ReadonlyMap<string, unknown>> = {
   json: { type: 'object' },
   parse: (value, path) => {
@@ -38,7 +38,7 @@ const capabilities: Schema<ReadonlyMap<string, unknown>> = {
   },
 }
 
-/** Hex gas that is not zero (ERC-8132). */
+/** A quantity of gas above zero (ERC-8132). */
 const gas: Schema<bigint> = {
   json: schema.quantity.json,
   parse: (value, path) => {
@@ -61,7 +61,7 @@ const chainId: Schema<string> = {
   },
 }
 
-/** Of a batch, as an app chose it or the wallet made it. */
+/** A batch id of an app or of the wallet. */
 export const batchId: Schema<string> = {
   json: { type: 'string', minLength: 1, maxLength: BATCH_ID_CHARS },
   parse: (value, path) => {
@@ -83,13 +83,13 @@ const batch = schema.object({
   from: schema.maybe(schema.address),
   chainId,
   atomicRequired: schema.boolean,
-  calls: schema.arrayOf(call, Infinity), // too many are 5740, not -32602
+  calls: schema.arrayOf(call, Infinity), // too many calls are 5740, not -32602
   capabilities: schema.maybe(capabilities),
 })
 
 const override = schema.object({ value: gas })
 
-/** Throws RpcError -32000 for another version before anything else is looked at, then -32602. */
+/** Throws RpcError -32000 for another version before it reads anything else, then -32602. */
 export const callsRequest: Schema<CallsRequest> = {
   json: {
     type: 'object',
@@ -117,20 +117,20 @@ export function assertSize(
   if (sizeBytes > maxCallDataBytes) throw tooLarge('too-much-call-data', maxCallDataBytes, sizeBytes)
 }
 
-/** Throws RpcError 5740 for a transaction that no node's pool would take, or whatever it is that must not be longer than `limit`. */
+/** Throws RpcError 5740 for a transaction that is longer than `limit`, by default the limit of nodes' pools. */
 export function assertTransactionSize(sizeBytes: number, limit = TRANSACTION_BYTES): void {
   if (sizeBytes > limit) throw tooLarge('transaction-too-large', limit, sizeBytes)
 }
 
-/** Throws RpcError 5700 for what the wallet cannot do and the app cannot do without. */
+/** Throws RpcError 5700 for a required capability that the wallet lacks. */
 export function assertCapabilities({ required }: CallsRequest): void {
   const [capability] = required
   if (capability === undefined) return
-  // Interface 7.4 has words of its own for this one; a batch has one sponsor, and no call another.
+  // Interface 7.4 has its own message for a paymasterService of a single call.
   throw capability === PAYMASTER_SERVICE ? sponsorRequired('call-level') : unsupportedCapability(capability)
 }
 
-/** Throws RpcError -32602 for a call that may use more gas than a block has. */
+/** Throws RpcError -32602 for a gasLimitOverride above the block gas limit. */
 export function assertGasOverrides({ calls }: CallsRequest, blockGasLimit: bigint): void {
   const at = calls.findIndex(({ gasLimitOverride }) => gasLimitOverride !== null && gasLimitOverride > blockGasLimit)
   if (at === -1) return

@@ -9,7 +9,7 @@ import { hasDelegation } from './execution.ts'
 import { CAPABILITIES_WAIT_MS } from '../limits.ts'
 import { without } from './calls.fixture.ts'
 import { answering } from './operations.fixture.ts'
-import { sender } from './sending.fixture.ts'
+import { sender } from './sender.fixture.ts'
 import { ORIGIN, refusal, startNode } from '../wallet.fixture.ts'
 
 const node = await startNode()
@@ -26,7 +26,7 @@ function everyChain(isSponsored: boolean) {
   }
 }
 
-/** Where an account may run code of others, others may pay for it. */
+/** An account that supports EIP-7702 also supports sponsorship. */
 function on(status: string, isSponsored = status !== 'unsupported') {
   return { atomic: { status, supported: status }, atomicBatch: { supported: status !== 'unsupported' }, ...everyChain(isSponsored) }
 }
@@ -40,7 +40,7 @@ function unreachable(chainId: number, request: () => Promise<unknown>): WalletCh
 }
 
 describe('wallet_getCapabilities', () => {
-  it('answers for every chain, and under 0x0 for all of them', async () => {
+  it('returns every chain, and under 0x0 what all chains support', async () => {
     expect(await open().ask('wallet_getCapabilities', alice)).toEqual({
       '0x0': everyChain(false),
       '0x7a69': on('ready'),
@@ -49,20 +49,20 @@ describe('wallet_getCapabilities', () => {
     })
   })
 
-  it('answers for the selected account unless one is named', async () => {
+  it('returns those of the selected account by default', async () => {
     const { ask } = open([])
     const expected = await ask('wallet_getCapabilities', alice)
     expect(await ask('wallet_getCapabilities')).toEqual(expected)
     expect(await ask('wallet_getCapabilities', undefined)).toEqual(expected)
   })
 
-  it('answers for the chains that are named, in any case, and leaves out those it does not know', async () => {
+  it('returns the named chains, in any letter case, without unknown ones', async () => {
     const { ask } = open()
     expect(Object.keys(await ask<object>('wallet_getCapabilities', alice, ['0x7A69', '0x1', '0x030a']))).toEqual(['0x0', '0x7a69', '0x30a'])
     expect(await ask('wallet_getCapabilities', alice, [])).toEqual({ '0x0': everyChain(false) })
   })
 
-  it('tells an account that runs our code from one that runs that of somebody else', async () => {
+  it('distinguishes the wallet’s delegate from an unknown one', async () => {
     const { ask } = open([])
     await node.request({ method: 'anvil_setCode', params: [bob, Delegation.text(DELEGATE.address)] })
     await node.request({ method: 'anvil_setCode', params: [carol, `0xef0100${'ab'.repeat(20)}`] })
@@ -80,14 +80,14 @@ describe('wallet_getCapabilities', () => {
   })
 
   it.each([
-    ['an account that is none', ['0x12']],
+    ['an invalid account', ['0x12']],
     ['chain ids that are no list', [alice, '0x7a69']],
     ['a chain id that is a number', [alice, [31_337]]],
   ])('with %s is -32602', async (_, params) => {
     expect(await refusal(open().ask('wallet_getCapabilities', ...params))).toMatchObject({ code: -32602 })
   })
 
-  it('answers for the other chains when one refuses, and when one never answers', { timeout: CAPABILITIES_WAIT_MS + 10_000 }, async () => {
+  it('returns the other chains if one refuses, and if one never responds', { timeout: CAPABILITIES_WAIT_MS + 10_000 }, async () => {
     const down = unreachable(901, () => Promise.reject(new RpcError(-32000, 'down', { reason: 'unreachable' })))
     const mute = unreachable(902, () => new Promise(() => {}))
     const { ask, errors } = open([down, mute])
@@ -106,18 +106,18 @@ describe('paymasterService of wallet_getCapabilities', () => {
     return Object.fromEntries(Object.entries(answer).map(([chainId, { paymasterService }]) => [chainId, paymasterService.supported]))
   }
 
-  it('is true under 0x0 when it is on every chain', async () => {
+  it('is true under 0x0 if it is on every chain', async () => {
     expect(await supported(open([]))).toEqual({ '0x0': true, '0x7a69': true })
     expect(await supported(open([embeddedChain(other)]))).toEqual({ '0x0': true, '0x7a69': true, '0x309': true })
     expect(await supported(open())).toEqual({ '0x0': false, '0x7a69': true, '0x309': true, '0x30a': false })
   })
 
-  it('is false on chains that the owner takes out, and on those alone', async () => {
+  it('is false on excluded chains only', async () => {
     const mine = sender(node, { further: [embeddedChain(other)], unsponsoredChains: [777] })
     expect(await supported(mine)).toEqual({ '0x0': false, '0x7a69': true, '0x309': false })
   })
 
-  it('is false where it is switched off: by the owner, by a person, for a site', async () => {
+  it('is false if it is switched off: by the settings, by the person, for a site', async () => {
     expect(await supported(sender(node, { sponsorship: false }))).toEqual({ '0x0': false, '0x7a69': false })
     const mine = open([])
     mine.wallet.sites.setSponsorship(false, null)
@@ -128,7 +128,7 @@ describe('paymasterService of wallet_getCapabilities', () => {
     expect(await supported(sender(node, {}, 'https://other.example'))).toEqual({ '0x0': true, '0x7a69': true })
   })
 
-  it('is false without a bundler, without one for the EntryPoint of such accounts, and without our code', async () => {
+  it('is false without a bundler, without one for EntryPoint 0.8, and without the delegate', async () => {
     const has = (entryPoints: unknown) => {
       const rpc = answering(other, (method) => (method === 'eth_supportedEntryPoints' ? entryPoints : undefined))
       return { ...embeddedChain(other), rpc }
@@ -136,22 +136,22 @@ describe('paymasterService of wallet_getCapabilities', () => {
     const bare = { ...embeddedChain(other), rpc: without(other, 'eth_supportedEntryPoints') }
     for (const chain of [bare, has([]), has(['0x0000000071727De22E5E9d8BAf0edAc6f37da032']), has(null), has('all')])
       expect(await supported(open([chain]))).toEqual({ '0x0': false, '0x7a69': true, '0x309': false })
-    // Without our code an operation cannot be the first thing an account does.
+    // An operation cannot deploy the delegate that its account needs.
     const rpc = answering(other, (method, [address]) => (method === 'eth_getCode' && address === DELEGATE.address ? '0x' : undefined))
     expect(await open([{ ...embeddedChain(other), rpc }]).ask('wallet_getCapabilities', alice)).toMatchObject({
       '0x309': on('ready', false),
     })
   })
 
-  it('is false alone when only the bundler does not answer', { timeout: CAPABILITIES_WAIT_MS + 10_000 }, async () => {
+  it('is the only one that is false if the bundler does not respond', { timeout: CAPABILITIES_WAIT_MS + 10_000 }, async () => {
     const mute = answering(other, (method) => (method === 'eth_supportedEntryPoints' ? new Promise(() => {}) : undefined))
     const answer = await open([{ ...embeddedChain(other), rpc: mute }]).ask('wallet_getCapabilities', alice)
     expect(answer).toMatchObject({ '0x7a69': on('ready'), '0x309': on('ready', false) })
   })
 })
 
-describe('what a chain can', () => {
-  it('is asked for once, but again after it could not be reached', async () => {
+describe('the EIP-7702 probe of a chain', () => {
+  it('runs once, and again if the chain could not be reached', async () => {
     let asked = 0
     let isDown = true
     const rpc = {

@@ -2,91 +2,90 @@ import { Hex } from '../../eth/index.ts'
 import type { Address } from '../../eth/index.ts'
 import { RpcError } from '../../jsonrpc/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
-import { standingOf } from './execution.ts'
-import type { Standing } from './execution.ts'
+import { delegationStatus } from './execution.ts'
+import type { DelegationStatus } from './execution.ts'
 import { CAPABILITIES_WAIT_MS } from '../limits.ts'
 import type { WalletSettings } from '../settings.ts'
-import { sponsorshipOn } from '../sponsorship/standing.ts'
+import { sponsorshipSupport } from '../sponsorship/availability.ts'
 import { within } from '../approvals/timing.ts'
 
-/** What the wallet can do for an account on one chain. */
-export interface ChainCapabilities extends EveryChain {
-  /** `status` as EIP-5792 has it, `supported` as the wallets did that were there before it */
+/** The capabilities of an account on one chain (EIP-5792). */
+export interface ChainCapabilities extends CommonCapabilities {
+  /** `status` as in EIP-5792, `supported` as in wallets before its final version */
   readonly atomic: { readonly status: AtomicStatus; readonly supported: AtomicStatus }
-  /** of EIP-5792 before it was final */
+  /** of drafts of EIP-5792 */
   readonly atomicBatch: { readonly supported: boolean }
 }
 
 export type AtomicStatus = 'supported' | 'ready' | 'unsupported'
 
-/** What does not depend on the chain. */
-export interface EveryChain {
+/** The capabilities that are listed for every chain. */
+export interface CommonCapabilities {
   readonly paymasterService: { readonly supported: boolean }
   readonly gasLimitOverride: { readonly supported: boolean }
   readonly auxiliaryFunds: { readonly supported: boolean }
   readonly flowControl: { readonly supported: boolean }
 }
 
-const EVERY_CHAIN: Omit<EveryChain, 'paymasterService'> = {
+const COMMON: Omit<CommonCapabilities, 'paymasterService'> = {
   gasLimitOverride: { supported: true },
   auxiliaryFunds: { supported: false },
   flowControl: { supported: false },
 }
 
-/** Who asks, and what the wallet's owner and a person have said. */
-export interface CapabilitiesGround {
+export interface CapabilitiesContext {
   readonly settings: Pick<WalletSettings, 'unsponsoredChains'>
-  /** false: nobody may pay for what this site asks */
-  readonly isSponsorshipOn: boolean
+  /** false: sponsorship is switched off for the wallet or the site */
+  readonly isSponsorshipEnabled: boolean
   readonly onError: (error: unknown) => void
 }
 
 /**
- * By chain id, and under `0x0` what holds for every chain that was asked about; clients that ask for one chain look nowhere else, so all is repeated there.
- * A chain that does not answer in time is answered for as one without atomic batches and without sponsors.
+ * Returns the capabilities by chain id, and under `0x0` those of every requested chain. They are repeated for each chain, because clients read one entry
+ * only. A chain that does not respond in time counts as one without atomic batches and without sponsors.
  */
 export async function capabilitiesOf(
   chains: readonly WalletChain[],
   account: Address,
-  ground: CapabilitiesGround,
-): Promise<Readonly<Record<Hex, EveryChain | ChainCapabilities>>> {
+  context: CapabilitiesContext,
+): Promise<Readonly<Record<Hex, CommonCapabilities | ChainCapabilities>>> {
   const entries = await Promise.all(
-    chains.map(async (chain) => [Hex.fromQuantity(chain.chainId), await onChain(chain, account, ground)] as const),
+    chains.map(async (chain) => [Hex.fromQuantity(chain.chainId), await onChain(chain, account, context)] as const),
   )
   const isSponsored = entries.length > 0 && entries.every(([, { paymasterService }]) => paymasterService.supported)
-  return Object.fromEntries([['0x0', { paymasterService: { supported: isSponsored }, ...EVERY_CHAIN }], ...entries])
+  return Object.fromEntries([['0x0', { paymasterService: { supported: isSponsored }, ...COMMON }], ...entries])
 }
 
-async function onChain(chain: WalletChain, account: Address, ground: CapabilitiesGround): Promise<ChainCapabilities> {
-  const { settings, isSponsorshipOn } = ground
-  const standing = standingOf(chain, account)
-  const sponsored = isSponsorshipOn ? sponsorshipOn(chain, standing, settings).then((each) => each === 'supported') : false
+async function onChain(chain: WalletChain, account: Address, context: CapabilitiesContext): Promise<ChainCapabilities> {
+  const { settings, isSponsorshipEnabled } = context
+  const delegation = delegationStatus(chain, account)
+  const sponsored = isSponsorshipEnabled ? sponsorshipSupport(chain, delegation, settings).then((each) => each === 'supported') : false
   const [status, isSponsored] = await Promise.all([
-    inTime<AtomicStatus>(
-      standing.then(({ kind }) => STATUS[kind]),
+    withFallback<AtomicStatus>(
+      delegation.then(({ kind }) => STATUS[kind]),
       'unsupported',
-      ground,
+      context,
     ),
-    inTime(sponsored, false, ground),
+    withFallback(sponsored, false, context),
   ])
   return {
     atomic: { status, supported: status },
     atomicBatch: { supported: status !== 'unsupported' },
     paymasterService: { supported: isSponsored },
-    ...EVERY_CHAIN,
+    ...COMMON,
   }
 }
 
-/** `missing` when the chain refuses, or takes too long. */
-function inTime<T>(answer: Promise<T> | T, missing: T, { onError }: CapabilitiesGround): Promise<T> {
+/** Resolves to `fallback` if the chain refuses, or does not respond within CAPABILITIES_WAIT_MS. */
+function withFallback<T>(answer: Promise<T> | T, fallback: T, { onError }: CapabilitiesContext): Promise<T> {
   const safe = Promise.resolve(answer).catch((error: unknown) => {
     if (!(error instanceof RpcError)) onError(error)
-    return missing
+    return fallback
   })
-  return within(CAPABILITIES_WAIT_MS, safe, () => missing)
+  return within(CAPABILITIES_WAIT_MS, safe, () => fallback)
 }
 
-const STATUS: Readonly<Record<Standing['kind'], AtomicStatus>> = {
+const STATUS: Readonly<Record<DelegationStatus['kind'], AtomicStatus>> = {
   upgraded: 'supported',
   upgradable: 'ready',
   foreign: 'unsupported',

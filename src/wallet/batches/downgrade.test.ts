@@ -3,8 +3,8 @@ import { Address, Delegation } from '../../eth/index.ts'
 import { embeddedChain } from '../chains/chain.ts'
 import { DELEGATE } from '../delegate.ts'
 import { refusal, startNode } from '../wallet.fixture.ts'
-import { sender } from './sending.fixture.ts'
-import type { Sender } from './sending.fixture.ts'
+import { sender } from './sender.fixture.ts'
+import type { Sender } from './sender.fixture.ts'
 
 const node = await startNode()
 const real = await startNode({ chainId: 8453 })
@@ -23,7 +23,7 @@ async function upgraded(): Promise<Sender> {
 }
 
 describe('pocketchain_downgradeAccount', () => {
-  it('makes an upgraded account a plain one, which may be upgraded again', async () => {
+  it('removes the code of an upgraded account, which may be upgraded again', async () => {
     const mine = await upgraded()
     const hash = await downgrade(mine, mine.alice)
     expect(await node.request({ method: 'eth_getTransactionReceipt', params: [hash] })).toMatchObject({ status: '0x1', type: '0x4' })
@@ -33,7 +33,7 @@ describe('pocketchain_downgradeAccount', () => {
     expect(mine.errors).toEqual([])
   })
 
-  it('signs for the chain that it is about and no other', async () => {
+  it('signs for the requested chain only', async () => {
     const mine = await upgraded()
     const hash = await downgrade(mine, mine.alice, '0x7a69')
     const { authorizationList } = (await node.request({ method: 'eth_getTransactionByHash', params: [hash] })) as Record<string, unknown> // it was just sent
@@ -41,9 +41,9 @@ describe('pocketchain_downgradeAccount', () => {
   })
 
   it.each([
-    ['an account that runs no code', -32602, 'not-upgraded', (mine: Sender) => [mine.bob]],
-    ['an account that is not ours', 4100, 'unknown-account', () => [`0x${'12'.repeat(20)}`]],
-    ['a key that everybody knows, on a real chain', 4100, 'dev-account-on-real-chain', (mine: Sender) => [mine.alice, '0x2105']],
+    ['an account without code', -32602, 'not-upgraded', (mine: Sender) => [mine.bob]],
+    ['an account that the wallet lacks', 4100, 'unknown-account', () => [`0x${'12'.repeat(20)}`]],
+    ['a dev account on a real chain', 4100, 'dev-account-on-real-chain', (mine: Sender) => [mine.alice, '0x2105']],
     ['a chain that the wallet does not have', -32602, 'unknown-chain', (mine: Sender) => [mine.alice, '0x5']],
   ])('refuses %s with %d, and sends nothing', async (_, code, reason, params) => {
     const mine = sender(node, { further: [{ ...embeddedChain(real), isEmbedded: false }] })
@@ -52,7 +52,7 @@ describe('pocketchain_downgradeAccount', () => {
     expect(await node.request({ method: 'eth_getTransactionCount', params: [mine.alice, 'pending'] })).toBe(before)
   })
 
-  it('is no method of an app', async () => {
+  it('is not available to apps', async () => {
     const mine = sender(node)
     expect(await refusal(mine.ask('pocketchain_downgradeAccount', mine.alice))).toMatchObject({ code: 4200 })
   })

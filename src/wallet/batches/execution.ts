@@ -5,78 +5,78 @@ import type { WalletChain } from '../chains/chain.ts'
 import { DELEGATE, isKnownDelegate } from '../delegate.ts'
 import { WALLET_CODE } from '../errors.ts'
 
-/** How the calls of a batch become transactions. */
+/** How the calls of a batch are executed. */
 export type Execution =
   /** one call, one transaction */
   | { readonly kind: 'single' }
   /** a transaction for each call */
   | { readonly kind: 'sequential' }
-  /** one transaction of the account to itself, which its code splits */
+  /** one transaction of the account to itself; its delegate executes the calls */
   | { readonly kind: 'delegated'; readonly delegate: Address; readonly upgrade: Upgrade | null }
-  /** one user operation (ERC-4337), which the account's code splits and somebody else pays for */
+  /** one user operation (ERC-4337) that a paymaster pays for; the account's delegate executes the calls */
   | { readonly kind: 'sponsored'; readonly delegate: Address; readonly upgrade: Upgrade | null }
 
 export type Sponsored = Extract<Execution, { readonly kind: 'sponsored' }>
 export type Unsponsored = Exclude<Execution, Sponsored>
 
-/** What has to happen before the account can run a batch. */
+/** The EIP-7702 authorization that an account needs before it can execute a batch. */
 export interface Upgrade {
-  /** whose code the account runs now; null: none */
+  /** the account's present delegate; null: none */
   readonly before: Address | null
-  /** true: the chain lacks the code of our delegate, and a transaction before puts it there */
+  /** true: the wallet's delegate is not on the chain, and a transaction before deploys it */
   readonly deploys: boolean
 }
 
-/** What an account can do on a chain. */
-export type Standing =
-  /** runs code that we know how to hand a batch to */
+/** Whether an account can execute batches on a chain. */
+export type DelegationStatus =
+  /** it delegates to code whose batch interface the wallet supports */
   | { readonly kind: 'upgraded'; readonly delegate: Address }
-  /** can be made to */
+  /** an authorization can upgrade it */
   | { readonly kind: 'upgradable'; readonly upgrade: Upgrade }
-  /** runs code of somebody else, or is no account of a key */
+  /** it delegates to unknown code, or is a contract */
   | { readonly kind: 'foreign'; readonly delegate: Address | null }
-  /** the chain lacks EIP-7702, or our code and a way to put it there */
+  /** the chain lacks EIP-7702, or both the wallet's delegate and the factory that deploys it */
   | { readonly kind: 'plain' }
 
 /**
- * Throws RpcError for calls that must be atomic and cannot be: 5710 when the chain lacks what it takes, 5760 when the account runs code that nobody
- * here knows. One call is always atomic.
+ * Returns how the account executes the calls if it pays itself. A single call is always atomic. Throws RpcError for calls that must be atomic and cannot
+ * be: 5710 if the chain lacks EIP-7702, 5760 if the account delegates to unknown code.
  */
 export async function executionOf(chain: WalletChain, from: Address, callCount: number, isAtomic: boolean): Promise<Unsponsored> {
   if (callCount === 1) return { kind: 'single' }
-  const standing = await standingOf(chain, from)
-  if (standing.kind === 'upgraded') return { kind: 'delegated', delegate: standing.delegate, upgrade: null }
+  const status = await delegationStatus(chain, from)
+  if (status.kind === 'upgraded') return { kind: 'delegated', delegate: status.delegate, upgrade: null }
   if (!isAtomic) return { kind: 'sequential' }
-  if (standing.kind === 'upgradable') return { kind: 'delegated', delegate: DELEGATE.address, upgrade: standing.upgrade }
-  throw standing.kind === 'foreign'
-    ? atomicityUnsupported(from, standing.delegate)
+  if (status.kind === 'upgradable') return { kind: 'delegated', delegate: DELEGATE.address, upgrade: status.upgrade }
+  throw status.kind === 'foreign'
+    ? atomicityUnsupported(from, status.delegate)
     : chainUnsupported(Hex.fromQuantity(chain.chainId), 'no-eip-7702')
 }
 
-/** Of one call or many. Null: the account cannot send user operations, or not in one step. */
+/** Returns how the account executes calls in a user operation. Null: it cannot, or needs a transaction before. */
 export async function sponsoredExecutionOf(chain: WalletChain, from: Address): Promise<Sponsored | null> {
-  const standing = await standingOf(chain, from)
-  if (standing.kind === 'upgraded') return { kind: 'sponsored', delegate: standing.delegate, upgrade: null }
-  if (standing.kind !== 'upgradable' || standing.upgrade.deploys) return null
-  return { kind: 'sponsored', delegate: DELEGATE.address, upgrade: standing.upgrade }
+  const status = await delegationStatus(chain, from)
+  if (status.kind === 'upgraded') return { kind: 'sponsored', delegate: status.delegate, upgrade: null }
+  if (status.kind !== 'upgradable' || status.upgrade.deploys) return null
+  return { kind: 'sponsored', delegate: DELEGATE.address, upgrade: status.upgrade }
 }
 
-export async function standingOf(chain: WalletChain, address: Address): Promise<Standing> {
+export async function delegationStatus(chain: WalletChain, address: Address): Promise<DelegationStatus> {
   const code = await codeAt(chain, address)
-  if (code === '0x') return readiness(chain, null)
+  if (code === '0x') return upgradeStatus(chain, null)
   const delegate = Delegation.ofText(code)
   if (delegate === null || !isKnownDelegate(delegate)) return { kind: 'foreign', delegate }
-  // A delegate without code would take every batch and do nothing: the chain has been started anew, say.
+  // With a delegate without code, as after a restart of a test chain, every batch would succeed without effect.
   if ((await codeAt(chain, delegate)) !== '0x') return { kind: 'upgraded', delegate }
-  return readiness(chain, delegate)
+  return upgradeStatus(chain, delegate)
 }
 
-/** interface 7.3, and for a chain that the wallet does not know (EIP-5792). */
+/** interface 7.3; EIP-5792 has the same code for a chain that the wallet does not have. */
 export function chainUnsupported(chainId: string, reason: 'no-eip-7702' | 'unknown-chain'): RpcError {
   return new RpcError(WALLET_CODE.unsupportedChain, 'EIP-7702 not supported on the specified chain ID', { reason, chainId })
 }
 
-async function readiness(chain: WalletChain, before: Address | null): Promise<Standing> {
+async function upgradeStatus(chain: WalletChain, before: Address | null): Promise<DelegationStatus> {
   if (!(await hasDelegation(chain))) return { kind: 'plain' }
   if ((await codeAt(chain, DELEGATE.address)) !== '0x') return { kind: 'upgradable', upgrade: { before, deploys: false } }
   if ((await codeAt(chain, DELEGATE.deployer)) !== '0x') return { kind: 'upgradable', upgrade: { before, deploys: true } }
@@ -88,37 +88,37 @@ async function codeAt({ rpc }: WalletChain, address: Address): Promise<Hex> {
   return Hex.isHex(code) ? code : '0x'
 }
 
-/** Nobody has a key for these. */
-const PROBED = '0x77020000000000000000000000000000000000a1' as Address // 20 bytes, as it stands here
-const ANSWERER = '0x77020000000000000000000000000000000000a2' as Address // 20 bytes, as it stands here
+/** Addresses without a known key. */
+const PROBED = '0x77020000000000000000000000000000000000a1' as Address // 20 bytes
+const ANSWERER = '0x77020000000000000000000000000000000000a2' as Address // 20 bytes
 /** Returns the word 1. */
 const ANSWER_ONE = '0x600160005260206000f3'
 
-/** What is known of each connection: forks do not come while a node runs. */
-const known = new WeakMap<WalletChain['rpc'], Promise<boolean>>()
+/** By connection: a running node does not change its fork rules. */
+const probes = new WeakMap<WalletChain['rpc'], Promise<boolean>>()
 
-/** True when accounts of the chain can run the code of others (EIP-7702). Asked once; a chain that cannot be reached is asked again. */
+/** Returns whether the chain has EIP-7702. Probed once per connection, and again if the chain could not be reached. */
 export function hasDelegation({ rpc }: WalletChain): Promise<boolean> {
-  const found = known.get(rpc)
-  if (found !== undefined) return found
-  const asked = probe(rpc)
-  known.set(rpc, asked)
-  asked.catch(() => known.delete(rpc))
-  return asked
+  const cached = probes.get(rpc)
+  if (cached !== undefined) return cached
+  const result = probe(rpc)
+  probes.set(rpc, result)
+  result.catch(() => probes.delete(rpc))
+  return result
 }
 
-/** What nobody signed, and what is skipped for it: a node that knows no authorizations refuses the call (anvil, which reads designations before Prague). */
-const IGNORED = { chainId: '0x0', address: ANSWERER, nonce: '0x1', yParity: '0x0', r: '0x1', s: '0x1' }
+/** An invalid authorization, which EIP-7702 skips. Needed for anvil, which executes delegations before Prague but refuses authorizations. */
+const INVALID_AUTHORIZATION = { chainId: '0x0', address: ANSWERER, nonce: '0x1', yParity: '0x0', r: '0x1', s: '0x1' }
 
-/** Without EIP-7702 a designation is code that begins with an operation that does not exist: the call fails. */
+/** Calls an account that delegates to ANSWERER. Without EIP-7702 its code begins with the invalid opcode 0xef, and the call fails. */
 async function probe(rpc: WalletChain['rpc']): Promise<boolean> {
   const overrides = { [PROBED]: { code: Delegation.text(ANSWERER) }, [ANSWERER]: { code: ANSWER_ONE } }
   try {
-    const call = { to: PROBED, input: '0x', authorizationList: [IGNORED] }
+    const call = { to: PROBED, input: '0x', authorizationList: [INVALID_AUTHORIZATION] }
     const answer = await rpc.request({ method: 'eth_call', params: [call, 'latest', overrides] })
     return Hex.isHex(answer, 64) && BigInt(answer) === 1n
   } catch (error) {
-    // Whether the node refuses, or is out of reach: one that still answers has refused.
+    // Throws if the node cannot be reached; otherwise it has refused the call.
     if (!(error instanceof RpcError)) throw error
     await rpc.request({ method: 'eth_chainId', params: [] })
     return false
@@ -126,6 +126,6 @@ async function probe(rpc: WalletChain['rpc']): Promise<boolean> {
 }
 
 function atomicityUnsupported(account: Address, delegate: Address | null): RpcError {
-  const message = 'The wallet cannot execute the calls atomically: the account runs code that the wallet does not know'
+  const message = 'The wallet cannot execute the calls atomically: the account delegates to code that the wallet does not support'
   return new RpcError(WALLET_CODE.atomicityUnsupported, message, { reason: 'foreign-delegate', account, delegate })
 }

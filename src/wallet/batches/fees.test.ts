@@ -3,7 +3,8 @@ import { Address } from '../../eth/index.ts'
 import { RpcError } from '../../jsonrpc/index.ts'
 import { embeddedChain } from '../chains/chain.ts'
 import type { WalletChain } from '../chains/chain.ts'
-import { blockGround, feeView, feesFor, l1FeeOf } from './fees.ts'
+import { feeView, feesFor, l1FeeOf, latestBlock } from './fees.ts'
+import { answering } from './operations.fixture.ts'
 import { startNode } from '../wallet.fixture.ts'
 
 const node = await startNode()
@@ -24,47 +25,70 @@ function lacking(...methods: readonly string[]): WalletChain {
 }
 
 describe('fees', () => {
-  it('are twice the coming base fee and the tip that the node suggests', async () => {
-    const fees = await feesFor(chain, await blockGround(chain))
+  it('are twice the next base fee plus the tip that the node suggests', async () => {
+    const fees = await feesFor(chain, await latestBlock(chain))
     const tip = BigInt((await node.request({ method: 'eth_maxPriorityFeePerGas', params: [] })) as string) // a quantity
     expect(fees.type).toBe(2)
     expect(fees).toMatchObject({ maxFeePerGas: 2n * (fees.baseFee ?? 0n) + tip, maxPriorityFeePerGas: tip })
   })
 
-  it('are found without what some nodes lack', async () => {
+  it('have defaults for nodes without eth_feeHistory and eth_maxPriorityFeePerGas', async () => {
     const bare = lacking('eth_feeHistory', 'eth_maxPriorityFeePerGas')
-    const ground = await blockGround(bare)
-    const newest = ground.baseFee ?? 0n
-    expect(await feesFor(bare, ground)).toEqual({
+    const block = await latestBlock(bare)
+    const latest = block.baseFee ?? 0n
+    expect(await feesFor(bare, block)).toEqual({
       type: 2,
-      baseFee: newest + newest / 8n + 1n,
-      maxFeePerGas: 2n * (newest + newest / 8n + 1n) + GWEI,
+      baseFee: latest + latest / 8n + 1n,
+      maxFeePerGas: 2n * (latest + latest / 8n + 1n) + GWEI,
       maxPriorityFeePerGas: GWEI,
     })
   })
 
-  it('are those of the app', async () => {
-    const ground = await blockGround(chain)
-    expect(await feesFor(chain, ground, { maxFeePerGas: 7n, maxPriorityFeePerGas: 3n })).toMatchObject({
+  it('are those that the app requests', async () => {
+    const block = await latestBlock(chain)
+    expect(await feesFor(chain, block, { maxFeePerGas: 7n, maxPriorityFeePerGas: 3n })).toMatchObject({
       type: 2,
       maxFeePerGas: 7n,
       maxPriorityFeePerGas: 3n,
     })
-    expect(await feesFor(chain, ground, { maxFeePerGas: 7n })).toMatchObject({ maxFeePerGas: 7n, maxPriorityFeePerGas: 7n })
-    expect(await feesFor(chain, ground, { gasPrice: 9n })).toMatchObject({ type: 0, maxFeePerGas: 9n, maxPriorityFeePerGas: 9n })
-    await expect(feesFor(chain, ground, { maxFeePerGas: 1n, maxPriorityFeePerGas: 2n })).rejects.toMatchObject({ code: -32602 })
-    await expect(feesFor(chain, ground, { gasPrice: 1n, maxFeePerGas: 2n })).rejects.toMatchObject({ code: -32602 })
+    expect(await feesFor(chain, block, { maxFeePerGas: 7n })).toMatchObject({ maxFeePerGas: 7n, maxPriorityFeePerGas: 7n })
+    expect(await feesFor(chain, block, { gasPrice: 9n })).toMatchObject({ type: 0, maxFeePerGas: 9n, maxPriorityFeePerGas: 9n })
+    expect(await feesFor(chain, block, { gasPrice: 9n, type: 1 })).toMatchObject({ type: 1, maxFeePerGas: 9n, maxPriorityFeePerGas: 9n })
+    await expect(feesFor(chain, block, { maxFeePerGas: 1n, maxPriorityFeePerGas: 2n })).rejects.toMatchObject({ code: -32602 })
+    await expect(feesFor(chain, block, { gasPrice: 1n, maxFeePerGas: 2n })).rejects.toMatchObject({ code: -32602 })
   })
 
-  it('are a gas price where blocks have no base fee', async () => {
+  it('are a gas price if blocks have no base fee', async () => {
     const { maxFeePerGas, ...fees } = await feesFor(chain, { gasLimit: 1n, baseFee: null })
     expect(fees).toMatchObject({ type: 0, baseFee: null, maxPriorityFeePerGas: maxFeePerGas })
     expect(maxFeePerGas).toBeGreaterThan(0n)
   })
 })
 
-describe('the view of a fee', () => {
-  it('is what it will most likely cost and what it costs at most, the data fee included', () => {
+describe('a suggestion of the node that is no quantity', () => {
+  const suggesting = (method: string, answer: unknown): WalletChain => ({
+    ...chain,
+    rpc: answering(node, (asked) => (asked === method ? answer : undefined)),
+  })
+
+  it.each(['many', '0x', '0xzz', '12', 7, null])('is -32602 that names the field: %j as gas price', async (answer) => {
+    const block = await latestBlock(chain)
+    for (const type of [0, 1]) {
+      await expect(feesFor(suggesting('eth_gasPrice', answer), block, { type })).rejects.toMatchObject({
+        code: -32602,
+        message: `gasPrice: the node answered eth_gasPrice with ${JSON.stringify(answer)}, which is no quantity; name gasPrice in the request`,
+      })
+    }
+  })
+
+  it('is replaced by the default if it is a tip', async () => {
+    const fees = await feesFor(suggesting('eth_maxPriorityFeePerGas', 'many'), await latestBlock(chain))
+    expect(fees.maxPriorityFeePerGas).toBe(GWEI)
+  })
+})
+
+describe('the view of fees', () => {
+  it('has the expected and the maximum cost, with the L1 data fee', () => {
     const fees = { type: 2, baseFee: 10n, maxFeePerGas: 25n, maxPriorityFeePerGas: 5n } as const
     expect(feeView(fees, 200n, 100n, 7n)).toEqual({
       gas: '0xc8',
@@ -79,9 +103,9 @@ describe('the view of a fee', () => {
   })
 })
 
-describe('the data fee', () => {
-  it('is that of the oracle of the rollup, for each transaction', async () => {
-    // The first block tells the chain of L1.
+describe('the L1 data fee', () => {
+  it('is that of the oracle, for each transaction', async () => {
+    // The first block sets the L1 attributes.
     await node.request({ method: 'evm_mine', params: [] })
     const fields = { type: 2, chainId: 31_337, to: Address.zero, data: new Uint8Array(500).map((_, i) => (i * 31) % 251) } as const
     const one = await l1FeeOf(chain, Address.zero, [fields])
@@ -89,7 +113,7 @@ describe('the data fee', () => {
     expect(await l1FeeOf(chain, Address.zero, [fields, fields])).toBe(2n * one)
   })
 
-  it('is none where there is no oracle', async () => {
+  it('is 0 without an oracle', async () => {
     expect(await l1FeeOf(embeddedChain(l1), Address.zero, [{ to: Address.zero }])).toBe(0n)
   })
 })

@@ -1,62 +1,67 @@
-import { Hex, Transaction } from '../../eth/index.ts'
+import { Abi, Hex, Transaction } from '../../eth/index.ts'
 import type { Address, TransactionFields } from '../../eth/index.ts'
 import { CODE, RpcError, invalidParams } from '../../jsonrpc/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import type { FeeView, SponsorView } from '../question.ts'
 
-/** What a transaction offers, wei per gas. */
+/** Fee fields of a transaction, wei per gas. */
 export interface Fees {
-  /** 2, or 0 and 1 where the app gave a gas price or the chain has no base fee */
+  /** 0 or 1 if the app requests that type or a gas price, or the chain has no base fee */
   readonly type: 0 | 1 | 2
-  /** of the next block; null: the chain has none */
+  /** of the next block; null before London */
   readonly baseFee: bigint | null
-  /** of legacy transactions the gas price */
+  /** the gas price of types 0 and 1 */
   readonly maxFeePerGas: bigint
   readonly maxPriorityFeePerGas: bigint
 }
 
-/** What the app wants to pay. */
-export interface FeeWish {
+/** Fee fields of the app's request. */
+export interface RequestedFees {
+  /** transaction type 0, 1 or 2 */
+  readonly type?: number | undefined
   readonly gasPrice?: bigint | undefined
   readonly maxFeePerGas?: bigint | undefined
   readonly maxPriorityFeePerGas?: bigint | undefined
 }
 
-/** What matters of the newest block. */
-export interface BlockGround {
+/** Fields of the latest block that a plan depends on. */
+export interface LatestBlock {
   readonly gasLimit: bigint
   /** wei; null before London */
   readonly baseFee: bigint | null
 }
 
-export async function blockGround({ rpc }: WalletChain): Promise<BlockGround> {
+export async function latestBlock({ rpc }: WalletChain): Promise<LatestBlock> {
   const block = await rpc.request({ method: 'eth_getBlockByNumber', params: ['latest', false] })
-  if (typeof block !== 'object' || block === null) throw new RpcError(CODE.internal, 'the node does not know its newest block')
+  if (typeof block !== 'object' || block === null)
+    throw new RpcError(CODE.internal, 'the node answered eth_getBlockByNumber with no latest block')
   const { gasLimit, baseFeePerGas } = block as Readonly<Record<string, unknown>> // any JSON object has this shape
-  return { gasLimit: BigInt(gasLimit as string), baseFee: typeof baseFeePerGas === 'string' ? BigInt(baseFeePerGas) : null } // the field of every block
+  return { gasLimit: BigInt(gasLimit as string), baseFee: typeof baseFeePerGas === 'string' ? BigInt(baseFeePerGas) : null } // execution-apis: a quantity
 }
 
-/** Twice the base fee and the tip, so that the base fee may double before the transaction gets stuck. Throws RpcError: fees that contradict each other. */
-export async function feesFor(chain: WalletChain, { baseFee: newest }: BlockGround, wish: FeeWish = {}): Promise<Fees> {
-  const { gasPrice, maxFeePerGas: cap } = wish
-  if (gasPrice !== undefined && (cap !== undefined || wish.maxPriorityFeePerGas !== undefined)) {
+/**
+ * Returns the requested fees, completed. The default fee cap is twice the base fee plus the tip, so that the base fee may double before the transaction
+ * gets stuck. Throws RpcError -32602 for fields that contradict each other, or if the node's gas price is no quantity.
+ */
+export async function feesFor(chain: WalletChain, { baseFee: latest }: LatestBlock, requested: RequestedFees = {}): Promise<Fees> {
+  const { type, gasPrice, maxFeePerGas: cap } = requested
+  if (gasPrice !== undefined && (cap !== undefined || requested.maxPriorityFeePerGas !== undefined)) {
     throw invalidParams('gasPrice stands beside maxFeePerGas or maxPriorityFeePerGas: a transaction has the one or the others')
   }
-  const baseFee = newest === null ? null : await nextBaseFee(chain, newest)
-  if (gasPrice !== undefined) return { type: 0, baseFee, maxFeePerGas: gasPrice, maxPriorityFeePerGas: gasPrice }
-  if (baseFee === null) {
-    const price = cap ?? (await quantity(chain, 'eth_gasPrice'))
-    return { type: 0, baseFee, maxFeePerGas: price, maxPriorityFeePerGas: price }
+  const baseFee = latest === null ? null : await nextBaseFee(chain, latest)
+  if (gasPrice !== undefined || type === 0 || type === 1 || baseFee === null) {
+    const price = gasPrice ?? cap ?? (await suggestedFee(chain, 'eth_gasPrice', 'gasPrice'))
+    return { type: type === 1 ? 1 : 0, baseFee, maxFeePerGas: price, maxPriorityFeePerGas: price }
   }
-  const tip = wish.maxPriorityFeePerGas ?? (await suggestedTip(chain))
+  const tip = requested.maxPriorityFeePerGas ?? (await suggestedTip(chain))
   if (cap === undefined) return { type: 2, baseFee, maxFeePerGas: 2n * baseFee + tip, maxPriorityFeePerGas: tip }
-  if (wish.maxPriorityFeePerGas !== undefined && tip > cap) {
+  if (requested.maxPriorityFeePerGas !== undefined && tip > cap) {
     throw invalidParams(`maxFeePerGas (${cap}) is less than maxPriorityFeePerGas (${tip})`)
   }
   return { type: 2, baseFee, maxFeePerGas: cap, maxPriorityFeePerGas: tip < cap ? tip : cap }
 }
 
-/** What the transactions may cost, as questions show it. `used`: gas that they will most likely use. */
+/** Returns the cost of the transactions as questions show it. `used`: gas that they are expected to use; `l1Fee`: wei. */
 export function feeView(fees: Fees, gas: bigint, used: bigint, l1Fee: bigint): FeeView {
   const { baseFee, maxFeePerGas, maxPriorityFeePerGas } = fees
   const offered = (baseFee ?? 0n) + maxPriorityFeePerGas
@@ -72,71 +77,63 @@ export function feeView(fees: Fees, gas: bigint, used: bigint, l1Fee: bigint): F
   }
 }
 
-/** The same for what somebody else pays for. */
-export function sponsoredFeeView({ maxFeePerGas, maxPriorityFeePerGas }: Fees, gas: bigint, sponsor: SponsorView): FeeView {
-  return {
-    gas: Hex.fromQuantity(gas),
-    maxFeePerGas: Hex.fromQuantity(maxFeePerGas),
-    maxPriorityFeePerGas: Hex.fromQuantity(maxPriorityFeePerGas),
-    l1Fee: '0x0',
-    expected: '0x0',
-    most: '0x0',
-    sponsor,
-  }
+/** Returns the cost of a sponsored batch, which is 0 for the account. */
+export function sponsoredFeeView(fees: Fees, gas: bigint, sponsor: SponsorView): FeeView {
+  return { ...feeView(fees, gas, 0n, 0n), most: '0x0', sponsor }
 }
 
-/** OP Stack: what it costs to put these on L1, wei; 0n elsewhere. */
+/** Returns the L1 data fee of the transactions on an OP Stack chain, wei; 0n on other chains. */
 export async function l1FeeOf(chain: WalletChain, from: Address, transactions: readonly TransactionFields[]): Promise<bigint> {
   try {
     const fees = await Promise.all(transactions.map((fields) => l1Fee(chain, Transaction.unsigned(fields, from).raw)))
     return fees.reduce((sum, fee) => sum + fee, 0n)
   } catch (error) {
-    if (error instanceof RpcError) return 0n // no rollup: there is no oracle, or none that answers so
+    if (error instanceof RpcError) return 0n // no OP Stack chain: the oracle is missing
     throw error
   }
 }
 
 const GAS_PRICE_ORACLE = '0x420000000000000000000000000000000000000f'
-/** getL1Fee(bytes) */
-const GET_L1_FEE = '0x49948e0e'
+const GET_L1_FEE = Abi.selector('getL1Fee(bytes)')
 
 async function l1Fee({ rpc }: WalletChain, raw: Uint8Array): Promise<bigint> {
-  const padding = '0'.repeat((64 - ((raw.length * 2) % 64)) % 64)
-  const input = `${GET_L1_FEE}${word(32)}${word(raw.length)}${Hex.fromBytes(raw).slice(2)}${padding}`
+  const input = Hex.fromBytes(Abi.call(GET_L1_FEE, [raw]))
   const answer = await rpc.request({ method: 'eth_call', params: [{ to: GAS_PRICE_ORACLE, input }, 'latest'] })
   return Hex.isHex(answer, 64) ? BigInt(answer) : 0n
 }
 
-function word(value: number): string {
-  return value.toString(16).padStart(64, '0')
-}
-
-/** That of the coming block. Some nodes have no fee history: an eighth above the newest is the most it can be. */
-async function nextBaseFee({ rpc }: WalletChain, newest: bigint): Promise<bigint> {
+/** Returns the base fee of the next block. Without eth_feeHistory, the maximum: an eighth above the latest (EIP-1559). */
+async function nextBaseFee({ rpc }: WalletChain, latest: bigint): Promise<bigint> {
   try {
     const history = await rpc.request({ method: 'eth_feeHistory', params: ['0x1', 'latest', []] })
     const { baseFeePerGas } = history as { readonly baseFeePerGas: readonly string[] } // as execution-apis defines it
-    return BigInt(baseFeePerGas.at(-1) ?? newest)
+    return BigInt(baseFeePerGas.at(-1) ?? latest)
   } catch (error) {
-    if (error instanceof RpcError || error instanceof TypeError) return newest + newest / 8n + 1n
+    if (error instanceof RpcError || error instanceof TypeError) return latest + latest / 8n + 1n
     throw error
   }
 }
 
 async function suggestedTip(chain: WalletChain): Promise<bigint> {
   try {
-    return await quantity(chain, 'eth_maxPriorityFeePerGas')
+    return await suggestedFee(chain, 'eth_maxPriorityFeePerGas', 'maxPriorityFeePerGas')
   } catch (error) {
     if (error instanceof RpcError) return DEFAULT_TIP
     throw error
   }
 }
 
-/** Where the node suggests none. */
+/** wei per gas, if the node suggests none */
 const DEFAULT_TIP = 1_000_000_000n
 
-async function quantity({ rpc }: WalletChain, method: string): Promise<bigint> {
+/** Throws RpcError -32602 if the result is no quantity: the app can name the field itself. */
+async function suggestedFee({ rpc }: WalletChain, method: string, field: string): Promise<bigint> {
   const answer = await rpc.request({ method, params: [] })
-  if (typeof answer !== 'string') throw new RpcError(CODE.internal, `the node answered ${method} with no quantity`)
-  return BigInt(answer)
+  if (typeof answer === 'string' && QUANTITY.test(answer)) return BigInt(answer)
+  const got = JSON.stringify(answer ?? null).slice(0, 80)
+  throw invalidParams(`${field}: the node answered ${method} with ${got}, which is no quantity; name ${field} in the request`, {
+    reason: 'fees',
+  })
 }
+
+const QUANTITY = /^0x[0-9a-f]{1,64}$/i

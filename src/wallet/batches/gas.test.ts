@@ -6,7 +6,7 @@ import { embeddedChain } from '../chains/chain.ts'
 import { contracts } from '../preview/contracts.fixture.ts'
 import { DELEGATE } from '../delegate.ts'
 import { estimateGas, intrinsicGas } from './gas.ts'
-import { BURNER, creating, deploy, sender } from './sending.fixture.ts'
+import { BURNER, creating, deploy, sender } from './sender.fixture.ts'
 import { startNode } from '../wallet.fixture.ts'
 
 const node = await startNode()
@@ -26,7 +26,7 @@ describe('gas of a batch', () => {
   it.each([
     ['one after the other', false],
     ['as one', true],
-  ])('is enough for calls that build on each other, %s', async (_, atomicRequired) => {
+  ])('suffices for calls that depend on each other, %s', async (_, atomicRequired) => {
     const { send, settled } = sender(node)
     const { status, receipts } = await settled(await send({ atomicRequired, calls: APPROVE_AND_TAKE }))
     expect(status).toBe(200)
@@ -35,13 +35,13 @@ describe('gas of a batch', () => {
     await node.request({ method: 'anvil_setCode', params: [alice, '0x'] })
   })
 
-  it('is what the app has chosen for a call, and what a transaction needs beside it', async () => {
+  it('is the gasLimitOverride of a call plus intrinsic gas', async () => {
     const calls = [{ to: coin, value: 0n, data: Hex.toBytes(approve), gasLimitOverride: 77_777n }]
     const { limits } = await estimateGas(chain, alice, calls, { kind: 'single' })
     expect(limits).toEqual([77_777n + intrinsicGas(calls[0]!)])
   })
 
-  it('of calls as one grows and shrinks by what the app has chosen for one of them', async () => {
+  it('of an atomic batch changes by the gasLimitOverride of one call', async () => {
     const calls = [approve, take].map((data, i) => ({ to: [coin, taker][i]!, value: 0n, data: Hex.toBytes(data), gasLimitOverride: null }))
     const execution = { kind: 'delegated', delegate: DELEGATE.address, upgrade: { before: null, deploys: false } } as const
     const total = async (gasLimitOverride: bigint | null) => {
@@ -53,7 +53,7 @@ describe('gas of a batch', () => {
     expect(more - much).toBe(64_000n)
   })
 
-  it('is the whole of what was chosen for a call that takes all it gets', async () => {
+  it('includes the whole gasLimitOverride of a call that uses all its gas', async () => {
     const burner = await deploy(node, creating(BURNER))
     const { send, settled } = sender(node)
     const calls = [{ to: burner, capabilities: { gasLimitOverride: { value: '0x2710' } } }]
@@ -62,20 +62,20 @@ describe('gas of a batch', () => {
     expect(Number(receipts?.[0]?.gasUsed)).toBe(31_000)
   })
 
-  it('of a call that burns all there is, is no more than a node takes', async () => {
+  it('of a call that burns all gas is at most the limit of a transaction', async () => {
     const burner = await deploy(node, creating('fe'))
     const { send, settled } = sender(node)
     const calls = [{ to: bob, value: '0x1' }, { to: burner }, { to: bob, value: '0x1' }]
     expect(await settled(await send({ atomicRequired: true, calls }))).toMatchObject({ status: 500, atomic: true })
   })
 
-  it('is 21,000 for a plain transfer, each', async () => {
+  it('is 21,000 for each plain transfer', async () => {
     const calls = [1n, 2n].map((value) => ({ to: bob, value, data: new Uint8Array(), gasLimitOverride: null }))
     expect(await estimateGas(chain, alice, calls, { kind: 'sequential' })).toEqual({ limits: [21_000n, 21_000n], used: 42_000n })
     expect(await estimateGas(chain, alice, calls.slice(1), { kind: 'single' })).toEqual({ limits: [21_000n], used: 21_000n })
   })
 
-  it('is found without eth_simulateV1, too, where each call can be run by itself', async () => {
+  it('is estimated call by call without eth_simulateV1', async () => {
     const rpc = {
       ...chain.rpc,
       request: async (request: { method: string; params?: readonly unknown[] }) =>
@@ -87,7 +87,7 @@ describe('gas of a batch', () => {
     expect(limits[1], 'nobody can tell').toBeGreaterThan(500_000n)
   })
 
-  it('before the first operation is what EIP-2028, 3860 and 7623 say', () => {
+  it('before the first opcode follows EIP-2028, EIP-3860 and EIP-7623', () => {
     const data = (size: number, byte: number) => new Uint8Array(size).fill(byte)
     expect(intrinsicGas({ to: bob, data: data(0, 0) })).toBe(21_000n)
     expect(intrinsicGas({ to: bob, data: data(10, 0) })).toBe(21_100n)
@@ -97,7 +97,7 @@ describe('gas of a batch', () => {
 })
 
 describe('an account', () => {
-  it('that runs our code needs no authorization', async () => {
+  it('that has the delegate needs no authorization', async () => {
     await node.request({ method: 'anvil_setCode', params: [bob, Delegation.text(DELEGATE.address)] })
     const calls = [1n, 2n].map((value) => ({ to: alice, value, data: new Uint8Array(), gasLimitOverride: null }))
     const plain = { kind: 'delegated', delegate: DELEGATE.address } as const
@@ -111,7 +111,7 @@ function words(...values: readonly number[]): string {
   return values.map((value) => value.toString(16).padStart(64, '0')).join('')
 }
 
-/** A short text as ABI has it: its length and one word. */
+/** ABI encoding of a short string: its length and one word. */
 function text(value: string): string {
   return words(value.length) + Buffer.from(value).toString('hex').padEnd(64, '0')
 }

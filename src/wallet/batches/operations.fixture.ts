@@ -10,17 +10,17 @@ import { randomBatchId } from './batches.ts'
 import type { Batches, SentOperation } from './batches.ts'
 import type { BatchRecord } from './batchrecord.ts'
 import type { Call } from './call.ts'
-import { nextNonce } from './sending.ts'
+import { nextNonce } from './transactions.ts'
 
 export interface Wanted {
   readonly calls: readonly Call[]
-  /** at the EntryPoint; 0 unless said */
+  /** at the EntryPoint; default: 0 */
   readonly nonce?: bigint
-  /** of what it costs without that; to take the place of another one */
+  /** multiplies the fees, to replace another operation */
   readonly feeFactor?: bigint
 }
 
-/** A user operation of an account of the node, which pays itself: what sponsors add makes no difference to what becomes of it. */
+/** Signs a user operation of an account of the node that pays itself: a paymaster makes no difference to tracking. */
 export async function operationOf(
   node: Pocketchain,
   chain: WalletChain,
@@ -48,7 +48,7 @@ export async function operationOf(
   return { ...keyring.userOperation(operation, entryPoint('0.8'), DELEGATE.address, chain), entryPoint: ENTRY_POINTS['0.8'] }
 }
 
-/** Answers the record that is kept. */
+/** Returns the stored record. */
 export async function submit(
   batches: Batches,
   chain: WalletChain,
@@ -61,7 +61,7 @@ export async function submit(
   return batches.submit({ ...rest, id, callCount, operation: sent })
 }
 
-/** A node where `answer` may take the place of what it answers itself; undefined: it does not. */
+/** A node whose results `answer` may replace; undefined: the node's own result. */
 export function answering(node: Rpc, answer: (method: string, params: readonly unknown[]) => unknown): Rpc {
   return {
     subscribe: node.subscribe,

@@ -21,11 +21,11 @@ import { answering, operationOf, submit } from './operations.fixture.ts'
 import type { Wanted } from './operations.fixture.ts'
 
 const ZERO_HASH = `0x${'0'.repeat(64)}`
-const NOBODY = `0x${'0b'.repeat(20)}` as Address // 20 bytes
+const RECIPIENT = `0x${'0b'.repeat(20)}` as Address // 20 bytes
 const REVERTS = `0x${'0c'.repeat(20)}` as Address // 20 bytes
 const LOGS = `0x${'0d'.repeat(20)}` as Address // 20 bytes
 
-interface Ground {
+interface Setup {
   readonly node: Pocketchain
   readonly clock: ManualClock
   readonly chain: WalletChain
@@ -40,14 +40,14 @@ interface Ground {
 
 interface Given {
   readonly records?: Records
-  /** what stands between the wallet and the node */
+  /** a proxy between the wallet and the node */
   readonly chain?: (chain: WalletChain) => WalletChain
-  /** of the wallet; the node's time stands still anyway */
+  /** of the wallet; the node has a manual clock */
   readonly now?: () => number
 }
 
-/** A node whose time stands still, and a wallet's batches over it. */
-async function ground(given: Given = {}): Promise<Ground> {
+/** A node with a manual clock, and a wallet's batches over it. */
+async function setup(given: Given = {}): Promise<Setup> {
   const clock = new ManualClock(1_700_000_000_000)
   const node = await createPocketchain({ clock, timestamp: 1_700_000_000 })
   onTestFinished(() => node.close())
@@ -72,20 +72,20 @@ function batchesOf(node: Pocketchain, { records = memoryRecords(), chain: change
   return { chain, batches, records, changes, errors }
 }
 
-/** Submits one of Alice. Answers its id and hash. */
-async function submitted({ node, chain, batches, alice }: Ground, wanted: Wanted, from = alice) {
+/** Submits an operation of Alice. Returns its id and hash. */
+async function submitted({ node, chain, batches, alice }: Setup, wanted: Wanted, from = alice) {
   const sent = await operationOf(node, chain, from, wanted)
   const { id } = await submit(batches, chain, sent, { callCount: wanted.calls.length })
   return { id, sent, hash: sent.hash }
 }
 
-/** Looks at once, without waiting for a change. */
-function now({ batches }: Pick<Ground, 'batches'>, id: string) {
+/** Returns the status without waiting for a change. */
+function now({ batches }: Pick<Setup, 'batches'>, id: string) {
   return batches.status(id, { origin: ORIGIN, waitMs: 0 })
 }
 
-/** Until the bundle is in the node's pool; then the next flashblock takes it. */
-async function bundled({ ask }: Ground, hash: Hash): Promise<Hash> {
+/** Resolves when the bundle is in the node's pool; the next flashblock includes it. */
+async function bundled({ ask }: Setup, hash: Hash): Promise<Hash> {
   await expect.poll(() => ask('pimlico_getUserOperationStatus', hash)).toMatchObject({ status: 'submitted' })
   const { transactionHash } = (await ask('pimlico_getUserOperationStatus', hash)) as { transactionHash: Hash } // it was submitted
   return transactionHash
@@ -96,9 +96,9 @@ function log(word: string): Call {
 }
 
 describe('a sponsored batch', () => {
-  it('is 100 until its bundle is pre-confirmed, then 200 with one receipt, and sealed in the end', async () => {
-    const it = await ground()
-    const { id, hash } = await submitted(it, { calls: [send(NOBODY, 1n), send(NOBODY, 2n)] })
+  it('is 100 until its bundle is pre-confirmed, then 200 with one receipt, and finally sealed', async () => {
+    const it = await setup()
+    const { id, hash } = await submitted(it, { calls: [send(RECIPIENT, 1n), send(RECIPIENT, 2n)] })
     const pending = await now(it, id)
     expect(pending).toEqual({
       version: '2.0.0',
@@ -143,11 +143,11 @@ describe('a sponsored batch', () => {
     expect(sealed).toMatchObject({ status: 200, capabilities: { status: { confirmation: 'sealed' } } })
     expect(sealed.receipts?.[0]?.blockHash).not.toBe(ZERO_HASH)
     expect(it.changes.map(({ status }) => status)).toEqual([200])
-    expect(BigInt((await it.ask('eth_getBalance', NOBODY, 'latest')) as string)).toBe(3n)
+    expect(BigInt((await it.ask('eth_getBalance', RECIPIENT, 'latest')) as string)).toBe(3n)
   })
 
-  it('has its own logs and outcome, whatever else is in its bundle', async () => {
-    const it = await ground()
+  it('has its own logs and outcome, independent of other operations in its bundle', async () => {
+    const it = await setup()
     await it.ask('debug_bundler_setBundlingMode', 'manual')
     const word = '11'.repeat(32)
     const mine = await submitted(it, { calls: [log(word)] })
@@ -168,12 +168,12 @@ describe('a sponsored batch', () => {
       },
     })
     expect(failed.receipts?.[0]?.logs.filter(({ address }) => address === LOGS)).toEqual([])
-    // The transaction of both has succeeded.
+    // The bundle's transaction succeeds.
     expect(await it.ask('eth_getTransactionReceipt', transactionHash)).toMatchObject({ status: '0x1' })
   })
 
-  it('that fails says why, in the words of the contract', async () => {
-    const it = await ground()
+  it('that fails has the revert reason of the contract', async () => {
+    const it = await setup()
     // Reverts with Error("no").
     const words = `08c379a0${'20'.padStart(64, '0')}${'2'.padStart(64, '0')}${'6e6f'.padEnd(64, '0')}`
     await it.ask('anvil_setCode', REVERTS, `0x6064600c60003960646000fd${words}`)
@@ -183,9 +183,9 @@ describe('a sponsored batch', () => {
     expect(await now(it, id)).toMatchObject({ status: 500, capabilities: { userOperation: { success: false, reason: 'no' } } })
   })
 
-  it('is held back while it is pending, and comes with the flashblock', async () => {
-    const it = await ground()
-    const { id, hash } = await submitted(it, { calls: [send(NOBODY, 1n)] })
+  it('has its status returned with the flashblock that includes it', async () => {
+    const it = await setup()
+    const { id, hash } = await submitted(it, { calls: [send(RECIPIENT, 1n)] })
     await bundled(it, hash)
     let isAnswered = false
     const waiting = it.batches.status(id, { origin: ORIGIN, waitMs: 60_000 }).finally(() => (isAnswered = true))
@@ -195,12 +195,12 @@ describe('a sponsored batch', () => {
     expect(await waiting).toMatchObject({ status: 200 })
   })
 
-  it('is answered over the provider as every other one', async () => {
-    const it = await ground()
+  it('has a status at the provider as any other batch', async () => {
+    const it = await setup()
     const { wallet } = openWallet(it.node, { records: it.records })
     const { alice } = it
     wallet.sites.connect(ORIGIN, [alice])
-    const sent = await operationOf(it.node, it.chain, alice, { calls: [send(NOBODY, 1n)] })
+    const sent = await operationOf(it.node, it.chain, alice, { calls: [send(RECIPIENT, 1n)] })
     const { id } = await submit(wallet.batches, wallet.chains.default, sent)
     const provider = wallet.provider(ORIGIN)
     const told: unknown[] = []
@@ -214,9 +214,9 @@ describe('a sponsored batch', () => {
 })
 
 describe('a sponsored batch that the bundler refuses', () => {
-  it('is none, and its id is free', async () => {
-    const it = await ground()
-    const sent = await operationOf(it.node, it.chain, it.alice, { calls: [send(NOBODY, 1n)] })
+  it('is removed, and its id is free', async () => {
+    const it = await setup()
+    const sent = await operationOf(it.node, it.chain, it.alice, { calls: [send(RECIPIENT, 1n)] })
     const spoilt = { ...sent, operation: { ...sent.operation, signature: new Uint8Array(65) } }
     expect(await refusal(submit(it.batches, it.chain, spoilt, { id: 'mine' }))).toMatchObject({ code: -32507 })
     expect(it.batches.latest(10)).toEqual([])
@@ -226,33 +226,34 @@ describe('a sponsored batch that the bundler refuses', () => {
     expect(await now(it, 'mine')).toMatchObject({ status: 100 })
   })
 
-  it('without a bundler is none, too', async () => {
+  it('is removed too if there is no bundler', async () => {
     const node = await createPocketchain({ clock: new ManualClock(1_700_000_000_000), timestamp: 1_700_000_000, bundler: false })
     onTestFinished(() => node.close())
     const { chain, batches } = batchesOf(node, {})
     const [{ address }] = node.accounts as [{ address: Address }, ...unknown[]] // a node has ten
-    const sent = await operationOf(node, chain, address, { calls: [send(NOBODY, 1n)] })
+    const sent = await operationOf(node, chain, address, { calls: [send(RECIPIENT, 1n)] })
     expect(await refusal(submit(batches, chain, sent))).toMatchObject({ code: -32601 })
     expect(batches.latest(10)).toEqual([])
   })
 
-  it('counts as sent when the answer was lost, and is looked for', async () => {
-    let isLost = true
-    const it = await ground({
+  it('counts as sent if the response was lost, and is tracked', async () => {
+    let isConnectionError = true
+    const it = await setup({
       chain: (chain) => ({
         ...chain,
         rpc: {
           ...chain.rpc,
           request: async (request) => {
             const answer = await chain.rpc.request(request)
-            if (request.method === 'eth_sendUserOperation' && isLost) throw new RpcError(-32000, 'no answer', { reason: 'timeout' })
+            if (request.method === 'eth_sendUserOperation' && isConnectionError)
+              throw new RpcError(-32000, 'no answer', { reason: 'timeout' })
             return answer
           },
         },
       }),
     })
-    const { id, hash } = await submitted(it, { calls: [send(NOBODY, 1n)] })
-    isLost = false
+    const { id, hash } = await submitted(it, { calls: [send(RECIPIENT, 1n)] })
+    isConnectionError = false
     await bundled(it, hash)
     await it.clock.advance(200)
     expect(await now(it, id)).toMatchObject({ status: 200 })
@@ -260,9 +261,9 @@ describe('a sponsored batch that the bundler refuses', () => {
 })
 
 describe('a wallet that starts over the same records', () => {
-  it('goes on with what is pending, and knows what is done', async () => {
-    const first = await ground()
-    const { id, hash } = await submitted(first, { calls: [send(NOBODY, 1n)] })
+  it('tracks pending batches, and reports final ones', async () => {
+    const first = await setup()
+    const { id, hash } = await submitted(first, { calls: [send(RECIPIENT, 1n)] })
     await first.batches.close()
     const second = { ...first, ...batchesOf(first.node, { records: first.records }) }
     expect(await now(second, id)).toMatchObject({ status: 100, capabilities: { userOperation: { userOpHash: hash } } })
@@ -277,9 +278,9 @@ describe('a wallet that starts over the same records', () => {
     expect(await now(third, id)).toMatchObject({ status: 200, capabilities: { status: { confirmation: 'sealed' } } })
   })
 
-  it('finds what was included meanwhile, also when the bundler has forgotten it', async () => {
-    const first = await ground()
-    const { id, hash } = await submitted(first, { calls: [send(NOBODY, 1n)] })
+  it('finds what was included meanwhile, also if the bundler has lost it', async () => {
+    const first = await setup()
+    const { id, hash } = await submitted(first, { calls: [send(RECIPIENT, 1n)] })
     await bundled(first, hash)
     await first.batches.close()
     await first.clock.advance(4_000)
@@ -289,10 +290,10 @@ describe('a wallet that starts over the same records', () => {
     expect(await first.ask('debug_bundler_dumpMempool', '0x4337084d9e255ff0702461cf8895ce9e3b5ff108')).toEqual([])
   })
 
-  it('sends what the bundler has forgotten', async () => {
-    const first = await ground()
+  it('submits again what the bundler has lost', async () => {
+    const first = await setup()
     await first.ask('debug_bundler_setBundlingMode', 'manual')
-    const { id, hash } = await submitted(first, { calls: [send(NOBODY, 1n)] })
+    const { id, hash } = await submitted(first, { calls: [send(RECIPIENT, 1n)] })
     await first.batches.close()
     await first.ask('debug_bundler_clearState')
     await first.ask('debug_bundler_setBundlingMode', 'auto')
@@ -303,10 +304,10 @@ describe('a wallet that starts over the same records', () => {
     expect(await now(second, id)).toMatchObject({ status: 200 })
   })
 
-  it('survives a restart of node, bundler and wallet over one directory', async () => {
+  it('continues after a restart of node, bundler and wallet over one directory', async () => {
     const data = await mkdtemp(join(tmpdir(), 'pocketchain-operations-'))
     onTestFinished(() => rm(data, { recursive: true, force: true }))
-    const run = async <T>(work: (it: Pick<Ground, 'node' | 'batches' | 'chain'>) => Promise<T>): Promise<T> => {
+    const run = async <T>(work: (it: Pick<Setup, 'node' | 'batches' | 'chain'>) => Promise<T>): Promise<T> => {
       await using node = await createPocketchain({ data, cadence: 'manual' })
       const it = { node, ...batchesOf(node, { records: node.store.records }) }
       const result = await work(it)
@@ -318,7 +319,7 @@ describe('a wallet that starts over the same records', () => {
       await mine(node)
       await node.request({ method: 'debug_bundler_setBundlingMode', params: ['manual'] })
       const [{ address }] = node.accounts as [{ address: Address }, ...unknown[]] // a node has ten
-      const { id } = await submit(batches, chain, await operationOf(node, chain, address, { calls: [send(NOBODY, 1n)] }))
+      const { id } = await submit(batches, chain, await operationOf(node, chain, address, { calls: [send(RECIPIENT, 1n)] }))
       return id
     })
     await run(async ({ node, batches }) => {
@@ -332,9 +333,9 @@ describe('a wallet that starts over the same records', () => {
     })
   })
 
-  it('reads batches of before there were sponsors', async () => {
-    const it = await ground()
-    const { id } = await submitted(it, { calls: [send(NOBODY, 1n)] })
+  it('reads records from before batches could be sponsored', async () => {
+    const it = await setup()
+    const { id } = await submitted(it, { calls: [send(RECIPIENT, 1n)] })
     await it.batches.close()
     const [[key, bytes]] = [...it.records.entries('wallet/batch/')] as [[string, Uint8Array]] // there is one
     const { operation: _, ...old } = JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown> // a record
@@ -346,11 +347,11 @@ describe('a wallet that starts over the same records', () => {
   })
 })
 
-describe('a sponsored batch that gets lost', () => {
-  it('is sent once more, and is 400 when that is lost, too', async () => {
-    const it = await ground()
+describe('a sponsored batch that the bundler loses', () => {
+  it('is submitted again once, and is 400 if it is lost again', async () => {
+    const it = await setup()
     await it.ask('debug_bundler_setBundlingMode', 'manual')
-    const { id, sent } = await submitted(it, { calls: [send(NOBODY, 1n)] })
+    const { id, sent } = await submitted(it, { calls: [send(RECIPIENT, 1n)] })
     await it.ask('debug_bundler_clearState')
     expect(await now(it, id)).toMatchObject({ status: 100 })
     expect(await it.ask('debug_bundler_dumpMempool', sent.entryPoint)).toHaveLength(1)
@@ -366,10 +367,10 @@ describe('a sponsored batch that gets lost', () => {
     expect(it.changes.map(({ status }) => status)).toEqual([400])
   })
 
-  it('is 400 when the bundler drops it, and says why', async () => {
-    const it = await ground()
+  it('is 400 if the bundler drops it, with the reason', async () => {
+    const it = await setup()
     await it.ask('debug_bundler_setBundlingMode', 'manual')
-    const { id } = await submitted(it, { calls: [send(NOBODY, 1n)] })
+    const { id } = await submitted(it, { calls: [send(RECIPIENT, 1n)] })
     await it.ask('anvil_setBalance', it.alice, '0x0')
     await it.ask('debug_bundler_sendBundleNow')
     const { status, capabilities } = await now(it, id)
@@ -377,27 +378,27 @@ describe('a sponsored batch that gets lost', () => {
     expect(capabilities.status).toMatchObject({ reason: 'dropped', message: expect.stringContaining('AA21') })
   })
 
-  it('is 400 when another operation has used its nonce', async () => {
-    const it = await ground()
+  it('is 400 if another operation has used its nonce', async () => {
+    const it = await setup()
     await it.ask('debug_bundler_setBundlingMode', 'manual')
-    const { id } = await submitted(it, { calls: [send(NOBODY, 1n)] })
-    const rival = await operationOf(it.node, it.chain, it.alice, { calls: [send(NOBODY, 5n)], feeFactor: 2n })
+    const { id } = await submitted(it, { calls: [send(RECIPIENT, 1n)] })
+    const rival = await operationOf(it.node, it.chain, it.alice, { calls: [send(RECIPIENT, 5n)], feeFactor: 2n })
     await submit(it.batches, it.chain, rival, { id: 'rival' })
     await it.ask('debug_bundler_sendBundleNow')
     await it.clock.advance(200)
     expect(await now(it, 'rival')).toMatchObject({ status: 200 })
     expect((await now(it, id)).status).toBe(400)
-    expect(BigInt((await it.ask('eth_getBalance', NOBODY, 'pending')) as string)).toBe(5n)
+    expect(BigInt((await it.ask('eth_getBalance', RECIPIENT, 'pending')) as string)).toBe(5n)
   })
 
-  it('is 400 when its nonce was used while nobody looked, and is not sent again', async () => {
-    const it = await ground()
+  it('is 400 if its nonce was used while the wallet was closed, and is not submitted again', async () => {
+    const it = await setup()
     await it.ask('debug_bundler_setBundlingMode', 'manual')
-    const { id } = await submitted(it, { calls: [send(NOBODY, 1n)] })
+    const { id } = await submitted(it, { calls: [send(RECIPIENT, 1n)] })
     await it.batches.close()
     await it.ask('debug_bundler_clearState')
     const elsewhere = batchesOf(it.node, {})
-    const rival = await operationOf(it.node, it.chain, it.alice, { calls: [send(NOBODY, 5n)] })
+    const rival = await operationOf(it.node, it.chain, it.alice, { calls: [send(RECIPIENT, 5n)] })
     await submit(elsewhere.batches, it.chain, rival)
     await it.ask('debug_bundler_sendBundleNow')
     await it.clock.advance(200)
@@ -409,14 +410,14 @@ describe('a sponsored batch that gets lost', () => {
   })
 })
 
-describe('a sponsored batch that was pre-confirmed and is no more', () => {
+describe('a sponsored batch whose pre-confirmation was reverted', () => {
   it('is 100 again while its bundle waits in the pool, then 200', async () => {
-    const it = await ground()
-    const { id, hash } = await submitted(it, { calls: [send(NOBODY, 1n)] })
+    const it = await setup()
+    const { id, hash } = await submitted(it, { calls: [send(RECIPIENT, 1n)] })
     await bundled(it, hash)
     await it.clock.advance(200)
     expect(await now(it, id)).toMatchObject({ status: 200 })
-    // A block that is built and forgotten takes the place of the open one.
+    // Building a detached block discards the open one.
     const attributes = { timestamp: 1_700_000_100, timestampMs: 1_700_000_100_000, prevRandao: ZERO_HASH as Hash, gasLimit: 60_000_000n }
     await it.node.chain.buildDetached(attributes as never, []).catch(() => undefined) // what every attribute needs
     expect(await now(it, id)).toMatchObject({
@@ -429,19 +430,19 @@ describe('a sponsored batch that was pre-confirmed and is no more', () => {
     await it.clock.advance(400)
     expect(await now(it, id)).toMatchObject({ status: 200, capabilities: { status: { reason: null } } })
     expect(it.changes.map(({ status }) => status)).toEqual([200, 100, 200])
-    expect(BigInt((await it.ask('eth_getBalance', NOBODY, 'pending')) as string)).toBe(1n)
+    expect(BigInt((await it.ask('eth_getBalance', RECIPIENT, 'pending')) as string)).toBe(1n)
   })
 
-  it.each(['evm_revert', 'anvil_reorg'])('is 400 when %s lets it vanish, sealed or not, and is not sent again', async (method) => {
+  it.each(['evm_revert', 'anvil_reorg'])('is 400 after %s has removed it, sealed or not, and is not submitted again', async (method) => {
     for (const ms of [200, 4_000]) {
-      const it = await ground()
+      const it = await setup()
       await it.clock.advance(4_000)
       const snapshot = await it.ask('evm_snapshot')
-      const { id, hash, sent } = await submitted(it, { calls: [send(NOBODY, 1n)] })
+      const { id, hash, sent } = await submitted(it, { calls: [send(RECIPIENT, 1n)] })
       await bundled(it, hash)
       await it.clock.advance(200)
       expect(await now(it, id)).toMatchObject({ status: 200 })
-      // The bundler has seen it, too.
+      // The bundler has processed the removal.
       await expect.poll(() => it.ask('debug_bundler_dumpMempool', sent.entryPoint)).toEqual([])
       await it.clock.advance(ms - 200)
       expect(await now(it, id)).toMatchObject({ status: 200 })
@@ -453,7 +454,7 @@ describe('a sponsored batch that was pre-confirmed and is no more', () => {
   })
 })
 
-describe('a bundler of somebody else', () => {
+describe('an external bundler', () => {
   const without =
     (methods: readonly string[], lies: (method: string) => unknown = () => undefined) =>
     (chain: WalletChain): WalletChain => ({
@@ -465,11 +466,11 @@ describe('a bundler of somebody else', () => {
       }),
     })
 
-  it('that has no word for what waits is believed for a while, then gets it once more', async () => {
+  it('that does not report pending operations gets one again after a while', async () => {
     let time = 1_700_000_000_000
-    const it = await ground({ chain: without(['pimlico_getUserOperationStatus']), now: () => time })
+    const it = await setup({ chain: without(['pimlico_getUserOperationStatus']), now: () => time })
     await it.ask('debug_bundler_setBundlingMode', 'manual')
-    const { id, sent } = await submitted(it, { calls: [send(NOBODY, 1n)] })
+    const { id, sent } = await submitted(it, { calls: [send(RECIPIENT, 1n)] })
     await it.ask('debug_bundler_clearState')
     expect(await now(it, id)).toMatchObject({ status: 100 })
     expect(await it.ask('debug_bundler_dumpMempool', sent.entryPoint)).toEqual([])
@@ -477,35 +478,35 @@ describe('a bundler of somebody else', () => {
     expect(await now(it, id)).toMatchObject({ status: 100 })
     expect(await it.ask('debug_bundler_dumpMempool', sent.entryPoint)).toHaveLength(1)
     time += UNKNOWN_MS
-    // It is there; sent again it is refused, because it is known already.
+    // The bundler has it and refuses it as already known.
     expect(await now(it, id)).toMatchObject({ status: 100 })
     await it.ask('debug_bundler_sendBundleNow')
     await it.clock.advance(200)
     expect(await now(it, id)).toMatchObject({ status: 200 })
   })
 
-  it('is not waited for when a sealed block has another operation with the nonce', async () => {
-    const it = await ground({ chain: without(['pimlico_getUserOperationStatus']), now: () => 1_700_000_000_000 })
+  it('does not keep a batch pending if a sealed block has another operation with its nonce', async () => {
+    const it = await setup({ chain: without(['pimlico_getUserOperationStatus']), now: () => 1_700_000_000_000 })
     await it.ask('debug_bundler_setBundlingMode', 'manual')
-    const { id } = await submitted(it, { calls: [send(NOBODY, 1n)] })
-    const rival = await operationOf(it.node, it.chain, it.alice, { calls: [send(NOBODY, 5n)], feeFactor: 2n })
+    const { id } = await submitted(it, { calls: [send(RECIPIENT, 1n)] })
+    const rival = await operationOf(it.node, it.chain, it.alice, { calls: [send(RECIPIENT, 5n)], feeFactor: 2n })
     await submit(batchesOf(it.node, {}).batches, it.chain, rival)
     await it.ask('debug_bundler_sendBundleNow')
     await it.clock.advance(200)
-    // Pre-confirmed is not enough: it may be taken back.
+    // A pre-confirmed operation does not suffice: it may be reverted.
     expect(await now(it, id)).toMatchObject({ status: 100 })
     await it.clock.advance(4_000)
     expect(await now(it, id)).toMatchObject({ status: 400, capabilities: { status: { reason: 'replaced' } } })
   })
 
-  it('that cannot be reached leaves the status as it was', async () => {
+  it('that cannot be reached leaves the status unchanged', async () => {
     let isDown = false
-    const it = await ground({
+    const it = await setup({
       chain: without([], () => {
         if (isDown) throw new RpcError(-32000, 'down', { reason: 'unreachable' })
       }),
     })
-    const { id, hash } = await submitted(it, { calls: [send(NOBODY, 1n)] })
+    const { id, hash } = await submitted(it, { calls: [send(RECIPIENT, 1n)] })
     await bundled(it, hash)
     isDown = true
     await it.clock.advance(200)
@@ -516,19 +517,19 @@ describe('a bundler of somebody else', () => {
 })
 
 describe('the nonce of the next operation', () => {
-  it('is behind those that wait, and comes back when they are lost', async () => {
-    const it = await ground()
+  it('is behind those of waiting operations, and is reused when they are lost', async () => {
+    const it = await setup()
     const { batches, chain, alice, bob } = it
     await it.ask('debug_bundler_setBundlingMode', 'manual')
     expect(await batches.nextOperationNonce(chain, alice)).toBe(0n)
-    await submitted(it, { calls: [send(NOBODY, 1n)] })
+    await submitted(it, { calls: [send(RECIPIENT, 1n)] })
     expect(await batches.nextOperationNonce(chain, alice)).toBe(1n)
     expect(await batches.nextOperationNonce(chain, bob)).toBe(0n)
     await it.ask('debug_bundler_sendBundleNow')
     await it.clock.advance(200)
     expect(await batches.nextOperationNonce(chain, alice)).toBe(1n)
-    const second = await submitted(it, { calls: [send(NOBODY, 2n)], nonce: 1n })
-    const third = await submitted(it, { calls: [send(NOBODY, 3n)], nonce: 2n })
+    const second = await submitted(it, { calls: [send(RECIPIENT, 2n)], nonce: 1n })
+    const third = await submitted(it, { calls: [send(RECIPIENT, 3n)], nonce: 2n })
     expect(await batches.nextOperationNonce(chain, alice)).toBe(3n)
     for (let i = 0; i < 2; i++) {
       await it.ask('debug_bundler_sendBundleNow')
@@ -536,7 +537,7 @@ describe('the nonce of the next operation', () => {
     }
     expect(await now(it, second.id)).toMatchObject({ status: 200 })
     expect(await now(it, third.id)).toMatchObject({ status: 200 })
-    const lost = await submitted(it, { calls: [send(NOBODY, 4n)], nonce: 3n })
+    const lost = await submitted(it, { calls: [send(RECIPIENT, 4n)], nonce: 3n })
     expect(await batches.nextOperationNonce(chain, alice)).toBe(4n)
     for (let i = 0; i < 2; i++) {
       await it.ask('debug_bundler_clearState')
@@ -545,36 +546,25 @@ describe('the nonce of the next operation', () => {
     expect(await batches.nextOperationNonce(chain, alice)).toBe(3n)
   })
 
-  it('is the first one on a chain without the EntryPoint', async () => {
-    const it = await ground()
-    expect(await it.batches.nextOperationNonce(it.chain, it.alice, NOBODY)).toBe(0n)
+  it('is 0 on a chain without the EntryPoint', async () => {
+    const it = await setup()
+    expect(await it.batches.nextOperationNonce(it.chain, it.alice, RECIPIENT)).toBe(0n)
   })
 })
 
-describe('an account that is being upgraded by an operation', () => {
+describe('an account that an operation upgrades', () => {
   it('sends nothing else before its block', async () => {
-    const it = await ground()
-    const { hash } = await submitted(it, { calls: [send(NOBODY, 1n)] })
-    let isOver = false
-    const upgraded = it.batches.upgraded(it.chain, it.alice).finally(() => (isOver = true))
-    await it.batches.upgraded(it.chain, it.bob)
+    const it = await setup()
+    const { hash } = await submitted(it, { calls: [send(RECIPIENT, 1n)] })
+    let isIncludedOrDropped = false
+    const upgraded = it.batches.waitForUpgrade(it.chain, it.alice).finally(() => (isIncludedOrDropped = true))
+    await it.batches.waitForUpgrade(it.chain, it.bob)
     await bundled(it, hash)
-    expect(isOver).toBe(false)
+    expect(isIncludedOrDropped).toBe(false)
     await it.clock.advance(200)
     await upgraded
-    // The second one has no authorization, and holds nothing up.
-    await submitted(it, { calls: [send(NOBODY, 1n)], nonce: 1n })
-    await it.batches.upgraded(it.chain, it.alice)
-  })
-})
-
-describe('sponsored batches that are given up', () => {
-  it('are not looked for any more', async () => {
-    const it = await ground()
-    const { id, hash } = await submitted(it, { calls: [send(NOBODY, 1n)] })
-    it.batches.abandon()
-    expect(it.changes.map(({ status }) => status)).toEqual([400])
-    await bundled(it, hash)
-    expect(it.batches.latest(1)).toMatchObject([{ id, status: 400 }])
+    // The second operation has no authorization, so it delays nothing.
+    await submitted(it, { calls: [send(RECIPIENT, 1n)], nonce: 1n })
+    await it.batches.waitForUpgrade(it.chain, it.alice)
   })
 })

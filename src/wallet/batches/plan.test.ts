@@ -26,28 +26,28 @@ function nft(tokenId: Hex): Allowance {
   return { ...allowance(null), kind: 'nft', tokenId }
 }
 
-describe('what was shown and what would happen now are', () => {
+describe('the preview at approval and the preview now are', () => {
   it.each([
     ['the same', preview([change('-5')], [allowance('5')]), preview([change('-5')], [allowance('5')]), false],
-    ['the same, with less that leaves', preview([change('-5')]), preview([change('-4')]), false],
-    ['the same, with another amount that comes', preview([change('5')]), preview([change('4')]), false],
-    ['the same, with less that is allowed', preview([], [allowance('5')]), preview([], [allowance('4')]), false],
-    ['the same, when all was allowed already', preview([], [allowance(null)]), preview([], [allowance('9')]), false],
-    ['the same, when it had failed before', preview([], [], 'reverted'), preview([], [], 'reverted'), false],
-    ['other, when it fails', preview(), preview([], [], 'reverted'), true],
-    ['other, when nobody can say any more what they do', preview([], [], 'success'), preview([], [], 'unavailable'), true],
-    ['other, when they failed, and nobody can say any more', preview([], [], 'reverted'), preview([], [], 'unavailable'), true],
-    ['the same, when nobody could say before', preview([], [], 'unavailable'), preview([change('-5')]), false],
-    ['other, when more is not shown', { ...preview(), omitted: 1 }, { ...preview(), omitted: 2 }, true],
-    ['other, when nothing comes any more', preview([change('-5'), change('5', null)]), preview([change('-5')]), true],
-    ['other, when more leaves', preview([change('-5')]), preview([change('-6')]), true],
-    ['other, when something else leaves', preview([change('-5')]), preview([change('-5'), change('-1', null)]), true],
-    ['other, when more is allowed', preview([], [allowance('5')]), preview([], [allowance('6')]), true],
-    ['other, when all is allowed', preview([], [allowance('5')]), preview([], [allowance(null)]), true],
-    ['other, when somebody else is allowed', preview([], [allowance('5')]), preview([], [allowance('5', TOKEN)]), true],
-    ['other, when another of a collection is allowed', preview([], [nft('0x1')]), preview([], [nft('0x2')]), true],
-    ['the same, with the same of a collection', preview([], [nft('0x1')]), preview([], [nft('0x1')]), false],
-    ['other, when it would succeed after all, and take something', preview([], [], 'reverted'), preview([change('-5')]), true],
+    ['the same, if less is spent', preview([change('-5')]), preview([change('-4')]), false],
+    ['the same, if another amount is received', preview([change('5')]), preview([change('4')]), false],
+    ['the same, if less is allowed', preview([], [allowance('5')]), preview([], [allowance('4')]), false],
+    ['the same, if all was allowed already', preview([], [allowance(null)]), preview([], [allowance('9')]), false],
+    ['the same, if they failed before', preview([], [], 'reverted'), preview([], [], 'reverted'), false],
+    ['different, if they fail', preview(), preview([], [], 'reverted'), true],
+    ['different, if the simulation is unavailable now', preview([], [], 'success'), preview([], [], 'unavailable'), true],
+    ['different, if they failed and the simulation is unavailable now', preview([], [], 'reverted'), preview([], [], 'unavailable'), true],
+    ['the same, if the simulation was unavailable before', preview([], [], 'unavailable'), preview([change('-5')]), false],
+    ['different, if more is omitted', { ...preview(), omitted: 1 }, { ...preview(), omitted: 2 }, true],
+    ['different, if nothing is received any more', preview([change('-5'), change('5', null)]), preview([change('-5')]), true],
+    ['different, if more is spent', preview([change('-5')]), preview([change('-6')]), true],
+    ['different, if another asset is spent', preview([change('-5')]), preview([change('-5'), change('-1', null)]), true],
+    ['different, if more is allowed', preview([], [allowance('5')]), preview([], [allowance('6')]), true],
+    ['different, if all is allowed', preview([], [allowance('5')]), preview([], [allowance(null)]), true],
+    ['different, if another spender is allowed', preview([], [allowance('5')]), preview([], [allowance('5', TOKEN)]), true],
+    ['different, if another token of a collection is allowed', preview([], [nft('0x1')]), preview([], [nft('0x2')]), true],
+    ['the same, with the same token of a collection', preview([], [nft('0x1')]), preview([], [nft('0x1')]), false],
+    ['different, if they succeed now and spend something', preview([], [], 'reverted'), preview([change('-5')]), true],
   ])('%s', (_, then, now, expected) => {
     expect(isWorse(then, now)).toBe(expected)
   })

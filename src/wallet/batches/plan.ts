@@ -3,31 +3,31 @@ import type { Call } from './call.ts'
 import { chainLabel } from '../chains/chain.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import type { WalletContext } from '../context.ts'
-import { Acquaintances } from '../preview/acquaintances.ts'
+import { KnownRecipients } from '../preview/knownrecipients.ts'
 import { describeCalls } from '../preview/describe.ts'
 import type { Execution, Sponsored, Unsponsored } from './execution.ts'
-import { blockGround, feeView, feesFor, l1FeeOf, sponsoredFeeView } from './fees.ts'
-import type { BlockGround, FeeWish, Fees } from './fees.ts'
+import { latestBlock, feeView, feesFor, l1FeeOf, sponsoredFeeView } from './fees.ts'
+import type { LatestBlock, RequestedFees, Fees } from './fees.ts'
 import { AUTHORIZATION_GAS, accessListGas, deployCall, estimateGas, executeCall, intrinsicGas } from './gas.ts'
 import type { GasEstimate } from './gas.ts'
 import { previewCalls } from '../preview/preview.ts'
 import type { Terms } from '../preview/preview.ts'
-import type { BalanceChange, Allowance, Preview, CallView, ChainLabel, FeeView, Warning } from '../question.ts'
-import type { Unsent } from './sending.ts'
-import { stepsAround } from '../sponsorship/quote.ts'
+import type { Allowance, BalanceChange, FeeView, Preview } from '../question.ts'
+import type { UnsignedTransaction } from './transactions.ts'
+import { operationSteps } from '../sponsorship/quote.ts'
 import type { Quote } from '../sponsorship/quote.ts'
 import { warningsOf } from '../preview/warnings.ts'
 
-/** What is to be sent, before anything is known of it. */
+/** Calls to send, before the chain is read. */
 export interface Intent {
   readonly chain: WalletChain
   readonly from: Address
   readonly calls: readonly Call[]
-  /** of eth_sendTransaction */
-  readonly wish: FeeWish & { readonly gas?: bigint | undefined; readonly accessList?: readonly AccessListItem[] | undefined }
+  /** fields of eth_sendTransaction; empty for a batch */
+  readonly requested: RequestedFees & { readonly gas?: bigint | undefined; readonly accessList?: readonly AccessListItem[] | undefined }
 }
 
-/** What is to be sent, on the chain as it is now. All of it is approved together. */
+/** How the calls are sent in the present state of the chain. A person approves all of it together. */
 export interface Plan extends Intent {
   readonly execution: Execution
   readonly fees: Fees
@@ -35,56 +35,56 @@ export interface Plan extends Intent {
   readonly preview: Preview
   /** null: the account pays */
   readonly sponsoring: Sponsoring | null
-  /** why the sponsor that was asked for does not pay; null: it does, or there is none */
+  /** why the requested sponsor does not pay; null: it does, or none was requested */
   readonly sponsorFailure: string | null
 }
 
-/** What somebody else pays for. */
+/** How a sponsor pays for the calls. */
 export interface Sponsoring {
   readonly quote: Quote
-  /** tokens of which the sponsor takes some from the account */
+  /** tokens that the sponsor transfers from the account */
   readonly taken: readonly Address[]
-  /** tokens that the app has named to the sponsor */
+  /** tokens that the app names in the sponsor's context */
   readonly meant: readonly Address[]
 }
 
-/** Throws RpcError when the chain does not answer, or for fees that contradict each other. */
+/** Plans calls that the account pays for. Throws RpcError if the chain does not respond, or for fees that contradict each other. */
 export async function planOf(intent: Intent, execution: Unsponsored, sponsorFailure: string | null = null): Promise<Plan> {
-  const { chain, from, calls, wish } = intent
-  const ground = await blockGround(chain)
+  const { chain, from, calls, requested } = intent
+  const block = await latestBlock(chain)
   const delegate = execution.kind === 'delegated' ? execution.delegate : null
-  const [fees, estimate] = await Promise.all([feesFor(chain, ground, wish), estimateGas(chain, from, calls, execution)])
-  const gas = gasWithin(estimate, wish, ground)
+  const [fees, estimate] = await Promise.all([feesFor(chain, block, requested), estimateGas(chain, from, calls, execution)])
+  const gas = gasWithin(estimate, requested, block)
   const { gasUsed: _, ...preview } = await previewCalls(chain, { from, calls, delegate, terms: termsOf(intent, execution, gas, fees) })
   return { ...intent, execution, fees, gas, preview, sponsoring: null, sponsorFailure }
 }
 
-/** With what its sponsor has signed. Never throws: a chain that does not answer leaves the preview empty. */
+/** Plans calls that a sponsor pays for. Never throws: if the chain does not respond the preview is empty. */
 export async function sponsoredPlanOf(intent: Intent, execution: Sponsored, quote: Quote, meant: readonly Address[]): Promise<Plan> {
   const { chain, from, calls } = intent
   const { fees, operation } = quote
   const { delegate } = execution
   const limit = operation.callGasLimit + intrinsicGas(executeCall(from, calls, delegate))
   const terms = { limits: [limit], isChosen: calls.some(({ gasLimitOverride }) => gasLimitOverride !== null), fees }
-  const plan = { from, calls, delegate, terms, operation: stepsAround(chain, quote, delegate) }
+  const plan = { from, calls, delegate, terms, operation: operationSteps(chain, quote, delegate) }
   const { gasUsed: _, taken = [], ...preview } = await previewCalls(chain, plan)
   const gas = { limits: [quote.gas], used: quote.gas }
   return { ...intent, execution, fees, gas, preview, sponsoring: { quote, taken, meant }, sponsorFailure: null }
 }
 
-/** What a preview is told of gas: what is left to the calls themselves, in the transactions that are theirs. */
-function termsOf({ calls, wish }: Intent, execution: Unsponsored, { limits }: GasEstimate, fees: Fees): Terms {
-  const isChosen = wish.gas !== undefined || calls.some(({ gasLimitOverride }) => gasLimitOverride !== null)
+/** The preview's gas: the limits of the transactions that execute the calls, without the authorization's part. */
+function termsOf({ calls, requested }: Intent, execution: Unsponsored, { limits }: GasEstimate, fees: Fees): Terms {
+  const isChosen = requested.gas !== undefined || calls.some(({ gasLimitOverride }) => gasLimitOverride !== null)
   if (execution.kind !== 'delegated') return { limits, isChosen, fees }
   const authorization = execution.upgrade === null ? 0n : AUTHORIZATION_GAS
   return { limits: [(limits.at(-1) ?? 0n) - authorization], isChosen, fees }
 }
 
-/** The gas that the app has named, or the estimate, as far as a block allows it. */
+/** Returns the gas that the app requests, or the estimate with the access list, capped by the block. */
 function gasWithin(
   { limits, used }: GasEstimate,
-  { gas: wanted, accessList = [] }: Intent['wish'],
-  { gasLimit }: BlockGround,
+  { gas: wanted, accessList = [] }: Intent['requested'],
+  { gasLimit }: LatestBlock,
 ): GasEstimate {
   if (wanted !== undefined) return { limits: [wanted], used: used < wanted ? used : wanted }
   const listed = accessListGas(accessList)
@@ -92,14 +92,14 @@ function gasWithin(
   return { limits: limits.map((limit) => (limit + listed > room ? room : limit + listed)), used: used + listed }
 }
 
-/** The first transaction of every block of an OP Stack chain may take so much, and none behind it more than the rest. */
+/** OP Stack: gas limit of the deposit that begins each block; other transactions must fit into the rest. */
 const DEPOSIT_GAS = 1_000_000n
 
-/** The transactions of a plan, by nonce; none of one that is sponsored. */
-export function unsentOf({ chain, from, calls, execution, fees, gas, wish }: Plan): readonly Unsent[] {
+/** Returns the transactions of a plan, by nonce; none if it is sponsored. */
+export function unsignedTransactions({ chain, from, calls, execution, fees, gas, requested }: Plan): readonly UnsignedTransaction[] {
   if (execution.kind === 'sponsored') return []
   const { maxFeePerGas, maxPriorityFeePerGas } = fees
-  const accessList = wish.accessList ?? []
+  const accessList = requested.accessList ?? []
   const type = fees.type === 0 && accessList.length > 0 ? 1 : fees.type
   const fieldsOf = ({ to, value, data }: Call, at: number): TransactionFields => {
     const limit = gas.limits[at] ?? 0n // there is one for each
@@ -114,37 +114,28 @@ export function unsentOf({ chain, from, calls, execution, fees, gas, wish }: Pla
   return [...preparations, { fields: execute, isUpgrade: upgrade !== null, isPreparation: false }]
 }
 
-/** What a question about the plan shows. */
-export interface PlanView {
-  readonly account: Address
-  readonly chain: ChainLabel
-  readonly calls: readonly CallView[]
-  readonly preview: Preview
-  readonly fee: FeeView
-  readonly warnings: readonly Warning[]
-}
-
-export async function viewOf(wallet: WalletContext, plan: Plan): Promise<PlanView> {
+/** Returns the part of a plan that its question shows. */
+export async function questionView(wallet: WalletContext, plan: Plan) {
   const { chain, from, calls, preview, sponsoring, sponsorFailure } = plan
   const { keyring } = wallet
-  const [views, fee] = await Promise.all([describeCalls(chain, calls, keyring), feeOf(plan)])
-  const dealtWith = Acquaintances.of(wallet.records, from)
+  const [views, fee] = await Promise.all([describeCalls(chain, calls, keyring), feeViewOf(plan)])
+  const knownRecipients = KnownRecipients.of(wallet.records, from)
   const { taken = [], meant = [] } = sponsoring ?? {}
-  const input = { chain, account: from, calls, views, preview, fee, keyring, dealtWith, taken, meant, sponsorFailure }
+  const input = { chain, account: from, calls, views, preview, fee, keyring, knownRecipients, taken, meant, sponsorFailure }
   return { account: from, chain: chainLabel(chain), calls: views, preview, fee, warnings: await warningsOf(input) }
 }
 
-/** As the account would have to pay it, the data fee of a rollup included. */
-export async function feeOf(plan: Plan): Promise<FeeView> {
+/** Returns the cost of the plan for the account, with the L1 data fee of an OP Stack chain. */
+export async function feeViewOf(plan: Plan): Promise<FeeView> {
   const { chain, from, fees, gas, sponsoring } = plan
   if (sponsoring !== null) return sponsoredFeeView(fees, sponsoring.quote.gas, sponsoring.quote.sponsor)
-  const fields = unsentOf(plan).map((unsent) => unsent.fields)
+  const fields = unsignedTransactions(plan).map((unsent) => unsent.fields)
   const limit = gas.limits.reduce((sum, each) => sum + each, 0n)
   return feeView(fees, limit, gas.used, await l1FeeOf(chain, from, fields))
 }
 
-/** True when `now` is not what was approved as `then`: another question has to be asked. What was too little already is no news. */
-export function isOther(then: Plan, now: Plan): boolean {
+/** True if `now` differs from what was approved as `then`, so that it needs another approval. A limit that was too low before does not count. */
+export function hasChanged(then: Plan, now: Plan): boolean {
   if (!isSameExecution(then.execution, now.execution)) return true
   if (then.sponsoring !== null && now.sponsoring !== null) {
     return !isSameSponsor(then.sponsoring, now.sponsoring) || isWorse(then.preview, now.preview)
@@ -160,7 +151,7 @@ function isSameExecution(then: Execution, now: Execution): boolean {
   return JSON.stringify(then) === JSON.stringify(now) // plain values in one order
 }
 
-/** What gas costs by now is the sponsor's affair. */
+/** Gas prices do not count: the sponsor pays them. */
 function isSameSponsor(then: Sponsoring, now: Sponsoring): boolean {
   const [before, after] = [then.quote.sponsor, now.quote.sponsor]
   if (before.host !== after.host || before.paymaster !== after.paymaster || before.name !== after.name) return false
@@ -168,20 +159,20 @@ function isSameSponsor(then: Sponsoring, now: Sponsoring): boolean {
 }
 
 /**
- * True when the calls now fail though they did not, take or permit what was not shown, bring nothing of what they
- * brought, or nobody can say any more.
+ * True if the calls now fail though they succeeded, spend or allow more than was shown, receive nothing of an asset that was shown, or can no
+ * longer be simulated.
  */
 export function isWorse(then: Preview, now: Preview): boolean {
   if (then.status === 'unavailable') return false
-  // What cannot be looked at any more may be anything: contracts can see to that.
+  // A contract can prevent its simulation, so `unavailable` counts as a change.
   if (now.status !== 'success') return now.status !== then.status
   if ((now.omitted ?? 0) > (then.omitted ?? 0)) return true
-  if (then.changes.some((change) => BigInt(change.amount) > 0n && !now.changes.some((each) => comesStill(each, change)))) return true
-  return now.changes.some((change) => takesMore(change, then.changes)) || now.allowances.some((each) => permitsMore(each, then.allowances))
+  if (then.changes.some((change) => BigInt(change.amount) > 0n && !now.changes.some((each) => stillReceives(each, change)))) return true
+  return now.changes.some((change) => spendsMore(change, then.changes)) || now.allowances.some((each) => allowsMore(each, then.allowances))
 }
 
-/** Prices move: less of it is no news, nothing at all is. */
-function comesStill(change: BalanceChange, shown: BalanceChange): boolean {
+/** Prices change, so a smaller amount does not count, but none at all does. */
+function stillReceives(change: BalanceChange, shown: BalanceChange): boolean {
   return isSameAsset(change, shown) && BigInt(change.amount) > 0n
 }
 
@@ -189,14 +180,14 @@ function isSameAsset(a: BalanceChange, b: BalanceChange): boolean {
   return a.asset === b.asset && a.token === b.token && a.tokenId === b.tokenId
 }
 
-function takesMore(change: BalanceChange, shown: readonly BalanceChange[]): boolean {
+function spendsMore(change: BalanceChange, shown: readonly BalanceChange[]): boolean {
   const amount = BigInt(change.amount)
   if (amount >= 0n) return false
   const before = shown.find((each) => isSameAsset(each, change))
   return before === undefined || amount < BigInt(before.amount)
 }
 
-function permitsMore(allowance: Allowance, shown: readonly Allowance[]): boolean {
+function allowsMore(allowance: Allowance, shown: readonly Allowance[]): boolean {
   const before = shown.find(
     ({ kind, token, tokenId, spender }) =>
       kind === allowance.kind && token === allowance.token && tokenId === allowance.tokenId && spender === allowance.spender,

@@ -4,8 +4,8 @@ import { createPocketchain } from '../../index.ts'
 import type { Pocketchain } from '../../index.ts'
 import { embeddedChain } from '../chains/chain.ts'
 import { DELEGATE } from '../delegate.ts'
-import { REVERTER, asked, batchOf, say, sender, traces } from './sending.fixture.ts'
-import type { Sender } from './sending.fixture.ts'
+import { REVERTER, questionKinds, batchOf, answerNext, sender, visibleState } from './sender.fixture.ts'
+import type { Sender } from './sender.fixture.ts'
 import { ORIGIN, refusal, startNode } from '../wallet.fixture.ts'
 
 const node = await startNode()
@@ -19,7 +19,7 @@ const ZERO = Address.zero
 const call = { to: bob, value: '0x1' }
 const atomic = { atomicRequired: true, calls: [call, call] }
 
-/** On the chain of `node`, with the others at hand. */
+/** On the chain of `node`, with the other nodes as further chains. */
 function open(options: Parameters<typeof sender>[1] = {}): Sender {
   const further = [other, older, bare].map((each) => embeddedChain(each))
   const remote = { ...embeddedChain(real), name: 'Base', isEmbedded: false }
@@ -37,14 +37,14 @@ describe('wallet_sendCalls refuses', () => {
     readonly prepare?: (sender: Sender) => unknown
   }[] = [
     {
-      why: 'what it cannot parse',
+      why: 'a request that it cannot parse',
       code: -32602,
       message: /^The wallet cannot parse the request: .*calls\[0\]\.to: missing value/,
       data: { reason: 'invalid-request' },
       request: { calls: [{ value: '0x1' }] },
     },
     {
-      why: 'another version, before anything else',
+      why: 'another version, before any other check',
       code: -32000,
       message: 'Version not supported',
       data: { reason: 'version' },
@@ -52,7 +52,7 @@ describe('wallet_sendCalls refuses', () => {
       prepare: ({ wallet }) => wallet.sites.disconnect(ORIGIN),
     },
     {
-      why: 'an origin that is not connected, before it looks at the chain',
+      why: 'an origin that is not connected, before it checks the chain',
       code: 4100,
       message: /^The requested account and\/or method has not been authorized by the user/,
       data: { reason: 'not-connected' },
@@ -68,7 +68,7 @@ describe('wallet_sendCalls refuses', () => {
       prepare: ({ wallet }) => wallet.sites.connect(ORIGIN, [alice]),
     },
     {
-      why: 'a key that everybody knows on a chain where money is real',
+      why: 'a dev account on a real chain',
       code: 4100,
       message: /^The requested account and\/or method has not been authorized by the user/,
       data: { reason: 'dev-account-on-real-chain' },
@@ -76,21 +76,21 @@ describe('wallet_sendCalls refuses', () => {
       prepare: ({ wallet }) => wallet.sites.selectChain(ORIGIN, 8453),
     },
     {
-      why: 'a chain that the wallet does not know',
+      why: 'a chain that the wallet does not have',
       code: 5710,
       message: 'EIP-7702 not supported on the specified chain ID',
       data: { reason: 'unknown-chain', chainId: '0x1' },
       request: { chainId: '0x1', calls: [call] },
     },
     {
-      why: 'a chain id beyond all that are',
+      why: 'a chain id above the maximum',
       code: 5710,
       message: 'EIP-7702 not supported on the specified chain ID',
       data: { reason: 'unknown-chain' },
       request: { chainId: `0x1${'0'.repeat(60)}7a69`, calls: [call] },
     },
     {
-      why: 'a chain that the site is not on',
+      why: 'a chain that the site has not selected',
       code: -32602,
       message: /^The wallet cannot parse the request: chainId 0x309 is not the chain that the site is on, 0x7a69/,
       data: { reason: 'chain-mismatch', selected: '0x7a69', requested: '0x309' },
@@ -104,7 +104,7 @@ describe('wallet_sendCalls refuses', () => {
       request: { calls: [call, { ...call, capabilities: { gasLimitOverride: { value: '0x3938701' } } }] },
     },
     {
-      why: 'more calls than it takes',
+      why: 'too many calls',
       code: 5740,
       message: 'The batch is too large for the wallet to process',
       data: { reason: 'too-many-calls', limit: 2, got: 3 },
@@ -112,7 +112,7 @@ describe('wallet_sendCalls refuses', () => {
       options: { maxCalls: 2 },
     },
     {
-      why: 'more call data than it takes',
+      why: 'too much call data',
       code: 5740,
       message: 'The batch is too large for the wallet to process',
       data: { reason: 'too-much-call-data', limit: 4, got: 5 },
@@ -125,14 +125,14 @@ describe('wallet_sendCalls refuses', () => {
       options: { maxCallDataBytes: 4 },
     },
     {
-      why: 'a capability that it lacks',
+      why: 'an unsupported capability',
       code: 5700,
       message: 'The wallet does not support a capability that was not marked as optional',
       data: { reason: 'unsupported-capability', capability: 'auxiliaryFunds' },
       request: { calls: [call], capabilities: { auxiliaryFunds: { supported: true } } },
     },
     {
-      why: 'a capability of one call that it lacks',
+      why: 'an unsupported capability of a call',
       code: 5700,
       message: 'The wallet does not support a capability that was not marked as optional',
       data: { reason: 'unsupported-capability', capability: 'flowControl' },
@@ -147,7 +147,7 @@ describe('wallet_sendCalls refuses', () => {
       prepare: ({ wallet }) => wallet.sites.selectChain(ORIGIN, 778),
     },
     {
-      why: 'what must be atomic where the chain lacks EIP-7702',
+      why: 'an atomic batch on a chain without EIP-7702',
       code: 5710,
       message: 'EIP-7702 not supported on the specified chain ID',
       data: { reason: 'no-eip-7702', chainId: '0x30a' },
@@ -155,7 +155,7 @@ describe('wallet_sendCalls refuses', () => {
       prepare: ({ wallet }) => wallet.sites.selectChain(ORIGIN, 778),
     },
     {
-      why: 'what must be atomic where nothing can put our code on the chain',
+      why: 'an atomic batch on a chain where the delegate cannot be deployed',
       code: 5710,
       message: 'EIP-7702 not supported on the specified chain ID',
       data: { reason: 'no-eip-7702', chainId: '0x30b' },
@@ -163,7 +163,7 @@ describe('wallet_sendCalls refuses', () => {
       prepare: ({ wallet }) => wallet.sites.selectChain(ORIGIN, 779),
     },
     {
-      why: 'a batch that the person refuses',
+      why: 'a batch that the person rejects',
       code: 4001,
       message: 'User rejected the request',
       data: { reason: 'rejected' },
@@ -171,7 +171,7 @@ describe('wallet_sendCalls refuses', () => {
       prepare: ({ wallet }) => wallet.approvals.rule((question) => (question.kind === 'batch' ? 'reject' : null)),
     },
     {
-      why: 'a batch for which the person refuses the upgrade',
+      why: 'a batch whose upgrade the person rejects',
       code: 5750,
       message: 'EIP-7702 upgrade rejected for this chain and account',
       data: { reason: 'upgrade-rejected' },
@@ -179,7 +179,7 @@ describe('wallet_sendCalls refuses', () => {
       prepare: ({ wallet }) => wallet.approvals.rule((question) => (question.kind === 'upgrade' ? 'reject' : null)),
     },
     {
-      why: 'a batch for which the person refuses only what comes after the upgrade',
+      why: 'a batch that the person rejects after its upgrade',
       code: 4001,
       message: 'User rejected the request',
       data: { reason: 'rejected' },
@@ -188,14 +188,14 @@ describe('wallet_sendCalls refuses', () => {
     },
   ]
 
-  it.each(rows)('$why with $code, and nothing happened', async ({ code, message, data, request, options, prepare }) => {
+  it.each(rows)('$why with $code, without effect', async ({ code, message, data, request, options, prepare }) => {
     const open_ = open(options)
     await prepare?.(open_)
-    const before = await traces(node, open_)
+    const before = await visibleState(node, open_)
     const [chosen] = [other, older, bare, real].map((each) => each.request({ method: 'txpool_status' }))
     const refused = await refusal(open_.send({ id: 'mine', ...request }))
     expect(refused).toMatchObject({ code, message: typeof message === 'string' ? message : expect.stringMatching(message), data })
-    expect(await traces(node, open_)).toEqual(before)
+    expect(await visibleState(node, open_)).toEqual(before)
     for (const each of [other, older, bare, real]) {
       expect(await each.request({ method: 'txpool_status' })).toEqual(await chosen)
       expect(await each.request({ method: 'eth_blockNumber' })).toBe('0x0')
@@ -205,17 +205,17 @@ describe('wallet_sendCalls refuses', () => {
     expect(open_.errors).toEqual([])
   })
 
-  it('an id that was submitted with 5720, and nothing happened; another account and another origin have ids of their own', async () => {
+  it('an id that was submitted with 5720, without effect, but not for another account or origin', async () => {
     const mine = open()
     const id = await mine.send({ id: 'twice', calls: [call] })
     await mine.settled(id)
-    const before = await traces(node, mine)
+    const before = await visibleState(node, mine)
     expect(await refusal(mine.send({ id, calls: [call] }))).toMatchObject({
       code: 5720,
       message: 'There is already a batch submitted with the specified batch ID',
       data: { reason: 'duplicate-id', id },
     })
-    expect(await traces(node, mine)).toEqual(before)
+    expect(await visibleState(node, mine)).toEqual(before)
     expect(await mine.send({ id, from: bob, calls: [call] })).toBe(id)
     mine.wallet.sites.connect('https://other.example', [alice])
     const theirs = mine.wallet.provider('https://other.example')
@@ -223,7 +223,7 @@ describe('wallet_sendCalls refuses', () => {
     expect((await mine.settled(id)).status).toBe(200)
   })
 
-  it('the second of two batches with one id that wait together with 5720', async () => {
+  it('the second of two waiting batches with one id with 5720', async () => {
     const { wallet, send, settled } = open({ policy: 'ask' })
     const sent = [send({ id: 'same', calls: [call] }), send({ id: 'same', calls: [call] })]
     const prompts = [await wallet.approvals.next(), await wallet.approvals.next()]
@@ -234,16 +234,16 @@ describe('wallet_sendCalls refuses', () => {
     expect((await settled('same')).status).toBe(200)
   })
 
-  it('what must be atomic with 5760 where the account runs code that nobody knows', async () => {
+  it('an atomic batch with 5760 if the account delegates to unknown code', async () => {
     const mine = open()
     await delegate(node, mine.alice, '0x00000000000000000000000000000000000000aa')
     try {
-      const before = await traces(node, mine)
+      const before = await visibleState(node, mine)
       expect(await refusal(mine.send({ id: 'foreign', ...atomic }))).toMatchObject({
         code: 5760,
         data: { reason: 'foreign-delegate', delegate: '0x00000000000000000000000000000000000000aa' },
       })
-      expect(await traces(node, mine)).toEqual(before)
+      expect(await visibleState(node, mine)).toEqual(before)
       const id = await mine.send({ id: 'foreign', ...atomic, atomicRequired: false })
       expect(await mine.settled(id)).toMatchObject({ status: 200, atomic: false })
     } finally {
@@ -251,37 +251,37 @@ describe('wallet_sendCalls refuses', () => {
     }
   })
 
-  it('what would make a transaction that no node takes with 5740, before anybody is asked', async () => {
+  it('a batch whose transaction exceeds the limit of pools with 5740, without a question', async () => {
     const mine = open()
-    const kinds = asked(mine.wallet)
-    const before = await traces(node, mine)
+    const kinds = questionKinds(mine.wallet)
+    const before = await visibleState(node, mine)
     const half = { to: bob, data: `0x${'00'.repeat(65_536)}` }
     const data = { reason: 'transaction-too-large', limit: 131_072 }
     const single = { calls: [{ to: bob, data: `0x${'00'.repeat(131_072)}` }] }
     expect(await refusal(mine.send(single))).toMatchObject({ code: 5740, data })
     expect(await refusal(mine.send({ from: mine.bob, atomicRequired: true, calls: [half, half] }))).toMatchObject({ code: 5740, data })
     expect(kinds).toEqual([])
-    expect(await traces(node, mine)).toEqual(before)
+    expect(await visibleState(node, mine)).toEqual(before)
     expect(await mine.settled(await mine.send({ from: node.accounts[8]?.address, calls: [half, half] }))).toMatchObject({ status: 200 })
   })
 
-  it('nothing because of a call that may have all gas of a block', async () => {
-    const mine = sender(older) // without EIP-7825, which leaves a transaction less
+  it('no call with all the gas of a block', async () => {
+    const mine = sender(older) // without EIP-7825, which limits the gas of a transaction
     const { gasLimit } = await mine.ask<{ gasLimit: string }>('eth_getBlockByNumber', 'latest', false)
     const greedy = { ...call, capabilities: { gasLimitOverride: { value: gasLimit } } }
     expect(await mine.settled(await mine.send({ chainId: '0x30a', calls: [greedy] }))).toMatchObject({ status: 200 })
   })
 
-  it('what the node refuses, with its words and an id that is free', async () => {
+  it('a transaction that the node refuses, with its message, and the id is free', async () => {
     const mine = open()
-    const before = await traces(node, mine)
+    const before = await visibleState(node, mine)
     const refused = await refusal(mine.send({ id: 'rich', calls: [{ to: bob, value: '0xffffffffffffffffffffffff' }] }))
     expect(refused).toMatchObject({ code: -32000, message: expect.stringContaining('insufficient funds') })
-    expect(await traces(node, mine)).toEqual(before)
+    expect(await visibleState(node, mine)).toEqual(before)
     expect(await mine.settled(await mine.send({ id: 'rich', calls: [call] }))).toMatchObject({ status: 200 })
   })
 
-  it('nothing because of capabilities that are marked as optional, or because of gas for a call', async () => {
+  it('no optional capability and no gasLimitOverride', async () => {
     const { send, settled } = open()
     const capabilities = { paymasterService: { url: 'http://x', optional: true }, dataSuffix: { value: '0x', optional: true } }
     const calls = [{ ...call, capabilities: { gasLimitOverride: { value: '0x7530' }, flowControl: { optional: true } } }]
@@ -295,7 +295,7 @@ describe('wallet_sendCalls refuses', () => {
 })
 
 describe('wallet_sendCalls', () => {
-  it('answers an id of its own, long and new each time, in both names', async () => {
+  it('returns a random id under both names', async () => {
     const { ask } = open()
     const results = await Promise.all([1, 2].map(() => ask<Record<string, string>>('wallet_sendCalls', { ...batchOf(), calls: [call] })))
     for (const result of results) {
@@ -306,7 +306,7 @@ describe('wallet_sendCalls', () => {
 
   it('sends one call as an ordinary transaction of the selected account, and asks once', async () => {
     const { wallet, send, settled } = open()
-    const kinds = asked(wallet)
+    const kinds = questionKinds(wallet)
     const { receipts, atomic: isAtomic } = await settled(await send({ atomicRequired: true, calls: [call] }))
     expect(isAtomic).toBe(true)
     expect(kinds).toEqual(['batch'])
@@ -314,7 +314,7 @@ describe('wallet_sendCalls', () => {
     expect(tx).toMatchObject({ from: alice, to: bob, value: '0x1', type: '0x2', gas: '0x5208' })
   })
 
-  it('sends calls of a plain account one after the other, in order', async () => {
+  it('sends the calls of a plain account as transactions in their order', async () => {
     const { send, settled } = open()
     const values = ['0x1', '0x2', '0x3', '0x4']
     const first = BigInt((await node.request({ method: 'eth_getTransactionCount', params: [bob, 'pending'] })) as string) // a quantity
@@ -326,7 +326,7 @@ describe('wallet_sendCalls', () => {
     expect(sent).toMatchObject(values.map((value, i) => ({ value, from: bob, nonce: `0x${(first + BigInt(i)).toString(16)}` })))
   })
 
-  it('burns what goes to the zero address, also through the code of the account', async () => {
+  it('sends to the zero address, also through the delegate', async () => {
     const { ask, send, settled } = open()
     const before = BigInt(await ask<string>('eth_getBalance', ZERO, 'latest'))
     const burns = [
@@ -341,7 +341,7 @@ describe('wallet_sendCalls', () => {
   it("upgrades an account once, with a signature for this chain and the nonce after the transaction's", async () => {
     await using fresh = await createPocketchain({ cadence: 'instant' })
     const { wallet, send, settled } = sender(fresh)
-    const kinds = asked(wallet)
+    const kinds = questionKinds(wallet)
     const { receipts } = await settled(await send(atomic))
     expect(kinds).toEqual(['upgrade', 'batch'])
     const hash = receipts?.[0]?.transactionHash
@@ -355,19 +355,19 @@ describe('wallet_sendCalls', () => {
     expect(second).toMatchObject({ type: '0x2', to: alice })
   })
 
-  it('asks for the upgrade again after it was refused once', async () => {
+  it('asks for the upgrade again after a rejection', async () => {
     await using fresh = await createPocketchain({ cadence: 'instant' })
     const { wallet, send, settled } = sender(fresh, { policy: 'ask' })
     const first = send(atomic)
-    await say(wallet, 'upgrade', 'reject')
+    await answerNext(wallet, 'upgrade', 'reject')
     expect(await refusal(first)).toMatchObject({ code: 5750 })
     const second = send(atomic)
-    await say(wallet, 'upgrade', 'approve')
-    await say(wallet, 'batch', 'approve')
+    await answerNext(wallet, 'upgrade', 'approve')
+    await answerNext(wallet, 'batch', 'approve')
     expect(await settled(await second)).toMatchObject({ status: 200, atomic: true })
   })
 
-  it('shows exactly what it then sends', async () => {
+  it('shows exactly what it sends', async () => {
     const { wallet, send, settled } = open({ policy: 'ask' })
     const sent = send({ id: 'shown', from: bob, calls: [{ to: alice, value: '0x7', data: '0x1234' }] })
     const prompt = await wallet.approvals.next()
@@ -393,14 +393,14 @@ describe('wallet_sendCalls', () => {
     expect(BigInt(fee['most'] ?? 0)).toBeGreaterThanOrEqual(BigInt(fee['expected'] ?? 0))
   })
 
-  /** Sends the ether of the call back. */
+  /** Returns the ether of the call. */
   const BACK = '5b600060006000600034335af100'
 
   it.each([
     ['for nothing', `3a1560065700${BACK}`],
     ['in a block without a base fee', `481560065700${BACK}`],
     ['with more gas than anybody needs', `5a6298968010600a5700${BACK}`],
-  ])('shows what a contract takes that gives ether back when it runs %s', async (_, code) => {
+  ])('shows what a contract spends that returns ether if it runs %s', async (_, code) => {
     const honest = '0x00000000000000000000000000000000000c0de2'
     await node.request({ method: 'anvil_setCode', params: [honest, `0x${code}`] })
     const { wallet, send } = open({ policy: 'ask' })
@@ -414,7 +414,7 @@ describe('wallet_sendCalls', () => {
     }
   })
 
-  it('lets questions of one account be answered in any order', async () => {
+  it('accepts answers to the questions of one account in any order', async () => {
     const { wallet, send, settled } = open({ policy: 'ask' })
     const sent = ['one', 'two', 'three'].map((id) => send({ id, calls: [call] }))
     const prompts = [await wallet.approvals.next(), await wallet.approvals.next(), await wallet.approvals.next()]
@@ -426,7 +426,7 @@ describe('wallet_sendCalls', () => {
     for (const outcome of outcomes) if (outcome.status === 'fulfilled') expect((await settled(outcome.value)).status).toBe(200)
   })
 
-  it('asks again, in place of the first question, when the call has come to fail meanwhile', async () => {
+  it('replaces the question if the call has begun to fail meanwhile', async () => {
     const { wallet, ask, alice: from } = open({ policy: 'ask' })
     const target = '0x00000000000000000000000000000000000c0de1'
     const sent = ask<string>('eth_sendTransaction', { from, to: target })
@@ -442,7 +442,7 @@ describe('wallet_sendCalls', () => {
     expect(await ask('eth_getTransactionCount', from, 'pending')).toBe(nonce)
   })
 
-  it('asks again when the base fee has passed what was shown', async () => {
+  it('replaces the question if the base fee has exceeded the fee cap', async () => {
     const { wallet, ask, alice: from } = open({ policy: 'ask' })
     const sent = ask<string>('eth_sendTransaction', { from, to: bob })
     const first = await wallet.approvals.next()
@@ -456,7 +456,7 @@ describe('wallet_sendCalls', () => {
     expect(await ask('eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x1' })
   })
 
-  it('is asked about in the order of the requests, whatever comes of those before', async () => {
+  it('asks in the order of the requests, whether or not earlier ones fail', async () => {
     const { wallet, ask, send } = open({ policy: 'ask' })
     const many = Array.from({ length: 40 }, () => call)
     const requests = [
@@ -471,9 +471,9 @@ describe('wallet_sendCalls', () => {
     for (const outcome of await Promise.allSettled(requests)) expect(outcome.status).toBe('rejected')
   })
 
-  it('asks once for what was too little from the start', async () => {
+  it('asks once if a limit was too low from the start', async () => {
     const { wallet, ask, send, settled } = open()
-    const kinds = asked(wallet)
+    const kinds = questionKinds(wallet)
     await ask('eth_sendTransaction', { from: bob, to: bob, maxFeePerGas: '0x1', maxPriorityFeePerGas: '0x1' })
     await node.request({ method: 'anvil_dropAllTransactions', params: [] })
     const starving = { ...call, capabilities: { gasLimitOverride: { value: '0x1' } } }
@@ -482,7 +482,7 @@ describe('wallet_sendCalls', () => {
     expect(kinds.filter((kind) => kind !== 'upgrade')).toHaveLength(2)
   })
 
-  it('asks again, and for the upgrade first, when the account has lost its code meanwhile', async () => {
+  it('asks again, first for the upgrade, if the account has lost its code meanwhile', async () => {
     await using fresh = await createPocketchain({ cadence: 'instant' })
     const { wallet, send, settled } = sender(fresh, { policy: 'ask' })
     wallet.approvals.setPolicy('approve')
@@ -492,7 +492,7 @@ describe('wallet_sendCalls', () => {
     const first = await wallet.approvals.next()
     await fresh.request({ method: 'anvil_setCode', params: [alice, '0x'] })
     first.approve()
-    await say(wallet, 'upgrade', 'approve')
+    await answerNext(wallet, 'upgrade', 'approve')
     const second = await wallet.approvals.next({ kind: 'batch' })
     expect(second.question.replaces).toBe(first.question.id)
     second.approve()
@@ -500,18 +500,18 @@ describe('wallet_sendCalls', () => {
   })
 })
 
-describe('a chain without our code', () => {
-  it('that cannot get it is 5710 before anything is asked', async () => {
+describe('a chain without the delegate', () => {
+  it('is 5710 without a question if it cannot be deployed', async () => {
     await using fresh = await createPocketchain({ cadence: 'instant' })
-    // Its nonce stays, and so nothing can be created there any more.
+    // The occupied address prevents the deployment.
     await fresh.request({ method: 'anvil_setCode', params: [DELEGATE.address, '0x'] })
     const { wallet, send } = sender(fresh)
-    const kinds = asked(wallet)
+    const kinds = questionKinds(wallet)
     expect(await refusal(send(atomic))).toMatchObject({ code: 5710 })
     expect(kinds).toEqual([])
   })
 
-  it('gets it by a transaction before, of which the question tells, and which is no part of the batch', async () => {
+  it('gets it by a preceding transaction that the question shows and the status leaves out', async () => {
     await using fresh = await createPocketchain({ cadence: 'instant' })
     await fresh.request({ method: 'anvil_setCode', params: [DELEGATE.address, '0x'] })
     await fresh.request({ method: 'anvil_setNonce', params: [DELEGATE.address, '0x0'] })
@@ -521,7 +521,7 @@ describe('a chain without our code', () => {
     const upgrade = await wallet.approvals.next({ kind: 'upgrade' })
     expect(upgrade.question).toMatchObject({ deploys: true, delegate: DELEGATE.address, delegateBefore: null, account: alice })
     upgrade.approve()
-    await say(wallet, 'batch', 'approve')
+    await answerNext(wallet, 'batch', 'approve')
     const { status, receipts } = await settled(await sent)
     expect(status).toBe(200)
     expect(receipts).toHaveLength(1)

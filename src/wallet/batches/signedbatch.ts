@@ -1,61 +1,48 @@
 import { Hash, Hex } from '../../eth/index.ts'
-import type { Address, Transaction } from '../../eth/index.ts'
+import type { Transaction } from '../../eth/index.ts'
 import { RpcError } from '../../jsonrpc/index.ts'
 import { WAITING } from './batchrecord.ts'
-import type { BatchRecord, BatchTransaction } from './batchrecord.ts'
+import type { BatchRecord } from './batchrecord.ts'
 import type { WalletChain } from '../chains/chain.ts'
-import { operationRecord } from './operationfate.ts'
-import type { SentOperation } from './operationfate.ts'
-import { rawOf } from './sending.ts'
+import { operationRecord } from './operationtracker.ts'
+import type { SentOperation } from './operationtracker.ts'
 
-/** What is submitted. */
-export interface SignedBatch {
-  readonly id: string
-  /** the wallet made it: randomBatchId */
-  readonly isOwnId: boolean
-  readonly origin: string
-  readonly from: Address
+/** A batch to submit. */
+export interface SignedBatch extends Pick<BatchRecord, 'id' | 'isOwnId' | 'origin' | 'from' | 'atomic' | 'execution' | 'callCount'> {
   readonly chain: WalletChain
-  readonly atomic: boolean
-  readonly execution: BatchRecord['execution']
-  readonly callCount: number
-  /** by nonce, signed; none of a sponsored batch */
+  /** signed, by nonce; empty if the batch is sponsored */
   readonly transactions: readonly { readonly transaction: Transaction; readonly isPreparation: boolean }[]
-  /** of a sponsored batch */
+  /** null or absent: the batch is not sponsored */
   readonly operation?: SentOperation | null
 }
 
-/** As it is kept before anything of it is sent. */
-export async function recordOf(batch: SignedBatch, createdAt: number): Promise<BatchRecord> {
-  const { id, isOwnId, origin, from, chain, atomic, execution, callCount, transactions, operation = null } = batch
+/** Returns the record to store before the batch is sent. */
+export async function toBatchRecord(batch: SignedBatch, createdAt: number): Promise<BatchRecord> {
+  const { chain, transactions, operation = null, ...rest } = batch
   return {
-    id,
-    origin,
-    from,
+    ...rest,
     chainId: chain.chainId,
-    isOwnId,
-    atomic,
-    execution,
-    callCount,
     createdAt,
-    anchor: await newestBlock(chain),
-    transactions: transactions.map(transactionRecord),
+    anchor: await latestBlockHash(chain),
+    transactions: transactions.map(({ transaction: { hash, raw, nonce }, isPreparation }) => ({
+      hash,
+      raw: Hex.fromBytes(raw),
+      nonce: Number(nonce),
+      isPreparation,
+      inclusion: WAITING,
+    })),
     operation: operation === null ? null : operationRecord(operation),
     status: 100,
   }
 }
 
-function transactionRecord({ transaction, isPreparation }: SignedBatch['transactions'][number]): BatchTransaction {
-  return { hash: transaction.hash, raw: rawOf(transaction), nonce: Number(transaction.nonce), isPreparation, fate: WAITING }
-}
-
-/** 32 bytes that nobody can guess: whoever knows such an id may ask for its batch. */
+/** Returns 32 random bytes. The id is a secret: any caller that has it may read the status of the batch. */
 export function randomBatchId(): Hex {
   return Hex.fromBytes(globalThis.crypto.getRandomValues(new Uint8Array(32)))
 }
 
-/** Null: it did not say; the batch is then never sent again. */
-async function newestBlock({ rpc }: WalletChain): Promise<Hash | null> {
+/** Null: the node refused; the batch is then never submitted again. */
+async function latestBlockHash({ rpc }: WalletChain): Promise<Hash | null> {
   try {
     const block = await rpc.request({ method: 'eth_getBlockByNumber', params: ['latest', false] })
     const { hash } = (block ?? {}) as { readonly hash?: unknown } // any JSON object has this shape

@@ -2,7 +2,7 @@ import { Hex } from '../../eth/index.ts'
 import type { Rpc } from '../../jsonrpc/index.ts'
 import type { ChainLabel } from '../question.ts'
 
-/** What is known of a chain; without the connection, what is kept of it. */
+/** The description of a chain; the part that is kept in the records. */
 export interface ChainInfo {
   readonly chainId: number
   readonly name: string
@@ -12,7 +12,7 @@ export interface ChainInfo {
   readonly iconUrls: readonly string[]
 }
 
-/** A chain the wallet can reach. */
+/** A chain with its connection. */
 export interface WalletChain extends ChainInfo {
   readonly rpc: Rpc
   /** true: the node of the same process, which is never a real chain, whatever its id */
@@ -20,7 +20,7 @@ export interface WalletChain extends ChainInfo {
 }
 
 /**
- * The chain of a node in the same process. `rpcUrls`: where apps reach it, if they can; what they ask the wallet goes there without a socket.
+ * The chain of a node in the same process, which the wallet calls without a socket. `rpcUrls`: urls for apps, if there are any.
  */
 export function embeddedChain(node: EmbeddedNode, given: Partial<Pick<ChainInfo, 'name' | 'rpcUrls'>> = {}): WalletChain {
   return {
@@ -35,12 +35,12 @@ export function embeddedChain(node: EmbeddedNode, given: Partial<Pick<ChainInfo,
   }
 }
 
-/** What createPocketchain() makes is one. */
+/** Such as the result of createPocketchain(). */
 export interface EmbeddedNode extends Rpc {
   readonly chain: { readonly config: { readonly chainId: number } }
 }
 
-/** A chain as questions show it. */
+/** The chain as a question shows it. */
 export function chainLabel({ chainId, name, nativeCurrency, blockExplorerUrls }: ChainInfo): ChainLabel {
   const { symbol, decimals } = nativeCurrency
   return { chainId: Hex.fromQuantity(BigInt(chainId)), name, symbol, decimals, explorerUrl: blockExplorerUrls[0] ?? null }

@@ -6,9 +6,8 @@ import { unrecognizedChain } from '../errors.ts'
 import { PROBE_MS } from '../limits.ts'
 
 /**
- * The urls of a proposed chain that are asked for their chain id only after a person has agreed: those of this computer, unless they are the
- * node of this process. A site must not learn from the answer, or from its time, what listens on which port here. Other private addresses
- * are never fetched.
+ * Returns the urls of a proposed chain whose chain id is requested only after the approval: loopback urls other than the node of this process.
+ * Otherwise a site could find open ports of this computer by the answer or its time. Other private addresses are never fetched.
  */
 export function uncheckedUrls(chains: Chains, { rpcUrls }: Pick<ChainInfo, 'rpcUrls'>): readonly string[] {
   const own = new Set(chains.list().flatMap((chain) => (chain.isEmbedded ? chain.rpcUrls.map(originOf) : [])))
@@ -20,9 +19,9 @@ function originOf(url: string): string {
 }
 
 /**
- * The urls of a proposed chain that say its id themselves, and those of `unchecked`, which are not asked. Throws RpcError 4902 when one says
- * another id or leads into a private network, and when none is left: what could not be asked is not kept. To be called for connected origins
- * only, since it goes out to the network.
+ * Returns the urls that answer with the proposed chain id, and those of `unchecked`, which are not requested. Urls without an answer are
+ * dropped. Throws RpcError 4902 if one answers another id or has a private address, or if none is left. Call it for connected origins only,
+ * since it sends requests to the network.
  */
 export async function answeringUrls(
   chains: Chains,
@@ -52,7 +51,7 @@ export async function answeringUrls(
   throw unrecognizedChain(`no rpc says its chain id within ${PROBE_MS} ms (${hosts})`, { reason: 'unreachable', asked, answered: null })
 }
 
-/** The id that it says; why not is one of two words, so that an app learns nothing more of the network it is used in. */
+/** The chain id or one of two reasons, so that an app learns nothing more about the network. */
 type Answered = bigint | 'unreachable' | 'forbidden'
 
 async function probe(

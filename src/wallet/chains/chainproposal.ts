@@ -6,7 +6,7 @@ import type { Chains } from './chains.ts'
 import { CHAIN_NAME_CHARS, CHAIN_URLS, CURRENCY_NAME_CHARS, CURRENCY_SYMBOL_CHARS, URL_CHARS } from '../limits.ts'
 import type { ProposedChain } from '../question.ts'
 
-/** As JSON-RPC names a chain: EIP-155 ids need no leading zeros, and MetaMask takes none. */
+/** A chain id as a quantity without leading zeros, as in MetaMask. */
 export const chainId: Schema<number> = {
   json: { title: 'chain id', type: 'string', pattern: '^0x[1-9a-fA-F][0-9a-fA-F]{0,12}$' },
   parse: (value, path) => {
@@ -19,7 +19,7 @@ export const chainId: Schema<number> = {
   },
 }
 
-/** The largest id for which `chainId * 2 + 36`, the v of a legacy signature, is a number that JavaScript writes exactly (MetaMask's limit). */
+/** The largest id for which `chainId * 2 + 36`, the v of a legacy signature, is a safe integer (MetaMask's limit). */
 const LARGEST_CHAIN_ID = 4_503_599_627_370_476
 
 const CHAIN_ID = /^0x[1-9a-f][0-9a-f]{0,12}$/i
@@ -34,7 +34,7 @@ const decimals: Schema<number> = {
   },
 }
 
-/** Goes out to the network: https, or http to this computer. A private address is a matter of reach, and refused when it is asked. */
+/** https, or http to loopback. Private addresses pass here and are refused when the url is requested. */
 const rpcUrl: Schema<string> = {
   json: { type: 'string', format: 'uri', maxLength: URL_CHARS },
   parse: (value, path) => {
@@ -49,7 +49,7 @@ const rpcUrl: Schema<string> = {
   },
 }
 
-/** Becomes a link on a page: no scheme that runs anything. */
+/** Becomes a link on a page, so the scheme must not run code. */
 const explorerUrl: Schema<string> = {
   json: rpcUrl.json,
   parse: (value, path) => {
@@ -78,7 +78,7 @@ export const proposal: Schema<ChainInfo> = {
   },
 }
 
-/** A name that a person reads. What cannot be seen, or turns the direction of what follows, could make it read as another. */
+/** A displayed name. Invisible and direction characters are refused, since they can make it look like another one. */
 function label(most: number): Schema<string> {
   return {
     json: { type: 'string', minLength: 1, maxLength: most },
@@ -86,36 +86,36 @@ function label(most: number): Schema<string> {
       const text = schema.string.parse(value, path).trim()
       if (text === '') throw schema.refused(path, 'it is empty')
       if (text.length > most) throw schema.refused(path, `it has ${text.length} characters, at most ${most} are accepted`)
-      if (UNSEEN.test(text)) throw schema.refused(path, `it holds characters that cannot be seen: ${quoted(text)}`)
+      if (INVISIBLE.test(text)) throw schema.refused(path, `it holds characters that cannot be seen: ${quoted(text)}`)
       return text
     },
   }
 }
 
 /** Control and format characters (directions, zero width), line and paragraph separators. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
 
 function shortUrl(value: unknown, path: string): string {
   const text = schema.string.parse(value, path)
   if (text.length > URL_CHARS) throw schema.refused(path, `it has ${text.length} characters, at most ${URL_CHARS} are accepted`)
-  // Shown as it stands, it must not lead elsewhere than it seems to: what a url may not hold is read away or as something else.
-  if (NO_URL.test(text)) throw schema.refused(path, `it holds characters that a url does not have: ${quoted(text)}`)
+  // URL parsers drop or replace these characters, so the displayed url could differ from the one that is requested.
+  if (INVALID_IN_URL.test(text)) throw schema.refused(path, `it holds characters that a url does not have: ${quoted(text)}`)
   return text
 }
 
-/** Spaces, what cannot be seen, and the slash that is one to browsers only. */
-const NO_URL = /[\p{Z}\p{Cc}\p{Cf}\\]/u
+/** Spaces, invisible characters, and the backslash, which only browsers read as a slash. */
+const INVALID_IN_URL = /[\p{Z}\p{Cc}\p{Cf}\\]/u
 
 function isWeb(text: string): boolean {
   return URL.canParse(text) && ['https:', 'http:'].includes(new URL(text).protocol)
 }
 
-/** Icons are kept for whoever may want to draw them and never fetched; what is no web address is left out. */
+/** Icons are kept for display and never fetched; anything but http and https is dropped. */
 function isShown(text: string): boolean {
   return text.length <= URL_CHARS && isWeb(text)
 }
 
-/** A chain has one currency: another symbol for a known one would show amounts as something they are not. Throws RpcError -32602. */
+/** Throws RpcError -32602 for a known chain with another currency symbol, under which amounts would be misread. */
 export function assertSameSymbol(chains: Chains, { chainId: id, nativeCurrency }: ChainInfo): void {
   const known = chains.get(id)
   if (known === null || known.nativeCurrency.symbol === nativeCurrency.symbol) return
@@ -123,7 +123,7 @@ export function assertSameSymbol(chains: Chains, { chainId: id, nativeCurrency }
   throw invalidParams(message, { reason: 'symbol-differs', known: known.nativeCurrency.symbol })
 }
 
-/** As the question shows it. */
+/** The proposal as the question shows it. */
 export function proposedChain(info: ChainInfo): ProposedChain {
   const { name, nativeCurrency, rpcUrls, blockExplorerUrls, iconUrls } = info
   return { chainId: Hex.fromQuantity(info.chainId), chainName: name, nativeCurrency, rpcUrls, blockExplorerUrls, iconUrls }

@@ -110,7 +110,7 @@ describe('a chain that is added', () => {
 
 it('a wallet without a chain, or with one twice, is refused', () => {
   expect(() => open(memoryRecords(), [])).toThrow('at least one chain')
-  expect(() => open(memoryRecords(), [given, given])).toThrow('31337 was given twice')
+  expect(() => open(memoryRecords(), [given, given])).toThrow('31337 was configured twice')
 })
 
 it('a record that is none is left out, with a word, and the others are there', () => {

@@ -4,40 +4,39 @@ import type { ChainInfo, WalletChain } from './chain.ts'
 import { CHAINS, CHAIN_URLS, PROBE_BYTES, PROBE_MS } from '../limits.ts'
 import { nodeRpc } from './noderpc.ts'
 
-/** How a chain that was added is reached. `limits`: less than an ordinary request may take, for a first look at a url. */
+/** Opens the connection to an added chain. `limits`: reduced limits for a probe. */
 export type Connect = (url: string, chainId: number, limits?: { readonly timeoutMs: number; readonly maxReplyBytes: number }) => Rpc
 
 /**
- * The chains the wallet knows: those its owner gave, which keep their connection whatever is added, and those that were added with
- * somebody's consent, which are kept in the records.
+ * The configured chains, whose connection never changes, and the chains added by approval, which are kept in the records.
  */
 export class Chains {
   readonly default: WalletChain
   readonly #records: Records
   readonly #connect: Connect
-  readonly #given: ReadonlySet<number>
+  readonly #configuredIds: ReadonlySet<number>
   readonly #chains = new Map<number, WalletChain>()
 
   /**
-   * `given`: the first is the one that new sites are on. `onError` gets what is wrong with a record, which is then left out; it is thrown
-   * unless somebody wants it. Throws RangeError when there is no chain, or two have one id.
+   * `configured`: the first is the default of new sites. `onError` receives the error of an invalid record, which is then skipped; by default
+   * it throws. Throws RangeError without a chain, or for a duplicate id.
    */
-  constructor(records: Records, given: readonly WalletChain[], connect: Connect, onError: (error: unknown) => void = thrown) {
-    const [first] = given
+  constructor(records: Records, configured: readonly WalletChain[], connect: Connect, onError: (error: unknown) => void = rethrow) {
+    const [first] = configured
     if (first === undefined) throw new RangeError('a wallet needs at least one chain')
     this.default = first
     this.#records = records
     this.#connect = connect
-    this.#given = new Set(given.map(({ chainId }) => chainId))
-    for (const chain of given) {
-      if (this.#chains.has(chain.chainId)) throw new RangeError(`chain ${chain.chainId} was given twice`)
+    this.#configuredIds = new Set(configured.map(({ chainId }) => chainId))
+    for (const chain of configured) {
+      if (this.#chains.has(chain.chainId)) throw new RangeError(`chain ${chain.chainId} was configured twice`)
       this.#chains.set(chain.chainId, chain)
     }
     for (const info of keptChains(records, onError)) {
       try {
         this.#keep(info)
       } catch (error) {
-        onError(error) // a url that could be reached once and is not fetched any more
+        onError(error) // a url that is not allowed any more
       }
     }
   }
@@ -46,7 +45,7 @@ export class Chains {
     return this.#chains.get(chainId) ?? null
   }
 
-  /** The owner's first, then as they were added. */
+  /** The configured ones first, then in the order of their addition. */
   list(): readonly WalletChain[] {
     return [...this.#chains.values()]
   }
@@ -57,8 +56,8 @@ export class Chains {
   }
 
   /**
-   * Kept in the records. A chain that is known keeps its name and currency and gets the urls in front of its own: what was consented to last
-   * is what is used. The owner's chains keep their connection. Throws RangeError when the wallet is full.
+   * Adds a chain and keeps it in the records. A known chain keeps its name and currency and gets the new urls before its own, so that the
+   * latest approval decides which is used. Configured chains keep their connection. Throws RangeError when the wallet is full.
    */
   add(info: ChainInfo): WalletChain {
     if (this.get(info.chainId) === null && this.isFull) throw new RangeError(`the wallet holds ${CHAINS} chains already`)
@@ -68,13 +67,13 @@ export class Chains {
     return chain
   }
 
-  /** True when adding the chain with this url in front would connect it anew. */
+  /** True if adding this url would replace the connection of the chain. */
   wouldReconnect(chainId: number, url: string): boolean {
     const known = this.get(chainId)
-    return known !== null && !this.#given.has(chainId) && !isSameUrl(known.rpcUrls[0] ?? '', url)
+    return known !== null && !this.#configuredIds.has(chainId) && !isSameUrl(known.rpcUrls[0] ?? '', url)
   }
 
-  /** What the rpc at the url says its chain id is, whatever that may be. Throws RpcError or OutboundError when it says nothing. */
+  /** The unvalidated `eth_chainId` result of the rpc at `url`. Throws RpcError or OutboundError without an answer. */
   async probe(url: string, chainId: number, signal: AbortSignal | null): Promise<unknown> {
     const rpc = this.#connect(url, chainId, { timeoutMs: PROBE_MS, maxReplyBytes: PROBE_BYTES })
     return within(PROBE_MS, signal, rpc.request({ method: 'eth_chainId' }))
@@ -100,7 +99,7 @@ export class Chains {
   }
 }
 
-/** What is kept of a chain; `place` in the list. */
+/** The record of a chain; `place`: index in the list. */
 interface Kept {
   readonly place: number
   readonly info: ChainInfo
@@ -108,11 +107,11 @@ interface Kept {
 
 const PREFIX = 'wallet/chains/'
 
-function thrown(error: unknown): never {
+function rethrow(error: unknown): never {
   throw error
 }
 
-/** In the order in which they were added. */
+/** In the order of their addition. */
 function keptChains(records: Records, onError: (error: unknown) => void): readonly ChainInfo[] {
   const kept: Kept[] = []
   for (const [key, value] of JsonRecords.entries(records, PREFIX)) {
@@ -122,7 +121,7 @@ function keptChains(records: Records, onError: (error: unknown) => void): readon
   return kept.toSorted((a, b) => a.place - b.place).map(({ info }) => info)
 }
 
-/** Enough to tell a record of ours from anything else; what stands in it was checked before it was kept. */
+/** Checks the shape only; the contents were validated before they were kept. */
 function isKept(value: unknown): value is Kept {
   const { place, info } = fieldsOf(value)
   const { chainId, name, nativeCurrency, rpcUrls, blockExplorerUrls, iconUrls } = fieldsOf(info)
@@ -147,17 +146,17 @@ function infoOf({ chainId, name, nativeCurrency, rpcUrls, blockExplorerUrls, ico
   return { chainId, name, nativeCurrency, rpcUrls, blockExplorerUrls, iconUrls }
 }
 
-/** The first CHAIN_URLS of them, each once. */
+/** The first CHAIN_URLS, without duplicates. */
 function distinct(urls: readonly string[]): readonly string[] {
   return urls.filter((url, i) => url !== '' && urls.findIndex((other) => isSameUrl(other, url)) === i).slice(0, CHAIN_URLS)
 }
 
-/** `https://x.org` and `https://x.org/` are one. */
+/** `https://x.org` equals `https://x.org/`. */
 function isSameUrl(a: string, b: string): boolean {
   return a === b || (URL.canParse(a) && URL.canParse(b) && new URL(a).href === new URL(b).href)
 }
 
-/** Connections may come from anywhere and keep their own time. */
+/** Bounds a probe, since a custom `connect` may ignore the limits. */
 async function within<T>(timeoutMs: number, signal: AbortSignal | null, promise: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   let stop = (): void => {}

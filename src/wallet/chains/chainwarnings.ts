@@ -1,15 +1,15 @@
 import type { ChainInfo, WalletChain } from './chain.ts'
-import { mimicryWarnings } from './chainmimicry.ts'
+import { impersonationWarnings } from './impersonation.ts'
 import type { Chains } from './chains.ts'
 import type { Warning } from '../question.ts'
 import { isRealChain } from './realchains.ts'
 
-/** What a person should know before a chain is added. `unchecked`: urls that are asked for their chain id only after the person has agreed. */
+/** Warnings of an addChain question. `unchecked`: urls whose chain id is requested only after the approval. */
 export function chainWarnings(chains: Chains, proposed: ChainInfo, unchecked: readonly string[]): readonly Warning[] {
   const known = chains.get(proposed.chainId)
   return [
     ...(known === null ? newChain(chains, proposed) : knownChain(chains, known, proposed)),
-    ...mimicryWarnings(proposed),
+    ...impersonationWarnings(proposed),
     ...proposed.rpcUrls.filter(isForeignScript).map(foreignScript),
     ...(isRealChain(proposed.chainId) ? [REAL] : []),
     ...(unchecked.length > 0 ? [notChecked(unchecked)] : []),
@@ -17,9 +17,9 @@ export function chainWarnings(chains: Chains, proposed: ChainInfo, unchecked: re
 }
 
 function newChain(chains: Chains, { name }: ChainInfo): readonly Warning[] {
-  const twin = chains.list().find((chain) => chain.name.toLowerCase() === name.toLowerCase())
-  if (twin === undefined) return []
-  const text = `Another chain has this name already: ${twin.name}, chain id ${twin.chainId}.`
+  const sameName = chains.list().find((chain) => chain.name.toLowerCase() === name.toLowerCase())
+  if (sameName === undefined) return []
+  const text = `Another chain has this name already: ${sameName.name}, chain id ${sameName.chainId}.`
   return [{ code: 'chain-name-taken', level: 'caution', text }]
 }
 
@@ -29,18 +29,18 @@ function knownChain(chains: Chains, known: WalletChain, { name, rpcUrls }: Chain
     warnings.push({
       code: 'chain-name-differs',
       level: 'caution',
-      text: `The wallet knows this chain as ${known.name} and keeps that name.`,
+      text: `The wallet has this chain as ${known.name} and keeps that name.`,
     })
   }
   const [url] = rpcUrls
   if (url !== undefined && chains.wouldReconnect(known.chainId, url)) {
-    const text = `From now on ${new URL(url).host} sees what is asked and sent on this chain.`
+    const text = `${new URL(url).host} will receive all requests and transactions of this chain.`
     warnings.push({ code: 'chain-rpc-changes', level: 'caution', text })
   }
   return warnings
 }
 
-/** `xn--`: the host is written in letters that may look like others. */
+/** `xn--`: an internationalized host name, whose letters may look like others. */
 function isForeignScript(url: string): boolean {
   return new URL(url).hostname.split('.').some((part) => part.startsWith('xn--'))
 }
@@ -52,8 +52,12 @@ function foreignScript(url: string): Warning {
 
 function notChecked(urls: readonly string[]): Warning {
   const hosts = [...new Set(urls.map((url) => new URL(url).host))].join(', ')
-  const text = `The RPC at ${hosts} is on this computer and has not been checked yet: it is asked for its chain id after you agree, and is used only if it answers with the same one.`
+  const text = `The RPC at ${hosts} is on this computer and has not been checked yet: its chain id is requested after you approve, and it is used only if the id is the same.`
   return { code: 'unchecked-rpc', level: 'info', text }
 }
 
-const REAL: Warning = { code: 'real-chain', level: 'info', text: 'Money on this chain is real. Development accounts do not sign there.' }
+const REAL: Warning = {
+  code: 'real-chain',
+  level: 'info',
+  text: 'Assets on this chain have real value. Development accounts do not sign there.',
+}

@@ -2,7 +2,7 @@ import { CODE, RpcError } from '../../jsonrpc/index.ts'
 import type { Rpc } from '../../jsonrpc/index.ts'
 import { WALLET_CODE } from '../errors.ts'
 
-/** A node that an app brought along: what it refuses must not look like a refusal of the person or of the wallet, whatever code it gives. */
+/** The connection to a node that an app proposed. Its errors with a wallet code become -32000, so that they do not look like a rejection by the user. */
 export function nodeRpc(rpc: Rpc): Rpc {
   return {
     request: (asked) => rpc.request(asked).catch(rethrow),
@@ -11,8 +11,8 @@ export function nodeRpc(rpc: Rpc): Rpc {
 }
 
 function rethrow(error: unknown): never {
-  if (error instanceof RpcError && OURS.has(error.code)) throw new RpcError(CODE.server, error.message, error.data)
+  if (error instanceof RpcError && WALLET_CODES.has(error.code)) throw new RpcError(CODE.server, error.message, error.data)
   throw error
 }
 
-const OURS: ReadonlySet<number> = new Set(Object.values(WALLET_CODE))
+const WALLET_CODES: ReadonlySet<number> = new Set(Object.values(WALLET_CODE))

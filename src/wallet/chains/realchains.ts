@@ -1,16 +1,16 @@
 import { Address } from '../../eth/index.ts'
 
-/** True for the id of a chain where money is real. A list of the well-known ones: testnets and ids nobody knows are not in it. */
+/** True for a well-known chain whose currency is traded; false for testnets and unknown ids. */
 export function isRealChain(chainId: number): boolean {
   return REAL_CHAINS.has(chainId)
 }
 
-/** True for an account whose key everybody knows, however it came into the wallet. */
+/** True for an account whose private key is public. */
 export function isPublicAccount(address: Address): boolean {
   return PUBLIC_ACCOUNTS.has(address)
 }
 
-/** Public chains whose currency is traded; the names are for whoever reads this list. Not complete, and need not be: it is a second line of defence. */
+/** Public chains whose currency is traded; the names are comments. Incomplete: a second line of defence. */
 const REAL_CHAINS: ReadonlyMap<number, string> = new Map([
   [1, 'Ethereum'],
   [10, 'OP Mainnet'],
@@ -124,7 +124,7 @@ const REAL_CHAINS: ReadonlyMap<number, string> = new Map([
   [728126428, 'Tron'],
 ])
 
-/** The first ten of `test test test test test test test test test test test junk`, which anvil, Hardhat and this node start with. */
+/** The first ten of `test test test test test test test test test test test junk`, the default accounts of anvil, Hardhat and this node. */
 const PUBLIC_ACCOUNTS: ReadonlySet<Address> = new Set(
   [
     '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266',

@@ -31,7 +31,7 @@ function refusal(run: () => unknown): RpcError {
 }
 
 describe('accounts', () => {
-  it('are named in order, each once, with where they come from', () => {
+  it('are numbered in order, without duplicates, with their source', () => {
     expect(Keyring.of({ dev: [DEV_KEY], memory: [OWN_KEY, OWN_KEY] }).accounts).toEqual([
       { address: dev, name: 'Account 1', source: 'dev' },
       { address: own, name: 'Account 2', source: 'memory' },
@@ -42,26 +42,26 @@ describe('accounts', () => {
     expect(Keyring.of({}).accounts).toEqual([])
   })
 
-  it('whose key everybody knows are dev accounts however they came in', () => {
+  it('with a public key of the standard mnemonic are dev accounts, whatever their source', () => {
     expect(Keyring.of({ memory: [DEV_KEY] }).accounts[0]?.source).toBe('dev')
   })
 
-  it('a text that is no key is refused without being repeated', () => {
+  it('an invalid key is refused without a copy in the error', () => {
     const secret = `0x${'ab'.repeat(31)}zz`
     expect(() => Keyring.of({ memory: [secret as Hex] })).toThrow('private key')
     expect(() => Keyring.of({ memory: [secret as Hex] })).not.toThrow(secret)
   })
 })
 
-describe('what is signed', () => {
-  it('a message, which others recover', async () => {
+describe('signatures', () => {
+  it('of a message recover to the account', async () => {
     const { r, s, yParity } = keyring.sign(own, PersonalMessage.hash(new TextEncoder().encode('hello')), embedded)
     const signature =
       `0x${[Hex.fromBytes32(r), Hex.fromBytes32(s)].map((word) => word.slice(2)).join('')}${yParity === 0 ? '1b' : '1c'}` as const
     expect(await verifyMessage({ address: own, message: 'hello', signature })).toBe(true)
   })
 
-  it('a transaction, always for the chain it was asked for', () => {
+  it('of a transaction are for the given chain only', () => {
     for (const type of [0, 1, 2] as const) {
       const signed = Transaction.decode(keyring.transaction({ type, nonce: 3n, to: stranger, gas: 21_000n }, own, sepolia).raw)
       expect([signed.from, signed.chainId]).toEqual([own, 84_532])
@@ -71,7 +71,7 @@ describe('what is signed', () => {
     }
   })
 
-  it('an authorization for one chain, never for all of them', async () => {
+  it('of an authorization are for the given chain, never for all', async () => {
     const fields = { chainId: 84_532n, address: stranger, nonce: 1n }
     const signed = keyring.authorization(fields, own, sepolia)
     expect(Authorization.recover(signed)).toBe(own)
@@ -84,16 +84,16 @@ describe('what is signed', () => {
     }
   })
 
-  it('a user operation, by its hash at the EntryPoint and on the chain it was asked for; with what the account will run', async () => {
+  it('of a user operation are of its hash for the EntryPoint, the chain and the delegate', async () => {
     const point = entryPoint('0.8')
     const bare = UserOperation.of({ sender: own, nonce: 7n, callData: Uint8Array.of(1, 2), maxFeePerGas: 5n })
     for (const factory of [null, UserOperation.DELEGATION]) {
       const { operation, hash } = keyring.userOperation({ ...bare, factory }, point, stranger, sepolia)
       const authorization = { address: stranger, chainId: 84_532, nonce: 0, r: '0x', s: '0x', yParity: 0 } as const
-      const told = { sender: own, nonce: 7n, callData: '0x0102', maxFeePerGas: 5n, signature: '0x' } as const
+      const common = { sender: own, nonce: 7n, callData: '0x0102', maxFeePerGas: 5n, signature: '0x' } as const
       const gas = { maxPriorityFeePerGas: 0n, callGasLimit: 0n, verificationGasLimit: 0n, preVerificationGas: 0n }
       const made = factory === null ? {} : { factory: '0x7702' as const, factoryData: '0x' as const, authorization }
-      const userOperation = { ...told, ...gas, ...made }
+      const userOperation = { ...common, ...gas, ...made }
       expect(hash).toBe(
         getUserOperationHash({ chainId: 84_532, entryPointAddress: point.address, entryPointVersion: '0.8', userOperation }),
       )
@@ -104,7 +104,7 @@ describe('what is signed', () => {
   })
 })
 
-describe('who may sign', () => {
+describe('signing is allowed', () => {
   const signers = (address: Address, chain: SigningChain): readonly (() => unknown)[] => [
     () => keyring.assertMaySign(address, chain),
     () => keyring.sign(address, Hash.keccak(new Uint8Array(1)), chain),
@@ -113,32 +113,32 @@ describe('who may sign', () => {
     () => keyring.userOperation(UserOperation.of({ sender: address, nonce: 0n }), entryPoint('0.8'), stranger, chain),
   ]
 
-  it('nobody but the wallet’s own accounts', () => {
+  it('for the wallet’s own accounts only', () => {
     for (const sign of signers(stranger, embedded)) {
       const error = refusal(sign)
       expect([error.code, error.data]).toEqual([4100, { reason: 'unknown-account', account: stranger }])
     }
   })
 
-  it('no dev account on a chain where money is real', () => {
+  it('for no dev account on a real chain', () => {
     for (const sign of signers(dev, base)) {
       const error = refusal(sign)
       expect([error.code, error.data]).toEqual([4100, { reason: 'dev-account-on-real-chain', account: dev, chainId: 8_453 }])
-      expect(error.message).toContain('everybody knows the key')
+      expect(error.message).toContain('private key')
     }
   })
 
-  it('a dev account on testnets, local chains, and a copy of a real chain in the same process', () => {
+  it('for a dev account on testnets, local chains, and a copy of a real chain in the same process', () => {
     for (const chain of [embedded, sepolia, { ...base, isEmbedded: true }])
       for (const sign of signers(dev, chain)) expect(sign).not.toThrow()
   })
 
-  it('an account of one’s own anywhere', () => {
+  it('for other accounts on every chain', () => {
     for (const chain of [embedded, sepolia, base]) for (const sign of signers(own, chain)) expect(sign).not.toThrow()
   })
 })
 
-it('a key shows in no JSON, no log and no error', () => {
+it('a key is in no JSON, no log and no error', () => {
   const secrets = [Hex.fromBytes(DEV_KEY).slice(2), OWN_KEY.slice(2), Buffer.from(DEV_KEY).toString('base64'), '172, 9, 116, 190']
   const errors = [refusal(() => keyring.assertMaySign(stranger, base)), refusal(() => keyring.assertMaySign(dev, base))]
   const seen = [

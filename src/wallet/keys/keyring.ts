@@ -6,34 +6,34 @@ import { WALLET_CODE, unauthorized } from '../errors.ts'
 import type { Keystore } from './keystore.ts'
 import { isPublicAccount, isRealChain } from '../chains/realchains.ts'
 
-/** An account as it may be shown: its key is nowhere in it. */
+/** An account without its key. */
 export interface Account {
   readonly address: Address
   /** such as `Account 1` */
   readonly name: string
-  /** dev: everybody knows its key */
+  /** dev: its private key is public */
   readonly source: 'dev' | 'memory' | 'keystore'
 }
 
 export interface Keys {
-  /** keys that everybody knows: they sign on no real chain */
+  /** public keys of test accounts; they do not sign on real chains */
   readonly dev?: readonly PrivateKey[]
-  /** keys that end with the process */
+  /** keys that are not stored */
   readonly memory?: readonly PrivateKey[]
-  /** what a password has opened */
+  /** keys of an opened keystore */
   readonly keystore?: Keystore
 }
 
-/** What the questions of a signature are about; a WalletChain is one. */
+/** The chain that a signature is for; a WalletChain is one. */
 export type SigningChain = Pick<ChainInfo, 'chainId' | 'name'> & { readonly isEmbedded: boolean }
 
-/** A user operation that its account has signed, and what it has signed. */
+/** A signed user operation and its userOpHash. */
 export interface SignedOperation {
   readonly operation: UserOperation
   readonly hash: Hash
 }
 
-/** The keys of a wallet. Whatever is signed goes through it, and no key ever leaves it: neither as a value nor in JSON, a log or an error. */
+/** The keys of a wallet. Every signature is made here, and no key leaves it: not as a value, nor in JSON, a log or an error. */
 export class Keyring {
   readonly #keys: ReadonlyMap<Address, PrivateKey>
   readonly #accounts: ReadonlyMap<Address, Account>
@@ -43,7 +43,7 @@ export class Keyring {
     this.#accounts = accounts
   }
 
-  /** In the order dev, memory, keystore; a key that comes twice is one account. Throws DecodeError when one of them is none. */
+  /** Accounts are in the order dev, memory, keystore, without duplicates. Throws DecodeError for an invalid key. */
   static of({ dev = [], memory = [], keystore }: Keys): Keyring {
     const keys = new Map<Address, PrivateKey>()
     const accounts = new Map<Address, Account>()
@@ -72,8 +72,8 @@ export class Keyring {
   }
 
   /**
-   * Throws RpcError 4100 for an account that is not ours, and for one whose key everybody knows on a chain where money is real. Whatever
-   * signs calls it; whoever asks a question calls it before.
+   * Throws RpcError 4100 for an account that the keyring lacks, and for a dev account on a real chain. Every signature is checked here; callers check before
+   * a question as well.
    */
   assertMaySign(address: Address, chain: SigningChain): void {
     const account = this.#accounts.get(address)
@@ -81,45 +81,48 @@ export class Keyring {
     if (account.source === 'dev' && !chain.isEmbedded && isRealChain(chain.chainId)) throw devAccountOnRealChain(address, chain)
   }
 
-  /** `digest`: of personal_sign or EIP-712. Throws RpcError 4100. */
+  /** Signs a digest of personal_sign or EIP-712. Throws RpcError 4100. */
   sign(address: Address, digest: Hash, chain: SigningChain): Signature {
     return Secp256k1.sign(digest, this.#key(address, chain))
   }
 
-  /** Always for the chain it is asked for, and never for one without a chain id. Throws RpcError 4100. */
+  /** Signs a transaction for `chain`, always with its chain id. Throws RpcError 4100. */
   transaction(fields: TransactionFields, from: Address, chain: SigningChain): Transaction {
     const { chainId } = chain
     if (fields.chainId !== undefined && fields.chainId !== chainId) throw otherChain(fields.chainId, chain)
     return Transaction.sign({ ...fields, chainId }, this.#key(from, chain))
   }
 
-  /** EIP-7702. Chain id 0, which holds on every chain, is never signed. Throws RpcError 4100. */
+  /** Signs an EIP-7702 authorization for `chain`, never with chain id 0, which is valid on every chain. Throws RpcError 4100. */
   authorization(fields: AuthorizationFields, from: Address, chain: SigningChain): Authorization {
     if (fields.chainId !== BigInt(chain.chainId)) throw otherChain(fields.chainId, chain)
     return Authorization.sign(fields, this.#key(from, chain))
   }
 
   /**
-   * ERC-4337, for the EntryPoint `at` on the chain it is asked for: the plain signature of the operation's hash, which the code of accounts of a key wants.
-   * `delegate`: whose code the account runs. Throws RpcError 4100.
+   * Signs a user operation (ERC-4337) for an EntryPoint on `chain`: the signature of the userOpHash without a prefix. `delegate`: the account's delegate.
+   * Throws RpcError 4100.
    */
   userOperation(operation: UserOperation, { version, address }: EntryPoint, delegate: Address, chain: SigningChain): SignedOperation {
     const key = this.#key(operation.sender, chain)
     const hash = UserOperation.hash(operation, { version, entryPoint: address, chainId: chain.chainId, delegate })
-    const { r, s, yParity } = Secp256k1.sign(hash, key)
-    const signature = Hex.toBytes(`${Hex.fromBytes32(r)}${Hex.fromBytes32(s).slice(2)}${(27 + yParity).toString(16)}` as Hex) // begins with 0x
-    return { operation: { ...operation, signature }, hash }
+    return { operation: { ...operation, signature: Hex.toBytes(signatureHex(Secp256k1.sign(hash, key))) }, hash }
   }
 
-  /** What logs and JSON get to see. */
+  /** The accounts only, for logs and JSON. */
   toJSON(): { readonly accounts: readonly Account[] } {
     return { accounts: this.accounts }
   }
 
   #key(address: Address, chain: SigningChain): PrivateKey {
     this.assertMaySign(address, chain)
-    return this.#keys.get(address) as PrivateKey // it is one of ours: that was just checked
+    return this.#keys.get(address) as PrivateKey // assertMaySign has checked that
   }
+}
+
+/** Returns r, s and v, which is 27 or 28. */
+export function signatureHex({ r, s, yParity }: Signature): Hex {
+  return `${Hex.fromBytes32(r)}${Hex.fromBytes32(s).slice(2)}${(27 + yParity).toString(16)}` as Hex // begins with 0x, as its first part
 }
 
 function unknownAccount(address: Address): RpcError {
@@ -127,12 +130,12 @@ function unknownAccount(address: Address): RpcError {
 }
 
 function devAccountOnRealChain(account: Address, { chainId, name }: SigningChain): RpcError {
-  const why = `everybody knows the key of ${account}, and chain ${chainId} (${name}) holds real money; use an account of your own there`
+  const why = `the private key of ${account} is public, and chain ${chainId} (${name}) holds real money; use an account of your own there`
   return unauthorized({ reason: 'dev-account-on-real-chain', account, chainId }, why)
 }
 
-/** No question ever asks for such a signature. */
+/** No question is about such a signature. */
 function otherChain(asked: number | bigint | null, { chainId }: SigningChain): RpcError {
-  const message = `a signature for chain ${asked} was asked where the account acts on chain ${chainId}; nothing was signed`
+  const message = `a signature for chain ${asked} was requested, but the chain is ${chainId}; nothing was signed`
   return new RpcError(WALLET_CODE.unauthorized, message, { reason: 'other-chain', asked: String(asked), chainId })
 }

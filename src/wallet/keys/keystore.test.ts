@@ -114,6 +114,21 @@ describe('an encrypted key', () => {
     for (const json of wrong) expect(await reasonOf(json)).toBe('malformed')
   })
 
+  it('is refused with the path of the wrong value, and without hex values', async () => {
+    const ours = await SecretStorage.encrypt(KEY, PASSWORD, CHEAP)
+    const refusal = (crypto: object) =>
+      SecretStorage.decrypt({ ...ours, crypto: { ...ours.crypto, ...crypto } }, PASSWORD, 'key.json').catch((error: Error) => error.message)
+    expect(await refusal({ cipher: 'aes-256-gcm' })).toBe(
+      'key.json cannot be opened: invalid keystore.crypto.cipher: expected one of aes-128-ctr, got "aes-256-gcm"',
+    )
+    expect(await refusal({ ciphertext: '5e'.repeat(31) })).toBe(
+      'key.json cannot be opened: invalid keystore.crypto.ciphertext: must be 64 hex digits without 0x',
+    )
+    expect(await refusal({ kdfparams: { ...ours.crypto.kdfparams, dklen: 16 } })).toBe(
+      'key.json cannot be opened: invalid keystore.crypto.kdfparams.dklen: expected 32, got 16',
+    )
+  })
+
   it('that asks for years of work, or all memory, is not tried', async () => {
     const tooMuch = [
       { ...SCRYPT_VECTOR.crypto, kdfparams: { ...SCRYPT_VECTOR.crypto.kdfparams, n: 2 ** 30 } },

@@ -1,8 +1,10 @@
-import { Address, Hex, Secp256k1 } from '../../eth/index.ts'
+import { Address, Bytes, Hex, Secp256k1, keccak256 } from '../../eth/index.ts'
 import type { PrivateKey } from '../../eth/index.ts'
-import { PBKDF2_ITERATIONS, SCRYPT_BYTES, SCRYPT_STEPS } from '../limits.ts'
+import { RpcError, schema } from '../../jsonrpc/index.ts'
+import type { Schema } from '../../jsonrpc/index.ts'
+import { LEAST_PBKDF2_ITERATIONS, LEAST_SCRYPT_N, PBKDF2_ITERATIONS, SCRYPT_BYTES, SCRYPT_STEPS } from '../limits.ts'
 
-/** Keys that a password has opened. They are handed to a Keyring and seen nowhere else: not in JSON, logs or errors. */
+/** Decrypted private keys. They reach a Keyring and nothing else: neither JSON nor logs nor errors. */
 export class Keystore {
   readonly #keys: readonly PrivateKey[]
 
@@ -11,8 +13,8 @@ export class Keystore {
   }
 
   /**
-   * Of Web3 Secret Storage objects that share a password. `name`: what an error calls an object. Each takes a second, in steps that let others work.
-   * Throws KeystoreError.
+   * Decrypts Web3 Secret Storage objects that share a password; errors contain the `name` of an object. Each takes about a second, and the
+   * event loop runs every 10 ms. Throws KeystoreError.
    */
   static async open(files: readonly { readonly name: string; readonly json: unknown }[], password: string): Promise<Keystore> {
     const keys: PrivateKey[] = []
@@ -24,7 +26,7 @@ export class Keystore {
     return this.#keys.map(Secp256k1.address)
   }
 
-  /** Hands each of them to a Keyring. */
+  /** Calls `take` with each key. */
   keys(take: (key: PrivateKey) => void): void {
     this.#keys.forEach(take)
   }
@@ -43,53 +45,54 @@ export interface SecretStorage {
     readonly cipher: 'aes-128-ctr'
     readonly ciphertext: string
     readonly cipherparams: { readonly iv: string }
-    readonly kdf: string
-    readonly kdfparams: Readonly<Record<string, unknown>>
+    readonly kdf: 'scrypt'
+    readonly kdfparams: ScryptParams
     readonly mac: string
   }
 }
 
 export interface EncryptOptions {
-  /** scrypt's cost, a power of two: 262,144 (geth's and cast's, a second and 256 MiB) unless said */
+  /** scrypt's n, a power of two: 262,144 by default as in geth and cast, which takes a second and 256 MiB */
   readonly cost?: number
 }
 
 export const SecretStorage = { encrypt, decrypt }
 
-/** geth's standard: scrypt with r 8 and p 1. Throws DecodeError when the key is none. */
+/** Encrypts with scrypt, r 8 and p 1 (geth's standard). Throws DecodeError for an invalid key. */
 async function encrypt(privateKey: PrivateKey, password: string, { cost = 262_144 }: EncryptOptions = {}): Promise<SecretStorage> {
   const address = Secp256k1.address(privateKey)
-  const ox = await import('ox/Keystore')
-  const [key, options] = await ox.scryptAsync({ password, n: cost, r: 8, p: 1 })
   const bytes = typeof privateKey === 'string' ? Hex.toBytes(privateKey, 'private key') : privateKey
-  return { address: address.slice(2), ...ox.encrypt(bytes, key, options) }
-}
-
-/** Throws KeystoreError; it never holds a part of the object or the password. */
-async function decrypt(json: unknown, password: string, name: string): Promise<PrivateKey> {
-  const storage = readStorage(json, name)
-  const ox = await import('ox/Keystore')
-  // Its shape and its cost were checked.
-  const read = storage as Parameters<typeof ox.toKeyAsync>[0]
-  const derived = await ox.toKeyAsync(read, { password }).catch(() => null)
-  if (derived === null) throw malformed(name, 'its key derivation is none that can be run')
-  const key = opened(() => ox.decrypt(read, derived, { as: 'Bytes' }), name)
-  assertAddress(storage, key, name)
-  return key
-}
-
-/** The checksum is over the ciphertext and half of the derived key: it fails for another password as for another text. */
-function opened(decryption: () => Uint8Array, name: string): Uint8Array {
-  try {
-    return decryption()
-  } catch {
-    throw new KeystoreError('wrong-password', `${name} cannot be opened: the password is wrong, or the file is damaged`)
+  const iv = digitsOf(crypto.getRandomValues(new Uint8Array(16)))
+  const kdfparams: ScryptParams = { dklen: 32, n: cost, p: 1, r: 8, salt: digitsOf(crypto.getRandomValues(new Uint8Array(32))) }
+  const derived = await scrypt(kdfparams, password)
+  const ciphertext = await aesCtr('encrypt', derived, iv, bytes)
+  const mac = macOf(derived, ciphertext)
+  return {
+    address: address.slice(2),
+    crypto: { cipher: 'aes-128-ctr', ciphertext: digitsOf(ciphertext), cipherparams: { iv }, kdf: 'scrypt', kdfparams, mac },
+    id: crypto.randomUUID(),
+    version: 3,
   }
 }
 
-function assertAddress({ address }: SecretStorage, key: Uint8Array, name: string): void {
+/** Throws KeystoreError, whose message contains neither the password nor the key. */
+async function decrypt(json: unknown, password: string, name: string): Promise<PrivateKey> {
+  const { address, Crypto, crypto: params = Crypto } = parsed(STORAGE, json, 'keystore', name)
+  if (params === undefined) throw malformed(name, 'invalid keystore.crypto: missing value, expected an object')
+  const { ciphertext, cipherparams, kdf, kdfparams, mac } = params
+  const derived = await (kdf === 'scrypt' ? scryptOf : pbkdf2Of)(kdfparams, password, name)
+  const encrypted = bytesOf(ciphertext)
+  // The mac covers the ciphertext and half of the derived key: a wrong password and a changed ciphertext look alike.
+  if (macOf(derived, encrypted) !== mac.toLowerCase())
+    throw new KeystoreError('wrong-password', `${name} cannot be opened: the password is wrong, or the file is damaged`)
+  const key = await aesCtr('decrypt', derived, cipherparams.iv, encrypted)
+  assertAddress(address, key, name)
+  return key
+}
+
+function assertAddress(address: string | undefined, key: Uint8Array, name: string): void {
   const found = addressOf(key)
-  if (found === null) throw malformed(name, 'what it holds is no private key')
+  if (found === null) throw malformed(name, 'its content is not a private key')
   const named = address === undefined ? null : `0x${address.replace(/^0x/i, '')}`.toLowerCase()
   if (named === null || named === found) return
   throw malformed(name, `it names the account ${Address.isAddress(named) ? named : 'wrongly'}, but holds the key of ${found}`)
@@ -103,57 +106,109 @@ function addressOf(key: Uint8Array): Address | null {
   }
 }
 
-// --- what an object must have -----------------------------------------------------------------------------------------
+// --- key derivation -------------------------------------------------------------------------------------------------
 
-/** Some old files write `Crypto`. Throws KeystoreError. */
-function readStorage(json: unknown, name: string): SecretStorage {
-  const { version, id, address, crypto, Crypto } = record(json)
-  const { cipher, ciphertext, cipherparams, kdf, kdfparams, mac } = record(crypto ?? Crypto)
-  const { iv } = record(cipherparams)
-  if (version !== 3) throw malformed(name, 'it is no Web3 Secret Storage of version 3')
-  if (cipher !== 'aes-128-ctr') throw malformed(name, 'its cipher is not aes-128-ctr')
-  if (!isHex(ciphertext, 64) || !isHex(iv, 32) || !isHex(mac, 64))
-    throw malformed(name, 'its ciphertext, iv or mac is not hex of the right length')
-  const params = record(kdfparams)
-  const assertKdf = typeof kdf === 'string' ? KDFS.get(kdf) : undefined
-  if (assertKdf === undefined) throw malformed(name, 'its key derivation is neither scrypt nor pbkdf2')
-  if (!isHex(params['salt']) || params['dklen'] !== 32) throw malformed(name, 'its salt is not hex, or its derived key has not 32 bytes')
-  assertKdf(params, name)
+async function scryptOf(json: unknown, password: string, name: string): Promise<Uint8Array<ArrayBuffer>> {
+  const params = parsed(SCRYPT_PARAMS, json, KDF_PATH, name)
+  const { n, r, p } = params
+  if (n < LEAST_SCRYPT_N || !Number.isInteger(Math.log2(n)))
+    throw malformed(name, `scrypt's n must be a power of two from ${LEAST_SCRYPT_N} on, not ${n}`)
+  if (128 * n * r > SCRYPT_BYTES || n * r * p > SCRYPT_STEPS) throw tooExpensive(name, `scrypt with n ${n}, r ${r}, p ${p}`)
+  return scrypt(params, password)
+}
+
+/** Returns to the event loop every 10 ms; WebCrypto has no scrypt, and node:crypto's is missing in browsers. */
+async function scrypt({ n, r, p, dklen, salt }: ScryptParams, password: string): Promise<Uint8Array<ArrayBuffer>> {
+  const { scryptAsync } = await import('@noble/hashes/scrypt.js')
+  return scryptAsync(password, bytesOf(salt), { N: n, r, p, dkLen: dklen })
+}
+
+async function pbkdf2Of(json: unknown, password: string, name: string): Promise<Uint8Array<ArrayBuffer>> {
+  const { c, salt } = parsed(PBKDF2_PARAMS, json, KDF_PATH, name)
+  if (c < LEAST_PBKDF2_ITERATIONS) throw malformed(name, `pbkdf2 needs at least ${LEAST_PBKDF2_ITERATIONS} iterations, not ${c}`)
+  if (c > PBKDF2_ITERATIONS) throw tooExpensive(name, `pbkdf2 with ${c} iterations`)
+  const key = await crypto.subtle.importKey('raw', new TextEncoder().encode(password), 'PBKDF2', false, ['deriveBits'])
+  return new Uint8Array(await crypto.subtle.deriveBits({ name: 'PBKDF2', hash: 'SHA-256', salt: bytesOf(salt), iterations: c }, key, 256))
+}
+
+/** The first half of the derived key encrypts, the second one authenticates. */
+async function aesCtr(
+  direction: 'encrypt' | 'decrypt',
+  derived: Uint8Array<ArrayBuffer>,
+  iv: string,
+  data: Uint8Array,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const key = await crypto.subtle.importKey('raw', derived.subarray(0, 16), 'AES-CTR', false, [direction])
+  return new Uint8Array(await crypto.subtle[direction]({ name: 'AES-CTR', counter: bytesOf(iv), length: 128 }, key, new Uint8Array(data)))
+}
+
+function macOf(derived: Uint8Array, ciphertext: Uint8Array): string {
+  return digitsOf(keccak256(Bytes.concat([derived.subarray(16, 32), ciphertext])))
+}
+
+function digitsOf(bytes: Uint8Array): string {
+  return Hex.fromBytes(bytes).slice(2)
+}
+
+function bytesOf(digits: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(Hex.toBytes(`0x${digits}`))
+}
+
+// --- schema ---------------------------------------------------------------------------------------------------------
+
+/** Hex without 0x. A refusal does not repeat the text. */
+function digits(count?: number): Schema<string> {
   return {
-    version: 3,
-    id: typeof id === 'string' ? id : '',
-    ...(typeof address === 'string' ? { address } : {}),
-    crypto: { cipher, ciphertext, cipherparams: { iv }, kdf: kdf as string, kdfparams: params, mac }, // it is a key of KDFS
+    json: { type: 'string', pattern: `^([0-9a-fA-F]{2})${count === undefined ? '*' : `{${count / 2}}`}$` },
+    parse: (value, path) => {
+      if (typeof value === 'string' && Hex.isHex(`0x${value}`, count) && value.length % 2 === 0) return value
+      throw schema.refused(path, count === undefined ? 'must be hex digits without 0x' : `must be ${count} hex digits without 0x`)
+    },
   }
 }
 
-/** A file may ask for more work than anybody has time: checked before any is done. */
-const KDFS: ReadonlyMap<string, (params: Readonly<Record<string, unknown>>, name: string) => void> = new Map([
-  ['scrypt', assertScrypt],
-  ['pbkdf2', assertPbkdf2],
-])
+const KDF_PATH = 'keystore.crypto.kdfparams'
 
-function assertScrypt({ n, r, p }: Readonly<Record<string, unknown>>, name: string): void {
-  if (!isCount(n) || !isCount(r) || !isCount(p) || n < 2 || !Number.isInteger(Math.log2(n)))
-    throw malformed(name, 'its scrypt parameters are none')
-  if (128 * n * r > SCRYPT_BYTES || n * r * p > SCRYPT_STEPS) throw tooExpensive(name, `scrypt with n ${n}, r ${r}, p ${p}`)
-}
+const SCRYPT_PARAMS = schema.object({
+  n: schema.atLeast(1, schema.wholeNumber),
+  r: schema.atLeast(1, schema.wholeNumber),
+  p: schema.atLeast(1, schema.wholeNumber),
+  dklen: schema.constant(32),
+  salt: digits(),
+})
+type ScryptParams = schema.Infer<typeof SCRYPT_PARAMS>
 
-function assertPbkdf2({ c, prf }: Readonly<Record<string, unknown>>, name: string): void {
-  if (!isCount(c) || prf !== 'hmac-sha256') throw malformed(name, 'its pbkdf2 parameters are none')
-  if (c > PBKDF2_ITERATIONS) throw tooExpensive(name, `pbkdf2 with ${c} iterations`)
-}
+const PBKDF2_PARAMS = schema.object({
+  c: schema.atLeast(1, schema.wholeNumber),
+  prf: schema.oneOf('hmac-sha256'),
+  dklen: schema.constant(32),
+  salt: digits(),
+})
 
-function record(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {} // any object has this shape
-}
+const CRYPTO = schema.object({
+  cipher: schema.oneOf('aes-128-ctr'),
+  ciphertext: digits(64),
+  cipherparams: schema.object({ iv: digits(32) }),
+  kdf: schema.oneOf('scrypt', 'pbkdf2'),
+  kdfparams: schema.anything,
+  mac: digits(64),
+})
 
-function isHex(value: unknown, digits?: number): value is string {
-  return typeof value === 'string' && Hex.isHex(`0x${value}`, digits)
-}
+/** Some old files have `Crypto`. */
+const STORAGE = schema.object({
+  version: schema.constant(3),
+  address: schema.maybe(schema.string),
+  crypto: schema.maybe(CRYPTO),
+  Crypto: schema.maybe(CRYPTO),
+})
 
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) > 0 // it is a number, as was just checked
+function parsed<T>(type: Schema<T>, json: unknown, path: string, name: string): T {
+  try {
+    return type.parse(json, path)
+  } catch (error) {
+    if (error instanceof RpcError) throw malformed(name, error.message)
+    throw error
+  }
 }
 
 function malformed(name: string, why: string): KeystoreError {
@@ -161,12 +216,12 @@ function malformed(name: string, why: string): KeystoreError {
 }
 
 function tooExpensive(name: string, what: string): KeystoreError {
-  return new KeystoreError('too-expensive', `${name} asks for ${what}, which is more than is ever needed; it is not opened`)
+  return new KeystoreError('too-expensive', `${name} is not opened: ${what} exceeds the limits for a keystore file`)
 }
 
 export type KeystoreReason = 'wrong-password' | 'malformed' | 'too-expensive' | 'not-found' | 'readable-by-others' | 'exists' | 'too-many'
 
-/** Why keys could not be opened or kept. */
+/** A keystore that cannot be opened or written. */
 export class KeystoreError extends Error {
   readonly reason: KeystoreReason
 

@@ -6,15 +6,14 @@ import type { EncryptOptions } from './keystore.ts'
 import { KEYSTORE_FILES, KEYSTORE_FILE_BYTES } from '../limits.ts'
 
 /**
- * Keys at rest as geth and cast keep them: a directory (0700) with one file (0600) for each account, in Web3 Secret Storage version 3,
- * named as geth names them. A directory of theirs can be opened, and ours by them; so can a single file. All files of a directory
- * share one password.
+ * Keystore directories in the format of geth and cast: a directory (0700) with one file (0600) for each account, in Web3 Secret Storage version 3
+ * with geth's file names. A single file can be opened too. All files of a directory share one password.
  */
 export const KeystoreFile = { open: openAt, save }
 
 /**
- * The keys of a directory or of one file. Files that are no keystores (a directory may hold others) are passed over; when none is left, that is an
- * error. A file that others may read is refused: whoever has read it may be trying passwords already. Throws KeystoreError.
+ * Opens a directory or one file. Other files in the directory are skipped; a directory without keystores is an error. A file that other users may
+ * read is refused, because they can try passwords on a copy. Throws KeystoreError.
  */
 async function openAt(path: string, password: string): Promise<Keystore> {
   const found = await statOf(path)
@@ -30,39 +29,39 @@ async function openAt(path: string, password: string): Promise<Keystore> {
 }
 
 /**
- * Adds a key to the directory, which is made when it is missing, and answers its file. Nothing is left of a file that could not be written
- * whole. Throws KeystoreError `exists` for an account that is there already, and DecodeError when the key is none.
+ * Adds a key to the directory, which is created if necessary, and returns the path of the new file. A file that cannot be written completely is
+ * removed. Throws KeystoreError `exists` for an account of the directory, and DecodeError for an invalid key.
  */
 async function save(directory: string, privateKey: PrivateKey, password: string, options: EncryptOptions = {}): Promise<string> {
   const storage = await SecretStorage.encrypt(privateKey, password, options)
-  const address = storage.address as string // `encrypt` names it
+  const address = storage.address as string // `encrypt` sets it
   await mkdir(directory, { recursive: true, mode: 0o700 })
-  const there = (await filesOf(directory)).find((path) => path.toLowerCase().endsWith(`--${address}`))
-  if (there !== undefined) throw new KeystoreError('exists', `the account 0x${address} is kept already, in ${there}`)
+  const existing = (await filesOf(directory)).find((path) => path.toLowerCase().endsWith(`--${address}`))
+  if (existing !== undefined) throw new KeystoreError('exists', `the account 0x${address} is kept already, in ${existing}`)
   const path = join(directory, nameOf(address, new Date()))
   await writeWhole(path, `${JSON.stringify(storage)}\n`)
   return path
 }
 
-/** `UTC--2026-11-21T22-31-38.000000000Z--<address>`: geth's, whose colons are dashes so that every file system takes it. */
+/** `UTC--2026-11-21T22-31-38.000000000Z--<address>`: as in geth, with dashes for colons, which some file systems refuse. */
 function nameOf(address: string, now: Date): string {
   const time = now.toISOString().replaceAll(':', '-').replace('Z', '000000Z')
   return `UTC--${time}--${address}`
 }
 
 async function writeWhole(path: string, text: string): Promise<void> {
-  const draft = `${path}.tmp`
+  const temporary = `${path}.tmp`
   try {
-    const file = await open(draft, 'wx', 0o600)
+    const file = await open(temporary, 'wx', 0o600)
     try {
       await file.writeFile(text)
       await file.sync()
     } finally {
       await file.close()
     }
-    await rename(draft, path)
+    await rename(temporary, path)
   } catch (error) {
-    await rm(draft, { force: true })
+    await rm(temporary, { force: true })
     throw error
   }
 }
@@ -74,11 +73,11 @@ async function filesOf(directory: string): Promise<readonly string[]> {
   throw new KeystoreError('too-many', `${directory} holds ${files.length} files, at most ${KEYSTORE_FILES} are opened; name one of them`)
 }
 
-/** undefined: it is none. Throws KeystoreError when others may read it. */
+/** Returns undefined for a file that is not a keystore. Throws KeystoreError for one that other users may read. */
 async function readStorage(path: string): Promise<unknown> {
   const file = await open(path, 'r')
   try {
-    // Of the file that is open, so that nobody can put another in its place meanwhile.
+    // Reads the mode of the open file, which cannot be replaced in between.
     const { mode, size } = await file.stat()
     if (size > KEYSTORE_FILE_BYTES) return undefined
     const json = parsed(await file.readFile('utf8'))
@@ -99,7 +98,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Windows has no such bits; there the profile's folder keeps others out. */
+/** Windows has no such bits; there the access list of the user's profile applies. */
 function assertPrivate(path: string, mode: number): void {
   if (process.platform === 'win32' || (mode & 0o077) === 0) return
   const bits = (mode & 0o777).toString(8)
@@ -110,7 +109,7 @@ async function statOf(path: string) {
   try {
     return await stat(path)
   } catch (error) {
-    const { code } = error as { code?: unknown } // node:fs names what went wrong
+    const { code } = error as { code?: unknown } // node:fs sets it
     throw new KeystoreError('not-found', `${path} cannot be read (${String(code)})`)
   }
 }

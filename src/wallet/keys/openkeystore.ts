@@ -1,15 +1,15 @@
 import type { PrivateKey } from '../../eth/index.ts'
 import type { Keystore } from './keystore.ts'
 
-// In Node alone, and loaded when first wanted: the rest of the room runs in a page.
+// Loaded on first use, since it needs Node: the rest of the module also runs in a browser.
 
-/** The keys of a keystore file, or of a directory of them. Throws KeystoreError. */
+/** Opens a keystore file, or a directory of them. Throws KeystoreError. */
 export async function openKeystore(path: string, password: string): Promise<Keystore> {
   const { KeystoreFile } = await import('./keystorefile.ts')
   return KeystoreFile.open(path, password)
 }
 
-/** Adds a key to a directory of keystore files, behind scrypt and readable by its owner alone; answers the new file. Throws KeystoreError, DecodeError. */
+/** Encrypts a key with scrypt into a new file of a directory, with file mode 0600; returns the file's path. Throws KeystoreError and DecodeError. */
 export async function saveKey(directory: string, privateKey: PrivateKey, password: string): Promise<string> {
   const { KeystoreFile } = await import('./keystorefile.ts')
   return KeystoreFile.save(directory, privateKey, password)

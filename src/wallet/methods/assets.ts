@@ -8,7 +8,7 @@ import type { WalletMethod } from '../method.ts'
 import { assetWarnings } from '../preview/assetwarnings.ts'
 import { permittedAccount } from '../sites.ts'
 
-/** As MetaMask: what is longer is no symbol, but text that wants to be read. */
+/** MetaMask's limit. */
 const SYMBOL_CHARS = 11
 const DECIMALS = 36
 
@@ -21,7 +21,7 @@ const symbol: Schema<string> = {
   },
 }
 
-/** Some apps send it as text. */
+/** Some apps send a string. */
 const decimals: Schema<number> = {
   json: { type: 'integer', minimum: 0, maximum: DECIMALS },
   parse: (value, path) => {
@@ -31,7 +31,7 @@ const decimals: Schema<number> = {
   },
 }
 
-/** EIP-747. An image is never fetched. */
+/** EIP-747. The image is never fetched. */
 const asset = schema.object({
   type: schema.oneOf('ERC20', 'ERC721', 'ERC1155'),
   options: schema.object({ address: schema.address, symbol: schema.maybe(symbol), decimals: schema.maybe(decimals) }),
@@ -40,11 +40,14 @@ const asset = schema.object({
 export const ASSET_METHODS: readonly WalletMethod[] = [
   walletMethod({
     name: 'wallet_watchAsset',
-    doc: 'Asks the person whether the wallet should know a token (EIP-747), with a warning where its contract says another symbol, decimals or type; its image is not fetched.',
+    doc: 'Asks the person to add a token to the wallet (EIP-747), with a warning if its contract has another symbol, other decimals or another type. The image is not fetched.',
     params: [required('asset', asset)],
     isBare: true,
     result: schema.boolean.json,
-    errors: { [WALLET_CODE.rejected]: 'the person refused, or nobody answered', [WALLET_CODE.unauthorized]: 'the origin is not connected' },
+    errors: {
+      [WALLET_CODE.rejected]: 'the person refused, or the question timed out',
+      [WALLET_CODE.unauthorized]: 'the origin is not connected',
+    },
     example: {
       params: [{ type: 'ERC20', options: { address: '0x5fbdb2315678afecb367f032d93f642f64180aa3', symbol: 'USDC', decimals: 6 } }],
       result: true,

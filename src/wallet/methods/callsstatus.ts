@@ -1,11 +1,10 @@
-import { defineMethods, required, schema } from '../../jsonrpc/index.ts'
-import type { JsonSchema } from '../../jsonrpc/index.ts'
+import { defineMethods, jsonSchema, required } from '../../jsonrpc/index.ts'
 import type { Batches } from '../batches/batches.ts'
 import { batchId } from '../batches/callsrequest.ts'
 import { WALLET_CODE } from '../errors.ts'
 import { STATUS_WAIT_MS } from '../limits.ts'
 
-// wallet_getCallsStatus is answered by the provider, and by a node with a wallet: Base's SDK sends it to the rpc url of the chain.
+// The provider and a node with a wallet implement wallet_getCallsStatus: Base's SDK sends it to the rpc url of the chain.
 
 export interface CallsStatusContext {
   readonly batches: Pick<Batches, 'status'>
@@ -21,77 +20,47 @@ export const UNKNOWN_BATCH = { [WALLET_CODE.unknownBatch]: 'the origin has submi
 const ID = '0x2c9f1d4be1a0d60d43e0d5b1b0d2c1a5f5a7f4b36e8c2d90a1b7c6d5e4f30211'
 const HASH = '0xc9ec3caa78e68e4aab5d188c7fe6c0815e29ad62507fe729dbd32681405715dc'
 
-const RECEIPT: JsonSchema = {
-  type: 'object',
-  required: ['logs', 'status', 'blockHash', 'blockNumber', 'gasUsed', 'transactionHash'],
-  properties: {
-    logs: {
-      type: 'array',
-      items: {
-        type: 'object',
-        required: ['address', 'data', 'topics'],
-        properties: { address: schema.address.json, data: schema.bytes.json, topics: { type: 'array', items: schema.hash.json } },
-      },
-    },
-    status: schema.quantity.json,
-    blockHash: schema.hash.json,
-    blockNumber: schema.quantity.json,
-    gasUsed: schema.quantity.json,
-    transactionHash: schema.hash.json,
-  },
-}
+const { ADDRESS, BOOLEAN, BYTES, HASH: HASH_SCHEMA, QUANTITY, STRING, listOf, orNull, record } = jsonSchema
 
-const CALLS_STATUS: JsonSchema = {
-  type: 'object',
-  required: ['version', 'id', 'chainId', 'status', 'atomic', 'capabilities'],
-  properties: {
+const RECEIPT = record('receipt', {
+  logs: listOf(record('log', { address: ADDRESS, data: BYTES, topics: listOf(HASH_SCHEMA) })),
+  status: QUANTITY,
+  blockHash: HASH_SCHEMA,
+  blockNumber: QUANTITY,
+  gasUsed: QUANTITY,
+  transactionHash: HASH_SCHEMA,
+})
+
+const STATUS_DETAIL = record('status detail', {
+  confirmation: { enum: ['none', 'preconfirmed', 'sealed'] },
+  reason: { enum: ['reverted', 'partly', 'retracted', 'refused', 'dropped', 'replaced', null] },
+  message: orNull(STRING),
+  calls: listOf(
+    record('call', {
+      outcome: { enum: ['pending', 'success', 'reverted', 'refused', 'dropped', 'replaced'] },
+      transactionHash: orNull(HASH_SCHEMA),
+    }),
+  ),
+})
+
+const OPERATION_DETAIL = record('user operation', { userOpHash: HASH_SCHEMA, success: orNull(BOOLEAN), reason: orNull(STRING) })
+
+const CALLS_STATUS = record(
+  'calls status',
+  {
     version: { enum: ['2.0.0'] },
-    id: { type: 'string' },
-    chainId: schema.quantity.json,
+    id: STRING,
+    chainId: QUANTITY,
     status: { enum: [100, 200, 400, 500, 600] },
-    atomic: { type: 'boolean' },
-    receipts: { type: 'array', items: RECEIPT },
-    capabilities: {
-      type: 'object',
-      required: ['status'],
-      properties: {
-        status: {
-          type: 'object',
-          required: ['confirmation', 'reason', 'message', 'calls'],
-          properties: {
-            confirmation: { enum: ['none', 'preconfirmed', 'sealed'] },
-            reason: { enum: ['reverted', 'partly', 'retracted', 'refused', 'dropped', 'replaced', null] },
-            message: { oneOf: [{ type: 'string' }, { type: 'null' }] },
-            calls: {
-              type: 'array',
-              items: {
-                type: 'object',
-                required: ['outcome', 'transactionHash'],
-                properties: {
-                  outcome: { enum: ['pending', 'success', 'reverted', 'refused', 'dropped', 'replaced'] },
-                  transactionHash: { oneOf: [schema.hash.json, { type: 'null' }] },
-                },
-              },
-            },
-          },
-        },
-        userOperation: {
-          type: 'object',
-          required: ['userOpHash', 'success', 'reason'],
-          properties: {
-            userOpHash: schema.hash.json,
-            success: { oneOf: [{ type: 'boolean' }, { type: 'null' }] },
-            reason: { oneOf: [{ type: 'string' }, { type: 'null' }] },
-          },
-        },
-      },
-    },
+    atomic: BOOLEAN,
+    capabilities: record('capabilities', { status: STATUS_DETAIL }, { userOperation: OPERATION_DETAIL }),
   },
-}
+  { receipts: listOf(RECEIPT) },
+)
 
 export const CALLS_STATUS_METHOD = defineMethods<CallsStatusContext, CallsStatusCaller>()({
   name: 'wallet_getCallsStatus',
-  doc: `The status of a batch of calls (EIP-5792). A pending one is waited for up to ${STATUS_WAIT_MS} ms; it is 200 as soon as it is pre-confirmed, unless the wallet is set to sealed blocks; an id that an app chose is known to pages of its own origin alone.`,
+  doc: `Returns the status of a batch of calls (EIP-5792), after up to ${STATUS_WAIT_MS} ms if it is pending. It is 200 as soon as the batch is pre-confirmed, unless the wallet is set to sealed blocks. A batch whose id an app chose is visible to that origin only.`,
   params: [required('id', batchId)],
   result: CALLS_STATUS,
   errors: UNKNOWN_BATCH,

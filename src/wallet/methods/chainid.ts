@@ -3,11 +3,11 @@ import { schema } from '../../jsonrpc/index.ts'
 import { walletMethod } from '../method.ts'
 import type { WalletMethod } from '../method.ts'
 
-/** The wallet's own, so that they are answered when the chain is down, and never by a node that says another id. */
+/** The wallet answers these itself: also if the node is down, or reports another id. */
 export const CHAIN_ID_METHODS: readonly WalletMethod[] = [
   walletMethod({
     name: 'eth_chainId',
-    doc: 'The id of the chain that the origin is on.',
+    doc: 'Returns the id of the selected chain.',
     params: [],
     result: schema.quantity.json,
     example: { params: [], result: '0x7a69' },
@@ -15,7 +15,7 @@ export const CHAIN_ID_METHODS: readonly WalletMethod[] = [
   }),
   walletMethod({
     name: 'net_version',
-    doc: 'The same as a decimal number.',
+    doc: 'Returns the id of the selected chain in decimal.',
     params: [],
     result: schema.string.json,
     example: { params: [], result: '31337' },

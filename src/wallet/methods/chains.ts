@@ -19,15 +19,15 @@ const SWITCH = 'wallet_switchEthereumChain'
 export const CHAIN_METHODS: readonly WalletMethod[] = [
   walletMethod({
     name: ADD,
-    doc: 'Asks the person to add a chain and then to switch to it; null whether or not they switch (EIP-3085). Each rpc that answers must name the same chain id; one on this computer is asked only after the person has agreed.',
+    doc: 'Asks the person to add a chain and then to switch to it; returns null whether or not they switch (EIP-3085). Each rpc that responds must report the same chain id; one on this computer is requested only after the approval.',
     params: [required('chain', proposal)],
     result: { type: 'null' },
     errors: {
       [WALLET_CODE.rejected]: 'the person refused to add it',
-      [WALLET_CODE.unauthorized]: 'the origin is not connected (no rpc is asked before), or the method is switched off',
+      [WALLET_CODE.unauthorized]: 'the origin is not connected (no rpc is requested before), or the method is switched off',
       [WALLET_CODE.unrecognizedChain]:
-        'an rpc says another chain id or leads into a private network, or none answers; with an rpc on this computer, after the person has agreed',
-      [CODE.limitExceeded]: 'the wallet holds as many chains as it can',
+        'an rpc reports another chain id or is in a private network, or none responds; with an rpc on this computer, after the approval',
+      [CODE.limitExceeded]: 'the wallet has the maximum number of chains',
     },
     example: {
       params: [
@@ -50,7 +50,7 @@ export const CHAIN_METHODS: readonly WalletMethod[] = [
   }),
   walletMethod({
     name: SWITCH,
-    doc: 'Asks the person to put the origin on another chain that the wallet has; null, and the event chainChanged (EIP-3326).',
+    doc: 'Asks the person to switch the origin to another chain of the wallet; returns null, and emits chainChanged (EIP-3326).',
     params: [required('chain', schema.object({ chainId }))],
     result: { type: 'null' },
     errors: {
@@ -59,17 +59,17 @@ export const CHAIN_METHODS: readonly WalletMethod[] = [
       [WALLET_CODE.unrecognizedChain]: 'the wallet does not have it; add it with wallet_addEthereumChain',
     },
     example: { params: [{ chainId: '0x7a69' }], result: null },
-    handler: async (wallet, [asked], asker) => {
+    handler: async (wallet, [{ chainId: id }], asker) => {
       permittedAccount(wallet.sites.get(asker.origin))
-      await switchChain(wallet, SWITCH, knownChain(wallet.chains, asked.chainId), asker)
+      await switchChain(wallet, SWITCH, knownChain(wallet.chains, id), asker)
       return null
     },
   }),
 ]
 
 /**
- * Before anything is looked up: whether a chain is known, and whether an rpc answers, is nothing for an origin that the person has not let
- * in. Throws RpcError 4100, in the words of interface 7.2.
+ * Comes before any lookup: an origin that is not connected must not learn which chains the wallet has, nor whether an rpc responds. Throws RpcError 4100
+ * with the message of interface 7.2.
  */
 function assertConnected({ sites }: WalletContext, { origin }: Asker): void {
   if (sites.get(origin).accounts.length > 0) return
@@ -77,7 +77,7 @@ function assertConnected({ sites }: WalletContext, { origin }: Asker): void {
   throw new RpcError(WALLET_CODE.unauthorized, message, { reason: 'not-connected', origin })
 }
 
-/** Asked although the wallet has it: the origin need not learn that, and the url may be a new one. */
+/** Asks also if the wallet has the chain: the origin must not learn that, and the url may be new. */
 async function addChain(wallet: WalletContext, proposed: ChainInfo, asker: Asker): Promise<WalletChain> {
   const { chains, approvals } = wallet
   const { origin, signal } = asker
@@ -96,7 +96,7 @@ async function addChain(wallet: WalletContext, proposed: ChainInfo, asker: Asker
   return chains.add({ ...info, rpcUrls })
 }
 
-/** While it waited the origin may have been disconnected, and another question may have added the chain or filled the wallet. */
+/** While the question waited, the origin may have been disconnected, and another question may have added a chain. */
 function assertStillFits(wallet: WalletContext, info: ChainInfo, asker: Asker): void {
   assertConnected(wallet, asker)
   assertFits(wallet.chains, info)
@@ -107,7 +107,7 @@ function assertFits(chains: Chains, proposed: ChainInfo): void {
   if (chains.isFull && chains.get(proposed.chainId) === null) throw tooManyChains()
 }
 
-/** The chain was added, so that is what the app is told; not to switch is the person's good right. */
+/** The chain was added, so the request succeeds even if the person rejects the switch. */
 async function offerSwitch(wallet: WalletContext, chain: WalletChain, asker: Asker): Promise<void> {
   try {
     await switchChain(wallet, ADD, chain, asker)
@@ -125,6 +125,6 @@ function knownChain(chains: Chains, id: number): WalletChain {
 }
 
 function tooManyChains(): RpcError {
-  const message = `the wallet holds ${CHAINS} chains, which is all it can`
+  const message = `the wallet has ${CHAINS} chains, the maximum`
   return new RpcError(CODE.limitExceeded, message, { reason: 'too-many-chains', limit: CHAINS })
 }

@@ -24,7 +24,7 @@ describe('wallet_connect', () => {
     expect(await provider.request({ method: 'wallet_connect' })).toEqual({ accounts, chainIds: ['0x7a69'] })
   })
 
-  it('refuses to sign in along the way with 5700, unless that is optional', async () => {
+  it('refuses a sign-in capability with 5700, unless it is optional', async () => {
     const { wallet } = openWallet(node)
     const capabilities = { signInWithEthereum: { nonce: '1', chainId: '0x7a69' } }
     const asked = wallet.provider(ORIGIN).request({ method: 'wallet_connect', params: [{ version: '1', capabilities }] })
@@ -40,7 +40,7 @@ describe('wallet_connect', () => {
     expect(wallet.approvals.pending).toEqual([])
   })
 
-  it('is undone by wallet_disconnect', async () => {
+  it('is revoked by wallet_disconnect', async () => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
     expect(await provider.request({ method: 'wallet_disconnect' })).toBeNull()
@@ -49,7 +49,7 @@ describe('wallet_connect', () => {
 })
 
 describe('permissions', () => {
-  it('are asked for also when the origin is connected, and shown as MetaMask shows them', async () => {
+  it('are requested again for a connected origin, and returned in MetaMask’s form', async () => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet, ORIGIN, { accounts: [bob] })
     const asked = provider.request({ method: 'wallet_requestPermissions', params: [{ eth_accounts: {} }] })
@@ -74,7 +74,7 @@ describe('permissions', () => {
     expect(await provider.request({ method: 'wallet_getPermissions' })).toEqual(permissions)
   })
 
-  it('that are refused change nothing', async () => {
+  it('that are rejected change nothing', async () => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet, ORIGIN, { accounts: [bob] })
     const asked = refusal(provider.request({ method: 'wallet_requestPermissions', params: [{ eth_accounts: {} }] }))
@@ -83,7 +83,7 @@ describe('permissions', () => {
     expect(await provider.request({ method: 'eth_accounts' })).toEqual([bob])
   })
 
-  it('are taken back, and nothing is left of them', async () => {
+  it('are revoked completely', async () => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
     expect(await provider.request({ method: 'wallet_revokePermissions', params: [{ eth_accounts: {} }] })).toBeNull()
@@ -109,9 +109,9 @@ describe('wallet_watchAsset', () => {
   const options = { address: `0x${'AB'.repeat(20)}`, symbol: 'USDC', decimals: 6 }
 
   it.each([
-    ['as EIP-747 has it', { type: 'ERC20', options }],
+    ['in the form of EIP-747', { type: 'ERC20', options }],
     ['in a list', [{ type: 'ERC20', options }]],
-  ])('asks, %s, and answers true', async (_, params) => {
+  ])('asks, %s, and returns true', async (_, params) => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
     const asked = provider.request({ method: 'wallet_watchAsset', params })
@@ -123,7 +123,7 @@ describe('wallet_watchAsset', () => {
     expect(await asked).toBe(true)
   })
 
-  it('that is refused is 4001', async () => {
+  it('is 4001 if it is rejected', async () => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
     const asked = refusal(provider.request({ method: 'wallet_watchAsset', params: { type: 'ERC20', options } }))
@@ -135,10 +135,10 @@ describe('wallet_watchAsset', () => {
     ['before connecting', { type: 'ERC20', options }, 4100, false],
     ['of an unknown type', { type: 'ERC7', options }, -32602, true],
     ['without options', { type: 'ERC20' }, -32602, true],
-    ['of an address that is none', { type: 'ERC20', options: { ...options, address: '0x12' } }, -32602, true],
-    ['of a symbol that wants to be read', { type: 'ERC20', options: { ...options, symbol: 'visit my page' } }, -32602, true],
+    ['of an invalid address', { type: 'ERC20', options: { ...options, address: '0x12' } }, -32602, true],
+    ['of a symbol that is a sentence', { type: 'ERC20', options: { ...options, symbol: 'visit my page' } }, -32602, true],
     ['of too many decimals', { type: 'ERC20', options: { ...options, decimals: 37 } }, -32602, true],
-  ])('%s is refused and nobody is asked', async (_, params, code, isConnected) => {
+  ])('%s is refused without a question', async (_, params, code, isConnected) => {
     const { wallet } = openWallet(node)
     const provider = isConnected ? await connected(wallet) : wallet.provider(ORIGIN)
     expect(await refusal(provider.request({ method: 'wallet_watchAsset', params }))).toMatchObject({ code })

@@ -1,6 +1,5 @@
 import { Hex } from '../../eth/index.ts'
-import { invalidParams, optional, schema } from '../../jsonrpc/index.ts'
-import type { JsonSchema } from '../../jsonrpc/index.ts'
+import { invalidParams, jsonSchema, optional, schema } from '../../jsonrpc/index.ts'
 import { isOptional } from '../batches/callsrequest.ts'
 import { connect } from '../connecting.ts'
 import type { WalletContext } from '../context.ts'
@@ -9,9 +8,9 @@ import { walletMethod } from '../method.ts'
 import type { WalletMethod } from '../method.ts'
 
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
-const ACCOUNTS: JsonSchema = { type: 'array', items: schema.address.json }
-const ASKING = {
-  [WALLET_CODE.rejected]: 'the person refused, or nobody answered',
+const ACCOUNTS = jsonSchema.listOf(schema.address.json)
+const ERRORS = {
+  [WALLET_CODE.rejected]: 'the person refused, or the question timed out',
   [WALLET_CODE.unauthorized]: 'the wallet has no accounts',
 }
 
@@ -21,16 +20,16 @@ const connection = schema.object({ version: schema.maybe(schema.string), capabil
 export const CONNECT_METHODS: readonly WalletMethod[] = [
   walletMethod({
     name: 'eth_requestAccounts',
-    doc: 'Asks the person to connect the origin and returns the accounts it may use, the selected one first; a connected origin is answered at once.',
+    doc: 'Asks the person to connect the origin and returns the accounts it may use, the selected one first; without a question if the origin is connected.',
     params: [],
     result: ACCOUNTS,
-    errors: ASKING,
+    errors: ERRORS,
     example: { params: [], result: [ALICE] },
     handler: (wallet, _, asker) => connect(wallet, 'eth_requestAccounts', asker),
   }),
   walletMethod({
     name: 'eth_accounts',
-    doc: 'The accounts that the origin may use, the selected one first; none before it is connected.',
+    doc: 'Returns the accounts that the origin may use, the selected one first; an empty list before it is connected.',
     params: [],
     result: ACCOUNTS,
     example: { params: [], result: [ALICE] },
@@ -38,7 +37,7 @@ export const CONNECT_METHODS: readonly WalletMethod[] = [
   }),
   walletMethod({
     name: 'eth_coinbase',
-    doc: 'The selected account, null before the origin is connected.',
+    doc: 'Returns the selected account, null before the origin is connected.',
     params: [],
     result: schema.nullable(schema.address).json,
     example: { params: [], result: ALICE },
@@ -48,20 +47,13 @@ export const CONNECT_METHODS: readonly WalletMethod[] = [
     name: 'wallet_connect',
     doc: 'Connects as eth_requestAccounts does and returns the accounts with their capabilities, and the chains, the selected one first (ERC-7846).',
     params: [optional('connection', connection)],
-    result: {
-      type: 'object',
-      properties: {
-        accounts: {
-          type: 'array',
-          items: { type: 'object', properties: { address: schema.address.json, capabilities: { type: 'object' } } },
-        },
-        chainIds: { type: 'array', items: schema.quantity.json },
-      },
-      required: ['accounts', 'chainIds'],
-    },
+    result: jsonSchema.record('connection', {
+      accounts: jsonSchema.listOf(jsonSchema.record('account', { address: schema.address.json, capabilities: { type: 'object' } })),
+      chainIds: jsonSchema.listOf(schema.quantity.json),
+    }),
     errors: {
-      ...ASKING,
-      [WALLET_CODE.unsupportedCapability]: 'a capability that is not marked as optional: there is none for this method',
+      ...ERRORS,
+      [WALLET_CODE.unsupportedCapability]: 'a required capability: this method supports none',
     },
     example: {
       params: [{ version: '1' }],
@@ -81,7 +73,7 @@ export const CONNECT_METHODS: readonly WalletMethod[] = [
   }),
   walletMethod({
     name: 'wallet_disconnect',
-    doc: 'Takes back what the origin was allowed (ERC-7846).',
+    doc: 'Revokes the permissions of the origin (ERC-7846).',
     params: [],
     result: { type: 'null' },
     example: { params: [], result: null },
@@ -92,7 +84,7 @@ export const CONNECT_METHODS: readonly WalletMethod[] = [
   }),
 ]
 
-/** Signing in, sub-accounts and spending limits are nothing this wallet has. Throws RpcError 5700 unless each is optional. */
+/** The wallet has none of ERC-7846's capabilities. Throws RpcError 5700 unless each is optional. */
 function refuseCapabilities(capabilities: unknown): void {
   if (capabilities === undefined) return
   if (typeof capabilities !== 'object' || capabilities === null)

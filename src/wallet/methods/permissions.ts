@@ -1,37 +1,23 @@
 import { Hash, Hex } from '../../eth/index.ts'
-import { invalidParams, required, schema } from '../../jsonrpc/index.ts'
-import type { JsonSchema } from '../../jsonrpc/index.ts'
+import { invalidParams, jsonSchema, required, schema } from '../../jsonrpc/index.ts'
 import { connect } from '../connecting.ts'
 import { WALLET_CODE } from '../errors.ts'
 import { walletMethod } from '../method.ts'
 import type { WalletMethod } from '../method.ts'
 import type { Site } from '../sites.ts'
 
-/** A permission as MetaMask answers it (EIP-2255). */
-interface Permission {
-  readonly id: Hash
-  readonly invoker: string
-  readonly parentCapability: (typeof NAMES)[number]
-  readonly caveats: readonly { readonly type: string; readonly value: readonly string[] }[]
-  /** Unix time, milliseconds */
-  readonly date: number
-}
-
-/** What may be asked for. Both come and go together: an origin that sees accounts sees them on a chain. */
+/** The permissions. Each is granted and revoked with the other, since accounts are used on a chain. */
 const NAMES = ['eth_accounts', 'endowment:permitted-chains'] as const
 
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
-const PERMISSION: JsonSchema = {
-  type: 'object',
-  properties: {
-    id: schema.hash.json,
-    invoker: { type: 'string' },
-    parentCapability: { enum: NAMES },
-    caveats: { type: 'array', items: { type: 'object', properties: { type: { type: 'string' }, value: { type: 'array' } } } },
-    date: { type: 'integer' },
-  },
-  required: ['id', 'invoker', 'parentCapability', 'caveats', 'date'],
-}
+/** MetaMask's form (EIP-2255). */
+const PERMISSION = jsonSchema.record('permission', {
+  id: schema.hash.json,
+  invoker: schema.string.json,
+  parentCapability: { enum: NAMES },
+  caveats: jsonSchema.listOf(jsonSchema.record('caveat', { type: schema.string.json, value: { type: 'array' } })),
+  date: { type: 'integer' },
+})
 const EXAMPLE = [
   {
     id: `0x${'5f'.repeat(32)}`,
@@ -45,11 +31,11 @@ const EXAMPLE = [
 export const PERMISSION_METHODS: readonly WalletMethod[] = [
   walletMethod({
     name: 'wallet_requestPermissions',
-    doc: 'Asks the person which accounts the origin may use, also when it is connected already (EIP-2255).',
+    doc: 'Asks the person which accounts the origin may use, also if it is connected already (EIP-2255).',
     params: [required('permissions', schema.anything)],
-    result: { type: 'array', items: PERMISSION },
+    result: jsonSchema.listOf(PERMISSION),
     errors: {
-      [WALLET_CODE.rejected]: 'the person refused, or nobody answered',
+      [WALLET_CODE.rejected]: 'the person refused, or the question timed out',
       [WALLET_CODE.unauthorized]: 'the wallet has no accounts',
     },
     example: { params: [{ eth_accounts: {} }], result: EXAMPLE },
@@ -61,15 +47,15 @@ export const PERMISSION_METHODS: readonly WalletMethod[] = [
   }),
   walletMethod({
     name: 'wallet_getPermissions',
-    doc: 'What the origin was allowed, an empty list before it is connected (EIP-2255).',
+    doc: 'Returns the permissions of the origin, an empty list before it is connected (EIP-2255).',
     params: [],
-    result: { type: 'array', items: PERMISSION },
+    result: jsonSchema.listOf(PERMISSION),
     example: { params: [], result: EXAMPLE },
     handler: ({ sites }, _, { origin }) => permissionsOf(sites.get(origin)),
   }),
   walletMethod({
     name: 'wallet_revokePermissions',
-    doc: 'Takes back what the origin was allowed, as MetaMask does it.',
+    doc: 'Revokes the permissions of the origin, as MetaMask does.',
     params: [required('permissions', schema.anything)],
     result: { type: 'null' },
     example: { params: [{ eth_accounts: {} }], result: null },
@@ -97,9 +83,9 @@ function assertNames(permissions: unknown): void {
   })
 }
 
-function permissionsOf({ origin, accounts, chainId, connectedAt }: Site): readonly Permission[] {
+function permissionsOf({ origin, accounts, chainId, connectedAt }: Site) {
   if (accounts.length === 0) return []
-  const permission = (parentCapability: Permission['parentCapability'], type: string, value: readonly string[]): Permission => ({
+  const permission = (parentCapability: (typeof NAMES)[number], type: string, value: readonly string[]) => ({
     id: Hash.keccak(new TextEncoder().encode(`${parentCapability} ${connectedAt} ${origin}`)),
     invoker: origin,
     parentCapability,

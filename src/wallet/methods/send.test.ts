@@ -5,7 +5,8 @@ import { RpcError, memoryRecords } from '../../jsonrpc/index.ts'
 import type { RpcRequest } from '../../jsonrpc/index.ts'
 import { embeddedChain } from '../chains/chain.ts'
 import type { WalletChain } from '../chains/chain.ts'
-import { LOGGER, REVERTER, asked, creating, deploy, sender, traces } from '../batches/sending.fixture.ts'
+import { answering } from '../batches/operations.fixture.ts'
+import { LOGGER, REVERTER, questionKinds, creating, deploy, sender, visibleState } from '../batches/sender.fixture.ts'
 import { ORIGIN, refusal, startNode } from '../wallet.fixture.ts'
 
 const node = await startNode()
@@ -19,13 +20,13 @@ function open(options: Parameters<typeof sender>[1] = {}) {
 }
 
 async function sent(hash: string): Promise<Record<string, unknown>> {
-  return (await node.request({ method: 'eth_getTransactionByHash', params: [hash] })) as Record<string, unknown> // of a hash that was just answered
+  return (await node.request({ method: 'eth_getTransactionByHash', params: [hash] })) as Record<string, unknown> // of a transaction that was just sent
 }
 
 describe('eth_sendTransaction', () => {
   it.each([
-    ['nothing', undefined, -32602],
-    ['no transaction', 'text', -32602],
+    ['no parameter', undefined, -32602],
+    ['a string', 'text', -32602],
     ['neither target nor data', {}, -32602],
     ['a target that is no address', { to: 'bob' }, -32602],
     ['a value in decimal', { to, value: '1' }, -32602],
@@ -39,7 +40,7 @@ describe('eth_sendTransaction', () => {
     ['an unknown type with leading zeros', { to, type: '0x05' }, -32602],
     ['the type of a rollup deposit', { to, type: '0x7e' }, -32602],
     ['a type that is a number', { to, type: 2 }, -32602],
-    ['a type that is a word', { to, type: 'legacy' }, -32602],
+    ['a type that is no number', { to, type: 'legacy' }, -32602],
     ['a type in capital letters', { to, type: '0X2' }, -32602],
     ['the type of blobs', { to, type: '0x3' }, -32602],
     ['the type of authorizations without any', { to, type: '0x4' }, -32602],
@@ -48,26 +49,26 @@ describe('eth_sendTransaction', () => {
     ['a fee cap in type 0', { to, type: '0x0', maxFeePerGas: '0x77359400' }, -32602],
     ['a tip in type 1', { to, type: '0x1', maxPriorityFeePerGas: '0x1' }, -32602],
     ['an access list in type 0', { to, type: '0x0', accessList: [{ address: bob, storageKeys: [] }] }, -32602],
-    ['an account that is not ours', { to, from: `0x${'12'.repeat(20)}` }, 4100],
-  ])('with %s is refused before anybody is asked, and nothing happens', async (_, transaction, code) => {
+    ['an account that the wallet lacks', { to, from: `0x${'12'.repeat(20)}` }, 4100],
+  ])('with %s is refused without a question and without effect', async (_, transaction, code) => {
     const mine = open()
-    const kinds = asked(mine.wallet)
-    const before = await traces(node, mine)
+    const kinds = questionKinds(mine.wallet)
+    const before = await visibleState(node, mine)
     const params = transaction === undefined ? [] : [transaction]
     expect(await refusal(mine.ask('eth_sendTransaction', ...params))).toMatchObject({ code })
-    expect(await traces(node, mine)).toEqual(before)
+    expect(await visibleState(node, mine)).toEqual(before)
     expect(kinds).toEqual([])
     expect(mine.errors).toEqual([])
   })
 
-  it('tells why it takes no authorization of an app', async () => {
+  it('refuses an authorization of an app with the reason', async () => {
     const request = { to, authorizationList: [{}] }
     const { message, data } = await refusal(open().ask('eth_sendTransaction', request))
     expect(message).toMatch(/EIP-7702.*wallet_sendCalls/)
     expect(data).toEqual({ reason: 'authorization-list' })
   })
 
-  it('names a type that it does not send', async () => {
+  it('names a type that it does not support', async () => {
     const message = async (type: string) => (await refusal(open().ask('eth_sendTransaction', { to, type }))).message
     expect(await message('0x5')).toBe(
       'The wallet cannot parse the request: invalid argument 0 (transaction).type: transaction type 0x5 is unknown; use 0x0, 0x1 or 0x2, or leave the type out',
@@ -75,15 +76,30 @@ describe('eth_sendTransaction', () => {
     expect(await message('0x4')).toMatch(/type 0x4 \(EIP-7702\) needs an authorizationList/)
   })
 
-  it('sends the type that the app names', async () => {
+  it('sends the type that the app requests', async () => {
     const { ask } = open()
     const accessList = [{ address: reverter, storageKeys: [] }]
     const typeOf = async (fields: object) => (await sent(await ask('eth_sendTransaction', { from: bob, to: bob, ...fields })))['type']
     expect(await typeOf({ type: '0x0' })).toBe('0x0')
     expect(await typeOf({ type: '0x1', accessList })).toBe('0x1')
+    expect(await typeOf({ type: '0x1' })).toBe('0x1')
+    expect(await typeOf({ type: '0x1', gasPrice: '0x12a05f2000' })).toBe('0x1')
     expect(await typeOf({ type: '0x2', accessList })).toBe('0x2')
     expect(await typeOf({ type: null })).toBe('0x2')
     expect(await typeOf({ type: '0x0', gasPrice: '0x12a05f2000' })).toBe('0x0')
+  })
+
+  it('is -32602 without a question if the node suggests a gas price that is no quantity, unless the app names one', async () => {
+    const rpc = answering(node, (method) => (method === 'eth_gasPrice' ? 'many' : undefined))
+    const mine = sender(node, { chains: [{ ...embeddedChain(node), rpc }] })
+    const kinds = questionKinds(mine.wallet)
+    for (const type of ['0x0', '0x1']) {
+      const { code, message } = await refusal(mine.ask('eth_sendTransaction', { to, type }))
+      expect([code, message]).toEqual([-32602, expect.stringContaining('gasPrice: the node answered eth_gasPrice with "many"')])
+    }
+    expect(kinds).toEqual([])
+    expect(mine.errors).toEqual([])
+    expect(await mine.ask('eth_sendTransaction', { from: bob, to, type: '0x1', gasPrice: '0x12a05f2000' })).toMatch(/^0x/)
   })
 
   it('of a site that is not connected is 4100', async () => {
@@ -92,10 +108,10 @@ describe('eth_sendTransaction', () => {
     expect(await refusal(mine.ask('eth_sendTransaction', { to }))).toMatchObject({ code: 4100, data: { reason: 'not-connected' } })
   })
 
-  it('with a key that everybody knows on a real chain is 4100 before anybody is asked', async () => {
+  it('with a dev account on a real chain is 4100 without a question', async () => {
     const mine = open()
     mine.wallet.sites.selectChain(ORIGIN, 8453)
-    const kinds = asked(mine.wallet)
+    const kinds = questionKinds(mine.wallet)
     expect(await refusal(mine.ask('eth_sendTransaction', { to }))).toMatchObject({
       code: 4100,
       data: { reason: 'dev-account-on-real-chain' },
@@ -104,30 +120,30 @@ describe('eth_sendTransaction', () => {
     expect(await real.request({ method: 'eth_blockNumber', params: [] })).toBe('0x0')
   })
 
-  it('that the person refuses is 4001, and nothing happens', async () => {
+  it('that the person rejects is 4001 without effect', async () => {
     const mine = open({ policy: 'reject' })
-    const before = await traces(node, mine)
+    const before = await visibleState(node, mine)
     expect(await refusal(mine.ask('eth_sendTransaction', { to }))).toMatchObject({ code: 4001, message: 'User rejected the request' })
-    expect(await traces(node, mine)).toEqual(before)
+    expect(await visibleState(node, mine)).toEqual(before)
   })
 
-  it('that the node refuses says so in its words, and nothing happens', async () => {
+  it('that the node refuses has the message of the node, without effect', async () => {
     const mine = open()
-    const before = await traces(node, mine)
+    const before = await visibleState(node, mine)
     const refused = await refusal(mine.ask('eth_sendTransaction', { to, value: `0x${'f'.repeat(30)}` }))
     expect(refused).toMatchObject({ code: -32000, message: expect.stringContaining('insufficient funds') })
-    expect(await traces(node, mine)).toEqual(before)
+    expect(await visibleState(node, mine)).toEqual(before)
   })
 
-  it('asks once and answers the hash; what is left open is filled in', async () => {
+  it('asks once, adds missing fields and returns the hash', async () => {
     const mine = open()
-    const kinds = asked(mine.wallet)
+    const kinds = questionKinds(mine.wallet)
     const hash = await mine.ask<string>('eth_sendTransaction', { to, value: '0x3', somethingElse: true, type: '0x2' })
     expect(await sent(hash)).toMatchObject({ from: mine.alice, to, value: '0x3', type: '0x2', gas: '0x5208', chainId: '0x7a69' })
     expect(kinds).toEqual(['send'])
   })
 
-  it('says of a recipient that it is new, once, and of another that it only looks like one', async () => {
+  it('warns once of a new recipient, and of one that resembles a known recipient', async () => {
     const records = memoryRecords()
     const warned = async (recipient: Address) => {
       const { ask, wallet } = open({ records })
@@ -144,7 +160,7 @@ describe('eth_sendTransaction', () => {
     expect(await warned(Address.from(`0xfa12${'77'.repeat(16)}12ce`))).toEqual(['address-poisoning'])
   })
 
-  it('keeps to what the app says of gas, fees, sender, chain and access list', async () => {
+  it('has the gas, fees, sender, chain and access list of the app', async () => {
     const { ask } = open()
     const accessList = [{ address: reverter, storageKeys: [`0x${'00'.repeat(32)}`] }]
     const fees = { gasLimit: '0xc350', maxFeePerGas: '0x12a05f2000', maxPriorityFeePerGas: '0x3b9aca00' }
@@ -172,7 +188,7 @@ describe('eth_sendTransaction', () => {
     expect(await sent(hash)).toMatchObject({ from: alice, to: null })
   })
 
-  it('sends what reverts, too, when the person says yes to it', async () => {
+  it('sends a transaction that reverts if the person approves it', async () => {
     const { wallet, ask } = open({ policy: 'ask' })
     const answer = ask<string>('eth_sendTransaction', { to: reverter })
     const prompt = await wallet.approvals.next()
@@ -181,14 +197,14 @@ describe('eth_sendTransaction', () => {
     expect(await ask('eth_getTransactionReceipt', await answer)).toMatchObject({ status: '0x0' })
   })
 
-  it("keeps to a nonce of the app, for one that is to take another one's place", async () => {
+  it('has the nonce of the app, which may replace another transaction', async () => {
     const { ask, alice } = open()
     const nonce = await ask<string>('eth_getTransactionCount', alice, 'pending')
     expect(await sent(await ask('eth_sendTransaction', { to, nonce }))).toMatchObject({ nonce })
     expect(await refusal(ask('eth_sendTransaction', { to, nonce }))).toMatchObject({ message: expect.stringContaining('nonce too low') })
   })
 
-  it('tells of a nonce of the app, and of gas that does not suffice', async () => {
+  it('warns of a nonce of the app, and of insufficient gas', async () => {
     const { wallet, ask, alice } = open({ policy: 'ask' })
     const next = Number(await ask('eth_getTransactionCount', alice, 'pending'))
     const rows = [
@@ -220,7 +236,7 @@ describe('eth_sendTransaction', () => {
     expect(Math.max(...nonces) - Math.min(...nonces)).toBe(9)
   })
 
-  it('takes the next nonce when a program beside the wallet has taken the one it would have had', async () => {
+  it('uses the next nonce if another program has used the planned one', async () => {
     const [account] = node.accounts
     let isTaken = false
     const chain = between(async ({ method }) => {
@@ -234,7 +250,7 @@ describe('eth_sendTransaction', () => {
     expect(isTaken).toBe(true)
   })
 
-  it('says that nobody knows when the answer of the node was lost', async () => {
+  it('reports an unknown result if the response of the node was lost', async () => {
     const chain = between(async ({ method }) => {
       if (method === 'eth_sendRawTransaction') throw new RpcError(-32000, 'no answer within 10 s', { reason: 'timeout' })
     })
@@ -245,7 +261,7 @@ describe('eth_sendTransaction', () => {
   })
 })
 
-/** The node's chain, with `look` before each request. */
+/** The node's chain, with `look` called before each request. */
 function between(look: (request: RpcRequest) => Promise<void>): WalletChain {
   const rpc = {
     subscribe: node.subscribe,

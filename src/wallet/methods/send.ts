@@ -1,13 +1,13 @@
 import { Hex } from '../../eth/index.ts'
-import { CODE, RpcError, invalidParams, required, schema } from '../../jsonrpc/index.ts'
+import { invalidParams, required, schema } from '../../jsonrpc/index.ts'
 import type { Schema } from '../../jsonrpc/index.ts'
-import type { WalletChain } from '../chains/chain.ts'
 import { selectedChain } from '../connecting.ts'
 import { WALLET_CODE } from '../errors.ts'
 import { ACCESS_LIST_ITEMS } from '../limits.ts'
 import { walletMethod } from '../method.ts'
 import type { WalletMethod } from '../method.ts'
-import { otherChain, sendTransaction } from '../batches/sendcalls.ts'
+import { chainMismatch } from '../batches/approvalflow.ts'
+import { sendTransaction } from '../batches/sendtransaction.ts'
 import { permittedAccount } from '../sites.ts'
 
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
@@ -40,7 +40,7 @@ const shape = schema.object({
 
 type Shape = schema.Infer<typeof shape>
 
-/** What an app wants to send. Unknown fields are ignored. */
+/** The parameter of eth_sendTransaction. Unknown fields are ignored. */
 const transaction: Schema<Shape> = {
   json: shape.json,
   parse: (value, path) => {
@@ -53,27 +53,26 @@ const transaction: Schema<Shape> = {
 export const SEND_METHODS: readonly WalletMethod[] = [
   walletMethod({
     name: 'eth_sendTransaction',
-    doc: 'Asks the person for a transaction, signs it and hands it to the node; returns its hash. What the app leaves open (gas, fees, nonce) the wallet fills in. A `type` is 0x0, 0x1 or 0x2 and agrees with the fees.',
+    doc: 'Asks the person to approve a transaction, signs it and sends it to the node; returns its hash. The wallet adds gas, fees and nonce if they are absent. `type` is 0x0, 0x1 or 0x2 and must match the fee fields.',
     params: [required('transaction', transaction)],
     result: schema.hash.json,
     errors: {
       [-32000]: 'the node refuses the transaction',
       [WALLET_CODE.rejected]: 'the person refused the transaction',
       [WALLET_CODE.unauthorized]:
-        'the origin is not connected, or not to that account; or everybody knows the key of the account and the chain is a real one',
+        'the origin is not connected, or not to that account; or the private key of the account is public and the chain is a real one',
     },
     example: { params: [{ from: ALICE, to: BOB, value: '0x1' }], result: HASH },
     handler: async (wallet, [request], asker) => {
       const { origin } = asker
       const from = permittedAccount(wallet.sites.get(origin), request.from)
       const chain = selectedChain(wallet, origin)
-      const { chainId, maxFeePerGas, maxPriorityFeePerGas } = request
-      if (chainId !== undefined && chainId !== BigInt(chain.chainId)) throw otherChain(chain.chainId, Hex.fromQuantity(chainId))
+      const { type, chainId, gasPrice, maxFeePerGas, maxPriorityFeePerGas, accessList } = request
+      if (chainId !== undefined && chainId !== BigInt(chain.chainId)) throw chainMismatch(chain.chainId, Hex.fromQuantity(chainId))
       const data = request.input ?? request.data ?? new Uint8Array()
       const call = { to: request.to ?? null, value: request.value ?? 0n, data, gasLimitOverride: null }
-      const gasPrice = request.gasPrice ?? (isPricedByGas(request.type) ? await gasPriceOf(chain) : undefined)
-      const wish = { gasPrice, maxFeePerGas, maxPriorityFeePerGas, gas: request.gas ?? request.gasLimit, accessList: request.accessList }
-      return sendTransaction(wallet, { chain, from, calls: [call], wish, nonce: request.nonce ?? null }, asker)
+      const requested = { type, gasPrice, maxFeePerGas, maxPriorityFeePerGas, gas: request.gas ?? request.gasLimit, accessList }
+      return sendTransaction(wallet, { chain, from, calls: [call], requested, nonce: request.nonce ?? null }, asker)
     },
   }),
 ]
@@ -83,7 +82,7 @@ function assertSendable(request: Shape, path: string): void {
   const { to, data, input, authorizationList, blobVersionedHashes } = request
   if (isList(authorizationList)) {
     throw invalidParams(
-      `invalid ${path}: authorizationList hands an account to code of the app's choice (EIP-7702), which this wallet does for no app; it upgrades an account itself when a batch of wallet_sendCalls needs it`,
+      `invalid ${path}: authorizationList delegates an account to code that the app chooses (EIP-7702), which this wallet does not sign; it upgrades an account itself if a batch of wallet_sendCalls needs it`,
       { reason: 'authorization-list' },
     )
   }
@@ -94,16 +93,16 @@ function assertSendable(request: Shape, path: string): void {
     throw schema.refused(path, '"data" and "input" are both there and not equal; leave one of them out')
   }
   if (to === undefined && (input ?? data ?? NO_BYTES).length === 0) {
-    throw schema.refused(path, 'neither "to" nor data: a contract cannot be created out of nothing')
+    throw schema.refused(path, 'neither "to" nor data: a contract creation needs init code')
   }
 }
 
-/** Why a transaction of the given type cannot be sent; null: it can. Without a type the fees decide. */
+/** Returns why the type cannot be sent with these fields; null: it can. Without a type the fee fields determine it. */
 function typeRefusal({ type, gasPrice, maxFeePerGas, maxPriorityFeePerGas, accessList }: Shape): string | null {
   if (type === undefined) return null
   const name = Hex.fromQuantity(type)
   if (type === 4) {
-    return `transaction type ${name} (EIP-7702) needs an authorizationList, which this wallet takes from no app; leave the type out`
+    return `transaction type ${name} (EIP-7702) needs an authorizationList, which this wallet does not accept from apps; leave the type out`
   }
   if (type > 4) return `transaction type ${name} is unknown; use 0x0, 0x1 or 0x2, or leave the type out`
   if (type === 2 && gasPrice !== undefined) return `transaction type ${name} has maxFeePerGas and maxPriorityFeePerGas, not gasPrice`
@@ -112,17 +111,6 @@ function typeRefusal({ type, gasPrice, maxFeePerGas, maxPriorityFeePerGas, acces
   }
   if (type === 0 && isList(accessList)) return `transaction type ${name} has no accessList; use 0x1 or 0x2`
   return null
-}
-
-function isPricedByGas(type: number | undefined): boolean {
-  return type === 0 || type === 1
-}
-
-/** wei */
-async function gasPriceOf({ rpc }: WalletChain): Promise<bigint> {
-  const price = await rpc.request({ method: 'eth_gasPrice', params: [] })
-  if (typeof price !== 'string') throw new RpcError(CODE.internal, 'the node answered eth_gasPrice with no quantity')
-  return BigInt(price)
 }
 
 const NO_BYTES = new Uint8Array()

@@ -12,7 +12,7 @@ const [alice, bob] = node.accounts.map(({ address }) => address) as [Address, Ad
 
 type SignQuestion = Extract<Question, { kind: 'sign' }>
 
-/** Approves the next question and answers it. */
+/** Approves the next question and returns it. */
 async function approveNext(wallet: Wallet): Promise<SignQuestion> {
   const { question, approve } = await wallet.approvals.next()
   approve()
@@ -20,7 +20,7 @@ async function approveNext(wallet: Wallet): Promise<SignQuestion> {
   return question
 }
 
-/** Connected, with what personal_sign is asked and answers. */
+/** Connects, calls personal_sign, and returns its question and result. */
 async function signing(message: unknown, signer: unknown = alice, origin = ORIGIN) {
   const { wallet, errors } = openWallet(node)
   const provider = await connected(wallet, origin)
@@ -35,13 +35,13 @@ describe('personal_ecRecover', () => {
       .wallet.provider('https://verifier.example')
       .request({ method: 'personal_ecRecover', params: [message, signature] })
 
-  it('says who signed, to whoever asks', async () => {
+  it('returns the signer, also to an origin that is not connected', async () => {
     const { signature } = await signing('to the letter')
     expect(await recover('to the letter', signature)).toBe(alice)
     expect(await recover('to the better', signature)).not.toBe(alice)
   })
 
-  it('reads a y parity for v', async () => {
+  it('accepts a y parity as v', async () => {
     const { signature } = await signing('0xdeadbeef')
     const yParity = Number(`0x${signature.slice(-2)}`) - 27
     expect(await recover('0xdeadbeef', `${signature.slice(0, -2)}0${yParity}`)).toBe(alice)
@@ -83,14 +83,14 @@ describe('personal_sign', () => {
     expect(verifyMessage(Address.toBytes(bob), signature).toLowerCase()).toBe(alice)
   })
 
-  it('gives the low s and 27 or 28', async () => {
+  it('returns a low s and v 27 or 28', async () => {
     const { signature } = await signing('hello')
     const { v, s } = EthersSignature.from(signature)
     expect([27, 28]).toContain(v)
     expect(BigInt(s)).toBeLessThan(1n << 255n)
   })
 
-  it('a message that is refused is 4001 and signs nothing', async () => {
+  it('is 4001 if it is rejected, and signs nothing', async () => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
     const asked = refusal(provider.request({ method: 'personal_sign', params: ['0x', alice] }))
@@ -102,7 +102,7 @@ describe('personal_sign', () => {
     ['before connecting', [], '0x00', 4100, 'not-connected'],
     ['for an account that is not permitted', [bob], '0x00', 4100, 'account-not-permitted'],
     ['of half a byte', [alice], '0x0', -32602, undefined],
-    ['of more than is signed', [alice], `0x${'00'.repeat(SIGNED_BYTES + 1)}`, -32602, 'message-too-large'],
+    ['above SIGNED_BYTES', [alice], `0x${'00'.repeat(SIGNED_BYTES + 1)}`, -32602, 'message-too-large'],
   ] as const)('%s is refused and nobody is asked', async (_, accounts, message, code, reason) => {
     const { wallet } = openWallet(node)
     const provider = accounts.length === 0 ? wallet.provider(ORIGIN) : await connected(wallet, ORIGIN, { accounts })
@@ -112,14 +112,14 @@ describe('personal_sign', () => {
     expect(wallet.approvals.pending).toEqual([])
   })
 
-  it('with an address that is none is -32602', async () => {
+  it('with an invalid address is -32602', async () => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
     expect(await refusal(provider.request({ method: 'personal_sign', params: ['hello', '0x12'] }))).toMatchObject({ code: -32602 })
     expect(await refusal(provider.request({ method: 'personal_sign', params: [1, alice] }))).toMatchObject({ code: -32602 })
   })
 
-  it('is not signed when the permission was taken while the question waited', async () => {
+  it('signs nothing if the permission was revoked while the question waited', async () => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
     const asked = refusal(provider.request({ method: 'personal_sign', params: ['0x', alice] }))
@@ -129,7 +129,7 @@ describe('personal_sign', () => {
     expect(await asked).toMatchObject({ code: 4100 })
   })
 
-  it('of an account whose key everybody knows is refused on a chain where money is real', async () => {
+  it('with a dev account is refused on a real chain', async () => {
     const mainnet = { ...embeddedChain(node), chainId: 1, name: 'Ethereum', isEmbedded: false }
     const { wallet } = openWallet(node, { further: [mainnet] })
     const provider = await connected(wallet)
@@ -140,23 +140,23 @@ describe('personal_sign', () => {
   })
 })
 
-describe('what a person is warned of', () => {
+describe('warnings of personal_sign', () => {
   const codes = ({ warnings }: SignQuestion) => warnings.map(({ code, level }) => `${level} ${code}`)
   const signIn = (domain: string, account = alice, scheme = 'https') =>
     `${domain} wants you to sign in with your Ethereum account:\n${account}\n\nURI: ${scheme}://${domain}`
 
-  it('32 bytes that may stand for anything, and other bytes that nobody can read', async () => {
+  it('name 32 bytes that may be a hash, and other bytes that are not readable', async () => {
     expect(codes((await signing(`0x${'ab'.repeat(32)}`)).question)).toEqual(['caution opaque-message'])
     expect(codes((await signing('0x00010203')).question)).toEqual(['caution unreadable-message'])
   })
 
-  it('characters that cannot be seen or turn the text around', async () => {
+  it('name invisible characters and ones that reverse the text', async () => {
     const { question } = await signing('pay \u202e001 ETH')
     expect(codes(question)).toEqual(['caution hidden-characters'])
     expect(question.text).toBe('pay \u202e001 ETH')
   })
 
-  it('signing in somewhere else than where it is asked', async () => {
+  it('name a sign-in at another origin', async () => {
     expect(codes((await signing(signIn('app.example'))).question)).toEqual([])
     expect(codes((await signing(signIn('bank.example'))).question)).toEqual(['danger sign-in-domain', 'caution sign-in-uri'])
     expect(codes((await signing(signIn('localhost:3000', alice, 'http'), alice, 'http://localhost:3000')).question)).toEqual([])
@@ -167,7 +167,7 @@ describe('what a person is warned of', () => {
     expect(codes((await signing(signIn('anything.example'), alice, 'local')).question)).toEqual([])
   })
 
-  it('signing in for another chain than the one that the site is on, or at another time', async () => {
+  it('name a sign-in for another chain, and an expired or future one', async () => {
     const terms = (chainId: number, from: number, until: number) =>
       `${signIn('app.example')}\nVersion: 1\nChain ID: ${chainId}\nExpiration Time: ${new Date(until).toISOString()}\nNot Before: ${new Date(from).toISOString()}`
     const [past, future] = [Date.now() - 60_000, Date.now() + 3_600_000]
@@ -177,7 +177,7 @@ describe('what a person is warned of', () => {
     expect(codes((await signing(terms(31_337, future, future))).question)).toEqual(['caution sign-in-not-yet'])
   })
 
-  it('signing in with a message that only nearly has the form of one', async () => {
+  it('name a sign-in message with a deviating form', async () => {
     for (const before of ['\n', '\r\n', ' ', 'Hello!\n', '\ufeff', '\x0b']) {
       const { question } = await signing(`${before}${signIn('bank.example')}`)
       expect(codes(question)).toContain('danger sign-in-domain')
@@ -185,7 +185,7 @@ describe('what a person is warned of', () => {
     }
   })
 
-  it('text that stands behind emptiness, also in typed data', async () => {
+  it('name text behind a large gap, also in typed data', async () => {
     const { question } = await signing(`Welcome${'\n'.repeat(200_000)}I owe you everything`)
     expect(codes(question)).toEqual(['caution hidden-text'])
     const { wallet } = openWallet(node)
@@ -201,7 +201,7 @@ describe('what a person is warned of', () => {
     await asked
   })
 
-  it('signing in an account that is not the one that signs', async () => {
+  it('name a sign-in of another account', async () => {
     expect(codes((await signing(signIn('app.example', bob))).question)).toEqual(['caution sign-in-account'])
   })
 })
@@ -241,7 +241,7 @@ describe('eth_signTypedData_v4', () => {
     expect(JSON.parse(JSON.stringify(question))).toEqual(question)
   })
 
-  it('shows nothing that is not signed', async () => {
+  it('shows only signed fields', async () => {
     const padded = { ...message, total: 'nothing at all', from: { ...message.from, note: 'trust me' } }
     const { wallet, answer } = await asked({ ...data, message: padded, extra: 1 })
     const question = await approveNext(wallet)
@@ -249,7 +249,7 @@ describe('eth_signTypedData_v4', () => {
     expect(verifyTypedData(domain, types, message, (await answer) as string).toLowerCase()).toBe(alice)
   })
 
-  it('shows nothing of a domain that is not signed, and warns when that is the chain', async () => {
+  it('shows only signed fields of the domain, and warns if the chain is not signed', async () => {
     const partly = { ...types, EIP712Domain: [{ name: 'verifyingContract', type: 'address' }] }
     const { wallet, answer } = await asked({ ...data, types: partly })
     const question = await approveNext(wallet)
@@ -279,8 +279,8 @@ describe('eth_signTypedData_v4', () => {
       'text that nests too deep',
       `{"types":{"A":[{"name":"n","type":"A"}]},"primaryType":"A","domain":{},"message":${'{"n":'.repeat(9_000)}null${'}'.repeat(9_000)}}`,
     ],
-    ['an object in itself', circular()],
-    ['a type that is spelled like two', { ...data, types: { ...types, 'Mail(uint8 x)Person': [] } }],
+    ['a cyclic object', circular()],
+    ['a type name that encodes as two types', { ...data, types: { ...types, 'Mail(uint8 x)Person': [] } }],
     [
       'a member that is spelled like two',
       { ...data, types: { ...types, Mail: [{ name: 'a,uint8 b', type: 'uint8' }] }, message: { 'a,uint8 b': 1 } },
@@ -289,16 +289,16 @@ describe('eth_signTypedData_v4', () => {
     ['no types', { primaryType: 'Mail', domain, message }],
     ['an unknown type', { ...data, primaryType: 'Letter' }],
     ['a value that does not fit its type', { ...data, message: { ...message, amount: '-1' } }],
-    ['a chain id that is none', { ...data, domain: { ...domain, chainId: 'mainnet' } }],
-    ['more than is signed', { ...data, message: { ...message, from: { name: 'x'.repeat(SIGNED_BYTES), wallet: alice } } }],
-  ])('of %s is -32602 and nobody is asked', async (_, given) => {
+    ['an invalid chain id', { ...data, domain: { ...domain, chainId: 'mainnet' } }],
+    ['data above SIGNED_BYTES', { ...data, message: { ...message, from: { name: 'x'.repeat(SIGNED_BYTES), wallet: alice } } }],
+  ])('of %s is -32602 without a question', async (_, given) => {
     const { wallet, answer, errors } = await asked(given)
     expect(await refusal(answer)).toMatchObject({ code: -32602 })
     expect(wallet.approvals.pending).toEqual([])
     expect(errors).toEqual([])
   })
 
-  it('shows of a type nothing but the names and types of its members', async () => {
+  it('shows only the names and types of the members of a type', async () => {
     const types = { Mail: [{ name: 'text', type: 'string', note: [[['unsigned']]] }] }
     const { wallet, answer } = await asked({ types, primaryType: 'Mail', domain: {}, message: { text: 'hi' } })
     const { typedData } = await approveNext(wallet)
@@ -311,7 +311,7 @@ describe('eth_signTypedData_v4', () => {
     })
   })
 
-  it('warns of a signature that lets others take tokens, and of one that names no chain', async () => {
+  it('warns of a signature that allows token transfers, and of one without a chain', async () => {
     const permit = {
       types: {
         Permit: [

@@ -1,11 +1,12 @@
 import { Hex, PersonalMessage, Secp256k1 } from '../../eth/index.ts'
-import type { Address, Hash, Signature } from '../../eth/index.ts'
+import type { Address, Hash } from '../../eth/index.ts'
 import { invalidParams, optional, required, schema } from '../../jsonrpc/index.ts'
 import { chainLabel } from '../chains/chain.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { selectedChain } from '../connecting.ts'
 import type { WalletContext } from '../context.ts'
 import { WALLET_CODE } from '../errors.ts'
+import { signatureHex } from '../keys/keyring.ts'
 import { messageBytes, messageText, messageWarnings } from '../preview/message.ts'
 import { walletMethod } from '../method.ts'
 import type { Asker, WalletMethod } from '../method.ts'
@@ -16,7 +17,7 @@ import { readTypedData, typedDataWarnings } from '../preview/typedmessage.ts'
 
 const ALICE = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
 const ERRORS = {
-  [WALLET_CODE.rejected]: 'the person refused, or nobody answered',
+  [WALLET_CODE.rejected]: 'the person refused, or the question timed out',
   [WALLET_CODE.unauthorized]: 'the origin is not connected to this account, or the account may not sign on this chain',
 }
 
@@ -33,10 +34,11 @@ export const SIGN_METHODS: readonly WalletMethod[] = [
         '0xa114c834af73872c6c9efe918d85b0b1b34a486d10f9011e2630e28417c828c060dbd65cda67e73d52ebb7c555260621dbc1b0b4036acb61086bba091ac3f1641b',
     },
     handler: (wallet, [first, second], asker) => {
-      const isSwapped = isAddress(first) && !isAddress(second)
+      const isSwapped = Hex.isHex(first, 40) && !Hex.isHex(second, 40)
       const [message, signer] = isSwapped ? [second, first] : [first, second]
       const wanted = schema.address.parse(signer, isSwapped ? 'argument 0 (address)' : 'argument 1 (address)')
       const bytes = messageBytes(message)
+      // ERC-4361: verifiers compare the times of a sign-in message with the wall clock, not with the chain's.
       return sign(wallet, wanted, asker, (account, { chainId }) => ({
         scheme: 'personal_sign',
         message: Hex.fromBytes(bytes),
@@ -49,7 +51,7 @@ export const SIGN_METHODS: readonly WalletMethod[] = [
   }),
   walletMethod({
     name: 'personal_ecRecover',
-    doc: 'Returns whose key signed a message by personal_sign; of a smart account that is the key behind it.',
+    doc: 'Returns the address whose key signed a message with personal_sign; for a smart account that is the address of its owner.',
     params: [required('message', schema.string), required('signature', schema.bytes)],
     result: schema.address.json,
     example: {
@@ -63,7 +65,7 @@ export const SIGN_METHODS: readonly WalletMethod[] = [
   }),
   walletMethod({
     name: 'eth_signTypedData_v4',
-    doc: "Signs structured data (EIP-712), given as an object or as JSON text; its domain's chain is the one that the origin is on, or none.",
+    doc: 'Signs structured data (EIP-712), given as an object or as JSON text. The chain id of its domain is that of the selected chain, or absent.',
     params: [required('address', schema.address), required('typedData', schema.anything)],
     result: schema.bytes.json,
     errors: ERRORS,
@@ -96,7 +98,7 @@ export const SIGN_METHODS: readonly WalletMethod[] = [
 
 type Content = Omit<Extract<Draft, { kind: 'sign' }>, 'kind' | 'origin' | 'method' | 'account' | 'chain'>
 
-/** Asks, looks again at what was allowed, and signs what was shown. Throws RpcError 4001, 4100. */
+/** Asks for approval, checks the permission again, and signs what was shown. Throws RpcError 4001 and 4100. */
 async function sign(
   wallet: WalletContext,
   wanted: Address,
@@ -114,13 +116,7 @@ async function sign(
   return signatureHex(wallet.keyring.sign(account, content.digest, chain))
 }
 
-/** r, s and 27 or 28. */
-function signatureHex({ r, s, yParity }: Signature): Hex {
-  const rs = Hex.fromBytes32(r) + Hex.fromBytes32(s).slice(2)
-  return `${rs as Hex}${(27 + yParity).toString(16)}` // begins with 0x, as its first part does
-}
-
-/** The way back from `signatureHex`; y parities of 0 and 1 are read, too. Throws RpcError -32602. */
+/** Recovers the signer. v may also be 0 or 1. Throws RpcError -32602. */
 function signerOf(digest: Hash, signature: Uint8Array): Address {
   const v = signature[64]
   if (signature.length !== 65 || v === undefined) throw unrecoverable(`it has ${signature.length} bytes instead of 65`)
@@ -134,10 +130,6 @@ function signerOf(digest: Hash, signature: Uint8Array): Address {
 
 function unrecoverable(why: string) {
   return invalidParams(`invalid argument 1 (signature): ${why}`, { reason: 'signature' })
-}
-
-function isAddress(value: string): boolean {
-  return Hex.isHex(value, 40)
 }
 
 function otherChain(requested: bigint, selected: number) {

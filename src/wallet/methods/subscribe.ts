@@ -6,16 +6,16 @@ import { walletMethod } from '../method.ts'
 import type { Asker, WalletMethod } from '../method.ts'
 import type { Subscriptions } from '../subscriptions.ts'
 
-const NOBODY_TO_TELL = { [WALLET_CODE.unsupportedMethod]: 'the asker cannot be told anything: over HTTP' }
+const NO_NOTIFICATIONS = { [WALLET_CODE.unsupportedMethod]: 'the request came over HTTP, which cannot deliver notifications' }
 const ID = '0x9ce59a13059e417087c02d3236a0b1cc'
 
 export const SUBSCRIBE_METHODS: readonly WalletMethod[] = [
   walletMethod({
     name: 'eth_subscribe',
-    doc: "Opens a subscription at the node of the origin's chain, whose items come as the provider's event `message`; it ends when the origin is on another chain.",
+    doc: "Opens a subscription at the node of the origin's chain, whose notifications are the provider's `message` events; it ends when the origin switches to another chain.",
     params: [required('kind', schema.string), optional('option', schema.anything)],
     result: schema.string.json,
-    errors: { ...NOBODY_TO_TELL, [CODE.limitExceeded]: `the provider has ${SUBSCRIPTIONS_PER_PROVIDER} subscriptions` },
+    errors: { ...NO_NOTIFICATIONS, [CODE.limitExceeded]: `the provider has ${SUBSCRIPTIONS_PER_PROVIDER} subscriptions` },
     example: { params: ['newHeads'], result: ID },
     handler: (wallet, [kind, option], asker) => {
       const subscriptions = subscriptionsOf(asker)
@@ -24,10 +24,10 @@ export const SUBSCRIBE_METHODS: readonly WalletMethod[] = [
   }),
   walletMethod({
     name: 'eth_unsubscribe',
-    doc: 'Ends a subscription of this provider; false when it has no such one.',
+    doc: 'Ends a subscription of this provider; false if it has none with that id.',
     params: [required('subscription', schema.string)],
     result: schema.boolean.json,
-    errors: NOBODY_TO_TELL,
+    errors: NO_NOTIFICATIONS,
     example: { params: [ID], result: true },
     handler: (_, [id], asker) => subscriptionsOf(asker).end(id),
   }),
@@ -35,6 +35,6 @@ export const SUBSCRIBE_METHODS: readonly WalletMethod[] = [
 
 function subscriptionsOf({ subscriptions = null }: Asker): Subscriptions {
   if (subscriptions !== null) return subscriptions
-  const message = 'this provider does not support subscriptions: HTTP has no way back; use a WebSocket'
+  const message = 'this provider does not support subscriptions: HTTP cannot deliver notifications; use a WebSocket'
   throw new RpcError(WALLET_CODE.unsupportedMethod, message, { reason: 'no-way-back' })
 }

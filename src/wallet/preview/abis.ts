@@ -1,8 +1,7 @@
-import { Hash } from '../../eth/index.ts'
-import type { Hex } from '../../eth/index.ts'
+import { AbiParameters, Hash, Hex } from '../../eth/index.ts'
 import { DECODED_BYTES } from '../limits.ts'
 
-/** A call or an error whose meaning is known. */
+/** A decoded call or error. */
 export interface Decoded {
   readonly name: string
   /** such as `transfer(address,uint256)` */
@@ -11,54 +10,38 @@ export interface Decoded {
 }
 
 export interface DecodedArgument {
-  readonly name: string | null
+  readonly name: string
   readonly type: string
   /** bigint or number, boolean, 0x text, string, and lists and records of them */
   readonly value: unknown
 }
 
-/** Null: no call that is known, or data that the function does not take. Never throws. */
-export function decodeCall(data: Hex): Promise<Decoded | null> {
-  return decode('function', FUNCTIONS, data)
+/** Returns `null` for an unknown function, and for data that does not fit it. */
+export function decodeCall(data: Hex): Decoded | null {
+  return decode(FUNCTIONS, data)
 }
 
-/** Null: no error that is known. Never throws. */
-export function decodeError(data: Hex): Promise<Decoded | null> {
-  return decode('error', ERRORS, data)
+/** Returns `null` for an unknown error, and for data that does not fit it. */
+export function decodeError(data: Hex): Decoded | null {
+  return decode(ERRORS, data)
 }
 
-/** A selector is four bytes of a hash, so the arguments have to fit as well. What the table knows is parsed when it is met. */
-async function decode(kind: 'function' | 'error', rows: Rows, data: Hex): Promise<Decoded | null> {
+/** A selector is four bytes of a hash and can match by chance, so the arguments have to fit as well. */
+function decode(rows: Rows, data: Hex): Decoded | null {
   const text = rows.get(data.slice(0, 10))
   if (text === undefined || data.length > 2 + 2 * DECODED_BYTES) return null
-  const [AbiItem, AbiParameters] = await Promise.all([import('ox/AbiItem'), import('ox/AbiParameters')])
+  const start = text.indexOf('(')
   try {
-    // The types of ox parse literal texts only; functions and errors have this shape.
-    const { name, inputs } = AbiItem.from(`${kind} ${text}` as never) as unknown as Item
-    const values: readonly unknown[] = inputs.length === 0 ? [] : AbiParameters.decode(inputs, `0x${data.slice(10)}`)
-    const args = inputs.map((input, i) => ({ name: input.name ?? null, type: typeOf(input), value: values[i] }))
-    return { name, signature: signatureOf(text), args }
+    const parameters = AbiParameters.parse(text.slice(start + 1, -1))
+    const values = AbiParameters.decode(parameters, Hex.toBytes(`0x${data.slice(10)}`))
+    const args = parameters.map(({ name, type }, i) => ({ name, type: type.text, value: values[i] }))
+    return { name: text.slice(0, start), signature: signatureOf(text), args }
   } catch {
     return null
   }
 }
 
-interface Item {
-  readonly name: string
-  readonly inputs: readonly Input[]
-}
-
-interface Input {
-  readonly name?: string
-  readonly type: string
-  readonly components?: readonly Input[]
-}
-
-function typeOf({ type, components }: Input): string {
-  return components === undefined ? type : type.replace(/^tuple/, `(${components.map(typeOf).join(',')})`)
-}
-
-/** Of a row of the tables, where every parameter has a name. */
+/** `text`: a row of the tables, where every parameter has a name. */
 function signatureOf(text: string): string {
   return text.replaceAll(/ \w+(?=[,)])/g, '').replaceAll(', ', ',')
 }
@@ -79,7 +62,7 @@ const PERMIT_DETAILS = '(address token, uint160 amount, uint48 expiration, uint4
 const TRANSFER_DETAILS = '(address to, uint256 requestedAmount)'
 const PERMIT_TRANSFER = '((address token, uint256 amount) permitted, uint256 nonce, uint256 deadline)'
 
-/** Signatures of standards and of contracts that many use; each is its own and nobody's text. */
+/** Signatures of standards and of widely used contracts. */
 const FUNCTIONS = rowsOf(`
   transfer(address to, uint256 amount)
   transferFrom(address from, address to, uint256 amount)

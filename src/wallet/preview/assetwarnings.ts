@@ -10,7 +10,7 @@ import type { Token } from './tokens.ts'
 
 type Asset = WatchAssetQuestion['asset']
 
-/** Where a token that a site suggests is not what its contract says. Asks the chain, for a limited time; says nothing if that fails. Never throws. */
+/** Warns where a suggested token differs from its contract. Queries the chain within WARNING_MS; empty if that fails. Never throws. */
 export function assetWarnings({ rpc, name }: WalletChain, asset: Asset): Promise<readonly Warning[]> {
   const { address } = asset
   const reads = [...tokenReads(address), { to: address, input: IS_MULTI_TOKEN }]
@@ -58,5 +58,5 @@ function caution(code: string, text: string): Warning {
   return { code, level: 'caution', text }
 }
 
-/** ERC-165, of ERC-1155. */
+/** ERC-165: supportsInterface with the id of ERC-1155. */
 const IS_MULTI_TOKEN = `${viewOf('supportsInterface(bytes4)')}d9b67a26${'0'.repeat(56)}` as Hex // begins with 0x

@@ -85,7 +85,7 @@ describe('describeCalls', () => {
       signature: null,
       args: null,
       gasLimitOverride: '0x15f90',
-      summary: 'Send 0.000000000000000007 ETH to 0x0000…0B0b, with data that nobody here can read',
+      summary: 'Send 0.000000000000000007 ETH to 0x0000…0B0b, with unknown data',
     })
     expect(await summary(raw(BOB, encode('unheardOf', 5n)))).toBeNull()
     expect(await summary(raw(BOB, '0x1234'))).toBeNull()
@@ -106,7 +106,7 @@ describe('describeCalls', () => {
       () => deployed.call('Coin', 'approve', [PERMIT2, maxUint256]),
       'Approve Permit2 (0x0000…8BA3) to spend any amount of COIN',
     ],
-    ['one that is taken back', () => deployed.call('Coin', 'approve', [BOB, 0n]), 'Take back what 0x0000…0B0b may spend of COIN'],
+    ['one that is taken back', () => deployed.call('Coin', 'approve', [BOB, 0n]), 'Revoke what 0x0000…0B0b may spend of COIN'],
     ['an approval of a collectible', () => deployed.call('Card', 'approve', [BOB, 7n]), 'Approve 0x0000…0B0b to take #7 of CARD'],
     ['an approval of all', () => deployed.call('Card', 'setApprovalForAll', [BOB, true]), 'Approve 0x0000…0B0b to take all of CARD'],
     [

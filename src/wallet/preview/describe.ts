@@ -14,13 +14,13 @@ import { within } from '../approvals/timing.ts'
 import { readTokens } from './tokens.ts'
 import type { Token } from './tokens.ts'
 
-/** The calls as a person reads them. One request for all tokens; a chain that does not answer costs their names only. Never throws. */
+/** Describes the calls. One request for all tokens; without an answer their names are missing. Never throws. */
 export async function describeCalls(
   chain: WalletChain,
   calls: readonly Call[],
   keyring: Pick<Keyring, 'accounts'>,
 ): Promise<readonly CallView[]> {
-  const read = await Promise.all(calls.map(readCall))
+  const read = calls.map(readCall)
   const tokens = await tokensOf(chain, read)
   const { accounts } = keyring
   return read.map((each) => viewOf(chain, each, tokens, accounts))
@@ -31,9 +31,9 @@ interface ReadCall {
   readonly decoded: Decoded | null
 }
 
-async function readCall(call: Call): Promise<ReadCall> {
-  // What creates a contract has no function, whatever its code begins with.
-  const decoded = call.to === null || call.data.length < 4 ? null : await decodeCall(Hex.fromBytes(call.data))
+function readCall(call: Call): ReadCall {
+  // Init code has no selector.
+  const decoded = call.to === null || call.data.length < 4 ? null : decodeCall(Hex.fromBytes(call.data))
   return { call, decoded }
 }
 
@@ -66,7 +66,7 @@ function viewOf(
   }
 }
 
-/** It is what the contract says of itself. */
+/** The contract's own claim. */
 function tokenLabel(token: Token | undefined): string | null {
   if (token === undefined) return null
   return token.symbol === null ? 'a token without a symbol' : `token ${token.symbol}`

@@ -1,15 +1,13 @@
 import { Address } from '../../eth/index.ts'
 
-/** How values of others look to a person: on one line, cut, and without characters that hide or turn around what stands beside them. */
-
 /**
- * Text from a contract or an app. Control, format and direction characters become `\u{202e}`, so that nothing is hidden or turned around;
- * what is longer than `maxChars` is cut, with an ellipsis.
+ * Foreign text for display on one line. Control, format and direction characters become escapes such as `\u{202e}`; a text longer than
+ * `maxChars` is truncated with an ellipsis.
  */
 export function visibleText(text: string, maxChars: number): string {
-  // What is cut away is not looked at: a string may have megabytes. A character takes at most two units.
+  // Truncated first, since a string may have megabytes. A character has at most two UTF-16 units.
   const seen = Array.from(text.slice(0, 2 * maxChars))
-  const shown = seen.slice(0, maxChars).map((char) => (UNSEEN.test(char) ? `\\u{${char.codePointAt(0)?.toString(16) ?? ''}}` : char))
+  const shown = seen.slice(0, maxChars).map((char) => (INVISIBLE.test(char) ? `\\u{${char.codePointAt(0)?.toString(16) ?? ''}}` : char))
   return seen.length > maxChars || text.length > 2 * maxChars ? `${shown.join('')}…` : shown.join('')
 }
 
@@ -19,7 +17,7 @@ export function shortAddress(address: Address): string {
   return `${text.slice(0, 6)}…${text.slice(-4)}`
 }
 
-/** `1.5` for 1500000 with 6 decimals; thousands are parted by commas, nothing is rounded. Without decimals the number as it is. */
+/** `1.5` for 1500000 with 6 decimals; commas between thousands, no rounding. null: in the smallest unit. */
 export function amountText(amount: bigint, decimals: number | null): string {
   const sign = amount < 0n ? '-' : ''
   const digits = (amount < 0n ? -amount : amount).toString().padStart((decimals ?? 0) + 1, '0')
@@ -28,7 +26,7 @@ export function amountText(amount: bigint, decimals: number | null): string {
   return `${sign}${whole.replaceAll(/\B(?=(\d{3})+$)/g, ',')}${fraction === '' || decimals === null ? '' : `.${fraction}`}`
 }
 
-/** A decoded ABI value on one line. Never more than a little above `maxChars`. */
+/** A decoded ABI value on one line of about `maxChars` characters at most. */
 export function valueText(value: unknown, maxChars: number): string {
   return Array.isArray(value) || (typeof value === 'object' && value !== null) ? listText(value, maxChars) : scalarText(value, maxChars)
 }
@@ -54,4 +52,4 @@ function listText(value: object, maxChars: number): string {
 }
 
 /** Control and format characters (soft hyphens, zero-width and direction marks, tags), line ends, private and unassigned ones, and lone surrogates. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/u
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/u

@@ -4,7 +4,7 @@ import type { Account } from '../keys/keyring.ts'
 
 export const PERMIT2 = Address.from('0x000000000022d473030f116ddee9f6b43ac78ba3')
 
-/** What goes there is lost: nobody has a key. */
+/** Addresses without a known key. */
 export const BURNS: ReadonlySet<Address> = new Set(
   [
     '0x0000000000000000000000000000000000000000',
@@ -14,14 +14,14 @@ export const BURNS: ReadonlySet<Address> = new Set(
   ].map((address) => Address.from(address)),
 )
 
-/** Who an address is, such as `your account 2` or `Multicall3`; null: nobody known. What contracts call themselves is not asked. */
+/** The label of a known address, such as `your account 2` or `Multicall3`; null if unknown. */
 export function labelOf(address: Address, chainId: number, accounts: readonly Pick<Account, 'address' | 'name'>[]): string | null {
   const own = accounts.find((account) => account.address === address)
   if (own !== undefined) return `your ${own.name.replace(/^Account/, 'account')}`
   return EVERYWHERE.get(address) ?? delegateName(address) ?? ON_CHAIN.get(`${chainId} ${address}`) ?? null
 }
 
-/** The same address on every chain, because it is a hash of what stands there, or because everybody uses it so. */
+/** Addresses that are equal on every chain: CREATE2 deployments, precompiles and conventions. */
 const EVERYWHERE: ReadonlyMap<Address, string> = table([
   ['0x0000000000000000000000000000000000000000', 'the zero address'],
   ['0x000000000000000000000000000000000000dead', 'a burn address'],
@@ -55,7 +55,7 @@ const EVERYWHERE: ReadonlyMap<Address, string> = table([
   ['0x4200000000000000000000000000000000000016', 'L2ToL1MessagePasser'],
 ])
 
-/** On the chains where their makers put them. */
+/** Deployments of single chains. */
 const ON_CHAIN: ReadonlyMap<string, string> = new Map(
   (
     [

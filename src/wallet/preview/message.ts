@@ -9,7 +9,7 @@ import type { SignInAsker } from './signin.ts'
 /** Hex is bytes, anything else UTF-8 text. Throws RpcError -32602. */
 export function messageBytes(message: string): Uint8Array {
   const isHex = Hex.isHex(message)
-  // Some would pad it, others sign the digits as text: nobody could say what was meant.
+  // Ambiguous: other wallets pad it or sign the digits as text.
   if (isHex && message.length % 2 === 1) throw invalidParams('invalid argument (message): hex string of odd length')
   const bytes = isHex ? Hex.toBytes(message) : new TextEncoder().encode(message)
   assertSize(bytes.length)
@@ -25,7 +25,7 @@ export function assertSize(sizeBytes: number): void {
   })
 }
 
-/** The same as text; null: it is none that a person could read. */
+/** The message as text; null if it is not readable UTF-8. */
 export function messageText(bytes: Uint8Array): string | null {
   try {
     const text = UTF8.decode(bytes)
@@ -35,10 +35,10 @@ export function messageText(bytes: Uint8Array): string | null {
   }
 }
 
-/** What a person should know before they sign it. */
+/** The warnings of a personal_sign message. */
 export function messageWarnings(bytes: Uint8Array, asker: SignInAsker): readonly Warning[] {
   const text = messageText(bytes)
-  // Bytes that are not shown as text are read, too: a verifier may decode them leniently.
+  // Unreadable bytes are checked too, since a verifier may decode them leniently.
   const signIn = signInWarnings(text ?? LENIENT_UTF8.decode(bytes), asker)
   if (text === null) return [bytes.length === 32 ? OPAQUE : UNREADABLE_MESSAGE, ...signIn]
   return [...(HIDDEN.test(text) ? [HIDDEN_CHARACTERS] : []), ...gapWarnings([text]), ...signIn]
@@ -48,20 +48,20 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const LENIENT_UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
 /** Control characters other than tab and line ends. */
 const UNREADABLE = /[^\P{Cc}\t\n\r]/u
-/** Change the order of what is read, or are not seen at all. */
+/** Direction and invisible characters. */
 const HIDDEN = /[\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]|\u034f|\u17b4|\u17b5/u
 const OPAQUE: Warning = {
   code: 'opaque-message',
   level: 'caution',
-  text: 'The message is 32 bytes that nobody can read; it may stand for anything.',
+  text: 'The message is 32 unreadable bytes; it may be the hash of anything.',
 }
 const UNREADABLE_MESSAGE: Warning = {
   code: 'unreadable-message',
   level: 'caution',
-  text: 'The message is no text that a person could read.',
+  text: 'The message is not readable text.',
 }
 const HIDDEN_CHARACTERS: Warning = {
   code: 'hidden-characters',
   level: 'caution',
-  text: 'The message holds characters that cannot be seen; it may say something else than it seems to.',
+  text: 'The message contains invisible characters; its content may differ from what is shown.',
 }

@@ -4,9 +4,9 @@ import { PERMIT2 } from './labels.ts'
 import { ETHER } from './simulation.ts'
 import type { SimulatedLog } from './simulation.ts'
 
-/** What logs tell of one account. Any contract may log what it likes: whoever shows this asks the contracts about it first. */
+/** Transfers and approvals of one account, from logs. Unverified: any contract can emit any log, so `outcome` reads the contracts' state too. */
 export interface Movements {
-  /** wei, without fees; negative: it leaves the account */
+  /** wei, without fees; negative for an outflow */
   readonly ether: bigint
   readonly assets: readonly AssetMovement[]
   readonly grants: readonly Grant[]
@@ -19,16 +19,16 @@ export interface AssetMovement {
   readonly amount: bigint
 }
 
-/** A permission, as it was given last. */
+/** An approval, with its latest value. */
 export interface Grant {
   readonly kind: 'erc20' | 'permit2' | 'nft' | 'allNfts'
   readonly token: Address
   readonly spender: Address
   /** nft */
   readonly tokenId: bigint | null
-  /** 0: taken back; of NFTs 1: given */
+  /** 0 if revoked; 1 for an approved NFT */
   readonly amount: bigint
-  /** the most that it was meanwhile: some tokens tell of it again when it is used */
+  /** the highest value so far: some tokens log it again when it is used */
   readonly most: bigint
 }
 
@@ -55,7 +55,7 @@ const READERS: ReadonlyMap<Hash, Reader> = new Map<Hash, Reader>([
   [Hash.ofText('Transfer(address,address,uint256)'), transfer],
   [Hash.ofText('TransferSingle(address,address,address,uint256,uint256)'), transferSingle],
   [Hash.ofText('TransferBatch(address,address,address,uint256[],uint256[])'), transferBatch],
-  // Wrapped ether tells no transfer when ether becomes it and back.
+  // WETH9 emits no Transfer when it wraps and unwraps ether.
   [Hash.ofText('Deposit(address,uint256)'), (tally, log) => wrap(tally, log, 1n)],
   [Hash.ofText('Withdrawal(address,uint256)'), (tally, log) => wrap(tally, log, -1n)],
   [Hash.ofText('Approval(address,address,uint256)'), approval],
@@ -142,7 +142,7 @@ function grant(tally: Tally, given: Omit<Grant, 'most'>): void {
   tally.grants.set(key, { ...given, most: given.amount > before ? given.amount : before })
 }
 
-/** 1 for the account's gain, -1 for its loss, 0 for what is not its own or stays with it. */
+/** 1 for an inflow, -1 for an outflow, 0 for neither or both. */
 function direction(account: Address, from: Hash, to: Hash): bigint {
   return (isSame(account, to) ? 1n : 0n) - (isSame(account, from) ? 1n : 0n)
 }

@@ -23,7 +23,7 @@ function personalWarnings(prefixed: unknown, asker: SignInAsker): readonly Warni
   const bytes = messageIn(prefixed)
   if (bytes === null) return [HIDDEN_DATA]
   const text = messageText(bytes)
-  const shown = text === null ? 'no text that a person could read' : `“${visibleText(text, NESTED_MESSAGE_CHARS)}”`
+  const shown = text === null ? 'not readable text' : `“${visibleText(text, NESTED_MESSAGE_CHARS)}”`
   const nested: Warning = {
     code: 'nested-message',
     level: 'caution',
@@ -50,7 +50,7 @@ const PREFIX = '\x19Ethereum Signed Message:\n'
 /** Of a length below `SIGNED_BYTES`. */
 const LENGTH_DIGITS = 6
 
-/** What the accounts of Coinbase, Kernel, Alchemy and Circle have their owners sign: nothing but a hash, or bytes that are one. */
+/** Types of the accounts of Coinbase, Kernel, Alchemy and Circle, whose only content is a hash. */
 const HASH_TYPES: ReadonlySet<string> = new Set(['CoinbaseSmartWalletMessage', 'Kernel', 'LightAccountMessage', 'ReplaySafeHash'])
 
 const HIDDEN_DATA: Warning = {
@@ -61,5 +61,5 @@ const HIDDEN_DATA: Warning = {
 const OPAQUE_DATA: Warning = {
   code: 'opaque-message',
   level: 'caution',
-  text: 'The data is the hash of something that a smart account of yours would sign with it; nobody can read what.',
+  text: 'The data is the hash of something that a smart account of yours would sign with it; its content is not shown.',
 }

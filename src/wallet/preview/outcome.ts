@@ -5,12 +5,13 @@ import { PERMIT2, labelOf } from './labels.ts'
 import { PREVIEW_GRANTS, PREVIEW_TOKENS } from '../limits.ts'
 import type { AssetMovement, Grant, Movements } from './movements.ts'
 import type { Allowance, BalanceChange } from '../question.ts'
+import { UINT96_MAX } from './permitvalues.ts'
 import { answerOf } from './simulation.ts'
 import type { Read, SimulatedCall } from './simulation.ts'
 import { tokenOf, tokenReads, viewOf, wordOf } from './tokens.ts'
 import type { Token } from './tokens.ts'
 
-/** What an account has and has allowed, asked before the calls and after them: contracts may log what they like. */
+/** Changes of balances and allowances, read before and after the calls, since logs are unverified. */
 export interface Outcome {
   readonly changes: readonly BalanceChange[]
   readonly allowances: readonly Allowance[]
@@ -23,7 +24,7 @@ export interface Observed {
   readonly after: readonly SimulatedCall[]
 }
 
-/** What to ask about these movements. Tokens that leave the account come first, so that a flood of others hides none of them. */
+/** The reads for these movements. Outflows come first, so that a flood of other tokens cannot push them over the limit. */
 export function readsFor(account: Address, { assets, grants }: Movements): readonly Read[] {
   const tokens = new Set([...assets.toSorted(byDirection), ...grants].map(({ token }) => token))
   const held = new Set(assets.filter(({ asset }) => asset === 'erc20').map(({ token }) => token))
@@ -35,7 +36,7 @@ export function readsFor(account: Address, { assets, grants }: Movements): reado
   ]
 }
 
-/** `observed`: of the reads; null when there were none, or the node could not. Then the logs are believed. */
+/** `observed`: results of the reads. null if there are none; the logs are used then. */
 export function outcomeOf(
   chain: WalletChain,
   account: Address,
@@ -57,9 +58,9 @@ export function nativeChange({ nativeCurrency }: WalletChain, amount: bigint): B
   return { asset: 'native', token: null, symbol, decimals, tokenId: null, amount: amount.toString() }
 }
 
-/** 2^256 - 1 and whatever is near it; 2^96 - 1 is all that tokens like UNI and COMP can count, 2^160 - 1 all that Permit2 can. */
+/** From 2^255; or the largest amount of the type: 2^96 - 1 of tokens like UNI and COMP, 2^160 - 1 of Permit2. */
 export function isUnlimited(amount: bigint, kind: Allowance['kind']): boolean {
-  return amount >= 1n << 255n || amount === (1n << 96n) - 1n || (kind === 'permit2' && amount === (1n << 160n) - 1n)
+  return amount >= 1n << 255n || amount === UINT96_MAX || (kind === 'permit2' && amount === (1n << 160n) - 1n)
 }
 
 // --- reads ----------------------------------------------------------------------------------------------------------------
@@ -89,17 +90,17 @@ class ObservedState {
       return call === undefined ? null : answerOf(call)
     }
     const { before, after } = observed ?? { before: [], after: [] }
-    // Without calls around them there were no reads.
+    // The first run has no reads.
     const asked = after.length === reads.length ? reads : []
     this.#answers = new Map(asked.map((read, i) => [keyOf(read), { before: answer(before, i), after: answer(after, i) }]))
   }
 
-  /** Undefined: it was not asked. */
+  /** undefined if it was not read. */
   answers(read: Read): Answers | undefined {
     return this.#answers.get(keyOf(read))
   }
 
-  /** Afterwards: the calls may have made it. */
+  /** From the reads after the calls, which may have deployed the token. */
   token(address: Address): Token | null {
     return tokenOf(
       address,
@@ -114,16 +115,16 @@ function keyOf({ to, input }: Read): string {
 
 // --- changes --------------------------------------------------------------------------------------------------------------
 
-/** None: nothing changes in the end, or what logged a transfer is no token. */
+/** Empty if the balance is the same in the end, or the contract has no balances. */
 function changeOf(
   account: Address,
-  { asset, token, tokenId, amount: told }: AssetMovement,
+  { asset, token, tokenId, amount: logged }: AssetMovement,
   state: ObservedState,
 ): readonly BalanceChange[] {
   const answers = asset === 'erc20' ? state.answers(balanceRead(token, account)) : undefined
   const [before, after] = [wordOf(answers?.before ?? null) ?? 0n, wordOf(answers?.after ?? null)]
   if (answers !== undefined && after === null) return []
-  const amount = after === null ? told : after - before
+  const amount = after === null ? logged : after - before
   if (amount === 0n) return []
   const known = state.token(token)
   return [
@@ -138,7 +139,7 @@ function changeOf(
   ]
 }
 
-/** What leaves comes first. */
+/** Outflows first. */
 function byDirection(a: AssetMovement, b: AssetMovement): number {
   return Number(a.amount > 0n) - Number(b.amount > 0n)
 }
@@ -165,7 +166,7 @@ function allowanceOf(chain: WalletChain, account: Address, grant: Grant, state: 
   ]
 }
 
-/** Null: afterwards the spender may take no more than before. */
+/** null if the allowance did not grow. */
 function givenBy(
   { kind, spender, amount, most }: Grant,
   answers: Answers | undefined,

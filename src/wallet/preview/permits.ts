@@ -3,16 +3,16 @@ import type { Address, TypedData } from '../../eth/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { within } from '../approvals/timing.ts'
 import { PREVIEW_TOKENS, WARNING_MS } from '../limits.ts'
-import { isUnlimited } from './outcome.ts'
+import { PERMIT2_TYPES, TRANSFER_TYPES, coversAnySupply, hasNoEnd } from './permitvalues.ts'
 import { readAll } from './simulation.ts'
 import { tokenOf, tokenReads, viewOf, wordOf } from './tokens.ts'
 import type { Token } from './tokens.ts'
 import { Fields, addressOf } from './typedfields.ts'
 
-/** Typed data by which others may take tokens: EIP-2612, DAI's, ERC-721's (EIP-4494), EIP-3009 and the forms of Permit2. */
+/** Typed data that lets a spender take tokens: EIP-2612, DAI, EIP-4494 (ERC-721), EIP-3009 and Permit2. */
 export interface Permit {
   readonly items: readonly PermitItem[]
-  /** who may take the tokens, or receives them; null if the data names nobody */
+  /** the spender or recipient; null if the data has none */
   readonly spender: Address | null
   /** true if its shape is that of Permit2 */
   readonly isPermit2: boolean
@@ -32,24 +32,13 @@ export interface PermitItem {
   readonly tokenId: bigint | null
 }
 
-/** Null if it is no permit. The names of these types are fixed by their standards: contracts that take them hash them in. */
+/** null if it is not a permit. The names of these types are fixed by their standards: contracts that take them hash them in. */
 export function permitOf({ primaryType, domain, message }: Pick<TypedData, 'primaryType' | 'domain' | 'message'>): Permit | null {
   const fields = new Fields(message)
   if (primaryType === 'Permit') return tokenPermit(fields, addressOf(domain['verifyingContract']))
-  if (TRANSFERS.has(primaryType)) return transfer(fields, addressOf(domain['verifyingContract']))
+  if (TRANSFER_TYPES.has(primaryType)) return transfer(fields, addressOf(domain['verifyingContract']))
   return PERMIT2_TYPES.has(primaryType) ? permit2(fields) : null
 }
-
-const TRANSFERS: ReadonlySet<string> = new Set(['TransferWithAuthorization', 'ReceiveWithAuthorization'])
-
-const PERMIT2_TYPES: ReadonlySet<string> = new Set([
-  'PermitSingle',
-  'PermitBatch',
-  'PermitTransferFrom',
-  'PermitBatchTransferFrom',
-  'PermitWitnessTransferFrom',
-  'PermitBatchWitnessTransferFrom',
-])
 
 function tokenPermit(fields: Fields, token: Address | null): Permit {
   const spender = fields.address('spender')
@@ -61,15 +50,15 @@ function tokenPermit(fields: Fields, token: Address | null): Permit {
   return { items: [item], spender, isPermit2: false, isTransfer: false, until, endOf: 'signature' }
 }
 
-/** DAI allows all or nothing. */
+/** DAI permits have a boolean instead of an amount. */
 function tokenAmount(fields: Fields): PermitItem['amount'] {
-  if (!fields.has('allowed')) return amountOf(fields.number('value'), 'erc20')
+  if (!fields.has('allowed')) return amountOf(fields.number('value'))
   const isAllowed = fields.boolean('allowed')
   return isAllowed === null ? null : isAllowed ? 'unlimited' : 0n
 }
 
 function transfer(fields: Fields, token: Address | null): Permit {
-  const item = { token, amount: amountOf(fields.number('value'), 'erc20'), tokenId: null }
+  const item = { token, amount: amountOf(fields.number('value')), tokenId: null }
   const until = untilOf(fields.number('validBefore'))
   return { items: [item], spender: fields.address('to'), isPermit2: false, isTransfer: true, until, endOf: 'signature' }
 }
@@ -80,7 +69,7 @@ function permit2(fields: Fields): Permit {
   const structs = [...details, ...permitted]
   const items = structs.map((struct) => ({
     token: struct.address('token'),
-    amount: amountOf(struct.number('amount'), 'permit2'),
+    amount: amountOf(struct.number('amount')),
     tokenId: null,
   }))
   const ends = details.length > 0 ? details.map((struct) => struct.number('expiration')) : [fields.number('deadline')]
@@ -90,46 +79,42 @@ function permit2(fields: Fields): Permit {
   return { items, spender: fields.address('spender'), isPermit2: true, isTransfer: false, until, endOf }
 }
 
-function amountOf(amount: bigint | null, kind: 'erc20' | 'permit2'): PermitItem['amount'] {
+/** A negative amount is one above 2^255 to a contract that takes it for unsigned. */
+function amountOf(amount: bigint | null): PermitItem['amount'] {
   if (amount === null) return null
-  return amount < 0n || amount >= MORE_THAN_ANY || isUnlimited(amount, kind) ? 'unlimited' : amount
+  return amount < 0n || coversAnySupply(amount) ? 'unlimited' : amount
 }
-
-/** No token has as many of its smallest unit: 10^20 units at 18 decimals. An amount just below 2^256 is as good as all. */
-const MORE_THAN_ANY = 1n << 128n
 
 function untilOf(seconds: bigint | null): Permit['until'] {
   if (seconds === null) return null
-  return seconds < 0n || seconds >= YEAR_3000 ? 'always' : seconds
+  return seconds < 0n || hasNoEnd(seconds) ? 'always' : seconds
 }
 
-const YEAR_3000 = 32_503_680_000n
+// --- chain queries ----------------------------------------------------------------------------------------------------
 
-// --- what the chain says ----------------------------------------------------------------------------------------------------
-
-/** What the chain did not say is absent, and then nothing is said about it. */
+/** Results of the queries; values without an answer are absent. */
 export interface PermitFacts {
-  /** true if the spender has no code of its own: somebody with a key */
-  readonly isSpenderAccount: boolean
+  /** true if the spender has no contract code */
+  readonly isSpenderEoa: boolean
   readonly tokens: ReadonlyMap<Address, Token>
-  /** all that there is of a token */
+  /** total supplies */
   readonly supplies: ReadonlyMap<Address, bigint>
 }
 
-export const NO_FACTS: PermitFacts = { isSpenderAccount: false, tokens: new Map(), supplies: new Map() }
+export const NO_FACTS: PermitFacts = { isSpenderEoa: false, tokens: new Map(), supplies: new Map() }
 
-/** Asks the chain, for a limited time; never throws. */
+/** Queries the chain within WARNING_MS; never throws. */
 export function permitFacts(chain: WalletChain, permit: Permit | null): Promise<PermitFacts> {
   if (permit === null) return Promise.resolve(NO_FACTS)
-  const asked = Promise.all([isAccount(chain, permit.spender), readPermitTokens(chain, permit)]).then(
-    ([isSpenderAccount, read]): PermitFacts => ({ isSpenderAccount, ...read }),
+  const asked = Promise.all([isEoa(chain, permit.spender), readPermitTokens(chain, permit)]).then(
+    ([isSpenderEoa, read]): PermitFacts => ({ isSpenderEoa, ...read }),
     () => NO_FACTS,
   )
   return within(WARNING_MS, asked, () => NO_FACTS)
 }
 
 /** An account that runs code by EIP-7702 still has its key. */
-async function isAccount({ rpc }: WalletChain, address: Address | null): Promise<boolean> {
+async function isEoa({ rpc }: WalletChain, address: Address | null): Promise<boolean> {
   if (address === null) return false
   const code = await rpc.request({ method: 'eth_getCode', params: [address, 'pending'] }).catch(() => null)
   return Hex.isHex(code) && (code === '0x' || Delegation.ofText(code) !== null)

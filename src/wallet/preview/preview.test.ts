@@ -133,10 +133,10 @@ describe.each([
   })
 
   it.each([
-    ['custom', [], 'it reverts with an error that is not known here, 0xfe7deb7c'],
+    ['custom', [], 'it reverts with an unknown error, 0xfe7deb7c'],
     ['text', ['too \u202elate'], 'too \\u{202e}late'],
     ['panic', [0n], 'a division by zero (panic 0x12)'],
-    ['silent', [], 'it reverts and says nothing'],
+    ['silent', [], 'it reverts without a reason'],
   ] as const)('says which call reverts and why: %s', async (name, args, error) => {
     const seen = await preview(send(BOB, 5n), to('Faults', name, args))
     expect(seen).toMatchObject({ status: 'reverted', failedCall: 1 })
@@ -281,7 +281,7 @@ describe('previewCalls', () => {
     it('and otherwise that it does not know', async () => {
       const one = await previewCalls(plain(), { from: alice, calls: [to('Coin', 'transfer', [BOB, 1n])], delegate: null })
       const two = await previewCalls(plain(), { from: alice, calls: [send(BOB, 1n), send(BOB, 1n)], delegate: null })
-      const error = 'the node of Local cannot tell what calls change: it lacks eth_simulateV1'
+      const error = 'the node of Local cannot simulate calls: it lacks eth_simulateV1'
       for (const seen of [one, two])
         expect(seen).toEqual({ status: 'unavailable', error, failedCall: null, changes: [], allowances: [], gasUsed: [] })
     })

@@ -28,7 +28,7 @@ export interface PreviewPlan {
   readonly operation?: OperationSteps
 }
 
-/** What an EntryPoint does around the account's own call, which comes from it too. */
+/** The EntryPoint's calls of the paymaster before and after the account's own call. */
 export interface OperationSteps {
   readonly entryPoint: Address
   /** to the paymaster, which may take something from the account for its help */
@@ -37,7 +37,7 @@ export interface OperationSteps {
   readonly after: SimulationCall | null
 }
 
-/** Contracts that see neither would know that they are only looked at, and could behave. */
+/** Gas and fees as in the transaction, so that a contract cannot detect the simulation by them. */
 export interface Terms {
   /** gas of each call, or of all as one */
   readonly limits: readonly bigint[]
@@ -53,7 +53,7 @@ export type CallsPreview = Preview & {
   readonly taken?: readonly Address[]
 }
 
-/** What the calls would do now, on the pending state. One simulation, and a second one when tokens are moved or allowed. Never throws, and ends in time. */
+/** Effects of the calls on the pending state. One simulation, and a second one if tokens are transferred or approved. Ends within PREVIEW_MS and never throws. */
 export function previewCalls(chain: WalletChain, plan: PreviewPlan): Promise<CallsPreview> {
   const late = (): CallsPreview => unavailable(`${nameOf(chain)} did not answer within ${PREVIEW_MS} ms`)
   const failed = (error: unknown): CallsPreview => unavailable(`${nameOf(chain)} gave no answer: ${messageOf(error)}`)
@@ -69,7 +69,7 @@ async function preview(chain: WalletChain, plan: PreviewPlan): Promise<CallsPrev
   const movements = movementsOf(plan.from, logs)
   const reads = readsFor(plan.from, movements)
   const second = reads.length === 0 ? first : await run(chain, script, reads)
-  // Whoever can simulate the calls, but not with the questions about tokens, is believed about the calls.
+  // If the run with the reads fails, the one without is used.
   const ran = second.kind === 'ran' ? second : first
   const seen = ran === first ? movements : movementsOf(plan.from, logsOf(ran.calls))
   const outcome = outcomeOf(chain, plan.from, seen, reads, ran)
@@ -78,7 +78,7 @@ async function preview(chain: WalletChain, plan: PreviewPlan): Promise<CallsPrev
   return { ...verdict, ...shown(outcome), gasUsed: ran.calls.map(({ gasUsed }) => gasUsed), ...(taken.length === 0 ? {} : { taken }) }
 }
 
-/** By what is around the account's own call. */
+/** Tokens taken by the paymaster's calls. */
 function takenBy({ from, operation }: PreviewPlan, ran: readonly SimulatedCall[]): readonly Address[] {
   if (operation === undefined) return []
   const around = ran.filter((_, at) => at !== OWN_CALL)
@@ -189,8 +189,8 @@ async function verdictOf(chain: WalletChain, plan: PreviewPlan, all: readonly Si
   const failed = ran.findIndex(({ isSuccess }) => !isSuccess)
   const failure = ran[failed]?.failure ?? null
   if (failure === null) return { status: 'success', error: null, failedCall: null }
-  if (plan.delegate === null) return { status: 'reverted', error: await reasonOf(failure), failedCall: failed }
-  return (await alone(chain, plan)) ?? { status: 'reverted', error: await reasonOf(failure), failedCall: null }
+  if (plan.delegate === null) return { status: 'reverted', error: reasonOf(failure), failedCall: failed }
+  return (await alone(chain, plan)) ?? { status: 'reverted', error: reasonOf(failure), failedCall: null }
 }
 
 /** A batch passes on the reason of the call that failed, but not which it was: that shows when the same calls run one by one. */
@@ -208,7 +208,7 @@ async function alone(chain: WalletChain, plan: PreviewPlan): Promise<Verdict | n
 async function firstFailure(simulation: Awaited<ReturnType<typeof run>>): Promise<Verdict | null> {
   const failedCall = simulation.kind === 'ran' ? simulation.calls.findIndex(({ isSuccess }) => !isSuccess) : -1
   const failure = simulation.kind === 'ran' ? (simulation.calls[failedCall]?.failure ?? null) : null
-  return failure === null ? null : { status: 'reverted', error: await reasonOf(failure), failedCall }
+  return failure === null ? null : { status: 'reverted', error: reasonOf(failure), failedCall }
 }
 
 /** The first call that no block could include: the whole simulation is refused over it, so shorter ones find it. */
@@ -227,11 +227,11 @@ async function refusal(
   // A call that burns all gas there is leaves none for those behind it.
   const burnt = possible === 0 ? null : await firstFailure(await run(chain, { ...script, calls: script.calls.slice(0, possible) }, []))
   if (burnt !== null) return { ...burnt, changes: [], allowances: [], gasUsed: [] }
-  const told =
+  const reason =
     code === INSUFFICIENT_FUNDS || /insufficient funds/i.test(message)
       ? `the account has less ${chain.nativeCurrency.symbol} than the call sends`
       : plain(message)
-  return { status: 'reverted', error: told, failedCall: refused - 1, changes: [], allowances: [], gasUsed: [] }
+  return { status: 'reverted', error: reason, failedCall: refused - 1, changes: [], allowances: [], gasUsed: [] }
 }
 
 /** Of eth_simulateV1 (execution-apis). */
@@ -241,7 +241,7 @@ const INSUFFICIENT_FUNDS = -38_014
 
 /** `eth_call` tells whether a call reverts. Of ether for an account without code that is all there is to know. */
 async function withoutSimulation(chain: WalletChain, { from, calls, operation }: PreviewPlan, script: Script): Promise<CallsPreview> {
-  const cannot = `${nameOf(chain)} cannot tell what calls change: it lacks eth_simulateV1`
+  const cannot = `${nameOf(chain)} cannot simulate calls: it lacks eth_simulateV1`
   const [call] = calls
   const own = operation === undefined ? script.calls : script.calls.slice(OWN_CALL, OWN_CALL + 1)
   const [request] = own
@@ -271,7 +271,7 @@ async function hasCode({ rpc }: WalletChain, address: Address): Promise<boolean>
   return (await rpc.request({ method: 'eth_getCode', params: [address, 'pending'] })) !== '0x'
 }
 
-// --- as it is shown -----------------------------------------------------------------------------------------------------------
+// --- result -----------------------------------------------------------------------------------------------------------
 
 function shown({ changes, allowances }: Outcome): Pick<Preview, 'changes' | 'allowances' | 'omitted'> {
   const omitted = Math.max(0, changes.length - PREVIEW_LINES) + Math.max(0, allowances.length - PREVIEW_LINES)

@@ -4,29 +4,28 @@ import { valueText, visibleText } from './display.ts'
 import { REASON_CHARS } from '../limits.ts'
 import type { SimulatedCall } from './simulation.ts'
 
-/** Why a call failed, as a sentence for a person. Never throws. */
-export async function reasonOf({ message, data }: NonNullable<SimulatedCall['failure']>): Promise<string> {
+/** Returns why a call failed, as a sentence for a person. */
+export function reasonOf({ message, data }: NonNullable<SimulatedCall['failure']>): string {
   if (data === null || data === '0x') return withoutData(message)
   return errorText(data)
 }
 
-/** What data of a revert means: the text of `require`, a panic, a known error with its values, or the error's selector. */
-async function errorText(data: Hex): Promise<string> {
-  const error = await decodeError(data)
-  if (error === null)
-    return data.length < 10 ? `it reverts with ${data}` : `it reverts with an error that is not known here, ${data.slice(0, 10)}`
+/** Returns the text of `require`, a panic, a known error with its values, or the error's selector. */
+function errorText(data: Hex): string {
+  const error = decodeError(data)
+  if (error === null) return data.length < 10 ? `it reverts with ${data}` : `it reverts with an unknown error, ${data.slice(0, 10)}`
   const [first, second] = error.args.map(({ value }) => value)
   if (error.name === 'Error') return visibleText(String(first), REASON_CHARS)
   if (error.name === 'Panic') return PANICS.get(first as bigint) ?? `panic ${String(first)}` // a uint256
-  const inner = INNER.has(error.name) && Hex.isHex(second) ? await errorText(second) : null
+  const inner = INNER.has(error.name) && Hex.isHex(second) ? errorText(second) : null
   if (inner !== null) return visibleText(inner, REASON_CHARS)
   const args = error.args.map(({ name, value }) => `${name}: ${valueText(value, REASON_CHARS)}`)
   return visibleText(`${error.name}(${args.join(', ')})`, REASON_CHARS)
 }
 
 function withoutData(message: string): string {
-  const told = message.replace(/^execution reverted:? ?/, '')
-  return told === '' ? 'it reverts and says nothing' : visibleText(told, REASON_CHARS)
+  const reason = message.replace(/^execution reverted:? ?/, '')
+  return reason === '' ? 'it reverts without a reason' : visibleText(reason, REASON_CHARS)
 }
 
 /** Errors around the error of what they called. */

@@ -128,7 +128,7 @@ describe('rightsWarnings', () => {
   describe('with what the chain says', () => {
     const facts = {
       ...NO_FACTS,
-      isSpenderAccount: true,
+      isSpenderEoa: true,
       tokens: new Map([[TOKEN, { address: TOKEN, symbol: 'COIN', decimals: 2, isCollection: false }]]),
     }
     const known = (data: TypedData, more: Partial<PermitFacts> = {}) => rightsWarnings(data, ALICE, { ...facts, ...more })
@@ -155,7 +155,7 @@ describe('rightsWarnings', () => {
 
     it('takes more than there is of a token for all of it', () => {
       const supplies = new Map([[TOKEN, 500n]])
-      const permit = (value: string) => levels(typed('Permit', { spender: BOB, value }), { supplies, isSpenderAccount: false })
+      const permit = (value: string) => levels(typed('Permit', { spender: BOB, value }), { supplies, isSpenderEoa: false })
       expect(permit('500')).toEqual(['caution signed-permit'])
       expect(permit('501')).toEqual(['caution signed-permit', 'danger unlimited-allowance'])
     })
@@ -215,9 +215,9 @@ describe('rightsWarnings', () => {
   it('tells transfers by signature', () => {
     const data = typed('ReceiveWithAuthorization', { from: ALICE, to: BOB, value: 1, validBefore: 2_000_000_000 })
     expect(rightsWarnings(data, ALICE)).toMatchObject([{ code: 'signed-permit', level: 'caution' }])
-    expect(rightsWarnings(data, ALICE, { ...NO_FACTS, isSpenderAccount: true }).map(({ text }) => text)).toEqual([
+    expect(rightsWarnings(data, ALICE, { ...NO_FACTS, isSpenderEoa: true }).map(({ text }) => text)).toEqual([
       `Whoever holds this signature can, until 2033-05-18 03:33 UTC, send 1 units of “Coin” (0x70cE…0000) of the account to ${BOB}, without a transaction of yours.`,
-      `${BOB}, which receives this, is no contract but an account with a key.`,
+      `${BOB}, which receives this, is not a contract but an account with a key.`,
     ])
   })
 
@@ -296,12 +296,12 @@ describe('rightsFacts', () => {
     })
     const factsOf = (spender: Address) => rightsFacts(chain, typed('Permit', { spender, value: '1' }, { verifyingContract: WETH }))
     expect(await factsOf(BOB)).toEqual({
-      isSpenderAccount: true,
+      isSpenderEoa: true,
       tokens: new Map([[WETH, { address: WETH, symbol: 'WETH', decimals: 18, isCollection: false }]]),
       supplies: new Map([[WETH, 5n]]),
     })
-    expect(await factsOf(delegated)).toMatchObject({ isSpenderAccount: true })
-    expect(await factsOf(PERMIT2)).toMatchObject({ isSpenderAccount: false })
+    expect(await factsOf(delegated)).toMatchObject({ isSpenderEoa: true })
+    expect(await factsOf(PERMIT2)).toMatchObject({ isSpenderEoa: false })
     expect(await rightsFacts(chain, typed('Mail', {}))).toEqual(NO_FACTS)
     const gone = { ...chain, rpc: { ...node, request: () => Promise.reject(new Error('gone')) } }
     expect(await rightsFacts(gone, typed('Permit', { spender: BOB, value: '1' }))).toEqual(NO_FACTS)

@@ -6,13 +6,13 @@ import { BURNS, PERMIT2, labelOf } from './labels.ts'
 import { SYMBOL_CHARS, WARNING_MS } from '../limits.ts'
 import { NO_FACTS, permitFacts, permitOf } from './permits.ts'
 import type { Permit, PermitFacts, PermitItem } from './permits.ts'
+import { utcText } from './permitvalues.ts'
 import type { Warning } from '../question.ts'
 import { within } from '../approvals/timing.ts'
 import { Fields, addressOf } from './typedfields.ts'
 
 /**
- * What whoever holds the signature may do with it, for the kinds of typed data that give something away. `facts`: what the chain says about a
- * permit. Never throws.
+ * Warnings about the rights that typed data gives to the holder of its signature. `facts`: chain data about a permit. Never throws.
  */
 export function rightsWarnings(given: TypedData, account: Address, facts: PermitFacts = NO_FACTS): readonly Warning[] {
   const data = contentsOf(given)
@@ -22,7 +22,7 @@ export function rightsWarnings(given: TypedData, account: Address, facts: Permit
   return kind === undefined ? [] : kind(new Fields(data.message), data, account)
 }
 
-/** Asks the chain, for a limited time; never throws. */
+/** Queries the chain within WARNING_MS; never throws. */
 export function rightsFacts(chain: WalletChain, data: TypedData): Promise<PermitFacts> {
   return permitFacts(chain, permitOf(contentsOf(data)))
 }
@@ -37,18 +37,18 @@ function contentsOf(data: TypedData): TypedData {
   return type === undefined || !isStruct ? data : { ...data, primaryType: type, message: contents as TypedData['message'] }
 }
 
-/** A contract that is to check the signature, and is not there. Asks the chain, for a limited time; never throws. */
+/** Warns if the verifying contract has no code. Queries the chain within WARNING_MS; never throws. */
 export function verifierWarnings({ rpc }: WalletChain, { domain }: TypedData): Promise<readonly Warning[]> {
   const verifier = domain['verifyingContract']
   if (!Address.isAddress(verifier)) return Promise.resolve([])
   const asked = rpc.request({ method: 'eth_getCode', params: [verifier, 'pending'] }).then(
-    (code): readonly Warning[] => (code === '0x' ? [nobodyVerifies(Address.from(verifier))] : []),
+    (code): readonly Warning[] => (code === '0x' ? [missingVerifier(Address.from(verifier))] : []),
     () => [],
   )
   return within(WARNING_MS, asked, () => [])
 }
 
-function nobodyVerifies(verifier: Address): Warning {
+function missingVerifier(verifier: Address): Warning {
   return caution(
     'verifier-without-code',
     `The signature is for ${verifier}, where there is no contract on this chain; it may be meant for another.`,
@@ -82,19 +82,19 @@ function permitWarnings(permit: Permit, data: TypedData, facts: PermitFacts): re
     warnings.push(danger('unlimited-allowance', `${nameOf(spender, data)} may take ${all} that the account has and will ever have.`))
   }
   if (items.length === 0 || items.some(({ amount }) => amount === null)) warnings.push(UNREADABLE_AMOUNT)
-  // What takes a permission back gives nothing to anybody.
+  // An amount of zero revokes an allowance.
   const givesNothing = items.length > 0 && items.every(({ amount }) => amount === 0n)
   if (!givesNothing && spender === null) warnings.push(NO_SPENDER)
-  if (!givesNothing && facts.isSpenderAccount && spender !== null && !BURNS.has(spender)) {
+  if (!givesNothing && facts.isSpenderEoa && spender !== null && !BURNS.has(spender)) {
     const role = isTransfer ? 'which receives this' : 'which is to be allowed this'
-    const key = `${nameOf(spender, data)}, ${role}, is no contract but an account with a key.`
+    const key = `${nameOf(spender, data)}, ${role}, is not a contract but an account with a key.`
     warnings.push(danger('spender-without-code', key))
   }
   if (isPermit2 && addressOf(data.domain['verifyingContract']) !== PERMIT2) warnings.push(OTHER_PERMIT2)
   return warnings
 }
 
-/** More than there is of the token counts as all. */
+/** True for an amount above the total supply, too. */
 function isAll({ amount, token }: PermitItem, { supplies }: PermitFacts): boolean {
   if (amount === 'unlimited') return true
   const supply = token === null ? undefined : supplies.get(token)
@@ -106,11 +106,11 @@ const UNREADABLE_AMOUNT = danger(
   'unreadable-permit',
   'The signature does not say in a known form how much may be taken; it may be everything.',
 )
-const NO_SPENDER = danger('unknown-spender', 'The signature names nobody who may take the tokens; it may be anybody.')
+const NO_SPENDER = danger('unknown-spender', 'The signature names no spender; anybody may be able to take the tokens.')
 
 // --- orders and calls ---------------------------------------------------------------------------------------------------
 
-/** Seaport: what is offered goes when somebody pays what is asked for it. */
+/** Seaport: a buyer takes the offer in exchange for the consideration. */
 function order(fields: Fields, _: TypedData, account: Address): readonly Warning[] {
   const [offered, wanted] = [fields.list('offer'), fields.list('consideration')]
   const isPaid = wanted.some((item) => item.address('recipient') === account && (item.number('startAmount') ?? 0n) > 0n)
@@ -157,7 +157,7 @@ function capitalized(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 }
 
-// --- words ----------------------------------------------------------------------------------------------------------------
+// --- texts ----------------------------------------------------------------------------------------------------------------
 
 function nameOf(address: Address | null, { domain }: TypedData): string {
   if (address === null) return 'anybody'
@@ -197,7 +197,7 @@ function itemText(item: PermitItem, name: string, facts: PermitFacts): string {
 function untilText({ until }: Permit): string {
   if (until === null) return ''
   if (until === 'always') return 'at any time'
-  return `until ${new Date(Number(until) * 1000).toISOString().replace('T', ' ').slice(0, 16)} UTC`
+  return `until ${utcText(until)}`
 }
 
 /** What the contract that checks the signature calls itself there, and where it is. */

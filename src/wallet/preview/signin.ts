@@ -2,7 +2,7 @@ import { Address } from '../../eth/index.ts'
 import { visibleText } from './display.ts'
 import { SIGN_IN_CHARS, SIGN_IN_WARNINGS } from '../limits.ts'
 import type { Warning } from '../question.ts'
-import { LINE_END } from './gaps.ts'
+import { LINE_END } from './blanks.ts'
 
 export interface SignInAsker {
   readonly origin: string

@@ -15,14 +15,14 @@ export interface SimulationCall {
   readonly maxPriorityFeePerGas?: Hex
 }
 
-/** How one call went. */
+/** The result of one call. */
 export interface SimulatedCall {
   readonly isSuccess: boolean
   readonly output: Hex
   readonly gasUsed: bigint
-  /** also the movements of ether, at `ETHER` */
+  /** with ether transfers as logs of `ETHER` */
   readonly logs: readonly SimulatedLog[]
-  /** null: it succeeded */
+  /** null if it succeeded */
   readonly failure: { readonly message: string; readonly data: Hex | null } | null
 }
 
@@ -34,18 +34,18 @@ export interface SimulatedLog {
 
 export type Simulation =
   | { readonly kind: 'ran'; readonly calls: readonly SimulatedCall[] }
-  /** the node does not know the method */
+  /** the node lacks the method */
   | { readonly kind: 'unsupported' }
-  /** a call that no block could include, such as one that sends more than there is; then none is answered */
+  /** one call is invalid, such as for lack of funds; then no call has a result */
   | { readonly kind: 'refused'; readonly code: number; readonly message: string }
 
 export type BlockOverrides = { readonly baseFeePerGas?: Hex }
 export type StateOverrides = Readonly<Record<Address, { readonly code: Hex }>>
 
-/** Movements of ether are told as `Transfer` of this contract, which there is not (execution-apis). */
+/** The pseudo contract of ether `Transfer` logs (execution-apis). */
 export const ETHER = Address.from('0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee')
 
-/** Runs the calls one after the other on the pending state; nothing of it stays. Throws what the connection throws, and TypeError for an answer that is none. */
+/** Simulates the calls in order on the pending state. Throws errors of the connection, and TypeError for a malformed result. */
 export async function simulate(
   rpc: Rpc,
   calls: readonly SimulationCall[],
@@ -63,7 +63,7 @@ export async function simulate(
   }
 }
 
-/** What views of contracts answer; null for one that answers nothing. Never throws. */
+/** The results of views; null for one without a result. Never throws. */
 export async function readAll(rpc: Rpc, reads: readonly Read[]): Promise<readonly (Hex | null)[]> {
   try {
     const simulation = await simulate(rpc, reads.map(readCall))
@@ -74,7 +74,7 @@ export async function readAll(rpc: Rpc, reads: readonly Read[]): Promise<readonl
   }
 }
 
-/** One question to a contract. */
+/** A call of a view. */
 export interface Read {
   readonly to: Address
   readonly input: Hex
@@ -84,7 +84,7 @@ export function readCall({ to, input }: Read): SimulationCall {
   return { from: Address.zero, to, input, gas: Hex.fromQuantity(READ_GAS) }
 }
 
-/** Null: it reverted, or has no code. */
+/** null if it reverted, or has no code. */
 export function answerOf({ isSuccess, output }: SimulatedCall): Hex | null {
   return isSuccess && output !== '0x' ? output : null
 }
@@ -99,7 +99,7 @@ async function plainAnswer(rpc: Rpc, { to, input }: Read): Promise<Hex | null> {
   }
 }
 
-/** Nodes say in many ways that they do not know a method. */
+/** Nodes have different errors for an unknown method. */
 function isUnsupported({ code, message }: RpcError): boolean {
   if (code === CODE.methodNotFound || code === CODE.methodNotSupported) return true
   return /method .*(not|un)[ -]?(found|supported|available|known|exist|whitelisted|allowed)|unknown method|unsupported method/i.test(
@@ -129,7 +129,7 @@ function readSimulated(value: unknown): SimulatedCall {
   }
 }
 
-/** Most put it into the error, some only into the output. */
+/** Most nodes put it into the error, some only into the output. */
 function revertDataOf(data: unknown, output: unknown): Hex | null {
   if (Hex.isHex(data)) return data
   return Hex.isHex(output) && output !== '0x' ? output : null
@@ -145,16 +145,16 @@ function textOf(value: unknown): string {
 }
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null) throw new TypeError('the simulation answers something that is none')
+  if (typeof value !== 'object' || value === null) throw new TypeError('the result of the simulation is malformed')
   return value as Readonly<Record<string, unknown>> // any object has this shape
 }
 
 function listOf(value: unknown): readonly unknown[] {
-  if (!Array.isArray(value)) throw new TypeError('the simulation answers something that is none')
+  if (!Array.isArray(value)) throw new TypeError('the result of the simulation is malformed')
   return value
 }
 
 function hexOf(value: unknown): Hex {
-  if (!Hex.isHex(value)) throw new TypeError('the simulation answers something that is no hex')
+  if (!Hex.isHex(value)) throw new TypeError('the result of the simulation has a value that is not hex')
   return value
 }

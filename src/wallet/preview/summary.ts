@@ -6,8 +6,8 @@ import { amountText, shortAddress } from './display.ts'
 import { isUnlimited } from './outcome.ts'
 import type { Token } from './tokens.ts'
 
-/** What a line about a call is made from. */
-export interface Told {
+/** A call with the data for its description. */
+export interface SummaryInput {
   readonly call: Call
   readonly decoded: Decoded | null
   readonly tokens: ReadonlyMap<Address, Token>
@@ -15,18 +15,17 @@ export interface Told {
   readonly currency: ChainInfo['nativeCurrency']
 }
 
-/** One line, such as `Send 1.5 USDC to 0x7099…79C8`. Null: nobody knows what the call does, and it sends nothing. Never throws. */
-export function summaryOf(told: Told): string | null {
-  const { call, decoded } = told
-  if (call.to === null) return `Create a contract (${amountText(BigInt(call.data.length), null)} bytes)${withEther(told, ' with')}`
-  if (call.data.length === 0) return `Send ${ether(told, call.value)} to ${who(told, call.to)}`
-  if (decoded === null)
-    return call.value === 0n ? null : `Send ${ether(told, call.value)} to ${who(told, call.to)}, with data that nobody here can read`
-  const line = LINES[decoded.signature]?.(told, new Arguments(decoded)) ?? `Call ${decoded.name} of ${who(told, call.to)}`
-  return `${line}${WRAPS.has(decoded.signature) ? '' : withEther(told, ' and send')}`
+/** Returns one line, such as `Send 1.5 USDC to 0x7099…79C8`; null for an unknown call that sends no ether. Never throws. */
+export function summaryOf(input: SummaryInput): string | null {
+  const { call, decoded } = input
+  if (call.to === null) return `Create a contract (${amountText(BigInt(call.data.length), null)} bytes)${withEther(input, ' with')}`
+  if (call.data.length === 0) return `Send ${ether(input, call.value)} to ${nameOf(input, call.to)}`
+  if (decoded === null) return call.value === 0n ? null : `Send ${ether(input, call.value)} to ${nameOf(input, call.to)}, with unknown data`
+  const line = LINES[decoded.signature]?.(input, new Arguments(decoded)) ?? `Call ${decoded.name} of ${nameOf(input, call.to)}`
+  return `${line}${WRAPS.has(decoded.signature) ? '' : withEther(input, ' and send')}`
 }
 
-/** Tokens that the arguments name and that a line would speak of. */
+/** Tokens among the arguments that the line names. */
 export function tokensIn(decoded: Decoded | null): readonly Address[] {
   if (decoded === null) return []
   const args = new Arguments(decoded)
@@ -34,15 +33,15 @@ export function tokensIn(decoded: Decoded | null): readonly Address[] {
   return names.flatMap((name) => args.addresses(name))
 }
 
-type Line = (told: Told, args: Arguments) => string | null
+type Line = (input: SummaryInput, args: Arguments) => string | null
 
-/** Arguments by name, also those within a record. The table of functions fixes their types; null stands for what is not there. */
+/** Arguments by name, those within a struct included; null if absent. */
 class Arguments {
   readonly #values: ReadonlyMap<string, unknown>
 
   constructor({ args }: Decoded) {
     const inner = args.flatMap(({ value }) => (isRecord(value) ? Object.entries(value) : []))
-    this.#values = new Map([...inner, ...args.map(({ name, value }) => [name ?? '', value] as const)])
+    this.#values = new Map([...inner, ...args.map(({ name, value }) => [name, value] as const)])
   }
 
   address(name: string): Address | null {
@@ -75,7 +74,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Their own words already tell of the ether. */
+/** Functions whose line names the ether already. */
 const WRAPS = new Set(['deposit()', 'depositTo(address)'])
 
 const TOKEN_ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
@@ -102,28 +101,29 @@ const TOKEN_ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
 
 // --- tokens ---------------------------------------------------------------------------------------------------------------
 
-const send: Line = (told, args) => `Send ${what(told, args)} to ${who(told, args.address('to'))}`
-const move: Line = (told, args) => `Send ${what(told, args)} of ${who(told, args.address('from'))} to ${who(told, args.address('to'))}`
+const send: Line = (input, args) => `Send ${amountOrItem(input, args)} to ${nameOf(input, args.address('to'))}`
+const move: Line = (input, args) =>
+  `Send ${amountOrItem(input, args)} of ${nameOf(input, args.address('from'))} to ${nameOf(input, args.address('to'))}`
 
-const approve: Line = (told, args) => {
-  const spender = who(told, args.address('spender'))
+const approve: Line = (input, args) => {
+  const spender = nameOf(input, args.address('spender'))
   const amount = args.number('amount') ?? args.number('value') ?? 0n
-  const { to } = told.call
-  if (to !== null && told.tokens.get(to)?.isCollection === true) return `Approve ${spender} to take #${amount} of ${symbol(told, to)}`
-  if (amount === 0n) return `Take back what ${spender} may spend of ${symbol(told, to)}`
-  return `Approve ${spender} to spend ${isUnlimited(amount, 'erc20') ? `any amount of ${symbol(told, to)}` : tokens(told, to, amount)}`
+  const { to } = input.call
+  if (to !== null && input.tokens.get(to)?.isCollection === true) return `Approve ${spender} to take #${amount} of ${symbol(input, to)}`
+  if (amount === 0n) return `Revoke what ${spender} may spend of ${symbol(input, to)}`
+  return `Approve ${spender} to spend ${isUnlimited(amount, 'erc20') ? `any amount of ${symbol(input, to)}` : tokens(input, to, amount)}`
 }
 
-const permitted: Line = (told, args) =>
-  `Hand in a permit of ${who(told, args.address('owner') ?? args.address('holder'))} for ${symbol(told, told.call.to)}`
-const sendNft: Line = (told, args) =>
-  `Send ${count(args.number('amount'))}#${args.number('tokenId')} of ${symbol(told, told.call.to)} to ${who(told, args.address('to'))}`
+const permitted: Line = (input, args) =>
+  `Submit a permit of ${nameOf(input, args.address('owner') ?? args.address('holder'))} for ${symbol(input, input.call.to)}`
+const sendNft: Line = (input, args) =>
+  `Send ${count(args.number('amount'))}#${args.number('tokenId')} of ${symbol(input, input.call.to)} to ${nameOf(input, args.address('to'))}`
 
-const permit2Approve: Line = (told, args) => {
+const permit2Approve: Line = (input, args) => {
   const [token, amount] = [args.address('token'), args.number('amount') ?? 0n]
-  const spender = who(told, args.address('spender'))
-  if (amount === 0n) return `Take back what ${spender} may spend of ${symbol(told, token)} through Permit2`
-  return `Approve ${spender} to spend ${isUnlimited(amount, 'permit2') ? `any amount of ${symbol(told, token)}` : tokens(told, token, amount)} through Permit2`
+  const spender = nameOf(input, args.address('spender'))
+  if (amount === 0n) return `Revoke what ${spender} may spend of ${symbol(input, token)} through Permit2`
+  return `Approve ${spender} to spend ${isUnlimited(amount, 'permit2') ? `any amount of ${symbol(input, token)}` : tokens(input, token, amount)} through Permit2`
 }
 
 // --- swaps ----------------------------------------------------------------------------------------------------------------
@@ -138,12 +138,14 @@ interface Swap {
 }
 
 function swap(how: Swap): Line {
-  return (told, args) => {
+  return (input, args) => {
     const path = args.addresses('path')
     const given =
-      how.in === 'ether' ? ether(told, told.call.value) : tokens(told, path[0] ?? args.address('tokenIn'), args.number(how.amountIn) ?? 0n)
+      how.in === 'ether'
+        ? ether(input, input.call.value)
+        : tokens(input, path[0] ?? args.address('tokenIn'), args.number(how.amountIn) ?? 0n)
     const got = args.number(how.amountOut) ?? 0n
-    const taken = how.out === 'ether' ? ether(told, got) : tokens(told, path.at(-1) ?? args.address('tokenOut'), got)
+    const taken = how.out === 'ether' ? ether(input, got) : tokens(input, path.at(-1) ?? args.address('tokenOut'), got)
     return how.isExactIn ? `Swap ${given} for at least ${taken}` : `Swap at most ${given} for ${taken}`
   }
 }
@@ -155,17 +157,17 @@ const swapTokensExactly = swap({ in: 'token', out: 'token', ...EXACT_OUT })
 const swapSingle = swap({ in: 'token', out: 'token', amountIn: 'amountIn', amountOut: 'amountOutMinimum', isExactIn: true })
 const swapSingleExactly = swap({ in: 'token', out: 'token', amountIn: 'amountInMaximum', amountOut: 'amountOut', isExactIn: false })
 
-// --- the rest -------------------------------------------------------------------------------------------------------------
+// --- other functions -------------------------------------------------------------------------------------------------------------
 
 function many(name: string, noun: string): Line {
-  return (told, args) => {
+  return (input, args) => {
     const size = args.count(name)
-    return `Do ${size} ${noun}${size === 1 ? '' : 's'} through ${who(told, told.call.to)}`
+    return `Do ${size} ${noun}${size === 1 ? '' : 's'} through ${nameOf(input, input.call.to)}`
   }
 }
 
-const calls = many('calls', 'call')
-const datas = many('data', 'call')
+const callList = many('calls', 'call')
+const dataList = many('data', 'call')
 
 const LINES: Readonly<Record<string, Line>> = {
   'transfer(address,uint256)': send,
@@ -175,26 +177,27 @@ const LINES: Readonly<Record<string, Line>> = {
   'approve(address,uint256)': approve,
   'approveAndCall(address,uint256)': approve,
   'approveAndCall(address,uint256,bytes)': approve,
-  'increaseAllowance(address,uint256)': (told, args) =>
-    `Approve ${who(told, args.address('spender'))} to spend ${tokens(told, told.call.to, args.number('added') ?? 0n)} more`,
-  'decreaseAllowance(address,uint256)': (told, args) =>
-    `Approve ${who(told, args.address('spender'))} to spend ${tokens(told, told.call.to, args.number('subtracted') ?? 0n)} less`,
+  'increaseAllowance(address,uint256)': (input, args) =>
+    `Approve ${nameOf(input, args.address('spender'))} to spend ${tokens(input, input.call.to, args.number('added') ?? 0n)} more`,
+  'decreaseAllowance(address,uint256)': (input, args) =>
+    `Approve ${nameOf(input, args.address('spender'))} to spend ${tokens(input, input.call.to, args.number('subtracted') ?? 0n)} less`,
   'permit(address,address,uint256,uint256,uint8,bytes32,bytes32)': permitted,
   'permit(address,address,uint256,uint256,bool,uint8,bytes32,bytes32)': permitted,
   'safeTransferFrom(address,address,uint256)': sendNft,
   'safeTransferFrom(address,address,uint256,bytes)': sendNft,
   'safeTransferFrom(address,address,uint256,uint256,bytes)': sendNft,
-  'safeBatchTransferFrom(address,address,uint256[],uint256[],bytes)': (told, args) =>
-    `Send ${args.count('tokenIds')} kinds of ${symbol(told, told.call.to)} to ${who(told, args.address('to'))}`,
-  'setApprovalForAll(address,bool)': (told, args) =>
+  'safeBatchTransferFrom(address,address,uint256[],uint256[],bytes)': (input, args) =>
+    `Send ${args.count('tokenIds')} kinds of ${symbol(input, input.call.to)} to ${nameOf(input, args.address('to'))}`,
+  'setApprovalForAll(address,bool)': (input, args) =>
     args.isTrue('approved')
-      ? `Approve ${who(told, args.address('operator'))} to take all of ${symbol(told, told.call.to)}`
-      : `Take back that ${who(told, args.address('operator'))} may take all of ${symbol(told, told.call.to)}`,
-  'deposit()': (told) => (told.call.value === 0n ? null : `Deposit ${ether(told, told.call.value)} for ${symbol(told, told.call.to)}`),
-  'withdraw(uint256)': (told, args) => `Withdraw ${tokens(told, told.call.to, args.number('amount') ?? 0n)}`,
+      ? `Approve ${nameOf(input, args.address('operator'))} to take all of ${symbol(input, input.call.to)}`
+      : `Revoke that ${nameOf(input, args.address('operator'))} may take all of ${symbol(input, input.call.to)}`,
+  'deposit()': (input) =>
+    input.call.value === 0n ? null : `Deposit ${ether(input, input.call.value)} for ${symbol(input, input.call.to)}`,
+  'withdraw(uint256)': (input, args) => `Withdraw ${tokens(input, input.call.to, args.number('amount') ?? 0n)}`,
   'approve(address,address,uint160,uint48)': permit2Approve,
-  'transferFrom(address,address,uint160,address)': (told, args) =>
-    `Send ${tokens(told, args.address('token'), args.number('amount') ?? 0n)} of ${who(told, args.address('from'))} to ${who(told, args.address('to'))}`,
+  'transferFrom(address,address,uint160,address)': (input, args) =>
+    `Send ${tokens(input, args.address('token'), args.number('amount') ?? 0n)} of ${nameOf(input, args.address('from'))} to ${nameOf(input, args.address('to'))}`,
   'swapExactETHForTokens(uint256,address[],address,uint256)': swap({ in: 'ether', out: 'token', ...EXACT_IN }),
   'swapETHForExactTokens(uint256,address[],address,uint256)': swap({ in: 'ether', out: 'token', ...EXACT_OUT }),
   'swapExactTokensForETH(uint256,uint256,address[],address,uint256)': swap({ in: 'token', out: 'ether', ...EXACT_IN }),
@@ -207,56 +210,58 @@ const LINES: Readonly<Record<string, Line>> = {
   'exactInputSingle((address,address,uint24,address,uint256,uint256,uint160))': swapSingle,
   'exactOutputSingle((address,address,uint24,address,uint256,uint256,uint256,uint160))': swapSingleExactly,
   'exactOutputSingle((address,address,uint24,address,uint256,uint256,uint160))': swapSingleExactly,
-  'aggregate((address,bytes)[])': calls,
-  'aggregate3((address,bool,bytes)[])': calls,
-  'aggregate3Value((address,bool,uint256,bytes)[])': calls,
-  'tryAggregate(bool,(address,bytes)[])': calls,
-  'executeBatch((address,uint256,bytes)[])': calls,
-  'multicall(bytes[])': datas,
-  'multicall(uint256,bytes[])': datas,
-  'execute(bytes32,bytes)': (told) => `Do a batch of calls as ${who(told, told.call.to)}`,
+  'aggregate((address,bytes)[])': callList,
+  'aggregate3((address,bool,bytes)[])': callList,
+  'aggregate3Value((address,bool,uint256,bytes)[])': callList,
+  'tryAggregate(bool,(address,bytes)[])': callList,
+  'executeBatch((address,uint256,bytes)[])': callList,
+  'multicall(bytes[])': dataList,
+  'multicall(uint256,bytes[])': dataList,
+  'execute(bytes32,bytes)': (input) => `Do a batch of calls as ${nameOf(input, input.call.to)}`,
   'execute(bytes,bytes[])': many('inputs', 'step'),
   'execute(bytes,bytes[],uint256)': many('inputs', 'step'),
   'handleOps((address,uint256,bytes,bytes,uint256,uint256,uint256,uint256,uint256,bytes,bytes)[],address)': many('ops', 'user operation'),
   'handleOps((address,uint256,bytes,bytes,bytes32,uint256,bytes32,bytes,bytes)[],address)': many('ops', 'user operation'),
-  'depositTo(address)': (told, args) =>
-    `Deposit ${ether(told, told.call.value)} at ${who(told, told.call.to)} for ${who(told, args.address('account'))}`,
-  'transferOwnership(address)': (told, args) => `Make ${who(told, args.address('newOwner'))} the owner of ${who(told, told.call.to)}`,
-  'renounceOwnership()': (told) => `Leave ${who(told, told.call.to)} without an owner`,
-  'grantRole(bytes32,address)': (told, args) => `Give ${who(told, args.address('account'))} a role in ${who(told, told.call.to)}`,
-  'revokeRole(bytes32,address)': (told, args) => `Take a role in ${who(told, told.call.to)} from ${who(told, args.address('account'))}`,
-  'upgradeTo(address)': (told, args) =>
-    `Change the code of ${who(told, told.call.to)} to that of ${who(told, args.address('newImplementation'))}`,
-  'upgradeToAndCall(address,bytes)': (told, args) =>
-    `Change the code of ${who(told, told.call.to)} to that of ${who(told, args.address('newImplementation'))}`,
-  'changeAdmin(address)': (told, args) => `Make ${who(told, args.address('newAdmin'))} the admin of ${who(told, told.call.to)}`,
+  'depositTo(address)': (input, args) =>
+    `Deposit ${ether(input, input.call.value)} at ${nameOf(input, input.call.to)} for ${nameOf(input, args.address('account'))}`,
+  'transferOwnership(address)': (input, args) =>
+    `Make ${nameOf(input, args.address('newOwner'))} the owner of ${nameOf(input, input.call.to)}`,
+  'renounceOwnership()': (input) => `Leave ${nameOf(input, input.call.to)} without an owner`,
+  'grantRole(bytes32,address)': (input, args) => `Give ${nameOf(input, args.address('account'))} a role in ${nameOf(input, input.call.to)}`,
+  'revokeRole(bytes32,address)': (input, args) =>
+    `Take a role in ${nameOf(input, input.call.to)} from ${nameOf(input, args.address('account'))}`,
+  'upgradeTo(address)': (input, args) =>
+    `Change the code of ${nameOf(input, input.call.to)} to that of ${nameOf(input, args.address('newImplementation'))}`,
+  'upgradeToAndCall(address,bytes)': (input, args) =>
+    `Change the code of ${nameOf(input, input.call.to)} to that of ${nameOf(input, args.address('newImplementation'))}`,
+  'changeAdmin(address)': (input, args) => `Make ${nameOf(input, args.address('newAdmin'))} the admin of ${nameOf(input, input.call.to)}`,
 }
 
-// --- words ----------------------------------------------------------------------------------------------------------------
+// --- texts ----------------------------------------------------------------------------------------------------------------
 
-/** `your account 2 (0x7099…79C8)`: a label never stands without the address. */
-function who({ label }: Told, address: Address | null): string {
-  if (address === null) return 'nobody'
+/** Such as `your account 2 (0x7099…79C8)`; always with the address. */
+function nameOf({ label }: SummaryInput, address: Address | null): string {
+  if (address === null) return 'no address'
   const name = label(address)
   return name === null ? shortAddress(address) : `${name} (${shortAddress(address)})`
 }
 
-/** Of a token's own functions, where the number is an amount or names one of a collection. */
-function what(told: Told, args: Arguments): string {
-  const { to } = told.call
+/** The `amount` argument, which is a token id if the token is a collection. */
+function amountOrItem(input: SummaryInput, args: Arguments): string {
+  const { to } = input.call
   const amount = args.number('amount') ?? 0n
-  return to !== null && told.tokens.get(to)?.isCollection === true ? `#${amount} of ${symbol(told, to)}` : tokens(told, to, amount)
+  return to !== null && input.tokens.get(to)?.isCollection === true ? `#${amount} of ${symbol(input, to)}` : tokens(input, to, amount)
 }
 
-/** Without decimals nobody can say how much it is, only how many of the smallest unit. */
-function tokens(told: Told, token: Address | null, amount: bigint): string {
-  const decimals = (token === null ? undefined : told.tokens.get(token))?.decimals ?? null
+/** In the smallest unit if the token has no decimals. */
+function tokens(input: SummaryInput, token: Address | null, amount: bigint): string {
+  const decimals = (token === null ? undefined : input.tokens.get(token))?.decimals ?? null
   return decimals === null
-    ? `${amountText(amount, null)} units of ${symbol(told, token)}`
-    : `${amountText(amount, decimals)} ${symbol(told, token)}`
+    ? `${amountText(amount, null)} units of ${symbol(input, token)}`
+    : `${amountText(amount, decimals)} ${symbol(input, token)}`
 }
 
-function symbol({ tokens: known }: Told, token: Address | null): string {
+function symbol({ tokens: known }: SummaryInput, token: Address | null): string {
   return token === null ? 'a token' : (known.get(token)?.symbol ?? shortAddress(token))
 }
 
@@ -264,10 +269,10 @@ function count(amount: bigint | null): string {
   return amount === null ? '' : `${amountText(amount, null)} × `
 }
 
-function ether({ currency }: Told, value: bigint): string {
+function ether({ currency }: SummaryInput, value: bigint): string {
   return `${amountText(value, currency.decimals)} ${currency.symbol}`
 }
 
-function withEther(told: Told, words: string): string {
-  return told.call.value === 0n ? '' : `${words} ${ether(told, told.call.value)}`
+function withEther(input: SummaryInput, words: string): string {
+  return input.call.value === 0n ? '' : `${words} ${ether(input, input.call.value)}`
 }

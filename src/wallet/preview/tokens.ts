@@ -6,18 +6,18 @@ import { READ_BYTES, SYMBOL_CHARS } from '../limits.ts'
 import { readAll } from './simulation.ts'
 import type { Read } from './simulation.ts'
 
-/** What a contract says of itself as a token. All of it is its own claim. */
+/** Token metadata as the contract reports it, unverified. */
 export interface Token {
   readonly address: Address
-  /** printable; null: it has none */
+  /** printable; null if it has none */
   readonly symbol: string | null
-  /** null: it has none, or none that makes sense */
+  /** null if it has none, or an implausible value */
   readonly decimals: number | null
-  /** it says that it is a collection (ERC-721) */
+  /** it reports the interface of ERC-721 */
   readonly isCollection: boolean
 }
 
-/** Tokens are told from other contracts by having decimals, a symbol or the mark of a collection. In one request where the node can; never throws. */
+/** Returns the addresses that are tokens: with decimals, a symbol or the ERC-721 interface. One request if the node has eth_simulateV1. Never throws. */
 export async function readTokens(rpc: Rpc, addresses: readonly Address[]): Promise<ReadonlyMap<Address, Token>> {
   const asked = [...new Set(addresses)]
   const answers = await readAll(rpc, asked.flatMap(tokenReads))
@@ -25,7 +25,7 @@ export async function readTokens(rpc: Rpc, addresses: readonly Address[]): Promi
   return new Map(tokens.flatMap((token) => (token === null ? [] : [[token.address, token]])))
 }
 
-/** What `tokenOf` reads, in its order. */
+/** The reads for `tokenOf`, in its order. */
 export function tokenReads(to: Address): readonly Read[] {
   return [
     { to, input: SYMBOL },
@@ -36,7 +36,7 @@ export function tokenReads(to: Address): readonly Read[] {
 
 const TOKEN_READS = 3
 
-/** Null: whatever it is, it is no token. */
+/** null if it is not a token. */
 export function tokenOf(address: Address, [symbol = null, decimals = null, collection = null]: readonly (Hex | null)[]): Token | null {
   const token = {
     address,
@@ -47,22 +47,22 @@ export function tokenOf(address: Address, [symbol = null, decimals = null, colle
   return token.symbol === null && token.decimals === null && !token.isCollection ? null : token
 }
 
-/** A call of a view: its selector, and words behind it. */
+/** Encodes a call of a view with static arguments. */
 export function viewOf(signature: string, ...args: readonly (Address | bigint)[]): Hex {
   const words = args.map((arg) => Hex.fromBytes32(BigInt(arg)).slice(2))
   return `${Hash.ofText(signature).slice(0, 10)}${words.join('')}` as Hex // begins with 0x
 }
 
-/** The number in the first 32 bytes; null: there are none. */
+/** The number in the first 32 bytes; null if there are fewer. */
 export function wordOf(answer: Hex | null): bigint | null {
   return answer === null || answer.length < 66 ? null : BigInt(answer.slice(0, 66))
 }
 
 const SYMBOL = viewOf('symbol()')
 const DECIMALS = viewOf('decimals()')
-/** ERC-165, of ERC-721. */
+/** ERC-165: supportsInterface with the id of ERC-721. */
 const IS_COLLECTION = `${viewOf('supportsInterface(bytes4)')}80ac58cd${'0'.repeat(56)}` as Hex // begins with 0x
-/** 10^36 is more than any token has; a number of decimals beyond it would only make amounts unreadable. */
+/** More than any known token has; larger values would make amounts unreadable. */
 const MOST_DECIMALS = 36n
 
 function decimalsOf(answer: Hex | null): number | null {
@@ -70,13 +70,13 @@ function decimalsOf(answer: Hex | null): number | null {
   return decimals === null || decimals > MOST_DECIMALS ? null : Number(decimals)
 }
 
-/** A string, or 32 bytes with zeros at the end as the first tokens have. */
+/** A string, or bytes32 padded with zeros as in early tokens such as MKR. */
 function symbolOf(answer: Hex | null): string | null {
   if (answer === null) return null
   const bytes = Hex.toBytes(answer.slice(0, 2 + 2 * READ_BYTES))
   const text = UTF8.decode(bytes.length === 32 ? untilZero(bytes) : stringIn(bytes)).trim()
   if (text === '') return null
-  // With spaces in it a symbol could go on with the sentence that it stands in.
+  // Quoted, since a symbol with spaces could continue the sentence around it.
   return /\p{Zs}/u.test(text) ? `“${visibleText(text, SYMBOL_CHARS)}”` : visibleText(text, SYMBOL_CHARS)
 }
 
@@ -85,7 +85,7 @@ function untilZero(bytes: Uint8Array): Uint8Array {
   return end === -1 ? bytes : bytes.subarray(0, end)
 }
 
-/** `abi.encode(string)`; nothing for anything else. */
+/** The bytes of `abi.encode(string)`; empty for other data. */
 function stringIn(bytes: Uint8Array): Uint8Array {
   if (bytes.length < 64 || BigInt(Hex.fromBytes(bytes.subarray(0, 32))) !== 32n) return new Uint8Array()
   const length = BigInt(Hex.fromBytes(bytes.subarray(32, 64)))

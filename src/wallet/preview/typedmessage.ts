@@ -33,7 +33,7 @@ export function readTypedData(given: unknown): TypedMessage {
   }
 }
 
-/** Undefined: it is nothing that JSON knows. */
+/** undefined if JSON has no such value. */
 function textOf(given: unknown): string | undefined {
   try {
     return JSON.stringify(given, asJson)
@@ -59,7 +59,7 @@ function assertNames({ types }: TypedData): void {
   }
 }
 
-/** What is shown beside what is signed would be a lie that the wallet tells. */
+/** Removes members that no type declares, since they are not signed. */
 function signedData(data: TypedData): TypedData {
   const { types, primaryType, domain, message } = data
   const isSigned = (name: string) => types[DOMAIN]?.some((field) => field.name === name) ?? DOMAIN_FIELDS.has(name)
@@ -96,7 +96,7 @@ function chainOf(chainId: unknown): bigint | null {
   return BigInt(chainId as number | string) // its type was just looked at
 }
 
-/** What a person should know before the account of `asker` signs it. `facts`: what the chain says about a permit. */
+/** The warnings of typed data. `facts`: chain data about a permit. */
 export function typedDataWarnings(shown: TypedData, asker: SignInAsker, facts?: PermitFacts): readonly Warning[] {
   const { chainId, verifyingContract } = shown.domain
   const isEverywhere = (chainId ?? null) === null && verifyingContract !== undefined
@@ -115,4 +115,4 @@ function textsIn(value: unknown): readonly string[] {
   return Object.entries(value).flatMap(([name, each]) => [name, ...textsIn(each)])
 }
 
-const EVERY_CHAIN: Warning = { code: 'every-chain', level: 'info', text: 'The signature names no chain; it may hold on every one.' }
+const EVERY_CHAIN: Warning = { code: 'every-chain', level: 'info', text: 'The signature names no chain; it may be valid on every one.' }

@@ -125,10 +125,10 @@ describe('warningsOf', () => {
   it('tells strangers from those one has dealt with, and forgers from both', async () => {
     const forger = Address.from(`0xb0b0${'1'.repeat(32)}0b0b`)
     const like = Address.from(`${second.slice(0, 6)}${'0'.repeat(32)}${second.slice(-4)}`)
-    expect(await codes([send(BOB, 1n)], { dealtWith: [BOB] })).toEqual([])
-    expect(await codes([send(BOB, 1n)], { dealtWith: [] })).toEqual(['first-interaction'])
-    expect(await codes([send(second, 1n), send(ENTRY_POINT, 1n)], { dealtWith: [] })).toEqual([])
-    expect(await codes([send(forger, 1n)], { dealtWith: [BOB] })).toEqual(['address-poisoning'])
+    expect(await codes([send(BOB, 1n)], { knownRecipients: [BOB] })).toEqual([])
+    expect(await codes([send(BOB, 1n)], { knownRecipients: [] })).toEqual(['first-interaction'])
+    expect(await codes([send(second, 1n), send(ENTRY_POINT, 1n)], { knownRecipients: [] })).toEqual([])
+    expect(await codes([send(forger, 1n)], { knownRecipients: [BOB] })).toEqual(['address-poisoning'])
     expect(await codes([deployed.call('Coin', 'transfer', [like, 1n])])).toEqual(['address-poisoning'])
   })
 
@@ -179,7 +179,7 @@ describe('warningsOf', () => {
     const burns = Array.from({ length: 100 }, () => send(Address.zero, 1n))
     expect(await codes(burns)).toEqual(['burn-address'])
     const strangers = Array.from({ length: 100 }, (_, i) => send(Address.fromBigint((1n << 150n) + BigInt(i)), 1n))
-    expect(await codes(strangers, { dealtWith: [] })).toHaveLength(50)
+    expect(await codes(strangers, { knownRecipients: [] })).toHaveLength(50)
   })
 
   it.each([

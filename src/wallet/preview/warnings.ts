@@ -20,17 +20,17 @@ export interface WarningInput {
   readonly preview: Preview
   readonly fee: Pick<FeeView, 'most' | 'sponsor'>
   readonly keyring: Pick<Keyring, 'accounts'>
-  /** with whom the account has dealt before; unless given, nobody knows, and nothing is said about it */
-  readonly dealtWith?: readonly Address[]
-  /** tokens of which the sponsor takes some */
+  /** absent: no warnings about new recipients */
+  readonly knownRecipients?: readonly Address[]
+  /** tokens that the sponsor takes from the account */
   readonly taken?: readonly Address[]
-  /** further tokens that a sponsor may mean, such as those that the app names to it */
+  /** further tokens to check for allowances of the sponsor, such as those in the app's context */
   readonly meant?: readonly Address[]
-  /** why the sponsor that was asked for does not pay */
+  /** why the requested sponsor does not pay */
   readonly sponsorFailure?: string | null
 }
 
-/** What a person should know before they say yes, the gravest first. Asks the chain about recipients, for a limited time. Never throws. */
+/** The warnings of a transaction or batch, the most severe first. Queries the chain about recipients, within WARNING_MS. Never throws. */
 export async function warningsOf(input: WarningInput): Promise<readonly Warning[]> {
   const recipients = recipientsOf(input)
   const facts = await within(WARNING_MS, factsOf(input, recipients), () => NO_FACTS)
@@ -43,26 +43,22 @@ export async function warningsOf(input: WarningInput): Promise<readonly Warning[
     ...input.calls.flatMap((call, at) => callWarnings(input, call, at, facts)),
   ]
   const once = [...new Map(all.map((warning) => [`${warning.code} ${warning.text}`, warning])).values()]
-  return once.toSorted((a, b) => GRAVITY[b.level] - GRAVITY[a.level]).slice(0, WARNINGS)
+  return once.toSorted((a, b) => SEVERITY[b.level] - SEVERITY[a.level]).slice(0, WARNINGS)
 }
 
-/** Before an account runs the code of somebody else (EIP-7702). */
+/** Warnings of an upgrade (EIP-7702). */
 export function upgradeWarnings(delegate: Address, before: Address | null): readonly Warning[] {
-  const unknown = warning(
-    'unknown-delegate',
-    'danger',
-    `Nobody here knows the code at ${delegate}; it could take everything the account has.`,
-  )
+  const unknown = warning('unknown-delegate', 'danger', `The code at ${delegate} is unknown; it could take everything the account has.`)
   const replaced = (old: Address): Warning =>
     warning(
       'replaces-delegate',
       'caution',
-      `The account stops running ${delegateName(old) ?? 'the code'} at ${old}; what was set up there may be lost.`,
+      `The account stops running ${delegateName(old) ?? 'the code'} at ${old}; its state there may be lost.`,
     )
   return [...(isKnownDelegate(delegate) ? [] : [unknown]), ...(before === null || before === delegate ? [] : [replaced(before)])]
 }
 
-/** Of a transaction whose nonce the app has chosen. `next`: what the wallet would have taken. */
+/** Warnings of a nonce that the app chose. `next`: the wallet's own choice. */
 export function nonceWarnings(nonce: bigint, next: bigint): readonly Warning[] {
   if (nonce === next) return []
   const text =
@@ -72,7 +68,7 @@ export function nonceWarnings(nonce: bigint, next: bigint): readonly Warning[] {
   return [warning('chosen-nonce', 'caution', text)]
 }
 
-const GRAVITY: Readonly<Record<Warning['level'], number>> = { info: 0, caution: 1, danger: 2 }
+const SEVERITY: Readonly<Record<Warning['level'], number>> = { info: 0, caution: 1, danger: 2 }
 
 function warning(code: string, level: Warning['level'], text: string): Warning {
   return { code, level, text }
@@ -80,13 +76,13 @@ function warning(code: string, level: Warning['level'], text: string): Warning {
 
 // --- facts ----------------------------------------------------------------------------------------------------------------
 
-/** What the chain says. What it did not say is absent, and then nobody is warned about it. */
+/** Results of the queries; without a result there is no warning. */
 interface Facts {
   readonly codes: ReadonlyMap<Address, 'none' | 'delegated' | 'contract'>
   readonly tokens: ReadonlySet<Address>
   /** wei of the account; null: not known */
   readonly balance: bigint | null
-  /** of which the sponsor may take some now, with their symbols */
+  /** tokens with an allowance of the sponsor, and their symbols */
   readonly allowed: ReadonlyMap<Address, string | null>
 }
 
@@ -117,7 +113,7 @@ async function factsOf(input: WarningInput, recipients: readonly Recipient[]): P
   }
 }
 
-/** None: the node did not say. */
+/** Empty without an answer. */
 function kindOf(code: Hex | null): readonly ('none' | 'delegated' | 'contract')[] {
   if (code === null) return []
   return [code === '0x' ? 'none' : Delegation.ofText(code) === null ? 'contract' : 'delegated']
@@ -128,7 +124,7 @@ async function ask({ rpc }: WalletChain, method: string, address: Address): Prom
   return Hex.isHex(answer) ? answer : null
 }
 
-/** Tokens of those that play a part here of which the sponsor may take some already. Never throws. */
+/** Involved tokens with an existing allowance of the sponsor. Never throws. */
 async function allowedTo({ chain, account, calls, preview, fee, taken = [], meant = [] }: WarningInput): Promise<Facts['allowed']> {
   const paymaster = fee.sponsor?.paymaster
   if (paymaster === undefined) return new Map()
@@ -153,16 +149,16 @@ function previewWarnings({ status, error, failedCall, omitted = 0 }: Preview): r
   const which = failedCall === null ? 'This' : `Call ${failedCall + 1}`
   const warnings: Warning[] = []
   if (status === 'reverted')
-    warnings.push(warning('simulation-reverts', 'danger', `${which} would fail now: ${error ?? 'nobody knows why'}.`))
+    warnings.push(warning('simulation-reverts', 'danger', `${which} would fail now: ${error ?? 'the reason is unknown'}.`))
   if (status === 'unavailable')
-    warnings.push(warning('simulation-unavailable', 'caution', `Nobody could say what this changes: ${error ?? 'nobody knows why'}.`))
+    warnings.push(warning('simulation-unavailable', 'caution', `The effects are unknown: ${error ?? 'the reason is unknown'}.`))
   if (omitted > 0) warnings.push(warning('preview-cut', 'danger', `This changes so much that ${omitted} of its effects are not shown.`))
   return warnings
 }
 
 function fundsWarnings({ chain, calls, fee, preview }: WarningInput, { balance }: Facts): readonly Warning[] {
   const { symbol, decimals } = chain.nativeCurrency
-  // What the calls bring in may pay for what they send; the simulation has looked at that.
+  // An inflow of the calls may pay for their outflow, which the simulation has included.
   const sent = preview.status === 'success' ? netOutflow(preview) : calls.reduce((sum, { value }) => sum + value, 0n)
   const needed = sent + (fee.sponsor === null ? BigInt(fee.most) : 0n)
   if (balance === null || needed <= balance) return []
@@ -177,7 +173,7 @@ function netOutflow({ changes }: Preview): bigint {
 
 // --- sponsors -------------------------------------------------------------------------------------------------------------
 
-/** Who pays the fee may take something else for it (ERC-7902 warns of that), and who does not pay is worth a word. */
+/** A sponsor may take tokens in exchange for the fee (ERC-7902), or may not pay. */
 function sponsorWarnings(input: WarningInput, { allowed }: Facts): readonly Warning[] {
   const { fee, preview, taken = [], sponsorFailure = null } = input
   const failed =
@@ -204,7 +200,7 @@ function sponsorWarnings(input: WarningInput, { allowed }: Facts): readonly Warn
 function allowanceWarnings(input: WarningInput, facts: Facts): readonly Warning[] {
   const { preview, views } = input
   if (preview.status === 'success') return preview.allowances.flatMap((allowance) => simulatedAllowance(input, allowance, facts))
-  return views.flatMap((view) => writtenAllowance(input, view))
+  return views.flatMap((view) => requestedAllowance(input, view))
 }
 
 function simulatedAllowance(input: WarningInput, allowance: Allowance, { codes }: Facts): readonly Warning[] {
@@ -214,20 +210,20 @@ function simulatedAllowance(input: WarningInput, allowance: Allowance, { codes }
   const warnings: Warning[] = []
   if (kind === 'allNfts') warnings.push(approvalForAll(whom, what))
   else if (kind !== 'nft' && allowance.amount === null) warnings.push(unlimited(whom, what))
-  // Alone it is what the app is about; among others it should serve them.
+  // As the only call the approval is the purpose; in a batch the other calls should use it.
   if (input.calls.length > 1 && kind !== 'allNfts') {
     warnings.push(warning('unused-allowance', 'danger', `These calls let ${whom} take ${what} later, which they do not need themselves.`))
   }
   if (['none', 'delegated'].includes(codes.get(spender) ?? '') && !BURNS.has(spender)) {
     warnings.push(
-      warning('spender-without-code', 'danger', `${whom}, which is to be allowed ${what}, is no contract but somebody with a key.`),
+      warning('spender-without-code', 'danger', `${whom}, which is to be allowed ${what}, is not a contract but an account with a key.`),
     )
   }
   return warnings
 }
 
-/** Nobody could simulate it: what the calls say has to do. */
-function writtenAllowance(input: WarningInput, view: CallView): readonly Warning[] {
+/** Without a simulation the arguments of the calls are checked. */
+function requestedAllowance(input: WarningInput, view: CallView): readonly Warning[] {
   const spender = addressIn(view, 'spender') ?? addressIn(view, 'operator')
   if (view.to === null || spender === null) return []
   const whom = nameOf(input, spender)
@@ -256,7 +252,7 @@ function approvalForAll(whom: string, what: string): Warning {
 
 // --- recipients -----------------------------------------------------------------------------------------------------------
 
-/** Who gets ether or tokens. */
+/** A recipient of ether or tokens. */
 export interface Recipient {
   readonly address: Address
   /** null: ether */
@@ -283,33 +279,33 @@ const TRANSFERS: ReadonlySet<string> = new Set([
 ])
 
 function recipientWarnings(input: WarningInput, { address, token }: Recipient, facts: Facts): readonly Warning[] {
-  if (BURNS.has(address)) return [warning('burn-address', 'danger', `Nobody has the key of ${address}: what goes there is lost.`)]
+  if (BURNS.has(address)) return [warning('burn-address', 'danger', `${address} has no known key: what is sent there is lost.`)]
   const warnings: Warning[] = []
   if (token !== null && (facts.tokens.has(address) || address === token)) {
     warnings.push(
       warning(
         'token-contract-recipient',
         'danger',
-        `${nameOf(input, address)} is the contract of a token; tokens sent there are mostly lost.`,
+        `${nameOf(input, address)} is the contract of a token; tokens sent there are usually lost.`,
       ),
     )
   }
-  return [...warnings, ...strangerWarnings(input, address)]
+  return [...warnings, ...unknownRecipientWarnings(input, address)]
 }
 
-/** Whom nobody has heard of, above all one who looks like somebody known. */
-function strangerWarnings({ chain, account, keyring, dealtWith }: WarningInput, address: Address): readonly Warning[] {
-  const known = [...keyring.accounts.map((own) => own.address), ...(dealtWith ?? [])]
+/** Unknown recipients, and those whose address resembles a known one. */
+function unknownRecipientWarnings({ chain, account, keyring, knownRecipients }: WarningInput, address: Address): readonly Warning[] {
+  const known = [...keyring.accounts.map((own) => own.address), ...(knownRecipients ?? [])]
   if (known.includes(address) || address === account) return []
-  const twin = known.find((each) => looksLike(each, address))
-  if (twin !== undefined) {
-    return [warning('address-poisoning', 'danger', `${address} looks like ${twin}, but is another address: compare all of it.`)]
+  const similar = known.find((each) => looksLike(each, address))
+  if (similar !== undefined) {
+    return [warning('address-poisoning', 'danger', `${address} looks like ${similar}, but is another address: compare all of it.`)]
   }
-  if (dealtWith === undefined || labelOf(address, chain.chainId, keyring.accounts) !== null) return []
+  if (knownRecipients === undefined || labelOf(address, chain.chainId, keyring.accounts) !== null) return []
   return [warning('first-interaction', 'info', `The account has never sent anything to ${address}.`)]
 }
 
-/** People compare the first and the last four digits, and forgers make those the same. */
+/** Address poisoning imitates the first and last four digits, which people compare. */
 function looksLike(a: Address, b: Address): boolean {
   return a !== b && a.slice(2, 6) === b.slice(2, 6) && a.slice(-4) === b.slice(-4)
 }
@@ -321,11 +317,11 @@ function callWarnings(input: WarningInput, { to, value, data }: Call, at: number
   if (to === null) return [warning('creates-contract', 'info', `${which} creates a contract.`)]
   if (data.length === 0) return []
   if (to === input.account) {
-    return [warning('own-account-call', 'danger', `${which} makes the account act on itself, with all that it may do.`)]
+    return [warning('own-account-call', 'danger', `${which} makes the account call itself, with all of its permissions.`)]
   }
   const own = input.keyring.accounts.find(({ address }) => address === to)
   if (own !== undefined)
-    return [warning('own-account-call', 'caution', `${which} sends data to your ${own.name}, which has no use for it.`)]
+    return [warning('own-account-call', 'caution', `${which} sends data to your ${own.name}, which has no code for it.`)]
   if (codes.get(to) !== 'none' || isPrecompile(to) || BURNS.has(to)) return []
   const lost = value > 0n ? ', and the ether would stay there' : ''
   const text = `${which} sends data to ${to}, which has no code on this chain now: nothing would be done${lost}.`

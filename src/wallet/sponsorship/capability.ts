@@ -2,22 +2,22 @@ import { schema } from '../../jsonrpc/index.ts'
 import type { Schema } from '../../jsonrpc/index.ts'
 import { SPONSOR_CONTEXT_BYTES } from '../limits.ts'
 
-/** Of a batch, by name (ERC-7677). */
+/** The name of the capability (ERC-7677). */
 export const PAYMASTER_SERVICE = 'paymasterService'
 
-/** Who is asked to pay, as an app names it (interface 2.9). */
+/** The sponsor that an app names for a batch (interface 2.9). */
 export interface PaymasterCapability {
-  /** as it was written; whether it may be asked is seen when it is */
+  /** as in the request; checked when the sponsor is requested */
   readonly url: string
-  /** what the service wants to know, JSON of the app's own; null: nothing */
+  /** JSON of the app for the sponsor; null: none */
   readonly context: unknown
-  /** true: the batch may also be paid by the account */
+  /** true: the account may pay instead */
   readonly isOptional: boolean
 }
 
 const given = schema.object({ url: schema.string, context: schema.maybe(schema.anything), optional: schema.maybe(schema.anything) })
 
-/** Throws RpcError -32602 without a url, or for a context that is no JSON or too long. */
+/** Throws RpcError -32602 without a url, or for a context that is no JSON or longer than SPONSOR_CONTEXT_BYTES. */
 export const paymasterCapability: Schema<PaymasterCapability> = {
   json: {
     type: 'object',
@@ -30,7 +30,7 @@ export const paymasterCapability: Schema<PaymasterCapability> = {
   },
 }
 
-/** A copy: what an app changes afterwards is no part of what was asked. */
+/** Returns a copy, which later changes by the app do not affect. */
 function contextOf(context: unknown, path: string): unknown {
   const text = jsonOf(context)
   if (text === null) throw schema.refused(path, 'is no JSON')
@@ -41,7 +41,7 @@ function contextOf(context: unknown, path: string): unknown {
   return JSON.parse(text)
 }
 
-/** Undefined: there is nothing. Null: it cannot be written, because it holds itself or a bigint. */
+/** Undefined: absent. Null: not serializable, because of a cycle or a bigint. */
 function jsonOf(value: unknown): string | undefined | null {
   try {
     return JSON.stringify(value)

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { RpcError } from '../../jsonrpc/index.ts'
 import { sponsorFailed } from '../errors.ts'
-import { blamed, failureText } from './failure.ts'
+import { toPaymasterError, failureText } from './failure.ts'
 
 const PAYMASTER = `0x${'11'.repeat(20)}`
 
-describe('what a bundler refuses', () => {
+describe('an error of the bundler', () => {
   it.each([
     [-32_501, 'AA33 reverted', {}],
     [-32_508, 'AA31 paymaster deposit too low', {}],
@@ -16,7 +16,7 @@ describe('what a bundler refuses', () => {
     [-32_505, 'paymaster needs a stake', { paymaster: PAYMASTER }],
     [-32_502, 'paymaster uses TIMESTAMP', { paymaster: PAYMASTER }],
   ])('%i %s is the fault of the paymaster: 4300 with the cause', (code, message, data) => {
-    expect(blamed(new RpcError(code, message, data))).toMatchObject({
+    expect(toPaymasterError(new RpcError(code, message, data))).toMatchObject({
       code: 4300,
       message: 'Paymaster service error',
       data: { reason: 'paymaster-refused', cause: { code, message, data } },
@@ -31,13 +31,13 @@ describe('what a bundler refuses', () => {
     [-32_602, 'maxFeePerGas is too low', { paymaster: PAYMASTER }],
     [-32_521, 'execution reverted', {}],
     [-32_000, 'the bundler is closed', {}],
-  ])('%i %s is not, and stays what it is', (code, message, data) => {
+  ])('%i %s is not the fault of the paymaster, and stays unchanged', (code, message, data) => {
     const error = new RpcError(code, message, data)
-    expect(blamed(error)).toBe(error)
+    expect(toPaymasterError(error)).toBe(error)
   })
 })
 
-it('why a sponsor does not pay fits into a sentence, and hides nothing behind it', () => {
+it('the reason of a sponsor is a bounded clause without invisible characters', () => {
   expect(failureText(sponsorFailed('refused', 'pays.example refused it: no money left.  '))).toBe('pays.example refused it: no money left')
   expect(failureText(new RpcError(-32_000, 'the bundler is closed'))).toBe('the bundler is closed')
   expect(failureText(sponsorFailed('refused', 'a\u202eb'))).not.toContain('\u202e')

@@ -3,15 +3,15 @@ import { sponsorFailed } from '../errors.ts'
 import { REASON_CHARS } from '../limits.ts'
 import { visibleText } from '../preview/display.ts'
 
-/** What came from elsewhere, for `data.cause`. */
+/** Returns an error of the bundler or the node as plain data, for `data.cause`. */
 export function causeOf({ code, message, data }: RpcError) {
   return { code, message, ...(data === undefined ? {} : { data }) }
 }
 
-/** What a bundler or an EntryPoint refuses, as 4300 when it is the paymaster's fault (ERC-7769's codes, AA30 to AA36 and AA50); as it is when not. */
-export function blamed(error: RpcError): RpcError {
+/** Returns 4300 for an error of a bundler or an EntryPoint that is the paymaster's fault (codes of ERC-7769, AA30 to AA36 and AA50); any other unchanged. */
+export function toPaymasterError(error: RpcError): RpcError {
   if (!isPaymasterFault(error)) return error
-  return sponsorFailed('paymaster-refused', `what the sponsor signed does not hold: ${error.message}`, { cause: causeOf(error) })
+  return sponsorFailed('paymaster-refused', `the sponsor's signed data is not valid: ${error.message}`, { cause: causeOf(error) })
 }
 
 function isPaymasterFault({ code, message, data }: RpcError): boolean {
@@ -20,12 +20,12 @@ function isPaymasterFault({ code, message, data }: RpcError): boolean {
   return named && REFUSAL_CODES.has(code)
 }
 
-/** The paymaster's validation, and its deposit. */
+/** ERC-7769: the paymaster's validation, and its deposit. */
 const PAYMASTER_CODES: ReadonlySet<number> = new Set([-32_501, -32_508])
-/** Rules, time, reputation, stake and signature may be anybody's: `data` names whose. */
+/** ERC-7769: rules, time range, reputation, stake and signature of any entity; `data` names the paymaster if it is at fault. */
 const REFUSAL_CODES: ReadonlySet<number> = new Set([-32_502, -32_503, -32_504, -32_505, -32_507])
 
-/** Why a sponsor does not pay, for a person, to be put into a sentence. */
+/** Returns why a sponsor does not pay, as a clause of a sentence for the person. */
 export function failureText({ message, data }: RpcError): string {
   const detail = typeof data === 'object' && data !== null && 'detail' in data ? data.detail : undefined
   const text = typeof detail === 'string' && detail !== '' ? detail : message

@@ -1,14 +1,13 @@
 import { Address } from '../../eth/index.ts'
-import type { EntryPointVersion } from '../../eth/index.ts'
 import { RpcError, isImageUri, schema } from '../../jsonrpc/index.ts'
-import type { OutboundReply } from '../../jsonrpc/index.ts'
+import type { OutboundReply, Schema } from '../../jsonrpc/index.ts'
 import { sponsorFailed } from '../errors.ts'
 import { SPONSOR_ICON_CHARS, SPONSOR_NAME_CHARS, SPONSOR_REFUSAL_BYTES, SPONSOR_REFUSAL_CHARS } from '../limits.ts'
 import { visibleText } from '../preview/display.ts'
 
-// What comes back from a sponsor: bytes of somebody whom an app has named.
+// Responses of sponsors are untrusted: an app chooses the sponsor.
 
-/** Who pays. A limit that is null is left to the estimate. */
+/** Result of pm_getPaymasterData. A limit that is null is taken from the gas estimate. */
 export interface PaymasterFields {
   readonly paymaster: Address
   readonly paymasterData: Uint8Array
@@ -18,33 +17,33 @@ export interface PaymasterFields {
 
 export interface StubReply extends PaymasterFields {
   readonly sponsor: {
-    /** visible text, cut; null: it has none */
+    /** visible text of at most SPONSOR_NAME_CHARS; null: absent */
     readonly name: string | null
-    /** a data: uri of an image; null: it has none that may be shown */
+    /** data: uri of an image; null: absent or not displayable */
     readonly icon: string | null
   }
-  /** true: these are the final data as well, and `final` need not be asked */
+  /** true: this is also the final data, so `final` is not called */
   readonly isFinal: boolean
 }
 
-/** The result of the answer. Throws RpcError 4300 for a refusal, and for what is no answer to that request. */
-export function resultIn(reply: OutboundReply, id: number, host: string): unknown {
+/** Returns the JSON-RPC result. Throws RpcError 4300 for an error response, or if it is no response to that request. */
+export function resultOf(reply: OutboundReply, id: number, host: string): unknown {
   const { status } = reply
-  const cause = errorIn(reply)
+  const cause = errorOf(reply)
   if (cause !== null) throw sponsorFailed('refused', `${host} refused it: ${cause.message}`, { host, status, cause })
   if (status < 200 || status > 299) throw malformed(host, status, 'without an error of JSON-RPC that says why')
-  const answer = answerIn(reply)
-  if (answer === null) throw malformed(host, status, 'which is no answer of JSON-RPC')
-  if (answer['id'] !== id) throw malformed(host, status, 'and the answer to another request')
-  if (!('result' in answer)) throw malformed(host, status, 'with neither a result nor an error')
-  return answer['result']
+  const response = bodyOf(reply)
+  if (response === null) throw malformed(host, status, 'which is no answer of JSON-RPC')
+  if (response['id'] !== id) throw malformed(host, status, 'and the answer to another request')
+  if (!('result' in response)) throw malformed(host, status, 'with neither a result nor an error')
+  return response['result']
 }
 
-/** The error of JSON-RPC that it holds, as far as it is handed on, whatever its status is; null: none. */
-export function errorIn(reply: OutboundReply): SponsorError | null {
-  const error = answerIn(reply)?.['error']
+/** Returns the JSON-RPC error of a response with any status, cut to the limits; null: none. */
+export function errorOf(reply: OutboundReply): SponsorError | null {
+  const error = bodyOf(reply)?.['error']
   if (typeof error !== 'object' || error === null) return null
-  const { code, message, data } = error as { code?: unknown; message?: unknown; data?: unknown } // any object; looked at below
+  const { code, message, data } = error as { code?: unknown; message?: unknown; data?: unknown } // any object; checked below
   return {
     code: typeof code === 'number' && Number.isSafeInteger(code) ? code : null,
     message: typeof message === 'string' ? visibleText(message, SPONSOR_REFUSAL_CHARS) : 'it does not say why',
@@ -52,12 +51,12 @@ export function errorIn(reply: OutboundReply): SponsorError | null {
   }
 }
 
-/** What a sponsor says itself. */
+/** The sponsor's own error. */
 export interface SponsorError {
-  /** null: it has none */
+  /** null: absent */
   readonly code: number | null
   readonly message: string
-  /** absent: it has none, or too much */
+  /** absent: none, or more than SPONSOR_REFUSAL_BYTES */
   readonly data?: unknown
 }
 
@@ -67,7 +66,7 @@ function boundedData(data: unknown): Pick<SponsorError, 'data'> {
   return text === null || new TextEncoder().encode(text).length > SPONSOR_REFUSAL_BYTES ? {} : { data }
 }
 
-/** Null: it nests deeper than can be written, though it could be read. */
+/** Null: nested too deeply for JSON.stringify, though not for JSON.parse. */
 function textOf(data: unknown): string | null {
   try {
     return JSON.stringify(data)
@@ -76,7 +75,7 @@ function textOf(data: unknown): string | null {
   }
 }
 
-function answerIn({ body }: OutboundReply): Readonly<Record<string, unknown>> | null {
+function bodyOf({ body }: OutboundReply): Readonly<Record<string, unknown>> | null {
   try {
     const value: unknown = JSON.parse(TEXT.decode(body))
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -94,69 +93,50 @@ function malformed(host: string, status: number, what: string): RpcError {
 
 // --- results ------------------------------------------------------------------------------------------------------------
 
-const { address, anything, boolean, bytes, maybe, object, quantity, refused } = schema
+const RESULT = 'result'
+/** The EntryPoint refuses larger gas values (AA94). */
+const GAS_BITS = 120n
 
-const inParts = object({
-  paymaster: address,
-  paymasterData: bytes,
-  paymasterVerificationGasLimit: maybe(quantity),
-  paymasterPostOpGasLimit: maybe(quantity),
-})
-const unpacked = object({ paymasterAndData: bytes })
-const stubOnly = object({ sponsor: anything, isFinal: maybe(boolean) })
-
-/** Throws RpcError 4300. */
-export function readFinal(result: unknown, version: EntryPointVersion, host: string): PaymasterFields {
-  return reading(host, () => FIELDS[version](result))
+/** With the zero address the account itself would pay. */
+const paymaster: Schema<Address> = {
+  json: schema.address.json,
+  parse: (value, path) => {
+    const parsed = schema.address.parse(value, path)
+    if (parsed === Address.zero) throw schema.refused(path, 'is the zero address, so that the account would pay')
+    return parsed
+  },
 }
 
+const gasLimit: Schema<bigint> = {
+  json: schema.quantity.json,
+  parse: (value, path) => {
+    const parsed = schema.quantity.parse(value, path)
+    if (parsed >> GAS_BITS !== 0n) throw schema.refused(path, `is more than ${GAS_BITS} bits of gas`)
+    return parsed
+  },
+}
+
+const finalResult = schema.object({
+  paymaster,
+  paymasterData: schema.bytes,
+  paymasterVerificationGasLimit: schema.maybe(gasLimit),
+  paymasterPostOpGasLimit: schema.maybe(gasLimit),
+})
+const stubOnly = schema.object({ sponsor: schema.anything, isFinal: schema.maybe(schema.boolean) })
+
 /** Throws RpcError 4300. */
-export function readStub(result: unknown, version: EntryPointVersion, host: string): StubReply {
+export function readFinal(result: unknown, host: string): PaymasterFields {
   return reading(host, () => {
-    const fields = FIELDS[version](result)
-    const { sponsor, isFinal = false } = stubOnly.parse(result, RESULT)
-    return { ...fields, sponsor: sponsorOf(sponsor), isFinal }
+    const { paymasterVerificationGasLimit = null, paymasterPostOpGasLimit = null, ...rest } = finalResult.parse(result, RESULT)
+    return { ...rest, paymasterVerificationGasLimit, paymasterPostOpGasLimit }
   })
 }
 
-const RESULT = 'result'
-const PACKED_PAYMASTER_BYTES = 20
-/** The EntryPoint adds limits up in words that hold no more (AA94). */
-const GAS_BITS = 120n
-
-const FIELDS: Readonly<Record<EntryPointVersion, (result: unknown) => PaymasterFields>> = {
-  '0.6': (result) => {
-    const { paymasterAndData } = unpacked.parse(result, RESULT)
-    if (paymasterAndData.length < PACKED_PAYMASTER_BYTES)
-      throw refused(`${RESULT}.paymasterAndData`, `begins with a paymaster (20 bytes), and has ${paymasterAndData.length}`)
-    const paymaster = named(Address.from(paymasterAndData.subarray(0, PACKED_PAYMASTER_BYTES)), 'paymasterAndData')
-    const paymasterData = paymasterAndData.subarray(PACKED_PAYMASTER_BYTES)
-    return { paymaster, paymasterData, paymasterVerificationGasLimit: null, paymasterPostOpGasLimit: null }
-  },
-  '0.7': parts,
-  '0.8': parts,
-}
-
-function parts(result: unknown): PaymasterFields {
-  const read = inParts.parse(result, RESULT)
-  return {
-    paymaster: named(read.paymaster, 'paymaster'),
-    paymasterData: read.paymasterData,
-    paymasterVerificationGasLimit: limit(read.paymasterVerificationGasLimit, 'paymasterVerificationGasLimit'),
-    paymasterPostOpGasLimit: limit(read.paymasterPostOpGasLimit, 'paymasterPostOpGasLimit'),
-  }
-}
-
-/** With the address of nobody the account itself would pay, whatever was shown. */
-function named(paymaster: Address, field: string): Address {
-  if (paymaster === Address.zero) throw refused(`${RESULT}.${field}`, 'is the address of nobody, so that the account would pay')
-  return paymaster
-}
-
-function limit(gas: bigint | undefined, field: string): bigint | null {
-  if (gas === undefined) return null
-  if (gas >> GAS_BITS !== 0n) throw refused(`${RESULT}.${field}`, `is more than ${GAS_BITS} bits of gas`)
-  return gas
+/** Throws RpcError 4300. */
+export function readStub(result: unknown, host: string): StubReply {
+  const fields = readFinal(result, host)
+  const { sponsor, isFinal = false } = reading(host, () => stubOnly.parse(result, RESULT))
+  return { ...fields, sponsor: sponsorOf(sponsor), isFinal }
 }
 
 function reading<T>(host: string, read: () => T): T {
@@ -171,10 +151,10 @@ function reading<T>(host: string, read: () => T): T {
   }
 }
 
-/** Who it says it is. Nothing of it is believed but that it can be drawn. */
+/** Returns the sponsor's name and icon, which are for display only. */
 function sponsorOf(sponsor: unknown): StubReply['sponsor'] {
   if (typeof sponsor !== 'object' || sponsor === null) return { name: null, icon: null }
-  const { name, icon } = sponsor as { name?: unknown; icon?: unknown } // any object; looked at here
+  const { name, icon } = sponsor as { name?: unknown; icon?: unknown } // any object; checked here
   return {
     name: typeof name === 'string' && name.trim() !== '' ? visibleText(name.trim(), SPONSOR_NAME_CHARS) : null,
     icon: typeof icon === 'string' && icon.length <= SPONSOR_ICON_CHARS && isImageUri(icon) ? icon : null,

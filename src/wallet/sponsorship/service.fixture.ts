@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../../jsonrpc/client/tls.fixture.ts'
 
-/** What a service was asked. */
+/** A request that the service has received. */
 export interface AskedOfService {
   readonly path: string
   readonly headers: IncomingHttpHeaders
@@ -19,14 +19,14 @@ export interface Service {
 
 export type Answering = (asked: AskedOfService, response: ServerResponse) => void
 
-/** A service for one test, over http or TLS, whose answers are the test's own. */
+/** Starts a service for one test, over HTTP or TLS, with the test's own responses. */
 export async function serviceOf(answer: Answering, { secure = false }: { readonly secure?: boolean } = {}): Promise<Service> {
   const asked: AskedOfService[] = []
   const listener: RequestListener = (request, response) => {
     let text = ''
     request.setEncoding('utf8').on('data', (piece: string) => (text += piece))
     request.on('end', () => {
-      const one = { path: request.url ?? '', headers: request.headers, body: JSON.parse(text) as AskedOfService['body'] } // what the wallet sends
+      const one = { path: request.url ?? '', headers: request.headers, body: JSON.parse(text) as AskedOfService['body'] } // the wallet sends such a body
       asked.push(one)
       answer(one, response)
     })
@@ -40,7 +40,7 @@ export async function serviceOf(answer: Answering, { secure = false }: { readonl
   return { port: (server.address() as AddressInfo).port, asked } // it listens on a port
 }
 
-/** Answers every request with this result. */
+/** Responds to every request with this result. */
 export function resulting(result: unknown): Answering {
   return ({ body: { id } }, response) => json(response, { jsonrpc: '2.0', id, result })
 }

@@ -23,8 +23,6 @@ const READ = {
 const LOOPBACK: SponsorSettings = { sponsor: null, allowHttpLoopback: true }
 const REQUEST: SponsorRequest = {
   operation: UserOperation.of({ sender: SENDER, nonce: 7n, callData: Uint8Array.of(1), signature: Uint8Array.of(9, 9) }),
-  entryPoint: ENTRY_POINTS['0.8'],
-  version: '0.8',
   chainId: 31_337,
   context: null,
 }
@@ -42,7 +40,7 @@ async function refusalOf(promise: Promise<unknown>): Promise<RpcError> {
   throw error
 }
 
-/** What is refused with 4300, and for which reason. */
+/** Returns the reason of a 4300. */
 async function failing(answer: Answering, ask: 'stub' | 'final' = 'final'): Promise<RpcError> {
   const { port } = await serviceOf(answer)
   const refusal = await refusalOf(at(port)[ask](REQUEST))
@@ -51,7 +49,7 @@ async function failing(answer: Answering, ask: 'stub' | 'final' = 'final'): Prom
 }
 
 describe('a sponsor', () => {
-  it('is asked with four parameters and no signature, and nothing of the wallet but what the operation says', async () => {
+  it('gets four parameters without a signature, and no other data of the wallet', async () => {
     const { port, asked } = await serviceOf(resulting({ ...PARTS, sponsor: { name: 'Acme' } }))
     const service = at(port)
     expect(service.host).toBe(`127.0.0.1:${port}`)
@@ -76,26 +74,20 @@ describe('a sponsor', () => {
       { jsonrpc: '2.0', id: 1, method: 'pm_getPaymasterStubData', params },
       { jsonrpc: '2.0', id: 1, method: 'pm_getPaymasterData', params: [...params.slice(0, 3), { policy: 'all' }] },
     ])
-    const [{ headers }] = asked as [(typeof asked)[number], ...typeof asked] // it was asked twice
+    const [{ headers }] = asked as [(typeof asked)[number], ...typeof asked] // it got two requests
     expect(headers).toMatchObject({ 'content-type': 'application/json', accept: 'application/json' })
     expect(headers).not.toHaveProperty('origin')
     expect(headers).not.toHaveProperty('cookie')
     expect(headers).not.toHaveProperty('referer')
   })
 
-  it('of EntryPoint 0.6 answers with everything in one', async () => {
-    const { port } = await serviceOf(resulting({ paymasterAndData: `${PAYMASTER}01ff`, isFinal: true }))
-    const stub = await at(port).stub({ ...REQUEST, version: '0.6', entryPoint: ENTRY_POINTS['0.6'] })
-    expect(stub).toMatchObject({ ...READ, paymasterVerificationGasLimit: null, paymasterPostOpGasLimit: null, isFinal: true })
-  })
-
-  it('need not name limits', async () => {
+  it('may omit gas limits', async () => {
     const { port } = await serviceOf(resulting({ paymaster: PAYMASTER, paymasterData: '0x', paymasterPostOpGasLimit: null }))
     const limits = { paymasterVerificationGasLimit: null, paymasterPostOpGasLimit: null }
     expect(await at(port).final(REQUEST)).toEqual({ paymaster: PAYMASTER, paymasterData: new Uint8Array(), ...limits })
   })
 
-  it('is shown with a name that deceives nobody, and an icon that asks nobody', async () => {
+  it('is shown with a name of visible text, and an icon that needs no request', async () => {
     const png = 'data:image/png;base64,iVBORw0KGgo='
     const shown: readonly (readonly [unknown, unknown])[] = [
       [
@@ -132,13 +124,13 @@ describe('a sponsor', () => {
   })
 })
 
-describe('an answer that is none is 4300', () => {
+describe('an invalid response is 4300', () => {
   const wrong: readonly (readonly [string, unknown])[] = [
     ['nothing', null],
     ['a text', 'sponsored'],
     ['a list', [PARTS]],
     ['no paymaster', { ...PARTS, paymaster: undefined }],
-    ['the address of nobody, with which the account would pay', { ...PARTS, paymaster: Address.zero }],
+    ['the zero address, with which the account would pay', { ...PARTS, paymaster: Address.zero }],
     ['a paymaster that is too short', { ...PARTS, paymaster: '0x9a' }],
     ['a paymaster that is a number', { ...PARTS, paymaster: 1 }],
     ['no data', { ...PARTS, paymasterData: undefined }],
@@ -147,8 +139,8 @@ describe('an answer that is none is 4300', () => {
     ['a limit in decimal', { ...PARTS, paymasterVerificationGasLimit: '30000' }],
     ['a limit that is a number', { ...PARTS, paymasterPostOpGasLimit: 30_000 }],
     ['a limit that is negative', { ...PARTS, paymasterPostOpGasLimit: '-0x1' }],
-    ['a limit that no operation can have', { ...PARTS, paymasterPostOpGasLimit: `0x1${'0'.repeat(30)}` }],
-    ['a limit of more bits than a word', { ...PARTS, paymasterPostOpGasLimit: `0x${'f'.repeat(65)}` }],
+    ['a limit of more than 120 bits', { ...PARTS, paymasterPostOpGasLimit: `0x1${'0'.repeat(30)}` }],
+    ['a limit of more than 256 bits', { ...PARTS, paymasterPostOpGasLimit: `0x${'f'.repeat(65)}` }],
     ['a limit of a thousand digits', { ...PARTS, paymasterVerificationGasLimit: `0x${'f'.repeat(1_000)}` }],
     ['the shape of 0.6', { paymasterAndData: `${PAYMASTER}01ff` }],
   ]
@@ -157,14 +149,7 @@ describe('an answer that is none is 4300', () => {
     expect((await failing(resulting(result), 'stub')).data).toMatchObject({ reason: 'malformed' })
   })
 
-  it('of EntryPoint 0.6 in the shape of 0.8, or too short for a paymaster', async () => {
-    for (const result of [PARTS, { paymasterAndData: '0x9a9a' }, { paymasterAndData: Address.zero }]) {
-      const { port } = await serviceOf(resulting(result))
-      expect(await refusalOf(at(port).final({ ...REQUEST, version: '0.6' }))).toMatchObject({ code: 4300, data: { reason: 'malformed' } })
-    }
-  })
-
-  it('whose stub does not say yes or no to being final', async () => {
+  it('whose isFinal is no boolean', async () => {
     expect((await failing(resulting({ ...PARTS, isFinal: 'yes' }), 'stub')).data).toMatchObject({ reason: 'malformed' })
   })
 
@@ -174,12 +159,12 @@ describe('an answer that is none is 4300', () => {
     ['a number', '1'],
     ['NaN', '{"jsonrpc":"2.0","id":1,"result":NaN}'],
     ['a batch', JSON.stringify([{ jsonrpc: '2.0', id: 1, result: PARTS }])],
-    ['the answer to another request', JSON.stringify({ jsonrpc: '2.0', id: 2, result: PARTS })],
-    ['the answer to a request without id', JSON.stringify({ jsonrpc: '2.0', id: null, result: PARTS })],
-    ['the answer to a request with a text as id', JSON.stringify({ jsonrpc: '2.0', id: '1', result: PARTS })],
+    ['the response to another request', JSON.stringify({ jsonrpc: '2.0', id: 2, result: PARTS })],
+    ['the response to a request without id', JSON.stringify({ jsonrpc: '2.0', id: null, result: PARTS })],
+    ['the response to a request with a string id', JSON.stringify({ jsonrpc: '2.0', id: '1', result: PARTS })],
     ['neither a result nor an error', JSON.stringify({ jsonrpc: '2.0', id: 1 })],
     ['cut off', JSON.stringify({ jsonrpc: '2.0', id: 1, result: PARTS }).slice(0, -2)],
-    ['a text that nests without end', '['.repeat(50_000)],
+    ['a deeply nested text', '['.repeat(50_000)],
   ]
   it.each(bodies)('that is %s', async (_, body) => {
     const refusal = await failing((__, response) => response.writeHead(200, { 'content-type': 'application/json' }).end(body))
@@ -202,7 +187,7 @@ describe('an answer that is none is 4300', () => {
     expect(asked).toEqual([])
   })
 
-  it('that is longer than it may be by one byte', async () => {
+  it('that exceeds the size limit by one byte', async () => {
     const padded =
       (bytes: number): Answering =>
       ({ body: { id } }, response) => {
@@ -214,7 +199,7 @@ describe('an answer that is none is 4300', () => {
     expect((await failing(padded(SPONSOR_REPLY_BYTES + 1))).data).toMatchObject({ reason: 'too-large' })
   })
 
-  it('that breaks off', async () => {
+  it('that ends early', async () => {
     const broken: Answering = (_, response) => {
       response.writeHead(200, { 'content-length': '100' })
       response.write('{"jsonrpc"', () => response.destroy())
@@ -241,7 +226,7 @@ describe('an answer that is none is 4300', () => {
   )
 })
 
-describe('a refusal of a sponsor is 4300 with its own error', () => {
+describe('an error of a sponsor is 4300 with its own error', () => {
   const error = { code: -32_001, message: 'the budget is spent', data: { reason: 'total' } }
 
   it.each([200, 400, 403, 500])('under HTTP %i', async (status) => {
@@ -250,7 +235,7 @@ describe('a refusal of a sponsor is 4300 with its own error', () => {
     expect((refusal.data as { detail: string }).detail).toContain('the budget is spent')
   })
 
-  it('as far as it can be handed on', async () => {
+  it('within the limits of its fields', async () => {
     const long = { code: 1.5, message: `\u202e${'m'.repeat(10_000)}`, data: 'd'.repeat(10_000) }
     const { data } = await failing(({ body: { id } }, response) => json(response, { jsonrpc: '2.0', id, error: long }))
     const { cause } = data as { cause: { code: unknown; message: string; data?: unknown } }
@@ -264,8 +249,8 @@ describe('a refusal of a sponsor is 4300 with its own error', () => {
   })
 })
 
-describe('a url that leads nowhere is 4200', () => {
-  it('whose port nobody listens on', async () => {
+describe('an unreachable url is 4200', () => {
+  it('with a closed port', async () => {
     const server = createServer()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo // it listens on a port
@@ -275,26 +260,26 @@ describe('a url that leads nowhere is 4200', () => {
     expect(JSON.stringify(refusal.data)).not.toMatch(/secret|KEY/)
   })
 
-  it('whose name nobody has', async () => {
-    const service = new SponsorService('https://nobody.invalid/secret', LOOPBACK)
+  it('with an unknown host name', async () => {
+    const service = new SponsorService('https://unknown.invalid/secret', LOOPBACK)
     expect(await refusalOf(service.stub(REQUEST))).toMatchObject({ code: 4200, data: { reason: 'unreachable' } })
   })
 
-  it('whose name leads to this computer, unless that is wanted', async () => {
+  it('whose name resolves to loopback, unless that is allowed', async () => {
     const { port, asked } = await serviceOf(resulting(PARTS), { secure: true })
     const service = new SponsorService(`https://localhost:${port}/rpc`, { sponsor: null, allowHttpLoopback: false })
     expect(await refusalOf(service.stub(REQUEST))).toMatchObject({ code: 4200, data: { reason: 'forbidden' } })
     expect(asked).toEqual([])
   })
 
-  it('whose certificate is nobody’s', async () => {
+  it('with an untrusted certificate', async () => {
     const { port, asked } = await serviceOf(resulting(PARTS), { secure: true })
     const service = new SponsorService(`https://localhost:${port}/rpc`, LOOPBACK)
     expect(await refusalOf(service.stub(REQUEST))).toMatchObject({ code: 4200, data: { reason: 'unreachable' } })
     expect(asked).toEqual([])
   })
 
-  it('where something takes the connection and speaks no TLS, or never says a word of it', { timeout: SPONSOR_MS + 10_000 }, async () => {
+  it('whose server accepts the connection without TLS, or never responds', { timeout: SPONSOR_MS + 10_000 }, async () => {
     const { port } = await serviceOf(resulting(PARTS))
     const speaking = new SponsorService(`https://127.0.0.1:${port}/rpc`, LOOPBACK)
     expect(await refusalOf(speaking.stub(REQUEST))).toMatchObject({ code: 4200, data: { reason: 'unreachable' } })
@@ -312,14 +297,14 @@ describe('the embedded sponsor', () => {
     allowHttpLoopback: false,
   })
 
-  it('is reached on this computer with its own certificate', async () => {
+  it('is reached on loopback with its own certificate', async () => {
     const { port, asked } = await serviceOf(resulting(PARTS), { secure: true })
     const service = new SponsorService(`https://localhost:${port}/paymaster/rpc`, embedded(port))
     expect(await service.final(REQUEST)).toEqual(READ)
     expect(asked.map(({ path }) => path)).toEqual(['/paymaster/rpc'])
   })
 
-  it('shares its certificate with nobody, also where loopback is allowed', async () => {
+  it('is the only one whose certificate is trusted, also if loopback is allowed', async () => {
     const { port, asked } = await serviceOf(resulting(PARTS), { secure: true })
     const other = new SponsorService(`https://127.0.0.1:${port}/rpc`, { ...embedded(port), allowHttpLoopback: true })
     expect(await refusalOf(other.final(REQUEST))).toMatchObject({ code: 4200, data: { reason: 'unreachable' } })
@@ -327,7 +312,7 @@ describe('the embedded sponsor', () => {
   })
 })
 
-describe('the place of a service', () => {
+describe('the url of a service', () => {
   const only =
     (place: string): Answering =>
     (asked, response) =>
@@ -340,18 +325,18 @@ describe('the place of a service', () => {
     ['/key', '/key/rpc', ['/key', '/key/rpc']],
     ['/key?a=1', '/key/rpc', ['/key?a=1', '/key/rpc?a=1']],
     ['/v1/rpc', '/v1/rpc', ['/v1/rpc']],
-  ])('of the url with path %j that answers at %s is found at %j, and remembered', async (path, place, tried) => {
+  ])('with path %j that responds at %s is found by requests to %j, and cached', async (path, place, tried) => {
     const { port, asked } = await serviceOf(only(place))
     const settings = { ...LOOPBACK }
     expect(await at(port, path, settings).stub(REQUEST)).toMatchObject(READ)
     expect(asked.map((each) => each.path)).toEqual(tried)
     asked.length = 0
-    // Another object for the same url: what was learnt is the wallet's.
+    // Another object for the same url: the cache belongs to the wallet.
     expect(await at(port, path, settings).final(REQUEST)).toEqual(READ)
     expect(asked.map((each) => each.path)).toEqual(tried.slice(-1))
   })
 
-  it('is remembered of so many urls and no more: that of the oldest is forgotten', async () => {
+  it('is cached for SPONSOR_URLS urls; the oldest is removed', async () => {
     const { port, asked } = await serviceOf((one, response) =>
       one.path.endsWith('/rpc') ? resulting(PARTS)(one, response) : response.writeHead(405).end(),
     )
@@ -363,7 +348,7 @@ describe('the place of a service', () => {
     expect(asked.map(({ path }) => path)).toEqual([`/${SPONSOR_URLS}/rpc`, '/0', '/0/rpc'])
   })
 
-  it('that has moved is looked for again', async () => {
+  it('is searched again after the service has moved', async () => {
     let place = '/'
     const { port, asked } = await serviceOf((one, response) => only(place)(one, response))
     const service = at(port, '', { ...LOOPBACK })
@@ -374,13 +359,13 @@ describe('the place of a service', () => {
     expect(asked.map(({ path }) => path)).toEqual(['/', '/rpc'])
   })
 
-  it('is not looked for when the first one refuses in another way', async () => {
+  it('is final if the first candidate refuses with another status', async () => {
     const { port, asked } = await serviceOf((_, response) => response.writeHead(500).end())
     expect(await refusalOf(at(port, '').stub(REQUEST))).toMatchObject({ code: 4300, data: { status: 500 } })
     expect(asked).toHaveLength(1)
   })
 
-  it.each([404, 405])('that is nowhere (HTTP %i) is 4300, after two requests and no more', async (status) => {
+  it.each([404, 405])('is 4300 after two requests if no candidate exists (HTTP %i)', async (status) => {
     const { port, asked } = await serviceOf((_, response) => response.writeHead(status).end('<html>'))
     expect(await refusalOf(at(port, '/a/KEY').stub(REQUEST))).toMatchObject({ code: 4300, data: { status } })
     expect(asked).toHaveLength(2)
@@ -388,7 +373,7 @@ describe('the place of a service', () => {
     expect(asked).toHaveLength(3)
   })
 
-  it('that puts its refusal into a 404 is heard', async () => {
+  it('may return its JSON-RPC error with HTTP 404', async () => {
     const error = { code: -32_601, message: 'the method is not there' }
     const { port } = await serviceOf((asked, response) =>
       asked.path === '/key' ? json(response, { jsonrpc: '2.0', id: 1, error }, 404) : response.writeHead(404).end('<html>'),
@@ -398,13 +383,13 @@ describe('the place of a service', () => {
 })
 
 describe('a request to a sponsor', () => {
-  it('ends when nobody waits for it any more, with what the asker says', async () => {
+  it('ends with the reason of its signal', async () => {
     const gone = new AbortController()
     const { port } = await serviceOf(() => gone.abort(new Error('the app has gone')))
     await expect(at(port).stub({ ...REQUEST, signal: gone.signal })).rejects.toThrow('the app has gone')
   })
 
-  it('that hangs holds no other one up', async () => {
+  it('that hangs delays no other one', async () => {
     const { port, asked } = await serviceOf((one, response) => {
       if (one.body.method === 'pm_getPaymasterData') resulting(PARTS)(one, response)
     })
@@ -417,7 +402,7 @@ describe('a request to a sponsor', () => {
     for (const each of await Promise.allSettled(hanging)) expect(each.status).toBe('rejected')
   })
 
-  it('carries the authorization of an account that is to be upgraded', async () => {
+  it('contains the authorization of an account that is upgraded', async () => {
     const { port, asked } = await serviceOf(resulting(PARTS))
     const authorization = { chainId: 31_337n, address: PAYMASTER, nonce: 1n, yParity: 0, r: 1n, s: 2n, authority: SENDER }
     const operation = { ...REQUEST.operation, factory: UserOperation.DELEGATION, authorization }
@@ -425,11 +410,11 @@ describe('a request to a sponsor', () => {
     expect(asked[0]?.body.params[0]).toMatchObject({ factory: '0x7702', factoryData: '0x', eip7702Auth: { nonce: '0x1' } })
   })
 
-  it('goes through what the owner sends with, whose answers are bounded all the same', async () => {
+  it('uses the fetch of the settings, with the same size limit', async () => {
     const urls: string[] = []
     const reply = JSON.stringify({ jsonrpc: '2.0', id: 1, result: PARTS })
     const fetch: typeof globalThis.fetch = async (input) => {
-      urls.push(input as string) // what the wallet hands over
+      urls.push(input as string) // the wallet passes a string
       return new Response(urls.length === 1 ? reply : reply + ' '.repeat(SPONSOR_REPLY_BYTES))
     }
     const service = new SponsorService('https://s.example/api', { sponsor: null, allowHttpLoopback: false, fetch })

@@ -1,82 +1,82 @@
-import type { Address, EntryPointVersion, UserOperation } from '../../eth/index.ts'
-import { Hex } from '../../eth/index.ts'
+import { ENTRY_POINTS, Hex } from '../../eth/index.ts'
+import type { UserOperation } from '../../eth/index.ts'
 import { Outbound, OutboundError, UserOperationJson } from '../../jsonrpc/index.ts'
 import type { OutboundReply, RpcError } from '../../jsonrpc/index.ts'
 import { invalidSponsorUrl, sponsorFailed } from '../errors.ts'
 import { SPONSOR_CONNECTIONS, SPONSOR_MS, SPONSOR_REPLY_BYTES, SPONSOR_URLS } from '../limits.ts'
-import { errorIn, readFinal, readStub, resultIn } from './reply.ts'
+import { SPONSORED_VERSION } from './availability.ts'
+import { errorOf, readFinal, readStub, resultOf } from './reply.ts'
 import type { PaymasterFields, StubReply } from './reply.ts'
 import { sponsorTarget } from './target.ts'
 import type { SponsorSettings, SponsorTarget } from './target.ts'
 
 export type { PaymasterFields, StubReply } from './reply.ts'
 
-/** What a sponsor is asked about. */
+/** Parameters of a request to a sponsor. */
 export interface SponsorRequest {
-  /** gas that is not known yet is 0; its signature is not sent */
+  /** unknown gas limits are 0; the signature is not sent */
   readonly operation: UserOperation
-  readonly entryPoint: Address
-  readonly version: EntryPointVersion
   readonly chainId: number
-  /** JSON of the app's own; null: `{}` is sent */
+  /** JSON of the app; null: `{}` is sent */
   readonly context: unknown
   readonly signal?: AbortSignal | null
 }
 
 /**
- * An ERC-7677 service, as an app has named it. Every failure is an RpcError in the words of interface 7.4: 4200 for what cannot be reached, 4300 for what
- * answers otherwise than it should. `data.detail` says what went wrong and `data.cause` is the service's own error; neither holds the path or query of the url.
+ * Client of an ERC-7677 service that an app names. Every failure is an RpcError of interface 7.4: 4200 if the service cannot be reached, 4300 if it refuses
+ * or its response is invalid. `data.detail` states the failure and `data.cause` is the service's own error. Neither contains the path or query of the
+ * url, since they may contain keys.
  */
 export class SponsorService {
   readonly #target: SponsorTarget
-  readonly #memory: Memory
+  readonly #cache: ServiceCache
   readonly #outbound: Outbound
 
-  /** Throws RpcError 4200 for a url that is never fetched. Of one settings object all services share what was learnt about urls. */
+  /** Throws RpcError 4200 for a url that may not be fetched. All services of one settings object share a cache. */
   constructor(url: string, settings: SponsorSettings) {
     this.#target = sponsorTarget(url, settings)
-    this.#memory = memoryOf(settings)
-    this.#outbound = this.#memory.outbound(this.#target, settings)
+    this.#cache = cacheOf(settings)
+    this.#outbound = this.#cache.outbound(this.#target, settings)
   }
 
-  /** name and port of the url, for a person to see */
+  /** host name and port of the url, for display */
   get host(): string {
     return this.#target.host
   }
 
-  /** pm_getPaymasterStubData: stand-ins of the right length, to estimate with. Throws RpcError 4200, 4300; what `signal` says. */
+  /** Calls pm_getPaymasterStubData, for gas estimation. Throws RpcError 4200 and 4300, and the reason of `signal`. */
   async stub(request: SponsorRequest): Promise<StubReply> {
-    return readStub(await this.#ask('pm_getPaymasterStubData', request), request.version, this.host)
+    return readStub(await this.#call('pm_getPaymasterStubData', request), this.host)
   }
 
-  /** pm_getPaymasterData: what the operation is sent with. Throws RpcError 4200, 4300; what `signal` says. */
+  /** Calls pm_getPaymasterData, for the final operation. Throws RpcError 4200 and 4300, and the reason of `signal`. */
   async final(request: SponsorRequest): Promise<PaymasterFields> {
-    return readFinal(await this.#ask('pm_getPaymasterData', request), request.version, this.host)
+    return readFinal(await this.#call('pm_getPaymasterData', request), this.host)
   }
 
-  async #ask(method: string, { operation, entryPoint, version, chainId, context, signal = null }: SponsorRequest): Promise<unknown> {
-    // ERC-7677: a signature is nothing that a sponsor could want to see.
-    const { signature: _, ...unsigned } = UserOperationJson.write(operation, version)
-    const params = [unsigned, entryPoint, Hex.fromQuantity(chainId), context ?? {}]
+  async #call(method: string, { operation, chainId, context, signal = null }: SponsorRequest): Promise<unknown> {
+    // ERC-7677: the sponsor gets the operation without signature.
+    const { signature: _, ...unsigned } = UserOperationJson.write(operation, SPONSORED_VERSION)
+    const params = [unsigned, ENTRY_POINTS[SPONSORED_VERSION], Hex.fromQuantity(chainId), context ?? {}]
     const body = JSON.stringify({ jsonrpc: '2.0', id: ID, method, params })
-    return resultIn(await this.#post(body, signal), ID, this.host)
+    return resultOf(await this.#post(body, signal), ID, this.host)
   }
 
-  /** At the place that answered before, else at the first one; where there is no such place, at the other. */
+  /** Tries the url that responded before, then the others; a 404 or 405 leads to the next. */
   async #post(body: string, signal: AbortSignal | null): Promise<OutboundReply> {
     const end = performance.now() + SPONSOR_MS
-    const misses: OutboundReply[] = []
-    for (const url of this.#memory.inOrder(this.#target.urls)) {
+    const notFound: OutboundReply[] = []
+    for (const url of this.#cache.inOrder(this.#target.urls)) {
       const reply = await this.#fetch(url, body, Math.max(1, Math.ceil(end - performance.now())), signal)
       if (reply.status !== 404 && reply.status !== 405) {
-        this.#memory.remember(this.#target.urls, url)
+        this.#cache.setWorkingUrl(this.#target.urls, url)
         return reply
       }
-      misses.push(reply)
+      notFound.push(reply)
     }
-    // Some services put an error of JSON-RPC into a 404.
-    const [first] = misses as [OutboundReply, ...OutboundReply[]] // a target has a url
-    return misses.find((reply) => errorIn(reply) !== null) ?? first
+    // Some services return a JSON-RPC error with status 404.
+    const [first] = notFound as [OutboundReply, ...OutboundReply[]] // a target has a url
+    return notFound.find((reply) => errorOf(reply) !== null) ?? first
   }
 
   async #fetch(url: string, body: string, timeoutMs: number, signal: AbortSignal | null): Promise<OutboundReply> {
@@ -87,25 +87,25 @@ export class SponsorService {
     }
   }
 
-  /** Before it was reached the url is at fault, after that the service. */
+  /** Before the connection is established the url is at fault, after that the service. */
   #refused({ reason, message, isConnected }: OutboundError): RpcError {
     return isConnected ? sponsorFailed(reason, message, { host: this.host }) : invalidSponsorUrl(reason, message)
   }
 }
 
-/** One request at a time on its own: any id does. */
+/** Each body has one request, so the id is constant. */
 const ID = 1
 const HEADERS = { 'content-type': 'application/json' }
 
-// --- what is learnt -------------------------------------------------------------------------------------------------------
+// --- cache ------------------------------------------------------------------------------------------------------------------
 
-/** Which of its places each url was answered at, and the connections that are kept. */
-class Memory {
-  /** by the first place, oldest first */
-  readonly #places = new Map<string, string>()
+/** The candidate url at which each sponsor responds, and the open connections. */
+class ServiceCache {
+  /** by the first candidate, oldest first */
+  readonly #workingUrls = new Map<string, string>()
   readonly #outbounds = new Map<SponsorTarget['reach'], { readonly ca: string | null; readonly outbound: Outbound }>()
 
-  /** The embedded sponsor's certificate is trusted for nobody else. It is another one when it has been renewed. */
+  /** Trusts the embedded sponsor's certificate for that sponsor only, and reconnects if it was renewed. */
   outbound({ reach }: SponsorTarget, { sponsor, fetch }: SponsorSettings): Outbound {
     const ca = reach === 'embedded' ? (sponsor?.ca() ?? null) : null
     const kept = this.#outbounds.get(reach)
@@ -123,24 +123,24 @@ class Memory {
   }
 
   inOrder(urls: SponsorTarget['urls']): readonly string[] {
-    const place = this.#places.get(urls[0])
-    return place === undefined ? urls : [place, ...urls.filter((url) => url !== place)]
+    const working = this.#workingUrls.get(urls[0])
+    return working === undefined ? urls : [working, ...urls.filter((url) => url !== working)]
   }
 
-  remember(urls: SponsorTarget['urls'], place: string): void {
+  setWorkingUrl(urls: SponsorTarget['urls'], working: string): void {
     const [key] = urls
-    this.#places.delete(key) // to be the newest
-    this.#places.set(key, place)
-    const [oldest] = this.#places.keys()
-    if (this.#places.size > SPONSOR_URLS && oldest !== undefined) this.#places.delete(oldest)
+    this.#workingUrls.delete(key) // inserted again as the newest
+    this.#workingUrls.set(key, working)
+    const [oldest] = this.#workingUrls.keys()
+    if (this.#workingUrls.size > SPONSOR_URLS && oldest !== undefined) this.#workingUrls.delete(oldest)
   }
 }
 
-/** Of a wallet, whose settings are one object. */
-const memories = new WeakMap<SponsorSettings, Memory>()
+/** One per wallet: its settings are one object. */
+const caches = new WeakMap<SponsorSettings, ServiceCache>()
 
-function memoryOf(settings: SponsorSettings): Memory {
-  const memory = memories.get(settings) ?? new Memory()
-  memories.set(settings, memory)
-  return memory
+function cacheOf(settings: SponsorSettings): ServiceCache {
+  const cache = caches.get(settings) ?? new ServiceCache()
+  caches.set(settings, cache)
+  return cache
 }

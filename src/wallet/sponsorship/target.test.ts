@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { RpcError } from '../../jsonrpc/index.ts'
 import { URL_CHARS } from '../limits.ts'
-import { candidates, sponsorTarget } from './target.ts'
+import { candidateUrls, sponsorTarget } from './target.ts'
 import type { SponsorSettings } from './target.ts'
 
 const PLAIN: SponsorSettings = { sponsor: null, allowHttpLoopback: false }
@@ -21,15 +21,15 @@ function refusalOf(url: string, settings: SponsorSettings): RpcError | null {
   }
 }
 
-describe('where a service is asked', () => {
+describe('the candidate urls of a service', () => {
   it.each([
-    // as they are in use
+    // services in use
     ['https://api.developer.coinbase.com/rpc/v1/base/KEY', ['/rpc/v1/base/KEY', '/rpc/v1/base/KEY/rpc']],
     ['https://api.pimlico.io/v2/8453/rpc?apikey=KEY', ['/v2/8453/rpc?apikey=KEY']],
     ['https://paymaster.base.org', ['/rpc', '/']],
     ['https://app.example/api/paymaster', ['/api/paymaster', '/api/paymaster/rpc']],
     ['https://127.0.0.1:8545/paymaster/rpc', ['/paymaster/rpc']],
-    // what may stand around a path
+    // slashes, query and fragment
     ['https://s.example/', ['/rpc', '/']],
     ['https://s.example//', ['/rpc', '//']],
     ['https://s.example/?apikey=KEY', ['/rpc?apikey=KEY', '/?apikey=KEY']],
@@ -44,12 +44,12 @@ describe('where a service is asked', () => {
     ['https://s.example/v1#part', ['/v1', '/v1/rpc']],
   ])('%s', (url, paths) => {
     const { origin } = new URL(url)
-    expect(candidates(url)).toEqual(paths.map((path) => origin + path))
-    expect(candidates(url).length).toBeLessThanOrEqual(2)
+    expect(candidateUrls(url)).toEqual(paths.map((path) => origin + path))
+    expect(candidateUrls(url).length).toBeLessThanOrEqual(2)
   })
 })
 
-describe('a url that is never fetched', () => {
+describe('a forbidden url', () => {
   it.each([
     ['', 'url'],
     ['sponsor', 'url'],
@@ -68,20 +68,20 @@ describe('a url that is never fetched', () => {
     ['https://192.168.1.1/KEY', 'forbidden'],
     ['https://169.254.169.254/KEY', 'forbidden'],
     ['https://[::ffff:127.0.0.1]/KEY', 'forbidden'],
-  ])('%s is 4200 (%s), and nobody learns its path', (url, reason) => {
+  ])('%s is 4200 (%s), without its path in the error', (url, reason) => {
     const refusal = refusalOf(url, PLAIN)
     expect(refusal).toMatchObject({ code: 4200, message: 'Invalid paymaster URL', data: { reason, detail: expect.any(String) } })
     expect(JSON.stringify(refusal?.data)).not.toContain('KEY')
   })
 
-  it('is told how a sponsor of this computer may be asked', () => {
+  it('has the option for loopback sponsors in its error', () => {
     for (const url of ['http://127.0.0.1:3000', 'https://127.0.0.1:3000'])
       expect(refusalOf(url, PLAIN)?.data).toMatchObject({ detail: expect.stringContaining('allowHttpLoopback') })
   })
 })
 
 describe('the embedded sponsor', () => {
-  it('is at its own origin and at no other, whatever its name and port look like', () => {
+  it('has exactly its own origins', () => {
     expect(sponsorTarget('https://127.0.0.1:8545/paymaster', EMBEDDED)).toMatchObject({ reach: 'embedded', host: '127.0.0.1:8545' })
     for (const other of [
       'https://127.0.0.1:8546/paymaster',
@@ -90,16 +90,16 @@ describe('the embedded sponsor', () => {
       'https://[::1]:8545/paymaster',
     ])
       expect(refusalOf(other, EMBEDDED), other).toMatchObject({ code: 4200, data: { reason: 'forbidden' } })
-    // Names are looked at when they are looked up: nothing of this computer is reached by them.
+    // Names are checked when they are resolved, so they do not reach loopback.
     for (const name of ['https://localhost:8545', 'https://sponsor.localhost:8545', 'https://127.0.0.1.nip.io:8545'])
       expect(sponsorTarget(name, EMBEDDED).reach, name).toBe('public')
   })
 
-  it('is asked by https only, like every other one', () => {
+  it('is reached by https only, as any other one', () => {
     expect(refusalOf('http://127.0.0.1:8545/paymaster', EMBEDDED)).toMatchObject({ code: 4200, data: { reason: 'scheme' } })
   })
 
-  it('may move: its origins are asked for each time', () => {
+  it('may move: its origins are read for each request', () => {
     let port = 1
     const settings: SponsorSettings = { ...PLAIN, sponsor: { origins: () => [`https://127.0.0.1:${port}`], ca: () => '' } }
     expect(refusalOf('https://127.0.0.1:8545', settings)).toMatchObject({ code: 4200 })
@@ -109,7 +109,7 @@ describe('the embedded sponsor', () => {
 })
 
 describe('allowHttpLoopback', () => {
-  it('opens names of this computer, by http and https, and nothing else', () => {
+  it('allows loopback names by http and https, and nothing else', () => {
     for (const url of ['http://127.0.0.1:3000', 'http://localhost:3000/api', 'http://sponsor.localhost:3000', 'https://[::1]:3000'])
       expect(sponsorTarget(url, LOOPBACK).reach, url).toBe('loopback')
     expect(sponsorTarget('https://s.example', LOOPBACK).reach).toBe('public')

@@ -4,33 +4,33 @@ import { invalidSponsorUrl } from '../errors.ts'
 import { URL_CHARS } from '../limits.ts'
 import type { WalletSettings } from '../settings.ts'
 
-/** What of a wallet's settings says which sponsors may be asked. */
+/** The settings that decide which sponsors may be requested. */
 export type SponsorSettings = Pick<WalletSettings, 'sponsor' | 'allowHttpLoopback' | 'fetch'>
 
-/** Where a sponsor is, and how far a request to it may go. */
+/** The address of a sponsor and the networks that a request to it may reach. */
 export interface SponsorTarget {
-  /** as a person reads it: name and port */
+  /** host name and port, for display */
   readonly host: string
   readonly origin: string
-  /** what is fetched, the first one first; a second one is tried when the first is no such place (HTTP 404, 405) */
+  /** candidates in the order in which they are tried; HTTP 404 and 405 lead to the next */
   readonly urls: readonly [string, ...string[]]
   /** `embedded`: the sponsor of the same process, reached on loopback with its own certificate */
   readonly reach: 'public' | 'loopback' | 'embedded'
 }
 
-/** interface 8: https only. Throws RpcError 4200 for a url that is never fetched. */
+/** interface 8: https only. Throws RpcError 4200 for a url that may not be fetched. */
 export function sponsorTarget(url: string, settings: SponsorSettings): SponsorTarget {
   if (url.length > URL_CHARS) throw invalidSponsorUrl('url', `it has ${url.length} characters, at most ${URL_CHARS} are taken`)
   const reach = reachOf(url, settings)
   const { host, origin } = checked(url, reach)
-  return { host, origin, urls: candidates(url), reach }
+  return { host, origin, urls: candidateUrls(url), reach }
 }
 
 /**
- * interface 4.7 has services at `/rpc` of their url, ERC-7677 has them at the url itself; a key in the path must not be broken. A path that ends in
- * `rpc` is taken as it is; an empty one is `/rpc`, or as it is; any other one as it is, or with `/rpc` behind. Queries stay.
+ * Returns the urls at which a service may be: interface 4.7 appends `/rpc` to the given url, ERC-7677 uses the url itself. A path that ends in `/rpc` is
+ * used unchanged. For an empty path `/rpc` is tried first; for any other path, which may contain a key, the url itself. The query is kept.
  */
-export function candidates(url: string): [string, ...string[]] {
+export function candidateUrls(url: string): [string, ...string[]] {
   const given = new URL(url)
   given.hash = ''
   const bare = given.pathname.replace(/\/+$/, '')
@@ -40,7 +40,7 @@ export function candidates(url: string): [string, ...string[]] {
   return bare === '' ? [appended.href, given.href] : [given.href, appended.href]
 }
 
-/** The embedded sponsor is exactly at its origins: another port or another name of this computer is somebody else. */
+/** The embedded sponsor has exactly its origins: another port or name of this computer may be another server. */
 function reachOf(text: string, { sponsor, allowHttpLoopback }: SponsorSettings): SponsorTarget['reach'] {
   const url = URL.canParse(text) ? new URL(text) : null
   const isEmbedded = url?.protocol === 'https:' && sponsor?.origins().includes(url.origin) === true
@@ -56,7 +56,7 @@ function checked(url: string, reach: SponsorTarget['reach']): URL {
   }
 }
 
-/** Without path and query, as OutboundError has it. */
+/** OutboundError's message contains neither path nor query. */
 function refused({ reason, message }: OutboundError): RpcError {
   const isLoopback = reason === 'scheme' || reason === 'forbidden'
   return invalidSponsorUrl(reason, isLoopback ? `${message}${LOOPBACK}` : message)

@@ -1,8 +1,0 @@
-import { expect, test } from 'vitest'
-import { signatureOf } from './known.ts'
-
-test('what many use is known by its selector, and nothing else', () => {
-  expect(signatureOf('0xa9059cbb')).toBe('transfer(address,uint256)')
-  expect(signatureOf('0xE9AE5C53')).toBe('execute(bytes32,bytes)')
-  expect(signatureOf('0xdeadbeef')).toBeNull()
-})

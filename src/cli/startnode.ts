@@ -1,0 +1,166 @@
+import { readFileSync } from 'node:fs'
+import { GenesisError, ImportError, GenesisMismatch, StateRootMismatch, CorruptOpenBlockRecord } from '../chain/index.ts'
+import { DecodeError } from '../eth/index.ts'
+import { createPocketchain } from '../index.ts'
+import type { Pocketchain, PocketchainOptions } from '../index.ts'
+import { ListenError } from '../server/index.ts'
+import type { Server } from '../server/index.ts'
+import { CorruptRecord, CorruptSection, StorageError, StateFileError } from '../store/index.ts'
+import type { PolicyJson } from '../paymaster/index.ts'
+import type { Keys } from '../wallet/index.ts'
+import { cadenceOf } from './cadence.ts'
+import { createErrorLog } from './errorlog.ts'
+import { CommandError, EXIT } from './exit.ts'
+import type { Settings } from './options.ts'
+import { StateDump, statePaths } from './statedump.ts'
+import type { StatePaths } from './statedump.ts'
+
+/** A node that listens on its port. */
+export interface StartedNode {
+  readonly node: Pocketchain
+  readonly server: Server
+  /** null: no state file is written */
+  readonly dump: StateDump | null
+}
+
+/** Inputs of a start other than the settings. */
+export interface StartDeps {
+  readonly mnemonic: string
+  /** keys of the wallet other than those of the mnemonic */
+  readonly keys: Omit<Keys, 'dev'>
+  /** policies of the sponsor; null: its default */
+  readonly policies: readonly PolicyJson[] | null
+  readonly stop: AbortSignal
+  readonly log: (line: string) => void
+}
+
+/** Starts a node with these settings. Throws CommandError, and the reason of `stop` if it is aborted during an import. */
+export async function startNode(settings: Settings, deps: StartDeps): Promise<StartedNode> {
+  const paths = statePaths(settings)
+  const options = optionsOf(settings, paths, deps)
+  const node = await createNode(options, settings, paths)
+  try {
+    const server = await node.listen(listenOptionsOf(settings))
+    return { node, server, dump: paths.dump === null ? null : new StateDump(node, paths.dump, settings.stateInterval, deps.log) }
+  } catch (error) {
+    await node.close()
+    throw error instanceof ListenError ? new CommandError(EXIT.failed, error.message, error) : error
+  }
+}
+
+async function createNode(options: PocketchainOptions, settings: Settings, { load }: StatePaths): Promise<Pocketchain> {
+  try {
+    return await createPocketchain(options)
+  } catch (error) {
+    const fileError = (flag: string, path: string | null, message: string) =>
+      new CommandError(EXIT.file, `${flag} ${path}: ${message}`, error)
+    if (error instanceof GenesisError) throw fileError('--genesis', settings.genesis, error.message)
+    if (error instanceof StateFileError && load !== null) throw fileError(load.flag, load.path, error.message)
+    if (error instanceof ImportError || (error instanceof DecodeError && settings.import !== null))
+      throw fileError('--import', settings.import, error.message)
+    const dataError = dataErrorOf(error)
+    if (dataError !== null) throw fileError('--data', settings.data, dataError)
+    if (error instanceof DecodeError || error instanceof RangeError) throw new CommandError(EXIT.usage, error.message, error)
+    throw error
+  }
+}
+
+/** Returns the reason why a data directory cannot be used, or null for other errors. */
+function dataErrorOf(error: unknown): string | null {
+  if (error instanceof StorageError) return error.message
+  if (error instanceof GenesisMismatch)
+    return `${error.message}. Start it with the flags with which it was created, or choose another directory`
+  if (error instanceof CorruptOpenBlockRecord)
+    return `${error.message}. Nothing was changed; open the directory once with the version that wrote it, or restore it from a copy`
+  if (error instanceof StateRootMismatch || error instanceof CorruptRecord || error instanceof CorruptSection)
+    return `${error.message}. Nothing was changed; restore the directory from a copy, or choose another one`
+  return null
+}
+
+function optionsOf(settings: Settings, { load }: StatePaths, { mnemonic, keys, policies, stop, log }: StartDeps): PocketchainOptions {
+  const logProgress = importProgress(log)
+  return {
+    mnemonic,
+    cadence: cadenceOf(settings),
+    clock: settings.clock,
+    order: settings.order,
+    compat: settings.compat,
+    ...present({ clientVersion: settings.clientVersion, latest: settings.latest }),
+    accounts: settings.accounts,
+    balance: settings.balance,
+    derivationPath: settings.derivationPath,
+    autoImpersonate: settings.autoImpersonate,
+    tier1: settings.tier1,
+    wallet: settings.noWallet ? false : { policy: settings.walletPolicy, allowHttpLoopback: settings.allowHttpLoopback, keys },
+    bundler: settings.noBundler ? false : {},
+    sponsor: settings.noSponsor ? false : present({ policies }),
+    onImported: (number) => {
+      stop.throwIfAborted()
+      if (!settings.quiet) logProgress(number)
+    },
+    onNote: log,
+    onError: createErrorLog(log),
+    ...(settings.genesis === null ? {} : { genesis: readFile(settings.genesis, '--genesis').toString() }),
+    ...(settings.import === null ? {} : { importedChain: readFile(settings.import, '--import') }),
+    ...(load === null ? {} : { stateFile: readFile(load.path, load.flag) }),
+    factories: !settings.disableCreate2,
+    ...(settings.disableCodeSizeLimit ? { codeSizeLimit: null } : present({ codeSizeLimit: settings.codeSizeLimit })),
+    ...(settings.transactionGasCap === 0n ? { transactionGasCap: null } : present({ transactionGasCap: settings.transactionGasCap })),
+    ...present({
+      chainId: settings.chainId,
+      seed: settings.seed,
+      timestamp: settings.timestamp,
+      hardfork: settings.hardfork,
+      chainType: settings.chainType,
+      data: settings.data,
+      prune: settings.prune,
+      stateHistory: settings.stateHistory,
+      workers: settings.workers,
+      gasLimit: settings.gasLimit,
+      baseFee: settings.baseFee,
+      minBaseFee: settings.minBaseFee,
+      minGasPrice: settings.gasPrice,
+      l1BaseFee: settings.l1BaseFee,
+      l1BlobBaseFee: settings.l1BlobBaseFee,
+    }),
+  }
+}
+
+/** Returns a function that logs the progress of an import, at most one line per second and none in the first second. */
+function importProgress(log: (line: string) => void): (blockNumber: number) => void {
+  let nextMs = performance.now() + PROGRESS_INTERVAL_MS
+  return (blockNumber) => {
+    const nowMs = performance.now()
+    if (nowMs < nextMs) return
+    nextMs = nowMs + PROGRESS_INTERVAL_MS
+    log(`importing: block ${blockNumber.toLocaleString('en-US')}`)
+  }
+}
+
+const PROGRESS_INTERVAL_MS = 1_000
+
+function listenOptionsOf(settings: Settings) {
+  return {
+    port: settings.port,
+    host: settings.host,
+    allowOrigins: settings.allowOrigin,
+    allowHosts: settings.allowHost,
+    cors: !settings.noCors,
+    ...present({ tlsFolder: settings.tlsFolder }),
+  }
+}
+
+type Present<T> = { [K in keyof T]?: NonNullable<T[K]> }
+
+/** Removes the keys with null, whose defaults are those of the module that uses them. */
+function present<T extends object>(values: T): Present<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null)) as Present<T> // only nulls were removed
+}
+
+function readFile(path: string, flag: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    throw new CommandError(EXIT.file, `${flag} ${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}

@@ -1,0 +1,199 @@
+import type { Duplex } from 'node:stream'
+import type { RawData, WebSocket } from 'ws'
+import { JsonStream } from '../../rpc/index.ts'
+import type { Body, Caller, Session } from '../../rpc/index.ts'
+import { completeBody, discard } from '../http/answer.ts'
+import type { CompleteBody } from '../http/answer.ts'
+import { REQUESTS_IN_FLIGHT } from '../limits.ts'
+import { CRASHED } from '../deps.ts'
+import type { ServerDeps } from '../deps.ts'
+import { recycle, stream } from '../http/writer.ts'
+import type { ChunkSink } from '../http/writer.ts'
+
+/**
+ * JSON-RPC over one WebSocket. Requests run concurrently and are answered as they finish. Notifications are sent after the responses
+ * of the same turn of the event loop, so that a client receives a subscription's id before its first item.
+ */
+export class RpcSession implements Session {
+  readonly #ws: WebSocket
+  readonly #socket: Duplex
+  readonly #deps: ServerDeps
+  readonly #caller: Caller
+  readonly #unreadLimitBytes: number
+  readonly #closeListeners: (() => void)[] = []
+  #notifications: string[] = []
+  #notificationBytes = 0
+  #requests = 0
+  #batches = 0
+  /** resolves after the stream being sent and everything queued behind it; null: nothing is queued */
+  #sendQueue: Promise<void> | null = null
+  /** size of the responses queued behind it */
+  #queuedBytes = 0
+  #open = true
+
+  /** `socket`: the socket of `ws`, corked so that the notifications of one turn are one write. */
+  constructor(ws: WebSocket, socket: Duplex, caller: Caller, deps: ServerDeps, unreadLimitBytes: number) {
+    this.#ws = ws
+    this.#socket = socket
+    this.#deps = deps
+    this.#caller = { ...caller, session: this }
+    this.#unreadLimitBytes = unreadLimitBytes
+    ws.on('message', (data) => void this.#receive(bytesOf(data)))
+    ws.on('close', () => this.#end())
+  }
+
+  notify(subscription: string, result: unknown): boolean {
+    if (!this.#open) return false
+    const item = `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${subscription}","result":${serialise(result)}}}`
+    if (this.#notifications.length === 0) setImmediate(() => this.#flush())
+    this.#notifications.push(item)
+    this.#notificationBytes += item.length
+    return !this.#isTooSlow()
+  }
+
+  onClose(listener: () => void): void {
+    if (this.#open) this.#closeListeners.push(listener)
+    else listener()
+  }
+
+  async #receive(message: Uint8Array): Promise<void> {
+    const batch = message[0] === OPENING_BRACKET ? 1 : 0
+    this.#batches += batch
+    if (++this.#requests >= REQUESTS_IN_FLIGHT) this.#ws.pause()
+    const answer = await this.#call(message)
+    if (answer !== null) await this.#answer(answer)
+    if (this.#requests-- === REQUESTS_IN_FLIGHT) this.#ws.resume()
+    this.#batches -= batch
+    if (batch === 1 && this.#notifications.length > 0) setImmediate(() => this.#flush())
+  }
+
+  /** A stream is one message in fragments, so nothing else is sent before it ends. */
+  async #answer(body: Body): Promise<void> {
+    if (body instanceof JsonStream) return this.#inTurn(() => this.#stream(body))
+    const complete = completeBody(body)
+    const message = messageOf(complete)
+    recycle(complete)
+    if (this.#sendQueue === null) return this.#send(message)
+    this.#queuedBytes += message.length
+    if (this.#isTooSlow()) return
+    await this.#inTurn(async () => {
+      this.#queuedBytes -= message.length
+      this.#send(message)
+    })
+  }
+
+  #send(message: string | Uint8Array): void {
+    if (!this.#isTooSlow()) this.#ws.send(message, TEXT)
+  }
+
+  async #inTurn(work: () => Promise<void>): Promise<void> {
+    const before = this.#sendQueue
+    const turn = before === null ? work() : before.then(work)
+    this.#sendQueue = turn
+    await turn
+    if (this.#sendQueue !== turn) return
+    this.#sendQueue = null
+    this.#flush()
+  }
+
+  async #stream(body: JsonStream): Promise<void> {
+    if (this.#isTooSlow()) return discard(body)
+    await stream(body, new MessageSink(this.#ws), this.#deps.onError)
+  }
+
+  async #call(message: Uint8Array): Promise<Body | null> {
+    try {
+      return (await this.#deps.rpc.handle(message, this.#caller)).body
+    } catch (error) {
+      this.#deps.onError(error)
+      return CRASHED
+    }
+  }
+
+  /** Waits while a batch is being answered, which may contain the subscribing call, and while a stream is being sent, which is one message. */
+  #flush(): void {
+    if (!this.#open || this.#batches > 0 || this.#sendQueue !== null) return
+    const items = this.#notifications
+    this.#notifications = []
+    this.#notificationBytes = 0
+    this.#socket.cork()
+    for (const item of items) this.#ws.send(item, TEXT)
+    this.#socket.uncork()
+  }
+
+  /** Disconnects a client that leaves more than the limit unread. */
+  #isTooSlow(): boolean {
+    if (!this.#open) return true
+    if (this.#ws.bufferedAmount + this.#notificationBytes + this.#queuedBytes <= this.#unreadLimitBytes) return false
+    this.#ws.terminate()
+    this.#end()
+    return true
+  }
+
+  #end(): void {
+    if (!this.#open) return
+    this.#open = false
+    this.#notifications = []
+    for (const listener of this.#closeListeners) listener()
+    this.#closeListeners.length = 0
+  }
+}
+
+const OPENING_BRACKET = 0x5b
+const TEXT = { binary: false }
+
+/** One message in as many fragments as there are chunks. */
+class MessageSink implements ChunkSink {
+  readonly #ws: WebSocket
+  #written: Promise<void> = Promise.resolve()
+
+  constructor(ws: WebSocket) {
+    this.#ws = ws
+  }
+
+  get isOpen(): boolean {
+    return this.#ws.readyState === this.#ws.OPEN
+  }
+
+  /** ws does not report whether its data is flushed. */
+  readonly isFlushed = false
+
+  write(chunk: Uint8Array): void {
+    this.#written = new Promise((resolve) => this.#ws.send(chunk, FRAGMENT, () => resolve()))
+  }
+
+  async ready(): Promise<boolean> {
+    await this.#written
+    await new Promise<void>((resolve) => setImmediate(resolve))
+    return this.isOpen
+  }
+
+  end(): void {
+    this.#ws.send('', TEXT)
+  }
+
+  abort(): void {
+    this.#ws.terminate()
+  }
+}
+
+const FRAGMENT = { binary: false, fin: false }
+
+function messageOf(body: CompleteBody): string | Uint8Array {
+  return typeof body === 'string' ? body : Buffer.concat(body)
+}
+
+/** Returns a message of ws as one Buffer. */
+export function bytesOf(data: RawData): Buffer {
+  return Array.isArray(data) ? Buffer.concat(data) : data instanceof ArrayBuffer ? Buffer.from(data) : data
+}
+
+/** Serialises a result once for all its subscribers. */
+function serialise(result: unknown): string {
+  if (typeof result !== 'object' || result === null) return JSON.stringify(result)
+  let text = texts.get(result)
+  if (text === undefined) texts.set(result, (text = JSON.stringify(result)))
+  return text
+}
+
+const texts = new WeakMap<object, string>()

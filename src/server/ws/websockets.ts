@@ -1,0 +1,147 @@
+import { STATUS_CODES } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { WebSocketServer } from 'ws'
+import type { WebSocket } from 'ws'
+import type { Caller } from '../../rpc/index.ts'
+import type { Encoding } from '../../stream/index.ts'
+import { callerOf } from '../access/caller.ts'
+import { originOf } from '../access/guard.ts'
+import type { Guard } from '../access/guard.ts'
+import {
+  DEDICATED_MESSAGE_BYTES,
+  PING_INTERVAL_MS,
+  PUBLIC_BODY_BYTES,
+  SLOW_CLIENT_BYTES,
+  SLOW_SUBSCRIBER_BYTES,
+  STREAM_MESSAGE_BYTES,
+  STREAM_SUBSCRIBERS,
+  WALLET_BODY_BYTES,
+} from '../limits.ts'
+import type { ServerDeps } from '../deps.ts'
+import { RPC_PATHS, STREAM_PATHS, WALLET_PATH, encodingOf, pathOf } from '../routes.ts'
+import type { Tier } from '../routes.ts'
+import { RpcSession } from './rpcsession.ts'
+import type { ControlKeys } from '../access/controlkeys.ts'
+import { WalletSession } from './walletsession.ts'
+
+/** Accepts the WebSocket connections of all paths and terminates those that do not answer a ping. */
+export class WebSockets {
+  readonly #deps: ServerDeps
+  readonly #guard: Guard
+  readonly #keys: ControlKeys | null
+  readonly #open = new Set<WebSocket>()
+  readonly #answered = new WeakSet<WebSocket>()
+  readonly #pinging: NodeJS.Timeout
+
+  constructor(deps: ServerDeps, guard: Guard, keys: ControlKeys | null = null) {
+    this.#deps = deps
+    this.#guard = guard
+    this.#keys = keys
+    this.#pinging = setInterval(() => this.ping(), PING_INTERVAL_MS)
+    this.#pinging.unref()
+  }
+
+  get count(): number {
+    return this.#open.size
+  }
+
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const { url = '/', headers } = request
+    socket.on('error', () => socket.destroy())
+    const refusal = this.#guard.refusal(headers)
+    if (refusal !== null) return refuse(socket, 403, refusal)
+    const path = pathOf(url)
+    const tier = RPC_PATHS[path]
+    if (tier !== undefined) {
+      const caller = callerOf(tier, headers, this.#keys)
+      return this.#accept(TIERS[tier], request, socket, head, (ws) => this.#serveRpc(ws, socket, caller))
+    }
+    if (path === WALLET_PATH && this.#keys !== null) return this.#serveWallet(this.#keys, request, socket, head)
+    if (!STREAM_PATHS.has(path)) return refuse(socket, 404, `no WebSocket at ${JSON.stringify(path.slice(0, 100))}`)
+    const encoding = encodingOf(url)
+    if (encoding === null) return refuse(socket, 400, 'compression must be none or brotli')
+    if (this.#deps.publisher.subscribers >= STREAM_SUBSCRIBERS) return refuse(socket, 429, '{"message":"Global limit"}')
+    this.#accept(STREAM, request, socket, head, (ws) => this.#serveStream(ws, encoding))
+  }
+
+  /** Terminates the connections that did not answer the last ping, and pings the others. */
+  ping(): void {
+    for (const ws of this.#open) {
+      if (this.#answered.delete(ws)) ws.ping()
+      else ws.terminate()
+    }
+  }
+
+  /** Closes all connections with 1001. */
+  close(): void {
+    clearInterval(this.#pinging)
+    for (const ws of this.#open) ws.close(GOING_AWAY, 'the node is stopping')
+  }
+
+  terminate(): void {
+    for (const ws of this.#open) ws.terminate()
+  }
+
+  #accept(acceptor: WebSocketServer, request: IncomingMessage, socket: Duplex, head: Buffer, onOpen: (ws: WebSocket) => void): void {
+    acceptor.handleUpgrade(request, socket, head, (ws) => {
+      this.#open.add(ws)
+      this.#answered.add(ws)
+      ws.on('pong', () => this.#answered.add(ws))
+      ws.on('close', () => this.#open.delete(ws))
+      // A protocol error or a message over the limit; ws closes the connection with the matching code.
+      ws.on('error', () => undefined)
+      onOpen(ws)
+    })
+  }
+
+  #serveRpc(ws: WebSocket, socket: Duplex, caller: Caller): void {
+    new RpcSession(ws, socket, caller, this.#deps, caller.tier === 'public' ? SLOW_SUBSCRIBER_BYTES : SLOW_CLIENT_BYTES)
+  }
+
+  /** Browsers send no Sec-Fetch-Site and no preflight for a WebSocket, so every Origin that the Guard does not admit was refused above. */
+  #serveWallet(keys: ControlKeys, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const { walletApi = null } = this.#deps
+    if (walletApi === null) return refuse(socket, 404, 'this node runs without a wallet')
+    if (request.headers.origin !== undefined && originOf(request.headers.origin) === null)
+      return refuse(socket, 403, `the Origin ${JSON.stringify(request.headers.origin.slice(0, 100))} is not an origin`)
+    this.#accept(WALLET, request, socket, head, (ws) => void new WalletSession(ws, request.headers, this.#deps, walletApi, keys))
+  }
+
+  #serveStream(ws: WebSocket, encoding: Encoding): void {
+    const leave = this.#deps.publisher.subscribe(encoding, {
+      send: (frame) => {
+        if (ws.bufferedAmount > SLOW_SUBSCRIBER_BYTES) ws.terminate()
+        else ws.send(frame.bytes, { binary: frame.binary })
+      },
+      terminate: (reason) => ws.close(TRY_AGAIN_LATER, reason),
+    })
+    ws.on('close', leave)
+  }
+}
+
+const GOING_AWAY = 1001
+const TRY_AGAIN_LATER = 1013
+
+const TIERS: Readonly<Record<Tier, WebSocketServer>> = {
+  dedicated: acceptor(DEDICATED_MESSAGE_BYTES),
+  public: acceptor(PUBLIC_BODY_BYTES),
+}
+const STREAM = acceptor(STREAM_MESSAGE_BYTES)
+const WALLET = acceptor(WALLET_BODY_BYTES)
+
+/** Messages are not compressed: on one machine compression takes more time than it saves. */
+function acceptor(maxPayload: number): WebSocketServer {
+  return new WebSocketServer({ noServer: true, perMessageDeflate: false, clientTracking: false, maxPayload })
+}
+
+/** Refuses an upgrade with an HTTP response and closes the socket: after an upgrade node:http does not close a socket that its client leaves half open. */
+function refuse(socket: Duplex, status: number, message: string): void {
+  socket.once('finish', () => socket.destroy())
+  const type = message.startsWith('{') ? 'application/json' : 'text/plain; charset=utf-8'
+  const body = `${message}\n`
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-type: ${type}\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  )
+}

@@ -1,0 +1,173 @@
+import { Hex } from '../../eth/index.ts'
+import type { Address, Transaction } from '../../eth/index.ts'
+import { CODE, RpcError } from '../../jsonrpc/index.ts'
+import type { Approved, AskOptions } from '../approvals/approvals.ts'
+import { after } from '../approvals/timing.ts'
+import type { WalletChain } from '../chains/chain.ts'
+import type { WalletContext } from '../context.ts'
+import { unreadable } from '../errors.ts'
+import { NONCE_TRIES, REPEATED_QUESTIONS } from '../limits.ts'
+import type { Asker } from '../method.ts'
+import { hasChanged, unsignedTransactions } from './plan.ts'
+import type { Plan } from './plan.ts'
+import { KnownRecipients } from '../preview/knownrecipients.ts'
+import { recipientsOf } from '../preview/warnings.ts'
+import type { Draft } from '../question.ts'
+import { permittedAccount } from '../sites.ts'
+import { accountKey, isNonceTaken, nextNonce, signTransactions } from './transactions.ts'
+
+/** A request whose questions are asked in the order of its origin's requests. */
+export interface Session {
+  readonly wallet: WalletContext
+  readonly asker: Asker
+  readonly ask: (draft: Extract<Draft, { readonly kind: 'send' | 'batch' | 'upgrade' }>, options?: AskOptions) => Promise<Approved>
+}
+
+/**
+ * Runs `work` so that the first questions of an origin's requests are asked in the order of the requests, however long their previews take. `holdMs`:
+ * later requests wait for this one no longer than that, because its sponsor responds first; null: without limit.
+ */
+export async function inRequestOrder<T>(
+  wallet: WalletContext,
+  asker: Asker,
+  holdMs: number | null,
+  work: (session: Session) => Promise<T>,
+): Promise<T> {
+  const position = wallet.batches.mutex.reserve(`questions of ${asker.origin}`)
+  const ask: Session['ask'] = async (draft, options) => {
+    await position.acquired
+    // The site may have lost the account or left the chain since its request.
+    assertStillPermitted(wallet, asker, Number(draft.chain.chainId), draft.account)
+    const answer = wallet.approvals.ask(draft, options)
+    position.release()
+    return answer
+  }
+  const stop = holdMs === null ? () => {} : after(holdMs, position.release)
+  try {
+    return await work({ wallet, asker, ask })
+  } finally {
+    stop()
+    position.release()
+  }
+}
+
+/** The steps in which a transaction and a batch differ. */
+export interface Steps<T> {
+  /** Plans for the present state of the chain. `approved`: what was approved, to be kept if it still holds. Throws RpcError. */
+  readonly plan: (approved: Plan | null) => Promise<Plan>
+  /** Returns the question about the plan, after any approval that must come before it. */
+  readonly draft: (plan: Plan) => Promise<Extract<Draft, { readonly kind: 'send' | 'batch' }>>
+  /** Signs and submits. `now`: the approved plan in the present state. Throws RpcError if the node has accepted nothing. */
+  readonly submit: (approved: Plan, now: Plan) => Promise<T>
+  /** Returns the plan to submit in place of a refused one. Throws RpcError if there is none. Absent: every refusal is final. */
+  readonly replan?: (error: unknown, refused: Plan, approved: Plan) => Promise<Plan>
+}
+
+export interface Sender {
+  readonly chain: WalletChain
+  readonly from: Address
+  /** true: the app chose the nonce, so a pending upgrade of the account does not matter */
+  readonly isNonceChosen: boolean
+}
+
+/**
+ * Plans, asks for approval, and submits what was approved or nothing. The approval covers everything but the nonce, so questions may be answered in any
+ * order. If the chain has changed in between so that something else would happen, a new question replaces the first.
+ */
+export async function approveAndSubmit<T>(session: Session, { chain, from, isNonceChosen }: Sender, steps: Steps<T>): Promise<T> {
+  const { wallet, asker, ask } = session
+  const { batches } = wallet
+  const waitForUpgrade = async () => (isNonceChosen ? undefined : batches.waitForUpgrade(chain, from))
+  await waitForUpgrade()
+  let plan = await steps.plan(null)
+  let replaces: string | null = null
+  for (let asked = 0; asked < REPEATED_QUESTIONS; asked++) {
+    const draft = await steps.draft(plan)
+    const { id }: { readonly id: string } = await ask(draft, { signal: asker.signal, replaces })
+    const approved = plan
+    const outcome = await batches.mutex.runExclusive(accountKey(chain, from), async () => {
+      await waitForUpgrade()
+      return submitUnlessChanged(session, approved, steps)
+    })
+    if ('result' in outcome) {
+      rememberRecipients(wallet, approved, draft.calls)
+      return outcome.result
+    }
+    plan = outcome.changed
+    replaces = id
+  }
+  const message = `the outcome changed ${REPEATED_QUESTIONS} times between question and answer; nothing was sent`
+  throw new RpcError(CODE.server, message, { reason: 'changed-too-often' })
+}
+
+/** Under the account's mutex: submits the approved plan, or returns the plan that another question has to be about. */
+async function submitUnlessChanged<T>(
+  { wallet, asker }: Session,
+  approved: Plan,
+  steps: Steps<T>,
+): Promise<{ readonly result: T } | { readonly changed: Plan }> {
+  const assertPermitted = () => assertStillPermitted(wallet, asker, approved.chain.chainId, approved.from)
+  assertPermitted()
+  let now = await steps.plan(approved)
+  for (let tries = 1; ; tries++) {
+    if (hasChanged(approved, now)) return { changed: now }
+    // Planning may have taken seconds.
+    assertPermitted()
+    try {
+      return { result: await steps.submit(approved, now) }
+    } catch (error) {
+      if (tries >= NONCE_TRIES || steps.replan === undefined) throw error
+      now = await steps.replan(error, now, approved)
+    }
+  }
+}
+
+/** Signs the plan's transactions with `nonce`, or with the next ones (null), and again if another program takes a nonce first. */
+export async function signAndSubmit<T>(
+  wallet: WalletContext,
+  plan: Plan,
+  nonce: bigint | null,
+  submit: (transactions: readonly Transaction[]) => Promise<T>,
+): Promise<T> {
+  const { chain, from } = plan
+  for (let tries = 1; ; tries++) {
+    const transactions = signTransactions(wallet.keyring, chain, from, unsignedTransactions(plan), nonce ?? (await nextNonce(chain, from)))
+    try {
+      return await submit(transactions)
+    } catch (error) {
+      const mayRetry = nonce === null && tries < NONCE_TRIES && error instanceof RpcError && isNonceTaken(error)
+      if (!mayRetry) throw error
+    }
+  }
+}
+
+/** Failures are reported only: the calls are submitted already. */
+function rememberRecipients(
+  { records, onError }: WalletContext,
+  { from, calls }: Plan,
+  views: Parameters<typeof recipientsOf>[0]['views'],
+): void {
+  try {
+    const recipients = recipientsOf({ calls, views }).map(({ address }) => address)
+    KnownRecipients.add(records, from, recipients)
+  } catch (error) {
+    onError(error)
+  }
+}
+
+/** Throws RpcError 4100, 4900 and -32602 if the site has lost the account, the wallet is closed, or the site has left the chain. */
+function assertStillPermitted(wallet: WalletContext, { origin }: Asker, chainId: number, from: Address): void {
+  wallet.approvals.assertOpen()
+  const site = wallet.sites.get(origin)
+  permittedAccount(site, from)
+  if (site.chainId !== chainId) throw chainMismatch(site.chainId, Hex.fromQuantity(chainId))
+}
+
+export function chainMismatch(selected: number, requested: string): RpcError {
+  const data = { selected: Hex.fromQuantity(selected), requested }
+  return unreadable(
+    `chainId ${requested} is not the chain that the site is on, ${data.selected}; switch with wallet_switchEthereumChain`,
+    'chain-mismatch',
+    data,
+  )
+}

@@ -1,0 +1,49 @@
+import { Hex } from '../../eth/index.ts'
+import type { Hash } from '../../eth/index.ts'
+import { RpcError } from '../../jsonrpc/index.ts'
+import { approveAndSubmit, inRequestOrder, signAndSubmit } from './approvalflow.ts'
+import type { WalletContext } from '../context.ts'
+import type { Asker } from '../method.ts'
+import { planOf, questionView } from './plan.ts'
+import type { Intent } from './plan.ts'
+import { nonceWarnings } from '../preview/warnings.ts'
+import { nextNonce, submitTransaction } from './transactions.ts'
+
+/** Sends one transaction and returns its hash once the node has accepted it. `nonce` null: the next one. Throws RpcError: 4001, and the refusals of the node. */
+export async function sendTransaction(
+  wallet: WalletContext,
+  intent: Intent & { readonly nonce: bigint | null },
+  asker: Asker,
+): Promise<Hash> {
+  const { chain, nonce, from } = intent
+  wallet.keyring.assertMaySign(from, chain)
+  return inRequestOrder(wallet, asker, null, async (session) => {
+    const ownWarnings = nonce === null ? [] : nonceWarnings(nonce, await nextNonce(chain, from))
+    return approveAndSubmit(
+      session,
+      { chain, from, isNonceChosen: nonce !== null },
+      {
+        plan: () => planOf(intent, { kind: 'single' }),
+        draft: async (plan) => {
+          const view = await questionView(wallet, plan)
+          const warnings = [...ownWarnings, ...view.warnings]
+          return { ...view, warnings, kind: 'send', origin: asker.origin, method: 'eth_sendTransaction' }
+        },
+        submit: (approved) =>
+          signAndSubmit(wallet, approved, nonce, async ([transaction]) => {
+            if (transaction === undefined) throw new Error('a plan of one call has one transaction')
+            const { hash, raw } = transaction
+            const result = await submitTransaction(chain, Hex.fromBytes(raw), hash)
+            if (result.kind === 'rejected') throw result.error
+            if (result.kind === 'unknown') throw responseLost(hash, result.error)
+            return hash
+          }),
+      },
+    )
+  })
+}
+
+function responseLost(hash: Hash, { code, message }: RpcError): RpcError {
+  const text = `the node may have taken the transaction ${hash} or not, its answer was lost (${message}); look for that hash before it is sent anew`
+  return new RpcError(code, text, { reason: 'unsure', hash })
+}

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest'
+import { impersonationWarnings } from './impersonation.ts'
+
+const codes = (chainId: number, name: string, options: { symbol?: string; decimals?: number; url?: string } = {}) =>
+  impersonationWarnings({
+    chainId,
+    name,
+    nativeCurrency: { name: 'Coin', symbol: options.symbol ?? 'ETH', decimals: options.decimals ?? 18 },
+    rpcUrls: [options.url ?? 'https://rpc.example'],
+  }).map(({ code }) => code)
+
+describe('impersonationWarnings', () => {
+  it('says nothing of chains that are what they are called', () => {
+    expect(codes(31_337, 'Local')).toEqual([])
+    expect(codes(1, 'Ethereum Mainnet')).toEqual([])
+    expect(codes(8453, 'base')).toEqual([])
+    expect(codes(10, 'Optimism')).toEqual([])
+    expect(codes(777, 'Mainnet')).toEqual([])
+  })
+
+  it('tells a name that belongs to another id', () => {
+    for (const name of ['Base', 'BASE Mainnet', 'ethereum', 'Ｅthereum']) expect(codes(777, name), name).toEqual(['well-known-name'])
+  })
+
+  it('tells an id that belongs to another name', () => {
+    expect(codes(8453, 'My chain of dreams')).toEqual(['well-known-id'])
+  })
+
+  it('tells a currency that is another', () => {
+    expect(codes(137, 'Polygon', { symbol: 'ETH' })).toEqual(['well-known-symbol'])
+    expect(codes(777, 'Local', { decimals: 6 })).toEqual(['unusual-decimals'])
+  })
+
+  it.each([
+    ['http://rpc.example', ['plain-http-rpc']],
+    ['ws://10.0.0.5:8545', ['plain-http-rpc']],
+    ['http://127.0.0.1:8545', []],
+    ['http://localhost:8545', []],
+    ['http://[::1]:8545', []],
+    ['http://localhost.example', ['plain-http-rpc']],
+    ['wss://rpc.example', []],
+    ['no url', []],
+  ])('tells what is not encrypted: %s', (url, expected) => {
+    expect(codes(777, 'Local', { url })).toEqual(expected)
+  })
+})
