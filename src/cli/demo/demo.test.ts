@@ -71,7 +71,7 @@ describe('the headless demo', () => {
   test('exits with 1 and one sentence if the sponsor refuses, before the batch is approved', async () => {
     const { code, out, err } = await finish(demo('--headless', '--sponsor-policies', policies([{ name: 'poor', perOperation: '1' }])))
     expect([code, stepsOf(out)]).toEqual([1, STEPS.slice(0, 4)])
-    expect(err).toMatch(/^pocketchain: the demo failed at the step "quote": .*more than is sponsored at once \(code 4300\)\n$/)
+    expect(err).toMatch(/^pocketchain: the demo failed at the step "quote": .*more than the limit per operation \(code 4300\)\n$/)
     expect(out).not.toContain('batch: approved')
     expect(out).not.toContain('What to do next')
   }, 20_000)
