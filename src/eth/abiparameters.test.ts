@@ -89,4 +89,16 @@ describe('ABI parameters', () => {
     for (const [list, digits] of refused)
       expect(() => AbiParameters.decode(AbiParameters.parse(list), Hex.toBytes(`0x${digits}`)), list).toThrow(DecodeError)
   })
+
+  it('of data whose offsets repeat a value are refused before they fill the memory', () => {
+    const word = (value: number) => value.toString(16).padStart(64, '0')
+    const heads = 2_000
+    const value = `${word(60_000)}${'00'.repeat(60_000)}`
+    const repeated = `0x${word(32)}${word(heads)}${word(32 * heads).repeat(heads)}${value}`
+    expect(() => AbiParameters.decode(AbiParameters.parse('bytes[] items'), Hex.toBytes(repeated))).toThrow(
+      /values of more than 4194304 bytes/,
+    )
+    const twice = `0x${word(32)}${word(2)}${word(64).repeat(2)}${word(1)}${'ab'.padEnd(64, '0')}`
+    expect(AbiParameters.decode(AbiParameters.parse('bytes[] items'), Hex.toBytes(twice))).toEqual([['0xab', '0xab']])
+  })
 })

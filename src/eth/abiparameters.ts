@@ -1,6 +1,7 @@
 import { offsetAt, slice, wordAt } from './abidata.ts'
 import { Address } from './address.ts'
 import { DecodeError, Hex } from './hex.ts'
+import { ABI_DECODED_BYTES } from './limits.ts'
 
 /** A named parameter of a function or an error. */
 export interface AbiParameter {
@@ -16,7 +17,14 @@ export interface AbiType {
   readonly isDynamic: boolean
   readonly headBytes: number
   /** Reads the value that starts at byte `at`. Throws DecodeError. */
-  readonly read: (data: Uint8Array, at: number) => unknown
+  readonly read: (input: Input, at: number) => unknown
+}
+
+/** Encoded values while they are decoded. */
+interface Input {
+  readonly data: Uint8Array
+  /** bytes that may still be read */
+  allowance: number
 }
 
 /** Human-readable parameter lists, and the values that they describe. */
@@ -35,7 +43,7 @@ function parse(list: string): readonly AbiParameter[] {
 
 /** As Solidity's ABI coder v1, ignores bits above the width of a type and bytes after the last value. Throws DecodeError for data that ends early. */
 function decode(parameters: readonly AbiParameter[], data: Uint8Array): readonly unknown[] {
-  return members(data, 0, typesOf(parameters))
+  return members({ data, allowance: ABI_DECODED_BYTES }, 0, typesOf(parameters))
 }
 
 function typesOf(parameters: readonly AbiParameter[]): readonly AbiType[] {
@@ -62,12 +70,12 @@ function split(list: string): readonly string[] {
 function atom(text: string): AbiType {
   if (text === 'address') return word(text, (value) => Address.checksum(Address.fromBigint(value)))
   if (text === 'bool') return word(text, (value) => value !== 0n)
-  if (text === 'bytes') return { text, isDynamic: true, headBytes: 32, read: (data, at) => Hex.fromBytes(tail(data, at)) }
-  if (text === 'string') return { text, isDynamic: true, headBytes: 32, read: (data, at) => UTF8.decode(tail(data, at)) }
+  if (text === 'bytes') return { text, isDynamic: true, headBytes: 32, read: (input, at) => Hex.fromBytes(tail(input, at)) }
+  if (text === 'string') return { text, isDynamic: true, headBytes: 32, read: (input, at) => UTF8.decode(tail(input, at)) }
   const [, kind, digits] = /^(u?int|bytes)(\d{1,3})$/.exec(text) ?? []
   const size = Number(digits)
   if (kind === 'bytes' && size >= 1 && size <= 32)
-    return { text, isDynamic: false, headBytes: 32, read: (data, at) => Hex.fromBytes(slice(data, at, 32).subarray(0, size)) }
+    return { text, isDynamic: false, headBytes: 32, read: ({ data }, at) => Hex.fromBytes(slice(data, at, 32).subarray(0, size)) }
   if (kind === undefined || kind === 'bytes' || size < 8 || size > 256 || size % 8 !== 0)
     throw new DecodeError('abi', `has no type ${text}`)
   const clip = kind === 'int' ? BigInt.asIntN : BigInt.asUintN
@@ -75,7 +83,7 @@ function atom(text: string): AbiType {
 }
 
 function word(text: string, read: (value: bigint) => unknown): AbiType {
-  return { text, isDynamic: false, headBytes: 32, read: (data, at) => read(wordAt(data, at)) }
+  return { text, isDynamic: false, headBytes: 32, read: ({ data }, at) => read(wordAt(data, at)) }
 }
 
 function tuple(parameters: readonly AbiParameter[]): AbiType {
@@ -85,8 +93,8 @@ function tuple(parameters: readonly AbiParameter[]): AbiType {
     text: `(${types.map(({ text }) => text).join(',')})`,
     isDynamic,
     headBytes: isDynamic ? 32 : types.reduce((sum, { headBytes }) => sum + headBytes, 0),
-    read: (data, at) => {
-      const values = members(data, at, types)
+    read: (input, at) => {
+      const values = members(input, at, types)
       return Object.fromEntries(parameters.map(({ name }, i) => [name, values[i]]))
     },
   }
@@ -99,11 +107,12 @@ function array(item: AbiType, length: string): AbiType {
     text: `${item.text}[${length}]`,
     isDynamic,
     headBytes: isDynamic ? 32 : Number(length) * item.headBytes,
-    read: (data, at) => {
+    read: (input, at) => {
+      const { data } = input
       const count = length === '' ? offsetAt(data, at) : Number(length)
       const start = length === '' ? at + 32 : at
       slice(data, start, count * item.headBytes) // before memory is taken for the items
-      return members(data, start, new Array<AbiType>(count).fill(item))
+      return members(input, start, new Array<AbiType>(count).fill(item))
     },
   }
 }
@@ -111,17 +120,26 @@ function array(item: AbiType, length: string): AbiType {
 // --- data -----------------------------------------------------------------------------------------------------------
 
 /** Reads values whose heads follow one another from `base` on; offsets count from there too. */
-function members(data: Uint8Array, base: number, types: readonly AbiType[]): readonly unknown[] {
+function members(input: Input, base: number, types: readonly AbiType[]): readonly unknown[] {
   let head = base
   return types.map((type) => {
-    const at = type.isDynamic ? base + offsetAt(data, head) : head
+    const at = type.isDynamic ? base + offsetAt(input.data, head) : head
     head += type.headBytes
-    return type.read(data, at)
+    spend(input, type.headBytes)
+    return type.read(input, at)
   })
 }
 
-function tail(data: Uint8Array, at: number): Uint8Array {
-  return slice(data, at + 32, offsetAt(data, at))
+function tail(input: Input, at: number): Uint8Array {
+  const { data } = input
+  const size = offsetAt(data, at)
+  spend(input, size)
+  return slice(data, at + 32, size)
+}
+
+function spend(input: Input, sizeBytes: number): void {
+  input.allowance -= sizeBytes
+  if (input.allowance < 0) throw new DecodeError('abi', `has values of more than ${ABI_DECODED_BYTES} bytes`)
 }
 
 const UTF8 = new TextDecoder()

@@ -15,3 +15,6 @@ export const TYPED_DATA_DEPTH = 64
 
 /** Highest account index in a derivation path: from 2^31 on an index is hardened. */
 export const HD_INDEX = 2 ** 31 - 1
+
+/** Values of one decoded list of ABI parameters. Several offsets may name one value, so that call data of 100 kB could describe gigabytes. */
+export const ABI_DECODED_BYTES = 4 * 1024 * 1024
