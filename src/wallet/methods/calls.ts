@@ -66,7 +66,7 @@ export const CALLS_METHODS: readonly WalletMethod[] = [
       ],
       result: { id: ID, batchId: ID, status: 'pending' },
     },
-    handler: (wallet, [batch], asker) => sendCalls(wallet, batch, asker),
+    handler: (wallet, [batch], caller) => sendCalls(wallet, batch, caller),
   }),
   CALLS_STATUS_METHOD,
   walletMethod({

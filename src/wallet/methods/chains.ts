@@ -10,7 +10,7 @@ import type { WalletContext } from '../context.ts'
 import { WALLET_CODE, unrecognizedChain } from '../errors.ts'
 import { CHAINS } from '../limits.ts'
 import { walletMethod } from '../method.ts'
-import type { Asker, WalletMethod } from '../method.ts'
+import type { ProviderCaller, WalletMethod } from '../method.ts'
 import { permittedAccount } from '../sites.ts'
 
 const ADD = 'wallet_addEthereumChain'
@@ -41,10 +41,10 @@ export const CHAIN_METHODS: readonly WalletMethod[] = [
       ],
       result: null,
     },
-    handler: async (wallet, [proposed], asker) => {
-      assertConnected(wallet, asker)
-      const chain = await addChain(wallet, proposed, asker)
-      await offerSwitch(wallet, chain, asker)
+    handler: async (wallet, [proposed], caller) => {
+      assertConnected(wallet, caller)
+      const chain = await addChain(wallet, proposed, caller)
+      await offerSwitch(wallet, chain, caller)
       return null
     },
   }),
@@ -59,9 +59,9 @@ export const CHAIN_METHODS: readonly WalletMethod[] = [
       [WALLET_CODE.unrecognizedChain]: 'the wallet does not have it; add it with wallet_addEthereumChain',
     },
     example: { params: [{ chainId: '0x7a69' }], result: null },
-    handler: async (wallet, [{ chainId: id }], asker) => {
-      permittedAccount(wallet.sites.get(asker.origin))
-      await switchChain(wallet, SWITCH, knownChain(wallet.chains, id), asker)
+    handler: async (wallet, [{ chainId: id }], caller) => {
+      permittedAccount(wallet.sites.get(caller.origin))
+      await switchChain(wallet, SWITCH, knownChain(wallet.chains, id), caller)
       return null
     },
   }),
@@ -71,16 +71,16 @@ export const CHAIN_METHODS: readonly WalletMethod[] = [
  * Comes before any lookup: an origin that is not connected must not learn which chains the wallet has, nor whether an rpc responds. Throws RpcError 4100
  * with the message of interface 7.2.
  */
-function assertConnected({ sites }: WalletContext, { origin }: Asker): void {
+function assertConnected({ sites }: WalletContext, { origin }: ProviderCaller): void {
   if (sites.get(origin).accounts.length > 0) return
   const message = `Requested method not supported: ${origin} is not connected; ask with eth_requestAccounts first`
   throw new RpcError(WALLET_CODE.unauthorized, message, { reason: 'not-connected', origin })
 }
 
 /** Asks also if the wallet has the chain: the origin must not learn that, and the url may be new. */
-async function addChain(wallet: WalletContext, proposed: ChainInfo, asker: Asker): Promise<WalletChain> {
+async function addChain(wallet: WalletContext, proposed: ChainInfo, caller: ProviderCaller): Promise<WalletChain> {
   const { chains, approvals } = wallet
-  const { origin, signal } = asker
+  const { origin, signal } = caller
   assertFits(chains, proposed)
   const unchecked = uncheckedUrls(chains, proposed)
   const info = { ...proposed, rpcUrls: await answeringUrls(chains, proposed, signal, unchecked) }
@@ -88,17 +88,17 @@ async function addChain(wallet: WalletContext, proposed: ChainInfo, asker: Asker
   const warnings = chainWarnings(chains, info, unchecked)
   const draft = { kind: 'addChain', origin, method: ADD, warnings, proposed: proposedChain(info), known } as const
   await approvals.ask(unchecked.length === 0 ? draft : { ...draft, unchecked }, { signal })
-  assertStillFits(wallet, info, asker)
+  assertStillFits(wallet, info, caller)
   if (unchecked.length === 0) return chains.add(info)
   const checked = info.rpcUrls.filter((url) => !unchecked.includes(url))
   const rpcUrls = await answeringUrls(chains, info, signal, checked)
-  assertStillFits(wallet, info, asker)
+  assertStillFits(wallet, info, caller)
   return chains.add({ ...info, rpcUrls })
 }
 
 /** While the question waited, the origin may have been disconnected, and another question may have added a chain. */
-function assertStillFits(wallet: WalletContext, info: ChainInfo, asker: Asker): void {
-  assertConnected(wallet, asker)
+function assertStillFits(wallet: WalletContext, info: ChainInfo, caller: ProviderCaller): void {
+  assertConnected(wallet, caller)
   assertFits(wallet.chains, info)
 }
 
@@ -108,9 +108,9 @@ function assertFits(chains: Chains, proposed: ChainInfo): void {
 }
 
 /** The chain was added, so the request succeeds even if the person rejects the switch. */
-async function offerSwitch(wallet: WalletContext, chain: WalletChain, asker: Asker): Promise<void> {
+async function offerSwitch(wallet: WalletContext, chain: WalletChain, caller: ProviderCaller): Promise<void> {
   try {
-    await switchChain(wallet, ADD, chain, asker)
+    await switchChain(wallet, ADD, chain, caller)
   } catch (error) {
     if (!(error instanceof RpcError)) throw error
   }

@@ -25,7 +25,7 @@ export const CONNECT_METHODS: readonly WalletMethod[] = [
     result: ACCOUNTS,
     errors: ERRORS,
     example: { params: [], result: [ALICE] },
-    handler: (wallet, _, asker) => connect(wallet, 'eth_requestAccounts', asker),
+    handler: (wallet, _, caller) => connect(wallet, 'eth_requestAccounts', caller),
   }),
   walletMethod({
     name: 'eth_accounts',
@@ -59,15 +59,15 @@ export const CONNECT_METHODS: readonly WalletMethod[] = [
       params: [{ version: '1' }],
       result: { accounts: [{ address: ALICE, capabilities: {} }], chainIds: ['0x7a69'] },
     },
-    handler: async (wallet, [request], asker) => {
+    handler: async (wallet, [request], caller) => {
       if (request?.version !== undefined && request.version !== '1') {
         throw invalidParams(`wallet_connect has version "1", not ${JSON.stringify(request.version)}`, { reason: 'version' })
       }
       refuseCapabilities(request?.capabilities)
-      const accounts = await connect(wallet, 'wallet_connect', asker)
+      const accounts = await connect(wallet, 'wallet_connect', caller)
       return {
         accounts: accounts.map((address) => ({ address, capabilities: {} })),
-        chainIds: chainIds(wallet, asker.origin),
+        chainIds: chainIds(wallet, caller.origin),
       }
     },
   }),

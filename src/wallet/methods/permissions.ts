@@ -39,10 +39,10 @@ export const PERMISSION_METHODS: readonly WalletMethod[] = [
       [WALLET_CODE.unauthorized]: 'the wallet has no accounts',
     },
     example: { params: [{ eth_accounts: {} }], result: EXAMPLE },
-    handler: async (wallet, [permissions], asker) => {
+    handler: async (wallet, [permissions], caller) => {
       assertNames(permissions)
-      await connect(wallet, 'wallet_requestPermissions', asker, true)
-      return permissionsOf(wallet.sites.get(asker.origin))
+      await connect(wallet, 'wallet_requestPermissions', caller, true)
+      return permissionsOf(wallet.sites.get(caller.origin))
     },
   }),
   walletMethod({

@@ -3,17 +3,17 @@ import { describe, expect, it } from 'vitest'
 import { Address } from '../../eth/index.ts'
 import type { TypedData } from '../../eth/index.ts'
 import { nestedWarnings } from './nestedmessage.ts'
-import type { SignInAsker } from './signin.ts'
+import type { SignInContext } from './signin.ts'
 
 const ALICE = Address.from('0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266')
-const ASKER: SignInAsker = { origin: 'https://app.example', account: ALICE, chainId: 8453, now: 0 }
+const CONTEXT: SignInContext = { origin: 'https://app.example', account: ALICE, chainId: 8453, now: 0 }
 
 function personal(prefixed: unknown): TypedData {
   return { types: {}, primaryType: 'PersonalSign', domain: { verifyingContract: ALICE }, message: { prefixed } }
 }
 
 const prefixed = (message: string) => `\x19Ethereum Signed Message:\n${new TextEncoder().encode(message).length}${message}`
-const codes = (data: TypedData) => nestedWarnings(data, ASKER).map(({ code, level }) => `${level} ${code}`)
+const codes = (data: TypedData) => nestedWarnings(data, CONTEXT).map(({ code, level }) => `${level} ${code}`)
 
 describe('nestedWarnings', () => {
   it('says nothing of other data', () => {
@@ -26,7 +26,7 @@ describe('nestedWarnings', () => {
     (message) => {
       const hex = toHex(prefixed(message))
       expect(keccak256(hex)).toBe(hashMessage(message))
-      const [warning, ...more] = nestedWarnings(personal(hex), ASKER)
+      const [warning, ...more] = nestedWarnings(personal(hex), CONTEXT)
       expect([warning?.code, warning?.level, more]).toEqual(['nested-message', 'caution', []])
       expect(warning?.text).toContain(`“${message.slice(0, 100)}`)
     },

@@ -3,7 +3,7 @@ import type { Address, TypedData } from '../../eth/index.ts'
 import type { WalletChain } from '../chains/chain.ts'
 import { within } from '../approvals/timing.ts'
 import { PREVIEW_TOKENS, WARNING_MS } from '../limits.ts'
-import { PERMIT2_TYPES, TRANSFER_TYPES, coversAnySupply, hasNoEnd } from './permitvalues.ts'
+import { PERMIT2_TYPES, EIP3009_TYPES, coversAnySupply, hasNoEnd } from './permitvalues.ts'
 import { readAll } from './simulation.ts'
 import { tokenOf, tokenReads, viewOf, wordOf } from './tokens.ts'
 import type { Token } from './tokens.ts'
@@ -36,7 +36,7 @@ export interface PermitItem {
 export function permitOf({ primaryType, domain, message }: Pick<TypedData, 'primaryType' | 'domain' | 'message'>): Permit | null {
   const fields = new Fields(message)
   if (primaryType === 'Permit') return tokenPermit(fields, addressOf(domain['verifyingContract']))
-  if (TRANSFER_TYPES.has(primaryType)) return transfer(fields, addressOf(domain['verifyingContract']))
+  if (EIP3009_TYPES.has(primaryType)) return transfer(fields, addressOf(domain['verifyingContract']))
   return PERMIT2_TYPES.has(primaryType) ? permit2(fields) : null
 }
 

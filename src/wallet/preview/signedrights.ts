@@ -110,7 +110,7 @@ const NO_SPENDER = danger('unknown-spender', 'The signature names no spender; an
 
 // --- orders and calls ---------------------------------------------------------------------------------------------------
 
-/** Seaport: a buyer takes the offer in exchange for the consideration. */
+/** Seaport: the buyer receives the offer in exchange for the consideration. */
 function order(fields: Fields, _: TypedData, account: Address): readonly Warning[] {
   const [offered, wanted] = [fields.list('offer'), fields.list('consideration')]
   const isPaid = wanted.some((item) => item.address('recipient') === account && (item.number('startAmount') ?? 0n) > 0n)
@@ -183,7 +183,7 @@ function takenText({ items, isPermit2 }: Permit, data: TypedData, facts: PermitF
 
 const SHOWN_ITEMS = 3
 
-/** `name`: of the token, as the data has it. */
+/** `name`: the token's name in the data. */
 function itemText(item: PermitItem, name: string, facts: PermitFacts): string {
   const { amount, token, tokenId } = item
   const known = token === null ? undefined : facts.tokens.get(token)
@@ -200,7 +200,7 @@ function untilText({ until }: Permit): string {
   return `until ${utcText(until)}`
 }
 
-/** What the contract that checks the signature calls itself there, and where it is. */
+/** Name, as the domain states it, and address of the verifying contract. */
 function tokenOf({ domain }: TypedData): string {
   const name = domain['name']
   const at = addressText(addressOf(domain['verifyingContract']), 'tokens')

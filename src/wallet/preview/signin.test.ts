@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { Address } from '../../eth/index.ts'
 import { SIGN_IN_WARNINGS } from '../limits.ts'
 import { signInWarnings } from './signin.ts'
-import type { SignInAsker } from './signin.ts'
+import type { SignInContext } from './signin.ts'
 
 const ALICE = Address.from('0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266')
-const ASKER: SignInAsker = { origin: 'https://app.example', account: ALICE, chainId: 8453, now: Date.parse('2026-06-01T12:00:00Z') }
+const CONTEXT: SignInContext = { origin: 'https://app.example', account: ALICE, chainId: 8453, now: Date.parse('2026-06-01T12:00:00Z') }
 
 const MESSAGE = `app.example wants you to sign in with your Ethereum account:
 ${Address.checksum(ALICE)}
@@ -24,8 +24,8 @@ Request ID: 7
 Resources:
 - https://other.example/claim.json`
 
-const codes = (text: string, asker: Partial<SignInAsker> = {}): readonly string[] =>
-  signInWarnings(text, { ...ASKER, ...asker }).map(({ code, level }) => `${level} ${code}`)
+const codes = (text: string, context: Partial<SignInContext> = {}): readonly string[] =>
+  signInWarnings(text, { ...CONTEXT, ...context }).map(({ code, level }) => `${level} ${code}`)
 /** The message with a part of it changed. */
 const changed = (from: string | RegExp, to: string): string => {
   expect(MESSAGE.search(from)).toBeGreaterThan(-1)
@@ -144,7 +144,7 @@ describe('signInWarnings', () => {
   })
 
   it('shows what the message says without what hides in it', () => {
-    const [warning] = signInWarnings(`evil\u202e.example${MESSAGE.slice('app.example'.length)}`, ASKER)
+    const [warning] = signInWarnings(`evil\u202e.example${MESSAGE.slice('app.example'.length)}`, CONTEXT)
     expect(warning?.text).toBe(
       'The message signs you in at evil\\u{202e}.example, but app.example asks for it. Whoever has it can act as you there.',
     )
@@ -156,7 +156,7 @@ describe('signInWarnings', () => {
     const fields = `${header}${Array.from({ length: 9_000 }, (_, i) => `URI: https://${i}.example`).join('\n')}`
     const started = performance.now()
     for (const text of [...long, fields, 'wants you to '.repeat(20_000), `${header}${'\n'.repeat(250_000)}`]) {
-      expect(signInWarnings(text, ASKER).length).toBeLessThanOrEqual(SIGN_IN_WARNINGS)
+      expect(signInWarnings(text, CONTEXT).length).toBeLessThanOrEqual(SIGN_IN_WARNINGS)
     }
     expect(performance.now() - started).toBeLessThan(5_000)
     fc.assert(
