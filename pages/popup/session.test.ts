@@ -83,7 +83,7 @@ beforeEach(async () => {
 })
 
 describe('a session', () => {
-  test('begins with a handshake that asks nobody and tells nothing', async () => {
+  test('begins with a handshake without a question or account data', async () => {
     expect(await handshake()).toEqual({ result: { value: null } })
     expect(asked.map(([method]) => method)).toEqual(['eth_accounts'])
     expect(replies[0]).toMatchObject({ requestId: 'a1', correlationId: 'c1', sender: await publicKeyText(keys.publicKey) })
@@ -91,7 +91,7 @@ describe('a session', () => {
     expect(idle).toBe(0)
   })
 
-  test('tells an app that is connected the chains, their urls and what can be done there', async () => {
+  test('returns chains, urls and capabilities to a connected app', async () => {
     await handshake()
     const answered = await request('wallet_connect', [{ version: '1', capabilities: {} }])
     expect(answered).toEqual({
@@ -115,7 +115,7 @@ describe('a session', () => {
     expect(await request('eth_requestAccounts')).toMatchObject({ result: { value: [ALICE] } })
   })
 
-  test('that the page does not know is refused in the clear with 4100, and nothing is asked of the wallet', async () => {
+  test('from an unknown peer is refused unencrypted with 4100 and does not reach the wallet', async () => {
     const stranger = await newKeyPair()
     const key = await sharedKey(app.privateKey, await publicKeyText(stranger.publicKey))
     const content = { encrypted: await encrypt(key, { action: { method: 'eth_requestAccounts' }, chainId: 1 }) }
@@ -125,7 +125,7 @@ describe('a session', () => {
     expect(asked).toEqual([])
   })
 
-  test('is not told to be over while a request waits', async () => {
+  test('does not end while a request is pending', async () => {
     let approve = (): void => {}
     const waits = new Promise<void>((resolve) => (approve = resolve))
     const slow: ClientWallet = { ...wallet, request: async (method) => (method === 'personal_sign' ? waits : answer(method)) }
@@ -138,7 +138,7 @@ describe('a session', () => {
     expect([session.open, idle]).toEqual([0, 1])
   })
 
-  test('takes no more than fifty requests at a time, and again some when those are answered', async () => {
+  test('accepts at most fifty concurrent requests, and more after they are answered', async () => {
     let approve = (): void => {}
     const waits = new Promise<void>((resolve) => (approve = resolve))
     const slow: ClientWallet = { ...wallet, request: async (method) => (method === 'personal_sign' ? waits : answer(method)) }
@@ -201,7 +201,7 @@ describe('signing in', () => {
     })
   })
 
-  test('wallet_sign takes messages and typed data, and nothing else', async () => {
+  test('wallet_sign accepts messages and typed data only', async () => {
     expect(await request('wallet_sign', [{ version: '1', type: '0x45', data: { message: 'hé' } }])).toMatchObject({
       result: { value: { signature: '0x51' } },
     })

@@ -78,7 +78,7 @@ describe('the state of a provider', () => {
     expect(events).toEqual([['accountsChanged', [ALICE, BOB]]])
   })
 
-  test('stays while the connection is lost; what is different afterwards is an event', async () => {
+  test('is kept while the connection is lost; changes are emitted after the reconnection', async () => {
     const { provider, connectAs, send } = await opened({ accounts: [ALICE] })
     const events = heard(provider)
     send('disconnect', new ProviderRpcError(4900, 'gone'))
@@ -139,7 +139,7 @@ describe('a provider in other hands', () => {
     expect(await { ...provider }.request({ method: 'echo', params: [3] })).toEqual([3])
   })
 
-  test('keeps what a library deletes from it, and takes what an app adds', () => {
+  test('keeps properties that a library deletes, and accepts those that an app adds', () => {
     const { provider } = open()
     const own = provider as Partial<Provider> & { isMetaMask?: boolean }
     expect(delete own.sendAsync).toBe(true)
@@ -155,7 +155,7 @@ describe('a provider in other hands', () => {
 })
 
 describe('listeners', () => {
-  test('are called as often as they were added, and a removal takes the newest entry', async () => {
+  test('are called once per registration, and a removal removes the newest one', async () => {
     const { provider, connectAs } = await opened()
     const listener = vi.fn<Listener>()
     provider.on('accountsChanged', listener).addListener('accountsChanged', listener).once('accountsChanged', listener)

@@ -64,7 +64,7 @@ describe('textSegments', () => {
     expect(shown('')).toEqual([])
   })
 
-  test('show what stands behind a gap, and how large it is', () => {
+  test('show the text after a gap, and the size of the gap', () => {
     expect(shown(`${'\n'.repeat(200_000)}I owe`)).toEqual(['[⟨199,999 blank lines⟩]', 'I owe'])
     expect(shown(`Hi${' \r\n'.repeat(9)}I\u202E owe`)).toEqual(['Hi', '[⟨8 blank lines⟩]', 'I⟨U+202E⟩ owe'])
     expect(shown(`Hi${' '.repeat(1_000)}I owe`)).toEqual(['Hi', '[⟨1,000 spaces⟩]', 'I owe'])

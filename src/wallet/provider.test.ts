@@ -54,7 +54,7 @@ describe('a request', () => {
     expect(errors).toEqual([])
   })
 
-  it('takes params that are undefined for absent ones', async () => {
+  it('treats undefined params as absent', async () => {
     const { wallet } = open()
     const provider = wallet.provider(ORIGIN)
     expect(await provider.request({ method: 'eth_chainId', params: undefined })).toBe('0x7a69')
@@ -123,7 +123,7 @@ describe('a request', () => {
     expect(through).toEqual(direct)
   })
 
-  it('that breaks something is -32603 without its words, and told to the owner', async () => {
+  it("that causes a bug returns -32603 without the bug's message, which onError receives", async () => {
     const { wallet, errors } = open({
       further: [
         {
@@ -209,7 +209,7 @@ describe('connecting', () => {
     expect([...records.entries('wallet/')]).toEqual([])
   })
 
-  it('one origin says nothing of another', async () => {
+  it('permissions of one origin do not apply to another', async () => {
     const { wallet } = open()
     await connected(wallet)
     const stranger = wallet.provider('https://other.example')
@@ -218,7 +218,7 @@ describe('connecting', () => {
     expect(await refusal(stranger.request({ method: 'personal_sign', params: ['0x', alice] }))).toMatchObject({ code: 4100 })
   })
 
-  it('shows balances that a chain does not tell as unknown', async () => {
+  it('shows null for the balances of a chain that does not respond', async () => {
     const silent = { request: () => new Promise<never>(() => undefined), subscribe: () => new Promise<never>(() => undefined) }
     const { wallet } = open({ chains: [{ ...embeddedChain(node), rpc: silent }] })
     void wallet
@@ -229,7 +229,7 @@ describe('connecting', () => {
     expect(question).toMatchObject({ kind: 'connect', accounts: Array.from({ length: 10 }, () => ({ balance: null })) })
   })
 
-  it('to a wallet without accounts is 4100, and nobody is asked', async () => {
+  it('to a wallet without accounts is 4100 without a question', async () => {
     const { wallet } = open({ keyring: Keyring.of({}) })
     const asked = wallet.provider(ORIGIN).request({ method: 'eth_requestAccounts' })
     expect(await refusal(asked)).toMatchObject({ code: 4100, data: { reason: 'no-accounts' } })
@@ -254,7 +254,7 @@ describe('connecting', () => {
     expect(await wallet.provider(ORIGIN).request({ method: 'eth_requestAccounts' })).toEqual([bob])
   })
 
-  it('is withdrawn when the one who asked goes', async () => {
+  it('is withdrawn when the app disconnects', async () => {
     const { wallet } = open()
     const gone = new AbortController()
     const asked = refusal(wallet.provider(ORIGIN).request({ method: 'eth_requestAccounts' }, { signal: gone.signal }))
@@ -311,7 +311,7 @@ describe('events', () => {
     expect(third).toEqual([])
   })
 
-  it('are not told when nothing has changed', async () => {
+  it('are not emitted when nothing has changed', async () => {
     const { wallet } = open()
     const provider = await connected(wallet, ORIGIN, { accounts: [bob] })
     const events = heard(provider)
@@ -320,7 +320,7 @@ describe('events', () => {
     expect(events).toEqual([])
   })
 
-  it('a listener is told no more after it was removed, and one that throws disturbs nobody', async () => {
+  it('a removed listener receives no further events, and one that throws does not affect others', async () => {
     const { wallet, errors } = open()
     const provider = wallet.provider(ORIGIN)
     const told: unknown[] = []
@@ -336,7 +336,7 @@ describe('events', () => {
     expect(errors).toEqual([new Error('mine'), new Error('mine')])
   })
 
-  it('tell the origin of a batch what became of it, and no other', async () => {
+  it('report the outcome of a batch to its origin only', async () => {
     const { wallet } = open()
     const provider = await connected(wallet, ORIGIN, { accounts: [alice] })
     const events = heard(await connected(wallet, 'https://other.example'))
@@ -356,7 +356,7 @@ describe('events', () => {
     expect(events).toEqual([])
   })
 
-  it('closing says disconnect, and refuses what comes after with 4900', async () => {
+  it('closing emits disconnect and refuses further requests with 4900', async () => {
     const { wallet } = open()
     const provider = await connected(wallet)
     const events = heard(provider)
@@ -430,7 +430,7 @@ describe('subscriptions', () => {
     expect(await provider.request({ method: 'eth_subscribe', params: ['newHeads'] })).toMatch(/^0x[1-9a-f][0-9a-f]+$/)
   })
 
-  it('of a provider that is closed reach nobody', async () => {
+  it('of a closed provider are not delivered', async () => {
     const { wallet } = open()
     const provider = wallet.provider(ORIGIN)
     await provider.request({ method: 'eth_subscribe', params: ['newHeads'] })
@@ -524,7 +524,7 @@ describe('the API for servers', () => {
     expect(await ask(wallet, call('eth_accounts'), { ...page, origin: 'https://other.example' })).toMatchObject({ result: [] })
   })
 
-  it('without an origin takes the control credential, and then acts for the local one', async () => {
+  it('without an origin requires the control credential and acts for the local origin', async () => {
     const { wallet } = open()
     const refused = await ask(wallet, call('eth_chainId'), stranger)
     expect(refused).toMatchObject({
@@ -566,7 +566,7 @@ describe('the API for servers', () => {
     expect(await ask(wallet, many, page)).toMatchObject([{ error: { code: -32600 } }])
   })
 
-  it('cannot tell anything over HTTP, so there is nothing to subscribe to', async () => {
+  it('refuses subscriptions over HTTP, which has no notifications', async () => {
     const { wallet } = open()
     const answer = await ask(wallet, call('eth_subscribe', ['newHeads']), page)
     expect(answer).toMatchObject({ error: { code: 4200, data: { reason: 'no-way-back' } } })

@@ -30,7 +30,7 @@ function sitesOf(records: Records, isOurs?: (address: Address) => boolean, chain
 }
 
 describe('sites', () => {
-  it('an origin that nobody knows may see nothing and is on the default chain', () => {
+  it('an unknown origin has no accounts and is on the default chain', () => {
     const { sites } = sitesOf(memoryRecords())
     expect(sites.get(APP)).toEqual({ origin: APP, accounts: [], chainId: 1, connectedAt: null, sponsorship: true })
     expect(sites.list()).toEqual([])
@@ -54,7 +54,7 @@ describe('sites', () => {
     }
   })
 
-  it('a disconnected origin stays on its chain and leaves no permission behind', () => {
+  it('a disconnected origin keeps its chain and no permission', () => {
     const records = memoryRecords()
     const { sites } = sitesOf(records)
     sites.connect(APP, [ALICE])
@@ -96,7 +96,7 @@ describe('sites', () => {
     expect(sites.list().map(({ origin }) => origin)).toEqual([APP])
   })
 
-  it('tell what changed, after it did, and a listener that throws does not keep others from hearing it', () => {
+  it('report a change after it is stored; a listener that throws does not affect others', () => {
     const { sites, errors } = sitesOf(memoryRecords())
     const told: SiteChange[] = []
     sites.subscribe(() => {
@@ -151,7 +151,7 @@ describe('whether others may pay', () => {
     expect([...records.entries('wallet/sponsorship')]).toEqual([])
   })
 
-  it('is not forgotten for the sake of origins that nobody knows', () => {
+  it('is not evicted in favour of unknown origins', () => {
     const { sites } = sitesOf(memoryRecords())
     sites.connect(APP, [ALICE])
     sites.setSponsorship(false, APP)

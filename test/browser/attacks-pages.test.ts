@@ -79,7 +79,7 @@ describe.skipIf(NO_BROWSER !== null)(`pages of others${NO_BROWSER === null ? '' 
     expect(await frame?.evaluate(OPENS, `${stage.url.replace('http', 'ws')}/wallet`)).toBe(false)
   })
 
-  it('a page of another port cannot make the browser send a request that the node takes for its own', async () => {
+  it("a page of another port cannot make the browser send a request that the node accepts as its own page's", async () => {
     const { origin } = await hostileSite((_, response) => html(response, '<iframe name="sink"></iframe>'))
     const visitor = await visit(origin)
     const answered: string[] = []

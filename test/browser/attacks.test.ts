@@ -200,7 +200,7 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
     await isLetIn(page)
   })
 
-  it('the cookie without the secret opens a page that says to open a new link, and goes on once one was opened', async () => {
+  it('the cookie without the secret opens a page that requires a new link, and works after one is opened', async () => {
     await page.evaluate('localStorage.clear()')
     await page.reload()
     const refused = page.getByTestId('refused')
@@ -213,7 +213,7 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
     await isLetIn(page)
   })
 
-  it('where storage is blocked the page is let in until it is loaded again, and says so', async () => {
+  it('with blocked storage the page is authorized until it is reloaded, and states that', async () => {
     const blocked = await browser.newContext()
     await blocked.addInitScript(BLOCK_STORAGE)
     const visitor = await blocked.newPage()
@@ -234,7 +234,7 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
     const status = () =>
       node.request({ method: 'pocketchain_sponsorStatus' }) as Promise<{ readonly fault: unknown; readonly paymasters: unknown }>
 
-    it('is read-only without the credential, and says how to get it', async () => {
+    it('is read-only without the credential, and explains how to get it', async () => {
       const before = await status()
       const other = await browser.newContext()
       const visitor = await other.newPage()

@@ -90,7 +90,7 @@ describe.skipIf(NO_BROWSER !== null)(`the fixture of Playwright${NO_BROWSER === 
       expect(await outcome).toContain('User rejected the request')
     }))
 
-  it('gives the next test a chain and a wallet that know nothing of it', async () => {
+  it('gives the next test a chain and a wallet without its state', async () => {
     await run(async ({ page, wallet, chain }) => {
       wallet.approvals.setPolicy('approve')
       const [from] = (await request(page, 'eth_requestAccounts')) as string[]
@@ -104,7 +104,7 @@ describe.skipIf(NO_BROWSER !== null)(`the fixture of Playwright${NO_BROWSER === 
     })
   })
 
-  it('fails a test that forgot to answer with a sentence that says what to write', async () => {
+  it('fails a test that leaves a question unanswered, with an error that states the remedy', async () => {
     const forgetful = run(async ({ page }) => {
       await expect(request(page, 'eth_requestAccounts')).rejects.toThrow(/nobody answered/)
     })

@@ -78,7 +78,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     for (const { id } of stage.node.wallet.approvals.pending) stage.node.wallet.approvals.reject(id)
   })
 
-  it('shows typed data whose names are those of the language', async () => {
+  it('shows typed data with names such as __proto__', async () => {
     const domain = JSON.parse('{ "constructor": "a", "__proto__": "b", "toString": { "valueOf": "c" } }') as object
     const answered = ask({ ...TYPED, typedData: { ...TYPED.typedData, types: {}, primaryType: 'constructor', domain } })
     await card(page, 'sign').getByText('toString', { exact: true }).waitFor()
@@ -136,7 +136,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(await answered).toBe('approved')
   })
 
-  it('names the characters that turn the id of a batch', async () => {
+  it('names characters that reverse the id of a batch', async () => {
     void ask(UPGRADE)
     await card(page, 'upgrade').waitFor()
     const html = await page.locator('main').evaluate((element) => (element as unknown as { innerHTML: string }).innerHTML)
@@ -144,7 +144,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(html).not.toContain('\u202E')
   })
 
-  it('takes a key that is held down for one question', async () => {
+  it('applies a key that is held down to one question only', async () => {
     const first = ask(TYPED)
     const second = ask(SWITCH)
     await page.locator('.armed').waitFor()
@@ -186,7 +186,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     await closed
   })
 
-  it('names the site that opened it once the browser has, and never what the address says', async () => {
+  it('shows the origin that the browser reports, never one from the address', async () => {
     const app = await stage.open(() => async () => '<!doctype html><title>app</title>', 'index.html')
     const { origin } = new URL(app.url())
     await app.evaluate(
@@ -234,7 +234,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     await app.close()
   })
 
-  it('lets nobody choose a policy who clicks twice where something else was', async () => {
+  it('ignores a double click that started before the policy choice appeared', async () => {
     const policy = page.getByTestId('policy-approve')
     await policy.waitFor()
     const isChecked = await page.evaluate(async () => {
@@ -271,7 +271,7 @@ describe.skipIf(NO_BROWSER !== null)(`the script of the wallet, in a page${NO_BR
     addEventListener('eip6963:announceProvider', ({ detail }) => providers.push(detail.provider))
   </script>`
 
-  it('announces one wallet, however often it stands there', async () => {
+  it('announces one wallet, even if its script is included several times', async () => {
     const page = await open(`${FIND}<script src="$wallet"></script><script src="$wallet" data-ethereum></script>
       <script>seen.push(providers.length, window.ethereum === providers[0])</script>`)
     expect(await seen(page)).toEqual([1, true])
@@ -286,7 +286,7 @@ describe.skipIf(NO_BROWSER !== null)(`the script of the wallet, in a page${NO_BR
     await page.close()
   })
 
-  it('tells a listener that was added by another one of the next event, not of this', async () => {
+  it('calls a listener added by another listener from the next event on', async () => {
     const page = await open(`${FIND}<script src="$wallet"></script><script>
       const again = () => { if (seen.push('connect') < 1000) providers[0].once('connect', again) }
       providers[0].once('connect', again)

@@ -132,7 +132,7 @@ describe.skipIf(NO_BROWSER !== null)(`a wallet in the page${NO_BROWSER === null 
     expect(await verifyMessage({ address: account, message: 'Grüße aus der Seite', signature })).toBe(false)
   })
 
-  it('signs a transaction that the node takes', async () => {
+  it('signs a transaction that the node accepts', async () => {
     const before = await balance()
     const hash = (await call('send', SELLER, '0x5')) as Hex
     const receipt = await client.waitForTransactionReceipt({ hash })

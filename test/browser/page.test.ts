@@ -194,7 +194,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     await shown.getByText('0xdeadbeef').first().waitFor()
   })
 
-  it('names characters that would turn or hide a text', async () => {
+  it('names characters that reverse or hide text', async () => {
     void ask(DRAFTS.sign)
     await card(page, 'sign').getByLabel('Message', { exact: true }).getByText('hi ⟨U+202E⟩ there').waitFor()
   })
@@ -239,7 +239,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(isDisabled).toBe(true)
   })
 
-  it('takes no click that a script made', async () => {
+  it('ignores clicks by scripts', async () => {
     const answered = ask(DRAFTS.send)
     await expect.poll(() => card(page, 'send').getByTestId('approve').isEnabled()).toBe(true)
     await page.evaluate(() => {
@@ -289,7 +289,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(await second).toBe('approved')
   })
 
-  it('has nothing to say to a browser that was not let in, until its link is opened', async () => {
+  it('shows nothing to an unauthorized browser until its link is opened', async () => {
     const context = await browser.newContext()
     try {
       const visitor = await context.newPage()
@@ -324,7 +324,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     }
   })
 
-  it('is opened by the page that asks, when nobody has it open', async () => {
+  it('is opened by the requesting page if it is not open', async () => {
     await page.goto('about:blank')
     const app = await stage.open(shop, 'shop.html')
     const opened = stage.context.waitForEvent('page')
@@ -337,7 +337,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     await page.goto(`${stage.url}/wallet`)
   })
 
-  it('neither hears nor answers an app that names another origin than its own', async () => {
+  it('ignores an app that claims another origin', async () => {
     const { window: popup, site, opener } = await openAsPopup(stage.context, () => BANK)
     try {
       await popup.getByTestId('empty').waitFor()

@@ -60,7 +60,7 @@ describe.skipIf(NO_BROWSER !== null)(`the window of the Base Account SDK${NO_BRO
     return outcome
   }
 
-  it('tells the app 4001 when the person refuses to connect', async () => {
+  it('returns 4001 to the app when the user rejects the connection', async () => {
     const { error } = await press(() => ask('eth_requestAccounts'), ['connect', 'reject'])
     expect(error?.code).toBe(4001)
     expect(await ask('eth_accounts')).toEqual({ result: [] })
@@ -76,7 +76,7 @@ describe.skipIf(NO_BROWSER !== null)(`the window of the Base Account SDK${NO_BRO
     await expect.poll(() => stage.node.wallet.approvals.pending).toEqual([])
   })
 
-  it('connects, and tells the SDK what can be done on which chain', async () => {
+  it('connects, and returns the capabilities per chain to the SDK', async () => {
     const { result } = await press(() => ask('eth_requestAccounts'), ['connect', 'approve'])
     expect((result as Hex[]).map((address) => address.toLowerCase())).toEqual([alice])
     expect(await ask('eth_chainId')).toEqual({ result: '0x7a69' })
@@ -107,7 +107,7 @@ describe.skipIf(NO_BROWSER !== null)(`the window of the Base Account SDK${NO_BRO
       .toMatchObject({ result: { status: '0x1', transactionHash: result, to: SHOP } })
   })
 
-  it('proves an account to an app that wants a sign-in with its connect', async () => {
+  it('signs in during the connection if the app requests it', async () => {
     const signInWithEthereum = { nonce: 'abcdef1234', chainId: '0x7a69' }
     const wish = [{ version: '1', capabilities: { signInWithEthereum } }]
     const { result } = await press(() => ask('wallet_connect', wish), ['sign', 'approve'])

@@ -46,7 +46,7 @@ describe.skipIf(NO_BROWSER !== null)('over TLS', () => {
     return startBrowser({ flags: [`--ignore-certificate-errors-spki-list=${name}`] })
   }
 
-  test('a browser that does not know the authority opens nothing', async () => {
+  test('a browser that does not trust the authority opens nothing', async () => {
     await browsing(await startBrowser(), async (page) => {
       await expect(page.goto(server.httpsUrl)).rejects.toThrow('ERR_CERT_AUTHORITY_INVALID')
     })

@@ -40,7 +40,7 @@ describe('a question', () => {
     expect(new Set(ids).size).toBe(WAITING_QUESTIONS_PER_ORIGIN)
   })
 
-  it('does not change when the app changes what it asked with', () => {
+  it('does not change when the app mutates its parameters', () => {
     const approvals = new Approvals()
     const typedData = { message: { amount: '1' } }
     void approvals.ask({ ...signDraft(), typedData } as never)
@@ -241,7 +241,7 @@ describe('next', () => {
     expect(await asked).toEqual({ id: prompt.question.id, accounts: null })
   })
 
-  it('waits for a question that is asked later', async () => {
+  it('waits for a later question', async () => {
     const approvals = new Approvals()
     const next = approvals.next()
     const asked = approvals.ask(connectDraft())
@@ -341,7 +341,7 @@ describe('a withdrawn question', () => {
     expect((await refusalBy(() => approvals.approve(id))).message).toContain(`question ${id} was withdrawn`)
   })
 
-  it('is not asked when its request was aborted before', async () => {
+  it('is not created when its request was already aborted', async () => {
     const approvals = new Approvals()
     const events: ApprovalEvent[] = []
     approvals.subscribe((event) => events.push(event))
@@ -493,7 +493,7 @@ describe('latency and timeouts', () => {
     expect(() => new Approvals({ answerWithinMs: Infinity })).toThrow(RangeError)
   })
 
-  it('refuses a question without an answer, with a sentence that says what to do', async () => {
+  it('refuses a question without an answer, with an error that states the remedy', async () => {
     const approvals = new Approvals({ answerWithinMs: 2_000 })
     const asked = refusalOf(approvals.ask(connectDraft()))
     await vi.advanceTimersByTimeAsync(2_000)
@@ -521,7 +521,7 @@ describe('latency and timeouts', () => {
     await asked
   })
 
-  it('rejects a next() that times out, with a sentence that names the pending questions', async () => {
+  it('rejects a next() that times out, with an error that names the pending questions', async () => {
     const approvals = new Approvals({ answerWithinMs: 2_000 })
     const asked = approvals.ask(signDraft())
     const next = approvals.next({ kind: 'send', timeoutMs: 500 }).catch((error: unknown) => String(error))
@@ -647,7 +647,7 @@ describe('the queue', () => {
     expect(events).toEqual([`withdrawn ${left?.origin}`, `asked ${ORIGIN}`])
   })
 
-  it('refuses the displaced question with a sentence that says what to do and does not name the other site', async () => {
+  it('refuses the displaced question with an error that states the remedy and does not name the other site', async () => {
     const approvals = new Approvals()
     const asked = flooded(approvals)
     await Promise.resolve()
@@ -761,7 +761,7 @@ describe('the queue', () => {
     expect(order).toEqual(['not a2', 'a1', 'b1', 'c1', 'a3', 'b2'])
   })
 
-  it('emits one event when a question is asked and one when it ends', async () => {
+  it('emits one event when a question is created and one when it ends', async () => {
     const approvals = new Approvals()
     const events: string[] = []
     const end = approvals.subscribe((event) => events.push(`${event.type} ${event.question.kind}`))

@@ -38,7 +38,7 @@ describe('a chain that is added', () => {
     expect(connected).toEqual(['5 https://a.example'])
   })
 
-  it('refuses in no code of the wallet: its node could pretend that the person said no', async () => {
+  it('never forwards an error code of the wallet: a node could fake a rejection by the user', async () => {
     const refusing = (code: number): Rpc => ({ ...silent, request: () => Promise.reject(new RpcError(code, 'no', { reason: 'r' })) })
     for (const [code, told] of [
       [4001, -32000],
@@ -53,7 +53,7 @@ describe('a chain that is added', () => {
     }
   })
 
-  it('is there again after a restart, in its place, and the owner’s chain is as the owner gives it', () => {
+  it('is restored after a restart at its position, and a configured chain has its configured values', () => {
     const { chains, records } = open()
     for (const id of [700, 5, 60]) chains.add(chain(id, `https://${id}.example`))
     const again = open(records, [{ ...given, chainId: 1_000 }])
@@ -83,7 +83,7 @@ describe('a chain that is added', () => {
     expect(connected).toHaveLength(1)
   })
 
-  it('never takes the place of the owner’s connection, not even after a restart', () => {
+  it('never replaces a configured connection, not even after a restart', () => {
     const { chains, connected, records } = open()
     expect(chains.wouldReconnect(31_337, 'https://evil.example')).toBe(false)
     const added = chains.add(chain(31_337, 'https://evil.example'))
@@ -128,7 +128,7 @@ it('a record that is none is left out, with a word, and the others are there', (
   ])
 })
 
-it('a probe ends in time whatever the connection does, and when its caller goes', async () => {
+it('a probe ends within its timeout for any connection, and when its caller aborts', async () => {
   const never: Rpc = { ...silent, request: () => new Promise(() => {}) }
   const chains = new Chains(
     memoryRecords(),

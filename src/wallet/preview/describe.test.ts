@@ -91,7 +91,7 @@ describe('describeCalls', () => {
     expect(await summary(raw(BOB, '0x1234'))).toBeNull()
   })
 
-  it('tells ether, creations, and own accounts', async () => {
+  it('describes ether transfers, contract creations and own accounts', async () => {
     expect(await summary(send(second, 1_234_500_000_000_000_000_000n))).toBe(`Send 1,234.5 ETH to your account 2 (${short(second)})`)
     expect(await one(send(second, 1n))).toMatchObject({ label: 'your account 2' })
     const creation: Call = { to: null, value: 0n, data: new Uint8Array(1_234), gasLimitOverride: null }
@@ -194,11 +194,11 @@ describe('describeCalls', () => {
       ['a length without end', `${encode('multicall', []).slice(0, 10)}${word(32n)}${'f'.repeat(64)}` as ViemHex],
       ['a list that is not there', `${encode('multicall', []).slice(0, 10)}${word(32n)}${word(4_000_000_000n)}` as ViemHex],
     ]
-    it.each(lies)('%s, it says nothing', async (_, data) => {
+    it.each(lies)('%s, it gives no description', async (_, data) => {
       expect(await one(raw(BOB, data))).toMatchObject({ data, signature: null, args: null, summary: null })
     })
 
-    it('many items at one place, it takes no time', async () => {
+    it('many items at one offset, it returns at once', async () => {
       const places = 250
       const body = encodeAbiParameters(parseAbiParameters('bytes'), [`0x${'61'.repeat(7_000)}`]).slice(2 + 64)
       const data =

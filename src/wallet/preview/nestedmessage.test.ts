@@ -16,7 +16,7 @@ const prefixed = (message: string) => `\x19Ethereum Signed Message:\n${new TextE
 const codes = (data: TypedData) => nestedWarnings(data, CONTEXT).map(({ code, level }) => `${level} ${code}`)
 
 describe('nestedWarnings', () => {
-  it('says nothing of other data', () => {
+  it('gives no warning for other data', () => {
     for (const type of ['Mail', 'Permit', 'constructor', ''])
       expect(codes({ types: {}, primaryType: type, domain: {}, message: {} })).toEqual([])
   })
@@ -32,7 +32,7 @@ describe('nestedWarnings', () => {
     },
   )
 
-  it('warns of the message as if personal_sign were asked for it', () => {
+  it('gives the warnings of personal_sign for the message', () => {
     const signIn = `bank.example wants you to sign in with your Ethereum account:\n${ALICE}\n`
     expect(codes(personal(toHex(prefixed(signIn))))).toEqual(expect.arrayContaining(['caution nested-message', 'danger sign-in-domain']))
     expect(codes(personal(`${toHex('\x19Ethereum Signed Message:\n32')}${'ab'.repeat(32)}`))).toContain('caution opaque-message')

@@ -110,12 +110,12 @@ describe.each([
     expect((await preview(to('Coin', 'approve', [deployed.at.Taker, MOST]))).allowances).toMatchObject([{ amount: null, isSpent: false }])
   })
 
-  it('tells an allowance that the calls use up from one that stays', async () => {
+  it('distinguishes a consumed allowance from a remaining one', async () => {
     const seen = await preview(to('Coin', 'approve', [deployed.at.Taker, 30n]), to('Taker', 'take', [deployed.at.Coin, 30n]))
     expect(seen.allowances).toMatchObject([{ spender: deployed.at.Taker, amount: '30', isSpent: true }])
   })
 
-  it('says nothing of an allowance that is taken back', async () => {
+  it('omits an allowance that is revoked', async () => {
     expect((await preview(to('Coin', 'approve', [BOB, 0n]))).allowances).toEqual([])
   })
 
@@ -178,7 +178,7 @@ describe('previewCalls', () => {
     expect(seen).toMatchObject({ status: 'success', changes: [{ token: deployed.at.Coin, symbol: 'COIN', amount: '-5' }] })
   })
 
-  it('says that it cannot look at endless logs', async () => {
+  it('is unavailable for too many logs', async () => {
     const seen = await previewCalls(chain, { from: alice, calls: [to('Liar', 'shower', [10_001n, BOB])], delegate: null })
     expect(seen).toMatchObject({ status: 'unavailable', error: 'the calls log more than 10000 events' })
   })
@@ -213,7 +213,7 @@ describe('previewCalls', () => {
     expect(await on(poor, 20_999n, true)).toMatchObject({ status: 'reverted', failedCall: 0 })
   })
 
-  it('shows what a creation costs, and takes no balance for a limit of gas', async () => {
+  it('shows the cost of a contract creation, and does not report a low balance as a gas limit', async () => {
     const call: Call = { to: null, value: 0n, data: Hex.toBytes(built.Taker.bytecode), gasLimitOverride: 2_000_000n }
     expect(await previewCalls(chain, { from: BOB, calls: [call], delegate: null })).toMatchObject({ status: 'success', changes: [] })
     const short = { ...call, gasLimitOverride: 6_000n }
@@ -268,17 +268,17 @@ describe('previewCalls', () => {
   describe('with a node that lacks eth_simulateV1', () => {
     const plain = () => ({ ...chain, rpc: without(node, 'eth_simulateV1') })
 
-    it('knows all about ether for an account', async () => {
+    it('is complete for ether to an account', async () => {
       const seen = await previewCalls(plain(), { from: alice, calls: [send(BOB, 5n)], delegate: null })
       expect(seen).toMatchObject({ status: 'success', changes: [{ asset: 'native', amount: '-5' }] })
     })
 
-    it('still says that a call reverts', async () => {
+    it('still reports that a call reverts', async () => {
       const seen = await previewCalls(plain(), { from: alice, calls: [to('Faults', 'text', ['no'])], delegate: null })
       expect(seen).toMatchObject({ status: 'reverted', failedCall: 0, error: 'no' })
     })
 
-    it('and otherwise that it does not know', async () => {
+    it('is unavailable otherwise', async () => {
       const one = await previewCalls(plain(), { from: alice, calls: [to('Coin', 'transfer', [BOB, 1n])], delegate: null })
       const two = await previewCalls(plain(), { from: alice, calls: [send(BOB, 1n), send(BOB, 1n)], delegate: null })
       const error = 'the node of Local cannot simulate calls: it lacks eth_simulateV1'

@@ -33,7 +33,7 @@ const changed = (from: string | RegExp, to: string): string => {
 }
 
 describe('signInWarnings', () => {
-  it('says nothing of a message as the standard has it, nor of other text', () => {
+  it('gives no warning for a message in the standard form, nor for other text', () => {
     expect(codes(MESSAGE)).toEqual([])
     expect(codes(`https://${MESSAGE}`)).toEqual([])
     expect(codes(MESSAGE.split('\n').slice(0, 2).join('\n'))).toEqual([])
@@ -77,7 +77,7 @@ describe('signInWarnings', () => {
     expect(codes(text)).toContain('caution sign-in-form')
   })
 
-  it('tells a message of the right site that has another form', () => {
+  it('warns of a message of the right site in a non-standard form', () => {
     for (const text of [
       `\n${MESSAGE}`,
       MESSAGE.replaceAll('\n', '\r\n'),
@@ -103,7 +103,7 @@ describe('signInWarnings', () => {
     expect(codes(changed(/URI: .*/, `URI: ${uri}`))).toEqual(['caution sign-in-uri'])
   })
 
-  it.each(['https://app.example', 'https://APP.example/', 'https://app.example:443/a?b#c'])('takes the address %s', (uri) => {
+  it.each(['https://app.example', 'https://APP.example/', 'https://app.example:443/a?b#c'])('accepts the uri %s', (uri) => {
     expect(codes(changed(/URI: .*/, `URI: ${uri}`))).toEqual([])
   })
 
@@ -125,14 +125,14 @@ describe('signInWarnings', () => {
     expect(codes(changed(from, to))).toEqual([`caution ${code}`])
   })
 
-  it('looks at every field of a name, wherever it stands', () => {
+  it('checks every field of a name at any position', () => {
     const twice = changed('I accept the terms.', 'Chain ID: 1\nURI: https://bank.example')
     expect(codes(twice)).toEqual(['caution sign-in-uri', 'caution sign-in-chain', 'caution sign-in-form'])
     const lines = MESSAGE.replace('Chain ID: 8453', 'Chain ID: 10').split('\n')
     expect(codes([...lines.slice(0, 5), ...lines.slice(5).toReversed()].join('\n'))).toEqual(['caution sign-in-chain'])
   })
 
-  it('tells another account, of which the letter case does not matter', () => {
+  it('warns of another account, ignoring letter case', () => {
     expect(codes(changed(/0x.{40}/, `0x${'b0'.repeat(20)}`))).toEqual(['caution sign-in-account'])
     expect(codes(changed(/0x.{40}/, ALICE))).toEqual([])
     expect(codes(`\r\n${changed(/0x.{40}/, `0x${'b0'.repeat(20)}`)}`)).toEqual(['caution sign-in-account', 'caution sign-in-form'])
@@ -143,7 +143,7 @@ describe('signInWarnings', () => {
     expect(codes(foreign, { origin: 'local', chainId: 1 })).toEqual(['caution sign-in-chain'])
   })
 
-  it('shows what the message says without what hides in it', () => {
+  it('quotes the message without invisible characters', () => {
     const [warning] = signInWarnings(`evil\u202e.example${MESSAGE.slice('app.example'.length)}`, CONTEXT)
     expect(warning?.text).toBe(
       'The message signs you in at evil\\u{202e}.example, but app.example asks for it. Whoever has it can act as you there.',
