@@ -108,7 +108,7 @@ describe('a session', () => {
     expect(idle).toBe(1)
   })
 
-  test('carries an error of the wallet whole, and goes on', async () => {
+  test('forwards an error of the wallet unchanged, and continues', async () => {
     expect(await request('eth_mine')).toMatchObject({
       result: { error: { code: 4200, message: 'the wallet does not know this method', data: { reason: 'unknown-method' } } },
     })
@@ -152,8 +152,8 @@ describe('a session', () => {
   })
 })
 
-describe('what acts on a chain', () => {
-  test('connects first, and switches to a chain of the wallet that the app has chosen by itself', async () => {
+describe('a request for a chain', () => {
+  test("connects first, and switches to the app's chain if the wallet has it", async () => {
     await request('wallet_sendCalls', [{ version: '2.0.0', calls: [] }], 84_532)
     expect(asked.slice(0, 4)).toEqual([
       ['eth_requestAccounts', undefined],
@@ -163,14 +163,14 @@ describe('what acts on a chain', () => {
     ])
   })
 
-  test('goes as it is to a chain that the wallet does not have, for the wallet to refuse', async () => {
+  test('is forwarded unchanged for a chain that the wallet lacks, and refused by the wallet', async () => {
     await request('wallet_sendCalls', [{ chainId: '0x1' }], 1)
     expect(asked.map(([method]) => method).slice(0, 3)).toEqual(['eth_requestAccounts', 'eth_chainId', 'wallet_sendCalls'])
   })
 })
 
 describe('signing in', () => {
-  test('signs a message of ERC-4361 in the name of the origin that the browser named', async () => {
+  test('signs a message of ERC-4361 for the origin that the browser reports', async () => {
     const signInWithEthereum = {
       nonce: 'abc12345',
       chainId: '0x14a34',
@@ -218,7 +218,7 @@ describe('signing in', () => {
 })
 
 describe('messages', () => {
-  test('of anybody else are none', async () => {
+  test('of other senders are ignored', async () => {
     for (const data of [null, 1, 'handshake', {}, { id: 1 }, { id: 'a', sender: 'b' }, { id: 'a', sender: 'b', content: {} }]) {
       expect(readMessage(data)).toBe(null)
       await session.receive(data)
@@ -227,7 +227,7 @@ describe('messages', () => {
     expect(replies).toEqual([])
   })
 
-  test('about the app itself are read and not answered', async () => {
+  test("with the app's metadata are accepted without a response", async () => {
     const config = { requestId: 'a1', data: { version: '2.5.10', metadata: { appName: 'App' } } }
     expect(readMessage(config)).toEqual({ kind: 'config' })
     await session.receive(config)
@@ -240,7 +240,7 @@ describe('messages', () => {
     expect(() => readRequest('{"method":"a"}')).toThrow(/a request is/)
   })
 
-  test('that changed on the way are not read', async () => {
+  test('that were altered are rejected', async () => {
     const key = await sharedKey(app.privateKey, await publicKeyText(keys.publicKey))
     const sealed = await encrypt(key, { n: 1 })
     expect(await decrypt(await sharedKey(keys.privateKey, await publicKeyText(app.publicKey)), sealed)).toBe('{"n":1}')

@@ -75,5 +75,5 @@ function refuseMore(): Promise<never> {
 
 /** The SDK ends its session on 4100 and connects anew the next time. */
 function refuseSession(): never {
-  throw Object.assign(new Error('the wallet does not know this session: connect again'), { code: 4100 })
+  throw Object.assign(new Error('the session is unknown to the wallet: connect again'), { code: 4100 })
 }

@@ -2,7 +2,7 @@ import { PERMIT2_TYPES, EIP3009_TYPES, coversAnySupply, hasNoEnd, utcText } from
 
 /**
  * Returns the meaning of a number in a permit, such as `unlimited` or `2033-05-18 03:33 UTC`; null if the number needs no explanation.
- * `struct` and `name`: type and member, which the standards fix. `nowMs`: Unix time at which the wallet asked.
+ * `struct` and `name`: type and member, which the standards fix. `nowMs`: Unix time of the question.
  */
 export function describePermitValue(struct: string, name: string, value: unknown, nowMs: number): string | null {
   const number = STRUCTS.has(struct) ? integer(value) : null

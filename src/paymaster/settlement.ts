@@ -131,9 +131,9 @@ export class Settlement {
     if (head.hash !== before && onHead !== undefined) this.#notify(() => onHead(head))
   }
 
-  #notify(tell: () => void): void {
+  #notify(listener: () => void): void {
     try {
-      tell()
+      listener()
     } catch (error) {
       this.#options.onError(error)
     }

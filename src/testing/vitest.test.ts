@@ -72,7 +72,7 @@ describe('the fixture of Vitest', () => {
     })
     const [outcome] = await Promise.allSettled([forgetful])
     expect(outcome).toMatchObject({
-      reason: { message: expect.stringContaining('nobody answered: eth_requestAccounts of http://localhost:3000') },
+      reason: { message: expect.stringContaining('no answer: eth_requestAccounts of http://localhost:3000') },
     })
   })
 })

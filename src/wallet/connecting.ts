@@ -10,7 +10,7 @@ import type { ProviderCaller } from './method.ts'
 import type { AccountLabel } from './question.ts'
 
 /**
- * Returns the accounts that the origin may see, after a connect question if it has none. `isNew`: asks even if the origin is connected, so
+ * Returns the accounts that the origin may see, after a connect question if it has none. `isNew`: creates a question even if the origin is connected, so
  * that other accounts can be chosen. Throws RpcError 4001, 4100, -32005.
  */
 export async function connect(wallet: WalletContext, method: string, caller: ProviderCaller, isNew = false): Promise<readonly Address[]> {

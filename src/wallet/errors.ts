@@ -56,7 +56,7 @@ export function convertSchemaErrors<T>(read: () => T): T {
 
 /** A bug is reported to `onError`; its message may contain anything, so the client does not get it. */
 export function walletErrors(onError: (error: unknown) => void): ToRpcError {
-  const message = 'the wallet broke down over this request; its log says why'
+  const message = 'internal error of the wallet; see its log'
   return toRpcErrorBy({ onBug: onError, bug: { message, data: { reason: 'internal' } } })
 }
 

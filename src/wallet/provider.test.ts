@@ -139,7 +139,7 @@ describe('a request', () => {
   })
 })
 
-describe('a provider in other hands', () => {
+describe('a provider wrapped by a library', () => {
   it('works behind a Proxy that calls its methods on itself', async () => {
     const { wallet } = open()
     const provider = new Proxy(wallet.provider(ORIGIN), {})

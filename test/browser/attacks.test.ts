@@ -109,7 +109,7 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
     expect(await connected).toMatchObject({ error: { code: 4001 } })
   })
 
-  it('a page whose name without a dot was pointed here is refused as a page of the node itself', async () => {
+  it('a page under a host name without a dot is refused as a page of the node itself', async () => {
     // A real attacker's page was loaded before its name changed its address. Any document of that origin runs the same script.
     const visitor = await visit(`http://evil:${server.port}/health`)
     const [from] = node.accounts
@@ -146,7 +146,7 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
     expect(received.join('\n')).not.toContain(secret)
   })
 
-  it('a site that opens the page with a secret of its own choice does not take the place of the one that works', async () => {
+  it('a site that opens the page with its own secret does not replace the valid one', async () => {
     const forged = '0'.repeat(64)
     const before = await page.evaluate(STORED)
     for (const path of ['/wallet', '/wallet?popup=1', '/sponsor', `/wallet?key=${forged}`, `/sponsor?key=${forged}`]) {
@@ -163,7 +163,7 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
     await isLetIn(page)
   })
 
-  it('a link leaves no trace of itself in the address, admits every tab of its browser, and no other browser', async () => {
+  it('a link is removed from the address, and authorizes every tab of its browser and no other browser', async () => {
     expect(page.url()).toBe(`${server.url}/wallet`)
     expect(await page.evaluate('history.length')).toBe(2) // the empty page and this one
     await isLetIn(await visit(`${server.url}/wallet`))
@@ -178,7 +178,7 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
     await other.close()
   })
 
-  it('an old link does not replace the secret of a browser that is let in already, and a newer one does', async () => {
+  it('an old link does not replace the secret of an authorized browser, and a newer one does', async () => {
     const old = server.wallet!.link()
     const other = await browser.newContext()
     const stranger = await other.newPage()

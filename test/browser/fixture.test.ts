@@ -70,7 +70,7 @@ describe.skipIf(NO_BROWSER !== null)(`the fixture of Playwright${NO_BROWSER === 
       expect(await page.evaluate(() => (globalThis as unknown as AppWindow).document.currentScript)).toBe(null)
     }))
 
-  it('lets the test answer what a page asks', () =>
+  it("lets the test answer a page's request", () =>
     run(async ({ page, wallet, chain }) => {
       const accounts = request(page, 'eth_requestAccounts')
       const prompt = await wallet.approvals.next({ kind: 'connect' })
@@ -108,9 +108,7 @@ describe.skipIf(NO_BROWSER !== null)(`the fixture of Playwright${NO_BROWSER === 
     const forgetful = run(async ({ page }) => {
       await expect(request(page, 'eth_requestAccounts')).rejects.toThrow(/nobody answered/)
     })
-    await expect(forgetful).rejects.toThrow(
-      /nobody answered: eth_requestAccounts of http:\/\/127\.0\.0\.1:\d+ .*wallet\.approvals\.next\(\)/u,
-    )
+    await expect(forgetful).rejects.toThrow(/no answer: eth_requestAccounts of http:\/\/127\.0\.0\.1:\d+ .*wallet\.approvals\.next\(\)/u)
   })
 })
 

@@ -86,7 +86,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(await answered).toBe('approved')
   })
 
-  it('has only a refusal for what it cannot show, and goes on with the next question', async () => {
+  it('offers only rejection for a question that it cannot show, and continues with the next', async () => {
     const unshowable = ask({ ...TYPED, scheme: 'personal_sign', message: '0x', text: 5 } as never) // which no request can bring about
     const next = ask(SWITCH)
     const shown = card(page, 'sign')
@@ -100,7 +100,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(await next).toBe('approved')
   })
 
-  it('shows the text that a message hides behind blank lines, where the box begins', async () => {
+  it('shows text behind blank lines at the start of the box', async () => {
     const text = `${'\n'.repeat(200_000)}I owe you everything.${' '.repeat(5_000)}All of it.`
     const answered = ask({ ...TYPED, scheme: 'personal_sign', message: '0x', text })
     const box = card(page, 'sign').getByRole('group', { name: 'Message', exact: true })
@@ -114,7 +114,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(await answered).toBe('approved')
   })
 
-  it('keeps the question in front of a person, whatever other sites ask meanwhile', async () => {
+  it('keeps the displayed question while other sites send requests', async () => {
     const first = ask(TYPED)
     await card(page, 'sign').waitFor()
     const id = await card(page, 'sign').getAttribute('data-id')
@@ -128,7 +128,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     await card(page, 'switchChain').waitFor()
   })
 
-  it('shows what nests as deep as a question may', async () => {
+  it('shows a question of the maximum nesting', async () => {
     const depth = 190 // QUESTION_DEPTH is 200
     const domain = { name: JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`) as unknown }
     const answered = ask({ ...TYPED, typedData: { ...TYPED.typedData, domain } })
@@ -160,7 +160,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(await second).toBe(4001)
   })
 
-  it('shows no buttons without the question, however small the window is that an app has opened', async () => {
+  it('shows no buttons without the question in a window of any size', async () => {
     const size = page.viewportSize()
     await page.setViewportSize({ width: 200, height: 100 })
     const answered = ask(TYPED)
@@ -172,7 +172,7 @@ describe.skipIf(NO_BROWSER !== null)(`the approval page${NO_BROWSER === null ? '
     expect(await answered).toBe('approved')
   })
 
-  it('goes with the app that opened it', async () => {
+  it('closes with the app that opened it', async () => {
     const app = await stage.open(() => async () => '<!doctype html><title>app</title>', 'index.html')
     const opened = stage.context.waitForEvent('page')
     await app.evaluate((wallet) => {
@@ -278,7 +278,7 @@ describe.skipIf(NO_BROWSER !== null)(`the script of the wallet, in a page${NO_BR
     await page.close()
   })
 
-  it('leaves window.ethereum to a wallet that holds it, and breaks nothing', async () => {
+  it('leaves window.ethereum to another wallet without an error', async () => {
     const page = await open(`<script>var seen = []; addEventListener('error', ({ message }) => seen.push(message))
       Object.defineProperty(window, 'ethereum', { get: () => 'another' })</script>${FIND.replace('seen = [], ', '')}
       <script src="$wallet" data-ethereum></script><script>seen.push(window.ethereum, providers.length)</script>`)
@@ -295,7 +295,7 @@ describe.skipIf(NO_BROWSER !== null)(`the script of the wallet, in a page${NO_BR
     await page.close()
   })
 
-  it('refuses a request that cannot be sent, and goes on with the others', async () => {
+  it('refuses a request that cannot be sent, and continues with the others', async () => {
     const page = await open(`${FIND}<script src="$wallet"></script><script>
       const ask = (method, params) => providers[0].request({ method, params }).catch(({ code }) => code)
       const first = ask('eth_chainId')

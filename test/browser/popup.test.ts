@@ -66,7 +66,7 @@ describe.skipIf(NO_BROWSER !== null)(`the window of the Base Account SDK${NO_BRO
     expect(await ask('eth_accounts')).toEqual({ result: [] })
   })
 
-  it('that is closed has refused, and its question waits no more', async () => {
+  it('that is closed rejects the request and withdraws its question', async () => {
     const opened = stage.context.waitForEvent('page')
     const outcome = ask('eth_requestAccounts')
     const window = await opened
@@ -83,7 +83,7 @@ describe.skipIf(NO_BROWSER !== null)(`the window of the Base Account SDK${NO_BRO
     expect(await ask('wallet_getCapabilities', [alice])).toMatchObject({ result: { '0x7a69': { atomic: { status: expect.any(String) } } } })
   })
 
-  it('goes on with its session after the app was loaded anew', async () => {
+  it('continues its session after a reload of the app', async () => {
     await app.reload()
     const { result } = await press(() => ask('personal_sign', ['0x68656c6c6f', alice]), ['sign', 'approve'])
     expect(await verifyMessage({ address: alice, message: 'hello', signature: result as Hex })).toBe(true)
@@ -117,7 +117,7 @@ describe.skipIf(NO_BROWSER !== null)(`the window of the Base Account SDK${NO_BRO
     expect(await verifyMessage({ address: alice, message, signature })).toBe(true)
   })
 
-  it('asks before it follows the app to a chain that the SDK switched to by itself', async () => {
+  it('requests approval before it switches to a chain that the SDK selected', async () => {
     const { chainId, url } = stage.second
     const nativeCurrency = { name: 'Pebble', symbol: 'PBL', decimals: 18 }
     stage.node.wallet.chains.add({ chainId, name: 'Second', nativeCurrency, rpcUrls: [url], blockExplorerUrls: [], iconUrls: [] })

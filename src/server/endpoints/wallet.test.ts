@@ -26,7 +26,12 @@ interface Answer {
 }
 
 /** One call to POST /wallet. */
-async function post(server: Server, method: string, params: readonly unknown[] = [], headers: TestRequest['headers'] = {}): Promise<Answer> {
+async function post(
+  server: Server,
+  method: string,
+  params: readonly unknown[] = [],
+  headers: TestRequest['headers'] = {},
+): Promise<Answer> {
   const { status, body } = await ask(server, { path: '/wallet', body: call(method, params), headers })
   expect(status).toBe(200)
   return JSON.parse(body) as Answer // what the server printed

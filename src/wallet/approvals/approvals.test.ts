@@ -324,7 +324,7 @@ describe('a replaced question', () => {
     const { id } = await before
     void approvals.ask(sendDraft(2n), { replaces: id })
     const { message } = await refusalBy(() => approvals.approve(id))
-    expect(message).toContain('was approved already, by hand or by script; what it asked about has changed')
+    expect(message).toContain('was approved already, by hand or by script; its content has changed')
     expect(approvals.pending).toHaveLength(1)
   })
 })
@@ -425,7 +425,7 @@ describe('the policy', () => {
     expect(events).toEqual(['asked', 'answered'])
   })
 
-  it('is not applied when a rule throws: the question is refused with a sentence', async () => {
+  it('is not applied when a rule throws: the question is refused with an explanation', async () => {
     const approvals = new Approvals({ policy: 'approve' })
     approvals.rule(() => {
       throw new Error('no such token')
@@ -451,7 +451,7 @@ describe('latency and timeouts', () => {
     expect(approvals.pending).toEqual([])
   })
 
-  it('lets a person answer before the policy does', async () => {
+  it('lets the user answer before the policy', async () => {
     const approvals = new Approvals({ policy: 'approve', latencyMs: 300 })
     const asked = approvals.ask(signDraft())
     approvals.reject()
@@ -498,7 +498,7 @@ describe('latency and timeouts', () => {
     const asked = refusalOf(approvals.ask(connectDraft()))
     await vi.advanceTimersByTimeAsync(2_000)
     const sentence =
-      'nobody answered: eth_requestAccounts of http://localhost:3000 waits for approval (connect) since 2000 ms; ' +
+      'no answer: eth_requestAccounts of http://localhost:3000 has been waiting for approval (connect) for 2000 ms; ' +
       "answer it with (await wallet.approvals.next()).approve(), a rule, or wallet.approvals.setPolicy('approve')"
     expect(await asked).toEqual({ code: 4001, message: sentence, reason: 'unanswered' })
     expect(approvals.pending).toEqual([])
@@ -550,14 +550,14 @@ describe('latency and timeouts', () => {
 })
 
 describe('the end of a test', () => {
-  it('fails with a sentence for each pending question', async () => {
+  it('fails with one message for each pending question', async () => {
     const approvals = new Approvals({ now: () => 0 })
     approvals.assertAnswered()
     void approvals.ask(signDraft())
     void approvals.ask(connectDraft(OTHER))
     await approvals.next()
     expect(() => approvals.assertAnswered()).toThrow(
-      /^nobody answered: personal_sign of http:\/\/localhost:3000 .*handed it out.*\nnobody answered: eth_requestAccounts of http:\/\/evil\.example .*/,
+      /^no answer: personal_sign of http:\/\/localhost:3000 .*handed it out.*\nno answer: eth_requestAccounts of http:\/\/evil\.example .*/,
     )
     expect(approvals.pending).toHaveLength(2)
   })

@@ -41,7 +41,7 @@ export class PolicyEngine {
     }
   }
 
-  /** One sentence for each recorded answer whose question was not asked. */
+  /** One sentence for each recorded answer whose question did not occur. */
   get unusedAnswers(): readonly string[] {
     return (this.#replay?.remaining ?? []).map((recorded) => `the recording expects ${nameOf(recorded)}, which did not come`)
   }

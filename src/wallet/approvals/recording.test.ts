@@ -114,7 +114,7 @@ describe('a replay', () => {
     expect(message).toContain(`to offer ${BOB}`)
   })
 
-  it('reports a sentence for each recorded answer that was not used', async () => {
+  it('reports each recorded answer that was not used', async () => {
     const approvals = new Approvals()
     const end = approvals.replay(await session())
     await approvals.ask(connectDraft())

@@ -16,7 +16,7 @@ import type { Draft } from '../question.ts'
 import { permittedAccount } from '../sites.ts'
 import { accountKey, isNonceTaken, nextNonce, signTransactions } from './transactions.ts'
 
-/** A request whose questions are asked in the order of its origin's requests. */
+/** One request of an app, whose questions are created in the order of the origin's requests. */
 export interface Session {
   readonly wallet: WalletContext
   readonly caller: ProviderCaller
@@ -24,8 +24,8 @@ export interface Session {
 }
 
 /**
- * Runs `work` so that the first questions of an origin's requests are asked in the order of the requests, however long their previews take. `holdMs`:
- * later requests wait for this one no longer than that, because its sponsor responds first; null: without limit.
+ * Runs `work` so that the first questions of an origin's requests are created in the order of the requests, independent of the duration of their
+ * previews. `holdMs`: maximum time for which later requests wait for this one, whose sponsor responds first; null: no limit.
  */
 export async function inRequestOrder<T>(
   wallet: WalletContext,
@@ -71,8 +71,8 @@ export interface Sender {
 }
 
 /**
- * Plans, asks for approval, and submits what was approved or nothing. The approval covers everything but the nonce, so questions may be answered in any
- * order. If the chain has changed in between so that something else would happen, a new question replaces the first.
+ * Plans, requests approval, and submits exactly the approved plan or nothing. The approval covers everything but the nonce, so questions may be answered in any
+ * order. If a change of the chain alters the effects in between, a new question replaces the first.
  */
 export async function approveAndSubmit<T>(session: Session, { chain, from, isNonceChosen }: Sender, steps: Steps<T>): Promise<T> {
   const { wallet, caller, ask } = session
@@ -81,7 +81,7 @@ export async function approveAndSubmit<T>(session: Session, { chain, from, isNon
   await waitForUpgrade()
   let plan = await steps.plan(null)
   let replaces: string | null = null
-  for (let asked = 0; asked < REPEATED_QUESTIONS; asked++) {
+  for (let tries = 0; tries < REPEATED_QUESTIONS; tries++) {
     const draft = await steps.draft(plan)
     const { id }: { readonly id: string } = await ask(draft, { signal: caller.signal, replaces })
     const approved = plan

@@ -134,7 +134,9 @@ export function assertCapabilities({ required }: CallsRequest): void {
 export function assertGasOverrides({ calls }: CallsRequest, blockGasLimit: bigint): void {
   const at = calls.findIndex(({ gasLimitOverride }) => gasLimitOverride !== null && gasLimitOverride > blockGasLimit)
   if (at === -1) return
-  throw unparsableRequest(`calls[${at}].capabilities.gasLimitOverride.value: ${calls[at]?.gasLimitOverride} gas, a block has ${blockGasLimit}`)
+  throw unparsableRequest(
+    `calls[${at}].capabilities.gasLimitOverride.value: ${calls[at]?.gasLimitOverride} gas, a block has ${blockGasLimit}`,
+  )
 }
 
 function parse(value: unknown, path: string): CallsRequest {

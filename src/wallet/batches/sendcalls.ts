@@ -46,7 +46,15 @@ export function sendCalls(wallet: WalletContext, request: CallsRequest, caller: 
     const { origin, signal } = caller
     const intent = { chain, from, calls: request.calls, requested: {} }
     const assertSponsored = () => assertSponsorshipEnabled(wallet, origin)
-    const planner = new PaymentPlanner({ batches: wallet.batches, settings: wallet.settings, intent, sponsor, assertSponsored, execute, signal })
+    const planner = new PaymentPlanner({
+      batches: wallet.batches,
+      settings: wallet.settings,
+      intent,
+      sponsor,
+      assertSponsored,
+      execute,
+      signal,
+    })
     const approveUpgrade = upgradeApproval(session, batch)
     await approveAndSubmit(
       session,

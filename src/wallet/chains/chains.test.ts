@@ -62,7 +62,7 @@ describe('a chain that is added', () => {
     expect(again.connected).toEqual(['700 https://700.example', '5 https://5.example', '60 https://60.example'])
   })
 
-  it('a second time is no second entry: it keeps its name and is reached by what was consented to last', () => {
+  it('added twice is one entry: it keeps its name and uses the url approved last', () => {
     const { chains, connected, records } = open()
     chains.add(chain(5, 'https://a.example'))
     const again = { ...chain(5, 'https://b.example', 'https://a.example/'), name: 'Other' }
@@ -74,7 +74,7 @@ describe('a chain that is added', () => {
     expect(open(records).connected).toEqual(['5 https://b.example'])
   })
 
-  it('with the url it has keeps its connection', () => {
+  it('added again with the same url keeps its connection', () => {
     const { chains, connected } = open()
     const { rpc } = chains.add(chain(5, 'https://a.example'))
     expect(chains.wouldReconnect(5, 'https://a.example/')).toBe(false)
@@ -95,7 +95,7 @@ describe('a chain that is added', () => {
     expect([...connected, ...again.connected]).toEqual([])
   })
 
-  it('has at most so many urls, and there are at most so many chains', () => {
+  it('has limits for urls and chains', () => {
     const { chains, records } = open()
     const urls = Array.from({ length: CHAIN_URLS + 5 }, (_, i) => `https://${i}.example`)
     expect(chains.add(chain(5, ...urls)).rpcUrls).toHaveLength(CHAIN_URLS)
@@ -108,12 +108,12 @@ describe('a chain that is added', () => {
   })
 })
 
-it('a wallet without a chain, or with one twice, is refused', () => {
+it('a wallet without a chain, or with a duplicate, is refused', () => {
   expect(() => open(memoryRecords(), [])).toThrow('at least one chain')
   expect(() => open(memoryRecords(), [given, given])).toThrow('31337 was configured twice')
 })
 
-it('a record that is none is left out, with a word, and the others are there', () => {
+it('an invalid record is skipped and reported; the others are loaded', () => {
   const records = memoryRecords()
   open(records).chains.add(chain(5, 'https://a.example'))
   JsonRecords.put(records, 'wallet/chains/6', { place: 2, info: { chainId: 6 } })

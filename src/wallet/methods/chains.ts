@@ -77,7 +77,7 @@ function assertConnected({ sites }: WalletContext, { origin }: ProviderCaller): 
   throw new RpcError(WALLET_CODE.unauthorized, message, { reason: 'not-connected', origin })
 }
 
-/** Asks also if the wallet has the chain: the origin must not learn that, and the url may be new. */
+/** Creates a question even if the wallet has the chain: the origin must not learn that, and the url may be new. */
 async function addChain(wallet: WalletContext, proposed: ChainInfo, caller: ProviderCaller): Promise<WalletChain> {
   const { chains, approvals } = wallet
   const { origin, signal } = caller

@@ -98,7 +98,7 @@ export const SIGN_METHODS: readonly WalletMethod[] = [
 
 type Content = Omit<Extract<Draft, { kind: 'sign' }>, 'kind' | 'origin' | 'method' | 'account' | 'chain'>
 
-/** Asks for approval, checks the permission again, and signs what was shown. Throws RpcError 4001 and 4100. */
+/** Requests approval, checks the permission again, and signs what was shown. Throws RpcError 4001 and 4100. */
 async function sign(
   wallet: WalletContext,
   wanted: Address,

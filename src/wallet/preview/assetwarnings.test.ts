@@ -70,7 +70,7 @@ describe('assetWarnings', () => {
     expect(await codes(delegated, 'ERC20', 'WETH', 18)).toEqual(['caution asset-without-code'])
   })
 
-  it('works with a node that cannot simulate, and is silent about one that does not answer', async () => {
+  it('works without eth_simulateV1, and gives no warning if the node does not respond', async () => {
     const older = { ...chain, rpc: without(node, 'eth_simulateV1') }
     expect(await codes(WETH, 'ERC20', 'USDC', 18, older)).toEqual(['caution asset-symbol'])
     const gone = { ...chain, rpc: { ...node, request: () => Promise.reject(new Error('gone')) } }

@@ -62,7 +62,7 @@ const summary = async (call: Call) => (await one(call)).summary
 const encode = (functionName: string, ...args: unknown[]): ViemHex => encodeFunctionData({ abi, functionName, args })
 
 describe('describeCalls', () => {
-  it('shows everything of a call that is known', async () => {
+  it('shows all parts of a known call', async () => {
     expect(await one(deployed.call('Coin', 'transfer', [BOB, 1_500_000n]))).toEqual({
       to: deployed.at.Coin,
       value: '0x0',
@@ -78,7 +78,7 @@ describe('describeCalls', () => {
     })
   })
 
-  it('shows a call that is not known as it is', async () => {
+  it('shows the data of an unknown call', async () => {
     const call = { ...raw(BOB, encode('unheardOf', 5n), 7n), gasLimitOverride: 90_000n }
     expect(await one(call)).toMatchObject({
       label: null,
@@ -179,7 +179,7 @@ describe('describeCalls', () => {
     expect((await one(raw(DELEGATE.address, '0x12345678'))).label).toBe('PocketAccount')
   })
 
-  it('makes what hides visible, and does not believe in 2^200 decimals', async () => {
+  it('makes invisible characters visible, and ignores 2^200 decimals', async () => {
     const view = await one(deployed.call('Coin', 'transfer', [BOB, 1n]))
     const liar = await one({ ...deployed.call('Coin', 'transfer', [BOB, 1n]), to: deployed.at.Liar })
     expect(view.label).toBe('token COIN')
@@ -210,7 +210,7 @@ describe('describeCalls', () => {
       expect(view.args?.[0]?.value.length).toBeLessThan(1_100)
     })
 
-    it('longer than anybody reads, it is not decoded', async () => {
+    it('longer than the limit, it is not decoded', async () => {
       const data = encode('multicall', [`0x${'61'.repeat(20_000)}`])
       expect(await one(raw(BOB, data))).toMatchObject({ data, signature: null })
     })
@@ -243,7 +243,7 @@ describe('describeCalls', () => {
     const call = () => deployed.call('Coin', 'transfer', [BOB, 1_500_000n])
     const plain = { label: null, summary: null as string | null }
 
-    it('lacks eth_simulateV1, asks one by one', async () => {
+    it('lacks eth_simulateV1, reads one by one', async () => {
       const [view] = await describeCalls({ ...chain, rpc: without(node, 'eth_simulateV1') }, [call()], keyring)
       expect(view?.summary).toBe('Send 1.5 COIN to 0x0000…0B0b')
     })
@@ -256,7 +256,7 @@ describe('describeCalls', () => {
       expect(view).toMatchObject({ ...plain, summary: `Send 1,500,000 units of ${short(deployed.at.Coin)} to 0x0000…0B0b` })
     })
 
-    it('never answers, does not wait long', async () => {
+    it('never responds, ends at the timeout', async () => {
       vi.useFakeTimers({ toFake: ['setTimeout'] })
       onTestFinished(() => void vi.useRealTimers())
       const silent: Rpc = { request: () => new Promise(() => {}), subscribe: node.subscribe }

@@ -18,9 +18,9 @@ export interface Permit {
   readonly isPermit2: boolean
   /** true for EIP-3009: the signature is the transfer itself, and `spender` receives the tokens */
   readonly isTransfer: boolean
-  /** Unix time in seconds, or `always`; null if it says none, or several */
+  /** Unix time in seconds, or `always`; null if the data has none, or several */
   readonly until: bigint | 'always' | null
-  /** what ends then: an EIP-2612 deadline bounds the use of the signature, and the allowance that it gives stays */
+  /** scope of the end: an EIP-2612 deadline limits the use of the signature, not the resulting allowance */
   readonly endOf: 'signature' | 'allowance'
 }
 
@@ -79,7 +79,7 @@ function permit2(fields: Fields): Permit {
   return { items, spender: fields.address('spender'), isPermit2: true, isTransfer: false, until, endOf }
 }
 
-/** A negative amount is one above 2^255 to a contract that takes it for unsigned. */
+/** A contract that decodes a negative amount as unsigned reads a value of 2^255 or more. */
 function amountOf(amount: bigint | null): PermitItem['amount'] {
   if (amount === null) return null
   return amount < 0n || coversAnySupply(amount) ? 'unlimited' : amount

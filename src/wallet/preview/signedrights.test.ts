@@ -36,7 +36,7 @@ describe('rightsWarnings', () => {
     expect(warning).toEqual({
       code: 'signed-permit',
       level: 'caution',
-      text: `Whoever holds this signature can, until 2033-05-18 03:33 UTC, let ${BOB} take 5 units of “Coin” (0x70cE…0000) from the account, without a transaction of yours.`,
+      text: `Anyone who holds this signature can, until 2033-05-18 03:33 UTC, let ${BOB} take 5 units of “Coin” (0x70cE…0000) from the account, without a transaction of yours.`,
     })
   })
 
@@ -197,7 +197,7 @@ describe('rightsWarnings', () => {
   it('describes a Safe transaction, and a message that the Safe signs', () => {
     const safeTx = { to: BOB, value: '0x1bc16d674ec80000', data: '0x', operation: 1 }
     expect(rightsWarnings(typed('SafeTx', safeTx, { verifyingContract: TOKEN }), ALICE).map(({ text }) => text)).toEqual([
-      `Whoever holds this signature has the account’s consent that the Safe 0x70cE…0000 calls ${BOB} with 2 of the chain’s currency.`,
+      `Anyone who holds this signature has the account’s consent that the Safe 0x70cE…0000 calls ${BOB} with 2 of the chain’s currency.`,
       `The Safe 0x70cE…0000 would run the code at ${BOB} as its own (delegatecall): that code can take everything it has and change its owners.`,
     ])
     expect(codes(typed('SafeMessage', { message: '0x' }))).toEqual(['caution signed-safe'])
@@ -216,7 +216,7 @@ describe('rightsWarnings', () => {
     const data = typed('ReceiveWithAuthorization', { from: ALICE, to: BOB, value: 1, validBefore: 2_000_000_000 })
     expect(rightsWarnings(data, ALICE)).toMatchObject([{ code: 'signed-permit', level: 'caution' }])
     expect(rightsWarnings(data, ALICE, { ...NO_FACTS, isSpenderEoa: true }).map(({ text }) => text)).toEqual([
-      `Whoever holds this signature can, until 2033-05-18 03:33 UTC, send 1 units of “Coin” (0x70cE…0000) of the account to ${BOB}, without a transaction of yours.`,
+      `Anyone who holds this signature can, until 2033-05-18 03:33 UTC, send 1 units of “Coin” (0x70cE…0000) of the account to ${BOB}, without a transaction of yours.`,
       `${BOB}, which receives this, is not a contract but an account with a key.`,
     ])
   })
@@ -284,7 +284,7 @@ describe('verifierWarnings', () => {
 })
 
 describe('rightsFacts', () => {
-  it('asks the chain about spender and token, and never fails', async () => {
+  it('reads spender and token from the chain, and never fails', async () => {
     await using node = await createPocketchain({ cadence: 'instant' })
     const chain = embeddedChain(node)
     const delegated = Address.from(`0x${'7702'.repeat(10)}`)

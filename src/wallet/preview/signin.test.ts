@@ -138,7 +138,7 @@ describe('signInWarnings', () => {
     expect(codes(`\r\n${changed(/0x.{40}/, `0x${'b0'.repeat(20)}`)}`)).toEqual(['caution sign-in-account', 'caution sign-in-form'])
   })
 
-  it('compares no sites when a program asks', () => {
+  it('compares no sites for a program', () => {
     expect(codes(foreign, { origin: 'local' })).toEqual([])
     expect(codes(foreign, { origin: 'local', chainId: 1 })).toEqual(['caution sign-in-chain'])
   })
@@ -146,11 +146,11 @@ describe('signInWarnings', () => {
   it('quotes the message without invisible characters', () => {
     const [warning] = signInWarnings(`evil\u202e.example${MESSAGE.slice('app.example'.length)}`, CONTEXT)
     expect(warning?.text).toBe(
-      'The message signs you in at evil\\u{202e}.example, but app.example asks for it. Whoever has it can act as you there.',
+      'The message signs you in at evil\\u{202e}.example, but app.example asks for it. Anyone who has it can act as you there.',
     )
   })
 
-  it('is quick and short, whatever the message holds', () => {
+  it('is fast and has limited output for any message', () => {
     const header = 'x.example wants you to sign in with your Ethereum account:\n'
     const long = [header.repeat(4_000), `${' '.repeat(250_000)}${header}`, `${'a'.repeat(250_000)}${header}`, `wants${' '.repeat(200_000)}`]
     const fields = `${header}${Array.from({ length: 9_000 }, (_, i) => `URI: https://${i}.example`).join('\n')}`

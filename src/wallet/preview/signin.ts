@@ -45,7 +45,7 @@ function domainWarning({ scheme, domain }: Header, { origin }: SignInContext): r
   const isHost = domain.toLowerCase() === url.host
   if (isHost && (scheme === null || `${scheme.toLowerCase()}:` === url.protocol)) return []
   const [named, asking] = isHost ? [`${scheme ?? ''}://${domain}`, origin] : [domain, url.host]
-  const text = `The message signs you in at ${shown(named)}, but ${asking} asks for it. Whoever has it can act as you there.`
+  const text = `The message signs you in at ${shown(named)}, but ${asking} asks for it. Anyone who has it can act as you there.`
   return [{ code: 'sign-in-domain', level: 'danger', text }]
 }
 
@@ -84,7 +84,9 @@ function expiryWarning(time: string, { now }: SignInContext): readonly Warning[]
 function startWarning(time: string, { now }: SignInContext): readonly Warning[] {
   const at = timeOf(time)
   if (at === null) return [unreadableTime('start', time)]
-  return at <= now ? [] : [caution('sign-in-not-yet', `The message is not valid yet: whoever has it can sign in from ${shown(time)} on.`)]
+  return at <= now
+    ? []
+    : [caution('sign-in-not-yet', `The message is not valid yet: anyone who has it can sign in from ${shown(time)} on.`)]
 }
 
 function unreadableTime(what: string, time: string): Warning {

@@ -55,7 +55,10 @@ function assertNames({ types }: TypedData): void {
       throw new DecodeError('typed data.types', `names a type ${JSON.stringify(type.slice(0, 80))}, which is not a valid name`)
     const odd = fields.find(({ name }) => /[(),]/.test(name))
     if (odd !== undefined)
-      throw new DecodeError(`typed data.types.${type}`, `names a member ${JSON.stringify(odd.name.slice(0, 80))}, which is not a valid name`)
+      throw new DecodeError(
+        `typed data.types.${type}`,
+        `names a member ${JSON.stringify(odd.name.slice(0, 80))}, which is not a valid name`,
+      )
   }
 }
 

@@ -190,7 +190,7 @@ describe('warningsOf', () => {
     expect(await codes([send(Address.zero, 1n)], { chain: broken })).toEqual(['burn-address', 'simulation-unavailable'])
   })
 
-  it('does not wait long for the chain', async () => {
+  it('ends at the timeout if the chain does not respond', async () => {
     const calls = [send(BOB, 1n)]
     const views = await describeCalls(chain, calls, keyring)
     const preview = await previewCalls(chain, { from: account, calls, delegate: null })
@@ -206,7 +206,7 @@ describe('warningsOf', () => {
 describe('upgradeWarnings', () => {
   const other = Address.from('0x63c0c19a282a1b52b07dd5a65b58948a07dae32b')
 
-  it('has nothing against our own', () => {
+  it("gives no warning for the wallet's own delegate", () => {
     expect(upgradeWarnings(DELEGATE.address, null)).toEqual([])
     expect(upgradeWarnings(DELEGATE.address, DELEGATE.address)).toEqual([])
   })
