@@ -66,7 +66,7 @@ export class PopupSession {
   }
 }
 
-/** Below the node's limit of 200 open requests per connection, which the person's answers share. */
+/** Below the node's limit of 200 open requests per connection, which the user's answers share. */
 const OPEN_REQUESTS = 50
 
 function refuseMore(): Promise<never> {

@@ -8,7 +8,7 @@ import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
 import { card, openStage } from './stage.fixture.ts'
 import type { Stage } from './stage.fixture.ts'
 
-// What pages of others try in the browser of the person: to ask without being let in, to draw over the page, to write into it.
+// What pages of others try in the browser of the user: to ask without being let in, to draw over the page, to write into it.
 
 const SHOP = 'https://shop.example'
 const A = Address.from(`0x${'a1'.repeat(20)}`)

@@ -7,7 +7,7 @@ import type { HostileSite, Reply, Serve } from './attacks.fixture.ts'
 import { NO_BROWSER, startBrowser } from './browser.fixture.ts'
 import { answer, card } from './stage.fixture.ts'
 
-// What a site on another port of this machine, its server, and a name that leads here try with the credential of the person's browser.
+// What a site on another port of this machine, its server, and a name that leads here try with the credential of the user's browser.
 
 const PATIENCE_MS = 15_000
 const TRANSFER = { to: `0x${'ee'.repeat(20)}`, value: '0x1' }
@@ -46,7 +46,7 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
     return site
   }
 
-  /** Opens a page in the person's browser. */
+  /** Opens a page in the user's browser. */
   async function visit(url: string): Promise<Page> {
     const visitor = await context.newPage()
     await visitor.goto(url)
@@ -104,7 +104,7 @@ describe.skipIf(NO_BROWSER !== null)(`against the credential of a browser${NO_BR
       for (const { error } of answers) expect(error?.message).toContain('open a ')
     }
     expect(await node.request({ method: 'pocketchain_sponsorStatus' })).toMatchObject({ fault: null })
-    // The person still decides.
+    // The user still decides.
     await answer(page, 'connect', 'reject')
     expect(await connected).toMatchObject({ error: { code: 4001 } })
   })

@@ -106,7 +106,7 @@ describe.skipIf(NO_BROWSER !== null)(`the fixture of Playwright${NO_BROWSER === 
 
   it('fails a test that leaves a question unanswered, with an error that states the remedy', async () => {
     const forgetful = run(async ({ page }) => {
-      await expect(request(page, 'eth_requestAccounts')).rejects.toThrow(/nobody answered/)
+      await expect(request(page, 'eth_requestAccounts')).rejects.toThrow(/no answer/)
     })
     await expect(forgetful).rejects.toThrow(/no answer: eth_requestAccounts of http:\/\/127\.0\.0\.1:\d+ .*wallet\.approvals\.next\(\)/u)
   })

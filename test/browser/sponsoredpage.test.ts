@@ -9,7 +9,7 @@ import { answer, card, openStage } from './stage.fixture.ts'
 import type { Stage } from './stage.fixture.ts'
 import { SPONSOR } from './views.fixture.ts'
 
-// Batches that somebody else pays for, as a person sees them: an app of another origin asks, the node's own sponsor signs over https, a click answers.
+// Batches that somebody else pays for, as a user sees them: an app of another origin asks, the node's own sponsor signs over https, a click answers.
 // Each test goes on where the one before has left.
 
 type Hex = `0x${string}`

@@ -284,7 +284,7 @@ describe('a sponsored batch', () => {
     expect(guests.flatMap(({ errors }) => errors)).toEqual([])
   })
 
-  it('that the person rejects is 4001, and its id is free', async () => {
+  it('that the user rejects is 4001, and its id is free', async () => {
     const opened = await upgraded({ policy: 'approve' })
     opened.wallet.approvals.setPolicy('reject')
     const before = await visibleState(opened)
@@ -295,7 +295,7 @@ describe('a sponsored batch', () => {
     expect(await refusal(opened.send({ id: 'mine' }))).toMatchObject({ code: 5720 })
   })
 
-  it('whose upgrade the person rejects is 5750, and leaves the account unchanged', async () => {
+  it('whose upgrade the user rejects is 5750, and leaves the account unchanged', async () => {
     const opened = openSite()
     opened.wallet.approvals.rule((question) => (question.kind === 'upgrade' ? 'reject' : null))
     const before = await visibleState(opened)

@@ -310,7 +310,7 @@ describe('a replaced question', () => {
     for (const answer of [() => prompt.approve(), () => approvals.approve(id), () => prompt.reject()]) {
       const { code, message } = await refusalBy(answer)
       expect(code).toBe(-32602)
-      expect(message).toContain(`question ${replacement!.id} stands for it now`)
+      expect(message).toContain(`question ${replacement!.id} replaces it`)
     }
     expect(approvals.pending).toEqual([replacement])
     ;(await approvals.next()).approve()

@@ -49,9 +49,9 @@ export type ApprovalEvent =
   | { readonly type: 'withdrawn'; readonly question: Question; readonly reason: RpcError }
 
 /**
- * The queue of questions that a person answers on the page and a script answers in process. Each question is answered once, by the first
+ * The queue of questions that a user answers on the page and a script answers in process. Each question is answered once, by the first
  * answer, or withdrawn. Precedence: a replayed recording, the first rule that answers, the policy, a script that waits in `next`. A pending
- * question is also on the page, where a person can answer it.
+ * question is also on the page, where a user can answer it.
  */
 export class Approvals {
   readonly #queue = new ApprovalQueue()

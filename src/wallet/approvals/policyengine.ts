@@ -7,7 +7,7 @@ import { Replay, nameOf } from './recording.ts'
 import type { Recording } from './recording.ts'
 import type { Policy, Rule } from './rules.ts'
 
-/** null: a person or a script decides. RpcError: the rule or the recording failed, and the question is refused with it. */
+/** null: a user or a script decides. RpcError: the rule or the recording failed, and the question is refused with it. */
 export type Verdict = Decision | RpcError | null
 
 export interface Decision {

@@ -36,7 +36,7 @@ export interface CallsResult {
 /**
  * Resolves when the batch is submitted, without waiting for a block. Throws RpcError if nothing was sent, in this order: 4100, 5710 for an unknown chain,
  * -32602, 5720, 5740, 5700, 4100 if sponsorship is switched off, 5710 and 5760 for calls that cannot be atomic, 4200 and 4300 of a sponsor, 5750 and
- * 4001 of the person, and the refusals of the node.
+ * 4001 of the user, and the refusals of the node.
  */
 export function sendCalls(wallet: WalletContext, request: CallsRequest, caller: ProviderCaller): Promise<CallsResult> {
   const holdMs = request.paymaster === null ? null : SPONSOR_HOLD_MS

@@ -19,11 +19,11 @@ const SWITCH = 'wallet_switchEthereumChain'
 export const CHAIN_METHODS: readonly WalletMethod[] = [
   walletMethod({
     name: ADD,
-    doc: 'Asks the person to add a chain and then to switch to it; returns null whether or not they switch (EIP-3085). Each rpc that responds must report the same chain id; one on this computer is requested only after the approval.',
+    doc: 'Asks the user to add a chain and then to switch to it; returns null whether or not they switch (EIP-3085). Each rpc that responds must report the same chain id; one on this computer is requested only after the approval.',
     params: [required('chain', proposal)],
     result: { type: 'null' },
     errors: {
-      [WALLET_CODE.rejected]: 'the person refused to add it',
+      [WALLET_CODE.rejected]: 'the user refused to add it',
       [WALLET_CODE.unauthorized]: 'the origin is not connected (no rpc is requested before), or the method is switched off',
       [WALLET_CODE.unrecognizedChain]:
         'an rpc reports another chain id or is in a private network, or none responds; with an rpc on this computer, after the approval',
@@ -50,11 +50,11 @@ export const CHAIN_METHODS: readonly WalletMethod[] = [
   }),
   walletMethod({
     name: SWITCH,
-    doc: 'Asks the person to switch the origin to another chain of the wallet; returns null, and emits chainChanged (EIP-3326).',
+    doc: 'Asks the user to switch the origin to another chain of the wallet; returns null, and emits chainChanged (EIP-3326).',
     params: [required('chain', schema.object({ chainId }))],
     result: { type: 'null' },
     errors: {
-      [WALLET_CODE.rejected]: 'the person refused',
+      [WALLET_CODE.rejected]: 'the user refused',
       [WALLET_CODE.unauthorized]: 'the origin is not connected, or the method is switched off',
       [WALLET_CODE.unrecognizedChain]: 'the wallet does not have it; add it with wallet_addEthereumChain',
     },
@@ -107,7 +107,7 @@ function assertFits(chains: Chains, proposed: ChainInfo): void {
   if (chains.isFull && chains.get(proposed.chainId) === null) throw tooManyChains()
 }
 
-/** The chain was added, so the request succeeds even if the person rejects the switch. */
+/** The chain was added, so the request succeeds even if the user rejects the switch. */
 async function offerSwitch(wallet: WalletContext, chain: WalletChain, caller: ProviderCaller): Promise<void> {
   try {
     await switchChain(wallet, ADD, chain, caller)

@@ -31,11 +31,11 @@ const EXAMPLE = [
 export const PERMISSION_METHODS: readonly WalletMethod[] = [
   walletMethod({
     name: 'wallet_requestPermissions',
-    doc: 'Asks the person which accounts the origin may use, also if it is connected already (EIP-2255).',
+    doc: 'Asks the user which accounts the origin may use, also if it is connected already (EIP-2255).',
     params: [required('permissions', schema.anything)],
     result: jsonSchema.listOf(PERMISSION),
     errors: {
-      [WALLET_CODE.rejected]: 'the person refused, or the question timed out',
+      [WALLET_CODE.rejected]: 'the user refused, or the question timed out',
       [WALLET_CODE.unauthorized]: 'the wallet has no accounts',
     },
     example: { params: [{ eth_accounts: {} }], result: EXAMPLE },

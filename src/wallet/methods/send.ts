@@ -53,12 +53,12 @@ const transaction: Schema<Shape> = {
 export const SEND_METHODS: readonly WalletMethod[] = [
   walletMethod({
     name: 'eth_sendTransaction',
-    doc: 'Asks the person to approve a transaction, signs it and sends it to the node; returns its hash. The wallet adds gas, fees and nonce if they are absent. `type` is 0x0, 0x1 or 0x2 and must match the fee fields.',
+    doc: 'Asks the user to approve a transaction, signs it and sends it to the node; returns its hash. The wallet adds gas, fees and nonce if they are absent. `type` is 0x0, 0x1 or 0x2 and must match the fee fields.',
     params: [required('transaction', transaction)],
     result: schema.hash.json,
     errors: {
       [-32000]: 'the node refuses the transaction',
-      [WALLET_CODE.rejected]: 'the person refused the transaction',
+      [WALLET_CODE.rejected]: 'the user refused the transaction',
       [WALLET_CODE.unauthorized]:
         'the origin is not connected, or not to that account; or the private key of the account is public and the chain is a real one',
     },

@@ -27,7 +27,7 @@ function personalWarnings(prefixed: unknown, context: SignInContext): readonly W
   const nested: Warning = {
     code: 'nested-message',
     level: 'caution',
-    text: `The data stands for a message, as if personal_sign had signed it with a smart account (ERC-7739): ${shown}.`,
+    text: `The data wraps a message, as if personal_sign had signed it with a smart account (ERC-7739): ${shown}.`,
   }
   return [nested, ...messageWarnings(bytes, context)]
 }
