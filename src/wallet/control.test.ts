@@ -202,20 +202,20 @@ describe('the holder of the control credential', () => {
 
   it('receives the pending questions at once, and one update for all changes of one event-loop turn', async () => {
     const { wallet } = openWallet(node)
-    const told: number[] = []
-    const end = wallet.control.subscribe((questions) => told.push(questions.length))
-    expect(told).toEqual([0])
+    const received: number[] = []
+    const end = wallet.control.subscribe((questions) => received.push(questions.length))
+    expect(received).toEqual([0])
     const { asked } = await asking(wallet)
-    expect(told).toEqual([0, 1])
+    expect(received).toEqual([0, 1])
     wallet.approvals.reject()
     await refusal(asked)
-    expect(told).toEqual([0, 1, 0])
+    expect(received).toEqual([0, 1, 0])
     wallet.approvals.setPolicy('reject')
     await refusal(wallet.provider(ORIGIN).request({ method: 'eth_requestAccounts' }))
-    expect(told).toEqual([0, 1, 0, 0])
+    expect(received).toEqual([0, 1, 0, 0])
     end()
     await refusal(wallet.provider(ORIGIN).request({ method: 'eth_requestAccounts' }))
-    expect(told).toHaveLength(4)
+    expect(received).toHaveLength(4)
   })
 })
 

@@ -19,7 +19,7 @@ function open(options: Parameters<typeof openWallet>[1] = {}) {
   return openWallet(node, { further: [embeddedChain(other, { name: 'Other' })], ...options })
 }
 
-function heard(provider: Provider): (readonly [ProviderEvent, unknown])[] {
+function recordEvents(provider: Provider): (readonly [ProviderEvent, unknown])[] {
   const events: (readonly [ProviderEvent, unknown])[] = []
   for (const name of ['connect', 'disconnect', 'chainChanged', 'accountsChanged', 'message'] as const) {
     provider.on(name, (value: unknown) => events.push([name, value]))
@@ -288,7 +288,7 @@ describe('events', () => {
     const { wallet } = open()
     const provider = wallet.provider(ORIGIN)
     expect(await next(provider, 'connect')).toEqual({ chainId: '0x7a69' })
-    const events = heard(provider)
+    const events = recordEvents(provider)
     await provider.request({ method: 'eth_accounts' })
     expect(events).toEqual([])
   })
@@ -297,24 +297,24 @@ describe('events', () => {
     const { wallet } = open()
     const [one, two, stranger] = [wallet.provider(ORIGIN), wallet.provider(ORIGIN), wallet.provider('https://other.example')]
     await Promise.all([one, two, stranger].map((each) => next(each, 'connect')))
-    const [first, second, third] = [heard(one), heard(two), heard(stranger)]
+    const [first, second, third] = [recordEvents(one), recordEvents(two), recordEvents(stranger)]
     await connected(wallet, ORIGIN, { accounts: [bob] })
     wallet.sites.selectChain(ORIGIN, 777)
     await one.request({ method: 'wallet_revokePermissions', params: [{ eth_accounts: {} }] })
-    const told = [
+    const received = [
       ['accountsChanged', [bob]],
       ['chainChanged', '0x309'],
       ['accountsChanged', []],
     ]
-    expect(first).toEqual(told)
-    expect(second).toEqual(told)
+    expect(first).toEqual(received)
+    expect(second).toEqual(received)
     expect(third).toEqual([])
   })
 
   it('are not emitted when nothing has changed', async () => {
     const { wallet } = open()
     const provider = await connected(wallet, ORIGIN, { accounts: [bob] })
-    const events = heard(provider)
+    const events = recordEvents(provider)
     wallet.sites.connect(ORIGIN, [bob])
     wallet.sites.selectChain(ORIGIN, 31_337)
     expect(events).toEqual([])
@@ -323,8 +323,8 @@ describe('events', () => {
   it('a removed listener receives no further events, and one that throws does not affect others', async () => {
     const { wallet, errors } = open()
     const provider = wallet.provider(ORIGIN)
-    const told: unknown[] = []
-    const listener = (chainId: string): void => void told.push(chainId)
+    const received: unknown[] = []
+    const listener = (chainId: string): void => void received.push(chainId)
     provider.on('chainChanged', () => {
       throw new Error('mine')
     })
@@ -332,14 +332,14 @@ describe('events', () => {
     wallet.sites.selectChain(ORIGIN, 777)
     expect(provider.removeListener('chainChanged', listener)).toBe(provider)
     wallet.sites.selectChain(ORIGIN, 31_337)
-    expect(told).toEqual(['0x309'])
+    expect(received).toEqual(['0x309'])
     expect(errors).toEqual([new Error('mine'), new Error('mine')])
   })
 
   it('report the outcome of a batch to its origin only', async () => {
     const { wallet } = open()
     const provider = await connected(wallet, ORIGIN, { accounts: [alice] })
-    const events = heard(await connected(wallet, 'https://other.example'))
+    const events = recordEvents(await connected(wallet, 'https://other.example'))
     const message = next(provider, 'message')
     const batch = {
       version: '2.0.0',
@@ -359,7 +359,7 @@ describe('events', () => {
   it('closing emits disconnect and refuses further requests with 4900', async () => {
     const { wallet } = open()
     const provider = await connected(wallet)
-    const events = heard(provider)
+    const events = recordEvents(provider)
     const waiting = refusal(provider.request({ method: 'personal_sign', params: ['0x', alice] }))
     await wallet.approvals.next()
     provider.close()
@@ -391,7 +391,7 @@ describe('subscriptions', () => {
     expect(await first).toMatchObject({ type: 'eth_subscription', data: { subscription: id, result: { number } } })
     expect(await provider.request({ method: 'eth_unsubscribe', params: [id] })).toBe(true)
     expect(await provider.request({ method: 'eth_unsubscribe', params: [id] })).toBe(false)
-    const events = heard(provider)
+    const events = recordEvents(provider)
     await node.request({ method: 'anvil_mine', params: ['0x1'] })
     expect(events).toEqual([])
   })
@@ -401,7 +401,7 @@ describe('subscriptions', () => {
     const provider = wallet.provider(ORIGIN)
     const id = await provider.request({ method: 'eth_subscribe', params: ['newHeads'] })
     wallet.sites.selectChain(ORIGIN, 777)
-    const events = heard(provider)
+    const events = recordEvents(provider)
     await node.request({ method: 'anvil_mine', params: ['0x1'] })
     expect(events).toEqual([])
     expect(await provider.request({ method: 'eth_unsubscribe', params: [id] })).toBe(false)
@@ -411,7 +411,7 @@ describe('subscriptions', () => {
     const { wallet } = open()
     const [one, two] = [wallet.provider(ORIGIN), wallet.provider(ORIGIN)]
     await next(two, 'connect')
-    const events = heard(two)
+    const events = recordEvents(two)
     const id = await one.request({ method: 'eth_subscribe', params: ['newHeads'] })
     await node.request({ method: 'anvil_mine', params: ['0x1'] })
     expect(await two.request({ method: 'eth_unsubscribe', params: [id] })).toBe(false)
@@ -435,7 +435,7 @@ describe('subscriptions', () => {
     const provider = wallet.provider(ORIGIN)
     await provider.request({ method: 'eth_subscribe', params: ['newHeads'] })
     provider.close()
-    const events = heard(provider)
+    const events = recordEvents(provider)
     await node.request({ method: 'anvil_mine', params: ['0x1'] })
     expect(events).toEqual([])
   })

@@ -13,8 +13,8 @@ const ALICE = Address.from(`0x${'a1'.repeat(20)}`)
 const BOB = Address.from(`0x${'b2'.repeat(20)}`)
 
 const nowhere: Rpc = {
-  request: () => Promise.reject(new RpcError(-32000, 'nobody is there')),
-  subscribe: () => Promise.reject(new RpcError(-32000, 'nobody is there')),
+  request: () => Promise.reject(new RpcError(-32000, 'unreachable')),
+  subscribe: () => Promise.reject(new RpcError(-32000, 'unreachable')),
 }
 
 function chain(chainId: number): WalletChain {
@@ -98,17 +98,17 @@ describe('sites', () => {
 
   it('report a change after it is stored; a listener that throws does not affect others', () => {
     const { sites, errors } = sitesOf(memoryRecords())
-    const told: SiteChange[] = []
+    const received: SiteChange[] = []
     sites.subscribe(() => {
       throw new Error('mine')
     })
-    const end = sites.subscribe((change) => told.push(change))
+    const end = sites.subscribe((change) => received.push(change))
     sites.connect(APP, [ALICE])
-    expect(told).toMatchObject([{ site: { accounts: [ALICE] }, before: { accounts: [] } }])
+    expect(received).toMatchObject([{ site: { accounts: [ALICE] }, before: { accounts: [] } }])
     expect(errors).toMatchObject([{ message: 'mine' }])
     end()
     sites.disconnect(APP)
-    expect(told).toHaveLength(1)
+    expect(received).toHaveLength(1)
   })
 
   it('refuse one more than there may be, and one that is connected may still change its accounts', () => {

@@ -461,7 +461,7 @@ describe('wallet_addEthereumChain with an rpc on this computer', () => {
     expect(silent.requests()).toBe(0)
   })
 
-  it.each(['policy', 'person'])('is 4902 after the approval of a %s as for any other rpc, and nothing is added', async (who) => {
+  it.each(['policy', 'user'])('is 4902 after the approval of a %s as for any other rpc, and nothing is added', async (who) => {
     const { wallet } = openWallet(node)
     const provider = await connected(wallet)
     if (who === 'policy') wallet.approvals.setPolicy('approve')

@@ -106,11 +106,11 @@ export const NO_FACTS: PermitFacts = { isSpenderEoa: false, tokens: new Map(), s
 /** Queries the chain within WARNING_MS; never throws. */
 export function permitFacts(chain: WalletChain, permit: Permit | null): Promise<PermitFacts> {
   if (permit === null) return Promise.resolve(NO_FACTS)
-  const asked = Promise.all([isEoa(chain, permit.spender), readPermitTokens(chain, permit)]).then(
+  const queried = Promise.all([isEoa(chain, permit.spender), readPermitTokens(chain, permit)]).then(
     ([isSpenderEoa, read]): PermitFacts => ({ isSpenderEoa, ...read }),
     () => NO_FACTS,
   )
-  return within(WARNING_MS, asked, () => NO_FACTS)
+  return within(WARNING_MS, queried, () => NO_FACTS)
 }
 
 /** An account that runs code by EIP-7702 still has its key. */
@@ -122,15 +122,15 @@ async function isEoa({ rpc }: WalletChain, address: Address | null): Promise<boo
 
 async function readPermitTokens({ rpc }: WalletChain, { items }: Permit): Promise<Pick<PermitFacts, 'tokens' | 'supplies'>> {
   const named = items.flatMap(({ token }) => (token === null ? [] : [token]))
-  const asked = [...new Set(named)].slice(0, PREVIEW_TOKENS)
+  const queried = [...new Set(named)].slice(0, PREVIEW_TOKENS)
   const answers = await readAll(
     rpc,
-    asked.flatMap((to) => [...tokenReads(to), { to, input: TOTAL_SUPPLY }]),
+    queried.flatMap((to) => [...tokenReads(to), { to, input: TOTAL_SUPPLY }]),
   )
-  const size = asked.length === 0 ? 0 : answers.length / asked.length
+  const size = queried.length === 0 ? 0 : answers.length / queried.length
   const tokens = new Map<Address, Token>()
   const supplies = new Map<Address, bigint>()
-  for (const [at, address] of asked.entries()) {
+  for (const [at, address] of queried.entries()) {
     const own = answers.slice(at * size, (at + 1) * size)
     const token = tokenOf(address, own)
     const supply = wordOf(own.at(-1) ?? null)

@@ -167,8 +167,8 @@ async function run(
   { prelude, calls, overrides, block }: Script,
   reads: readonly Read[],
 ): Promise<Ran | Exclude<Simulation, { kind: 'ran' }>> {
-  const asked = reads.map(readCall)
-  const simulation = await simulate(chain.rpc, [...prelude, ...asked, ...calls, ...asked], overrides, block)
+  const queried = reads.map(readCall)
+  const simulation = await simulate(chain.rpc, [...prelude, ...queried, ...calls, ...queried], overrides, block)
   if (simulation.kind !== 'ran') return simulation
   const answers = simulation.calls.slice(prelude.length)
   const end = reads.length + calls.length

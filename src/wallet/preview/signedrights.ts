@@ -41,11 +41,11 @@ function contentsOf(data: TypedData): TypedData {
 export function verifierWarnings({ rpc }: WalletChain, { domain }: TypedData): Promise<readonly Warning[]> {
   const verifier = domain['verifyingContract']
   if (!Address.isAddress(verifier)) return Promise.resolve([])
-  const asked = rpc.request({ method: 'eth_getCode', params: [verifier, 'pending'] }).then(
+  const queried = rpc.request({ method: 'eth_getCode', params: [verifier, 'pending'] }).then(
     (code): readonly Warning[] => (code === '0x' ? [missingVerifier(Address.from(verifier))] : []),
     () => [],
   )
-  return within(WARNING_MS, asked, () => [])
+  return within(WARNING_MS, queried, () => [])
 }
 
 function missingVerifier(verifier: Address): Warning {
